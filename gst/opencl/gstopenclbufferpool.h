@@ -1,0 +1,55 @@
+/* gstreamer-opencl: buffers of device memory or of pinned host memory, reused
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/gstopenclcontext.h>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_OPENCL_BUFFER_POOL (gst_opencl_buffer_pool_get_type ())
+GST_OPENCL_API G_DECLARE_FINAL_TYPE (GstOpenCLBufferPool, gst_opencl_buffer_pool, GST,
+    OPENCL_BUFFER_POOL, GstBufferPool)
+
+/**
+ * gst_opencl_buffer_pool_new:
+ *
+ * A pool of device memory: one memory a buffer. For `video/x-raw` caps it adds
+ * #GstVideoMeta when asked to by %GST_BUFFER_POOL_OPTION_VIDEO_META and takes
+ * %GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT. A buffer returns at once; who writes it next
+ * waits, on the device, for those who still read it.
+ *
+ * Returns: (transfer full): a pool
+ */
+GST_OPENCL_API GstBufferPool *gst_opencl_buffer_pool_new (GstOpenCLContext *context);
+
+/**
+ * gst_opencl_host_buffer_pool_new:
+ *
+ * Returns: (transfer full): the same with pinned host memory
+ */
+GST_OPENCL_API GstBufferPool *gst_opencl_host_buffer_pool_new (GstOpenCLContext *context);
+
+/**
+ * gst_opencl_buffer_pool_get_context:
+ *
+ * Returns: (transfer none): the context its memory belongs to
+ */
+GST_OPENCL_API GstOpenCLContext *gst_opencl_buffer_pool_get_context (
+    GstOpenCLBufferPool *pool);
+
+/**
+ * gst_opencl_buffer_pool_new_configured:
+ * @context: a context
+ * @host: pinned host memory instead of device memory
+ * @caps: of the buffers
+ * @size: in bytes; raised to what @caps need
+ *
+ * Returns: (transfer full) (nullable): a configured pool that is not active yet, with
+ *   #GstVideoMeta where @caps are raw video
+ */
+GST_OPENCL_API GstBufferPool *gst_opencl_buffer_pool_new_configured (
+    GstOpenCLContext *context, gboolean host, GstCaps *caps, gsize size);
+
+G_END_DECLS

@@ -1,0 +1,74 @@
+/* gstreamer-opencl: base class of elements that make one buffer of another on the device
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/opencl/gstopenclframe.h>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_OPENCL_FILTER (gst_opencl_filter_get_type ())
+GST_OPENCL_API G_DECLARE_DERIVABLE_TYPE (GstOpenCLFilter, gst_opencl_filter, GST,
+    OPENCL_FILTER, GstBaseTransform)
+
+/**
+ * GstOpenCLFilterClass:
+ * @open: the context is there: build kernels that no caps change. Optional
+ * @close: everything enqueued has finished: release what @open and @set_formats made.
+ *   Optional
+ * @set_formats: new caps: compute tables, make plans and work memory. Everything enqueued
+ *   for the old caps has finished. Optional
+ * @get_frame_size: the least size in bytes of a buffer of caps other than `video/x-raw`.
+ *   Optional where all caps are raw video
+ * @transform: enqueue what makes @output of @input on @queue, and wait for nothing
+ *
+ * A subclass writes pad templates, #GstBaseTransformClass.transform_caps() and these. The
+ * base class has the `device` and `async-depth` properties, finds the context, proposes
+ * and decides pools, orders the queues, bounds the run-ahead, drains at EOS, flush, caps
+ * change and stop, takes input that is in system memory or in another context by a copy,
+ * and turns a @error of any of these into one element error. Between them,
+ * gst_opencl_filter_get_context() is constant. All run in the streaming thread or in a
+ * state change, never two at a time.
+ */
+struct _GstOpenCLFilterClass
+{
+  GstBaseTransformClass parent_class;
+
+  gboolean (*open) (GstOpenCLFilter *filter, GError **error);
+  void (*close) (GstOpenCLFilter *filter);
+  gboolean (*set_formats) (GstOpenCLFilter *filter, GstCaps *input, GstCaps *output,
+      GError **error);
+  gboolean (*get_frame_size) (GstOpenCLFilter *filter, GstCaps *caps, gsize *size);
+  gboolean (*transform) (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+      const GstOpenCLFrame *output, cl_command_queue queue, GError **error);
+
+  /*< private >*/
+  gpointer _gst_reserved[GST_PADDING];
+};
+
+/**
+ * gst_opencl_filter_get_context:
+ *
+ * Returns: (transfer none) (nullable): the filter's context; %NULL before it starts
+ */
+GST_OPENCL_API GstOpenCLContext *gst_opencl_filter_get_context (GstOpenCLFilter *filter);
+
+/**
+ * gst_opencl_launch:
+ * @queue: where to
+ * @kernel: with its arguments set
+ * @dimensions: 1 to 3
+ * @global: work-items in each; rounded up to a multiple of @local, so kernels check
+ * @local: (nullable): work-group size, %NULL to leave it to the device
+ * @error: set when it cannot be enqueued
+ *
+ * Enqueues @kernel and counts the launch.
+ *
+ * Returns: whether it was enqueued
+ */
+GST_OPENCL_API gboolean gst_opencl_launch (cl_command_queue queue, cl_kernel kernel,
+    guint dimensions, const gsize *global, const gsize *local, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,63 @@
+/* gstreamer-opencl: a buffer as a kernel sees it: one cl_mem, its planes and strides
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/gstopenclmemory.h>
+#include <gst/video/video.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GstOpenCLFrame:
+ * @buffer: the buffer; its owner keeps it until the frame is unmapped
+ * @memory: (transfer none): its one memory
+ * @data: the cl_mem
+ * @size: bytes of the buffer
+ * @n_planes: 1 where the caps are not raw video
+ * @offset: where each plane begins, in bytes from the start of @data
+ * @stride: bytes from one line of a plane to the next; 0 where the caps are not raw video
+ * @access: as mapped
+ * @queue: on which it is used
+ */
+typedef struct
+{
+  GstBuffer *buffer;
+  GstMemory *memory;
+  cl_mem data;
+  gsize size;
+  guint n_planes;
+  gsize offset[GST_VIDEO_MAX_PLANES];
+  gint stride[GST_VIDEO_MAX_PLANES];
+  GstMapFlags access;
+  cl_command_queue queue;
+} GstOpenCLFrame;
+
+/**
+ * gst_opencl_frame_map:
+ * @frame: (out caller-allocates): the frame
+ * @info: (nullable): the caps' layout for raw video; a #GstVideoMeta on @buffer overrides
+ *   offsets and strides
+ * @size: the least size in bytes where @info is %NULL
+ * @buffer: a buffer of one device memory
+ * @queue: the in-order queue that will use it
+ * @access: %GST_MAP_READ, %GST_MAP_WRITE or both
+ * @error: set with both values when the buffer is shorter than its layout
+ *
+ * Calls gst_opencl_memory_begin(); commands on @queue may use @frame until it is unmapped.
+ *
+ * Returns: whether it is mapped
+ */
+GST_OPENCL_API gboolean gst_opencl_frame_map (GstOpenCLFrame *frame,
+    const GstVideoInfo *info, gsize size, GstBuffer *buffer, cl_command_queue queue,
+    GstMapFlags access, GError **error);
+
+/**
+ * gst_opencl_frame_unmap:
+ * @frame: a mapped frame
+ * @event: (transfer none): of the last command that used it
+ */
+GST_OPENCL_API void gst_opencl_frame_unmap (GstOpenCLFrame *frame, cl_event event);
+
+G_END_DECLS

@@ -1,0 +1,51 @@
+/* gstreamer-opencl: how far the host runs ahead of the device
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/opencl-prelude.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GstOpenCLInFlight:
+ *
+ * The frames an element has enqueued and the device has not finished, oldest first. Its
+ * waits count as throttled. Used from one thread at a time.
+ */
+typedef struct _GstOpenCLInFlight GstOpenCLInFlight;
+
+GST_OPENCL_API GstOpenCLInFlight *gst_opencl_in_flight_new (void);
+GST_OPENCL_API void gst_opencl_in_flight_free (GstOpenCLInFlight *in_flight);
+
+/**
+ * gst_opencl_in_flight_admit:
+ * @depth: the most frames in flight, 1 or more
+ * @error: set when a frame failed on the device
+ *
+ * Waits until one more frame may be enqueued.
+ *
+ * Returns: whether all frames that finished did so without error
+ */
+GST_OPENCL_API gboolean gst_opencl_in_flight_admit (GstOpenCLInFlight *in_flight,
+    guint depth, GError **error);
+
+/**
+ * gst_opencl_in_flight_add:
+ * @event: (transfer none): completes with the frame, on a queue that was flushed
+ */
+GST_OPENCL_API void gst_opencl_in_flight_add (GstOpenCLInFlight *in_flight,
+    cl_event event);
+
+/**
+ * gst_opencl_in_flight_drain:
+ *
+ * Waits for every frame.
+ *
+ * Returns: whether all finished without error
+ */
+GST_OPENCL_API gboolean gst_opencl_in_flight_drain (GstOpenCLInFlight *in_flight,
+    GError **error);
+
+G_END_DECLS

@@ -1,0 +1,162 @@
+/* gstreamer-opencl: GstMemory in a cl_mem, and pinned host memory beside it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/gstopenclcontext.h>
+
+G_BEGIN_DECLS
+
+/* Type name of the allocator of device memory, and the caps feature of its buffers. */
+#define GST_OPENCL_MEMORY_NAME "OpenCLMemory"
+#define GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "memory:OpenCLMemory"
+
+/* Type name of the allocator of pinned host memory; its buffers are system memory. */
+#define GST_OPENCL_HOST_MEMORY_NAME "OpenCLHostMemory"
+
+/**
+ * GST_MAP_OPENCL:
+ *
+ * Maps device memory to its cl_mem, without waiting: #GstMapInfo.data is the cl_mem, in
+ * which the memory's bytes begin at gst_opencl_memory_get_offset(). Commands of the
+ * context's compute queue between map and unmap see what was written before, and whoever
+ * uses the memory afterwards sees what they write. For other queues see
+ * gst_opencl_memory_begin().
+ */
+#define GST_MAP_OPENCL ((GstMapFlags) (GST_MAP_FLAG_LAST << 1))
+
+/**
+ * gst_is_opencl_memory:
+ * @memory: (nullable): any memory
+ *
+ * Returns: whether it is device memory of this library
+ */
+GST_OPENCL_API gboolean gst_is_opencl_memory (GstMemory *memory);
+
+/**
+ * gst_is_opencl_host_memory:
+ * @memory: (nullable): any memory
+ *
+ * Returns: whether it is pinned host memory of this library
+ */
+GST_OPENCL_API gboolean gst_is_opencl_host_memory (GstMemory *memory);
+
+/**
+ * gst_opencl_memory_new:
+ * @size: bytes
+ * @error: set when the device has no room
+ *
+ * Returns: (transfer full) (nullable): device memory with undefined contents
+ */
+GST_OPENCL_API GstMemory *gst_opencl_memory_new (GstOpenCLContext *context, gsize size,
+    GError **error);
+
+/**
+ * gst_opencl_memory_new_wrapped:
+ * @handle: a buffer of @context; retained
+ * @size: its bytes
+ * @user_data: for @notify
+ * @notify: (nullable): called when the memory is freed
+ *
+ * The application orders its own commands on @handle with gst_opencl_memory_begin() and
+ * gst_opencl_memory_end(), or has finished them before.
+ *
+ * Returns: (transfer full): device memory around an application's buffer
+ */
+GST_OPENCL_API GstMemory *gst_opencl_memory_new_wrapped (GstOpenCLContext *context,
+    cl_mem handle, gsize size, gpointer user_data, GDestroyNotify notify);
+
+/**
+ * gst_opencl_host_memory_new:
+ * @size: bytes
+ * @error: set when the host has no room
+ *
+ * Pinned host memory: a transfer to or from the device needs no copy. Its map waits for
+ * a transfer that still writes it, and for writing also for one that still reads it.
+ *
+ * Returns: (transfer full) (nullable): host memory with undefined contents
+ */
+GST_OPENCL_API GstMemory *gst_opencl_host_memory_new (GstOpenCLContext *context,
+    gsize size, GError **error);
+
+/**
+ * gst_opencl_memory_get_context:
+ * @memory: device or pinned host memory
+ *
+ * Returns: (transfer none): its context
+ */
+GST_OPENCL_API GstOpenCLContext *gst_opencl_memory_get_context (GstMemory *memory);
+
+/**
+ * gst_opencl_memory_get_handle:
+ * @memory: device memory
+ *
+ * Returns: (transfer none): its buffer, without any synchronisation
+ */
+GST_OPENCL_API cl_mem gst_opencl_memory_get_handle (GstMemory *memory);
+
+/**
+ * gst_opencl_memory_get_offset:
+ * @memory: device memory
+ *
+ * Returns: where its bytes begin in the cl_mem (not 0 after resizing or sharing)
+ */
+GST_OPENCL_API gsize gst_opencl_memory_get_offset (GstMemory *memory);
+
+/**
+ * gst_opencl_memory_begin:
+ * @memory: device or pinned host memory
+ * @queue: an in-order queue of its context
+ * @access: %GST_MAP_READ, %GST_MAP_WRITE or both
+ * @error: set when a command could not be enqueued
+ *
+ * Makes commands enqueued on @queue from now on wait, on the device, for those they
+ * depend on: a reader for the last write, a writer for that and the reads since. Contents
+ * that a CPU map wrote are uploaded first, asynchronously.
+ *
+ * Returns: whether the commands may be enqueued
+ */
+GST_OPENCL_API gboolean gst_opencl_memory_begin (GstMemory *memory,
+    cl_command_queue queue, GstMapFlags access, GError **error);
+
+/**
+ * gst_opencl_memory_end:
+ * @memory: device or pinned host memory
+ * @queue: as given to gst_opencl_memory_begin()
+ * @access: as given to gst_opencl_memory_begin()
+ * @event: (transfer none): of the last command on @queue that used @memory
+ *
+ * Others that use @memory wait for @event from now on. Flush @queue afterwards.
+ */
+GST_OPENCL_API void gst_opencl_memory_end (GstMemory *memory, cl_command_queue queue,
+    GstMapFlags access, cl_event event);
+
+/**
+ * gst_opencl_memory_discard:
+ * @memory: device or pinned host memory
+ *
+ * Declares the contents undefined, so that nothing is transferred to keep them. Pools do
+ * so when a buffer comes back.
+ */
+GST_OPENCL_API void gst_opencl_memory_discard (GstMemory *memory);
+
+/**
+ * gst_opencl_memory_copy_async:
+ * @destination: device or pinned host memory
+ * @destination_offset: in bytes, from the memory's start
+ * @source: device or pinned host memory of the same cl_context; not both host memory
+ * @source_offset: in bytes, from the memory's start
+ * @size: bytes
+ * @event: (out) (optional) (transfer full): of the copy, to be given to clReleaseEvent()
+ * @error: set when the copy could not be enqueued
+ *
+ * Enqueues a copy on the queue of its direction and flushes it; waits for nothing.
+ *
+ * Returns: whether it was enqueued
+ */
+GST_OPENCL_API gboolean gst_opencl_memory_copy_async (GstMemory *destination,
+    gsize destination_offset, GstMemory *source, gsize source_offset, gsize size,
+    cl_event *event, GError **error);
+
+G_END_DECLS

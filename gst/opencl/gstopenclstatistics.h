@@ -1,0 +1,91 @@
+/* gstreamer-opencl: what each element transferred, launched and waited for
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/opencl-prelude.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GstOpenCLStatistics:
+ *
+ * Counters of one element. They live as long as the element or as a reference to them,
+ * so that they can be read after it is gone. All functions may be called from any thread.
+ */
+typedef struct _GstOpenCLStatistics GstOpenCLStatistics;
+
+/**
+ * GstOpenCLCounts:
+ * @uploads: host to device transfers
+ * @upload_bytes: their bytes
+ * @downloads: device to host transfers
+ * @download_bytes: their bytes
+ * @host_waits: times a thread was blocked because it needed data
+ * @throttled: times a thread was blocked to bound how far the host runs ahead
+ * @launches: kernels enqueued
+ */
+typedef struct
+{
+  guint64 uploads;
+  guint64 upload_bytes;
+  guint64 downloads;
+  guint64 download_bytes;
+  guint64 host_waits;
+  guint64 throttled;
+  guint64 launches;
+} GstOpenCLCounts;
+
+/**
+ * gst_opencl_statistics_of:
+ * @element: (nullable): an element, or %NULL for what runs outside of any element (an
+ *   application that maps a buffer in its own thread)
+ *
+ * Returns: (transfer none): the statistics of @element, made at the first call. Calling
+ *   it again takes up a changed name of the element.
+ */
+GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_of (GstElement *element);
+
+GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_ref (GstOpenCLStatistics *stats);
+GST_OPENCL_API void gst_opencl_statistics_unref (GstOpenCLStatistics *stats);
+
+/**
+ * gst_opencl_statistics_get_name:
+ * @stats: statistics
+ *
+ * Returns: (transfer full): the element's name, "(application)" for those of no element
+ */
+GST_OPENCL_API gchar *gst_opencl_statistics_get_name (GstOpenCLStatistics *stats);
+
+/**
+ * gst_opencl_statistics_get_counts:
+ * @stats: statistics
+ * @counts: (out caller-allocates): the counters now
+ *
+ * Returns: whether an element that uses OpenCL owns @stats or anything was counted
+ */
+GST_OPENCL_API gboolean gst_opencl_statistics_get_counts (GstOpenCLStatistics *stats,
+    GstOpenCLCounts *counts);
+
+/**
+ * gst_opencl_statistics_enter:
+ * @stats: (nullable): whom to count for in this thread from now on
+ *
+ * Elements enter their own statistics around their work; the tracer does so for elements
+ * that know nothing of OpenCL.
+ *
+ * Returns: (transfer none) (nullable): to be given to gst_opencl_statistics_leave()
+ */
+GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_enter (
+    GstOpenCLStatistics *stats);
+GST_OPENCL_API void gst_opencl_statistics_leave (GstOpenCLStatistics *previous);
+
+/* Count for whoever is entered in this thread. */
+GST_OPENCL_API void gst_opencl_count_upload (gsize bytes);
+GST_OPENCL_API void gst_opencl_count_download (gsize bytes);
+GST_OPENCL_API void gst_opencl_count_host_wait (void);
+GST_OPENCL_API void gst_opencl_count_throttled (void);
+GST_OPENCL_API void gst_opencl_count_launches (guint launches);
+
+G_END_DECLS

@@ -1,0 +1,16 @@
+/* gstreamer-opencl: everything an element or application includes
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/opencl-prelude.h>
+#include <gst/opencl/gstopenclbufferpool.h>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclfft.h>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/gstopenclinflight.h>
+#include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/gstopenclstatistics.h>
