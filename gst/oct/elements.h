@@ -1,0 +1,13 @@
+/* The elements that the plugin "oct" registers
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+/* GST_ELEMENT_REGISTER_DECLARE (NAME); one line an element, in the order of the alphabet. */
+
+G_END_DECLS

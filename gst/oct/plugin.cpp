@@ -1,0 +1,27 @@
+/* The plugin "oct": from raw spectra to a B-scan, on the device
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <gst/gst.h>
+
+#include "elements.h"
+
+static gboolean
+plugin_init (GstPlugin *plugin)
+{
+  gboolean registered = FALSE;
+
+  /* One line an element, in the order of the alphabet. */
+  (void) plugin;
+  registered = TRUE;
+
+  return registered;
+}
+
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, oct,
+    "Optical coherence tomography on OpenCL devices", plugin_init, PACKAGE_VERSION,
+    GST_LICENSE, PACKAGE_NAME, PACKAGE_ORIGIN)
