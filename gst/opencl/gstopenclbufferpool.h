@@ -40,6 +40,13 @@ GST_OPENCL_API GstOpenCLContext *gst_opencl_buffer_pool_get_context (
     GstOpenCLBufferPool *pool);
 
 /**
+ * gst_opencl_buffer_pool_is_host:
+ *
+ * Returns: whether its memory is pinned host memory
+ */
+GST_OPENCL_API gboolean gst_opencl_buffer_pool_is_host (GstOpenCLBufferPool *pool);
+
+/**
  * gst_opencl_buffer_pool_new_configured:
  * @context: a context
  * @host: pinned host memory instead of device memory

@@ -6,16 +6,18 @@
 
 #include <cstring>
 
-G_DEFINE_QUARK (gst-opencl-error-quark, gst_opencl_error)
+G_DEFINE_QUARK (gst - opencl - error - quark, gst_opencl_error)
 
-namespace
-{
+namespace {
 struct NamedCode {
   cl_int code;
   const char *name;
 };
 
-#define NAMED(code) {code, #code}
+#define NAMED(code)                                                                      \
+  {                                                                                      \
+    code, #code                                                                          \
+  }
 const NamedCode named_codes[] = {
     NAMED (CL_SUCCESS),
     NAMED (CL_DEVICE_NOT_FOUND),
@@ -84,7 +86,7 @@ bool
 out_of_memory (cl_int code)
 {
   return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES
-      || code == CL_OUT_OF_HOST_MEMORY;
+         || code == CL_OUT_OF_HOST_MEMORY;
 }
 
 struct PostedAs {
@@ -106,7 +108,7 @@ bool
 is_element_error_domain (GQuark domain)
 {
   return domain == GST_RESOURCE_ERROR || domain == GST_STREAM_ERROR
-      || domain == GST_LIBRARY_ERROR || domain == GST_CORE_ERROR;
+         || domain == GST_LIBRARY_ERROR || domain == GST_CORE_ERROR;
 }
 
 void

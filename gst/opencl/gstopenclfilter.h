@@ -23,8 +23,12 @@ GST_OPENCL_API G_DECLARE_DERIVABLE_TYPE (GstOpenCLFilter, gst_opencl_filter, GST
  * @get_frame_size: the least size in bytes of a buffer of caps other than `video/x-raw`.
  *   Optional where all caps are raw video
  * @transform: enqueue what makes @output of @input on @queue, and wait for nothing
+ * @process: the same with whole buffers, for elements that transfer rather than compute:
+ *   enqueue on any queue and give the last command's @event (transfer full), %NULL when
+ *   nothing is under way. The default maps both as frames and calls @transform
  *
- * A subclass writes pad templates, #GstBaseTransformClass.transform_caps() and these. The
+ * Caps of the feature %GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY get device memory, others
+ * pinned host memory. A subclass writes pad templates, #GstBaseTransformClass.transform_caps() and these. The
  * base class has the `device` and `async-depth` properties, finds the context, proposes
  * and decides pools, orders the queues, bounds the run-ahead, drains at EOS, flush, caps
  * change and stop, takes input that is in system memory or in another context by a copy,
@@ -43,6 +47,8 @@ struct _GstOpenCLFilterClass
   gboolean (*get_frame_size) (GstOpenCLFilter *filter, GstCaps *caps, gsize *size);
   gboolean (*transform) (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
       const GstOpenCLFrame *output, cl_command_queue queue, GError **error);
+  gboolean (*process) (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
+      cl_event *event, GError **error);
 
   /*< private >*/
   gpointer _gst_reserved[GST_PADDING];
@@ -54,6 +60,16 @@ struct _GstOpenCLFilterClass
  * Returns: (transfer none) (nullable): the filter's context; %NULL before it starts
  */
 GST_OPENCL_API GstOpenCLContext *gst_opencl_filter_get_context (GstOpenCLFilter *filter);
+
+/**
+ * gst_opencl_filter_get_video_info:
+ * @direction: %GST_PAD_SINK for the input, %GST_PAD_SRC for the output
+ *
+ * Returns: (transfer none) (nullable): the caps' layout, %NULL where they are not raw
+ *   video
+ */
+GST_OPENCL_API const GstVideoInfo *gst_opencl_filter_get_video_info (
+    GstOpenCLFilter *filter, GstPadDirection direction);
 
 /**
  * gst_opencl_launch:

@@ -105,6 +105,15 @@ GST_OPENCL_API cl_mem gst_opencl_memory_get_handle (GstMemory *memory);
 GST_OPENCL_API gsize gst_opencl_memory_get_offset (GstMemory *memory);
 
 /**
+ * gst_opencl_host_memory_get_data:
+ * @memory: pinned host memory
+ *
+ * Returns: (transfer none): its bytes, without any synchronisation, for transfers between
+ *   gst_opencl_memory_begin() and gst_opencl_memory_end()
+ */
+GST_OPENCL_API guint8 *gst_opencl_host_memory_get_data (GstMemory *memory);
+
+/**
  * gst_opencl_memory_begin:
  * @memory: device or pinned host memory
  * @queue: an in-order queue of its context

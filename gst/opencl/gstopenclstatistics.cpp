@@ -22,8 +22,7 @@ struct _GstOpenCLStatistics {
   std::atomic<guint64> launches{0};
 };
 
-namespace
-{
+namespace {
 /* Whom this thread works for. */
 thread_local GstOpenCLStatistics *current = nullptr;
 
@@ -57,8 +56,8 @@ GstOpenCLStatistics *
 find_or_attach (GstElement *element)
 {
   GObject *object = G_OBJECT (element);
-  auto *stats =
-      static_cast<GstOpenCLStatistics *> (g_object_get_qdata (object, statistics_quark ()));
+  auto *stats = static_cast<GstOpenCLStatistics *> (
+      g_object_get_qdata (object, statistics_quark ()));
   if (stats)
     return stats;
 
@@ -66,7 +65,8 @@ find_or_attach (GstElement *element)
   GDestroyNotify unref = [] (gpointer data) {
     gst_opencl_statistics_unref (static_cast<GstOpenCLStatistics *> (data));
   };
-  if (g_object_replace_qdata (object, statistics_quark (), nullptr, fresh, unref, nullptr))
+  if (g_object_replace_qdata (
+          object, statistics_quark (), nullptr, fresh, unref, nullptr))
     return fresh;
   delete fresh;
   return static_cast<GstOpenCLStatistics *> (
@@ -134,6 +134,12 @@ void
 gst_opencl_statistics_leave (GstOpenCLStatistics *previous)
 {
   current = previous;
+}
+
+void
+gst_opencl_statistics_mark (GstOpenCLStatistics *stats)
+{
+  stats->used = true;
 }
 
 void

@@ -81,6 +81,13 @@ GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_enter (
     GstOpenCLStatistics *stats);
 GST_OPENCL_API void gst_opencl_statistics_leave (GstOpenCLStatistics *previous);
 
+/**
+ * gst_opencl_statistics_mark:
+ * @stats: statistics of an element that uses OpenCL, so that the tracer reports it even
+ *   when all its counters are 0
+ */
+GST_OPENCL_API void gst_opencl_statistics_mark (GstOpenCLStatistics *stats);
+
 /* Count for whoever is entered in this thread. */
 GST_OPENCL_API void gst_opencl_count_upload (gsize bytes);
 GST_OPENCL_API void gst_opencl_count_download (gsize bytes);

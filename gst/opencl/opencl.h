@@ -5,6 +5,7 @@
 #pragma once
 
 #include <gst/opencl/opencl-prelude.h>
+#include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>

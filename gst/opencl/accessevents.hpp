@@ -1,0 +1,46 @@
+/* gstreamer-opencl: who still writes and reads a memory, as OpenCL events
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "opencl-hpp.hpp"
+
+#include <vector>
+
+namespace opencl {
+/* The last write of a memory and the reads since. A reader waits for the write, a writer
+ * for both; commands of the same in-order queue need not wait for each other. The owner
+ * locks. */
+class AccessEvents {
+public:
+  /* What a command on `queue` has to wait for; pass nullptr for the host, which is told
+   * of failed commands too. */
+  void append_waits (
+      cl_command_queue queue, GstMapFlags access, std::vector<cl::Event> &waits);
+
+  /* `event` is of the last command on `queue` that accessed the memory. */
+  void record (cl_command_queue queue, GstMapFlags access, cl_event event);
+
+  /* The contents no longer matter, nor whether making them failed. */
+  void forget_failures ();
+
+private:
+  struct Pending {
+    cl_command_queue queue = nullptr;
+    cl::Event event;
+  };
+  Pending write;
+  std::vector<Pending> reads; /* one a queue */
+};
+
+/* Makes later commands on `queue` wait on the device for `waits`. */
+bool enqueue_waits (
+    cl_command_queue queue, const std::vector<cl::Event> &waits, GError **error);
+
+/* Blocks the host. `blocked` says whether there was anything to wait for. */
+bool wait_on_host (const std::vector<cl::Event> &waits, bool &blocked, GError **error);
+
+/* CL_COMPLETE, CL_RUNNING, …, or a negative error. */
+cl_int status_of (const cl::Event &event);
+} // namespace opencl

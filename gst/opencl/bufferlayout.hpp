@@ -1,0 +1,39 @@
+/* gstreamer-opencl: where the lines of each plane of a buffer stand
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/opencl-prelude.h>
+#include <gst/video/video.h>
+
+namespace opencl {
+struct PlaneLayout {
+  gsize offset;    /* of the first line, in bytes from the buffer's start */
+  gsize stride;    /* bytes from line to line */
+  gsize row_bytes; /* bytes of a line that mean something */
+  gsize rows;
+
+  bool operator== (const PlaneLayout &other) const
+  {
+    return offset == other.offset && stride == other.stride
+           && row_bytes == other.row_bytes && rows == other.rows;
+  }
+};
+
+struct BufferLayout {
+  guint n_planes = 0;
+  PlaneLayout planes[GST_VIDEO_MAX_PLANES];
+
+  bool operator== (const BufferLayout &other) const;
+  gsize bytes_needed () const;
+};
+
+/* The layout that the caps (`info`) and the buffer's GstVideoMeta give. GST_STREAM_ERROR
+ * names what is there and what is needed when they contradict or the buffer is short. */
+bool layout_of (
+    GstBuffer *buffer, const GstVideoInfo *info, BufferLayout &layout, GError **error);
+
+/* Whether `buffer` holds `needed` bytes, else the same error. */
+bool is_long_enough (GstBuffer *buffer, gsize needed, GError **error);
+} // namespace opencl

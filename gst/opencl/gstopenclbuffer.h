@@ -1,0 +1,34 @@
+/* gstreamer-opencl: copies of whole buffers between host and device
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/video/video.h>
+
+G_BEGIN_DECLS
+
+/**
+ * gst_opencl_buffer_copy_async:
+ * @context: the context of @destination
+ * @destination: a buffer of one device memory or one pinned host memory of @context
+ * @source: any buffer: device memory, pinned host memory, memory of another context, or
+ *   whatever a CPU can map. Kept as long as the copy reads it
+ * @info: (nullable): the caps' layout for raw video: planes are copied line by line where
+ *   strides differ. %NULL copies the bytes as they are
+ * @event: (out) (transfer full) (nullable): of the last command, to be given to
+ *   clReleaseEvent(); %NULL where nothing was left to do asynchronously
+ * @error: set when a copy could not be enqueued, or with both sizes when @source is
+ *   shorter than @info needs or longer than @destination
+ *
+ * Waits for nothing, unless both ends are on the host or in different contexts.
+ * Timestamps and metas are left to the caller.
+ *
+ * Returns: whether the copy is done or under way
+ */
+GST_OPENCL_API gboolean gst_opencl_buffer_copy_async (GstOpenCLContext *context,
+    GstBuffer *destination, GstBuffer *source, const GstVideoInfo *info, cl_event *event,
+    GError **error);
+
+G_END_DECLS

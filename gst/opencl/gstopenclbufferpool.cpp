@@ -1,0 +1,203 @@
+/* gstreamer-opencl: buffers of device memory or of pinned host memory, reused
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "gstopenclbufferpool.h"
+
+#include "gstopenclerror.h"
+#include "gstopenclmemory.h"
+
+#include <gst/video/gstvideometa.h>
+#include <gst/video/gstvideopool.h>
+#include <gst/video/video.h>
+
+GST_DEBUG_CATEGORY_STATIC (gst_opencl_buffer_pool_debug);
+#define GST_CAT_DEFAULT gst_opencl_buffer_pool_debug
+
+struct _GstOpenCLBufferPool {
+  GstBufferPool parent;
+  GstOpenCLContext *context;
+  gboolean host;
+  /* as configured */
+  gsize size;
+  gboolean adds_video_meta;
+  GstVideoInfo info;
+  GstVideoAlignment alignment;
+};
+
+G_DEFINE_TYPE_WITH_CODE (GstOpenCLBufferPool, gst_opencl_buffer_pool,
+    GST_TYPE_BUFFER_POOL,
+    GST_DEBUG_CATEGORY_INIT (
+        gst_opencl_buffer_pool_debug, "openclbufferpool", 0, "OpenCL buffer pools"))
+
+static const gchar **
+gst_opencl_buffer_pool_get_options (GstBufferPool *pool)
+{
+  static const gchar *options[] = {
+      GST_BUFFER_POOL_OPTION_VIDEO_META, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT, nullptr};
+  return options;
+}
+
+/* Takes the video layout from the caps, with the alignment that was asked for. */
+static gboolean
+configure_video (GstOpenCLBufferPool *self, GstStructure *config, GstCaps *caps)
+{
+  if (!gst_video_info_from_caps (&self->info, caps)) {
+    GST_WARNING_OBJECT (self, "invalid caps %" GST_PTR_FORMAT, caps);
+    return FALSE;
+  }
+  gst_video_alignment_reset (&self->alignment);
+  if (gst_buffer_pool_config_has_option (
+          config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT)) {
+    gst_buffer_pool_config_get_video_alignment (config, &self->alignment);
+    if (!gst_video_info_align (&self->info, &self->alignment))
+      return FALSE;
+    gst_buffer_pool_config_set_video_alignment (config, &self->alignment);
+  }
+  self->adds_video_meta =
+      gst_buffer_pool_config_has_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  self->size = MAX (self->size, GST_VIDEO_INFO_SIZE (&self->info));
+  return TRUE;
+}
+
+static gboolean
+gst_opencl_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
+{
+  GstOpenCLBufferPool *self = GST_OPENCL_BUFFER_POOL (pool);
+  GstCaps *caps;
+  guint size, min_buffers, max_buffers;
+
+  if (!gst_buffer_pool_config_get_params (
+          config, &caps, &size, &min_buffers, &max_buffers))
+    return FALSE;
+  self->size = size;
+  self->adds_video_meta = FALSE;
+  if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw")
+      && !configure_video (self, config, caps))
+    return FALSE;
+  gst_buffer_pool_config_set_params (config, caps, self->size, min_buffers, max_buffers);
+
+  return GST_BUFFER_POOL_CLASS (gst_opencl_buffer_pool_parent_class)
+      ->set_config (pool, config);
+}
+
+static GstFlowReturn
+gst_opencl_buffer_pool_alloc_buffer (
+    GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
+{
+  GstOpenCLBufferPool *self = GST_OPENCL_BUFFER_POOL (pool);
+  GError *error = nullptr;
+  GstMemory *memory = self->host
+                          ? gst_opencl_host_memory_new (self->context, self->size, &error)
+                          : gst_opencl_memory_new (self->context, self->size, &error);
+  if (!memory) {
+    GST_ERROR_OBJECT (self, "%s", error->message);
+    g_clear_error (&error);
+    return GST_FLOW_ERROR;
+  }
+
+  *buffer = gst_buffer_new ();
+  gst_buffer_append_memory (*buffer, memory);
+  if (self->adds_video_meta) {
+    GstVideoMeta *meta = gst_buffer_add_video_meta_full (*buffer,
+        GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT (&self->info),
+        GST_VIDEO_INFO_WIDTH (&self->info), GST_VIDEO_INFO_HEIGHT (&self->info),
+        GST_VIDEO_INFO_N_PLANES (&self->info), self->info.offset, self->info.stride);
+    gst_video_meta_set_alignment (meta, self->alignment);
+  }
+  return GST_FLOW_OK;
+}
+
+/* Called when a buffer comes back: nobody wants its contents any more. */
+static void
+gst_opencl_buffer_pool_reset_buffer (GstBufferPool *pool, GstBuffer *buffer)
+{
+  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
+    if (gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory))
+      gst_opencl_memory_discard (memory);
+  }
+  GST_BUFFER_POOL_CLASS (gst_opencl_buffer_pool_parent_class)
+      ->reset_buffer (pool, buffer);
+}
+
+static void
+gst_opencl_buffer_pool_finalize (GObject *object)
+{
+  gst_object_unref (GST_OPENCL_BUFFER_POOL (object)->context);
+  G_OBJECT_CLASS (gst_opencl_buffer_pool_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_buffer_pool_class_init (GstOpenCLBufferPoolClass *klass)
+{
+  GstBufferPoolClass *pool_class = GST_BUFFER_POOL_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_buffer_pool_finalize;
+  pool_class->get_options = gst_opencl_buffer_pool_get_options;
+  pool_class->set_config = gst_opencl_buffer_pool_set_config;
+  pool_class->alloc_buffer = gst_opencl_buffer_pool_alloc_buffer;
+  pool_class->reset_buffer = gst_opencl_buffer_pool_reset_buffer;
+}
+
+static void
+gst_opencl_buffer_pool_init (GstOpenCLBufferPool *self)
+{
+}
+
+static GstBufferPool *
+new_pool (GstOpenCLContext *context, gboolean host)
+{
+  auto *self = static_cast<GstOpenCLBufferPool *> (
+      g_object_new (GST_TYPE_OPENCL_BUFFER_POOL, nullptr));
+  gst_object_ref_sink (self);
+  self->context = GST_OPENCL_CONTEXT (gst_object_ref (context));
+  self->host = host;
+  return GST_BUFFER_POOL (self);
+}
+
+GstBufferPool *
+gst_opencl_buffer_pool_new (GstOpenCLContext *context)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+  return new_pool (context, FALSE);
+}
+
+GstBufferPool *
+gst_opencl_host_buffer_pool_new (GstOpenCLContext *context)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+  return new_pool (context, TRUE);
+}
+
+GstOpenCLContext *
+gst_opencl_buffer_pool_get_context (GstOpenCLBufferPool *pool)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_BUFFER_POOL (pool), nullptr);
+  return pool->context;
+}
+
+gboolean
+gst_opencl_buffer_pool_is_host (GstOpenCLBufferPool *pool)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_BUFFER_POOL (pool), FALSE);
+  return pool->host;
+}
+
+GstBufferPool *
+gst_opencl_buffer_pool_new_configured (
+    GstOpenCLContext *context, gboolean host, GstCaps *caps, gsize size)
+{
+  GstBufferPool *pool = host ? gst_opencl_host_buffer_pool_new (context)
+                             : gst_opencl_buffer_pool_new (context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+
+  gst_buffer_pool_config_set_params (config, caps, size, 0, 0);
+  if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw"))
+    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  if (!gst_buffer_pool_set_config (pool, config)) {
+    gst_object_unref (pool);
+    return nullptr;
+  }
+  return pool;
+}

@@ -1,0 +1,18 @@
+/* gstreamer-opencl: what the library's own files know of a context
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/gstopenclcontext.h>
+
+/* Pinned memory is mapped on a queue of its own, so that mapping never waits for frames.
+ */
+cl_command_queue gst_opencl_context_get_pinning_queue (GstOpenCLContext *context);
+
+/* (transfer full): the allocator of device memory, or of pinned host memory. It holds the
+ * context; the context knows it as long as someone else does. */
+GstAllocator *gst_opencl_context_get_allocator (GstOpenCLContext *context, gboolean host);
+
+/* (transfer full), in gstopenclmemory.cpp */
+GstAllocator *gst_opencl_allocator_new (GstOpenCLContext *context, gboolean host);

@@ -1,0 +1,525 @@
+/* gstreamer-opencl: a device, its cl_context and its queues, shared between elements
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:gstopenclcontext
+ * @title: GstOpenCLContext
+ *
+ * One device with one cl_context and three in-order queues: compute, upload and download,
+ * so that transfers overlap work. Elements share it through #GstContext queries, as they
+ * do for CUDA and GL, and where no query can reach (appsink to appsrc) through a registry
+ * of the process.
+ */
+#include "gstopenclcontext-private.hpp"
+
+#include "devicechoice.hpp"
+#include "gstopenclerror.h"
+#include "gstopenclstatistics.h"
+#include "reaper.hpp"
+
+#include <atomic>
+#include <gio/gio.h>
+#include <map>
+#include <memory>
+
+GST_DEBUG_CATEGORY_STATIC (gst_opencl_context_debug);
+#define GST_CAT_DEFAULT gst_opencl_context_debug
+GST_DEBUG_CATEGORY_STATIC (GST_CAT_CONTEXT);
+
+namespace {
+constexpr int n_queues = GST_OPENCL_QUEUE_DOWNLOAD + 1;
+
+struct ContextState {
+  cl::Context handle;
+  cl::Device device;
+  cl::CommandQueue queues[n_queues];
+  cl::CommandQueue pinning_queue;
+  std::string name;
+  std::string index;
+  bool shares_host_memory = false;
+
+  std::mutex programs_lock; /* held while building, so that nothing is built twice */
+  std::map<std::string, cl::Program> programs;
+  std::atomic<guint> builds{0};
+
+  std::mutex reaper_lock;
+  std::unique_ptr<opencl::Reaper> reaper;
+
+  GWeakRef allocators[2]; /* device, host */
+};
+} // namespace
+
+struct _GstOpenCLContext {
+  GstObject parent;
+  ContextState *state;
+};
+
+G_DEFINE_TYPE_WITH_CODE (GstOpenCLContext, gst_opencl_context, GST_TYPE_OBJECT,
+                         GST_DEBUG_CATEGORY_INIT (gst_opencl_context_debug,
+                             "openclcontext", 0, "OpenCL contexts");
+                         GST_DEBUG_CATEGORY_GET (GST_CAT_CONTEXT, "GST_CONTEXT");)
+
+static void
+gst_opencl_context_init (GstOpenCLContext *self)
+{
+  self->state = new ContextState;
+  for (GWeakRef &allocator : self->state->allocators)
+    g_weak_ref_init (&allocator, nullptr);
+}
+
+static void
+gst_opencl_context_finalize (GObject *object)
+{
+  GstOpenCLContext *self = GST_OPENCL_CONTEXT (object);
+
+  self->state->reaper.reset ();
+  for (GWeakRef &allocator : self->state->allocators)
+    g_weak_ref_clear (&allocator);
+  delete self->state;
+  G_OBJECT_CLASS (gst_opencl_context_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_context_class_init (GstOpenCLContextClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_context_finalize;
+}
+
+/* --- making one --- */
+
+namespace {
+/* Every device's living context. The library's one piece of global state. */
+class Registry {
+public:
+  static Registry &get ()
+  {
+    static Registry *registry = new Registry; /* outlives every static destructor */
+    return *registry;
+  }
+
+  /* Creation happens under the lock: two elements that start at once share a context. */
+  template <typename Make>
+  GstOpenCLContext *find_or_make (const cl::Device &device, Make make)
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    if (GstOpenCLContext *living = find (device))
+      return living;
+    GstOpenCLContext *made = make ();
+    if (made)
+      remember (device, made);
+    return made;
+  }
+
+  void remember_if_none (const cl::Device &device, GstOpenCLContext *context)
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    GstOpenCLContext *living = find (device);
+    if (living)
+      gst_object_unref (living);
+    else
+      remember (device, context);
+  }
+
+private:
+  GstOpenCLContext *find (const cl::Device &device)
+  {
+    auto found = contexts.find (device ());
+    return found == contexts.end ()
+               ? nullptr
+               : static_cast<GstOpenCLContext *> (g_weak_ref_get (&found->second));
+  }
+
+  void remember (const cl::Device &device, GstOpenCLContext *context)
+  {
+    auto inserted = contexts.try_emplace (device ());
+    if (inserted.second)
+      g_weak_ref_init (&inserted.first->second, context);
+    else
+      g_weak_ref_set (&inserted.first->second, context);
+  }
+
+  std::mutex lock;
+  std::map<cl_device_id, GWeakRef> contexts;
+};
+
+bool
+make_queues (ContextState &state, GError **error)
+{
+  cl_int code = CL_SUCCESS;
+  for (cl::CommandQueue &queue : state.queues) {
+    if (!queue ())
+      queue = cl::CommandQueue (
+          state.handle, state.device, cl_command_queue_properties (0), &code);
+    if (!gst_opencl_check (code, "clCreateCommandQueue", error))
+      return false;
+  }
+  state.pinning_queue = cl::CommandQueue (
+      state.handle, state.device, cl_command_queue_properties (0), &code);
+  return gst_opencl_check (code, "clCreateCommandQueue", error);
+}
+
+/* `handle` empty: make one for the device. */
+GstOpenCLContext *
+make_context (const cl::Device &device, const cl::Context &handle,
+    const cl::CommandQueue &compute, GError **error)
+{
+  cl_int code = CL_SUCCESS;
+  auto *self =
+      static_cast<GstOpenCLContext *> (g_object_new (GST_TYPE_OPENCL_CONTEXT, nullptr));
+  gst_object_ref_sink (self);
+  ContextState &state = *self->state;
+
+  state.device = device;
+  state.name = device.getInfo<CL_DEVICE_NAME> ().c_str ();
+  state.index = opencl::device_index (device);
+  state.shares_host_memory = device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ();
+  state.handle =
+      handle () ? handle : cl::Context (device, nullptr, nullptr, nullptr, &code);
+  state.queues[GST_OPENCL_QUEUE_COMPUTE] = compute;
+  if (!gst_opencl_check (code, "clCreateContext", error) || !make_queues (state, error)) {
+    gst_object_unref (self);
+    return nullptr;
+  }
+  GST_INFO_OBJECT (self, "%s context on %s (%s)", handle () ? "wrapped" : "new",
+      state.name.c_str (), state.index.c_str ());
+  return self;
+}
+} // namespace
+
+GstOpenCLContext *
+gst_opencl_context_new (const gchar *device, GError **error)
+{
+  g_return_val_if_fail (error == nullptr || *error == nullptr, nullptr);
+
+  cl::Device chosen;
+  if (!opencl::choose_device (opencl::effective_device (device), chosen, error))
+    return nullptr;
+  return Registry::get ().find_or_make (chosen,
+      [&] { return make_context (chosen, cl::Context (), cl::CommandQueue (), error); });
+}
+
+GstOpenCLContext *
+gst_opencl_context_new_wrapped (
+    cl_context handle, cl_device_id device, cl_command_queue queue, GError **error)
+{
+  g_return_val_if_fail (handle != nullptr, nullptr);
+  g_return_val_if_fail (device != nullptr, nullptr);
+
+  cl::Device retained_device (device, true);
+  cl::CommandQueue compute;
+  if (queue) {
+    compute = cl::CommandQueue (queue, true);
+    if (compute.getInfo<CL_QUEUE_PROPERTIES> ()
+        & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
+      g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+          "The application's command queue runs out of order; expected an in-order "
+          "queue");
+      return nullptr;
+    }
+  }
+  GstOpenCLContext *self =
+      make_context (retained_device, cl::Context (handle, true), compute, error);
+  if (self)
+    Registry::get ().remember_if_none (retained_device, self);
+  return self;
+}
+
+/* --- what it has --- */
+
+cl_context
+gst_opencl_context_get_handle (GstOpenCLContext *context)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+  return context->state->handle ();
+}
+
+cl_device_id
+gst_opencl_context_get_device (GstOpenCLContext *context)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+  return context->state->device ();
+}
+
+cl_command_queue
+gst_opencl_context_get_queue (GstOpenCLContext *context, GstOpenCLQueue queue)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+  g_return_val_if_fail (queue >= 0 && queue < n_queues, nullptr);
+  return context->state->queues[queue]();
+}
+
+cl_command_queue
+gst_opencl_context_get_pinning_queue (GstOpenCLContext *context)
+{
+  return context->state->pinning_queue ();
+}
+
+const gchar *
+gst_opencl_context_get_device_name (GstOpenCLContext *context)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+  return context->state->name.c_str ();
+}
+
+gboolean
+gst_opencl_context_shares_host_memory (GstOpenCLContext *context)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), FALSE);
+  return context->state->shares_host_memory;
+}
+
+gboolean
+gst_opencl_context_matches (GstOpenCLContext *context, const gchar *device)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), FALSE);
+
+  /* An element that leaves the choice open takes what its neighbours use. */
+  if (!device || !*device || strcmp (device, GST_OPENCL_DEVICE_DEFAULT) == 0)
+    return TRUE;
+  return opencl::device_is_chosen (context->state->device, context->state->index, device);
+}
+
+GstAllocator *
+gst_opencl_context_get_allocator (GstOpenCLContext *context, gboolean host)
+{
+  GWeakRef *known = &context->state->allocators[host ? 1 : 0];
+  auto *allocator = static_cast<GstAllocator *> (g_weak_ref_get (known));
+  if (!allocator) {
+    allocator = gst_opencl_allocator_new (context, host);
+    g_weak_ref_set (known, allocator);
+  }
+  return allocator;
+}
+
+void
+gst_opencl_context_release_after (
+    GstOpenCLContext *context, cl_event event, GDestroyNotify notify, gpointer user_data)
+{
+  g_return_if_fail (GST_IS_OPENCL_CONTEXT (context));
+  g_return_if_fail (event != nullptr && notify != nullptr);
+
+  std::lock_guard<std::mutex> guard (context->state->reaper_lock);
+  if (!context->state->reaper)
+    context->state->reaper = std::make_unique<opencl::Reaper> ();
+  context->state->reaper->release_after (cl::Event (event, true), notify, user_data);
+}
+
+/* --- programs --- */
+
+static gboolean
+build_program (GstOpenCLContext *self, cl::Program &program, const std::string &options,
+    GError **error)
+{
+  ContextState &state = *self->state;
+  GstClockTime start = gst_util_get_timestamp ();
+
+  state.builds++;
+  cl_int code = program.build ({state.device}, options.c_str ());
+  if (code != CL_SUCCESS) {
+    std::string log;
+    program.getBuildInfo (state.device, CL_PROGRAM_BUILD_LOG, &log);
+    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_BUILD,
+        "A kernel does not build on %s: clBuildProgram failed: %s (%d), expected OpenCL "
+        "C 1.2\noptions: %s\n%s",
+        state.name.c_str (), gst_opencl_error_name (code), code, options.c_str (),
+        log.c_str ());
+    return FALSE;
+  }
+  GST_DEBUG_OBJECT (self, "built a program in %" GST_TIME_FORMAT " (options %s)",
+      GST_TIME_ARGS (gst_util_get_timestamp () - start), options.c_str ());
+  return TRUE;
+}
+
+cl_program
+gst_opencl_context_get_program (
+    GstOpenCLContext *context, const gchar *source, const gchar *options, GError **error)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+  g_return_val_if_fail (source != nullptr, nullptr);
+
+  ContextState &state = *context->state;
+  std::string all_options = "-cl-std=CL1.2";
+  if (options && *options)
+    all_options += std::string (" ") + options;
+  std::string key = all_options + '\n' + source;
+
+  std::lock_guard<std::mutex> guard (state.programs_lock);
+  auto found = state.programs.find (key);
+  if (found == state.programs.end ()) {
+    cl_int code = CL_SUCCESS;
+    cl::Program program (state.handle, std::string (source), false, &code);
+    if (!gst_opencl_check (code, "clCreateProgramWithSource", error)
+        || !build_program (context, program, all_options, error))
+      return nullptr;
+    found = state.programs.emplace (std::move (key), std::move (program)).first;
+  }
+  clRetainProgram (found->second ());
+  return found->second ();
+}
+
+cl_kernel
+gst_opencl_context_create_kernel (GstOpenCLContext *context, const gchar *resource,
+    const gchar *kernel, const gchar *options, GError **error)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+
+  GBytes *bytes = g_resources_lookup_data (resource, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
+  if (!bytes)
+    return nullptr;
+  gsize size;
+  auto *data = static_cast<const char *> (g_bytes_get_data (bytes, &size));
+  std::string source (data, size);
+  g_bytes_unref (bytes);
+
+  cl::Program program (
+      gst_opencl_context_get_program (context, source.c_str (), options, error));
+  if (!program ())
+    return nullptr;
+  cl_int code;
+  cl_kernel made = clCreateKernel (program (), kernel, &code);
+  return gst_opencl_check (code, "clCreateKernel", error) ? made : nullptr;
+}
+
+guint
+gst_opencl_context_get_n_builds (GstOpenCLContext *context)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), 0);
+  return context->state->builds;
+}
+
+/* --- sharing it through GstContext --- */
+
+GstContext *
+gst_opencl_context_to_gst_context (GstOpenCLContext *context)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+
+  GstContext *gst_context = gst_context_new (GST_OPENCL_CONTEXT_TYPE, TRUE);
+  gst_structure_set (gst_context_writable_structure (gst_context),
+      GST_OPENCL_CONTEXT_TYPE, GST_TYPE_OPENCL_CONTEXT, context, "device", G_TYPE_STRING,
+      gst_opencl_context_get_device_name (context), nullptr);
+  return gst_context;
+}
+
+static gboolean
+query_peer (GstElement *element, GstPad *pad, gpointer user_data)
+{
+  auto *query = static_cast<GstQuery *> (user_data);
+  /* FALSE ends the iteration. */
+  return !gst_pad_peer_query (pad, query);
+}
+
+using ForeachPad = gboolean (*) (GstElement *, GstElementForeachPadFunc, gpointer);
+
+static void
+ask_neighbours (GstElement *element, ForeachPad foreach_pad)
+{
+  GstQuery *query = gst_query_new_context (GST_OPENCL_CONTEXT_TYPE);
+  GstContext *found = nullptr;
+
+  if (!foreach_pad (element, query_peer, query))
+    gst_query_parse_context (query, &found);
+  if (found) {
+    GST_CAT_INFO_OBJECT (GST_CAT_CONTEXT, element, "found %" GST_PTR_FORMAT, found);
+    gst_element_set_context (element, found);
+  }
+  gst_query_unref (query);
+}
+
+static gboolean
+is_set (GstElement *element, GstOpenCLContext **context)
+{
+  GST_OBJECT_LOCK (element);
+  gboolean set = *context != nullptr;
+  GST_OBJECT_UNLOCK (element);
+  return set;
+}
+
+static gboolean
+make_and_announce (
+    GstElement *element, const gchar *device, GstOpenCLContext **context, GError **error)
+{
+  GstOpenCLContext *made = gst_opencl_context_new (device, error);
+  if (!made)
+    return FALSE;
+
+  GstContext *gst_context = gst_opencl_context_to_gst_context (made);
+  gst_element_set_context (element, gst_context);
+  GST_OBJECT_LOCK (element);
+  if (!*context)
+    *context = GST_OPENCL_CONTEXT (gst_object_ref (made));
+  GST_OBJECT_UNLOCK (element);
+  gst_element_post_message (
+      element, gst_message_new_have_context (GST_OBJECT (element), gst_context));
+  gst_object_unref (made);
+  return TRUE;
+}
+
+gboolean
+gst_opencl_ensure_context (
+    GstElement *element, const gchar *device, GstOpenCLContext **context, GError **error)
+{
+  g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
+  g_return_val_if_fail (context != nullptr, FALSE);
+
+  gst_opencl_statistics_mark (gst_opencl_statistics_of (element));
+  if (is_set (element, context))
+    return TRUE;
+  ask_neighbours (element, gst_element_foreach_src_pad);
+  if (is_set (element, context))
+    return TRUE;
+  ask_neighbours (element, gst_element_foreach_sink_pad);
+  if (is_set (element, context))
+    return TRUE;
+  gst_element_post_message (element,
+      gst_message_new_need_context (GST_OBJECT (element), GST_OPENCL_CONTEXT_TYPE));
+  if (is_set (element, context))
+    return TRUE;
+  return make_and_announce (element, device, context, error);
+}
+
+gboolean
+gst_opencl_handle_set_context (GstElement *element, GstContext *gst_context,
+    const gchar *device, GstOpenCLContext **context)
+{
+  g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
+  g_return_val_if_fail (context != nullptr, FALSE);
+
+  GstOpenCLContext *offered = nullptr;
+  if (!gst_context || !gst_context_has_context_type (gst_context, GST_OPENCL_CONTEXT_TYPE)
+      || !gst_structure_get (gst_context_get_structure (gst_context),
+          GST_OPENCL_CONTEXT_TYPE, GST_TYPE_OPENCL_CONTEXT, &offered, nullptr)
+      || !offered)
+    return FALSE;
+
+  gboolean taken = FALSE;
+  if (gst_opencl_context_matches (offered, device)) {
+    GST_OBJECT_LOCK (element);
+    if (!*context)
+      *context = GST_OPENCL_CONTEXT (gst_object_ref (offered));
+    taken = *context == offered;
+    GST_OBJECT_UNLOCK (element);
+  }
+  gst_object_unref (offered);
+  return taken;
+}
+
+gboolean
+gst_opencl_handle_context_query (
+    GstElement *element, GstQuery *query, GstOpenCLContext *context)
+{
+  g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
+
+  const gchar *type;
+  if (!context || GST_QUERY_TYPE (query) != GST_QUERY_CONTEXT
+      || !gst_query_parse_context_type (query, &type)
+      || g_strcmp0 (type, GST_OPENCL_CONTEXT_TYPE) != 0)
+    return FALSE;
+
+  GstContext *gst_context = gst_opencl_context_to_gst_context (context);
+  gst_query_set_context (query, gst_context);
+  gst_context_unref (gst_context);
+  return TRUE;
+}

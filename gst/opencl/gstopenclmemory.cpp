@@ -1,0 +1,723 @@
+/* gstreamer-opencl: GstMemory in a cl_mem, and pinned host memory beside it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:gstopenclmemory
+ * @title: GstOpenCLMemory
+ *
+ * Device memory is one linear cl_mem. %GST_MAP_OPENCL maps it without waiting; an
+ * ordinary map is a blocking CPU view in pinned staging memory, which is made at the
+ * first such map and uploaded again at the next use on the device. Every memory knows the
+ * events of its last write and of the reads since, so that commands on different queues
+ * wait for each other on the device and never on the host.
+ */
+#include "gstopenclmemory.h"
+
+#include "accessevents.hpp"
+#include "gstopenclcontext-private.hpp"
+#include "gstopenclerror.h"
+#include "gstopenclstatistics.h"
+#include "pinnedblock.hpp"
+
+#include <memory>
+#include <mutex>
+
+GST_DEBUG_CATEGORY_STATIC (gst_opencl_memory_debug);
+#define GST_CAT_DEFAULT gst_opencl_memory_debug
+
+using opencl::AccessEvents;
+using opencl::PinnedBlock;
+using Waits = std::vector<cl::Event>;
+
+namespace {
+/* What a memory and all that share it have in common. */
+class Storage {
+public:
+  explicit Storage (GstOpenCLContext *context)
+      : context (GST_OPENCL_CONTEXT (gst_object_ref (context)))
+  {
+  }
+  virtual ~Storage () { gst_object_unref (context); }
+  Storage (const Storage &) = delete;
+  Storage &operator= (const Storage &) = delete;
+
+  virtual bool begin (cl_command_queue queue, GstMapFlags access, GError **error) = 0;
+  virtual void end (cl_command_queue queue, GstMapFlags access, cl_event event) = 0;
+  virtual void discard () = 0;
+  /* The bytes for the CPU, once no transfer is in the way of `access`. */
+  virtual guint8 *map_on_host (GstMapFlags access, GError **error) = 0;
+  virtual void unmap_on_host (GstMapFlags access) {}
+
+  GstOpenCLContext *const context;
+
+protected:
+  std::mutex lock; /* of everything below and in subclasses; never held while waiting */
+};
+
+class HostStorage : public Storage {
+public:
+  HostStorage (GstOpenCLContext *context, std::unique_ptr<PinnedBlock> block)
+      : Storage (context), block (std::move (block))
+  {
+  }
+
+  /* A transfer keeps the device's buffer alive but not this end of it. */
+  ~HostStorage () override
+  {
+    Waits waits;
+    bool blocked;
+    events.append_waits (nullptr, GST_MAP_READWRITE, waits);
+    opencl::wait_on_host (waits, blocked, nullptr);
+    block.reset ();
+  }
+
+  bool begin (cl_command_queue queue, GstMapFlags access, GError **error) override
+  {
+    Waits waits;
+    {
+      std::lock_guard<std::mutex> guard (lock);
+      events.append_waits (queue, access, waits);
+    }
+    return opencl::enqueue_waits (queue, waits, error);
+  }
+
+  void end (cl_command_queue queue, GstMapFlags access, cl_event event) override
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    events.record (queue, access, event);
+  }
+
+  void discard () override
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    events.forget_failures ();
+  }
+
+  guint8 *map_on_host (GstMapFlags access, GError **error) override
+  {
+    Waits writes, reads;
+    {
+      std::lock_guard<std::mutex> guard (lock);
+      events.append_waits (nullptr, GST_MAP_READ, writes);
+      if (access & GST_MAP_WRITE)
+        events.append_waits (nullptr, GST_MAP_WRITE, reads);
+    }
+    bool waited_for_data, waited_for_room;
+    if (!opencl::wait_on_host (writes, waited_for_data, error)
+        || !opencl::wait_on_host (reads, waited_for_room, error))
+      return nullptr;
+    if (waited_for_data)
+      gst_opencl_count_host_wait ();
+    /* The source is a whole pool ahead of the transfers: that bounds its run-ahead. */
+    if (waited_for_room)
+      gst_opencl_count_throttled ();
+    return block->data ();
+  }
+
+  guint8 *data () const { return block->data (); }
+
+private:
+  std::unique_ptr<PinnedBlock> block;
+  AccessEvents events;
+};
+
+class DeviceStorage : public Storage {
+public:
+  DeviceStorage (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
+      : Storage (context), size (size), buffer (std::move (buffer))
+  {
+  }
+
+  ~DeviceStorage () override
+  {
+    /* The staging memory may still be on its way. */
+    Waits waits;
+    bool blocked;
+    staging_events.append_waits (nullptr, GST_MAP_READWRITE, waits);
+    opencl::wait_on_host (waits, blocked, nullptr);
+    staging.reset ();
+    buffer = cl::Buffer ();
+    if (notify)
+      notify (user_data);
+  }
+
+  bool begin (cl_command_queue queue, GstMapFlags access, GError **error) override
+  {
+    Waits waits;
+    {
+      std::lock_guard<std::mutex> guard (lock);
+      if (!on_device && on_host && !upload (error))
+        return false;
+      events.append_waits (queue, access, waits);
+    }
+    return opencl::enqueue_waits (queue, waits, error);
+  }
+
+  void end (cl_command_queue queue, GstMapFlags access, cl_event event) override
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    events.record (queue, access, event);
+    if (access & GST_MAP_WRITE) {
+      on_device = true;
+      on_host = false;
+    }
+  }
+
+  void discard () override
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    on_device = on_host = false;
+    events.forget_failures ();
+    staging_events.forget_failures ();
+  }
+
+  guint8 *map_on_host (GstMapFlags access, GError **error) override
+  {
+    Waits waits;
+    {
+      std::lock_guard<std::mutex> guard (lock);
+      if (!staging && !(staging = PinnedBlock::make (context, size, error)))
+        return nullptr;
+      if (on_device && !on_host && !download (error))
+        return nullptr;
+      staging_events.append_waits (nullptr, access, waits);
+    }
+    bool blocked;
+    if (!opencl::wait_on_host (waits, blocked, error)) {
+      std::lock_guard<std::mutex> guard (lock);
+      on_host = false;
+      return nullptr;
+    }
+    if (blocked)
+      gst_opencl_count_host_wait ();
+    return staging->data ();
+  }
+
+  void unmap_on_host (GstMapFlags access) override
+  {
+    if (!(access & GST_MAP_WRITE))
+      return;
+    std::lock_guard<std::mutex> guard (lock);
+    on_host = true;
+    on_device = false;
+  }
+
+  cl_mem handle () const { return buffer (); }
+
+  void set_contents_on_device () { on_device = true; }
+
+  void set_notify (GDestroyNotify function, gpointer data)
+  {
+    notify = function;
+    user_data = data;
+  }
+
+  const gsize size;
+
+private:
+  bool transfer (cl_command_queue queue, GstMapFlags device_access,
+      GstMapFlags staging_access, GError **error)
+  {
+    Waits waits;
+    cl_event event = nullptr;
+    const bool to_device = device_access == GST_MAP_WRITE;
+
+    events.append_waits (queue, device_access, waits);
+    staging_events.append_waits (queue, staging_access, waits);
+    if (!opencl::enqueue_waits (queue, waits, error))
+      return false;
+    cl_int code = to_device ? clEnqueueWriteBuffer (queue, buffer (), CL_FALSE, 0, size,
+                      staging->data (), 0, nullptr, &event)
+                            : clEnqueueReadBuffer (queue, buffer (), CL_FALSE, 0, size,
+                                staging->data (), 0, nullptr, &event);
+    if (!gst_opencl_check (
+            code, to_device ? "clEnqueueWriteBuffer" : "clEnqueueReadBuffer", error))
+      return false;
+    clFlush (queue);
+    events.record (queue, device_access, event);
+    staging_events.record (queue, staging_access, event);
+    clReleaseEvent (event);
+    return true;
+  }
+
+  bool upload (GError **error)
+  {
+    if (!transfer (gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_UPLOAD),
+            GST_MAP_WRITE, GST_MAP_READ, error))
+      return false;
+    gst_opencl_count_upload (size);
+    on_device = true;
+    return true;
+  }
+
+  bool download (GError **error)
+  {
+    if (!transfer (gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_DOWNLOAD),
+            GST_MAP_READ, GST_MAP_WRITE, error))
+      return false;
+    gst_opencl_count_download (size);
+    on_host = true;
+    return true;
+  }
+
+  cl::Buffer buffer;
+  AccessEvents events;                  /* of buffer */
+  std::unique_ptr<PinnedBlock> staging; /* made at the first CPU map */
+  AccessEvents staging_events;          /* of staging */
+  /* Where the contents are; nowhere while undefined. */
+  bool on_device = false;
+  bool on_host = false;
+  GDestroyNotify notify = nullptr;
+  gpointer user_data = nullptr;
+};
+
+/* Every memory of either allocator; one that is shared has the same storage. */
+struct StoredMemory {
+  GstMemory parent;
+  std::shared_ptr<Storage> storage;
+};
+
+StoredMemory *
+stored (GstMemory *memory)
+{
+  return reinterpret_cast<StoredMemory *> (memory);
+}
+
+DeviceStorage &
+device_storage (GstMemory *memory)
+{
+  return static_cast<DeviceStorage &> (*stored (memory)->storage);
+}
+
+HostStorage &
+host_storage (GstMemory *memory)
+{
+  return static_cast<HostStorage &> (*stored (memory)->storage);
+}
+} // namespace
+
+/* --- the allocators --- */
+
+#define GST_TYPE_OPENCL_ALLOCATOR (gst_opencl_allocator_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstOpenCLAllocator, gst_opencl_allocator, GST, OPENCL_ALLOCATOR, GstAllocator)
+
+struct _GstOpenCLAllocator {
+  GstAllocator parent;
+  GstOpenCLContext *context;
+  gboolean host;
+};
+
+G_DEFINE_TYPE_WITH_CODE (GstOpenCLAllocator, gst_opencl_allocator, GST_TYPE_ALLOCATOR,
+    GST_DEBUG_CATEGORY_INIT (gst_opencl_memory_debug, "openclmemory", 0, "OpenCL memory"))
+
+/* `parent` is set for memory that shares another's storage. */
+static GstMemory *
+new_memory (GstAllocator *allocator, std::shared_ptr<Storage> storage, GstMemory *parent,
+    GstMemoryFlags flags, gsize maxsize, gsize offset, gsize size)
+{
+  auto *memory = new StoredMemory;
+  memory->storage = std::move (storage);
+  gst_memory_init (&memory->parent, flags, allocator, parent, maxsize, 0, offset, size);
+  return &memory->parent;
+}
+
+static std::shared_ptr<Storage>
+new_device_storage (GstOpenCLContext *context, gsize size, GError **error)
+{
+  cl_int code;
+  cl::Buffer buffer (clCreateBuffer (
+      gst_opencl_context_get_handle (context), CL_MEM_READ_WRITE, size, nullptr, &code));
+  if (code == CL_SUCCESS)
+    return std::make_shared<DeviceStorage> (context, std::move (buffer), size);
+
+  gchar *call = g_strdup_printf ("clCreateBuffer of %" G_GSIZE_FORMAT " bytes on %s",
+      size, gst_opencl_context_get_device_name (context));
+  gst_opencl_check (code, call, error);
+  g_free (call);
+  return nullptr;
+}
+
+static std::shared_ptr<Storage>
+new_host_storage (GstOpenCLContext *context, gsize size, GError **error)
+{
+  std::unique_ptr<PinnedBlock> block = PinnedBlock::make (context, size, error);
+  if (!block)
+    return nullptr;
+  return std::make_shared<HostStorage> (context, std::move (block));
+}
+
+static GstMemory *
+allocate (GstOpenCLContext *context, gboolean host, gsize size, GError **error)
+{
+  gsize room = MAX (size, 1); /* OpenCL has no empty buffers */
+  std::shared_ptr<Storage> storage = host ? new_host_storage (context, room, error)
+                                          : new_device_storage (context, room, error);
+  if (!storage)
+    return nullptr;
+  GstAllocator *allocator = gst_opencl_context_get_allocator (context, host);
+  GstMemory *memory = new_memory (
+      allocator, std::move (storage), nullptr, GstMemoryFlags (0), room, 0, size);
+  gst_object_unref (allocator);
+  return memory;
+}
+
+static GstMemory *
+gst_opencl_allocator_alloc (
+    GstAllocator *allocator, gsize size, GstAllocationParams *params)
+{
+  GstOpenCLAllocator *self = GST_OPENCL_ALLOCATOR (allocator);
+  GError *error = nullptr;
+  GstMemory *memory = allocate (
+      self->context, self->host, size + params->prefix + params->padding, &error);
+  if (!memory) {
+    GST_ERROR_OBJECT (self, "%s", error->message);
+    g_clear_error (&error);
+    return nullptr;
+  }
+  gst_memory_resize (memory, params->prefix, size);
+  return memory;
+}
+
+static void
+gst_opencl_allocator_free (GstAllocator *allocator, GstMemory *memory)
+{
+  delete stored (memory);
+}
+
+/* Commands of the compute queue between map and unmap are ordered with all others. */
+static cl_command_queue
+mapped_queue (Storage &storage)
+{
+  return gst_opencl_context_get_queue (storage.context, GST_OPENCL_QUEUE_COMPUTE);
+}
+
+static gpointer
+map_to_device (GstMemory *memory, GstMapFlags access, GError **error)
+{
+  DeviceStorage &storage = device_storage (memory);
+  if (!storage.begin (mapped_queue (storage), access, error))
+    return nullptr;
+  /* gst_memory_map() adds the offset; GstMapInfo.data is to be the cl_mem itself. */
+  return reinterpret_cast<guint8 *> (storage.handle ()) - memory->offset;
+}
+
+static gpointer
+gst_opencl_allocator_map (GstMemory *memory, GstMapInfo *info, gsize maxsize)
+{
+  GError *error = nullptr;
+  gpointer data;
+
+  if (!(info->flags & GST_MAP_OPENCL))
+    data = stored (memory)->storage->map_on_host (info->flags, &error);
+  else if (gst_is_opencl_memory (memory))
+    data = map_to_device (memory, info->flags, &error);
+  else
+    data = nullptr; /* host memory has no cl_mem of use to a kernel */
+
+  if (error) {
+    GST_ERROR_OBJECT (memory->allocator, "cannot map: %s", error->message);
+    g_clear_error (&error);
+  }
+  return data;
+}
+
+static void
+gst_opencl_allocator_unmap (GstMemory *memory, GstMapInfo *info)
+{
+  Storage &storage = *stored (memory)->storage;
+  if (!(info->flags & GST_MAP_OPENCL)) {
+    storage.unmap_on_host (info->flags);
+    return;
+  }
+  cl_command_queue queue = mapped_queue (storage);
+  cl_event event;
+  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event);
+  if (code != CL_SUCCESS) {
+    GST_ERROR_OBJECT (memory->allocator, "clEnqueueMarkerWithWaitList failed: %s",
+        gst_opencl_error_name (code));
+    return;
+  }
+  clFlush (queue);
+  storage.end (queue, info->flags, event);
+  clReleaseEvent (event);
+}
+
+static GstMemory *
+gst_opencl_allocator_share (GstMemory *memory, gssize offset, gssize size)
+{
+  GstMemory *parent = memory->parent ? memory->parent : memory;
+  gsize bytes = size == -1 ? memory->size - offset : gsize (size);
+
+  return new_memory (memory->allocator, stored (memory)->storage, parent,
+      GstMemoryFlags (
+          GST_MINI_OBJECT_FLAGS (parent) | GST_MINI_OBJECT_FLAG_LOCK_READONLY),
+      memory->maxsize, memory->offset + offset, bytes);
+}
+
+static GstMemory *
+gst_opencl_allocator_copy (GstMemory *memory, gssize offset, gssize size)
+{
+  GError *error = nullptr;
+  gsize bytes = size == -1 ? memory->size - offset : gsize (size);
+  GstMemory *copy =
+      gst_opencl_memory_new (stored (memory)->storage->context, bytes, &error);
+
+  if (copy && bytes > 0
+      && !gst_opencl_memory_copy_async (copy, 0, memory, offset, bytes, nullptr, &error))
+    g_clear_pointer (&copy, gst_memory_unref);
+  if (error) {
+    GST_ERROR_OBJECT (memory->allocator, "cannot copy: %s", error->message);
+    g_clear_error (&error);
+  }
+  return copy;
+}
+
+static void
+gst_opencl_allocator_finalize (GObject *object)
+{
+  gst_object_unref (GST_OPENCL_ALLOCATOR (object)->context);
+  G_OBJECT_CLASS (gst_opencl_allocator_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_allocator_class_init (GstOpenCLAllocatorClass *klass)
+{
+  GstAllocatorClass *allocator_class = GST_ALLOCATOR_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_allocator_finalize;
+  allocator_class->alloc = gst_opencl_allocator_alloc;
+  allocator_class->free = gst_opencl_allocator_free;
+}
+
+static void
+gst_opencl_allocator_init (GstOpenCLAllocator *self)
+{
+  GstAllocator *allocator = GST_ALLOCATOR (self);
+
+  allocator->mem_map_full = gst_opencl_allocator_map;
+  allocator->mem_unmap_full = gst_opencl_allocator_unmap;
+  allocator->mem_share = gst_opencl_allocator_share;
+  GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
+}
+
+GstAllocator *
+gst_opencl_allocator_new (GstOpenCLContext *context, gboolean host)
+{
+  auto *self = static_cast<GstOpenCLAllocator *> (
+      g_object_new (GST_TYPE_OPENCL_ALLOCATOR, nullptr));
+  GstAllocator *allocator = GST_ALLOCATOR (self);
+
+  gst_object_ref_sink (self);
+  self->context = GST_OPENCL_CONTEXT (gst_object_ref (context));
+  self->host = host;
+  allocator->mem_type = host ? GST_OPENCL_HOST_MEMORY_NAME : GST_OPENCL_MEMORY_NAME;
+  /* A copy of host memory is ordinary memory: GStreamer's own way does that. */
+  if (!host)
+    allocator->mem_copy = gst_opencl_allocator_copy;
+  return allocator;
+}
+
+/* --- the public functions --- */
+
+static gboolean
+is_of (GstMemory *memory, gboolean host)
+{
+  return memory && GST_IS_OPENCL_ALLOCATOR (memory->allocator)
+         && GST_OPENCL_ALLOCATOR (memory->allocator)->host == host;
+}
+
+gboolean
+gst_is_opencl_memory (GstMemory *memory)
+{
+  return is_of (memory, FALSE);
+}
+
+gboolean
+gst_is_opencl_host_memory (GstMemory *memory)
+{
+  return is_of (memory, TRUE);
+}
+
+GstMemory *
+gst_opencl_memory_new (GstOpenCLContext *context, gsize size, GError **error)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+  return allocate (context, FALSE, size, error);
+}
+
+GstMemory *
+gst_opencl_host_memory_new (GstOpenCLContext *context, gsize size, GError **error)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+  return allocate (context, TRUE, size, error);
+}
+
+GstMemory *
+gst_opencl_memory_new_wrapped (GstOpenCLContext *context, cl_mem handle, gsize size,
+    gpointer user_data, GDestroyNotify notify)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+  g_return_val_if_fail (handle != nullptr, nullptr);
+
+  auto storage =
+      std::make_shared<DeviceStorage> (context, cl::Buffer (handle, true), size);
+  storage->set_contents_on_device ();
+  storage->set_notify (notify, user_data);
+  GstAllocator *allocator = gst_opencl_context_get_allocator (context, FALSE);
+  GstMemory *memory = new_memory (
+      allocator, std::move (storage), nullptr, GstMemoryFlags (0), size, 0, size);
+  gst_object_unref (allocator);
+  return memory;
+}
+
+GstOpenCLContext *
+gst_opencl_memory_get_context (GstMemory *memory)
+{
+  g_return_val_if_fail (
+      gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory), nullptr);
+  return stored (memory)->storage->context;
+}
+
+cl_mem
+gst_opencl_memory_get_handle (GstMemory *memory)
+{
+  g_return_val_if_fail (gst_is_opencl_memory (memory), nullptr);
+  return device_storage (memory).handle ();
+}
+
+gsize
+gst_opencl_memory_get_offset (GstMemory *memory)
+{
+  g_return_val_if_fail (gst_is_opencl_memory (memory), 0);
+  return memory->offset;
+}
+
+guint8 *
+gst_opencl_host_memory_get_data (GstMemory *memory)
+{
+  g_return_val_if_fail (gst_is_opencl_host_memory (memory), nullptr);
+  return host_storage (memory).data () + memory->offset;
+}
+
+gboolean
+gst_opencl_memory_begin (
+    GstMemory *memory, cl_command_queue queue, GstMapFlags access, GError **error)
+{
+  g_return_val_if_fail (
+      gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory), FALSE);
+  return stored (memory)->storage->begin (queue, access, error);
+}
+
+void
+gst_opencl_memory_end (
+    GstMemory *memory, cl_command_queue queue, GstMapFlags access, cl_event event)
+{
+  g_return_if_fail (gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory));
+  stored (memory)->storage->end (queue, access, event);
+}
+
+void
+gst_opencl_memory_discard (GstMemory *memory)
+{
+  g_return_if_fail (gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory));
+  stored (memory)->storage->discard ();
+}
+
+/* --- copies --- */
+
+namespace {
+/* One row for each direction of a copy. */
+struct Direction {
+  bool to_host;
+  bool from_host;
+  GstOpenCLQueue queue;
+  const char *call;
+  cl_int (*enqueue) (cl_command_queue queue, GstMemory *destination, gsize to,
+      GstMemory *source, gsize from, gsize size, cl_event *event);
+  void (*count) (gsize size);
+};
+
+cl_int
+enqueue_on_device (cl_command_queue queue, GstMemory *destination, gsize to,
+    GstMemory *source, gsize from, gsize size, cl_event *event)
+{
+  return clEnqueueCopyBuffer (queue, device_storage (source).handle (),
+      device_storage (destination).handle (), from, to, size, 0, nullptr, event);
+}
+
+cl_int
+enqueue_upload (cl_command_queue queue, GstMemory *destination, gsize to,
+    GstMemory *source, gsize from, gsize size, cl_event *event)
+{
+  return clEnqueueWriteBuffer (queue, device_storage (destination).handle (), CL_FALSE,
+      to, size, host_storage (source).data () + from, 0, nullptr, event);
+}
+
+cl_int
+enqueue_download (cl_command_queue queue, GstMemory *destination, gsize to,
+    GstMemory *source, gsize from, gsize size, cl_event *event)
+{
+  return clEnqueueReadBuffer (queue, device_storage (source).handle (), CL_FALSE, from,
+      size, host_storage (destination).data () + to, 0, nullptr, event);
+}
+
+void
+count_copy (gsize size)
+{
+  gst_opencl_count_launches (1);
+}
+
+const Direction directions[] = {
+    {false, false, GST_OPENCL_QUEUE_COMPUTE, "clEnqueueCopyBuffer", enqueue_on_device,
+        count_copy},
+    {false, true, GST_OPENCL_QUEUE_UPLOAD, "clEnqueueWriteBuffer", enqueue_upload,
+        gst_opencl_count_upload},
+    {true, false, GST_OPENCL_QUEUE_DOWNLOAD, "clEnqueueReadBuffer", enqueue_download,
+        gst_opencl_count_download},
+};
+
+const Direction *
+find_direction (GstMemory *destination, GstMemory *source)
+{
+  for (const Direction &direction : directions) {
+    if (direction.to_host == bool (gst_is_opencl_host_memory (destination))
+        && direction.from_host == bool (gst_is_opencl_host_memory (source)))
+      return &direction;
+  }
+  return nullptr;
+}
+} // namespace
+
+gboolean
+gst_opencl_memory_copy_async (GstMemory *destination, gsize destination_offset,
+    GstMemory *source, gsize source_offset, gsize size, cl_event *event, GError **error)
+{
+  const Direction *direction = find_direction (destination, source);
+  g_return_val_if_fail (direction != nullptr, FALSE);
+  g_return_val_if_fail (destination_offset + size <= destination->size, FALSE);
+  g_return_val_if_fail (source_offset + size <= source->size, FALSE);
+
+  GstOpenCLContext *context = stored (destination)->storage->context;
+  cl_command_queue queue = gst_opencl_context_get_queue (context, direction->queue);
+  if (!gst_opencl_memory_begin (source, queue, GST_MAP_READ, error)
+      || !gst_opencl_memory_begin (destination, queue, GST_MAP_WRITE, error))
+    return FALSE;
+  cl_event done;
+  cl_int code =
+      direction->enqueue (queue, destination, destination->offset + destination_offset,
+          source, source->offset + source_offset, size, &done);
+  if (!gst_opencl_check (code, direction->call, error))
+    return FALSE;
+  clFlush (queue);
+  direction->count (size);
+  gst_opencl_memory_end (source, queue, GST_MAP_READ, done);
+  gst_opencl_memory_end (destination, queue, GST_MAP_WRITE, done);
+  if (event)
+    *event = done;
+  else
+    clReleaseEvent (done);
+  return TRUE;
+}

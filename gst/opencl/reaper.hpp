@@ -1,0 +1,44 @@
+/* gstreamer-opencl: a thread that lets go of host memory once a transfer has read it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "opencl-hpp.hpp"
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+namespace opencl {
+/* Event callbacks would do, but OpenCL forbids blocking calls in them, and what is let go
+ * of may free OpenCL objects. */
+class Reaper {
+public:
+  Reaper ();
+  ~Reaper (); /* waits for all that was given, unless it runs in the thread itself */
+
+  void release_after (cl::Event event, GDestroyNotify notify, gpointer user_data);
+
+private:
+  struct Entry {
+    cl::Event event;
+    GDestroyNotify notify;
+    gpointer user_data;
+  };
+  /* Shared with the thread, which may outlive the reaper when it drops the last context.
+   */
+  struct State {
+    std::mutex lock;
+    std::condition_variable changed;
+    std::deque<Entry> entries;
+    bool stopping = false;
+  };
+  static void run (std::shared_ptr<State> state);
+
+  std::shared_ptr<State> state;
+  std::thread thread;
+};
+} // namespace opencl

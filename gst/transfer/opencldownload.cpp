@@ -1,0 +1,56 @@
+/* opencldownload: copies buffers out of OpenCL device memory
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:element-opencldownload
+ * @title: opencldownload
+ *
+ * Copies buffers of any caps out of device memory. It pushes pinned host memory at once,
+ * whose map waits for the transfer, so that transfers overlap whatever comes next and no
+ * frame of latency is added. System memory passes through, and device memory where
+ * downstream takes nothing else.
+ *
+ * |[
+ * gst-launch-1.0 videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8 ! openclupload !
+ * opencldownload ! autovideosink
+ * ]|
+ */
+#include "elements.h"
+#include "opencltransfer.h"
+
+#define GST_TYPE_OPENCL_DOWNLOAD (gst_opencl_download_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstOpenCLDownload, gst_opencl_download, GST, OPENCL_DOWNLOAD, GstOpenCLTransfer)
+
+struct _GstOpenCLDownload {
+  GstOpenCLTransfer parent;
+};
+
+G_DEFINE_FINAL_TYPE (GstOpenCLDownload, gst_opencl_download, GST_TYPE_OPENCL_TRANSFER)
+GST_ELEMENT_REGISTER_DEFINE (
+    opencldownload, "opencldownload", GST_RANK_NONE, GST_TYPE_OPENCL_DOWNLOAD)
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
+static void
+gst_opencl_download_class_init (GstOpenCLDownloadClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+
+  gst_element_class_set_static_metadata (element_class, "OpenCL downloader",
+      "Filter/Converter/Video", "Copies buffers out of OpenCL device memory",
+      "GStreamer OpenCL developers");
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  GST_OPENCL_TRANSFER_CLASS (klass)->uploads = FALSE;
+}
+
+static void
+gst_opencl_download_init (GstOpenCLDownload *self)
+{
+}

@@ -1,0 +1,174 @@
+/* The tracer openclstats: logs what each element transferred, launched and waited for
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:tracer-openclstats
+ * @title: openclstats
+ *
+ * Logs the counters of every element that used OpenCL when the program ends. Elements
+ * that know nothing of OpenCL appear when they map device memory for the CPU; what an
+ * application does in its own threads appears as "(application)".
+ *
+ * |[
+ * GST_TRACERS=openclstats GST_DEBUG=GST_TRACER:7 gst-launch-1.0 videotestsrc \
+ *   num-buffers=10 ! video/x-raw,format=GRAY8 ! openclupload ! opencldownload ! fakesink
+ * ]|
+ */
+#include "openclstatstracer.h"
+
+#include <gst/gsttracerrecord.h>
+#include <gst/opencl/opencl.h>
+
+#include <mutex>
+#include <vector>
+
+namespace {
+/* Elements come from any thread. */
+struct Seen {
+  std::mutex lock;
+  std::vector<GstOpenCLStatistics *> statistics; /* owned */
+};
+
+/* Whom this thread worked for before each push that is under way. */
+thread_local std::vector<GstOpenCLStatistics *> interrupted;
+} // namespace
+
+struct _GstOpenCLStatsTracer {
+  GstTracer parent;
+  GstTracerRecord *record;
+  Seen *seen;
+};
+
+G_DEFINE_FINAL_TYPE (GstOpenCLStatsTracer, gst_opencl_stats_tracer, GST_TYPE_TRACER)
+
+static void
+remember (GstOpenCLStatsTracer *self, GstElement *element)
+{
+  std::lock_guard<std::mutex> guard (self->seen->lock);
+  self->seen->statistics.push_back (
+      gst_opencl_statistics_ref (gst_opencl_statistics_of (element)));
+}
+
+static void
+on_element_new (GObject *tracer, GstClockTime time, GstElement *element)
+{
+  remember (GST_OPENCL_STATS_TRACER (tracer), element);
+}
+
+/* From here on the thread works for the element behind `pad`. */
+static void
+enter_peer (GstPad *pad)
+{
+  GstPad *peer = gst_pad_get_peer (pad);
+  GstElement *element = peer ? gst_pad_get_parent_element (peer) : nullptr;
+
+  interrupted.push_back (gst_opencl_statistics_enter (
+      element ? gst_opencl_statistics_of (element) : nullptr));
+  gst_clear_object (&element);
+  gst_clear_object (&peer);
+}
+
+static void
+leave_peer ()
+{
+  if (interrupted.empty ())
+    return; /* the push began before the tracer did */
+  gst_opencl_statistics_leave (interrupted.back ());
+  interrupted.pop_back ();
+}
+
+static void
+on_push (GObject *tracer, GstClockTime time, GstPad *pad, gpointer data)
+{
+  enter_peer (pad);
+}
+
+static void
+on_pushed (GObject *tracer, GstClockTime time, GstPad *pad, gint result)
+{
+  leave_peer ();
+}
+
+struct Hook {
+  const gchar *name;
+  GCallback function;
+};
+
+static const Hook hooks[] = {
+    {"element-new", G_CALLBACK (on_element_new)},
+    {"pad-push-pre", G_CALLBACK (on_push)},
+    {"pad-push-post", G_CALLBACK (on_pushed)},
+    {"pad-push-list-pre", G_CALLBACK (on_push)},
+    {"pad-push-list-post", G_CALLBACK (on_pushed)},
+    {"pad-push-event-pre", G_CALLBACK (on_push)},
+    {"pad-push-event-post", G_CALLBACK (on_pushed)},
+};
+
+static GstStructure *
+counter_field (const gchar *description)
+{
+  return gst_structure_new ("value", "type", G_TYPE_GTYPE, G_TYPE_UINT64, "description",
+      G_TYPE_STRING, description, "min", G_TYPE_UINT64, G_GUINT64_CONSTANT (0), "max",
+      G_TYPE_UINT64, G_MAXUINT64, nullptr);
+}
+
+static GstTracerRecord *
+new_record ()
+{
+  return gst_tracer_record_new ("openclstats.class", "element", GST_TYPE_STRUCTURE,
+      gst_structure_new ("scope", "type", G_TYPE_GTYPE, G_TYPE_STRING, "related-to",
+          GST_TYPE_TRACER_VALUE_SCOPE, GST_TRACER_VALUE_SCOPE_ELEMENT, nullptr),
+      "uploads", GST_TYPE_STRUCTURE, counter_field ("host to device transfers"),
+      "upload-bytes", GST_TYPE_STRUCTURE, counter_field ("their bytes"), "downloads",
+      GST_TYPE_STRUCTURE, counter_field ("device to host transfers"), "download-bytes",
+      GST_TYPE_STRUCTURE, counter_field ("their bytes"), "host-waits", GST_TYPE_STRUCTURE,
+      counter_field ("times a thread was blocked because it needed data"), "throttled",
+      GST_TYPE_STRUCTURE,
+      counter_field ("times a thread was blocked to bound the run-ahead"), "launches",
+      GST_TYPE_STRUCTURE, counter_field ("kernels enqueued"), nullptr);
+}
+
+static void
+log_counts (GstOpenCLStatsTracer *self, GstOpenCLStatistics *statistics)
+{
+  GstOpenCLCounts counts;
+  if (!gst_opencl_statistics_get_counts (statistics, &counts))
+    return;
+  gchar *name = gst_opencl_statistics_get_name (statistics);
+  gst_tracer_record_log (self->record, name, counts.uploads, counts.upload_bytes,
+      counts.downloads, counts.download_bytes, counts.host_waits, counts.throttled,
+      counts.launches);
+  g_free (name);
+}
+
+static void
+gst_opencl_stats_tracer_finalize (GObject *object)
+{
+  GstOpenCLStatsTracer *self = GST_OPENCL_STATS_TRACER (object);
+
+  for (GstOpenCLStatistics *statistics : self->seen->statistics) {
+    log_counts (self, statistics);
+    gst_opencl_statistics_unref (statistics);
+  }
+  delete self->seen;
+  gst_object_unref (self->record);
+  G_OBJECT_CLASS (gst_opencl_stats_tracer_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_stats_tracer_class_init (GstOpenCLStatsTracerClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_stats_tracer_finalize;
+}
+
+static void
+gst_opencl_stats_tracer_init (GstOpenCLStatsTracer *self)
+{
+  self->seen = new Seen;
+  self->record = new_record ();
+  remember (self, nullptr); /* what no element does */
+  for (const Hook &hook : hooks)
+    gst_tracing_register_hook (GST_TRACER (self), hook.name, hook.function);
+}

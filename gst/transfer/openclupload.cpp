@@ -1,0 +1,55 @@
+/* openclupload: copies buffers into OpenCL device memory
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:element-openclupload
+ * @title: openclupload
+ *
+ * Copies buffers of any caps into device memory, asynchronously. It offers upstream a
+ * pool of pinned host memory: a source that fills it costs no copy on the host. Other
+ * memory is kept until the device has read it. Device memory passes through.
+ *
+ * |[
+ * gst-launch-1.0 videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8 ! openclupload !
+ * opencldownload ! fakesink
+ * ]|
+ */
+#include "elements.h"
+#include "opencltransfer.h"
+
+#define GST_TYPE_OPENCL_UPLOAD (gst_opencl_upload_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstOpenCLUpload, gst_opencl_upload, GST, OPENCL_UPLOAD, GstOpenCLTransfer)
+
+struct _GstOpenCLUpload {
+  GstOpenCLTransfer parent;
+};
+
+G_DEFINE_FINAL_TYPE (GstOpenCLUpload, gst_opencl_upload, GST_TYPE_OPENCL_TRANSFER)
+GST_ELEMENT_REGISTER_DEFINE (
+    openclupload, "openclupload", GST_RANK_NONE, GST_TYPE_OPENCL_UPLOAD)
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
+static void
+gst_opencl_upload_class_init (GstOpenCLUploadClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+
+  gst_element_class_set_static_metadata (element_class, "OpenCL uploader",
+      "Filter/Converter/Video", "Copies buffers into OpenCL device memory",
+      "GStreamer OpenCL developers");
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  GST_OPENCL_TRANSFER_CLASS (klass)->uploads = TRUE;
+}
+
+static void
+gst_opencl_upload_init (GstOpenCLUpload *self)
+{
+}

@@ -1,0 +1,22 @@
+/* The plugin "opencl": elements of no particular field, and the tracer openclstats
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "elements.h"
+#include "openclstatstracer.h"
+
+static gboolean
+plugin_init (GstPlugin *plugin)
+{
+  gboolean registered = FALSE;
+
+  registered |= GST_ELEMENT_REGISTER (opencldownload, plugin);
+  registered |= GST_ELEMENT_REGISTER (openclupload, plugin);
+  registered |= gst_tracer_register (plugin, "openclstats", GST_TYPE_OPENCL_STATS_TRACER);
+
+  return registered;
+}
+
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, opencl,
+    "Memory on OpenCL devices", plugin_init, PACKAGE_VERSION, GST_LICENSE, PACKAGE_NAME,
+    PACKAGE_ORIGIN)
