@@ -181,8 +181,7 @@ gst_chroma_key_set_property (
   Settings &settings = *GST_CHROMA_KEY (object)->settings;
 
   GST_OBJECT_LOCK (object);
-  gboolean known =
-      set_keying (settings, id, value) || set_auto_key (settings, id, value);
+  gboolean known = set_keying (settings, id, value) || set_auto_key (settings, id, value);
   GST_OBJECT_UNLOCK (object);
 
   if (!known)
@@ -292,7 +291,8 @@ rectangle_of (const Settings &settings, guint width, guint height)
   return corner;
 }
 
-/* The key goes from the picture to the device's own memory; nobody on the host sees it. */
+/* The key goes from the picture to the device's own memory; nobody on the host sees it.
+ */
 static gboolean
 take_key (Work &work, const Settings &settings, const GstOpenCLFrame *input,
     cl_command_queue queue, GError **error)

@@ -310,11 +310,11 @@ iterate_planes (
 
   auto launch = [&] (guint number, cl_uint index) {
     cl_uint part = std::min (depth, iterations - number * depth);
-    bool launched = kernel->launch (queue,
-        work.shape.grid_of_plane (*kernel, &work.info, part), error,
-        work.keyed.current (), work.keyed.other (), work.right (), work.down (),
-        cl_uint (work.info.width), cl_uint (work.info.height), part, work.run.changed (),
-        index);
+    bool launched =
+        kernel->launch (queue, work.shape.grid_of_plane (*kernel, &work.info, part),
+            error, work.keyed.current (), work.keyed.other (), work.right (),
+            work.down (), cl_uint (work.info.width), cl_uint (work.info.height), part,
+            work.run.changed (), index);
     work.keyed.swap ();
     return launched;
   };
@@ -337,9 +337,9 @@ flow_to_the_end (GstFlowKey *self, cl_command_queue queue, GError **error)
   Kernel *collect = work.collect_regions.variant ({}, error);
 
   if (!work.parents ())
-    work.parents = keying::make_buffer (
-        gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-        gsize (words) * 32 * sizeof (cl_uint) * height, error);
+    work.parents =
+        keying::make_buffer (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+            gsize (words) * 32 * sizeof (cl_uint) * height, error);
   cl_mem parents = work.parents ();
   keying::Grid tiles = keying::grid_of_groups ((words + region_words - 1) / region_words,
       (height + region_rows - 1) / region_rows,

@@ -7,7 +7,8 @@
 #include <algorithm>
 
 namespace keying {
-/* Between two questions of the host: some milliseconds of a GPU, half a second of a CPU */
+/* Between two questions of the host: some milliseconds of a GPU, half a second of a CPU
+ */
 static const guint launches_unasked = 16;
 
 /* A GPU holds several work-groups in its local memory. On a CPU local memory is cache,
@@ -41,8 +42,7 @@ TileShape::grid_of_frame (
     const Kernel &kernel, const GstVideoInfo *info, guint iterations) const
 {
   gsize side = (iterations + 7) / 8 * 8;
-  return grid_of_groups (
-      count_of (GST_VIDEO_INFO_WIDTH (info), 32 * words - 2 * side),
+  return grid_of_groups (count_of (GST_VIDEO_INFO_WIDTH (info), 32 * words - 2 * side),
       count_of (GST_VIDEO_INFO_HEIGHT (info), rows - 2 * iterations),
       kernel.group_size (items));
 }
@@ -124,8 +124,7 @@ IterationRun::run (GstPad *pad, cl_command_queue queue, guint launches,
       if (!launch (begin + index, index))
         return false;
     }
-    if (begin + count < launches
-        && !is_over (pad, queue, count - 1, &over, error))
+    if (begin + count < launches && !is_over (pad, queue, count - 1, &over, error))
       return false;
   }
   return true;

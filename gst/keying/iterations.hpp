@@ -37,8 +37,8 @@ class PingPong {
 public:
   bool create (GstOpenCLContext *context, gsize bytes, GError **error);
   bool created () const { return buffers[1]() != nullptr; }
-  cl_mem current () const { return buffers[which]() ; }
-  cl_mem other () const { return buffers[1 - which]() ; }
+  cl_mem current () const { return buffers[which](); }
+  cl_mem other () const { return buffers[1 - which](); }
   void swap () { which = 1 - which; }
 
 private:
@@ -65,7 +65,8 @@ public:
 
 private:
   bool clear (cl_command_queue queue, GError **error);
-  bool is_over (GstPad *pad, cl_command_queue queue, guint last, bool *over, GError **error);
+  bool is_over (
+      GstPad *pad, cl_command_queue queue, guint last, bool *over, GError **error);
 
   cl::Buffer flags;
 };

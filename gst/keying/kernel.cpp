@@ -43,8 +43,8 @@ Kernel::create (GstOpenCLContext *context, const std::vector<std::string> &files
     if (!append_source (source, file, error))
       return false;
   }
-  cl::Program program (gst_opencl_context_get_program (
-      context, source.c_str (), options.c_str (), error));
+  cl::Program program (
+      gst_opencl_context_get_program (context, source.c_str (), options.c_str (), error));
   if (!program ())
     return false;
   cl_int code;
@@ -107,7 +107,8 @@ is_aligned (const GstOpenCLFrame *frame, gsize alignment)
 }
 
 Kernel *
-FrameKernel::variant (std::initializer_list<const GstOpenCLFrame *> frames, GError **error)
+FrameKernel::variant (
+    std::initializer_list<const GstOpenCLFrame *> frames, GError **error)
 {
   gsize n = 0;
   for (const GstOpenCLFrame *frame : frames) {
@@ -123,8 +124,8 @@ cl::Buffer
 make_buffer (GstOpenCLContext *context, gsize bytes, GError **error)
 {
   cl_int code;
-  cl::Buffer buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
-      CL_MEM_READ_WRITE, bytes, nullptr, &code));
+  cl::Buffer buffer (clCreateBuffer (
+      gst_opencl_context_get_handle (context), CL_MEM_READ_WRITE, bytes, nullptr, &code));
   gst_opencl_check (code, "clCreateBuffer", error);
   return buffer;
 }

@@ -41,8 +41,8 @@ public:
   {
     cl_uint index = 0;
     return (set (index, arguments, error) && ...)
-           && gst_opencl_launch (queue, kernel (), 2, grid.global.data (),
-               grid.local.data (), error);
+           && gst_opencl_launch (
+               queue, kernel (), 2, grid.global.data (), grid.local.data (), error);
   }
 
 private:
@@ -67,8 +67,7 @@ public:
       const char *name, const std::string &options, GError **error);
 
   /* (nullable): the variant for frames that are placed like these */
-  Kernel *variant (
-      std::initializer_list<const GstOpenCLFrame *> frames, GError **error);
+  Kernel *variant (std::initializer_list<const GstOpenCLFrame *> frames, GError **error);
 
 private:
   bool create_variant (gsize n, GError **error);

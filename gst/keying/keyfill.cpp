@@ -151,8 +151,8 @@ gst_key_fill_set_formats (
   const std::string options = keying::pixel_options (&work.info);
   return work.paint.create (
              context, {"pixels.cl", "keyfill.cl"}, "paint_keyed", options, error)
-         && work.composite.create (
-             context, {"pixels.cl", "keyfill.cl"}, "composite_over_color", options, error);
+         && work.composite.create (context, {"pixels.cl", "keyfill.cl"},
+             "composite_over_color", options, error);
 }
 
 static gboolean
@@ -206,7 +206,8 @@ gst_key_fill_class_init (GstKeyFillClass *klass)
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Key fill",
-      "Filter/Effect/Video", "Puts a colour where a picture is keyed, on an OpenCL device",
+      "Filter/Effect/Video",
+      "Puts a colour where a picture is keyed, on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
 

@@ -9,8 +9,8 @@
  * un-keyed pixel with at least two keyed neighbours (of left, right, above and below)
  * becomes keyed; then, `iterations` times, a keyed pixel with fewer than three keyed
  * neighbours becomes opaque. Outside the frame counts as un-keyed for the first rule and
- * as keyed for the second, so that neither begins at the frame's edge. Red, green and blue
- * are kept, and so is an alpha in between.
+ * as keyed for the second, so that neither begins at the frame's edge. Red, green and
+ * blue are kept, and so is an alpha in between.
  *
  * ## Example launch line
  * |[
@@ -203,11 +203,11 @@ reduce_plane (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint ite
 
   auto launch = [&] (guint number, cl_uint index) {
     cl_uint part = std::min (depth, iterations - number * depth);
-    bool launched = kernel->launch (queue,
-        work.shape.grid_of_plane (*kernel, &work.info, part), error,
-        work.planes.current (), work.planes.other (), cl_uint (work.info.width),
-        cl_uint (work.info.height), cl_uint (fill ? ~0u : 0u), part, work.run.changed (),
-        index);
+    bool launched =
+        kernel->launch (queue, work.shape.grid_of_plane (*kernel, &work.info, part),
+            error, work.planes.current (), work.planes.other (),
+            cl_uint (work.info.width), cl_uint (work.info.height),
+            cl_uint (fill ? ~0u : 0u), part, work.run.changed (), index);
     work.planes.swap ();
     return launched;
   };
@@ -261,8 +261,8 @@ reduce_mask (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint iter
 
   auto launch = [&] (guint number, cl_uint index) {
     bool launched = kernel->launch (queue, kernel->grid_of_items (width, height), error,
-        work.masks.current (), work.masks.other (), width, height,
-        cl_uint (fill ? 0 : 1), work.run.changed (), index);
+        work.masks.current (), work.masks.other (), width, height, cl_uint (fill ? 0 : 1),
+        work.run.changed (), index);
     work.masks.swap ();
     return launched;
   };
@@ -281,7 +281,8 @@ transform_by_masks (GstNoiseReduce *self, const Settings &settings,
   Kernel *apply = work.alpha_of_mask.variant ({input, output}, error);
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
 
-  if (!work.masks.created () && !work.masks.create (context, gsize (width) * height, error))
+  if (!work.masks.created ()
+      && !work.masks.create (context, gsize (width) * height, error))
     return FALSE;
   return take && apply
          && take->launch (queue, take->grid_of_items (width, height), error, input, width,

@@ -12,15 +12,16 @@
   "format=(string){RGBA, BGRA, ARGB, ABGR}, width=(int)[1, 32768], "                     \
   "height=(int)[1, 32768], framerate=(fraction)[0/1, 2147483647/1]"
 
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
 static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
 
 namespace keying {
-const GParamFlags playing_flags =
-    GParamFlags (G_PARAM_READWRITE | G_PARAM_CONSTRUCT | G_PARAM_STATIC_STRINGS
-                 | GST_PARAM_CONTROLLABLE | GST_PARAM_MUTABLE_PLAYING);
+/* Lax: a value out of its range is taken as the end of the range. */
+const GParamFlags playing_flags = GParamFlags (
+    G_PARAM_READWRITE | G_PARAM_CONSTRUCT | G_PARAM_STATIC_STRINGS
+    | G_PARAM_LAX_VALIDATION | GST_PARAM_CONTROLLABLE | GST_PARAM_MUTABLE_PLAYING);
 
 static const PixelFormat pixel_formats[] = {
     {GST_VIDEO_FORMAT_RGBA, 0, 8, 16, 24},

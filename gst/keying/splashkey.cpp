@@ -205,8 +205,8 @@ grid_of_blocks (const Work &work, const Kernel &kernel, guint block_size)
 {
   gsize most = work.on_cpu ? 1 : kernel.group_size (largest_group);
   gsize columns = 1, rows = 1;
-  while (2 * columns <= std::min (gsize (block_size), largest_side)
-         && 2 * columns <= most)
+  while (
+      2 * columns <= std::min (gsize (block_size), largest_side) && 2 * columns <= most)
     columns *= 2;
   while (2 * rows <= std::min (gsize (block_size), largest_side)
          && 2 * rows * columns <= most)
@@ -226,7 +226,8 @@ thresholds_of (const Settings &settings, const GstVideoInfo *info)
       size * size, cut_columns * size, size * cut_rows, cut_columns * cut_rows};
   cl_uint4 thresholds;
   for (gsize n = 0; n < 4; n++)
-    thresholds.s[n] = cl_uint (std::ceil (settings.tolerance * gdouble (765 * pixels[n])));
+    thresholds.s[n] =
+        cl_uint (std::ceil (settings.tolerance * gdouble (765 * pixels[n])));
   return thresholds;
 }
 

@@ -47,6 +47,14 @@ struct Mask {
     return at (x - 1, y, outside) + at (x + 1, y, outside) + at (x, y - 1, outside)
            + at (x, y + 1, outside);
   }
+  bool covers (const Mask &other) const
+  {
+    for (size_t n = 0; n < keyed.size (); n++) {
+      if (other.keyed[n] && !keyed[n])
+        return false;
+    }
+    return true;
+  }
   bool operator== (const Mask &other) const { return keyed == other.keyed; }
   size_t count () const
   {
@@ -79,7 +87,8 @@ with_mask (Picture picture, const Mask &mask)
 
 /* Every pixel reads the mask of before; stops when nothing changes. */
 inline Mask
-iterate (Mask mask, int iterations, const std::function<bool (const Mask &, int, int)> &rule)
+iterate (
+    Mask mask, int iterations, const std::function<bool (const Mask &, int, int)> &rule)
 {
   for (int i = 0; i < iterations; i++) {
     Mask next = mask;
