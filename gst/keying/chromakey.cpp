@@ -5,16 +5,22 @@
 /**
  * SECTION:element-chromakey
  *
- * Makes those pixels transparent whose colour differs from `key-color` by less than
- * `tolerance`. Red, green and blue stay as filmed; the key is in alpha, straight, and
- * others keep the alpha that they came with. `auto-key` takes the key's colour from the
- * first frame.
+ * Makes a screen of one colour transparent, `key-color` or, with `auto-key`, a colour of
+ * the first frame. `method=distance` is hard: pixels that differ by less than `tolerance`
+ * get alpha 0, others keep theirs. The other methods are soft, for hair and motion: alpha
+ * rises from 0 at a distance of `similarity` to 1 at `similarity` + `smoothness`, where
+ * the screen itself is at 0, and grey and black are at 1. `chroma` takes the distance in
+ * the plane of Cb and Cr, and `difference` how far the screen's component is above the
+ * other two. With `adaptive` they follow a screen that is lit unevenly.
+ *
+ * Alpha is straight, and multiplied with that of the input. Red, green and blue stay as
+ * filmed, unless `spill` takes the screen's light off them.
  *
  * ## Example launch line
  * |[
  * gst-launch-1.0 videotestsrc pattern=smpte ! video/x-raw,format=RGBA ! openclupload !
- * chromakey tolerance=0.3 ! keyfill color=0xff0000ff ! opencldownload ! videoconvert !
- * autovideosink
+ * chromakey method=chroma spill=1 ! keyfill method=composite color=0xff0000ff !
+ * opencldownload ! videoconvert ! autovideosink
  * ]|
  */
 #ifdef HAVE_CONFIG_H
@@ -37,6 +43,12 @@ namespace {
 using keying::Channel;
 using keying::Kernel;
 
+enum class Method {
+  distance,
+  chroma,
+  difference,
+};
+
 enum class AutoKey {
   none,
   top_left,
@@ -48,9 +60,14 @@ enum class AutoKey {
 
 enum {
   PROP_0,
+  PROP_METHOD,
   PROP_KEY_COLOR,
   PROP_TOLERANCE,
   PROP_CHANNEL,
+  PROP_SIMILARITY,
+  PROP_SMOOTHNESS,
+  PROP_ADAPTIVE,
+  PROP_SPILL,
   PROP_INVERT,
   PROP_OPACITY,
   PROP_AUTO_KEY,
@@ -66,9 +83,14 @@ struct Rectangle {
 };
 
 struct Settings {
+  Method method = Method::distance;
   guint key_color = 0xff00ff00;
   gdouble tolerance = 0.025;
   Channel channel = Channel::all;
+  gdouble similarity = 0.08;
+  gdouble smoothness = 0.8;
+  gboolean adaptive = TRUE;
+  gdouble spill = 0;
   gboolean invert = FALSE;
   gdouble opacity = 1;
   AutoKey auto_key = AutoKey::none;
@@ -79,12 +101,27 @@ struct Settings {
 /* Work-items of the one group that takes the key */
 const gsize taking_group = 256;
 
+/* The screen's colour is measured in blocks, of which this many lie across the shorter
+ * side of a frame, and in each at a square of samples. A block's sides are multiples
+ * of 16. */
+const guint blocks_across = 14;
+const guint samples_across = 16;
+/* Of the expected chroma: what counts as screen at first, where that is the key's, and
+ * then, where it is what was measured */
+const cl_float least_chroma[] = {0.6f, 0.9f};
+
 /* What the streaming thread works with. */
 struct Work {
   GstVideoInfo info;
   keying::FrameKernel key_by_distance;
+  keying::FrameKernel key_softly;
   keying::FrameKernel take_key;
+  keying::FrameKernel measure_screen;
+  keying::FrameKernel smooth_screen;
   cl::Buffer auto_key;
+  cl_uint block_size, block_columns, block_rows;
+  cl::Buffer measured; /* of each block */
+  cl::Buffer screen;
   guint taken_revision = 0; /* of the settings that auto_key is from */
 };
 } // namespace
@@ -101,6 +138,24 @@ struct _GstChromaKey {
 
 G_DEFINE_TYPE (GstChromaKey, gst_chroma_key, GST_TYPE_OPENCL_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (chromakey, "chromakey", GST_RANK_NONE, GST_TYPE_CHROMA_KEY)
+
+static GType
+method_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Method::distance), "Hard: what differs from the key by less than tolerance",
+          "distance"},
+      {gint (Method::chroma), "Soft: distance from the key in the plane of Cb and Cr",
+          "chroma"},
+      {gint (Method::difference), "Soft: the key's component above the other two",
+          "difference"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstChromaKeyMethod", values));
+  return type;
+}
 
 static GType
 auto_key_get_type (void)
@@ -154,6 +209,21 @@ static gboolean
 set_keying (Settings &settings, guint id, const GValue *value)
 {
   switch (id) {
+  case PROP_METHOD:
+    settings.method = Method (g_value_get_enum (value));
+    return TRUE;
+  case PROP_SIMILARITY:
+    settings.similarity = g_value_get_double (value);
+    return TRUE;
+  case PROP_SMOOTHNESS:
+    settings.smoothness = g_value_get_double (value);
+    return TRUE;
+  case PROP_ADAPTIVE:
+    settings.adaptive = g_value_get_boolean (value);
+    return TRUE;
+  case PROP_SPILL:
+    settings.spill = g_value_get_double (value);
+    return TRUE;
   case PROP_KEY_COLOR:
     settings.key_color = g_value_get_uint (value);
     return TRUE;
@@ -203,6 +273,16 @@ gst_chroma_key_get_property (GObject *object, guint id, GValue *value, GParamSpe
   Settings settings = get_settings (object);
 
   switch (id) {
+  case PROP_METHOD:
+    return g_value_set_enum (value, gint (settings.method));
+  case PROP_SIMILARITY:
+    return g_value_set_double (value, settings.similarity);
+  case PROP_SMOOTHNESS:
+    return g_value_set_double (value, settings.smoothness);
+  case PROP_ADAPTIVE:
+    return g_value_set_boolean (value, settings.adaptive);
+  case PROP_SPILL:
+    return g_value_set_double (value, settings.spill);
   case PROP_KEY_COLOR:
     return g_value_set_uint (value, settings.key_color);
   case PROP_TOLERANCE:
@@ -239,6 +319,47 @@ gst_chroma_key_close (GstOpenCLFilter *filter)
 }
 
 static gboolean
+create_kernels (GstOpenCLContext *context, Work &work, GError **error)
+{
+  const std::string options = keying::pixel_options (&work.info)
+                              + " -DGROUP=" + std::to_string (taking_group)
+                              + " -DSAMPLES=" + std::to_string (samples_across);
+  const struct {
+    keying::FrameKernel &kernel;
+    const char *name;
+  } kernels[] = {
+      {work.key_by_distance, "key_by_distance"},
+      {work.key_softly, "key_softly"},
+      {work.take_key, "take_key"},
+      {work.measure_screen, "measure_screen"},
+      {work.smooth_screen, "smooth_screen"},
+  };
+  for (const auto &entry : kernels) {
+    if (!entry.kernel.create (
+            context, {"pixels.cl", "chromakey.cl"}, entry.name, options, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+create_buffers (GstOpenCLContext *context, Work &work, GError **error)
+{
+  guint width = work.info.width, height = work.info.height;
+  guint sixteenths =
+      std::lround (std::min (width, height) / gdouble (blocks_across) / 16);
+  work.block_size = 16 * std::max (1u, sixteenths);
+  work.block_columns = (width + work.block_size - 1) / work.block_size;
+  work.block_rows = (height + work.block_size - 1) / work.block_size;
+  gsize bytes = gsize (work.block_columns) * work.block_rows * sizeof (cl_float4);
+
+  work.auto_key = keying::make_buffer (context, sizeof (cl_uint), error);
+  work.measured = keying::make_buffer (context, bytes, error);
+  work.screen = keying::make_buffer (context, bytes, error);
+  return work.auto_key () && work.measured () && work.screen ();
+}
+
+static gboolean
 gst_chroma_key_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
@@ -249,14 +370,7 @@ gst_chroma_key_set_formats (
   self->work = new Work;
   Work &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
-  work.auto_key = keying::make_buffer (context, sizeof (cl_uint), error);
-  const std::string options =
-      keying::pixel_options (&work.info) + " -DGROUP=" + std::to_string (taking_group);
-  return work.auto_key () != nullptr
-         && work.key_by_distance.create (
-             context, {"pixels.cl", "chromakey.cl"}, "key_by_distance", options, error)
-         && work.take_key.create (
-             context, {"pixels.cl", "chromakey.cl"}, "take_key", options, error);
+  return create_kernels (context, work, error) && create_buffers (context, work, error);
 }
 
 /* The work */
@@ -311,23 +425,85 @@ take_key (Work &work, const Settings &settings, const GstOpenCLFrame *input,
 }
 
 static gboolean
-gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+key_by_distance (Work &work, const Settings &settings, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
-  GstChromaKey *self = GST_CHROMA_KEY (filter);
-  Work &work = *self->work;
-  Settings settings = get_settings (self);
   cl_uint width = work.info.width, height = work.info.height;
   Kernel *kernel = work.key_by_distance.variant ({input, output}, error);
 
-  return kernel && take_key (work, settings, input, queue, error)
+  return kernel
          && kernel->launch (queue, kernel->grid_of_items ((width + 7) / 8, height), error,
              input, output, width, height, work.auto_key (),
              cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
              keying::component_mask (&work.info, settings.channel),
              keying::difference_threshold (settings.tolerance, settings.channel),
              cl_int (settings.invert ? -1 : 0),
-             cl_uint (std::lround (settings.opacity * 65536)));
+             cl_uint (std::lround (settings.opacity * 65536)), cl_uint (settings.channel),
+             cl_float (settings.spill));
+}
+
+/* Twice, since what is screen is told better from its own colour than from the key's. */
+static gboolean
+measure_screen (Work &work, const Settings &settings, const GstOpenCLFrame *input,
+    cl_command_queue queue, GError **error)
+{
+  cl_uint columns = work.block_columns, rows = work.block_rows;
+  cl_uint use_auto_key = settings.auto_key != AutoKey::none;
+  cl_uint key = settings.key_color;
+  Kernel *measure = work.measure_screen.variant ({input}, error);
+  Kernel *smooth = work.smooth_screen.variant ({}, error);
+  if (!measure)
+    return FALSE;
+  keying::Grid blocks = keying::grid_of_groups (
+      columns, rows, measure->group_size (samples_across * samples_across));
+
+  for (cl_uint round : {0, 1}) {
+    if (!measure->launch (queue, blocks, error, input, cl_uint (work.info.width),
+            cl_uint (work.info.height), work.auto_key (), use_auto_key, key,
+            work.screen (), round, work.block_size, least_chroma[round], work.measured ())
+        || !smooth->launch (queue, smooth->grid_of_items (columns, rows), error,
+            work.auto_key (), use_auto_key, key, work.measured (), columns, rows,
+            work.screen ()))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+key_softly (Work &work, const Settings &settings, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  /* An edge of no width, yet a number to divide by */
+  const gdouble least_smoothness = 1e-6;
+  cl_uint width = work.info.width, height = work.info.height;
+  Kernel *kernel = work.key_softly.variant ({input, output}, error);
+
+  if (!kernel
+      || (settings.adaptive && !measure_screen (work, settings, input, queue, error)))
+    return FALSE;
+  return kernel->launch (queue, kernel->grid_of_items ((width + 7) / 8, height), error,
+      input, output, width, height, work.auto_key (),
+      cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
+      work.screen (), cl_uint (settings.adaptive ? work.block_columns : 0),
+      work.block_rows, work.block_size, cl_uint (settings.method == Method::difference),
+      cl_uint (settings.channel), cl_float (settings.similarity),
+      cl_float (std::max (settings.smoothness, least_smoothness)),
+      cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill));
+}
+
+static gboolean
+gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstChromaKey *self = GST_CHROMA_KEY (filter);
+  Work &work = *self->work;
+  Settings settings = get_settings (self);
+
+  if (!take_key (work, settings, input, queue, error))
+    return FALSE;
+  if (settings.method == Method::distance)
+    return key_by_distance (work, settings, input, output, queue, error);
+  return key_softly (work, settings, input, output, queue, error);
 }
 
 static void
@@ -350,17 +526,23 @@ install_keying_properties (GObjectClass *klass)
 {
   const Settings defaults;
 
+  g_object_class_install_property (klass, PROP_METHOD,
+      g_param_spec_enum ("method", "Method", "How the key is told from the rest",
+          method_get_type (), gint (defaults.method), keying::playing_flags));
   g_object_class_install_property (klass, PROP_KEY_COLOR,
       g_param_spec_uint ("key-color", "Key color",
           "The colour that becomes transparent, 0xAARRGGBB (alpha is ignored)", 0,
           G_MAXUINT, defaults.key_color, keying::playing_flags));
   g_object_class_install_property (klass, PROP_TOLERANCE,
       g_param_spec_double ("tolerance", "Tolerance",
-          "A pixel is keyed when it differs from the key by less: the mean of red's, "
-          "green's and blue's difference, or that of one channel, 1 from black to white",
+          "method=distance: a pixel is keyed when it differs from the key by less: the "
+          "mean of red's, green's and blue's difference, or that of one channel, 1 from "
+          "black to white",
           0, 1, defaults.tolerance, keying::playing_flags));
   g_object_class_install_property (klass, PROP_CHANNEL,
-      g_param_spec_enum ("channel", "Channel", "What tolerance compares",
+      g_param_spec_enum ("channel", "Channel",
+          "What tolerance compares; with method=difference and spill, the screen's "
+          "component, where all is that which the key has most of",
           keying::channel_get_type (), gint (defaults.channel), keying::playing_flags));
   g_object_class_install_property (klass, PROP_INVERT,
       g_param_spec_boolean ("invert", "Invert", "Key what differs from the key instead",
@@ -368,6 +550,33 @@ install_keying_properties (GObjectClass *klass)
   g_object_class_install_property (klass, PROP_OPACITY,
       g_param_spec_double ("opacity", "Opacity", "What is not keyed is as opaque", 0, 1,
           defaults.opacity, keying::playing_flags));
+}
+
+static void
+install_soft_properties (GObjectClass *klass)
+{
+  const Settings defaults;
+
+  g_object_class_install_property (klass, PROP_SIMILARITY,
+      g_param_spec_double ("similarity", "Similarity",
+          "Soft methods: the distance from the screen up to which all is transparent; 1 "
+          "is "
+          "that of grey",
+          0, 2, defaults.similarity, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_SMOOTHNESS,
+      g_param_spec_double ("smoothness", "Smoothness",
+          "Soft methods: the distance beyond similarity at which all is opaque", 0, 2,
+          defaults.smoothness, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_ADAPTIVE,
+      g_param_spec_boolean ("adaptive", "Adaptive",
+          "Soft methods: measure the screen's colour in every frame, place by place, "
+          "near "
+          "that of the key, so that it may be lit unevenly",
+          defaults.adaptive, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_SPILL,
+      g_param_spec_double ("spill", "Spill",
+          "How much of the screen's light is taken off the picture, luma kept", 0, 1,
+          defaults.spill, keying::playing_flags));
 }
 
 static void
@@ -410,6 +619,7 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
   object_class->get_property = gst_chroma_key_get_property;
   object_class->finalize = gst_chroma_key_finalize;
   install_keying_properties (object_class);
+  install_soft_properties (object_class);
   install_auto_key_properties (object_class);
 
   keying::set_up_class (filter_class);
@@ -418,6 +628,7 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
       "Makes what has the colour of the key transparent, on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (keying::channel_get_type (), GstPluginAPIFlags (0));
+  gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
   gst_type_mark_as_plugin_api (auto_key_get_type (), GstPluginAPIFlags (0));
 
   filter_class->close = gst_chroma_key_close;
