@@ -289,6 +289,239 @@ GST_START_TEST (test_chromakey_refuses_formats_without_alpha_and_empty_frames)
 }
 GST_END_TEST;
 
+/* The soft methods, in doubles. The distance of a colour from the key: 0 the key's, 1
+ * that of grey. */
+static double
+chroma_distance (const Pixel &pixel, const Pixel &key)
+{
+  auto cb = [] (const Pixel &p) {
+    return (-21. * p.red - 43. * p.green + 64. * p.blue) / 128;
+  };
+  auto cr = [] (const Pixel &p) {
+    return (64. * p.red - 54. * p.green - 10. * p.blue) / 128;
+  };
+  double length = hypot (cb (key), cr (key));
+  double along = (cb (pixel) * cb (key) + cr (pixel) * cr (key)) / length;
+  double across = (cb (pixel) * cr (key) - cr (pixel) * cb (key)) / length;
+  return hypot (std::max (0., length - along), across) / length;
+}
+
+static double
+difference_distance (const Pixel &pixel, const Pixel &key)
+{
+  auto excess = [] (const Pixel &p) {
+    return double (p.green) - std::max (p.red, p.blue);
+  };
+  return 1 - excess (pixel) / excess (key);
+}
+
+struct SoftRule {
+  const char *method = "chroma";
+  double similarity = 0.1, smoothness = 0.6, opacity = 1;
+  bool invert = false;
+};
+
+static void
+check_softly (ElementUnderTest &element, const SoftRule &rule, const Pixel &key,
+    const Picture &picture, const video_frames::Format &format, Layout layout)
+{
+  GstElement *chromakey = element.element ("chromakey");
+  gst_util_set_object_arg (G_OBJECT (chromakey), "method", rule.method);
+  g_object_set (chromakey, "adaptive", FALSE, "similarity", rule.similarity, "smoothness",
+      rule.smoothness, "opacity", rule.opacity, "invert", rule.invert, "key-color",
+      argb_of (key), nullptr);
+  gst_object_unref (chromakey);
+
+  Picture result = element.run (picture, format, layout);
+  for (size_t n = 0; n < picture.pixels.size (); n++) {
+    Pixel is = result.pixels[n], was = picture.pixels[n];
+    double distance = g_str_equal (rule.method, "chroma")
+                          ? chroma_distance (was, key)
+                          : difference_distance (was, key);
+    double matte = std::clamp ((distance - rule.similarity) / rule.smoothness, 0., 1.);
+    double wanted = was.alpha * (rule.invert ? 1 - matte : matte) * rule.opacity;
+    if (fabs (is.alpha - wanted) > 0.51 || is.red != was.red || is.green != was.green
+        || is.blue != was.blue)
+      fail ("%s: alpha of pixel %d is %d, expected %g", rule.method, int (n), is.alpha,
+          wanted);
+  }
+}
+
+GST_START_TEST (test_chromakey_soft_methods_are_their_formulas)
+{
+  ElementUnderTest element ("chromakey");
+  const Pixel keys[] = {{0, 255, 0, 255}, {59, 162, 69, 255}, {13, 88, 8, 255}};
+  for (const Pixel &key : keys) {
+    Picture picture = colors (77, 41, key, 12);
+    for (const char *method : {"chroma", "difference"}) {
+      SoftRule rule;
+      rule.method = method;
+      for (const Layout &layout : video_frames::layouts)
+        check_softly (element, rule, key, picture, video_frames::formats[0], layout);
+      rule.similarity = 0.3, rule.smoothness = 0.2, rule.opacity = 0.7;
+      rule.invert = true;
+      for (const auto &format : video_frames::formats)
+        check_softly (element, rule, key, picture, format, {0, 0});
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_a_half_covered_pixel_is_half_transparent)
+{
+  ElementUnderTest element (
+      "chromakey adaptive=false similarity=0 smoothness=1 key-color=0xff3ba245");
+  for (const char *method : {"chroma", "difference"}) {
+    GstElement *chromakey = element.element ("chromakey");
+    gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+    gst_object_unref (chromakey);
+    Picture picture (16, 1);
+    for (int x = 0; x < 16; x++) {
+      double part = x / 15.;
+      picture.at (x, 0) = {uint8_t (lround (59 + part * (140 - 59))),
+          uint8_t (lround (162 + part * (140 - 162))),
+          uint8_t (lround (69 + part * (140 - 69))), 255};
+    }
+    Picture result = element.run (picture);
+    for (int x = 0; x < 16; x++)
+      fail_unless (abs (result.at (x, 0).alpha - 17 * x) <= 3,
+          "%s: %d of 15 has alpha %d", method, x, result.at (x, 0).alpha);
+  }
+}
+GST_END_TEST;
+
+/* From two thirds to four thirds of the key's light, with a grey thing before it */
+static Picture
+uneven_screen (int width, int height, const Pixel &key)
+{
+  Random random (13);
+  Picture picture (width, height);
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++) {
+      double light = 2 / 3. + 2 / 3. * (x + y) / (width + height);
+      bool thing = abs (x - width / 2) < width / 6 && abs (y - height / 2) < height / 4;
+      auto lit = [&] (int level) {
+        return uint8_t (lround (level * light) + int (random.below (3)) - 1);
+      };
+      picture.at (x, y) = {lit (key.red), lit (key.green), lit (key.blue), 255};
+      if (thing)
+        picture.at (x, y) = {90, 88, 86, 255};
+    }
+  }
+  return picture;
+}
+
+static int
+wrong_pixels (const Picture &result)
+{
+  int wrong = 0, width = result.width, height = result.height;
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++) {
+      bool thing = abs (x - width / 2) < width / 6 && abs (y - height / 2) < height / 4;
+      wrong += result.at (x, y).alpha != (thing ? 255 : 0);
+    }
+  }
+  return wrong;
+}
+
+GST_START_TEST (test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly)
+{
+  const Pixel key = {40, 150, 60, 255};
+  for (const char *method : {"chroma", "difference"}) {
+    for (const auto &[width, height] :
+        {std::pair (640, 360), std::pair (333, 257), std::pair (100, 1080)}) {
+      ElementUnderTest element ("chromakey similarity=0.1 smoothness=0.5");
+      GstElement *chromakey = element.element ("chromakey");
+      gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+      g_object_set (chromakey, "key-color", argb_of (key), nullptr);
+      Picture picture = uneven_screen (width, height, key);
+      int adaptive = wrong_pixels (element.run (picture, video_frames::formats[1]));
+      g_object_set (chromakey, "adaptive", FALSE, nullptr);
+      int fixed = wrong_pixels (element.run (picture, video_frames::formats[1]));
+      gst_object_unref (chromakey);
+      fail_unless (adaptive == 0, "%s, %dx%d: %d wrong", method, width, height, adaptive);
+      fail_unless (fixed > width * height / 10, "%s, %dx%d: %d wrong without", method,
+          width, height, fixed);
+    }
+  }
+}
+GST_END_TEST;
+
+/* Nothing there is near the key: a guess from other colours would be wrong. */
+GST_START_TEST (test_chromakey_adaptive_keys_nothing_where_there_is_no_screen)
+{
+  ElementUnderTest element ("chromakey method=chroma");
+  for (const Pixel &pixel :
+      {Pixel{200, 40, 40, 255}, Pixel{128, 128, 128, 255}, Pixel{230, 210, 80, 255}}) {
+    for (int size : {1, 5, 33, 300}) {
+      Picture picture (size, size, pixel);
+      assert_same (element.run (picture), picture, "no screen");
+    }
+  }
+}
+GST_END_TEST;
+
+static double
+luma (const Pixel &pixel)
+{
+  return 0.299 * pixel.red + 0.587 * pixel.green + 0.114 * pixel.blue;
+}
+
+GST_START_TEST (test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma)
+{
+  ElementUnderTest element ("chromakey spill=1 adaptive=false key-color=0xff3ba245");
+  Random random (14);
+  Picture picture (128, 64);
+  for (Pixel &pixel : picture.pixels)
+    pixel = {uint8_t (60 + random.below (120)), uint8_t (60 + random.below (120)),
+        uint8_t (60 + random.below (120)), 255};
+  for (const char *method : {"distance", "chroma", "difference"}) {
+    GstElement *chromakey = element.element ("chromakey");
+    gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+    gst_object_unref (chromakey);
+    Picture result = element.run (picture, video_frames::formats[2]);
+    for (size_t n = 0; n < picture.pixels.size (); n++) {
+      const Pixel &is = result.pixels[n];
+      if (fabs (luma (is) - luma (picture.pixels[n])) > 0.51
+          || is.green > std::max (is.red, is.blue) + 1)
+        fail ("%s: pixel %d is %d,%d,%d", method, int (n), is.red, is.green, is.blue);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_spill_gives_grey_hair_before_the_screen_its_grey_back)
+{
+  ElementUnderTest element ("chromakey method=chroma spill=1 adaptive=false "
+                            "key-color=0xff3ba245");
+  Picture picture (11, 1);
+  for (int x = 0; x <= 10; x++) {
+    double part = x / 10.;
+    picture.at (x, 0) = {uint8_t (lround (100 * part + 59 * (1 - part))),
+        uint8_t (lround (100 * part + 162 * (1 - part))),
+        uint8_t (lround (100 * part + 69 * (1 - part))), 255};
+  }
+  Picture result = element.run (picture);
+  for (const Pixel &pixel : result.pixels)
+    fail_unless (
+        abs (pixel.red - pixel.green) <= 2 && abs (pixel.green - pixel.blue) <= 2,
+        "%d,%d,%d", pixel.red, pixel.green, pixel.blue);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_spill_leaves_colours_that_have_nothing_of_the_screen)
+{
+  ElementUnderTest element ("chromakey method=chroma spill=1 adaptive=false "
+                            "similarity=0 smoothness=0 key-color=0xff3ba245");
+  for (const Pixel &pixel :
+      {Pixel{128, 128, 128, 255}, Pixel{250, 30, 20, 255}, Pixel{20, 30, 250, 255},
+          Pixel{255, 255, 255, 255}, Pixel{0, 0, 0, 255}, Pixel{210, 160, 140, 255}}) {
+    Picture picture (9, 3, pixel);
+    assert_same (element.run (picture), picture, "not the screen's");
+  }
+}
+GST_END_TEST;
+
 static Suite *
 chromakey_suite (void)
 {
@@ -309,6 +542,18 @@ chromakey_suite (void)
   tcase_add_test (test_case, test_chromakey_auto_key_takes_a_rectangle_and_clips_it);
   tcase_add_test (test_case, test_chromakey_properties_change_while_it_plays);
   tcase_add_test (test_case, test_chromakey_follows_a_controller);
+  tcase_add_test (test_case, test_chromakey_soft_methods_are_their_formulas);
+  tcase_add_test (test_case, test_chromakey_a_half_covered_pixel_is_half_transparent);
+  tcase_add_test (
+      test_case, test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly);
+  tcase_add_test (
+      test_case, test_chromakey_adaptive_keys_nothing_where_there_is_no_screen);
+  tcase_add_test (
+      test_case, test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma);
+  tcase_add_test (
+      test_case, test_chromakey_spill_gives_grey_hair_before_the_screen_its_grey_back);
+  tcase_add_test (
+      test_case, test_chromakey_spill_leaves_colours_that_have_nothing_of_the_screen);
   tcase_add_test (
       test_case, test_chromakey_refuses_formats_without_alpha_and_empty_frames);
   return suite;
