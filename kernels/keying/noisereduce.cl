@@ -38,9 +38,8 @@ place_of_tile (int x, int y, int width, int height)
 uint
 outside_of (Place place, int n)
 {
-  return place.within ? 0
-                      : ~inside_frame (place.x + 32 * (n % TILE_WORDS),
-                          place.y + n / TILE_WORDS, place.width, place.height);
+  return ~inside_frame (place.x + 32 * (n % TILE_WORDS), place.y + n / TILE_WORDS,
+      place.width, place.height);
 }
 
 /* All of the set's words exchanged by `flip`, and the frame's outside put in */
@@ -48,7 +47,10 @@ void
 begin_set (__local uint *set, Place place, uint flip)
 {
   FOR_EACH_OF_GROUP (n, TILE_SIZE)
-  set[n + TILE_WORDS] = (set[n + TILE_WORDS] ^ flip) | outside_of (place, n);
+  {
+    uint outside = place.within ? 0 : outside_of (place, n);
+    set[n + TILE_WORDS] = (set[n + TILE_WORDS] ^ flip) | outside;
+  }
   barrier (CLK_LOCAL_MEM_FENCE);
 }
 
@@ -57,8 +59,13 @@ __local uint *
 shrink (__local uint *set, __local uint *other, Place place, uint iterations)
 {
   for (uint i = 0; i < iterations; i++) {
-    FOR_EACH_OF_GROUP (n, TILE_SIZE)
-    other[n + TILE_WORDS] = shrink_word (set, n + TILE_WORDS) | outside_of (place, n);
+    if (place.within) {
+      FOR_EACH_OF_GROUP (n, TILE_SIZE)
+      other[n + TILE_WORDS] = shrink_word (set, n + TILE_WORDS);
+    } else {
+      FOR_EACH_OF_GROUP (n, TILE_SIZE)
+      other[n + TILE_WORDS] = shrink_word (set, n + TILE_WORDS) | outside_of (place, n);
+    }
     barrier (CLK_LOCAL_MEM_FENCE);
     __local uint *result = other;
     other = set;

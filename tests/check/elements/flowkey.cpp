@@ -152,6 +152,14 @@ GST_START_TEST (test_flowkey_goes_thousands_of_steps_and_no_further)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_flowkey_a_million_iterations_can_be_interrupted)
+{
+  Picture picture = maze (4096, 2160);
+  assert_interruptible ("flowkey iterations=1000000", picture);
+  assert_interruptible ("flowkey iterations=0 fused=false", picture);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_flowkey_a_converged_flow_does_not_change)
 {
   ElementUnderTest element ("flowkey iterations=0");
@@ -218,6 +226,7 @@ flowkey_suite (void)
   tcase_add_test (test_case, test_flowkey_plain_gives_the_same_bytes_as_fused);
   tcase_add_test (test_case, test_flowkey_finds_through_a_maze_of_a_million_steps);
   tcase_add_test (test_case, test_flowkey_goes_thousands_of_steps_and_no_further);
+  tcase_add_test (test_case, test_flowkey_a_million_iterations_can_be_interrupted);
   tcase_add_test (test_case, test_flowkey_a_converged_flow_does_not_change);
   tcase_add_test (test_case, test_flowkey_is_monotone);
   tcase_add_test (test_case, test_flowkey_tolerance_out_of_range_is_clamped);

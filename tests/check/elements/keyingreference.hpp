@@ -194,6 +194,38 @@ noise (int width, int height, uint32_t seed, int percent_keyed)
   return picture;
 }
 
+/* Frames that keep the element busy, and a state change in the midst of them */
+inline void
+assert_interruptible (const char *element, const Picture &picture)
+{
+  video_frames::ElementUnderTest maker (element);
+  gchar *launch = g_strdup_printf (
+      "appsrc name=source caps=\"video/x-raw(memory:OpenCLMemory), format=RGBA, "
+      "width=%d, "
+      "height=%d, framerate=30/1\" format=time ! %s ! fakesink async=false",
+      picture.width, picture.height, element);
+  GstElement *pipeline = gst_parse_launch (launch, nullptr);
+  GstElement *source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+  g_free (launch);
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  for (int n = 0; n < 3; n++) {
+    GstBuffer *buffer = maker.make_buffer (picture, video_frames::formats[0], {0, 0});
+    GstFlowReturn flow;
+    g_signal_emit_by_name (source, "push-buffer", buffer, &flow);
+    gst_buffer_unref (buffer);
+    fail_unless (flow == GST_FLOW_OK);
+  }
+  g_usleep (1500000);
+  gint64 begin = g_get_monotonic_time ();
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gint64 took = g_get_monotonic_time () - begin;
+  fail_unless (took < 2 * G_USEC_PER_SEC, "%s: to NULL in %" G_GINT64_FORMAT " ms",
+      element, took / 1000);
+  gst_object_unref (source);
+  gst_object_unref (pipeline);
+}
+
 /* Around what a byte, a word, a tile and its core hold, and the sizes of real frames */
 const int sizes[][2] = {{1, 1}, {1, 7}, {9, 1}, {2, 2}, {8, 8}, {31, 33}, {32, 32},
     {33, 31}, {63, 65}, {64, 64}, {65, 63}, {127, 130}, {255, 57}, {256, 64}, {257, 129},
