@@ -11,7 +11,8 @@
  * rises from 0 at a distance of `similarity` to 1 at `similarity` + `smoothness`, where
  * the screen itself is at 0, and grey and black are at 1. `chroma` takes the distance in
  * the plane of Cb and Cr, and `difference` how far the screen's component is above the
- * other two. With `adaptive` they follow a screen that is lit unevenly.
+ * other two. With `adaptive` they follow a screen that is lit unevenly, and with `refine`
+ * the luma of the picture, which is finer than its chroma, says where edges lie.
  *
  * Alpha is straight, and multiplied with that of the input. Red, green and blue stay as
  * filmed, unless `spill` takes the screen's light off them.
@@ -67,6 +68,7 @@ enum {
   PROP_SIMILARITY,
   PROP_SMOOTHNESS,
   PROP_ADAPTIVE,
+  PROP_REFINE,
   PROP_SPILL,
   PROP_INVERT,
   PROP_OPACITY,
@@ -90,6 +92,7 @@ struct Settings {
   gdouble similarity = 0.08;
   gdouble smoothness = 0.8;
   gboolean adaptive = TRUE;
+  gboolean refine = TRUE;
   gdouble spill = 0;
   gboolean invert = FALSE;
   gdouble opacity = 1;
@@ -106,6 +109,9 @@ const gsize taking_group = 256;
  * of 16. */
 const guint blocks_across = 14;
 const guint samples_across = 16;
+
+/* What a work-group of key_finely writes, and the most work-items it has */
+const gsize fine_columns = 32, fine_rows = 16, fine_group = 64;
 /* Of the expected chroma: what counts as screen at first, where that is the key's, and
  * then, where it is what was measured */
 const cl_float least_chroma[] = {0.6f, 0.9f};
@@ -115,6 +121,7 @@ struct Work {
   GstVideoInfo info;
   keying::FrameKernel key_by_distance;
   keying::FrameKernel key_softly;
+  keying::FrameKernel key_finely;
   keying::FrameKernel take_key;
   keying::FrameKernel measure_screen;
   keying::FrameKernel smooth_screen;
@@ -221,6 +228,9 @@ set_keying (Settings &settings, guint id, const GValue *value)
   case PROP_ADAPTIVE:
     settings.adaptive = g_value_get_boolean (value);
     return TRUE;
+  case PROP_REFINE:
+    settings.refine = g_value_get_boolean (value);
+    return TRUE;
   case PROP_SPILL:
     settings.spill = g_value_get_double (value);
     return TRUE;
@@ -281,6 +291,8 @@ gst_chroma_key_get_property (GObject *object, guint id, GValue *value, GParamSpe
     return g_value_set_double (value, settings.smoothness);
   case PROP_ADAPTIVE:
     return g_value_set_boolean (value, settings.adaptive);
+  case PROP_REFINE:
+    return g_value_set_boolean (value, settings.refine);
   case PROP_SPILL:
     return g_value_set_double (value, settings.spill);
   case PROP_KEY_COLOR:
@@ -330,6 +342,7 @@ create_kernels (GstOpenCLContext *context, Work &work, GError **error)
   } kernels[] = {
       {work.key_by_distance, "key_by_distance"},
       {work.key_softly, "key_softly"},
+      {work.key_finely, "key_finely"},
       {work.take_key, "take_key"},
       {work.measure_screen, "measure_screen"},
       {work.smooth_screen, "smooth_screen"},
@@ -476,16 +489,21 @@ key_softly (Work &work, const Settings &settings, const GstOpenCLFrame *input,
   /* An edge of no width, yet a number to divide by */
   const gdouble least_smoothness = 1e-6;
   cl_uint width = work.info.width, height = work.info.height;
-  Kernel *kernel = work.key_softly.variant ({input, output}, error);
+  keying::FrameKernel &method = settings.refine ? work.key_finely : work.key_softly;
+  Kernel *kernel = method.variant ({input, output}, error);
 
   if (!kernel
       || (settings.adaptive && !measure_screen (work, settings, input, queue, error)))
     return FALSE;
-  return kernel->launch (queue, kernel->grid_of_items ((width + 7) / 8, height), error,
-      input, output, width, height, work.auto_key (),
-      cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
-      work.screen (), cl_uint (settings.adaptive ? work.block_columns : 0),
-      work.block_rows, work.block_size, cl_uint (settings.method == Method::difference),
+  keying::Grid grid =
+      settings.refine ? keying::grid_of_groups ((width + fine_columns - 1) / fine_columns,
+          (height + fine_rows - 1) / fine_rows, kernel->group_size (fine_group))
+                      : kernel->grid_of_items ((width + 7) / 8, height);
+  return kernel->launch (queue, grid, error, input, output, width, height,
+      work.auto_key (), cl_uint (settings.auto_key != AutoKey::none),
+      cl_uint (settings.key_color), work.screen (),
+      cl_uint (settings.adaptive ? work.block_columns : 0), work.block_rows,
+      work.block_size, cl_uint (settings.method == Method::difference),
       cl_uint (settings.channel), cl_float (settings.similarity),
       cl_float (std::max (settings.smoothness, least_smoothness)),
       cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill));
@@ -573,6 +591,12 @@ install_soft_properties (GObjectClass *klass)
           "near "
           "that of the key, so that it may be lit unevenly",
           defaults.adaptive, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_REFINE,
+      g_param_spec_boolean ("refine", "Refine",
+          "Soft methods: let the picture's luma, which is finer than its chroma, say "
+          "where "
+          "edges lie",
+          defaults.refine, keying::playing_flags));
   g_object_class_install_property (klass, PROP_SPILL,
       g_param_spec_double ("spill", "Spill",
           "How much of the screen's light is taken off the picture, luma kept", 0, 1,

@@ -327,9 +327,9 @@ check_softly (ElementUnderTest &element, const SoftRule &rule, const Pixel &key,
 {
   GstElement *chromakey = element.element ("chromakey");
   gst_util_set_object_arg (G_OBJECT (chromakey), "method", rule.method);
-  g_object_set (chromakey, "adaptive", FALSE, "similarity", rule.similarity, "smoothness",
-      rule.smoothness, "opacity", rule.opacity, "invert", rule.invert, "key-color",
-      argb_of (key), nullptr);
+  g_object_set (chromakey, "adaptive", FALSE, "refine", FALSE, "similarity",
+      rule.similarity, "smoothness", rule.smoothness, "opacity", rule.opacity, "invert",
+      rule.invert, "key-color", argb_of (key), nullptr);
   gst_object_unref (chromakey);
 
   Picture result = element.run (picture, format, layout);
@@ -369,8 +369,8 @@ GST_END_TEST;
 
 GST_START_TEST (test_chromakey_a_half_covered_pixel_is_half_transparent)
 {
-  ElementUnderTest element (
-      "chromakey adaptive=false similarity=0 smoothness=1 key-color=0xff3ba245");
+  ElementUnderTest element ("chromakey adaptive=false refine=false similarity=0 "
+                            "smoothness=1 key-color=0xff3ba245");
   for (const char *method : {"chroma", "difference"}) {
     GstElement *chromakey = element.element ("chromakey");
     gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
@@ -430,7 +430,7 @@ GST_START_TEST (test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly)
   for (const char *method : {"chroma", "difference"}) {
     for (const auto &[width, height] :
         {std::pair (640, 360), std::pair (333, 257), std::pair (100, 1080)}) {
-      ElementUnderTest element ("chromakey similarity=0.1 smoothness=0.5");
+      ElementUnderTest element ("chromakey refine=false similarity=0.1 smoothness=0.5");
       GstElement *chromakey = element.element ("chromakey");
       gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
       g_object_set (chromakey, "key-color", argb_of (key), nullptr);
@@ -443,6 +443,108 @@ GST_START_TEST (test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly)
       fail_unless (fixed > width * height / 10, "%s, %dx%d: %d wrong without", method,
           width, height, fixed);
     }
+  }
+}
+GST_END_TEST;
+
+/* Light and dark strands of hair before the screen, and their exact matte */
+static Picture
+hair (int width, int height, const Pixel &key, std::vector<double> &matte)
+{
+  Random random (15);
+  Picture picture (width, height, key);
+  matte.assign (size_t (width) * height, 0);
+  for (int strand = 0; strand < width / 4; strand++) {
+    double x = random.below (width), slope = (int (random.below (100)) - 50) / 60.;
+    int shade = random.below (2) ? 220 : 20;
+    for (int y = 0; y < height; y++, x += slope) {
+      for (int at = int (floor (x)) - 1; at <= int (floor (x)) + 2; at++) {
+        double covered = std::clamp (1.5 - fabs (at - x), 0., 1.);
+        if (at < 0 || at >= width || covered == 0)
+          continue;
+        Pixel &pixel = picture.at (at, y);
+        auto mix = [&] (uint8_t &level) {
+          level = uint8_t (lround (level + (shade - level) * covered));
+        };
+        mix (pixel.red), mix (pixel.green), mix (pixel.blue);
+        double &known = matte[size_t (y) * width + at];
+        known = 1 - (1 - known) * (1 - covered);
+      }
+    }
+  }
+  return picture;
+}
+
+/* As cameras send it: luma for each pixel, chroma for each four */
+static Picture
+with_coarse_chroma (const Picture &picture)
+{
+  Picture result = picture;
+  for (int y = 0; y + 1 < picture.height; y += 2) {
+    for (int x = 0; x + 1 < picture.width; x += 2) {
+      double mean[3] = {0, 0, 0};
+      for (int n = 0; n < 4; n++) {
+        const Pixel &pixel = picture.at (x + n % 2, y + n / 2);
+        mean[0] += pixel.red / 4., mean[1] += pixel.green / 4.,
+            mean[2] += pixel.blue / 4.;
+      }
+      double mean_luma = 0.299 * mean[0] + 0.587 * mean[1] + 0.114 * mean[2];
+      for (int n = 0; n < 4; n++) {
+        const Pixel &pixel = picture.at (x + n % 2, y + n / 2);
+        double more =
+            0.299 * pixel.red + 0.587 * pixel.green + 0.114 * pixel.blue - mean_luma;
+        auto level = [&] (double value) {
+          return uint8_t (lround (std::clamp (value + more, 0., 255.)));
+        };
+        result.at (x + n % 2, y + n / 2) = {
+            level (mean[0]), level (mean[1]), level (mean[2]), 255};
+      }
+    }
+  }
+  return result;
+}
+
+static double
+error_of (const Picture &result, const std::vector<double> &matte)
+{
+  double sum = 0;
+  for (size_t n = 0; n < matte.size (); n++)
+    sum += pow (result.pixels[n].alpha / 255. - matte[n], 2);
+  return sum / matte.size ();
+}
+
+GST_START_TEST (test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred)
+{
+  const Pixel key = {59, 162, 69, 255};
+  for (const auto &format : video_frames::formats) {
+    ElementUnderTest element ("chromakey method=chroma similarity=0 smoothness=1 "
+                              "adaptive=false key-color=0xff3ba245");
+    std::vector<double> matte;
+    Picture picture = with_coarse_chroma (hair (205, 133, key, matte));
+    double refined = error_of (element.run (picture, format, {4, 12}), matte);
+    element.set ("chromakey", "refine", FALSE);
+    double coarse = error_of (element.run (picture, format, {4, 12}), matte);
+    fail_unless (refined < 0.85 * coarse, "%g refined, %g without", refined, coarse);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_refine_keeps_sharp_edges_sharp)
+{
+  ElementUnderTest element ("chromakey method=chroma adaptive=false "
+                            "key-color=0xff3ba245");
+  /* One darker than the screen, one lighter, and one that only its colour tells */
+  for (const Pixel &thing :
+      {Pixel{20, 20, 20, 255}, Pixel{230, 230, 230, 255}, Pixel{200, 87, 112, 255}}) {
+    Picture picture (100, 70, {59, 162, 69, 255});
+    for (int y = 13; y < 50; y++) {
+      for (int x = 30; x < 71; x++)
+        picture.at (x, y) = thing;
+    }
+    Picture result = element.run (picture);
+    for (size_t n = 0; n < picture.pixels.size (); n++)
+      fail_unless (result.pixels[n].alpha == (picture.pixels[n] == thing ? 255 : 0),
+          "alpha %d", result.pixels[n].alpha);
   }
 }
 GST_END_TEST;
@@ -469,7 +571,8 @@ luma (const Pixel &pixel)
 
 GST_START_TEST (test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma)
 {
-  ElementUnderTest element ("chromakey spill=1 adaptive=false key-color=0xff3ba245");
+  ElementUnderTest element (
+      "chromakey spill=1 adaptive=false refine=false key-color=0xff3ba245");
   Random random (14);
   Picture picture (128, 64);
   for (Pixel &pixel : picture.pixels)
@@ -492,7 +595,7 @@ GST_END_TEST;
 
 GST_START_TEST (test_chromakey_spill_gives_grey_hair_before_the_screen_its_grey_back)
 {
-  ElementUnderTest element ("chromakey method=chroma spill=1 adaptive=false "
+  ElementUnderTest element ("chromakey method=chroma spill=1 adaptive=false refine=false "
                             "key-color=0xff3ba245");
   Picture picture (11, 1);
   for (int x = 0; x <= 10; x++) {
@@ -511,7 +614,7 @@ GST_END_TEST;
 
 GST_START_TEST (test_chromakey_spill_leaves_colours_that_have_nothing_of_the_screen)
 {
-  ElementUnderTest element ("chromakey method=chroma spill=1 adaptive=false "
+  ElementUnderTest element ("chromakey method=chroma spill=1 adaptive=false refine=false "
                             "similarity=0 smoothness=0 key-color=0xff3ba245");
   for (const Pixel &pixel :
       {Pixel{128, 128, 128, 255}, Pixel{250, 30, 20, 255}, Pixel{20, 30, 250, 255},
@@ -546,6 +649,9 @@ chromakey_suite (void)
   tcase_add_test (test_case, test_chromakey_a_half_covered_pixel_is_half_transparent);
   tcase_add_test (
       test_case, test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly);
+  tcase_add_test (
+      test_case, test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred);
+  tcase_add_test (test_case, test_chromakey_refine_keeps_sharp_edges_sharp);
   tcase_add_test (
       test_case, test_chromakey_adaptive_keys_nothing_where_there_is_no_screen);
   tcase_add_test (
