@@ -339,18 +339,59 @@ key_softly (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
 #define EDGE_ROWS (CORE_ROWS + 2 * RADIUS)
 #define EDGE_COLUMNS (8 * EDGE_GROUPS)
 
+/* Sums that a line is fitted from, a plane each in local memory */
 typedef struct {
   float8 luma, distance, luma_square, product, distance_square;
 } Moments;
 
-void
-add_moments (Moments *sum, float8 luma, float8 distance)
+#define MOMENTS 5
+#define MOMENT_PLANE (CORE_ROWS * EDGE_COLUMNS)
+
+/* Of a column of SIDE lines */
+Moments
+moments_of_column (__local const float *lumas, __local const float *distances, uint at)
 {
-  sum->luma += luma;
-  sum->distance += distance;
-  sum->luma_square += luma * luma;
-  sum->product += luma * distance;
-  sum->distance_square += distance * distance;
+  Moments sum = {0, 0, 0, 0, 0};
+  for (uint row = 0; row < SIDE; row++, at += EDGE_COLUMNS) {
+    float8 luma = vload8 (0, lumas + at);
+    float8 distance = vload8 (0, distances + at);
+    sum.luma += luma;
+    sum.distance += distance;
+    sum.luma_square += luma * luma;
+    sum.product += luma * distance;
+    sum.distance_square += distance * distance;
+  }
+  return sum;
+}
+
+void
+sum_columns (
+    __local const float *lumas, __local const float *distances, __local float *moments)
+{
+  for (uint n = get_local_id (0); n < EDGE_GROUPS * CORE_ROWS; n += get_local_size (0)) {
+    Moments sum = moments_of_column (lumas, distances, 8 * n);
+    vstore8 (sum.luma, n, moments);
+    vstore8 (sum.distance, n, moments + MOMENT_PLANE);
+    vstore8 (sum.luma_square, n, moments + 2 * MOMENT_PLANE);
+    vstore8 (sum.product, n, moments + 3 * MOMENT_PLANE);
+    vstore8 (sum.distance_square, n, moments + 4 * MOMENT_PLANE);
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+}
+
+/* Of SIDE columns from `at` */
+Moments
+sum_of_columns (__local const float *moments, uint at)
+{
+  Moments sum = {0, 0, 0, 0, 0};
+  for (uint column = 0; column < SIDE; column++, at++) {
+    sum.luma += vload8 (0, moments + at);
+    sum.distance += vload8 (0, moments + at + MOMENT_PLANE);
+    sum.luma_square += vload8 (0, moments + at + 2 * MOMENT_PLANE);
+    sum.product += vload8 (0, moments + at + 3 * MOMENT_PLANE);
+    sum.distance_square += vload8 (0, moments + at + 4 * MOMENT_PLANE);
+  }
+  return sum;
 }
 
 /* Variances below these are noise: 4.5 levels of luma, a hundredth of the distance */
@@ -399,6 +440,7 @@ key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
 {
   __local float lumas[EDGE_ROWS * EDGE_COLUMNS];
   __local float distances[EDGE_ROWS * EDGE_COLUMNS];
+  __local float moments[MOMENTS * MOMENT_PLANE];
   Keyer keyer = THE_KEYER;
   int x0 = get_group_id (0) * CORE_GROUPS * 8;
   int y0 = get_group_id (1) * CORE_ROWS;
@@ -406,6 +448,7 @@ key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
   load_edges (input, input_offset, input_stride, width, height, x0 - 8, y0 - RADIUS,
       keyer, lumas, distances);
   barrier (CLK_LOCAL_MEM_FENCE);
+  sum_columns (lumas, distances, moments);
 
   for (uint n = get_local_id (0); n < CORE_GROUPS * CORE_ROWS; n += get_local_size (0)) {
     uint group = n % CORE_GROUPS;
@@ -414,16 +457,10 @@ key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
     uint y = y0 + row;
     if (x >= width || y >= height)
       continue;
-    uint at = row * EDGE_COLUMNS + 8 * group + 8 - RADIUS;
-    Moments sum = {0, 0, 0, 0, 0};
-    for (uint dy = 0; dy < SIDE; dy++) {
-      for (uint dx = 0; dx < SIDE; dx++)
-        add_moments (&sum, vload8 (0, lumas + at + dy * EDGE_COLUMNS + dx),
-            vload8 (0, distances + at + dy * EDGE_COLUMNS + dx));
-    }
-    uint middle = at + RADIUS * EDGE_COLUMNS + RADIUS;
-    float8 distance = distance_on_line (
-        sum, vload8 (0, lumas + middle), vload8 (0, distances + middle));
+    uint first = row * EDGE_COLUMNS + 8 * group + 8 - RADIUS;
+    uint middle = first + RADIUS * EDGE_COLUMNS + RADIUS;
+    float8 distance = distance_on_line (sum_of_columns (moments, first),
+        vload8 (0, lumas + middle), vload8 (0, distances + middle));
     uint8 pixels = load_pixels (LINE (input, y), x, width);
     store_pixels (LINE (output, y), x, width,
         keyed (pixels, colors_of_pixels (pixels), screen_of (keyer, x, y), distance,
