@@ -47,6 +47,7 @@ typedef struct {
   GstOpenCLInFlight *in_flight;
   GstOpenCLStatistics *statistics; /* owned by the element */
   gboolean opened;
+  gboolean failed; /* an error was posted, and nothing has gone well since */
   Format input;
   Format output;
   GstBufferPool *import_pool; /* (nullable): for input of another memory or context */
@@ -156,6 +157,21 @@ ref_context (gpointer filter)
   return context;
 }
 
+/* Caps that are refused come again with every buffer; the user is told once. */
+static void
+report (GstOpenCLFilter *self, GError *error)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+
+  if (priv->failed) {
+    GST_WARNING_OBJECT (self, "failed again: %s", error->message);
+    g_error_free (error);
+    return;
+  }
+  priv->failed = TRUE;
+  gst_opencl_post_error (GST_ELEMENT (self), error);
+}
+
 /* --- the context --- */
 
 static void
@@ -196,7 +212,7 @@ drain (GstOpenCLFilter *self)
 
   if (gst_opencl_in_flight_drain (private_of (self)->in_flight, &error))
     return TRUE;
-  gst_opencl_post_error (GST_ELEMENT (self), error);
+  report (self, error);
   return FALSE;
 }
 
@@ -232,6 +248,7 @@ gst_opencl_filter_start (GstBaseTransform *transform)
 
   priv->statistics = gst_opencl_statistics_of (GST_ELEMENT (self));
   Counting counting (self);
+  priv->failed = FALSE;
   gboolean started =
       gst_opencl_ensure_context (GST_ELEMENT (self), device, &priv->context, &error);
   g_free (device);
@@ -241,7 +258,7 @@ gst_opencl_filter_start (GstBaseTransform *transform)
   }
   if (!started) {
     close_filter (self);
-    gst_opencl_post_error (GST_ELEMENT (self), error);
+    report (self, error);
   }
   return started;
 }
@@ -289,9 +306,10 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
     return FALSE;
   }
   if (klass->set_formats && !klass->set_formats (self, input, output, &error)) {
-    gst_opencl_post_error (GST_ELEMENT (self), error);
+    report (self, error);
     return FALSE;
   }
+  priv->failed = FALSE;
   return TRUE;
 }
 
@@ -531,10 +549,12 @@ gst_opencl_filter_transform (
     gst_opencl_in_flight_add (priv->in_flight, event);
     clReleaseEvent (event);
   }
-  if (processed)
-    return GST_FLOW_OK;
-  gst_opencl_post_error (GST_ELEMENT (self), error);
-  return GST_FLOW_ERROR;
+  if (!processed) {
+    report (self, error);
+    return GST_FLOW_ERROR;
+  }
+  priv->failed = FALSE;
+  return GST_FLOW_OK;
 }
 
 /* A pool's allocation that fails says so only in the log; the user gets an error. */
@@ -546,7 +566,7 @@ gst_opencl_filter_prepare_output_buffer (
   GstFlowReturn flow = GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
                            ->prepare_output_buffer (transform, input, output);
   if (flow == GST_FLOW_ERROR)
-    gst_opencl_post_error (GST_ELEMENT (transform),
+    report (GST_OPENCL_FILTER (transform),
         g_error_new (GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
             "No memory for a frame of %" G_GSIZE_FORMAT " bytes on %s",
             private_of (transform)->output.size,
