@@ -8,12 +8,22 @@
  * Prepares the raw spectra of an OCT camera for their Fourier transform, each line of a
  * frame an A-line: takes the background away, resamples from the spectrometer's pixels to
  * even wavenumbers, multiplies by a window, and by a phase that compensates dispersion.
- * The result is real (F32LE), or complex (CF32LE) when dispersion is compensated.
+ * The result is real (F32LE), or complex (CF32LE) when a dispersion is set.
+ *
+ * The wavenumbers 2 pi / wavelength run evenly from that of the first to that of the last
+ * sample, ends included. Without `wavelengths`, `wavelength-min` and `wavelength-max`, or
+ * `resample-map` the samples are taken as already even in wavenumber.
+ *
+ * `background=rolling` subtracts the mean of the mean spectra of the `background-frames`
+ * frames before, or of as many as there were; from the first frame, its own mean. It
+ * starts anew with new caps, after a stop, and when `background`, `background-frames` or
+ * `bit-shift` change.
  *
  * Files hold one value for each sample of an A-line: .npy, or text with one number a
- * line, in which `#` begins a comment. Properties that are set in one g_object_set(), or
- * between g_object_freeze_notify() and g_object_thaw_notify(), take effect together, with
- * the next frame.
+ * line, in which `#` begins a comment. They are read when the caps are known, and again
+ * when a property other than `background-frames` and `bit-shift` is set. Properties set
+ * in one g_object_set(), or between g_object_freeze_notify() and g_object_thaw_notify(),
+ * take effect together, with the next frame.
  *
  * ## Example launch line
  * |[
@@ -380,6 +390,15 @@ gst_oct_window_interp_dispatch_properties_changed (
       ->dispatch_properties_changed (object, n_pspecs, pspecs);
 }
 
+static guint
+get_revision (GstOctWindowInterp *self)
+{
+  GST_OBJECT_LOCK (self);
+  guint revision = self->committed->revision;
+  GST_OBJECT_UNLOCK (self);
+  return revision;
+}
+
 static Settings
 get_settings (GstOctWindowInterp *self)
 {
@@ -606,9 +625,9 @@ static gboolean
 apply_changes (GstOctWindowInterp *self, GError **error)
 {
   Work &work = *self->work;
-  Settings settings = get_settings (self);
-  if (settings.revision == work.settings.revision)
+  if (get_revision (self) == work.settings.revision)
     return TRUE;
+  Settings settings = get_settings (self);
   /* The next frame brings the caps that go with it. */
   if (settings.spectrum.dispersion.given () != work.complex)
     return TRUE;

@@ -49,10 +49,10 @@ add (float *sum, float *lost, float value)
 /* tables: for each point the phase's (cos, -sin) if COMPLEX, the first tap's sample, and
  * TAPS times the weights of all points. */
 __kernel void
-make_spectrum (__global const uchar *input, ulong input_offset, long input_stride,
-    uint samples, uint lines, uint shift, __global const float *tables,
-    __global const float *background, uint background_offset, __global float *output,
-    ulong output_offset)
+make_spectrum (__global const uchar *restrict input, ulong input_offset,
+    long input_stride, uint samples, uint lines, uint shift,
+    __global const float *restrict tables, __global const float *restrict background,
+    uint background_offset, __global float *restrict output, ulong output_offset)
 {
   uint m = get_global_id (0);
   uint line = get_global_id (1) * LINES;
@@ -70,6 +70,10 @@ make_spectrum (__global const uchar *input, ulong input_offset, long input_strid
     below[t] = BACKGROUND ? background[background_offset + sample[t]] : 0.0f;
   }
 
+#if COMPLEX
+  float2 turn = ((__global const float2 *) tables)[m];
+#endif
+
   uint end = min (line + LINES, lines);
   for (; line < end; line++) {
     __global const uchar *spectrum = input + input_offset + (long) line * input_stride;
@@ -78,7 +82,6 @@ make_spectrum (__global const uchar *input, ulong input_offset, long input_strid
     for (int t = 0; t < TAPS; t++)
       y += weight[t] * (load_sample (spectrum, sample[t], shift) - below[t]);
 #if COMPLEX
-    float2 turn = ((__global const float2 *) tables)[m];
     ((__global float2 *) (output + output_offset))[point] = y * turn;
 #else
     output[output_offset + point] = y;
