@@ -789,6 +789,37 @@ GST_START_TEST (test_octwindowinterp_turns_complex_and_back_when_dispersion_is_s
 }
 GST_END_TEST
 
+static gpointer
+toggle_dispersion (gpointer data)
+{
+  auto *element = static_cast<GstElement *> (data);
+  for (int n = 0; n < 400; n++) {
+    g_object_set (element, "dispersion-a2", n % 2 ? 0.0 : 0.001, nullptr);
+    g_usleep (g_random_int_range (0, 1000));
+  }
+  return nullptr;
+}
+
+GST_START_TEST (test_octwindowinterp_changes_in_another_thread_never_mix_in_a_frame)
+{
+  Element element ("octwindowinterp");
+  Frame frame = make_frame ("GRAY8", 130, 3);
+  Chain real, complex;
+  complex.phase = make_phase (130, 0.001, 0);
+  fail_unless (element.start (frame));
+  GThread *thread = g_thread_new ("toggle", toggle_dispersion, element.element);
+  for (int n = 0; n < 200; n++) {
+    Spectra spectra = element.process (frame);
+    bool turned = std::abs (spectra[0].imag ()) + std::abs (spectra[10].imag ()) > 0;
+    fail_unless_spectra (spectra, frame, turned ? complex : real, "while toggled");
+  }
+  g_thread_join (thread);
+  fail_unless_spectra (element.process (frame), frame, real, "at last");
+  fail_unless_equals_string (element.output_format ().c_str (), "F32LE");
+  fail_unless (element.errors ().empty ());
+}
+GST_END_TEST
+
 GST_START_TEST (test_octwindowinterp_uses_changed_properties_from_the_next_frame_on)
 {
   Element element ("octwindowinterp");
@@ -1066,6 +1097,8 @@ octwindowinterp_suite (void)
   tcase_add_test (tc, test_octwindowinterp_compensates_dispersion_by_coefficients);
   tcase_add_test (tc, test_octwindowinterp_compensates_dispersion_by_file);
   tcase_add_test (tc, test_octwindowinterp_turns_complex_and_back_when_dispersion_is_set);
+  tcase_add_test (
+      tc, test_octwindowinterp_changes_in_another_thread_never_mix_in_a_frame);
   tcase_add_test (
       tc, test_octwindowinterp_uses_changed_properties_from_the_next_frame_on);
   tcase_add_test (tc, test_octwindowinterp_properties_set_together_take_effect_together);
