@@ -31,8 +31,7 @@ BackgroundMean::create (GstOpenCLContext *context, gsize samples, gsize lines,
   frames = preceding;
   filled = next = 0;
   return create_buffer (context, sizeof (float) * samples * blocks, sums, error)
-         && create_buffer (
-             context, sizeof (float) * samples * (1 + frames), rows, error);
+         && create_buffer (context, sizeof (float) * samples * (1 + frames), rows, error);
 }
 
 bool

@@ -35,6 +35,8 @@ public:
   bool update (BackgroundKernels &kernels, const RawSpectra &spectra,
       cl_command_queue queue, GError **error);
 
+  bool is_made () const { return rows () != nullptr; }
+
   /* The mean spectrum, from the buffer's start on. */
   const cl::Buffer &buffer () const { return rows; }
 

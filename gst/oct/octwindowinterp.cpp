@@ -172,6 +172,14 @@ GST_ELEMENT_REGISTER_DEFINE (
     octwindowinterp, "octwindowinterp", GST_RANK_NONE, GST_TYPE_OCT_WINDOW_INTERP)
 
 static GType
+register_once (gsize *type, const gchar *name, const GEnumValue *values)
+{
+  if (g_once_init_enter (type))
+    g_once_init_leave (type, g_enum_register_static (name, values));
+  return *type;
+}
+
+static GType
 interpolation_get_type (void)
 {
   static const GEnumValue values[] = {
@@ -183,9 +191,7 @@ interpolation_get_type (void)
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctInterpolation", values));
-  return type;
+  return register_once (&type, "GstOctInterpolation", values);
 }
 
 static GType
@@ -205,9 +211,7 @@ window_get_type (void)
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctWindowFunction", values));
-  return type;
+  return register_once (&type, "GstOctWindowFunction", values);
 }
 
 static GType
@@ -221,9 +225,7 @@ background_get_type (void)
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctBackground", values));
-  return type;
+  return register_once (&type, "GstOctBackground", values);
 }
 
 /* Properties */
@@ -709,7 +711,7 @@ static gboolean
 enqueue_spectrum (Work &work, Kernels &kernels, const oct::RawSpectra &spectra,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
-  bool from_mean = work.mean.buffer () () != nullptr;
+  bool from_mean = work.mean.is_made ();
   gsize items = (work.lines + work.lines_of_item - 1) / work.lines_of_item;
 
   return kernels.make_spectrum.launch (queue, work.samples, items, error, spectra.data,
@@ -740,7 +742,7 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
   Kernels &kernels =
       is_aligned (input, work.input->bytes) ? work.aligned : work.unaligned;
   oct::RawSpectra spectra = describe_spectra (work, input);
-  if (work.mean.buffer () ()
+  if (work.mean.is_made ()
       && !work.mean.update (kernels.background, spectra, queue, error))
     return FALSE;
   return enqueue_spectrum (work, kernels, spectra, output, queue, error);

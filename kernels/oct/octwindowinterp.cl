@@ -11,7 +11,7 @@
  *   COMPLEX: the spectrum is turned by a phase
  */
 
-/* A GPU faults on a load that is not aligned, so such samples are put together of bytes. */
+/* A GPU faults on a load that is not aligned; such samples are put together of bytes. */
 #if ALIGNED && defined(__ENDIAN_LITTLE__)
 #define LOAD_16(bytes) (*(__global const ushort *) (bytes))
 #define LOAD_32(bytes) (*(__global const uint *) (bytes))
@@ -59,7 +59,8 @@ make_spectrum (__global const uchar *restrict input, ulong input_offset,
   if (m >= samples || line >= lines)
     return;
 
-  __global const int *first = (__global const int *) (tables + (COMPLEX ? 2 * samples : 0));
+  __global const int *first =
+      (__global const int *) (tables + (COMPLEX ? 2 * samples : 0));
   __global const float *weights = (__global const float *) (first + samples);
   uint sample[TAPS];
   float weight[TAPS];
@@ -89,7 +90,7 @@ make_spectrum (__global const uchar *restrict input, ulong input_offset,
   }
 }
 
-/* The sums of `block` lines at a time: neighbouring work-items read neighbouring samples. */
+/* The sums of `block` lines at a time; neighbouring items read neighbouring samples. */
 __kernel void
 sum_blocks (__global const uchar *input, ulong input_offset, long input_stride,
     uint samples, uint lines, uint shift, uint block, __global float *sums)
