@@ -9,5 +9,6 @@
 G_BEGIN_DECLS
 
 /* GST_ELEMENT_REGISTER_DECLARE (NAME); one line an element, in the order of the alphabet. */
+GST_ELEMENT_REGISTER_DECLARE (octtestsrc);
 
 G_END_DECLS
