@@ -617,7 +617,7 @@ gst_oct_test_src_fill (GstPushSrc *base, GstBuffer *buffer)
   return GST_FLOW_OK;
 }
 
-/* Live: a frame is there when its time is over, as a camera's is. */
+/* Live: a frame comes when its time begins. */
 static void
 gst_oct_test_src_get_times (
     GstBaseSrc *base, GstBuffer *buffer, GstClockTime *start, GstClockTime *end)

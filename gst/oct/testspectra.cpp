@@ -19,7 +19,6 @@
 
 namespace {
 constexpr gsize samples_per_item = 8; /* SAMPLES_PER_ITEM of the kernel */
-constexpr gsize preferred_group = 64;
 constexpr double two_pi = 6.283185307179586476925;
 constexpr double turn = 4294967296.0; /* of the kernel's phases */
 
@@ -62,7 +61,7 @@ constexpr double flow_turns_per_second = 0.8; /* of the slowest blood */
 cl_uint
 turns_from_double (double turns)
 {
-  return static_cast<cl_uint> (
+  return cl_uint (
       static_cast<guint64> (std::llround ((turns - std::floor (turns)) * turn)));
 }
 
@@ -70,10 +69,10 @@ cl_uint4
 scatterer_at (double depth, double amplitude)
 {
   const guint64 fixed = static_cast<guint64> (std::llround (depth * turn));
-  const cl_float value = static_cast<cl_float> (amplitude);
+  const cl_float value = cl_float (amplitude);
   cl_uint4 scatterer = {};
-  scatterer.s[0] = static_cast<cl_uint> (fixed >> 32);
-  scatterer.s[1] = static_cast<cl_uint> (fixed);
+  scatterer.s[0] = cl_uint (fixed >> 32);
+  scatterer.s[1] = cl_uint (fixed);
   memcpy (&scatterer.s[3], &value, sizeof value);
   return scatterer;
 }
@@ -110,27 +109,6 @@ setting_error (GError **error, const char *format, ...)
   va_end (arguments);
   return false;
 }
-
-template <typename... Arguments>
-bool
-set_arguments (cl::Kernel &kernel, GError **error, const Arguments &...arguments)
-{
-  cl_uint index = 0;
-  return (gst_opencl_check (kernel.setArg (index++, arguments), "clSetKernelArg", error)
-          && ...);
-}
-
-bool
-create_kernel (
-    GstOpenCLContext *context, const char *name, cl::Kernel &kernel, GError **error)
-{
-  cl_kernel handle =
-      gst_opencl_context_create_kernel (context, resource, name, nullptr, error);
-  if (!handle)
-    return false;
-  kernel = cl::Kernel (handle, false);
-  return true;
-}
 } // namespace
 
 bool
@@ -154,9 +132,8 @@ bool
 OctTestSpectra::open (GstOpenCLContext *from, GError **error)
 {
   context = cl::Context (gst_opencl_context_get_handle (from), true);
-  device = cl::Device (gst_opencl_context_get_device (from), true);
-  return create_kernel (from, "spectra", spectra, error)
-         && create_kernel (from, "tissue", tissue, error);
+  return spectra.create (from, resource, "spectra", nullptr, error)
+         && tissue.create (from, resource, "tissue", nullptr, error);
 }
 
 bool
@@ -205,8 +182,7 @@ OctTestSpectra::configure_samples (const OctTestSettings &settings, GError **err
     const double off_centre = (2.0 * j / (samples - 1) - 1.0) / envelope_sigma;
     positions[j] = turns_from_double (m / samples);
     phases[j] = turns_from_double (phase / two_pi);
-    envelopes[j] =
-        flat ? 1.0f : static_cast<cl_float> (std::exp (-0.5 * off_centre * off_centre));
+    envelopes[j] = flat ? 1.0f : cl_float (std::exp (-0.5 * off_centre * off_centre));
   }
   turns_per_bin = grid.wavenumber (0) / grid.step () / samples;
   return upload (position, positions.data (), padded * sizeof (cl_uint), error)
@@ -256,44 +232,23 @@ OctTestSpectra::configure_tissue (const OctTestSettings &settings, GError **erro
          && upload (layers, table.data (), table.size () * sizeof (cl_float8), error);
 }
 
-/* Small pictures do with small groups; the kernels check what is rounded up. */
-bool
-OctTestSpectra::launch (
-    cl_command_queue queue, const cl::Kernel &kernel, gsize items, GError **error)
-{
-  cl_int code;
-  const gsize limit = kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE> (device, &code);
-  if (!gst_opencl_check (code, "clGetKernelWorkGroupInfo", error))
-    return false;
-  gsize group = 1;
-  while (group < items && group < preferred_group && 2 * group <= limit)
-    group *= 2;
-  const gsize global[] = {items, lines};
-  const gsize local[] = {group, 1};
-  return gst_opencl_launch (queue, kernel (), 2, global, local, error);
-}
-
 bool
 OctTestSpectra::enqueue_tissue (const OctTestSettings &settings,
     const OctTestMoment &moment, cl_command_queue queue, GError **error)
 {
   const double breath = std::sin (two_pi * breaths_per_second * moment.seconds);
   const double displacement = breath_depth * depth_range * breath;
-  const cl_float4 place = {{static_cast<cl_float> (vessel[0]),
-      static_cast<cl_float> (vessel[1] * depth_range), static_cast<cl_float> (vessel[2]),
-      static_cast<cl_float> (vessel[3] * depth_range)}};
-  const auto cell =
-      static_cast<cl_float> (tissue_thickness * depth_range / scatterers_per_line);
-  const auto grains = static_cast<cl_float> (std::min (1.0, grains_per_frame / lines));
+  const cl_float4 place = {{cl_float (vessel[0]), cl_float (vessel[1] * depth_range),
+      cl_float (vessel[2]), cl_float (vessel[3] * depth_range)}};
+  const cl_float cell = cl_float (tissue_thickness * depth_range / scatterers_per_line);
+  const cl_float grains = cl_float (std::min (1.0, grains_per_frame / lines));
 
-  return set_arguments (tissue, error, layers, cl_uint (G_N_ELEMENTS (tissue_layers)),
-             cl_uint (scatterers_per_line), cell, grains, place,
-             turns_from_double (flow_turns_per_second * moment.seconds),
-             static_cast<cl_float> (displacement),
-             turns_from_double (displacement * turns_per_bin),
-             static_cast<cl_float> (tissue_gain * settings.level),
-             cl_uint (settings.seed), cl_uint (lines), scatterers)
-         && launch (queue, tissue, scatterers_per_line, error);
+  return tissue.launch (queue, scatterers_per_line, lines, error, layers,
+      cl_uint (G_N_ELEMENTS (tissue_layers)), cl_uint (scatterers_per_line), cell, grains,
+      place, turns_from_double (flow_turns_per_second * moment.seconds),
+      cl_float (displacement), turns_from_double (displacement * turns_per_bin),
+      cl_float (tissue_gain * settings.level), cl_uint (settings.seed), cl_uint (lines),
+      scatterers);
 }
 
 bool
@@ -303,21 +258,16 @@ OctTestSpectra::enqueue (const OctTestSettings &settings, const OctTestMoment &m
   const gsize sample_size = sizeof (cl_ushort);
   if (frame.offset[0] % sample_size || frame.stride[0] % sample_size)
     return setting_error (error,
-        "offset %" G_GSIZE_FORMAT ", stride %d: expected whole "
-        "samples of 2 bytes",
+        "offset %" G_GSIZE_FORMAT ", stride %d: expected whole samples of 2 bytes",
         frame.offset[0], frame.stride[0]);
   if (scatterer_pitch && !enqueue_tissue (settings, moment, frame.queue, error))
     return false;
 
-  const cl_uint2 number = {
-      {static_cast<cl_uint> (moment.frame), static_cast<cl_uint> (moment.frame >> 32)}};
-  return set_arguments (spectra, error, position, dispersion, envelope, scatterers,
-             cl_uint (scatterers_per_line), cl_uint (scatterer_pitch),
-             static_cast<cl_float> (settings.level),
-             static_cast<cl_float> (settings.noise), cl_uint (settings.seed), number,
-             cl_uint (samples), cl_uint (lines), cl::Buffer (frame.data, true),
-             static_cast<cl_uint> (frame.offset[0] / sample_size),
-             static_cast<cl_uint> (frame.stride[0] / sample_size))
-         && launch (frame.queue, spectra,
-             (samples + samples_per_item - 1) / samples_per_item, error);
+  const cl_uint2 number = {{cl_uint (moment.frame), cl_uint (moment.frame >> 32)}};
+  const gsize items = (samples + samples_per_item - 1) / samples_per_item;
+  return spectra.launch (frame.queue, items, lines, error, position, dispersion, envelope,
+      scatterers, cl_uint (scatterers_per_line), cl_uint (scatterer_pitch),
+      cl_float (settings.level), cl_float (settings.noise), cl_uint (settings.seed),
+      number, cl_uint (samples), cl_uint (lines), cl::Buffer (frame.data, true),
+      cl_uint (frame.offset[0] / sample_size), cl_uint (frame.stride[0] / sample_size));
 }

@@ -4,8 +4,10 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/opencl-hpp.hpp>
+
+#include "kernel.hpp"
 
 #include <vector>
 
@@ -58,13 +60,10 @@ private:
   bool configure_tissue (const OctTestSettings &settings, GError **error);
   bool enqueue_tissue (const OctTestSettings &settings, const OctTestMoment &moment,
       cl_command_queue queue, GError **error);
-  bool launch (
-      cl_command_queue queue, const cl::Kernel &kernel, gsize items, GError **error);
 
   cl::Context context;
-  cl::Device device;
-  cl::Kernel spectra;
-  cl::Kernel tissue;
+  oct::Kernel spectra;
+  oct::Kernel tissue;
   cl::Buffer position;
   cl::Buffer dispersion;
   cl::Buffer envelope;
