@@ -315,9 +315,8 @@ post_error (GstOctTestSrc *self, GError *error)
 }
 
 static gboolean
-gst_oct_test_src_start (GstBaseSrc *base)
+open_device (GstOctTestSrc *self)
 {
-  GstOctTestSrc *self = GST_OCT_TEST_SRC (base);
   CountFor count (self);
   GError *error = nullptr;
 
@@ -353,10 +352,9 @@ release_device_pool (GstOctTestSrc *self)
   gst_clear_object (&self->state->device_pool);
 }
 
-static gboolean
-gst_oct_test_src_stop (GstBaseSrc *base)
+static void
+close_device (GstOctTestSrc *self)
 {
-  GstOctTestSrc *self = GST_OCT_TEST_SRC (base);
   CountFor count (self);
 
   drain (self);
@@ -364,7 +362,26 @@ gst_oct_test_src_stop (GstBaseSrc *base)
   release_device_pool (self);
   self->state->spectra = OctTestSpectra ();
   gst_clear_object (&self->context);
-  return TRUE;
+}
+
+/* Not in start(): where that fails, the base class posts a second error, that names
+ * nothing. */
+static GstStateChangeReturn
+gst_oct_test_src_change_state (GstElement *element, GstStateChange transition)
+{
+  GstOctTestSrc *self = GST_OCT_TEST_SRC (element);
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !open_device (self)) {
+    close_device (self);
+    return GST_STATE_CHANGE_FAILURE;
+  }
+
+  const GstStateChangeReturn result = GST_ELEMENT_CLASS (gst_oct_test_src_parent_class)
+                                          ->change_state (element, transition);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY
+      || (transition == GST_STATE_CHANGE_READY_TO_PAUSED
+          && result == GST_STATE_CHANGE_FAILURE))
+    close_device (self);
+  return result;
 }
 
 static void
@@ -811,10 +828,9 @@ gst_oct_test_src_class_init (GstOctTestSrcClass *klass)
   gst_element_class_set_static_metadata (element, "OCT test source", "Source/Video",
       "Makes raw OCT spectra of mirrors or of moving tissue on an OpenCL device",
       "GStreamer OpenCL developers");
+  element->change_state = gst_oct_test_src_change_state;
   element->set_context = gst_oct_test_src_set_context;
 
-  base->start = gst_oct_test_src_start;
-  base->stop = gst_oct_test_src_stop;
   base->fixate = gst_oct_test_src_fixate;
   base->set_caps = gst_oct_test_src_set_caps;
   base->decide_allocation = gst_oct_test_src_decide_allocation;

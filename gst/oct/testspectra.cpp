@@ -46,7 +46,7 @@ constexpr double tissue_gain = 0.02; /* fringe of a mean grain, of the level */
 constexpr double vessel[] = {0.66, 0.185, 0.085, 0.050}; /* middle, radii: across, down */
 
 /* Denser than the axial resolution, so that the speckle is fully developed. */
-constexpr double bins_per_cell = 2.75;
+constexpr double bins_per_cell = 2.5;
 constexpr double grains_per_frame = 160.0;
 constexpr double deepest_range = 1024.0; /* deeper, the tissue gets no thicker */
 

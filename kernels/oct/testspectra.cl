@@ -190,7 +190,7 @@ tissue (__global const Layer *layers, uint n_layers, uint cells, float cell, flo
   const float3 b = grain (philox ((uint4)(index, left + 1, 0, 0), key), speed, flow);
   const float2 field = cospi (0.5f * between) * a.xy + sinpi (0.5f * between) * b.xy;
 
-  const float below = (index + mix (a.z, b.z, between)) * cell;
+  const float below = (index + 0.25f + 0.5f * mix (a.z, b.z, between)) * cell;
   const float depth = max (layer_begins (layers[0], across) + displacement + below, 0.0f);
   const float blood = speed > 0.0f ? 0.25f : 1.0f;
   const float amplitude =

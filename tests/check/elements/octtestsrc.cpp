@@ -2,19 +2,20 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/app/gstappsink.h>
-#include <gst/check/gstcheck.h>
-#include <gst/check/gstharness.h>
-#include <gst/check/gsttestclock.h>
-#include <gst/opencl/opencl.h>
-#include <gst/video/video.h>
-
+/* Before gst-check, whose macros have the names of some of their functions. */
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <complex>
 #include <string>
 #include <vector>
+
+#include <gst/app/gstappsink.h>
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+#include <gst/check/gsttestclock.h>
+#include <gst/opencl/opencl.h>
+#include <gst/video/video.h>
 
 namespace {
 const double pi = 3.14159265358979323846;
@@ -98,6 +99,19 @@ public:
     frame = frame_of_sample (sample);
     gst_sample_unref (sample);
     return true;
+  }
+
+  /* Waits for an error, stops, and says all there were. */
+  std::vector<std::string> errors_when_stopped ()
+  {
+    GstBus *bus = gst_element_get_bus (pipeline);
+    GstMessage *first =
+        gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND, GST_MESSAGE_ERROR);
+    fail_unless (first != nullptr);
+    gst_bus_post (bus, first);
+    gst_object_unref (bus);
+    gst_element_set_state (pipeline, GST_STATE_READY);
+    return errors ();
   }
 
   std::vector<std::string> errors ()
@@ -551,11 +565,9 @@ GST_START_TEST (test_live_frames_come_when_the_clock_reaches_their_time)
   gst_harness_play (harness);
 
   for (guint n = 0; n < 6; n++) {
-    if (n > 0) {
-      gst_test_clock_wait_for_next_pending_id (clock, nullptr);
-      fail_unless_equals_int (gst_harness_buffers_received (harness), n);
-      fail_unless (gst_harness_crank_single_clock_wait (harness));
-    }
+    gst_test_clock_wait_for_next_pending_id (clock, nullptr);
+    fail_unless_equals_int (gst_harness_buffers_received (harness), n);
+    fail_unless (gst_harness_crank_single_clock_wait (harness));
     GstBuffer *buffer = gst_harness_pull (harness);
     fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), n * 40 * GST_MSECOND);
     fail_unless_equals_uint64 (
@@ -569,7 +581,7 @@ GST_END_TEST
 
 GST_START_TEST (test_latency_is_a_frame_and_live_when_live)
 {
-  for (gboolean live : {FALSE, TRUE}) {
+  for (bool live : {false, true}) {
     Pipeline pipeline (
         live ? "is-live=true" : "is-live=false", sized (device_caps, 64, 2, "25/1"));
     GstQuery *query = gst_query_new_latency ();
@@ -748,8 +760,7 @@ GST_START_TEST (test_bad_settings_are_one_error_that_names_the_value)
     Pipeline pipeline (bad.properties, sized (device_caps, 64, 2));
     Frame frame;
     pipeline.play ();
-    fail_if (pipeline.pull (frame), "%s", bad.properties);
-    const auto errors = pipeline.errors ();
+    const auto errors = pipeline.errors_when_stopped ();
     fail_unless_equals_int (errors.size (), 1);
     fail_unless (
         errors[0].find (bad.named) != std::string::npos, "%s", errors[0].c_str ());
@@ -757,7 +768,6 @@ GST_START_TEST (test_bad_settings_are_one_error_that_names_the_value)
         errors[0].find (bad.expected) != std::string::npos, "%s", errors[0].c_str ());
 
     /* Usable again. */
-    gst_element_set_state (pipeline.pipeline, GST_STATE_READY);
     g_object_set (
         pipeline.source, "wavelength-min", 1187.0, "wavelength-max", 1433.0, nullptr);
     gst_util_set_object_arg (G_OBJECT (pipeline.source), "depths", "<10, 20.5>");
@@ -837,7 +847,7 @@ GST_START_TEST (test_tissue_has_a_surface_speckle_and_fades_with_depth)
     values.insert (values.end (), a_line.begin () + 220, a_line.begin () + 260);
   const Moments moments = moments_of (values);
   const double contrast = moments.deviation / moments.mean;
-  fail_unless (contrast > 0.45 && contrast < 0.62, "%g", contrast);
+  fail_unless (contrast > 0.45 && contrast < 0.60, "%g", contrast);
 }
 GST_END_TEST
 
