@@ -70,10 +70,11 @@ public:
   Pipeline (const std::string &properties, const std::string &caps)
   {
     GError *error = nullptr;
-    const std::string text = "octtestsrc name=source " + properties
-                             + " ! capsfilter "
-                               "name=filter caps=\""
-                             + caps + "\" ! appsink name=sink sync=false max-buffers=2";
+    const std::string text =
+        "octtestsrc name=source " + properties
+        + " ! capsfilter "
+          "name=filter caps=\""
+        + caps + "\" ! appsink name=sink async=false sync=false max-buffers=2";
     pipeline = gst_parse_launch (text.c_str (), &error);
     fail_unless (error == nullptr, "%s", error ? error->message : "");
     source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
