@@ -66,28 +66,38 @@ even_wavelengths (double first, double last, gsize samples)
   return wavelengths;
 }
 
+/* Samples that go back and forth are no spectrum. `quantity` is plural. */
+bool
+check_monotone (const ValuesFile &file, const std::vector<double> &values,
+    const char *quantity, GError **error)
+{
+  bool rising = values.back () > values.front ();
+  for (gsize j = 1; j < values.size (); j++) {
+    if (rising ? values[j] > values[j - 1] : values[j] < values[j - 1])
+      continue;
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+        "%s: value %" G_GSIZE_FORMAT
+        " is %.9g after %.9g, expected %s that %s from one to the next, as the ends do",
+        file.described ().c_str (), j, values[j], values[j - 1], quantity,
+        rising ? "rise" : "fall");
+    return false;
+  }
+  return true;
+}
+
 bool
 check_wavelengths (
     const ValuesFile &file, const std::vector<double> &wavelengths, GError **error)
 {
-  bool rising = wavelengths.back () > wavelengths.front ();
   for (gsize j = 0; j < wavelengths.size (); j++) {
-    double value = wavelengths[j];
-    double before = j > 0 ? wavelengths[j - 1] : value;
-    const char *expected = nullptr;
-    if (value <= 0)
-      expected = "a wavelength above 0";
-    else if (j > 0 && (rising ? value <= before : value >= before))
-      expected = rising ? "wavelengths that rise from sample to sample, as the ends do"
-                        : "wavelengths that fall from sample to sample, as the ends do";
-    if (!expected)
+    if (wavelengths[j] > 0)
       continue;
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
-        "%s: value %" G_GSIZE_FORMAT " is %.9g after %.9g, expected %s",
-        file.described ().c_str (), j, value, before, expected);
+        "%s: value %" G_GSIZE_FORMAT " is %.9g, expected a wavelength above 0",
+        file.described ().c_str (), j, wavelengths[j]);
     return false;
   }
-  return true;
+  return check_monotone (file, wavelengths, "wavelengths", error);
 }
 
 bool
@@ -103,7 +113,7 @@ check_resample_map (
         file.described ().c_str (), m, map[m], map.size ());
     return false;
   }
-  return true;
+  return check_monotone (file, map, "samples", error);
 }
 } // namespace
 

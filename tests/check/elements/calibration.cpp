@@ -205,9 +205,9 @@ GST_END_TEST
 
 GST_START_TEST (test_calibration_files_are_npy_or_text_with_comments)
 {
-  Values map = {-0.25, 1.5, 1e-3, 4};
+  Values map = {-0.25, 1e-3, 1.5, 4};
   TemporaryFile npy (npy_of (map)), text (text_of (map));
-  TemporaryFile untidy ("# r\n -0.25\t# first\r\n\n1.5 \n1e-3\n#\n4");
+  TemporaryFile untidy ("# r\n -0.25\t# first\r\n\n1e-3 \n1.5\n#\n4");
   for (const TemporaryFile *file : {&npy, &text, &untidy})
     fail_unless (load_map (of_map (file->path), 4) == map);
 }
@@ -286,6 +286,14 @@ GST_START_TEST (test_calibration_map_may_reach_one_sample_beyond_the_ends)
   TemporaryFile low (text_of ({-1.01, 0, 2.5, 4})), high (text_of ({-1, 0, 2.5, 4.01}));
   fail_unless_bad (of_map (low.path), 4, {"value 0 is -1.01", "from -1 to 4"});
   fail_unless_bad (of_map (high.path), 4, {"value 3 is 4.01", "from -1 to 4"});
+}
+GST_END_TEST
+
+GST_START_TEST (test_calibration_map_must_be_monotone)
+{
+  TemporaryFile falling (text_of ({3, 2, 1, 0})), back (text_of ({0, 2, 1, 3}));
+  fail_unless (load_map (of_map (falling.path), 4) == Values ({3, 2, 1, 0}));
+  fail_unless_bad (of_map (back.path), 4, {"value 2 is 1 after 2", "samples that rise"});
 }
 GST_END_TEST
 
@@ -453,6 +461,7 @@ calibration_suite (void)
   tcase_add_test (
       tc, test_calibration_file_errors_name_the_file_the_value_and_what_was_expected);
   tcase_add_test (tc, test_calibration_map_may_reach_one_sample_beyond_the_ends);
+  tcase_add_test (tc, test_calibration_map_must_be_monotone);
   tcase_add_test (
       tc, test_calibration_that_is_missing_is_found_before_the_samples_are_known);
   tcase_add_test (tc, test_interpolation_none_leaves_samples_as_they_are);
