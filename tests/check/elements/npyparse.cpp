@@ -184,12 +184,17 @@ struct Parser {
     gst_caps_unref (caps);
     return result;
   }
+  void expect_field (const char *name, const char *expected)
+  {
+    std::string value = caps_field (name);
+    assert_equals_string (value.c_str (), expected);
+  }
   void expect_caps (const char *format, const char *samples, const char *lines)
   {
-    assert_equals_string (caps_field ("domain").c_str (), "wavelength");
-    assert_equals_string (caps_field ("format").c_str (), format);
-    assert_equals_string (caps_field ("samples").c_str (), samples);
-    assert_equals_string (caps_field ("lines").c_str (), lines);
+    expect_field ("domain", "wavelength");
+    expect_field ("format", format);
+    expect_field ("samples", samples);
+    expect_field ("lines", lines);
   }
 };
 
@@ -447,7 +452,7 @@ GST_START_TEST (test_npyparse_counts_time_over_all_files)
     assert_equals_uint64 (frames[i].time, time);
     assert_equals_uint64 (frames[i].duration, (i + 1) * 1001 * GST_SECOND / 30000 - time);
   }
-  assert_equals_string (parser.caps_field ("framerate").c_str (), "30000/1001");
+  parser.expect_field ("framerate", "30000/1001");
 }
 GST_END_TEST;
 
@@ -460,7 +465,7 @@ GST_START_TEST (test_npyparse_framerate_zero_gives_no_timestamps)
     assert_equals_uint64 (frame.time, GST_CLOCK_TIME_NONE);
     assert_equals_uint64 (frame.duration, GST_CLOCK_TIME_NONE);
   }
-  assert_equals_string (parser.caps_field ("framerate").c_str (), "0/1");
+  parser.expect_field ("framerate", "0/1");
 }
 GST_END_TEST;
 
@@ -471,7 +476,7 @@ GST_START_TEST (test_npyparse_framerate_of_the_caps_goes_before_the_property)
   gst_harness_set_src_caps_str (parser.harness, "application/x-npy, framerate=10/1");
   fail_unless_equals_int (parser.push (three_frames ()), GST_FLOW_OK);
   assert_equals_uint64 (parser.frames ()[2].time, 2 * GST_SECOND / 10);
-  assert_equals_string (parser.caps_field ("framerate").c_str (), "10/1");
+  parser.expect_field ("framerate", "10/1");
 }
 GST_END_TEST;
 
