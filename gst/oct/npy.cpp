@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <string>
 #include <utility>
 
 #include "npy.hpp"
@@ -76,8 +75,11 @@ std::string
 printable (const char *text, gsize size)
 {
   constexpr gsize longest = 40;
+
+  while (size > 0 && g_ascii_isspace (text[size - 1]))
+    size--;
   gchar *bytes = g_strndup (text, std::min (size, longest));
-  gchar *escaped = g_strescape (g_strchomp (bytes), nullptr);
+  gchar *escaped = g_strescape (bytes, nullptr);
   std::string result = escaped;
 
   g_free (escaped);
@@ -305,16 +307,6 @@ find_type (const std::string &descr, NpyType &type, GError **error)
   return fail (error, GST_STREAM_ERROR_FORMAT, found + expected);
 }
 
-std::string
-shape_text (const std::vector<gsize> &shape)
-{
-  std::string text = "(";
-
-  for (gsize length : shape)
-    text += (text.size () > 1 ? ", " : "") + std::to_string (length);
-  return text + (shape.size () == 1 ? ",)" : ")");
-}
-
 gboolean
 check_data_size (const NpyHeader &header, GError **error)
 {
@@ -327,7 +319,7 @@ check_data_size (const NpyHeader &header, GError **error)
     if (!g_size_checked_mul (&bytes, bytes, length)
         || bytes > gsize (G_MAXSSIZE) - header.data_offset)
       return fail (error, GST_STREAM_ERROR_FORMAT,
-          ".npy header: shape " + shape_text (header.shape)
+          ".npy header: shape " + npy_shape_text (header.shape)
               + " is larger than any memory");
   }
   return TRUE;
@@ -346,7 +338,7 @@ parse_dictionary (const char *text, gsize size, NpyHeader &header, GError **erro
   /* The order of one dimension is the same in both. */
   if (fortran_order && header.shape.size () > 1)
     return fail (error, GST_STREAM_ERROR_FORMAT,
-        ".npy header: an array of shape " + shape_text (header.shape)
+        ".npy header: an array of shape " + npy_shape_text (header.shape)
             + " has 'fortran_order': True, expected False (C order)");
   return check_data_size (header, error);
 }
@@ -409,7 +401,7 @@ to_doubles (const guint8 *data, gsize size, NpyHeader &header,
     return fail (error, GST_STREAM_ERROR_DECODE,
         ".npy data is truncated: " + std::to_string (size - header.data_offset)
             + " bytes, expected " + std::to_string (header.data_size ()) + " for shape "
-            + shape_text (header.shape));
+            + npy_shape_text (header.shape));
 
   gsize value_size = header.value_size ();
   values.resize (header.data_size () / value_size);
@@ -449,6 +441,16 @@ NpyHeader::data_size () const
   for (gsize length : shape)
     bytes *= length;
   return bytes;
+}
+
+std::string
+npy_shape_text (const std::vector<gsize> &shape)
+{
+  std::string text = "(";
+
+  for (gsize length : shape)
+    text += (text.size () > 1 ? ", " : "") + std::to_string (length);
+  return text + (shape.size () == 1 ? ",)" : ")");
 }
 
 gsize

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <gst/gst.h>
+#include <string>
 #include <vector>
 
 namespace oct {
@@ -40,6 +41,9 @@ gsize npy_header_size (const guint8 *data, gsize size);
 /* Reads the header that `data` begins with. Values may follow; they are not looked at. */
 gboolean npy_parse_header (
     const guint8 *data, gsize size, NpyHeader &header, GError **error);
+
+/* A shape as Python writes it, for messages: (100, 1024). */
+std::string npy_shape_text (const std::vector<gsize> &shape);
 
 /* All values of a file as doubles, outermost dimension first. */
 gboolean npy_load_doubles (const char *path, std::vector<double> &values,
