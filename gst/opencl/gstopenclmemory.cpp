@@ -333,10 +333,7 @@ new_device_storage (GstOpenCLContext *context, gsize size, GError **error)
   if (code == CL_SUCCESS)
     return std::make_shared<DeviceStorage> (context, std::move (buffer), size);
 
-  gchar *call = g_strdup_printf ("clCreateBuffer of %" G_GSIZE_FORMAT " bytes on %s",
-      size, gst_opencl_context_get_device_name (context));
-  gst_opencl_check (code, call, error);
-  g_free (call);
+  opencl::check_allocation (code, context, size, error);
   return nullptr;
 }
 
