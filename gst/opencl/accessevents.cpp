@@ -95,18 +95,17 @@ enqueue_waits (
 bool
 wait_on_host (const std::vector<cl::Event> &waits, bool &blocked, GError **error)
 {
+  bool succeeded = true;
+
   blocked = false;
   for (const cl::Event &event : waits) {
-    cl_int status = status_of (event);
-    if (status > CL_COMPLETE) {
+    if (status_of (event) > CL_COMPLETE) {
       blocked = true;
-      if (!gst_opencl_check (event.wait (), "clWaitForEvents", error))
-        return false;
-      status = status_of (event);
+      event.wait (); /* the status says how it ended */
     }
-    if (!gst_opencl_check (status, "a transfer", error))
-      return false;
+    if (!gst_opencl_check (status_of (event), "a transfer", succeeded ? error : nullptr))
+      succeeded = false;
   }
-  return true;
+  return succeeded;
 }
 } // namespace opencl

@@ -38,7 +38,8 @@ private:
 bool enqueue_waits (
     cl_command_queue queue, const std::vector<cl::Event> &waits, GError **error);
 
-/* Blocks the host. `blocked` says whether there was anything to wait for. */
+/* Blocks the host until all are over, also when one has failed: the others may still use
+ * the memory. `blocked` says whether there was anything to wait for. */
 bool wait_on_host (const std::vector<cl::Event> &waits, bool &blocked, GError **error);
 
 /* CL_COMPLETE, CL_RUNNING, …, or a negative error. */
