@@ -27,18 +27,18 @@ void
 AccessEvents::append_waits (
     cl_command_queue queue, GstMapFlags access, std::vector<cl::Event> &waits)
 {
-  /* For the device a failed command is merely over: the element that enqueued it reports
+  /* For the device a failed write is merely over: the element that enqueued it reports
    * that. The host asks because it wants the bytes. */
-  auto is_over = [queue] (const cl::Event &event) {
-    cl_int status = status_of (event);
-    return status == CL_COMPLETE || (queue && status < CL_COMPLETE);
+  auto is_missed = [queue] (const cl::Event &event) {
+    return !queue && has_failed (event);
   };
+  auto is_over = [] (const cl::Event &event) { return status_of (event) <= CL_COMPLETE; };
   auto append = [&] (const Pending &pending) {
     if (!queue || pending.queue != queue)
       waits.push_back (pending.event);
   };
 
-  if (write.event () && !is_over (write.event))
+  if (write.event () && (!is_over (write.event) || is_missed (write.event)))
     append (write);
   if (!(access & GST_MAP_WRITE))
     return;
@@ -54,9 +54,6 @@ AccessEvents::forget_failures ()
 {
   if (has_failed (write.event))
     write = Pending ();
-  reads.erase (std::remove_if (reads.begin (), reads.end (),
-                   [] (const Pending &read) { return has_failed (read.event); }),
-      reads.end ());
 }
 
 void

@@ -15,7 +15,7 @@ namespace opencl {
 class AccessEvents {
 public:
   /* What a command on `queue` has to wait for; pass nullptr for the host, which is told
-   * of failed commands too. */
+   * of a failed write too. A read that failed has harmed nothing. */
   void append_waits (
       cl_command_queue queue, GstMapFlags access, std::vector<cl::Event> &waits);
 

@@ -105,9 +105,9 @@ public:
         events.append_waits (nullptr, GST_MAP_WRITE, reads);
     }
     bool waited_for_data, waited_for_room;
-    if (!opencl::wait_on_host (writes, waited_for_data, error)
-        || !opencl::wait_on_host (reads, waited_for_room, error))
+    if (!opencl::wait_on_host (writes, waited_for_data, error))
       return nullptr;
+    opencl::wait_on_host (reads, waited_for_room, nullptr); /* however they end */
     if (waited_for_data)
       gst_opencl_count_host_wait ();
     /* The source is a whole pool ahead of the transfers: that bounds its run-ahead. */
@@ -175,22 +175,25 @@ public:
 
   guint8 *map_on_host (GstMapFlags access, GError **error) override
   {
-    Waits waits;
+    Waits writes, reads;
     {
       std::lock_guard<std::mutex> guard (lock);
       if (!staging && !(staging = PinnedBlock::make (context, size, error)))
         return nullptr;
       if (on_device && !on_host && !download (error))
         return nullptr;
-      staging_events.append_waits (nullptr, access, waits);
+      staging_events.append_waits (nullptr, GST_MAP_READ, writes);
+      if (access & GST_MAP_WRITE)
+        staging_events.append_waits (nullptr, GST_MAP_WRITE, reads);
     }
-    bool blocked;
-    if (!opencl::wait_on_host (waits, blocked, error)) {
+    bool waited_for_data, waited_for_room;
+    if (!opencl::wait_on_host (writes, waited_for_data, error)) {
       std::lock_guard<std::mutex> guard (lock);
       on_host = false;
       return nullptr;
     }
-    if (blocked)
+    opencl::wait_on_host (reads, waited_for_room, nullptr); /* however they end */
+    if (waited_for_data || waited_for_room)
       gst_opencl_count_host_wait ();
     return staging->data ();
   }
