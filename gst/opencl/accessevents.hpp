@@ -22,6 +22,9 @@ public:
   /* `event` is of the last command on `queue` that accessed the memory. */
   void record (cl_command_queue queue, GstMapFlags access, cl_event event);
 
+  /* What made the contents; may be empty. */
+  const cl::Event &last_write () const { return write.event; }
+
   /* The contents no longer matter, nor whether making them failed. */
   void forget_failures ();
 

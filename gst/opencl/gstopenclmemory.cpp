@@ -169,6 +169,7 @@ public:
   {
     std::lock_guard<std::mutex> guard (lock);
     on_device = on_host = false;
+    staged_from = cl::Event ();
     events.forget_failures ();
     staging_events.forget_failures ();
   }
@@ -183,6 +184,8 @@ public:
       if (on_device && !on_host && !download (error))
         return nullptr;
       staging_events.append_waits (nullptr, GST_MAP_READ, writes);
+      if (staged_from ())
+        writes.push_back (staged_from);
       if (access & GST_MAP_WRITE)
         staging_events.append_waits (nullptr, GST_MAP_WRITE, reads);
     }
@@ -205,6 +208,7 @@ public:
     std::lock_guard<std::mutex> guard (lock);
     on_host = true;
     on_device = false;
+    staged_from = cl::Event ();
   }
 
   cl_mem handle () const { return buffer (); }
@@ -257,10 +261,12 @@ private:
 
   bool download (GError **error)
   {
+    cl::Event made = events.last_write ();
     if (!transfer (gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_DOWNLOAD),
             GST_MAP_READ, GST_MAP_WRITE, error))
       return false;
     gst_opencl_count_download (size);
+    staged_from = made;
     on_host = true;
     return true;
   }
@@ -269,6 +275,9 @@ private:
   AccessEvents events;                  /* of buffer */
   std::unique_ptr<PinnedBlock> staging; /* made at the first CPU map */
   AccessEvents staging_events;          /* of staging */
+  /* What made the bytes that were downloaded to staging. The download itself succeeds
+   * also when that failed, and its bytes are stale then. */
+  cl::Event staged_from;
   /* Where the contents are; nowhere while undefined. */
   bool on_device = false;
   bool on_host = false;
