@@ -140,7 +140,7 @@ public:
     staging.reset ();
     buffer = cl::Buffer ();
     if (notify)
-      notify (user_data);
+      give_back ();
   }
 
   bool begin (cl_command_queue queue, GstMapFlags access, GError **error) override
@@ -224,6 +224,23 @@ public:
   const gsize size;
 
 private:
+  /* Tells the application that its buffer is free, once nothing uses it. The context
+   * lets go in the order it is asked to, so the last of the events stands for all. */
+  void give_back ()
+  {
+    Waits pending;
+    events.append_waits (nullptr, GST_MAP_READWRITE, pending);
+    if (pending.empty ()) {
+      notify (user_data);
+      return;
+    }
+    cl::Event last = pending.back ();
+    pending.pop_back ();
+    for (const cl::Event &event : pending)
+      gst_opencl_context_release_after (context, event (), [] (gpointer) {}, nullptr);
+    gst_opencl_context_release_after (context, last (), notify, user_data);
+  }
+
   bool transfer (cl_command_queue queue, GstMapFlags device_access,
       GstMapFlags staging_access, GError **error)
   {
