@@ -29,9 +29,8 @@ AccessEvents::append_waits (
 {
   /* For the device a failed write is merely over: the element that enqueued it reports
    * that. The host asks because it wants the bytes. */
-  auto is_missed = [queue] (const cl::Event &event) {
-    return !queue && has_failed (event);
-  };
+  auto is_missed = [queue] (
+                       const cl::Event &event) { return !queue && has_failed (event); };
   auto is_over = [] (const cl::Event &event) { return status_of (event) <= CL_COMPLETE; };
   auto append = [&] (const Pending &pending) {
     if (!queue || pending.queue != queue)

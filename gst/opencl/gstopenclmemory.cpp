@@ -237,7 +237,8 @@ private:
     cl::Event last = pending.back ();
     pending.pop_back ();
     for (const cl::Event &event : pending)
-      gst_opencl_context_release_after (context, event (), [] (gpointer) {}, nullptr);
+      gst_opencl_context_release_after (
+          context, event (), [] (gpointer) {}, nullptr);
     gst_opencl_context_release_after (context, last (), notify, user_data);
   }
 
