@@ -191,6 +191,8 @@ GstBufferPool *
 gst_opencl_buffer_pool_new_configured (
     GstOpenCLContext *context, gboolean host, GstCaps *caps, gsize size)
 {
+  if (size > G_MAXUINT) /* a pool's configuration has no room for more */
+    return nullptr;
   GstBufferPool *pool = host ? gst_opencl_host_buffer_pool_new (context)
                              : gst_opencl_buffer_pool_new (context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
