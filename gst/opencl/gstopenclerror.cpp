@@ -82,11 +82,12 @@ const NamedCode named_codes[] = {
 };
 #undef NAMED
 
+/* A buffer that is larger than any the device can have is one it has no room for. */
 bool
 out_of_memory (cl_int code)
 {
   return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES
-         || code == CL_OUT_OF_HOST_MEMORY;
+         || code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE;
 }
 
 struct PostedAs {
