@@ -95,12 +95,13 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-# source_of_tissue, of_npy, of_raw: what delivers the spectra, in `source`
+# source_of_…: what delivers the spectra, in `source`
 source_of_tissue () {
   source=(octtestsrc num-buffers=1 pattern=layers
     ! "video/x-raw(memory:OpenCLMemory),width=2048,height=512")
-  [ ${#interp[@]} -gt 0 ] || interp=(wavelength-min=1187 wavelength-max=1433 background=frame)
-  [ ${#fft[@]} -gt 0 ] || fft=(db-min=0 db-max=60)
+  # Defaults that options still override: what octtestsrc's camera has, and no rows of DC.
+  interp=(wavelength-min=1187 wavelength-max=1433 "${interp[@]}")
+  fft=(db-min=0 db-max=60 depth-start=8 depth-count=840 "${fft[@]}")
 }
 
 source_of_npy () {
@@ -124,8 +125,15 @@ case $file in
 esac
 
 { install_missing && build_all; } >&2
+# Under another name until it is whole: a failure leaves the last picture as it was.
+unfinished=$output.unfinished
+trap 'rm -f "$unfinished"' EXIT
 pipeline=("${source[@]}" ! octwindowinterp "${interp[@]}" ! octfft "${fft[@]}"
-  ! opencldownload ! videoconvert ! pngenc snapshot=true ! filesink "location=$output")
-echo "gst-launch-1.0 ${pipeline[*]}" >&2
+  ! opencldownload ! videoconvert ! pngenc snapshot=true
+  ! filesink "location=$unfinished")
+printf '%q ' gst-launch-1.0 "${pipeline[@]}" >&2
+echo >&2
 meson devenv -C "$build" --workdir "$PWD" gst-launch-1.0 --quiet "${pipeline[@]}"
-echo "$(realpath "$output")"
+[ -s "$unfinished" ] || fail "${file:-octtestsrc}: not one whole frame"
+mv "$unfinished" "$output"
+realpath "$output"
