@@ -19,6 +19,7 @@ struct Counter {
 };
 
 Counter counters[counting::N_CALLS];
+std::atomic<int> buffers_left{-1}; /* before the device has no room; -1: it has */
 std::atomic<bool> platforms_hidden{false};
 
 /* What this call is to return instead of doing its work, or CL_SUCCESS. */
@@ -27,6 +28,15 @@ enter (counting::Call call)
 {
   Counter &counter = counters[call];
   return ++counter.calls == counter.fail_at ? counter.code.load () : CL_SUCCESS;
+}
+
+bool
+has_room ()
+{
+  int left = buffers_left;
+  while (left > 0 && !buffers_left.compare_exchange_weak (left, left - 1))
+    ;
+  return left != 0;
 }
 
 template <typename Function>
@@ -74,6 +84,12 @@ let_fail (Call call, unsigned n, cl_int code)
 }
 
 void
+fail_buffers_after (int n)
+{
+  buffers_left = n;
+}
+
+void
 hide_platforms (bool hidden)
 {
   platforms_hidden = hidden;
@@ -99,6 +115,8 @@ clCreateBuffer (
 {
   if (cl_int failure = enter (CREATE_BUFFER))
     return refuse<cl_mem> (failure, code);
+  if (!has_room ())
+    return refuse<cl_mem> (CL_MEM_OBJECT_ALLOCATION_FAILURE, code);
   return REAL (clCreateBuffer) (context, flags, size, host, code);
 }
 
