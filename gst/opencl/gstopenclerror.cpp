@@ -6,7 +6,10 @@
 
 #include <cstring>
 
-G_DEFINE_QUARK (gst - opencl - error - quark, gst_opencl_error)
+/* The macro makes a string of its first argument: spaces would be in it. */
+// clang-format off
+G_DEFINE_QUARK (gst-opencl-error-quark, gst_opencl_error)
+// clang-format on
 
 namespace {
 struct NamedCode {
