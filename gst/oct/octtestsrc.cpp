@@ -802,11 +802,13 @@ install_source_properties (GObjectClass *klass)
           "is-live", "Is live", "Whether to deliver as a camera would", FALSE, ready));
   g_object_class_install_property (klass, PROP_DEVICE,
       g_param_spec_string ("device", "Device",
-          "auto, gpu, cpu, PLATFORM:DEVICE by index, or part of the device's name",
+          "Device to run on: auto (the neighbours' device, else GST_OPENCL_DEVICE, else "
+          "the best GPU, else the CPU), gpu, cpu, PLATFORM:DEVICE by index, or part of "
+          "the device's name",
           GST_OPENCL_DEVICE_DEFAULT, ready));
   g_object_class_install_property (klass, PROP_ASYNC_DEPTH,
-      g_param_spec_uint ("async-depth", "Asynchronous depth",
-          "Most frames that the host runs ahead of the device", 1, 64,
+      g_param_spec_uint ("async-depth", "Async depth",
+          "How many frames may be enqueued on the device and not finished yet", 1, 64,
           DEFAULT_ASYNC_DEPTH, playing));
 }
 

@@ -115,12 +115,6 @@ spectra (__global const uint *position, __global const uint *dispersion,
     out[i] = rest[i];
 }
 
-/* What the light meets at a depth of the tissue. */
-typedef struct {
-  float depth; /* below the zero delay */
-  float amplitude;
-} Tissue;
-
 float
 layer_begins (Layer layer, float across)
 {
@@ -151,8 +145,8 @@ backscatter_at (__global const Layer *layers, uint n_layers, float below, float 
 float
 inside_vessel (float4 vessel, float below, float across)
 {
-  const float2 distance = ((float2)(across, below) - vessel.xy) / vessel.zw;
-  return max (0.0f, 1.0f - dot (distance, distance));
+  const float2 away = ((float2)(across, below) - vessel.xy) / vessel.zw;
+  return max (0.0f, 1.0f - dot (away, away));
 }
 
 /* A grain of the tissue: a random phasor, and a random place within its depth cell (z).
@@ -162,10 +156,10 @@ float3
 grain (uint4 bits, float speed, uint flow)
 {
   const uint turns = bits.x + convert_uint_rtz (speed * (1.0f + (bits.w >> 29))) * flow;
-  const float4 uniform = uniform_of_bits (bits);
+  const float4 random = uniform_of_bits (bits);
   const float angle = 2.0f * uniform_of_bits ((uint4)turns).x;
-  const float radius = sqrt (-log (uniform.y));
-  return (float3)(radius * cospi (angle), radius * sinpi (angle), uniform.z);
+  const float radius = sqrt (-log (random.y));
+  return (float3)(radius * cospi (angle), radius * sinpi (angle), random.z);
 }
 
 /* The scatterers of every A-line for the frame to come. Neighbouring A-lines look at the

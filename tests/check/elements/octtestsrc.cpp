@@ -527,10 +527,12 @@ GST_END_TEST
 GST_START_TEST (test_another_framerate_goes_on_where_the_old_one_ended)
 {
   Pipeline pipeline (std::string (no_mirrors), sized (device_caps, 64, 2, "30/1"));
+  const auto steady = frames_of (no_mirrors, sized (device_caps, 64, 2, "30/1"), 60);
   std::vector<Frame> frames (60);
   pipeline.play ();
   for (guint n = 0; n < frames.size (); n++) {
     fail_unless (pipeline.pull (frames[n]));
+    fail_unless (frames[n].samples == steady[n].samples);
     if (n == 7)
       gst_util_set_object_arg (G_OBJECT (pipeline.filter), "caps",
           sized (device_caps, 64, 2, "50/1").c_str ());
