@@ -353,8 +353,8 @@ GST_START_TEST (test_octfft_gives_the_first_half_of_the_bins_in_every_format)
   for (gsize samples : lengths) {
     for (const char *input : input_formats) {
       Spectra spectra = make_noise (samples, 5, g_str_equal (input, "CF32LE"));
+      Element octfft;
       for (const char *format : output_formats) {
-        Element octfft;
         octfft.want (format);
         Output output = octfft.process (spectra);
         fail_unless_equals_string (output.format.c_str (), format);
@@ -383,7 +383,7 @@ GST_END_TEST;
 
 GST_START_TEST (test_octfft_takes_any_number_of_lines_and_depths)
 {
-  for (gsize samples : {64, 66, 127, 1000}) {
+  for (gsize samples : {64, 127}) {
     for (gsize lines : {1, 2, 31, 32, 33, 65, 257}) {
       Element octfft;
       Spectra spectra = make_noise (samples, lines);
@@ -517,8 +517,8 @@ GST_START_TEST (test_octfft_depth_start_and_count_cut_a_part_out)
   };
   Spectra spectra = make_noise (1001, 5);
   for (const auto &entry : cases) {
+    Element octfft (entry.launch);
     for (const char *format : output_formats) {
-      Element octfft (entry.launch);
       octfft.want (format);
       Expected expected;
       expected.start = entry.start;
@@ -704,6 +704,22 @@ GST_START_TEST (test_octfft_makes_the_8_bit_picture_when_downstream_has_no_wish)
   fail_unless_equals_int (numerator, 25);
   fail_unless_equals_int (denominator, 1);
   gst_caps_unref (caps);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_makes_the_8_bit_picture_also_through_opencldownload)
+{
+  GstHarness *harness = gst_harness_new_parse ("octfft ! opencldownload");
+  gst_harness_set_src_caps_str (harness, Spectra (64, 3).caps ().c_str ());
+  GstCaps *caps = gst_pad_get_current_caps (harness->sinkpad);
+  GstCaps *expected = gst_caps_from_string (
+      "video/x-raw, format=GRAY8, width=3, height=32, framerate=25/1");
+  gchar *text = gst_caps_to_string (caps);
+  fail_unless (gst_caps_is_equal (caps, expected), "%s", text);
+  g_free (text);
+  gst_caps_unref (caps);
+  gst_caps_unref (expected);
+  gst_harness_teardown (harness);
 }
 GST_END_TEST;
 
@@ -894,6 +910,7 @@ octfft_suite (void)
   tcase_add_test (chain, test_octfft_caps_downstream_follow_those_upstream);
   tcase_add_test (chain, test_octfft_caps_upstream_follow_those_downstream);
   tcase_add_test (chain, test_octfft_makes_the_8_bit_picture_when_downstream_has_no_wish);
+  tcase_add_test (chain, test_octfft_makes_the_8_bit_picture_also_through_opencldownload);
   tcase_add_test (chain, test_octfft_refuses_samples_outside_64_to_16384);
   tcase_add_test (chain, test_octfft_caps_may_change_in_mid_stream);
   tcase_add_test (chain, test_octfft_display_range_changes_with_the_next_frame);
