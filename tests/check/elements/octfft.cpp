@@ -800,6 +800,50 @@ GST_START_TEST (test_octfft_depths_change_with_the_next_frame)
 }
 GST_END_TEST;
 
+/* A control binding that sets db-max to its second of stream time, plus 60. */
+typedef GstControlBinding RisingRange;
+typedef GstControlBindingClass RisingRangeClass;
+G_DEFINE_TYPE (RisingRange, rising_range, GST_TYPE_CONTROL_BINDING)
+
+static gboolean
+rising_range_sync_values (GstControlBinding *binding, GstObject *object,
+    GstClockTime time, GstClockTime last_sync)
+{
+  g_object_set (object, "db-max", 60.0 + time / GST_SECOND, nullptr);
+  return TRUE;
+}
+
+static void
+rising_range_class_init (RisingRangeClass *klass)
+{
+  klass->sync_values = rising_range_sync_values;
+}
+
+static void
+rising_range_init (RisingRange *)
+{
+}
+
+GST_START_TEST (test_octfft_display_range_is_controllable_frame_by_frame)
+{
+  Spectra spectra = make_noise (64, 5);
+  Element octfft;
+  octfft.want ("GRAY16_LE");
+  fail_unless (octfft.set_caps (spectra.caps ()));
+  gst_object_add_control_binding (GST_OBJECT (octfft.element),
+      GST_CONTROL_BINDING (g_object_new (rising_range_get_type (), "object",
+          octfft.element, "name", "db-max", nullptr)));
+  for (guint second : {0, 7, 20}) {
+    GstBuffer *buffer = octfft.new_buffer (spectra);
+    GST_BUFFER_PTS (buffer) = second * GST_SECOND;
+    fail_unless_equals_int (gst_harness_push (octfft.harness, buffer), GST_FLOW_OK);
+    Expected expected;
+    expected.db_max = 60 + second;
+    assert_output (octfft.pull (), spectra, expected);
+  }
+}
+GST_END_TEST;
+
 /* Bad input */
 
 GST_START_TEST (test_octfft_does_not_start_with_an_empty_display_range)
@@ -914,6 +958,7 @@ octfft_suite (void)
   tcase_add_test (chain, test_octfft_refuses_samples_outside_64_to_16384);
   tcase_add_test (chain, test_octfft_caps_may_change_in_mid_stream);
   tcase_add_test (chain, test_octfft_display_range_changes_with_the_next_frame);
+  tcase_add_test (chain, test_octfft_display_range_is_controllable_frame_by_frame);
   tcase_add_test (chain, test_octfft_depths_change_with_the_next_frame);
   tcase_add_test (chain, test_octfft_does_not_start_with_an_empty_display_range);
   tcase_add_test (chain, test_octfft_fails_once_when_the_display_range_becomes_empty);
