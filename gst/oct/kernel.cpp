@@ -7,9 +7,6 @@
 #include <algorithm>
 
 namespace oct {
-/* More hides no more latency, and leaves more work-items idle at the end of a line. */
-static const gsize wanted_group = 256;
-
 bool
 Kernel::create (GstOpenCLContext *context, const char *resource, const char *name,
     const char *options, GError **error)
@@ -19,7 +16,7 @@ Kernel::create (GstOpenCLContext *context, const char *resource, const char *nam
   return kernel ()
          && gst_opencl_check (
              clGetKernelWorkGroupInfo (kernel (), gst_opencl_context_get_device (context),
-                 CL_KERNEL_WORK_GROUP_SIZE, sizeof largest_group, &largest_group,
+                 CL_KERNEL_WORK_GROUP_SIZE, sizeof allowed_group, &allowed_group,
                  nullptr),
              "clGetKernelWorkGroupInfo", error);
 }
@@ -28,7 +25,7 @@ bool
 Kernel::enqueue (cl_command_queue queue, gsize columns, gsize rows, GError **error)
 {
   gsize group = 1;
-  while (2 * group <= std::min (largest_group, wanted_group) && group < columns)
+  while (2 * group <= std::min<gsize> (allowed_group, largest_group) && group < columns)
     group *= 2;
   const gsize global[] = {columns, rows};
   const gsize local[] = {group, 1};

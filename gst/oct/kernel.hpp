@@ -10,6 +10,10 @@
 namespace oct {
 class Kernel {
 public:
+  /* Work-items of the largest group: more hide no more latency, and leave more of them
+   * idle at the end of a line. */
+  static constexpr gsize largest_group = 256;
+
   bool create (GstOpenCLContext *context, const char *resource, const char *name,
       const char *options, GError **error);
 
@@ -31,6 +35,6 @@ private:
   bool enqueue (cl_command_queue queue, gsize columns, gsize rows, GError **error);
 
   cl::Kernel kernel;
-  gsize largest_group = 1;
+  gsize allowed_group = 1;
 };
 } // namespace oct

@@ -109,9 +109,7 @@ const OutputFormat output_formats[] = {
     {"application/x-oct", "CF32LE", 8, "make_lines", "-DPIXEL=float2 -DCOMPLEX", 0},
 };
 
-/* As in the kernels; and no work-group is larger than this. */
-const gsize tile = 32;
-const gsize largest_group = 256;
+const gsize tile = 32; /* as in the kernels */
 
 struct FreeFFT {
   void operator() (GstOpenCLFFT *fft) const { gst_opencl_fft_free (fft); }
@@ -156,7 +154,7 @@ struct _GstOctFFT {
 
   Settings *changing;  /* as set so far; with the object lock */
   Settings *committed; /* as set together; with the object lock */
-  Work *work;          /* between set_formats and close, else null */
+  Work *work;          /* between open and close, else null */
 };
 
 G_DEFINE_TYPE (GstOctFFT, gst_oct_fft, GST_TYPE_OPENCL_FILTER)
@@ -641,8 +639,9 @@ enqueue_output (Work &work, const Settings &settings, const GstOpenCLFrame *outp
   const OutputFormat &format = *work.output;
   bool picture = format.full > 0;
   guint lines = work.spectra.lines;
-  /* A picture takes a work-group for each tile. */
-  gsize columns = picture ? (lines + tile - 1) / tile * largest_group : work.depths;
+  /* A picture takes a work-group for each tile, or more where groups are smaller. */
+  gsize columns =
+      picture ? (lines + tile - 1) / tile * oct::Kernel::largest_group : work.depths;
   gsize rows = picture ? (work.depths + tile - 1) / tile : lines;
   gsize stride = picture ? output->stride[0] / format.bytes : work.depths;
   Brightness brightness = brightness_of (settings, format.full);

@@ -353,8 +353,8 @@ GST_START_TEST (test_octfft_gives_the_first_half_of_the_bins_in_every_format)
   for (gsize samples : lengths) {
     for (const char *input : input_formats) {
       Spectra spectra = make_noise (samples, 5, g_str_equal (input, "CF32LE"));
+      Element octfft;
       for (const char *format : output_formats) {
-        Element octfft;
         octfft.want (format);
         Output output = octfft.process (spectra);
         fail_unless_equals_string (output.format.c_str (), format);
@@ -383,7 +383,7 @@ GST_END_TEST;
 
 GST_START_TEST (test_octfft_takes_any_number_of_lines_and_depths)
 {
-  for (gsize samples : {64, 66, 127, 1000}) {
+  for (gsize samples : {64, 127}) {
     for (gsize lines : {1, 2, 31, 32, 33, 65, 257}) {
       Element octfft;
       Spectra spectra = make_noise (samples, lines);
@@ -517,8 +517,8 @@ GST_START_TEST (test_octfft_depth_start_and_count_cut_a_part_out)
   };
   Spectra spectra = make_noise (1001, 5);
   for (const auto &entry : cases) {
+    Element octfft (entry.launch);
     for (const char *format : output_formats) {
-      Element octfft (entry.launch);
       octfft.want (format);
       Expected expected;
       expected.start = entry.start;
@@ -707,6 +707,22 @@ GST_START_TEST (test_octfft_makes_the_8_bit_picture_when_downstream_has_no_wish)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_octfft_makes_the_8_bit_picture_also_through_opencldownload)
+{
+  GstHarness *harness = gst_harness_new_parse ("octfft ! opencldownload");
+  gst_harness_set_src_caps_str (harness, Spectra (64, 3).caps ().c_str ());
+  GstCaps *caps = gst_pad_get_current_caps (harness->sinkpad);
+  GstCaps *expected = gst_caps_from_string (
+      "video/x-raw, format=GRAY8, width=3, height=32, framerate=25/1");
+  gchar *text = gst_caps_to_string (caps);
+  fail_unless (gst_caps_is_equal (caps, expected), "%s", text);
+  g_free (text);
+  gst_caps_unref (caps);
+  gst_caps_unref (expected);
+  gst_harness_teardown (harness);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_octfft_refuses_samples_outside_64_to_16384)
 {
   Element octfft;
@@ -780,6 +796,50 @@ GST_START_TEST (test_octfft_depths_change_with_the_next_frame)
       assert_output (output, spectra, expected);
     }
     octfft.expect_no_error ();
+  }
+}
+GST_END_TEST;
+
+/* A control binding that sets db-max to its second of stream time, plus 60. */
+typedef GstControlBinding RisingRange;
+typedef GstControlBindingClass RisingRangeClass;
+G_DEFINE_TYPE (RisingRange, rising_range, GST_TYPE_CONTROL_BINDING)
+
+static gboolean
+rising_range_sync_values (GstControlBinding *binding, GstObject *object,
+    GstClockTime time, GstClockTime last_sync)
+{
+  g_object_set (object, "db-max", 60.0 + time / GST_SECOND, nullptr);
+  return TRUE;
+}
+
+static void
+rising_range_class_init (RisingRangeClass *klass)
+{
+  klass->sync_values = rising_range_sync_values;
+}
+
+static void
+rising_range_init (RisingRange *)
+{
+}
+
+GST_START_TEST (test_octfft_display_range_is_controllable_frame_by_frame)
+{
+  Spectra spectra = make_noise (64, 5);
+  Element octfft;
+  octfft.want ("GRAY16_LE");
+  fail_unless (octfft.set_caps (spectra.caps ()));
+  gst_object_add_control_binding (GST_OBJECT (octfft.element),
+      GST_CONTROL_BINDING (g_object_new (rising_range_get_type (), "object",
+          octfft.element, "name", "db-max", nullptr)));
+  for (guint second : {0, 7, 20}) {
+    GstBuffer *buffer = octfft.new_buffer (spectra);
+    GST_BUFFER_PTS (buffer) = second * GST_SECOND;
+    fail_unless_equals_int (gst_harness_push (octfft.harness, buffer), GST_FLOW_OK);
+    Expected expected;
+    expected.db_max = 60 + second;
+    assert_output (octfft.pull (), spectra, expected);
   }
 }
 GST_END_TEST;
@@ -894,9 +954,11 @@ octfft_suite (void)
   tcase_add_test (chain, test_octfft_caps_downstream_follow_those_upstream);
   tcase_add_test (chain, test_octfft_caps_upstream_follow_those_downstream);
   tcase_add_test (chain, test_octfft_makes_the_8_bit_picture_when_downstream_has_no_wish);
+  tcase_add_test (chain, test_octfft_makes_the_8_bit_picture_also_through_opencldownload);
   tcase_add_test (chain, test_octfft_refuses_samples_outside_64_to_16384);
   tcase_add_test (chain, test_octfft_caps_may_change_in_mid_stream);
   tcase_add_test (chain, test_octfft_display_range_changes_with_the_next_frame);
+  tcase_add_test (chain, test_octfft_display_range_is_controllable_frame_by_frame);
   tcase_add_test (chain, test_octfft_depths_change_with_the_next_frame);
   tcase_add_test (chain, test_octfft_does_not_start_with_an_empty_display_range);
   tcase_add_test (chain, test_octfft_fails_once_when_the_display_range_becomes_empty);
