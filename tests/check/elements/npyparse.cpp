@@ -524,6 +524,47 @@ GST_START_TEST (test_npyparse_sends_caps_only_when_they_change)
 }
 GST_END_TEST;
 
+static GstPadProbeReturn
+offer_pool (GstPad *, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  gst_query_add_allocation_pool (query, GST_BUFFER_POOL (user_data), 100, 2, 0);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+GST_START_TEST (test_npyparse_fills_the_pool_that_downstream_offers)
+{
+  std::vector<double> values = {1.5, -2.5, 0.25, 1e9};
+  std::vector<float> expected (values.begin (), values.end ());
+  std::string files[] = {
+      three_frames (), header (dictionary ("<f8", "(2, 2)")) + bytes_of (values)};
+  std::vector<std::string> frames[] = {
+      split (bytes_of (counted (24)), 16), {bytes_of (expected)}};
+
+  for (int i : {0, 1}) {
+    Parser parser;
+    GstBufferPool *pool = gst_buffer_pool_new ();
+
+    gst_pad_add_probe (parser.harness->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+        offer_pool, gst_object_ref (pool), gst_object_unref);
+    fail_unless_equals_int (parser.push_in_blocks (files[i], 13), GST_FLOW_OK);
+    for (const std::string &bytes : frames[i]) {
+      GstBuffer *buffer = gst_harness_pull (parser.harness);
+
+      fail_unless (buffer->pool == pool);
+      fail_unless (frame_of (buffer).bytes == bytes);
+      gst_buffer_unref (buffer);
+    }
+    gst_element_set_state (parser.harness->element, GST_STATE_NULL);
+    fail_if (gst_buffer_pool_is_active (pool));
+    gst_object_unref (pool);
+  }
+}
+GST_END_TEST;
+
 GST_START_TEST (test_npyparse_flush_starts_over)
 {
   Parser parser;
@@ -866,6 +907,7 @@ npyparse_suite ()
   tcase_add_test (tests, test_npyparse_framerate_of_the_caps_goes_before_the_property);
   tcase_add_test (tests, test_npyparse_keeps_timestamps_of_a_stream_in_time);
   tcase_add_test (tests, test_npyparse_sends_caps_only_when_they_change);
+  tcase_add_test (tests, test_npyparse_fills_the_pool_that_downstream_offers);
   tcase_add_test (tests, test_npyparse_flush_starts_over);
   tcase_add_test (tests, test_npyparse_goes_on_at_the_next_whole_frame_after_a_jump);
   tcase_add_test (tests, test_npyparse_reads_a_file_in_blocks_of_any_size);
