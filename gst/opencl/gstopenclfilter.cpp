@@ -47,6 +47,7 @@ typedef struct {
   GstOpenCLInFlight *in_flight;
   GstOpenCLStatistics *statistics; /* owned by the element */
   gboolean opened;
+  gboolean failed; /* and has said so */
   Format input;
   Format output;
   GstBufferPool *import_pool; /* (nullable): for input of another memory or context */
@@ -187,6 +188,22 @@ gst_opencl_filter_query (
 
 /* --- life cycle --- */
 
+/* One element error for one failure: frames in flight fail together, and caps that were
+ * refused come again before EOS. @error is taken. */
+static void
+report (gpointer filter, GError *error)
+{
+  GstOpenCLFilterPrivate *priv = private_of (filter);
+
+  if (priv->failed) {
+    GST_DEBUG_OBJECT (filter, "failed again: %s", error->message);
+    g_error_free (error);
+    return;
+  }
+  priv->failed = TRUE;
+  gst_opencl_post_error (GST_ELEMENT (filter), error);
+}
+
 /* Waits until the device has finished everything. Its failures become an element error.
  */
 static gboolean
@@ -196,7 +213,7 @@ drain (GstOpenCLFilter *self)
 
   if (gst_opencl_in_flight_drain (private_of (self)->in_flight, &error))
     return TRUE;
-  gst_opencl_post_error (GST_ELEMENT (self), error);
+  report (self, error);
   return FALSE;
 }
 
@@ -230,6 +247,7 @@ gst_opencl_filter_start (GstBaseTransform *transform)
   GError *error = nullptr;
   gchar *device = dup_device (self);
 
+  priv->failed = FALSE;
   priv->statistics = gst_opencl_statistics_of (GST_ELEMENT (self));
   Counting counting (self);
   gboolean started =
@@ -241,7 +259,7 @@ gst_opencl_filter_start (GstBaseTransform *transform)
   }
   if (!started) {
     close_filter (self);
-    gst_opencl_post_error (GST_ELEMENT (self), error);
+    report (self, error);
   }
   return started;
 }
@@ -289,7 +307,7 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
     return FALSE;
   }
   if (klass->set_formats && !klass->set_formats (self, input, output, &error)) {
-    gst_opencl_post_error (GST_ELEMENT (self), error);
+    report (self, error);
     return FALSE;
   }
   return TRUE;
@@ -531,9 +549,11 @@ gst_opencl_filter_transform (
     gst_opencl_in_flight_add (priv->in_flight, event);
     clReleaseEvent (event);
   }
-  if (processed)
+  if (processed) {
+    priv->failed = FALSE;
     return GST_FLOW_OK;
-  gst_opencl_post_error (GST_ELEMENT (self), error);
+  }
+  report (self, error);
   return GST_FLOW_ERROR;
 }
 
@@ -546,7 +566,7 @@ gst_opencl_filter_prepare_output_buffer (
   GstFlowReturn flow = GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
                            ->prepare_output_buffer (transform, input, output);
   if (flow == GST_FLOW_ERROR)
-    gst_opencl_post_error (GST_ELEMENT (transform),
+    report (transform,
         g_error_new (GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
             "No memory for a frame of %" G_GSIZE_FORMAT " bytes on %s",
             private_of (transform)->output.size,
@@ -563,6 +583,8 @@ gst_opencl_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
     Counting counting (transform);
     drain (GST_OPENCL_FILTER (transform));
   }
+  if (type == GST_EVENT_FLUSH_STOP)
+    private_of (transform)->failed = FALSE;
   return GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
       ->sink_event (transform, event);
 }
