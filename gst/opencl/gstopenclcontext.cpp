@@ -437,6 +437,17 @@ is_set (GstElement *element, GstOpenCLContext **context)
   return set;
 }
 
+/* What the element was given before, perhaps by the application: it is for every run. */
+static void
+take_up_earlier (GstElement *element)
+{
+  GstContext *earlier = gst_element_get_context (element, GST_OPENCL_CONTEXT_TYPE);
+  if (!earlier)
+    return;
+  gst_element_set_context (element, earlier);
+  gst_context_unref (earlier);
+}
+
 static gboolean
 make_and_announce (
     GstElement *element, const gchar *device, GstOpenCLContext **context, GError **error)
@@ -471,6 +482,9 @@ gst_opencl_ensure_context (
   if (is_set (element, context))
     return TRUE;
   ask_neighbours (element, gst_element_foreach_sink_pad);
+  if (is_set (element, context))
+    return TRUE;
+  take_up_earlier (element);
   if (is_set (element, context))
     return TRUE;
   gst_element_post_message (element,

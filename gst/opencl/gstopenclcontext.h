@@ -166,8 +166,8 @@ GST_OPENCL_API GstContext *gst_opencl_context_to_gst_context (GstOpenCLContext *
  * @context: (inout) (transfer full): its context; nothing happens when it is set
  * @error: set when none could be made
  *
- * Asks downstream, upstream and the application, then creates one and tells the
- * application. No lock is held while a peer is asked.
+ * Asks downstream, upstream, takes what @element was given before, asks the application,
+ * then creates one and tells the application. No lock is held while a peer is asked.
  *
  * Returns: whether @context is set
  */

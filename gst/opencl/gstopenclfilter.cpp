@@ -46,7 +46,7 @@ typedef struct {
 
   GstOpenCLInFlight *in_flight;
   GstOpenCLStatistics *statistics; /* owned by the element */
-  gboolean opened;
+  gboolean opened; /* object lock */
   gboolean failed; /* and has said so */
   Format input;
   Format output;
@@ -159,12 +159,21 @@ ref_context (gpointer filter)
 
 /* --- the context --- */
 
+/* The last one given before a run is the one of that run. */
 static void
 gst_opencl_filter_set_context (GstElement *element, GstContext *context)
 {
+  GstOpenCLFilterPrivate *priv = private_of (element);
+  GstOpenCLContext *given = nullptr;
   gchar *device = dup_device (element);
-  gst_opencl_handle_set_context (
-      element, context, device, &private_of (element)->context);
+
+  if (gst_opencl_handle_set_context (element, context, device, &given)) {
+    GST_OBJECT_LOCK (element);
+    if (!priv->opened)
+      std::swap (priv->context, given);
+    GST_OBJECT_UNLOCK (element);
+    gst_clear_object (&given);
+  }
   g_free (device);
 
   GST_ELEMENT_CLASS (gst_opencl_filter_parent_class)->set_context (element, context);
@@ -226,7 +235,6 @@ close_filter (GstOpenCLFilter *self)
   /* In both cases, so that @close also undoes an @open that failed half way. */
   if (priv->opened && klass->close)
     klass->close (self);
-  priv->opened = FALSE;
   if (priv->import_pool) {
     gst_buffer_pool_set_active (priv->import_pool, FALSE);
     gst_clear_object (&priv->import_pool);
@@ -234,6 +242,7 @@ close_filter (GstOpenCLFilter *self)
   GST_OBJECT_LOCK (self);
   GstOpenCLContext *context = priv->context;
   priv->context = nullptr;
+  priv->opened = FALSE;
   GST_OBJECT_UNLOCK (self);
   gst_clear_object (&context);
 }
@@ -254,7 +263,9 @@ gst_opencl_filter_start (GstBaseTransform *transform)
       gst_opencl_ensure_context (GST_ELEMENT (self), device, &priv->context, &error);
   g_free (device);
   if (started) {
+    GST_OBJECT_LOCK (self);
     priv->opened = TRUE;
+    GST_OBJECT_UNLOCK (self);
     started = !klass->open || klass->open (self, &error);
   }
   if (!started) {
