@@ -46,8 +46,8 @@ typedef struct {
 
   GstOpenCLInFlight *in_flight;
   GstOpenCLStatistics *statistics; /* owned by the element */
-  gboolean opened; /* object lock */
-  gboolean failed; /* and has said so */
+  gboolean opened;                 /* object lock */
+  gboolean failed;                 /* and has said so */
   Format input;
   Format output;
   GstBufferPool *import_pool; /* (nullable): for input of another memory or context */
@@ -438,6 +438,21 @@ is_own_memory (GstOpenCLFilter *self, GstBuffer *buffer)
                 == gst_opencl_context_get_handle (private_of (self)->context);
 }
 
+/* One is filled while the device reads the other. Without caps: the layout of each buffer
+ * comes with its GstVideoMeta. */
+static GstBufferPool *
+new_import_pool (GstOpenCLContext *context, gsize size)
+{
+  GstBufferPool *pool =
+      gst_opencl_buffer_pool_new_configured (context, FALSE, nullptr, size);
+  if (!pool)
+    return nullptr;
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (config, nullptr, guint (size), 2, 0);
+  gst_buffer_pool_set_config (pool, config);
+  return pool;
+}
+
 static gboolean
 ensure_import_pool (GstOpenCLFilter *self, gsize size, GError **error)
 {
@@ -448,9 +463,7 @@ ensure_import_pool (GstOpenCLFilter *self, gsize size, GError **error)
   if (priv->import_pool)
     gst_buffer_pool_set_active (priv->import_pool, FALSE);
   gst_clear_object (&priv->import_pool);
-  /* Without caps: the layout of each buffer comes with its GstVideoMeta. */
-  priv->import_pool =
-      gst_opencl_buffer_pool_new_configured (priv->context, FALSE, nullptr, size);
+  priv->import_pool = new_import_pool (priv->context, size);
   priv->import_size = size;
   if (priv->import_pool && gst_buffer_pool_set_active (priv->import_pool, TRUE))
     return TRUE;
