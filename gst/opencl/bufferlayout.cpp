@@ -57,6 +57,61 @@ rows_of (const GstVideoInfo *info, guint plane)
   return rows ? rows : GST_VIDEO_INFO_HEIGHT (info);
 }
 
+/* Tiles and palettes are no lines of pixels: such a plane is one run of bytes. */
+static bool
+is_one_run (const GstVideoInfo *info, guint plane)
+{
+  bool has_component = false;
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++)
+    has_component |= guint (GST_VIDEO_INFO_COMP_PLANE (info, c)) == plane;
+  bool is_palette = GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info->finfo) && plane > 0;
+  return GST_VIDEO_FORMAT_INFO_IS_TILED (info->finfo) || is_palette || !has_component;
+}
+
+static gsize
+plane_bytes (const GstVideoInfo *info, guint plane)
+{
+  gsize end = plane + 1 < GST_VIDEO_INFO_N_PLANES (info)
+                  ? GST_VIDEO_INFO_PLANE_OFFSET (info, plane + 1)
+                  : GST_VIDEO_INFO_SIZE (info);
+  return end - GST_VIDEO_INFO_PLANE_OFFSET (info, plane);
+}
+
+static bool
+lay_out_run (const GstVideoInfo *info, const GstVideoMeta *meta, guint plane,
+    PlaneLayout &layout, GError **error)
+{
+  gint expected = GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
+  if (meta && meta->stride[plane] != expected) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "The stride of plane %u of %s is %d, expected %d from the caps", plane,
+        GST_VIDEO_INFO_NAME (info), meta->stride[plane], expected);
+    return false;
+  }
+  gsize bytes = plane_bytes (info, plane);
+  layout = {meta ? meta->offset[plane] : GST_VIDEO_INFO_PLANE_OFFSET (info, plane), bytes,
+      bytes, 1};
+  return true;
+}
+
+static bool
+lay_out_lines (const GstVideoInfo *info, const GstVideoMeta *meta, guint plane,
+    PlaneLayout &layout, GError **error)
+{
+  gint expected = GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
+  gint stride = meta ? meta->stride[plane] : expected;
+  gsize row_bytes = row_bytes_of (info, plane, expected);
+  if (stride < 0 || gsize (stride) < row_bytes) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "A plane's stride is %d bytes, expected at least %" G_GSIZE_FORMAT, stride,
+        row_bytes);
+    return false;
+  }
+  layout = {meta ? meta->offset[plane] : GST_VIDEO_INFO_PLANE_OFFSET (info, plane),
+      gsize (stride), row_bytes, rows_of (info, plane)};
+  return true;
+}
+
 static bool
 meta_agrees (const GstVideoMeta *meta, const GstVideoInfo *info, GError **error)
 {
@@ -96,16 +151,9 @@ layout_of (
 
   layout.n_planes = GST_VIDEO_INFO_N_PLANES (info);
   for (guint p = 0; p < layout.n_planes; p++) {
-    gint stride = meta ? meta->stride[p] : GST_VIDEO_INFO_PLANE_STRIDE (info, p);
-    gsize row_bytes = row_bytes_of (info, p, GST_VIDEO_INFO_PLANE_STRIDE (info, p));
-    if (stride < 0 || gsize (stride) < row_bytes) {
-      g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-          "A plane's stride is %d bytes, expected at least %" G_GSIZE_FORMAT, stride,
-          row_bytes);
+    auto lay_out = is_one_run (info, p) ? lay_out_run : lay_out_lines;
+    if (!lay_out (info, meta, p, layout.planes[p], error))
       return false;
-    }
-    layout.planes[p] = {meta ? meta->offset[p] : GST_VIDEO_INFO_PLANE_OFFSET (info, p),
-        gsize (stride), row_bytes, rows_of (info, p)};
   }
   return is_long_enough (buffer, layout.bytes_needed (), error);
 }
