@@ -200,6 +200,28 @@ gst_opencl_context_new (const gchar *device, GError **error)
       [&] { return make_context (chosen, cl::Context (), cl::CommandQueue (), error); });
 }
 
+/* Whether kernels for `device` in `handle` can run on `queue`, one after the other. */
+static bool
+check_queue (const cl::CommandQueue &queue, cl_context handle, cl_device_id device,
+    GError **error)
+{
+  const char *fault = nullptr;
+
+  if (queue.getInfo<CL_QUEUE_CONTEXT> () () != handle)
+    fault = "belongs to another context";
+  else if (queue.getInfo<CL_QUEUE_DEVICE> () () != device)
+    fault = "belongs to another device";
+  else if (queue.getInfo<CL_QUEUE_PROPERTIES> () & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+    fault = "runs out of order";
+  if (!fault)
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "The application's command queue %s; expected an in-order queue of its context and "
+      "device",
+      fault);
+  return false;
+}
+
 GstOpenCLContext *
 gst_opencl_context_new_wrapped (
     cl_context handle, cl_device_id device, cl_command_queue queue, GError **error)
@@ -211,13 +233,8 @@ gst_opencl_context_new_wrapped (
   cl::CommandQueue compute;
   if (queue) {
     compute = cl::CommandQueue (queue, true);
-    if (compute.getInfo<CL_QUEUE_PROPERTIES> ()
-        & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
-      g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-          "The application's command queue runs out of order; expected an in-order "
-          "queue");
+    if (!check_queue (compute, handle, device, error))
       return nullptr;
-    }
   }
   GstOpenCLContext *self =
       make_context (retained_device, cl::Context (handle, true), compute, error);
