@@ -396,7 +396,10 @@ gst_opencl_context_create_kernel (GstOpenCLContext *context, const gchar *resour
     return nullptr;
   cl_int code;
   cl_kernel made = clCreateKernel (program (), kernel, &code);
-  return gst_opencl_check (code, "clCreateKernel", error) ? made : nullptr;
+  gchar *call = g_strdup_printf ("clCreateKernel of \"%s\" in %s", kernel, resource);
+  gboolean ok = gst_opencl_check (code, call, error);
+  g_free (call);
+  return ok ? made : nullptr;
 }
 
 guint
