@@ -46,8 +46,8 @@ typedef struct {
 
   GstOpenCLInFlight *in_flight;
   GstOpenCLStatistics *statistics; /* owned by the element */
-  gboolean opened;
-  gboolean failed; /* an error was posted, and nothing has gone well since */
+  gboolean opened;                 /* object lock */
+  gboolean failed;                 /* and has said so */
   Format input;
   Format output;
   GstBufferPool *import_pool; /* (nullable): for input of another memory or context */
@@ -157,29 +157,23 @@ ref_context (gpointer filter)
   return context;
 }
 
-/* Caps that are refused come again with every buffer; the user is told once. */
-static void
-report (GstOpenCLFilter *self, GError *error)
-{
-  GstOpenCLFilterPrivate *priv = private_of (self);
-
-  if (priv->failed) {
-    GST_WARNING_OBJECT (self, "failed again: %s", error->message);
-    g_error_free (error);
-    return;
-  }
-  priv->failed = TRUE;
-  gst_opencl_post_error (GST_ELEMENT (self), error);
-}
-
 /* --- the context --- */
 
+/* The last one given before a run is the one of that run. */
 static void
 gst_opencl_filter_set_context (GstElement *element, GstContext *context)
 {
+  GstOpenCLFilterPrivate *priv = private_of (element);
+  GstOpenCLContext *given = nullptr;
   gchar *device = dup_device (element);
-  gst_opencl_handle_set_context (
-      element, context, device, &private_of (element)->context);
+
+  if (gst_opencl_handle_set_context (element, context, device, &given)) {
+    GST_OBJECT_LOCK (element);
+    if (!priv->opened)
+      std::swap (priv->context, given);
+    GST_OBJECT_UNLOCK (element);
+    gst_clear_object (&given);
+  }
   g_free (device);
 
   GST_ELEMENT_CLASS (gst_opencl_filter_parent_class)->set_context (element, context);
@@ -203,6 +197,22 @@ gst_opencl_filter_query (
 
 /* --- life cycle --- */
 
+/* One element error for one failure: frames in flight fail together, and caps that were
+ * refused come again before EOS. @error is taken. */
+static void
+report (gpointer filter, GError *error)
+{
+  GstOpenCLFilterPrivate *priv = private_of (filter);
+
+  if (priv->failed) {
+    GST_DEBUG_OBJECT (filter, "failed again: %s", error->message);
+    g_error_free (error);
+    return;
+  }
+  priv->failed = TRUE;
+  gst_opencl_post_error (GST_ELEMENT (filter), error);
+}
+
 /* Waits until the device has finished everything. Its failures become an element error.
  */
 static gboolean
@@ -225,7 +235,6 @@ close_filter (GstOpenCLFilter *self)
   /* In both cases, so that @close also undoes an @open that failed half way. */
   if (priv->opened && klass->close)
     klass->close (self);
-  priv->opened = FALSE;
   if (priv->import_pool) {
     gst_buffer_pool_set_active (priv->import_pool, FALSE);
     gst_clear_object (&priv->import_pool);
@@ -233,6 +242,7 @@ close_filter (GstOpenCLFilter *self)
   GST_OBJECT_LOCK (self);
   GstOpenCLContext *context = priv->context;
   priv->context = nullptr;
+  priv->opened = FALSE;
   GST_OBJECT_UNLOCK (self);
   gst_clear_object (&context);
 }
@@ -246,14 +256,16 @@ gst_opencl_filter_start (GstBaseTransform *transform)
   GError *error = nullptr;
   gchar *device = dup_device (self);
 
+  priv->failed = FALSE;
   priv->statistics = gst_opencl_statistics_of (GST_ELEMENT (self));
   Counting counting (self);
-  priv->failed = FALSE;
   gboolean started =
       gst_opencl_ensure_context (GST_ELEMENT (self), device, &priv->context, &error);
   g_free (device);
   if (started) {
+    GST_OBJECT_LOCK (self);
     priv->opened = TRUE;
+    GST_OBJECT_UNLOCK (self);
     started = !klass->open || klass->open (self, &error);
   }
   if (!started) {
@@ -427,6 +439,21 @@ is_own_memory (GstOpenCLFilter *self, GstBuffer *buffer)
                 == gst_opencl_context_get_handle (private_of (self)->context);
 }
 
+/* One is filled while the device reads the other. Without caps: the layout of each buffer
+ * comes with its GstVideoMeta. */
+static GstBufferPool *
+new_import_pool (GstOpenCLContext *context, gsize size)
+{
+  GstBufferPool *pool =
+      gst_opencl_buffer_pool_new_configured (context, FALSE, nullptr, size);
+  if (!pool)
+    return nullptr;
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (config, nullptr, guint (size), 2, 0);
+  gst_buffer_pool_set_config (pool, config);
+  return pool;
+}
+
 static gboolean
 ensure_import_pool (GstOpenCLFilter *self, gsize size, GError **error)
 {
@@ -437,9 +464,7 @@ ensure_import_pool (GstOpenCLFilter *self, gsize size, GError **error)
   if (priv->import_pool)
     gst_buffer_pool_set_active (priv->import_pool, FALSE);
   gst_clear_object (&priv->import_pool);
-  /* Without caps: the layout of each buffer comes with its GstVideoMeta. */
-  priv->import_pool =
-      gst_opencl_buffer_pool_new_configured (priv->context, FALSE, nullptr, size);
+  priv->import_pool = new_import_pool (priv->context, size);
   priv->import_size = size;
   if (priv->import_pool && gst_buffer_pool_set_active (priv->import_pool, TRUE))
     return TRUE;
@@ -549,12 +574,12 @@ gst_opencl_filter_transform (
     gst_opencl_in_flight_add (priv->in_flight, event);
     clReleaseEvent (event);
   }
-  if (!processed) {
-    report (self, error);
-    return GST_FLOW_ERROR;
+  if (processed) {
+    priv->failed = FALSE;
+    return GST_FLOW_OK;
   }
-  priv->failed = FALSE;
-  return GST_FLOW_OK;
+  report (self, error);
+  return GST_FLOW_ERROR;
 }
 
 /* A pool's allocation that fails says so only in the log; the user gets an error. */
@@ -566,7 +591,7 @@ gst_opencl_filter_prepare_output_buffer (
   GstFlowReturn flow = GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
                            ->prepare_output_buffer (transform, input, output);
   if (flow == GST_FLOW_ERROR)
-    report (GST_OPENCL_FILTER (transform),
+    report (transform,
         g_error_new (GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
             "No memory for a frame of %" G_GSIZE_FORMAT " bytes on %s",
             private_of (transform)->output.size,
@@ -583,6 +608,8 @@ gst_opencl_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
     Counting counting (transform);
     drain (GST_OPENCL_FILTER (transform));
   }
+  if (type == GST_EVENT_FLUSH_STOP)
+    private_of (transform)->failed = FALSE;
   return GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
       ->sink_event (transform, event);
 }
