@@ -168,6 +168,31 @@ array_from_numbers (const std::vector<double> &numbers, GValue *array)
   }
 }
 
+struct NumberProperty {
+  guint id;
+  double OctTestSettings::*number;
+};
+
+static const NumberProperty number_properties[] = {
+    {PROP_WAVELENGTH_MIN, &OctTestSettings::wavelength_min},
+    {PROP_WAVELENGTH_MAX, &OctTestSettings::wavelength_max},
+    {PROP_DISPERSION_A2, &OctTestSettings::dispersion_a2},
+    {PROP_DISPERSION_A3, &OctTestSettings::dispersion_a3},
+    {PROP_LEVEL, &OctTestSettings::level},
+    {PROP_NOISE, &OctTestSettings::noise},
+};
+
+/* The setting that is this property, or nullptr where it is no number. */
+static double *
+find_number (OctTestSettings &settings, guint id)
+{
+  for (const NumberProperty &property : number_properties) {
+    if (property.id == id)
+      return &(settings.*property.number);
+  }
+  return nullptr;
+}
+
 static void
 gst_oct_test_src_set_property (
     GObject *object, guint id, const GValue *value, GParamSpec *pspec)
@@ -191,24 +216,6 @@ gst_oct_test_src_set_property (
   case PROP_AMPLITUDES:
     understood = numbers_from_array (value, settings.amplitudes);
     break;
-  case PROP_WAVELENGTH_MIN:
-    settings.wavelength_min = g_value_get_double (value);
-    break;
-  case PROP_WAVELENGTH_MAX:
-    settings.wavelength_max = g_value_get_double (value);
-    break;
-  case PROP_DISPERSION_A2:
-    settings.dispersion_a2 = g_value_get_double (value);
-    break;
-  case PROP_DISPERSION_A3:
-    settings.dispersion_a3 = g_value_get_double (value);
-    break;
-  case PROP_LEVEL:
-    settings.level = g_value_get_double (value);
-    break;
-  case PROP_NOISE:
-    settings.noise = g_value_get_double (value);
-    break;
   case PROP_SEED:
     settings.seed = g_value_get_uint (value);
     break;
@@ -220,7 +227,10 @@ gst_oct_test_src_set_property (
     self->state->async_depth = g_value_get_uint (value);
     break;
   default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    if (double *number = find_number (settings, id))
+      *number = g_value_get_double (value);
+    else
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
   }
   /* Level, noise and seed are arguments of the kernels and need no new tables. */
@@ -237,7 +247,7 @@ gst_oct_test_src_get_property (
     GObject *object, guint id, GValue *value, GParamSpec *pspec)
 {
   GstOctTestSrc *self = GST_OCT_TEST_SRC (object);
-  const OctTestSettings &settings = self->state->settings;
+  OctTestSettings &settings = self->state->settings;
 
   if (id == PROP_IS_LIVE) {
     g_value_set_boolean (value, gst_base_src_is_live (GST_BASE_SRC (self)));
@@ -254,24 +264,6 @@ gst_oct_test_src_get_property (
   case PROP_AMPLITUDES:
     array_from_numbers (settings.amplitudes, value);
     break;
-  case PROP_WAVELENGTH_MIN:
-    g_value_set_double (value, settings.wavelength_min);
-    break;
-  case PROP_WAVELENGTH_MAX:
-    g_value_set_double (value, settings.wavelength_max);
-    break;
-  case PROP_DISPERSION_A2:
-    g_value_set_double (value, settings.dispersion_a2);
-    break;
-  case PROP_DISPERSION_A3:
-    g_value_set_double (value, settings.dispersion_a3);
-    break;
-  case PROP_LEVEL:
-    g_value_set_double (value, settings.level);
-    break;
-  case PROP_NOISE:
-    g_value_set_double (value, settings.noise);
-    break;
   case PROP_SEED:
     g_value_set_uint (value, settings.seed);
     break;
@@ -282,7 +274,10 @@ gst_oct_test_src_get_property (
     g_value_set_uint (value, self->state->async_depth);
     break;
   default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    if (const double *number = find_number (settings, id))
+      g_value_set_double (value, *number);
+    else
+      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
   }
   GST_OBJECT_UNLOCK (self);
