@@ -1,8 +1,9 @@
 /* From the bins of A-lines to what octfft puts out
  *
- * All kernels take the same arguments; each A-line is `bin_stride` bins long, of which
- * `depths` from `first` on are wanted. A program is built for one output: PIXEL is the type
- * of its values, FULL, for a picture, the brightest, and COMPLEX leaves the bins complex.
+ * All kernels take the same arguments; an A-line is `bin_stride` bins long, of which
+ * `depths` from `first` on are wanted. A program is built for one output: PIXEL is the
+ * type of its values, FULL, for a picture, the brightest, and COMPLEX leaves the bins
+ * complex.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -30,8 +31,8 @@ brightness (float value, float darkest, float factor)
   return (PIXEL) rint (fmin (fmax ((value - darkest) * factor, 0.0f), FULL));
 }
 
-/* A-lines become columns. A work-group turns one tile of lines x depths in local memory, so
- * that its reads run along the bins and its writes along the picture's rows. */
+/* A-lines become columns. A work-group turns one tile of lines x depths in local memory,
+ * so that its reads run along the bins and its writes along the picture's rows. */
 kernel void
 make_picture (ARGUMENTS)
 {
