@@ -124,7 +124,7 @@ case $file in
   *) source_of_raw ;;
 esac
 
-{ install_missing && build_all; } >&2
+{ install_missing && build_all; } >&2 || exit 1
 # Under another name until it is whole: a failure leaves the last picture as it was.
 unfinished=$output.unfinished
 trap 'rm -f "$unfinished"' EXIT

@@ -47,12 +47,10 @@ install_missing () {
   mapfile -t missing < <(missing_packages)
   [ ${#missing[@]} -gt 0 ] || return 0
   echo "Installing ${missing[*]}" >&2
-  as_root apt-get update
-  as_root env DEBIAN_FRONTEND=noninteractive \
+  as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get install --yes --no-install-recommends "${missing[@]}"
 }
 
 build_all () {
-  [ -e "$build/build.ninja" ] || meson setup "$build" "$root"
-  ninja -C "$build"
+  { [ -e "$build/build.ninja" ] || meson setup "$build" "$root"; } && ninja -C "$build"
 }
