@@ -3,173 +3,13 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/opencl-counting.hpp"
-#include "tests/check/pipeline-run.hpp"
+#include "transfer-chain.hpp"
 
 #include <gst/audio/audio.h>
-#include <gst/check/gstcheck.h>
-#include <gst/check/gstharness.h>
-#include <gst/opencl/opencl.h>
 
 #include <thread>
 
-using testing::check_pattern;
-using testing::Outcome;
-using testing::pattern;
-using testing::pattern_buffer;
-
-namespace {
-const char device_gray[] =
-    "video/x-raw(memory:OpenCLMemory), format=GRAY8, width=64, height=32, framerate=30/1";
-const char system_gray[] =
-    "video/x-raw, format=GRAY8, width=64, height=32, framerate=30/1";
-constexpr gsize gray_size = 64 * 32;
-
-/* An element, or a chain of them, between two pads of the test, with a bus. */
-struct Chain {
-  explicit Chain (const char *line, const char *caps = nullptr)
-      : harness (gst_harness_new_parse (line)), bus (gst_bus_new ())
-  {
-    gst_element_set_bus (harness->element, bus);
-    gst_harness_add_propose_allocation_meta (harness, GST_VIDEO_META_API_TYPE, nullptr);
-    if (caps)
-      gst_harness_set_src_caps_str (harness, caps);
-  }
-  ~Chain ()
-  {
-    gst_element_set_bus (harness->element, nullptr);
-    gst_object_unref (bus);
-    gst_harness_teardown (harness);
-  }
-
-  GstBuffer *push_and_pull (GstBuffer *buffer)
-  {
-    return gst_harness_push_and_pull (harness, buffer);
-  }
-
-  Outcome outcome () { return testing::collect (bus); }
-
-  GstHarness *harness;
-  GstBus *bus;
-};
-
-/* Every plane's lines as `info` has them, `padding` bytes longer, `gap` bytes between
- * the planes. */
-struct PaddedLayout {
-  gsize offset[GST_VIDEO_MAX_PLANES] = {};
-  gint stride[GST_VIDEO_MAX_PLANES] = {};
-  gsize size = 0;
-
-  PaddedLayout (const GstVideoInfo &info, gsize gap, gint padding)
-  {
-    for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
-      gsize next = p + 1 < GST_VIDEO_INFO_N_PLANES (&info)
-                       ? GST_VIDEO_INFO_PLANE_OFFSET (&info, p + 1)
-                       : GST_VIDEO_INFO_SIZE (&info);
-      gsize rows = (next - GST_VIDEO_INFO_PLANE_OFFSET (&info, p))
-                   / GST_VIDEO_INFO_PLANE_STRIDE (&info, p);
-      offset[p] = size + gap;
-      stride[p] = GST_VIDEO_INFO_PLANE_STRIDE (&info, p) + padding;
-      size = offset[p] + rows * stride[p];
-    }
-  }
-};
-
-void
-add_layout (GstBuffer *buffer, const GstVideoInfo &info, PaddedLayout layout)
-{
-  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
-      GST_VIDEO_INFO_FORMAT (&info), GST_VIDEO_INFO_WIDTH (&info),
-      GST_VIDEO_INFO_HEIGHT (&info), GST_VIDEO_INFO_N_PLANES (&info), layout.offset,
-      layout.stride);
-}
-
-GstBuffer *
-padded_buffer (const GstVideoInfo &info, const PaddedLayout &layout, guint seed)
-{
-  GstBuffer *buffer = pattern_buffer (layout.size, seed);
-  add_layout (buffer, info, layout);
-  return buffer;
-}
-
-/* Bytes of a line that hold pixels. */
-gsize
-bytes_of_line (const GstVideoInfo &info, guint plane)
-{
-  gsize bytes = 0;
-  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&info); c++) {
-    if (GST_VIDEO_INFO_COMP_PLANE (&info, c) == plane)
-      bytes = MAX (bytes, gsize (GST_VIDEO_INFO_COMP_WIDTH (&info, c))
-                              * GST_VIDEO_INFO_COMP_PSTRIDE (&info, c));
-  }
-  return bytes;
-}
-
-/* `buffer`, in the layout of `info` or of its own meta, has the pixels of
- * padded_buffer().
- */
-void
-check_lines (
-    GstBuffer *buffer, const GstVideoInfo &info, const PaddedLayout &from, guint seed)
-{
-  GstVideoFrame frame;
-  fail_unless (gst_video_frame_map (
-      &frame, const_cast<GstVideoInfo *> (&info), buffer, GST_MAP_READ));
-  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
-    auto *bytes = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, p));
-    gint component = -1;
-    for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&info) && component < 0; c++)
-      component = GST_VIDEO_INFO_COMP_PLANE (&info, c) == p ? gint (c) : -1;
-    for (gint y = 0; y < GST_VIDEO_INFO_COMP_HEIGHT (&info, component); y++) {
-      for (gsize x = 0; x < bytes_of_line (info, p); x++) {
-        guint8 expected = pattern (from.offset[p] + y * from.stride[p] + x, seed);
-        guint8 is = bytes[y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p) + x];
-        if (is != expected)
-          fail ("%s plane %u line %d byte %zu is %u, expected %u",
-              GST_VIDEO_INFO_NAME (&info), p, y, x, is, expected);
-      }
-    }
-  }
-  gst_video_frame_unmap (&frame);
-}
-
-/* A user event in front of everything that comes on a queue. */
-struct Gate {
-  Gate (GstOpenCLContext *context, GstOpenCLQueue which)
-  {
-    cl_int code;
-    event = clCreateUserEvent (gst_opencl_context_get_handle (context), &code);
-    fail_unless_equals_int (code, CL_SUCCESS);
-    cl_command_queue queue = gst_opencl_context_get_queue (context, which);
-    fail_unless_equals_int (
-        clEnqueueBarrierWithWaitList (queue, 1, &event, nullptr), CL_SUCCESS);
-    clFlush (queue);
-  }
-  ~Gate ()
-  {
-    open ();
-    clReleaseEvent (event);
-  }
-
-  void open ()
-  {
-    if (!is_open)
-      clSetUserEventStatus (event, CL_COMPLETE);
-    is_open = true;
-  }
-
-  cl_event event;
-  bool is_open = false;
-};
-
-GstOpenCLContext *
-shared_context ()
-{
-  GError *error = nullptr;
-  GstOpenCLContext *context = gst_opencl_context_new (nullptr, &error);
-  fail_unless (context != nullptr, "%s", error ? error->message : "");
-  return context;
-}
-} // namespace
+using namespace testing;
 
 /* --- bytes --- */
 
@@ -505,14 +345,14 @@ count_pinned (GstPad *pad, GstPadProbeInfo *info, gpointer counts)
 GST_START_TEST (test_a_source_fills_pinned_memory)
 {
   GstElement *pipeline =
-      testing::launch ("videotestsrc num-buffers=30 ! video/x-raw, format=I420, "
-                       "width=321, height=99 ! openclupload name=up ! fakesink");
+      launch ("videotestsrc num-buffers=30 ! video/x-raw, format=I420, "
+              "width=321, height=99 ! openclupload name=up ! fakesink");
   GstElement *upload = gst_bin_get_by_name (GST_BIN (pipeline), "up");
   GstPad *pad = gst_element_get_static_pad (upload, "sink");
   guint counts[2] = {0, 0};
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, count_pinned, counts, nullptr);
 
-  fail_unless (testing::play (pipeline).eos);
+  fail_unless (play (pipeline).eos);
   fail_unless_equals_int (counts[1], 30);
   fail_unless_equals_int (counts[0], 0);
   gst_element_set_state (pipeline, GST_STATE_NULL);
@@ -654,7 +494,7 @@ GST_START_TEST (test_links_with_what_people_put_around_it)
       "audioresample ! fakesink",
   };
   for (const char *line : lines) {
-    Outcome outcome = testing::run (line);
+    Outcome outcome = run (line);
     fail_unless (outcome.eos && outcome.errors.empty (), "%s: %s", line,
         outcome.errors.empty () ? "" : outcome.errors[0].c_str ());
   }
@@ -798,7 +638,7 @@ GST_START_TEST (test_an_unknown_device_is_one_error_that_names_it)
       g_object_set (upload, "device", "nonsense", nullptr);
     fail_unless_equals_int (
         gst_element_set_state (upload, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
-    Outcome outcome = testing::collect (bus);
+    Outcome outcome = collect (bus);
     fail_unless_equals_int (outcome.errors.size (), 1);
     fail_unless (outcome.errors[0].find ("nonsense") != std::string::npos, "%s",
         outcome.errors[0].c_str ());
