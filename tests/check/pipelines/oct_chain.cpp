@@ -273,6 +273,23 @@ from_npy (const Case &of, Folder &folder, const std::vector<guint16> &raw)
          + " ! npyparse";
 }
 
+/* A file without a header, whose reader gives a frame at a time. */
+std::string
+from_blocks (const Case &of, Folder &folder, const std::vector<guint16> &raw)
+{
+  return "filesrc location="
+         + folder.write ("spectra.bin", bytes_of (raw.data (), raw.size ()))
+         + " blocksize=" + std::to_string (of.lines * of.samples * 2)
+         + " ! application/x-oct,domain=wavelength,format=U16LE,samples="
+         + std::to_string (of.samples) + ",lines=" + std::to_string (of.lines)
+         + ",framerate=25/1";
+}
+
+using Source = std::string (*) (
+    const Case &of, Folder &folder, const std::vector<guint16> &raw);
+
+const Source sources[] = {from_pictures, from_npy, from_blocks};
+
 std::string
 window_element (const Case &of, Folder &folder)
 {
@@ -389,9 +406,10 @@ GST_START_TEST (test_depths_are_those_of_double_precision)
   std::vector<guint16> raw = raw_spectra (of);
   Values expected = reference (of, raw);
   for (const char *library : {"vkfft", "clfft"}) {
-    Folder folder;
-    check_chain (of, library, from_pictures (of, folder, raw), folder, expected);
-    check_chain (of, library, from_npy (of, folder, raw), folder, expected);
+    for (Source source : sources) {
+      Folder folder;
+      check_chain (of, library, source (of, folder, raw), folder, expected);
+    }
   }
 }
 GST_END_TEST;
