@@ -112,12 +112,14 @@ lay_out_lines (const GstVideoInfo *info, const GstVideoMeta *meta, guint plane,
   return true;
 }
 
+/* A decoder's picture may be larger than what the caps show of it, as for
+ * gst_video_frame_map(). */
 static bool
 meta_agrees (const GstVideoMeta *meta, const GstVideoInfo *info, GError **error)
 {
   if (meta->format == GST_VIDEO_INFO_FORMAT (info)
-      && meta->width == guint (GST_VIDEO_INFO_WIDTH (info))
-      && meta->height == guint (GST_VIDEO_INFO_HEIGHT (info))
+      && meta->width >= guint (GST_VIDEO_INFO_WIDTH (info))
+      && meta->height >= guint (GST_VIDEO_INFO_HEIGHT (info))
       && meta->n_planes == GST_VIDEO_INFO_N_PLANES (info))
     return true;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
