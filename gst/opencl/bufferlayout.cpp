@@ -57,59 +57,28 @@ rows_of (const GstVideoInfo *info, guint plane)
   return rows ? rows : GST_VIDEO_INFO_HEIGHT (info);
 }
 
-/* Tiles and palettes are no lines of pixels: such a plane is one run of bytes. */
+/* Tiles are not lines, and the lines of a palette are not those of the picture: such
+ * planes are copied in one piece. */
 static bool
-is_one_run (const GstVideoInfo *info, guint plane)
+is_in_one_piece (const GstVideoInfo *info, guint plane)
 {
-  bool has_component = false;
-  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++)
-    has_component |= guint (GST_VIDEO_INFO_COMP_PLANE (info, c)) == plane;
-  bool is_palette = GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info->finfo) && plane > 0;
-  return GST_VIDEO_FORMAT_INFO_IS_TILED (info->finfo) || is_palette || !has_component;
+  return GST_VIDEO_FORMAT_INFO_IS_TILED (info->finfo)
+         || (GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info->finfo)
+             && plane == GST_VIDEO_COMP_PALETTE);
 }
 
+/* From where the caps place the plane to the next one, or to the end. */
 static gsize
-plane_bytes (const GstVideoInfo *info, guint plane)
+bytes_of_plane (const GstVideoInfo *info, guint plane)
 {
-  gsize end = plane + 1 < GST_VIDEO_INFO_N_PLANES (info)
-                  ? GST_VIDEO_INFO_PLANE_OFFSET (info, plane + 1)
-                  : GST_VIDEO_INFO_SIZE (info);
-  return end - GST_VIDEO_INFO_PLANE_OFFSET (info, plane);
-}
-
-static bool
-lay_out_run (const GstVideoInfo *info, const GstVideoMeta *meta, guint plane,
-    PlaneLayout &layout, GError **error)
-{
-  gint expected = GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
-  if (meta && meta->stride[plane] != expected) {
-    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "The stride of plane %u of %s is %d, expected %d from the caps", plane,
-        GST_VIDEO_INFO_NAME (info), meta->stride[plane], expected);
-    return false;
+  gsize start = GST_VIDEO_INFO_PLANE_OFFSET (info, plane);
+  gsize end = GST_VIDEO_INFO_SIZE (info);
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++) {
+    gsize other = GST_VIDEO_INFO_PLANE_OFFSET (info, p);
+    if (other > start)
+      end = std::min (end, other);
   }
-  gsize bytes = plane_bytes (info, plane);
-  layout = {meta ? meta->offset[plane] : GST_VIDEO_INFO_PLANE_OFFSET (info, plane), bytes,
-      bytes, 1};
-  return true;
-}
-
-static bool
-lay_out_lines (const GstVideoInfo *info, const GstVideoMeta *meta, guint plane,
-    PlaneLayout &layout, GError **error)
-{
-  gint expected = GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
-  gint stride = meta ? meta->stride[plane] : expected;
-  gsize row_bytes = row_bytes_of (info, plane, expected);
-  if (stride < 0 || gsize (stride) < row_bytes) {
-    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "A plane's stride is %d bytes, expected at least %" G_GSIZE_FORMAT, stride,
-        row_bytes);
-    return false;
-  }
-  layout = {meta ? meta->offset[plane] : GST_VIDEO_INFO_PLANE_OFFSET (info, plane),
-      gsize (stride), row_bytes, rows_of (info, plane)};
-  return true;
+  return end - start;
 }
 
 /* A decoder's picture may be larger than what the caps show of it, as for
@@ -143,6 +112,35 @@ is_long_enough (GstBuffer *buffer, gsize needed, GError **error)
   return false;
 }
 
+static bool
+refuse_stride (gint stride, const char *comparison, gsize expected, GError **error)
+{
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "A plane's stride is %d bytes, expected %s %" G_GSIZE_FORMAT, stride, comparison,
+      expected);
+  return false;
+}
+
+static bool
+plane_of (const GstVideoMeta *meta, const GstVideoInfo *info, guint p, PlaneLayout &plane,
+    GError **error)
+{
+  gint own_stride = GST_VIDEO_INFO_PLANE_STRIDE (info, p);
+  gint stride = meta ? meta->stride[p] : own_stride;
+  gsize offset = meta ? meta->offset[p] : GST_VIDEO_INFO_PLANE_OFFSET (info, p);
+
+  if (is_in_one_piece (info, p)) {
+    gsize bytes = bytes_of_plane (info, p);
+    plane = {offset, bytes, bytes, 1};
+    return stride == own_stride
+           || refuse_stride (stride, "exactly", gsize (own_stride), error);
+  }
+  gsize row_bytes = row_bytes_of (info, p, own_stride);
+  plane = {offset, gsize (stride), row_bytes, rows_of (info, p)};
+  return (stride >= 0 && gsize (stride) >= row_bytes)
+         || refuse_stride (stride, "at least", row_bytes, error);
+}
+
 bool
 layout_of (
     GstBuffer *buffer, const GstVideoInfo *info, BufferLayout &layout, GError **error)
@@ -153,8 +151,7 @@ layout_of (
 
   layout.n_planes = GST_VIDEO_INFO_N_PLANES (info);
   for (guint p = 0; p < layout.n_planes; p++) {
-    auto lay_out = is_one_run (info, p) ? lay_out_run : lay_out_lines;
-    if (!lay_out (info, meta, p, layout.planes[p], error))
+    if (!plane_of (meta, info, p, layout.planes[p], error))
       return false;
   }
   return is_long_enough (buffer, layout.bytes_needed (), error);

@@ -321,6 +321,7 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
     report (self, error);
     return FALSE;
   }
+  priv->failed = FALSE;
   return TRUE;
 }
 
@@ -581,14 +582,27 @@ gst_opencl_filter_transform (
   return GST_FLOW_ERROR;
 }
 
+/* Here, because the parent class would post an error of its own, without a reason. */
+static gboolean
+activate_pool (GstBaseTransform *transform)
+{
+  GstBufferPool *pool = gst_base_transform_get_buffer_pool (transform);
+  gboolean active = !pool || gst_buffer_pool_set_active (pool, TRUE);
+  gst_clear_object (&pool);
+  return active;
+}
+
 /* A pool's allocation that fails says so only in the log; the user gets an error. */
 static GstFlowReturn
 gst_opencl_filter_prepare_output_buffer (
     GstBaseTransform *transform, GstBuffer *input, GstBuffer **output)
 {
   Counting counting (transform);
-  GstFlowReturn flow = GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
-                           ->prepare_output_buffer (transform, input, output);
+  GstFlowReturn flow = GST_FLOW_ERROR;
+
+  if (activate_pool (transform))
+    flow = GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
+               ->prepare_output_buffer (transform, input, output);
   if (flow == GST_FLOW_ERROR)
     report (transform,
         g_error_new (GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,

@@ -19,6 +19,7 @@ struct Counter {
 };
 
 Counter counters[counting::N_CALLS];
+std::atomic<int> buffers_left{-1}; /* before the device has no room; -1: it has */
 std::atomic<bool> platforms_hidden{false};
 
 /* What this call is to return instead of doing its work, or CL_SUCCESS. */
@@ -29,11 +30,23 @@ enter (counting::Call call)
   return ++counter.calls == counter.fail_at ? counter.code.load () : CL_SUCCESS;
 }
 
+bool
+has_room ()
+{
+  int left = buffers_left;
+  while (left > 0 && !buffers_left.compare_exchange_weak (left, left - 1))
+    ;
+  return left != 0;
+}
+
+/* Where only plugins use OpenCL, the loader is not behind this program in the order of
+ * symbols, so that RTLD_NEXT finds nothing. */
 template <typename Function>
 Function *
 real (Function *, const char *name)
 {
-  return reinterpret_cast<Function *> (dlsym (RTLD_NEXT, name));
+  static void *const loader = dlopen ("libOpenCL.so.1", RTLD_LAZY);
+  return reinterpret_cast<Function *> (dlsym (loader ? loader : RTLD_NEXT, name));
 }
 
 /* For calls that return an object and set a code. */
@@ -74,6 +87,12 @@ let_fail (Call call, unsigned n, cl_int code)
 }
 
 void
+fail_buffers_after (int n)
+{
+  buffers_left = n;
+}
+
+void
 hide_platforms (bool hidden)
 {
   platforms_hidden = hidden;
@@ -99,6 +118,8 @@ clCreateBuffer (
 {
   if (cl_int failure = enter (CREATE_BUFFER))
     return refuse<cl_mem> (failure, code);
+  if (!has_room ())
+    return refuse<cl_mem> (CL_MEM_OBJECT_ALLOCATION_FAILURE, code);
   return REAL (clCreateBuffer) (context, flags, size, host, code);
 }
 

@@ -38,6 +38,10 @@ unsigned allocations ();
  * failure is pending at a time for each call. */
 void let_fail (Call call, unsigned n, cl_int code);
 
+/* From here on clCreateBuffer fails as on a device without room, after `n` more that do
+ * not; -1 for never. */
+void fail_buffers_after (int n);
+
 /* The machine has no OpenCL platform while `hidden`. */
 void hide_platforms (bool hidden);
 } // namespace counting
