@@ -683,7 +683,7 @@ GST_START_TEST (test_a_video_meta_that_contradicts_the_caps_is_one_error)
   gsize offset[GST_VIDEO_MAX_PLANES] = {0};
   gint stride[GST_VIDEO_MAX_PLANES] = {64};
   gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
-      GST_VIDEO_FORMAT_GRAY8, 64, 33, 1, offset, stride);
+      GST_VIDEO_FORMAT_GRAY8, 64, 31, 1, offset, stride);
   fail_unless_equals_int (gst_harness_push (chain.harness, buffer), GST_FLOW_ERROR);
   fail_unless_equals_int (chain.outcome ().errors.size (), 1);
 }
