@@ -1,0 +1,61 @@
+/* A kernel over columns and rows, with the work-group size that the device allows it
+ *
+ * Not installed: no C++ type stands in a public header.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/opencl-hpp.hpp>
+
+#include <algorithm>
+
+namespace opencl {
+class Kernel {
+public:
+  bool create (GstOpenCLContext *context, const char *resource, const char *name,
+      const char *options, GError **error)
+  {
+    kernel = cl::Kernel (
+        gst_opencl_context_create_kernel (context, resource, name, options, error));
+    return kernel ()
+           && gst_opencl_check (
+               clGetKernelWorkGroupInfo (kernel (),
+                   gst_opencl_context_get_device (context), CL_KERNEL_WORK_GROUP_SIZE,
+                   sizeof largest_group, &largest_group, nullptr),
+               "clGetKernelWorkGroupInfo", error);
+  }
+
+  /* Arguments in the kernel's order, each of the very type that the kernel declares;
+   * buffers as cl_mem. */
+  template <typename... Arguments>
+  bool launch (cl_command_queue queue, gsize columns, gsize rows, GError **error,
+      const Arguments &...arguments)
+  {
+    cl_uint index = 0;
+    return (gst_opencl_check (
+                clSetKernelArg (kernel (), index++, sizeof arguments, &arguments),
+                "clSetKernelArg", error)
+               && ...)
+           && enqueue (queue, columns, rows, error);
+  }
+
+private:
+  bool enqueue (cl_command_queue queue, gsize columns, gsize rows, GError **error)
+  {
+    /* More hides no more latency, and leaves more work-items idle at a line's end. */
+    const gsize wanted_group = 256;
+    gsize group = 1;
+    while (2 * group <= std::min (largest_group, wanted_group) && group < columns)
+      group *= 2;
+    const gsize global[] = {columns, rows};
+    const gsize local[] = {group, 1};
+    return gst_opencl_launch (queue, kernel (), 2, global, local, error);
+  }
+
+  cl::Kernel kernel;
+  gsize largest_group = 1;
+};
+} // namespace opencl
