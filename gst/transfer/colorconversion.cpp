@@ -111,6 +111,20 @@ to_integers (const ColorMatrix &matrix)
   return integers;
 }
 
+/* For videoconvert 256 levels of 16 bits are one of 8 bits. */
+ColorMatrix
+at_equal_depth (ColorMatrix matrix, int input_depth, int output_depth)
+{
+  double levels = std::pow (2, output_depth - input_depth);
+  for (auto &row : matrix.m) {
+    for (int column = 0; column < 3; column++)
+      row[column] /= std::fmax (levels, 1);
+    for (double &value : row)
+      value /= std::fmin (levels, 1);
+  }
+  return matrix;
+}
+
 /* Whether each corner of the colour cube stays within 8 bits. */
 bool
 never_leaves_range (const IntegerMatrix &matrix)
@@ -198,14 +212,17 @@ choose_color_conversion (
     return {"COLORS_COPY", {}};
 
   ColorMatrix matrix = color_matrix_between (input, output);
-  bool in_8_bits = GST_VIDEO_INFO_COMP_DEPTH (&input, 0) == 8
-                   && GST_VIDEO_INFO_COMP_DEPTH (&output, 0) == 8;
   /* videoconvert knows no change of range alone, so there is nothing to follow. */
-  if (exact || !in_8_bits || input.colorimetry.matrix == output.colorimetry.matrix)
+  if (exact || input.colorimetry.matrix == output.colorimetry.matrix)
     return in_floats (matrix);
 
-  IntegerMatrix integers = to_integers (matrix);
-  bool sums = never_leaves_range (integers) && !is_yuv_to_rgb (input, output, integers);
+  int input_depth = GST_VIDEO_INFO_COMP_DEPTH (&input, 0);
+  int output_depth = GST_VIDEO_INFO_COMP_DEPTH (&output, 0);
+  IntegerMatrix integers =
+      to_integers (at_equal_depth (matrix, input_depth, output_depth));
+  bool sums =
+      input_depth > 8 || output_depth > 8
+      || (never_leaves_range (integers) && !is_yuv_to_rgb (input, output, integers));
   return in_integers (sums ? "COLORS_SUM" : "COLORS_CENTRED", integers);
 }
 

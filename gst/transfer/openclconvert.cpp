@@ -299,20 +299,11 @@ define (
   options += std::string (" -D") + side + name + "=" + value;
 }
 
-/* A byte of padding is filled like alpha, but never read. */
-static bool
-has_fourth_byte (const GstVideoInfo &info)
-{
-  return GST_VIDEO_INFO_N_PLANES (&info) == 1
-         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
-}
-
 static void
-define_side (std::string &options, const char *side, const GstVideoInfo &info, bool alpha)
+define_side (std::string &options, const char *side, const GstVideoInfo &info)
 {
   define (options, side, "_GRAY", GST_VIDEO_INFO_IS_GRAY (&info) ? "1" : "0");
   define (options, side, "_BYTES", GST_VIDEO_INFO_COMP_DEPTH (&info, 0) > 8 ? "2" : "1");
-  define (options, side, "_ALPHA", alpha ? "1" : "0");
   define (options, side, "_W_SUB", std::to_string (info.finfo->w_sub[2]));
   define (options, side, "_H_SUB", std::to_string (info.finfo->h_sub[2]));
 }
@@ -343,8 +334,8 @@ build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoI
   ChromaFilter down = chroma_filter (settings, out, resampled);
   std::string options;
 
-  define_side (options, "IN", in, GST_VIDEO_INFO_HAS_ALPHA (&in));
-  define_side (options, "OUT", out, has_fourth_byte (out));
+  define_side (options, "IN", in);
+  define_side (options, "OUT", out);
   define (options, "CHROMA_IN", "_H", up.across);
   define (options, "CHROMA_IN", "_V", up.down);
   define (options, "CHROMA_OUT", "_H", down.across);
@@ -438,6 +429,13 @@ padding_offset (const GstVideoInfo &info)
   return offset;
 }
 
+static bool
+has_padding (const GstVideoInfo &info)
+{
+  return GST_VIDEO_INFO_IS_RGB (&info) && GST_VIDEO_INFO_N_COMPONENTS (&info) == 3
+         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
+}
+
 static Layout
 layout_of (const GstVideoInfo &info, const GstOpenCLFrame &frame)
 {
@@ -451,10 +449,19 @@ layout_of (const GstVideoInfo &info, const GstOpenCLFrame &frame)
     layout.stride.s[c] = frame.stride[plane];
     layout.step.s[c] = GST_VIDEO_INFO_COMP_PSTRIDE (&info, c);
   }
-  if (GST_VIDEO_INFO_N_COMPONENTS (&info) == 3 && has_fourth_byte (info)) {
+  return layout;
+}
+
+/* Padding is filled as alpha is, but never read. */
+static Layout
+layout_of_output (const GstVideoInfo &info, const GstOpenCLFrame &frame)
+{
+  Layout layout = layout_of (info, frame);
+
+  if (has_padding (info)) {
     layout.start.s[3] = frame.offset[0] + padding_offset (info);
     layout.stride.s[3] = frame.stride[0];
-    layout.step.s[3] = 4;
+    layout.step.s[3] = GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0);
   }
   return layout;
 }
@@ -479,7 +486,7 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
     return FALSE;
   Work &work = *self->work;
   Layout in = layout_of (in_info, *input);
-  Layout out = layout_of (out_info, *output);
+  Layout out = layout_of_output (out_info, *output);
   const transfer::ColorRow *rows = work.colors.rows;
   return work.kernel.launch (queue, blocks (out_info.width, out_info.finfo->w_sub[2]),
       blocks (out_info.height, out_info.finfo->h_sub[2]), error, input->data, in.size,

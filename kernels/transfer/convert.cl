@@ -6,7 +6,6 @@
  *
  *   IN_GRAY, OUT_GRAY          only the first component is there
  *   IN_BYTES, OUT_BYTES        of a component: 1, or 2 for GRAY16_LE
- *   IN_ALPHA, OUT_ALPHA        a fourth component is there (or a byte of padding to fill)
  *   IN_W_SUB, IN_H_SUB,        log2 of the chroma subsampling
  *   OUT_W_SUB, OUT_H_SUB
  *   CHROMA_IN_H, _IN_V,        how chroma is resampled: CHROMA_NEAREST, CHROMA_CENTRED
@@ -44,7 +43,7 @@ typedef struct
   int2 size;
   ulong4 start; /* of each component, in bytes */
   int4 stride;  /* bytes from line to line */
-  int4 step;    /* bytes from sample to sample */
+  int4 step;    /* bytes from sample to sample; the fourth 0 where there is no alpha */
 } Picture;
 
 /* Two bytes are read one by one: a plane may begin anywhere. */
@@ -116,11 +115,7 @@ load_pixel (const Picture *in, int x, int y)
 #else
   pixel.yz = chroma_at (in, x, y);
 #endif
-#if IN_ALPHA
-  pixel.w = LOAD (in, w, x, y);
-#else
-  pixel.w = 255;
-#endif
+  pixel.w = in->step.w ? LOAD (in, w, x, y) : 255;
   return pixel;
 }
 
@@ -213,12 +208,19 @@ with_depth_of_output (int4 pixel)
 #if COLORS == COLORS_SUM
 typedef int4 Row;
 
-/* As videoconvert does where no result can leave the range: coefficients of 1/256. */
+/* As videoconvert does where no result can leave the range, or one side has 16 bits:
+ * coefficients of 1/256, and 16 bits on both sides. */
 int
 color (int4 pixel, Row row)
 {
-  return clamp (
-      (pixel.x * row.x + pixel.y * row.y + pixel.z * row.z + row.w) >> 8, 0, 255);
+#if OUT_BYTES > IN_BYTES
+  pixel *= 257;
+#endif
+  int sum = (pixel.x * row.x + pixel.y * row.y + pixel.z * row.z + row.w) >> 8;
+#if OUT_BYTES < IN_BYTES
+  sum >>= 8;
+#endif
+  return clamp (sum, 0, MAXIMUM (OUT_BYTES));
 }
 #elif COLORS == COLORS_CENTRED
 typedef int4 Row;
@@ -295,9 +297,8 @@ convert (__global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_s
       int line = min (y + j, out_size.y - 1);
       int4 pixel = PIXEL (column, line);
       STORE (x, column, line, pixel.x);
-#if OUT_ALPHA
-      STORE (w, column, line, pixel.w);
-#endif
+      if (out_step.w)
+        STORE (w, column, line, pixel.w);
 #if CHROMA_OUT_V == CHROMA_CENTRED
       chroma[i] = j == 0 ? pixel.yz : (chroma[i] + pixel.yz + 1) >> 1;
 #else
