@@ -317,14 +317,6 @@ scaling (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &o
              : methods[int (settings.scale_method)];
 }
 
-static const char *
-position_type (const GstVideoInfo &in, const GstVideoInfo &out)
-{
-  gint64 width = 2 * (gint64 (out.width) + 1) * (in.width + 1);
-  gint64 height = 2 * (gint64 (out.height) + 1) * (in.height + 1);
-  return MAX (width, height) <= G_MAXINT32 ? "int" : "long";
-}
-
 static std::string
 build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out,
     const transfer::ColorConversion &colors)
@@ -342,7 +334,6 @@ build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoI
   define (options, "CHROMA_OUT", "_V", down.down);
   define (options, "SCALING", "", scaling (settings, in, out));
   define (options, "COLORS", "", colors.arithmetic);
-  define (options, "POSITION", "", position_type (in, out));
   return options;
 }
 

@@ -13,7 +13,6 @@
  *   SCALING                    SCALE_NONE, SCALE_NEAREST, SCALE_BILINEAR, SCALE_AREA
  *   COLORS                     COLORS_COPY, COLORS_SUM, COLORS_CENTRED, COLORS_EXACT,
  *                              COLORS_MAP
- *   POSITION                   integer type that holds 2 × width in × width out
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -119,7 +118,8 @@ load_pixel (const Picture *in, int x, int y)
   return pixel;
 }
 
-/* The input at the place of an output pixel; scaled pictures share their outer edges. */
+/* The input at the place of an output pixel; scaled pictures share their outer edges.
+ * Products of two sides, of 32767 at the most, and 2 still fit an int. */
 #if SCALING == SCALE_NONE
 int4
 sample (const Picture *in, int2 out_size, int x, int y)
@@ -130,8 +130,8 @@ sample (const Picture *in, int2 out_size, int x, int y)
 int4
 sample (const Picture *in, int2 out_size, int x, int y)
 {
-  int at_x = (2 * (POSITION) x + 1) * in->size.x / (2 * (POSITION) out_size.x);
-  int at_y = (2 * (POSITION) y + 1) * in->size.y / (2 * (POSITION) out_size.y);
+  int at_x = (2 * x + 1) * in->size.x / (2 * out_size.x);
+  int at_y = (2 * y + 1) * in->size.y / (2 * out_size.y);
   return load_pixel (in, at_x, at_y);
 }
 #elif SCALING == SCALE_BILINEAR
@@ -139,9 +139,9 @@ sample (const Picture *in, int2 out_size, int x, int y)
 int2
 neighbours (int at, int in_size, int out_size, float *share)
 {
-  POSITION unit = 2 * (POSITION) out_size;
-  POSITION middle = max ((2 * (POSITION) at + 1) * in_size - out_size, (POSITION) 0);
-  int first = (int) (middle / unit);
+  int unit = 2 * out_size;
+  int middle = max ((2 * at + 1) * in_size - out_size, 0);
+  int first = middle / unit;
   *share = (float) (middle - first * unit) / (float) unit;
   return (int2) (first, min (first + 1, in_size - 1));
 }
@@ -163,17 +163,16 @@ sample (const Picture *in, int2 out_size, int x, int y)
 float
 coverage (int i, int at, int in_size, int out_size)
 {
-  POSITION begin = max ((POSITION) at * in_size, (POSITION) i * out_size);
-  POSITION end = min (((POSITION) at + 1) * in_size, ((POSITION) i + 1) * out_size);
+  int begin = max (at * in_size, i * out_size);
+  int end = min ((at + 1) * in_size, (i + 1) * out_size);
   return (float) (end - begin) / (float) in_size;
 }
 
 int2
 covered (int at, int in_size, int out_size)
 {
-  POSITION end = ((POSITION) at + 1) * in_size;
-  return (int2) ((int) ((POSITION) at * in_size / out_size),
-      (int) ((end + out_size - 1) / out_size));
+  int end = (at + 1) * in_size;
+  return (int2) (at * in_size / out_size, (end + out_size - 1) / out_size);
 }
 
 int4
