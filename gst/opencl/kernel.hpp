@@ -28,21 +28,14 @@ public:
                "clGetKernelWorkGroupInfo", error);
   }
 
-  /* Arguments in the kernel's order, each of the very type that the kernel declares;
-   * buffers as cl_mem. */
-  template <typename... Arguments>
-  bool launch (cl_command_queue queue, gsize columns, gsize rows, GError **error,
-      const Arguments &...arguments)
+  /* `value` is of the very type that the kernel declares; a buffer is a cl_mem. */
+  template <typename Argument>
+  bool set (cl_uint index, const Argument &value, GError **error)
   {
-    cl_uint index = 0;
-    return (gst_opencl_check (
-                clSetKernelArg (kernel (), index++, sizeof arguments, &arguments),
-                "clSetKernelArg", error)
-               && ...)
-           && enqueue (queue, columns, rows, error);
+    return gst_opencl_check (
+        clSetKernelArg (kernel (), index, sizeof value, &value), "clSetKernelArg", error);
   }
 
-private:
   bool enqueue (cl_command_queue queue, gsize columns, gsize rows, GError **error)
   {
     /* More hides no more latency, and leaves more work-items idle at a line's end. */
@@ -55,6 +48,17 @@ private:
     return gst_opencl_launch (queue, kernel (), 2, global, local, error);
   }
 
+  /* All arguments in the kernel's order, and enqueue. */
+  template <typename... Arguments>
+  bool launch (cl_command_queue queue, gsize columns, gsize rows, GError **error,
+      const Arguments &...arguments)
+  {
+    cl_uint index = 0;
+    return (set (index++, arguments, error) && ...)
+           && enqueue (queue, columns, rows, error);
+  }
+
+private:
   cl::Kernel kernel;
   gsize largest_group = 1;
 };
