@@ -13,10 +13,10 @@
  * bleed into what is not. Up to eight layers take one launch a frame.
  *
  * |[
- * gst-launch-1.0 openclcompositor name=mix sink_1::xpos=100 sink_1::alpha=0.5 !
- * opencldownload ! videoconvert ! autovideosink
- * videotestsrc ! openclupload ! openclconvert ! mix.sink_0
- * videotestsrc pattern=ball ! openclupload ! openclconvert ! mix.sink_1
+ * gst-launch-1.0 openclcompositor name=mix sink_1::xpos=100 sink_1::alpha=0.5 ! \
+ *   opencldownload ! videoconvert ! autovideosink \
+ *   videotestsrc ! openclupload ! openclconvert ! mix.sink_0 \
+ *   videotestsrc pattern=ball ! openclupload ! openclconvert ! mix.sink_1
  * ]|
  */
 #include "compositorpad.h"

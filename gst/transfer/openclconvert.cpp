@@ -13,13 +13,13 @@
  * can be shown in the colours of a `colormap`. Equal caps pass through.
  *
  * |[
- * gst-launch-1.0 videotestsrc ! openclupload ! openclconvert !
- * "video/x-raw(memory:OpenCLMemory),format=RGBA,width=640,height=480" ! opencldownload !
- * videoconvert ! autovideosink
+ * gst-launch-1.0 videotestsrc ! openclupload ! openclconvert ! \
+ *   "video/x-raw(memory:OpenCLMemory),format=RGBA,width=640,height=480" ! \
+ *   opencldownload ! videoconvert ! autovideosink
  * ]|
  * |[
- * gst-launch-1.0 videotestsrc ! video/x-raw,format=GRAY8 ! openclupload !
- * openclconvert colormap=viridis ! opencldownload ! videoconvert ! autovideosink
+ * gst-launch-1.0 videotestsrc ! video/x-raw,format=GRAY8 ! openclupload ! \
+ *   openclconvert colormap=viridis ! opencldownload ! videoconvert ! autovideosink
  * ]|
  * Gray levels as colours, as an OCT B-scan is looked at.
  */
@@ -31,6 +31,7 @@
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
+#include <memory>
 #include <string>
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_convert_debug);
@@ -68,11 +69,18 @@ struct Layout {
   cl_int4 step;
 };
 
+/* Which sides have pixels of four bytes, at multiples of four, to be moved as one. */
+struct Packing {
+  bool in = false, out = false;
+};
+
 /* What the streaming thread works with, for one pair of caps and one set of settings. */
 struct Work {
   Settings settings;
   transfer::ColorConversion colors;
-  opencl::Kernel kernel;
+  std::string options;
+  opencl::Kernel kernels[2][2]; /* by packing of in and out; built when needed */
+  bool has_kernel[2][2] = {};
   cl::Buffer color_table;
 };
 
@@ -362,27 +370,51 @@ make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &o
   return gst_opencl_check (code, "clCreateBuffer", error);
 }
 
+static opencl::Kernel *
+ensure_kernel (GstOpenCLConvert *self, Work &work, const Packing &packing, GError **error)
+{
+  opencl::Kernel &kernel = work.kernels[packing.in][packing.out];
+  bool &built = work.has_kernel[packing.in][packing.out];
+  std::string options = work.options;
+
+  if (built)
+    return &kernel;
+  define (options, "IN", "_PACKED", packing.in ? "1" : "0");
+  define (options, "OUT", "_PACKED", packing.out ? "1" : "0");
+  GST_DEBUG_OBJECT (self, "kernel with%s", options.c_str ());
+  built = kernel.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+      KERNELS, "convert", options.c_str (), error);
+  return built ? &kernel : nullptr;
+}
+
+static bool
+has_pixels_of_four_bytes (const GstVideoInfo &info)
+{
+  return GST_VIDEO_INFO_N_PLANES (&info) == 1 && info.finfo->w_sub[2] == 0
+         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
+}
+
+/* The kernel for frames that are aligned is built here, others with the first frame. */
 static gboolean
 make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
 {
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
-  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
   const GstVideoInfo &in = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   bool mapped = is_color_mapped (settings, in);
-  Work work;
+  auto work = std::make_unique<Work> ();
 
-  work.settings = settings;
-  work.colors = mapped ? transfer::choose_map_conversion (in)
-                       : transfer::choose_color_conversion (in, out, settings.exact);
-  std::string options = build_options (settings, in, out, work.colors);
-  GST_DEBUG_OBJECT (self, "kernel with%s", options.c_str ());
-  if (!work.kernel.create (context, KERNELS, "convert", options.c_str (), error)
-      || !make_color_table (context, mapped ? settings.colormap : Colormap::none, out,
-          work.color_table, error))
+  work->settings = settings;
+  work->colors = mapped ? transfer::choose_map_conversion (in)
+                        : transfer::choose_color_conversion (in, out, settings.exact);
+  work->options = build_options (settings, in, out, work->colors);
+  Packing packing = {has_pixels_of_four_bytes (in), has_pixels_of_four_bytes (out)};
+  if (!ensure_kernel (self, *work, packing, error)
+      || !make_color_table (gst_opencl_filter_get_context (filter),
+          mapped ? settings.colormap : Colormap::none, out, work->color_table, error))
     return FALSE;
   delete self->work;
-  self->work = new Work (work);
+  self->work = work.release ();
   return TRUE;
 }
 
@@ -463,6 +495,13 @@ blocks (gint side, guint subsampling)
   return (gsize (side) + (1 << subsampling) - 1) >> subsampling;
 }
 
+static bool
+is_packed (const GstVideoInfo &info, const GstOpenCLFrame &frame)
+{
+  return has_pixels_of_four_bytes (info)
+         && (frame.offset[0] | gsize (frame.stride[0])) % 4 == 0;
+}
+
 static gboolean
 gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
@@ -479,10 +518,13 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   Layout in = layout_of (in_info, *input);
   Layout out = layout_of_output (out_info, *output);
   const transfer::ColorRow *rows = work.colors.rows;
-  return work.kernel.launch (queue, blocks (out_info.width, out_info.finfo->w_sub[2]),
-      blocks (out_info.height, out_info.finfo->h_sub[2]), error, input->data, in.size,
-      in.start, in.stride, in.step, output->data, out.size, out.start, out.stride,
-      out.step, rows[0], rows[1], rows[2], work.color_table ());
+  Packing packing = {is_packed (in_info, *input), is_packed (out_info, *output)};
+  opencl::Kernel *kernel = ensure_kernel (self, work, packing, error);
+  return kernel
+         && kernel->launch (queue, blocks (out_info.width, out_info.finfo->w_sub[2]),
+             blocks (out_info.height, out_info.finfo->h_sub[2]), error, input->data,
+             in.size, in.start, in.stride, in.step, output->data, out.size, out.start,
+             out.stride, out.step, rows[0], rows[1], rows[2], work.color_table ());
 }
 
 /* --- metas --- */

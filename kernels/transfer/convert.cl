@@ -6,6 +6,7 @@
  *
  *   IN_GRAY, OUT_GRAY          only the first component is there
  *   IN_BYTES, OUT_BYTES        of a component: 1, or 2 for GRAY16_LE
+ *   IN_PACKED, OUT_PACKED      a pixel is four bytes, at a multiple of four
  *   IN_W_SUB, IN_H_SUB,        log2 of the chroma subsampling
  *   OUT_W_SUB, OUT_H_SUB
  *   CHROMA_IN_H, _IN_V,        how chroma is resampled: CHROMA_NEAREST, CHROMA_CENTRED
@@ -104,6 +105,19 @@ chroma_at (const Picture *in, int x, int y)
 }
 #endif
 
+#if IN_PACKED
+int4
+load_pixel (const Picture *in, int x, int y)
+{
+  __global const uchar *line =
+      in->data + (in->start.x & ~3UL) + (ulong) y * in->stride.x;
+  uint word = ((__global const uint *) line)[x];
+  uint4 bits = convert_uint4 (in->start & 3) << 3;
+  int4 pixel = convert_int4 ((uint4) (word) >> bits & 255);
+  pixel.w = in->step.w ? pixel.w : 255;
+  return pixel;
+}
+#else
 int4
 load_pixel (const Picture *in, int x, int y)
 {
@@ -117,6 +131,7 @@ load_pixel (const Picture *in, int x, int y)
   pixel.w = in->step.w ? LOAD (in, w, x, y) : 255;
   return pixel;
 }
+#endif
 
 /* The input at the place of an output pixel; scaled pictures share their outer edges.
  * Products of two sides, of 32767 at the most, and 2 still fit an int. */
@@ -286,10 +301,15 @@ convert (__global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_s
   Picture in = {in_data, in_size, in_start, in_stride, in_step};
   int x = get_global_id (0) << OUT_W_SUB;
   int y = get_global_id (1) << OUT_H_SUB;
-  int2 chroma[OUT_BLOCK_W]; /* of each column of the block */
-
   if (x >= out_size.x || y >= out_size.y)
     return;
+#if OUT_PACKED
+  uint4 bytes = convert_uint4 (PIXEL (x, y)) << (convert_uint4 (out_start & 3) << 3);
+  __global uchar *out_line =
+      out_data + (out_start.x & ~3UL) + (ulong) y * out_stride.x;
+  ((__global uint *) out_line)[x] = bytes.x | bytes.y | bytes.z | bytes.w;
+#else
+  int2 chroma[OUT_BLOCK_W]; /* of each column of the block */
   for (int i = 0; i < OUT_BLOCK_W; i++) {
     int column = min (x + i, out_size.x - 1);
     for (int j = 0; j < OUT_BLOCK_H; j++) {
@@ -332,5 +352,6 @@ convert (__global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_s
   int chroma_y = y >> OUT_H_SUB;
   STORE (y, chroma_x, chroma_y, result.x);
   STORE (z, chroma_x, chroma_y, result.y);
+#endif
 #endif
 }
