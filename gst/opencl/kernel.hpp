@@ -38,9 +38,10 @@ public:
 
   bool enqueue (cl_command_queue queue, gsize columns, gsize rows, GError **error)
   {
-    /* More hides no more latency, and leaves more work-items idle at a line's end. */
-    const gsize wanted_group = 256;
-    gsize group = 1;
+    /* More hides no more latency, and leaves more work-items idle at a line's end. Fewer
+     * leave a GPU idle, and every other size costs PoCL another compilation. */
+    const gsize least_group = 64, wanted_group = 256;
+    gsize group = std::min (largest_group, least_group);
     while (2 * group <= std::min (largest_group, wanted_group) && group < columns)
       group *= 2;
     const gsize global[] = {columns, rows};
