@@ -81,7 +81,7 @@ struct Work {
   std::string options;
   opencl::Kernel kernels[2][2]; /* by packing of in and out; built when needed */
   bool has_kernel[2][2] = {};
-  cl::Buffer color_table;
+  cl::Buffer color_table; /* where gray is mapped */
 };
 
 enum {
@@ -345,17 +345,15 @@ build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoI
   return options;
 }
 
-/* The map's colours in samples of the output, four floats a level; one unused where gray
- * is not mapped. */
+/* The map's colours in samples of the output, four floats a level. */
 static bool
 make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &output,
     cl::Buffer &table, GError **error)
 {
   cl_float values[transfer::colormap_levels][4] = {};
   transfer::ColorMatrix matrix = transfer::color_matrix_from_rgb (output);
-  int levels = map == Colormap::none ? 1 : transfer::colormap_levels;
 
-  for (int level = 0; map != Colormap::none && level < levels; level++) {
+  for (int level = 0; level < transfer::colormap_levels; level++) {
     transfer::Rgb color = transfer::colormap_color (map, level);
     for (int i = 0; i < 3; i++)
       values[level][i] =
@@ -363,10 +361,9 @@ make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &o
                     + matrix.m[i][2] * color.blue + matrix.m[i][3]);
   }
   cl_int code;
-  gsize size = levels * sizeof values[0];
   table = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
-      CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, size, values, &code));
-  gst_opencl_count_upload (size);
+      CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof values, values, &code));
+  gst_opencl_count_upload (sizeof values);
   return gst_opencl_check (code, "clCreateBuffer", error);
 }
 
@@ -409,9 +406,11 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
                         : transfer::choose_color_conversion (in, out, settings.exact);
   work->options = build_options (settings, in, out, work->colors);
   Packing packing = {has_pixels_of_four_bytes (in), has_pixels_of_four_bytes (out)};
-  if (!ensure_kernel (self, *work, packing, error)
-      || !make_color_table (gst_opencl_filter_get_context (filter),
-          mapped ? settings.colormap : Colormap::none, out, work->color_table, error))
+  if (!ensure_kernel (self, *work, packing, error))
+    return FALSE;
+  if (mapped
+      && !make_color_table (gst_opencl_filter_get_context (filter), settings.colormap,
+          out, work->color_table, error))
     return FALSE;
   delete self->work;
   self->work = work.release ();
@@ -518,13 +517,14 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   Layout in = layout_of (in_info, *input);
   Layout out = layout_of_output (out_info, *output);
   const transfer::ColorRow *rows = work.colors.rows;
+  cl_mem colors = work.color_table () ? work.color_table () : input->data; /* or unused */
   Packing packing = {is_packed (in_info, *input), is_packed (out_info, *output)};
   opencl::Kernel *kernel = ensure_kernel (self, work, packing, error);
   return kernel
          && kernel->launch (queue, blocks (out_info.width, out_info.finfo->w_sub[2]),
              blocks (out_info.height, out_info.finfo->h_sub[2]), error, input->data,
              in.size, in.start, in.stride, in.step, output->data, out.size, out.start,
-             out.stride, out.step, rows[0], rows[1], rows[2], work.color_table ());
+             out.stride, out.step, rows[0], rows[1], rows[2], colors);
 }
 
 /* --- metas --- */
