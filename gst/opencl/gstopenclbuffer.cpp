@@ -127,12 +127,22 @@ enqueue_as_is (const Transfer &transfer, gsize size, cl_event *event)
                  transfer.device_offset, size, transfer.host, 0, nullptr, event);
 }
 
+/* Where a plane begins, as the commands that copy by lines want it. */
+struct Origin {
+  gsize at[3];
+
+  Origin (gsize start, const PlaneLayout &plane)
+      : at{start % plane.stride, start / plane.stride, 0}
+  {
+  }
+};
+
 cl_int
 enqueue_plane (const Transfer &transfer, const PlaneLayout &device,
     const PlaneLayout &host, cl_event *event)
 {
-  gsize start = transfer.device_offset + device.offset;
-  gsize device_origin[3] = {start % device.stride, start / device.stride, 0};
+  const Origin origin (transfer.device_offset + device.offset, device);
+  const gsize *device_origin = origin.at;
   gsize host_origin[3] = {0, 0, 0};
   gsize region[3] = {host.row_bytes, host.rows, 1};
   guint8 *bytes = transfer.host + host.offset;
@@ -223,6 +233,42 @@ download_by_lines (const Copy &copy, cl_event *event, GError **error)
   return enqueued;
 }
 
+/* By lines, from one device memory into another. */
+bool
+copy_lines_on_device (const Copy &copy, cl_event *event, GError **error)
+{
+  GstMemory *source = gst_buffer_peek_memory (copy.source, 0);
+  cl_command_queue queue =
+      gst_opencl_context_get_queue (copy.context, GST_OPENCL_QUEUE_COMPUTE);
+  bool enqueued = true;
+
+  if (!gst_opencl_memory_begin (source, queue, GST_MAP_READ, error)
+      || !gst_opencl_memory_begin (copy.destination, queue, GST_MAP_WRITE, error))
+    return false;
+  for (guint p = 0; enqueued && p < copy.from.n_planes; p++) {
+    const PlaneLayout &from = copy.from.planes[p], &to = copy.to.planes[p];
+    const Origin start (gst_opencl_memory_get_offset (source) + from.offset, from);
+    const Origin target (gst_opencl_memory_get_offset (copy.destination) + to.offset, to);
+    const gsize region[3] = {from.row_bytes, from.rows, 1};
+    cl_event done = nullptr;
+    enqueued = gst_opencl_check (
+        clEnqueueCopyBufferRect (queue, gst_opencl_memory_get_handle (source),
+            gst_opencl_memory_get_handle (copy.destination), start.at, target.at, region,
+            from.stride, 0, to.stride, 0, 0, nullptr, &done),
+        "clEnqueueCopyBufferRect", error);
+    if (enqueued) {
+      keep_last (event, done);
+      gst_opencl_count_launches (1);
+    }
+  }
+  clFlush (queue);
+  if (*event) {
+    gst_opencl_memory_end (source, queue, GST_MAP_READ, *event);
+    gst_opencl_memory_end (copy.destination, queue, GST_MAP_WRITE, *event);
+  }
+  return enqueued;
+}
+
 bool
 copy_on_cpu (const Copy &copy, GError **error)
 {
@@ -295,13 +341,15 @@ gst_opencl_buffer_copy_async (GstOpenCLContext *context, GstBuffer *destination,
     return TRUE;
 
   bool transferable = is_transferable (copy);
+  bool to_device = gst_is_opencl_memory (copy.destination);
   bool copied;
   if (transferable && copy.as_is)
     copied = transfer_memories (copy, event, error);
-  else if (gst_is_opencl_memory (copy.destination))
-    copied = upload_from_cpu (copy, event, error);
   else if (transferable && is_one_device_memory (copy))
-    copied = download_by_lines (copy, event, error);
+    copied = to_device ? copy_lines_on_device (copy, event, error)
+                       : download_by_lines (copy, event, error);
+  else if (to_device)
+    copied = upload_from_cpu (copy, event, error);
   else
     copied = copy_on_cpu (copy, error);
 

@@ -54,7 +54,8 @@ GST_OPENCL_API gboolean gst_opencl_buffer_pool_is_host (GstOpenCLBufferPool *poo
  * @size: in bytes; raised to what @caps need
  *
  * Returns: (transfer full) (nullable): a configured pool that is not active yet, with
- *   #GstVideoMeta where @caps are raw video
+ *   #GstVideoMeta where @caps are raw video; %NULL where @caps are invalid or @size does
+ *   not fit into 32 bits
  */
 GST_OPENCL_API GstBufferPool *gst_opencl_buffer_pool_new_configured (
     GstOpenCLContext *context, gboolean host, GstCaps *caps, gsize size);

@@ -8,6 +8,18 @@
 #include "gstopenclerror.h"
 
 namespace opencl {
+bool
+check_allocation (cl_int code, GstOpenCLContext *context, gsize size, GError **error)
+{
+  if (code == CL_SUCCESS)
+    return true;
+  gchar *call = g_strdup_printf ("clCreateBuffer of %" G_GSIZE_FORMAT " bytes on %s",
+      size, gst_opencl_context_get_device_name (context));
+  gst_opencl_check (code, call, error);
+  g_free (call);
+  return false;
+}
+
 std::unique_ptr<PinnedBlock>
 PinnedBlock::make (GstOpenCLContext *context, gsize size, GError **error)
 {
@@ -17,7 +29,7 @@ PinnedBlock::make (GstOpenCLContext *context, gsize size, GError **error)
   block->queue = gst_opencl_context_get_pinning_queue (context);
   block->buffer = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
       CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, nullptr, &code));
-  if (!gst_opencl_check (code, "clCreateBuffer of pinned memory", error))
+  if (!check_allocation (code, context, size, error))
     return nullptr;
   block->bytes =
       static_cast<guint8 *> (clEnqueueMapBuffer (block->queue, block->buffer (), CL_TRUE,

@@ -4,7 +4,6 @@
  */
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <cstring>
 #include <random>
 #include <vector>
@@ -12,11 +11,13 @@
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
+#include "../fourier.hpp"
+
 /* Last: its macro fail() breaks the headers of C++. */
 #include <gst/check/gstcheck.h>
 
-using Complex = std::complex<double>;
-using Line = std::vector<Complex>;
+using fourier::Complex;
+using fourier::Line;
 
 namespace {
 const gsize common_lengths[] = {
@@ -26,50 +27,6 @@ const gsize bluestein_lengths[] = {17, 127, 2039, 4099, 9999, 16337};
 const gsize short_lengths[] = {2, 3, 31};
 const gsize batches[] = {1, 7};
 const double tolerance = 2e-6; /* of the largest bin */
-
-gsize
-smallest_factor (gsize n)
-{
-  for (gsize factor = 2; factor * factor <= n; factor++) {
-    if (n % factor == 0)
-      return factor;
-  }
-  return n;
-}
-
-/* Of n values that lie step apart, by mixed radix. */
-Line
-transform_from (
-    const Complex *x, gsize n, gsize step, const Line &twiddle, gsize twiddle_step)
-{
-  if (n == 1)
-    return {*x};
-
-  gsize radix = smallest_factor (n);
-  gsize part = n / radix;
-  std::vector<Line> parts;
-  for (gsize r = 0; r < radix; r++) {
-    parts.push_back (
-        transform_from (x + r * step, part, step * radix, twiddle, twiddle_step * radix));
-  }
-
-  Line bins (n);
-  for (gsize b = 0; b < n; b++) {
-    for (gsize r = 0; r < radix; r++)
-      bins[b] += parts[r][b % part] * twiddle[(r * b) % n * twiddle_step];
-  }
-  return bins;
-}
-
-Line
-reference (const Line &line)
-{
-  gsize n = line.size ();
-  Line twiddle (n);
-  for (gsize i = 0; i < n; i++)
-    twiddle[i] = std::polar (1.0, -2 * G_PI * i / n);
-  return transform_from (line.data (), n, 1, twiddle, 1);
-}
 
 /* Lines of noise, and what comes out of them. */
 struct Lines {
@@ -86,7 +43,7 @@ struct Lines {
     for (float &sample : samples)
       sample = noise (random);
     for (gsize l = 0; l < lines; l++)
-      bins.push_back (reference (line (l)));
+      bins.push_back (fourier::transform (line (l)));
   }
 
   Line line (gsize l) const
