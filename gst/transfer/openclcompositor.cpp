@@ -886,12 +886,26 @@ composite (GstOpenCLCompositor *self, GstBuffer *buffer, GError **error)
   return done;
 }
 
+/* The base class does this for the pads. */
+static void
+sync_background (GstOpenCLCompositor *self, GstBuffer *output)
+{
+  GstAggregatorPad *pad = GST_AGGREGATOR_PAD (GST_AGGREGATOR (self)->srcpad);
+  GST_OBJECT_LOCK (pad);
+  GstClockTime time = gst_segment_to_stream_time (
+      &pad->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (output));
+  GST_OBJECT_UNLOCK (pad);
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_object_sync_values (GST_OBJECT (self), time);
+}
+
 static GstFlowReturn
 gst_opencl_compositor_aggregate_frames (GstVideoAggregator *aggregator, GstBuffer *output)
 {
   GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (aggregator);
   GError *error = nullptr;
   Counting counting (self);
+  sync_background (self, output);
   GST_OBJECT_LOCK (self);
   guint depth = self->async_depth;
   GST_OBJECT_UNLOCK (self);
@@ -935,7 +949,7 @@ install_properties (GObjectClass *object_class)
   g_object_class_install_property (object_class, PROP_BACKGROUND,
       g_param_spec_enum ("background", "Background", "What is below the lowest picture",
           background_get_type (), gint (Background::checker),
-          GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
+          GParamFlags (flags | GST_PARAM_CONTROLLABLE | GST_PARAM_MUTABLE_PLAYING)));
 }
 
 static void

@@ -8,9 +8,13 @@
  * @title: openclconvert
  *
  * Converts between raw video formats and sizes in device memory, in one launch a frame,
- * as `videoconvert` and `videoscale` do on the CPU: with the caps' colorimetry and chroma
- * siting, and to the level with `videoconvert` where that interpolates chroma. Gray video
- * can be shown in the colours of a `colormap`. Equal caps pass through.
+ * as `videoconvert` and `videoscale` do on the CPU, with the caps' colorimetry and chroma
+ * siting. Gray video can be shown in the colours of a `colormap`. Equal caps pass
+ * through.
+ *
+ * Colours are those of `videoconvert` to the level, unless `exact` asks for the nearest
+ * ones. Some shortcuts of `videoconvert`, such as the one from I420 to BGRA, take the
+ * nearest chroma whatever the siting; `chroma-resampler=nearest` does so too.
  *
  * |[
  * gst-launch-1.0 videotestsrc ! openclupload ! openclconvert ! \
@@ -494,6 +498,15 @@ blocks (gint side, guint subsampling)
   return (gsize (side) + (1 << subsampling) - 1) >> subsampling;
 }
 
+static void
+gst_opencl_convert_before_transform (GstBaseTransform *transform, GstBuffer *buffer)
+{
+  GstClockTime time = gst_segment_to_stream_time (
+      &transform->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_object_sync_values (GST_OBJECT (transform), time);
+}
+
 static bool
 is_packed (const GstVideoInfo &info, const GstOpenCLFrame &frame)
 {
@@ -585,8 +598,9 @@ static void
 install_properties (GObjectClass *object_class)
 {
   const Settings defaults;
-  const GParamFlags flags = GParamFlags (
-      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
+  const GParamFlags flags =
+      GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_CONTROLLABLE
+                   | GST_PARAM_MUTABLE_PLAYING);
 
   g_object_class_install_property (object_class, PROP_COLORMAP,
       g_param_spec_enum ("colormap", "Colour map",
@@ -631,6 +645,7 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   transform_class->transform_caps = gst_opencl_convert_transform_caps;
   transform_class->fixate_caps = gst_opencl_convert_fixate_caps;
   transform_class->accept_caps = gst_opencl_convert_accept_caps;
+  transform_class->before_transform = gst_opencl_convert_before_transform;
   transform_class->transform_meta = gst_opencl_convert_transform_meta;
   filter_class->set_formats = gst_opencl_convert_set_formats;
   filter_class->transform = gst_opencl_convert_transform;

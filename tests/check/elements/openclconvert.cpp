@@ -406,6 +406,26 @@ GST_START_TEST (test_convert_chroma_nearest_takes_the_shared_sample)
 }
 GST_END_TEST
 
+/* videoconvert repeats the line; the place of the sample says otherwise. */
+GST_START_TEST (test_convert_exact_interpolates_lines_of_cosited_chroma)
+{
+  GstVideoInfo in = info_of ("I420", 8, 8, nullptr, "cosited");
+  GstVideoInfo out = info_of ("AYUV", 8, 8, nullptr, "cosited");
+  Picture picture (in);
+  video::fill_random (picture, 9);
+  Run run ("openclconvert exact=true", in, out);
+  Picture made = run (picture);
+  View from (picture), to (made);
+  for (int c : {1, 2})
+    for (int y = 0; y < 8; y++)
+      for (int x = 0; x < 8; x += 2) {
+        int here = from.at (c, x / 2, y / 2);
+        int below = from.at (c, x / 2, std::min ((y + 1) / 2, 3));
+        fail_unless_equals_int (to.at (c, x, y), (here + below + 1) / 2);
+      }
+}
+GST_END_TEST
+
 /* --- layout --- */
 
 GST_START_TEST (test_convert_honours_padded_input)
@@ -780,6 +800,7 @@ openclconvert_suite (void)
   tcase_add_test (tcase, test_convert_exact_there_and_back_loses_a_level_or_two);
   tcase_add_test (tcase, test_convert_without_alpha_is_opaque);
   tcase_add_test (tcase, test_convert_chroma_nearest_takes_the_shared_sample);
+  tcase_add_test (tcase, test_convert_exact_interpolates_lines_of_cosited_chroma);
   tcase_add_test (tcase, test_convert_honours_padded_input);
   tcase_add_test (tcase, test_convert_honours_padded_output);
   tcase_add_test (tcase, test_convert_carries_a_change_of_size_and_format);
