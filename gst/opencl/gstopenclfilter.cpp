@@ -204,6 +204,7 @@ report (gpointer filter, GError *error)
 {
   GstOpenCLFilterPrivate *priv = private_of (filter);
 
+  g_return_if_fail (error != nullptr); /* a subclass failed without a reason */
   if (priv->failed) {
     GST_DEBUG_OBJECT (filter, "failed again: %s", error->message);
     g_error_free (error);

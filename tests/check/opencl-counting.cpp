@@ -21,6 +21,7 @@ struct Counter {
 Counter counters[counting::N_CALLS];
 std::atomic<int> buffers_left{-1}; /* before the device has no room; -1: it has */
 std::atomic<bool> platforms_hidden{false};
+std::atomic<int> buffers_held{0};
 
 /* What this call is to return instead of doing its work, or CL_SUCCESS. */
 cl_int
@@ -79,6 +80,12 @@ allocations ()
   return sum;
 }
 
+int
+held_buffers ()
+{
+  return buffers_held;
+}
+
 void
 let_fail (Call call, unsigned n, cl_int code)
 {
@@ -120,7 +127,23 @@ clCreateBuffer (
     return refuse<cl_mem> (failure, code);
   if (!has_room ())
     return refuse<cl_mem> (CL_MEM_OBJECT_ALLOCATION_FAILURE, code);
-  return REAL (clCreateBuffer) (context, flags, size, host, code);
+  cl_mem buffer = REAL (clCreateBuffer) (context, flags, size, host, code);
+  buffers_held += buffer ? 1 : 0;
+  return buffer;
+}
+
+cl_int
+clRetainMemObject (cl_mem buffer)
+{
+  buffers_held++;
+  return REAL (clRetainMemObject) (buffer);
+}
+
+cl_int
+clReleaseMemObject (cl_mem buffer)
+{
+  buffers_held--;
+  return REAL (clReleaseMemObject) (buffer);
 }
 
 cl_mem
@@ -129,7 +152,9 @@ clCreateSubBuffer (cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type
 {
   if (cl_int failure = enter (CREATE_SUB_BUFFER))
     return refuse<cl_mem> (failure, code);
-  return REAL (clCreateSubBuffer) (buffer, flags, type, info, code);
+  cl_mem made = REAL (clCreateSubBuffer) (buffer, flags, type, info, code);
+  buffers_held += made ? 1 : 0;
+  return made;
 }
 
 cl_context

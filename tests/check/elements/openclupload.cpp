@@ -644,7 +644,7 @@ GST_START_TEST (test_an_unknown_device_is_one_error_that_names_it)
         outcome.errors[0].c_str ());
 
     g_unsetenv ("GST_OPENCL_DEVICE");
-    g_object_set (upload, "device", "cpu", nullptr);
+    g_object_set (upload, "device", "0:0", nullptr);
     gst_element_set_state (upload, GST_STATE_NULL);
     fail_unless_equals_int (
         gst_element_set_state (upload, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
@@ -660,7 +660,7 @@ GST_START_TEST (test_the_environment_names_the_device_by_index_and_by_name)
 {
   GstOpenCLContext *context = shared_context ();
   const gchar *name = gst_opencl_context_get_device_name (context);
-  const gchar *choices[] = {"0:0", "cpu", name};
+  const gchar *choices[] = {"0:0", name};
 
   for (const gchar *choice : choices) {
     g_setenv ("GST_OPENCL_DEVICE", choice, TRUE);
@@ -675,7 +675,7 @@ GST_START_TEST (test_the_environment_names_the_device_by_index_and_by_name)
 }
 GST_END_TEST;
 
-/* Data that contradicts its caps must not be read past its end either. */
+/* A picture that is smaller than its caps; a larger one shows part of itself. */
 GST_START_TEST (test_a_video_meta_that_contradicts_the_caps_is_one_error)
 {
   Chain chain ("openclupload", system_gray);
@@ -683,7 +683,7 @@ GST_START_TEST (test_a_video_meta_that_contradicts_the_caps_is_one_error)
   gsize offset[GST_VIDEO_MAX_PLANES] = {0};
   gint stride[GST_VIDEO_MAX_PLANES] = {64};
   gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
-      GST_VIDEO_FORMAT_GRAY8, 64, 33, 1, offset, stride);
+      GST_VIDEO_FORMAT_GRAY8, 64, 31, 1, offset, stride);
   fail_unless_equals_int (gst_harness_push (chain.harness, buffer), GST_FLOW_ERROR);
   fail_unless_equals_int (chain.outcome ().errors.size (), 1);
 }

@@ -158,7 +158,9 @@ GST_END_TEST;
 GST_START_TEST (test_frame_orders_what_is_enqueued_between_map_and_unmap)
 {
   GstOpenCLContext *context = new_context ();
-  cl_kernel kernel = make_kernel (context, change_source, "add");
+  /* Which comes first makes a difference. */
+  cl_kernel add = make_kernel (context, change_source, "add");
+  cl_kernel flip = make_kernel (context, change_source, "flip");
   GstBuffer *buffer = new_buffer (context, 300);
   Gate gate (context);
   Bytes bytes = pattern (300, 1);
@@ -168,18 +170,21 @@ GST_START_TEST (test_frame_orders_what_is_enqueued_between_map_and_unmap)
     GstOpenCLFrame frame;
     fail_unless (gst_opencl_frame_map (&frame, nullptr, 300, buffer,
         queue_of (context, which), GST_MAP_READWRITE, nullptr));
-    if (which == GST_OPENCL_QUEUE_DOWNLOAD)
+    bool first = which == GST_OPENCL_QUEUE_DOWNLOAD;
+    if (first)
       gate.put_into (frame.queue);
-    clReleaseEvent (enqueue_change (frame.queue, kernel, frame.data, 0, 300, 1));
+    clReleaseEvent (
+        enqueue_change (frame.queue, first ? add : flip, frame.data, 0, 300, 77));
     unmap (frame);
   }
   g_usleep (50000);
   gate.open ();
   for (guint8 &byte : bytes)
-    byte += 2;
+    byte = guint8 (byte + 77) ^ 77;
   assert_same (read_buffer (buffer), bytes, "after both kernels");
   gst_buffer_unref (buffer);
-  clReleaseKernel (kernel);
+  clReleaseKernel (add);
+  clReleaseKernel (flip);
   gst_object_unref (context);
 }
 GST_END_TEST;

@@ -11,6 +11,11 @@
 #include <vector>
 
 #include <glib/gstdio.h>
+#include <gst/app/gstappsink.h>
+#include <gst/app/gstappsrc.h>
+#include <gst/opencl/opencl.h>
+
+#include "tests/check/pipeline-run.hpp"
 
 /* Last: its macro fail() breaks the headers of C++. */
 #include <gst/check/gstcheck.h>
@@ -278,6 +283,61 @@ GST_START_TEST (test_downstream_that_reads_a_frame_is_reported)
 }
 GST_END_TEST;
 
+static GstOpenCLCounts
+counts_of (GstElement *pipeline, const char *name)
+{
+  GstOpenCLCounts counts;
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (element), &counts);
+  gst_object_unref (element);
+  return counts;
+}
+
+/* No query reaches from one to the other, and still they share a context. */
+GST_START_TEST (test_one_pipeline_hands_device_memory_to_another)
+{
+  GstElement *giver =
+      testing::launch ("videotestsrc num-buffers=300 ! " SPECTRA
+                       " ! openclupload ! appsink name=out max-buffers=2");
+  GstElement *taker =
+      testing::launch ("appsrc name=in format=time block=true max-buffers=2 "
+                       "! octwindowinterp name=window ! octfft name=fft ! "
+                       "fakesink");
+  GstElement *out = gst_bin_get_by_name (GST_BIN (giver), "out");
+  GstElement *in = gst_bin_get_by_name (GST_BIN (taker), "in");
+  GstBus *bus = gst_element_get_bus (taker);
+  guint handed = 0;
+
+  gst_element_set_state (giver, GST_STATE_PLAYING);
+  gst_element_set_state (taker, GST_STATE_PLAYING);
+  while (GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (out))) {
+    fail_unless_equals_int (
+        gst_app_src_push_sample (GST_APP_SRC (in), sample), GST_FLOW_OK);
+    gst_sample_unref (sample);
+    handed++;
+  }
+  gst_app_src_end_of_stream (GST_APP_SRC (in));
+  GstMessage *end = gst_bus_timed_pop_filtered (
+      bus, 60 * GST_SECOND, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  fail_unless (end && GST_MESSAGE_TYPE (end) == GST_MESSAGE_EOS);
+  gst_message_unref (end);
+
+  fail_unless_equals_int (handed, 300);
+  GstOpenCLCounts window = counts_of (taker, "window"), fft = counts_of (taker, "fft");
+  fail_unless (window.launches >= 300);
+  fail_unless (window.uploads < 20, "%" G_GUINT64_FORMAT " uploads", window.uploads);
+  fail_unless_equals_uint64 (window.downloads + fft.downloads + fft.uploads, 0);
+  fail_unless_equals_uint64 (window.host_waits + fft.host_waits, 0);
+  for (GstElement *pipeline : {giver, taker}) {
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pipeline);
+  }
+  gst_object_unref (bus);
+  gst_object_unref (out);
+  gst_object_unref (in);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_names_of_all_kinds_can_be_read_from_the_log)
 {
   Records records =
@@ -300,6 +360,7 @@ no_round_trip_suite ()
   tcase_add_test (tcase, test_source_on_the_device_uploads_nothing);
   tcase_add_test (tcase, test_an_element_that_maps_for_the_cpu_is_reported);
   tcase_add_test (tcase, test_downstream_that_reads_a_frame_is_reported);
+  tcase_add_test (tcase, test_one_pipeline_hands_device_memory_to_another);
   tcase_add_test (tcase, test_names_of_all_kinds_can_be_read_from_the_log);
   return suite;
 }

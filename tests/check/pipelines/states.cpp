@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include <thread>
+
 #include "tests/check/pipeline-run.hpp"
 
 /* Last: its macro fail() breaks the headers of C++. */
@@ -147,6 +149,30 @@ GST_START_TEST (test_chains_stop_before_they_have_started)
 }
 GST_END_TEST;
 
+/* They share one context, which comes and goes with those that run. */
+GST_START_TEST (test_pipelines_start_and_stop_beside_each_other)
+{
+  std::vector<std::thread> threads;
+  for (const char *line : chains) {
+    threads.emplace_back ([line] {
+      GstElement *pipeline = gst_parse_launch (line, nullptr);
+      for (guint round = 0; round < 15; round++) {
+        gst_element_set_state (pipeline, GST_STATE_PLAYING);
+        g_usleep (g_random_int_range (0, 40000));
+        gst_element_set_state (pipeline, GST_STATE_NULL);
+      }
+      GstBus *bus = gst_element_get_bus (pipeline);
+      GstMessage *error = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+      g_assert_null (error);
+      gst_object_unref (bus);
+      gst_object_unref (pipeline);
+    });
+  }
+  for (std::thread &thread : threads)
+    thread.join ();
+}
+GST_END_TEST;
+
 GST_START_TEST (test_every_property_can_be_read_and_set_to_its_default)
 {
   for (const std::string &name : element_names ()) {
@@ -206,6 +232,7 @@ states_suite ()
   tcase_add_test (tcase, test_every_element_goes_up_and_down_alone);
   tcase_add_test (tcase, test_chains_go_up_and_down);
   tcase_add_test (tcase, test_chains_stop_before_they_have_started);
+  tcase_add_test (tcase, test_pipelines_start_and_stop_beside_each_other);
   tcase_add_test (tcase, test_every_property_can_be_read_and_set_to_its_default);
   tcase_add_test (tcase, test_every_element_says_what_it_is);
   tcase_add_test (tcase, test_elements_that_are_never_started_are_freed);
