@@ -21,6 +21,7 @@
 #include <gst/gsttracerrecord.h>
 #include <gst/opencl/opencl.h>
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -46,13 +47,23 @@ G_DEFINE_FINAL_TYPE (GstOpenCLStatsTracer, gst_opencl_stats_tracer, GST_TYPE_TRA
 static void
 remember (GstOpenCLStatsTracer *self, GstElement *element)
 {
+  GstOpenCLStatistics *statistics = gst_opencl_statistics_of (element);
   std::lock_guard<std::mutex> guard (self->seen->lock);
-  self->seen->statistics.push_back (
-      gst_opencl_statistics_ref (gst_opencl_statistics_of (element)));
+  auto &seen = self->seen->statistics;
+
+  if (std::find (seen.begin (), seen.end (), statistics) == seen.end ())
+    seen.push_back (gst_opencl_statistics_ref (statistics));
 }
 
 static void
 on_element_new (GObject *tracer, GstClockTime time, GstElement *element)
+{
+  remember (GST_OPENCL_STATS_TRACER (tracer), element);
+}
+
+/* GstVideoAggregator of 1.22 keeps the news of its elements from tracers. */
+static void
+on_add_pad (GObject *tracer, GstClockTime time, GstElement *element, GstPad *pad)
 {
   remember (GST_OPENCL_STATS_TRACER (tracer), element);
 }
@@ -120,6 +131,7 @@ struct Hook {
 
 static const Hook hooks[] = {
     {"element-new", G_CALLBACK (on_element_new)},
+    {"element-add-pad", G_CALLBACK (on_add_pad)},
     {"pad-push-pre", G_CALLBACK (on_push)},
     {"pad-push-post", G_CALLBACK (on_pushed_buffers)},
     {"pad-push-list-pre", G_CALLBACK (on_push)},

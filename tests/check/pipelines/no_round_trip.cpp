@@ -122,6 +122,7 @@ struct Pipeline {
 };
 
 #define SPECTRA "video/x-raw,format=GRAY16_LE,width=512,height=16"
+#define PICTURES "video/x-raw(memory:OpenCLMemory)"
 #define OTHER_SPECTRA "video/x-raw,format=GRAY8,width=256,height=32"
 
 const Pipeline pipelines[] = {
@@ -155,6 +156,23 @@ const Pipeline pipelines[] = {
      "videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! f. "
      "videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up2 ! queue ! f.",
         {"up", "up2"}, {"window", "fft"}, {"down"}, 2, 512 * 16 * 2 * 2},
+    /* A B-scan in colour, at another size. */
+    {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
+     "octwindowinterp name=window ! octfft name=fft ! openclconvert name=convert "
+     "colormap=viridis ! \"" PICTURES
+     ",format=NV12,width=64,height=64\" ! opencldownload "
+     "name=down ! fakesink",
+        {"up"}, {"window", "fft", "convert"}, {"down"}, 1, 512 * 16 * 2},
+    /* A camera's picture in itself. */
+    {"openclcompositor name=mix sink_1::xpos=16 sink_1::width=40 ! opencldownload "
+     "name=down ! fakesink "
+     "videotestsrc num-buffers=FRAMES ! video/x-raw,format=NV12,width=64,height=32 ! "
+     "openclupload name=up ! tee name=t "
+     "t. ! queue ! openclconvert name=convert ! \"" PICTURES
+     ",format=RGBA\" ! mix.sink_0 "
+     "t. ! queue ! openclconvert name=convert2 ! \"" PICTURES
+     ",format=ABGR\" ! mix.sink_1",
+        {"up"}, {"convert", "convert2", "mix"}, {"down"}, 1, 64 * 32 * 3 / 2},
 };
 
 guint64
