@@ -27,18 +27,17 @@ void
 AccessEvents::append_waits (
     cl_command_queue queue, GstMapFlags access, std::vector<cl::Event> &waits)
 {
-  /* For the device a failed command is merely over: the element that enqueued it reports
+  /* For the device a failed write is merely over: the element that enqueued it reports
    * that. The host asks because it wants the bytes. */
-  auto is_over = [queue] (const cl::Event &event) {
-    cl_int status = status_of (event);
-    return status == CL_COMPLETE || (queue && status < CL_COMPLETE);
-  };
+  auto is_missed = [queue] (
+                       const cl::Event &event) { return !queue && has_failed (event); };
+  auto is_over = [] (const cl::Event &event) { return status_of (event) <= CL_COMPLETE; };
   auto append = [&] (const Pending &pending) {
     if (!queue || pending.queue != queue)
       waits.push_back (pending.event);
   };
 
-  if (write.event () && !is_over (write.event))
+  if (write.event () && (!is_over (write.event) || is_missed (write.event)))
     append (write);
   if (!(access & GST_MAP_WRITE))
     return;
@@ -54,9 +53,6 @@ AccessEvents::forget_failures ()
 {
   if (has_failed (write.event))
     write = Pending ();
-  reads.erase (std::remove_if (reads.begin (), reads.end (),
-                   [] (const Pending &read) { return has_failed (read.event); }),
-      reads.end ());
 }
 
 void
@@ -95,18 +91,17 @@ enqueue_waits (
 bool
 wait_on_host (const std::vector<cl::Event> &waits, bool &blocked, GError **error)
 {
+  bool succeeded = true;
+
   blocked = false;
   for (const cl::Event &event : waits) {
-    cl_int status = status_of (event);
-    if (status > CL_COMPLETE) {
+    if (status_of (event) > CL_COMPLETE) {
       blocked = true;
-      if (!gst_opencl_check (event.wait (), "clWaitForEvents", error))
-        return false;
-      status = status_of (event);
+      event.wait (); /* the status says how it ended */
     }
-    if (!gst_opencl_check (status, "a transfer", error))
-      return false;
+    if (!gst_opencl_check (status_of (event), "a transfer", succeeded ? error : nullptr))
+      succeeded = false;
   }
-  return true;
+  return succeeded;
 }
 } // namespace opencl

@@ -15,12 +15,15 @@ namespace opencl {
 class AccessEvents {
 public:
   /* What a command on `queue` has to wait for; pass nullptr for the host, which is told
-   * of failed commands too. */
+   * of a failed write too. A read that failed has harmed nothing. */
   void append_waits (
       cl_command_queue queue, GstMapFlags access, std::vector<cl::Event> &waits);
 
   /* `event` is of the last command on `queue` that accessed the memory. */
   void record (cl_command_queue queue, GstMapFlags access, cl_event event);
+
+  /* What made the contents; may be empty. */
+  const cl::Event &last_write () const { return write.event; }
 
   /* The contents no longer matter, nor whether making them failed. */
   void forget_failures ();
@@ -38,7 +41,8 @@ private:
 bool enqueue_waits (
     cl_command_queue queue, const std::vector<cl::Event> &waits, GError **error);
 
-/* Blocks the host. `blocked` says whether there was anything to wait for. */
+/* Blocks the host until all are over, also when one has failed: the others may still use
+ * the memory. `blocked` says whether there was anything to wait for. */
 bool wait_on_host (const std::vector<cl::Event> &waits, bool &blocked, GError **error);
 
 /* CL_COMPLETE, CL_RUNNING, …, or a negative error. */

@@ -57,12 +57,38 @@ rows_of (const GstVideoInfo *info, guint plane)
   return rows ? rows : GST_VIDEO_INFO_HEIGHT (info);
 }
 
+/* Tiles are not lines, and the lines of a palette are not those of the picture: such
+ * planes are copied in one piece. */
+static bool
+is_in_one_piece (const GstVideoInfo *info, guint plane)
+{
+  return GST_VIDEO_FORMAT_INFO_IS_TILED (info->finfo)
+         || (GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info->finfo)
+             && plane == GST_VIDEO_COMP_PALETTE);
+}
+
+/* From where the caps place the plane to the next one, or to the end. */
+static gsize
+bytes_of_plane (const GstVideoInfo *info, guint plane)
+{
+  gsize start = GST_VIDEO_INFO_PLANE_OFFSET (info, plane);
+  gsize end = GST_VIDEO_INFO_SIZE (info);
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++) {
+    gsize other = GST_VIDEO_INFO_PLANE_OFFSET (info, p);
+    if (other > start)
+      end = std::min (end, other);
+  }
+  return end - start;
+}
+
+/* A decoder's picture may be larger than what the caps show of it, as for
+ * gst_video_frame_map(). */
 static bool
 meta_agrees (const GstVideoMeta *meta, const GstVideoInfo *info, GError **error)
 {
   if (meta->format == GST_VIDEO_INFO_FORMAT (info)
-      && meta->width == guint (GST_VIDEO_INFO_WIDTH (info))
-      && meta->height == guint (GST_VIDEO_INFO_HEIGHT (info))
+      && meta->width >= guint (GST_VIDEO_INFO_WIDTH (info))
+      && meta->height >= guint (GST_VIDEO_INFO_HEIGHT (info))
       && meta->n_planes == GST_VIDEO_INFO_N_PLANES (info))
     return true;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
@@ -86,6 +112,35 @@ is_long_enough (GstBuffer *buffer, gsize needed, GError **error)
   return false;
 }
 
+static bool
+refuse_stride (gint stride, const char *comparison, gsize expected, GError **error)
+{
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "A plane's stride is %d bytes, expected %s %" G_GSIZE_FORMAT, stride, comparison,
+      expected);
+  return false;
+}
+
+static bool
+plane_of (const GstVideoMeta *meta, const GstVideoInfo *info, guint p, PlaneLayout &plane,
+    GError **error)
+{
+  gint own_stride = GST_VIDEO_INFO_PLANE_STRIDE (info, p);
+  gint stride = meta ? meta->stride[p] : own_stride;
+  gsize offset = meta ? meta->offset[p] : GST_VIDEO_INFO_PLANE_OFFSET (info, p);
+
+  if (is_in_one_piece (info, p)) {
+    gsize bytes = bytes_of_plane (info, p);
+    plane = {offset, bytes, bytes, 1};
+    return stride == own_stride
+           || refuse_stride (stride, "exactly", gsize (own_stride), error);
+  }
+  gsize row_bytes = row_bytes_of (info, p, own_stride);
+  plane = {offset, gsize (stride), row_bytes, rows_of (info, p)};
+  return (stride >= 0 && gsize (stride) >= row_bytes)
+         || refuse_stride (stride, "at least", row_bytes, error);
+}
+
 bool
 layout_of (
     GstBuffer *buffer, const GstVideoInfo *info, BufferLayout &layout, GError **error)
@@ -96,16 +151,8 @@ layout_of (
 
   layout.n_planes = GST_VIDEO_INFO_N_PLANES (info);
   for (guint p = 0; p < layout.n_planes; p++) {
-    gint stride = meta ? meta->stride[p] : GST_VIDEO_INFO_PLANE_STRIDE (info, p);
-    gsize row_bytes = row_bytes_of (info, p, GST_VIDEO_INFO_PLANE_STRIDE (info, p));
-    if (stride < 0 || gsize (stride) < row_bytes) {
-      g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-          "A plane's stride is %d bytes, expected at least %" G_GSIZE_FORMAT, stride,
-          row_bytes);
+    if (!plane_of (meta, info, p, layout.planes[p], error))
       return false;
-    }
-    layout.planes[p] = {meta ? meta->offset[p] : GST_VIDEO_INFO_PLANE_OFFSET (info, p),
-        gsize (stride), row_bytes, rows_of (info, p)};
   }
   return is_long_enough (buffer, layout.bytes_needed (), error);
 }

@@ -8,6 +8,7 @@
 #include "gstopenclerror.h"
 
 #include <algorithm>
+#include <mutex>
 
 namespace opencl {
 namespace {
@@ -39,6 +40,10 @@ rough_speed (const cl::Device &device)
 std::vector<ListedDevice>
 list_devices ()
 {
+  /* The first of these calls sets up the ICD loader and its platforms. Where two threads
+   * begin at once, one may find that there are no devices. */
+  static std::mutex first_call;
+  std::lock_guard<std::mutex> guard (first_call);
   std::vector<ListedDevice> listed;
   std::vector<cl::Platform> platforms;
   cl::Platform::get (&platforms); /* none is an empty list, whatever the code */

@@ -108,12 +108,15 @@ gst_opencl_buffer_pool_alloc_buffer (
   return GST_FLOW_OK;
 }
 
-/* Called when a buffer comes back: nobody wants its contents any more. */
+/* Called when a buffer comes back: nobody wants its contents any more, unless another
+ * buffer holds the memory too. The pool drops this one then. */
 static void
 gst_opencl_buffer_pool_reset_buffer (GstBufferPool *pool, GstBuffer *buffer)
 {
   for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
     GstMemory *memory = gst_buffer_peek_memory (buffer, i);
+    if (!gst_memory_is_writable (memory))
+      continue;
     if (gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory))
       gst_opencl_memory_discard (memory);
   }
@@ -188,11 +191,13 @@ GstBufferPool *
 gst_opencl_buffer_pool_new_configured (
     GstOpenCLContext *context, gboolean host, GstCaps *caps, gsize size)
 {
+  if (size > G_MAXUINT) /* a pool's configuration has no room for more */
+    return nullptr;
   GstBufferPool *pool = host ? gst_opencl_host_buffer_pool_new (context)
                              : gst_opencl_buffer_pool_new (context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
-  gst_buffer_pool_config_set_params (config, caps, size, 0, 0);
+  gst_buffer_pool_config_set_params (config, caps, size, GST_OPENCL_BUFFERS_IN_TURN, 0);
   if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw"))
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config (pool, config)) {

@@ -200,6 +200,28 @@ gst_opencl_context_new (const gchar *device, GError **error)
       [&] { return make_context (chosen, cl::Context (), cl::CommandQueue (), error); });
 }
 
+/* Whether kernels for `device` in `handle` can run on `queue`, one after the other. */
+static bool
+check_queue (
+    const cl::CommandQueue &queue, cl_context handle, cl_device_id device, GError **error)
+{
+  const char *fault = nullptr;
+
+  if (queue.getInfo<CL_QUEUE_CONTEXT> () () != handle)
+    fault = "belongs to another context";
+  else if (queue.getInfo<CL_QUEUE_DEVICE> () () != device)
+    fault = "belongs to another device";
+  else if (queue.getInfo<CL_QUEUE_PROPERTIES> () & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+    fault = "runs out of order";
+  if (!fault)
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "The application's command queue %s; expected an in-order queue of its context and "
+      "device",
+      fault);
+  return false;
+}
+
 GstOpenCLContext *
 gst_opencl_context_new_wrapped (
     cl_context handle, cl_device_id device, cl_command_queue queue, GError **error)
@@ -211,13 +233,8 @@ gst_opencl_context_new_wrapped (
   cl::CommandQueue compute;
   if (queue) {
     compute = cl::CommandQueue (queue, true);
-    if (compute.getInfo<CL_QUEUE_PROPERTIES> ()
-        & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE) {
-      g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-          "The application's command queue runs out of order; expected an in-order "
-          "queue");
+    if (!check_queue (compute, handle, device, error))
       return nullptr;
-    }
   }
   GstOpenCLContext *self =
       make_context (retained_device, cl::Context (handle, true), compute, error);
@@ -379,7 +396,10 @@ gst_opencl_context_create_kernel (GstOpenCLContext *context, const gchar *resour
     return nullptr;
   cl_int code;
   cl_kernel made = clCreateKernel (program (), kernel, &code);
-  return gst_opencl_check (code, "clCreateKernel", error) ? made : nullptr;
+  gchar *call = g_strdup_printf ("clCreateKernel of \"%s\" in %s", kernel, resource);
+  gboolean ok = gst_opencl_check (code, call, error);
+  g_free (call);
+  return ok ? made : nullptr;
 }
 
 guint
@@ -437,6 +457,17 @@ is_set (GstElement *element, GstOpenCLContext **context)
   return set;
 }
 
+/* What the element was given before, perhaps by the application: it is for every run. */
+static void
+take_up_earlier (GstElement *element)
+{
+  GstContext *earlier = gst_element_get_context (element, GST_OPENCL_CONTEXT_TYPE);
+  if (!earlier)
+    return;
+  gst_element_set_context (element, earlier);
+  gst_context_unref (earlier);
+}
+
 static gboolean
 make_and_announce (
     GstElement *element, const gchar *device, GstOpenCLContext **context, GError **error)
@@ -471,6 +502,9 @@ gst_opencl_ensure_context (
   if (is_set (element, context))
     return TRUE;
   ask_neighbours (element, gst_element_foreach_sink_pad);
+  if (is_set (element, context))
+    return TRUE;
+  take_up_earlier (element);
   if (is_set (element, context))
     return TRUE;
   gst_element_post_message (element,

@@ -61,7 +61,7 @@ GST_OPENCL_API GstOpenCLContext *gst_opencl_context_new (const gchar *device,
  * @device: one of its devices
  * @queue: (nullable): an in-order queue of both to run kernels on, retained; %NULL to
  *   have one made
- * @error: set when @queue is out of order, or another call fails
+ * @error: set when @queue is out of order or not of @handle and @device, or a call fails
  *
  * The device's context from then on for elements that pick that device, unless it has
  * one already.
@@ -166,8 +166,8 @@ GST_OPENCL_API GstContext *gst_opencl_context_to_gst_context (GstOpenCLContext *
  * @context: (inout) (transfer full): its context; nothing happens when it is set
  * @error: set when none could be made
  *
- * Asks downstream, upstream and the application, then creates one and tells the
- * application. No lock is held while a peer is asked.
+ * Asks downstream, upstream, takes what @element was given before, asks the application,
+ * then creates one and tells the application. No lock is held while a peer is asked.
  *
  * Returns: whether @context is set
  */

@@ -6,7 +6,10 @@
 
 #include <cstring>
 
-G_DEFINE_QUARK (gst - opencl - error - quark, gst_opencl_error)
+/* The macro makes a string of its first argument: spaces would be in it. */
+// clang-format off
+G_DEFINE_QUARK (gst-opencl-error-quark, gst_opencl_error)
+// clang-format on
 
 namespace {
 struct NamedCode {
@@ -82,11 +85,12 @@ const NamedCode named_codes[] = {
 };
 #undef NAMED
 
+/* A buffer that is larger than any the device can have is one it has no room for. */
 bool
 out_of_memory (cl_int code)
 {
   return code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES
-         || code == CL_OUT_OF_HOST_MEMORY;
+         || code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE;
 }
 
 struct PostedAs {
@@ -168,7 +172,7 @@ gst_opencl_post_error (GstElement *element, GError *error)
   const gchar *rest = strchr (error->message, '\n');
   gchar *text = rest ? g_strndup (error->message, rest - error->message)
                      : g_strdup (error->message);
-  gchar *debug = g_strdup (rest ? rest + 1 : g_quark_to_string (error->domain));
+  gchar *debug = rest ? g_strdup (rest + 1) : nullptr;
   gst_element_message_full (element, GST_MESSAGE_ERROR, domain, code, text, debug,
       __FILE__, GST_FUNCTION, __LINE__);
   g_error_free (error);

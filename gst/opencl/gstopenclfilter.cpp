@@ -46,7 +46,8 @@ typedef struct {
 
   GstOpenCLInFlight *in_flight;
   GstOpenCLStatistics *statistics; /* owned by the element */
-  gboolean opened;
+  gboolean opened;                 /* object lock */
+  gboolean failed;                 /* and has said so */
   Format input;
   Format output;
   GstBufferPool *import_pool; /* (nullable): for input of another memory or context */
@@ -158,12 +159,21 @@ ref_context (gpointer filter)
 
 /* --- the context --- */
 
+/* The last one given before a run is the one of that run. */
 static void
 gst_opencl_filter_set_context (GstElement *element, GstContext *context)
 {
+  GstOpenCLFilterPrivate *priv = private_of (element);
+  GstOpenCLContext *given = nullptr;
   gchar *device = dup_device (element);
-  gst_opencl_handle_set_context (
-      element, context, device, &private_of (element)->context);
+
+  if (gst_opencl_handle_set_context (element, context, device, &given)) {
+    GST_OBJECT_LOCK (element);
+    if (!priv->opened)
+      std::swap (priv->context, given);
+    GST_OBJECT_UNLOCK (element);
+    gst_clear_object (&given);
+  }
   g_free (device);
 
   GST_ELEMENT_CLASS (gst_opencl_filter_parent_class)->set_context (element, context);
@@ -187,6 +197,23 @@ gst_opencl_filter_query (
 
 /* --- life cycle --- */
 
+/* One element error for one failure: frames in flight fail together, and caps that were
+ * refused come again before EOS. @error is taken. */
+static void
+report (gpointer filter, GError *error)
+{
+  GstOpenCLFilterPrivate *priv = private_of (filter);
+
+  g_return_if_fail (error != nullptr); /* a subclass failed without a reason */
+  if (priv->failed) {
+    GST_DEBUG_OBJECT (filter, "failed again: %s", error->message);
+    g_error_free (error);
+    return;
+  }
+  priv->failed = TRUE;
+  gst_opencl_post_error (GST_ELEMENT (filter), error);
+}
+
 /* Waits until the device has finished everything. Its failures become an element error.
  */
 static gboolean
@@ -196,7 +223,7 @@ drain (GstOpenCLFilter *self)
 
   if (gst_opencl_in_flight_drain (private_of (self)->in_flight, &error))
     return TRUE;
-  gst_opencl_post_error (GST_ELEMENT (self), error);
+  report (self, error);
   return FALSE;
 }
 
@@ -209,7 +236,6 @@ close_filter (GstOpenCLFilter *self)
   /* In both cases, so that @close also undoes an @open that failed half way. */
   if (priv->opened && klass->close)
     klass->close (self);
-  priv->opened = FALSE;
   if (priv->import_pool) {
     gst_buffer_pool_set_active (priv->import_pool, FALSE);
     gst_clear_object (&priv->import_pool);
@@ -217,6 +243,7 @@ close_filter (GstOpenCLFilter *self)
   GST_OBJECT_LOCK (self);
   GstOpenCLContext *context = priv->context;
   priv->context = nullptr;
+  priv->opened = FALSE;
   GST_OBJECT_UNLOCK (self);
   gst_clear_object (&context);
 }
@@ -230,18 +257,21 @@ gst_opencl_filter_start (GstBaseTransform *transform)
   GError *error = nullptr;
   gchar *device = dup_device (self);
 
+  priv->failed = FALSE;
   priv->statistics = gst_opencl_statistics_of (GST_ELEMENT (self));
   Counting counting (self);
   gboolean started =
       gst_opencl_ensure_context (GST_ELEMENT (self), device, &priv->context, &error);
   g_free (device);
   if (started) {
+    GST_OBJECT_LOCK (self);
     priv->opened = TRUE;
+    GST_OBJECT_UNLOCK (self);
     started = !klass->open || klass->open (self, &error);
   }
   if (!started) {
     close_filter (self);
-    gst_opencl_post_error (GST_ELEMENT (self), error);
+    report (self, error);
   }
   return started;
 }
@@ -289,9 +319,10 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
     return FALSE;
   }
   if (klass->set_formats && !klass->set_formats (self, input, output, &error)) {
-    gst_opencl_post_error (GST_ELEMENT (self), error);
+    report (self, error);
     return FALSE;
   }
+  priv->failed = FALSE;
   return TRUE;
 }
 
@@ -338,7 +369,8 @@ gst_opencl_filter_propose_allocation (
     GstBufferPool *pool = gst_opencl_buffer_pool_new_configured (
         context, !is_device_memory (caps), caps, format.size);
     /* The source fills one buffer while those in flight are still read. */
-    gst_query_add_allocation_pool (query, pool, format.size, 2, 0);
+    guint buffers = MAX (get_async_depth (self) + 1, GST_OPENCL_BUFFERS_IN_TURN);
+    gst_query_add_allocation_pool (query, pool, format.size, buffers, 0);
     gst_clear_object (&pool);
   }
   gst_object_unref (context);
@@ -366,9 +398,10 @@ replace_pools (GstQuery *query, GstOpenCLContext *context, GstCaps *caps, gsize 
   if (!pool)
     return FALSE;
   if (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_set_nth_allocation_pool (query, 0, pool, size, 0, 0);
+    gst_query_set_nth_allocation_pool (
+        query, 0, pool, size, GST_OPENCL_BUFFERS_IN_TURN, 0);
   else
-    gst_query_add_allocation_pool (query, pool, size, 0, 0);
+    gst_query_add_allocation_pool (query, pool, size, GST_OPENCL_BUFFERS_IN_TURN, 0);
   gst_object_unref (pool);
   return TRUE;
 }
@@ -531,10 +564,22 @@ gst_opencl_filter_transform (
     gst_opencl_in_flight_add (priv->in_flight, event);
     clReleaseEvent (event);
   }
-  if (processed)
+  if (processed) {
+    priv->failed = FALSE;
     return GST_FLOW_OK;
-  gst_opencl_post_error (GST_ELEMENT (self), error);
+  }
+  report (self, error);
   return GST_FLOW_ERROR;
+}
+
+/* Here, because the parent class would post an error of its own, without a reason. */
+static gboolean
+activate_pool (GstBaseTransform *transform)
+{
+  GstBufferPool *pool = gst_base_transform_get_buffer_pool (transform);
+  gboolean active = !pool || gst_buffer_pool_set_active (pool, TRUE);
+  gst_clear_object (&pool);
+  return active;
 }
 
 /* A pool's allocation that fails says so only in the log; the user gets an error. */
@@ -543,10 +588,13 @@ gst_opencl_filter_prepare_output_buffer (
     GstBaseTransform *transform, GstBuffer *input, GstBuffer **output)
 {
   Counting counting (transform);
-  GstFlowReturn flow = GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
-                           ->prepare_output_buffer (transform, input, output);
+  GstFlowReturn flow = GST_FLOW_ERROR;
+
+  if (activate_pool (transform))
+    flow = GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
+               ->prepare_output_buffer (transform, input, output);
   if (flow == GST_FLOW_ERROR)
-    gst_opencl_post_error (GST_ELEMENT (transform),
+    report (transform,
         g_error_new (GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
             "No memory for a frame of %" G_GSIZE_FORMAT " bytes on %s",
             private_of (transform)->output.size,
@@ -563,6 +611,8 @@ gst_opencl_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
     Counting counting (transform);
     drain (GST_OPENCL_FILTER (transform));
   }
+  if (type == GST_EVENT_FLUSH_STOP)
+    private_of (transform)->failed = FALSE;
   return GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
       ->sink_event (transform, event);
 }

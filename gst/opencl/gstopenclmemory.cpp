@@ -105,9 +105,9 @@ public:
         events.append_waits (nullptr, GST_MAP_WRITE, reads);
     }
     bool waited_for_data, waited_for_room;
-    if (!opencl::wait_on_host (writes, waited_for_data, error)
-        || !opencl::wait_on_host (reads, waited_for_room, error))
+    if (!opencl::wait_on_host (writes, waited_for_data, error))
       return nullptr;
+    opencl::wait_on_host (reads, waited_for_room, nullptr); /* however they end */
     if (waited_for_data)
       gst_opencl_count_host_wait ();
     /* The source is a whole pool ahead of the transfers: that bounds its run-ahead. */
@@ -140,7 +140,7 @@ public:
     staging.reset ();
     buffer = cl::Buffer ();
     if (notify)
-      notify (user_data);
+      give_back ();
   }
 
   bool begin (cl_command_queue queue, GstMapFlags access, GError **error) override
@@ -169,28 +169,34 @@ public:
   {
     std::lock_guard<std::mutex> guard (lock);
     on_device = on_host = false;
+    staged_from = cl::Event ();
     events.forget_failures ();
     staging_events.forget_failures ();
   }
 
   guint8 *map_on_host (GstMapFlags access, GError **error) override
   {
-    Waits waits;
+    Waits writes, reads;
     {
       std::lock_guard<std::mutex> guard (lock);
       if (!staging && !(staging = PinnedBlock::make (context, size, error)))
         return nullptr;
       if (on_device && !on_host && !download (error))
         return nullptr;
-      staging_events.append_waits (nullptr, access, waits);
+      staging_events.append_waits (nullptr, GST_MAP_READ, writes);
+      if (staged_from ())
+        writes.push_back (staged_from);
+      if (access & GST_MAP_WRITE)
+        staging_events.append_waits (nullptr, GST_MAP_WRITE, reads);
     }
-    bool blocked;
-    if (!opencl::wait_on_host (waits, blocked, error)) {
+    bool waited_for_data, waited_for_room;
+    if (!opencl::wait_on_host (writes, waited_for_data, error)) {
       std::lock_guard<std::mutex> guard (lock);
       on_host = false;
       return nullptr;
     }
-    if (blocked)
+    opencl::wait_on_host (reads, waited_for_room, nullptr); /* however they end */
+    if (waited_for_data || waited_for_room)
       gst_opencl_count_host_wait ();
     return staging->data ();
   }
@@ -202,6 +208,7 @@ public:
     std::lock_guard<std::mutex> guard (lock);
     on_host = true;
     on_device = false;
+    staged_from = cl::Event ();
   }
 
   cl_mem handle () const { return buffer (); }
@@ -217,6 +224,24 @@ public:
   const gsize size;
 
 private:
+  /* Tells the application that its buffer is free, once nothing uses it. The context
+   * lets go in the order it is asked to, so the last of the events stands for all. */
+  void give_back ()
+  {
+    Waits pending;
+    events.append_waits (nullptr, GST_MAP_READWRITE, pending);
+    if (pending.empty ()) {
+      notify (user_data);
+      return;
+    }
+    cl::Event last = pending.back ();
+    pending.pop_back ();
+    for (const cl::Event &event : pending)
+      gst_opencl_context_release_after (
+          context, event (), [] (gpointer) {}, nullptr);
+    gst_opencl_context_release_after (context, last (), notify, user_data);
+  }
+
   bool transfer (cl_command_queue queue, GstMapFlags device_access,
       GstMapFlags staging_access, GError **error)
   {
@@ -254,10 +279,12 @@ private:
 
   bool download (GError **error)
   {
+    cl::Event made = events.last_write ();
     if (!transfer (gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_DOWNLOAD),
             GST_MAP_READ, GST_MAP_WRITE, error))
       return false;
     gst_opencl_count_download (size);
+    staged_from = made;
     on_host = true;
     return true;
   }
@@ -266,6 +293,9 @@ private:
   AccessEvents events;                  /* of buffer */
   std::unique_ptr<PinnedBlock> staging; /* made at the first CPU map */
   AccessEvents staging_events;          /* of staging */
+  /* What made the bytes that were downloaded to staging. The download itself succeeds
+   * also when that failed, and its bytes are stale then. */
+  cl::Event staged_from;
   /* Where the contents are; nowhere while undefined. */
   bool on_device = false;
   bool on_host = false;
@@ -327,17 +357,10 @@ new_memory (GstAllocator *allocator, std::shared_ptr<Storage> storage, GstMemory
 static std::shared_ptr<Storage>
 new_device_storage (GstOpenCLContext *context, gsize size, GError **error)
 {
-  cl_int code;
-  cl::Buffer buffer (clCreateBuffer (
-      gst_opencl_context_get_handle (context), CL_MEM_READ_WRITE, size, nullptr, &code));
-  if (code == CL_SUCCESS)
-    return std::make_shared<DeviceStorage> (context, std::move (buffer), size);
-
-  gchar *call = g_strdup_printf ("clCreateBuffer of %" G_GSIZE_FORMAT " bytes on %s",
-      size, gst_opencl_context_get_device_name (context));
-  gst_opencl_check (code, call, error);
-  g_free (call);
-  return nullptr;
+  cl::Buffer buffer = opencl::make_buffer (context, CL_MEM_READ_WRITE, size, error);
+  if (!buffer ())
+    return nullptr;
+  return std::make_shared<DeviceStorage> (context, std::move (buffer), size);
 }
 
 static std::shared_ptr<Storage>

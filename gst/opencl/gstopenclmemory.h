@@ -57,7 +57,8 @@ GST_OPENCL_API GstMemory *gst_opencl_memory_new (GstOpenCLContext *context, gsiz
  * @handle: a buffer of @context; retained
  * @size: its bytes
  * @user_data: for @notify
- * @notify: (nullable): called when the memory is freed
+ * @notify: (nullable): called when the memory is freed and nothing on the device uses
+ *   @handle for it any more; then perhaps in a thread of the context
  *
  * The application orders its own commands on @handle with gst_opencl_memory_begin() and
  * gst_opencl_memory_end(), or has finished them before.

@@ -51,7 +51,19 @@ memory_of (const GstCapsFeatures *features)
   return memory;
 }
 
-/* The same features, such as meta:…, with another memory. */
+static gboolean
+has_meta_feature (const GstCapsFeatures *features)
+{
+  for (guint i = 0; i < gst_caps_features_get_size (features); i++) {
+    if (g_str_has_prefix (gst_caps_features_get_nth (features, i), "meta:"))
+      return TRUE;
+  }
+  return FALSE;
+}
+
+/* The same features, such as meta:… and format:Interlaced, with another memory. By custom
+ * system memory is named beside meta:… and not beside others; features are compared as
+ * they are spelt. */
 static GstCapsFeatures *
 with_memory (const GstCapsFeatures *features, Memory memory)
 {
@@ -59,20 +71,28 @@ with_memory (const GstCapsFeatures *features, Memory memory)
                                  ? gst_caps_features_new_empty ()
                                  : gst_caps_features_copy (features);
 
+  if (memory_of (changed) == memory)
+    return changed;
   gst_caps_features_remove (changed, GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
   gst_caps_features_remove (changed, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
-  gst_caps_features_add (changed, memory == Memory::DEVICE
-                                      ? GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
-                                      : GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
+  if (memory == Memory::DEVICE)
+    gst_caps_features_add (changed, GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
+  else if (has_meta_feature (changed))
+    gst_caps_features_add (changed, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
   return changed;
 }
 
+/* Not gst_caps_simplify(), which makes lists of ranges that GStreamer cannot compare. */
 static void
 append_with_memory (GstCaps *result, const GstCaps *caps, guint index, Memory memory)
 {
-  gst_caps_append_structure_full (result,
-      gst_structure_copy (gst_caps_get_structure (caps, index)),
-      with_memory (gst_caps_get_features (caps, index), memory));
+  GstStructure *structure = gst_caps_get_structure (caps, index);
+  GstCapsFeatures *features = with_memory (gst_caps_get_features (caps, index), memory);
+
+  if (gst_caps_is_subset_structure_full (result, structure, features))
+    gst_caps_features_free (features);
+  else
+    gst_caps_append_structure_full (result, gst_structure_copy (structure), features);
 }
 
 /* What can stand on the other side of device or of system memory, best first. */
@@ -119,7 +139,7 @@ convert_caps (gboolean uploads, GstPadDirection known, GstCaps *caps)
         append_with_memory (result, caps, i, conversion->others[choice]);
     }
   }
-  return gst_caps_simplify (result);
+  return result;
 }
 
 static GstCaps *

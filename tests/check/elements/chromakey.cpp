@@ -8,7 +8,7 @@
 #include <gst/controller/gstdirectcontrolbinding.h>
 
 using namespace keying_reference;
-using video_frames::ElementUnderTest;
+using keying_frames::ElementUnderTest;
 
 static guint
 argb_of (const Pixel &color)
@@ -78,8 +78,8 @@ GST_START_TEST (test_chromakey_distance_is_its_rule_in_every_format_and_layout)
   rule.key = {17, 200, 99, 255};
   set_rule (element, rule);
   Picture picture = colors (77, 41, rule.key, 3);
-  for (const auto &format : video_frames::formats) {
-    for (const Layout &layout : video_frames::layouts)
+  for (const auto &format : keying_frames::formats) {
+    for (const Layout &layout : keying_frames::layouts)
       assert_same (
           element.run (picture, format, layout), keyed (picture, rule), format.name);
   }
@@ -254,14 +254,14 @@ GST_START_TEST (test_chromakey_follows_a_controller)
       gst_direct_control_binding_new (GST_OBJECT (chromakey), "tolerance", source));
 
   Picture picture = colors (80, 60, {0, 255, 0, 255}, 11);
-  element.negotiate (picture, video_frames::formats[0]);
+  element.negotiate (picture, keying_frames::formats[0]);
   for (int second : {0, 1}) {
-    GstBuffer *buffer = element.make_buffer (picture, video_frames::formats[0], {0, 0});
+    GstBuffer *buffer = element.make_buffer (picture, keying_frames::formats[0], {0, 0});
     GST_BUFFER_PTS (buffer) = second * GST_SECOND;
     GstBuffer *output = gst_harness_push_and_pull (element.get_harness (), buffer);
     Rule rule;
     rule.tolerance = second == 0 ? 0.1 : 0.4;
-    assert_same (element.read_buffer (output, picture, video_frames::formats[0]),
+    assert_same (element.read_buffer (output, picture, keying_frames::formats[0]),
         keyed (picture, rule), "controlled");
     gst_buffer_unref (output);
   }
@@ -323,7 +323,7 @@ struct SoftRule {
 
 static void
 check_softly (ElementUnderTest &element, const SoftRule &rule, const Pixel &key,
-    const Picture &picture, const video_frames::Format &format, Layout layout)
+    const Picture &picture, const keying_frames::Format &format, Layout layout)
 {
   GstElement *chromakey = element.element ("chromakey");
   gst_util_set_object_arg (G_OBJECT (chromakey), "method", rule.method);
@@ -356,11 +356,11 @@ GST_START_TEST (test_chromakey_soft_methods_are_their_formulas)
     for (const char *method : {"chroma", "difference"}) {
       SoftRule rule;
       rule.method = method;
-      for (const Layout &layout : video_frames::layouts)
-        check_softly (element, rule, key, picture, video_frames::formats[0], layout);
+      for (const Layout &layout : keying_frames::layouts)
+        check_softly (element, rule, key, picture, keying_frames::formats[0], layout);
       rule.similarity = 0.3, rule.smoothness = 0.2, rule.opacity = 0.7;
       rule.invert = true;
-      for (const auto &format : video_frames::formats)
+      for (const auto &format : keying_frames::formats)
         check_softly (element, rule, key, picture, format, {0, 0});
     }
   }
@@ -435,9 +435,9 @@ GST_START_TEST (test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly)
       gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
       g_object_set (chromakey, "key-color", argb_of (key), nullptr);
       Picture picture = uneven_screen (width, height, key);
-      int adaptive = wrong_pixels (element.run (picture, video_frames::formats[1]));
+      int adaptive = wrong_pixels (element.run (picture, keying_frames::formats[1]));
       g_object_set (chromakey, "adaptive", FALSE, nullptr);
-      int fixed = wrong_pixels (element.run (picture, video_frames::formats[1]));
+      int fixed = wrong_pixels (element.run (picture, keying_frames::formats[1]));
       gst_object_unref (chromakey);
       fail_unless (adaptive == 0, "%s, %dx%d: %d wrong", method, width, height, adaptive);
       fail_unless (fixed > width * height / 10, "%s, %dx%d: %d wrong without", method,
@@ -516,7 +516,7 @@ error_of (const Picture &result, const std::vector<double> &matte)
 GST_START_TEST (test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred)
 {
   const Pixel key = {59, 162, 69, 255};
-  for (const auto &format : video_frames::formats) {
+  for (const auto &format : keying_frames::formats) {
     ElementUnderTest element ("chromakey method=chroma similarity=0 smoothness=1 "
                               "adaptive=false key-color=0xff3ba245");
     std::vector<double> matte;
@@ -582,7 +582,7 @@ GST_START_TEST (test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma)
     GstElement *chromakey = element.element ("chromakey");
     gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
     gst_object_unref (chromakey);
-    Picture result = element.run (picture, video_frames::formats[2]);
+    Picture result = element.run (picture, keying_frames::formats[2]);
     for (size_t n = 0; n < picture.pixels.size (); n++) {
       const Pixel &is = result.pixels[n];
       if (fabs (luma (is) - luma (picture.pixels[n])) > 0.51

@@ -5,7 +5,7 @@
 #include "keyingreference.hpp"
 
 using namespace keying_reference;
-using video_frames::ElementUnderTest;
+using keying_frames::ElementUnderTest;
 
 static Picture
 expected (const Picture &picture, int iterations, const FlowRule &rule = {})
@@ -16,7 +16,7 @@ expected (const Picture &picture, int iterations, const FlowRule &rule = {})
 static void
 check (ElementUnderTest &element, const Picture &picture, int iterations,
     const FlowRule &rule = {},
-    const video_frames::Format &format = video_frames::formats[0], Layout layout = {0, 0})
+    const keying_frames::Format &format = keying_frames::formats[0], Layout layout = {0, 0})
 {
   gchar *what = g_strdup_printf ("%d iterations, tolerance %g, channel %d, limit %g, %s, "
                                  "offset %d, padding %d",
@@ -46,8 +46,8 @@ GST_START_TEST (test_flowkey_is_its_rule_in_every_format_and_layout)
   Picture picture = noise (77, 41, 2, 3);
   FlowRule limited;
   limited.limit = 0.3;
-  for (const auto &format : video_frames::formats) {
-    for (const Layout &layout : video_frames::layouts) {
+  for (const auto &format : keying_frames::formats) {
+    for (const Layout &layout : keying_frames::layouts) {
       for (int iterations : {3, 40, 0}) {
         check (element, picture, iterations, {}, format, layout);
         check (element, picture, iterations, limited, format, layout);
@@ -92,8 +92,8 @@ GST_START_TEST (test_flowkey_is_its_rule_on_a_frame_of_4096x2160)
 {
   ElementUnderTest element ("flowkey");
   Picture picture = noise (4096, 2160, 5, 1);
-  check (element, picture, 3, {}, video_frames::formats[2]);
-  check (element, picture, 0, {}, video_frames::formats[2]);
+  check (element, picture, 3, {}, keying_frames::formats[2]);
+  check (element, picture, 0, {}, keying_frames::formats[2]);
 }
 GST_END_TEST;
 
@@ -101,7 +101,7 @@ GST_START_TEST (test_flowkey_plain_gives_the_same_bytes_as_fused)
 {
   ElementUnderTest fused ("flowkey");
   ElementUnderTest plain ("flowkey fused=false");
-  for (const auto &format : video_frames::formats) {
+  for (const auto &format : keying_frames::formats) {
     Picture picture = noise (517, 263, 6, 1);
     for (double limit : {0., 0.4}) {
       for (int iterations : {1, 3, 20, 64, 0}) {

@@ -5,7 +5,7 @@
 #include "keyingreference.hpp"
 
 using namespace keying_reference;
-using video_frames::ElementUnderTest;
+using keying_frames::ElementUnderTest;
 
 static Pixel
 color_of (guint argb)
@@ -31,8 +31,8 @@ GST_START_TEST (test_keyfill_paints_keyed_pixels_and_no_other)
       painted (noise (40, 30, 1, 50), {0, 0, 0, 255}), "default");
   for (guint color : {0xff3366ccu, 0x00ff00ffu, 0x80010203u}) {
     element.set ("keyfill", "color", color);
-    for (const auto &format : video_frames::formats) {
-      for (const Layout &layout : video_frames::layouts) {
+    for (const auto &format : keying_frames::formats) {
+      for (const Layout &layout : keying_frames::layouts) {
         for (const auto &[width, height] : {std::pair (77, 41), std::pair (1, 1)}) {
           Picture picture = noise (width, height, 2, 50);
           assert_same (element.run (picture, format, layout),
@@ -64,7 +64,7 @@ GST_START_TEST (test_keyfill_composites_as_over_does_rounded)
   Picture picture = noise (256, 100, 3, 20);
   for (guint color : {0xff3366ccu, 0x00ff00ffu, 0x80010203u}) {
     element.set ("keyfill", "color", color);
-    Picture result = element.run (picture, video_frames::formats[3]);
+    Picture result = element.run (picture, keying_frames::formats[3]);
     for (size_t n = 0; n < picture.pixels.size (); n++) {
       if (!is_composite (result.pixels[n], picture.pixels[n], color_of (color)))
         fail ("pixel %d over %08x", int (n), color);

@@ -4,17 +4,17 @@
  */
 #pragma once
 
-#include "../videoframes.hpp"
+#include "../keyingframes.hpp"
 
 #include <cmath>
 #include <cstdlib>
 #include <functional>
 
 namespace keying_reference {
-using video_frames::Layout;
-using video_frames::Picture;
-using video_frames::Pixel;
-using video_frames::Random;
+using keying_frames::Layout;
+using keying_frames::Picture;
+using keying_frames::Pixel;
+using keying_frames::Random;
 
 enum Channel {
   ALL,
@@ -198,7 +198,7 @@ noise (int width, int height, uint32_t seed, int percent_keyed)
 inline void
 assert_interruptible (const char *element, const Picture &picture)
 {
-  video_frames::ElementUnderTest maker (element);
+  keying_frames::ElementUnderTest maker (element);
   gchar *launch = g_strdup_printf (
       "appsrc name=source caps=\"video/x-raw(memory:OpenCLMemory), format=RGBA, "
       "width=%d, "
@@ -210,7 +210,7 @@ assert_interruptible (const char *element, const Picture &picture)
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   for (int n = 0; n < 3; n++) {
-    GstBuffer *buffer = maker.make_buffer (picture, video_frames::formats[0], {0, 0});
+    GstBuffer *buffer = maker.make_buffer (picture, keying_frames::formats[0], {0, 0});
     GstFlowReturn flow;
     g_signal_emit_by_name (source, "push-buffer", buffer, &flow);
     gst_buffer_unref (buffer);

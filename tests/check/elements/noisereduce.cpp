@@ -5,7 +5,7 @@
 #include "keyingreference.hpp"
 
 using namespace keying_reference;
-using video_frames::ElementUnderTest;
+using keying_frames::ElementUnderTest;
 
 static Picture
 expected (const Picture &picture, int fills, int iterations)
@@ -15,7 +15,7 @@ expected (const Picture &picture, int fills, int iterations)
 
 static void
 check (ElementUnderTest &element, const Picture &picture, int fills, int iterations,
-    const video_frames::Format &format, Layout layout)
+    const keying_frames::Format &format, Layout layout)
 {
   gchar *what = g_strdup_printf ("%d fills, %d iterations, %s, offset %d, padding %d",
       fills, iterations, format.name, int (layout.offset), int (layout.padding));
@@ -33,9 +33,9 @@ GST_START_TEST (test_noisereduce_is_its_rule_at_every_size)
   for (const auto &size : sizes) {
     Picture dense = noise (size[0], size[1], 1, 90);
     for (const auto &[fills, reductions] : iterations)
-      check (element, dense, fills, reductions, video_frames::formats[0], {0, 0});
+      check (element, dense, fills, reductions, keying_frames::formats[0], {0, 0});
     check (
-        element, noise (size[0], size[1], 2, 30), 3, 2, video_frames::formats[0], {0, 0});
+        element, noise (size[0], size[1], 2, 30), 3, 2, keying_frames::formats[0], {0, 0});
   }
 }
 GST_END_TEST;
@@ -44,8 +44,8 @@ GST_START_TEST (test_noisereduce_is_its_rule_in_every_format_and_layout)
 {
   ElementUnderTest element ("noisereduce");
   Picture picture = noise (77, 41, 3, 80);
-  for (const auto &format : video_frames::formats) {
-    for (const Layout &layout : video_frames::layouts) {
+  for (const auto &format : keying_frames::formats) {
+    for (const Layout &layout : keying_frames::layouts) {
       check (element, picture, 1, 4, format, layout);
       check (element, picture, 0, 40, format, layout);
     }
@@ -57,7 +57,7 @@ GST_START_TEST (test_noisereduce_is_its_rule_on_a_frame_of_4096x2160)
 {
   ElementUnderTest element ("noisereduce");
   Picture picture = noise (4096, 2160, 4, 95);
-  check (element, picture, 0, 5, video_frames::formats[1], {0, 0});
+  check (element, picture, 0, 5, keying_frames::formats[1], {0, 0});
 }
 GST_END_TEST;
 
@@ -66,7 +66,7 @@ GST_START_TEST (test_noisereduce_plain_gives_the_same_bytes_as_fused)
   ElementUnderTest fused ("noisereduce");
   ElementUnderTest plain ("noisereduce fused=false");
   const int iterations[][2] = {{0, 0}, {0, 5}, {3, 7}, {1, 35}, {40, 100}};
-  for (const auto &format : video_frames::formats) {
+  for (const auto &format : keying_frames::formats) {
     Picture picture = noise (517, 263, 5, 93);
     for (const auto &[fills, reductions] : iterations) {
       for (ElementUnderTest *element : {&fused, &plain})
@@ -156,7 +156,7 @@ GST_START_TEST (test_noisereduce_properties_change_while_it_plays)
   ElementUnderTest element ("noisereduce");
   Picture picture = noise (100, 80, 8, 90);
   for (int iterations : {5, 0, 60, 1, 17}) {
-    check (element, picture, 0, iterations, video_frames::formats[0], {0, 0});
+    check (element, picture, 0, iterations, keying_frames::formats[0], {0, 0});
     element.set ("noisereduce", "fused", iterations % 2);
   }
 }

@@ -8,7 +8,7 @@
 #include <map>
 
 using namespace keying_reference;
-using video_frames::ElementUnderTest;
+using keying_frames::ElementUnderTest;
 
 /* Blocks' means in exact integers: sums over so many pixels */
 struct Store {
@@ -79,7 +79,7 @@ GST_START_TEST (test_splashkey_is_its_rule_frame_after_frame)
     element.set ("splashkey", "block-size", block_size, "tolerance", 0.015);
     for (int time = 0; time < 6; time++) {
       Picture picture = scene (101, 67, time);
-      Picture result = element.run (picture, video_frames::formats[time % 4 == 3]);
+      Picture result = element.run (picture, keying_frames::formats[time % 4 == 3]);
       /* New caps begin anew. */
       if (time == 3 || time == 4)
         store = Store ();
@@ -94,11 +94,11 @@ GST_END_TEST;
 
 GST_START_TEST (test_splashkey_is_its_rule_in_every_format_and_layout)
 {
-  for (const auto &format : video_frames::formats) {
+  for (const auto &format : keying_frames::formats) {
     ElementUnderTest element ("splashkey");
     Store store;
     int time = 0;
-    for (const Layout &layout : video_frames::layouts) {
+    for (const Layout &layout : keying_frames::layouts) {
       Picture picture = scene (77, 41, time++);
       assert_same (element.run (picture, format, layout), store.key (picture, 16, 0.12),
           format.name);

@@ -1,0 +1,171 @@
+/* Where each even wavenumber lies between the samples of a spectrometer
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "calibration.hpp"
+
+#include <algorithm>
+#include <gst/gst.h>
+
+namespace oct {
+namespace {
+const double two_pi = 2 * G_PI;
+
+bool
+range_given (const Calibration &calibration)
+{
+  return calibration.wavelength_min != 0 || calibration.wavelength_max != 0;
+}
+
+bool
+check_one_way (const Calibration &calibration, GError **error)
+{
+  const struct {
+    bool given;
+    const char *name;
+  } ways[] = {
+      {calibration.wavelengths.given (), "wavelengths"},
+      {range_given (calibration), "wavelength-min/wavelength-max"},
+      {calibration.resample_map.given (), "resample-map"},
+  };
+  std::string names;
+  guint count = 0;
+  for (const auto &way : ways) {
+    if (!way.given)
+      continue;
+    names += count++ ? " and " : "";
+    names += way.name;
+  }
+  if (count > 1)
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "%s are set, expected one calibration at most", names.c_str ());
+  return count <= 1;
+}
+
+bool
+check_range (const Calibration &calibration, GError **error)
+{
+  if (!range_given (calibration)
+      || (calibration.wavelength_min > 0
+          && calibration.wavelength_min < calibration.wavelength_max))
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "wavelength-min %.9g and wavelength-max %.9g: expected both to be set, and min to "
+      "be "
+      "less than max",
+      calibration.wavelength_min, calibration.wavelength_max);
+  return false;
+}
+
+std::vector<double>
+even_wavelengths (double first, double last, gsize samples)
+{
+  std::vector<double> wavelengths (samples);
+  for (gsize j = 0; j < samples; j++)
+    wavelengths[j] = first + (last - first) * j / (samples - 1);
+  return wavelengths;
+}
+
+/* Samples that go back and forth are no spectrum. `quantity` is plural. */
+bool
+check_monotone (const ValuesFile &file, const std::vector<double> &values,
+    const char *quantity, GError **error)
+{
+  bool rising = values.back () > values.front ();
+  for (gsize j = 1; j < values.size (); j++) {
+    if (rising ? values[j] > values[j - 1] : values[j] < values[j - 1])
+      continue;
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+        "%s: value %" G_GSIZE_FORMAT
+        " is %.9g after %.9g, expected %s that %s from one to the next, as the ends do",
+        file.described ().c_str (), j, values[j], values[j - 1], quantity,
+        rising ? "rise" : "fall");
+    return false;
+  }
+  return true;
+}
+
+bool
+check_wavelengths (
+    const ValuesFile &file, const std::vector<double> &wavelengths, GError **error)
+{
+  for (gsize j = 0; j < wavelengths.size (); j++) {
+    if (wavelengths[j] > 0)
+      continue;
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+        "%s: value %" G_GSIZE_FORMAT " is %.9g, expected a wavelength above 0",
+        file.described ().c_str (), j, wavelengths[j]);
+    return false;
+  }
+  return check_monotone (file, wavelengths, "wavelengths", error);
+}
+
+bool
+check_resample_map (
+    const ValuesFile &file, const std::vector<double> &map, GError **error)
+{
+  for (gsize m = 0; m < map.size (); m++) {
+    if (map[m] >= -1 && map[m] <= map.size ())
+      continue;
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+        "%s: value %" G_GSIZE_FORMAT
+        " is %.9g, expected a sample from -1 to %" G_GSIZE_FORMAT,
+        file.described ().c_str (), m, map[m], map.size ());
+    return false;
+  }
+  return check_monotone (file, map, "samples", error);
+}
+} // namespace
+
+std::vector<double>
+resample_map_of_wavelengths (const std::vector<double> &wavelengths)
+{
+  gsize last = wavelengths.size () - 1;
+  double sign = wavelengths[last] < wavelengths[0] ? 1 : -1;
+  std::vector<double> k (last + 1), map (last + 1);
+  for (gsize j = 0; j <= last; j++)
+    k[j] = sign * two_pi / wavelengths[j]; /* rises either way */
+
+  gsize j = 0; /* both the table and the even grid rise, so the bracket only moves on */
+  for (gsize m = 0; m <= last; m++) {
+    double even = k[0] + (k[last] - k[0]) * m / last;
+    while (j + 2 <= last && k[j + 1] <= even)
+      j++;
+    double r = j + (even - k[j]) / (k[j + 1] - k[j]);
+    map[m] = std::clamp (r, 0.0, double (last)); /* the last one, but for its rounding */
+  }
+  return map;
+}
+
+bool
+calibration_check (const Calibration &calibration, GError **error)
+{
+  return check_one_way (calibration, error) && check_range (calibration, error)
+         && values_file_check (calibration.wavelengths, error)
+         && values_file_check (calibration.resample_map, error);
+}
+
+bool
+calibration_load (const Calibration &calibration, gsize samples, std::vector<double> &map,
+    GError **error)
+{
+  map.clear ();
+  if (!calibration_check (calibration, error))
+    return false;
+  if (calibration.resample_map.given ())
+    return values_file_load (calibration.resample_map, samples, map, error)
+           && check_resample_map (calibration.resample_map, map, error);
+
+  std::vector<double> wavelengths;
+  if (range_given (calibration))
+    wavelengths = even_wavelengths (
+        calibration.wavelength_min, calibration.wavelength_max, samples);
+  else if (!calibration.wavelengths.given ())
+    return true;
+  else if (!values_file_load (calibration.wavelengths, samples, wavelengths, error)
+           || !check_wavelengths (calibration.wavelengths, wavelengths, error))
+    return false;
+  map = resample_map_of_wavelengths (wavelengths);
+  return true;
+}
+} // namespace oct

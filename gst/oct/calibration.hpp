@@ -1,0 +1,34 @@
+/* Where each even wavenumber lies between the samples of a spectrometer
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <glib.h>
+#include <vector>
+
+#include "valuesfile.hpp"
+
+namespace oct {
+/* As the properties give it; at most one of the three ways. */
+struct Calibration {
+  ValuesFile wavelengths{"wavelengths", ""};
+  double wavelength_min = 0; /* 0: not given */
+  double wavelength_max = 0;
+  ValuesFile resample_map{"resample-map", ""};
+};
+
+/* What can be said before the number of samples is known: that one way is given at most,
+ * that the range is one, that the file is there. */
+bool calibration_check (const Calibration &calibration, GError **error);
+
+/* Fills map with r: for each even wavenumber the fractional sample at which it lies.
+ * Leaves it empty where no calibration is given: the samples are even in wavenumber. */
+bool calibration_load (const Calibration &calibration, gsize samples,
+    std::vector<double> &map, GError **error);
+
+/* r of wavelengths that are positive and rise, or fall, strictly: the wavenumbers
+ * k = 2 pi / wavelength, evenly from the first to the last, ends included, looked up in
+ * the k of the samples with straight lines between them. */
+std::vector<double> resample_map_of_wavelengths (const std::vector<double> &wavelengths);
+} // namespace oct

@@ -1,0 +1,37 @@
+/* Which samples, and how much of each, make the value between samples
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <glib.h>
+#include <vector>
+
+namespace oct {
+enum class Interpolation {
+  none,
+  linear,
+  cubic,
+  lanczos,
+};
+
+/* For each point m: the sum over t of weight(m, t) x[clamp(first[m] + t, 0, samples -
+ * 1)]. */
+struct Taps {
+  gsize count;                 /* of each point */
+  std::vector<gint> first;     /* of each point; may lie outside of the samples */
+  std::vector<double> weights; /* all points of tap 0, then all of tap 1, … */
+};
+
+/* With i = clamp(floor(r), 0, samples - 2) and f = r - i, which leaves 0…1 a little where
+ * r lies outside of the samples:
+ *
+ *  none     the samples as they are, whatever the map says
+ *  linear   x[i] + f (x[i + 1] - x[i])
+ *  cubic    Catmull-Rom through i - 1 … i + 2
+ *  lanczos  sinc(d) sinc(d / 4) of the distances to i - 3 … i + 4, divided by their sum
+ *
+ * An empty map leaves the samples as they are. */
+Taps interpolation_taps (
+    Interpolation interpolation, const std::vector<double> &map, gsize samples);
+} // namespace oct

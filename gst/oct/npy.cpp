@@ -1,0 +1,503 @@
+/* Arrays of NumPy: the header of a .npy file and the values behind it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "npy.hpp"
+
+namespace oct {
+
+namespace {
+
+constexpr gsize magic_size = sizeof npy_magic;
+
+/* What NumPy writes is about a hundred characters long; only arrays of records need more.
+ */
+constexpr gsize longest_dictionary = G_MAXUINT16;
+
+/* As many as NumPy itself takes. */
+constexpr gsize most_dimensions = 32;
+
+struct Type {
+  const char *descr;
+  NpyType type;
+  gsize size;
+};
+
+constexpr Type types[] = {
+    {"<u2", NpyType::U16, 2},
+    {"<f4", NpyType::F32, 4},
+    {"<f8", NpyType::F64, 8},
+};
+
+const Type &
+describe (NpyType type)
+{
+  return *std::find_if (std::begin (types), std::end (types),
+      [type] (const Type &candidate) { return candidate.type == type; });
+}
+
+/* The magic, the version, and the length of the dictionary that follows. */
+struct Preface {
+  gsize size;
+  gsize dictionary;
+};
+
+/* `data` holds the two bytes of the version at least, and a version that is known. */
+Preface
+preface_of (const guint8 *data, gsize size)
+{
+  gsize length_size = data[magic_size] == 1 ? 2 : 4;
+  gsize preface = magic_size + 2 + length_size;
+
+  if (size < preface)
+    return {preface, 0};
+  const guint8 *length = data + magic_size + 2;
+  return {preface,
+      length_size == 2 ? GST_READ_UINT16_LE (length) : GST_READ_UINT32_LE (length)};
+}
+
+gboolean
+version_is_known (const guint8 *data)
+{
+  return data[magic_size] >= 1 && data[magic_size] <= 3 && data[magic_size + 1] == 0;
+}
+
+/* The bytes as they can stand in a message. */
+std::string
+printable (const char *text, gsize size)
+{
+  constexpr gsize longest = 40;
+
+  while (size > 0 && g_ascii_isspace (text[size - 1]))
+    size--;
+  gchar *bytes = g_strndup (text, std::min (size, longest));
+  gchar *escaped = g_strescape (bytes, nullptr);
+  std::string result = escaped;
+
+  g_free (escaped);
+  g_free (bytes);
+  return size > longest ? result + "…" : result;
+}
+
+gboolean
+fail (GError **error, GstStreamError code, const std::string &message)
+{
+  g_set_error_literal (error, GST_STREAM_ERROR, code, message.c_str ());
+  return FALSE;
+}
+
+/* Reads the one Python literal a header consists of: a dictionary of a string, a bool and
+ * a tuple of integers. Nothing in it nests, so neither does this. */
+class DictionaryReader {
+public:
+  DictionaryReader (const char *text, gsize size, GError **error)
+      : position (text), end (text + size), error (error)
+  {
+  }
+
+  gboolean read (std::string &descr, gboolean &fortran_order, std::vector<gsize> &shape);
+
+private:
+  gboolean read_entry (
+      std::string &descr, gboolean &fortran_order, std::vector<gsize> &shape);
+  gboolean read_string (const char *what, std::string &value);
+  gboolean read_descr (std::string &value);
+  gboolean read_bool (gboolean &value);
+  gboolean read_shape (std::vector<gsize> &value);
+  gboolean read_length (gsize &value);
+  gboolean expect (const char *token, const char *what);
+  gboolean accept (const char *token);
+  void skip_spaces ();
+  gboolean unexpected (const std::string &expected);
+
+  const char *position;
+  const char *end;
+  GError **error;
+  gboolean has_descr = FALSE;
+  gboolean has_fortran_order = FALSE;
+  gboolean has_shape = FALSE;
+};
+
+void
+DictionaryReader::skip_spaces ()
+{
+  while (position < end && g_ascii_isspace (*position))
+    position++;
+}
+
+gboolean
+DictionaryReader::accept (const char *token)
+{
+  gsize length = strlen (token);
+
+  skip_spaces ();
+  if (gsize (end - position) < length || memcmp (position, token, length) != 0)
+    return FALSE;
+  position += length;
+  return TRUE;
+}
+
+gboolean
+DictionaryReader::unexpected (const std::string &expected)
+{
+  std::string found =
+      position == end ? "its end" : "\"" + printable (position, end - position) + "\"";
+
+  return fail (error, GST_STREAM_ERROR_DECODE,
+      ".npy header: found " + found + ", expected " + expected);
+}
+
+gboolean
+DictionaryReader::expect (const char *token, const char *what)
+{
+  return accept (token) || unexpected (what);
+}
+
+gboolean
+DictionaryReader::read_string (const char *what, std::string &value)
+{
+  skip_spaces ();
+  if (position == end || (*position != '\'' && *position != '"'))
+    return unexpected (what);
+
+  const char *closing = std::find (position + 1, end, *position);
+  if (closing == end)
+    return unexpected (std::string (what) + " with a closing quote");
+  value.assign (position + 1, closing);
+  position = closing + 1;
+  return TRUE;
+}
+
+gboolean
+DictionaryReader::read_descr (std::string &value)
+{
+  skip_spaces ();
+  if (position < end && *position == '[')
+    return fail (error, GST_STREAM_ERROR_FORMAT,
+        ".npy header: 'descr' is the record " + printable (position, end - position)
+            + ", expected '<u2', '<f4' or '<f8'");
+  return read_string ("the string of 'descr'", value);
+}
+
+gboolean
+DictionaryReader::read_bool (gboolean &value)
+{
+  value = accept ("True");
+  return value || accept ("False") || unexpected ("True or False for 'fortran_order'");
+}
+
+gboolean
+DictionaryReader::read_length (gsize &value)
+{
+  const char *first = position;
+  guint64 length = 0;
+
+  while (position < end && g_ascii_isdigit (*position)) {
+    if (!g_uint64_checked_mul (&length, length, 10)
+        || !g_uint64_checked_add (&length, length, *position - '0')
+        || length > guint64 (G_MAXSSIZE)) {
+      position = first;
+      return unexpected ("a dimension that fits into memory in 'shape'");
+    }
+    position++;
+  }
+  if (position == first)
+    return unexpected ("a dimension of 0 or more in 'shape'");
+  /* Python 2 writes long integers with an L. */
+  if (position < end && *position == 'L')
+    position++;
+  value = gsize (length);
+  return TRUE;
+}
+
+gboolean
+DictionaryReader::read_shape (std::vector<gsize> &value)
+{
+  constexpr auto separator = "\",\" or \")\" after a dimension in 'shape'";
+
+  value.clear ();
+  if (!expect ("(", "\"(\" after 'shape'"))
+    return FALSE;
+  while (!accept (")")) {
+    gsize length;
+
+    if (value.size () == most_dimensions)
+      return unexpected ("32 dimensions at most in 'shape'");
+    if (!read_length (length))
+      return FALSE;
+    value.push_back (length);
+    if (accept (","))
+      continue;
+    /* (3) is a number in Python, (3,) a tuple. */
+    if (value.size () == 1)
+      return unexpected ("\",\" after the first dimension in 'shape'");
+    return expect (")", separator);
+  }
+  return TRUE;
+}
+
+gboolean
+DictionaryReader::read_entry (
+    std::string &descr, gboolean &fortran_order, std::vector<gsize> &shape)
+{
+  constexpr auto keys = "one each of 'descr', 'fortran_order' and 'shape'";
+  const char *start = position;
+  std::string key;
+
+  if (!read_string (keys, key) || !expect (":", "\":\" after a key"))
+    return FALSE;
+  if (key == "descr" && !std::exchange (has_descr, TRUE))
+    return read_descr (descr);
+  if (key == "fortran_order" && !std::exchange (has_fortran_order, TRUE))
+    return read_bool (fortran_order);
+  if (key == "shape" && !std::exchange (has_shape, TRUE))
+    return read_shape (shape);
+  position = start;
+  return unexpected (keys);
+}
+
+gboolean
+DictionaryReader::read (
+    std::string &descr, gboolean &fortran_order, std::vector<gsize> &shape)
+{
+  if (!expect ("{", "\"{\""))
+    return FALSE;
+  while (!accept ("}")) {
+    if (!read_entry (descr, fortran_order, shape))
+      return FALSE;
+    if (accept (","))
+      continue;
+    if (!expect ("}", "\",\" or \"}\" after a value"))
+      return FALSE;
+    break;
+  }
+  skip_spaces ();
+  if (position != end)
+    return unexpected ("nothing but spaces behind \"}\"");
+  if (!has_descr || !has_fortran_order || !has_shape)
+    return unexpected ("'descr', 'fortran_order' and 'shape'");
+  return TRUE;
+}
+
+gboolean
+find_type (const std::string &descr, NpyType &type, GError **error)
+{
+  constexpr auto expected = ", expected '<u2', '<f4' or '<f8' (little-endian)";
+  std::string found = ".npy header: values are of type '"
+                      + printable (descr.data (), descr.size ()) + "'";
+
+  for (const Type &candidate : types) {
+    if (descr == candidate.descr) {
+      type = candidate.type;
+      return TRUE;
+    }
+  }
+  if (!descr.empty () && descr[0] == '>')
+    found += ", which is big-endian";
+  if (descr == "|O" || descr == "O")
+    found += ", which is Python objects";
+  return fail (error, GST_STREAM_ERROR_FORMAT, found + expected);
+}
+
+gboolean
+check_data_size (const NpyHeader &header, GError **error)
+{
+  gsize bytes = header.value_size ();
+
+  /* A dimension of 0 leaves no values, however large the others are. */
+  if (std::find (header.shape.begin (), header.shape.end (), 0u) != header.shape.end ())
+    return TRUE;
+  for (gsize length : header.shape) {
+    if (!g_size_checked_mul (&bytes, bytes, length)
+        || bytes > gsize (G_MAXSSIZE) - header.data_offset)
+      return fail (error, GST_STREAM_ERROR_FORMAT,
+          ".npy header: shape " + npy_shape_text (header.shape)
+              + " is larger than any memory");
+  }
+  return TRUE;
+}
+
+gboolean
+parse_dictionary (const char *text, gsize size, NpyHeader &header, GError **error)
+{
+  std::string descr;
+  gboolean fortran_order = FALSE;
+  DictionaryReader reader (text, size, error);
+
+  if (!reader.read (descr, fortran_order, header.shape)
+      || !find_type (descr, header.type, error))
+    return FALSE;
+  /* The order of one dimension is the same in both. */
+  if (fortran_order && header.shape.size () > 1)
+    return fail (error, GST_STREAM_ERROR_FORMAT,
+        ".npy header: an array of shape " + npy_shape_text (header.shape)
+            + " has 'fortran_order': True, expected False (C order)");
+  return check_data_size (header, error);
+}
+
+gboolean
+check_preface (const guint8 *data, gsize size, GError **error)
+{
+  gsize magic = std::min (size, magic_size);
+
+  if (size == 0 || memcmp (data, npy_magic, magic) != 0)
+    return fail (error, GST_STREAM_ERROR_WRONG_TYPE,
+        "not a .npy file: it begins with \""
+            + printable (reinterpret_cast<const char *> (data), magic)
+            + "\", expected \"\\223NUMPY\"");
+  if (size >= magic_size + 2 && !version_is_known (data))
+    return fail (error, GST_STREAM_ERROR_FORMAT,
+        ".npy format version " + std::to_string (data[magic_size]) + "."
+            + std::to_string (data[magic_size + 1]) + ", expected 1.0, 2.0 or 3.0");
+  return TRUE;
+}
+
+gboolean
+check_header_is_whole (const guint8 *data, gsize size, GError **error)
+{
+  gsize needed = npy_header_size (data, size);
+
+  if (size < needed)
+    return fail (error, GST_STREAM_ERROR_DECODE,
+        ".npy header is truncated: " + std::to_string (size) + " bytes, expected "
+            + std::to_string (needed));
+  gsize dictionary = preface_of (data, size).dictionary;
+  if (dictionary > longest_dictionary)
+    return fail (error, GST_STREAM_ERROR_DECODE,
+        ".npy header claims to be " + std::to_string (dictionary)
+            + " bytes long, expected at most " + std::to_string (longest_dictionary));
+  return TRUE;
+}
+
+double
+value_at (NpyType type, const guint8 *data)
+{
+  switch (type) {
+  case NpyType::U16:
+    return GST_READ_UINT16_LE (data);
+  case NpyType::F32:
+    return GST_READ_FLOAT_LE (data);
+  case NpyType::F64:
+    return GST_READ_DOUBLE_LE (data);
+  }
+  g_return_val_if_reached (0);
+}
+
+gboolean
+to_doubles (const guint8 *data, gsize size, NpyHeader &header,
+    std::vector<double> &values, GError **error)
+{
+  if (!npy_parse_header (data, size, header, error))
+    return FALSE;
+  if (size - header.data_offset < header.data_size ())
+    return fail (error, GST_STREAM_ERROR_DECODE,
+        ".npy data is truncated: " + std::to_string (size - header.data_offset)
+            + " bytes, expected " + std::to_string (header.data_size ()) + " for shape "
+            + npy_shape_text (header.shape));
+
+  gsize value_size = header.value_size ();
+  values.resize (header.data_size () / value_size);
+  for (gsize i = 0; i < values.size (); i++)
+    values[i] = value_at (header.type, data + header.data_offset + i * value_size);
+  return TRUE;
+}
+
+gboolean
+read_file (const char *path, gchar **contents, gsize *size, GError **error)
+{
+  GError *cause = nullptr;
+
+  if (g_file_get_contents (path, contents, size, &cause))
+    return TRUE;
+  gboolean missing = g_error_matches (cause, G_FILE_ERROR, G_FILE_ERROR_NOENT);
+  g_set_error_literal (error, GST_RESOURCE_ERROR,
+      missing ? GST_RESOURCE_ERROR_NOT_FOUND : GST_RESOURCE_ERROR_OPEN_READ,
+      cause->message);
+  g_error_free (cause);
+  return FALSE;
+}
+
+} // namespace
+
+gsize
+NpyHeader::value_size () const
+{
+  return describe (type).size;
+}
+
+gsize
+NpyHeader::data_size () const
+{
+  gsize bytes = value_size ();
+
+  for (gsize length : shape)
+    bytes *= length;
+  return bytes;
+}
+
+std::string
+npy_shape_text (const std::vector<gsize> &shape)
+{
+  std::string text = "(";
+
+  for (gsize length : shape)
+    text += (text.size () > 1 ? ", " : "") + std::to_string (length);
+  return text + (shape.size () == 1 ? ",)" : ")");
+}
+
+gsize
+npy_header_size (const guint8 *data, gsize size)
+{
+  if (size < magic_size + 2)
+    return size < magic_size || memcmp (data, npy_magic, magic_size) == 0 ? magic_size + 2
+                                                                          : magic_size;
+  if (!version_is_known (data) || memcmp (data, npy_magic, magic_size) != 0)
+    return magic_size + 2;
+
+  Preface preface = preface_of (data, size);
+  return preface.size
+         + (preface.dictionary > longest_dictionary ? 0 : preface.dictionary);
+}
+
+gboolean
+npy_parse_header (const guint8 *data, gsize size, NpyHeader &header, GError **error)
+{
+  if (!check_preface (data, size, error) || !check_header_is_whole (data, size, error))
+    return FALSE;
+
+  Preface preface = preface_of (data, size);
+  header.data_offset = preface.size + preface.dictionary;
+  return parse_dictionary (reinterpret_cast<const char *> (data) + preface.size,
+      preface.dictionary, header, error);
+}
+
+gboolean
+npy_load_doubles (const char *path, std::vector<double> &values,
+    std::vector<gsize> &shape, GError **error)
+{
+  gchar *contents = nullptr;
+  gsize size = 0;
+  NpyHeader header;
+
+  if (!read_file (path, &contents, &size, error))
+    return FALSE;
+  gboolean loaded =
+      to_doubles (reinterpret_cast<guint8 *> (contents), size, header, values, error);
+  g_free (contents);
+  if (!loaded) {
+    g_prefix_error (error, "%s: ", path);
+    return FALSE;
+  }
+  shape = std::move (header.shape);
+  return TRUE;
+}
+
+} // namespace oct

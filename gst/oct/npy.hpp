@@ -1,0 +1,52 @@
+/* Arrays of NumPy: the header of a .npy file and the values behind it
+ *
+ * The format is that of numpy.lib.format (NEP 1), versions 1.0, 2.0 and 3.0, with the
+ * three little-endian types that spectra and calibrations come in.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/gst.h>
+#include <string>
+#include <vector>
+
+namespace oct {
+
+constexpr guint8 npy_magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
+
+enum class NpyType {
+  U16,
+  F32,
+  F64,
+};
+
+struct NpyHeader {
+  NpyType type;
+  /* Outermost dimension first; the last one is contiguous. Empty for a single value. */
+  std::vector<gsize> shape;
+  /* From the magic to the first value. */
+  gsize data_offset;
+
+  /* Bytes of one value, and of all; data_offset + data_size () fits into a gssize. */
+  gsize value_size () const;
+  gsize data_size () const;
+};
+
+/* How many bytes of a file npy_parse_header() needs, as far as the first `size` bytes
+ * tell: ask again with that many. Where they are no header at all it needs no more than
+ * these. */
+gsize npy_header_size (const guint8 *data, gsize size);
+
+/* Reads the header that `data` begins with. Values may follow; they are not looked at. */
+gboolean npy_parse_header (
+    const guint8 *data, gsize size, NpyHeader &header, GError **error);
+
+/* A shape as Python writes it, for messages: (100, 1024). */
+std::string npy_shape_text (const std::vector<gsize> &shape);
+
+/* All values of a file as doubles, outermost dimension first. */
+gboolean npy_load_doubles (const char *path, std::vector<double> &values,
+    std::vector<gsize> &shape, GError **error);
+
+} // namespace oct

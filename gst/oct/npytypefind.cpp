@@ -1,0 +1,26 @@
+/* Typefinder of .npy files, the arrays of NumPy
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <cstring>
+
+#include "elements.h"
+#include "npy.hpp"
+
+static GstStaticCaps npy_caps = GST_STATIC_CAPS ("application/x-npy");
+
+static void
+find_npy (GstTypeFind *find, gpointer)
+{
+  const guint8 *data = gst_type_find_peek (find, 0, sizeof oct::npy_magic);
+
+  if (data && memcmp (data, oct::npy_magic, sizeof oct::npy_magic) == 0)
+    gst_type_find_suggest_empty_simple (find, GST_TYPE_FIND_MAXIMUM, "application/x-npy");
+}
+
+GST_TYPE_FIND_REGISTER_DEFINE (npy, "application/x-npy", GST_RANK_PRIMARY, find_npy,
+    "npy", gst_static_caps_get (&npy_caps), nullptr, nullptr);

@@ -1,0 +1,779 @@
+/* octfft: from spectra that are even in wavenumber to depth
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-octfft
+ *
+ * Takes the Fourier transform along each A-line and gives the first half of its bins, the
+ * depths: as a B-scan to look at (a column an A-line, depth downwards, in decibels from
+ * db-min, black, to db-max, white), or as numbers, line by line. What it makes is what
+ * downstream asks for, the 8 bit picture if it has no wish.
+ *
+ * With the spectrum scaled as octwindowinterp does, a fringe of amplitude a, in units of
+ * the raw samples, is 20 log10(a) dB. Bin b lies at depth b pi / (N dk), N samples being
+ * dk apart in wavenumber. Properties that are set in one g_object_set() take effect
+ * together, with the next frame.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc ! video/x-raw,format=GRAY16_LE,width=2048,height=512 !
+ * openclupload ! octwindowinterp ! octfft db-max=90 ! opencldownload ! videoconvert !
+ * autovideosink
+ * ]|
+ * The test picture taken for spectra.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-hpp.hpp>
+
+#include "elements.h"
+#include "kernel.hpp"
+
+GST_DEBUG_CATEGORY_STATIC (oct_fft_debug);
+#define GST_CAT_DEFAULT oct_fft_debug
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octfft.cl"
+#define OPENCL_MEMORY "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
+#define FRAMERATE "framerate=(fraction)[0/1, 2147483647/1]"
+#define LEAST_SAMPLES 64
+#define MOST_SAMPLES 16384
+#define MOST_DEPTHS (MOST_SAMPLES / 2)
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
+    GST_PAD_ALWAYS,
+    GST_STATIC_CAPS ("application/x-oct" OPENCL_MEMORY ", "
+                     "domain=(string)wavenumber, format=(string){F32LE, CF32LE}, "
+                     "samples=(int)[64, 16384], lines=(int)[1, 2147483647], " FRAMERATE));
+
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
+    GST_PAD_ALWAYS,
+    GST_STATIC_CAPS ("video/x-raw" OPENCL_MEMORY ", "
+                     "format=(string){GRAY8, GRAY16_LE}, "
+                     "width=(int)[1, 2147483647], height=(int)[1, 8192], " FRAMERATE ";"
+                     "application/x-oct" OPENCL_MEMORY ", "
+                     "domain=(string)depth, format=(string){F32LE, CF32LE}, "
+                     "samples=(int)[1, 8192], lines=(int)[1, 2147483647], " FRAMERATE));
+
+namespace {
+enum class Scale {
+  log,
+  linear,
+};
+
+enum {
+  PROP_0,
+  PROP_SCALE,
+  PROP_DB_MIN,
+  PROP_DB_MAX,
+  PROP_DEPTH_START,
+  PROP_DEPTH_COUNT,
+  PROP_FFT_LIBRARY,
+};
+
+const double default_db_min = 0;
+const double default_db_max = 60;
+const double least_db = -1000;
+const double most_db = 1000;
+
+struct Settings {
+  Scale scale = Scale::log;
+  double db_min = default_db_min;
+  double db_max = default_db_max;
+  guint depth_start = 0;
+  guint depth_count = 0; /* 0: all that remain */
+  GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO;
+};
+
+struct OutputFormat {
+  const char *media_type;
+  const char *format;
+  gsize bytes;
+  const char *kernel;
+  const char *options;
+  double full; /* brightest pixel, 0 where there are none */
+};
+
+const OutputFormat output_formats[] = {
+    {"video/x-raw", "GRAY8", 1, "make_picture", "-DPIXEL=uchar -DFULL=255.0f", 255},
+    {"video/x-raw", "GRAY16_LE", 2, "make_picture", "-DPIXEL=ushort -DFULL=65535.0f",
+        65535},
+    {"application/x-oct", "F32LE", 4, "make_lines", "-DPIXEL=float", 0},
+    {"application/x-oct", "CF32LE", 8, "make_lines", "-DPIXEL=float2 -DCOMPLEX", 0},
+};
+
+const gsize tile = 32; /* as in the kernels */
+
+struct FreeFFT {
+  void operator() (GstOpenCLFFT *fft) const { gst_opencl_fft_free (fft); }
+};
+
+/* The spectra of a frame. */
+struct Spectra {
+  guint samples = 0;
+  guint lines = 0;
+  bool complex = false;
+  GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO; /* as asked for */
+
+  gsize bytes () const
+  {
+    return gsize (samples) * lines * sizeof (cl_float) * (complex ? 2 : 1);
+  }
+  bool operator== (const Spectra &other) const
+  {
+    return samples == other.samples && lines == other.lines && complex == other.complex
+           && library == other.library;
+  }
+};
+
+/* What the streaming thread works with. */
+struct Work {
+  Spectra spectra;
+  std::unique_ptr<GstOpenCLFFT, FreeFFT> fft;
+  cl::Buffer input; /* for frames that do not begin where their cl_mem does */
+  cl::Buffer bins;
+
+  const OutputFormat *output = nullptr;
+  guint depths = 0;
+  oct::Kernel kernel;
+};
+} // namespace
+
+#define GST_TYPE_OCT_FFT (gst_oct_fft_get_type ())
+G_DECLARE_FINAL_TYPE (GstOctFFT, gst_oct_fft, GST, OCT_FFT, GstOpenCLFilter)
+
+struct _GstOctFFT {
+  GstOpenCLFilter parent;
+
+  Settings *changing;  /* as set so far; with the object lock */
+  Settings *committed; /* as set together; with the object lock */
+  Work *work;          /* between open and close, else null */
+};
+
+G_DEFINE_TYPE (GstOctFFT, gst_oct_fft, GST_TYPE_OPENCL_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (octfft, "octfft", GST_RANK_NONE, GST_TYPE_OCT_FFT)
+
+static GType
+scale_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Scale::log), "Decibels: 20 log10(max(amplitude, 1e-6))", "log"},
+      {gint (Scale::linear), "Amplitude", "linear"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstOctScale", values));
+  return type;
+}
+
+/* Properties */
+
+static void
+gst_oct_fft_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  Settings &settings = *GST_OCT_FFT (object)->changing;
+
+  GST_OBJECT_LOCK (object);
+  switch (id) {
+  case PROP_SCALE:
+    settings.scale = Scale (g_value_get_enum (value));
+    break;
+  case PROP_DB_MIN:
+    settings.db_min = g_value_get_double (value);
+    break;
+  case PROP_DB_MAX:
+    settings.db_max = g_value_get_double (value);
+    break;
+  case PROP_DEPTH_START:
+    settings.depth_start = g_value_get_uint (value);
+    break;
+  case PROP_DEPTH_COUNT:
+    settings.depth_count = g_value_get_uint (value);
+    break;
+  case PROP_FFT_LIBRARY:
+    settings.library = GstOpenCLFFTLibrary (g_value_get_enum (value));
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+  GST_OBJECT_UNLOCK (object);
+}
+
+static void
+gst_oct_fft_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  const Settings &settings = *GST_OCT_FFT (object)->changing;
+
+  GST_OBJECT_LOCK (object);
+  switch (id) {
+  case PROP_SCALE:
+    g_value_set_enum (value, gint (settings.scale));
+    break;
+  case PROP_DB_MIN:
+    g_value_set_double (value, settings.db_min);
+    break;
+  case PROP_DB_MAX:
+    g_value_set_double (value, settings.db_max);
+    break;
+  case PROP_DEPTH_START:
+    g_value_set_uint (value, settings.depth_start);
+    break;
+  case PROP_DEPTH_COUNT:
+    g_value_set_uint (value, settings.depth_count);
+    break;
+  case PROP_FFT_LIBRARY:
+    g_value_set_enum (value, settings.library);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+  GST_OBJECT_UNLOCK (object);
+}
+
+/* Whether the number of depths may be another one. */
+static bool
+needs_other_caps (const Settings &before, const Settings &after)
+{
+  return before.depth_count != after.depth_count
+         || (after.depth_count == 0 && before.depth_start != after.depth_start);
+}
+
+/* GObject comes here once for all that one g_object_set() changes: the two ends of a
+ * range are never seen half changed. */
+static void
+gst_oct_fft_dispatch_properties_changed (
+    GObject *object, guint n_pspecs, GParamSpec **pspecs)
+{
+  GstOctFFT *self = GST_OCT_FFT (object);
+
+  GST_OBJECT_LOCK (self);
+  bool other_caps = needs_other_caps (*self->committed, *self->changing);
+  *self->committed = *self->changing;
+  GST_OBJECT_UNLOCK (self);
+
+  if (other_caps)
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  G_OBJECT_CLASS (gst_oct_fft_parent_class)
+      ->dispatch_properties_changed (object, n_pspecs, pspecs);
+}
+
+static Settings
+get_settings (gpointer self)
+{
+  GST_OBJECT_LOCK (self);
+  Settings settings = *GST_OCT_FFT (self)->committed;
+  GST_OBJECT_UNLOCK (self);
+  return settings;
+}
+
+static gboolean
+check_range (const Settings &settings, GError **error)
+{
+  if (settings.db_min < settings.db_max)
+    return TRUE;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "db-min is %g and db-max is %g, expected db-min below db-max", settings.db_min,
+      settings.db_max);
+  return FALSE;
+}
+
+static gboolean
+check_depths (const Settings &settings, guint samples, GError **error)
+{
+  guint bins = samples / 2;
+  if (settings.depth_start < bins && settings.depth_count <= bins - settings.depth_start)
+    return TRUE;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "depth-start is %u and depth-count is %u, expected depths among the %u that %u "
+      "samples per A-line give",
+      settings.depth_start, settings.depth_count, bins, samples);
+  return FALSE;
+}
+
+/* Caps */
+
+/* At least 1: set_formats tells the user of a range that does not fit. */
+static gint
+depths_of (const Settings &settings, gint samples)
+{
+  if (settings.depth_count > 0)
+    return gint (settings.depth_count);
+  return std::max (1, samples / 2 - gint (settings.depth_start));
+}
+
+/* A range of all the numbers from least to most, within the limits. */
+static void
+set_range (GstStructure *structure, const char *field, gint64 least, gint64 most,
+    gint lower_limit, gint upper_limit)
+{
+  gint from = gint (CLAMP (least, lower_limit, upper_limit));
+  gint to = gint (CLAMP (most, lower_limit, upper_limit));
+  if (from == to)
+    gst_structure_set (structure, field, G_TYPE_INT, from, nullptr);
+  else
+    gst_structure_set (structure, field, GST_TYPE_INT_RANGE, from, to, nullptr);
+}
+
+struct Limits {
+  gint least;
+  gint most;
+};
+
+/* Of a number, a range or a list of these; the given ones where there is none. */
+static Limits
+limits_of (const GValue *value, Limits limits)
+{
+  if (value && G_VALUE_HOLDS_INT (value))
+    return {g_value_get_int (value), g_value_get_int (value)};
+  if (value && GST_VALUE_HOLDS_INT_RANGE (value))
+    return {gst_value_get_int_range_min (value), gst_value_get_int_range_max (value)};
+  if (!value || !GST_VALUE_HOLDS_LIST (value))
+    return limits;
+
+  Limits found = {limits.most, limits.least};
+  for (guint n = 0; n < gst_value_list_get_size (value); n++) {
+    Limits entry = limits_of (gst_value_list_get_value (value, n), limits);
+    found = {std::min (found.least, entry.least), std::max (found.most, entry.most)};
+  }
+  return found;
+}
+
+static void
+set_depths (GstStructure *output, const char *field, const GValue *samples,
+    const Settings &settings)
+{
+  Limits limits = limits_of (samples, {LEAST_SAMPLES, MOST_SAMPLES});
+  set_range (output, field, depths_of (settings, limits.least),
+      depths_of (settings, limits.most), 1, MOST_DEPTHS);
+}
+
+/* N samples, even or odd, have N / 2 depths. */
+static void
+set_samples (GstStructure *input, const GValue *depths, const Settings &settings)
+{
+  if (settings.depth_count > 0)
+    return; /* whatever has so many */
+  Limits limits = limits_of (depths, {1, MOST_DEPTHS});
+  gint64 start = settings.depth_start;
+  gint64 least = limits.least > 1 ? 2 * (limits.least + start) : LEAST_SAMPLES;
+  set_range (input, "samples", least, 2 * (limits.most + start) + 1, LEAST_SAMPLES,
+      MOST_SAMPLES);
+}
+
+static void
+copy_field (
+    GstStructure *to, const char *to_field, const GstStructure *from, const char *field)
+{
+  const GValue *value = gst_structure_get_value (from, field);
+  if (value)
+    gst_structure_set_value (to, to_field, value);
+}
+
+static const char *
+lines_field (const GstStructure *structure)
+{
+  return gst_structure_has_name (structure, "video/x-raw") ? "width" : "lines";
+}
+
+static const char *
+depths_field (const GstStructure *structure)
+{
+  return gst_structure_has_name (structure, "video/x-raw") ? "height" : "samples";
+}
+
+static void
+append_outputs (GstCaps *caps, const GstStructure *input, const Settings &settings)
+{
+  GstCaps *outputs = gst_static_pad_template_get_caps (&src_template);
+  for (guint n = 0; n < gst_caps_get_size (outputs); n++) {
+    GstStructure *output = gst_structure_copy (gst_caps_get_structure (outputs, n));
+    copy_field (output, lines_field (output), input, "lines");
+    copy_field (output, "framerate", input, "framerate");
+    set_depths (output, depths_field (output), gst_structure_get_value (input, "samples"),
+        settings);
+    gst_caps_append_structure_full (
+        caps, output, gst_caps_features_copy (gst_caps_get_features (outputs, n)));
+  }
+  gst_caps_unref (outputs);
+}
+
+static bool
+has_depths (const GstStructure *output, const Settings &settings)
+{
+  if (settings.depth_count == 0)
+    return true;
+  Limits limits = limits_of (
+      gst_structure_get_value (output, depths_field (output)), {1, MOST_DEPTHS});
+  return gint (settings.depth_count) >= limits.least
+         && gint (settings.depth_count) <= limits.most;
+}
+
+static void
+append_inputs (GstCaps *caps, const GstStructure *output, const Settings &settings)
+{
+  if (!has_depths (output, settings))
+    return;
+  GstCaps *inputs = gst_static_pad_template_get_caps (&sink_template);
+  GstStructure *input = gst_structure_copy (gst_caps_get_structure (inputs, 0));
+  copy_field (input, "lines", output, lines_field (output));
+  copy_field (input, "framerate", output, "framerate");
+  set_samples (input, gst_structure_get_value (output, depths_field (output)), settings);
+  gst_caps_append_structure_full (
+      caps, input, gst_caps_features_copy (gst_caps_get_features (inputs, 0)));
+  gst_caps_unref (inputs);
+}
+
+static GstCaps *
+gst_oct_fft_transform_caps (
+    GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  Settings settings = get_settings (base);
+  GstCaps *result = gst_caps_new_empty ();
+
+  for (guint n = 0; n < gst_caps_get_size (caps); n++) {
+    const GstStructure *structure = gst_caps_get_structure (caps, n);
+    if (direction == GST_PAD_SINK)
+      append_outputs (result, structure, settings);
+    else
+      append_inputs (result, structure, settings);
+  }
+  if (filter) {
+    GstCaps *filtered =
+        gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref (result);
+    result = filtered;
+  }
+  GST_DEBUG_OBJECT (base, "%" GST_PTR_FORMAT " becomes %" GST_PTR_FORMAT, caps, result);
+  return result;
+}
+
+static bool
+parse_input (GstCaps *caps, Spectra *spectra)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  gint samples, lines;
+
+  if (g_strcmp0 (gst_structure_get_string (structure, "domain"), "wavenumber") != 0
+      || !gst_structure_get_int (structure, "samples", &samples)
+      || !gst_structure_get_int (structure, "lines", &lines))
+    return false;
+  spectra->samples = guint (samples);
+  spectra->lines = guint (lines);
+  spectra->complex =
+      g_strcmp0 (gst_structure_get_string (structure, "format"), "CF32LE") == 0;
+  return true;
+}
+
+static const OutputFormat *
+parse_output (GstCaps *caps, guint *depths, guint *lines)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  const char *name = gst_structure_get_string (structure, "format");
+  gint n_depths, n_lines;
+
+  if (!gst_structure_get_int (structure, depths_field (structure), &n_depths)
+      || !gst_structure_get_int (structure, lines_field (structure), &n_lines))
+    return nullptr;
+  *depths = guint (n_depths);
+  *lines = guint (n_lines);
+  for (const OutputFormat &format : output_formats) {
+    if (gst_structure_has_name (structure, format.media_type)
+        && g_strcmp0 (name, format.format) == 0)
+      return &format;
+  }
+  return nullptr;
+}
+
+static gboolean
+gst_oct_fft_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
+{
+  Spectra spectra;
+  guint depths, lines;
+
+  if (parse_input (caps, &spectra)) {
+    *size = spectra.bytes ();
+    return TRUE;
+  }
+  const OutputFormat *format = parse_output (caps, &depths, &lines);
+  if (!format)
+    return FALSE;
+  *size = format->bytes * depths * lines;
+  return TRUE;
+}
+
+/* Life cycle */
+
+static gboolean
+gst_oct_fft_open (GstOpenCLFilter *filter, GError **error)
+{
+  GST_OCT_FFT (filter)->work = new Work;
+  return check_range (get_settings (filter), error);
+}
+
+static void
+gst_oct_fft_close (GstOpenCLFilter *filter)
+{
+  GstOctFFT *self = GST_OCT_FFT (filter);
+  delete self->work;
+  self->work = nullptr;
+}
+
+static bool
+create_buffer (GstOctFFT *self, gsize bytes, cl::Buffer *buffer, GError **error)
+{
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  cl_int code;
+  *buffer = cl::Buffer (clCreateBuffer (
+      gst_opencl_context_get_handle (context), CL_MEM_READ_WRITE, bytes, nullptr, &code));
+  return gst_opencl_check (code, "clCreateBuffer", error);
+}
+
+/* Other depths or another format of the output leave the plan as it is. */
+static bool
+make_plan (GstOctFFT *self, const Spectra &spectra, GError **error)
+{
+  Work &work = *self->work;
+  if (work.fft && work.spectra == spectra)
+    return true;
+
+  work.spectra = spectra;
+  work.fft.reset (
+      gst_opencl_fft_new (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+          spectra.library, spectra.samples, spectra.lines, !spectra.complex, error));
+  if (!work.fft)
+    return false;
+  gsize stride = gst_opencl_fft_get_output_stride (work.fft.get ());
+  if (create_buffer (self, stride * spectra.lines * sizeof (cl_float2), &work.bins, error)
+      && create_buffer (self, spectra.bytes (), &work.input, error))
+    return true;
+  work.fft.reset ();
+  return false;
+}
+
+static gboolean
+gst_oct_fft_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstOctFFT *self = GST_OCT_FFT (filter);
+  Settings settings = get_settings (self);
+  Spectra spectra;
+  guint lines;
+
+  Work &work = *self->work;
+  work.output = parse_output (output, &work.depths, &lines);
+  if (!parse_input (input, &spectra) || !work.output) {
+    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "the caps have no format of spectra or of depths");
+    return FALSE;
+  }
+  spectra.library = settings.library;
+  /* Set anew since these caps were agreed on. */
+  if (work.depths > spectra.samples / 2)
+    settings.depth_count = work.depths;
+  return check_depths (settings, spectra.samples, error)
+         && make_plan (self, spectra, error)
+         && work.kernel.create (gst_opencl_filter_get_context (filter), KERNELS,
+             work.output->kernel, work.output->options, error);
+}
+
+/* The work */
+
+/* The display range as the kernels take it: black, and pixel values per unit above it. */
+struct Brightness {
+  cl_float darkest;
+  cl_float factor;
+};
+
+static Brightness
+brightness_of (const Settings &settings, double full)
+{
+  bool logarithmic = settings.scale == Scale::log;
+  double low = logarithmic ? settings.db_min : std::pow (10, settings.db_min / 20);
+  double high = logarithmic ? settings.db_max : std::pow (10, settings.db_max / 20);
+  return {cl_float (low), cl_float (full / (high - low))};
+}
+
+static bool
+is_aligned (const GstOpenCLFrame *output, gsize bytes, GError **error)
+{
+  if (output->offset[0] % bytes == 0 && output->stride[0] % gint (bytes) == 0)
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "the output buffer begins at byte %" G_GSIZE_FORMAT
+      " and has a stride of %d bytes, expected multiples of %" G_GSIZE_FORMAT,
+      output->offset[0], output->stride[0], bytes);
+  return false;
+}
+
+/* A transform reads its input from the start of a cl_mem. */
+static bool
+enqueue_fft (
+    Work &work, const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
+{
+  cl_mem from = input->data;
+  if (input->offset[0] > 0) {
+    from = work.input ();
+    cl_int code = clEnqueueCopyBuffer (queue, input->data, from, input->offset[0], 0,
+        work.spectra.bytes (), 0, nullptr, nullptr);
+    if (!gst_opencl_check (code, "clEnqueueCopyBuffer", error))
+      return false;
+  }
+  return gst_opencl_fft_enqueue (work.fft.get (), queue, from, work.bins (), error);
+}
+
+static bool
+enqueue_output (Work &work, const Settings &settings, const GstOpenCLFrame *output,
+    cl_command_queue queue, GError **error)
+{
+  const OutputFormat &format = *work.output;
+  bool picture = format.full > 0;
+  guint lines = work.spectra.lines;
+  /* A picture takes a work-group for each tile, or more where groups are smaller. */
+  gsize columns =
+      picture ? (lines + tile - 1) / tile * oct::Kernel::largest_group : work.depths;
+  gsize rows = picture ? (work.depths + tile - 1) / tile : lines;
+  gsize stride = picture ? output->stride[0] / format.bytes : work.depths;
+  Brightness brightness = brightness_of (settings, format.full);
+
+  return is_aligned (output, format.bytes, error)
+         && work.kernel.launch (queue, columns, rows, error, work.bins (),
+             cl_uint (gst_opencl_fft_get_output_stride (work.fft.get ())),
+             cl_uint (settings.depth_start), cl_uint (work.depths), cl_uint (lines),
+             cl_uint (settings.scale == Scale::log), brightness.darkest,
+             brightness.factor, output->data, cl_ulong (output->offset[0] / format.bytes),
+             cl_uint (stride));
+}
+
+static gboolean
+gst_oct_fft_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  Work &work = *GST_OCT_FFT (filter)->work;
+  Settings settings = get_settings (filter);
+
+  if (!check_range (settings, error)
+      || !check_depths (settings, work.spectra.samples, error))
+    return FALSE;
+  /* Set since these caps were agreed on: the next frame brings other caps. */
+  settings.depth_start =
+      std::min (settings.depth_start, work.spectra.samples / 2 - work.depths);
+  return enqueue_fft (work, input, queue, error)
+         && enqueue_output (work, settings, output, queue, error);
+}
+
+static void
+gst_oct_fft_before_transform (GstBaseTransform *base, GstBuffer *buffer)
+{
+  /* A file that is read in blocks has a segment of bytes. */
+  if (base->segment.format != GST_FORMAT_TIME)
+    return;
+  GstClockTime time = gst_segment_to_stream_time (
+      &base->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_object_sync_values (GST_OBJECT (base), time);
+}
+
+/* The class */
+
+static void
+gst_oct_fft_init (GstOctFFT *self)
+{
+  self->changing = new Settings;
+  self->committed = new Settings;
+}
+
+static void
+gst_oct_fft_finalize (GObject *object)
+{
+  GstOctFFT *self = GST_OCT_FFT (object);
+  delete self->changing;
+  delete self->committed;
+  delete self->work;
+  G_OBJECT_CLASS (gst_oct_fft_parent_class)->finalize (object);
+}
+
+static void
+install_display_properties (GObjectClass *klass, GParamFlags flags)
+{
+  GParamFlags controllable = GParamFlags (flags | GST_PARAM_CONTROLLABLE);
+
+  g_object_class_install_property (klass, PROP_SCALE,
+      g_param_spec_enum ("scale", "Scale",
+          "What pixels and F32LE values show; CF32LE values are left complex",
+          scale_get_type (), gint (Scale::log), flags));
+  g_object_class_install_property (klass, PROP_DB_MIN,
+      g_param_spec_double ("db-min", "Black level",
+          "Level that is black in a picture, in dB; with scale=linear amplitudes are "
+          "mapped linearly from 10^(db-min/20) to 10^(db-max/20)",
+          least_db, most_db, default_db_min, controllable));
+  g_object_class_install_property (klass, PROP_DB_MAX,
+      g_param_spec_double ("db-max", "White level",
+          "Level that is white in a picture, in dB; above db-min", least_db, most_db,
+          default_db_max, controllable));
+}
+
+static void
+install_depth_properties (GObjectClass *klass, GParamFlags flags)
+{
+  g_object_class_install_property (klass, PROP_DEPTH_START,
+      g_param_spec_uint ("depth-start", "First depth",
+          "First depth bin of the output; N samples per A-line give N/2", 0,
+          MOST_DEPTHS - 1, 0, flags));
+  g_object_class_install_property (klass, PROP_DEPTH_COUNT,
+      g_param_spec_uint ("depth-count", "Number of depths",
+          "Depth bins of the output, 0 = all that remain", 0, MOST_DEPTHS, 0, flags));
+}
+
+static void
+gst_oct_fft_class_init (GstOctFFTClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+  GParamFlags flags = GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+  GParamFlags while_playing = GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING);
+
+  object_class->set_property = gst_oct_fft_set_property;
+  object_class->get_property = gst_oct_fft_get_property;
+  object_class->dispatch_properties_changed = gst_oct_fft_dispatch_properties_changed;
+  object_class->finalize = gst_oct_fft_finalize;
+  install_display_properties (object_class, while_playing);
+  install_depth_properties (object_class, while_playing);
+  g_object_class_install_property (object_class, PROP_FFT_LIBRARY,
+      g_param_spec_enum ("fft-library", "FFT library",
+          "Library that transforms; clFFT takes lengths whose prime factors are at most "
+          "13",
+          GST_TYPE_OPENCL_FFT_LIBRARY, GST_OPENCL_FFT_LIBRARY_AUTO,
+          GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OCT Fourier transform",
+      "Filter/Effect/Video",
+      "Makes depth, a B-scan or numbers, of OCT spectra, on an OpenCL device",
+      "The gst-opencl developers");
+  for (GType type : {scale_get_type (), GType (GST_TYPE_OPENCL_FFT_LIBRARY)})
+    gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
+
+  transform_class->transform_caps = gst_oct_fft_transform_caps;
+  transform_class->before_transform = gst_oct_fft_before_transform;
+  filter_class->open = gst_oct_fft_open;
+  filter_class->close = gst_oct_fft_close;
+  filter_class->set_formats = gst_oct_fft_set_formats;
+  filter_class->get_frame_size = gst_oct_fft_get_frame_size;
+  filter_class->transform = gst_oct_fft_transform;
+
+  GST_DEBUG_CATEGORY_INIT (oct_fft_debug, "octfft", 0, "OCT Fourier transform");
+}

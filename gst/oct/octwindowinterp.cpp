@@ -1,0 +1,882 @@
+/* octwindowinterp: raw spectra to windowed ones that are even in wavenumber
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-octwindowinterp
+ *
+ * Prepares the raw spectra of an OCT camera for their Fourier transform, each line of a
+ * frame an A-line: takes the background away, resamples from the spectrometer's pixels to
+ * even wavenumbers, multiplies by a window, and by a phase that compensates dispersion.
+ * The result is real (F32LE), or complex (CF32LE) when a dispersion is set.
+ *
+ * The wavenumbers 2 pi / wavelength run evenly from that of the first to that of the last
+ * sample, ends included. Without `wavelengths`, `wavelength-min` and `wavelength-max`, or
+ * `resample-map` the samples are taken as already even in wavenumber.
+ *
+ * `background=rolling` subtracts the mean of the mean spectra of the `background-frames`
+ * frames before, or of as many as there were; from the first frame, its own mean. It
+ * starts anew with new caps, after a stop, and when `background`, `background-frames` or
+ * `bit-shift` change.
+ *
+ * Files hold one value for each sample of an A-line: .npy, or text with one number a
+ * line, in which `#` begins a comment. They are read when the caps are known, and again
+ * when a property other than `background-frames` and `bit-shift` is set. Properties set
+ * in one g_object_set(), or between g_object_freeze_notify() and g_object_thaw_notify(),
+ * take effect together, with the next frame.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc ! video/x-raw,format=GRAY16_LE,width=2048,height=512 !
+ * openclupload ! octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft !
+ * opencldownload ! videoconvert ! autovideosink
+ * ]|
+ * The test picture taken for spectra that are evenly spaced in wavelength.
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-hpp.hpp>
+
+#include "backgroundmean.hpp"
+#include "elements.h"
+#include "spectrumtables.hpp"
+
+GST_DEBUG_CATEGORY_STATIC (oct_window_interp_debug);
+#define GST_CAT_DEFAULT oct_window_interp_debug
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octwindowinterp.cl"
+#define FRAMERATE "framerate=(fraction)[0/1, 2147483647/1]"
+#define SPECTRUM_SIZE "samples=(int)[64, 16384], lines=(int)[1, 2147483647], " FRAMERATE
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (
+            "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "
+            "format=(string){GRAY8, GRAY16_LE, GRAY16_BE}, "
+            "width=(int)[64, 16384], height=(int)[1, 2147483647], " FRAMERATE ";"
+            "application/x-oct(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "
+            "domain=(string)wavelength, format=(string){U16LE, F32LE}, " SPECTRUM_SIZE));
+
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (
+            "application/x-oct(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "
+            "domain=(string)wavenumber, format=(string){F32LE, CF32LE}, " SPECTRUM_SIZE));
+
+namespace {
+using oct::Interpolation;
+using oct::WindowFunction;
+
+enum class Background {
+  none,
+  frame,
+  rolling,
+  file,
+};
+
+const guint default_background_frames = 16;
+
+enum {
+  PROP_0,
+  PROP_WAVELENGTHS,
+  PROP_WAVELENGTH_MIN,
+  PROP_WAVELENGTH_MAX,
+  PROP_RESAMPLE_MAP,
+  PROP_INTERPOLATION,
+  PROP_WINDOW,
+  PROP_DISPERSION_A2,
+  PROP_DISPERSION_A3,
+  PROP_DISPERSION_PHASE,
+  PROP_BACKGROUND,
+  PROP_BACKGROUND_FILE,
+  PROP_BACKGROUND_FRAMES,
+  PROP_BIT_SHIFT,
+};
+
+struct Settings {
+  oct::SpectrumSettings spectrum;
+  Background background = Background::none;
+  guint background_frames = default_background_frames;
+  guint bit_shift = 0;
+  guint revision = 0;        /* counts changes, */
+  guint tables_revision = 0; /* and those that need new tables */
+};
+
+struct SpectrumFormat {
+  const char *media_type;
+  const char *format;
+  const char *load; /* option of the kernels */
+  gsize bytes;
+  bool integer;
+};
+
+const SpectrumFormat spectrum_formats[] = {
+    {"video/x-raw", "GRAY8", "LOAD_U8", 1, true},
+    {"video/x-raw", "GRAY16_LE", "LOAD_U16LE", 2, true},
+    {"video/x-raw", "GRAY16_BE", "LOAD_U16BE", 2, true},
+    {"application/x-oct", "U16LE", "LOAD_U16LE", 2, true},
+    {"application/x-oct", "F32LE", "LOAD_F32LE", 4, false},
+    {"application/x-oct", "CF32LE", nullptr, 8, false},
+};
+
+/* The same three things have other names in raw video. */
+const struct {
+  const char *oct;
+  const char *video;
+} layout_fields[] = {
+    {"samples", "width"},
+    {"lines", "height"},
+    {"framerate", "framerate"},
+};
+
+struct Kernels {
+  oct::Kernel make_spectrum;
+  oct::BackgroundKernels background;
+};
+
+/* What the streaming thread works with. */
+struct Work {
+  const SpectrumFormat *input = nullptr;
+  guint samples = 0;
+  guint lines = 0;
+  bool complex = false;
+
+  Settings settings; /* that the rest was made for */
+  cl::Buffer tables;
+  gsize taps = 0;
+  gsize background_offset = 0; /* of the one in the tables */
+  guint lines_of_item = 1;
+  Kernels aligned;
+  Kernels unaligned;
+  oct::BackgroundMean mean;
+};
+} // namespace
+
+#define GST_TYPE_OCT_WINDOW_INTERP (gst_oct_window_interp_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstOctWindowInterp, gst_oct_window_interp, GST, OCT_WINDOW_INTERP, GstOpenCLFilter)
+
+struct _GstOctWindowInterp {
+  GstOpenCLFilter parent;
+
+  Settings *changing;  /* as set so far; with the object lock */
+  Settings *committed; /* as set together; with the object lock */
+  Work *work;          /* between set_formats and close, else null */
+};
+
+G_DEFINE_TYPE (GstOctWindowInterp, gst_oct_window_interp, GST_TYPE_OPENCL_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (
+    octwindowinterp, "octwindowinterp", GST_RANK_NONE, GST_TYPE_OCT_WINDOW_INTERP)
+
+static GType
+register_once (gsize *type, const gchar *name, const GEnumValue *values)
+{
+  if (g_once_init_enter (type))
+    g_once_init_leave (type, g_enum_register_static (name, values));
+  return *type;
+}
+
+static GType
+interpolation_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Interpolation::none), "Samples as they are, whatever the calibration",
+          "none"},
+      {gint (Interpolation::linear), "Straight line between two samples", "linear"},
+      {gint (Interpolation::cubic), "Catmull-Rom curve through four samples", "cubic"},
+      {gint (Interpolation::lanczos), "Windowed sinc over eight samples", "lanczos"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  return register_once (&type, "GstOctInterpolation", values);
+}
+
+static GType
+window_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (WindowFunction::rectangular), "1: narrowest peak, highest side lobes",
+          "rectangular"},
+      {gint (WindowFunction::hann), "0.5 - 0.5 cos(2 pi u), u from 0 to 1", "hann"},
+      {gint (WindowFunction::hamming), "0.54 - 0.46 cos(2 pi u)", "hamming"},
+      {gint (WindowFunction::blackman), "0.42 - 0.5 cos(2 pi u) + 0.08 cos(4 pi u)",
+          "blackman"},
+      {gint (WindowFunction::gaussian), "exp(-0.5 ((2 u - 1) / 0.4)^2)", "gaussian"},
+      {gint (WindowFunction::tukey), "A quarter at each end falls as hann", "tukey"},
+      {gint (WindowFunction::flattop), "Five cosine terms: exact heights, widest peak",
+          "flattop"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  return register_once (&type, "GstOctWindowFunction", values);
+}
+
+static GType
+background_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Background::none), "Nothing is subtracted", "none"},
+      {gint (Background::frame), "Mean spectrum of the frame itself", "frame"},
+      {gint (Background::rolling), "Mean spectrum of the frames before", "rolling"},
+      {gint (Background::file), "Spectrum in background-file", "file"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  return register_once (&type, "GstOctBackground", values);
+}
+
+/* Properties */
+
+static std::string
+path_of_value (const GValue *value)
+{
+  const gchar *path = g_value_get_string (value);
+  return path ? path : "";
+}
+
+static void
+set_path (GValue *value, const std::string &path)
+{
+  g_value_set_string (value, path.empty () ? nullptr : path.c_str ());
+}
+
+/* Whether the property is one of the spectrum's, so that new tables are needed. */
+static gboolean
+set_spectrum_property (oct::SpectrumSettings &spectrum, guint id, const GValue *value)
+{
+  switch (id) {
+  case PROP_WAVELENGTHS:
+    spectrum.calibration.wavelengths.path = path_of_value (value);
+    return TRUE;
+  case PROP_WAVELENGTH_MIN:
+    spectrum.calibration.wavelength_min = g_value_get_double (value);
+    return TRUE;
+  case PROP_WAVELENGTH_MAX:
+    spectrum.calibration.wavelength_max = g_value_get_double (value);
+    return TRUE;
+  case PROP_RESAMPLE_MAP:
+    spectrum.calibration.resample_map.path = path_of_value (value);
+    return TRUE;
+  case PROP_INTERPOLATION:
+    spectrum.interpolation = Interpolation (g_value_get_enum (value));
+    return TRUE;
+  case PROP_WINDOW:
+    spectrum.window = WindowFunction (g_value_get_enum (value));
+    return TRUE;
+  case PROP_DISPERSION_A2:
+    spectrum.dispersion.a2 = g_value_get_double (value);
+    return TRUE;
+  case PROP_DISPERSION_A3:
+    spectrum.dispersion.a3 = g_value_get_double (value);
+    return TRUE;
+  case PROP_DISPERSION_PHASE:
+    spectrum.dispersion.phase.path = path_of_value (value);
+    return TRUE;
+  case PROP_BACKGROUND_FILE:
+    spectrum.background.path = path_of_value (value);
+    return TRUE;
+  default:
+    return FALSE;
+  }
+}
+
+/* Whether the property is one of the background's or of the samples'. */
+static gboolean
+set_sample_property (Settings &settings, guint id, const GValue *value)
+{
+  switch (id) {
+  case PROP_BACKGROUND:
+    settings.background = Background (g_value_get_enum (value));
+    settings.spectrum.background_from_file = settings.background == Background::file;
+    settings.tables_revision++;
+    return TRUE;
+  case PROP_BACKGROUND_FRAMES:
+    settings.background_frames = g_value_get_uint (value);
+    return TRUE;
+  case PROP_BIT_SHIFT:
+    settings.bit_shift = g_value_get_uint (value);
+    return TRUE;
+  default:
+    return FALSE;
+  }
+}
+
+static void
+gst_oct_window_interp_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (object);
+  Settings &settings = *self->changing;
+  gboolean known;
+
+  GST_OBJECT_LOCK (self);
+  known = set_spectrum_property (settings.spectrum, id, value);
+  if (known)
+    settings.tables_revision++;
+  else
+    known = set_sample_property (settings, id, value);
+  settings.revision++;
+  GST_OBJECT_UNLOCK (self);
+
+  if (!known)
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+}
+
+static void
+get_property_locked (const Settings &settings, guint id, GValue *value)
+{
+  const oct::SpectrumSettings &spectrum = settings.spectrum;
+  switch (id) {
+  case PROP_WAVELENGTHS:
+    return set_path (value, spectrum.calibration.wavelengths.path);
+  case PROP_WAVELENGTH_MIN:
+    return g_value_set_double (value, spectrum.calibration.wavelength_min);
+  case PROP_WAVELENGTH_MAX:
+    return g_value_set_double (value, spectrum.calibration.wavelength_max);
+  case PROP_RESAMPLE_MAP:
+    return set_path (value, spectrum.calibration.resample_map.path);
+  case PROP_INTERPOLATION:
+    return g_value_set_enum (value, gint (spectrum.interpolation));
+  case PROP_WINDOW:
+    return g_value_set_enum (value, gint (spectrum.window));
+  case PROP_DISPERSION_A2:
+    return g_value_set_double (value, spectrum.dispersion.a2);
+  case PROP_DISPERSION_A3:
+    return g_value_set_double (value, spectrum.dispersion.a3);
+  case PROP_DISPERSION_PHASE:
+    return set_path (value, spectrum.dispersion.phase.path);
+  case PROP_BACKGROUND:
+    return g_value_set_enum (value, gint (settings.background));
+  case PROP_BACKGROUND_FILE:
+    return set_path (value, spectrum.background.path);
+  case PROP_BACKGROUND_FRAMES:
+    return g_value_set_uint (value, settings.background_frames);
+  case PROP_BIT_SHIFT:
+    return g_value_set_uint (value, settings.bit_shift);
+  }
+}
+
+static void
+gst_oct_window_interp_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (object);
+
+  GST_OBJECT_LOCK (self);
+  get_property_locked (*self->changing, id, value);
+  GST_OBJECT_UNLOCK (self);
+}
+
+/* GObject comes here once for all that one g_object_set() changes: a pair of properties
+ * is never seen half changed. */
+static void
+gst_oct_window_interp_dispatch_properties_changed (
+    GObject *object, guint n_pspecs, GParamSpec **pspecs)
+{
+  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (object);
+  gboolean format_changed;
+
+  GST_OBJECT_LOCK (self);
+  format_changed = self->committed->spectrum.dispersion.given ()
+                   != self->changing->spectrum.dispersion.given ();
+  if (self->committed->revision != self->changing->revision)
+    *self->committed = *self->changing;
+  GST_OBJECT_UNLOCK (self);
+
+  if (format_changed)
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  G_OBJECT_CLASS (gst_oct_window_interp_parent_class)
+      ->dispatch_properties_changed (object, n_pspecs, pspecs);
+}
+
+static guint
+get_revision (GstOctWindowInterp *self)
+{
+  GST_OBJECT_LOCK (self);
+  guint revision = self->committed->revision;
+  GST_OBJECT_UNLOCK (self);
+  return revision;
+}
+
+static Settings
+get_settings (GstOctWindowInterp *self)
+{
+  GST_OBJECT_LOCK (self);
+  Settings settings = *self->committed;
+  GST_OBJECT_UNLOCK (self);
+  return settings;
+}
+
+/* Caps */
+
+static void
+append_structure (GstCaps *caps, GstStructure *structure)
+{
+  gst_caps_append_structure_full (caps, structure,
+      gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY, nullptr));
+}
+
+static void
+copy_layout (GstStructure *to, const GstStructure *from)
+{
+  bool from_video = gst_structure_has_name (from, "video/x-raw");
+  bool to_video = gst_structure_has_name (to, "video/x-raw");
+
+  for (const auto &field : layout_fields) {
+    const GValue *value =
+        gst_structure_get_value (from, from_video ? field.video : field.oct);
+    if (value)
+      gst_structure_set_value (to, to_video ? field.video : field.oct, value);
+  }
+}
+
+static GstStructure *
+new_output_structure (bool complex)
+{
+  return gst_structure_new ("application/x-oct", "domain", G_TYPE_STRING, "wavenumber",
+      "format", G_TYPE_STRING, complex ? "CF32LE" : "F32LE", nullptr);
+}
+
+static void
+append_outputs (GstCaps *caps, const GstStructure *input, bool complex)
+{
+  GstStructure *output = new_output_structure (complex);
+  copy_layout (output, input);
+  append_structure (caps, output);
+}
+
+/* None where downstream wants the format that the dispersion as it is set does not make.
+ */
+static void
+append_inputs (GstCaps *caps, const GstStructure *output, bool complex)
+{
+  GstStructure *made = new_output_structure (complex);
+  gboolean wanted = gst_structure_can_intersect (made, output);
+  gst_structure_free (made);
+  if (!wanted)
+    return;
+
+  GstCaps *inputs = gst_static_pad_template_get_caps (&sink_template);
+  for (guint n = 0; n < gst_caps_get_size (inputs); n++) {
+    GstStructure *input = gst_structure_copy (gst_caps_get_structure (inputs, n));
+    copy_layout (input, output);
+    append_structure (caps, input);
+  }
+  gst_caps_unref (inputs);
+}
+
+static GstCaps *
+gst_oct_window_interp_transform_caps (
+    GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  bool complex = get_settings (GST_OCT_WINDOW_INTERP (base)).spectrum.dispersion.given ();
+  GstCaps *result = gst_caps_new_empty ();
+
+  for (guint n = 0; n < gst_caps_get_size (caps); n++) {
+    const GstStructure *structure = gst_caps_get_structure (caps, n);
+    if (direction == GST_PAD_SINK)
+      append_outputs (result, structure, complex);
+    else
+      append_inputs (result, structure, complex);
+  }
+  if (filter) {
+    GstCaps *filtered =
+        gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref (result);
+    result = filtered;
+  }
+  GST_DEBUG_OBJECT (base, "%" GST_PTR_FORMAT " becomes %" GST_PTR_FORMAT, caps, result);
+  return result;
+}
+
+static const SpectrumFormat *
+find_format (const GstStructure *structure)
+{
+  for (const SpectrumFormat &format : spectrum_formats) {
+    if (gst_structure_has_name (structure, format.media_type)
+        && g_strcmp0 (gst_structure_get_string (structure, "format"), format.format) == 0)
+      return &format;
+  }
+  return nullptr;
+}
+
+static const SpectrumFormat *
+parse_caps (GstCaps *caps, guint *samples, guint *lines)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  bool video = gst_structure_has_name (structure, "video/x-raw");
+  gint columns, rows;
+
+  if (!gst_structure_get_int (structure, video ? "width" : "samples", &columns)
+      || !gst_structure_get_int (structure, video ? "height" : "lines", &rows))
+    return nullptr;
+  *samples = columns;
+  *lines = rows;
+  return find_format (structure);
+}
+
+static gboolean
+gst_oct_window_interp_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
+{
+  guint samples, lines;
+  const SpectrumFormat *format = parse_caps (caps, &samples, &lines);
+
+  if (!format)
+    return FALSE;
+  *size = format->bytes * samples * lines;
+  return TRUE;
+}
+
+/* Tables and kernels */
+
+static gboolean
+load_tables (GstOctWindowInterp *self, const Settings &settings, GError **error)
+{
+  Work &work = *self->work;
+  oct::SpectrumTables tables;
+  if (!oct::spectrum_tables_load (
+          settings.spectrum, work.samples, work.complex, tables, error))
+    return FALSE;
+  if (!tables.calibrated)
+    GST_INFO_OBJECT (self, "no calibration is set: the samples are taken as already even "
+                           "in wavenumber");
+
+  /* A new buffer: frames in flight still read the old one, which lives as long as they.
+   */
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  gsize bytes = tables.words.size () * sizeof tables.words[0];
+  cl_int code;
+  work.tables = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
+      CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, tables.words.data (), &code));
+  if (!gst_opencl_check (code, "clCreateBuffer", error))
+    return FALSE;
+  gst_opencl_count_upload (bytes);
+  work.taps = tables.taps;
+  work.background_offset = tables.background_offset;
+  return TRUE;
+}
+
+static gboolean
+create_kernels (GstOctWindowInterp *self, const Settings &settings, bool aligned,
+    Kernels &kernels, GError **error)
+{
+  const Work &work = *self->work;
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  gchar *options = g_strdup_printf (
+      "-D%s -DALIGNED=%d -DTAPS=%u -DLINES=%u -DBACKGROUND=%d -DCOMPLEX=%d",
+      work.input->load, aligned, guint (work.taps), work.lines_of_item,
+      settings.background != Background::none, work.complex);
+
+  oct::BackgroundKernels &background = kernels.background;
+  gboolean created =
+      kernels.make_spectrum.create (context, KERNELS, "make_spectrum", options, error)
+      && background.sum_blocks.create (context, KERNELS, "sum_blocks", options, error)
+      && background.mean_of_rows.create (
+          context, KERNELS, "mean_of_rows", options, error);
+  g_free (options);
+  return created;
+}
+
+/* Both now, so that none is built in mid-stream when a buffer turns out to be unaligned.
+ */
+static gboolean
+create_all_kernels (GstOctWindowInterp *self, const Settings &settings, GError **error)
+{
+  Work &work = *self->work;
+  return create_kernels (self, settings, true, work.aligned, error)
+         && (work.input->bytes == 1
+             || create_kernels (self, settings, false, work.unaligned, error));
+}
+
+static gboolean
+create_mean (GstOctWindowInterp *self, const Settings &settings, GError **error)
+{
+  Work &work = *self->work;
+  if (settings.background != Background::frame
+      && settings.background != Background::rolling) {
+    work.mean = oct::BackgroundMean ();
+    return TRUE;
+  }
+  bool rolling = settings.background == Background::rolling;
+  return work.mean.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+      work.samples, work.lines, rolling ? settings.background_frames : 0, error);
+}
+
+static gboolean
+apply_all (GstOctWindowInterp *self, const Settings &settings, GError **error)
+{
+  if (!load_tables (self, settings, error) || !create_all_kernels (self, settings, error)
+      || !create_mean (self, settings, error))
+    return FALSE;
+  self->work->settings = settings;
+  return TRUE;
+}
+
+/* Means of other samples than those to come say nothing of their background. */
+static bool
+mean_starts_anew (const Settings &before, const Settings &after)
+{
+  return before.background != after.background || before.bit_shift != after.bit_shift
+         || before.background_frames != after.background_frames;
+}
+
+static gboolean
+apply_changes (GstOctWindowInterp *self, GError **error)
+{
+  Work &work = *self->work;
+  if (get_revision (self) == work.settings.revision)
+    return TRUE;
+  Settings settings = get_settings (self);
+  /* The next frame brings the caps that go with it. */
+  if (settings.spectrum.dispersion.given () != work.complex)
+    return TRUE;
+
+  if (settings.tables_revision != work.settings.tables_revision
+      && (!load_tables (self, settings, error)
+          || !create_all_kernels (self, settings, error)))
+    return FALSE;
+  if (mean_starts_anew (work.settings, settings) && !create_mean (self, settings, error))
+    return FALSE;
+  work.settings = settings;
+  return TRUE;
+}
+
+/* Life cycle */
+
+static gboolean
+gst_oct_window_interp_open (GstOpenCLFilter *filter, GError **error)
+{
+  Settings settings = get_settings (GST_OCT_WINDOW_INTERP (filter));
+  return oct::spectrum_settings_check (settings.spectrum, error);
+}
+
+static void
+gst_oct_window_interp_close (GstOpenCLFilter *filter)
+{
+  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
+  delete self->work;
+  self->work = nullptr;
+}
+
+static gboolean
+gst_oct_window_interp_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+  guint samples, lines;
+
+  gst_oct_window_interp_close (filter);
+  self->work = new Work;
+  Work &work = *self->work;
+  work.input = parse_caps (input, &work.samples, &work.lines);
+  const SpectrumFormat *made = parse_caps (output, &samples, &lines);
+  if (!work.input || !made) {
+    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "the caps have no format of spectra");
+    return FALSE;
+  }
+  work.complex = g_str_equal (made->format, "CF32LE");
+  /* A GPU reads the tables once for several lines; a CPU has them in its cache. */
+  work.lines_of_item = gst_opencl_context_shares_host_memory (context) ? 1 : 4;
+  return apply_all (self, get_settings (self), error);
+}
+
+/* The work */
+
+static bool
+is_aligned (const GstOpenCLFrame *frame, gsize bytes)
+{
+  return frame->offset[0] % bytes == 0 && frame->stride[0] % gint (bytes) == 0;
+}
+
+static oct::RawSpectra
+describe_spectra (const Work &work, const GstOpenCLFrame *frame)
+{
+  bool packed = frame->stride[0] == 0;
+  oct::RawSpectra spectra;
+  spectra.data = frame->data;
+  spectra.offset = frame->offset[0];
+  spectra.stride = packed ? work.samples * work.input->bytes : frame->stride[0];
+  spectra.samples = work.samples;
+  spectra.lines = work.lines;
+  spectra.shift = work.input->integer ? work.settings.bit_shift : 0;
+  return spectra;
+}
+
+static gboolean
+enqueue_spectrum (Work &work, Kernels &kernels, const oct::RawSpectra &spectra,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  bool from_mean = work.mean.is_made ();
+  gsize items = (work.lines + work.lines_of_item - 1) / work.lines_of_item;
+
+  return kernels.make_spectrum.launch (queue, work.samples, items, error, spectra.data,
+      spectra.offset, spectra.stride, spectra.samples, spectra.lines, spectra.shift,
+      work.tables (), from_mean ? work.mean.buffer () () : work.tables (),
+      cl_uint (from_mean ? 0 : work.background_offset), output->data,
+      cl_ulong (output->offset[0] / sizeof (cl_float)));
+}
+
+static gboolean
+gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
+  Work &work = *self->work;
+  gsize point = (work.complex ? 2 : 1) * sizeof (cl_float);
+
+  if (!apply_changes (self, error))
+    return FALSE;
+  if (!is_aligned (output, point)) {
+    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+        "the output buffer begins at byte %" G_GSIZE_FORMAT
+        ", expected a multiple of %" G_GSIZE_FORMAT,
+        output->offset[0], point);
+    return FALSE;
+  }
+
+  Kernels &kernels =
+      is_aligned (input, work.input->bytes) ? work.aligned : work.unaligned;
+  oct::RawSpectra spectra = describe_spectra (work, input);
+  if (work.mean.is_made ()
+      && !work.mean.update (kernels.background, spectra, queue, error))
+    return FALSE;
+  return enqueue_spectrum (work, kernels, spectra, output, queue, error);
+}
+
+static void
+gst_oct_window_interp_init (GstOctWindowInterp *self)
+{
+  self->changing = new Settings;
+  self->committed = new Settings;
+}
+
+static void
+gst_oct_window_interp_finalize (GObject *object)
+{
+  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (object);
+  delete self->changing;
+  delete self->committed;
+  delete self->work;
+  G_OBJECT_CLASS (gst_oct_window_interp_parent_class)->finalize (object);
+}
+
+static void
+install_calibration_properties (GObjectClass *klass, GParamFlags flags)
+{
+  g_object_class_install_property (klass, PROP_WAVELENGTHS,
+      g_param_spec_string ("wavelengths", "Wavelengths",
+          "File with the wavelength of each sample, rising or falling, in any unit",
+          nullptr, flags));
+  g_object_class_install_property (klass, PROP_WAVELENGTH_MIN,
+      g_param_spec_double ("wavelength-min", "Least wavelength",
+          "Wavelength of the first sample where wavelengths are evenly spaced, in any "
+          "unit; 0 = not set",
+          0, G_MAXDOUBLE, 0, flags));
+  g_object_class_install_property (klass, PROP_WAVELENGTH_MAX,
+      g_param_spec_double ("wavelength-max", "Greatest wavelength",
+          "Wavelength of the last sample where wavelengths are evenly spaced, in the "
+          "unit "
+          "of wavelength-min; 0 = not set",
+          0, G_MAXDOUBLE, 0, flags));
+  g_object_class_install_property (klass, PROP_RESAMPLE_MAP,
+      g_param_spec_string ("resample-map", "Resample map",
+          "File with the fractional sample at which each even wavenumber lies", nullptr,
+          flags));
+  g_object_class_install_property (klass, PROP_INTERPOLATION,
+      g_param_spec_enum ("interpolation", "Interpolation",
+          "How values between samples are made", interpolation_get_type (),
+          gint (Interpolation::linear), flags));
+}
+
+static void
+install_spectrum_properties (GObjectClass *klass, GParamFlags flags)
+{
+  g_object_class_install_property (klass, PROP_WINDOW,
+      g_param_spec_enum ("window", "Window",
+          "Window over the wavenumbers, scaled by 2 / its sum so that fringes keep their "
+          "amplitude",
+          window_get_type (), gint (WindowFunction::hann), flags));
+  g_object_class_install_property (klass, PROP_DISPERSION_A2,
+      g_param_spec_double ("dispersion-a2", "Dispersion, second order",
+          "a2 in exp(-i (a2 q^2 + a3 q^3)), in rad; q = wavenumber's index - samples / 2",
+          -G_MAXDOUBLE, G_MAXDOUBLE, 0, flags));
+  g_object_class_install_property (klass, PROP_DISPERSION_A3,
+      g_param_spec_double ("dispersion-a3", "Dispersion, third order",
+          "a3 in exp(-i (a2 q^2 + a3 q^3)), in rad; q = wavenumber's index - samples / 2",
+          -G_MAXDOUBLE, G_MAXDOUBLE, 0, flags));
+  g_object_class_install_property (klass, PROP_DISPERSION_PHASE,
+      g_param_spec_string ("dispersion-phase", "Dispersion phase",
+          "File with the phase of each wavenumber in exp(-i phase), in rad, instead of "
+          "coefficients",
+          nullptr, flags));
+}
+
+static void
+install_background_properties (GObjectClass *klass, GParamFlags flags)
+{
+  g_object_class_install_property (klass, PROP_BACKGROUND,
+      g_param_spec_enum ("background", "Background",
+          "What is subtracted from each spectrum before it is resampled",
+          background_get_type (), gint (Background::none), flags));
+  g_object_class_install_property (klass, PROP_BACKGROUND_FILE,
+      g_param_spec_string ("background-file", "Background file",
+          "File with the background at each sample, for background=file; in units of the "
+          "samples after bit-shift",
+          nullptr, flags));
+  g_object_class_install_property (klass, PROP_BACKGROUND_FRAMES,
+      g_param_spec_uint ("background-frames", "Background frames",
+          "Most frames, before the one at hand, whose mean background=rolling subtracts; "
+          "the first frame has its own mean subtracted",
+          1, 1024, default_background_frames, flags));
+  g_object_class_install_property (klass, PROP_BIT_SHIFT,
+      g_param_spec_uint ("bit-shift", "Bit shift",
+          "Bits that integer samples are shifted right by first (cameras that send 12 "
+          "bits "
+          "in the upper part of 16); float samples are left as they are",
+          0, 15, 0, flags));
+}
+
+static void
+gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+  GParamFlags flags = GParamFlags (
+      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
+
+  object_class->set_property = gst_oct_window_interp_set_property;
+  object_class->get_property = gst_oct_window_interp_get_property;
+  object_class->dispatch_properties_changed =
+      gst_oct_window_interp_dispatch_properties_changed;
+  object_class->finalize = gst_oct_window_interp_finalize;
+  install_calibration_properties (object_class, flags);
+  install_spectrum_properties (object_class, flags);
+  install_background_properties (object_class, flags);
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OCT resampling and windowing",
+      "Filter/Effect/Video",
+      "Makes raw OCT spectra even in wavenumber and windowed, on an OpenCL device",
+      "The gst-opencl developers");
+  for (GType type :
+      {interpolation_get_type (), window_get_type (), background_get_type ()})
+    gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
+
+  transform_class->transform_caps = gst_oct_window_interp_transform_caps;
+  filter_class->open = gst_oct_window_interp_open;
+  filter_class->close = gst_oct_window_interp_close;
+  filter_class->set_formats = gst_oct_window_interp_set_formats;
+  filter_class->get_frame_size = gst_oct_window_interp_get_frame_size;
+  filter_class->transform = gst_oct_window_interp_transform;
+
+  GST_DEBUG_CATEGORY_INIT (
+      oct_window_interp_debug, "octwindowinterp", 0, "OCT resampling and windowing");
+}

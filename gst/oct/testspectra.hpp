@@ -1,0 +1,78 @@
+/* The spectra of octtestsrc: tables, phantom and kernels
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/opencl-hpp.hpp>
+
+#include "kernel.hpp"
+
+#include <vector>
+
+enum OctTestPattern {
+  OCT_TEST_PATTERN_MIRRORS,
+  OCT_TEST_PATTERN_LAYERS,
+};
+
+struct OctTestSettings {
+  OctTestPattern pattern;
+  std::vector<double> depths;     /* of the mirrors, in depth bins */
+  std::vector<double> amplitudes; /* of their fringes, in raw units */
+  double wavelength_min;
+  double wavelength_max;
+  double dispersion_a2;
+  double dispersion_a3;
+  double level;
+  double noise;
+  guint seed;
+};
+
+/* Which frame: its number draws the noise, its time moves the tissue. */
+struct OctTestMoment {
+  guint64 frame;
+  double seconds;
+};
+
+/* Whether the settings make sense whatever the caps; @error names the value that does
+ * not. */
+bool oct_test_settings_validate (const OctTestSettings &settings, GError **error);
+
+class OctTestSpectra {
+public:
+  /* Builds the kernels. */
+  bool open (GstOpenCLContext *context, GError **error);
+
+  /* Computes the tables and puts them on the device. What was enqueued before keeps its
+   * own tables, so nobody waits. */
+  bool configure (
+      const OctTestSettings &settings, guint samples, guint lines, GError **error);
+
+  /* Enqueues a frame. Level, noise and seed may differ from those configured. */
+  bool enqueue (const OctTestSettings &settings, const OctTestMoment &moment,
+      const GstOpenCLFrame &frame, GError **error);
+
+private:
+  bool upload (cl::Buffer &buffer, const void *data, gsize size, GError **error);
+  bool configure_samples (const OctTestSettings &settings, GError **error);
+  bool configure_mirrors (const OctTestSettings &settings, GError **error);
+  bool configure_tissue (const OctTestSettings &settings, GError **error);
+  bool enqueue_tissue (const OctTestSettings &settings, const OctTestMoment &moment,
+      cl_command_queue queue, GError **error);
+
+  cl::Context context;
+  oct::Kernel spectra;
+  oct::Kernel tissue;
+  cl::Buffer position;
+  cl::Buffer dispersion;
+  cl::Buffer envelope;
+  cl::Buffer scatterers;
+  cl::Buffer layers;
+  guint samples = 0;
+  guint lines = 0;
+  guint scatterers_per_line = 0;
+  guint scatterer_pitch = 0; /* 0: every A-line has the same */
+  double depth_range = 0;    /* that the tissue is made for, in depth bins */
+  double turns_per_bin = 0;  /* of the light itself, when the tissue moves */
+};

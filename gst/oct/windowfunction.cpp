@@ -1,0 +1,102 @@
+/* The windows that a spectrum is multiplied by before its Fourier transform
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "windowfunction.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace oct {
+namespace {
+/* Of the half length: falls to 4.4 % at the ends, as MATLAB's default does. */
+const double gaussian_sigma = 0.4;
+/* The tapered part of the length, both ends together. */
+const double tukey_taper = 0.5;
+
+double
+cosine_sum (double u, std::initializer_list<double> coefficients)
+{
+  double sum = 0, order = 0;
+  for (double coefficient : coefficients)
+    sum += coefficient * std::cos (2 * G_PI * order++ * u);
+  return sum;
+}
+
+double
+rectangular (double)
+{
+  return 1;
+}
+
+double
+hann (double u)
+{
+  return cosine_sum (u, {0.5, -0.5});
+}
+
+double
+hamming (double u)
+{
+  return cosine_sum (u, {0.54, -0.46});
+}
+
+double
+blackman (double u)
+{
+  return cosine_sum (u, {0.42, -0.5, 0.08});
+}
+
+double
+gaussian (double u)
+{
+  double x = (2 * u - 1) / gaussian_sigma;
+  return std::exp (-0.5 * x * x);
+}
+
+double
+tukey (double u)
+{
+  double from_end = std::min (u, 1 - u);
+  return from_end < tukey_taper / 2 ? hann (from_end / tukey_taper) : 1;
+}
+
+double
+flattop (double u)
+{
+  return cosine_sum (
+      u, {0.21557895, -0.41663158, 0.277263158, -0.083578947, 0.006947368});
+}
+
+/* In the order of WindowFunction. */
+double (*const functions[]) (double) = {
+    rectangular,
+    hann,
+    hamming,
+    blackman,
+    gaussian,
+    tukey,
+    flattop,
+};
+} // namespace
+
+std::vector<double>
+window_function (WindowFunction function, gsize samples)
+{
+  std::vector<double> window (samples);
+  for (gsize m = 0; m < samples; m++)
+    window[m] = functions[static_cast<int> (function)](double (m) / (samples - 1));
+  return window;
+}
+
+std::vector<double>
+scaled_window_function (WindowFunction function, gsize samples)
+{
+  std::vector<double> window = window_function (function, samples);
+  double sum = std::accumulate (window.begin (), window.end (), 0.0);
+  for (double &weight : window)
+    weight *= 2 / sum;
+  return window;
+}
+} // namespace oct

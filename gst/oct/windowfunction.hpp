@@ -1,0 +1,37 @@
+/* The windows that a spectrum is multiplied by before its Fourier transform
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <glib.h>
+#include <vector>
+
+namespace oct {
+enum class WindowFunction {
+  rectangular,
+  hann,
+  hamming,
+  blackman,
+  gaussian,
+  tukey,
+  flattop,
+};
+
+/* The symmetric window of `samples` points, u = m / (samples - 1) from 0 to 1:
+ *
+ *  rectangular  1
+ *  hann         0.5 - 0.5 cos(2 pi u)
+ *  hamming      0.54 - 0.46 cos(2 pi u)
+ *  blackman     0.42 - 0.5 cos(2 pi u) + 0.08 cos(4 pi u)
+ *  gaussian     exp(-0.5 ((2 u - 1) / 0.4)^2)
+ *  tukey        a quarter of the points at each end as hann of half the length, 1 between
+ *  flattop      0.21557895 - 0.41663158 cos(2 pi u) + 0.277263158 cos(4 pi u)
+ *               - 0.083578947 cos(6 pi u) + 0.006947368 cos(8 pi u)
+ */
+std::vector<double> window_function (WindowFunction function, gsize samples);
+
+/* The same times 2 / sum, so that a fringe of amplitude a, in raw units, comes out of the
+ * Fourier transform as magnitude a. */
+std::vector<double> scaled_window_function (WindowFunction function, gsize samples);
+} // namespace oct

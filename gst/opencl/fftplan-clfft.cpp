@@ -1,0 +1,182 @@
+/* gstreamer-opencl: transforms by clFFT
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "fftplan.hpp"
+
+#include <clFFT.h>
+
+#include <mutex>
+
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclstatistics.h>
+#include <gst/opencl/opencl-hpp.hpp>
+
+namespace opencl {
+namespace {
+/* Of one dimension in single precision, from clFFT's documentation. */
+const gsize longest_line = gsize (1) << 24;
+const gsize radices[] = {2, 3, 5, 7, 11, 13};
+
+/* clFFT is one state for the whole process: set up at the first plan and torn down when
+ * the process ends, because a teardown invalidates every plan in the process. */
+class Setup {
+public:
+  Setup ()
+  {
+    clfftSetupData data;
+    status_ = clfftInitSetupData (&data);
+    if (status_ == CLFFT_SUCCESS)
+      status_ = clfftSetup (&data);
+  }
+
+  ~Setup ()
+  {
+    if (status_ == CLFFT_SUCCESS)
+      clfftTeardown ();
+  }
+
+  static clfftStatus once ()
+  {
+    static const Setup setup;
+    return setup.status_;
+  }
+
+private:
+  clfftStatus status_;
+};
+
+class ClFFTPlan : public FFTPlan {
+public:
+  explicit ClFFTPlan (const FFTShape &shape) : shape_ (shape) {}
+
+  ~ClFFTPlan () override
+  {
+    if (handle_)
+      clfftDestroyPlan (&handle_);
+  }
+
+  bool bake (GstOpenCLContext *context, GError **error)
+  {
+    return create (gst_opencl_context_get_handle (context), error) && describe (error)
+           && compile (
+               gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE), error)
+           && allocate (gst_opencl_context_get_handle (context), error)
+           && rehearse (context, error);
+  }
+
+  bool enqueue (
+      cl_command_queue queue, cl_mem input, cl_mem output, GError **error) override
+  {
+    if (!transform (queue, input, output, error))
+      return false;
+    gst_opencl_count_launches (1); /* how many they are clFFT does not tell */
+    return true;
+  }
+
+  gsize stride () const override { return shape_.bins (); }
+
+private:
+  static bool check (clfftStatus status, const char *call, GError **error)
+  {
+    return gst_opencl_check (static_cast<cl_int> (status), call, error);
+  }
+
+  bool create (cl_context context, GError **error)
+  {
+    return check (Setup::once (), "clfftSetup", error)
+           && check (clfftCreateDefaultPlan (&handle_, context, CLFFT_1D, &shape_.length),
+               "clfftCreateDefaultPlan", error);
+  }
+
+  bool describe (GError **error)
+  {
+    clfftLayout input = shape_.real ? CLFFT_REAL : CLFFT_COMPLEX_INTERLEAVED;
+    clfftLayout output =
+        shape_.real ? CLFFT_HERMITIAN_INTERLEAVED : CLFFT_COMPLEX_INTERLEAVED;
+    return check (clfftSetPlanPrecision (handle_, CLFFT_SINGLE), "clfftSetPlanPrecision",
+               error)
+           && check (clfftSetLayout (handle_, input, output), "clfftSetLayout", error)
+           && check (clfftSetResultLocation (handle_, CLFFT_OUTOFPLACE),
+               "clfftSetResultLocation", error)
+           && check (clfftSetPlanBatchSize (handle_, shape_.lines),
+               "clfftSetPlanBatchSize", error)
+           && check (clfftSetPlanDistance (handle_, shape_.length, stride ()),
+               "clfftSetPlanDistance", error);
+  }
+
+  bool compile (cl_command_queue queue, GError **error)
+  {
+    return check (
+        clfftBakePlan (handle_, 1, &queue, nullptr, nullptr), "clfftBakePlan", error);
+  }
+
+  bool allocate (cl_context context, GError **error)
+  {
+    size_t bytes = 0;
+    if (!check (clfftGetTmpBufSize (handle_, &bytes), "clfftGetTmpBufSize", error))
+      return false;
+    return bytes == 0 || create_buffer (context, bytes, &work_, error);
+  }
+
+  /* clFFT makes more work memory at the first transform, so that one takes place here, on
+   * buffers that the queue keeps until it is done. */
+  bool rehearse (GstOpenCLContext *context, GError **error)
+  {
+    cl_context handle = gst_opencl_context_get_handle (context);
+    cl::Buffer input, output;
+    gsize sample = shape_.real ? sizeof (cl_float) : sizeof (cl_float2);
+    if (!create_buffer (handle, shape_.samples () * sample, &input, error)
+        || !create_buffer (
+            handle, shape_.lines * stride () * sizeof (cl_float2), &output, error))
+      return false;
+    return transform (gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE),
+        input (), output (), error);
+  }
+
+  static bool create_buffer (
+      cl_context context, gsize bytes, cl::Buffer *buffer, GError **error)
+  {
+    cl_int code;
+    *buffer =
+        cl::Buffer (clCreateBuffer (context, CL_MEM_READ_WRITE, bytes, nullptr, &code));
+    return gst_opencl_check (code, "clCreateBuffer", error);
+  }
+
+  bool transform (cl_command_queue queue, cl_mem input, cl_mem output, GError **error)
+  {
+    return check (clfftEnqueueTransform (handle_, CLFFT_FORWARD, 1, &queue, 0, nullptr,
+                      nullptr, &input, &output, work_ ()),
+        "clfftEnqueueTransform", error);
+  }
+
+  FFTShape shape_;
+  clfftPlanHandle handle_ = 0;
+  cl::Buffer work_;
+};
+} // namespace
+
+bool
+clfft_accepts (gsize length)
+{
+  if (length < 2 || length > longest_line)
+    return false;
+  for (gsize radix : radices) {
+    while (length % radix == 0)
+      length /= radix;
+  }
+  return length == 1;
+}
+
+FFTPlanPointer
+make_clfft_plan (GstOpenCLContext *context, const FFTShape &shape, GError **error)
+{
+  /* clFFT's plans of one kind share programs, and two threads that bake such plans at
+   * once would both add the program: it aborts then. */
+  static std::mutex baking;
+  std::lock_guard<std::mutex> guard (baking);
+  auto plan = std::make_unique<ClFFTPlan> (shape);
+  return plan->bake (context, error) ? std::move (plan) : nullptr;
+}
+
+} // namespace opencl

@@ -1,0 +1,139 @@
+#!/bin/bash
+# Shows the OCT chain from raw spectra to a B-scan: octtestsrc's tissue, or your own data.
+#
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -euo pipefail
+source "$(dirname "$0")/setup.sh"
+
+usage () {
+  cat <<END
+Usage: demo.sh [OPTION…] [FILE]
+
+Installs what is missing (Debian 12), builds, and writes the first B-scan of FILE as a
+picture. Without FILE, of a tissue that octtestsrc makes.
+
+FILE is a .npy file of uint16, float32 or float64, of shape (lines, samples) or
+(frames, lines, samples), or else headerless little-endian samples, line by line:
+  --size SAMPLESxLINES    size of a headerless frame: samples per A-line, A-lines
+  --bits 8|16             of a headerless sample (default 16)
+
+Calibration (without: samples are taken as even in wavenumber):
+  --wavelengths FILE      wavelength of each sample, .npy or text
+  --wavelength-range MIN,MAX
+                          wavelengths of the first and the last sample, evenly spaced
+  --resample-map FILE     fractional sample of each even wavenumber, .npy or text
+  --dispersion A2,A3      in rad, as exp(-i (A2 q² + A3 q³)), q = m - N/2
+  --dispersion-phase FILE phase of each even wavenumber in rad
+  --background none|frame what to subtract (default none)
+
+Picture:
+  --db MIN,MAX            range in dB from black to white
+  --depth START,COUNT     rows of the picture, in depth bins
+  --output FILE           (default bscan.png, in the current directory)
+
+  --device DEVICE         auto, gpu, cpu, PLATFORM:DEVICE or part of a name
+  --help
+
+Example:
+  demo.sh --size 2048x999 --wavelengths lambda.npy --dispersion 8e-5,2.7e-9 \\
+      --db -10,42 tape.raw
+END
+}
+
+fail () {
+  echo "demo.sh: $*" >&2
+  exit 2
+}
+
+# split NAME VALUE SEPARATOR: the two parts of VALUE, in `first` and `second`
+split () {
+  [[ $2 == *?"$3"?* ]] || fail "$1 $2: expected two values with \"$3\" between them"
+  first=${2%%"$3"*}
+  second=${2#*"$3"}
+}
+
+check_file () {
+  [ -r "$2" ] || fail "$1 $2: no such file"
+}
+
+file='' size='' bits=16 output=bscan.png
+interp=() fft=()
+
+while [ $# -gt 0 ]; do
+  option=$1
+  case $option in
+    --help) usage; exit 0 ;;
+    --*) [ $# -ge 2 ] || fail "$option: expected a value (see --help)"; value=$2; shift ;;
+  esac
+  case $option in
+    --size) size=$value ;;
+    --bits) bits=$value ;;
+    --wavelengths | --resample-map | --dispersion-phase)
+      check_file "$option" "$value"
+      interp+=("${option#--}=$value") ;;
+    --wavelength-range)
+      split "$option" "$value" ,
+      interp+=("wavelength-min=$first" "wavelength-max=$second") ;;
+    --dispersion)
+      split "$option" "$value" ,
+      interp+=("dispersion-a2=$first" "dispersion-a3=$second") ;;
+    --background) interp+=("background=$value") ;;
+    --db)
+      split "$option" "$value" ,
+      fft+=("db-min=$first" "db-max=$second") ;;
+    --depth)
+      split "$option" "$value" ,
+      fft+=("depth-start=$first" "depth-count=$second") ;;
+    --output) output=$value ;;
+    --device) export GST_OPENCL_DEVICE=$value ;;
+    -*) fail "$option: no such option (see --help)" ;;
+    *)
+      [ -z "$file" ] || fail "$option: a second file (see --help)"
+      check_file FILE "$option"
+      file=$option ;;
+  esac
+  shift
+done
+
+# source_of_…: what delivers the spectra, in `source`
+source_of_tissue () {
+  source=(octtestsrc num-buffers=1 pattern=layers
+    ! "video/x-raw(memory:OpenCLMemory),width=2048,height=512")
+  # Defaults that options still override: what octtestsrc's camera has, and no rows of DC.
+  interp=(wavelength-min=1187 wavelength-max=1433 "${interp[@]}")
+  fft=(db-min=0 db-max=60 depth-start=8 depth-count=840 "${fft[@]}")
+}
+
+source_of_npy () {
+  source=(filesrc "location=$file" ! npyparse ! openclupload)
+}
+
+source_of_raw () {
+  local -A formats=([8]=gray8 [16]=gray16-le)
+  [ -n "$size" ] || fail "$file has no header: --size SAMPLESxLINES is needed"
+  [ -n "${formats[$bits]:-}" ] || fail "--bits $bits: expected 8 or 16"
+  split --size "$size" x
+  source=(filesrc "location=$file"
+    ! rawvideoparse "format=${formats[$bits]}" "width=$first" "height=$second"
+    ! openclupload)
+}
+
+case $file in
+  "") source_of_tissue ;;
+  *.npy) source_of_npy ;;
+  *) source_of_raw ;;
+esac
+
+{ install_missing && build_all; } >&2 || exit 1
+# Under another name until it is whole: a failure leaves the last picture as it was.
+unfinished=$output.unfinished
+trap 'rm -f "$unfinished"' EXIT
+pipeline=("${source[@]}" ! octwindowinterp "${interp[@]}" ! octfft "${fft[@]}"
+  ! opencldownload ! videoconvert ! pngenc snapshot=true
+  ! filesink "location=$unfinished")
+printf '%q ' gst-launch-1.0 "${pipeline[@]}" >&2
+echo >&2
+meson devenv -C "$build" --workdir "$PWD" gst-launch-1.0 --quiet "${pipeline[@]}"
+[ -s "$unfinished" ] || fail "${file:-octtestsrc}: not one whole frame"
+mv "$unfinished" "$output"
+realpath "$output"

@@ -1,0 +1,58 @@
+# What a bare Debian 12 lacks, and how to build: shared by demo.sh and tests/run.sh, which
+# source it.
+#
+# shellcheck shell=bash
+#
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+build=$root/build
+
+packages=(
+  # the build
+  build-essential meson ninja-build pkg-config libglib2.0-dev-bin
+  # GStreamer, its headers and the elements that pipelines, demos and tests link with
+  libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-tools
+  gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad
+  # OpenCL, its Fourier transforms, and the device of a machine without a GPU
+  ocl-icd-opencl-dev opencl-c-headers opencl-clhpp-headers libclfft-dev libvkfft-dev
+  pocl-opencl-icd
+  # the reference that some tests compare with
+  python3 python3-numpy
+)
+
+missing_packages () {
+  local package
+  for package in "${packages[@]}"; do
+    dpkg-query --show --showformat='${db:Status-Status}\n' "$package" 2>/dev/null \
+      | grep -qx installed || echo "$package"
+  done
+}
+
+as_root () {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    echo "not root and no sudo here; run this as root: $*" >&2
+    return 1
+  fi
+}
+
+install_missing () {
+  local missing
+  if ! command -v apt-get >/dev/null; then
+    echo "No apt-get here: what is needed goes by these names in Debian: ${packages[*]}" >&2
+    return 0
+  fi
+  mapfile -t missing < <(missing_packages)
+  [ ${#missing[@]} -gt 0 ] || return 0
+  echo "Installing ${missing[*]}" >&2
+  as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive \
+    apt-get install --yes --no-install-recommends "${missing[@]}"
+}
+
+build_all () {
+  { [ -e "$build/build.ninja" ] || meson setup "$build" "$root"; } && ninja -C "$build"
+}

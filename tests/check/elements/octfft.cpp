@@ -1,0 +1,970 @@
+/* octfft: depth from spectra, as numbers and as pictures
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gst/opencl/opencl.h>
+
+#include "../fourier.hpp"
+
+/* Last: their macro fail() breaks the headers of C++. */
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+
+using fourier::Complex;
+using fourier::Line;
+
+namespace {
+const gsize lengths[] = {64, 1000, 1001, 1024, 2039, 2048, 16384};
+const char *const input_formats[] = {"F32LE", "CF32LE"};
+const char *const output_formats[] = {"GRAY8", "GRAY16_LE", "F32LE", "CF32LE"};
+const double float_error = 2e-6; /* of a line's largest bin */
+
+/* A frame of spectra: float32, in pairs where it is complex. */
+struct Spectra {
+  gsize samples, lines;
+  bool complex;
+  std::vector<float> values;
+
+  Spectra (gsize samples, gsize lines, bool complex = false)
+      : samples (samples), lines (lines), complex (complex),
+        values (samples * lines * (complex ? 2 : 1))
+  {
+  }
+
+  gsize bytes () const { return values.size () * sizeof (float); }
+
+  Line line (gsize l) const
+  {
+    Line line (samples);
+    for (gsize n = 0; n < samples; n++) {
+      const float *at = &values[(l * samples + n) * (complex ? 2 : 1)];
+      line[n] = Complex (at[0], complex ? at[1] : 0);
+    }
+    return line;
+  }
+
+  /* Bins 0 to samples / 2 - 1 of each line. */
+  std::vector<Line> depths () const
+  {
+    std::vector<Line> depths;
+    for (gsize l = 0; l < lines; l++) {
+      Line bins = fourier::transform (line (l));
+      bins.resize (samples / 2);
+      depths.push_back (bins);
+    }
+    return depths;
+  }
+
+  std::string caps () const
+  {
+    return "application/x-oct(memory:OpenCLMemory), domain=wavenumber, format="
+           + std::string (complex ? "CF32LE" : "F32LE")
+           + ", samples=" + std::to_string (samples) + ", lines=" + std::to_string (lines)
+           + ", framerate=25/1";
+  }
+};
+
+/* Scaled so that the bins lie in the middle of the default display range. */
+Spectra
+make_noise (gsize samples, gsize lines, bool complex = false, unsigned seed = 1)
+{
+  Spectra spectra (samples, lines, complex);
+  std::mt19937 random (seed);
+  float most = 50 / std::sqrt (float (samples));
+  std::uniform_real_distribution<float> noise (-most, most);
+  for (float &value : spectra.values)
+    value = noise (random);
+  return spectra;
+}
+
+/* An impulse of each amplitude, a line each: all of its bins have just that amplitude. */
+Spectra
+make_impulses (gsize samples, const std::vector<float> &amplitudes)
+{
+  Spectra spectra (samples, amplitudes.size ());
+  for (gsize l = 0; l < amplitudes.size (); l++)
+    spectra.values[l * samples] = amplitudes[l];
+  return spectra;
+}
+
+/* What came out, as [line][depth]. */
+struct Output {
+  std::string format;
+  gsize lines = 0, depths = 0;
+  std::vector<Complex> values;
+
+  Complex at (gsize line, gsize depth) const { return values[line * depths + depth]; }
+};
+
+class Element {
+public:
+  explicit Element (const std::string &launch = "octfft")
+  {
+    context = gst_opencl_context_new (nullptr, nullptr);
+    fail_unless (context != nullptr);
+    element = gst_parse_launch (launch.c_str (), nullptr);
+    fail_unless (element != nullptr);
+    bus = gst_bus_new ();
+    gst_element_set_bus (element, bus);
+    harness = gst_harness_new_with_element (element, "sink", "src");
+  }
+
+  ~Element ()
+  {
+    gst_element_set_bus (element, nullptr);
+    gst_harness_teardown (harness);
+    gst_object_unref (bus);
+    gst_object_unref (element);
+    gst_object_unref (context);
+  }
+
+  void want (const std::string &format)
+  {
+    bool picture = format[0] == 'G';
+    std::string caps =
+        (picture ? "video/x-raw(memory:OpenCLMemory), format="
+                 : "application/x-oct(memory:OpenCLMemory), domain=depth, format=")
+        + format;
+    gst_harness_set_sink_caps_str (harness, caps.c_str ());
+  }
+
+  bool set_caps (const std::string &text)
+  {
+    GstCaps *caps = gst_caps_from_string (text.c_str ());
+    if (!started) {
+      gst_harness_push_event (harness, gst_event_new_stream_start ("spectra"));
+      started = true;
+    }
+    bool accepted = gst_harness_push_event (harness, gst_event_new_caps (caps));
+    GstSegment segment;
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    gst_harness_push_event (harness, gst_event_new_segment (&segment));
+    gst_caps_unref (caps);
+    return accepted;
+  }
+
+  GstBuffer *new_buffer (const Spectra &spectra, gsize offset = 0)
+  {
+    GstMemory *memory =
+        gst_opencl_memory_new (context, offset + spectra.bytes (), nullptr);
+    GstMapInfo map;
+    fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+    memset (map.data, 0x7f, offset);
+    memcpy (map.data + offset, spectra.values.data (), spectra.bytes ());
+    gst_memory_unmap (memory, &map);
+    GstBuffer *buffer = gst_buffer_new ();
+    gst_buffer_append_memory (buffer, memory);
+    gst_buffer_resize (buffer, offset, spectra.bytes ());
+    GST_BUFFER_PTS (buffer) = 0;
+    return buffer;
+  }
+
+  GstFlowReturn push (const Spectra &spectra)
+  {
+    return gst_harness_push (harness, new_buffer (spectra));
+  }
+
+  Output pull () { return read (gst_harness_pull (harness)); }
+
+  Output read (GstBuffer *buffer)
+  {
+    fail_unless (buffer != nullptr);
+    GstCaps *caps = gst_pad_get_current_caps (harness->sinkpad);
+    GstStructure *structure = gst_caps_get_structure (caps, 0);
+    Output output = gst_structure_has_name (structure, "video/x-raw")
+                        ? read_picture (caps, buffer)
+                        : read_lines (structure, buffer);
+    gst_caps_unref (caps);
+    gst_buffer_unref (buffer);
+    return output;
+  }
+
+  Output process (const Spectra &spectra)
+  {
+    if (current_caps != spectra.caps ()) {
+      fail_unless (set_caps (spectra.caps ()));
+      current_caps = spectra.caps ();
+    }
+    fail_unless_equals_int (push (spectra), GST_FLOW_OK);
+    return pull ();
+  }
+
+  bool restart ()
+  {
+    gst_element_set_state (element, GST_STATE_READY);
+    started = false;
+    current_caps.clear ();
+    return gst_element_set_state (element, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE;
+  }
+
+  void expect_one_error (const std::string &expected)
+  {
+    GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    fail_unless (message != nullptr, "No error, expected \"%s\"", expected.c_str ());
+    GError *error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    fail_unless_equals_string (error->message, expected.c_str ());
+    g_error_free (error);
+    gst_message_unref (message);
+    expect_no_error ();
+  }
+
+  void expect_no_error ()
+  {
+    fail_if (gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR) != nullptr);
+  }
+
+  GstOpenCLContext *context;
+  GstElement *element;
+  GstHarness *harness;
+
+private:
+  static Output read_picture (GstCaps *caps, GstBuffer *buffer)
+  {
+    GstVideoInfo info;
+    GstVideoFrame frame;
+    fail_unless (gst_video_info_from_caps (&info, caps));
+    fail_unless (gst_video_frame_map (&frame, &info, buffer, GST_MAP_READ));
+    Output output = {GST_VIDEO_INFO_NAME (&info), gsize (GST_VIDEO_INFO_WIDTH (&info)),
+        gsize (GST_VIDEO_INFO_HEIGHT (&info)), {}};
+    for (gsize l = 0; l < output.lines; l++) {
+      for (gsize d = 0; d < output.depths; d++) {
+        auto *row = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0));
+        row += d * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0);
+        output.values.push_back (
+            output.format == "GRAY8" ? row[l] : GST_READ_UINT16_LE (row + 2 * l));
+      }
+    }
+    gst_video_frame_unmap (&frame);
+    return output;
+  }
+
+  static Output read_lines (const GstStructure *structure, GstBuffer *buffer)
+  {
+    gint lines = 0, depths = 0;
+    gst_structure_get (
+        structure, "lines", G_TYPE_INT, &lines, "samples", G_TYPE_INT, &depths, nullptr);
+    Output output = {gst_structure_get_string (structure, "format"), gsize (lines),
+        gsize (depths), {}};
+    fail_unless_equals_string (gst_structure_get_string (structure, "domain"), "depth");
+    gsize parts = output.format == "CF32LE" ? 2 : 1;
+    GstMapInfo map;
+    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+    fail_unless_equals_uint64 (map.size, output.lines * output.depths * parts * 4);
+    for (gsize n = 0; n < output.lines * output.depths; n++) {
+      const guint8 *at = map.data + n * parts * 4;
+      output.values.emplace_back (
+          GST_READ_FLOAT_LE (at), parts == 2 ? GST_READ_FLOAT_LE (at + 4) : 0);
+    }
+    gst_buffer_unmap (buffer, &map);
+    return output;
+  }
+
+  GstBus *bus;
+  bool started = false;
+  std::string current_caps;
+};
+
+/* How the element is set, and so what it must make of a bin. */
+struct Expected {
+  bool linear = false;
+  double db_min = 0, db_max = 60;
+  gsize start = 0;
+
+  double level (double amplitude) const
+  {
+    return linear ? amplitude : 20 * std::log10 (std::max (amplitude, 1e-6));
+  }
+
+  /* Before it is rounded. */
+  double pixel (double amplitude, double full) const
+  {
+    double low = linear ? std::pow (10, db_min / 20) : db_min;
+    double high = linear ? std::pow (10, db_max / 20) : db_max;
+    return std::clamp ((level (amplitude) - low) / (high - low), 0.0, 1.0) * full;
+  }
+};
+
+/* Between what amplitudes a little less and a little more give. */
+void
+assert_between (double got, double least, double most, double slack, const Output &output,
+    gsize line, gsize depth)
+{
+  fail_unless (got >= least - slack && got <= most + slack,
+      "%s line %" G_GSIZE_FORMAT " depth %" G_GSIZE_FORMAT
+      ": %.9g, expected %.9g to %.9g",
+      output.format.c_str (), line, depth, got, least, most);
+}
+
+void
+assert_value (const Output &output, gsize line, gsize depth, Complex bin, double error,
+    const Expected &expected)
+{
+  Complex got = output.at (line, depth);
+  double less = std::max (std::abs (bin) - error, 0.0), more = std::abs (bin) + error;
+
+  if (output.format == "CF32LE")
+    assert_between (std::abs (got - bin), 0, error, 0, output, line, depth);
+  else if (output.format == "F32LE")
+    assert_between (got.real (), expected.level (less), expected.level (more),
+        1e-6 * std::abs (expected.level (more)), output, line, depth);
+  else {
+    double full = output.format == "GRAY8" ? 255 : 65535;
+    assert_between (got.real (), expected.pixel (less, full), expected.pixel (more, full),
+        0.5 + 1e-6 * full, output, line, depth);
+  }
+}
+
+void
+assert_output (
+    const Output &output, const Spectra &spectra, const Expected &expected = Expected ())
+{
+  std::vector<Line> depths = spectra.depths ();
+  fail_unless_equals_uint64 (output.lines, spectra.lines);
+  fail_unless (expected.start + output.depths <= spectra.samples / 2);
+  for (gsize l = 0; l < output.lines; l++) {
+    double largest = 0;
+    for (const Complex &bin : depths[l])
+      largest = std::max (largest, std::abs (bin));
+    for (gsize d = 0; d < output.depths; d++)
+      assert_value (
+          output, l, d, depths[l][expected.start + d], float_error * largest, expected);
+  }
+}
+
+void
+assert_depths (const Output &output, gsize expected)
+{
+  fail_unless_equals_uint64 (output.depths, expected);
+}
+} // namespace
+
+/* Values */
+
+GST_START_TEST (test_octfft_gives_the_first_half_of_the_bins_in_every_format)
+{
+  for (gsize samples : lengths) {
+    for (const char *input : input_formats) {
+      Spectra spectra = make_noise (samples, 5, g_str_equal (input, "CF32LE"));
+      Element octfft;
+      for (const char *format : output_formats) {
+        octfft.want (format);
+        Output output = octfft.process (spectra);
+        fail_unless_equals_string (output.format.c_str (), format);
+        assert_depths (output, samples / 2);
+        assert_output (output, spectra);
+      }
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_linear_scale_gives_amplitudes)
+{
+  Expected expected;
+  expected.linear = true;
+  expected.db_min = 10;
+  expected.db_max = 40;
+  for (const char *format : {"GRAY8", "GRAY16_LE", "F32LE"}) {
+    Element octfft ("octfft scale=linear db-min=10 db-max=40");
+    octfft.want (format);
+    Spectra spectra = make_noise (1000, 5);
+    assert_output (octfft.process (spectra), spectra, expected);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_takes_any_number_of_lines_and_depths)
+{
+  for (gsize samples : {64, 127}) {
+    for (gsize lines : {1, 2, 31, 32, 33, 65, 257}) {
+      Element octfft;
+      Spectra spectra = make_noise (samples, lines);
+      assert_output (octfft.process (spectra), spectra);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_pixels_are_rounded_half_to_even_and_clamped)
+{
+  const std::vector<float> amplitudes = {0, 0.5, 1.5, 2.5, 100.25, 253.5, 254.5, 255, 300,
+      65533.5, 65534.5, 65535, 70000, 1e9};
+  const struct {
+    const char *format, *launch;
+    double full;
+  } cases[] = {
+      /* 20 log10 (255) and 20 log10 (65535): an amplitude of 1 is a step. */
+      {"GRAY8", "octfft scale=linear db-min=-1000 db-max=48.13080360867910341", 255},
+      {"GRAY16_LE", "octfft scale=linear db-min=-1000 db-max=96.32946607530499", 65535},
+  };
+  for (const auto &entry : cases) {
+    Element octfft (entry.launch);
+    octfft.want (entry.format);
+    Output output = octfft.process (make_impulses (64, amplitudes));
+    for (gsize l = 0; l < amplitudes.size (); l++) {
+      double expected = std::min (std::rint (double (amplitudes[l])), entry.full);
+      for (gsize d = 0; d < output.depths; d++)
+        fail_unless_equals_float (output.at (l, d).real (), expected);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_display_range_goes_from_black_to_white)
+{
+  const double db_min = -20, db_max = 40;
+  const std::vector<double> levels = {-130, -20.5, -20, -19, 0, 10, 39.5, 40, 40.5, 150};
+  std::vector<float> amplitudes;
+  for (double level : levels)
+    amplitudes.push_back (float (std::pow (10, level / 20)));
+  for (double full : {255.0, 65535.0}) {
+    Element octfft ("octfft db-min=-20 db-max=40");
+    octfft.want (full == 255 ? "GRAY8" : "GRAY16_LE");
+    Output output = octfft.process (make_impulses (64, amplitudes));
+    for (gsize l = 0; l < levels.size (); l++) {
+      double expected =
+          std::clamp ((levels[l] - db_min) / (db_max - db_min), 0.0, 1.0) * full;
+      assert_between (output.at (l, 3).real (), expected, expected, 0.51, output, l, 3);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_silence_is_minus_120_db)
+{
+  Element octfft;
+  octfft.want ("F32LE");
+  Output output = octfft.process (Spectra (64, 3));
+  for (const Complex &value : output.values)
+    fail_unless (std::abs (value.real () + 120) < 1e-4, "%g dB", value.real ());
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_peak_of_a_mirror_is_at_its_depth_with_the_fringe_amplitude)
+{
+  const gsize samples = 2048;
+  const double amplitude = 37.5;
+  const std::vector<gsize> mirrors = {3, 50, 400, 1000};
+  Spectra spectra (samples, mirrors.size ());
+  /* Hann, scaled by 2 / its sum. */
+  std::vector<double> window;
+  double sum = 0;
+  for (gsize n = 0; n < samples; n++) {
+    window.push_back (0.5 - 0.5 * std::cos (2 * G_PI * n / samples));
+    sum += window[n];
+  }
+  for (gsize l = 0; l < mirrors.size (); l++) {
+    for (gsize n = 0; n < samples; n++)
+      spectra.values[l * samples + n] =
+          float (amplitude * window[n] * 2 / sum
+                 * std::cos (2 * G_PI * n * mirrors[l] / samples));
+  }
+
+  Element octfft ("octfft scale=linear");
+  octfft.want ("F32LE");
+  Output output = octfft.process (spectra);
+  for (gsize l = 0; l < mirrors.size (); l++) {
+    gsize highest = 0;
+    for (gsize d = 0; d < output.depths; d++) {
+      if (output.at (l, d).real () > output.at (l, highest).real ())
+        highest = d;
+    }
+    fail_unless_equals_uint64 (highest, mirrors[l]);
+    double peak = output.at (l, highest).real ();
+    fail_unless (std::abs (peak - amplitude) < 1e-4 * amplitude, "%g", peak);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_both_libraries_agree)
+{
+  for (gsize samples : {64, 1001, 2048}) {
+    for (bool complex : {false, true}) {
+      Spectra spectra = make_noise (samples, 3, complex);
+      for (const char *launch :
+          {"octfft fft-library=clfft", "octfft fft-library=vkfft"}) {
+        Element octfft (launch);
+        octfft.want ("CF32LE");
+        assert_output (octfft.process (spectra), spectra);
+      }
+    }
+  }
+}
+GST_END_TEST;
+
+/* Depths */
+
+GST_START_TEST (test_octfft_depth_start_and_count_cut_a_part_out)
+{
+  const struct {
+    const char *launch;
+    gsize start, count;
+  } cases[] = {
+      {"octfft depth-start=7", 7, 493},
+      {"octfft depth-count=33", 0, 33},
+      {"octfft depth-start=40 depth-count=100", 40, 100},
+      {"octfft depth-start=499 depth-count=1", 499, 1},
+      {"octfft depth-start=499", 499, 1},
+      {"octfft depth-count=500", 0, 500},
+  };
+  Spectra spectra = make_noise (1001, 5);
+  for (const auto &entry : cases) {
+    Element octfft (entry.launch);
+    for (const char *format : output_formats) {
+      octfft.want (format);
+      Expected expected;
+      expected.start = entry.start;
+      Output output = octfft.process (spectra);
+      assert_depths (output, entry.count);
+      assert_output (output, spectra, expected);
+    }
+  }
+}
+GST_END_TEST;
+
+/* Buffers */
+
+GST_START_TEST (test_octfft_leaves_its_input_as_it_is)
+{
+  for (const char *input : input_formats) {
+    Spectra spectra = make_noise (2039, 3, g_str_equal (input, "CF32LE"));
+    Element octfft;
+    fail_unless (octfft.set_caps (spectra.caps ()));
+    GstBuffer *buffer = octfft.new_buffer (spectra);
+    fail_unless_equals_int (
+        gst_harness_push (octfft.harness, gst_buffer_ref (buffer)), GST_FLOW_OK);
+    octfft.pull ();
+    fail_unless (
+        gst_buffer_memcmp (buffer, 0, spectra.values.data (), spectra.bytes ()) == 0);
+    gst_buffer_unref (buffer);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_takes_input_that_begins_anywhere_in_its_memory)
+{
+  for (gsize offset : {1, 4, 100, 4096}) {
+    for (const char *input : input_formats) {
+      Spectra spectra = make_noise (1000, 3, g_str_equal (input, "CF32LE"));
+      Element octfft;
+      fail_unless (octfft.set_caps (spectra.caps ()));
+      fail_unless_equals_int (
+          gst_harness_push (octfft.harness, octfft.new_buffer (spectra, offset)),
+          GST_FLOW_OK);
+      assert_output (octfft.pull (), spectra);
+    }
+  }
+}
+GST_END_TEST;
+
+static GstPadProbeReturn
+propose_padded_pool (GstPad *pad, GstPadProbeInfo *info, gpointer context)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+  GstCaps *caps = nullptr;
+  GstVideoInfo video;
+  GstVideoAlignment alignment;
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+  gst_query_parse_allocation (query, &caps, nullptr);
+  fail_unless (gst_video_info_from_caps (&video, caps));
+  gst_video_alignment_reset (&alignment);
+  alignment.padding_left = 16;
+  alignment.padding_right = 44;
+  alignment.padding_top = 3;
+  GstBufferPool *pool = gst_opencl_buffer_pool_new (GST_OPENCL_CONTEXT (context));
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (config, caps, GST_VIDEO_INFO_SIZE (&video), 0, 0);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
+  gst_buffer_pool_config_set_video_alignment (config, &alignment);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  gst_query_add_allocation_pool (query, pool, GST_VIDEO_INFO_SIZE (&video), 0, 0);
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
+  gst_object_unref (pool);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+GST_START_TEST (test_octfft_honours_the_stride_and_offset_of_its_output)
+{
+  for (const char *format : {"GRAY8", "GRAY16_LE"}) {
+    Element octfft;
+    octfft.want (format);
+    gst_pad_add_probe (octfft.harness->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+        propose_padded_pool, octfft.context, nullptr);
+    Spectra spectra = make_noise (128, 37);
+    fail_unless (octfft.set_caps (spectra.caps ()));
+    fail_unless_equals_int (octfft.push (spectra), GST_FLOW_OK);
+
+    GstBuffer *buffer = gst_harness_pull (octfft.harness);
+    GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+    fail_unless (meta != nullptr);
+    fail_unless (meta->stride[0] >= 37 + 16 + 44, "stride %d", meta->stride[0]);
+    fail_unless (meta->offset[0] > 0);
+    assert_output (octfft.read (buffer), spectra);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_makes_no_round_trip)
+{
+  Spectra spectra = make_noise (1024, 9);
+  Element octfft;
+  fail_unless (octfft.set_caps (spectra.caps ()));
+  GstBuffer *buffer = octfft.new_buffer (spectra);
+  GstOpenCLCounts before, after;
+  GstOpenCLStatistics *statistics = gst_opencl_statistics_of (octfft.element);
+
+  /* The first use uploads what the CPU wrote. */
+  gst_harness_push (octfft.harness, gst_buffer_ref (buffer));
+  guint builds = gst_opencl_context_get_n_builds (octfft.context);
+  gst_opencl_statistics_get_counts (statistics, &before);
+  for (guint n = 0; n < 10; n++)
+    fail_unless_equals_int (
+        gst_harness_push (octfft.harness, gst_buffer_ref (buffer)), GST_FLOW_OK);
+  gst_opencl_statistics_get_counts (statistics, &after);
+  fail_unless_equals_uint64 (after.uploads, before.uploads);
+  fail_unless_equals_uint64 (after.downloads, before.downloads);
+  fail_unless_equals_uint64 (after.host_waits, before.host_waits);
+  fail_unless_equals_uint64 (after.launches - before.launches, 20);
+  fail_unless_equals_int (gst_opencl_context_get_n_builds (octfft.context), builds);
+  gst_buffer_unref (buffer);
+}
+GST_END_TEST;
+
+/* Caps */
+
+static void
+assert_caps (
+    GstElement *element, const char *pad_name, const char *filter, const char *expected)
+{
+  GstPad *pad = gst_element_get_static_pad (element, pad_name);
+  GstCaps *wanted = gst_caps_from_string (expected);
+  GstCaps *caps = gst_pad_query_caps (pad, nullptr);
+  gchar *text = gst_caps_to_string (caps);
+  fail_unless (gst_caps_is_equal (caps, wanted), "%s: %s pad has %s, expected %s", filter,
+      pad_name, text, expected);
+  g_free (text);
+  gst_caps_unref (caps);
+  gst_caps_unref (wanted);
+  gst_object_unref (pad);
+}
+
+GST_START_TEST (test_octfft_caps_downstream_follow_those_upstream)
+{
+  Element octfft ("octfft depth-start=10");
+  gst_harness_set_src_caps_str (octfft.harness,
+      "application/x-oct(memory:OpenCLMemory), domain=wavenumber, format=CF32LE, "
+      "samples=1001, lines=7, framerate=30/1");
+  assert_caps (octfft.element, "src", "samples=1001, lines=7",
+      "video/x-raw(memory:OpenCLMemory), format={GRAY8, GRAY16_LE}, width=7, height=490, "
+      "framerate=30/1; application/x-oct(memory:OpenCLMemory), domain=depth, "
+      "format={F32LE, CF32LE}, samples=490, lines=7, framerate=30/1");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_caps_upstream_follow_those_downstream)
+{
+  Element octfft ("octfft depth-start=10");
+  gst_harness_set_sink_caps_str (octfft.harness,
+      "video/x-raw(memory:OpenCLMemory), format=GRAY8, width=7, height=490, "
+      "framerate=30/1");
+  assert_caps (octfft.element, "sink", "width=7, height=490",
+      "application/x-oct(memory:OpenCLMemory), domain=wavenumber, format={F32LE, "
+      "CF32LE}, "
+      "samples=[1000, 1001], lines=7, framerate=30/1");
+  gst_harness_set_sink_caps_str (octfft.harness,
+      "application/x-oct(memory:OpenCLMemory), domain=depth, format=F32LE, "
+      "samples=[90, 190], lines=[1, 7], framerate=30/1");
+  assert_caps (octfft.element, "sink", "samples=[90, 190]",
+      "application/x-oct(memory:OpenCLMemory), domain=wavenumber, format={F32LE, "
+      "CF32LE}, "
+      "samples=[200, 401], lines=[1, 7], framerate=30/1");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_makes_the_8_bit_picture_when_downstream_has_no_wish)
+{
+  Element octfft;
+  fail_unless_equals_string (
+      octfft.process (make_noise (64, 3)).format.c_str (), "GRAY8");
+  GstCaps *caps = gst_pad_get_current_caps (octfft.harness->sinkpad);
+  gint numerator = 0, denominator = 0;
+  fail_unless (gst_structure_get_fraction (
+      gst_caps_get_structure (caps, 0), "framerate", &numerator, &denominator));
+  fail_unless_equals_int (numerator, 25);
+  fail_unless_equals_int (denominator, 1);
+  gst_caps_unref (caps);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_makes_the_8_bit_picture_also_through_opencldownload)
+{
+  GstHarness *harness = gst_harness_new_parse ("octfft ! opencldownload");
+  gst_harness_set_src_caps_str (harness, Spectra (64, 3).caps ().c_str ());
+  GstCaps *caps = gst_pad_get_current_caps (harness->sinkpad);
+  GstCaps *expected = gst_caps_from_string (
+      "video/x-raw, format=GRAY8, width=3, height=32, framerate=25/1");
+  gchar *text = gst_caps_to_string (caps);
+  fail_unless (gst_caps_is_equal (caps, expected), "%s", text);
+  g_free (text);
+  gst_caps_unref (caps);
+  gst_caps_unref (expected);
+  gst_harness_teardown (harness);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_refuses_samples_outside_64_to_16384)
+{
+  Element octfft;
+  GstPad *pad = gst_element_get_static_pad (octfft.element, "sink");
+  const struct {
+    gsize samples;
+    gboolean accepted;
+  } cases[] = {{63, FALSE}, {64, TRUE}, {16384, TRUE}, {16385, FALSE}};
+  for (const auto &entry : cases) {
+    GstCaps *caps = gst_caps_from_string (Spectra (entry.samples, 1).caps ().c_str ());
+    fail_unless_equals_int (gst_pad_query_accept_caps (pad, caps), entry.accepted);
+    gst_caps_unref (caps);
+  }
+  gst_object_unref (pad);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_caps_may_change_in_mid_stream)
+{
+  Element octfft;
+  for (const Spectra &spectra : {make_noise (64, 5), make_noise (1000, 3, true),
+           make_noise (1000, 3), make_noise (1000, 9), make_noise (2048, 2, true)}) {
+    for (unsigned frame = 0; frame < 2; frame++)
+      assert_output (octfft.process (spectra), spectra);
+  }
+  octfft.expect_no_error ();
+}
+GST_END_TEST;
+
+/* Properties that change while playing */
+
+GST_START_TEST (test_octfft_display_range_changes_with_the_next_frame)
+{
+  Spectra spectra = make_noise (1000, 5);
+  Element octfft;
+  octfft.want ("GRAY16_LE");
+  assert_output (octfft.process (spectra), spectra);
+
+  Expected expected;
+  expected.db_min = 70;
+  expected.db_max = 90;
+  g_object_set (octfft.element, "db-min", 70.0, "db-max", 90.0, nullptr);
+  assert_output (octfft.process (spectra), spectra, expected);
+
+  expected = Expected ();
+  expected.linear = true;
+  gst_util_set_object_arg (G_OBJECT (octfft.element), "scale", "linear");
+  g_object_set (octfft.element, "db-max", 60.0, "db-min", 0.0, nullptr);
+  assert_output (octfft.process (spectra), spectra, expected);
+  octfft.expect_no_error ();
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_depths_change_with_the_next_frame)
+{
+  const struct {
+    guint start, count;
+    gsize depths;
+  } steps[] = {{0, 0, 500}, {100, 50, 50}, {120, 50, 50}, {120, 0, 380}, {0, 7, 7}};
+  Spectra spectra = make_noise (1000, 5);
+  for (const char *format : {"GRAY8", "F32LE"}) {
+    Element octfft;
+    octfft.want (format);
+    for (const auto &step : steps) {
+      g_object_set (
+          octfft.element, "depth-start", step.start, "depth-count", step.count, nullptr);
+      Expected expected;
+      expected.start = step.start;
+      Output output = octfft.process (spectra);
+      assert_depths (output, step.depths);
+      assert_output (output, spectra, expected);
+    }
+    octfft.expect_no_error ();
+  }
+}
+GST_END_TEST;
+
+/* A control binding that sets db-max to its second of stream time, plus 60. */
+typedef GstControlBinding RisingRange;
+typedef GstControlBindingClass RisingRangeClass;
+G_DEFINE_TYPE (RisingRange, rising_range, GST_TYPE_CONTROL_BINDING)
+
+static gboolean
+rising_range_sync_values (GstControlBinding *binding, GstObject *object,
+    GstClockTime time, GstClockTime last_sync)
+{
+  g_object_set (object, "db-max", 60.0 + time / GST_SECOND, nullptr);
+  return TRUE;
+}
+
+static void
+rising_range_class_init (RisingRangeClass *klass)
+{
+  klass->sync_values = rising_range_sync_values;
+}
+
+static void
+rising_range_init (RisingRange *)
+{
+}
+
+GST_START_TEST (test_octfft_display_range_is_controllable_frame_by_frame)
+{
+  Spectra spectra = make_noise (64, 5);
+  Element octfft;
+  octfft.want ("GRAY16_LE");
+  fail_unless (octfft.set_caps (spectra.caps ()));
+  gst_object_add_control_binding (GST_OBJECT (octfft.element),
+      GST_CONTROL_BINDING (g_object_new (rising_range_get_type (), "object",
+          octfft.element, "name", "db-max", nullptr)));
+  for (guint second : {0, 7, 20}) {
+    GstBuffer *buffer = octfft.new_buffer (spectra);
+    GST_BUFFER_PTS (buffer) = second * GST_SECOND;
+    fail_unless_equals_int (gst_harness_push (octfft.harness, buffer), GST_FLOW_OK);
+    Expected expected;
+    expected.db_max = 60 + second;
+    assert_output (octfft.pull (), spectra, expected);
+  }
+}
+GST_END_TEST;
+
+/* Bad input */
+
+GST_START_TEST (test_octfft_does_not_start_with_an_empty_display_range)
+{
+  Element octfft;
+  gst_element_set_state (octfft.element, GST_STATE_READY);
+  octfft.expect_no_error ();
+  g_object_set (octfft.element, "db-min", 30.0, "db-max", 30.0, nullptr);
+  fail_if (octfft.restart ());
+  octfft.expect_one_error ("db-min is 30 and db-max is 30, expected db-min below db-max");
+
+  g_object_set (octfft.element, "db-min", 0.0, "db-max", 60.0, nullptr);
+  fail_unless (octfft.restart ());
+  Spectra spectra = make_noise (64, 3);
+  assert_output (octfft.process (spectra), spectra);
+}
+GST_END_TEST;
+
+/* Plays, is set badly, fails once with `error`, is set well, and works again. */
+static void
+check_failure (const Spectra &spectra, const std::vector<std::string> &bad,
+    const std::vector<std::string> &good, const char *error, bool while_playing)
+{
+  Element octfft;
+  auto set = [&] (const std::vector<std::string> &settings) {
+    g_object_freeze_notify (G_OBJECT (octfft.element));
+    for (const std::string &setting : settings) {
+      gsize equals = setting.find ('=');
+      gst_util_set_object_arg (G_OBJECT (octfft.element),
+          setting.substr (0, equals).c_str (), setting.substr (equals + 1).c_str ());
+    }
+    g_object_thaw_notify (G_OBJECT (octfft.element));
+  };
+
+  if (while_playing)
+    octfft.process (spectra);
+  set (bad);
+  if (!while_playing)
+    octfft.set_caps (spectra.caps ());
+  fail_if (octfft.push (spectra) == GST_FLOW_OK);
+  fail_if (octfft.push (spectra) == GST_FLOW_OK);
+  octfft.expect_one_error (error);
+
+  set (good);
+  fail_unless (octfft.restart ());
+  assert_output (octfft.process (spectra), spectra);
+  octfft.expect_no_error ();
+}
+
+GST_START_TEST (test_octfft_fails_once_when_the_display_range_becomes_empty)
+{
+  check_failure (make_noise (64, 3), {"db-min=80"}, {"db-min=0"},
+      "db-min is 80 and db-max is 60, expected db-min below db-max", true);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_fails_once_when_depths_lie_outside)
+{
+  const struct {
+    std::vector<std::string> bad;
+    const char *values;
+  } cases[] = {
+      {{"depth-start=500"}, "depth-start is 500 and depth-count is 0"},
+      {{"depth-start=8000"}, "depth-start is 8000 and depth-count is 0"},
+      {{"depth-count=501"}, "depth-start is 0 and depth-count is 501"},
+      {{"depth-start=490", "depth-count=11"}, "depth-start is 490 and depth-count is 11"},
+  };
+  for (const auto &entry : cases) {
+    std::string error = std::string (entry.values)
+                        + ", expected depths among the 500 that 1000 samples per A-line "
+                          "give";
+    for (bool while_playing : {false, true})
+      check_failure (make_noise (1000, 3), entry.bad, {"depth-start=0", "depth-count=0"},
+          error.c_str (), while_playing);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_fails_once_when_clfft_cannot_take_the_length)
+{
+  check_failure (make_noise (2039, 3), {"fft-library=clfft"}, {"fft-library=auto"},
+      "clFFT cannot transform 2039 samples: prime factors must be at most 13; "
+      "use fft-library=vkfft or auto",
+      false);
+}
+GST_END_TEST;
+
+static Suite *
+octfft_suite (void)
+{
+  Suite *suite = suite_create ("octfft");
+  TCase *chain = tcase_create ("general");
+  suite_add_tcase (suite, chain);
+  tcase_add_test (chain, test_octfft_gives_the_first_half_of_the_bins_in_every_format);
+  tcase_add_test (chain, test_octfft_linear_scale_gives_amplitudes);
+  tcase_add_test (chain, test_octfft_takes_any_number_of_lines_and_depths);
+  tcase_add_test (chain, test_octfft_pixels_are_rounded_half_to_even_and_clamped);
+  tcase_add_test (chain, test_octfft_display_range_goes_from_black_to_white);
+  tcase_add_test (chain, test_octfft_silence_is_minus_120_db);
+  tcase_add_test (
+      chain, test_octfft_peak_of_a_mirror_is_at_its_depth_with_the_fringe_amplitude);
+  tcase_add_test (chain, test_octfft_both_libraries_agree);
+  tcase_add_test (chain, test_octfft_depth_start_and_count_cut_a_part_out);
+  tcase_add_test (chain, test_octfft_leaves_its_input_as_it_is);
+  tcase_add_test (chain, test_octfft_takes_input_that_begins_anywhere_in_its_memory);
+  tcase_add_test (chain, test_octfft_honours_the_stride_and_offset_of_its_output);
+  tcase_add_test (chain, test_octfft_makes_no_round_trip);
+  tcase_add_test (chain, test_octfft_caps_downstream_follow_those_upstream);
+  tcase_add_test (chain, test_octfft_caps_upstream_follow_those_downstream);
+  tcase_add_test (chain, test_octfft_makes_the_8_bit_picture_when_downstream_has_no_wish);
+  tcase_add_test (chain, test_octfft_makes_the_8_bit_picture_also_through_opencldownload);
+  tcase_add_test (chain, test_octfft_refuses_samples_outside_64_to_16384);
+  tcase_add_test (chain, test_octfft_caps_may_change_in_mid_stream);
+  tcase_add_test (chain, test_octfft_display_range_changes_with_the_next_frame);
+  tcase_add_test (chain, test_octfft_display_range_is_controllable_frame_by_frame);
+  tcase_add_test (chain, test_octfft_depths_change_with_the_next_frame);
+  tcase_add_test (chain, test_octfft_does_not_start_with_an_empty_display_range);
+  tcase_add_test (chain, test_octfft_fails_once_when_the_display_range_becomes_empty);
+  tcase_add_test (chain, test_octfft_fails_once_when_depths_lie_outside);
+  tcase_add_test (chain, test_octfft_fails_once_when_clfft_cannot_take_the_length);
+  return suite;
+}
+
+GST_CHECK_MAIN (octfft);

@@ -1,0 +1,931 @@
+/* What octtestsrc promises, held against the model computed here in double precision
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/* Before gst-check, whose macros have the names of some of their functions. */
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <complex>
+#include <string>
+#include <vector>
+
+#include <gst/app/gstappsink.h>
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+#include <gst/check/gsttestclock.h>
+#include <gst/opencl/opencl.h>
+#include <gst/video/video.h>
+
+namespace {
+const double pi = 3.14159265358979323846;
+const char device_caps[] = "video/x-raw(memory:OpenCLMemory)";
+const char system_caps[] = "video/x-raw";
+
+struct Frame {
+  guint width, height;
+  gint stride;
+  bool device_memory, host_memory, has_meta;
+  GstClockTime pts, duration;
+  guint64 offset;
+  std::vector<guint16> samples; /* line after line, without padding */
+
+  guint16 at (guint line, guint sample) const { return samples[line * width + sample]; }
+};
+
+Frame
+frame_of_sample (GstSample *sample)
+{
+  GstBuffer *buffer = gst_sample_get_buffer (sample);
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+  GstVideoInfo info;
+  GstVideoFrame mapped;
+  fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
+  fail_unless_equals_int (gst_buffer_n_memory (buffer), 1);
+  fail_unless (gst_video_frame_map (&mapped, &info, buffer, GST_MAP_READ));
+
+  Frame frame = {};
+  frame.width = GST_VIDEO_FRAME_WIDTH (&mapped);
+  frame.height = GST_VIDEO_FRAME_HEIGHT (&mapped);
+  frame.stride = GST_VIDEO_FRAME_PLANE_STRIDE (&mapped, 0);
+  frame.device_memory = gst_is_opencl_memory (memory);
+  frame.host_memory = gst_is_opencl_host_memory (memory);
+  frame.has_meta = gst_buffer_get_video_meta (buffer) != nullptr;
+  frame.pts = GST_BUFFER_PTS (buffer);
+  frame.duration = GST_BUFFER_DURATION (buffer);
+  frame.offset = GST_BUFFER_OFFSET (buffer);
+  for (guint line = 0; line < frame.height; line++) {
+    auto *bytes = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&mapped, 0));
+    for (guint j = 0; j < frame.width; j++)
+      frame.samples.push_back (GST_READ_UINT16_LE (bytes + line * frame.stride + 2 * j));
+  }
+  gst_video_frame_unmap (&mapped);
+  return frame;
+}
+
+/* A pipeline of an octtestsrc named "source" and an appsink that takes all it is given.
+ */
+class Pipeline {
+public:
+  Pipeline (const std::string &properties, const std::string &caps)
+  {
+    GError *error = nullptr;
+    const std::string text = "octtestsrc name=source " + properties
+                             + " ! capsfilter "
+                               "name=filter caps=\""
+                             + caps + "\" ! appsink name=sink sync=false max-buffers=2";
+    pipeline = gst_parse_launch (text.c_str (), &error);
+    fail_unless (error == nullptr, "%s", error ? error->message : "");
+    source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+    filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
+    sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  }
+  ~Pipeline ()
+  {
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (source);
+    gst_object_unref (filter);
+    gst_object_unref (sink);
+    gst_object_unref (pipeline);
+  }
+  void play () { gst_element_set_state (pipeline, GST_STATE_PLAYING); }
+
+  /* The next frame; false at EOS, which an error brings too. */
+  bool pull (Frame &frame)
+  {
+    GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (sink));
+    if (!sample)
+      return false;
+    frame = frame_of_sample (sample);
+    gst_sample_unref (sample);
+    return true;
+  }
+
+  /* Waits for an error, stops, and says all there were. */
+  std::vector<std::string> errors_when_stopped ()
+  {
+    GstBus *bus = gst_element_get_bus (pipeline);
+    GstMessage *first =
+        gst_bus_timed_pop_filtered (bus, 20 * GST_SECOND, GST_MESSAGE_ERROR);
+    fail_unless (first != nullptr);
+    gst_bus_post (bus, first);
+    gst_object_unref (bus);
+    gst_element_set_state (pipeline, GST_STATE_READY);
+    /* An appsink remembers EOS until it is in NULL. */
+    gst_element_set_state (sink, GST_STATE_NULL);
+    return errors ();
+  }
+
+  std::vector<std::string> errors ()
+  {
+    std::vector<std::string> messages;
+    GstBus *bus = gst_element_get_bus (pipeline);
+    while (GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR)) {
+      GError *error = nullptr;
+      gst_message_parse_error (message, &error, nullptr);
+      messages.push_back (error->message);
+      g_error_free (error);
+      gst_message_unref (message);
+    }
+    gst_object_unref (bus);
+    return messages;
+  }
+
+  GstElement *pipeline, *source, *filter, *sink;
+};
+
+std::string
+sized (const char *caps, guint width, guint height, const char *framerate = "30/1")
+{
+  return std::string (caps) + ",width=" + std::to_string (width)
+         + ",height=" + std::to_string (height) + ",framerate=" + framerate;
+}
+
+std::vector<Frame>
+frames_of (const std::string &properties, const std::string &caps, guint n)
+{
+  Pipeline pipeline (properties + " num-buffers=" + std::to_string (n), caps);
+  std::vector<Frame> frames;
+  Frame frame;
+  pipeline.play ();
+  while (pipeline.pull (frame))
+    frames.push_back (frame);
+  for (const std::string &error : pipeline.errors ())
+    fail ("%s", error.c_str ());
+  fail_unless_equals_int (frames.size (), n);
+  return frames;
+}
+
+Frame
+frame_of (const std::string &properties, guint width, guint height)
+{
+  return frames_of (properties, sized (device_caps, width, height), 1)[0];
+}
+
+struct Mirror {
+  double depth, amplitude;
+};
+
+std::string
+property_of (const std::vector<Mirror> &mirrors)
+{
+  std::string depths, amplitudes;
+  for (const Mirror &mirror : mirrors) {
+    const char *comma = depths.empty () ? "" : ",";
+    depths += comma + std::to_string (mirror.depth);
+    amplitudes += comma + std::to_string (mirror.amplitude);
+  }
+  return "pattern=mirrors depths=\"<" + depths + ">\" amplitudes=\"<" + amplitudes
+         + ">\" ";
+}
+
+struct Spectrometer {
+  double wavelength_min = 1187, wavelength_max = 1433;
+  double a2 = 0, a3 = 0;
+  guint samples = 2048;
+
+  double wavenumber (double j) const
+  {
+    return 2 * pi
+           / (wavelength_min + (wavelength_max - wavelength_min) * j / (samples - 1));
+  }
+  /* Where sample j lies on the grid of even wavenumbers. */
+  double position (double j) const
+  {
+    const double first = wavenumber (0), last = wavenumber (samples - 1);
+    return (wavenumber (j) - first) / (last - first) * (samples - 1);
+  }
+  /* The other way round. */
+  double sample_at (double m) const
+  {
+    const double first = wavenumber (0), last = wavenumber (samples - 1);
+    const double k = first + (last - first) * m / (samples - 1);
+    return (2 * pi / k - wavelength_min) / (wavelength_max - wavelength_min)
+           * (samples - 1);
+  }
+  double phase (double m) const
+  {
+    const double q = m - samples / 2.0;
+    return a2 * q * q + a3 * q * q * q;
+  }
+  double spectrum (const std::vector<Mirror> &mirrors, double level, guint j) const
+  {
+    const double m = position (j);
+    double sum = level;
+    for (const Mirror &mirror : mirrors)
+      sum +=
+          mirror.amplitude
+          * std::cos (2 * pi * std::fmod (mirror.depth * m / samples, 1.0) + phase (m));
+    return std::min (std::max (sum, 0.0), 65535.0);
+  }
+};
+
+/* How far a frame is from the exact spectrum, at most. */
+double
+worst_difference (const Frame &frame, const Spectrometer &spectrometer,
+    const std::vector<Mirror> &mirrors, double level)
+{
+  double worst = 0;
+  for (guint j = 0; j < frame.width; j++) {
+    const double exact = spectrometer.spectrum (mirrors, level, j);
+    for (guint line = 0; line < frame.height; line++)
+      worst = std::max (worst, std::fabs (frame.at (line, j) - exact));
+  }
+  return worst;
+}
+
+/* A-line made even in wavenumber by eight-point Lagrange interpolation, without its mean,
+ * under a symmetric Hann window that keeps amplitudes. */
+std::vector<double>
+even_and_windowed (const Frame &frame, guint line, const Spectrometer &spectrometer)
+{
+  const gint n = frame.width;
+  double mean = 0;
+  for (gint j = 0; j < n; j++)
+    mean += frame.at (line, j) / double (n);
+
+  std::vector<double> even (n);
+  for (gint m = 0; m < n; m++) {
+    const double at = spectrometer.sample_at (m);
+    const gint first = std::min (std::max (gint (std::floor (at)) - 3, 0), n - 8);
+    for (gint i = first; i < first + 8; i++) {
+      double weight = 1;
+      for (gint other = first; other < first + 8; other++)
+        weight *= other == i ? 1 : (at - other) / (i - other);
+      even[m] += weight * (frame.at (line, i) - mean);
+    }
+    even[m] *= (1 - std::cos (2 * pi * m / (n - 1))) * 2.0 / (n - 1);
+  }
+  return even;
+}
+
+/* Magnitude at a depth, after exp (-i sign phase). */
+double
+magnitude_at (const std::vector<double> &even, double depth,
+    const Spectrometer &dispersion, double sign)
+{
+  std::complex<double> sum = 0;
+  for (gsize m = 0; m < even.size (); m++)
+    sum += even[m]
+           * std::polar (
+               1.0, -2 * pi * depth * m / even.size () - sign * dispersion.phase (m));
+  return std::abs (sum);
+}
+
+void
+check_mirrors (
+    const Spectrometer &spectrometer, const std::vector<Mirror> &mirrors, guint lines)
+{
+  gchar *spectrometer_properties = g_strdup_printf (
+      "noise=0 level=20000 wavelength-min=%.17g wavelength-max=%.17g dispersion-a2=%.17g "
+      "dispersion-a3=%.17g",
+      spectrometer.wavelength_min, spectrometer.wavelength_max, spectrometer.a2,
+      spectrometer.a3);
+  const Frame frame = frame_of (
+      property_of (mirrors) + spectrometer_properties, spectrometer.samples, lines);
+  g_free (spectrometer_properties);
+  const double worst = worst_difference (frame, spectrometer, mirrors, 20000);
+  fail_unless (worst <= 0.52, "%u samples: %g off", spectrometer.samples, worst);
+}
+
+/* Philox4x32-10 once more, from the paper. */
+std::array<guint32, 4>
+philox (std::array<guint32, 4> x, guint32 key0, guint32 key1)
+{
+  for (int round = 0; round < 10; round++) {
+    const guint64 a = guint64 (0xD2511F53) * x[0];
+    const guint64 b = guint64 (0xCD9E8D57) * x[2];
+    x = {guint32 (b >> 32) ^ x[1] ^ key0, guint32 (b), guint32 (a >> 32) ^ x[3] ^ key1,
+        guint32 (a)};
+    key0 += 0x9E3779B9;
+    key1 += 0xBB67AE85;
+  }
+  return x;
+}
+
+struct Moments {
+  double mean = 0, deviation = 0, beyond_two = 0;
+};
+
+Moments
+moments_of (const std::vector<double> &values)
+{
+  Moments moments;
+  for (double value : values)
+    moments.mean += value / values.size ();
+  for (double value : values)
+    moments.deviation += (value - moments.mean) * (value - moments.mean) / values.size ();
+  moments.deviation = std::sqrt (moments.deviation);
+  for (double value : values)
+    moments.beyond_two += std::fabs (value - moments.mean) > 2 * moments.deviation
+                              ? 1.0 / values.size ()
+                              : 0;
+  return moments;
+}
+
+double
+correlation (const std::vector<double> &a, const std::vector<double> &b)
+{
+  const Moments of_a = moments_of (a), of_b = moments_of (b);
+  double sum = 0;
+  for (gsize i = 0; i < a.size (); i++)
+    sum += (a[i] - of_a.mean) * (b[i] - of_b.mean) / a.size ();
+  return sum / (of_a.deviation * of_b.deviation);
+}
+
+const char no_mirrors[] = "pattern=mirrors depths=\"<>\" amplitudes=\"<>\" level=20000 ";
+
+GstOpenCLCounts
+counts_after (const char *caps, const char *pattern, guint n)
+{
+  Pipeline pipeline (std::string (pattern) + " num-buffers=" + std::to_string (n),
+      sized (caps, 256, 16));
+  GstOpenCLCounts counts;
+  Frame frame;
+  guint pulled = 0;
+  pipeline.play ();
+  while (pipeline.pull (frame))
+    pulled++;
+  fail_unless_equals_int (pulled, n);
+  fail_unless (gst_opencl_statistics_get_counts (
+      gst_opencl_statistics_of (pipeline.source), &counts));
+  return counts;
+}
+} // namespace
+
+GST_START_TEST (test_a_mirror_gives_the_exact_fringe)
+{
+  for (guint samples : {64u, 2048u, 16384u}) {
+    Spectrometer spectrometer;
+    spectrometer.samples = samples;
+    const std::vector<Mirror> mirrors = {{samples / 40.0, 1000}, {samples / 10.25, 700.5},
+        {samples / 3.0, 500}, {samples / 2.0, 250}};
+    check_mirrors (spectrometer, mirrors, 2);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_any_wavelengths_and_dispersion_give_the_exact_fringe)
+{
+  Spectrometer spectrometer;
+  spectrometer.samples = 1000;
+  spectrometer.wavelength_min = 0.80e-6;
+  spectrometer.wavelength_max = 0.88e-6;
+  spectrometer.a2 = -3.1e-4;
+  spectrometer.a3 = 2.5e-8;
+  check_mirrors (
+      spectrometer, {{0, 100}, {0.125, 300}, {123.456, 1000}, {499.9, 900}}, 3);
+}
+GST_END_TEST
+
+GST_START_TEST (test_mirrors_peak_at_their_depths_with_their_amplitudes)
+{
+  const Spectrometer spectrometer;
+  const std::vector<Mirror> mirrors = {{50, 1000}, {200, 500}, {450, 2000}};
+  const Frame frame = frame_of (property_of (mirrors) + "noise=0", 2048, 1);
+  const auto even = even_and_windowed (frame, 0, spectrometer);
+
+  for (const Mirror &mirror : mirrors) {
+    const double peak = magnitude_at (even, mirror.depth, spectrometer, 0);
+    fail_unless (std::fabs (peak / mirror.amplitude - 1) < 0.01, "%g at bin %g", peak,
+        mirror.depth);
+    fail_unless (magnitude_at (even, mirror.depth - 1, spectrometer, 0) < 0.6 * peak);
+    fail_unless (magnitude_at (even, mirror.depth + 1, spectrometer, 0) < 0.6 * peak);
+  }
+  for (double between : {20, 125, 300, 600, 800})
+    fail_unless (magnitude_at (even, between, spectrometer, 0) < 1);
+}
+GST_END_TEST
+
+GST_START_TEST (test_dispersion_is_undone_by_the_same_values)
+{
+  Spectrometer spectrometer;
+  spectrometer.a2 = 8e-5;
+  spectrometer.a3 = 2.67e-8;
+  const Frame frame = frame_of (
+      property_of ({{200, 1000}}) + "noise=0 dispersion-a2=8e-5 dispersion-a3=2.67e-8",
+      2048, 1);
+  const auto even = even_and_windowed (frame, 0, spectrometer);
+
+  const double right = magnitude_at (even, 200, spectrometer, 1);
+  fail_unless (std::fabs (right - 1000) < 10, "%g", right);
+  for (double depth = 150; depth < 250; depth++) {
+    fail_unless (magnitude_at (even, depth, spectrometer, 0) < 500);
+    fail_unless (magnitude_at (even, depth, spectrometer, -1) < 350);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_noise_is_normal_with_its_standard_deviation_and_mean_zero)
+{
+  const auto frames = frames_of (
+      std::string (no_mirrors) + "noise=100", sized (device_caps, 1024, 128), 2);
+  std::vector<double> noise[2];
+  for (guint i = 0; i < 2; i++) {
+    for (guint16 sample : frames[i].samples)
+      noise[i].push_back (sample - 20000.0);
+    const Moments moments = moments_of (noise[i]);
+    fail_unless (std::fabs (moments.mean) < 5 * 100 / std::sqrt (noise[i].size ()), "%g",
+        moments.mean);
+    fail_unless (std::fabs (moments.deviation - 100) < 1, "%g", moments.deviation);
+    fail_unless (
+        std::fabs (moments.beyond_two - 0.0455) < 0.003, "%g", moments.beyond_two);
+  }
+
+  /* Nothing of it comes again at the next sample, A-line or frame. */
+  const std::vector<double> all (noise[0].begin (), noise[0].end () - 1024);
+  for (gsize shift : {1, 2, 4, 8, 1024}) {
+    const std::vector<double> shifted (
+        noise[0].begin () + shift, noise[0].begin () + shift + all.size ());
+    const double related = correlation (all, shifted);
+    fail_unless (std::fabs (related) < 0.015, "%g at %zu", related, shift);
+  }
+  fail_unless (std::fabs (correlation (noise[0], noise[1])) < 0.015);
+}
+GST_END_TEST
+
+GST_START_TEST (test_noise_is_philox_of_seed_frame_line_and_sample)
+{
+  /* The paper's known answer, for the generator of this test itself. */
+  const auto known = philox ({0, 0, 0, 0}, 0, 0);
+  fail_unless_equals_int64 (known[0], 0x6627e8d5);
+  fail_unless_equals_int64 (known[3], 0x9b00dbd8);
+
+  const auto frames = frames_of (
+      std::string (no_mirrors) + "noise=1000 seed=77", sized (device_caps, 68, 3), 2);
+  for (guint n = 0; n < 2; n++) {
+    for (guint line = 0; line < 3; line++) {
+      for (guint j = 0; j < 68; j++) {
+        const guint lane = j % 8;
+        const auto bits = philox ({2 * (j / 8) + (lane % 4) / 2, line, n, 0}, 77, 1);
+        const double radius =
+            std::sqrt (-2 * std::log ((bits[2 * (lane % 2)] + 0.5) / 4294967296.0));
+        const double angle = 2 * pi * (bits[2 * (lane % 2) + 1] / 4294967296.0);
+        const double normal = radius * (lane < 4 ? std::cos (angle) : std::sin (angle));
+        fail_unless (std::fabs (frames[n].at (line, j) - (20000 + 1000 * normal)) < 0.52);
+      }
+    }
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_same_seed_gives_the_same_frames_and_another_seed_others)
+{
+  for (const char *pattern : {"pattern=layers ", "pattern=mirrors depths=\"<20>\" "
+                                                 "amplitudes=\"<900>\" noise=30 "}) {
+    const std::string caps = sized (device_caps, 256, 32);
+    const auto first = frames_of (std::string (pattern) + "seed=5", caps, 3);
+    const auto again = frames_of (std::string (pattern) + "seed=5", caps, 3);
+    const auto other = frames_of (std::string (pattern) + "seed=6", caps, 3);
+    for (guint n = 0; n < 3; n++) {
+      fail_unless (first[n].samples == again[n].samples);
+      fail_unless (first[n].samples != other[n].samples);
+      fail_unless (first[n].samples != first[(n + 1) % 3].samples);
+    }
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_mirrors_without_noise_stand_still)
+{
+  const auto frames =
+      frames_of (property_of ({{20, 900}}) + "noise=0", sized (device_caps, 256, 4), 3);
+  fail_unless (frames[0].samples == frames[1].samples);
+  fail_unless (frames[0].samples == frames[2].samples);
+}
+GST_END_TEST
+
+GST_START_TEST (test_raw_values_are_clamped_to_sixteen_bits)
+{
+  const Spectrometer spectrometer;
+  const std::vector<Mirror> mirrors = {{100, 3000}};
+  for (double level : {0.0, 65535.0}) {
+    const Frame frame = frame_of (
+        property_of (mirrors) + "noise=0 level=" + std::to_string (level), 2048, 1);
+    const auto range = std::minmax_element (frame.samples.begin (), frame.samples.end ());
+    fail_unless_equals_int (*range.first, level > 0 ? 65535 - 3000 : 0);
+    fail_unless_equals_int (*range.second, level > 0 ? 65535 : 3000);
+    fail_unless (worst_difference (frame, spectrometer, mirrors, level) <= 0.52);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_timestamps_are_exact_over_many_frames)
+{
+  const auto frames = frames_of (std::string (no_mirrors) + "noise=0",
+      sized (device_caps, 64, 1, "30000/1001"), 3000);
+  for (guint n = 0; n < frames.size (); n++) {
+    const GstClockTime begins = gst_util_uint64_scale (n, 1001 * GST_SECOND, 30000);
+    const GstClockTime ends = gst_util_uint64_scale (n + 1, 1001 * GST_SECOND, 30000);
+    fail_unless_equals_uint64 (frames[n].pts, begins);
+    fail_unless_equals_uint64 (frames[n].duration, ends - begins);
+    fail_unless_equals_uint64 (frames[n].offset, n);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_another_framerate_goes_on_where_the_old_one_ended)
+{
+  Pipeline pipeline (std::string (no_mirrors), sized (device_caps, 64, 2, "30/1"));
+  const auto steady = frames_of (no_mirrors, sized (device_caps, 64, 2, "30/1"), 60);
+  std::vector<Frame> frames (60);
+  pipeline.play ();
+  for (guint n = 0; n < frames.size (); n++) {
+    fail_unless (pipeline.pull (frames[n]));
+    fail_unless (frames[n].samples == steady[n].samples);
+    if (n == 7)
+      gst_util_set_object_arg (G_OBJECT (pipeline.filter), "caps",
+          sized (device_caps, 64, 2, "50/1").c_str ());
+    if (n > 0) {
+      fail_unless_equals_uint64 (
+          frames[n].pts, frames[n - 1].pts + frames[n - 1].duration);
+      fail_unless_equals_uint64 (frames[n].offset, frames[n - 1].offset + 1);
+    }
+  }
+  fail_unless (frames.front ().duration > 33 * GST_MSECOND);
+  fail_unless_equals_uint64 (frames.back ().duration, 20 * GST_MSECOND);
+}
+GST_END_TEST
+
+GST_START_TEST (test_a_still_is_one_frame)
+{
+  Pipeline pipeline ("", sized (device_caps, 64, 4, "0/1"));
+  Frame frame;
+  pipeline.play ();
+  fail_unless (pipeline.pull (frame));
+  fail_unless_equals_uint64 (frame.pts, 0);
+  fail_unless_equals_uint64 (frame.duration, GST_CLOCK_TIME_NONE);
+  fail_if (pipeline.pull (frame));
+  fail_unless (pipeline.errors ().empty ());
+}
+GST_END_TEST
+
+GST_START_TEST (test_live_frames_come_when_the_clock_reaches_their_time)
+{
+  GstHarness *harness = gst_harness_new_parse ("octtestsrc is-live=true");
+  gst_harness_set_sink_caps_str (harness, sized (device_caps, 64, 2, "25/1").c_str ());
+  gst_harness_use_testclock (harness);
+  GstTestClock *clock = gst_harness_get_testclock (harness);
+  gst_harness_play (harness);
+
+  for (guint n = 0; n < 6; n++) {
+    gst_test_clock_wait_for_next_pending_id (clock, nullptr);
+    fail_unless_equals_int (gst_harness_buffers_received (harness), n);
+    fail_unless (gst_harness_crank_single_clock_wait (harness));
+    GstBuffer *buffer = gst_harness_pull (harness);
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (buffer), n * 40 * GST_MSECOND);
+    fail_unless_equals_uint64 (
+        gst_clock_get_time (GST_CLOCK (clock)), n * 40 * GST_MSECOND);
+    gst_buffer_unref (buffer);
+  }
+  gst_object_unref (clock);
+  gst_harness_teardown (harness);
+}
+GST_END_TEST
+
+GST_START_TEST (test_latency_is_a_frame_and_live_when_live)
+{
+  for (bool live : {false, true}) {
+    Pipeline pipeline (
+        live ? "is-live=true" : "is-live=false", sized (device_caps, 64, 2, "25/1"));
+    GstQuery *query = gst_query_new_latency ();
+    gboolean answered_live;
+    GstClockTime least, most;
+    Frame frame;
+    pipeline.play ();
+    fail_unless (pipeline.pull (frame));
+    fail_unless (gst_element_query (pipeline.source, query));
+    gst_query_parse_latency (query, &answered_live, &least, &most);
+    fail_unless_equals_int (answered_live, live);
+    fail_unless_equals_uint64 (least, 40 * GST_MSECOND);
+    gst_query_unref (query);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_a_seek_gives_the_frame_of_that_time)
+{
+  const std::string caps = sized (device_caps, 64, 2, "30/1");
+  const auto all = frames_of ("pattern=layers", caps, 35);
+  Pipeline pipeline ("pattern=layers", caps);
+  Frame frame;
+  pipeline.play ();
+  fail_unless (pipeline.pull (frame));
+  fail_unless (gst_element_seek_simple (pipeline.pipeline, GST_FORMAT_TIME,
+      static_cast<GstSeekFlags> (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE),
+      GST_SECOND));
+  for (guint n = 30; n < 35; n++) {
+    fail_unless (pipeline.pull (frame));
+    fail_unless_equals_uint64 (frame.pts, all[n].pts);
+    fail_unless_equals_uint64 (frame.offset, n);
+    fail_unless (frame.samples == all[n].samples);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_system_and_device_memory_hold_the_same_frames)
+{
+  struct Size {
+    guint width, height;
+  };
+  for (Size size : {Size{64, 1}, Size{65, 3}, Size{1001, 7}, Size{2048, 16}}) {
+    for (const char *pattern : {"pattern=layers", "pattern=mirrors depths=\"<10, 20.5>\" "
+                                                  "amplitudes=\"<1000, 500>\""}) {
+      const auto device =
+          frames_of (pattern, sized (device_caps, size.width, size.height), 6);
+      const auto system =
+          frames_of (pattern, sized (system_caps, size.width, size.height), 6);
+      for (guint n = 0; n < 6; n++) {
+        fail_unless (device[n].device_memory);
+        fail_unless (system[n].host_memory && !system[n].device_memory);
+        fail_unless (device[n].has_meta && system[n].has_meta);
+        fail_unless_equals_int (system[n].stride, GST_ROUND_UP_4 (2 * size.width));
+        fail_unless (device[n].samples == system[n].samples);
+      }
+    }
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_odd_sizes_are_whole_to_the_last_sample_of_the_last_line)
+{
+  const std::vector<Mirror> mirrors = {{7, 1000}, {30.25, 500}};
+  for (const char *caps : {device_caps, system_caps}) {
+    for (guint samples : {65u, 71u, 1001u, 1007u}) {
+      Spectrometer spectrometer;
+      spectrometer.samples = samples;
+      const Frame frame =
+          frames_of (property_of (mirrors) + "noise=0", sized (caps, samples, 7), 1)[0];
+      fail_unless (worst_difference (frame, spectrometer, mirrors, 20000) <= 0.52);
+    }
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_the_smallest_and_the_largest_frames_show_tissue)
+{
+  struct Size {
+    guint width, height;
+  };
+  for (Size size : {Size{64, 1}, Size{64, 65536}, Size{16384, 2}}) {
+    const Frame frame = frame_of ("pattern=layers noise=0", size.width, size.height);
+    const Frame dark =
+        frame_of ("pattern=layers noise=0 level=0", size.width, size.height);
+    double strongest = 0;
+    for (guint line : {0u, size.height - 1}) {
+      for (guint j = 0; j < size.width; j++) {
+        const double off_centre = (2.0 * j / (size.width - 1) - 1) / 0.5;
+        const double level = 20000 * std::exp (-0.5 * off_centre * off_centre);
+        strongest = std::max (strongest, std::fabs (frame.at (line, j) - level));
+        fail_unless_equals_int (dark.at (line, j), 0);
+      }
+    }
+    fail_unless (strongest > 200 && strongest < 20000, "%g", strongest);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_without_wishes_frames_are_in_device_memory)
+{
+  Pipeline pipeline ("num-buffers=1", "video/x-raw,height=2;"
+                                      "video/x-raw(memory:OpenCLMemory),height=2");
+  Frame frame;
+  pipeline.play ();
+  fail_unless (pipeline.pull (frame));
+  fail_unless (frame.device_memory);
+  fail_unless_equals_int (frame.width, 2048);
+  fail_unless_equals_uint64 (frame.duration, GST_SECOND / 30);
+}
+GST_END_TEST
+
+GST_START_TEST (test_num_buffers_ends_the_stream)
+{
+  Pipeline pipeline ("num-buffers=4", sized (system_caps, 64, 2));
+  Frame frame;
+  pipeline.play ();
+  for (guint n = 0; n < 4; n++)
+    fail_unless (pipeline.pull (frame));
+  fail_if (pipeline.pull (frame));
+  fail_unless (gst_app_sink_is_eos (GST_APP_SINK (pipeline.sink)));
+}
+GST_END_TEST
+
+GST_START_TEST (test_nothing_is_uploaded_for_a_frame_and_nobody_waits)
+{
+  for (const char *pattern : {"pattern=layers", "pattern=mirrors depths=\"<20>\" "
+                                                "amplitudes=\"<900>\""}) {
+    for (const char *caps : {device_caps, system_caps}) {
+      const GstOpenCLCounts few = counts_after (caps, pattern, 5);
+      const GstOpenCLCounts many = counts_after (caps, pattern, 50);
+      const guint64 downloads = caps == system_caps ? 50 : 0;
+      fail_unless (few.uploads > 0);
+      fail_unless_equals_uint64 (few.uploads, many.uploads);
+      fail_unless_equals_uint64 (few.upload_bytes, many.upload_bytes);
+      fail_unless_equals_uint64 (many.downloads, downloads);
+      fail_unless_equals_uint64 (many.host_waits, 0);
+      fail_unless_equals_uint64 (many.launches, 10 * few.launches);
+    }
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_the_context_is_shared_with_whoever_asks)
+{
+  Pipeline pipeline ("", sized (device_caps, 64, 2));
+  Frame frame;
+  pipeline.play ();
+  fail_unless (pipeline.pull (frame));
+  GstQuery *query = gst_query_new_context (GST_OPENCL_CONTEXT_TYPE);
+  GstContext *context = nullptr;
+  fail_unless (gst_element_query (pipeline.source, query));
+  gst_query_parse_context (query, &context);
+  fail_unless (context != nullptr);
+  gst_query_unref (query);
+}
+GST_END_TEST
+
+GST_START_TEST (test_bad_settings_are_one_error_that_names_the_value)
+{
+  struct Case {
+    const char *properties, *named, *expected;
+  };
+  const Case cases[] = {
+      {"wavelength-min=1433 wavelength-max=1187", "wavelength-min 1433", "1187"},
+      {"wavelength-min=1200 wavelength-max=1200", "wavelength-min 1200", "1200"},
+      {"wavelength-min=0", "wavelength-min 0", "more than 0"},
+      {"pattern=mirrors depths=\"<10,20>\" amplitudes=\"<100>\"", "amplitudes: 1 values",
+          "expected 2"},
+      {"pattern=mirrors depths=\"<10,32.5>\" amplitudes=\"<100,100>\"", "depths: 32.5",
+          "0 to 32 "},
+      {"pattern=mirrors depths=\"<-1,2>\" amplitudes=\"<100,100>\"", "depths: -1",
+          "0 to 32 "},
+  };
+  for (const Case &bad : cases) {
+    Pipeline pipeline (bad.properties, sized (device_caps, 64, 2));
+    Frame frame;
+    pipeline.play ();
+    const auto errors = pipeline.errors_when_stopped ();
+    fail_unless_equals_int (errors.size (), 1);
+    fail_unless (
+        errors[0].find (bad.named) != std::string::npos, "%s", errors[0].c_str ());
+    fail_unless (
+        errors[0].find (bad.expected) != std::string::npos, "%s", errors[0].c_str ());
+
+    /* Usable again. */
+    g_object_set (
+        pipeline.source, "wavelength-min", 1187.0, "wavelength-max", 1433.0, nullptr);
+    gst_util_set_object_arg (G_OBJECT (pipeline.source), "depths", "<10, 20.5>");
+    gst_util_set_object_arg (G_OBJECT (pipeline.source), "amplitudes", "<100, 200>");
+    pipeline.play ();
+    const bool came = pipeline.pull (frame);
+    for (const std::string &error : pipeline.errors ())
+      fail ("%s", error.c_str ());
+    fail_unless (came, "%s", bad.properties);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_settings_that_change_while_playing_show_in_the_frames_after)
+{
+  Pipeline pipeline (property_of ({{20, 900}}) + "noise=0", sized (device_caps, 64, 2));
+  Spectrometer spectrometer;
+  spectrometer.samples = 64;
+  Frame frame;
+  pipeline.play ();
+  fail_unless (pipeline.pull (frame));
+  fail_unless (worst_difference (frame, spectrometer, {{20, 900}}, 20000) <= 0.52);
+  g_object_set (pipeline.source, "level", 30000.0, "dispersion-a2", 0.01, nullptr);
+  spectrometer.a2 = 0.01;
+  for (guint n = 0; n < 20; n++)
+    fail_unless (pipeline.pull (frame));
+  fail_unless (worst_difference (frame, spectrometer, {{20, 900}}, 30000) <= 0.52);
+}
+GST_END_TEST
+
+/* A B-scan of the tissue: magnitude at [line][depth]. */
+static std::vector<std::vector<double>>
+b_scan (const Frame &frame, guint first_line, guint lines, guint deepest)
+{
+  const Spectrometer spectrometer;
+  std::vector<std::vector<double>> magnitudes;
+  for (guint line = first_line; line < first_line + lines; line++) {
+    const auto even = even_and_windowed (frame, line, spectrometer);
+    std::vector<double> a_line;
+    for (guint depth = 0; depth < deepest; depth++) {
+      const std::complex<double> step =
+          std::polar (1.0, -2 * pi * depth / double (even.size ()));
+      std::complex<double> sum = 0, turned = 1;
+      for (double value : even) {
+        sum += value * turned;
+        turned *= step;
+      }
+      a_line.push_back (std::abs (sum));
+    }
+    magnitudes.push_back (a_line);
+  }
+  return magnitudes;
+}
+
+static double
+mean_between (const std::vector<std::vector<double>> &scan, guint first, guint last)
+{
+  double sum = 0;
+  for (const auto &a_line : scan) {
+    for (guint depth = first; depth < last; depth++)
+      sum += a_line[depth] / ((last - first) * scan.size ());
+  }
+  return sum;
+}
+
+GST_START_TEST (test_tissue_has_a_surface_speckle_and_fades_with_depth)
+{
+  const Frame frame = frame_of ("pattern=layers noise=0", 2048, 512);
+  const auto scan = b_scan (frame, 236, 40, 420);
+  const double air = mean_between (scan, 40, 95);
+  const double upper = mean_between (scan, 220, 260);
+  const double lower = mean_between (scan, 320, 360);
+  fail_unless (upper > 30 * air, "%g over %g", upper, air);
+  fail_unless (lower < 0.8 * upper && lower > 0.2 * upper, "%g below %g", lower, upper);
+
+  /* Fully developed speckle: the amplitude's deviation is 0.523 of its mean. */
+  std::vector<double> values;
+  for (const auto &a_line : scan)
+    values.insert (values.end (), a_line.begin () + 220, a_line.begin () + 260);
+  const Moments moments = moments_of (values);
+  const double contrast = moments.deviation / moments.mean;
+  fail_unless (contrast > 0.45 && contrast < 0.60, "%g", contrast);
+}
+GST_END_TEST
+
+GST_START_TEST (test_speckle_is_shared_by_neighbouring_a_lines_only)
+{
+  const Frame frame = frame_of ("pattern=layers noise=0", 2048, 512);
+  const auto scan = b_scan (frame, 236, 40, 360);
+  double neighbours = 0, distant = 0;
+  for (guint line = 0; line < 20; line++) {
+    const auto part = [&] (guint of) {
+      return std::vector<double> (scan[of].begin () + 210, scan[of].end ());
+    };
+    neighbours += correlation (part (line), part (line + 1)) / 20;
+    distant += correlation (part (line), part (line + 20)) / 20;
+  }
+  fail_unless (neighbours > 0.6, "%g", neighbours);
+  fail_unless (distant < 0.3, "%g", distant);
+}
+GST_END_TEST
+
+GST_START_TEST (test_tissue_moves_a_little_from_frame_to_frame)
+{
+  const auto frames =
+      frames_of ("pattern=layers noise=0", sized (device_caps, 2048, 16), 2);
+  const auto now = b_scan (frames[0], 4, 8, 420);
+  const auto next = b_scan (frames[1], 4, 8, 420);
+  double related = 0;
+  for (guint line = 0; line < 8; line++)
+    related += correlation (now[line], next[line]) / 8;
+  fail_unless (related > 0.8, "%g", related);
+  fail_unless (related < 0.99999, "%g", related);
+}
+GST_END_TEST
+
+static Suite *
+octtestsrc_suite ()
+{
+  Suite *suite = suite_create ("octtestsrc");
+  TCase *model = tcase_create ("model");
+  TCase *stream = tcase_create ("stream");
+  suite_add_tcase (suite, model);
+  tcase_add_test (model, test_a_mirror_gives_the_exact_fringe);
+  tcase_add_test (model, test_any_wavelengths_and_dispersion_give_the_exact_fringe);
+  tcase_add_test (model, test_mirrors_peak_at_their_depths_with_their_amplitudes);
+  tcase_add_test (model, test_dispersion_is_undone_by_the_same_values);
+  tcase_add_test (model, test_noise_is_normal_with_its_standard_deviation_and_mean_zero);
+  tcase_add_test (model, test_noise_is_philox_of_seed_frame_line_and_sample);
+  tcase_add_test (model, test_same_seed_gives_the_same_frames_and_another_seed_others);
+  tcase_add_test (model, test_mirrors_without_noise_stand_still);
+  tcase_add_test (model, test_raw_values_are_clamped_to_sixteen_bits);
+  tcase_add_test (model, test_the_smallest_and_the_largest_frames_show_tissue);
+  tcase_add_test (model, test_tissue_has_a_surface_speckle_and_fades_with_depth);
+  tcase_add_test (model, test_speckle_is_shared_by_neighbouring_a_lines_only);
+  tcase_add_test (model, test_tissue_moves_a_little_from_frame_to_frame);
+
+  suite_add_tcase (suite, stream);
+  tcase_add_test (stream, test_timestamps_are_exact_over_many_frames);
+  tcase_add_test (stream, test_another_framerate_goes_on_where_the_old_one_ended);
+  tcase_add_test (stream, test_a_still_is_one_frame);
+  tcase_add_test (stream, test_live_frames_come_when_the_clock_reaches_their_time);
+  tcase_add_test (stream, test_latency_is_a_frame_and_live_when_live);
+  tcase_add_test (stream, test_a_seek_gives_the_frame_of_that_time);
+  tcase_add_test (stream, test_system_and_device_memory_hold_the_same_frames);
+  tcase_add_test (stream, test_odd_sizes_are_whole_to_the_last_sample_of_the_last_line);
+  tcase_add_test (stream, test_without_wishes_frames_are_in_device_memory);
+  tcase_add_test (stream, test_num_buffers_ends_the_stream);
+  tcase_add_test (stream, test_nothing_is_uploaded_for_a_frame_and_nobody_waits);
+  tcase_add_test (stream, test_the_context_is_shared_with_whoever_asks);
+  tcase_add_test (stream, test_bad_settings_are_one_error_that_names_the_value);
+  tcase_add_test (
+      stream, test_settings_that_change_while_playing_show_in_the_frames_after);
+  return suite;
+}
+
+GST_CHECK_MAIN (octtestsrc)

@@ -1,0 +1,1115 @@
+/* octwindowinterp: every step from raw spectra to windowed ones that are even in
+ * wavenumber
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <functional>
+#include <glib/gstdio.h>
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+#include <gst/opencl/opencl.h>
+#include <gst/video/video.h>
+#include <string>
+#include <vector>
+
+namespace {
+using Values = std::vector<double>;
+using Spectra = std::vector<std::complex<double>>;
+
+/* A frame of raw spectra, by value, and how it lies in memory. */
+struct Frame {
+  std::string format;
+  gsize samples, lines;
+  Values values;
+  gsize offset = 0;  /* of the first line, in bytes */
+  gsize padding = 0; /* after each line, in bytes */
+
+  bool video () const { return format[0] == 'G'; }
+  gsize bytes () const { return format == "GRAY8" ? 1 : format == "F32LE" ? 4 : 2; }
+  gsize stride () const { return samples * bytes () + padding; }
+};
+
+/* Fringes on a bright, sloped background, with noise: different in every sample and line.
+ * The same seed gives the same frame. */
+Frame
+make_frame (const std::string &format, gsize samples, gsize lines, guint32 seed = 1)
+{
+  Frame frame{format, samples, lines, Values (samples * lines)};
+  double full = format == "GRAY8" ? 255 : format == "F32LE" ? 2.7 : 65535;
+  GRand *random = g_rand_new_with_seed (seed);
+  for (gsize n = 0; n < frame.values.size (); n++) {
+    double u = double (n % samples) / samples, line = double (n / samples);
+    double fringe = std::cos (2 * G_PI * u * (5 + line) + seed);
+    double value = full * (0.3 + 0.2 * u + 0.2 * fringe + 0.25 * g_rand_double (random));
+    frame.values[n] = format == "F32LE" ? double (float (value)) : std::floor (value);
+  }
+  g_rand_free (random);
+  return frame;
+}
+
+void
+write_value (const Frame &frame, guint8 *to, double value)
+{
+  if (frame.format == "GRAY8")
+    *to = guint8 (value);
+  else if (frame.format == "GRAY16_BE")
+    GST_WRITE_UINT16_BE (to, guint16 (value));
+  else if (frame.format == "F32LE")
+    GST_WRITE_FLOAT_LE (to, float (value));
+  else
+    GST_WRITE_UINT16_LE (to, guint16 (value));
+}
+
+/* Whatever lies around the lines must not be seen. */
+void
+write_frame (const Frame &frame, guint8 *data, gsize size)
+{
+  memset (data, 0x5a, size);
+  for (gsize n = 0; n < frame.values.size (); n++)
+    write_value (frame,
+        data + frame.offset + n / frame.samples * frame.stride ()
+            + n % frame.samples * frame.bytes (),
+        frame.values[n]);
+}
+
+void
+describe_layout (const Frame &frame, GstBuffer *buffer)
+{
+  gsize offsets[GST_VIDEO_MAX_PLANES] = {frame.offset};
+  gint strides[GST_VIDEO_MAX_PLANES] = {gint (frame.stride ())};
+  if (!frame.video ())
+    gst_buffer_resize (buffer, frame.offset, frame.stride () * frame.lines);
+  else if (frame.offset
+           || frame.stride () != GST_ROUND_UP_4 (frame.samples * frame.bytes ()))
+    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+        gst_video_format_from_string (frame.format.c_str ()), frame.samples, frame.lines,
+        1, offsets, strides);
+}
+
+GstBuffer *
+new_buffer (GstOpenCLContext *context, const Frame &frame)
+{
+  gsize size = frame.offset + frame.stride () * frame.lines;
+  GError *error = nullptr;
+  GstMemory *memory = gst_opencl_memory_new (context, size, &error);
+  fail_unless (memory != nullptr, "%s", error ? error->message : "");
+
+  GstMapInfo map;
+  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
+  write_frame (frame, map.data, map.size);
+  gst_memory_unmap (memory, &map);
+
+  GstBuffer *buffer = gst_buffer_new ();
+  gst_buffer_append_memory (buffer, memory);
+  describe_layout (frame, buffer);
+  return buffer;
+}
+
+GstCaps *
+caps_of (const Frame &frame)
+{
+  std::string size[] = {std::to_string (frame.samples), std::to_string (frame.lines)};
+  std::string caps =
+      frame.video ()
+          ? "video/x-raw(memory:OpenCLMemory), width=" + size[0] + ", height=" + size[1]
+          : "application/x-oct(memory:OpenCLMemory), domain=wavelength, "
+            "samples="
+                + size[0] + ", lines=" + size[1];
+  return gst_caps_from_string (
+      (caps + ", framerate=25/1, format=" + frame.format).c_str ());
+}
+
+/* The element, as a launch line says it, with an application around it. */
+class Element {
+public:
+  explicit Element (const std::string &launch)
+  {
+    GError *error = nullptr;
+    element = gst_parse_launch (launch.c_str (), &error);
+    fail_unless (element && !error, "%s", error ? error->message : "");
+    bus = gst_bus_new ();
+    gst_element_set_bus (element, bus);
+    harness = gst_harness_new_with_element (element, "sink", "src");
+    context = gst_opencl_context_new (nullptr, nullptr);
+    fail_unless (context != nullptr);
+  }
+
+  ~Element ()
+  {
+    gst_element_set_bus (element, nullptr);
+    gst_harness_teardown (harness);
+    gst_object_unref (bus);
+    gst_object_unref (context);
+    gst_object_unref (element);
+  }
+
+  void set (const char *property, const char *value)
+  {
+    gst_util_set_object_arg (G_OBJECT (element), property, value);
+  }
+
+  bool start (const Frame &frame)
+  {
+    gst_harness_push_event (harness, gst_event_new_stream_start ("spectra"));
+    return set_caps (frame);
+  }
+
+  bool set_caps (const Frame &frame)
+  {
+    GstCaps *caps = caps_of (frame);
+    GstSegment segment;
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    bool accepted = gst_harness_push_event (harness, gst_event_new_caps (caps));
+    gst_harness_push_event (harness, gst_event_new_segment (&segment));
+    gst_caps_unref (caps);
+    return accepted;
+  }
+
+  GstFlowReturn push (const Frame &frame)
+  {
+    return gst_harness_push (harness, new_buffer (context, frame));
+  }
+
+  /* To READY and back. */
+  void restart ()
+  {
+    gst_element_set_state (element, GST_STATE_READY);
+    fail_unless (
+        gst_element_set_state (element, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE);
+  }
+
+  Spectra pull ()
+  {
+    GstBuffer *buffer = gst_harness_pull (harness);
+    GstMapInfo map;
+    fail_unless (buffer != nullptr);
+    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+    gsize parts = output_format () == "CF32LE" ? 2 : 1;
+    Spectra spectra (map.size / 4 / parts);
+    for (gsize n = 0; n < spectra.size (); n++) {
+      const guint8 *point = map.data + 4 * parts * n;
+      spectra[n] = {
+          GST_READ_FLOAT_LE (point), parts == 2 ? GST_READ_FLOAT_LE (point + 4) : 0.0};
+    }
+    gst_buffer_unmap (buffer, &map);
+    gst_buffer_unref (buffer);
+    return spectra;
+  }
+
+  Spectra process (const Frame &frame)
+  {
+    fail_unless_equals_int (push (frame), GST_FLOW_OK);
+    return pull ();
+  }
+
+  std::string output_format ()
+  {
+    GstCaps *caps = gst_pad_get_current_caps (harness->sinkpad);
+    fail_unless (caps != nullptr);
+    std::string format =
+        gst_structure_get_string (gst_caps_get_structure (caps, 0), "format");
+    gst_caps_unref (caps);
+    return format;
+  }
+
+  /* The messages of the errors posted since. */
+  std::vector<std::string> errors ()
+  {
+    std::vector<std::string> texts;
+    while (GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR)) {
+      GError *error = nullptr;
+      gst_message_parse_error (message, &error, nullptr);
+      texts.push_back (error->message);
+      g_error_free (error);
+      gst_message_unref (message);
+    }
+    return texts;
+  }
+
+  GstElement *element;
+  GstHarness *harness;
+  GstOpenCLContext *context;
+
+private:
+  GstBus *bus;
+};
+
+/* A file of numbers for as long as a test needs it. */
+class TableFile {
+public:
+  explicit TableFile (const Values &values)
+  {
+    std::string text;
+    char number[G_ASCII_DTOSTR_BUF_SIZE];
+    for (double value : values)
+      text += std::string (g_ascii_dtostr (number, sizeof number, value)) + "\n";
+    gchar *name = nullptr;
+    gint descriptor = g_file_open_tmp ("oct-table-XXXXXX", &name, nullptr);
+    fail_unless (descriptor >= 0);
+    g_close (descriptor, nullptr);
+    path = name;
+    g_free (name);
+    fail_unless (
+        g_file_set_contents (path.c_str (), text.data (), text.size (), nullptr));
+  }
+  ~TableFile () { g_remove (path.c_str ()); }
+  std::string path;
+};
+
+/* The chain once more, in double and by its definitions. */
+struct Chain {
+  std::string window = "hann";
+  std::string interpolation = "linear";
+  Values map; /* empty: not resampled */
+  Values background;
+  Values phase;
+  guint shift = 0;
+};
+
+double
+window_at (const std::string &window, double m, double last)
+{
+  double c1 = std::cos (2 * G_PI * m / last), c2 = std::cos (4 * G_PI * m / last);
+  double c3 = std::cos (6 * G_PI * m / last), c4 = std::cos (8 * G_PI * m / last);
+  if (window == "hann")
+    return 0.5 - 0.5 * c1;
+  if (window == "hamming")
+    return 0.54 - 0.46 * c1;
+  if (window == "blackman")
+    return 0.42 - 0.5 * c1 + 0.08 * c2;
+  if (window == "gaussian")
+    return std::exp (-0.5 * std::pow ((m - last / 2) / (0.4 * last / 2), 2));
+  if (window == "tukey" && std::min (m, last - m) < last / 4)
+    return 0.5 - 0.5 * std::cos (4 * G_PI * m / last);
+  if (window == "flattop")
+    return 0.21557895 - 0.41663158 * c1 + 0.277263158 * c2 - 0.083578947 * c3
+           + 0.006947368 * c4;
+  return 1;
+}
+
+Values
+scaled_window (const std::string &window, gsize samples)
+{
+  Values w (samples);
+  double sum = 0;
+  for (gsize m = 0; m < samples; m++)
+    sum += w[m] = window_at (window, m, samples - 1);
+  for (double &value : w)
+    value *= 2 / sum;
+  return w;
+}
+
+double
+lanczos (double distance)
+{
+  double x = G_PI * distance;
+  if (std::abs (distance) >= 4)
+    return 0;
+  return x == 0 ? 1 : 4 * std::sin (x) * std::sin (x / 4) / (x * x);
+}
+
+/* Of the line x at the fractional sample r. */
+double
+value_between (const std::string &interpolation, const double *x, gsize samples, double r)
+{
+  gint last = samples - 1, i = CLAMP (gint (std::floor (r)), 0, last - 1);
+  double f = r - i;
+  auto at = [&] (gint j) { return x[CLAMP (j, 0, last)]; };
+
+  if (interpolation == "linear")
+    return at (i) + f * (at (i + 1) - at (i));
+  if (interpolation == "cubic") {
+    double a = at (i - 1), b = at (i), c = at (i + 1), d = at (i + 2);
+    return 0.5
+           * (2 * b + (c - a) * f + (2 * a - 5 * b + 4 * c - d) * f * f
+               + (3 * b - a - 3 * c + d) * f * f * f);
+  }
+  double sum = 0, weights = 0;
+  for (gint j = i - 3; j <= i + 4; j++) {
+    weights += lanczos (r - j);
+    sum += lanczos (r - j) * at (j);
+  }
+  return sum / weights;
+}
+
+double
+sample_after_steps_one_and_two (const Frame &frame, const Chain &chain, gsize n)
+{
+  double x = frame.values[n];
+  if (frame.format != "F32LE")
+    x = guint (x) >> chain.shift;
+  return chain.background.empty () ? x : x - chain.background[n % frame.samples];
+}
+
+Spectra
+expected_spectra (const Frame &frame, const Chain &chain)
+{
+  Values w = scaled_window (chain.window, frame.samples), x (frame.values.size ());
+  Spectra spectra (x.size ());
+  for (gsize n = 0; n < x.size (); n++)
+    x[n] = sample_after_steps_one_and_two (frame, chain, n);
+  for (gsize n = 0; n < x.size (); n++) {
+    gsize m = n % frame.samples;
+    bool resampled = !chain.map.empty () && chain.interpolation != "none";
+    double y = resampled ? value_between (
+                   chain.interpolation, &x[n - m], frame.samples, chain.map[m])
+                         : x[n];
+    double phase = chain.phase.empty () ? 0 : chain.phase[m];
+    spectra[n] = y * w[m] * std::polar (1.0, -phase);
+  }
+  return spectra;
+}
+
+/* As far as float32 goes: relative to a full-scale sample under the window's top. */
+void
+fail_unless_spectra (
+    const Spectra &found, const Frame &frame, const Chain &chain, const std::string &what)
+{
+  Spectra expected = expected_spectra (frame, chain);
+  Values w = scaled_window (chain.window, frame.samples);
+  double full = 0, top = 0, worst = 0;
+  for (double value : frame.values)
+    full =
+        std::max (full, frame.format == "F32LE" ? value : guint (value) >> chain.shift);
+  for (double value : w)
+    top = std::max (top, value);
+  fail_unless_equals_int (found.size (), expected.size ());
+  for (gsize n = 0; n < found.size (); n++) {
+    double error = std::abs (found[n] - expected[n]) / (full * top);
+    fail_unless (error < 5e-7, "%s, %s %d x %d: point %d is (%g, %g), expected (%g, %g)",
+        what.c_str (), frame.format.c_str (), int (frame.samples), int (frame.lines),
+        int (n), found[n].real (), found[n].imag (), expected[n].real (),
+        expected[n].imag ());
+    worst = std::max (worst, error);
+  }
+  GST_INFO ("%s: worst %g of full scale", what.c_str (), worst);
+}
+
+Spectra
+process_one (const std::string &launch, const Frame &frame)
+{
+  Element element (launch);
+  fail_unless (element.start (frame));
+  Spectra spectra = element.process (frame);
+  fail_unless (element.errors ().empty ());
+  return spectra;
+}
+
+void
+check (const std::string &properties, const Frame &frame, const Chain &chain)
+{
+  fail_unless_spectra (
+      process_one ("octwindowinterp " + properties, frame), frame, chain, properties);
+}
+
+/* That of a spectrometer: rises, and bends by some percent of its range. */
+Values
+make_wavelengths (gsize samples)
+{
+  Values wavelengths (samples);
+  for (gsize j = 0; j < samples; j++) {
+    double u = double (j) / (samples - 1);
+    wavelengths[j] = 1187.176 + 245.666 * (u + 0.067 * u * (1 - u));
+  }
+  return wavelengths;
+}
+
+/* Looks each even wavenumber up from the table's start. */
+Values
+make_map (const Values &wavelengths)
+{
+  gsize last = wavelengths.size () - 1;
+  Values map (last + 1);
+  for (gsize m = 0; m <= last; m++) {
+    double even = 1 / wavelengths[0]
+                  + (1 / wavelengths[last] - 1 / wavelengths[0]) * double (m) / last;
+    gsize j = 0;
+    double part = 0;
+    for (; j < last; j++) {
+      part = (even - 1 / wavelengths[j]) / (1 / wavelengths[j + 1] - 1 / wavelengths[j]);
+      if (part <= 1 + 1e-12)
+        break;
+    }
+    map[m] = j + part;
+  }
+  return map;
+}
+
+Values
+mean_of (const std::vector<Frame> &frames, guint shift = 0)
+{
+  gsize samples = frames[0].samples, lines = frames[0].lines;
+  Values mean (samples);
+  for (const Frame &frame : frames) {
+    for (gsize n = 0; n < frame.values.size (); n++)
+      mean[n % samples] +=
+          (frame.format == "F32LE" ? frame.values[n] : guint (frame.values[n]) >> shift)
+          / lines / frames.size ();
+  }
+  return mean;
+}
+
+Values
+make_phase (gsize samples, double a2, double a3)
+{
+  Values phase (samples);
+  for (gsize m = 0; m < samples; m++) {
+    double q = m - samples / 2.0;
+    phase[m] = a2 * q * q + a3 * q * q * q;
+  }
+  return phase;
+}
+
+const char *const all_formats[] = {"GRAY8", "GRAY16_LE", "GRAY16_BE", "U16LE", "F32LE"};
+const gsize all_samples[] = {64, 65, 999, 1001, 1024, 2048, 16384};
+} // namespace
+
+GST_START_TEST (test_octwindowinterp_takes_every_format_of_every_size)
+{
+  for (const char *format : all_formats) {
+    for (gsize samples : all_samples) {
+      Values wavelengths = make_wavelengths (samples);
+      TableFile file (wavelengths);
+      Chain chain;
+      chain.map = make_map (wavelengths);
+      for (gsize lines : {1, 7})
+        check ("wavelengths=" + file.path, make_frame (format, samples, lines, lines),
+            chain);
+    }
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_output_caps_say_what_the_spectra_are)
+{
+  Element element ("octwindowinterp");
+  fail_unless (element.start (make_frame ("GRAY16_LE", 128, 9)));
+  GstCaps *caps = gst_pad_get_current_caps (element.harness->sinkpad);
+  GstCaps *expected =
+      gst_caps_from_string ("application/x-oct(memory:OpenCLMemory), domain=wavenumber, "
+                            "format=F32LE, samples=128, lines=9, framerate=25/1");
+  fail_unless (
+      gst_caps_is_strictly_equal (caps, expected), "%s", gst_caps_to_string (caps));
+  gst_caps_unref (expected);
+  gst_caps_unref (caps);
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_refuses_spectra_too_short_or_too_long)
+{
+  for (gsize samples : {63, 16385}) {
+    Element element ("octwindowinterp");
+    Frame frame = make_frame ("GRAY8", samples, 1);
+    element.start (frame);
+    fail_unless_equals_int (element.push (frame), GST_FLOW_NOT_NEGOTIATED);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_multiplies_by_each_window)
+{
+  for (const char *window :
+      {"rectangular", "hann", "hamming", "blackman", "gaussian", "tukey", "flattop"}) {
+    for (gsize samples : {64, 1001}) {
+      Chain chain;
+      chain.window = window;
+      check (
+          std::string ("window=") + window, make_frame ("GRAY16_LE", samples, 3), chain);
+    }
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_resamples_rising_and_falling_wavelengths)
+{
+  for (const char *interpolation : {"none", "linear", "cubic", "lanczos"}) {
+    for (gsize samples : {65, 1024}) {
+      Values rising = make_wavelengths (samples);
+      Values falling (rising.rbegin (), rising.rend ());
+      for (const Values &wavelengths : {rising, falling}) {
+        TableFile file (wavelengths);
+        Chain chain;
+        chain.window = "rectangular"; /* shows the ends too */
+        chain.interpolation = interpolation;
+        chain.map = make_map (wavelengths);
+        check (std::string ("window=rectangular interpolation=") + interpolation
+                   + " wavelengths=" + file.path,
+            make_frame ("U16LE", samples, 3), chain);
+      }
+    }
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_resamples_a_range_of_even_wavelengths)
+{
+  Values wavelengths (512);
+  for (gsize j = 0; j < 512; j++)
+    wavelengths[j] = 790 + (910 - 790) * j / 511.0;
+  Chain chain;
+  chain.map = make_map (wavelengths);
+  check (
+      "wavelength-min=790 wavelength-max=910", make_frame ("GRAY16_LE", 512, 2), chain);
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_resamples_by_a_map_that_leaves_the_samples_a_little)
+{
+  Chain chain;
+  chain.window = "rectangular";
+  for (gsize m = 0; m < 256; m++)
+    chain.map.push_back (-0.4 + m * 256.1 / 255);
+  TableFile file (chain.map);
+  for (const char *interpolation : {"linear", "cubic", "lanczos"}) {
+    chain.interpolation = interpolation;
+    check (std::string ("window=rectangular interpolation=") + interpolation
+               + " resample-map=" + file.path,
+        make_frame ("F32LE", 256, 3), chain);
+  }
+}
+GST_END_TEST
+
+/* What linear interpolation does to a fringe, by its depth: a promise to users, and the
+ * reason for the other interpolations. */
+GST_START_TEST (test_octwindowinterp_linear_loses_what_its_theory_says)
+{
+  const struct {
+    int bin;
+    double loss, loss_tolerance, artefacts;
+  } known[] = {{50, -0.02, 0.02, -87}, {200, -0.28, 0.02, -64}, {400, -1.14, 0.03, -51},
+      {600, -2.59, 0.03, -42}, {800, -4.71, 0.1, -35}, {950, -6.77, 0.5, -30}};
+  const gsize n = 2048, lines = G_N_ELEMENTS (known);
+  Values wavelengths = make_wavelengths (n);
+  TableFile file (wavelengths);
+  double k0 = 1 / wavelengths[0], span = 1 / wavelengths[n - 1] - k0;
+
+  Frame frame{"F32LE", n, lines, Values (n * lines)};
+  for (gsize i = 0; i < frame.values.size (); i++) {
+    double m = (1 / wavelengths[i % n] - k0) / span * (n - 1);
+    frame.values[i] = 100 * std::cos (2 * G_PI * known[i / n].bin * m / n);
+  }
+  Spectra spectra = process_one ("octwindowinterp wavelengths=" + file.path, frame);
+
+  for (gsize line = 0; line < lines; line++) {
+    Values magnitude (n / 2);
+    double rest = 0;
+    for (gsize bin = 0; bin < n / 2; bin++) {
+      std::complex<double> sum = 0;
+      for (gsize m = 0; m < n; m++)
+        sum += spectra[line * n + m] * std::polar (1.0, -2 * G_PI * (bin * m % n) / n);
+      magnitude[bin] = std::abs (sum);
+      if (std::abs (int (bin) - known[line].bin) > 3)
+        rest += magnitude[bin] * magnitude[bin] / (n / 2);
+    }
+    gsize peak =
+        std::max_element (magnitude.begin (), magnitude.end ()) - magnitude.begin ();
+    double loss = 20 * std::log10 (magnitude[peak] / 100);
+    double artefacts = 20 * std::log10 (std::sqrt (rest) / magnitude[peak]);
+    fail_unless_equals_int (peak, known[line].bin);
+    fail_unless (std::abs (loss - known[line].loss) < known[line].loss_tolerance,
+        "bin %d: %.3f dB, expected %.2f", known[line].bin, loss, known[line].loss);
+    fail_unless (std::abs (artefacts - known[line].artefacts) < 3,
+        "bin %d: artefacts at %.1f dB, expected %.0f", known[line].bin, artefacts,
+        known[line].artefacts);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_honours_strides_and_offsets_of_any_byte)
+{
+  for (const char *format : all_formats) {
+    for (gsize offset : {0, 1, 2, 4, 7}) {
+      for (gsize padding : {0, 1, 2, 64}) {
+        Frame frame = make_frame (format, 129, 5, 3);
+        frame.offset = offset;
+        frame.padding = frame.video () ? padding : 0;
+        check ("", frame, Chain ());
+      }
+    }
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_subtracts_the_mean_from_unaligned_frames_too)
+{
+  for (const char *format : all_formats) {
+    Frame frame = make_frame (format, 129, 35, 3);
+    Chain chain;
+    frame.offset = 3;
+    chain.background = mean_of ({frame});
+    check ("background=frame", frame, chain);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_shifts_integers_right_and_leaves_floats)
+{
+  for (const char *format : all_formats) {
+    for (guint shift : {1, 4, 15}) {
+      Frame frame = make_frame (format, 200, 3);
+      Chain chain;
+      chain.shift = shift;
+      if (strcmp (format, "GRAY8") == 0 && shift == 15)
+        continue; /* nothing is left to compare */
+      check ("bit-shift=" + std::to_string (shift), frame, chain);
+    }
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_subtracts_the_mean_of_the_frame_before_resampling)
+{
+  for (const char *format : all_formats) {
+    for (gsize lines : {1, 2, 17, 1025}) {
+      Frame frame = make_frame (format, 96, lines, lines);
+      Values wavelengths = make_wavelengths (96);
+      TableFile file (wavelengths);
+      Chain chain;
+      chain.map = make_map (wavelengths);
+      chain.background = mean_of ({frame});
+      check ("background=frame wavelengths=" + file.path, frame, chain);
+    }
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_subtracts_a_file_after_the_shift)
+{
+  Frame frame = make_frame ("GRAY16_BE", 321, 3);
+  Chain chain;
+  chain.shift = 4;
+  for (gsize n = 0; n < 321; n++)
+    chain.background.push_back (1000 + 3.25 * n);
+  TableFile file (chain.background);
+  check ("bit-shift=4 background=file background-file=" + file.path, frame, chain);
+}
+GST_END_TEST
+
+/* What the rolling background of a frame is the mean of: those of before, not itself. */
+static std::vector<Frame>
+frames_of_rolling_background (const std::vector<Frame> &frames, gsize n, gsize most)
+{
+  if (n == 0)
+    return {frames[0]};
+  gsize first = n > most ? n - most : 0;
+  return std::vector<Frame> (frames.begin () + first, frames.begin () + n);
+}
+
+GST_START_TEST (test_octwindowinterp_rolling_background_is_the_mean_of_preceding_frames)
+{
+  Element element ("octwindowinterp background=rolling background-frames=3");
+  std::vector<Frame> frames;
+  for (gsize n = 0; n < 8; n++)
+    frames.push_back (make_frame ("GRAY16_LE", 250, 33, 10 + n));
+  fail_unless (element.start (frames[0]));
+  for (gsize n = 0; n < frames.size (); n++) {
+    Chain chain;
+    chain.background = mean_of (frames_of_rolling_background (frames, n, 3));
+    fail_unless_spectra (element.process (frames[n]), frames[n], chain,
+        "rolling, frame " + std::to_string (n));
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_rolling_background_starts_anew_with_new_samples)
+{
+  Element element ("octwindowinterp background=rolling");
+  Frame first = make_frame ("GRAY16_LE", 100, 5, 1);
+  Frame other = make_frame ("GRAY16_LE", 120, 4, 2);
+  Frame last = make_frame ("GRAY16_LE", 120, 4, 3);
+  Chain chain;
+  auto fail_unless_own_mean = [&] (const Frame &frame, const char *after) {
+    chain.background = mean_of ({frame}, chain.shift);
+    fail_unless_spectra (element.process (frame), frame, chain, after);
+  };
+
+  fail_unless (element.start (first));
+  fail_unless_own_mean (first, "start");
+  fail_unless (element.set_caps (other));
+  fail_unless_own_mean (other, "other caps");
+  element.set ("bit-shift", "3");
+  chain.shift = 3;
+  fail_unless_own_mean (last, "other shift");
+  element.set ("background-frames", "5");
+  fail_unless_own_mean (other, "other length");
+  element.restart ();
+  fail_unless (element.start (last));
+  fail_unless_own_mean (last, "restart");
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_compensates_dispersion_by_coefficients)
+{
+  for (gsize samples : {64, 999, 2048}) {
+    for (const char *interpolation : {"linear", "lanczos"}) {
+      Values wavelengths = make_wavelengths (samples);
+      TableFile file (wavelengths);
+      Chain chain;
+      chain.interpolation = interpolation;
+      chain.map = make_map (wavelengths);
+      chain.phase = make_phase (samples, 7.994e-5, -2.67e-8);
+      check ("dispersion-a2=7.994e-5 dispersion-a3=-2.67e-8 wavelengths=" + file.path
+                 + " interpolation=" + interpolation,
+          make_frame ("GRAY16_LE", samples, 3), chain);
+    }
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_compensates_dispersion_by_file)
+{
+  Frame frame = make_frame ("F32LE", 333, 5);
+  Chain chain;
+  for (gsize m = 0; m < 333; m++)
+    chain.phase.push_back (20 * std::sin (0.02 * m) + 0.5);
+  TableFile file (chain.phase);
+  chain.background = mean_of ({frame});
+  check ("background=frame dispersion-phase=" + file.path, frame, chain);
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_turns_complex_and_back_when_dispersion_is_set)
+{
+  Element element ("octwindowinterp");
+  Frame frame = make_frame ("GRAY8", 130, 3);
+  Chain real, complex;
+  complex.phase = make_phase (130, 0.001, 0);
+  fail_unless (element.start (frame));
+  for (int n = 0; n < 2; n++) {
+    fail_unless_spectra (element.process (frame), frame, real, "real");
+    fail_unless_equals_string (element.output_format ().c_str (), "F32LE");
+    element.set ("dispersion-a2", "0.001");
+    fail_unless_spectra (element.process (frame), frame, complex, "complex");
+    fail_unless_equals_string (element.output_format ().c_str (), "CF32LE");
+    element.set ("dispersion-a2", "0");
+  }
+}
+GST_END_TEST
+
+static gpointer
+toggle_dispersion (gpointer data)
+{
+  auto *element = static_cast<GstElement *> (data);
+  for (int n = 0; n < 400; n++) {
+    g_object_set (element, "dispersion-a2", n % 2 ? 0.0 : 0.001, nullptr);
+    g_usleep (g_random_int_range (0, 1000));
+  }
+  return nullptr;
+}
+
+GST_START_TEST (test_octwindowinterp_changes_in_another_thread_never_mix_in_a_frame)
+{
+  Element element ("octwindowinterp");
+  Frame frame = make_frame ("GRAY8", 130, 3);
+  Chain real, complex;
+  complex.phase = make_phase (130, 0.001, 0);
+  fail_unless (element.start (frame));
+  GThread *thread = g_thread_new ("toggle", toggle_dispersion, element.element);
+  for (int n = 0; n < 200; n++) {
+    Spectra spectra = element.process (frame);
+    bool turned = std::abs (spectra[0].imag ()) + std::abs (spectra[10].imag ()) > 0;
+    fail_unless_spectra (spectra, frame, turned ? complex : real, "while toggled");
+  }
+  g_thread_join (thread);
+  fail_unless_spectra (element.process (frame), frame, real, "at last");
+  fail_unless_equals_string (element.output_format ().c_str (), "F32LE");
+  fail_unless (element.errors ().empty ());
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_uses_changed_properties_from_the_next_frame_on)
+{
+  Element element ("octwindowinterp");
+  Frame frame = make_frame ("GRAY16_LE", 300, 9);
+  Values wavelengths = make_wavelengths (300), background (300, 777);
+  TableFile file (wavelengths), background_file (background);
+  Chain chain;
+  auto fail_unless_follows = [&] (const char *property, const char *value) {
+    element.set (property, value);
+    fail_unless_spectra (element.process (frame), frame, chain, property);
+  };
+
+  fail_unless (element.start (frame));
+  fail_unless_spectra (element.process (frame), frame, chain, "as started");
+  chain.window = "blackman";
+  fail_unless_follows ("window", "blackman");
+  chain.map = make_map (wavelengths);
+  fail_unless_follows ("wavelengths", file.path.c_str ());
+  chain.interpolation = "lanczos";
+  fail_unless_follows ("interpolation", "lanczos");
+  chain.background = mean_of ({frame});
+  fail_unless_follows ("background", "frame");
+  chain.shift = 2;
+  chain.background = mean_of ({frame}, 2);
+  fail_unless_follows ("bit-shift", "2");
+  chain.background = background;
+  element.set ("background-file", background_file.path.c_str ());
+  fail_unless_follows ("background", "file");
+  chain.background.clear ();
+  fail_unless_follows ("background", "none");
+  fail_unless (element.errors ().empty ());
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_properties_set_together_take_effect_together)
+{
+  Element element ("octwindowinterp");
+  Frame frame = make_frame ("GRAY16_LE", 128, 2);
+  Values wavelengths (128);
+  for (gsize j = 0; j < 128; j++)
+    wavelengths[j] = 800 + 100 * j / 127.0;
+  Chain chain;
+  fail_unless (element.start (frame));
+  fail_unless_spectra (element.process (frame), frame, chain, "before");
+
+  g_object_freeze_notify (G_OBJECT (element.element));
+  g_object_set (element.element, "wavelength-min", 800.0, nullptr);
+  fail_unless_spectra (element.process (frame), frame, chain, "half set");
+  g_object_set (element.element, "wavelength-max", 900.0, nullptr);
+  g_object_thaw_notify (G_OBJECT (element.element));
+  chain.map = make_map (wavelengths);
+  fail_unless_spectra (element.process (frame), frame, chain, "set");
+  fail_unless (element.errors ().empty ());
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_follows_caps_in_mid_stream)
+{
+  Element element ("octwindowinterp wavelength-min=800 wavelength-max=900");
+  bool started = false;
+  for (const char *format : all_formats) {
+    for (gsize samples : {64, 200}) {
+      Frame frame = make_frame (format, samples, 3);
+      Values wavelengths (samples);
+      for (gsize j = 0; j < samples; j++)
+        wavelengths[j] = 800 + 100.0 * j / (samples - 1);
+      Chain chain;
+      chain.map = make_map (wavelengths);
+      fail_unless (started ? element.set_caps (frame) : element.start (frame));
+      started = true;
+      fail_unless_spectra (element.process (frame), frame, chain, "in mid-stream");
+    }
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_bad_settings_give_one_error_and_can_be_mended)
+{
+  Values wavelengths = make_wavelengths (128), not_finite = wavelengths,
+         bent = wavelengths;
+  Values short_by_one (wavelengths.begin (), wavelengths.end () - 1), negative (128);
+  not_finite[7] = NAN;
+  std::swap (bent[40], bent[41]);
+  for (gsize j = 0; j < 128; j++)
+    negative[j] = j - 1.5;
+  TableFile good_file (wavelengths), nan_file (not_finite), bent_file (bent);
+  TableFile short_file (short_by_one), negative_file (negative);
+  const struct {
+    std::vector<std::pair<const char *, std::string>> set;
+    std::vector<std::string> parts;
+  } bad[] = {
+      {{{"wavelengths", "/no/such.npy"}}, {"wavelengths file /no/such.npy"}},
+      {{{"wavelengths", short_file.path}},
+          {short_file.path, "127 values", "expected 128"}},
+      {{{"wavelengths", nan_file.path}}, {nan_file.path, "value 7 is nan", "finite"}},
+      {{{"wavelengths", bent_file.path}}, {bent_file.path, "value 41", "rise"}},
+      {{{"wavelengths", negative_file.path}}, {negative_file.path, "value 0 is -1.5"}},
+      {{{"resample-map", negative_file.path}}, {"value 0 is -1.5", "from -1 to 128"}},
+      {{{"wavelength-min", "900"}}, {"900", "both"}},
+      {{{"wavelength-min", "900"}, {"wavelength-max", "800"}}, {"900", "800", "less"}},
+      {{{"wavelengths", good_file.path}, {"resample-map", good_file.path}},
+          {"wavelengths and resample-map", "one"}},
+      {{{"dispersion-phase", short_file.path}}, {"dispersion-phase", "127 values"}},
+      {{{"dispersion-phase", good_file.path}, {"dispersion-a2", "1"}},
+          {"dispersion-phase", "dispersion-a2 1", "either"}},
+      {{{"background", "file"}}, {"background-file", "not set"}},
+      {{{"background", "file"}, {"background-file", short_file.path}},
+          {"background-file", "127 values", "expected 128"}},
+  };
+  Frame frame = make_frame ("GRAY8", 128, 3);
+  for (const auto &entry : bad) {
+    Element element ("octwindowinterp");
+    for (const auto &setting : entry.set)
+      element.set (setting.first, setting.second.c_str ());
+    element.start (frame);
+    fail_if (element.push (frame) == GST_FLOW_OK);
+    std::vector<std::string> errors = element.errors ();
+    fail_unless (errors.size () == 1, "%d errors where \"%s\" is expected: %s, %s",
+        int (errors.size ()), entry.parts[0].c_str (), errors.front ().c_str (),
+        errors.back ().c_str ());
+    for (const std::string &part : entry.parts)
+      fail_unless (errors[0].find (part) != std::string::npos, "\"%s\" lacks \"%s\"",
+          errors[0].c_str (), part.c_str ());
+
+    gst_element_set_state (element.element, GST_STATE_READY);
+    for (const char *path :
+        {"wavelengths", "resample-map", "dispersion-phase", "background-file"})
+      g_object_set (element.element, path, nullptr, nullptr);
+    for (const char *number : {"wavelength-min", "wavelength-max", "dispersion-a2"})
+      g_object_set (element.element, number, 0.0, nullptr);
+    element.set ("background", "none");
+    element.restart ();
+    fail_unless (element.start (frame));
+    fail_unless_spectra (element.process (frame), frame, Chain (), entry.parts[0]);
+    fail_unless (element.errors ().empty ());
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_bad_change_while_playing_gives_one_error)
+{
+  Element element ("octwindowinterp");
+  Frame frame = make_frame ("GRAY8", 128, 3);
+  fail_unless (element.start (frame));
+  fail_unless_spectra (element.process (frame), frame, Chain (), "before");
+  element.set ("wavelengths", "/no/such.npy");
+  fail_unless_equals_int (element.push (frame), GST_FLOW_ERROR);
+  std::vector<std::string> errors = element.errors ();
+  fail_unless_equals_int (errors.size (), 1);
+  fail_unless (errors[0].find ("/no/such.npy") != std::string::npos);
+
+  gst_element_set_state (element.element, GST_STATE_READY);
+  g_object_set (element.element, "wavelengths", nullptr, nullptr);
+  element.restart ();
+  fail_unless (element.start (frame));
+  fail_unless_spectra (element.process (frame), frame, Chain (), "mended");
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_missing_file_fails_before_any_data)
+{
+  GstElement *element =
+      gst_parse_launch ("octwindowinterp wavelengths=/no/such.npy", nullptr);
+  GstBus *bus = gst_bus_new ();
+  gst_element_set_bus (element, bus);
+  fail_unless_equals_int (
+      gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  GError *error = nullptr;
+  fail_unless (message != nullptr);
+  gst_message_parse_error (message, &error, nullptr);
+  fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND));
+  fail_unless (strstr (error->message, "/no/such.npy") != nullptr);
+  fail_unless (gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR) == nullptr);
+  g_error_free (error);
+  gst_message_unref (message);
+
+  gst_element_set_state (element, GST_STATE_READY);
+  g_object_set (element, "wavelengths", nullptr, nullptr);
+  fail_if (gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_element_set_bus (element, nullptr);
+  gst_object_unref (bus);
+  gst_object_unref (element);
+}
+GST_END_TEST
+
+static void
+count_uncalibrated (GstDebugCategory *category, GstDebugLevel level, const gchar *,
+    const gchar *, gint, GObject *, GstDebugMessage *message, gpointer count)
+{
+  if (level == GST_LEVEL_INFO
+      && strcmp (gst_debug_category_get_name (category), "octwindowinterp") == 0
+      && strstr (gst_debug_message_get (message), "no calibration"))
+    ++*static_cast<int *> (count);
+}
+
+GST_START_TEST (test_octwindowinterp_says_that_it_has_no_calibration)
+{
+  int count = 0;
+  Frame frame = make_frame ("GRAY8", 64, 2);
+  gst_debug_remove_log_function (nullptr); /* which prints */
+  gst_debug_add_log_function (count_uncalibrated, &count, nullptr);
+  gst_debug_set_threshold_from_string ("octwindowinterp:4", FALSE);
+  process_one ("octwindowinterp wavelength-min=1 wavelength-max=2", frame);
+  fail_unless_equals_int (count, 0);
+  process_one ("octwindowinterp", frame);
+  fail_unless_equals_int (count, 1);
+  gst_debug_remove_log_function (count_uncalibrated);
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_transfers_nothing_and_waits_for_nothing_per_frame)
+{
+  const struct {
+    const char *launch;
+    guint launches; /* a frame */
+  } chains[] = {{"octwindowinterp", 1}, {"octwindowinterp background=frame", 3},
+      {"octwindowinterp background=rolling dispersion-a2=1e-4", 4}};
+  for (const auto &chain : chains) {
+    Element element (chain.launch);
+    Frame frame = make_frame ("GRAY16_LE", 512, 64);
+    GstBuffer *buffer = new_buffer (element.context, frame);
+    GstOpenCLStatistics *statistics = gst_opencl_statistics_of (element.element);
+    GstOpenCLCounts before, after;
+    auto push = [&] {
+      fail_unless_equals_int (
+          gst_harness_push (element.harness, gst_buffer_ref (buffer)), GST_FLOW_OK);
+      gst_buffer_unref (gst_harness_pull (element.harness));
+    };
+
+    fail_unless (element.start (frame));
+    gst_opencl_statistics_get_counts (statistics, &before);
+    fail_unless_equals_uint64 (before.uploads, 1); /* the tables */
+    for (int n = 0; n < 3; n++)
+      push ();
+    gst_opencl_statistics_get_counts (statistics, &before);
+    for (int n = 0; n < 50; n++)
+      push ();
+    gst_opencl_statistics_get_counts (statistics, &after);
+    fail_unless_equals_uint64 (after.uploads, before.uploads);
+    fail_unless_equals_uint64 (after.downloads, before.downloads);
+    fail_unless_equals_uint64 (after.host_waits, before.host_waits);
+    fail_unless_equals_uint64 (after.launches - before.launches, 50 * chain.launches);
+    gst_buffer_unref (buffer);
+  }
+}
+GST_END_TEST
+
+static Suite *
+octwindowinterp_suite (void)
+{
+  Suite *suite = suite_create ("octwindowinterp");
+  TCase *tc = tcase_create ("octwindowinterp");
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_octwindowinterp_takes_every_format_of_every_size);
+  tcase_add_test (tc, test_octwindowinterp_output_caps_say_what_the_spectra_are);
+  tcase_add_test (tc, test_octwindowinterp_refuses_spectra_too_short_or_too_long);
+  tcase_add_test (tc, test_octwindowinterp_multiplies_by_each_window);
+  tcase_add_test (tc, test_octwindowinterp_resamples_rising_and_falling_wavelengths);
+  tcase_add_test (tc, test_octwindowinterp_resamples_a_range_of_even_wavelengths);
+  tcase_add_test (
+      tc, test_octwindowinterp_resamples_by_a_map_that_leaves_the_samples_a_little);
+  tcase_add_test (tc, test_octwindowinterp_linear_loses_what_its_theory_says);
+  tcase_add_test (tc, test_octwindowinterp_honours_strides_and_offsets_of_any_byte);
+  tcase_add_test (tc, test_octwindowinterp_subtracts_the_mean_from_unaligned_frames_too);
+  tcase_add_test (tc, test_octwindowinterp_shifts_integers_right_and_leaves_floats);
+  tcase_add_test (
+      tc, test_octwindowinterp_subtracts_the_mean_of_the_frame_before_resampling);
+  tcase_add_test (tc, test_octwindowinterp_subtracts_a_file_after_the_shift);
+  tcase_add_test (
+      tc, test_octwindowinterp_rolling_background_is_the_mean_of_preceding_frames);
+  tcase_add_test (
+      tc, test_octwindowinterp_rolling_background_starts_anew_with_new_samples);
+  tcase_add_test (tc, test_octwindowinterp_compensates_dispersion_by_coefficients);
+  tcase_add_test (tc, test_octwindowinterp_compensates_dispersion_by_file);
+  tcase_add_test (tc, test_octwindowinterp_turns_complex_and_back_when_dispersion_is_set);
+  tcase_add_test (
+      tc, test_octwindowinterp_changes_in_another_thread_never_mix_in_a_frame);
+  tcase_add_test (
+      tc, test_octwindowinterp_uses_changed_properties_from_the_next_frame_on);
+  tcase_add_test (tc, test_octwindowinterp_properties_set_together_take_effect_together);
+  tcase_add_test (tc, test_octwindowinterp_follows_caps_in_mid_stream);
+  tcase_add_test (tc, test_octwindowinterp_bad_settings_give_one_error_and_can_be_mended);
+  tcase_add_test (tc, test_octwindowinterp_bad_change_while_playing_gives_one_error);
+  tcase_add_test (tc, test_octwindowinterp_missing_file_fails_before_any_data);
+  tcase_add_test (tc, test_octwindowinterp_says_that_it_has_no_calibration);
+  tcase_add_test (
+      tc, test_octwindowinterp_transfers_nothing_and_waits_for_nothing_per_frame);
+  return suite;
+}
+
+GST_CHECK_MAIN (octwindowinterp);

@@ -1,0 +1,579 @@
+/* Tests of opencldownload: what comes back from the device, and when
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/opencl-counting.hpp"
+#include "transfer-chain.hpp"
+
+#include <gst/app/gstappsink.h>
+#include <thread>
+
+using namespace testing;
+
+/* Device memory with the bytes and the metas of `buffer`, which is freed. */
+static GstBuffer *
+on_device (GstOpenCLContext *context, GstBuffer *buffer)
+{
+  GstBuffer *device = gst_buffer_new ();
+  GstMapInfo from, to;
+
+  gst_buffer_map (buffer, &from, GST_MAP_READ);
+  gst_buffer_append_memory (device, gst_opencl_memory_new (context, from.size, nullptr));
+  fail_unless (gst_buffer_map (device, &to, GST_MAP_WRITE));
+  memcpy (to.data, from.data, from.size);
+  gst_buffer_unmap (device, &to);
+  gst_buffer_unmap (buffer, &from);
+  gst_buffer_unref (buffer);
+  return device;
+}
+
+/* --- bytes --- */
+
+GST_START_TEST (test_padded_device_memory_comes_back_in_the_default_layout)
+{
+  GstOpenCLContext *context = shared_context ();
+  for (GstVideoFormat format : {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_GRAY16_LE,
+           GST_VIDEO_FORMAT_I420, GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_RGB}) {
+    GstVideoInfo info;
+    fail_unless (gst_video_info_set_format (&info, format, 37, 11));
+    GstCaps *caps = gst_video_info_to_caps (&info);
+    gst_caps_set_features_simple (
+        caps, gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY, nullptr));
+    /* Downstream knows nothing of GstVideoMeta. */
+    GstHarness *harness = gst_harness_new ("opencldownload");
+    gst_harness_set_src_caps (harness, caps);
+    guint seed = 0;
+    for (gint padding : {0, 5, 91}) {
+      for (gsize gap : {0, 3, 150}) {
+        PaddedLayout layout (info, gap, padding);
+        GstBuffer *input = on_device (context, pattern_buffer (layout.size, ++seed));
+        add_layout (input, info, layout);
+        GstBuffer *output = gst_harness_push_and_pull (harness, input);
+        fail_unless_equals_uint64 (gst_buffer_get_size (output), info.size);
+        GstVideoMeta *meta = gst_buffer_get_video_meta (output);
+        for (guint p = 0; meta && p < meta->n_planes; p++) {
+          fail_unless_equals_int (meta->stride[p], info.stride[p]);
+          fail_unless_equals_uint64 (meta->offset[p], info.offset[p]);
+        }
+        check_lines (output, info, layout, seed);
+        gst_buffer_unref (output);
+      }
+    }
+    gst_harness_teardown (harness);
+  }
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_part_of_device_memory_comes_back)
+{
+  GstOpenCLContext *context = shared_context ();
+  Chain chain ("opencldownload", "application/octet-stream(memory:OpenCLMemory)");
+  GstBuffer *whole = on_device (context, pattern_buffer (1000, 3));
+  GstBuffer *part = gst_buffer_copy_region (whole, GST_BUFFER_COPY_MEMORY, 123, 456);
+  GstBuffer *output = chain.push_and_pull (part);
+  GstMapInfo map;
+
+  fail_unless (gst_buffer_map (output, &map, GST_MAP_READ));
+  fail_unless_equals_uint64 (map.size, 456);
+  for (gsize i = 0; i < map.size; i++) {
+    if (map.data[i] != pattern (123 + i, 3))
+      fail ("byte %zu is %u", i, map.data[i]);
+  }
+  gst_buffer_unmap (output, &map);
+  gst_buffer_unref (output);
+  check_pattern (whole, 1000, 3);
+  gst_buffer_unref (whole);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* The parts stand where a kernel could not read them as one. */
+GST_START_TEST (test_frames_of_many_device_memories_come_back)
+{
+  GstOpenCLContext *context = shared_context ();
+  Chain chain ("opencldownload", device_gray);
+  GstBuffer *whole = on_device (context, pattern_buffer (gray_size, 3));
+  GstBuffer *parts =
+      gst_buffer_append (gst_buffer_copy_region (whole, GST_BUFFER_COPY_MEMORY, 0, 1001),
+          gst_buffer_copy_region (whole, GST_BUFFER_COPY_MEMORY, 1001, -1));
+  GstBuffer *output = chain.push_and_pull (parts);
+  check_pattern (output, gray_size, 3);
+  gst_buffer_unref (output);
+  gst_buffer_unref (whole);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_memory_of_another_context_comes_back)
+{
+  GstOpenCLContext *context = shared_context ();
+  cl_device_id device = gst_opencl_context_get_device (context);
+  cl_int code;
+  cl_context handle = clCreateContext (nullptr, 1, &device, nullptr, nullptr, &code);
+  fail_unless_equals_int (code, CL_SUCCESS);
+  GstOpenCLContext *other =
+      gst_opencl_context_new_wrapped (handle, device, nullptr, nullptr);
+  Chain chain ("opencldownload", device_gray);
+
+  for (guint i = 0; i < 10; i++) {
+    GstBuffer *output =
+        chain.push_and_pull (on_device (other, pattern_buffer (gray_size, i)));
+    check_pattern (output, gray_size, i);
+    gst_buffer_unref (output);
+  }
+  gst_object_unref (other);
+  clReleaseContext (handle);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_what_is_written_downstream_does_not_reach_the_device)
+{
+  GstOpenCLContext *context = shared_context ();
+  Chain chain ("opencldownload", device_gray);
+  GstBuffer *device = on_device (context, pattern_buffer (gray_size, 1));
+  GstBuffer *output =
+      gst_buffer_make_writable (chain.push_and_pull (gst_buffer_ref (device)));
+  gst_buffer_memset (output, 0, 0xaa, gray_size);
+  check_pattern (device, gray_size, 1);
+  gst_buffer_unref (output);
+  gst_buffer_unref (device);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_frames_can_be_read_after_the_element_is_gone)
+{
+  GstBuffer *outputs[5];
+  {
+    Chain chain ("openclupload ! opencldownload", system_gray);
+    for (guint i = 0; i < 5; i++)
+      outputs[i] = chain.push_and_pull (pattern_buffer (gray_size, i));
+  }
+  for (guint i = 0; i < 5; i++) {
+    check_pattern (outputs[i], gray_size, i);
+    gst_buffer_unref (outputs[i]);
+  }
+}
+GST_END_TEST;
+
+/* --- passing through --- */
+
+GST_START_TEST (test_system_memory_passes_through)
+{
+  Chain chain ("opencldownload", system_gray);
+  GstBuffer *buffer = pattern_buffer (gray_size, 1);
+  GstBuffer *output = chain.push_and_pull (buffer);
+  fail_unless (output == buffer);
+  gst_buffer_unref (output);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_device_memory_passes_through_to_who_takes_nothing_else)
+{
+  GstOpenCLContext *context = shared_context ();
+  Chain chain ("opencldownload");
+  gst_harness_set_sink_caps_str (chain.harness, device_gray);
+  gst_harness_set_src_caps_str (chain.harness, device_gray);
+  GstBuffer *buffer = on_device (context, pattern_buffer (gray_size, 1));
+  GstBuffer *output = chain.push_and_pull (buffer);
+  fail_unless (output == buffer);
+  gst_buffer_unref (output);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_who_takes_anything_gets_system_memory)
+{
+  for (const char *line :
+      {"opencldownload", "openclupload ! opencldownload ! openclupload ! opencldownload",
+          "openclupload ! opencldownload ! opencldownload"}) {
+    Chain chain (line, device_gray);
+    GstCaps *caps = gst_pad_get_current_caps (chain.harness->sinkpad);
+    GstCaps *expected = gst_caps_from_string (system_gray);
+    fail_unless (gst_caps_is_subset (caps, expected), "%s", line);
+    gst_caps_unref (expected);
+    gst_caps_unref (caps);
+  }
+}
+GST_END_TEST;
+
+/* --- waiting --- */
+
+/* A frame that the device has yet to fill with `value`. */
+static GstBuffer *
+pending_frame (GstOpenCLContext *context, guint8 value)
+{
+  cl_command_queue queue =
+      gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  GstMemory *memory = gst_opencl_memory_new (context, gray_size, nullptr);
+  cl_event event;
+
+  fail_unless (gst_opencl_memory_begin (memory, queue, GST_MAP_WRITE, nullptr));
+  fail_unless_equals_int (
+      clEnqueueFillBuffer (queue, gst_opencl_memory_get_handle (memory), &value, 1, 0,
+          gray_size, 0, nullptr, &event),
+      CL_SUCCESS);
+  clFlush (queue);
+  gst_opencl_memory_end (memory, queue, GST_MAP_WRITE, event);
+  clReleaseEvent (event);
+  GstBuffer *buffer = gst_buffer_new ();
+  gst_buffer_append_memory (buffer, memory);
+  return buffer;
+}
+
+static void
+check_filled (GstBuffer *buffer, guint8 value)
+{
+  GstMapInfo map;
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  fail_unless_equals_uint64 (map.size, gray_size);
+  for (gsize i = 0; i < map.size; i++) {
+    if (map.data[i] != value)
+      fail ("byte %zu is %u, expected %u", i, map.data[i], value);
+  }
+  gst_buffer_unmap (buffer, &map);
+}
+
+GST_START_TEST (test_pinned_memory_is_pushed_at_once_and_its_map_waits)
+{
+  GstOpenCLContext *context = shared_context ();
+  Chain chain ("opencldownload async-depth=4", device_gray);
+  Gate gate (context, GST_OPENCL_QUEUE_COMPUTE);
+  std::vector<GstBuffer *> outputs;
+
+  /* All four come back although the device has done nothing yet. */
+  for (guint8 i = 0; i < 4; i++)
+    outputs.push_back (chain.push_and_pull (pending_frame (context, 10 + i)));
+  for (GstBuffer *output : outputs) {
+    fail_unless_equals_int (gst_buffer_n_memory (output), 1);
+    fail_unless (gst_is_opencl_host_memory (gst_buffer_peek_memory (output, 0)));
+  }
+
+  gint mapped = FALSE;
+  std::thread reader ([&] {
+    check_filled (outputs[0], 10);
+    g_atomic_int_set (&mapped, TRUE);
+  });
+  g_usleep (100000);
+  fail_if (g_atomic_int_get (&mapped));
+  gate.open ();
+  reader.join ();
+  for (guint8 i = 0; i < 4; i++) {
+    check_filled (outputs[i], 10 + i);
+    gst_buffer_unref (outputs[i]);
+  }
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_frames_nobody_reads_hold_up_nobody)
+{
+  GstOpenCLContext *context = shared_context ();
+  Chain chain ("opencldownload async-depth=8", device_gray);
+  {
+    Gate gate (context, GST_OPENCL_QUEUE_COMPUTE);
+    for (guint8 i = 0; i < 8; i++)
+      gst_buffer_unref (chain.push_and_pull (pending_frame (context, i)));
+  }
+  for (guint8 i = 0; i < 20; i++) {
+    GstBuffer *output = chain.push_and_pull (pending_frame (context, 100 + i));
+    check_filled (output, 100 + i);
+    gst_buffer_unref (output);
+  }
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+struct Draining {
+  GstEvent *(*make) ();
+  GstEventType type;
+};
+
+static GstEvent *
+make_flush_stop ()
+{
+  return gst_event_new_flush_stop (TRUE);
+}
+
+static GstEvent *
+make_other_caps ()
+{
+  GstCaps *caps = gst_caps_from_string ("video/x-raw(memory:OpenCLMemory), format=GRAY8, "
+                                        "width=8, height=8, framerate=30/1");
+  GstEvent *event = gst_event_new_caps (caps);
+  gst_caps_unref (caps);
+  return event;
+}
+
+static const Draining draining[] = {
+    {gst_event_new_eos, GST_EVENT_EOS},
+    {make_flush_stop, GST_EVENT_FLUSH_STOP},
+    {make_other_caps, GST_EVENT_CAPS},
+};
+
+static gboolean
+has_received (GstHarness *harness, GstEventType type)
+{
+  while (GstEvent *event = gst_harness_try_pull_event (harness)) {
+    GstEventType received = GST_EVENT_TYPE (event);
+    gst_event_unref (event);
+    if (received == type)
+      return TRUE;
+  }
+  return FALSE;
+}
+
+GST_START_TEST (test_eos_flush_and_caps_drain_what_is_in_flight)
+{
+  for (const Draining &drained : draining) {
+    GstOpenCLContext *context = shared_context ();
+    Chain chain ("opencldownload", device_gray);
+    Gate gate (context, GST_OPENCL_QUEUE_COMPUTE);
+    for (guint8 i = 0; i < 3; i++)
+      gst_harness_push (chain.harness, pending_frame (context, i));
+    while (gst_harness_events_in_queue (chain.harness) > 0)
+      gst_event_unref (gst_harness_pull_event (chain.harness));
+    if (drained.type == GST_EVENT_FLUSH_STOP)
+      gst_harness_push_event (chain.harness, gst_event_new_flush_start ());
+
+    std::thread sender ([&] { gst_harness_push_event (chain.harness, drained.make ()); });
+    g_usleep (50000);
+    fail_if (has_received (chain.harness, drained.type));
+    gate.open ();
+    sender.join ();
+    fail_unless (has_received (chain.harness, drained.type));
+    gst_object_unref (context);
+  }
+}
+GST_END_TEST;
+
+static GstClockTime
+latency_of (const char *line)
+{
+  GstElement *pipeline = launch (line);
+  GstQuery *query = gst_query_new_latency ();
+  GstClockTime least;
+  gboolean live;
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  gst_element_get_state (pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
+  fail_unless (gst_element_query (pipeline, query));
+  gst_query_parse_latency (query, &live, &least, nullptr);
+  fail_unless (live);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_query_unref (query);
+  gst_object_unref (pipeline);
+  return least;
+}
+
+GST_START_TEST (test_upload_and_download_add_no_latency)
+{
+  fail_unless_equals_uint64 (
+      latency_of (
+          "videotestsrc is-live=true ! video/x-raw,framerate=50/1 ! fakesink sync=true"),
+      latency_of ("videotestsrc is-live=true ! video/x-raw,framerate=50/1 ! "
+                  "openclupload ! opencldownload ! fakesink sync=true"));
+}
+GST_END_TEST;
+
+/* --- pipelines --- */
+
+GST_START_TEST (test_seeking_in_mid_stream)
+{
+  GstElement *pipeline = launch ("videotestsrc ! openclupload ! queue ! opencldownload ! "
+                                 "appsink name=out max-buffers=1");
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  for (guint i = 1; i <= 20; i++) {
+    /* Once the first frame is there, others are on their way. */
+    gst_sample_unref (gst_app_sink_pull_sample (GST_APP_SINK (sink)));
+    fail_unless (gst_element_seek_simple (
+        pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, i * GST_SECOND));
+    GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (sink));
+    fail_unless_equals_uint64 (
+        GST_BUFFER_PTS (gst_sample_get_buffer (sample)), i * GST_SECOND);
+    gst_sample_unref (sample);
+  }
+  GstBus *bus = gst_element_get_bus (pipeline);
+  fail_unless (collect (bus).errors.empty ());
+  gst_object_unref (bus);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_both_branches_of_a_tee_get_the_same_bytes)
+{
+  Chain chain ("openclupload ! tee name=t t. ! queue ! opencldownload ! fakesink "
+               "async=false t. ! queue ! opencldownload",
+      system_gray);
+  for (guint i = 0; i < 50; i++) {
+    GstBuffer *output = chain.push_and_pull (pattern_buffer (gray_size, i));
+    check_pattern (output, gray_size, i);
+    gst_buffer_unref (output);
+  }
+}
+GST_END_TEST;
+
+/* Between pinned and device memory, while frames are on their way. */
+GST_START_TEST (test_downstream_changes_its_mind)
+{
+  GstElement *pipeline = launch (
+      "videotestsrc ! video/x-raw,format=GRAY8,width=64,height=32 ! openclupload ! "
+      "opencldownload ! capsfilter name=filter ! appsink name=out max-buffers=2");
+  GstElement *filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+  const char *const wanted[] = {"video/x-raw", "video/x-raw(memory:OpenCLMemory)"};
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  for (guint i = 0; i < 20; i++) {
+    gst_util_set_object_arg (G_OBJECT (filter), "caps", wanted[i % 2]);
+    gboolean is_changed = FALSE;
+    for (guint frame = 0; frame < 20 && !is_changed; frame++) {
+      GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (sink));
+      fail_unless (sample != nullptr);
+      GstBuffer *buffer = gst_sample_get_buffer (sample);
+      bool on_device = gst_is_opencl_memory (gst_buffer_peek_memory (buffer, 0));
+      bool says_so = gst_caps_features_contains (
+          gst_caps_get_features (gst_sample_get_caps (sample), 0),
+          GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
+      fail_unless (on_device == says_so);
+      is_changed = on_device == (i % 2 == 1);
+      gst_sample_unref (sample);
+    }
+    fail_unless (is_changed, "still not %s", wanted[i % 2]);
+  }
+  GstBus *bus = gst_element_get_bus (pipeline);
+  fail_unless (collect (bus).errors.empty ());
+  gst_object_unref (bus);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (filter);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* --- errors --- */
+
+GST_START_TEST (test_a_short_frame_is_one_error_that_names_both_sizes)
+{
+  GstOpenCLContext *context = shared_context ();
+  for (gsize size : {gray_size - 1, gsize (0)}) {
+    Chain chain ("opencldownload", device_gray);
+    gst_harness_push (chain.harness, on_device (context, pattern_buffer (gray_size, 1)));
+    GstBuffer *bad =
+        size ? on_device (context, pattern_buffer (size, 2)) : gst_buffer_new ();
+    fail_unless_equals_int (gst_harness_push (chain.harness, bad), GST_FLOW_ERROR);
+    Outcome outcome = chain.outcome ();
+    fail_unless_equals_int (outcome.errors.size (), 1);
+    fail_unless (outcome.errors[0].find (std::to_string (size)) != std::string::npos);
+    fail_unless (outcome.errors[0].find ("2048") != std::string::npos);
+    GstBuffer *earlier = gst_harness_pull (chain.harness);
+    check_pattern (earlier, gray_size, 1);
+    gst_buffer_unref (earlier);
+  }
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_pinned_memory_is_one_error)
+{
+  GstOpenCLContext *context = shared_context ();
+  Chain chain ("opencldownload", device_gray);
+  GstBuffer *input = on_device (context, pattern_buffer (gray_size, 1));
+  counting::fail_buffers_after (0);
+  GstFlowReturn flow = gst_harness_push (chain.harness, input);
+  counting::fail_buffers_after (-1);
+  fail_unless_equals_int (flow, GST_FLOW_ERROR);
+  fail_unless_equals_int (chain.outcome ().errors.size (), 1);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_pipeline_without_device_memory_fails_and_works_after_ready)
+{
+  GstElement *pipeline = launch ("videotestsrc num-buffers=20 ! openclupload name=up ! "
+                                 "opencldownload name=down ! fakesink");
+  /* Of the pool that openclupload offers: one filled and async-depth in flight. */
+  guint async_depth;
+  GstElement *upload = gst_bin_get_by_name (GST_BIN (pipeline), "up");
+  g_object_get (upload, "async-depth", &async_depth, nullptr);
+  gst_object_unref (upload);
+  const gint of_source = async_depth + 1;
+  for (gint left = 0; left < of_source + 2 * GST_OPENCL_BUFFERS_IN_TURN; left++) {
+    counting::fail_buffers_after (left);
+    Outcome outcome = play (pipeline);
+    counting::fail_buffers_after (-1);
+    fail_if (outcome.eos);
+    /* The first buffers are those of the source, whose own error says so. */
+    fail_unless_equals_int (
+        outcome.errors_of ("up").size () + outcome.errors_of ("down").size (),
+        left < of_source ? 0 : 1);
+    gst_element_set_state (pipeline, GST_STATE_READY);
+    outcome = play (pipeline);
+    fail_unless (outcome.eos && outcome.errors.empty (), "after %d buffers", left);
+    gst_element_set_state (pipeline, GST_STATE_READY);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_an_unknown_device_fails_the_pipeline_with_one_error)
+{
+  Outcome outcome = run ("videotestsrc num-buffers=5 ! openclupload ! opencldownload "
+                         "name=down device=nonsense ! fakesink");
+  fail_if (outcome.eos);
+  fail_unless_equals_int (outcome.errors.size (), 1);
+  fail_unless_equals_int (outcome.errors_of ("down").size (), 1);
+  fail_unless (outcome.errors[0].find ("nonsense") != std::string::npos);
+}
+GST_END_TEST;
+
+static Suite *
+opencldownload_suite ()
+{
+  Suite *suite = suite_create ("opencldownload");
+  TCase *bytes = tcase_create ("bytes"), *through = tcase_create ("through"),
+        *waits = tcase_create ("waits"), *pipelines = tcase_create ("pipelines"),
+        *errors = tcase_create ("errors");
+
+  suite_add_tcase (suite, bytes);
+  tcase_add_test (bytes, test_padded_device_memory_comes_back_in_the_default_layout);
+  tcase_add_test (bytes, test_a_part_of_device_memory_comes_back);
+  tcase_add_test (bytes, test_frames_of_many_device_memories_come_back);
+  tcase_add_test (bytes, test_memory_of_another_context_comes_back);
+  tcase_add_test (bytes, test_what_is_written_downstream_does_not_reach_the_device);
+  tcase_add_test (bytes, test_frames_can_be_read_after_the_element_is_gone);
+
+  suite_add_tcase (suite, through);
+  tcase_add_test (through, test_system_memory_passes_through);
+  tcase_add_test (through, test_device_memory_passes_through_to_who_takes_nothing_else);
+  tcase_add_test (through, test_who_takes_anything_gets_system_memory);
+
+  suite_add_tcase (suite, waits);
+  tcase_add_test (waits, test_pinned_memory_is_pushed_at_once_and_its_map_waits);
+  tcase_add_test (waits, test_frames_nobody_reads_hold_up_nobody);
+  tcase_add_test (waits, test_eos_flush_and_caps_drain_what_is_in_flight);
+  tcase_add_test (waits, test_upload_and_download_add_no_latency);
+
+  suite_add_tcase (suite, pipelines);
+  tcase_add_test (pipelines, test_seeking_in_mid_stream);
+  tcase_add_test (pipelines, test_both_branches_of_a_tee_get_the_same_bytes);
+
+  tcase_add_test (pipelines, test_downstream_changes_its_mind);
+
+  suite_add_tcase (suite, errors);
+  tcase_add_test (errors, test_a_short_frame_is_one_error_that_names_both_sizes);
+  tcase_add_test (errors, test_no_pinned_memory_is_one_error);
+  tcase_add_test (
+      errors, test_a_pipeline_without_device_memory_fails_and_works_after_ready);
+  tcase_add_test (errors, test_an_unknown_device_fails_the_pipeline_with_one_error);
+  return suite;
+}
+
+GST_CHECK_MAIN (opencldownload);

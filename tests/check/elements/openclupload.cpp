@@ -1,0 +1,742 @@
+/* Tests of openclupload: what goes to the device, how, and what is left alone
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/opencl-counting.hpp"
+#include "transfer-chain.hpp"
+
+#include <gst/audio/audio.h>
+
+#include <thread>
+
+using namespace testing;
+
+/* --- bytes --- */
+
+GST_START_TEST (test_every_video_format_comes_back_as_it_was)
+{
+  guint n_formats;
+  const GstVideoFormat *formats = gst_video_formats_raw (&n_formats);
+  /* Odd sizes, and more lines than a palette has entries. */
+  const gint sizes[][2] = {{17, 13}, {33, 301}};
+  Chain chain ("openclupload ! opencldownload");
+
+  fail_unless (n_formats > 100);
+  for (guint i = 0; i < n_formats; i++) {
+    for (const auto &size : sizes) {
+      GstVideoInfo info;
+      fail_unless (gst_video_info_set_format (&info, formats[i], size[0], size[1]));
+      gst_harness_set_src_caps (chain.harness, gst_video_info_to_caps (&info));
+      GstBuffer *input = pattern_buffer (info.size, i);
+      fail_unless (gst_harness_push (chain.harness, input) == GST_FLOW_OK, "%s: %s",
+          GST_VIDEO_INFO_NAME (&info), chain.outcome ().errors[0].c_str ());
+      GstBuffer *output = gst_harness_pull (chain.harness);
+      check_pattern (output, info.size, i);
+      gst_buffer_unref (output);
+    }
+  }
+  fail_unless (chain.outcome ().errors.empty ());
+}
+GST_END_TEST;
+
+static const char *const linear_formats[] = {"GRAY8", "GRAY16_LE", "I420", "NV12", "NV21",
+    "Y42B", "Y444", "RGB", "RGBA", "UYVY", "P010_10LE", "A420", "YVU9", "RGB16"};
+
+GST_START_TEST (test_padded_lines_and_gaps_between_planes_are_honoured)
+{
+  for (const char *format : linear_formats) {
+    GstVideoInfo info;
+    fail_unless (
+        gst_video_info_set_format (&info, gst_video_format_from_string (format), 37, 11));
+    Chain chain ("openclupload ! opencldownload");
+    gst_harness_set_src_caps (chain.harness, gst_video_info_to_caps (&info));
+    guint seed = 0;
+    for (gint padding : {0, 5, 64}) {
+      for (gsize gap : {0, 7, 100}) {
+        PaddedLayout layout (info, gap, padding);
+        GstBuffer *output = chain.push_and_pull (padded_buffer (info, layout, ++seed));
+        check_lines (output, info, layout, seed);
+        gst_buffer_unref (output);
+      }
+    }
+    fail_unless (chain.outcome ().errors.empty ());
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_padded_lines_in_pinned_memory_are_honoured)
+{
+  GstOpenCLContext *context = shared_context ();
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 37, 11);
+  PaddedLayout layout (info, 3, 9);
+  GstBuffer *ordinary = pattern_buffer (layout.size, 4);
+  Chain chain ("openclupload");
+  gst_harness_set_src_caps (chain.harness, gst_video_info_to_caps (&info));
+
+  GstMapInfo from, to;
+  GstBuffer *pinned = gst_buffer_new ();
+  gst_buffer_append_memory (
+      pinned, gst_opencl_host_memory_new (context, layout.size, nullptr));
+  gst_buffer_map (ordinary, &from, GST_MAP_READ);
+  gst_buffer_map (pinned, &to, GST_MAP_WRITE);
+  memcpy (to.data, from.data, layout.size);
+  gst_buffer_unmap (pinned, &to);
+  gst_buffer_unmap (ordinary, &from);
+  add_layout (pinned, info, layout);
+  gst_buffer_unref (ordinary);
+
+  GstBuffer *output = chain.push_and_pull (pinned);
+  fail_unless (gst_is_opencl_memory (gst_buffer_peek_memory (output, 0)));
+  check_lines (output, info, layout, 4);
+  gst_buffer_unref (output);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* Planes that no line-wise copy can take. */
+GST_START_TEST (test_gaps_between_tiled_planes_and_before_a_palette_are_honoured)
+{
+  for (const char *format : {"NV12_4L4", "NV12_64Z32", "NV12_32L32", "RGB8P"}) {
+    constexpr gsize gap = 7;
+    GstVideoInfo info;
+    fail_unless (gst_video_info_set_format (
+        &info, gst_video_format_from_string (format), 100, 60));
+    Chain chain ("openclupload ! opencldownload");
+    gst_harness_set_src_caps (chain.harness, gst_video_info_to_caps (&info));
+    GstBuffer *input = pattern_buffer (info.size + gap, 8);
+    gsize offset[GST_VIDEO_MAX_PLANES] = {0, info.offset[1] + gap};
+    gst_buffer_add_video_meta_full (input, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_INFO_FORMAT (&info), 100, 60, 2, offset, info.stride);
+
+    GstBuffer *output = chain.push_and_pull (input);
+    GstMapInfo map;
+    fail_unless (gst_buffer_map (output, &map, GST_MAP_READ));
+    fail_unless_equals_uint64 (map.size, info.size);
+    for (gsize i = 0; i < map.size; i++) {
+      guint8 expected = pattern (i < info.offset[1] ? i : i + gap, 8);
+      if (map.data[i] != expected)
+        fail ("%s byte %zu is %u, expected %u", format, i, map.data[i], expected);
+    }
+    gst_buffer_unmap (output, &map);
+    gst_buffer_unref (output);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_output_has_one_device_memory_and_the_default_layout)
+{
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, 37, 11);
+  PaddedLayout layout (info, 3, 9);
+  Chain chain ("openclupload");
+  gst_harness_set_src_caps (chain.harness, gst_video_info_to_caps (&info));
+
+  GstBuffer *output = chain.push_and_pull (padded_buffer (info, layout, 1));
+  fail_unless_equals_int (gst_buffer_n_memory (output), 1);
+  fail_unless (gst_is_opencl_memory (gst_buffer_peek_memory (output, 0)));
+  fail_unless_equals_uint64 (gst_buffer_get_size (output), info.size);
+  GstVideoMeta *meta = gst_buffer_get_video_meta (output);
+  fail_unless (meta != nullptr);
+  for (guint p = 0; p < 2; p++) {
+    fail_unless_equals_int (meta->stride[p], info.stride[p]);
+    fail_unless_equals_uint64 (meta->offset[p], info.offset[p]);
+  }
+  gst_buffer_unref (output);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_buffers_of_any_size_come_back_as_they_were)
+{
+  const char *const caps[] = {"application/octet-stream",
+      "application/x-oct, domain=wavelength, format=U16LE, samples=64, lines=2",
+      "audio/x-raw, format=S16LE, rate=48000, channels=2, layout=interleaved"};
+  const gsize sizes[] = {4, 0, 4096, 1, 100000, 3, 0, 65536, 99999};
+
+  for (const char *these : caps) {
+    Chain chain ("openclupload ! opencldownload", these);
+    guint seed = 0;
+    for (gsize size : sizes) {
+      GstBuffer *output = chain.push_and_pull (pattern_buffer (size, ++seed));
+      check_pattern (output, size, seed);
+      gst_buffer_unref (output);
+    }
+    fail_unless (chain.outcome ().errors.empty ());
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_buffers_that_are_still_held_keep_their_bytes_when_larger_ones_come)
+{
+  Chain chain ("openclupload", "application/octet-stream");
+  const gsize sizes[] = {10, 1000, 100, 50000, 7};
+  std::vector<GstBuffer *> held;
+
+  for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
+    held.push_back (chain.push_and_pull (pattern_buffer (sizes[i], i)));
+  for (guint i = 0; i < held.size (); i++) {
+    check_pattern (held[i], sizes[i], i);
+    gst_buffer_unref (held[i]);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_buffers_of_many_memories_are_uploaded_as_one)
+{
+  Chain chain ("openclupload", system_gray);
+  GstOpenCLContext *context = shared_context ();
+  GstBuffer *whole = pattern_buffer (gray_size, 9);
+  GstMapInfo map;
+  gst_buffer_map (whole, &map, GST_MAP_READ);
+
+  /* Ordinary, pinned, and device memory of one frame. */
+  GstBuffer *parts = gst_buffer_new ();
+  gst_buffer_append_memory (parts, gst_allocator_alloc (nullptr, 100, nullptr));
+  gst_buffer_append_memory (parts, gst_opencl_host_memory_new (context, 900, nullptr));
+  gst_buffer_append_memory (
+      parts, gst_opencl_memory_new (context, gray_size - 1000, nullptr));
+  gsize filled = 0;
+  for (guint i = 0; i < 3; i++) {
+    GstMapInfo part;
+    gst_memory_map (gst_buffer_peek_memory (parts, i), &part, GST_MAP_WRITE);
+    memcpy (part.data, map.data + filled, part.size);
+    filled += part.size;
+    gst_memory_unmap (gst_buffer_peek_memory (parts, i), &part);
+  }
+  gst_buffer_unmap (whole, &map);
+  gst_buffer_unref (whole);
+
+  GstBuffer *output = chain.push_and_pull (parts);
+  fail_unless_equals_int (gst_buffer_n_memory (output), 1);
+  check_pattern (output, gray_size, 9);
+  gst_buffer_unref (output);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_alternate_fields_come_back_as_they_were)
+{
+  Chain chain ("openclupload ! opencldownload",
+      "video/x-raw(format:Interlaced), format=I420, width=18, height=14, "
+      "framerate=25/1, interlace-mode=alternate");
+  GstVideoInfo info;
+  GstCaps *caps = gst_pad_get_current_caps (chain.harness->sinkpad);
+  fail_unless (caps != nullptr);
+  fail_unless (gst_video_info_from_caps (&info, caps));
+  gchar *features = gst_caps_features_to_string (gst_caps_get_features (caps, 0));
+  fail_unless_equals_string (features, "format:Interlaced");
+  g_free (features);
+  gst_caps_unref (caps);
+  GstBuffer *output = chain.push_and_pull (pattern_buffer (info.size, 3));
+  check_pattern (output, info.size, 3);
+  gst_buffer_unref (output);
+}
+GST_END_TEST;
+
+/* --- what comes along --- */
+
+GST_START_TEST (test_timestamps_flags_and_metas_are_kept)
+{
+  Chain chain ("openclupload ! opencldownload", system_gray);
+  GstCaps *reference = gst_caps_new_empty_simple ("timestamp/x-test");
+  GstBuffer *buffer = pattern_buffer (gray_size, 1);
+  GST_BUFFER_PTS (buffer) = 5 * GST_SECOND;
+  GST_BUFFER_DTS (buffer) = 4 * GST_SECOND;
+  GST_BUFFER_DURATION (buffer) = GST_SECOND;
+  GST_BUFFER_OFFSET (buffer) = 42;
+  GST_BUFFER_OFFSET_END (buffer) = 43;
+  GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
+  GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_MARKER);
+  gst_buffer_add_reference_timestamp_meta (buffer, reference, 77, 88);
+  gst_buffer_add_video_region_of_interest_meta (buffer, "eye", 1, 2, 3, 4);
+  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (buffer);
+  crop->width = 10;
+
+  GstBuffer *output = chain.push_and_pull (buffer);
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (output), 5 * GST_SECOND);
+  fail_unless_equals_uint64 (GST_BUFFER_DTS (output), 4 * GST_SECOND);
+  fail_unless_equals_uint64 (GST_BUFFER_DURATION (output), GST_SECOND);
+  fail_unless_equals_uint64 (GST_BUFFER_OFFSET (output), 42);
+  fail_unless_equals_uint64 (GST_BUFFER_OFFSET_END (output), 43);
+  fail_unless (GST_BUFFER_FLAG_IS_SET (output, GST_BUFFER_FLAG_DISCONT));
+  fail_unless (GST_BUFFER_FLAG_IS_SET (output, GST_BUFFER_FLAG_MARKER));
+  GstReferenceTimestampMeta *time =
+      gst_buffer_get_reference_timestamp_meta (output, reference);
+  fail_unless (time != nullptr);
+  fail_unless_equals_uint64 (time->timestamp, 77);
+  fail_unless (gst_buffer_get_meta (output, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)
+               != nullptr);
+  fail_unless (gst_buffer_get_video_crop_meta (output) != nullptr);
+  fail_unless_equals_int (gst_buffer_get_video_crop_meta (output)->width, 10);
+  gst_buffer_unref (output);
+  gst_caps_unref (reference);
+}
+GST_END_TEST;
+
+/* The bytes are copied as they are, so where the channels stand still holds. */
+GST_START_TEST (test_planar_audio_keeps_its_audio_meta)
+{
+  Chain chain ("openclupload ! opencldownload",
+      "audio/x-raw, format=S16LE, rate=48000, channels=2, layout=non-interleaved");
+  GstAudioInfo info;
+  gsize offsets[2] = {512, 0};
+  gst_audio_info_set_format (&info, GST_AUDIO_FORMAT_S16LE, 48000, 2, nullptr);
+  info.layout = GST_AUDIO_LAYOUT_NON_INTERLEAVED;
+  GstBuffer *buffer = pattern_buffer (1024, 2);
+  gst_buffer_add_audio_meta (buffer, &info, 256, offsets);
+
+  GstBuffer *output = chain.push_and_pull (buffer);
+  GstAudioMeta *meta = gst_buffer_get_audio_meta (output);
+  fail_unless (meta != nullptr);
+  fail_unless_equals_uint64 (meta->samples, 256);
+  fail_unless_equals_uint64 (meta->offsets[0], 512);
+  check_pattern (output, 1024, 2);
+  gst_buffer_unref (output);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_device_memory_passes_through)
+{
+  Chain chain ("openclupload", device_gray);
+  GstOpenCLContext *context = shared_context ();
+  GstBuffer *buffer = gst_buffer_new ();
+  gst_buffer_append_memory (buffer, gst_opencl_memory_new (context, gray_size, nullptr));
+
+  GstBuffer *output = chain.push_and_pull (buffer);
+  fail_unless (output == buffer);
+  gst_buffer_unref (output);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* --- pinned memory and not waiting --- */
+
+GST_START_TEST (test_a_pool_of_pinned_memory_is_offered_upstream)
+{
+  Chain chain ("openclupload", system_gray);
+  GstCaps *caps = gst_caps_from_string (system_gray);
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+  GstBufferPool *pool = nullptr;
+  guint size;
+
+  fail_unless (gst_pad_peer_query (chain.harness->srcpad, query));
+  fail_unless (gst_query_get_n_allocation_pools (query) > 0);
+  gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, nullptr, nullptr);
+  fail_unless (GST_IS_OPENCL_BUFFER_POOL (pool));
+  fail_unless (gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (pool)));
+  fail_unless_equals_int (size, gray_size);
+  fail_unless (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr));
+  gst_object_unref (pool);
+  gst_query_unref (query);
+  gst_caps_unref (caps);
+}
+GST_END_TEST;
+
+static GstPadProbeReturn
+count_pinned (GstPad *pad, GstPadProbeInfo *info, gpointer counts)
+{
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  bool pinned = gst_buffer_n_memory (buffer) == 1
+                && gst_is_opencl_host_memory (gst_buffer_peek_memory (buffer, 0));
+  static_cast<guint *> (counts)[pinned]++;
+  return GST_PAD_PROBE_OK;
+}
+
+GST_START_TEST (test_a_source_fills_pinned_memory)
+{
+  GstElement *pipeline =
+      launch ("videotestsrc num-buffers=30 ! video/x-raw, format=I420, "
+              "width=321, height=99 ! openclupload name=up ! fakesink");
+  GstElement *upload = gst_bin_get_by_name (GST_BIN (pipeline), "up");
+  GstPad *pad = gst_element_get_static_pad (upload, "sink");
+  guint counts[2] = {0, 0};
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, count_pinned, counts, nullptr);
+
+  fail_unless (play (pipeline).eos);
+  fail_unless_equals_int (counts[1], 30);
+  fail_unless_equals_int (counts[0], 0);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pad);
+  gst_object_unref (upload);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_everyone_who_asks_is_offered_pinned_memory)
+{
+  Chain chain ("openclupload ! openclupload", system_gray);
+  GstCaps *caps = gst_caps_from_string (system_gray);
+  for (guint i = 0; i < 3; i++) {
+    GstBufferPool *pool = nullptr;
+    GstQuery *query = gst_query_new_allocation (caps, TRUE);
+    fail_unless (gst_pad_peer_query (chain.harness->srcpad, query));
+    gst_query_parse_nth_allocation_pool (query, 0, &pool, nullptr, nullptr, nullptr);
+    fail_unless (gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (pool)));
+    gst_object_unref (pool);
+    gst_query_unref (query);
+  }
+  gst_caps_unref (caps);
+}
+GST_END_TEST;
+
+static void
+note_free (gpointer freed, GstMiniObject *object)
+{
+  g_atomic_int_set (static_cast<gint *> (freed), TRUE);
+}
+
+GST_START_TEST (test_ordinary_memory_is_kept_until_the_device_has_read_it)
+{
+  Chain chain ("openclupload", system_gray);
+  GstOpenCLContext *context = shared_context ();
+  GstBuffer *buffer = pattern_buffer (gray_size, 5);
+  gint freed = FALSE;
+  gst_mini_object_weak_ref (GST_MINI_OBJECT (buffer), note_free, &freed);
+
+  Gate gate (context, GST_OPENCL_QUEUE_UPLOAD);
+  /* Comes back although the upload cannot have begun. */
+  GstBuffer *output = chain.push_and_pull (buffer);
+  g_usleep (50000);
+  fail_if (g_atomic_int_get (&freed));
+  gate.open ();
+  check_pattern (output, gray_size, 5);
+  for (guint i = 0; i < 500 && !g_atomic_int_get (&freed); i++)
+    g_usleep (10000);
+  fail_unless (g_atomic_int_get (&freed));
+  gst_buffer_unref (output);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_host_runs_ahead_by_async_depth_frames_and_no_more)
+{
+  Chain chain ("openclupload async-depth=3", system_gray);
+  GstOpenCLContext *context = shared_context ();
+  Gate gate (context, GST_OPENCL_QUEUE_UPLOAD);
+  for (guint i = 0; i < 3; i++)
+    gst_harness_push (chain.harness, pattern_buffer (gray_size, i));
+  fail_unless_equals_int (gst_harness_buffers_received (chain.harness), 3);
+
+  std::thread fourth (
+      [&] { gst_harness_push (chain.harness, pattern_buffer (gray_size, 3)); });
+  g_usleep (100000);
+  fail_unless_equals_int (gst_harness_buffers_received (chain.harness), 3);
+  gate.open ();
+  fourth.join ();
+  for (guint i = 0; i < 4; i++) {
+    GstBuffer *output = gst_harness_pull (chain.harness);
+    check_pattern (output, gray_size, i);
+    gst_buffer_unref (output);
+  }
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* --- caps --- */
+
+struct Negotiation {
+  const char *line;
+  const char *offered;
+  const char *expected;
+};
+
+static const Negotiation negotiations[] = {
+    {"openclupload", "video/x-raw, format=RGB, width=4, height=4",
+        "video/x-raw(memory:OpenCLMemory), format=RGB, width=4, height=4"},
+    {"openclupload", "video/x-raw(memory:OpenCLMemory), format=RGB, width=4, height=4",
+        "video/x-raw(memory:OpenCLMemory), format=RGB, width=4, height=4"},
+    {"openclupload", "application/x-anything, what=1",
+        "application/x-anything(memory:OpenCLMemory), what=1"},
+    {"openclupload ! openclupload", "video/x-raw, format=RGB, width=4, height=4",
+        "video/x-raw(memory:OpenCLMemory), format=RGB, width=4, height=4"},
+    {"openclupload ! opencldownload ! openclupload",
+        "video/x-raw, format=RGB, width=4, height=4",
+        "video/x-raw(memory:OpenCLMemory), format=RGB, width=4, height=4"},
+    {"openclupload",
+        "video/x-raw(memory:SystemMemory, meta:GstVideoOverlayComposition), format=RGB, "
+        "width=4, height=4",
+        "video/x-raw(memory:OpenCLMemory, meta:GstVideoOverlayComposition), format=RGB, "
+        "width=4, height=4"},
+    {"openclupload ! opencldownload",
+        "video/x-raw(memory:SystemMemory, meta:GstVideoOverlayComposition), format=RGB, "
+        "width=4, height=4",
+        "video/x-raw(memory:SystemMemory, meta:GstVideoOverlayComposition), format=RGB, "
+        "width=4, height=4"},
+};
+
+GST_START_TEST (test_caps_become_those_of_device_memory)
+{
+  for (const Negotiation &negotiation : negotiations) {
+    Chain chain (negotiation.line, negotiation.offered);
+    GstCaps *expected = gst_caps_from_string (negotiation.expected);
+    GstCaps *caps = gst_pad_get_current_caps (chain.harness->sinkpad);
+    fail_unless (caps && gst_caps_is_subset (caps, expected),
+        "%s with %s gives %s, expected %s", negotiation.line, negotiation.offered,
+        caps ? gst_caps_to_string (caps) : "none", negotiation.expected);
+    gst_caps_unref (caps);
+    gst_caps_unref (expected);
+  }
+}
+GST_END_TEST;
+
+/* Lines whose elements speak of memory:ANY, of ranges, or of nothing. */
+GST_START_TEST (test_links_with_what_people_put_around_it)
+{
+  const char *const lines[] = {
+      "videotestsrc num-buffers=3 ! openclupload ! videorate ! opencldownload ! fakesink",
+      "videotestsrc num-buffers=3 ! openclupload ! video/x-raw(ANY) ! fakesink",
+      "videotestsrc num-buffers=3 ! openclupload ! "
+      "video/x-raw(memory:OpenCLMemory),format=I420 ! queue ! tee ! identity ! fakesink",
+      "videotestsrc num-buffers=3 ! opencldownload ! openclupload ! fakesink",
+      "videotestsrc num-buffers=3 ! videoconvert ! openclupload ! opencldownload ! "
+      "videorate ! videoconvert ! videoscale ! video/x-raw,width=100 ! fakesink",
+      "audiotestsrc num-buffers=3 ! openclupload ! opencldownload ! audioconvert ! "
+      "audioresample ! fakesink",
+  };
+  for (const char *line : lines) {
+    Outcome outcome = run (line);
+    fail_unless (outcome.eos && outcome.errors.empty (), "%s: %s", line,
+        outcome.errors.empty () ? "" : outcome.errors[0].c_str ());
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_other_device_memories_are_refused)
+{
+  Chain chain ("openclupload");
+  GstCaps *caps = gst_caps_from_string ("video/x-raw(memory:CUDAMemory), format=RGB, "
+                                        "width=4, height=4");
+  fail_if (gst_pad_peer_query_accept_caps (chain.harness->srcpad, caps));
+  gst_caps_unref (caps);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_caps_change_in_mid_stream)
+{
+  const char *const sequence[] = {
+      "video/x-raw, format=GRAY8, width=64, height=32",
+      "video/x-raw, format=I420, width=320, height=240",
+      "video/x-raw(memory:OpenCLMemory), format=GRAY8, width=16, height=4",
+      "application/octet-stream",
+      "video/x-raw, format=GRAY8, width=4, height=2",
+      "audio/x-raw, format=S16LE, rate=48000, channels=2, layout=interleaved",
+      "application/octet-stream(memory:OpenCLMemory)",
+  };
+  const gsize sizes[] = {2048, 115200, 64, 5, 8, 4000, 77};
+  Chain chain ("openclupload ! opencldownload");
+
+  for (guint round = 0; round < 3; round++) {
+    for (guint i = 0; i < G_N_ELEMENTS (sequence); i++) {
+      gst_harness_set_src_caps_str (chain.harness, sequence[i]);
+      for (guint frame = 0; frame < 3; frame++) {
+        GstBuffer *output = chain.push_and_pull (pattern_buffer (sizes[i], i + frame));
+        check_pattern (output, sizes[i], i + frame);
+        gst_buffer_unref (output);
+      }
+    }
+  }
+  fail_unless (chain.outcome ().errors.empty ());
+}
+GST_END_TEST;
+
+/* --- errors --- */
+
+GST_START_TEST (test_a_short_frame_is_one_error_that_names_both_sizes)
+{
+  Chain chain ("openclupload name=up", system_gray);
+  for (guint i = 0; i < 2; i++)
+    fail_unless_equals_int (
+        gst_harness_push (chain.harness, pattern_buffer (gray_size, i)), GST_FLOW_OK);
+  fail_unless_equals_int (
+      gst_harness_push (chain.harness, pattern_buffer (gray_size - 1, 9)),
+      GST_FLOW_ERROR);
+
+  Outcome outcome = chain.outcome ();
+  fail_unless_equals_int (outcome.errors.size (), 1);
+  fail_unless (outcome.errors[0].find ("2047") != std::string::npos, "%s",
+      outcome.errors[0].c_str ());
+  fail_unless (outcome.errors[0].find ("2048") != std::string::npos, "%s",
+      outcome.errors[0].c_str ());
+  for (guint i = 0; i < 2; i++) {
+    GstBuffer *earlier = gst_harness_pull (chain.harness);
+    check_pattern (earlier, gray_size, i);
+    gst_buffer_unref (earlier);
+  }
+}
+GST_END_TEST;
+
+/* Through READY the element is as new. */
+static void
+restart (Chain &chain, const char *caps)
+{
+  gst_element_set_state (chain.harness->element, GST_STATE_READY);
+  gst_element_set_state (chain.harness->element, GST_STATE_PLAYING);
+  gst_harness_push_event (chain.harness, gst_event_new_stream_start ("after an error"));
+  gst_harness_set_src_caps_str (chain.harness, caps);
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (chain.harness, gst_event_new_segment (&segment));
+}
+
+struct Unallocatable {
+  const char *caps;
+  gsize size;
+  const char *named; /* what the message has to name */
+};
+
+static const Unallocatable unallocatable[] = {
+    {system_gray, gray_size, "2048"}, {"application/octet-stream", 3000, "3000"}};
+
+GST_START_TEST (test_no_device_memory_is_one_error_and_ready_mends_it)
+{
+  for (const Unallocatable &frame : unallocatable) {
+    Chain chain ("openclupload name=up", frame.caps);
+    counting::fail_buffers_after (0);
+    GstFlowReturn flow = gst_harness_push (chain.harness, pattern_buffer (frame.size, 1));
+    counting::fail_buffers_after (-1);
+    fail_unless_equals_int (flow, GST_FLOW_ERROR);
+    Outcome outcome = chain.outcome ();
+    fail_unless_equals_int (outcome.errors.size (), 1);
+    fail_unless (outcome.errors[0].find (frame.named) != std::string::npos, "%s",
+        outcome.errors[0].c_str ());
+
+    restart (chain, frame.caps);
+    GstBuffer *output = chain.push_and_pull (pattern_buffer (frame.size, 2));
+    check_pattern (output, frame.size, 2);
+    gst_buffer_unref (output);
+    fail_unless (chain.outcome ().errors.empty ());
+  }
+}
+GST_END_TEST;
+
+/* Later frames fail as well: nothing is lost of those before, nothing hangs. */
+GST_START_TEST (test_device_memory_that_runs_out_later_loses_no_earlier_frame)
+{
+  const guint room = GST_OPENCL_BUFFERS_IN_TURN;
+  Chain chain ("openclupload", system_gray);
+  counting::fail_buffers_after (room);
+  for (guint i = 0; i < room + 2; i++)
+    gst_harness_push (chain.harness, pattern_buffer (gray_size, i));
+  counting::fail_buffers_after (-1);
+  fail_unless_equals_int (gst_harness_buffers_received (chain.harness), room);
+  for (guint i = 0; i < room; i++) {
+    GstBuffer *output = gst_harness_pull (chain.harness);
+    check_pattern (output, gray_size, i);
+    gst_buffer_unref (output);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_an_unknown_device_is_one_error_that_names_it)
+{
+  for (bool by_environment : {false, true}) {
+    GstElement *upload = gst_element_factory_make ("openclupload", nullptr);
+    GstBus *bus = gst_bus_new ();
+    gst_element_set_bus (upload, bus);
+    if (by_environment)
+      g_setenv ("GST_OPENCL_DEVICE", "nonsense", TRUE);
+    else
+      g_object_set (upload, "device", "nonsense", nullptr);
+    fail_unless_equals_int (
+        gst_element_set_state (upload, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+    Outcome outcome = collect (bus);
+    fail_unless_equals_int (outcome.errors.size (), 1);
+    fail_unless (outcome.errors[0].find ("nonsense") != std::string::npos, "%s",
+        outcome.errors[0].c_str ());
+
+    g_unsetenv ("GST_OPENCL_DEVICE");
+    g_object_set (upload, "device", "0:0", nullptr);
+    gst_element_set_state (upload, GST_STATE_NULL);
+    fail_unless_equals_int (
+        gst_element_set_state (upload, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
+    gst_element_set_state (upload, GST_STATE_NULL);
+    gst_element_set_bus (upload, nullptr);
+    gst_object_unref (bus);
+    gst_object_unref (upload);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_the_environment_names_the_device_by_index_and_by_name)
+{
+  GstOpenCLContext *context = shared_context ();
+  const gchar *name = gst_opencl_context_get_device_name (context);
+  const gchar *choices[] = {"0:0", name};
+
+  for (const gchar *choice : choices) {
+    g_setenv ("GST_OPENCL_DEVICE", choice, TRUE);
+    GstElement *upload = gst_element_factory_make ("openclupload", nullptr);
+    fail_unless_equals_int (
+        gst_element_set_state (upload, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
+    gst_element_set_state (upload, GST_STATE_NULL);
+    gst_object_unref (upload);
+  }
+  g_unsetenv ("GST_OPENCL_DEVICE");
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* A picture that is smaller than its caps; a larger one shows part of itself. */
+GST_START_TEST (test_a_video_meta_that_contradicts_the_caps_is_one_error)
+{
+  Chain chain ("openclupload", system_gray);
+  GstBuffer *buffer = pattern_buffer (gray_size, 1);
+  gsize offset[GST_VIDEO_MAX_PLANES] = {0};
+  gint stride[GST_VIDEO_MAX_PLANES] = {64};
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_FORMAT_GRAY8, 64, 31, 1, offset, stride);
+  fail_unless_equals_int (gst_harness_push (chain.harness, buffer), GST_FLOW_ERROR);
+  fail_unless_equals_int (chain.outcome ().errors.size (), 1);
+}
+GST_END_TEST;
+
+static Suite *
+openclupload_suite ()
+{
+  Suite *suite = suite_create ("openclupload");
+  TCase *bytes = tcase_create ("bytes"), *company = tcase_create ("company"),
+        *waits = tcase_create ("waits"), *caps = tcase_create ("caps"),
+        *errors = tcase_create ("errors");
+
+  suite_add_tcase (suite, bytes);
+  tcase_add_test (bytes, test_every_video_format_comes_back_as_it_was);
+  tcase_add_test (bytes, test_padded_lines_and_gaps_between_planes_are_honoured);
+  tcase_add_test (bytes, test_padded_lines_in_pinned_memory_are_honoured);
+  tcase_add_test (
+      bytes, test_gaps_between_tiled_planes_and_before_a_palette_are_honoured);
+  tcase_add_test (bytes, test_output_has_one_device_memory_and_the_default_layout);
+  tcase_add_test (bytes, test_buffers_of_any_size_come_back_as_they_were);
+  tcase_add_test (
+      bytes, test_buffers_that_are_still_held_keep_their_bytes_when_larger_ones_come);
+  tcase_add_test (bytes, test_buffers_of_many_memories_are_uploaded_as_one);
+  tcase_add_test (bytes, test_alternate_fields_come_back_as_they_were);
+
+  suite_add_tcase (suite, company);
+  tcase_add_test (company, test_timestamps_flags_and_metas_are_kept);
+  tcase_add_test (company, test_planar_audio_keeps_its_audio_meta);
+  tcase_add_test (company, test_device_memory_passes_through);
+
+  suite_add_tcase (suite, waits);
+  tcase_add_test (waits, test_a_pool_of_pinned_memory_is_offered_upstream);
+  tcase_add_test (waits, test_a_source_fills_pinned_memory);
+  tcase_add_test (waits, test_everyone_who_asks_is_offered_pinned_memory);
+  tcase_add_test (waits, test_ordinary_memory_is_kept_until_the_device_has_read_it);
+  tcase_add_test (waits, test_host_runs_ahead_by_async_depth_frames_and_no_more);
+
+  suite_add_tcase (suite, caps);
+  tcase_add_test (caps, test_caps_become_those_of_device_memory);
+  tcase_add_test (caps, test_links_with_what_people_put_around_it);
+  tcase_add_test (caps, test_other_device_memories_are_refused);
+  tcase_add_test (caps, test_caps_change_in_mid_stream);
+
+  suite_add_tcase (suite, errors);
+  tcase_add_test (errors, test_a_short_frame_is_one_error_that_names_both_sizes);
+  tcase_add_test (errors, test_no_device_memory_is_one_error_and_ready_mends_it);
+  tcase_add_test (errors, test_device_memory_that_runs_out_later_loses_no_earlier_frame);
+  tcase_add_test (errors, test_an_unknown_device_is_one_error_that_names_it);
+  tcase_add_test (errors, test_the_environment_names_the_device_by_index_and_by_name);
+  tcase_add_test (errors, test_a_video_meta_that_contradicts_the_caps_is_one_error);
+  return suite;
+}
+
+GST_CHECK_MAIN (openclupload);

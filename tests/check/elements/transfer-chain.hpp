@@ -1,0 +1,165 @@
+/* What the tests of openclupload and opencldownload share
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "tests/check/pipeline-run.hpp"
+
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+#include <gst/opencl/opencl.h>
+
+namespace testing {
+inline const char device_gray[] =
+    "video/x-raw(memory:OpenCLMemory), format=GRAY8, width=64, height=32, framerate=30/1";
+inline const char system_gray[] =
+    "video/x-raw, format=GRAY8, width=64, height=32, framerate=30/1";
+constexpr gsize gray_size = 64 * 32;
+
+/* An element, or a chain of them, between two pads of the test, with a bus. */
+struct Chain {
+  explicit Chain (const char *line, const char *caps = nullptr)
+      : harness (gst_harness_new_parse (line)), bus (gst_bus_new ())
+  {
+    gst_element_set_bus (harness->element, bus);
+    gst_harness_add_propose_allocation_meta (harness, GST_VIDEO_META_API_TYPE, nullptr);
+    if (caps)
+      gst_harness_set_src_caps_str (harness, caps);
+  }
+  ~Chain ()
+  {
+    gst_element_set_bus (harness->element, nullptr);
+    gst_object_unref (bus);
+    gst_harness_teardown (harness);
+  }
+
+  GstBuffer *push_and_pull (GstBuffer *buffer)
+  {
+    return gst_harness_push_and_pull (harness, buffer);
+  }
+
+  Outcome outcome () { return testing::collect (bus); }
+
+  GstHarness *harness;
+  GstBus *bus;
+};
+
+/* Every plane's lines as `info` has them, `padding` bytes longer, `gap` bytes between
+ * the planes. */
+struct PaddedLayout {
+  gsize offset[GST_VIDEO_MAX_PLANES] = {};
+  gint stride[GST_VIDEO_MAX_PLANES] = {};
+  gsize size = 0;
+
+  PaddedLayout (const GstVideoInfo &info, gsize gap, gint padding)
+  {
+    for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
+      gsize next = p + 1 < GST_VIDEO_INFO_N_PLANES (&info)
+                       ? GST_VIDEO_INFO_PLANE_OFFSET (&info, p + 1)
+                       : GST_VIDEO_INFO_SIZE (&info);
+      gsize rows = (next - GST_VIDEO_INFO_PLANE_OFFSET (&info, p))
+                   / GST_VIDEO_INFO_PLANE_STRIDE (&info, p);
+      offset[p] = size + gap;
+      stride[p] = GST_VIDEO_INFO_PLANE_STRIDE (&info, p) + padding;
+      size = offset[p] + rows * stride[p];
+    }
+  }
+};
+
+inline void
+add_layout (GstBuffer *buffer, const GstVideoInfo &info, PaddedLayout layout)
+{
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_INFO_FORMAT (&info), GST_VIDEO_INFO_WIDTH (&info),
+      GST_VIDEO_INFO_HEIGHT (&info), GST_VIDEO_INFO_N_PLANES (&info), layout.offset,
+      layout.stride);
+}
+
+inline GstBuffer *
+padded_buffer (const GstVideoInfo &info, const PaddedLayout &layout, guint seed)
+{
+  GstBuffer *buffer = pattern_buffer (layout.size, seed);
+  add_layout (buffer, info, layout);
+  return buffer;
+}
+
+/* Bytes of a line that hold pixels. */
+inline gsize
+bytes_of_line (const GstVideoInfo &info, guint plane)
+{
+  gsize bytes = 0;
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&info); c++) {
+    if (GST_VIDEO_INFO_COMP_PLANE (&info, c) == plane)
+      bytes = MAX (bytes, gsize (GST_VIDEO_INFO_COMP_WIDTH (&info, c))
+                              * GST_VIDEO_INFO_COMP_PSTRIDE (&info, c));
+  }
+  return bytes;
+}
+
+/* `buffer`, in the layout of `info` or of its own meta, has the pixels of
+ * padded_buffer().
+ */
+inline void
+check_lines (
+    GstBuffer *buffer, const GstVideoInfo &info, const PaddedLayout &from, guint seed)
+{
+  GstVideoFrame frame;
+  fail_unless (gst_video_frame_map (
+      &frame, const_cast<GstVideoInfo *> (&info), buffer, GST_MAP_READ));
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
+    auto *bytes = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, p));
+    gint component = -1;
+    for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&info) && component < 0; c++)
+      component = GST_VIDEO_INFO_COMP_PLANE (&info, c) == p ? gint (c) : -1;
+    for (gint y = 0; y < GST_VIDEO_INFO_COMP_HEIGHT (&info, component); y++) {
+      for (gsize x = 0; x < bytes_of_line (info, p); x++) {
+        guint8 expected = pattern (from.offset[p] + y * from.stride[p] + x, seed);
+        guint8 is = bytes[y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p) + x];
+        if (is != expected)
+          fail ("%s plane %u line %d byte %zu is %u, expected %u",
+              GST_VIDEO_INFO_NAME (&info), p, y, x, is, expected);
+      }
+    }
+  }
+  gst_video_frame_unmap (&frame);
+}
+
+/* A user event in front of everything that comes on a queue. */
+struct Gate {
+  Gate (GstOpenCLContext *context, GstOpenCLQueue which)
+  {
+    cl_int code;
+    event = clCreateUserEvent (gst_opencl_context_get_handle (context), &code);
+    fail_unless_equals_int (code, CL_SUCCESS);
+    cl_command_queue queue = gst_opencl_context_get_queue (context, which);
+    fail_unless_equals_int (
+        clEnqueueBarrierWithWaitList (queue, 1, &event, nullptr), CL_SUCCESS);
+    clFlush (queue);
+  }
+  ~Gate ()
+  {
+    open ();
+    clReleaseEvent (event);
+  }
+
+  void open ()
+  {
+    if (!is_open)
+      clSetUserEventStatus (event, CL_COMPLETE);
+    is_open = true;
+  }
+
+  cl_event event;
+  bool is_open = false;
+};
+
+inline GstOpenCLContext *
+shared_context ()
+{
+  GError *error = nullptr;
+  GstOpenCLContext *context = gst_opencl_context_new (nullptr, &error);
+  fail_unless (context != nullptr, "%s", error ? error->message : "");
+  return context;
+}
+} // namespace testing

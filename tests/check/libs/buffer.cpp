@@ -1,0 +1,578 @@
+/* Tests of the copies of whole buffers between host and device
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "../opencl-check.hpp"
+#include "../opencl-counting.hpp"
+
+#include <gst/video/gstvideometa.h>
+
+#include <string>
+
+using namespace check;
+
+namespace {
+/* Two cl_contexts on one device. */
+struct Contexts {
+  GstOpenCLContext *own = new_context ();
+  GstOpenCLContext *other = new_other_context (own);
+
+  ~Contexts ()
+  {
+    gst_object_unref (other);
+    gst_object_unref (own);
+  }
+};
+
+using MakeMemory = GstMemory *(*)(Contexts &contexts, gsize size);
+
+GstMemory *
+make_system (Contexts &contexts, gsize size)
+{
+  return gst_allocator_alloc (nullptr, size, nullptr);
+}
+
+GstMemory *
+make_pinned (Contexts &contexts, gsize size)
+{
+  return gst_opencl_host_memory_new (contexts.own, size, nullptr);
+}
+
+GstMemory *
+make_device (Contexts &contexts, gsize size)
+{
+  return gst_opencl_memory_new (contexts.own, size, nullptr);
+}
+
+GstMemory *
+make_foreign_device (Contexts &contexts, gsize size)
+{
+  return gst_opencl_memory_new (contexts.other, size, nullptr);
+}
+
+GstMemory *
+make_foreign_pinned (Contexts &contexts, gsize size)
+{
+  return gst_opencl_host_memory_new (contexts.other, size, nullptr);
+}
+
+struct Kind {
+  const char *name;
+  MakeMemory make[3]; /* of each of the source's memories; the rest is nullptr */
+};
+
+const Kind sources[] = {
+    {"system", {make_system}},
+    {"system in three", {make_system, make_system, make_system}},
+    {"pinned", {make_pinned}},
+    {"pinned in two", {make_pinned, make_pinned}},
+    {"device", {make_device}},
+    {"device in two", {make_device, make_device}},
+    {"device and system", {make_device, make_system}},
+    {"device and pinned", {make_device, make_pinned}},
+    {"device of another context", {make_foreign_device}},
+    {"pinned of another context", {make_foreign_pinned}},
+};
+
+const Kind destinations[] = {{"device", {make_device}}, {"pinned", {make_pinned}}};
+
+/* Of `bytes`, spread over the memories of `kind`; each of them begins inside a larger
+ * one. */
+GstBuffer *
+make_buffer (Contexts &contexts, const Kind &kind, const Bytes &bytes)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+  gsize n = 0, done = 0;
+  while (n < 3 && kind.make[n])
+    n++;
+  for (gsize i = 0; i < n; i++) {
+    gsize size = i + 1 < n ? bytes.size () / n : bytes.size () - done;
+    GstMemory *memory = kind.make[i](contexts, size + 9);
+    fail_unless (memory != nullptr);
+    gst_memory_resize (memory, 5, size);
+    gst_buffer_append_memory (buffer, memory);
+    done += size;
+  }
+  gst_buffer_fill (buffer, 0, bytes.data (), bytes.size ());
+  return buffer;
+}
+
+void
+copy (Contexts &contexts, GstBuffer *destination, GstBuffer *source,
+    const GstVideoInfo *info, const char *what)
+{
+  cl_event event = nullptr;
+  GError *error = nullptr;
+  fail_unless (gst_opencl_buffer_copy_async (
+                   contexts.own, destination, source, info, &event, &error),
+      "%s: %s", what, error ? error->message : "no error");
+  if (event)
+    clReleaseEvent (event);
+}
+
+/* Calls `check (source kind, destination kind, "a to b")` for every pair. */
+template <typename Check>
+void
+for_every_pair (Check check)
+{
+  for (const Kind &from : sources)
+    for (const Kind &to : destinations)
+      check (from, to, std::string (from.name) + " to " + to.name);
+}
+
+/* --- video --- */
+
+struct Shape {
+  GstVideoFormat format;
+  int width, height;
+  gint extra_stride;
+  gsize extra_offset; /* in front of each plane */
+};
+
+struct Layout {
+  gsize offset[GST_VIDEO_MAX_PLANES] = {};
+  gint stride[GST_VIDEO_MAX_PLANES] = {};
+  gsize size = 0;
+};
+
+gsize
+row_bytes (const GstVideoInfo &info, guint plane)
+{
+  gsize bytes = 0;
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&info); c++)
+    if (GST_VIDEO_INFO_COMP_PLANE (&info, c) == plane)
+      bytes = std::max (bytes, gsize (GST_VIDEO_INFO_COMP_WIDTH (&info, c)
+                                      * GST_VIDEO_INFO_COMP_PSTRIDE (&info, c)));
+  return bytes;
+}
+
+gsize
+rows (const GstVideoInfo &info, guint plane)
+{
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&info); c++)
+    if (GST_VIDEO_INFO_COMP_PLANE (&info, c) == plane)
+      return GST_VIDEO_INFO_COMP_HEIGHT (&info, c);
+  return 0;
+}
+
+/* Planes with space in front of and beside them, nothing behind the last line. */
+Layout
+wide_layout (const GstVideoInfo &info, gint extra_stride, gsize extra_offset)
+{
+  Layout layout;
+  gsize end = 0;
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
+    layout.offset[p] = end + extra_offset;
+    layout.stride[p] = GST_VIDEO_INFO_PLANE_STRIDE (&info, p) + extra_stride;
+    layout.size =
+        layout.offset[p] + layout.stride[p] * (rows (info, p) - 1) + row_bytes (info, p);
+    end = layout.offset[p] + layout.stride[p] * rows (info, p);
+  }
+  return layout;
+}
+
+guint8
+pixel (guint plane, gsize row, gsize x)
+{
+  return guint8 (plane * 89 + row * 31 + x * 7 + 3);
+}
+
+void
+draw (Bytes &bytes, const GstVideoInfo &info, const Layout &layout)
+{
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++)
+    for (gsize row = 0; row < rows (info, p); row++)
+      for (gsize x = 0; x < row_bytes (info, p); x++)
+        bytes[layout.offset[p] + row * layout.stride[p] + x] = pixel (p, row, x);
+}
+
+void
+assert_drawn (
+    const Bytes &bytes, const GstVideoInfo &info, const Layout &layout, const char *what)
+{
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++)
+    for (gsize row = 0; row < rows (info, p); row++)
+      for (gsize x = 0; x < row_bytes (info, p); x++)
+        if (bytes[layout.offset[p] + row * layout.stride[p] + x] != pixel (p, row, x))
+          ck_abort_msg ("%s %s: plane %u line %d byte %d", what,
+              GST_VIDEO_INFO_NAME (&info), p, int (row), int (x));
+}
+
+void
+add_meta (GstBuffer *buffer, const GstVideoInfo &info, Layout &layout)
+{
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_INFO_FORMAT (&info), GST_VIDEO_INFO_WIDTH (&info),
+      GST_VIDEO_INFO_HEIGHT (&info), GST_VIDEO_INFO_N_PLANES (&info), layout.offset,
+      layout.stride);
+}
+
+const Shape shapes[] = {
+    {GST_VIDEO_FORMAT_GRAY8, 33, 7, 13, 0},
+    {GST_VIDEO_FORMAT_GRAY8, 1, 1, 3, 2},
+    {GST_VIDEO_FORMAT_GRAY16_LE, 17, 5, 6, 3},
+    {GST_VIDEO_FORMAT_RGB, 15, 4, 1, 0},
+    {GST_VIDEO_FORMAT_RGBA, 16, 9, 64, 128},
+    {GST_VIDEO_FORMAT_I420, 33, 17, 7, 5},
+    {GST_VIDEO_FORMAT_NV12, 35, 15, 11, 64},
+    {GST_VIDEO_FORMAT_YUY2, 21, 3, 2, 0},
+    {GST_VIDEO_FORMAT_Y444, 10, 10, 0, 40},
+};
+
+void
+check_video_pair (Contexts &contexts, const Shape &shape, bool wide_source,
+    bool wide_destination, const Kind &from, const Kind &to, const char *what)
+{
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, shape.format, shape.width, shape.height);
+  Layout tight, wide = wide_layout (info, shape.extra_stride, shape.extra_offset);
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
+    tight.offset[p] = GST_VIDEO_INFO_PLANE_OFFSET (&info, p);
+    tight.stride[p] = GST_VIDEO_INFO_PLANE_STRIDE (&info, p);
+  }
+  tight.size = GST_VIDEO_INFO_SIZE (&info);
+  Layout &in = wide_source ? wide : tight, &out = wide_destination ? wide : tight;
+
+  Bytes bytes (in.size, 0xaa);
+  draw (bytes, info, in);
+  GstBuffer *source = make_buffer (contexts, from, bytes);
+  GstBuffer *destination = make_buffer (contexts, to, Bytes (out.size, 0x55));
+  if (wide_source)
+    add_meta (source, info, in);
+  if (wide_destination)
+    add_meta (destination, info, out);
+  copy (contexts, destination, source, &info, what);
+  assert_drawn (read_buffer (destination), info, out, what);
+  gst_buffer_unref (source);
+  gst_buffer_unref (destination);
+}
+} // namespace
+
+GST_START_TEST (test_copy_takes_every_kind_of_memory_to_every_other)
+{
+  Contexts contexts;
+  for_every_pair ([&] (const Kind &from, const Kind &to, const std::string &what) {
+    for (gsize size : {3, 64, 1001}) {
+      Bytes bytes = pattern (size, guint (size));
+      GstBuffer *source = make_buffer (contexts, from, bytes);
+      GstBuffer *destination = make_buffer (contexts, to, Bytes (size, 0x55));
+      copy (contexts, destination, source, nullptr, what.c_str ());
+      /* The source may go at once. */
+      gst_buffer_unref (source);
+      assert_same (read_buffer (destination), bytes, what.c_str ());
+      gst_buffer_unref (destination);
+    }
+  });
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copy_of_less_leaves_the_rest_of_the_destination)
+{
+  Contexts contexts;
+  for_every_pair ([&] (const Kind &from, const Kind &to, const std::string &what) {
+    Bytes bytes = pattern (100, 1), expected (150, 0x55);
+    GstBuffer *source = make_buffer (contexts, from, bytes);
+    GstBuffer *destination = make_buffer (contexts, to, expected);
+    copy (contexts, destination, source, nullptr, what.c_str ());
+    std::copy (bytes.begin (), bytes.end (), expected.begin ());
+    assert_same (read_buffer (destination), expected, what.c_str ());
+    gst_buffer_unref (source);
+    gst_buffer_unref (destination);
+  });
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copy_of_more_than_fits_names_both_sizes)
+{
+  Contexts contexts;
+  for_every_pair ([&] (const Kind &from, const Kind &to, const std::string &what) {
+    GstBuffer *source = make_buffer (contexts, from, pattern (151, 1));
+    GstBuffer *destination = make_buffer (contexts, to, Bytes (150, 0x55));
+    GError *error = nullptr;
+    cl_event event = nullptr;
+    fail_if (gst_opencl_buffer_copy_async (
+        contexts.own, destination, source, nullptr, &event, &error));
+    fail_unless (event == nullptr);
+    fail_unless (strstr (error->message, "151") && strstr (error->message, "150"), "%s",
+        error->message);
+    g_error_free (error);
+    assert_same (read_buffer (destination), Bytes (150, 0x55), what.c_str ());
+    gst_buffer_unref (source);
+    gst_buffer_unref (destination);
+  });
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copy_of_nothing_is_done_at_once)
+{
+  Contexts contexts;
+  GstBuffer *source = gst_buffer_new ();
+  GstBuffer *destination = make_buffer (contexts, destinations[0], Bytes (10, 0x55));
+  cl_event event = nullptr;
+  fail_unless (gst_opencl_buffer_copy_async (
+      contexts.own, destination, source, nullptr, &event, nullptr));
+  fail_unless (event == nullptr);
+  assert_same (read_buffer (destination), Bytes (10, 0x55), "destination");
+  gst_buffer_unref (source);
+  gst_buffer_unref (destination);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copy_of_video_honours_strides_offsets_and_planes_on_both_ends)
+{
+  Contexts contexts;
+  for (const Shape &shape : shapes)
+    for_every_pair ([&] (const Kind &from, const Kind &to, const std::string &what) {
+      for (int wide = 0; wide < 4; wide++)
+        check_video_pair (contexts, shape, wide & 1, wide & 2, from, to, what.c_str ());
+    });
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copy_of_video_takes_padding_behind_the_last_line)
+{
+  Contexts contexts;
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 20, 6);
+  for_every_pair ([&] (const Kind &from, const Kind &to, const std::string &what) {
+    Bytes bytes = pattern (4096, 1);
+    GstBuffer *source = make_buffer (contexts, from, bytes);
+    GstBuffer *destination = make_buffer (contexts, to, Bytes (120, 0x55));
+    copy (contexts, destination, source, &info, what.c_str ());
+    bytes.resize (120);
+    assert_same (read_buffer (destination), bytes, what.c_str ());
+    gst_buffer_unref (source);
+    gst_buffer_unref (destination);
+  });
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copy_of_a_short_video_frame_names_both_sizes)
+{
+  Contexts contexts;
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 20, 6);
+  const std::string needed = std::to_string (20 * 6 + 2 * (12 * 2 + 10));
+  for_every_pair ([&] (const Kind &from, const Kind &to, const std::string &what) {
+    GstBuffer *source = make_buffer (contexts, from, Bytes (119, 1));
+    GstBuffer *destination = make_buffer (contexts, to, Bytes (500, 0x55));
+    GError *error = nullptr;
+    cl_event event = nullptr;
+    fail_if (gst_opencl_buffer_copy_async (
+        contexts.own, destination, source, &info, &event, &error));
+    fail_unless (strstr (error->message, "119 bytes"), "%s", error->message);
+    fail_unless (strstr (error->message, "190"), "%s", error->message);
+    g_clear_error (&error);
+    /* And a short destination. */
+    fail_if (gst_opencl_buffer_copy_async (
+        contexts.own, destination, source, &info, &event, &error));
+    g_clear_error (&error);
+    gst_buffer_unref (source);
+    gst_buffer_unref (destination);
+  });
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copy_refuses_a_video_meta_that_contradicts_the_caps)
+{
+  Contexts contexts;
+  GstVideoInfo info, other;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 20, 6);
+  gst_video_info_set_format (&other, GST_VIDEO_FORMAT_GRAY8, 10, 6);
+  Layout layout = wide_layout (other, 0, 0);
+  GstBuffer *source = make_buffer (contexts, sources[0], Bytes (500, 1));
+  GstBuffer *destination = make_buffer (contexts, destinations[0], Bytes (500, 0x55));
+  GError *error = nullptr;
+  cl_event event = nullptr;
+  add_meta (source, other, layout);
+  fail_if (gst_opencl_buffer_copy_async (
+      contexts.own, destination, source, &info, &event, &error));
+  fail_unless (strstr (error->message, "10x6") && strstr (error->message, "20x6"), "%s",
+      error->message);
+  g_error_free (error);
+  gst_buffer_unref (source);
+  gst_buffer_unref (destination);
+}
+GST_END_TEST;
+
+/* A decoder's buffers are as large as it codes pictures, its caps say what is seen. */
+GST_START_TEST (test_copy_takes_a_video_meta_larger_than_the_caps)
+{
+  Contexts contexts;
+  GstVideoInfo info, coded;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 30, 10);
+  gst_video_info_set_format (&coded, GST_VIDEO_FORMAT_I420, 32, 16);
+  Layout in = wide_layout (coded, 0, 0), out;
+  for (guint p = 0; p < 3; p++) {
+    out.offset[p] = GST_VIDEO_INFO_PLANE_OFFSET (&info, p);
+    out.stride[p] = GST_VIDEO_INFO_PLANE_STRIDE (&info, p);
+  }
+  for_every_pair ([&] (const Kind &from, const Kind &to, const std::string &what) {
+    Bytes bytes (GST_VIDEO_INFO_SIZE (&coded), 0xaa);
+    draw (bytes, coded, in);
+    GstBuffer *source = make_buffer (contexts, from, bytes);
+    GstBuffer *destination =
+        make_buffer (contexts, to, Bytes (GST_VIDEO_INFO_SIZE (&info)));
+    add_meta (source, coded, in);
+    copy (contexts, destination, source, &info, what.c_str ());
+    assert_drawn (read_buffer (destination), info, out, what.c_str ());
+    gst_buffer_unref (source);
+    gst_buffer_unref (destination);
+  });
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copy_takes_formats_that_are_no_lines_of_pixels)
+{
+  Contexts contexts;
+  for (GstVideoFormat format :
+      {GST_VIDEO_FORMAT_v210, GST_VIDEO_FORMAT_NV12_64Z32, GST_VIDEO_FORMAT_NV12_4L4,
+          GST_VIDEO_FORMAT_RGB8P, GST_VIDEO_FORMAT_GRAY10_LE32,
+          GST_VIDEO_FORMAT_NV12_10LE40, GST_VIDEO_FORMAT_RGB15}) {
+    GstVideoInfo info;
+    gst_video_info_set_format (&info, format, 70, 36);
+    Bytes bytes = pattern (GST_VIDEO_INFO_SIZE (&info), 1);
+    GstBuffer *source = make_buffer (contexts, sources[0], bytes);
+    GstBuffer *on_device = make_buffer (contexts, destinations[0], Bytes (bytes.size ()));
+    GstBuffer *back = make_buffer (contexts, destinations[1], Bytes (bytes.size ()));
+    copy (contexts, on_device, source, &info, GST_VIDEO_INFO_NAME (&info));
+    copy (contexts, back, on_device, &info, GST_VIDEO_INFO_NAME (&info));
+    assert_same (read_buffer (back), bytes, GST_VIDEO_INFO_NAME (&info));
+    gst_buffer_unref (source);
+    gst_buffer_unref (on_device);
+    gst_buffer_unref (back);
+  }
+}
+GST_END_TEST;
+
+/* Nobody waits: not for the queue of the copy and not for what the source waits for. */
+GST_START_TEST (test_copy_to_and_from_the_device_does_not_block)
+{
+  Contexts contexts;
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 20, 6);
+  Layout wide = wide_layout (info, 5, 0);
+  const struct {
+    Kind from, to;
+    bool wide;
+    GstOpenCLQueue queue;
+  } copies[] = {
+      {sources[0], destinations[0], false, GST_OPENCL_QUEUE_UPLOAD},
+      {sources[0], destinations[0], true, GST_OPENCL_QUEUE_UPLOAD},
+      {sources[2], destinations[0], false, GST_OPENCL_QUEUE_UPLOAD},
+      {sources[2], destinations[0], true, GST_OPENCL_QUEUE_UPLOAD},
+      {sources[4], destinations[0], false, GST_OPENCL_QUEUE_COMPUTE},
+      {sources[4], destinations[0], true, GST_OPENCL_QUEUE_COMPUTE},
+      {sources[4], destinations[1], false, GST_OPENCL_QUEUE_DOWNLOAD},
+      {sources[4], destinations[1], true, GST_OPENCL_QUEUE_DOWNLOAD},
+  };
+
+  for (auto &one : copies) {
+    Gate gate (contexts.own);
+    Bytes bytes (one.wide ? wide.size : 120, 0xaa);
+    Layout tight, &layout = one.wide ? wide : tight;
+    tight.stride[0] = 20;
+    draw (bytes, info, layout);
+    GstBuffer *source = make_buffer (contexts, one.from, bytes);
+    GstBuffer *destination = make_buffer (contexts, one.to, Bytes (120, 0x55));
+    if (one.wide)
+      add_meta (source, info, wide);
+    /* Contents that a CPU map left on the host would be uploaded first. */
+    if (gst_is_opencl_memory (gst_buffer_peek_memory (source, 0)))
+      gst_opencl_memory_begin (gst_buffer_peek_memory (source, 0),
+          queue_of (contexts.own), GST_MAP_READ, nullptr);
+    unsigned waits = counting::count (counting::WAIT_FOR_EVENTS);
+    gate.put_into (queue_of (contexts.own, one.queue));
+    cl_event event = nullptr;
+    fail_unless (gst_opencl_buffer_copy_async (
+        contexts.own, destination, source, &info, &event, nullptr));
+    fail_unless (event != nullptr);
+    fail_unless (status_of (event) > CL_COMPLETE);
+    gate.open ();
+    gst_buffer_unref (source);
+    assert_drawn (read_buffer (destination), info, tight, one.from.name);
+    fail_unless (counting::count (counting::WAIT_FOR_EVENTS) <= waits + 3);
+    clReleaseEvent (event);
+    gst_buffer_unref (destination);
+  }
+}
+GST_END_TEST;
+
+static void
+set_released (gpointer released)
+{
+  g_atomic_int_set (static_cast<gboolean *> (released), TRUE);
+}
+
+GST_START_TEST (test_copy_keeps_the_source_until_the_device_has_read_it)
+{
+  Contexts contexts;
+  Gate gate (contexts.own);
+  Bytes bytes = pattern (1000, 4);
+  gboolean released = FALSE;
+  guint8 *data = static_cast<guint8 *> (g_memdup2 (bytes.data (), 1000));
+  GstBuffer *source = gst_buffer_new_wrapped_full (
+      GST_MEMORY_FLAG_READONLY, data, 1000, 0, 1000, &released, set_released);
+  GstBuffer *destination = make_buffer (contexts, destinations[0], Bytes (1000, 0x55));
+
+  gate.put_into (queue_of (contexts.own, GST_OPENCL_QUEUE_UPLOAD));
+  copy (contexts, destination, source, nullptr, "upload");
+  gst_buffer_unref (source);
+  g_usleep (50000);
+  fail_if (released);
+  gate.open ();
+  assert_same (read_buffer (destination), bytes, "upload");
+  fail_unless (soon ([&] { return g_atomic_int_get (&released); }));
+  g_free (data);
+  gst_buffer_unref (destination);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copy_that_cannot_be_enqueued_says_so_and_lets_go)
+{
+  Contexts contexts;
+  GstBuffer *source = make_buffer (contexts, sources[0], Bytes (100, 7));
+  GstBuffer *destination = make_buffer (contexts, destinations[0], Bytes (100, 0x55));
+  gst_opencl_memory_discard (gst_buffer_peek_memory (destination, 0));
+  GError *error = nullptr;
+  cl_event event = nullptr;
+
+  counting::let_fail (counting::ENQUEUE_WRITE, 1, CL_OUT_OF_RESOURCES);
+  fail_if (gst_opencl_buffer_copy_async (
+      contexts.own, destination, source, nullptr, &event, &error));
+  fail_unless (event == nullptr);
+  fail_unless (strstr (error->message, "CL_OUT_OF_RESOURCES"), "%s", error->message);
+  g_error_free (error);
+  ASSERT_BUFFER_REFCOUNT (source, "source", 1);
+  copy (contexts, destination, source, nullptr, "again");
+  assert_same (read_buffer (destination), Bytes (100, 7), "again");
+  gst_buffer_unref (source);
+  gst_buffer_unref (destination);
+}
+GST_END_TEST;
+
+static Suite *
+buffer_suite ()
+{
+  Suite *suite = suite_create ("buffer");
+  TCase *general = tcase_create ("general");
+
+  suite_add_tcase (suite, general);
+  tcase_add_test (general, test_copy_takes_every_kind_of_memory_to_every_other);
+  tcase_add_test (general, test_copy_of_less_leaves_the_rest_of_the_destination);
+  tcase_add_test (general, test_copy_of_more_than_fits_names_both_sizes);
+  tcase_add_test (general, test_copy_of_nothing_is_done_at_once);
+  tcase_add_test (
+      general, test_copy_of_video_honours_strides_offsets_and_planes_on_both_ends);
+  tcase_add_test (general, test_copy_of_video_takes_padding_behind_the_last_line);
+  tcase_add_test (general, test_copy_of_a_short_video_frame_names_both_sizes);
+  tcase_add_test (general, test_copy_refuses_a_video_meta_that_contradicts_the_caps);
+  tcase_add_test (general, test_copy_takes_a_video_meta_larger_than_the_caps);
+  tcase_add_test (general, test_copy_takes_formats_that_are_no_lines_of_pixels);
+  tcase_add_test (general, test_copy_to_and_from_the_device_does_not_block);
+  tcase_add_test (general, test_copy_keeps_the_source_until_the_device_has_read_it);
+  tcase_add_test (general, test_copy_that_cannot_be_enqueued_says_so_and_lets_go);
+  return suite;
+}
+
+GST_CHECK_MAIN (buffer);

@@ -1,0 +1,338 @@
+/* Tests of the pools of device memory and of pinned host memory
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "../opencl-check.hpp"
+#include "../opencl-counting.hpp"
+
+#include <gst/video/gstvideometa.h>
+#include <gst/video/gstvideopool.h>
+
+using namespace check;
+
+namespace {
+GstBufferPool *
+new_active_pool (GstOpenCLContext *context, bool host, const gchar *caps, gsize size)
+{
+  GstCaps *parsed = caps ? gst_caps_from_string (caps) : nullptr;
+  GstBufferPool *pool =
+      gst_opencl_buffer_pool_new_configured (context, host, parsed, size);
+  gst_clear_caps (&parsed);
+  fail_unless (pool != nullptr);
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  return pool;
+}
+
+void
+stop (GstBufferPool *pool)
+{
+  fail_unless (gst_buffer_pool_set_active (pool, FALSE));
+  gst_object_unref (pool);
+}
+
+GstBuffer *
+acquire (GstBufferPool *pool)
+{
+  GstBuffer *buffer = nullptr;
+  fail_unless_equals_int (
+      gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr), GST_FLOW_OK);
+  return buffer;
+}
+} // namespace
+
+GST_START_TEST (test_pool_buffers_are_one_memory_of_its_kind)
+{
+  GstOpenCLContext *context = new_context ();
+
+  for (bool host : {false, true}) {
+    GstBufferPool *pool = new_active_pool (context, host, "application/x-oct", 1000);
+    fail_unless (
+        gst_opencl_buffer_pool_get_context (GST_OPENCL_BUFFER_POOL (pool)) == context);
+    fail_unless_equals_int (
+        gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (pool)), host);
+    GstBuffer *buffer = acquire (pool);
+    GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+    fail_unless_equals_int (gst_buffer_n_memory (buffer), 1);
+    fail_unless_equals_int (gst_buffer_get_size (buffer), 1000);
+    fail_unless (
+        host ? gst_is_opencl_host_memory (memory) : gst_is_opencl_memory (memory));
+    fail_unless (gst_buffer_get_video_meta (buffer) == nullptr);
+    gst_buffer_unref (buffer);
+    stop (pool);
+  }
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pool_raises_its_size_to_what_the_caps_need)
+{
+  GstOpenCLContext *context = new_context ();
+  GstBufferPool *pool =
+      new_active_pool (context, false, "video/x-raw,format=I420,width=33,height=17", 10);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  GstBuffer *buffer = acquire (pool);
+  GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  GstVideoInfo info;
+  guint size;
+
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 33, 17);
+  gst_buffer_pool_config_get_params (config, nullptr, &size, nullptr, nullptr);
+  fail_unless_equals_int (size, GST_VIDEO_INFO_SIZE (&info));
+  fail_unless_equals_int (gst_buffer_get_size (buffer), GST_VIDEO_INFO_SIZE (&info));
+  fail_unless (meta != nullptr);
+  fail_unless_equals_int (meta->n_planes, 3);
+  for (guint p = 0; p < 3; p++) {
+    fail_unless_equals_int (meta->stride[p], GST_VIDEO_INFO_PLANE_STRIDE (&info, p));
+    fail_unless_equals_int (meta->offset[p], GST_VIDEO_INFO_PLANE_OFFSET (&info, p));
+  }
+  gst_structure_free (config);
+  gst_buffer_unref (buffer);
+  stop (pool);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pool_honours_video_alignment)
+{
+  GstOpenCLContext *context = new_context ();
+  GstBufferPool *pool = gst_opencl_buffer_pool_new (context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=NV12,width=50,height=20");
+  GstVideoAlignment alignment;
+  GstVideoInfo aligned;
+
+  gst_video_alignment_reset (&alignment);
+  alignment.padding_left = 6;
+  alignment.padding_right = 10;
+  alignment.padding_top = 2;
+  alignment.padding_bottom = 4;
+  alignment.stride_align[0] = alignment.stride_align[1] = 63;
+  gst_video_info_from_caps (&aligned, caps);
+  fail_unless (gst_video_info_align (&aligned, &alignment));
+  gst_buffer_pool_config_set_params (config, caps, 1, 0, 0);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
+  gst_buffer_pool_config_set_video_alignment (config, &alignment);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+
+  GstBuffer *buffer = acquire (pool);
+  GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  fail_unless_equals_int (gst_buffer_get_size (buffer), GST_VIDEO_INFO_SIZE (&aligned));
+  for (guint p = 0; p < 2; p++) {
+    fail_unless_equals_int (meta->stride[p], GST_VIDEO_INFO_PLANE_STRIDE (&aligned, p));
+    fail_unless_equals_int (meta->stride[p] % 64, 0);
+    fail_unless_equals_int (meta->offset[p], GST_VIDEO_INFO_PLANE_OFFSET (&aligned, p));
+  }
+  fail_unless_equals_int (meta->alignment.padding_left, alignment.padding_left);
+  fail_unless_equals_int (meta->width, 50);
+
+  /* The whole picture can be mapped through it. */
+  GstVideoInfo info;
+  GstVideoFrame frame;
+  gst_video_info_from_caps (&info, caps);
+  fail_unless (gst_video_frame_map (&frame, &info, buffer, GST_MAP_READWRITE));
+  for (guint p = 0; p < 2; p++)
+    for (int row = 0; row < GST_VIDEO_FRAME_COMP_HEIGHT (&frame, p); row++)
+      memset (static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, p))
+                  + row * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p),
+          7, 50);
+  gst_video_frame_unmap (&frame);
+  gst_buffer_unref (buffer);
+  gst_caps_unref (caps);
+  stop (pool);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pool_refuses_caps_that_are_no_video)
+{
+  GstOpenCLContext *context = new_context ();
+  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=NONSENSE,width=1,height=1");
+
+  fail_unless (
+      gst_opencl_buffer_pool_new_configured (context, FALSE, caps, 10) == nullptr);
+  gst_caps_unref (caps);
+  /* GstBufferPool counts bytes in 32 bits: more is refused, not cut off. */
+  fail_unless (gst_opencl_buffer_pool_new_configured (
+                   context, FALSE, nullptr, (gsize (1) << 32) + 10)
+               == nullptr);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pool_without_room_gives_an_error_and_works_later)
+{
+  GstOpenCLContext *context = new_context ();
+  GstBufferPool *pool = new_active_pool (context, false, nullptr, 1000);
+  GstBuffer *buffer = nullptr, *in_turn[GST_OPENCL_BUFFERS_IN_TURN];
+
+  for (GstBuffer *&made_ahead : in_turn)
+    made_ahead = acquire (pool);
+  counting::let_fail (counting::CREATE_BUFFER, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
+  fail_unless_equals_int (
+      gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr), GST_FLOW_ERROR);
+  buffer = acquire (pool);
+  gst_buffer_unref (buffer);
+  for (GstBuffer *made_ahead : in_turn)
+    gst_buffer_unref (made_ahead);
+  stop (pool);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pool_in_steady_state_allocates_nothing)
+{
+  GstOpenCLContext *context = new_context ();
+  cl_kernel kernel = make_kernel (context, change_source, "add");
+  GstBufferPool *device = new_active_pool (context, false, nullptr, 1000);
+  GstBufferPool *host = new_active_pool (context, true, nullptr, 1000);
+  unsigned allocations = 0;
+
+  for (int i = 0; i < 50; i++) {
+    GstBuffer *work = acquire (device), *result = acquire (host);
+    GstMemory *memory = gst_buffer_peek_memory (work, 0);
+    /* Smaller contents give a buffer back in its full size. */
+    gst_buffer_set_size (work, 500 + i);
+    gst_buffer_set_size (result, 500 + i);
+    gst_buffer_memset (work, 0, i, 500 + i);
+    GstMapInfo map;
+    fail_unless (
+        gst_buffer_map (work, &map, GstMapFlags (GST_MAP_READWRITE | GST_MAP_OPENCL)));
+    clReleaseEvent (enqueue_change (
+        queue_of (context), kernel, gst_opencl_memory_get_handle (memory), 0, 500, 1));
+    gst_buffer_unmap (work, &map);
+    fail_unless (gst_opencl_memory_copy_async (
+        gst_buffer_peek_memory (result, 0), 0, memory, 0, 500 + i, nullptr, nullptr));
+    gst_buffer_unref (work);
+    Bytes bytes = read_buffer (result);
+    fail_unless_equals_int (bytes[0], guint8 (i + 1));
+    fail_unless_equals_int (bytes[499 + i], i ? guint8 (i) : 1);
+    gst_buffer_unref (result);
+    if (i == 2)
+      allocations = counting::allocations ();
+  }
+  fail_unless_equals_int (counting::allocations (), allocations);
+  clReleaseKernel (kernel);
+  stop (device);
+  stop (host);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pool_s_next_writer_waits_on_the_device_for_earlier_readers)
+{
+  GstOpenCLContext *context = new_context ();
+  cl_kernel kernel = make_kernel (context, change_source, "add");
+  GstBufferPool *pool = new_active_pool (context, false, nullptr, 256);
+  GError *error = nullptr;
+  GstMemory *host = gst_opencl_host_memory_new (context, 256, &error);
+  GstMemory *other = gst_opencl_host_memory_new (context, 256, &error);
+  Bytes bytes = pattern (256, 1);
+  Gate gate (context);
+
+  GstBuffer *buffer = acquire (pool);
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+  cl_mem handle = gst_opencl_memory_get_handle (memory);
+  write_memory (other, bytes);
+  fail_unless (gst_opencl_memory_copy_async (memory, 0, other, 0, 256, nullptr, nullptr));
+  gate.put_into (queue_of (context, GST_OPENCL_QUEUE_DOWNLOAD));
+  fail_unless (gst_opencl_memory_copy_async (host, 0, memory, 0, 256, nullptr, nullptr));
+  gst_buffer_unref (buffer); /* while it is still to be read */
+
+  for (int others = 0; others < GST_OPENCL_BUFFERS_IN_TURN - 1; others++)
+    gst_buffer_unref (acquire (pool));
+  buffer = acquire (pool);
+  memory = gst_buffer_peek_memory (buffer, 0);
+  fail_unless (gst_opencl_memory_get_handle (memory) == handle); /* the same one */
+  write_memory (other, pattern (256, 2));
+  fail_unless (gst_opencl_memory_copy_async (memory, 0, other, 0, 256, nullptr, nullptr));
+  g_usleep (100000);
+  gate.open ();
+  assert_same (read_memory (host), bytes, "what the earlier reader got");
+  assert_same (read_memory (memory), pattern (256, 2), "what the next writer wrote");
+  gst_buffer_unref (buffer);
+  gst_memory_unref (host);
+  gst_memory_unref (other);
+  clReleaseKernel (kernel);
+  stop (pool);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* gst_buffer_make_writable() on a buffer of a tee gives a second buffer around the same
+ * memory; the first goes back to its pool. */
+GST_START_TEST (test_pool_leaves_memory_alone_that_another_buffer_still_holds)
+{
+  GstOpenCLContext *context = new_context ();
+  cl_kernel kernel = make_kernel (context, change_source, "add");
+
+  for (bool host : {false, true}) {
+    GstBufferPool *pool = new_active_pool (context, host, nullptr, 256);
+    GstBuffer *buffer = acquire (pool);
+    Bytes bytes = pattern (256, 1);
+    gst_buffer_fill (buffer, 0, bytes.data (), 256);
+    if (!host) {
+      GstMapInfo map;
+      fail_unless (gst_buffer_map (
+          buffer, &map, GstMapFlags (GST_MAP_READWRITE | GST_MAP_OPENCL)));
+      clReleaseEvent (enqueue_change (queue_of (context), kernel,
+          gst_opencl_memory_get_handle (gst_buffer_peek_memory (buffer, 0)), 0, 256, 1));
+      gst_buffer_unmap (buffer, &map);
+      for (guint8 &byte : bytes)
+        byte++;
+    }
+    GstBuffer *kept = gst_buffer_copy (buffer);
+    GstBuffer *part = gst_buffer_copy_region (buffer, GST_BUFFER_COPY_MEMORY, 100, 50);
+    gst_buffer_unref (buffer);
+    GstBuffer *next = acquire (pool);
+    gst_buffer_memset (next, 0, 0xee, 256);
+    assert_same (read_buffer (kept), bytes, "the buffer that holds the memory");
+    assert_same (read_buffer (part), Bytes (bytes.begin () + 100, bytes.begin () + 150),
+        "the buffer that holds a part");
+    gst_buffer_unref (next);
+    gst_buffer_unref (kept);
+    gst_buffer_unref (part);
+    stop (pool);
+  }
+  clReleaseKernel (kernel);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pool_buffer_outlives_its_pool_and_context)
+{
+  GstOpenCLContext *context = new_context ();
+  GstBufferPool *pool = new_active_pool (context, false, nullptr, 256);
+  GstBuffer *buffer = acquire (pool);
+
+  stop (pool);
+  gst_object_unref (context);
+  Bytes bytes = pattern (256, 1);
+  gst_buffer_fill (buffer, 0, bytes.data (), 256);
+  assert_same (read_buffer (buffer), bytes, "buffer");
+  gst_buffer_unref (buffer);
+}
+GST_END_TEST;
+
+static Suite *
+bufferpool_suite ()
+{
+  Suite *suite = suite_create ("bufferpool");
+  TCase *general = tcase_create ("general");
+
+  suite_add_tcase (suite, general);
+  tcase_add_test (general, test_pool_buffers_are_one_memory_of_its_kind);
+  tcase_add_test (general, test_pool_raises_its_size_to_what_the_caps_need);
+  tcase_add_test (general, test_pool_honours_video_alignment);
+  tcase_add_test (general, test_pool_refuses_caps_that_are_no_video);
+  tcase_add_test (general, test_pool_without_room_gives_an_error_and_works_later);
+  tcase_add_test (general, test_pool_in_steady_state_allocates_nothing);
+  tcase_add_test (
+      general, test_pool_s_next_writer_waits_on_the_device_for_earlier_readers);
+  tcase_add_test (general, test_pool_leaves_memory_alone_that_another_buffer_still_holds);
+  tcase_add_test (general, test_pool_buffer_outlives_its_pool_and_context);
+  return suite;
+}
+
+GST_CHECK_MAIN (bufferpool);

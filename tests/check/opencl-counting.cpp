@@ -1,0 +1,265 @@
+/* gstreamer-opencl tests: which OpenCL calls a program makes, and failures on demand
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include "opencl-counting.hpp"
+
+#include <atomic>
+#include <dlfcn.h>
+#include <initializer_list>
+
+namespace {
+struct Counter {
+  std::atomic<unsigned> calls{0};
+  std::atomic<unsigned> fail_at{0}; /* 0: never */
+  std::atomic<cl_int> code{CL_SUCCESS};
+};
+
+Counter counters[counting::N_CALLS];
+std::atomic<int> buffers_left{-1}; /* before the device has no room; -1: it has */
+std::atomic<bool> platforms_hidden{false};
+std::atomic<int> buffers_held{0};
+
+/* What this call is to return instead of doing its work, or CL_SUCCESS. */
+cl_int
+enter (counting::Call call)
+{
+  Counter &counter = counters[call];
+  return ++counter.calls == counter.fail_at ? counter.code.load () : CL_SUCCESS;
+}
+
+bool
+has_room ()
+{
+  int left = buffers_left;
+  while (left > 0 && !buffers_left.compare_exchange_weak (left, left - 1))
+    ;
+  return left != 0;
+}
+
+/* Where only plugins use OpenCL, the loader is not behind this program in the order of
+ * symbols, so that RTLD_NEXT finds nothing. */
+template <typename Function>
+Function *
+real (Function *, const char *name)
+{
+  static void *const loader = dlopen ("libOpenCL.so.1", RTLD_LAZY);
+  return reinterpret_cast<Function *> (dlsym (loader ? loader : RTLD_NEXT, name));
+}
+
+/* For calls that return an object and set a code. */
+template <typename Object>
+Object
+refuse (cl_int code, cl_int *returned)
+{
+  if (returned)
+    *returned = code;
+  return nullptr;
+}
+} // namespace
+
+#define REAL(name) real (name, #name)
+
+namespace counting {
+unsigned
+count (Call call)
+{
+  return counters[call].calls;
+}
+
+unsigned
+allocations ()
+{
+  unsigned sum = 0;
+  for (Call call : {CREATE_BUFFER, CREATE_SUB_BUFFER, CREATE_CONTEXT, CREATE_QUEUE,
+           CREATE_PROGRAM, BUILD_PROGRAM, CREATE_KERNEL})
+    sum += count (call);
+  return sum;
+}
+
+int
+held_buffers ()
+{
+  return buffers_held;
+}
+
+void
+let_fail (Call call, unsigned n, cl_int code)
+{
+  counters[call].code = code;
+  counters[call].fail_at = counters[call].calls + n;
+}
+
+void
+fail_buffers_after (int n)
+{
+  buffers_left = n;
+}
+
+void
+hide_platforms (bool hidden)
+{
+  platforms_hidden = hidden;
+}
+} // namespace counting
+
+using namespace counting;
+
+extern "C" {
+cl_int
+clGetPlatformIDs (cl_uint room, cl_platform_id *platforms, cl_uint *n)
+{
+  if (!platforms_hidden)
+    return REAL (clGetPlatformIDs) (room, platforms, n);
+  if (n)
+    *n = 0;
+  return -1001; /* CL_PLATFORM_NOT_FOUND_KHR */
+}
+
+cl_mem
+clCreateBuffer (
+    cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code)
+{
+  if (cl_int failure = enter (CREATE_BUFFER))
+    return refuse<cl_mem> (failure, code);
+  if (!has_room ())
+    return refuse<cl_mem> (CL_MEM_OBJECT_ALLOCATION_FAILURE, code);
+  cl_mem buffer = REAL (clCreateBuffer) (context, flags, size, host, code);
+  buffers_held += buffer ? 1 : 0;
+  return buffer;
+}
+
+cl_int
+clRetainMemObject (cl_mem buffer)
+{
+  buffers_held++;
+  return REAL (clRetainMemObject) (buffer);
+}
+
+cl_int
+clReleaseMemObject (cl_mem buffer)
+{
+  buffers_held--;
+  return REAL (clReleaseMemObject) (buffer);
+}
+
+cl_mem
+clCreateSubBuffer (cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type,
+    const void *info, cl_int *code)
+{
+  if (cl_int failure = enter (CREATE_SUB_BUFFER))
+    return refuse<cl_mem> (failure, code);
+  cl_mem made = REAL (clCreateSubBuffer) (buffer, flags, type, info, code);
+  buffers_held += made ? 1 : 0;
+  return made;
+}
+
+cl_context
+clCreateContext (const cl_context_properties *properties, cl_uint n,
+    const cl_device_id *devices,
+    void (*notify) (const char *, const void *, size_t, void *), void *user_data,
+    cl_int *code)
+{
+  if (cl_int failure = enter (CREATE_CONTEXT))
+    return refuse<cl_context> (failure, code);
+  return REAL (clCreateContext) (properties, n, devices, notify, user_data, code);
+}
+
+cl_command_queue
+clCreateCommandQueue (cl_context context, cl_device_id device,
+    cl_command_queue_properties properties, cl_int *code)
+{
+  if (cl_int failure = enter (CREATE_QUEUE))
+    return refuse<cl_command_queue> (failure, code);
+  return REAL (clCreateCommandQueue) (context, device, properties, code);
+}
+
+cl_program
+clCreateProgramWithSource (cl_context context, cl_uint n, const char **strings,
+    const size_t *lengths, cl_int *code)
+{
+  if (cl_int failure = enter (CREATE_PROGRAM))
+    return refuse<cl_program> (failure, code);
+  return REAL (clCreateProgramWithSource) (context, n, strings, lengths, code);
+}
+
+cl_int
+clBuildProgram (cl_program program, cl_uint n, const cl_device_id *devices,
+    const char *options, void (*notify) (cl_program, void *), void *user_data)
+{
+  if (cl_int failure = enter (BUILD_PROGRAM))
+    return failure;
+  return REAL (clBuildProgram) (program, n, devices, options, notify, user_data);
+}
+
+cl_kernel
+clCreateKernel (cl_program program, const char *name, cl_int *code)
+{
+  if (cl_int failure = enter (CREATE_KERNEL))
+    return refuse<cl_kernel> (failure, code);
+  return REAL (clCreateKernel) (program, name, code);
+}
+
+cl_int
+clEnqueueNDRangeKernel (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+    const size_t *offset, const size_t *global, const size_t *local, cl_uint n,
+    const cl_event *waits, cl_event *event)
+{
+  if (cl_int failure = enter (ENQUEUE_KERNEL))
+    return failure;
+  return REAL (clEnqueueNDRangeKernel) (
+      queue, kernel, dimensions, offset, global, local, n, waits, event);
+}
+
+cl_int
+clEnqueueReadBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+    size_t offset, size_t size, void *host, cl_uint n, const cl_event *waits,
+    cl_event *event)
+{
+  if (cl_int failure = enter (ENQUEUE_READ))
+    return failure;
+  return REAL (clEnqueueReadBuffer) (
+      queue, buffer, blocking, offset, size, host, n, waits, event);
+}
+
+cl_int
+clEnqueueWriteBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+    size_t offset, size_t size, const void *host, cl_uint n, const cl_event *waits,
+    cl_event *event)
+{
+  if (cl_int failure = enter (ENQUEUE_WRITE))
+    return failure;
+  return REAL (clEnqueueWriteBuffer) (
+      queue, buffer, blocking, offset, size, host, n, waits, event);
+}
+
+void *
+clEnqueueMapBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+    cl_map_flags flags, size_t offset, size_t size, cl_uint n, const cl_event *waits,
+    cl_event *event, cl_int *code)
+{
+  if (cl_int failure = enter (ENQUEUE_MAP))
+    return refuse<void *> (failure, code);
+  return REAL (clEnqueueMapBuffer) (
+      queue, buffer, blocking, flags, offset, size, n, waits, event, code);
+}
+
+cl_int
+clWaitForEvents (cl_uint n, const cl_event *events)
+{
+  if (cl_int failure = enter (WAIT_FOR_EVENTS))
+    return failure;
+  return REAL (clWaitForEvents) (n, events);
+}
+
+cl_int
+clFinish (cl_command_queue queue)
+{
+  if (cl_int failure = enter (FINISH))
+    return failure;
+  return REAL (clFinish) (queue);
+}
+}

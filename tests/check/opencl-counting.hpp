@@ -1,0 +1,50 @@
+/* gstreamer-opencl tests: which OpenCL calls a program makes, and failures on demand
+ *
+ * opencl-counting.cpp stands in front of the OpenCL library: link it into a test program
+ * with export_dynamic, and the library under test calls it too.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <CL/cl.h>
+
+namespace counting {
+/* Calls that have no place in a pipeline that runs steadily, and those that transfer. */
+enum Call {
+  CREATE_BUFFER,
+  CREATE_SUB_BUFFER,
+  CREATE_CONTEXT,
+  CREATE_QUEUE,
+  CREATE_PROGRAM,
+  BUILD_PROGRAM,
+  CREATE_KERNEL,
+  ENQUEUE_KERNEL,
+  ENQUEUE_READ,
+  ENQUEUE_WRITE,
+  ENQUEUE_MAP,
+  WAIT_FOR_EVENTS,
+  FINISH,
+  N_CALLS,
+};
+
+/* How often `call` was made since the program began. */
+unsigned count (Call call);
+
+/* Buffers, programs, kernels, queues and contexts made: what no frame may cost. */
+unsigned allocations ();
+
+/* References to cl_mem objects that nobody has released yet. */
+int held_buffers ();
+
+/* The n-th `call` from now on (1 is the next) returns `code` and does nothing; one
+ * failure is pending at a time for each call. */
+void let_fail (Call call, unsigned n, cl_int code);
+
+/* From here on clCreateBuffer fails as on a device without room, after `n` more that do
+ * not; -1 for never. */
+void fail_buffers_after (int n);
+
+/* The machine has no OpenCL platform while `hidden`. */
+void hide_platforms (bool hidden);
+} // namespace counting
