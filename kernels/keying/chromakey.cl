@@ -36,7 +36,7 @@ with_colors (uint8 pixels, Colors colors)
 float4
 color_of_key (uint key)
 {
-  return (float4) (key >> 16 & 255, key >> 8 & 255, key & 255, 0);
+  return (float4)(key >> 16 & 255, key >> 8 & 255, key & 255, 0);
 }
 
 Colors
@@ -106,8 +106,8 @@ excess_of (Colors colors, uint component)
 }
 
 /* Takes the screen's light off a colour and leaves its luma as it was: first the part of
- * the key's chroma that it has, as far as it is like the key at all (a yellow has green in
- * it as well), then what the screen's component still is above the others. */
+ * the key's chroma that it has, as far as it is like the key at all (a yellow has green
+ * in it as well), then what the screen's component still is above the others. */
 Colors
 despilled (Colors colors, Colors key, uint component, float spill)
 {
@@ -121,9 +121,9 @@ despilled (Colors colors, Colors key, uint component, float spill)
 
   float8 excess = max (excess_of (colors, component), 0.0f) * spill;
   float8 grey = excess * (component == 0 ? 0.299f : component == 1 ? 0.587f : 0.114f);
-  colors.red += grey - (component == 0 ? excess : (float8) (0));
-  colors.green += grey - (component == 1 ? excess : (float8) (0));
-  colors.blue += grey - (component == 2 ? excess : (float8) (0));
+  colors.red += grey - (component == 0 ? excess : (float8)(0));
+  colors.green += grey - (component == 1 ? excess : (float8)(0));
+  colors.blue += grey - (component == 2 ? excess : (float8)(0));
   return colors;
 }
 
@@ -136,8 +136,8 @@ scale_alpha (uint8 pixels, uint opacity)
 uint8
 as_pixel (uint color)
 {
-  return (uint8) ((color >> 16 & 255) << RED | (color >> 8 & 255) << GREEN
-                  | (color & 255) << BLUE);
+  return (uint8)((color >> 16 & 255) << RED | (color >> 8 & 255) << GREEN
+                 | (color & 255) << BLUE);
 }
 
 /* Eight pixels a work-item. `inverted` is all ones when what differs is keyed. */
@@ -153,12 +153,12 @@ key_by_distance (FRAME (const, input), FRAME (, output), uint width, uint height
   uint color = use_auto_key ? *auto_key : key;
   uint8 pixels = load_pixels (LINE (input, y), x, width);
   int8 keyed = (difference (pixels, as_pixel (color), mask) < threshold) ^ inverted;
-  uint8 alpha = select (scale_alpha (pixels, opacity), (uint8) (0), keyed);
+  uint8 alpha = select (scale_alpha (pixels, opacity), (uint8)(0), keyed);
   if (spill > 0) {
     float4 screen = color_of_key (color);
-    pixels = with_colors (pixels, despilled (colors_of_pixels (pixels),
-                                      same_color (screen),
-                                      main_component (screen, channel), spill));
+    pixels =
+        with_colors (pixels, despilled (colors_of_pixels (pixels), same_color (screen),
+                                 main_component (screen, channel), spill));
   }
   store_pixels (LINE (output, y), x, width, with_alpha (pixels, alpha));
 }
@@ -177,7 +177,8 @@ measure_screen (FRAME (const, input), uint width, uint height,
   __local float4 sums[SAMPLES * SAMPLES];
   uint block = get_group_id (1) * get_num_groups (0) + get_group_id (0);
   uint step = block_size / SAMPLES;
-  float4 color = use_screen ? screen[block] : color_of_key (use_auto_key ? *auto_key : key);
+  float4 color =
+      use_screen ? screen[block] : color_of_key (use_auto_key ? *auto_key : key);
   Colors expected = same_color (color);
 
   float4 sum = 0;
@@ -186,11 +187,11 @@ measure_screen (FRAME (const, input), uint width, uint height,
     uint y = get_group_id (1) * block_size + n / SAMPLES * step;
     if (x >= width || y >= height)
       continue;
-    Colors sample = colors_of_pixels ((uint8) (load_pixel (LINE (input, y), x)));
+    Colors sample = colors_of_pixels ((uint8)(load_pixel (LINE (input, y), x)));
     float8 along, across;
     chroma_along_key (sample, expected, &along, &across);
     if (along.s0 > least && fabs (across.s0) < 0.25f * along.s0)
-      sum += (float4) (sample.red.s0, sample.green.s0, sample.blue.s0, 1);
+      sum += (float4)(sample.red.s0, sample.green.s0, sample.blue.s0, 1);
   }
   sums[get_local_id (0)] = sum;
   barrier (CLK_LOCAL_MEM_FENCE);
@@ -209,12 +210,12 @@ smooth_screen (__global const uint *auto_key, uint use_auto_key, uint key,
 {
   int column = get_global_id (0);
   int row = get_global_id (1);
-  if (column >= (int) columns || row >= (int) rows)
+  if (column >= (int)columns || row >= (int)rows)
     return;
-  float4 sum = (color_of_key (use_auto_key ? *auto_key : key) + (float4) (0, 0, 0, 1))
-               * 1e-6f;
-  for (int y = max (row - 8, 0); y <= min (row + 8, (int) rows - 1); y++) {
-    for (int x = max (column - 8, 0); x <= min (column + 8, (int) columns - 1); x++) {
+  float4 sum =
+      (color_of_key (use_auto_key ? *auto_key : key) + (float4)(0, 0, 0, 1)) * 1e-6f;
+  for (int y = max (row - 8, 0); y <= min (row + 8, (int)rows - 1); y++) {
+    for (int x = max (column - 8, 0); x <= min (column + 8, (int)columns - 1); x++) {
       float square = (x - column) * (x - column) + (y - row) * (y - row);
       float near = exp (-square / (2 * 1.2f * 1.2f));
       float far = 1e-6f * exp (-square / (2 * 6.0f * 6.0f));
@@ -230,15 +231,15 @@ Colors
 screen_at (__global const float4 *screen, uint columns, uint rows, uint block_size,
     uint x, uint y)
 {
-  float8 offsets = (float8) (0, 1, 2, 3, 4, 5, 6, 7);
-  float8 column = ((float) x + offsets + 0.5f) / block_size - 0.5f;
-  float row = ((float) y + 0.5f) / block_size - 0.5f;
-  uint left = (uint) clamp (floor (column.s0), 0.0f, (float) (columns - 1));
-  uint above = (uint) clamp (floor (row), 0.0f, (float) (rows - 1));
+  float8 offsets = (float8)(0, 1, 2, 3, 4, 5, 6, 7);
+  float8 column = ((float)x + offsets + 0.5f) / block_size - 0.5f;
+  float row = ((float)y + 0.5f) / block_size - 0.5f;
+  uint left = (uint)clamp (floor (column.s0), 0.0f, (float)(columns - 1));
+  uint above = (uint)clamp (floor (row), 0.0f, (float)(rows - 1));
   uint right = min (left + 1, columns - 1);
   uint below = min (above + 1, rows - 1);
   float down = clamp (row - above, 0.0f, 1.0f);
-  float8 across = clamp (column - (float) left, 0.0f, 1.0f);
+  float8 across = clamp (column - (float)left, 0.0f, 1.0f);
 
   float4 from =
       mix (screen[above * columns + left], screen[below * columns + left], down);
@@ -272,13 +273,13 @@ typedef struct {
   float opacity, spill;
 } Keyer;
 
-#define KEYER \
-  __global const uint *auto_key, uint use_auto_key, uint key, \
-      __global const float4 *screen, uint columns, uint rows, uint block_size, \
-      uint by_excess, uint channel, float similarity, float smoothness, uint inverted, \
+#define KEYER                                                                            \
+  __global const uint *auto_key, uint use_auto_key, uint key,                            \
+      __global const float4 *screen, uint columns, uint rows, uint block_size,           \
+      uint by_excess, uint channel, float similarity, float smoothness, uint inverted,   \
       float opacity, float spill
-#define THE_KEYER \
-  keyer_of (auto_key, use_auto_key, key, screen, columns, rows, block_size, by_excess, \
+#define THE_KEYER                                                                        \
+  keyer_of (auto_key, use_auto_key, key, screen, columns, rows, block_size, by_excess,   \
       channel, similarity, smoothness, inverted, opacity, spill)
 
 Keyer
@@ -293,9 +294,9 @@ keyer_of (KEYER)
 Colors
 screen_of (Keyer keyer, uint x, uint y)
 {
-  return keyer.columns > 0 ? screen_at (keyer.screen, keyer.columns, keyer.rows,
-                                 keyer.block_size, x, y)
-                           : same_color (keyer.key);
+  return keyer.columns > 0
+             ? screen_at (keyer.screen, keyer.columns, keyer.rows, keyer.block_size, x, y)
+             : same_color (keyer.key);
 }
 
 uint8
@@ -306,8 +307,7 @@ keyed (uint8 pixels, Colors colors, Colors here, float8 distance, Keyer keyer)
     matte = 1 - matte;
   float8 alpha = convert_float8 (COMPONENT (pixels, ALPHA)) * matte * keyer.opacity;
   if (keyer.spill > 0)
-    pixels = with_colors (
-        pixels, despilled (colors, here, keyer.component, keyer.spill));
+    pixels = with_colors (pixels, despilled (colors, here, keyer.component, keyer.spill));
   return with_alpha (pixels, level (alpha));
 }
 
@@ -421,14 +421,13 @@ load_edges (FRAME (const, input), uint width, uint height, int x0, int y0, Keyer
     __local float *lumas, __local float *distances)
 {
   for (uint n = get_local_id (0); n < EDGE_GROUPS * EDGE_ROWS; n += get_local_size (0)) {
-    int x = x0 + 8 * (int) (n % EDGE_GROUPS);
-    int y = clamp (y0 + (int) (n / EDGE_GROUPS), 0, (int) height - 1);
-    uint8 pixels = x < 0 ? (uint8) (load_pixel (LINE (input, y), 0))
-                   : x >= (int) width
-                       ? (uint8) (load_pixel (LINE (input, y), width - 1))
-                       : load_pixels (LINE (input, y), x, width);
+    int x = x0 + 8 * (int)(n % EDGE_GROUPS);
+    int y = clamp (y0 + (int)(n / EDGE_GROUPS), 0, (int)height - 1);
+    uint8 pixels = x < 0             ? (uint8)(load_pixel (LINE (input, y), 0))
+                   : x >= (int)width ? (uint8)(load_pixel (LINE (input, y), width - 1))
+                                     : load_pixels (LINE (input, y), x, width);
     Colors colors = colors_of_pixels (pixels);
-    Colors here = screen_of (keyer, clamp (x, 0, (int) width - 1), y);
+    Colors here = screen_of (keyer, clamp (x, 0, (int)width - 1), y);
     vstore8 (luma_of (colors), n, lumas);
     vstore8 (distance_from_screen (colors, here, keyer.by_excess, keyer.component), n,
         distances);
@@ -463,8 +462,8 @@ key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
         vload8 (0, lumas + middle), vload8 (0, distances + middle));
     uint8 pixels = load_pixels (LINE (input, y), x, width);
     store_pixels (LINE (output, y), x, width,
-        keyed (pixels, colors_of_pixels (pixels), screen_of (keyer, x, y), distance,
-            keyer));
+        keyed (
+            pixels, colors_of_pixels (pixels), screen_of (keyer, x, y), distance, keyer));
   }
 }
 
@@ -493,9 +492,9 @@ take_key (FRAME (const, input), uint left, uint top, uint columns, uint rows,
   ulong total[3] = {0, 0, 0};
   for (uint n = 0; n < 3 * get_local_size (0); n++)
     total[n % 3] += sums[n];
-  ulong count = (ulong) columns * rows;
+  ulong count = (ulong)columns * rows;
   uint color = 0xff;
   for (uint n = 0; n < 3; n++)
-    color = color << 8 | (uint) ((2 * total[n] + count) / (2 * count));
+    color = color << 8 | (uint)((2 * total[n] + count) / (2 * count));
   *auto_key = color;
 }
