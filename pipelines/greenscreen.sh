@@ -17,7 +17,8 @@ after: greenscreen-before.png, greenscreen.png.
   --camera DEVICE         instead of FILE, such as /dev/video0
 
 Background:
-  --background FILE       a picture or a film; the shorter of two films keeps its last frame
+  --background FILE       a picture, or a film: a shorter one keeps its last frame, a longer
+                          one goes on alone
   --background RRGGBB     a colour (without: an evening sky)
 
 Key:
@@ -147,8 +148,8 @@ source_of_scene () {
       ! openclupload ! "scene.sink_$number")
     number=$((number + 1))
   done <<END
-    b03048 170 240 300 300 1
-    4a3020 222  40 196 230 1
+    d0d4e0 170 240 300 300 1
+    302828 222  40 196 230 1
     e0b090 246  80 148 190 1
     ffffff 276 146  34  24 1
     ffffff 330 146  34  24 1
@@ -219,11 +220,13 @@ repairs_of_options () {
 
 # encoder_of FILE: what goes before a filesink of that name, in `encoder`
 encoder_of () {
+  local vp8=(vp8enc deadline=1 cpu-used=8 target-bitrate=4000000)
   case $1 in
     *.png) encoder=(pngenc snapshot=true) ;;
-    *.webm) encoder=(vp8enc deadline=1 cpu-used=8 target-bitrate=4000000 ! webmmux) ;;
-    *.mkv) encoder=(jpegenc ! matroskamux) ;;
-    *.avi) encoder=(jpegenc ! avimux) ;;
+    *.webm) encoder=("${vp8[@]}" ! webmmux) ;;
+    *.mkv) encoder=("${vp8[@]}" ! matroskamux) ;;
+    # The range of JPEG's levels is full, which jpegenc does not ask for.
+    *.avi) encoder=(video/x-raw,format=I420,colorimetry=1:4:0:0 ! jpegenc ! avimux) ;;
     *) fail "--output $1: expected .png, .webm, .mkv, .avi or \"window\"" ;;
   esac
 }
@@ -269,14 +272,17 @@ else
 fi
 what_is_behind
 keyer_of_options
+# Which of the two keeps its last frame until the other has ended: a picture before a film,
+# else the background. An aggregator of which all pads do so never ends.
+waits=0
+[ -z "$file" ] || ! is_still "$file" || waits=1
 
 of_size="$device,width=${size%x*},height=${size#*x},$square"
 result=("${layers[@]}"
   "${filmed[@]}" ! openclconvert ! "$of_size" ! "${keyer[@]}" ! queue ! result.sink_1
   "${behind[@]}" ! openclconvert ! "$of_size" ! queue ! result.sink_0
-  openclcompositor name=result
-  sink_0::zorder=0 sink_0::repeat-after-eos=true
-  sink_1::zorder=1 sink_1::repeat-after-eos=true ! opencldownload
+  openclcompositor name=result sink_0::zorder=0 sink_1::zorder=1
+  "sink_$waits::repeat-after-eos=true" ! opencldownload
   ! videoconvert)
 name=${file:-${camera:-the scene}}
 
