@@ -34,6 +34,8 @@ Repair of the key, in iterations (0; with --method distance 1, 5 and 3):
   --fill COUNT            keys pixels amid keyed ones
   --noise COUNT           un-keys islands as small as noise
   --flow COUNT            lets the key flow so many pixels far over even colour
+  --limit VALUE           0 … 1, how far from --key RRGGBB in chroma the key may flow (0:
+                          anywhere)
 docs/keying.md says how to choose these.
 
 Result:
@@ -54,6 +56,7 @@ END
 
 file='' camera='' background='' key='' method=chroma spill=1
 output='' before='' size=''
+limit=0
 soft=() hard=()
 declare -A iterations
 
@@ -69,7 +72,8 @@ while [ $# -gt 0 ]; do
     --*) [ $# -ge 2 ] || fail "$option: expected a value (see --help)"; value=$2; shift ;;
   esac
   case $option in
-    --similarity | --smoothness | --tolerance | --spill) check_number "$option" "$value" ;;
+    --similarity | --smoothness | --tolerance | --spill | --limit)
+      check_number "$option" "$value" ;;
   esac
   case $option in
     --camera) camera=$value ;;
@@ -79,6 +83,7 @@ while [ $# -gt 0 ]; do
     --similarity | --smoothness) soft+=("${option#--}=$value") ;;
     --tolerance) hard+=("tolerance=$value") ;;
     --spill) spill=$value ;;
+    --limit) limit=$value ;;
     --fill | --noise | --flow)
       [[ $value =~ ^[0-9]+$ ]] || fail "$option $value: expected a whole number"
       iterations[${option#--}]=$value ;;
@@ -161,7 +166,8 @@ END
   layers+=(videotestsrc num-buffers=1 pattern=snow
     ! video/x-raw,format=RGBA,width=640,height=360,framerate=1/1
     ! openclupload ! "scene.sink_$number")
-  filmed=(openclcompositor name=scene "${pads[@]}" "sink_$number::alpha=0.04")
+  filmed=(openclcompositor name=scene "${pads[@]}" "sink_$number::alpha=0.04"
+    ! "$device,width=640,height=360")
 }
 
 source_of_file () {
@@ -201,9 +207,10 @@ keyer_of_options () {
     *) key_color=("key-color=0xff$key") ;;
   esac
   keyer+=("${key_color[@]}" "${hard[@]}" "${soft[@]}")
-  repairs_of_options
+  repairs_of_options "${key_color[@]}"
 }
 
+# repairs_of_options PROPERTY…: of flowkey, the key color where it is known
 repairs_of_options () {
   local -A usual=([fill]=0 [noise]=0 [flow]=0)
   [ "$method" != distance ] || usual=([fill]=1 [noise]=5 [flow]=3)
@@ -214,7 +221,7 @@ repairs_of_options () {
   [ "$((fill + noise))" -eq 0 ] \
     || keyer+=(! noisereduce "fill-iterations=$fill" "iterations=$noise")
   # Zero of flowkey's own is to flow without end.
-  [ "$flow" -eq 0 ] || keyer+=(! flowkey "iterations=$flow" "${hard[@]}")
+  [ "$flow" -eq 0 ] || keyer+=(! flowkey "iterations=$flow" "limit=$limit" "$@" "${hard[@]}")
   [ "$flow" -eq 0 ] || [ "$noise" -eq 0 ] || keyer+=(! noisereduce "iterations=$noise")
 }
 
@@ -242,6 +249,8 @@ check_options () {
     || check_file --background "$background"
   [[ -z $before || $before == *.png ]] || fail "--before $before: expected .png"
   [ -z "$file" ] || [ -z "$camera" ] || fail "--camera $camera: beside $file"
+  [[ $limit == 0 || -z $file$camera || $key =~ ^[0-9a-fA-F]{6}$ ]] \
+    || fail "--limit $limit: needs --key RRGGBB"
   [ -z "$camera" ] || [ -z "$before" ] || fail "--before $before: not of a camera"
   [[ -z $output || $output == window ]] || encoder_of "$output"
 }

@@ -91,6 +91,10 @@ grey_blue = (0x40, 0x60, 0xA0)
 check_no_rim(check_scene("difference.png", grey_blue, grey_blue))
 check_scene("distance.png", grey_blue, grey_blue)
 
+half = Picture("half.png", 320, 180)
+for columns in (0, 80), (245, 320):
+    check(half, columns, (155, 180), grey_blue, 2)
+check(half, (145, 175), (58, 68), Picture("difference.png", 640, 360).at(320, 126), 16)
 check_matte(Picture("black.png", 640, 360), Picture("white.png", 640, 360))
 
 blue, green = (0x20, 0x40, 0xC0), (0x10, 0xA0, 0x30)

@@ -56,6 +56,7 @@ grep -q -- --background log
 for method in difference distance; do
   run --method $method --tolerance 0.12 --background 4060a0 --output $method.png
 done
+run --size 320x180 --background 4060a0 --output half.png
 run --background 000000 --output black.png
 run --background ffffff --output white.png
 run --key 10a030 --background blue.png --output film.webm film.avi

@@ -1,0 +1,27 @@
+#!/bin/bash
+# Makes the pictures of README.md and of docs/keying.md: greenscreen.sh's scene, stage by
+# stage.
+#
+# Usage: keyingpictures.sh [FOLDER]     (default: docs)
+#
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -euo pipefail
+here=$(realpath "$(dirname "$0")")
+cd "${1:-$here/../docs}"
+
+"$here/greenscreen.sh" --size 400x225 --before greenscreen-before.png \
+  --output greenscreen.png
+
+while read -r name options; do
+  # shellcheck disable=SC2086
+  "$here/greenscreen.sh" --size 320x180 --background 6060c0 --output "keying-$name.png" \
+    $options
+done <<END
+  distance --method distance --tolerance 0.06 --spill 0 --fill 0 --noise 0 --flow 0
+  fill --method distance --tolerance 0.06 --spill 0 --fill 1 --noise 0 --flow 0
+  noise --method distance --tolerance 0.06 --spill 0 --fill 1 --noise 5 --flow 0
+  flow --method distance --tolerance 0.06 --spill 0 --fill 1 --noise 5 --flow 60
+  limit --method distance --tolerance 0.06 --spill 0 --fill 1 --noise 5 --flow 60 --limit 0.15
+  chroma --method chroma --spill 0
+  spill --method chroma
+END
