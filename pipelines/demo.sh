@@ -115,6 +115,7 @@ case $file in
 esac
 
 prepare
-launch_into "$output" "${file:-octtestsrc}" "${source[@]}" ! octwindowinterp "${interp[@]}" \
-  ! octfft "${fft[@]}" ! opencldownload ! videoconvert ! pngenc snapshot=true
+launch_into "$output" "${file:-octtestsrc}" \
+  "${source[@]}" ! octwindowinterp "${interp[@]}" ! octfft "${fft[@]}" \
+  ! opencldownload ! videoconvert ! pngenc snapshot=true
 [ -z "$keying" ] || "$(dirname "$0")/greenscreen.sh"

@@ -131,7 +131,8 @@ size_of () {
   caps=$(LC_ALL=C meson devenv -C "$build" --workdir "$PWD" gst-launch-1.0 -v \
     filesrc "location=$1" ! decodebin ! videoconvert ! fakesink name=end num-buffers=1 \
     2>&1) || fail "$1: no picture or film that can be decoded: $caps"
-  [[ $caps =~ end.GstPad:sink:\ caps\ =\ [^$'\n']*width=\(int\)([0-9]+).*height=\(int\)([0-9]+) ]]
+  caps=${caps#*end.GstPad:sink: caps = }
+  [[ $caps =~ width=\(int\)([0-9]+).*height=\(int\)([0-9]+) ]]
   size=${BASH_REMATCH[1]}x${BASH_REMATCH[2]}
 }
 
@@ -221,7 +222,8 @@ repairs_of_options () {
   [ "$((fill + noise))" -eq 0 ] \
     || keyer+=(! noisereduce "fill-iterations=$fill" "iterations=$noise")
   # Zero of flowkey's own is to flow without end.
-  [ "$flow" -eq 0 ] || keyer+=(! flowkey "iterations=$flow" "limit=$limit" "$@" "${hard[@]}")
+  [ "$flow" -eq 0 ] \
+    || keyer+=(! flowkey "iterations=$flow" "limit=$limit" "$@" "${hard[@]}")
   [ "$flow" -eq 0 ] || [ "$noise" -eq 0 ] || keyer+=(! noisereduce "iterations=$noise")
 }
 

@@ -12,16 +12,18 @@ cd "${1:-$here/../docs}"
 "$here/greenscreen.sh" --size 400x225 --before greenscreen-before.png \
   --output greenscreen.png
 
+# Too small for a screen that is lit unevenly, so that the repairs have something to do
+hard='--method distance --tolerance 0.06 --spill 0'
 while read -r name options; do
   # shellcheck disable=SC2086
   "$here/greenscreen.sh" --size 320x180 --background 6060c0 --output "keying-$name.png" \
     $options
 done <<END
-  distance --method distance --tolerance 0.06 --spill 0 --fill 0 --noise 0 --flow 0
-  fill --method distance --tolerance 0.06 --spill 0 --fill 1 --noise 0 --flow 0
-  noise --method distance --tolerance 0.06 --spill 0 --fill 1 --noise 5 --flow 0
-  flow --method distance --tolerance 0.06 --spill 0 --fill 1 --noise 5 --flow 60
-  limit --method distance --tolerance 0.06 --spill 0 --fill 1 --noise 5 --flow 60 --limit 0.15
+  distance $hard --fill 0 --noise 0 --flow 0
+  fill $hard --fill 1 --noise 0 --flow 0
+  noise $hard --fill 1 --noise 5 --flow 0
+  flow $hard --fill 1 --noise 5 --flow 90
+  limit $hard --fill 1 --noise 5 --flow 90 --limit 0.15
   chroma --method chroma --spill 0
   spill --method chroma
 END

@@ -7,9 +7,9 @@
 #include <algorithm>
 
 namespace keying {
-/* Between two questions of the host: some milliseconds of a GPU, half a second of a CPU
- */
-static const guint launches_unasked = 16;
+/* Between two questions of the host: a few milliseconds of a GPU, half a second of a CPU
+ * and a frame of 4096x2160 */
+static const guint launches_unasked = 8;
 
 /* A GPU holds several work-groups in its local memory. On a CPU local memory is cache,
  * and one work-item goes over its words with vector instructions. */

@@ -17,6 +17,9 @@ static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
 static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
 
+GST_DEBUG_CATEGORY_STATIC (keying_debug);
+#define GST_CAT_DEFAULT keying_debug
+
 namespace keying {
 /* Lax: a value out of its range is taken as the end of the range. */
 const GParamFlags playing_flags = GParamFlags (
@@ -99,11 +102,29 @@ before_transform (GstBaseTransform *transform, GstBuffer *buffer)
     gst_object_sync_values (GST_OBJECT (transform), time);
 }
 
+/* Says why, where the base class only refuses. */
+static gboolean
+accept_caps (GstBaseTransform *transform, GstPadDirection direction, GstCaps *caps)
+{
+  GstPad *pad = direction == GST_PAD_SINK ? GST_BASE_TRANSFORM_SINK_PAD (transform)
+                                          : GST_BASE_TRANSFORM_SRC_PAD (transform);
+  GstCaps *expected = gst_pad_get_pad_template_caps (pad);
+  gboolean accepted = gst_caps_is_subset (caps, expected);
+
+  if (!accepted)
+    GST_INFO_OBJECT (transform, "refused %" GST_PTR_FORMAT ": expected %" GST_PTR_FORMAT,
+        caps, expected);
+  gst_caps_unref (expected);
+  return accepted;
+}
+
 void
 set_up_class (GstOpenCLFilterClass *klass)
 {
   gst_element_class_add_static_pad_template (GST_ELEMENT_CLASS (klass), &sink_template);
   gst_element_class_add_static_pad_template (GST_ELEMENT_CLASS (klass), &src_template);
   GST_BASE_TRANSFORM_CLASS (klass)->before_transform = before_transform;
+  GST_BASE_TRANSFORM_CLASS (klass)->accept_caps = accept_caps;
+  GST_DEBUG_CATEGORY_INIT (keying_debug, "keying", 0, "Keying");
 }
 } // namespace keying

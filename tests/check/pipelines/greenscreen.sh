@@ -1,5 +1,5 @@
 #!/bin/bash
-# Promise: greenscreen.sh puts what was before the screen, and only that, over the background.
+# Promise: greenscreen.sh puts what was before the screen, and only that, over a background.
 #
 # Runs it without arguments, and over backgrounds and films of its own, and looks at pixels.
 #
