@@ -56,7 +56,7 @@ check_file () {
   [ -r "$2" ] || fail "$1 $2: no such file"
 }
 
-file= size= bits=16 output=bscan.png
+file='' size='' bits=16 output=bscan.png
 interp=() fft=()
 
 while [ $# -gt 0 ]; do

@@ -1,6 +1,8 @@
 # What a bare Debian 12 lacks, and how to build: shared by demo.sh and tests/run.sh, which
 # source it.
 #
+# shellcheck shell=bash
+#
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)

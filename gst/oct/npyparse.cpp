@@ -5,15 +5,20 @@
 
 /**
  * SECTION:element-npyparse
+ * @title: npyparse
  *
  * Makes frames of raw spectra of .npy files: an array of shape (samples,) is one A-line,
  * (lines, samples) one frame and (frames, lines, samples) that many. The stream is any
  * number of such files, one behind the other, as `filesrc` reads one and `multifilesrc`
  * many. Values of type uint16 and float32 pass as they are, float64 becomes float32.
  *
- * ```
- * gst-launch-1.0 multifilesrc location=%03d.npy start-index=0 ! npyparse ! fakesink
- * ```
+ * ## Example launch line
+ * |[
+ * python3 -c "import numpy; numpy.save ('/tmp/a.npy', numpy.random.rand (50, 64, 1024))"
+ * gst-launch-1.0 filesrc location=/tmp/a.npy ! npyparse ! openclupload ! \
+ *     octwindowinterp ! octfft db-min=-60 db-max=0 ! opencldownload ! videoconvert ! \
+ *     autovideosink
+ * ]| Two seconds of noise, as 50 B-scans.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

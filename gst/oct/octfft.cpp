@@ -675,6 +675,9 @@ gst_oct_fft_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 static void
 gst_oct_fft_before_transform (GstBaseTransform *base, GstBuffer *buffer)
 {
+  /* A file that is read in blocks has a segment of bytes. */
+  if (base->segment.format != GST_FORMAT_TIME)
+    return;
   GstClockTime time = gst_segment_to_stream_time (
       &base->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
   if (GST_CLOCK_TIME_IS_VALID (time))

@@ -81,12 +81,14 @@ bytes_of_plane (const GstVideoInfo *info, guint plane)
   return end - start;
 }
 
+/* A decoder's picture may be larger than what the caps show of it, as for
+ * gst_video_frame_map(). */
 static bool
 meta_agrees (const GstVideoMeta *meta, const GstVideoInfo *info, GError **error)
 {
   if (meta->format == GST_VIDEO_INFO_FORMAT (info)
-      && meta->width == guint (GST_VIDEO_INFO_WIDTH (info))
-      && meta->height == guint (GST_VIDEO_INFO_HEIGHT (info))
+      && meta->width >= guint (GST_VIDEO_INFO_WIDTH (info))
+      && meta->height >= guint (GST_VIDEO_INFO_HEIGHT (info))
       && meta->n_planes == GST_VIDEO_INFO_N_PLANES (info))
     return true;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,

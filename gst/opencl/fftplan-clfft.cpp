@@ -6,6 +6,8 @@
 
 #include <clFFT.h>
 
+#include <mutex>
+
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclstatistics.h>
 #include <gst/opencl/opencl-hpp.hpp>
@@ -169,6 +171,10 @@ clfft_accepts (gsize length)
 FFTPlanPointer
 make_clfft_plan (GstOpenCLContext *context, const FFTShape &shape, GError **error)
 {
+  /* clFFT's plans of one kind share programs, and two threads that bake such plans at
+   * once would both add the program: it aborts then. */
+  static std::mutex baking;
+  std::lock_guard<std::mutex> guard (baking);
   auto plan = std::make_unique<ClFFTPlan> (shape);
   return plan->bake (context, error) ? std::move (plan) : nullptr;
 }

@@ -107,79 +107,115 @@ transfer_memories (const Copy &copy, cl_event *event, GError **error)
   return true;
 }
 
-/* --- between the device and bytes on the host --- */
+/* --- commands --- */
 
-struct Transfer {
-  cl_command_queue queue;
-  bool to_device;
-  cl_mem device;
-  gsize device_offset;
+/* One end of a copy: device memory, or bytes on the host. */
+struct End {
+  cl_mem device; /* or nullptr */
   guint8 *host;
+  gsize offset;
 };
 
-cl_int
-enqueue_as_is (const Transfer &transfer, gsize size, cl_event *event)
+End
+end_of (GstMemory *memory)
 {
-  return transfer.to_device
-             ? clEnqueueWriteBuffer (transfer.queue, transfer.device, CL_FALSE,
-                 transfer.device_offset, size, transfer.host, 0, nullptr, event)
-             : clEnqueueReadBuffer (transfer.queue, transfer.device, CL_FALSE,
-                 transfer.device_offset, size, transfer.host, 0, nullptr, event);
+  if (gst_is_opencl_memory (memory))
+    return {gst_opencl_memory_get_handle (memory), nullptr,
+        gst_opencl_memory_get_offset (memory)};
+  return {nullptr, gst_opencl_host_memory_get_data (memory), 0};
+}
+
+cl_int
+enqueue_bytes (cl_command_queue queue, const End &to, gsize to_offset, const End &from,
+    gsize from_offset, gsize size, cl_event *event)
+{
+  to_offset += to.offset;
+  from_offset += from.offset;
+  if (!from.device)
+    return clEnqueueWriteBuffer (queue, to.device, CL_FALSE, to_offset, size,
+        from.host + from_offset, 0, nullptr, event);
+  if (!to.device)
+    return clEnqueueReadBuffer (queue, from.device, CL_FALSE, from_offset, size,
+        to.host + to_offset, 0, nullptr, event);
+  return clEnqueueCopyBuffer (
+      queue, from.device, to.device, from_offset, to_offset, size, 0, nullptr, event);
 }
 
 /* Where a plane begins, as the commands that copy by lines want it. */
 struct Origin {
   gsize at[3];
 
-  Origin (gsize start, const PlaneLayout &plane)
-      : at{start % plane.stride, start / plane.stride, 0}
+  Origin (const End &end, const PlaneLayout &plane)
+      : at{(end.offset + plane.offset) % plane.stride,
+          (end.offset + plane.offset) / plane.stride, 0}
   {
   }
 };
 
 cl_int
-enqueue_plane (const Transfer &transfer, const PlaneLayout &device,
-    const PlaneLayout &host, cl_event *event)
+enqueue_lines (cl_command_queue queue, const End &to, const PlaneLayout &to_plane,
+    const End &from, const PlaneLayout &from_plane, gsize lines)
 {
-  const Origin origin (transfer.device_offset + device.offset, device);
-  const gsize *device_origin = origin.at;
-  gsize host_origin[3] = {0, 0, 0};
-  gsize region[3] = {host.row_bytes, host.rows, 1};
-  guint8 *bytes = transfer.host + host.offset;
-  return transfer.to_device
-             ? clEnqueueWriteBufferRect (transfer.queue, transfer.device, CL_FALSE,
-                 device_origin, host_origin, region, device.stride, 0, host.stride, 0,
-                 bytes, 0, nullptr, event)
-             : clEnqueueReadBufferRect (transfer.queue, transfer.device, CL_FALSE,
-                 device_origin, host_origin, region, device.stride, 0, host.stride, 0,
-                 bytes, 0, nullptr, event);
+  const Origin target (to, to_plane), start (from, from_plane);
+  const gsize region[3] = {from_plane.row_bytes, lines, 1};
+  if (!from.device)
+    return clEnqueueWriteBufferRect (queue, to.device, CL_FALSE, target.at, start.at,
+        region, to_plane.stride, 0, from_plane.stride, 0, from.host, 0, nullptr, nullptr);
+  if (!to.device)
+    return clEnqueueReadBufferRect (queue, from.device, CL_FALSE, start.at, target.at,
+        region, from_plane.stride, 0, to_plane.stride, 0, to.host, 0, nullptr, nullptr);
+  return clEnqueueCopyBufferRect (queue, from.device, to.device, start.at, target.at,
+      region, from_plane.stride, 0, to_plane.stride, 0, 0, nullptr, nullptr);
+}
+
+/* NVIDIA's driver wants the whole stride of the last line inside the buffer, where a
+ * frame need not have more than the pixels: that line goes by itself. */
+cl_int
+enqueue_plane (cl_command_queue queue, const End &to, const PlaneLayout &to_plane,
+    const End &from, const PlaneLayout &from_plane, cl_event *event)
+{
+  gsize last = from_plane.rows - 1;
+  if (last > 0) {
+    cl_int code = enqueue_lines (queue, to, to_plane, from, from_plane, last);
+    if (code != CL_SUCCESS)
+      return code;
+  }
+  return enqueue_bytes (queue, to, to_plane.offset + last * to_plane.stride, from,
+      from_plane.offset + last * from_plane.stride, from_plane.row_bytes, event);
+}
+
+void
+count_copy (const End &to, const End &from, gsize bytes)
+{
+  if (!from.device)
+    gst_opencl_count_upload (bytes);
+  else if (!to.device)
+    gst_opencl_count_download (bytes);
+  else
+    gst_opencl_count_launches (1);
 }
 
 bool
-enqueue_transfer (
-    const Copy &copy, const Transfer &transfer, cl_event *event, GError **error)
+enqueue_copy (const Copy &copy, cl_command_queue queue, const End &to, const End &from,
+    cl_event *event, GError **error)
 {
-  auto count = transfer.to_device ? gst_opencl_count_upload : gst_opencl_count_download;
   cl_event done = nullptr;
 
   if (copy.as_is) {
     if (!gst_opencl_check (
-            enqueue_as_is (transfer, copy.size, &done), "a transfer", error))
+            enqueue_bytes (queue, to, 0, from, 0, copy.size, &done), "a copy", error))
       return false;
     keep_last (event, done);
-    count (copy.size);
+    count_copy (to, from, copy.size);
     return true;
   }
   for (guint p = 0; p < copy.from.n_planes; p++) {
-    const PlaneLayout &device =
-        transfer.to_device ? copy.to.planes[p] : copy.from.planes[p];
-    const PlaneLayout &host =
-        transfer.to_device ? copy.from.planes[p] : copy.to.planes[p];
-    if (!gst_opencl_check (
-            enqueue_plane (transfer, device, host, &done), "a transfer by lines", error))
+    const PlaneLayout &from_plane = copy.from.planes[p], &to_plane = copy.to.planes[p];
+    if (!gst_opencl_check (enqueue_plane (queue, to, to_plane, from, from_plane, &done),
+            "a copy by lines", error))
       return false;
     keep_last (event, done);
-    count (host.row_bytes * host.rows);
+    count_copy (to, from, from_plane.row_bytes * from_plane.rows);
   }
   return true;
 }
@@ -193,12 +229,11 @@ upload_from_cpu (const Copy &copy, cl_event *event, GError **error)
     return false;
   cl_command_queue queue =
       gst_opencl_context_get_queue (copy.context, GST_OPENCL_QUEUE_UPLOAD);
-  Transfer transfer{queue, true, gst_opencl_memory_get_handle (copy.destination),
-      gst_opencl_memory_get_offset (copy.destination), mapped->map.data};
 
   if (!gst_opencl_memory_begin (copy.destination, queue, GST_MAP_WRITE, error))
     return false;
-  bool enqueued = enqueue_transfer (copy, transfer, event, error);
+  bool enqueued = enqueue_copy (copy, queue, end_of (copy.destination),
+      {nullptr, mapped->map.data, 0}, event, error);
   clFlush (queue);
   if (*event) {
     gst_opencl_memory_end (copy.destination, queue, GST_MAP_WRITE, *event);
@@ -210,57 +245,20 @@ upload_from_cpu (const Copy &copy, cl_event *event, GError **error)
   return enqueued;
 }
 
-/* By lines, from one device memory into pinned host memory. */
+/* From one device memory, whose lines stand otherwise than in the destination. */
 bool
-download_by_lines (const Copy &copy, cl_event *event, GError **error)
+copy_lines_from_device (const Copy &copy, cl_event *event, GError **error)
 {
   GstMemory *source = gst_buffer_peek_memory (copy.source, 0);
-  cl_command_queue queue =
-      gst_opencl_context_get_queue (copy.context, GST_OPENCL_QUEUE_DOWNLOAD);
-  Transfer transfer{queue, false, gst_opencl_memory_get_handle (source),
-      gst_opencl_memory_get_offset (source),
-      gst_opencl_host_memory_get_data (copy.destination)};
+  cl_command_queue queue = gst_opencl_context_get_queue (
+      copy.context, gst_is_opencl_memory (copy.destination) ? GST_OPENCL_QUEUE_COMPUTE
+                                                            : GST_OPENCL_QUEUE_DOWNLOAD);
 
   if (!gst_opencl_memory_begin (source, queue, GST_MAP_READ, error)
       || !gst_opencl_memory_begin (copy.destination, queue, GST_MAP_WRITE, error))
     return false;
-  bool enqueued = enqueue_transfer (copy, transfer, event, error);
-  clFlush (queue);
-  if (*event) {
-    gst_opencl_memory_end (source, queue, GST_MAP_READ, *event);
-    gst_opencl_memory_end (copy.destination, queue, GST_MAP_WRITE, *event);
-  }
-  return enqueued;
-}
-
-/* By lines, from one device memory into another. */
-bool
-copy_lines_on_device (const Copy &copy, cl_event *event, GError **error)
-{
-  GstMemory *source = gst_buffer_peek_memory (copy.source, 0);
-  cl_command_queue queue =
-      gst_opencl_context_get_queue (copy.context, GST_OPENCL_QUEUE_COMPUTE);
-  bool enqueued = true;
-
-  if (!gst_opencl_memory_begin (source, queue, GST_MAP_READ, error)
-      || !gst_opencl_memory_begin (copy.destination, queue, GST_MAP_WRITE, error))
-    return false;
-  for (guint p = 0; enqueued && p < copy.from.n_planes; p++) {
-    const PlaneLayout &from = copy.from.planes[p], &to = copy.to.planes[p];
-    const Origin start (gst_opencl_memory_get_offset (source) + from.offset, from);
-    const Origin target (gst_opencl_memory_get_offset (copy.destination) + to.offset, to);
-    const gsize region[3] = {from.row_bytes, from.rows, 1};
-    cl_event done = nullptr;
-    enqueued = gst_opencl_check (
-        clEnqueueCopyBufferRect (queue, gst_opencl_memory_get_handle (source),
-            gst_opencl_memory_get_handle (copy.destination), start.at, target.at, region,
-            from.stride, 0, to.stride, 0, 0, nullptr, &done),
-        "clEnqueueCopyBufferRect", error);
-    if (enqueued) {
-      keep_last (event, done);
-      gst_opencl_count_launches (1);
-    }
-  }
+  bool enqueued = enqueue_copy (
+      copy, queue, end_of (copy.destination), end_of (source), event, error);
   clFlush (queue);
   if (*event) {
     gst_opencl_memory_end (source, queue, GST_MAP_READ, *event);
@@ -341,14 +339,12 @@ gst_opencl_buffer_copy_async (GstOpenCLContext *context, GstBuffer *destination,
     return TRUE;
 
   bool transferable = is_transferable (copy);
-  bool to_device = gst_is_opencl_memory (copy.destination);
   bool copied;
   if (transferable && copy.as_is)
     copied = transfer_memories (copy, event, error);
   else if (transferable && is_one_device_memory (copy))
-    copied = to_device ? copy_lines_on_device (copy, event, error)
-                       : download_by_lines (copy, event, error);
-  else if (to_device)
+    copied = copy_lines_from_device (copy, event, error);
+  else if (gst_is_opencl_memory (copy.destination))
     copied = upload_from_cpu (copy, event, error);
   else
     copied = copy_on_cpu (copy, error);

@@ -197,7 +197,7 @@ gst_opencl_buffer_pool_new_configured (
                              : gst_opencl_buffer_pool_new (context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
-  gst_buffer_pool_config_set_params (config, caps, size, 0, 0);
+  gst_buffer_pool_config_set_params (config, caps, size, GST_OPENCL_BUFFERS_IN_TURN, 0);
   if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw"))
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config (pool, config)) {

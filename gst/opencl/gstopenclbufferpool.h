@@ -47,15 +47,24 @@ GST_OPENCL_API GstOpenCLContext *gst_opencl_buffer_pool_get_context (
 GST_OPENCL_API gboolean gst_opencl_buffer_pool_is_host (GstOpenCLBufferPool *pool);
 
 /**
+ * GST_OPENCL_BUFFERS_IN_TURN:
+ *
+ * The least buffers of a pool for work to overlap: a buffer returns at once, and the next
+ * writer waits for those who still read it, so one is read, one is worked on and one is
+ * written.
+ */
+#define GST_OPENCL_BUFFERS_IN_TURN 3
+
+/**
  * gst_opencl_buffer_pool_new_configured:
  * @context: a context
  * @host: pinned host memory instead of device memory
  * @caps: of the buffers
  * @size: in bytes; raised to what @caps need
  *
- * Returns: (transfer full) (nullable): a configured pool that is not active yet, with
- *   #GstVideoMeta where @caps are raw video; %NULL where @caps are invalid or @size does
- *   not fit into 32 bits
+ * Returns: (transfer full) (nullable): a configured pool that is not active yet, of
+ *   %GST_OPENCL_BUFFERS_IN_TURN buffers or more, with #GstVideoMeta where @caps are raw
+ *   video; %NULL where @caps are invalid or @size does not fit into 32 bits
  */
 GST_OPENCL_API GstBufferPool *gst_opencl_buffer_pool_new_configured (
     GstOpenCLContext *context, gboolean host, GstCaps *caps, gsize size);

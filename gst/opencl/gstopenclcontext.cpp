@@ -202,8 +202,8 @@ gst_opencl_context_new (const gchar *device, GError **error)
 
 /* Whether kernels for `device` in `handle` can run on `queue`, one after the other. */
 static bool
-check_queue (const cl::CommandQueue &queue, cl_context handle, cl_device_id device,
-    GError **error)
+check_queue (
+    const cl::CommandQueue &queue, cl_context handle, cl_device_id device, GError **error)
 {
   const char *fault = nullptr;
 

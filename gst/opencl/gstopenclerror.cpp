@@ -172,7 +172,7 @@ gst_opencl_post_error (GstElement *element, GError *error)
   const gchar *rest = strchr (error->message, '\n');
   gchar *text = rest ? g_strndup (error->message, rest - error->message)
                      : g_strdup (error->message);
-  gchar *debug = g_strdup (rest ? rest + 1 : g_quark_to_string (error->domain));
+  gchar *debug = rest ? g_strdup (rest + 1) : nullptr;
   gst_element_message_full (element, GST_MESSAGE_ERROR, domain, code, text, debug,
       __FILE__, GST_FUNCTION, __LINE__);
   g_error_free (error);

@@ -204,6 +204,7 @@ report (gpointer filter, GError *error)
 {
   GstOpenCLFilterPrivate *priv = private_of (filter);
 
+  g_return_if_fail (error != nullptr); /* a subclass failed without a reason */
   if (priv->failed) {
     GST_DEBUG_OBJECT (filter, "failed again: %s", error->message);
     g_error_free (error);
@@ -368,7 +369,8 @@ gst_opencl_filter_propose_allocation (
     GstBufferPool *pool = gst_opencl_buffer_pool_new_configured (
         context, !is_device_memory (caps), caps, format.size);
     /* The source fills one buffer while those in flight are still read. */
-    gst_query_add_allocation_pool (query, pool, format.size, 2, 0);
+    guint buffers = MAX (get_async_depth (self) + 1, GST_OPENCL_BUFFERS_IN_TURN);
+    gst_query_add_allocation_pool (query, pool, format.size, buffers, 0);
     gst_clear_object (&pool);
   }
   gst_object_unref (context);
@@ -396,9 +398,10 @@ replace_pools (GstQuery *query, GstOpenCLContext *context, GstCaps *caps, gsize 
   if (!pool)
     return FALSE;
   if (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_set_nth_allocation_pool (query, 0, pool, size, 0, 0);
+    gst_query_set_nth_allocation_pool (
+        query, 0, pool, size, GST_OPENCL_BUFFERS_IN_TURN, 0);
   else
-    gst_query_add_allocation_pool (query, pool, size, 0, 0);
+    gst_query_add_allocation_pool (query, pool, size, GST_OPENCL_BUFFERS_IN_TURN, 0);
   gst_object_unref (pool);
   return TRUE;
 }
@@ -439,21 +442,6 @@ is_own_memory (GstOpenCLFilter *self, GstBuffer *buffer)
                 == gst_opencl_context_get_handle (private_of (self)->context);
 }
 
-/* One is filled while the device reads the other. Without caps: the layout of each buffer
- * comes with its GstVideoMeta. */
-static GstBufferPool *
-new_import_pool (GstOpenCLContext *context, gsize size)
-{
-  GstBufferPool *pool =
-      gst_opencl_buffer_pool_new_configured (context, FALSE, nullptr, size);
-  if (!pool)
-    return nullptr;
-  GstStructure *config = gst_buffer_pool_get_config (pool);
-  gst_buffer_pool_config_set_params (config, nullptr, guint (size), 2, 0);
-  gst_buffer_pool_set_config (pool, config);
-  return pool;
-}
-
 static gboolean
 ensure_import_pool (GstOpenCLFilter *self, gsize size, GError **error)
 {
@@ -464,7 +452,9 @@ ensure_import_pool (GstOpenCLFilter *self, gsize size, GError **error)
   if (priv->import_pool)
     gst_buffer_pool_set_active (priv->import_pool, FALSE);
   gst_clear_object (&priv->import_pool);
-  priv->import_pool = new_import_pool (priv->context, size);
+  /* Without caps: the layout of each buffer comes with its GstVideoMeta. */
+  priv->import_pool =
+      gst_opencl_buffer_pool_new_configured (priv->context, FALSE, nullptr, size);
   priv->import_size = size;
   if (priv->import_pool && gst_buffer_pool_set_active (priv->import_pool, TRUE))
     return TRUE;

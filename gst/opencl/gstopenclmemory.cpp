@@ -424,14 +424,10 @@ new_memory (GstAllocator *allocator, std::shared_ptr<Storage> storage, GstMemory
 static std::shared_ptr<Storage>
 new_device_storage (GstOpenCLContext *context, gsize size, GError **error)
 {
-  cl_int code;
-  cl::Buffer buffer (clCreateBuffer (
-      gst_opencl_context_get_handle (context), CL_MEM_READ_WRITE, size, nullptr, &code));
-  if (code == CL_SUCCESS)
-    return std::make_shared<DeviceStorage> (context, std::move (buffer), size);
-
-  opencl::check_allocation (code, context, size, error);
-  return nullptr;
+  cl::Buffer buffer = opencl::make_buffer (context, CL_MEM_READ_WRITE, size, error);
+  if (!buffer ())
+    return nullptr;
+  return std::make_shared<DeviceStorage> (context, std::move (buffer), size);
 }
 
 static std::shared_ptr<Storage>

@@ -10,9 +10,10 @@
 #include <memory>
 
 namespace opencl {
-/* gst_opencl_check() of clCreateBuffer that names the bytes and the device. */
-bool check_allocation (
-    cl_int code, GstOpenCLContext *context, gsize size, GError **error);
+/* A buffer, empty when there is no room for it: the error names the bytes and the device.
+ */
+cl::Buffer make_buffer (
+    GstOpenCLContext *context, cl_mem_flags flags, gsize size, GError **error);
 
 /* A buffer of CL_MEM_ALLOC_HOST_PTR, mapped for as long as it lives: the portable way to
  * pinned memory. The context outlives it. */

@@ -21,6 +21,7 @@
 #include <gst/gsttracerrecord.h>
 #include <gst/opencl/opencl.h>
 
+#include <algorithm>
 #include <mutex>
 #include <vector>
 
@@ -46,13 +47,23 @@ G_DEFINE_FINAL_TYPE (GstOpenCLStatsTracer, gst_opencl_stats_tracer, GST_TYPE_TRA
 static void
 remember (GstOpenCLStatsTracer *self, GstElement *element)
 {
+  GstOpenCLStatistics *statistics = gst_opencl_statistics_of (element);
   std::lock_guard<std::mutex> guard (self->seen->lock);
-  self->seen->statistics.push_back (
-      gst_opencl_statistics_ref (gst_opencl_statistics_of (element)));
+  auto &seen = self->seen->statistics;
+
+  if (std::find (seen.begin (), seen.end (), statistics) == seen.end ())
+    seen.push_back (gst_opencl_statistics_ref (statistics));
 }
 
 static void
 on_element_new (GObject *tracer, GstClockTime time, GstElement *element)
+{
+  remember (GST_OPENCL_STATS_TRACER (tracer), element);
+}
+
+/* GstVideoAggregator of 1.22 keeps the news of its elements from tracers. */
+static void
+on_add_pad (GObject *tracer, GstClockTime time, GstElement *element, GstPad *pad)
 {
   remember (GST_OPENCL_STATS_TRACER (tracer), element);
 }
@@ -70,13 +81,27 @@ enter_peer (GstPad *pad)
   gst_clear_object (&peer);
 }
 
-static void
-leave_peer ()
+/* (nullable): whom the thread worked for before. */
+static GstOpenCLStatistics *
+take_interrupted ()
 {
   if (interrupted.empty ())
-    return; /* the push began before the tracer did */
-  gst_opencl_statistics_leave (interrupted.back ());
+    return nullptr; /* the push began before the tracer did */
+  GstOpenCLStatistics *previous = interrupted.back ();
   interrupted.pop_back ();
+  return previous;
+}
+
+/* The streaming thread of a source, or of a queue, goes on working for that element,
+ * which nobody entered it for. */
+static GstOpenCLStatistics *
+statistics_of_pusher (GstPad *pad)
+{
+  GstElement *element = gst_pad_get_parent_element (pad);
+  GstOpenCLStatistics *statistics =
+      element ? gst_opencl_statistics_of (element) : nullptr;
+  gst_clear_object (&element);
+  return statistics;
 }
 
 static void
@@ -86,9 +111,17 @@ on_push (GObject *tracer, GstClockTime time, GstPad *pad, gpointer data)
 }
 
 static void
-on_pushed (GObject *tracer, GstClockTime time, GstPad *pad, gint result)
+on_pushed_buffers (GObject *tracer, GstClockTime time, GstPad *pad, gint result)
 {
-  leave_peer ();
+  GstOpenCLStatistics *previous = take_interrupted ();
+  gst_opencl_statistics_leave (previous ? previous : statistics_of_pusher (pad));
+}
+
+/* Applications push events, too: their threads stay theirs. */
+static void
+on_pushed_event (GObject *tracer, GstClockTime time, GstPad *pad, gboolean result)
+{
+  gst_opencl_statistics_leave (take_interrupted ());
 }
 
 struct Hook {
@@ -98,12 +131,13 @@ struct Hook {
 
 static const Hook hooks[] = {
     {"element-new", G_CALLBACK (on_element_new)},
+    {"element-add-pad", G_CALLBACK (on_add_pad)},
     {"pad-push-pre", G_CALLBACK (on_push)},
-    {"pad-push-post", G_CALLBACK (on_pushed)},
+    {"pad-push-post", G_CALLBACK (on_pushed_buffers)},
     {"pad-push-list-pre", G_CALLBACK (on_push)},
-    {"pad-push-list-post", G_CALLBACK (on_pushed)},
+    {"pad-push-list-post", G_CALLBACK (on_pushed_buffers)},
     {"pad-push-event-pre", G_CALLBACK (on_push)},
-    {"pad-push-event-post", G_CALLBACK (on_pushed)},
+    {"pad-push-event-post", G_CALLBACK (on_pushed_event)},
 };
 
 static GstStructure *
@@ -130,13 +164,26 @@ new_record ()
       GST_TYPE_STRUCTURE, counter_field ("kernels enqueued"), nullptr);
 }
 
+/* The record's format takes strings as they are; those with other characters than letters
+ * and digits have to be quoted to be read again. */
+static gchar *
+dup_quoted_name (GstOpenCLStatistics *statistics)
+{
+  GValue value = G_VALUE_INIT;
+  g_value_init (&value, G_TYPE_STRING);
+  g_value_take_string (&value, gst_opencl_statistics_get_name (statistics));
+  gchar *quoted = gst_value_serialize (&value);
+  g_value_unset (&value);
+  return quoted;
+}
+
 static void
 log_counts (GstOpenCLStatsTracer *self, GstOpenCLStatistics *statistics)
 {
   GstOpenCLCounts counts;
   if (!gst_opencl_statistics_get_counts (statistics, &counts))
     return;
-  gchar *name = gst_opencl_statistics_get_name (statistics);
+  gchar *name = dup_quoted_name (statistics);
   gst_tracer_record_log (self->record, name, counts.uploads, counts.upload_bytes,
       counts.downloads, counts.download_bytes, counts.host_waits, counts.throttled,
       counts.launches);

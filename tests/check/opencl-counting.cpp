@@ -21,6 +21,7 @@ struct Counter {
 Counter counters[counting::N_CALLS];
 std::atomic<int> buffers_left{-1}; /* before the device has no room; -1: it has */
 std::atomic<bool> platforms_hidden{false};
+std::atomic<int> buffers_held{0};
 
 /* What this call is to return instead of doing its work, or CL_SUCCESS. */
 cl_int
@@ -39,11 +40,14 @@ has_room ()
   return left != 0;
 }
 
+/* Where only plugins use OpenCL, the loader is not behind this program in the order of
+ * symbols, so that RTLD_NEXT finds nothing. */
 template <typename Function>
 Function *
 real (Function *, const char *name)
 {
-  return reinterpret_cast<Function *> (dlsym (RTLD_NEXT, name));
+  static void *const loader = dlopen ("libOpenCL.so.1", RTLD_LAZY);
+  return reinterpret_cast<Function *> (dlsym (loader ? loader : RTLD_NEXT, name));
 }
 
 /* For calls that return an object and set a code. */
@@ -74,6 +78,12 @@ allocations ()
            CREATE_PROGRAM, BUILD_PROGRAM, CREATE_KERNEL})
     sum += count (call);
   return sum;
+}
+
+int
+held_buffers ()
+{
+  return buffers_held;
 }
 
 void
@@ -117,7 +127,23 @@ clCreateBuffer (
     return refuse<cl_mem> (failure, code);
   if (!has_room ())
     return refuse<cl_mem> (CL_MEM_OBJECT_ALLOCATION_FAILURE, code);
-  return REAL (clCreateBuffer) (context, flags, size, host, code);
+  cl_mem buffer = REAL (clCreateBuffer) (context, flags, size, host, code);
+  buffers_held += buffer ? 1 : 0;
+  return buffer;
+}
+
+cl_int
+clRetainMemObject (cl_mem buffer)
+{
+  buffers_held++;
+  return REAL (clRetainMemObject) (buffer);
+}
+
+cl_int
+clReleaseMemObject (cl_mem buffer)
+{
+  buffers_held--;
+  return REAL (clReleaseMemObject) (buffer);
 }
 
 cl_mem
@@ -126,7 +152,9 @@ clCreateSubBuffer (cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type
 {
   if (cl_int failure = enter (CREATE_SUB_BUFFER))
     return refuse<cl_mem> (failure, code);
-  return REAL (clCreateSubBuffer) (buffer, flags, type, info, code);
+  cl_mem made = REAL (clCreateSubBuffer) (buffer, flags, type, info, code);
+  buffers_held += made ? 1 : 0;
+  return made;
 }
 
 cl_context

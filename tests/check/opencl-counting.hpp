@@ -34,6 +34,9 @@ unsigned count (Call call);
 /* Buffers, programs, kernels, queues and contexts made: what no frame may cost. */
 unsigned allocations ();
 
+/* References to cl_mem objects that nobody has released yet. */
+int held_buffers ();
+
 /* The n-th `call` from now on (1 is the next) returns `code` and does nothing; one
  * failure is pending at a time for each call. */
 void let_fail (Call call, unsigned n, cl_int code);

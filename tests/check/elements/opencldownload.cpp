@@ -419,6 +419,44 @@ GST_START_TEST (test_both_branches_of_a_tee_get_the_same_bytes)
 }
 GST_END_TEST;
 
+/* Between pinned and device memory, while frames are on their way. */
+GST_START_TEST (test_downstream_changes_its_mind)
+{
+  GstElement *pipeline = launch (
+      "videotestsrc ! video/x-raw,format=GRAY8,width=64,height=32 ! openclupload ! "
+      "opencldownload ! capsfilter name=filter ! appsink name=out max-buffers=2");
+  GstElement *filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+  const char *const wanted[] = {"video/x-raw", "video/x-raw(memory:OpenCLMemory)"};
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  for (guint i = 0; i < 20; i++) {
+    gst_util_set_object_arg (G_OBJECT (filter), "caps", wanted[i % 2]);
+    gboolean is_changed = FALSE;
+    for (guint frame = 0; frame < 20 && !is_changed; frame++) {
+      GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (sink));
+      fail_unless (sample != nullptr);
+      GstBuffer *buffer = gst_sample_get_buffer (sample);
+      bool on_device = gst_is_opencl_memory (gst_buffer_peek_memory (buffer, 0));
+      bool says_so = gst_caps_features_contains (
+          gst_caps_get_features (gst_sample_get_caps (sample), 0),
+          GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
+      fail_unless (on_device == says_so);
+      is_changed = on_device == (i % 2 == 1);
+      gst_sample_unref (sample);
+    }
+    fail_unless (is_changed, "still not %s", wanted[i % 2]);
+  }
+  GstBus *bus = gst_element_get_bus (pipeline);
+  fail_unless (collect (bus).errors.empty ());
+  gst_object_unref (bus);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (filter);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
 /* --- errors --- */
 
 GST_START_TEST (test_a_short_frame_is_one_error_that_names_both_sizes)
@@ -460,15 +498,21 @@ GST_START_TEST (test_a_pipeline_without_device_memory_fails_and_works_after_read
 {
   GstElement *pipeline = launch ("videotestsrc num-buffers=20 ! openclupload name=up ! "
                                  "opencldownload name=down ! fakesink");
-  for (gint left : {0, 1, 2, 3, 4}) {
+  /* Of the pool that openclupload offers: one filled and async-depth in flight. */
+  guint async_depth;
+  GstElement *upload = gst_bin_get_by_name (GST_BIN (pipeline), "up");
+  g_object_get (upload, "async-depth", &async_depth, nullptr);
+  gst_object_unref (upload);
+  const gint of_source = async_depth + 1;
+  for (gint left = 0; left < of_source + 2 * GST_OPENCL_BUFFERS_IN_TURN; left++) {
     counting::fail_buffers_after (left);
     Outcome outcome = play (pipeline);
     counting::fail_buffers_after (-1);
     fail_if (outcome.eos);
-    /* The first two buffers are those of the source, whose own error says so. */
+    /* The first buffers are those of the source, whose own error says so. */
     fail_unless_equals_int (
         outcome.errors_of ("up").size () + outcome.errors_of ("down").size (),
-        left < 2 ? 0 : 1);
+        left < of_source ? 0 : 1);
     gst_element_set_state (pipeline, GST_STATE_READY);
     outcome = play (pipeline);
     fail_unless (outcome.eos && outcome.errors.empty (), "after %d buffers", left);
@@ -520,6 +564,8 @@ opencldownload_suite ()
   suite_add_tcase (suite, pipelines);
   tcase_add_test (pipelines, test_seeking_in_mid_stream);
   tcase_add_test (pipelines, test_both_branches_of_a_tee_get_the_same_bytes);
+
+  tcase_add_test (pipelines, test_downstream_changes_its_mind);
 
   suite_add_tcase (suite, errors);
   tcase_add_test (errors, test_a_short_frame_is_one_error_that_names_both_sizes);

@@ -395,6 +395,33 @@ GST_START_TEST (test_copy_refuses_a_video_meta_that_contradicts_the_caps)
 }
 GST_END_TEST;
 
+/* A decoder's buffers are as large as it codes pictures, its caps say what is seen. */
+GST_START_TEST (test_copy_takes_a_video_meta_larger_than_the_caps)
+{
+  Contexts contexts;
+  GstVideoInfo info, coded;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 30, 10);
+  gst_video_info_set_format (&coded, GST_VIDEO_FORMAT_I420, 32, 16);
+  Layout in = wide_layout (coded, 0, 0), out;
+  for (guint p = 0; p < 3; p++) {
+    out.offset[p] = GST_VIDEO_INFO_PLANE_OFFSET (&info, p);
+    out.stride[p] = GST_VIDEO_INFO_PLANE_STRIDE (&info, p);
+  }
+  for_every_pair ([&] (const Kind &from, const Kind &to, const std::string &what) {
+    Bytes bytes (GST_VIDEO_INFO_SIZE (&coded), 0xaa);
+    draw (bytes, coded, in);
+    GstBuffer *source = make_buffer (contexts, from, bytes);
+    GstBuffer *destination =
+        make_buffer (contexts, to, Bytes (GST_VIDEO_INFO_SIZE (&info)));
+    add_meta (source, coded, in);
+    copy (contexts, destination, source, &info, what.c_str ());
+    assert_drawn (read_buffer (destination), info, out, what.c_str ());
+    gst_buffer_unref (source);
+    gst_buffer_unref (destination);
+  });
+}
+GST_END_TEST;
+
 GST_START_TEST (test_copy_takes_formats_that_are_no_lines_of_pixels)
 {
   Contexts contexts;
@@ -540,6 +567,7 @@ buffer_suite ()
   tcase_add_test (general, test_copy_of_video_takes_padding_behind_the_last_line);
   tcase_add_test (general, test_copy_of_a_short_video_frame_names_both_sizes);
   tcase_add_test (general, test_copy_refuses_a_video_meta_that_contradicts_the_caps);
+  tcase_add_test (general, test_copy_takes_a_video_meta_larger_than_the_caps);
   tcase_add_test (general, test_copy_takes_formats_that_are_no_lines_of_pixels);
   tcase_add_test (general, test_copy_to_and_from_the_device_does_not_block);
   tcase_add_test (general, test_copy_keeps_the_source_until_the_device_has_read_it);

@@ -165,13 +165,17 @@ GST_START_TEST (test_pool_without_room_gives_an_error_and_works_later)
 {
   GstOpenCLContext *context = new_context ();
   GstBufferPool *pool = new_active_pool (context, false, nullptr, 1000);
-  GstBuffer *buffer = nullptr;
+  GstBuffer *buffer = nullptr, *in_turn[GST_OPENCL_BUFFERS_IN_TURN];
 
+  for (GstBuffer *&made_ahead : in_turn)
+    made_ahead = acquire (pool);
   counting::let_fail (counting::CREATE_BUFFER, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
   fail_unless_equals_int (
       gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr), GST_FLOW_ERROR);
   buffer = acquire (pool);
   gst_buffer_unref (buffer);
+  for (GstBuffer *made_ahead : in_turn)
+    gst_buffer_unref (made_ahead);
   stop (pool);
   gst_object_unref (context);
 }
@@ -236,6 +240,8 @@ GST_START_TEST (test_pool_s_next_writer_waits_on_the_device_for_earlier_readers)
   fail_unless (gst_opencl_memory_copy_async (host, 0, memory, 0, 256, nullptr, nullptr));
   gst_buffer_unref (buffer); /* while it is still to be read */
 
+  for (int others = 0; others < GST_OPENCL_BUFFERS_IN_TURN - 1; others++)
+    gst_buffer_unref (acquire (pool));
   buffer = acquire (pool);
   memory = gst_buffer_peek_memory (buffer, 0);
   fail_unless (gst_opencl_memory_get_handle (memory) == handle); /* the same one */

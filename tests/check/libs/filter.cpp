@@ -629,6 +629,48 @@ GST_START_TEST (test_filter_in_steady_state_allocates_and_builds_nothing)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_filter_computes_right_when_frames_grow_and_shrink)
+{
+  for (const gchar *feature : {"", "(memory:OpenCLMemory)"}) {
+    Filter filter (nullptr, 3);
+    for (int bytes : {100, 4000, 7, 100, 4001, 4000}) {
+      gchar *caps = g_strdup_printf ("application/x-test%s,bytes=%d", feature, bytes);
+      gst_harness_set_src_caps_str (filter.harness, caps);
+      for (guint seed = 0; seed < 4; seed++) {
+        Bytes expected = pattern (bytes, seed);
+        GstBuffer *output =
+            gst_harness_push_and_pull (filter.harness, Filter::make_frame (seed, bytes));
+        for (guint8 &byte : expected)
+          byte ^= 255;
+        assert_same (read_buffer (output), expected, caps);
+        gst_buffer_unref (output);
+      }
+      g_free (caps);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_filter_leaves_no_buffer_behind)
+{
+  int before = counting::held_buffers ();
+  for (bool fails : {false, true}) {
+    Filter filter (small_video);
+    GstOpenCLContext *other = new_other_context (filter.context ());
+    filter.check_frame (1);
+    gst_buffer_unref (gst_harness_push_and_pull (
+        filter.harness, as_device_buffer (other, pattern (small_size, 2))));
+    behaviour.transform_fails = fails;
+    gst_harness_push (filter.harness, Filter::make_frame (3));
+    gst_harness_push (filter.harness, Filter::make_frame (4, 3));
+    behaviour.transform_fails = false;
+    gst_object_unref (other);
+    fail_unless (counting::held_buffers () > before);
+  }
+  fail_unless_equals_int (counting::held_buffers (), before);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_filter_waits_for_nothing_but_its_depth)
 {
   Filter filter (small_video, 64);
@@ -1218,6 +1260,8 @@ filter_suite ()
   tcase_add_test (ahead, test_filter_depth_may_change_while_playing);
   tcase_add_test (ahead, test_filter_uploads_a_frame_while_the_device_works_on_the_last);
   tcase_add_test (ahead, test_filter_in_steady_state_allocates_and_builds_nothing);
+  tcase_add_test (values, test_filter_computes_right_when_frames_grow_and_shrink);
+  tcase_add_test (allocation, test_filter_leaves_no_buffer_behind);
   tcase_add_test (ahead, test_filter_waits_for_nothing_but_its_depth);
 
   tcase_add_test (failures, test_filter_reports_a_failure_on_the_device_within_depth_1);

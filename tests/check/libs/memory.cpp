@@ -831,6 +831,7 @@ assert_failed_write_is_reported (bool host, bool fails_before_the_map)
   write_memory (memory, Bytes (64, 1));
   if (!host)
     device.add_by_map (memory, 1);
+  clFinish (queue_of (device.context)); /* the command that fails is the last one */
   gst_opencl_memory_end (memory, queue_of (device.context), GST_MAP_WRITE, gate.event);
   if (fails_before_the_map) {
     gate.let_fail ();

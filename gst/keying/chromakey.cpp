@@ -1,0 +1,663 @@
+/* chromakey: what has the colour of the key becomes transparent
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-chromakey
+ *
+ * Makes a screen of one colour transparent, `key-color` or, with `auto-key`, a colour of
+ * the first frame. `method=distance` is hard: pixels that differ by less than `tolerance`
+ * get alpha 0, others keep theirs. The other methods are soft, for hair and motion: alpha
+ * rises from 0 at a distance of `similarity` to 1 at `similarity` + `smoothness`, where
+ * the screen itself is at 0, and grey and black are at 1. `chroma` takes the distance in
+ * the plane of Cb and Cr, and `difference` how far the screen's component is above the
+ * other two. With `adaptive` they follow a screen that is lit unevenly, and with `refine`
+ * the luma of the picture, which is finer than its chroma, says where edges lie.
+ *
+ * Alpha is straight, and multiplied with that of the input. Red, green and blue stay as
+ * filmed, unless `spill` takes the screen's light off them.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc pattern=smpte ! video/x-raw,format=RGBA ! openclupload !
+ * chromakey method=chroma spill=1 ! keyfill method=composite color=0xff0000ff !
+ * opencldownload ! videoconvert ! autovideosink
+ * ]|
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <gst/opencl/opencl.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "elements.h"
+#include "kernel.hpp"
+#include "pixelformats.hpp"
+
+GST_DEBUG_CATEGORY_STATIC (chroma_key_debug);
+#define GST_CAT_DEFAULT chroma_key_debug
+
+namespace {
+using keying::Channel;
+using keying::Kernel;
+
+enum class Method {
+  distance,
+  chroma,
+  difference,
+};
+
+enum class AutoKey {
+  none,
+  top_left,
+  top_right,
+  bottom_left,
+  bottom_right,
+  rectangle,
+};
+
+enum {
+  PROP_0,
+  PROP_METHOD,
+  PROP_KEY_COLOR,
+  PROP_TOLERANCE,
+  PROP_CHANNEL,
+  PROP_SIMILARITY,
+  PROP_SMOOTHNESS,
+  PROP_ADAPTIVE,
+  PROP_REFINE,
+  PROP_SPILL,
+  PROP_INVERT,
+  PROP_OPACITY,
+  PROP_AUTO_KEY,
+  PROP_AUTO_KEY_X,
+  PROP_AUTO_KEY_Y,
+  PROP_AUTO_KEY_WIDTH,
+  PROP_AUTO_KEY_HEIGHT,
+};
+
+struct Rectangle {
+  guint x = 0, y = 0;
+  guint width = 32, height = 32;
+};
+
+struct Settings {
+  Method method = Method::distance;
+  guint key_color = 0xff00ff00;
+  gdouble tolerance = 0.025;
+  Channel channel = Channel::all;
+  gdouble similarity = 0.08;
+  gdouble smoothness = 0.8;
+  gboolean adaptive = TRUE;
+  gboolean refine = TRUE;
+  gdouble spill = 0;
+  gboolean invert = FALSE;
+  gdouble opacity = 1;
+  AutoKey auto_key = AutoKey::none;
+  Rectangle rectangle;
+  guint auto_key_revision = 1; /* counts changes of these two */
+};
+
+/* Work-items of the one group that takes the key */
+const gsize taking_group = 256;
+
+/* The screen's colour is measured in blocks, of which this many lie across the shorter
+ * side of a frame, and in each at a square of samples. A block's sides are multiples
+ * of 16. */
+const guint blocks_across = 14;
+const guint samples_across = 16;
+
+/* What a work-group of key_finely writes, and the most work-items it has */
+const gsize fine_columns = 32, fine_rows = 16, fine_group = 64;
+/* Of the expected chroma: what counts as screen at first, where that is the key's, and
+ * then, where it is what was measured */
+const cl_float least_chroma[] = {0.6f, 0.9f};
+
+/* What the streaming thread works with. */
+struct Work {
+  GstVideoInfo info;
+  keying::FrameKernel key_by_distance;
+  keying::FrameKernel key_softly;
+  keying::FrameKernel key_finely;
+  keying::FrameKernel take_key;
+  keying::FrameKernel measure_screen;
+  keying::FrameKernel smooth_screen;
+  cl::Buffer auto_key;
+  cl_uint block_size, block_columns, block_rows;
+  cl::Buffer measured; /* of each block */
+  cl::Buffer screen;
+  guint taken_revision = 0; /* of the settings that auto_key is from */
+};
+} // namespace
+
+#define GST_TYPE_CHROMA_KEY (gst_chroma_key_get_type ())
+G_DECLARE_FINAL_TYPE (GstChromaKey, gst_chroma_key, GST, CHROMA_KEY, GstOpenCLFilter)
+
+struct _GstChromaKey {
+  GstOpenCLFilter parent;
+
+  Settings *settings; /* with the object lock */
+  Work *work;         /* between set_formats and close, else null */
+};
+
+G_DEFINE_TYPE (GstChromaKey, gst_chroma_key, GST_TYPE_OPENCL_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (chromakey, "chromakey", GST_RANK_NONE, GST_TYPE_CHROMA_KEY)
+
+static GType
+method_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Method::distance), "Hard: what differs from the key by less than tolerance",
+          "distance"},
+      {gint (Method::chroma), "Soft: distance from the key in the plane of Cb and Cr",
+          "chroma"},
+      {gint (Method::difference), "Soft: the key's component above the other two",
+          "difference"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstChromaKeyMethod", values));
+  return type;
+}
+
+static GType
+auto_key_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (AutoKey::none), "key-color as it is set", "none"},
+      {gint (AutoKey::top_left), "Mean of a sixteenth of the width and height, top left",
+          "top-left"},
+      {gint (AutoKey::top_right), "The same, top right", "top-right"},
+      {gint (AutoKey::bottom_left), "The same, bottom left", "bottom-left"},
+      {gint (AutoKey::bottom_right), "The same, bottom right", "bottom-right"},
+      {gint (AutoKey::rectangle), "Mean of auto-key-x, -y, -width and -height",
+          "rectangle"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstKeyingAutoKey", values));
+  return type;
+}
+
+/* Properties */
+
+static gboolean
+set_auto_key (Settings &settings, guint id, const GValue *value)
+{
+  switch (id) {
+  case PROP_AUTO_KEY:
+    settings.auto_key = AutoKey (g_value_get_enum (value));
+    break;
+  case PROP_AUTO_KEY_X:
+    settings.rectangle.x = g_value_get_uint (value);
+    break;
+  case PROP_AUTO_KEY_Y:
+    settings.rectangle.y = g_value_get_uint (value);
+    break;
+  case PROP_AUTO_KEY_WIDTH:
+    settings.rectangle.width = g_value_get_uint (value);
+    break;
+  case PROP_AUTO_KEY_HEIGHT:
+    settings.rectangle.height = g_value_get_uint (value);
+    break;
+  default:
+    return FALSE;
+  }
+  settings.auto_key_revision++;
+  return TRUE;
+}
+
+static gboolean
+set_keying (Settings &settings, guint id, const GValue *value)
+{
+  switch (id) {
+  case PROP_METHOD:
+    settings.method = Method (g_value_get_enum (value));
+    return TRUE;
+  case PROP_SIMILARITY:
+    settings.similarity = g_value_get_double (value);
+    return TRUE;
+  case PROP_SMOOTHNESS:
+    settings.smoothness = g_value_get_double (value);
+    return TRUE;
+  case PROP_ADAPTIVE:
+    settings.adaptive = g_value_get_boolean (value);
+    return TRUE;
+  case PROP_REFINE:
+    settings.refine = g_value_get_boolean (value);
+    return TRUE;
+  case PROP_SPILL:
+    settings.spill = g_value_get_double (value);
+    return TRUE;
+  case PROP_KEY_COLOR:
+    settings.key_color = g_value_get_uint (value);
+    return TRUE;
+  case PROP_TOLERANCE:
+    settings.tolerance = g_value_get_double (value);
+    return TRUE;
+  case PROP_CHANNEL:
+    settings.channel = Channel (g_value_get_enum (value));
+    return TRUE;
+  case PROP_INVERT:
+    settings.invert = g_value_get_boolean (value);
+    return TRUE;
+  case PROP_OPACITY:
+    settings.opacity = g_value_get_double (value);
+    return TRUE;
+  default:
+    return FALSE;
+  }
+}
+
+static void
+gst_chroma_key_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  Settings &settings = *GST_CHROMA_KEY (object)->settings;
+
+  GST_OBJECT_LOCK (object);
+  gboolean known = set_keying (settings, id, value) || set_auto_key (settings, id, value);
+  GST_OBJECT_UNLOCK (object);
+
+  if (!known)
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+}
+
+static Settings
+get_settings (gpointer self)
+{
+  GST_OBJECT_LOCK (self);
+  Settings settings = *GST_CHROMA_KEY (self)->settings;
+  GST_OBJECT_UNLOCK (self);
+  return settings;
+}
+
+static void
+gst_chroma_key_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  Settings settings = get_settings (object);
+
+  switch (id) {
+  case PROP_METHOD:
+    return g_value_set_enum (value, gint (settings.method));
+  case PROP_SIMILARITY:
+    return g_value_set_double (value, settings.similarity);
+  case PROP_SMOOTHNESS:
+    return g_value_set_double (value, settings.smoothness);
+  case PROP_ADAPTIVE:
+    return g_value_set_boolean (value, settings.adaptive);
+  case PROP_REFINE:
+    return g_value_set_boolean (value, settings.refine);
+  case PROP_SPILL:
+    return g_value_set_double (value, settings.spill);
+  case PROP_KEY_COLOR:
+    return g_value_set_uint (value, settings.key_color);
+  case PROP_TOLERANCE:
+    return g_value_set_double (value, settings.tolerance);
+  case PROP_CHANNEL:
+    return g_value_set_enum (value, gint (settings.channel));
+  case PROP_INVERT:
+    return g_value_set_boolean (value, settings.invert);
+  case PROP_OPACITY:
+    return g_value_set_double (value, settings.opacity);
+  case PROP_AUTO_KEY:
+    return g_value_set_enum (value, gint (settings.auto_key));
+  case PROP_AUTO_KEY_X:
+    return g_value_set_uint (value, settings.rectangle.x);
+  case PROP_AUTO_KEY_Y:
+    return g_value_set_uint (value, settings.rectangle.y);
+  case PROP_AUTO_KEY_WIDTH:
+    return g_value_set_uint (value, settings.rectangle.width);
+  case PROP_AUTO_KEY_HEIGHT:
+    return g_value_set_uint (value, settings.rectangle.height);
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+  }
+}
+
+/* Kernels and work memory */
+
+static void
+gst_chroma_key_close (GstOpenCLFilter *filter)
+{
+  GstChromaKey *self = GST_CHROMA_KEY (filter);
+  delete self->work;
+  self->work = nullptr;
+}
+
+static gboolean
+create_kernels (GstOpenCLContext *context, Work &work, GError **error)
+{
+  const std::string options = keying::pixel_options (&work.info)
+                              + " -DGROUP=" + std::to_string (taking_group)
+                              + " -DSAMPLES=" + std::to_string (samples_across);
+  const struct {
+    keying::FrameKernel &kernel;
+    const char *name;
+  } kernels[] = {
+      {work.key_by_distance, "key_by_distance"},
+      {work.key_softly, "key_softly"},
+      {work.key_finely, "key_finely"},
+      {work.take_key, "take_key"},
+      {work.measure_screen, "measure_screen"},
+      {work.smooth_screen, "smooth_screen"},
+  };
+  for (const auto &entry : kernels) {
+    if (!entry.kernel.create (
+            context, {"pixels.cl", "chromakey.cl"}, entry.name, options, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+create_buffers (GstOpenCLContext *context, Work &work, GError **error)
+{
+  guint width = work.info.width, height = work.info.height;
+  guint sixteenths =
+      std::lround (std::min (width, height) / gdouble (blocks_across) / 16);
+  work.block_size = 16 * std::max (1u, sixteenths);
+  work.block_columns = (width + work.block_size - 1) / work.block_size;
+  work.block_rows = (height + work.block_size - 1) / work.block_size;
+  gsize bytes = gsize (work.block_columns) * work.block_rows * sizeof (cl_float4);
+
+  work.auto_key = keying::make_buffer (context, sizeof (cl_uint), error);
+  work.measured = keying::make_buffer (context, bytes, error);
+  work.screen = keying::make_buffer (context, bytes, error);
+  return work.auto_key () && work.measured () && work.screen ();
+}
+
+static gboolean
+gst_chroma_key_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstChromaKey *self = GST_CHROMA_KEY (filter);
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+
+  gst_chroma_key_close (filter);
+  self->work = new Work;
+  Work &work = *self->work;
+  work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  return create_kernels (context, work, error) && create_buffers (context, work, error);
+}
+
+/* The work */
+
+/* Within the frame, and at least a pixel */
+static Rectangle
+clip (const Rectangle &wanted, guint width, guint height)
+{
+  Rectangle clipped;
+  clipped.x = std::min (wanted.x, width - 1);
+  clipped.y = std::min (wanted.y, height - 1);
+  clipped.width = std::max (1u, std::min (wanted.width, width - clipped.x));
+  clipped.height = std::max (1u, std::min (wanted.height, height - clipped.y));
+  return clipped;
+}
+
+static Rectangle
+rectangle_of (const Settings &settings, guint width, guint height)
+{
+  bool right = settings.auto_key == AutoKey::top_right
+               || settings.auto_key == AutoKey::bottom_right;
+  bool bottom = settings.auto_key == AutoKey::bottom_left
+                || settings.auto_key == AutoKey::bottom_right;
+  Rectangle corner;
+
+  if (settings.auto_key == AutoKey::rectangle)
+    return clip (settings.rectangle, width, height);
+  corner.width = std::max (1u, width / 16);
+  corner.height = std::max (1u, height / 16);
+  corner.x = right ? width - corner.width : 0;
+  corner.y = bottom ? height - corner.height : 0;
+  return corner;
+}
+
+/* The key goes from the picture to the device's own memory; nobody on the host sees it.
+ */
+static gboolean
+take_key (Work &work, const Settings &settings, const GstOpenCLFrame *input,
+    cl_command_queue queue, GError **error)
+{
+  if (settings.auto_key == AutoKey::none
+      || work.taken_revision == settings.auto_key_revision)
+    return TRUE;
+  work.taken_revision = settings.auto_key_revision;
+  Rectangle from = rectangle_of (settings, work.info.width, work.info.height);
+  Kernel *kernel = work.take_key.variant ({input}, error);
+  return kernel
+         && kernel->launch (queue,
+             keying::grid_of_groups (1, 1, kernel->group_size (taking_group)), error,
+             input, cl_uint (from.x), cl_uint (from.y), cl_uint (from.width),
+             cl_uint (from.height), work.auto_key ());
+}
+
+static gboolean
+key_by_distance (Work &work, const Settings &settings, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  cl_uint width = work.info.width, height = work.info.height;
+  Kernel *kernel = work.key_by_distance.variant ({input, output}, error);
+
+  return kernel
+         && kernel->launch (queue, kernel->grid_of_items ((width + 7) / 8, height), error,
+             input, output, width, height, work.auto_key (),
+             cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
+             keying::component_mask (&work.info, settings.channel),
+             keying::difference_threshold (settings.tolerance, settings.channel),
+             cl_int (settings.invert ? -1 : 0),
+             cl_uint (std::lround (settings.opacity * 65536)), cl_uint (settings.channel),
+             cl_float (settings.spill));
+}
+
+/* Twice, since what is screen is told better from its own colour than from the key's. */
+static gboolean
+measure_screen (Work &work, const Settings &settings, const GstOpenCLFrame *input,
+    cl_command_queue queue, GError **error)
+{
+  cl_uint columns = work.block_columns, rows = work.block_rows;
+  cl_uint use_auto_key = settings.auto_key != AutoKey::none;
+  cl_uint key = settings.key_color;
+  Kernel *measure = work.measure_screen.variant ({input}, error);
+  Kernel *smooth = work.smooth_screen.variant ({}, error);
+  if (!measure)
+    return FALSE;
+  keying::Grid blocks = keying::grid_of_groups (
+      columns, rows, measure->group_size (samples_across * samples_across));
+
+  for (cl_uint round : {0, 1}) {
+    if (!measure->launch (queue, blocks, error, input, cl_uint (work.info.width),
+            cl_uint (work.info.height), work.auto_key (), use_auto_key, key,
+            work.screen (), round, work.block_size, least_chroma[round], work.measured ())
+        || !smooth->launch (queue, smooth->grid_of_items (columns, rows), error,
+            work.auto_key (), use_auto_key, key, work.measured (), columns, rows,
+            work.screen ()))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+key_softly (Work &work, const Settings &settings, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  /* An edge of no width, yet a number to divide by */
+  const gdouble least_smoothness = 1e-6;
+  cl_uint width = work.info.width, height = work.info.height;
+  keying::FrameKernel &method = settings.refine ? work.key_finely : work.key_softly;
+  Kernel *kernel = method.variant ({input, output}, error);
+
+  if (!kernel
+      || (settings.adaptive && !measure_screen (work, settings, input, queue, error)))
+    return FALSE;
+  keying::Grid grid =
+      settings.refine ? keying::grid_of_groups ((width + fine_columns - 1) / fine_columns,
+          (height + fine_rows - 1) / fine_rows, kernel->group_size (fine_group))
+                      : kernel->grid_of_items ((width + 7) / 8, height);
+  return kernel->launch (queue, grid, error, input, output, width, height,
+      work.auto_key (), cl_uint (settings.auto_key != AutoKey::none),
+      cl_uint (settings.key_color), work.screen (),
+      cl_uint (settings.adaptive ? work.block_columns : 0), work.block_rows,
+      work.block_size, cl_uint (settings.method == Method::difference),
+      cl_uint (settings.channel), cl_float (settings.similarity),
+      cl_float (std::max (settings.smoothness, least_smoothness)),
+      cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill));
+}
+
+static gboolean
+gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstChromaKey *self = GST_CHROMA_KEY (filter);
+  Work &work = *self->work;
+  Settings settings = get_settings (self);
+
+  if (!take_key (work, settings, input, queue, error))
+    return FALSE;
+  if (settings.method == Method::distance)
+    return key_by_distance (work, settings, input, output, queue, error);
+  return key_softly (work, settings, input, output, queue, error);
+}
+
+static void
+gst_chroma_key_init (GstChromaKey *self)
+{
+  self->settings = new Settings;
+}
+
+static void
+gst_chroma_key_finalize (GObject *object)
+{
+  GstChromaKey *self = GST_CHROMA_KEY (object);
+  delete self->settings;
+  delete self->work;
+  G_OBJECT_CLASS (gst_chroma_key_parent_class)->finalize (object);
+}
+
+static void
+install_keying_properties (GObjectClass *klass)
+{
+  const Settings defaults;
+
+  g_object_class_install_property (klass, PROP_METHOD,
+      g_param_spec_enum ("method", "Method", "How the key is told from the rest",
+          method_get_type (), gint (defaults.method), keying::playing_flags));
+  g_object_class_install_property (klass, PROP_KEY_COLOR,
+      g_param_spec_uint ("key-color", "Key color",
+          "The colour that becomes transparent, 0xAARRGGBB (alpha is ignored)", 0,
+          G_MAXUINT, defaults.key_color, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_TOLERANCE,
+      g_param_spec_double ("tolerance", "Tolerance",
+          "method=distance: a pixel is keyed when it differs from the key by less: the "
+          "mean of red's, green's and blue's difference, or that of one channel, 1 from "
+          "black to white",
+          0, 1, defaults.tolerance, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_CHANNEL,
+      g_param_spec_enum ("channel", "Channel",
+          "What tolerance compares; with method=difference and spill, the screen's "
+          "component, where all is that which the key has most of",
+          keying::channel_get_type (), gint (defaults.channel), keying::playing_flags));
+  g_object_class_install_property (klass, PROP_INVERT,
+      g_param_spec_boolean ("invert", "Invert", "Key what differs from the key instead",
+          defaults.invert, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_OPACITY,
+      g_param_spec_double ("opacity", "Opacity", "What is not keyed is as opaque", 0, 1,
+          defaults.opacity, keying::playing_flags));
+}
+
+static void
+install_soft_properties (GObjectClass *klass)
+{
+  const Settings defaults;
+
+  g_object_class_install_property (klass, PROP_SIMILARITY,
+      g_param_spec_double ("similarity", "Similarity",
+          "Soft methods: the distance from the screen up to which all is transparent; 1 "
+          "is "
+          "that of grey",
+          0, 2, defaults.similarity, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_SMOOTHNESS,
+      g_param_spec_double ("smoothness", "Smoothness",
+          "Soft methods: the distance beyond similarity at which all is opaque", 0, 2,
+          defaults.smoothness, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_ADAPTIVE,
+      g_param_spec_boolean ("adaptive", "Adaptive",
+          "Soft methods: measure the screen's colour in every frame, place by place, "
+          "near "
+          "that of the key, so that it may be lit unevenly",
+          defaults.adaptive, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_REFINE,
+      g_param_spec_boolean ("refine", "Refine",
+          "Soft methods: let the picture's luma, which is finer than its chroma, say "
+          "where "
+          "edges lie",
+          defaults.refine, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_SPILL,
+      g_param_spec_double ("spill", "Spill",
+          "How much of the screen's light is taken off the picture, luma kept", 0, 1,
+          defaults.spill, keying::playing_flags));
+}
+
+static void
+install_auto_key_properties (GObjectClass *klass)
+{
+  const Settings defaults;
+  const struct {
+    guint id;
+    const char *name, *nick, *blurb;
+    guint least, initial;
+  } sides[] = {
+      {PROP_AUTO_KEY_X, "auto-key-x", "Auto key's left",
+          "First column of auto-key's rectangle", 0, defaults.rectangle.x},
+      {PROP_AUTO_KEY_Y, "auto-key-y", "Auto key's top",
+          "First line of auto-key's rectangle", 0, defaults.rectangle.y},
+      {PROP_AUTO_KEY_WIDTH, "auto-key-width", "Auto key's width",
+          "Columns of auto-key's rectangle", 1, defaults.rectangle.width},
+      {PROP_AUTO_KEY_HEIGHT, "auto-key-height", "Auto key's height",
+          "Lines of auto-key's rectangle", 1, defaults.rectangle.height},
+  };
+
+  g_object_class_install_property (klass, PROP_AUTO_KEY,
+      g_param_spec_enum ("auto-key", "Auto key",
+          "Where to take the key from, instead of key-color, in the first frame or the "
+          "next one after a change of this",
+          auto_key_get_type (), gint (defaults.auto_key), keying::playing_flags));
+  for (const auto &side : sides)
+    g_object_class_install_property (klass, side.id,
+        g_param_spec_uint (side.name, side.nick, side.blurb, side.least, G_MAXINT,
+            side.initial, keying::playing_flags));
+}
+
+static void
+gst_chroma_key_class_init (GstChromaKeyClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+
+  object_class->set_property = gst_chroma_key_set_property;
+  object_class->get_property = gst_chroma_key_get_property;
+  object_class->finalize = gst_chroma_key_finalize;
+  install_keying_properties (object_class);
+  install_soft_properties (object_class);
+  install_auto_key_properties (object_class);
+
+  keying::set_up_class (filter_class);
+  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Chroma key",
+      "Filter/Effect/Video",
+      "Makes what has the colour of the key transparent, on an OpenCL device",
+      "The gst-opencl developers");
+  gst_type_mark_as_plugin_api (keying::channel_get_type (), GstPluginAPIFlags (0));
+  gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
+  gst_type_mark_as_plugin_api (auto_key_get_type (), GstPluginAPIFlags (0));
+
+  filter_class->close = gst_chroma_key_close;
+  filter_class->set_formats = gst_chroma_key_set_formats;
+  filter_class->transform = gst_chroma_key_transform;
+
+  GST_DEBUG_CATEGORY_INIT (chroma_key_debug, "chromakey", 0, "Chroma key");
+}

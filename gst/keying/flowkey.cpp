@@ -1,0 +1,505 @@
+/* flowkey: lets the key flow over even colour
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-flowkey
+ *
+ * Extends the key of a picture, its pixels of alpha 0, over even colour: an un-keyed
+ * pixel becomes keyed when one of its four neighbours is keyed and differs in colour by
+ * less than `tolerance`. It stops at edges, and with `limit` at what differs too much
+ * from `key-color`, so that it cannot leak through a person. Where flow does not reach,
+ * pixels keep their alpha; red, green and blue are kept everywhere.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc pattern=smpte ! video/x-raw,format=RGBA ! openclupload !
+ * chromakey tolerance=0.5 ! flowkey iterations=0 ! keyfill color=0xff0000ff !
+ * opencldownload ! videoconvert ! autovideosink
+ * ]|
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <gst/opencl/opencl.h>
+
+#include <algorithm>
+
+#include "elements.h"
+#include "iterations.hpp"
+#include "pixelformats.hpp"
+
+GST_DEBUG_CATEGORY_STATIC (flow_key_debug);
+#define GST_CAT_DEFAULT flow_key_debug
+
+namespace {
+using keying::Channel;
+using keying::Kernel;
+
+enum {
+  PROP_0,
+  PROP_ITERATIONS,
+  PROP_TOLERANCE,
+  PROP_CHANNEL,
+  PROP_LIMIT,
+  PROP_KEY_COLOR,
+  PROP_FUSED,
+};
+
+struct Settings {
+  guint iterations = 3;
+  gdouble tolerance = 0.025;
+  Channel channel = Channel::all;
+  gdouble limit = 0;
+  guint key_color = 0xff00ff00;
+  gboolean fused = TRUE;
+};
+
+/* Whither it flows, in the kernels' integers */
+struct Rule {
+  cl_uint mask;
+  cl_uint threshold;
+  cl_int key_cb, key_cr;
+  cl_uint limit;
+};
+
+/* Words of a tile whose regions a work-group finds in 16 KiB of local memory */
+const gsize region_words = 4;
+const gsize region_rows = 32;
+
+/* What the streaming thread works with. */
+struct Work {
+  GstVideoInfo info;
+  keying::TileShape shape;
+  keying::FrameKernel flow_frame;
+  keying::FrameKernel pack_flow;
+  keying::FrameKernel limit_flow;
+  keying::FrameKernel flow_planes;
+  keying::FrameKernel apply_keyed;
+  keying::FrameKernel find_regions;
+  keying::FrameKernel join_regions;
+  keying::FrameKernel key_regions;
+  keying::FrameKernel collect_regions;
+  keying::FrameKernel mask_of_alpha;
+  keying::FrameKernel alpha_of_mask;
+  keying::FrameKernel flow_mask;
+  keying::IterationRun run;
+  keying::PingPong keyed;
+  cl::Buffer right;
+  cl::Buffer down;
+  cl::Buffer open;
+  cl::Buffer parents;     /* made when flow is first to go on until nothing changes, */
+  keying::PingPong masks; /* and when `fused` is first found off */
+};
+} // namespace
+
+#define GST_TYPE_FLOW_KEY (gst_flow_key_get_type ())
+G_DECLARE_FINAL_TYPE (GstFlowKey, gst_flow_key, GST, FLOW_KEY, GstOpenCLFilter)
+
+struct _GstFlowKey {
+  GstOpenCLFilter parent;
+
+  Settings *settings; /* with the object lock */
+  Work *work;         /* between set_formats and close, else null */
+};
+
+G_DEFINE_TYPE (GstFlowKey, gst_flow_key, GST_TYPE_OPENCL_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (flowkey, "flowkey", GST_RANK_NONE, GST_TYPE_FLOW_KEY)
+
+/* Properties */
+
+static void
+gst_flow_key_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  Settings &settings = *GST_FLOW_KEY (object)->settings;
+
+  GST_OBJECT_LOCK (object);
+  switch (id) {
+  case PROP_ITERATIONS:
+    settings.iterations = g_value_get_uint (value);
+    break;
+  case PROP_TOLERANCE:
+    settings.tolerance = g_value_get_double (value);
+    break;
+  case PROP_CHANNEL:
+    settings.channel = Channel (g_value_get_enum (value));
+    break;
+  case PROP_LIMIT:
+    settings.limit = g_value_get_double (value);
+    break;
+  case PROP_KEY_COLOR:
+    settings.key_color = g_value_get_uint (value);
+    break;
+  case PROP_FUSED:
+    settings.fused = g_value_get_boolean (value);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+  GST_OBJECT_UNLOCK (object);
+}
+
+static Settings
+get_settings (gpointer self)
+{
+  GST_OBJECT_LOCK (self);
+  Settings settings = *GST_FLOW_KEY (self)->settings;
+  GST_OBJECT_UNLOCK (self);
+  return settings;
+}
+
+static void
+gst_flow_key_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  Settings settings = get_settings (object);
+
+  switch (id) {
+  case PROP_ITERATIONS:
+    g_value_set_uint (value, settings.iterations);
+    break;
+  case PROP_TOLERANCE:
+    g_value_set_double (value, settings.tolerance);
+    break;
+  case PROP_CHANNEL:
+    g_value_set_enum (value, gint (settings.channel));
+    break;
+  case PROP_LIMIT:
+    g_value_set_double (value, settings.limit);
+    break;
+  case PROP_KEY_COLOR:
+    g_value_set_uint (value, settings.key_color);
+    break;
+  case PROP_FUSED:
+    g_value_set_boolean (value, settings.fused);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+}
+
+/* Kernels and work memory */
+
+static void
+gst_flow_key_close (GstOpenCLFilter *filter)
+{
+  GstFlowKey *self = GST_FLOW_KEY (filter);
+  delete self->work;
+  self->work = nullptr;
+}
+
+static gboolean
+create_kernels (GstOpenCLContext *context, Work &work, GError **error)
+{
+  const std::string options = keying::pixel_options (&work.info) + work.shape.options ()
+                              + " -DREGION_WORDS=" + std::to_string (region_words)
+                              + " -DREGION_ROWS=" + std::to_string (region_rows);
+  const struct {
+    keying::FrameKernel &kernel;
+    const char *name;
+  } kernels[] = {
+      {work.flow_frame, "flow_frame"},
+      {work.pack_flow, "pack_flow"},
+      {work.limit_flow, "limit_flow"},
+      {work.flow_planes, "flow_planes"},
+      {work.apply_keyed, "apply_keyed"},
+      {work.find_regions, "find_regions"},
+      {work.join_regions, "join_regions"},
+      {work.key_regions, "key_regions"},
+      {work.collect_regions, "collect_regions"},
+      {work.mask_of_alpha, "mask_of_alpha"},
+      {work.alpha_of_mask, "alpha_of_mask"},
+      {work.flow_mask, "flow_mask"},
+  };
+  for (const auto &entry : kernels) {
+    if (!entry.kernel.create (context, {"pixels.cl", "bitplanes.cl", "flowkey.cl"},
+            entry.name, options, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+create_planes (GstOpenCLContext *context, Work &work, GError **error)
+{
+  gsize bytes = keying::bytes_of_plane (&work.info);
+  for (cl::Buffer *plane : {&work.right, &work.down, &work.open}) {
+    *plane = keying::make_buffer (context, bytes, error);
+    if (!(*plane) ())
+      return FALSE;
+  }
+  return work.keyed.create (context, bytes, error);
+}
+
+static gboolean
+gst_flow_key_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstFlowKey *self = GST_FLOW_KEY (filter);
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+
+  gst_flow_key_close (filter);
+  self->work = new Work;
+  Work &work = *self->work;
+  work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  work.shape = keying::TileShape::best_for (context);
+  return create_kernels (context, work, error) && create_planes (context, work, error)
+         && work.run.create (context, error);
+}
+
+/* The work */
+
+/* The limit's square, in 1/128 of a level as the kernels have it. A limit above 0 that is
+ * less than their unit lets only the key's very chroma in, as 1 does. */
+static Rule
+rule_of (const Settings &settings, const GstVideoInfo *info)
+{
+  keying::Color key = keying::color_of_argb (settings.key_color);
+  gdouble limit = settings.limit * 255 * 128;
+  Rule rule;
+  rule.mask = keying::component_mask (info, settings.channel);
+  rule.threshold = keying::difference_threshold (settings.tolerance, settings.channel);
+  rule.key_cb = -21 * key.red - 43 * key.green + 64 * key.blue;
+  rule.key_cr = 64 * key.red - 54 * key.green - 10 * key.blue;
+  rule.limit = settings.limit > 0 ? std::max (cl_uint (1), cl_uint (limit * limit)) : 0;
+  return rule;
+}
+
+static gboolean
+flow_in_one_launch (Work &work, const Rule &rule, guint iterations,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
+    GError **error)
+{
+  Kernel *kernel = work.flow_frame.variant ({input, output}, error);
+  return kernel
+         && kernel->launch (queue,
+             work.shape.grid_of_frame (*kernel, &work.info, iterations), error, input,
+             output, cl_uint (work.info.width), cl_uint (work.info.height), rule.mask,
+             rule.threshold, rule.key_cb, rule.key_cr, rule.limit, cl_uint (iterations));
+}
+
+static gboolean
+pack_planes (Work &work, const Rule &rule, const GstOpenCLFrame *input,
+    cl_command_queue queue, GError **error)
+{
+  cl_uint width = work.info.width, height = work.info.height;
+  cl_uint words = keying::words_of_line (&work.info);
+  Kernel *pack = work.pack_flow.variant ({input}, error);
+  Kernel *limit = work.limit_flow.variant ({}, error);
+
+  if (!pack
+      || !pack->launch (queue, pack->grid_of_items (4 * words, height), error, input,
+          width, height, rule.mask, rule.threshold, rule.key_cb, rule.key_cr, rule.limit,
+          work.keyed.current (), work.right (), work.down (), work.open (), words))
+    return FALSE;
+  return rule.limit == 0
+         || limit->launch (queue, limit->grid_of_items (words, height), error,
+             work.open (), work.right (), work.down (), words, height);
+}
+
+static gboolean
+iterate_planes (
+    GstFlowKey *self, guint iterations, cl_command_queue queue, GError **error)
+{
+  Work &work = *self->work;
+  guint depth = work.shape.depth ();
+  Kernel *kernel = work.flow_planes.variant ({}, error);
+
+  auto launch = [&] (guint number, cl_uint index) {
+    cl_uint part = std::min (depth, iterations - number * depth);
+    bool launched =
+        kernel->launch (queue, work.shape.grid_of_plane (*kernel, &work.info, part),
+            error, work.keyed.current (), work.keyed.other (), work.right (),
+            work.down (), cl_uint (work.info.width), cl_uint (work.info.height), part,
+            work.run.changed (), index);
+    work.keyed.swap ();
+    return launched;
+  };
+  guint launches = iterations / depth + (iterations % depth > 0);
+  return work.run.run (
+      GST_BASE_TRANSFORM_SINK_PAD (self), queue, launches, launch, error);
+}
+
+/* Until nothing changes, in as many launches whatever the way flow takes */
+static gboolean
+flow_to_the_end (GstFlowKey *self, cl_command_queue queue, GError **error)
+{
+  Work &work = *self->work;
+  cl_uint height = work.info.height;
+  cl_uint words = keying::words_of_line (&work.info);
+  cl_mem right = work.right (), down = work.down (), keyed = work.keyed.current ();
+  Kernel *find = work.find_regions.variant ({}, error);
+  Kernel *join = work.join_regions.variant ({}, error);
+  Kernel *key = work.key_regions.variant ({}, error);
+  Kernel *collect = work.collect_regions.variant ({}, error);
+
+  if (!work.parents ())
+    work.parents =
+        keying::make_buffer (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+            gsize (words) * 32 * sizeof (cl_uint) * height, error);
+  cl_mem parents = work.parents ();
+  keying::Grid tiles = keying::grid_of_groups ((words + region_words - 1) / region_words,
+      (height + region_rows - 1) / region_rows,
+      find->group_size (std::min (work.shape.items, region_words * region_rows)));
+  return parents
+         && find->launch (queue, tiles, error, right, down, words, height, parents)
+         && join->launch (queue, join->grid_of_items (words, height), error, right, down,
+             words, height, parents)
+         && key->launch (queue, key->grid_of_items (words, height), error, keyed, right,
+             words, height, parents)
+         && collect->launch (queue, collect->grid_of_items (words, height), error, right,
+             words, height, parents, keyed);
+}
+
+static gboolean
+apply_planes (Work &work, const GstOpenCLFrame *input, const GstOpenCLFrame *output,
+    cl_command_queue queue, GError **error)
+{
+  cl_uint width = work.info.width, height = work.info.height;
+  cl_uint words = keying::words_of_line (&work.info);
+  Kernel *apply = work.apply_keyed.variant ({input, output}, error);
+  return apply
+         && apply->launch (queue, apply->grid_of_items (4 * words, height), error, input,
+             output, width, height, work.keyed.current (), words);
+}
+
+static gboolean
+iterate_masks (GstFlowKey *self, const Rule &rule, guint iterations,
+    const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
+{
+  Work &work = *self->work;
+  cl_uint width = work.info.width, height = work.info.height;
+  Kernel *kernel = work.flow_mask.variant ({input}, error);
+
+  auto launch = [&] (guint number, cl_uint index) {
+    bool launched = kernel->launch (queue, kernel->grid_of_items (width, height), error,
+        input, work.masks.current (), work.masks.other (), width, height, rule.mask,
+        rule.threshold, rule.key_cb, rule.key_cr, rule.limit, work.run.changed (), index);
+    work.masks.swap ();
+    return launched;
+  };
+  return kernel
+         && work.run.run (
+             GST_BASE_TRANSFORM_SINK_PAD (self), queue, iterations, launch, error);
+}
+
+/* The plain form: a launch an iteration */
+static gboolean
+transform_by_masks (GstFlowKey *self, const Rule &rule, guint iterations,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
+    GError **error)
+{
+  Work &work = *self->work;
+  cl_uint width = work.info.width, height = work.info.height;
+  Kernel *take = work.mask_of_alpha.variant ({input}, error);
+  Kernel *apply = work.alpha_of_mask.variant ({input, output}, error);
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+
+  if (!work.masks.created ()
+      && !work.masks.create (context, gsize (width) * height, error))
+    return FALSE;
+  return take && apply
+         && take->launch (queue, take->grid_of_items (width, height), error, input, width,
+             height, work.masks.current ())
+         && iterate_masks (self, rule, iterations, input, queue, error)
+         && apply->launch (queue, apply->grid_of_items (width, height), error, input,
+             output, width, height, work.masks.current ());
+}
+
+static gboolean
+gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstFlowKey *self = GST_FLOW_KEY (filter);
+  Work &work = *self->work;
+  Settings settings = get_settings (self);
+  Rule rule = rule_of (settings, &work.info);
+  /* Each iteration but the last keys a pixel, so that no frame takes more than these. */
+  guint most = guint (work.info.width) * work.info.height;
+  bool to_the_end = settings.iterations == 0 || settings.iterations >= most;
+  guint iterations = to_the_end ? most : settings.iterations;
+
+  if (!settings.fused)
+    return transform_by_masks (self, rule, iterations, input, output, queue, error);
+  if (iterations <= work.shape.depth ())
+    return flow_in_one_launch (work, rule, iterations, input, output, queue, error);
+  return pack_planes (work, rule, input, queue, error)
+         && (to_the_end ? flow_to_the_end (self, queue, error)
+                        : iterate_planes (self, iterations, queue, error))
+         && apply_planes (work, input, output, queue, error);
+}
+
+static void
+gst_flow_key_init (GstFlowKey *self)
+{
+  self->settings = new Settings;
+}
+
+static void
+gst_flow_key_finalize (GObject *object)
+{
+  GstFlowKey *self = GST_FLOW_KEY (object);
+  delete self->settings;
+  delete self->work;
+  G_OBJECT_CLASS (gst_flow_key_parent_class)->finalize (object);
+}
+
+static void
+install_properties (GObjectClass *klass)
+{
+  const Settings defaults;
+
+  g_object_class_install_property (klass, PROP_ITERATIONS,
+      g_param_spec_uint ("iterations", "Iterations",
+          "How many pixels far the key flows; 0 = until nothing changes", 0, G_MAXINT,
+          defaults.iterations, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_TOLERANCE,
+      g_param_spec_double ("tolerance", "Tolerance",
+          "The key flows to a neighbour that differs by less: the mean of red's, green's "
+          "and blue's difference, or that of one channel, 1 from black to white",
+          0, 1, defaults.tolerance, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_CHANNEL,
+      g_param_spec_enum ("channel", "Channel", "What tolerance compares",
+          keying::channel_get_type (), gint (defaults.channel), keying::playing_flags));
+  g_object_class_install_property (klass, PROP_LIMIT,
+      g_param_spec_double ("limit", "Limit",
+          "The key flows to no pixel whose chroma lies further from that of key-color: "
+          "distance in the plane of Cb and Cr, 1 is their full range; 0 = no limit",
+          0, 1, defaults.limit, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_KEY_COLOR,
+      g_param_spec_uint ("key-color", "Key color",
+          "The colour that limit is measured from, 0xAARRGGBB (alpha is ignored)", 0,
+          G_MAXUINT, defaults.key_color, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_FUSED,
+      g_param_spec_boolean ("fused", "Fused",
+          "Many iterations a launch, on bits; else one a launch, on bytes, with the same "
+          "result",
+          defaults.fused, keying::playing_flags));
+}
+
+static void
+gst_flow_key_class_init (GstFlowKeyClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+
+  object_class->set_property = gst_flow_key_set_property;
+  object_class->get_property = gst_flow_key_get_property;
+  object_class->finalize = gst_flow_key_finalize;
+  install_properties (object_class);
+
+  keying::set_up_class (filter_class);
+  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Flowing key",
+      "Filter/Effect/Video", "Lets the key flow over even colour, on an OpenCL device",
+      "The gst-opencl developers");
+  gst_type_mark_as_plugin_api (keying::channel_get_type (), GstPluginAPIFlags (0));
+
+  filter_class->close = gst_flow_key_close;
+  filter_class->set_formats = gst_flow_key_set_formats;
+  filter_class->transform = gst_flow_key_transform;
+
+  GST_DEBUG_CATEGORY_INIT (flow_key_debug, "flowkey", 0, "Flowing key");
+}

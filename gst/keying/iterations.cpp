@@ -1,0 +1,132 @@
+/* Many iterations of a mask: tiles, and launches until nothing changes
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "iterations.hpp"
+
+#include <algorithm>
+
+namespace keying {
+/* Between two questions of the host: some milliseconds of a GPU, half a second of a CPU
+ */
+static const guint launches_unasked = 16;
+
+/* A GPU holds several work-groups in its local memory. On a CPU local memory is cache,
+ * and one work-item goes over its words with vector instructions. */
+TileShape
+TileShape::best_for (GstOpenCLContext *context)
+{
+  cl_device_type type = CL_DEVICE_TYPE_GPU;
+  clGetDeviceInfo (gst_opencl_context_get_device (context), CL_DEVICE_TYPE, sizeof type,
+      &type, nullptr);
+  if (type & CL_DEVICE_TYPE_CPU)
+    return {16, 128, 1};
+  return {8, 64, 256};
+}
+
+std::string
+TileShape::options () const
+{
+  return " -DTILE_WORDS=" + std::to_string (words)
+         + " -DTILE_ROWS=" + std::to_string (rows);
+}
+
+static gsize
+count_of (gsize size, gsize part)
+{
+  return (size + part - 1) / part;
+}
+
+Grid
+TileShape::grid_of_frame (
+    const Kernel &kernel, const GstVideoInfo *info, guint iterations) const
+{
+  gsize side = (iterations + 7) / 8 * 8;
+  return grid_of_groups (count_of (GST_VIDEO_INFO_WIDTH (info), 32 * words - 2 * side),
+      count_of (GST_VIDEO_INFO_HEIGHT (info), rows - 2 * iterations),
+      kernel.group_size (items));
+}
+
+Grid
+TileShape::grid_of_plane (
+    const Kernel &kernel, const GstVideoInfo *info, guint iterations) const
+{
+  return grid_of_groups (count_of (words_of_line (info), words - 2),
+      count_of (GST_VIDEO_INFO_HEIGHT (info), rows - 2 * iterations),
+      kernel.group_size (items));
+}
+
+gsize
+words_of_line (const GstVideoInfo *info)
+{
+  return count_of (GST_VIDEO_INFO_WIDTH (info), 32);
+}
+
+gsize
+bytes_of_plane (const GstVideoInfo *info)
+{
+  return words_of_line (info) * 4 * GST_VIDEO_INFO_HEIGHT (info);
+}
+
+bool
+PingPong::create (GstOpenCLContext *context, gsize bytes, GError **error)
+{
+  for (cl::Buffer &buffer : buffers) {
+    buffer = make_buffer (context, bytes, error);
+    if (!buffer ())
+      return false;
+  }
+  return true;
+}
+
+bool
+IterationRun::create (GstOpenCLContext *context, GError **error)
+{
+  flags = make_buffer (context, most_unasked * sizeof (cl_uint), error);
+  return flags () != nullptr;
+}
+
+bool
+IterationRun::clear (cl_command_queue queue, GError **error)
+{
+  const cl_uint unchanged = 0;
+  return gst_opencl_check (
+      clEnqueueFillBuffer (queue, flags (), &unchanged, sizeof unchanged, 0,
+          most_unasked * sizeof unchanged, 0, nullptr, nullptr),
+      "clEnqueueFillBuffer", error);
+}
+
+bool
+IterationRun::is_over (
+    GstPad *pad, cl_command_queue queue, guint last, bool *over, GError **error)
+{
+  cl_uint changed = 0;
+  gst_opencl_count_throttled ();
+  gst_opencl_count_download (sizeof changed);
+  cl_int code = clEnqueueReadBuffer (queue, flags (), CL_TRUE, last * sizeof changed,
+      sizeof changed, &changed, 0, nullptr, nullptr);
+  *over = changed == 0 || GST_PAD_IS_FLUSHING (pad);
+  return gst_opencl_check (code, "clEnqueueReadBuffer", error);
+}
+
+bool
+IterationRun::run (GstPad *pad, cl_command_queue queue, guint launches,
+    const std::function<bool (guint number, cl_uint index)> &launch, GError **error)
+{
+  guint at_once = launches <= most_unasked ? launches : launches_unasked;
+  bool over = false;
+
+  for (guint begin = 0; begin < launches && !over; begin += at_once) {
+    guint count = std::min (at_once, launches - begin);
+    if (!clear (queue, error))
+      return false;
+    for (guint index = 0; index < count; index++) {
+      if (!launch (begin + index, index))
+        return false;
+    }
+    if (begin + count < launches && !is_over (pad, queue, count - 1, &over, error))
+      return false;
+  }
+  return true;
+}
+} // namespace keying

@@ -1,0 +1,73 @@
+/* Many iterations of a mask: tiles, and launches until nothing changes
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "kernel.hpp"
+
+#include <functional>
+
+namespace keying {
+/* What a work-group holds in local memory, and how many work-items do it */
+struct TileShape {
+  gsize words;
+  gsize rows;
+  gsize items;
+
+  static TileShape best_for (GstOpenCLContext *context);
+  std::string options () const;
+
+  /* The most iterations of a launch: a tile's margin is as wide, and writes nothing. */
+  guint depth () const { return guint (rows / 4); }
+  /* Tiles over a frame, each with a margin of so many iterations */
+  Grid grid_of_frame (
+      const Kernel &kernel, const GstVideoInfo *info, guint iterations) const;
+  /* Over a bit plane: a word of margin at either side */
+  Grid grid_of_plane (
+      const Kernel &kernel, const GstVideoInfo *info, guint iterations) const;
+};
+
+/* Of a plane of one bit a pixel */
+gsize words_of_line (const GstVideoInfo *info);
+gsize bytes_of_plane (const GstVideoInfo *info);
+
+/* Two buffers, of which each launch reads one and writes the other */
+class PingPong {
+public:
+  bool create (GstOpenCLContext *context, gsize bytes, GError **error);
+  bool created () const { return buffers[1]() != nullptr; }
+  cl_mem current () const { return buffers[which](); }
+  cl_mem other () const { return buffers[1 - which](); }
+  void swap () { which = 1 - which; }
+
+private:
+  cl::Buffer buffers[2];
+  gsize which = 0;
+};
+
+/* Launches that come one after another on the same mask. Each says on the device whether
+ * it changed anything. Where they are few, nobody on the host asks. Where they are many,
+ * the host does between bounded numbers of them, so that it neither enqueues what is no
+ * longer needed nor more than the device does in a moment, and stops when the pad is
+ * flushing. */
+class IterationRun {
+public:
+  static const guint most_unasked = 32;
+
+  bool create (GstOpenCLContext *context, GError **error);
+
+  /* `launch` gets the index of the launch since somebody asked, to be given to the kernel
+   * with changed() */
+  bool run (GstPad *pad, cl_command_queue queue, guint launches,
+      const std::function<bool (guint number, cl_uint index)> &launch, GError **error);
+  cl_mem changed () const { return flags (); }
+
+private:
+  bool clear (cl_command_queue queue, GError **error);
+  bool is_over (
+      GstPad *pad, cl_command_queue queue, guint last, bool *over, GError **error);
+
+  cl::Buffer flags;
+};
+} // namespace keying

@@ -1,0 +1,219 @@
+/* keyfill: a colour in place of what is keyed
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-keyfill
+ *
+ * Paints the pixels of alpha 0 with `color`, its alpha included. With `method=composite`
+ * half-transparent pixels are mixed with the colour as well, as a picture lies over a
+ * background.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc pattern=smpte ! video/x-raw,format=RGBA ! openclupload !
+ * chromakey tolerance=0.3 ! keyfill color=0xff0000ff ! opencldownload ! videoconvert !
+ * autovideosink
+ * ]|
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <gst/opencl/opencl.h>
+
+#include "elements.h"
+#include "kernel.hpp"
+#include "pixelformats.hpp"
+
+GST_DEBUG_CATEGORY_STATIC (key_fill_debug);
+#define GST_CAT_DEFAULT key_fill_debug
+
+namespace {
+enum class Method {
+  paint,
+  composite,
+};
+
+enum {
+  PROP_0,
+  PROP_COLOR,
+  PROP_METHOD,
+};
+
+struct Settings {
+  guint color = 0xff000000;
+  Method method = Method::paint;
+};
+
+/* What the streaming thread works with. */
+struct Work {
+  GstVideoInfo info;
+  keying::FrameKernel paint;
+  keying::FrameKernel composite;
+};
+} // namespace
+
+#define GST_TYPE_KEY_FILL (gst_key_fill_get_type ())
+G_DECLARE_FINAL_TYPE (GstKeyFill, gst_key_fill, GST, KEY_FILL, GstOpenCLFilter)
+
+struct _GstKeyFill {
+  GstOpenCLFilter parent;
+
+  Settings *settings; /* with the object lock */
+  Work *work;         /* between set_formats and close, else null */
+};
+
+G_DEFINE_TYPE (GstKeyFill, gst_key_fill, GST_TYPE_OPENCL_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (keyfill, "keyfill", GST_RANK_NONE, GST_TYPE_KEY_FILL)
+
+static GType
+method_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Method::paint), "Pixels of alpha 0 become the colour", "paint"},
+      {gint (Method::composite), "All pixels are put over the colour", "composite"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstKeyFillMethod", values));
+  return type;
+}
+
+static void
+gst_key_fill_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  Settings &settings = *GST_KEY_FILL (object)->settings;
+
+  GST_OBJECT_LOCK (object);
+  switch (id) {
+  case PROP_COLOR:
+    settings.color = g_value_get_uint (value);
+    break;
+  case PROP_METHOD:
+    settings.method = Method (g_value_get_enum (value));
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+  GST_OBJECT_UNLOCK (object);
+}
+
+static Settings
+get_settings (gpointer self)
+{
+  GST_OBJECT_LOCK (self);
+  Settings settings = *GST_KEY_FILL (self)->settings;
+  GST_OBJECT_UNLOCK (self);
+  return settings;
+}
+
+static void
+gst_key_fill_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  Settings settings = get_settings (object);
+
+  switch (id) {
+  case PROP_COLOR:
+    g_value_set_uint (value, settings.color);
+    break;
+  case PROP_METHOD:
+    g_value_set_enum (value, gint (settings.method));
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+}
+
+static void
+gst_key_fill_close (GstOpenCLFilter *filter)
+{
+  GstKeyFill *self = GST_KEY_FILL (filter);
+  delete self->work;
+  self->work = nullptr;
+}
+
+static gboolean
+gst_key_fill_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstKeyFill *self = GST_KEY_FILL (filter);
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+
+  gst_key_fill_close (filter);
+  self->work = new Work;
+  Work &work = *self->work;
+  work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  const std::string options = keying::pixel_options (&work.info);
+  return work.paint.create (
+             context, {"pixels.cl", "keyfill.cl"}, "paint_keyed", options, error)
+         && work.composite.create (context, {"pixels.cl", "keyfill.cl"},
+             "composite_over_color", options, error);
+}
+
+static gboolean
+gst_key_fill_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstKeyFill *self = GST_KEY_FILL (filter);
+  Work &work = *self->work;
+  Settings settings = get_settings (self);
+  cl_uint width = work.info.width, height = work.info.height;
+  keying::FrameKernel &method =
+      settings.method == Method::paint ? work.paint : work.composite;
+  keying::Kernel *kernel = method.variant ({input, output}, error);
+
+  return kernel
+         && kernel->launch (queue, kernel->grid_of_items ((width + 7) / 8, height), error,
+             input, output, width, height, cl_uint (settings.color));
+}
+
+static void
+gst_key_fill_init (GstKeyFill *self)
+{
+  self->settings = new Settings;
+}
+
+static void
+gst_key_fill_finalize (GObject *object)
+{
+  GstKeyFill *self = GST_KEY_FILL (object);
+  delete self->settings;
+  delete self->work;
+  G_OBJECT_CLASS (gst_key_fill_parent_class)->finalize (object);
+}
+
+static void
+gst_key_fill_class_init (GstKeyFillClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+  const Settings defaults;
+
+  object_class->set_property = gst_key_fill_set_property;
+  object_class->get_property = gst_key_fill_get_property;
+  object_class->finalize = gst_key_fill_finalize;
+  g_object_class_install_property (object_class, PROP_COLOR,
+      g_param_spec_uint ("color", "Color", "The colour that is put in, 0xAARRGGBB", 0,
+          G_MAXUINT, defaults.color, keying::playing_flags));
+  g_object_class_install_property (object_class, PROP_METHOD,
+      g_param_spec_enum ("method", "Method", "Where the colour is put",
+          method_get_type (), gint (defaults.method), keying::playing_flags));
+
+  keying::set_up_class (filter_class);
+  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Key fill",
+      "Filter/Effect/Video",
+      "Puts a colour where a picture is keyed, on an OpenCL device",
+      "The gst-opencl developers");
+  gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
+
+  filter_class->close = gst_key_fill_close;
+  filter_class->set_formats = gst_key_fill_set_formats;
+  filter_class->transform = gst_key_fill_transform;
+
+  GST_DEBUG_CATEGORY_INIT (key_fill_debug, "keyfill", 0, "Key fill");
+}

@@ -1,0 +1,371 @@
+/* noisereduce: takes single keyed pixels away, and fills single holes
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-noisereduce
+ *
+ * Cleans the key of a picture, its pixels of alpha 0. First, `fill-iterations` times, an
+ * un-keyed pixel with at least two keyed neighbours (of left, right, above and below)
+ * becomes keyed; then, `iterations` times, a keyed pixel with fewer than three keyed
+ * neighbours becomes opaque. Outside the frame counts as un-keyed for the first rule and
+ * as keyed for the second, so that neither begins at the frame's edge. Red, green and
+ * blue are kept, and so is an alpha in between.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc pattern=snow ! video/x-raw,format=RGBA ! openclupload !
+ * chromakey key-color=0xff808080 tolerance=0.3 ! noisereduce iterations=3 !
+ * keyfill color=0xff0000ff ! opencldownload ! videoconvert ! autovideosink
+ * ]|
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <gst/opencl/opencl.h>
+
+#include <algorithm>
+
+#include "elements.h"
+#include "iterations.hpp"
+#include "pixelformats.hpp"
+
+GST_DEBUG_CATEGORY_STATIC (noise_reduce_debug);
+#define GST_CAT_DEFAULT noise_reduce_debug
+
+namespace {
+using keying::Grid;
+using keying::Kernel;
+
+enum {
+  PROP_0,
+  PROP_ITERATIONS,
+  PROP_FILL_ITERATIONS,
+  PROP_FUSED,
+};
+
+struct Settings {
+  guint iterations = 5;
+  guint fill_iterations = 0;
+  gboolean fused = TRUE;
+};
+
+/* What the streaming thread works with. */
+struct Work {
+  GstVideoInfo info;
+  keying::TileShape shape;
+  keying::FrameKernel reduce_frame;
+  keying::FrameKernel pack_keyed;
+  keying::FrameKernel apply_keyed;
+  keying::FrameKernel reduce_plane;
+  keying::FrameKernel mask_of_alpha;
+  keying::FrameKernel alpha_of_mask;
+  keying::FrameKernel reduce_mask;
+  keying::IterationRun run;
+  keying::PingPong planes;
+  keying::PingPong masks; /* made when `fused` is first found off */
+};
+} // namespace
+
+#define GST_TYPE_NOISE_REDUCE (gst_noise_reduce_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstNoiseReduce, gst_noise_reduce, GST, NOISE_REDUCE, GstOpenCLFilter)
+
+struct _GstNoiseReduce {
+  GstOpenCLFilter parent;
+
+  Settings *settings; /* with the object lock */
+  Work *work;         /* between set_formats and close, else null */
+};
+
+G_DEFINE_TYPE (GstNoiseReduce, gst_noise_reduce, GST_TYPE_OPENCL_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (
+    noisereduce, "noisereduce", GST_RANK_NONE, GST_TYPE_NOISE_REDUCE)
+
+/* Properties */
+
+static void
+gst_noise_reduce_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  Settings &settings = *GST_NOISE_REDUCE (object)->settings;
+
+  GST_OBJECT_LOCK (object);
+  switch (id) {
+  case PROP_ITERATIONS:
+    settings.iterations = g_value_get_uint (value);
+    break;
+  case PROP_FILL_ITERATIONS:
+    settings.fill_iterations = g_value_get_uint (value);
+    break;
+  case PROP_FUSED:
+    settings.fused = g_value_get_boolean (value);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+  GST_OBJECT_UNLOCK (object);
+}
+
+static Settings
+get_settings (gpointer self)
+{
+  GST_OBJECT_LOCK (self);
+  Settings settings = *GST_NOISE_REDUCE (self)->settings;
+  GST_OBJECT_UNLOCK (self);
+  return settings;
+}
+
+static void
+gst_noise_reduce_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  Settings settings = get_settings (object);
+
+  switch (id) {
+  case PROP_ITERATIONS:
+    g_value_set_uint (value, settings.iterations);
+    break;
+  case PROP_FILL_ITERATIONS:
+    g_value_set_uint (value, settings.fill_iterations);
+    break;
+  case PROP_FUSED:
+    g_value_set_boolean (value, settings.fused);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+}
+
+/* Kernels and work memory */
+
+static void
+gst_noise_reduce_close (GstOpenCLFilter *filter)
+{
+  GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
+  delete self->work;
+  self->work = nullptr;
+}
+
+static gboolean
+create_kernels (GstOpenCLContext *context, Work &work, GError **error)
+{
+  const std::string options = keying::pixel_options (&work.info) + work.shape.options ();
+  const struct {
+    keying::FrameKernel &kernel;
+    const char *name;
+  } kernels[] = {
+      {work.reduce_frame, "reduce_frame"},
+      {work.pack_keyed, "pack_keyed"},
+      {work.apply_keyed, "apply_keyed"},
+      {work.reduce_plane, "reduce_plane"},
+      {work.mask_of_alpha, "mask_of_alpha"},
+      {work.alpha_of_mask, "alpha_of_mask"},
+      {work.reduce_mask, "reduce_mask"},
+  };
+  for (const auto &entry : kernels) {
+    if (!entry.kernel.create (context, {"pixels.cl", "bitplanes.cl", "noisereduce.cl"},
+            entry.name, options, error))
+      return FALSE;
+  }
+  return TRUE;
+}
+
+static gboolean
+gst_noise_reduce_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+
+  gst_noise_reduce_close (filter);
+  self->work = new Work;
+  Work &work = *self->work;
+  work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  work.shape = keying::TileShape::best_for (context);
+  return create_kernels (context, work, error) && work.run.create (context, error)
+         && work.planes.create (context, keying::bytes_of_plane (&work.info), error);
+}
+
+/* The work */
+
+static gboolean
+reduce_plane (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint iterations,
+    GError **error)
+{
+  Work &work = *self->work;
+  guint depth = work.shape.depth ();
+  Kernel *kernel = work.reduce_plane.variant ({}, error);
+  GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
+
+  auto launch = [&] (guint number, cl_uint index) {
+    cl_uint part = std::min (depth, iterations - number * depth);
+    bool launched =
+        kernel->launch (queue, work.shape.grid_of_plane (*kernel, &work.info, part),
+            error, work.planes.current (), work.planes.other (),
+            cl_uint (work.info.width), cl_uint (work.info.height),
+            cl_uint (fill ? ~0u : 0u), part, work.run.changed (), index);
+    work.planes.swap ();
+    return launched;
+  };
+  guint launches = iterations / depth + (iterations % depth > 0);
+  return work.run.run (pad, queue, launches, launch, error);
+}
+
+/* More iterations than a tile's margin holds */
+static gboolean
+transform_by_planes (GstNoiseReduce *self, const Settings &settings,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
+    GError **error)
+{
+  Work &work = *self->work;
+  cl_uint width = work.info.width, height = work.info.height;
+  cl_uint words = keying::words_of_line (&work.info);
+  Kernel *pack = work.pack_keyed.variant ({input}, error);
+  Kernel *apply = work.apply_keyed.variant ({input, output}, error);
+
+  return pack && apply
+         && pack->launch (queue, pack->grid_of_items (4 * words, height), error, input,
+             width, height, work.planes.current (), words)
+         && reduce_plane (self, queue, true, settings.fill_iterations, error)
+         && reduce_plane (self, queue, false, settings.iterations, error)
+         && apply->launch (queue, apply->grid_of_items (4 * words, height), error, input,
+             output, width, height, work.planes.current (), words);
+}
+
+static gboolean
+transform_in_one_launch (Work &work, const Settings &settings,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
+    GError **error)
+{
+  Kernel *kernel = work.reduce_frame.variant ({input, output}, error);
+  guint iterations = settings.fill_iterations + settings.iterations;
+  return kernel
+         && kernel->launch (queue,
+             work.shape.grid_of_frame (*kernel, &work.info, iterations), error, input,
+             output, cl_uint (work.info.width), cl_uint (work.info.height),
+             cl_uint (settings.fill_iterations), cl_uint (settings.iterations));
+}
+
+static gboolean
+reduce_mask (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint iterations,
+    GError **error)
+{
+  Work &work = *self->work;
+  cl_uint width = work.info.width, height = work.info.height;
+  Kernel *kernel = work.reduce_mask.variant ({}, error);
+  GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
+
+  auto launch = [&] (guint number, cl_uint index) {
+    bool launched = kernel->launch (queue, kernel->grid_of_items (width, height), error,
+        work.masks.current (), work.masks.other (), width, height, cl_uint (fill ? 0 : 1),
+        work.run.changed (), index);
+    work.masks.swap ();
+    return launched;
+  };
+  return work.run.run (pad, queue, iterations, launch, error);
+}
+
+/* The plain form: a launch an iteration */
+static gboolean
+transform_by_masks (GstNoiseReduce *self, const Settings &settings,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
+    GError **error)
+{
+  Work &work = *self->work;
+  cl_uint width = work.info.width, height = work.info.height;
+  Kernel *take = work.mask_of_alpha.variant ({input}, error);
+  Kernel *apply = work.alpha_of_mask.variant ({input, output}, error);
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+
+  if (!work.masks.created ()
+      && !work.masks.create (context, gsize (width) * height, error))
+    return FALSE;
+  return take && apply
+         && take->launch (queue, take->grid_of_items (width, height), error, input, width,
+             height, work.masks.current ())
+         && reduce_mask (self, queue, true, settings.fill_iterations, error)
+         && reduce_mask (self, queue, false, settings.iterations, error)
+         && apply->launch (queue, apply->grid_of_items (width, height), error, input,
+             output, width, height, work.masks.current ());
+}
+
+static gboolean
+gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
+  Settings settings = get_settings (self);
+  guint64 iterations = guint64 (settings.fill_iterations) + settings.iterations;
+
+  if (!settings.fused)
+    return transform_by_masks (self, settings, input, output, queue, error);
+  if (iterations > self->work->shape.depth ())
+    return transform_by_planes (self, settings, input, output, queue, error);
+  return transform_in_one_launch (*self->work, settings, input, output, queue, error);
+}
+
+static void
+gst_noise_reduce_init (GstNoiseReduce *self)
+{
+  self->settings = new Settings;
+}
+
+static void
+gst_noise_reduce_finalize (GObject *object)
+{
+  GstNoiseReduce *self = GST_NOISE_REDUCE (object);
+  delete self->settings;
+  delete self->work;
+  G_OBJECT_CLASS (gst_noise_reduce_parent_class)->finalize (object);
+}
+
+static void
+install_properties (GObjectClass *klass)
+{
+  const Settings defaults;
+
+  g_object_class_install_property (klass, PROP_ITERATIONS,
+      g_param_spec_uint ("iterations", "Iterations",
+          "How many times keyed pixels with fewer than three keyed neighbours become "
+          "opaque",
+          0, G_MAXINT, defaults.iterations, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_FILL_ITERATIONS,
+      g_param_spec_uint ("fill-iterations", "Fill iterations",
+          "How many times, before that, un-keyed pixels with at least two keyed "
+          "neighbours become keyed",
+          0, G_MAXINT, defaults.fill_iterations, keying::playing_flags));
+  g_object_class_install_property (klass, PROP_FUSED,
+      g_param_spec_boolean ("fused", "Fused",
+          "Many iterations a launch, on bits; else one a launch, on bytes, with the same "
+          "result",
+          defaults.fused, keying::playing_flags));
+}
+
+static void
+gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+
+  object_class->set_property = gst_noise_reduce_set_property;
+  object_class->get_property = gst_noise_reduce_get_property;
+  object_class->finalize = gst_noise_reduce_finalize;
+  install_properties (object_class);
+
+  keying::set_up_class (filter_class);
+  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass),
+      "Noise reduction of keys", "Filter/Effect/Video",
+      "Takes single keyed pixels away and fills single holes, on an OpenCL device",
+      "The gst-opencl developers");
+
+  filter_class->close = gst_noise_reduce_close;
+  filter_class->set_formats = gst_noise_reduce_set_formats;
+  filter_class->transform = gst_noise_reduce_transform;
+
+  GST_DEBUG_CATEGORY_INIT (
+      noise_reduce_debug, "noisereduce", 0, "Noise reduction of keys");
+}

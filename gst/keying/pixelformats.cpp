@@ -1,0 +1,109 @@
+/* What the keying elements have in common: formats, components and their pads
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "pixelformats.hpp"
+
+#include <cmath>
+
+/* Pixels are counted in 31 bits, so the sides end at 2^15. */
+#define CAPS                                                                             \
+  "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                             \
+  "format=(string){RGBA, BGRA, ARGB, ABGR}, width=(int)[1, 32768], "                     \
+  "height=(int)[1, 32768], framerate=(fraction)[0/1, 2147483647/1]"
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
+
+namespace keying {
+/* Lax: a value out of its range is taken as the end of the range. */
+const GParamFlags playing_flags = GParamFlags (
+    G_PARAM_READWRITE | G_PARAM_CONSTRUCT | G_PARAM_STATIC_STRINGS
+    | G_PARAM_LAX_VALIDATION | GST_PARAM_CONTROLLABLE | GST_PARAM_MUTABLE_PLAYING);
+
+static const PixelFormat pixel_formats[] = {
+    {GST_VIDEO_FORMAT_RGBA, 0, 8, 16, 24},
+    {GST_VIDEO_FORMAT_BGRA, 16, 8, 0, 24},
+    {GST_VIDEO_FORMAT_ARGB, 8, 16, 24, 0},
+    {GST_VIDEO_FORMAT_ABGR, 24, 16, 8, 0},
+};
+
+const PixelFormat &
+pixel_format_of (const GstVideoInfo *info)
+{
+  for (const PixelFormat &format : pixel_formats) {
+    if (format.format == GST_VIDEO_INFO_FORMAT (info))
+      return format;
+  }
+  /* The pad templates let no other through. */
+  g_return_val_if_reached (pixel_formats[0]);
+}
+
+std::string
+pixel_options (const GstVideoInfo *info)
+{
+  const PixelFormat &format = pixel_format_of (info);
+  return "-DRED=" + std::to_string (format.red) + " -DGREEN="
+         + std::to_string (format.green) + " -DBLUE=" + std::to_string (format.blue)
+         + " -DALPHA=" + std::to_string (format.alpha);
+}
+
+cl_uint
+component_mask (const GstVideoInfo *info, Channel channel)
+{
+  const PixelFormat &format = pixel_format_of (info);
+  cl_uint red = 255u << format.red;
+  cl_uint green = 255u << format.green;
+  cl_uint blue = 255u << format.blue;
+  const cl_uint masks[] = {red | green | blue, red, green, blue};
+  return masks[gsize (channel)];
+}
+
+cl_uint
+difference_threshold (gdouble tolerance, Channel channel)
+{
+  return cl_uint (std::ceil (tolerance * (channel == Channel::all ? 765 : 255)));
+}
+
+Color
+color_of_argb (guint argb)
+{
+  return {gint (argb >> 16 & 255), gint (argb >> 8 & 255), gint (argb & 255),
+      gint (argb >> 24)};
+}
+
+GType
+channel_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Channel::all), "Red, green and blue together", "all"},
+      {gint (Channel::red), "Red alone", "red"},
+      {gint (Channel::green), "Green alone", "green"},
+      {gint (Channel::blue), "Blue alone", "blue"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstKeyingChannel", values));
+  return type;
+}
+
+static void
+before_transform (GstBaseTransform *transform, GstBuffer *buffer)
+{
+  GstClockTime time = gst_segment_to_stream_time (
+      &transform->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_object_sync_values (GST_OBJECT (transform), time);
+}
+
+void
+set_up_class (GstOpenCLFilterClass *klass)
+{
+  gst_element_class_add_static_pad_template (GST_ELEMENT_CLASS (klass), &sink_template);
+  gst_element_class_add_static_pad_template (GST_ELEMENT_CLASS (klass), &src_template);
+  GST_BASE_TRANSFORM_CLASS (klass)->before_transform = before_transform;
+}
+} // namespace keying

@@ -1,0 +1,46 @@
+/* What the keying elements have in common: formats, components and their pads
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/opencl.h>
+
+#include <string>
+
+namespace keying {
+/* Where each component's byte stands in a pixel, in bits of a little-endian word */
+struct PixelFormat {
+  GstVideoFormat format;
+  guint red, green, blue, alpha;
+};
+
+enum class Channel {
+  all,
+  red,
+  green,
+  blue,
+};
+
+struct Color {
+  gint red, green, blue, alpha;
+};
+
+const PixelFormat &pixel_format_of (const GstVideoInfo *info);
+std::string pixel_options (const GstVideoInfo *info);
+
+/* The bits of a pixel that `channel` compares */
+cl_uint component_mask (const GstVideoInfo *info, Channel channel);
+/* What the sum of absolute differences stays below where the distance is below
+ * `tolerance` */
+cl_uint difference_threshold (gdouble tolerance, Channel channel);
+
+Color color_of_argb (guint argb);
+
+GType channel_get_type (void);
+
+/* Pads, and properties that follow their controllers: for class_init */
+void set_up_class (GstOpenCLFilterClass *klass);
+/* How every property of theirs that may change at any time is declared */
+extern const GParamFlags playing_flags;
+} // namespace keying

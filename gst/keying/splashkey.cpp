@@ -1,0 +1,305 @@
+/* splashkey: blocks that look as they did before are keyed
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-splashkey
+ *
+ * Keys a background that needs no special colour, by blocks: a block whose mean red,
+ * green and blue differ from those that are stored for it by less than `tolerance` is
+ * background. It becomes transparent and its means are stored, so that slow changes of
+ * light are followed; other blocks stay as they are, and so does what is stored for them.
+ * The first frame fills the store, and so does the next one after `reset` is set.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc pattern=ball ! video/x-raw,format=RGBA ! openclupload !
+ * splashkey block-size=8 ! keyfill color=0xff0000ff ! opencldownload ! videoconvert !
+ * autovideosink
+ * ]|
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <gst/opencl/opencl.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "elements.h"
+#include "kernel.hpp"
+#include "pixelformats.hpp"
+
+GST_DEBUG_CATEGORY_STATIC (splash_key_debug);
+#define GST_CAT_DEFAULT splash_key_debug
+
+namespace {
+using keying::Kernel;
+
+enum {
+  PROP_0,
+  PROP_BLOCK_SIZE,
+  PROP_TOLERANCE,
+  PROP_RESET,
+};
+
+struct Settings {
+  guint block_size = 16;
+  gdouble tolerance = 0.12;
+  gboolean reset = FALSE; /* until a frame has filled the store */
+};
+
+/* The most work-items that do a block: a square of them on a GPU */
+const gsize largest_group = 256;
+const gsize largest_side = 16;
+
+/* What the streaming thread works with. */
+struct Work {
+  GstVideoInfo info;
+  bool on_cpu;
+  keying::FrameKernel key_blocks;
+  cl::Buffer store;
+  guint stored_block_size = 0; /* of the store; 0 where it is not filled */
+};
+} // namespace
+
+#define GST_TYPE_SPLASH_KEY (gst_splash_key_get_type ())
+G_DECLARE_FINAL_TYPE (GstSplashKey, gst_splash_key, GST, SPLASH_KEY, GstOpenCLFilter)
+
+struct _GstSplashKey {
+  GstOpenCLFilter parent;
+
+  Settings *settings; /* with the object lock */
+  Work *work;         /* between set_formats and close, else null */
+};
+
+G_DEFINE_TYPE (GstSplashKey, gst_splash_key, GST_TYPE_OPENCL_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (splashkey, "splashkey", GST_RANK_NONE, GST_TYPE_SPLASH_KEY)
+
+/* Properties */
+
+static void
+gst_splash_key_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  Settings &settings = *GST_SPLASH_KEY (object)->settings;
+
+  GST_OBJECT_LOCK (object);
+  switch (id) {
+  case PROP_BLOCK_SIZE:
+    settings.block_size = g_value_get_uint (value);
+    break;
+  case PROP_TOLERANCE:
+    settings.tolerance = g_value_get_double (value);
+    break;
+  case PROP_RESET:
+    settings.reset = g_value_get_boolean (value);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+  GST_OBJECT_UNLOCK (object);
+}
+
+static Settings
+get_settings (gpointer self)
+{
+  GST_OBJECT_LOCK (self);
+  Settings settings = *GST_SPLASH_KEY (self)->settings;
+  GST_OBJECT_UNLOCK (self);
+  return settings;
+}
+
+/* For a frame: a reset is done once. */
+static Settings
+take_settings (GstSplashKey *self)
+{
+  GST_OBJECT_LOCK (self);
+  Settings settings = *self->settings;
+  self->settings->reset = FALSE;
+  GST_OBJECT_UNLOCK (self);
+  return settings;
+}
+
+static void
+gst_splash_key_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  Settings settings = get_settings (object);
+
+  switch (id) {
+  case PROP_BLOCK_SIZE:
+    g_value_set_uint (value, settings.block_size);
+    break;
+  case PROP_TOLERANCE:
+    g_value_set_double (value, settings.tolerance);
+    break;
+  case PROP_RESET:
+    g_value_set_boolean (value, settings.reset);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+}
+
+/* Kernels and work memory */
+
+static gsize
+blocks_in (gsize size, guint block_size)
+{
+  return (size + block_size - 1) / block_size;
+}
+
+/* A frame's means of one size of blocks say nothing of another size. */
+static gboolean
+ensure_store (GstOpenCLContext *context, Work &work, guint block_size, GError **error)
+{
+  if (work.stored_block_size == block_size && work.store ())
+    return TRUE;
+  work.stored_block_size = 0;
+  work.store = keying::make_buffer (context,
+      blocks_in (work.info.width, block_size) * blocks_in (work.info.height, block_size)
+          * 3 * sizeof (cl_uint),
+      error);
+  return work.store () != nullptr;
+}
+
+static void
+gst_splash_key_close (GstOpenCLFilter *filter)
+{
+  GstSplashKey *self = GST_SPLASH_KEY (filter);
+  delete self->work;
+  self->work = nullptr;
+}
+
+static gboolean
+gst_splash_key_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstSplashKey *self = GST_SPLASH_KEY (filter);
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+  cl_device_type type = CL_DEVICE_TYPE_GPU;
+
+  gst_splash_key_close (filter);
+  self->work = new Work;
+  Work &work = *self->work;
+  work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  clGetDeviceInfo (gst_opencl_context_get_device (context), CL_DEVICE_TYPE, sizeof type,
+      &type, nullptr);
+  work.on_cpu = type & CL_DEVICE_TYPE_CPU;
+  return ensure_store (context, work, get_settings (self).block_size, error)
+         && work.key_blocks.create (context, {"pixels.cl", "splashkey.cl"}, "key_blocks",
+             keying::pixel_options (&work.info)
+                 + " -DGROUP=" + std::to_string (largest_group),
+             error);
+}
+
+/* The work */
+
+/* On a CPU a block is one work-item's; on a GPU neighbours in a line are neighbours in
+ * memory. */
+static keying::Grid
+grid_of_blocks (const Work &work, const Kernel &kernel, guint block_size)
+{
+  gsize most = work.on_cpu ? 1 : kernel.group_size (largest_group);
+  gsize columns = 1, rows = 1;
+  while (
+      2 * columns <= std::min (gsize (block_size), largest_side) && 2 * columns <= most)
+    columns *= 2;
+  while (2 * rows <= std::min (gsize (block_size), largest_side)
+         && 2 * rows * columns <= most)
+    rows *= 2;
+  return keying::grid_of_groups (blocks_in (work.info.width, block_size),
+      blocks_in (work.info.height, block_size), columns, rows);
+}
+
+/* In whole blocks and in those that the frame's right and lower edge cut */
+static cl_uint4
+thresholds_of (const Settings &settings, const GstVideoInfo *info)
+{
+  gsize size = settings.block_size;
+  gsize cut_columns = info->width % size;
+  gsize cut_rows = info->height % size;
+  const gsize pixels[] = {
+      size * size, cut_columns * size, size * cut_rows, cut_columns * cut_rows};
+  cl_uint4 thresholds;
+  for (gsize n = 0; n < 4; n++)
+    thresholds.s[n] =
+        cl_uint (std::ceil (settings.tolerance * gdouble (765 * pixels[n])));
+  return thresholds;
+}
+
+static gboolean
+gst_splash_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstSplashKey *self = GST_SPLASH_KEY (filter);
+  Work &work = *self->work;
+  Settings settings = take_settings (self);
+  Kernel *kernel = work.key_blocks.variant ({input, output}, error);
+
+  if (!kernel
+      || !ensure_store (
+          gst_opencl_filter_get_context (filter), work, settings.block_size, error))
+    return FALSE;
+  bool fill = settings.reset || work.stored_block_size == 0;
+  work.stored_block_size = settings.block_size;
+  return kernel->launch (queue, grid_of_blocks (work, *kernel, settings.block_size),
+      error, input, output, cl_uint (work.info.width), cl_uint (work.info.height),
+      cl_uint (settings.block_size), thresholds_of (settings, &work.info),
+      cl_uint (fill ? 1 : 0), work.store ());
+}
+
+static void
+gst_splash_key_init (GstSplashKey *self)
+{
+  self->settings = new Settings;
+}
+
+static void
+gst_splash_key_finalize (GObject *object)
+{
+  GstSplashKey *self = GST_SPLASH_KEY (object);
+  delete self->settings;
+  delete self->work;
+  G_OBJECT_CLASS (gst_splash_key_parent_class)->finalize (object);
+}
+
+static void
+gst_splash_key_class_init (GstSplashKeyClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+  const Settings defaults;
+
+  object_class->set_property = gst_splash_key_set_property;
+  object_class->get_property = gst_splash_key_get_property;
+  object_class->finalize = gst_splash_key_finalize;
+  g_object_class_install_property (object_class, PROP_BLOCK_SIZE,
+      g_param_spec_uint ("block-size", "Block size",
+          "Columns and lines of a block; a change fills the store anew", 1, 256,
+          defaults.block_size, keying::playing_flags));
+  g_object_class_install_property (object_class, PROP_TOLERANCE,
+      g_param_spec_double ("tolerance", "Tolerance",
+          "A block is background while the mean of its red's, green's and blue's "
+          "difference from the stored ones is less, 1 from black to white",
+          0, 1, defaults.tolerance, keying::playing_flags));
+  g_object_class_install_property (object_class, PROP_RESET,
+      g_param_spec_boolean ("reset", "Reset",
+          "Fill the store from the next frame; FALSE again once that is done",
+          defaults.reset, keying::playing_flags));
+
+  keying::set_up_class (filter_class);
+  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Splash key",
+      "Filter/Effect/Video",
+      "Keys blocks that look as they did before, on an OpenCL device",
+      "The gst-opencl developers");
+
+  filter_class->close = gst_splash_key_close;
+  filter_class->set_formats = gst_splash_key_set_formats;
+  filter_class->transform = gst_splash_key_transform;
+
+  GST_DEBUG_CATEGORY_INIT (splash_key_debug, "splashkey", 0, "Splash key");
+}

@@ -1,0 +1,66 @@
+/* A kernel over columns and rows, with the work-group size that the device allows it
+ *
+ * Not installed: no C++ type stands in a public header.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/opencl-hpp.hpp>
+
+#include <algorithm>
+
+namespace opencl {
+class Kernel {
+public:
+  bool create (GstOpenCLContext *context, const char *resource, const char *name,
+      const char *options, GError **error)
+  {
+    kernel = cl::Kernel (
+        gst_opencl_context_create_kernel (context, resource, name, options, error));
+    return kernel ()
+           && gst_opencl_check (
+               clGetKernelWorkGroupInfo (kernel (),
+                   gst_opencl_context_get_device (context), CL_KERNEL_WORK_GROUP_SIZE,
+                   sizeof largest_group, &largest_group, nullptr),
+               "clGetKernelWorkGroupInfo", error);
+  }
+
+  /* `value` is of the very type that the kernel declares; a buffer is a cl_mem. */
+  template <typename Argument>
+  bool set (cl_uint index, const Argument &value, GError **error)
+  {
+    return gst_opencl_check (
+        clSetKernelArg (kernel (), index, sizeof value, &value), "clSetKernelArg", error);
+  }
+
+  bool enqueue (cl_command_queue queue, gsize columns, gsize rows, GError **error)
+  {
+    /* More hides no more latency, and leaves more work-items idle at a line's end. Fewer
+     * leave a GPU idle, and every other size costs PoCL another compilation. */
+    const gsize least_group = 64, wanted_group = 256;
+    gsize group = std::min (largest_group, least_group);
+    while (2 * group <= std::min (largest_group, wanted_group) && group < columns)
+      group *= 2;
+    const gsize global[] = {columns, rows};
+    const gsize local[] = {group, 1};
+    return gst_opencl_launch (queue, kernel (), 2, global, local, error);
+  }
+
+  /* All arguments in the kernel's order, and enqueue. */
+  template <typename... Arguments>
+  bool launch (cl_command_queue queue, gsize columns, gsize rows, GError **error,
+      const Arguments &...arguments)
+  {
+    cl_uint index = 0;
+    return (set (index++, arguments, error) && ...)
+           && enqueue (queue, columns, rows, error);
+  }
+
+private:
+  cl::Kernel kernel;
+  gsize largest_group = 1;
+};
+} // namespace opencl

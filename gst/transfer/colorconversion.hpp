@@ -1,0 +1,39 @@
+/* From the colours of one raw video format to those of another
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/opencl-prelude.h>
+#include <gst/video/video.h>
+
+namespace transfer {
+/* out[i] = m[i][0] in[0] + m[i][1] in[1] + m[i][2] in[2] + m[i][3] */
+struct ColorMatrix {
+  double m[3][4];
+};
+
+/* From sample values of `input` to those of `output` (0 … 255, or … 65535). */
+ColorMatrix color_matrix_between (const GstVideoInfo &input, const GstVideoInfo &output);
+
+/* From R'G'B' in 0 … 1 to sample values of `output`. */
+ColorMatrix color_matrix_from_rgb (const GstVideoInfo &output);
+
+/* One row of the matrix as the kernel takes it, in integers or floats. */
+union ColorRow {
+  cl_int4 integers;
+  cl_float4 floats;
+};
+
+struct ColorConversion {
+  const char *arithmetic; /* COLORS of convert.cl */
+  ColorRow rows[3];
+};
+
+/* How colours are converted: in videoconvert's integers, or `exact`ly. */
+ColorConversion choose_color_conversion (
+    const GstVideoInfo &input, const GstVideoInfo &output, bool exact);
+
+/* For a colour map: the row that takes gray samples to 0 … 255. */
+ColorConversion choose_map_conversion (const GstVideoInfo &input);
+} // namespace transfer

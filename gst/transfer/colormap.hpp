@@ -1,0 +1,28 @@
+/* Colour maps: gray levels to colours
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/opencl-prelude.h>
+
+namespace transfer {
+enum class Colormap {
+  none,
+  viridis,
+  inferno,
+  turbo,
+  hot,
+};
+
+GType colormap_get_type (void);
+
+const int colormap_levels = 256;
+
+struct Rgb {
+  double red, green, blue; /* 0 … 1 */
+};
+
+/* The colour of `level`, 0 … 255, in any map but none. */
+Rgb colormap_color (Colormap map, int level);
+} // namespace transfer

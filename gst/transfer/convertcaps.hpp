@@ -1,0 +1,32 @@
+/* Which caps a converter can make of which, and which of them it prefers
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/opencl.h>
+
+#define CONVERT_FORMATS                                                                  \
+  "RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, AYUV, YUY2, UYVY, I420, "   \
+  "YV12, NV12, NV21, GRAY16_LE, GRAY8"
+
+#define CONVERT_CAPS                                                                     \
+  "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                             \
+  "format=(string){" CONVERT_FORMATS "}, "                                               \
+  "width=(int)[1, 32767], height=(int)[1, 32767], "                                      \
+  "framerate=(fraction)[0/1, 2147483647/1]"
+
+namespace transfer {
+/* What can stand on the other side of `caps`, which stand on `direction`, the same format
+ * and size first. With `coloring`, gray input becomes colours. (transfer full) */
+GstCaps *convertible_caps (GstPadDirection direction, GstCaps *caps, bool coloring);
+
+/* Takes the best of `others` for `caps`: the format that loses least, the size and the
+ * pixel-aspect-ratio that keep the picture's shape, the input's colorimetry.
+ * `others` is (transfer full), and so is the result. */
+GstCaps *fixate_converted_caps (
+    GstPadDirection direction, GstCaps *caps, GstCaps *others);
+
+/* Why `caps` cannot be converted: (transfer full) (nullable) */
+gchar *why_not_convertible (GstCaps *caps);
+} // namespace transfer

@@ -1,0 +1,663 @@
+/* openclconvert: one raw video format and size to another
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:element-openclconvert
+ * @title: openclconvert
+ *
+ * Converts between raw video formats and sizes in device memory, in one launch a frame,
+ * as `videoconvert` and `videoscale` do on the CPU, with the caps' colorimetry and chroma
+ * siting. Gray video can be shown in the colours of a `colormap`. Equal caps pass
+ * through.
+ *
+ * Colours are those of `videoconvert` to the level, unless `exact` asks for the nearest
+ * ones. Some shortcuts of `videoconvert`, such as the one from I420 to BGRA, take the
+ * nearest chroma whatever the siting; `chroma-resampler=nearest` does so too.
+ *
+ * |[
+ * gst-launch-1.0 videotestsrc ! openclupload ! openclconvert ! \
+ *   "video/x-raw(memory:OpenCLMemory),format=RGBA,width=640,height=480" ! \
+ *   opencldownload ! videoconvert ! autovideosink
+ * ]|
+ * |[
+ * gst-launch-1.0 videotestsrc ! video/x-raw,format=GRAY8 ! openclupload ! \
+ *   openclconvert colormap=viridis ! opencldownload ! videoconvert ! autovideosink
+ * ]|
+ * Gray levels as colours, as an OCT B-scan is looked at.
+ */
+#include "colorconversion.hpp"
+#include "colormap.hpp"
+#include "convertcaps.hpp"
+#include "elements.h"
+
+#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/opencl.h>
+
+#include <memory>
+#include <string>
+
+GST_DEBUG_CATEGORY_STATIC (gst_opencl_convert_debug);
+#define GST_CAT_DEFAULT gst_opencl_convert_debug
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/transfer/convert.cl"
+
+using transfer::Colormap;
+
+namespace {
+enum class ScaleMethod {
+  nearest,
+  bilinear,
+  area,
+};
+
+enum class ChromaResampler {
+  nearest,
+  linear,
+};
+
+struct Settings {
+  Colormap colormap = Colormap::none;
+  ScaleMethod scale_method = ScaleMethod::bilinear;
+  ChromaResampler chroma_resampler = ChromaResampler::linear;
+  bool exact = false;
+  guint revision = 0; /* counts changes */
+};
+
+/* Where the components of a picture stand, as the kernel takes it. */
+struct Layout {
+  cl_int2 size;
+  cl_ulong4 start;
+  cl_int4 stride;
+  cl_int4 step;
+};
+
+/* Which sides have pixels of four bytes, at multiples of four, to be moved as one. */
+struct Packing {
+  bool in = false, out = false;
+};
+
+/* What the streaming thread works with, for one pair of caps and one set of settings. */
+struct Work {
+  Settings settings;
+  transfer::ColorConversion colors;
+  std::string options;
+  opencl::Kernel kernels[2][2]; /* by packing of in and out; built when needed */
+  bool has_kernel[2][2] = {};
+  cl::Buffer color_table; /* where gray is mapped */
+};
+
+enum {
+  PROP_0,
+  PROP_COLORMAP,
+  PROP_SCALE_METHOD,
+  PROP_CHROMA_RESAMPLER,
+  PROP_EXACT,
+};
+} // namespace
+
+#define GST_TYPE_OPENCL_CONVERT (gst_opencl_convert_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstOpenCLConvert, gst_opencl_convert, GST, OPENCL_CONVERT, GstOpenCLFilter)
+
+struct _GstOpenCLConvert {
+  GstOpenCLFilter parent;
+
+  Settings *settings; /* object lock */
+  Work *work;         /* between set_formats and close, else null */
+};
+
+G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLConvert, gst_opencl_convert,
+    GST_TYPE_OPENCL_FILTER,
+    GST_DEBUG_CATEGORY_INIT (
+        gst_opencl_convert_debug, "openclconvert", 0, "OpenCL video converter"))
+GST_ELEMENT_REGISTER_DEFINE (
+    openclconvert, "openclconvert", GST_RANK_NONE, GST_TYPE_OPENCL_CONVERT)
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CONVERT_CAPS));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CONVERT_CAPS));
+
+static GType
+scale_method_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (ScaleMethod::nearest), "The nearest input pixel", "nearest"},
+      {gint (ScaleMethod::bilinear), "Straight lines between four input pixels",
+          "bilinear"},
+      {gint (ScaleMethod::area), "Mean of the input that an output pixel covers", "area"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstOpenCLScaleMethod", values));
+  return type;
+}
+
+static GType
+chroma_resampler_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (ChromaResampler::nearest), "The sample that pixels share", "nearest"},
+      {gint (ChromaResampler::linear), "Interpolated and averaged as chroma-site says",
+          "linear"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (
+        &type, g_enum_register_static ("GstOpenCLChromaResampler", values));
+  return type;
+}
+
+/* --- properties --- */
+
+static void
+gst_opencl_convert_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  GstOpenCLConvert *self = GST_OPENCL_CONVERT (object);
+
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+  case PROP_COLORMAP:
+    self->settings->colormap = Colormap (g_value_get_enum (value));
+    break;
+  case PROP_SCALE_METHOD:
+    self->settings->scale_method = ScaleMethod (g_value_get_enum (value));
+    break;
+  case PROP_CHROMA_RESAMPLER:
+    self->settings->chroma_resampler = ChromaResampler (g_value_get_enum (value));
+    break;
+  case PROP_EXACT:
+    self->settings->exact = g_value_get_boolean (value);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+  self->settings->revision++;
+  GST_OBJECT_UNLOCK (self);
+
+  /* With a map gray becomes colour, which is a matter of caps. */
+  if (id == PROP_COLORMAP)
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+}
+
+static void
+gst_opencl_convert_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  GstOpenCLConvert *self = GST_OPENCL_CONVERT (object);
+
+  GST_OBJECT_LOCK (self);
+  switch (id) {
+  case PROP_COLORMAP:
+    g_value_set_enum (value, gint (self->settings->colormap));
+    break;
+  case PROP_SCALE_METHOD:
+    g_value_set_enum (value, gint (self->settings->scale_method));
+    break;
+  case PROP_CHROMA_RESAMPLER:
+    g_value_set_enum (value, gint (self->settings->chroma_resampler));
+    break;
+  case PROP_EXACT:
+    g_value_set_boolean (value, self->settings->exact);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+  GST_OBJECT_UNLOCK (self);
+}
+
+static Settings
+get_settings (GstOpenCLConvert *self)
+{
+  GST_OBJECT_LOCK (self);
+  Settings settings = *self->settings;
+  GST_OBJECT_UNLOCK (self);
+  return settings;
+}
+
+/* --- caps --- */
+
+static GstCaps *
+gst_opencl_convert_transform_caps (GstBaseTransform *transform, GstPadDirection direction,
+    GstCaps *caps, GstCaps *filter)
+{
+  Settings settings = get_settings (GST_OPENCL_CONVERT (transform));
+  GstCaps *result =
+      transfer::convertible_caps (direction, caps, settings.colormap != Colormap::none);
+
+  if (filter) {
+    GstCaps *both = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref (result);
+    result = both;
+  }
+  return result;
+}
+
+static GstCaps *
+gst_opencl_convert_fixate_caps (GstBaseTransform *transform, GstPadDirection direction,
+    GstCaps *caps, GstCaps *others)
+{
+  GstCaps *fixed = transfer::fixate_converted_caps (direction, caps, others);
+  GST_DEBUG_OBJECT (
+      transform, "for %" GST_PTR_FORMAT " took %" GST_PTR_FORMAT, caps, fixed);
+  return fixed;
+}
+
+static gboolean
+gst_opencl_convert_accept_caps (
+    GstBaseTransform *transform, GstPadDirection direction, GstCaps *caps)
+{
+  gchar *reason = transfer::why_not_convertible (caps);
+  if (!reason)
+    return GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class)
+        ->accept_caps (transform, direction, caps);
+  GST_INFO_OBJECT (transform, "refused %" GST_PTR_FORMAT ": %s", caps, reason);
+  g_free (reason);
+  return FALSE;
+}
+
+/* --- building the kernel --- */
+
+static bool
+is_color_mapped (const Settings &settings, const GstVideoInfo &input)
+{
+  return settings.colormap != Colormap::none && GST_VIDEO_INFO_IS_GRAY (&input);
+}
+
+/* As in videoconvert, chroma is resampled when its raster changes. */
+static bool
+is_chroma_resampled (
+    const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  return settings.chroma_resampler == ChromaResampler::linear
+         && (in.finfo->w_sub[2] != out.finfo->w_sub[2]
+             || in.finfo->h_sub[2] != out.finfo->h_sub[2]
+             || in.chroma_site != out.chroma_site || in.width != out.width
+             || in.height != out.height);
+}
+
+struct ChromaFilter {
+  const char *across, *down;
+};
+
+static ChromaFilter
+chroma_filter (const Settings &settings, const GstVideoInfo &info, bool resampled)
+{
+  bool across = resampled && info.finfo->w_sub[2] > 0;
+  bool down = resampled && info.finfo->h_sub[2] > 0;
+  /* videoconvert takes the nearest line where chroma stands on every other. */
+  const char *cosited_down = settings.exact ? "CHROMA_COSITED" : "CHROMA_NEAREST";
+  const char *down_filter = info.chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED
+                                ? cosited_down
+                                : "CHROMA_CENTRED";
+  const char *across_filter = info.chroma_site & GST_VIDEO_CHROMA_SITE_H_COSITED
+                                  ? "CHROMA_COSITED"
+                                  : "CHROMA_CENTRED";
+  return {
+      across ? across_filter : "CHROMA_NEAREST", down ? down_filter : "CHROMA_NEAREST"};
+}
+
+static void
+define (
+    std::string &options, const char *side, const char *name, const std::string &value)
+{
+  options += std::string (" -D") + side + name + "=" + value;
+}
+
+static void
+define_side (std::string &options, const char *side, const GstVideoInfo &info)
+{
+  define (options, side, "_GRAY", GST_VIDEO_INFO_IS_GRAY (&info) ? "1" : "0");
+  define (options, side, "_BYTES", GST_VIDEO_INFO_COMP_DEPTH (&info, 0) > 8 ? "2" : "1");
+  define (options, side, "_W_SUB", std::to_string (info.finfo->w_sub[2]));
+  define (options, side, "_H_SUB", std::to_string (info.finfo->h_sub[2]));
+}
+
+static const char *
+scaling (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  static const char *const methods[] = {"SCALE_NEAREST", "SCALE_BILINEAR", "SCALE_AREA"};
+  return in.width == out.width && in.height == out.height
+             ? "SCALE_NONE"
+             : methods[int (settings.scale_method)];
+}
+
+static std::string
+build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out,
+    const transfer::ColorConversion &colors)
+{
+  bool resampled = is_chroma_resampled (settings, in, out);
+  ChromaFilter up = chroma_filter (settings, in, resampled);
+  ChromaFilter down = chroma_filter (settings, out, resampled);
+  std::string options;
+
+  define_side (options, "IN", in);
+  define_side (options, "OUT", out);
+  define (options, "CHROMA_IN", "_H", up.across);
+  define (options, "CHROMA_IN", "_V", up.down);
+  define (options, "CHROMA_OUT", "_H", down.across);
+  define (options, "CHROMA_OUT", "_V", down.down);
+  define (options, "SCALING", "", scaling (settings, in, out));
+  define (options, "COLORS", "", colors.arithmetic);
+  return options;
+}
+
+/* The map's colours in samples of the output, four floats a level. */
+static bool
+make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &output,
+    cl::Buffer &table, GError **error)
+{
+  cl_float values[transfer::colormap_levels][4] = {};
+  transfer::ColorMatrix matrix = transfer::color_matrix_from_rgb (output);
+
+  for (int level = 0; level < transfer::colormap_levels; level++) {
+    transfer::Rgb color = transfer::colormap_color (map, level);
+    for (int i = 0; i < 3; i++)
+      values[level][i] =
+          cl_float (matrix.m[i][0] * color.red + matrix.m[i][1] * color.green
+                    + matrix.m[i][2] * color.blue + matrix.m[i][3]);
+  }
+  cl_int code;
+  table = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
+      CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof values, values, &code));
+  gst_opencl_count_upload (sizeof values);
+  return gst_opencl_check (code, "clCreateBuffer", error);
+}
+
+static opencl::Kernel *
+ensure_kernel (GstOpenCLConvert *self, Work &work, const Packing &packing, GError **error)
+{
+  opencl::Kernel &kernel = work.kernels[packing.in][packing.out];
+  bool &built = work.has_kernel[packing.in][packing.out];
+  std::string options = work.options;
+
+  if (built)
+    return &kernel;
+  define (options, "IN", "_PACKED", packing.in ? "1" : "0");
+  define (options, "OUT", "_PACKED", packing.out ? "1" : "0");
+  GST_DEBUG_OBJECT (self, "kernel with%s", options.c_str ());
+  built = kernel.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+      KERNELS, "convert", options.c_str (), error);
+  return built ? &kernel : nullptr;
+}
+
+static bool
+has_pixels_of_four_bytes (const GstVideoInfo &info)
+{
+  return GST_VIDEO_INFO_N_PLANES (&info) == 1 && info.finfo->w_sub[2] == 0
+         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
+}
+
+/* The kernel for frames that are aligned is built here, others with the first frame. */
+static gboolean
+make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
+{
+  GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
+  const GstVideoInfo &in = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  bool mapped = is_color_mapped (settings, in);
+  auto work = std::make_unique<Work> ();
+
+  work->settings = settings;
+  work->colors = mapped ? transfer::choose_map_conversion (in)
+                        : transfer::choose_color_conversion (in, out, settings.exact);
+  work->options = build_options (settings, in, out, work->colors);
+  Packing packing = {has_pixels_of_four_bytes (in), has_pixels_of_four_bytes (out)};
+  if (!ensure_kernel (self, *work, packing, error))
+    return FALSE;
+  if (mapped
+      && !make_color_table (gst_opencl_filter_get_context (filter), settings.colormap,
+          out, work->color_table, error))
+    return FALSE;
+  delete self->work;
+  self->work = work.release ();
+  return TRUE;
+}
+
+static gboolean
+gst_opencl_convert_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
+  Settings settings = get_settings (self);
+  const GstVideoInfo *in = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  const GstVideoInfo *out = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  bool same = gst_video_info_is_equal (in, out) && !is_color_mapped (settings, *in);
+
+  gst_base_transform_set_passthrough (GST_BASE_TRANSFORM (filter), same);
+  return same || make_work (self, settings, error);
+}
+
+static void
+gst_opencl_convert_close (GstOpenCLFilter *filter)
+{
+  GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
+  delete self->work;
+  self->work = nullptr;
+}
+
+/* --- frames --- */
+
+/* The byte of RGBx and its like that holds no component. */
+static gsize
+padding_offset (const GstVideoInfo &info)
+{
+  gsize offset = 0 + 1 + 2 + 3;
+  for (guint c = 0; c < 3; c++)
+    offset -= GST_VIDEO_INFO_COMP_POFFSET (&info, c);
+  return offset;
+}
+
+static bool
+has_padding (const GstVideoInfo &info)
+{
+  return GST_VIDEO_INFO_IS_RGB (&info) && GST_VIDEO_INFO_N_COMPONENTS (&info) == 3
+         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
+}
+
+static Layout
+layout_of (const GstVideoInfo &info, const GstOpenCLFrame &frame)
+{
+  Layout layout = {};
+
+  layout.size.s[0] = info.width;
+  layout.size.s[1] = info.height;
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&info); c++) {
+    guint plane = GST_VIDEO_INFO_COMP_PLANE (&info, c);
+    layout.start.s[c] = frame.offset[plane] + GST_VIDEO_INFO_COMP_POFFSET (&info, c);
+    layout.stride.s[c] = frame.stride[plane];
+    layout.step.s[c] = GST_VIDEO_INFO_COMP_PSTRIDE (&info, c);
+  }
+  return layout;
+}
+
+/* Padding is filled as alpha is, but never read. */
+static Layout
+layout_of_output (const GstVideoInfo &info, const GstOpenCLFrame &frame)
+{
+  Layout layout = layout_of (info, frame);
+
+  if (has_padding (info)) {
+    layout.start.s[3] = frame.offset[0] + padding_offset (info);
+    layout.stride.s[3] = frame.stride[0];
+    layout.step.s[3] = GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0);
+  }
+  return layout;
+}
+
+static gsize
+blocks (gint side, guint subsampling)
+{
+  return (gsize (side) + (1 << subsampling) - 1) >> subsampling;
+}
+
+static void
+gst_opencl_convert_before_transform (GstBaseTransform *transform, GstBuffer *buffer)
+{
+  GstClockTime time = gst_segment_to_stream_time (
+      &transform->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_object_sync_values (GST_OBJECT (transform), time);
+}
+
+static bool
+is_packed (const GstVideoInfo &info, const GstOpenCLFrame &frame)
+{
+  return has_pixels_of_four_bytes (info)
+         && (frame.offset[0] | gsize (frame.stride[0])) % 4 == 0;
+}
+
+static gboolean
+gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
+  const GstVideoInfo &in_info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  const GstVideoInfo &out_info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  Settings settings = get_settings (self);
+
+  if (settings.revision != self->work->settings.revision
+      && !make_work (self, settings, error))
+    return FALSE;
+  Work &work = *self->work;
+  Layout in = layout_of (in_info, *input);
+  Layout out = layout_of_output (out_info, *output);
+  const transfer::ColorRow *rows = work.colors.rows;
+  cl_mem colors = work.color_table () ? work.color_table () : input->data; /* or unused */
+  Packing packing = {is_packed (in_info, *input), is_packed (out_info, *output)};
+  opencl::Kernel *kernel = ensure_kernel (self, work, packing, error);
+  return kernel
+         && kernel->launch (queue, blocks (out_info.width, out_info.finfo->w_sub[2]),
+             blocks (out_info.height, out_info.finfo->h_sub[2]), error, input->data,
+             in.size, in.start, in.stride, in.step, output->data, out.size, out.start,
+             out.stride, out.step, rows[0], rows[1], rows[2], colors);
+}
+
+/* --- metas --- */
+
+static bool
+is_one_of (const gchar *tag, std::initializer_list<const char *> tags)
+{
+  for (const char *known : tags) {
+    if (g_str_equal (tag, known))
+      return true;
+  }
+  return false;
+}
+
+/* What a meta says of places in the picture is scaled, what of its colours is lost. */
+static gboolean
+gst_opencl_convert_transform_meta (
+    GstBaseTransform *transform, GstBuffer *output, GstMeta *meta, GstBuffer *input)
+{
+  GstOpenCLFilter *filter = GST_OPENCL_FILTER (transform);
+  const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
+  bool of_size = false;
+
+  for (; tags && *tags; tags++) {
+    bool size = is_one_of (*tags, {GST_META_TAG_VIDEO_SIZE_STR});
+    if (!size
+        && !is_one_of (
+            *tags, {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_ORIENTATION_STR}))
+      return FALSE;
+    of_size = of_size || size;
+  }
+  if (!of_size)
+    return TRUE;
+
+  GstVideoMetaTransform scale = {
+      const_cast<GstVideoInfo *> (
+          gst_opencl_filter_get_video_info (filter, GST_PAD_SINK)),
+      const_cast<GstVideoInfo *> (
+          gst_opencl_filter_get_video_info (filter, GST_PAD_SRC))};
+  if (meta->info->transform_func)
+    meta->info->transform_func (
+        output, meta, input, gst_video_meta_transform_scale_get_quark (), &scale);
+  return FALSE;
+}
+
+/* --- the class --- */
+
+static void
+gst_opencl_convert_finalize (GObject *object)
+{
+  GstOpenCLConvert *self = GST_OPENCL_CONVERT (object);
+  delete self->work;
+  delete self->settings;
+  G_OBJECT_CLASS (gst_opencl_convert_parent_class)->finalize (object);
+}
+
+static void
+install_properties (GObjectClass *object_class)
+{
+  const Settings defaults;
+  const GParamFlags flags =
+      GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_CONTROLLABLE
+                   | GST_PARAM_MUTABLE_PLAYING);
+
+  g_object_class_install_property (object_class, PROP_COLORMAP,
+      g_param_spec_enum ("colormap", "Colour map",
+          "Colours for gray input; the output is in colour then",
+          transfer::colormap_get_type (), gint (defaults.colormap), flags));
+  g_object_class_install_property (object_class, PROP_SCALE_METHOD,
+      g_param_spec_enum ("scale-method", "Scale method",
+          "How the picture is scaled when the caps' sizes differ",
+          scale_method_get_type (), gint (defaults.scale_method), flags));
+  g_object_class_install_property (object_class, PROP_CHROMA_RESAMPLER,
+      g_param_spec_enum ("chroma-resampler", "Chroma resampler",
+          "How chroma is taken from one raster to another", chroma_resampler_get_type (),
+          gint (defaults.chroma_resampler), flags));
+  g_object_class_install_property (object_class, PROP_EXACT,
+      g_param_spec_boolean ("exact", "Exact",
+          "Convert colours to the nearest level, instead of with videoconvert's "
+          "integers, "
+          "which are off by up to 6 levels",
+          defaults.exact, flags));
+}
+
+static void
+gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+
+  object_class->set_property = gst_opencl_convert_set_property;
+  object_class->get_property = gst_opencl_convert_get_property;
+  object_class->finalize = gst_opencl_convert_finalize;
+  install_properties (object_class);
+
+  gst_element_class_set_static_metadata (element_class, "OpenCL video converter",
+      "Filter/Converter/Video/Scaler/Colorspace",
+      "Converts raw video in device memory to another format or size, or gray to colours",
+      "GStreamer OpenCL developers");
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+
+  transform_class->transform_caps = gst_opencl_convert_transform_caps;
+  transform_class->fixate_caps = gst_opencl_convert_fixate_caps;
+  transform_class->accept_caps = gst_opencl_convert_accept_caps;
+  transform_class->before_transform = gst_opencl_convert_before_transform;
+  transform_class->transform_meta = gst_opencl_convert_transform_meta;
+  filter_class->set_formats = gst_opencl_convert_set_formats;
+  filter_class->transform = gst_opencl_convert_transform;
+  filter_class->close = gst_opencl_convert_close;
+
+  gst_type_mark_as_plugin_api (transfer::colormap_get_type (), GstPluginAPIFlags (0));
+  gst_type_mark_as_plugin_api (scale_method_get_type (), GstPluginAPIFlags (0));
+  gst_type_mark_as_plugin_api (chroma_resampler_get_type (), GstPluginAPIFlags (0));
+}
+
+static void
+gst_opencl_convert_init (GstOpenCLConvert *self)
+{
+  self->settings = new Settings;
+}

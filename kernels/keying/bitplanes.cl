@@ -1,0 +1,148 @@
+/* keying: masks of one bit a pixel
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Bit n of a word is the pixel n to the right of its first. A byte of a word is made of,
+ * and makes, eight pixels. A tile is what a work-group holds in local memory: TILE_ROWS
+ * lines of TILE_WORDS words, with one more line above and below. Words beside each other
+ * in a tile are taken as neighbours also at the ends of its lines. So what lies at a
+ * tile's rim is wrong after an iteration, what lies next to it after two: a tile's margin
+ * is as wide as its iterations are many, and only what is within is written.
+ */
+#define TILE_BYTES (4 * TILE_WORDS)
+#define TILE_SIZE (TILE_ROWS * TILE_WORDS)
+#define TILE_ARRAY ((TILE_ROWS + 2) * TILE_WORDS)
+
+#if defined(__ENDIAN_LITTLE__)
+#define BYTE_INDEX(byte) (byte)
+#else
+#define BYTE_INDEX(byte) ((byte) ^3)
+#endif
+
+#define FOR_EACH_OF_GROUP(n, count) \
+  for (int n = get_local_id (0); n < (int) (count); n += get_local_size (0))
+
+uint
+pack_mask (int8 mask)
+{
+  int8 bits = mask & (int8) (1, 2, 4, 8, 16, 32, 64, 128);
+  int4 four = bits.lo | bits.hi;
+  int2 two = four.lo | four.hi;
+  return two.x | two.y;
+}
+
+int8
+spread_mask (uint byte)
+{
+  return ((int8) (byte) & (int8) (1, 2, 4, 8, 16, 32, 64, 128)) != (int8) (0);
+}
+
+/* Bits from x of those `count` pixels that lie in the line. */
+uint
+inside_line (int x, int width, int count)
+{
+  int begin = clamp (-x, 0, count);
+  int end = clamp (width - x, 0, count);
+  uint below_end = end == 32 ? ~0u : (1u << end) - 1;
+  uint below_begin = begin == 32 ? ~0u : (1u << begin) - 1;
+  return below_end & ~below_begin;
+}
+
+uint
+inside_frame (int x, int y, int width, int height)
+{
+  return y >= 0 && y < height ? inside_line (x, width, 32) : 0;
+}
+
+uint
+keyed_of (uint8 pixels, int x, int width)
+{
+  return pack_mask ((pixels & ALPHA_MASK) == (uint8) (0)) & inside_line (x, width, 8);
+}
+
+/* What is no longer keyed becomes opaque; an alpha in between is kept. */
+uint8
+with_keyed (uint8 pixels, uint keyed)
+{
+  uint8 alpha = pixels & ALPHA_MASK;
+  alpha = select (alpha, (uint8) (ALPHA_MASK), alpha == (uint8) (0));
+  alpha = select (alpha, (uint8) (0), spread_mask (keyed));
+  return (pixels & ~ALPHA_MASK) | alpha;
+}
+
+/* A line's eight pixels: global size 4 * words, height */
+__kernel void
+pack_keyed (FRAME (const, input), uint width, uint height, __global uchar *keyed,
+    uint words)
+{
+  uint byte = get_global_id (0);
+  uint y = get_global_id (1);
+  if (byte >= 4 * words || y >= height)
+    return;
+  uint x = 8 * byte;
+  uint bits = x < width
+                  ? keyed_of (load_pixels (LINE (input, y), x, width), x, width)
+                  : 0;
+  keyed[BYTE_INDEX ((ulong) y * 4 * words + byte)] = bits;
+}
+
+__kernel void
+apply_keyed (FRAME (const, input), FRAME (, output), uint width, uint height,
+    __global const uchar *keyed, uint words)
+{
+  uint byte = get_global_id (0);
+  uint y = get_global_id (1);
+  uint x = 8 * byte;
+  if (x >= width || y >= height)
+    return;
+  uint bits = keyed[BYTE_INDEX ((ulong) y * 4 * words + byte)];
+  uint8 pixels = load_pixels (LINE (input, y), x, width);
+  store_pixels (LINE (output, y), x, width, with_keyed (pixels, bits));
+}
+
+/* The plain form's masks: a byte a pixel, 1 where keyed */
+__kernel void
+mask_of_alpha (FRAME (const, input), uint width, uint height, __global uchar *mask)
+{
+  uint x = get_global_id (0);
+  uint y = get_global_id (1);
+  if (x < width && y < height)
+    mask[(ulong) y * width + x] =
+        (load_pixel (LINE (input, y), x) & ALPHA_MASK) == 0;
+}
+
+__kernel void
+alpha_of_mask (FRAME (const, input), FRAME (, output), uint width, uint height,
+    __global const uchar *mask)
+{
+  uint x = get_global_id (0);
+  uint y = get_global_id (1);
+  if (x >= width || y >= height)
+    return;
+  uint pixel = load_pixel (LINE (input, y), x);
+  if (mask[(ulong) y * width + x])
+    pixel &= ~ALPHA_MASK;
+  else if ((pixel & ALPHA_MASK) == 0)
+    pixel |= ALPHA_MASK;
+  store_pixel (LINE (output, y), x, pixel);
+}
+
+/* The rest of an element's program works on tiles of its core: what a tile writes. */
+void
+write_core (FRAME (const, input), FRAME (, output), int width, int height, int x0, int y0,
+    int side, int margin, __local const uint *keyed)
+{
+  __local const uchar *bytes = (__local const uchar *) (keyed + TILE_WORDS);
+  FOR_EACH_OF_GROUP (n, TILE_ROWS *TILE_BYTES)
+  {
+    int row = n / TILE_BYTES;
+    int byte = n % TILE_BYTES;
+    int x = x0 + 8 * byte;
+    int y = y0 + row;
+    if (row < margin || row >= TILE_ROWS - margin || y >= height || 8 * byte < side
+        || 8 * byte >= 32 * TILE_WORDS - side || x >= width)
+      continue;
+    uint8 pixels = load_pixels (LINE (input, y), x, width);
+    store_pixels (LINE (output, y), x, width, with_keyed (pixels, bytes[BYTE_INDEX (n)]));
+  }
+}

@@ -1,0 +1,464 @@
+/* chromakey: what has the colour of the key becomes transparent
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Colours are in levels, 0 to 255. The key's chroma is the axis of the soft methods: a
+ * pixel of u times that chroma, and of v across it, has a part u of the screen's light
+ * where it is grey or black itself.
+ */
+typedef struct {
+  float8 red, green, blue;
+} Colors;
+
+Colors
+colors_of_pixels (uint8 pixels)
+{
+  Colors colors = {convert_float8 (COMPONENT (pixels, RED)),
+      convert_float8 (COMPONENT (pixels, GREEN)),
+      convert_float8 (COMPONENT (pixels, BLUE))};
+  return colors;
+}
+
+uint8
+level (float8 value)
+{
+  return convert_uint8 (clamp (value, 0.0f, 255.0f) + 0.5f);
+}
+
+uint8
+with_colors (uint8 pixels, Colors colors)
+{
+  return (pixels & ALPHA_MASK) | level (colors.red) << RED | level (colors.green) << GREEN
+         | level (colors.blue) << BLUE;
+}
+
+/* A colour as 0xRRGGBB, as red, green, blue and nothing */
+float4
+color_of_key (uint key)
+{
+  return (float4) (key >> 16 & 255, key >> 8 & 255, key & 255, 0);
+}
+
+Colors
+same_color (float4 color)
+{
+  Colors colors = {color.s0, color.s1, color.s2};
+  return colors;
+}
+
+float8
+luma_of (Colors colors)
+{
+  return 0.299f * colors.red + 0.587f * colors.green + 0.114f * colors.blue;
+}
+
+float8
+cb_of (Colors colors)
+{
+  return (-21 * colors.red - 43 * colors.green + 64 * colors.blue) / 128;
+}
+
+float8
+cr_of (Colors colors)
+{
+  return (64 * colors.red - 54 * colors.green - 10 * colors.blue) / 128;
+}
+
+/* Along the key's chroma and across it, in its length. A grey key has none: then a level
+ * is the unit. */
+void
+chroma_along_key (Colors colors, Colors key, float8 *along, float8 *across)
+{
+  float8 cb = cb_of (colors), cr = cr_of (colors);
+  float8 key_cb = cb_of (key), key_cr = cr_of (key);
+  float8 square = max (key_cb * key_cb + key_cr * key_cr, 1.0f);
+  *along = (cb * key_cb + cr * key_cr) / square;
+  *across = (cb * key_cr - cr * key_cb) / square;
+}
+
+/* What is more of the key's chroma than the key has is as near as the key is. */
+float8
+chroma_distance (float8 along, float8 across)
+{
+  float8 missing = max (1 - along, 0.0f);
+  return sqrt (missing * missing + across * across);
+}
+
+/* The component that the screen is of, 0 to 2, and how far it is above the others */
+uint
+main_component (float4 key, uint channel)
+{
+  if (channel > 0)
+    return channel - 1;
+  if (key.s1 >= max (key.s0, key.s2))
+    return 1;
+  return key.s2 >= key.s0 ? 2 : 0;
+}
+
+float8
+excess_of (Colors colors, uint component)
+{
+  if (component == 0)
+    return colors.red - max (colors.green, colors.blue);
+  if (component == 1)
+    return colors.green - max (colors.red, colors.blue);
+  return colors.blue - max (colors.red, colors.green);
+}
+
+/* Takes the screen's light off a colour and leaves its luma as it was: first the part of
+ * the key's chroma that it has, as far as it is like the key at all (a yellow has green in
+ * it as well), then what the screen's component still is above the others. */
+Colors
+despilled (Colors colors, Colors key, uint component, float spill)
+{
+  float8 along, across;
+  chroma_along_key (colors, key, &along, &across);
+  float8 part = clamp (1 - chroma_distance (along, 0.7f * across), 0.0f, 1.0f) * spill;
+  float8 key_luma = luma_of (key);
+  colors.red = clamp (colors.red - part * (key.red - key_luma), 0.0f, 255.0f);
+  colors.green = clamp (colors.green - part * (key.green - key_luma), 0.0f, 255.0f);
+  colors.blue = clamp (colors.blue - part * (key.blue - key_luma), 0.0f, 255.0f);
+
+  float8 excess = max (excess_of (colors, component), 0.0f) * spill;
+  float8 grey = excess * (component == 0 ? 0.299f : component == 1 ? 0.587f : 0.114f);
+  colors.red += grey - (component == 0 ? excess : (float8) (0));
+  colors.green += grey - (component == 1 ? excess : (float8) (0));
+  colors.blue += grey - (component == 2 ? excess : (float8) (0));
+  return colors;
+}
+
+uint8
+scale_alpha (uint8 pixels, uint opacity)
+{
+  return (COMPONENT (pixels, ALPHA) * opacity + 32768) >> 16;
+}
+
+uint8
+as_pixel (uint color)
+{
+  return (uint8) ((color >> 16 & 255) << RED | (color >> 8 & 255) << GREEN
+                  | (color & 255) << BLUE);
+}
+
+/* Eight pixels a work-item. `inverted` is all ones when what differs is keyed. */
+__kernel void
+key_by_distance (FRAME (const, input), FRAME (, output), uint width, uint height,
+    __global const uint *auto_key, uint use_auto_key, uint key, uint mask, uint threshold,
+    int inverted, uint opacity, uint channel, float spill)
+{
+  uint x = 8 * get_global_id (0);
+  uint y = get_global_id (1);
+  if (x >= width || y >= height)
+    return;
+  uint color = use_auto_key ? *auto_key : key;
+  uint8 pixels = load_pixels (LINE (input, y), x, width);
+  int8 keyed = (difference (pixels, as_pixel (color), mask) < threshold) ^ inverted;
+  uint8 alpha = select (scale_alpha (pixels, opacity), (uint8) (0), keyed);
+  if (spill > 0) {
+    float4 screen = color_of_key (color);
+    pixels = with_colors (pixels, despilled (colors_of_pixels (pixels),
+                                      same_color (screen),
+                                      main_component (screen, channel), spill));
+  }
+  store_pixels (LINE (output, y), x, width, with_alpha (pixels, alpha));
+}
+
+/* The screen's colour, measured place by place: in a grid of blocks, the centre of each
+ * the place of its colour */
+
+/* What of a block is screen: more than `least` of the chroma that is expected there, and
+ * of its hue. The sums and the count of such samples, one a work-item. */
+__kernel void
+measure_screen (FRAME (const, input), uint width, uint height,
+    __global const uint *auto_key, uint use_auto_key, uint key,
+    __global const float4 *screen, uint use_screen, uint block_size, float least,
+    __global float4 *measured)
+{
+  __local float4 sums[SAMPLES * SAMPLES];
+  uint block = get_group_id (1) * get_num_groups (0) + get_group_id (0);
+  uint step = block_size / SAMPLES;
+  float4 color = use_screen ? screen[block] : color_of_key (use_auto_key ? *auto_key : key);
+  Colors expected = same_color (color);
+
+  float4 sum = 0;
+  for (uint n = get_local_id (0); n < SAMPLES * SAMPLES; n += get_local_size (0)) {
+    uint x = get_group_id (0) * block_size + n % SAMPLES * step;
+    uint y = get_group_id (1) * block_size + n / SAMPLES * step;
+    if (x >= width || y >= height)
+      continue;
+    Colors sample = colors_of_pixels ((uint8) (load_pixel (LINE (input, y), x)));
+    float8 along, across;
+    chroma_along_key (sample, expected, &along, &across);
+    if (along.s0 > least && fabs (across.s0) < 0.25f * along.s0)
+      sum += (float4) (sample.red.s0, sample.green.s0, sample.blue.s0, 1);
+  }
+  sums[get_local_id (0)] = sum;
+  barrier (CLK_LOCAL_MEM_FENCE);
+  if (get_local_id (0) != 0)
+    return;
+  for (uint n = 1; n < get_local_size (0); n++)
+    sum += sums[n];
+  measured[block] = sum;
+}
+
+/* Blocks that have little screen, or none, take their neighbours' colour; where there is
+ * none near, the key stands. */
+__kernel void
+smooth_screen (__global const uint *auto_key, uint use_auto_key, uint key,
+    __global const float4 *measured, uint columns, uint rows, __global float4 *screen)
+{
+  int column = get_global_id (0);
+  int row = get_global_id (1);
+  if (column >= (int) columns || row >= (int) rows)
+    return;
+  float4 sum = (color_of_key (use_auto_key ? *auto_key : key) + (float4) (0, 0, 0, 1))
+               * 1e-6f;
+  for (int y = max (row - 8, 0); y <= min (row + 8, (int) rows - 1); y++) {
+    for (int x = max (column - 8, 0); x <= min (column + 8, (int) columns - 1); x++) {
+      float square = (x - column) * (x - column) + (y - row) * (y - row);
+      float near = exp (-square / (2 * 1.2f * 1.2f));
+      float far = 1e-6f * exp (-square / (2 * 6.0f * 6.0f));
+      sum += (near + far) * measured[y * columns + x];
+    }
+  }
+  screen[row * columns + column] = sum / sum.s3;
+}
+
+/* Between the centres of four blocks. No centre lies within eight pixels: their number is
+ * half of a multiple of 16. */
+Colors
+screen_at (__global const float4 *screen, uint columns, uint rows, uint block_size,
+    uint x, uint y)
+{
+  float8 offsets = (float8) (0, 1, 2, 3, 4, 5, 6, 7);
+  float8 column = ((float) x + offsets + 0.5f) / block_size - 0.5f;
+  float row = ((float) y + 0.5f) / block_size - 0.5f;
+  uint left = (uint) clamp (floor (column.s0), 0.0f, (float) (columns - 1));
+  uint above = (uint) clamp (floor (row), 0.0f, (float) (rows - 1));
+  uint right = min (left + 1, columns - 1);
+  uint below = min (above + 1, rows - 1);
+  float down = clamp (row - above, 0.0f, 1.0f);
+  float8 across = clamp (column - (float) left, 0.0f, 1.0f);
+
+  float4 from =
+      mix (screen[above * columns + left], screen[below * columns + left], down);
+  float4 to =
+      mix (screen[above * columns + right], screen[below * columns + right], down);
+  Colors colors = {from.s0 + across * (to.s0 - from.s0),
+      from.s1 + across * (to.s1 - from.s1), from.s2 + across * (to.s2 - from.s2)};
+  return colors;
+}
+
+/* How far from the screen: 0 is screen, 1 has nothing of it */
+float8
+distance_from_screen (Colors colors, Colors screen, uint by_excess, uint component)
+{
+  if (by_excess)
+    return 1 - excess_of (colors, component) / max (excess_of (screen, component), 1.0f);
+  float8 along, across;
+  chroma_along_key (colors, screen, &along, &across);
+  return chroma_distance (along, across);
+}
+
+/* What all pixels of a frame are keyed with */
+typedef struct {
+  float4 key;
+  __global const float4 *screen;
+  uint columns, rows, block_size; /* of screen; columns 0 where it is the key all over */
+  uint by_excess;                 /* 1 for method difference, 0 for chroma */
+  uint component;
+  float similarity, smoothness;
+  uint inverted;
+  float opacity, spill;
+} Keyer;
+
+#define KEYER \
+  __global const uint *auto_key, uint use_auto_key, uint key, \
+      __global const float4 *screen, uint columns, uint rows, uint block_size, \
+      uint by_excess, uint channel, float similarity, float smoothness, uint inverted, \
+      float opacity, float spill
+#define THE_KEYER \
+  keyer_of (auto_key, use_auto_key, key, screen, columns, rows, block_size, by_excess, \
+      channel, similarity, smoothness, inverted, opacity, spill)
+
+Keyer
+keyer_of (KEYER)
+{
+  float4 color = color_of_key (use_auto_key ? *auto_key : key);
+  Keyer keyer = {color, screen, columns, rows, block_size, by_excess,
+      main_component (color, channel), similarity, smoothness, inverted, opacity, spill};
+  return keyer;
+}
+
+Colors
+screen_of (Keyer keyer, uint x, uint y)
+{
+  return keyer.columns > 0 ? screen_at (keyer.screen, keyer.columns, keyer.rows,
+                                 keyer.block_size, x, y)
+                           : same_color (keyer.key);
+}
+
+uint8
+keyed (uint8 pixels, Colors colors, Colors here, float8 distance, Keyer keyer)
+{
+  float8 matte = clamp ((distance - keyer.similarity) / keyer.smoothness, 0.0f, 1.0f);
+  if (keyer.inverted)
+    matte = 1 - matte;
+  float8 alpha = convert_float8 (COMPONENT (pixels, ALPHA)) * matte * keyer.opacity;
+  if (keyer.spill > 0)
+    pixels = with_colors (
+        pixels, despilled (colors, here, keyer.component, keyer.spill));
+  return with_alpha (pixels, level (alpha));
+}
+
+__kernel void
+key_softly (FRAME (const, input), FRAME (, output), uint width, uint height, KEYER)
+{
+  uint x = 8 * get_global_id (0);
+  uint y = get_global_id (1);
+  if (x >= width || y >= height)
+    return;
+  Keyer keyer = THE_KEYER;
+  Colors here = screen_of (keyer, x, y);
+  uint8 pixels = load_pixels (LINE (input, y), x, width);
+  Colors colors = colors_of_pixels (pixels);
+  float8 distance = distance_from_screen (colors, here, keyer.by_excess, keyer.component);
+  store_pixels (
+      LINE (output, y), x, width, keyed (pixels, colors, here, distance, keyer));
+}
+
+/* The same with finer edges. Cameras take chroma more coarsely than luma, and with more
+ * noise; where the distance goes with luma, as it does at hair, luma says better where it
+ * lies. Around each pixel a line is fitted through the distances over luma; the better it
+ * fits, the more of it is taken. */
+#define RADIUS 3
+#define SIDE (2 * RADIUS + 1)
+#define CORE_GROUPS 4 /* of eight columns */
+#define CORE_ROWS 16
+#define EDGE_GROUPS (CORE_GROUPS + 2)
+#define EDGE_ROWS (CORE_ROWS + 2 * RADIUS)
+#define EDGE_COLUMNS (8 * EDGE_GROUPS)
+
+typedef struct {
+  float8 luma, distance, luma_square, product, distance_square;
+} Moments;
+
+void
+add_moments (Moments *sum, float8 luma, float8 distance)
+{
+  sum->luma += luma;
+  sum->distance += distance;
+  sum->luma_square += luma * luma;
+  sum->product += luma * distance;
+  sum->distance_square += distance * distance;
+}
+
+/* Variances below these are noise: 4.5 levels of luma, a hundredth of the distance */
+#define LUMA_NOISE 20.0f
+#define DISTANCE_NOISE 1e-4f
+
+float8
+distance_on_line (Moments sum, float8 luma, float8 distance)
+{
+  const float part = 1.0f / (SIDE * SIDE);
+  float8 mean_luma = sum.luma * part;
+  float8 mean_distance = sum.distance * part;
+  float8 product = sum.product * part - mean_luma * mean_distance;
+  float8 of_luma =
+      max (sum.luma_square * part - mean_luma * mean_luma, 0.0f) + LUMA_NOISE;
+  float8 of_distance =
+      max (sum.distance_square * part - mean_distance * mean_distance, 0.0f)
+      + DISTANCE_NOISE;
+  float8 fitted = mean_distance + product / of_luma * (luma - mean_luma);
+  float8 explained = product * product / (of_luma * of_distance);
+  return distance + explained * (fitted - distance);
+}
+
+/* Beyond the frame lie the pixels of its rim. */
+void
+load_edges (FRAME (const, input), uint width, uint height, int x0, int y0, Keyer keyer,
+    __local float *lumas, __local float *distances)
+{
+  for (uint n = get_local_id (0); n < EDGE_GROUPS * EDGE_ROWS; n += get_local_size (0)) {
+    int x = x0 + 8 * (int) (n % EDGE_GROUPS);
+    int y = clamp (y0 + (int) (n / EDGE_GROUPS), 0, (int) height - 1);
+    uint8 pixels = x < 0 ? (uint8) (load_pixel (LINE (input, y), 0))
+                   : x >= (int) width
+                       ? (uint8) (load_pixel (LINE (input, y), width - 1))
+                       : load_pixels (LINE (input, y), x, width);
+    Colors colors = colors_of_pixels (pixels);
+    Colors here = screen_of (keyer, clamp (x, 0, (int) width - 1), y);
+    vstore8 (luma_of (colors), n, lumas);
+    vstore8 (distance_from_screen (colors, here, keyer.by_excess, keyer.component), n,
+        distances);
+  }
+}
+
+__kernel void
+key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEYER)
+{
+  __local float lumas[EDGE_ROWS * EDGE_COLUMNS];
+  __local float distances[EDGE_ROWS * EDGE_COLUMNS];
+  Keyer keyer = THE_KEYER;
+  int x0 = get_group_id (0) * CORE_GROUPS * 8;
+  int y0 = get_group_id (1) * CORE_ROWS;
+
+  load_edges (input, input_offset, input_stride, width, height, x0 - 8, y0 - RADIUS,
+      keyer, lumas, distances);
+  barrier (CLK_LOCAL_MEM_FENCE);
+
+  for (uint n = get_local_id (0); n < CORE_GROUPS * CORE_ROWS; n += get_local_size (0)) {
+    uint group = n % CORE_GROUPS;
+    uint row = n / CORE_GROUPS;
+    uint x = x0 + 8 * group;
+    uint y = y0 + row;
+    if (x >= width || y >= height)
+      continue;
+    uint at = row * EDGE_COLUMNS + 8 * group + 8 - RADIUS;
+    Moments sum = {0, 0, 0, 0, 0};
+    for (uint dy = 0; dy < SIDE; dy++) {
+      for (uint dx = 0; dx < SIDE; dx++)
+        add_moments (&sum, vload8 (0, lumas + at + dy * EDGE_COLUMNS + dx),
+            vload8 (0, distances + at + dy * EDGE_COLUMNS + dx));
+    }
+    uint middle = at + RADIUS * EDGE_COLUMNS + RADIUS;
+    float8 distance = distance_on_line (
+        sum, vload8 (0, lumas + middle), vload8 (0, distances + middle));
+    uint8 pixels = load_pixels (LINE (input, y), x, width);
+    store_pixels (LINE (output, y), x, width,
+        keyed (pixels, colors_of_pixels (pixels), screen_of (keyer, x, y), distance,
+            keyer));
+  }
+}
+
+/* Mean colour of a rectangle, rounded; one work-group */
+__kernel void
+take_key (FRAME (const, input), uint left, uint top, uint columns, uint rows,
+    __global uint *auto_key)
+{
+  __local ulong sums[3 * GROUP];
+  uint item = get_local_id (0);
+  ulong red = 0, green = 0, blue = 0;
+  for (uint row = item; row < rows; row += get_local_size (0)) {
+    for (uint column = 0; column < columns; column++) {
+      uint pixel = load_pixel (LINE (input, top + row), left + column);
+      red += COMPONENT (pixel, RED);
+      green += COMPONENT (pixel, GREEN);
+      blue += COMPONENT (pixel, BLUE);
+    }
+  }
+  sums[3 * item] = red;
+  sums[3 * item + 1] = green;
+  sums[3 * item + 2] = blue;
+  barrier (CLK_LOCAL_MEM_FENCE);
+  if (item != 0)
+    return;
+  ulong total[3] = {0, 0, 0};
+  for (uint n = 0; n < 3 * get_local_size (0); n++)
+    total[n % 3] += sums[n];
+  ulong count = (ulong) columns * rows;
+  uint color = 0xff;
+  for (uint n = 0; n < 3; n++)
+    color = color << 8 | (uint) ((2 * total[n] + count) / (2 * count));
+  *auto_key = color;
+}

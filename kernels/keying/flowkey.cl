@@ -1,0 +1,475 @@
+/* flowkey: keying flows over even colour
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Two bit planes say where it can: `right` where a pixel has the colour of its right
+ * neighbour, `down` where it has that of the one below. Where a limit is set, both pixels
+ * must also be open: keyed from the start, or within the limit.
+ */
+typedef struct {
+  uint mask;      /* components that are compared */
+  uint threshold; /* their differences' sum stays below */
+  int key_cb, key_cr;
+  uint limit; /* largest square of the chroma distance from the key; 0 is no limit */
+} Rule;
+
+Rule
+rule_of (uint mask, uint threshold, int key_cb, int key_cr, uint limit)
+{
+  Rule rule = {mask, threshold, key_cb, key_cr, limit};
+  return rule;
+}
+
+#define RULE uint mask, uint threshold, int key_cb, int key_cr, uint limit
+#define THE_RULE rule_of (mask, threshold, key_cb, key_cr, limit)
+
+uint
+open_of (uint8 pixels, Rule rule, uint keyed, int x, int width)
+{
+  int8 within = chroma_square (pixels, rule.key_cb, rule.key_cr) <= rule.limit;
+  return keyed | (pack_mask (within) & inside_line (x, width, 8));
+}
+
+uint
+same_as_right (__global const uchar *line, uint8 pixels, Rule rule, int x, int width)
+{
+  uint next = load_pixel (line, min (x + 8, width - 1));
+  uint8 right = (uint8) (pixels.s1234, pixels.s567, next);
+  int8 same = difference (pixels, right, rule.mask) < rule.threshold;
+  return pack_mask (same) & inside_line (x, width - 1, 8);
+}
+
+uint
+same_as_below (uint8 pixels, uint8 below, Rule rule, int x, int width)
+{
+  int8 same = difference (pixels, below, rule.mask) < rule.threshold;
+  return pack_mask (same) & inside_line (x, width, 8);
+}
+
+/* What a word becomes: flow comes from its left, right, upper and lower neighbours. */
+uint
+flow_word (__local const uint *keyed, __local const uint *right, __local const uint *down,
+    int at)
+{
+  uint word = keyed[at];
+  uint from_left =
+      (word & right[at]) << 1 | (keyed[at - 1] & right[at - 1]) >> 31;
+  uint from_right = (word >> 1 | keyed[at + 1] << 31) & right[at];
+  uint from_above = keyed[at - TILE_WORDS] & down[at - TILE_WORDS];
+  uint from_below = keyed[at + TILE_WORDS] & down[at];
+  return word | from_left | from_right | from_above | from_below;
+}
+
+/* Where the keyed pixels lie after the iterations: `keyed` or `other` */
+__local uint *
+flow (__local uint *keyed, __local uint *other, __local const uint *right,
+    __local const uint *down, uint iterations)
+{
+  for (uint i = 0; i < iterations; i++) {
+    FOR_EACH_OF_GROUP (n, TILE_SIZE)
+    other[n + TILE_WORDS] = flow_word (keyed, right, down, n + TILE_WORDS);
+    barrier (CLK_LOCAL_MEM_FENCE);
+    __local uint *result = other;
+    other = keyed;
+    keyed = result;
+  }
+  return keyed;
+}
+
+#define STRIP_ROWS 8
+
+/* Each work-item goes down strips of eight columns, so that a line is loaded once to be
+ * compared with the one above and with the one below. */
+void
+load_flow_tile (FRAME (const, input), int width, int height, int x0, int y0, Rule rule,
+    __local uchar *keyed, __local uchar *right, __local uchar *down, __local uchar *open)
+{
+  FOR_EACH_OF_GROUP (n, TILE_ROWS / STRIP_ROWS * TILE_BYTES)
+  {
+    int byte = n % TILE_BYTES;
+    int row = n / TILE_BYTES * STRIP_ROWS;
+    int x = x0 + 8 * byte;
+    bool there = x >= 0 && x < width;
+    uint8 pixels = 0;
+    if (there && y0 + row >= 0 && y0 + row < height)
+      pixels = load_pixels (LINE (input, y0 + row), x, width);
+    for (int end = row + STRIP_ROWS; row < end; row++) {
+      int y = y0 + row;
+      uint8 below = 0;
+      uint k = 0, r = 0, d = 0, o = 0;
+      if (there && y + 1 >= 0 && y + 1 < height)
+        below = load_pixels (LINE (input, y + 1), x, width);
+      if (there && y >= 0 && y < height) {
+        k = keyed_of (pixels, x, width);
+        r = same_as_right (LINE (input, y), pixels, rule, x, width);
+        d = y + 1 < height ? same_as_below (pixels, below, rule, x, width) : 0;
+        o = rule.limit > 0 ? open_of (pixels, rule, k, x, width) : 0;
+      }
+      int at = BYTE_INDEX (row * TILE_BYTES + byte);
+      keyed[at] = k;
+      right[at] = r;
+      down[at] = d;
+      open[at] = o;
+      pixels = below;
+    }
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+}
+
+void
+limit_tile (__local const uint *open, __local uint *right, __local uint *down)
+{
+  FOR_EACH_OF_GROUP (n, TILE_SIZE)
+  {
+    int at = n + TILE_WORDS;
+    right[at] &= open[at] & (open[at] >> 1 | open[at + 1] << 31);
+    down[at] &= open[at] & open[at + TILE_WORDS];
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+}
+
+/* All iterations of a tile, frame to frame; as many lines of margin around what a
+ * work-group writes, and as many columns rounded up to whole bytes */
+__kernel void
+flow_frame (FRAME (const, input), FRAME (, output), uint width, uint height, RULE,
+    uint iterations)
+{
+  __local uint first[TILE_ARRAY];
+  __local uint second[TILE_ARRAY];
+  __local uint right[TILE_ARRAY];
+  __local uint down[TILE_ARRAY];
+  int margin = iterations;
+  int side = (margin + 7) / 8 * 8;
+  int x0 = (int) get_group_id (0) * (32 * TILE_WORDS - 2 * side) - side;
+  int y0 = (int) get_group_id (1) * (TILE_ROWS - 2 * margin) - margin;
+
+  load_flow_tile (input, input_offset, input_stride, width, height, x0, y0, THE_RULE,
+      (__local uchar *) (first + TILE_WORDS), (__local uchar *) (right + TILE_WORDS),
+      (__local uchar *) (down + TILE_WORDS), (__local uchar *) (second + TILE_WORDS));
+  if (limit > 0)
+    limit_tile (second, right, down);
+  __local uint *keyed = flow (first, second, right, down, iterations);
+  write_core (input, input_offset, input_stride, output, output_offset, output_stride,
+      width, height, x0, y0, side, margin, keyed);
+}
+
+/* The planes of a frame, a byte of each: global size 4 * words, height */
+__kernel void
+pack_flow (FRAME (const, input), uint width, uint height, RULE, __global uchar *keyed,
+    __global uchar *right, __global uchar *down, __global uchar *open, uint words)
+{
+  uint byte = get_global_id (0);
+  uint y = get_global_id (1);
+  uint x = 8 * byte;
+  if (byte >= 4 * words || y >= height)
+    return;
+  uint k = 0, r = 0, d = 0, o = 0;
+  if (x < width) {
+    Rule rule = THE_RULE;
+    uint8 pixels = load_pixels (LINE (input, y), x, width);
+    uint8 below = load_pixels (LINE (input, min (y + 1, height - 1)), x, width);
+    k = keyed_of (pixels, x, width);
+    r = same_as_right (LINE (input, y), pixels, rule, x, width);
+    d = y + 1 < height ? same_as_below (pixels, below, rule, x, width) : 0;
+    o = limit > 0 ? open_of (pixels, rule, k, x, width) : 0;
+  }
+  ulong at = BYTE_INDEX ((ulong) y * 4 * words + byte);
+  keyed[at] = k;
+  right[at] = r;
+  down[at] = d;
+  open[at] = o;
+}
+
+__kernel void
+limit_flow (__global const uint *open, __global uint *right, __global uint *down,
+    uint words, uint height)
+{
+  uint word = get_global_id (0);
+  uint y = get_global_id (1);
+  if (word >= words || y >= height)
+    return;
+  ulong at = (ulong) y * words + word;
+  uint next = word + 1 < words ? open[at + 1] : 0;
+  uint below = y + 1 < height ? open[at + words] : 0;
+  right[at] &= open[at] & (open[at] >> 1 | next << 31);
+  down[at] &= open[at] & below;
+}
+
+/* Some iterations of the planes. Once a launch has changed nothing, none after it will:
+ * they return at once, and either plane has the result. */
+__kernel void
+flow_planes (__global const uint *from, __global uint *to, __global const uint *right,
+    __global const uint *down, uint width, uint height, uint iterations,
+    volatile __global uint *changed, uint launch)
+{
+  __local uint first[TILE_ARRAY];
+  __local uint second[TILE_ARRAY];
+  __local uint tile_right[TILE_ARRAY];
+  __local uint tile_down[TILE_ARRAY];
+  if (launch > 0 && changed[launch - 1] == 0)
+    return;
+  int words = (width + 31) / 32;
+  int margin = iterations;
+  int word0 = (int) get_group_id (0) * (TILE_WORDS - 2) - 1;
+  int y0 = (int) get_group_id (1) * (TILE_ROWS - 2 * margin) - margin;
+
+  FOR_EACH_OF_GROUP (n, TILE_SIZE)
+  {
+    int word = word0 + n % TILE_WORDS;
+    int y = y0 + n / TILE_WORDS;
+    bool there = word >= 0 && word < words && y >= 0 && y < (int) height;
+    ulong at = there ? (ulong) y * words + word : 0;
+    first[n + TILE_WORDS] = there ? from[at] : 0;
+    tile_right[n + TILE_WORDS] = there ? right[at] : 0;
+    tile_down[n + TILE_WORDS] = there ? down[at] : 0;
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+  __local uint *keyed = flow (first, second, tile_right, tile_down, iterations);
+
+  FOR_EACH_OF_GROUP (n, TILE_SIZE)
+  {
+    int column = n % TILE_WORDS;
+    int row = n / TILE_WORDS;
+    int word = word0 + column;
+    int y = y0 + row;
+    if (column < 1 || column >= TILE_WORDS - 1 || row < margin
+        || row >= TILE_ROWS - margin || word >= words || y >= (int) height)
+      continue;
+    ulong at = (ulong) y * words + word;
+    to[at] = keyed[n + TILE_WORDS];
+    if (to[at] != from[at])
+      changed[launch] = 1;
+  }
+}
+
+/* Until nothing changes. What flow can reach from a keyed pixel is the whole of its
+ * connected region, however long the way: so regions are found by union and find, in a
+ * fixed number of launches. A region is a tree; its nodes are the runs of connected
+ * pixels within a word, named by the number of their first pixel. A node's parent has a
+ * smaller number or is the node itself, the root. Bit 31 of a root says that its region
+ * is keyed. */
+#define NODE 0x7fffffffu
+#define KEYED 0x80000000u
+
+/* Bits of a word's pixels that a run begins with */
+uint
+starts_of (uint right)
+{
+  return ~(right << 1);
+}
+
+uint
+start_at (uint right, uint bit)
+{
+  uint starts = starts_of (right) & (bit == 31 ? ~0u : (2u << bit) - 1);
+  return 31 - clz (starts);
+}
+
+/* Of the connections to the word above, those that no neighbour makes as well */
+uint
+needed_above (uint down, uint right_above, uint right)
+{
+  return down & ~(down << 1 & right_above << 1 & right << 1);
+}
+
+/* A parent is read while others change it: an older one is an ancestor as well. */
+#define DEFINE_UNION(space, name)                                                       \
+  uint find_root_##name (volatile space const uint *parent, uint node)                  \
+  {                                                                                     \
+    for (;;) {                                                                          \
+      uint next = parent[node] & NODE;                                                  \
+      if (next == node)                                                                 \
+        return node;                                                                    \
+      node = next;                                                                      \
+    }                                                                                   \
+  }                                                                                     \
+                                                                                        \
+  /* Nobody waits: whoever finds that a root has got a parent goes on with that. */     \
+  void unite_##name (volatile space uint *parent, uint a, uint b)                       \
+  {                                                                                     \
+    for (;;) {                                                                          \
+      a = find_root_##name (parent, a);                                                 \
+      b = find_root_##name (parent, b);                                                 \
+      if (a == b)                                                                       \
+        return;                                                                         \
+      uint larger = max (a, b);                                                         \
+      uint smaller = min (a, b);                                                        \
+      uint before = atomic_min (&parent[larger], smaller);                              \
+      if (before == larger)                                                             \
+        return;                                                                         \
+      a = before;                                                                       \
+      b = smaller;                                                                      \
+    }                                                                                   \
+  }
+
+DEFINE_UNION (__local, local)
+DEFINE_UNION (__global, global)
+
+#define REGION_SIZE (REGION_WORDS * REGION_ROWS)
+
+/* Trees of a tile of REGION_WORDS x REGION_ROWS words */
+__kernel void
+find_regions (__global const uint *right, __global const uint *down, uint words,
+    uint height, __global uint *parent)
+{
+  __local uint tree[32 * REGION_SIZE];
+  uint word0 = get_group_id (0) * REGION_WORDS;
+  uint y0 = get_group_id (1) * REGION_ROWS;
+
+  FOR_EACH_OF_GROUP (n, 32 * REGION_SIZE)
+  tree[n] = n;
+  barrier (CLK_LOCAL_MEM_FENCE);
+
+  FOR_EACH_OF_GROUP (n, REGION_SIZE)
+  {
+    uint column = n % REGION_WORDS;
+    uint row = n / REGION_WORDS;
+    if (word0 + column >= words || y0 + row >= height)
+      continue;
+    ulong at = (ulong) (y0 + row) * words + word0 + column;
+    uint here = right[at];
+    if (column > 0 && right[at - 1] >> 31)
+      unite_local (tree, 32 * n, 32 * (n - 1) + start_at (right[at - 1], 31));
+    if (row == 0)
+      continue;
+    uint above = right[at - words];
+    uint links = needed_above (down[at - words], above, here);
+    while (links) {
+      uint bit = 31 - clz (links);
+      links ^= 1u << bit;
+      unite_local (tree, 32 * n + start_at (here, bit),
+          32 * (n - REGION_WORDS) + start_at (above, bit));
+    }
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+
+  FOR_EACH_OF_GROUP (n, REGION_SIZE)
+  {
+    uint column = n % REGION_WORDS;
+    uint row = n / REGION_WORDS;
+    if (word0 + column >= words || y0 + row >= height)
+      continue;
+    uint at = (y0 + row) * words + word0 + column;
+    uint starts = starts_of (right[at]);
+    while (starts) {
+      uint bit = 31 - clz (starts);
+      starts ^= 1u << bit;
+      uint root = find_root_local (tree, 32 * n + bit);
+      uint root_word = root / 32;
+      parent[32 * at + bit] =
+          32 * ((y0 + root_word / REGION_WORDS) * words + word0 + root_word % REGION_WORDS)
+          + root % 32;
+    }
+  }
+}
+
+/* Trees of neighbouring tiles joined: global size words, height */
+__kernel void
+join_regions (__global const uint *right, __global const uint *down, uint words,
+    uint height, volatile __global uint *parent)
+{
+  uint word = get_global_id (0);
+  uint y = get_global_id (1);
+  if (word >= words || y >= height)
+    return;
+  uint at = y * words + word;
+  uint here = right[at];
+  if (word > 0 && word % REGION_WORDS == 0 && right[at - 1] >> 31)
+    unite_global (parent, 32 * at, 32 * (at - 1) + start_at (right[at - 1], 31));
+  if (y == 0 || y % REGION_ROWS != 0)
+    return;
+  uint above = right[at - words];
+  uint links = needed_above (down[at - words], above, here);
+  while (links) {
+    uint bit = 31 - clz (links);
+    links ^= 1u << bit;
+    unite_global (parent, 32 * at + start_at (here, bit),
+        32 * (at - words) + start_at (above, bit));
+  }
+}
+
+/* Pixels of the run that begins at `start` */
+uint
+run_from (uint right, uint start)
+{
+  uint later = start == 31 ? 0 : starts_of (right) & ~((2u << start) - 1);
+  uint before_next = later ? (later & -later) - 1 : ~0u;
+  return before_next & ~((1u << start) - 1);
+}
+
+/* Every node hangs on its root; keyed pixels key their regions. */
+__kernel void
+key_regions (__global const uint *keyed, __global const uint *right, uint words,
+    uint height, volatile __global uint *parent)
+{
+  uint word = get_global_id (0);
+  uint y = get_global_id (1);
+  if (word >= words || y >= height)
+    return;
+  uint at = y * words + word;
+  uint starts = starts_of (right[at]);
+  while (keyed[at] && starts) {
+    uint bit = 31 - clz (starts);
+    starts ^= 1u << bit;
+    if ((keyed[at] & run_from (right[at], bit)) == 0)
+      continue;
+    uint root = find_root_global (parent, 32 * at + bit);
+    if ((parent[root] & KEYED) == 0)
+      atomic_or (&parent[root], KEYED);
+  }
+}
+
+__kernel void
+collect_regions (__global const uint *right, uint words, uint height,
+    volatile __global const uint *parent, __global uint *keyed)
+{
+  uint word = get_global_id (0);
+  uint y = get_global_id (1);
+  if (word >= words || y >= height)
+    return;
+  uint at = y * words + word;
+  uint starts = starts_of (right[at]);
+  uint result = 0;
+  while (starts) {
+    uint bit = 31 - clz (starts);
+    starts ^= 1u << bit;
+    if (parent[find_root_global (parent, 32 * at + bit)] & KEYED)
+      result |= run_from (right[at], bit);
+  }
+  keyed[at] = result;
+}
+
+/* The plain form: an iteration of a mask of bytes */
+bool
+flows (__global const uchar *line, __global const uchar *other_line, uint x, uint other_x,
+    Rule rule)
+{
+  uint8 pixel = load_pixel (line, x);
+  uint8 other = load_pixel (other_line, other_x);
+  return difference (pixel, other, rule.mask).s0 < rule.threshold;
+}
+
+__kernel void
+flow_mask (FRAME (const, input), __global const uchar *from, __global uchar *to,
+    uint width, uint height, RULE, volatile __global uint *changed, uint launch)
+{
+  uint x = get_global_id (0);
+  uint y = get_global_id (1);
+  if (x >= width || y >= height)
+    return;
+  Rule rule = THE_RULE;
+  __global const uchar *line = LINE (input, y);
+  __global const uchar *at = from + (ulong) y * width + x;
+  uint8 pixel = load_pixel (line, x);
+  bool enters = limit == 0 || chroma_square (pixel, key_cb, key_cr).s0 <= limit;
+  bool reached =
+      enters
+      && ((x > 0 && at[-1] && flows (line, line, x, x - 1, rule))
+          || (x + 1 < width && at[1] && flows (line, line, x, x + 1, rule))
+          || (y > 0 && at[-(long) width] && flows (line, line - input_stride, x, x, rule))
+          || (y + 1 < height && at[width]
+              && flows (line, line + input_stride, x, x, rule)));
+  to[(ulong) y * width + x] = *at || reached;
+  if (reached && !*at)
+    changed[launch] = 1;
+}

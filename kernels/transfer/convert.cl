@@ -1,0 +1,357 @@
+/* One raw video format to another: loads, chroma, scaling, colours, stores
+ *
+ * A work-item makes one block of output pixels that share their chroma. The build options
+ * say what differs in kind; where the components stand comes as arguments, so that one
+ * program serves all formats of a kind:
+ *
+ *   IN_GRAY, OUT_GRAY          only the first component is there
+ *   IN_BYTES, OUT_BYTES        of a component: 1, or 2 for GRAY16_LE
+ *   IN_PACKED, OUT_PACKED      a pixel is four bytes, at a multiple of four
+ *   IN_W_SUB, IN_H_SUB,        log2 of the chroma subsampling
+ *   OUT_W_SUB, OUT_H_SUB
+ *   CHROMA_IN_H, _IN_V,        how chroma is resampled: CHROMA_NEAREST, CHROMA_CENTRED
+ *   CHROMA_OUT_H, _OUT_V       between luma samples, CHROMA_COSITED with even ones
+ *   SCALING                    SCALE_NONE, SCALE_NEAREST, SCALE_BILINEAR, SCALE_AREA
+ *   COLORS                     COLORS_COPY, COLORS_SUM, COLORS_CENTRED, COLORS_EXACT,
+ *                              COLORS_MAP
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define CHROMA_NEAREST 0
+#define CHROMA_CENTRED 1
+#define CHROMA_COSITED 2
+
+#define SCALE_NONE 0
+#define SCALE_NEAREST 1
+#define SCALE_BILINEAR 2
+#define SCALE_AREA 3
+
+#define COLORS_COPY 0
+#define COLORS_SUM 1
+#define COLORS_CENTRED 2
+#define COLORS_EXACT 3
+#define COLORS_MAP 4
+
+#define MAXIMUM(bytes) ((bytes) == 2 ? 65535 : 255)
+#define MIDDLE(bytes) ((bytes) == 2 ? 32768 : 128)
+#define OUT_BLOCK_W (1 << OUT_W_SUB)
+#define OUT_BLOCK_H (1 << OUT_H_SUB)
+
+typedef struct
+{
+  __global const uchar *data;
+  int2 size;
+  ulong4 start; /* of each component, in bytes */
+  int4 stride;  /* bytes from line to line */
+  int4 step;    /* bytes from sample to sample; the fourth 0 where there is no alpha */
+} Picture;
+
+/* Two bytes are read one by one: a plane may begin anywhere. */
+int
+load_sample (__global const uchar *at)
+{
+#if IN_BYTES == 2
+  return at[0] | at[1] << 8;
+#else
+  return at[0];
+#endif
+}
+
+#define LOAD(picture, component, x, y)                                                   \
+  load_sample ((picture)->data + (picture)->start.component                              \
+               + (ulong) (y) * (picture)->stride.component                               \
+               + (ulong) (x) * (picture)->step.component)
+
+#if !IN_GRAY
+int2
+load_chroma (const Picture *in, int x, int y)
+{
+  return (int2) (LOAD (in, y, x, y), LOAD (in, z, x, y));
+}
+
+/* Chroma of the pixel column x in the chroma line. */
+int2
+chroma_across (const Picture *in, int x, int line)
+{
+  int at = x >> IN_W_SUB;
+  int last = (in->size.x - 1) >> IN_W_SUB;
+  int2 here = load_chroma (in, at, line);
+#if CHROMA_IN_H == CHROMA_CENTRED
+  int2 beside = load_chroma (in, clamp (x & 1 ? at + 1 : at - 1, 0, last), line);
+  return (3 * here + beside + 2) >> 2;
+#elif CHROMA_IN_H == CHROMA_COSITED
+  int2 beside = load_chroma (in, min (at + (x & 1), last), line);
+  return (here + beside + 1) >> 1;
+#else
+  return here;
+#endif
+}
+
+int2
+chroma_at (const Picture *in, int x, int y)
+{
+  int line = y >> IN_H_SUB;
+  int last = (in->size.y - 1) >> IN_H_SUB;
+  int2 here = chroma_across (in, x, line);
+#if CHROMA_IN_V == CHROMA_CENTRED
+  int2 beside = chroma_across (in, x, clamp (y & 1 ? line + 1 : line - 1, 0, last));
+  return (3 * here + beside + 2) >> 2;
+#elif CHROMA_IN_V == CHROMA_COSITED
+  int2 beside = chroma_across (in, x, min (line + (y & 1), last));
+  return (here + beside + 1) >> 1;
+#else
+  return here;
+#endif
+}
+#endif
+
+#if IN_PACKED
+int4
+load_pixel (const Picture *in, int x, int y)
+{
+  __global const uchar *line =
+      in->data + (in->start.x & ~3UL) + (ulong) y * in->stride.x;
+  uint word = ((__global const uint *) line)[x];
+  uint4 bits = convert_uint4 (in->start & 3) << 3;
+  int4 pixel = convert_int4 ((uint4) (word) >> bits & 255);
+  pixel.w = in->step.w ? pixel.w : 255;
+  return pixel;
+}
+#else
+int4
+load_pixel (const Picture *in, int x, int y)
+{
+  int4 pixel;
+  pixel.x = LOAD (in, x, x, y);
+#if IN_GRAY
+  pixel.yz = (int2) (MIDDLE (IN_BYTES));
+#else
+  pixel.yz = chroma_at (in, x, y);
+#endif
+  pixel.w = in->step.w ? LOAD (in, w, x, y) : 255;
+  return pixel;
+}
+#endif
+
+/* The input at the place of an output pixel; scaled pictures share their outer edges.
+ * Products of two sides, of 32767 at the most, and 2 still fit an int. */
+#if SCALING == SCALE_NONE
+int4
+sample (const Picture *in, int2 out_size, int x, int y)
+{
+  return load_pixel (in, x, y);
+}
+#elif SCALING == SCALE_NEAREST
+int4
+sample (const Picture *in, int2 out_size, int x, int y)
+{
+  int at_x = (2 * x + 1) * in->size.x / (2 * out_size.x);
+  int at_y = (2 * y + 1) * in->size.y / (2 * out_size.y);
+  return load_pixel (in, at_x, at_y);
+}
+#elif SCALING == SCALE_BILINEAR
+/* The two input samples around the middle of output sample `at`, and the second's share. */
+int2
+neighbours (int at, int in_size, int out_size, float *share)
+{
+  int unit = 2 * out_size;
+  int middle = max ((2 * at + 1) * in_size - out_size, 0);
+  int first = middle / unit;
+  *share = (float) (middle - first * unit) / (float) unit;
+  return (int2) (first, min (first + 1, in_size - 1));
+}
+
+int4
+sample (const Picture *in, int2 out_size, int x, int y)
+{
+  float share_x, share_y;
+  int2 columns = neighbours (x, in->size.x, out_size.x, &share_x);
+  int2 rows = neighbours (y, in->size.y, out_size.y, &share_y);
+  float4 above = mix (convert_float4 (load_pixel (in, columns.x, rows.x)),
+      convert_float4 (load_pixel (in, columns.y, rows.x)), share_x);
+  float4 below = mix (convert_float4 (load_pixel (in, columns.x, rows.y)),
+      convert_float4 (load_pixel (in, columns.y, rows.y)), share_x);
+  return convert_int4_rte (mix (above, below, share_y));
+}
+#else
+/* How much of input sample `i` the output sample `at` covers, as a share of the latter. */
+float
+coverage (int i, int at, int in_size, int out_size)
+{
+  int begin = max (at * in_size, i * out_size);
+  int end = min ((at + 1) * in_size, (i + 1) * out_size);
+  return (float) (end - begin) / (float) in_size;
+}
+
+int2
+covered (int at, int in_size, int out_size)
+{
+  int end = (at + 1) * in_size;
+  return (int2) (at * in_size / out_size, (end + out_size - 1) / out_size);
+}
+
+int4
+sample (const Picture *in, int2 out_size, int x, int y)
+{
+  int2 columns = covered (x, in->size.x, out_size.x);
+  int2 rows = covered (y, in->size.y, out_size.y);
+  float4 sum = (float4) (0.0f);
+  for (int row = rows.x; row < rows.y; row++) {
+    float4 line = (float4) (0.0f);
+    for (int column = columns.x; column < columns.y; column++)
+      line += coverage (column, x, in->size.x, out_size.x)
+              * convert_float4 (load_pixel (in, column, row));
+    sum += coverage (row, y, in->size.y, out_size.y) * line;
+  }
+  return convert_int4_rte (sum);
+}
+#endif
+
+/* 255 and 65535 are both full scale. */
+int4
+with_depth_of_output (int4 pixel)
+{
+#if IN_BYTES == 1 && OUT_BYTES == 2
+  pixel.xyz *= 257;
+#elif IN_BYTES == 2 && OUT_BYTES == 1
+  pixel.xyz = (pixel.xyz + 128) / 257;
+#endif
+  return pixel;
+}
+
+#if COLORS == COLORS_SUM
+typedef int4 Row;
+
+/* As videoconvert does where no result can leave the range, or one side has 16 bits:
+ * coefficients of 1/256, and 16 bits on both sides. */
+int
+color (int4 pixel, Row row)
+{
+#if OUT_BYTES > IN_BYTES
+  pixel *= 257;
+#endif
+  int sum = (pixel.x * row.x + pixel.y * row.y + pixel.z * row.z + row.w) >> 8;
+#if OUT_BYTES < IN_BYTES
+  sum >>= 8;
+#endif
+  return clamp (sum, 0, MAXIMUM (OUT_BYTES));
+}
+#elif COLORS == COLORS_CENTRED
+typedef int4 Row;
+
+/* As videoconvert does elsewhere: each term is the upper half of a product of a sample
+ * around 128, spread to 16 bits, with a coefficient of 1/256. */
+int
+color (int4 pixel, Row row)
+{
+  int4 sample = pixel - 128;
+  int4 term = ((sample * 256 + (sample & 255)) * row) >> 16;
+  return clamp (term.x + term.y + term.z, -128, 127) + 128;
+}
+#else
+typedef float4 Row;
+
+int
+color (int4 pixel, Row row)
+{
+  float sum = row.w + row.x * pixel.x + row.y * pixel.y + row.z * pixel.z;
+  return convert_int_rte (clamp (sum, 0.0f, (float) MAXIMUM (OUT_BYTES)));
+}
+#endif
+
+int4
+convert_pixel (
+    int4 pixel, Row row0, Row row1, Row row2, __global const float *colors)
+{
+#if COLORS == COLORS_COPY
+  return with_depth_of_output (pixel);
+#elif COLORS == COLORS_MAP
+  float at = clamp (row0.x * pixel.x + row0.w, 0.0f, 255.0f);
+  int first = min ((int) at, 254);
+  float4 color = mix (vload4 (first, colors), vload4 (first + 1, colors), at - first);
+  return (int4) (convert_int4_rte (color).xyz, pixel.w);
+#else
+  return (int4) (color (pixel, row0), color (pixel, row1), color (pixel, row2), pixel.w);
+#endif
+}
+
+void
+store_sample (__global uchar *at, int value)
+{
+  at[0] = (uchar) value;
+#if OUT_BYTES == 2
+  at[1] = (uchar) (value >> 8);
+#endif
+}
+
+#define STORE(component, x, y, value)                                                    \
+  store_sample (out_data + out_start.component + (ulong) (y) * out_stride.component      \
+                    + (ulong) (x) * out_step.component,                                  \
+      value)
+
+#define PIXEL(x, y)                                                                      \
+  convert_pixel (sample (&in, out_size, x, y), row0, row1, row2, colors)
+
+__kernel void
+convert (__global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_stride,
+    int4 in_step, __global uchar *out_data, int2 out_size, ulong4 out_start,
+    int4 out_stride, int4 out_step, Row row0, Row row1, Row row2,
+    __global const float *colors)
+{
+  Picture in = {in_data, in_size, in_start, in_stride, in_step};
+  int x = get_global_id (0) << OUT_W_SUB;
+  int y = get_global_id (1) << OUT_H_SUB;
+  if (x >= out_size.x || y >= out_size.y)
+    return;
+#if OUT_PACKED
+  uint4 bytes = convert_uint4 (PIXEL (x, y)) << (convert_uint4 (out_start & 3) << 3);
+  __global uchar *out_line =
+      out_data + (out_start.x & ~3UL) + (ulong) y * out_stride.x;
+  ((__global uint *) out_line)[x] = bytes.x | bytes.y | bytes.z | bytes.w;
+#else
+  int2 chroma[OUT_BLOCK_W]; /* of each column of the block */
+  for (int i = 0; i < OUT_BLOCK_W; i++) {
+    int column = min (x + i, out_size.x - 1);
+    for (int j = 0; j < OUT_BLOCK_H; j++) {
+      int line = min (y + j, out_size.y - 1);
+      int4 pixel = PIXEL (column, line);
+      STORE (x, column, line, pixel.x);
+      if (out_step.w)
+        STORE (w, column, line, pixel.w);
+#if CHROMA_OUT_V == CHROMA_CENTRED
+      chroma[i] = j == 0 ? pixel.yz : (chroma[i] + pixel.yz + 1) >> 1;
+#else
+      chroma[i] = j == 0 ? pixel.yz : chroma[i];
+#endif
+    }
+  }
+
+#if !OUT_GRAY
+#if CHROMA_OUT_H == CHROMA_CENTRED
+  int2 result = (chroma[0] + chroma[OUT_BLOCK_W - 1] + 1) >> 1;
+#elif CHROMA_OUT_H == CHROMA_COSITED
+  int2 result = chroma[0];
+  int2 left = chroma[0];
+  if (x > 0) {
+    left = PIXEL (x - 1, y).yz;
+#if CHROMA_OUT_V == CHROMA_CENTRED
+    left = (left + PIXEL (x - 1, min (y + 1, out_size.y - 1)).yz + 1) >> 1;
+#endif
+  }
+  /* The last sample leaves out what is to its right, as videoconvert's does. */
+  if (x == 0)
+    result = (3 * result + chroma[OUT_BLOCK_W - 1] + 2) >> 2;
+  else if (x + 2 >= out_size.x)
+    result = (left + 3 * result + 2) >> 2;
+  else
+    result = (left + 2 * result + chroma[OUT_BLOCK_W - 1] + 2) >> 2;
+#else
+  int2 result = chroma[0];
+#endif
+  int chroma_x = x >> OUT_W_SUB;
+  int chroma_y = y >> OUT_H_SUB;
+  STORE (y, chroma_x, chroma_y, result.x);
+  STORE (z, chroma_x, chroma_y, result.y);
+#endif
+#endif
+}

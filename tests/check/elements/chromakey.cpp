@@ -1,0 +1,668 @@
+/* chromakey against its rules
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "keyingreference.hpp"
+
+#include <gst/controller/gstinterpolationcontrolsource.h>
+#include <gst/controller/gstdirectcontrolbinding.h>
+
+using namespace keying_reference;
+using keying_frames::ElementUnderTest;
+
+static guint
+argb_of (const Pixel &color)
+{
+  return 0xff000000u | guint (color.red) << 16 | guint (color.green) << 8 | color.blue;
+}
+
+struct Rule {
+  Pixel key = {0, 255, 0, 255};
+  double tolerance = 0.025;
+  Channel channel = ALL;
+  bool invert = false;
+};
+
+static Picture
+keyed (Picture picture, const Rule &rule)
+{
+  for (Pixel &pixel : picture.pixels) {
+    if (distance_below (pixel, rule.key, rule.tolerance, rule.channel) != rule.invert)
+      pixel.alpha = 0;
+  }
+  return picture;
+}
+
+/* Near the key and far from it, on both sides of any tolerance */
+static Picture
+colors (int width, int height, const Pixel &key, uint32_t seed)
+{
+  Random random (seed);
+  Picture picture (width, height);
+  for (Pixel &pixel : picture.pixels) {
+    int spread = random.below (3) == 0 ? 256 : 12;
+    uint8_t *components[] = {&pixel.red, &pixel.green, &pixel.blue};
+    const int centers[] = {key.red, key.green, key.blue};
+    for (int n = 0; n < 3; n++)
+      *components[n] = uint8_t (
+          std::clamp (centers[n] + int (random.below (2 * spread)) - spread, 0, 255));
+    pixel.alpha = uint8_t (random.below (256));
+  }
+  return picture;
+}
+
+static void
+set_rule (ElementUnderTest &element, const Rule &rule)
+{
+  element.set ("chromakey", "key-color", argb_of (rule.key), "tolerance", rule.tolerance,
+      "channel", int (rule.channel), "invert", rule.invert);
+}
+
+GST_START_TEST (test_chromakey_distance_is_its_rule_at_every_size)
+{
+  ElementUnderTest element ("chromakey");
+  Rule rule;
+  for (const auto &size : sizes) {
+    Picture picture = colors (size[0], size[1], rule.key, 1);
+    assert_same (element.run (picture), keyed (picture, rule), "distance");
+  }
+  Picture large = colors (4096, 2160, rule.key, 2);
+  assert_same (element.run (large), keyed (large, rule), "distance");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_distance_is_its_rule_in_every_format_and_layout)
+{
+  ElementUnderTest element ("chromakey");
+  Rule rule;
+  rule.key = {17, 200, 99, 255};
+  set_rule (element, rule);
+  Picture picture = colors (77, 41, rule.key, 3);
+  for (const auto &format : keying_frames::formats) {
+    for (const Layout &layout : keying_frames::layouts)
+      assert_same (
+          element.run (picture, format, layout), keyed (picture, rule), format.name);
+  }
+}
+GST_END_TEST;
+
+/* 0.1 * 765 is 76.5, 0.2 * 765 is 153 and a little in doubles, 0.6 * 255 likewise */
+GST_START_TEST (test_chromakey_distance_decides_as_integers_for_every_tolerance)
+{
+  ElementUnderTest element ("chromakey");
+  for (double tolerance : {0., 1e-12, 0.025, 0.1, 0.2, 0.3, 0.6, 0.7, 1 / 765., 2 / 765.,
+           1 / 255., 0.999, 1.}) {
+    for (Channel channel : {ALL, RED, GREEN, BLUE}) {
+      Rule rule = {{0, 255, 0, 255}, tolerance, channel, false};
+      set_rule (element, rule);
+      Picture picture = colors (64, 64, rule.key, 4);
+      assert_same (element.run (picture), keyed (picture, rule), "tolerance");
+    }
+  }
+}
+GST_END_TEST;
+
+/* The program that this grew from compared signed bytes: there 255 was -1. */
+GST_START_TEST (test_chromakey_distance_takes_black_and_white_for_no_green)
+{
+  ElementUnderTest element ("chromakey tolerance=0.3");
+  for (const Pixel &pixel : {Pixel{0, 0, 0, 255}, Pixel{255, 255, 255, 255}}) {
+    Picture picture (20, 20, pixel);
+    assert_same (element.run (picture), picture, "black or white");
+  }
+  fail_unless (
+      mask_of (element.run (Picture (20, 20, {0, 255, 0, 255}))).count () == 400);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_invert_keys_the_rest)
+{
+  ElementUnderTest element ("chromakey");
+  Rule rule;
+  rule.invert = true;
+  set_rule (element, rule);
+  Picture picture = colors (100, 50, rule.key, 5);
+  assert_same (element.run (picture), keyed (picture, rule), "inverted");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_opacity_scales_what_is_not_keyed)
+{
+  ElementUnderTest element ("chromakey");
+  Rule rule;
+  Picture picture = colors (100, 50, rule.key, 6);
+  for (double opacity : {0., 0.25, 0.5, 0.9}) {
+    element.set ("chromakey", "opacity", opacity);
+    Picture expected = keyed (picture, rule);
+    for (Pixel &pixel : expected.pixels)
+      pixel.alpha = uint8_t (pixel.alpha * lround (opacity * 65536) / 65536. + 0.5);
+    assert_same (element.run (picture), expected, "opacity");
+  }
+}
+GST_END_TEST;
+
+static Pixel
+mean_of (const Picture &picture, int left, int top, int width, int height)
+{
+  long sums[3] = {0, 0, 0}, count = long (width) * height;
+  for (int y = top; y < top + height; y++) {
+    for (int x = left; x < left + width; x++) {
+      sums[0] += picture.at (x, y).red;
+      sums[1] += picture.at (x, y).green;
+      sums[2] += picture.at (x, y).blue;
+    }
+  }
+  return {uint8_t ((2 * sums[0] + count) / (2 * count)),
+      uint8_t ((2 * sums[1] + count) / (2 * count)),
+      uint8_t ((2 * sums[2] + count) / (2 * count)), 255};
+}
+
+static Picture
+quarters (int width, int height)
+{
+  Random random (7);
+  Picture picture (width, height);
+  const Pixel colors[] = {
+      {200, 30, 40, 255}, {20, 190, 30, 255}, {10, 20, 210, 255}, {90, 90, 90, 255}};
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++) {
+      Pixel &pixel = picture.at (x, y);
+      pixel = colors[2 * (y >= height / 2) + (x >= width / 2)];
+      pixel.red += uint8_t (random.below (9));
+      pixel.green += uint8_t (random.below (7));
+    }
+  }
+  return picture;
+}
+
+GST_START_TEST (test_chromakey_auto_key_is_the_mean_of_the_first_frames_corner)
+{
+  const struct {
+    const char *corner;
+    bool right, bottom;
+  } corners[] = {{"top-left", false, false}, {"top-right", true, false},
+      {"bottom-left", false, true}, {"bottom-right", true, true}};
+  for (const auto &[width, height] : {std::pair (333, 200), std::pair (5, 5)}) {
+    Picture first = quarters (width, height);
+    int columns = std::max (1, width / 16), rows = std::max (1, height / 16);
+    for (const auto &corner : corners) {
+      ElementUnderTest element ("chromakey");
+      GstElement *chromakey = element.element ("chromakey");
+      gst_util_set_object_arg (G_OBJECT (chromakey), "auto-key", corner.corner);
+      gst_object_unref (chromakey);
+      Rule rule;
+      rule.key = mean_of (first, corner.right ? width - columns : 0,
+          corner.bottom ? height - rows : 0, columns, rows);
+      assert_same (element.run (first), keyed (first, rule), corner.corner);
+      /* Later frames are keyed with the first one's colour. */
+      Picture later = colors (width, height, rule.key, 8);
+      assert_same (element.run (later), keyed (later, rule), corner.corner);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_auto_key_takes_a_rectangle_and_clips_it)
+{
+  ElementUnderTest element ("chromakey auto-key=rectangle auto-key-x=100 auto-key-y=50 "
+                            "auto-key-width=30 auto-key-height=20");
+  Picture picture = quarters (300, 200);
+  Rule rule;
+  rule.key = mean_of (picture, 100, 50, 30, 20);
+  assert_same (element.run (picture), keyed (picture, rule), "rectangle");
+
+  element.set ("chromakey", "auto-key-x", 290, "auto-key-width", 1000);
+  rule.key = mean_of (picture, 290, 50, 10, 20);
+  assert_same (element.run (picture), keyed (picture, rule), "clipped");
+
+  element.set ("chromakey", "auto-key", 0);
+  rule.key = {0, 255, 0, 255};
+  assert_same (element.run (picture), keyed (picture, rule), "key-color again");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_properties_change_while_it_plays)
+{
+  ElementUnderTest element ("chromakey");
+  Picture picture = colors (80, 60, {0, 255, 0, 255}, 9);
+  for (double tolerance : {0.3, 0.01, 0.1}) {
+    Rule rule;
+    rule.tolerance = tolerance;
+    element.set ("chromakey", "tolerance", tolerance);
+    assert_same (element.run (picture), keyed (picture, rule), "tolerance");
+  }
+  /* And so do sizes. */
+  for (int width : {80, 33, 200}) {
+    picture = colors (width, 60, {0, 255, 0, 255}, 10);
+    Rule rule;
+    rule.tolerance = 0.1;
+    assert_same (element.run (picture), keyed (picture, rule), "size");
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_follows_a_controller)
+{
+  ElementUnderTest element ("chromakey");
+  GstElement *chromakey = element.element ("chromakey");
+  GstControlSource *source = gst_interpolation_control_source_new ();
+  g_object_set (source, "mode", GST_INTERPOLATION_MODE_NONE, nullptr);
+  GstTimedValueControlSource *timed = GST_TIMED_VALUE_CONTROL_SOURCE (source);
+  gst_timed_value_control_source_set (timed, 0, 0.1);
+  gst_timed_value_control_source_set (timed, GST_SECOND, 0.4);
+  gst_object_add_control_binding (GST_OBJECT (chromakey),
+      gst_direct_control_binding_new (GST_OBJECT (chromakey), "tolerance", source));
+
+  Picture picture = colors (80, 60, {0, 255, 0, 255}, 11);
+  element.negotiate (picture, keying_frames::formats[0]);
+  for (int second : {0, 1}) {
+    GstBuffer *buffer = element.make_buffer (picture, keying_frames::formats[0], {0, 0});
+    GST_BUFFER_PTS (buffer) = second * GST_SECOND;
+    GstBuffer *output = gst_harness_push_and_pull (element.get_harness (), buffer);
+    Rule rule;
+    rule.tolerance = second == 0 ? 0.1 : 0.4;
+    assert_same (element.read_buffer (output, picture, keying_frames::formats[0]),
+        keyed (picture, rule), "controlled");
+    gst_buffer_unref (output);
+  }
+  gst_object_unref (source);
+  gst_object_unref (chromakey);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_refuses_formats_without_alpha_and_empty_frames)
+{
+  GstElement *chromakey = gst_element_factory_make ("chromakey", nullptr);
+  GstPad *pad = gst_element_get_static_pad (chromakey, "sink");
+  const char *refused[] = {
+      "video/x-raw(memory:OpenCLMemory), format=RGBx, width=8, height=8",
+      "video/x-raw(memory:OpenCLMemory), format=RGBA, width=0, height=8",
+      "video/x-raw, format=RGBA, width=8, height=8",
+  };
+  for (const char *text : refused) {
+    GstCaps *caps = gst_caps_from_string (text);
+    fail_unless (!gst_pad_query_accept_caps (pad, caps), "%s", text);
+    gst_caps_unref (caps);
+  }
+  gst_object_unref (pad);
+  gst_object_unref (chromakey);
+}
+GST_END_TEST;
+
+/* The soft methods, in doubles. The distance of a colour from the key: 0 the key's, 1
+ * that of grey. */
+static double
+chroma_distance (const Pixel &pixel, const Pixel &key)
+{
+  auto cb = [] (const Pixel &p) {
+    return (-21. * p.red - 43. * p.green + 64. * p.blue) / 128;
+  };
+  auto cr = [] (const Pixel &p) {
+    return (64. * p.red - 54. * p.green - 10. * p.blue) / 128;
+  };
+  double length = hypot (cb (key), cr (key));
+  double along = (cb (pixel) * cb (key) + cr (pixel) * cr (key)) / length;
+  double across = (cb (pixel) * cr (key) - cr (pixel) * cb (key)) / length;
+  return hypot (std::max (0., length - along), across) / length;
+}
+
+static double
+difference_distance (const Pixel &pixel, const Pixel &key)
+{
+  auto excess = [] (const Pixel &p) {
+    return double (p.green) - std::max (p.red, p.blue);
+  };
+  return 1 - excess (pixel) / excess (key);
+}
+
+struct SoftRule {
+  const char *method = "chroma";
+  double similarity = 0.1, smoothness = 0.6, opacity = 1;
+  bool invert = false;
+};
+
+static void
+check_softly (ElementUnderTest &element, const SoftRule &rule, const Pixel &key,
+    const Picture &picture, const keying_frames::Format &format, Layout layout)
+{
+  GstElement *chromakey = element.element ("chromakey");
+  gst_util_set_object_arg (G_OBJECT (chromakey), "method", rule.method);
+  g_object_set (chromakey, "adaptive", FALSE, "refine", FALSE, "similarity",
+      rule.similarity, "smoothness", rule.smoothness, "opacity", rule.opacity, "invert",
+      rule.invert, "key-color", argb_of (key), nullptr);
+  gst_object_unref (chromakey);
+
+  Picture result = element.run (picture, format, layout);
+  for (size_t n = 0; n < picture.pixels.size (); n++) {
+    Pixel is = result.pixels[n], was = picture.pixels[n];
+    double distance = g_str_equal (rule.method, "chroma")
+                          ? chroma_distance (was, key)
+                          : difference_distance (was, key);
+    double matte = std::clamp ((distance - rule.similarity) / rule.smoothness, 0., 1.);
+    double wanted = was.alpha * (rule.invert ? 1 - matte : matte) * rule.opacity;
+    if (fabs (is.alpha - wanted) > 0.51 || is.red != was.red || is.green != was.green
+        || is.blue != was.blue)
+      fail ("%s: alpha of pixel %d is %d, expected %g", rule.method, int (n), is.alpha,
+          wanted);
+  }
+}
+
+GST_START_TEST (test_chromakey_soft_methods_are_their_formulas)
+{
+  ElementUnderTest element ("chromakey");
+  const Pixel keys[] = {{0, 255, 0, 255}, {59, 162, 69, 255}, {13, 88, 8, 255}};
+  for (const Pixel &key : keys) {
+    Picture picture = colors (77, 41, key, 12);
+    for (const char *method : {"chroma", "difference"}) {
+      SoftRule rule;
+      rule.method = method;
+      for (const Layout &layout : keying_frames::layouts)
+        check_softly (element, rule, key, picture, keying_frames::formats[0], layout);
+      rule.similarity = 0.3, rule.smoothness = 0.2, rule.opacity = 0.7;
+      rule.invert = true;
+      for (const auto &format : keying_frames::formats)
+        check_softly (element, rule, key, picture, format, {0, 0});
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_a_half_covered_pixel_is_half_transparent)
+{
+  ElementUnderTest element ("chromakey adaptive=false refine=false similarity=0 "
+                            "smoothness=1 key-color=0xff3ba245");
+  for (const char *method : {"chroma", "difference"}) {
+    GstElement *chromakey = element.element ("chromakey");
+    gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+    gst_object_unref (chromakey);
+    Picture picture (16, 1);
+    for (int x = 0; x < 16; x++) {
+      double part = x / 15.;
+      picture.at (x, 0) = {uint8_t (lround (59 + part * (140 - 59))),
+          uint8_t (lround (162 + part * (140 - 162))),
+          uint8_t (lround (69 + part * (140 - 69))), 255};
+    }
+    Picture result = element.run (picture);
+    for (int x = 0; x < 16; x++)
+      fail_unless (abs (result.at (x, 0).alpha - 17 * x) <= 3,
+          "%s: %d of 15 has alpha %d", method, x, result.at (x, 0).alpha);
+  }
+}
+GST_END_TEST;
+
+/* From two thirds to four thirds of the key's light, with a grey thing before it */
+static Picture
+uneven_screen (int width, int height, const Pixel &key)
+{
+  Random random (13);
+  Picture picture (width, height);
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++) {
+      double light = 2 / 3. + 2 / 3. * (x + y) / (width + height);
+      bool thing = abs (x - width / 2) < width / 6 && abs (y - height / 2) < height / 4;
+      auto lit = [&] (int level) {
+        return uint8_t (lround (level * light) + int (random.below (3)) - 1);
+      };
+      picture.at (x, y) = {lit (key.red), lit (key.green), lit (key.blue), 255};
+      if (thing)
+        picture.at (x, y) = {90, 88, 86, 255};
+    }
+  }
+  return picture;
+}
+
+static int
+wrong_pixels (const Picture &result)
+{
+  int wrong = 0, width = result.width, height = result.height;
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++) {
+      bool thing = abs (x - width / 2) < width / 6 && abs (y - height / 2) < height / 4;
+      wrong += result.at (x, y).alpha != (thing ? 255 : 0);
+    }
+  }
+  return wrong;
+}
+
+GST_START_TEST (test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly)
+{
+  const Pixel key = {40, 150, 60, 255};
+  for (const char *method : {"chroma", "difference"}) {
+    for (const auto &[width, height] :
+        {std::pair (640, 360), std::pair (333, 257), std::pair (100, 1080)}) {
+      ElementUnderTest element ("chromakey refine=false similarity=0.1 smoothness=0.5");
+      GstElement *chromakey = element.element ("chromakey");
+      gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+      g_object_set (chromakey, "key-color", argb_of (key), nullptr);
+      Picture picture = uneven_screen (width, height, key);
+      int adaptive = wrong_pixels (element.run (picture, keying_frames::formats[1]));
+      g_object_set (chromakey, "adaptive", FALSE, nullptr);
+      int fixed = wrong_pixels (element.run (picture, keying_frames::formats[1]));
+      gst_object_unref (chromakey);
+      fail_unless (adaptive == 0, "%s, %dx%d: %d wrong", method, width, height, adaptive);
+      fail_unless (fixed > width * height / 10, "%s, %dx%d: %d wrong without", method,
+          width, height, fixed);
+    }
+  }
+}
+GST_END_TEST;
+
+/* Light and dark strands of hair before the screen, and their exact matte */
+static Picture
+hair (int width, int height, const Pixel &key, std::vector<double> &matte)
+{
+  Random random (15);
+  Picture picture (width, height, key);
+  matte.assign (size_t (width) * height, 0);
+  for (int strand = 0; strand < width / 4; strand++) {
+    double x = random.below (width), slope = (int (random.below (100)) - 50) / 60.;
+    int shade = random.below (2) ? 220 : 20;
+    for (int y = 0; y < height; y++, x += slope) {
+      for (int at = int (floor (x)) - 1; at <= int (floor (x)) + 2; at++) {
+        double covered = std::clamp (1.5 - fabs (at - x), 0., 1.);
+        if (at < 0 || at >= width || covered == 0)
+          continue;
+        Pixel &pixel = picture.at (at, y);
+        auto mix = [&] (uint8_t &level) {
+          level = uint8_t (lround (level + (shade - level) * covered));
+        };
+        mix (pixel.red), mix (pixel.green), mix (pixel.blue);
+        double &known = matte[size_t (y) * width + at];
+        known = 1 - (1 - known) * (1 - covered);
+      }
+    }
+  }
+  return picture;
+}
+
+/* As cameras send it: luma for each pixel, chroma for each four */
+static Picture
+with_coarse_chroma (const Picture &picture)
+{
+  Picture result = picture;
+  for (int y = 0; y + 1 < picture.height; y += 2) {
+    for (int x = 0; x + 1 < picture.width; x += 2) {
+      double mean[3] = {0, 0, 0};
+      for (int n = 0; n < 4; n++) {
+        const Pixel &pixel = picture.at (x + n % 2, y + n / 2);
+        mean[0] += pixel.red / 4., mean[1] += pixel.green / 4.,
+            mean[2] += pixel.blue / 4.;
+      }
+      double mean_luma = 0.299 * mean[0] + 0.587 * mean[1] + 0.114 * mean[2];
+      for (int n = 0; n < 4; n++) {
+        const Pixel &pixel = picture.at (x + n % 2, y + n / 2);
+        double more =
+            0.299 * pixel.red + 0.587 * pixel.green + 0.114 * pixel.blue - mean_luma;
+        auto level = [&] (double value) {
+          return uint8_t (lround (std::clamp (value + more, 0., 255.)));
+        };
+        result.at (x + n % 2, y + n / 2) = {
+            level (mean[0]), level (mean[1]), level (mean[2]), 255};
+      }
+    }
+  }
+  return result;
+}
+
+static double
+error_of (const Picture &result, const std::vector<double> &matte)
+{
+  double sum = 0;
+  for (size_t n = 0; n < matte.size (); n++)
+    sum += pow (result.pixels[n].alpha / 255. - matte[n], 2);
+  return sum / matte.size ();
+}
+
+GST_START_TEST (test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred)
+{
+  const Pixel key = {59, 162, 69, 255};
+  for (const auto &format : keying_frames::formats) {
+    ElementUnderTest element ("chromakey method=chroma similarity=0 smoothness=1 "
+                              "adaptive=false key-color=0xff3ba245");
+    std::vector<double> matte;
+    Picture picture = with_coarse_chroma (hair (205, 133, key, matte));
+    double refined = error_of (element.run (picture, format, {4, 12}), matte);
+    element.set ("chromakey", "refine", FALSE);
+    double coarse = error_of (element.run (picture, format, {4, 12}), matte);
+    fail_unless (refined < 0.85 * coarse, "%g refined, %g without", refined, coarse);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_refine_keeps_sharp_edges_sharp)
+{
+  ElementUnderTest element ("chromakey method=chroma adaptive=false "
+                            "key-color=0xff3ba245");
+  /* One darker than the screen, one lighter, and one that only its colour tells */
+  for (const Pixel &thing :
+      {Pixel{20, 20, 20, 255}, Pixel{230, 230, 230, 255}, Pixel{200, 87, 112, 255}}) {
+    Picture picture (100, 70, {59, 162, 69, 255});
+    for (int y = 13; y < 50; y++) {
+      for (int x = 30; x < 71; x++)
+        picture.at (x, y) = thing;
+    }
+    Picture result = element.run (picture);
+    for (size_t n = 0; n < picture.pixels.size (); n++)
+      fail_unless (result.pixels[n].alpha == (picture.pixels[n] == thing ? 255 : 0),
+          "alpha %d", result.pixels[n].alpha);
+  }
+}
+GST_END_TEST;
+
+/* Nothing there is near the key: a guess from other colours would be wrong. */
+GST_START_TEST (test_chromakey_adaptive_keys_nothing_where_there_is_no_screen)
+{
+  ElementUnderTest element ("chromakey method=chroma");
+  for (const Pixel &pixel :
+      {Pixel{200, 40, 40, 255}, Pixel{128, 128, 128, 255}, Pixel{230, 210, 80, 255}}) {
+    for (int size : {1, 5, 33, 300}) {
+      Picture picture (size, size, pixel);
+      assert_same (element.run (picture), picture, "no screen");
+    }
+  }
+}
+GST_END_TEST;
+
+static double
+luma (const Pixel &pixel)
+{
+  return 0.299 * pixel.red + 0.587 * pixel.green + 0.114 * pixel.blue;
+}
+
+GST_START_TEST (test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma)
+{
+  ElementUnderTest element (
+      "chromakey spill=1 adaptive=false refine=false key-color=0xff3ba245");
+  Random random (14);
+  Picture picture (128, 64);
+  for (Pixel &pixel : picture.pixels)
+    pixel = {uint8_t (60 + random.below (120)), uint8_t (60 + random.below (120)),
+        uint8_t (60 + random.below (120)), 255};
+  for (const char *method : {"distance", "chroma", "difference"}) {
+    GstElement *chromakey = element.element ("chromakey");
+    gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+    gst_object_unref (chromakey);
+    Picture result = element.run (picture, keying_frames::formats[2]);
+    for (size_t n = 0; n < picture.pixels.size (); n++) {
+      const Pixel &is = result.pixels[n];
+      if (fabs (luma (is) - luma (picture.pixels[n])) > 0.51
+          || is.green > std::max (is.red, is.blue) + 1)
+        fail ("%s: pixel %d is %d,%d,%d", method, int (n), is.red, is.green, is.blue);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_spill_gives_grey_hair_before_the_screen_its_grey_back)
+{
+  ElementUnderTest element ("chromakey method=chroma spill=1 adaptive=false refine=false "
+                            "key-color=0xff3ba245");
+  Picture picture (11, 1);
+  for (int x = 0; x <= 10; x++) {
+    double part = x / 10.;
+    picture.at (x, 0) = {uint8_t (lround (100 * part + 59 * (1 - part))),
+        uint8_t (lround (100 * part + 162 * (1 - part))),
+        uint8_t (lround (100 * part + 69 * (1 - part))), 255};
+  }
+  Picture result = element.run (picture);
+  for (const Pixel &pixel : result.pixels)
+    fail_unless (
+        abs (pixel.red - pixel.green) <= 2 && abs (pixel.green - pixel.blue) <= 2,
+        "%d,%d,%d", pixel.red, pixel.green, pixel.blue);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chromakey_spill_leaves_colours_that_have_nothing_of_the_screen)
+{
+  ElementUnderTest element ("chromakey method=chroma spill=1 adaptive=false refine=false "
+                            "similarity=0 smoothness=0 key-color=0xff3ba245");
+  for (const Pixel &pixel :
+      {Pixel{128, 128, 128, 255}, Pixel{250, 30, 20, 255}, Pixel{20, 30, 250, 255},
+          Pixel{255, 255, 255, 255}, Pixel{0, 0, 0, 255}, Pixel{210, 160, 140, 255}}) {
+    Picture picture (9, 3, pixel);
+    assert_same (element.run (picture), picture, "not the screen's");
+  }
+}
+GST_END_TEST;
+
+static Suite *
+chromakey_suite (void)
+{
+  Suite *suite = suite_create ("chromakey");
+  TCase *test_case = tcase_create ("general");
+
+  suite_add_tcase (suite, test_case);
+  tcase_add_test (test_case, test_chromakey_distance_is_its_rule_at_every_size);
+  tcase_add_test (
+      test_case, test_chromakey_distance_is_its_rule_in_every_format_and_layout);
+  tcase_add_test (
+      test_case, test_chromakey_distance_decides_as_integers_for_every_tolerance);
+  tcase_add_test (test_case, test_chromakey_distance_takes_black_and_white_for_no_green);
+  tcase_add_test (test_case, test_chromakey_invert_keys_the_rest);
+  tcase_add_test (test_case, test_chromakey_opacity_scales_what_is_not_keyed);
+  tcase_add_test (
+      test_case, test_chromakey_auto_key_is_the_mean_of_the_first_frames_corner);
+  tcase_add_test (test_case, test_chromakey_auto_key_takes_a_rectangle_and_clips_it);
+  tcase_add_test (test_case, test_chromakey_properties_change_while_it_plays);
+  tcase_add_test (test_case, test_chromakey_follows_a_controller);
+  tcase_add_test (test_case, test_chromakey_soft_methods_are_their_formulas);
+  tcase_add_test (test_case, test_chromakey_a_half_covered_pixel_is_half_transparent);
+  tcase_add_test (
+      test_case, test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly);
+  tcase_add_test (
+      test_case, test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred);
+  tcase_add_test (test_case, test_chromakey_refine_keeps_sharp_edges_sharp);
+  tcase_add_test (
+      test_case, test_chromakey_adaptive_keys_nothing_where_there_is_no_screen);
+  tcase_add_test (
+      test_case, test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma);
+  tcase_add_test (
+      test_case, test_chromakey_spill_gives_grey_hair_before_the_screen_its_grey_back);
+  tcase_add_test (
+      test_case, test_chromakey_spill_leaves_colours_that_have_nothing_of_the_screen);
+  tcase_add_test (
+      test_case, test_chromakey_refuses_formats_without_alpha_and_empty_frames);
+  return suite;
+}
+
+GST_CHECK_MAIN (chromakey);

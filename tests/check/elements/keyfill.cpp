@@ -1,0 +1,88 @@
+/* keyfill against its rule
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "keyingreference.hpp"
+
+using namespace keying_reference;
+using keying_frames::ElementUnderTest;
+
+static Pixel
+color_of (guint argb)
+{
+  return {
+      uint8_t (argb >> 16), uint8_t (argb >> 8), uint8_t (argb), uint8_t (argb >> 24)};
+}
+
+static Picture
+painted (Picture picture, Pixel color)
+{
+  for (Pixel &pixel : picture.pixels) {
+    if (pixel.alpha == 0)
+      pixel = color;
+  }
+  return picture;
+}
+
+GST_START_TEST (test_keyfill_paints_keyed_pixels_and_no_other)
+{
+  ElementUnderTest element ("keyfill");
+  assert_same (element.run (noise (40, 30, 1, 50)),
+      painted (noise (40, 30, 1, 50), {0, 0, 0, 255}), "default");
+  for (guint color : {0xff3366ccu, 0x00ff00ffu, 0x80010203u}) {
+    element.set ("keyfill", "color", color);
+    for (const auto &format : keying_frames::formats) {
+      for (const Layout &layout : keying_frames::layouts) {
+        for (const auto &[width, height] : {std::pair (77, 41), std::pair (1, 1)}) {
+          Picture picture = noise (width, height, 2, 50);
+          assert_same (element.run (picture, format, layout),
+              painted (picture, color_of (color)), "painted");
+        }
+      }
+    }
+  }
+}
+GST_END_TEST;
+
+/* What a compositor does, in real numbers */
+static bool
+is_composite (const Pixel &actual, const Pixel &over, const Pixel &under)
+{
+  double a = over.alpha / 255., b = under.alpha / 255. * (1 - a), both = a + b;
+  if (both == 0)
+    return actual == over;
+  auto near = [] (double wanted, uint8_t is) { return fabs (wanted - is) <= 0.5 + 1e-9; };
+  return near ((over.red * a + under.red * b) / both, actual.red)
+         && near ((over.green * a + under.green * b) / both, actual.green)
+         && near ((over.blue * a + under.blue * b) / both, actual.blue)
+         && near (255 * both, actual.alpha);
+}
+
+GST_START_TEST (test_keyfill_composites_as_over_does_rounded)
+{
+  ElementUnderTest element ("keyfill method=composite");
+  Picture picture = noise (256, 100, 3, 20);
+  for (guint color : {0xff3366ccu, 0x00ff00ffu, 0x80010203u}) {
+    element.set ("keyfill", "color", color);
+    Picture result = element.run (picture, keying_frames::formats[3]);
+    for (size_t n = 0; n < picture.pixels.size (); n++) {
+      if (!is_composite (result.pixels[n], picture.pixels[n], color_of (color)))
+        fail ("pixel %d over %08x", int (n), color);
+    }
+  }
+}
+GST_END_TEST;
+
+static Suite *
+keyfill_suite (void)
+{
+  Suite *suite = suite_create ("keyfill");
+  TCase *test_case = tcase_create ("general");
+
+  suite_add_tcase (suite, test_case);
+  tcase_add_test (test_case, test_keyfill_paints_keyed_pixels_and_no_other);
+  tcase_add_test (test_case, test_keyfill_composites_as_over_does_rounded);
+  return suite;
+}
+
+GST_CHECK_MAIN (keyfill);

@@ -1,0 +1,233 @@
+/* The rules of keying, a pixel and an iteration at a time
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "../keyingframes.hpp"
+
+#include <cmath>
+#include <cstdlib>
+#include <functional>
+
+namespace keying_reference {
+using keying_frames::Layout;
+using keying_frames::Picture;
+using keying_frames::Pixel;
+using keying_frames::Random;
+
+enum Channel {
+  ALL,
+  RED,
+  GREEN,
+  BLUE,
+};
+
+inline bool
+distance_below (const Pixel &a, const Pixel &b, double tolerance, Channel channel = ALL)
+{
+  const int differences[] = {
+      abs (a.red - b.red), abs (a.green - b.green), abs (a.blue - b.blue)};
+  if (channel != ALL)
+    return differences[channel - 1] < ceil (tolerance * 255);
+  return differences[0] + differences[1] + differences[2] < ceil (tolerance * 765);
+}
+
+struct Mask {
+  int width = 0, height = 0;
+  std::vector<bool> keyed;
+
+  bool at (int x, int y, bool outside) const
+  {
+    bool inside = x >= 0 && x < width && y >= 0 && y < height;
+    return inside ? keyed[size_t (y) * width + x] : outside;
+  }
+  int neighbours (int x, int y, bool outside) const
+  {
+    return at (x - 1, y, outside) + at (x + 1, y, outside) + at (x, y - 1, outside)
+           + at (x, y + 1, outside);
+  }
+  bool covers (const Mask &other) const
+  {
+    for (size_t n = 0; n < keyed.size (); n++) {
+      if (other.keyed[n] && !keyed[n])
+        return false;
+    }
+    return true;
+  }
+  bool operator== (const Mask &other) const { return keyed == other.keyed; }
+  size_t count () const
+  {
+    size_t sum = 0;
+    for (bool is : keyed)
+      sum += is;
+    return sum;
+  }
+};
+
+inline Mask
+mask_of (const Picture &picture)
+{
+  Mask mask = {picture.width, picture.height, {}};
+  for (const Pixel &pixel : picture.pixels)
+    mask.keyed.push_back (pixel.alpha == 0);
+  return mask;
+}
+
+/* Keyed pixels have alpha 0; what is no longer keyed is opaque. */
+inline Picture
+with_mask (Picture picture, const Mask &mask)
+{
+  for (size_t n = 0; n < picture.pixels.size (); n++) {
+    uint8_t &alpha = picture.pixels[n].alpha;
+    alpha = mask.keyed[n] ? 0 : alpha == 0 ? 255 : alpha;
+  }
+  return picture;
+}
+
+/* Every pixel reads the mask of before; stops when nothing changes. */
+inline Mask
+iterate (
+    Mask mask, int iterations, const std::function<bool (const Mask &, int, int)> &rule)
+{
+  for (int i = 0; i < iterations; i++) {
+    Mask next = mask;
+    for (int y = 0; y < mask.height; y++) {
+      for (int x = 0; x < mask.width; x++)
+        next.keyed[size_t (y) * mask.width + x] = rule (mask, x, y);
+    }
+    if (next == mask)
+      break;
+    mask = next;
+  }
+  return mask;
+}
+
+inline Mask
+reduce (const Mask &mask, int iterations)
+{
+  return iterate (mask, iterations, [] (const Mask &before, int x, int y) {
+    return before.at (x, y, true) && before.neighbours (x, y, true) >= 3;
+  });
+}
+
+inline Mask
+fill (const Mask &mask, int iterations)
+{
+  return iterate (mask, iterations, [] (const Mask &before, int x, int y) {
+    return before.at (x, y, false) || before.neighbours (x, y, false) >= 2;
+  });
+}
+
+struct FlowRule {
+  double tolerance = 0.025;
+  Channel channel = ALL;
+  double limit = 0;
+  Pixel key = {0, 255, 0, 255};
+};
+
+/* In 1/128 of a level, exactly */
+inline long
+chroma_square (const Pixel &a, const Pixel &b)
+{
+  long red = a.red - b.red, green = a.green - b.green, blue = a.blue - b.blue;
+  long cb = -21 * red - 43 * green + 64 * blue;
+  long cr = 64 * red - 54 * green - 10 * blue;
+  return cb * cb + cr * cr;
+}
+
+inline bool
+may_enter (const Pixel &pixel, const FlowRule &rule)
+{
+  double limit = rule.limit * 255 * 128;
+  return rule.limit == 0 || chroma_square (pixel, rule.key) <= floor (limit * limit);
+}
+
+/* From one keyed pixel to the next, in order of their distance: a pixel is keyed in the
+ * iteration after its first neighbour. */
+inline Mask
+flow (const Picture &picture, int iterations, const FlowRule &rule)
+{
+  Mask mask = mask_of (picture);
+  std::vector<std::pair<int, int>> front, next;
+  for (int y = 0; y < mask.height; y++) {
+    for (int x = 0; x < mask.width; x++) {
+      if (mask.at (x, y, false))
+        front.push_back ({x, y});
+    }
+  }
+  for (int i = 0; !front.empty () && (iterations == 0 || i < iterations); i++) {
+    next.clear ();
+    for (const auto &[x, y] : front) {
+      const int neighbours[][2] = {{x - 1, y}, {x + 1, y}, {x, y - 1}, {x, y + 1}};
+      for (const auto &[nx, ny] : neighbours) {
+        if (mask.at (nx, ny, true)
+            || !distance_below (
+                picture.at (x, y), picture.at (nx, ny), rule.tolerance, rule.channel)
+            || !may_enter (picture.at (nx, ny), rule))
+          continue;
+        mask.keyed[size_t (ny) * mask.width + nx] = true;
+        next.push_back ({nx, ny});
+      }
+    }
+    front.swap (next);
+  }
+  return mask;
+}
+
+/* Noise in which every rule has something to do: keyed with a probability, a few colours
+ * of which some are near each other, and any alpha where not keyed */
+inline Picture
+noise (int width, int height, uint32_t seed, int percent_keyed)
+{
+  Random random (seed);
+  Picture picture (width, height);
+  for (Pixel &pixel : picture.pixels) {
+    uint8_t shade = uint8_t (random.below (12));
+    bool other = random.below (8) == 0;
+    pixel.red = uint8_t ((other ? 200 : 10) + shade);
+    pixel.green = uint8_t (random.below (5) == 0 ? 120 : 250);
+    pixel.blue = uint8_t (random.below (6) + 20);
+    bool keyed = int (random.below (100)) < percent_keyed;
+    pixel.alpha = keyed ? 0 : random.below (2) ? 255 : uint8_t (1 + random.below (254));
+  }
+  return picture;
+}
+
+/* Frames that keep the element busy, and a state change in the midst of them */
+inline void
+assert_interruptible (const char *element, const Picture &picture)
+{
+  keying_frames::ElementUnderTest maker (element);
+  gchar *launch = g_strdup_printf (
+      "appsrc name=source caps=\"video/x-raw(memory:OpenCLMemory), format=RGBA, "
+      "width=%d, "
+      "height=%d, framerate=30/1\" format=time ! %s ! fakesink async=false",
+      picture.width, picture.height, element);
+  GstElement *pipeline = gst_parse_launch (launch, nullptr);
+  GstElement *source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+  g_free (launch);
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  for (int n = 0; n < 3; n++) {
+    GstBuffer *buffer = maker.make_buffer (picture, keying_frames::formats[0], {0, 0});
+    GstFlowReturn flow;
+    g_signal_emit_by_name (source, "push-buffer", buffer, &flow);
+    gst_buffer_unref (buffer);
+    fail_unless (flow == GST_FLOW_OK);
+  }
+  g_usleep (1500000);
+  gint64 begin = g_get_monotonic_time ();
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gint64 took = g_get_monotonic_time () - begin;
+  fail_unless (took < 2 * G_USEC_PER_SEC, "%s: to NULL in %" G_GINT64_FORMAT " ms",
+      element, took / 1000);
+  gst_object_unref (source);
+  gst_object_unref (pipeline);
+}
+
+/* Around what a byte, a word, a tile and its core hold, and the sizes of real frames */
+const int sizes[][2] = {{1, 1}, {1, 7}, {9, 1}, {2, 2}, {8, 8}, {31, 33}, {32, 32},
+    {33, 31}, {63, 65}, {64, 64}, {65, 63}, {127, 130}, {255, 57}, {256, 64}, {257, 129},
+    {496, 118}, {512, 128}, {513, 257}, {1919, 65}};
+} // namespace keying_reference

@@ -1,0 +1,230 @@
+/* noisereduce against its rule, written a pixel at a time
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "keyingreference.hpp"
+
+using namespace keying_reference;
+using keying_frames::ElementUnderTest;
+
+static Picture
+expected (const Picture &picture, int fills, int iterations)
+{
+  return with_mask (picture, reduce (fill (mask_of (picture), fills), iterations));
+}
+
+static void
+check (ElementUnderTest &element, const Picture &picture, int fills, int iterations,
+    const keying_frames::Format &format, Layout layout)
+{
+  gchar *what = g_strdup_printf ("%d fills, %d iterations, %s, offset %d, padding %d",
+      fills, iterations, format.name, int (layout.offset), int (layout.padding));
+  element.set ("noisereduce", "fill-iterations", fills, "iterations", iterations);
+  assert_same (
+      element.run (picture, format, layout), expected (picture, fills, iterations), what);
+  g_free (what);
+}
+
+GST_START_TEST (test_noisereduce_is_its_rule_at_every_size)
+{
+  ElementUnderTest element ("noisereduce");
+  const int iterations[][2] = {{0, 0}, {0, 1}, {0, 5}, {1, 0}, {2, 3}, {0, 16}, {0, 32},
+      {0, 33}, {20, 30}, {0, 50}};
+  for (const auto &size : sizes) {
+    Picture dense = noise (size[0], size[1], 1, 90);
+    for (const auto &[fills, reductions] : iterations)
+      check (element, dense, fills, reductions, keying_frames::formats[0], {0, 0});
+    check (
+        element, noise (size[0], size[1], 2, 30), 3, 2, keying_frames::formats[0], {0, 0});
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_noisereduce_is_its_rule_in_every_format_and_layout)
+{
+  ElementUnderTest element ("noisereduce");
+  Picture picture = noise (77, 41, 3, 80);
+  for (const auto &format : keying_frames::formats) {
+    for (const Layout &layout : keying_frames::layouts) {
+      check (element, picture, 1, 4, format, layout);
+      check (element, picture, 0, 40, format, layout);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_noisereduce_is_its_rule_on_a_frame_of_4096x2160)
+{
+  ElementUnderTest element ("noisereduce");
+  Picture picture = noise (4096, 2160, 4, 95);
+  check (element, picture, 0, 5, keying_frames::formats[1], {0, 0});
+}
+GST_END_TEST;
+
+GST_START_TEST (test_noisereduce_plain_gives_the_same_bytes_as_fused)
+{
+  ElementUnderTest fused ("noisereduce");
+  ElementUnderTest plain ("noisereduce fused=false");
+  const int iterations[][2] = {{0, 0}, {0, 5}, {3, 7}, {1, 35}, {40, 100}};
+  for (const auto &format : keying_frames::formats) {
+    Picture picture = noise (517, 263, 5, 93);
+    for (const auto &[fills, reductions] : iterations) {
+      for (ElementUnderTest *element : {&fused, &plain})
+        element->set ("noisereduce", "fill-iterations", fills, "iterations", reductions);
+      assert_same (
+          plain.run (picture, format), fused.run (picture, format), "plain and fused");
+    }
+  }
+}
+GST_END_TEST;
+
+static Picture
+island (int width, int height)
+{
+  Picture picture (width + 70, height + 40);
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++)
+      picture.at (x + 30, y + 20).alpha = 0;
+  }
+  return picture;
+}
+
+GST_START_TEST (test_noisereduce_an_island_is_gone_after_as_many_iterations_as_it_is_deep)
+{
+  ElementUnderTest element ("noisereduce");
+  const int islands[][2] = {{2, 2}, {2, 9}, {3, 3}, {10, 7}, {33, 65}, {64, 2}, {90, 41}};
+  for (const auto &[width, height] : islands) {
+    int survives = (width - 1) / 2 + (height - 1) / 2;
+    element.set ("noisereduce", "iterations", survives);
+    fail_unless (mask_of (element.run (island (width, height))).count () > 0,
+        "%dx%d is gone after %d", width, height, survives);
+    element.set ("noisereduce", "iterations", survives + 1);
+    fail_unless (mask_of (element.run (island (width, height))).count () == 0,
+        "%dx%d is there after %d", width, height, survives + 1);
+  }
+  element.set ("noisereduce", "iterations", 1);
+  fail_unless (mask_of (element.run (island (200, 1))).count () == 0);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_noisereduce_a_band_across_the_frame_stays)
+{
+  ElementUnderTest element ("noisereduce");
+  Picture across (300, 90), down (90, 300);
+  for (int n = 0; n < 300; n++) {
+    for (int thick = 0; thick < 2; thick++) {
+      across.at (n, 40 + thick).alpha = 0;
+      down.at (31 + thick, n).alpha = 0;
+    }
+  }
+  for (int iterations : {1, 5, 40, 1000}) {
+    element.set ("noisereduce", "iterations", iterations);
+    assert_same (element.run (across), across, "a band across");
+    assert_same (element.run (down), down, "a band down");
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_noisereduce_is_monotone)
+{
+  ElementUnderTest element ("noisereduce fill-iterations=1 iterations=3");
+  Picture less = noise (200, 150, 6, 75);
+  Picture more = less;
+  Random random (7);
+  for (Pixel &pixel : more.pixels) {
+    if (random.below (10) == 0)
+      pixel.alpha = 0;
+  }
+  Mask from_less = mask_of (element.run (less));
+  Mask from_more = mask_of (element.run (more));
+  fail_unless (from_less.count () < from_more.count ());
+  fail_unless (from_more.covers (from_less));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_noisereduce_fill_does_not_begin_at_the_frames_edge)
+{
+  ElementUnderTest element ("noisereduce fill-iterations=100 iterations=0");
+  Picture picture (70, 50);
+  picture.at (35, 25).alpha = 0;
+  assert_same (element.run (picture), picture, "one keyed pixel");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_noisereduce_properties_change_while_it_plays)
+{
+  ElementUnderTest element ("noisereduce");
+  Picture picture = noise (100, 80, 8, 90);
+  for (int iterations : {5, 0, 60, 1, 17}) {
+    check (element, picture, 0, iterations, keying_frames::formats[0], {0, 0});
+    element.set ("noisereduce", "fused", iterations % 2);
+  }
+}
+GST_END_TEST;
+
+/* A spiral two pixels wide, which goes from its ends, a column an iteration */
+static Picture
+spiral (int width, int height)
+{
+  Picture picture (width, height);
+  int left = 1, top = 1, right = width - 2, bottom = height - 2;
+  auto key = [&picture] (int x, int y) {
+    for (int n = 0; n < 4; n++)
+      picture.at (x + n % 2, y + n / 2).alpha = 0;
+  };
+  while (right - left > 8 && bottom - top > 8) {
+    for (int x = left; x < right; x++)
+      key (x, top);
+    for (int y = top; y < bottom; y++)
+      key (right - 1, y);
+    for (int x = left + 4; x < right; x++)
+      key (x, bottom - 1);
+    for (int y = top + 4; y < bottom; y++)
+      key (left + 4, y);
+    left += 4, top += 4, right -= 4, bottom -= 4;
+  }
+  return picture;
+}
+
+GST_START_TEST (test_noisereduce_a_million_iterations_can_be_interrupted)
+{
+  Picture picture = spiral (4096, 2160);
+  assert_interruptible ("noisereduce iterations=1000000", picture);
+  assert_interruptible ("noisereduce iterations=1000000 fused=false", picture);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_noisereduce_a_million_iterations_end_and_are_right)
+{
+  ElementUnderTest element ("noisereduce iterations=1000000");
+  Picture picture = spiral (120, 90);
+  Mask left = mask_of (element.run (picture));
+  fail_unless (left == reduce (mask_of (picture), 1000000));
+  element.set ("noisereduce", "fused", FALSE);
+  fail_unless (left == mask_of (element.run (picture)));
+}
+GST_END_TEST;
+
+static Suite *
+noisereduce_suite (void)
+{
+  Suite *suite = suite_create ("noisereduce");
+  TCase *test_case = tcase_create ("general");
+
+  suite_add_tcase (suite, test_case);
+  tcase_add_test (test_case, test_noisereduce_is_its_rule_at_every_size);
+  tcase_add_test (test_case, test_noisereduce_is_its_rule_in_every_format_and_layout);
+  tcase_add_test (test_case, test_noisereduce_is_its_rule_on_a_frame_of_4096x2160);
+  tcase_add_test (test_case, test_noisereduce_plain_gives_the_same_bytes_as_fused);
+  tcase_add_test (test_case,
+      test_noisereduce_an_island_is_gone_after_as_many_iterations_as_it_is_deep);
+  tcase_add_test (test_case, test_noisereduce_a_band_across_the_frame_stays);
+  tcase_add_test (test_case, test_noisereduce_is_monotone);
+  tcase_add_test (test_case, test_noisereduce_fill_does_not_begin_at_the_frames_edge);
+  tcase_add_test (test_case, test_noisereduce_properties_change_while_it_plays);
+  tcase_add_test (test_case, test_noisereduce_a_million_iterations_can_be_interrupted);
+  tcase_add_test (test_case, test_noisereduce_a_million_iterations_end_and_are_right);
+  return suite;
+}
+
+GST_CHECK_MAIN (noisereduce);

@@ -1,0 +1,709 @@
+/* What openclcompositor promises, held against a blend in double precision
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/* Before gst-check, whose macros have the names of some of their functions. */
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "../videoframes.hpp"
+
+#include <gst/app/gstappsink.h>
+#include <gst/app/gstappsrc.h>
+
+using video::info_of;
+using video::Picture;
+using video::View;
+
+namespace {
+#define DEVICE "video/x-raw(memory:OpenCLMemory)"
+
+struct Layer {
+  Picture picture;
+  int x = 0, y = 0;
+  int width = -1, height = -1;
+  double alpha = 1;
+  std::string blend_operator = "over";
+  unsigned zorder = 0;
+};
+
+/* --- the blend in double precision --- */
+
+/* Red, green, blue, alpha in 0 … 1. */
+using Pixel = std::array<double, 4>;
+
+Pixel
+pixel_at (const View &view, int x, int y)
+{
+  Pixel pixel;
+  for (int c = 0; c < 4; c++)
+    pixel[c] = view.at (c, x, y) / 255.0;
+  return pixel;
+}
+
+struct Neighbours {
+  int first, second;
+  double share;
+};
+
+Neighbours
+neighbours (int at, int in_size, int out_size)
+{
+  double middle = std::max (0.0, (at + 0.5) * in_size / out_size - 0.5);
+  int first = int (middle);
+  return {first, std::min (first + 1, in_size - 1), middle - first};
+}
+
+/* Bilinear, with colours counted as much as they are seen. */
+Pixel
+scaled (const View &view, int x, int y, int width, int height)
+{
+  Neighbours columns = neighbours (x, view.width (0), width);
+  Neighbours rows = neighbours (y, view.height (0), height);
+  Pixel seen = {}, plain = {};
+  for (int corner = 0; corner < 4; corner++) {
+    Pixel pixel = pixel_at (view, corner & 1 ? columns.second : columns.first,
+        corner & 2 ? rows.second : rows.first);
+    double share = (corner & 1 ? columns.share : 1 - columns.share)
+                   * (corner & 2 ? rows.share : 1 - rows.share);
+    for (int c = 0; c < 4; c++) {
+      plain[c] += share * pixel[c];
+      seen[c] += share * pixel[c] * (c < 3 ? pixel[3] : 1);
+    }
+  }
+  if (seen[3] <= 0)
+    return plain;
+  return {seen[0] / seen[3], seen[1] / seen[3], seen[2] / seen[3], seen[3]};
+}
+
+Pixel
+blended (const Pixel &below, Pixel layer, const Layer &how)
+{
+  layer[3] *= how.alpha;
+  if (how.blend_operator == "source")
+    return layer;
+  double kept = below[3] * (1 - layer[3]);
+  double sum = layer[3] + kept;
+  Pixel result = layer;
+  for (int c = 0; c < 3 && sum > 0; c++)
+    result[c] = (layer[c] * layer[3] + below[c] * kept) / sum;
+  result[3] = how.blend_operator == "add" ? std::min (1.0, layer[3] + below[3]) : sum;
+  return result;
+}
+
+Pixel
+background_at (const std::string &background, int x, int y)
+{
+  if (background == "transparent")
+    return {0, 0, 0, 0};
+  if (background == "black")
+    return {0, 0, 0, 1};
+  if (background == "white")
+    return {1, 1, 1, 1};
+  double gray = (x / 8 + y / 8) % 2 ? 160 / 255.0 : 80 / 255.0;
+  return {gray, gray, gray, 1};
+}
+
+class Views {
+public:
+  explicit Views (const std::vector<Layer> &layers)
+  {
+    for (const Layer &layer : layers)
+      views.push_back (std::make_unique<View> (layer.picture));
+  }
+  std::vector<std::unique_ptr<View>> views;
+};
+
+/* Layers stand from the lowest to the highest. */
+Pixel
+expected_at (const std::vector<Layer> &layers, const Views &views,
+    const std::string &background, int x, int y)
+{
+  Pixel pixel = background_at (background, x, y);
+  for (size_t i = 0; i < layers.size (); i++) {
+    const Layer &layer = layers[i];
+    const View &view = *views.views[i];
+    int width = layer.width > 0 ? layer.width : view.width (0);
+    int height = layer.height > 0 ? layer.height : view.height (0);
+    int at_x = x - layer.x, at_y = y - layer.y;
+    if (at_x >= 0 && at_y >= 0 && at_x < width && at_y < height)
+      pixel = blended (pixel, scaled (view, at_x, at_y, width, height), layer);
+  }
+  return pixel;
+}
+
+void
+check_blend (
+    const std::vector<Layer> &layers, const Picture &made, const std::string &background)
+{
+  View view (made);
+  Views inputs (layers);
+  for (int y = 0; y < view.height (0); y++)
+    for (int x = 0; x < view.width (0); x++) {
+      Pixel expected = expected_at (layers, inputs, background, x, y);
+      /* where nothing is seen, colours are nobody's */
+      for (int c = expected[3] > 0 ? 0 : 3; c < 4; c++)
+        fail_unless (std::fabs (view.at (c, x, y) - 255 * expected[c]) <= 1,
+            "component %d at %d,%d: %d, expected %f", c, x, y, view.at (c, x, y),
+            255 * expected[c]);
+    }
+}
+
+/* --- the element in a pipeline --- */
+
+std::string
+description_of (const std::vector<Layer> &layers, const std::string &properties)
+{
+  std::string text = "openclcompositor name=mix " + properties;
+  for (size_t i = 0; i < layers.size (); i++) {
+    const Layer &layer = layers[i];
+    std::string pad = " sink_" + std::to_string (i) + "::";
+    gchar alpha[G_ASCII_DTOSTR_BUF_SIZE];
+    g_ascii_dtostr (alpha, sizeof alpha, layer.alpha);
+    text += pad + "xpos=" + std::to_string (layer.x) + pad + "ypos="
+            + std::to_string (layer.y) + pad + "width=" + std::to_string (layer.width)
+            + pad + "height=" + std::to_string (layer.height) + pad + "alpha=" + alpha
+            + pad + "operator=" + layer.blend_operator + pad
+            + "zorder=" + std::to_string (layer.zorder);
+  }
+  text += " ! appsink name=out sync=false";
+  for (size_t i = 0; i < layers.size (); i++)
+    text += " appsrc name=in" + std::to_string (i) + " format=time ! mix.sink_"
+            + std::to_string (i);
+  return text;
+}
+
+class Mix {
+public:
+  explicit Mix (const std::string &description)
+  {
+    GError *error = nullptr;
+    pipeline = gst_parse_launch (description.c_str (), &error);
+    fail_unless (pipeline && !error, "%s", error ? error->message : "no pipeline");
+  }
+  Mix (const Mix &) = delete;
+  Mix &operator= (const Mix &) = delete;
+  ~Mix ()
+  {
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pipeline);
+  }
+
+  GstElement *get (const std::string &name) const
+  {
+    GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name.c_str ());
+    fail_unless (element != nullptr);
+    gst_object_unref (element); /* the pipeline holds it */
+    return element;
+  }
+
+  void start () { gst_element_set_state (pipeline, GST_STATE_PLAYING); }
+
+  void push (int input, const Picture &picture, GstClockTime pts)
+  {
+    GstAppSrc *source = GST_APP_SRC (get ("in" + std::to_string (input)));
+    GstCaps *caps = video::device_caps (picture.info);
+    GstCaps *before = gst_app_src_get_caps (source);
+    if (!before || !gst_caps_is_equal (before, caps))
+      gst_app_src_set_caps (source, caps);
+    gst_clear_caps (&before);
+    gst_caps_unref (caps);
+    GstBuffer *buffer = gst_buffer_copy (picture.buffer);
+    GST_BUFFER_PTS (buffer) = pts;
+    GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
+    fail_unless_equals_int (gst_app_src_push_buffer (source, buffer), GST_FLOW_OK);
+  }
+
+  void end (int input)
+  {
+    gst_app_src_end_of_stream (GST_APP_SRC (get ("in" + std::to_string (input))));
+  }
+
+  /* The next output; fails on error or EOS. */
+  Picture pull ()
+  {
+    GstSample *sample =
+        gst_app_sink_try_pull_sample (GST_APP_SINK (get ("out")), 20 * GST_SECOND);
+    fail_unless (sample != nullptr, "no output: %s", last_error ().c_str ());
+    GstVideoInfo info;
+    fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
+    GstBuffer *buffer = gst_buffer_ref (gst_sample_get_buffer (sample));
+    fail_unless (gst_is_opencl_memory (gst_buffer_peek_memory (buffer, 0)));
+    gst_sample_unref (sample);
+    return Picture (info, buffer);
+  }
+
+  bool ends ()
+  {
+    return gst_app_sink_try_pull_sample (GST_APP_SINK (get ("out")), 10 * GST_SECOND)
+               == nullptr
+           && gst_app_sink_is_eos (GST_APP_SINK (get ("out")));
+  }
+
+  void wait_for_end ()
+  {
+    GstBus *bus = gst_element_get_bus (pipeline);
+    GstMessage *message = gst_bus_timed_pop_filtered (
+        bus, 60 * GST_SECOND, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+    fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
+    gst_message_unref (message);
+    gst_object_unref (bus);
+  }
+
+  GstOpenCLCounts counts () const
+  {
+    GstOpenCLCounts counts;
+    gst_opencl_statistics_get_counts (gst_opencl_statistics_of (get ("mix")), &counts);
+    return counts;
+  }
+
+  GstElement *pipeline;
+
+private:
+  std::string last_error ()
+  {
+    GstBus *bus = gst_element_get_bus (pipeline);
+    GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    gst_object_unref (bus);
+    if (!message)
+      return "no error either";
+    GError *error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    std::string text = error->message;
+    g_clear_error (&error);
+    gst_message_unref (message);
+    return text;
+  }
+};
+
+Picture
+composed (const std::vector<Layer> &layers, const std::string &properties)
+{
+  Mix mix (description_of (layers, properties));
+  mix.start ();
+  for (size_t i = 0; i < layers.size (); i++) {
+    mix.push (i, layers[i].picture, 0);
+    mix.end (i);
+  }
+  return mix.pull ();
+}
+
+/* Of one format and size, with other contents for each seed. */
+Picture
+random_picture (const char *format, int width, int height, unsigned seed, int padding = 0)
+{
+  Picture picture (info_of (format, width, height), padding);
+  video::fill_random (picture, seed);
+  return picture;
+}
+
+Picture
+even_picture (int width, int height, const Pixel &color)
+{
+  Picture picture (info_of ("RGBA", width, height));
+  video::fill (picture, [&] (int c, int, int) { return color[c]; });
+  return picture;
+}
+
+Layer
+layer_of (const Picture &picture)
+{
+  return Layer{picture};
+}
+
+const char *const formats[] = {"RGBA", "BGRA", "ARGB", "ABGR"};
+const char *const operators[] = {"source", "over", "add"};
+const char *const backgrounds[] = {"checker", "black", "white", "transparent"};
+} // namespace
+
+/* --- blending --- */
+
+GST_START_TEST (test_compositor_blends_every_format)
+{
+  std::vector<Layer> layers = {layer_of (random_picture (formats[__i__], 45, 31, 1)),
+      layer_of (random_picture (formats[(__i__ + 1) % 4], 45, 31, 2)),
+      layer_of (random_picture (formats[(__i__ + 2) % 4], 45, 31, 3))};
+  Picture made = composed (layers, "background=black");
+  fail_unless (GST_VIDEO_INFO_FORMAT (&made.info)
+               == gst_video_format_from_string (formats[__i__]));
+  check_blend (layers, made, "black");
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_blends_with_every_operator_and_alpha)
+{
+  for (double alpha : {0.0, 0.25, 0.5, 1.0})
+    for (const char *background : backgrounds) {
+      std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 40, 24, 1)),
+          layer_of (random_picture ("BGRA", 40, 24, 2))};
+      layers[1].alpha = alpha;
+      layers[1].blend_operator = operators[__i__];
+      check_blend (layers, composed (layers, std::string ("background=") + background),
+          background);
+    }
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_shows_the_background_where_no_picture_is)
+{
+  Layer layer = layer_of (random_picture ("RGBA", 20, 10, 1));
+  layer.x = 30;
+  layer.y = 40;
+  for (const char *background : backgrounds)
+    check_blend ({layer}, composed ({layer}, std::string ("background=") + background),
+        background);
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_cuts_off_what_is_outside)
+{
+  std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 50, 40, 1))};
+  const int places[][2] = {{-10, -7}, {40, 33}, {-19, 35}, {49, 0}, {60, 60}, {-20, -20}};
+  for (size_t i = 0; i < G_N_ELEMENTS (places); i++) {
+    layers.push_back (layer_of (random_picture ("ARGB", 20, 20, i + 2)));
+    layers.back ().x = places[i][0];
+    layers.back ().y = places[i][1];
+    layers.back ().zorder = i + 1;
+  }
+  std::string description = description_of (layers, "background=black");
+  description.replace (
+      description.find ("! appsink"), 0, "! " DEVICE ",width=50,height=40,format=RGBA ");
+  Mix mix (description);
+  mix.start ();
+  for (size_t i = 0; i < layers.size (); i++) {
+    mix.push (i, layers[i].picture, 0);
+    mix.end (i);
+  }
+  check_blend (layers, mix.pull (), "black");
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_scales_each_picture_to_its_size)
+{
+  const int sizes[][2] = {{60, 50}, {13, 9}, {1, 1}, {30, 20}, {29, 41}};
+  for (auto &size : sizes) {
+    Layer layer = layer_of (random_picture ("RGBA", 30, 20, 4));
+    layer.width = size[0];
+    layer.height = size[1];
+    layer.x = 3;
+    check_blend ({layer}, composed ({layer}, "background=white"), "white");
+  }
+}
+GST_END_TEST
+
+/* A keyed-out green keeps its colour in the picture, and must not show at the edges. */
+GST_START_TEST (test_compositor_scaling_bleeds_no_keyed_out_colour)
+{
+  Picture keyed (info_of ("RGBA", 8, 8));
+  video::fill (keyed, [] (int c, int x, int) {
+    bool keyed_out = x < 4;
+    return c == 3 ? (keyed_out ? 0.0 : 1.0) : c == 1 ? (keyed_out ? 1.0 : 0.0) : 0.5;
+  });
+  Layer layer = layer_of (keyed);
+  layer.width = layer.height = 37;
+  Picture made = composed ({layer}, "background=black");
+  View view (made);
+  for (int x = 0; x < 37; x++)
+    fail_unless_equals_int (view.at (1, x, 18), 0);
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_orders_by_zorder)
+{
+  std::vector<Layer> layers;
+  for (unsigned i = 0; i < 4; i++)
+    layers.push_back (layer_of (random_picture ("RGBA", 32, 32, i)));
+  const unsigned orders[][4] = {{0, 1, 2, 3}, {3, 2, 1, 0}, {2, 0, 3, 1}};
+  for (auto &order : orders) {
+    for (unsigned i = 0; i < 4; i++)
+      layers[i].zorder = order[i];
+    Picture made = composed (layers, "background=transparent");
+    std::vector<Layer> sorted = layers;
+    std::stable_sort (sorted.begin (), sorted.end (),
+        [] (const Layer &a, const Layer &b) { return a.zorder < b.zorder; });
+    check_blend (sorted, made, "transparent");
+  }
+}
+GST_END_TEST
+
+/* More than one launch takes: nothing is rounded between them. */
+GST_START_TEST (test_compositor_blends_any_number_of_pictures)
+{
+  for (unsigned n : {1u, 8u, 9u, 17u, 25u}) {
+    std::vector<Layer> layers;
+    for (unsigned i = 0; i < n; i++) {
+      layers.push_back (layer_of (random_picture (formats[i % 4], 33, 17, i)));
+      layers.back ().alpha = 0.3;
+      layers.back ().zorder = i;
+      layers.back ().blend_operator = i % 5 == 4 ? "add" : "over";
+    }
+    check_blend (layers, composed (layers, "background=transparent"), "transparent");
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_honours_padded_input)
+{
+  for (int padding : {4, 13}) {
+    std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 33, 17, 1)),
+        layer_of (random_picture ("BGRA", 33, 17, 2, padding))};
+    check_blend (layers, composed (layers, "background=black"), "black");
+  }
+}
+GST_END_TEST
+
+/* --- as an element --- */
+
+GST_START_TEST (test_compositor_output_holds_all_pictures)
+{
+  Layer low = layer_of (random_picture ("RGBA", 20, 10, 1));
+  Layer high = layer_of (random_picture ("RGBA", 8, 8, 2));
+  high.x = 30;
+  high.y = 5;
+  high.width = 16;
+  high.height = 12;
+  Picture made = composed ({low, high}, "");
+  fail_unless_equals_int (made.info.width, 46);
+  fail_unless_equals_int (made.info.height, 17);
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_takes_downstreams_format)
+{
+  std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 20, 10, 1))};
+  for (const char *format : formats) {
+    std::string description = description_of (layers, "");
+    description.replace (description.find ("! appsink"), 0,
+        std::string ("! " DEVICE ",format=") + format + " ");
+    Mix mix (description);
+    mix.start ();
+    mix.push (0, layers[0].picture, 0);
+    mix.end (0);
+    Picture made = mix.pull ();
+    fail_unless_equals_string (GST_VIDEO_INFO_NAME (&made.info), format);
+    check_blend (layers, made, "checker");
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_properties_change_while_playing)
+{
+  std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 40, 30, 1)),
+      layer_of (random_picture ("RGBA", 10, 10, 2))};
+  Mix mix (description_of (layers, "background=black"));
+  GstPad *pad = gst_element_get_static_pad (mix.get ("mix"), "sink_1");
+  mix.start ();
+  for (int frame = 0; frame < 5; frame++) {
+    layers[1].x = 5 * frame;
+    layers[1].alpha = 0.2 * frame;
+    layers[1].width = 10 + frame;
+    g_object_set (pad, "xpos", layers[1].x, "alpha", layers[1].alpha, "width",
+        layers[1].width, nullptr);
+    for (int i = 0; i < 2; i++)
+      mix.push (i, layers[i].picture, frame * 40 * GST_MSECOND);
+    if (frame > 0)
+      mix.pull (); /* of the frame before, now that its end is known */
+  }
+  /* the last frame is blended with what was set before it came in */
+  mix.end (0);
+  mix.end (1);
+  check_blend (layers, mix.pull (), "black");
+  gst_object_unref (pad);
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_carries_a_change_of_size)
+{
+  std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 40, 30, 1)),
+      layer_of (random_picture ("RGBA", 10, 10, 2))};
+  std::string description = description_of (layers, "background=black");
+  description.replace (
+      description.find ("! appsink"), 0, "! " DEVICE ",width=40,height=30 ");
+  Mix mix (description);
+  mix.start ();
+  for (int frame = 0; frame < 4; frame++) {
+    layers[1] = layer_of (random_picture (formats[frame], 10 + 3 * frame, 9, frame));
+    for (int i = 0; i < 2; i++)
+      mix.push (i, layers[i].picture, frame * 40 * GST_MSECOND);
+    if (frame > 0)
+      mix.pull ();
+  }
+  mix.end (0);
+  mix.end (1);
+  check_blend (layers, mix.pull (), "black");
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_repeats_the_last_frame_of_a_stream_that_ended)
+{
+  std::vector<Layer> layers = {layer_of (even_picture (16, 16, {1, 0, 0, 1})),
+      layer_of (even_picture (8, 8, {0, 0, 1, 1}))};
+  Mix mix (description_of (layers, "sink_1::repeat-after-eos=true"));
+  mix.start ();
+  mix.push (1, layers[1].picture, 0);
+  mix.end (1);
+  for (int frame = 0; frame < 5; frame++)
+    mix.push (0, layers[0].picture, frame * 40 * GST_MSECOND);
+  mix.end (0);
+  for (int frame = 0; frame < 5; frame++)
+    check_blend (layers, mix.pull (), "checker");
+  fail_unless (mix.ends ());
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_a_stream_that_ended_is_gone)
+{
+  std::vector<Layer> layers = {layer_of (even_picture (16, 16, {1, 0, 0, 1})),
+      layer_of (even_picture (8, 8, {0, 0, 1, 1}))};
+  Mix mix (description_of (layers, ""));
+  mix.start ();
+  mix.push (1, layers[1].picture, 0);
+  mix.end (1);
+  for (int frame = 0; frame < 3; frame++)
+    mix.push (0, layers[0].picture, frame * 40 * GST_MSECOND);
+  mix.end (0);
+  check_blend (layers, mix.pull (), "checker");
+  check_blend ({layers[0]}, mix.pull (), "checker");
+  check_blend ({layers[0]}, mix.pull (), "checker");
+  fail_unless (mix.ends ());
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_follows_the_fastest_stream)
+{
+  Mix mix ("openclcompositor name=mix ! appsink name=out sync=false "
+           "videotestsrc num-buffers=10 ! video/x-raw,framerate=50/1,width=32,height=32 "
+           "! openclupload ! openclconvert ! mix. "
+           "videotestsrc num-buffers=4 pattern=ball ! "
+           "video/x-raw,framerate=20/1,width=32,height=32 "
+           "! openclupload ! openclconvert ! mix.");
+  mix.start ();
+  int frames = 0;
+  while (GstSample *sample = gst_app_sink_try_pull_sample (
+             GST_APP_SINK (mix.get ("out")), 20 * GST_SECOND)) {
+    fail_unless_equals_uint64 (
+        GST_BUFFER_PTS (gst_sample_get_buffer (sample)), frames * 20 * GST_MSECOND);
+    gst_sample_unref (sample);
+    frames++;
+  }
+  fail_unless_equals_int (frames, 10);
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_takes_two_live_inputs)
+{
+  Mix mix ("openclcompositor name=mix sink_1::xpos=16 ! appsink name=out sync=false "
+           "videotestsrc is-live=true pattern=white ! "
+           "video/x-raw,format=RGBA,framerate=25/1,width=16,height=16 ! openclupload ! "
+           "mix.sink_0 "
+           "videotestsrc is-live=true pattern=red ! "
+           "video/x-raw,format=RGBA,framerate=25/1,width=16,height=16 ! openclupload ! "
+           "mix.sink_1");
+  mix.start ();
+  bool both = false;
+  for (int frame = 0; frame < 30 && !both; frame++) {
+    Picture made = mix.pull ();
+    if (made.info.width < 32)
+      continue; /* before the second stream has caps */
+    View view (made);
+    both =
+        view.at (1, 8, 8) == 255 && view.at (0, 24, 8) == 255 && view.at (1, 24, 8) == 0;
+  }
+  fail_unless (both);
+}
+GST_END_TEST
+
+/* Everything stays on the device, and the host never waits for data. */
+GST_START_TEST (test_compositor_transfers_nothing_and_waits_for_nothing)
+{
+  const int frames = 20;
+  Mix mix ("openclcompositor name=mix async-depth=64 sink_1::alpha=0.5 ! "
+           "fakesink name=out sync=false "
+           "videotestsrc num-buffers=20 ! video/x-raw,format=RGBA,width=64,height=64 ! "
+           "openclupload ! mix.sink_0 "
+           "videotestsrc num-buffers=20 ! video/x-raw,format=BGRA,width=64,height=64 ! "
+           "openclupload ! mix.sink_1");
+  mix.start ();
+  mix.wait_for_end ();
+  GstOpenCLCounts counts = mix.counts ();
+  fail_unless_equals_uint64 (counts.launches, frames);
+  fail_unless_equals_uint64 (counts.uploads, 0);
+  fail_unless_equals_uint64 (counts.downloads, 0);
+  fail_unless_equals_uint64 (counts.host_waits, 0);
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_refuses_other_formats)
+{
+  GstElement *mix = gst_element_factory_make ("openclcompositor", nullptr);
+  GstPad *pad = gst_element_request_pad_simple (mix, "sink_%u");
+  for (const char *text : {DEVICE ",format=I420,width=16,height=16,framerate=25/1",
+           DEVICE ",format=RGBA,width=0,height=16,framerate=25/1",
+           "video/x-raw,format=RGBA,width=16,height=16,framerate=25/1"}) {
+    GstCaps *caps = gst_caps_from_string (text);
+    fail_if (gst_pad_query_accept_caps (pad, caps), "%s", text);
+    gst_caps_unref (caps);
+  }
+  gst_element_release_request_pad (mix, pad);
+  gst_object_unref (pad);
+  gst_object_unref (mix);
+}
+GST_END_TEST
+
+/* With ends that start anew by themselves, as appsrc and appsink do not. */
+GST_START_TEST (test_compositor_works_again_after_ready)
+{
+  Mix mix ("openclcompositor name=mix ! fakesink name=out sync=false "
+           "videotestsrc num-buffers=2 pattern=red ! "
+           "video/x-raw,format=RGBA,width=16,height=16 ! openclupload ! mix.");
+  for (int run = 0; run < 3; run++) {
+    GstSample *sample = nullptr;
+    GstVideoInfo info;
+    mix.start ();
+    mix.wait_for_end ();
+    g_object_get (mix.get ("out"), "last-sample", &sample, nullptr);
+    fail_unless (sample != nullptr);
+    fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
+    Picture made (info, gst_buffer_ref (gst_sample_get_buffer (sample)));
+    check_blend ({layer_of (even_picture (16, 16, {1, 0, 0, 1}))}, made, "black");
+    gst_sample_unref (sample);
+    gst_element_set_state (mix.pipeline, GST_STATE_READY);
+  }
+}
+GST_END_TEST
+
+static Suite *
+openclcompositor_suite (void)
+{
+  Suite *suite = suite_create ("openclcompositor");
+  TCase *tcase = tcase_create ("general");
+
+  suite_add_tcase (suite, tcase);
+  tcase_add_loop_test (tcase, test_compositor_blends_every_format, 0, 4);
+  tcase_add_loop_test (tcase, test_compositor_blends_with_every_operator_and_alpha, 0, 3);
+  tcase_add_test (tcase, test_compositor_shows_the_background_where_no_picture_is);
+  tcase_add_test (tcase, test_compositor_cuts_off_what_is_outside);
+  tcase_add_test (tcase, test_compositor_scales_each_picture_to_its_size);
+  tcase_add_test (tcase, test_compositor_scaling_bleeds_no_keyed_out_colour);
+  tcase_add_test (tcase, test_compositor_orders_by_zorder);
+  tcase_add_test (tcase, test_compositor_blends_any_number_of_pictures);
+  tcase_add_test (tcase, test_compositor_honours_padded_input);
+  tcase_add_test (tcase, test_compositor_output_holds_all_pictures);
+  tcase_add_test (tcase, test_compositor_takes_downstreams_format);
+  tcase_add_test (tcase, test_compositor_properties_change_while_playing);
+  tcase_add_test (tcase, test_compositor_carries_a_change_of_size);
+  tcase_add_test (tcase, test_compositor_repeats_the_last_frame_of_a_stream_that_ended);
+  tcase_add_test (tcase, test_compositor_a_stream_that_ended_is_gone);
+  tcase_add_test (tcase, test_compositor_follows_the_fastest_stream);
+  tcase_add_test (tcase, test_compositor_takes_two_live_inputs);
+  tcase_add_test (tcase, test_compositor_transfers_nothing_and_waits_for_nothing);
+  tcase_add_test (tcase, test_compositor_refuses_other_formats);
+  tcase_add_test (tcase, test_compositor_works_again_after_ready);
+  return suite;
+}
+
+GST_CHECK_MAIN (openclcompositor)

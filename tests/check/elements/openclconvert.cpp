@@ -1,0 +1,823 @@
+/* What openclconvert promises, held against GstVideoConverter and against double
+ * precision
+ *
+ * GstVideoConverter is asked for no dither, and for a quantization that it has no
+ * shortcut for: its shortcuts take the nearest chroma whatever the siting.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/* Before gst-check, whose macros have the names of some of their functions. */
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "../videoframes.hpp"
+
+using video::info_of;
+using video::Picture;
+using video::Run;
+using video::View;
+
+namespace {
+const char *const formats[] = {"RGB", "BGR", "RGBx", "xRGB", "BGRx", "xBGR", "RGBA",
+    "BGRA", "ARGB", "ABGR", "I420", "YV12", "NV12", "NV21", "YUY2", "UYVY", "AYUV",
+    "GRAY8", "GRAY16_LE"};
+
+/* What videoconvert makes of a picture. */
+Picture
+converted (const Picture &input, const GstVideoInfo &output)
+{
+  GstVideoInfo in = input.info, out = output;
+  Picture made (out);
+  GstVideoConverter *converter = gst_video_converter_new (&in, &out,
+      gst_structure_new ("options", GST_VIDEO_CONVERTER_OPT_DITHER_METHOD,
+          GST_TYPE_VIDEO_DITHER_METHOD, GST_VIDEO_DITHER_NONE,
+          GST_VIDEO_CONVERTER_OPT_DITHER_QUANTIZATION, G_TYPE_UINT, 2, nullptr));
+  View from (input), to (made, GST_MAP_WRITE);
+  gst_video_converter_frame (converter, &from.frame, &to.frame);
+  gst_video_converter_free (converter);
+  return made;
+}
+
+bool
+has_subsampled_chroma (const GstVideoInfo &info)
+{
+  return info.finfo->w_sub[2] > 0 || info.finfo->h_sub[2] > 0;
+}
+
+/* In levels of the output: 1 in 8 bits, where chroma is interpolated 2. */
+int
+tolerance (const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  bool interpolated = has_subsampled_chroma (in) || has_subsampled_chroma (out);
+  int level = GST_VIDEO_INFO_COMP_DEPTH (&out, 0) > 8 ? 257 : 1;
+  return (interpolated ? 2 : 1) * level;
+}
+
+void
+make_opaque (const Picture &picture)
+{
+  View view (picture, GST_MAP_READWRITE);
+  for (int y = 0; y < view.height (3); y++)
+    for (int x = 0; x < view.width (3); x++)
+      view.set (3, x, y, 255);
+}
+
+void
+check_against_videoconvert (const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  Run run ("openclconvert", in, out);
+  Picture random (in), gradient (in);
+  video::fill_random (random, 1);
+  video::fill_gradient (gradient);
+  /* From one YUV matrix to another videoconvert makes half transparent opaque. */
+  if (GST_VIDEO_INFO_FORMAT (&in) == GST_VIDEO_INFO_FORMAT (&out)
+      && GST_VIDEO_INFO_HAS_ALPHA (&in)) {
+    make_opaque (random);
+    make_opaque (gradient);
+  }
+  for (const Picture &picture : {random, gradient}) {
+    int difference = video::largest_difference (run (picture), converted (picture, out));
+    fail_unless (difference <= tolerance (in, out),
+        "%s %s to %s %s at %dx%d differs from videoconvert by %d",
+        GST_VIDEO_INFO_NAME (&in), gst_video_colorimetry_to_string (&in.colorimetry),
+        GST_VIDEO_INFO_NAME (&out), gst_video_colorimetry_to_string (&out.colorimetry),
+        in.width, in.height, difference);
+  }
+}
+
+/* --- colours in double precision --- */
+
+using Triple = std::array<double, 3>;
+
+struct Range {
+  double offset[3], scale[3];
+};
+
+Range
+range_of (const GstVideoInfo &info)
+{
+  bool full = info.colorimetry.range == GST_VIDEO_COLOR_RANGE_0_255;
+  if (GST_VIDEO_INFO_IS_RGB (&info))
+    return full ? Range{{0, 0, 0}, {255, 255, 255}}
+                : Range{{16, 16, 16}, {219, 219, 219}};
+  return full ? Range{{0, 128, 128}, {255, 255, 255}}
+              : Range{{16, 128, 128}, {219, 224, 224}};
+}
+
+void
+luma_of (const GstVideoInfo &info, double &red, double &blue)
+{
+  switch (info.colorimetry.matrix) {
+  case GST_VIDEO_COLOR_MATRIX_BT601:
+    red = 0.299, blue = 0.114;
+    return;
+  case GST_VIDEO_COLOR_MATRIX_BT709:
+    red = 0.2126, blue = 0.0722;
+    return;
+  default:
+    red = 0.2627, blue = 0.0593;
+  }
+}
+
+/* Samples to R'G'B' in 0 … 1. */
+Triple
+to_rgb (const GstVideoInfo &info, Triple s)
+{
+  Range range = range_of (info);
+  double red, blue;
+  for (int i = 0; i < 3; i++)
+    s[i] = (s[i] - range.offset[i]) / range.scale[i];
+  if (GST_VIDEO_INFO_IS_RGB (&info))
+    return s;
+  luma_of (info, red, blue);
+  double r = s[0] + 2 * (1 - red) * s[2], b = s[0] + 2 * (1 - blue) * s[1];
+  return {r, (s[0] - red * r - blue * b) / (1 - red - blue), b};
+}
+
+Triple
+from_rgb (const GstVideoInfo &info, const Triple &rgb)
+{
+  Range range = range_of (info);
+  Triple s = rgb;
+  double red, blue;
+  if (!GST_VIDEO_INFO_IS_RGB (&info)) {
+    luma_of (info, red, blue);
+    double y = red * rgb[0] + (1 - red - blue) * rgb[1] + blue * rgb[2];
+    s = {y, (rgb[2] - y) / (2 * (1 - blue)), (rgb[0] - y) / (2 * (1 - red))};
+  }
+  for (int i = 0; i < 3; i++)
+    s[i] = std::min (255.0, std::max (0.0, s[i] * range.scale[i] + range.offset[i]));
+  return s;
+}
+
+/* --- scaling in double precision --- */
+
+/* Which input samples make an output sample, with their shares. */
+using Shares = std::vector<std::pair<int, double>>;
+
+Shares
+shares (const std::string &method, int at, int in_size, int out_size)
+{
+  double ratio = double (in_size) / out_size;
+  double middle = (at + 0.5) * ratio - 0.5;
+  Shares result;
+  if (method == "nearest")
+    return {{int (std::floor ((at + 0.5) * ratio + 1e-9)), 1}};
+  if (method == "bilinear") {
+    middle = std::max (0.0, middle);
+    int first = int (middle);
+    return {{first, 1 - (middle - first)},
+        {std::min (first + 1, in_size - 1), middle - first}};
+  }
+  for (int i = 0; i < in_size; i++) {
+    double overlap =
+        std::min ((at + 1) * ratio, i + 1.0) - std::max (at * ratio, double (i));
+    if (overlap > 0)
+      result.push_back ({i, overlap / ratio});
+  }
+  return result;
+}
+
+double
+scaled (const View &in, const std::string &method, int c, int x, int y, const View &out)
+{
+  double sum = 0;
+  for (auto &row : shares (method, y, in.height (c), out.height (c)))
+    for (auto &column : shares (method, x, in.width (c), out.width (c)))
+      sum += row.second * column.second * in.at (c, column.first, row.first);
+  return sum;
+}
+
+void
+check_scaling (const char *method, int in_w, int in_h, int out_w, int out_h)
+{
+  GstVideoInfo in = info_of ("RGBA", in_w, in_h), out = info_of ("RGBA", out_w, out_h);
+  Picture picture (in);
+  video::fill_random (picture, 7);
+  Run run (std::string ("openclconvert scale-method=") + method, in, out);
+  Picture made = run (picture);
+  View from (picture), to (made);
+  for (int c = 0; c < 4; c++)
+    for (int y = 0; y < out_h; y++)
+      for (int x = 0; x < out_w; x++) {
+        double expected = scaled (from, method, c, x, y, to);
+        fail_unless (std::fabs (to.at (c, x, y) - expected) < 0.51,
+            "%s %dx%d to %dx%d, component %d at %d,%d: %d, expected %f", method, in_w,
+            in_h, out_w, out_h, c, x, y, to.at (c, x, y), expected);
+      }
+}
+
+/* --- counting and negotiation --- */
+
+GstOpenCLCounts
+counts_of (Run &run)
+{
+  GstOpenCLCounts counts;
+  GstElement *element = gst_harness_find_element (run.harness, "openclconvert");
+  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (element), &counts);
+  gst_object_unref (element);
+  return counts;
+}
+
+/* Caps of the output for input caps and what downstream takes. */
+GstCaps *
+negotiated (const char *launch_line, const char *in, const char *downstream)
+{
+  GstHarness *harness = gst_harness_new_parse (launch_line);
+  gst_harness_set_sink_caps_str (harness, downstream);
+  gst_harness_set_src_caps_str (harness, in);
+  GstCaps *in_caps = gst_caps_from_string (in);
+  GstVideoInfo info;
+  fail_unless (gst_video_info_from_caps (&info, in_caps));
+  GstFlowReturn flow = gst_harness_push (
+      harness, gst_buffer_new_allocate (nullptr, GST_VIDEO_INFO_SIZE (&info), nullptr));
+  GstCaps *caps =
+      flow == GST_FLOW_OK ? gst_pad_get_current_caps (harness->sinkpad) : nullptr;
+  gst_caps_unref (in_caps);
+  gst_harness_teardown (harness);
+  return caps;
+}
+
+void
+check_negotiated (const char *in, const char *downstream, const char *expected)
+{
+  GstCaps *caps = negotiated ("openclconvert", in, downstream);
+  GstCaps *wanted = gst_caps_from_string (expected);
+  fail_unless (caps && gst_caps_is_subset (caps, wanted),
+      "%s, downstream %s: made %" GST_PTR_FORMAT ", expected %s", in, downstream, caps,
+      expected);
+  gst_caps_unref (caps);
+  gst_caps_unref (wanted);
+}
+
+#define DEVICE "video/x-raw(memory:OpenCLMemory)"
+} // namespace
+
+/* --- formats --- */
+
+GST_START_TEST (test_convert_agrees_with_videoconvert_for_every_pair)
+{
+  const char *from = formats[__i__];
+  for (const char *to : formats) {
+    if (g_str_equal (from, to))
+      continue;
+    check_against_videoconvert (info_of (from, 36, 22), info_of (to, 36, 22));
+    check_against_videoconvert (info_of (from, 37, 23), info_of (to, 37, 23));
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_agrees_with_videoconvert_for_every_colorimetry)
+{
+  const char *const colorimetries[] = {
+      "bt601", "bt709", "bt2020", "1:4:0:0", "1:3:5:1", "1:6:0:0"};
+  const char *const pairs[][2] = {
+      {"AYUV", "RGBA"}, {"RGBA", "AYUV"}, {"NV12", "BGRx"}, {"BGR", "I420"}};
+  for (auto &pair : pairs)
+    for (const char *colorimetry : colorimetries) {
+      bool to_rgb = g_str_equal (pair[1], "RGBA") || g_str_equal (pair[1], "BGRx");
+      check_against_videoconvert (
+          info_of (pair[0], 64, 32, to_rgb ? colorimetry : "sRGB"),
+          info_of (pair[1], 64, 32, to_rgb ? "sRGB" : colorimetry));
+    }
+  for (const char *from : {"bt601", "bt709", "bt2020"})
+    for (const char *to : {"bt601", "bt709", "bt2020"})
+      if (!g_str_equal (from, to))
+        check_against_videoconvert (
+            info_of ("AYUV", 64, 32, from), info_of ("AYUV", 64, 32, to));
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_agrees_with_videoconvert_for_every_chroma_site)
+{
+  const char *const pairs[][2] = {{"NV12", "RGBA"}, {"RGBA", "NV12"}, {"YUY2", "RGBA"},
+      {"RGBA", "UYVY"}, {"I420", "YUY2"}};
+  for (auto &pair : pairs)
+    for (const char *site : {"jpeg", "mpeg2", "dv", "cosited"})
+      for (int width : {1, 2, 3, 36, 37})
+        check_against_videoconvert (info_of (pair[0], width, 11, nullptr, site),
+            info_of (pair[1], width, 11, nullptr, site));
+  /* chroma moves within one format */
+  check_against_videoconvert (info_of ("I420", 36, 22, nullptr, "jpeg"),
+      info_of ("I420", 36, 22, nullptr, "mpeg2"));
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_exact_is_the_nearest_level)
+{
+  const char *const colorimetries[] = {
+      "bt601", "bt709", "bt2020", "1:4:0:0", "1:3:5:1", "1:6:0:0"};
+  for (const char *colorimetry : colorimetries)
+    for (bool to_yuv : {false, true}) {
+      GstVideoInfo rgb = info_of ("BGRA", 64, 48, "sRGB");
+      GstVideoInfo yuv = info_of ("AYUV", 64, 48, colorimetry);
+      GstVideoInfo in = to_yuv ? rgb : yuv, out = to_yuv ? yuv : rgb;
+      Picture picture (in);
+      video::fill_random (picture, 3);
+      Run run ("openclconvert exact=true", in, out);
+      Picture made = run (picture);
+      View from (picture), to (made);
+      for (int y = 0; y < 48; y++)
+        for (int x = 0; x < 64; x++) {
+          Triple samples = {double (from.at (0, x, y)), double (from.at (1, x, y)),
+              double (from.at (2, x, y))};
+          Triple expected = from_rgb (out, to_rgb (in, samples));
+          for (int c = 0; c < 3; c++)
+            fail_unless (std::fabs (to.at (c, x, y) - expected[c]) < 0.501,
+                "%s: %d, expected %f", colorimetry, to.at (c, x, y), expected[c]);
+          fail_unless_equals_int (to.at (3, x, y), from.at (3, x, y));
+        }
+    }
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_follows_the_range_that_the_caps_name)
+{
+  GstVideoInfo in = info_of ("AYUV", 256, 1, "bt601");
+  GstVideoInfo out = info_of ("AYUV", 256, 1, "1:4:0:0");
+  Picture picture (in);
+  video::fill (picture, [] (int, int x, int) { return x / 255.0; });
+  Run run ("openclconvert", in, out);
+  Picture made = run (picture);
+  View view (made);
+  for (int x = 0; x < 256; x++) {
+    Triple expected = from_rgb (out, to_rgb (in, {double (x), double (x), double (x)}));
+    for (int c = 0; c < 3; c++)
+      fail_unless (std::fabs (view.at (c, x, 0) - expected[c]) < 0.501);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_gives_back_what_it_only_rearranged)
+{
+  const char *const pairs[][2] = {{"RGBA", "ABGR"}, {"RGB", "xBGR"}, {"BGRA", "ARGB"},
+      {"I420", "NV21"}, {"NV12", "YV12"}, {"YUY2", "UYVY"}, {"GRAY8", "GRAY16_LE"}};
+  for (auto &pair : pairs) {
+    GstVideoInfo first = info_of (pair[0], 35, 21), second = info_of (pair[1], 35, 21);
+    Picture picture (first);
+    video::fill_random (picture, 5);
+    Run there ("openclconvert", first, second), back ("openclconvert", second, first);
+    fail_unless_equals_int (
+        video::largest_difference (picture, back (there (picture))), 0);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_exact_there_and_back_loses_a_level_or_two)
+{
+  GstVideoInfo rgb = info_of ("RGBA", 64, 64), yuv = info_of ("AYUV", 64, 64, "1:4:0:0");
+  Picture picture (rgb);
+  video::fill_random (picture, 6);
+  Run there ("openclconvert exact=true", rgb, yuv);
+  Run back ("openclconvert exact=true", yuv, rgb);
+  /* half a level of luma, and half a level of Cb that counts 1.772 times in blue */
+  fail_unless (video::largest_difference (picture, back (there (picture))) <= 2);
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_without_alpha_is_opaque)
+{
+  GstVideoInfo in = info_of ("NV12", 16, 16), out = info_of ("BGRA", 16, 16);
+  Picture picture (in);
+  video::fill_random (picture, 5);
+  Run run ("openclconvert", in, out);
+  Picture made = run (picture);
+  View view (made);
+  for (int i = 0; i < 256; i++)
+    fail_unless_equals_int (view.at (3, i % 16, i / 16), 255);
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_chroma_nearest_takes_the_shared_sample)
+{
+  GstVideoInfo in = info_of ("I420", 9, 7), out = info_of ("AYUV", 9, 7);
+  Picture picture (in);
+  video::fill_random (picture, 8);
+  Run run ("openclconvert chroma-resampler=nearest", in, out);
+  Picture made = run (picture);
+  View from (picture), to (made);
+  for (int y = 0; y < 7; y++)
+    for (int x = 0; x < 9; x++)
+      for (int c : {1, 2})
+        fail_unless_equals_int (to.at (c, x, y), from.at (c, x / 2, y / 2));
+}
+GST_END_TEST
+
+/* videoconvert repeats the line; the place of the sample says otherwise. */
+GST_START_TEST (test_convert_exact_interpolates_lines_of_cosited_chroma)
+{
+  GstVideoInfo in = info_of ("I420", 8, 8, nullptr, "cosited");
+  GstVideoInfo out = info_of ("AYUV", 8, 8, nullptr, "cosited");
+  Picture picture (in);
+  video::fill_random (picture, 9);
+  Run run ("openclconvert exact=true", in, out);
+  Picture made = run (picture);
+  View from (picture), to (made);
+  for (int c : {1, 2})
+    for (int y = 0; y < 8; y++)
+      for (int x = 0; x < 8; x += 2) {
+        int here = from.at (c, x / 2, y / 2);
+        int below = from.at (c, x / 2, std::min ((y + 1) / 2, 3));
+        fail_unless_equals_int (to.at (c, x, y), (here + below + 1) / 2);
+      }
+}
+GST_END_TEST
+
+/* --- layout --- */
+
+GST_START_TEST (test_convert_honours_padded_input)
+{
+  for (const char *format : {"RGB", "I420", "NV12", "YUY2", "GRAY16_LE", "ABGR"}) {
+    GstVideoInfo in = info_of (format, 33, 17), out = info_of ("RGBA", 33, 17);
+    Picture tight (in), padded (in, 13);
+    video::fill_random (tight, 2);
+    video::fill_random (padded, 2);
+    Run run ("openclconvert", in, out);
+    fail_unless_equals_int (video::largest_difference (run (tight), run (padded)), 0);
+  }
+}
+GST_END_TEST
+
+/* Downstream proposes a pool of padded device memory. */
+static GstPadProbeReturn
+propose_padded_pool (GstPad *pad, GstPadProbeInfo *probe, gpointer user_data)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (probe);
+  GstCaps *caps;
+  GstVideoAlignment alignment;
+  if (GST_QUERY_TYPE (query) != GST_QUERY_ALLOCATION)
+    return GST_PAD_PROBE_OK;
+
+  gst_query_parse_allocation (query, &caps, nullptr);
+  GstOpenCLContext *context = gst_opencl_context_new (nullptr, nullptr);
+  GstBufferPool *pool = gst_opencl_buffer_pool_new (context);
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  gst_video_alignment_reset (&alignment);
+  alignment.padding_left = 6;
+  alignment.padding_right = 10;
+  alignment.padding_top = 2;
+  gst_buffer_pool_config_set_params (config, caps, 1, 0, 0);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
+  gst_buffer_pool_config_set_video_alignment (config, &alignment);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  config = gst_buffer_pool_get_config (pool);
+  guint size;
+  gst_buffer_pool_config_get_params (config, nullptr, &size, nullptr, nullptr);
+  gst_structure_free (config);
+  gst_query_add_allocation_pool (query, pool, size, 0, 0);
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
+  gst_object_unref (pool);
+  gst_object_unref (context);
+  return GST_PAD_PROBE_HANDLED;
+}
+
+GST_START_TEST (test_convert_honours_padded_output)
+{
+  for (const char *format : {"RGB", "I420", "NV12", "YUY2", "GRAY16_LE", "ABGR"}) {
+    GstVideoInfo in = info_of ("BGRx", 34, 18), out = info_of (format, 34, 18);
+    Picture picture (in);
+    video::fill_random (picture, 2);
+    Run plain ("openclconvert", in, out);
+    Run padding ("openclconvert", in, out, propose_padded_pool);
+    Picture padded = padding (picture);
+    fail_unless (gst_buffer_get_video_meta (padded.buffer)->stride[0] > out.stride[0]);
+    fail_unless_equals_int (video::largest_difference (plain (picture), padded), 0);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_carries_a_change_of_size_and_format)
+{
+  GstVideoInfo out = info_of ("RGBA", 40, 30);
+  GstHarness *harness = gst_harness_new ("openclconvert");
+  gst_harness_set_sink_caps (harness, video::device_caps (out));
+  const GstVideoInfo inputs[] = {info_of ("I420", 40, 30), info_of ("GRAY8", 21, 13),
+      info_of ("RGBA", 40, 30), info_of ("NV12", 80, 60)};
+  for (const GstVideoInfo &in : inputs) {
+    gst_harness_set_src_caps (harness, video::device_caps (in));
+    Picture picture (in);
+    video::fill (picture, [] (int c, int, int) { return c ? 128 / 255.0 : 0.5; });
+    Picture made (
+        out, gst_harness_push_and_pull (harness, gst_buffer_ref (picture.buffer)));
+    View view (made);
+    for (int x = 0; x < 40; x++)
+      fail_unless (std::abs (view.at (0, x, 29) - 128) <= 2, "%s: %d, expected 128",
+          GST_VIDEO_INFO_NAME (&in), view.at (0, x, 29));
+  }
+  gst_harness_teardown (harness);
+}
+GST_END_TEST
+
+/* --- scaling --- */
+
+GST_START_TEST (test_convert_scales_as_its_method_says)
+{
+  const char *const methods[] = {"nearest", "bilinear", "area"};
+  const int sizes[][4] = {{32, 24, 64, 48}, {32, 24, 33, 25}, {31, 17, 16, 9},
+      {40, 40, 7, 61}, {1, 1, 5, 4}, {13, 9, 1, 1}};
+  for (auto &size : sizes)
+    check_scaling (methods[__i__], size[0], size[1], size[2], size[3]);
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_scales_and_converts_at_once)
+{
+  GstVideoInfo in = info_of ("NV12", 64, 48), out = info_of ("I420", 31, 23);
+  Picture picture (in);
+  video::fill_gradient (picture);
+  Run run ("openclconvert scale-method=area", in, out);
+  Picture made = run (picture);
+  View view (made);
+  for (int c = 0; c < 3; c++)
+    for (int y = 1; y < view.height (c) - 1; y++)
+      for (int x = 1; x < view.width (c) - 1; x++) {
+        double u = (x + 0.5) / view.width (c), v = (y + 0.5) / view.height (c);
+        double expected = 255 * (c == 0 ? u : c == 1 ? v : (u + v) / 2);
+        /* chroma of 31 columns stands on 32: up to half a sample beside */
+        fail_unless (std::fabs (view.at (c, x, y) - expected) < 12);
+      }
+  GstOpenCLCounts counts = counts_of (run);
+  fail_unless_equals_uint64 (counts.launches, 1);
+}
+GST_END_TEST
+
+/* --- colour maps --- */
+
+struct MapEnds {
+  const char *name;
+  int first[3], last[3];
+};
+
+static const MapEnds map_ends[] = {
+    {"viridis", {68, 1, 84}, {253, 231, 37}},
+    {"inferno", {0, 0, 4}, {252, 255, 164}},
+    {"turbo", {48, 18, 59}, {122, 4, 3}},
+    {"hot", {0, 0, 0}, {255, 255, 255}},
+};
+
+static Picture
+colored_ramp (const char *map, const char *gray, const char *color)
+{
+  GstVideoInfo in = info_of (gray, 256, 2), out = info_of (color, 256, 2);
+  Picture ramp (in);
+  video::fill (ramp, [] (int, int x, int) { return x / 255.0; });
+  Run run (std::string ("openclconvert colormap=") + map, in, out);
+  return run (ramp);
+}
+
+GST_START_TEST (test_convert_colormaps_end_where_published)
+{
+  const MapEnds &ends = map_ends[__i__];
+  for (const char *gray : {"GRAY8", "GRAY16_LE"}) {
+    Picture made = colored_ramp (ends.name, gray, "RGBA");
+    View view (made);
+    for (int c = 0; c < 3; c++) {
+      fail_unless_equals_int (view.at (c, 0, 0), ends.first[c]);
+      fail_unless_equals_int (view.at (c, 255, 1), ends.last[c]);
+    }
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_viridis_and_inferno_rise_in_luminance)
+{
+  for (const char *map : {"viridis", "inferno", "hot"}) {
+    Picture made = colored_ramp (map, "GRAY8", "RGB");
+    View view (made);
+    double before = -1;
+    for (int x = 0; x < 256; x++) {
+      double luminance = 0.2126 * view.at (0, x, 0) + 0.7152 * view.at (1, x, 0)
+                         + 0.0722 * view.at (2, x, 0);
+      /* a level of rounding in green is 0.72 */
+      fail_unless (
+          luminance > before - 0.4, "%s at %d: %f after %f", map, x, luminance, before);
+      before = luminance;
+    }
+  }
+}
+GST_END_TEST
+
+/* Published values between the anchors. */
+GST_START_TEST (test_convert_colormaps_are_the_published_ones)
+{
+  const struct {
+    const char *map;
+    int level, color[3];
+  } published[] = {
+      {"viridis", 127, {33, 144, 141}},
+      {"viridis", 180, {70, 192, 111}},
+      {"inferno", 127, {186, 54, 85}},
+      {"inferno", 60, {81, 14, 108}},
+      {"turbo", 100, {63, 246, 138}},
+      {"turbo", 140, {195, 241, 52}},
+      {"hot", 96, {255, 1, 0}},
+  };
+  for (auto &entry : published) {
+    Picture made = colored_ramp (entry.map, "GRAY8", "RGBA");
+    View view (made);
+    for (int c = 0; c < 3; c++)
+      fail_unless (std::abs (view.at (c, entry.level, 0) - entry.color[c]) <= 2,
+          "%s at %d, component %d: %d, expected %d", entry.map, entry.level, c,
+          view.at (c, entry.level, 0), entry.color[c]);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_colormap_in_yuv_is_the_colour_in_rgb)
+{
+  Picture yuv = colored_ramp ("turbo", "GRAY8", "AYUV");
+  Picture rgb = colored_ramp ("turbo", "GRAY8", "RGBA");
+  View of_yuv (yuv), of_rgb (rgb);
+  for (int x = 0; x < 256; x++) {
+    Triple back =
+        to_rgb (yuv.info, {double (of_yuv.at (0, x, 0)), double (of_yuv.at (1, x, 0)),
+                              double (of_yuv.at (2, x, 0))});
+    for (int c = 0; c < 3; c++)
+      fail_unless (std::fabs (255 * back[c] - of_rgb.at (c, x, 0)) < 2.5);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_colormap_can_be_set_while_playing)
+{
+  GstHarness *harness = gst_harness_new ("openclconvert");
+  GstVideoInfo in = info_of ("GRAY8", 16, 16);
+  gst_harness_set_sink_caps_str (harness, DEVICE);
+  gst_harness_set_src_caps (harness, video::device_caps (in));
+  for (int map : {0, 1, 0, 2}) {
+    Picture picture (in);
+    video::fill_random (picture, 1);
+    gst_harness_set (harness, "openclconvert", "colormap", map, nullptr);
+    gst_buffer_unref (
+        gst_harness_push_and_pull (harness, gst_buffer_ref (picture.buffer)));
+    GstCaps *caps = gst_pad_get_current_caps (harness->sinkpad);
+    GstVideoInfo out;
+    fail_unless (gst_video_info_from_caps (&out, caps));
+    fail_unless_equals_int (bool (GST_VIDEO_INFO_IS_GRAY (&out)), map == 0);
+    gst_caps_unref (caps);
+  }
+  gst_harness_teardown (harness);
+}
+GST_END_TEST
+
+/* --- what a pipeline sees --- */
+
+GST_START_TEST (test_convert_equal_caps_pass_through)
+{
+  GstVideoInfo info = info_of ("I420", 32, 32);
+  Picture picture (info);
+  Run run ("openclconvert", info, info);
+  GstBuffer *made =
+      gst_harness_push_and_pull (run.harness, gst_buffer_ref (picture.buffer));
+  fail_unless (made == picture.buffer);
+  gst_buffer_unref (made);
+  fail_unless_equals_uint64 (counts_of (run).launches, 0);
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_launches_once_and_never_waits)
+{
+  GstVideoInfo in = info_of ("NV12", 64, 64), out = info_of ("RGBA", 64, 64);
+  Run run ("openclconvert async-depth=64", in, out);
+  GError *error = nullptr;
+  GstOpenCLContext *context = gst_opencl_context_new (nullptr, &error);
+  fail_unless (context != nullptr);
+  const int frames = 20;
+  guint builds = 0;
+  for (int i = 0; i < frames; i++) {
+    GstBuffer *buffer = gst_buffer_new ();
+    gst_buffer_append_memory (
+        buffer, gst_opencl_memory_new (context, GST_VIDEO_INFO_SIZE (&in), &error));
+    gst_buffer_unref (gst_harness_push_and_pull (run.harness, buffer));
+    if (i == 0)
+      builds = gst_opencl_context_get_n_builds (context);
+  }
+  GstOpenCLCounts counts = counts_of (run);
+  fail_unless_equals_uint64 (counts.launches, frames);
+  fail_unless_equals_uint64 (counts.host_waits, 0);
+  fail_unless_equals_uint64 (counts.downloads, 0);
+  fail_unless_equals_uint64 (counts.uploads, 0);
+  fail_unless_equals_int (gst_opencl_context_get_n_builds (context), builds);
+  gst_object_unref (context);
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_negotiates_like_videoconvert_and_videoscale)
+{
+  const char *i420 = DEVICE ",format=I420,width=320,height=240,framerate=25/1,"
+                            "pixel-aspect-ratio=1/1,colorimetry=bt601";
+  /* the same where it can be */
+  check_negotiated (i420, DEVICE ",format={RGBA,NV12,I420,GRAY8}",
+      DEVICE ",format=I420,width=320,height=240,colorimetry=bt601");
+  /* else what loses least */
+  check_negotiated (i420, DEVICE ",format={GRAY8,RGBA,YUY2,NV12}",
+      DEVICE ",format=NV12,colorimetry=bt601");
+  check_negotiated (i420, DEVICE ",format={GRAY8,BGR}", DEVICE ",format=BGR,width=320");
+  check_negotiated (DEVICE ",format=RGBA,width=4,height=4,framerate=25/1",
+      DEVICE ",format={RGB,NV12,ABGR}", DEVICE ",format=ABGR");
+  /* the shape of the picture is kept */
+  check_negotiated (i420, DEVICE ",pixel-aspect-ratio=1/1,width=640",
+      DEVICE ",width=640,height=480,format=I420");
+  check_negotiated (i420, DEVICE ",pixel-aspect-ratio=1/1,height=60",
+      DEVICE ",width=80,height=60,format=I420");
+  check_negotiated (i420, DEVICE ",width=640,height=240",
+      DEVICE ",width=640,height=240,pixel-aspect-ratio=1/2");
+  check_negotiated (
+      i420, DEVICE ",pixel-aspect-ratio=2/1,height=240", DEVICE ",width=160,height=240");
+  /* gray keeps the range of the luma that it is */
+  check_negotiated (
+      i420, DEVICE ",format=GRAY8", DEVICE ",format=GRAY8,colorimetry=bt601");
+}
+GST_END_TEST
+
+static gint refusals;
+
+static void
+count_refusals (GstDebugCategory *category, GstDebugLevel level, const gchar *file,
+    const gchar *function, gint line, GObject *object, GstDebugMessage *message,
+    gpointer reason)
+{
+  if (level == GST_LEVEL_INFO
+      && strstr (gst_debug_message_get (message), static_cast<const char *> (reason)))
+    g_atomic_int_inc (&refusals);
+}
+
+static void
+check_refused (const char *caps_string, const char *reason)
+{
+  GstHarness *harness = gst_harness_new ("openclconvert");
+  GstCaps *caps = gst_caps_from_string (caps_string);
+  g_atomic_int_set (&refusals, 0);
+  gst_debug_set_threshold_for_name ("openclconvert", GST_LEVEL_INFO);
+  gst_debug_add_log_function (count_refusals, const_cast<char *> (reason), nullptr);
+  GstPad *pad = gst_element_get_static_pad (harness->element, "sink");
+  fail_if (gst_pad_query_accept_caps (pad, caps));
+  fail_unless (g_atomic_int_get (&refusals) > 0, "no INFO with \"%s\"", reason);
+  gst_debug_remove_log_function (count_refusals);
+  gst_debug_unset_threshold_for_name ("openclconvert");
+  gst_object_unref (pad);
+  gst_caps_unref (caps);
+  gst_harness_teardown (harness);
+}
+
+GST_START_TEST (test_convert_says_why_it_refuses)
+{
+  check_refused (
+      DEVICE ",format=P010_10LE,width=16,height=16,framerate=25/1", "P010_10LE");
+  check_refused (DEVICE ",format=I420,width=0,height=16,framerate=25/1", "0x16");
+  check_refused ("video/x-raw,format=I420,width=16,height=16,framerate=25/1", "memory");
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_refuses_to_scale_interlaced_video)
+{
+  GstCaps *caps = negotiated ("openclconvert",
+      DEVICE
+      ",format=I420,width=320,height=240,framerate=25/1,interlace-mode=interleaved",
+      DEVICE ",width=640");
+  fail_unless (caps == nullptr);
+}
+GST_END_TEST
+
+static Suite *
+openclconvert_suite (void)
+{
+  Suite *suite = suite_create ("openclconvert");
+  TCase *tcase = tcase_create ("general");
+
+  suite_add_tcase (suite, tcase);
+  tcase_add_loop_test (tcase, test_convert_agrees_with_videoconvert_for_every_pair, 0,
+      G_N_ELEMENTS (formats));
+  tcase_add_test (tcase, test_convert_agrees_with_videoconvert_for_every_colorimetry);
+  tcase_add_test (tcase, test_convert_agrees_with_videoconvert_for_every_chroma_site);
+  tcase_add_test (tcase, test_convert_exact_is_the_nearest_level);
+  tcase_add_test (tcase, test_convert_follows_the_range_that_the_caps_name);
+  tcase_add_test (tcase, test_convert_gives_back_what_it_only_rearranged);
+  tcase_add_test (tcase, test_convert_exact_there_and_back_loses_a_level_or_two);
+  tcase_add_test (tcase, test_convert_without_alpha_is_opaque);
+  tcase_add_test (tcase, test_convert_chroma_nearest_takes_the_shared_sample);
+  tcase_add_test (tcase, test_convert_exact_interpolates_lines_of_cosited_chroma);
+  tcase_add_test (tcase, test_convert_honours_padded_input);
+  tcase_add_test (tcase, test_convert_honours_padded_output);
+  tcase_add_test (tcase, test_convert_carries_a_change_of_size_and_format);
+  tcase_add_loop_test (tcase, test_convert_scales_as_its_method_says, 0, 3);
+  tcase_add_test (tcase, test_convert_scales_and_converts_at_once);
+  tcase_add_loop_test (
+      tcase, test_convert_colormaps_end_where_published, 0, G_N_ELEMENTS (map_ends));
+  tcase_add_test (tcase, test_convert_viridis_and_inferno_rise_in_luminance);
+  tcase_add_test (tcase, test_convert_colormaps_are_the_published_ones);
+  tcase_add_test (tcase, test_convert_colormap_in_yuv_is_the_colour_in_rgb);
+  tcase_add_test (tcase, test_convert_colormap_can_be_set_while_playing);
+  tcase_add_test (tcase, test_convert_equal_caps_pass_through);
+  tcase_add_test (tcase, test_convert_launches_once_and_never_waits);
+  tcase_add_test (tcase, test_convert_negotiates_like_videoconvert_and_videoscale);
+  tcase_add_test (tcase, test_convert_says_why_it_refuses);
+  tcase_add_test (tcase, test_convert_refuses_to_scale_interlaced_video);
+  return suite;
+}
+
+GST_CHECK_MAIN (openclconvert)

@@ -1,0 +1,205 @@
+/* Pictures of four bytes a pixel through one element, in device memory of any layout
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+#include <gst/opencl/opencl.h>
+#include <gst/video/video.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace keying_frames {
+struct Pixel {
+  uint8_t red, green, blue, alpha;
+
+  bool operator== (const Pixel &other) const
+  {
+    return red == other.red && green == other.green && blue == other.blue
+           && alpha == other.alpha;
+  }
+};
+
+struct Picture {
+  int width = 0, height = 0;
+  std::vector<Pixel> pixels;
+
+  Picture () = default;
+  Picture (int a_width, int a_height, Pixel pixel = {0, 0, 0, 255})
+      : width (a_width), height (a_height), pixels (size_t (a_width) * a_height, pixel)
+  {
+  }
+  Pixel &at (int x, int y) { return pixels[size_t (y) * width + x]; }
+  const Pixel &at (int x, int y) const { return pixels[size_t (y) * width + x]; }
+};
+
+/* Where the bytes of a pixel stand */
+struct Format {
+  const char *name;
+  int red, green, blue, alpha;
+};
+
+const Format formats[] = {
+    {"RGBA", 0, 1, 2, 3},
+    {"BGRA", 2, 1, 0, 3},
+    {"ARGB", 1, 2, 3, 0},
+    {"ABGR", 3, 2, 1, 0},
+};
+
+/* How a picture lies in memory: bytes before it, and after each line */
+struct Layout {
+  gsize offset;
+  gsize padding;
+};
+
+const Layout layouts[] = {{0, 0}, {16, 64}, {4, 12}, {8, 4}, {1, 3}, {2, 0}};
+
+/* The same sequence on every machine */
+class Random {
+public:
+  explicit Random (uint32_t seed) : state (seed * 2654435761u + 1) {}
+  uint32_t below (uint32_t end)
+  {
+    state = state * 1664525u + 1013904223u;
+    return uint32_t ((uint64_t (state >> 8) * end) >> 24);
+  }
+
+private:
+  uint32_t state;
+};
+
+class ElementUnderTest {
+public:
+  explicit ElementUnderTest (const char *launch)
+      : harness (gst_harness_new_parse (launch)),
+        context (gst_opencl_context_new (nullptr, nullptr))
+  {
+    fail_unless (harness != nullptr && context != nullptr);
+  }
+  ~ElementUnderTest ()
+  {
+    gst_harness_teardown (harness);
+    gst_object_unref (context);
+  }
+  ElementUnderTest (const ElementUnderTest &) = delete;
+
+  /* (transfer full) */
+  GstElement *element (const char *factory)
+  {
+    GstElement *found = gst_harness_find_element (harness, factory);
+    fail_unless (found != nullptr, "no element %s", factory);
+    return found;
+  }
+
+  template <typename... Values> void set (const char *factory, Values... values)
+  {
+    GstElement *found = element (factory);
+    g_object_set (found, values..., nullptr);
+    gst_object_unref (found);
+  }
+
+  Picture run (
+      const Picture &picture, const Format &format = formats[0], Layout layout = {0, 0})
+  {
+    negotiate (picture, format);
+    GstBuffer *output =
+        gst_harness_push_and_pull (harness, make_buffer (picture, format, layout));
+    fail_unless (output != nullptr);
+    Picture result = read_buffer (output, picture, format);
+    gst_buffer_unref (output);
+    return result;
+  }
+
+  GstHarness *get_harness () { return harness; }
+  GstOpenCLContext *get_context () { return context; }
+
+  void negotiate (const Picture &picture, const Format &format)
+  {
+    std::string wanted = std::string (format.name) + std::to_string (picture.width) + "x"
+                         + std::to_string (picture.height);
+    if (wanted == negotiated)
+      return;
+    negotiated = wanted;
+    gchar *caps = g_strdup_printf (
+        "video/x-raw(memory:OpenCLMemory), format=%s, width=%d, height=%d, "
+        "framerate=30/1",
+        format.name, picture.width, picture.height);
+    gst_harness_set_src_caps_str (harness, caps);
+    g_free (caps);
+  }
+
+  GstBuffer *make_buffer (const Picture &picture, const Format &format, Layout layout)
+  {
+    gsize stride = 4 * gsize (picture.width) + layout.padding;
+    gsize size = layout.offset + stride * picture.height;
+    GstMemory *memory = gst_opencl_memory_new (context, size, nullptr);
+    GstBuffer *buffer = gst_buffer_new ();
+    GstMapInfo map;
+
+    gst_buffer_append_memory (buffer, memory);
+    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_WRITE));
+    memset (map.data, 0xa5, size);
+    for (int y = 0; y < picture.height; y++) {
+      for (int x = 0; x < picture.width; x++) {
+        guint8 *bytes = map.data + layout.offset + y * stride + 4 * x;
+        bytes[format.red] = picture.at (x, y).red;
+        bytes[format.green] = picture.at (x, y).green;
+        bytes[format.blue] = picture.at (x, y).blue;
+        bytes[format.alpha] = picture.at (x, y).alpha;
+      }
+    }
+    gst_buffer_unmap (buffer, &map);
+    gsize offsets[GST_VIDEO_MAX_PLANES] = {layout.offset};
+    gint strides[GST_VIDEO_MAX_PLANES] = {gint (stride)};
+    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+        gst_video_format_from_string (format.name), picture.width, picture.height, 1,
+        offsets, strides);
+    return buffer;
+  }
+
+  Picture read_buffer (GstBuffer *buffer, const Picture &like, const Format &format)
+  {
+    Picture picture (like.width, like.height);
+    GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+    gsize stride = meta ? meta->stride[0] : 4 * like.width;
+    gsize offset = meta ? meta->offset[0] : 0;
+    GstMapInfo map;
+
+    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+    for (int y = 0; y < like.height; y++) {
+      for (int x = 0; x < like.width; x++) {
+        const guint8 *bytes = map.data + offset + y * stride + 4 * x;
+        picture.at (x, y) = {bytes[format.red], bytes[format.green], bytes[format.blue],
+            bytes[format.alpha]};
+      }
+    }
+    gst_buffer_unmap (buffer, &map);
+    return picture;
+  }
+
+private:
+  GstHarness *harness;
+  GstOpenCLContext *context;
+  std::string negotiated;
+};
+
+inline void
+assert_same (const Picture &actual, const Picture &expected, const char *what)
+{
+  fail_unless (actual.width == expected.width && actual.height == expected.height);
+  for (int y = 0; y < expected.height; y++) {
+    for (int x = 0; x < expected.width; x++) {
+      const Pixel &a = actual.at (x, y);
+      const Pixel &e = expected.at (x, y);
+      if (!(a == e))
+        fail ("%s, %dx%d: pixel %d,%d is %d,%d,%d,%d, expected %d,%d,%d,%d", what,
+            expected.width, expected.height, x, y, a.red, a.green, a.blue, a.alpha, e.red,
+            e.green, e.blue, e.alpha);
+    }
+  }
+}
+} // namespace keying_frames

@@ -1,0 +1,755 @@
+/* Tests of contexts: choosing a device, sharing, wrapping, programs
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "../opencl-check.hpp"
+#include "../opencl-counting.hpp"
+
+#include <atomic>
+#include <string>
+#include <thread>
+
+using namespace check;
+
+/* --- an element that does nothing but have a context --- */
+
+#define TEST_TYPE_HOLDER (test_holder_get_type ())
+G_DECLARE_FINAL_TYPE (TestHolder, test_holder, TEST, HOLDER, GstElement)
+
+struct _TestHolder {
+  GstElement parent;
+  GstOpenCLContext *context;
+  const gchar *device;
+};
+
+G_DEFINE_FINAL_TYPE (TestHolder, test_holder, GST_TYPE_ELEMENT)
+
+static GstStaticPadTemplate holder_sink =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+static GstStaticPadTemplate holder_src =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
+static void
+test_holder_set_context (GstElement *element, GstContext *context)
+{
+  TestHolder *self = TEST_HOLDER (element);
+  gst_opencl_handle_set_context (element, context, self->device, &self->context);
+  GST_ELEMENT_CLASS (test_holder_parent_class)->set_context (element, context);
+}
+
+static gboolean
+test_holder_query (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  return gst_opencl_handle_context_query (
+             GST_ELEMENT (parent), query, TEST_HOLDER (parent)->context)
+         || gst_pad_query_default (pad, parent, query);
+}
+
+static void
+test_holder_finalize (GObject *object)
+{
+  gst_clear_object (&TEST_HOLDER (object)->context);
+  G_OBJECT_CLASS (test_holder_parent_class)->finalize (object);
+}
+
+static void
+test_holder_class_init (TestHolderClass *klass)
+{
+  GST_ELEMENT_CLASS (klass)->set_context = test_holder_set_context;
+  G_OBJECT_CLASS (klass)->finalize = test_holder_finalize;
+  gst_element_class_add_static_pad_template (GST_ELEMENT_CLASS (klass), &holder_sink);
+  gst_element_class_add_static_pad_template (GST_ELEMENT_CLASS (klass), &holder_src);
+  gst_element_class_set_static_metadata (
+      GST_ELEMENT_CLASS (klass), "Holder", "Generic", "Holds a context", "test");
+}
+
+static void
+test_holder_init (TestHolder *self)
+{
+  for (GstStaticPadTemplate *pad_template : {&holder_sink, &holder_src}) {
+    GstPad *pad =
+        gst_pad_new_from_static_template (pad_template, pad_template->name_template);
+    gst_pad_set_query_function (pad, test_holder_query);
+    gst_element_add_pad (GST_ELEMENT (self), pad);
+  }
+}
+
+namespace {
+TestHolder *
+new_holder ()
+{
+  return TEST_HOLDER (g_object_new (TEST_TYPE_HOLDER, nullptr));
+}
+
+/* holder ! identity ! holder, so that a query has to be passed on. */
+struct Chain {
+  GstElement *pipeline = gst_pipeline_new (nullptr);
+  TestHolder *first = new_holder ();
+  TestHolder *last = new_holder ();
+
+  Chain ()
+  {
+    GstElement *between = gst_element_factory_make ("identity", nullptr);
+    gst_bin_add_many (
+        GST_BIN (pipeline), GST_ELEMENT (first), between, GST_ELEMENT (last), nullptr);
+    fail_unless (gst_element_link_many (
+        GST_ELEMENT (first), between, GST_ELEMENT (last), nullptr));
+    gst_element_set_state (between, GST_STATE_PAUSED);
+    for (TestHolder *holder : {first, last})
+      gst_element_foreach_pad (
+          GST_ELEMENT (holder),
+          [] (GstElement *, GstPad *pad, gpointer) {
+            return gst_pad_set_active (pad, TRUE);
+          },
+          nullptr);
+  }
+  ~Chain ()
+  {
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pipeline);
+  }
+};
+
+void
+ensure (TestHolder *holder)
+{
+  GError *error = nullptr;
+  fail_unless (gst_opencl_ensure_context (
+                   GST_ELEMENT (holder), holder->device, &holder->context, &error),
+      "%s", error ? error->message : "no error");
+}
+
+guint
+count_messages (GstElement *pipeline, GstMessageType type)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  guint n = 0;
+  while (GstMessage *message = gst_bus_pop_filtered (bus, type)) {
+    gst_message_unref (message);
+    n++;
+  }
+  gst_object_unref (bus);
+  return n;
+}
+
+std::string
+error_of_choice (const gchar *device)
+{
+  GError *error = nullptr;
+  GstOpenCLContext *context = gst_opencl_context_new (device, &error);
+  fail_unless (context == nullptr);
+  fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE));
+  std::string message = error->message;
+  g_error_free (error);
+  return message;
+}
+
+void
+assert_choice_works (const gchar *device)
+{
+  GError *error = nullptr;
+  GstOpenCLContext *context = gst_opencl_context_new (device, &error);
+  fail_unless (context != nullptr, "%s", error ? error->message : "no error");
+  fail_unless (gst_opencl_context_matches (context, device));
+  gst_object_unref (context);
+}
+
+bool
+has (const std::string &text, const std::string &part)
+{
+  return text.find (part) != std::string::npos;
+}
+
+bool
+machine_has (cl_device_type type)
+{
+  cl_platform_id platforms[16];
+  cl_uint n = 0, found = 0;
+  clGetPlatformIDs (16, platforms, &n);
+  for (cl_uint p = 0; p < n; p++) {
+    cl_uint devices = 0;
+    if (clGetDeviceIDs (platforms[p], type, 0, nullptr, &devices) == CL_SUCCESS)
+      found += devices;
+  }
+  return found > 0;
+}
+} // namespace
+
+/* --- which device --- */
+
+GST_START_TEST (test_context_is_made_for_every_way_to_name_a_device)
+{
+  g_unsetenv ("GST_OPENCL_DEVICE");
+  GstOpenCLContext *context = new_context ();
+  std::string name = gst_opencl_context_get_device_name (context);
+  gchar *upper = g_ascii_strup (name.substr (2, 6).c_str (), -1);
+  gchar *lower = g_ascii_strdown (name.c_str (), -1);
+
+  for (const gchar *device : {(const gchar *)nullptr, "", "auto", "0:0",
+           (const gchar *)upper, (const gchar *)lower})
+    assert_choice_works (device);
+  g_free (upper);
+  g_free (lower);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_of_a_type_is_made_only_where_there_is_such_a_device)
+{
+  struct {
+    const gchar *name;
+    cl_device_type type;
+  } types[] = {{"cpu", CL_DEVICE_TYPE_CPU}, {"gpu", CL_DEVICE_TYPE_GPU}};
+
+  for (auto &type : types) {
+    if (machine_has (type.type))
+      assert_choice_works (type.name);
+    else
+      fail_unless (
+          has (error_of_choice (type.name), std::string ("device=") + type.name));
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_of_no_such_device_lists_those_there_are)
+{
+  GstOpenCLContext *context = new_context ();
+  std::string name = gst_opencl_context_get_device_name (context);
+
+  for (const gchar *device : {"nonsense", "0:99", "77:0", "0:0:0", ":", "-1:0"}) {
+    std::string message = error_of_choice (device);
+    fail_unless (has (message, device), "%s", message.c_str ());
+    fail_unless (has (message, name), "%s", message.c_str ());
+    fail_unless (has (message, "0:0"), "%s", message.c_str ());
+    fail_if (gst_opencl_context_matches (context, device));
+  }
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_default_comes_from_the_environment)
+{
+  g_setenv ("GST_OPENCL_DEVICE", "nonsense", TRUE);
+  for (const gchar *open : {(const gchar *)nullptr, "", "auto"})
+    fail_unless (has (error_of_choice (open), "nonsense"));
+  assert_choice_works ("0:0"); /* who names one does not care */
+  g_setenv ("GST_OPENCL_DEVICE", "0:0", TRUE);
+  GstOpenCLContext *context = new_context ();
+  gst_object_unref (context);
+  fail_unless (has (error_of_choice ("nonsense"), "nonsense"));
+  g_unsetenv ("GST_OPENCL_DEVICE");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_without_any_device_says_so)
+{
+  counting::hide_platforms (true);
+  for (const gchar *device : {(const gchar *)nullptr, "gpu", "0:0", "nonsense"})
+    fail_unless (has (error_of_choice (device), "No OpenCL device"));
+  counting::hide_platforms (false);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_that_cannot_be_made_names_the_call)
+{
+  struct {
+    counting::Call call;
+    const char *name;
+  } calls[] = {{counting::CREATE_CONTEXT, "clCreateContext"},
+      {counting::CREATE_QUEUE, "clCreateCommandQueue"}};
+
+  for (auto &one : calls)
+    for (unsigned n = 1; n <= (one.call == counting::CREATE_QUEUE ? 4u : 1u); n++) {
+      GError *error = nullptr;
+      counting::let_fail (one.call, n, CL_OUT_OF_HOST_MEMORY);
+      fail_unless (gst_opencl_context_new (nullptr, &error) == nullptr);
+      fail_unless (has (error->message, one.name), "%s", error->message);
+      fail_unless (has (error->message, "CL_OUT_OF_HOST_MEMORY"), "%s", error->message);
+      g_error_free (error);
+    }
+  GstOpenCLContext *context = new_context ();
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* --- one for all --- */
+
+GST_START_TEST (test_context_is_the_same_for_whoever_asks_for_the_device)
+{
+  GstOpenCLContext *first = new_context ();
+  std::vector<std::thread> threads;
+  std::vector<GstOpenCLContext *> got (8);
+
+  for (auto &context : got)
+    threads.emplace_back ([&context] { context = new_context (); });
+  for (std::thread &thread : threads)
+    thread.join ();
+  for (GstOpenCLContext *context : got) {
+    fail_unless (context == first);
+    gst_object_unref (context);
+  }
+  gst_object_unref (first);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_is_made_once_by_threads_that_start_together)
+{
+  unsigned made = counting::count (counting::CREATE_CONTEXT);
+  for (int round = 0; round < 5; round++) {
+    std::vector<std::thread> threads;
+    std::vector<GstOpenCLContext *> got (6);
+    for (auto &context : got)
+      threads.emplace_back ([&context] { context = new_context (); });
+    for (std::thread &thread : threads)
+      thread.join ();
+    for (GstOpenCLContext *context : got)
+      fail_unless (context == got[0]);
+    for (GstOpenCLContext *context : got)
+      gst_object_unref (context);
+  }
+  fail_unless_equals_int (counting::count (counting::CREATE_CONTEXT), made + 5);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_goes_with_its_last_reference)
+{
+  GstOpenCLContext *context = new_context ();
+  GWeakRef weak;
+  g_weak_ref_init (&weak, context);
+  gst_object_unref (context);
+  fail_unless (g_weak_ref_get (&weak) == nullptr);
+  g_weak_ref_clear (&weak);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_is_found_downstream_and_upstream)
+{
+  GstOpenCLContext *registered = new_context ();
+
+  for (bool downstream : {false, true}) {
+    Chain chain;
+    TestHolder *has_one = downstream ? chain.last : chain.first;
+    TestHolder *asks = downstream ? chain.first : chain.last;
+    has_one->context = new_other_context (registered);
+    ensure (asks);
+    fail_unless (asks->context == has_one->context);
+    fail_unless_equals_int (count_messages (chain.pipeline, GST_MESSAGE_NEED_CONTEXT), 0);
+    fail_unless_equals_int (count_messages (chain.pipeline, GST_MESSAGE_HAVE_CONTEXT), 0);
+  }
+  gst_object_unref (registered);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_of_a_neighbour_on_another_device_is_left_alone)
+{
+  Chain chain;
+  GstOpenCLContext *registered = new_context ();
+  GError *error = nullptr;
+
+  chain.last->context = new_other_context (registered);
+  chain.first->device = "nonsense";
+  fail_if (gst_opencl_ensure_context (
+      GST_ELEMENT (chain.first), chain.first->device, &chain.first->context, &error));
+  fail_unless (chain.first->context == nullptr);
+  fail_unless (has (error->message, "nonsense"));
+  g_error_free (error);
+  gst_object_unref (registered);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_that_nobody_has_is_made_and_announced)
+{
+  Chain chain;
+  ensure (chain.first);
+  fail_unless (chain.first->context != nullptr);
+  GstBus *bus = gst_element_get_bus (chain.pipeline);
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_HAVE_CONTEXT);
+  GstContext *announced = nullptr;
+  gst_message_parse_have_context (message, &announced);
+  fail_unless_equals_string (
+      gst_context_get_context_type (announced), GST_OPENCL_CONTEXT_TYPE);
+  fail_unless (gst_context_is_persistent (announced));
+  gst_context_unref (announced);
+  gst_message_unref (message);
+  gst_object_unref (bus);
+
+  /* Nobody asks again, and the other end finds it by its query. */
+  ensure (chain.first);
+  ensure (chain.last);
+  fail_unless (chain.last->context == chain.first->context);
+  fail_unless_equals_int (count_messages (chain.pipeline, GST_MESSAGE_HAVE_CONTEXT), 0);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_can_be_given_by_the_application_beforehand)
+{
+  Chain chain;
+  GstOpenCLContext *registered = new_context ();
+  GstOpenCLContext *own = new_other_context (registered);
+  GstContext *given = gst_opencl_context_to_gst_context (own);
+
+  gst_element_set_context (chain.pipeline, given);
+  fail_unless (chain.first->context == own && chain.last->context == own);
+  ensure (chain.first);
+  fail_unless (chain.first->context == own);
+  gst_context_unref (given);
+  gst_object_unref (own);
+  gst_object_unref (registered);
+}
+GST_END_TEST;
+
+static GstBusSyncReply
+give_when_asked (GstBus *bus, GstMessage *message, gpointer given)
+{
+  const gchar *type;
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_NEED_CONTEXT
+      && gst_message_parse_context_type (message, &type)
+      && g_str_equal (type, GST_OPENCL_CONTEXT_TYPE))
+    gst_element_set_context (
+        GST_ELEMENT (GST_MESSAGE_SRC (message)), static_cast<GstContext *> (given));
+  return GST_BUS_PASS;
+}
+
+GST_START_TEST (test_context_can_be_given_by_the_application_when_asked)
+{
+  Chain chain;
+  GstOpenCLContext *registered = new_context ();
+  GstOpenCLContext *own = new_other_context (registered);
+  GstContext *given = gst_opencl_context_to_gst_context (own);
+  GstBus *bus = gst_element_get_bus (chain.pipeline);
+
+  gst_bus_set_sync_handler (bus, give_when_asked, given, nullptr);
+  ensure (chain.first);
+  fail_unless (chain.first->context == own);
+  fail_unless_equals_int (count_messages (chain.pipeline, GST_MESSAGE_HAVE_CONTEXT), 0);
+  gst_bus_set_sync_handler (bus, nullptr, nullptr, nullptr);
+  gst_object_unref (bus);
+  gst_context_unref (given);
+  gst_object_unref (own);
+  gst_object_unref (registered);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_answers_only_queries_for_it)
+{
+  TestHolder *holder = new_holder ();
+  gst_object_ref_sink (holder);
+  GstElement *element = GST_ELEMENT (holder);
+  GstOpenCLContext *context = new_context ();
+  GstQuery *other = gst_query_new_context ("gst.cuda.context");
+  GstQuery *latency = gst_query_new_latency ();
+  GstQuery *query = gst_query_new_context (GST_OPENCL_CONTEXT_TYPE);
+
+  fail_if (gst_opencl_handle_context_query (element, other, context));
+  fail_if (gst_opencl_handle_context_query (element, latency, context));
+  fail_if (gst_opencl_handle_context_query (element, query, nullptr));
+  fail_unless (gst_opencl_handle_context_query (element, query, context));
+  GstContext *foreign = gst_context_new ("gst.cuda.context", TRUE);
+  GstContext *empty = gst_context_new (GST_OPENCL_CONTEXT_TYPE, TRUE);
+  for (GstContext *given : {foreign, empty, (GstContext *)nullptr})
+    fail_if (gst_opencl_handle_set_context (element, given, nullptr, &holder->context));
+  fail_unless (holder->context == nullptr);
+  gst_context_unref (foreign);
+  gst_context_unref (empty);
+  gst_query_unref (other);
+  gst_query_unref (latency);
+  gst_query_unref (query);
+  gst_object_unref (context);
+  gst_object_unref (holder);
+}
+GST_END_TEST;
+
+/* --- around the application's handles --- */
+
+GST_START_TEST (test_context_around_an_application_s_handles_uses_them)
+{
+  GstOpenCLContext *device = new_context ();
+  cl_device_id id = gst_opencl_context_get_device (device);
+  cl_int code;
+  cl_context handle = clCreateContext (nullptr, 1, &id, nullptr, nullptr, &code);
+  cl_command_queue queue = clCreateCommandQueue (handle, id, 0, &code);
+  gst_object_unref (device); /* from here on the device has no context */
+
+  GstOpenCLContext *context = gst_opencl_context_new_wrapped (handle, id, queue, nullptr);
+  fail_unless (gst_opencl_context_get_handle (context) == handle);
+  fail_unless (gst_opencl_context_get_device (context) == id);
+  fail_unless (queue_of (context) == queue);
+  for (GstOpenCLQueue other : {GST_OPENCL_QUEUE_UPLOAD, GST_OPENCL_QUEUE_DOWNLOAD})
+    fail_unless (queue_of (context, other) != queue && queue_of (context, other));
+
+  /* Elements that pick the device find it. */
+  GstOpenCLContext *found = new_context ();
+  fail_unless (found == context);
+  gst_object_unref (found);
+  gst_object_unref (context);
+
+  /* The application's handles are as before. */
+  cl_uint references;
+  clGetContextInfo (handle, CL_CONTEXT_REFERENCE_COUNT, 4, &references, nullptr);
+  fail_unless_equals_int (clFinish (queue), CL_SUCCESS);
+  fail_unless_equals_int (clReleaseCommandQueue (queue), CL_SUCCESS);
+  fail_unless_equals_int (clReleaseContext (handle), CL_SUCCESS);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_that_is_there_already_stays_the_device_s)
+{
+  GstOpenCLContext *first = new_context ();
+  GstOpenCLContext *wrapped = new_other_context (first);
+  GstOpenCLContext *found = new_context ();
+  fail_unless (found == first && found != wrapped);
+  gst_object_unref (found);
+  gst_object_unref (wrapped);
+  gst_object_unref (first);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_refuses_queues_that_it_cannot_use)
+{
+  GstOpenCLContext *first = new_context (), *second = new_other_context (first);
+  cl_device_id device = gst_opencl_context_get_device (first);
+  cl_int code;
+  cl_command_queue queue = clCreateCommandQueue (gst_opencl_context_get_handle (first),
+      device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
+  GError *error = nullptr;
+
+  fail_unless_equals_int (code, CL_SUCCESS);
+  fail_unless (gst_opencl_context_new_wrapped (
+                   gst_opencl_context_get_handle (first), device, queue, &error)
+               == nullptr);
+  fail_unless (has (error->message, "out of order"), "%s", error->message);
+  g_clear_error (&error);
+  clReleaseCommandQueue (queue);
+
+  /* One of another cl_context. */
+  fail_unless (gst_opencl_context_new_wrapped (gst_opencl_context_get_handle (first),
+                   device, queue_of (second), &error)
+               == nullptr);
+  fail_unless (has (error->message, "context"), "%s", error->message);
+  g_clear_error (&error);
+  gst_object_unref (second);
+  gst_object_unref (first);
+}
+GST_END_TEST;
+
+/* --- programs --- */
+
+GST_START_TEST (test_program_is_built_once_for_source_and_options)
+{
+  GstOpenCLContext *context = new_context ();
+  struct {
+    const gchar *source, *options;
+    guint builds;
+  } wanted[] = {
+      {"__kernel void a () {}", nullptr, 1},
+      {"__kernel void a () {}", nullptr, 1},
+      {"__kernel void a () {}", "", 1},
+      {"__kernel void a () {}", "-DX=1", 2},
+      {"__kernel void a () {}", "-DX=2", 3},
+      {"__kernel void b () {}", "-DX=1", 4},
+      {"__kernel void a () {}", "-DX=1", 4},
+  };
+  for (auto &one : wanted) {
+    cl_program program =
+        gst_opencl_context_get_program (context, one.source, one.options, nullptr);
+    fail_unless (program != nullptr);
+    fail_unless_equals_int (gst_opencl_context_get_n_builds (context), one.builds);
+    fail_unless_equals_int (counting::count (counting::BUILD_PROGRAM), one.builds);
+    clReleaseProgram (program);
+  }
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_program_is_built_once_by_threads_that_want_it_together)
+{
+  GstOpenCLContext *context = new_context ();
+  std::vector<std::thread> threads;
+  std::vector<cl_program> programs (6);
+
+  for (cl_program &program : programs)
+    threads.emplace_back ([&program, context] {
+      program = gst_opencl_context_get_program (context, change_source, nullptr, nullptr);
+    });
+  for (std::thread &thread : threads)
+    thread.join ();
+  for (cl_program program : programs) {
+    fail_unless (program && program == programs[0]);
+    clReleaseProgram (program);
+  }
+  fail_unless_equals_int (counting::count (counting::BUILD_PROGRAM), 1);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_program_that_does_not_build_gives_the_log)
+{
+  GstOpenCLContext *context = new_context ();
+  GError *error = nullptr;
+  const gchar *broken = "__kernel void k (__global int *x) { x[0] = undeclared; }";
+
+  fail_unless (
+      gst_opencl_context_get_program (context, broken, "-DONE=1", &error) == nullptr);
+  fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_BUILD));
+  std::string message = error->message;
+  auto line_end = message.find ('\n');
+  fail_unless (line_end != std::string::npos);
+  fail_unless (has (message.substr (0, line_end), "does not build"));
+  fail_if (has (message.substr (0, line_end), "undeclared"));
+  fail_unless (has (message.substr (line_end), "undeclared"), "%s", message.c_str ());
+  fail_unless (has (message.substr (line_end), "-DONE=1"), "%s", message.c_str ());
+  g_clear_error (&error);
+
+  /* It is not kept: what failed for lack of something else may work later. */
+  counting::let_fail (counting::BUILD_PROGRAM, 1, CL_OUT_OF_HOST_MEMORY);
+  fail_unless (gst_opencl_context_get_program (context, change_source, nullptr, &error)
+               == nullptr);
+  g_clear_error (&error);
+  clReleaseKernel (make_kernel (context, change_source, "add"));
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_kernel_that_is_not_there_is_named)
+{
+  GstOpenCLContext *context = new_context ();
+  GError *error = nullptr;
+  fail_unless (gst_opencl_context_create_kernel (
+                   context, "/no/such/resource.cl", "k", nullptr, &error)
+               == nullptr);
+  fail_unless (has (error->message, "/no/such/resource.cl"), "%s", error->message);
+  g_error_free (error);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* --- letting go later --- */
+
+static void
+add_one (gpointer n)
+{
+  ++*static_cast<std::atomic<int> *> (n);
+}
+
+GST_START_TEST (test_release_after_waits_for_the_event)
+{
+  GstOpenCLContext *context = new_context ();
+  std::atomic<int> released{0};
+  Gate gate (context), failing (context);
+
+  gst_opencl_context_release_after (context, gate.event, add_one, &released);
+  g_usleep (50000);
+  fail_unless_equals_int (released, 0);
+  gate.open ();
+  fail_unless (soon ([&] { return released == 1; }));
+  /* A failed command is over too. */
+  gst_opencl_context_release_after (context, failing.event, add_one, &released);
+  failing.let_fail ();
+  fail_unless (soon ([&] { return released == 2; }));
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_release_after_is_done_before_the_context_goes)
+{
+  GstOpenCLContext *context = new_context ();
+  std::atomic<int> released{0};
+  Gate gate (context);
+
+  for (int i = 0; i < 10; i++)
+    gst_opencl_context_release_after (context, gate.event, add_one, &released);
+  std::thread opener ([&] {
+    g_usleep (50000);
+    gate.open ();
+  });
+  gst_object_unref (context);
+  fail_unless_equals_int (released, 10);
+  opener.join ();
+}
+GST_END_TEST;
+
+namespace {
+struct LastReference {
+  GstOpenCLContext *context;
+  std::atomic<int> *released;
+};
+
+void
+drop_last_reference (gpointer data)
+{
+  auto *last = static_cast<LastReference *> (data);
+  gst_object_unref (last->context);
+  ++*last->released;
+}
+} // namespace
+
+GST_START_TEST (test_release_after_may_drop_the_last_reference_to_the_context)
+{
+  for (int round = 0; round < 5; round++) {
+    GstOpenCLContext *context = new_context ();
+    std::atomic<int> released{0};
+    Gate gate (context);
+    LastReference last{context, &released};
+
+    gst_opencl_context_release_after (context, gate.event, add_one, &released);
+    gst_opencl_context_release_after (context, gate.event, drop_last_reference, &last);
+    gst_opencl_context_release_after (context, gate.event, add_one, &released);
+    gate.open ();
+    fail_unless (soon ([&] { return released == 3; }));
+  }
+}
+GST_END_TEST;
+
+static void
+show_platforms ()
+{
+  counting::hide_platforms (false);
+  g_unsetenv ("GST_OPENCL_DEVICE");
+}
+
+static Suite *
+context_suite ()
+{
+  Suite *suite = suite_create ("context");
+  TCase *choice = tcase_create ("choice"), *sharing = tcase_create ("sharing"),
+        *wrapped = tcase_create ("wrapped"), *programs = tcase_create ("programs"),
+        *release = tcase_create ("release");
+  for (TCase *all : {choice, sharing, wrapped, programs, release}) {
+    suite_add_tcase (suite, all);
+    tcase_add_checked_fixture (all, show_platforms, show_platforms);
+  }
+
+  tcase_add_test (choice, test_context_is_made_for_every_way_to_name_a_device);
+  tcase_add_test (
+      choice, test_context_of_a_type_is_made_only_where_there_is_such_a_device);
+  tcase_add_test (choice, test_context_of_no_such_device_lists_those_there_are);
+  tcase_add_test (choice, test_context_default_comes_from_the_environment);
+  tcase_add_test (choice, test_context_without_any_device_says_so);
+  tcase_add_test (choice, test_context_that_cannot_be_made_names_the_call);
+
+  tcase_add_test (sharing, test_context_is_the_same_for_whoever_asks_for_the_device);
+  tcase_add_test (sharing, test_context_is_made_once_by_threads_that_start_together);
+  tcase_add_test (sharing, test_context_goes_with_its_last_reference);
+  tcase_add_test (sharing, test_context_is_found_downstream_and_upstream);
+  tcase_add_test (sharing, test_context_of_a_neighbour_on_another_device_is_left_alone);
+  tcase_add_test (sharing, test_context_that_nobody_has_is_made_and_announced);
+  tcase_add_test (sharing, test_context_can_be_given_by_the_application_beforehand);
+  tcase_add_test (sharing, test_context_can_be_given_by_the_application_when_asked);
+  tcase_add_test (sharing, test_context_answers_only_queries_for_it);
+
+  tcase_add_test (wrapped, test_context_around_an_application_s_handles_uses_them);
+  tcase_add_test (wrapped, test_context_that_is_there_already_stays_the_device_s);
+  tcase_add_test (wrapped, test_context_refuses_queues_that_it_cannot_use);
+
+  tcase_add_test (programs, test_program_is_built_once_for_source_and_options);
+  tcase_add_test (programs, test_program_is_built_once_by_threads_that_want_it_together);
+  tcase_add_test (programs, test_program_that_does_not_build_gives_the_log);
+  tcase_add_test (programs, test_kernel_that_is_not_there_is_named);
+
+  tcase_add_test (release, test_release_after_waits_for_the_event);
+  tcase_add_test (release, test_release_after_is_done_before_the_context_goes);
+  tcase_add_test (release, test_release_after_may_drop_the_last_reference_to_the_context);
+  return suite;
+}
+
+GST_CHECK_MAIN (context);

@@ -1,0 +1,183 @@
+/* Tests of the bound on how far the host runs ahead
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "../opencl-check.hpp"
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+using namespace check;
+
+namespace {
+/* Frames that finish when the test says so. */
+struct Frames {
+  GstOpenCLContext *context = new_context ();
+  GstOpenCLInFlight *in_flight = gst_opencl_in_flight_new ();
+  std::vector<std::unique_ptr<Gate>> gates;
+
+  ~Frames ()
+  {
+    gst_opencl_in_flight_free (in_flight);
+    gates.clear ();
+    gst_object_unref (context);
+  }
+
+  void add ()
+  {
+    gates.push_back (std::make_unique<Gate> (context));
+    gst_opencl_in_flight_add (in_flight, gates.back ()->event);
+  }
+
+  guint64 throttled ()
+  {
+    GstOpenCLCounts counts;
+    gst_opencl_statistics_get_counts (gst_opencl_statistics_of (nullptr), &counts);
+    return counts.throttled;
+  }
+};
+
+void
+assert_admits (Frames &frames, guint depth)
+{
+  guint64 before = frames.throttled ();
+  fail_unless (gst_opencl_in_flight_admit (frames.in_flight, depth, nullptr));
+  fail_unless_equals_uint64 (frames.throttled (), before); /* without waiting */
+}
+
+/* `work` ends only when `gate` is opened. */
+template <typename Work>
+void
+assert_waits_for (Gate &gate, Work work)
+{
+  std::atomic<bool> done{false};
+  std::thread thread ([&] {
+    work ();
+    done = true;
+  });
+  g_usleep (80000);
+  bool waited = !done;
+  gate.open ();
+  thread.join ();
+  fail_unless (waited);
+}
+} // namespace
+
+GST_START_TEST (test_in_flight_admits_as_many_as_its_depth_and_waits_then)
+{
+  for (guint depth : {1u, 2u, 5u}) {
+    Frames frames;
+    for (guint i = 0; i < depth; i++) {
+      assert_admits (frames, depth);
+      frames.add ();
+    }
+    for (int more = 0; more < 3; more++) {
+      /* The oldest is the one that makes room. */
+      assert_waits_for (*frames.gates[more], [&] {
+        fail_unless (gst_opencl_in_flight_admit (frames.in_flight, depth, nullptr));
+      });
+      frames.add ();
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_in_flight_counts_a_wait_as_throttled_only_when_it_blocked)
+{
+  Frames frames;
+  GstOpenCLCounts counts;
+  guint64 before = frames.throttled ();
+
+  frames.add ();
+  frames.gates[0]->open ();
+  fail_unless (gst_opencl_in_flight_admit (frames.in_flight, 1, nullptr));
+  fail_unless_equals_uint64 (frames.throttled (), before);
+  frames.add ();
+  assert_waits_for (*frames.gates[1],
+      [&] { fail_unless (gst_opencl_in_flight_admit (frames.in_flight, 1, nullptr)); });
+  fail_unless_equals_uint64 (frames.throttled (), before + 1);
+  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (nullptr), &counts);
+  fail_unless_equals_uint64 (counts.host_waits, 0);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_in_flight_drain_waits_for_every_frame)
+{
+  Frames frames;
+  fail_unless (gst_opencl_in_flight_drain (frames.in_flight, nullptr)); /* of none */
+  for (int i = 0; i < 4; i++)
+    frames.add ();
+  for (int i : {1, 0, 2})
+    frames.gates[i]->open ();
+  assert_waits_for (*frames.gates[3],
+      [&] { fail_unless (gst_opencl_in_flight_drain (frames.in_flight, nullptr)); });
+  assert_admits (frames, 1);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_in_flight_smaller_depth_waits_for_the_frames_too_many)
+{
+  Frames frames;
+  for (int i = 0; i < 5; i++)
+    frames.add ();
+  for (int i : {0, 1, 2})
+    frames.gates[i]->open ();
+  assert_waits_for (*frames.gates[3],
+      [&] { fail_unless (gst_opencl_in_flight_admit (frames.in_flight, 2, nullptr)); });
+}
+GST_END_TEST;
+
+GST_START_TEST (test_in_flight_reports_a_failed_frame_once)
+{
+  for (bool drains : {false, true}) {
+    Frames frames;
+    GError *error = nullptr;
+    for (int i = 0; i < 3; i++)
+      frames.add ();
+    frames.gates[0]->open ();
+    frames.gates[1]->let_fail ();
+    frames.gates[2]->open ();
+    fail_if (drains ? gst_opencl_in_flight_drain (frames.in_flight, &error)
+                    : gst_opencl_in_flight_admit (frames.in_flight, 4, &error));
+    fail_unless (error && error->domain == GST_OPENCL_ERROR);
+    fail_unless (strstr (error->message, "CL_OUT_OF_RESOURCES"), "%s", error->message);
+    g_clear_error (&error);
+    assert_admits (frames, 1);
+    fail_unless (gst_opencl_in_flight_drain (frames.in_flight, &error));
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_in_flight_drain_waits_also_behind_a_failed_frame)
+{
+  Frames frames;
+  GError *error = nullptr;
+  for (int i = 0; i < 3; i++)
+    frames.add ();
+  frames.gates[0]->let_fail ();
+  frames.gates[1]->let_fail ();
+  assert_waits_for (*frames.gates[2],
+      [&] { fail_if (gst_opencl_in_flight_drain (frames.in_flight, &error)); });
+  g_error_free (error);
+}
+GST_END_TEST;
+
+static Suite *
+inflight_suite ()
+{
+  Suite *suite = suite_create ("inflight");
+  TCase *general = tcase_create ("general");
+
+  suite_add_tcase (suite, general);
+  tcase_add_test (general, test_in_flight_admits_as_many_as_its_depth_and_waits_then);
+  tcase_add_test (
+      general, test_in_flight_counts_a_wait_as_throttled_only_when_it_blocked);
+  tcase_add_test (general, test_in_flight_drain_waits_for_every_frame);
+  tcase_add_test (general, test_in_flight_smaller_depth_waits_for_the_frames_too_many);
+  tcase_add_test (general, test_in_flight_reports_a_failed_frame_once);
+  tcase_add_test (general, test_in_flight_drain_waits_also_behind_a_failed_frame);
+  return suite;
+}
+
+GST_CHECK_MAIN (inflight);

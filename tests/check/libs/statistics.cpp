@@ -1,0 +1,208 @@
+/* Tests of the counters of each element
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "../opencl-check.hpp"
+
+#include <thread>
+
+using namespace check;
+
+namespace {
+GstElement *
+new_element (const gchar *name)
+{
+  return GST_ELEMENT (gst_object_ref_sink (gst_element_factory_make ("identity", name)));
+}
+
+GstOpenCLCounts
+counts_of (GstOpenCLStatistics *stats)
+{
+  GstOpenCLCounts counts;
+  gst_opencl_statistics_get_counts (stats, &counts);
+  return counts;
+}
+
+void
+assert_name (GstOpenCLStatistics *stats, const gchar *expected)
+{
+  gchar *name = gst_opencl_statistics_get_name (stats);
+  fail_unless_equals_string (name, expected);
+  g_free (name);
+}
+} // namespace
+
+GST_START_TEST (test_statistics_belong_to_one_element)
+{
+  GstElement *a = new_element ("a"), *b = new_element ("b");
+  GstOpenCLStatistics *of_a = gst_opencl_statistics_of (a);
+  GstOpenCLStatistics *of_b = gst_opencl_statistics_of (b);
+  GstOpenCLStatistics *of_none = gst_opencl_statistics_of (nullptr);
+
+  fail_unless (of_a != of_b && of_a != of_none && of_b != of_none);
+  fail_unless (gst_opencl_statistics_of (a) == of_a);
+  fail_unless (gst_opencl_statistics_of (nullptr) == of_none);
+  assert_name (of_a, "a");
+  assert_name (of_b, "b");
+  assert_name (of_none, "(application)");
+  gst_object_set_name (GST_OBJECT (a), "renamed");
+  gst_opencl_statistics_of (a);
+  assert_name (of_a, "renamed");
+  gst_object_unref (a);
+  gst_object_unref (b);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_statistics_are_made_once_by_threads_that_ask_together)
+{
+  for (int round = 0; round < 20; round++) {
+    GstElement *element = new_element ("e");
+    std::vector<GstOpenCLStatistics *> got (4);
+    std::vector<std::thread> threads;
+    for (auto &stats : got)
+      threads.emplace_back (
+          [&stats, element] { stats = gst_opencl_statistics_of (element); });
+    for (std::thread &thread : threads)
+      thread.join ();
+    for (GstOpenCLStatistics *stats : got)
+      fail_unless (stats == got[0]);
+    gst_object_unref (element);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_statistics_count_for_whoever_is_entered_in_the_thread)
+{
+  GstElement *a = new_element ("a"), *b = new_element ("b");
+  GstOpenCLStatistics *of_a = gst_opencl_statistics_of (a);
+  GstOpenCLStatistics *of_b = gst_opencl_statistics_of (b);
+  GstOpenCLStatistics *of_none = gst_opencl_statistics_of (nullptr);
+  guint64 outside = counts_of (of_none).launches;
+
+  gst_opencl_count_launches (1);
+  GstOpenCLStatistics *before = gst_opencl_statistics_enter (of_a);
+  gst_opencl_count_upload (100);
+  gst_opencl_count_upload (23);
+  {
+    GstOpenCLStatistics *outer = gst_opencl_statistics_enter (of_b);
+    fail_unless (outer == of_a);
+    gst_opencl_count_download (7);
+    gst_opencl_count_host_wait ();
+    gst_opencl_statistics_leave (outer);
+  }
+  gst_opencl_count_throttled ();
+  gst_opencl_count_launches (5);
+  std::thread ([] { gst_opencl_count_launches (10); }).join (); /* nobody's */
+  gst_opencl_statistics_leave (before);
+  gst_opencl_count_launches (100);
+
+  GstOpenCLCounts ca = counts_of (of_a), cb = counts_of (of_b);
+  fail_unless_equals_uint64 (ca.uploads, 2);
+  fail_unless_equals_uint64 (ca.upload_bytes, 123);
+  fail_unless_equals_uint64 (ca.downloads, 0);
+  fail_unless_equals_uint64 (ca.host_waits, 0);
+  fail_unless_equals_uint64 (ca.throttled, 1);
+  fail_unless_equals_uint64 (ca.launches, 5);
+  fail_unless_equals_uint64 (cb.downloads, 1);
+  fail_unless_equals_uint64 (cb.download_bytes, 7);
+  fail_unless_equals_uint64 (cb.host_waits, 1);
+  fail_unless_equals_uint64 (cb.uploads + cb.launches + cb.throttled, 0);
+  fail_unless_equals_uint64 (counts_of (of_none).launches - outside, 111);
+  gst_object_unref (a);
+  gst_object_unref (b);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_statistics_tell_whether_there_is_anything_to_tell)
+{
+  GstElement *idle = new_element ("idle"), *marked = new_element ("marked"),
+             *counting = new_element ("counting");
+  GstOpenCLCounts counts;
+
+  fail_if (gst_opencl_statistics_get_counts (gst_opencl_statistics_of (idle), &counts));
+  gst_opencl_statistics_mark (gst_opencl_statistics_of (marked));
+  fail_unless (
+      gst_opencl_statistics_get_counts (gst_opencl_statistics_of (marked), &counts));
+  GstOpenCLStatistics *before =
+      gst_opencl_statistics_enter (gst_opencl_statistics_of (counting));
+  gst_opencl_count_host_wait ();
+  gst_opencl_statistics_leave (before);
+  fail_unless (
+      gst_opencl_statistics_get_counts (gst_opencl_statistics_of (counting), &counts));
+  gst_object_unref (idle);
+  gst_object_unref (marked);
+  gst_object_unref (counting);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_statistics_outlive_their_element)
+{
+  GstElement *element = new_element ("gone");
+  GstOpenCLStatistics *stats =
+      gst_opencl_statistics_ref (gst_opencl_statistics_of (element));
+  GstOpenCLStatistics *before = gst_opencl_statistics_enter (stats);
+
+  gst_object_unref (element);
+  gst_opencl_count_launches (3);
+  gst_opencl_statistics_leave (before);
+  fail_unless_equals_uint64 (counts_of (stats).launches, 3);
+  assert_name (stats, "gone");
+  gst_opencl_statistics_unref (stats);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_statistics_of_a_cpu_map_are_its_threads)
+{
+  GstOpenCLContext *context = new_context ();
+  GstElement *element = new_element ("mapper");
+  GstOpenCLStatistics *stats = gst_opencl_statistics_of (element);
+  cl_kernel kernel = make_kernel (context, change_source, "add");
+  GstMemory *memory = gst_opencl_memory_new (context, 4000, nullptr);
+  Gate gate (context);
+  GstMapInfo map;
+
+  write_memory (memory, pattern (4000, 1));
+  gate.put_into (queue_of (context));
+  fail_unless (
+      gst_memory_map (memory, &map, GstMapFlags (GST_MAP_READWRITE | GST_MAP_OPENCL)));
+  clReleaseEvent (enqueue_change (
+      queue_of (context), kernel, gst_opencl_memory_get_handle (memory), 0, 4000, 1));
+  gst_memory_unmap (memory, &map);
+  std::thread reader ([&] {
+    GstOpenCLStatistics *before = gst_opencl_statistics_enter (stats);
+    read_memory (memory);
+    read_memory (memory);
+    gst_opencl_statistics_leave (before);
+  });
+  g_usleep (50000);
+  gate.open ();
+  reader.join ();
+  GstOpenCLCounts counts = counts_of (stats);
+  fail_unless_equals_uint64 (counts.downloads, 1);
+  fail_unless_equals_uint64 (counts.download_bytes, 4000);
+  fail_unless_equals_uint64 (counts.host_waits, 1);
+  fail_unless_equals_uint64 (counts.uploads, 0);
+  gst_memory_unref (memory);
+  clReleaseKernel (kernel);
+  gst_object_unref (element);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+static Suite *
+statistics_suite ()
+{
+  Suite *suite = suite_create ("statistics");
+  TCase *general = tcase_create ("general");
+
+  suite_add_tcase (suite, general);
+  tcase_add_test (general, test_statistics_belong_to_one_element);
+  tcase_add_test (general, test_statistics_are_made_once_by_threads_that_ask_together);
+  tcase_add_test (general, test_statistics_count_for_whoever_is_entered_in_the_thread);
+  tcase_add_test (general, test_statistics_tell_whether_there_is_anything_to_tell);
+  tcase_add_test (general, test_statistics_outlive_their_element);
+  tcase_add_test (general, test_statistics_of_a_cpu_map_are_its_threads);
+  return suite;
+}
+
+GST_CHECK_MAIN (statistics);

@@ -1,0 +1,368 @@
+/* Tests that nothing goes back to the host between openclupload and opencldownload
+ *
+ * Each pipeline runs as a user runs it, by gst-launch-1.0 with the tracer openclstats;
+ * what the tracer logged is held against what the pipeline promises.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <glib/gstdio.h>
+#include <gst/app/gstappsink.h>
+#include <gst/app/gstappsrc.h>
+#include <gst/opencl/opencl.h>
+
+#include "tests/check/pipeline-run.hpp"
+
+/* Last: its macro fail() breaks the headers of C++. */
+#include <gst/check/gstcheck.h>
+
+namespace {
+constexpr guint few = 10, many = 1000;
+
+/* The tracer's counters of one element. */
+using Counts = std::map<std::string, guint64>;
+using Records = std::map<std::string, Counts>;
+
+const char *const counters[] = {"uploads", "upload-bytes", "downloads", "download-bytes",
+    "host-waits", "throttled", "launches"};
+
+void
+add_record (Records &records, const char *line)
+{
+  const char *start = strstr (line, "openclstats, ");
+  if (!start || !strstr (line, " TRACE "))
+    return; /* the format of the records is in the log too */
+  GstStructure *record = gst_structure_from_string (start, nullptr);
+  fail_unless (record != nullptr, "not a record: %s", line);
+  Counts &counts = records[gst_structure_get_string (record, "element")];
+  for (const char *counter : counters) {
+    guint64 value;
+    fail_unless (
+        gst_structure_get_uint64 (record, counter, &value), "%s: no %s", line, counter);
+    counts[counter] += value;
+  }
+  gst_structure_free (record);
+}
+
+Records
+read_records (const std::string &path)
+{
+  Records records;
+  gchar *text = nullptr;
+  fail_unless (g_file_get_contents (path.c_str (), &text, nullptr, nullptr));
+  gchar **lines = g_strsplit (text, "\n", -1);
+  for (gchar **line = lines; *line; line++)
+    add_record (records, *line);
+  g_strfreev (lines);
+  g_free (text);
+  return records;
+}
+
+gchar **
+tracing_environment (const std::string &log)
+{
+  gchar **environment = g_get_environ ();
+  const std::pair<const char *, const char *> variables[] = {
+      {"GST_TRACERS", "openclstats"}, {"GST_DEBUG", "GST_TRACER:7"},
+      {"GST_DEBUG_NO_COLOR", "1"}, {"GST_DEBUG_FILE", log.c_str ()}};
+  for (const auto &variable : variables)
+    environment = g_environ_setenv (environment, variable.first, variable.second, TRUE);
+  return environment;
+}
+
+/* Runs a launch line in a process of its own. */
+Records
+trace (const std::string &line)
+{
+  gchar *directory = g_dir_make_tmp ("no-round-trip-XXXXXX", nullptr);
+  const std::string log = std::string (directory) + "/log";
+  const std::string command = "gst-launch-1.0 -q " + line;
+  gchar **arguments = nullptr, **environment = tracing_environment (log);
+  gchar *errors = nullptr;
+  gint status = -1;
+  GError *error = nullptr;
+
+  fail_unless (g_shell_parse_argv (command.c_str (), nullptr, &arguments, nullptr));
+  fail_unless (g_spawn_sync (nullptr, arguments, environment,
+                   GSpawnFlags (G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL),
+                   nullptr, nullptr, nullptr, &errors, &status, &error),
+      "%s", error ? error->message : "");
+  fail_unless (status == 0, "%s: %s", command.c_str (), errors);
+  Records records = read_records (log);
+
+  g_free (errors);
+  g_strfreev (arguments);
+  g_strfreev (environment);
+  g_unlink (log.c_str ());
+  g_rmdir (directory);
+  g_free (directory);
+  return records;
+}
+
+/* Every FRAMES of `line` becomes `frames`. */
+Records
+trace_frames (const std::string &line, guint frames)
+{
+  std::string complete = line;
+  for (size_t at; (at = complete.find ("FRAMES")) != std::string::npos;)
+    complete.replace (at, strlen ("FRAMES"), std::to_string (frames));
+  return trace (complete);
+}
+
+struct Pipeline {
+  const char *line;
+  std::vector<std::string> uploads, between, downloads;
+  guint sources; /* each gives FRAMES */
+
+  gsize bytes; /* that go up in all, for one frame of each source */
+};
+
+#define SPECTRA "video/x-raw,format=GRAY16_LE,width=512,height=16"
+#define PICTURES "video/x-raw(memory:OpenCLMemory)"
+#define OTHER_SPECTRA "video/x-raw,format=GRAY8,width=256,height=32"
+
+const Pipeline pipelines[] = {
+    {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
+     "opencldownload name=down ! fakesink",
+        {"up"}, {}, {"down"}, 1, 512 * 16 * 2},
+    {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
+     "octwindowinterp name=window ! octfft name=fft ! opencldownload name=down ! "
+     "fakesink",
+        {"up"}, {"window", "fft"}, {"down"}, 1, 512 * 16 * 2},
+    {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
+     "octwindowinterp name=window wavelength-min=1187 wavelength-max=1433 "
+     "dispersion-a2=1e-4 background=rolling ! queue ! octfft name=fft ! queue ! "
+     "opencldownload name=down ! fakesink",
+        {"up"}, {"window", "fft"}, {"down"}, 1, 512 * 16 * 2},
+    {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! tee name=t "
+     "t. ! queue ! octwindowinterp name=window ! octfft name=fft ! opencldownload "
+     "name=down ! fakesink "
+     "t. ! queue ! octwindowinterp name=window2 window=flattop ! octfft name=fft2 "
+     "scale=linear ! opencldownload name=down2 ! fakesink",
+        {"up"}, {"window", "fft", "window2", "fft2"}, {"down", "down2"}, 1, 512 * 16 * 2},
+    /* Caps that change in mid-stream, behind one upload and before it. */
+    {"concat name=c ! openclupload name=up ! octwindowinterp name=window ! octfft "
+     "name=fft ! opencldownload name=down ! fakesink "
+     "videotestsrc num-buffers=FRAMES ! " SPECTRA " ! c. "
+     "videotestsrc num-buffers=FRAMES ! " OTHER_SPECTRA " ! c.",
+        {"up"}, {"window", "fft"}, {"down"}, 2, 512 * 16 * 2 + 256 * 32},
+    /* Device memory of two pools, in turns. */
+    {"funnel name=f ! octwindowinterp name=window ! octfft name=fft ! opencldownload "
+     "name=down ! fakesink "
+     "videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! f. "
+     "videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up2 ! queue ! f.",
+        {"up", "up2"}, {"window", "fft"}, {"down"}, 2, 512 * 16 * 2 * 2},
+    /* A B-scan in colour, at another size. */
+    {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
+     "octwindowinterp name=window ! octfft name=fft ! openclconvert name=convert "
+     "colormap=viridis ! \"" PICTURES
+     ",format=NV12,width=64,height=64\" ! opencldownload "
+     "name=down ! fakesink",
+        {"up"}, {"window", "fft", "convert"}, {"down"}, 1, 512 * 16 * 2},
+    /* A camera's picture in itself. */
+    {"openclcompositor name=mix sink_1::xpos=16 sink_1::width=40 ! opencldownload "
+     "name=down ! fakesink "
+     "videotestsrc num-buffers=FRAMES ! video/x-raw,format=NV12,width=64,height=32 ! "
+     "openclupload name=up ! tee name=t "
+     "t. ! queue ! openclconvert name=convert ! \"" PICTURES
+     ",format=RGBA\" ! mix.sink_0 "
+     "t. ! queue ! openclconvert name=convert2 ! \"" PICTURES
+     ",format=ABGR\" ! mix.sink_1",
+        {"up"}, {"convert", "convert2", "mix"}, {"down"}, 1, 64 * 32 * 3 / 2},
+};
+
+guint64
+sum (
+    const Records &records, const std::vector<std::string> &elements, const char *counter)
+{
+  guint64 total = 0;
+  for (const std::string &element : elements) {
+    auto found = records.find (element);
+    fail_unless (
+        found != records.end (), "the tracer does not mention %s", element.c_str ());
+    total += found->second.at (counter);
+  }
+  return total;
+}
+
+/* Nobody, known to the pipeline or not, downloads or waits but those who are to. */
+void
+check_nobody_waits (const Pipeline &pipeline, const Records &records)
+{
+  for (const auto &record : records) {
+    const Counts &counts = record.second;
+    bool downloads =
+        std::find (pipeline.downloads.begin (), pipeline.downloads.end (), record.first)
+        != pipeline.downloads.end ();
+    fail_unless (counts.at ("host-waits") == 0, "%s waited %" G_GUINT64_FORMAT " times",
+        record.first.c_str (), counts.at ("host-waits"));
+    fail_unless (downloads || counts.at ("downloads") == 0,
+        "%s downloaded %" G_GUINT64_FORMAT " times", record.first.c_str (),
+        counts.at ("downloads"));
+  }
+}
+
+void
+check_pipeline (const Pipeline &pipeline)
+{
+  Records short_run = trace_frames (pipeline.line, few);
+  Records long_run = trace_frames (pipeline.line, many);
+  const guint64 frames = many * pipeline.sources;
+
+  /* Nothing was done that no element answers for. */
+  fail_if (long_run.count ("(application)"));
+  check_nobody_waits (pipeline, long_run);
+  /* One transfer for each frame, of the frame's bytes. */
+  fail_unless_equals_uint64 (sum (long_run, pipeline.uploads, "uploads"), frames);
+  fail_unless_equals_uint64 (
+      sum (long_run, pipeline.uploads, "upload-bytes"), many * pipeline.bytes);
+  fail_unless_equals_uint64 (sum (long_run, pipeline.downloads, "uploads"), 0);
+  fail_unless_equals_uint64 (sum (long_run, pipeline.downloads, "downloads"),
+      frames * pipeline.downloads.size ());
+  /* Tables go up when the elements are configured, however many frames follow. */
+  fail_unless_equals_uint64 (sum (long_run, pipeline.between, "uploads"),
+      sum (short_run, pipeline.between, "uploads"));
+  fail_unless (
+      sum (long_run, pipeline.between, "launches") >= frames * pipeline.between.size ());
+}
+} // namespace
+
+GST_START_TEST (test_nothing_goes_back_to_the_host_over_1000_frames)
+{
+  check_pipeline (pipelines[__i__]);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_source_on_the_device_uploads_nothing)
+{
+  Records records = trace ("octtestsrc name=source num-buffers=200 ! "
+                           "'video/x-raw(memory:OpenCLMemory),width=512,height=16' ! "
+                           "octwindowinterp name=window ! octfft name=fft ! fakesink");
+  Records fewer = trace ("octtestsrc name=source num-buffers=20 ! "
+                         "'video/x-raw(memory:OpenCLMemory),width=512,height=16' ! "
+                         "octwindowinterp name=window ! octfft name=fft ! fakesink");
+  const std::vector<std::string> all = {"source", "window", "fft"};
+  for (const char *counter : {"downloads", "host-waits"})
+    fail_unless_equals_uint64 (sum (records, all, counter), 0);
+  fail_unless_equals_uint64 (sum (records, all, "uploads"), sum (fewer, all, "uploads"));
+}
+GST_END_TEST;
+
+/* What the test above is there to find is found, and is put on the right account. */
+GST_START_TEST (test_an_element_that_maps_for_the_cpu_is_reported)
+{
+  Records records = trace (
+      "videotestsrc num-buffers=10 ! " SPECTRA " ! openclupload name=up ! "
+      "octwindowinterp name=window ! identity name=cpu dump=true ! octfft name=fft ! "
+      "opencldownload name=down ! fakesink");
+  const Counts &cpu = records.at ("cpu");
+  fail_unless_equals_uint64 (cpu.at ("downloads"), 10);
+  fail_unless_equals_uint64 (cpu.at ("download-bytes"), 10 * 512 * 16 * 4);
+  fail_unless (cpu.at ("host-waits") > 0);
+  for (const char *name : {"up", "window", "fft"})
+    fail_unless_equals_uint64 (records.at (name).at ("downloads"), 0);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_downstream_that_reads_a_frame_is_reported)
+{
+  Records records =
+      trace ("videotestsrc num-buffers=10 ! " SPECTRA " ! openclupload name=up ! "
+             "opencldownload name=down ! filesink name=file location=/dev/null");
+  fail_unless_equals_uint64 (sum (records, {"down"}, "host-waits"), 0);
+  fail_unless_equals_uint64 (sum (records, {"down"}, "downloads"), 10);
+  /* On a device that finishes at once there may be nothing to wait for. */
+  if (records.count ("file")) {
+    fail_unless_equals_uint64 (sum (records, {"file"}, "downloads"), 0);
+    fail_unless (sum (records, {"file"}, "host-waits") <= 10);
+  }
+}
+GST_END_TEST;
+
+static GstOpenCLCounts
+counts_of (GstElement *pipeline, const char *name)
+{
+  GstOpenCLCounts counts;
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (element), &counts);
+  gst_object_unref (element);
+  return counts;
+}
+
+/* No query reaches from one to the other, and still they share a context. */
+GST_START_TEST (test_one_pipeline_hands_device_memory_to_another)
+{
+  GstElement *giver =
+      testing::launch ("videotestsrc num-buffers=300 ! " SPECTRA
+                       " ! openclupload ! appsink name=out max-buffers=2");
+  GstElement *taker =
+      testing::launch ("appsrc name=in format=time block=true max-buffers=2 "
+                       "! octwindowinterp name=window ! octfft name=fft ! "
+                       "fakesink");
+  GstElement *out = gst_bin_get_by_name (GST_BIN (giver), "out");
+  GstElement *in = gst_bin_get_by_name (GST_BIN (taker), "in");
+  GstBus *bus = gst_element_get_bus (taker);
+  guint handed = 0;
+
+  gst_element_set_state (giver, GST_STATE_PLAYING);
+  gst_element_set_state (taker, GST_STATE_PLAYING);
+  while (GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (out))) {
+    fail_unless_equals_int (
+        gst_app_src_push_sample (GST_APP_SRC (in), sample), GST_FLOW_OK);
+    gst_sample_unref (sample);
+    handed++;
+  }
+  gst_app_src_end_of_stream (GST_APP_SRC (in));
+  GstMessage *end = gst_bus_timed_pop_filtered (
+      bus, 60 * GST_SECOND, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  fail_unless (end && GST_MESSAGE_TYPE (end) == GST_MESSAGE_EOS);
+  gst_message_unref (end);
+
+  fail_unless_equals_int (handed, 300);
+  GstOpenCLCounts window = counts_of (taker, "window"), fft = counts_of (taker, "fft");
+  fail_unless (window.launches >= 300);
+  fail_unless (window.uploads < 20, "%" G_GUINT64_FORMAT " uploads", window.uploads);
+  fail_unless_equals_uint64 (window.downloads + fft.downloads + fft.uploads, 0);
+  fail_unless_equals_uint64 (window.host_waits + fft.host_waits, 0);
+  for (GstElement *pipeline : {giver, taker}) {
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pipeline);
+  }
+  gst_object_unref (bus);
+  gst_object_unref (out);
+  gst_object_unref (in);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_names_of_all_kinds_can_be_read_from_the_log)
+{
+  Records records =
+      trace ("videotestsrc num-buffers=5 ! openclupload name='up (1), \"a\"' "
+             "! opencldownload name=down ! fakesink");
+  fail_unless_equals_uint64 (sum (records, {"up (1), \"a\""}, "uploads"), 5);
+  fail_unless_equals_uint64 (sum (records, {"down"}, "downloads"), 5);
+}
+GST_END_TEST;
+
+static Suite *
+no_round_trip_suite ()
+{
+  Suite *suite = suite_create ("no_round_trip");
+  TCase *tcase = tcase_create ("general");
+
+  suite_add_tcase (suite, tcase);
+  tcase_add_loop_test (tcase, test_nothing_goes_back_to_the_host_over_1000_frames, 0,
+      G_N_ELEMENTS (pipelines));
+  tcase_add_test (tcase, test_source_on_the_device_uploads_nothing);
+  tcase_add_test (tcase, test_an_element_that_maps_for_the_cpu_is_reported);
+  tcase_add_test (tcase, test_downstream_that_reads_a_frame_is_reported);
+  tcase_add_test (tcase, test_one_pipeline_hands_device_memory_to_another);
+  tcase_add_test (tcase, test_names_of_all_kinds_can_be_read_from_the_log);
+  return suite;
+}
+
+GST_CHECK_MAIN (no_round_trip);

@@ -1,0 +1,242 @@
+/* Tests that every element goes through its states, and that its properties can be set
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include <thread>
+
+#include "tests/check/pipeline-run.hpp"
+
+/* Last: its macro fail() breaks the headers of C++. */
+#include <gst/check/gstcheck.h>
+
+using namespace testing;
+
+namespace {
+const char *const plugins[] = {"opencl", "oct"};
+
+/* Names of all elements of these plugins that are there. */
+std::vector<std::string>
+element_names ()
+{
+  std::vector<std::string> names;
+  for (const char *plugin : plugins) {
+    GList *features =
+        gst_registry_get_feature_list_by_plugin (gst_registry_get (), plugin);
+    fail_unless (features != nullptr, "plugin %s has no features", plugin);
+    for (GList *item = features; item; item = item->next) {
+      if (GST_IS_ELEMENT_FACTORY (item->data))
+        names.push_back (GST_OBJECT_NAME (item->data));
+    }
+    gst_plugin_feature_list_free (features);
+  }
+  return names;
+}
+
+GstElement *
+make (const std::string &name)
+{
+  GstElement *element = gst_element_factory_make (name.c_str (), nullptr);
+  fail_unless (element != nullptr, "%s cannot be made", name.c_str ());
+  return element;
+}
+
+/* A source that waits in PAUSED for a device is not what is tested; none does. */
+void
+go_to (GstElement *element, GstState state)
+{
+  GstStateChangeReturn change = gst_element_set_state (element, state);
+  if (change == GST_STATE_CHANGE_ASYNC)
+    change = gst_element_get_state (element, nullptr, nullptr, 20 * GST_SECOND);
+  fail_unless (
+      change == GST_STATE_CHANGE_SUCCESS || change == GST_STATE_CHANGE_NO_PREROLL,
+      "%s does not reach %s", GST_OBJECT_NAME (element),
+      gst_element_state_get_name (state));
+}
+
+const GstState sequence[] = {GST_STATE_READY, GST_STATE_PAUSED, GST_STATE_PLAYING,
+    GST_STATE_PAUSED, GST_STATE_PLAYING, GST_STATE_PAUSED, GST_STATE_READY,
+    GST_STATE_PAUSED, GST_STATE_READY, GST_STATE_NULL, GST_STATE_PLAYING, GST_STATE_NULL,
+    GST_STATE_READY, GST_STATE_NULL};
+
+const char *const chains[] = {
+    "videotestsrc ! openclupload ! opencldownload ! fakesink",
+    "videotestsrc is-live=true ! openclupload ! queue ! opencldownload ! fakesink",
+    "videotestsrc ! video/x-raw,format=GRAY16_LE,width=256,height=4 ! openclupload ! "
+    "octwindowinterp ! queue ! octfft ! opencldownload ! fakesink",
+    "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=4 ! octwindowinterp "
+    "! "
+    "octfft ! fakesink",
+    "videotestsrc ! openclupload ! tee name=t t. ! queue ! opencldownload ! fakesink t. "
+    "! "
+    "queue ! fakesink",
+};
+
+void
+check_property (GstElement *element, GParamSpec *spec)
+{
+  GValue value = G_VALUE_INIT;
+
+  fail_unless (g_param_spec_get_blurb (spec) && *g_param_spec_get_blurb (spec),
+      "%s has no blurb", spec->name);
+  fail_unless (g_param_spec_get_nick (spec) && *g_param_spec_get_nick (spec), "no nick");
+  g_value_init (&value, spec->value_type);
+  if (spec->flags & G_PARAM_READABLE)
+    g_object_get_property (G_OBJECT (element), spec->name, &value);
+  if ((spec->flags & G_PARAM_READABLE) && (spec->flags & G_PARAM_WRITABLE))
+    g_object_set_property (G_OBJECT (element), spec->name, &value);
+  /* An array's default is not in its specification. */
+  if ((spec->flags & G_PARAM_WRITABLE) && spec->value_type != GST_TYPE_ARRAY) {
+    g_param_value_set_default (spec, &value);
+    g_object_set_property (G_OBJECT (element), spec->name, &value);
+  }
+  g_value_unset (&value);
+}
+
+/* Those that GObject and the base classes have are none of ours. */
+bool
+is_own (GParamSpec *spec)
+{
+  return (spec->flags & G_PARAM_WRITABLE) && !(spec->flags & G_PARAM_CONSTRUCT_ONLY)
+         && spec->owner_type != GST_TYPE_OBJECT;
+}
+} // namespace
+
+GST_START_TEST (test_every_element_goes_up_and_down_alone)
+{
+  for (const std::string &name : element_names ()) {
+    GstElement *element = make (name);
+    for (guint round = 0; round < 3; round++) {
+      for (GstState state : sequence)
+        go_to (element, state);
+    }
+    gst_object_unref (element);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_chains_go_up_and_down)
+{
+  for (const char *line : chains) {
+    GstElement *pipeline = launch (line);
+    GstBus *bus = gst_element_get_bus (pipeline);
+    for (guint round = 0; round < 5; round++) {
+      for (GstState state : sequence)
+        go_to (pipeline, state);
+    }
+    fail_unless (collect (bus).errors.empty (), "%s", line);
+    gst_object_unref (bus);
+    gst_object_unref (pipeline);
+  }
+}
+GST_END_TEST;
+
+/* Stopped at once, while it starts. */
+GST_START_TEST (test_chains_stop_before_they_have_started)
+{
+  for (const char *line : chains) {
+    GstElement *pipeline = launch (line);
+    GstBus *bus = gst_element_get_bus (pipeline);
+    for (guint round = 0; round < 20; round++) {
+      gst_element_set_state (pipeline, GST_STATE_PLAYING);
+      g_usleep (round * 500);
+      gst_element_set_state (pipeline, round % 2 ? GST_STATE_NULL : GST_STATE_READY);
+    }
+    fail_unless (collect (bus).errors.empty (), "%s", line);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (bus);
+    gst_object_unref (pipeline);
+  }
+}
+GST_END_TEST;
+
+/* They share one context, which comes and goes with those that run. */
+GST_START_TEST (test_pipelines_start_and_stop_beside_each_other)
+{
+  std::vector<std::thread> threads;
+  for (const char *line : chains) {
+    threads.emplace_back ([line] {
+      GstElement *pipeline = gst_parse_launch (line, nullptr);
+      for (guint round = 0; round < 15; round++) {
+        gst_element_set_state (pipeline, GST_STATE_PLAYING);
+        g_usleep (g_random_int_range (0, 40000));
+        gst_element_set_state (pipeline, GST_STATE_NULL);
+      }
+      GstBus *bus = gst_element_get_bus (pipeline);
+      GstMessage *error = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+      g_assert_null (error);
+      gst_object_unref (bus);
+      gst_object_unref (pipeline);
+    });
+  }
+  for (std::thread &thread : threads)
+    thread.join ();
+}
+GST_END_TEST;
+
+GST_START_TEST (test_every_property_can_be_read_and_set_to_its_default)
+{
+  for (const std::string &name : element_names ()) {
+    GstElement *element = make (name);
+    guint n_specs;
+    GParamSpec **specs =
+        g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n_specs);
+    for (guint i = 0; i < n_specs; i++) {
+      if (is_own (specs[i]))
+        check_property (element, specs[i]);
+    }
+    g_free (specs);
+    go_to (element, GST_STATE_PAUSED);
+    go_to (element, GST_STATE_NULL);
+    gst_object_unref (element);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_every_element_says_what_it_is)
+{
+  std::vector<std::string> names = element_names ();
+  fail_unless (names.size () >= 6, "only %zu elements", names.size ());
+  for (const std::string &name : names) {
+    GstElementFactory *factory = gst_element_factory_find (name.c_str ());
+    for (const char *key : {GST_ELEMENT_METADATA_LONGNAME, GST_ELEMENT_METADATA_KLASS,
+             GST_ELEMENT_METADATA_DESCRIPTION, GST_ELEMENT_METADATA_AUTHOR}) {
+      const gchar *text = gst_element_factory_get_metadata (factory, key);
+      fail_unless (text && *text, "%s has no %s", name.c_str (), key);
+    }
+    gst_object_unref (factory);
+  }
+}
+GST_END_TEST;
+
+/* Never started, or only looked at: as a registry or an editor does. */
+GST_START_TEST (test_elements_that_are_never_started_are_freed)
+{
+  for (const std::string &name : element_names ()) {
+    GstElement *element = make (name);
+    ASSERT_OBJECT_REFCOUNT (element, name.c_str (), 1);
+    gpointer watched = element;
+    g_object_add_weak_pointer (G_OBJECT (element), &watched);
+    gst_object_unref (element);
+    fail_unless (watched == nullptr, "%s is not freed", name.c_str ());
+  }
+}
+GST_END_TEST;
+
+static Suite *
+states_suite ()
+{
+  Suite *suite = suite_create ("states");
+  TCase *tcase = tcase_create ("general");
+
+  suite_add_tcase (suite, tcase);
+  tcase_add_test (tcase, test_every_element_goes_up_and_down_alone);
+  tcase_add_test (tcase, test_chains_go_up_and_down);
+  tcase_add_test (tcase, test_chains_stop_before_they_have_started);
+  tcase_add_test (tcase, test_pipelines_start_and_stop_beside_each_other);
+  tcase_add_test (tcase, test_every_property_can_be_read_and_set_to_its_default);
+  tcase_add_test (tcase, test_every_element_says_what_it_is);
+  tcase_add_test (tcase, test_elements_that_are_never_started_are_freed);
+  return suite;
+}
+
+GST_CHECK_MAIN (states);

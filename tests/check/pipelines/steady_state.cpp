@@ -1,0 +1,155 @@
+/* Tests that a pipeline which has settled makes nothing new: no memory, kernel or queue
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/opencl-counting.hpp"
+#include "tests/check/pipeline-run.hpp"
+
+#include <gst/app/gstappsink.h>
+
+/* Last: its macro fail() breaks the headers of C++. */
+#include <gst/check/gstcheck.h>
+
+using namespace testing;
+
+namespace {
+struct Pipeline {
+  const char *name;
+  const char *line; /* without its sink */
+  /* Pools that grow later because threads drift further apart; queues bound that. */
+  unsigned late_allocations;
+};
+
+#define SPECTRA "video/x-raw,format=GRAY16_LE,width=256,height=8"
+
+const Pipeline pipelines[] = {
+    {"upload and download", "videotestsrc ! " SPECTRA " ! openclupload ! opencldownload",
+        0},
+    {"frames of no fixed size",
+        "audiotestsrc samplesperbuffer=500 ! openclupload ! opencldownload", 0},
+    {"upload and download in threads of their own",
+        "videotestsrc ! " SPECTRA " ! queue max-size-buffers=3 ! openclupload ! queue "
+        "max-size-buffers=3 ! opencldownload ! "
+        "queue max-size-buffers=3",
+        12},
+    {"the OCT chain",
+        "videotestsrc ! " SPECTRA " ! openclupload ! octwindowinterp "
+        "wavelength-min=1187 wavelength-max=1433 background=rolling ! octfft "
+        "! opencldownload",
+        0},
+    {"the OCT chain with clFFT, complex",
+        "videotestsrc ! " SPECTRA " ! openclupload ! octwindowinterp dispersion-a2=1e-4 "
+        "background=frame ! octfft fft-library=clfft ! opencldownload",
+        0},
+    {"a source on the device",
+        "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,"
+        "height=8 ! octwindowinterp ! octfft ! opencldownload",
+        0},
+};
+
+/* Counts frames, and notes what there is after so many of them. */
+struct Watch {
+  std::vector<guint> at; /* numbers of frames, rising */
+  gint frames = 0;
+  std::vector<gsize> resident; /* KiB, at each */
+  std::vector<unsigned> calls; /* that allocate, at each */
+};
+
+GstPadProbeReturn
+count_frame (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  auto *watch = static_cast<Watch *> (user_data);
+  size_t done = watch->resident.size ();
+
+  guint frame = g_atomic_int_add (&watch->frames, 1) + 1;
+  if (done < watch->at.size () && frame == watch->at[done]) {
+    watch->resident.push_back (resident_kib ());
+    watch->calls.push_back (counting::allocations ());
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+/* Lets frames through `line` until all of `watch` is noted. */
+void
+run_until_noted (const std::string &line, Watch &watch)
+{
+  GstElement *pipeline = launch (line + " ! fakesink name=out");
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+  GstPad *pad = gst_element_get_static_pad (sink, "sink");
+  GstBus *bus = gst_element_get_bus (pipeline);
+
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, count_frame, &watch, nullptr);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  GstMessage *error = nullptr;
+  while (guint (g_atomic_int_get (&watch.frames)) <= watch.at.back () && !error)
+    error = gst_bus_timed_pop_filtered (bus, 20 * GST_MSECOND, GST_MESSAGE_ERROR);
+  fail_unless (error == nullptr, "%s", line.c_str ());
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (bus);
+  gst_object_unref (pad);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+}
+} // namespace
+
+GST_START_TEST (test_nothing_is_made_on_the_device_after_the_first_frames)
+{
+  Watch watch{{1, 50, 1050}};
+  run_until_noted (pipelines[__i__].line, watch);
+  /* The counting itself works. */
+  fail_unless (watch.calls[0] > 0, "%s", pipelines[__i__].name);
+  fail_unless (watch.calls[2] <= watch.calls[1] + pipelines[__i__].late_allocations,
+      "%s: %u calls that allocate in 1000 frames", pipelines[__i__].name,
+      watch.calls[2] - watch.calls[1]);
+}
+GST_END_TEST;
+
+/* A leak of 100 bytes a frame would be 900 KiB. */
+GST_START_TEST (test_memory_of_the_process_is_flat_over_10000_frames)
+{
+  constexpr gsize bound_kib = 600;
+  Watch watch{{1000, 10000}};
+  run_until_noted (pipelines[__i__].line, watch);
+  fail_unless (watch.resident[1] <= watch.resident[0] + bound_kib,
+      "%s: %zu KiB after 1000 frames, %zu KiB after 10000", pipelines[__i__].name,
+      watch.resident[0], watch.resident[1]);
+}
+GST_END_TEST;
+
+/* Nor does going up and down keep anything; the allocator of a thread may take 4 MiB at
+ * once. */
+GST_START_TEST (test_memory_of_the_process_is_flat_over_many_starts)
+{
+  GstElement *pipeline = launch (
+      "videotestsrc num-buffers=3 ! " SPECTRA " ! openclupload ! octwindowinterp ! "
+      "octfft ! opencldownload ! fakesink");
+  gsize early = 0;
+  for (guint i = 0; i < 160; i++) {
+    Outcome outcome = play (pipeline);
+    fail_unless (outcome.eos && outcome.errors.empty ());
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    if (i == 40)
+      early = resident_kib ();
+  }
+  fail_unless (resident_kib () <= early + 5 * 1024,
+      "%zu KiB after 40 starts, %zu after 160", early, resident_kib ());
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+static Suite *
+steady_state_suite ()
+{
+  Suite *suite = suite_create ("steady_state");
+  TCase *tcase = tcase_create ("general");
+
+  suite_add_tcase (suite, tcase);
+  tcase_add_loop_test (tcase, test_nothing_is_made_on_the_device_after_the_first_frames,
+      0, G_N_ELEMENTS (pipelines));
+  tcase_add_loop_test (tcase, test_memory_of_the_process_is_flat_over_10000_frames, 0,
+      G_N_ELEMENTS (pipelines));
+  tcase_add_test (tcase, test_memory_of_the_process_is_flat_over_many_starts);
+  return suite;
+}
+
+GST_CHECK_MAIN (steady_state);

@@ -1,0 +1,226 @@
+/* Raw video pictures for tests: made, filled, padded, and read by component
+ *
+ * Include after the standard headers: gst-check's macros have the names of some of their
+ * functions.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <functional>
+#include <random>
+#include <string>
+#include <utility>
+
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+#include <gst/opencl/opencl.h>
+#include <gst/video/video.h>
+
+namespace video {
+inline GstVideoInfo
+info_of (const char *format, int width, int height, const char *colorimetry = nullptr,
+    const char *chroma_site = nullptr)
+{
+  GstVideoInfo info;
+  fail_unless (gst_video_info_set_format (
+      &info, gst_video_format_from_string (format), width, height));
+  info.fps_n = 25;
+  info.fps_d = 1;
+  if (colorimetry)
+    fail_unless (gst_video_colorimetry_from_string (&info.colorimetry, colorimetry));
+  if (chroma_site)
+    info.chroma_site = gst_video_chroma_site_from_string (chroma_site);
+  return info;
+}
+
+/* (transfer full) */
+inline GstCaps *
+device_caps (const GstVideoInfo &info)
+{
+  GstCaps *caps = gst_video_info_to_caps (&info);
+  gst_caps_set_features_simple (
+      caps, gst_caps_features_new (GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY, nullptr));
+  return caps;
+}
+
+/* A picture and the bytes that hold it; a copy shares them. */
+class Picture {
+public:
+  /* `padding` bytes more a line, and before each plane. All that is no component is 255:
+   * videoconvert reads the padding of RGBx as alpha. */
+  explicit Picture (const GstVideoInfo &video_info, int padding = 0) : info (video_info)
+  {
+    gsize offset[GST_VIDEO_MAX_PLANES], size = 0;
+    gint stride[GST_VIDEO_MAX_PLANES];
+    for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
+      gsize end =
+          p + 1 < GST_VIDEO_INFO_N_PLANES (&info) && info.offset[p] < info.offset[p + 1]
+              ? info.offset[p + 1]
+              : info.size;
+      gsize lines = MAX (end - info.offset[p], 1) / info.stride[p] + 1;
+      stride[p] = info.stride[p] + padding;
+      offset[p] = size + padding;
+      size = offset[p] + lines * stride[p];
+    }
+    bool padded = padding != 0;
+    buffer = gst_buffer_new_allocate (nullptr, padded ? size : info.size, nullptr);
+    gst_buffer_memset (buffer, 0, 0xff, G_MAXSIZE);
+    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_INFO_FORMAT (&info), info.width, info.height,
+        GST_VIDEO_INFO_N_PLANES (&info), padded ? offset : info.offset,
+        padded ? stride : info.stride);
+  }
+  Picture (const GstVideoInfo &video_info, GstBuffer *taken)
+      : info (video_info), buffer (taken)
+  {
+  }
+  Picture (const Picture &other)
+      : info (other.info), buffer (gst_buffer_ref (other.buffer))
+  {
+  }
+  Picture &operator= (Picture other)
+  {
+    std::swap (info, other.info);
+    std::swap (buffer, other.buffer);
+    return *this;
+  }
+  ~Picture () { gst_buffer_unref (buffer); }
+
+  GstVideoInfo info;
+  GstBuffer *buffer;
+};
+
+/* A picture mapped for the CPU. */
+class View {
+public:
+  explicit View (const Picture &picture, GstMapFlags access = GST_MAP_READ)
+  {
+    GstVideoInfo info = picture.info;
+    fail_unless (gst_video_frame_map (&frame, &info, picture.buffer, access));
+  }
+  View (const View &) = delete;
+  View &operator= (const View &) = delete;
+  ~View () { gst_video_frame_unmap (&frame); }
+
+  int components () const { return GST_VIDEO_FRAME_N_COMPONENTS (&frame); }
+  int width (int component) const
+  {
+    return GST_VIDEO_FRAME_COMP_WIDTH (&frame, component);
+  }
+  int height (int component) const
+  {
+    return GST_VIDEO_FRAME_COMP_HEIGHT (&frame, component);
+  }
+  bool is_wide () const { return GST_VIDEO_FRAME_COMP_DEPTH (&frame, 0) > 8; }
+
+  /* In the component's own raster. */
+  int at (int component, int x, int y) const
+  {
+    const guint8 *bytes = address (component, x, y);
+    return is_wide () ? GST_READ_UINT16_LE (bytes) : *bytes;
+  }
+  void set (int component, int x, int y, int value)
+  {
+    guint8 *bytes = address (component, x, y);
+    if (is_wide ())
+      GST_WRITE_UINT16_LE (bytes, value);
+    else
+      *bytes = guint8 (value);
+  }
+
+  GstVideoFrame frame;
+
+private:
+  guint8 *address (int component, int x, int y) const
+  {
+    return static_cast<guint8 *> (GST_VIDEO_FRAME_COMP_DATA (&frame, component))
+           + gsize (y) * GST_VIDEO_FRAME_COMP_STRIDE (&frame, component)
+           + gsize (x) * GST_VIDEO_FRAME_COMP_PSTRIDE (&frame, component);
+  }
+};
+
+/* `value` gives each sample, 0 … 1, of component c at x, y of the component's raster. */
+inline void
+fill (const Picture &picture, const std::function<double (int c, int x, int y)> &value)
+{
+  View view (picture, GST_MAP_WRITE);
+  double scale = view.is_wide () ? 65535 : 255;
+  for (int c = 0; c < view.components (); c++)
+    for (int y = 0; y < view.height (c); y++)
+      for (int x = 0; x < view.width (c); x++)
+        view.set (c, x, y, int (value (c, x, y) * scale + 0.5));
+}
+
+inline void
+fill_random (const Picture &picture, unsigned seed)
+{
+  std::mt19937 random (seed);
+  fill (picture, [&] (int, int, int) { return (random () >> 8) / double (0xffffff); });
+}
+
+/* Each component rises in a direction of its own. */
+inline void
+fill_gradient (const Picture &picture)
+{
+  const double turns[][2] = {{1, 0}, {0, 1}, {0.5, 0.5}, {1, -0.5}};
+  fill (picture, [&] (int c, int x, int y) {
+    double u = (x + 0.5) / GST_VIDEO_INFO_COMP_WIDTH (&picture.info, c);
+    double v = (y + 0.5) / GST_VIDEO_INFO_COMP_HEIGHT (&picture.info, c);
+    double value = turns[c][0] * u + turns[c][1] * v;
+    return value < 0 ? 0 : value > 1 ? 1 : value;
+  });
+}
+
+/* The largest difference between samples of two pictures of one format. */
+inline int
+largest_difference (const Picture &a, const Picture &b)
+{
+  View left (a), right (b);
+  int largest = 0;
+  fail_unless_equals_int (left.components (), right.components ());
+  for (int c = 0; c < left.components (); c++) {
+    fail_unless_equals_int (left.width (c), right.width (c));
+    fail_unless_equals_int (left.height (c), right.height (c));
+    for (int y = 0; y < left.height (c); y++)
+      for (int x = 0; x < left.width (c); x++)
+        largest = MAX (largest, ABS (left.at (c, x, y) - right.at (c, x, y)));
+  }
+  return largest;
+}
+
+/* One element between test pads, with both sides' caps on the device. */
+class Run {
+public:
+  Run (const std::string &launch_line, const GstVideoInfo &in, const GstVideoInfo &out)
+      : harness (gst_harness_new_parse (launch_line.c_str ())), output (out)
+  {
+    gst_harness_set_caps (harness, device_caps (in), device_caps (out));
+  }
+  /* `probe` sees downstream's queries, from the first on. */
+  Run (const std::string &launch_line, const GstVideoInfo &in, const GstVideoInfo &out,
+      GstPadProbeCallback probe)
+      : harness (gst_harness_new_parse (launch_line.c_str ())), output (out)
+  {
+    gst_pad_add_probe (
+        harness->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, probe, nullptr, nullptr);
+    gst_harness_set_caps (harness, device_caps (in), device_caps (out));
+  }
+  Run (const Run &) = delete;
+  Run &operator= (const Run &) = delete;
+  ~Run () { gst_harness_teardown (harness); }
+
+  Picture operator() (const Picture &input)
+  {
+    GstBuffer *made = gst_harness_push_and_pull (harness, gst_buffer_ref (input.buffer));
+    fail_unless (made != nullptr);
+    fail_unless (gst_is_opencl_memory (gst_buffer_peek_memory (made, 0)));
+    return Picture (output, made);
+  }
+
+  GstHarness *harness;
+
+private:
+  GstVideoInfo output;
+};
+} // namespace video
