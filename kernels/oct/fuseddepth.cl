@@ -104,7 +104,8 @@ store_four (local SAMPLE *samples, uint four, FOUR a, FOUR b, uint shift)
 {
   uint4 places = (uint4) (0, 8, 16, 24);
   ((local uint4 *) samples)[four] =
-      ((a >> places) & 0xff) >> shift | (((b >> places) & 0xff) >> shift) << 16;
+      (((uint4) a >> places) & 0xff) >> shift
+      | ((((uint4) b >> places) & 0xff) >> shift) << 16;
 }
 #elif defined(LOAD_F32LE)
 void
@@ -581,20 +582,27 @@ piece_of (local const PAIR *pair)
 
 /* `words`: pieces lie at multiples of four bytes. */
 void
+write_piece (local const PAIR *pair, uint lines, uint words, global PIXEL *row)
+{
+  if (words && lines >= PIECE) {
+    *(global uint *) row = piece_of (pair);
+    return;
+  }
+  for (uint l = 0; l < PIECE && l < lines; l++)
+    row[l] = pair[l / 2 * PITCH] >> (l % 2 * FULL_BITS);
+}
+
+void
 write_rows (local const PAIR *pairs, uint first, uint depths, uint lines, uint words,
     global PIXEL *restrict rows, uint output_stride)
 {
   uint pieces = (lines + PIECE - 1) / PIECE;
-  for (uint n = get_local_id (0); n < depths * pieces; n += GROUP) {
-    uint depth = n / pieces, line = n % pieces * PIECE;
-    local const PAIR *pair = pairs + line / 2 * PITCH + first + depth;
-    global PIXEL *row = rows + (size_t) depth * output_stride + line;
-    if (words && line + PIECE <= lines) {
-      *(global uint *) row = piece_of (pair);
-      continue;
-    }
-    for (uint l = 0; l < PIECE && line + l < lines; l++)
-      row[l] = pair[l / 2 * PITCH] >> (l % 2 * FULL_BITS);
+  for (uint begin = 0; begin < depths * pieces; begin += GROUP) {
+    uint depth = (begin + get_local_id (0)) / pieces;
+    uint line = (begin + get_local_id (0)) % pieces * PIECE;
+    if (depth < depths)
+      write_piece (pairs + line / 2 * PITCH + first + depth, lines - line, words,
+          rows + (size_t) depth * output_stride + line);
   }
 }
 #else
