@@ -4,16 +4,10 @@
  */
 #pragma once
 
-#include "backgroundmean.hpp"
+#include "kernel.hpp"
+#include "rawspectra.hpp"
 
 namespace oct {
-enum class SampleFormat {
-  u8,
-  u16le,
-  u16be,
-  f32le,
-};
-
 enum class DepthFormat {
   gray8,   /* a picture: a column is an A-line */
   gray16,  /* the same in 16 bits */
@@ -29,6 +23,13 @@ struct FusedDepthFormat {
   gsize taps = 1;          /* of SpectrumTables */
   bool complex = false;    /* the tables begin with a phase */
   bool background = false; /* one is subtracted */
+
+  bool operator== (const FusedDepthFormat &other) const
+  {
+    return input == other.input && output == other.output && samples == other.samples
+           && taps == other.taps && complex == other.complex
+           && background == other.background;
+  }
 };
 
 /* Where depths go, and which. */
