@@ -566,8 +566,9 @@ install_keying_properties (GObjectClass *klass)
       g_param_spec_boolean ("invert", "Invert", "Key what differs from the key instead",
           defaults.invert, keying::playing_flags));
   g_object_class_install_property (klass, PROP_OPACITY,
-      g_param_spec_double ("opacity", "Opacity", "What is not keyed is as opaque", 0, 1,
-          defaults.opacity, keying::playing_flags));
+      g_param_spec_double ("opacity", "Opacity",
+          "Alpha of what is not keyed is multiplied by it", 0, 1, defaults.opacity,
+          keying::playing_flags));
 }
 
 static void

@@ -16,16 +16,16 @@
 #if defined(__ENDIAN_LITTLE__)
 #define BYTE_INDEX(byte) (byte)
 #else
-#define BYTE_INDEX(byte) ((byte) ^3)
+#define BYTE_INDEX(byte) ((byte) ^ 3)
 #endif
 
-#define FOR_EACH_OF_GROUP(n, count) \
-  for (int n = get_local_id (0); n < (int) (count); n += get_local_size (0))
+#define FOR_EACH_OF_GROUP(n, count)                                                      \
+  for (int n = get_local_id (0); n < (int)(count); n += get_local_size (0))
 
 uint
 pack_mask (int8 mask)
 {
-  int8 bits = mask & (int8) (1, 2, 4, 8, 16, 32, 64, 128);
+  int8 bits = mask & (int8)(1, 2, 4, 8, 16, 32, 64, 128);
   int4 four = bits.lo | bits.hi;
   int2 two = four.lo | four.hi;
   return two.x | two.y;
@@ -34,7 +34,7 @@ pack_mask (int8 mask)
 int8
 spread_mask (uint byte)
 {
-  return ((int8) (byte) & (int8) (1, 2, 4, 8, 16, 32, 64, 128)) != (int8) (0);
+  return ((int8)(byte) & (int8)(1, 2, 4, 8, 16, 32, 64, 128)) != (int8)(0);
 }
 
 /* Bits from x of those `count` pixels that lie in the line. */
@@ -57,7 +57,7 @@ inside_frame (int x, int y, int width, int height)
 uint
 keyed_of (uint8 pixels, int x, int width)
 {
-  return pack_mask ((pixels & ALPHA_MASK) == (uint8) (0)) & inside_line (x, width, 8);
+  return pack_mask ((pixels & ALPHA_MASK) == (uint8)(0)) & inside_line (x, width, 8);
 }
 
 /* What is no longer keyed becomes opaque; an alpha in between is kept. */
@@ -65,25 +65,24 @@ uint8
 with_keyed (uint8 pixels, uint keyed)
 {
   uint8 alpha = pixels & ALPHA_MASK;
-  alpha = select (alpha, (uint8) (ALPHA_MASK), alpha == (uint8) (0));
-  alpha = select (alpha, (uint8) (0), spread_mask (keyed));
+  alpha = select (alpha, (uint8)(ALPHA_MASK), alpha == (uint8)(0));
+  alpha = select (alpha, (uint8)(0), spread_mask (keyed));
   return (pixels & ~ALPHA_MASK) | alpha;
 }
 
 /* A line's eight pixels: global size 4 * words, height */
 __kernel void
-pack_keyed (FRAME (const, input), uint width, uint height, __global uchar *keyed,
-    uint words)
+pack_keyed (
+    FRAME (const, input), uint width, uint height, __global uchar *keyed, uint words)
 {
   uint byte = get_global_id (0);
   uint y = get_global_id (1);
   if (byte >= 4 * words || y >= height)
     return;
   uint x = 8 * byte;
-  uint bits = x < width
-                  ? keyed_of (load_pixels (LINE (input, y), x, width), x, width)
-                  : 0;
-  keyed[BYTE_INDEX ((ulong) y * 4 * words + byte)] = bits;
+  uint bits =
+      x < width ? keyed_of (load_pixels (LINE (input, y), x, width), x, width) : 0;
+  keyed[BYTE_INDEX ((ulong)y * 4 * words + byte)] = bits;
 }
 
 __kernel void
@@ -95,7 +94,7 @@ apply_keyed (FRAME (const, input), FRAME (, output), uint width, uint height,
   uint x = 8 * byte;
   if (x >= width || y >= height)
     return;
-  uint bits = keyed[BYTE_INDEX ((ulong) y * 4 * words + byte)];
+  uint bits = keyed[BYTE_INDEX ((ulong)y * 4 * words + byte)];
   uint8 pixels = load_pixels (LINE (input, y), x, width);
   store_pixels (LINE (output, y), x, width, with_keyed (pixels, bits));
 }
@@ -107,8 +106,7 @@ mask_of_alpha (FRAME (const, input), uint width, uint height, __global uchar *ma
   uint x = get_global_id (0);
   uint y = get_global_id (1);
   if (x < width && y < height)
-    mask[(ulong) y * width + x] =
-        (load_pixel (LINE (input, y), x) & ALPHA_MASK) == 0;
+    mask[(ulong)y * width + x] = (load_pixel (LINE (input, y), x) & ALPHA_MASK) == 0;
 }
 
 __kernel void
@@ -120,7 +118,7 @@ alpha_of_mask (FRAME (const, input), FRAME (, output), uint width, uint height,
   if (x >= width || y >= height)
     return;
   uint pixel = load_pixel (LINE (input, y), x);
-  if (mask[(ulong) y * width + x])
+  if (mask[(ulong)y * width + x])
     pixel &= ~ALPHA_MASK;
   else if ((pixel & ALPHA_MASK) == 0)
     pixel |= ALPHA_MASK;
@@ -132,8 +130,8 @@ void
 write_core (FRAME (const, input), FRAME (, output), int width, int height, int x0, int y0,
     int side, int margin, __local const uint *keyed)
 {
-  __local const uchar *bytes = (__local const uchar *) (keyed + TILE_WORDS);
-  FOR_EACH_OF_GROUP (n, TILE_ROWS *TILE_BYTES)
+  __local const uchar *bytes = (__local const uchar *)(keyed + TILE_WORDS);
+  FOR_EACH_OF_GROUP (n, TILE_ROWS * TILE_BYTES)
   {
     int row = n / TILE_BYTES;
     int byte = n % TILE_BYTES;

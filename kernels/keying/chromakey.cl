@@ -36,7 +36,7 @@ with_colors (uint8 pixels, Colors colors)
 float4
 color_of_key (uint key)
 {
-  return (float4) (key >> 16 & 255, key >> 8 & 255, key & 255, 0);
+  return (float4)(key >> 16 & 255, key >> 8 & 255, key & 255, 0);
 }
 
 Colors
@@ -106,8 +106,8 @@ excess_of (Colors colors, uint component)
 }
 
 /* Takes the screen's light off a colour and leaves its luma as it was: first the part of
- * the key's chroma that it has, as far as it is like the key at all (a yellow has green in
- * it as well), then what the screen's component still is above the others. */
+ * the key's chroma that it has, as far as it is like the key at all (a yellow has green
+ * in it as well), then what the screen's component still is above the others. */
 Colors
 despilled (Colors colors, Colors key, uint component, float spill)
 {
@@ -121,9 +121,9 @@ despilled (Colors colors, Colors key, uint component, float spill)
 
   float8 excess = max (excess_of (colors, component), 0.0f) * spill;
   float8 grey = excess * (component == 0 ? 0.299f : component == 1 ? 0.587f : 0.114f);
-  colors.red += grey - (component == 0 ? excess : (float8) (0));
-  colors.green += grey - (component == 1 ? excess : (float8) (0));
-  colors.blue += grey - (component == 2 ? excess : (float8) (0));
+  colors.red += grey - (component == 0 ? excess : (float8)(0));
+  colors.green += grey - (component == 1 ? excess : (float8)(0));
+  colors.blue += grey - (component == 2 ? excess : (float8)(0));
   return colors;
 }
 
@@ -136,8 +136,8 @@ scale_alpha (uint8 pixels, uint opacity)
 uint8
 as_pixel (uint color)
 {
-  return (uint8) ((color >> 16 & 255) << RED | (color >> 8 & 255) << GREEN
-                  | (color & 255) << BLUE);
+  return (uint8)((color >> 16 & 255) << RED | (color >> 8 & 255) << GREEN
+                 | (color & 255) << BLUE);
 }
 
 /* Eight pixels a work-item. `inverted` is all ones when what differs is keyed. */
@@ -153,12 +153,12 @@ key_by_distance (FRAME (const, input), FRAME (, output), uint width, uint height
   uint color = use_auto_key ? *auto_key : key;
   uint8 pixels = load_pixels (LINE (input, y), x, width);
   int8 keyed = (difference (pixels, as_pixel (color), mask) < threshold) ^ inverted;
-  uint8 alpha = select (scale_alpha (pixels, opacity), (uint8) (0), keyed);
+  uint8 alpha = select (scale_alpha (pixels, opacity), (uint8)(0), keyed);
   if (spill > 0) {
     float4 screen = color_of_key (color);
-    pixels = with_colors (pixels, despilled (colors_of_pixels (pixels),
-                                      same_color (screen),
-                                      main_component (screen, channel), spill));
+    pixels =
+        with_colors (pixels, despilled (colors_of_pixels (pixels), same_color (screen),
+                                 main_component (screen, channel), spill));
   }
   store_pixels (LINE (output, y), x, width, with_alpha (pixels, alpha));
 }
@@ -177,7 +177,8 @@ measure_screen (FRAME (const, input), uint width, uint height,
   __local float4 sums[SAMPLES * SAMPLES];
   uint block = get_group_id (1) * get_num_groups (0) + get_group_id (0);
   uint step = block_size / SAMPLES;
-  float4 color = use_screen ? screen[block] : color_of_key (use_auto_key ? *auto_key : key);
+  float4 color =
+      use_screen ? screen[block] : color_of_key (use_auto_key ? *auto_key : key);
   Colors expected = same_color (color);
 
   float4 sum = 0;
@@ -186,11 +187,11 @@ measure_screen (FRAME (const, input), uint width, uint height,
     uint y = get_group_id (1) * block_size + n / SAMPLES * step;
     if (x >= width || y >= height)
       continue;
-    Colors sample = colors_of_pixels ((uint8) (load_pixel (LINE (input, y), x)));
+    Colors sample = colors_of_pixels ((uint8)(load_pixel (LINE (input, y), x)));
     float8 along, across;
     chroma_along_key (sample, expected, &along, &across);
     if (along.s0 > least && fabs (across.s0) < 0.25f * along.s0)
-      sum += (float4) (sample.red.s0, sample.green.s0, sample.blue.s0, 1);
+      sum += (float4)(sample.red.s0, sample.green.s0, sample.blue.s0, 1);
   }
   sums[get_local_id (0)] = sum;
   barrier (CLK_LOCAL_MEM_FENCE);
@@ -209,12 +210,12 @@ smooth_screen (__global const uint *auto_key, uint use_auto_key, uint key,
 {
   int column = get_global_id (0);
   int row = get_global_id (1);
-  if (column >= (int) columns || row >= (int) rows)
+  if (column >= (int)columns || row >= (int)rows)
     return;
-  float4 sum = (color_of_key (use_auto_key ? *auto_key : key) + (float4) (0, 0, 0, 1))
-               * 1e-6f;
-  for (int y = max (row - 8, 0); y <= min (row + 8, (int) rows - 1); y++) {
-    for (int x = max (column - 8, 0); x <= min (column + 8, (int) columns - 1); x++) {
+  float4 sum =
+      (color_of_key (use_auto_key ? *auto_key : key) + (float4)(0, 0, 0, 1)) * 1e-6f;
+  for (int y = max (row - 8, 0); y <= min (row + 8, (int)rows - 1); y++) {
+    for (int x = max (column - 8, 0); x <= min (column + 8, (int)columns - 1); x++) {
       float square = (x - column) * (x - column) + (y - row) * (y - row);
       float near = exp (-square / (2 * 1.2f * 1.2f));
       float far = 1e-6f * exp (-square / (2 * 6.0f * 6.0f));
@@ -230,15 +231,15 @@ Colors
 screen_at (__global const float4 *screen, uint columns, uint rows, uint block_size,
     uint x, uint y)
 {
-  float8 offsets = (float8) (0, 1, 2, 3, 4, 5, 6, 7);
-  float8 column = ((float) x + offsets + 0.5f) / block_size - 0.5f;
-  float row = ((float) y + 0.5f) / block_size - 0.5f;
-  uint left = (uint) clamp (floor (column.s0), 0.0f, (float) (columns - 1));
-  uint above = (uint) clamp (floor (row), 0.0f, (float) (rows - 1));
+  float8 offsets = (float8)(0, 1, 2, 3, 4, 5, 6, 7);
+  float8 column = ((float)x + offsets + 0.5f) / block_size - 0.5f;
+  float row = ((float)y + 0.5f) / block_size - 0.5f;
+  uint left = (uint)clamp (floor (column.s0), 0.0f, (float)(columns - 1));
+  uint above = (uint)clamp (floor (row), 0.0f, (float)(rows - 1));
   uint right = min (left + 1, columns - 1);
   uint below = min (above + 1, rows - 1);
   float down = clamp (row - above, 0.0f, 1.0f);
-  float8 across = clamp (column - (float) left, 0.0f, 1.0f);
+  float8 across = clamp (column - (float)left, 0.0f, 1.0f);
 
   float4 from =
       mix (screen[above * columns + left], screen[below * columns + left], down);
@@ -272,13 +273,13 @@ typedef struct {
   float opacity, spill;
 } Keyer;
 
-#define KEYER \
-  __global const uint *auto_key, uint use_auto_key, uint key, \
-      __global const float4 *screen, uint columns, uint rows, uint block_size, \
-      uint by_excess, uint channel, float similarity, float smoothness, uint inverted, \
+#define KEYER                                                                            \
+  __global const uint *auto_key, uint use_auto_key, uint key,                            \
+      __global const float4 *screen, uint columns, uint rows, uint block_size,           \
+      uint by_excess, uint channel, float similarity, float smoothness, uint inverted,   \
       float opacity, float spill
-#define THE_KEYER \
-  keyer_of (auto_key, use_auto_key, key, screen, columns, rows, block_size, by_excess, \
+#define THE_KEYER                                                                        \
+  keyer_of (auto_key, use_auto_key, key, screen, columns, rows, block_size, by_excess,   \
       channel, similarity, smoothness, inverted, opacity, spill)
 
 Keyer
@@ -293,9 +294,9 @@ keyer_of (KEYER)
 Colors
 screen_of (Keyer keyer, uint x, uint y)
 {
-  return keyer.columns > 0 ? screen_at (keyer.screen, keyer.columns, keyer.rows,
-                                 keyer.block_size, x, y)
-                           : same_color (keyer.key);
+  return keyer.columns > 0
+             ? screen_at (keyer.screen, keyer.columns, keyer.rows, keyer.block_size, x, y)
+             : same_color (keyer.key);
 }
 
 uint8
@@ -306,8 +307,7 @@ keyed (uint8 pixels, Colors colors, Colors here, float8 distance, Keyer keyer)
     matte = 1 - matte;
   float8 alpha = convert_float8 (COMPONENT (pixels, ALPHA)) * matte * keyer.opacity;
   if (keyer.spill > 0)
-    pixels = with_colors (
-        pixels, despilled (colors, here, keyer.component, keyer.spill));
+    pixels = with_colors (pixels, despilled (colors, here, keyer.component, keyer.spill));
   return with_alpha (pixels, level (alpha));
 }
 
@@ -339,18 +339,59 @@ key_softly (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
 #define EDGE_ROWS (CORE_ROWS + 2 * RADIUS)
 #define EDGE_COLUMNS (8 * EDGE_GROUPS)
 
+/* Sums that a line is fitted from, a plane each in local memory */
 typedef struct {
   float8 luma, distance, luma_square, product, distance_square;
 } Moments;
 
-void
-add_moments (Moments *sum, float8 luma, float8 distance)
+#define MOMENTS 5
+#define MOMENT_PLANE (CORE_ROWS * EDGE_COLUMNS)
+
+/* Of a column of SIDE lines */
+Moments
+moments_of_column (__local const float *lumas, __local const float *distances, uint at)
 {
-  sum->luma += luma;
-  sum->distance += distance;
-  sum->luma_square += luma * luma;
-  sum->product += luma * distance;
-  sum->distance_square += distance * distance;
+  Moments sum = {0, 0, 0, 0, 0};
+  for (uint row = 0; row < SIDE; row++, at += EDGE_COLUMNS) {
+    float8 luma = vload8 (0, lumas + at);
+    float8 distance = vload8 (0, distances + at);
+    sum.luma += luma;
+    sum.distance += distance;
+    sum.luma_square += luma * luma;
+    sum.product += luma * distance;
+    sum.distance_square += distance * distance;
+  }
+  return sum;
+}
+
+void
+sum_columns (
+    __local const float *lumas, __local const float *distances, __local float *moments)
+{
+  for (uint n = get_local_id (0); n < EDGE_GROUPS * CORE_ROWS; n += get_local_size (0)) {
+    Moments sum = moments_of_column (lumas, distances, 8 * n);
+    vstore8 (sum.luma, n, moments);
+    vstore8 (sum.distance, n, moments + MOMENT_PLANE);
+    vstore8 (sum.luma_square, n, moments + 2 * MOMENT_PLANE);
+    vstore8 (sum.product, n, moments + 3 * MOMENT_PLANE);
+    vstore8 (sum.distance_square, n, moments + 4 * MOMENT_PLANE);
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+}
+
+/* Of SIDE columns from `at` */
+Moments
+sum_of_columns (__local const float *moments, uint at)
+{
+  Moments sum = {0, 0, 0, 0, 0};
+  for (uint column = 0; column < SIDE; column++, at++) {
+    sum.luma += vload8 (0, moments + at);
+    sum.distance += vload8 (0, moments + at + MOMENT_PLANE);
+    sum.luma_square += vload8 (0, moments + at + 2 * MOMENT_PLANE);
+    sum.product += vload8 (0, moments + at + 3 * MOMENT_PLANE);
+    sum.distance_square += vload8 (0, moments + at + 4 * MOMENT_PLANE);
+  }
+  return sum;
 }
 
 /* Variances below these are noise: 4.5 levels of luma, a hundredth of the distance */
@@ -380,14 +421,13 @@ load_edges (FRAME (const, input), uint width, uint height, int x0, int y0, Keyer
     __local float *lumas, __local float *distances)
 {
   for (uint n = get_local_id (0); n < EDGE_GROUPS * EDGE_ROWS; n += get_local_size (0)) {
-    int x = x0 + 8 * (int) (n % EDGE_GROUPS);
-    int y = clamp (y0 + (int) (n / EDGE_GROUPS), 0, (int) height - 1);
-    uint8 pixels = x < 0 ? (uint8) (load_pixel (LINE (input, y), 0))
-                   : x >= (int) width
-                       ? (uint8) (load_pixel (LINE (input, y), width - 1))
-                       : load_pixels (LINE (input, y), x, width);
+    int x = x0 + 8 * (int)(n % EDGE_GROUPS);
+    int y = clamp (y0 + (int)(n / EDGE_GROUPS), 0, (int)height - 1);
+    uint8 pixels = x < 0             ? (uint8)(load_pixel (LINE (input, y), 0))
+                   : x >= (int)width ? (uint8)(load_pixel (LINE (input, y), width - 1))
+                                     : load_pixels (LINE (input, y), x, width);
     Colors colors = colors_of_pixels (pixels);
-    Colors here = screen_of (keyer, clamp (x, 0, (int) width - 1), y);
+    Colors here = screen_of (keyer, clamp (x, 0, (int)width - 1), y);
     vstore8 (luma_of (colors), n, lumas);
     vstore8 (distance_from_screen (colors, here, keyer.by_excess, keyer.component), n,
         distances);
@@ -399,6 +439,7 @@ key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
 {
   __local float lumas[EDGE_ROWS * EDGE_COLUMNS];
   __local float distances[EDGE_ROWS * EDGE_COLUMNS];
+  __local float moments[MOMENTS * MOMENT_PLANE];
   Keyer keyer = THE_KEYER;
   int x0 = get_group_id (0) * CORE_GROUPS * 8;
   int y0 = get_group_id (1) * CORE_ROWS;
@@ -406,6 +447,7 @@ key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
   load_edges (input, input_offset, input_stride, width, height, x0 - 8, y0 - RADIUS,
       keyer, lumas, distances);
   barrier (CLK_LOCAL_MEM_FENCE);
+  sum_columns (lumas, distances, moments);
 
   for (uint n = get_local_id (0); n < CORE_GROUPS * CORE_ROWS; n += get_local_size (0)) {
     uint group = n % CORE_GROUPS;
@@ -414,20 +456,14 @@ key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
     uint y = y0 + row;
     if (x >= width || y >= height)
       continue;
-    uint at = row * EDGE_COLUMNS + 8 * group + 8 - RADIUS;
-    Moments sum = {0, 0, 0, 0, 0};
-    for (uint dy = 0; dy < SIDE; dy++) {
-      for (uint dx = 0; dx < SIDE; dx++)
-        add_moments (&sum, vload8 (0, lumas + at + dy * EDGE_COLUMNS + dx),
-            vload8 (0, distances + at + dy * EDGE_COLUMNS + dx));
-    }
-    uint middle = at + RADIUS * EDGE_COLUMNS + RADIUS;
-    float8 distance = distance_on_line (
-        sum, vload8 (0, lumas + middle), vload8 (0, distances + middle));
+    uint first = row * EDGE_COLUMNS + 8 * group + 8 - RADIUS;
+    uint middle = first + RADIUS * EDGE_COLUMNS + RADIUS;
+    float8 distance = distance_on_line (sum_of_columns (moments, first),
+        vload8 (0, lumas + middle), vload8 (0, distances + middle));
     uint8 pixels = load_pixels (LINE (input, y), x, width);
     store_pixels (LINE (output, y), x, width,
-        keyed (pixels, colors_of_pixels (pixels), screen_of (keyer, x, y), distance,
-            keyer));
+        keyed (
+            pixels, colors_of_pixels (pixels), screen_of (keyer, x, y), distance, keyer));
   }
 }
 
@@ -456,9 +492,9 @@ take_key (FRAME (const, input), uint left, uint top, uint columns, uint rows,
   ulong total[3] = {0, 0, 0};
   for (uint n = 0; n < 3 * get_local_size (0); n++)
     total[n % 3] += sums[n];
-  ulong count = (ulong) columns * rows;
+  ulong count = (ulong)columns * rows;
   uint color = 0xff;
   for (uint n = 0; n < 3; n++)
-    color = color << 8 | (uint) ((2 * total[n] + count) / (2 * count));
+    color = color << 8 | (uint)((2 * total[n] + count) / (2 * count));
   *auto_key = color;
 }

@@ -34,7 +34,7 @@ uint
 same_as_right (__global const uchar *line, uint8 pixels, Rule rule, int x, int width)
 {
   uint next = load_pixel (line, min (x + 8, width - 1));
-  uint8 right = (uint8) (pixels.s1234, pixels.s567, next);
+  uint8 right = (uint8)(pixels.s1234, pixels.s567, next);
   int8 same = difference (pixels, right, rule.mask) < rule.threshold;
   return pack_mask (same) & inside_line (x, width - 1, 8);
 }
@@ -52,8 +52,7 @@ flow_word (__local const uint *keyed, __local const uint *right, __local const u
     int at)
 {
   uint word = keyed[at];
-  uint from_left =
-      (word & right[at]) << 1 | (keyed[at - 1] & right[at - 1]) >> 31;
+  uint from_left = (word & right[at]) << 1 | (keyed[at - 1] & right[at - 1]) >> 31;
   uint from_right = (word >> 1 | keyed[at + 1] << 31) & right[at];
   uint from_above = keyed[at - TILE_WORDS] & down[at - TILE_WORDS];
   uint from_below = keyed[at + TILE_WORDS] & down[at];
@@ -140,12 +139,12 @@ flow_frame (FRAME (const, input), FRAME (, output), uint width, uint height, RUL
   __local uint down[TILE_ARRAY];
   int margin = iterations;
   int side = (margin + 7) / 8 * 8;
-  int x0 = (int) get_group_id (0) * (32 * TILE_WORDS - 2 * side) - side;
-  int y0 = (int) get_group_id (1) * (TILE_ROWS - 2 * margin) - margin;
+  int x0 = (int)get_group_id (0) * (32 * TILE_WORDS - 2 * side) - side;
+  int y0 = (int)get_group_id (1) * (TILE_ROWS - 2 * margin) - margin;
 
   load_flow_tile (input, input_offset, input_stride, width, height, x0, y0, THE_RULE,
-      (__local uchar *) (first + TILE_WORDS), (__local uchar *) (right + TILE_WORDS),
-      (__local uchar *) (down + TILE_WORDS), (__local uchar *) (second + TILE_WORDS));
+      (__local uchar *)(first + TILE_WORDS), (__local uchar *)(right + TILE_WORDS),
+      (__local uchar *)(down + TILE_WORDS), (__local uchar *)(second + TILE_WORDS));
   if (limit > 0)
     limit_tile (second, right, down);
   __local uint *keyed = flow (first, second, right, down, iterations);
@@ -173,7 +172,7 @@ pack_flow (FRAME (const, input), uint width, uint height, RULE, __global uchar *
     d = y + 1 < height ? same_as_below (pixels, below, rule, x, width) : 0;
     o = limit > 0 ? open_of (pixels, rule, k, x, width) : 0;
   }
-  ulong at = BYTE_INDEX ((ulong) y * 4 * words + byte);
+  ulong at = BYTE_INDEX ((ulong)y * 4 * words + byte);
   keyed[at] = k;
   right[at] = r;
   down[at] = d;
@@ -188,7 +187,7 @@ limit_flow (__global const uint *open, __global uint *right, __global uint *down
   uint y = get_global_id (1);
   if (word >= words || y >= height)
     return;
-  ulong at = (ulong) y * words + word;
+  ulong at = (ulong)y * words + word;
   uint next = word + 1 < words ? open[at + 1] : 0;
   uint below = y + 1 < height ? open[at + words] : 0;
   right[at] &= open[at] & (open[at] >> 1 | next << 31);
@@ -210,15 +209,15 @@ flow_planes (__global const uint *from, __global uint *to, __global const uint *
     return;
   int words = (width + 31) / 32;
   int margin = iterations;
-  int word0 = (int) get_group_id (0) * (TILE_WORDS - 2) - 1;
-  int y0 = (int) get_group_id (1) * (TILE_ROWS - 2 * margin) - margin;
+  int word0 = (int)get_group_id (0) * (TILE_WORDS - 2) - 1;
+  int y0 = (int)get_group_id (1) * (TILE_ROWS - 2 * margin) - margin;
 
   FOR_EACH_OF_GROUP (n, TILE_SIZE)
   {
     int word = word0 + n % TILE_WORDS;
     int y = y0 + n / TILE_WORDS;
-    bool there = word >= 0 && word < words && y >= 0 && y < (int) height;
-    ulong at = there ? (ulong) y * words + word : 0;
+    bool there = word >= 0 && word < words && y >= 0 && y < (int)height;
+    ulong at = there ? (ulong)y * words + word : 0;
     first[n + TILE_WORDS] = there ? from[at] : 0;
     tile_right[n + TILE_WORDS] = there ? right[at] : 0;
     tile_down[n + TILE_WORDS] = there ? down[at] : 0;
@@ -233,9 +232,9 @@ flow_planes (__global const uint *from, __global uint *to, __global const uint *
     int word = word0 + column;
     int y = y0 + row;
     if (column < 1 || column >= TILE_WORDS - 1 || row < margin
-        || row >= TILE_ROWS - margin || word >= words || y >= (int) height)
+        || row >= TILE_ROWS - margin || word >= words || y >= (int)height)
       continue;
-    ulong at = (ulong) y * words + word;
+    ulong at = (ulong)y * words + word;
     to[at] = keyed[n + TILE_WORDS];
     if (to[at] != from[at])
       changed[launch] = 1;
@@ -273,33 +272,33 @@ needed_above (uint down, uint right_above, uint right)
 }
 
 /* A parent is read while others change it: an older one is an ancestor as well. */
-#define DEFINE_UNION(space, name)                                                       \
-  uint find_root_##name (volatile space const uint *parent, uint node)                  \
-  {                                                                                     \
-    for (;;) {                                                                          \
-      uint next = parent[node] & NODE;                                                  \
-      if (next == node)                                                                 \
-        return node;                                                                    \
-      node = next;                                                                      \
-    }                                                                                   \
-  }                                                                                     \
-                                                                                        \
-  /* Nobody waits: whoever finds that a root has got a parent goes on with that. */     \
-  void unite_##name (volatile space uint *parent, uint a, uint b)                       \
-  {                                                                                     \
-    for (;;) {                                                                          \
-      a = find_root_##name (parent, a);                                                 \
-      b = find_root_##name (parent, b);                                                 \
-      if (a == b)                                                                       \
-        return;                                                                         \
-      uint larger = max (a, b);                                                         \
-      uint smaller = min (a, b);                                                        \
-      uint before = atomic_min (&parent[larger], smaller);                              \
-      if (before == larger)                                                             \
-        return;                                                                         \
-      a = before;                                                                       \
-      b = smaller;                                                                      \
-    }                                                                                   \
+#define DEFINE_UNION(space, name)                                                        \
+  uint find_root_##name (volatile space const uint *parent, uint node)                   \
+  {                                                                                      \
+    for (;;) {                                                                           \
+      uint next = parent[node] & NODE;                                                   \
+      if (next == node)                                                                  \
+        return node;                                                                     \
+      node = next;                                                                       \
+    }                                                                                    \
+  }                                                                                      \
+                                                                                         \
+  /* Nobody waits: whoever finds that a root has got a parent goes on with that. */      \
+  void unite_##name (volatile space uint *parent, uint a, uint b)                        \
+  {                                                                                      \
+    for (;;) {                                                                           \
+      a = find_root_##name (parent, a);                                                  \
+      b = find_root_##name (parent, b);                                                  \
+      if (a == b)                                                                        \
+        return;                                                                          \
+      uint larger = max (a, b);                                                          \
+      uint smaller = min (a, b);                                                         \
+      uint before = atomic_min (&parent[larger], smaller);                               \
+      if (before == larger)                                                              \
+        return;                                                                          \
+      a = before;                                                                        \
+      b = smaller;                                                                       \
+    }                                                                                    \
   }
 
 DEFINE_UNION (__local, local)
@@ -326,7 +325,7 @@ find_regions (__global const uint *right, __global const uint *down, uint words,
     uint row = n / REGION_WORDS;
     if (word0 + column >= words || y0 + row >= height)
       continue;
-    ulong at = (ulong) (y0 + row) * words + word0 + column;
+    ulong at = (ulong)(y0 + row) * words + word0 + column;
     uint here = right[at];
     if (column > 0 && right[at - 1] >> 31)
       unite_local (tree, 32 * n, 32 * (n - 1) + start_at (right[at - 1], 31));
@@ -356,9 +355,10 @@ find_regions (__global const uint *right, __global const uint *down, uint words,
       starts ^= 1u << bit;
       uint root = find_root_local (tree, 32 * n + bit);
       uint root_word = root / 32;
-      parent[32 * at + bit] =
-          32 * ((y0 + root_word / REGION_WORDS) * words + word0 + root_word % REGION_WORDS)
-          + root % 32;
+      parent[32 * at + bit] = 32
+                                  * ((y0 + root_word / REGION_WORDS) * words + word0
+                                      + root_word % REGION_WORDS)
+                              + root % 32;
     }
   }
 }
@@ -459,17 +459,17 @@ flow_mask (FRAME (const, input), __global const uchar *from, __global uchar *to,
     return;
   Rule rule = THE_RULE;
   __global const uchar *line = LINE (input, y);
-  __global const uchar *at = from + (ulong) y * width + x;
+  __global const uchar *at = from + (ulong)y * width + x;
   uint8 pixel = load_pixel (line, x);
   bool enters = limit == 0 || chroma_square (pixel, key_cb, key_cr).s0 <= limit;
   bool reached =
       enters
       && ((x > 0 && at[-1] && flows (line, line, x, x - 1, rule))
           || (x + 1 < width && at[1] && flows (line, line, x, x + 1, rule))
-          || (y > 0 && at[-(long) width] && flows (line, line - input_stride, x, x, rule))
+          || (y > 0 && at[-(long)width] && flows (line, line - input_stride, x, x, rule))
           || (y + 1 < height && at[width]
               && flows (line, line + input_stride, x, x, rule)));
-  to[(ulong) y * width + x] = *at || reached;
+  to[(ulong)y * width + x] = *at || reached;
   if (reached && !*at)
     changed[launch] = 1;
 }

@@ -19,15 +19,15 @@ paint_keyed (FRAME (const, input), FRAME (, output), uint width, uint height, ui
   if (x >= width || y >= height)
     return;
   uint8 pixels = load_pixels (LINE (input, y), x, width);
-  int8 keyed = (pixels & ALPHA_MASK) == (uint8) (0);
+  int8 keyed = (pixels & ALPHA_MASK) == (uint8)(0);
   store_pixels (LINE (output, y), x, width,
-      select (pixels, (uint8) (pixel_of_color (color)), keyed));
+      select (pixels, (uint8)(pixel_of_color (color)), keyed));
 }
 
 /* The pixels over the colour, straight alpha, rounded. Weights are in 1/255^2. */
 __kernel void
-composite_over_color (FRAME (const, input), FRAME (, output), uint width, uint height,
-    uint color)
+composite_over_color (
+    FRAME (const, input), FRAME (, output), uint width, uint height, uint color)
 {
   uint x = 8 * get_global_id (0);
   uint y = get_global_id (1);
@@ -43,13 +43,16 @@ composite_over_color (FRAME (const, input), FRAME (, output), uint width, uint h
 
   uint8 result = with_alpha (0, (both + 127) / 255);
   result |= (COMPONENT (pixels, RED) * over + COMPONENT (paint, RED) * under + both / 2)
-            / divisor << RED;
+                / divisor
+            << RED;
   result |=
       (COMPONENT (pixels, GREEN) * over + COMPONENT (paint, GREEN) * under + both / 2)
-      / divisor << GREEN;
+          / divisor
+      << GREEN;
   result |= (COMPONENT (pixels, BLUE) * over + COMPONENT (paint, BLUE) * under + both / 2)
-            / divisor << BLUE;
+                / divisor
+            << BLUE;
   /* Nothing over nothing: the picture's colour is kept. */
-  result = select (result, pixels, both == (uint8) (0));
+  result = select (result, pixels, both == (uint8)(0));
   store_pixels (LINE (output, y), x, width, result);
 }

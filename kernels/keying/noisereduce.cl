@@ -77,8 +77,8 @@ shrink (__local uint *set, __local uint *other, Place place, uint iterations)
 void
 load_tile (FRAME (const, input), Place place, __local uint *keyed)
 {
-  __local uchar *bytes = (__local uchar *) (keyed + TILE_WORDS);
-  FOR_EACH_OF_GROUP (n, TILE_ROWS *TILE_BYTES)
+  __local uchar *bytes = (__local uchar *)(keyed + TILE_WORDS);
+  FOR_EACH_OF_GROUP (n, TILE_ROWS * TILE_BYTES)
   {
     int x = place.x + 8 * (n % TILE_BYTES);
     int y = place.y + n / TILE_BYTES;
@@ -101,8 +101,8 @@ reduce_frame (FRAME (const, input), FRAME (, output), uint width, uint height, u
   int margin = fill + reduce;
   int side = (margin + 7) / 8 * 8;
   Place place =
-      place_of_tile ((int) get_group_id (0) * (32 * TILE_WORDS - 2 * side) - side,
-          (int) get_group_id (1) * (TILE_ROWS - 2 * margin) - margin, width, height);
+      place_of_tile ((int)get_group_id (0) * (32 * TILE_WORDS - 2 * side) - side,
+          (int)get_group_id (1) * (TILE_ROWS - 2 * margin) - margin, width, height);
 
   load_tile (input, input_offset, input_stride, place, first);
   __local uint *set = first;
@@ -131,16 +131,16 @@ reduce_plane (__global const uint *from, __global uint *to, uint width, uint hei
     return;
   int words = (width + 31) / 32;
   int margin = iterations;
-  int word0 = (int) get_group_id (0) * (TILE_WORDS - 2) - 1;
-  int y0 = (int) get_group_id (1) * (TILE_ROWS - 2 * margin) - margin;
+  int word0 = (int)get_group_id (0) * (TILE_WORDS - 2) - 1;
+  int y0 = (int)get_group_id (1) * (TILE_ROWS - 2 * margin) - margin;
   Place place = place_of_tile (32 * word0, y0, width, height);
 
   FOR_EACH_OF_GROUP (n, TILE_SIZE)
   {
     int word = word0 + n % TILE_WORDS;
     int y = y0 + n / TILE_WORDS;
-    bool there = word >= 0 && word < words && y >= 0 && y < (int) height;
-    first[n + TILE_WORDS] = there ? from[(ulong) y * words + word] : 0;
+    bool there = word >= 0 && word < words && y >= 0 && y < (int)height;
+    first[n + TILE_WORDS] = there ? from[(ulong)y * words + word] : 0;
   }
   barrier (CLK_LOCAL_MEM_FENCE);
   begin_set (first, place, flip);
@@ -153,9 +153,9 @@ reduce_plane (__global const uint *from, __global uint *to, uint width, uint hei
     int word = word0 + column;
     int y = y0 + row;
     if (column < 1 || column >= TILE_WORDS - 1 || row < margin
-        || row >= TILE_ROWS - margin || word >= words || y >= (int) height)
+        || row >= TILE_ROWS - margin || word >= words || y >= (int)height)
       continue;
-    ulong at = (ulong) y * words + word;
+    ulong at = (ulong)y * words + word;
     uint keyed = (set[n + TILE_WORDS] ^ flip) & inside_line (32 * word, width, 32);
     to[at] = keyed;
     if (keyed != from[at])
@@ -172,12 +172,12 @@ reduce_mask (__global const uchar *from, __global uchar *to, uint width, uint he
   uint y = get_global_id (1);
   if (x >= width || y >= height)
     return;
-  __global const uchar *at = from + (ulong) y * width + x;
+  __global const uchar *at = from + (ulong)y * width + x;
   uint in_set = (x == 0 || at[-1] == wanted) + (x + 1 == width || at[1] == wanted)
-                + (y == 0 || at[-(long) width] == wanted)
+                + (y == 0 || at[-(long)width] == wanted)
                 + (y + 1 == height || at[width] == wanted);
   bool leaves = *at == wanted && in_set < 3;
-  to[(ulong) y * width + x] = leaves ? !wanted : *at;
+  to[(ulong)y * width + x] = leaves ? !wanted : *at;
   if (leaves)
     changed[launch] = 1;
 }

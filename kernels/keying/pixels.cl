@@ -6,22 +6,23 @@
  *   RED, GREEN, BLUE, ALPHA: where each component's byte stands, in bits
  *   ALIGNMENT: offset and stride of every frame are multiples of it: 16, 4 or 1
  */
-#define FRAME(access, name) __global access uchar *name, ulong name##_offset, \
-    long name##_stride
-#define LINE(name, y) (name + name##_offset + (y) * name##_stride)
+#define FRAME(access, name)                                                              \
+  __global access uchar *name, ulong name##_offset, long name##_stride
+#define LINE(name, y) (name + name##_offset + (y)*name##_stride)
 
 #define ALPHA_MASK (255u << ALPHA)
 #define COMPONENT(pixels, shift) (((pixels) >> (shift)) & 255u)
 
-/* A GPU faults on a load that is not aligned, so such pixels are put together of bytes. */
+/* A GPU faults on a load that is not aligned, so such pixels are put together of bytes.
+ */
 uint
 load_pixel (__global const uchar *line, uint x)
 {
 #if ALIGNMENT >= 4 && defined(__ENDIAN_LITTLE__)
-  return ((__global const uint *) line)[x];
+  return ((__global const uint *)line)[x];
 #else
-  __global const uchar *bytes = line + 4 * (ulong) x;
-  return bytes[0] | (uint) bytes[1] << 8 | (uint) bytes[2] << 16 | (uint) bytes[3] << 24;
+  __global const uchar *bytes = line + 4 * (ulong)x;
+  return bytes[0] | (uint)bytes[1] << 8 | (uint)bytes[2] << 16 | (uint)bytes[3] << 24;
 #endif
 }
 
@@ -29,9 +30,9 @@ void
 store_pixel (__global uchar *line, uint x, uint pixel)
 {
 #if ALIGNMENT >= 4 && defined(__ENDIAN_LITTLE__)
-  ((__global uint *) line)[x] = pixel;
+  ((__global uint *)line)[x] = pixel;
 #else
-  __global uchar *bytes = line + 4 * (ulong) x;
+  __global uchar *bytes = line + 4 * (ulong)x;
   bytes[0] = pixel;
   bytes[1] = pixel >> 8;
   bytes[2] = pixel >> 16;
@@ -45,12 +46,12 @@ load_pixels (__global const uchar *line, uint x, uint width)
 {
 #if ALIGNMENT >= 16 && defined(__ENDIAN_LITTLE__)
   if (x + 8 <= width) {
-    __global const uint4 *quads = (__global const uint4 *) (line + 4 * (ulong) x);
-    return (uint8) (quads[0], quads[1]);
+    __global const uint4 *quads = (__global const uint4 *)(line + 4 * (ulong)x);
+    return (uint8)(quads[0], quads[1]);
   }
 #endif
   uint last = width - 1;
-  return (uint8) (load_pixel (line, x), load_pixel (line, min (x + 1, last)),
+  return (uint8)(load_pixel (line, x), load_pixel (line, min (x + 1, last)),
       load_pixel (line, min (x + 2, last)), load_pixel (line, min (x + 3, last)),
       load_pixel (line, min (x + 4, last)), load_pixel (line, min (x + 5, last)),
       load_pixel (line, min (x + 6, last)), load_pixel (line, min (x + 7, last)));
@@ -61,7 +62,7 @@ store_pixels (__global uchar *line, uint x, uint width, uint8 pixels)
 {
 #if ALIGNMENT >= 16 && defined(__ENDIAN_LITTLE__)
   if (x + 8 <= width) {
-    __global uint4 *quads = (__global uint4 *) (line + 4 * (ulong) x);
+    __global uint4 *quads = (__global uint4 *)(line + 4 * (ulong)x);
     quads[0] = pixels.lo;
     quads[1] = pixels.hi;
     return;

@@ -23,11 +23,9 @@ sum_of_group (__local uint *sums, uint own)
   return sum;
 }
 
-#define FOR_EACH_OF_BLOCK(x, y, block)                                                  \
-  for (uint y = block.top + get_local_id (1); y < block.bottom;                         \
-       y += get_local_size (1))                                                         \
-    for (uint x = block.left + get_local_id (0); x < block.right;                       \
-         x += get_local_size (0))
+#define FOR_EACH_OF_BLOCK(x, y, block)                                                   \
+  for (uint y = block.top + get_local_id (1); y < block.bottom; y += get_local_size (1)) \
+    for (uint x = block.left + get_local_id (0); x < block.right; x += get_local_size (0))
 
 /* The sums' differences of a keyed block are less than
  * thresholds[0] a full block, [1] one cut at the right, [2] at the bottom, [3] at both.
@@ -55,8 +53,8 @@ key_blocks (FRAME (const, input), FRAME (, output), uint width, uint height,
   green = sum_of_group (sums, green);
   blue = sum_of_group (sums, blue);
 
-  __global uint *stored = store + 3 * (get_group_id (1) * get_num_groups (0)
-                                       + get_group_id (0));
+  __global uint *stored =
+      store + 3 * (get_group_id (1) * get_num_groups (0) + get_group_id (0));
   uint differs = fill ? 0
                       : abs_diff (red, stored[0]) + abs_diff (green, stored[1])
                             + abs_diff (blue, stored[2]);

@@ -51,8 +51,9 @@ class FFmpeg:
             self.formats[self.name], self.name, *self.key, similarity, blend)
         raw = subprocess.run(
             ["ffmpeg", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s",
-             "%dx%d" % (width, height), "-i", "-", "-vf", keyer + ",alphaextract,format=gray", "-f",
-             "rawvideo", "-pix_fmt", "gray", "-"],
+             "%dx%d" % (width, height), "-i", "-", "-vf",
+             keyer + ",alphaextract,format=gray", "-f", "rawvideo", "-pix_fmt", "gray",
+             "-"],
             input=self.picture.tobytes(), check=True, capture_output=True).stdout
         return np.frombuffer(raw, np.uint8).reshape(height, width)
 
@@ -91,16 +92,18 @@ class GStreamer:
 
 def keyers(picture, key):
     soft = {"similarity": (0.0, 0.4), "smoothness": (0.2, 1.2)}
-    ours = ("openclupload ! chromakey name=keyer key-color=0xff%02x%02x%02x " % tuple(key)
-            + "method=%s adaptive=%s ! opencldownload")
+    color = "0xff%02x%02x%02x" % tuple(key)
+    ours = ("openclupload ! chromakey name=keyer method=%s adaptive=%s key-color=" + color
+            + " ! opencldownload")
     for method, adaptive in itertools.product(("chroma", "difference"), ("true", "false")):
         name = "chromakey method=%s adaptive=%s" % (method, adaptive)
         yield name, GStreamer(ours % (method, adaptive), picture, soft, 3)
     for name in ("colorkey", "chromakey"):
         yield "FFmpeg " + name, FFmpeg(name, picture, key)
-    custom = "alpha name=keyer method=custom target-r=%d target-g=%d target-b=%d" % tuple(key)
+    custom = ("alpha name=keyer method=custom target-r=%d target-g=%d target-b=%d"
+              " ! video/x-raw,format=ARGB")
     yield "GStreamer alpha", GStreamer(
-        custom + " ! video/x-raw,format=ARGB", picture,
+        custom % tuple(key), picture,
         {"angle": (0.0, 90.0), "noise_level": (0.0, 64.0), "black_sensitivity": (0, 128),
          "white_sensitivity": (0, 128)}, 0)
 
@@ -133,7 +136,8 @@ def search(keyer, exact):
 def gradient_error(matte, exact):
     rows, columns = np.gradient(matte / 255.0)
     exact_rows, exact_columns = np.gradient(exact / 255.0)
-    return float(((np.hypot(rows, columns) - np.hypot(exact_rows, exact_columns)) ** 2).sum())
+    difference = np.hypot(rows, columns) - np.hypot(exact_rows, exact_columns)
+    return float((difference**2).sum())
 
 
 def report(path, exact):
