@@ -22,7 +22,7 @@ const gsize least_group = 128;
 
 /* Bytes of a picture's row that a work-group writes: less waste memory's bandwidth. */
 const gsize longest_segment = 16;
-const gsize shortest_segment = 2;
+const gsize shortest_segment = 4;
 
 /* For each compute unit of a device, so that some have work while others wait. */
 const cl_uint groups_of_unit = 2;
@@ -39,7 +39,7 @@ const Steps all_steps[] = {
     {128, {16, 8, 1, 1}},
     {256, {16, 4, 4, 1}},
     {512, {16, 4, 8, 1}},
-    {1024, {16, 16, 4, 1}},
+    {1024, {16, 8, 8, 1}},
     {2048, {16, 16, 8, 1}},
     {4096, {16, 16, 4, 4}},
     {8192, {16, 16, 8, 4}},
@@ -96,7 +96,8 @@ struct Layout {
   const Steps *steps = nullptr;
   gsize items = 0;      /* work-items for a transform */
   gsize transforms = 0; /* side by side */
-  gsize lines = 0;      /* of a work-group at most */
+  gsize step = 0;       /* A-lines of a work-group at least, */
+  gsize lines = 0;      /* and at most: a multiple of it */
   bool shared = false;  /* samples and transforms take turns in local memory, */
   bool halves = false;  /* as do real and imaginary parts */
 
@@ -122,9 +123,9 @@ fit (const FusedDepthFormat &format, gsize memory, Layout &layout)
 {
   const Value &value = value_of (format);
   gsize pixel = value.full > 0 ? value.bytes : 1;
-  gsize step = 2 * layout.transforms;
+  layout.step = std::max (2 * layout.transforms, shortest_segment / pixel);
   for (gsize segment = longest_segment; segment >= shortest_segment; segment /= 2) {
-    layout.lines = (segment / pixel + step - 1) / step * step;
+    layout.lines = std::max (segment / pixel, layout.step);
     for (bool halves : {false, true}) {
       for (bool shared : {false, true}) {
         layout.halves = halves;
@@ -161,15 +162,15 @@ plan (GstOpenCLContext *context, const FusedDepthFormat &format, Layout &layout)
 }
 
 std::string
-build_options (const FusedDepthFormat &format, const Layout &layout, bool wide)
+build_options (const FusedDepthFormat &format, const Layout &layout)
 {
   const guint *radix = layout.steps->radix;
   gchar *options = g_strdup_printf (
       "-cl-mad-enable -DSAMPLES=%u -DPOINTS=%u -DRADIX_1=%u -DRADIX_2=%u -DRADIX_3=%u "
-      "-DRADIX_4=%u -DSIDE_BY_SIDE=%u -D%s -DWIDE=%d -DTAPS=%u -DBACKGROUND=%d "
+      "-DRADIX_4=%u -DSIDE_BY_SIDE=%u -D%s -DTAPS=%u -DBACKGROUND=%d "
       "-DCOMPLEX=%d -DTILE=%u -DSHARED=%d -DHALVES=%d %s",
       format.samples, guint (points), radix[0], radix[1], radix[2], radix[3],
-      guint (layout.transforms), sample_of (format).option, wide, guint (format.taps),
+      guint (layout.transforms), sample_of (format).option, guint (format.taps),
       format.background, format.complex, guint (layout.lines), layout.shared,
       layout.halves, value_of (format).options);
   std::string copy (options);
@@ -222,15 +223,21 @@ FusedDepth::create (
   }
   format = wanted;
   group = layout.group ();
-  lines_of_pass = cl_uint (2 * layout.transforms);
+  least_lines = cl_uint (layout.step);
   most_lines = cl_uint (layout.lines);
   wanted_groups =
       groups_of_unit * device_info<cl_uint> (context, CL_DEVICE_MAX_COMPUTE_UNITS);
-  return create_roots (context, error)
-         && wide.create (context, resource, "make_depth",
-             build_options (format, layout, true).c_str (), error)
-         && narrow.create (context, resource, "make_depth",
-             build_options (format, layout, false).c_str (), error);
+  if (!create_roots (context, error)
+      || !kernel.create (context, resource, "make_depth",
+          build_options (format, layout).c_str (), error))
+    return false;
+  if (kernel.allows (group))
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "%u samples per A-line take work-groups of %" G_GSIZE_FORMAT
+      " work-items, which are too many for %s",
+      format.samples, group, gst_opencl_context_get_device_name (context));
+  return false;
 }
 
 namespace {
@@ -274,8 +281,8 @@ cl_uint
 FusedDepth::lines_of_group (cl_uint lines) const
 {
   cl_uint fair = (lines + wanted_groups - 1) / wanted_groups;
-  cl_uint passes = (fair + lines_of_pass - 1) / lines_of_pass;
-  return std::min (passes * lines_of_pass, most_lines);
+  cl_uint steps = (fair + least_lines - 1) / least_lines;
+  return std::min (steps * least_lines, most_lines);
 }
 
 bool
@@ -294,13 +301,11 @@ FusedDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem t
   bool words = (output.offset | output.stride | lines * value.bytes) % 4 == 0;
   Scaling scaling = scaling_of (format, output);
 
-  return (aligned ? wide : narrow)
-      .launch_groups (queue, groups, group, error, spectra.data, spectra.offset,
-          spectra.stride, spectra.lines, spectra.shift, tables, background,
-          background_offset, roots (), lines, cl_uint (output.first),
-          cl_uint (output.depths), cl_uint (output.logarithmic), scaling.factor,
-          scaling.zero, scaling.least, output.data,
-          cl_ulong (output.offset / value.bytes), cl_uint (output.stride / value.bytes),
-          cl_uint (words));
+  return kernel.launch_groups (queue, groups, group, error, spectra.data, spectra.offset,
+      spectra.stride, cl_uint (aligned), spectra.lines, spectra.shift, tables, background,
+      background_offset, roots (), lines, cl_uint (output.first), cl_uint (output.depths),
+      cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,
+      output.data, cl_ulong (output.offset / value.bytes),
+      cl_uint (output.stride / value.bytes), cl_uint (words));
 }
 } // namespace oct

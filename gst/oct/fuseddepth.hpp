@@ -67,11 +67,10 @@ private:
 
   FusedDepthFormat format;
   gsize group = 0;           /* work-items in a work-group */
-  cl_uint lines_of_pass = 0; /* that it makes at a time, */
-  cl_uint most_lines = 0;    /* and before it ends */
+  cl_uint least_lines = 0;   /* that it makes, */
+  cl_uint most_lines = 0;    /* a multiple of the least */
   cl_uint wanted_groups = 0; /* to have the whole device at work */
   cl::Buffer roots;
-  Kernel wide;   /* for A-lines whose samples can be loaded four at a time, */
-  Kernel narrow; /* and for others */
+  Kernel kernel;
 };
 } // namespace oct

@@ -26,7 +26,9 @@ public:
     return set (error, arguments...) && enqueue (queue, columns, rows, error);
   }
 
-  /* For a kernel that is built for one size of its groups. */
+  bool allows (gsize group) const { return group <= allowed_group; }
+
+  /* For a kernel that is built for one size of its groups, which it allows. */
   template <typename... Arguments>
   bool launch_groups (cl_command_queue queue, gsize groups, gsize group, GError **error,
       const Arguments &...arguments)

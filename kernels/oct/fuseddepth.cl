@@ -15,7 +15,6 @@
  *     step has at least two butterflies in a work-item
  *   SIDE_BY_SIDE: transforms in a work-group
  *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
- *   WIDE: four samples always lie at a multiple of their size
  *   TAPS: samples that a point is interpolated from
  *   HELD: a work-item keeps its taps in registers
  *   BACKGROUND: one is subtracted
@@ -56,7 +55,9 @@
 #define SAMPLES_OF(pair) (pair)
 #else
 #define SAMPLE uint
-#define SAMPLES_OF(pair) ((float2) ((float) ((pair) & 0xffff), (float) ((pair) >> 16)))
+/* By where float32 has no more fractions: a GPU adds faster than it converts. */
+#define NUMBER(integer) (as_float ((integer) | 0x4b000000) - 8388608.0f)
+#define SAMPLES_OF(pair) ((float2) (NUMBER ((pair) & 0xffff), NUMBER ((pair) >> 16)))
 #endif
 
 /* Four samples as they are in memory, and how many of them a work-item brings. */
@@ -69,33 +70,36 @@
 #endif
 #define FOURS (POINTS / 4)
 
-#if WIDE && defined(__ENDIAN_LITTLE__)
+#ifdef __ENDIAN_LITTLE__
 FOUR
 load_four (global const uchar *line, uint four)
 {
   return ((global const FOUR *) line)[four];
 }
 #else
+#define load_four assemble_four
+#endif
+
 uint
-load_word (global const uchar *bytes)
+assemble_word (global const uchar *bytes)
 {
   return bytes[0] | (uint) bytes[1] << 8 | (uint) bytes[2] << 16 | (uint) bytes[3] << 24;
 }
 
+/* Wherever they lie: a GPU faults on a load that is not aligned. */
 FOUR
-load_four (global const uchar *line, uint four)
+assemble_four (global const uchar *line, uint four)
 {
   global const uchar *bytes = line + four * sizeof (FOUR);
 #if defined(LOAD_U8)
-  return load_word (bytes);
+  return assemble_word (bytes);
 #elif defined(LOAD_F32LE)
-  return (uint4) (load_word (bytes), load_word (bytes + 4), load_word (bytes + 8),
-      load_word (bytes + 12));
+  return (uint4) (assemble_word (bytes), assemble_word (bytes + 4),
+      assemble_word (bytes + 8), assemble_word (bytes + 12));
 #else
-  return (uint2) (load_word (bytes), load_word (bytes + 4));
+  return (uint2) (assemble_word (bytes), assemble_word (bytes + 4));
 #endif
 }
-#endif
 
 /* Both A-lines' samples beside each other. */
 #if defined(LOAD_U8)
@@ -134,18 +138,26 @@ store_four (local SAMPLE *samples, uint four, FOUR a, FOUR b, uint shift)
 }
 #endif
 
-/* The pair that begins with `line`; its samples go to registers first. Past the last
- * A-line the last one takes the place. */
+/* The pair that begins with `line`, into registers; past the last A-line the last one.
+ * `aligned`: any four samples lie at a multiple of their size. */
 void
 fetch (global const uchar *restrict input, long stride, uint line, uint lines, uint item,
-    FOUR *a, FOUR *b)
+    uint aligned, FOUR *a, FOUR *b)
 {
   global const uchar *first = input + min (line, lines - 1) * stride;
   global const uchar *second = input + min (line + 1, lines - 1) * stride;
+  if (aligned) {
 #pragma unroll
-  for (uint n = 0; n < FOURS; n++) {
-    a[n] = load_four (first, item + n * ITEMS);
-    b[n] = load_four (second, item + n * ITEMS);
+    for (uint n = 0; n < FOURS; n++) {
+      a[n] = load_four (first, item + n * ITEMS);
+      b[n] = load_four (second, item + n * ITEMS);
+    }
+  } else {
+#pragma unroll
+    for (uint n = 0; n < FOURS; n++) {
+      a[n] = assemble_four (first, item + n * ITEMS);
+      b[n] = assemble_four (second, item + n * ITEMS);
+    }
   }
 }
 
@@ -413,7 +425,7 @@ transform (float2 *x, local PART *places, global const float2 *restrict roots, u
 #define PORTION (COMPLEX ? 1.0f : 0.5f)
 
 /* Few taps stay in registers, next to one transform. */
-#define HELD (TAPS <= 4 && !COMPLEX)
+#define HELD (TAPS <= 2 && !COMPLEX)
 
 /* Of one point: where its first sample is, and how much it takes of each. */
 typedef struct {
@@ -592,15 +604,16 @@ write_piece (local const PAIR *pair, uint lines, uint words, global PIXEL *row)
     row[l] = pair[l / 2 * PITCH] >> (l % 2 * FULL_BITS);
 }
 
+/* A work-item writes the same piece of one row after another. */
 void
 write_rows (local const PAIR *pairs, uint first, uint depths, uint lines, uint words,
     global PIXEL *restrict rows, uint output_stride)
 {
-  uint pieces = (lines + PIECE - 1) / PIECE;
-  for (uint begin = 0; begin < depths * pieces; begin += GROUP) {
-    uint depth = (begin + get_local_id (0)) / pieces;
-    uint line = (begin + get_local_id (0)) % pieces * PIECE;
-    if (depth < depths)
+  const uint pieces = TILE / PIECE, together = GROUP / pieces;
+  uint line = get_local_id (0) % pieces * PIECE;
+  for (uint begin = 0; begin < depths; begin += together) {
+    uint depth = begin + get_local_id (0) / pieces;
+    if (depth < depths && line < lines)
       write_piece (pairs + line / 2 * PITCH + first + depth, lines - line, words,
           rows + (size_t) depth * output_stride + line);
   }
@@ -625,7 +638,7 @@ write_line (global VALUE *restrict line, uint item, const VALUE *values, uint fi
  * `least` at least. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 make_depth (global const uchar *restrict input, ulong input_offset, long input_stride,
-    uint lines, uint bit_shift, global const float *restrict tables,
+    uint aligned, uint lines, uint bit_shift, global const float *restrict tables,
     global const float *restrict background, uint background_offset,
     global const float2 *restrict roots, uint lines_of_group, uint first, uint depths,
     uint logarithmic, float factor, float zero, float least, global void *restrict output,
@@ -661,7 +674,7 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
   }
 
   FOUR a[FOURS], b[FOURS];
-  fetch (input, input_stride, begin + 2 * beside, lines, item, a, b);
+  fetch (input, input_stride, begin + 2 * beside, lines, item, aligned, a, b);
   for (uint pass = begin; pass < end; pass += 2 * SIDE_BY_SIDE) {
     const uint line = pass + 2 * beside;
     /* 0, but for the compiler something to read tables for anew, which takes less time
@@ -677,7 +690,7 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
       extend (samples, item);
     barrier (CLK_LOCAL_MEM_FENCE);
     /* On their way while the transform runs. */
-    fetch (input, input_stride, line + 2 * SIDE_BY_SIDE, lines, item, a, b);
+    fetch (input, input_stride, line + 2 * SIDE_BY_SIDE, lines, item, aligned, a, b);
 
     float2 y[POINTS];
 #pragma unroll
@@ -696,7 +709,7 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
       float2 x[POINTS];
 #pragma unroll
       for (uint n = 0; n < POINTS; n++)
-        x[n] = (of_pair ? y[n].y : y[n].x) * phase_at (tables + anew, point (item, n));
+        x[n] = (of_pair ? y[n].y : y[n].x) * phase_at (tables, point (item, n));
       if (of_pair)
         barrier (CLK_LOCAL_MEM_FENCE);
       transform (x, places[beside], roots, item);
