@@ -22,7 +22,8 @@ hold_wavenumbers (const OctFrame &frame, bool is_complex, Feed &feed, std::strin
     return false;
   const std::string chain =
       is_complex ? "octwindowinterp dispersion-a2=1e-5" : "octwindowinterp";
-  return hold_frame ("benchmarksource name=source ! " + chain + " ! appsink name=sink",
+  return hold_frame (
+      "benchmarksource name=source ! " + chain + " ! appsink name=sink sync=false",
       {{"source", spectra}}, feed, error);
 }
 

@@ -42,7 +42,8 @@ pinned (Feed feed)
 bool
 hold_on_device (const Feed &feed, Feed &held, std::string &error)
 {
-  return hold_frame ("benchmarksource name=source ! openclupload ! appsink name=sink",
+  return hold_frame (
+      "benchmarksource name=source ! openclupload ! appsink name=sink sync=false",
       {{"source", feed}}, held, error);
 }
 
@@ -112,9 +113,9 @@ composited_line (const Size &size, Line &line, std::string &error)
   const std::string on_device = "video/x-raw(memory:OpenCLMemory),format=";
   const GstClockTime duration = GST_SECOND / 30;
   Feed filmed, background;
-  if (!hold_frame ("benchmarksource name=source ! openclupload ! openclconvert ! "
-                       + on_device
-                       + "NV12 ! opencldownload ! video/x-raw ! appsink name=sink",
+  if (!hold_frame (
+          "benchmarksource name=source ! openclupload ! openclconvert ! " + on_device
+              + "NV12 ! opencldownload ! video/x-raw ! appsink name=sink sync=false",
           {{"source", green_screen (size.width, size.height)}}, filmed, error)
       || !hold_on_device (long_flow (size.width, size.height, 100), background, error)
       || !to_host (filmed, Feed::POOL, 1, error))

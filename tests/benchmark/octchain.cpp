@@ -36,7 +36,7 @@ hold_spectra (const OctFrame &frame, Feed &feed, std::string &error)
       "octtestsrc num-buffers=1 ! "
       "video/x-raw(memory:OpenCLMemory),format=GRAY16_LE,framerate=30/1,width="
       + std::to_string (frame.samples) + ",height=" + std::to_string (frame.lines)
-      + " ! appsink name=sink";
+      + " ! appsink name=sink sync=false";
   return hold_frame (text, {}, feed, error);
 }
 

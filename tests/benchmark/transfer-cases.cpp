@@ -23,7 +23,8 @@ make_line (
     for (unsigned i = 1; i < 8; i++) /* an application's buffers in flight */
       feed.frames.push_back (hold (gst_buffer_copy_deep (feed.frames[0].get ())));
   if (!way.up
-      && !hold_frame ("benchmarksource name=source ! openclupload ! appsink name=sink",
+      && !hold_frame (
+          "benchmarksource name=source ! openclupload ! appsink name=sink sync=false",
           {{"source", feed}}, feed, error))
     return false;
   line.text = std::string ("benchmarksource name=source ! ")
