@@ -121,8 +121,7 @@ composited_line (const Size &size, Line &line, std::string &error)
       || !to_host (filmed, Feed::POOL, 1, error))
     return false;
   filmed.duration = background.duration = duration;
-  line.text = "openclcompositor name=mix background=transparent sink_0::zorder=0 "
-              "sink_1::zorder=1 ! "
+  line.text = "openclcompositor name=mix background=transparent ! openclconvert ! "
               + on_device + "NV12 ! opencldownload ! " + queued_sink
               + " benchmarksource name=behind ! mix.sink_0 "
                 "benchmarksource name=source ! openclupload ! openclconvert ! "
