@@ -120,7 +120,9 @@ brief (const Timing &timing)
 double
 Ceilings::link_limit (double up, double down) const
 {
-  const double seconds = std::max ({up / upload, down / download, (up + down) / both});
+  const double one_way = std::max (up / upload, down / download);
+  const double seconds =
+      up > 0 && down > 0 ? std::max (one_way, (up + down) / both) : one_way;
   return 1 / seconds;
 }
 

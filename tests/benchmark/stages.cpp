@@ -70,8 +70,8 @@ print_commands (Session &session, const Result &frames, guint64 count)
     sum += command.second.seconds;
   for (const auto &command : commands) {
     Result result =
-        session.result (frames.what + "/" + command.first, frames.sizes, "us/frame");
-    result.rates = {command.second.seconds / count * 1e6};
+        session.result (frames.what + "/" + command.first, frames.sizes, "ms/frame");
+    result.rates = {command.second.seconds / count * 1e3};
     result.more = {{"of_device_time", command.second.seconds / sum},
         {"calls_per_frame", double (command.second.calls) / count}};
     session.print (result);
