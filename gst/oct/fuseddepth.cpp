@@ -156,9 +156,11 @@ plan (GstOpenCLContext *context, const FusedDepthFormat &format, Layout &layout)
     return false;
   layout.items = format.samples / points;
   layout.transforms = std::max<gsize> (1, least_group / layout.items);
+  gsize memory = device_info<cl_ulong> (context, CL_DEVICE_LOCAL_MEM_SIZE);
+  if (format.local_memory > 0)
+    memory = std::min (memory, format.local_memory);
   return layout.group () <= device_info<size_t> (context, CL_DEVICE_MAX_WORK_GROUP_SIZE)
-         && fit (
-             format, device_info<cl_ulong> (context, CL_DEVICE_LOCAL_MEM_SIZE), layout);
+         && fit (format, memory, layout);
 }
 
 std::string

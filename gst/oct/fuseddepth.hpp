@@ -23,12 +23,13 @@ struct FusedDepthFormat {
   gsize taps = 1;          /* of SpectrumTables */
   bool complex = false;    /* the tables begin with a phase */
   bool background = false; /* one is subtracted */
+  gsize local_memory = 0;  /* bytes that a work-group may take, 0: what the device has */
 
   bool operator== (const FusedDepthFormat &other) const
   {
     return input == other.input && output == other.output && samples == other.samples
            && taps == other.taps && complex == other.complex
-           && background == other.background;
+           && background == other.background && local_memory == other.local_memory;
   }
 };
 

@@ -1,27 +1,27 @@
 /* From raw spectra to depth in one launch
  *
- * A work-group takes pairs of A-lines, one after the other. The samples of a pair lie beside
- * each other in local memory, where each work-item gathers what its points are made of: it
- * makes the same points of every pair, so that taps and window stay in its registers. Two
- * real A-lines are the real and imaginary part of one Fourier transform and are taken apart
- * at its end; complex ones are transformed one after the other. Transforms run in registers,
- * POINTS of a work-item, and change places through local memory between the steps. The
- * brightness of many A-lines is collected, so that a picture's rows are written in segments.
+ * A work-group takes pairs of A-lines, one after the other. The samples of a pair lie
+ * beside each other in local memory, where each work-item gathers what its points are
+ * made of: it makes the same points of every pair, so that taps and window stay in its
+ * registers. Two real A-lines are the real and imaginary part of one Fourier transform
+ * and are taken apart at its end; complex ones are transformed one after the other.
+ * Transforms run in registers, POINTS of a work-item, and change places through local
+ * memory between the steps. The brightness of several A-lines is collected, so that a
+ * picture's rows are written in segments.
  *
  * Built for one combination of
- *   SAMPLES: of an A-line
+ *   SAMPLES: of an A-line, a power of two
  *   POINTS: of them in a work-item
- *   RADIX_1 … RADIX_4: whose product is SAMPLES, 1 for steps that are not needed. The last
- *     step has at least two butterflies in a work-item
+ *   RADIX_1 … RADIX_4: whose product is SAMPLES, 1 for steps that are not needed. The
+ *     first is POINTS, 16, and in the last a work-item has at least two butterflies
  *   SIDE_BY_SIDE: transforms in a work-group
  *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
  *   TAPS: samples that a point is interpolated from
- *   HELD: a work-item keeps its taps in registers
  *   BACKGROUND: one is subtracted
  *   COMPLEX: the spectrum is turned by a phase
- *   PIXEL, FULL, TILE: of a picture, the type, the brightest, and how many A-lines a
- *     work-group makes at most; or
+ *   PIXEL, FULL, FULL_BITS: for a picture, the type of its pixels and the brightest, or
  *   BINS: the bins are left complex; else levels come line by line
+ *   TILE: A-lines that a work-group makes at most
  *   SHARED: samples and transforms take turns in the same local memory
  *   HALVES: real and imaginary parts take turns in it
  *
@@ -34,11 +34,8 @@
 /* Samples that taps may reach beyond either end. */
 #define EDGE 4
 
-/* The least amplitude, 1e-6, squared. */
-#define LEAST_POWER 1e-12f
-
-/* Between RADIX_1 points of a work-item and the next one's, so that the work-items that
- * write them at the same time find them in different banks. */
+/* A gap after every 16 points, so that work-items that store 16 each, or load one beside
+ * the other, find them in different banks. */
 #define PADDED(i) ((i) + (i) / 16)
 
 #if HALVES
@@ -175,6 +172,16 @@ extend (local SAMPLE *samples, uint item)
   }
 }
 
+void
+stage (local SAMPLE *samples, uint item, const FOUR *a, const FOUR *b, uint bit_shift)
+{
+#pragma unroll
+  for (uint n = 0; n < FOURS; n++)
+    store_four (samples, item + n * ITEMS, a[n], b[n], bit_shift);
+  if (TAPS > 2)
+    extend (samples, item);
+}
+
 /* Fourier transforms, natural order in and out */
 
 float2
@@ -278,8 +285,8 @@ butterflies (float2 *x, uint radix)
   }
 }
 
-/* Which butterfly of a step a work-item's b-th is. In the last step half of them mirror the
- * other half, so that a work-item has the bins k and SAMPLES - k. */
+/* Which butterfly of a step a work-item's b-th is. In the last step half of them mirror
+ * the other half, so that a work-item has the bins k and SAMPLES - k. */
 uint
 butterfly (uint item, uint b, uint radix, bool last)
 {
@@ -332,16 +339,13 @@ turn_all (float2 *x, global const float2 *restrict roots, uint item, uint radix,
   }
 }
 
-/* Where the step with `before` points in its finished transforms leaves its results. */
+/* Where a step that begins with transforms of `before` points leaves its results. Only
+ * after the first one, of radix 16, would their banks be the same. */
 uint
 place (uint butterfly, uint r, uint radix, uint before)
 {
   uint first = butterfly / before * before * radix + butterfly % before;
-  if (before >= 16)
-    return first + r * before;
-  if (before == 1)
-    return PADDED (first) + r; /* radix divides 16 */
-  return PADDED (first + r * before);
+  return before == 1 ? PADDED (first) + r : first + r * before;
 }
 
 /* Where the next step, of which SAMPLES / radix is a multiple of 16, finds them. */
@@ -349,9 +353,7 @@ uint
 place_of_input (uint butterfly, uint r, uint radix, uint before)
 {
   uint apart = SAMPLES / radix;
-  if (before >= 16)
-    return butterfly + r * apart;
-  return PADDED (butterfly) + r * PADDED (apart);
+  return before == 1 ? PADDED (butterfly) + r * PADDED (apart) : butterfly + r * apart;
 }
 
 #define STORE(part)                                                                      \
@@ -365,9 +367,10 @@ place_of_input (uint butterfly, uint r, uint radix, uint before)
   x[b * next + r] part =                                                                 \
       places[place_of_input (butterfly (item, b, next, last), r, next, before)]
 
+/* From the work-items whose step made them to those whose step is next. */
 void
-change_places (
-    float2 *x, local PART *places, uint item, uint radix, uint before, uint next, bool last)
+change_places (float2 *x, local PART *places, uint item, uint radix, uint before,
+    uint next, bool last)
 {
 #if HALVES
 #pragma unroll
@@ -475,11 +478,13 @@ interpolate (Tap tap, float2 value)
 
 /* What the background contributes to a point. */
 float
-background_at (Tap tap, local const SAMPLE *samples, global const float *restrict background)
+background_at (
+    Tap tap, local const SAMPLE *samples, global const float *restrict background)
 {
+  int first = (int) (tap.from - samples);
   float sum = 0.0f;
   for (int t = 0; t < TAPS; t++)
-    sum += tap.weight[t] * background[clamp ((int) (tap.from - samples) + t, 0, SAMPLES - 1)];
+    sum += tap.weight[t] * background[clamp (first + t, 0, SAMPLES - 1)];
   return sum;
 }
 
@@ -518,38 +523,82 @@ take_apart (const float2 *x, float2 *first, float2 *second, uint item)
   }
 }
 
-/* Decibels or amplitude, in the units of the output. */
+/* A level is log2 of the power, or the amplitude, times `factor` plus `zero`, and `least`
+ * at least. */
+typedef struct {
+  uint logarithmic;
+  float factor;
+  float zero;
+  float least;
+} Scale;
+
+#ifdef BINS
+#define VALUE float2
+
 void
-find_levels (const float2 *bins, float *levels, uint logarithmic, float factor, float zero,
-    float least)
+values_of (const float2 *bins, VALUE *values, Scale scale)
 {
 #pragma unroll
   for (uint n = 0; n < POINTS / 2; n++)
-    levels[n] = bins[n].x * bins[n].x + bins[n].y * bins[n].y;
-  if (logarithmic) {
+    values[n] = bins[n];
+}
+#else
+#define VALUE float
+
+void
+values_of (const float2 *bins, VALUE *values, Scale scale)
+{
+#pragma unroll
+  for (uint n = 0; n < POINTS / 2; n++)
+    values[n] = bins[n].x * bins[n].x + bins[n].y * bins[n].y;
+  if (scale.logarithmic) {
 #pragma unroll
     for (uint n = 0; n < POINTS / 2; n++)
-      levels[n] = native_log2 (levels[n]);
+      values[n] = native_log2 (values[n]);
   } else {
 #pragma unroll
     for (uint n = 0; n < POINTS / 2; n++)
-      levels[n] = sqrt (levels[n]);
+      values[n] = sqrt (values[n]);
   }
   /* Whatever is not a number becomes the least. */
 #pragma unroll
   for (uint n = 0; n < POINTS / 2; n++)
-    levels[n] = fmax (levels[n] * factor + zero, least);
+    values[n] = fmax (values[n] * scale.factor + scale.zero, scale.least);
 }
+#endif
 
-#ifdef BINS
-#define VALUE float2
-#define VALUES_OF(bins, values)                                                          \
-  for (uint n = 0; n < POINTS / 2; n++)                                                  \
-  (values)[n] = (bins)[n]
+/* The values of both A-lines of the points y. */
+#if COMPLEX
+void
+find_values (const float2 *y, VALUE values[2][POINTS / 2], local PART *places,
+    global const float *restrict tables, global const float2 *restrict roots, uint item,
+    Scale scale)
+{
+#pragma unroll
+  for (uint l = 0; l < 2; l++) {
+    float2 x[POINTS], bins[POINTS / 2];
+#pragma unroll
+    for (uint n = 0; n < POINTS; n++)
+      x[n] = (l ? y[n].y : y[n].x) * phase_at (tables, point (item, n));
+    if (l)
+      barrier (CLK_LOCAL_MEM_FENCE);
+    transform (x, places, roots, item);
+    take_half (x, bins);
+    values_of (bins, values[l], scale);
+  }
+}
 #else
-#define VALUE float
-#define VALUES_OF(bins, values)                                                          \
-  find_levels (bins, values, logarithmic, factor, zero, least)
+void
+find_values (float2 *y, VALUE values[2][POINTS / 2], local PART *places,
+    global const float *restrict tables, global const float2 *restrict roots, uint item,
+    Scale scale)
+{
+  float2 bins[2][POINTS / 2];
+  transform (y, places, roots, item);
+  take_apart (y, bins[0], bins[1], item);
+  values_of (bins[0], values[0], scale);
+  values_of (bins[1], values[1], scale);
+}
 #endif
 
 #ifdef FULL
@@ -632,10 +681,14 @@ write_line (global VALUE *restrict line, uint item, const VALUE *values, uint fi
 }
 #endif
 
+/* Local memory of a transform, and of the samples of a pair, in PARTs. */
+#define PLACES (SAMPLES + SAMPLES / 16 + 2 * EDGE)
+#define STAGED ((SAMPLES + 2 * EDGE) * sizeof (SAMPLE) / sizeof (PART))
+#define ROOM (SHARED && STAGED > PLACES ? STAGED : PLACES)
+
 /* tables: for each point the phase's (cos, -sin) if COMPLEX, the first tap's sample, and
- * TAPS times the weights of all points. A work-group makes `lines_of_group` A-lines, an even
- * number. A level is log2 of the power, or the amplitude, times `factor` plus `zero`, and
- * `least` at least. */
+ * TAPS times the weights of all points. A work-group makes `lines_of_group` A-lines, a
+ * multiple of a pass. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 make_depth (global const uchar *restrict input, ulong input_offset, long input_stride,
     uint aligned, uint lines, uint bit_shift, global const float *restrict tables,
@@ -644,10 +697,12 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
     uint logarithmic, float factor, float zero, float least, global void *restrict output,
     ulong output_offset, uint output_stride, uint words)
 {
-  local PART places[SIDE_BY_SIDE][SAMPLES + SAMPLES / 16 + 2 * EDGE]
-      __attribute__ ((aligned (16)));
-#if !SHARED
+  local PART places[SIDE_BY_SIDE][ROOM] __attribute__ ((aligned (16)));
+#if SHARED
+#define SAMPLES_AT(beside) ((local SAMPLE *) places[beside] + EDGE)
+#else
   local SAMPLE staged[SIDE_BY_SIDE][SAMPLES + 2 * EDGE] __attribute__ ((aligned (16)));
+#define SAMPLES_AT(beside) (staged[beside] + EDGE)
 #endif
 #ifdef FULL
   local PAIR pairs[TILE / 2 * PITCH];
@@ -657,11 +712,8 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
   if (begin >= lines) /* the whole group */
     return;
   const uint end = min (begin + lines_of_group, lines);
-#if SHARED
-  local SAMPLE *samples = (local SAMPLE *) places[beside] + EDGE;
-#else
-  local SAMPLE *samples = staged[beside] + EDGE;
-#endif
+  const Scale scale = {logarithmic, factor, zero, least};
+  local SAMPLE *samples = SAMPLES_AT (beside);
   input += input_offset;
 
   Tap tap[POINTS];
@@ -669,62 +721,35 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
 #pragma unroll
   for (uint n = 0; n < POINTS; n++) {
     tap[n] = tap_of (tables, samples, point (item, n));
-    below[n] =
-        BACKGROUND ? -background_at (tap[n], samples, background + background_offset) : 0;
+    below[n] = BACKGROUND
+                   ? -background_at (tap[n], samples, background + background_offset)
+                   : 0.0f;
   }
 
   FOUR a[FOURS], b[FOURS];
   fetch (input, input_stride, begin + 2 * beside, lines, item, aligned, a, b);
   for (uint pass = begin; pass < end; pass += 2 * SIDE_BY_SIDE) {
     const uint line = pass + 2 * beside;
-    /* 0, but for the compiler something to read tables for anew, which takes less time
-     * than many registers do. */
-    const uint anew = HELD ? 0 : pass >> 31;
-
     if (SHARED)
       barrier (CLK_LOCAL_MEM_FENCE);
-#pragma unroll
-    for (uint n = 0; n < FOURS; n++)
-      store_four (samples, item + n * ITEMS, a[n], b[n], bit_shift);
-    if (TAPS > 2)
-      extend (samples, item);
+    stage (samples, item, a, b, bit_shift);
     barrier (CLK_LOCAL_MEM_FENCE);
     /* On their way while the transform runs. */
     fetch (input, input_stride, line + 2 * SIDE_BY_SIDE, lines, item, aligned, a, b);
 
+    /* 0, but a compiler cannot know that: it would read the tables once and keep them in
+     * so many registers that fewer work-items ran. */
+    const uint anew = pass >> 31;
     float2 y[POINTS];
 #pragma unroll
-    for (uint n = 0; n < POINTS; n++) {
-      Tap of_point =
-          HELD ? tap[n] : tap_of (tables + anew, samples, point (item, n));
-      y[n] = interpolate (of_point, below[n]);
-    }
+    for (uint n = 0; n < POINTS; n++)
+      y[n] = interpolate (
+          HELD ? tap[n] : tap_of (tables + anew, samples, point (item, n)), below[n]);
     if (SHARED)
       barrier (CLK_LOCAL_MEM_FENCE);
 
     VALUE values[2][POINTS / 2];
-#if COMPLEX
-#pragma unroll
-    for (uint of_pair = 0; of_pair < 2; of_pair++) {
-      float2 x[POINTS];
-#pragma unroll
-      for (uint n = 0; n < POINTS; n++)
-        x[n] = (of_pair ? y[n].y : y[n].x) * phase_at (tables, point (item, n));
-      if (of_pair)
-        barrier (CLK_LOCAL_MEM_FENCE);
-      transform (x, places[beside], roots, item);
-      float2 bins[POINTS / 2];
-      take_half (x, bins);
-      VALUES_OF (bins, values[of_pair]);
-    }
-#else
-    transform (y, places[beside], roots, item);
-    float2 bins[2][POINTS / 2];
-    take_apart (y, bins[0], bins[1], item);
-    VALUES_OF (bins[0], values[0]);
-    VALUES_OF (bins[1], values[1]);
-#endif
-
+    find_values (y, values, places[beside], tables, roots, item, scale);
 #ifdef FULL
     collect (pairs + (line - begin) / 2 * PITCH, item, values[0], values[1]);
 #else

@@ -42,6 +42,7 @@ struct Case {
   gsize input_gap = 0; /* bytes between A-lines */
   gsize output_offset = 0;
   gsize output_gap = 0;
+  gsize local_memory = 0;
 
   guint wanted_depths () const { return depths ? depths : samples / 2 - first; }
   bool picture () const
@@ -223,6 +224,7 @@ format_of (const Case &of, gsize taps)
   format.taps = taps;
   format.complex = of.dispersion;
   format.background = of.background;
+  format.local_memory = of.local_memory;
   return format;
 }
 
@@ -375,14 +377,44 @@ GST_START_TEST (test_pictures_are_right_for_every_length_that_fits)
 {
   Device device;
   for (guint samples = 64; samples <= 16384; samples *= 2) {
-    for (DepthFormat output : {DepthFormat::gray8, DepthFormat::gray16}) {
+    Case of;
+    of.samples = samples;
+    of.output = DepthFormat::gray8;
+    of.lines = samples > 2048 ? 5 : 39;
+    if (fits (device, of))
+      assert_right (device, of);
+  }
+}
+GST_END_TEST;
+
+/* Amounts that leave samples and transform, real and imaginary parts, both or neither to
+ * take turns. */
+GST_START_TEST (test_little_local_memory_is_enough)
+{
+  Device device;
+  for (gsize bytes : {26000, 17500, 17000, 16500, 9000}) {
+    for (SampleFormat input : {SampleFormat::u16le, SampleFormat::f32le}) {
       Case of;
-      of.samples = samples;
-      of.output = output;
-      of.lines = samples > 2048 ? 5 : 39;
-      if (fits (device, of))
+      of.input = input;
+      of.dispersion = input == SampleFormat::u16le;
+      of.local_memory = bytes;
+      of.lines = 7;
+      if (bytes > 9000 || input == SampleFormat::u16le)
         assert_right (device, of);
     }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pictures_need_little_local_memory_too)
+{
+  Device device;
+  for (gsize bytes : {40000, 30000, 13000}) {
+    Case of;
+    of.output = DepthFormat::gray8;
+    of.local_memory = bytes;
+    of.lines = 19;
+    assert_right (device, of);
   }
 }
 GST_END_TEST;
@@ -439,8 +471,7 @@ GST_END_TEST;
 GST_START_TEST (test_a_background_is_subtracted)
 {
   Device device;
-  for (Interpolation interpolation :
-      {Interpolation::none, Interpolation::linear, Interpolation::lanczos}) {
+  for (Interpolation interpolation : {Interpolation::linear, Interpolation::lanczos}) {
     Case of;
     of.samples = 1024;
     of.interpolation = interpolation;
@@ -667,6 +698,8 @@ fuseddepth_suite (void)
   suite_add_tcase (suite, chain);
   tcase_add_test (chain, test_bins_are_right_for_every_length_that_fits);
   tcase_add_test (chain, test_pictures_are_right_for_every_length_that_fits);
+  tcase_add_test (chain, test_little_local_memory_is_enough);
+  tcase_add_test (chain, test_pictures_need_little_local_memory_too);
   tcase_add_test (chain, test_every_kind_of_sample_is_read);
   tcase_add_test (chain, test_integers_are_shifted);
   tcase_add_test (chain, test_every_interpolation_is_done);
