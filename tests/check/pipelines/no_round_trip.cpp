@@ -226,8 +226,8 @@ check_pipeline (const Pipeline &pipeline)
   /* Tables go up when the elements are configured, however many frames follow. */
   fail_unless_equals_uint64 (sum (long_run, pipeline.between, "uploads"),
       sum (short_run, pipeline.between, "uploads"));
-  fail_unless (
-      sum (long_run, pipeline.between, "launches") >= frames * pipeline.between.size ());
+  /* At least one a frame: neighbours may do their work in one launch. */
+  fail_unless (sum (long_run, pipeline.between, "launches") >= frames);
 }
 } // namespace
 
@@ -325,7 +325,7 @@ GST_START_TEST (test_one_pipeline_hands_device_memory_to_another)
 
   fail_unless_equals_int (handed, 300);
   GstOpenCLCounts window = counts_of (taker, "window"), fft = counts_of (taker, "fft");
-  fail_unless (window.launches >= 300);
+  fail_unless (window.launches + fft.launches >= 300);
   fail_unless (window.uploads < 20, "%" G_GUINT64_FORMAT " uploads", window.uploads);
   fail_unless_equals_uint64 (window.downloads + fft.downloads + fft.uploads, 0);
   fail_unless_equals_uint64 (window.host_waits + fft.host_waits, 0);
