@@ -784,8 +784,20 @@ prepare_fused (GstOctFFT *self, const oct::FusedDepthFormat &format, GError **er
   if (!work.fuses)
     return true;
   work.fused = std::make_unique<oct::FusedDepth> ();
-  return work.fused->create (
-      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format, error);
+  GError *reason = nullptr;
+  if (work.fused->create (
+          gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format, &reason))
+    return true;
+  /* What the compiler made of it does not fit the device after all. */
+  work.fuses = false;
+  if (get_settings (self).fused == Fused::automatic
+      && g_error_matches (reason, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED)) {
+    GST_INFO_OBJECT (self, "in two steps: %s", reason->message);
+    g_clear_error (&reason);
+    return true;
+  }
+  g_propagate_error (error, reason);
+  return false;
 }
 
 static oct::FusedDepthFormat
