@@ -1,16 +1,19 @@
 #!/bin/bash
 # Shows the OCT chain from raw spectra to a B-scan: octtestsrc's tissue, or your own data.
+# Without arguments also the keying of a green screen.
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail
 source "$(dirname "$0")/setup.sh"
+source "$(dirname "$0")/common.sh"
 
 usage () {
   cat <<END
 Usage: demo.sh [OPTION…] [FILE]
 
 Installs what is missing (Debian 12), builds, and writes the first B-scan of FILE as a
-picture. Without FILE, of a tissue that octtestsrc makes.
+picture. Without FILE, of a tissue that octtestsrc makes. Without anything, also shows the
+keying of a green screen as greenscreen.sh does, before and after.
 
 FILE is a .npy file of uint16, float32 or float64, of shape (lines, samples) or
 (frames, lines, samples), or else headerless little-endian samples, line by line:
@@ -40,24 +43,11 @@ Example:
 END
 }
 
-fail () {
-  echo "demo.sh: $*" >&2
-  exit 2
-}
-
-# split NAME VALUE SEPARATOR: the two parts of VALUE, in `first` and `second`
-split () {
-  [[ $2 == *?"$3"?* ]] || fail "$1 $2: expected two values with \"$3\" between them"
-  first=${2%%"$3"*}
-  second=${2#*"$3"}
-}
-
-check_file () {
-  [ -r "$2" ] || fail "$1 $2: no such file"
-}
-
 file='' size='' bits=16 output=bscan.png
 interp=() fft=()
+
+keying=''
+[ $# -gt 0 ] || keying=yes
 
 while [ $# -gt 0 ]; do
   option=$1
@@ -124,16 +114,7 @@ case $file in
   *) source_of_raw ;;
 esac
 
-{ install_missing && build_all; } >&2 || exit 1
-# Under another name until it is whole: a failure leaves the last picture as it was.
-unfinished=$output.unfinished
-trap 'rm -f "$unfinished"' EXIT
-pipeline=("${source[@]}" ! octwindowinterp "${interp[@]}" ! octfft "${fft[@]}"
-  ! opencldownload ! videoconvert ! pngenc snapshot=true
-  ! filesink "location=$unfinished")
-printf '%q ' gst-launch-1.0 "${pipeline[@]}" >&2
-echo >&2
-meson devenv -C "$build" --workdir "$PWD" gst-launch-1.0 --quiet "${pipeline[@]}"
-[ -s "$unfinished" ] || fail "${file:-octtestsrc}: not one whole frame"
-mv "$unfinished" "$output"
-realpath "$output"
+prepare
+launch_into "$output" "${file:-octtestsrc}" "${source[@]}" ! octwindowinterp "${interp[@]}" \
+  ! octfft "${fft[@]}" ! opencldownload ! videoconvert ! pngenc snapshot=true
+[ -z "$keying" ] || "$(dirname "$0")/greenscreen.sh"

@@ -6,7 +6,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-build=$root/build
+build=${GST_OPENCL_BUILD:-$root/build} # where that is set, it is whole already
 
 packages=(
   # the build
@@ -44,6 +44,7 @@ as_root () {
 
 install_missing () {
   local missing
+  [ -z "${GST_OPENCL_BUILD:-}" ] || return 0
   if ! command -v apt-get >/dev/null; then
     echo "No apt-get here: what is needed goes by these names in Debian: ${packages[*]}" >&2
     return 0
@@ -56,5 +57,6 @@ install_missing () {
 }
 
 build_all () {
+  [ -z "${GST_OPENCL_BUILD:-}" ] || return 0
   { [ -e "$build/build.ninja" ] || meson setup "$build" "$root"; } && ninja -C "$build"
 }

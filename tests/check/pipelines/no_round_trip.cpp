@@ -163,6 +163,25 @@ const Pipeline pipelines[] = {
      ",format=NV12,width=64,height=64\" ! opencldownload "
      "name=down ! fakesink",
         {"up"}, {"window", "fft", "convert"}, {"down"}, 1, 512 * 16 * 2},
+    /* A green screen, with iterations of one launch and of many. */
+    {"videotestsrc num-buffers=FRAMES pattern=smpte ! "
+     "video/x-raw,format=I420,width=64,height=32 ! openclupload name=up ! "
+     "openclconvert name=convert ! chromakey name=key tolerance=0.3 ! "
+     "noisereduce name=noise ! flowkey name=flow limit=0.2 ! "
+     "noisereduce name=noise2 fill-iterations=40 iterations=40 ! "
+     "openclcompositor name=mix ! opencldownload name=down ! fakesink",
+        {"up"}, {"convert", "key", "noise", "flow", "noise2", "mix"}, {"down"}, 1,
+        64 * 32 * 3 / 2},
+    /* Soft, by what is measured in each frame; the key flows until nothing changes. */
+    {"openclcompositor name=mix sink_0::zorder=0 sink_1::zorder=1 ! "
+     "opencldownload name=down ! fakesink "
+     "videotestsrc num-buffers=FRAMES ! video/x-raw,format=NV12,width=64,height=32 ! "
+     "openclupload name=up ! openclconvert name=convert ! tee name=t "
+     "t. ! queue ! chromakey name=key method=chroma spill=1 auto-key=top-left ! "
+     "flowkey name=flow iterations=0 ! keyfill name=fill ! mix.sink_1 "
+     "t. ! queue ! splashkey name=splash ! mix.sink_0",
+        {"up"}, {"convert", "key", "flow", "fill", "splash", "mix"}, {"down"}, 1,
+        64 * 32 * 3 / 2},
     /* A camera's picture in itself. */
     {"openclcompositor name=mix sink_1::xpos=16 sink_1::width=40 ! opencldownload "
      "name=down ! fakesink "

@@ -2,7 +2,7 @@
 # Promise: the pipelines in README.md work when pasted.
 #
 # Runs every gst-launch-1.0 command in it, with a fakesink for the window and an end for
-# the live one.
+# the live ones.
 #
 # Usage: readme.sh README
 #
@@ -18,11 +18,11 @@ mapfile -t commands < <(awk '
   /^```/ { inside = !inside; next }
   inside { line = line $0; if (sub (/\\$/, "", line)) next; print line; line = "" }
 ' "$readme" | grep gst-launch-1.0)
-[ ${#commands[@]} -eq 3 ] || { echo "${#commands[@]} pipelines, expected 3"; exit 1; }
+[ ${#commands[@]} -eq 4 ] || { echo "${#commands[@]} pipelines, expected 4"; exit 1; }
 
 for command in "${commands[@]}"; do
   command=${command/autovideosink/fakesink}
-  command=${command/is-live=true/is-live=true num-buffers=10}
+  command=${command//is-live=true/is-live=true num-buffers=10}
   echo "$command"
   timeout 300 bash -c "$command" >log 2>&1 || { cat log; exit 1; }
   [[ $command != *openclstats* ]] || grep 'openclstats, element=(string)octfft0' log

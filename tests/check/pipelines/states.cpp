@@ -66,6 +66,10 @@ const char *const chains[] = {
     "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=4 ! octwindowinterp "
     "! "
     "octfft ! fakesink",
+    "videotestsrc ! openclupload ! openclconvert ! chromakey ! noisereduce ! queue ! "
+    "flowkey iterations=0 ! keyfill ! openclcompositor ! opencldownload ! fakesink",
+    "videotestsrc ! openclupload ! openclconvert ! splashkey ! mix.sink_1 videotestsrc ! "
+    "openclupload ! openclconvert ! mix.sink_0 openclcompositor name=mix ! fakesink",
     "videotestsrc ! openclupload ! tee name=t t. ! queue ! opencldownload ! fakesink t. "
     "! "
     "queue ! fakesink",
@@ -195,7 +199,7 @@ GST_END_TEST;
 GST_START_TEST (test_every_element_says_what_it_is)
 {
   std::vector<std::string> names = element_names ();
-  fail_unless (names.size () >= 6, "only %zu elements", names.size ());
+  fail_unless (names.size () >= 13, "only %zu elements", names.size ());
   for (const std::string &name : names) {
     GstElementFactory *factory = gst_element_factory_find (name.c_str ());
     for (const char *key : {GST_ELEMENT_METADATA_LONGNAME, GST_ELEMENT_METADATA_KLASS,

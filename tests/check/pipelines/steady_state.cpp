@@ -45,6 +45,16 @@ const Pipeline pipelines[] = {
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,"
         "height=8 ! octwindowinterp ! octfft ! opencldownload",
         0},
+    {"a green screen",
+        "videotestsrc ! video/x-raw,format=I420,width=64,height=32 ! openclupload ! "
+        "openclconvert ! chromakey tolerance=0.3 ! noisereduce ! flowkey ! noisereduce ! "
+        "openclcompositor ! opencldownload",
+        0},
+    {"a soft green screen",
+        "videotestsrc ! video/x-raw,format=I420,width=64,height=32 ! openclupload ! "
+        "openclconvert ! chromakey method=chroma spill=1 ! flowkey iterations=0 ! "
+        "splashkey ! keyfill ! opencldownload",
+        0},
 };
 
 /* Counts frames, and notes what there is after so many of them. */

@@ -1,0 +1,74 @@
+#!/bin/bash
+# Promise: greenscreen.sh puts what was before the screen, and only that, over the background.
+#
+# Runs it without arguments, and over backgrounds and films of its own, and looks at pixels.
+#
+# Usage: greenscreen.sh SCRIPT BUILD
+#
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -euo pipefail
+here=$(realpath "$(dirname "$0")")
+script=$(realpath "$1")
+export GST_OPENCL_BUILD=$2
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+
+run () {
+  echo "greenscreen.sh $*"
+  timeout 100 "$script" "$@" >log 2>&1 || { cat log; exit 1; }
+}
+
+# refused REASON OPTION…: the script ends with a message of REASON and writes nothing
+refused () {
+  local reason=$1
+  shift
+  echo "greenscreen.sh $* (to be refused)"
+  ! "$script" "$@" --output refused.png >log 2>&1 || { cat log; exit 1; }
+  grep --fixed-strings -- "$reason" log || { cat log; exit 1; }
+  [ ! -e refused.png ]
+}
+
+# pixels FILE: its first frame as RGBA
+pixels () {
+  gst-launch-1.0 -q filesrc "location=$1" ! decodebin ! videoconvert \
+    ! video/x-raw,format=RGBA \
+    ! filesink "location=$1.rgba" >log 2>&1 || { cat log; exit 1; }
+}
+
+# A film of a white square before a screen, and a picture of another size
+make_input () {
+  gst-launch-1.0 -q compositor name=film sink_1::xpos=64 sink_1::ypos=32 ! videoconvert \
+    ! video/x-raw,format=I420,colorimetry=1:4:0:0 ! jpegenc quality=95 ! avimux \
+    ! filesink location=film.avi \
+    videotestsrc num-buffers=5 pattern=solid-color foreground-color=0xff10a030 \
+    ! video/x-raw,width=160,height=96 ! film.sink_0 \
+    videotestsrc num-buffers=5 pattern=white ! video/x-raw,width=32,height=32 ! film.sink_1
+  gst-launch-1.0 -q videotestsrc num-buffers=1 pattern=solid-color \
+    foreground-color=0xff2040c0 ! video/x-raw,width=64,height=64 ! pngenc \
+    ! filesink location=blue.png
+}
+
+make_input
+run
+run --help
+grep -q -- --background log
+for method in difference distance; do
+  run --method $method --tolerance 0.12 --background 4060a0 --output $method.png
+done
+run --background 000000 --output black.png
+run --background ffffff --output white.png
+run --key 10a030 --background blue.png --output film.webm film.avi
+run --key top-right --background blue.png --output film2.avi film.avi
+run --background blue.png --before film-before.png --output film.png film.avi
+run --size 80x48 --background film.avi --output small.png film.avi
+for file in *.png *.webm film2.avi; do pixels "$file"; done
+python3 "$here/greenscreen.py"
+
+refused "not-there: no such file" not-there
+refused "--key green: expected RRGGBB" --key green
+refused "--background sky.jpg: no such file" --background sky.jpg
+refused "--method best: expected chroma, difference or distance" --method best
+refused "--size 10: expected WIDTHxHEIGHT" --size 10
+refused "blue.png.rgba: no picture or film that can be decoded" blue.png.rgba
+refused "--camera /dev/video0: beside film.avi" --camera /dev/video0 film.avi
