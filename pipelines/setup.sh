@@ -17,6 +17,8 @@ packages=(
   # OpenCL, its Fourier transforms, and the device of a machine without a GPU
   ocl-icd-opencl-dev opencl-c-headers opencl-clhpp-headers libclfft-dev libvkfft-dev
   pocl-opencl-icd
+  # what opencl-bench compares with; with ffmpeg too, where somebody has installed it
+  libfftw3-dev
   # the reference that some tests compare with
   python3 python3-numpy
 )

@@ -5,18 +5,9 @@
 #pragma once
 
 #include "kernel.hpp"
+#include "rawspectra.hpp"
 
 namespace oct {
-/* Raw spectra on the device, and how the kernels address them. */
-struct RawSpectra {
-  cl_mem data;
-  cl_ulong offset; /* in bytes */
-  cl_long stride;  /* in bytes */
-  cl_uint samples;
-  cl_uint lines;
-  cl_uint shift;
-};
-
 /* What makes the mean; the kernels are made where their build options are known. */
 struct BackgroundKernels {
   Kernel sum_blocks;

@@ -31,4 +31,11 @@ Kernel::enqueue (cl_command_queue queue, gsize columns, gsize rows, GError **err
   const gsize local[] = {group, 1};
   return gst_opencl_launch (queue, kernel (), 2, global, local, error);
 }
+
+bool
+Kernel::enqueue_groups (cl_command_queue queue, gsize groups, gsize group, GError **error)
+{
+  const gsize global = groups * group;
+  return gst_opencl_launch (queue, kernel (), 1, &global, &group, error);
+}
 } // namespace oct

@@ -23,16 +23,31 @@ public:
   bool launch (cl_command_queue queue, gsize columns, gsize rows, GError **error,
       const Arguments &...arguments)
   {
+    return set (error, arguments...) && enqueue (queue, columns, rows, error);
+  }
+
+  bool allows (gsize group) const { return group <= allowed_group; }
+
+  /* For a kernel that is built for one size of its groups, which it allows. */
+  template <typename... Arguments>
+  bool launch_groups (cl_command_queue queue, gsize groups, gsize group, GError **error,
+      const Arguments &...arguments)
+  {
+    return set (error, arguments...) && enqueue_groups (queue, groups, group, error);
+  }
+
+private:
+  template <typename... Arguments>
+  bool set (GError **error, const Arguments &...arguments)
+  {
     cl_uint index = 0;
     return (gst_opencl_check (
                 clSetKernelArg (kernel (), index++, sizeof arguments, &arguments),
                 "clSetKernelArg", error)
-               && ...)
-           && enqueue (queue, columns, rows, error);
+            && ...);
   }
-
-private:
   bool enqueue (cl_command_queue queue, gsize columns, gsize rows, GError **error);
+  bool enqueue_groups (cl_command_queue queue, gsize groups, gsize group, GError **error);
 
   cl::Kernel kernel;
   gsize allowed_group = 1;

@@ -34,7 +34,9 @@
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
+#include "deferredspectra.hpp"
 #include "elements.h"
+#include "fuseddepth.hpp"
 #include "kernel.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (oct_fft_debug);
@@ -68,6 +70,13 @@ enum class Scale {
   linear,
 };
 
+/* Whether octwindowinterp's work is done in one launch with octfft's. */
+enum class Fused {
+  automatic,
+  never,
+  always,
+};
+
 enum {
   PROP_0,
   PROP_SCALE,
@@ -76,6 +85,7 @@ enum {
   PROP_DEPTH_START,
   PROP_DEPTH_COUNT,
   PROP_FFT_LIBRARY,
+  PROP_FUSED,
 };
 
 const double default_db_min = 0;
@@ -90,6 +100,7 @@ struct Settings {
   guint depth_start = 0;
   guint depth_count = 0; /* 0: all that remain */
   GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO;
+  Fused fused = Fused::automatic;
 };
 
 struct OutputFormat {
@@ -99,14 +110,18 @@ struct OutputFormat {
   const char *kernel;
   const char *options;
   double full; /* brightest pixel, 0 where there are none */
+  oct::DepthFormat fused;
 };
 
 const OutputFormat output_formats[] = {
-    {"video/x-raw", "GRAY8", 1, "make_picture", "-DPIXEL=uchar -DFULL=255.0f", 255},
+    {"video/x-raw", "GRAY8", 1, "make_picture", "-DPIXEL=uchar -DFULL=255.0f", 255,
+        oct::DepthFormat::gray8},
     {"video/x-raw", "GRAY16_LE", 2, "make_picture", "-DPIXEL=ushort -DFULL=65535.0f",
-        65535},
-    {"application/x-oct", "F32LE", 4, "make_lines", "-DPIXEL=float", 0},
-    {"application/x-oct", "CF32LE", 8, "make_lines", "-DPIXEL=float2 -DCOMPLEX", 0},
+        65535, oct::DepthFormat::gray16},
+    {"application/x-oct", "F32LE", 4, "make_lines", "-DPIXEL=float", 0,
+        oct::DepthFormat::levels},
+    {"application/x-oct", "CF32LE", 8, "make_lines", "-DPIXEL=float2 -DCOMPLEX", 0,
+        oct::DepthFormat::complex},
 };
 
 const gsize tile = 32; /* as in the kernels */
@@ -143,6 +158,12 @@ struct Work {
   const OutputFormat *output = nullptr;
   guint depths = 0;
   oct::Kernel kernel;
+
+  /* For spectra that octwindowinterp leaves to this element; made for the first of them
+   */
+  oct::FusedDepthFormat fused_format;
+  bool fuses = false; /* spectra of that format */
+  std::unique_ptr<oct::FusedDepth> fused;
 };
 } // namespace
 
@@ -174,6 +195,25 @@ scale_get_type (void)
   return type;
 }
 
+static GType
+fused_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Fused::automatic), "Where it is faster and no FFT library is asked for",
+          "auto"},
+      {gint (Fused::never), "Each element does its own work", "never"},
+      {gint (Fused::always),
+          "Or an error, where the device or the length does not allow "
+          "it",
+          "always"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstOctFused", values));
+  return type;
+}
+
 /* Properties */
 
 static void
@@ -201,6 +241,9 @@ gst_oct_fft_set_property (
     break;
   case PROP_FFT_LIBRARY:
     settings.library = GstOpenCLFFTLibrary (g_value_get_enum (value));
+    break;
+  case PROP_FUSED:
+    settings.fused = Fused (g_value_get_enum (value));
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -233,6 +276,9 @@ gst_oct_fft_get_property (GObject *object, guint id, GValue *value, GParamSpec *
     break;
   case PROP_FFT_LIBRARY:
     g_value_set_enum (value, settings.library);
+    break;
+  case PROP_FUSED:
+    g_value_set_enum (value, gint (settings.fused));
     break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
@@ -589,6 +635,20 @@ gst_oct_fft_set_formats (
 
 /* The work */
 
+/* What a picture shows black and white: decibels, or amplitudes. */
+struct Range {
+  double low;
+  double high;
+};
+
+static Range
+range_of (const Settings &settings)
+{
+  if (settings.scale == Scale::log)
+    return {settings.db_min, settings.db_max};
+  return {std::pow (10, settings.db_min / 20), std::pow (10, settings.db_max / 20)};
+}
+
 /* The display range as the kernels take it: black, and pixel values per unit above it. */
 struct Brightness {
   cl_float darkest;
@@ -598,10 +658,8 @@ struct Brightness {
 static Brightness
 brightness_of (const Settings &settings, double full)
 {
-  bool logarithmic = settings.scale == Scale::log;
-  double low = logarithmic ? settings.db_min : std::pow (10, settings.db_min / 20);
-  double high = logarithmic ? settings.db_max : std::pow (10, settings.db_max / 20);
-  return {cl_float (low), cl_float (full / (high - low))};
+  Range range = range_of (settings);
+  return {cl_float (range.low), cl_float (full / (range.high - range.low))};
 }
 
 static bool
@@ -655,21 +713,189 @@ enqueue_output (Work &work, const Settings &settings, const GstOpenCLFrame *outp
              cl_uint (stride));
 }
 
+/* Those for the frame at hand. */
+static bool
+current_settings (GstOctFFT *self, Settings *settings, GError **error)
+{
+  const Work &work = *self->work;
+  *settings = get_settings (self);
+  if (!check_range (*settings, error)
+      || !check_depths (*settings, work.spectra.samples, error))
+    return false;
+  /* Set since these caps were agreed on: the next frame brings other caps. */
+  settings->depth_start =
+      std::min (settings->depth_start, work.spectra.samples / 2 - work.depths);
+  return true;
+}
+
 static gboolean
 gst_oct_fft_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
-  Work &work = *GST_OCT_FFT (filter)->work;
-  Settings settings = get_settings (filter);
+  GstOctFFT *self = GST_OCT_FFT (filter);
+  Work &work = *self->work;
+  Settings settings;
 
-  if (!check_range (settings, error)
-      || !check_depths (settings, work.spectra.samples, error))
-    return FALSE;
-  /* Set since these caps were agreed on: the next frame brings other caps. */
-  settings.depth_start =
-      std::min (settings.depth_start, work.spectra.samples / 2 - work.depths);
-  return enqueue_fft (work, input, queue, error)
+  return current_settings (self, &settings, error)
+         && enqueue_fft (work, input, queue, error)
          && enqueue_output (work, settings, output, queue, error);
+}
+
+/* --- spectra that octwindowinterp has not made yet --- */
+
+static bool
+fuses (GstOctFFT *self, const oct::FusedDepthFormat &format)
+{
+  Settings settings = get_settings (self);
+  return settings.fused == Fused::always
+         || (settings.fused == Fused::automatic
+             && settings.library == GST_OPENCL_FFT_LIBRARY_AUTO
+             && oct::FusedDepth::accepts (
+                 gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format));
+}
+
+static gboolean
+gst_oct_fft_propose_allocation (
+    GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
+{
+  GstOctFFT *self = GST_OCT_FFT (transform);
+  oct::FusedDepthFormat format;
+
+  if (!GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
+           ->propose_allocation (transform, decide_query, query))
+    return FALSE;
+  format.samples = self->work ? self->work->spectra.samples : 0;
+  if (self->work && fuses (self, format))
+    gst_query_add_allocation_meta (query, GST_OCT_DEFERRED_SPECTRA_API_TYPE, nullptr);
+  return TRUE;
+}
+
+/* Kernels for spectra of another kind than before. */
+static bool
+prepare_fused (GstOctFFT *self, const oct::FusedDepthFormat &format, GError **error)
+{
+  Work &work = *self->work;
+
+  if (work.fused_format == format)
+    return true;
+  work.fused.reset ();
+  work.fused_format = format;
+  work.fuses = fuses (self, format);
+  if (!work.fuses)
+    return true;
+  work.fused = std::make_unique<oct::FusedDepth> ();
+  GError *reason = nullptr;
+  if (work.fused->create (
+          gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format, &reason))
+    return true;
+  /* What the compiler made of it does not fit the device after all. */
+  work.fuses = false;
+  if (get_settings (self).fused == Fused::automatic
+      && g_error_matches (reason, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED)) {
+    GST_INFO_OBJECT (self, "in two steps: %s", reason->message);
+    g_clear_error (&reason);
+    return true;
+  }
+  g_propagate_error (error, reason);
+  return false;
+}
+
+static oct::FusedDepthFormat
+fused_format_of (const Work &work, GstOctDeferredSpectra *deferred)
+{
+  const oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
+  oct::FusedDepthFormat format;
+  format.input = stage.format ().input;
+  format.output = work.output->fused;
+  format.samples = stage.format ().samples;
+  format.taps = stage.taps ();
+  format.complex = stage.format ().complex;
+  format.background = stage.format ().background;
+  return format;
+}
+
+static bool
+enqueue_fused (Work &work, const Settings &settings, GstOctDeferredSpectra *deferred,
+    const GstOpenCLFrame *output, GError **error)
+{
+  oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
+  bool picture = work.output->full > 0;
+  bool logarithmic = settings.scale == Scale::log;
+  Range range = range_of (settings);
+
+  oct::DepthOutput depths;
+  depths.data = output->data;
+  depths.offset = output->offset[0];
+  depths.stride = picture ? output->stride[0] : work.depths * work.output->bytes;
+  depths.first = settings.depth_start;
+  depths.depths = work.depths;
+  depths.logarithmic = logarithmic;
+  depths.black = range.low;
+  depths.white = range.high;
+  return work.fused->enqueue (output->queue, gst_oct_deferred_spectra_get_raw (deferred),
+      stage.tables (), stage.tables (), stage.background_offset (), depths, error);
+}
+
+static gboolean
+process_fused (GstOctFFT *self, GstOctDeferredSpectra *deferred, GstBuffer *buffer,
+    cl_event *event, GError **error)
+{
+  GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
+  Work &work = *self->work;
+  cl_command_queue queue = gst_opencl_context_get_queue (
+      gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE);
+  Settings settings;
+  GstOpenCLFrame output;
+  gsize size = work.output->bytes * work.depths * work.spectra.lines;
+
+  if (!current_settings (self, &settings, error)
+      || !gst_opencl_frame_map (&output,
+          gst_opencl_filter_get_video_info (filter, GST_PAD_SRC), size, buffer, queue,
+          GST_MAP_WRITE, error))
+    return FALSE;
+  bool enqueued = enqueue_fused (work, settings, deferred, &output, error);
+  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, event);
+  if (!gst_opencl_check (code, "clEnqueueMarkerWithWaitList", error))
+    return FALSE;
+  clFlush (queue);
+  gst_opencl_frame_unmap (&output, *event);
+  gst_oct_deferred_spectra_was_read (deferred, *event);
+  return enqueued;
+}
+
+/* (transfer full) (nullable) */
+static GstOctDeferredSpectra *
+ref_deferred (GstOctFFT *self, GstBuffer *buffer)
+{
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+  if (gst_buffer_n_memory (buffer) != 1 || !gst_is_opencl_memory (memory)
+      || gst_opencl_memory_get_context (memory)
+             != gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)))
+    return nullptr;
+  GstOpenCLDeferred *deferred = gst_opencl_memory_ref_deferred (memory);
+  if (deferred && !GST_IS_OCT_DEFERRED_SPECTRA (deferred))
+    g_clear_object (&deferred);
+  return deferred ? GST_OCT_DEFERRED_SPECTRA (deferred) : nullptr;
+}
+
+static gboolean
+gst_oct_fft_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
+    cl_event *event, GError **error)
+{
+  GstOctFFT *self = GST_OCT_FFT (filter);
+  Work &work = *self->work;
+  GstOctDeferredSpectra *deferred = ref_deferred (self, input);
+  bool processed;
+
+  if (deferred && !prepare_fused (self, fused_format_of (work, deferred), error))
+    processed = false;
+  else if (deferred && work.fuses)
+    processed = process_fused (self, deferred, output, event, error);
+  else
+    processed = GST_OPENCL_FILTER_CLASS (gst_oct_fft_parent_class)
+                    ->process (filter, input, output, event, error);
+  g_clear_object (&deferred);
+  return processed;
 }
 
 static void
@@ -757,6 +983,12 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
           "13",
           GST_TYPE_OPENCL_FFT_LIBRARY, GST_OPENCL_FFT_LIBRARY_AUTO,
           GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property (object_class, PROP_FUSED,
+      g_param_spec_enum ("fused", "Fused",
+          "Whether the work of an octwindowinterp directly before is done in one launch "
+          "with this element's; results differ by rounding alone",
+          fused_get_type (), gint (Fused::automatic),
+          GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
@@ -764,16 +996,19 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
       "Filter/Effect/Video",
       "Makes depth, a B-scan or numbers, of OCT spectra, on an OpenCL device",
       "The gst-opencl developers");
-  for (GType type : {scale_get_type (), GType (GST_TYPE_OPENCL_FFT_LIBRARY)})
+  for (GType type :
+      {scale_get_type (), fused_get_type (), GType (GST_TYPE_OPENCL_FFT_LIBRARY)})
     gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
 
   transform_class->transform_caps = gst_oct_fft_transform_caps;
   transform_class->before_transform = gst_oct_fft_before_transform;
+  transform_class->propose_allocation = gst_oct_fft_propose_allocation;
   filter_class->open = gst_oct_fft_open;
   filter_class->close = gst_oct_fft_close;
   filter_class->set_formats = gst_oct_fft_set_formats;
   filter_class->get_frame_size = gst_oct_fft_get_frame_size;
   filter_class->transform = gst_oct_fft_transform;
+  filter_class->process = gst_oct_fft_process;
 
   GST_DEBUG_CATEGORY_INIT (oct_fft_debug, "octfft", 0, "OCT Fourier transform");
 }

@@ -40,14 +40,12 @@
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
-#include "backgroundmean.hpp"
+#include "deferredspectra.hpp"
 #include "elements.h"
-#include "spectrumtables.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (oct_window_interp_debug);
 #define GST_CAT_DEFAULT oct_window_interp_debug
 
-#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octwindowinterp.cl"
 #define FRAMERATE "framerate=(fraction)[0/1, 2147483647/1]"
 #define SPECTRUM_SIZE "samples=(int)[64, 16384], lines=(int)[1, 2147483647], " FRAMERATE
 
@@ -105,21 +103,21 @@ struct Settings {
   guint tables_revision = 0; /* and those that need new tables */
 };
 
-struct SpectrumFormat {
+struct CapsFormat {
   const char *media_type;
   const char *format;
-  const char *load; /* option of the kernels */
+  oct::SampleFormat sample; /* of input */
   gsize bytes;
   bool integer;
 };
 
-const SpectrumFormat spectrum_formats[] = {
-    {"video/x-raw", "GRAY8", "LOAD_U8", 1, true},
-    {"video/x-raw", "GRAY16_LE", "LOAD_U16LE", 2, true},
-    {"video/x-raw", "GRAY16_BE", "LOAD_U16BE", 2, true},
-    {"application/x-oct", "U16LE", "LOAD_U16LE", 2, true},
-    {"application/x-oct", "F32LE", "LOAD_F32LE", 4, false},
-    {"application/x-oct", "CF32LE", nullptr, 8, false},
+const CapsFormat caps_formats[] = {
+    {"video/x-raw", "GRAY8", oct::SampleFormat::u8, 1, true},
+    {"video/x-raw", "GRAY16_LE", oct::SampleFormat::u16le, 2, true},
+    {"video/x-raw", "GRAY16_BE", oct::SampleFormat::u16be, 2, true},
+    {"application/x-oct", "U16LE", oct::SampleFormat::u16le, 2, true},
+    {"application/x-oct", "F32LE", oct::SampleFormat::f32le, 4, false},
+    {"application/x-oct", "CF32LE", oct::SampleFormat::f32le, 8, false},
 };
 
 /* The same three things have other names in raw video. */
@@ -132,25 +130,15 @@ const struct {
     {"framerate", "framerate"},
 };
 
-struct Kernels {
-  oct::Kernel make_spectrum;
-  oct::BackgroundKernels background;
-};
-
 /* What the streaming thread works with. */
 struct Work {
-  const SpectrumFormat *input = nullptr;
+  const CapsFormat *input = nullptr;
   guint samples = 0;
   guint lines = 0;
   bool complex = false;
 
   Settings settings; /* that the rest was made for */
-  cl::Buffer tables;
-  gsize taps = 0;
-  gsize background_offset = 0; /* of the one in the tables */
-  guint lines_of_item = 1;
-  Kernels aligned;
-  Kernels unaligned;
+  std::shared_ptr<oct::SpectrumStage> stage;
   oct::BackgroundMean mean;
 };
 } // namespace
@@ -165,6 +153,7 @@ struct _GstOctWindowInterp {
   Settings *changing;  /* as set so far; with the object lock */
   Settings *committed; /* as set together; with the object lock */
   Work *work;          /* between set_formats and close, else null */
+  gboolean defers;     /* downstream can take the work over */
 };
 
 G_DEFINE_TYPE (GstOctWindowInterp, gst_oct_window_interp, GST_TYPE_OPENCL_FILTER)
@@ -492,10 +481,10 @@ gst_oct_window_interp_transform_caps (
   return result;
 }
 
-static const SpectrumFormat *
+static const CapsFormat *
 find_format (const GstStructure *structure)
 {
-  for (const SpectrumFormat &format : spectrum_formats) {
+  for (const CapsFormat &format : caps_formats) {
     if (gst_structure_has_name (structure, format.media_type)
         && g_strcmp0 (gst_structure_get_string (structure, "format"), format.format) == 0)
       return &format;
@@ -503,7 +492,7 @@ find_format (const GstStructure *structure)
   return nullptr;
 }
 
-static const SpectrumFormat *
+static const CapsFormat *
 parse_caps (GstCaps *caps, guint *samples, guint *lines)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
@@ -522,7 +511,7 @@ static gboolean
 gst_oct_window_interp_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
 {
   guint samples, lines;
-  const SpectrumFormat *format = parse_caps (caps, &samples, &lines);
+  const CapsFormat *format = parse_caps (caps, &samples, &lines);
 
   if (!format)
     return FALSE;
@@ -532,8 +521,9 @@ gst_oct_window_interp_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gs
 
 /* Tables and kernels */
 
+/* A new one: frames in flight still use the old one, which lives as long as they. */
 static gboolean
-load_tables (GstOctWindowInterp *self, const Settings &settings, GError **error)
+make_stage (GstOctWindowInterp *self, const Settings &settings, GError **error)
 {
   Work &work = *self->work;
   oct::SpectrumTables tables;
@@ -544,51 +534,12 @@ load_tables (GstOctWindowInterp *self, const Settings &settings, GError **error)
     GST_INFO_OBJECT (self, "no calibration is set: the samples are taken as already even "
                            "in wavenumber");
 
-  /* A new buffer: frames in flight still read the old one, which lives as long as they.
-   */
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  gsize bytes = tables.words.size () * sizeof tables.words[0];
-  cl_int code;
-  work.tables = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
-      CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, tables.words.data (), &code));
-  if (!gst_opencl_check (code, "clCreateBuffer", error))
-    return FALSE;
-  gst_opencl_count_upload (bytes);
-  work.taps = tables.taps;
-  work.background_offset = tables.background_offset;
-  return TRUE;
-}
-
-static gboolean
-create_kernels (GstOctWindowInterp *self, const Settings &settings, bool aligned,
-    Kernels &kernels, GError **error)
-{
-  const Work &work = *self->work;
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  gchar *options = g_strdup_printf (
-      "-D%s -DALIGNED=%d -DTAPS=%u -DLINES=%u -DBACKGROUND=%d -DCOMPLEX=%d",
-      work.input->load, aligned, guint (work.taps), work.lines_of_item,
-      settings.background != Background::none, work.complex);
-
-  oct::BackgroundKernels &background = kernels.background;
-  gboolean created =
-      kernels.make_spectrum.create (context, KERNELS, "make_spectrum", options, error)
-      && background.sum_blocks.create (context, KERNELS, "sum_blocks", options, error)
-      && background.mean_of_rows.create (
-          context, KERNELS, "mean_of_rows", options, error);
-  g_free (options);
-  return created;
-}
-
-/* Both now, so that none is built in mid-stream when a buffer turns out to be unaligned.
- */
-static gboolean
-create_all_kernels (GstOctWindowInterp *self, const Settings &settings, GError **error)
-{
-  Work &work = *self->work;
-  return create_kernels (self, settings, true, work.aligned, error)
-         && (work.input->bytes == 1
-             || create_kernels (self, settings, false, work.unaligned, error));
+  work.stage =
+      oct::SpectrumStage::make (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+          {work.input->sample, work.samples, work.complex,
+              settings.background != Background::none},
+          tables, error);
+  return work.stage != nullptr;
 }
 
 static gboolean
@@ -608,8 +559,7 @@ create_mean (GstOctWindowInterp *self, const Settings &settings, GError **error)
 static gboolean
 apply_all (GstOctWindowInterp *self, const Settings &settings, GError **error)
 {
-  if (!load_tables (self, settings, error) || !create_all_kernels (self, settings, error)
-      || !create_mean (self, settings, error))
+  if (!make_stage (self, settings, error) || !create_mean (self, settings, error))
     return FALSE;
   self->work->settings = settings;
   return TRUE;
@@ -635,8 +585,7 @@ apply_changes (GstOctWindowInterp *self, GError **error)
     return TRUE;
 
   if (settings.tables_revision != work.settings.tables_revision
-      && (!load_tables (self, settings, error)
-          || !create_all_kernels (self, settings, error)))
+      && !make_stage (self, settings, error))
     return FALSE;
   if (mean_starts_anew (work.settings, settings) && !create_mean (self, settings, error))
     return FALSE;
@@ -666,22 +615,19 @@ gst_oct_window_interp_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
-  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
   guint samples, lines;
 
   gst_oct_window_interp_close (filter);
   self->work = new Work;
   Work &work = *self->work;
   work.input = parse_caps (input, &work.samples, &work.lines);
-  const SpectrumFormat *made = parse_caps (output, &samples, &lines);
+  const CapsFormat *made = parse_caps (output, &samples, &lines);
   if (!work.input || !made) {
     g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
         "the caps have no format of spectra");
     return FALSE;
   }
   work.complex = g_str_equal (made->format, "CF32LE");
-  /* A GPU reads the tables once for several lines; a CPU has them in its cache. */
-  work.lines_of_item = gst_opencl_context_shares_host_memory (context) ? 1 : 4;
   return apply_all (self, get_settings (self), error);
 }
 
@@ -708,20 +654,6 @@ describe_spectra (const Work &work, const GstOpenCLFrame *frame)
 }
 
 static gboolean
-enqueue_spectrum (Work &work, Kernels &kernels, const oct::RawSpectra &spectra,
-    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
-{
-  bool from_mean = work.mean.is_made ();
-  gsize items = (work.lines + work.lines_of_item - 1) / work.lines_of_item;
-
-  return kernels.make_spectrum.launch (queue, work.samples, items, error, spectra.data,
-      spectra.offset, spectra.stride, spectra.samples, spectra.lines, spectra.shift,
-      work.tables (), from_mean ? work.mean.buffer () () : work.tables (),
-      cl_uint (from_mean ? 0 : work.background_offset), output->data,
-      cl_ulong (output->offset[0] / sizeof (cl_float)));
-}
-
-static gboolean
 gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
@@ -729,8 +661,6 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
   Work &work = *self->work;
   gsize point = (work.complex ? 2 : 1) * sizeof (cl_float);
 
-  if (!apply_changes (self, error))
-    return FALSE;
   if (!is_aligned (output, point)) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
         "the output buffer begins at byte %" G_GSIZE_FORMAT
@@ -739,13 +669,78 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
     return FALSE;
   }
 
-  Kernels &kernels =
-      is_aligned (input, work.input->bytes) ? work.aligned : work.unaligned;
   oct::RawSpectra spectra = describe_spectra (work, input);
   if (work.mean.is_made ()
-      && !work.mean.update (kernels.background, spectra, queue, error))
+      && !work.mean.update (
+          work.stage->background_kernels (spectra), spectra, queue, error))
     return FALSE;
-  return enqueue_spectrum (work, kernels, spectra, output, queue, error);
+  return work.stage->enqueue (queue, spectra, work.mean.buffer (), output->data,
+      output->offset[0] / sizeof (cl_float), error);
+}
+
+/* --- leaving the work to a directly following octfft --- */
+
+static gboolean
+gst_oct_window_interp_decide_allocation (GstBaseTransform *transform, GstQuery *query)
+{
+  GST_OCT_WINDOW_INTERP (transform)->defers =
+      gst_query_find_allocation_meta (query, GST_OCT_DEFERRED_SPECTRA_API_TYPE, nullptr);
+  return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
+      ->decide_allocation (transform, query);
+}
+
+/* A mean is not kept for frames to be made later, and a copy of foreign memory neither.
+ */
+static gboolean
+can_defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output)
+{
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  if (!self->defers || self->work->mean.is_made ())
+    return FALSE;
+  for (GstBuffer *buffer : {input, output}) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+    if (gst_buffer_n_memory (buffer) != 1 || !gst_is_opencl_memory (memory)
+        || gst_opencl_memory_get_context (memory) != context)
+      return FALSE;
+  }
+  gsize point = (self->work->complex ? 2 : 1) * sizeof (cl_float);
+  return gst_opencl_memory_get_offset (gst_buffer_peek_memory (output, 0)) % point == 0;
+}
+
+static gboolean
+defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output, GError **error)
+{
+  GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
+  Work &work = *self->work;
+  cl_command_queue queue = gst_opencl_context_get_queue (
+      gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE);
+  GstOpenCLFrame raw;
+
+  if (!gst_opencl_frame_map (&raw,
+          gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
+          work.input->bytes * work.samples * work.lines, input, queue, GST_MAP_READ,
+          error))
+    return FALSE;
+  GstOctDeferredSpectra *deferred =
+      gst_oct_deferred_spectra_new (work.stage, &raw, describe_spectra (work, &raw));
+  gst_opencl_memory_defer (
+      gst_buffer_peek_memory (output, 0), GST_OPENCL_DEFERRED (deferred));
+  g_object_unref (deferred);
+  return TRUE;
+}
+
+static gboolean
+gst_oct_window_interp_process (GstOpenCLFilter *filter, GstBuffer *input,
+    GstBuffer *output, cl_event *event, GError **error)
+{
+  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
+
+  if (!apply_changes (self, error))
+    return FALSE;
+  if (can_defer (self, input, output))
+    return defer (self, input, output, error);
+  return GST_OPENCL_FILTER_CLASS (gst_oct_window_interp_parent_class)
+      ->process (filter, input, output, event, error);
 }
 
 static void
@@ -871,11 +866,13 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
     gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
 
   transform_class->transform_caps = gst_oct_window_interp_transform_caps;
+  transform_class->decide_allocation = gst_oct_window_interp_decide_allocation;
   filter_class->open = gst_oct_window_interp_open;
   filter_class->close = gst_oct_window_interp_close;
   filter_class->set_formats = gst_oct_window_interp_set_formats;
   filter_class->get_frame_size = gst_oct_window_interp_get_frame_size;
   filter_class->transform = gst_oct_window_interp_transform;
+  filter_class->process = gst_oct_window_interp_process;
 
   GST_DEBUG_CATEGORY_INIT (
       oct_window_interp_debug, "octwindowinterp", 0, "OCT resampling and windowing");

@@ -7,11 +7,13 @@
 #include "fftplan.hpp"
 
 #include <cinttypes>
+#include <clocale>
 #include <cmath>
 #include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <locale.h>
 
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclstatistics.h>
@@ -30,13 +32,24 @@ static int G_GNUC_PRINTF (1, 2) print_to_debug_log (const char *format, ...)
   return 0;
 }
 
+/* VkFFT sets the locale of the whole process while it writes numbers into its kernels,
+ * and sets it back from a string that setlocale() has freed: PlainNumbers does so
+ * instead. */
+static char *
+leave_locale (int, const char *)
+{
+  return nullptr;
+}
+
 #define VKFFT_BACKEND 3
 #define printf print_to_debug_log
+#define setlocale leave_locale
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wall"
 #pragma GCC diagnostic ignored "-Wextra"
 #include <vkFFT.h>
 #pragma GCC diagnostic pop
+#undef setlocale
 #undef printf
 
 namespace opencl {
@@ -73,6 +86,23 @@ check (VkFFTResult result, const char *call, const FFTShape &shape, GError **err
   return false;
 }
 
+/* Numbers have a point, in this thread, while in scope. */
+class PlainNumbers {
+public:
+  PlainNumbers ()
+      : plain (newlocale (LC_ALL_MASK, "C", nullptr)), previous (uselocale (plain))
+  {
+  }
+  ~PlainNumbers ()
+  {
+    uselocale (previous);
+    freelocale (plain);
+  }
+
+private:
+  locale_t plain, previous;
+};
+
 class VkFFTPlanOwner : public FFTPlan {
 public:
   VkFFTPlanOwner (GstOpenCLContext *context, const FFTShape &shape)
@@ -89,6 +119,7 @@ public:
 
   bool initialise (GError **error)
   {
+    PlainNumbers numbers;
     VkFFTConfiguration configuration = {};
     configuration.FFTdim = 1;
     configuration.size[0] = shape_.length;

@@ -17,6 +17,7 @@
 
 #include "accessevents.hpp"
 #include "gstopenclcontext-private.hpp"
+#include "gstopencldeferred.h"
 #include "gstopenclerror.h"
 #include "gstopenclstatistics.h"
 #include "pinnedblock.hpp"
@@ -132,6 +133,7 @@ public:
 
   ~DeviceStorage () override
   {
+    g_clear_object (&deferred);
     /* The staging memory may still be on its way. */
     Waits waits;
     bool blocked;
@@ -146,6 +148,8 @@ public:
   bool begin (cl_command_queue queue, GstMapFlags access, GError **error) override
   {
     Waits waits;
+    if (!fill_deferred (error))
+      return false;
     {
       std::lock_guard<std::mutex> guard (lock);
       if (!on_device && on_host && !upload (error))
@@ -167,6 +171,7 @@ public:
 
   void discard () override
   {
+    replace_deferred (nullptr, 0);
     std::lock_guard<std::mutex> guard (lock);
     on_device = on_host = false;
     staged_from = cl::Event ();
@@ -177,6 +182,8 @@ public:
   guint8 *map_on_host (GstMapFlags access, GError **error) override
   {
     Waits writes, reads;
+    if (!fill_deferred (error))
+      return nullptr;
     {
       std::lock_guard<std::mutex> guard (lock);
       if (!staging && !(staging = PinnedBlock::make (context, size, error)))
@@ -213,6 +220,18 @@ public:
 
   cl_mem handle () const { return buffer (); }
 
+  void defer (GstOpenCLDeferred *work, gsize offset)
+  {
+    discard ();
+    replace_deferred (GST_OPENCL_DEFERRED (g_object_ref (work)), offset);
+  }
+
+  GstOpenCLDeferred *ref_deferred ()
+  {
+    std::lock_guard<std::recursive_mutex> guard (deferred_lock);
+    return deferred ? GST_OPENCL_DEFERRED (g_object_ref (deferred)) : nullptr;
+  }
+
   void set_contents_on_device () { on_device = true; }
 
   void set_notify (GDestroyNotify function, gpointer data)
@@ -224,6 +243,49 @@ public:
   const gsize size;
 
 private:
+  void replace_deferred (GstOpenCLDeferred *work, gsize offset)
+  {
+    GstOpenCLDeferred *before;
+    {
+      std::lock_guard<std::recursive_mutex> guard (deferred_lock);
+      before = deferred;
+      deferred = work;
+      deferred_offset = offset;
+    }
+    g_clear_object (&before); /* may free buffers, and so run anything */
+  }
+
+  /* Whoever comes second waits here until the first has enqueued it. */
+  bool fill_deferred (GError **error)
+  {
+    std::lock_guard<std::recursive_mutex> guard (deferred_lock);
+    if (!deferred)
+      return true;
+    GstOpenCLDeferred *work = deferred;
+    deferred = nullptr; /* from here on this thread may use the memory */
+    bool filled = enqueue_fill (work, error);
+    g_object_unref (work);
+    return filled;
+  }
+
+  bool enqueue_fill (GstOpenCLDeferred *work, GError **error)
+  {
+    cl_command_queue queue =
+        gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+    cl_event event;
+    if (!begin (queue, GST_MAP_WRITE, error))
+      return false;
+    bool enqueued = GST_OPENCL_DEFERRED_GET_CLASS (work)->fill (
+        work, buffer (), deferred_offset, queue, error);
+    if (!gst_opencl_check (clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event),
+            "clEnqueueMarkerWithWaitList", error))
+      return false;
+    clFlush (queue);
+    end (queue, GST_MAP_WRITE, event);
+    clReleaseEvent (event);
+    return enqueued;
+  }
+
   /* Tells the application that its buffer is free, once nothing uses it. The context
    * lets go in the order it is asked to, so the last of the events stands for all. */
   void give_back ()
@@ -288,6 +350,11 @@ private:
     on_host = true;
     return true;
   }
+
+  /* Held while it is enqueued; the thread that does so uses the memory meanwhile. */
+  std::recursive_mutex deferred_lock;
+  GstOpenCLDeferred *deferred = nullptr; /* (nullable): what will make the contents, */
+  gsize deferred_offset = 0;             /* and from which byte on */
 
   cl::Buffer buffer;
   AccessEvents events;                  /* of buffer */
@@ -647,6 +714,21 @@ gst_opencl_memory_discard (GstMemory *memory)
 {
   g_return_if_fail (gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory));
   stored (memory)->storage->discard ();
+}
+
+void
+gst_opencl_memory_defer (GstMemory *memory, GstOpenCLDeferred *deferred)
+{
+  g_return_if_fail (gst_is_opencl_memory (memory));
+  g_return_if_fail (GST_IS_OPENCL_DEFERRED (deferred));
+  device_storage (memory).defer (deferred, memory->offset);
+}
+
+GstOpenCLDeferred *
+gst_opencl_memory_ref_deferred (GstMemory *memory)
+{
+  g_return_val_if_fail (gst_is_opencl_memory (memory), nullptr);
+  return device_storage (memory).ref_deferred ();
 }
 
 /* --- copies --- */

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include <algorithm>
+#include <clocale>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -446,6 +447,22 @@ GST_START_TEST (test_queues_and_tees_change_no_bit)
 }
 GST_END_TEST;
 
+/* Libraries that write kernels set it, so that numbers have a point. */
+GST_START_TEST (test_the_application_s_locale_is_left_alone)
+{
+  setlocale (LC_ALL, "C.UTF-8");
+  const std::string before = setlocale (LC_ALL, nullptr);
+  const char *const libraries[] = {"vkfft", "clfft"};
+  for (const char *library : libraries) {
+    run_to_end (std::string ("octtestsrc num-buffers=2 ! "
+                             "video/x-raw(memory:OpenCLMemory),width=64,height=4 ! "
+                             "octwindowinterp ! ")
+                + depth_element (library) + " ! fakesink");
+    fail_unless_equals_string (setlocale (LC_ALL, nullptr), before.c_str ());
+  }
+}
+GST_END_TEST;
+
 static Suite *
 oct_chain_suite ()
 {
@@ -456,6 +473,7 @@ oct_chain_suite ()
   tcase_add_loop_test (
       tcase, test_depths_are_those_of_double_precision, 0, G_N_ELEMENTS (cases));
   tcase_add_test (tcase, test_queues_and_tees_change_no_bit);
+  tcase_add_test (tcase, test_the_application_s_locale_is_left_alone);
   return suite;
 }
 

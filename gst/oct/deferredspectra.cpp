@@ -1,0 +1,100 @@
+/* Spectra that octwindowinterp leaves to a directly following octfft
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "deferredspectra.hpp"
+
+struct _GstOctDeferredSpectra {
+  GstOpenCLDeferred parent;
+
+  std::shared_ptr<oct::SpectrumStage> *stage;
+  GstBuffer *buffer;
+  GstOpenCLFrame raw;
+  oct::RawSpectra spectra;
+};
+
+G_DEFINE_FINAL_TYPE (
+    GstOctDeferredSpectra, gst_oct_deferred_spectra, GST_TYPE_OPENCL_DEFERRED)
+
+GType
+gst_oct_deferred_spectra_api_get_type (void)
+{
+  static gsize type = 0;
+  static const gchar *tags[] = {nullptr};
+  if (g_once_init_enter (&type))
+    g_once_init_leave (
+        &type, gst_meta_api_type_register ("GstOctDeferredSpectraAPI", tags));
+  return type;
+}
+
+static gboolean
+gst_oct_deferred_spectra_fill (GstOpenCLDeferred *deferred, cl_mem data, gsize offset,
+    cl_command_queue queue, GError **error)
+{
+  GstOctDeferredSpectra *self = GST_OCT_DEFERRED_SPECTRA (deferred);
+  cl_event event;
+
+  bool enqueued = (*self->stage)
+                      ->enqueue (queue, self->spectra, cl::Buffer (), data,
+                          offset / sizeof (cl_float), error);
+  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event);
+  if (!gst_opencl_check (code, "clEnqueueMarkerWithWaitList", error))
+    return FALSE;
+  gst_oct_deferred_spectra_was_read (self, event);
+  clReleaseEvent (event);
+  return enqueued;
+}
+
+static void
+gst_oct_deferred_spectra_finalize (GObject *object)
+{
+  GstOctDeferredSpectra *self = GST_OCT_DEFERRED_SPECTRA (object);
+
+  delete self->stage;
+  gst_buffer_unref (self->buffer);
+  G_OBJECT_CLASS (gst_oct_deferred_spectra_parent_class)->finalize (object);
+}
+
+static void
+gst_oct_deferred_spectra_class_init (GstOctDeferredSpectraClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gst_oct_deferred_spectra_finalize;
+  GST_OPENCL_DEFERRED_CLASS (klass)->fill = gst_oct_deferred_spectra_fill;
+}
+
+static void
+gst_oct_deferred_spectra_init (GstOctDeferredSpectra *self)
+{
+}
+
+GstOctDeferredSpectra *
+gst_oct_deferred_spectra_new (std::shared_ptr<oct::SpectrumStage> stage,
+    const GstOpenCLFrame *raw, const oct::RawSpectra &spectra)
+{
+  auto *self = static_cast<GstOctDeferredSpectra *> (
+      g_object_new (GST_TYPE_OCT_DEFERRED_SPECTRA, nullptr));
+  self->stage = new std::shared_ptr<oct::SpectrumStage> (std::move (stage));
+  self->buffer = gst_buffer_ref (raw->buffer);
+  self->raw = *raw;
+  self->spectra = spectra;
+  return self;
+}
+
+oct::SpectrumStage &
+gst_oct_deferred_spectra_get_stage (GstOctDeferredSpectra *deferred)
+{
+  return **deferred->stage;
+}
+
+const oct::RawSpectra &
+gst_oct_deferred_spectra_get_raw (GstOctDeferredSpectra *deferred)
+{
+  return deferred->spectra;
+}
+
+void
+gst_oct_deferred_spectra_was_read (GstOctDeferredSpectra *deferred, cl_event event)
+{
+  GstOpenCLFrame raw = deferred->raw; /* may be read more than once */
+  gst_opencl_frame_unmap (&raw, event);
+}

@@ -1,0 +1,33 @@
+/* Spectra that octwindowinterp leaves to a directly following octfft
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "spectrumstage.hpp"
+
+#include <memory>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_OCT_DEFERRED_SPECTRA (gst_oct_deferred_spectra_get_type ())
+G_DECLARE_FINAL_TYPE (GstOctDeferredSpectra, gst_oct_deferred_spectra, GST,
+    OCT_DEFERRED_SPECTRA, GstOpenCLDeferred)
+
+/* In an ALLOCATION query: the element can take deferred spectra over. */
+#define GST_OCT_DEFERRED_SPECTRA_API_TYPE (gst_oct_deferred_spectra_api_get_type ())
+GType gst_oct_deferred_spectra_api_get_type (void);
+
+G_END_DECLS
+
+/* `raw` is a frame mapped for reading on the compute queue; its buffer is kept until the
+ * spectra are made or nobody wants them. */
+GstOctDeferredSpectra *gst_oct_deferred_spectra_new (
+    std::shared_ptr<oct::SpectrumStage> stage, const GstOpenCLFrame *raw,
+    const oct::RawSpectra &spectra);
+
+oct::SpectrumStage &gst_oct_deferred_spectra_get_stage (GstOctDeferredSpectra *deferred);
+const oct::RawSpectra &gst_oct_deferred_spectra_get_raw (GstOctDeferredSpectra *deferred);
+
+/* To be called when a command that read the raw spectra was enqueued: `event` is its. */
+void gst_oct_deferred_spectra_was_read (GstOctDeferredSpectra *deferred, cl_event event);

@@ -1,0 +1,25 @@
+/* Raw spectra on the device, and how the kernels address them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/opencl.h>
+
+namespace oct {
+enum class SampleFormat {
+  u8,
+  u16le,
+  u16be,
+  f32le,
+};
+
+struct RawSpectra {
+  cl_mem data;
+  cl_ulong offset; /* in bytes */
+  cl_long stride;  /* in bytes */
+  cl_uint samples;
+  cl_uint lines;
+  cl_uint shift;
+};
+} // namespace oct

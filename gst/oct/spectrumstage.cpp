@@ -1,0 +1,113 @@
+/* What turns raw spectra into windowed ones that are even in wavenumber: tables and
+ * kernels
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "spectrumstage.hpp"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octwindowinterp.cl"
+
+namespace oct {
+namespace {
+struct Sample {
+  const char *load; /* option of the kernels */
+  gsize bytes;
+};
+
+/* In the order of SampleFormat. */
+const Sample samples_of[] = {
+    {"LOAD_U8", 1},
+    {"LOAD_U16LE", 2},
+    {"LOAD_U16BE", 2},
+    {"LOAD_F32LE", 4},
+};
+} // namespace
+
+gsize
+bytes_of_sample (SampleFormat format)
+{
+  return samples_of[gsize (format)].bytes;
+}
+
+std::shared_ptr<SpectrumStage>
+SpectrumStage::make (GstOpenCLContext *context, const SpectrumFormat &format,
+    const SpectrumTables &tables, GError **error)
+{
+  auto stage = std::make_shared<SpectrumStage> ();
+  stage->format_ = format;
+  stage->taps_ = tables.taps;
+  stage->background_offset_ = cl_uint (tables.background_offset);
+  /* A GPU reads the tables once for several lines; a CPU has them in its cache. */
+  stage->lines_of_item = gst_opencl_context_shares_host_memory (context) ? 1 : 4;
+
+  /* Both kinds now, so that none is built in mid-stream when a buffer turns out to be
+   * unaligned. */
+  bool made = stage->upload (context, tables, error)
+              && stage->create_kernels (context, true, stage->aligned, error)
+              && (bytes_of_sample (format.input) == 1
+                  || stage->create_kernels (context, false, stage->unaligned, error));
+  return made ? stage : nullptr;
+}
+
+bool
+SpectrumStage::upload (
+    GstOpenCLContext *context, const SpectrumTables &tables, GError **error)
+{
+  gsize bytes = tables.words.size () * sizeof tables.words[0];
+  cl_int code;
+  tables_ = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
+      CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes,
+      const_cast<guint32 *> (tables.words.data ()), &code));
+  if (!gst_opencl_check (code, "clCreateBuffer", error))
+    return false;
+  gst_opencl_count_upload (bytes);
+  return true;
+}
+
+bool
+SpectrumStage::create_kernels (
+    GstOpenCLContext *context, bool for_aligned, Kernels &kernels, GError **error)
+{
+  gchar *options = g_strdup_printf (
+      "-D%s -DALIGNED=%d -DTAPS=%u -DLINES=%u -DBACKGROUND=%d -DCOMPLEX=%d",
+      samples_of[gsize (format_.input)].load, for_aligned, guint (taps_), lines_of_item,
+      format_.background, format_.complex);
+
+  BackgroundKernels &background = kernels.background;
+  bool created =
+      kernels.make_spectrum.create (context, KERNELS, "make_spectrum", options, error)
+      && background.sum_blocks.create (context, KERNELS, "sum_blocks", options, error)
+      && background.mean_of_rows.create (
+          context, KERNELS, "mean_of_rows", options, error);
+  g_free (options);
+  return created;
+}
+
+SpectrumStage::Kernels &
+SpectrumStage::suiting (const RawSpectra &spectra)
+{
+  gsize bytes = bytes_of_sample (format_.input);
+  bool is_aligned = spectra.offset % bytes == 0 && spectra.stride % cl_long (bytes) == 0;
+  return is_aligned ? aligned : unaligned;
+}
+
+BackgroundKernels &
+SpectrumStage::background_kernels (const RawSpectra &spectra)
+{
+  return suiting (spectra).background;
+}
+
+bool
+SpectrumStage::enqueue (cl_command_queue queue, const RawSpectra &spectra,
+    const cl::Buffer &mean, cl_mem data, cl_ulong output, GError **error)
+{
+  bool from_mean = mean () != nullptr;
+  gsize items = (spectra.lines + lines_of_item - 1) / lines_of_item;
+
+  std::lock_guard<std::mutex> guard (launching);
+  return suiting (spectra).make_spectrum.launch (queue, spectra.samples, items, error,
+      spectra.data, spectra.offset, spectra.stride, spectra.samples, spectra.lines,
+      spectra.shift, tables_ (), from_mean ? mean () : tables_ (),
+      cl_uint (from_mean ? 0 : background_offset_), data, output);
+}
+} // namespace oct

@@ -1,0 +1,68 @@
+/* What turns raw spectra into windowed ones that are even in wavenumber: tables and
+ * kernels
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "backgroundmean.hpp"
+#include "rawspectra.hpp"
+#include "spectrumtables.hpp"
+
+#include <memory>
+#include <mutex>
+
+namespace oct {
+/* What a SpectrumStage is made for. */
+struct SpectrumFormat {
+  SampleFormat input = SampleFormat::u16le;
+  guint samples = 0;
+  bool complex = false;    /* dispersion is compensated */
+  bool background = false; /* one is subtracted */
+};
+
+/* Bytes of a sample, of which offsets and strides are multiples unless it is unaligned.
+ */
+gsize bytes_of_sample (SampleFormat format);
+
+/* Frames share it, those not made yet too: it is replaced, and never changed. Any thread
+ * may enqueue. */
+class SpectrumStage {
+public:
+  static std::shared_ptr<SpectrumStage> make (GstOpenCLContext *context,
+      const SpectrumFormat &format, const SpectrumTables &tables, GError **error);
+
+  /* `mean` is the background to subtract, empty where that is in the tables or there is
+   * none; `output` is counted in floats. */
+  bool enqueue (cl_command_queue queue, const RawSpectra &spectra, const cl::Buffer &mean,
+      cl_mem data, cl_ulong output, GError **error);
+
+  /* Those that suit how the samples lie. */
+  BackgroundKernels &background_kernels (const RawSpectra &spectra);
+
+  const SpectrumFormat &format () const { return format_; }
+  gsize taps () const { return taps_; }
+  cl_mem tables () const { return tables_ (); }
+  cl_uint background_offset () const { return background_offset_; }
+
+private:
+  struct Kernels {
+    Kernel make_spectrum;
+    BackgroundKernels background;
+  };
+
+  bool upload (GstOpenCLContext *context, const SpectrumTables &tables, GError **error);
+  bool create_kernels (
+      GstOpenCLContext *context, bool aligned, Kernels &kernels, GError **error);
+  Kernels &suiting (const RawSpectra &spectra);
+
+  SpectrumFormat format_;
+  cl::Buffer tables_;
+  gsize taps_ = 0;
+  cl_uint background_offset_ = 0; /* of the one in the tables */
+  guint lines_of_item = 1;
+  std::mutex launching; /* a kernel's arguments are set one by one */
+  Kernels aligned;
+  Kernels unaligned;
+};
+} // namespace oct

@@ -1,0 +1,56 @@
+/* gstreamer-opencl: contents of a memory that are made when somebody wants them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/gstopenclmemory.h>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_OPENCL_DEFERRED (gst_opencl_deferred_get_type ())
+GST_OPENCL_API G_DECLARE_DERIVABLE_TYPE (GstOpenCLDeferred, gst_opencl_deferred, GST,
+    OPENCL_DEFERRED, GObject)
+
+/**
+ * GstOpenCLDeferredClass:
+ * @fill: enqueue on @queue what writes the contents to @data from byte @offset on, and
+ *   wait for nothing; called at most once, from any thread
+ *
+ * Work that an element has not done yet. A directly following element that knows how may
+ * do it together with its own, and then the contents are never made; for everybody else
+ * they are made at the first use of the memory, so that a probe, a tee or an application
+ * sees no difference. It keeps what it needs, such as the input buffer, until then or
+ * until the memory is discarded.
+ */
+struct _GstOpenCLDeferredClass
+{
+  GObjectClass parent_class;
+
+  gboolean (*fill) (GstOpenCLDeferred *deferred, cl_mem data, gsize offset,
+      cl_command_queue queue, GError **error);
+
+  /*< private >*/
+  gpointer _gst_reserved[GST_PADDING];
+};
+
+/**
+ * gst_opencl_memory_defer:
+ * @memory: device memory
+ * @deferred: what will make its contents
+ *
+ * Replaces the contents of @memory by those that @deferred will make.
+ */
+GST_OPENCL_API void gst_opencl_memory_defer (GstMemory *memory,
+    GstOpenCLDeferred *deferred);
+
+/**
+ * gst_opencl_memory_ref_deferred:
+ * @memory: device memory
+ *
+ * Returns: (transfer full) (nullable): what will make its contents, %NULL when they are
+ *   made
+ */
+GST_OPENCL_API GstOpenCLDeferred *gst_opencl_memory_ref_deferred (GstMemory *memory);
+
+G_END_DECLS

@@ -1,0 +1,768 @@
+/* From raw spectra to depth in one launch
+ *
+ * A work-group takes pairs of A-lines, one after the other. The samples of a pair lie
+ * beside each other in local memory, where each work-item gathers what its points are
+ * made of: it makes the same points of every pair, so that taps and window stay in its
+ * registers. Two real A-lines are the real and imaginary part of one Fourier transform
+ * and are taken apart at its end; complex ones are transformed one after the other.
+ * Transforms run in registers, POINTS of a work-item, and change places through local
+ * memory between the steps. The brightness of several A-lines is collected, so that a
+ * picture's rows are written in segments.
+ *
+ * Built for one combination of
+ *   SAMPLES: of an A-line, a power of two
+ *   POINTS: of them in a work-item
+ *   RADIX_1 … RADIX_4: whose product is SAMPLES, 1 for steps that are not needed. The
+ *     first is POINTS, 16, and in the last a work-item has at least two butterflies
+ *   SIDE_BY_SIDE: transforms in a work-group
+ *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
+ *   TAPS: samples that a point is interpolated from
+ *   BACKGROUND: one is subtracted
+ *   COMPLEX: the spectrum is turned by a phase
+ *   PIXEL, FULL, FULL_BITS: for a picture, the type of its pixels and the brightest, or
+ *   BINS: the bins are left complex; else levels come line by line
+ *   TILE: A-lines that a work-group makes at most
+ *   SHARED: samples and transforms take turns in the same local memory
+ *   HALVES: real and imaginary parts take turns in it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define ITEMS (SAMPLES / POINTS)
+#define GROUP (ITEMS * SIDE_BY_SIDE)
+#define DEPTHS (SAMPLES / 2)
+
+/* Samples that taps may reach beyond either end. */
+#define EDGE 4
+
+/* A gap after every 16 points, so that work-items that store 16 each, or load one beside
+ * the other, find them in different banks. */
+#define PADDED(i) ((i) + (i) / 16)
+
+#if HALVES
+#define PART float
+#else
+#define PART float2
+#endif
+
+/* Raw samples */
+
+/* Of both A-lines of a pair. */
+#ifdef LOAD_F32LE
+#define SAMPLE float2
+#define SAMPLES_OF(pair) (pair)
+#else
+#define SAMPLE uint
+/* By where float32 has no more fractions: a GPU adds faster than it converts. */
+#define NUMBER(integer) (as_float ((integer) | 0x4b000000) - 8388608.0f)
+#define SAMPLES_OF(pair) ((float2) (NUMBER ((pair) & 0xffff), NUMBER ((pair) >> 16)))
+#endif
+
+/* Four samples as they are in memory, and how many of them a work-item brings. */
+#if defined(LOAD_U8)
+#define FOUR uint
+#elif defined(LOAD_F32LE)
+#define FOUR uint4
+#else
+#define FOUR uint2
+#endif
+#define FOURS (POINTS / 4)
+
+#ifdef __ENDIAN_LITTLE__
+FOUR
+load_four (global const uchar *line, uint four)
+{
+  return ((global const FOUR *) line)[four];
+}
+#else
+#define load_four assemble_four
+#endif
+
+uint
+assemble_word (global const uchar *bytes)
+{
+  return bytes[0] | (uint) bytes[1] << 8 | (uint) bytes[2] << 16 | (uint) bytes[3] << 24;
+}
+
+/* Wherever they lie: a GPU faults on a load that is not aligned. */
+FOUR
+assemble_four (global const uchar *line, uint four)
+{
+  global const uchar *bytes = line + four * sizeof (FOUR);
+#if defined(LOAD_U8)
+  return assemble_word (bytes);
+#elif defined(LOAD_F32LE)
+  return (uint4) (assemble_word (bytes), assemble_word (bytes + 4),
+      assemble_word (bytes + 8), assemble_word (bytes + 12));
+#else
+  return (uint2) (assemble_word (bytes), assemble_word (bytes + 4));
+#endif
+}
+
+/* Both A-lines' samples beside each other. */
+#if defined(LOAD_U8)
+void
+store_four (local SAMPLE *samples, uint four, FOUR a, FOUR b, uint shift)
+{
+  uint4 places = (uint4) (0, 8, 16, 24);
+  ((local uint4 *) samples)[four] =
+      (((uint4) a >> places) & 0xff) >> shift
+      | ((((uint4) b >> places) & 0xff) >> shift) << 16;
+}
+#elif defined(LOAD_F32LE)
+void
+store_four (local SAMPLE *samples, uint four, FOUR a, FOUR b, uint shift)
+{
+  ((local uint4 *) samples)[2 * four] = (uint4) (a.x, b.x, a.y, b.y);
+  ((local uint4 *) samples)[2 * four + 1] = (uint4) (a.z, b.z, a.w, b.w);
+}
+#else
+uint2
+integers (uint2 halves, uint shift)
+{
+#ifdef LOAD_U16BE
+  halves = (halves & 0x00ff00ff) << 8 | (halves >> 8 & 0x00ff00ff);
+#endif
+  return halves >> shift & (0xffffu >> shift) * 0x10001u;
+}
+
+void
+store_four (local SAMPLE *samples, uint four, FOUR a, FOUR b, uint shift)
+{
+  uint2 first = integers (a, shift), second = integers (b, shift);
+  uint2 even = (first & 0xffff) | second << 16;
+  uint2 odd = first >> 16 | (second & 0xffff0000);
+  ((local uint4 *) samples)[four] = (uint4) (even.x, odd.x, even.y, odd.y);
+}
+#endif
+
+/* The pair that begins with `line`, into registers; past the last A-line the last one.
+ * `aligned`: any four samples lie at a multiple of their size. */
+void
+fetch (global const uchar *restrict input, long stride, uint line, uint lines, uint item,
+    uint aligned, FOUR *a, FOUR *b)
+{
+  global const uchar *first = input + min (line, lines - 1) * stride;
+  global const uchar *second = input + min (line + 1, lines - 1) * stride;
+  if (aligned) {
+#pragma unroll
+    for (uint n = 0; n < FOURS; n++) {
+      a[n] = load_four (first, item + n * ITEMS);
+      b[n] = load_four (second, item + n * ITEMS);
+    }
+  } else {
+#pragma unroll
+    for (uint n = 0; n < FOURS; n++) {
+      a[n] = assemble_four (first, item + n * ITEMS);
+      b[n] = assemble_four (second, item + n * ITEMS);
+    }
+  }
+}
+
+/* What lies beyond an end is as the sample there. */
+void
+extend (local SAMPLE *samples, uint item)
+{
+  if (item == 0) {
+    for (uint n = 0; n < EDGE; n++)
+      samples[(int) n - EDGE] = samples[0];
+  }
+  if (item == ITEMS - 1) {
+    for (uint n = 0; n < EDGE; n++)
+      samples[SAMPLES + n] = samples[SAMPLES - 1];
+  }
+}
+
+void
+stage (local SAMPLE *samples, uint item, const FOUR *a, const FOUR *b, uint bit_shift)
+{
+#pragma unroll
+  for (uint n = 0; n < FOURS; n++)
+    store_four (samples, item + n * ITEMS, a[n], b[n], bit_shift);
+  if (TAPS > 2)
+    extend (samples, item);
+}
+
+/* Fourier transforms, natural order in and out */
+
+float2
+times (float2 a, float2 b)
+{
+  return (float2) (a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+}
+
+float2
+times_minus_i (float2 a)
+{
+  return (float2) (a.y, -a.x);
+}
+
+void
+radix_2 (float2 *a, float2 *b)
+{
+  float2 difference = *a - *b;
+  *a += *b;
+  *b = difference;
+}
+
+void
+radix_4 (float2 *a, float2 *b, float2 *c, float2 *d)
+{
+  radix_2 (a, c);
+  radix_2 (b, d);
+  *d = times_minus_i (*d);
+  radix_2 (a, b);
+  radix_2 (c, d);
+  float2 second = *c;
+  *c = *b;
+  *b = second;
+}
+
+void
+radix_8 (float2 *x)
+{
+  const float half_root = 0.70710678118654752f;
+  radix_4 (x, x + 2, x + 4, x + 6);
+  radix_4 (x + 1, x + 3, x + 5, x + 7);
+  x[3] = half_root * (float2) (x[3].x + x[3].y, x[3].y - x[3].x);
+  x[5] = times_minus_i (x[5]);
+  x[7] = half_root * (float2) (x[7].y - x[7].x, -x[7].x - x[7].y);
+  float2 y[8];
+#pragma unroll
+  for (uint k = 0; k < 4; k++) {
+    radix_2 (x + 2 * k, x + 2 * k + 1);
+    y[k] = x[2 * k];
+    y[k + 4] = x[2 * k + 1];
+  }
+#pragma unroll
+  for (uint k = 0; k < 8; k++)
+    x[k] = y[k];
+}
+
+void
+radix_16 (float2 *x)
+{
+  const float half_root = 0.70710678118654752f;
+  const float2 w1 = (float2) (0.92387953251128676f, -0.38268343236508977f);
+  const float2 w3 = (float2) (0.38268343236508977f, -0.92387953251128676f);
+#pragma unroll
+  for (uint n = 0; n < 4; n++)
+    radix_4 (x + n, x + n + 4, x + n + 8, x + n + 12);
+  x[5] = times (x[5], w1);
+  x[9] = half_root * (float2) (x[9].x + x[9].y, x[9].y - x[9].x);
+  x[13] = times (x[13], w3);
+  x[6] = half_root * (float2) (x[6].x + x[6].y, x[6].y - x[6].x);
+  x[10] = times_minus_i (x[10]);
+  x[14] = half_root * (float2) (x[14].y - x[14].x, -x[14].x - x[14].y);
+  x[7] = times (x[7], w3);
+  x[11] = half_root * (float2) (x[11].y - x[11].x, -x[11].x - x[11].y);
+  x[15] = -times (x[15], w1);
+  float2 y[16];
+#pragma unroll
+  for (uint k = 0; k < 4; k++) {
+    radix_4 (x + 4 * k, x + 4 * k + 1, x + 4 * k + 2, x + 4 * k + 3);
+#pragma unroll
+    for (uint q = 0; q < 4; q++)
+      y[k + 4 * q] = x[4 * k + q];
+  }
+#pragma unroll
+  for (uint k = 0; k < 16; k++)
+    x[k] = y[k];
+}
+
+void
+butterflies (float2 *x, uint radix)
+{
+#pragma unroll
+  for (uint b = 0; b < POINTS / radix; b++) {
+    if (radix == 16)
+      radix_16 (x + 16 * b);
+    else if (radix == 8)
+      radix_8 (x + 8 * b);
+    else if (radix == 4)
+      radix_4 (x + 4 * b, x + 4 * b + 1, x + 4 * b + 2, x + 4 * b + 3);
+    else
+      radix_2 (x + 2 * b, x + 2 * b + 1);
+  }
+}
+
+/* Which butterfly of a step a work-item's b-th is. In the last step half of them mirror
+ * the other half, so that a work-item has the bins k and SAMPLES - k. */
+uint
+butterfly (uint item, uint b, uint radix, bool last)
+{
+  uint half_of = POINTS / radix / 2;
+  if (!last || b < half_of)
+    return item + b * ITEMS;
+  uint mirrored = item + (b - half_of) * ITEMS;
+  return mirrored == 0 ? SAMPLES / radix / 2 : SAMPLES / radix - mirrored;
+}
+
+/* roots[k] = exp (-2 pi i k / SAMPLES). Few powers are multiplied up to any, which keeps
+ * rounding small. */
+void
+turn_butterfly (float2 *x, global const float2 *restrict roots, uint root, uint radix)
+{
+  float2 w[16];
+  w[1] = roots[root];
+  if (radix > 2) {
+    w[2] = times (w[1], w[1]);
+    w[3] = times (w[2], w[1]);
+  }
+  if (radix > 4) {
+    w[4] = roots[4 * root];
+    w[5] = times (w[4], w[1]);
+    w[6] = times (w[4], w[2]);
+    w[7] = times (w[4], w[3]);
+  }
+  if (radix > 8) {
+    w[8] = roots[8 * root];
+    w[12] = times (w[8], w[4]);
+#pragma unroll
+    for (uint r = 1; r < 4; r++) {
+      w[8 + r] = times (w[8], w[r]);
+      w[12 + r] = times (w[12], w[r]);
+    }
+  }
+#pragma unroll
+  for (uint r = 1; r < radix; r++)
+    x[r] = times (x[r], w[r]);
+}
+
+void
+turn_all (float2 *x, global const float2 *restrict roots, uint item, uint radix,
+    uint before, bool last)
+{
+#pragma unroll
+  for (uint b = 0; b < POINTS / radix; b++) {
+    uint of_step = butterfly (item, b, radix, last) % before;
+    turn_butterfly (x + b * radix, roots, of_step * (SAMPLES / (before * radix)), radix);
+  }
+}
+
+/* Where a step that begins with transforms of `before` points leaves its results. Only
+ * after the first one, of radix 16, would their banks be the same. */
+uint
+place (uint butterfly, uint r, uint radix, uint before)
+{
+  uint first = butterfly / before * before * radix + butterfly % before;
+  return before == 1 ? PADDED (first) + r : first + r * before;
+}
+
+/* Where the next step, of which SAMPLES / radix is a multiple of 16, finds them. */
+uint
+place_of_input (uint butterfly, uint r, uint radix, uint before)
+{
+  uint apart = SAMPLES / radix;
+  return before == 1 ? PADDED (butterfly) + r * PADDED (apart) : butterfly + r * apart;
+}
+
+#define STORE(part)                                                                      \
+  for (uint b = 0; b < POINTS / radix; b++)                                              \
+    for (uint r = 0; r < radix; r++)                                                     \
+  places[place (item + b * ITEMS, r, radix, before)] = x[b * radix + r] part
+
+#define LOAD(part)                                                                       \
+  for (uint b = 0; b < POINTS / next; b++)                                               \
+    for (uint r = 0; r < next; r++)                                                      \
+  x[b * next + r] part =                                                                 \
+      places[place_of_input (butterfly (item, b, next, last), r, next, before)]
+
+/* From the work-items whose step made them to those whose step is next. */
+void
+change_places (float2 *x, local PART *places, uint item, uint radix, uint before,
+    uint next, bool last)
+{
+#if HALVES
+#pragma unroll
+  STORE (.x);
+  barrier (CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+  LOAD (.x);
+  barrier (CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+  STORE (.y);
+  barrier (CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+  LOAD (.y);
+#else
+#pragma unroll
+  STORE ();
+  barrier (CLK_LOCAL_MEM_FENCE);
+#pragma unroll
+  LOAD ();
+#endif
+}
+
+void
+transform (float2 *x, local PART *places, global const float2 *restrict roots, uint item)
+{
+  butterflies (x, RADIX_1);
+  change_places (x, places, item, RADIX_1, 1, RADIX_2, RADIX_3 == 1);
+  turn_all (x, roots, item, RADIX_2, RADIX_1, RADIX_3 == 1);
+  butterflies (x, RADIX_2);
+#if RADIX_3 > 1
+  barrier (CLK_LOCAL_MEM_FENCE);
+  change_places (x, places, item, RADIX_2, RADIX_1, RADIX_3, RADIX_4 == 1);
+  turn_all (x, roots, item, RADIX_3, RADIX_1 * RADIX_2, RADIX_4 == 1);
+  butterflies (x, RADIX_3);
+#endif
+#if RADIX_4 > 1
+  barrier (CLK_LOCAL_MEM_FENCE);
+  change_places (x, places, item, RADIX_3, RADIX_1 * RADIX_2, RADIX_4, true);
+  turn_all (x, roots, item, RADIX_4, RADIX_1 * RADIX_2 * RADIX_3, true);
+  butterflies (x, RADIX_4);
+#endif
+}
+
+#if RADIX_4 > 1
+#define LAST RADIX_4
+#elif RADIX_3 > 1
+#define LAST RADIX_3
+#else
+#define LAST RADIX_2
+#endif
+
+/* What points are made of */
+
+/* Two real A-lines leave their transform at twice their size. */
+#define PORTION (COMPLEX ? 1.0f : 0.5f)
+
+/* Few taps stay in registers, next to one transform. */
+#define HELD (TAPS <= 2 && !COMPLEX)
+
+/* Of one point: where its first sample is, and how much it takes of each. */
+typedef struct {
+  local const SAMPLE *from;
+  float weight[TAPS];
+} Tap;
+
+/* The n-th point of a work-item, in the order in which the first step takes them. */
+uint
+point (uint item, uint n)
+{
+  return item + n / RADIX_1 * ITEMS + n % RADIX_1 * (SAMPLES / RADIX_1);
+}
+
+Tap
+tap_of (global const float *restrict tables, local const SAMPLE *samples, uint point)
+{
+  global const int *firsts =
+      (global const int *) (tables + (COMPLEX ? 2 * SAMPLES : 0));
+  global const float *weights = (global const float *) (firsts + SAMPLES);
+  const int beyond = TAPS > 2 ? EDGE : 0;
+  Tap tap;
+  tap.from = samples + clamp (firsts[point], -beyond, SAMPLES + beyond - TAPS);
+#pragma unroll
+  for (uint t = 0; t < TAPS; t++)
+    tap.weight[t] = PORTION * weights[t * SAMPLES + point];
+  return tap;
+}
+
+float2
+phase_at (global const float *restrict tables, uint point)
+{
+  return ((global const float2 *) tables)[point];
+}
+
+/* `value` is what the sum begins with. */
+float2
+interpolate (Tap tap, float2 value)
+{
+#pragma unroll
+  for (uint t = 0; t < TAPS; t++) {
+    SAMPLE pair = tap.from[t];
+    value += tap.weight[t] * SAMPLES_OF (pair);
+  }
+  return value;
+}
+
+/* What the background contributes to a point. */
+float
+background_at (
+    Tap tap, local const SAMPLE *samples, global const float *restrict background)
+{
+  int first = (int) (tap.from - samples);
+  float sum = 0.0f;
+  for (int t = 0; t < TAPS; t++)
+    sum += tap.weight[t] * background[clamp (first + t, 0, SAMPLES - 1)];
+  return sum;
+}
+
+/* What comes out */
+
+/* The n-th depth of a work-item, as the last step leaves them. */
+uint
+depth_of (uint item, uint n)
+{
+  return butterfly (item, n / (LAST / 2), LAST, true) + n % (LAST / 2) * (SAMPLES / LAST);
+}
+
+void
+take_half (const float2 *x, float2 *bins)
+{
+#pragma unroll
+  for (uint n = 0; n < POINTS / 2; n++)
+    bins[n] = x[n / (LAST / 2) * LAST + n % (LAST / 2)];
+}
+
+/* Bins k and SAMPLES - k of one transform give bin k of both A-lines. */
+void
+take_apart (const float2 *x, float2 *first, float2 *second, uint item)
+{
+  const uint half_of = POINTS / LAST / 2;
+#pragma unroll
+  for (uint n = 0; n < POINTS / 2; n++) {
+    uint q = n % (LAST / 2), b = n / (LAST / 2);
+    float2 bin = x[b * LAST + q];
+    float2 mirror = x[(b < half_of ? b + half_of : b - half_of) * LAST + LAST - 1 - q];
+    /* The first butterfly and the one half-way mirror themselves. */
+    if (b % half_of == 0 && item == 0)
+      mirror = x[b * LAST + (b == 0 ? (LAST - q) % LAST : LAST - 1 - q)];
+    first[n] = (float2) (bin.x + mirror.x, bin.y - mirror.y);
+    second[n] = (float2) (bin.y + mirror.y, mirror.x - bin.x);
+  }
+}
+
+/* A level is log2 of the power, or the amplitude, times `factor` plus `zero`, and `least`
+ * at least. */
+typedef struct {
+  uint logarithmic;
+  float factor;
+  float zero;
+  float least;
+} Scale;
+
+#ifdef BINS
+#define VALUE float2
+
+void
+values_of (const float2 *bins, VALUE *values, Scale scale)
+{
+#pragma unroll
+  for (uint n = 0; n < POINTS / 2; n++)
+    values[n] = bins[n];
+}
+#else
+#define VALUE float
+
+void
+values_of (const float2 *bins, VALUE *values, Scale scale)
+{
+#pragma unroll
+  for (uint n = 0; n < POINTS / 2; n++)
+    values[n] = bins[n].x * bins[n].x + bins[n].y * bins[n].y;
+  if (scale.logarithmic) {
+#pragma unroll
+    for (uint n = 0; n < POINTS / 2; n++)
+      values[n] = native_log2 (values[n]);
+  } else {
+#pragma unroll
+    for (uint n = 0; n < POINTS / 2; n++)
+      values[n] = sqrt (values[n]);
+  }
+  /* Whatever is not a number becomes the least. */
+#pragma unroll
+  for (uint n = 0; n < POINTS / 2; n++)
+    values[n] = fmax (values[n] * scale.factor + scale.zero, scale.least);
+}
+#endif
+
+/* The values of both A-lines of the points y. */
+#if COMPLEX
+void
+find_values (const float2 *y, VALUE values[2][POINTS / 2], local PART *places,
+    global const float *restrict tables, global const float2 *restrict roots, uint item,
+    Scale scale)
+{
+#pragma unroll
+  for (uint l = 0; l < 2; l++) {
+    float2 x[POINTS], bins[POINTS / 2];
+#pragma unroll
+    for (uint n = 0; n < POINTS; n++)
+      x[n] = (l ? y[n].y : y[n].x) * phase_at (tables, point (item, n));
+    if (l)
+      barrier (CLK_LOCAL_MEM_FENCE);
+    transform (x, places, roots, item);
+    take_half (x, bins);
+    values_of (bins, values[l], scale);
+  }
+}
+#else
+void
+find_values (float2 *y, VALUE values[2][POINTS / 2], local PART *places,
+    global const float *restrict tables, global const float2 *restrict roots, uint item,
+    Scale scale)
+{
+  float2 bins[2][POINTS / 2];
+  transform (y, places, roots, item);
+  take_apart (y, bins[0], bins[1], item);
+  values_of (bins[0], values[0], scale);
+  values_of (bins[1], values[1], scale);
+}
+#endif
+
+#ifdef FULL
+/* Between one pair of A-lines and the next, so that work-items that read several at the
+ * same depths find them in different banks. */
+#define PITCH (DEPTHS + 8)
+
+/* Of both A-lines of a pair. */
+#if FULL_BITS == 8
+#define PAIR ushort
+#else
+#define PAIR uint
+#endif
+
+/* Half to even, by where float32 has no more fractions. */
+uint
+pixel (float brightness)
+{
+  return as_uint (fmin (brightness, FULL) + 8388608.0f) & (uint) FULL;
+}
+
+void
+collect (local PAIR *pair, uint item, const float *first, const float *second)
+{
+#pragma unroll
+  for (uint n = 0; n < POINTS / 2; n++)
+    pair[depth_of (item, n)] = pixel (first[n]) | pixel (second[n]) << FULL_BITS;
+}
+
+/* A picture's rows are written four bytes at a time. */
+#define PIECE (4 / sizeof (PIXEL))
+
+uint
+piece_of (local const PAIR *pair)
+{
+#if FULL_BITS == 8
+  return pair[0] | (uint) pair[PITCH] << 16;
+#else
+  return pair[0];
+#endif
+}
+
+/* `words`: pieces lie at multiples of four bytes. */
+void
+write_piece (local const PAIR *pair, uint lines, uint words, global PIXEL *row)
+{
+  if (words && lines >= PIECE) {
+    *(global uint *) row = piece_of (pair);
+    return;
+  }
+  for (uint l = 0; l < PIECE && l < lines; l++)
+    row[l] = pair[l / 2 * PITCH] >> (l % 2 * FULL_BITS);
+}
+
+/* A work-item writes the same piece of one row after another. */
+void
+write_rows (local const PAIR *pairs, uint first, uint depths, uint lines, uint words,
+    global PIXEL *restrict rows, uint output_stride)
+{
+  const uint pieces = TILE / PIECE, together = GROUP / pieces;
+  uint line = get_local_id (0) % pieces * PIECE;
+  for (uint begin = 0; begin < depths; begin += together) {
+    uint depth = begin + get_local_id (0) / pieces;
+    if (depth < depths && line < lines)
+      write_piece (pairs + line / 2 * PITCH + first + depth, lines - line, words,
+          rows + (size_t) depth * output_stride + line);
+  }
+}
+#else
+void
+write_line (global VALUE *restrict line, uint item, const VALUE *values, uint first,
+    uint depths)
+{
+#pragma unroll
+  for (uint n = 0; n < POINTS / 2; n++) {
+    uint depth = depth_of (item, n) - first;
+    if (depth < depths)
+      line[depth] = values[n];
+  }
+}
+#endif
+
+/* Local memory of a transform, and of the samples of a pair, in PARTs. */
+#define PLACES (SAMPLES + SAMPLES / 16 + 2 * EDGE)
+#define STAGED ((SAMPLES + 2 * EDGE) * sizeof (SAMPLE) / sizeof (PART))
+#define ROOM (SHARED && STAGED > PLACES ? STAGED : PLACES)
+
+/* tables: for each point the phase's (cos, -sin) if COMPLEX, the first tap's sample, and
+ * TAPS times the weights of all points. A work-group makes `lines_of_group` A-lines, a
+ * multiple of a pass. */
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
+make_depth (global const uchar *restrict input, ulong input_offset, long input_stride,
+    uint aligned, uint lines, uint bit_shift, global const float *restrict tables,
+    global const float *restrict background, uint background_offset,
+    global const float2 *restrict roots, uint lines_of_group, uint first, uint depths,
+    uint logarithmic, float factor, float zero, float least, global void *restrict output,
+    ulong output_offset, uint output_stride, uint words)
+{
+  local PART places[SIDE_BY_SIDE][ROOM] __attribute__ ((aligned (16)));
+#if SHARED
+#define SAMPLES_AT(beside) ((local SAMPLE *) places[beside] + EDGE)
+#else
+  local SAMPLE staged[SIDE_BY_SIDE][SAMPLES + 2 * EDGE] __attribute__ ((aligned (16)));
+#define SAMPLES_AT(beside) (staged[beside] + EDGE)
+#endif
+#ifdef FULL
+  local PAIR pairs[TILE / 2 * PITCH];
+#endif
+  const uint item = get_local_id (0) % ITEMS, beside = get_local_id (0) / ITEMS;
+  const uint begin = get_group_id (0) * lines_of_group;
+  if (begin >= lines) /* the whole group */
+    return;
+  const uint end = min (begin + lines_of_group, lines);
+  const Scale scale = {logarithmic, factor, zero, least};
+  local SAMPLE *samples = SAMPLES_AT (beside);
+  input += input_offset;
+
+  Tap tap[POINTS];
+  float below[POINTS];
+#pragma unroll
+  for (uint n = 0; n < POINTS; n++) {
+    tap[n] = tap_of (tables, samples, point (item, n));
+    below[n] = BACKGROUND
+                   ? -background_at (tap[n], samples, background + background_offset)
+                   : 0.0f;
+  }
+
+  FOUR a[FOURS], b[FOURS];
+  fetch (input, input_stride, begin + 2 * beside, lines, item, aligned, a, b);
+  for (uint pass = begin; pass < end; pass += 2 * SIDE_BY_SIDE) {
+    const uint line = pass + 2 * beside;
+    if (SHARED)
+      barrier (CLK_LOCAL_MEM_FENCE);
+    stage (samples, item, a, b, bit_shift);
+    barrier (CLK_LOCAL_MEM_FENCE);
+    /* On their way while the transform runs. */
+    fetch (input, input_stride, line + 2 * SIDE_BY_SIDE, lines, item, aligned, a, b);
+
+    /* 0, but a compiler cannot know that: it would read the tables once and keep them in
+     * so many registers that fewer work-items ran. */
+    const uint anew = pass >> 31;
+    float2 y[POINTS];
+#pragma unroll
+    for (uint n = 0; n < POINTS; n++)
+      y[n] = interpolate (
+          HELD ? tap[n] : tap_of (tables + anew, samples, point (item, n)), below[n]);
+    if (SHARED)
+      barrier (CLK_LOCAL_MEM_FENCE);
+
+    VALUE values[2][POINTS / 2];
+    find_values (y, values, places[beside], tables, roots, item, scale);
+#ifdef FULL
+    collect (pairs + (line - begin) / 2 * PITCH, item, values[0], values[1]);
+#else
+    for (uint l = 0; l < 2 && line + l < end; l++)
+      write_line ((global VALUE *) output + output_offset
+                      + (ulong) (line + l) * output_stride,
+          item, values[l], first, depths);
+#endif
+  }
+
+#ifdef FULL
+  barrier (CLK_LOCAL_MEM_FENCE);
+  write_rows (pairs, first, depths, end - begin, words,
+      (global PIXEL *) output + output_offset + begin, output_stride);
+#endif
+}

@@ -1,0 +1,31 @@
+/* opencl-bench: what other programs reach
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "octchain.hpp"
+#include "session.hpp"
+
+namespace bench {
+/* The OCT chain on two threads of the CPU with FFTW. */
+void measure_fftw_chain (const OctFrame &frame, const Buffer &spectra, bool dispersion,
+    const Timing &timing, Result &result);
+
+/* Complex transforms by FFTW alone on two threads. */
+void measure_fftw (const OctFrame &frame, const Timing &timing, Result &result);
+
+/* The OCT chain as a plain OpenCL program does it: for each frame buffers of its own, a
+ * blocking write, a kernel, a blocking read, the FFT library, a blocking read. */
+void measure_blocking_oct (GstOpenCLContext *context, const OctFrame &frame,
+    const Buffer &spectra, const Timing &timing, Result &result);
+
+/* chromakey, 5 × noisereduce, 3 × flowkey, 5 × noisereduce the same way: for each of
+ * them buffers of its own, a launch and a blocking read. */
+void measure_blocking_keying (GstOpenCLContext *context, unsigned width, unsigned height,
+    const Buffer &picture, const Timing &timing, Result &result);
+
+/* A filter of the command ffmpeg on pictures of this size. */
+void measure_ffmpeg (const std::string &device_name, bool opencl, unsigned width,
+    unsigned height, const Timing &timing, Result &result);
+} // namespace bench

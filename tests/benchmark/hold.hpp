@@ -1,0 +1,34 @@
+/* opencl-bench: GStreamer's counted references as C++ owners
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/gst.h>
+
+#include <memory>
+
+namespace bench {
+using Buffer = std::shared_ptr<GstBuffer>;
+using Caps = std::shared_ptr<GstCaps>;
+using Element = std::shared_ptr<GstElement>;
+
+/* Each takes over the reference given. */
+inline Buffer
+hold (GstBuffer *buffer)
+{
+  return Buffer (buffer, gst_buffer_unref);
+}
+
+inline Caps
+hold (GstCaps *caps)
+{
+  return Caps (caps, gst_caps_unref);
+}
+
+inline Element
+hold (GstElement *element)
+{
+  return Element (element, gst_object_unref);
+}
+} // namespace bench

@@ -1,0 +1,210 @@
+/* opencl-bench: the cases of spectra to pictures
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "baselines.hpp"
+#include "firstframe.hpp"
+#include "octchain.hpp"
+#include "session.hpp"
+
+#include <cmath>
+
+namespace bench {
+namespace {
+/* An application's buffers in flight. */
+constexpr unsigned application_buffers = 8;
+
+/* What differs between the cases that are one pipeline. */
+struct OctCase {
+  unsigned lines;
+  enum { HOST_PINNED, HOST_PAGEABLE, ON_DEVICE } from;
+  bool dispersion;
+  bool count_frames; /* the rate is of frames, not of A-lines */
+};
+
+OctFrame
+frame_of (const Session &session, unsigned lines)
+{
+  return {session.options.samples, session.options.lines_or (lines)};
+}
+
+bool
+make_feed (const OctCase &which, const OctFrame &frame, Feed &feed, std::string &error)
+{
+  switch (which.from) {
+  case OctCase::HOST_PINNED:
+    return host_spectra (frame, Feed::POOL, 1, feed, error);
+  case OctCase::HOST_PAGEABLE:
+    return host_spectra (frame, Feed::HELD, application_buffers, feed, error);
+  default:
+    return hold_spectra (frame, feed, error);
+  }
+}
+
+bool
+make_line (const OctCase &which, const OctFrame &frame, const char *sink, Line &line,
+    std::string &error)
+{
+  Feed feed;
+  if (!make_feed (which, frame, feed, error))
+    return false;
+  const std::string chain = oct_chain (which.dispersion);
+  line.text = "benchmarksource name=source ! "
+              + (which.from == OctCase::ON_DEVICE
+                      ? chain
+                      : "openclupload ! " + chain + " ! opencldownload")
+              + " ! " + sink;
+  line.feeds = {{"source", feed}};
+  line.amount = which.count_frames ? 1 : frame.lines;
+  return true;
+}
+
+double
+limit_of (const Session &session, const OctCase &which, const OctFrame &frame)
+{
+  const double frames =
+      which.from == OctCase::ON_DEVICE
+          ? session.ceilings.memory_limit (frame.bytes_in () + frame.bytes_out ())
+          : session.ceilings.link_limit (frame.bytes_in (), frame.bytes_out ());
+  return frames * (which.count_frames ? 1 : frame.lines);
+}
+
+void
+run_rate (Session &session, const std::string &what, const OctCase &which)
+{
+  const OctFrame frame = frame_of (session, which.lines);
+  Result result = session.result (
+      what, frame.sizes (), which.count_frames ? "frames/s" : "A-lines/s");
+  Line line;
+  result.limit = limit_of (session, which, frame);
+  const char *end = which.from == OctCase::ON_DEVICE ? sink : queued_sink;
+  if (make_line (which, frame, end, line, result.error))
+    measure (line, session.options.timing, result);
+  session.print (result);
+}
+
+constexpr OctCase host_pinned = {1024, OctCase::HOST_PINNED, false, false};
+
+void
+run_latency (Session &session, const std::string &what)
+{
+  const OctFrame frame = frame_of (session, host_pinned.lines);
+  Result result = session.result (what, frame.sizes (), "frames/s");
+  Line line;
+  /* One way after the other: nothing overlaps in one frame. */
+  result.limit = 1
+                 / (frame.bytes_in () / session.ceilings.upload
+                     + frame.bytes_out () / session.ceilings.download);
+  if (make_line (host_pinned, frame, sink, line, result.error))
+    measure_latency (line, session.options.timing, result);
+  session.print (result);
+}
+
+/* Runs at the same time; the windows of all overlap. */
+void
+measure_together (
+    const std::vector<Line> &lines, const Timing &timing, Result &result, double &sum)
+{
+  std::vector<std::unique_ptr<Run>> runs;
+  for (const Line &line : lines)
+    runs.push_back (std::make_unique<Run> (line, timing));
+  for (auto &run : runs)
+    run->start ();
+  for (auto &run : runs)
+    run->wait ();
+  sum = 0;
+  for (auto &run : runs) {
+    run->stop ();
+    if (!run->error ().empty ())
+      result.error = run->error ();
+    sum += median (run->rates ());
+  }
+}
+
+void
+run_two (Session &session, const std::string &what)
+{
+  const OctFrame frame = frame_of (session, host_pinned.lines);
+  Result result = session.result (what, frame.sizes (), "A-lines/s");
+  Line line;
+  double alone = NAN, together = NAN;
+  result.limit = limit_of (session, host_pinned, frame);
+  if (make_line (host_pinned, frame, queued_sink, line, result.error)) {
+    measure_together ({line}, session.options.timing, result, alone);
+    measure_together ({line, line}, session.options.timing, result, together);
+  }
+  if (std::isfinite (together))
+    result.rates = {together};
+  result.more = {{"alone", alone}, {"of_alone", together / alone}};
+  session.print (result);
+}
+
+void
+run_fftw (Session &session, const std::string &what, bool dispersion)
+{
+  const OctFrame frame = frame_of (session, host_pinned.lines);
+  Result result = session.result (what, frame.sizes (), "A-lines/s");
+  result.device = "CPU";
+  Feed feed;
+  if (host_spectra (frame, Feed::HELD, 1, feed, result.error))
+    measure_fftw_chain (
+        frame, feed.frames.front (), dispersion, session.options.timing, result);
+  session.print (result);
+}
+
+void
+run_seed (Session &session, const std::string &what, unsigned lines)
+{
+  const OctFrame frame = frame_of (session, lines);
+  Result result = session.result (what, frame.sizes (), "A-lines/s");
+  Feed feed;
+  if (host_spectra (frame, Feed::HELD, 1, feed, result.error))
+    measure_blocking_oct (
+        session.context, frame, feed.frames.front (), session.options.timing, result);
+  session.print (result);
+}
+
+std::function<void (Session &, const std::string &)>
+rate (const OctCase &which)
+{
+  return [which] (Session &session, const std::string &what) {
+    run_rate (session, what, which);
+  };
+}
+} // namespace
+
+const std::vector<Case> oct_cases = {
+    {"host-pinned",
+        "1024 lines, host to host, a source that fills the pool it is offered",
+        rate (host_pinned)},
+    {"host-pageable", "the same from an application's ordinary memory",
+        rate ({1024, OctCase::HOST_PAGEABLE, false, false})},
+    {"host-60-lines", "60 lines, host to host, pinned: frames",
+        rate ({60, OctCase::HOST_PINNED, false, true})},
+    {"device", "16384 lines that are and stay on the device",
+        rate ({16384, OctCase::ON_DEVICE, false, false})},
+    {"device-dispersion", "the same with dispersion, so complex",
+        rate ({16384, OctCase::ON_DEVICE, true, false})},
+    {"latency", "one frame of 1024 lines at a time, host to host", run_latency},
+    {"two-at-once", "host-pinned, two pipelines: their sum", run_two},
+    {"first-frame", "process start to first frame: without kernel caches, then with",
+        [] (Session &session, const std::string &what) {
+          measure_first_frames (
+              session, what, frame_of (session, host_pinned.lines).sizes ());
+        }},
+    {"baseline-fftw", "an FFTW program of two threads, real input",
+        [] (Session &session, const std::string &what) {
+          run_fftw (session, what, false);
+        }},
+    {"baseline-fftw-dispersion", "the same with dispersion",
+        [] (Session &session, const std::string &what) {
+          run_fftw (session, what, true);
+        }},
+    {"baseline-blocking", "1024 lines: blocking copies and allocation a frame, clFFT",
+        [] (Session &session, const std::string &what) {
+          run_seed (session, what, 1024);
+        }},
+    {"baseline-blocking-60", "the same with 60 lines",
+        [] (Session &session, const std::string &what) { run_seed (session, what, 60); }},
+};
+} // namespace bench

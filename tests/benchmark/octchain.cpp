@@ -1,0 +1,73 @@
+/* opencl-bench: the OCT chain and its input
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "octchain.hpp"
+
+#include <gst/opencl/opencl.h>
+
+namespace bench {
+namespace {
+std::string
+text_of (double value)
+{
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  return g_ascii_dtostr (text, sizeof text, value);
+}
+} // namespace
+
+std::string
+oct_chain (bool dispersion)
+{
+  std::string chain = "octwindowinterp window=hann interpolation=linear wavelength-min="
+                      + text_of (wavelength_min)
+                      + " wavelength-max=" + text_of (wavelength_max);
+  if (dispersion)
+    chain += " dispersion-a2=" + text_of (dispersion_a2)
+             + " dispersion-a3=" + text_of (dispersion_a3);
+  return chain + " ! octfft scale=log db-min=" + text_of (db_min) + " db-max="
+         + text_of (db_max) + " ! video/x-raw(memory:OpenCLMemory),format=GRAY8";
+}
+
+bool
+hold_spectra (const OctFrame &frame, Feed &feed, std::string &error)
+{
+  const std::string text =
+      "octtestsrc num-buffers=1 ! "
+      "video/x-raw(memory:OpenCLMemory),format=GRAY16_LE,framerate=30/1,width="
+      + std::to_string (frame.samples) + ",height=" + std::to_string (frame.lines)
+      + " ! appsink name=sink sync=false";
+  return hold_frame (text, {}, feed, error);
+}
+
+bool
+to_host (Feed &feed, Feed::Kind kind, unsigned copies, std::string &error)
+{
+  GstMapInfo map;
+  const Buffer first = feed.frames.front ();
+
+  if (!gst_buffer_map (first.get (), &map, GST_MAP_READ)) {
+    error = "a frame of the device cannot be mapped";
+    return false;
+  }
+  feed.frames.clear ();
+  for (unsigned i = 0; i < copies; i++) {
+    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, map.size, nullptr);
+    gst_buffer_fill (buffer, 0, map.data, map.size);
+    feed.frames.push_back (hold (buffer));
+  }
+  gst_buffer_unmap (first.get (), &map);
+  GstCaps *caps = gst_caps_copy (feed.caps.get ());
+  gst_caps_set_features_simple (caps, gst_caps_features_new_empty ());
+  feed.caps = hold (caps);
+  feed.kind = kind;
+  return true;
+}
+
+bool
+host_spectra (const OctFrame &frame, Feed::Kind kind, unsigned copies, Feed &feed,
+    std::string &error)
+{
+  return hold_spectra (frame, feed, error) && to_host (feed, kind, copies, error);
+}
+} // namespace bench

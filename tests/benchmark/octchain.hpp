@@ -1,0 +1,38 @@
+/* opencl-bench: the OCT chain and its input
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "run.hpp"
+
+namespace bench {
+/* 2048 samples of 16 bits and the like. */
+struct OctFrame {
+  unsigned samples, lines;
+
+  double bytes_in () const { return 2.0 * samples * lines; }
+  double bytes_out () const { return 0.5 * samples * lines; } /* GRAY8, half the bins */
+  Result::Sizes sizes () const { return {{"samples", samples}, {"lines", lines}}; }
+};
+
+/* The wavelengths that are resampled from, in m: about those of a spectrometer of 1310
+ * nm; and the dispersion where there is some. */
+constexpr double wavelength_min = 1187.176e-9, wavelength_max = 1432.842e-9;
+constexpr double dispersion_a2 = 7.994e-5, dispersion_a3 = 2.67e-9;
+/* What the picture shows. */
+constexpr double db_min = 0, db_max = 80;
+
+/* Elements that make a picture of spectra on the device. */
+std::string oct_chain (bool dispersion);
+
+/* A frame of octtestsrc on the device. */
+bool hold_spectra (const OctFrame &frame, Feed &feed, std::string &error);
+
+/* The same in host memory: `copies` of ordinary memory, or the contents of a pool. */
+bool host_spectra (const OctFrame &frame, Feed::Kind kind, unsigned copies, Feed &feed,
+    std::string &error);
+
+/* `feed`'s first frame in ordinary host memory, `copies` times. */
+bool to_host (Feed &feed, Feed::Kind kind, unsigned copies, std::string &error);
+} // namespace bench

@@ -1,0 +1,75 @@
+/* opencl-bench: runs a pipeline and measures what arrives at its sink
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "result.hpp"
+#include "source.hpp"
+#include "statistics.hpp"
+
+#include <string>
+
+namespace bench {
+/* The line has a benchmarksource for each feed, by name, and one fakesink named "sink".
+ */
+struct Line {
+  std::string text;
+  std::vector<std::pair<std::string, Feed>> feeds;
+  double amount = 1; /* of what is counted, in a frame */
+};
+
+/* What a line ends with. A queue lets the sink wait for one frame while the next is
+ * enqueued; where latency counts, there is none. */
+extern const char *const sink;
+extern const char *const queued_sink;
+
+/* One pipeline, from start to stop. Bytes that are in host memory are mapped at the sink,
+ * so that the frame counts once it is there. */
+class Run {
+public:
+  Run (const Line &line, const Timing &timing, Gate *gate = nullptr);
+  ~Run ();
+
+  Run (const Run &) = delete;
+  void start ();
+  /* Until the windows are complete, `frames` have arrived, or an error. */
+  void wait ();
+  void wait_for_frames (unsigned frames);
+  void stop ();
+  bool is_complete ();
+
+  const std::string &error () const { return failure; }
+  /* Once stopped. */
+  const std::vector<double> &rates () const { return windows.per_second (); }
+  const std::vector<double> &delays () const { return latencies; }
+  guint64 frames () const { return arrived; }
+
+private:
+  static GstPadProbeReturn on_buffer (GstPad *, GstPadProbeInfo *, gpointer);
+  void arrive (GstBuffer *buffer);
+  template <typename Condition> void wait_until (Condition condition);
+  void check_bus ();
+
+  std::string failure; /* before the pipeline, whose parsing may set it */
+  Element pipeline;
+  double amount;
+  std::mutex lock;
+  std::condition_variable changed;
+  Windows windows;
+  std::vector<double> latencies;
+  bool stamped = true; /* timestamps say when a frame was pushed */
+  guint64 arrived = 0;
+};
+
+/* Rates and, where the sink gets host memory, latencies of a line. */
+void measure (const Line &line, const Timing &timing, Result &result);
+
+/* One frame at a time, each when all is idle. */
+void measure_latency (const Line &line, const Timing &timing, Result &result);
+
+/* The first frame of a line that ends with an appsink named "sink", as a feed of it. */
+bool hold_frame (const std::string &text,
+    const std::vector<std::pair<std::string, Feed>> &feeds, Feed &feed,
+    std::string &error);
+} // namespace bench

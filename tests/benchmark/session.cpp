@@ -1,0 +1,76 @@
+/* opencl-bench: what the cases of a command share
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "session.hpp"
+
+#include <cstdio>
+
+namespace bench {
+Session::Session (const Options &options) : options (options)
+{
+}
+
+Session::~Session ()
+{
+  gst_clear_object (&context);
+}
+
+bool
+Session::open (bool with_ceilings)
+{
+  GError *error = nullptr;
+  context = gst_opencl_context_new (
+      options.device.empty () ? nullptr : options.device.c_str (), &error);
+  if (!context) {
+    g_printerr ("opencl-bench: %s\n", error->message);
+    g_error_free (error);
+    return false;
+  }
+  device_name = gst_opencl_context_get_device_name (context);
+  /* The elements ask for a context by the environment where their property is unset. */
+  if (!options.device.empty ())
+    g_setenv ("GST_OPENCL_DEVICE", options.device.c_str (), TRUE);
+  if (with_ceilings)
+    for (const Result &ceiling : measure_ceilings (context, options.timing, ceilings))
+      print (ceiling);
+  return !failed;
+}
+
+Result
+Session::result (const std::string &what, Result::Sizes sizes, const char *unit) const
+{
+  Result result;
+  result.what = what;
+  result.device = device_name;
+  result.sizes = std::move (sizes);
+  result.unit = unit;
+  return result;
+}
+
+void
+Session::print (const Result &result)
+{
+  failed |= !result.error.empty () || result.rates.empty ();
+  puts (to_json (result).c_str ());
+  fflush (stdout);
+}
+
+void
+run_cases (Session &session, const std::vector<Case> &cases)
+{
+  bool any = false;
+  for (const Case &one : cases) {
+    if (!g_pattern_match_simple (session.options.cases.c_str (), one.name)
+        || (!session.options.baselines && g_str_has_prefix (one.name, "baseline-")))
+      continue;
+    any = true;
+    one.run (session, session.options.command + "/" + one.name);
+  }
+  if (!any) {
+    g_printerr (
+        "opencl-bench: no case %s (see --list)\n", session.options.cases.c_str ());
+    session.failed = true;
+  }
+}
+} // namespace bench

@@ -1,0 +1,51 @@
+/* opencl-bench: what the cases of a command share
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "ceilings.hpp"
+#include "options.hpp"
+#include "result.hpp"
+#include "run.hpp"
+
+#include <functional>
+
+namespace bench {
+class Session {
+public:
+  explicit Session (const Options &options);
+  ~Session ();
+
+  Session (const Session &) = delete;
+  /* Chooses the device and, unless told otherwise, measures the ceilings. */
+  bool open (bool with_ceilings);
+
+  /* A result of this session's device, to be filled in. */
+  Result result (const std::string &what, Result::Sizes sizes, const char *unit) const;
+  void print (const Result &result);
+
+  const Options options;
+  GstOpenCLContext *context = nullptr;
+  Ceilings ceilings;
+  std::string device_name;
+  bool failed = false; /* something could not be measured */
+};
+
+/* One thing to measure; prints one result or more. */
+struct Case {
+  const char *name;
+  const char *blurb;
+  std::function<void (Session &, const std::string &what)> run;
+};
+
+/* Runs those that were asked for, as COMMAND/NAME. */
+void run_cases (Session &session, const std::vector<Case> &cases);
+
+/* The cases of each command. */
+extern const std::vector<Case> oct_cases, keying_cases, transfer_cases, fft_cases;
+
+/* Commands that are no cases. */
+int run_stages (const Options &options);
+int run_first_frame (const Options &options);
+} // namespace bench

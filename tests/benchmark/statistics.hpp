@@ -1,0 +1,59 @@
+/* opencl-bench: rates by windows of time, medians and percentiles
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <glib.h>
+
+#include <vector>
+
+namespace bench {
+struct Timing {
+  double warm_up = 1; /* seconds that do not count */
+  double seconds = 1; /* of a window, at least */
+  unsigned windows = 5;
+};
+
+/* Monotonic, in seconds. */
+double now ();
+
+/* The value below which `part` (0 … 1) of `values` lie. */
+double percentile (std::vector<double> values, double part);
+double median (const std::vector<double> &values);
+
+/* Turns events into rates. A window ends with the first event after its time, so that one
+ * of few events is not a fraction of one short. */
+class Windows {
+public:
+  explicit Windows (const Timing &timing) : timing (timing) {}
+
+  /* `amount` of whatever is counted was done at `time`; false once there are enough
+   * windows. */
+  bool add (double time, double amount);
+
+  bool warm () const { return phase == COUNTING; }
+  bool complete () const { return rates.size () >= timing.windows; }
+  const std::vector<double> &per_second () const { return rates; }
+
+private:
+  /* The first event comes after all that happens once, so time begins with it. */
+  enum { IDLE, WARMING, COUNTING } phase = IDLE;
+  Timing timing;
+  double start = 0, sum = 0;
+  std::vector<double> rates;
+};
+
+/* What work that is repeated in this thread reaches, in calls per second: one value a
+ * window. `step` returns false when it fails, which ends it. */
+template <typename Step>
+std::vector<double>
+repeat (const Timing &timing, Step step)
+{
+  Windows windows (timing);
+  while (step ())
+    if (!windows.add (now (), 1))
+      return windows.per_second ();
+  return {};
+}
+} // namespace bench

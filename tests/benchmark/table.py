@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Runs opencl-bench and writes the tables of docs/performance.md.
+
+usage: table.py [COMMAND...] [-- OPTION...]
+
+COMMAND is oct, keying, transfer, fft, stages oct or stages keying; without any, all are
+run. The options go to opencl-bench, which is taken from the build folder "build" or, where
+there is none, from PATH.
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+ALL = [["oct"], ["keying"], ["transfer"], ["fft"], ["stages", "oct"], ["stages", "keying"]]
+# Pairs of which docs/performance.md gives the quotient of the rates.
+QUOTIENTS = [
+    ("oct/host-pinned", "oct/baseline-fftw"),
+    ("oct/host-pinned", "oct/baseline-blocking"),
+    ("oct/host-60-lines", "oct/baseline-blocking-60"),
+    ("keying/host", "keying/baseline-blocking"),
+    ("keying/hd-host", "keying/baseline-blocking-hd"),
+    ("keying/hd-chromakey", "keying/baseline-ffmpeg-opencl"),
+    ("keying/hd-chromakey", "keying/baseline-ffmpeg"),
+    ("keying/hd-chromakey", "keying/baseline-alpha"),
+]
+HEAD = "| what | sizes | rate | least … greatest | of the limit | latency p50, p99; more |"
+MORE = ["of_alone", "of_device_time", "calls_per_frame", "threads"]
+
+
+def program():
+    build = pathlib.Path(__file__).resolve().parents[2] / "build"
+    if (build / "tests/benchmark/opencl-bench").exists():
+        return ["meson", "devenv", "-C", str(build), "tests/benchmark/opencl-bench"]
+    found = shutil.which("opencl-bench")
+    if not found:
+        sys.exit("neither build/tests/benchmark/opencl-bench nor opencl-bench in PATH")
+    return [found]
+
+
+def parse(arguments):
+    if "--" in arguments:
+        at = arguments.index("--")
+        words, options = arguments[:at], arguments[at + 1 :]
+    else:
+        words, options = arguments, []
+    commands = []
+    for word in words:
+        if commands and commands[-1] == ["stages"]:
+            commands[-1].append(word)
+        else:
+            commands.append([word])
+    return commands or ALL, options
+
+
+def quantity(value, unit):
+    """Four digits, with a prefix where there are many before the point."""
+    for factor, prefix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= factor and unit in ("B/s", "A-lines/s", "lines/s"):
+            return f"{value / factor:.4g} {prefix}"
+    return f"{value:.4g} "
+
+
+def remarks(result):
+    remarks = [f"{key} {result[key]:.3g}" for key in MORE if key in result]
+    if "latency_p50_ms" in result:
+        delays = [f"{result[f'latency_{part}_ms']:.3g}" for part in ("p50", "p99")]
+        remarks.insert(0, ", ".join(delays) + " ms")
+    return "; ".join(remarks)
+
+
+def row(result):
+    sizes = " × ".join(str(size) for size in result["sizes"].values())
+    if "error" in result:
+        return f"| {result['what']} | {sizes} | {result['error']} | | | |"
+    unit = result["unit"]
+    rate, least, greatest = (
+        quantity(result[key], unit) for key in ("rate", "least", "greatest")
+    )
+    limit = f"{result['of_limit']:.3g}" if "of_limit" in result else ""
+    return (
+        f"| {result['what']} | {sizes} | {rate}{unit} | {least.strip()} … "
+        f"{greatest.strip()} | {limit} | {remarks(result)} |"
+    )
+
+
+def run(command, options):
+    process = subprocess.run(
+        program() + command + options, stdout=subprocess.PIPE, text=True, check=False
+    )
+    results = [
+        json.loads(line) for line in process.stdout.splitlines() if line.startswith("{")
+    ]
+    if not results:
+        sys.exit(f"opencl-bench {' '.join(command)} printed nothing")
+    return results
+
+
+def baseline_of(other, rates, results):
+    """The rate of a baseline in the unit of what it is compared with."""
+    rate = rates.get(other)
+    if rate and results[other]["unit"] == "A-lines/s" and "60" in other:
+        return rate / results[other]["sizes"]["lines"]
+    return rate
+
+
+def print_quotients(results):
+    rates = {name: result.get("rate") for name, result in results.items()}
+    for name, other in QUOTIENTS:
+        baseline = baseline_of(other, rates, results)
+        if rates.get(name) and baseline:
+            print(f"- {name} / {other}: {rates[name] / baseline:.3g}")
+
+
+def main():
+    commands, options = parse(sys.argv[1:])
+    for command in commands:
+        results = run(command, options)
+        print(f"\n### {' '.join(command)}: {results[0]['device']}\n")
+        print(HEAD)
+        print("|---|---|---|---|---|---|")
+        for result in results:
+            print(row(result))
+        print()
+        print_quotients({result["what"]: result for result in results})
+        sys.stdout.flush()
+
+
+main()

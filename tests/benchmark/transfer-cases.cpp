@@ -1,0 +1,65 @@
+/* opencl-bench: the cases of transfers
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "keyingchain.hpp"
+#include "session.hpp"
+
+namespace bench {
+namespace {
+/* What differs between the cases. */
+struct Way {
+  Feed::Kind from;
+  bool up, down;
+};
+
+bool
+make_line (
+    const Way &way, unsigned width, unsigned height, Line &line, std::string &error)
+{
+  Feed feed = green_screen (width, height);
+  feed.kind = way.from;
+  if (way.from == Feed::HELD && way.up)
+    for (unsigned i = 1; i < 8; i++) /* an application's buffers in flight */
+      feed.frames.push_back (hold (gst_buffer_copy_deep (feed.frames[0].get ())));
+  if (!way.up
+      && !hold_frame (
+          "benchmarksource name=source ! openclupload ! appsink name=sink sync=false",
+          {{"source", feed}}, feed, error))
+    return false;
+  line.text = std::string ("benchmarksource name=source ! ")
+              + (way.up ? "openclupload ! " : "") + (way.down ? "opencldownload ! " : "")
+              + (way.down ? queued_sink : sink);
+  line.feeds = {{"source", feed}};
+  line.amount = gst_buffer_get_size (feed.frames[0].get ());
+  return true;
+}
+
+std::function<void (Session &, const std::string &)>
+transfer (const Way &way)
+{
+  return [way] (Session &session, const std::string &what) {
+    const unsigned width = session.options.width ? session.options.width : 3840;
+    const unsigned height = session.options.height ? session.options.height : 2160;
+    Result result = session.result (what, picture_size (width, height), "B/s");
+    Line line;
+    result.limit = session.ceilings.link_limit (way.up, way.down);
+    if (make_line (way, width, height, line, result.error))
+      measure (line, session.options.timing, result);
+    session.print (result);
+  };
+}
+} // namespace
+
+const std::vector<Case> transfer_cases = {
+    {"upload-pinned", "openclupload, a source that fills the pool it is offered",
+        transfer ({Feed::POOL, true, false})},
+    {"upload-pageable", "openclupload, an application's ordinary memory",
+        transfer ({Feed::HELD, true, false})},
+    {"download", "opencldownload", transfer ({Feed::HELD, false, true})},
+    {"both-pinned", "openclupload and opencldownload, pinned",
+        transfer ({Feed::POOL, true, true})},
+    {"both-pageable", "openclupload and opencldownload, ordinary memory",
+        transfer ({Feed::HELD, true, true})},
+};
+} // namespace bench

@@ -1,0 +1,721 @@
+/* From raw spectra to depth in one launch, against the same in double precision
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "gst/oct/fuseddepth.hpp"
+#include "gst/oct/spectrumtables.hpp"
+
+#include "../fourier.hpp"
+#include "../opencl-check.hpp"
+
+using fourier::Complex;
+using namespace oct;
+
+namespace {
+using Values = std::vector<double>;
+
+const guint8 untouched = 0xa5;
+const double black = 10, white = 90; /* of the pictures, in dB */
+const double tolerance = 2e-6;       /* of the largest bin, as the FFT libraries' */
+
+/* Everything that a case may differ in. */
+struct Case {
+  guint samples = 2048;
+  guint lines = 5;
+  Interpolation interpolation = Interpolation::linear;
+  SampleFormat input = SampleFormat::u16le;
+  DepthFormat output = DepthFormat::complex;
+  bool dispersion = false;
+  bool background = false;
+  bool logarithmic = true;
+  guint shift = 0;
+  guint first = 0;
+  guint depths = 0; /* 0: all */
+  gsize input_offset = 0;
+  gsize input_gap = 0; /* bytes between A-lines */
+  gsize output_offset = 0;
+  gsize output_gap = 0;
+  gsize local_memory = 0;
+
+  guint wanted_depths () const { return depths ? depths : samples / 2 - first; }
+  bool picture () const
+  {
+    return output == DepthFormat::gray8 || output == DepthFormat::gray16;
+  }
+};
+
+gsize
+bytes_of (SampleFormat format)
+{
+  const gsize bytes[] = {1, 2, 2, 4};
+  return bytes[gsize (format)];
+}
+
+gsize
+bytes_of (DepthFormat format)
+{
+  const gsize bytes[] = {1, 2, 4, 8};
+  return bytes[gsize (format)];
+}
+
+class Device {
+public:
+  Device () : context (check::new_context ()), queue (check::queue_of (context)) {}
+  ~Device () { gst_object_unref (context); }
+
+  cl::Buffer buffer (const void *contents, gsize bytes) const
+  {
+    cl_int code;
+    cl::Buffer made (clCreateBuffer (gst_opencl_context_get_handle (context),
+        CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, const_cast<void *> (contents),
+        &code));
+    fail_unless_equals_int (code, CL_SUCCESS);
+    return made;
+  }
+
+  check::Bytes read (const cl::Buffer &buffer, gsize bytes) const
+  {
+    check::Bytes contents (bytes);
+    fail_unless_equals_int (clEnqueueReadBuffer (queue, buffer (), CL_TRUE, 0, bytes,
+                                contents.data (), 0, nullptr, nullptr),
+        CL_SUCCESS);
+    return contents;
+  }
+
+  GstOpenCLContext *context;
+  cl_command_queue queue;
+};
+
+/* A smooth map there and back again, a little beyond both ends. */
+Values
+make_map (guint samples)
+{
+  Values map (samples);
+  for (guint m = 0; m < samples; m++) {
+    double u = double (m) / (samples - 1);
+    map[m] = (samples - 1) * (u + 0.15 * u * (1 - u)) + 0.3 * std::sin (40 * u);
+  }
+  return map;
+}
+
+/* The spectra of a few mirrors on a large background, with noise. */
+class Spectra {
+public:
+  explicit Spectra (const Case &of)
+      : lines (of.lines, Values (of.samples)),
+        stride (of.samples * bytes_of (of.input) + of.input_gap),
+        bytes (of.input_offset + of.lines * stride, untouched)
+  {
+    std::mt19937 random (of.samples + of.lines);
+    std::uniform_real_distribution<double> uniform (0, 1);
+    double full = of.input == SampleFormat::u8 ? 255 : 65535;
+    for (guint l = 0; l < of.lines; l++) {
+      double depth = uniform (random) * of.samples / 2;
+      for (guint j = 0; j < of.samples; j++) {
+        double fringe = std::cos (2 * G_PI * depth * j / of.samples)
+                        + 0.1 * std::cos (2 * G_PI * 0.11 * j + l);
+        double value = 0.5 + 0.2 * fringe + 0.1 * uniform (random);
+        lines[l][j] = store (of, l, j, value * full);
+      }
+    }
+  }
+
+  std::vector<Values> lines; /* as numbers, after the shift */
+  gsize stride;
+  check::Bytes bytes;
+
+private:
+  double store (const Case &of, guint line, guint sample, double value)
+  {
+    guint8 *at = &bytes[of.input_offset + line * stride + sample * bytes_of (of.input)];
+    if (of.input == SampleFormat::f32le) {
+      float number = float (value);
+      guint32 word;
+      memcpy (&word, &number, sizeof word);
+      GST_WRITE_UINT32_LE (at, word);
+      return number;
+    }
+    guint integer = guint (value);
+    if (of.input == SampleFormat::u8)
+      *at = guint8 (integer);
+    else if (of.input == SampleFormat::u16le)
+      GST_WRITE_UINT16_LE (at, integer);
+    else
+      GST_WRITE_UINT16_BE (at, integer);
+    return integer >> of.shift;
+  }
+};
+
+/* Tables as spectrum_tables_load() lays them out, and the same in double precision. */
+struct Tables {
+  Taps taps;
+  Values window;
+  Values phase;
+  Values background;
+  std::vector<guint32> words;
+  gsize background_offset = 0;
+
+  explicit Tables (const Case &of)
+      : taps (interpolation_taps (of.interpolation, make_map (of.samples), of.samples)),
+        window (scaled_window_function (WindowFunction::hann, of.samples)),
+        phase (of.samples), background (of.samples)
+  {
+    for (guint m = 0; m < of.samples; m++) {
+      double q = 2.0 * m / of.samples - 1;
+      phase[m] = of.dispersion ? 9 * q * q - 4 * q * q * q : 0;
+      background[m] = of.background ? 100 + 20 * std::sin (0.01 * m) : 0;
+    }
+    if (of.dispersion) {
+      for (double angle : phase) {
+        append (std::cos (angle));
+        append (-std::sin (angle));
+      }
+    }
+    for (gint first : taps.first)
+      words.push_back (guint32 (first));
+    for (gsize n = 0; n < taps.weights.size (); n++)
+      append (taps.weights[n] * window[n % of.samples]);
+    background_offset = words.size ();
+    for (double value : background)
+      append (value);
+  }
+
+  void append (double value)
+  {
+    float rounded = float (value);
+    guint32 word;
+    memcpy (&word, &rounded, sizeof word);
+    words.push_back (word);
+  }
+};
+
+/* The bins of one A-line, by definition. */
+fourier::Line
+transform (const Case &of, const Tables &tables, const Values &raw)
+{
+  fourier::Line points (of.samples);
+  gint last = gint (of.samples) - 1;
+  for (guint m = 0; m < of.samples; m++) {
+    double sum = 0;
+    for (gsize t = 0; t < tables.taps.count; t++) {
+      gint sample = CLAMP (tables.taps.first[m] + gint (t), 0, last);
+      sum += tables.taps.weights[t * of.samples + m]
+             * (raw[sample] - tables.background[sample]);
+    }
+    points[m] = std::polar (sum * tables.window[m], -tables.phase[m]);
+  }
+  return fourier::transform (points);
+}
+
+FusedDepthFormat
+format_of (const Case &of, gsize taps)
+{
+  FusedDepthFormat format;
+  format.input = of.input;
+  format.output = of.output;
+  format.samples = of.samples;
+  format.taps = taps;
+  format.complex = of.dispersion;
+  format.background = of.background;
+  format.local_memory = of.local_memory;
+  return format;
+}
+
+/* What a case gives on the device. */
+struct Result {
+  check::Bytes bytes;
+  gsize stride;
+
+  double number (const Case &of, guint line, guint depth, guint part = 0) const
+  {
+    gsize column = of.picture () ? line : depth, row = of.picture () ? depth : line;
+    const guint8 *at = &bytes[of.output_offset + row * stride
+                              + column * bytes_of (of.output) + part * sizeof (float)];
+    if (of.output == DepthFormat::gray8)
+      return *at;
+    if (of.output == DepthFormat::gray16)
+      return GST_READ_UINT16_LE (at);
+    float value;
+    memcpy (&value, at, sizeof value);
+    return double (value);
+  }
+};
+
+Result
+run (const Device &device, const Case &of, const Tables &tables, const Spectra &spectra)
+{
+  guint rows = of.picture () ? of.wanted_depths () : of.lines;
+  guint columns = of.picture () ? of.lines : of.wanted_depths ();
+  Result result;
+  result.stride = columns * bytes_of (of.output) + of.output_gap;
+  result.bytes.assign (of.output_offset + rows * result.stride + 4096, untouched);
+
+  cl::Buffer input = device.buffer (spectra.bytes.data (), spectra.bytes.size ());
+  cl::Buffer table = device.buffer (tables.words.data (), 4 * tables.words.size ());
+  cl::Buffer output = device.buffer (result.bytes.data (), result.bytes.size ());
+  RawSpectra raw = {input (), of.input_offset, cl_long (spectra.stride), of.samples,
+      of.lines, of.shift};
+  DepthOutput where = {output (), of.output_offset, result.stride, of.first,
+      of.wanted_depths (), of.logarithmic, black, white};
+
+  FusedDepth depth;
+  GError *error = nullptr;
+  fail_unless (depth.create (device.context, format_of (of, tables.taps.count), &error)
+                   && depth.enqueue (device.queue, raw, table (), table (),
+                       cl_uint (tables.background_offset), where, &error),
+      "%u samples: %s", of.samples, error ? error->message : "no error");
+  result.bytes = device.read (output, result.bytes.size ());
+  return result;
+}
+
+double
+decibels (double amplitude)
+{
+  return 20 * std::log10 (std::max (amplitude, 1e-6));
+}
+
+/* Of the largest bin for complex ones and amplitudes, a little more than half a level of
+ * a picture, and of decibels what the same part of the largest bin makes of them. */
+void
+assert_value (const Case &of, const Result &result, guint line, guint depth, Complex bin,
+    double largest)
+{
+  double amplitude = std::abs (bin), allowed = tolerance * largest;
+  double got = result.number (of, line, depth);
+  double expected = of.logarithmic ? decibels (amplitude) : amplitude;
+  double off = got - expected;
+  double slack = allowed;
+  if (of.output == DepthFormat::complex) {
+    off = std::abs (Complex (got, result.number (of, line, depth, 1)) - bin);
+  } else if (of.logarithmic) {
+    slack = decibels (amplitude + allowed) - decibels (amplitude - allowed) + 1e-5;
+  }
+  if (of.picture ()) {
+    double full = of.output == DepthFormat::gray8 ? 255 : 65535;
+    double shade = (expected - black) / (white - black) * full;
+    off = got - CLAMP (shade, 0, full);
+    slack = slack / (white - black) * full + 0.5 + 2e-6 * full;
+  }
+  fail_unless (std::abs (off) <= slack,
+      "%u samples, %u lines, line %u, depth %u: %.9g, expected %.9g within %g of it",
+      of.samples, of.lines, line, depth, got, got - off, slack);
+}
+
+/* Nothing around the depths is written to. */
+void
+assert_gaps_untouched (const Case &of, const Result &result)
+{
+  guint rows = of.picture () ? of.wanted_depths () : of.lines;
+  guint columns = of.picture () ? of.lines : of.wanted_depths ();
+  gsize used = columns * bytes_of (of.output);
+  for (gsize n = 0; n < result.bytes.size (); n++) {
+    bool gap = n < of.output_offset || (n - of.output_offset) % result.stride >= used
+               || (n - of.output_offset) / result.stride >= rows;
+    fail_unless (!gap || result.bytes[n] == untouched,
+        "%u samples, %u lines: byte %" G_GSIZE_FORMAT " between the rows is written to",
+        of.samples, of.lines, n);
+  }
+}
+
+void
+assert_right (const Device &device, const Case &of)
+{
+  Tables tables (of);
+  Spectra spectra (of);
+  Result result = run (device, of, tables, spectra);
+
+  for (guint l = 0; l < of.lines; l++) {
+    fourier::Line bins = transform (of, tables, spectra.lines[l]);
+    double largest = 0;
+    for (guint b = 0; b < of.samples / 2; b++)
+      largest = std::max (largest, std::abs (bins[b]));
+    for (guint d = 0; d < of.wanted_depths (); d++)
+      assert_value (of, result, l, d, bins[of.first + d], largest);
+  }
+  assert_gaps_untouched (of, result);
+}
+
+/* Whether the device has the local memory for it; all have for 2048 samples. */
+bool
+fits (const Device &device, const Case &of)
+{
+  FusedDepth depth;
+  GError *error = nullptr;
+  bool fits = depth.create (device.context, format_of (of, 2), &error);
+  if (!fits)
+    fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
+  g_clear_error (&error);
+  fail_unless (fits || of.samples > 2048);
+  return fits;
+}
+} // namespace
+
+GST_START_TEST (test_bins_are_right_for_every_length_that_fits)
+{
+  Device device;
+  for (guint samples = 64; samples <= 16384; samples *= 2) {
+    for (bool dispersion : {false, true}) {
+      Case of;
+      of.samples = samples;
+      of.lines = 3;
+      of.dispersion = dispersion;
+      if (fits (device, of))
+        assert_right (device, of);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pictures_are_right_for_every_length_that_fits)
+{
+  Device device;
+  for (guint samples = 64; samples <= 16384; samples *= 2) {
+    Case of;
+    of.samples = samples;
+    of.output = DepthFormat::gray8;
+    of.lines = samples > 2048 ? 5 : 39;
+    if (fits (device, of))
+      assert_right (device, of);
+  }
+}
+GST_END_TEST;
+
+/* Amounts that leave samples and transform, real and imaginary parts, both or neither to
+ * take turns. */
+GST_START_TEST (test_little_local_memory_is_enough)
+{
+  Device device;
+  for (gsize bytes : {26000, 17500, 17000, 16500, 9000}) {
+    for (SampleFormat input : {SampleFormat::u16le, SampleFormat::f32le}) {
+      Case of;
+      of.input = input;
+      of.dispersion = input == SampleFormat::u16le;
+      of.local_memory = bytes;
+      of.lines = 7;
+      if (bytes > 9000 || input == SampleFormat::u16le)
+        assert_right (device, of);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pictures_need_little_local_memory_too)
+{
+  Device device;
+  for (gsize bytes : {40000, 30000, 13000}) {
+    Case of;
+    of.output = DepthFormat::gray8;
+    of.local_memory = bytes;
+    of.lines = 19;
+    assert_right (device, of);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_every_kind_of_sample_is_read)
+{
+  Device device;
+  for (SampleFormat input :
+      {SampleFormat::u8, SampleFormat::u16le, SampleFormat::u16be, SampleFormat::f32le}) {
+    for (gsize odd : {0, 1, 2}) {
+      Case of;
+      of.samples = 512;
+      of.input = input;
+      of.input_offset = odd * bytes_of (input);
+      of.input_gap = 3 * odd * bytes_of (input);
+      assert_right (device, of);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_integers_are_shifted)
+{
+  Device device;
+  for (SampleFormat input :
+      {SampleFormat::u8, SampleFormat::u16le, SampleFormat::u16be}) {
+    for (guint shift : {1, 4}) {
+      Case of;
+      of.samples = 256;
+      of.input = input;
+      of.shift = shift;
+      assert_right (device, of);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_every_interpolation_is_done)
+{
+  Device device;
+  for (Interpolation interpolation : {Interpolation::none, Interpolation::linear,
+           Interpolation::cubic, Interpolation::lanczos}) {
+    for (bool dispersion : {false, true}) {
+      Case of;
+      of.samples = 1024;
+      of.interpolation = interpolation;
+      of.dispersion = dispersion;
+      assert_right (device, of);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_background_is_subtracted)
+{
+  Device device;
+  for (Interpolation interpolation : {Interpolation::linear, Interpolation::lanczos}) {
+    Case of;
+    of.samples = 1024;
+    of.interpolation = interpolation;
+    of.background = true;
+    assert_right (device, of);
+    of.dispersion = true;
+    assert_right (device, of);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_every_output_shows_decibels_and_amplitudes)
+{
+  Device device;
+  for (DepthFormat output : {DepthFormat::gray8, DepthFormat::gray16, DepthFormat::levels,
+           DepthFormat::complex}) {
+    for (bool logarithmic : {true, false}) {
+      for (bool dispersion : {false, true}) {
+        Case of;
+        of.output = output;
+        of.logarithmic = logarithmic;
+        of.dispersion = dispersion;
+        of.lines = 7;
+        assert_right (device, of);
+      }
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_decibels_are_within_a_twentieth_wherever_they_are_above_0)
+{
+  Device device;
+  Case of;
+  of.output = DepthFormat::levels;
+  Tables tables (of);
+  Spectra spectra (of);
+  Result result = run (device, of, tables, spectra);
+  guint above = 0;
+  for (guint l = 0; l < of.lines; l++) {
+    fourier::Line bins = transform (of, tables, spectra.lines[l]);
+    for (guint d = 0; d < of.samples / 2; d++) {
+      double expected = decibels (std::abs (bins[d]));
+      if (expected <= 0)
+        continue;
+      above++;
+      fail_unless (std::abs (result.number (of, l, d) - expected) <= 0.05,
+          "line %u, depth %u: %g dB, expected %g", l, d, result.number (of, l, d),
+          expected);
+    }
+  }
+  fail_unless (above > of.samples);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_any_number_of_lines_is_made)
+{
+  Device device;
+  for (guint samples : {64, 1024}) {
+    for (guint lines : {1, 2, 3, 15, 16, 17, 31, 33, 64, 131}) {
+      for (DepthFormat output : {DepthFormat::gray8, DepthFormat::levels}) {
+        Case of;
+        of.samples = samples;
+        of.lines = lines;
+        of.output = output;
+        assert_right (device, of);
+      }
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_only_the_depths_that_are_wanted_are_written)
+{
+  Device device;
+  for (DepthFormat output : {DepthFormat::gray8, DepthFormat::gray16, DepthFormat::levels,
+           DepthFormat::complex}) {
+    for (guint first : {0u, 1u, 100u}) {
+      for (guint depths : {1u, 37u, 0u}) {
+        Case of;
+        of.samples = 512;
+        of.output = output;
+        of.first = first;
+        of.depths = depths;
+        of.lines = 19;
+        assert_right (device, of);
+      }
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_rows_may_lie_anywhere_in_a_buffer)
+{
+  Device device;
+  for (DepthFormat output : {DepthFormat::gray8, DepthFormat::gray16, DepthFormat::levels,
+           DepthFormat::complex}) {
+    for (gsize offset : {1, 2, 4}) {
+      for (gsize gap : {1, 3, 8}) {
+        Case of;
+        of.samples = 128;
+        of.output = output;
+        of.lines = 36;
+        of.output_offset = offset * bytes_of (output);
+        of.output_gap = gap * bytes_of (output);
+        assert_right (device, of);
+      }
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_what_is_not_a_number_is_black_in_its_own_line_alone)
+{
+  Device device;
+  Case of;
+  of.samples = 256;
+  of.input = SampleFormat::f32le;
+  of.output = DepthFormat::gray8;
+  of.lines = 4;
+  Tables tables (of);
+  Spectra spectra (of);
+  Result before = run (device, of, tables, spectra);
+  const float nothing = std::numeric_limits<float>::quiet_NaN ();
+  memcpy (&spectra.bytes[2 * spectra.stride + 400], &nothing, sizeof nothing);
+  Result after = run (device, of, tables, spectra);
+  for (guint d = 0; d < of.samples / 2; d++) {
+    fail_unless_equals_float (after.number (of, 2, d), 0);
+    fail_unless_equals_float (after.number (of, 0, d), before.number (of, 0, d));
+    fail_unless_equals_float (after.number (of, 1, d), before.number (of, 1, d));
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_tables_of_octwindowinterp_fit)
+{
+  Device device;
+  Case of;
+  of.samples = 1024;
+  Tables tables (of);
+  SpectrumSettings settings;
+  SpectrumTables loaded;
+  GError *error = nullptr;
+  fail_unless (spectrum_tables_load (settings, of.samples, true, loaded, &error));
+  fail_unless_equals_uint64 (loaded.taps, 1);
+  of.dispersion = true;
+  of.interpolation = Interpolation::none;
+  Tables own (of);
+  fail_unless_equals_uint64 (loaded.background_offset, own.background_offset);
+  fail_unless (std::equal (own.words.begin () + 2 * of.samples,
+      own.words.begin () + own.background_offset,
+      loaded.words.begin () + 2 * of.samples));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_frame_is_one_launch)
+{
+  Device device;
+  Case of;
+  of.samples = 64;
+  of.lines = 300;
+  of.output = DepthFormat::gray8;
+  GstOpenCLCounts before, after;
+  GstOpenCLStatistics *statistics = gst_opencl_statistics_of (nullptr);
+  gst_opencl_statistics_get_counts (statistics, &before);
+  run (device, of, Tables (of), Spectra (of));
+  gst_opencl_statistics_get_counts (statistics, &after);
+  fail_unless_equals_uint64 (after.launches - before.launches, 1);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_other_lengths_are_refused_by_name)
+{
+  Device device;
+  for (guint samples : {2u, 32u, 1000u, 1536u, 2047u, 32768u}) {
+    Case of;
+    of.samples = samples;
+    FusedDepth depth;
+    GError *error = nullptr;
+    fail_if (FusedDepth::accepts (device.context, format_of (of, 2)));
+    fail_if (depth.create (device.context, format_of (of, 2), &error));
+    fail_unless (strstr (error->message, std::to_string (samples).c_str ()) != nullptr);
+    fail_unless (strstr (error->message, "power of two") != nullptr);
+    g_error_free (error);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_cpu_does_it_in_steps)
+{
+  Device device;
+  cl_device_type type = 0;
+  clGetDeviceInfo (gst_opencl_context_get_device (device.context), CL_DEVICE_TYPE,
+      sizeof type, &type, nullptr);
+  fail_unless_equals_int (FusedDepth::accepts (device.context, format_of (Case (), 2)),
+      !(type & CL_DEVICE_TYPE_CPU));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_values_that_are_not_aligned_are_refused)
+{
+  Device device;
+  Case of;
+  of.samples = 64;
+  of.output = DepthFormat::levels;
+  Tables tables (of);
+  cl::Buffer buffer = device.buffer (tables.words.data (), 4 * tables.words.size ());
+  FusedDepth depth;
+  GError *error = nullptr;
+  fail_unless (depth.create (device.context, format_of (of, 2), &error));
+  RawSpectra raw = {buffer (), 0, 128, of.samples, 1, 0};
+  DepthOutput where = {buffer (), 2, 128, 0, 32, true, black, white};
+  fail_if (depth.enqueue (device.queue, raw, buffer (), buffer (), 0, where, &error));
+  fail_unless (strstr (error->message, "multiples of 4") != nullptr);
+  g_error_free (error);
+}
+GST_END_TEST;
+
+static Suite *
+fuseddepth_suite (void)
+{
+  Suite *suite = suite_create ("fuseddepth");
+  TCase *chain = tcase_create ("general");
+  suite_add_tcase (suite, chain);
+  tcase_add_test (chain, test_bins_are_right_for_every_length_that_fits);
+  tcase_add_test (chain, test_pictures_are_right_for_every_length_that_fits);
+  tcase_add_test (chain, test_little_local_memory_is_enough);
+  tcase_add_test (chain, test_pictures_need_little_local_memory_too);
+  tcase_add_test (chain, test_every_kind_of_sample_is_read);
+  tcase_add_test (chain, test_integers_are_shifted);
+  tcase_add_test (chain, test_every_interpolation_is_done);
+  tcase_add_test (chain, test_a_background_is_subtracted);
+  tcase_add_test (chain, test_every_output_shows_decibels_and_amplitudes);
+  tcase_add_test (chain, test_decibels_are_within_a_twentieth_wherever_they_are_above_0);
+  tcase_add_test (chain, test_any_number_of_lines_is_made);
+  tcase_add_test (chain, test_only_the_depths_that_are_wanted_are_written);
+  tcase_add_test (chain, test_rows_may_lie_anywhere_in_a_buffer);
+  tcase_add_test (chain, test_what_is_not_a_number_is_black_in_its_own_line_alone);
+  tcase_add_test (chain, test_tables_of_octwindowinterp_fit);
+  tcase_add_test (chain, test_a_frame_is_one_launch);
+  tcase_add_test (chain, test_other_lengths_are_refused_by_name);
+  tcase_add_test (chain, test_a_cpu_does_it_in_steps);
+  tcase_add_test (chain, test_values_that_are_not_aligned_are_refused);
+  return suite;
+}
+
+GST_CHECK_MAIN (fuseddepth);

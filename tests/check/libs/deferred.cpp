@@ -1,0 +1,222 @@
+/* gstreamer-opencl: contents of a memory that are made when somebody wants them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "../opencl-check.hpp"
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+namespace {
+const gsize size = 4096;
+const guint8 pattern = 0x5a;
+} // namespace
+
+/* Fills with `pattern`, or fails. */
+#define TYPE_FILLING (filling_get_type ())
+G_DECLARE_FINAL_TYPE (Filling, filling, TEST, FILLING, GstOpenCLDeferred)
+
+struct _Filling {
+  GstOpenCLDeferred parent;
+  gboolean fails;
+  std::atomic<int> *calls;
+  std::atomic<int> *frees;
+};
+
+G_DEFINE_FINAL_TYPE (Filling, filling, GST_TYPE_OPENCL_DEFERRED)
+
+static gboolean
+filling_fill (GstOpenCLDeferred *deferred, cl_mem data, gsize offset,
+    cl_command_queue queue, GError **error)
+{
+  Filling *self = TEST_FILLING (deferred);
+  (*self->calls)++;
+  if (self->fails) {
+    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_FAILED, "as asked for");
+    return FALSE;
+  }
+  return gst_opencl_check (clEnqueueFillBuffer (queue, data, &pattern, 1, offset,
+                               size - offset, 0, nullptr, nullptr),
+      "clEnqueueFillBuffer", error);
+}
+
+static void
+filling_finalize (GObject *object)
+{
+  (*TEST_FILLING (object)->frees)++;
+  G_OBJECT_CLASS (filling_parent_class)->finalize (object);
+}
+
+static void
+filling_class_init (FillingClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = filling_finalize;
+  GST_OPENCL_DEFERRED_CLASS (klass)->fill = filling_fill;
+}
+
+static void
+filling_init (Filling *self)
+{
+}
+
+namespace {
+/* A memory whose contents are deferred, and what became of that. */
+struct Deferred {
+  explicit Deferred (gboolean fails = FALSE)
+  {
+    GError *error = nullptr;
+    context = check::new_context ();
+    memory = gst_opencl_memory_new (context, size, &error);
+    fail_unless (memory != nullptr);
+    defer (fails);
+  }
+
+  ~Deferred ()
+  {
+    gst_memory_unref (memory);
+    gst_object_unref (context);
+    fail_unless_equals_int (frees, made);
+  }
+
+  void defer (gboolean fails = FALSE)
+  {
+    auto *filling = static_cast<Filling *> (g_object_new (TYPE_FILLING, nullptr));
+    filling->fails = fails;
+    filling->calls = &calls;
+    filling->frees = &frees;
+    gst_opencl_memory_defer (memory, GST_OPENCL_DEFERRED (filling));
+    g_object_unref (filling);
+    made++;
+  }
+
+  GstOpenCLContext *context;
+  GstMemory *memory;
+  std::atomic<int> calls{0};
+  std::atomic<int> frees{0};
+  int made = 0;
+};
+
+bool
+has_pattern (GstMemory *memory, gsize expected_size)
+{
+  GstMapInfo map;
+  if (!gst_memory_map (memory, &map, GST_MAP_READ))
+    return false;
+  bool equal = map.size == expected_size;
+  for (gsize i = 0; i < map.size; i++)
+    equal = equal && map.data[i] == pattern;
+  gst_memory_unmap (memory, &map);
+  return equal;
+}
+} // namespace
+
+GST_START_TEST (test_deferred_contents_are_made_once_when_the_cpu_maps_them)
+{
+  Deferred deferred;
+  fail_unless_equals_int (deferred.calls, 0);
+  fail_unless (has_pattern (deferred.memory, size));
+  fail_unless (has_pattern (deferred.memory, size));
+  fail_unless_equals_int (deferred.calls, 1);
+  fail_unless_equals_int (deferred.frees, 1);
+}
+GST_END_TEST
+
+GST_START_TEST (test_deferred_contents_are_there_for_the_device)
+{
+  Deferred deferred;
+  GstMemory *copy = gst_memory_copy (deferred.memory, 0, -1);
+  fail_unless_equals_int (deferred.calls, 1);
+  fail_unless (has_pattern (copy, size));
+  gst_memory_unref (copy);
+}
+GST_END_TEST
+
+GST_START_TEST (test_deferred_contents_are_there_for_a_part_that_is_shared)
+{
+  Deferred deferred;
+  GstMemory *part = gst_memory_share (deferred.memory, 100, 1000);
+  fail_unless_equals_int (deferred.calls, 0);
+  fail_unless (has_pattern (part, 1000));
+  gst_memory_unref (part);
+  fail_unless_equals_int (deferred.calls, 1);
+}
+GST_END_TEST
+
+GST_START_TEST (test_deferred_work_that_is_taken_over_is_never_done)
+{
+  Deferred deferred;
+  GstOpenCLDeferred *work = gst_opencl_memory_ref_deferred (deferred.memory);
+  fail_unless (TEST_IS_FILLING (work));
+  g_object_unref (work);
+  gst_opencl_memory_discard (deferred.memory);
+  fail_unless (gst_opencl_memory_ref_deferred (deferred.memory) == nullptr);
+  fail_unless_equals_int (deferred.frees, 1);
+  fail_unless_equals_int (deferred.calls, 0);
+}
+GST_END_TEST
+
+GST_START_TEST (test_deferred_contents_replace_those_before_in_either_place)
+{
+  Deferred deferred;
+  GstMapInfo map;
+  fail_unless (gst_memory_map (deferred.memory, &map, GST_MAP_WRITE));
+  memset (map.data, 1, map.size);
+  gst_memory_unmap (deferred.memory, &map);
+  deferred.defer ();
+  fail_unless (has_pattern (deferred.memory, size));
+  deferred.defer ();
+  deferred.defer (); /* and each other */
+  fail_unless (has_pattern (deferred.memory, size));
+  fail_unless_equals_int (deferred.calls, 3);
+}
+GST_END_TEST
+
+GST_START_TEST (test_deferred_work_that_fails_makes_the_map_fail)
+{
+  Deferred deferred (TRUE);
+  GstMapInfo map;
+  fail_if (gst_memory_map (deferred.memory, &map, GST_MAP_READ));
+  fail_unless_equals_int (deferred.calls, 1);
+  deferred.defer ();
+  fail_unless (has_pattern (deferred.memory, size));
+}
+GST_END_TEST
+
+GST_START_TEST (test_deferred_contents_are_whole_for_every_thread_that_comes_at_once)
+{
+  Deferred deferred;
+  for (int round = 0; round < 50; round++) {
+    std::atomic<int> right{0};
+    std::vector<std::thread> threads;
+    deferred.calls = 0;
+    for (int t = 0; t < 4; t++)
+      threads.emplace_back ([&] { right += has_pattern (deferred.memory, size); });
+    for (std::thread &thread : threads)
+      thread.join ();
+    fail_unless_equals_int (right, 4);
+    fail_unless_equals_int (deferred.calls, 1);
+    deferred.defer ();
+  }
+}
+GST_END_TEST
+
+static Suite *
+deferred_suite (void)
+{
+  Suite *suite = suite_create ("deferred");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_deferred_contents_are_made_once_when_the_cpu_maps_them);
+  tcase_add_test (tc, test_deferred_contents_are_there_for_the_device);
+  tcase_add_test (tc, test_deferred_contents_are_there_for_a_part_that_is_shared);
+  tcase_add_test (tc, test_deferred_work_that_is_taken_over_is_never_done);
+  tcase_add_test (tc, test_deferred_contents_replace_those_before_in_either_place);
+  tcase_add_test (tc, test_deferred_work_that_fails_makes_the_map_fail);
+  tcase_add_test (
+      tc, test_deferred_contents_are_whole_for_every_thread_that_comes_at_once);
+  return suite;
+}
+
+GST_CHECK_MAIN (deferred);

@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Runs one command of opencl-bench on small frames and checks every line that it prints.
+
+usage: bench.py OPENCL-BENCH COMMAND [WORD] CASE...   (the cases that have to be there)
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import json
+import math
+import subprocess
+import sys
+
+BRIEF = ["--seconds=0.05", "--windows=2", "--warm-up=0.05", "--lines=16", "--size=160x90"]
+CEILINGS = ["ceiling/upload", "ceiling/download", "ceiling/both-ways", "ceiling/device-copy"]
+# What may be missing on a machine, and what the program says then.
+OPTIONAL = {
+    "baseline-fftw": "libfftw3-dev",
+    "baseline-ffmpeg": "ffmpeg",
+    "baseline-alpha": "no element",
+}
+
+
+def fail(text):
+    print(text)
+    sys.exit(1)
+
+
+def is_positive(value):
+    return isinstance(value, (int, float)) and math.isfinite(value) and value > 0
+
+
+def is_excused(result):
+    name = result["what"].split("/", 1)[1]
+    return any(
+        name.startswith(start) and reason in result["error"]
+        for start, reason in OPTIONAL.items()
+    )
+
+
+def check_rate(result):
+    for key in ("rate", "least", "greatest", "windows"):
+        if not is_positive(result.get(key)):
+            fail(f"{key} is not a positive number: {result}")
+    if not result["least"] <= result["rate"] <= result["greatest"]:
+        fail(f"the rate is not between least and greatest: {result}")
+    if not isinstance(result.get("unit"), str):
+        fail(f"no unit: {result}")
+
+
+def check_limit(result):
+    if "limit" in result:
+        quotient = result["rate"] / result["limit"]
+        if not math.isclose(result["of_limit"], quotient, rel_tol=1e-4):
+            fail(f"of_limit is not rate / limit: {result}")
+
+
+def check_latency(result):
+    if "latency_p50_ms" in result and not (
+        0 < result["latency_p50_ms"] <= result["latency_p99_ms"]
+    ):
+        fail(f"latencies are not in order: {result}")
+
+
+def check(result):
+    for key in ("what", "device", "sizes"):
+        if not result.get(key):
+            fail(f"no {key}: {result}")
+    if not all(is_positive(size) for size in result["sizes"].values()):
+        fail(f"a size is not a positive number: {result}")
+    if "error" in result:
+        if not is_excused(result):
+            fail(f"not measured: {result}")
+        return
+    check_rate(result)
+    check_limit(result)
+    check_latency(result)
+
+
+def check_promises(command, results):
+    """Which results come with a limit, and which with latencies."""
+    by_name = {result["what"]: result for result in results}
+    for name, result in by_name.items():
+        plain = "baseline" in name or "first-frame" in name
+        if command in ("oct", "keying", "transfer", "fft") and not (
+            plain or name in CEILINGS or "of_limit" in result
+        ):
+            fail(f"no of_limit: {result}")
+    latency = by_name.get(f"{command}/latency")
+    if latency and "latency_p50_ms" not in latency:
+        fail(f"no latency: {latency}")
+
+
+def main():
+    program, command, *cases = sys.argv[1:]
+    words = [cases.pop(0)] if command == "stages" else []
+    run = subprocess.run(
+        [program, command, *words, *BRIEF], stdout=subprocess.PIPE, text=True, check=False
+    )
+    results = [json.loads(line) for line in run.stdout.splitlines()]
+    for result in results:
+        print(json.dumps(result))
+        check(result)
+    seen = {result["what"] for result in results}
+    prefix = "/".join([command, *words])
+    expected = {f"{prefix}/{case}" for case in cases}
+    if command != "stages":
+        expected |= set(CEILINGS)
+    if expected - seen:
+        fail(f"missing: {', '.join(sorted(expected - seen))}")
+    check_promises(command, results)
+    has_errors = any("error" in result for result in results)
+    if run.returncode != (1 if has_errors else 0):
+        fail(f"exit status {run.returncode}, although errors were printed: {has_errors}")
+
+
+main()

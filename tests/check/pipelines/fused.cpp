@@ -1,0 +1,243 @@
+/* Tests that octfft doing octwindowinterp's work in one launch changes nothing that anybody
+ * sees: against the same pipelines with each element doing its own
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <gst/app/gstappsink.h>
+#include <gst/opencl/opencl.h>
+#include <gst/video/video.h>
+
+#include "tests/check/pipeline-run.hpp"
+
+/* Last: its macro fail() breaks the headers of C++. */
+#include <gst/check/gstcheck.h>
+
+using namespace testing;
+using Bytes = std::vector<guint8>;
+
+namespace {
+const char picture[] = "video/x-raw(memory:OpenCLMemory),format=GRAY8";
+const char levels[] = "application/x-oct(memory:OpenCLMemory),format=F32LE";
+const char raw[] =
+    "octtestsrc num-buffers=4 ! video/x-raw(memory:OpenCLMemory),width=512,height=52";
+const char resample[] = "octwindowinterp name=window wavelength-min=1187 "
+                        "wavelength-max=1433";
+const double loudest_noise = 0; /* dB below which rounding decides */
+
+std::string
+fft (bool fused, const char *caps)
+{
+  return std::string ("octfft name=fft db-max=70 fused=") + (fused ? "always" : "never")
+         + " ! " + caps;
+}
+
+/* All that arrives at the appsink `name` until EOS, frame by frame. */
+std::vector<Bytes>
+pull_all (GstElement *pipeline, const char *name)
+{
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  std::vector<Bytes> frames;
+  while (GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (sink))) {
+    GstMapInfo map;
+    fail_unless (gst_buffer_map (gst_sample_get_buffer (sample), &map, GST_MAP_READ));
+    frames.emplace_back (map.data, map.data + map.size);
+    gst_buffer_unmap (gst_sample_get_buffer (sample), &map);
+    gst_sample_unref (sample);
+  }
+  gst_object_unref (sink);
+  return frames;
+}
+
+/* What a run brought to each of its appsinks "a" and "b", and what it launched. */
+struct Run {
+  std::vector<Bytes> a, b;
+  guint64 window_launches = 0;
+  guint64 fft_launches = 0;
+};
+
+guint64
+launches_of (GstElement *pipeline, const char *name)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  GstOpenCLCounts counts;
+  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (element), &counts);
+  gst_object_unref (element);
+  return counts.launches;
+}
+
+Run
+run_to_appsinks (const std::string &line, bool second = false)
+{
+  Run result;
+  GstElement *pipeline = launch (line);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  result.a = pull_all (pipeline, "a");
+  if (second)
+    result.b = pull_all (pipeline, "b");
+  result.window_launches = launches_of (pipeline, "window");
+  result.fft_launches = launches_of (pipeline, "fft");
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  return result;
+}
+
+void
+assert_same_pictures (const std::vector<Bytes> &fused, const std::vector<Bytes> &apart)
+{
+  fail_unless_equals_int (fused.size (), 4);
+  fail_unless_equals_int (apart.size (), 4);
+  for (gsize f = 0; f < fused.size (); f++) {
+    fail_unless_equals_int (fused[f].size (), apart[f].size ());
+    for (gsize i = 0; i < fused[f].size (); i++)
+      fail_unless (std::abs (fused[f][i] - apart[f][i]) <= 1, "frame %d, byte %d: %d, %d",
+          int (f), int (i), fused[f][i], apart[f][i]);
+  }
+}
+
+float
+level_of (const Bytes &frame, gsize n)
+{
+  float value;
+  memcpy (&value, frame.data () + n * sizeof value, sizeof value);
+  return value;
+}
+
+void
+assert_same_levels (const std::vector<Bytes> &fused, const std::vector<Bytes> &apart)
+{
+  fail_unless_equals_int (fused.size (), 4);
+  for (gsize f = 0; f < fused.size (); f++) {
+    fail_unless_equals_int (fused[f].size (), apart[f].size ());
+    for (gsize n = 0; n < fused[f].size () / sizeof (float); n++) {
+      float a = level_of (fused[f], n), b = level_of (apart[f], n);
+      fail_unless (b < loudest_noise || std::abs (a - b) < 0.05, "frame %d, value %d",
+          int (f), int (n));
+    }
+  }
+}
+
+const char to_a[] = " ! appsink name=a sync=false";
+const char to_b[] = " ! appsink name=b sync=false";
+} // namespace
+
+GST_START_TEST (test_fused_results_are_those_of_the_two_elements)
+{
+  for (const char *options : {"", " dispersion-a2=2e-4", " interpolation=cubic",
+           " interpolation=lanczos window=flattop", " background=frame"}) {
+    std::string head = std::string (raw) + " ! " + resample + options + " ! ";
+    Run fused = run_to_appsinks (head + fft (true, picture) + to_a);
+    Run apart = run_to_appsinks (head + fft (false, picture) + to_a);
+    assert_same_pictures (fused.a, apart.a);
+    fused = run_to_appsinks (head + fft (true, levels) + to_a);
+    apart = run_to_appsinks (head + fft (false, levels) + to_a);
+    assert_same_levels (fused.a, apart.a);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_fused_frames_cost_one_launch)
+{
+  std::string head = std::string (raw) + " ! " + resample + " ! ";
+  Run fused = run_to_appsinks (head + fft (true, picture) + to_a);
+  fail_unless_equals_uint64 (fused.window_launches, 0);
+  fail_unless_equals_uint64 (fused.fft_launches, 4);
+  Run apart = run_to_appsinks (head + fft (false, picture) + to_a);
+  fail_unless_equals_uint64 (apart.window_launches, 4);
+  fail_unless (apart.fft_launches >= 8);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_fused_over_a_queue_is_the_same)
+{
+  std::string head = std::string (raw) + " ! " + resample + " ! queue ! ";
+  Run fused = run_to_appsinks (head + fft (true, picture) + to_a);
+  Run apart = run_to_appsinks (head + fft (false, picture) + to_a);
+  assert_same_pictures (fused.a, apart.a);
+  fail_unless_equals_uint64 (fused.window_launches, 0);
+}
+GST_END_TEST;
+
+/* The branch without octfft sees the spectra, made when it wants them. */
+GST_START_TEST (test_fused_beside_a_tee_shows_the_spectra_as_they_are)
+{
+  std::string head = std::string (raw) + " ! " + resample + " ! tee name=t ! queue ! ";
+  std::string other = std::string (" t. ! queue ! opencldownload") + to_b;
+  Run fused = run_to_appsinks (head + fft (true, picture) + to_a + other, true);
+  Run apart = run_to_appsinks (head + fft (false, picture) + to_a + other, true);
+  assert_same_pictures (fused.a, apart.a);
+  fail_unless_equals_int (fused.b.size (), 4);
+  fail_unless (fused.b == apart.b);
+}
+GST_END_TEST;
+
+/* Through identity, whose probe maps every frame for the CPU. */
+static GstPadProbeReturn
+keep_bytes (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
+{
+  GstMapInfo map;
+  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  static_cast<std::vector<Bytes> *> (user_data)
+      ->emplace_back (map.data, map.data + map.size);
+  gst_buffer_unmap (buffer, &map);
+  return GST_PAD_PROBE_OK;
+}
+
+GST_START_TEST (test_fused_lets_a_probe_between_see_the_spectra)
+{
+  std::vector<Bytes> seen[2];
+  for (bool fused : {false, true}) {
+    GstElement *pipeline = launch (
+        std::string (raw) + " ! " + resample + " ! " + fft (fused, picture) + to_a);
+    GstElement *window = gst_bin_get_by_name (GST_BIN (pipeline), "window");
+    GstPad *pad = gst_element_get_static_pad (window, "src");
+    gst_pad_add_probe (
+        pad, GST_PAD_PROBE_TYPE_BUFFER, keep_bytes, &seen[fused ? 1 : 0], nullptr);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    fail_unless_equals_int (pull_all (pipeline, "a").size (), 4);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pad);
+    gst_object_unref (window);
+    gst_object_unref (pipeline);
+  }
+  fail_unless_equals_int (seen[0].size (), 4);
+  fail_unless (seen[0] == seen[1]);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_fused_is_refused_for_a_length_that_no_work_group_holds)
+{
+  Outcome outcome = run ("octtestsrc num-buffers=1 ! "
+                         "video/x-raw(memory:OpenCLMemory),width=1001,height=4 ! "
+                         "octwindowinterp ! octfft name=fft fused=always ! fakesink");
+  fail_unless_equals_int (outcome.errors_of ("fft").size (), 1);
+  fail_unless (outcome.errors_of ("fft")[0].find ("1001") != std::string::npos);
+  outcome = run ("octtestsrc num-buffers=1 ! "
+                 "video/x-raw(memory:OpenCLMemory),width=1001,height=4 ! "
+                 "octwindowinterp ! octfft name=fft ! fakesink");
+  fail_unless (outcome.eos);
+}
+GST_END_TEST;
+
+static Suite *
+fused_suite (void)
+{
+  Suite *suite = suite_create ("fused");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_fused_results_are_those_of_the_two_elements);
+  tcase_add_test (tc, test_fused_frames_cost_one_launch);
+  tcase_add_test (tc, test_fused_over_a_queue_is_the_same);
+  tcase_add_test (tc, test_fused_beside_a_tee_shows_the_spectra_as_they_are);
+  tcase_add_test (tc, test_fused_lets_a_probe_between_see_the_spectra);
+  tcase_add_test (tc, test_fused_is_refused_for_a_length_that_no_work_group_holds);
+  return suite;
+}
+
+GST_CHECK_MAIN (fused);
