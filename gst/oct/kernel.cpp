@@ -11,6 +11,7 @@ bool
 Kernel::create (GstOpenCLContext *context, const char *resource, const char *name,
     const char *options, GError **error)
 {
+  known_arguments.forget ();
   kernel = cl::Kernel (
       gst_opencl_context_create_kernel (context, resource, name, options, error));
   return kernel ()

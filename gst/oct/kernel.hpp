@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <gst/opencl/kernelarguments.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
@@ -41,15 +42,13 @@ private:
   bool set (GError **error, const Arguments &...arguments)
   {
     cl_uint index = 0;
-    return (gst_opencl_check (
-                clSetKernelArg (kernel (), index++, sizeof arguments, &arguments),
-                "clSetKernelArg", error)
-            && ...);
+    return (known_arguments.set (kernel (), index++, arguments, error) && ...);
   }
   bool enqueue (cl_command_queue queue, gsize columns, gsize rows, GError **error);
   bool enqueue_groups (cl_command_queue queue, gsize groups, gsize group, GError **error);
 
   cl::Kernel kernel;
+  opencl::KernelArguments known_arguments;
   gsize allowed_group = 1;
 };
 } // namespace oct

@@ -6,7 +6,8 @@
 
 #include "gstopenclerror.h"
 
-#include <algorithm>
+#include <array>
+#include <utility>
 
 namespace opencl {
 cl_int
@@ -17,48 +18,87 @@ status_of (const cl::Event &event)
   return status;
 }
 
-static bool
-has_failed (const cl::Event &event)
+/* Asked once only of an event that is over: each question is a call. */
+bool
+AccessEvents::Pending::is_over ()
 {
-  return event () && status_of (event) < CL_COMPLETE;
+  if (!event ())
+    return true;
+  if (status > CL_COMPLETE)
+    status = status_of (event);
+  return status <= CL_COMPLETE;
 }
 
-void
-AccessEvents::append_waits (
-    cl_command_queue queue, GstMapFlags access, std::vector<cl::Event> &waits)
+namespace {
+/* Events for one barrier, without allocating. */
+class WaitList {
+public:
+  explicit WaitList (cl_command_queue queue) : queue (queue) {}
+
+  bool add (const cl::Event &event, GError **error)
+  {
+    if (size == events.size () && !enqueue (error))
+      return false;
+    events[size++] = event ();
+    return true;
+  }
+
+  bool enqueue (GError **error)
+  {
+    if (size == 0)
+      return true;
+    cl_uint n = std::exchange (size, 0);
+    return gst_opencl_check (
+        clEnqueueBarrierWithWaitList (queue, n, events.data (), nullptr),
+        "clEnqueueBarrierWithWaitList", error);
+  }
+
+private:
+  cl_command_queue queue;
+  std::array<cl_event, 8> events;
+  cl_uint size = 0;
+};
+} // namespace
+
+bool
+AccessEvents::enqueue_waits (cl_command_queue queue, GstMapFlags access, GError **error)
 {
-  /* For the device a failed write is merely over: the element that enqueued it reports
-   * that. The host asks because it wants the bytes. */
-  auto is_missed = [queue] (
-                       const cl::Event &event) { return !queue && has_failed (event); };
-  auto is_over = [] (const cl::Event &event) { return status_of (event) <= CL_COMPLETE; };
-  auto append = [&] (const Pending &pending) {
-    if (!queue || pending.queue != queue)
-      waits.push_back (pending.event);
+  WaitList waits (queue);
+  auto add = [&] (Pending &pending) {
+    return pending.queue == queue || pending.is_over ()
+           || waits.add (pending.event, error);
   };
 
-  if (write.event () && (!is_over (write.event) || is_missed (write.event)))
-    append (write);
-  if (!(access & GST_MAP_WRITE))
-    return;
-  reads.erase (std::remove_if (reads.begin (), reads.end (),
-                   [&] (const Pending &read) { return is_over (read.event); }),
-      reads.end ());
-  for (const Pending &read : reads)
-    append (read);
+  if (!add (write))
+    return false;
+  if (access & GST_MAP_WRITE) {
+    for (Pending &read : reads) {
+      if (!add (read))
+        return false;
+    }
+  }
+  return waits.enqueue (error);
 }
 
 void
-AccessEvents::forget_failures ()
+AccessEvents::append_waits (GstMapFlags access, std::vector<cl::Event> &waits)
 {
-  if (has_failed (write.event))
-    write = Pending ();
+  if (!write.is_over () || (write.status < CL_COMPLETE && write.matters))
+    waits.push_back (write.event);
+  if (!(access & GST_MAP_WRITE))
+    return;
+  for (Pending &read : reads) {
+    if (!read.is_over ())
+      waits.push_back (read.event);
+  }
 }
 
 void
 AccessEvents::record (cl_command_queue queue, GstMapFlags access, cl_event event)
 {
-  Pending pending{queue, cl::Event (event, true)};
+  Pending pending;
+  pending.queue = queue;
+  pending.event = cl::Event (event, true);
   if (access & GST_MAP_WRITE) {
     /* It waited for the reads, so whoever waits for it waits for them too. */
     reads.clear ();
@@ -75,31 +115,19 @@ AccessEvents::record (cl_command_queue queue, GstMapFlags access, cl_event event
 }
 
 bool
-enqueue_waits (
-    cl_command_queue queue, const std::vector<cl::Event> &waits, GError **error)
-{
-  if (waits.empty ())
-    return true;
-  std::vector<cl_event> handles;
-  for (const cl::Event &event : waits)
-    handles.push_back (event ());
-  return gst_opencl_check (
-      clEnqueueBarrierWithWaitList (queue, handles.size (), handles.data (), nullptr),
-      "clEnqueueBarrierWithWaitList", error);
-}
-
-bool
 wait_on_host (const std::vector<cl::Event> &waits, bool &blocked, GError **error)
 {
   bool succeeded = true;
 
   blocked = false;
   for (const cl::Event &event : waits) {
-    if (status_of (event) > CL_COMPLETE) {
+    cl_int status = status_of (event);
+    if (status > CL_COMPLETE) {
       blocked = true;
       event.wait (); /* the status says how it ended */
+      status = status_of (event);
     }
-    if (!gst_opencl_check (status_of (event), "a transfer", succeeded ? error : nullptr))
+    if (!gst_opencl_check (status, "a transfer", succeeded ? error : nullptr))
       succeeded = false;
   }
   return succeeded;

@@ -14,10 +14,13 @@ namespace opencl {
  * locks. */
 class AccessEvents {
 public:
-  /* What a command on `queue` has to wait for; pass nullptr for the host, which is told
-   * of a failed write too. A read that failed has harmed nothing. */
-  void append_waits (
-      cl_command_queue queue, GstMapFlags access, std::vector<cl::Event> &waits);
+  /* Makes later commands on `queue` wait on the device for what they depend on. For the
+   * device a failed write is merely over: the element that enqueued it reports that. */
+  bool enqueue_waits (cl_command_queue queue, GstMapFlags access, GError **error);
+
+  /* What the host has to wait for. It is told of a failed write too, because it wants the
+   * bytes; a read that failed has harmed nothing. */
+  void append_waits (GstMapFlags access, std::vector<cl::Event> &waits);
 
   /* `event` is of the last command on `queue` that accessed the memory. */
   void record (cl_command_queue queue, GstMapFlags access, cl_event event);
@@ -26,20 +29,20 @@ public:
   const cl::Event &last_write () const { return write.event; }
 
   /* The contents no longer matter, nor whether making them failed. */
-  void forget_failures ();
+  void forget_failures () { write.matters = false; }
 
 private:
   struct Pending {
     cl_command_queue queue = nullptr;
     cl::Event event;
+    cl_int status = CL_QUEUED; /* as last seen */
+    bool matters = true;       /* whether it failed */
+
+    bool is_over ();
   };
   Pending write;
   std::vector<Pending> reads; /* one a queue */
 };
-
-/* Makes later commands on `queue` wait on the device for `waits`. */
-bool enqueue_waits (
-    cl_command_queue queue, const std::vector<cl::Event> &waits, GError **error);
 
 /* Blocks the host until all are over, also when one has failed: the others may still use
  * the memory. `blocked` says whether there was anything to wait for. */

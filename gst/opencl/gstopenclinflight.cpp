@@ -9,6 +9,7 @@
 #include "gstopenclstatistics.h"
 
 #include <deque>
+#include <utility>
 
 struct _GstOpenCLInFlight {
   std::deque<cl::Event> frames; /* oldest first */
@@ -26,17 +27,18 @@ gst_opencl_in_flight_free (GstOpenCLInFlight *in_flight)
   delete in_flight;
 }
 
-/* Waits for the oldest frame and forgets it. */
+/* Waits for the oldest frame, which has this status, and forgets it. */
 static bool
-finish_oldest (GstOpenCLInFlight *in_flight, GError **error)
+finish_oldest (GstOpenCLInFlight *in_flight, cl_int status, GError **error)
 {
-  cl::Event oldest = in_flight->frames.front ();
+  cl::Event oldest = std::move (in_flight->frames.front ());
   in_flight->frames.pop_front ();
-  if (opencl::status_of (oldest) > CL_COMPLETE) {
+  if (status > CL_COMPLETE) {
     gst_opencl_count_throttled ();
     oldest.wait (); /* the status says how it ended */
+    status = opencl::status_of (oldest);
   }
-  return gst_opencl_check (opencl::status_of (oldest), "a frame on the device", error);
+  return gst_opencl_check (status, "a frame on the device", error);
 }
 
 gboolean
@@ -45,10 +47,11 @@ gst_opencl_in_flight_admit (GstOpenCLInFlight *in_flight, guint depth, GError **
   g_return_val_if_fail (depth > 0, FALSE);
 
   auto &frames = in_flight->frames;
-  while (!frames.empty ()
-         && (frames.size () >= depth
-             || opencl::status_of (frames.front ()) <= CL_COMPLETE)) {
-    if (!finish_oldest (in_flight, error))
+  while (!frames.empty ()) {
+    cl_int status = opencl::status_of (frames.front ());
+    if (status > CL_COMPLETE && frames.size () < depth)
+      break;
+    if (!finish_oldest (in_flight, status, error))
       return FALSE;
   }
   return TRUE;
@@ -64,7 +67,9 @@ gboolean
 gst_opencl_in_flight_drain (GstOpenCLInFlight *in_flight, GError **error)
 {
   bool ok = true;
-  while (!in_flight->frames.empty ())
-    ok = finish_oldest (in_flight, ok ? error : nullptr) && ok;
+  while (!in_flight->frames.empty ()) {
+    cl_int status = opencl::status_of (in_flight->frames.front ());
+    ok = finish_oldest (in_flight, status, ok ? error : nullptr) && ok;
+  }
   return ok;
 }

@@ -69,19 +69,15 @@ public:
   {
     Waits waits;
     bool blocked;
-    events.append_waits (nullptr, GST_MAP_READWRITE, waits);
+    events.append_waits (GST_MAP_READWRITE, waits);
     opencl::wait_on_host (waits, blocked, nullptr);
     block.reset ();
   }
 
   bool begin (cl_command_queue queue, GstMapFlags access, GError **error) override
   {
-    Waits waits;
-    {
-      std::lock_guard<std::mutex> guard (lock);
-      events.append_waits (queue, access, waits);
-    }
-    return opencl::enqueue_waits (queue, waits, error);
+    std::lock_guard<std::mutex> guard (lock);
+    return events.enqueue_waits (queue, access, error);
   }
 
   void end (cl_command_queue queue, GstMapFlags access, cl_event event) override
@@ -101,9 +97,9 @@ public:
     Waits writes, reads;
     {
       std::lock_guard<std::mutex> guard (lock);
-      events.append_waits (nullptr, GST_MAP_READ, writes);
+      events.append_waits (GST_MAP_READ, writes);
       if (access & GST_MAP_WRITE)
-        events.append_waits (nullptr, GST_MAP_WRITE, reads);
+        events.append_waits (GST_MAP_WRITE, reads);
     }
     bool waited_for_data, waited_for_room;
     if (!opencl::wait_on_host (writes, waited_for_data, error))
@@ -137,7 +133,7 @@ public:
     /* The staging memory may still be on its way. */
     Waits waits;
     bool blocked;
-    staging_events.append_waits (nullptr, GST_MAP_READWRITE, waits);
+    staging_events.append_waits (GST_MAP_READWRITE, waits);
     opencl::wait_on_host (waits, blocked, nullptr);
     staging.reset ();
     buffer = cl::Buffer ();
@@ -147,16 +143,12 @@ public:
 
   bool begin (cl_command_queue queue, GstMapFlags access, GError **error) override
   {
-    Waits waits;
     if (!fill_deferred (error))
       return false;
-    {
-      std::lock_guard<std::mutex> guard (lock);
-      if (!on_device && on_host && !upload (error))
-        return false;
-      events.append_waits (queue, access, waits);
-    }
-    return opencl::enqueue_waits (queue, waits, error);
+    std::lock_guard<std::mutex> guard (lock);
+    if (!on_device && on_host && !upload (error))
+      return false;
+    return events.enqueue_waits (queue, access, error);
   }
 
   void end (cl_command_queue queue, GstMapFlags access, cl_event event) override
@@ -190,11 +182,11 @@ public:
         return nullptr;
       if (on_device && !on_host && !download (error))
         return nullptr;
-      staging_events.append_waits (nullptr, GST_MAP_READ, writes);
+      staging_events.append_waits (GST_MAP_READ, writes);
       if (staged_from ())
         writes.push_back (staged_from);
       if (access & GST_MAP_WRITE)
-        staging_events.append_waits (nullptr, GST_MAP_WRITE, reads);
+        staging_events.append_waits (GST_MAP_WRITE, reads);
     }
     bool waited_for_data, waited_for_room;
     if (!opencl::wait_on_host (writes, waited_for_data, error)) {
@@ -291,7 +283,7 @@ private:
   void give_back ()
   {
     Waits pending;
-    events.append_waits (nullptr, GST_MAP_READWRITE, pending);
+    events.append_waits (GST_MAP_READWRITE, pending);
     if (pending.empty ()) {
       notify (user_data);
       return;
@@ -307,13 +299,11 @@ private:
   bool transfer (cl_command_queue queue, GstMapFlags device_access,
       GstMapFlags staging_access, GError **error)
   {
-    Waits waits;
     cl_event event = nullptr;
     const bool to_device = device_access == GST_MAP_WRITE;
 
-    events.append_waits (queue, device_access, waits);
-    staging_events.append_waits (queue, staging_access, waits);
-    if (!opencl::enqueue_waits (queue, waits, error))
+    if (!events.enqueue_waits (queue, device_access, error)
+        || !staging_events.enqueue_waits (queue, staging_access, error))
       return false;
     cl_int code = to_device ? clEnqueueWriteBuffer (queue, buffer (), CL_FALSE, 0, size,
                       staging->data (), 0, nullptr, &event)

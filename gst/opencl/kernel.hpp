@@ -8,6 +8,7 @@
 
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclfilter.h>
+#include <gst/opencl/kernelarguments.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 
 #include <algorithm>
@@ -18,6 +19,7 @@ public:
   bool create (GstOpenCLContext *context, const char *resource, const char *name,
       const char *options, GError **error)
   {
+    known_arguments.forget ();
     kernel = cl::Kernel (
         gst_opencl_context_create_kernel (context, resource, name, options, error));
     return kernel ()
@@ -32,8 +34,7 @@ public:
   template <typename Argument>
   bool set (cl_uint index, const Argument &value, GError **error)
   {
-    return gst_opencl_check (
-        clSetKernelArg (kernel (), index, sizeof value, &value), "clSetKernelArg", error);
+    return known_arguments.set (kernel (), index, value, error);
   }
 
   bool enqueue (cl_command_queue queue, gsize columns, gsize rows, GError **error)
@@ -61,6 +62,7 @@ public:
 
 private:
   cl::Kernel kernel;
+  KernelArguments known_arguments;
   gsize largest_group = 1;
 };
 } // namespace opencl

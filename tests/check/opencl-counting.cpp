@@ -204,6 +204,14 @@ clCreateKernel (cl_program program, const char *name, cl_int *code)
 }
 
 cl_int
+clSetKernelArg (cl_kernel kernel, cl_uint index, size_t size, const void *value)
+{
+  if (cl_int failure = enter (SET_KERNEL_ARGUMENT))
+    return failure;
+  return REAL (clSetKernelArg) (kernel, index, size, value);
+}
+
+cl_int
 clEnqueueNDRangeKernel (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
     const size_t *offset, const size_t *global, const size_t *local, cl_uint n,
     const cl_event *waits, cl_event *event)
