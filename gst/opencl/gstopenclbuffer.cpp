@@ -5,10 +5,12 @@
 #include "gstopenclbuffer.h"
 
 #include "bufferlayout.hpp"
+#include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclmemory.h"
 #include "gstopenclstatistics.h"
 #include "opencl-hpp.hpp"
+#include "stagingring.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -16,6 +18,7 @@
 
 using opencl::BufferLayout;
 using opencl::PlaneLayout;
+using opencl::StagingRing;
 
 namespace {
 /* A buffer mapped for the CPU; whoever holds it last unmaps and unrefs. */
@@ -220,10 +223,124 @@ enqueue_copy (const Copy &copy, cl_command_queue queue, const End &to, const End
   return true;
 }
 
-/* The source stays mapped until the device has read it, without anybody waiting. */
+/* --- uploads through pinned memory --- */
+
+/* Lines are staged with what stands between them, so not where that is most of it. */
+bool
+fits_staging (const PlaneLayout &plane)
+{
+  return plane.stride <= StagingRing::block_size && plane.stride <= 2 * plane.row_bytes;
+}
+
+/* What the bytes of `copy` should pass, or nullptr when they go up best as they are. */
+StagingRing *
+staging_for (const Copy &copy)
+{
+  StagingRing *ring = gst_opencl_context_get_staging_ring (copy.context);
+  const bool is_pinned = gst_buffer_n_memory (copy.source) == 1 && is_transferable (copy);
+
+  if (!ring || is_pinned || copy.size < StagingRing::smallest_frame)
+    return nullptr;
+  if (!copy.as_is
+      && !std::all_of (
+          copy.from.planes, copy.from.planes + copy.from.n_planes, fits_staging))
+    return nullptr;
+  return ring->is_usable () ? ring : nullptr;
+}
+
+/* One upload of a frame in pieces. */
+struct StagedUpload {
+  StagingRing &ring;
+  cl_command_queue queue;
+  End to;
+  const guint8 *from;
+  cl_event *last;
+  GError **error;
+
+  /* `enqueue (staged, event)` uploads the `size` bytes from `offset` on. */
+  template <typename Enqueue> bool stage (gsize offset, gsize size, Enqueue enqueue)
+  {
+    StagingRing::Slot &slot = ring.fill (from + offset, size);
+    cl_event done = nullptr;
+    bool enqueued = gst_opencl_check (
+        enqueue (End{nullptr, slot.block->data (), 0}, &done), "a staged copy", error);
+    clFlush (queue);
+    ring.give_back (slot, queue, done);
+    if (done)
+      keep_last (last, done);
+    return enqueued;
+  }
+};
+
+/* The fewest pieces of at most `most`, all about equally large. */
+gsize
+piece_of (gsize whole, gsize most)
+{
+  gsize pieces = (whole + most - 1) / most;
+  return (whole + pieces - 1) / pieces;
+}
+
+bool
+stage_bytes (StagedUpload &upload, gsize size)
+{
+  constexpr gsize page = 4096;
+  gsize piece = piece_of (size, StagingRing::block_size);
+  piece = (piece + page - 1) / page * page;
+  for (gsize done = 0; done < size; done += piece) {
+    gsize bytes = std::min (piece, size - done);
+    auto enqueue = [&] (const End &staged, cl_event *event) {
+      return enqueue_bytes (upload.queue, upload.to, done, staged, 0, bytes, event);
+    };
+    if (!upload.stage (done, bytes, enqueue))
+      return false;
+  }
+  return true;
+}
+
+bool
+stage_plane (StagedUpload &upload, const PlaneLayout &from, const PlaneLayout &to)
+{
+  gsize most = (StagingRing::block_size - from.row_bytes) / from.stride + 1;
+  gsize piece = piece_of (from.rows, most);
+  for (gsize row = 0; row < from.rows; row += piece) {
+    gsize rows = std::min (piece, from.rows - row);
+    PlaneLayout lines{0, from.stride, from.row_bytes, rows};
+    PlaneLayout target{to.offset + row * to.stride, to.stride, to.row_bytes, rows};
+    auto enqueue = [&] (const End &staged, cl_event *event) {
+      return enqueue_plane (upload.queue, upload.to, target, staged, lines, event);
+    };
+    if (!upload.stage (from.offset + row * from.stride,
+            (rows - 1) * from.stride + from.row_bytes, enqueue))
+      return false;
+  }
+  return true;
+}
+
+/* The source is free when this returns. */
+bool
+enqueue_staged (const Copy &copy, StagedUpload upload)
+{
+  if (copy.as_is) {
+    if (!stage_bytes (upload, copy.size))
+      return false;
+    gst_opencl_count_upload (copy.size);
+    return true;
+  }
+  for (guint p = 0; p < copy.from.n_planes; p++) {
+    const PlaneLayout &plane = copy.from.planes[p];
+    if (!stage_plane (upload, plane, copy.to.planes[p]))
+      return false;
+    gst_opencl_count_upload (plane.row_bytes * plane.rows);
+  }
+  return true;
+}
+
+/* Nobody waits for the device: either the bytes are staged, or the source stays mapped
+ * until the device has read it. */
 bool
 upload_from_cpu (const Copy &copy, cl_event *event, GError **error)
 {
+  StagingRing *ring = staging_for (copy);
   std::unique_ptr<MappedBuffer> mapped = map_for_cpu (copy.source, GST_MAP_READ, error);
   if (!mapped)
     return false;
@@ -232,11 +349,14 @@ upload_from_cpu (const Copy &copy, cl_event *event, GError **error)
 
   if (!gst_opencl_memory_begin (copy.destination, queue, GST_MAP_WRITE, error))
     return false;
-  bool enqueued = enqueue_copy (copy, queue, end_of (copy.destination),
-      {nullptr, mapped->map.data, 0}, event, error);
+  const End to = end_of (copy.destination);
+  bool enqueued =
+      ring ? enqueue_staged (copy, {*ring, queue, to, mapped->map.data, event, error})
+           : enqueue_copy (copy, queue, to, {nullptr, mapped->map.data, 0}, event, error);
   clFlush (queue);
-  if (*event) {
+  if (*event)
     gst_opencl_memory_end (copy.destination, queue, GST_MAP_WRITE, *event);
+  if (*event && !ring) {
     gst_opencl_context_release_after (
         copy.context, *event,
         [] (gpointer data) { delete static_cast<MappedBuffer *> (data); },

@@ -22,7 +22,8 @@ G_BEGIN_DECLS
  * @error: set when a copy could not be enqueued, or with both sizes when @source is
  *   shorter than @info needs or longer than @destination
  *
- * Waits for nothing, unless both ends are on the host or in different contexts.
+ * Waits for nothing, unless both ends are on the host or in different contexts, or large
+ * frames of ordinary memory come faster than a discrete GPU takes them (throttled).
  * Timestamps and metas are left to the caller.
  *
  * Returns: whether the copy is done or under way

@@ -6,9 +6,18 @@
 
 #include <gst/opencl/gstopenclcontext.h>
 
+namespace opencl {
+class StagingRing;
+}
+
 /* Pinned memory is mapped on a queue of its own, so that mapping never waits for frames.
  */
 cl_command_queue gst_opencl_context_get_pinning_queue (GstOpenCLContext *context);
+
+/* What uploads of ordinary memory pass, or nullptr where the device reads that memory
+ * itself. GST_OPENCL_STAGE_UPLOADS=1 (0) in the environment says so for every (no)
+ * device; it is read when a context is made. */
+opencl::StagingRing *gst_opencl_context_get_staging_ring (GstOpenCLContext *context);
 
 /* (transfer full): the allocator of device memory, or of pinned host memory. It holds the
  * context; the context knows it as long as someone else does. */

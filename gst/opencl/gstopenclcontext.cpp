@@ -18,6 +18,7 @@
 #include "gstopenclerror.h"
 #include "gstopenclstatistics.h"
 #include "reaper.hpp"
+#include "stagingring.hpp"
 
 #include <atomic>
 #include <gio/gio.h>
@@ -47,6 +48,8 @@ struct ContextState {
   std::mutex reaper_lock;
   std::unique_ptr<opencl::Reaper> reaper;
 
+  std::unique_ptr<opencl::StagingRing> staging_ring; /* or nullptr */
+
   GWeakRef allocators[2]; /* device, host */
 };
 } // namespace
@@ -75,6 +78,7 @@ gst_opencl_context_finalize (GObject *object)
   GstOpenCLContext *self = GST_OPENCL_CONTEXT (object);
 
   self->state->reaper.reset ();
+  self->state->staging_ring.reset ();
   for (GWeakRef &allocator : self->state->allocators)
     g_weak_ref_clear (&allocator);
   delete self->state;
@@ -160,6 +164,13 @@ make_queues (ContextState &state, GError **error)
   return gst_opencl_check (code, "clCreateCommandQueue", error);
 }
 
+bool
+stages_uploads (const ContextState &state)
+{
+  const gchar *wanted = g_getenv ("GST_OPENCL_STAGE_UPLOADS");
+  return wanted && *wanted ? strcmp (wanted, "0") != 0 : !state.shares_host_memory;
+}
+
 /* `handle` empty: make one for the device. */
 GstOpenCLContext *
 make_context (const cl::Device &device, const cl::Context &handle,
@@ -182,6 +193,8 @@ make_context (const cl::Device &device, const cl::Context &handle,
     gst_object_unref (self);
     return nullptr;
   }
+  if (stages_uploads (state))
+    state.staging_ring = std::make_unique<opencl::StagingRing> (self);
   GST_INFO_OBJECT (self, "%s context on %s (%s)", handle () ? "wrapped" : "new",
       state.name.c_str (), state.index.c_str ());
   return self;
@@ -271,6 +284,12 @@ cl_command_queue
 gst_opencl_context_get_pinning_queue (GstOpenCLContext *context)
 {
   return context->state->pinning_queue ();
+}
+
+opencl::StagingRing *
+gst_opencl_context_get_staging_ring (GstOpenCLContext *context)
+{
+  return context->state->staging_ring.get ();
 }
 
 const gchar *

@@ -9,7 +9,8 @@
  *
  * Copies buffers of any caps into device memory, asynchronously. It offers upstream a
  * pool of pinned host memory: a source that fills it costs no copy on the host. Other
- * memory is kept until the device has read it. Device memory passes through.
+ * memory is kept until the device has read it, or, where it is much and the device does
+ * not share it, copied to pinned memory first. Device memory passes through.
  *
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8 ! openclupload !

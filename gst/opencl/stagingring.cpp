@@ -1,0 +1,103 @@
+/* gstreamer-opencl: pinned memory that frames from ordinary memory pass on their way up
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "stagingring.hpp"
+
+#include "accessevents.hpp"
+#include "gstopenclstatistics.h"
+
+#include <algorithm>
+#include <thread>
+
+GST_DEBUG_CATEGORY_STATIC (gst_opencl_staging_debug);
+#define GST_CAT_DEFAULT gst_opencl_staging_debug
+
+namespace opencl {
+/* More move no more: memory, not cores, is the limit then. */
+static constexpr guint most_threads = 8;
+
+StagingRing::StagingRing (GstOpenCLContext *context) : context (context)
+{
+  GST_DEBUG_CATEGORY_INIT (
+      gst_opencl_staging_debug, "openclstaging", 0, "OpenCL uploads of ordinary memory");
+}
+
+StagingRing::~StagingRing ()
+{
+  for (Slot &slot : slots) {
+    if (slot.transfer ())
+      slot.transfer.wait (); /* however it ends */
+  }
+}
+
+bool
+StagingRing::is_usable ()
+{
+  std::call_once (made, [this] { make (); });
+  return !slots.empty ();
+}
+
+void
+StagingRing::make ()
+{
+  GError *error = nullptr;
+
+  while (slots.size () < n_blocks) {
+    Slot slot;
+    slot.block = PinnedBlock::make (context, block_size, &error);
+    if (!slot.block)
+      break;
+    slots.push_back (std::move (slot));
+  }
+  if (error)
+    GST_WARNING_OBJECT (context,
+        "%u of %u staging blocks, so uploads of ordinary memory are slower: %s",
+        guint (slots.size ()), n_blocks, error->message);
+  g_clear_error (&error);
+  if (slots.empty ())
+    return;
+  guint cores = std::clamp (std::thread::hardware_concurrency (), 1u, most_threads);
+  threads = std::make_unique<CopyThreads> (cores - 1);
+}
+
+/* The next in turn is the one whose transfer is over first. */
+StagingRing::Slot &
+StagingRing::take ()
+{
+  std::unique_lock<std::mutex> guard (lock);
+  Slot &slot = slots[next++ % slots.size ()];
+  given_back.wait (guard, [&slot] { return !slot.taken; });
+  slot.taken = true;
+  return slot;
+}
+
+StagingRing::Slot &
+StagingRing::fill (const guint8 *from, gsize size)
+{
+  Slot &slot = take ();
+
+  if (slot.transfer ()) {
+    if (status_of (slot.transfer) > CL_COMPLETE) {
+      gst_opencl_count_throttled ();
+      slot.transfer.wait (); /* whoever wants the bytes is told how it ended */
+    }
+    slot.transfer = cl::Event ();
+  }
+  threads->copy (slot.block->data (), from, size);
+  return slot;
+}
+
+void
+StagingRing::give_back (Slot &slot, cl_command_queue queue, cl_event transfer)
+{
+  if (!transfer)
+    clFinish (queue); /* a part of it may be under way */
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    slot.transfer = cl::Event (transfer, transfer != nullptr);
+    slot.taken = false;
+  }
+  given_back.notify_all ();
+}
+} // namespace opencl

@@ -1,0 +1,481 @@
+/* Tests of uploads of ordinary memory through pinned memory, as for a discrete GPU
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "../opencl-check.hpp"
+#include "../opencl-counting.hpp"
+
+#include <atomic>
+#include <gst/video/gstvideometa.h>
+#include <string>
+#include <thread>
+
+using namespace check;
+
+namespace {
+constexpr gsize KiB = 1024, MiB = 1024 * KiB;
+constexpr guint blocks = 8; /* of the ring, 4 MiB each */
+
+/* Whether uploads are staged is asked for when a context is made. */
+GstOpenCLContext *
+new_staging_context ()
+{
+  g_setenv ("GST_OPENCL_STAGE_UPLOADS", "1", TRUE);
+  return new_context ();
+}
+
+/* Ordinary memory that tells when it is let go of. */
+struct Source {
+  Bytes bytes;
+  std::atomic<bool> released{false};
+
+  explicit Source (Bytes contents) : bytes (std::move (contents)) {}
+
+  GstBuffer *wrap ()
+  {
+    released = false;
+    return gst_buffer_new_wrapped_full (GST_MEMORY_FLAG_READONLY, bytes.data (),
+        bytes.size (), 0, bytes.size (), this,
+        [] (gpointer self) { static_cast<Source *> (self)->released = true; });
+  }
+};
+
+GstBuffer *
+new_destination (GstOpenCLContext *context, gsize size)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+  GError *error = nullptr;
+  GstMemory *memory = gst_opencl_memory_new (context, size, &error);
+  fail_unless (memory != nullptr, "%s", error ? error->message : "no error");
+  gst_buffer_append_memory (buffer, memory);
+  return buffer;
+}
+
+void
+upload (GstOpenCLContext *context, GstBuffer *destination, GstBuffer *source,
+    const GstVideoInfo *info = nullptr)
+{
+  cl_event event = nullptr;
+  GError *error = nullptr;
+  fail_unless (
+      gst_opencl_buffer_copy_async (context, destination, source, info, &event, &error),
+      "%s", error ? error->message : "no error");
+  fail_unless (event != nullptr);
+  clReleaseEvent (event);
+}
+
+/* Whether a frame of `size` is let go of while the device cannot have read it. */
+bool
+is_staged (GstOpenCLContext *context, gsize size)
+{
+  Source source (pattern (size, 1));
+  GstBuffer *buffer = source.wrap (), *destination = new_destination (context, size);
+  Gate gate (context);
+  gate.put_into (queue_of (context, GST_OPENCL_QUEUE_UPLOAD));
+  upload (context, destination, buffer);
+  gst_buffer_unref (buffer);
+  g_usleep (20000);
+  bool released = source.released;
+  gate.open ();
+  assert_same (read_buffer (destination), source.bytes, "staged or not");
+  fail_unless (soon ([&] { return source.released.load (); }));
+  gst_buffer_unref (destination);
+  return released;
+}
+
+guint64
+throttled ()
+{
+  GstOpenCLCounts counts;
+  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (nullptr), &counts);
+  return counts.throttled;
+}
+
+/* Threads of this process that copy. */
+int
+copy_threads ()
+{
+  int n = 0;
+  GDir *tasks = g_dir_open ("/proc/self/task", 0, nullptr);
+  fail_unless (tasks != nullptr);
+  while (const gchar *task = g_dir_read_name (tasks)) {
+    std::string path = std::string ("/proc/self/task/") + task + "/comm";
+    gchar *name = nullptr;
+    if (g_file_get_contents (path.c_str (), &name, nullptr, nullptr))
+      n += g_str_has_prefix (name, "opencl-copy") ? 1 : 0;
+    g_free (name);
+  }
+  g_dir_close (tasks);
+  return n;
+}
+
+const gsize sizes[] = {256 * KiB, 256 * KiB + 1, MiB - 1, 3 * MiB + 5, 4 * MiB,
+    4 * MiB + 1, 8 * MiB, 9 * MiB + 4097, 37 * MiB + 3};
+} // namespace
+
+GST_START_TEST (test_staged_upload_has_every_byte_at_every_size)
+{
+  GstOpenCLContext *context = new_staging_context ();
+  for (gsize size : sizes) {
+    Source source (pattern (size, guint (size)));
+    GstBuffer *buffer = source.wrap (), *destination = new_destination (context, size);
+    upload (context, destination, buffer);
+    gst_buffer_unref (buffer);
+    fail_unless (source.released);
+    assert_same (read_buffer (destination), source.bytes, std::to_string (size).c_str ());
+    gst_buffer_unref (destination);
+  }
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_staged_upload_takes_parts_of_memories_to_parts_of_memories)
+{
+  GstOpenCLContext *context = new_staging_context ();
+  Bytes bytes = pattern (6 * MiB, 3), around (6 * MiB, 0x55);
+  for (guint n : {1u, 3u}) {
+    GstBuffer *source = gst_buffer_new ();
+    for (guint i = 0; i < n; i++) {
+      GstMemory *memory = gst_allocator_alloc (nullptr, 2 * MiB + 100, nullptr);
+      write_memory (memory,
+          Bytes (bytes.begin () + i * MiB, bytes.begin () + i * MiB + 2 * MiB + 100));
+      gst_memory_resize (memory, 33, MiB + 7);
+      gst_buffer_append_memory (source, memory);
+    }
+    GstBuffer *destination = new_destination (context, around.size ());
+    write_memory (gst_buffer_peek_memory (destination, 0), around);
+    gst_memory_resize (gst_buffer_peek_memory (destination, 0), 77, 5 * MiB);
+    upload (context, destination, source);
+    gst_buffer_unref (source);
+
+    Bytes expected = around;
+    for (guint i = 0; i < n; i++)
+      std::copy_n (
+          bytes.begin () + i * MiB + 33, MiB + 7, expected.begin () + 77 + i * (MiB + 7));
+    gst_memory_resize (gst_buffer_peek_memory (destination, 0), -77, around.size ());
+    assert_same (read_buffer (destination), expected, n == 1 ? "one" : "three");
+    gst_buffer_unref (destination);
+  }
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+namespace {
+struct Picture {
+  GstVideoFormat format;
+  int width, height;
+  gint extra_in, extra_out; /* bytes of stride */
+  bool staged;
+};
+
+const Picture pictures[] = {
+    {GST_VIDEO_FORMAT_GRAY16_LE, 2048, 1024, 64, 0, true},
+    {GST_VIDEO_FORMAT_GRAY16_LE, 2048, 1024, 0, 96, true},
+    {GST_VIDEO_FORMAT_GRAY8, 1023, 6007, 9, 17, true},
+    {GST_VIDEO_FORMAT_RGBA, 700, 401, 4, 128, true},
+    {GST_VIDEO_FORMAT_I420, 1281, 721, 7, 0, true},
+    {GST_VIDEO_FORMAT_NV12, 1920, 1081, 11, 5, true},
+    {GST_VIDEO_FORMAT_GRAY8, 300, 2000, 301, 0, false},
+};
+
+/* A buffer's planes behind each other, with `extra` bytes beside each line and 40 in
+ * front of each plane; returns its size. */
+gsize
+place (const GstVideoInfo &info, gint extra, gsize offset[], gint stride[])
+{
+  gsize end = 0;
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
+    offset[p] = end + 40;
+    stride[p] = GST_VIDEO_INFO_PLANE_STRIDE (&info, p) + extra;
+    end = offset[p] + stride[p] * GST_VIDEO_INFO_COMP_HEIGHT (&info, p);
+  }
+  return end;
+}
+
+void
+add_meta (GstBuffer *buffer, const GstVideoInfo &info, gsize offset[], gint stride[])
+{
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_INFO_FORMAT (&info), GST_VIDEO_INFO_WIDTH (&info),
+      GST_VIDEO_INFO_HEIGHT (&info), GST_VIDEO_INFO_N_PLANES (&info), offset, stride);
+}
+
+gsize
+line_bytes (const GstVideoInfo &info, guint plane)
+{
+  return GST_VIDEO_INFO_COMP_WIDTH (&info, plane)
+         * GST_VIDEO_INFO_COMP_PSTRIDE (&info, plane);
+}
+
+void
+check_picture (GstOpenCLContext *context, const Picture &picture)
+{
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, picture.format, picture.width, picture.height);
+  gsize in_offset[4] = {}, out_offset[4] = {};
+  gint in_stride[4] = {}, out_stride[4] = {};
+  Source source (pattern (place (info, picture.extra_in, in_offset, in_stride), 5));
+  Bytes expected (place (info, picture.extra_out, out_offset, out_stride), 0x55);
+  GstBuffer *buffer = source.wrap ();
+  GstBuffer *destination = new_destination (context, expected.size ());
+  add_meta (buffer, info, in_offset, in_stride);
+  add_meta (destination, info, out_offset, out_stride);
+  write_memory (gst_buffer_peek_memory (destination, 0), expected);
+
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++)
+    for (int row = 0; row < GST_VIDEO_INFO_COMP_HEIGHT (&info, p); row++)
+      std::copy_n (source.bytes.begin () + in_offset[p] + row * in_stride[p],
+          line_bytes (info, p), expected.begin () + out_offset[p] + row * out_stride[p]);
+
+  Gate gate (context);
+  gate.put_into (queue_of (context, GST_OPENCL_QUEUE_UPLOAD));
+  upload (context, destination, buffer, &info);
+  gst_buffer_unref (buffer);
+  fail_unless_equals_int (source.released, picture.staged);
+  gate.open ();
+  assert_same (read_buffer (destination), expected, GST_VIDEO_INFO_NAME (&info));
+  fail_unless (soon ([&] { return source.released.load (); }));
+  gst_buffer_unref (destination);
+}
+} // namespace
+
+/* Also that nothing is written beside the lines. */
+GST_START_TEST (test_staged_upload_of_video_honours_strides_and_planes)
+{
+  GstOpenCLContext *context = new_staging_context ();
+  for (const Picture &picture : pictures)
+    check_picture (context, picture);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_only_large_frames_are_staged)
+{
+  GstOpenCLContext *context = new_staging_context ();
+  fail_if (is_staged (context, 256 * KiB - 1));
+  fail_unless_equals_int (copy_threads (), 0);
+  fail_unless (is_staged (context, 256 * KiB));
+  fail_unless (is_staged (context, 4 * MiB));
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_frames_are_staged_where_the_device_does_not_share_host_memory)
+{
+  g_unsetenv ("GST_OPENCL_STAGE_UPLOADS");
+  GstOpenCLContext *context = new_context ();
+  fail_unless_equals_int (
+      is_staged (context, 4 * MiB), !gst_opencl_context_shares_host_memory (context));
+  gst_object_unref (context);
+  g_setenv ("GST_OPENCL_STAGE_UPLOADS", "0", TRUE);
+  context = new_context ();
+  fail_if (is_staged (context, 4 * MiB));
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_staged_uploads_from_many_threads_do_not_mix)
+{
+  GstOpenCLContext *context = new_staging_context ();
+  std::vector<std::thread> threads;
+  std::atomic<guint> wrong{0};
+  for (guint t = 0; t < 12; t++)
+    threads.emplace_back ([&, t] {
+      for (guint i = 0; i < 6; i++) {
+        Source source (
+            pattern (256 * KiB + (t * 7 + i) * 91001 % (5 * MiB), t * 100 + i));
+        GstBuffer *buffer = source.wrap ();
+        GstBuffer *destination = new_destination (context, source.bytes.size ());
+        upload (context, destination, buffer);
+        gst_buffer_unref (buffer);
+        Bytes expected = source.bytes;
+        std::fill (source.bytes.begin (), source.bytes.end (), 0); /* it is free */
+        wrong += read_buffer (destination) != expected ? 1 : 0;
+        gst_buffer_unref (destination);
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join ();
+  fail_unless_equals_int (wrong, 0);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_staged_uploads_to_one_memory_arrive_in_order)
+{
+  GstOpenCLContext *context = new_staging_context ();
+  Source source (Bytes (5 * MiB));
+  GstBuffer *destination = new_destination (context, source.bytes.size ());
+  for (guint i = 0; i < 20; i++) {
+    source.bytes = pattern (5 * MiB, i);
+    GstBuffer *buffer = source.wrap ();
+    upload (context, destination, buffer);
+    gst_buffer_unref (buffer);
+    if (i % 4 == 3)
+      assert_same (read_buffer (destination), source.bytes, "the last");
+  }
+  gst_buffer_unref (destination);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_staged_uploads_run_ahead_by_the_ring_and_are_throttled_then)
+{
+  GstOpenCLContext *context = new_staging_context ();
+  Source source (pattern (MiB, 1));
+  GstBuffer *buffer = source.wrap (), *destination = new_destination (context, MiB);
+  Gate gate (context);
+  gate.put_into (queue_of (context, GST_OPENCL_QUEUE_UPLOAD));
+  guint64 before = throttled ();
+  for (guint i = 0; i < blocks; i++)
+    upload (context, destination, buffer);
+  fail_unless_equals_uint64 (throttled (), before);
+
+  std::atomic<bool> done{false};
+  std::thread ninth ([&] {
+    upload (context, destination, buffer);
+    done = true;
+  });
+  fail_unless (soon ([&] { return throttled () == before + 1; }));
+  g_usleep (20000);
+  fail_if (done);
+  gate.open ();
+  ninth.join ();
+  assert_same (read_buffer (destination), source.bytes, "ninth");
+  fail_unless_equals_uint64 (throttled (), before + 1);
+  gst_buffer_unref (buffer);
+  gst_buffer_unref (destination);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* The second frame costs no allocation any more, nor a thread. */
+GST_START_TEST (test_staged_uploads_allocate_only_at_the_first)
+{
+  GstOpenCLContext *context = new_staging_context ();
+  Source source (pattern (9 * MiB, 1));
+  GstBuffer *buffer = source.wrap (), *destination = new_destination (context, 9 * MiB);
+  fail_unless_equals_int (copy_threads (), 0);
+  unsigned before = counting::count (counting::CREATE_BUFFER);
+  upload (context, destination, buffer);
+  fail_unless_equals_int (
+      counting::count (counting::CREATE_BUFFER) - before, int (blocks));
+  int threads = copy_threads ();
+  fail_unless (threads < 8);
+
+  unsigned allocations = counting::allocations ();
+  unsigned maps = counting::count (counting::ENQUEUE_MAP);
+  for (guint i = 0; i < 30; i++)
+    upload (context, destination, buffer);
+  fail_unless_equals_int (counting::allocations (), allocations);
+  fail_unless_equals_int (counting::count (counting::ENQUEUE_MAP), maps);
+  fail_unless_equals_int (copy_threads (), threads);
+  assert_same (read_buffer (destination), source.bytes, "last");
+  gst_buffer_unref (buffer);
+  gst_buffer_unref (destination);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_staged_uploads_do_with_the_pinned_memory_there_is)
+{
+  for (int room : {0, 1, 3}) {
+    GstOpenCLContext *context = new_staging_context ();
+    Source source (pattern (13 * MiB, 1));
+    GstBuffer *destination = new_destination (context, source.bytes.size ());
+    counting::fail_buffers_after (room);
+    for (guint i = 0; i < 3; i++) {
+      GstBuffer *buffer = source.wrap ();
+      upload (context, destination, buffer);
+      gst_buffer_unref (buffer);
+      fail_unless (soon ([&] { return source.released.load (); }));
+    }
+    counting::fail_buffers_after (-1);
+    assert_same (read_buffer (destination), source.bytes, std::to_string (room).c_str ());
+    gst_buffer_unref (destination);
+    gst_object_unref (context);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_staged_upload_that_cannot_be_enqueued_says_so_and_lets_go)
+{
+  GstOpenCLContext *context = new_staging_context ();
+  Source source (pattern (11 * MiB, 1));
+  GstBuffer *buffer = source.wrap (), *destination = new_destination (context, 11 * MiB);
+  for (unsigned piece : {1, 2, 3}) {
+    GError *error = nullptr;
+    cl_event event = nullptr;
+    counting::let_fail (counting::ENQUEUE_WRITE, piece, CL_OUT_OF_RESOURCES);
+    fail_if (gst_opencl_buffer_copy_async (
+        context, destination, buffer, nullptr, &event, &error));
+    fail_unless (event == nullptr);
+    fail_unless (strstr (error->message, "CL_OUT_OF_RESOURCES"), "%s", error->message);
+    g_error_free (error);
+    ASSERT_BUFFER_REFCOUNT (buffer, "source", 1);
+    for (guint i = 0; i < 2 * blocks; i++)
+      upload (context, destination, buffer); /* every block is usable again */
+    assert_same (read_buffer (destination), source.bytes, "again");
+  }
+  gst_buffer_unref (buffer);
+  gst_buffer_unref (destination);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* With a transfer under way, and also when the context's own thread drops it last. */
+GST_START_TEST (test_a_context_takes_its_staging_memory_and_threads_with_it)
+{
+  for (bool in_own_thread : {false, true}) {
+    int held = counting::held_buffers ();
+    GstOpenCLContext *context = new_staging_context ();
+    Source source (pattern (6 * MiB, 1));
+    GstBuffer *buffer = source.wrap (), *destination = new_destination (context, 6 * MiB);
+    cl_event event = nullptr;
+    fail_unless (gst_opencl_buffer_copy_async (
+        context, destination, buffer, nullptr, &event, nullptr));
+    gst_buffer_unref (buffer);
+    if (in_own_thread) {
+      gst_buffer_unref (destination);
+      Gate gate (context);
+      gst_opencl_context_release_after (
+          context, gate.event, [] (gpointer last) { gst_object_unref (last); }, context);
+      gate.open ();
+    } else {
+      gst_buffer_unref (destination);
+      gst_object_unref (context);
+    }
+    clReleaseEvent (event);
+    fail_unless (soon ([&] { return counting::held_buffers () == held; }));
+    fail_unless (soon ([&] { return copy_threads () == 0; }));
+  }
+}
+GST_END_TEST;
+
+static Suite *
+stagedupload_suite ()
+{
+  Suite *suite = suite_create ("stagedupload");
+  TCase *general = tcase_create ("general");
+
+  suite_add_tcase (suite, general);
+  tcase_add_test (general, test_staged_upload_has_every_byte_at_every_size);
+  tcase_add_test (
+      general, test_staged_upload_takes_parts_of_memories_to_parts_of_memories);
+  tcase_add_test (general, test_staged_upload_of_video_honours_strides_and_planes);
+  tcase_add_test (general, test_only_large_frames_are_staged);
+  tcase_add_test (
+      general, test_frames_are_staged_where_the_device_does_not_share_host_memory);
+  tcase_add_test (general, test_staged_uploads_from_many_threads_do_not_mix);
+  tcase_add_test (general, test_staged_uploads_to_one_memory_arrive_in_order);
+  tcase_add_test (
+      general, test_staged_uploads_run_ahead_by_the_ring_and_are_throttled_then);
+  tcase_add_test (general, test_staged_uploads_allocate_only_at_the_first);
+  tcase_add_test (general, test_staged_uploads_do_with_the_pinned_memory_there_is);
+  tcase_add_test (
+      general, test_staged_upload_that_cannot_be_enqueued_says_so_and_lets_go);
+  tcase_add_test (general, test_a_context_takes_its_staging_memory_and_threads_with_it);
+  return suite;
+}
+
+GST_CHECK_MAIN (stagedupload);
