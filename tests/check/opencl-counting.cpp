@@ -264,6 +264,15 @@ clWaitForEvents (cl_uint n, const cl_event *events)
 }
 
 cl_int
+clGetEventInfo (
+    cl_event event, cl_event_info name, size_t room, void *value, size_t *size)
+{
+  if (cl_int failure = enter (GET_EVENT_INFO))
+    return failure;
+  return REAL (clGetEventInfo) (event, name, room, value, size);
+}
+
+cl_int
 clFinish (cl_command_queue queue)
 {
   if (cl_int failure = enter (FINISH))

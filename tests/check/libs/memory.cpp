@@ -675,6 +675,39 @@ GST_START_TEST (test_memory_change_on_every_queue_in_turn_is_in_order)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_memory_asks_of_an_event_only_for_another_queue_and_until_it_is_over)
+{
+  Device device;
+  GstMemory *memory = device.new_memory (64);
+  cl_command_queue compute = queue_of (device.context);
+  cl_command_queue other = queue_of (device.context, GST_OPENCL_QUEUE_DOWNLOAD);
+  Gate gate (device.context);
+  struct {
+    cl_command_queue queue;
+    bool over;
+    unsigned questions;
+  } uses[] = {
+      {compute, false, 0}, /* in order behind it */
+      {compute, true, 0},
+      {other, true, 1},
+      {other, true, 0},
+  };
+
+  fail_unless (gst_opencl_memory_begin (memory, compute, GST_MAP_WRITE, nullptr));
+  gst_opencl_memory_end (memory, compute, GST_MAP_WRITE, gate.event);
+  for (auto &use : uses) {
+    if (use.over && status_of (gate.event) > CL_COMPLETE)
+      gate.open ();
+    unsigned before = counting::count (counting::GET_EVENT_INFO);
+    fail_unless (gst_opencl_memory_begin (memory, use.queue, GST_MAP_READ, nullptr));
+    gst_opencl_memory_discard (memory);
+    fail_unless_equals_int (
+        counting::count (counting::GET_EVENT_INFO) - before, use.questions);
+  }
+  gst_memory_unref (memory);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_memory_map_for_the_device_does_not_block)
 {
   Device device;
@@ -948,6 +981,8 @@ memory_suite ()
   tcase_add_test (
       order, test_memory_writer_waits_on_the_device_for_readers_of_other_queues);
   tcase_add_test (order, test_memory_change_on_every_queue_in_turn_is_in_order);
+  tcase_add_test (
+      order, test_memory_asks_of_an_event_only_for_another_queue_and_until_it_is_over);
   tcase_add_test (order, test_memory_map_for_the_device_does_not_block);
   tcase_add_test (order, test_memory_cpu_map_waits_for_the_kernel_that_writes_it);
   tcase_add_test (order, test_memory_may_be_freed_while_commands_use_it);
