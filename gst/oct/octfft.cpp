@@ -114,17 +114,22 @@ struct OutputFormat {
 };
 
 const OutputFormat output_formats[] = {
-    {"video/x-raw", "GRAY8", 1, "make_picture", "-DPIXEL=uchar -DFULL=255.0f", 255,
+    {"video/x-raw", "GRAY8", 1, "make_picture",
+        "-DPIXEL=uchar -DTO_PIXELS=convert_uchar16 -DFULL=255.0f", 255,
         oct::DepthFormat::gray8},
-    {"video/x-raw", "GRAY16_LE", 2, "make_picture", "-DPIXEL=ushort -DFULL=65535.0f",
-        65535, oct::DepthFormat::gray16},
+    {"video/x-raw", "GRAY16_LE", 2, "make_picture",
+        "-DPIXEL=ushort -DTO_PIXELS=convert_ushort16 -DFULL=65535.0f", 65535,
+        oct::DepthFormat::gray16},
     {"application/x-oct", "F32LE", 4, "make_lines", "-DPIXEL=float", 0,
         oct::DepthFormat::levels},
     {"application/x-oct", "CF32LE", 8, "make_lines", "-DPIXEL=float2 -DCOMPLEX", 0,
         oct::DepthFormat::complex},
 };
 
-const gsize tile = 32; /* as in the kernels */
+/* As in the kernels. */
+const gsize tile = 32;
+const gsize strip_lines = 16;
+const gsize strip_depths = 8;
 
 struct FreeFFT {
   void operator() (GstOpenCLFFT *fft) const { gst_opencl_fft_free (fft); }
@@ -157,6 +162,7 @@ struct Work {
 
   const OutputFormat *output = nullptr;
   guint depths = 0;
+  bool strips = false; /* a picture is made in strips */
   oct::Kernel kernel;
 
   /* For spectra that octwindowinterp leaves to this element; made for the first of them
@@ -607,11 +613,19 @@ make_plan (GstOctFFT *self, const Spectra &spectra, GError **error)
   return false;
 }
 
+static bool
+is_cpu (GstOpenCLContext *context)
+{
+  cl::Device device (gst_opencl_context_get_device (context), true);
+  return device.getInfo<CL_DEVICE_TYPE> () & CL_DEVICE_TYPE_CPU;
+}
+
 static gboolean
 gst_oct_fft_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
   Settings settings = get_settings (self);
   Spectra spectra;
   guint lines;
@@ -624,13 +638,15 @@ gst_oct_fft_set_formats (
     return FALSE;
   }
   spectra.library = settings.library;
+  work.strips = work.output->full > 0 && is_cpu (context);
   /* Set anew since these caps were agreed on. */
   if (work.depths > spectra.samples / 2)
     settings.depth_count = work.depths;
   return check_depths (settings, spectra.samples, error)
          && make_plan (self, spectra, error)
-         && work.kernel.create (gst_opencl_filter_get_context (filter), KERNELS,
-             work.output->kernel, work.output->options, error);
+         && work.kernel.create (context, KERNELS,
+             work.strips ? "make_picture_strips" : work.output->kernel,
+             work.output->options, error);
 }
 
 /* The work */
@@ -690,6 +706,31 @@ enqueue_fft (
   return gst_opencl_fft_enqueue (work.fft.get (), queue, from, work.bins (), error);
 }
 
+/* Work-items of a launch. */
+struct Extent {
+  gsize columns;
+  gsize rows;
+};
+
+static gsize
+blocks_of (gsize values, gsize block)
+{
+  return (values + block - 1) / block;
+}
+
+static Extent
+extent_of (const Work &work)
+{
+  gsize lines = work.spectra.lines;
+  if (work.output->full == 0)
+    return {work.depths, lines};
+  if (work.strips)
+    return {blocks_of (lines, strip_lines), blocks_of (work.depths, strip_depths)};
+  /* A work-group for each tile, or more where groups are smaller. */
+  return {blocks_of (lines, tile) * oct::Kernel::largest_group,
+      blocks_of (work.depths, tile)};
+}
+
 static bool
 enqueue_output (Work &work, const Settings &settings, const GstOpenCLFrame *output,
     cl_command_queue queue, GError **error)
@@ -697,15 +738,12 @@ enqueue_output (Work &work, const Settings &settings, const GstOpenCLFrame *outp
   const OutputFormat &format = *work.output;
   bool picture = format.full > 0;
   guint lines = work.spectra.lines;
-  /* A picture takes a work-group for each tile, or more where groups are smaller. */
-  gsize columns =
-      picture ? (lines + tile - 1) / tile * oct::Kernel::largest_group : work.depths;
-  gsize rows = picture ? (work.depths + tile - 1) / tile : lines;
+  Extent extent = extent_of (work);
   gsize stride = picture ? output->stride[0] / format.bytes : work.depths;
   Brightness brightness = brightness_of (settings, format.full);
 
   return is_aligned (output, format.bytes, error)
-         && work.kernel.launch (queue, columns, rows, error, work.bins (),
+         && work.kernel.launch (queue, extent.columns, extent.rows, error, work.bins (),
              cl_uint (gst_opencl_fft_get_output_stride (work.fft.get ())),
              cl_uint (settings.depth_start), cl_uint (work.depths), cl_uint (lines),
              cl_uint (settings.scale == Scale::log), brightness.darkest,

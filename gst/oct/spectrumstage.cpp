@@ -37,8 +37,6 @@ SpectrumStage::make (GstOpenCLContext *context, const SpectrumFormat &format,
   stage->format_ = format;
   stage->taps_ = tables.taps;
   stage->background_offset_ = cl_uint (tables.background_offset);
-  /* A GPU reads the tables once for several lines; a CPU has them in its cache. */
-  stage->lines_of_item = gst_opencl_context_shares_host_memory (context) ? 1 : 4;
 
   /* Both kinds now, so that none is built in mid-stream when a buffer turns out to be
    * unaligned. */

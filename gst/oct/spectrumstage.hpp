@@ -46,6 +46,9 @@ public:
   cl_uint background_offset () const { return background_offset_; }
 
 private:
+  /* A-lines of a work-item, which share what it reads of the tables. */
+  static constexpr guint lines_of_item = 4;
+
   struct Kernels {
     Kernel make_spectrum;
     BackgroundKernels background;
@@ -60,7 +63,6 @@ private:
   cl::Buffer tables_;
   gsize taps_ = 0;
   cl_uint background_offset_ = 0; /* of the one in the tables */
-  guint lines_of_item = 1;
   std::mutex launching; /* a kernel's arguments are set one by one */
   Kernels aligned;
   Kernels unaligned;

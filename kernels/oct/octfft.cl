@@ -58,6 +58,48 @@ make_picture (ARGUMENTS)
   }
 }
 
+/* The same for a CPU, which has no use for local memory and barriers: a work-item makes a
+ * strip of STRIP_LINES x STRIP_DEPTHS, whose bins come in whole cache lines. */
+#define STRIP_LINES 16
+#define STRIP_DEPTHS 8
+
+float16
+levels (global const float2 *bins, size_t bin_stride, uint logarithmic)
+{
+  float real[STRIP_LINES], imaginary[STRIP_LINES];
+  for (uint line = 0; line < STRIP_LINES; line++) {
+    float2 bin = bins[line * bin_stride];
+    real[line] = bin.x;
+    imaginary[line] = bin.y;
+  }
+  float16 x = vload16 (0, real), y = vload16 (0, imaginary);
+  float16 power = x * x + y * y;
+  return logarithmic ? 10.0f * log10 (fmax (power, LEAST_POWER)) : sqrt (power);
+}
+
+kernel void
+make_picture_strips (ARGUMENTS)
+{
+  size_t line = get_global_id (0) * STRIP_LINES;
+  size_t first_depth = get_global_id (1) * STRIP_DEPTHS;
+  size_t end = min (first_depth + STRIP_DEPTHS, (size_t) depths);
+  if (line >= lines)
+    return;
+
+  for (size_t depth = first_depth; depth < end; depth++) {
+    global const float2 *strip = bins + line * bin_stride + first + depth;
+    global PIXEL *row = output + offset + depth * output_stride + line;
+    if (line + STRIP_LINES <= lines) {
+      float16 value = (levels (strip, bin_stride, logarithmic) - darkest) * factor;
+      vstore16 (TO_PIXELS (rint (fmin (fmax (value, 0.0f), FULL))), 0, row);
+      continue;
+    }
+    for (size_t rest = 0; line + rest < lines; rest++)
+      row[rest] =
+          brightness (level (strip[rest * bin_stride], logarithmic), darkest, factor);
+  }
+}
+
 #else
 #ifdef COMPLEX
 #define VALUE(bin) (bin)
