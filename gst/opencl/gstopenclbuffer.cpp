@@ -354,6 +354,8 @@ upload_from_cpu (const Copy &copy, cl_event *event, GError **error)
       ring ? enqueue_staged (copy, {*ring, queue, to, mapped->map.data, event, error})
            : enqueue_copy (copy, queue, to, {nullptr, mapped->map.data, 0}, event, error);
   clFlush (queue);
+  if (!enqueued)
+    clFinish (queue); /* a part of it may still read the source */
   if (*event)
     gst_opencl_memory_end (copy.destination, queue, GST_MAP_WRITE, *event);
   if (*event && !ring) {
