@@ -10,23 +10,15 @@
 #include <utility>
 
 namespace opencl {
-cl_int
-status_of (const cl::Event &event)
-{
-  cl_int status = CL_COMPLETE;
-  event.getInfo (CL_EVENT_COMMAND_EXECUTION_STATUS, &status);
-  return status;
-}
-
-/* Asked once only of an event that is over: each question is a call. */
+/* In a stream each event is waited for once, soon, and is seldom over: waiting for it
+ * then costs less than asking. One that is met again may be long over, and may have
+ * failed. */
 bool
-AccessEvents::Pending::is_over ()
+AccessEvents::Pending::is_in_the_way_of (cl_command_queue other)
 {
-  if (!event ())
-    return true;
-  if (status > CL_COMPLETE)
-    status = status_of (event);
-  return status <= CL_COMPLETE;
+  if (queue == other || event.is_known_to_be_over ())
+    return false;
+  return !std::exchange (was_waited_for, true) || event.status () > CL_COMPLETE;
 }
 
 namespace {
@@ -35,7 +27,7 @@ class WaitList {
 public:
   explicit WaitList (cl_command_queue queue) : queue (queue) {}
 
-  bool add (const cl::Event &event, GError **error)
+  bool add (const TrackedEvent &event, GError **error)
   {
     if (size == events.size () && !enqueue (error))
       return false;
@@ -65,8 +57,7 @@ AccessEvents::enqueue_waits (cl_command_queue queue, GstMapFlags access, GError 
 {
   WaitList waits (queue);
   auto add = [&] (Pending &pending) {
-    return pending.queue == queue || pending.is_over ()
-           || waits.add (pending.event, error);
+    return !pending.is_in_the_way_of (queue) || waits.add (pending.event, error);
   };
 
   if (!add (write))
@@ -81,14 +72,15 @@ AccessEvents::enqueue_waits (cl_command_queue queue, GstMapFlags access, GError 
 }
 
 void
-AccessEvents::append_waits (GstMapFlags access, std::vector<cl::Event> &waits)
+AccessEvents::append_waits (GstMapFlags access, Waits &waits)
 {
-  if (!write.is_over () || (write.status < CL_COMPLETE && write.matters))
+  cl_int written = write.event.status ();
+  if (written > CL_COMPLETE || (written < CL_COMPLETE && write.matters))
     waits.push_back (write.event);
   if (!(access & GST_MAP_WRITE))
     return;
   for (Pending &read : reads) {
-    if (!read.is_over ())
+    if (read.event.status () > CL_COMPLETE)
       waits.push_back (read.event);
   }
 }
@@ -98,7 +90,7 @@ AccessEvents::record (cl_command_queue queue, GstMapFlags access, cl_event event
 {
   Pending pending;
   pending.queue = queue;
-  pending.event = cl::Event (event, true);
+  pending.event = TrackedEvent (event);
   if (access & GST_MAP_WRITE) {
     /* It waited for the reads, so whoever waits for it waits for them too. */
     reads.clear ();
@@ -115,17 +107,16 @@ AccessEvents::record (cl_command_queue queue, GstMapFlags access, cl_event event
 }
 
 bool
-wait_on_host (const std::vector<cl::Event> &waits, bool &blocked, GError **error)
+wait_on_host (const Waits &waits, bool &blocked, GError **error)
 {
   bool succeeded = true;
 
   blocked = false;
-  for (const cl::Event &event : waits) {
-    cl_int status = status_of (event);
+  for (const TrackedEvent &event : waits) {
+    cl_int status = event.status ();
     if (status > CL_COMPLETE) {
       blocked = true;
-      event.wait (); /* the status says how it ended */
-      status = status_of (event);
+      status = event.wait ();
     }
     if (!gst_opencl_check (status, "a transfer", succeeded ? error : nullptr))
       succeeded = false;

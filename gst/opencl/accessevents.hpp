@@ -4,11 +4,13 @@
  */
 #pragma once
 
-#include "opencl-hpp.hpp"
+#include "trackedevent.hpp"
 
 #include <vector>
 
 namespace opencl {
+using Waits = std::vector<TrackedEvent>;
+
 /* The last write of a memory and the reads since. A reader waits for the write, a writer
  * for both; commands of the same in-order queue need not wait for each other. The owner
  * locks. */
@@ -20,13 +22,13 @@ public:
 
   /* What the host has to wait for. It is told of a failed write too, because it wants the
    * bytes; a read that failed has harmed nothing. */
-  void append_waits (GstMapFlags access, std::vector<cl::Event> &waits);
+  void append_waits (GstMapFlags access, Waits &waits);
 
   /* `event` is of the last command on `queue` that accessed the memory. */
   void record (cl_command_queue queue, GstMapFlags access, cl_event event);
 
   /* What made the contents; may be empty. */
-  const cl::Event &last_write () const { return write.event; }
+  const TrackedEvent &last_write () const { return write.event; }
 
   /* The contents no longer matter, nor whether making them failed. */
   void forget_failures () { write.matters = false; }
@@ -34,11 +36,11 @@ public:
 private:
   struct Pending {
     cl_command_queue queue = nullptr;
-    cl::Event event;
-    cl_int status = CL_QUEUED; /* as last seen */
-    bool matters = true;       /* whether it failed */
+    TrackedEvent event;
+    bool was_waited_for = false; /* by a queue */
+    bool matters = true;         /* whether it failed */
 
-    bool is_over ();
+    bool is_in_the_way_of (cl_command_queue other);
   };
   Pending write;
   std::vector<Pending> reads; /* one a queue */
@@ -46,8 +48,5 @@ private:
 
 /* Blocks the host until all are over, also when one has failed: the others may still use
  * the memory. `blocked` says whether there was anything to wait for. */
-bool wait_on_host (const std::vector<cl::Event> &waits, bool &blocked, GError **error);
-
-/* CL_COMPLETE, CL_RUNNING, …, or a negative error. */
-cl_int status_of (const cl::Event &event);
+bool wait_on_host (const Waits &waits, bool &blocked, GError **error);
 } // namespace opencl

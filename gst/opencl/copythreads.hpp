@@ -30,24 +30,26 @@ private:
     guint8 *to;
     const guint8 *from;
     gsize size;
-    gsize claimed;            /* bytes that somebody has copied or is copying */
-    std::atomic<gsize> to_do; /* bytes that are not copied yet */
+    std::atomic<gsize> claimed{0}; /* bytes that somebody has copied or is copying */
+    std::atomic<guint> helpers{0}; /* that copy parts of it */
   };
   using Guard = std::unique_lock<std::mutex>;
 
   static gpointer run (gpointer self);
+  static void copy_parts (Job &job);
+  void offer (Job &job);
+  void withdraw (Job &job);
+  Job *find_job ();
   void work ();
   void wait_for_work (Guard &guard);
-  bool copy_part (Job &job, Guard &guard);
 
-  std::mutex lock; /* of everything below, and of each job's `claimed` */
+  std::mutex lock; /* of what is below */
   std::condition_variable work_came;
-  std::condition_variable job_done;
-  std::vector<Job *> jobs; /* with bytes that nobody has claimed; oldest first */
+  std::condition_variable helper_left;
+  std::vector<Job *> jobs; /* oldest first */
   guint sleeping = 0;
   bool stopping = false;
-  std::atomic<bool> awake{
-      false}; /* there are jobs, or all stop: to look without a lock */
+  std::atomic<bool> awake{false}; /* something is to do: to look without the lock */
   std::vector<GThread *> threads;
 };
 } // namespace opencl

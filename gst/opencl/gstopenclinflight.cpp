@@ -4,15 +4,15 @@
  */
 #include "gstopenclinflight.h"
 
-#include "accessevents.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclstatistics.h"
+#include "trackedevent.hpp"
 
 #include <deque>
 #include <utility>
 
 struct _GstOpenCLInFlight {
-  std::deque<cl::Event> frames; /* oldest first */
+  std::deque<opencl::TrackedEvent> frames; /* oldest first */
 };
 
 GstOpenCLInFlight *
@@ -27,31 +27,30 @@ gst_opencl_in_flight_free (GstOpenCLInFlight *in_flight)
   delete in_flight;
 }
 
-/* Waits for the oldest frame, which has this status, and forgets it. */
+/* Waits for the oldest frame and forgets it. */
 static bool
-finish_oldest (GstOpenCLInFlight *in_flight, cl_int status, GError **error)
+finish_oldest (GstOpenCLInFlight *in_flight, GError **error)
 {
-  cl::Event oldest = std::move (in_flight->frames.front ());
+  opencl::TrackedEvent oldest = std::move (in_flight->frames.front ());
   in_flight->frames.pop_front ();
+  cl_int status = oldest.status ();
   if (status > CL_COMPLETE) {
     gst_opencl_count_throttled ();
-    oldest.wait (); /* the status says how it ended */
-    status = opencl::status_of (oldest);
+    status = oldest.wait ();
   }
   return gst_opencl_check (status, "a frame on the device", error);
 }
 
+/* A frame that is not in the way of a new one is asked about by others, or later. */
 gboolean
 gst_opencl_in_flight_admit (GstOpenCLInFlight *in_flight, guint depth, GError **error)
 {
   g_return_val_if_fail (depth > 0, FALSE);
 
   auto &frames = in_flight->frames;
-  while (!frames.empty ()) {
-    cl_int status = opencl::status_of (frames.front ());
-    if (status > CL_COMPLETE && frames.size () < depth)
-      break;
-    if (!finish_oldest (in_flight, status, error))
+  while (frames.size () >= depth
+         || (!frames.empty () && frames.front ().is_known_to_be_over ())) {
+    if (!finish_oldest (in_flight, error))
       return FALSE;
   }
   return TRUE;
@@ -60,16 +59,14 @@ gst_opencl_in_flight_admit (GstOpenCLInFlight *in_flight, guint depth, GError **
 void
 gst_opencl_in_flight_add (GstOpenCLInFlight *in_flight, cl_event event)
 {
-  in_flight->frames.push_back (cl::Event (event, true));
+  in_flight->frames.push_back (opencl::TrackedEvent (event));
 }
 
 gboolean
 gst_opencl_in_flight_drain (GstOpenCLInFlight *in_flight, GError **error)
 {
   bool ok = true;
-  while (!in_flight->frames.empty ()) {
-    cl_int status = opencl::status_of (in_flight->frames.front ());
-    ok = finish_oldest (in_flight, status, ok ? error : nullptr) && ok;
-  }
+  while (!in_flight->frames.empty ())
+    ok = finish_oldest (in_flight, ok ? error : nullptr) && ok;
   return ok;
 }

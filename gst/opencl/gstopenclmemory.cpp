@@ -30,7 +30,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_memory_debug);
 
 using opencl::AccessEvents;
 using opencl::PinnedBlock;
-using Waits = std::vector<cl::Event>;
+using opencl::TrackedEvent;
+using opencl::Waits;
 
 namespace {
 /* What a memory and all that share it have in common. */
@@ -166,7 +167,7 @@ public:
     replace_deferred (nullptr, 0);
     std::lock_guard<std::mutex> guard (lock);
     on_device = on_host = false;
-    staged_from = cl::Event ();
+    staged_from = TrackedEvent ();
     events.forget_failures ();
     staging_events.forget_failures ();
   }
@@ -207,7 +208,7 @@ public:
     std::lock_guard<std::mutex> guard (lock);
     on_host = true;
     on_device = false;
-    staged_from = cl::Event ();
+    staged_from = TrackedEvent ();
   }
 
   cl_mem handle () const { return buffer (); }
@@ -288,9 +289,9 @@ private:
       notify (user_data);
       return;
     }
-    cl::Event last = pending.back ();
+    TrackedEvent last = pending.back ();
     pending.pop_back ();
-    for (const cl::Event &event : pending)
+    for (const TrackedEvent &event : pending)
       gst_opencl_context_release_after (
           context, event (), [] (gpointer) {}, nullptr);
     gst_opencl_context_release_after (context, last (), notify, user_data);
@@ -331,7 +332,7 @@ private:
 
   bool download (GError **error)
   {
-    cl::Event made = events.last_write ();
+    TrackedEvent made = events.last_write ();
     if (!transfer (gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_DOWNLOAD),
             GST_MAP_READ, GST_MAP_WRITE, error))
       return false;
@@ -352,7 +353,7 @@ private:
   AccessEvents staging_events;          /* of staging */
   /* What made the bytes that were downloaded to staging. The download itself succeeds
    * also when that failed, and its bytes are stale then. */
-  cl::Event staged_from;
+  TrackedEvent staged_from;
   /* Where the contents are; nowhere while undefined. */
   bool on_device = false;
   bool on_host = false;

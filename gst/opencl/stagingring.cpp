@@ -4,7 +4,6 @@
  */
 #include "stagingring.hpp"
 
-#include "accessevents.hpp"
 #include "gstopenclstatistics.h"
 
 #include <algorithm>
@@ -25,10 +24,8 @@ StagingRing::StagingRing (GstOpenCLContext *context) : context (context)
 
 StagingRing::~StagingRing ()
 {
-  for (Slot &slot : slots) {
-    if (slot.transfer ())
-      slot.transfer.wait (); /* however it ends */
-  }
+  for (Slot &slot : slots)
+    slot.transfer.wait (); /* however it ends */
 }
 
 bool
@@ -77,13 +74,11 @@ StagingRing::fill (const guint8 *from, gsize size)
 {
   Slot &slot = take ();
 
-  if (slot.transfer ()) {
-    if (status_of (slot.transfer) > CL_COMPLETE) {
-      gst_opencl_count_throttled ();
-      slot.transfer.wait (); /* whoever wants the bytes is told how it ended */
-    }
-    slot.transfer = cl::Event ();
+  if (slot.transfer.status () > CL_COMPLETE) {
+    gst_opencl_count_throttled ();
+    slot.transfer.wait (); /* whoever wants the bytes is told how it ended */
   }
+  slot.transfer = TrackedEvent ();
   threads->copy (slot.block->data (), from, size);
   return slot;
 }
@@ -95,7 +90,7 @@ StagingRing::give_back (Slot &slot, cl_command_queue queue, cl_event transfer)
     clFinish (queue); /* a part of it may be under way */
   {
     std::lock_guard<std::mutex> guard (lock);
-    slot.transfer = cl::Event (transfer, transfer != nullptr);
+    slot.transfer = TrackedEvent (transfer);
     slot.taken = false;
   }
   given_back.notify_all ();

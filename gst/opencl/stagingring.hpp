@@ -6,6 +6,7 @@
 
 #include "copythreads.hpp"
 #include "pinnedblock.hpp"
+#include "trackedevent.hpp"
 
 #include <condition_variable>
 #include <mutex>
@@ -27,7 +28,7 @@ public:
 
   struct Slot {
     std::unique_ptr<PinnedBlock> block;
-    cl::Event transfer; /* the last one from it */
+    TrackedEvent transfer; /* the last one from it */
     bool taken = false;
   };
 

@@ -139,7 +139,7 @@ GST_START_TEST (test_in_flight_reports_a_failed_frame_once)
     frames.gates[1]->let_fail ();
     frames.gates[2]->open ();
     fail_if (drains ? gst_opencl_in_flight_drain (frames.in_flight, &error)
-                    : gst_opencl_in_flight_admit (frames.in_flight, 4, &error));
+                    : gst_opencl_in_flight_admit (frames.in_flight, 2, &error));
     fail_unless (error && error->domain == GST_OPENCL_ERROR);
     fail_unless (strstr (error->message, "CL_OUT_OF_RESOURCES"), "%s", error->message);
     g_clear_error (&error);

@@ -1,0 +1,38 @@
+/* gstreamer-opencl: an event, and what is known of how far it is
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "opencl-hpp.hpp"
+
+#include <atomic>
+#include <memory>
+
+namespace opencl {
+/* A frame's event is kept by its memories, by who bounds the run-ahead and by who wants
+ * the bytes. Asking a driver how far it is takes as long as enqueueing a command, so they
+ * share the answer: whoever sees that it is over, sees it for all. */
+class TrackedEvent {
+public:
+  TrackedEvent () = default;
+  /* Retains `event`. Shares with whom this thread made last of the same event. */
+  explicit TrackedEvent (cl_event event);
+
+  cl_event operator() () const { return state ? state->event () : nullptr; }
+
+  /* CL_COMPLETE, CL_RUNNING, …, or a negative error; asks only while it is not over. */
+  cl_int status () const;
+  /* Blocks until it is over. */
+  cl_int wait () const;
+  /* Without asking; none counts as over. */
+  bool is_known_to_be_over () const { return !state || state->seen <= CL_COMPLETE; }
+
+private:
+  struct State {
+    cl::Event event;
+    std::atomic<cl_int> seen{CL_QUEUED};
+  };
+  std::shared_ptr<State> state;
+};
+} // namespace opencl
