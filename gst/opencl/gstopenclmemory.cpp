@@ -333,6 +333,7 @@ private:
   bool download (GError **error)
   {
     TrackedEvent made = events.last_write ();
+    made.status (); /* or PoCL would never end what waits for one that had failed */
     if (!transfer (gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_DOWNLOAD),
             GST_MAP_READ, GST_MAP_WRITE, error))
       return false;
