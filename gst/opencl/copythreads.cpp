@@ -10,22 +10,14 @@
 #include <thread>
 
 namespace opencl {
+using Clock = std::chrono::steady_clock;
+
 /* Whole pages: long enough (5 µs) to be worth a claim, short enough that nobody waits
  * long for a thread that came late. */
 static constexpr gsize part_size = 64 * 1024;
 
-/* Waking a thread that sleeps costs as much as it copies in that time, so it stays awake
- * where the next frame comes at once. It yields, for whoever has something to do. */
-static constexpr std::chrono::microseconds patience (50);
-
-template <typename Ready>
-static void
-stay_awake_until (Ready is_ready)
-{
-  auto end = std::chrono::steady_clock::now () + patience;
-  while (!is_ready () && std::chrono::steady_clock::now () < end)
-    std::this_thread::yield ();
-}
+/* Where frames come in a row, nobody sleeps between them. */
+static constexpr std::chrono::microseconds patience (250);
 
 CopyThreads::CopyThreads (guint helpers)
 {
@@ -38,9 +30,8 @@ CopyThreads::CopyThreads (guint helpers)
 CopyThreads::~CopyThreads ()
 {
   {
-    Guard guard (lock);
+    std::lock_guard<std::mutex> guard (lock);
     stopping = true;
-    awake = true;
   }
   work_came.notify_all ();
   for (GThread *thread : threads)
@@ -48,48 +39,56 @@ CopyThreads::~CopyThreads ()
 }
 
 void
+CopyThreads::Job::copy_parts ()
+{
+  const gsize all = size;
+  gsize start;
+  while ((start = claimed.fetch_add (part_size)) < all)
+    memcpy (to + start, from + start, std::min (part_size, all - start));
+}
+
+void
 CopyThreads::copy (guint8 *to, const guint8 *from, gsize size)
 {
-  Job job{to, from, size};
-  const bool is_shared = size > part_size;
+  Job *job = size > part_size ? take_job () : nullptr;
 
-  if (is_shared)
-    offer (job);
-  copy_parts (job);
-  if (is_shared)
-    withdraw (job);
-}
-
-void
-CopyThreads::offer (Job &job)
-{
-  Guard guard (lock);
-  jobs.push_back (&job);
-  awake = true;
-  if (sleeping > 0)
-    work_came.notify_all ();
-}
-
-/* Once nobody can claim a part any more, the last helper at work is the end of it. */
-void
-CopyThreads::withdraw (Job &job)
-{
-  {
-    Guard guard (lock);
-    jobs.erase (std::find (jobs.begin (), jobs.end (), &job));
+  if (!job) {
+    memcpy (to, from, size);
+    return;
   }
-  stay_awake_until ([&job] { return job.helpers == 0; });
-  Guard guard (lock);
-  helper_left.wait (guard, [&job] { return job.helpers == 0; });
+  job->to = to;
+  job->from = from;
+  job->size = size;
+  job->claimed = 0;
+  share (*job);
+  job->taken = false;
 }
 
-/* Without a lock: a dozen threads that claim parts of 5 µs would wait for each other. */
-void
-CopyThreads::copy_parts (Job &job)
+/* (nullable): one that no other thread has; there are more than copies at a time. */
+CopyThreads::Job *
+CopyThreads::take_job ()
 {
-  gsize start;
-  while ((start = job.claimed.fetch_add (part_size)) < job.size)
-    memcpy (job.to + start, job.from + start, std::min (part_size, job.size - start));
+  for (Job &job : jobs) {
+    if (!job.taken.exchange (true))
+      return &job;
+  }
+  return nullptr;
+}
+
+/* A helper counts itself before it looks whether the job is open, so that one that is not
+ * seen here does not touch it. */
+void
+CopyThreads::share (Job &job)
+{
+  job.open = true;
+  if (sleeping > 0) {
+    std::lock_guard<std::mutex> guard (lock);
+    work_came.notify_all ();
+  }
+  job.copy_parts ();
+  job.open = false;
+  while (job.helpers > 0)
+    std::this_thread::yield (); /* at most a part */
 }
 
 gpointer
@@ -99,43 +98,56 @@ CopyThreads::run (gpointer self)
   return nullptr;
 }
 
-/* (nullable): one that has parts left, as far as can be seen. */
-CopyThreads::Job *
-CopyThreads::find_job ()
+bool
+CopyThreads::has_work () const
 {
-  auto has_parts = [] (const Job *job) { return job->claimed < job->size; };
-  auto found = std::find_if (jobs.begin (), jobs.end (), has_parts);
-  return found == jobs.end () ? nullptr : *found;
+  return stopping || std::any_of (jobs.begin (), jobs.end (), [] (const Job &job) {
+    return job.has_parts ();
+  });
 }
 
+/* Whether there was anything to do. */
+bool
+CopyThreads::help ()
+{
+  bool helped = false;
+  for (Job &job : jobs) {
+    if (!job.has_parts ())
+      continue;
+    job.helpers++;
+    if (job.has_parts ()) {
+      job.copy_parts ();
+      helped = true;
+    }
+    job.helpers--;
+  }
+  return helped;
+}
+
+/* A camera's frames are so far apart that to stay awake for them would only take time
+ * from others. */
 void
 CopyThreads::work ()
 {
-  Guard guard (lock);
+  bool in_a_row = true;
   while (!stopping) {
-    Job *job = find_job ();
-    if (!job) {
-      awake = false;
-      wait_for_work (guard);
+    if (help ())
       continue;
-    }
-    job->helpers++;
-    guard.unlock ();
-    copy_parts (*job);
-    guard.lock ();
-    if (--job->helpers == 0)
-      helper_left.notify_all ();
+    auto start = Clock::now ();
+    while (in_a_row && !has_work () && Clock::now () - start < patience)
+      std::this_thread::yield ();
+    if (!has_work ())
+      sleep ();
+    in_a_row = Clock::now () - start < patience;
   }
 }
 
 void
-CopyThreads::wait_for_work (Guard &guard)
+CopyThreads::sleep ()
 {
-  guard.unlock ();
-  stay_awake_until ([this] { return awake.load (); });
-  guard.lock ();
+  std::unique_lock<std::mutex> guard (lock);
   sleeping++;
-  work_came.wait (guard, [this] { return awake.load (); });
+  work_came.wait (guard, [this] { return has_work (); });
   sleeping--;
 }
 } // namespace opencl

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <glib.h>
@@ -12,7 +13,10 @@
 
 namespace opencl {
 /* One core moves a third of what the link to a discrete GPU takes. The threads know
- * nothing but bytes, so that none of them can drop the last reference to a context. */
+ * nothing but bytes, so that none of them can drop the last reference to a context.
+ *
+ * A frame takes 40 µs, so that nobody takes a lock while frames come one after the other:
+ * to be woken from one takes as long as a frame. */
 class CopyThreads {
 public:
   /* The thread that wants a copy takes part in it; fewer threads than `helpers` when the
@@ -26,30 +30,33 @@ public:
   void copy (guint8 *to, const guint8 *from, gsize size);
 
 private:
+  /* A copy that helpers may join while it is open. */
   struct Job {
     guint8 *to;
     const guint8 *from;
-    gsize size;
+    std::atomic<gsize> size{0};
     std::atomic<gsize> claimed{0}; /* bytes that somebody has copied or is copying */
-    std::atomic<guint> helpers{0}; /* that copy parts of it */
+    std::atomic<bool> open{false};
+    std::atomic<guint> helpers{0}; /* that look at it or copy parts of it */
+    std::atomic<bool> taken{false};
+
+    bool has_parts () const { return open && claimed < size; }
+    void copy_parts ();
   };
-  using Guard = std::unique_lock<std::mutex>;
 
   static gpointer run (gpointer self);
-  static void copy_parts (Job &job);
-  void offer (Job &job);
-  void withdraw (Job &job);
-  Job *find_job ();
+  Job *take_job ();
+  void share (Job &job);
+  bool has_work () const;
+  bool help ();
   void work ();
-  void wait_for_work (Guard &guard);
+  void sleep ();
 
-  std::mutex lock; /* of what is below */
+  std::array<Job, 4> jobs;
+  std::atomic<bool> stopping{false};
+  std::atomic<guint> sleeping{0};
+  std::mutex lock; /* for sleeping only */
   std::condition_variable work_came;
-  std::condition_variable helper_left;
-  std::vector<Job *> jobs; /* oldest first */
-  guint sleeping = 0;
-  bool stopping = false;
-  std::atomic<bool> awake{false}; /* something is to do: to look without the lock */
   std::vector<GThread *> threads;
 };
 } // namespace opencl
