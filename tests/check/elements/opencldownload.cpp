@@ -273,7 +273,7 @@ GST_START_TEST (test_a_frame_goes_back_up_as_it_is_where_memory_is_shared)
 {
   const bool shares = shares_memory ();
   GstOpenCLContext *context = shared_context ();
-  Chain chain ("opencldownload ! openclupload name=up", device_gray);
+  Chain chain ("opencldownload ! video/x-raw ! openclupload name=up", device_gray);
   GstBuffer *input = on_device (context, pattern_buffer (gray_size, 6));
   GstBuffer *output = chain.push_and_pull (input);
   fail_unless_equals_int (output == input, shares);
@@ -504,7 +504,7 @@ GST_START_TEST (test_an_application_may_keep_all_frames)
     GstElement *pipeline =
         launch (std::string ("videotestsrc pattern=ball num-buffers=60 ! video/x-raw,"
                              "format=GRAY8,width=64,height=32 ! ")
-                + between + " appsink name=out sync=false");
+                + between + " appsink name=out sync=false wait-on-eos=false");
     fail_unless (play (pipeline).eos);
     GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
     while (GstSample *sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 0))
@@ -539,7 +539,7 @@ GST_START_TEST (test_what_one_branch_writes_the_other_does_not_see)
       "videotestsrc pattern=white num-buffers=30 ! video/x-raw,format=I420,width=64,"
       "height=32 ! openclupload ! opencldownload ! tee name=t "
       "t. ! queue ! videobalance brightness=-1 ! fakesink async=false "
-      "t. ! queue ! appsink name=out sync=false");
+      "t. ! queue ! appsink name=out sync=false wait-on-eos=false");
   fail_unless (play (pipeline).eos);
   GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
   guint n_frames = 0;

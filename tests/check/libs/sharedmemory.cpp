@@ -292,9 +292,9 @@ GST_START_TEST (test_shared_memory_mapped_within_a_map_lasts_as_long_as_either)
   fail_unless (gst_memory_map (shared.memory, &outer, GST_MAP_READWRITE));
   fail_unless (gst_memory_map (shared.memory, &inner, GST_MAP_WRITE));
   memset (inner.data, 1, size);
-  gst_memory_unmap (shared.memory, &outer);
-  memset (inner.data, 2, size / 2);
   gst_memory_unmap (shared.memory, &inner);
+  memset (outer.data, 2, size / 2);
+  gst_memory_unmap (shared.memory, &outer);
   shared.add_on_device (1);
   Bytes expected (size, 2);
   std::fill_n (expected.begin (), size / 2, 3);
