@@ -477,3 +477,34 @@ gst_opencl_buffer_copy_async (GstOpenCLContext *context, GstBuffer *destination,
   }
   return copied;
 }
+
+/* Whether the caps alone say where everything stands, without GstVideoMeta. */
+static bool
+has_default_layout (GstBuffer *buffer, const GstVideoInfo *info)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  for (guint p = 0; meta && p < meta->n_planes; p++) {
+    if (meta->offset[p] != GST_VIDEO_INFO_PLANE_OFFSET (info, p)
+        || meta->stride[p] != GST_VIDEO_INFO_PLANE_STRIDE (info, p))
+      return false;
+  }
+  return gst_buffer_get_size (buffer) == GST_VIDEO_INFO_SIZE (info);
+}
+
+gboolean
+gst_opencl_buffer_is_on_both_sides (GstOpenCLContext *context, GstBuffer *buffer,
+    const GstVideoInfo *info, gboolean any_layout)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), FALSE);
+
+  if (!gst_opencl_context_shares_host_memory (context)
+      || gst_buffer_n_memory (buffer) != 1)
+    return FALSE;
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+  if (!gst_is_opencl_memory (memory) || !is_in_context (memory, context))
+    return FALSE;
+  BufferLayout layout;
+  return !info
+         || (opencl::layout_of (buffer, info, layout, nullptr)
+             && (any_layout || has_default_layout (buffer, info)));
+}

@@ -32,4 +32,21 @@ GST_OPENCL_API gboolean gst_opencl_buffer_copy_async (GstOpenCLContext *context,
     GstBuffer *destination, GstBuffer *source, const GstVideoInfo *info, cl_event *event,
     GError **error);
 
+/**
+ * gst_opencl_buffer_is_on_both_sides:
+ * @context: a context
+ * @buffer: any buffer
+ * @info: (nullable): the caps' layout for raw video
+ * @any_layout: whether its next user knows of #GstVideoMeta
+ *
+ * Where device and host work in the same memory, a frame of device memory needs no copy
+ * to be a frame of host memory, nor the other way round, unless its planes have to stand
+ * elsewhere.
+ *
+ * Returns: whether @buffer is one device memory of @context, usable on the host and on
+ * the device as it is
+ */
+GST_OPENCL_API gboolean gst_opencl_buffer_is_on_both_sides (GstOpenCLContext *context,
+    GstBuffer *buffer, const GstVideoInfo *info, gboolean any_layout);
+
 G_END_DECLS

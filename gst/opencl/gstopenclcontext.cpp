@@ -164,11 +164,12 @@ make_queues (ContextState &state, GError **error)
   return gst_opencl_check (code, "clCreateCommandQueue", error);
 }
 
+/* What a variable of the environment says, or else `otherwise`. */
 bool
-stages_uploads (const ContextState &state)
+is_wanted (const char *variable, bool otherwise)
 {
-  const gchar *wanted = g_getenv ("GST_OPENCL_STAGE_UPLOADS");
-  return wanted && *wanted ? strcmp (wanted, "0") != 0 : !state.shares_host_memory;
+  const gchar *wanted = g_getenv (variable);
+  return wanted && *wanted ? strcmp (wanted, "0") != 0 : otherwise;
 }
 
 /* `handle` empty: make one for the device. */
@@ -185,7 +186,8 @@ make_context (const cl::Device &device, const cl::Context &handle,
   state.device = device;
   state.name = device.getInfo<CL_DEVICE_NAME> ().c_str ();
   state.index = opencl::device_index (device);
-  state.shares_host_memory = device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ();
+  state.shares_host_memory = is_wanted (
+      "GST_OPENCL_SHARE_MEMORY", device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ());
   state.handle =
       handle () ? handle : cl::Context (device, nullptr, nullptr, nullptr, &code);
   state.queues[GST_OPENCL_QUEUE_COMPUTE] = compute;
@@ -193,7 +195,7 @@ make_context (const cl::Device &device, const cl::Context &handle,
     gst_object_unref (self);
     return nullptr;
   }
-  if (stages_uploads (state))
+  if (is_wanted ("GST_OPENCL_STAGE_UPLOADS", !state.shares_host_memory))
     state.staging_ring = std::make_unique<opencl::StagingRing> (self);
   GST_INFO_OBJECT (self, "%s context on %s (%s)", handle () ? "wrapped" : "new",
       state.name.c_str (), state.index.c_str ());

@@ -93,7 +93,9 @@ GST_OPENCL_API const gchar *gst_opencl_context_get_device_name (
 /**
  * gst_opencl_context_shares_host_memory:
  *
- * Returns: whether the device works in the host's own memory (CPU, integrated GPU)
+ * Returns: whether the device works in the host's own memory (CPU, integrated GPU), so
+ *   that nothing is copied between them. `GST_OPENCL_SHARE_MEMORY=1` (`0`) in the
+ *   environment says so of every (no) device; it is read when a context is made
  */
 GST_OPENCL_API gboolean gst_opencl_context_shares_host_memory (GstOpenCLContext *context);
 

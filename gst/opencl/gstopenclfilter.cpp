@@ -346,6 +346,14 @@ is_device_memory (GstCaps *caps)
          && gst_caps_features_contains (features, GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
 }
 
+/* Whoever fills buffers of these caps fills best pinned memory: unless the device works
+ * in the host's memory, and then device memory. */
+static gboolean
+are_filled_in_pinned_memory (GstOpenCLContext *context, GstCaps *caps)
+{
+  return !is_device_memory (caps) && !gst_opencl_context_shares_host_memory (context);
+}
+
 static gboolean
 gst_opencl_filter_propose_allocation (
     GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
@@ -367,7 +375,7 @@ gst_opencl_filter_propose_allocation (
     return FALSE;
   if (format.size > 0) {
     GstBufferPool *pool = gst_opencl_buffer_pool_new_configured (
-        context, !is_device_memory (caps), caps, format.size);
+        context, are_filled_in_pinned_memory (context, caps), caps, format.size);
     /* The source fills one buffer while those in flight are still read. */
     guint buffers = MAX (get_async_depth (self) + 1, GST_OPENCL_BUFFERS_IN_TURN);
     gst_query_add_allocation_pool (query, pool, format.size, buffers, 0);

@@ -8,8 +8,9 @@
  * @title: GstOpenCLMemory
  *
  * Device memory is one linear cl_mem. %GST_MAP_OPENCL maps it without waiting; an
- * ordinary map is a blocking CPU view in pinned staging memory, which is made at the
- * first such map and uploaded again at the next use on the device. Every memory knows the
+ * ordinary map is a blocking CPU view: the cl_mem itself where the device works in the
+ * host's memory, else pinned staging memory, which is made at the first such map and
+ * uploaded again at the next use on the device. Every memory knows the
  * events of its last write and of the reads since, so that commands on different queues
  * wait for each other on the device and never on the host.
  */
@@ -20,6 +21,7 @@
 #include "gstopencldeferred.h"
 #include "gstopenclerror.h"
 #include "gstopenclstatistics.h"
+#include "hostmapping.hpp"
 #include "pinnedblock.hpp"
 
 #include <memory>
@@ -29,6 +31,7 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_memory_debug);
 #define GST_CAT_DEFAULT gst_opencl_memory_debug
 
 using opencl::AccessEvents;
+using opencl::HostMapping;
 using opencl::PinnedBlock;
 using opencl::TrackedEvent;
 using opencl::Waits;
@@ -51,6 +54,9 @@ public:
   /* The bytes for the CPU, once no transfer is in the way of `access`. */
   virtual guint8 *map_on_host (GstMapFlags access, GError **error) = 0;
   virtual void unmap_on_host (GstMapFlags access) {}
+  /* Enqueues what a map for reading will wait for; `event` stays empty where that is
+   * nothing. */
+  virtual bool map_ahead (TrackedEvent &event, GError **error) { return true; }
 
   GstOpenCLContext *const context;
 
@@ -121,6 +127,7 @@ private:
   AccessEvents events;
 };
 
+/* A cl_mem; subclasses say how the CPU sees it. */
 class DeviceStorage : public Storage {
 public:
   DeviceStorage (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
@@ -131,15 +138,123 @@ public:
   ~DeviceStorage () override
   {
     g_clear_object (&deferred);
-    /* The staging memory may still be on its way. */
+    buffer = cl::Buffer ();
+    if (notify)
+      give_back ();
+  }
+
+  /* The buffer has contents from elsewhere. */
+  virtual void set_contents_on_device () = 0;
+
+  cl_mem handle () const { return buffer (); }
+
+  void defer (GstOpenCLDeferred *work, gsize offset)
+  {
+    discard ();
+    replace_deferred (GST_OPENCL_DEFERRED (g_object_ref (work)), offset);
+  }
+
+  GstOpenCLDeferred *ref_deferred ()
+  {
+    std::lock_guard<std::recursive_mutex> guard (deferred_lock);
+    return deferred ? GST_OPENCL_DEFERRED (g_object_ref (deferred)) : nullptr;
+  }
+
+  void set_notify (GDestroyNotify function, gpointer data)
+  {
+    notify = function;
+    user_data = data;
+  }
+
+  const gsize size;
+
+protected:
+  void replace_deferred (GstOpenCLDeferred *work, gsize offset)
+  {
+    GstOpenCLDeferred *before;
+    {
+      std::lock_guard<std::recursive_mutex> guard (deferred_lock);
+      before = deferred;
+      deferred = work;
+      deferred_offset = offset;
+    }
+    g_clear_object (&before); /* may free buffers, and so run anything */
+  }
+
+  /* Whoever comes second waits here until the first has enqueued it. */
+  bool fill_deferred (GError **error)
+  {
+    std::lock_guard<std::recursive_mutex> guard (deferred_lock);
+    if (!deferred)
+      return true;
+    GstOpenCLDeferred *work = deferred;
+    deferred = nullptr; /* from here on this thread may use the memory */
+    bool filled = enqueue_fill (work, error);
+    g_object_unref (work);
+    return filled;
+  }
+
+  cl::Buffer buffer;
+  AccessEvents events; /* of buffer */
+
+private:
+  bool enqueue_fill (GstOpenCLDeferred *work, GError **error)
+  {
+    cl_command_queue queue =
+        gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+    cl_event event;
+    if (!begin (queue, GST_MAP_WRITE, error))
+      return false;
+    bool enqueued = GST_OPENCL_DEFERRED_GET_CLASS (work)->fill (
+        work, buffer (), deferred_offset, queue, error);
+    if (!gst_opencl_check (clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event),
+            "clEnqueueMarkerWithWaitList", error))
+      return false;
+    clFlush (queue);
+    end (queue, GST_MAP_WRITE, event);
+    clReleaseEvent (event);
+    return enqueued;
+  }
+
+  /* Tells the application that its buffer is free, once nothing uses it. The context
+   * lets go in the order it is asked to, so the last of the events stands for all. */
+  void give_back ()
+  {
+    Waits pending;
+    events.append_waits (GST_MAP_READWRITE, pending);
+    if (pending.empty ()) {
+      notify (user_data);
+      return;
+    }
+    TrackedEvent last = pending.back ();
+    pending.pop_back ();
+    for (const TrackedEvent &event : pending)
+      gst_opencl_context_release_after (
+          context, event (), [] (gpointer) {}, nullptr);
+    gst_opencl_context_release_after (context, last (), notify, user_data);
+  }
+
+  /* Held while it is enqueued; the thread that does so uses the memory meanwhile. */
+  std::recursive_mutex deferred_lock;
+  GstOpenCLDeferred *deferred = nullptr; /* (nullable): what will make the contents, */
+  gsize deferred_offset = 0;             /* and from which byte on */
+
+  GDestroyNotify notify = nullptr;
+  gpointer user_data = nullptr;
+};
+
+/* The CPU's view is a copy in pinned memory. */
+class StagedStorage : public DeviceStorage {
+public:
+  using DeviceStorage::DeviceStorage;
+
+  /* The staging memory may still be on its way. */
+  ~StagedStorage () override
+  {
     Waits waits;
     bool blocked;
     staging_events.append_waits (GST_MAP_READWRITE, waits);
     opencl::wait_on_host (waits, blocked, nullptr);
-    staging.reset ();
-    buffer = cl::Buffer ();
-    if (notify)
-      give_back ();
   }
 
   bool begin (cl_command_queue queue, GstMapFlags access, GError **error) override
@@ -179,9 +294,7 @@ public:
       return nullptr;
     {
       std::lock_guard<std::mutex> guard (lock);
-      if (!staging && !(staging = PinnedBlock::make (context, size, error)))
-        return nullptr;
-      if (on_device && !on_host && !download (error))
+      if (!ensure_on_host (error))
         return nullptr;
       staging_events.append_waits (GST_MAP_READ, writes);
       if (staged_from ())
@@ -211,90 +324,26 @@ public:
     staged_from = TrackedEvent ();
   }
 
-  cl_mem handle () const { return buffer (); }
-
-  void defer (GstOpenCLDeferred *work, gsize offset)
+  bool map_ahead (TrackedEvent &event, GError **error) override
   {
-    discard ();
-    replace_deferred (GST_OPENCL_DEFERRED (g_object_ref (work)), offset);
+    if (!fill_deferred (error))
+      return false;
+    std::lock_guard<std::mutex> guard (lock);
+    event = TrackedEvent ();
+    if (!ensure_on_host (error))
+      return false;
+    event = staging_events.last_write ();
+    return true;
   }
 
-  GstOpenCLDeferred *ref_deferred ()
-  {
-    std::lock_guard<std::recursive_mutex> guard (deferred_lock);
-    return deferred ? GST_OPENCL_DEFERRED (g_object_ref (deferred)) : nullptr;
-  }
-
-  void set_contents_on_device () { on_device = true; }
-
-  void set_notify (GDestroyNotify function, gpointer data)
-  {
-    notify = function;
-    user_data = data;
-  }
-
-  const gsize size;
+  void set_contents_on_device () override { on_device = true; }
 
 private:
-  void replace_deferred (GstOpenCLDeferred *work, gsize offset)
+  bool ensure_on_host (GError **error)
   {
-    GstOpenCLDeferred *before;
-    {
-      std::lock_guard<std::recursive_mutex> guard (deferred_lock);
-      before = deferred;
-      deferred = work;
-      deferred_offset = offset;
-    }
-    g_clear_object (&before); /* may free buffers, and so run anything */
-  }
-
-  /* Whoever comes second waits here until the first has enqueued it. */
-  bool fill_deferred (GError **error)
-  {
-    std::lock_guard<std::recursive_mutex> guard (deferred_lock);
-    if (!deferred)
-      return true;
-    GstOpenCLDeferred *work = deferred;
-    deferred = nullptr; /* from here on this thread may use the memory */
-    bool filled = enqueue_fill (work, error);
-    g_object_unref (work);
-    return filled;
-  }
-
-  bool enqueue_fill (GstOpenCLDeferred *work, GError **error)
-  {
-    cl_command_queue queue =
-        gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
-    cl_event event;
-    if (!begin (queue, GST_MAP_WRITE, error))
+    if (!staging && !(staging = PinnedBlock::make (context, size, error)))
       return false;
-    bool enqueued = GST_OPENCL_DEFERRED_GET_CLASS (work)->fill (
-        work, buffer (), deferred_offset, queue, error);
-    if (!gst_opencl_check (clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event),
-            "clEnqueueMarkerWithWaitList", error))
-      return false;
-    clFlush (queue);
-    end (queue, GST_MAP_WRITE, event);
-    clReleaseEvent (event);
-    return enqueued;
-  }
-
-  /* Tells the application that its buffer is free, once nothing uses it. The context
-   * lets go in the order it is asked to, so the last of the events stands for all. */
-  void give_back ()
-  {
-    Waits pending;
-    events.append_waits (GST_MAP_READWRITE, pending);
-    if (pending.empty ()) {
-      notify (user_data);
-      return;
-    }
-    TrackedEvent last = pending.back ();
-    pending.pop_back ();
-    for (const TrackedEvent &event : pending)
-      gst_opencl_context_release_after (
-          context, event (), [] (gpointer) {}, nullptr);
-    gst_opencl_context_release_after (context, last (), notify, user_data);
+    return !on_device || on_host || download (error);
   }
 
   bool transfer (cl_command_queue queue, GstMapFlags device_access,
@@ -343,13 +392,6 @@ private:
     return true;
   }
 
-  /* Held while it is enqueued; the thread that does so uses the memory meanwhile. */
-  std::recursive_mutex deferred_lock;
-  GstOpenCLDeferred *deferred = nullptr; /* (nullable): what will make the contents, */
-  gsize deferred_offset = 0;             /* and from which byte on */
-
-  cl::Buffer buffer;
-  AccessEvents events;                  /* of buffer */
   std::unique_ptr<PinnedBlock> staging; /* made at the first CPU map */
   AccessEvents staging_events;          /* of staging */
   /* What made the bytes that were downloaded to staging. The download itself succeeds
@@ -358,8 +400,170 @@ private:
   /* Where the contents are; nowhere while undefined. */
   bool on_device = false;
   bool on_host = false;
-  GDestroyNotify notify = nullptr;
-  gpointer user_data = nullptr;
+};
+
+/* The device works in the host's memory: the CPU's view is the buffer itself. What the
+ * CPU wrote is the device's once the buffer is no longer mapped for writing, and that is
+ * when the device wants it: between two maps nothing is to be done. */
+class SharedStorage : public DeviceStorage {
+public:
+  SharedStorage (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
+      : DeviceStorage (context, std::move (buffer), size), mapping (this->buffer, size)
+  {
+  }
+
+  ~SharedStorage () override
+  {
+    cl::Event ended;
+    if (mapping.exists () && mapping.end_alone (ended, nullptr))
+      events.record (nullptr, GST_MAP_READ, ended ());
+  }
+
+  bool begin (cl_command_queue queue, GstMapFlags access, GError **error) override
+  {
+    if (!fill_deferred (error))
+      return false;
+    std::lock_guard<std::mutex> guard (lock);
+    /* The end of a mapping counts as a write, and so waits as one. */
+    const bool ends = is_in_the_way_of (access);
+    return events.enqueue_waits (queue, ends ? GST_MAP_READWRITE : access, error)
+           && (!ends || end_mapping (queue, error));
+  }
+
+  void end (cl_command_queue queue, GstMapFlags access, cl_event event) override
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    events.record (queue, access, event);
+    if (access & GST_MAP_WRITE)
+      is_undefined = false;
+  }
+
+  void discard () override
+  {
+    replace_deferred (nullptr, 0);
+    std::lock_guard<std::mutex> guard (lock);
+    is_undefined = true;
+    events.forget_failures ();
+  }
+
+  guint8 *map_on_host (GstMapFlags access, GError **error) override
+  {
+    bool waited_for_data = false, waited_for_room = false;
+    if (!fill_deferred (error)
+        || !wait_for_device (access, waited_for_data, waited_for_room, error))
+      return nullptr;
+    guint8 *bytes = map_now (access, waited_for_data, error);
+    if (waited_for_data)
+      gst_opencl_count_host_wait ();
+    /* A source is a whole pool ahead of the device: that bounds its run-ahead. */
+    if (waited_for_room)
+      gst_opencl_count_throttled ();
+    return bytes;
+  }
+
+  void unmap_on_host (GstMapFlags access) override
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    users--;
+    if (access & GST_MAP_WRITE)
+      is_undefined = false;
+  }
+
+  bool map_ahead (TrackedEvent &event, GError **error) override
+  {
+    if (!fill_deferred (error))
+      return false;
+    cl_command_queue queue =
+        gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_DOWNLOAD);
+    std::lock_guard<std::mutex> guard (lock);
+    if (!mapping.covers (GST_MAP_READ)
+        && !(events.enqueue_waits (queue, GST_MAP_READ, error)
+             && enqueue_mapping (queue, GST_MAP_READ, error)))
+      return false;
+    event = TrackedEvent (mapping.ready () ());
+    return true;
+  }
+
+  void set_contents_on_device () override { is_undefined = false; }
+
+private:
+  /* Whoever maps for the CPU against all rules, while the device writes, keeps his map.
+   */
+  bool is_in_the_way_of (GstMapFlags access) const
+  {
+    return access & GST_MAP_WRITE ? mapping.exists () && users == 0
+                                  : mapping.is_writable ();
+  }
+
+  bool end_mapping (cl_command_queue queue, GError **error)
+  {
+    cl::Event ended;
+    /* A decoder reads on in the picture that it has written. */
+    const bool enqueued = users > 0
+                              ? mapping.enqueue (queue, GST_MAP_READ, true, ended, error)
+                              : mapping.enqueue_end (queue, ended, error);
+    if (enqueued)
+      events.record (queue, GST_MAP_WRITE, ended ());
+    return enqueued;
+  }
+
+  bool enqueue_mapping (cl_command_queue queue, GstMapFlags access, GError **error)
+  {
+    cl::Event ended;
+    const bool enqueued = mapping.enqueue (queue, access, !is_undefined, ended, error);
+    clFlush (queue);
+    return enqueued;
+  }
+
+  bool wait_for_device (
+      GstMapFlags access, bool &waited_for_data, bool &waited_for_room, GError **error)
+  {
+    Waits writes, reads;
+    bool is_for_data;
+    {
+      std::lock_guard<std::mutex> guard (lock);
+      events.append_waits (GST_MAP_READ, writes);
+      if (access & GST_MAP_WRITE)
+        events.append_waits (GST_MAP_WRITE, reads);
+      is_for_data = !is_undefined;
+    }
+    if (!opencl::wait_on_host (
+            writes, is_for_data ? waited_for_data : waited_for_room, error))
+      return false;
+    bool blocked;
+    opencl::wait_on_host (reads, blocked, nullptr); /* however they end */
+    waited_for_room |= blocked;
+    return true;
+  }
+
+  /* The command is soon over and no wait for data, but where it was enqueued ahead. */
+  guint8 *map_now (GstMapFlags access, bool &waited_for_data, GError **error)
+  {
+    std::unique_lock<std::mutex> guard (lock);
+    const bool is_ahead = mapping.covers (access);
+    if (!is_ahead
+        && !enqueue_mapping (
+            gst_opencl_context_get_pinning_queue (context), access, error))
+      return nullptr;
+    users++;
+    guint8 *bytes = mapping.data ();
+    TrackedEvent ready (mapping.ready () ());
+    guard.unlock ();
+
+    bool blocked;
+    const bool mapped = opencl::wait_on_host ({ready}, blocked, error);
+    waited_for_data |= blocked && is_ahead;
+    if (mapped)
+      return bytes;
+    guard.lock ();
+    users--;
+    mapping.forget ();
+    return nullptr;
+  }
+
+  HostMapping mapping;
+  guint users = 0; /* CPU maps that have not ended */
+  bool is_undefined = true;
 };
 
 /* Every memory of either allocator; one that is shared has the same storage. */
@@ -413,13 +617,21 @@ new_memory (GstAllocator *allocator, std::shared_ptr<Storage> storage, GstMemory
   return &memory->parent;
 }
 
+static std::shared_ptr<DeviceStorage>
+new_storage_of (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
+{
+  if (gst_opencl_context_shares_host_memory (context))
+    return std::make_shared<SharedStorage> (context, std::move (buffer), size);
+  return std::make_shared<StagedStorage> (context, std::move (buffer), size);
+}
+
 static std::shared_ptr<Storage>
 new_device_storage (GstOpenCLContext *context, gsize size, GError **error)
 {
-  cl::Buffer buffer = opencl::make_buffer (context, CL_MEM_READ_WRITE, size, error);
-  if (!buffer ())
-    return nullptr;
-  return std::make_shared<DeviceStorage> (context, std::move (buffer), size);
+  const bool shares = gst_opencl_context_shares_host_memory (context);
+  cl::Buffer buffer = opencl::make_buffer (
+      context, CL_MEM_READ_WRITE | (shares ? CL_MEM_ALLOC_HOST_PTR : 0), size, error);
+  return buffer () ? new_storage_of (context, std::move (buffer), size) : nullptr;
 }
 
 static std::shared_ptr<Storage>
@@ -644,8 +856,7 @@ gst_opencl_memory_new_wrapped (GstOpenCLContext *context, cl_mem handle, gsize s
   g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
   g_return_val_if_fail (handle != nullptr, nullptr);
 
-  auto storage =
-      std::make_shared<DeviceStorage> (context, cl::Buffer (handle, true), size);
+  auto storage = new_storage_of (context, cl::Buffer (handle, true), size);
   storage->set_contents_on_device ();
   storage->set_notify (notify, user_data);
   GstAllocator *allocator = gst_opencl_context_get_allocator (context, FALSE);
@@ -706,6 +917,22 @@ gst_opencl_memory_discard (GstMemory *memory)
 {
   g_return_if_fail (gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory));
   stored (memory)->storage->discard ();
+}
+
+gboolean
+gst_opencl_memory_map_ahead (GstMemory *memory, cl_event *event, GError **error)
+{
+  g_return_val_if_fail (
+      gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory), FALSE);
+  g_return_val_if_fail (event != nullptr, FALSE);
+
+  TrackedEvent enqueued;
+  if (!stored (memory)->storage->map_ahead (enqueued, error))
+    return FALSE;
+  *event = enqueued ();
+  if (*event)
+    clRetainEvent (*event);
+  return TRUE;
 }
 
 void

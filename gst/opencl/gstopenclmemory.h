@@ -8,7 +8,8 @@
 
 G_BEGIN_DECLS
 
-/* Type name of the allocator of device memory, and the caps feature of its buffers. */
+/* Type name of the allocator of device memory, and the caps feature of its buffers. Where
+ * the device works in the host's memory, it is also found in buffers of system memory. */
 #define GST_OPENCL_MEMORY_NAME "OpenCLMemory"
 #define GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "memory:OpenCLMemory"
 
@@ -141,6 +142,21 @@ GST_OPENCL_API gboolean gst_opencl_memory_begin (GstMemory *memory,
  */
 GST_OPENCL_API void gst_opencl_memory_end (GstMemory *memory, cl_command_queue queue,
     GstMapFlags access, cl_event event);
+
+/**
+ * gst_opencl_memory_map_ahead:
+ * @memory: device or pinned host memory
+ * @event: (out) (transfer full) (nullable): of what was enqueued, to be given to
+ *   clReleaseEvent(); %NULL where nothing is to be done
+ * @error: set when a command could not be enqueued
+ *
+ * Enqueues, behind what writes @memory, what an ordinary map for reading would enqueue,
+ * so that the map only waits for it. Waits for nothing.
+ *
+ * Returns: whether it is enqueued
+ */
+GST_OPENCL_API gboolean gst_opencl_memory_map_ahead (GstMemory *memory, cl_event *event,
+    GError **error);
 
 /**
  * gst_opencl_memory_discard:

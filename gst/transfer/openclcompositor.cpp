@@ -548,7 +548,9 @@ gst_opencl_compositor_propose_allocation (GstAggregator *aggregator,
   if (context && caps && gst_video_info_from_caps (&info, caps)) {
     GstBufferPool *pool = gst_opencl_buffer_pool_new_configured (
         context, FALSE, caps, GST_VIDEO_INFO_SIZE (&info));
-    gst_query_add_allocation_pool (query, pool, GST_VIDEO_INFO_SIZE (&info), 0, 0);
+    /* Upstream writes one while one waits before the pad, one in it, and one is drawn. */
+    gst_query_add_allocation_pool (
+        query, pool, GST_VIDEO_INFO_SIZE (&info), GST_OPENCL_BUFFERS_IN_TURN + 1, 0);
     gst_clear_object (&pool);
   }
   gst_clear_object (&context);
@@ -590,9 +592,10 @@ gst_opencl_compositor_decide_allocation (GstAggregator *aggregator, GstQuery *qu
   if (!pool)
     return FALSE;
   if (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_set_nth_allocation_pool (query, 0, pool, size, 0, 0);
+    gst_query_set_nth_allocation_pool (
+        query, 0, pool, size, GST_OPENCL_BUFFERS_IN_TURN, 0);
   else
-    gst_query_add_allocation_pool (query, pool, size, 0, 0);
+    gst_query_add_allocation_pool (query, pool, size, GST_OPENCL_BUFFERS_IN_TURN, 0);
   gst_object_unref (pool);
   return TRUE;
 }

@@ -9,7 +9,9 @@
  *
  * Copies buffers of any caps out of device memory. It pushes pinned host memory at once,
  * whose map waits for the transfer, so that transfers overlap whatever comes next and no
- * frame of latency is added. System memory passes through, and device memory where
+ * frame of latency is added. On a device that works in the host's memory it pushes the
+ * very buffer that it got, whose map waits for the device, and copies only where planes
+ * have to stand elsewhere. System memory passes through, and device memory where
  * downstream takes nothing else.
  *
  * |[

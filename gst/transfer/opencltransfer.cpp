@@ -14,6 +14,7 @@ typedef struct {
   GstBufferPool *pool;
   gsize capacity;
   gboolean to_device;
+  gboolean any_layout; /* downstream knows of GstVideoMeta */
 } GstOpenCLTransferPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstOpenCLTransfer, gst_opencl_transfer,
@@ -219,6 +220,25 @@ acquire_as_large (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer **output)
   return GST_FLOW_OK;
 }
 
+/* Device memory travels with its layout. */
+static gboolean
+gst_opencl_transfer_decide_allocation (GstBaseTransform *transform, GstQuery *query)
+{
+  private_of (transform)->any_layout =
+      GST_OPENCL_TRANSFER_GET_CLASS (transform)->uploads
+      || gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_transfer_parent_class)
+      ->decide_allocation (transform, query);
+}
+
+static gboolean
+is_output_as_it_is (GstOpenCLFilter *filter, GstBuffer *input)
+{
+  return gst_opencl_buffer_is_on_both_sides (gst_opencl_filter_get_context (filter),
+      input, gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
+      private_of (filter)->any_layout);
+}
+
 static GstFlowReturn
 gst_opencl_transfer_prepare_output_buffer (
     GstBaseTransform *transform, GstBuffer *input, GstBuffer **output)
@@ -226,6 +246,11 @@ gst_opencl_transfer_prepare_output_buffer (
   GstBaseTransformClass *klass = GST_BASE_TRANSFORM_GET_CLASS (transform);
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (transform);
 
+  if (!gst_base_transform_is_passthrough (transform)
+      && is_output_as_it_is (filter, input)) {
+    *output = input; /* which the parent class takes for its own then */
+    return GST_FLOW_OK;
+  }
   if (gst_base_transform_is_passthrough (transform)
       || gst_opencl_filter_get_video_info (filter, GST_PAD_SINK))
     return GST_BASE_TRANSFORM_CLASS (gst_opencl_transfer_parent_class)
@@ -249,6 +274,10 @@ static gboolean
 gst_opencl_transfer_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
     cl_event *event, GError **error)
 {
+  if (output == input) /* the same memory on both sides */
+    return private_of (filter)->to_device
+           || gst_opencl_memory_map_ahead (
+               gst_buffer_peek_memory (input, 0), event, error);
   return gst_opencl_buffer_copy_async (gst_opencl_filter_get_context (filter), output,
       input, gst_opencl_filter_get_video_info (filter, GST_PAD_SINK), event, error);
 }
@@ -270,6 +299,7 @@ gst_opencl_transfer_class_init (GstOpenCLTransferClass *klass)
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   transform_class->transform_caps = gst_opencl_transfer_transform_caps;
+  transform_class->decide_allocation = gst_opencl_transfer_decide_allocation;
   transform_class->prepare_output_buffer = gst_opencl_transfer_prepare_output_buffer;
   transform_class->transform_meta = gst_opencl_transfer_transform_meta;
   filter_class->set_formats = gst_opencl_transfer_set_formats;

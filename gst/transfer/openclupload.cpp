@@ -10,7 +10,8 @@
  * Copies buffers of any caps into device memory, asynchronously. It offers upstream a
  * pool of pinned host memory: a source that fills it costs no copy on the host. Other
  * memory is kept until the device has read it, or, where it is much and the device does
- * not share it, copied to pinned memory first. Device memory passes through.
+ * not share it, copied to pinned memory first. Device memory passes through; on a device
+ * that works in the host's memory that is what the pool is of, and nothing is copied.
  *
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8 ! openclupload !

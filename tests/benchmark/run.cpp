@@ -67,10 +67,17 @@ error_on_bus (const Element &pipeline)
   return text;
 }
 
+/* By the caps: the memory may be the device's although it is given to the host. */
 bool
-is_on_device (GstBuffer *buffer)
+stays_on_device (GstPad *pad)
 {
-  return gst_is_opencl_memory (gst_buffer_peek_memory (buffer, 0));
+  GstCaps *caps = gst_pad_get_current_caps (pad);
+  if (!caps)
+    return false;
+  const bool stays = gst_caps_features_contains (
+      gst_caps_get_features (caps, 0), GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
+  gst_caps_unref (caps);
+  return stays;
 }
 } // namespace
 
@@ -110,16 +117,16 @@ Run::stop ()
 }
 
 GstPadProbeReturn
-Run::on_buffer (GstPad *, GstPadProbeInfo *info, gpointer run)
+Run::on_buffer (GstPad *pad, GstPadProbeInfo *info, gpointer run)
 {
-  static_cast<Run *> (run)->arrive (GST_PAD_PROBE_INFO_BUFFER (info));
+  static_cast<Run *> (run)->arrive (
+      GST_PAD_PROBE_INFO_BUFFER (info), stays_on_device (pad));
   return GST_PAD_PROBE_OK;
 }
 
 void
-Run::arrive (GstBuffer *buffer)
+Run::arrive (GstBuffer *buffer, bool on_device)
 {
-  const bool on_device = is_on_device (buffer);
   GstMapInfo map;
   if (!on_device) {
     if (!gst_buffer_map (buffer, &map, GST_MAP_READ))

@@ -47,7 +47,7 @@ public:
 
 private:
   static GstPadProbeReturn on_buffer (GstPad *, GstPadProbeInfo *, gpointer);
-  void arrive (GstBuffer *buffer);
+  void arrive (GstBuffer *buffer, bool on_device);
   template <typename Condition> void wait_until (Condition condition);
   void check_bus ();
 

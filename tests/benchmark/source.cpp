@@ -69,6 +69,13 @@ write_contents (GstBuffer *buffer, GstBuffer *contents)
   return fits;
 }
 
+/* Pinned, or the device's own where that works in the host's memory. */
+static gboolean
+is_without_copy (GstMemory *memory)
+{
+  return gst_is_opencl_host_memory (memory) || gst_is_opencl_memory (memory);
+}
+
 static GstFlowReturn
 fill_from_pool (BenchmarkSource *self, GstBuffer **buffer)
 {
@@ -77,14 +84,14 @@ fill_from_pool (BenchmarkSource *self, GstBuffer **buffer)
       pool ? gst_buffer_pool_acquire_buffer (pool, buffer, nullptr) : GST_FLOW_ERROR;
 
   if (flow == GST_FLOW_OK
-      && !gst_is_opencl_host_memory (gst_buffer_peek_memory (*buffer, 0))) {
+      && !is_without_copy (gst_buffer_peek_memory (*buffer, 0))) {
     gst_clear_buffer (buffer);
     flow = GST_FLOW_ERROR;
   }
   gst_clear_object (&pool);
   if (flow == GST_FLOW_ERROR)
     GST_ELEMENT_ERROR (
-        self, RESOURCE, FAILED, ("downstream offered no pool of pinned memory"), (NULL));
+        self, RESOURCE, FAILED, ("downstream offered no pool of pinned or device memory"), (NULL));
   if (flow != GST_FLOW_OK
       || write_contents (*buffer, self->state->feed.frames.front ().get ()))
     return flow;

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "device-kind.hpp"
+
 #include <gst/check/gstcheck.h>
 #include <gst/opencl/opencl.h>
 

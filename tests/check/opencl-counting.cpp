@@ -256,6 +256,15 @@ clEnqueueMapBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 }
 
 cl_int
+clEnqueueUnmapMemObject (cl_command_queue queue, cl_mem buffer, void *bytes, cl_uint n,
+    const cl_event *waits, cl_event *event)
+{
+  if (cl_int failure = enter (ENQUEUE_UNMAP))
+    return failure;
+  return REAL (clEnqueueUnmapMemObject) (queue, buffer, bytes, n, waits, event);
+}
+
+cl_int
 clWaitForEvents (cl_uint n, const cl_event *events)
 {
   if (cl_int failure = enter (WAIT_FOR_EVENTS))

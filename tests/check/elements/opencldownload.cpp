@@ -199,6 +199,92 @@ GST_START_TEST (test_who_takes_anything_gets_system_memory)
 }
 GST_END_TEST;
 
+/* --- what a frame costs --- */
+
+/* One download of its bytes, or none and the very same buffer. */
+GST_START_TEST (test_a_frame_comes_back_as_the_device_promises)
+{
+  const bool shares = shares_memory ();
+  GstOpenCLContext *context = shared_context ();
+  Chain chain ("opencldownload name=down ! identity", device_gray);
+  for (guint i = 0; i < 5; i++) {
+    GstBuffer *input = on_device (context, pattern_buffer (gray_size, i));
+    const unsigned reads = counting::count (counting::ENQUEUE_READ);
+    GstBuffer *output = chain.push_and_pull (input);
+    fail_unless_equals_int (output == input, shares);
+    check_pattern (output, gray_size, i);
+    fail_unless_equals_int (
+        counting::count (counting::ENQUEUE_READ) - reads, shares ? 0 : 1);
+    gst_buffer_unref (output);
+  }
+  const GstOpenCLCounts counts = counts_of (chain.harness->element, "down");
+  fail_unless_equals_uint64 (counts.downloads, shares ? 0 : 5);
+  fail_unless_equals_uint64 (counts.download_bytes, shares ? 0 : 5 * gray_size);
+  fail_unless_equals_uint64 (counts.launches, 0);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* And where it does not, the lines are copied, on any device. */
+GST_START_TEST (test_padded_lines_are_passed_to_who_knows_of_video_meta_and_no_one_else)
+{
+  const bool shares = shares_memory ();
+  GstOpenCLContext *context = shared_context ();
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 32);
+  PaddedLayout layout (info, 0, 16);
+  for (bool knows : {true, false}) {
+    GstHarness *harness = gst_harness_new ("opencldownload");
+    if (knows)
+      gst_harness_add_propose_allocation_meta (harness, GST_VIDEO_META_API_TYPE, nullptr);
+    gst_harness_set_src_caps_str (harness, device_gray);
+    GstBuffer *input = on_device (context, pattern_buffer (layout.size, 7));
+    add_layout (input, info, layout);
+    GstBuffer *output = gst_harness_push_and_pull (harness, input);
+    fail_unless_equals_int (output == input, shares && knows);
+    check_lines (output, info, layout, 7);
+    GstOpenCLCounts counts;
+    gst_opencl_statistics_get_counts (
+        gst_opencl_statistics_of (harness->element), &counts);
+    fail_unless_equals_uint64 (counts.downloads, shares && knows ? 0 : 1);
+    gst_buffer_unref (output);
+    gst_harness_teardown (harness);
+  }
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+/* A file would get the bytes behind the picture. */
+GST_START_TEST (test_a_frame_with_bytes_behind_it_comes_back_without)
+{
+  GstOpenCLContext *context = shared_context ();
+  GstHarness *harness = gst_harness_new ("opencldownload");
+  gst_harness_set_src_caps_str (harness, device_gray);
+  GstBuffer *output = gst_harness_push_and_pull (
+      harness, on_device (context, pattern_buffer (gray_size + 100, 2)));
+  check_pattern (output, gray_size, 2);
+  gst_buffer_unref (output);
+  gst_harness_teardown (harness);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_frame_goes_back_up_as_it_is_where_memory_is_shared)
+{
+  const bool shares = shares_memory ();
+  GstOpenCLContext *context = shared_context ();
+  Chain chain ("opencldownload ! video/x-raw ! openclupload name=up", device_gray);
+  GstBuffer *input = on_device (context, pattern_buffer (gray_size, 6));
+  GstBuffer *output = chain.push_and_pull (input);
+  fail_unless_equals_int (output == input, shares);
+  check_pattern (output, gray_size, 6);
+  fail_unless_equals_uint64 (
+      counts_of (chain.harness->element, "up").uploads, shares ? 0 : 1);
+  gst_buffer_unref (output);
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
 /* --- waiting --- */
 
 /* A frame that the device has yet to fill with `value`. */
@@ -236,7 +322,7 @@ check_filled (GstBuffer *buffer, guint8 value)
   gst_buffer_unmap (buffer, &map);
 }
 
-GST_START_TEST (test_pinned_memory_is_pushed_at_once_and_its_map_waits)
+GST_START_TEST (test_frames_are_pushed_at_once_and_their_map_waits)
 {
   GstOpenCLContext *context = shared_context ();
   Chain chain ("opencldownload async-depth=4", device_gray);
@@ -246,9 +332,12 @@ GST_START_TEST (test_pinned_memory_is_pushed_at_once_and_its_map_waits)
   /* All four come back although the device has done nothing yet. */
   for (guint8 i = 0; i < 4; i++)
     outputs.push_back (chain.push_and_pull (pending_frame (context, 10 + i)));
+  const bool shares = shares_memory ();
   for (GstBuffer *output : outputs) {
+    GstMemory *memory = gst_buffer_peek_memory (output, 0);
     fail_unless_equals_int (gst_buffer_n_memory (output), 1);
-    fail_unless (gst_is_opencl_host_memory (gst_buffer_peek_memory (output, 0)));
+    fail_unless (
+        shares ? gst_is_opencl_memory (memory) : gst_is_opencl_host_memory (memory));
   }
 
   gint mapped = FALSE;
@@ -406,6 +495,69 @@ GST_START_TEST (test_seeking_in_mid_stream)
 }
 GST_END_TEST;
 
+/* Whoever keeps frames keeps them as they were, and keeps nobody from making more. */
+GST_START_TEST (test_an_application_may_keep_all_frames)
+{
+  constexpr guint n_frames = 60;
+  auto frames_of = [] (const char *between) {
+    std::vector<GstSample *> samples;
+    GstElement *pipeline =
+        launch (std::string ("videotestsrc pattern=ball num-buffers=60 ! video/x-raw,"
+                             "format=GRAY8,width=64,height=32 ! ")
+                + between + " appsink name=out sync=false wait-on-eos=false");
+    fail_unless (play (pipeline).eos);
+    GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+    while (GstSample *sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 0))
+      samples.push_back (sample);
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (sink);
+    gst_object_unref (pipeline);
+    return samples;
+  };
+  auto plain = frames_of (""), passed = frames_of ("openclupload ! opencldownload ! ");
+
+  fail_unless_equals_int (plain.size (), n_frames);
+  fail_unless_equals_int (passed.size (), n_frames);
+  for (guint i = 0; i < n_frames; i++) {
+    GstMapInfo map;
+    GstBuffer *buffer = gst_sample_get_buffer (plain[i]);
+    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+    fail_unless_equals_int (
+        gst_buffer_memcmp (gst_sample_get_buffer (passed[i]), 0, map.data, map.size), 0);
+    gst_buffer_unmap (buffer, &map);
+    gst_sample_unref (plain[i]);
+    gst_sample_unref (passed[i]);
+  }
+}
+GST_END_TEST;
+
+/* Elements of the CPU behind a download draw into the frame; the other branch has it
+ * without. */
+GST_START_TEST (test_what_one_branch_writes_the_other_does_not_see)
+{
+  GstElement *pipeline = launch (
+      "videotestsrc pattern=white num-buffers=30 ! video/x-raw,format=I420,width=64,"
+      "height=32 ! openclupload ! opencldownload ! tee name=t "
+      "t. ! queue ! videobalance brightness=-1 ! fakesink async=false "
+      "t. ! queue ! appsink name=out sync=false wait-on-eos=false");
+  fail_unless (play (pipeline).eos);
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+  guint n_frames = 0;
+  while (GstSample *sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 0)) {
+    guint8 white[64 * 32];
+    memset (white, 235, sizeof white);
+    fail_unless_equals_int (
+        gst_buffer_memcmp (gst_sample_get_buffer (sample), 0, white, sizeof white), 0);
+    gst_sample_unref (sample);
+    n_frames++;
+  }
+  fail_unless_equals_int (n_frames, 30);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_both_branches_of_a_tee_get_the_same_bytes)
 {
   Chain chain ("openclupload ! tee name=t t. ! queue ! opencldownload ! fakesink "
@@ -419,7 +571,7 @@ GST_START_TEST (test_both_branches_of_a_tee_get_the_same_bytes)
 }
 GST_END_TEST;
 
-/* Between pinned and device memory, while frames are on their way. */
+/* Between system and device memory, while frames are on their way. */
 GST_START_TEST (test_downstream_changes_its_mind)
 {
   GstElement *pipeline = launch (
@@ -428,6 +580,7 @@ GST_START_TEST (test_downstream_changes_its_mind)
   GstElement *filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
   GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
   const char *const wanted[] = {"video/x-raw", "video/x-raw(memory:OpenCLMemory)"};
+  const bool shares = shares_memory ();
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   for (guint i = 0; i < 20; i++) {
@@ -441,8 +594,9 @@ GST_START_TEST (test_downstream_changes_its_mind)
       bool says_so = gst_caps_features_contains (
           gst_caps_get_features (gst_sample_get_caps (sample), 0),
           GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
-      fail_unless (on_device == says_so);
-      is_changed = on_device == (i % 2 == 1);
+      /* Where device and host share memory, it is both. */
+      fail_unless (on_device == (says_so || shares));
+      is_changed = says_so == (i % 2 == 1);
       gst_sample_unref (sample);
     }
     fail_unless (is_changed, "still not %s", wanted[i % 2]);
@@ -484,7 +638,9 @@ GST_START_TEST (test_no_pinned_memory_is_one_error)
 {
   GstOpenCLContext *context = shared_context ();
   Chain chain ("opencldownload", device_gray);
-  GstBuffer *input = on_device (context, pattern_buffer (gray_size, 1));
+  /* In two memories, so that it is copied on any device. */
+  GstBuffer *input = gst_buffer_append (on_device (context, pattern_buffer (1000, 1)),
+      on_device (context, pattern_buffer (gray_size - 1000, 1)));
   counting::fail_buffers_after (0);
   GstFlowReturn flow = gst_harness_push (chain.harness, input);
   counting::fail_buffers_after (-1);
@@ -504,7 +660,9 @@ GST_START_TEST (test_a_pipeline_without_device_memory_fails_and_works_after_read
   g_object_get (upload, "async-depth", &async_depth, nullptr);
   gst_object_unref (upload);
   const gint of_source = async_depth + 1;
-  for (gint left = 0; left < of_source + 2 * GST_OPENCL_BUFFERS_IN_TURN; left++) {
+  /* Where they pass on what the source has filled they make no buffers. */
+  const gint of_others = shares_memory () ? 0 : 2 * GST_OPENCL_BUFFERS_IN_TURN;
+  for (gint left = 0; left < of_source + of_others; left++) {
     counting::fail_buffers_after (left);
     Outcome outcome = play (pipeline);
     counting::fail_buffers_after (-1);
@@ -540,7 +698,7 @@ opencldownload_suite ()
   Suite *suite = suite_create ("opencldownload");
   TCase *bytes = tcase_create ("bytes"), *through = tcase_create ("through"),
         *waits = tcase_create ("waits"), *pipelines = tcase_create ("pipelines"),
-        *errors = tcase_create ("errors");
+        *errors = tcase_create ("errors"), *costs = tcase_create ("costs");
 
   suite_add_tcase (suite, bytes);
   tcase_add_test (bytes, test_padded_device_memory_comes_back_in_the_default_layout);
@@ -555,16 +713,24 @@ opencldownload_suite ()
   tcase_add_test (through, test_device_memory_passes_through_to_who_takes_nothing_else);
   tcase_add_test (through, test_who_takes_anything_gets_system_memory);
 
+  suite_add_tcase (suite, costs);
+  tcase_add_test (costs, test_a_frame_comes_back_as_the_device_promises);
+  tcase_add_test (
+      costs, test_padded_lines_are_passed_to_who_knows_of_video_meta_and_no_one_else);
+  tcase_add_test (costs, test_a_frame_with_bytes_behind_it_comes_back_without);
+  tcase_add_test (costs, test_a_frame_goes_back_up_as_it_is_where_memory_is_shared);
+
   suite_add_tcase (suite, waits);
-  tcase_add_test (waits, test_pinned_memory_is_pushed_at_once_and_its_map_waits);
+  tcase_add_test (waits, test_frames_are_pushed_at_once_and_their_map_waits);
   tcase_add_test (waits, test_frames_nobody_reads_hold_up_nobody);
   tcase_add_test (waits, test_eos_flush_and_caps_drain_what_is_in_flight);
   tcase_add_test (waits, test_upload_and_download_add_no_latency);
 
   suite_add_tcase (suite, pipelines);
   tcase_add_test (pipelines, test_seeking_in_mid_stream);
+  tcase_add_test (pipelines, test_an_application_may_keep_all_frames);
+  tcase_add_test (pipelines, test_what_one_branch_writes_the_other_does_not_see);
   tcase_add_test (pipelines, test_both_branches_of_a_tee_get_the_same_bytes);
-
   tcase_add_test (pipelines, test_downstream_changes_its_mind);
 
   suite_add_tcase (suite, errors);

@@ -311,7 +311,8 @@ GST_END_TEST;
 
 /* --- pinned memory and not waiting --- */
 
-GST_START_TEST (test_a_pool_of_pinned_memory_is_offered_upstream)
+/* Of pinned memory, or of device memory where that is the host's, too. */
+GST_START_TEST (test_a_pool_is_offered_upstream)
 {
   Chain chain ("openclupload", system_gray);
   GstCaps *caps = gst_caps_from_string (system_gray);
@@ -323,7 +324,8 @@ GST_START_TEST (test_a_pool_of_pinned_memory_is_offered_upstream)
   fail_unless (gst_query_get_n_allocation_pools (query) > 0);
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, nullptr, nullptr);
   fail_unless (GST_IS_OPENCL_BUFFER_POOL (pool));
-  fail_unless (gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (pool)));
+  fail_unless_equals_int (
+      gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (pool)), !shares_memory ());
   fail_unless_equals_int (size, gray_size);
   fail_unless (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr));
   gst_object_unref (pool);
@@ -332,17 +334,24 @@ GST_START_TEST (test_a_pool_of_pinned_memory_is_offered_upstream)
 }
 GST_END_TEST;
 
+static bool
+is_offered_memory (GstMemory *memory)
+{
+  return shares_memory () ? gst_is_opencl_memory (memory)
+                          : gst_is_opencl_host_memory (memory);
+}
+
 static GstPadProbeReturn
-count_pinned (GstPad *pad, GstPadProbeInfo *info, gpointer counts)
+count_offered (GstPad *pad, GstPadProbeInfo *info, gpointer counts)
 {
   GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
-  bool pinned = gst_buffer_n_memory (buffer) == 1
-                && gst_is_opencl_host_memory (gst_buffer_peek_memory (buffer, 0));
-  static_cast<guint *> (counts)[pinned]++;
+  bool offered = gst_buffer_n_memory (buffer) == 1
+                 && is_offered_memory (gst_buffer_peek_memory (buffer, 0));
+  static_cast<guint *> (counts)[offered]++;
   return GST_PAD_PROBE_OK;
 }
 
-GST_START_TEST (test_a_source_fills_pinned_memory)
+GST_START_TEST (test_a_source_fills_the_memory_that_it_is_offered)
 {
   GstElement *pipeline =
       launch ("videotestsrc num-buffers=30 ! video/x-raw, format=I420, "
@@ -350,7 +359,7 @@ GST_START_TEST (test_a_source_fills_pinned_memory)
   GstElement *upload = gst_bin_get_by_name (GST_BIN (pipeline), "up");
   GstPad *pad = gst_element_get_static_pad (upload, "sink");
   guint counts[2] = {0, 0};
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, count_pinned, counts, nullptr);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, count_offered, counts, nullptr);
 
   fail_unless (play (pipeline).eos);
   fail_unless_equals_int (counts[1], 30);
@@ -362,7 +371,7 @@ GST_START_TEST (test_a_source_fills_pinned_memory)
 }
 GST_END_TEST;
 
-GST_START_TEST (test_everyone_who_asks_is_offered_pinned_memory)
+GST_START_TEST (test_everyone_who_asks_is_offered_the_same)
 {
   Chain chain ("openclupload ! openclupload", system_gray);
   GstCaps *caps = gst_caps_from_string (system_gray);
@@ -371,11 +380,89 @@ GST_START_TEST (test_everyone_who_asks_is_offered_pinned_memory)
     GstQuery *query = gst_query_new_allocation (caps, TRUE);
     fail_unless (gst_pad_peer_query (chain.harness->srcpad, query));
     gst_query_parse_nth_allocation_pool (query, 0, &pool, nullptr, nullptr, nullptr);
-    fail_unless (gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (pool)));
+    fail_unless_equals_int (
+        gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (pool)),
+        !shares_memory ());
     gst_object_unref (pool);
     gst_query_unref (query);
   }
   gst_caps_unref (caps);
+}
+GST_END_TEST;
+
+/* A frame in a buffer of the pool that is offered for `caps`. */
+static GstBuffer *
+frame_of_offered_pool (Chain &chain, const char *caps, gsize size, guint seed)
+{
+  GstCaps *parsed = gst_caps_from_string (caps);
+  GstQuery *query = gst_query_new_allocation (parsed, TRUE);
+  GstBufferPool *pool = nullptr;
+  GstBuffer *buffer = nullptr;
+
+  fail_unless (gst_pad_peer_query (chain.harness->srcpad, query));
+  gst_query_parse_nth_allocation_pool (query, 0, &pool, nullptr, nullptr, nullptr);
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  fail_unless_equals_int (
+      gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr), GST_FLOW_OK);
+  GstBuffer *contents = pattern_buffer (size, seed);
+  GstMapInfo map;
+  fail_unless (gst_buffer_map (contents, &map, GST_MAP_READ));
+  fail_unless_equals_uint64 (gst_buffer_fill (buffer, 0, map.data, map.size), size);
+  gst_buffer_unmap (contents, &map);
+  gst_buffer_unref (contents);
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_object_unref (pool);
+  gst_query_unref (query);
+  gst_caps_unref (parsed);
+  return buffer;
+}
+
+/* One upload of its bytes, or none and the very same buffer. */
+GST_START_TEST (test_a_frame_in_offered_memory_costs_what_the_device_promises)
+{
+  const bool shares = shares_memory ();
+  Chain chain ("openclupload name=up ! identity", system_gray);
+  for (guint i = 0; i < 5; i++) {
+    GstBuffer *input = frame_of_offered_pool (chain, system_gray, gray_size, i);
+    const unsigned writes = counting::count (counting::ENQUEUE_WRITE);
+    GstBuffer *output = chain.push_and_pull (input);
+    fail_unless_equals_int (output == input, shares);
+    fail_unless (gst_is_opencl_memory (gst_buffer_peek_memory (output, 0)));
+    fail_unless_equals_int (
+        counting::count (counting::ENQUEUE_WRITE) - writes, shares ? 0 : 1);
+    check_pattern (output, gray_size, i);
+    gst_buffer_unref (output);
+  }
+  const GstOpenCLCounts counts = counts_of (chain.harness->element, "up");
+  fail_unless_equals_uint64 (counts.uploads, shares ? 0 : 5);
+  fail_unless_equals_uint64 (counts.upload_bytes, shares ? 0 : 5 * gray_size);
+  fail_unless_equals_uint64 (counts.launches, 0);
+  fail_unless_equals_uint64 (counts.host_waits, 0);
+}
+GST_END_TEST;
+
+/* Whoever is upstream keeps a frame that both have. */
+GST_START_TEST (test_what_is_written_downstream_does_not_reach_the_source)
+{
+  Chain chain ("openclupload", system_gray);
+  GstBuffer *input = frame_of_offered_pool (chain, system_gray, gray_size, 3);
+  GstBuffer *output =
+      gst_buffer_make_writable (chain.push_and_pull (gst_buffer_ref (input)));
+  gst_buffer_memset (output, 0, 0xaa, gray_size);
+  check_pattern (input, gray_size, 3);
+  gst_buffer_unref (output);
+  gst_buffer_unref (input);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_ordinary_memory_is_uploaded_once_on_any_device)
+{
+  Chain chain ("openclupload name=up ! identity", system_gray);
+  for (guint i = 0; i < 5; i++)
+    gst_buffer_unref (chain.push_and_pull (pattern_buffer (gray_size, i)));
+  const GstOpenCLCounts counts = counts_of (chain.harness->element, "up");
+  fail_unless_equals_uint64 (counts.uploads, 5);
+  fail_unless_equals_uint64 (counts.upload_bytes, 5 * gray_size);
 }
 GST_END_TEST;
 
@@ -717,9 +804,12 @@ openclupload_suite ()
   tcase_add_test (company, test_device_memory_passes_through);
 
   suite_add_tcase (suite, waits);
-  tcase_add_test (waits, test_a_pool_of_pinned_memory_is_offered_upstream);
-  tcase_add_test (waits, test_a_source_fills_pinned_memory);
-  tcase_add_test (waits, test_everyone_who_asks_is_offered_pinned_memory);
+  tcase_add_test (waits, test_a_pool_is_offered_upstream);
+  tcase_add_test (waits, test_a_source_fills_the_memory_that_it_is_offered);
+  tcase_add_test (waits, test_everyone_who_asks_is_offered_the_same);
+  tcase_add_test (waits, test_a_frame_in_offered_memory_costs_what_the_device_promises);
+  tcase_add_test (waits, test_what_is_written_downstream_does_not_reach_the_source);
+  tcase_add_test (waits, test_ordinary_memory_is_uploaded_once_on_any_device);
   tcase_add_test (waits, test_ordinary_memory_is_kept_until_the_device_has_read_it);
   tcase_add_test (waits, test_host_runs_ahead_by_async_depth_frames_and_no_more);
 

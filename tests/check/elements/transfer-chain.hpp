@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "tests/check/device-kind.hpp"
 #include "tests/check/pipeline-run.hpp"
 
 #include <gst/check/gstcheck.h>
@@ -11,6 +12,8 @@
 #include <gst/opencl/opencl.h>
 
 namespace testing {
+using check::shares_memory;
+
 inline const char device_gray[] =
     "video/x-raw(memory:OpenCLMemory), format=GRAY8, width=64, height=32, framerate=30/1";
 inline const char system_gray[] =
@@ -153,6 +156,16 @@ struct Gate {
   cl_event event;
   bool is_open = false;
 };
+
+inline GstOpenCLCounts
+counts_of (GstElement *bin, const char *name)
+{
+  GstOpenCLCounts counts;
+  GstElement *element = gst_bin_get_by_name (GST_BIN (bin), name);
+  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (element), &counts);
+  gst_object_unref (element);
+  return counts;
+}
 
 inline GstOpenCLContext *
 shared_context ()

@@ -1,0 +1,515 @@
+/* Tests of device memory on a device that works in the host's memory: nothing is copied
+ *
+ * Every device can map its buffers, so that these hold on any.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "../opencl-check.hpp"
+#include "../opencl-counting.hpp"
+
+#include <atomic>
+#include <gst/video/gstvideometa.h>
+#include <thread>
+
+using namespace check;
+
+namespace {
+constexpr gsize size = 5000;
+
+/* A context that shares, one memory of it, and a kernel that adds to every byte. */
+struct Shared {
+  GstOpenCLContext *context;
+  GstMemory *memory;
+  cl_kernel add;
+
+  Shared ()
+  {
+    g_setenv ("GST_OPENCL_SHARE_MEMORY", "1", TRUE);
+    context = new_context ();
+    fail_unless (gst_opencl_context_shares_host_memory (context));
+    memory = new_memory ();
+    add = make_kernel (context, change_source, "add");
+  }
+  ~Shared ()
+  {
+    if (memory)
+      gst_memory_unref (memory);
+    clReleaseKernel (add);
+    gst_object_unref (context);
+  }
+
+  GstMemory *new_memory ()
+  {
+    GError *error = nullptr;
+    GstMemory *made = gst_opencl_memory_new (context, size, &error);
+    fail_unless (made != nullptr, "%s", error ? error->message : "no error");
+    return made;
+  }
+
+  /* A kernel that adds `value`, behind `gate` where there is one. */
+  void add_on_device (guint8 value, Gate *gate = nullptr)
+  {
+    cl_command_queue queue = queue_of (context);
+    fail_unless (gst_opencl_memory_begin (memory, queue, GST_MAP_READWRITE, nullptr));
+    if (gate)
+      gate->put_into (queue);
+    cl_event event = enqueue_change (
+        queue, add, gst_opencl_memory_get_handle (memory), 0, size, value);
+    clFlush (queue);
+    gst_opencl_memory_end (memory, queue, GST_MAP_READWRITE, event);
+    clReleaseEvent (event);
+  }
+
+  /* Somebody on the device who reads until `gate` opens. */
+  void read_on_device (Gate &gate, GstOpenCLQueue which = GST_OPENCL_QUEUE_COMPUTE)
+  {
+    cl_command_queue queue = queue_of (context, which);
+    fail_unless (gst_opencl_memory_begin (memory, queue, GST_MAP_READ, nullptr));
+    gst_opencl_memory_end (memory, queue, GST_MAP_READ, gate.event);
+    clFlush (queue);
+  }
+};
+
+unsigned
+commands_of_maps ()
+{
+  return counting::count (counting::ENQUEUE_MAP)
+         + counting::count (counting::ENQUEUE_UNMAP);
+}
+
+unsigned
+copies ()
+{
+  return counting::count (counting::ENQUEUE_READ)
+         + counting::count (counting::ENQUEUE_WRITE);
+}
+
+GstOpenCLCounts
+application_counts ()
+{
+  GstOpenCLCounts counts;
+  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (nullptr), &counts);
+  return counts;
+}
+
+Bytes
+added (Bytes bytes, guint8 value)
+{
+  for (guint8 &byte : bytes)
+    byte += value;
+  return bytes;
+}
+
+/* Whether `work`, in a thread of its own, waits until `gate` opens. */
+template <typename Work>
+bool
+waits_for (Gate &gate, Work work)
+{
+  std::atomic<bool> done{false};
+  std::thread thread ([&] {
+    work ();
+    done = true;
+  });
+  g_usleep (100000);
+  const bool waited = !done;
+  gate.open ();
+  thread.join ();
+  return waited;
+}
+} // namespace
+
+GST_START_TEST (test_shared_memory_goes_to_the_device_and_back_without_a_copy)
+{
+  Shared shared;
+  Bytes bytes = pattern (size, 1);
+  write_memory (shared.memory, bytes);
+  shared.add_on_device (0);
+  read_memory (shared.memory);
+  const unsigned copied = copies (), allocated = counting::allocations ();
+  const GstOpenCLCounts before = application_counts ();
+  for (guint8 i = 0; i < 50; i++) {
+    bytes = pattern (size, i);
+    write_memory (shared.memory, bytes);
+    shared.add_on_device (i);
+    assert_same (read_memory (shared.memory), added (bytes, i), "frame");
+    gst_opencl_memory_discard (shared.memory);
+  }
+  const GstOpenCLCounts after = application_counts ();
+  fail_unless_equals_int (copies (), copied);
+  fail_unless_equals_int (counting::allocations (), allocated);
+  fail_unless_equals_uint64 (after.uploads, before.uploads);
+  fail_unless_equals_uint64 (after.downloads, before.downloads);
+}
+GST_END_TEST;
+
+/* Whatever is not written keeps its value, also after maps of other kinds. */
+GST_START_TEST (test_shared_memory_written_in_parts_keeps_the_rest)
+{
+  Shared shared;
+  Bytes bytes = pattern (size, 1);
+  write_memory (shared.memory, bytes);
+  shared.add_on_device (1);
+  bytes = added (bytes, 1);
+  for (guint i = 0; i < 20; i++) {
+    GstMapInfo map;
+    fail_unless (
+        gst_memory_map (shared.memory, &map, i % 2 ? GST_MAP_WRITE : GST_MAP_READWRITE));
+    map.data[i * 7] = bytes[i * 7] = guint8 (i);
+    gst_memory_unmap (shared.memory, &map);
+    if (i % 3) {
+      shared.add_on_device (guint8 (i));
+      bytes = added (bytes, guint8 (i));
+    }
+    if (i % 4 == 0)
+      assert_same (read_memory (shared.memory), bytes, "part");
+  }
+  assert_same (read_memory (shared.memory), bytes, "parts");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_shared_memory_mapped_again_costs_no_command)
+{
+  Shared shared;
+  unsigned before = commands_of_maps ();
+  write_memory (shared.memory, pattern (size, 1));
+  fail_unless_equals_int (commands_of_maps () - before, 1);
+  for (guint i = 0; i < 10; i++) {
+    read_memory (shared.memory);
+    write_memory (shared.memory, pattern (size, i));
+  }
+  fail_unless_equals_int (commands_of_maps () - before, 1);
+  shared.add_on_device (1); /* ends it */
+  fail_unless_equals_int (commands_of_maps () - before, 2);
+  shared.add_on_device (1);
+  fail_unless_equals_int (commands_of_maps () - before, 2);
+  assert_same (
+      read_memory (shared.memory), added (pattern (size, 9), 2), "after ten writes");
+  fail_unless_equals_int (commands_of_maps () - before, 3);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_shared_memory_is_read_beside_readers_on_the_device)
+{
+  Shared shared;
+  Bytes bytes = pattern (size, 2);
+  Gate gate (shared.context), other (shared.context);
+  write_memory (shared.memory, bytes);
+  shared.add_on_device (0);
+  shared.read_on_device (gate);
+  assert_same (read_memory (shared.memory), bytes, "beside a reader"); /* or hangs */
+  /* And the other way round, with nothing to end. */
+  const unsigned before = commands_of_maps ();
+  GstMapInfo map;
+  fail_unless (gst_memory_map (shared.memory, &map, GST_MAP_READ));
+  shared.read_on_device (other, GST_OPENCL_QUEUE_DOWNLOAD);
+  assert_same (Bytes (map.data, map.data + map.size), bytes, "beside a later reader");
+  gst_memory_unmap (shared.memory, &map);
+  fail_unless_equals_int (commands_of_maps (), before);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_shared_memory_is_written_when_readers_on_the_device_are_done)
+{
+  Shared shared;
+  Gate gate (shared.context);
+  const GstOpenCLCounts before = application_counts ();
+  write_memory (shared.memory, pattern (size, 2));
+  shared.read_on_device (gate);
+  fail_unless (
+      waits_for (gate, [&] { write_memory (shared.memory, pattern (size, 3)); }));
+  const GstOpenCLCounts after = application_counts ();
+  /* That bounds a source's run-ahead; it wants no data. */
+  fail_unless_equals_uint64 (after.throttled - before.throttled, 1);
+  fail_unless_equals_uint64 (after.host_waits, before.host_waits);
+  shared.add_on_device (1);
+  assert_same (
+      read_memory (shared.memory), added (pattern (size, 3), 1), "what was written");
+}
+GST_END_TEST;
+
+/* A source whose buffer comes back before the device has filled it for somebody else. */
+GST_START_TEST (test_shared_memory_discarded_is_waited_for_but_not_for_its_data)
+{
+  Shared shared;
+  Gate gate (shared.context);
+  shared.add_on_device (1, &gate);
+  gst_opencl_memory_discard (shared.memory);
+  const GstOpenCLCounts before = application_counts ();
+  fail_unless (
+      waits_for (gate, [&] { write_memory (shared.memory, pattern (size, 3)); }));
+  const GstOpenCLCounts after = application_counts ();
+  fail_unless_equals_uint64 (after.throttled - before.throttled, 1);
+  fail_unless_equals_uint64 (after.host_waits, before.host_waits);
+  assert_same (read_memory (shared.memory), pattern (size, 3), "what was written");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_shared_memory_read_waits_for_the_kernel_and_counts_once)
+{
+  for (bool ahead : {false, true}) {
+    Shared shared;
+    Gate gate (shared.context);
+    write_memory (shared.memory, pattern (size, 4));
+    shared.add_on_device (3, &gate);
+    if (ahead) {
+      cl_event event = nullptr;
+      fail_unless (gst_opencl_memory_map_ahead (shared.memory, &event, nullptr));
+      clReleaseEvent (event);
+    }
+    const GstOpenCLCounts before = application_counts ();
+    fail_unless (waits_for (gate, [&] {
+      assert_same (read_memory (shared.memory), added (pattern (size, 4), 3), "read");
+    }));
+    const GstOpenCLCounts after = application_counts ();
+    fail_unless_equals_uint64 (after.host_waits - before.host_waits, 1);
+    fail_unless_equals_uint64 (after.throttled, before.throttled);
+  }
+}
+GST_END_TEST;
+
+/* As a decoder reads the picture that it has pushed. */
+GST_START_TEST (test_shared_memory_stays_in_place_for_a_reader_when_the_device_reads_too)
+{
+  Shared shared;
+  Bytes bytes = pattern (size, 5);
+  GstMapInfo map;
+  write_memory (shared.memory, bytes);
+  fail_unless (gst_memory_map (shared.memory, &map, GST_MAP_READ));
+  GstMemory *copied = gst_memory_copy (shared.memory, 0, -1);
+  assert_same (read_memory (copied), bytes, "what the device read");
+  assert_same (Bytes (map.data, map.data + map.size), bytes, "what the CPU reads on");
+  gst_memory_unmap (shared.memory, &map);
+  shared.add_on_device (1);
+  assert_same (read_memory (shared.memory), added (bytes, 1), "afterwards");
+  gst_memory_unref (copied);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_shared_memory_mapped_within_a_map_lasts_as_long_as_either)
+{
+  Shared shared;
+  GstMapInfo outer, inner, share;
+  fail_unless (gst_memory_map (shared.memory, &outer, GST_MAP_READWRITE));
+  fail_unless (gst_memory_map (shared.memory, &inner, GST_MAP_WRITE));
+  memset (inner.data, 1, size);
+  gst_memory_unmap (shared.memory, &inner);
+  memset (outer.data, 2, size / 2);
+  gst_memory_unmap (shared.memory, &outer);
+  shared.add_on_device (1);
+  Bytes expected (size, 2);
+  std::fill_n (expected.begin (), size / 2, 3);
+  assert_same (read_memory (shared.memory), expected, "nested");
+
+  GstMemory *part = gst_memory_share (shared.memory, 100, 50);
+  fail_unless (gst_memory_map (shared.memory, &outer, GST_MAP_READ));
+  fail_unless (gst_memory_map (part, &share, GST_MAP_READ));
+  fail_unless_equals_int (share.size, 50);
+  gst_memory_unmap (shared.memory, &outer);
+  assert_same (Bytes (share.data, share.data + 50), Bytes (50, 3), "share");
+  gst_memory_unmap (part, &share);
+  gst_memory_unref (part);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_shared_memory_is_read_by_threads_while_kernels_read_it)
+{
+  Shared shared;
+  Bytes bytes = pattern (size, 6);
+  write_memory (shared.memory, bytes);
+  for (int round = 0; round < 30; round++) {
+    shared.add_on_device (1);
+    bytes = added (bytes, 1);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; t++) {
+      threads.emplace_back (
+          [&] { assert_same (read_memory (shared.memory), bytes, "CPU"); });
+      threads.emplace_back ([&] {
+        GstMemory *copied = gst_memory_copy (shared.memory, 0, -1);
+        assert_same (read_memory (copied), bytes, "device");
+        gst_memory_unref (copied);
+      });
+    }
+    for (std::thread &thread : threads)
+      thread.join ();
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_shared_memory_whose_map_fails_can_be_mapped_later)
+{
+  Shared shared;
+  GstMapInfo map;
+  write_memory (shared.memory, pattern (size, 7));
+  shared.add_on_device (1);
+  for (auto access : {GST_MAP_READ, GST_MAP_WRITE}) {
+    counting::let_fail (counting::ENQUEUE_MAP, 1, CL_MAP_FAILURE);
+    fail_if (gst_memory_map (shared.memory, &map, access));
+  }
+  cl_event event = nullptr;
+  GError *error = nullptr;
+  counting::let_fail (counting::ENQUEUE_MAP, 1, CL_MAP_FAILURE);
+  fail_if (gst_opencl_memory_map_ahead (shared.memory, &event, &error));
+  fail_unless (strstr (error->message, "CL_MAP_FAILURE"), "%s", error->message);
+  g_clear_error (&error);
+  assert_same (read_memory (shared.memory), added (pattern (size, 7), 1), "later");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_shared_memory_freed_in_any_state_leaves_no_buffer_behind)
+{
+  const int before = counting::held_buffers ();
+  {
+    Shared shared;
+    for (int state = 0; state < 4; state++) {
+      cl_event event = nullptr;
+      if (state > 0)
+        write_memory (shared.memory, pattern (size, 1));
+      if (state > 1)
+        shared.add_on_device (1);
+      if (state > 2) {
+        fail_unless (gst_opencl_memory_map_ahead (shared.memory, &event, nullptr));
+        clReleaseEvent (event);
+      }
+      gst_memory_unref (shared.memory);
+      shared.memory = shared.new_memory ();
+    }
+  }
+  fail_unless_equals_int (counting::held_buffers (), before);
+}
+GST_END_TEST;
+
+/* --- whole buffers --- */
+
+namespace {
+GstBuffer *
+buffer_of (std::initializer_list<GstMemory *> memories)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+  for (GstMemory *memory : memories)
+    gst_buffer_append_memory (buffer, memory);
+  return buffer;
+}
+
+struct Planes {
+  gsize offset, bytes;
+  gint stride;
+  bool any_layout, as_caps; /* usable where any is, and where only that of the caps is */
+};
+} // namespace
+
+GST_START_TEST (test_one_memory_of_the_context_is_on_both_sides)
+{
+  Shared shared;
+  GstOpenCLContext *other = new_other_context (shared.context);
+  g_setenv ("GST_OPENCL_SHARE_MEMORY", "0", TRUE);
+  GstOpenCLContext *apart = new_other_context (shared.context);
+  const struct {
+    GstOpenCLContext *context;
+    GstBuffer *buffer;
+    bool is;
+  } cases[] = {
+      {shared.context, buffer_of ({shared.new_memory ()}), true},
+      {shared.context, buffer_of ({shared.new_memory (), shared.new_memory ()}), false},
+      {shared.context, buffer_of ({}), false},
+      {shared.context,
+          buffer_of ({gst_opencl_host_memory_new (shared.context, size, nullptr)}),
+          false},
+      {shared.context, gst_buffer_new_allocate (nullptr, size, nullptr), false},
+      {shared.context, buffer_of ({gst_opencl_memory_new (other, size, nullptr)}), false},
+      {apart, buffer_of ({gst_opencl_memory_new (apart, size, nullptr)}), false},
+  };
+  for (const auto &one : cases) {
+    fail_unless_equals_int (
+        gst_opencl_buffer_is_on_both_sides (one.context, one.buffer, nullptr, TRUE),
+        one.is);
+    gst_buffer_unref (one.buffer);
+  }
+  gst_object_unref (apart);
+  gst_object_unref (other);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_lines_have_to_stand_where_the_next_user_looks_for_them)
+{
+  Shared shared;
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 20, 6);
+  const Planes layouts[] = {
+      {0, 120, 20, true, true},
+      {0, 121, 20, true, false},
+      {1, 121, 20, true, false},
+      {0, 144, 24, true, false},
+      {0, 119, 20, false, false},
+      {2, 121, 20, false, false},
+  };
+  for (const Planes &layout : layouts) {
+    GstBuffer *buffer =
+        buffer_of ({gst_opencl_memory_new (shared.context, layout.bytes, nullptr)});
+    gsize offset[GST_VIDEO_MAX_PLANES] = {layout.offset};
+    gint stride[GST_VIDEO_MAX_PLANES] = {layout.stride};
+    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_FORMAT_GRAY8, 20, 6, 1, offset, stride);
+    for (bool any : {false, true})
+      fail_unless_equals_int (
+          gst_opencl_buffer_is_on_both_sides (shared.context, buffer, &info, any),
+          any ? layout.any_layout : layout.as_caps);
+    gst_buffer_unref (buffer);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_the_environment_says_what_the_device_does_not)
+{
+  const struct {
+    const char *said;
+    bool shares;
+  } cases[] = {{"0", false}, {"1", true}};
+  for (const auto &one : cases) {
+    g_setenv ("GST_OPENCL_SHARE_MEMORY", one.said, TRUE);
+    GstOpenCLContext *context = new_context ();
+    fail_unless_equals_int (gst_opencl_context_shares_host_memory (context), one.shares);
+    gst_object_unref (context);
+  }
+  for (const char *nothing : {"", (const char *)nullptr}) {
+    if (nothing)
+      g_setenv ("GST_OPENCL_SHARE_MEMORY", nothing, TRUE);
+    else
+      g_unsetenv ("GST_OPENCL_SHARE_MEMORY");
+    GstOpenCLContext *context = new_context ();
+    fail_unless_equals_int (
+        gst_opencl_context_shares_host_memory (context), shares_memory ());
+    gst_object_unref (context);
+  }
+}
+GST_END_TEST;
+
+static Suite *
+sharedmemory_suite ()
+{
+  Suite *suite = suite_create ("sharedmemory");
+  TCase *maps = tcase_create ("maps"), *buffers = tcase_create ("buffers");
+
+  suite_add_tcase (suite, maps);
+  tcase_add_test (maps, test_shared_memory_goes_to_the_device_and_back_without_a_copy);
+  tcase_add_test (maps, test_shared_memory_written_in_parts_keeps_the_rest);
+  tcase_add_test (maps, test_shared_memory_mapped_again_costs_no_command);
+  tcase_add_test (maps, test_shared_memory_is_read_beside_readers_on_the_device);
+  tcase_add_test (
+      maps, test_shared_memory_is_written_when_readers_on_the_device_are_done);
+  tcase_add_test (maps, test_shared_memory_discarded_is_waited_for_but_not_for_its_data);
+  tcase_add_test (maps, test_shared_memory_read_waits_for_the_kernel_and_counts_once);
+  tcase_add_test (
+      maps, test_shared_memory_stays_in_place_for_a_reader_when_the_device_reads_too);
+  tcase_add_test (maps, test_shared_memory_mapped_within_a_map_lasts_as_long_as_either);
+  tcase_add_test (maps, test_shared_memory_is_read_by_threads_while_kernels_read_it);
+  tcase_add_test (maps, test_shared_memory_whose_map_fails_can_be_mapped_later);
+  tcase_add_test (maps, test_shared_memory_freed_in_any_state_leaves_no_buffer_behind);
+
+  suite_add_tcase (suite, buffers);
+  tcase_add_test (buffers, test_one_memory_of_the_context_is_on_both_sides);
+  tcase_add_test (buffers, test_lines_have_to_stand_where_the_next_user_looks_for_them);
+  tcase_add_test (buffers, test_the_environment_says_what_the_device_does_not);
+  return suite;
+}
+
+GST_CHECK_MAIN (sharedmemory);
