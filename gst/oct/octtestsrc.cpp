@@ -90,9 +90,9 @@ struct State {
   /* Of the streaming thread, or of a state change while there is none. */
   OctTestSpectra spectra;
   GstVideoInfo info;
-  GstBufferPool *device_pool = nullptr; /* what is downloaded from, for system memory */
+  GstBufferPool *device_pool = nullptr; /* what is downloaded from */
   GstOpenCLInFlight *in_flight = nullptr;
-  bool system_memory = false;
+  bool downloads = false;
 
   /* Frames and running time since the last caps, and those before. */
   guint64 frames = 0;
@@ -419,8 +419,10 @@ gst_oct_test_src_set_caps (GstBaseSrc *base, GstCaps *caps)
 
   if (!drain (self) || !gst_video_info_from_caps (&state->info, caps))
     return FALSE;
-  state->system_memory = !gst_caps_features_contains (
-      gst_caps_get_features (caps, 0), GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
+  /* A device that works in the host's memory has its frames there. */
+  state->downloads = !gst_opencl_context_shares_host_memory (self->context)
+                     && !gst_caps_features_contains (gst_caps_get_features (caps, 0),
+                         GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
 
   GST_OBJECT_LOCK (self);
   state->tables_changed = true;
@@ -462,11 +464,12 @@ pool_of_downstream (GstOctTestSrc *self, GstQuery *query, GstCaps *caps)
 {
   GstBufferPool *pool = nullptr;
   guint size, least, most;
-  if (self->state->system_memory || gst_query_get_n_allocation_pools (query) == 0)
+  if (self->state->downloads || gst_query_get_n_allocation_pools (query) == 0)
     return nullptr;
 
   gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &least, &most);
   if (pool && GST_IS_OPENCL_BUFFER_POOL (pool)
+      && !gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (pool))
       && gst_opencl_buffer_pool_get_context (GST_OPENCL_BUFFER_POOL (pool))
              == self->context) {
     GstStructure *config = gst_buffer_pool_get_config (pool);
@@ -484,7 +487,7 @@ static gboolean
 gst_oct_test_src_decide_allocation (GstBaseSrc *base, GstQuery *query)
 {
   GstOctTestSrc *self = GST_OCT_TEST_SRC (base);
-  const bool host = self->state->system_memory;
+  const bool host = self->state->downloads;
   const guint size = GST_VIDEO_INFO_SIZE (&self->state->info);
   CountFor count (self);
   GstCaps *caps;
@@ -578,8 +581,8 @@ enqueue_frame (GstOctTestSrc *self, GstBuffer *buffer, GError **error)
   cl::Event event;
   if (!update_tables (self, error)
       || !gst_opencl_in_flight_admit (state->in_flight, depth, error)
-      || !(state->system_memory ? enqueue_download (self, moment, buffer, event, error)
-                                : enqueue_spectra (self, moment, buffer, event, error)))
+      || !(state->downloads ? enqueue_download (self, moment, buffer, event, error)
+                            : enqueue_spectra (self, moment, buffer, event, error)))
     return FALSE;
   gst_opencl_in_flight_add (state->in_flight, event ());
   return TRUE;
