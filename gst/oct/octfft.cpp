@@ -821,10 +821,10 @@ prepare_fused (GstOctFFT *self, const oct::FusedDepthFormat &format, GError **er
   work.fuses = fuses (self, format);
   if (!work.fuses)
     return true;
-  work.fused = std::make_unique<oct::FusedDepth> ();
   GError *reason = nullptr;
-  if (work.fused->create (
-          gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format, &reason))
+  work.fused = oct::FusedDepth::make (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format, &reason);
+  if (work.fused)
     return true;
   /* What the compiler made of it does not fit the device after all. */
   work.fuses = false;

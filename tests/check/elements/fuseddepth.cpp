@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <gst/opencl/opencl-hpp.hpp>
+
 #include "gst/oct/fuseddepth.hpp"
 #include "gst/oct/spectrumtables.hpp"
 
@@ -265,10 +267,11 @@ run (const Device &device, const Case &of, const Tables &tables, const Spectra &
   DepthOutput where = {output (), of.output_offset, result.stride, of.first,
       of.wanted_depths (), of.logarithmic, black, white};
 
-  FusedDepth depth;
   GError *error = nullptr;
-  fail_unless (depth.create (device.context, format_of (of, tables.taps.count), &error)
-                   && depth.enqueue (device.queue, raw, table (), table (),
+  auto depth =
+      FusedDepth::make (device.context, format_of (of, tables.taps.count), &error);
+  fail_unless (depth
+                   && depth->enqueue (device.queue, raw, table (), table (),
                        cl_uint (tables.background_offset), where, &error),
       "%u samples: %s", of.samples, error ? error->message : "no error");
   result.bytes = device.read (output, result.bytes.size ());
@@ -346,9 +349,8 @@ assert_right (const Device &device, const Case &of)
 bool
 fits (const Device &device, const Case &of)
 {
-  FusedDepth depth;
   GError *error = nullptr;
-  bool fits = depth.create (device.context, format_of (of, 2), &error);
+  bool fits = FusedDepth::make (device.context, format_of (of, 2), &error) != nullptr;
   if (!fits)
     fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
   g_clear_error (&error);
@@ -649,10 +651,9 @@ GST_START_TEST (test_other_lengths_are_refused_by_name)
   for (guint samples : {2u, 32u, 1000u, 1536u, 2047u, 32768u}) {
     Case of;
     of.samples = samples;
-    FusedDepth depth;
     GError *error = nullptr;
     fail_if (FusedDepth::accepts (device.context, format_of (of, 2)));
-    fail_if (depth.create (device.context, format_of (of, 2), &error));
+    fail_if (FusedDepth::make (device.context, format_of (of, 2), &error));
     fail_unless (strstr (error->message, std::to_string (samples).c_str ()) != nullptr);
     fail_unless (strstr (error->message, "power of two") != nullptr);
     g_error_free (error);
@@ -679,12 +680,12 @@ GST_START_TEST (test_values_that_are_not_aligned_are_refused)
   of.output = DepthFormat::levels;
   Tables tables (of);
   cl::Buffer buffer = device.buffer (tables.words.data (), 4 * tables.words.size ());
-  FusedDepth depth;
   GError *error = nullptr;
-  fail_unless (depth.create (device.context, format_of (of, 2), &error));
+  auto depth = FusedDepth::make (device.context, format_of (of, 2), &error);
+  fail_unless (depth != nullptr);
   RawSpectra raw = {buffer (), 0, 128, of.samples, 1, 0};
   DepthOutput where = {buffer (), 2, 128, 0, 32, true, black, white};
-  fail_if (depth.enqueue (device.queue, raw, buffer (), buffer (), 0, where, &error));
+  fail_if (depth->enqueue (device.queue, raw, buffer (), buffer (), 0, where, &error));
   fail_unless (strstr (error->message, "multiples of 4") != nullptr);
   g_error_free (error);
 }
