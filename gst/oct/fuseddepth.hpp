@@ -28,8 +28,9 @@ struct FusedDepthFormat {
   SampleFormat input = SampleFormat::u16le;
   DepthFormat output = DepthFormat::gray8;
   guint samples = 0;
-  gsize taps = 1;          /* of SpectrumTables */
-  bool complex = false;    /* the tables begin with a phase */
+  gsize taps =
+      1; /* of SpectrumTables, 0: of spectra as octfft takes them, without tables */
+  bool complex = false;    /* the tables begin with a phase, or the spectra are complex */
   bool background = false; /* one is subtracted */
   gsize local_memory = 0;  /* bytes that a work-group may take, 0: what the device has */
   DepthForm form = DepthForm::suiting;

@@ -105,7 +105,7 @@ bool
 plan (GstOpenCLContext *context, const FusedDepthFormat &format, Layout &layout)
 {
   layout.steps = find_steps (format.samples);
-  if (!layout.steps)
+  if (!layout.steps || format.taps == 0)
     return false;
   layout.items = format.samples / points;
   layout.transforms = std::max<gsize> (1, least_group / layout.items);

@@ -19,6 +19,12 @@ const guint least_lanes = 4;
 /* As in the kernel. */
 const gsize edge = 4;
 
+/* Bytes of a picture's row that a work-group writes: a CPU's cache line. */
+const gsize segment = 64;
+
+/* For each compute unit of a device: the last ones are shared out evenly. */
+const cl_uint groups_of_unit = 4;
+
 /* Two for a column, two for a row. A step of radix 8 leaves a CPU with 32 registers some
  * for what it is multiplied by. */
 struct Steps {
@@ -60,17 +66,22 @@ find_steps (const FusedDepthFormat &format)
 struct Layout {
   const Steps *steps = nullptr;
   guint lanes = 0;
+  guint tile = 0; /* A-lines of a work-group at most */
 };
 
 gsize
 local_bytes (const FusedDepthFormat &format, const Layout &layout)
 {
-  gsize samples = format.samples + 2 * edge;
+  const DepthValue &value = value_of (format);
+  bool pairs = format.taps == 0 && format.complex;
+  gsize samples = format.samples * (pairs ? 2 : 1) + 2 * edge;
   gsize points = layout.steps->rows () * (layout.steps->columns () + 1);
-  return (samples + 2 * points) * layout.lanes * sizeof (cl_float);
+  gsize picture = layout.tile * (format.samples / 2) * value.bytes;
+  return (samples + 2 * points) * layout.lanes * sizeof (cl_float)
+         + (value.full > 0 ? picture : 0);
 }
 
-/* Those of the device's own vectors, fewer where memory is short. */
+/* Lanes as the device's own vectors have, fewer where memory is short. */
 bool
 plan (GstOpenCLContext *context, const FusedDepthFormat &format, Layout &layout)
 {
@@ -79,11 +90,16 @@ plan (GstOpenCLContext *context, const FusedDepthFormat &format, Layout &layout)
     return false;
   gsize memory = local_memory_of (context, format);
   guint native = device_info<cl_uint> (context, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
-  layout.lanes = most_lanes;
-  while (layout.lanes > least_lanes
-         && (layout.lanes > native || local_bytes (format, layout) > memory))
-    layout.lanes /= 2;
-  return local_bytes (format, layout) <= memory;
+  guint widest = guint (segment / value_of (format).bytes);
+  for (layout.lanes = std::clamp (native, least_lanes, most_lanes);
+       layout.lanes >= least_lanes; layout.lanes /= 2) {
+    for (layout.tile = std::max (widest, layout.lanes); layout.tile >= layout.lanes;
+         layout.tile /= 2) {
+      if (local_bytes (format, layout) <= memory)
+        return true;
+    }
+  }
+  return false;
 }
 
 std::string
@@ -92,10 +108,11 @@ build_options (const FusedDepthFormat &format, const Layout &layout)
   const guint *radix = layout.steps->radix;
   gchar *options = g_strdup_printf (
       "-cl-mad-enable -DLANES=%u -DSAMPLES=%u -DRADIX_1=%u -DRADIX_2=%u -DRADIX_3=%u "
-      "-DRADIX_4=%u -D%s -DTAPS=%u -DBACKGROUND=%d -DCOMPLEX=%d %s",
+      "-DRADIX_4=%u -D%s -DTAPS=%u -DBACKGROUND=%d -DCOMPLEX=%d "
+      "-DTILE=%u %s",
       layout.lanes, format.samples, radix[0], radix[1], radix[2], radix[3],
       sample_of (format).option, guint (format.taps), format.background, format.complex,
-      value_of (format).options);
+      layout.tile, value_of (format).options);
   std::string copy (options);
   g_free (options);
   return copy;
@@ -134,9 +151,20 @@ LaneDepth::create (
   }
   format = wanted;
   lanes = layout.lanes;
+  most_lines = layout.tile;
+  wanted_groups =
+      groups_of_unit * device_info<cl_uint> (context, CL_DEVICE_MAX_COMPUTE_UNITS);
   return create_roots (context, format.samples, roots, error)
          && kernel.create (context, resource, "make_depth_in_lanes",
              build_options (format, layout).c_str (), error);
+}
+
+/* As many as are written in one segment, unless part of the device had nothing to do. */
+cl_uint
+LaneDepth::lines_of_group (cl_uint lines) const
+{
+  cl_uint fair = (lines + wanted_groups - 1) / wanted_groups;
+  return std::min ((fair + lanes - 1) / lanes * lanes, most_lines);
 }
 
 bool
@@ -148,13 +176,14 @@ LaneDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem ta
   if (!check_alignment (output, bytes, error))
     return false;
 
-  gsize groups = (spectra.lines + lanes - 1) / lanes;
+  cl_uint lines = lines_of_group (spectra.lines);
+  gsize groups = (spectra.lines + lines - 1) / lines;
   bool words = spectra.offset % word == 0 && spectra.stride % cl_long (word) == 0;
   DepthScaling scaling = scaling_of (format, output);
 
   return kernel.launch_groups (queue, groups, 1, error, spectra.data, spectra.offset,
       spectra.stride, cl_uint (words), spectra.lines, spectra.shift, tables, background,
-      background_offset, roots (), cl_uint (output.first), cl_uint (output.depths),
+      background_offset, roots (), lines, cl_uint (output.first), cl_uint (output.depths),
       cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,
       output.data, cl_ulong (output.offset / bytes), cl_uint (output.stride / bytes));
 }

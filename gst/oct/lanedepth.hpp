@@ -22,9 +22,12 @@ public:
 
 private:
   bool create (GstOpenCLContext *context, const FusedDepthFormat &format, GError **error);
+  cl_uint lines_of_group (cl_uint lines) const;
 
   FusedDepthFormat format;
-  guint lanes = 0;
+  cl_uint lanes = 0;
+  cl_uint most_lines = 0;    /* of a work-group, a multiple of the lanes */
+  cl_uint wanted_groups = 0; /* to have the whole device at work */
   cl::Buffer roots;
   Kernel kernel;
 };

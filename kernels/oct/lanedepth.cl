@@ -16,10 +16,12 @@
  *   SAMPLES: of an A-line, a power of two
  *   RADIX_1, RADIX_2: of a column; RADIX_3, RADIX_4: of a row. Each 2, 4, 8 or 16
  *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
- *   TAPS: samples that a point is interpolated from
+ *   TAPS: samples that a point is interpolated from; 0: they are the spectrum itself,
+ *   pairs (real, imaginary) if COMPLEX
  *   BACKGROUND: one is subtracted
  *   COMPLEX: the spectrum is turned by a phase
- *   PIXEL, FULL: for a picture, the type of its pixels and the brightest, or
+ *   PIXEL, FULL: for a picture, the type of its pixels and the brightest, and
+ *   TILE: A-lines that a work-group makes at most, or
  *   BINS: the bins are left complex; else levels come line by line
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -33,7 +35,8 @@
 #define AS_INTS JOIN (as_int, LANES)
 #define AS_WORDS JOIN (as_uint, LANES)
 #define TO_FLOATS JOIN (convert_float, LANES)
-#define TO_PIXELS JOIN (JOIN (convert_, PIXEL), LANES)
+#define PIXELS JOIN (PIXEL, LANES)
+#define TO_PIXELS JOIN (convert_, PIXELS)
 #define LOAD JOIN (vload, LANES)
 #define STORE JOIN (vstore, LANES)
 
@@ -41,6 +44,9 @@
 #define ROWS (RADIX_1 * RADIX_2)
 #define COLUMNS (RADIX_3 * RADIX_4)
 #define DEPTHS (SAMPLES / 2)
+
+/* Numbers that an A-line is in memory. */
+#define NUMBERS (TAPS == 0 && COMPLEX ? 2 * SAMPLES : SAMPLES)
 
 /* From one row to the next: a cache has more places for them than for powers of two. */
 #define PITCH (COLUMNS + 1)
@@ -69,18 +75,26 @@ assemble_word (global const uchar *bytes)
   return bytes[0] | (uint)bytes[1] << 8 | (uint)bytes[2] << 16 | (uint)bytes[3] << 24;
 }
 
-/* `words`: the bytes lie at a multiple of four. */
-WORDS
-load_words (global const uchar *bytes, uint words)
+/* LANES words of each of LANES A-lines, the last one's where there are no more. `words`:
+ * they lie at multiples of four bytes. */
+void
+load_block (WORDS *block, global const uchar *input, long stride, uint last, uint words)
 {
 #ifdef __ENDIAN_LITTLE__
-  if (words)
-    return LOAD (0, (global const uint *)bytes);
+  if (words) {
+#pragma unroll
+    for (uint l = 0; l < LANES; l++)
+      block[l] = LOAD (0, (global const uint *)(input + min (l, last) * stride));
+    return;
+  }
 #endif
-  uint assembled[LANES];
-  for (uint n = 0; n < LANES; n++)
-    assembled[n] = assemble_word (bytes + 4 * n);
-  return LOAD (0, assembled);
+  uint assembled[LANES * LANES];
+  for (uint n = 0; n < LANES * LANES; n++)
+    assembled[n] =
+        assemble_word (input + min (n / LANES, last) * stride + 4 * (n % LANES));
+#pragma unroll
+  for (uint l = 0; l < LANES; l++)
+    block[l] = LOAD (l, assembled);
 }
 
 /* Each round puts a bit of the row's number into that of the column, and back. */
@@ -124,11 +138,9 @@ void
 load_samples (local FLOATS *samples, global const uchar *input, long stride, uint last,
     uint words, uint shift, global const float *background)
 {
-  for (uint first = 0; first < SAMPLES / SAMPLES_OF_WORD; first += LANES) {
+  for (uint first = 0; first < NUMBERS / SAMPLES_OF_WORD; first += LANES) {
     WORDS block[LANES];
-#pragma unroll
-    for (uint l = 0; l < LANES; l++)
-      block[l] = load_words (input + min (l, last) * stride + 4 * first, words);
+    load_block (block, input + 4 * first, stride, last, words);
     transpose (block);
 #pragma unroll
     for (uint w = 0; w < LANES; w++) {
@@ -167,7 +179,9 @@ interpolate (local const FLOATS *samples, global const float *tables, uint point
 Point
 point_of (local const FLOATS *samples, global const float *tables, uint n)
 {
-#if COMPLEX
+#if TAPS == 0
+  return (Point){samples[2 * n], samples[2 * n + 1]};
+#elif COMPLEX
   FLOATS value = interpolate (samples, tables, n);
   return (Point){value * tables[2 * n], value * tables[2 * n + 1]};
 #else
@@ -178,10 +192,19 @@ point_of (local const FLOATS *samples, global const float *tables, uint n)
 
 /* Fourier transforms, natural order in and out */
 
+/* With vectors as arguments, which LLVM takes for leave to use registers as wide as
+ * those; else it halves them on some CPUs that have them. */
+FLOATS
+sum_of_products (FLOATS a, float b, FLOATS c, float d)
+{
+  return a * b + c * d;
+}
+
 Point
 times (Point a, float2 b)
 {
-  return (Point){a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x};
+  return (Point){
+      sum_of_products (a.x, b.x, a.y, -b.y), sum_of_products (a.x, b.y, a.y, b.x)};
 }
 
 Point
@@ -363,16 +386,15 @@ typedef struct {
   float least;
 } Scale;
 
+/* The bins of all lanes become values in local memory, depth by depth. */
 typedef struct {
   uint first;
   uint depths;
-  uint lines; /* up to LANES */
   Scale scale;
 #ifdef FULL
-  global PIXEL *rows;
-  uint stride;
+  local PIXELS *values; /* TILE a depth */
 #else
-  local FLOATS *values; /* all lanes, depth by depth */
+  local FLOATS *values;
 #endif
 } Output;
 
@@ -415,29 +437,41 @@ level (Point bin, Scale scale)
 }
 
 #if defined(FULL)
-/* A-lines become columns: lanes beside each other are pixels beside each other. */
+/* Lanes beside each other are pixels beside each other. */
 void
 put (Output output, uint depth, Point bin)
 {
   uint row = depth - output.first;
   if (row >= output.depths)
     return;
-  global PIXEL *pixels = output.rows + (size_t)row * output.stride;
   FLOATS brightness = level (bin, output.scale);
   brightness = brightness < FULL ? brightness : (FLOATS)FULL;
   /* Half to even, by where float32 has no more fractions. */
   WORDS integers = AS_WORDS (brightness + 8388608.0f) & (uint)FULL;
-  if (output.lines == LANES) {
-    STORE (TO_PIXELS (integers), 0, pixels);
-    return;
-  }
-  uint rest[LANES];
-  STORE (integers, 0, rest);
-  for (uint l = 0; l < output.lines; l++)
-    pixels[l] = (PIXEL)rest[l];
+  output.values[row * (TILE / LANES)] = TO_PIXELS (integers);
 }
-#elif defined(BINS)
+
+/* Rows of a picture lie far apart: they are visited once for several times LANES. */
+void
+write_rows (
+    local const PIXEL *tile, uint depths, uint lines, global PIXEL *rows, uint stride)
+{
+  const uint whole = lines / LANES * LANES;
+  for (uint depth = 0; depth < depths; depth++) {
+    local const PIXEL *values = tile + depth * TILE;
+    global PIXEL *row = rows + (size_t)depth * stride;
+    for (uint line = 0; line < whole; line += LANES)
+      STORE (LOAD (0, values + line), 0, row + line);
+    for (uint line = whole; line < lines; line++)
+      row[line] = values[line];
+  }
+}
+#else
+#ifdef BINS
 #define VALUES_OF_DEPTH 2
+#else
+#define VALUES_OF_DEPTH 1
+#endif
 
 void
 put (Output output, uint depth, Point bin)
@@ -445,22 +479,14 @@ put (Output output, uint depth, Point bin)
   uint row = depth - output.first;
   if (row >= output.depths)
     return;
+#ifdef BINS
   output.values[2 * row] = bin.x * (1.0f / ENLARGED);
   output.values[2 * row + 1] = bin.y * (1.0f / ENLARGED);
-}
 #else
-#define VALUES_OF_DEPTH 1
-
-void
-put (Output output, uint depth, Point bin)
-{
-  uint row = depth - output.first;
-  if (row < output.depths)
-    output.values[row] = level (bin, output.scale);
-}
+  output.values[row] = level (bin, output.scale);
 #endif
+}
 
-#ifndef FULL
 /* From depth by depth to line by line. */
 void
 write_lines (
@@ -468,6 +494,7 @@ write_lines (
 {
   for (uint first = 0; first < count; first += LANES) {
     WORDS block[LANES];
+#pragma unroll
     for (uint n = 0; n < LANES; n++)
       block[n] = AS_WORDS (values[min (first + n, count - 1)]);
     transpose (block);
@@ -528,44 +555,53 @@ make_rows (local const Point *points, global const float2 *restrict roots, Outpu
 }
 #endif
 
+/* A work-group makes `lines_of_group` A-lines, a multiple of LANES. */
 kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
 make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
     long input_stride, uint words, uint lines, uint bit_shift,
     global const float *restrict tables, global const float *restrict background,
-    uint background_offset, global const float2 *restrict roots, uint first, uint depths,
-    uint logarithmic, float factor, float zero, float least, global void *restrict output,
-    ulong output_offset, uint output_stride)
+    uint background_offset, global const float2 *restrict roots, uint lines_of_group,
+    uint first, uint depths, uint logarithmic, float factor, float zero, float least,
+    global void *restrict output, ulong output_offset, uint output_stride)
 {
-  local FLOATS samples[SAMPLES + 2 * EDGE];
+  local FLOATS samples[NUMBERS + 2 * EDGE];
   local Point points[ROWS * PITCH];
-  const uint begin = get_group_id (0) * LANES;
+#ifdef FULL
+  local PIXELS tile[DEPTHS * (TILE / LANES)];
+#endif
+  const uint begin = get_group_id (0) * lines_of_group;
   if (begin >= lines)
     return;
-
-  load_samples (samples + EDGE, input + input_offset + begin * input_stride, input_stride,
-      lines - 1 - begin, words, bit_shift, background + background_offset);
-  for (uint column = 0; column < COLUMNS; column++)
-    transform_column (samples + EDGE, points, tables, roots, column);
+  const uint end = min (begin + lines_of_group, lines);
 
   Output out;
   out.first = first;
   out.depths = depths;
-  out.lines = min (lines - begin, (uint)LANES);
   out.scale.logarithmic = logarithmic;
   out.scale.factor = logarithmic ? factor : factor / ENLARGED;
-  out.scale.zero = logarithmic ? zero - factor * LOG2_ENLARGED * 2.0f : zero;
+  out.scale.zero = logarithmic ? zero - 2.0f * LOG2_ENLARGED * factor : zero;
   out.scale.least = least;
+
+  for (uint line = begin; line < end; line += LANES) {
+    load_samples (samples + EDGE, input + input_offset + line * input_stride,
+        input_stride, end - 1 - line, words, bit_shift, background + background_offset);
+    for (uint column = 0; column < COLUMNS; column++)
+      transform_column (samples + EDGE, points, tables, roots, column);
 #ifdef FULL
-  out.rows = (global PIXEL *)output + output_offset + begin;
-  out.stride = output_stride;
-  make_rows (points, roots, out);
+    out.values = tile + (line - begin) / LANES;
+    make_rows (points, roots, out);
 #else
-  /* The samples are not needed any more. */
-  out.values = samples;
-  make_rows (points, roots, out);
-  write_lines (samples, VALUES_OF_DEPTH * depths, out.lines,
-      (global uint *)output
-          + VALUES_OF_DEPTH * (output_offset + (ulong)begin * output_stride),
-      (ulong)VALUES_OF_DEPTH * output_stride);
+    /* The samples are not needed any more. */
+    out.values = samples;
+    make_rows (points, roots, out);
+    ulong first_value = output_offset + (ulong)line * output_stride;
+    write_lines (samples, VALUES_OF_DEPTH * depths, min (end - line, (uint)LANES),
+        (global uint *)output + VALUES_OF_DEPTH * first_value,
+        (ulong)VALUES_OF_DEPTH * output_stride);
+#endif
+  }
+#ifdef FULL
+  write_rows (tile, depths, end - begin, (global PIXEL *)output + output_offset + begin,
+      output_stride);
 #endif
 }
