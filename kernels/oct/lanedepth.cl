@@ -72,7 +72,7 @@ typedef struct {
 uint
 assemble_word (global const uchar *bytes)
 {
-  return bytes[0] | (uint)bytes[1] << 8 | (uint)bytes[2] << 16 | (uint)bytes[3] << 24;
+  return bytes[0] | (uint) bytes[1] << 8 | (uint) bytes[2] << 16 | (uint) bytes[3] << 24;
 }
 
 /* LANES words of each of LANES A-lines, the last one's where there are no more. `words`:
@@ -84,7 +84,7 @@ load_block (WORDS *block, global const uchar *input, long stride, uint last, uin
   if (words) {
 #pragma unroll
     for (uint l = 0; l < LANES; l++)
-      block[l] = LOAD (0, (global const uint *)(input + min (l, last) * stride));
+      block[l] = LOAD (0, (global const uint *) (input + min (l, last) * stride));
     return;
   }
 #endif
@@ -154,7 +154,7 @@ load_samples (local FLOATS *samples, global const uchar *input, long stride, uin
   }
   /* What lies beyond an end is as the sample there. */
   for (uint n = 1; TAPS > 2 && n <= EDGE; n++) {
-    samples[-(int)n] = samples[0];
+    samples[-(int) n] = samples[0];
     samples[SAMPLES - 1 + n] = samples[SAMPLES - 1];
   }
 }
@@ -164,8 +164,8 @@ load_samples (local FLOATS *samples, global const uchar *input, long stride, uin
 FLOATS
 interpolate (local const FLOATS *samples, global const float *tables, uint point)
 {
-  global const int *firsts = (global const int *)(tables + (COMPLEX ? 2 * SAMPLES : 0));
-  global const float *weights = (global const float *)(firsts + SAMPLES) + point;
+  global const int *firsts = (global const int *) (tables + (COMPLEX ? 2 * SAMPLES : 0));
+  global const float *weights = (global const float *) (firsts + SAMPLES) + point;
   const int beyond = TAPS > 2 ? EDGE : 0;
   local const FLOATS *from =
       samples + min (max (firsts[point], -beyond), SAMPLES + beyond - TAPS);
@@ -423,7 +423,7 @@ log2_of (FLOATS value)
 FLOATS
 at_least (FLOATS value, float least)
 {
-  return value > least ? value : (FLOATS)least;
+  return value > least ? value : (FLOATS) least;
 }
 
 FLOATS
@@ -445,25 +445,25 @@ put (Output output, uint depth, Point bin)
   if (row >= output.depths)
     return;
   FLOATS brightness = level (bin, output.scale);
-  brightness = brightness < FULL ? brightness : (FLOATS)FULL;
+  brightness = brightness < FULL ? brightness : (FLOATS) FULL;
   /* Half to even, by where float32 has no more fractions. */
-  WORDS integers = AS_WORDS (brightness + 8388608.0f) & (uint)FULL;
+  WORDS integers = AS_WORDS (brightness + 8388608.0f) & (uint) FULL;
   output.values[row * (TILE / LANES)] = TO_PIXELS (integers);
 }
 
 /* Rows of a picture lie far apart: they are visited once for several times LANES. */
 void
-write_rows (
-    local const PIXEL *tile, uint depths, uint lines, global PIXEL *rows, uint stride)
+write_rows (local const PIXELS *tile, uint depths, uint lines, global PIXEL *rows,
+    uint stride)
 {
-  const uint whole = lines / LANES * LANES;
+  const uint whole = lines / LANES;
   for (uint depth = 0; depth < depths; depth++) {
-    local const PIXEL *values = tile + depth * TILE;
-    global PIXEL *row = rows + (size_t)depth * stride;
-    for (uint line = 0; line < whole; line += LANES)
-      STORE (LOAD (0, values + line), 0, row + line);
-    for (uint line = whole; line < lines; line++)
-      row[line] = values[line];
+    local const PIXELS *values = tile + depth * (TILE / LANES);
+    global PIXEL *row = rows + (size_t) depth * stride;
+    for (uint n = 0; n < whole; n++)
+      STORE (values[n], n, row);
+    for (uint line = whole * LANES; line < lines; line++)
+      row[line] = ((local const PIXEL *) values)[line];
   }
 }
 #else
@@ -594,14 +594,14 @@ make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
     /* The samples are not needed any more. */
     out.values = samples;
     make_rows (points, roots, out);
-    ulong first_value = output_offset + (ulong)line * output_stride;
-    write_lines (samples, VALUES_OF_DEPTH * depths, min (end - line, (uint)LANES),
-        (global uint *)output + VALUES_OF_DEPTH * first_value,
-        (ulong)VALUES_OF_DEPTH * output_stride);
+    ulong first_value = output_offset + (ulong) line * output_stride;
+    write_lines (samples, VALUES_OF_DEPTH * depths, min (end - line, (uint) LANES),
+        (global uint *) output + VALUES_OF_DEPTH * first_value,
+        (ulong) VALUES_OF_DEPTH * output_stride);
 #endif
   }
 #ifdef FULL
-  write_rows (tile, depths, end - begin, (global PIXEL *)output + output_offset + begin,
+  write_rows (tile, depths, end - begin, (global PIXEL *) output + output_offset + begin,
       output_stride);
 #endif
 }
