@@ -1,11 +1,12 @@
-/* From raw spectra to depth in one launch, for those A-lines that fit a work-group
+/* From raw spectra to depth in one launch
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
-#include "kernel.hpp"
 #include "rawspectra.hpp"
+
+#include <memory>
 
 namespace oct {
 enum class DepthFormat {
@@ -15,21 +16,31 @@ enum class DepthFormat {
   complex, /* pairs of float32, an A-line after the other */
 };
 
+/* How A-lines are spread over a device. */
+enum class DepthForm {
+  suiting, /* groups, or on a CPU lanes */
+  groups,  /* a work-group makes an A-line, in registers and local memory */
+  lanes,   /* a work-item makes as many at once as its vectors have lanes */
+};
+
 /* What a FusedDepth is made for. */
 struct FusedDepthFormat {
   SampleFormat input = SampleFormat::u16le;
   DepthFormat output = DepthFormat::gray8;
   guint samples = 0;
-  gsize taps = 1;          /* of SpectrumTables */
-  bool complex = false;    /* the tables begin with a phase */
+  gsize taps =
+      1; /* of SpectrumTables, 0: of spectra as octfft takes them, without tables */
+  bool complex = false;    /* the tables begin with a phase, or the spectra are complex */
   bool background = false; /* one is subtracted */
   gsize local_memory = 0;  /* bytes that a work-group may take, 0: what the device has */
+  DepthForm form = DepthForm::suiting;
 
   bool operator== (const FusedDepthFormat &other) const
   {
     return input == other.input && output == other.output && samples == other.samples
            && taps == other.taps && complex == other.complex
-           && background == other.background && local_memory == other.local_memory;
+           && background == other.background && local_memory == other.local_memory
+           && form == other.form;
   }
 };
 
@@ -52,26 +63,17 @@ public:
   /* Whether the device can, and is faster for it. Others do it in steps. */
   static bool accepts (GstOpenCLContext *context, const FusedDepthFormat &format);
 
-  /* Also where it would not be faster. */
-  bool create (GstOpenCLContext *context, const FusedDepthFormat &format, GError **error);
+  /* Also where it would not be faster. Null with an error where the device cannot. */
+  static std::unique_ptr<FusedDepth> make (
+      GstOpenCLContext *context, const FusedDepthFormat &format, GError **error);
+
+  virtual ~FusedDepth () = default;
 
   /* One launch; neither allocates nor waits. `tables` are SpectrumTables::words,
    * `background` float32 from a word of the buffer on (of any buffer, where none is
    * subtracted). */
-  bool enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
+  virtual bool enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
       cl_mem background, cl_uint background_offset, const DepthOutput &output,
-      GError **error);
-
-private:
-  bool create_roots (GstOpenCLContext *context, GError **error);
-  cl_uint lines_of_group (cl_uint lines) const;
-
-  FusedDepthFormat format;
-  gsize group = 0;           /* work-items in a work-group */
-  cl_uint least_lines = 0;   /* that it makes, */
-  cl_uint most_lines = 0;    /* a multiple of the least */
-  cl_uint wanted_groups = 0; /* to have the whole device at work */
-  cl::Buffer roots;
-  Kernel kernel;
+      GError **error) = 0;
 };
 } // namespace oct

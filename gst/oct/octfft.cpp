@@ -153,23 +153,30 @@ struct Spectra {
   }
 };
 
+/* All of the work in one launch; made for the first frame of its format. */
+struct OneStep {
+  oct::FusedDepthFormat format;
+  std::unique_ptr<oct::FusedDepth> depth; /* or null, where it is done in two steps */
+};
+
 /* What the streaming thread works with. */
 struct Work {
   Spectra spectra;
+  const OutputFormat *output = nullptr;
+  guint depths = 0;
+
+  /* For spectra that are made, in two steps; made for the first of them */
   std::unique_ptr<GstOpenCLFFT, FreeFFT> fft;
   cl::Buffer input; /* for frames that do not begin where their cl_mem does */
   cl::Buffer bins;
-
-  const OutputFormat *output = nullptr;
-  guint depths = 0;
-  bool strips = false; /* a picture is made in strips */
+  bool strips = false;                         /* a picture is made in strips */
+  const OutputFormat *kernel_output = nullptr; /* what the kernel is for, or nullptr */
   oct::Kernel kernel;
 
-  /* For spectra that octwindowinterp leaves to this element; made for the first of them
-   */
-  oct::FusedDepthFormat fused_format;
-  bool fuses = false; /* spectra of that format */
-  std::unique_ptr<oct::FusedDepth> fused;
+  /* In one: from what octwindowinterp leaves to this element, and from spectra that are
+   * made. */
+  OneStep from_raw;
+  OneStep from_spectra;
 };
 } // namespace
 
@@ -591,15 +598,14 @@ create_buffer (GstOctFFT *self, gsize bytes, cl::Buffer *buffer, GError **error)
   return gst_opencl_check (code, "clCreateBuffer", error);
 }
 
-/* Other depths or another format of the output leave the plan as it is. */
 static bool
-make_plan (GstOctFFT *self, const Spectra &spectra, GError **error)
+make_plan (GstOctFFT *self, GError **error)
 {
   Work &work = *self->work;
-  if (work.fft && work.spectra == spectra)
+  const Spectra &spectra = work.spectra;
+  if (work.fft)
     return true;
 
-  work.spectra = spectra;
   work.fft.reset (
       gst_opencl_fft_new (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
           spectra.library, spectra.samples, spectra.lines, !spectra.complex, error));
@@ -620,12 +626,29 @@ is_cpu (GstOpenCLContext *context)
   return device.getInfo<CL_DEVICE_TYPE> () & CL_DEVICE_TYPE_CPU;
 }
 
+static bool
+make_kernel (GstOctFFT *self, GError **error)
+{
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  Work &work = *self->work;
+  if (work.kernel_output == work.output)
+    return true;
+
+  work.kernel_output = nullptr;
+  work.strips = work.output->full > 0 && is_cpu (context);
+  if (!work.kernel.create (context, KERNELS,
+          work.strips ? "make_picture_strips" : work.output->kernel, work.output->options,
+          error))
+    return false;
+  work.kernel_output = work.output;
+  return true;
+}
+
 static gboolean
 gst_oct_fft_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
-  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
   Settings settings = get_settings (self);
   Spectra spectra;
   guint lines;
@@ -638,15 +661,14 @@ gst_oct_fft_set_formats (
     return FALSE;
   }
   spectra.library = settings.library;
-  work.strips = work.output->full > 0 && is_cpu (context);
+  /* Other depths or another format of the output leave the plan as it is. */
+  if (!(work.spectra == spectra))
+    work.fft.reset ();
+  work.spectra = spectra;
   /* Set anew since these caps were agreed on. */
   if (work.depths > spectra.samples / 2)
     settings.depth_count = work.depths;
-  return check_depths (settings, spectra.samples, error)
-         && make_plan (self, spectra, error)
-         && work.kernel.create (context, KERNELS,
-             work.strips ? "make_picture_strips" : work.output->kernel,
-             work.output->options, error);
+  return check_depths (settings, spectra.samples, error);
 }
 
 /* The work */
@@ -766,6 +788,109 @@ current_settings (GstOctFFT *self, Settings *settings, GError **error)
   return true;
 }
 
+/* --- in one step --- */
+
+static bool
+is_faster_in_one (GstOctFFT *self, const oct::FusedDepthFormat &format)
+{
+  return oct::FusedDepth::accepts (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format);
+}
+
+/* Together with octwindowinterp's work. */
+static bool
+fuses (GstOctFFT *self, const oct::FusedDepthFormat &format)
+{
+  Settings settings = get_settings (self);
+  return settings.fused == Fused::always
+         || (settings.fused == Fused::automatic
+             && settings.library == GST_OPENCL_FFT_LIBRARY_AUTO
+             && is_faster_in_one (self, format));
+}
+
+/* Of spectra that are made: an FFT library is never a reason for an error. */
+static bool
+is_one_step (GstOctFFT *self, const oct::FusedDepthFormat &format)
+{
+  return fuses (self, format)
+         && (format.taps > 0
+             || (get_settings (self).library == GST_OPENCL_FFT_LIBRARY_AUTO
+                 && is_faster_in_one (self, format)));
+}
+
+/* Kernels for spectra of another kind than before. */
+static bool
+prepare_one_step (
+    GstOctFFT *self, OneStep &step, const oct::FusedDepthFormat &format, GError **error)
+{
+  if (step.format == format)
+    return true;
+  step.depth.reset ();
+  step.format = format;
+  if (!is_one_step (self, format))
+    return true;
+  GError *reason = nullptr;
+  step.depth = oct::FusedDepth::make (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format, &reason);
+  if (step.depth)
+    return true;
+  /* What the compiler made of it does not fit the device after all. */
+  if (get_settings (self).fused == Fused::automatic
+      && g_error_matches (reason, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED)) {
+    GST_INFO_OBJECT (self, "in two steps: %s", reason->message);
+    g_clear_error (&reason);
+    return true;
+  }
+  step.format = oct::FusedDepthFormat ();
+  g_propagate_error (error, reason);
+  return false;
+}
+
+static oct::FusedDepthFormat
+format_of_spectra (const Work &work)
+{
+  oct::FusedDepthFormat format;
+  format.input = oct::SampleFormat::f32le;
+  format.output = work.output->fused;
+  format.samples = work.spectra.samples;
+  format.taps = 0;
+  format.complex = work.spectra.complex;
+  return format;
+}
+
+static oct::DepthOutput
+describe_output (const Work &work, const Settings &settings, const GstOpenCLFrame *output)
+{
+  bool picture = work.output->full > 0;
+  Range range = range_of (settings);
+  oct::DepthOutput depths;
+  depths.data = output->data;
+  depths.offset = output->offset[0];
+  depths.stride = picture ? output->stride[0] : work.depths * work.output->bytes;
+  depths.first = settings.depth_start;
+  depths.depths = work.depths;
+  depths.logarithmic = settings.scale == Scale::log;
+  depths.black = range.low;
+  depths.white = range.high;
+  return depths;
+}
+
+static bool
+enqueue_from_spectra (Work &work, const Settings &settings, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  const Spectra &spectra = work.spectra;
+  oct::RawSpectra described;
+  described.data = input->data;
+  described.offset = input->offset[0];
+  described.stride = cl_long (spectra.bytes () / spectra.lines);
+  described.samples = spectra.samples;
+  described.lines = spectra.lines;
+  described.shift = 0;
+  return work.from_spectra.depth->enqueue (queue, described, input->data, input->data, 0,
+      describe_output (work, settings, output), error);
+}
+
 static gboolean
 gst_oct_fft_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
@@ -774,23 +899,17 @@ gst_oct_fft_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   Work &work = *self->work;
   Settings settings;
 
-  return current_settings (self, &settings, error)
+  if (!current_settings (self, &settings, error)
+      || !prepare_one_step (self, work.from_spectra, format_of_spectra (work), error))
+    return false;
+  if (work.from_spectra.depth)
+    return enqueue_from_spectra (work, settings, input, output, queue, error);
+  return make_plan (self, error) && make_kernel (self, error)
          && enqueue_fft (work, input, queue, error)
          && enqueue_output (work, settings, output, queue, error);
 }
 
 /* --- spectra that octwindowinterp has not made yet --- */
-
-static bool
-fuses (GstOctFFT *self, const oct::FusedDepthFormat &format)
-{
-  Settings settings = get_settings (self);
-  return settings.fused == Fused::always
-         || (settings.fused == Fused::automatic
-             && settings.library == GST_OPENCL_FFT_LIBRARY_AUTO
-             && oct::FusedDepth::accepts (
-                 gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format));
-}
 
 static gboolean
 gst_oct_fft_propose_allocation (
@@ -806,36 +925,6 @@ gst_oct_fft_propose_allocation (
   if (self->work && fuses (self, format))
     gst_query_add_allocation_meta (query, GST_OCT_DEFERRED_SPECTRA_API_TYPE, nullptr);
   return TRUE;
-}
-
-/* Kernels for spectra of another kind than before. */
-static bool
-prepare_fused (GstOctFFT *self, const oct::FusedDepthFormat &format, GError **error)
-{
-  Work &work = *self->work;
-
-  if (work.fused_format == format)
-    return true;
-  work.fused.reset ();
-  work.fused_format = format;
-  work.fuses = fuses (self, format);
-  if (!work.fuses)
-    return true;
-  work.fused = std::make_unique<oct::FusedDepth> ();
-  GError *reason = nullptr;
-  if (work.fused->create (
-          gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format, &reason))
-    return true;
-  /* What the compiler made of it does not fit the device after all. */
-  work.fuses = false;
-  if (get_settings (self).fused == Fused::automatic
-      && g_error_matches (reason, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED)) {
-    GST_INFO_OBJECT (self, "in two steps: %s", reason->message);
-    g_clear_error (&reason);
-    return true;
-  }
-  g_propagate_error (error, reason);
-  return false;
 }
 
 static oct::FusedDepthFormat
@@ -857,21 +946,9 @@ enqueue_fused (Work &work, const Settings &settings, GstOctDeferredSpectra *defe
     const GstOpenCLFrame *output, GError **error)
 {
   oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
-  bool picture = work.output->full > 0;
-  bool logarithmic = settings.scale == Scale::log;
-  Range range = range_of (settings);
-
-  oct::DepthOutput depths;
-  depths.data = output->data;
-  depths.offset = output->offset[0];
-  depths.stride = picture ? output->stride[0] : work.depths * work.output->bytes;
-  depths.first = settings.depth_start;
-  depths.depths = work.depths;
-  depths.logarithmic = logarithmic;
-  depths.black = range.low;
-  depths.white = range.high;
-  return work.fused->enqueue (output->queue, gst_oct_deferred_spectra_get_raw (deferred),
-      stage.tables (), stage.tables (), stage.background_offset (), depths, error);
+  return work.from_raw.depth->enqueue (output->queue,
+      gst_oct_deferred_spectra_get_raw (deferred), stage.tables (), stage.tables (),
+      stage.background_offset (), describe_output (work, settings, output), error);
 }
 
 static gboolean
@@ -925,9 +1002,10 @@ gst_oct_fft_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *outpu
   GstOctDeferredSpectra *deferred = ref_deferred (self, input);
   bool processed;
 
-  if (deferred && !prepare_fused (self, fused_format_of (work, deferred), error))
+  if (deferred
+      && !prepare_one_step (self, work.from_raw, fused_format_of (work, deferred), error))
     processed = false;
-  else if (deferred && work.fuses)
+  else if (deferred && work.from_raw.depth)
     processed = process_fused (self, deferred, output, event, error);
   else
     processed = GST_OPENCL_FILTER_CLASS (gst_oct_fft_parent_class)
@@ -1017,14 +1095,15 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
   install_depth_properties (object_class, while_playing);
   g_object_class_install_property (object_class, PROP_FFT_LIBRARY,
       g_param_spec_enum ("fft-library", "FFT library",
-          "Library that transforms; clFFT takes lengths whose prime factors are at most "
+          "Library that transforms what is not done in one launch; clFFT takes lengths "
+          "whose prime factors are at most "
           "13",
           GST_TYPE_OPENCL_FFT_LIBRARY, GST_OPENCL_FFT_LIBRARY_AUTO,
           GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
   g_object_class_install_property (object_class, PROP_FUSED,
       g_param_spec_enum ("fused", "Fused",
-          "Whether the work of an octwindowinterp directly before is done in one launch "
-          "with this element's; results differ by rounding alone",
+          "Whether all is done in one launch, with the work of an octwindowinterp "
+          "directly before; results differ by rounding alone",
           fused_get_type (), gint (Fused::automatic),
           GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
 

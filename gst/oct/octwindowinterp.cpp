@@ -670,10 +670,11 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
   }
 
   oct::RawSpectra spectra = describe_spectra (work, input);
-  if (work.mean.is_made ()
-      && !work.mean.update (
-          work.stage->background_kernels (spectra), spectra, queue, error))
-    return FALSE;
+  if (work.mean.is_made ()) {
+    oct::BackgroundKernels *kernels = work.stage->background_kernels (spectra, error);
+    if (!kernels || !work.mean.update (*kernels, spectra, queue, error))
+      return FALSE;
+  }
   return work.stage->enqueue (queue, spectra, work.mean.buffer (), output->data,
       output->offset[0] / sizeof (cl_float), error);
 }

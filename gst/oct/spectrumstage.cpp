@@ -34,26 +34,19 @@ SpectrumStage::make (GstOpenCLContext *context, const SpectrumFormat &format,
     const SpectrumTables &tables, GError **error)
 {
   auto stage = std::make_shared<SpectrumStage> ();
+  stage->context_.reset (GST_OPENCL_CONTEXT (gst_object_ref (context)));
   stage->format_ = format;
   stage->taps_ = tables.taps;
   stage->background_offset_ = cl_uint (tables.background_offset);
-
-  /* Both kinds now, so that none is built in mid-stream when a buffer turns out to be
-   * unaligned. */
-  bool made = stage->upload (context, tables, error)
-              && stage->create_kernels (context, true, stage->aligned, error)
-              && (bytes_of_sample (format.input) == 1
-                  || stage->create_kernels (context, false, stage->unaligned, error));
-  return made ? stage : nullptr;
+  return stage->upload (tables, error) ? stage : nullptr;
 }
 
 bool
-SpectrumStage::upload (
-    GstOpenCLContext *context, const SpectrumTables &tables, GError **error)
+SpectrumStage::upload (const SpectrumTables &tables, GError **error)
 {
   gsize bytes = tables.words.size () * sizeof tables.words[0];
   cl_int code;
-  tables_ = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
+  tables_ = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context_.get ()),
       CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes,
       const_cast<guint32 *> (tables.words.data ()), &code));
   if (!gst_opencl_check (code, "clCreateBuffer", error))
@@ -63,36 +56,42 @@ SpectrumStage::upload (
 }
 
 bool
-SpectrumStage::create_kernels (
-    GstOpenCLContext *context, bool for_aligned, Kernels &kernels, GError **error)
+SpectrumStage::create (Kernels &kernels, bool for_aligned, GError **error)
 {
+  if (kernels.created)
+    return true;
   gchar *options = g_strdup_printf (
       "-D%s -DALIGNED=%d -DTAPS=%u -DLINES=%u -DBACKGROUND=%d -DCOMPLEX=%d",
       samples_of[gsize (format_.input)].load, for_aligned, guint (taps_), lines_of_item,
       format_.background, format_.complex);
 
+  GstOpenCLContext *context = context_.get ();
   BackgroundKernels &background = kernels.background;
-  bool created =
+  kernels.created =
       kernels.make_spectrum.create (context, KERNELS, "make_spectrum", options, error)
       && background.sum_blocks.create (context, KERNELS, "sum_blocks", options, error)
       && background.mean_of_rows.create (
           context, KERNELS, "mean_of_rows", options, error);
   g_free (options);
-  return created;
+  return kernels.created;
 }
 
-SpectrumStage::Kernels &
-SpectrumStage::suiting (const RawSpectra &spectra)
+/* With the lock held; null with an error where they do not build. */
+SpectrumStage::Kernels *
+SpectrumStage::suiting (const RawSpectra &spectra, GError **error)
 {
   gsize bytes = bytes_of_sample (format_.input);
   bool is_aligned = spectra.offset % bytes == 0 && spectra.stride % cl_long (bytes) == 0;
-  return is_aligned ? aligned : unaligned;
+  Kernels &kernels = is_aligned ? aligned : unaligned;
+  return create (kernels, is_aligned, error) ? &kernels : nullptr;
 }
 
-BackgroundKernels &
-SpectrumStage::background_kernels (const RawSpectra &spectra)
+BackgroundKernels *
+SpectrumStage::background_kernels (const RawSpectra &spectra, GError **error)
 {
-  return suiting (spectra).background;
+  std::lock_guard<std::mutex> guard (launching);
+  Kernels *kernels = suiting (spectra, error);
+  return kernels ? &kernels->background : nullptr;
 }
 
 bool
@@ -103,9 +102,11 @@ SpectrumStage::enqueue (cl_command_queue queue, const RawSpectra &spectra,
   gsize items = (spectra.lines + lines_of_item - 1) / lines_of_item;
 
   std::lock_guard<std::mutex> guard (launching);
-  return suiting (spectra).make_spectrum.launch (queue, spectra.samples, items, error,
-      spectra.data, spectra.offset, spectra.stride, spectra.samples, spectra.lines,
-      spectra.shift, tables_ (), from_mean ? mean () : tables_ (),
-      cl_uint (from_mean ? 0 : background_offset_), data, output);
+  Kernels *kernels = suiting (spectra, error);
+  return kernels
+         && kernels->make_spectrum.launch (queue, spectra.samples, items, error,
+             spectra.data, spectra.offset, spectra.stride, spectra.samples, spectra.lines,
+             spectra.shift, tables_ (), from_mean ? mean () : tables_ (),
+             cl_uint (from_mean ? 0 : background_offset_), data, output);
 }
 } // namespace oct

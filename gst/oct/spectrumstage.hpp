@@ -29,6 +29,7 @@ gsize bytes_of_sample (SampleFormat format);
  * may enqueue. */
 class SpectrumStage {
 public:
+  /* Tables only: kernels are built for the first frame that needs them. */
   static std::shared_ptr<SpectrumStage> make (GstOpenCLContext *context,
       const SpectrumFormat &format, const SpectrumTables &tables, GError **error);
 
@@ -37,8 +38,8 @@ public:
   bool enqueue (cl_command_queue queue, const RawSpectra &spectra, const cl::Buffer &mean,
       cl_mem data, cl_ulong output, GError **error);
 
-  /* Those that suit how the samples lie. */
-  BackgroundKernels &background_kernels (const RawSpectra &spectra);
+  /* Those that suit how the samples lie, or null. */
+  BackgroundKernels *background_kernels (const RawSpectra &spectra, GError **error);
 
   const SpectrumFormat &format () const { return format_; }
   gsize taps () const { return taps_; }
@@ -49,21 +50,26 @@ private:
   /* A-lines of a work-item, which share what it reads of the tables. */
   static constexpr guint lines_of_item = 4;
 
+  struct Unref {
+    void operator() (GstOpenCLContext *context) const { gst_object_unref (context); }
+  };
+
   struct Kernels {
+    bool created = false;
     Kernel make_spectrum;
     BackgroundKernels background;
   };
 
-  bool upload (GstOpenCLContext *context, const SpectrumTables &tables, GError **error);
-  bool create_kernels (
-      GstOpenCLContext *context, bool aligned, Kernels &kernels, GError **error);
-  Kernels &suiting (const RawSpectra &spectra);
+  bool upload (const SpectrumTables &tables, GError **error);
+  bool create (Kernels &kernels, bool for_aligned, GError **error);
+  Kernels *suiting (const RawSpectra &spectra, GError **error);
 
+  std::unique_ptr<GstOpenCLContext, Unref> context_;
   SpectrumFormat format_;
   cl::Buffer tables_;
   gsize taps_ = 0;
   cl_uint background_offset_ = 0; /* of the one in the tables */
-  std::mutex launching; /* a kernel's arguments are set one by one */
+  std::mutex launching; /* a kernel's arguments are set one by one, and it is made once */
   Kernels aligned;
   Kernels unaligned;
 };

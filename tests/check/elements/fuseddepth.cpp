@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <gst/opencl/opencl-hpp.hpp>
+
 #include "gst/oct/fuseddepth.hpp"
 #include "gst/oct/spectrumtables.hpp"
 
@@ -43,6 +45,7 @@ struct Case {
   gsize output_offset = 0;
   gsize output_gap = 0;
   gsize local_memory = 0;
+  DepthForm form = DepthForm::suiting;
 
   guint wanted_depths () const { return depths ? depths : samples / 2 - first; }
   bool picture () const
@@ -225,6 +228,7 @@ format_of (const Case &of, gsize taps)
   format.complex = of.dispersion;
   format.background = of.background;
   format.local_memory = of.local_memory;
+  format.form = of.form;
   return format;
 }
 
@@ -265,10 +269,11 @@ run (const Device &device, const Case &of, const Tables &tables, const Spectra &
   DepthOutput where = {output (), of.output_offset, result.stride, of.first,
       of.wanted_depths (), of.logarithmic, black, white};
 
-  FusedDepth depth;
   GError *error = nullptr;
-  fail_unless (depth.create (device.context, format_of (of, tables.taps.count), &error)
-                   && depth.enqueue (device.queue, raw, table (), table (),
+  auto depth =
+      FusedDepth::make (device.context, format_of (of, tables.taps.count), &error);
+  fail_unless (depth
+                   && depth->enqueue (device.queue, raw, table (), table (),
                        cl_uint (tables.background_offset), where, &error),
       "%u samples: %s", of.samples, error ? error->message : "no error");
   result.bytes = device.read (output, result.bytes.size ());
@@ -324,8 +329,22 @@ assert_gaps_untouched (const Case &of, const Result &result)
   }
 }
 
+/* Whether the device has the local memory for it. */
+bool
+fits (const Device &device, const Case &of)
+{
+  GError *error = nullptr;
+  Tables tables (of);
+  bool fits = FusedDepth::make (device.context, format_of (of, tables.taps.count), &error)
+              != nullptr;
+  if (!fits)
+    fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
+  g_clear_error (&error);
+  return fits;
+}
+
 void
-assert_right (const Device &device, const Case &of)
+assert_right_in_form (const Device &device, const Case &of)
 {
   Tables tables (of);
   Spectra spectra (of);
@@ -342,18 +361,17 @@ assert_right (const Device &device, const Case &of)
   assert_gaps_untouched (of, result);
 }
 
-/* Whether the device has the local memory for it; all have for 2048 samples. */
-bool
-fits (const Device &device, const Case &of)
+/* In all forms that fit the device; the one that suits it does for 2048 samples. */
+void
+assert_right (const Device &device, const Case &of)
 {
-  FusedDepth depth;
-  GError *error = nullptr;
-  bool fits = depth.create (device.context, format_of (of, 2), &error);
-  if (!fits)
-    fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
-  g_clear_error (&error);
-  fail_unless (fits || of.samples > 2048);
-  return fits;
+  fail_unless (of.samples > 2048 || fits (device, of));
+  for (DepthForm form : {DepthForm::groups, DepthForm::lanes}) {
+    Case in_form = of;
+    in_form.form = form;
+    if (fits (device, in_form))
+      assert_right_in_form (device, in_form);
+  }
 }
 } // namespace
 
@@ -366,8 +384,7 @@ GST_START_TEST (test_bins_are_right_for_every_length_that_fits)
       of.samples = samples;
       of.lines = 3;
       of.dispersion = dispersion;
-      if (fits (device, of))
-        assert_right (device, of);
+      assert_right (device, of);
     }
   }
 }
@@ -381,8 +398,7 @@ GST_START_TEST (test_pictures_are_right_for_every_length_that_fits)
     of.samples = samples;
     of.output = DepthFormat::gray8;
     of.lines = samples > 2048 ? 5 : 39;
-    if (fits (device, of))
-      assert_right (device, of);
+    assert_right (device, of);
   }
 }
 GST_END_TEST;
@@ -395,12 +411,13 @@ GST_START_TEST (test_little_local_memory_is_enough)
   for (gsize bytes : {26000, 17500, 17000, 16500, 9000}) {
     for (SampleFormat input : {SampleFormat::u16le, SampleFormat::f32le}) {
       Case of;
+      of.form = DepthForm::groups;
       of.input = input;
       of.dispersion = input == SampleFormat::u16le;
       of.local_memory = bytes;
       of.lines = 7;
       if (bytes > 9000 || input == SampleFormat::u16le)
-        assert_right (device, of);
+        assert_right_in_form (device, of);
     }
   }
 }
@@ -411,10 +428,38 @@ GST_START_TEST (test_pictures_need_little_local_memory_too)
   Device device;
   for (gsize bytes : {40000, 30000, 13000}) {
     Case of;
+    of.form = DepthForm::groups;
     of.output = DepthFormat::gray8;
     of.local_memory = bytes;
     of.lines = 19;
-    assert_right (device, of);
+    assert_right_in_form (device, of);
+  }
+}
+GST_END_TEST;
+
+/* Amounts that leave 16, 8 and 4 lanes, and of each 64 to as few A-lines in a tile of a
+ * picture. */
+GST_START_TEST (test_lanes_are_as_many_as_local_memory_holds)
+{
+  const struct {
+    DepthFormat output;
+    std::vector<gsize> bytes;
+  } amounts[] = {
+      {DepthFormat::gray8, {85000, 73000, 51000, 34000, 22000, 19500}},
+      {DepthFormat::gray16, {77000, 39000, 26000, 19500}},
+      {DepthFormat::levels, {69000, 35000, 17500}},
+  };
+  Device device;
+  for (const auto &entry : amounts) {
+    for (gsize bytes : entry.bytes) {
+      Case of;
+      of.form = DepthForm::lanes;
+      of.samples = 512;
+      of.output = entry.output;
+      of.local_memory = bytes;
+      of.lines = bytes > 38000 ? 67 : 603;
+      assert_right_in_form (device, of);
+    }
   }
 }
 GST_END_TEST;
@@ -531,7 +576,7 @@ GST_START_TEST (test_any_number_of_lines_is_made)
 {
   Device device;
   for (guint samples : {64, 1024}) {
-    for (guint lines : {1, 2, 3, 15, 16, 17, 31, 33, 64, 131}) {
+    for (guint lines : {1, 2, 3, 15, 16, 17, 31, 33, 64, 131, 517}) {
       for (DepthFormat output : {DepthFormat::gray8, DepthFormat::levels}) {
         Case of;
         of.samples = samples;
@@ -587,21 +632,24 @@ GST_END_TEST;
 GST_START_TEST (test_what_is_not_a_number_is_black_in_its_own_line_alone)
 {
   Device device;
-  Case of;
-  of.samples = 256;
-  of.input = SampleFormat::f32le;
-  of.output = DepthFormat::gray8;
-  of.lines = 4;
-  Tables tables (of);
-  Spectra spectra (of);
-  Result before = run (device, of, tables, spectra);
-  const float nothing = std::numeric_limits<float>::quiet_NaN ();
-  memcpy (&spectra.bytes[2 * spectra.stride + 400], &nothing, sizeof nothing);
-  Result after = run (device, of, tables, spectra);
-  for (guint d = 0; d < of.samples / 2; d++) {
-    fail_unless_equals_float (after.number (of, 2, d), 0);
-    fail_unless_equals_float (after.number (of, 0, d), before.number (of, 0, d));
-    fail_unless_equals_float (after.number (of, 1, d), before.number (of, 1, d));
+  for (DepthForm form : {DepthForm::groups, DepthForm::lanes}) {
+    Case of;
+    of.samples = 256;
+    of.input = SampleFormat::f32le;
+    of.output = DepthFormat::gray8;
+    of.lines = 4;
+    of.form = form;
+    Tables tables (of);
+    Spectra spectra (of);
+    Result before = run (device, of, tables, spectra);
+    const float nothing = std::numeric_limits<float>::quiet_NaN ();
+    memcpy (&spectra.bytes[2 * spectra.stride + 400], &nothing, sizeof nothing);
+    Result after = run (device, of, tables, spectra);
+    for (guint d = 0; d < of.samples / 2; d++) {
+      fail_unless_equals_float (after.number (of, 2, d), 0);
+      fail_unless_equals_float (after.number (of, 0, d), before.number (of, 0, d));
+      fail_unless_equals_float (after.number (of, 1, d), before.number (of, 1, d));
+    }
   }
 }
 GST_END_TEST;
@@ -647,27 +695,34 @@ GST_START_TEST (test_other_lengths_are_refused_by_name)
 {
   Device device;
   for (guint samples : {2u, 32u, 1000u, 1536u, 2047u, 32768u}) {
-    Case of;
-    of.samples = samples;
-    FusedDepth depth;
-    GError *error = nullptr;
-    fail_if (FusedDepth::accepts (device.context, format_of (of, 2)));
-    fail_if (depth.create (device.context, format_of (of, 2), &error));
-    fail_unless (strstr (error->message, std::to_string (samples).c_str ()) != nullptr);
-    fail_unless (strstr (error->message, "power of two") != nullptr);
-    g_error_free (error);
+    for (DepthForm form : {DepthForm::groups, DepthForm::lanes}) {
+      Case of;
+      of.samples = samples;
+      of.form = form;
+      GError *error = nullptr;
+      fail_if (FusedDepth::accepts (device.context, format_of (of, 2)));
+      fail_if (FusedDepth::make (device.context, format_of (of, 2), &error));
+      fail_unless (strstr (error->message, std::to_string (samples).c_str ()) != nullptr);
+      fail_unless (strstr (error->message, "power of two") != nullptr);
+      g_error_free (error);
+    }
   }
 }
 GST_END_TEST;
 
-GST_START_TEST (test_a_cpu_does_it_in_steps)
+GST_START_TEST (test_a_cpu_does_it_in_lanes_and_a_gpu_in_groups)
 {
   Device device;
   cl_device_type type = 0;
   clGetDeviceInfo (gst_opencl_context_get_device (device.context), CL_DEVICE_TYPE,
       sizeof type, &type, nullptr);
-  fail_unless_equals_int (FusedDepth::accepts (device.context, format_of (Case (), 2)),
-      !(type & CL_DEVICE_TYPE_CPU));
+  const bool cpu = type & CL_DEVICE_TYPE_CPU;
+  Case of;
+  fail_unless (FusedDepth::accepts (device.context, format_of (of, 2)));
+  of.form = DepthForm::lanes;
+  fail_unless_equals_int (FusedDepth::accepts (device.context, format_of (of, 2)), cpu);
+  of.form = DepthForm::groups;
+  fail_unless_equals_int (FusedDepth::accepts (device.context, format_of (of, 2)), !cpu);
 }
 GST_END_TEST;
 
@@ -679,12 +734,12 @@ GST_START_TEST (test_values_that_are_not_aligned_are_refused)
   of.output = DepthFormat::levels;
   Tables tables (of);
   cl::Buffer buffer = device.buffer (tables.words.data (), 4 * tables.words.size ());
-  FusedDepth depth;
   GError *error = nullptr;
-  fail_unless (depth.create (device.context, format_of (of, 2), &error));
+  auto depth = FusedDepth::make (device.context, format_of (of, 2), &error);
+  fail_unless (depth != nullptr);
   RawSpectra raw = {buffer (), 0, 128, of.samples, 1, 0};
   DepthOutput where = {buffer (), 2, 128, 0, 32, true, black, white};
-  fail_if (depth.enqueue (device.queue, raw, buffer (), buffer (), 0, where, &error));
+  fail_if (depth->enqueue (device.queue, raw, buffer (), buffer (), 0, where, &error));
   fail_unless (strstr (error->message, "multiples of 4") != nullptr);
   g_error_free (error);
 }
@@ -700,6 +755,7 @@ fuseddepth_suite (void)
   tcase_add_test (chain, test_pictures_are_right_for_every_length_that_fits);
   tcase_add_test (chain, test_little_local_memory_is_enough);
   tcase_add_test (chain, test_pictures_need_little_local_memory_too);
+  tcase_add_test (chain, test_lanes_are_as_many_as_local_memory_holds);
   tcase_add_test (chain, test_every_kind_of_sample_is_read);
   tcase_add_test (chain, test_integers_are_shifted);
   tcase_add_test (chain, test_every_interpolation_is_done);
@@ -713,7 +769,7 @@ fuseddepth_suite (void)
   tcase_add_test (chain, test_tables_of_octwindowinterp_fit);
   tcase_add_test (chain, test_a_frame_is_one_launch);
   tcase_add_test (chain, test_other_lengths_are_refused_by_name);
-  tcase_add_test (chain, test_a_cpu_does_it_in_steps);
+  tcase_add_test (chain, test_a_cpu_does_it_in_lanes_and_a_gpu_in_groups);
   tcase_add_test (chain, test_values_that_are_not_aligned_are_refused);
   return suite;
 }

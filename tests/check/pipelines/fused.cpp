@@ -1,5 +1,5 @@
-/* Tests that octfft doing octwindowinterp's work in one launch changes nothing that anybody
- * sees: against the same pipelines with each element doing its own
+/* Tests that octfft doing octwindowinterp's work in one launch changes nothing that
+ * anybody sees: against the same pipelines with each element doing its own
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -24,7 +24,7 @@ namespace {
 const char picture[] = "video/x-raw(memory:OpenCLMemory),format=GRAY8";
 const char levels[] = "application/x-oct(memory:OpenCLMemory),format=F32LE";
 const char raw[] =
-    "octtestsrc num-buffers=4 ! video/x-raw(memory:OpenCLMemory),width=512,height=52";
+    "octtestsrc num-buffers=4 ! video/x-raw(memory:OpenCLMemory),width=512,height=53";
 const char resample[] = "octwindowinterp name=window wavelength-min=1187 "
                         "wavelength-max=1433";
 const double loudest_noise = 0; /* dB below which rounding decides */
@@ -53,11 +53,13 @@ pull_all (GstElement *pipeline, const char *name)
   return frames;
 }
 
-/* What a run brought to each of its appsinks "a" and "b", and what it launched. */
+/* What a run brought to each of its appsinks "a" and "b", what it launched, and what its
+ * elements together built. */
 struct Run {
   std::vector<Bytes> a, b;
   guint64 window_launches = 0;
   guint64 fft_launches = 0;
+  guint builds = 0;
 };
 
 guint64
@@ -68,6 +70,16 @@ launches_of (GstElement *pipeline, const char *name)
   gst_opencl_statistics_get_counts (gst_opencl_statistics_of (element), &counts);
   gst_object_unref (element);
   return counts.launches;
+}
+
+guint
+builds_of (GstElement *pipeline, const char *name)
+{
+  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  GstOpenCLFilter *filter = GST_OPENCL_FILTER (element);
+  guint builds = gst_opencl_context_get_n_builds (gst_opencl_filter_get_context (filter));
+  gst_object_unref (element);
+  return builds;
 }
 
 Run
@@ -81,6 +93,7 @@ run_to_appsinks (const std::string &line, bool second = false)
     result.b = pull_all (pipeline, "b");
   result.window_launches = launches_of (pipeline, "window");
   result.fft_launches = launches_of (pipeline, "fft");
+  result.builds = builds_of (pipeline, "fft");
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
   return result;
@@ -152,6 +165,16 @@ GST_START_TEST (test_fused_frames_cost_one_launch)
 }
 GST_END_TEST;
 
+/* One program instead of one of either element. */
+GST_START_TEST (test_fused_builds_nothing_that_no_frame_needs)
+{
+  std::string head = std::string (raw) + " ! " + resample + " ! ";
+  Run fused = run_to_appsinks (head + fft (true, picture) + to_a);
+  Run apart = run_to_appsinks (head + fft (false, picture) + to_a);
+  fail_unless_equals_int (fused.builds + 1, apart.builds);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_fused_over_a_queue_is_the_same)
 {
   std::string head = std::string (raw) + " ! " + resample + " ! queue ! ";
@@ -182,8 +205,8 @@ keep_bytes (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   GstMapInfo map;
   GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
   fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-  static_cast<std::vector<Bytes> *> (user_data)
-      ->emplace_back (map.data, map.data + map.size);
+  static_cast<std::vector<Bytes> *> (user_data)->emplace_back (
+      map.data, map.data + map.size);
   gst_buffer_unmap (buffer, &map);
   return GST_PAD_PROBE_OK;
 }
@@ -233,6 +256,7 @@ fused_suite (void)
   suite_add_tcase (suite, tc);
   tcase_add_test (tc, test_fused_results_are_those_of_the_two_elements);
   tcase_add_test (tc, test_fused_frames_cost_one_launch);
+  tcase_add_test (tc, test_fused_builds_nothing_that_no_frame_needs);
   tcase_add_test (tc, test_fused_over_a_queue_is_the_same);
   tcase_add_test (tc, test_fused_beside_a_tee_shows_the_spectra_as_they_are);
   tcase_add_test (tc, test_fused_lets_a_probe_between_see_the_spectra);

@@ -1,0 +1,86 @@
+/* What all forms of a FusedDepth have in common
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "depthparts.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace oct {
+namespace {
+/* In the order of SampleFormat. */
+const DepthSample sample_formats[] = {
+    {"LOAD_U8", 1},
+    {"LOAD_U16LE", 2},
+    {"LOAD_U16BE", 2},
+    {"LOAD_F32LE", 4},
+};
+
+/* In the order of DepthFormat. */
+const DepthValue value_formats[] = {
+    {"-DPIXEL=uchar -DFULL=255.0f -DFULL_BITS=8", 1, 255},
+    {"-DPIXEL=ushort -DFULL=65535.0f -DFULL_BITS=16", 2, 65535},
+    {"", 4, 0},
+    {"-DBINS", 8, 0},
+};
+} // namespace
+
+const DepthSample &
+sample_of (const FusedDepthFormat &format)
+{
+  return sample_formats[gsize (format.input)];
+}
+
+const DepthValue &
+value_of (const FusedDepthFormat &format)
+{
+  return value_formats[gsize (format.output)];
+}
+
+bool
+create_roots (GstOpenCLContext *context, guint samples, cl::Buffer &roots, GError **error)
+{
+  std::vector<cl_float2> values (samples);
+  for (gsize k = 0; k < values.size (); k++) {
+    double angle = 2 * G_PI * double (k) / double (values.size ());
+    values[k] = {{float (std::cos (angle)), float (-std::sin (angle))}};
+  }
+  gsize bytes = values.size () * sizeof values[0];
+  cl_int code;
+  roots = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
+      CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, values.data (), &code));
+  if (!gst_opencl_check (code, "clCreateBuffer", error))
+    return false;
+  gst_opencl_count_upload (bytes);
+  return true;
+}
+
+DepthScaling
+scaling_of (const FusedDepthFormat &format, const DepthOutput &output)
+{
+  const double decibels = 10 * std::log10 (2.0), least_decibels = -120;
+  double unit = output.logarithmic ? decibels : 1;
+  double least = output.logarithmic ? least_decibels : 0;
+  double full = value_of (format).full;
+  if (full == 0)
+    return {cl_float (unit), 0, cl_float (least)};
+  double factor = full / (output.white - output.black);
+  return {cl_float (unit * factor), cl_float (-output.black * factor),
+      cl_float (std::max (0.0, (least - output.black) * factor))};
+}
+
+bool
+check_alignment (const DepthOutput &output, gsize bytes, GError **error)
+{
+  if (output.offset % bytes == 0 && output.stride % bytes == 0)
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "the output buffer begins at byte %" G_GSIZE_FORMAT
+      " and has a stride of %" G_GSIZE_FORMAT
+      " bytes, expected multiples of %" G_GSIZE_FORMAT,
+      output.offset, output.stride, bytes);
+  return false;
+}
+} // namespace oct

@@ -1,0 +1,66 @@
+/* What all forms of a FusedDepth have in common
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "fuseddepth.hpp"
+
+#include <gst/opencl/opencl-hpp.hpp>
+
+namespace oct {
+struct DepthSample {
+  const char *option; /* of the kernels */
+  gsize bytes;
+};
+
+struct DepthValue {
+  const char *options;
+  gsize bytes;
+  double full; /* brightest pixel, 0 where there are none */
+};
+
+const DepthSample &sample_of (const FusedDepthFormat &format);
+const DepthValue &value_of (const FusedDepthFormat &format);
+
+/* exp (-2 pi i k / samples) for all k. */
+bool create_roots (
+    GstOpenCLContext *context, guint samples, cl::Buffer &roots, GError **error);
+
+/* From log2 of the power, or from the amplitude, to the values of the output. */
+struct DepthScaling {
+  cl_float factor;
+  cl_float zero;
+  cl_float least;
+};
+
+DepthScaling scaling_of (const FusedDepthFormat &format, const DepthOutput &output);
+
+/* Whether values lie at multiples of their size. */
+bool check_alignment (const DepthOutput &output, gsize bytes, GError **error);
+
+template <typename T>
+T
+device_info (GstOpenCLContext *context, cl_device_info name)
+{
+  T value{};
+  clGetDeviceInfo (
+      gst_opencl_context_get_device (context), name, sizeof value, &value, nullptr);
+  return value;
+}
+
+inline bool
+is_cpu (GstOpenCLContext *context)
+{
+  return device_info<cl_device_type> (context, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
+}
+
+/* Bytes of local memory that a work-group may take. */
+inline gsize
+local_memory_of (GstOpenCLContext *context, const FusedDepthFormat &format)
+{
+  gsize memory = device_info<cl_ulong> (context, CL_DEVICE_LOCAL_MEM_SIZE);
+  return format.local_memory > 0 && format.local_memory < memory ? format.local_memory
+                                                                 : memory;
+}
+} // namespace oct

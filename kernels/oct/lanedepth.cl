@@ -1,0 +1,607 @@
+/* From raw spectra to depth in one launch, for a CPU
+ *
+ * A work-item makes LANES A-lines at once, each of them in a lane of its vectors: what is
+ * the same for all of them, taps, weights and roots, is read once, and no A-line ever
+ * exchanges anything with another. Work-groups are of one work-item; what it works on
+ * stays in its core's caches.
+ *
+ * The POINTS complex points of a transform, of two real samples each unless the spectrum
+ * is COMPLEX, stand in ROWS x COLUMNS. Columns are transformed first, as they are
+ * interpolated, then rows, whose bins go out as they are made: memory other than that of
+ * a single row or column is passed twice. A row's mirror image is made along with it,
+ * since the bins of a real A-line are taken from both.
+ *
+ * Built for one combination of
+ *   LANES: 4, 8 or 16
+ *   SAMPLES: of an A-line, a power of two
+ *   RADIX_1, RADIX_2: of a column; RADIX_3, RADIX_4: of a row. Each 2, 4, 8 or 16
+ *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
+ *   TAPS: samples that a point is interpolated from; 0: they are the spectrum itself,
+ *   pairs (real, imaginary) if COMPLEX
+ *   BACKGROUND: one is subtracted
+ *   COMPLEX: the spectrum is turned by a phase
+ *   PIXEL, FULL: for a picture, the type of its pixels and the brightest, and
+ *   TILE: A-lines that a work-group makes at most, or
+ *   BINS: the bins are left complex; else levels come line by line
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define JOINED(a, b) a##b
+#define JOIN(a, b) JOINED (a, b)
+#define FLOATS JOIN (float, LANES)
+#define INTS JOIN (int, LANES)
+#define WORDS JOIN (uint, LANES)
+#define AS_FLOATS JOIN (as_float, LANES)
+#define AS_INTS JOIN (as_int, LANES)
+#define AS_WORDS JOIN (as_uint, LANES)
+#define TO_FLOATS JOIN (convert_float, LANES)
+#define PIXELS JOIN (PIXEL, LANES)
+#define TO_PIXELS JOIN (convert_, PIXELS)
+#define LOAD JOIN (vload, LANES)
+#define STORE JOIN (vstore, LANES)
+
+#define POINTS (COMPLEX ? SAMPLES : SAMPLES / 2)
+#define ROWS (RADIX_1 * RADIX_2)
+#define COLUMNS (RADIX_3 * RADIX_4)
+#define DEPTHS (SAMPLES / 2)
+
+/* Numbers that an A-line is in memory. */
+#define NUMBERS (TAPS == 0 && COMPLEX ? 2 * SAMPLES : SAMPLES)
+
+/* From one row to the next: a cache has more places for them than for powers of two. */
+#define PITCH (COLUMNS + 1)
+
+/* Samples that taps may reach beyond either end. */
+#define EDGE 4
+
+/* Of all lanes. */
+typedef struct {
+  FLOATS x, y;
+} Point;
+
+/* Raw samples */
+
+#if defined(LOAD_U8)
+#define SAMPLES_OF_WORD 4
+#elif defined(LOAD_F32LE)
+#define SAMPLES_OF_WORD 1
+#else
+#define SAMPLES_OF_WORD 2
+#endif
+
+uint
+assemble_word (global const uchar *bytes)
+{
+  return bytes[0] | (uint) bytes[1] << 8 | (uint) bytes[2] << 16 | (uint) bytes[3] << 24;
+}
+
+/* LANES words of each of LANES A-lines, the last one's where there are no more. `words`:
+ * they lie at multiples of four bytes. */
+void
+load_block (WORDS *block, global const uchar *input, long stride, uint last, uint words)
+{
+#ifdef __ENDIAN_LITTLE__
+  if (words) {
+#pragma unroll
+    for (uint l = 0; l < LANES; l++)
+      block[l] = LOAD (0, (global const uint *) (input + min (l, last) * stride));
+    return;
+  }
+#endif
+  uint assembled[LANES * LANES];
+  for (uint n = 0; n < LANES * LANES; n++)
+    assembled[n] =
+        assemble_word (input + min (n / LANES, last) * stride + 4 * (n % LANES));
+#pragma unroll
+  for (uint l = 0; l < LANES; l++)
+    block[l] = LOAD (l, assembled);
+}
+
+/* Each round puts a bit of the row's number into that of the column, and back. */
+void
+transpose (WORDS *w)
+{
+#pragma unroll
+  for (uint round = 1; round < LANES; round *= 2) {
+    WORDS turned[LANES];
+#pragma unroll
+    for (uint n = 0; n < LANES / 2; n++) {
+      turned[2 * n].even = w[n].lo;
+      turned[2 * n].odd = w[n + LANES / 2].lo;
+      turned[2 * n + 1].even = w[n].hi;
+      turned[2 * n + 1].odd = w[n + LANES / 2].hi;
+    }
+#pragma unroll
+    for (uint n = 0; n < LANES; n++)
+      w[n] = turned[n];
+  }
+}
+
+/* The n-th sample of a word of each A-line. */
+FLOATS
+sample_of_word (WORDS word, uint n, uint shift)
+{
+#if defined(LOAD_U8)
+  return TO_FLOATS (AS_INTS ((word >> (8 * n) & 0xff) >> shift));
+#elif defined(LOAD_F32LE)
+  return AS_FLOATS (word);
+#else
+#ifdef LOAD_U16BE
+  word = (word & 0x00ff00ff) << 8 | (word >> 8 & 0x00ff00ff);
+#endif
+  return TO_FLOATS (AS_INTS ((n ? word >> 16 : word & 0xffff) >> shift));
+#endif
+}
+
+/* The A-lines from `input` on, the last one in the lanes that have none. */
+void
+load_samples (local FLOATS *samples, global const uchar *input, long stride, uint last,
+    uint words, uint shift, global const float *background)
+{
+  for (uint first = 0; first < NUMBERS / SAMPLES_OF_WORD; first += LANES) {
+    WORDS block[LANES];
+    load_block (block, input + 4 * first, stride, last, words);
+    transpose (block);
+#pragma unroll
+    for (uint w = 0; w < LANES; w++) {
+#pragma unroll
+      for (uint n = 0; n < SAMPLES_OF_WORD; n++) {
+        uint sample = (first + w) * SAMPLES_OF_WORD + n;
+        FLOATS value = sample_of_word (block[w], n, shift);
+        samples[sample] = BACKGROUND ? value - background[sample] : value;
+      }
+    }
+  }
+  /* What lies beyond an end is as the sample there. */
+  for (uint n = 1; TAPS > 2 && n <= EDGE; n++) {
+    samples[-(int) n] = samples[0];
+    samples[SAMPLES - 1 + n] = samples[SAMPLES - 1];
+  }
+}
+
+/* Tables: for each point the phase's (cos, -sin) if COMPLEX, the first tap's sample, and
+ * TAPS times the weights of all points. */
+FLOATS
+interpolate (local const FLOATS *samples, global const float *tables, uint point)
+{
+  global const int *firsts = (global const int *) (tables + (COMPLEX ? 2 * SAMPLES : 0));
+  global const float *weights = (global const float *) (firsts + SAMPLES) + point;
+  const int beyond = TAPS > 2 ? EDGE : 0;
+  local const FLOATS *from =
+      samples + min (max (firsts[point], -beyond), SAMPLES + beyond - TAPS);
+  FLOATS value = weights[0] * from[0];
+#pragma unroll
+  for (uint t = 1; t < TAPS; t++)
+    value += weights[t * SAMPLES] * from[t];
+  return value;
+}
+
+Point
+point_of (local const FLOATS *samples, global const float *tables, uint n)
+{
+#if TAPS == 0
+  return (Point){samples[2 * n], samples[2 * n + 1]};
+#elif COMPLEX
+  FLOATS value = interpolate (samples, tables, n);
+  return (Point){value * tables[2 * n], value * tables[2 * n + 1]};
+#else
+  return (Point){
+      interpolate (samples, tables, 2 * n), interpolate (samples, tables, 2 * n + 1)};
+#endif
+}
+
+/* Fourier transforms, natural order in and out */
+
+/* With vectors as arguments, which LLVM takes for leave to use registers as wide as
+ * those; else it halves them on some CPUs that have them. */
+FLOATS
+sum_of_products (FLOATS a, float b, FLOATS c, float d)
+{
+  return a * b + c * d;
+}
+
+Point
+times (Point a, float2 b)
+{
+  return (Point){
+      sum_of_products (a.x, b.x, a.y, -b.y), sum_of_products (a.x, b.y, a.y, b.x)};
+}
+
+Point
+times_minus_i (Point a)
+{
+  return (Point){a.y, -a.x};
+}
+
+void
+radix_2 (Point *a, Point *b)
+{
+  Point sum = {a->x + b->x, a->y + b->y};
+  *b = (Point){a->x - b->x, a->y - b->y};
+  *a = sum;
+}
+
+void
+radix_4 (Point *a, Point *b, Point *c, Point *d)
+{
+  radix_2 (a, c);
+  radix_2 (b, d);
+  *d = times_minus_i (*d);
+  radix_2 (a, b);
+  radix_2 (c, d);
+  Point second = *c;
+  *c = *b;
+  *b = second;
+}
+
+#define HALF_ROOT 0.70710678118654752f
+
+/* exp (-i pi / 4) and its cube. */
+Point
+times_eighth (Point a)
+{
+  return (Point){HALF_ROOT * (a.x + a.y), HALF_ROOT * (a.y - a.x)};
+}
+
+Point
+times_three_eighths (Point a)
+{
+  return (Point){HALF_ROOT * (a.y - a.x), -HALF_ROOT * (a.x + a.y)};
+}
+
+void
+radix_8 (Point *x)
+{
+  radix_4 (x, x + 2, x + 4, x + 6);
+  radix_4 (x + 1, x + 3, x + 5, x + 7);
+  x[3] = times_eighth (x[3]);
+  x[5] = times_minus_i (x[5]);
+  x[7] = times_three_eighths (x[7]);
+  Point y[8];
+#pragma unroll
+  for (uint k = 0; k < 4; k++) {
+    radix_2 (x + 2 * k, x + 2 * k + 1);
+    y[k] = x[2 * k];
+    y[k + 4] = x[2 * k + 1];
+  }
+#pragma unroll
+  for (uint k = 0; k < 8; k++)
+    x[k] = y[k];
+}
+
+void
+radix_16 (Point *x)
+{
+  const float2 w1 = (float2)(0.92387953251128676f, -0.38268343236508977f);
+  const float2 w3 = (float2)(0.38268343236508977f, -0.92387953251128676f);
+#pragma unroll
+  for (uint n = 0; n < 4; n++)
+    radix_4 (x + n, x + n + 4, x + n + 8, x + n + 12);
+  x[5] = times (x[5], w1);
+  x[9] = times_eighth (x[9]);
+  x[13] = times (x[13], w3);
+  x[6] = times_eighth (x[6]);
+  x[10] = times_minus_i (x[10]);
+  x[14] = times_three_eighths (x[14]);
+  x[7] = times (x[7], w3);
+  x[11] = times_three_eighths (x[11]);
+  x[15] = times (x[15], -w1);
+  Point y[16];
+#pragma unroll
+  for (uint k = 0; k < 4; k++) {
+    radix_4 (x + 4 * k, x + 4 * k + 1, x + 4 * k + 2, x + 4 * k + 3);
+#pragma unroll
+    for (uint q = 0; q < 4; q++)
+      y[k + 4 * q] = x[4 * k + q];
+  }
+#pragma unroll
+  for (uint k = 0; k < 16; k++)
+    x[k] = y[k];
+}
+
+void
+butterfly (Point *x, uint radix)
+{
+  if (radix == 16)
+    radix_16 (x);
+  else if (radix == 8)
+    radix_8 (x);
+  else if (radix == 4)
+    radix_4 (x, x + 1, x + 2, x + 3);
+  else
+    radix_2 (x, x + 1);
+}
+
+/* roots[k] = exp (-2 pi i k / SAMPLES), of which a transform of `length` takes every so
+ * many. */
+#define ROOT(length, k) roots[(SAMPLES / (length)) * (k)]
+
+void
+transform_column (local const FLOATS *samples, local Point *points,
+    global const float *restrict tables, global const float2 *restrict roots, uint column)
+{
+  Point between[ROWS];
+  for (uint b = 0; b < RADIX_2; b++) {
+    Point x[RADIX_1];
+#pragma unroll
+    for (uint r = 0; r < RADIX_1; r++)
+      x[r] = point_of (samples, tables, (b + r * RADIX_2) * COLUMNS + column);
+    butterfly (x, RADIX_1);
+#pragma unroll
+    for (uint k = 0; k < RADIX_1; k++)
+      between[k * RADIX_2 + b] = k ? times (x[k], ROOT (ROWS, b * k)) : x[k];
+  }
+  for (uint k = 0; k < RADIX_1; k++) {
+    Point x[RADIX_2];
+#pragma unroll
+    for (uint b = 0; b < RADIX_2; b++)
+      x[b] = between[k * RADIX_2 + b];
+    butterfly (x, RADIX_2);
+#pragma unroll
+    for (uint q = 0; q < RADIX_2; q++) {
+      uint row = k + RADIX_1 * q;
+      points[row * PITCH + column] = times (x[q], ROOT (POINTS, column * row));
+    }
+  }
+}
+
+/* Of a complex A-line the first half, which is all of its depths. */
+#define BINS_OF_LAST (COMPLEX ? RADIX_4 / 2 : RADIX_4)
+
+void
+transform_row (
+    local const Point *points, Point *bins, global const float2 *restrict roots, uint row)
+{
+  Point between[COLUMNS];
+  for (uint b = 0; b < RADIX_4; b++) {
+    Point x[RADIX_3];
+#pragma unroll
+    for (uint r = 0; r < RADIX_3; r++)
+      x[r] = points[row * PITCH + b + r * RADIX_4];
+    butterfly (x, RADIX_3);
+#pragma unroll
+    for (uint k = 0; k < RADIX_3; k++)
+      between[k * RADIX_4 + b] = k ? times (x[k], ROOT (COLUMNS, b * k)) : x[k];
+  }
+  for (uint k = 0; k < RADIX_3; k++) {
+    Point x[RADIX_4];
+#pragma unroll
+    for (uint b = 0; b < RADIX_4; b++)
+      x[b] = between[k * RADIX_4 + b];
+    butterfly (x, RADIX_4);
+#pragma unroll
+    for (uint q = 0; q < BINS_OF_LAST; q++)
+      bins[k + RADIX_3 * q] = x[q];
+  }
+}
+
+/* What comes out */
+
+/* A level is log2 of the power, or the amplitude, times `factor` plus `zero`, and `least`
+ * at least. */
+typedef struct {
+  uint logarithmic;
+  float factor;
+  float zero;
+  float least;
+} Scale;
+
+/* The bins of all lanes become values in local memory, depth by depth. */
+typedef struct {
+  uint first;
+  uint depths;
+  Scale scale;
+#ifdef FULL
+  local PIXELS *values; /* TILE a depth */
+#else
+  local FLOATS *values;
+#endif
+} Output;
+
+/* Two real samples a point leave the bins at twice their size. */
+#define ENLARGED (COMPLEX ? 1.0f : 2.0f)
+#define LOG2_ENLARGED (COMPLEX ? 0.0f : 1.0f)
+
+/* Of numbers that are neither 0 nor denormal, to float32's own precision. The exponent is
+ * taken off so that what remains lies around 1. */
+FLOATS
+log2_of (FLOATS value)
+{
+  const float terms[] = {1.44269499f, -0.721352931f, 0.480916708f, -0.360225182f,
+      0.287288882f, -0.249271822f, 0.232652579f, -0.142759734f};
+  INTS bits = AS_INTS (value);
+  INTS exponent = (bits - 0x3f3504f3) >> 23;
+  FLOATS t = AS_FLOATS (bits - (exponent << 23)) - 1.0f;
+  FLOATS sum = terms[7];
+#pragma unroll
+  for (int n = 6; n >= 0; n--)
+    sum = sum * t + terms[n];
+  return sum * t + TO_FLOATS (exponent);
+}
+
+/* Whatever is not a number becomes the least: a comparison with it is false. */
+FLOATS
+at_least (FLOATS value, float least)
+{
+  return value > least ? value : (FLOATS) least;
+}
+
+FLOATS
+level (Point bin, Scale scale)
+{
+  FLOATS power = bin.x * bin.x + bin.y * bin.y;
+  FLOATS value = scale.logarithmic
+                     ? log2_of (at_least (power, 1e-12f * ENLARGED * ENLARGED))
+                     : sqrt (power);
+  return at_least (value * scale.factor + scale.zero, scale.least);
+}
+
+#if defined(FULL)
+/* Lanes beside each other are pixels beside each other. */
+void
+put (Output output, uint depth, Point bin)
+{
+  uint row = depth - output.first;
+  if (row >= output.depths)
+    return;
+  FLOATS brightness = level (bin, output.scale);
+  brightness = brightness < FULL ? brightness : (FLOATS) FULL;
+  /* Half to even, by where float32 has no more fractions. */
+  WORDS integers = AS_WORDS (brightness + 8388608.0f) & (uint) FULL;
+  output.values[row * (TILE / LANES)] = TO_PIXELS (integers);
+}
+
+/* Rows of a picture lie far apart: they are visited once for several times LANES. */
+void
+write_rows (local const PIXELS *tile, uint depths, uint lines, global PIXEL *rows,
+    uint stride)
+{
+  const uint whole = lines / LANES;
+  for (uint depth = 0; depth < depths; depth++) {
+    local const PIXELS *values = tile + depth * (TILE / LANES);
+    global PIXEL *row = rows + (size_t) depth * stride;
+    for (uint n = 0; n < whole; n++)
+      STORE (values[n], n, row);
+    for (uint line = whole * LANES; line < lines; line++)
+      row[line] = ((local const PIXEL *) values)[line];
+  }
+}
+#else
+#ifdef BINS
+#define VALUES_OF_DEPTH 2
+#else
+#define VALUES_OF_DEPTH 1
+#endif
+
+void
+put (Output output, uint depth, Point bin)
+{
+  uint row = depth - output.first;
+  if (row >= output.depths)
+    return;
+#ifdef BINS
+  output.values[2 * row] = bin.x * (1.0f / ENLARGED);
+  output.values[2 * row + 1] = bin.y * (1.0f / ENLARGED);
+#else
+  output.values[row] = level (bin, output.scale);
+#endif
+}
+
+/* From depth by depth to line by line. */
+void
+write_lines (
+    local const FLOATS *values, uint count, uint lines, global uint *output, ulong stride)
+{
+  for (uint first = 0; first < count; first += LANES) {
+    WORDS block[LANES];
+#pragma unroll
+    for (uint n = 0; n < LANES; n++)
+      block[n] = AS_WORDS (values[min (first + n, count - 1)]);
+    transpose (block);
+    if (first + LANES <= count && lines == LANES) {
+#pragma unroll
+      for (uint l = 0; l < LANES; l++)
+        STORE (block[l], 0, output + l * stride + first);
+      continue;
+    }
+    uint rest[LANES * LANES];
+#pragma unroll
+    for (uint l = 0; l < LANES; l++)
+      STORE (block[l], l, rest);
+    for (uint l = 0; l < lines; l++)
+      for (uint n = 0; n < LANES && first + n < count; n++)
+        output[l * stride + first + n] = rest[l * LANES + n];
+  }
+}
+#endif
+
+#if COMPLEX
+void
+make_rows (local const Point *points, global const float2 *restrict roots, Output output)
+{
+  for (uint row = 0; row < ROWS; row++) {
+    Point bins[COLUMNS];
+    transform_row (points, bins, roots, row);
+    for (uint k = 0; k < COLUMNS / 2; k++)
+      put (output, row + ROWS * k, bins[k]);
+  }
+}
+#else
+/* Points k and POINTS - k, which are those of the even samples and, times i, of the odd
+ * ones, give bins k and POINTS - k. */
+void
+put_pair (Output output, uint k, Point a, Point b, float2 root)
+{
+  Point even = {a.x + b.x, a.y - b.y};
+  Point odd = times ((Point){a.y + b.y, b.x - a.x}, root);
+  put (output, k, (Point){even.x + odd.x, even.y + odd.y});
+  put (output, POINTS - k, (Point){even.x - odd.x, odd.y - even.y});
+}
+
+void
+make_rows (local const Point *points, global const float2 *restrict roots, Output output)
+{
+  for (uint row = 0; row <= ROWS / 2; row++) {
+    /* The first row and the one half-way mirror themselves. */
+    const bool single = row % (ROWS / 2) == 0;
+    Point bins[2][COLUMNS];
+    for (uint side = 0; side < (single ? 1 : 2); side++)
+      transform_row (points, bins[side], roots, side ? ROWS - row : row);
+    const Point *mirror = bins[single ? 0 : 1];
+    for (uint k = 0; k < (single ? COLUMNS / 2 + (row == 0) : COLUMNS); k++)
+      put_pair (output, row + ROWS * k, bins[0][k],
+          mirror[(row ? COLUMNS - 1 - k : COLUMNS - k) % COLUMNS], roots[row + ROWS * k]);
+  }
+}
+#endif
+
+/* A work-group makes `lines_of_group` A-lines, a multiple of LANES. */
+kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
+make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
+    long input_stride, uint words, uint lines, uint bit_shift,
+    global const float *restrict tables, global const float *restrict background,
+    uint background_offset, global const float2 *restrict roots, uint lines_of_group,
+    uint first, uint depths, uint logarithmic, float factor, float zero, float least,
+    global void *restrict output, ulong output_offset, uint output_stride)
+{
+  local FLOATS samples[NUMBERS + 2 * EDGE];
+  local Point points[ROWS * PITCH];
+#ifdef FULL
+  local PIXELS tile[DEPTHS * (TILE / LANES)];
+#endif
+  const uint begin = get_group_id (0) * lines_of_group;
+  if (begin >= lines)
+    return;
+  const uint end = min (begin + lines_of_group, lines);
+
+  Output out;
+  out.first = first;
+  out.depths = depths;
+  out.scale.logarithmic = logarithmic;
+  out.scale.factor = logarithmic ? factor : factor / ENLARGED;
+  out.scale.zero = logarithmic ? zero - 2.0f * LOG2_ENLARGED * factor : zero;
+  out.scale.least = least;
+
+  for (uint line = begin; line < end; line += LANES) {
+    load_samples (samples + EDGE, input + input_offset + line * input_stride,
+        input_stride, end - 1 - line, words, bit_shift, background + background_offset);
+    for (uint column = 0; column < COLUMNS; column++)
+      transform_column (samples + EDGE, points, tables, roots, column);
+#ifdef FULL
+    out.values = tile + (line - begin) / LANES;
+    make_rows (points, roots, out);
+#else
+    /* The samples are not needed any more. */
+    out.values = samples;
+    make_rows (points, roots, out);
+    ulong first_value = output_offset + (ulong) line * output_stride;
+    write_lines (samples, VALUES_OF_DEPTH * depths, min (end - line, (uint) LANES),
+        (global uint *) output + VALUES_OF_DEPTH * first_value,
+        (ulong) VALUES_OF_DEPTH * output_stride);
+#endif
+  }
+#ifdef FULL
+  write_rows (tile, depths, end - begin, (global PIXEL *) output + output_offset + begin,
+      output_stride);
+#endif
+}
