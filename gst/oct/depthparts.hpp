@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "deviceinfo.hpp"
 #include "fuseddepth.hpp"
 
 #include <gst/opencl/opencl-hpp.hpp>
@@ -38,22 +39,6 @@ DepthScaling scaling_of (const FusedDepthFormat &format, const DepthOutput &outp
 
 /* Whether values lie at multiples of their size. */
 bool check_alignment (const DepthOutput &output, gsize bytes, GError **error);
-
-template <typename T>
-T
-device_info (GstOpenCLContext *context, cl_device_info name)
-{
-  T value{};
-  clGetDeviceInfo (
-      gst_opencl_context_get_device (context), name, sizeof value, &value, nullptr);
-  return value;
-}
-
-inline bool
-is_cpu (GstOpenCLContext *context)
-{
-  return device_info<cl_device_type> (context, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
-}
 
 /* Bytes of local memory that a work-group may take. */
 inline gsize

@@ -35,6 +35,7 @@
 #include <gst/opencl/opencl-hpp.hpp>
 
 #include "deferredspectra.hpp"
+#include "deviceinfo.hpp"
 #include "elements.h"
 #include "fuseddepth.hpp"
 #include "kernel.hpp"
@@ -620,13 +621,6 @@ make_plan (GstOctFFT *self, GError **error)
 }
 
 static bool
-is_cpu (GstOpenCLContext *context)
-{
-  cl::Device device (gst_opencl_context_get_device (context), true);
-  return device.getInfo<CL_DEVICE_TYPE> () & CL_DEVICE_TYPE_CPU;
-}
-
-static bool
 make_kernel (GstOctFFT *self, GError **error)
 {
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
@@ -635,7 +629,7 @@ make_kernel (GstOctFFT *self, GError **error)
     return true;
 
   work.kernel_output = nullptr;
-  work.strips = work.output->full > 0 && is_cpu (context);
+  work.strips = work.output->full > 0 && oct::is_cpu (context);
   if (!work.kernel.create (context, KERNELS,
           work.strips ? "make_picture_strips" : work.output->kernel, work.output->options,
           error))
