@@ -4,14 +4,15 @@
  */
 #pragma once
 
-#include "kernel.hpp"
 #include "rawspectra.hpp"
+
+#include <gst/opencl/kernel.hpp>
 
 namespace oct {
 /* What makes the mean; the kernels are made where their build options are known. */
 struct BackgroundKernels {
-  Kernel sum_blocks;
-  Kernel mean_of_rows;
+  opencl::Kernel sum_blocks;
+  opencl::Kernel mean_of_rows;
 };
 
 /* Of up to `frames` preceding frames, the first one with its own mean; with 0 preceding

@@ -5,7 +5,8 @@
 #pragma once
 
 #include "fuseddepth.hpp"
-#include "kernel.hpp"
+
+#include <gst/opencl/kernel.hpp>
 
 namespace oct {
 class LaneDepth : public FusedDepth {
@@ -18,7 +19,7 @@ public:
 
   bool enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
       cl_mem background, cl_uint background_offset, const DepthOutput &output,
-      GError **error) override;
+      cl_event *event, GError **error) override;
 
 private:
   bool create (GstOpenCLContext *context, const FusedDepthFormat &format, GError **error);
@@ -29,6 +30,6 @@ private:
   cl_uint most_lines = 0;    /* of a work-group, a multiple of the lanes */
   cl_uint wanted_groups = 0; /* to have the whole device at work */
   cl::Buffer roots;
-  Kernel kernel;
+  opencl::Kernel kernel;
 };
 } // namespace oct

@@ -31,6 +31,7 @@
 #include <cmath>
 #include <memory>
 
+#include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
@@ -38,7 +39,6 @@
 #include "deviceinfo.hpp"
 #include "elements.h"
 #include "fuseddepth.hpp"
-#include "kernel.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (oct_fft_debug);
 #define GST_CAT_DEFAULT oct_fft_debug
@@ -172,7 +172,7 @@ struct Work {
   cl::Buffer bins;
   bool strips = false;                         /* a picture is made in strips */
   const OutputFormat *kernel_output = nullptr; /* what the kernel is for, or nullptr */
-  oct::Kernel kernel;
+  opencl::Kernel kernel;
 
   /* In one: from what octwindowinterp leaves to this element, and from spectra that are
    * made. */
@@ -743,7 +743,7 @@ extent_of (const Work &work)
   if (work.strips)
     return {blocks_of (lines, strip_lines), blocks_of (work.depths, strip_depths)};
   /* A work-group for each tile, or more where groups are smaller. */
-  return {blocks_of (lines, tile) * oct::Kernel::largest_group,
+  return {blocks_of (lines, tile) * opencl::Kernel::largest_group,
       blocks_of (work.depths, tile)};
 }
 
@@ -882,7 +882,7 @@ enqueue_from_spectra (Work &work, const Settings &settings, const GstOpenCLFrame
   described.lines = spectra.lines;
   described.shift = 0;
   return work.from_spectra.depth->enqueue (queue, described, input->data, input->data, 0,
-      describe_output (work, settings, output), error);
+      describe_output (work, settings, output), nullptr, error);
 }
 
 static gboolean
@@ -937,12 +937,12 @@ fused_format_of (const Work &work, GstOctDeferredSpectra *deferred)
 
 static bool
 enqueue_fused (Work &work, const Settings &settings, GstOctDeferredSpectra *deferred,
-    const GstOpenCLFrame *output, GError **error)
+    const GstOpenCLFrame *output, cl_event *event, GError **error)
 {
   oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
   return work.from_raw.depth->enqueue (output->queue,
       gst_oct_deferred_spectra_get_raw (deferred), stage.tables (), stage.tables (),
-      stage.background_offset (), describe_output (work, settings, output), error);
+      stage.background_offset (), describe_output (work, settings, output), event, error);
 }
 
 static gboolean
@@ -962,14 +962,12 @@ process_fused (GstOctFFT *self, GstOctDeferredSpectra *deferred, GstBuffer *buff
           gst_opencl_filter_get_video_info (filter, GST_PAD_SRC), size, buffer, queue,
           GST_MAP_WRITE, error))
     return FALSE;
-  bool enqueued = enqueue_fused (work, settings, deferred, &output, error);
-  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, event);
-  if (!gst_opencl_check (code, "clEnqueueMarkerWithWaitList", error))
-    return FALSE;
+  if (!enqueue_fused (work, settings, deferred, &output, event, error))
+    return FALSE; /* and nothing is on its way */
   clFlush (queue);
   gst_opencl_frame_unmap (&output, *event);
   gst_oct_deferred_spectra_was_read (deferred, *event);
-  return enqueued;
+  return TRUE;
 }
 
 /* (transfer full) (nullable) */

@@ -56,7 +56,7 @@ private:
 
   struct Kernels {
     bool created = false;
-    Kernel make_spectrum;
+    opencl::Kernel make_spectrum;
     BackgroundKernels background;
   };
 

@@ -5,9 +5,8 @@
 #pragma once
 
 #include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
-
-#include "kernel.hpp"
 
 #include <vector>
 
@@ -62,8 +61,8 @@ private:
       cl_command_queue queue, GError **error);
 
   cl::Context context;
-  oct::Kernel spectra;
-  oct::Kernel tissue;
+  opencl::Kernel spectra;
+  opencl::Kernel tissue;
   cl::Buffer position;
   cl::Buffer dispersion;
   cl::Buffer envelope;

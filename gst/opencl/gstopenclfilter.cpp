@@ -712,6 +712,14 @@ gboolean
 gst_opencl_launch (cl_command_queue queue, cl_kernel kernel, guint dimensions,
     const gsize *global, const gsize *local, GError **error)
 {
+  return gst_opencl_launch_with_event (
+      queue, kernel, dimensions, global, local, nullptr, error);
+}
+
+gboolean
+gst_opencl_launch_with_event (cl_command_queue queue, cl_kernel kernel, guint dimensions,
+    const gsize *global, const gsize *local, cl_event *event, GError **error)
+{
   gsize rounded[3];
 
   g_return_val_if_fail (dimensions >= 1 && dimensions <= 3, FALSE);
@@ -720,7 +728,7 @@ gst_opencl_launch (cl_command_queue queue, cl_kernel kernel, guint dimensions,
     rounded[d] = (global[d] + group - 1) / group * group;
   }
   cl_int code = clEnqueueNDRangeKernel (
-      queue, kernel, dimensions, nullptr, rounded, local, 0, nullptr, nullptr);
+      queue, kernel, dimensions, nullptr, rounded, local, 0, nullptr, event);
   if (!gst_opencl_check (code, "clEnqueueNDRangeKernel", error))
     return FALSE;
   gst_opencl_count_launches (1);

@@ -476,6 +476,7 @@ public:
     cl_command_queue queue =
         gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_DOWNLOAD);
     std::lock_guard<std::mutex> guard (lock);
+    events.last_write ().status (); /* or PoCL would never end what waits for a failure */
     if (!mapping.covers (GST_MAP_READ)
         && !(events.enqueue_waits (queue, GST_MAP_READ, error)
              && enqueue_mapping (queue, GST_MAP_READ, error)))

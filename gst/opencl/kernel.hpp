@@ -16,6 +16,10 @@
 namespace opencl {
 class Kernel {
 public:
+  /* Work-items of the largest group: more hide no more latency, and leave more of them
+   * idle at a line's end. */
+  static constexpr gsize largest_group = 256;
+
   bool create (GstOpenCLContext *context, const char *resource, const char *name,
       const char *options, GError **error)
   {
@@ -26,7 +30,7 @@ public:
            && gst_opencl_check (
                clGetKernelWorkGroupInfo (kernel (),
                    gst_opencl_context_get_device (context), CL_KERNEL_WORK_GROUP_SIZE,
-                   sizeof largest_group, &largest_group, nullptr),
+                   sizeof allowed_group, &allowed_group, nullptr),
                "clGetKernelWorkGroupInfo", error);
   }
 
@@ -37,13 +41,14 @@ public:
     return known_arguments.set (kernel (), index, value, error);
   }
 
+  bool allows (gsize group) const { return group <= allowed_group; }
+
   bool enqueue (cl_command_queue queue, gsize columns, gsize rows, GError **error)
   {
-    /* More hides no more latency, and leaves more work-items idle at a line's end. Fewer
-     * leave a GPU idle, and every other size costs PoCL another compilation. */
-    const gsize least_group = 64, wanted_group = 256;
-    gsize group = std::min (largest_group, least_group);
-    while (2 * group <= std::min (largest_group, wanted_group) && group < columns)
+    /* Fewer leave a GPU idle, and every other size costs PoCL another compilation. */
+    const gsize least_group = 64;
+    gsize group = std::min (allowed_group, least_group);
+    while (2 * group <= std::min (allowed_group, largest_group) && group < columns)
       group *= 2;
     const gsize global[] = {columns, rows};
     const gsize local[] = {group, 1};
@@ -55,14 +60,31 @@ public:
   bool launch (cl_command_queue queue, gsize columns, gsize rows, GError **error,
       const Arguments &...arguments)
   {
-    cl_uint index = 0;
-    return (set (index++, arguments, error) && ...)
-           && enqueue (queue, columns, rows, error);
+    return set_all (error, arguments...) && enqueue (queue, columns, rows, error);
+  }
+
+  /* For a kernel that is built for one size of its groups, which it allows. `event`
+   * (nullable) becomes the launch's, to be released by the caller. */
+  template <typename... Arguments>
+  bool launch_groups (cl_command_queue queue, gsize groups, gsize group, cl_event *event,
+      GError **error, const Arguments &...arguments)
+  {
+    const gsize global = groups * group;
+    return set_all (error, arguments...)
+           && gst_opencl_launch_with_event (
+               queue, kernel (), 1, &global, &group, event, error);
   }
 
 private:
+  template <typename... Arguments>
+  bool set_all (GError **error, const Arguments &...arguments)
+  {
+    cl_uint index = 0;
+    return (set (index++, arguments, error) && ...);
+  }
+
   cl::Kernel kernel;
   KernelArguments known_arguments;
-  gsize largest_group = 1;
+  gsize allowed_group = 1;
 };
 } // namespace opencl
