@@ -262,7 +262,7 @@ GST_START_TEST (test_keyrun_is_right_for_random_settings)
 {
   Runs runs;
   Random random (11);
-  for (int n = 0; n < 150; n++) {
+  for (int n = 0; n < 80; n++) {
     Picture picture = noise (
         1 + random.below (600), 1 + random.below (160), n, random.below (2) ? 3 : 60);
     runs.check (picture, random_chain (random), keying_frames::formats[n % 4],
