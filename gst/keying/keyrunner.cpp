@@ -9,10 +9,10 @@
 #include <algorithm>
 
 namespace keying {
-/* What a work-group of the form `tiles` holds, and how many work-items do it. A plane of
- * 4 KiB: six are within the least local memory that OpenCL allows a device, and several
- * groups within that of a GPU. */
-static const gsize tile_words = 8, tile_rows = 128, tile_items = 256;
+/* What a work-group of the form `tiles` holds, and how many work-items do it at most. A
+ * plane of 4 KiB: six are within the least local memory that OpenCL allows a device, and
+ * several groups within that of a GPU. */
+static const gsize tile_words = 8, tile_rows = 128, most_items = 512;
 
 /* What a work-item of the form `wide` does: five planes of 16 KiB */
 static const gsize wide_columns = 512, wide_rows = 256, wide_vector = 16;
@@ -24,6 +24,18 @@ best_form (GstOpenCLContext *context)
   clGetDeviceInfo (gst_opencl_context_get_device (context), CL_DEVICE_TYPE, sizeof type,
       &type, nullptr);
   return type & CL_DEVICE_TYPE_CPU ? KeyRunner::Form::wide : KeyRunner::Form::tiles;
+}
+
+/* A power of two */
+static gsize
+items_of_tile (GstOpenCLContext *context)
+{
+  gsize most = 1, items = most_items;
+  clGetDeviceInfo (gst_opencl_context_get_device (context), CL_DEVICE_MAX_WORK_GROUP_SIZE,
+      sizeof most, &most, nullptr);
+  while (items > most)
+    items /= 2;
+  return items;
 }
 
 KeyRunner::KeyRunner (GstOpenCLContext *context, const GstVideoInfo *info)
@@ -42,8 +54,9 @@ KeyRunner::KeyRunner (GstOpenCLContext *context, const GstVideoInfo *info, Form 
         "run_wide_tiles", options);
     return;
   }
-  options += " -DTILE_WORDS=" + std::to_string (tile_words)
-             + " -DTILE_ROWS=" + std::to_string (tile_rows);
+  items = items_of_tile (context);
+  options += " -DTILE_WORDS=" + std::to_string (tile_words) + " -DTILE_ROWS="
+             + std::to_string (tile_rows) + " -DGROUP_ITEMS=" + std::to_string (items);
   kernel.create (context,
       {"pixels.cl", "bitplanes.cl", "tiles.cl", "flowrule.cl", "keysteps.cl",
           "keyrun.cl"},
@@ -90,8 +103,8 @@ KeyRunner::enqueue_tiles (Kernel &kernel, cl_command_queue queue, const KeyRun &
 {
   gsize columns = 32 * tile_words - 2 * side_of (run, 8);
   gsize rows = tile_rows - 2 * run.depth ();
-  Grid grid = grid_of_groups (count_of (info_.width, columns),
-      count_of (info_.height, rows), kernel.group_size (tile_items));
+  Grid grid = grid_of_groups (
+      count_of (info_.width, columns), count_of (info_.height, rows), items);
   gsize planes = 3 + 2 * run.flows () + (run.rule ().limit > 0);
   gsize plane_bytes = (tile_rows + 2) * tile_words * sizeof (cl_uint);
 

@@ -41,6 +41,7 @@ private:
   GstOpenCLContext *const context;
   const GstVideoInfo info_;
   const Form form;
+  gsize items = 1;      /* of a work-group */
   std::mutex launching; /* a kernel's arguments are one launch's at a time */
   FrameKernel kernel;
 };

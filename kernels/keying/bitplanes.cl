@@ -19,8 +19,13 @@
 #define BYTE_INDEX(byte) ((byte) ^ 3)
 #endif
 
+/* Where a program does not know it beforehand */
+#if !defined(GROUP_ITEMS)
+#define GROUP_ITEMS get_local_size (0)
+#endif
+
 #define FOR_EACH_OF_GROUP(n, count)                                                      \
-  for (int n = get_local_id (0); n < (int)(count); n += get_local_size (0))
+  for (int n = get_local_id (0); n < (int)(count); n += GROUP_ITEMS)
 
 uint
 pack_mask (int8 mask)
@@ -29,6 +34,47 @@ pack_mask (int8 mask)
   int4 four = bits.lo | bits.hi;
   int2 two = four.lo | four.hi;
   return two.x | two.y;
+}
+
+/* Bits where the sign is negative */
+uint
+pack_signs (uint8 values)
+{
+  uint bits = values.s7 >> 31;
+  bits = bits << 1 | values.s6 >> 31;
+  bits = bits << 1 | values.s5 >> 31;
+  bits = bits << 1 | values.s4 >> 31;
+  bits = bits << 1 | values.s3 >> 31;
+  bits = bits << 1 | values.s2 >> 31;
+  bits = bits << 1 | values.s1 >> 31;
+  return bits << 1 | values.s0 >> 31;
+}
+
+/* Bits of pixels that differ by less, in the components in `mask` */
+uint
+pack_near (uint8 a, uint8 b, uint mask, uint threshold)
+{
+#if defined(__NV_CL_C_VERSION)
+  /* One instruction a pixel, which NVIDIA's compiler does not find by itself */
+#define DIFFERENCE_ABOVE(n)                                                              \
+  asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;"                                        \
+      : "=r"(above.s##n)                                                                 \
+      : "r"(a.s##n), "r"(b.s##n), "r"(-threshold));
+  uint8 above;
+  a &= mask;
+  b &= mask;
+  DIFFERENCE_ABOVE (0)
+  DIFFERENCE_ABOVE (1)
+  DIFFERENCE_ABOVE (2)
+  DIFFERENCE_ABOVE (3)
+  DIFFERENCE_ABOVE (4)
+  DIFFERENCE_ABOVE (5)
+  DIFFERENCE_ABOVE (6)
+  DIFFERENCE_ABOVE (7)
+  return pack_signs (above);
+#else
+  return pack_signs (difference (a, b, mask) - threshold);
+#endif
 }
 
 int8

@@ -35,13 +35,13 @@ same_as_right (__global const uchar *line, uint8 pixels, Rule rule, int x, int w
 {
   uint next = load_pixel (line, min (x + 8, width - 1));
   uint8 right = (uint8)(pixels.s1234, pixels.s567, next);
-  int8 same = difference (pixels, right, rule.mask) < rule.threshold;
-  return pack_mask (same) & inside_line (x, width - 1, 8);
+  return pack_near (pixels, right, rule.mask, rule.threshold)
+         & inside_line (x, width - 1, 8);
 }
 
 uint
 same_as_below (uint8 pixels, uint8 below, Rule rule, int x, int width)
 {
-  int8 same = difference (pixels, below, rule.mask) < rule.threshold;
-  return pack_mask (same) & inside_line (x, width, 8);
+  return pack_near (pixels, below, rule.mask, rule.threshold)
+         & inside_line (x, width, 8);
 }

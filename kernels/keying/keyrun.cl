@@ -3,17 +3,17 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A tile is read once, keyed, iterated on and written once, with a margin around what is
- * written that is as deep as all its iterations together.
+ * written that is as deep as all its iterations together. The size of work-groups is known
+ * to the compiler, which makes straight code of the loops over a tile's words.
  */
 
 /* Of eight pixels, those that the key or their own alpha makes transparent */
 uint
 keyed_by (uint8 pixels, Key key, int x, int width)
 {
-  int8 keyed = (difference (pixels, (uint8)(key.color), key.mask) < key.threshold)
-               ^ key.inverted;
-  keyed |= COMPONENT (pixels, ALPHA) < key.least_alpha;
-  return pack_mask (keyed) & inside_line (x, width, 8);
+  uint near = pack_near (pixels, (uint8)(key.color), key.mask, key.threshold);
+  uint clear = pack_signs (COMPONENT (pixels, ALPHA) - key.least_alpha);
+  return ((near ^ key.inverted) | clear) & inside_line (x, width, 8);
 }
 
 /* The bit planes of a tile; with `flows`, those of ways as well */
@@ -80,8 +80,7 @@ load_strip (FRAME (const, input), Place place, Key key, Rule rule, bool flows,
   }
 }
 
-/* Fewest keyed neighbours first: where the keyed pixels lie after the step, and where the
- * next may write */
+/* After it, `keyed` is where the keyed pixels lie, and `other` where the next may write. */
 void
 take_step (Planes *planes, Place place, Rule rule, uint kind, uint iterations)
 {
@@ -94,7 +93,8 @@ take_step (Planes *planes, Place place, Rule rule, uint kind, uint iterations)
     planes->ever[n + TILE_WORDS] |= keyed[n + TILE_WORDS];
   } else {
     uint flip = kind == FILL ? ~0u : 0;
-    begin_set (keyed, place, flip);
+    if (kind == FILL || !place.within)
+      begin_set (keyed, place, flip);
     keyed = shrink (keyed, planes->other, place, iterations);
     if (kind == FILL)
       begin_set (keyed, place, flip);
@@ -130,7 +130,7 @@ write_core (FRAME (const, input), FRAME (, output), Place place, int side, int m
 }
 
 /* `words`: room for planes_in(), of which those are used that there is something for */
-__kernel void
+__kernel __attribute__ ((reqd_work_group_size (GROUP_ITEMS, 1, 1))) void
 run_tiles (FRAME (const, input), FRAME (, output), uint width, uint height, KEY, RULE,
     ulong steps, uint depth, uint flows, __local uint *words)
 {

@@ -80,27 +80,9 @@ difference (uint8 a, uint8 b, uint mask)
 {
   uint8 c = a & mask;
   uint8 d = b & mask;
-#if defined(__NV_CL_C_VERSION)
-  /* NVIDIA's compiler has an instruction for it and does not find it. */
-  uint8 sum;
-#define SUM_OF_DIFFERENCES(n)                                                            \
-  asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;"                                        \
-      : "=r"(sum.s##n)                                                                   \
-      : "r"(c.s##n), "r"(d.s##n), "r"(0));
-  SUM_OF_DIFFERENCES (0)
-  SUM_OF_DIFFERENCES (1)
-  SUM_OF_DIFFERENCES (2)
-  SUM_OF_DIFFERENCES (3)
-  SUM_OF_DIFFERENCES (4)
-  SUM_OF_DIFFERENCES (5)
-  SUM_OF_DIFFERENCES (6)
-  SUM_OF_DIFFERENCES (7)
-  return sum;
-#else
   return abs_diff (COMPONENT (c, RED), COMPONENT (d, RED))
          + abs_diff (COMPONENT (c, GREEN), COMPONENT (d, GREEN))
          + abs_diff (COMPONENT (c, BLUE), COMPONENT (d, BLUE));
-#endif
 }
 
 /* Square of the distance in the plane of Cb and Cr, both in 1/128 of a level. */
