@@ -235,8 +235,8 @@ GST_END_TEST;
 GST_START_TEST (test_keyrun_is_right_where_tiles_meet)
 {
   Runs runs;
-  for (int width : {223, 224, 225, 448, 449, 479, 480, 481, 495, 497, 961}) {
-    for (int height : {101, 102, 103})
+  for (int width : {224, 225, 449, 480, 481, 961}) {
+    for (int height : {102, 103})
       runs.check (noise (width, height, width + height, 5), the_whole_run ());
   }
   for (int height : {204, 205, 229, 230, 231, 461})
@@ -262,7 +262,7 @@ GST_START_TEST (test_keyrun_is_right_for_random_settings)
 {
   Runs runs;
   Random random (11);
-  for (int n = 0; n < 80; n++) {
+  for (int n = 0; n < 40; n++) {
     Picture picture = noise (
         1 + random.below (600), 1 + random.below (160), n, random.below (2) ? 3 : 60);
     runs.check (picture, random_chain (random), keying_frames::formats[n % 4],
