@@ -36,6 +36,7 @@
 #include "elements.h"
 #include "kernel.hpp"
 #include "pixelformats.hpp"
+#include "runmember.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (chroma_key_debug);
 #define GST_CAT_DEFAULT chroma_key_debug
@@ -43,6 +44,7 @@ GST_DEBUG_CATEGORY_STATIC (chroma_key_debug);
 namespace {
 using keying::Channel;
 using keying::Kernel;
+using keying::RunMember;
 
 enum class Method {
   distance,
@@ -141,6 +143,7 @@ struct _GstChromaKey {
 
   Settings *settings; /* with the object lock */
   Work *work;         /* between set_formats and close, else null */
+  RunMember *member;
 };
 
 G_DEFINE_TYPE (GstChromaKey, gst_chroma_key, GST_TYPE_OPENCL_FILTER)
@@ -328,10 +331,11 @@ gst_chroma_key_close (GstOpenCLFilter *filter)
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   delete self->work;
   self->work = nullptr;
+  self->member->close ();
 }
 
-static gboolean
-create_kernels (GstOpenCLContext *context, Work &work, GError **error)
+static void
+create_kernels (GstOpenCLContext *context, Work &work)
 {
   const std::string options = keying::pixel_options (&work.info)
                               + " -DGROUP=" + std::to_string (taking_group)
@@ -347,12 +351,15 @@ create_kernels (GstOpenCLContext *context, Work &work, GError **error)
       {work.measure_screen, "measure_screen"},
       {work.smooth_screen, "smooth_screen"},
   };
-  for (const auto &entry : kernels) {
-    if (!entry.kernel.create (
-            context, {"pixels.cl", "chromakey.cl"}, entry.name, options, error))
-      return FALSE;
-  }
-  return TRUE;
+  for (const auto &entry : kernels)
+    entry.kernel.create (context, {"pixels.cl", "chromakey.cl"}, entry.name, options);
+}
+
+static gboolean
+make_auto_key (GstOpenCLContext *context, Work &work, GError **error)
+{
+  work.auto_key = keying::make_buffer (context, sizeof (cl_uint), error);
+  return work.auto_key () != nullptr;
 }
 
 static gboolean
@@ -366,10 +373,9 @@ create_buffers (GstOpenCLContext *context, Work &work, GError **error)
   work.block_rows = (height + work.block_size - 1) / work.block_size;
   gsize bytes = gsize (work.block_columns) * work.block_rows * sizeof (cl_float4);
 
-  work.auto_key = keying::make_buffer (context, sizeof (cl_uint), error);
   work.measured = keying::make_buffer (context, bytes, error);
   work.screen = keying::make_buffer (context, bytes, error);
-  return work.auto_key () && work.measured () && work.screen ();
+  return make_auto_key (context, work, error) && work.measured () && work.screen ();
 }
 
 static gboolean
@@ -383,7 +389,9 @@ gst_chroma_key_set_formats (
   self->work = new Work;
   Work &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
-  return create_kernels (context, work, error) && create_buffers (context, work, error);
+  self->member->set_format (context, &work.info);
+  create_kernels (context, work);
+  return create_buffers (context, work, error);
 }
 
 /* The work */
@@ -418,15 +426,23 @@ rectangle_of (const Settings &settings, guint width, guint height)
   return corner;
 }
 
-/* The key goes from the picture to the device's own memory; nobody on the host sees it.
- */
-static gboolean
-take_key (Work &work, const Settings &settings, const GstOpenCLFrame *input,
-    cl_command_queue queue, GError **error)
+static bool
+has_its_key (const Work &work, const Settings &settings)
 {
-  if (settings.auto_key == AutoKey::none
-      || work.taken_revision == settings.auto_key_revision)
+  return settings.auto_key == AutoKey::none
+         || work.taken_revision == settings.auto_key_revision;
+}
+
+/* The key goes from the picture to the device's own memory; nobody on the host sees it.
+ * What has been left to downstream with the key of before keeps that. */
+static gboolean
+take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
+    const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
+{
+  if (has_its_key (work, settings))
     return TRUE;
+  if (!make_auto_key (context, work, error))
+    return FALSE;
   work.taken_revision = settings.auto_key_revision;
   Rectangle from = rectangle_of (settings, work.info.width, work.info.height);
   Kernel *kernel = work.take_key.variant ({input}, error);
@@ -437,21 +453,33 @@ take_key (Work &work, const Settings &settings, const GstOpenCLFrame *input,
              cl_uint (from.height), work.auto_key ());
 }
 
+static keying::DistanceKey
+distance_key_of (const Work &work, const Settings &settings)
+{
+  keying::DistanceKey key;
+  key.color = settings.key_color;
+  if (settings.auto_key != AutoKey::none)
+    key.auto_key = work.auto_key;
+  key.mask = keying::component_mask (&work.info, settings.channel);
+  key.threshold = keying::difference_threshold (settings.tolerance, settings.channel);
+  key.inverted = settings.invert ? -1 : 0;
+  key.opacity = cl_uint (std::lround (settings.opacity * 65536));
+  return key;
+}
+
 static gboolean
 key_by_distance (Work &work, const Settings &settings, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   cl_uint width = work.info.width, height = work.info.height;
+  keying::DistanceKey key = distance_key_of (work, settings);
   Kernel *kernel = work.key_by_distance.variant ({input, output}, error);
 
   return kernel
          && kernel->launch (queue, kernel->grid_of_items ((width + 7) / 8, height), error,
              input, output, width, height, work.auto_key (),
-             cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
-             keying::component_mask (&work.info, settings.channel),
-             keying::difference_threshold (settings.tolerance, settings.channel),
-             cl_int (settings.invert ? -1 : 0),
-             cl_uint (std::lround (settings.opacity * 65536)), cl_uint (settings.channel),
+             cl_uint (settings.auto_key != AutoKey::none), key.color, key.mask,
+             key.threshold, key.inverted, key.opacity, cl_uint (settings.channel),
              cl_float (settings.spill));
 }
 
@@ -465,7 +493,7 @@ measure_screen (Work &work, const Settings &settings, const GstOpenCLFrame *inpu
   cl_uint key = settings.key_color;
   Kernel *measure = work.measure_screen.variant ({input}, error);
   Kernel *smooth = work.smooth_screen.variant ({}, error);
-  if (!measure)
+  if (!measure || !smooth)
     return FALSE;
   keying::Grid blocks = keying::grid_of_groups (
       columns, rows, measure->group_size (samples_across * samples_across));
@@ -517,17 +545,55 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   Work &work = *self->work;
   Settings settings = get_settings (self);
 
-  if (!take_key (work, settings, input, queue, error))
+  if (!take_key (
+          gst_opencl_filter_get_context (filter), work, settings, input, queue, error))
     return FALSE;
   if (settings.method == Method::distance)
     return key_by_distance (work, settings, input, output, queue, error);
   return key_softly (work, settings, input, output, queue, error);
 }
 
+/* Runs over several elements */
+
+static gboolean
+gst_chroma_key_decide_allocation (GstBaseTransform *transform, GstQuery *query)
+{
+  GST_CHROMA_KEY (transform)->member->ask_downstream (query);
+  return GST_BASE_TRANSFORM_CLASS (gst_chroma_key_parent_class)
+      ->decide_allocation (transform, query);
+}
+
+/* The key is taken from a frame in a launch of its own, and a run leaves colours alone.
+ */
+static bool
+begins_run (const Work &work, const Settings &settings)
+{
+  return settings.method == Method::distance && settings.spill == 0
+         && has_its_key (work, settings);
+}
+
+static gboolean
+gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
+    cl_event *event, GError **error)
+{
+  GstChromaKey *self = GST_CHROMA_KEY (filter);
+  Settings settings = get_settings (self);
+  RunMember::Outcome outcome = RunMember::Outcome::plain;
+
+  if (begins_run (*self->work, settings))
+    outcome = self->member->leave (filter,
+        keying::KeyRun (distance_key_of (*self->work, settings)), input, output, error);
+  if (outcome == RunMember::Outcome::plain)
+    return GST_OPENCL_FILTER_CLASS (gst_chroma_key_parent_class)
+        ->process (filter, input, output, event, error);
+  return outcome == RunMember::Outcome::done;
+}
+
 static void
 gst_chroma_key_init (GstChromaKey *self)
 {
   self->settings = new Settings;
+  self->member = new RunMember;
 }
 
 static void
@@ -536,6 +602,7 @@ gst_chroma_key_finalize (GObject *object)
   GstChromaKey *self = GST_CHROMA_KEY (object);
   delete self->settings;
   delete self->work;
+  delete self->member;
   G_OBJECT_CLASS (gst_chroma_key_parent_class)->finalize (object);
 }
 
@@ -659,6 +726,8 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
   filter_class->close = gst_chroma_key_close;
   filter_class->set_formats = gst_chroma_key_set_formats;
   filter_class->transform = gst_chroma_key_transform;
+  filter_class->process = gst_chroma_key_process;
+  GST_BASE_TRANSFORM_CLASS (klass)->decide_allocation = gst_chroma_key_decide_allocation;
 
   GST_DEBUG_CATEGORY_INIT (chroma_key_debug, "chromakey", 0, "Chroma key");
 }

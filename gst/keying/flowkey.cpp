@@ -29,13 +29,16 @@
 #include "elements.h"
 #include "iterations.hpp"
 #include "pixelformats.hpp"
+#include "runmember.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (flow_key_debug);
 #define GST_CAT_DEFAULT flow_key_debug
 
 namespace {
 using keying::Channel;
+using keying::FlowRule;
 using keying::Kernel;
+using keying::RunMember;
 
 enum {
   PROP_0,
@@ -56,14 +59,6 @@ struct Settings {
   gboolean fused = TRUE;
 };
 
-/* Whither it flows, in the kernels' integers */
-struct Rule {
-  cl_uint mask;
-  cl_uint threshold;
-  cl_int key_cb, key_cr;
-  cl_uint limit;
-};
-
 /* Words of a tile whose regions a work-group finds in 16 KiB of local memory */
 const gsize region_words = 4;
 const gsize region_rows = 32;
@@ -72,7 +67,6 @@ const gsize region_rows = 32;
 struct Work {
   GstVideoInfo info;
   keying::TileShape shape;
-  keying::FrameKernel flow_frame;
   keying::FrameKernel pack_flow;
   keying::FrameKernel limit_flow;
   keying::FrameKernel flow_planes;
@@ -102,6 +96,7 @@ struct _GstFlowKey {
 
   Settings *settings; /* with the object lock */
   Work *work;         /* between set_formats and close, else null */
+  RunMember *member;
 };
 
 G_DEFINE_TYPE (GstFlowKey, gst_flow_key, GST_TYPE_OPENCL_FILTER)
@@ -189,10 +184,11 @@ gst_flow_key_close (GstOpenCLFilter *filter)
   GstFlowKey *self = GST_FLOW_KEY (filter);
   delete self->work;
   self->work = nullptr;
+  self->member->close ();
 }
 
-static gboolean
-create_kernels (GstOpenCLContext *context, Work &work, GError **error)
+static void
+create_kernels (GstOpenCLContext *context, Work &work)
 {
   const std::string options = keying::pixel_options (&work.info) + work.shape.options ()
                               + " -DREGION_WORDS=" + std::to_string (region_words)
@@ -201,7 +197,6 @@ create_kernels (GstOpenCLContext *context, Work &work, GError **error)
     keying::FrameKernel &kernel;
     const char *name;
   } kernels[] = {
-      {work.flow_frame, "flow_frame"},
       {work.pack_flow, "pack_flow"},
       {work.limit_flow, "limit_flow"},
       {work.flow_planes, "flow_planes"},
@@ -214,12 +209,11 @@ create_kernels (GstOpenCLContext *context, Work &work, GError **error)
       {work.alpha_of_mask, "alpha_of_mask"},
       {work.flow_mask, "flow_mask"},
   };
-  for (const auto &entry : kernels) {
-    if (!entry.kernel.create (context, {"pixels.cl", "bitplanes.cl", "flowkey.cl"},
-            entry.name, options, error))
-      return FALSE;
-  }
-  return TRUE;
+  for (const auto &entry : kernels)
+    entry.kernel.create (context,
+        {"pixels.cl", "bitplanes.cl", "masks.cl", "tiles.cl", "flowrule.cl",
+            "flowkey.cl"},
+        entry.name, options);
 }
 
 static gboolean
@@ -246,20 +240,21 @@ gst_flow_key_set_formats (
   Work &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   work.shape = keying::TileShape::best_for (context);
-  return create_kernels (context, work, error) && create_planes (context, work, error)
-         && work.run.create (context, error);
+  self->member->set_format (context, &work.info);
+  create_kernels (context, work);
+  return create_planes (context, work, error) && work.run.create (context, error);
 }
 
 /* The work */
 
 /* The limit's square, in 1/128 of a level as the kernels have it. A limit above 0 that is
  * less than their unit lets only the key's very chroma in, as 1 does. */
-static Rule
+static FlowRule
 rule_of (const Settings &settings, const GstVideoInfo *info)
 {
   keying::Color key = keying::color_of_argb (settings.key_color);
   gdouble limit = settings.limit * 255 * 128;
-  Rule rule;
+  FlowRule rule;
   rule.mask = keying::component_mask (info, settings.channel);
   rule.threshold = keying::difference_threshold (settings.tolerance, settings.channel);
   rule.key_cb = -21 * key.red - 43 * key.green + 64 * key.blue;
@@ -269,20 +264,7 @@ rule_of (const Settings &settings, const GstVideoInfo *info)
 }
 
 static gboolean
-flow_in_one_launch (Work &work, const Rule &rule, guint iterations,
-    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
-    GError **error)
-{
-  Kernel *kernel = work.flow_frame.variant ({input, output}, error);
-  return kernel
-         && kernel->launch (queue,
-             work.shape.grid_of_frame (*kernel, &work.info, iterations), error, input,
-             output, cl_uint (work.info.width), cl_uint (work.info.height), rule.mask,
-             rule.threshold, rule.key_cb, rule.key_cr, rule.limit, cl_uint (iterations));
-}
-
-static gboolean
-pack_planes (Work &work, const Rule &rule, const GstOpenCLFrame *input,
+pack_planes (Work &work, const FlowRule &rule, const GstOpenCLFrame *input,
     cl_command_queue queue, GError **error)
 {
   cl_uint width = work.info.width, height = work.info.height;
@@ -290,7 +272,7 @@ pack_planes (Work &work, const Rule &rule, const GstOpenCLFrame *input,
   Kernel *pack = work.pack_flow.variant ({input}, error);
   Kernel *limit = work.limit_flow.variant ({}, error);
 
-  if (!pack
+  if (!pack || !limit
       || !pack->launch (queue, pack->grid_of_items (4 * words, height), error, input,
           width, height, rule.mask, rule.threshold, rule.key_cb, rule.key_cr, rule.limit,
           work.keyed.current (), work.right (), work.down (), work.open (), words))
@@ -308,6 +290,8 @@ iterate_planes (
   guint depth = work.shape.depth ();
   Kernel *kernel = work.flow_planes.variant ({}, error);
 
+  if (!kernel)
+    return FALSE;
   auto launch = [&] (guint number, cl_uint index) {
     cl_uint part = std::min (depth, iterations - number * depth);
     bool launched =
@@ -336,6 +320,8 @@ flow_to_the_end (GstFlowKey *self, cl_command_queue queue, GError **error)
   Kernel *key = work.key_regions.variant ({}, error);
   Kernel *collect = work.collect_regions.variant ({}, error);
 
+  if (!find || !join || !key || !collect)
+    return FALSE;
   if (!work.parents ())
     work.parents =
         keying::make_buffer (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
@@ -367,7 +353,7 @@ apply_planes (Work &work, const GstOpenCLFrame *input, const GstOpenCLFrame *out
 }
 
 static gboolean
-iterate_masks (GstFlowKey *self, const Rule &rule, guint iterations,
+iterate_masks (GstFlowKey *self, const FlowRule &rule, guint iterations,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
 {
   Work &work = *self->work;
@@ -388,7 +374,7 @@ iterate_masks (GstFlowKey *self, const Rule &rule, guint iterations,
 
 /* The plain form: a launch an iteration */
 static gboolean
-transform_by_masks (GstFlowKey *self, const Rule &rule, guint iterations,
+transform_by_masks (GstFlowKey *self, const FlowRule &rule, guint iterations,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
     GError **error)
 {
@@ -409,6 +395,26 @@ transform_by_masks (GstFlowKey *self, const Rule &rule, guint iterations,
              output, width, height, work.masks.current ());
 }
 
+/* Each iteration but the last keys a pixel, so that no frame takes more than these. */
+static guint
+most_iterations (const GstVideoInfo *info)
+{
+  return guint (info->width) * info->height;
+}
+
+static bool
+is_to_the_end (const Settings &settings, const GstVideoInfo *info)
+{
+  return settings.iterations == 0 || settings.iterations >= most_iterations (info);
+}
+
+static bool
+add_to_run (const Settings &settings, const GstVideoInfo *info, keying::KeyRun &run)
+{
+  return settings.fused && settings.iterations > 0
+         && run.add_flow (rule_of (settings, info), settings.iterations);
+}
+
 static gboolean
 gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
@@ -416,26 +422,67 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   GstFlowKey *self = GST_FLOW_KEY (filter);
   Work &work = *self->work;
   Settings settings = get_settings (self);
-  Rule rule = rule_of (settings, &work.info);
-  /* Each iteration but the last keys a pixel, so that no frame takes more than these. */
-  guint most = guint (work.info.width) * work.info.height;
-  bool to_the_end = settings.iterations == 0 || settings.iterations >= most;
-  guint iterations = to_the_end ? most : settings.iterations;
+  FlowRule rule = rule_of (settings, &work.info);
+  bool to_the_end = is_to_the_end (settings, &work.info);
+  guint iterations = to_the_end ? most_iterations (&work.info) : settings.iterations;
+  keying::KeyRun run;
 
+  if (add_to_run (settings, &work.info, run))
+    return self->member->runner ().enqueue (queue, run, input, output, error);
   if (!settings.fused)
     return transform_by_masks (self, rule, iterations, input, output, queue, error);
-  if (iterations <= work.shape.depth ())
-    return flow_in_one_launch (work, rule, iterations, input, output, queue, error);
   return pack_planes (work, rule, input, queue, error)
          && (to_the_end ? flow_to_the_end (self, queue, error)
                         : iterate_planes (self, iterations, queue, error))
          && apply_planes (work, input, output, queue, error);
 }
 
+/* Runs over several elements */
+
+static gboolean
+gst_flow_key_propose_allocation (
+    GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
+{
+  GstFlowKey *self = GST_FLOW_KEY (transform);
+  keying::KeyRun run;
+
+  if (!GST_BASE_TRANSFORM_CLASS (gst_flow_key_parent_class)
+           ->propose_allocation (transform, decide_query, query))
+    return FALSE;
+  if (self->work && add_to_run (get_settings (self), &self->work->info, run))
+    RunMember::offer (query);
+  return TRUE;
+}
+
+static gboolean
+gst_flow_key_decide_allocation (GstBaseTransform *transform, GstQuery *query)
+{
+  GST_FLOW_KEY (transform)->member->ask_downstream (query);
+  return GST_BASE_TRANSFORM_CLASS (gst_flow_key_parent_class)
+      ->decide_allocation (transform, query);
+}
+
+static gboolean
+gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
+    cl_event *event, GError **error)
+{
+  GstFlowKey *self = GST_FLOW_KEY (filter);
+  const GstVideoInfo *info = &self->work->info;
+  Settings settings = get_settings (self);
+  auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, info, run); };
+  RunMember::Outcome outcome =
+      self->member->take_part (filter, add, input, output, event, error);
+  if (outcome == RunMember::Outcome::plain)
+    return GST_OPENCL_FILTER_CLASS (gst_flow_key_parent_class)
+        ->process (filter, input, output, event, error);
+  return outcome == RunMember::Outcome::done;
+}
+
 static void
 gst_flow_key_init (GstFlowKey *self)
 {
   self->settings = new Settings;
+  self->member = new RunMember;
 }
 
 static void
@@ -444,6 +491,7 @@ gst_flow_key_finalize (GObject *object)
   GstFlowKey *self = GST_FLOW_KEY (object);
   delete self->settings;
   delete self->work;
+  delete self->member;
   G_OBJECT_CLASS (gst_flow_key_parent_class)->finalize (object);
 }
 
@@ -484,6 +532,7 @@ static void
 gst_flow_key_class_init (GstFlowKeyClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   object_class->set_property = gst_flow_key_set_property;
@@ -500,6 +549,9 @@ gst_flow_key_class_init (GstFlowKeyClass *klass)
   filter_class->close = gst_flow_key_close;
   filter_class->set_formats = gst_flow_key_set_formats;
   filter_class->transform = gst_flow_key_transform;
+  filter_class->process = gst_flow_key_process;
+  transform_class->propose_allocation = gst_flow_key_propose_allocation;
+  transform_class->decide_allocation = gst_flow_key_decide_allocation;
 
   GST_DEBUG_CATEGORY_INIT (flow_key_debug, "flowkey", 0, "Flowing key");
 }

@@ -38,16 +38,6 @@ count_of (gsize size, gsize part)
 }
 
 Grid
-TileShape::grid_of_frame (
-    const Kernel &kernel, const GstVideoInfo *info, guint iterations) const
-{
-  gsize side = (iterations + 7) / 8 * 8;
-  return grid_of_groups (count_of (GST_VIDEO_INFO_WIDTH (info), 32 * words - 2 * side),
-      count_of (GST_VIDEO_INFO_HEIGHT (info), rows - 2 * iterations),
-      kernel.group_size (items));
-}
-
-Grid
 TileShape::grid_of_plane (
     const Kernel &kernel, const GstVideoInfo *info, guint iterations) const
 {

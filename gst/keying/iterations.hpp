@@ -20,9 +20,6 @@ struct TileShape {
 
   /* The most iterations of a launch: a tile's margin is as wide, and writes nothing. */
   guint depth () const { return guint (rows / 4); }
-  /* Tiles over a frame, each with a margin of so many iterations */
-  Grid grid_of_frame (
-      const Kernel &kernel, const GstVideoInfo *info, guint iterations) const;
   /* Over a bit plane: a word of margin at either side */
   Grid grid_of_plane (
       const Kernel &kernel, const GstVideoInfo *info, guint iterations) const;

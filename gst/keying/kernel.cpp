@@ -81,16 +81,22 @@ Kernel::set (cl_uint &index, const GstOpenCLFrame *frame, GError **error)
 }
 
 bool
+Kernel::set (cl_uint &index, const LocalMemory &memory, GError **error)
+{
+  return gst_opencl_check (clSetKernelArg (kernel (), index++, memory.bytes, nullptr),
+      "clSetKernelArg", error);
+}
+
+void
 FrameKernel::create (GstOpenCLContext *a_context,
     std::initializer_list<const char *> a_files, const char *a_name,
-    const std::string &a_options, GError **error)
+    const std::string &a_options)
 {
   context = a_context;
   files.assign (a_files.begin (), a_files.end ());
   name = a_name;
   options = a_options;
   variants = {};
-  return create_variant (0, error);
 }
 
 bool

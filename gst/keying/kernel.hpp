@@ -22,6 +22,11 @@ struct Grid {
 /* So many groups of so many work-items */
 Grid grid_of_groups (gsize columns, gsize rows, gsize items, gsize item_rows = 1);
 
+/* An argument that is local memory */
+struct LocalMemory {
+  gsize bytes;
+};
+
 class Kernel {
 public:
   bool create (GstOpenCLContext *context, const std::vector<std::string> &files,
@@ -54,17 +59,18 @@ private:
         error);
   }
   bool set (cl_uint &index, const GstOpenCLFrame *frame, GError **error);
+  bool set (cl_uint &index, const LocalMemory &memory, GError **error);
 
   cl::Kernel kernel;
   gsize largest_group = 1;
 };
 
-/* A kernel that reads or writes frames, in a variant for each alignment. The common one
- * is built at once, another when the first frame that needs it comes. */
+/* A kernel that reads or writes frames, in a variant for each alignment, which is built
+ * when the first frame that needs it comes. */
 class FrameKernel {
 public:
-  bool create (GstOpenCLContext *context, std::initializer_list<const char *> files,
-      const char *name, const std::string &options, GError **error);
+  void create (GstOpenCLContext *context, std::initializer_list<const char *> files,
+      const char *name, const std::string &options);
 
   /* (nullable): the variant for frames that are placed like these */
   Kernel *variant (std::initializer_list<const GstOpenCLFrame *> frames, GError **error);

@@ -149,10 +149,10 @@ gst_key_fill_set_formats (
   Work &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const std::string options = keying::pixel_options (&work.info);
-  return work.paint.create (
-             context, {"pixels.cl", "keyfill.cl"}, "paint_keyed", options, error)
-         && work.composite.create (context, {"pixels.cl", "keyfill.cl"},
-             "composite_over_color", options, error);
+  work.paint.create (context, {"pixels.cl", "keyfill.cl"}, "paint_keyed", options);
+  work.composite.create (
+      context, {"pixels.cl", "keyfill.cl"}, "composite_over_color", options);
+  return TRUE;
 }
 
 static gboolean

@@ -30,6 +30,7 @@
 #include "elements.h"
 #include "iterations.hpp"
 #include "pixelformats.hpp"
+#include "runmember.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (noise_reduce_debug);
 #define GST_CAT_DEFAULT noise_reduce_debug
@@ -37,6 +38,7 @@ GST_DEBUG_CATEGORY_STATIC (noise_reduce_debug);
 namespace {
 using keying::Grid;
 using keying::Kernel;
+using keying::RunMember;
 
 enum {
   PROP_0,
@@ -55,7 +57,6 @@ struct Settings {
 struct Work {
   GstVideoInfo info;
   keying::TileShape shape;
-  keying::FrameKernel reduce_frame;
   keying::FrameKernel pack_keyed;
   keying::FrameKernel apply_keyed;
   keying::FrameKernel reduce_plane;
@@ -77,6 +78,7 @@ struct _GstNoiseReduce {
 
   Settings *settings; /* with the object lock */
   Work *work;         /* between set_formats and close, else null */
+  RunMember *member;
 };
 
 G_DEFINE_TYPE (GstNoiseReduce, gst_noise_reduce, GST_TYPE_OPENCL_FILTER)
@@ -148,17 +150,17 @@ gst_noise_reduce_close (GstOpenCLFilter *filter)
   GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
   delete self->work;
   self->work = nullptr;
+  self->member->close ();
 }
 
-static gboolean
-create_kernels (GstOpenCLContext *context, Work &work, GError **error)
+static void
+create_kernels (GstOpenCLContext *context, Work &work)
 {
   const std::string options = keying::pixel_options (&work.info) + work.shape.options ();
   const struct {
     keying::FrameKernel &kernel;
     const char *name;
   } kernels[] = {
-      {work.reduce_frame, "reduce_frame"},
       {work.pack_keyed, "pack_keyed"},
       {work.apply_keyed, "apply_keyed"},
       {work.reduce_plane, "reduce_plane"},
@@ -166,12 +168,10 @@ create_kernels (GstOpenCLContext *context, Work &work, GError **error)
       {work.alpha_of_mask, "alpha_of_mask"},
       {work.reduce_mask, "reduce_mask"},
   };
-  for (const auto &entry : kernels) {
-    if (!entry.kernel.create (context, {"pixels.cl", "bitplanes.cl", "noisereduce.cl"},
-            entry.name, options, error))
-      return FALSE;
-  }
-  return TRUE;
+  for (const auto &entry : kernels)
+    entry.kernel.create (context,
+        {"pixels.cl", "bitplanes.cl", "masks.cl", "tiles.cl", "noisereduce.cl"},
+        entry.name, options);
 }
 
 static gboolean
@@ -186,7 +186,9 @@ gst_noise_reduce_set_formats (
   Work &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   work.shape = keying::TileShape::best_for (context);
-  return create_kernels (context, work, error) && work.run.create (context, error)
+  self->member->set_format (context, &work.info);
+  create_kernels (context, work);
+  return work.run.create (context, error)
          && work.planes.create (context, keying::bytes_of_plane (&work.info), error);
 }
 
@@ -201,6 +203,8 @@ reduce_plane (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint ite
   Kernel *kernel = work.reduce_plane.variant ({}, error);
   GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
 
+  if (!kernel)
+    return FALSE;
   auto launch = [&] (guint number, cl_uint index) {
     cl_uint part = std::min (depth, iterations - number * depth);
     bool launched =
@@ -215,7 +219,7 @@ reduce_plane (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint ite
   return work.run.run (pad, queue, launches, launch, error);
 }
 
-/* More iterations than a tile's margin holds */
+/* More iterations than a run holds */
 static gboolean
 transform_by_planes (GstNoiseReduce *self, const Settings &settings,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
@@ -237,20 +241,6 @@ transform_by_planes (GstNoiseReduce *self, const Settings &settings,
 }
 
 static gboolean
-transform_in_one_launch (Work &work, const Settings &settings,
-    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
-    GError **error)
-{
-  Kernel *kernel = work.reduce_frame.variant ({input, output}, error);
-  guint iterations = settings.fill_iterations + settings.iterations;
-  return kernel
-         && kernel->launch (queue,
-             work.shape.grid_of_frame (*kernel, &work.info, iterations), error, input,
-             output, cl_uint (work.info.width), cl_uint (work.info.height),
-             cl_uint (settings.fill_iterations), cl_uint (settings.iterations));
-}
-
-static gboolean
 reduce_mask (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint iterations,
     GError **error)
 {
@@ -259,6 +249,8 @@ reduce_mask (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint iter
   Kernel *kernel = work.reduce_mask.variant ({}, error);
   GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
 
+  if (!kernel)
+    return FALSE;
   auto launch = [&] (guint number, cl_uint index) {
     bool launched = kernel->launch (queue, kernel->grid_of_items (width, height), error,
         work.masks.current (), work.masks.other (), width, height, cl_uint (fill ? 0 : 1),
@@ -293,25 +285,72 @@ transform_by_masks (GstNoiseReduce *self, const Settings &settings,
              output, width, height, work.masks.current ());
 }
 
+static bool
+add_to_run (const Settings &settings, keying::KeyRun &run)
+{
+  return settings.fused
+         && run.add_noise_reduction (settings.fill_iterations, settings.iterations);
+}
+
 static gboolean
 gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
   Settings settings = get_settings (self);
-  guint64 iterations = guint64 (settings.fill_iterations) + settings.iterations;
+  keying::KeyRun run;
 
+  if (add_to_run (settings, run))
+    return self->member->runner ().enqueue (queue, run, input, output, error);
   if (!settings.fused)
     return transform_by_masks (self, settings, input, output, queue, error);
-  if (iterations > self->work->shape.depth ())
-    return transform_by_planes (self, settings, input, output, queue, error);
-  return transform_in_one_launch (*self->work, settings, input, output, queue, error);
+  return transform_by_planes (self, settings, input, output, queue, error);
+}
+
+/* Runs over several elements */
+
+static gboolean
+gst_noise_reduce_propose_allocation (
+    GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
+{
+  keying::KeyRun run;
+
+  if (!GST_BASE_TRANSFORM_CLASS (gst_noise_reduce_parent_class)
+           ->propose_allocation (transform, decide_query, query))
+    return FALSE;
+  if (add_to_run (get_settings (transform), run))
+    RunMember::offer (query);
+  return TRUE;
+}
+
+static gboolean
+gst_noise_reduce_decide_allocation (GstBaseTransform *transform, GstQuery *query)
+{
+  GST_NOISE_REDUCE (transform)->member->ask_downstream (query);
+  return GST_BASE_TRANSFORM_CLASS (gst_noise_reduce_parent_class)
+      ->decide_allocation (transform, query);
+}
+
+static gboolean
+gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
+    cl_event *event, GError **error)
+{
+  GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
+  Settings settings = get_settings (self);
+  auto add = [&settings] (keying::KeyRun &run) { return add_to_run (settings, run); };
+  RunMember::Outcome outcome =
+      self->member->take_part (filter, add, input, output, event, error);
+  if (outcome == RunMember::Outcome::plain)
+    return GST_OPENCL_FILTER_CLASS (gst_noise_reduce_parent_class)
+        ->process (filter, input, output, event, error);
+  return outcome == RunMember::Outcome::done;
 }
 
 static void
 gst_noise_reduce_init (GstNoiseReduce *self)
 {
   self->settings = new Settings;
+  self->member = new RunMember;
 }
 
 static void
@@ -320,6 +359,7 @@ gst_noise_reduce_finalize (GObject *object)
   GstNoiseReduce *self = GST_NOISE_REDUCE (object);
   delete self->settings;
   delete self->work;
+  delete self->member;
   G_OBJECT_CLASS (gst_noise_reduce_parent_class)->finalize (object);
 }
 
@@ -349,6 +389,7 @@ static void
 gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   object_class->set_property = gst_noise_reduce_set_property;
@@ -365,6 +406,9 @@ gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
   filter_class->close = gst_noise_reduce_close;
   filter_class->set_formats = gst_noise_reduce_set_formats;
   filter_class->transform = gst_noise_reduce_transform;
+  filter_class->process = gst_noise_reduce_process;
+  transform_class->propose_allocation = gst_noise_reduce_propose_allocation;
+  transform_class->decide_allocation = gst_noise_reduce_decide_allocation;
 
   GST_DEBUG_CATEGORY_INIT (
       noise_reduce_debug, "noisereduce", 0, "Noise reduction of keys");

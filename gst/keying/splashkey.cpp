@@ -189,11 +189,9 @@ gst_splash_key_set_formats (
   clGetDeviceInfo (gst_opencl_context_get_device (context), CL_DEVICE_TYPE, sizeof type,
       &type, nullptr);
   work.on_cpu = type & CL_DEVICE_TYPE_CPU;
-  return ensure_store (context, work, get_settings (self).block_size, error)
-         && work.key_blocks.create (context, {"pixels.cl", "splashkey.cl"}, "key_blocks",
-             keying::pixel_options (&work.info)
-                 + " -DGROUP=" + std::to_string (largest_group),
-             error);
+  work.key_blocks.create (context, {"pixels.cl", "splashkey.cl"}, "key_blocks",
+      keying::pixel_options (&work.info) + " -DGROUP=" + std::to_string (largest_group));
+  return ensure_store (context, work, get_settings (self).block_size, error);
 }
 
 /* The work */

@@ -19,8 +19,13 @@
 #define BYTE_INDEX(byte) ((byte) ^ 3)
 #endif
 
+/* Where a program does not know it beforehand */
+#if !defined(GROUP_ITEMS)
+#define GROUP_ITEMS get_local_size (0)
+#endif
+
 #define FOR_EACH_OF_GROUP(n, count)                                                      \
-  for (int n = get_local_id (0); n < (int)(count); n += get_local_size (0))
+  for (int n = get_local_id (0); n < (int)(count); n += GROUP_ITEMS)
 
 uint
 pack_mask (int8 mask)
@@ -29,6 +34,47 @@ pack_mask (int8 mask)
   int4 four = bits.lo | bits.hi;
   int2 two = four.lo | four.hi;
   return two.x | two.y;
+}
+
+/* Bits where the sign is negative */
+uint
+pack_signs (uint8 values)
+{
+  uint bits = values.s7 >> 31;
+  bits = bits << 1 | values.s6 >> 31;
+  bits = bits << 1 | values.s5 >> 31;
+  bits = bits << 1 | values.s4 >> 31;
+  bits = bits << 1 | values.s3 >> 31;
+  bits = bits << 1 | values.s2 >> 31;
+  bits = bits << 1 | values.s1 >> 31;
+  return bits << 1 | values.s0 >> 31;
+}
+
+/* Bits of pixels that differ by less, in the components in `mask` */
+uint
+pack_near (uint8 a, uint8 b, uint mask, uint threshold)
+{
+#if defined(__NV_CL_C_VERSION)
+  /* One instruction a pixel, which NVIDIA's compiler does not find by itself */
+#define DIFFERENCE_ABOVE(n)                                                              \
+  asm("vabsdiff4.u32.u32.u32.add %0, %1, %2, %3;"                                        \
+      : "=r"(above.s##n)                                                                 \
+      : "r"(a.s##n), "r"(b.s##n), "r"(-threshold));
+  uint8 above;
+  a &= mask;
+  b &= mask;
+  DIFFERENCE_ABOVE (0)
+  DIFFERENCE_ABOVE (1)
+  DIFFERENCE_ABOVE (2)
+  DIFFERENCE_ABOVE (3)
+  DIFFERENCE_ABOVE (4)
+  DIFFERENCE_ABOVE (5)
+  DIFFERENCE_ABOVE (6)
+  DIFFERENCE_ABOVE (7)
+  return pack_signs (above);
+#else
+  return pack_signs (difference (a, b, mask) - threshold);
+#endif
 }
 
 int8
@@ -68,79 +114,4 @@ with_keyed (uint8 pixels, uint keyed)
   alpha = select (alpha, (uint8)(ALPHA_MASK), alpha == (uint8)(0));
   alpha = select (alpha, (uint8)(0), spread_mask (keyed));
   return (pixels & ~ALPHA_MASK) | alpha;
-}
-
-/* A line's eight pixels: global size 4 * words, height */
-__kernel void
-pack_keyed (
-    FRAME (const, input), uint width, uint height, __global uchar *keyed, uint words)
-{
-  uint byte = get_global_id (0);
-  uint y = get_global_id (1);
-  if (byte >= 4 * words || y >= height)
-    return;
-  uint x = 8 * byte;
-  uint bits =
-      x < width ? keyed_of (load_pixels (LINE (input, y), x, width), x, width) : 0;
-  keyed[BYTE_INDEX ((ulong)y * 4 * words + byte)] = bits;
-}
-
-__kernel void
-apply_keyed (FRAME (const, input), FRAME (, output), uint width, uint height,
-    __global const uchar *keyed, uint words)
-{
-  uint byte = get_global_id (0);
-  uint y = get_global_id (1);
-  uint x = 8 * byte;
-  if (x >= width || y >= height)
-    return;
-  uint bits = keyed[BYTE_INDEX ((ulong)y * 4 * words + byte)];
-  uint8 pixels = load_pixels (LINE (input, y), x, width);
-  store_pixels (LINE (output, y), x, width, with_keyed (pixels, bits));
-}
-
-/* The plain form's masks: a byte a pixel, 1 where keyed */
-__kernel void
-mask_of_alpha (FRAME (const, input), uint width, uint height, __global uchar *mask)
-{
-  uint x = get_global_id (0);
-  uint y = get_global_id (1);
-  if (x < width && y < height)
-    mask[(ulong)y * width + x] = (load_pixel (LINE (input, y), x) & ALPHA_MASK) == 0;
-}
-
-__kernel void
-alpha_of_mask (FRAME (const, input), FRAME (, output), uint width, uint height,
-    __global const uchar *mask)
-{
-  uint x = get_global_id (0);
-  uint y = get_global_id (1);
-  if (x >= width || y >= height)
-    return;
-  uint pixel = load_pixel (LINE (input, y), x);
-  if (mask[(ulong)y * width + x])
-    pixel &= ~ALPHA_MASK;
-  else if ((pixel & ALPHA_MASK) == 0)
-    pixel |= ALPHA_MASK;
-  store_pixel (LINE (output, y), x, pixel);
-}
-
-/* The rest of an element's program works on tiles of its core: what a tile writes. */
-void
-write_core (FRAME (const, input), FRAME (, output), int width, int height, int x0, int y0,
-    int side, int margin, __local const uint *keyed)
-{
-  __local const uchar *bytes = (__local const uchar *)(keyed + TILE_WORDS);
-  FOR_EACH_OF_GROUP (n, TILE_ROWS * TILE_BYTES)
-  {
-    int row = n / TILE_BYTES;
-    int byte = n % TILE_BYTES;
-    int x = x0 + 8 * byte;
-    int y = y0 + row;
-    if (row < margin || row >= TILE_ROWS - margin || y >= height || 8 * byte < side
-        || 8 * byte >= 32 * TILE_WORDS - side || x >= width)
-      continue;
-    uint8 pixels = load_pixels (LINE (input, y), x, width);
-    store_pixels (LINE (output, y), x, width, with_keyed (pixels, bytes[BYTE_INDEX (n)]));
-  }
 }

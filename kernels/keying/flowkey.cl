@@ -1,157 +1,7 @@
 /* flowkey: keying flows over even colour
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Two bit planes say where it can: `right` where a pixel has the colour of its right
- * neighbour, `down` where it has that of the one below. Where a limit is set, both pixels
- * must also be open: keyed from the start, or within the limit.
  */
-typedef struct {
-  uint mask;      /* components that are compared */
-  uint threshold; /* their differences' sum stays below */
-  int key_cb, key_cr;
-  uint limit; /* largest square of the chroma distance from the key; 0 is no limit */
-} Rule;
-
-Rule
-rule_of (uint mask, uint threshold, int key_cb, int key_cr, uint limit)
-{
-  Rule rule = {mask, threshold, key_cb, key_cr, limit};
-  return rule;
-}
-
-#define RULE uint mask, uint threshold, int key_cb, int key_cr, uint limit
-#define THE_RULE rule_of (mask, threshold, key_cb, key_cr, limit)
-
-uint
-open_of (uint8 pixels, Rule rule, uint keyed, int x, int width)
-{
-  int8 within = chroma_square (pixels, rule.key_cb, rule.key_cr) <= rule.limit;
-  return keyed | (pack_mask (within) & inside_line (x, width, 8));
-}
-
-uint
-same_as_right (__global const uchar *line, uint8 pixels, Rule rule, int x, int width)
-{
-  uint next = load_pixel (line, min (x + 8, width - 1));
-  uint8 right = (uint8)(pixels.s1234, pixels.s567, next);
-  int8 same = difference (pixels, right, rule.mask) < rule.threshold;
-  return pack_mask (same) & inside_line (x, width - 1, 8);
-}
-
-uint
-same_as_below (uint8 pixels, uint8 below, Rule rule, int x, int width)
-{
-  int8 same = difference (pixels, below, rule.mask) < rule.threshold;
-  return pack_mask (same) & inside_line (x, width, 8);
-}
-
-/* What a word becomes: flow comes from its left, right, upper and lower neighbours. */
-uint
-flow_word (__local const uint *keyed, __local const uint *right, __local const uint *down,
-    int at)
-{
-  uint word = keyed[at];
-  uint from_left = (word & right[at]) << 1 | (keyed[at - 1] & right[at - 1]) >> 31;
-  uint from_right = (word >> 1 | keyed[at + 1] << 31) & right[at];
-  uint from_above = keyed[at - TILE_WORDS] & down[at - TILE_WORDS];
-  uint from_below = keyed[at + TILE_WORDS] & down[at];
-  return word | from_left | from_right | from_above | from_below;
-}
-
-/* Where the keyed pixels lie after the iterations: `keyed` or `other` */
-__local uint *
-flow (__local uint *keyed, __local uint *other, __local const uint *right,
-    __local const uint *down, uint iterations)
-{
-  for (uint i = 0; i < iterations; i++) {
-    FOR_EACH_OF_GROUP (n, TILE_SIZE)
-    other[n + TILE_WORDS] = flow_word (keyed, right, down, n + TILE_WORDS);
-    barrier (CLK_LOCAL_MEM_FENCE);
-    __local uint *result = other;
-    other = keyed;
-    keyed = result;
-  }
-  return keyed;
-}
-
-#define STRIP_ROWS 8
-
-/* Each work-item goes down strips of eight columns, so that a line is loaded once to be
- * compared with the one above and with the one below. */
-void
-load_flow_tile (FRAME (const, input), int width, int height, int x0, int y0, Rule rule,
-    __local uchar *keyed, __local uchar *right, __local uchar *down, __local uchar *open)
-{
-  FOR_EACH_OF_GROUP (n, TILE_ROWS / STRIP_ROWS * TILE_BYTES)
-  {
-    int byte = n % TILE_BYTES;
-    int row = n / TILE_BYTES * STRIP_ROWS;
-    int x = x0 + 8 * byte;
-    bool there = x >= 0 && x < width;
-    uint8 pixels = 0;
-    if (there && y0 + row >= 0 && y0 + row < height)
-      pixels = load_pixels (LINE (input, y0 + row), x, width);
-    for (int end = row + STRIP_ROWS; row < end; row++) {
-      int y = y0 + row;
-      uint8 below = 0;
-      uint k = 0, r = 0, d = 0, o = 0;
-      if (there && y + 1 >= 0 && y + 1 < height)
-        below = load_pixels (LINE (input, y + 1), x, width);
-      if (there && y >= 0 && y < height) {
-        k = keyed_of (pixels, x, width);
-        r = same_as_right (LINE (input, y), pixels, rule, x, width);
-        d = y + 1 < height ? same_as_below (pixels, below, rule, x, width) : 0;
-        o = rule.limit > 0 ? open_of (pixels, rule, k, x, width) : 0;
-      }
-      int at = BYTE_INDEX (row * TILE_BYTES + byte);
-      keyed[at] = k;
-      right[at] = r;
-      down[at] = d;
-      open[at] = o;
-      pixels = below;
-    }
-  }
-  barrier (CLK_LOCAL_MEM_FENCE);
-}
-
-void
-limit_tile (__local const uint *open, __local uint *right, __local uint *down)
-{
-  FOR_EACH_OF_GROUP (n, TILE_SIZE)
-  {
-    int at = n + TILE_WORDS;
-    right[at] &= open[at] & (open[at] >> 1 | open[at + 1] << 31);
-    down[at] &= open[at] & open[at + TILE_WORDS];
-  }
-  barrier (CLK_LOCAL_MEM_FENCE);
-}
-
-/* All iterations of a tile, frame to frame; as many lines of margin around what a
- * work-group writes, and as many columns rounded up to whole bytes */
-__kernel void
-flow_frame (FRAME (const, input), FRAME (, output), uint width, uint height, RULE,
-    uint iterations)
-{
-  __local uint first[TILE_ARRAY];
-  __local uint second[TILE_ARRAY];
-  __local uint right[TILE_ARRAY];
-  __local uint down[TILE_ARRAY];
-  int margin = iterations;
-  int side = (margin + 7) / 8 * 8;
-  int x0 = (int)get_group_id (0) * (32 * TILE_WORDS - 2 * side) - side;
-  int y0 = (int)get_group_id (1) * (TILE_ROWS - 2 * margin) - margin;
-
-  load_flow_tile (input, input_offset, input_stride, width, height, x0, y0, THE_RULE,
-      (__local uchar *)(first + TILE_WORDS), (__local uchar *)(right + TILE_WORDS),
-      (__local uchar *)(down + TILE_WORDS), (__local uchar *)(second + TILE_WORDS));
-  if (limit > 0)
-    limit_tile (second, right, down);
-  __local uint *keyed = flow (first, second, right, down, iterations);
-  write_core (input, input_offset, input_stride, output, output_offset, output_stride,
-      width, height, x0, y0, side, margin, keyed);
-}
-
 /* The planes of a frame, a byte of each: global size 4 * words, height */
 __kernel void
 pack_flow (FRAME (const, input), uint width, uint height, RULE, __global uchar *keyed,
@@ -223,7 +73,8 @@ flow_planes (__global const uint *from, __global uint *to, __global const uint *
     tile_down[n + TILE_WORDS] = there ? down[at] : 0;
   }
   barrier (CLK_LOCAL_MEM_FENCE);
-  __local uint *keyed = flow (first, second, tile_right, tile_down, iterations);
+  Ways ways = {tile_right, tile_down, tile_right, false};
+  __local uint *keyed = flow (first, second, ways, iterations);
 
   FOR_EACH_OF_GROUP (n, TILE_SIZE)
   {

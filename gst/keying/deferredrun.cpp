@@ -1,0 +1,141 @@
+/* A run that an element leaves to a directly following one
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "deferredrun.hpp"
+
+struct _GstKeyingDeferredRun {
+  GstOpenCLDeferred parent;
+
+  std::shared_ptr<keying::KeyRunner> *runner;
+  keying::KeyRun *run;
+  GstBuffer *buffer;
+  GstOpenCLFrame source;
+  keying::Place place;
+};
+
+G_DEFINE_FINAL_TYPE (
+    GstKeyingDeferredRun, gst_keying_deferred_run, GST_TYPE_OPENCL_DEFERRED)
+
+GType
+gst_keying_deferred_run_api_get_type (void)
+{
+  static gsize type = 0;
+  static const gchar *tags[] = {nullptr};
+  if (g_once_init_enter (&type))
+    g_once_init_leave (
+        &type, gst_meta_api_type_register ("GstKeyingDeferredRunAPI", tags));
+  return type;
+}
+
+static gboolean
+gst_keying_deferred_run_fill (GstOpenCLDeferred *deferred, cl_mem data, gsize offset,
+    cl_command_queue queue, GError **error)
+{
+  GstKeyingDeferredRun *self = GST_KEYING_DEFERRED_RUN (deferred);
+  GstOpenCLFrame made = {};
+  cl_event event;
+
+  made.data = data;
+  made.offset[0] = offset + self->place.offset;
+  made.stride[0] = self->place.stride;
+  bool enqueued =
+      (*self->runner)->enqueue (queue, *self->run, &self->source, &made, error);
+  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event);
+  if (!gst_opencl_check (code, "clEnqueueMarkerWithWaitList", enqueued ? error : nullptr))
+    return FALSE;
+  gst_keying_deferred_run_was_read (self, event);
+  clReleaseEvent (event);
+  return enqueued;
+}
+
+static void
+gst_keying_deferred_run_finalize (GObject *object)
+{
+  GstKeyingDeferredRun *self = GST_KEYING_DEFERRED_RUN (object);
+
+  delete self->runner;
+  delete self->run;
+  gst_buffer_unref (self->buffer);
+  G_OBJECT_CLASS (gst_keying_deferred_run_parent_class)->finalize (object);
+}
+
+static void
+gst_keying_deferred_run_class_init (GstKeyingDeferredRunClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gst_keying_deferred_run_finalize;
+  GST_OPENCL_DEFERRED_CLASS (klass)->fill = gst_keying_deferred_run_fill;
+}
+
+static void
+gst_keying_deferred_run_init (GstKeyingDeferredRun *self)
+{
+}
+
+GstKeyingDeferredRun *
+gst_keying_deferred_run_new (std::shared_ptr<keying::KeyRunner> runner,
+    const keying::KeyRun &run, const GstOpenCLFrame *source, const keying::Place &place)
+{
+  auto *self = static_cast<GstKeyingDeferredRun *> (
+      g_object_new (GST_TYPE_KEYING_DEFERRED_RUN, nullptr));
+  self->runner = new std::shared_ptr<keying::KeyRunner> (std::move (runner));
+  self->run = new keying::KeyRun (run);
+  self->buffer = gst_buffer_ref (source->buffer);
+  self->source = *source;
+  self->place = place;
+  return self;
+}
+
+const keying::KeyRun &
+gst_keying_deferred_run_get_run (GstKeyingDeferredRun *deferred)
+{
+  return *deferred->run;
+}
+
+const GstOpenCLFrame *
+gst_keying_deferred_run_get_source (GstKeyingDeferredRun *deferred)
+{
+  return &deferred->source;
+}
+
+bool
+gst_keying_deferred_run_makes (
+    GstKeyingDeferredRun *deferred, const GstVideoInfo *info, const keying::Place &place)
+{
+  const GstVideoInfo *made = (*deferred->runner)->info ();
+  return GST_VIDEO_INFO_FORMAT (made) == GST_VIDEO_INFO_FORMAT (info)
+         && made->width == info->width && made->height == info->height
+         && deferred->place == place;
+}
+
+void
+gst_keying_deferred_run_was_read (GstKeyingDeferredRun *deferred, cl_event event)
+{
+  GstOpenCLFrame source = deferred->source; /* may be read more than once */
+  gst_opencl_frame_unmap (&source, event);
+}
+
+namespace keying {
+bool
+find_place (
+    GstBuffer *buffer, const GstVideoInfo *info, GstOpenCLContext *context, Place *place)
+{
+  GstMemory *memory =
+      gst_buffer_n_memory (buffer) == 1 ? gst_buffer_peek_memory (buffer, 0) : nullptr;
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  gsize width = info->width, height = info->height;
+
+  if (!memory || !gst_is_opencl_memory (memory)
+      || gst_opencl_memory_get_context (memory) != context)
+    return false;
+  if (meta
+      && (meta->format != GST_VIDEO_INFO_FORMAT (info) || meta->width != width
+          || meta->height != height))
+    return false;
+  place->offset = meta ? meta->offset[0] : GST_VIDEO_INFO_PLANE_OFFSET (info, 0);
+  place->stride = meta ? meta->stride[0] : GST_VIDEO_INFO_PLANE_STRIDE (info, 0);
+  return place->stride >= gint (4 * width)
+         && place->offset + place->stride * (height - 1) + 4 * width
+                <= gst_buffer_get_size (buffer);
+}
+} // namespace keying

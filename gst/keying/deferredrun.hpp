@@ -1,0 +1,55 @@
+/* A run that an element leaves to a directly following one
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "keyrunner.hpp"
+
+#include <memory>
+
+G_BEGIN_DECLS
+
+#define GST_TYPE_KEYING_DEFERRED_RUN (gst_keying_deferred_run_get_type ())
+G_DECLARE_FINAL_TYPE (GstKeyingDeferredRun, gst_keying_deferred_run, GST,
+    KEYING_DEFERRED_RUN, GstOpenCLDeferred)
+
+/* In an ALLOCATION query: the element can take a deferred run over. */
+#define GST_KEYING_DEFERRED_RUN_API_TYPE (gst_keying_deferred_run_api_get_type ())
+GType gst_keying_deferred_run_api_get_type (void);
+
+G_END_DECLS
+
+namespace keying {
+/* Where a picture lies in its memory */
+struct Place {
+  gsize offset = 0; /* from the memory's own */
+  gint stride = 0;
+
+  bool operator== (const Place &other) const
+  {
+    return offset == other.offset && stride == other.stride;
+  }
+};
+
+/* False where `buffer` is not of a single memory of this context or does not hold such a
+ * picture as its caps say, which is for the plain way to complain of. */
+bool find_place (
+    GstBuffer *buffer, const GstVideoInfo *info, GstOpenCLContext *context, Place *place);
+} // namespace keying
+
+/* `source` is a frame mapped for reading on the compute queue, of which `run` makes the
+ * frame at `place`. Its buffer is kept until that is made or nobody wants it. */
+GstKeyingDeferredRun *gst_keying_deferred_run_new (
+    std::shared_ptr<keying::KeyRunner> runner, const keying::KeyRun &run,
+    const GstOpenCLFrame *source, const keying::Place &place);
+
+const keying::KeyRun &gst_keying_deferred_run_get_run (GstKeyingDeferredRun *deferred);
+const GstOpenCLFrame *gst_keying_deferred_run_get_source (GstKeyingDeferredRun *deferred);
+
+/* Whether what it will make is such a picture in that place */
+bool gst_keying_deferred_run_makes (
+    GstKeyingDeferredRun *deferred, const GstVideoInfo *info, const keying::Place &place);
+
+/* To be called when a command that read the source was enqueued: `event` is its. */
+void gst_keying_deferred_run_was_read (GstKeyingDeferredRun *deferred, cl_event event);

@@ -1,0 +1,70 @@
+/* What elements that follow each other do to a frame together
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-hpp.hpp>
+
+namespace keying {
+/* What a pixel's colour makes of its alpha, in the kernels' integers. Left as it is, it
+ * keys nothing and keeps every alpha. */
+struct DistanceKey {
+  cl_uint color = 0;   /* 0xAARRGGBB, */
+  cl::Buffer auto_key; /* or, where this is made, what it holds */
+  cl_uint mask = 0;
+  cl_uint threshold = 0;
+  cl_int inverted = 0;     /* all ones to key what differs */
+  cl_uint opacity = 65536; /* of what is not keyed; 65536 is 1 */
+
+  /* The least alpha of a pixel that does not become 0 */
+  cl_uint least_alpha () const;
+};
+
+/* Whither the key flows, in the kernels' integers */
+struct FlowRule {
+  cl_uint mask = 0;
+  cl_uint threshold = 0;
+  cl_int key_cb = 0, key_cr = 0;
+  cl_uint limit = 0;
+
+  bool operator== (const FlowRule &other) const;
+};
+
+/* A key, and iterations after it that each look a pixel further. Between two elements a
+ * picture has alpha and no bits: what one of them keyed and a later one does not is
+ * opaque, whatever its alpha was. A run remembers what that is true of. */
+class KeyRun {
+public:
+  /* The most pixels that a run looks far */
+  static const guint deepest = 32;
+
+  KeyRun () = default;
+  explicit KeyRun (const DistanceKey &key) : key_ (key) {}
+
+  /* Whether there is room for an element's iterations, else it is the same as before */
+  bool add_noise_reduction (guint fills, guint reductions);
+  bool add_flow (const FlowRule &rule, guint iterations);
+
+  const DistanceKey &key () const { return key_; }
+  const FlowRule &rule () const { return rule_; }
+  bool flows () const { return flows_; }
+  guint depth () const { return depth_; }
+  /* A byte a step, as keysteps.cl has them */
+  cl_ulong steps () const { return steps_; }
+
+private:
+  enum class Step { reduce, fill, flow, remember };
+
+  bool add (Step step, guint iterations);
+
+  DistanceKey key_;
+  FlowRule rule_;
+  bool flows_ = false;
+  bool grew_ = false; /* since it remembered last */
+  guint depth_ = 0;
+  guint count_ = 0;
+  cl_ulong steps_ = 0;
+};
+} // namespace keying

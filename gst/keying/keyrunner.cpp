@@ -1,0 +1,140 @@
+/* Makes frames of frames, a whole run in one launch
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "keyrunner.hpp"
+
+#include "pixelformats.hpp"
+
+#include <algorithm>
+
+namespace keying {
+/* What a work-group of the form `tiles` holds, and how many work-items do it at most. A
+ * plane of 4 KiB: six are within the least local memory that OpenCL allows a device, and
+ * several groups within that of a GPU. */
+static const gsize tile_words = 8, tile_rows = 128, most_items = 512;
+
+/* What a work-item of the form `wide` does: five planes of 16 KiB */
+static const gsize wide_columns = 512, wide_rows = 256, wide_vector = 16;
+
+static KeyRunner::Form
+best_form (GstOpenCLContext *context)
+{
+  cl_device_type type = CL_DEVICE_TYPE_GPU;
+  clGetDeviceInfo (gst_opencl_context_get_device (context), CL_DEVICE_TYPE, sizeof type,
+      &type, nullptr);
+  return type & CL_DEVICE_TYPE_CPU ? KeyRunner::Form::wide : KeyRunner::Form::tiles;
+}
+
+/* A power of two */
+static gsize
+items_of_tile (GstOpenCLContext *context)
+{
+  gsize most = 1, items = most_items;
+  clGetDeviceInfo (gst_opencl_context_get_device (context), CL_DEVICE_MAX_WORK_GROUP_SIZE,
+      sizeof most, &most, nullptr);
+  while (items > most)
+    items /= 2;
+  return items;
+}
+
+KeyRunner::KeyRunner (GstOpenCLContext *context, const GstVideoInfo *info)
+    : KeyRunner (context, info, best_form (context))
+{
+}
+
+KeyRunner::KeyRunner (GstOpenCLContext *context, const GstVideoInfo *info, Form form)
+    : context (GST_OPENCL_CONTEXT (gst_object_ref (context))), info_ (*info), form (form)
+{
+  std::string options = pixel_options (info);
+  if (form == Form::wide) {
+    options += " -DWIDE_ROWS=" + std::to_string (wide_rows);
+    kernel.create (context,
+        {"pixels.cl", "bitplanes.cl", "flowrule.cl", "keysteps.cl", "keyrunwide.cl"},
+        "run_wide_tiles", options);
+    return;
+  }
+  items = items_of_tile (context);
+  options += " -DTILE_WORDS=" + std::to_string (tile_words) + " -DTILE_ROWS="
+             + std::to_string (tile_rows) + " -DGROUP_ITEMS=" + std::to_string (items);
+  kernel.create (context,
+      {"pixels.cl", "bitplanes.cl", "tiles.cl", "flowrule.cl", "keysteps.cl",
+          "keyrun.cl"},
+      "run_tiles", options);
+}
+
+KeyRunner::~KeyRunner ()
+{
+  gst_object_unref (context);
+}
+
+template <typename... Rest>
+bool
+KeyRunner::launch (Kernel &kernel, const Grid &grid, cl_command_queue queue,
+    const KeyRun &run, const GstOpenCLFrame *input, const GstOpenCLFrame *output,
+    GError **error, Rest... rest)
+{
+  const DistanceKey &key = run.key ();
+  const FlowRule &rule = run.rule ();
+
+  return kernel.launch (queue, grid, error, input, output, cl_uint (info_.width),
+      cl_uint (info_.height), key.auto_key (), key.color, key.mask, key.threshold,
+      key.inverted, key.least_alpha (), key.opacity, rule.mask, rule.threshold,
+      rule.key_cb, rule.key_cr, rule.limit, run.steps (), cl_uint (run.depth ()),
+      cl_uint (run.flows ()), rest...);
+}
+
+static gsize
+count_of (gsize size, gsize part)
+{
+  return (size + part - 1) / part;
+}
+
+/* Columns of margin, so that what is written begins with a whole vector */
+static gsize
+side_of (const KeyRun &run, gsize vector)
+{
+  return count_of (run.depth (), vector) * vector;
+}
+
+bool
+KeyRunner::enqueue_tiles (Kernel &kernel, cl_command_queue queue, const KeyRun &run,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error)
+{
+  gsize columns = 32 * tile_words - 2 * side_of (run, 8);
+  gsize rows = tile_rows - 2 * run.depth ();
+  Grid grid = grid_of_groups (
+      count_of (info_.width, columns), count_of (info_.height, rows), items);
+  gsize planes = 3 + 2 * run.flows () + (run.rule ().limit > 0);
+  gsize plane_bytes = (tile_rows + 2) * tile_words * sizeof (cl_uint);
+
+  return launch (
+      kernel, grid, queue, run, input, output, error, LocalMemory{planes * plane_bytes});
+}
+
+/* Tiles of like height */
+bool
+KeyRunner::enqueue_wide (Kernel &kernel, cl_command_queue queue, const KeyRun &run,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error)
+{
+  gsize columns = wide_columns - 2 * side_of (run, wide_vector);
+  gsize rows = count_of (info_.height, wide_rows - 2 * run.depth ());
+  gsize core = count_of (info_.height, rows);
+  Grid grid = grid_of_groups (count_of (info_.width, columns), rows, 1);
+
+  return launch (kernel, grid, queue, run, input, output, error, cl_uint (core));
+}
+
+bool
+KeyRunner::enqueue (cl_command_queue queue, const KeyRun &run,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error)
+{
+  std::lock_guard<std::mutex> guard (launching);
+  Kernel *variant = kernel.variant ({input, output}, error);
+
+  if (!variant)
+    return false;
+  return form == Form::wide ? enqueue_wide (*variant, queue, run, input, output, error)
+                            : enqueue_tiles (*variant, queue, run, input, output, error);
+}
+} // namespace keying

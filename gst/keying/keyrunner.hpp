@@ -1,0 +1,48 @@
+/* Makes frames of frames, a whole run in one launch
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "kernel.hpp"
+#include "keyrun.hpp"
+
+#include <mutex>
+
+namespace keying {
+/* For frames of one size and format. Any thread may use it at any time. */
+class KeyRunner {
+public:
+  /* Tiles in local memory, many work-items each; or wide vectors and one work-item */
+  enum class Form { tiles, wide };
+
+  KeyRunner (GstOpenCLContext *context, const GstVideoInfo *info);
+  KeyRunner (GstOpenCLContext *context, const GstVideoInfo *info, Form form);
+  ~KeyRunner ();
+  KeyRunner (const KeyRunner &) = delete;
+  KeyRunner &operator= (const KeyRunner &) = delete;
+
+  const GstVideoInfo *info () const { return &info_; }
+
+  /* Its kernels are built when first needed. */
+  bool enqueue (cl_command_queue queue, const KeyRun &run, const GstOpenCLFrame *input,
+      const GstOpenCLFrame *output, GError **error);
+
+private:
+  template <typename... Rest>
+  bool launch (Kernel &kernel, const Grid &grid, cl_command_queue queue,
+      const KeyRun &run, const GstOpenCLFrame *input, const GstOpenCLFrame *output,
+      GError **error, Rest... rest);
+  bool enqueue_tiles (Kernel &kernel, cl_command_queue queue, const KeyRun &run,
+      const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error);
+  bool enqueue_wide (Kernel &kernel, cl_command_queue queue, const KeyRun &run,
+      const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error);
+
+  GstOpenCLContext *const context;
+  const GstVideoInfo info_;
+  const Form form;
+  gsize items = 1;      /* of a work-group */
+  std::mutex launching; /* a kernel's arguments are one launch's at a time */
+  FrameKernel kernel;
+};
+} // namespace keying

@@ -1,0 +1,153 @@
+/* keying: what elements that follow each other do, a tile in local memory a work-group
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A tile is read once, keyed, iterated on and written once, with a margin around what is
+ * written that is as deep as all its iterations together. The size of work-groups is known
+ * to the compiler, which makes straight code of the loops over a tile's words.
+ */
+
+/* Of eight pixels, those that the key or their own alpha makes transparent */
+uint
+keyed_by (uint8 pixels, Key key, int x, int width)
+{
+  uint near = pack_near (pixels, (uint8)(key.color), key.mask, key.threshold);
+  uint clear = pack_signs (COMPONENT (pixels, ALPHA) - key.least_alpha);
+  return ((near ^ key.inverted) | clear) & inside_line (x, width, 8);
+}
+
+/* The bit planes of a tile; with `flows`, those of ways as well */
+typedef struct {
+  __local uint *keyed, *other;
+  __local uint *ever; /* keyed at some time between two elements */
+  __local uint *right, *down, *within;
+} Planes;
+
+Planes
+planes_in (__local uint *words)
+{
+  Planes planes = {words, words + TILE_ARRAY, words + 2 * TILE_ARRAY,
+      words + 3 * TILE_ARRAY, words + 4 * TILE_ARRAY, words + 5 * TILE_ARRAY};
+  return planes;
+}
+
+__local uchar *
+bytes_of (__local uint *plane)
+{
+  return (__local uchar *)(plane + TILE_WORDS);
+}
+
+/* Each work-item goes down strips of eight columns, so that a line is loaded once to be
+ * compared with the one above and with the one below. */
+#define STRIP_ROWS 4
+
+void
+load_strip (FRAME (const, input), Place place, Key key, Rule rule, bool flows,
+    Planes planes, int row, int byte)
+{
+  int x = place.x + 8 * byte;
+  bool there = x >= 0 && x < place.width;
+  int first = place.y + row;
+  uint8 pixels = 0;
+  if (there && first >= 0 && first < place.height)
+    pixels = load_pixels (LINE (input, first), x, place.width);
+  for (int end = row + STRIP_ROWS; row < end; row++) {
+    int y = place.y + row;
+    uint8 below = 0;
+    uint k = 0, r = 0, d = 0, w = 0;
+    if (there && y + 1 >= 0 && y + 1 < place.height && (flows || row + 1 < end))
+      below = load_pixels (LINE (input, y + 1), x, place.width);
+    if (there && y >= 0 && y < place.height) {
+      k = keyed_by (pixels, key, x, place.width);
+      if (flows) {
+        r = same_as_right (LINE (input, y), pixels, rule, x, place.width);
+        if (y + 1 < place.height)
+          d = same_as_below (pixels, below, rule, x, place.width);
+        if (rule.limit > 0)
+          w = open_of (pixels, rule, 0, x, place.width);
+      }
+    }
+    int at = BYTE_INDEX (row * TILE_BYTES + byte);
+    bytes_of (planes.keyed)[at] = k;
+    bytes_of (planes.ever)[at] = k;
+    if (flows) {
+      bytes_of (planes.right)[at] = r;
+      bytes_of (planes.down)[at] = d;
+      if (rule.limit > 0)
+        bytes_of (planes.within)[at] = w;
+    }
+    pixels = below;
+  }
+}
+
+/* After it, `keyed` is where the keyed pixels lie, and `other` where the next may write. */
+void
+take_step (Planes *planes, Place place, Rule rule, uint kind, uint iterations)
+{
+  __local uint *keyed = planes->keyed;
+  if (kind == FLOW) {
+    Ways ways = {planes->right, planes->down, planes->within, rule.limit > 0};
+    keyed = flow (keyed, planes->other, ways, iterations);
+  } else if (kind == REMEMBER) {
+    FOR_EACH_OF_GROUP (n, TILE_SIZE)
+    planes->ever[n + TILE_WORDS] |= keyed[n + TILE_WORDS];
+  } else {
+    uint flip = kind == FILL ? ~0u : 0;
+    if (kind == FILL || !place.within)
+      begin_set (keyed, place, flip);
+    keyed = shrink (keyed, planes->other, place, iterations);
+    if (kind == FILL)
+      begin_set (keyed, place, flip);
+  }
+  if (keyed != planes->keyed) {
+    planes->other = planes->keyed;
+    planes->keyed = keyed;
+  }
+}
+
+/* A tile's core; what was keyed and is not any more becomes opaque. */
+void
+write_core (FRAME (const, input), FRAME (, output), Place place, int side, int margin,
+    uint opacity, Planes planes)
+{
+  int columns = TILE_BYTES - 2 * side / 8;
+  int rows = min (TILE_ROWS - 2 * margin, place.height - place.y - margin);
+  FOR_EACH_OF_GROUP (n, rows * columns)
+  {
+    int row = margin + n / columns;
+    int byte = side / 8 + n % columns;
+    int x = place.x + 8 * byte;
+    int y = place.y + row;
+    if (x >= place.width)
+      continue;
+    int at = BYTE_INDEX (row * TILE_BYTES + byte);
+    uint8 pixels = load_pixels (LINE (input, y), x, place.width);
+    uint8 alpha = (COMPONENT (pixels, ALPHA) * opacity + 32768) >> 16;
+    alpha = select (alpha, (uint8)(255), spread_mask (bytes_of (planes.ever)[at]));
+    alpha = select (alpha, (uint8)(0), spread_mask (bytes_of (planes.keyed)[at]));
+    store_pixels (LINE (output, y), x, place.width, with_alpha (pixels, alpha));
+  }
+}
+
+/* `words`: room for planes_in(), of which those are used that there is something for */
+__kernel __attribute__ ((reqd_work_group_size (GROUP_ITEMS, 1, 1))) void
+run_tiles (FRAME (const, input), FRAME (, output), uint width, uint height, KEY, RULE,
+    ulong steps, uint depth, uint flows, __local uint *words)
+{
+  int side = (depth + 7) / 8 * 8;
+  Place place = place_of_tile ((int)get_group_id (0) * (32 * TILE_WORDS - 2 * side) - side,
+      (int)get_group_id (1) * (TILE_ROWS - 2 * (int)depth) - (int)depth, width, height);
+  Planes planes = planes_in (words);
+  Key key = THE_KEY;
+  Rule rule = THE_RULE;
+
+  FOR_EACH_OF_GROUP (n, TILE_ROWS / STRIP_ROWS * TILE_BYTES)
+  load_strip (input, input_offset, input_stride, place, key, rule, flows, planes,
+      n / TILE_BYTES * STRIP_ROWS, n % TILE_BYTES);
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (; steps > 0; steps >>= 8)
+    take_step (&planes, place, rule, KIND_OF_STEP (steps), ITERATIONS_OF_STEP (steps));
+  barrier (CLK_LOCAL_MEM_FENCE);
+  write_core (input, input_offset, input_stride, output, output_offset, output_stride,
+      place, side, depth, opacity, planes);
+}

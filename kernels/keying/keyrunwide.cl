@@ -1,0 +1,282 @@
+/* keying: what elements that follow each other do, for a device that is a CPU
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * As keyrun.cl, but a work-item does a tile, alone, in vectors as wide as a CPU's
+ * registers, and without local memory or barriers. A line of a tile is 512 pixels, of
+ * which bit b of word w is pixel 16 b + w. So sixteen pixels beside each other are one
+ * bit of each of the sixteen words, no bits need to be gathered, and a pixel's neighbour
+ * is the same bit of the next word.
+ */
+#define LINE_PIXELS 512
+#define VECTORS 32
+
+typedef struct {
+  uint16 keyed[WIDE_ROWS + 2]; /* a line above and one below */
+  uint16 ever[WIDE_ROWS];      /* keyed at some time between two elements */
+  uint16 right[WIDE_ROWS], down[WIDE_ROWS + 1], within[WIDE_ROWS];
+} Tile;
+
+typedef struct {
+  int x, y;          /* of the tile's first pixel */
+  int width, height; /* of the frame */
+  int begin, end;    /* lines of the tile that are in the frame */
+  uint16 columns;    /* that are in the frame, */
+  uint16 pairs;      /* and have a right neighbour there */
+} Place;
+
+/* Every pixel at the place of its left neighbour's, or right neighbour's */
+uint16
+of_left (uint16 bits)
+{
+  return bits.sf0123456789abcde << (uint16)(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+}
+
+uint16
+of_right (uint16 bits)
+{
+  return bits.s123456789abcdef0 >> (uint16)(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1);
+}
+
+/* Sixteen pixels from x on; those beyond the line are its first or last one. */
+uint16
+load_wide (__global const uchar *line, int x, int width)
+{
+  if (x >= 0 && x + 16 <= width) {
+#if ALIGNMENT >= 4 && defined(__ENDIAN_LITTLE__)
+    return vload16 (0, (__global const uint *)line + x);
+#elif defined(__ENDIAN_LITTLE__)
+    __global const uchar *bytes = line + 4 * (long)x;
+    return (uint16)(as_uint4 (vload16 (0, bytes)), as_uint4 (vload16 (1, bytes)),
+        as_uint4 (vload16 (2, bytes)), as_uint4 (vload16 (3, bytes)));
+#endif
+  }
+  uint each[16];
+  for (int n = 0; n < 16; n++)
+    each[n] = load_pixel (line, clamp (x + n, 0, width - 1));
+  return vload16 (0, each);
+}
+
+void
+store_wide (__global uchar *line, int x, int width, uint16 pixels)
+{
+  if (x + 16 <= width) {
+#if ALIGNMENT >= 4 && defined(__ENDIAN_LITTLE__)
+    vstore16 (pixels, 0, (__global uint *)line + x);
+    return;
+#elif defined(__ENDIAN_LITTLE__)
+    __global uchar *bytes = line + 4 * (long)x;
+    vstore16 (as_uchar16 (pixels.s0123), 0, bytes);
+    vstore16 (as_uchar16 (pixels.s4567), 1, bytes);
+    vstore16 (as_uchar16 (pixels.s89ab), 2, bytes);
+    vstore16 (as_uchar16 (pixels.scdef), 3, bytes);
+    return;
+#endif
+  }
+  uint each[16];
+  vstore16 (pixels, 0, each);
+  for (int n = 0; n < 16 && x + n < width; n++)
+    store_pixel (line, x + n, each[n]);
+}
+
+/* All ones where the components in `mask` differ by less, else 0 */
+int16
+is_near (uint16 a, uint16 b, uint mask, uint threshold)
+{
+  a &= mask;
+  b &= mask;
+  uint16 sum = abs_diff (COMPONENT (a, RED), COMPONENT (b, RED))
+               + abs_diff (COMPONENT (a, GREEN), COMPONENT (b, GREEN))
+               + abs_diff (COMPONENT (a, BLUE), COMPONENT (b, BLUE));
+  return sum < threshold;
+}
+
+int16
+is_within (uint16 pixels, Rule rule)
+{
+  return (int16)(chroma_square (pixels.lo, rule.key_cb, rule.key_cr) <= rule.limit,
+      chroma_square (pixels.hi, rule.key_cb, rule.key_cr) <= rule.limit);
+}
+
+uint16
+bit_where (int16 condition, int bit)
+{
+  return as_uint16 (condition) & 1u << bit;
+}
+
+/* The part of a place that its tile's lines have in common */
+Place
+place_of_tile (int x, int y, int width, int height, int rows)
+{
+  Place place = {x, y, width, height, max (-y, 0), min (height - y, rows), 0, 0};
+  const int16 words = (int16)(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  for (int bit = 0; bit < VECTORS; bit++) {
+    int16 columns = x + 16 * bit + words;
+    place.columns |= bit_where (columns >= 0 && columns < width, bit);
+    place.pairs |= bit_where (columns >= 0 && columns < width - 1, bit);
+  }
+  return place;
+}
+
+void
+key_line (FRAME (const, input), Place place, Key key, int row, Tile *tile)
+{
+  __global const uchar *line = LINE (input, place.y + row);
+  uint16 keyed = 0;
+  for (int bit = 0; bit < VECTORS; bit++) {
+    uint16 pixels = load_wide (line, place.x + 16 * bit, place.width);
+    int16 here = is_near (pixels, (uint16)(key.color), key.mask, key.threshold) ^ key.inverted;
+    here |= COMPONENT (pixels, ALPHA) < key.least_alpha;
+    keyed |= bit_where (here, bit);
+  }
+  tile->keyed[row + 1] = tile->ever[row] = keyed & place.columns;
+}
+
+void
+find_ways_of_line (FRAME (const, input), Place place, Rule rule, int row, Tile *tile)
+{
+  int y = place.y + row;
+  bool last = y + 1 >= place.height;
+  __global const uchar *line = LINE (input, y);
+  __global const uchar *next = last ? line : line + input_stride;
+  uint16 right = 0, down = 0, within = 0;
+  for (int bit = 0; bit < VECTORS; bit++) {
+    int x = place.x + 16 * bit;
+    uint16 pixels = load_wide (line, x, place.width);
+    right |= bit_where (is_near (pixels, load_wide (line, x + 1, place.width), rule.mask,
+                            rule.threshold),
+        bit);
+    down |= bit_where (
+        is_near (pixels, load_wide (next, x, place.width), rule.mask, rule.threshold),
+        bit);
+    if (rule.limit > 0)
+      within |= bit_where (is_within (pixels, rule), bit);
+  }
+  tile->right[row] = right & place.pairs;
+  tile->down[row + 1] = last ? 0 : down & place.columns;
+  tile->within[row] = rule.limit > 0 ? within : ~(uint16)(0);
+}
+
+/* What lies outside of the frame, for a step that reads it */
+void
+set_outside (Tile *tile, Place place, int rows, uint16 outside)
+{
+  for (int row = -1; row < place.begin; row++)
+    tile->keyed[row + 1] = outside;
+  for (int row = place.end; row <= rows; row++)
+    tile->keyed[row + 1] = outside;
+  for (int row = place.begin; row < place.end; row++)
+    tile->keyed[row + 1] =
+        (tile->keyed[row + 1] & place.columns) | (outside & ~place.columns);
+}
+
+/* A keyed pixel with fewer than three keyed neighbours is keyed no more. */
+void
+reduce_lines (Tile *tile, Place place)
+{
+  uint16 above = tile->keyed[place.begin];
+  for (int row = place.begin; row < place.end; row++) {
+    uint16 here = tile->keyed[row + 1];
+    uint16 below = tile->keyed[row + 2];
+    uint16 left = of_left (here), right = of_right (here);
+    uint16 three = (left & right & (above | below)) | (above & below & (left | right));
+    tile->keyed[row + 1] = (here & three) | ~place.columns;
+    above = here;
+  }
+}
+
+/* An un-keyed one with at least two becomes keyed. */
+void
+fill_lines (Tile *tile, Place place)
+{
+  uint16 above = tile->keyed[place.begin];
+  for (int row = place.begin; row < place.end; row++) {
+    uint16 here = tile->keyed[row + 1];
+    uint16 below = tile->keyed[row + 2];
+    uint16 left = of_left (here), right = of_right (here);
+    uint16 two = (left & right) | (above & below) | ((left | right) & (above | below));
+    tile->keyed[row + 1] = (here | two) & place.columns;
+    above = here;
+  }
+}
+
+void
+flow_lines (Tile *tile, Place place)
+{
+  uint16 above = tile->keyed[place.begin];
+  for (int row = place.begin; row < place.end; row++) {
+    uint16 here = tile->keyed[row + 1];
+    uint16 below = tile->keyed[row + 2];
+    uint16 right = tile->right[row];
+    uint16 reached = of_left (here & right) | (of_right (here) & right)
+                     | (above & tile->down[row]) | (below & tile->down[row + 1]);
+    tile->keyed[row + 1] = here | (reached & tile->within[row]);
+    above = here;
+  }
+}
+
+void
+take_step (Tile *tile, Place place, int rows, uint kind, uint iterations)
+{
+  if (kind == REMEMBER) {
+    for (int row = place.begin; row < place.end; row++)
+      tile->ever[row] |= tile->keyed[row + 1];
+    return;
+  }
+  set_outside (tile, place, rows, kind == REDUCE ? ~(uint16)(0) : (uint16)(0));
+  for (uint n = 0; n < iterations; n++) {
+    if (kind == REDUCE)
+      reduce_lines (tile, place);
+    else if (kind == FILL)
+      fill_lines (tile, place);
+    else
+      flow_lines (tile, place);
+  }
+}
+
+/* A tile's core; what was keyed and is not any more becomes opaque. */
+void
+write_line (FRAME (const, input), FRAME (, output), Place place, int side, int row,
+    uint opacity, Tile *tile)
+{
+  int y = place.y + row;
+  uint16 keyed = tile->keyed[row + 1], ever = tile->ever[row];
+  int end = min (VECTORS - side / 16, (place.width - place.x + 15) / 16);
+  for (int bit = side / 16; bit < end; bit++) {
+    int x = place.x + 16 * bit;
+    uint16 pixels = load_wide (LINE (input, y), x, place.width);
+    uint16 alpha = (COMPONENT (pixels, ALPHA) * opacity + 32768) >> 16;
+    alpha = select (alpha, (uint16)(255), (ever & 1u << bit) != (uint16)(0));
+    alpha = select (alpha, (uint16)(0), (keyed & 1u << bit) != (uint16)(0));
+    store_wide (LINE (output, y), x, place.width,
+        (pixels & ~ALPHA_MASK) | alpha << ALPHA);
+  }
+}
+
+/* Work-groups of one work-item. `core`: lines that one writes; with the margin of `depth`
+ * above and below no more than WIDE_ROWS */
+__kernel void
+run_wide_tiles (FRAME (const, input), FRAME (, output), uint width, uint height, KEY,
+    RULE, ulong steps, uint depth, uint flows, uint core)
+{
+  Tile tile;
+  int side = (depth + 15) / 16 * 16;
+  int rows = core + 2 * depth;
+  Place place = place_of_tile ((int)get_global_id (0) * (LINE_PIXELS - 2 * side) - side,
+      (int)get_global_id (1) * (int)core - (int)depth, width, height, rows);
+  Key key = THE_KEY;
+  Rule rule = THE_RULE;
+
+  for (int row = place.begin; row < place.end; row++)
+    key_line (input, input_offset, input_stride, place, key, row, &tile);
+  if (flows) {
+    tile.down[place.begin] = 0;
+    for (int row = place.begin; row < place.end; row++)
+      find_ways_of_line (input, input_offset, input_stride, place, rule, row, &tile);
+  }
+  for (; steps > 0; steps >>= 8)
+    take_step (&tile, place, rows, KIND_OF_STEP (steps), ITERATIONS_OF_STEP (steps));
+  for (int row = depth; row < min (rows - (int)depth, place.end); row++)
+    write_line (input, input_offset, input_stride, output, output_offset, output_stride,
+        place, side, row, opacity, &tile);
+}
