@@ -4,7 +4,8 @@
  *
  * Two bit planes say where it can: `right` where a pixel has the colour of its right
  * neighbour, `down` where it has that of the one below. Where a limit is set, both pixels
- * must also be open: keyed from the start, or within the limit.
+ * must also be open: keyed from the start, or within the limit. What flow comes from is
+ * so in any case; a run, which keys before it flows, asks only of what flow enters.
  */
 typedef struct {
   uint mask;      /* components that are compared */
@@ -42,6 +43,5 @@ same_as_right (__global const uchar *line, uint8 pixels, Rule rule, int x, int w
 uint
 same_as_below (uint8 pixels, uint8 below, Rule rule, int x, int width)
 {
-  return pack_near (pixels, below, rule.mask, rule.threshold)
-         & inside_line (x, width, 8);
+  return pack_near (pixels, below, rule.mask, rule.threshold) & inside_line (x, width, 8);
 }

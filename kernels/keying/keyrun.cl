@@ -3,8 +3,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * A tile is read once, keyed, iterated on and written once, with a margin around what is
- * written that is as deep as all its iterations together. The size of work-groups is known
- * to the compiler, which makes straight code of the loops over a tile's words.
+ * written that is as deep as all its iterations together. The size of work-groups is
+ * known to the compiler, which makes straight code of the loops over a tile's words.
  */
 
 /* Of eight pixels, those that the key or their own alpha makes transparent */
@@ -80,7 +80,8 @@ load_strip (FRAME (const, input), Place place, Key key, Rule rule, bool flows,
   }
 }
 
-/* After it, `keyed` is where the keyed pixels lie, and `other` where the next may write. */
+/* After it, `keyed` is where the keyed pixels lie, and `other` where the next may write.
+ */
 void
 take_step (Planes *planes, Place place, Rule rule, uint kind, uint iterations)
 {
@@ -135,7 +136,8 @@ run_tiles (FRAME (const, input), FRAME (, output), uint width, uint height, KEY,
     ulong steps, uint depth, uint flows, __local uint *words)
 {
   int side = (depth + 7) / 8 * 8;
-  Place place = place_of_tile ((int)get_group_id (0) * (32 * TILE_WORDS - 2 * side) - side,
+  Place place = place_of_tile (
+      (int)get_group_id (0) * (32 * TILE_WORDS - 2 * side) - side,
       (int)get_group_id (1) * (TILE_ROWS - 2 * (int)depth) - (int)depth, width, height);
   Planes planes = planes_in (words);
   Key key = THE_KEY;

@@ -29,13 +29,15 @@ typedef struct {
 uint16
 of_left (uint16 bits)
 {
-  return bits.sf0123456789abcde << (uint16)(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+  return bits.sf0123456789abcde
+         << (uint16)(1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
 }
 
 uint16
 of_right (uint16 bits)
 {
-  return bits.s123456789abcdef0 >> (uint16)(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1);
+  return bits.s123456789abcdef0
+         >> (uint16)(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1);
 }
 
 /* Sixteen pixels from x on; those beyond the line are its first or last one. */
@@ -125,7 +127,8 @@ key_line (FRAME (const, input), Place place, Key key, int row, Tile *tile)
   uint16 keyed = 0;
   for (int bit = 0; bit < VECTORS; bit++) {
     uint16 pixels = load_wide (line, place.x + 16 * bit, place.width);
-    int16 here = is_near (pixels, (uint16)(key.color), key.mask, key.threshold) ^ key.inverted;
+    int16 here =
+        is_near (pixels, (uint16)(key.color), key.mask, key.threshold) ^ key.inverted;
     here |= COMPONENT (pixels, ALPHA) < key.least_alpha;
     keyed |= bit_where (here, bit);
   }
@@ -143,8 +146,8 @@ find_ways_of_line (FRAME (const, input), Place place, Rule rule, int row, Tile *
   for (int bit = 0; bit < VECTORS; bit++) {
     int x = place.x + 16 * bit;
     uint16 pixels = load_wide (line, x, place.width);
-    right |= bit_where (is_near (pixels, load_wide (line, x + 1, place.width), rule.mask,
-                            rule.threshold),
+    right |= bit_where (
+        is_near (pixels, load_wide (line, x + 1, place.width), rule.mask, rule.threshold),
         bit);
     down |= bit_where (
         is_near (pixels, load_wide (next, x, place.width), rule.mask, rule.threshold),
@@ -248,8 +251,8 @@ write_line (FRAME (const, input), FRAME (, output), Place place, int side, int r
     uint16 alpha = (COMPONENT (pixels, ALPHA) * opacity + 32768) >> 16;
     alpha = select (alpha, (uint16)(255), (ever & 1u << bit) != (uint16)(0));
     alpha = select (alpha, (uint16)(0), (keyed & 1u << bit) != (uint16)(0));
-    store_wide (LINE (output, y), x, place.width,
-        (pixels & ~ALPHA_MASK) | alpha << ALPHA);
+    store_wide (
+        LINE (output, y), x, place.width, (pixels & ~ALPHA_MASK) | alpha << ALPHA);
   }
 }
 
