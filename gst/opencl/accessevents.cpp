@@ -6,7 +6,7 @@
 
 #include "gstopenclerror.h"
 
-#include <array>
+#include <algorithm>
 #include <utility>
 
 namespace opencl {
@@ -21,54 +21,46 @@ AccessEvents::Pending::is_in_the_way_of (cl_command_queue other)
   return !std::exchange (was_waited_for, true) || event.status () > CL_COMPLETE;
 }
 
-namespace {
-/* Events for one barrier, without allocating. */
-class WaitList {
-public:
-  explicit WaitList (cl_command_queue queue) : queue (queue) {}
-
-  bool add (const TrackedEvent &event, GError **error)
-  {
-    if (size == events.size () && !enqueue (error))
-      return false;
-    events[size++] = event ();
-    return true;
-  }
-
-  bool enqueue (GError **error)
-  {
-    if (size == 0)
-      return true;
-    cl_uint n = std::exchange (size, 0);
-    return gst_opencl_check (
-        clEnqueueBarrierWithWaitList (queue, n, events.data (), nullptr),
-        "clEnqueueBarrierWithWaitList", error);
-  }
-
-private:
-  cl_command_queue queue;
-  std::array<cl_event, 8> events;
-  cl_uint size = 0;
-};
-} // namespace
+bool
+WaitList::add (const TrackedEvent &event, GError **error)
+{
+  if (n == events.size () && !enqueue (error))
+    return false;
+  events[n] = event;
+  handles[n++] = event ();
+  return true;
+}
 
 bool
-AccessEvents::enqueue_waits (cl_command_queue queue, GstMapFlags access, GError **error)
+WaitList::enqueue (GError **error)
 {
-  WaitList waits (queue);
+  if (n == 0)
+    return true;
+  return gst_opencl_check (clEnqueueBarrierWithWaitList (
+                               queue, std::exchange (n, 0), handles.data (), nullptr),
+      "clEnqueueBarrierWithWaitList", error);
+}
+
+bool
+AccessEvents::collect_waits (
+    cl_command_queue queue, GstMapFlags access, WaitList &waits, GError **error)
+{
   auto add = [&] (Pending &pending) {
     return !pending.is_in_the_way_of (queue) || waits.add (pending.event, error);
   };
 
   if (!add (write))
     return false;
-  if (access & GST_MAP_WRITE) {
-    for (Pending &read : reads) {
-      if (!add (read))
-        return false;
-    }
-  }
-  return waits.enqueue (error);
+  if (!(access & GST_MAP_WRITE))
+    return true;
+  return std::all_of (reads.begin (), reads.end (), add);
+}
+
+bool
+AccessEvents::enqueue_waits (cl_command_queue queue, GstMapFlags access, GError **error)
+{
+  WaitList waits (queue);
+  return collect_waits (queue, access, waits, error) && waits.enqueue (error);
 }
 
 void

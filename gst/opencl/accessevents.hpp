@@ -6,10 +6,32 @@
 
 #include "trackedevent.hpp"
 
+#include <array>
 #include <vector>
 
 namespace opencl {
 using Waits = std::vector<TrackedEvent>;
+
+/* What the next command on a queue has to wait for. */
+class WaitList {
+public:
+  explicit WaitList (cl_command_queue queue) : queue (queue) {}
+
+  /* More than there is room for are waited for at once. */
+  bool add (const TrackedEvent &event, GError **error);
+  /* As a barrier, so that commands need not know of it. */
+  bool enqueue (GError **error);
+
+  /* As commands want it; OpenCL forbids a list of none. */
+  cl_uint size () const { return n; }
+  const cl_event *data () const { return n > 0 ? handles.data () : nullptr; }
+
+private:
+  cl_command_queue queue;
+  std::array<TrackedEvent, 8> events; /* hold the handles */
+  std::array<cl_event, 8> handles;
+  cl_uint n = 0;
+};
 
 /* The last write of a memory and the reads since. A reader waits for the write, a writer
  * for both; commands of the same in-order queue need not wait for each other. The owner
@@ -19,6 +41,9 @@ public:
   /* Makes later commands on `queue` wait on the device for what they depend on. For the
    * device a failed write is merely over: the element that enqueued it reports that. */
   bool enqueue_waits (cl_command_queue queue, GstMapFlags access, GError **error);
+  /* The same for the next command alone. */
+  bool collect_waits (
+      cl_command_queue queue, GstMapFlags access, WaitList &waits, GError **error);
 
   /* What the host has to wait for. It is told of a failed write too, because it wants the
    * bytes; a read that failed has harmed nothing. */

@@ -34,6 +34,7 @@ using opencl::AccessEvents;
 using opencl::HostMapping;
 using opencl::PinnedBlock;
 using opencl::TrackedEvent;
+using opencl::WaitList;
 using opencl::Waits;
 
 namespace {
@@ -48,7 +49,15 @@ public:
   Storage (const Storage &) = delete;
   Storage &operator= (const Storage &) = delete;
 
-  virtual bool begin (cl_command_queue queue, GstMapFlags access, GError **error) = 0;
+  /* Makes the contents ready for commands on `queue`, as far as that takes commands; the
+   * next one has to wait for `waits`, too. */
+  virtual bool prepare (
+      cl_command_queue queue, GstMapFlags access, WaitList &waits, GError **error) = 0;
+  bool begin (cl_command_queue queue, GstMapFlags access, GError **error)
+  {
+    WaitList waits (queue);
+    return prepare (queue, access, waits, error) && waits.enqueue (error);
+  }
   virtual void end (cl_command_queue queue, GstMapFlags access, cl_event event) = 0;
   virtual void discard () = 0;
   /* The bytes for the CPU, once no transfer is in the way of `access`. */
@@ -81,10 +90,11 @@ public:
     block.reset ();
   }
 
-  bool begin (cl_command_queue queue, GstMapFlags access, GError **error) override
+  bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,
+      GError **error) override
   {
     std::lock_guard<std::mutex> guard (lock);
-    return events.enqueue_waits (queue, access, error);
+    return events.collect_waits (queue, access, waits, error);
   }
 
   void end (cl_command_queue queue, GstMapFlags access, cl_event event) override
@@ -257,14 +267,15 @@ public:
     opencl::wait_on_host (waits, blocked, nullptr);
   }
 
-  bool begin (cl_command_queue queue, GstMapFlags access, GError **error) override
+  bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,
+      GError **error) override
   {
     if (!fill_deferred (error))
       return false;
     std::lock_guard<std::mutex> guard (lock);
     if (!on_device && on_host && !upload (error))
       return false;
-    return events.enqueue_waits (queue, access, error);
+    return events.collect_waits (queue, access, waits, error);
   }
 
   void end (cl_command_queue queue, GstMapFlags access, cl_event event) override
@@ -419,15 +430,17 @@ public:
       events.record (nullptr, GST_MAP_READ, ended ());
   }
 
-  bool begin (cl_command_queue queue, GstMapFlags access, GError **error) override
+  bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,
+      GError **error) override
   {
     if (!fill_deferred (error))
       return false;
     std::lock_guard<std::mutex> guard (lock);
     /* The end of a mapping counts as a write, and so waits as one. */
-    const bool ends = is_in_the_way_of (access);
-    return events.enqueue_waits (queue, ends ? GST_MAP_READWRITE : access, error)
-           && (!ends || end_mapping (queue, error));
+    if (!is_in_the_way_of (access))
+      return events.collect_waits (queue, access, waits, error);
+    return events.enqueue_waits (queue, GST_MAP_READWRITE, error)
+           && end_mapping (queue, error);
   }
 
   void end (cl_command_queue queue, GstMapFlags access, cl_event event) override
@@ -961,32 +974,34 @@ struct Direction {
   GstOpenCLQueue queue;
   const char *call;
   cl_int (*enqueue) (cl_command_queue queue, GstMemory *destination, gsize to,
-      GstMemory *source, gsize from, gsize size, cl_event *event);
+      GstMemory *source, gsize from, gsize size, const WaitList &waits, cl_event *event);
   void (*count) (gsize size);
 };
 
 cl_int
 enqueue_on_device (cl_command_queue queue, GstMemory *destination, gsize to,
-    GstMemory *source, gsize from, gsize size, cl_event *event)
+    GstMemory *source, gsize from, gsize size, const WaitList &waits, cl_event *event)
 {
   return clEnqueueCopyBuffer (queue, device_storage (source).handle (),
-      device_storage (destination).handle (), from, to, size, 0, nullptr, event);
+      device_storage (destination).handle (), from, to, size, waits.size (),
+      waits.data (), event);
 }
 
 cl_int
 enqueue_upload (cl_command_queue queue, GstMemory *destination, gsize to,
-    GstMemory *source, gsize from, gsize size, cl_event *event)
+    GstMemory *source, gsize from, gsize size, const WaitList &waits, cl_event *event)
 {
   return clEnqueueWriteBuffer (queue, device_storage (destination).handle (), CL_FALSE,
-      to, size, host_storage (source).data () + from, 0, nullptr, event);
+      to, size, host_storage (source).data () + from, waits.size (), waits.data (),
+      event);
 }
 
 cl_int
 enqueue_download (cl_command_queue queue, GstMemory *destination, gsize to,
-    GstMemory *source, gsize from, gsize size, cl_event *event)
+    GstMemory *source, gsize from, gsize size, const WaitList &waits, cl_event *event)
 {
   return clEnqueueReadBuffer (queue, device_storage (source).handle (), CL_FALSE, from,
-      size, host_storage (destination).data () + to, 0, nullptr, event);
+      size, host_storage (destination).data () + to, waits.size (), waits.data (), event);
 }
 
 void
@@ -1027,13 +1042,14 @@ gst_opencl_memory_copy_async (GstMemory *destination, gsize destination_offset,
 
   GstOpenCLContext *context = stored (destination)->storage->context;
   cl_command_queue queue = gst_opencl_context_get_queue (context, direction->queue);
-  if (!gst_opencl_memory_begin (source, queue, GST_MAP_READ, error)
-      || !gst_opencl_memory_begin (destination, queue, GST_MAP_WRITE, error))
+  WaitList waits (queue);
+  if (!stored (source)->storage->prepare (queue, GST_MAP_READ, waits, error)
+      || !stored (destination)->storage->prepare (queue, GST_MAP_WRITE, waits, error))
     return FALSE;
   cl_event done;
   cl_int code =
       direction->enqueue (queue, destination, destination->offset + destination_offset,
-          source, source->offset + source_offset, size, &done);
+          source, source->offset + source_offset, size, waits, &done);
   if (!gst_opencl_check (code, direction->call, error))
     return FALSE;
   clFlush (queue);

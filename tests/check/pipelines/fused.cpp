@@ -128,8 +128,8 @@ assert_same_levels (const std::vector<Bytes> &fused, const std::vector<Bytes> &a
     fail_unless_equals_int (fused[f].size (), apart[f].size ());
     for (gsize n = 0; n < fused[f].size () / sizeof (float); n++) {
       float a = level_of (fused[f], n), b = level_of (apart[f], n);
-      fail_unless (b < loudest_noise || std::abs (a - b) < 0.05, "frame %d, value %d",
-          int (f), int (n));
+      fail_unless (b < loudest_noise || std::abs (a - b) < 0.05,
+          "frame %d, value %d: %f, %f dB", int (f), int (n), a, b);
     }
   }
 }
