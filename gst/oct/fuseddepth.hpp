@@ -74,6 +74,6 @@ public:
    * subtracted). */
   virtual bool enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
       cl_mem background, cl_uint background_offset, const DepthOutput &output,
-      cl_event *event, GError **error) = 0;
+      GError **error) = 0;
 };
 } // namespace oct

@@ -196,7 +196,7 @@ GroupDepth::lines_of_group (cl_uint lines) const
 bool
 GroupDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
     cl_mem background, cl_uint background_offset, const DepthOutput &output,
-    cl_event *event, GError **error)
+    GError **error)
 {
   const DepthValue &value = value_of (format);
   if (!check_alignment (output, value.bytes, error))
@@ -209,11 +209,11 @@ GroupDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem t
   bool words = (output.offset | output.stride | lines * value.bytes) % 4 == 0;
   DepthScaling scaling = scaling_of (format, output);
 
-  return kernel.launch_groups (queue, groups, group, event, error, spectra.data,
-      spectra.offset, spectra.stride, cl_uint (aligned), spectra.lines, spectra.shift,
-      tables, background, background_offset, roots (), lines, cl_uint (output.first),
-      cl_uint (output.depths), cl_uint (output.logarithmic), scaling.factor, scaling.zero,
-      scaling.least, output.data, cl_ulong (output.offset / value.bytes),
+  return kernel.launch_groups (queue, groups, group, error, spectra.data, spectra.offset,
+      spectra.stride, cl_uint (aligned), spectra.lines, spectra.shift, tables, background,
+      background_offset, roots (), lines, cl_uint (output.first), cl_uint (output.depths),
+      cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,
+      output.data, cl_ulong (output.offset / value.bytes),
       cl_uint (output.stride / value.bytes), cl_uint (words));
 }
 } // namespace oct

@@ -19,7 +19,7 @@ public:
 
   bool enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
       cl_mem background, cl_uint background_offset, const DepthOutput &output,
-      cl_event *event, GError **error) override;
+      GError **error) override;
 
 private:
   bool create (GstOpenCLContext *context, const FusedDepthFormat &format, GError **error);

@@ -882,7 +882,7 @@ enqueue_from_spectra (Work &work, const Settings &settings, const GstOpenCLFrame
   described.lines = spectra.lines;
   described.shift = 0;
   return work.from_spectra.depth->enqueue (queue, described, input->data, input->data, 0,
-      describe_output (work, settings, output), nullptr, error);
+      describe_output (work, settings, output), error);
 }
 
 static gboolean
@@ -937,12 +937,12 @@ fused_format_of (const Work &work, GstOctDeferredSpectra *deferred)
 
 static bool
 enqueue_fused (Work &work, const Settings &settings, GstOctDeferredSpectra *deferred,
-    const GstOpenCLFrame *output, cl_event *event, GError **error)
+    const GstOpenCLFrame *output, GError **error)
 {
   oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
   return work.from_raw.depth->enqueue (output->queue,
       gst_oct_deferred_spectra_get_raw (deferred), stage.tables (), stage.tables (),
-      stage.background_offset (), describe_output (work, settings, output), event, error);
+      stage.background_offset (), describe_output (work, settings, output), error);
 }
 
 static gboolean
@@ -962,12 +962,14 @@ process_fused (GstOctFFT *self, GstOctDeferredSpectra *deferred, GstBuffer *buff
           gst_opencl_filter_get_video_info (filter, GST_PAD_SRC), size, buffer, queue,
           GST_MAP_WRITE, error))
     return FALSE;
-  if (!enqueue_fused (work, settings, deferred, &output, event, error))
-    return FALSE; /* and nothing is on its way */
+  bool enqueued = enqueue_fused (work, settings, deferred, &output, error);
+  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, event);
+  if (!gst_opencl_check (code, "clEnqueueMarkerWithWaitList", enqueued ? error : nullptr))
+    return FALSE;
   clFlush (queue);
   gst_opencl_frame_unmap (&output, *event);
   gst_oct_deferred_spectra_was_read (deferred, *event);
-  return TRUE;
+  return enqueued;
 }
 
 /* (transfer full) (nullable) */

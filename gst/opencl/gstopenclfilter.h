@@ -87,23 +87,4 @@ GST_OPENCL_API const GstVideoInfo *gst_opencl_filter_get_video_info (
 GST_OPENCL_API gboolean gst_opencl_launch (cl_command_queue queue, cl_kernel kernel,
     guint dimensions, const gsize *global, const gsize *local, GError **error);
 
-/**
- * gst_opencl_launch_with_event:
- * @queue: where to
- * @kernel: with its arguments set
- * @dimensions: 1 to 3
- * @global: work-items in each; rounded up to a multiple of @local, so kernels check
- * @local: (nullable): work-group size, %NULL to leave it to the device
- * @event: (out) (optional) (transfer full): of the launch, to be given to
- *   clReleaseEvent()
- * @error: set when it cannot be enqueued
- *
- * As gst_opencl_launch(), for the last command of a frame, whose event saves a marker.
- *
- * Returns: whether it was enqueued
- */
-GST_OPENCL_API gboolean gst_opencl_launch_with_event (cl_command_queue queue,
-    cl_kernel kernel, guint dimensions, const gsize *global, const gsize *local,
-    cl_event *event, GError **error);
-
 G_END_DECLS

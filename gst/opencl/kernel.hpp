@@ -63,16 +63,14 @@ public:
     return set_all (error, arguments...) && enqueue (queue, columns, rows, error);
   }
 
-  /* For a kernel that is built for one size of its groups, which it allows. `event`
-   * (nullable) becomes the launch's, to be released by the caller. */
+  /* For a kernel that is built for one size of its groups, which it allows. */
   template <typename... Arguments>
-  bool launch_groups (cl_command_queue queue, gsize groups, gsize group, cl_event *event,
-      GError **error, const Arguments &...arguments)
+  bool launch_groups (cl_command_queue queue, gsize groups, gsize group, GError **error,
+      const Arguments &...arguments)
   {
     const gsize global = groups * group;
     return set_all (error, arguments...)
-           && gst_opencl_launch_with_event (
-               queue, kernel (), 1, &global, &group, event, error);
+           && gst_opencl_launch (queue, kernel (), 1, &global, &group, error);
   }
 
 private:

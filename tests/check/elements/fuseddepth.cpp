@@ -274,7 +274,7 @@ run (const Device &device, const Case &of, const Tables &tables, const Spectra &
       FusedDepth::make (device.context, format_of (of, tables.taps.count), &error);
   fail_unless (depth
                    && depth->enqueue (device.queue, raw, table (), table (),
-                       cl_uint (tables.background_offset), where, nullptr, &error),
+                       cl_uint (tables.background_offset), where, &error),
       "%u samples: %s", of.samples, error ? error->message : "no error");
   result.bytes = device.read (output, result.bytes.size ());
   return result;
@@ -739,8 +739,7 @@ GST_START_TEST (test_values_that_are_not_aligned_are_refused)
   fail_unless (depth != nullptr);
   RawSpectra raw = {buffer (), 0, 128, of.samples, 1, 0};
   DepthOutput where = {buffer (), 2, 128, 0, 32, true, black, white};
-  fail_if (depth->enqueue (
-      device.queue, raw, buffer (), buffer (), 0, where, nullptr, &error));
+  fail_if (depth->enqueue (device.queue, raw, buffer (), buffer (), 0, where, &error));
   fail_unless (strstr (error->message, "multiples of 4") != nullptr);
   g_error_free (error);
 }
