@@ -105,7 +105,7 @@ wait_on_host (const Waits &waits, bool &blocked, GError **error)
 
   blocked = false;
   for (const TrackedEvent &event : waits) {
-    cl_int status = event.status ();
+    cl_int status = event.last_status ();
     if (status > CL_COMPLETE) {
       blocked = true;
       status = event.wait ();

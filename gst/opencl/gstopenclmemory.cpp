@@ -308,8 +308,8 @@ public:
       if (!ensure_on_host (error))
         return nullptr;
       staging_events.append_waits (GST_MAP_READ, writes);
-      if (staged_from ())
-        writes.push_back (staged_from);
+      staged_from.status ();
+      writes.push_back (staged_from);
       if (access & GST_MAP_WRITE)
         staging_events.append_waits (GST_MAP_WRITE, reads);
     }
@@ -565,6 +565,7 @@ private:
     guard.unlock ();
 
     bool blocked;
+    ready.status ();
     const bool mapped = opencl::wait_on_host ({ready}, blocked, error);
     waited_for_data |= blocked && is_ahead;
     if (mapped)

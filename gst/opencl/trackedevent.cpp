@@ -24,7 +24,7 @@ cl_int
 TrackedEvent::status () const
 {
   if (is_known_to_be_over ())
-    return state ? state->seen.load () : CL_COMPLETE;
+    return last_status ();
   cl_int now = CL_COMPLETE; /* nobody waits for an event that cannot be asked */
   state->event.getInfo (CL_EVENT_COMMAND_EXECUTION_STATUS, &now);
   state->seen = now;

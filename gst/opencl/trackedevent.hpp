@@ -23,10 +23,12 @@ public:
 
   /* CL_COMPLETE, CL_RUNNING, …, or a negative error; asks only while it is not over. */
   cl_int status () const;
+  /* What was the answer last time, to anybody. */
+  cl_int last_status () const { return state ? state->seen.load () : CL_COMPLETE; }
   /* Blocks until it is over. */
   cl_int wait () const;
   /* Without asking; none counts as over. */
-  bool is_known_to_be_over () const { return !state || state->seen <= CL_COMPLETE; }
+  bool is_known_to_be_over () const { return last_status () <= CL_COMPLETE; }
 
 private:
   struct State {
