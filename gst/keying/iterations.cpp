@@ -4,6 +4,8 @@
  */
 #include "iterations.hpp"
 
+#include <gst/opencl/deviceinfo.hpp>
+
 #include <algorithm>
 
 namespace keying {
@@ -16,10 +18,7 @@ static const guint launches_unasked = 8;
 TileShape
 TileShape::best_for (GstOpenCLContext *context)
 {
-  cl_device_type type = CL_DEVICE_TYPE_GPU;
-  clGetDeviceInfo (gst_opencl_context_get_device (context), CL_DEVICE_TYPE, sizeof type,
-      &type, nullptr);
-  if (type & CL_DEVICE_TYPE_CPU)
+  if (opencl::is_cpu (context))
     return {16, 128, 1};
   return {8, 64, 256};
 }

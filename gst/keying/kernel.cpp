@@ -48,6 +48,7 @@ Kernel::create (GstOpenCLContext *context, const std::vector<std::string> &files
   if (!program ())
     return false;
   cl_int code;
+  known_arguments.forget ();
   kernel = cl::Kernel (clCreateKernel (program (), name, &code));
   return gst_opencl_check (code, "clCreateKernel", error)
          && gst_opencl_check (

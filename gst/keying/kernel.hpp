@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <gst/opencl/kernelarguments.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
@@ -54,14 +55,13 @@ private:
   template <typename Argument>
   bool set (cl_uint &index, const Argument &argument, GError **error)
   {
-    return gst_opencl_check (
-        clSetKernelArg (kernel (), index++, sizeof argument, &argument), "clSetKernelArg",
-        error);
+    return known_arguments.set (kernel (), index++, argument, error);
   }
   bool set (cl_uint &index, const GstOpenCLFrame *frame, GError **error);
   bool set (cl_uint &index, const LocalMemory &memory, GError **error);
 
   cl::Kernel kernel;
+  opencl::KernelArguments known_arguments;
   gsize largest_group = 1;
 };
 

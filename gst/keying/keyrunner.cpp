@@ -6,6 +6,8 @@
 
 #include "pixelformats.hpp"
 
+#include <gst/opencl/deviceinfo.hpp>
+
 #include <algorithm>
 
 namespace keying {
@@ -20,20 +22,16 @@ static const gsize wide_columns = 512, wide_rows = 256, wide_vector = 16;
 static KeyRunner::Form
 best_form (GstOpenCLContext *context)
 {
-  cl_device_type type = CL_DEVICE_TYPE_GPU;
-  clGetDeviceInfo (gst_opencl_context_get_device (context), CL_DEVICE_TYPE, sizeof type,
-      &type, nullptr);
-  return type & CL_DEVICE_TYPE_CPU ? KeyRunner::Form::wide : KeyRunner::Form::tiles;
+  return opencl::is_cpu (context) ? KeyRunner::Form::wide : KeyRunner::Form::tiles;
 }
 
 /* A power of two */
 static gsize
 items_of_tile (GstOpenCLContext *context)
 {
-  gsize most = 1, items = most_items;
-  clGetDeviceInfo (gst_opencl_context_get_device (context), CL_DEVICE_MAX_WORK_GROUP_SIZE,
-      sizeof most, &most, nullptr);
-  while (items > most)
+  gsize most = opencl::device_info<size_t> (context, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  gsize items = most_items;
+  while (items > 1 && items > most)
     items /= 2;
   return items;
 }

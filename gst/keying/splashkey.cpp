@@ -22,6 +22,7 @@
 #include "config.h"
 #endif
 
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <algorithm>
@@ -180,15 +181,12 @@ gst_splash_key_set_formats (
 {
   GstSplashKey *self = GST_SPLASH_KEY (filter);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
-  cl_device_type type = CL_DEVICE_TYPE_GPU;
 
   gst_splash_key_close (filter);
   self->work = new Work;
   Work &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
-  clGetDeviceInfo (gst_opencl_context_get_device (context), CL_DEVICE_TYPE, sizeof type,
-      &type, nullptr);
-  work.on_cpu = type & CL_DEVICE_TYPE_CPU;
+  work.on_cpu = opencl::is_cpu (context);
   work.key_blocks.create (context, {"pixels.cl", "splashkey.cl"}, "key_blocks",
       keying::pixel_options (&work.info) + " -DGROUP=" + std::to_string (largest_group));
   return ensure_store (context, work, get_settings (self).block_size, error);

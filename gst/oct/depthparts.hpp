@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "deviceinfo.hpp"
 #include "fuseddepth.hpp"
 
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 
 namespace oct {
@@ -44,7 +44,7 @@ bool check_alignment (const DepthOutput &output, gsize bytes, GError **error);
 inline gsize
 local_memory_of (GstOpenCLContext *context, const FusedDepthFormat &format)
 {
-  gsize memory = device_info<cl_ulong> (context, CL_DEVICE_LOCAL_MEM_SIZE);
+  gsize memory = opencl::device_info<cl_ulong> (context, CL_DEVICE_LOCAL_MEM_SIZE);
   return format.local_memory > 0 && format.local_memory < memory ? format.local_memory
                                                                  : memory;
 }

@@ -23,7 +23,7 @@ const Form &
 form_of (GstOpenCLContext *context, const FusedDepthFormat &format)
 {
   if (format.form == DepthForm::suiting)
-    return is_cpu (context) ? lanes : groups;
+    return opencl::is_cpu (context) ? lanes : groups;
   return format.form == DepthForm::lanes ? lanes : groups;
 }
 } // namespace

@@ -110,7 +110,8 @@ plan (GstOpenCLContext *context, const FusedDepthFormat &format, Layout &layout)
   layout.items = format.samples / points;
   layout.transforms = std::max<gsize> (1, least_group / layout.items);
   gsize memory = local_memory_of (context, format);
-  return layout.group () <= device_info<size_t> (context, CL_DEVICE_MAX_WORK_GROUP_SIZE)
+  return layout.group ()
+             <= opencl::device_info<size_t> (context, CL_DEVICE_MAX_WORK_GROUP_SIZE)
          && fit (format, memory, layout);
 }
 
@@ -137,8 +138,9 @@ GroupDepth::is_faster (GstOpenCLContext *context, const FusedDepthFormat &format
 {
   Layout layout;
   /* A CPU has its caches for what is local memory elsewhere. */
-  return !is_cpu (context)
-         && device_info<cl_device_local_mem_type> (context, CL_DEVICE_LOCAL_MEM_TYPE)
+  return !opencl::is_cpu (context)
+         && opencl::device_info<cl_device_local_mem_type> (
+                context, CL_DEVICE_LOCAL_MEM_TYPE)
                 == CL_LOCAL
          && plan (context, format, layout);
 }
@@ -169,8 +171,8 @@ GroupDepth::create (
   group = layout.group ();
   least_lines = cl_uint (layout.step);
   most_lines = cl_uint (layout.lines);
-  wanted_groups =
-      groups_of_unit * device_info<cl_uint> (context, CL_DEVICE_MAX_COMPUTE_UNITS);
+  wanted_groups = groups_of_unit
+                  * opencl::device_info<cl_uint> (context, CL_DEVICE_MAX_COMPUTE_UNITS);
   if (!create_roots (context, format.samples, roots, error)
       || !kernel.create (context, resource, "make_depth",
           build_options (format, layout).c_str (), error))

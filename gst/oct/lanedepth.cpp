@@ -89,7 +89,8 @@ plan (GstOpenCLContext *context, const FusedDepthFormat &format, Layout &layout)
   if (!layout.steps)
     return false;
   gsize memory = local_memory_of (context, format);
-  guint native = device_info<cl_uint> (context, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+  guint native =
+      opencl::device_info<cl_uint> (context, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
   guint widest = guint (segment / value_of (format).bytes);
   for (layout.lanes = std::clamp (native, least_lanes, most_lanes);
        layout.lanes >= least_lanes; layout.lanes /= 2) {
@@ -123,7 +124,7 @@ bool
 LaneDepth::is_faster (GstOpenCLContext *context, const FusedDepthFormat &format)
 {
   Layout layout;
-  return is_cpu (context) && plan (context, format, layout);
+  return opencl::is_cpu (context) && plan (context, format, layout);
 }
 
 std::unique_ptr<FusedDepth>
@@ -152,8 +153,8 @@ LaneDepth::create (
   format = wanted;
   lanes = layout.lanes;
   most_lines = layout.tile;
-  wanted_groups =
-      groups_of_unit * device_info<cl_uint> (context, CL_DEVICE_MAX_COMPUTE_UNITS);
+  wanted_groups = groups_of_unit
+                  * opencl::device_info<cl_uint> (context, CL_DEVICE_MAX_COMPUTE_UNITS);
   return create_roots (context, format.samples, roots, error)
          && kernel.create (context, resource, "make_depth_in_lanes",
              build_options (format, layout).c_str (), error);

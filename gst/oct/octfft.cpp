@@ -31,12 +31,12 @@
 #include <cmath>
 #include <memory>
 
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
 #include "deferredspectra.hpp"
-#include "deviceinfo.hpp"
 #include "elements.h"
 #include "fuseddepth.hpp"
 
@@ -629,7 +629,7 @@ make_kernel (GstOctFFT *self, GError **error)
     return true;
 
   work.kernel_output = nullptr;
-  work.strips = work.output->full > 0 && oct::is_cpu (context);
+  work.strips = work.output->full > 0 && opencl::is_cpu (context);
   if (!work.kernel.create (context, KERNELS,
           work.strips ? "make_picture_strips" : work.output->kernel, work.output->options,
           error))

@@ -1,20 +1,24 @@
 /* What a context's device says of itself
  *
+ * Not installed: no C++ type stands in a public header.
+ *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/gstopenclerror.h>
 
-namespace oct {
+namespace opencl {
+/* Zero where the device does not say */
 template <typename T>
 T
 device_info (GstOpenCLContext *context, cl_device_info name)
 {
   T value{};
-  clGetDeviceInfo (
+  cl_int code = clGetDeviceInfo (
       gst_opencl_context_get_device (context), name, sizeof value, &value, nullptr);
-  return value;
+  return gst_opencl_check (code, "clGetDeviceInfo", nullptr) ? value : T{};
 }
 
 inline bool
@@ -22,4 +26,4 @@ is_cpu (GstOpenCLContext *context)
 {
   return device_info<cl_device_type> (context, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;
 }
-} // namespace oct
+} // namespace opencl
