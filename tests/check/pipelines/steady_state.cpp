@@ -114,15 +114,17 @@ GST_START_TEST (test_nothing_is_made_on_the_device_after_the_first_frames)
 }
 GST_END_TEST;
 
-/* A leak of 100 bytes a frame would be 900 KiB. */
-GST_START_TEST (test_memory_of_the_process_is_flat_over_10000_frames)
+/* A leak of 100 bytes a frame would be 900 KiB, and as much again; on a busy machine an
+ * allocator may once take more. */
+GST_START_TEST (test_memory_of_the_process_is_flat_over_9000_frames)
 {
   constexpr gsize bound_kib = 600;
-  Watch watch{{1000, 10000}};
+  Watch watch{{1000, 10000, 19000}};
   run_until_noted (pipelines[__i__].line, watch);
-  fail_unless (watch.resident[1] <= watch.resident[0] + bound_kib,
-      "%s: %zu KiB after 1000 frames, %zu KiB after 10000", pipelines[__i__].name,
-      watch.resident[0], watch.resident[1]);
+  const std::vector<gsize> &kib = watch.resident;
+  fail_unless (kib[1] <= kib[0] + bound_kib || kib[2] <= kib[1] + bound_kib,
+      "%s: %zu KiB after 1000 frames, %zu after 10000, %zu after 19000",
+      pipelines[__i__].name, kib[0], kib[1], kib[2]);
 }
 GST_END_TEST;
 
@@ -166,7 +168,7 @@ steady_state_suite ()
   suite_add_tcase (suite, tcase);
   tcase_add_loop_test (tcase, test_nothing_is_made_on_the_device_after_the_first_frames,
       0, G_N_ELEMENTS (pipelines));
-  tcase_add_loop_test (tcase, test_memory_of_the_process_is_flat_over_10000_frames, 0,
+  tcase_add_loop_test (tcase, test_memory_of_the_process_is_flat_over_9000_frames, 0,
       G_N_ELEMENTS (pipelines));
   tcase_add_test (tcase, test_memory_of_the_process_is_flat_over_many_starts);
   return suite;
