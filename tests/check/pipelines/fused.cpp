@@ -25,6 +25,7 @@ const char picture[] = "video/x-raw(memory:OpenCLMemory),format=GRAY8";
 const char levels[] = "application/x-oct(memory:OpenCLMemory),format=F32LE";
 const char raw[] =
     "octtestsrc num-buffers=4 ! video/x-raw(memory:OpenCLMemory),width=512,height=53";
+const gsize n_lines = 53, picture_stride = GST_ROUND_UP_4 (n_lines);
 const char resample[] = "octwindowinterp name=window wavelength-min=1187 "
                         "wavelength-max=1433";
 /* What rounding makes of an amplitude: of the loudest raw values, and of its own. */
@@ -108,8 +109,9 @@ assert_same_pictures (const std::vector<Bytes> &fused, const std::vector<Bytes> 
   for (gsize f = 0; f < fused.size (); f++) {
     fail_unless_equals_int (fused[f].size (), apart[f].size ());
     for (gsize i = 0; i < fused[f].size (); i++)
-      fail_unless (std::abs (fused[f][i] - apart[f][i]) <= 1, "frame %d, byte %d: %d, %d",
-          int (f), int (i), fused[f][i], apart[f][i]);
+      fail_unless (i % picture_stride >= n_lines /* nobody writes there */
+                       || std::abs (fused[f][i] - apart[f][i]) <= 1,
+          "frame %d, byte %d: %d, %d", int (f), int (i), fused[f][i], apart[f][i]);
   }
 }
 
