@@ -28,7 +28,6 @@ public:
   static void offer (GstQuery *allocation);
 
   KeyRunner &runner () { return *runner_; }
-  bool defers () const { return defers_; }
 
   /* Leaves `run` from `input` to `output` to downstream, if that takes it. */
   Outcome leave (GstOpenCLFilter *filter, const KeyRun &run, GstBuffer *input,
