@@ -9,8 +9,6 @@ struct _GstKeyingDeferredRun {
 
   std::shared_ptr<keying::KeyRunner> *runner;
   keying::KeyRun *run;
-  GstBuffer *buffer;
-  GstOpenCLFrame source;
   keying::Place place;
 };
 
@@ -34,19 +32,13 @@ gst_keying_deferred_run_fill (GstOpenCLDeferred *deferred, cl_mem data, gsize of
 {
   GstKeyingDeferredRun *self = GST_KEYING_DEFERRED_RUN (deferred);
   GstOpenCLFrame made = {};
-  cl_event event;
 
   made.data = data;
   made.offset[0] = offset + self->place.offset;
   made.stride[0] = self->place.stride;
-  bool enqueued =
-      (*self->runner)->enqueue (queue, *self->run, &self->source, &made, error);
-  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event);
-  if (!gst_opencl_check (code, "clEnqueueMarkerWithWaitList", enqueued ? error : nullptr))
-    return FALSE;
-  gst_keying_deferred_run_was_read (self, event);
-  clReleaseEvent (event);
-  return enqueued;
+  return (*self->runner)
+      ->enqueue (
+          queue, *self->run, gst_opencl_deferred_get_source (deferred), &made, error);
 }
 
 static void
@@ -56,7 +48,6 @@ gst_keying_deferred_run_finalize (GObject *object)
 
   delete self->runner;
   delete self->run;
-  gst_buffer_unref (self->buffer);
   G_OBJECT_CLASS (gst_keying_deferred_run_parent_class)->finalize (object);
 }
 
@@ -80,8 +71,7 @@ gst_keying_deferred_run_new (std::shared_ptr<keying::KeyRunner> runner,
       g_object_new (GST_TYPE_KEYING_DEFERRED_RUN, nullptr));
   self->runner = new std::shared_ptr<keying::KeyRunner> (std::move (runner));
   self->run = new keying::KeyRun (run);
-  self->buffer = gst_buffer_ref (source->buffer);
-  self->source = *source;
+  gst_opencl_deferred_set_source (GST_OPENCL_DEFERRED (self), source);
   self->place = place;
   return self;
 }
@@ -92,12 +82,6 @@ gst_keying_deferred_run_get_run (GstKeyingDeferredRun *deferred)
   return *deferred->run;
 }
 
-const GstOpenCLFrame *
-gst_keying_deferred_run_get_source (GstKeyingDeferredRun *deferred)
-{
-  return &deferred->source;
-}
-
 bool
 gst_keying_deferred_run_makes (
     GstKeyingDeferredRun *deferred, const GstVideoInfo *info, const keying::Place &place)
@@ -106,13 +90,6 @@ gst_keying_deferred_run_makes (
   return GST_VIDEO_INFO_FORMAT (made) == GST_VIDEO_INFO_FORMAT (info)
          && made->width == info->width && made->height == info->height
          && deferred->place == place;
-}
-
-void
-gst_keying_deferred_run_was_read (GstKeyingDeferredRun *deferred, cl_event event)
-{
-  GstOpenCLFrame source = deferred->source; /* may be read more than once */
-  gst_opencl_frame_unmap (&source, event);
 }
 
 namespace keying {

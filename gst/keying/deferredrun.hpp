@@ -38,18 +38,13 @@ bool find_place (
     GstBuffer *buffer, const GstVideoInfo *info, GstOpenCLContext *context, Place *place);
 } // namespace keying
 
-/* `source` is a frame mapped for reading on the compute queue, of which `run` makes the
- * frame at `place`. Its buffer is kept until that is made or nobody wants it. */
+/* Of its source, `source`, `run` makes the frame at `place`. */
 GstKeyingDeferredRun *gst_keying_deferred_run_new (
     std::shared_ptr<keying::KeyRunner> runner, const keying::KeyRun &run,
     const GstOpenCLFrame *source, const keying::Place &place);
 
 const keying::KeyRun &gst_keying_deferred_run_get_run (GstKeyingDeferredRun *deferred);
-const GstOpenCLFrame *gst_keying_deferred_run_get_source (GstKeyingDeferredRun *deferred);
 
 /* Whether what it will make is such a picture in that place */
 bool gst_keying_deferred_run_makes (
     GstKeyingDeferredRun *deferred, const GstVideoInfo *info, const keying::Place &place);
-
-/* To be called when a command that read the source was enqueued: `event` is its. */
-void gst_keying_deferred_run_was_read (GstKeyingDeferredRun *deferred, cl_event event);

@@ -100,20 +100,16 @@ RunMember::finish (GstOpenCLFilter *filter, GstKeyingDeferredRun *pending,
     const KeyRun &run, GstBuffer *output, cl_event *event, GError **error)
 {
   cl_command_queue queue = compute_queue (filter);
-  const GstOpenCLFrame *source = gst_keying_deferred_run_get_source (pending);
+  GstOpenCLFrame source = *gst_opencl_deferred_get_source (GST_OPENCL_DEFERRED (pending));
   GstOpenCLFrame made;
 
   if (!gst_opencl_frame_map (
           &made, runner_->info (), 0, output, queue, GST_MAP_WRITE, error))
     return Outcome::failed;
-  bool enqueued = runner_->enqueue (queue, run, source, &made, error);
-  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, event);
-  if (!gst_opencl_check (code, "clEnqueueMarkerWithWaitList", enqueued ? error : nullptr))
-    return Outcome::failed;
-  clFlush (queue);
-  gst_opencl_frame_unmap (&made, *event);
-  gst_keying_deferred_run_was_read (pending, *event);
-  return enqueued ? Outcome::done : Outcome::failed;
+  bool enqueued = runner_->enqueue (queue, run, &source, &made, error);
+  bool finished =
+      gst_opencl_frames_finish (queue, &source, &made, event, enqueued ? error : nullptr);
+  return enqueued && finished ? Outcome::done : Outcome::failed;
 }
 
 RunMember::Outcome
@@ -129,7 +125,8 @@ RunMember::take_part (GstOpenCLFilter *filter, const std::function<bool (KeyRun 
   if (pending && add (run)) {
     if (!defers_)
       return finish (filter, pending.get (), run, output, event, error);
-    attach (run, gst_keying_deferred_run_get_source (pending.get ()), output, to);
+    attach (run, gst_opencl_deferred_get_source (GST_OPENCL_DEFERRED (pending.get ())),
+        output, to);
     return Outcome::done;
   }
   /* What is pending is done when the input is mapped. */

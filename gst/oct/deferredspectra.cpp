@@ -8,8 +8,6 @@ struct _GstOctDeferredSpectra {
   GstOpenCLDeferred parent;
 
   std::shared_ptr<oct::SpectrumStage> *stage;
-  GstBuffer *buffer;
-  GstOpenCLFrame raw;
   oct::RawSpectra spectra;
 };
 
@@ -32,17 +30,10 @@ gst_oct_deferred_spectra_fill (GstOpenCLDeferred *deferred, cl_mem data, gsize o
     cl_command_queue queue, GError **error)
 {
   GstOctDeferredSpectra *self = GST_OCT_DEFERRED_SPECTRA (deferred);
-  cl_event event;
 
-  bool enqueued = (*self->stage)
-                      ->enqueue (queue, self->spectra, cl::Buffer (), data,
-                          offset / sizeof (cl_float), error);
-  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event);
-  if (!gst_opencl_check (code, "clEnqueueMarkerWithWaitList", error))
-    return FALSE;
-  gst_oct_deferred_spectra_was_read (self, event);
-  clReleaseEvent (event);
-  return enqueued;
+  return (*self->stage)
+      ->enqueue (
+          queue, self->spectra, cl::Buffer (), data, offset / sizeof (cl_float), error);
 }
 
 static void
@@ -51,7 +42,6 @@ gst_oct_deferred_spectra_finalize (GObject *object)
   GstOctDeferredSpectra *self = GST_OCT_DEFERRED_SPECTRA (object);
 
   delete self->stage;
-  gst_buffer_unref (self->buffer);
   G_OBJECT_CLASS (gst_oct_deferred_spectra_parent_class)->finalize (object);
 }
 
@@ -74,8 +64,7 @@ gst_oct_deferred_spectra_new (std::shared_ptr<oct::SpectrumStage> stage,
   auto *self = static_cast<GstOctDeferredSpectra *> (
       g_object_new (GST_TYPE_OCT_DEFERRED_SPECTRA, nullptr));
   self->stage = new std::shared_ptr<oct::SpectrumStage> (std::move (stage));
-  self->buffer = gst_buffer_ref (raw->buffer);
-  self->raw = *raw;
+  gst_opencl_deferred_set_source (GST_OPENCL_DEFERRED (self), raw);
   self->spectra = spectra;
   return self;
 }
@@ -90,11 +79,4 @@ const oct::RawSpectra &
 gst_oct_deferred_spectra_get_raw (GstOctDeferredSpectra *deferred)
 {
   return deferred->spectra;
-}
-
-void
-gst_oct_deferred_spectra_was_read (GstOctDeferredSpectra *deferred, cl_event event)
-{
-  GstOpenCLFrame raw = deferred->raw; /* may be read more than once */
-  gst_opencl_frame_unmap (&raw, event);
 }

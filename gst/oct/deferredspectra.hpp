@@ -20,14 +20,10 @@ GType gst_oct_deferred_spectra_api_get_type (void);
 
 G_END_DECLS
 
-/* `raw` is a frame mapped for reading on the compute queue; its buffer is kept until the
- * spectra are made or nobody wants them. */
+/* `raw` becomes its source. */
 GstOctDeferredSpectra *gst_oct_deferred_spectra_new (
     std::shared_ptr<oct::SpectrumStage> stage, const GstOpenCLFrame *raw,
     const oct::RawSpectra &spectra);
 
 oct::SpectrumStage &gst_oct_deferred_spectra_get_stage (GstOctDeferredSpectra *deferred);
 const oct::RawSpectra &gst_oct_deferred_spectra_get_raw (GstOctDeferredSpectra *deferred);
-
-/* To be called when a command that read the raw spectra was enqueued: `event` is its. */
-void gst_oct_deferred_spectra_was_read (GstOctDeferredSpectra *deferred, cl_event event);

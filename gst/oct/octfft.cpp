@@ -963,13 +963,10 @@ process_fused (GstOctFFT *self, GstOctDeferredSpectra *deferred, GstBuffer *buff
           GST_MAP_WRITE, error))
     return FALSE;
   bool enqueued = enqueue_fused (work, settings, deferred, &output, error);
-  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, event);
-  if (!gst_opencl_check (code, "clEnqueueMarkerWithWaitList", enqueued ? error : nullptr))
-    return FALSE;
-  clFlush (queue);
-  gst_opencl_frame_unmap (&output, *event);
-  gst_oct_deferred_spectra_was_read (deferred, *event);
-  return enqueued;
+  GstOpenCLFrame raw = *gst_opencl_deferred_get_source (GST_OPENCL_DEFERRED (deferred));
+  return gst_opencl_frames_finish (
+             queue, &raw, &output, event, enqueued ? error : nullptr)
+         && enqueued;
 }
 
 /* (transfer full) (nullable) */

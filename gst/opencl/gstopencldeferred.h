@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/gstopenclframe.h>
 
 G_BEGIN_DECLS
 
@@ -20,8 +20,8 @@ GST_OPENCL_API G_DECLARE_DERIVABLE_TYPE (GstOpenCLDeferred, gst_opencl_deferred,
  * Work that an element has not done yet. A directly following element that knows how may
  * do it together with its own, and then the contents are never made; for everybody else
  * they are made at the first use of the memory, so that a probe, a tee or an application
- * sees no difference. It keeps what it needs, such as the input buffer, until then or
- * until the memory is discarded.
+ * sees no difference. It keeps what it needs until then or until the memory is discarded;
+ * its source frame is kept for it.
  */
 struct _GstOpenCLDeferredClass
 {
@@ -33,6 +33,27 @@ struct _GstOpenCLDeferredClass
   /*< private >*/
   gpointer _gst_reserved[GST_PADDING];
 };
+
+/**
+ * gst_opencl_deferred_set_source:
+ * @deferred: work that was not given a source yet
+ * @source: a frame that is mapped for reading on the compute queue
+ *
+ * Keeps the buffer of @source, which @fill will read, as long as @deferred.
+ */
+GST_OPENCL_API void gst_opencl_deferred_set_source (GstOpenCLDeferred *deferred,
+    const GstOpenCLFrame *source);
+
+/**
+ * gst_opencl_deferred_get_source:
+ *
+ * Whoever does the work himself unmaps a copy of the frame, with the event of the command
+ * that read it: the work may be done more than once.
+ *
+ * Returns: (transfer none) (nullable): the source, if it was given one
+ */
+GST_OPENCL_API const GstOpenCLFrame *gst_opencl_deferred_get_source (
+    GstOpenCLDeferred *deferred);
 
 /**
  * gst_opencl_memory_defer:

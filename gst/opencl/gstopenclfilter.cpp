@@ -504,22 +504,6 @@ import_buffer (GstOpenCLFilter *self, GstBuffer *input, GError **error)
   return imported;
 }
 
-/* One event for all of the frame's commands; recorded also when @transform failed half
- * way, since what it enqueued uses the memory. A launch with an event of its own would
- * take NVIDIA's driver longer than the marker does. */
-static gboolean
-finish_frames (cl_command_queue queue, GstOpenCLFrame *input, GstOpenCLFrame *output,
-    cl_event *event, GError **error)
-{
-  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, event);
-  if (!gst_opencl_check (code, "clEnqueueMarkerWithWaitList", error))
-    return FALSE;
-  clFlush (queue);
-  gst_opencl_frame_unmap (input, *event);
-  gst_opencl_frame_unmap (output, *event);
-  return TRUE;
-}
-
 static gboolean
 process_frames (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
     cl_event *event, GError **error)
@@ -537,7 +521,8 @@ process_frames (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
     return FALSE;
   gboolean enqueued =
       GST_OPENCL_FILTER_GET_CLASS (self)->transform (self, &in, &out, queue, error);
-  return finish_frames (queue, &in, &out, event, error) && enqueued;
+  return gst_opencl_frames_finish (queue, &in, &out, event, enqueued ? error : nullptr)
+         && enqueued;
 }
 
 static gboolean

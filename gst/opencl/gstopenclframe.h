@@ -60,4 +60,20 @@ GST_OPENCL_API gboolean gst_opencl_frame_map (GstOpenCLFrame *frame,
  */
 GST_OPENCL_API void gst_opencl_frame_unmap (GstOpenCLFrame *frame, cl_event event);
 
+/**
+ * gst_opencl_frames_finish:
+ * @queue: the in-order queue that both were mapped for
+ * @input: a mapped frame
+ * @output: a mapped frame
+ * @event: (out) (transfer full): of all commands before, to be given to clReleaseEvent()
+ * @error: (nullable): set when the event could not be enqueued
+ *
+ * Unmaps both frames with one event for all that was enqueued between them. To be called
+ * also when enqueueing failed half way, since what was enqueued uses the memory.
+ *
+ * Returns: whether they are unmapped
+ */
+GST_OPENCL_API gboolean gst_opencl_frames_finish (cl_command_queue queue,
+    GstOpenCLFrame *input, GstOpenCLFrame *output, cl_event *event, GError **error);
+
 G_END_DECLS

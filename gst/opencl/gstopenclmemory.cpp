@@ -218,10 +218,14 @@ private:
     bool enqueued = GST_OPENCL_DEFERRED_GET_CLASS (work)->fill (
         work, buffer (), deferred_offset, queue, error);
     if (!gst_opencl_check (clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event),
-            "clEnqueueMarkerWithWaitList", error))
+            "clEnqueueMarkerWithWaitList", enqueued ? error : nullptr))
       return false;
     clFlush (queue);
     end (queue, GST_MAP_WRITE, event);
+    if (const GstOpenCLFrame *source = gst_opencl_deferred_get_source (work)) {
+      GstOpenCLFrame read = *source;
+      gst_opencl_frame_unmap (&read, event);
+    }
     clReleaseEvent (event);
     return enqueued;
   }
