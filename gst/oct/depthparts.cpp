@@ -10,14 +10,6 @@
 
 namespace oct {
 namespace {
-/* In the order of SampleFormat. */
-const DepthSample sample_formats[] = {
-    {"LOAD_U8", 1},
-    {"LOAD_U16LE", 2},
-    {"LOAD_U16BE", 2},
-    {"LOAD_F32LE", 4},
-};
-
 /* In the order of DepthFormat. */
 const DepthValue value_formats[] = {
     {"-DPIXEL=uchar -DFULL=255.0f -DFULL_BITS=8", 1, 255},
@@ -26,12 +18,6 @@ const DepthValue value_formats[] = {
     {"-DBINS", 8, 0},
 };
 } // namespace
-
-const DepthSample &
-sample_of (const FusedDepthFormat &format)
-{
-  return sample_formats[gsize (format.input)];
-}
 
 const DepthValue &
 value_of (const FusedDepthFormat &format)

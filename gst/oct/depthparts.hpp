@@ -10,18 +10,12 @@
 #include <gst/opencl/opencl-hpp.hpp>
 
 namespace oct {
-struct DepthSample {
-  const char *option; /* of the kernels */
-  gsize bytes;
-};
-
 struct DepthValue {
   const char *options;
   gsize bytes;
   double full; /* brightest pixel, 0 where there are none */
 };
 
-const DepthSample &sample_of (const FusedDepthFormat &format);
 const DepthValue &value_of (const FusedDepthFormat &format);
 
 /* exp (-2 pi i k / samples) for all k. */

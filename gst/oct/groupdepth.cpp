@@ -124,7 +124,7 @@ build_options (const FusedDepthFormat &format, const Layout &layout)
       "-DRADIX_4=%u -DSIDE_BY_SIDE=%u -D%s -DTAPS=%u -DBACKGROUND=%d "
       "-DCOMPLEX=%d -DTILE=%u -DSHARED=%d -DHALVES=%d %s",
       format.samples, guint (points), radix[0], radix[1], radix[2], radix[3],
-      guint (layout.transforms), sample_of (format).option, guint (format.taps),
+      guint (layout.transforms), sample_of (format.input).option, guint (format.taps),
       format.background, format.complex, guint (layout.lines), layout.shared,
       layout.halves, value_of (format).options);
   std::string copy (options);
@@ -206,7 +206,7 @@ GroupDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem t
 
   cl_uint lines = lines_of_group (spectra.lines);
   gsize groups = (spectra.lines + lines - 1) / lines;
-  gsize four = 4 * sample_of (format).bytes;
+  gsize four = 4 * sample_of (format.input).bytes;
   bool aligned = spectra.offset % four == 0 && spectra.stride % cl_long (four) == 0;
   bool words = (output.offset | output.stride | lines * value.bytes) % 4 == 0;
   DepthScaling scaling = scaling_of (format, output);

@@ -112,8 +112,8 @@ build_options (const FusedDepthFormat &format, const Layout &layout)
       "-DRADIX_4=%u -D%s -DTAPS=%u -DBACKGROUND=%d -DCOMPLEX=%d "
       "-DTILE=%u %s",
       layout.lanes, format.samples, radix[0], radix[1], radix[2], radix[3],
-      sample_of (format).option, guint (format.taps), format.background, format.complex,
-      layout.tile, value_of (format).options);
+      sample_of (format.input).option, guint (format.taps), format.background,
+      format.complex, layout.tile, value_of (format).options);
   std::string copy (options);
   g_free (options);
   return copy;

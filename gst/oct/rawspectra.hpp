@@ -14,6 +14,13 @@ enum class SampleFormat {
   f32le,
 };
 
+struct Sample {
+  const char *option; /* of the kernels, which says how it is loaded */
+  gsize bytes;        /* offsets and strides are multiples of it unless it is unaligned */
+};
+
+const Sample &sample_of (SampleFormat format);
+
 struct RawSpectra {
   cl_mem data;
   cl_ulong offset; /* in bytes */

@@ -8,27 +8,6 @@
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octwindowinterp.cl"
 
 namespace oct {
-namespace {
-struct Sample {
-  const char *load; /* option of the kernels */
-  gsize bytes;
-};
-
-/* In the order of SampleFormat. */
-const Sample samples_of[] = {
-    {"LOAD_U8", 1},
-    {"LOAD_U16LE", 2},
-    {"LOAD_U16BE", 2},
-    {"LOAD_F32LE", 4},
-};
-} // namespace
-
-gsize
-bytes_of_sample (SampleFormat format)
-{
-  return samples_of[gsize (format)].bytes;
-}
-
 std::shared_ptr<SpectrumStage>
 SpectrumStage::make (GstOpenCLContext *context, const SpectrumFormat &format,
     const SpectrumTables &tables, GError **error)
@@ -62,7 +41,7 @@ SpectrumStage::create (Kernels &kernels, bool for_aligned, GError **error)
     return true;
   gchar *options = g_strdup_printf (
       "-D%s -DALIGNED=%d -DTAPS=%u -DLINES=%u -DBACKGROUND=%d -DCOMPLEX=%d",
-      samples_of[gsize (format_.input)].load, for_aligned, guint (taps_), lines_of_item,
+      sample_of (format_.input).option, for_aligned, guint (taps_), lines_of_item,
       format_.background, format_.complex);
 
   GstOpenCLContext *context = context_.get ();
@@ -80,7 +59,7 @@ SpectrumStage::create (Kernels &kernels, bool for_aligned, GError **error)
 SpectrumStage::Kernels *
 SpectrumStage::suiting (const RawSpectra &spectra, GError **error)
 {
-  gsize bytes = bytes_of_sample (format_.input);
+  gsize bytes = sample_of (format_.input).bytes;
   bool is_aligned = spectra.offset % bytes == 0 && spectra.stride % cl_long (bytes) == 0;
   Kernels &kernels = is_aligned ? aligned : unaligned;
   return create (kernels, is_aligned, error) ? &kernels : nullptr;

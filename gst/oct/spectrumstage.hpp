@@ -21,10 +21,6 @@ struct SpectrumFormat {
   bool background = false; /* one is subtracted */
 };
 
-/* Bytes of a sample, of which offsets and strides are multiples unless it is unaligned.
- */
-gsize bytes_of_sample (SampleFormat format);
-
 /* Frames share it, those not made yet too: it is replaced, and never changed. Any thread
  * may enqueue. */
 class SpectrumStage {

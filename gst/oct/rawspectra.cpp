@@ -1,0 +1,21 @@
+/* Raw spectra on the device, and how the kernels address them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "rawspectra.hpp"
+
+namespace oct {
+/* In the order of SampleFormat. */
+static const Sample samples[] = {
+    {"LOAD_U8", 1},
+    {"LOAD_U16LE", 2},
+    {"LOAD_U16BE", 2},
+    {"LOAD_F32LE", 4},
+};
+
+const Sample &
+sample_of (SampleFormat format)
+{
+  return samples[gsize (format)];
+}
+} // namespace oct
