@@ -523,8 +523,8 @@ install_properties (GObjectClass *klass)
           G_MAXUINT, defaults.key_color, keying::playing_flags));
   g_object_class_install_property (klass, PROP_FUSED,
       g_param_spec_boolean ("fused", "Fused",
-          "Many iterations a launch, on bits; else one a launch, on bytes, with the same "
-          "result",
+          "Many iterations a launch, on bits, and those of keying elements beside it; else "
+          "one a launch, on bytes, with the same result",
           defaults.fused, keying::playing_flags));
 }
 
