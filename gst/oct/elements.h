@@ -9,11 +9,8 @@
 G_BEGIN_DECLS
 
 /* GST_ELEMENT_REGISTER_DECLARE (NAME); one line an element, in the order of the alphabet. */
-GST_ELEMENT_REGISTER_DECLARE (npyparse);
 GST_ELEMENT_REGISTER_DECLARE (octfft);
 GST_ELEMENT_REGISTER_DECLARE (octtestsrc);
 GST_ELEMENT_REGISTER_DECLARE (octwindowinterp);
-
-GST_TYPE_FIND_REGISTER_DECLARE (npy);
 
 G_END_DECLS

@@ -36,9 +36,9 @@
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
-#include "deferredspectra.hpp"
+#include "spectra/deferredspectra.hpp"
 #include "elements.h"
-#include "fuseddepth.hpp"
+#include "depth/fuseddepth.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (oct_fft_debug);
 #define GST_CAT_DEFAULT oct_fft_debug

@@ -28,7 +28,7 @@
 #endif
 
 #include "elements.h"
-#include "testspectra.hpp"
+#include "spectra/testspectra.hpp"
 
 #include <gst/base/gstpushsrc.h>
 #include <gst/opencl/opencl.h>

@@ -40,7 +40,7 @@
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
-#include "deferredspectra.hpp"
+#include "spectra/deferredspectra.hpp"
 #include "elements.h"
 
 GST_DEBUG_CATEGORY_STATIC (oct_window_interp_debug);

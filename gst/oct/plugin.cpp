@@ -16,11 +16,9 @@ plugin_init (GstPlugin *plugin)
   gboolean registered = FALSE;
 
   /* One line an element, in the order of the alphabet. */
-  registered |= GST_ELEMENT_REGISTER (npyparse, plugin);
   registered |= GST_ELEMENT_REGISTER (octfft, plugin);
   registered |= GST_ELEMENT_REGISTER (octtestsrc, plugin);
   registered |= GST_ELEMENT_REGISTER (octwindowinterp, plugin);
-  registered |= GST_TYPE_FIND_REGISTER (npy, plugin);
 
   return registered;
 }

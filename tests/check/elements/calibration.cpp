@@ -8,10 +8,10 @@
 #include <glib/gstdio.h>
 #include <string>
 
-#include "gst/oct/calibration.hpp"
-#include "gst/oct/dispersion.hpp"
-#include "gst/oct/interpolation.hpp"
-#include "gst/oct/windowfunction.hpp"
+#include "gst/oct/calibration/calibration.hpp"
+#include "gst/oct/calibration/dispersion.hpp"
+#include "gst/oct/calibration/interpolation.hpp"
+#include "gst/oct/calibration/windowfunction.hpp"
 
 using namespace oct;
 

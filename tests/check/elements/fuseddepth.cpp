@@ -11,8 +11,8 @@
 
 #include <gst/opencl/opencl-hpp.hpp>
 
-#include "gst/oct/fuseddepth.hpp"
-#include "gst/oct/spectrumtables.hpp"
+#include "gst/oct/depth/fuseddepth.hpp"
+#include "gst/oct/calibration/spectrumtables.hpp"
 
 #include "../fourier.hpp"
 #include "../opencl-check.hpp"

@@ -7,7 +7,7 @@
 
 #include "backgroundmean.hpp"
 #include "rawspectra.hpp"
-#include "spectrumtables.hpp"
+#include "../calibration/spectrumtables.hpp"
 
 #include <memory>
 #include <mutex>

@@ -30,7 +30,7 @@
 #include <gst/opencl/gstopenclerror.h>
 
 #include "elements.h"
-#include "npy.hpp"
+#include <gst/opencl/npyfile.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (npy_parse_debug);
 #define GST_CAT_DEFAULT npy_parse_debug
@@ -59,7 +59,7 @@ namespace {
 
 /* What a .npy file holds, as frames. `frames` is 0 where no file was seen. */
 struct FrameArray {
-  oct::NpyType type;
+  opencl::NpyType type;
   int samples;
   int lines;
   guint64 frames;
@@ -161,7 +161,7 @@ npy_parse_header_size (GstNpyParse *self)
 
   if (there > 0)
     gst_adapter_copy (self->adapter, preface, 0, there);
-  return oct::npy_header_size (preface, there);
+  return opencl::npy_header_size (preface, there);
 }
 
 static GstFlowReturn
@@ -214,13 +214,13 @@ check_shape (const std::vector<gsize> &shape, GError **error)
   if (!wrong)
     return TRUE;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "an array of shape %s %s, %s", oct::npy_shape_text (shape).c_str (), wrong,
+      "an array of shape %s %s, %s", opencl::npy_shape_text (shape).c_str (), wrong,
       expected);
   return FALSE;
 }
 
 static FrameArray
-array_of (const oct::NpyHeader &header)
+array_of (const opencl::NpyHeader &header)
 {
   const std::vector<gsize> &shape = header.shape;
   gsize dimensions = shape.size ();
@@ -253,9 +253,9 @@ npy_parse_check_stream_size (GstNpyParse *self, const FrameArray &array, GError 
 static gboolean
 npy_parse_start_array (GstNpyParse *self, const guint8 *data, gsize size, GError **error)
 {
-  oct::NpyHeader header;
+  opencl::NpyHeader header;
 
-  if (!oct::npy_parse_header (data, size, header, error)
+  if (!opencl::npy_parse_header (data, size, header, error)
       || !check_shape (header.shape, error))
     return FALSE;
   FrameArray array = array_of (header);
@@ -315,15 +315,16 @@ static GstCaps *
 npy_parse_make_caps (GstNpyParse *self)
 {
   return gst_caps_new_simple ("application/x-oct", "domain", G_TYPE_STRING, "wavelength",
-      "format", G_TYPE_STRING, self->array.type == oct::NpyType::U16 ? "U16LE" : "F32LE",
-      "samples", G_TYPE_INT, self->array.samples, "lines", G_TYPE_INT, self->array.lines,
-      "framerate", GST_TYPE_FRACTION, self->framerate.n, self->framerate.d, nullptr);
+      "format", G_TYPE_STRING,
+      self->array.type == opencl::NpyType::U16 ? "U16LE" : "F32LE", "samples", G_TYPE_INT,
+      self->array.samples, "lines", G_TYPE_INT, self->array.lines, "framerate",
+      GST_TYPE_FRACTION, self->framerate.n, self->framerate.d, nullptr);
 }
 
 static gsize
 output_bytes (const FrameArray &array)
 {
-  return array.type == oct::NpyType::F64 ? array.frame_bytes / 2 : array.frame_bytes;
+  return array.type == opencl::NpyType::F64 ? array.frame_bytes / 2 : array.frame_bytes;
 }
 
 static void
@@ -409,7 +410,7 @@ npy_parse_fill (GstNpyParse *self, guint8 *destination)
 {
   gsize size = self->array.frame_bytes;
 
-  if (self->array.type != oct::NpyType::F64) {
+  if (self->array.type != opencl::NpyType::F64) {
     gst_adapter_copy (self->adapter, destination, 0, size);
     return;
   }
@@ -470,7 +471,7 @@ npy_parse_take_frame (GstNpyParse *self, GstBuffer **buffer)
 {
   GstFlowReturn flow = GST_FLOW_OK;
 
-  if (self->pool || self->array.type == oct::NpyType::F64)
+  if (self->pool || self->array.type == opencl::NpyType::F64)
     flow = npy_parse_make_frame (self, buffer);
   else
     *buffer = npy_parse_share_frame (self);
@@ -582,7 +583,7 @@ npy_parse_skip (GstNpyParse *self)
 static bool
 begins_with_magic (GstBuffer *buffer)
 {
-  return gst_buffer_memcmp (buffer, 0, oct::npy_magic, sizeof oct::npy_magic) == 0;
+  return gst_buffer_memcmp (buffer, 0, opencl::npy_magic, sizeof opencl::npy_magic) == 0;
 }
 
 /* A file that is too short would otherwise be filled up with the next one: sources that

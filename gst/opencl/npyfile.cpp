@@ -10,9 +10,9 @@
 #include <cstring>
 #include <utility>
 
-#include "npy.hpp"
+#include "npyfile.hpp"
 
-namespace oct {
+namespace opencl {
 
 namespace {
 
@@ -500,4 +500,4 @@ npy_load_doubles (const char *path, std::vector<double> &values,
   return TRUE;
 }
 
-} // namespace oct
+} // namespace opencl

@@ -11,7 +11,7 @@
 #include <fstream>
 #include <gst/gst.h>
 
-#include "npy.hpp"
+#include <gst/opencl/npyfile.hpp>
 
 namespace oct {
 namespace {
@@ -87,11 +87,11 @@ open_stream (const ValuesFile &file, std::ifstream &stream, GError **error)
 bool
 begins_with_npy_magic (std::ifstream &stream)
 {
-  char begin[sizeof npy_magic] = {};
+  char begin[sizeof opencl::npy_magic] = {};
   stream.read (begin, sizeof begin);
   stream.clear ();
   stream.seekg (0);
-  return memcmp (begin, npy_magic, sizeof begin) == 0;
+  return memcmp (begin, opencl::npy_magic, sizeof begin) == 0;
 }
 
 bool
@@ -99,7 +99,7 @@ load_npy (const ValuesFile &file, std::vector<double> &values, GError **error)
 {
   std::vector<gsize> shape;
   GError *reason = nullptr;
-  if (npy_load_doubles (file.path.c_str (), values, shape, &reason))
+  if (opencl::npy_load_doubles (file.path.c_str (), values, shape, &reason))
     return true;
   g_propagate_prefixed_error (
       error, reason, "%s file ", file.name); /* it names the path */

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace oct {
+namespace opencl {
 
 constexpr guint8 npy_magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 
@@ -49,4 +49,4 @@ std::string npy_shape_text (const std::vector<gsize> &shape);
 gboolean npy_load_doubles (const char *path, std::vector<double> &values,
     std::vector<gsize> &shape, GError **error);
 
-} // namespace oct
+} // namespace opencl

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "rawspectra.hpp"
+#include "../spectra/rawspectra.hpp"
 
 #include <memory>
 

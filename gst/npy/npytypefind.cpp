@@ -9,16 +9,16 @@
 #include <cstring>
 
 #include "elements.h"
-#include "npy.hpp"
+#include <gst/opencl/npyfile.hpp>
 
 static GstStaticCaps npy_caps = GST_STATIC_CAPS ("application/x-npy");
 
 static void
 find_npy (GstTypeFind *find, gpointer)
 {
-  const guint8 *data = gst_type_find_peek (find, 0, sizeof oct::npy_magic);
+  const guint8 *data = gst_type_find_peek (find, 0, sizeof opencl::npy_magic);
 
-  if (data && memcmp (data, oct::npy_magic, sizeof oct::npy_magic) == 0)
+  if (data && memcmp (data, opencl::npy_magic, sizeof opencl::npy_magic) == 0)
     gst_type_find_suggest_empty_simple (find, GST_TYPE_FIND_MAXIMUM, "application/x-npy");
 }
 

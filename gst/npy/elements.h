@@ -1,0 +1,16 @@
+/* The elements that the plugin "npy" registers
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+/* GST_ELEMENT_REGISTER_DECLARE (NAME); one line an element, in the order of the alphabet. */
+GST_ELEMENT_REGISTER_DECLARE (npyparse);
+
+GST_TYPE_FIND_REGISTER_DECLARE (npy);
+
+G_END_DECLS

@@ -1,0 +1,26 @@
+/* The plugin "npy": arrays in NumPy's files
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <gst/gst.h>
+
+#include "elements.h"
+
+static gboolean
+plugin_init (GstPlugin *plugin)
+{
+  gboolean registered = FALSE;
+
+  /* One line an element, in the order of the alphabet. */
+  registered |= GST_ELEMENT_REGISTER (npyparse, plugin);
+  registered |= GST_TYPE_FIND_REGISTER (npy, plugin);
+
+  return registered;
+}
+
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, npy, "Arrays in NumPy's files",
+    plugin_init, PACKAGE_VERSION, GST_LICENSE, PACKAGE_NAME, PACKAGE_ORIGIN)
