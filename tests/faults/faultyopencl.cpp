@@ -1,0 +1,359 @@
+/* An OpenCL that fails when it is told to, and knows what nobody has released
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include "faultyopencl.hpp"
+
+#include <CL/cl.h>
+#include <cstdio>
+#include <dlfcn.h>
+#include <mutex>
+#include <set>
+
+namespace {
+enum Kind {
+  NONE,
+  CONTEXT,
+  QUEUE,
+  BUFFER,
+  PROGRAM,
+  KERNEL,
+  EVENT,
+  N_KINDS,
+};
+
+const char *const kinds[] = {
+    "none", "contexts", "queues", "buffers", "programs", "kernels", "events"};
+
+/* Everything that is known, for as long as the process lives: threads of a driver and
+ * objects that are never released may call when all else is gone. */
+struct Knowledge {
+  std::mutex lock;
+  faults::Fault fault;
+  std::map<std::string, unsigned> calls;
+  unsigned injected = 0;
+  int held[N_KINDS] = {};
+  std::set<cl_event> failed; /* of commands that are to have failed */
+};
+
+Knowledge &
+knowledge ()
+{
+  static Knowledge *const all = new Knowledge;
+  return *all;
+}
+
+/* Counts a call. What it is to return instead of doing its work, or CL_SUCCESS. */
+cl_int
+enter (const char *call)
+{
+  Knowledge &all = knowledge ();
+  std::lock_guard<std::mutex> guard (all.lock);
+  const unsigned n = ++all.calls[call];
+  const faults::Fault &fault = all.fault;
+  if (fault.at == 0 || fault.call != call
+      || (fault.for_good ? n < fault.at : n != fault.at))
+    return CL_SUCCESS;
+  all.injected++;
+  return fault.code;
+}
+
+void
+hold (Kind kind, int change)
+{
+  Knowledge &all = knowledge ();
+  std::lock_guard<std::mutex> guard (all.lock);
+  all.held[kind] += change;
+}
+
+/* An event came from a command that was enqueued. */
+void
+take (cl_event *event)
+{
+  if (!event || !*event)
+    return;
+  hold (EVENT, 1);
+  if (enter ("event") == CL_SUCCESS)
+    return;
+  Knowledge &all = knowledge ();
+  std::lock_guard<std::mutex> guard (all.lock);
+  all.failed.insert (*event);
+}
+
+bool
+is_failed (cl_event event)
+{
+  Knowledge &all = knowledge ();
+  std::lock_guard<std::mutex> guard (all.lock);
+  return all.failed.count (event) > 0;
+}
+
+/* Where only plugins use OpenCL, the loader is not behind this program in the order of
+ * symbols, so that RTLD_NEXT finds nothing. */
+template <typename Function>
+Function *
+real (Function *, const char *name)
+{
+  static void *const loader = dlopen ("libOpenCL.so.1", RTLD_LAZY);
+  return reinterpret_cast<Function *> (dlsym (loader ? loader : RTLD_NEXT, name));
+}
+} // namespace
+
+namespace faults {
+bool
+parse (const char *text, Fault &fault)
+{
+  char call[64], sign[2] = "";
+  if (sscanf (text, "%63[A-Za-z]:%u:%d", call, &fault.at, &fault.code) != 3
+      && sscanf (text, "%63[A-Za-z]:%u%1[+]:%d", call, &fault.at, sign, &fault.code) != 4)
+    return false;
+  fault.call = call;
+  fault.for_good = sign[0] == '+';
+  return fault.at > 0 && fault.code < 0;
+}
+
+void
+set (const Fault &fault)
+{
+  std::lock_guard<std::mutex> guard (knowledge ().lock);
+  knowledge ().fault = fault;
+}
+
+std::map<std::string, unsigned>
+calls ()
+{
+  std::lock_guard<std::mutex> guard (knowledge ().lock);
+  return knowledge ().calls;
+}
+
+unsigned
+injected ()
+{
+  std::lock_guard<std::mutex> guard (knowledge ().lock);
+  return knowledge ().injected;
+}
+
+std::map<std::string, int>
+balance ()
+{
+  std::lock_guard<std::mutex> guard (knowledge ().lock);
+  std::map<std::string, int> held;
+  for (int kind = CONTEXT; kind < N_KINDS; kind++) {
+    if (knowledge ().held[kind] != 0)
+      held[kinds[kind]] = knowledge ().held[kind];
+  }
+  return held;
+}
+} // namespace faults
+
+/* A call that returns a code. */
+#define CALL(name, parameters, arguments)                                                \
+  cl_int name parameters                                                                 \
+  {                                                                                      \
+    cl_int failure = enter (#name);                                                      \
+    return failure ? failure : real (name, #name) arguments;                             \
+  }
+
+/* The same, of a command with an event. */
+#define COMMAND(name, parameters, arguments)                                             \
+  cl_int name parameters                                                                 \
+  {                                                                                      \
+    if (cl_int failure = enter (#name))                                                  \
+      return failure;                                                                    \
+    cl_int code = real (name, #name) arguments;                                          \
+    if (code == CL_SUCCESS)                                                              \
+      take (event);                                                                      \
+    return code;                                                                         \
+  }
+
+/* A call that returns an object and sets a code. */
+#define MAKE(kind, type, name, parameters, arguments)                                    \
+  type name parameters                                                                   \
+  {                                                                                      \
+    if (cl_int failure = enter (#name)) {                                                \
+      if (code)                                                                          \
+        *code = failure;                                                                 \
+      return nullptr;                                                                    \
+    }                                                                                    \
+    type made = real (name, #name) arguments;                                            \
+    hold (kind, made ? 1 : 0);                                                           \
+    return made;                                                                         \
+  }
+
+/* These do not fail: a program that cannot release has nothing left to do. */
+#define COUNTED(kind, name, type, change)                                                \
+  cl_int name (type object)                                                              \
+  {                                                                                      \
+    cl_int code = real (name, #name) (object);                                           \
+    hold (kind, code == CL_SUCCESS ? change : 0);                                        \
+    return code;                                                                         \
+  }
+
+#define WAITS cl_uint n, const cl_event *waits, cl_event *event
+
+extern "C" {
+COUNTED (CONTEXT, clRetainContext, cl_context, 1)
+COUNTED (CONTEXT, clReleaseContext, cl_context, -1)
+COUNTED (QUEUE, clRetainCommandQueue, cl_command_queue, 1)
+COUNTED (QUEUE, clReleaseCommandQueue, cl_command_queue, -1)
+COUNTED (BUFFER, clRetainMemObject, cl_mem, 1)
+COUNTED (BUFFER, clReleaseMemObject, cl_mem, -1)
+COUNTED (PROGRAM, clRetainProgram, cl_program, 1)
+COUNTED (PROGRAM, clReleaseProgram, cl_program, -1)
+COUNTED (KERNEL, clRetainKernel, cl_kernel, 1)
+COUNTED (KERNEL, clReleaseKernel, cl_kernel, -1)
+COUNTED (EVENT, clRetainEvent, cl_event, 1)
+COUNTED (EVENT, clReleaseEvent, cl_event, -1)
+
+MAKE (CONTEXT, cl_context, clCreateContext,
+    (const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,
+        void (CL_CALLBACK *notify) (const char *, const void *, size_t, void *),
+        void *data, cl_int *code),
+    (properties, n, devices, notify, data, code))
+MAKE (QUEUE, cl_command_queue, clCreateCommandQueue,
+    (cl_context context, cl_device_id device, cl_command_queue_properties properties,
+        cl_int *code),
+    (context, device, properties, code))
+MAKE (BUFFER, cl_mem, clCreateBuffer,
+    (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code),
+    (context, flags, size, host, code))
+MAKE (BUFFER, cl_mem, clCreateSubBuffer,
+    (cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
+        cl_int *code),
+    (buffer, flags, type, info, code))
+MAKE (PROGRAM, cl_program, clCreateProgramWithSource,
+    (cl_context context, cl_uint n, const char **texts, const size_t *lengths,
+        cl_int *code),
+    (context, n, texts, lengths, code))
+MAKE (PROGRAM, cl_program, clCreateProgramWithBinary,
+    (cl_context context, cl_uint n, const cl_device_id *devices, const size_t *lengths,
+        const unsigned char **binaries, cl_int *status, cl_int *code),
+    (context, n, devices, lengths, binaries, status, code))
+MAKE (KERNEL, cl_kernel, clCreateKernel,
+    (cl_program program, const char *name, cl_int *code), (program, name, code))
+
+CALL (clGetPlatformIDs, (cl_uint room, cl_platform_id *platforms, cl_uint *n),
+    (room, platforms, n))
+CALL (clGetDeviceIDs,
+    (cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *devices,
+        cl_uint *n),
+    (platform, type, room, devices, n))
+CALL (clGetDeviceInfo,
+    (cl_device_id device, cl_device_info what, size_t room, void *value, size_t *size),
+    (device, what, room, value, size))
+CALL (clGetCommandQueueInfo,
+    (cl_command_queue queue, cl_command_queue_info what, size_t room, void *value,
+        size_t *size),
+    (queue, what, room, value, size))
+CALL (clBuildProgram,
+    (cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
+        void (CL_CALLBACK *notify) (cl_program, void *), void *data),
+    (program, n, devices, options, notify, data))
+CALL (clGetProgramInfo,
+    (cl_program program, cl_program_info what, size_t room, void *value, size_t *size),
+    (program, what, room, value, size))
+CALL (clGetProgramBuildInfo,
+    (cl_program program, cl_device_id device, cl_program_build_info what, size_t room,
+        void *value, size_t *size),
+    (program, device, what, room, value, size))
+CALL (clGetKernelWorkGroupInfo,
+    (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t room,
+        void *value, size_t *size),
+    (kernel, device, what, room, value, size))
+CALL (clSetKernelArg, (cl_kernel kernel, cl_uint index, size_t size, const void *value),
+    (kernel, index, size, value))
+CALL (clFlush, (cl_command_queue queue), (queue))
+CALL (clFinish, (cl_command_queue queue), (queue))
+
+/* A command that failed is over like any other, and whoever asks is told. */
+cl_int
+clGetEventInfo (
+    cl_event event, cl_event_info what, size_t room, void *value, size_t *size)
+{
+  if (cl_int failure = enter ("clGetEventInfo"))
+    return failure;
+  cl_int code = real (clGetEventInfo, "clGetEventInfo") (event, what, room, value, size);
+  if (what == CL_EVENT_COMMAND_EXECUTION_STATUS && value && code == CL_SUCCESS
+      && *static_cast<cl_int *> (value) == CL_COMPLETE && is_failed (event))
+    *static_cast<cl_int *> (value) = knowledge ().fault.code;
+  return code;
+}
+
+cl_int
+clWaitForEvents (cl_uint n, const cl_event *events)
+{
+  if (cl_int failure = enter ("clWaitForEvents"))
+    return failure;
+  cl_int code = real (clWaitForEvents, "clWaitForEvents") (n, events);
+  for (cl_uint i = 0; i < n; i++) {
+    if (is_failed (events[i]))
+      return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  }
+  return code;
+}
+
+COMMAND (clEnqueueReadBuffer,
+    (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+        void *data, WAITS),
+    (queue, buffer, blocking, offset, size, data, n, waits, event))
+COMMAND (clEnqueueReadBufferRect,
+    (cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *from,
+        const size_t *to, const size_t *region, size_t from_row, size_t from_slice,
+        size_t to_row, size_t to_slice, void *data, WAITS),
+    (queue, buffer, blocking, from, to, region, from_row, from_slice, to_row, to_slice,
+        data, n, waits, event))
+COMMAND (clEnqueueWriteBuffer,
+    (cl_command_queue queue, cl_mem buffer, cl_bool blocking, size_t offset, size_t size,
+        const void *data, WAITS),
+    (queue, buffer, blocking, offset, size, data, n, waits, event))
+COMMAND (clEnqueueWriteBufferRect,
+    (cl_command_queue queue, cl_mem buffer, cl_bool blocking, const size_t *to,
+        const size_t *from, const size_t *region, size_t to_row, size_t to_slice,
+        size_t from_row, size_t from_slice, const void *data, WAITS),
+    (queue, buffer, blocking, to, from, region, to_row, to_slice, from_row, from_slice,
+        data, n, waits, event))
+COMMAND (clEnqueueCopyBuffer,
+    (cl_command_queue queue, cl_mem from, cl_mem to, size_t from_offset, size_t to_offset,
+        size_t size, WAITS),
+    (queue, from, to, from_offset, to_offset, size, n, waits, event))
+COMMAND (clEnqueueCopyBufferRect,
+    (cl_command_queue queue, cl_mem from, cl_mem to, const size_t *from_origin,
+        const size_t *to_origin, const size_t *region, size_t from_row, size_t from_slice,
+        size_t to_row, size_t to_slice, WAITS),
+    (queue, from, to, from_origin, to_origin, region, from_row, from_slice, to_row,
+        to_slice, n, waits, event))
+COMMAND (clEnqueueFillBuffer,
+    (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
+        size_t offset, size_t size, WAITS),
+    (queue, buffer, pattern, pattern_size, offset, size, n, waits, event))
+COMMAND (clEnqueueUnmapMemObject,
+    (cl_command_queue queue, cl_mem buffer, void *data, WAITS),
+    (queue, buffer, data, n, waits, event))
+COMMAND (clEnqueueNDRangeKernel,
+    (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
+        const size_t *global, const size_t *local, WAITS),
+    (queue, kernel, dimensions, offset, global, local, n, waits, event))
+COMMAND (clEnqueueMarkerWithWaitList, (cl_command_queue queue, WAITS),
+    (queue, n, waits, event))
+COMMAND (clEnqueueBarrierWithWaitList, (cl_command_queue queue, WAITS),
+    (queue, n, waits, event))
+
+void *
+clEnqueueMapBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
+    cl_map_flags flags, size_t offset, size_t size, WAITS, cl_int *code)
+{
+  if (cl_int failure = enter ("clEnqueueMapBuffer")) {
+    if (code)
+      *code = failure;
+    return nullptr;
+  }
+  void *data = real (clEnqueueMapBuffer, "clEnqueueMapBuffer") (
+      queue, buffer, blocking, flags, offset, size, n, waits, event, code);
+  if (data)
+    take (event);
+  return data;
+}
+}
