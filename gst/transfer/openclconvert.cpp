@@ -32,6 +32,7 @@
 #include "convertcaps.hpp"
 #include "elements.h"
 
+#include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
@@ -73,18 +74,11 @@ struct Layout {
   cl_int4 step;
 };
 
-/* Which sides have pixels of four bytes, at multiples of four, to be moved as one. */
-struct Packing {
-  bool in = false, out = false;
-};
-
 /* What the streaming thread works with, for one pair of caps and one set of settings. */
 struct Work {
   Settings settings;
   transfer::ColorConversion colors;
-  std::string options;
-  opencl::Kernel kernels[2][2]; /* by packing of in and out; built when needed */
-  bool has_kernel[2][2] = {};
+  opencl::FrameKernel kernel;
   cl::Buffer color_table; /* where gray is mapped */
 };
 
@@ -311,12 +305,20 @@ define (
   options += std::string (" -D") + side + name + "=" + value;
 }
 
+static bool
+has_pixels_of_four_bytes (const GstVideoInfo &info)
+{
+  return GST_VIDEO_INFO_N_PLANES (&info) == 1 && info.finfo->w_sub[2] == 0
+         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
+}
+
 static void
 define_side (std::string &options, const char *side, const GstVideoInfo &info)
 {
   define (options, side, "_GRAY", GST_VIDEO_INFO_IS_GRAY (&info) ? "1" : "0");
   define (options, side, "_BYTES", GST_VIDEO_INFO_COMP_DEPTH (&info, 0) > 8 ? "2" : "1");
   define (options, side, "_W_SUB", std::to_string (info.finfo->w_sub[2]));
+  define (options, side, "_WORDS", has_pixels_of_four_bytes (info) ? "1" : "0");
   define (options, side, "_H_SUB", std::to_string (info.finfo->h_sub[2]));
 }
 
@@ -364,35 +366,8 @@ make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &o
           cl_float (matrix.m[i][0] * color.red + matrix.m[i][1] * color.green
                     + matrix.m[i][2] * color.blue + matrix.m[i][3]);
   }
-  cl_int code;
-  table = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
-      CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof values, values, &code));
-  gst_opencl_count_upload (sizeof values);
-  return gst_opencl_check (code, "clCreateBuffer", error);
-}
-
-static opencl::Kernel *
-ensure_kernel (GstOpenCLConvert *self, Work &work, const Packing &packing, GError **error)
-{
-  opencl::Kernel &kernel = work.kernels[packing.in][packing.out];
-  bool &built = work.has_kernel[packing.in][packing.out];
-  std::string options = work.options;
-
-  if (built)
-    return &kernel;
-  define (options, "IN", "_PACKED", packing.in ? "1" : "0");
-  define (options, "OUT", "_PACKED", packing.out ? "1" : "0");
-  GST_DEBUG_OBJECT (self, "kernel with%s", options.c_str ());
-  built = kernel.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-      KERNELS, "convert", options.c_str (), error);
-  return built ? &kernel : nullptr;
-}
-
-static bool
-has_pixels_of_four_bytes (const GstVideoInfo &info)
-{
-  return GST_VIDEO_INFO_N_PLANES (&info) == 1 && info.finfo->w_sub[2] == 0
-         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
+  table = opencl::make_table (context, values, sizeof values, error);
+  return table () != nullptr;
 }
 
 /* The kernel for frames that are aligned is built here, others with the first frame. */
@@ -408,9 +383,9 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
   work->settings = settings;
   work->colors = mapped ? transfer::choose_map_conversion (in)
                         : transfer::choose_color_conversion (in, out, settings.exact);
-  work->options = build_options (settings, in, out, work->colors);
-  Packing packing = {has_pixels_of_four_bytes (in), has_pixels_of_four_bytes (out)};
-  if (!ensure_kernel (self, *work, packing, error))
+  work->kernel.prepare (gst_opencl_filter_get_context (filter), KERNELS, "convert",
+      build_options (settings, in, out, work->colors), {4, 1});
+  if (!work->kernel.variant ({}, error))
     return FALSE;
   if (mapped
       && !make_color_table (gst_opencl_filter_get_context (filter), settings.colormap,
@@ -507,13 +482,6 @@ gst_opencl_convert_before_transform (GstBaseTransform *transform, GstBuffer *buf
     gst_object_sync_values (GST_OBJECT (transform), time);
 }
 
-static bool
-is_packed (const GstVideoInfo &info, const GstOpenCLFrame &frame)
-{
-  return has_pixels_of_four_bytes (info)
-         && (frame.offset[0] | gsize (frame.stride[0])) % 4 == 0;
-}
-
 static gboolean
 gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
@@ -531,8 +499,11 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   Layout out = layout_of_output (out_info, *output);
   const transfer::ColorRow *rows = work.colors.rows;
   cl_mem colors = work.color_table () ? work.color_table () : input->data; /* or unused */
-  Packing packing = {is_packed (in_info, *input), is_packed (out_info, *output)};
-  opencl::Kernel *kernel = ensure_kernel (self, work, packing, error);
+  /* Where pixels are no words, it is all the same how they lie. */
+  opencl::Kernel *kernel =
+      work.kernel.variant ({has_pixels_of_four_bytes (in_info) ? input : nullptr,
+                               has_pixels_of_four_bytes (out_info) ? output : nullptr},
+          error);
   return kernel
          && kernel->launch (queue, blocks (out_info.width, out_info.finfo->w_sub[2]),
              blocks (out_info.height, out_info.finfo->h_sub[2]), error, input->data,

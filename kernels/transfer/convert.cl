@@ -6,7 +6,8 @@
  *
  *   IN_GRAY, OUT_GRAY          only the first component is there
  *   IN_BYTES, OUT_BYTES        of a component: 1, or 2 for GRAY16_LE
- *   IN_PACKED, OUT_PACKED      a pixel is four bytes, at a multiple of four
+ *   IN_WORDS, OUT_WORDS        a pixel is four bytes,
+ *   ALIGNMENT                  and then offset and stride are multiples of this: 4 or 1
  *   IN_W_SUB, IN_H_SUB,        log2 of the chroma subsampling
  *   OUT_W_SUB, OUT_H_SUB
  *   CHROMA_IN_H, _IN_V,        how chroma is resampled: CHROMA_NEAREST, CHROMA_CENTRED
@@ -17,6 +18,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "taps.clh"
+
 #define CHROMA_NEAREST 0
 #define CHROMA_CENTRED 1
 #define CHROMA_COSITED 2
@@ -32,6 +35,8 @@
 #define COLORS_EXACT 3
 #define COLORS_MAP 4
 
+#define IN_PACKED (IN_WORDS && ALIGNMENT >= 4)
+#define OUT_PACKED (OUT_WORDS && ALIGNMENT >= 4)
 #define MAXIMUM(bytes) ((bytes) == 2 ? 65535 : 255)
 #define MIDDLE(bytes) ((bytes) == 2 ? 32768 : 128)
 #define OUT_BLOCK_W (1 << OUT_W_SUB)
@@ -150,17 +155,6 @@ sample (const Picture *in, int2 out_size, int x, int y)
   return load_pixel (in, at_x, at_y);
 }
 #elif SCALING == SCALE_BILINEAR
-/* The two input samples around the middle of output sample `at`, and the second's share. */
-int2
-neighbours (int at, int in_size, int out_size, float *share)
-{
-  int unit = 2 * out_size;
-  int middle = max ((2 * at + 1) * in_size - out_size, 0);
-  int first = middle / unit;
-  *share = (float) (middle - first * unit) / (float) unit;
-  return (int2) (first, min (first + 1, in_size - 1));
-}
-
 int4
 sample (const Picture *in, int2 out_size, int x, int y)
 {
