@@ -97,7 +97,7 @@ GST_START_TEST (test_kernel_visits_each_column_and_row_once)
   KernelPointer kernel = make_kernel_of (device.context, visit_source, "visit");
 
   for (auto &size : sizes) {
-    const Bytes before = pattern (offset + stride * 5, size[0]);
+    const Bytes before = pattern (offset + stride * 7, size[0]);
     cl::Buffer plane = device.make_bytes (before);
     GstOpenCLFrame frame = {};
     const cl_uchar value = 3;
