@@ -16,6 +16,11 @@
  * ones. Some shortcuts of `videoconvert`, such as the one from I420 to BGRA, take the
  * nearest chroma whatever the siting; `chroma-resampler=nearest` does so too.
  *
+ * Interlaced and mixed video stays so: chroma belongs to the lines of its field, and each
+ * field is scaled by itself, its lines where they stand in the frame (`videoscale` moves
+ * the two fields apart, so that a still picture combs). Fields in buffers of their own
+ * are refused. Navigation events are passed on in pixels of the input.
+ *
  * |[
  * gst-launch-1.0 videotestsrc ! openclupload ! openclconvert ! \
  *   "video/x-raw(memory:OpenCLMemory),format=RGBA,width=640,height=480" ! \
@@ -31,10 +36,12 @@
 #include "colormap.hpp"
 #include "convertcaps.hpp"
 #include "elements.h"
+#include "interlacing.hpp"
 
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
+#include <gst/video/navigation.h>
 
 #include <memory>
 #include <string>
@@ -78,8 +85,8 @@ struct Layout {
 struct Work {
   Settings settings;
   transfer::ColorConversion colors;
-  opencl::FrameKernel kernel;
-  cl::Buffer color_table; /* where gray is mapped */
+  opencl::FrameKernel kernels[2]; /* for whole frames, and for two fields */
+  cl::Buffer color_table;         /* where gray is mapped */
 };
 
 enum {
@@ -98,8 +105,9 @@ G_DECLARE_FINAL_TYPE (
 struct _GstOpenCLConvert {
   GstOpenCLFilter parent;
 
-  Settings *settings; /* object lock */
-  Work *work;         /* between set_formats and close, else null */
+  Settings *settings;    /* object lock */
+  cl_int2 shown, filmed; /* sizes of output and input; object lock */
+  Work *work;            /* between set_formats and close, else null */
 };
 
 G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLConvert, gst_opencl_convert,
@@ -281,15 +289,23 @@ struct ChromaFilter {
   const char *across, *down;
 };
 
+/* videoconvert takes the nearest line where chroma stands on every other, and of two
+ * lines of a field the first. */
+static bool
+has_nearest_lines (const GstVideoInfo &info, bool to_fields)
+{
+  return to_fields || info.chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED;
+}
+
 static ChromaFilter
-chroma_filter (const Settings &settings, const GstVideoInfo &info, bool resampled)
+chroma_filter (
+    const Settings &settings, const GstVideoInfo &info, bool resampled, bool to_fields)
 {
   bool across = resampled && info.finfo->w_sub[2] > 0;
-  bool down = resampled && info.finfo->h_sub[2] > 0;
-  /* videoconvert takes the nearest line where chroma stands on every other. */
-  const char *cosited_down = settings.exact ? "CHROMA_COSITED" : "CHROMA_NEAREST";
+  bool down = resampled && info.finfo->h_sub[2] > 0
+              && (settings.exact || !has_nearest_lines (info, to_fields));
   const char *down_filter = info.chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED
-                                ? cosited_down
+                                ? "CHROMA_COSITED"
                                 : "CHROMA_CENTRED";
   const char *across_filter = info.chroma_site & GST_VIDEO_CHROMA_SITE_H_COSITED
                                   ? "CHROMA_COSITED"
@@ -333,11 +349,11 @@ scaling (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &o
 
 static std::string
 build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out,
-    const transfer::ColorConversion &colors)
+    const transfer::ColorConversion &colors, bool interlaced)
 {
   bool resampled = is_chroma_resampled (settings, in, out);
-  ChromaFilter up = chroma_filter (settings, in, resampled);
-  ChromaFilter down = chroma_filter (settings, out, resampled);
+  ChromaFilter up = chroma_filter (settings, in, resampled, false);
+  ChromaFilter down = chroma_filter (settings, out, resampled, interlaced);
   std::string options;
 
   define_side (options, "IN", in);
@@ -348,6 +364,7 @@ build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoI
   define (options, "CHROMA_OUT", "_V", down.down);
   define (options, "SCALING", "", scaling (settings, in, out));
   define (options, "COLORS", "", colors.arithmetic);
+  define (options, "FIELDS", "", interlaced ? "2" : "1");
   return options;
 }
 
@@ -383,9 +400,10 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
   work->settings = settings;
   work->colors = mapped ? transfer::choose_map_conversion (in)
                         : transfer::choose_color_conversion (in, out, settings.exact);
-  work->kernel.prepare (gst_opencl_filter_get_context (filter), KERNELS, "convert",
-      build_options (settings, in, out, work->colors), {4, 1});
-  if (!work->kernel.variant ({}, error))
+  for (bool fields : {false, true})
+    work->kernels[fields].prepare (gst_opencl_filter_get_context (filter), KERNELS,
+        "convert", build_options (settings, in, out, work->colors, fields), {4, 1});
+  if (!work->kernels[GST_VIDEO_INFO_IS_INTERLACED (&in)].variant ({}, error))
     return FALSE;
   if (mapped
       && !make_color_table (gst_opencl_filter_get_context (filter), settings.colormap,
@@ -406,6 +424,17 @@ gst_opencl_convert_set_formats (
   const GstVideoInfo *out = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   bool same = gst_video_info_is_equal (in, out) && !is_color_mapped (settings, *in);
 
+  if (in->interlace_mode != out->interlace_mode) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "Fields are neither made nor woven: interlace-mode is %s, expected %s",
+        gst_video_interlace_mode_to_string (out->interlace_mode),
+        gst_video_interlace_mode_to_string (in->interlace_mode));
+    return FALSE;
+  }
+  GST_OBJECT_LOCK (self);
+  self->filmed = {{in->width, in->height}};
+  self->shown = {{out->width, out->height}};
+  GST_OBJECT_UNLOCK (self);
   gst_base_transform_set_passthrough (GST_BASE_TRANSFORM (filter), same);
   return same || make_work (self, settings, error);
 }
@@ -467,10 +496,13 @@ layout_of_output (const GstVideoInfo &info, const GstOpenCLFrame &frame)
   return layout;
 }
 
+/* How many blocks of pixels that share their chroma; those of two fields take turns. */
 static gsize
-blocks (gint side, guint subsampling)
+blocks (gint side, guint subsampling, guint fields = 1)
 {
-  return (gsize (side) + (1 << subsampling) - 1) >> subsampling;
+  gsize of_block = fields << subsampling;
+  return subsampling == 0 ? gsize (side)
+                          : (gsize (side) + of_block - 1) / of_block * fields;
 }
 
 static void
@@ -499,16 +531,46 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   Layout out = layout_of_output (out_info, *output);
   const transfer::ColorRow *rows = work.colors.rows;
   cl_mem colors = work.color_table () ? work.color_table () : input->data; /* or unused */
+  bool fields = transfer::has_two_fields (in_info, input->buffer);
   /* Where pixels are no words, it is all the same how they lie. */
-  opencl::Kernel *kernel =
-      work.kernel.variant ({has_pixels_of_four_bytes (in_info) ? input : nullptr,
-                               has_pixels_of_four_bytes (out_info) ? output : nullptr},
-          error);
+  opencl::Kernel *kernel = work.kernels[fields].variant (
+      {has_pixels_of_four_bytes (in_info) ? input : nullptr,
+          has_pixels_of_four_bytes (out_info) ? output : nullptr},
+      error);
   return kernel
          && kernel->launch (queue, blocks (out_info.width, out_info.finfo->w_sub[2]),
-             blocks (out_info.height, out_info.finfo->h_sub[2]), error, input->data,
-             in.size, in.start, in.stride, in.step, output->data, out.size, out.start,
-             out.stride, out.step, rows[0], rows[1], rows[2], colors);
+             blocks (out_info.height, out_info.finfo->h_sub[2], fields ? 2 : 1), error,
+             input->data, in.size, in.start, in.stride, in.step, output->data, out.size,
+             out.start, out.stride, out.step, rows[0], rows[1], rows[2], colors);
+}
+
+/* --- events from downstream --- */
+
+/* Where the pointer is in the output, told in pixels of the input. */
+static GstEvent *
+with_pointer_of_input (GstOpenCLConvert *self, GstEvent *event)
+{
+  gdouble x, y;
+
+  GST_OBJECT_LOCK (self);
+  cl_int2 from = self->shown, to = self->filmed;
+  GST_OBJECT_UNLOCK (self);
+  if (from.s[0] == 0 || (from.s[0] == to.s[0] && from.s[1] == to.s[1])
+      || !gst_navigation_event_get_coordinates (event, &x, &y))
+    return event;
+  event = gst_event_make_writable (event);
+  gst_navigation_event_set_coordinates (
+      event, x * to.s[0] / from.s[0], y * to.s[1] / from.s[1]);
+  return event;
+}
+
+static gboolean
+gst_opencl_convert_src_event (GstBaseTransform *transform, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION)
+    event = with_pointer_of_input (GST_OPENCL_CONVERT (transform), event);
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class)
+      ->src_event (transform, event);
 }
 
 /* --- metas --- */
@@ -617,6 +679,7 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   transform_class->fixate_caps = gst_opencl_convert_fixate_caps;
   transform_class->accept_caps = gst_opencl_convert_accept_caps;
   transform_class->before_transform = gst_opencl_convert_before_transform;
+  transform_class->src_event = gst_opencl_convert_src_event;
   transform_class->transform_meta = gst_opencl_convert_transform_meta;
   filter_class->set_formats = gst_opencl_convert_set_formats;
   filter_class->transform = gst_opencl_convert_transform;

@@ -67,8 +67,8 @@ float4
 sample_scaled (FRAME (const, layer), int4 order, int8 place, int x, int y)
 {
   float share_x, share_y;
-  int2 columns = neighbours (x, place.s0, place.s4, &share_x);
-  int2 rows = neighbours (y, place.s1, place.s5, &share_y);
+  int2 columns = neighbours (place_of (x, place.s0, place.s4, 1, 0), &share_x);
+  int2 rows = neighbours (place_of (y, place.s1, place.s5, 1, 0), &share_y);
 #define CORNER(column, row)                                                              \
   load_pixel (THE_FRAME (layer), order, columns.column, rows.row)
   float4 corners[4] = {CORNER (x, x), CORNER (y, x), CORNER (x, y), CORNER (y, y)};
