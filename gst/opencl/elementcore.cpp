@@ -433,6 +433,7 @@ ElementCore::import (GstBuffer *buffer, GError **error)
     return nullptr;
   }
   gst_buffer_set_size (imported, size);
+  gst_buffer_copy_into (imported, buffer, GST_BUFFER_COPY_FLAGS, 0, -1);
   if (!gst_opencl_buffer_copy_async (
           context_, imported, buffer, nullptr, &event, error)) {
     gst_buffer_unref (imported);
