@@ -13,8 +13,7 @@ G_DECLARE_FINAL_TYPE (GstOpenCLCompositorPad, gst_opencl_compositor_pad, GST,
     OPENCL_COMPOSITOR_PAD, GstVideoAggregatorPad)
 
 /* In the order of the kernel's operators. */
-typedef enum
-{
+typedef enum {
   GST_OPENCL_COMPOSITOR_SOURCE,
   GST_OPENCL_COMPOSITOR_OVER,
   GST_OPENCL_COMPOSITOR_ADD,
@@ -26,12 +25,12 @@ typedef enum
  *
  * Where the pad's picture goes in the output.
  */
-typedef struct
-{
-  gint x, y, width, height;
-  gdouble alpha;
-  GstOpenCLCompositorOperator blend_operator;
-} GstOpenCLCompositorPlace;
+struct GstOpenCLCompositorPlace {
+  gint x = 0, y = 0;
+  gint width = -1, height = -1;
+  gdouble alpha = 1;
+  GstOpenCLCompositorOperator blend_operator = GST_OPENCL_COMPOSITOR_OVER;
+};
 
 /**
  * gst_opencl_compositor_pad_get_place:
