@@ -6,18 +6,16 @@
 
 #include <gst/opencl/settings.hpp>
 
-#include <cstring>
-
 #define LARGEST_SIDE 32767
 
 struct _GstOpenCLCompositorPad {
-  GstVideoAggregatorPad parent;
+  GstOpenCLAggregatorPad parent;
 
   opencl::Settings<GstOpenCLCompositorPlace> *settings;
 };
 
 G_DEFINE_FINAL_TYPE (
-    GstOpenCLCompositorPad, gst_opencl_compositor_pad, GST_TYPE_VIDEO_AGGREGATOR_PAD)
+    GstOpenCLCompositorPad, gst_opencl_compositor_pad, GST_TYPE_OPENCL_AGGREGATOR_PAD)
 
 static GType
 operator_get_type (void)
@@ -82,22 +80,6 @@ gst_opencl_compositor_pad_get_place (GstOpenCLCompositorPad *pad, gint par_n, gi
   return place;
 }
 
-/* The base class would map the frame for the CPU; here it is only marked as ready. */
-static gboolean
-gst_opencl_compositor_pad_prepare_frame (GstVideoAggregatorPad *pad,
-    GstVideoAggregator *aggregator, GstBuffer *buffer, GstVideoFrame *prepared)
-{
-  prepared->buffer = buffer;
-  return TRUE;
-}
-
-static void
-gst_opencl_compositor_pad_clean_frame (
-    GstVideoAggregatorPad *pad, GstVideoAggregator *aggregator, GstVideoFrame *prepared)
-{
-  memset (prepared, 0, sizeof *prepared);
-}
-
 static void
 gst_opencl_compositor_pad_finalize (GObject *object)
 {
@@ -109,12 +91,9 @@ static void
 gst_opencl_compositor_pad_class_init (GstOpenCLCompositorPadClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GstVideoAggregatorPadClass *pad_class = GST_VIDEO_AGGREGATOR_PAD_CLASS (klass);
 
   object_class->finalize = gst_opencl_compositor_pad_finalize;
   opencl::install_settings<&GstOpenCLCompositorPad::settings> (klass, properties);
-  pad_class->prepare_frame = gst_opencl_compositor_pad_prepare_frame;
-  pad_class->clean_frame = gst_opencl_compositor_pad_clean_frame;
 
   gst_type_mark_as_plugin_api (operator_get_type (), GstPluginAPIFlags (0));
 }

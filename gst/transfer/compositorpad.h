@@ -4,13 +4,13 @@
  */
 #pragma once
 
-#include <gst/video/gstvideoaggregator.h>
+#include <gst/opencl/gstopenclaggregator.h>
 
 G_BEGIN_DECLS
 
 #define GST_TYPE_OPENCL_COMPOSITOR_PAD (gst_opencl_compositor_pad_get_type ())
 G_DECLARE_FINAL_TYPE (GstOpenCLCompositorPad, gst_opencl_compositor_pad, GST,
-    OPENCL_COMPOSITOR_PAD, GstVideoAggregatorPad)
+    OPENCL_COMPOSITOR_PAD, GstOpenCLAggregatorPad)
 
 /* In the order of the kernel's operators. */
 typedef enum {

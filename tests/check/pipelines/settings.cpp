@@ -39,7 +39,7 @@ const Chain fft_of_64 = {SPECTRA, "octwindowinterp ! octfft depth-start=64 name=
 const Chain convert_gray = {
     GRAY, "openclconvert name=knobs ", "! video/x-raw" DEVICE_MEMORY ",format=GRAY8"};
 const Chain convert = {GRAY, "openclconvert name=knobs ",
-    "! video/x-raw" DEVICE_MEMORY ",width=33,height=47"};
+    "! video/x-raw" DEVICE_MEMORY ",width=32,height=47"};
 const Chain key = {PICTURE, "chromakey name=knobs ", ""};
 const Chain key_run = {PICTURE, "chromakey name=knobs ", "! noisereduce ! flowkey"};
 const Chain reduce = {PICTURE, "chromakey tolerance=0.4 ! noisereduce name=knobs ", ""};
