@@ -15,6 +15,7 @@
 
 #include "../videoframes.hpp"
 
+#include <gst/app/gstappsink.h>
 #include <gst/video/navigation.h>
 
 using video::info_of;
@@ -716,6 +717,54 @@ GST_START_TEST (test_convert_keeps_what_a_buffer_says_of_its_fields)
 }
 GST_END_TEST
 
+/* Film at 24 pictures a second in video of 60 fields, and back. */
+static std::vector<Picture>
+telecined (const std::string &pattern, const std::string &converter)
+{
+  GError *error = nullptr;
+  std::string line = "videotestsrc num-buffers=12 horizontal-speed=5 ! "
+                     "video/x-raw,format=NV12,width=48,height=38,framerate=24/1 ! "
+                     "interlace field-pattern="
+                     + pattern + " ! " + converter
+                     + " ! deinterlace ! appsink name=out sync=false";
+  GstElement *pipeline = gst_parse_launch (line.c_str (), &error);
+  fail_unless (pipeline && !error, "%s", error ? error->message : "");
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+  std::vector<Picture> pictures;
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while (GstSample *sample =
+             gst_app_sink_try_pull_sample (GST_APP_SINK (sink), GST_SECOND * 20)) {
+    GstVideoInfo info;
+    fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
+    pictures.push_back (Picture (info, gst_buffer_ref (gst_sample_get_buffer (sample))));
+    gst_sample_unref (sample);
+  }
+  fail_unless (gst_app_sink_is_eos (GST_APP_SINK (sink)));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+  return pictures;
+}
+
+GST_START_TEST (test_convert_amid_telecine_makes_what_videoconvert_makes)
+{
+  for (const char *pattern : {"1:1", "2:2", "2:3", "2:3:3:2"}) {
+    auto expected =
+        telecined (pattern, "videoconvert dither=none ! video/x-raw,format=AYUV");
+    auto made = telecined (pattern,
+        "openclupload ! openclconvert ! " DEVICE ",format=AYUV ! opencldownload");
+    fail_unless (expected.size () >= 10 && made.size () == expected.size ());
+    for (size_t i = 0; i < made.size (); i++) {
+      fail_unless_equals_uint64 (
+          GST_BUFFER_PTS (made[i].buffer), GST_BUFFER_PTS (expected[i].buffer));
+      int difference = largest_difference_of_lines (made[i], expected[i], 4, 32);
+      fail_unless (
+          difference <= 2, "%s, picture %zu differs by %d", pattern, i, difference);
+    }
+  }
+}
+GST_END_TEST
+
 /* --- colour maps --- */
 
 struct MapEnds {
@@ -1049,6 +1098,7 @@ openclconvert_suite (void)
   tcase_add_test (tcase, test_convert_keeps_the_chroma_of_a_field_in_its_field);
   tcase_add_test (tcase, test_convert_scales_fields_where_they_stand);
   tcase_add_test (tcase, test_convert_takes_each_frame_of_mixed_video_as_flagged);
+  tcase_add_test (tcase, test_convert_amid_telecine_makes_what_videoconvert_makes);
   tcase_add_test (tcase, test_convert_keeps_what_a_buffer_says_of_its_fields);
   tcase_add_test (tcase, test_convert_tells_the_pointer_in_pixels_of_the_input);
   return suite;
