@@ -1041,6 +1041,60 @@ pointer_upstream (const char *element, const GstVideoInfo &in, const GstVideoInf
   return {x, y};
 }
 
+/* --- metas --- */
+
+/* What stands on a buffer that has gone from 32x24 to 64x8. */
+static std::string
+metas_after (const char *element, const char *features)
+{
+  GstHarness *harness = gst_harness_new (element);
+  gchar *in = g_strdup_printf (
+      "video/x-raw%s,format=I420,width=32,height=24,framerate=25/1", features);
+  gchar *out = g_strdup_printf (
+      "video/x-raw%s,format=RGBA,width=64,height=8,framerate=25/1", features);
+  gst_harness_set_caps_str (harness, in, out);
+  GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 32 * 24 * 3 / 2, nullptr);
+  const guint8 caption[] = {0xfc, 0x94, 0x2c};
+  gst_buffer_add_video_region_of_interest_meta (buffer, "face", 10, 6, 8, 12);
+  gst_buffer_add_video_caption_meta (
+      buffer, GST_VIDEO_CAPTION_TYPE_CEA708_RAW, caption, 3);
+  gst_buffer_add_video_time_code_meta_full (
+      buffer, 25, 1, nullptr, GST_VIDEO_TIME_CODE_FLAGS_NONE, 1, 2, 3, 4, 0);
+  gst_buffer_add_video_afd_meta (
+      buffer, 0, GST_VIDEO_AFD_SPEC_ATSC_A53, GST_VIDEO_AFD_4_3_FULL_16_9_FULL);
+  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (buffer);
+  crop->width = crop->height = 4;
+  buffer = gst_harness_push_and_pull (harness, buffer);
+
+  std::string text;
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta (buffer, &state)) {
+    auto *region = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
+    if (meta->info->api == GST_VIDEO_META_API_TYPE)
+      continue;
+    text += g_type_name (meta->info->api);
+    if (meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)
+      text += " " + std::to_string (region->x) + "," + std::to_string (region->y) + " "
+              + std::to_string (region->w) + "x" + std::to_string (region->h);
+    text += "\n";
+  }
+  gst_buffer_unref (buffer);
+  gst_harness_teardown (harness);
+  g_free (in);
+  g_free (out);
+  return text;
+}
+
+GST_START_TEST (test_convert_takes_metas_along_as_videoconvertscale_does)
+{
+  std::string made = metas_after ("openclconvert", "(memory:OpenCLMemory)");
+  fail_unless_equals_string (
+      made.c_str (), metas_after ("videoconvertscale", "").c_str ());
+  fail_unless (made.find ("20,2 16x4") != std::string::npos, "%s", made.c_str ());
+  fail_unless (made.find ("Caption") != std::string::npos, "%s", made.c_str ());
+}
+GST_END_TEST
+
 GST_START_TEST (test_convert_tells_the_pointer_in_pixels_of_the_input)
 {
   GstVideoInfo in = info_of ("I420", 320, 240), out = info_of ("RGBA", 160, 60);
@@ -1100,6 +1154,7 @@ openclconvert_suite (void)
   tcase_add_test (tcase, test_convert_takes_each_frame_of_mixed_video_as_flagged);
   tcase_add_test (tcase, test_convert_amid_telecine_makes_what_videoconvert_makes);
   tcase_add_test (tcase, test_convert_keeps_what_a_buffer_says_of_its_fields);
+  tcase_add_test (tcase, test_convert_takes_metas_along_as_videoconvertscale_does);
   tcase_add_test (tcase, test_convert_tells_the_pointer_in_pixels_of_the_input);
   return suite;
 }
