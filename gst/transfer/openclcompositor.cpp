@@ -456,23 +456,26 @@ get_sink_caps (GstAggregator *aggregator, GstPad *pad, GstCaps *filter)
   return both;
 }
 
-/* Each field in a buffer or a GstVideoMeta of its own is nothing to blend. */
-static bool
-has_fields_apart (GstCaps *caps)
-{
-  const gchar *mode =
-      gst_structure_get_string (gst_caps_get_structure (caps, 0), "interlace-mode");
-  return mode && (g_str_equal (mode, "fields") || g_str_equal (mode, "alternate"));
-}
-
+/* Fields in buffers of their own are nothing to blend, and modes do not mix. */
 static gboolean
-accepts_caps (GstPad *pad, GstCaps *caps)
+accepts_caps (GstAggregator *aggregator, GstPad *pad, GstCaps *caps)
 {
-  GstCaps *known = gst_pad_get_pad_template_caps (pad);
-  gboolean accepted = gst_caps_is_subset (caps, known) && !has_fields_apart (caps);
+  GstCaps *known =
+      gst_caps_from_string (CAPS ", interlace-mode={progressive, interleaved, mixed}");
+  GstCaps *complete = gst_caps_copy (caps);
+  GstVideoInfo info;
+
+  if (lowest_info (aggregator, info))
+    gst_caps_set_simple (
+        known, "interlace-mode", G_TYPE_STRING, interlace_mode_of (info), nullptr);
+  if (!gst_structure_has_field (gst_caps_get_structure (caps, 0), "interlace-mode"))
+    gst_caps_set_simple (
+        complete, "interlace-mode", G_TYPE_STRING, "progressive", nullptr);
+  gboolean accepted = gst_caps_is_subset (complete, known);
   if (!accepted)
     GST_INFO_OBJECT (
         pad, "refused %" GST_PTR_FORMAT ": expected %" GST_PTR_FORMAT, caps, known);
+  gst_caps_unref (complete);
   gst_caps_unref (known);
   return accepted;
 }
@@ -496,7 +499,8 @@ gst_opencl_compositor_sink_query (
     return TRUE;
   case GST_QUERY_ACCEPT_CAPS:
     gst_query_parse_accept_caps (query, &caps);
-    gst_query_set_accept_caps_result (query, accepts_caps (GST_PAD (pad), caps));
+    gst_query_set_accept_caps_result (
+        query, accepts_caps (aggregator, GST_PAD (pad), caps));
     return TRUE;
   default:
     break;

@@ -742,6 +742,10 @@ GST_START_TEST (test_compositor_offers_one_interlace_mode_to_all)
     gst_query_unref (drained);
     for (const char *other : {"progressive", "interleaved", "mixed"})
       fail_unless_equals_int (is_offered (late, other), g_str_equal (other, mode));
+    fail_unless (gst_pad_query_accept_caps (late, caps));
+    gst_caps_set_simple (caps, "interlace-mode", G_TYPE_STRING,
+        g_str_equal (mode, "mixed") ? "progressive" : "mixed", nullptr);
+    fail_if (gst_pad_query_accept_caps (late, caps));
 
     gst_caps_unref (caps);
     gst_object_unref (early);
