@@ -743,6 +743,7 @@ GST_START_TEST (test_compositor_offers_one_interlace_mode_to_all)
     for (const char *other : {"progressive", "interleaved", "mixed"})
       fail_unless_equals_int (is_offered (late, other), g_str_equal (other, mode));
     fail_unless (gst_pad_query_accept_caps (late, caps));
+    caps = gst_caps_make_writable (caps);
     gst_caps_set_simple (caps, "interlace-mode", G_TYPE_STRING,
         g_str_equal (mode, "mixed") ? "progressive" : "mixed", nullptr);
     fail_if (gst_pad_query_accept_caps (late, caps));
