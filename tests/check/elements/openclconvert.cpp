@@ -1009,6 +1009,9 @@ GST_START_TEST (test_convert_keeps_the_interlace_mode)
       DEVICE ",width=640,interlace-mode=interleaved,field-order=top-field-first");
   check_negotiated (DEVICE FILMED ",interlace-mode=mixed", DEVICE ",format=BGRA",
       DEVICE ",interlace-mode=mixed");
+  check_negotiated (DEVICE FILMED,
+      DEVICE ",format=RGBA,interlace-mode={interleaved,progressive}",
+      DEVICE ",interlace-mode=progressive");
   fail_unless (negotiated ("openclconvert", DEVICE FILMED ",interlace-mode=interleaved",
                    DEVICE ",format=RGBA,interlace-mode=progressive")
                == nullptr);
