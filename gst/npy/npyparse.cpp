@@ -91,6 +91,7 @@ struct GstNpyParse {
   GstSegment segment;
   GstFormat upstream_format;
   Wanted sought;
+  guint32 sought_seqnum;
   bool seeking;
 
   /* The streaming thread's own. `offset` is where in the stream the adapter begins. */
@@ -788,13 +789,13 @@ npy_parse_start_sought (GstNpyParse *self, const Wanted &wanted, guint32 seqnum)
   npy_parse_send_segment (self, wanted.segment, seqnum);
 }
 
+/* The segment of an earlier seek may still be on its way while the next one is asked for.
+ */
 static bool
-npy_parse_finish_seek (GstNpyParse *self, const GstSegment &segment, Wanted *wanted)
+npy_parse_finish_seek (GstNpyParse *self, guint32 seqnum, Wanted *wanted)
 {
   GST_OBJECT_LOCK (self);
-  bool found = self->seeking && segment.format == GST_FORMAT_BYTES
-               && self->sought.offset == segment.start
-               && self->sought.is_backward () == (segment.rate < 0);
+  bool found = self->seeking && self->sought_seqnum == seqnum;
   if (found) {
     *wanted = self->sought;
     self->seeking = false;
@@ -850,7 +851,7 @@ npy_parse_handle_segment (GstNpyParse *self, GstEvent *event)
   Wanted wanted;
 
   gst_event_parse_segment (event, &segment);
-  if (npy_parse_finish_seek (self, *segment, &wanted))
+  if (npy_parse_finish_seek (self, seqnum, &wanted))
     npy_parse_start_sought (self, wanted, seqnum);
   else
     npy_parse_start_segment (self, *segment, seqnum);
@@ -1110,11 +1111,13 @@ npy_parse_pull_next (GstNpyParse *self)
       self->frames_left ? self->array.frame_bytes : npy_parse_header_size (self);
   GstFlowReturn flow = npy_parse_pull (self, needed);
 
-  if (flow == GST_FLOW_EOS && npy_parse_is_cut (self))
+  if (flow != GST_FLOW_OK && flow != GST_FLOW_EOS)
+    return flow;
+  /* The last bytes of a stream may say that they are no header at all. */
+  GstFlowReturn read = npy_parse_read_all (self);
+  if (read == GST_FLOW_OK && flow == GST_FLOW_EOS && npy_parse_is_cut (self))
     return npy_parse_fail_truncated (self, "the stream ends");
-  if (flow == GST_FLOW_OK)
-    flow = npy_parse_read_all (self);
-  return flow;
+  return read == GST_FLOW_OK ? flow : read;
 }
 
 static GstFlowReturn
@@ -1401,6 +1404,7 @@ npy_parse_seek_pushed (GstNpyParse *self, GstEvent *event, const Wanted &wanted)
 {
   GST_OBJECT_LOCK (self);
   self->sought = wanted;
+  self->sought_seqnum = gst_event_get_seqnum (event);
   self->seeking = true;
   GST_OBJECT_UNLOCK (self);
   if (gst_pad_push_event (self->sinkpad, seek_in_bytes (event, wanted)))
