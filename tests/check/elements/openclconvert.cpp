@@ -1091,8 +1091,8 @@ metas_after (const char *element, const char *features)
 GST_START_TEST (test_convert_takes_metas_along_as_videoconvertscale_does)
 {
   std::string made = metas_after ("openclconvert", "(memory:OpenCLMemory)");
-  fail_unless_equals_string (
-      made.c_str (), metas_after ("videoconvertscale", "").c_str ());
+  std::string expected = metas_after ("videoconvertscale", "");
+  fail_unless_equals_string (made.c_str (), expected.c_str ());
   fail_unless (made.find ("20,2 16x4") != std::string::npos, "%s", made.c_str ());
   fail_unless (made.find ("Caption") != std::string::npos, "%s", made.c_str ());
 }
