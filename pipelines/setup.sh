@@ -56,7 +56,9 @@ install_missing () {
     apt-get install --yes --no-install-recommends "${missing[@]}"
 }
 
-build_all () {
+# build TARGET: `plugins` is what a pipeline runs, `all` the tests and opencl-bench as well
+build () {
   [ -z "${GST_OPENCL_BUILD:-}" ] || return 0
-  { [ -e "$build/build.ninja" ] || meson setup "$build" "$root"; } && ninja -C "$build"
+  { [ -e "$build/build.ninja" ] || meson setup "$build" "$root"; } \
+    && ninja -C "$build" "$1"
 }

@@ -23,5 +23,5 @@ opencl::StagingRing *gst_opencl_context_get_staging_ring (GstOpenCLContext *cont
  * context; the context knows it as long as someone else does. */
 GstAllocator *gst_opencl_context_get_allocator (GstOpenCLContext *context, gboolean host);
 
-/* (transfer full), in gstopenclmemory.cpp */
+/* (transfer full), in gstopenclallocator.cpp */
 GstAllocator *gst_opencl_allocator_new (GstOpenCLContext *context, gboolean host);

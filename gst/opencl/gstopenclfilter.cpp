@@ -490,6 +490,7 @@ import_buffer (GstOpenCLFilter *self, GstBuffer *input, GError **error)
     return nullptr;
   }
   gst_buffer_set_size (imported, size);
+  gst_buffer_copy_into (imported, input, GST_BUFFER_COPY_FLAGS, 0, -1);
   if (!gst_opencl_buffer_copy_async (
           priv->context, imported, input, nullptr, &event, error)) {
     gst_buffer_unref (imported);

@@ -60,12 +60,13 @@ is_gray_only (const GstStructure *structure)
   return !formats.empty ();
 }
 
-/* Fields of interlaced video are not taken apart, so such video only passes through. */
+/* Fields that stand apart, each in a buffer or a GstVideoMeta of its own, are nobody's
+ * here. */
 bool
-is_progressive (const GstStructure *structure)
+has_fields_apart (const GstStructure *structure)
 {
   const gchar *mode = gst_structure_get_string (structure, "interlace-mode");
-  return !mode || g_str_equal (mode, "progressive");
+  return mode && (g_str_equal (mode, "fields") || g_str_equal (mode, "alternate"));
 }
 
 GstStructure *
@@ -364,14 +365,14 @@ convertible_caps (GstPadDirection direction, GstCaps *caps, bool coloring)
   /* First what passes through or is only scaled in place, for all structures. */
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     GstStructure *structure = gst_caps_get_structure (caps, i);
-    if (!coloring || !is_gray_only (structure))
+    if (!has_fields_apart (structure) && (!coloring || !is_gray_only (structure)))
       append_if_new (result, gst_structure_copy (structure));
   }
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     GstStructure *structure = gst_caps_get_structure (caps, i);
     bool from_gray = direction == GST_PAD_SINK && is_gray_only (structure);
     bool to_gray = direction == GST_PAD_SRC && is_gray_only (structure);
-    if (is_progressive (structure))
+    if (!has_fields_apart (structure))
       append_if_new (result, widened (structure, coloring && (from_gray || to_gray)));
   }
   return result;
@@ -406,7 +407,7 @@ why_not_convertible (GstCaps *caps)
   const gchar *format = gst_structure_get_string (structure, "format");
   Format info = format_named (format);
   GstCaps *supported = gst_caps_from_string (CONVERT_CAPS);
-  bool fits = gst_caps_can_intersect (caps, supported);
+  bool fits = gst_caps_can_intersect (caps, supported) && !has_fields_apart (structure);
   gst_caps_unref (supported);
   if (fits)
     return nullptr;
@@ -414,6 +415,10 @@ why_not_convertible (GstCaps *caps)
   if (!gst_caps_features_contains (features, GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY))
     return g_strdup ("memory is not on the device, expected "
                      "memory:" GST_OPENCL_MEMORY_NAME);
+  if (has_fields_apart (structure))
+    return g_strdup_printf (
+        "interlace-mode %s, expected progressive, interleaved or mixed",
+        gst_structure_get_string (structure, "interlace-mode"));
   Shape shape = {0, 0, 1, 1};
   gst_structure_get_int (structure, "width", &shape.width);
   gst_structure_get_int (structure, "height", &shape.height);

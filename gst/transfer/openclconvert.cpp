@@ -16,6 +16,11 @@
  * ones. Some shortcuts of `videoconvert`, such as the one from I420 to BGRA, take the
  * nearest chroma whatever the siting; `chroma-resampler=nearest` does so too.
  *
+ * Interlaced and mixed video stays so: chroma belongs to the lines of its field, and each
+ * field is scaled by itself, its lines where they stand in the frame (`videoscale` moves
+ * the two fields apart, so that a still picture combs). Fields in buffers of their own are
+ * refused. Navigation events are passed on in pixels of the input.
+ *
  * |[
  * gst-launch-1.0 videotestsrc ! openclupload ! openclconvert ! \
  *   "video/x-raw(memory:OpenCLMemory),format=RGBA,width=640,height=480" ! \
@@ -31,9 +36,11 @@
 #include "colormap.hpp"
 #include "convertcaps.hpp"
 #include "elements.h"
+#include "interlacing.hpp"
 
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
+#include <gst/video/navigation.h>
 
 #include <memory>
 #include <string>
@@ -73,18 +80,19 @@ struct Layout {
   cl_int4 step;
 };
 
-/* Which sides have pixels of four bytes, at multiples of four, to be moved as one. */
-struct Packing {
-  bool in = false, out = false;
+/* What differs between frames of one pair of caps: whether it has two fields, and which
+ * sides have pixels of four bytes, at multiples of four, to be moved as one. */
+struct FrameKind {
+  bool interlaced = false;
+  bool packed_in = false, packed_out = false;
 };
 
 /* What the streaming thread works with, for one pair of caps and one set of settings. */
 struct Work {
   Settings settings;
   transfer::ColorConversion colors;
-  std::string options;
-  opencl::Kernel kernels[2][2]; /* by packing of in and out; built when needed */
-  bool has_kernel[2][2] = {};
+  opencl::Kernel kernels[2][2][2]; /* by what a FrameKind says; built when needed */
+  bool has_kernel[2][2][2] = {};
   cl::Buffer color_table; /* where gray is mapped */
 };
 
@@ -104,8 +112,9 @@ G_DECLARE_FINAL_TYPE (
 struct _GstOpenCLConvert {
   GstOpenCLFilter parent;
 
-  Settings *settings; /* object lock */
-  Work *work;         /* between set_formats and close, else null */
+  Settings *settings;    /* object lock */
+  cl_int2 shown, filmed; /* sizes of output and input; object lock */
+  Work *work;            /* between set_formats and close, else null */
 };
 
 G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLConvert, gst_opencl_convert,
@@ -287,15 +296,23 @@ struct ChromaFilter {
   const char *across, *down;
 };
 
+/* videoconvert takes the nearest line where chroma stands on every other, and of two
+ * lines of a field the first. */
+static bool
+has_nearest_lines (const GstVideoInfo &info, bool to_fields)
+{
+  return to_fields || info.chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED;
+}
+
 static ChromaFilter
-chroma_filter (const Settings &settings, const GstVideoInfo &info, bool resampled)
+chroma_filter (
+    const Settings &settings, const GstVideoInfo &info, bool resampled, bool to_fields)
 {
   bool across = resampled && info.finfo->w_sub[2] > 0;
-  bool down = resampled && info.finfo->h_sub[2] > 0;
-  /* videoconvert takes the nearest line where chroma stands on every other. */
-  const char *cosited_down = settings.exact ? "CHROMA_COSITED" : "CHROMA_NEAREST";
+  bool down = resampled && info.finfo->h_sub[2] > 0
+              && (settings.exact || !has_nearest_lines (info, to_fields));
   const char *down_filter = info.chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED
-                                ? cosited_down
+                                ? "CHROMA_COSITED"
                                 : "CHROMA_CENTRED";
   const char *across_filter = info.chroma_site & GST_VIDEO_CHROMA_SITE_H_COSITED
                                   ? "CHROMA_COSITED"
@@ -331,11 +348,11 @@ scaling (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &o
 
 static std::string
 build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out,
-    const transfer::ColorConversion &colors)
+    const transfer::ColorConversion &colors, const FrameKind &kind)
 {
   bool resampled = is_chroma_resampled (settings, in, out);
-  ChromaFilter up = chroma_filter (settings, in, resampled);
-  ChromaFilter down = chroma_filter (settings, out, resampled);
+  ChromaFilter up = chroma_filter (settings, in, resampled, false);
+  ChromaFilter down = chroma_filter (settings, out, resampled, kind.interlaced);
   std::string options;
 
   define_side (options, "IN", in);
@@ -346,6 +363,9 @@ build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoI
   define (options, "CHROMA_OUT", "_V", down.down);
   define (options, "SCALING", "", scaling (settings, in, out));
   define (options, "COLORS", "", colors.arithmetic);
+  define (options, "FIELDS", "", kind.interlaced ? "2" : "1");
+  define (options, "IN", "_PACKED", kind.packed_in ? "1" : "0");
+  define (options, "OUT", "_PACKED", kind.packed_out ? "1" : "0");
   return options;
 }
 
@@ -372,19 +392,20 @@ make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &o
 }
 
 static opencl::Kernel *
-ensure_kernel (GstOpenCLConvert *self, Work &work, const Packing &packing, GError **error)
+ensure_kernel (GstOpenCLConvert *self, Work &work, const FrameKind &kind, GError **error)
 {
-  opencl::Kernel &kernel = work.kernels[packing.in][packing.out];
-  bool &built = work.has_kernel[packing.in][packing.out];
-  std::string options = work.options;
+  GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
+  opencl::Kernel &kernel = work.kernels[kind.interlaced][kind.packed_in][kind.packed_out];
+  bool &built = work.has_kernel[kind.interlaced][kind.packed_in][kind.packed_out];
 
   if (built)
     return &kernel;
-  define (options, "IN", "_PACKED", packing.in ? "1" : "0");
-  define (options, "OUT", "_PACKED", packing.out ? "1" : "0");
+  std::string options = build_options (work.settings,
+      *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
+      *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC), work.colors, kind);
   GST_DEBUG_OBJECT (self, "kernel with%s", options.c_str ());
-  built = kernel.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-      KERNELS, "convert", options.c_str (), error);
+  built = kernel.create (gst_opencl_filter_get_context (filter), KERNELS, "convert",
+      options.c_str (), error);
   return built ? &kernel : nullptr;
 }
 
@@ -408,9 +429,9 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
   work->settings = settings;
   work->colors = mapped ? transfer::choose_map_conversion (in)
                         : transfer::choose_color_conversion (in, out, settings.exact);
-  work->options = build_options (settings, in, out, work->colors);
-  Packing packing = {has_pixels_of_four_bytes (in), has_pixels_of_four_bytes (out)};
-  if (!ensure_kernel (self, *work, packing, error))
+  FrameKind kind = {GST_VIDEO_INFO_IS_INTERLACED (&in), has_pixels_of_four_bytes (in),
+      has_pixels_of_four_bytes (out)};
+  if (!ensure_kernel (self, *work, kind, error))
     return FALSE;
   if (mapped
       && !make_color_table (gst_opencl_filter_get_context (filter), settings.colormap,
@@ -431,6 +452,17 @@ gst_opencl_convert_set_formats (
   const GstVideoInfo *out = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   bool same = gst_video_info_is_equal (in, out) && !is_color_mapped (settings, *in);
 
+  if (in->interlace_mode != out->interlace_mode) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "Fields are neither made nor woven: interlace-mode is %s, expected %s",
+        gst_video_interlace_mode_to_string (out->interlace_mode),
+        gst_video_interlace_mode_to_string (in->interlace_mode));
+    return FALSE;
+  }
+  GST_OBJECT_LOCK (self);
+  self->filmed = {{in->width, in->height}};
+  self->shown = {{out->width, out->height}};
+  GST_OBJECT_UNLOCK (self);
   gst_base_transform_set_passthrough (GST_BASE_TRANSFORM (filter), same);
   return same || make_work (self, settings, error);
 }
@@ -492,10 +524,13 @@ layout_of_output (const GstVideoInfo &info, const GstOpenCLFrame &frame)
   return layout;
 }
 
+/* How many blocks of pixels that share their chroma; those of two fields take turns. */
 static gsize
-blocks (gint side, guint subsampling)
+blocks (gint side, guint subsampling, guint fields = 1)
 {
-  return (gsize (side) + (1 << subsampling) - 1) >> subsampling;
+  gsize of_block = fields << subsampling;
+  return subsampling == 0 ? gsize (side)
+                          : (gsize (side) + of_block - 1) / of_block * fields;
 }
 
 static void
@@ -512,6 +547,14 @@ is_packed (const GstVideoInfo &info, const GstOpenCLFrame &frame)
 {
   return has_pixels_of_four_bytes (info)
          && (frame.offset[0] | gsize (frame.stride[0])) % 4 == 0;
+}
+
+static FrameKind
+kind_of (const GstVideoInfo &in, const GstOpenCLFrame &input, const GstVideoInfo &out,
+    const GstOpenCLFrame &output)
+{
+  return {transfer::has_two_fields (in, input.buffer), is_packed (in, input),
+      is_packed (out, output)};
 }
 
 static gboolean
@@ -531,13 +574,43 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   Layout out = layout_of_output (out_info, *output);
   const transfer::ColorRow *rows = work.colors.rows;
   cl_mem colors = work.color_table () ? work.color_table () : input->data; /* or unused */
-  Packing packing = {is_packed (in_info, *input), is_packed (out_info, *output)};
-  opencl::Kernel *kernel = ensure_kernel (self, work, packing, error);
+  FrameKind kind = kind_of (in_info, *input, out_info, *output);
+  opencl::Kernel *kernel = ensure_kernel (self, work, kind, error);
   return kernel
          && kernel->launch (queue, blocks (out_info.width, out_info.finfo->w_sub[2]),
-             blocks (out_info.height, out_info.finfo->h_sub[2]), error, input->data,
-             in.size, in.start, in.stride, in.step, output->data, out.size, out.start,
-             out.stride, out.step, rows[0], rows[1], rows[2], colors);
+             blocks (out_info.height, out_info.finfo->h_sub[2], kind.interlaced ? 2 : 1),
+             error, input->data, in.size, in.start, in.stride, in.step, output->data,
+             out.size, out.start, out.stride, out.step, rows[0], rows[1], rows[2],
+             colors);
+}
+
+/* --- events from downstream --- */
+
+/* Where the pointer is in the output, told in pixels of the input. */
+static GstEvent *
+with_pointer_of_input (GstOpenCLConvert *self, GstEvent *event)
+{
+  gdouble x, y;
+
+  GST_OBJECT_LOCK (self);
+  cl_int2 from = self->shown, to = self->filmed;
+  GST_OBJECT_UNLOCK (self);
+  if (from.s[0] == 0 || (from.s[0] == to.s[0] && from.s[1] == to.s[1])
+      || !gst_navigation_event_get_coordinates (event, &x, &y))
+    return event;
+  event = gst_event_make_writable (event);
+  gst_navigation_event_set_coordinates (
+      event, x * to.s[0] / from.s[0], y * to.s[1] / from.s[1]);
+  return event;
+}
+
+static gboolean
+gst_opencl_convert_src_event (GstBaseTransform *transform, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION)
+    event = with_pointer_of_input (GST_OPENCL_CONVERT (transform), event);
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class)
+      ->src_event (transform, event);
 }
 
 /* --- metas --- */
@@ -646,6 +719,7 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   transform_class->fixate_caps = gst_opencl_convert_fixate_caps;
   transform_class->accept_caps = gst_opencl_convert_accept_caps;
   transform_class->before_transform = gst_opencl_convert_before_transform;
+  transform_class->src_event = gst_opencl_convert_src_event;
   transform_class->transform_meta = gst_opencl_convert_transform_meta;
   filter_class->set_formats = gst_opencl_convert_set_formats;
   filter_class->transform = gst_opencl_convert_transform;

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <functional>
 #include <glib/gstdio.h>
-#include <gst/check/gstcheck.h>
 #include <gst/check/gstharness.h>
 #include <gst/opencl/opencl.h>
 #include <gst/video/video.h>
@@ -16,6 +15,10 @@
 #include <vector>
 
 #include "../octreference.hpp"
+#include "../settings-check.hpp"
+
+using testing::expect_warnings;
+using testing::set_together;
 
 namespace {
 using reference::Values;
@@ -239,8 +242,6 @@ public:
   GstElement *element;
   GstHarness *harness;
   GstOpenCLContext *context;
-
-private:
   GstBus *bus;
 };
 
@@ -852,7 +853,7 @@ GST_START_TEST (test_octwindowinterp_bad_settings_give_one_error_and_can_be_mend
       {{{"wavelengths", negative_file.path}}, {negative_file.path, "value 0 is -1.5"}},
       {{{"resample-map", negative_file.path}}, {"value 0 is -1.5", "from -1 to 128"}},
       {{{"wavelength-min", "900"}}, {"900", "both"}},
-      {{{"wavelength-min", "900"}, {"wavelength-max", "800"}}, {"900", "800", "less"}},
+      {{{"wavelength-min", "900"}, {"wavelength-max", "900"}}, {"900", "differ"}},
       {{{"wavelengths", good_file.path}, {"resample-map", good_file.path}},
           {"wavelengths and resample-map", "one"}},
       {{{"dispersion-phase", short_file.path}}, {"dispersion-phase", "127 values"}},
@@ -892,23 +893,159 @@ GST_START_TEST (test_octwindowinterp_bad_settings_give_one_error_and_can_be_mend
 }
 GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_bad_change_while_playing_gives_one_error)
+/* What is set before a frame, what is said of it, and what the frame is made with. */
+struct Turn {
+  std::string set;
+  const char *warning; /* how it begins, or nullptr */
+  Chain chain;
+};
+
+/* Two frames each, the second of which has nothing more to say. */
+static void
+check_turns (const std::vector<Turn> &turns)
 {
   Element element ("octwindowinterp");
-  Frame frame = make_frame ("GRAY8", 128, 3);
+  Frame frame = make_frame ("GRAY16_LE", 128, 3);
   fail_unless (element.start (frame));
-  fail_unless_spectra (element.process (frame), frame, Chain (), "before");
-  element.set ("wavelengths", "/no/such.npy");
-  fail_unless_equals_int (element.push (frame), GST_FLOW_ERROR);
-  std::vector<std::string> errors = element.errors ();
-  fail_unless_equals_int (errors.size (), 1);
-  fail_unless (errors[0].find ("/no/such.npy") != std::string::npos);
+  fail_unless_spectra (element.process (frame), frame, Chain (), "as started");
+  for (const Turn &turn : turns) {
+    set_together (element.element, turn.set);
+    for (int n = 0; n < 2; n++)
+      fail_unless_spectra (element.process (frame), frame, turn.chain, turn.set);
+    expect_warnings (element.bus, turn.set,
+        turn.warning ? std::vector<std::string>{turn.warning}
+                     : std::vector<std::string> ());
+  }
+}
 
-  gst_element_set_state (element.element, GST_STATE_READY);
-  g_object_set (element.element, "wavelengths", nullptr, nullptr);
-  element.restart ();
+static Values
+even_wavelengths (double first, double last, gsize samples)
+{
+  Values wavelengths (samples);
+  for (gsize j = 0; j < samples; j++)
+    wavelengths[j] = first + (last - first) * j / (samples - 1);
+  return wavelengths;
+}
+
+static Chain
+with_map (const Values &wavelengths)
+{
+  Chain chain;
+  chain.map = make_map (wavelengths);
+  return chain;
+}
+
+GST_START_TEST (test_octwindowinterp_wavelengths_turned_knob_by_knob_keep_the_last_range)
+{
+  Chain low = with_map (even_wavelengths (800, 900, 128));
+  Chain high = with_map (even_wavelengths (950, 1000, 128));
+  Chain falling = with_map (even_wavelengths (1433, 1187, 128));
+  check_turns ({
+      {"wavelength-min=800", "wavelength-min 800 and wavelength-max 0: expected both",
+          Chain ()},
+      {"wavelength-max=900", nullptr, low},
+      {"wavelength-min=900", "wavelength-min 900 and wavelength-max 900: expected", low},
+      {"wavelength-max=1000", nullptr, with_map (even_wavelengths (900, 1000, 128))},
+      {"wavelength-min=950", nullptr, high},
+      {"wavelength-min=0", "wavelength-min 0 and wavelength-max 1000", high},
+      {"wavelength-min=1433 wavelength-max=1187", nullptr, falling},
+      {"wavelength-min=0 wavelength-max=0", nullptr, Chain ()},
+  });
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_files_that_are_wrong_leave_the_last_ones_in_force)
+{
+  Values wavelengths = make_wavelengths (128), phase (128), background (128);
+  for (gsize m = 0; m < 128; m++) {
+    phase[m] = 20 * std::sin (0.02 * m);
+    background[m] = 5000 + 3.0 * m;
+  }
+  TableFile file (wavelengths), phase_file (phase), background_file (background);
+  TableFile shorter (Values (wavelengths.begin (), wavelengths.end () - 1));
+  Chain resampled = with_map (wavelengths), complex = resampled, dark = resampled;
+  complex.phase = phase;
+  dark.background = background;
+  std::string shorter_of = " file " + shorter.path + ": 127 values, expected 128";
+  std::string wrong_wavelengths = "wavelengths" + shorter_of;
+  std::string wrong_phase = "dispersion-phase" + shorter_of;
+  std::string wrong_background = "background-file" + shorter_of;
+
+  check_turns ({
+      {"wavelengths=/no/such.npy", "wavelengths file /no/such.npy", Chain ()},
+      {"wavelengths=" + shorter.path, wrong_wavelengths.c_str (), Chain ()},
+      {"wavelengths=" + file.path, nullptr, resampled},
+      {"wavelengths=/no/such.npy window=blackman", "wavelengths file /no", resampled},
+      {"resample-map=" + file.path, "wavelengths and resample-map are set", resampled},
+      {"wavelengths=" + file.path + " resample-map= window=hann", nullptr, resampled},
+      {"dispersion-phase=/no/such.npy", "dispersion-phase file /no/such", resampled},
+      {"dispersion-phase=" + shorter.path, wrong_phase.c_str (), resampled},
+      {"dispersion-phase=" + phase_file.path, nullptr, complex},
+      {"dispersion-a2=0.001", "dispersion-phase ", complex},
+      {"dispersion-a2=0", nullptr, complex},
+      {"dispersion-phase=", nullptr, resampled},
+      {"background=file", "background is file and background-file is not", resampled},
+      {"background-file=" + shorter.path, wrong_background.c_str (), resampled},
+      {"background-file=" + background_file.path, nullptr, dark},
+      {"background-file=", "background is file and background-file is not set", dark},
+      {"background=none", nullptr, resampled},
+  });
+}
+GST_END_TEST
+
+/* Neither end of the one range goes with the other of the other; every second set is
+ * complex besides. */
+static gpointer
+turn_quickly (gpointer data)
+{
+  for (guint n = 0; n < 10000; n++) {
+    bool second = n % 2;
+    g_object_set (data, "wavelength-min", second ? 1000.0 : 800.0, "wavelength-max",
+        second ? 1100.0 : 1000.0, "dispersion-a2", second ? 0.001 : 0.0, nullptr);
+    if (n % 8 == 0)
+      g_usleep (100);
+  }
+  return nullptr;
+}
+
+GST_START_TEST (
+    test_octwindowinterp_set_ten_thousand_times_while_playing_is_always_one_of_the_sets)
+{
+  Element element ("octwindowinterp wavelength-min=800 wavelength-max=1000");
+  Frame frame = make_frame ("GRAY8", 128, 3);
+  Chain first = with_map (even_wavelengths (800, 1000, 128));
+  Chain second = with_map (even_wavelengths (1000, 1100, 128));
+  second.phase = make_phase (128, 0.001, 0);
   fail_unless (element.start (frame));
-  fail_unless_spectra (element.process (frame), frame, Chain (), "mended");
+  GThread *thread = g_thread_new ("turn", turn_quickly, element.element);
+  for (int n = 0; n < 300; n++) {
+    Spectra spectra = element.process (frame);
+    bool complex = element.output_format () == "CF32LE";
+    fail_unless_spectra (spectra, frame, complex ? second : first, "while turned");
+  }
+  g_thread_join (thread);
+  fail_unless_spectra (element.process (frame), frame, second, "at last");
+  expect_warnings (element.bus, "ten thousand sets", {});
+}
+GST_END_TEST
+
+GST_START_TEST (test_octwindowinterp_calibration_of_the_next_caps_may_be_set_before_them)
+{
+  Element element ("octwindowinterp");
+  Frame frame = make_frame ("GRAY8", 128, 3), longer = make_frame ("GRAY8", 200, 3);
+  TableFile of_128 (make_wavelengths (128)), of_200 (make_wavelengths (200));
+  set_together (element.element, "wavelengths=" + of_128.path);
+  fail_unless (element.start (frame));
+  fail_unless_spectra (
+      element.process (frame), frame, with_map (make_wavelengths (128)), "128");
+  set_together (element.element, "wavelengths=" + of_200.path);
+  fail_unless_spectra (
+      element.process (frame), frame, with_map (make_wavelengths (128)), "128 still");
+  expect_warnings (element.bus, "too early", {"wavelengths file " + of_200.path});
+  fail_unless (element.set_caps (longer));
+  fail_unless_spectra (
+      element.process (longer), longer, with_map (make_wavelengths (200)), "200");
+  expect_warnings (element.bus, "new caps", {});
 }
 GST_END_TEST
 
@@ -1040,7 +1177,14 @@ octwindowinterp_suite (void)
   tcase_add_test (tc, test_octwindowinterp_properties_set_together_take_effect_together);
   tcase_add_test (tc, test_octwindowinterp_follows_caps_in_mid_stream);
   tcase_add_test (tc, test_octwindowinterp_bad_settings_give_one_error_and_can_be_mended);
-  tcase_add_test (tc, test_octwindowinterp_bad_change_while_playing_gives_one_error);
+  tcase_add_test (
+      tc, test_octwindowinterp_wavelengths_turned_knob_by_knob_keep_the_last_range);
+  tcase_add_test (
+      tc, test_octwindowinterp_files_that_are_wrong_leave_the_last_ones_in_force);
+  tcase_add_test (tc,
+      test_octwindowinterp_set_ten_thousand_times_while_playing_is_always_one_of_the_sets);
+  tcase_add_test (
+      tc, test_octwindowinterp_calibration_of_the_next_caps_may_be_set_before_them);
   tcase_add_test (tc, test_octwindowinterp_missing_file_fails_before_any_data);
   tcase_add_test (tc, test_octwindowinterp_says_that_it_has_no_calibration);
   tcase_add_test (
