@@ -931,7 +931,7 @@ static Chain
 with_map (const Values &wavelengths)
 {
   Chain chain;
-  chain.map = make_map (wavelengths);
+  chain.map = reference::map_of (wavelengths);
   return chain;
 }
 
@@ -1015,7 +1015,7 @@ GST_START_TEST (
   Frame frame = make_frame ("GRAY8", 128, 3);
   Chain first = with_map (even_wavelengths (800, 1000, 128));
   Chain second = with_map (even_wavelengths (1000, 1100, 128));
-  second.phase = make_phase (128, 0.001, 0);
+  second.phase = reference::phase_of (128, 0.001, 0);
   fail_unless (element.start (frame));
   GThread *thread = g_thread_new ("turn", turn_quickly, element.element);
   for (int n = 0; n < 300; n++) {

@@ -500,10 +500,10 @@ read_values (const std::string &path)
   Values values;
   const gsize size = doubles ? 8 : npy ? 4 : 2;
   for (gsize n = begin; n + size <= bytes.size (); n += size) {
-    const char *at = bytes.data () + n;
+    auto *at = reinterpret_cast<const guint8 *> (bytes.data () + n);
     values.push_back (doubles ? GST_READ_DOUBLE_LE (at)
-                      : npy   ? GST_READ_FLOAT_LE (at)
-                              : GST_READ_UINT16_LE (at));
+                      : npy   ? double (GST_READ_FLOAT_LE (at))
+                              : double (GST_READ_UINT16_LE (at)));
   }
   return values;
 }
