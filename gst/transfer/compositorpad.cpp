@@ -4,8 +4,6 @@
  */
 #include "compositorpad.h"
 
-#include <cstring>
-
 #define LARGEST_SIDE 32767
 
 enum {
@@ -19,13 +17,13 @@ enum {
 };
 
 struct _GstOpenCLCompositorPad {
-  GstVideoAggregatorPad parent;
+  GstOpenCLAggregatorPad parent;
 
   GstOpenCLCompositorPlace place; /* as set; object lock */
 };
 
 G_DEFINE_FINAL_TYPE (
-    GstOpenCLCompositorPad, gst_opencl_compositor_pad, GST_TYPE_VIDEO_AGGREGATOR_PAD)
+    GstOpenCLCompositorPad, gst_opencl_compositor_pad, GST_TYPE_OPENCL_AGGREGATOR_PAD)
 
 static GType
 operator_get_type (void)
@@ -131,22 +129,6 @@ gst_opencl_compositor_pad_get_place (GstOpenCLCompositorPad *pad, gint par_n, gi
   return place;
 }
 
-/* The base class would map the frame for the CPU; here it is only marked as ready. */
-static gboolean
-gst_opencl_compositor_pad_prepare_frame (GstVideoAggregatorPad *pad,
-    GstVideoAggregator *aggregator, GstBuffer *buffer, GstVideoFrame *prepared)
-{
-  prepared->buffer = buffer;
-  return TRUE;
-}
-
-static void
-gst_opencl_compositor_pad_clean_frame (
-    GstVideoAggregatorPad *pad, GstVideoAggregator *aggregator, GstVideoFrame *prepared)
-{
-  memset (prepared, 0, sizeof *prepared);
-}
-
 static void
 install_int (GObjectClass *object_class, guint id, const gchar *name, const gchar *nick,
     const gchar *blurb, gint minimum, gint initial)
@@ -185,13 +167,10 @@ static void
 gst_opencl_compositor_pad_class_init (GstOpenCLCompositorPadClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GstVideoAggregatorPadClass *pad_class = GST_VIDEO_AGGREGATOR_PAD_CLASS (klass);
 
   object_class->set_property = gst_opencl_compositor_pad_set_property;
   object_class->get_property = gst_opencl_compositor_pad_get_property;
   install_properties (object_class);
-  pad_class->prepare_frame = gst_opencl_compositor_pad_prepare_frame;
-  pad_class->clean_frame = gst_opencl_compositor_pad_clean_frame;
 
   gst_type_mark_as_plugin_api (operator_get_type (), GstPluginAPIFlags (0));
 }

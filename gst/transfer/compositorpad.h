@@ -4,17 +4,16 @@
  */
 #pragma once
 
-#include <gst/video/gstvideoaggregator.h>
+#include <gst/opencl/gstopenclaggregator.h>
 
 G_BEGIN_DECLS
 
 #define GST_TYPE_OPENCL_COMPOSITOR_PAD (gst_opencl_compositor_pad_get_type ())
 G_DECLARE_FINAL_TYPE (GstOpenCLCompositorPad, gst_opencl_compositor_pad, GST,
-    OPENCL_COMPOSITOR_PAD, GstVideoAggregatorPad)
+    OPENCL_COMPOSITOR_PAD, GstOpenCLAggregatorPad)
 
 /* In the order of the kernel's operators. */
-typedef enum
-{
+typedef enum {
   GST_OPENCL_COMPOSITOR_SOURCE,
   GST_OPENCL_COMPOSITOR_OVER,
   GST_OPENCL_COMPOSITOR_ADD,
@@ -26,8 +25,7 @@ typedef enum
  *
  * Where the pad's picture goes in the output.
  */
-typedef struct
-{
+typedef struct {
   gint x, y, width, height;
   gdouble alpha;
   GstOpenCLCompositorOperator blend_operator;

@@ -613,49 +613,6 @@ gst_opencl_convert_src_event (GstBaseTransform *transform, GstEvent *event)
       ->src_event (transform, event);
 }
 
-/* --- metas --- */
-
-static bool
-is_one_of (const gchar *tag, std::initializer_list<const char *> tags)
-{
-  for (const char *known : tags) {
-    if (g_str_equal (tag, known))
-      return true;
-  }
-  return false;
-}
-
-/* What a meta says of places in the picture is scaled, what of its colours is lost. */
-static gboolean
-gst_opencl_convert_transform_meta (
-    GstBaseTransform *transform, GstBuffer *output, GstMeta *meta, GstBuffer *input)
-{
-  GstOpenCLFilter *filter = GST_OPENCL_FILTER (transform);
-  const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
-  bool of_size = false;
-
-  for (; tags && *tags; tags++) {
-    bool size = is_one_of (*tags, {GST_META_TAG_VIDEO_SIZE_STR});
-    if (!size
-        && !is_one_of (
-            *tags, {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_ORIENTATION_STR}))
-      return FALSE;
-    of_size = of_size || size;
-  }
-  if (!of_size)
-    return TRUE;
-
-  GstVideoMetaTransform scale = {
-      const_cast<GstVideoInfo *> (
-          gst_opencl_filter_get_video_info (filter, GST_PAD_SINK)),
-      const_cast<GstVideoInfo *> (
-          gst_opencl_filter_get_video_info (filter, GST_PAD_SRC))};
-  if (meta->info->transform_func)
-    meta->info->transform_func (
-        output, meta, input, gst_video_meta_transform_scale_get_quark (), &scale);
-  return FALSE;
-}
-
 /* --- the class --- */
 
 static void
@@ -720,7 +677,6 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   transform_class->accept_caps = gst_opencl_convert_accept_caps;
   transform_class->before_transform = gst_opencl_convert_before_transform;
   transform_class->src_event = gst_opencl_convert_src_event;
-  transform_class->transform_meta = gst_opencl_convert_transform_meta;
   filter_class->set_formats = gst_opencl_convert_set_formats;
   filter_class->transform = gst_opencl_convert_transform;
   filter_class->close = gst_opencl_convert_close;
