@@ -85,6 +85,17 @@ public:
     return set_all (error, arguments...) && enqueue_groups (queue, groups, error);
   }
 
+  /* In a line, for a kernel that is built for one size of its groups, which it allows */
+  template <typename... Arguments>
+  bool launch_groups (cl_command_queue queue, gsize groups, gsize group, GError **error,
+      const Arguments &...arguments)
+  {
+    const gsize global = groups * group;
+    return set_all (error, arguments...)
+           && gst_opencl_launch (queue, gst_opencl_kernel_get_handle (kernel.get ()), 1,
+               &global, &group, error);
+  }
+
 private:
   struct Free {
     void operator() (GstOpenCLKernel *kernel) const { gst_opencl_kernel_free (kernel); }

@@ -24,7 +24,8 @@
 #define BACKGROUND_CARRIED 4
 
 /* place: width and height of the input; x, y, width and height in the output (a width of
- * 0: no such layer); operator. order: bit of red, green, blue, alpha. */
+ * 0: no such layer); operator; 2 where lines belong in turns to two fields, else 1. order:
+ * bit of red, green, blue, alpha. */
 #define LAYER(n)                                                                         \
   FRAME (const, layer##n), int4 order##n, int8 place##n, float alpha##n
 
@@ -67,8 +68,10 @@ float4
 sample_scaled (FRAME (const, layer), int4 order, int8 place, int x, int y)
 {
   float share_x, share_y;
+  int fields = place.s7;
+  int field = min (y % fields, place.s1 - 1);
   int2 columns = neighbours (place_of (x, place.s0, place.s4, 1, 0), &share_x);
-  int2 rows = neighbours (place_of (y, place.s1, place.s5, 1, 0), &share_y);
+  int2 rows = fields * neighbours (place_of (y, place.s1, place.s5, fields, field), &share_y) + field;
 #define CORNER(column, row)                                                              \
   load_pixel (THE_FRAME (layer), order, columns.column, rows.row)
   float4 corners[4] = {CORNER (x, x), CORNER (y, x), CORNER (x, y), CORNER (y, y)};

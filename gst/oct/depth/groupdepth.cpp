@@ -211,11 +211,11 @@ GroupDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem t
   bool words = (output.offset | output.stride | lines * value.bytes) % 4 == 0;
   DepthScaling scaling = scaling_of (format, output);
 
-  return kernel.launch_groups (queue, {groups, 1, group}, error, spectra.data, spectra.offset,
-      spectra.stride, cl_uint (aligned), spectra.lines, spectra.shift, tables, background,
-      background_offset, roots (), lines, cl_uint (output.first), cl_uint (output.depths),
-      cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,
-      output.data, cl_ulong (output.offset / value.bytes),
+  return kernel.launch_groups (queue, groups, group, error, spectra.data, spectra.offset,
+      spectra.stride, cl_uint (aligned), spectra.lines, spectra.shift, spectra.broken (),
+      tables, background, background_offset, roots (), lines, cl_uint (output.first),
+      cl_uint (output.depths), cl_uint (output.logarithmic), scaling.factor, scaling.zero,
+      scaling.least, output.data, cl_ulong (output.offset / value.bytes),
       cl_uint (output.stride / value.bytes), cl_uint (words));
 }
 } // namespace oct

@@ -182,10 +182,11 @@ LaneDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem ta
   bool words = spectra.offset % word == 0 && spectra.stride % cl_long (word) == 0;
   DepthScaling scaling = scaling_of (format, output);
 
-  return kernel.launch_groups (queue, {groups, 1, 1}, error, spectra.data, spectra.offset,
-      spectra.stride, cl_uint (words), spectra.lines, spectra.shift, tables, background,
-      background_offset, roots (), lines, cl_uint (output.first), cl_uint (output.depths),
-      cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,
-      output.data, cl_ulong (output.offset / bytes), cl_uint (output.stride / bytes));
+  return kernel.launch_groups (queue, groups, 1, error, spectra.data, spectra.offset,
+      spectra.stride, cl_uint (words), spectra.lines, spectra.shift, spectra.broken (),
+      tables, background, background_offset, roots (), lines, cl_uint (output.first),
+      cl_uint (output.depths), cl_uint (output.logarithmic), scaling.factor, scaling.zero,
+      scaling.least, output.data, cl_ulong (output.offset / bytes),
+      cl_uint (output.stride / bytes));
 }
 } // namespace oct
