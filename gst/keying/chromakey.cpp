@@ -36,6 +36,7 @@
 #include <cmath>
 
 #include "elements.h"
+#include "original.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
@@ -452,6 +453,12 @@ take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
       work.auto_key ());
 }
 
+static cl_uint
+opacity_of (const Settings &settings)
+{
+  return cl_uint (std::lround (settings.opacity * keying::full_opacity));
+}
+
 static keying::DistanceKey
 distance_key_of (const Work &work, const Settings &settings)
 {
@@ -462,7 +469,7 @@ distance_key_of (const Work &work, const Settings &settings)
   key.mask = keying::component_mask (&work.info, settings.channel);
   key.threshold = keying::difference_threshold (settings.tolerance, settings.channel);
   key.inverted = settings.invert ? -1 : 0;
-  key.opacity = cl_uint (std::lround (settings.opacity * 65536));
+  key.opacity = opacity_of (settings);
   return key;
 }
 
@@ -574,6 +581,7 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   Settings settings = get_settings (self);
   RunMember::Outcome outcome = RunMember::Outcome::plain;
 
+  keying::keep_original (output, input, opacity_of (settings));
   if (begins_run (*self->work, settings))
     outcome = self->member->leave (filter,
         keying::KeyRun (distance_key_of (*self->work, settings)), input, output, error);

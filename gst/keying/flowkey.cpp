@@ -29,6 +29,7 @@
 
 #include "elements.h"
 #include "iterations.hpp"
+#include "original.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
@@ -49,7 +50,6 @@ enum {
   PROP_CHANNEL,
   PROP_LIMIT,
   PROP_KEY_COLOR,
-  PROP_FUSED,
 };
 
 struct Settings {
@@ -58,7 +58,6 @@ struct Settings {
   Channel channel = Channel::all;
   gdouble limit = 0;
   guint key_color = 0xff00ff00;
-  gboolean fused = TRUE;
 };
 
 /* Words of a tile whose regions a work-group finds in 16 KiB of local memory */
@@ -77,16 +76,12 @@ struct Work {
   opencl::FrameKernel join_regions;
   opencl::FrameKernel key_regions;
   opencl::FrameKernel collect_regions;
-  opencl::FrameKernel mask_of_alpha;
-  opencl::FrameKernel alpha_of_mask;
-  opencl::FrameKernel flow_mask;
   keying::IterationRun run;
   keying::PingPong keyed;
   cl::Buffer right;
   cl::Buffer down;
   cl::Buffer open;
-  cl::Buffer parents;     /* made when flow is first to go on until nothing changes, */
-  keying::PingPong masks; /* and when `fused` is first found off */
+  cl::Buffer parents; /* made when flow is first to go on until nothing changes */
 };
 } // namespace
 
@@ -129,9 +124,6 @@ gst_flow_key_set_property (
   case PROP_KEY_COLOR:
     settings.key_color = g_value_get_uint (value);
     break;
-  case PROP_FUSED:
-    settings.fused = g_value_get_boolean (value);
-    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
@@ -169,9 +161,6 @@ gst_flow_key_get_property (GObject *object, guint id, GValue *value, GParamSpec 
   case PROP_KEY_COLOR:
     g_value_set_uint (value, settings.key_color);
     break;
-  case PROP_FUSED:
-    g_value_set_boolean (value, settings.fused);
-    break;
   default:
     G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
     break;
@@ -207,9 +196,6 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.join_regions, "join_regions"},
       {work.key_regions, "key_regions"},
       {work.collect_regions, "collect_regions"},
-      {work.mask_of_alpha, "mask_of_alpha"},
-      {work.alpha_of_mask, "alpha_of_mask"},
-      {work.flow_mask, "flow_mask"},
   };
   for (const auto &entry : kernels)
     entry.kernel.prepare (context, KERNELS, entry.name, options);
@@ -332,46 +318,12 @@ apply_planes (Work &work, const GstOpenCLFrame *input, const GstOpenCLFrame *out
 {
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
-  return work.apply_keyed.launch (queue, 4 * words, height, error, input, output, width,
-      height, work.keyed.current (), words);
-}
+  keying::Original original;
 
-static gboolean
-iterate_masks (GstFlowKey *self, const FlowRule &rule, guint iterations,
-    const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
-{
-  Work &work = *self->work;
-  cl_uint width = work.info.width, height = work.info.height;
-
-  auto launch = [&] (guint number, cl_uint index) {
-    bool launched = work.flow_mask.launch (queue, width, height, error, input,
-        work.masks.current (), work.masks.other (), width, height, rule.mask,
-        rule.threshold, rule.key_cb, rule.key_cr, rule.limit, work.run.changed (), index);
-    work.masks.swap ();
-    return launched;
-  };
-  return work.run.run (
-      GST_BASE_TRANSFORM_SINK_PAD (self), queue, iterations, launch, error);
-}
-
-/* The plain form: a launch an iteration */
-static gboolean
-transform_by_masks (GstFlowKey *self, const FlowRule &rule, guint iterations,
-    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
-    GError **error)
-{
-  Work &work = *self->work;
-  cl_uint width = work.info.width, height = work.info.height;
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-
-  if (!work.masks.created ()
-      && !work.masks.create (context, gsize (width) * height, error))
-    return FALSE;
-  return work.mask_of_alpha.launch (
-             queue, width, height, error, input, width, height, work.masks.current ())
-         && iterate_masks (self, rule, iterations, input, queue, error)
-         && work.alpha_of_mask.launch (queue, width, height, error, input, output, width,
-             height, work.masks.current ());
+  return original.map (input, &work.info, queue, error)
+         && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
+             original.frame (), original.opacity (), width, height, work.keyed.current (),
+             words);
 }
 
 /* Each iteration but the last keys a pixel, so that no frame takes more than these. */
@@ -390,7 +342,7 @@ is_to_the_end (const Settings &settings, const GstVideoInfo *info)
 static bool
 add_to_run (const Settings &settings, const GstVideoInfo *info, keying::KeyRun &run)
 {
-  return settings.fused && settings.iterations > 0
+  return settings.iterations > 0
          && run.add_flow (rule_of (settings, info), settings.iterations);
 }
 
@@ -408,8 +360,6 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 
   if (add_to_run (settings, &work.info, run))
     return self->member->runner ().enqueue (queue, run, input, output, error);
-  if (!settings.fused)
-    return transform_by_masks (self, rule, iterations, input, output, queue, error);
   return pack_planes (work, rule, input, queue, error)
          && (to_the_end ? flow_to_the_end (self, queue, error)
                         : iterate_planes (self, iterations, queue, error))
@@ -448,6 +398,7 @@ gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *outp
   GstFlowKey *self = GST_FLOW_KEY (filter);
   const GstVideoInfo *info = &self->work->info;
   Settings settings = get_settings (self);
+  keying::keep_original (output, input);
   auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, info, run); };
   RunMember::Outcome outcome =
       self->member->take_part (filter, add, input, output, event, error);
@@ -500,12 +451,6 @@ install_properties (GObjectClass *klass)
       g_param_spec_uint ("key-color", "Key color",
           "The colour that limit is measured from, 0xAARRGGBB (alpha is ignored)", 0,
           G_MAXUINT, defaults.key_color, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_FUSED,
-      g_param_spec_boolean ("fused", "Fused",
-          "Many iterations a launch, on bits, and those of keying elements beside it; "
-          "else "
-          "one a launch, on bytes, with the same result",
-          defaults.fused, keying::playing_flags));
 }
 
 static void
