@@ -581,7 +581,8 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   Settings settings = get_settings (self);
   RunMember::Outcome outcome = RunMember::Outcome::plain;
 
-  keying::keep_original (output, input, opacity_of (settings));
+  keying::keep_original (output, input, opacity_of (settings),
+      settings.method == Method::distance ? keying::Keying::hard : keying::Keying::soft);
   if (begins_run (*self->work, settings))
     outcome = self->member->leave (filter,
         keying::KeyRun (distance_key_of (*self->work, settings)), input, output, error);

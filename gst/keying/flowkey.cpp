@@ -320,10 +320,11 @@ apply_planes (Work &work, const GstOpenCLFrame *input, const GstOpenCLFrame *out
   cl_uint words = keying::words_of_line (&work.info);
   keying::Original original;
 
-  return original.map (input, &work.info, queue, error)
+  return original.map (input, keying::full_opacity, &work.info, queue, error)
          && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
-             original.frame (), original.opacity (), width, height, work.keyed.current (),
-             words);
+             original.original ().frame, original.original ().opacity,
+             original.deeper ().frame, original.deeper ().opacity, width, height,
+             work.keyed.current (), words);
 }
 
 /* Each iteration but the last keys a pixel, so that no frame takes more than these. */

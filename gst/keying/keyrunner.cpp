@@ -74,9 +74,10 @@ KeyRunner::launch (const opencl::Groups &groups, cl_command_queue queue,
   const FlowRule &rule = run.rule ();
   Original original;
 
-  return original.map (input, &info_, queue, error)
-         && kernel.launch_groups (queue, groups, error, input, output, original.frame (),
-             original.opacity (key.opacity), cl_uint (info_.width),
+  return original.map (input, key.opacity, &info_, queue, error)
+         && kernel.launch_groups (queue, groups, error, input, output,
+             original.original ().frame, original.original ().opacity,
+             original.deeper ().frame, original.deeper ().opacity, cl_uint (info_.width),
              cl_uint (info_.height), key.auto_key (), key.color, key.mask, key.threshold,
              key.inverted, key.least_alpha (), key.opacity, rule.mask, rule.threshold,
              rule.key_cb, rule.key_cr, rule.limit, run.steps (), cl_uint (run.depth ()),

@@ -213,13 +213,14 @@ transform_by_planes (GstNoiseReduce *self, const Settings &settings,
 
   keying::Original original;
 
-  return original.map (input, &work.info, queue, error)
+  return original.map (input, keying::full_opacity, &work.info, queue, error)
          && work.pack_keyed.launch (queue, 4 * words, height, error, input, width, height,
              work.planes.current (), words)
          && reduce_plane (self, queue, true, settings.fill_iterations, error)
          && reduce_plane (self, queue, false, settings.iterations, error)
          && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
-             original.frame (), original.opacity (), width, height,
+             original.original ().frame, original.original ().opacity,
+             original.deeper ().frame, original.deeper ().opacity, width, height,
              work.planes.current (), words);
 }
 

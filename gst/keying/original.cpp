@@ -10,6 +10,7 @@ struct OriginalMeta {
   GstMeta meta;
   GstBuffer *buffer; /* held; nobody writes it any more */
   cl_uint opacity;
+  Keying keying; /* of the element that made the buffer with this meta */
 };
 
 const GstMetaInfo *original_meta_info ();
@@ -38,12 +39,13 @@ product (cl_uint a, cl_uint b)
 }
 
 void
-set_original (GstBuffer *buffer, GstBuffer *original, cl_uint opacity)
+set_original (GstBuffer *buffer, GstBuffer *original, cl_uint opacity, Keying keying)
 {
   auto *meta = reinterpret_cast<OriginalMeta *> (
       gst_buffer_add_meta (buffer, original_meta_info (), nullptr));
   meta->buffer = gst_buffer_ref (original);
   meta->opacity = opacity;
+  meta->keying = keying;
 }
 
 gboolean
@@ -66,7 +68,7 @@ transform_meta (GstBuffer *to, GstMeta *meta, GstBuffer *, GQuark type, gpointer
   if (!GST_META_TRANSFORM_IS_COPY (type)
       || static_cast<GstMetaTransformCopy *> (data)->region)
     return FALSE;
-  set_original (to, original->buffer, original->opacity);
+  set_original (to, original->buffer, original->opacity, original->keying);
   return TRUE;
 }
 
@@ -91,50 +93,47 @@ is_beside (GstBuffer *buffer, GstMemory *memory)
 }
 } // namespace
 
+/* The alpha that a soft key made is none that the picture before it could tell. */
 void
-keep_original (GstBuffer *output, GstBuffer *input, cl_uint opacity)
+keep_original (GstBuffer *output, GstBuffer *input, cl_uint opacity, Keying keying)
 {
   const OriginalMeta *known = original_of (input);
-  if (!known)
-    return set_original (output, input, opacity);
-  set_original (output, known->buffer, product (known->opacity, opacity));
+  if (!known || known->keying == Keying::soft)
+    return set_original (output, input, opacity, keying);
+  set_original (output, known->buffer, product (known->opacity, opacity), keying);
 }
 
 bool
-Original::map (const GstOpenCLFrame *input, const GstVideoInfo *info,
+Original::map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo *info,
     cl_command_queue queue, GError **error)
 {
-  const OriginalMeta *known = original_of (input->buffer);
-
-  frame_ = input;
-  if (!known || !is_beside (known->buffer, input->memory))
-    return true;
-  if (!gst_opencl_frame_map (
-          &mapped, info, 0, known->buffer, queue, GST_MAP_READ, error)) {
-    mapped.memory = nullptr;
-    return false;
+  seen[0] = seen[1] = {frame, opacity};
+  for (int n = 0; n < 2; n++) {
+    const OriginalMeta *known = original_of (seen[n].frame->buffer);
+    if (!known || !is_beside (known->buffer, frame->memory))
+      return true;
+    if (!gst_opencl_frame_map (
+            &mapped[n], info, 0, known->buffer, queue, GST_MAP_READ, error)) {
+      mapped[n].memory = nullptr;
+      return false;
+    }
+    seen[n] = {&mapped[n], product (known->opacity, seen[n].opacity)};
+    seen[1] = seen[n];
   }
-  frame_ = &mapped;
-  opacity_ = known->opacity;
   return true;
 }
 
 Original::~Original ()
 {
-  cl_event event;
-
-  if (!mapped.memory)
-    return;
-  if (gst_opencl_check (
-          clEnqueueMarkerWithWaitList (mapped.queue, 0, nullptr, &event), "", nullptr)) {
-    gst_opencl_frame_unmap (&mapped, event);
-    clReleaseEvent (event);
+  for (GstOpenCLFrame &frame : mapped) {
+    cl_event event;
+    if (!frame.memory)
+      continue;
+    if (gst_opencl_check (clEnqueueMarkerWithWaitList (frame.queue, 0, nullptr, &event),
+            "clEnqueueMarkerWithWaitList", nullptr)) {
+      gst_opencl_frame_unmap (&frame, event);
+      clReleaseEvent (event);
+    }
   }
-}
-
-cl_uint
-Original::opacity (cl_uint further) const
-{
-  return product (opacity_, further);
 }
 } // namespace keying

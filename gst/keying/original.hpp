@@ -10,11 +10,24 @@ namespace keying {
 /* Opacities are in 1/65536. */
 const cl_uint full_opacity = 65536;
 
-/* For an element that makes `output` of `input` and may key more of it, all else times
- * `opacity`: `output` keeps the picture that was there before anything was keyed, so that
- * whoever takes a key back finds the alpha there, whatever stands between the elements.
- * What copies a buffer keeps it; what makes another picture does not. */
-void keep_original (GstBuffer *output, GstBuffer *input, cl_uint opacity = full_opacity);
+/* What an element does to the alpha of what it does not key */
+enum class Keying {
+  hard, /* nothing but its opacity, */
+  soft, /* or more */
+};
+
+/* For an element that makes `output` of `input`, keys more of it and multiplies all else
+ * by `opacity`: `output` keeps the picture that was there before, so that whoever takes a
+ * key back finds its alpha, whatever stands between the elements. What copies a buffer
+ * keeps it; what makes another picture does not. */
+void keep_original (GstBuffer *output, GstBuffer *input, cl_uint opacity = full_opacity,
+    Keying keying = Keying::hard);
+
+/* A picture, and the opacity that it is seen with */
+struct Seen {
+  const GstOpenCLFrame *frame = nullptr;
+  cl_uint opacity = full_opacity;
+};
 
 /* What keep_original() has put into a frame's buffer, or else the frame itself; mapped
  * for its queue as long as this lives. */
@@ -25,16 +38,17 @@ public:
   Original (const Original &) = delete;
   Original &operator= (const Original &) = delete;
 
-  bool map (const GstOpenCLFrame *input, const GstVideoInfo *info, cl_command_queue queue,
-      GError **error);
+  /* With `opacity` after all that the frame has seen */
+  bool map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo *info,
+      cl_command_queue queue, GError **error);
 
-  const GstOpenCLFrame *frame () const { return frame_; }
-  /* Of the original until now, and of `further` after that */
-  cl_uint opacity (cl_uint further = full_opacity) const;
+  /* The picture before the last soft key, and the one before that: arguments of a kernel,
+   * as unkeyed.clh has them */
+  const Seen &original () const { return seen[0]; }
+  const Seen &deeper () const { return seen[1]; }
 
 private:
-  GstOpenCLFrame mapped = {};
-  const GstOpenCLFrame *frame_ = nullptr;
-  cl_uint opacity_ = full_opacity;
+  GstOpenCLFrame mapped[2] = {};
+  Seen seen[2];
 };
 } // namespace keying
