@@ -5,6 +5,7 @@
 #include "iterations.hpp"
 
 #include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/gstopenclstatistics-private.h>
 
 #include <algorithm>
 

@@ -16,7 +16,7 @@
 #include <locale.h>
 
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/gstopenclstatistics.h>
+#include <gst/opencl/gstopenclstatistics-private.h>
 
 GST_DEBUG_CATEGORY_STATIC (vkfft_debug);
 #define GST_CAT_DEFAULT vkfft_debug

@@ -70,23 +70,30 @@ struct _GstOpenCLFilterClass {
 
 /**
  * gst_opencl_filter_get_context:
+ * @filter: a filter
  *
  * Returns: (transfer none) (nullable): the filter's context; %NULL before it starts
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API GstOpenCLContext *gst_opencl_filter_get_context (GstOpenCLFilter *filter);
 
 /**
  * gst_opencl_filter_get_video_info:
+ * @filter: a filter
  * @direction: %GST_PAD_SINK for the input, %GST_PAD_SRC for the output
  *
  * Returns: (transfer none) (nullable): the caps' layout, %NULL where they are not raw
  *   video
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API const GstVideoInfo *gst_opencl_filter_get_video_info (
     GstOpenCLFilter *filter, GstPadDirection direction);
 
 /**
  * gst_opencl_filter_get_output_index:
+ * @filter: a filter
  *
  * Returns: in #GstOpenCLFilterClass.transform(), how many outputs of the same input came
  *   before this one
@@ -97,8 +104,8 @@ GST_OPENCL_API guint gst_opencl_filter_get_output_index (GstOpenCLFilter *filter
 
 /**
  * gst_opencl_launch:
- * @queue: where to
- * @kernel: with its arguments set
+ * @queue: (type gpointer): where to
+ * @kernel: (type gpointer): with its arguments set
  * @dimensions: 1 to 3
  * @global: work-items in each; rounded up to a multiple of @local, so kernels check
  * @local: (nullable): work-group size, %NULL to leave it to the device
@@ -107,6 +114,8 @@ GST_OPENCL_API guint gst_opencl_filter_get_output_index (GstOpenCLFilter *filter
  * Enqueues @kernel and counts the launch.
  *
  * Returns: whether it was enqueued
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_launch (cl_command_queue queue, cl_kernel kernel,
     guint dimensions, const gsize *global, const gsize *local, GError **error);

@@ -23,7 +23,7 @@
 #include "elements.h"
 
 #include <gst/opencl/kernel.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 
 #include <vector>
 

@@ -39,7 +39,7 @@
 #include "interlacing.hpp"
 
 #include <gst/opencl/kernel.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/video/navigation.h>
 
 #include <memory>

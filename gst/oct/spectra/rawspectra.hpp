@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 
 namespace oct {
 enum class SampleFormat {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 
 #include "../fourier.hpp"
 

@@ -13,6 +13,7 @@
  * gst-launch-1.0 videotestsrc ! openclupload ! grayinvert ! opencldownload ! autovideosink
  * ```
  */
+#define CL_TARGET_OPENCL_VERSION 120
 #include <gst/opencl/opencl.h>
 
 static const gchar *source =
@@ -94,9 +95,8 @@ gray_invert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   cl_kernel kernel = GRAY_INVERT (filter)->kernel;
-  const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
-  cl_uint width = GST_VIDEO_INFO_WIDTH (info);
-  cl_uint height = GST_VIDEO_INFO_HEIGHT (info);
+  cl_uint width = GST_VIDEO_INFO_WIDTH (&input->info);
+  cl_uint height = GST_VIDEO_INFO_HEIGHT (&input->info);
   const gsize global[] = { width, height };
 
   return set_plane (kernel, 0, input, error) && set_plane (kernel, 3, output, error)
