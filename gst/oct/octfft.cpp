@@ -905,9 +905,10 @@ enqueue_fused (Work &work, GstOctDeferredSpectra *deferred, const GstOpenCLFrame
     GError **error)
 {
   oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
+  oct::Background background = gst_oct_deferred_spectra_get_background (deferred);
   return work.from_raw.depth->enqueue (output->queue,
-      gst_oct_deferred_spectra_get_raw (deferred), stage.tables (), stage.tables (),
-      stage.background_offset (), describe_output (work, output), error);
+      gst_oct_deferred_spectra_get_raw (deferred), stage.tables (), background.buffer (),
+      background.offset, describe_output (work, output), error);
 }
 
 static gboolean
