@@ -13,6 +13,7 @@
 #include <gst/opencl/gstopenclfft.h>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/gstopenclkernel.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/gstopenclsrc.h>
 #include <gst/opencl/gstopenclstatistics.h>
