@@ -4,6 +4,8 @@
  */
 #include "../opencl-check.hpp"
 
+#include <gst/opencl/gstopencldeferred.h>
+
 #include <atomic>
 #include <thread>
 #include <vector>
