@@ -17,7 +17,11 @@
  * `background=rolling` subtracts the mean of the mean spectra of the `background-frames`
  * frames before, or of as many as there were; from the first frame, its own mean. It
  * starts anew with new caps, after a stop, and when `background`, `background-frames` or
- * `bit-shift` change.
+ * `bit-shift` change. A mean takes away what is the same in all A-lines, a flat interface
+ * too.
+ *
+ * Float samples that are not finite count as nothing in a mean; their A-line has no
+ * depth. One WARNING message says how many there were.
  *
  * Files hold one value for each sample of an A-line: .npy, or text with one number a
  * line, in which `#` begins a comment. They are read when the caps are known, and again
@@ -43,6 +47,8 @@
 
 #include <optional>
 
+#include "spectra/backgroundmean.hpp"
+#include "spectra/brokensamples.hpp"
 #include "spectra/deferredspectra.hpp"
 #include "elements.h"
 
@@ -126,7 +132,8 @@ struct Work {
   std::optional<Settings> next; /* that are to follow with the frame at hand */
   std::optional<oct::SpectrumTables> next_tables;
   std::shared_ptr<oct::SpectrumStage> stage;
-  oct::BackgroundMean mean;
+  std::unique_ptr<oct::BackgroundMean> mean; /* or null, where none is subtracted */
+  oct::BrokenSamples broken;                 /* of floats */
 };
 } // namespace
 
@@ -193,7 +200,10 @@ background_get_type (void)
 {
   static const GEnumValue values[] = {
       {gint (Background::none), "Nothing is subtracted", "none"},
-      {gint (Background::frame), "Mean spectrum of the frame itself", "frame"},
+      {gint (Background::frame),
+          "Mean spectrum of the frame itself: removes what is the same in all "
+          "A-lines, a flat interface too",
+          "frame"},
       {gint (Background::rolling), "Mean spectrum of the frames before", "rolling"},
       {gint (Background::file), "Spectrum in background-file", "file"},
       {0, nullptr, nullptr},
@@ -387,6 +397,13 @@ gst_oct_window_interp_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gs
   return TRUE;
 }
 
+static cl_command_queue
+compute_queue_of (GstOctWindowInterp *self)
+{
+  return gst_opencl_context_get_queue (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), GST_OPENCL_QUEUE_COMPUTE);
+}
+
 /* Tables and kernels */
 
 static oct::SpectrumSettings
@@ -427,14 +444,15 @@ static gboolean
 create_mean (GstOctWindowInterp *self, const Settings &settings, GError **error)
 {
   Work &work = *self->work;
+  work.mean.reset ();
   if (settings.background != Background::frame
-      && settings.background != Background::rolling) {
-    work.mean = oct::BackgroundMean ();
+      && settings.background != Background::rolling)
     return TRUE;
-  }
   bool rolling = settings.background == Background::rolling;
-  return work.mean.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-      work.samples, work.lines, rolling ? settings.background_frames : 0, error);
+  work.mean = std::make_unique<oct::BackgroundMean> ();
+  return work.mean->create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+      work.input->sample, work.samples, work.lines,
+      rolling ? settings.background_frames : 0, error);
 }
 
 /* Means of other samples than those to come say nothing of their background. */
@@ -443,6 +461,16 @@ mean_starts_anew (const Settings &before, const Settings &after)
 {
   return before.background != after.background || before.bit_shift != after.bit_shift
          || before.background_frames != after.background_frames;
+}
+
+static GstCaps *
+outputs_of (GstBaseTransform *base, const Settings &settings)
+{
+  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
+  GstCaps *outputs = gst_caps_new_empty ();
+  append_outputs (outputs, gst_caps_get_structure (input, 0), settings.complex ());
+  gst_caps_unref (input);
+  return outputs;
 }
 
 /* Between two frames. What turns real spectra into complex ones, or back, comes with the
@@ -456,7 +484,9 @@ gst_oct_window_interp_submit_input_buffer (
   auto accept = [&] (const Settings &wanted, GError **error) {
     oct::SpectrumTables tables;
     bool same = wanted.tables_revision == work->settings.tables_revision;
-    if (!same && !load_tables (*work, wanted, tables, error))
+    if ((!same && !load_tables (*work, wanted, tables, error))
+        || (wanted.complex () != work->complex
+            && !opencl::is_taken_downstream (base, outputs_of (base, wanted), error)))
       return false;
     if (!same)
       work->next_tables = std::move (tables);
@@ -490,6 +520,33 @@ apply_changes (GstOctWindowInterp *self, GError **error)
 
 /* Life cycle */
 
+static void
+warn_of_broken_samples (GstOctWindowInterp *self, guint count)
+{
+  if (count > 0)
+    GST_ELEMENT_WARNING (self, STREAM, DECODE,
+        ("%u samples of the spectra so far are not finite numbers", count),
+        ("Their A-lines have no depth, and they count as nothing in a background."));
+}
+
+/* Waits for those of the frames that are under way. */
+static void
+look_at_last_samples (GstOctWindowInterp *self)
+{
+  if (self->work)
+    warn_of_broken_samples (
+        self, self->work->broken.look_at_last (compute_queue_of (self)));
+}
+
+static gboolean
+gst_oct_window_interp_sink_event (GstBaseTransform *transform, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+    look_at_last_samples (GST_OCT_WINDOW_INTERP (transform));
+  return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
+      ->sink_event (transform, event);
+}
+
 static gboolean
 gst_oct_window_interp_open (GstOpenCLFilter *filter, GError **error)
 {
@@ -501,6 +558,7 @@ static void
 gst_oct_window_interp_close (GstOpenCLFilter *filter)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
+  look_at_last_samples (self);
   delete self->work;
   self->work = nullptr;
   self->settings->stop ();
@@ -534,6 +592,7 @@ gst_oct_window_interp_set_formats (
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
   guint samples, lines;
 
+  look_at_last_samples (self);
   delete self->work;
   self->work = new Work;
   Work &work = *self->work;
@@ -545,6 +604,10 @@ gst_oct_window_interp_set_formats (
     return FALSE;
   }
   work.complex = g_str_equal (made->format, "CF32LE");
+  if (!work.input->integer
+      && !work.broken.create (
+          gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), error))
+    return FALSE;
   return adopt_settings (self, error);
 }
 
@@ -567,6 +630,7 @@ describe_spectra (const Work &work, const GstOpenCLFrame *frame)
   spectra.samples = work.samples;
   spectra.lines = work.lines;
   spectra.shift = work.input->integer ? work.settings.bit_shift : 0;
+  spectra.broken = work.broken.counter ();
   return spectra;
 }
 
@@ -587,46 +651,64 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
   }
 
   oct::RawSpectra spectra = describe_spectra (work, input);
-  if (work.mean.is_made ()) {
-    oct::BackgroundKernels *kernels = work.stage->background_kernels (spectra, error);
-    if (!kernels || !work.mean.update (*kernels, spectra, queue, error))
-      return FALSE;
-  }
-  return work.stage->enqueue (queue, spectra, work.mean.buffer (), output->data,
+  std::shared_ptr<cl::Buffer> mean;
+  if (work.mean && !work.mean->update (spectra, queue, mean, error))
+    return FALSE;
+  return work.stage->enqueue (queue, spectra,
+      mean ? oct::Background{*mean, 0} : work.stage->background (), output->data,
       output->offset[0] / sizeof (cl_float), error);
 }
 
 /* --- leaving the work to a directly following octfft --- */
 
-/* A mean is not kept for frames to be made later, and a copy of foreign memory neither.
- */
+/* A copy of foreign memory is not kept for frames to be made later. */
 static gboolean
 can_defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output)
 {
   gsize point = (self->work->complex ? 2 : 1) * sizeof (cl_float);
 
-  return !self->work->mean.is_made ()
-         && gst_opencl_filter_can_defer (GST_OPENCL_FILTER (self), input, output)
+  return gst_opencl_filter_can_defer (GST_OPENCL_FILTER (self), input, output)
          && gst_opencl_memory_get_offset (gst_buffer_peek_memory (output, 0)) % point
                 == 0;
 }
 
+/* Of the frame as it comes: rolling means follow the order of the frames, whenever and
+ * whether ever the spectra are made. */
 static gboolean
-defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output, GError **error)
+enqueue_mean (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
+    std::shared_ptr<cl::Buffer> &mean, cl_event *event, GError **error)
+{
+  Work &work = *self->work;
+  bool enqueued =
+      work.mean->update (describe_spectra (work, raw), raw->queue, mean, error);
+  GError **next_error = enqueued ? error : nullptr;
+  if (!gst_opencl_check (clEnqueueMarkerWithWaitList (raw->queue, 0, nullptr, event),
+          "clEnqueueMarkerWithWaitList", next_error))
+    return FALSE;
+  clFlush (raw->queue);
+  GstOpenCLFrame read = *raw;
+  gst_opencl_frame_unmap (&read, *event);
+  return enqueued;
+}
+
+static gboolean
+defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output, cl_event *event,
+    GError **error)
 {
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
   Work &work = *self->work;
-  cl_command_queue queue = gst_opencl_context_get_queue (
-      gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE);
+  cl_command_queue queue = compute_queue_of (self);
   GstOpenCLFrame raw;
+  std::shared_ptr<cl::Buffer> mean;
 
   if (!gst_opencl_frame_map (&raw,
           gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
           work.input->bytes * work.samples * work.lines, input, queue, GST_MAP_READ,
-          error))
+          error)
+      || (work.mean && !enqueue_mean (self, &raw, mean, event, error)))
     return FALSE;
-  GstOctDeferredSpectra *deferred =
-      gst_oct_deferred_spectra_new (work.stage, &raw, describe_spectra (work, &raw));
+  GstOctDeferredSpectra *deferred = gst_oct_deferred_spectra_new (
+      work.stage, &raw, describe_spectra (work, &raw), mean);
   gst_opencl_filter_defer (filter, GST_OPENCL_DEFERRED (deferred), output);
   g_object_unref (deferred);
   return TRUE;
@@ -640,8 +722,10 @@ gst_oct_window_interp_process (GstOpenCLFilter *filter, GstBuffer *input,
 
   if (!apply_changes (self, error))
     return FALSE;
+  /* Those of the frames before. */
+  warn_of_broken_samples (self, self->work->broken.look (compute_queue_of (self)));
   if (can_defer (self, input, output))
-    return defer (self, input, output, error);
+    return defer (self, input, output, event, error);
   return GST_OPENCL_FILTER_CLASS (gst_oct_window_interp_parent_class)
       ->process (filter, input, output, event, error);
 }
@@ -690,6 +774,7 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
     gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
 
   transform_class->transform_caps = gst_oct_window_interp_transform_caps;
+  transform_class->sink_event = gst_oct_window_interp_sink_event;
   transform_class->submit_input_buffer = gst_oct_window_interp_submit_input_buffer;
   filter_class->open = gst_oct_window_interp_open;
   filter_class->close = gst_oct_window_interp_close;

@@ -11,7 +11,7 @@
 
 #include <gst/opencl/opencl.h>
 
-#include "../fourier.hpp"
+#include "../octreference.hpp"
 
 /* Last: their macro fail() breaks the headers of C++. */
 #include "../settings-check.hpp"
@@ -56,11 +56,8 @@ struct Spectra {
   std::vector<Line> depths () const
   {
     std::vector<Line> depths;
-    for (gsize l = 0; l < lines; l++) {
-      Line bins = fourier::transform (line (l));
-      bins.resize (samples / 2);
-      depths.push_back (bins);
-    }
+    for (gsize l = 0; l < lines; l++)
+      depths.push_back (reference::depths_of (line (l)));
     return depths;
   }
 
@@ -275,23 +272,8 @@ private:
 };
 
 /* How the element is set, and so what it must make of a bin. */
-struct Expected {
-  bool linear = false;
-  double db_min = 0, db_max = 60;
+struct Expected : reference::Display {
   gsize start = 0;
-
-  double level (double amplitude) const
-  {
-    return linear ? amplitude : 20 * std::log10 (std::max (amplitude, 1e-6));
-  }
-
-  /* Before it is rounded. */
-  double pixel (double amplitude, double full) const
-  {
-    double low = linear ? std::pow (10, db_min / 20) : db_min;
-    double high = linear ? std::pow (10, db_max / 20) : db_max;
-    return std::clamp ((level (amplitude) - low) / (high - low), 0.0, 1.0) * full;
-  }
 };
 
 /* Between what amplitudes a little less and a little more give. */
