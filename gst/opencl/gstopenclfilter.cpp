@@ -494,8 +494,7 @@ gst_opencl_filter_transform (
   Counting counting (core_of (self));
 
   gboolean processed = core_of (self).admit (&error)
-                       && GST_OPENCL_FILTER_GET_CLASS (self)->process (
-                           self, input, output, &event, &error);
+                       && process_or_take_up (self, input, output, &event, &error);
   return finish (self, processed, event, error);
 }
 
