@@ -420,11 +420,10 @@ GST_START_TEST (test_clfft_is_right_in_two_dimensions)
 }
 GST_END_TEST;
 
-GST_START_TEST (test_long_lines_are_right_in_every_direction)
+/* Longer than any local memory, where VkFFT has no real transform of odd lengths. */
+GST_START_TEST (test_long_odd_lines_are_right_in_both_directions)
 {
   Device device;
-  check_all_kinds (device, VKFFT, 1 << 16, 1, 2);
-  /* Longer than any local memory, where VkFFT has no real transform of odd lengths. */
   for (bool inverse : {false, true})
     check_case (device, VKFFT, {295245, 1, 2, true, inverse});
 }
@@ -793,7 +792,7 @@ fft_suite (void)
   tcase_add_test (right, test_vkfft_is_right_in_two_dimensions);
   tcase_add_test (right, test_a_large_image_is_right);
   tcase_add_test (right, test_clfft_is_right_in_two_dimensions);
-  tcase_add_test (right, test_long_lines_are_right_in_every_direction);
+  tcase_add_test (right, test_long_odd_lines_are_right_in_both_directions);
   tcase_add_test (right, test_any_strides_are_honoured_and_gaps_left_alone);
   tcase_add_test (right, test_any_strides_of_images_are_honoured_and_gaps_left_alone);
   tcase_add_test (right, test_long_lines_with_gaps_are_right_too);
