@@ -35,6 +35,7 @@
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/settings.hpp>
 
 #include "spectra/deferredspectra.hpp"
 #include "elements.h"
@@ -78,26 +79,13 @@ enum class Fused {
   always,
 };
 
-enum {
-  PROP_0,
-  PROP_SCALE,
-  PROP_DB_MIN,
-  PROP_DB_MAX,
-  PROP_DEPTH_START,
-  PROP_DEPTH_COUNT,
-  PROP_FFT_LIBRARY,
-  PROP_FUSED,
-};
-
-const double default_db_min = 0;
-const double default_db_max = 60;
 const double least_db = -1000;
 const double most_db = 1000;
 
 struct Settings {
   Scale scale = Scale::log;
-  double db_min = default_db_min;
-  double db_max = default_db_max;
+  double db_min = 0;
+  double db_max = 60;
   guint depth_start = 0;
   guint depth_count = 0; /* 0: all that remain */
   GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO;
@@ -165,6 +153,7 @@ struct Work {
   Spectra spectra;
   const OutputFormat *output = nullptr;
   guint depths = 0;
+  Settings settings; /* in force, and so many depths */
 
   /* For spectra that are made, in two steps; made for the first of them */
   std::unique_ptr<GstOpenCLFFT, FreeFFT> fft;
@@ -187,9 +176,8 @@ G_DECLARE_FINAL_TYPE (GstOctFFT, gst_oct_fft, GST, OCT_FFT, GstOpenCLFilter)
 struct _GstOctFFT {
   GstOpenCLFilter parent;
 
-  Settings *changing;  /* as set so far; with the object lock */
-  Settings *committed; /* as set together; with the object lock */
-  Work *work;          /* between open and close, else null */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between open and close, else null */
 };
 
 G_DEFINE_TYPE (GstOctFFT, gst_oct_fft, GST_TYPE_OPENCL_FILTER)
@@ -230,112 +218,30 @@ fused_get_type (void)
 
 /* Properties */
 
-static void
-gst_oct_fft_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  Settings &settings = *GST_OCT_FFT (object)->changing;
-
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_SCALE:
-    settings.scale = Scale (g_value_get_enum (value));
-    break;
-  case PROP_DB_MIN:
-    settings.db_min = g_value_get_double (value);
-    break;
-  case PROP_DB_MAX:
-    settings.db_max = g_value_get_double (value);
-    break;
-  case PROP_DEPTH_START:
-    settings.depth_start = g_value_get_uint (value);
-    break;
-  case PROP_DEPTH_COUNT:
-    settings.depth_count = g_value_get_uint (value);
-    break;
-  case PROP_FFT_LIBRARY:
-    settings.library = GstOpenCLFFTLibrary (g_value_get_enum (value));
-    break;
-  case PROP_FUSED:
-    settings.fused = Fused (g_value_get_enum (value));
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
-}
-
-static void
-gst_oct_fft_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  const Settings &settings = *GST_OCT_FFT (object)->changing;
-
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_SCALE:
-    g_value_set_enum (value, gint (settings.scale));
-    break;
-  case PROP_DB_MIN:
-    g_value_set_double (value, settings.db_min);
-    break;
-  case PROP_DB_MAX:
-    g_value_set_double (value, settings.db_max);
-    break;
-  case PROP_DEPTH_START:
-    g_value_set_uint (value, settings.depth_start);
-    break;
-  case PROP_DEPTH_COUNT:
-    g_value_set_uint (value, settings.depth_count);
-    break;
-  case PROP_FFT_LIBRARY:
-    g_value_set_enum (value, settings.library);
-    break;
-  case PROP_FUSED:
-    g_value_set_enum (value, gint (settings.fused));
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
-}
-
-/* Whether the number of depths may be another one. */
-static bool
-needs_other_caps (const Settings &before, const Settings &after)
-{
-  return before.depth_count != after.depth_count
-         || (after.depth_count == 0 && before.depth_start != after.depth_start);
-}
-
-/* GObject comes here once for all that one g_object_set() changes: the two ends of a
- * range are never seen half changed. */
-static void
-gst_oct_fft_dispatch_properties_changed (
-    GObject *object, guint n_pspecs, GParamSpec **pspecs)
-{
-  GstOctFFT *self = GST_OCT_FFT (object);
-
-  GST_OBJECT_LOCK (self);
-  bool other_caps = needs_other_caps (*self->committed, *self->changing);
-  *self->committed = *self->changing;
-  GST_OBJECT_UNLOCK (self);
-
-  if (other_caps)
-    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  G_OBJECT_CLASS (gst_oct_fft_parent_class)
-      ->dispatch_properties_changed (object, n_pspecs, pspecs);
-}
-
-static Settings
-get_settings (gpointer self)
-{
-  GST_OBJECT_LOCK (self);
-  Settings settings = *GST_OCT_FFT (self)->committed;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"scale", "Scale",
+        "What pixels and F32LE values show; CF32LE values are left complex",
+        &Settings::scale, scale_get_type, opencl::playing},
+    {"db-min", "Black level",
+        "Level that is black in a picture, in dB; with scale=linear amplitudes are "
+        "mapped linearly from 10^(db-min/20) to 10^(db-max/20)",
+        &Settings::db_min, {least_db, most_db}, opencl::controllable},
+    {"db-max", "White level", "Level that is white in a picture, in dB; above db-min",
+        &Settings::db_max, {least_db, most_db}, opencl::controllable},
+    {"depth-start", "First depth",
+        "First depth bin of the output; N samples per A-line give N/2",
+        &Settings::depth_start, {0, MOST_DEPTHS - 1}, opencl::playing},
+    {"depth-count", "Number of depths", "Depth bins of the output, 0 = all that remain",
+        &Settings::depth_count, {0, MOST_DEPTHS}, opencl::playing},
+    {"fft-library", "FFT library",
+        "Library that transforms what is not done in one launch; clFFT takes lengths "
+        "whose prime factors are at most 13",
+        &Settings::library, gst_opencl_fft_library_get_type, opencl::ready},
+    {"fused", "Fused",
+        "Whether all is done in one launch, with the work of an octwindowinterp "
+        "directly before; results differ by rounding alone",
+        &Settings::fused, fused_get_type, opencl::ready},
+};
 
 static gboolean
 check_range (const Settings &settings, GError **error)
@@ -349,8 +255,10 @@ check_range (const Settings &settings, GError **error)
 }
 
 static gboolean
-check_depths (const Settings &settings, guint samples, GError **error)
+check (const Settings &settings, guint samples, GError **error)
 {
+  if (!check_range (settings, error))
+    return FALSE;
   guint bins = samples / 2;
   if (settings.depth_start < bins && settings.depth_count <= bins - settings.depth_start)
     return TRUE;
@@ -361,15 +269,26 @@ check_depths (const Settings &settings, guint samples, GError **error)
   return FALSE;
 }
 
+/* The depths that are among those of so many samples. */
+static Settings
+fitted (Settings settings, guint samples)
+{
+  guint bins = samples / 2;
+  settings.depth_start =
+      std::min (settings.depth_start, bins - std::clamp (settings.depth_count, 1u, bins));
+  settings.depth_count = std::min (settings.depth_count, bins - settings.depth_start);
+  return settings;
+}
+
 /* Caps */
 
-/* At least 1: set_formats tells the user of a range that does not fit. */
 static gint
-depths_of (const Settings &settings, gint samples)
+depths_of (const Settings &settings, guint samples)
 {
-  if (settings.depth_count > 0)
-    return gint (settings.depth_count);
-  return std::max (1, samples / 2 - gint (settings.depth_start));
+  Settings possible = fitted (settings, samples);
+  if (possible.depth_count > 0)
+    return gint (possible.depth_count);
+  return gint (samples / 2 - possible.depth_start);
 }
 
 /* A range of all the numbers from least to most, within the limits. */
@@ -498,7 +417,7 @@ static GstCaps *
 gst_oct_fft_transform_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  Settings settings = get_settings (base);
+  Settings settings = GST_OCT_FFT (base)->settings->current ();
   GstCaps *result = gst_caps_new_empty ();
 
   for (guint n = 0; n < gst_caps_get_size (caps); n++) {
@@ -577,8 +496,9 @@ gst_oct_fft_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
 static gboolean
 gst_oct_fft_open (GstOpenCLFilter *filter, GError **error)
 {
-  GST_OCT_FFT (filter)->work = new Work;
-  return check_range (get_settings (filter), error);
+  GstOctFFT *self = GST_OCT_FFT (filter);
+  self->work = new Work;
+  return check_range (self->settings->committed (), error);
 }
 
 static void
@@ -587,6 +507,7 @@ gst_oct_fft_close (GstOpenCLFilter *filter)
   GstOctFFT *self = GST_OCT_FFT (filter);
   delete self->work;
   self->work = nullptr;
+  self->settings->stop ();
 }
 
 static bool
@@ -638,12 +559,38 @@ make_kernel (GstOctFFT *self, GError **error)
   return true;
 }
 
+/* Those that are set, or as near to them as these caps allow: who turned knobs for
+ * another number of samples is told, and loses no frame. */
+static bool
+adopt_settings (GstOctFFT *self, GError **error)
+{
+  Work &work = *self->work;
+  GError *reason = nullptr;
+  guint samples = work.spectra.samples;
+  bool starts = !self->settings->is_started ();
+  auto accept = [&] (const Settings &wanted, GError **why) {
+    return (starts || depths_of (wanted, samples) == gint (work.depths))
+           && check (wanted, samples, why);
+  };
+  if (!self->settings->adopt (accept, &reason)) {
+    if (starts) {
+      g_propagate_error (error, reason);
+      return false;
+    }
+    self->settings->warn (reason);
+  }
+  work.settings = fitted (self->settings->current (), samples);
+  /* Set anew since these caps were agreed on: the first frame brings others. */
+  if (depths_of (work.settings, samples) != gint (work.depths))
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  return true;
+}
+
 static gboolean
 gst_oct_fft_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
-  Settings settings = get_settings (self);
   Spectra spectra;
   guint lines;
 
@@ -654,15 +601,56 @@ gst_oct_fft_set_formats (
         "the caps have no format of spectra or of depths");
     return FALSE;
   }
-  spectra.library = settings.library;
+  spectra.library = self->settings->committed ().library;
   /* Other depths or another format of the output leave the plan as it is. */
   if (!(work.spectra == spectra))
     work.fft.reset ();
   work.spectra = spectra;
-  /* Set anew since these caps were agreed on. */
-  if (work.depths > spectra.samples / 2)
-    settings.depth_count = work.depths;
-  return check_depths (settings, spectra.samples, error);
+  return adopt_settings (self, error);
+}
+
+static GstCaps *
+outputs_of (GstBaseTransform *base, const Settings &settings)
+{
+  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
+  GstCaps *outputs = gst_caps_new_empty ();
+  append_outputs (outputs, gst_caps_get_structure (input, 0), settings);
+  gst_caps_unref (input);
+  return outputs;
+}
+
+/* Between two frames. Another number of depths comes with the caps that say so, which the
+ * base class agrees on before this very frame. */
+static void
+update_settings (GstOctFFT *self)
+{
+  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
+  Work &work = *self->work;
+  guint samples = work.spectra.samples;
+  auto accept = [&] (const Settings &wanted, GError **error) {
+    if (!check (wanted, samples, error))
+      return false;
+    if (depths_of (wanted, samples) == gint (work.depths)) {
+      work.settings = wanted;
+      return true;
+    }
+    if (!opencl::is_taken_downstream (base, outputs_of (base, wanted), error))
+      return false;
+    gst_base_transform_reconfigure_src (base);
+    return true;
+  };
+  if (self->settings->is_started ())
+    self->settings->update (accept);
+}
+
+static GstFlowReturn
+gst_oct_fft_submit_input_buffer (
+    GstBaseTransform *base, gboolean discont, GstBuffer *input)
+{
+  opencl::sync_controlled_values (base, input);
+  update_settings (GST_OCT_FFT (base));
+  return GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
+      ->submit_input_buffer (base, discont, input);
 }
 
 /* The work */
@@ -748,9 +736,10 @@ extent_of (const Work &work)
 }
 
 static bool
-enqueue_output (Work &work, const Settings &settings, const GstOpenCLFrame *output,
-    cl_command_queue queue, GError **error)
+enqueue_output (
+    Work &work, const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
+  const Settings &settings = work.settings;
   const OutputFormat &format = *work.output;
   bool picture = format.full > 0;
   guint lines = work.spectra.lines;
@@ -767,21 +756,6 @@ enqueue_output (Work &work, const Settings &settings, const GstOpenCLFrame *outp
              cl_uint (stride));
 }
 
-/* Those for the frame at hand. */
-static bool
-current_settings (GstOctFFT *self, Settings *settings, GError **error)
-{
-  const Work &work = *self->work;
-  *settings = get_settings (self);
-  if (!check_range (*settings, error)
-      || !check_depths (*settings, work.spectra.samples, error))
-    return false;
-  /* Set since these caps were agreed on: the next frame brings other caps. */
-  settings->depth_start =
-      std::min (settings->depth_start, work.spectra.samples / 2 - work.depths);
-  return true;
-}
-
 /* --- in one step --- */
 
 static bool
@@ -795,7 +769,7 @@ is_faster_in_one (GstOctFFT *self, const oct::FusedDepthFormat &format)
 static bool
 fuses (GstOctFFT *self, const oct::FusedDepthFormat &format)
 {
-  Settings settings = get_settings (self);
+  const Settings &settings = self->work->settings;
   return settings.fused == Fused::always
          || (settings.fused == Fused::automatic
              && settings.library == GST_OPENCL_FFT_LIBRARY_AUTO
@@ -808,7 +782,7 @@ is_one_step (GstOctFFT *self, const oct::FusedDepthFormat &format)
 {
   return fuses (self, format)
          && (format.taps > 0
-             || (get_settings (self).library == GST_OPENCL_FFT_LIBRARY_AUTO
+             || (self->work->settings.library == GST_OPENCL_FFT_LIBRARY_AUTO
                  && is_faster_in_one (self, format)));
 }
 
@@ -829,7 +803,7 @@ prepare_one_step (
   if (step.depth)
     return true;
   /* What the compiler made of it does not fit the device after all. */
-  if (get_settings (self).fused == Fused::automatic
+  if (self->work->settings.fused == Fused::automatic
       && g_error_matches (reason, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED)) {
     GST_INFO_OBJECT (self, "in two steps: %s", reason->message);
     g_clear_error (&reason);
@@ -853,8 +827,9 @@ format_of_spectra (const Work &work)
 }
 
 static oct::DepthOutput
-describe_output (const Work &work, const Settings &settings, const GstOpenCLFrame *output)
+describe_output (const Work &work, const GstOpenCLFrame *output)
 {
+  const Settings &settings = work.settings;
   bool picture = work.output->full > 0;
   Range range = range_of (settings);
   oct::DepthOutput depths;
@@ -870,7 +845,7 @@ describe_output (const Work &work, const Settings &settings, const GstOpenCLFram
 }
 
 static bool
-enqueue_from_spectra (Work &work, const Settings &settings, const GstOpenCLFrame *input,
+enqueue_from_spectra (Work &work, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   const Spectra &spectra = work.spectra;
@@ -882,7 +857,7 @@ enqueue_from_spectra (Work &work, const Settings &settings, const GstOpenCLFrame
   described.lines = spectra.lines;
   described.shift = 0;
   return work.from_spectra.depth->enqueue (queue, described, input->data, input->data, 0,
-      describe_output (work, settings, output), error);
+      describe_output (work, output), error);
 }
 
 static gboolean
@@ -891,16 +866,14 @@ gst_oct_fft_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
   Work &work = *self->work;
-  Settings settings;
 
-  if (!current_settings (self, &settings, error)
-      || !prepare_one_step (self, work.from_spectra, format_of_spectra (work), error))
+  if (!prepare_one_step (self, work.from_spectra, format_of_spectra (work), error))
     return false;
   if (work.from_spectra.depth)
-    return enqueue_from_spectra (work, settings, input, output, queue, error);
+    return enqueue_from_spectra (work, input, output, queue, error);
   return make_plan (self, error) && make_kernel (self, error)
          && enqueue_fft (work, input, queue, error)
-         && enqueue_output (work, settings, output, queue, error);
+         && enqueue_output (work, output, queue, error);
 }
 
 /* --- spectra that octwindowinterp has not made yet --- */
@@ -936,13 +909,14 @@ fused_format_of (const Work &work, GstOctDeferredSpectra *deferred)
 }
 
 static bool
-enqueue_fused (Work &work, const Settings &settings, GstOctDeferredSpectra *deferred,
-    const GstOpenCLFrame *output, GError **error)
+enqueue_fused (Work &work, GstOctDeferredSpectra *deferred, const GstOpenCLFrame *output,
+    GError **error)
 {
   oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
+  oct::Background background = gst_oct_deferred_spectra_get_background (deferred);
   return work.from_raw.depth->enqueue (output->queue,
-      gst_oct_deferred_spectra_get_raw (deferred), stage.tables (), stage.tables (),
-      stage.background_offset (), describe_output (work, settings, output), error);
+      gst_oct_deferred_spectra_get_raw (deferred), stage.tables (), background.buffer (),
+      background.offset, describe_output (work, output), error);
 }
 
 static gboolean
@@ -953,16 +927,14 @@ process_fused (GstOctFFT *self, GstOctDeferredSpectra *deferred, GstBuffer *buff
   Work &work = *self->work;
   cl_command_queue queue = gst_opencl_context_get_queue (
       gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE);
-  Settings settings;
   GstOpenCLFrame output;
   gsize size = work.output->bytes * work.depths * work.spectra.lines;
 
-  if (!current_settings (self, &settings, error)
-      || !gst_opencl_frame_map (&output,
+  if (!gst_opencl_frame_map (&output,
           gst_opencl_filter_get_video_info (filter, GST_PAD_SRC), size, buffer, queue,
           GST_MAP_WRITE, error))
     return FALSE;
-  bool enqueued = enqueue_fused (work, settings, deferred, &output, error);
+  bool enqueued = enqueue_fused (work, deferred, &output, error);
   GstOpenCLFrame raw = *gst_opencl_deferred_get_source (GST_OPENCL_DEFERRED (deferred));
   return gst_opencl_frames_finish (
              queue, &raw, &output, event, enqueued ? error : nullptr)
@@ -1005,67 +977,23 @@ gst_oct_fft_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *outpu
   return processed;
 }
 
-static void
-gst_oct_fft_before_transform (GstBaseTransform *base, GstBuffer *buffer)
-{
-  /* A file that is read in blocks has a segment of bytes. */
-  if (base->segment.format != GST_FORMAT_TIME)
-    return;
-  GstClockTime time = gst_segment_to_stream_time (
-      &base->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
-  if (GST_CLOCK_TIME_IS_VALID (time))
-    gst_object_sync_values (GST_OBJECT (base), time);
-}
-
 /* The class */
 
 static void
 gst_oct_fft_init (GstOctFFT *self)
 {
-  self->changing = new Settings;
-  self->committed = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
+  /* A measurement that a slow display leaves out is missing in the recording beside it. */
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
 
 static void
 gst_oct_fft_finalize (GObject *object)
 {
   GstOctFFT *self = GST_OCT_FFT (object);
-  delete self->changing;
-  delete self->committed;
+  delete self->settings;
   delete self->work;
   G_OBJECT_CLASS (gst_oct_fft_parent_class)->finalize (object);
-}
-
-static void
-install_display_properties (GObjectClass *klass, GParamFlags flags)
-{
-  GParamFlags controllable = GParamFlags (flags | GST_PARAM_CONTROLLABLE);
-
-  g_object_class_install_property (klass, PROP_SCALE,
-      g_param_spec_enum ("scale", "Scale",
-          "What pixels and F32LE values show; CF32LE values are left complex",
-          scale_get_type (), gint (Scale::log), flags));
-  g_object_class_install_property (klass, PROP_DB_MIN,
-      g_param_spec_double ("db-min", "Black level",
-          "Level that is black in a picture, in dB; with scale=linear amplitudes are "
-          "mapped linearly from 10^(db-min/20) to 10^(db-max/20)",
-          least_db, most_db, default_db_min, controllable));
-  g_object_class_install_property (klass, PROP_DB_MAX,
-      g_param_spec_double ("db-max", "White level",
-          "Level that is white in a picture, in dB; above db-min", least_db, most_db,
-          default_db_max, controllable));
-}
-
-static void
-install_depth_properties (GObjectClass *klass, GParamFlags flags)
-{
-  g_object_class_install_property (klass, PROP_DEPTH_START,
-      g_param_spec_uint ("depth-start", "First depth",
-          "First depth bin of the output; N samples per A-line give N/2", 0,
-          MOST_DEPTHS - 1, 0, flags));
-  g_object_class_install_property (klass, PROP_DEPTH_COUNT,
-      g_param_spec_uint ("depth-count", "Number of depths",
-          "Depth bins of the output, 0 = all that remain", 0, MOST_DEPTHS, 0, flags));
 }
 
 static void
@@ -1075,28 +1003,9 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-  GParamFlags flags = GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
-  GParamFlags while_playing = GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING);
 
-  object_class->set_property = gst_oct_fft_set_property;
-  object_class->get_property = gst_oct_fft_get_property;
-  object_class->dispatch_properties_changed = gst_oct_fft_dispatch_properties_changed;
   object_class->finalize = gst_oct_fft_finalize;
-  install_display_properties (object_class, while_playing);
-  install_depth_properties (object_class, while_playing);
-  g_object_class_install_property (object_class, PROP_FFT_LIBRARY,
-      g_param_spec_enum ("fft-library", "FFT library",
-          "Library that transforms what is not done in one launch; clFFT takes lengths "
-          "whose prime factors are at most "
-          "13",
-          GST_TYPE_OPENCL_FFT_LIBRARY, GST_OPENCL_FFT_LIBRARY_AUTO,
-          GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
-  g_object_class_install_property (object_class, PROP_FUSED,
-      g_param_spec_enum ("fused", "Fused",
-          "Whether all is done in one launch, with the work of an octwindowinterp "
-          "directly before; results differ by rounding alone",
-          fused_get_type (), gint (Fused::automatic),
-          GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
+  opencl::install_settings<&GstOctFFT::settings> (klass, properties);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
@@ -1109,7 +1018,7 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
     gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
 
   transform_class->transform_caps = gst_oct_fft_transform_caps;
-  transform_class->before_transform = gst_oct_fft_before_transform;
+  transform_class->submit_input_buffer = gst_oct_fft_submit_input_buffer;
   transform_class->propose_allocation = gst_oct_fft_propose_allocation;
   filter_class->open = gst_oct_fft_open;
   filter_class->close = gst_oct_fft_close;

@@ -49,9 +49,10 @@ GST_OPENCL_API gboolean gst_opencl_buffer_pool_is_host (GstOpenCLBufferPool *poo
 /**
  * GST_OPENCL_BUFFERS_IN_TURN:
  *
- * The least buffers of a pool for work to overlap: a buffer returns at once, and the next
- * writer waits for those who still read it, so one is read, one is worked on and one is
- * written.
+ * The least buffers of a pool for work on different queues to overlap: a buffer returns at
+ * once, and the next writer waits for those who still read it, so one is read, one is
+ * worked on and one is written. A pool makes buffers when they are wanted, and so many
+ * before it uses one again: the `min_buffers` of its configuration.
  */
 #define GST_OPENCL_BUFFERS_IN_TURN 3
 

@@ -19,9 +19,15 @@ cl_command_queue gst_opencl_context_get_pinning_queue (GstOpenCLContext *context
  * device; it is read when a context is made. */
 opencl::StagingRing *gst_opencl_context_get_staging_ring (GstOpenCLContext *context);
 
+/* After an OpenCL call has failed: finds out whether that was the end of the device. From
+ * then on the context is lost: nobody is given it any more, and whoever wants its device
+ * gets a new one. Waits for nothing that a frame does. */
+void gst_opencl_context_check_device (GstOpenCLContext *context);
+bool gst_opencl_context_is_lost (GstOpenCLContext *context);
+
 /* (transfer full): the allocator of device memory, or of pinned host memory. It holds the
  * context; the context knows it as long as someone else does. */
 GstAllocator *gst_opencl_context_get_allocator (GstOpenCLContext *context, gboolean host);
 
-/* (transfer full), in gstopenclmemory.cpp */
+/* (transfer full), in gstopenclallocator.cpp */
 GstAllocator *gst_opencl_allocator_new (GstOpenCLContext *context, gboolean host);

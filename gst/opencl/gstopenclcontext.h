@@ -168,8 +168,12 @@ GST_OPENCL_API GstContext *gst_opencl_context_to_gst_context (GstOpenCLContext *
  * @context: (inout) (transfer full): its context; nothing happens when it is set
  * @error: set when none could be made
  *
- * Asks downstream, upstream, takes what @element was given before, asks the application,
- * then creates one and tells the application. No lock is held while a peer is asked.
+ * Of several contexts that @device and a device that still works allow, takes the first of:
+ * the one that @element itself was given (gst_element_set_context(), the last one counts,
+ * in every run), downstream's, upstream's, the one that the application gives when it is
+ * asked; else makes one and tells the application. So two linked elements that were given
+ * different ones keep them, and all others settle on one. No lock is held while a peer is
+ * asked.
  *
  * Returns: whether @context is set
  */
@@ -180,7 +184,7 @@ GST_OPENCL_API gboolean gst_opencl_ensure_context (GstElement *element,
  * gst_opencl_handle_set_context:
  *
  * For #GstElementClass.set_context(): takes the context into @context when @context is
- * %NULL and the device matches.
+ * %NULL, and the device matches and is not lost.
  *
  * Returns: whether @context is set from @gst_context
  */

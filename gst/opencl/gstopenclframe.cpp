@@ -73,7 +73,9 @@ gst_opencl_frames_finish (cl_command_queue queue, GstOpenCLFrame *input,
   if (!gst_opencl_check (code, "clEnqueueMarkerWithWaitList", error))
     return FALSE;
   clFlush (queue);
-  gst_opencl_frame_unmap (input, *event);
-  gst_opencl_frame_unmap (output, *event);
+  if (input)
+    gst_opencl_frame_unmap (input, *event);
+  if (output)
+    gst_opencl_frame_unmap (output, *event);
   return TRUE;
 }

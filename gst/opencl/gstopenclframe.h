@@ -63,8 +63,8 @@ GST_OPENCL_API void gst_opencl_frame_unmap (GstOpenCLFrame *frame, cl_event even
 /**
  * gst_opencl_frames_finish:
  * @queue: the in-order queue that both were mapped for
- * @input: a mapped frame
- * @output: a mapped frame
+ * @input: (nullable): a mapped frame
+ * @output: (nullable): a mapped frame
  * @event: (out) (transfer full): of all commands before, to be given to clReleaseEvent()
  * @error: (nullable): set when the event could not be enqueued
  *

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <gst/opencl/opencl-prelude.h>
+#include <gst/opencl/gstopenclaggregator.h>
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/gstopenclcontext.h>
@@ -15,4 +16,5 @@
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclinflight.h>
 #include <gst/opencl/gstopenclmemory.h>
+#include <gst/opencl/gstopenclsrc.h>
 #include <gst/opencl/gstopenclstatistics.h>

@@ -72,7 +72,7 @@ typedef struct {
 uint
 assemble_word (global const uchar *bytes)
 {
-  return bytes[0] | (uint) bytes[1] << 8 | (uint) bytes[2] << 16 | (uint) bytes[3] << 24;
+  return bytes[0] | (uint)bytes[1] << 8 | (uint)bytes[2] << 16 | (uint)bytes[3] << 24;
 }
 
 /* LANES words of each of LANES A-lines, the last one's where there are no more. `words`:
@@ -84,7 +84,7 @@ load_block (WORDS *block, global const uchar *input, long stride, uint last, uin
   if (words) {
 #pragma unroll
     for (uint l = 0; l < LANES; l++)
-      block[l] = LOAD (0, (global const uint *) (input + min (l, last) * stride));
+      block[l] = LOAD (0, (global const uint *)(input + min (l, last) * stride));
     return;
   }
 #endif
@@ -133,11 +133,37 @@ sample_of_word (WORDS word, uint n, uint shift)
 #endif
 }
 
+#ifdef LOAD_F32LE
+/* Infinity minus infinity is nobody's level: what is not finite is not a number. */
+FLOATS
+finite_or_nan (FLOATS value, INTS *broken)
+{
+  INTS finite = fabs (value) <= FLT_MAX;
+  *broken -= ~finite;
+  return select ((FLOATS)NAN, value, finite);
+}
+
+/* Lanes without an A-line show the last one's again. */
+void
+count_broken (INTS broken, uint last, global uint *counter)
+{
+  uint sum = 0;
+  for (uint lane = 0; lane < LANES && lane <= last; lane++)
+    sum += ((int *)&broken)[lane];
+  if (counter && sum > 0)
+    atomic_add (counter, sum);
+}
+#else
+#define finite_or_nan(value, broken) (value)
+#define count_broken(broken, last, counter)
+#endif
+
 /* The A-lines from `input` on, the last one in the lanes that have none. */
 void
 load_samples (local FLOATS *samples, global const uchar *input, long stride, uint last,
-    uint words, uint shift, global const float *background)
+    uint words, uint shift, global const float *background, global uint *counter)
 {
+  INTS broken = 0;
   for (uint first = 0; first < NUMBERS / SAMPLES_OF_WORD; first += LANES) {
     WORDS block[LANES];
     load_block (block, input + 4 * first, stride, last, words);
@@ -147,14 +173,15 @@ load_samples (local FLOATS *samples, global const uchar *input, long stride, uin
 #pragma unroll
       for (uint n = 0; n < SAMPLES_OF_WORD; n++) {
         uint sample = (first + w) * SAMPLES_OF_WORD + n;
-        FLOATS value = sample_of_word (block[w], n, shift);
+        FLOATS value = finite_or_nan (sample_of_word (block[w], n, shift), &broken);
         samples[sample] = BACKGROUND ? value - background[sample] : value;
       }
     }
   }
+  count_broken (broken, last, counter);
   /* What lies beyond an end is as the sample there. */
   for (uint n = 1; TAPS > 2 && n <= EDGE; n++) {
-    samples[-(int) n] = samples[0];
+    samples[-(int)n] = samples[0];
     samples[SAMPLES - 1 + n] = samples[SAMPLES - 1];
   }
 }
@@ -164,8 +191,8 @@ load_samples (local FLOATS *samples, global const uchar *input, long stride, uin
 FLOATS
 interpolate (local const FLOATS *samples, global const float *tables, uint point)
 {
-  global const int *firsts = (global const int *) (tables + (COMPLEX ? 2 * SAMPLES : 0));
-  global const float *weights = (global const float *) (firsts + SAMPLES) + point;
+  global const int *firsts = (global const int *)(tables + (COMPLEX ? 2 * SAMPLES : 0));
+  global const float *weights = (global const float *)(firsts + SAMPLES) + point;
   const int beyond = TAPS > 2 ? EDGE : 0;
   local const FLOATS *from =
       samples + min (max (firsts[point], -beyond), SAMPLES + beyond - TAPS);
@@ -419,17 +446,21 @@ log2_of (FLOATS value)
   return sum * t + TO_FLOATS (exponent);
 }
 
-/* Whatever is not a number becomes the least: a comparison with it is false. */
+/* Whatever is not a number becomes the least: a comparison with it is false. So does a
+ * power beyond all numbers. */
 FLOATS
 at_least (FLOATS value, float least)
 {
-  return value > least ? value : (FLOATS) least;
+  return value > least ? value : (FLOATS)least;
 }
 
 FLOATS
 level (Point bin, Scale scale)
 {
   FLOATS power = bin.x * bin.x + bin.y * bin.y;
+#ifdef LOAD_F32LE
+  power = power <= FLT_MAX ? power : (FLOATS)0.0f;
+#endif
   FLOATS value = scale.logarithmic
                      ? log2_of (at_least (power, 1e-12f * ENLARGED * ENLARGED))
                      : sqrt (power);
@@ -445,25 +476,25 @@ put (Output output, uint depth, Point bin)
   if (row >= output.depths)
     return;
   FLOATS brightness = level (bin, output.scale);
-  brightness = brightness < FULL ? brightness : (FLOATS) FULL;
+  brightness = brightness < FULL ? brightness : (FLOATS)FULL;
   /* Half to even, by where float32 has no more fractions. */
-  WORDS integers = AS_WORDS (brightness + 8388608.0f) & (uint) FULL;
+  WORDS integers = AS_WORDS (brightness + 8388608.0f) & (uint)FULL;
   output.values[row * (TILE / LANES)] = TO_PIXELS (integers);
 }
 
 /* Rows of a picture lie far apart: they are visited once for several times LANES. */
 void
-write_rows (local const PIXELS *tile, uint depths, uint lines, global PIXEL *rows,
-    uint stride)
+write_rows (
+    local const PIXELS *tile, uint depths, uint lines, global PIXEL *rows, uint stride)
 {
   const uint whole = lines / LANES;
   for (uint depth = 0; depth < depths; depth++) {
     local const PIXELS *values = tile + depth * (TILE / LANES);
-    global PIXEL *row = rows + (size_t) depth * stride;
+    global PIXEL *row = rows + (size_t)depth * stride;
     for (uint n = 0; n < whole; n++)
       STORE (values[n], n, row);
     for (uint line = whole * LANES; line < lines; line++)
-      row[line] = ((local const PIXEL *) values)[line];
+      row[line] = ((local const PIXEL *)values)[line];
   }
 }
 #else
@@ -558,7 +589,7 @@ make_rows (local const Point *points, global const float2 *restrict roots, Outpu
 /* A work-group makes `lines_of_group` A-lines, a multiple of LANES. */
 kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
 make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
-    long input_stride, uint words, uint lines, uint bit_shift,
+    long input_stride, uint words, uint lines, uint bit_shift, global uint *broken,
     global const float *restrict tables, global const float *restrict background,
     uint background_offset, global const float2 *restrict roots, uint lines_of_group,
     uint first, uint depths, uint logarithmic, float factor, float zero, float least,
@@ -584,7 +615,8 @@ make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
 
   for (uint line = begin; line < end; line += LANES) {
     load_samples (samples + EDGE, input + input_offset + line * input_stride,
-        input_stride, end - 1 - line, words, bit_shift, background + background_offset);
+        input_stride, end - 1 - line, words, bit_shift, background + background_offset,
+        broken);
     for (uint column = 0; column < COLUMNS; column++)
       transform_column (samples + EDGE, points, tables, roots, column);
 #ifdef FULL
@@ -594,14 +626,14 @@ make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
     /* The samples are not needed any more. */
     out.values = samples;
     make_rows (points, roots, out);
-    ulong first_value = output_offset + (ulong) line * output_stride;
-    write_lines (samples, VALUES_OF_DEPTH * depths, min (end - line, (uint) LANES),
-        (global uint *) output + VALUES_OF_DEPTH * first_value,
-        (ulong) VALUES_OF_DEPTH * output_stride);
+    ulong first_value = output_offset + (ulong)line * output_stride;
+    write_lines (samples, VALUES_OF_DEPTH * depths, min (end - line, (uint)LANES),
+        (global uint *)output + VALUES_OF_DEPTH * first_value,
+        (ulong)VALUES_OF_DEPTH * output_stride);
 #endif
   }
 #ifdef FULL
-  write_rows (tile, depths, end - begin, (global PIXEL *) output + output_offset + begin,
+  write_rows (tile, depths, end - begin, (global PIXEL *)output + output_offset + begin,
       output_stride);
 #endif
 }

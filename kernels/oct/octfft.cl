@@ -16,10 +16,12 @@
 #define LEAST_POWER 1e-12f
 #define TILE 32
 
+/* What is not a number, and a power beyond all numbers, is as nothing. */
 float
 level (float2 bin, uint logarithmic)
 {
   float power = bin.x * bin.x + bin.y * bin.y;
+  power = power <= FLT_MAX ? power : 0.0f;
   return logarithmic ? 10.0f * log10 (fmax (power, LEAST_POWER)) : sqrt (power);
 }
 
@@ -28,7 +30,7 @@ level (float2 bin, uint logarithmic)
 PIXEL
 brightness (float value, float darkest, float factor)
 {
-  return (PIXEL) rint (fmin (fmax ((value - darkest) * factor, 0.0f), FULL));
+  return (PIXEL)rint (fmin (fmax ((value - darkest) * factor, 0.0f), FULL));
 }
 
 /* A-lines become columns. A work-group turns one tile of lines x depths in local memory,
@@ -74,6 +76,7 @@ levels (global const float2 *bins, size_t bin_stride, uint logarithmic)
   }
   float16 x = vload16 (0, real), y = vload16 (0, imaginary);
   float16 power = x * x + y * y;
+  power = power <= FLT_MAX ? power : (float16)0.0f;
   return logarithmic ? 10.0f * log10 (fmax (power, LEAST_POWER)) : sqrt (power);
 }
 
@@ -82,7 +85,7 @@ make_picture_strips (ARGUMENTS)
 {
   size_t line = get_global_id (0) * STRIP_LINES;
   size_t first_depth = get_global_id (1) * STRIP_DEPTHS;
-  size_t end = min (first_depth + STRIP_DEPTHS, (size_t) depths);
+  size_t end = min (first_depth + STRIP_DEPTHS, (size_t)depths);
   if (line >= lines)
     return;
 

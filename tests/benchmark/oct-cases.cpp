@@ -18,7 +18,7 @@ constexpr unsigned application_buffers = 8;
 struct OctCase {
   unsigned lines;
   enum { HOST_PINNED, HOST_PAGEABLE, ON_DEVICE } from;
-  bool dispersion;
+  OctChain chain;
   bool count_frames; /* the rate is of frames, not of A-lines */
 };
 
@@ -48,7 +48,7 @@ make_line (const OctCase &which, const OctFrame &frame, const char *sink, Line &
   Feed feed;
   if (!make_feed (which, frame, feed, error))
     return false;
-  const std::string chain = oct_chain (which.dispersion);
+  const std::string chain = oct_chain (which.chain);
   line.text = "benchmarksource name=source ! "
               + (which.from == OctCase::ON_DEVICE
                       ? chain
@@ -83,7 +83,7 @@ run_rate (Session &session, const std::string &what, const OctCase &which)
   session.print (result);
 }
 
-constexpr OctCase host_pinned = {1024, OctCase::HOST_PINNED, false, false};
+constexpr OctCase host_pinned = {1024, OctCase::HOST_PINNED, OctChain::PLAIN, false};
 
 void
 run_latency (Session &session, const std::string &what)
@@ -178,13 +178,23 @@ const std::vector<Case> oct_cases = {
         "1024 lines, host to host, a source that fills the pool it is offered",
         rate (host_pinned)},
     {"host-pageable", "the same from an application's ordinary memory",
-        rate ({1024, OctCase::HOST_PAGEABLE, false, false})},
+        rate ({1024, OctCase::HOST_PAGEABLE, OctChain::PLAIN, false})},
     {"host-60-lines", "60 lines, host to host, pinned: frames",
-        rate ({60, OctCase::HOST_PINNED, false, true})},
+        rate ({60, OctCase::HOST_PINNED, OctChain::PLAIN, true})},
     {"device", "16384 lines that are and stay on the device",
-        rate ({16384, OctCase::ON_DEVICE, false, false})},
+        rate ({16384, OctCase::ON_DEVICE, OctChain::PLAIN, false})},
     {"device-dispersion", "the same with dispersion, so complex",
-        rate ({16384, OctCase::ON_DEVICE, true, false})},
+        rate ({16384, OctCase::ON_DEVICE, OctChain::DISPERSION, false})},
+    {"device-background-frame", "device, each frame's mean subtracted",
+        rate ({16384, OctCase::ON_DEVICE, OctChain::BACKGROUND_FRAME, false})},
+    {"device-background-rolling", "device, the mean of 16 frames before subtracted",
+        rate ({16384, OctCase::ON_DEVICE, OctChain::BACKGROUND_ROLLING, false})},
+    {"device-no-resampling", "device, with samples that are even in wavenumber",
+        rate ({16384, OctCase::ON_DEVICE, OctChain::NO_RESAMPLING, false})},
+    {"host-background-frame", "host-pinned, each frame's mean subtracted",
+        rate ({1024, OctCase::HOST_PINNED, OctChain::BACKGROUND_FRAME, false})},
+    {"host-background-rolling", "host-pinned, the mean of 16 frames before subtracted",
+        rate ({1024, OctCase::HOST_PINNED, OctChain::BACKGROUND_ROLLING, false})},
     {"latency", "one frame of 1024 lines at a time, host to host", run_latency},
     {"two-at-once", "host-pinned, two pipelines: their sum", run_two},
     {"first-frame", "process start to first frame: without kernel caches, then with",

@@ -17,14 +17,19 @@ text_of (double value)
 } // namespace
 
 std::string
-oct_chain (bool dispersion)
+oct_chain (OctChain which)
 {
-  std::string chain = "octwindowinterp window=hann interpolation=linear wavelength-min="
-                      + text_of (wavelength_min)
-                      + " wavelength-max=" + text_of (wavelength_max);
-  if (dispersion)
+  std::string chain = "octwindowinterp window=hann interpolation=linear";
+  if (which != OctChain::NO_RESAMPLING)
+    chain += " wavelength-min=" + text_of (wavelength_min)
+             + " wavelength-max=" + text_of (wavelength_max);
+  if (which == OctChain::DISPERSION)
     chain += " dispersion-a2=" + text_of (dispersion_a2)
              + " dispersion-a3=" + text_of (dispersion_a3);
+  if (which == OctChain::BACKGROUND_FRAME)
+    chain += " background=frame";
+  if (which == OctChain::BACKGROUND_ROLLING)
+    chain += " background=rolling";
   return chain + " ! octfft scale=log db-min=" + text_of (db_min) + " db-max="
          + text_of (db_max) + " ! video/x-raw(memory:OpenCLMemory),format=GRAY8";
 }

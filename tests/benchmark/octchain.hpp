@@ -23,8 +23,17 @@ constexpr double dispersion_a2 = 7.994e-5, dispersion_a3 = 2.67e-9;
 /* What the picture shows. */
 constexpr double db_min = 0, db_max = 80;
 
+/* What a chain does beside, or instead of, resampling without a background. */
+enum class OctChain {
+  PLAIN,
+  DISPERSION,
+  BACKGROUND_FRAME,
+  BACKGROUND_ROLLING,
+  NO_RESAMPLING,
+};
+
 /* Elements that make a picture of spectra on the device. */
-std::string oct_chain (bool dispersion);
+std::string oct_chain (OctChain which);
 
 /* A frame of octtestsrc on the device. */
 bool hold_spectra (const OctFrame &frame, Feed &feed, std::string &error);

@@ -212,10 +212,10 @@ GroupDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem t
   DepthScaling scaling = scaling_of (format, output);
 
   return kernel.launch_groups (queue, groups, group, error, spectra.data, spectra.offset,
-      spectra.stride, cl_uint (aligned), spectra.lines, spectra.shift, tables, background,
-      background_offset, roots (), lines, cl_uint (output.first), cl_uint (output.depths),
-      cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,
-      output.data, cl_ulong (output.offset / value.bytes),
+      spectra.stride, cl_uint (aligned), spectra.lines, spectra.shift, spectra.broken (),
+      tables, background, background_offset, roots (), lines, cl_uint (output.first),
+      cl_uint (output.depths), cl_uint (output.logarithmic), scaling.factor, scaling.zero,
+      scaling.least, output.data, cl_ulong (output.offset / value.bytes),
       cl_uint (output.stride / value.bytes), cl_uint (words));
 }
 } // namespace oct

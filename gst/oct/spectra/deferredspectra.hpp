@@ -20,10 +20,11 @@ GType gst_oct_deferred_spectra_api_get_type (void);
 
 G_END_DECLS
 
-/* `raw` becomes its source. */
+/* `raw` becomes its source. `mean` is the background, null where that is the stage's. */
 GstOctDeferredSpectra *gst_oct_deferred_spectra_new (
     std::shared_ptr<oct::SpectrumStage> stage, const GstOpenCLFrame *raw,
-    const oct::RawSpectra &spectra);
+    const oct::RawSpectra &spectra, std::shared_ptr<cl::Buffer> mean);
 
 oct::SpectrumStage &gst_oct_deferred_spectra_get_stage (GstOctDeferredSpectra *deferred);
 const oct::RawSpectra &gst_oct_deferred_spectra_get_raw (GstOctDeferredSpectra *deferred);
+oct::Background gst_oct_deferred_spectra_get_background (GstOctDeferredSpectra *deferred);

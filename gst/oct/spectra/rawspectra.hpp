@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/opencl.h>
 
 namespace oct {
@@ -28,5 +29,12 @@ struct RawSpectra {
   cl_uint samples;
   cl_uint lines;
   cl_uint shift;
+  cl::Buffer broken; /* a uint to which samples that are not finite are added; or empty */
+
+  /* Whether every A-line begins at a multiple of so many bytes. */
+  bool is_multiple_of (gsize bytes) const
+  {
+    return offset % bytes == 0 && stride % cl_long (bytes) == 0;
+  }
 };
 } // namespace oct

@@ -137,22 +137,34 @@ assert_same_levels (const std::vector<Bytes> &fused, const std::vector<Bytes> &a
   }
 }
 
+const char automatic[] =
+    "octfft name=fft ! video/x-raw(memory:OpenCLMemory),format=GRAY8";
 const char to_a[] = " ! appsink name=a sync=false";
 const char to_b[] = " ! appsink name=b sync=false";
 } // namespace
 
+/* Each as a picture or as levels, which kernels are the same for but at their end. */
+const struct {
+  const char *options, *caps;
+} same_either_way[] = {
+    {"", picture},
+    {" dispersion-a2=2e-4", levels},
+    {" interpolation=cubic", picture},
+    {" interpolation=lanczos window=flattop", levels},
+    {" background=frame", levels},
+    {" background=rolling background-frames=2", picture},
+};
+
 GST_START_TEST (test_fused_results_are_those_of_the_two_elements)
 {
-  for (const char *options : {"", " dispersion-a2=2e-4", " interpolation=cubic",
-           " interpolation=lanczos window=flattop", " background=frame"}) {
-    std::string head = std::string (raw) + " ! " + resample + options + " ! ";
-    Run fused = run_to_appsinks (head + fft (true, picture) + to_a);
-    Run apart = run_to_appsinks (head + fft (false, picture) + to_a);
+  const auto &entry = same_either_way[__i__];
+  std::string head = std::string (raw) + " ! " + resample + entry.options + " ! ";
+  Run fused = run_to_appsinks (head + fft (true, entry.caps) + to_a);
+  Run apart = run_to_appsinks (head + fft (false, entry.caps) + to_a);
+  if (entry.caps == picture)
     assert_same_pictures (fused.a, apart.a);
-    fused = run_to_appsinks (head + fft (true, levels) + to_a);
-    apart = run_to_appsinks (head + fft (false, levels) + to_a);
+  else
     assert_same_levels (fused.a, apart.a);
-  }
 }
 GST_END_TEST;
 
@@ -165,6 +177,18 @@ GST_START_TEST (test_fused_frames_cost_one_launch)
   Run apart = run_to_appsinks (head + fft (false, picture) + to_a);
   fail_unless_equals_uint64 (apart.window_launches, 4);
   fail_unless (apart.fft_launches >= 8);
+}
+GST_END_TEST;
+
+/* Two for the mean; what subtracts it stays the one. */
+GST_START_TEST (test_fused_frames_with_a_background_cost_two_launches_more)
+{
+  for (const char *background : {" background=frame", " background=rolling"}) {
+    Run fused = run_to_appsinks (
+        std::string (raw) + " ! " + resample + background + " ! " + automatic + to_a);
+    fail_unless_equals_uint64 (fused.window_launches, 8);
+    fail_unless_equals_uint64 (fused.fft_launches, 4);
+  }
 }
 GST_END_TEST;
 
@@ -191,13 +215,16 @@ GST_END_TEST;
 /* The branch without octfft sees the spectra, made when it wants them. */
 GST_START_TEST (test_fused_beside_a_tee_shows_the_spectra_as_they_are)
 {
-  std::string head = std::string (raw) + " ! " + resample + " ! tee name=t ! queue ! ";
-  std::string other = std::string (" t. ! queue ! opencldownload") + to_b;
-  Run fused = run_to_appsinks (head + fft (true, picture) + to_a + other, true);
-  Run apart = run_to_appsinks (head + fft (false, picture) + to_a + other, true);
-  assert_same_pictures (fused.a, apart.a);
-  fail_unless_equals_int (fused.b.size (), 4);
-  fail_unless (fused.b == apart.b);
+  for (const char *background : {"", " background=rolling background-frames=2"}) {
+    std::string head =
+        std::string (raw) + " ! " + resample + background + " ! tee name=t ! queue ! ";
+    std::string other = std::string (" t. ! queue ! opencldownload") + to_b;
+    Run fused = run_to_appsinks (head + fft (true, picture) + to_a + other, true);
+    Run apart = run_to_appsinks (head + fft (false, picture) + to_a + other, true);
+    assert_same_pictures (fused.a, apart.a);
+    fail_unless_equals_int (fused.b.size (), 4);
+    fail_unless (fused.b == apart.b);
+  }
 }
 GST_END_TEST;
 
@@ -257,8 +284,10 @@ fused_suite (void)
   TCase *tc = tcase_create ("general");
 
   suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_fused_results_are_those_of_the_two_elements);
+  tcase_add_loop_test (tc, test_fused_results_are_those_of_the_two_elements, 0,
+      G_N_ELEMENTS (same_either_way));
   tcase_add_test (tc, test_fused_frames_cost_one_launch);
+  tcase_add_test (tc, test_fused_frames_with_a_background_cost_two_launches_more);
   tcase_add_test (tc, test_fused_builds_nothing_that_no_frame_needs);
   tcase_add_test (tc, test_fused_over_a_queue_is_the_same);
   tcase_add_test (tc, test_fused_beside_a_tee_shows_the_spectra_as_they_are);

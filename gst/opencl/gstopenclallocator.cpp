@@ -1,0 +1,240 @@
+/* gstreamer-opencl: the allocators of device memory and of pinned host memory
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "gstopenclallocator.hpp"
+
+#include "gstopenclcontext-private.hpp"
+#include "gstopenclerror.h"
+#include "gstopenclmemory.h"
+
+GST_DEBUG_CATEGORY_STATIC (gst_opencl_memory_debug);
+#define GST_CAT_DEFAULT gst_opencl_memory_debug
+
+using namespace opencl;
+
+G_DEFINE_TYPE_WITH_CODE (GstOpenCLAllocator, gst_opencl_allocator, GST_TYPE_ALLOCATOR,
+    GST_DEBUG_CATEGORY_INIT (gst_opencl_memory_debug, "openclmemory", 0, "OpenCL memory"))
+
+/* `parent` is set for memory that shares another's storage. */
+static GstMemory *
+new_memory (GstAllocator *allocator, std::shared_ptr<Storage> storage, GstMemory *parent,
+    GstMemoryFlags flags, gsize maxsize, gsize offset, gsize size)
+{
+  auto *memory = new StoredMemory;
+  memory->storage = std::move (storage);
+  gst_memory_init (&memory->parent, flags, allocator, parent, maxsize, 0, offset, size);
+  return &memory->parent;
+}
+
+static std::shared_ptr<DeviceStorage>
+new_storage_of (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
+{
+  return gst_opencl_context_shares_host_memory (context)
+             ? make_shared_storage (context, std::move (buffer), size)
+             : make_staged_storage (context, std::move (buffer), size);
+}
+
+static std::shared_ptr<Storage>
+new_device_storage (GstOpenCLContext *context, gsize size, GError **error)
+{
+  const bool shares = gst_opencl_context_shares_host_memory (context);
+  cl::Buffer buffer = make_buffer (
+      context, CL_MEM_READ_WRITE | (shares ? CL_MEM_ALLOC_HOST_PTR : 0), size, error);
+  return buffer () ? new_storage_of (context, std::move (buffer), size) : nullptr;
+}
+
+static std::shared_ptr<Storage>
+new_host_storage (GstOpenCLContext *context, gsize size, GError **error)
+{
+  std::unique_ptr<PinnedBlock> block = PinnedBlock::make (context, size, error);
+  if (!block)
+    return nullptr;
+  return std::make_shared<HostStorage> (context, std::move (block));
+}
+
+GstMemory *
+opencl::allocate_memory (
+    GstOpenCLContext *context, gboolean host, gsize size, GError **error)
+{
+  gsize room = MAX (size, 1); /* OpenCL has no empty buffers */
+  std::shared_ptr<Storage> storage = host ? new_host_storage (context, room, error)
+                                          : new_device_storage (context, room, error);
+  if (!storage)
+    return nullptr;
+  GstAllocator *allocator = gst_opencl_context_get_allocator (context, host);
+  GstMemory *memory = new_memory (
+      allocator, std::move (storage), nullptr, GstMemoryFlags (0), room, 0, size);
+  gst_object_unref (allocator);
+  return memory;
+}
+
+GstMemory *
+opencl::wrap_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
+    gpointer user_data, GDestroyNotify notify)
+{
+  auto storage = new_storage_of (context, cl::Buffer (handle, true), size);
+  storage->set_contents_on_device ();
+  storage->set_notify (notify, user_data);
+  GstAllocator *allocator = gst_opencl_context_get_allocator (context, FALSE);
+  GstMemory *memory = new_memory (
+      allocator, std::move (storage), nullptr, GstMemoryFlags (0), size, 0, size);
+  gst_object_unref (allocator);
+  return memory;
+}
+
+static GstMemory *
+gst_opencl_allocator_alloc (
+    GstAllocator *allocator, gsize size, GstAllocationParams *params)
+{
+  GstOpenCLAllocator *self = GST_OPENCL_ALLOCATOR (allocator);
+  GError *error = nullptr;
+  GstMemory *memory = allocate_memory (
+      self->context, self->host, size + params->prefix + params->padding, &error);
+  if (!memory) {
+    GST_ERROR_OBJECT (self, "%s", error->message);
+    g_clear_error (&error);
+    return nullptr;
+  }
+  gst_memory_resize (memory, params->prefix, size);
+  return memory;
+}
+
+static void
+gst_opencl_allocator_free (GstAllocator *allocator, GstMemory *memory)
+{
+  delete reinterpret_cast<StoredMemory *> (memory);
+}
+
+/* Commands of the compute queue between map and unmap are ordered with all others. */
+static cl_command_queue
+mapped_queue (Storage &storage)
+{
+  return gst_opencl_context_get_queue (storage.context, GST_OPENCL_QUEUE_COMPUTE);
+}
+
+static gpointer
+map_to_device (GstMemory *memory, GstMapFlags access, GError **error)
+{
+  DeviceStorage &storage = device_storage (memory);
+  if (!storage.begin (mapped_queue (storage), access, error))
+    return nullptr;
+  /* gst_memory_map() adds the offset; GstMapInfo.data is to be the cl_mem itself. */
+  return reinterpret_cast<guint8 *> (storage.handle ()) - memory->offset;
+}
+
+static gpointer
+gst_opencl_allocator_map (GstMemory *memory, GstMapInfo *info, gsize maxsize)
+{
+  GError *error = nullptr;
+  gpointer data;
+
+  if (!(info->flags & GST_MAP_OPENCL))
+    data = storage_of (memory).map_on_host (info->flags, &error);
+  else if (gst_is_opencl_memory (memory))
+    data = map_to_device (memory, info->flags, &error);
+  else
+    data = nullptr; /* host memory has no cl_mem of use to a kernel */
+
+  if (error) {
+    GST_ERROR_OBJECT (memory->allocator, "cannot map: %s", error->message);
+    g_clear_error (&error);
+  }
+  return data;
+}
+
+static void
+gst_opencl_allocator_unmap (GstMemory *memory, GstMapInfo *info)
+{
+  Storage &storage = storage_of (memory);
+  if (!(info->flags & GST_MAP_OPENCL)) {
+    storage.unmap_on_host (info->flags);
+    return;
+  }
+  cl_command_queue queue = mapped_queue (storage);
+  cl_event event;
+  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event);
+  if (code != CL_SUCCESS) {
+    GST_ERROR_OBJECT (memory->allocator, "clEnqueueMarkerWithWaitList failed: %s",
+        gst_opencl_error_name (code));
+    return;
+  }
+  clFlush (queue);
+  storage.end (queue, info->flags, event);
+  clReleaseEvent (event);
+}
+
+static GstMemory *
+gst_opencl_allocator_share (GstMemory *memory, gssize offset, gssize size)
+{
+  GstMemory *parent = memory->parent ? memory->parent : memory;
+  gsize bytes = size == -1 ? memory->size - offset : gsize (size);
+
+  return new_memory (memory->allocator,
+      reinterpret_cast<StoredMemory *> (memory)->storage, parent,
+      GstMemoryFlags (
+          GST_MINI_OBJECT_FLAGS (parent) | GST_MINI_OBJECT_FLAG_LOCK_READONLY),
+      memory->maxsize, memory->offset + offset, bytes);
+}
+
+static GstMemory *
+gst_opencl_allocator_copy (GstMemory *memory, gssize offset, gssize size)
+{
+  GError *error = nullptr;
+  gsize bytes = size == -1 ? memory->size - offset : gsize (size);
+  GstMemory *copy = gst_opencl_memory_new (storage_of (memory).context, bytes, &error);
+
+  if (copy && bytes > 0
+      && !gst_opencl_memory_copy_async (copy, 0, memory, offset, bytes, nullptr, &error))
+    g_clear_pointer (&copy, gst_memory_unref);
+  if (error) {
+    GST_ERROR_OBJECT (memory->allocator, "cannot copy: %s", error->message);
+    g_clear_error (&error);
+  }
+  return copy;
+}
+
+static void
+gst_opencl_allocator_finalize (GObject *object)
+{
+  gst_object_unref (GST_OPENCL_ALLOCATOR (object)->context);
+  G_OBJECT_CLASS (gst_opencl_allocator_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_allocator_class_init (GstOpenCLAllocatorClass *klass)
+{
+  GstAllocatorClass *allocator_class = GST_ALLOCATOR_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_allocator_finalize;
+  allocator_class->alloc = gst_opencl_allocator_alloc;
+  allocator_class->free = gst_opencl_allocator_free;
+}
+
+static void
+gst_opencl_allocator_init (GstOpenCLAllocator *self)
+{
+  GstAllocator *allocator = GST_ALLOCATOR (self);
+
+  allocator->mem_map_full = gst_opencl_allocator_map;
+  allocator->mem_unmap_full = gst_opencl_allocator_unmap;
+  allocator->mem_share = gst_opencl_allocator_share;
+  GST_OBJECT_FLAG_SET (self, GST_ALLOCATOR_FLAG_CUSTOM_ALLOC);
+}
+
+GstAllocator *
+gst_opencl_allocator_new (GstOpenCLContext *context, gboolean host)
+{
+  auto *self = static_cast<GstOpenCLAllocator *> (
+      g_object_new (GST_TYPE_OPENCL_ALLOCATOR, nullptr));
+  GstAllocator *allocator = GST_ALLOCATOR (self);
+
+  gst_object_ref_sink (self);
+  self->context = GST_OPENCL_CONTEXT (gst_object_ref (context));
+  self->host = host;
+  allocator->mem_type = host ? GST_OPENCL_HOST_MEMORY_NAME : GST_OPENCL_MEMORY_NAME;
+  /* A copy of host memory is ordinary memory: GStreamer's own way does that. */
+  if (!host)
+    allocator->mem_copy = gst_opencl_allocator_copy;
+  return allocator;
+}

@@ -1,0 +1,51 @@
+/* gstreamer-opencl: the memories of this library and what allocates them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "hoststorage.hpp"
+
+#define GST_TYPE_OPENCL_ALLOCATOR (gst_opencl_allocator_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstOpenCLAllocator, gst_opencl_allocator, GST, OPENCL_ALLOCATOR, GstAllocator)
+
+struct _GstOpenCLAllocator {
+  GstAllocator parent;
+  GstOpenCLContext *context;
+  gboolean host; /* pinned host memory instead of device memory */
+};
+
+namespace opencl {
+/* Every memory of either allocator; one that is shared has the same storage. */
+struct StoredMemory {
+  GstMemory parent;
+  std::shared_ptr<Storage> storage;
+};
+
+inline Storage &
+storage_of (GstMemory *memory)
+{
+  return *reinterpret_cast<StoredMemory *> (memory)->storage;
+}
+
+inline DeviceStorage &
+device_storage (GstMemory *memory)
+{
+  return static_cast<DeviceStorage &> (storage_of (memory));
+}
+
+inline HostStorage &
+host_storage (GstMemory *memory)
+{
+  return static_cast<HostStorage &> (storage_of (memory));
+}
+
+/* (transfer full) (nullable): of either allocator, with undefined contents */
+GstMemory *allocate_memory (
+    GstOpenCLContext *context, gboolean host, gsize size, GError **error);
+
+/* (transfer full): device memory around `handle`, whose contents are there already */
+GstMemory *wrap_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
+    gpointer user_data, GDestroyNotify notify);
+} // namespace opencl

@@ -1,0 +1,128 @@
+/* gstreamer-opencl: device memory and the work that is still pending in it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "storage.hpp"
+
+#include "gstopenclerror.h"
+
+namespace opencl {
+Storage::Storage (GstOpenCLContext *context)
+    : context (GST_OPENCL_CONTEXT (gst_object_ref (context)))
+{
+}
+
+Storage::~Storage ()
+{
+  gst_object_unref (context);
+}
+
+bool
+Storage::begin (cl_command_queue queue, GstMapFlags access, GError **error)
+{
+  WaitList waits (queue);
+  return prepare (queue, access, waits, error) && waits.enqueue (error);
+}
+
+DeviceStorage::DeviceStorage (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
+    : Storage (context), size (size), buffer (std::move (buffer))
+{
+}
+
+DeviceStorage::~DeviceStorage ()
+{
+  g_clear_object (&deferred);
+  buffer = cl::Buffer ();
+  if (notify)
+    give_back ();
+}
+
+void
+DeviceStorage::set_notify (GDestroyNotify function, gpointer data)
+{
+  notify = function;
+  user_data = data;
+}
+
+/* Tells the application that its buffer is free, once nothing uses it. The context
+ * lets go in the order it is asked to, so the last of the events stands for all. */
+void
+DeviceStorage::give_back ()
+{
+  Waits pending;
+  events.append_waits (GST_MAP_READWRITE, pending);
+  if (pending.empty ()) {
+    notify (user_data);
+    return;
+  }
+  TrackedEvent last = pending.back ();
+  pending.pop_back ();
+  for (const TrackedEvent &event : pending)
+    gst_opencl_context_release_after (
+        context, event (), [] (gpointer) {}, nullptr);
+  gst_opencl_context_release_after (context, last (), notify, user_data);
+}
+
+void
+DeviceStorage::defer (GstOpenCLDeferred *work, gsize offset)
+{
+  discard ();
+  replace_deferred (GST_OPENCL_DEFERRED (g_object_ref (work)), offset);
+}
+
+GstOpenCLDeferred *
+DeviceStorage::ref_deferred ()
+{
+  std::lock_guard<std::recursive_mutex> guard (deferred_lock);
+  return deferred ? GST_OPENCL_DEFERRED (g_object_ref (deferred)) : nullptr;
+}
+
+void
+DeviceStorage::replace_deferred (GstOpenCLDeferred *work, gsize offset)
+{
+  GstOpenCLDeferred *before;
+  {
+    std::lock_guard<std::recursive_mutex> guard (deferred_lock);
+    before = deferred;
+    deferred = work;
+    deferred_offset = offset;
+  }
+  g_clear_object (&before); /* may free buffers, and so run anything */
+}
+
+bool
+DeviceStorage::fill_deferred (GError **error)
+{
+  std::lock_guard<std::recursive_mutex> guard (deferred_lock);
+  if (!deferred)
+    return true;
+  GstOpenCLDeferred *work = deferred;
+  deferred = nullptr; /* from here on this thread may use the memory */
+  bool filled = enqueue_fill (work, error);
+  g_object_unref (work);
+  return filled;
+}
+
+bool
+DeviceStorage::enqueue_fill (GstOpenCLDeferred *work, GError **error)
+{
+  cl_command_queue queue =
+      gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  cl_event event;
+  if (!begin (queue, GST_MAP_WRITE, error))
+    return false;
+  bool enqueued = GST_OPENCL_DEFERRED_GET_CLASS (work)->fill (
+      work, buffer (), deferred_offset, queue, error);
+  if (!gst_opencl_check (clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event),
+          "clEnqueueMarkerWithWaitList", enqueued ? error : nullptr))
+    return false;
+  clFlush (queue);
+  end (queue, GST_MAP_WRITE, event);
+  if (const GstOpenCLFrame *source = gst_opencl_deferred_get_source (work)) {
+    GstOpenCLFrame read = *source;
+    gst_opencl_frame_unmap (&read, event);
+  }
+  clReleaseEvent (event);
+  return enqueued;
+}
+} // namespace opencl

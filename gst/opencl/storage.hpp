@@ -1,0 +1,87 @@
+/* gstreamer-opencl: what a memory and all that share it have in common
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "accessevents.hpp"
+#include "gstopencldeferred.h"
+
+#include <memory>
+#include <mutex>
+
+namespace opencl {
+class Storage {
+public:
+  explicit Storage (GstOpenCLContext *context);
+  virtual ~Storage ();
+  Storage (const Storage &) = delete;
+  Storage &operator= (const Storage &) = delete;
+
+  /* Makes the contents ready for commands on `queue`, as far as that takes commands; the
+   * next one has to wait for `waits`, too. */
+  virtual bool prepare (
+      cl_command_queue queue, GstMapFlags access, WaitList &waits, GError **error) = 0;
+  /* The same, and puts the waits in front of all that follows on `queue`. */
+  bool begin (cl_command_queue queue, GstMapFlags access, GError **error);
+  virtual void end (cl_command_queue queue, GstMapFlags access, cl_event event) = 0;
+  virtual void discard () = 0;
+  /* The bytes for the CPU, once no transfer is in the way of `access`. */
+  virtual guint8 *map_on_host (GstMapFlags access, GError **error) = 0;
+  virtual void unmap_on_host (GstMapFlags access) {}
+  /* Enqueues what a map for reading will wait for; `event` stays empty where that is
+   * nothing. */
+  virtual bool map_ahead (TrackedEvent &event, GError **error) { return true; }
+
+  GstOpenCLContext *const context;
+
+protected:
+  std::mutex lock; /* of everything below and in subclasses; never held while waiting */
+};
+
+/* A cl_mem; subclasses say how the CPU sees it. */
+class DeviceStorage : public Storage {
+public:
+  DeviceStorage (GstOpenCLContext *context, cl::Buffer buffer, gsize size);
+  ~DeviceStorage () override;
+
+  /* The buffer has contents from elsewhere. */
+  virtual void set_contents_on_device () = 0;
+
+  cl_mem handle () const { return buffer (); }
+  void set_notify (GDestroyNotify function, gpointer data);
+
+  void defer (GstOpenCLDeferred *work, gsize offset);
+  GstOpenCLDeferred *ref_deferred ();
+
+  const gsize size;
+
+protected:
+  void replace_deferred (GstOpenCLDeferred *work, gsize offset);
+  /* Whoever comes second waits here until the first has enqueued it. */
+  bool fill_deferred (GError **error);
+
+  cl::Buffer buffer;
+  AccessEvents events; /* of buffer */
+
+private:
+  bool enqueue_fill (GstOpenCLDeferred *work, GError **error);
+  void give_back ();
+
+  /* Held while it is enqueued; the thread that does so uses the memory meanwhile. */
+  std::recursive_mutex deferred_lock;
+  GstOpenCLDeferred *deferred = nullptr; /* (nullable): what will make the contents, */
+  gsize deferred_offset = 0;             /* and from which byte on */
+
+  GDestroyNotify notify = nullptr;
+  gpointer user_data = nullptr;
+};
+
+/* The CPU's view is a copy in pinned memory. */
+std::shared_ptr<DeviceStorage> make_staged_storage (
+    GstOpenCLContext *context, cl::Buffer buffer, gsize size);
+
+/* The CPU's view is the buffer itself: the device works in the host's memory. */
+std::shared_ptr<DeviceStorage> make_shared_storage (
+    GstOpenCLContext *context, cl::Buffer buffer, gsize size);
+} // namespace opencl
