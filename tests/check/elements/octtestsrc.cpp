@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/check/settings-check.hpp"
 #include <gst/app/gstappsink.h>
-#include <gst/check/gstcheck.h>
 #include <gst/check/gstharness.h>
 #include <gst/check/gsttestclock.h>
 #include <gst/opencl/opencl.h>
@@ -625,6 +625,89 @@ GST_START_TEST (test_a_seek_gives_the_frame_of_that_time)
 }
 GST_END_TEST
 
+static bool
+seek_to (GstElement *pipeline, gdouble rate, GstClockTime start, GstClockTime stop)
+{
+  return gst_element_seek (pipeline, rate, GST_FORMAT_TIME,
+      static_cast<GstSeekFlags> (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE),
+      GST_SEEK_TYPE_SET, start, GST_SEEK_TYPE_SET, stop);
+}
+
+GST_START_TEST (test_backwards_the_frames_come_in_descending_time)
+{
+  const std::string caps = sized (device_caps, 64, 2, "30/1");
+  const auto all = frames_of ("pattern=layers", caps, 20);
+  Pipeline pipeline ("pattern=layers num-buffers=20", caps);
+  Frame frame;
+  pipeline.play ();
+  fail_unless (pipeline.pull (frame));
+  /* In the middle of frame 14; where it is to end, and from the end that is known. */
+  struct {
+    GstClockTime start, stop;
+    int first, last;
+  } seeks[] = {{0, all[14].pts + 1000, 14, 0}, {all[5].pts, all[9].pts, 8, 5},
+      {0, GST_CLOCK_TIME_NONE, 19, 0}};
+  for (auto &seek : seeks) {
+    fail_unless (seek_to (pipeline.pipeline, -1, seek.start, seek.stop));
+    for (int n = seek.first; n >= seek.last; n--) {
+      fail_unless (pipeline.pull (frame));
+      fail_unless_equals_uint64 (frame.pts, all[n].pts);
+      fail_unless_equals_uint64 (frame.duration, all[n].duration);
+      fail_unless_equals_uint64 (frame.offset, n);
+      fail_unless (frame.samples == all[n].samples);
+    }
+    fail_if (pipeline.pull (frame)); /* the end */
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_scrubbing_shows_the_frame_of_each_time)
+{
+  const std::string caps = sized (device_caps, 64, 2, "30/1");
+  const auto all = frames_of ("pattern=layers", caps, 30);
+  Pipeline pipeline ("pattern=layers num-buffers=30", caps);
+  gst_element_set_state (pipeline.pipeline, GST_STATE_PAUSED);
+  gst_element_get_state (pipeline.pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
+  for (int n : {29, 3, 4, 4, 17, 0}) {
+    GstSample *sample = nullptr;
+    fail_unless (seek_to (pipeline.pipeline, 1, all[n].pts, GST_CLOCK_TIME_NONE));
+    gst_element_get_state (pipeline.pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
+    g_signal_emit_by_name (pipeline.sink, "pull-preroll", &sample);
+    fail_unless (sample != nullptr);
+    Frame frame = frame_of_sample (sample);
+    gst_sample_unref (sample);
+    fail_unless_equals_uint64 (frame.offset, n);
+    fail_unless (frame.samples == all[n].samples);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_num_buffers_and_framerate_give_a_duration)
+{
+  Pipeline pipeline ("num-buffers=45", sized (device_caps, 64, 2, "30/1"));
+  Frame frame;
+  gint64 duration;
+  pipeline.play ();
+  fail_unless (pipeline.pull (frame));
+  fail_unless (
+      gst_element_query_duration (pipeline.pipeline, GST_FORMAT_TIME, &duration));
+  fail_unless_equals_int64 (duration, 1500 * GST_MSECOND);
+  /* A seek leaves the frames behind it. */
+  fail_unless (seek_to (pipeline.pipeline, 1, GST_SECOND, GST_CLOCK_TIME_NONE));
+  for (guint n = 30; n < 45; n++) {
+    fail_unless (pipeline.pull (frame));
+    fail_unless_equals_uint64 (frame.offset, n);
+  }
+  fail_if (pipeline.pull (frame));
+
+  Pipeline endless ("", sized (device_caps, 64, 2, "30/1"));
+  endless.play ();
+  fail_unless (endless.pull (frame));
+  fail_if (gst_element_query_duration (endless.pipeline, GST_FORMAT_TIME, &duration)
+           && duration >= 0);
+}
+GST_END_TEST
+
 GST_START_TEST (test_system_and_device_memory_hold_the_same_frames)
 {
   struct Size {
@@ -753,9 +836,9 @@ GST_START_TEST (test_bad_settings_are_one_error_that_names_the_value)
     const char *properties, *named, *expected;
   };
   const Case cases[] = {
-      {"wavelength-min=1433 wavelength-max=1187", "wavelength-min 1433", "1187"},
-      {"wavelength-min=1200 wavelength-max=1200", "wavelength-min 1200", "1200"},
+      {"wavelength-min=1200 wavelength-max=1200", "wavelength-min 1200", "to differ"},
       {"wavelength-min=0", "wavelength-min 0", "more than 0"},
+      {"wavelength-max=0", "wavelength-max 0", "more than 0"},
       {"pattern=mirrors depths=\"<10,20>\" amplitudes=\"<100>\"", "amplitudes: 1 values",
           "expected 2"},
       {"pattern=mirrors depths=\"<10,32.5>\" amplitudes=\"<100,100>\"", "depths: 32.5",
@@ -802,6 +885,49 @@ GST_START_TEST (test_settings_that_change_while_playing_show_in_the_frames_after
   for (guint n = 0; n < 20; n++)
     fail_unless (pipeline.pull (frame));
   fail_unless (worst_difference (frame, spectrometer, {{20, 900}}, 30000) <= 0.52);
+}
+GST_END_TEST
+
+GST_START_TEST (test_wavelengths_may_fall)
+{
+  Spectrometer spectrometer;
+  std::swap (spectrometer.wavelength_min, spectrometer.wavelength_max);
+  check_mirrors (spectrometer, {{50, 1000}, {300.5, 700}}, 3);
+}
+GST_END_TEST
+
+/* Frames that were under way before something changed. */
+static void
+pull_until_sized (Pipeline &pipeline, guint samples, Frame &frame)
+{
+  do
+    fail_unless (pipeline.pull (frame));
+  while (frame.width != samples);
+}
+
+GST_START_TEST (test_mirrors_too_deep_for_new_caps_are_left_out_and_come_back)
+{
+  Pipeline pipeline (
+      property_of ({{20, 900}, {50, 500}}) + "noise=0", sized (device_caps, 128, 2));
+  Spectrometer spectrometer;
+  GstBus *bus = gst_element_get_bus (pipeline.pipeline);
+  Frame frame;
+  pipeline.play ();
+  fail_unless (pipeline.pull (frame));
+  for (guint samples : {64, 128}) {
+    const bool deep = samples == 128;
+    gst_util_set_object_arg (
+        G_OBJECT (pipeline.filter), "caps", sized (device_caps, samples, 2).c_str ());
+    pull_until_sized (pipeline, samples, frame);
+    spectrometer.samples = samples;
+    const std::vector<Mirror> mirrors =
+        deep ? std::vector<Mirror>{{20, 900}, {50, 500}} : std::vector<Mirror>{{20, 900}};
+    fail_unless (worst_difference (frame, spectrometer, mirrors, 20000) <= 0.52);
+    testing::expect_warnings (bus, "new caps",
+        deep ? std::vector<std::string> ()
+             : std::vector<std::string>{"depths: 50, expected 0 to 32 (half of 64"});
+  }
+  gst_object_unref (bus);
 }
 GST_END_TEST
 
@@ -900,6 +1026,7 @@ octtestsrc_suite ()
   suite_add_tcase (suite, model);
   tcase_add_test (model, test_a_mirror_gives_the_exact_fringe);
   tcase_add_test (model, test_any_wavelengths_and_dispersion_give_the_exact_fringe);
+  tcase_add_test (model, test_wavelengths_may_fall);
   tcase_add_test (model, test_mirrors_peak_at_their_depths_with_their_amplitudes);
   tcase_add_test (model, test_dispersion_is_undone_by_the_same_values);
   tcase_add_test (model, test_noise_is_normal_with_its_standard_deviation_and_mean_zero);
@@ -919,6 +1046,9 @@ octtestsrc_suite ()
   tcase_add_test (stream, test_live_frames_come_when_the_clock_reaches_their_time);
   tcase_add_test (stream, test_latency_is_a_frame_and_live_when_live);
   tcase_add_test (stream, test_a_seek_gives_the_frame_of_that_time);
+  tcase_add_test (stream, test_backwards_the_frames_come_in_descending_time);
+  tcase_add_test (stream, test_scrubbing_shows_the_frame_of_each_time);
+  tcase_add_test (stream, test_num_buffers_and_framerate_give_a_duration);
   tcase_add_test (stream, test_system_and_device_memory_hold_the_same_frames);
   tcase_add_test (stream, test_odd_sizes_are_whole_to_the_last_sample_of_the_last_line);
   tcase_add_test (stream, test_without_wishes_frames_are_in_device_memory);
@@ -926,6 +1056,7 @@ octtestsrc_suite ()
   tcase_add_test (stream, test_nothing_is_uploaded_for_a_frame_and_nobody_waits);
   tcase_add_test (stream, test_the_context_is_shared_with_whoever_asks);
   tcase_add_test (stream, test_bad_settings_are_one_error_that_names_the_value);
+  tcase_add_test (stream, test_mirrors_too_deep_for_new_caps_are_left_out_and_come_back);
   tcase_add_test (
       stream, test_settings_that_change_while_playing_show_in_the_frames_after);
   return suite;

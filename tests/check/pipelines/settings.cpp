@@ -12,19 +12,21 @@
 using namespace testing;
 
 namespace {
-using Bytes = std::vector<guint8>;
-
 #define DEVICE_MEMORY "(memory:OpenCLMemory)"
 #define SPECTRA "video/x-raw,format=GRAY16_LE,width=256,height=24,framerate=25/1"
 #define GRAY "video/x-raw,format=GRAY8,width=64,height=30,framerate=25/1"
 
-/* A chain, in which %s is the element whose knobs are turned; with `caps` it gets the
- * same frame again and again, else it is a source of frames that are all the same. */
+/* A chain around the element whose knobs are turned. With `caps` it gets the same frame
+ * again and again, else it begins with a source of frames that are all the same. */
 struct Chain {
   const char *caps;
-  const char *before; /* the element's properties */
+  const char *before; /* what follows are the element's properties */
   const char *after;
 };
+
+const Chain test_source = {nullptr,
+    "octtestsrc noise=0 pattern=mirrors depths=<20> amplitudes=<800> name=knobs ",
+    "! video/x-raw" DEVICE_MEMORY ",width=128,height=24 ! octwindowinterp ! octfft"};
 
 const Chain interp = {SPECTRA, "octwindowinterp name=knobs ", ""};
 const Chain interp_fused = {SPECTRA, "octwindowinterp name=knobs ", "! octfft"};
@@ -139,6 +141,18 @@ struct Row {
 };
 
 const Row rows[] = {
+    {test_source,
+        {{"depths=<30,40>", "amplitudes: 1 values, expected 2", ""},
+            {"amplitudes=<900,300>", nullptr, "depths=<30,40> amplitudes=<900,300>"},
+            {"depths=<30,70>", "depths: 70, expected 0 to 64",
+                "depths=<30,40> amplitudes=<900,300>"},
+            {"depths=<30,50> level=15000", nullptr,
+                "depths=<30,50> amplitudes=<900,300> level=15000"},
+            {"wavelength-min=1433", "wavelength-min 1433 and wavelength-max 1433: exp",
+                "depths=<30,50> amplitudes=<900,300> level=15000"},
+            {"wavelength-max=1187", nullptr,
+                "depths=<30,50> amplitudes=<900,300> level=15000 wavelength-min=1433 "
+                "wavelength-max=1187"}}},
     {interp,
         {{"wavelength-min=1187", "wavelength-min 1187 and wavelength-max 0", ""},
             {"wavelength-max=1433", nullptr, "wavelength-min=1187 wavelength-max=1433"},
@@ -189,6 +203,8 @@ struct Pair {
 };
 
 const Pair pairs[] = {
+    {test_source, "wavelength-min=800 wavelength-max=900 depths=<10> level=10000",
+        "wavelength-min=900 wavelength-max=800 depths=<20> level=20000"},
     {interp_fused, "wavelength-min=800 wavelength-max=900 window=hann bit-shift=2",
         "wavelength-min=900 wavelength-max=1000 window=flattop bit-shift=0"},
     {interp, "dispersion-a2=0.001 window=hann", "dispersion-a2=0 window=tukey"},
