@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/gstopenclkernel.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
 GST_DEBUG_CATEGORY_EXTERN (gst_opencl_fft_debug);
@@ -25,27 +25,41 @@ public:
       gsize columns, const GstOpenCLFFTStrides &from, const GstOpenCLFFTStrides &to,
       GError **error)
   {
-    from_strides = vector_of (from);
-    to_strides = vector_of (to);
-    counts = {{cl_uint (columns), cl_uint (shape.lengths[1]), cl_uint (shape.batch), 0}};
-    return kernel.create (context, resource, name, nullptr, error);
+    columns_ = columns;
+    lines_ = shape.lengths[1] * shape.batch;
+    const cl_uint4 counts = {
+        {cl_uint (columns), cl_uint (shape.lengths[1]), cl_uint (shape.batch), 0}};
+    kernel_.reset (
+        gst_opencl_kernel_new_from_resource (context, resource, name, nullptr, error));
+    return kernel_ && set (1, vector_of (from), error) && set (3, vector_of (to), error)
+           && set (4, counts, error);
   }
 
   bool enqueue (cl_command_queue queue, cl_mem from, cl_mem to, GError **error)
   {
-    return kernel.launch (queue, counts.s[0], gsize (counts.s[1]) * counts.s[2], error,
-        from, from_strides, to, to_strides, counts);
+    return gst_opencl_kernel_set_buffer (kernel_.get (), 0, from, error)
+           && gst_opencl_kernel_set_buffer (kernel_.get (), 2, to, error)
+           && gst_opencl_kernel_launch (kernel_.get (), queue, columns_, lines_, error);
   }
 
 private:
+  struct Free {
+    void operator() (GstOpenCLKernel *kernel) const { gst_opencl_kernel_free (kernel); }
+  };
+
   static cl_ulong4 vector_of (const GstOpenCLFFTStrides &strides)
   {
     return {{strides.sample, strides.row, strides.transform, 0}};
   }
 
-  Kernel kernel;
-  cl_ulong4 from_strides, to_strides;
-  cl_uint4 counts;
+  template <typename Vector> bool set (guint index, const Vector &value, GError **error)
+  {
+    return gst_opencl_kernel_set_value (
+        kernel_.get (), index, sizeof value, &value, error);
+  }
+
+  std::unique_ptr<GstOpenCLKernel, Free> kernel_;
+  gsize columns_ = 0, lines_ = 0;
 };
 
 /* What stands before and after a library's plan, each where it is needed. */
