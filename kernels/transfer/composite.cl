@@ -28,7 +28,7 @@
       float alpha##n
 
 #define OPERATOR_OF(place) (place.s7 & 3)
-#define FIELDS_OF(place) (place.s7 & 4 ? 2 : 1)
+#define HAS_FIELDS(place) (place.s7 >> 2)
 
 uint
 load_word (__global const uchar *at)
@@ -59,17 +59,18 @@ load_pixel (__global const uchar *data, ulong start, int4 order, int stride, int
 }
 
 /* The two input samples around the middle of output sample `at`, of one field where there
- * are two, and the second's share. Products of two sides, of 32767 at the most, and 2 still
- * fit an int. */
+ * are two (`interlaced`, 1), and the second's share. Products of two sides, of 32767 at the
+ * most, and 2 still fit an int. */
 int2
-neighbours (int at, int in_size, int out_size, int fields, int field, float *share)
+neighbours (
+    int at, int in_size, int out_size, int interlaced, int field, float *share)
 {
-  int unit = 2 * fields * out_size;
+  int unit = 2 * out_size << interlaced;
   int middle = max ((2 * at + 1) * in_size - (2 * field + 1) * out_size, 0);
   int first = middle / unit;
-  int last = (in_size - 1 - field) / fields;
+  int last = (in_size - 1 - field) >> interlaced;
   *share = (float) (middle - first * unit) / (float) unit;
-  return fields * (int2) (first, min (first + 1, last)) + field;
+  return ((int2) (first, min (first + 1, last)) << interlaced) + field;
 }
 
 /* Colours count as much as they are seen: what is keyed out does not bleed. */
@@ -84,10 +85,9 @@ sample_scaled (
     __global const uchar *data, ulong start, int4 order, int8 place, int x, int y)
 {
   float share_x, share_y;
-  int fields = FIELDS_OF (place);
-  int field = min (y % fields, place.s2 - 1);
-  int2 columns = neighbours (x, place.s1, place.s5, 1, 0, &share_x);
-  int2 rows = neighbours (y, place.s2, place.s6, fields, field, &share_y);
+  int field = min (y & HAS_FIELDS (place), place.s2 - 1);
+  int2 columns = neighbours (x, place.s1, place.s5, 0, 0, &share_x);
+  int2 rows = neighbours (y, place.s2, place.s6, HAS_FIELDS (place), field, &share_y);
 #define CORNER(column, row)                                                              \
   load_pixel (data, start, order, place.s0, columns.column, rows.row)
   float4 corners[4] = {CORNER (x, x), CORNER (y, x), CORNER (x, y), CORNER (y, y)};
