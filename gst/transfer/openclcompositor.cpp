@@ -28,6 +28,7 @@
 
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
+#include <gst/opencl/settings.hpp>
 #include <gst/video/navigation.h>
 
 #include <vector>
@@ -53,9 +54,8 @@ enum class Background {
   carried, /* of the launch before; no choice of the user's */
 };
 
-enum {
-  PROP_0,
-  PROP_BACKGROUND,
+struct Settings {
+  Background background = Background::checker;
 };
 
 /* A picture of one frame. */
@@ -84,8 +84,8 @@ G_DECLARE_FINAL_TYPE (GstOpenCLCompositor, gst_opencl_compositor, GST, OPENCL_CO
 struct _GstOpenCLCompositor {
   GstOpenCLAggregator parent;
 
-  Background background; /* object lock */
-  Work *work;            /* while started */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* while started */
 };
 
 G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLCompositor, gst_opencl_compositor,
@@ -120,41 +120,10 @@ background_get_type (void)
 
 /* --- properties --- */
 
-static void
-gst_opencl_compositor_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (object);
-
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_BACKGROUND:
-    self->background = Background (g_value_get_enum (value));
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (self);
-}
-
-static void
-gst_opencl_compositor_get_property (
-    GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (object);
-
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_BACKGROUND:
-    g_value_set_enum (value, gint (self->background));
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (self);
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"background", "Background", "What is below the lowest picture",
+        &Settings::background, background_get_type, opencl::controllable},
+};
 
 /* --- life cycle --- */
 
@@ -566,9 +535,7 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
   GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (aggregator);
   std::vector<Layer> &layers = self->work->layers;
   const GstVideoInfo &info = GST_VIDEO_AGGREGATOR (self)->info;
-  GST_OBJECT_LOCK (self);
-  Background background = self->background;
-  GST_OBJECT_UNLOCK (self);
+  Background background = self->settings->committed ().background;
 
   layers.clear ();
   for (const GstOpenCLInput *input = inputs; input < inputs + n_inputs; input++)
@@ -631,15 +598,10 @@ gst_opencl_compositor_src_event (GstAggregator *aggregator, GstEvent *event)
 /* --- the class --- */
 
 static void
-install_properties (GObjectClass *object_class)
+gst_opencl_compositor_finalize (GObject *object)
 {
-  const GParamFlags flags =
-      GParamFlags (G_PARAM_READWRITE | G_PARAM_CONSTRUCT | G_PARAM_STATIC_STRINGS);
-
-  g_object_class_install_property (object_class, PROP_BACKGROUND,
-      g_param_spec_enum ("background", "Background", "What is below the lowest picture",
-          background_get_type (), gint (Background::checker),
-          GParamFlags (flags | GST_PARAM_CONTROLLABLE | GST_PARAM_MUTABLE_PLAYING)));
+  delete GST_OPENCL_COMPOSITOR (object)->settings;
+  G_OBJECT_CLASS (gst_opencl_compositor_parent_class)->finalize (object);
 }
 
 static void
@@ -661,12 +623,10 @@ set_vfuncs (GstOpenCLCompositorClass *klass)
 static void
 gst_opencl_compositor_class_init (GstOpenCLCompositorClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  object_class->set_property = gst_opencl_compositor_set_property;
-  object_class->get_property = gst_opencl_compositor_get_property;
-  install_properties (object_class);
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_compositor_finalize;
+  opencl::install_settings<&GstOpenCLCompositor::settings> (klass, properties);
   set_vfuncs (klass);
 
   gst_element_class_set_static_metadata (element_class, "OpenCL compositor",
@@ -685,5 +645,5 @@ gst_opencl_compositor_class_init (GstOpenCLCompositorClass *klass)
 static void
 gst_opencl_compositor_init (GstOpenCLCompositor *self)
 {
-  self->background = Background::checker;
+  self->settings = new opencl::Settings<Settings> (self, properties);
 }
