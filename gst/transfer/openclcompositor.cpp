@@ -31,6 +31,7 @@
 #include <gst/opencl/settings.hpp>
 #include <gst/video/navigation.h>
 
+#include <string>
 #include <vector>
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_compositor_debug);
@@ -68,10 +69,9 @@ struct Layer {
 
 /* What the streaming thread works with while the element is started. */
 struct Work {
-  opencl::Kernel aligned;
-  opencl::Kernel unaligned;
-  bool has_unaligned = false; /* built when a first frame needs it */
-  cl::Buffer carried;         /* between launches, where one does not take all layers */
+  opencl::Kernel kernels[2][2]; /* by aligned, interlaced; built when a frame needs one */
+  bool built[2][2] = {};
+  cl::Buffer carried; /* between launches, where one does not take all layers */
   gsize carried_size = 0;
   std::vector<Layer> layers; /* of the frame under way */
 };
@@ -127,14 +127,34 @@ const opencl::PropertyTable<Settings> properties = {
 
 /* --- life cycle --- */
 
+static GstOpenCLContext *
+context_of (GstOpenCLCompositor *self)
+{
+  return gst_opencl_aggregator_get_context (GST_OPENCL_AGGREGATOR (self));
+}
+
+/* Looking for fields would cost progressive video a quarter more time on a CPU. */
+static opencl::Kernel *
+ensure_kernel (GstOpenCLCompositor *self, bool aligned, bool interlaced, GError **error)
+{
+  opencl::Kernel &kernel = self->work->kernels[aligned][interlaced];
+  bool &built = self->work->built[aligned][interlaced];
+  std::string options = std::string ("-DALIGNED=") + (aligned ? "1" : "0")
+                        + " -DINTERLACED=" + (interlaced ? "1" : "0");
+
+  built =
+      built
+      || kernel.create (context_of (self), KERNELS, "composite", options.c_str (), error);
+  return built ? &kernel : nullptr;
+}
+
 static gboolean
 gst_opencl_compositor_open (GstOpenCLAggregator *aggregator, GError **error)
 {
   GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (aggregator);
 
   self->work = new Work;
-  return self->work->aligned.create (gst_opencl_aggregator_get_context (aggregator),
-      KERNELS, "composite", "-DALIGNED=1", error);
+  return ensure_kernel (self, true, false, error) != nullptr;
 }
 
 static void
@@ -393,26 +413,16 @@ is_aligned (const GstOpenCLFrame &frame)
   return (frame.offset[0] | gsize (frame.stride[0])) % 4 == 0;
 }
 
-static GstOpenCLContext *
-context_of (GstOpenCLCompositor *self)
-{
-  return gst_opencl_aggregator_get_context (GST_OPENCL_AGGREGATOR (self));
-}
-
 static opencl::Kernel *
 choose_kernel (GstOpenCLCompositor *self, const GstOpenCLFrame &output, GError **error)
 {
-  Work &work = *self->work;
-  bool aligned = is_aligned (output);
+  bool aligned = is_aligned (output), interlaced = false;
 
-  for (const Layer &layer : work.layers)
+  for (const Layer &layer : self->work->layers) {
     aligned = aligned && is_aligned (*layer.frame);
-  if (aligned)
-    return &work.aligned;
-  if (!work.has_unaligned)
-    work.has_unaligned = work.unaligned.create (
-        context_of (self), KERNELS, "composite", "-DALIGNED=0", error);
-  return work.has_unaligned ? &work.unaligned : nullptr;
+    interlaced = interlaced || layer.interlaced;
+  }
+  return ensure_kernel (self, aligned, interlaced, error);
 }
 
 static bool

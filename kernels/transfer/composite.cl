@@ -4,7 +4,8 @@
  * highest, in floats, so that nothing is rounded between layers. More layers than that
  * take several launches, which hand the pixels on in `carried`.
  *
- * Build option ALIGNED: pixels begin at multiples of four bytes.
+ * Build options ALIGNED: pixels begin at multiples of four bytes. INTERLACED: a layer may
+ * have two fields.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -28,7 +29,11 @@
       float alpha##n
 
 #define OPERATOR_OF(place) (place.s7 & 3)
+#if INTERLACED
 #define HAS_FIELDS(place) (place.s7 >> 2)
+#else
+#define HAS_FIELDS(place) 0
+#endif
 
 uint
 load_word (__global const uchar *at)
@@ -85,7 +90,7 @@ sample_scaled (
     __global const uchar *data, ulong start, int4 order, int8 place, int x, int y)
 {
   float share_x, share_y;
-  int field = min (y & HAS_FIELDS (place), place.s2 - 1);
+  int field = HAS_FIELDS (place) ? min (y & 1, place.s2 - 1) : 0;
   int2 columns = neighbours (x, place.s1, place.s5, 0, 0, &share_x);
   int2 rows = neighbours (y, place.s2, place.s6, HAS_FIELDS (place), field, &share_y);
 #define CORNER(column, row)                                                              \
