@@ -139,8 +139,6 @@ gst_opencl_compositor_open (GstOpenCLAggregator *aggregator, GError **error)
         gst_opencl_aggregator_get_context (aggregator), KERNELS, "composite",
         "-DINTERLACED=" + std::to_string (interlaced), {4, 1});
   return self->work->kernels[0].variant ({}, error) != nullptr;
-});
-return self->work->kernel.variant ({}, error) != nullptr;
 }
 
 static void
