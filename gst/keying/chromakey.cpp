@@ -545,24 +545,23 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   Work &work = *self->work;
   Settings settings = get_settings (self);
+  bool hard = settings.method == Method::distance;
 
+  keying::keep_original (output->buffer, input->buffer, opacity_of (settings),
+      hard ? keying::Keying::hard : keying::Keying::soft);
   if (!take_key (
           gst_opencl_filter_get_context (filter), work, settings, input, queue, error))
     return FALSE;
-  if (settings.method == Method::distance)
+  if (hard)
     return key_by_distance (work, settings, input, output, queue, error);
   return key_softly (work, settings, input, output, queue, error);
 }
 
 /* Runs over several elements */
 
-static gboolean
-gst_chroma_key_decide_allocation (GstBaseTransform *transform, GstQuery *query)
-{
-  GST_CHROMA_KEY (transform)->member->ask_downstream (query);
-  return GST_BASE_TRANSFORM_CLASS (gst_chroma_key_parent_class)
-      ->decide_allocation (transform, query);
-}
+/* It leaves runs, and takes none up. */
+static const GstOpenCLDeferral deferral = {
+    gst_keying_deferred_run_get_type, nullptr, nullptr};
 
 /* The key is taken from a frame in a launch of its own, and a run leaves colours alone.
  */
@@ -580,9 +579,6 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   Settings settings = get_settings (self);
   RunMember::Outcome outcome = RunMember::Outcome::plain;
-
-  keying::keep_original (output, input, opacity_of (settings),
-      settings.method == Method::distance ? keying::Keying::hard : keying::Keying::soft);
   if (begins_run (*self->work, settings))
     outcome = self->member->leave (filter,
         keying::KeyRun (distance_key_of (*self->work, settings)), input, output, error);
@@ -730,7 +726,7 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
   filter_class->set_formats = gst_chroma_key_set_formats;
   filter_class->transform = gst_chroma_key_transform;
   filter_class->process = gst_chroma_key_process;
-  GST_BASE_TRANSFORM_CLASS (klass)->decide_allocation = gst_chroma_key_decide_allocation;
+  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
 
   GST_DEBUG_CATEGORY_INIT (chroma_key_debug, "chromakey", 0, "Chroma key");
 }

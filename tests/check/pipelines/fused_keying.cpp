@@ -3,11 +3,13 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include <gst/opencl/gstopencldeferred.h>
 #include "tests/check/elements/keyingreference.hpp"
 #include "tests/check/pipeline-run.hpp"
 
 #include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
+#include <gst/opencl/opencl-private.hpp>
 
 #include <memory>
 
