@@ -22,6 +22,7 @@
 #include "config.h"
 #endif
 
+#include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <algorithm>
@@ -31,13 +32,14 @@
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/flowkey.cl"
+
 GST_DEBUG_CATEGORY_STATIC (flow_key_debug);
 #define GST_CAT_DEFAULT flow_key_debug
 
 namespace {
 using keying::Channel;
 using keying::FlowRule;
-using keying::Kernel;
 using keying::RunMember;
 
 struct Settings {
@@ -57,17 +59,17 @@ const gsize region_rows = 32;
 struct Work {
   GstVideoInfo info;
   keying::TileShape shape;
-  keying::FrameKernel pack_flow;
-  keying::FrameKernel limit_flow;
-  keying::FrameKernel flow_planes;
-  keying::FrameKernel apply_keyed;
-  keying::FrameKernel find_regions;
-  keying::FrameKernel join_regions;
-  keying::FrameKernel key_regions;
-  keying::FrameKernel collect_regions;
-  keying::FrameKernel mask_of_alpha;
-  keying::FrameKernel alpha_of_mask;
-  keying::FrameKernel flow_mask;
+  opencl::FrameKernel pack_flow;
+  opencl::FrameKernel limit_flow;
+  opencl::FrameKernel flow_planes;
+  opencl::FrameKernel apply_keyed;
+  opencl::FrameKernel find_regions;
+  opencl::FrameKernel join_regions;
+  opencl::FrameKernel key_regions;
+  opencl::FrameKernel collect_regions;
+  opencl::FrameKernel mask_of_alpha;
+  opencl::FrameKernel alpha_of_mask;
+  opencl::FrameKernel flow_mask;
   keying::IterationRun run;
   keying::PingPong keyed;
   cl::Buffer right;
@@ -141,7 +143,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
                               + " -DREGION_WORDS=" + std::to_string (region_words)
                               + " -DREGION_ROWS=" + std::to_string (region_rows);
   const struct {
-    keying::FrameKernel &kernel;
+    opencl::FrameKernel &kernel;
     const char *name;
   } kernels[] = {
       {work.pack_flow, "pack_flow"},
@@ -157,10 +159,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.flow_mask, "flow_mask"},
   };
   for (const auto &entry : kernels)
-    entry.kernel.create (context,
-        {"pixels.cl", "bitplanes.cl", "masks.cl", "tiles.cl", "flowrule.cl",
-            "flowkey.cl"},
-        entry.name, options);
+    entry.kernel.prepare (context, KERNELS, entry.name, options);
 }
 
 static gboolean
@@ -168,7 +167,7 @@ create_planes (GstOpenCLContext *context, Work &work, GError **error)
 {
   gsize bytes = keying::bytes_of_plane (&work.info);
   for (cl::Buffer *plane : {&work.right, &work.down, &work.open}) {
-    *plane = keying::make_buffer (context, bytes, error);
+    *plane = opencl::make_buffer (context, bytes, error);
     if (!(*plane) ())
       return FALSE;
   }
@@ -216,17 +215,14 @@ pack_planes (Work &work, const FlowRule &rule, const GstOpenCLFrame *input,
 {
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
-  Kernel *pack = work.pack_flow.variant ({input}, error);
-  Kernel *limit = work.limit_flow.variant ({}, error);
 
-  if (!pack || !limit
-      || !pack->launch (queue, pack->grid_of_items (4 * words, height), error, input,
-          width, height, rule.mask, rule.threshold, rule.key_cb, rule.key_cr, rule.limit,
+  if (!work.pack_flow.launch (queue, 4 * words, height, error, input, width, height,
+          rule.mask, rule.threshold, rule.key_cb, rule.key_cr, rule.limit,
           work.keyed.current (), work.right (), work.down (), work.open (), words))
     return FALSE;
   return rule.limit == 0
-         || limit->launch (queue, limit->grid_of_items (words, height), error,
-             work.open (), work.right (), work.down (), words, height);
+         || work.limit_flow.launch (queue, words, height, error, work.open (),
+             work.right (), work.down (), words, height);
 }
 
 static gboolean
@@ -235,17 +231,12 @@ iterate_planes (
 {
   Work &work = *self->work;
   guint depth = work.shape.depth ();
-  Kernel *kernel = work.flow_planes.variant ({}, error);
-
-  if (!kernel)
-    return FALSE;
   auto launch = [&] (guint number, cl_uint index) {
     cl_uint part = std::min (depth, iterations - number * depth);
-    bool launched =
-        kernel->launch (queue, work.shape.grid_of_plane (*kernel, &work.info, part),
-            error, work.keyed.current (), work.keyed.other (), work.right (),
-            work.down (), cl_uint (work.info.width), cl_uint (work.info.height), part,
-            work.run.changed (), index);
+    bool launched = work.flow_planes.launch_groups (queue,
+        work.shape.groups_of_plane (&work.info, part), error, work.keyed.current (),
+        work.keyed.other (), work.right (), work.down (), cl_uint (work.info.width),
+        cl_uint (work.info.height), part, work.run.changed (), index);
     work.keyed.swap ();
     return launched;
   };
@@ -262,29 +253,24 @@ flow_to_the_end (GstFlowKey *self, cl_command_queue queue, GError **error)
   cl_uint height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
   cl_mem right = work.right (), down = work.down (), keyed = work.keyed.current ();
-  Kernel *find = work.find_regions.variant ({}, error);
-  Kernel *join = work.join_regions.variant ({}, error);
-  Kernel *key = work.key_regions.variant ({}, error);
-  Kernel *collect = work.collect_regions.variant ({}, error);
 
-  if (!find || !join || !key || !collect)
-    return FALSE;
   if (!work.parents ())
     work.parents =
-        keying::make_buffer (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+        opencl::make_buffer (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
             gsize (words) * 32 * sizeof (cl_uint) * height, error);
   cl_mem parents = work.parents ();
-  keying::Grid tiles = keying::grid_of_groups ((words + region_words - 1) / region_words,
+  opencl::Groups tiles = {(words + region_words - 1) / region_words,
       (height + region_rows - 1) / region_rows,
-      find->group_size (std::min (work.shape.items, region_words * region_rows)));
+      std::min (work.shape.items, region_words * region_rows)};
   return parents
-         && find->launch (queue, tiles, error, right, down, words, height, parents)
-         && join->launch (queue, join->grid_of_items (words, height), error, right, down,
-             words, height, parents)
-         && key->launch (queue, key->grid_of_items (words, height), error, keyed, right,
-             words, height, parents)
-         && collect->launch (queue, collect->grid_of_items (words, height), error, right,
-             words, height, parents, keyed);
+         && work.find_regions.launch_groups (
+             queue, tiles, error, right, down, words, height, parents)
+         && work.join_regions.launch (
+             queue, words, height, error, right, down, words, height, parents)
+         && work.key_regions.launch (
+             queue, words, height, error, keyed, right, words, height, parents)
+         && work.collect_regions.launch (
+             queue, words, height, error, right, words, height, parents, keyed);
 }
 
 static gboolean
@@ -293,10 +279,8 @@ apply_planes (Work &work, const GstOpenCLFrame *input, const GstOpenCLFrame *out
 {
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
-  Kernel *apply = work.apply_keyed.variant ({input, output}, error);
-  return apply
-         && apply->launch (queue, apply->grid_of_items (4 * words, height), error, input,
-             output, width, height, work.keyed.current (), words);
+  return work.apply_keyed.launch (queue, 4 * words, height, error, input, output, width,
+      height, work.keyed.current (), words);
 }
 
 static gboolean
@@ -305,18 +289,16 @@ iterate_masks (GstFlowKey *self, const FlowRule &rule, guint iterations,
 {
   Work &work = *self->work;
   cl_uint width = work.info.width, height = work.info.height;
-  Kernel *kernel = work.flow_mask.variant ({input}, error);
 
   auto launch = [&] (guint number, cl_uint index) {
-    bool launched = kernel->launch (queue, kernel->grid_of_items (width, height), error,
-        input, work.masks.current (), work.masks.other (), width, height, rule.mask,
+    bool launched = work.flow_mask.launch (queue, width, height, error, input,
+        work.masks.current (), work.masks.other (), width, height, rule.mask,
         rule.threshold, rule.key_cb, rule.key_cr, rule.limit, work.run.changed (), index);
     work.masks.swap ();
     return launched;
   };
-  return kernel
-         && work.run.run (
-             GST_BASE_TRANSFORM_SINK_PAD (self), queue, iterations, launch, error);
+  return work.run.run (
+      GST_BASE_TRANSFORM_SINK_PAD (self), queue, iterations, launch, error);
 }
 
 /* The plain form: a launch an iteration */
@@ -327,19 +309,16 @@ transform_by_masks (GstFlowKey *self, const FlowRule &rule, guint iterations,
 {
   Work &work = *self->work;
   cl_uint width = work.info.width, height = work.info.height;
-  Kernel *take = work.mask_of_alpha.variant ({input}, error);
-  Kernel *apply = work.alpha_of_mask.variant ({input, output}, error);
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
 
   if (!work.masks.created ()
       && !work.masks.create (context, gsize (width) * height, error))
     return FALSE;
-  return take && apply
-         && take->launch (queue, take->grid_of_items (width, height), error, input, width,
-             height, work.masks.current ())
+  return work.mask_of_alpha.launch (
+             queue, width, height, error, input, width, height, work.masks.current ())
          && iterate_masks (self, rule, iterations, input, queue, error)
-         && apply->launch (queue, apply->grid_of_items (width, height), error, input,
-             output, width, height, work.masks.current ());
+         && work.alpha_of_mask.launch (queue, width, height, error, input, output, width,
+             height, work.masks.current ());
 }
 
 /* Each iteration but the last keys a pixel, so that no frame takes more than these. */
@@ -387,27 +366,26 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 /* Runs over several elements */
 
 static gboolean
-gst_flow_key_propose_allocation (
-    GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
+gst_flow_key_takes_up (GstOpenCLFilter *filter)
 {
-  GstFlowKey *self = GST_FLOW_KEY (transform);
+  GstFlowKey *self = GST_FLOW_KEY (filter);
   keying::KeyRun run;
-
-  if (!GST_BASE_TRANSFORM_CLASS (gst_flow_key_parent_class)
-           ->propose_allocation (transform, decide_query, query))
-    return FALSE;
-  if (self->work && add_to_run (get_settings (self), &self->work->info, run))
-    RunMember::offer (query);
-  return TRUE;
+  return self->work && add_to_run (get_settings (self), &self->work->info, run);
 }
 
-static gboolean
-gst_flow_key_decide_allocation (GstBaseTransform *transform, GstQuery *query)
+static GstOpenCLTakenUp
+gst_flow_key_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+    GstBuffer *output, cl_event *event, GError **error)
 {
-  GST_FLOW_KEY (transform)->member->ask_downstream (query);
-  return GST_BASE_TRANSFORM_CLASS (gst_flow_key_parent_class)
-      ->decide_allocation (transform, query);
+  GstFlowKey *self = GST_FLOW_KEY (filter);
+  const GstVideoInfo *info = &self->work->info;
+  Settings settings = get_settings (self);
+  auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, info, run); };
+  return self->member->take_up (filter, add, pending, output, event, error);
 }
+
+static const GstOpenCLDeferral deferral = {
+    gst_keying_deferred_run_get_type, gst_flow_key_takes_up, gst_flow_key_take_up};
 
 static gboolean
 gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
@@ -417,8 +395,7 @@ gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *outp
   const GstVideoInfo *info = &self->work->info;
   Settings settings = get_settings (self);
   auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, info, run); };
-  RunMember::Outcome outcome =
-      self->member->take_part (filter, add, input, output, event, error);
+  RunMember::Outcome outcome = self->member->begin (filter, add, input, output, error);
   if (outcome == RunMember::Outcome::plain)
     return GST_OPENCL_FILTER_CLASS (gst_flow_key_parent_class)
         ->process (filter, input, output, event, error);
@@ -446,7 +423,6 @@ static void
 gst_flow_key_class_init (GstFlowKeyClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   object_class->finalize = gst_flow_key_finalize;
@@ -462,8 +438,7 @@ gst_flow_key_class_init (GstFlowKeyClass *klass)
   filter_class->set_formats = gst_flow_key_set_formats;
   filter_class->transform = gst_flow_key_transform;
   filter_class->process = gst_flow_key_process;
-  transform_class->propose_allocation = gst_flow_key_propose_allocation;
-  transform_class->decide_allocation = gst_flow_key_decide_allocation;
+  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
 
   GST_DEBUG_CATEGORY_INIT (flow_key_debug, "flowkey", 0, "Flowing key");
 }

@@ -32,12 +32,12 @@
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/noisereduce.cl"
+
 GST_DEBUG_CATEGORY_STATIC (noise_reduce_debug);
 #define GST_CAT_DEFAULT noise_reduce_debug
 
 namespace {
-using keying::Grid;
-using keying::Kernel;
 using keying::RunMember;
 
 struct Settings {
@@ -50,12 +50,12 @@ struct Settings {
 struct Work {
   GstVideoInfo info;
   keying::TileShape shape;
-  keying::FrameKernel pack_keyed;
-  keying::FrameKernel apply_keyed;
-  keying::FrameKernel reduce_plane;
-  keying::FrameKernel mask_of_alpha;
-  keying::FrameKernel alpha_of_mask;
-  keying::FrameKernel reduce_mask;
+  opencl::FrameKernel pack_keyed;
+  opencl::FrameKernel apply_keyed;
+  opencl::FrameKernel reduce_plane;
+  opencl::FrameKernel mask_of_alpha;
+  opencl::FrameKernel alpha_of_mask;
+  opencl::FrameKernel reduce_mask;
   keying::IterationRun run;
   keying::PingPong planes;
   keying::PingPong masks; /* made when `fused` is first found off */
@@ -117,7 +117,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
 {
   const std::string options = keying::pixel_options (&work.info) + work.shape.options ();
   const struct {
-    keying::FrameKernel &kernel;
+    opencl::FrameKernel &kernel;
     const char *name;
   } kernels[] = {
       {work.pack_keyed, "pack_keyed"},
@@ -128,9 +128,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.reduce_mask, "reduce_mask"},
   };
   for (const auto &entry : kernels)
-    entry.kernel.create (context,
-        {"pixels.cl", "bitplanes.cl", "masks.cl", "tiles.cl", "noisereduce.cl"},
-        entry.name, options);
+    entry.kernel.prepare (context, KERNELS, entry.name, options);
 }
 
 static gboolean
@@ -159,18 +157,14 @@ reduce_plane (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint ite
 {
   Work &work = *self->work;
   guint depth = work.shape.depth ();
-  Kernel *kernel = work.reduce_plane.variant ({}, error);
   GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
 
-  if (!kernel)
-    return FALSE;
   auto launch = [&] (guint number, cl_uint index) {
     cl_uint part = std::min (depth, iterations - number * depth);
-    bool launched =
-        kernel->launch (queue, work.shape.grid_of_plane (*kernel, &work.info, part),
-            error, work.planes.current (), work.planes.other (),
-            cl_uint (work.info.width), cl_uint (work.info.height),
-            cl_uint (fill ? ~0u : 0u), part, work.run.changed (), index);
+    bool launched = work.reduce_plane.launch_groups (queue,
+        work.shape.groups_of_plane (&work.info, part), error, work.planes.current (),
+        work.planes.other (), cl_uint (work.info.width), cl_uint (work.info.height),
+        cl_uint (fill ? ~0u : 0u), part, work.run.changed (), index);
     work.planes.swap ();
     return launched;
   };
@@ -187,16 +181,13 @@ transform_by_planes (GstNoiseReduce *self, const Settings &settings,
   Work &work = *self->work;
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
-  Kernel *pack = work.pack_keyed.variant ({input}, error);
-  Kernel *apply = work.apply_keyed.variant ({input, output}, error);
 
-  return pack && apply
-         && pack->launch (queue, pack->grid_of_items (4 * words, height), error, input,
-             width, height, work.planes.current (), words)
+  return work.pack_keyed.launch (queue, 4 * words, height, error, input, width, height,
+             work.planes.current (), words)
          && reduce_plane (self, queue, true, settings.fill_iterations, error)
          && reduce_plane (self, queue, false, settings.iterations, error)
-         && apply->launch (queue, apply->grid_of_items (4 * words, height), error, input,
-             output, width, height, work.planes.current (), words);
+         && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
+             width, height, work.planes.current (), words);
 }
 
 static gboolean
@@ -205,13 +196,10 @@ reduce_mask (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint iter
 {
   Work &work = *self->work;
   cl_uint width = work.info.width, height = work.info.height;
-  Kernel *kernel = work.reduce_mask.variant ({}, error);
   GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
 
-  if (!kernel)
-    return FALSE;
   auto launch = [&] (guint number, cl_uint index) {
-    bool launched = kernel->launch (queue, kernel->grid_of_items (width, height), error,
+    bool launched = work.reduce_mask.launch (queue, width, height, error,
         work.masks.current (), work.masks.other (), width, height, cl_uint (fill ? 0 : 1),
         work.run.changed (), index);
     work.masks.swap ();
@@ -228,20 +216,17 @@ transform_by_masks (GstNoiseReduce *self, const Settings &settings,
 {
   Work &work = *self->work;
   cl_uint width = work.info.width, height = work.info.height;
-  Kernel *take = work.mask_of_alpha.variant ({input}, error);
-  Kernel *apply = work.alpha_of_mask.variant ({input, output}, error);
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
 
   if (!work.masks.created ()
       && !work.masks.create (context, gsize (width) * height, error))
     return FALSE;
-  return take && apply
-         && take->launch (queue, take->grid_of_items (width, height), error, input, width,
-             height, work.masks.current ())
+  return work.mask_of_alpha.launch (
+             queue, width, height, error, input, width, height, work.masks.current ())
          && reduce_mask (self, queue, true, settings.fill_iterations, error)
          && reduce_mask (self, queue, false, settings.iterations, error)
-         && apply->launch (queue, apply->grid_of_items (width, height), error, input,
-             output, width, height, work.masks.current ());
+         && work.alpha_of_mask.launch (queue, width, height, error, input, output, width,
+             height, work.masks.current ());
 }
 
 static bool
@@ -269,26 +254,24 @@ gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input
 /* Runs over several elements */
 
 static gboolean
-gst_noise_reduce_propose_allocation (
-    GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
+gst_noise_reduce_takes_up (GstOpenCLFilter *filter)
 {
   keying::KeyRun run;
-
-  if (!GST_BASE_TRANSFORM_CLASS (gst_noise_reduce_parent_class)
-           ->propose_allocation (transform, decide_query, query))
-    return FALSE;
-  if (add_to_run (get_settings (transform), run))
-    RunMember::offer (query);
-  return TRUE;
+  return add_to_run (get_settings (filter), run);
 }
 
-static gboolean
-gst_noise_reduce_decide_allocation (GstBaseTransform *transform, GstQuery *query)
+static GstOpenCLTakenUp
+gst_noise_reduce_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+    GstBuffer *output, cl_event *event, GError **error)
 {
-  GST_NOISE_REDUCE (transform)->member->ask_downstream (query);
-  return GST_BASE_TRANSFORM_CLASS (gst_noise_reduce_parent_class)
-      ->decide_allocation (transform, query);
+  GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
+  Settings settings = get_settings (self);
+  auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, run); };
+  return self->member->take_up (filter, add, pending, output, event, error);
 }
+
+static const GstOpenCLDeferral deferral = {gst_keying_deferred_run_get_type,
+    gst_noise_reduce_takes_up, gst_noise_reduce_take_up};
 
 static gboolean
 gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
@@ -296,9 +279,8 @@ gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *
 {
   GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
   Settings settings = get_settings (self);
-  auto add = [&settings] (keying::KeyRun &run) { return add_to_run (settings, run); };
-  RunMember::Outcome outcome =
-      self->member->take_part (filter, add, input, output, event, error);
+  auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, run); };
+  RunMember::Outcome outcome = self->member->begin (filter, add, input, output, error);
   if (outcome == RunMember::Outcome::plain)
     return GST_OPENCL_FILTER_CLASS (gst_noise_reduce_parent_class)
         ->process (filter, input, output, event, error);
@@ -326,7 +308,6 @@ static void
 gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   object_class->finalize = gst_noise_reduce_finalize;
@@ -342,8 +323,7 @@ gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
   filter_class->set_formats = gst_noise_reduce_set_formats;
   filter_class->transform = gst_noise_reduce_transform;
   filter_class->process = gst_noise_reduce_process;
-  transform_class->propose_allocation = gst_noise_reduce_propose_allocation;
-  transform_class->decide_allocation = gst_noise_reduce_decide_allocation;
+  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
 
   GST_DEBUG_CATEGORY_INIT (
       noise_reduce_debug, "noisereduce", 0, "Noise reduction of keys");

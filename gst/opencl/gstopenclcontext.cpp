@@ -17,11 +17,11 @@
 #include "devicechoice.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclstatistics.h"
+#include "programsource.hpp"
 #include "reaper.hpp"
 #include "stagingring.hpp"
 
 #include <atomic>
-#include <gio/gio.h>
 #include <map>
 #include <memory>
 
@@ -434,14 +434,9 @@ gst_opencl_context_create_kernel (GstOpenCLContext *context, const gchar *resour
 {
   g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
 
-  GBytes *bytes = g_resources_lookup_data (resource, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
-  if (!bytes)
+  std::string source;
+  if (!opencl::source_of_resource (resource, source, error))
     return nullptr;
-  gsize size;
-  auto *data = static_cast<const char *> (g_bytes_get_data (bytes, &size));
-  std::string source (data, size);
-  g_bytes_unref (bytes);
-
   cl::Program program (
       gst_opencl_context_get_program (context, source.c_str (), options, error));
   if (!program ())
@@ -560,6 +555,21 @@ make_and_announce (
   return TRUE;
 }
 
+gboolean
+gst_opencl_ensure_context_alone (
+    GstElement *element, const gchar *device, GstOpenCLContext **context, GError **error)
+{
+  if (!is_set (element, context))
+    take_what_was_given (element, device, context);
+  if (is_set (element, context))
+    return TRUE;
+  gst_element_post_message (element,
+      gst_message_new_need_context (GST_OBJECT (element), GST_OPENCL_CONTEXT_TYPE));
+  if (is_set (element, context))
+    return TRUE;
+  return make_and_announce (element, device, context, error);
+}
+
 /* The rule, where several are offered: one's own before those of others. */
 gboolean
 gst_opencl_ensure_context (
@@ -569,22 +579,13 @@ gst_opencl_ensure_context (
   g_return_val_if_fail (context != nullptr, FALSE);
 
   gst_opencl_statistics_mark (gst_opencl_statistics_of (element));
-  if (is_set (element, context))
-    return TRUE;
-  take_what_was_given (element, device, context);
-  if (is_set (element, context))
-    return TRUE;
-  ask_neighbours (element, gst_element_foreach_src_pad, device, context);
-  if (is_set (element, context))
-    return TRUE;
-  ask_neighbours (element, gst_element_foreach_sink_pad, device, context);
-  if (is_set (element, context))
-    return TRUE;
-  gst_element_post_message (element,
-      gst_message_new_need_context (GST_OBJECT (element), GST_OPENCL_CONTEXT_TYPE));
-  if (is_set (element, context))
-    return TRUE;
-  return make_and_announce (element, device, context, error);
+  if (!is_set (element, context))
+    take_what_was_given (element, device, context);
+  if (!is_set (element, context))
+    ask_neighbours (element, gst_element_foreach_src_pad, device, context);
+  if (!is_set (element, context))
+    ask_neighbours (element, gst_element_foreach_sink_pad, device, context);
+  return gst_opencl_ensure_context_alone (element, device, context, error);
 }
 
 gboolean
