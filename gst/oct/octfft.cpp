@@ -33,7 +33,7 @@
 
 #include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/kernel.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/settings.hpp>
 
