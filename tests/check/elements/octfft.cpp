@@ -17,10 +17,10 @@
 #include "../settings-check.hpp"
 #include <gst/check/gstharness.h>
 
-using testing::expect_warnings;
-using testing::set_together;
 using fourier::Complex;
 using fourier::Line;
+using testing::expect_warnings;
+using testing::set_together;
 
 namespace {
 const gsize lengths[] = {64, 1000, 1001, 1024, 2039, 2048, 16384};
@@ -478,6 +478,37 @@ GST_START_TEST (test_octfft_both_libraries_agree)
         Element octfft (launch);
         octfft.want ("CF32LE");
         assert_output (octfft.process (spectra), spectra);
+      }
+    }
+  }
+}
+GST_END_TEST;
+
+/* Whoever transforms: of the A-line itself nothing is left, and its neighbours, one of
+ * which may share a transform with it, lose nothing. */
+GST_START_TEST (test_octfft_what_is_not_finite_has_no_depth_and_stays_in_its_line)
+{
+  const float broken[] = {NAN, INFINITY};
+  for (const char *launch : {"octfft", "octfft fft-library=vkfft",
+           "octfft fft-library=vkfft scale=linear", "octfft scale=linear"}) {
+    for (float value : broken) {
+      Spectra spectra = make_noise (256, 6);
+      Element octfft (launch);
+      Expected expected;
+      expected.linear = strstr (launch, "linear");
+      octfft.want ("F32LE");
+      Spectra with = spectra;
+      with.values[2 * 256 + 100] = with.values[5 * 256 + 3] = value;
+      Output output = octfft.process (with);
+      std::vector<Line> depths = spectra.depths ();
+      for (gsize l = 0; l < output.lines; l++) {
+        for (gsize d = 0; d < output.depths; d++) {
+          if (l == 2 || l == 5)
+            assert_between (output.at (l, d).real (), expected.level (0),
+                expected.level (0), 1e-4, output, l, d);
+          else
+            assert_value (output, l, d, depths[l][d], 1e-3, expected);
+        }
       }
     }
   }
@@ -1101,6 +1132,8 @@ octfft_suite (void)
   tcase_add_test (
       chain, test_octfft_peak_of_a_mirror_is_at_its_depth_with_the_fringe_amplitude);
   tcase_add_test (chain, test_octfft_both_libraries_agree);
+  tcase_add_test (
+      chain, test_octfft_what_is_not_finite_has_no_depth_and_stays_in_its_line);
   tcase_add_test (chain, test_octfft_in_one_launch_and_in_two_is_the_same);
   tcase_add_test (chain, test_octfft_depth_start_and_count_cut_a_part_out);
   tcase_add_test (chain, test_octfft_leaves_its_input_as_it_is);
