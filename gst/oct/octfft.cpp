@@ -515,20 +515,34 @@ gst_oct_fft_set_formats (
   return adopt_settings (self, error);
 }
 
+static GstCaps *
+outputs_of (GstBaseTransform *base, const Settings &settings)
+{
+  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
+  GstCaps *outputs = gst_caps_new_empty ();
+  append_outputs (outputs, gst_caps_get_structure (input, 0), settings);
+  gst_caps_unref (input);
+  return outputs;
+}
+
 /* Between two frames. Another number of depths comes with the caps that say so, which the
  * base class agrees on before this very frame. */
 static void
 update_settings (GstOctFFT *self)
 {
+  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
   Work &work = *self->work;
   guint samples = work.spectra.samples;
   auto accept = [&] (const Settings &wanted, GError **error) {
     if (!check (wanted, samples, error))
       return false;
-    if (depths_of (wanted, samples) == gint (work.depths))
+    if (depths_of (wanted, samples) == gint (work.depths)) {
       work.settings = wanted;
-    else
-      gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+      return true;
+    }
+    if (!opencl::is_taken_downstream (base, outputs_of (base, wanted), error))
+      return false;
+    gst_base_transform_reconfigure_src (base);
     return true;
   };
   if (self->settings->is_started ())
@@ -539,13 +553,7 @@ static GstFlowReturn
 gst_oct_fft_submit_input_buffer (
     GstBaseTransform *base, gboolean discont, GstBuffer *input)
 {
-  /* A file that is read in blocks has a segment of bytes. */
-  if (base->segment.format == GST_FORMAT_TIME) {
-    GstClockTime time = gst_segment_to_stream_time (
-        &base->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (input));
-    if (GST_CLOCK_TIME_IS_VALID (time))
-      gst_object_sync_values (GST_OBJECT (base), time);
-  }
+  opencl::sync_controlled_values (base, input);
   update_settings (GST_OCT_FFT (base));
   return GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
       ->submit_input_buffer (base, discont, input);

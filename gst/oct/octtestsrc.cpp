@@ -31,6 +31,7 @@
 #include "spectra/testspectra.hpp"
 
 #include <gst/opencl/opencl.h>
+#include <gst/opencl/settings.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (oct_test_src_debug);
 #define GST_CAT_DEFAULT oct_test_src_debug
@@ -44,49 +45,31 @@ static GstStaticPadTemplate src_template =
         GST_STATIC_CAPS (SPECTRA_CAPS (
             "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")") "; " SPECTRA_CAPS ("")));
 
-enum {
-  PROP_0,
-  PROP_PATTERN,
-  PROP_DEPTHS,
-  PROP_AMPLITUDES,
-  PROP_WAVELENGTH_MIN,
-  PROP_WAVELENGTH_MAX,
-  PROP_DISPERSION_A2,
-  PROP_DISPERSION_A3,
-  PROP_LEVEL,
-  PROP_NOISE,
-  PROP_SEED,
-  PROP_IS_LIVE,
-};
-
-#define DEFAULT_PATTERN OCT_TEST_PATTERN_LAYERS
-#define DEFAULT_WAVELENGTH_MIN 1187.0
-#define DEFAULT_WAVELENGTH_MAX 1433.0
-#define DEFAULT_LEVEL 20000.0
-#define DEFAULT_NOISE 20.0
-#define DEFAULT_SEED 1
 #define DEFAULT_SAMPLES 2048
 #define DEFAULT_LINES 512
 
 G_DECLARE_FINAL_TYPE (GstOctTestSrc, gst_oct_test_src, GST, OCT_TEST_SRC, GstOpenCLSrc)
 
 namespace {
-/* Everything that is not a GObject's. */
-struct State {
-  /* Under the object lock. */
-  OctTestSettings settings = {DEFAULT_PATTERN, {50, 100, 200}, {1000, 500, 250},
-      DEFAULT_WAVELENGTH_MIN, DEFAULT_WAVELENGTH_MAX, 0, 0, DEFAULT_LEVEL, DEFAULT_NOISE,
-      DEFAULT_SEED};
-  bool tables_changed = true;
+struct Settings {
+  OctTestSettings spectra;
+  bool live = false;
+  guint tables_revision = 0; /* counts changes that need new tables */
+};
 
-  OctTestSpectra spectra; /* of the streaming thread, or of a state change without one */
+/* Of the streaming thread, or of a state change while there is none. */
+struct Work {
+  OctTestSpectra spectra;
+  Settings settings;   /* in force */
+  bool tables = false; /* are made for those */
 };
 } // namespace
 
 struct _GstOctTestSrc {
   GstOpenCLSrc parent;
 
-  State *state;
+  opencl::Settings<Settings> *settings;
+  Work *work;
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstOctTestSrc, gst_oct_test_src, GST_TYPE_OPENCL_SRC,
@@ -107,156 +90,71 @@ gst_oct_test_src_pattern_get_type ()
   return type;
 }
 
-/* Numbers of any type; GST_TYPE_ARRAY keeps each as it was written. */
-static gboolean
-numbers_from_array (const GValue *array, std::vector<double> &numbers)
-{
-  std::vector<double> read;
-  for (guint i = 0; i < gst_value_array_get_size (array); i++) {
-    GValue number = G_VALUE_INIT;
-    g_value_init (&number, G_TYPE_DOUBLE);
-    if (!g_value_transform (gst_value_array_get_value (array, i), &number))
-      return FALSE;
-    read.push_back (g_value_get_double (&number));
-  }
-  numbers = read;
-  return TRUE;
-}
-
-static void
-array_from_numbers (const std::vector<double> &numbers, GValue *array)
-{
-  for (double number : numbers) {
-    GValue value = G_VALUE_INIT;
-    g_value_init (&value, G_TYPE_DOUBLE);
-    g_value_set_double (&value, number);
-    gst_value_array_append_and_take_value (array, &value);
-  }
-}
-
-struct NumberProperty {
-  guint id;
-  double OctTestSettings::*number;
+const opencl::PropertyTable<Settings> properties = {
+    {"pattern", "Pattern", "What the spectra are of",
+        [] (Settings &s) -> OctTestPattern & { return s.spectra.pattern; },
+        gst_oct_test_src_pattern_get_type, opencl::playing, &Settings::tables_revision},
+    {"depths", "Depths",
+        "Depth of each mirror in depth bins, 0 to half of the samples per A-line "
+        "(pattern=mirrors), \"<50, 100.5>\"; initially <50, 100, 200>",
+        [] (Settings &s) -> std::vector<double> & { return s.spectra.depths; },
+        opencl::ready, &Settings::tables_revision},
+    {"amplitudes", "Amplitudes",
+        "Amplitude of the fringe of each mirror in raw units (pattern=mirrors), "
+        "\"<1000, 500>\"; initially <1000, 500, 250>",
+        [] (Settings &s) -> std::vector<double> & { return s.spectra.amplitudes; },
+        opencl::ready, &Settings::tables_revision},
+    {"wavelength-min", "Wavelength of the first sample",
+        "Wavelength of the first sample, in any unit; the samples between are evenly "
+        "spaced",
+        [] (Settings &s) -> double & { return s.spectra.wavelength_min; },
+        {0, G_MAXDOUBLE}, opencl::ready, &Settings::tables_revision},
+    {"wavelength-max", "Wavelength of the last sample",
+        "Wavelength of the last sample, in the unit of wavelength-min",
+        [] (Settings &s) -> double & { return s.spectra.wavelength_max; },
+        {0, G_MAXDOUBLE}, opencl::ready, &Settings::tables_revision},
+    {"dispersion-a2", "Dispersion a2",
+        "Quadratic dispersion of the sample in rad: the phase a2 q^2, q = m - N/2 on the "
+        "grid of even wavenumbers",
+        [] (Settings &s) -> double & { return s.spectra.dispersion_a2; },
+        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
+    {"dispersion-a3", "Dispersion a3",
+        "Cubic dispersion of the sample in rad: the phase a3 q^3",
+        [] (Settings &s) -> double & { return s.spectra.dispersion_a3; },
+        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
+    {"level", "Level",
+        "Raw value without a fringe, at the middle of the spectrum; the tissue "
+        "(pattern=layers) reflects in proportion to it",
+        [] (Settings &s) -> double & { return s.spectra.level; }, {0, 65535},
+        opencl::controllable},
+    {"noise", "Noise", "Standard deviation of the camera's noise in raw units",
+        [] (Settings &s) -> double & { return s.spectra.noise; }, {0, 65535},
+        opencl::controllable},
+    {"seed", "Seed", "Which noise and which tissue",
+        [] (Settings &s) -> guint & { return s.spectra.seed; }, {0, G_MAXUINT},
+        opencl::playing},
+    {"is-live", "Is live", "Whether to deliver as a camera would", &Settings::live,
+        opencl::ready},
 };
-
-static const NumberProperty number_properties[] = {
-    {PROP_WAVELENGTH_MIN, &OctTestSettings::wavelength_min},
-    {PROP_WAVELENGTH_MAX, &OctTestSettings::wavelength_max},
-    {PROP_DISPERSION_A2, &OctTestSettings::dispersion_a2},
-    {PROP_DISPERSION_A3, &OctTestSettings::dispersion_a3},
-    {PROP_LEVEL, &OctTestSettings::level},
-    {PROP_NOISE, &OctTestSettings::noise},
-};
-
-/* The setting that is this property, or nullptr where it is no number. */
-static double *
-find_number (OctTestSettings &settings, guint id)
-{
-  for (const NumberProperty &property : number_properties) {
-    if (property.id == id)
-      return &(settings.*property.number);
-  }
-  return nullptr;
-}
-
-static void
-gst_oct_test_src_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  GstOctTestSrc *self = GST_OCT_TEST_SRC (object);
-  OctTestSettings &settings = self->state->settings;
-  gboolean understood = TRUE;
-
-  if (id == PROP_IS_LIVE) {
-    gst_base_src_set_live (GST_BASE_SRC (self), g_value_get_boolean (value));
-    return;
-  }
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_PATTERN:
-    settings.pattern = static_cast<OctTestPattern> (g_value_get_enum (value));
-    break;
-  case PROP_DEPTHS:
-    understood = numbers_from_array (value, settings.depths);
-    break;
-  case PROP_AMPLITUDES:
-    understood = numbers_from_array (value, settings.amplitudes);
-    break;
-  case PROP_SEED:
-    settings.seed = g_value_get_uint (value);
-    break;
-  default:
-    if (double *number = find_number (settings, id))
-      *number = g_value_get_double (value);
-    else
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  /* Level, noise and seed are arguments of the kernels and need no new tables. */
-  if (id >= PROP_PATTERN && id <= PROP_DISPERSION_A3)
-    self->state->tables_changed = true;
-  GST_OBJECT_UNLOCK (self);
-
-  if (!understood)
-    g_warning ("%s: expected an array of numbers", pspec->name);
-}
-
-static void
-gst_oct_test_src_get_property (
-    GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  GstOctTestSrc *self = GST_OCT_TEST_SRC (object);
-  OctTestSettings &settings = self->state->settings;
-
-  if (id == PROP_IS_LIVE) {
-    g_value_set_boolean (value, gst_base_src_is_live (GST_BASE_SRC (self)));
-    return;
-  }
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_PATTERN:
-    g_value_set_enum (value, settings.pattern);
-    break;
-  case PROP_DEPTHS:
-    array_from_numbers (settings.depths, value);
-    break;
-  case PROP_AMPLITUDES:
-    array_from_numbers (settings.amplitudes, value);
-    break;
-  case PROP_SEED:
-    g_value_set_uint (value, settings.seed);
-    break;
-  default:
-    if (const double *number = find_number (settings, id))
-      g_value_set_double (value, *number);
-    else
-      G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (self);
-}
-
-static OctTestSettings
-copy_settings (GstOctTestSrc *self)
-{
-  GST_OBJECT_LOCK (self);
-  OctTestSettings settings = self->state->settings;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
 
 static gboolean
 gst_oct_test_src_open (GstOpenCLSrc *src, GError **error)
 {
   GstOctTestSrc *self = GST_OCT_TEST_SRC (src);
-  return oct_test_settings_validate (copy_settings (self), error)
-         && self->state->spectra.open (gst_opencl_src_get_context (src), error);
+  Settings settings = self->settings->committed ();
+  self->work = new Work;
+  gst_base_src_set_live (GST_BASE_SRC (self), settings.live);
+  return oct_test_settings_validate (settings.spectra, error)
+         && self->work->spectra.open (gst_opencl_src_get_context (src), error);
 }
 
 static void
 gst_oct_test_src_close (GstOpenCLSrc *src)
 {
-  GST_OCT_TEST_SRC (src)->state->spectra = OctTestSpectra ();
+  GstOctTestSrc *self = GST_OCT_TEST_SRC (src);
+  delete self->work;
+  self->work = nullptr;
+  self->settings->stop ();
 }
 
 static GstCaps *
@@ -274,28 +172,48 @@ gst_oct_test_src_fixate (GstBaseSrc *base, GstCaps *caps)
   return GST_BASE_SRC_CLASS (gst_oct_test_src_parent_class)->fixate (base, caps);
 }
 
+/* Those that are set. Where the mirrors of a source that plays lie too deep for new caps,
+ * the user is told, and they are left out. */
 static gboolean
 gst_oct_test_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
 {
-  GST_OBJECT_LOCK (src);
-  GST_OCT_TEST_SRC (src)->state->tables_changed = true;
-  GST_OBJECT_UNLOCK (src);
+  GstOctTestSrc *self = GST_OCT_TEST_SRC (src);
+  Work &work = *self->work;
+  guint samples = GST_VIDEO_INFO_WIDTH (gst_opencl_src_get_video_info (src));
+  bool starts = !self->settings->is_started ();
+  GError *reason = nullptr;
+  auto accept = [&] (const Settings &wanted, GError **why) {
+    return oct_test_settings_validate_for (wanted.spectra, samples, why);
+  };
+
+  bool valid = self->settings->adopt (accept, &reason);
+  if (!valid && starts) {
+    g_propagate_error (error, reason);
+    return FALSE;
+  }
+  work.settings = self->settings->current ();
+  if (!valid) {
+    self->settings->warn (reason);
+    work.settings.spectra = oct_test_settings_within (work.settings.spectra, samples);
+  }
+  work.tables = false;
   return TRUE;
 }
 
-static gboolean
-update_tables (GstOctTestSrc *self, GError **error)
+static void
+update_settings (GstOctTestSrc *self, const GstVideoInfo *info)
 {
-  State *state = self->state;
-  const GstVideoInfo *info = gst_opencl_src_get_video_info (GST_OPENCL_SRC (self));
-
-  GST_OBJECT_LOCK (self);
-  const bool changed = state->tables_changed;
-  state->tables_changed = false;
-  GST_OBJECT_UNLOCK (self);
-  return !changed
-         || state->spectra.configure (copy_settings (self), GST_VIDEO_INFO_WIDTH (info),
-             GST_VIDEO_INFO_HEIGHT (info), error);
+  Work &work = *self->work;
+  auto accept = [&] (const Settings &wanted, GError **error) {
+    if (!oct_test_settings_validate_for (
+            wanted.spectra, GST_VIDEO_INFO_WIDTH (info), error))
+      return false;
+    /* Level, noise and seed are arguments of the kernels and need no new tables. */
+    work.tables &= wanted.tables_revision == work.settings.tables_revision;
+    work.settings = wanted;
+    return true;
+  };
+  self->settings->update (accept);
 }
 
 static gboolean
@@ -303,107 +221,43 @@ gst_oct_test_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTime tim
     const GstOpenCLFrame *frame, cl_command_queue queue, GError **error)
 {
   GstOctTestSrc *self = GST_OCT_TEST_SRC (src);
+  Work &work = *self->work;
+  const OctTestSettings &settings = work.settings.spectra;
   const OctTestMoment moment = {number, static_cast<double> (time) / GST_SECOND};
+  const GstVideoInfo *info = gst_opencl_src_get_video_info (src);
 
-  return update_tables (self, error)
-         && self->state->spectra.enqueue (copy_settings (self), moment, *frame, error);
+  update_settings (self, info);
+  if (!work.tables
+      && !work.spectra.configure (
+          settings, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), error))
+    return FALSE;
+  work.tables = true;
+  return work.spectra.enqueue (settings, moment, *frame, error);
 }
 
 static void
 gst_oct_test_src_finalize (GObject *object)
 {
-  delete GST_OCT_TEST_SRC (object)->state;
+  GstOctTestSrc *self = GST_OCT_TEST_SRC (object);
+  delete self->settings;
+  delete self->work;
   G_OBJECT_CLASS (gst_oct_test_src_parent_class)->finalize (object);
 }
 
 static void
 gst_oct_test_src_init (GstOctTestSrc *self)
 {
-  self->state = new State;
-}
-
-static const auto playing = static_cast<GParamFlags> (
-    G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
-static const auto controllable =
-    static_cast<GParamFlags> (playing | GST_PARAM_CONTROLLABLE);
-static const auto ready = static_cast<GParamFlags> (
-    G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
-
-static void
-install_picture_properties (GObjectClass *klass)
-{
-  g_object_class_install_property (klass, PROP_PATTERN,
-      g_param_spec_enum ("pattern", "Pattern", "What the spectra are of",
-          GST_TYPE_OCT_TEST_SRC_PATTERN, DEFAULT_PATTERN, playing));
-  g_object_class_install_property (klass, PROP_DEPTHS,
-      gst_param_spec_array ("depths", "Depths",
-          "Depth of each mirror in depth bins, 0 to half of the samples per A-line "
-          "(pattern=mirrors), \"<50, 100.5>\"; initially <50, 100, 200>",
-          nullptr, ready));
-  g_object_class_install_property (klass, PROP_AMPLITUDES,
-      gst_param_spec_array ("amplitudes", "Amplitudes",
-          "Amplitude of the fringe of each mirror in raw units (pattern=mirrors), "
-          "\"<1000, 500>\"; initially <1000, 500, 250>",
-          nullptr, ready));
-  g_object_class_install_property (klass, PROP_LEVEL,
-      g_param_spec_double ("level", "Level",
-          "Raw value without a fringe, at the middle of the spectrum; the tissue "
-          "(pattern=layers) reflects in proportion to it",
-          0, 65535, DEFAULT_LEVEL, controllable));
-  g_object_class_install_property (klass, PROP_NOISE,
-      g_param_spec_double ("noise", "Noise",
-          "Standard deviation of the camera's noise in raw units", 0, 65535,
-          DEFAULT_NOISE, controllable));
-  g_object_class_install_property (klass, PROP_SEED,
-      g_param_spec_uint ("seed", "Seed", "Which noise and which tissue", 0, G_MAXUINT,
-          DEFAULT_SEED, playing));
-}
-
-static void
-install_spectrometer_properties (GObjectClass *klass)
-{
-  g_object_class_install_property (klass, PROP_WAVELENGTH_MIN,
-      g_param_spec_double ("wavelength-min", "Wavelength of the first sample",
-          "Wavelength of the first sample, in any unit; the samples between are evenly "
-          "spaced",
-          0, G_MAXDOUBLE, DEFAULT_WAVELENGTH_MIN, ready));
-  g_object_class_install_property (klass, PROP_WAVELENGTH_MAX,
-      g_param_spec_double ("wavelength-max", "Wavelength of the last sample",
-          "Wavelength of the last sample, in the unit of wavelength-min", 0, G_MAXDOUBLE,
-          DEFAULT_WAVELENGTH_MAX, ready));
-  g_object_class_install_property (klass, PROP_DISPERSION_A2,
-      g_param_spec_double ("dispersion-a2", "Dispersion a2",
-          "Quadratic dispersion of the sample in rad: the phase a2 q^2, q = m - N/2 on "
-          "the "
-          "grid of even wavenumbers",
-          -G_MAXDOUBLE, G_MAXDOUBLE, 0, playing));
-  g_object_class_install_property (klass, PROP_DISPERSION_A3,
-      g_param_spec_double ("dispersion-a3", "Dispersion a3",
-          "Cubic dispersion of the sample in rad: the phase a3 q^3", -G_MAXDOUBLE,
-          G_MAXDOUBLE, 0, playing));
-}
-
-static void
-install_source_properties (GObjectClass *klass)
-{
-  g_object_class_install_property (klass, PROP_IS_LIVE,
-      g_param_spec_boolean (
-          "is-live", "Is live", "Whether to deliver as a camera would", FALSE, ready));
+  self->settings = new opencl::Settings<Settings> (self, properties);
 }
 
 static void
 gst_oct_test_src_class_init (GstOctTestSrcClass *klass)
 {
-  GObjectClass *object = G_OBJECT_CLASS (klass);
   GstElementClass *element = GST_ELEMENT_CLASS (klass);
   GstOpenCLSrcClass *src = GST_OPENCL_SRC_CLASS (klass);
 
-  object->set_property = gst_oct_test_src_set_property;
-  object->get_property = gst_oct_test_src_get_property;
-  object->finalize = gst_oct_test_src_finalize;
-  install_picture_properties (object);
-  install_spectrometer_properties (object);
-  install_source_properties (object);
+  G_OBJECT_CLASS (klass)->finalize = gst_oct_test_src_finalize;
+  opencl::install_settings<&GstOctTestSrc::settings> (klass, properties);
 
   gst_element_class_add_static_pad_template (element, &src_template);
   gst_element_class_set_static_metadata (element, "OCT test source", "Source/Video",

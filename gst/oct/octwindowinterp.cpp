@@ -464,6 +464,16 @@ mean_starts_anew (const Settings &before, const Settings &after)
          || before.background_frames != after.background_frames;
 }
 
+static GstCaps *
+outputs_of (GstBaseTransform *base, const Settings &settings)
+{
+  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
+  GstCaps *outputs = gst_caps_new_empty ();
+  append_outputs (outputs, gst_caps_get_structure (input, 0), settings.complex ());
+  gst_caps_unref (input);
+  return outputs;
+}
+
 /* Between two frames. What turns real spectra into complex ones, or back, comes with the
  * caps that say so, which the base class agrees on before this very frame. */
 static GstFlowReturn
@@ -475,7 +485,9 @@ gst_oct_window_interp_submit_input_buffer (
   auto accept = [&] (const Settings &wanted, GError **error) {
     oct::SpectrumTables tables;
     bool same = wanted.tables_revision == work->settings.tables_revision;
-    if (!same && !load_tables (*work, wanted, tables, error))
+    if ((!same && !load_tables (*work, wanted, tables, error))
+        || (wanted.complex () != work->complex
+            && !opencl::is_taken_downstream (base, outputs_of (base, wanted), error)))
       return false;
     if (!same)
       work->next_tables = std::move (tables);

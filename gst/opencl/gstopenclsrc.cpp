@@ -31,6 +31,7 @@ typedef struct {
   Format format;
   Timeline *timeline;
   GstBufferPool *device_pool; /* (nullable): what is downloaded from */
+  gboolean refused;           /* the caps, by the subclass, which has said why */
 } GstOpenCLSrcPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (
@@ -193,10 +194,11 @@ gst_opencl_src_set_caps (GstBaseSrc *base, GstCaps *caps)
   GST_OBJECT_LOCK (self);
   base->segment.duration = duration;
   GST_OBJECT_UNLOCK (self);
-  if (!klass->set_format || klass->set_format (self, caps, &error))
-    return TRUE;
-  priv->core->report (error);
-  return FALSE;
+  /* FALSE would make the parent class post another error, that names nothing. */
+  priv->refused = klass->set_format && !klass->set_format (self, caps, &error);
+  if (priv->refused)
+    priv->core->report (error);
+  return TRUE;
 }
 
 /* --- allocation --- */
@@ -301,7 +303,7 @@ gst_opencl_src_fill (GstPushSrc *push, GstBuffer *buffer)
   cl_event event = nullptr;
   Counting counting (*priv->core);
 
-  if (priv->timeline->is_over ())
+  if (priv->refused || priv->timeline->is_over ())
     return GST_FLOW_EOS;
   gst_object_sync_values (GST_OBJECT (self), priv->timeline->time ());
   const bool enqueued =

@@ -218,4 +218,33 @@ warn_of_settings (gpointer owner, const GError *reason)
       nullptr, __FILE__, GST_FUNCTION, __LINE__);
   gst_object_unref (poster);
 }
+
+void
+sync_controlled_values (GstBaseTransform *transform, GstBuffer *buffer)
+{
+  /* A file that is read in blocks has a segment of bytes. */
+  if (transform->segment.format != GST_FORMAT_TIME)
+    return;
+  GstClockTime time = gst_segment_to_stream_time (
+      &transform->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_object_sync_values (GST_OBJECT (transform), time);
+}
+
+bool
+is_taken_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **error)
+{
+  GstCaps *taken =
+      gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SRC_PAD (transform), outputs);
+  bool any = !gst_caps_is_empty (taken);
+  if (!any) {
+    gchar *text = gst_caps_to_string (outputs);
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "downstream does not take %s", text);
+    g_free (text);
+  }
+  gst_caps_unref (taken);
+  gst_caps_unref (outputs);
+  return any;
+}
 } // namespace opencl

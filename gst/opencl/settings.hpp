@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include <gst/gst.h>
+#include <gst/base/gstbasetransform.h>
 
 #include <functional>
 #include <string>
@@ -71,6 +71,14 @@ void give_value (const std::vector<double> &from, GValue *to);
 
 /* Posts that a set was not taken. */
 void warn_of_settings (gpointer owner, const GError *reason);
+
+/* For a filter's submit_input_buffer(): brings controlled properties to the buffer's
+ * time, before the frame's settings are taken up. */
+void sync_controlled_values (GstBaseTransform *transform, GstBuffer *buffer);
+
+/* Whether downstream takes any of the caps that a set would make, so that knobs do not
+ * end a pipeline with a caps filter behind; FALSE with a reason. Takes @outputs. */
+bool is_taken_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **error);
 
 /* A property, and the member of Values that holds it: `access` is a pointer to it, or a
  * function Values & → Member & where it lies deeper. Values' own initial values are the

@@ -25,11 +25,12 @@ typedef enum {
  *
  * Where the pad's picture goes in the output.
  */
-typedef struct {
-  gint x, y, width, height;
-  gdouble alpha;
-  GstOpenCLCompositorOperator blend_operator;
-} GstOpenCLCompositorPlace;
+struct GstOpenCLCompositorPlace {
+  gint x = 0, y = 0;
+  gint width = -1, height = -1;
+  gdouble alpha = 1;
+  GstOpenCLCompositorOperator blend_operator = GST_OPENCL_COMPOSITOR_OVER;
+};
 
 /**
  * gst_opencl_compositor_pad_get_place:

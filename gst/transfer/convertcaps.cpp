@@ -355,6 +355,16 @@ keep_colours (GstCaps *output_caps, GstCaps *input_caps)
       && is_of_one_subsampling (in, out))
     gst_structure_set_value (output, "chroma-site", site);
 }
+/* Caps that say no interlace-mode are progressive. (transfer full), as `caps` is. */
+GstCaps *
+fixate_rest (GstCaps *caps)
+{
+  caps = gst_caps_make_writable (gst_caps_truncate (caps));
+  GstStructure *structure = gst_caps_get_structure (caps, 0);
+  if (gst_structure_has_field (structure, "interlace-mode"))
+    gst_structure_fixate_field_string (structure, "interlace-mode", "progressive");
+  return gst_caps_fixate (caps);
+}
 } // namespace
 
 GstCaps *
@@ -384,14 +394,14 @@ fixate_converted_caps (GstPadDirection direction, GstCaps *caps, GstCaps *others
   GstCaps *same = gst_caps_intersect (others, caps);
   if (!gst_caps_is_empty (same)) {
     gst_caps_unref (others);
-    return gst_caps_fixate (same);
+    return fixate_rest (same);
   }
   gst_caps_unref (same);
 
   const GstStructure *known = gst_caps_get_structure (caps, 0);
   GstCaps *chosen = choose_format (others, known);
   fixate_shape (direction, gst_caps_get_structure (chosen, 0), known);
-  chosen = gst_caps_fixate (chosen);
+  chosen = fixate_rest (chosen);
   if (direction == GST_PAD_SINK)
     keep_colours (chosen, caps);
   return chosen;

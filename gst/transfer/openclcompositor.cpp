@@ -12,6 +12,9 @@
  * is straight, and counts where a picture is scaled, so that what is keyed out does not
  * bleed into what is not. Up to eight layers take one launch a frame.
  *
+ * All pictures are of one interlace-mode, which is the output's; those of two fields are
+ * scaled field by field. Pointer events go to the pictures under the pointer.
+ *
  * |[
  * gst-launch-1.0 openclcompositor name=mix sink_1::xpos=100 sink_1::alpha=0.5 ! \
  *   opencldownload ! videoconvert ! autovideosink \
@@ -21,9 +24,12 @@
  */
 #include "compositorpad.h"
 #include "elements.h"
+#include "interlacing.hpp"
 
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
+#include <gst/opencl/settings.hpp>
+#include <gst/video/navigation.h>
 
 #include <vector>
 
@@ -48,9 +54,8 @@ enum class Background {
   carried, /* of the launch before; no choice of the user's */
 };
 
-enum {
-  PROP_0,
-  PROP_BACKGROUND,
+struct Settings {
+  Background background = Background::checker;
 };
 
 /* A picture of one frame. */
@@ -58,6 +63,7 @@ struct Layer {
   const GstVideoInfo *info;
   const GstOpenCLFrame *frame;
   GstOpenCLCompositorPlace place;
+  bool interlaced;
 };
 
 /* What the streaming thread works with while the element is started. */
@@ -78,8 +84,8 @@ G_DECLARE_FINAL_TYPE (GstOpenCLCompositor, gst_opencl_compositor, GST, OPENCL_CO
 struct _GstOpenCLCompositor {
   GstOpenCLAggregator parent;
 
-  Background background; /* object lock */
-  Work *work;            /* while started */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* while started */
 };
 
 G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLCompositor, gst_opencl_compositor,
@@ -114,41 +120,10 @@ background_get_type (void)
 
 /* --- properties --- */
 
-static void
-gst_opencl_compositor_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (object);
-
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_BACKGROUND:
-    self->background = Background (g_value_get_enum (value));
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (self);
-}
-
-static void
-gst_opencl_compositor_get_property (
-    GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (object);
-
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_BACKGROUND:
-    g_value_set_enum (value, gint (self->background));
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (self);
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"background", "Background", "What is below the lowest picture",
+        &Settings::background, background_get_type, opencl::controllable},
+};
 
 /* --- life cycle --- */
 
@@ -173,11 +148,72 @@ gst_opencl_compositor_close (GstOpenCLAggregator *aggregator)
 
 /* --- caps --- */
 
-/* Input of any size, whatever the output is. */
-static GstCaps *
-get_sink_caps (GstPad *pad, GstCaps *filter)
+static bool
+has_caps (GstVideoAggregatorPad *pad)
 {
-  GstCaps *caps = gst_pad_get_pad_template_caps (pad);
+  return pad->info.finfo
+         && GST_VIDEO_INFO_FORMAT (&pad->info) != GST_VIDEO_FORMAT_UNKNOWN;
+}
+
+/* The layout of the lowest picture that has one; all are of one interlace-mode. */
+static bool
+lowest_info (gpointer compositor, GstVideoInfo &info)
+{
+  bool found = false;
+
+  GST_OBJECT_LOCK (compositor);
+  for (GList *item = GST_ELEMENT (compositor)->sinkpads; item && !found;
+       item = item->next) {
+    GstVideoAggregatorPad *pad = GST_VIDEO_AGGREGATOR_PAD (item->data);
+    found = has_caps (pad);
+    if (found)
+      info = pad->info;
+  }
+  GST_OBJECT_UNLOCK (compositor);
+  return found;
+}
+
+static const gchar *
+interlace_mode_of (const GstVideoInfo &info)
+{
+  return gst_video_interlace_mode_to_string (GST_VIDEO_INFO_INTERLACE_MODE (&info));
+}
+
+/* `caps` in each interlace-mode that downstream takes. (transfer full), as `caps` is. */
+static GstCaps *
+with_modes_of_downstream (GstPad *srcpad, GstCaps *caps)
+{
+  GstCaps *peer = gst_pad_peer_query_caps (srcpad, caps);
+  GstCaps *result = gst_caps_new_empty ();
+
+  for (guint i = 0; i < gst_caps_get_size (peer); i++) {
+    const GValue *mode =
+        gst_structure_get_value (gst_caps_get_structure (peer, i), "interlace-mode");
+    GstCaps *some = gst_caps_copy (caps);
+    if (mode)
+      gst_caps_set_value (some, "interlace-mode", mode);
+    result = gst_caps_merge (result, some);
+  }
+  gst_caps_unref (peer);
+  if (gst_caps_is_empty (result))
+    result = gst_caps_merge (result, gst_caps_ref (caps));
+  gst_caps_unref (caps);
+  return result;
+}
+
+/* Input of any size, whatever the output is; but all are of one interlace-mode, which is
+ * the output's. */
+static GstCaps *
+get_sink_caps (GstAggregator *aggregator, GstPad *pad, GstCaps *filter)
+{
+  GstCaps *caps = gst_caps_make_writable (gst_pad_get_pad_template_caps (pad));
+  GstVideoInfo info;
+
+  if (lowest_info (aggregator, info))
+    gst_caps_set_simple (
+        caps, "interlace-mode", G_TYPE_STRING, interlace_mode_of (info), nullptr);
+  else
+    caps = with_modes_of_downstream (GST_AGGREGATOR_SRC_PAD (aggregator), caps);
   if (!filter)
     return caps;
   GstCaps *both = gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST);
@@ -185,14 +221,26 @@ get_sink_caps (GstPad *pad, GstCaps *filter)
   return both;
 }
 
+/* Fields in buffers of their own are nothing to blend, and modes do not mix. */
 static gboolean
-accepts_caps (GstPad *pad, GstCaps *caps)
+accepts_caps (GstAggregator *aggregator, GstPad *pad, GstCaps *caps)
 {
-  GstCaps *known = gst_pad_get_pad_template_caps (pad);
-  gboolean accepted = gst_caps_is_subset (caps, known);
+  GstCaps *known =
+      gst_caps_from_string (CAPS ", interlace-mode={progressive, interleaved, mixed}");
+  GstCaps *complete = gst_caps_copy (caps);
+  GstVideoInfo info;
+
+  if (lowest_info (aggregator, info))
+    gst_caps_set_simple (
+        known, "interlace-mode", G_TYPE_STRING, interlace_mode_of (info), nullptr);
+  if (!gst_structure_has_field (gst_caps_get_structure (caps, 0), "interlace-mode"))
+    gst_caps_set_simple (
+        complete, "interlace-mode", G_TYPE_STRING, "progressive", nullptr);
+  gboolean accepted = gst_caps_is_subset (complete, known);
   if (!accepted)
     GST_INFO_OBJECT (
         pad, "refused %" GST_PTR_FORMAT ": expected %" GST_PTR_FORMAT, caps, known);
+  gst_caps_unref (complete);
   gst_caps_unref (known);
   return accepted;
 }
@@ -206,13 +254,14 @@ gst_opencl_compositor_sink_query (
   switch (GST_QUERY_TYPE (query)) {
   case GST_QUERY_CAPS:
     gst_query_parse_caps (query, &filter);
-    caps = get_sink_caps (GST_PAD (pad), filter);
+    caps = get_sink_caps (aggregator, GST_PAD (pad), filter);
     gst_query_set_caps_result (query, caps);
     gst_caps_unref (caps);
     return TRUE;
   case GST_QUERY_ACCEPT_CAPS:
     gst_query_parse_accept_caps (query, &caps);
-    gst_query_set_accept_caps_result (query, accepts_caps (GST_PAD (pad), caps));
+    gst_query_set_accept_caps_result (
+        query, accepts_caps (aggregator, GST_PAD (pad), caps));
     return TRUE;
   default:
     break;
@@ -221,34 +270,28 @@ gst_opencl_compositor_sink_query (
       ->sink_query (aggregator, pad, query);
 }
 
-/* `caps` with only one format, empty where they do not have it. */
+/* `caps` with only one value of a field, empty where they do not have it. */
 static GstCaps *
-with_format (GstCaps *caps, const gchar *format)
+with_only (GstCaps *caps, const gchar *field, const gchar *value)
 {
   GstCaps *wanted = gst_caps_from_string (CAPS);
-  gst_caps_set_simple (wanted, "format", G_TYPE_STRING, format, nullptr);
+  gst_caps_set_simple (wanted, field, G_TYPE_STRING, value, nullptr);
   GstCaps *both = gst_caps_intersect_full (caps, wanted, GST_CAPS_INTERSECT_FIRST);
   gst_caps_unref (wanted);
   return both;
 }
 
-/* The format of the lowest picture where downstream takes it. */
+/* The format of the lowest picture where downstream takes it, and its interlace-mode. */
 static GstCaps *
 gst_opencl_compositor_update_caps (GstVideoAggregator *aggregator, GstCaps *caps)
 {
-  GstCaps *preferred = gst_caps_new_empty ();
+  GstVideoInfo info;
 
-  GST_OBJECT_LOCK (aggregator);
-  for (GList *item = GST_ELEMENT (aggregator)->sinkpads;
-       item && gst_caps_is_empty (preferred); item = item->next) {
-    const GstVideoInfo *info = &GST_VIDEO_AGGREGATOR_PAD (item->data)->info;
-    if (!info->finfo || GST_VIDEO_INFO_FORMAT (info) == GST_VIDEO_FORMAT_UNKNOWN)
-      continue;
-    gst_caps_unref (preferred);
-    preferred = with_format (caps, GST_VIDEO_INFO_NAME (info));
-  }
-  GST_OBJECT_UNLOCK (aggregator);
-  return gst_caps_merge (preferred, gst_caps_ref (caps));
+  if (!lowest_info (aggregator, info))
+    return gst_caps_ref (caps);
+  GstCaps *possible = with_only (caps, "interlace-mode", interlace_mode_of (info));
+  GstCaps *preferred = with_only (possible, "format", GST_VIDEO_INFO_NAME (&info));
+  return gst_caps_merge (preferred, possible);
 }
 
 /* As large as needed to show all pictures, as fast as the fastest. */
@@ -283,6 +326,19 @@ extent_of_pads (GstElement *element, gint par_n, gint par_d)
   return extent;
 }
 
+static void
+keep_field_order (GstAggregator *aggregator, GstStructure *output)
+{
+  GstVideoInfo info;
+
+  if (lowest_info (aggregator, info)
+      && GST_VIDEO_INFO_INTERLACE_MODE (&info) == GST_VIDEO_INTERLACE_MODE_INTERLEAVED
+      && GST_VIDEO_INFO_FIELD_ORDER (&info) != GST_VIDEO_FIELD_ORDER_UNKNOWN
+      && !gst_structure_has_field (output, "field-order"))
+    gst_structure_set (output, "field-order", G_TYPE_STRING,
+        gst_video_field_order_to_string (GST_VIDEO_INFO_FIELD_ORDER (&info)), nullptr);
+}
+
 static GstCaps *
 gst_opencl_compositor_fixate_src_caps (GstAggregator *aggregator, GstCaps *caps)
 {
@@ -294,6 +350,7 @@ gst_opencl_compositor_fixate_src_caps (GstAggregator *aggregator, GstCaps *caps)
     gst_structure_fixate_field_nearest_fraction (structure, "pixel-aspect-ratio", 1, 1);
     gst_structure_get_fraction (structure, "pixel-aspect-ratio", &par_n, &par_d);
   }
+  keep_field_order (aggregator, structure);
   Extent extent = extent_of_pads (GST_ELEMENT (aggregator), par_n, par_d);
   gst_structure_fixate_field_nearest_int (structure, "width", extent.width);
   gst_structure_fixate_field_nearest_int (structure, "height", extent.height);
@@ -399,7 +456,8 @@ set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer, cl_mem un
     const GstOpenCLCompositorPlace &to = layer->place;
     order = order_of (*layer->info);
     place = {{layer->frame->stride[0], layer->info->width, layer->info->height, to.x,
-        to.y, to.width, to.height, cl_int (to.blend_operator)}};
+        to.y, to.width, to.height,
+        cl_int (to.blend_operator) + (layer->interlaced ? 4 : 0)}};
     data = layer->frame->data;
     start = layer->frame->offset[0];
     alpha = cl_float (to.alpha);
@@ -446,6 +504,29 @@ launch (GstOpenCLCompositor *self, opencl::Kernel &kernel, const GstOpenCLFrame 
   return kernel.enqueue (output.queue, info.width, info.height, error);
 }
 
+static Layer
+layer_of (GstOpenCLAggregator *aggregator, const GstOpenCLInput &input)
+{
+  const GstVideoInfo &info = GST_VIDEO_AGGREGATOR_PAD (input.pad)->info;
+  return {&info, &input.frame, place_of (aggregator, input.pad),
+      transfer::has_two_fields (info, input.frame.buffer)};
+}
+
+/* The picture is of two fields where any in it is; which comes first the lowest says. */
+static void
+flag_fields (GstBuffer *output, const std::vector<Layer> &layers)
+{
+  const guint order = GST_VIDEO_BUFFER_FLAG_TFF;
+
+  for (const Layer &layer : layers) {
+    if (!layer.interlaced)
+      continue;
+    GST_BUFFER_FLAG_SET (output, GST_VIDEO_BUFFER_FLAG_INTERLACED);
+    GST_BUFFER_FLAG_SET (output, GST_BUFFER_FLAGS (layer.frame->buffer) & order);
+    return;
+  }
+}
+
 static gboolean
 gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
     const GstOpenCLInput *inputs, guint n_inputs, const GstOpenCLFrame *output,
@@ -454,14 +535,12 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
   GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (aggregator);
   std::vector<Layer> &layers = self->work->layers;
   const GstVideoInfo &info = GST_VIDEO_AGGREGATOR (self)->info;
-  GST_OBJECT_LOCK (self);
-  Background background = self->background;
-  GST_OBJECT_UNLOCK (self);
+  Background background = self->settings->committed ().background;
 
   layers.clear ();
   for (const GstOpenCLInput *input = inputs; input < inputs + n_inputs; input++)
-    layers.push_back ({&GST_VIDEO_AGGREGATOR_PAD (input->pad)->info, &input->frame,
-        place_of (aggregator, input->pad)});
+    layers.push_back (layer_of (aggregator, *input));
+  flag_fields (output->buffer, layers);
 
   opencl::Kernel *kernel = choose_kernel (self, *output, error);
   if (!kernel || !ensure_carried (self, gsize (info.width) * info.height, error))
@@ -475,18 +554,54 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
   return true;
 }
 
+/* --- events from downstream --- */
+
+/* The event for whoever is under the pointer, in pixels of the picture there. */
+static gboolean
+push_pointer (GstElement *element, GstPad *pad, gpointer event)
+{
+  GstVideoInfo input, output;
+  gdouble x, y;
+
+  GST_OBJECT_LOCK (element);
+  output = GST_VIDEO_AGGREGATOR (element)->info;
+  input = GST_VIDEO_AGGREGATOR_PAD (pad)->info;
+  GST_OBJECT_UNLOCK (element);
+  GstOpenCLCompositorPlace place = gst_opencl_compositor_pad_get_place (
+      GST_OPENCL_COMPOSITOR_PAD (pad), output.par_n, output.par_d);
+  if (place.width == 0
+      || !gst_navigation_event_get_coordinates (GST_EVENT (event), &x, &y) || x < place.x
+      || y < place.y || x >= place.x + place.width || y >= place.y + place.height)
+    return TRUE;
+  GstEvent *mapped = gst_event_copy (GST_EVENT (event));
+  gst_navigation_event_set_coordinates (mapped, (x - place.x) * input.width / place.width,
+      (y - place.y) * input.height / place.height);
+  gst_pad_push_event (pad, mapped);
+  return TRUE;
+}
+
+/* All pictures under the pointer learn of it, as with `compositor`. */
+static gboolean
+gst_opencl_compositor_src_event (GstAggregator *aggregator, GstEvent *event)
+{
+  gdouble x, y;
+
+  if (GST_EVENT_TYPE (event) != GST_EVENT_NAVIGATION
+      || !gst_navigation_event_get_coordinates (event, &x, &y))
+    return GST_AGGREGATOR_CLASS (gst_opencl_compositor_parent_class)
+        ->src_event (aggregator, event);
+  gst_element_foreach_sink_pad (GST_ELEMENT (aggregator), push_pointer, event);
+  gst_event_unref (event);
+  return TRUE;
+}
+
 /* --- the class --- */
 
 static void
-install_properties (GObjectClass *object_class)
+gst_opencl_compositor_finalize (GObject *object)
 {
-  const GParamFlags flags =
-      GParamFlags (G_PARAM_READWRITE | G_PARAM_CONSTRUCT | G_PARAM_STATIC_STRINGS);
-
-  g_object_class_install_property (object_class, PROP_BACKGROUND,
-      g_param_spec_enum ("background", "Background", "What is below the lowest picture",
-          background_get_type (), gint (Background::checker),
-          GParamFlags (flags | GST_PARAM_CONTROLLABLE | GST_PARAM_MUTABLE_PLAYING)));
+  delete GST_OPENCL_COMPOSITOR (object)->settings;
+  G_OBJECT_CLASS (gst_opencl_compositor_parent_class)->finalize (object);
 }
 
 static void
@@ -496,6 +611,7 @@ set_vfuncs (GstOpenCLCompositorClass *klass)
   GstOpenCLAggregatorClass *opencl_class = GST_OPENCL_AGGREGATOR_CLASS (klass);
 
   aggregator_class->sink_query = gst_opencl_compositor_sink_query;
+  aggregator_class->src_event = gst_opencl_compositor_src_event;
   aggregator_class->fixate_src_caps = gst_opencl_compositor_fixate_src_caps;
   GST_VIDEO_AGGREGATOR_CLASS (klass)->update_caps = gst_opencl_compositor_update_caps;
   opencl_class->open = gst_opencl_compositor_open;
@@ -507,12 +623,10 @@ set_vfuncs (GstOpenCLCompositorClass *klass)
 static void
 gst_opencl_compositor_class_init (GstOpenCLCompositorClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  object_class->set_property = gst_opencl_compositor_set_property;
-  object_class->get_property = gst_opencl_compositor_get_property;
-  install_properties (object_class);
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_compositor_finalize;
+  opencl::install_settings<&GstOpenCLCompositor::settings> (klass, properties);
   set_vfuncs (klass);
 
   gst_element_class_set_static_metadata (element_class, "OpenCL compositor",
@@ -531,5 +645,5 @@ gst_opencl_compositor_class_init (GstOpenCLCompositorClass *klass)
 static void
 gst_opencl_compositor_init (GstOpenCLCompositor *self)
 {
-  self->background = Background::checker;
+  self->settings = new opencl::Settings<Settings> (self, properties);
 }

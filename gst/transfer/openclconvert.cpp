@@ -18,8 +18,8 @@
  *
  * Interlaced and mixed video stays so: chroma belongs to the lines of its field, and each
  * field is scaled by itself, its lines where they stand in the frame (`videoscale` moves
- * the two fields apart, so that a still picture combs). Fields in buffers of their own are
- * refused. Navigation events are passed on in pixels of the input.
+ * the two fields apart, so that a still picture combs). Fields in buffers of their own
+ * are refused. Navigation events are passed on in pixels of the input.
  *
  * |[
  * gst-launch-1.0 videotestsrc ! openclupload ! openclconvert ! \
@@ -40,6 +40,7 @@
 
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
+#include <gst/opencl/settings.hpp>
 #include <gst/video/navigation.h>
 
 #include <memory>
@@ -69,7 +70,13 @@ struct Settings {
   ScaleMethod scale_method = ScaleMethod::bilinear;
   ChromaResampler chroma_resampler = ChromaResampler::linear;
   bool exact = false;
-  guint revision = 0; /* counts changes */
+
+  bool maps () const { return colormap != Colormap::none; }
+  bool operator== (const Settings &other) const
+  {
+    return colormap == other.colormap && scale_method == other.scale_method
+           && chroma_resampler == other.chroma_resampler && exact == other.exact;
+  }
 };
 
 /* Where the components of a picture stand, as the kernel takes it. */
@@ -95,14 +102,6 @@ struct Work {
   bool has_kernel[2][2][2] = {};
   cl::Buffer color_table; /* where gray is mapped */
 };
-
-enum {
-  PROP_0,
-  PROP_COLORMAP,
-  PROP_SCALE_METHOD,
-  PROP_CHROMA_RESAMPLER,
-  PROP_EXACT,
-};
 } // namespace
 
 #define GST_TYPE_OPENCL_CONVERT (gst_opencl_convert_get_type ())
@@ -112,7 +111,7 @@ G_DECLARE_FINAL_TYPE (
 struct _GstOpenCLConvert {
   GstOpenCLFilter parent;
 
-  Settings *settings;    /* object lock */
+  opencl::Settings<Settings> *settings;
   cl_int2 shown, filmed; /* sizes of output and input; object lock */
   Work *work;            /* between set_formats and close, else null */
 };
@@ -163,73 +162,20 @@ chroma_resampler_get_type (void)
 
 /* --- properties --- */
 
-static void
-gst_opencl_convert_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  GstOpenCLConvert *self = GST_OPENCL_CONVERT (object);
-
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_COLORMAP:
-    self->settings->colormap = Colormap (g_value_get_enum (value));
-    break;
-  case PROP_SCALE_METHOD:
-    self->settings->scale_method = ScaleMethod (g_value_get_enum (value));
-    break;
-  case PROP_CHROMA_RESAMPLER:
-    self->settings->chroma_resampler = ChromaResampler (g_value_get_enum (value));
-    break;
-  case PROP_EXACT:
-    self->settings->exact = g_value_get_boolean (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  self->settings->revision++;
-  GST_OBJECT_UNLOCK (self);
-
-  /* With a map gray becomes colour, which is a matter of caps. */
-  if (id == PROP_COLORMAP)
-    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-}
-
-static void
-gst_opencl_convert_get_property (
-    GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  GstOpenCLConvert *self = GST_OPENCL_CONVERT (object);
-
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_COLORMAP:
-    g_value_set_enum (value, gint (self->settings->colormap));
-    break;
-  case PROP_SCALE_METHOD:
-    g_value_set_enum (value, gint (self->settings->scale_method));
-    break;
-  case PROP_CHROMA_RESAMPLER:
-    g_value_set_enum (value, gint (self->settings->chroma_resampler));
-    break;
-  case PROP_EXACT:
-    g_value_set_boolean (value, self->settings->exact);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (self);
-}
-
-static Settings
-get_settings (GstOpenCLConvert *self)
-{
-  GST_OBJECT_LOCK (self);
-  Settings settings = *self->settings;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"colormap", "Colour map", "Colours for gray input; the output is in colour then",
+        &Settings::colormap, transfer::colormap_get_type, opencl::controllable},
+    {"scale-method", "Scale method",
+        "How the picture is scaled when the caps' sizes differ", &Settings::scale_method,
+        scale_method_get_type, opencl::controllable},
+    {"chroma-resampler", "Chroma resampler",
+        "How chroma is taken from one raster to another", &Settings::chroma_resampler,
+        chroma_resampler_get_type, opencl::controllable},
+    {"exact", "Exact",
+        "Convert colours to the nearest level, instead of with videoconvert's integers, "
+        "which are off by up to 6 levels",
+        &Settings::exact, opencl::controllable},
+};
 
 /* --- caps --- */
 
@@ -237,9 +183,8 @@ static GstCaps *
 gst_opencl_convert_transform_caps (GstBaseTransform *transform, GstPadDirection direction,
     GstCaps *caps, GstCaps *filter)
 {
-  Settings settings = get_settings (GST_OPENCL_CONVERT (transform));
-  GstCaps *result =
-      transfer::convertible_caps (direction, caps, settings.colormap != Colormap::none);
+  Settings settings = GST_OPENCL_CONVERT (transform)->settings->current ();
+  GstCaps *result = transfer::convertible_caps (direction, caps, settings.maps ());
 
   if (filter) {
     GstCaps *both = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
@@ -277,7 +222,7 @@ gst_opencl_convert_accept_caps (
 static bool
 is_color_mapped (const Settings &settings, const GstVideoInfo &input)
 {
-  return settings.colormap != Colormap::none && GST_VIDEO_INFO_IS_GRAY (&input);
+  return settings.maps () && GST_VIDEO_INFO_IS_GRAY (&input);
 }
 
 /* As in videoconvert, chroma is resampled when its raster changes. */
@@ -442,14 +387,33 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
   return TRUE;
 }
 
+/* Those that are set, unless gray has become colour, or gray again, since these caps were
+ * agreed on: then the first frame brings others. */
+static Settings
+adopt_settings (GstOpenCLConvert *self, const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  bool mapped = self->settings->current ().maps ();
+  bool starts = !self->settings->is_started ();
+  auto accept = [&] (const Settings &wanted, GError **) {
+    return starts || wanted.maps () == mapped;
+  };
+  self->settings->adopt (accept, nullptr);
+  Settings settings = self->settings->current ();
+  if (is_color_mapped (settings, in) && GST_VIDEO_INFO_IS_GRAY (&out)) {
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+    settings.colormap = Colormap::none;
+  }
+  return settings;
+}
+
 static gboolean
 gst_opencl_convert_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
-  Settings settings = get_settings (self);
   const GstVideoInfo *in = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const GstVideoInfo *out = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  Settings settings = adopt_settings (self, *in, *out);
   bool same = gst_video_info_is_equal (in, out) && !is_color_mapped (settings, *in);
 
   if (in->interlace_mode != out->interlace_mode) {
@@ -473,6 +437,7 @@ gst_opencl_convert_close (GstOpenCLFilter *filter)
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
   delete self->work;
   self->work = nullptr;
+  self->settings->stop ();
 }
 
 /* --- frames --- */
@@ -533,13 +498,33 @@ blocks (gint side, guint subsampling, guint fields = 1)
                           : (gsize (side) + of_block - 1) / of_block * fields;
 }
 
-static void
-gst_opencl_convert_before_transform (GstBaseTransform *transform, GstBuffer *buffer)
+static bool
+is_taken_with (GstBaseTransform *transform, const Settings &settings, GError **error)
 {
-  GstClockTime time = gst_segment_to_stream_time (
-      &transform->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
-  if (GST_CLOCK_TIME_IS_VALID (time))
-    gst_object_sync_values (GST_OBJECT (transform), time);
+  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
+  GstCaps *outputs = transfer::convertible_caps (GST_PAD_SINK, input, settings.maps ());
+  gst_caps_unref (input);
+  return opencl::is_taken_downstream (transform, outputs, error);
+}
+
+/* Between two frames. With a map gray becomes colour, which is a matter of caps, and the
+ * base class agrees on those before this very frame. */
+static GstFlowReturn
+gst_opencl_convert_submit_input_buffer (
+    GstBaseTransform *transform, gboolean discont, GstBuffer *input)
+{
+  GstOpenCLConvert *self = GST_OPENCL_CONVERT (transform);
+  bool mapped = self->settings->current ().maps ();
+  auto accept = [&] (const Settings &wanted, GError **error) {
+    return wanted.maps () == mapped || is_taken_with (transform, wanted, error);
+  };
+
+  opencl::sync_controlled_values (transform, input);
+  if (self->settings->is_started () && self->settings->update (accept)
+      && self->settings->current ().maps () != mapped)
+    gst_base_transform_reconfigure_src (transform);
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class)
+      ->submit_input_buffer (transform, discont, input);
 }
 
 static bool
@@ -564,10 +549,9 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
   const GstVideoInfo &in_info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const GstVideoInfo &out_info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
-  Settings settings = get_settings (self);
+  Settings settings = self->settings->current ();
 
-  if (settings.revision != self->work->settings.revision
-      && !make_work (self, settings, error))
+  if (!(settings == self->work->settings) && !make_work (self, settings, error))
     return FALSE;
   Work &work = *self->work;
   Layout in = layout_of (in_info, *input);
@@ -625,34 +609,6 @@ gst_opencl_convert_finalize (GObject *object)
 }
 
 static void
-install_properties (GObjectClass *object_class)
-{
-  const Settings defaults;
-  const GParamFlags flags =
-      GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_CONTROLLABLE
-                   | GST_PARAM_MUTABLE_PLAYING);
-
-  g_object_class_install_property (object_class, PROP_COLORMAP,
-      g_param_spec_enum ("colormap", "Colour map",
-          "Colours for gray input; the output is in colour then",
-          transfer::colormap_get_type (), gint (defaults.colormap), flags));
-  g_object_class_install_property (object_class, PROP_SCALE_METHOD,
-      g_param_spec_enum ("scale-method", "Scale method",
-          "How the picture is scaled when the caps' sizes differ",
-          scale_method_get_type (), gint (defaults.scale_method), flags));
-  g_object_class_install_property (object_class, PROP_CHROMA_RESAMPLER,
-      g_param_spec_enum ("chroma-resampler", "Chroma resampler",
-          "How chroma is taken from one raster to another", chroma_resampler_get_type (),
-          gint (defaults.chroma_resampler), flags));
-  g_object_class_install_property (object_class, PROP_EXACT,
-      g_param_spec_boolean ("exact", "Exact",
-          "Convert colours to the nearest level, instead of with videoconvert's "
-          "integers, "
-          "which are off by up to 6 levels",
-          defaults.exact, flags));
-}
-
-static void
 gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
@@ -660,10 +616,8 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->set_property = gst_opencl_convert_set_property;
-  object_class->get_property = gst_opencl_convert_get_property;
   object_class->finalize = gst_opencl_convert_finalize;
-  install_properties (object_class);
+  opencl::install_settings<&GstOpenCLConvert::settings> (klass, properties);
 
   gst_element_class_set_static_metadata (element_class, "OpenCL video converter",
       "Filter/Converter/Video/Scaler/Colorspace",
@@ -675,7 +629,7 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   transform_class->transform_caps = gst_opencl_convert_transform_caps;
   transform_class->fixate_caps = gst_opencl_convert_fixate_caps;
   transform_class->accept_caps = gst_opencl_convert_accept_caps;
-  transform_class->before_transform = gst_opencl_convert_before_transform;
+  transform_class->submit_input_buffer = gst_opencl_convert_submit_input_buffer;
   transform_class->src_event = gst_opencl_convert_src_event;
   filter_class->set_formats = gst_opencl_convert_set_formats;
   filter_class->transform = gst_opencl_convert_transform;
@@ -689,5 +643,5 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
 static void
 gst_opencl_convert_init (GstOpenCLConvert *self)
 {
-  self->settings = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
 }

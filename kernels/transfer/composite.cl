@@ -21,10 +21,14 @@
 #define BACKGROUND_CARRIED 4
 
 /* place: stride, width and height of the input; x, y, width and height in the output (a
- * width of 0: no such layer); operator. order: bit of red, green, blue, alpha. */
+ * width of 0: no such layer); operator, and 4 more where lines belong in turns to two
+ * fields. order: bit of red, green, blue, alpha. */
 #define LAYER(n)                                                                         \
   __global const uchar *data##n, ulong start##n, int4 order##n, int8 place##n,           \
       float alpha##n
+
+#define OPERATOR_OF(place) (place.s7 & 3)
+#define FIELDS_OF(place) (place.s7 & 4 ? 2 : 1)
 
 uint
 load_word (__global const uchar *at)
@@ -54,16 +58,18 @@ load_pixel (__global const uchar *data, ulong start, int4 order, int stride, int
   return convert_float4 ((uint4) (word) >> convert_uint4 (order) & 255) / 255.0f;
 }
 
-/* The two input samples around the middle of output sample `at`, and the second's share.
- * Products of two sides, of 32767 at the most, and 2 still fit an int. */
+/* The two input samples around the middle of output sample `at`, of one field where there
+ * are two, and the second's share. Products of two sides, of 32767 at the most, and 2 still
+ * fit an int. */
 int2
-neighbours (int at, int in_size, int out_size, float *share)
+neighbours (int at, int in_size, int out_size, int fields, int field, float *share)
 {
-  int unit = 2 * out_size;
-  int middle = max ((2 * at + 1) * in_size - out_size, 0);
+  int unit = 2 * fields * out_size;
+  int middle = max ((2 * at + 1) * in_size - (2 * field + 1) * out_size, 0);
   int first = middle / unit;
+  int last = (in_size - 1 - field) / fields;
   *share = (float) (middle - first * unit) / (float) unit;
-  return (int2) (first, min (first + 1, in_size - 1));
+  return fields * (int2) (first, min (first + 1, last)) + field;
 }
 
 /* Colours count as much as they are seen: what is keyed out does not bleed. */
@@ -78,8 +84,10 @@ sample_scaled (
     __global const uchar *data, ulong start, int4 order, int8 place, int x, int y)
 {
   float share_x, share_y;
-  int2 columns = neighbours (x, place.s1, place.s5, &share_x);
-  int2 rows = neighbours (y, place.s2, place.s6, &share_y);
+  int fields = FIELDS_OF (place);
+  int field = min (y % fields, place.s2 - 1);
+  int2 columns = neighbours (x, place.s1, place.s5, 1, 0, &share_x);
+  int2 rows = neighbours (y, place.s2, place.s6, fields, field, &share_y);
 #define CORNER(column, row)                                                              \
   load_pixel (data, start, order, place.s0, columns.column, rows.row)
   float4 corners[4] = {CORNER (x, x), CORNER (y, x), CORNER (x, y), CORNER (y, y)};
@@ -118,7 +126,7 @@ add_layer (float4 below, int x, int y, __global const uchar *data, ulong start,
                      ? load_pixel (data, start, order, place.s0, at_x, at_y)
                      : sample_scaled (data, start, order, place, at_x, at_y);
   layer.w *= alpha;
-  return blend (below, layer, place.s7);
+  return blend (below, layer, OPERATOR_OF (place));
 }
 
 float4

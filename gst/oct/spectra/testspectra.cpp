@@ -114,18 +114,55 @@ setting_error (GError **error, const char *format, ...)
 bool
 oct_test_settings_validate (const OctTestSettings &settings, GError **error)
 {
-  if (!(settings.wavelength_min > 0))
-    return setting_error (
-        error, "wavelength-min %g: expected more than 0", settings.wavelength_min);
-  if (!(settings.wavelength_min < settings.wavelength_max))
+  if (!(settings.wavelength_min > 0 && settings.wavelength_max > 0
+          && settings.wavelength_min != settings.wavelength_max))
     return setting_error (error,
-        "wavelength-min %g: expected less than wavelength-max %g",
+        "wavelength-min %g and wavelength-max %g: expected both to be more than 0, and "
+        "to differ",
         settings.wavelength_min, settings.wavelength_max);
   if (settings.depths.size () != settings.amplitudes.size ())
     return setting_error (error,
         "amplitudes: %zu values, expected %zu (one for each depth)",
         settings.amplitudes.size (), settings.depths.size ());
   return true;
+}
+
+static bool
+is_within (double depth, guint samples)
+{
+  return depth >= 0 && depth <= samples / 2.0;
+}
+
+bool
+oct_test_settings_validate_for (
+    const OctTestSettings &settings, guint samples, GError **error)
+{
+  if (!oct_test_settings_validate (settings, error))
+    return false;
+  if (settings.pattern != OCT_TEST_PATTERN_MIRRORS)
+    return true;
+  for (double depth : settings.depths) {
+    if (!is_within (depth, samples))
+      return setting_error (error,
+          "depths: %g, expected 0 to %g (half of %u samples per A-line)", depth,
+          samples / 2.0, samples);
+  }
+  return true;
+}
+
+OctTestSettings
+oct_test_settings_within (OctTestSettings settings, guint samples)
+{
+  OctTestSettings within = settings;
+  within.depths.clear ();
+  within.amplitudes.clear ();
+  for (gsize i = 0; i < settings.depths.size (); i++) {
+    if (!is_within (settings.depths[i], samples))
+      continue;
+    within.depths.push_back (settings.depths[i]);
+    within.amplitudes.push_back (settings.amplitudes[i]);
+  }
+  return within;
 }
 
 bool
@@ -142,8 +179,7 @@ OctTestSpectra::configure (
 {
   samples = new_samples;
   lines = new_lines;
-  if (!oct_test_settings_validate (settings, error)
-      || !configure_samples (settings, error))
+  if (!configure_samples (settings, error))
     return false;
   return settings.pattern == OCT_TEST_PATTERN_MIRRORS
              ? configure_mirrors (settings, error)
@@ -194,13 +230,8 @@ bool
 OctTestSpectra::configure_mirrors (const OctTestSettings &settings, GError **error)
 {
   std::vector<cl_uint4> mirrors;
-  for (gsize i = 0; i < settings.depths.size (); i++) {
-    if (!(settings.depths[i] >= 0 && settings.depths[i] <= samples / 2.0))
-      return setting_error (error,
-          "depths: %g, expected 0 to %g (half of %u samples per A-line)",
-          settings.depths[i], samples / 2.0, samples);
+  for (gsize i = 0; i < settings.depths.size (); i++)
     mirrors.push_back (scatterer_at (settings.depths[i], settings.amplitudes[i]));
-  }
   scatterers_per_line = static_cast<guint> (mirrors.size ());
   scatterer_pitch = 0;
   mirrors.resize (std::max<gsize> (mirrors.size (), 1)); /* no buffer is empty */

@@ -16,16 +16,16 @@ enum OctTestPattern {
 };
 
 struct OctTestSettings {
-  OctTestPattern pattern;
-  std::vector<double> depths;     /* of the mirrors, in depth bins */
-  std::vector<double> amplitudes; /* of their fringes, in raw units */
-  double wavelength_min;
-  double wavelength_max;
-  double dispersion_a2;
-  double dispersion_a3;
-  double level;
-  double noise;
-  guint seed;
+  OctTestPattern pattern = OCT_TEST_PATTERN_LAYERS;
+  std::vector<double> depths = {50, 100, 200};       /* of the mirrors, in depth bins */
+  std::vector<double> amplitudes = {1000, 500, 250}; /* of their fringes, in raw units */
+  double wavelength_min = 1187;                      /* of the first sample */
+  double wavelength_max = 1433;                      /* of the last one */
+  double dispersion_a2 = 0;
+  double dispersion_a3 = 0;
+  double level = 20000;
+  double noise = 20;
+  guint seed = 1;
 };
 
 /* Which frame: its number draws the noise, its time moves the tissue. */
@@ -38,13 +38,20 @@ struct OctTestMoment {
  * not. */
 bool oct_test_settings_validate (const OctTestSettings &settings, GError **error);
 
+/* And for so many samples per A-line. */
+bool oct_test_settings_validate_for (
+    const OctTestSettings &settings, guint samples, GError **error);
+
+/* Without the mirrors that lie deeper than so many samples per A-line reach. */
+OctTestSettings oct_test_settings_within (OctTestSettings settings, guint samples);
+
 class OctTestSpectra {
 public:
   /* Builds the kernels. */
   bool open (GstOpenCLContext *context, GError **error);
 
-  /* Computes the tables and puts them on the device. What was enqueued before keeps its
-   * own tables, so nobody waits. */
+  /* Computes the tables and puts them on the device, of settings that are valid. What was
+   * enqueued before keeps its own tables, so nobody waits. */
   bool configure (
       const OctTestSettings &settings, guint samples, guint lines, GError **error);
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "tests/check/settings-check.hpp"
 #include <gst/app/gstappsink.h>
-#include <gst/check/gstcheck.h>
 #include <gst/check/gstharness.h>
 #include <gst/check/gsttestclock.h>
 #include <gst/opencl/opencl.h>
@@ -753,9 +753,9 @@ GST_START_TEST (test_bad_settings_are_one_error_that_names_the_value)
     const char *properties, *named, *expected;
   };
   const Case cases[] = {
-      {"wavelength-min=1433 wavelength-max=1187", "wavelength-min 1433", "1187"},
-      {"wavelength-min=1200 wavelength-max=1200", "wavelength-min 1200", "1200"},
+      {"wavelength-min=1200 wavelength-max=1200", "wavelength-min 1200", "to differ"},
       {"wavelength-min=0", "wavelength-min 0", "more than 0"},
+      {"wavelength-max=0", "wavelength-max 0", "more than 0"},
       {"pattern=mirrors depths=\"<10,20>\" amplitudes=\"<100>\"", "amplitudes: 1 values",
           "expected 2"},
       {"pattern=mirrors depths=\"<10,32.5>\" amplitudes=\"<100,100>\"", "depths: 32.5",
@@ -802,6 +802,49 @@ GST_START_TEST (test_settings_that_change_while_playing_show_in_the_frames_after
   for (guint n = 0; n < 20; n++)
     fail_unless (pipeline.pull (frame));
   fail_unless (worst_difference (frame, spectrometer, {{20, 900}}, 30000) <= 0.52);
+}
+GST_END_TEST
+
+GST_START_TEST (test_wavelengths_may_fall)
+{
+  Spectrometer spectrometer;
+  std::swap (spectrometer.wavelength_min, spectrometer.wavelength_max);
+  check_mirrors (spectrometer, {{50, 1000}, {300.5, 700}}, 3);
+}
+GST_END_TEST
+
+/* Frames that were under way before something changed. */
+static void
+pull_until_sized (Pipeline &pipeline, guint samples, Frame &frame)
+{
+  do
+    fail_unless (pipeline.pull (frame));
+  while (frame.width != samples);
+}
+
+GST_START_TEST (test_mirrors_too_deep_for_new_caps_are_left_out_and_come_back)
+{
+  Pipeline pipeline (
+      property_of ({{20, 900}, {50, 500}}) + "noise=0", sized (device_caps, 128, 2));
+  Spectrometer spectrometer;
+  GstBus *bus = gst_element_get_bus (pipeline.pipeline);
+  Frame frame;
+  pipeline.play ();
+  fail_unless (pipeline.pull (frame));
+  for (guint samples : {64, 128}) {
+    const bool deep = samples == 128;
+    gst_util_set_object_arg (
+        G_OBJECT (pipeline.filter), "caps", sized (device_caps, samples, 2).c_str ());
+    pull_until_sized (pipeline, samples, frame);
+    spectrometer.samples = samples;
+    const std::vector<Mirror> mirrors =
+        deep ? std::vector<Mirror>{{20, 900}, {50, 500}} : std::vector<Mirror>{{20, 900}};
+    fail_unless (worst_difference (frame, spectrometer, mirrors, 20000) <= 0.52);
+    testing::expect_warnings (bus, "new caps",
+        deep ? std::vector<std::string> ()
+             : std::vector<std::string>{"depths: 50, expected 0 to 32 (half of 64"});
+  }
+  gst_object_unref (bus);
 }
 GST_END_TEST
 
@@ -900,6 +943,7 @@ octtestsrc_suite ()
   suite_add_tcase (suite, model);
   tcase_add_test (model, test_a_mirror_gives_the_exact_fringe);
   tcase_add_test (model, test_any_wavelengths_and_dispersion_give_the_exact_fringe);
+  tcase_add_test (model, test_wavelengths_may_fall);
   tcase_add_test (model, test_mirrors_peak_at_their_depths_with_their_amplitudes);
   tcase_add_test (model, test_dispersion_is_undone_by_the_same_values);
   tcase_add_test (model, test_noise_is_normal_with_its_standard_deviation_and_mean_zero);
@@ -926,6 +970,7 @@ octtestsrc_suite ()
   tcase_add_test (stream, test_nothing_is_uploaded_for_a_frame_and_nobody_waits);
   tcase_add_test (stream, test_the_context_is_shared_with_whoever_asks);
   tcase_add_test (stream, test_bad_settings_are_one_error_that_names_the_value);
+  tcase_add_test (stream, test_mirrors_too_deep_for_new_caps_are_left_out_and_come_back);
   tcase_add_test (
       stream, test_settings_that_change_while_playing_show_in_the_frames_after);
   return suite;

@@ -15,6 +15,7 @@
 
 #include "../videoframes.hpp"
 
+#include <gst/app/gstappsink.h>
 #include <gst/video/navigation.h>
 
 using video::info_of;
@@ -716,6 +717,54 @@ GST_START_TEST (test_convert_keeps_what_a_buffer_says_of_its_fields)
 }
 GST_END_TEST
 
+/* Film at 24 pictures a second in video of 60 fields, and back. */
+static std::vector<Picture>
+telecined (const std::string &pattern, const std::string &converter)
+{
+  GError *error = nullptr;
+  std::string line = "videotestsrc num-buffers=12 horizontal-speed=5 ! "
+                     "video/x-raw,format=NV12,width=48,height=38,framerate=24/1 ! "
+                     "interlace field-pattern="
+                     + pattern + " ! " + converter
+                     + " ! deinterlace ! appsink name=out sync=false";
+  GstElement *pipeline = gst_parse_launch (line.c_str (), &error);
+  fail_unless (pipeline && !error, "%s", error ? error->message : "");
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+  std::vector<Picture> pictures;
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while (GstSample *sample =
+             gst_app_sink_try_pull_sample (GST_APP_SINK (sink), GST_SECOND * 20)) {
+    GstVideoInfo info;
+    fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
+    pictures.push_back (Picture (info, gst_buffer_ref (gst_sample_get_buffer (sample))));
+    gst_sample_unref (sample);
+  }
+  fail_unless (gst_app_sink_is_eos (GST_APP_SINK (sink)));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+  return pictures;
+}
+
+GST_START_TEST (test_convert_amid_telecine_makes_what_videoconvert_makes)
+{
+  for (const char *pattern : {"1:1", "2:2", "2:3", "2:3:3:2"}) {
+    auto expected =
+        telecined (pattern, "videoconvert dither=none ! video/x-raw,format=AYUV");
+    auto made = telecined (pattern,
+        "openclupload ! openclconvert ! " DEVICE ",format=AYUV ! opencldownload");
+    fail_unless (expected.size () >= 10 && made.size () == expected.size ());
+    for (size_t i = 0; i < made.size (); i++) {
+      fail_unless_equals_uint64 (
+          GST_BUFFER_PTS (made[i].buffer), GST_BUFFER_PTS (expected[i].buffer));
+      int difference = largest_difference_of_lines (made[i], expected[i], 4, 32);
+      fail_unless (
+          difference <= 2, "%s, picture %zu differs by %d", pattern, i, difference);
+    }
+  }
+}
+GST_END_TEST
+
 /* --- colour maps --- */
 
 struct MapEnds {
@@ -960,6 +1009,9 @@ GST_START_TEST (test_convert_keeps_the_interlace_mode)
       DEVICE ",width=640,interlace-mode=interleaved,field-order=top-field-first");
   check_negotiated (DEVICE FILMED ",interlace-mode=mixed", DEVICE ",format=BGRA",
       DEVICE ",interlace-mode=mixed");
+  check_negotiated (DEVICE FILMED,
+      DEVICE ",format=RGBA,interlace-mode={interleaved,progressive}",
+      DEVICE ",interlace-mode=progressive");
   fail_unless (negotiated ("openclconvert", DEVICE FILMED ",interlace-mode=interleaved",
                    DEVICE ",format=RGBA,interlace-mode=progressive")
                == nullptr);
@@ -991,6 +1043,60 @@ pointer_upstream (const char *element, const GstVideoInfo &in, const GstVideoInf
   gst_event_unref (event);
   return {x, y};
 }
+
+/* --- metas --- */
+
+/* What stands on a buffer that has gone from 32x24 to 64x8. */
+static std::string
+metas_after (const char *element, const char *features)
+{
+  GstHarness *harness = gst_harness_new (element);
+  gchar *in = g_strdup_printf (
+      "video/x-raw%s,format=I420,width=32,height=24,framerate=25/1", features);
+  gchar *out = g_strdup_printf (
+      "video/x-raw%s,format=RGBA,width=64,height=8,framerate=25/1", features);
+  gst_harness_set_caps_str (harness, in, out);
+  GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 32 * 24 * 3 / 2, nullptr);
+  const guint8 caption[] = {0xfc, 0x94, 0x2c};
+  gst_buffer_add_video_region_of_interest_meta (buffer, "face", 10, 6, 8, 12);
+  gst_buffer_add_video_caption_meta (
+      buffer, GST_VIDEO_CAPTION_TYPE_CEA708_RAW, caption, 3);
+  gst_buffer_add_video_time_code_meta_full (
+      buffer, 25, 1, nullptr, GST_VIDEO_TIME_CODE_FLAGS_NONE, 1, 2, 3, 4, 0);
+  gst_buffer_add_video_afd_meta (
+      buffer, 0, GST_VIDEO_AFD_SPEC_ATSC_A53, GST_VIDEO_AFD_4_3_FULL_16_9_FULL);
+  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (buffer);
+  crop->width = crop->height = 4;
+  buffer = gst_harness_push_and_pull (harness, buffer);
+
+  std::string text;
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta (buffer, &state)) {
+    auto *region = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
+    if (meta->info->api == GST_VIDEO_META_API_TYPE)
+      continue;
+    text += g_type_name (meta->info->api);
+    if (meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)
+      text += " " + std::to_string (region->x) + "," + std::to_string (region->y) + " "
+              + std::to_string (region->w) + "x" + std::to_string (region->h);
+    text += "\n";
+  }
+  gst_buffer_unref (buffer);
+  gst_harness_teardown (harness);
+  g_free (in);
+  g_free (out);
+  return text;
+}
+
+GST_START_TEST (test_convert_takes_metas_along_as_videoconvertscale_does)
+{
+  std::string made = metas_after ("openclconvert", "(memory:OpenCLMemory)");
+  std::string expected = metas_after ("videoconvertscale", "");
+  fail_unless_equals_string (made.c_str (), expected.c_str ());
+  fail_unless (made.find ("20,2 16x4") != std::string::npos, "%s", made.c_str ());
+  fail_unless (made.find ("Caption") != std::string::npos, "%s", made.c_str ());
+}
+GST_END_TEST
 
 GST_START_TEST (test_convert_tells_the_pointer_in_pixels_of_the_input)
 {
@@ -1049,7 +1155,9 @@ openclconvert_suite (void)
   tcase_add_test (tcase, test_convert_keeps_the_chroma_of_a_field_in_its_field);
   tcase_add_test (tcase, test_convert_scales_fields_where_they_stand);
   tcase_add_test (tcase, test_convert_takes_each_frame_of_mixed_video_as_flagged);
+  tcase_add_test (tcase, test_convert_amid_telecine_makes_what_videoconvert_makes);
   tcase_add_test (tcase, test_convert_keeps_what_a_buffer_says_of_its_fields);
+  tcase_add_test (tcase, test_convert_takes_metas_along_as_videoconvertscale_does);
   tcase_add_test (tcase, test_convert_tells_the_pointer_in_pixels_of_the_input);
   return suite;
 }
