@@ -125,6 +125,8 @@ public:
     configuration.size[0] = shape_.length;
     configuration.numberBatches = shape_.lines;
     configuration.performR2C = shape_.real;
+    /* What is not finite in a line would reach the one that it shares a transform with. */
+    configuration.disableMergeSequencesR2C = 1;
     configuration.makeForwardPlanOnly = 1;
     configuration.device = &device_;
     configuration.context = &context_;
