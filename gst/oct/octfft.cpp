@@ -44,15 +44,16 @@ GST_DEBUG_CATEGORY_STATIC (oct_fft_debug);
 
 #define OPENCL_MEMORY "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
 #define FRAMERATE "framerate=(fraction)[0/1, 2147483647/1]"
-#define LEAST_SAMPLES 64
-#define MOST_SAMPLES 16384
+#define LEAST_SAMPLES gint (oct::least_samples)
+#define MOST_SAMPLES gint (oct::most_samples)
 #define MOST_DEPTHS (MOST_SAMPLES / 2)
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
-    GST_PAD_ALWAYS,
-    GST_STATIC_CAPS ("application/x-oct" OPENCL_MEMORY ", "
-                     "domain=(string)wavenumber, format=(string){F32LE, CF32LE}, "
-                     "samples=(int)[64, 16384], lines=(int)[1, 2147483647], " FRAMERATE));
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (
+            "application/x-oct" OPENCL_MEMORY ", "
+            "domain=(string)wavenumber, format=(string){F32LE, CF32LE}, "
+            "samples=(int)[1, 2147483647], lines=(int)[1, 2147483647], " FRAMERATE));
 
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
     GST_PAD_ALWAYS,
@@ -292,6 +293,9 @@ set_depths (GstStructure *output, const char *field, const GValue *samples,
     const Settings &settings)
 {
   Limits limits = limits_of (samples, {LEAST_SAMPLES, MOST_SAMPLES});
+  /* Of others nothing is made but an error. */
+  limits = {CLAMP (limits.least, LEAST_SAMPLES, MOST_SAMPLES),
+      CLAMP (limits.most, LEAST_SAMPLES, MOST_SAMPLES)};
   set_range (output, field, depths_of (settings, limits.least),
       depths_of (settings, limits.most), 1, MOST_DEPTHS);
 }
@@ -511,6 +515,8 @@ gst_oct_fft_set_formats (
         "the caps have no format of spectra or of depths");
     return FALSE;
   }
+  if (!oct::check_samples (spectra.samples, error))
+    return FALSE;
   work.spectra = spectra;
   return adopt_settings (self, error);
 }

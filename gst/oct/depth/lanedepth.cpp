@@ -48,9 +48,6 @@ const Steps all_steps[] = {
     {16384, {16, 8, 16, 8}},
 };
 
-const guint least_samples = 64;
-const guint most_samples = 16384;
-
 const Steps *
 find_steps (const EngineFormat &format)
 {
