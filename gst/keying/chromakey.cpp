@@ -28,22 +28,24 @@
 #include "config.h"
 #endif
 
+#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "elements.h"
-#include "kernel.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/chromakey.cl"
 
 GST_DEBUG_CATEGORY_STATIC (chroma_key_debug);
 #define GST_CAT_DEFAULT chroma_key_debug
 
 namespace {
 using keying::Channel;
-using keying::Kernel;
 using keying::RunMember;
 
 enum class Method {
@@ -121,12 +123,12 @@ const cl_float least_chroma[] = {0.6f, 0.9f};
 /* What the streaming thread works with. */
 struct Work {
   GstVideoInfo info;
-  keying::FrameKernel key_by_distance;
-  keying::FrameKernel key_softly;
-  keying::FrameKernel key_finely;
-  keying::FrameKernel take_key;
-  keying::FrameKernel measure_screen;
-  keying::FrameKernel smooth_screen;
+  opencl::FrameKernel key_by_distance;
+  opencl::FrameKernel key_softly;
+  opencl::FrameKernel key_finely;
+  opencl::FrameKernel take_key;
+  opencl::FrameKernel measure_screen;
+  opencl::FrameKernel smooth_screen;
   cl::Buffer auto_key;
   cl_uint block_size, block_columns, block_rows;
   cl::Buffer measured; /* of each block */
@@ -341,7 +343,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
                               + " -DGROUP=" + std::to_string (taking_group)
                               + " -DSAMPLES=" + std::to_string (samples_across);
   const struct {
-    keying::FrameKernel &kernel;
+    opencl::FrameKernel &kernel;
     const char *name;
   } kernels[] = {
       {work.key_by_distance, "key_by_distance"},
@@ -352,13 +354,13 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.smooth_screen, "smooth_screen"},
   };
   for (const auto &entry : kernels)
-    entry.kernel.create (context, {"pixels.cl", "chromakey.cl"}, entry.name, options);
+    entry.kernel.prepare (context, KERNELS, entry.name, options);
 }
 
 static gboolean
 make_auto_key (GstOpenCLContext *context, Work &work, GError **error)
 {
-  work.auto_key = keying::make_buffer (context, sizeof (cl_uint), error);
+  work.auto_key = opencl::make_buffer (context, sizeof (cl_uint), error);
   return work.auto_key () != nullptr;
 }
 
@@ -373,8 +375,8 @@ create_buffers (GstOpenCLContext *context, Work &work, GError **error)
   work.block_rows = (height + work.block_size - 1) / work.block_size;
   gsize bytes = gsize (work.block_columns) * work.block_rows * sizeof (cl_float4);
 
-  work.measured = keying::make_buffer (context, bytes, error);
-  work.screen = keying::make_buffer (context, bytes, error);
+  work.measured = opencl::make_buffer (context, bytes, error);
+  work.screen = opencl::make_buffer (context, bytes, error);
   return make_auto_key (context, work, error) && work.measured () && work.screen ();
 }
 
@@ -445,12 +447,9 @@ take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
     return FALSE;
   work.taken_revision = settings.auto_key_revision;
   Rectangle from = rectangle_of (settings, work.info.width, work.info.height);
-  Kernel *kernel = work.take_key.variant ({input}, error);
-  return kernel
-         && kernel->launch (queue,
-             keying::grid_of_groups (1, 1, kernel->group_size (taking_group)), error,
-             input, cl_uint (from.x), cl_uint (from.y), cl_uint (from.width),
-             cl_uint (from.height), work.auto_key ());
+  return work.take_key.launch_groups (queue, {1, 1, taking_group}, error, input,
+      cl_uint (from.x), cl_uint (from.y), cl_uint (from.width), cl_uint (from.height),
+      work.auto_key ());
 }
 
 static keying::DistanceKey
@@ -473,14 +472,11 @@ key_by_distance (Work &work, const Settings &settings, const GstOpenCLFrame *inp
 {
   cl_uint width = work.info.width, height = work.info.height;
   keying::DistanceKey key = distance_key_of (work, settings);
-  Kernel *kernel = work.key_by_distance.variant ({input, output}, error);
 
-  return kernel
-         && kernel->launch (queue, kernel->grid_of_items ((width + 7) / 8, height), error,
-             input, output, width, height, work.auto_key (),
-             cl_uint (settings.auto_key != AutoKey::none), key.color, key.mask,
-             key.threshold, key.inverted, key.opacity, cl_uint (settings.channel),
-             cl_float (settings.spill));
+  return work.key_by_distance.launch (queue, (width + 7) / 8, height, error, input,
+      output, width, height, work.auto_key (),
+      cl_uint (settings.auto_key != AutoKey::none), key.color, key.mask, key.threshold,
+      key.inverted, key.opacity, cl_uint (settings.channel), cl_float (settings.spill));
 }
 
 /* Twice, since what is screen is told better from its own colour than from the key's. */
@@ -491,20 +487,15 @@ measure_screen (Work &work, const Settings &settings, const GstOpenCLFrame *inpu
   cl_uint columns = work.block_columns, rows = work.block_rows;
   cl_uint use_auto_key = settings.auto_key != AutoKey::none;
   cl_uint key = settings.key_color;
-  Kernel *measure = work.measure_screen.variant ({input}, error);
-  Kernel *smooth = work.smooth_screen.variant ({}, error);
-  if (!measure || !smooth)
-    return FALSE;
-  keying::Grid blocks = keying::grid_of_groups (
-      columns, rows, measure->group_size (samples_across * samples_across));
+  opencl::Groups blocks = {columns, rows, samples_across * samples_across};
 
   for (cl_uint round : {0, 1}) {
-    if (!measure->launch (queue, blocks, error, input, cl_uint (work.info.width),
-            cl_uint (work.info.height), work.auto_key (), use_auto_key, key,
-            work.screen (), round, work.block_size, least_chroma[round], work.measured ())
-        || !smooth->launch (queue, smooth->grid_of_items (columns, rows), error,
-            work.auto_key (), use_auto_key, key, work.measured (), columns, rows,
-            work.screen ()))
+    if (!work.measure_screen.launch_groups (queue, blocks, error, input,
+            cl_uint (work.info.width), cl_uint (work.info.height), work.auto_key (),
+            use_auto_key, key, work.screen (), round, work.block_size,
+            least_chroma[round], work.measured ())
+        || !work.smooth_screen.launch (queue, columns, rows, error, work.auto_key (),
+            use_auto_key, key, work.measured (), columns, rows, work.screen ()))
       return FALSE;
   }
   return TRUE;
@@ -517,24 +508,27 @@ key_softly (Work &work, const Settings &settings, const GstOpenCLFrame *input,
   /* An edge of no width, yet a number to divide by */
   const gdouble least_smoothness = 1e-6;
   cl_uint width = work.info.width, height = work.info.height;
-  keying::FrameKernel &method = settings.refine ? work.key_finely : work.key_softly;
-  Kernel *kernel = method.variant ({input, output}, error);
+  opencl::FrameKernel &method = settings.refine ? work.key_finely : work.key_softly;
+  opencl::Kernel *kernel = method.variant ({input, output}, error);
 
   if (!kernel
-      || (settings.adaptive && !measure_screen (work, settings, input, queue, error)))
+      || (settings.adaptive && !measure_screen (work, settings, input, queue, error))
+      || !kernel->set_all (error, input, output, width, height, work.auto_key (),
+          cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
+          work.screen (), cl_uint (settings.adaptive ? work.block_columns : 0),
+          work.block_rows, work.block_size,
+          cl_uint (settings.method == Method::difference), cl_uint (settings.channel),
+          cl_float (settings.similarity),
+          cl_float (std::max (settings.smoothness, least_smoothness)),
+          cl_uint (settings.invert), cl_float (settings.opacity),
+          cl_float (settings.spill)))
     return FALSE;
-  keying::Grid grid =
-      settings.refine ? keying::grid_of_groups ((width + fine_columns - 1) / fine_columns,
-          (height + fine_rows - 1) / fine_rows, kernel->group_size (fine_group))
-                      : kernel->grid_of_items ((width + 7) / 8, height);
-  return kernel->launch (queue, grid, error, input, output, width, height,
-      work.auto_key (), cl_uint (settings.auto_key != AutoKey::none),
-      cl_uint (settings.key_color), work.screen (),
-      cl_uint (settings.adaptive ? work.block_columns : 0), work.block_rows,
-      work.block_size, cl_uint (settings.method == Method::difference),
-      cl_uint (settings.channel), cl_float (settings.similarity),
-      cl_float (std::max (settings.smoothness, least_smoothness)),
-      cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill));
+  if (!settings.refine)
+    return kernel->enqueue (queue, (width + 7) / 8, height, error);
+  return kernel->enqueue_groups (queue,
+      {(width + fine_columns - 1) / fine_columns, (height + fine_rows - 1) / fine_rows,
+          fine_group},
+      error);
 }
 
 static gboolean

@@ -22,6 +22,7 @@
 #include "config.h"
 #endif
 
+#include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <algorithm>
@@ -31,13 +32,14 @@
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/flowkey.cl"
+
 GST_DEBUG_CATEGORY_STATIC (flow_key_debug);
 #define GST_CAT_DEFAULT flow_key_debug
 
 namespace {
 using keying::Channel;
 using keying::FlowRule;
-using keying::Kernel;
 using keying::RunMember;
 
 enum {
@@ -67,17 +69,17 @@ const gsize region_rows = 32;
 struct Work {
   GstVideoInfo info;
   keying::TileShape shape;
-  keying::FrameKernel pack_flow;
-  keying::FrameKernel limit_flow;
-  keying::FrameKernel flow_planes;
-  keying::FrameKernel apply_keyed;
-  keying::FrameKernel find_regions;
-  keying::FrameKernel join_regions;
-  keying::FrameKernel key_regions;
-  keying::FrameKernel collect_regions;
-  keying::FrameKernel mask_of_alpha;
-  keying::FrameKernel alpha_of_mask;
-  keying::FrameKernel flow_mask;
+  opencl::FrameKernel pack_flow;
+  opencl::FrameKernel limit_flow;
+  opencl::FrameKernel flow_planes;
+  opencl::FrameKernel apply_keyed;
+  opencl::FrameKernel find_regions;
+  opencl::FrameKernel join_regions;
+  opencl::FrameKernel key_regions;
+  opencl::FrameKernel collect_regions;
+  opencl::FrameKernel mask_of_alpha;
+  opencl::FrameKernel alpha_of_mask;
+  opencl::FrameKernel flow_mask;
   keying::IterationRun run;
   keying::PingPong keyed;
   cl::Buffer right;
@@ -194,7 +196,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
                               + " -DREGION_WORDS=" + std::to_string (region_words)
                               + " -DREGION_ROWS=" + std::to_string (region_rows);
   const struct {
-    keying::FrameKernel &kernel;
+    opencl::FrameKernel &kernel;
     const char *name;
   } kernels[] = {
       {work.pack_flow, "pack_flow"},
@@ -210,10 +212,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.flow_mask, "flow_mask"},
   };
   for (const auto &entry : kernels)
-    entry.kernel.create (context,
-        {"pixels.cl", "bitplanes.cl", "masks.cl", "tiles.cl", "flowrule.cl",
-            "flowkey.cl"},
-        entry.name, options);
+    entry.kernel.prepare (context, KERNELS, entry.name, options);
 }
 
 static gboolean
@@ -221,7 +220,7 @@ create_planes (GstOpenCLContext *context, Work &work, GError **error)
 {
   gsize bytes = keying::bytes_of_plane (&work.info);
   for (cl::Buffer *plane : {&work.right, &work.down, &work.open}) {
-    *plane = keying::make_buffer (context, bytes, error);
+    *plane = opencl::make_buffer (context, bytes, error);
     if (!(*plane) ())
       return FALSE;
   }
@@ -269,17 +268,14 @@ pack_planes (Work &work, const FlowRule &rule, const GstOpenCLFrame *input,
 {
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
-  Kernel *pack = work.pack_flow.variant ({input}, error);
-  Kernel *limit = work.limit_flow.variant ({}, error);
 
-  if (!pack || !limit
-      || !pack->launch (queue, pack->grid_of_items (4 * words, height), error, input,
-          width, height, rule.mask, rule.threshold, rule.key_cb, rule.key_cr, rule.limit,
+  if (!work.pack_flow.launch (queue, 4 * words, height, error, input, width, height,
+          rule.mask, rule.threshold, rule.key_cb, rule.key_cr, rule.limit,
           work.keyed.current (), work.right (), work.down (), work.open (), words))
     return FALSE;
   return rule.limit == 0
-         || limit->launch (queue, limit->grid_of_items (words, height), error,
-             work.open (), work.right (), work.down (), words, height);
+         || work.limit_flow.launch (queue, words, height, error, work.open (),
+             work.right (), work.down (), words, height);
 }
 
 static gboolean
@@ -288,17 +284,12 @@ iterate_planes (
 {
   Work &work = *self->work;
   guint depth = work.shape.depth ();
-  Kernel *kernel = work.flow_planes.variant ({}, error);
-
-  if (!kernel)
-    return FALSE;
   auto launch = [&] (guint number, cl_uint index) {
     cl_uint part = std::min (depth, iterations - number * depth);
-    bool launched =
-        kernel->launch (queue, work.shape.grid_of_plane (*kernel, &work.info, part),
-            error, work.keyed.current (), work.keyed.other (), work.right (),
-            work.down (), cl_uint (work.info.width), cl_uint (work.info.height), part,
-            work.run.changed (), index);
+    bool launched = work.flow_planes.launch_groups (queue,
+        work.shape.groups_of_plane (&work.info, part), error, work.keyed.current (),
+        work.keyed.other (), work.right (), work.down (), cl_uint (work.info.width),
+        cl_uint (work.info.height), part, work.run.changed (), index);
     work.keyed.swap ();
     return launched;
   };
@@ -315,29 +306,24 @@ flow_to_the_end (GstFlowKey *self, cl_command_queue queue, GError **error)
   cl_uint height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
   cl_mem right = work.right (), down = work.down (), keyed = work.keyed.current ();
-  Kernel *find = work.find_regions.variant ({}, error);
-  Kernel *join = work.join_regions.variant ({}, error);
-  Kernel *key = work.key_regions.variant ({}, error);
-  Kernel *collect = work.collect_regions.variant ({}, error);
 
-  if (!find || !join || !key || !collect)
-    return FALSE;
   if (!work.parents ())
     work.parents =
-        keying::make_buffer (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+        opencl::make_buffer (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
             gsize (words) * 32 * sizeof (cl_uint) * height, error);
   cl_mem parents = work.parents ();
-  keying::Grid tiles = keying::grid_of_groups ((words + region_words - 1) / region_words,
+  opencl::Groups tiles = {(words + region_words - 1) / region_words,
       (height + region_rows - 1) / region_rows,
-      find->group_size (std::min (work.shape.items, region_words * region_rows)));
+      std::min (work.shape.items, region_words * region_rows)};
   return parents
-         && find->launch (queue, tiles, error, right, down, words, height, parents)
-         && join->launch (queue, join->grid_of_items (words, height), error, right, down,
-             words, height, parents)
-         && key->launch (queue, key->grid_of_items (words, height), error, keyed, right,
-             words, height, parents)
-         && collect->launch (queue, collect->grid_of_items (words, height), error, right,
-             words, height, parents, keyed);
+         && work.find_regions.launch_groups (
+             queue, tiles, error, right, down, words, height, parents)
+         && work.join_regions.launch (
+             queue, words, height, error, right, down, words, height, parents)
+         && work.key_regions.launch (
+             queue, words, height, error, keyed, right, words, height, parents)
+         && work.collect_regions.launch (
+             queue, words, height, error, right, words, height, parents, keyed);
 }
 
 static gboolean
@@ -346,10 +332,8 @@ apply_planes (Work &work, const GstOpenCLFrame *input, const GstOpenCLFrame *out
 {
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
-  Kernel *apply = work.apply_keyed.variant ({input, output}, error);
-  return apply
-         && apply->launch (queue, apply->grid_of_items (4 * words, height), error, input,
-             output, width, height, work.keyed.current (), words);
+  return work.apply_keyed.launch (queue, 4 * words, height, error, input, output, width,
+      height, work.keyed.current (), words);
 }
 
 static gboolean
@@ -358,18 +342,16 @@ iterate_masks (GstFlowKey *self, const FlowRule &rule, guint iterations,
 {
   Work &work = *self->work;
   cl_uint width = work.info.width, height = work.info.height;
-  Kernel *kernel = work.flow_mask.variant ({input}, error);
 
   auto launch = [&] (guint number, cl_uint index) {
-    bool launched = kernel->launch (queue, kernel->grid_of_items (width, height), error,
-        input, work.masks.current (), work.masks.other (), width, height, rule.mask,
+    bool launched = work.flow_mask.launch (queue, width, height, error, input,
+        work.masks.current (), work.masks.other (), width, height, rule.mask,
         rule.threshold, rule.key_cb, rule.key_cr, rule.limit, work.run.changed (), index);
     work.masks.swap ();
     return launched;
   };
-  return kernel
-         && work.run.run (
-             GST_BASE_TRANSFORM_SINK_PAD (self), queue, iterations, launch, error);
+  return work.run.run (
+      GST_BASE_TRANSFORM_SINK_PAD (self), queue, iterations, launch, error);
 }
 
 /* The plain form: a launch an iteration */
@@ -380,19 +362,16 @@ transform_by_masks (GstFlowKey *self, const FlowRule &rule, guint iterations,
 {
   Work &work = *self->work;
   cl_uint width = work.info.width, height = work.info.height;
-  Kernel *take = work.mask_of_alpha.variant ({input}, error);
-  Kernel *apply = work.alpha_of_mask.variant ({input, output}, error);
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
 
   if (!work.masks.created ()
       && !work.masks.create (context, gsize (width) * height, error))
     return FALSE;
-  return take && apply
-         && take->launch (queue, take->grid_of_items (width, height), error, input, width,
-             height, work.masks.current ())
+  return work.mask_of_alpha.launch (
+             queue, width, height, error, input, width, height, work.masks.current ())
          && iterate_masks (self, rule, iterations, input, queue, error)
-         && apply->launch (queue, apply->grid_of_items (width, height), error, input,
-             output, width, height, work.masks.current ());
+         && work.alpha_of_mask.launch (queue, width, height, error, input, output, width,
+             height, work.masks.current ());
 }
 
 /* Each iteration but the last keys a pixel, so that no frame takes more than these. */
@@ -523,7 +502,8 @@ install_properties (GObjectClass *klass)
           G_MAXUINT, defaults.key_color, keying::playing_flags));
   g_object_class_install_property (klass, PROP_FUSED,
       g_param_spec_boolean ("fused", "Fused",
-          "Many iterations a launch, on bits, and those of keying elements beside it; else "
+          "Many iterations a launch, on bits, and those of keying elements beside it; "
+          "else "
           "one a launch, on bytes, with the same result",
           defaults.fused, keying::playing_flags));
 }

@@ -20,11 +20,13 @@
 #include "config.h"
 #endif
 
+#include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
 #include "elements.h"
-#include "kernel.hpp"
 #include "pixelformats.hpp"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/keyfill.cl"
 
 GST_DEBUG_CATEGORY_STATIC (key_fill_debug);
 #define GST_CAT_DEFAULT key_fill_debug
@@ -49,8 +51,8 @@ struct Settings {
 /* What the streaming thread works with. */
 struct Work {
   GstVideoInfo info;
-  keying::FrameKernel paint;
-  keying::FrameKernel composite;
+  opencl::FrameKernel paint;
+  opencl::FrameKernel composite;
 };
 } // namespace
 
@@ -149,9 +151,8 @@ gst_key_fill_set_formats (
   Work &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const std::string options = keying::pixel_options (&work.info);
-  work.paint.create (context, {"pixels.cl", "keyfill.cl"}, "paint_keyed", options);
-  work.composite.create (
-      context, {"pixels.cl", "keyfill.cl"}, "composite_over_color", options);
+  work.paint.prepare (context, KERNELS, "paint_keyed", options);
+  work.composite.prepare (context, KERNELS, "composite_over_color", options);
   return TRUE;
 }
 
@@ -163,13 +164,10 @@ gst_key_fill_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   Work &work = *self->work;
   Settings settings = get_settings (self);
   cl_uint width = work.info.width, height = work.info.height;
-  keying::FrameKernel &method =
+  opencl::FrameKernel &method =
       settings.method == Method::paint ? work.paint : work.composite;
-  keying::Kernel *kernel = method.variant ({input, output}, error);
-
-  return kernel
-         && kernel->launch (queue, kernel->grid_of_items ((width + 7) / 8, height), error,
-             input, output, width, height, cl_uint (settings.color));
+  return method.launch (queue, (width + 7) / 8, height, error, input, output, width,
+      height, cl_uint (settings.color));
 }
 
 static void

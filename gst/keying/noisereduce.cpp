@@ -32,12 +32,12 @@
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/noisereduce.cl"
+
 GST_DEBUG_CATEGORY_STATIC (noise_reduce_debug);
 #define GST_CAT_DEFAULT noise_reduce_debug
 
 namespace {
-using keying::Grid;
-using keying::Kernel;
 using keying::RunMember;
 
 enum {
@@ -57,12 +57,12 @@ struct Settings {
 struct Work {
   GstVideoInfo info;
   keying::TileShape shape;
-  keying::FrameKernel pack_keyed;
-  keying::FrameKernel apply_keyed;
-  keying::FrameKernel reduce_plane;
-  keying::FrameKernel mask_of_alpha;
-  keying::FrameKernel alpha_of_mask;
-  keying::FrameKernel reduce_mask;
+  opencl::FrameKernel pack_keyed;
+  opencl::FrameKernel apply_keyed;
+  opencl::FrameKernel reduce_plane;
+  opencl::FrameKernel mask_of_alpha;
+  opencl::FrameKernel alpha_of_mask;
+  opencl::FrameKernel reduce_mask;
   keying::IterationRun run;
   keying::PingPong planes;
   keying::PingPong masks; /* made when `fused` is first found off */
@@ -158,7 +158,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
 {
   const std::string options = keying::pixel_options (&work.info) + work.shape.options ();
   const struct {
-    keying::FrameKernel &kernel;
+    opencl::FrameKernel &kernel;
     const char *name;
   } kernels[] = {
       {work.pack_keyed, "pack_keyed"},
@@ -169,9 +169,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.reduce_mask, "reduce_mask"},
   };
   for (const auto &entry : kernels)
-    entry.kernel.create (context,
-        {"pixels.cl", "bitplanes.cl", "masks.cl", "tiles.cl", "noisereduce.cl"},
-        entry.name, options);
+    entry.kernel.prepare (context, KERNELS, entry.name, options);
 }
 
 static gboolean
@@ -200,18 +198,14 @@ reduce_plane (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint ite
 {
   Work &work = *self->work;
   guint depth = work.shape.depth ();
-  Kernel *kernel = work.reduce_plane.variant ({}, error);
   GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
 
-  if (!kernel)
-    return FALSE;
   auto launch = [&] (guint number, cl_uint index) {
     cl_uint part = std::min (depth, iterations - number * depth);
-    bool launched =
-        kernel->launch (queue, work.shape.grid_of_plane (*kernel, &work.info, part),
-            error, work.planes.current (), work.planes.other (),
-            cl_uint (work.info.width), cl_uint (work.info.height),
-            cl_uint (fill ? ~0u : 0u), part, work.run.changed (), index);
+    bool launched = work.reduce_plane.launch_groups (queue,
+        work.shape.groups_of_plane (&work.info, part), error, work.planes.current (),
+        work.planes.other (), cl_uint (work.info.width), cl_uint (work.info.height),
+        cl_uint (fill ? ~0u : 0u), part, work.run.changed (), index);
     work.planes.swap ();
     return launched;
   };
@@ -228,16 +222,13 @@ transform_by_planes (GstNoiseReduce *self, const Settings &settings,
   Work &work = *self->work;
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
-  Kernel *pack = work.pack_keyed.variant ({input}, error);
-  Kernel *apply = work.apply_keyed.variant ({input, output}, error);
 
-  return pack && apply
-         && pack->launch (queue, pack->grid_of_items (4 * words, height), error, input,
-             width, height, work.planes.current (), words)
+  return work.pack_keyed.launch (queue, 4 * words, height, error, input, width, height,
+             work.planes.current (), words)
          && reduce_plane (self, queue, true, settings.fill_iterations, error)
          && reduce_plane (self, queue, false, settings.iterations, error)
-         && apply->launch (queue, apply->grid_of_items (4 * words, height), error, input,
-             output, width, height, work.planes.current (), words);
+         && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
+             width, height, work.planes.current (), words);
 }
 
 static gboolean
@@ -246,13 +237,10 @@ reduce_mask (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint iter
 {
   Work &work = *self->work;
   cl_uint width = work.info.width, height = work.info.height;
-  Kernel *kernel = work.reduce_mask.variant ({}, error);
   GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
 
-  if (!kernel)
-    return FALSE;
   auto launch = [&] (guint number, cl_uint index) {
-    bool launched = kernel->launch (queue, kernel->grid_of_items (width, height), error,
+    bool launched = work.reduce_mask.launch (queue, width, height, error,
         work.masks.current (), work.masks.other (), width, height, cl_uint (fill ? 0 : 1),
         work.run.changed (), index);
     work.masks.swap ();
@@ -269,20 +257,17 @@ transform_by_masks (GstNoiseReduce *self, const Settings &settings,
 {
   Work &work = *self->work;
   cl_uint width = work.info.width, height = work.info.height;
-  Kernel *take = work.mask_of_alpha.variant ({input}, error);
-  Kernel *apply = work.alpha_of_mask.variant ({input, output}, error);
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
 
   if (!work.masks.created ()
       && !work.masks.create (context, gsize (width) * height, error))
     return FALSE;
-  return take && apply
-         && take->launch (queue, take->grid_of_items (width, height), error, input, width,
-             height, work.masks.current ())
+  return work.mask_of_alpha.launch (
+             queue, width, height, error, input, width, height, work.masks.current ())
          && reduce_mask (self, queue, true, settings.fill_iterations, error)
          && reduce_mask (self, queue, false, settings.iterations, error)
-         && apply->launch (queue, apply->grid_of_items (width, height), error, input,
-             output, width, height, work.masks.current ());
+         && work.alpha_of_mask.launch (queue, width, height, error, input, output, width,
+             height, work.masks.current ());
 }
 
 static bool
@@ -380,7 +365,8 @@ install_properties (GObjectClass *klass)
           0, G_MAXINT, defaults.fill_iterations, keying::playing_flags));
   g_object_class_install_property (klass, PROP_FUSED,
       g_param_spec_boolean ("fused", "Fused",
-          "Many iterations a launch, on bits, and those of keying elements beside it; else "
+          "Many iterations a launch, on bits, and those of keying elements beside it; "
+          "else "
           "one a launch, on bytes, with the same result",
           defaults.fused, keying::playing_flags));
 }

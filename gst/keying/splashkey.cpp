@@ -22,22 +22,23 @@
 #include "config.h"
 #endif
 
+#include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "elements.h"
-#include "kernel.hpp"
 #include "pixelformats.hpp"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/splashkey.cl"
 
 GST_DEBUG_CATEGORY_STATIC (splash_key_debug);
 #define GST_CAT_DEFAULT splash_key_debug
 
 namespace {
-using keying::Kernel;
-
 enum {
   PROP_0,
   PROP_BLOCK_SIZE,
@@ -59,7 +60,7 @@ const gsize largest_side = 16;
 struct Work {
   GstVideoInfo info;
   bool on_cpu;
-  keying::FrameKernel key_blocks;
+  opencl::FrameKernel key_blocks;
   cl::Buffer store;
   guint stored_block_size = 0; /* of the store; 0 where it is not filled */
 };
@@ -160,7 +161,7 @@ ensure_store (GstOpenCLContext *context, Work &work, guint block_size, GError **
   if (work.stored_block_size == block_size && work.store ())
     return TRUE;
   work.stored_block_size = 0;
-  work.store = keying::make_buffer (context,
+  work.store = opencl::make_buffer (context,
       blocks_in (work.info.width, block_size) * blocks_in (work.info.height, block_size)
           * 3 * sizeof (cl_uint),
       error);
@@ -187,7 +188,7 @@ gst_splash_key_set_formats (
   Work &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   work.on_cpu = opencl::is_cpu (context);
-  work.key_blocks.create (context, {"pixels.cl", "splashkey.cl"}, "key_blocks",
+  work.key_blocks.prepare (context, KERNELS, "key_blocks",
       keying::pixel_options (&work.info) + " -DGROUP=" + std::to_string (largest_group));
   return ensure_store (context, work, get_settings (self).block_size, error);
 }
@@ -196,19 +197,14 @@ gst_splash_key_set_formats (
 
 /* On a CPU a block is one work-item's; on a GPU neighbours in a line are neighbours in
  * memory. */
-static keying::Grid
-grid_of_blocks (const Work &work, const Kernel &kernel, guint block_size)
+static opencl::Groups
+groups_of_blocks (const Work &work, guint block_size)
 {
-  gsize most = work.on_cpu ? 1 : kernel.group_size (largest_group);
-  gsize columns = 1, rows = 1;
-  while (
-      2 * columns <= std::min (gsize (block_size), largest_side) && 2 * columns <= most)
-    columns *= 2;
-  while (2 * rows <= std::min (gsize (block_size), largest_side)
-         && 2 * rows * columns <= most)
-    rows *= 2;
-  return keying::grid_of_groups (blocks_in (work.info.width, block_size),
-      blocks_in (work.info.height, block_size), columns, rows);
+  gsize side = 1;
+  while (2 * side <= std::min (gsize (block_size), work.on_cpu ? 1 : largest_side))
+    side *= 2;
+  return {blocks_in (work.info.width, block_size),
+      blocks_in (work.info.height, block_size), side, side};
 }
 
 /* In whole blocks and in those that the frame's right and lower edge cut */
@@ -234,16 +230,15 @@ gst_splash_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   GstSplashKey *self = GST_SPLASH_KEY (filter);
   Work &work = *self->work;
   Settings settings = take_settings (self);
-  Kernel *kernel = work.key_blocks.variant ({input, output}, error);
 
-  if (!kernel
-      || !ensure_store (
+  if (!ensure_store (
           gst_opencl_filter_get_context (filter), work, settings.block_size, error))
     return FALSE;
   bool fill = settings.reset || work.stored_block_size == 0;
   work.stored_block_size = settings.block_size;
-  return kernel->launch (queue, grid_of_blocks (work, *kernel, settings.block_size),
-      error, input, output, cl_uint (work.info.width), cl_uint (work.info.height),
+  return work.key_blocks.launch_groups (queue,
+      groups_of_blocks (work, settings.block_size), error, input, output,
+      cl_uint (work.info.width), cl_uint (work.info.height),
       cl_uint (settings.block_size), thresholds_of (settings, &work.info),
       cl_uint (fill ? 1 : 0), work.store ());
 }

@@ -17,11 +17,11 @@
 #include "devicechoice.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclstatistics.h"
+#include "programsource.hpp"
 #include "reaper.hpp"
 #include "stagingring.hpp"
 
 #include <atomic>
-#include <gio/gio.h>
 #include <map>
 #include <memory>
 
@@ -434,14 +434,9 @@ gst_opencl_context_create_kernel (GstOpenCLContext *context, const gchar *resour
 {
   g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
 
-  GBytes *bytes = g_resources_lookup_data (resource, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
-  if (!bytes)
+  std::string source;
+  if (!opencl::source_of_resource (resource, source, error))
     return nullptr;
-  gsize size;
-  auto *data = static_cast<const char *> (g_bytes_get_data (bytes, &size));
-  std::string source (data, size);
-  g_bytes_unref (bytes);
-
   cl::Program program (
       gst_opencl_context_get_program (context, source.c_str (), options, error));
   if (!program ())

@@ -621,22 +621,3 @@ gst_opencl_filter_get_video_info (GstOpenCLFilter *filter, GstPadDirection direc
   GstOpenCLFilterPrivate *priv = private_of (filter);
   return (direction == GST_PAD_SINK ? priv->input : priv->output).video ();
 }
-
-gboolean
-gst_opencl_launch (cl_command_queue queue, cl_kernel kernel, guint dimensions,
-    const gsize *global, const gsize *local, GError **error)
-{
-  gsize rounded[3];
-
-  g_return_val_if_fail (dimensions >= 1 && dimensions <= 3, FALSE);
-  for (guint d = 0; d < dimensions; d++) {
-    gsize group = local ? local[d] : 1;
-    rounded[d] = (global[d] + group - 1) / group * group;
-  }
-  cl_int code = clEnqueueNDRangeKernel (
-      queue, kernel, dimensions, nullptr, rounded, local, 0, nullptr, nullptr);
-  if (!gst_opencl_check (code, "clEnqueueNDRangeKernel", error))
-    return FALSE;
-  gst_opencl_count_launches (1);
-  return TRUE;
-}

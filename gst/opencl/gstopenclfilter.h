@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
-#include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/gstopenclkernel.h>
 
 G_BEGIN_DECLS
 
@@ -94,21 +94,5 @@ GST_OPENCL_API const GstVideoInfo *gst_opencl_filter_get_video_info (
  * Since: 0.2
  */
 GST_OPENCL_API guint gst_opencl_filter_get_output_index (GstOpenCLFilter *filter);
-
-/**
- * gst_opencl_launch:
- * @queue: where to
- * @kernel: with its arguments set
- * @dimensions: 1 to 3
- * @global: work-items in each; rounded up to a multiple of @local, so kernels check
- * @local: (nullable): work-group size, %NULL to leave it to the device
- * @error: set when it cannot be enqueued
- *
- * Enqueues @kernel and counts the launch.
- *
- * Returns: whether it was enqueued
- */
-GST_OPENCL_API gboolean gst_opencl_launch (cl_command_queue queue, cl_kernel kernel,
-    guint dimensions, const gsize *global, const gsize *local, GError **error);
 
 G_END_DECLS

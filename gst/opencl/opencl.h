@@ -15,6 +15,7 @@
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclinflight.h>
+#include <gst/opencl/gstopenclkernel.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/gstopenclsrc.h>
 #include <gst/opencl/gstopenclstatistics.h>

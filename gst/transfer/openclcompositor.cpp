@@ -26,6 +26,7 @@
 #include "elements.h"
 #include "interlacing.hpp"
 
+#include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/settings.hpp>
@@ -68,10 +69,8 @@ struct Layer {
 
 /* What the streaming thread works with while the element is started. */
 struct Work {
-  opencl::Kernel aligned;
-  opencl::Kernel unaligned;
-  bool has_unaligned = false; /* built when a first frame needs it */
-  cl::Buffer carried;         /* between launches, where one does not take all layers */
+  opencl::FrameKernel kernel;
+  cl::Buffer carried; /* between launches, where one does not take all layers */
   gsize carried_size = 0;
   std::vector<Layer> layers; /* of the frame under way */
 };
@@ -133,8 +132,9 @@ gst_opencl_compositor_open (GstOpenCLAggregator *aggregator, GError **error)
   GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (aggregator);
 
   self->work = new Work;
-  return self->work->aligned.create (gst_opencl_aggregator_get_context (aggregator),
-      KERNELS, "composite", "-DALIGNED=1", error);
+  self->work->kernel.prepare (
+      gst_opencl_aggregator_get_context (aggregator), KERNELS, "composite", "", {4, 1});
+  return self->work->kernel.variant ({}, error) != nullptr;
 }
 
 static void
@@ -387,32 +387,17 @@ gst_opencl_compositor_uses_pad (
 
 /* --- launches --- */
 
-static bool
-is_aligned (const GstOpenCLFrame &frame)
-{
-  return (frame.offset[0] | gsize (frame.stride[0])) % 4 == 0;
-}
-
-static GstOpenCLContext *
-context_of (GstOpenCLCompositor *self)
-{
-  return gst_opencl_aggregator_get_context (GST_OPENCL_AGGREGATOR (self));
-}
-
+/* For how all frames lie */
 static opencl::Kernel *
-choose_kernel (GstOpenCLCompositor *self, const GstOpenCLFrame &output, GError **error)
+choose_kernel (Work &work, const GstOpenCLFrame &output, GError **error)
 {
-  Work &work = *self->work;
-  bool aligned = is_aligned (output);
+  const GstOpenCLFrame *least_aligned = &output;
 
-  for (const Layer &layer : work.layers)
-    aligned = aligned && is_aligned (*layer.frame);
-  if (aligned)
-    return &work.aligned;
-  if (!work.has_unaligned)
-    work.has_unaligned = work.unaligned.create (
-        context_of (self), KERNELS, "composite", "-DALIGNED=0", error);
-  return work.has_unaligned ? &work.unaligned : nullptr;
+  for (const Layer &layer : work.layers) {
+    if ((layer.frame->offset[0] | gsize (layer.frame->stride[0])) % 4 != 0)
+      least_aligned = layer.frame;
+  }
+  return work.kernel.variant ({&output, least_aligned}, error);
 }
 
 static bool
@@ -420,15 +405,13 @@ ensure_carried (GstOpenCLCompositor *self, gsize pixels, GError **error)
 {
   Work &work = *self->work;
   gsize size = pixels * sizeof (cl_float4);
-  cl_int code;
 
   if (work.layers.size () <= layers_of_launch || work.carried_size >= size)
     return true;
-  work.carried =
-      cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context_of (self)),
-          CL_MEM_READ_WRITE, size, nullptr, &code));
-  work.carried_size = code == CL_SUCCESS ? size : 0;
-  return gst_opencl_check (code, "clCreateBuffer", error);
+  work.carried = opencl::make_buffer (
+      gst_opencl_aggregator_get_context (GST_OPENCL_AGGREGATOR (self)), size, error);
+  work.carried_size = work.carried () ? size : 0;
+  return work.carried_size > 0;
 }
 
 /* In which bit of a pixel's four bytes each component begins. */
@@ -443,41 +426,23 @@ order_of (const GstVideoInfo &info)
 
 /* Without a layer the arguments are those of none. */
 static bool
-set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer, cl_mem unused,
-    GError **error)
+set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer,
+    const GstOpenCLFrame *unused, GError **error)
 {
   cl_int4 order = {};
   cl_int8 place = {};
-  cl_mem data = unused;
-  cl_ulong start = 0;
   cl_float alpha = 0;
 
   if (layer) {
     const GstOpenCLCompositorPlace &to = layer->place;
     order = order_of (*layer->info);
-    place = {{layer->frame->stride[0], layer->info->width, layer->info->height, to.x,
-        to.y, to.width, to.height,
-        cl_int (to.blend_operator) + (layer->interlaced ? 4 : 0)}};
-    data = layer->frame->data;
-    start = layer->frame->offset[0];
+    place = {{layer->info->width, layer->info->height, to.x, to.y, to.width, to.height,
+        cl_int (to.blend_operator), layer->interlaced ? 2 : 1}};
     alpha = cl_float (to.alpha);
   }
-  return kernel.set (index++, data, error) && kernel.set (index++, start, error)
-         && kernel.set (index++, order, error) && kernel.set (index++, place, error)
-         && kernel.set (index++, alpha, error);
-}
-
-static bool
-set_output (opencl::Kernel &kernel, cl_uint &index, const GstVideoInfo &info,
-    const GstOpenCLFrame &frame, GError **error)
-{
-  cl_ulong start = frame.offset[0];
-  cl_int stride = frame.stride[0];
-  cl_int4 order = order_of (info);
-  cl_int2 size = {{info.width, info.height}};
-  return kernel.set (index++, frame.data, error) && kernel.set (index++, start, error)
-         && kernel.set (index++, stride, error) && kernel.set (index++, order, error)
-         && kernel.set (index++, size, error);
+  return kernel.set (index, layer ? layer->frame : unused, error)
+         && kernel.set (index, order, error) && kernel.set (index, place, error)
+         && kernel.set (index, alpha, error);
 }
 
 /* One launch, from layer `first` on. */
@@ -490,15 +455,17 @@ launch (GstOpenCLCompositor *self, opencl::Kernel &kernel, const GstOpenCLFrame 
   cl_int below = cl_int (first == 0 ? background : Background::carried);
   cl_int last = first + layers_of_launch >= work.layers.size ();
   cl_mem carried = work.carried () ? work.carried () : output.data;
+  const GstOpenCLFrame *frame = &output;
+  cl_int2 size = {{info.width, info.height}};
   cl_uint index = 0;
 
-  if (!set_output (kernel, index, info, output, error)
-      || !kernel.set (index++, below, error) || !kernel.set (index++, last, error)
-      || !kernel.set (index++, carried, error))
+  if (!kernel.set (index, frame, error) || !kernel.set (index, order_of (info), error)
+      || !kernel.set (index, size, error) || !kernel.set (index, below, error)
+      || !kernel.set (index, last, error) || !kernel.set (index, carried, error))
     return false;
   for (gsize i = first; i < first + layers_of_launch; i++) {
     const Layer *layer = i < work.layers.size () ? &work.layers[i] : nullptr;
-    if (!set_layer (kernel, index, layer, output.data, error))
+    if (!set_layer (kernel, index, layer, frame, error))
       return false;
   }
   return kernel.enqueue (output.queue, info.width, info.height, error);
@@ -542,7 +509,7 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
     layers.push_back (layer_of (aggregator, *input));
   flag_fields (output->buffer, layers);
 
-  opencl::Kernel *kernel = choose_kernel (self, *output, error);
+  opencl::Kernel *kernel = choose_kernel (*self->work, *output, error);
   if (!kernel || !ensure_carried (self, gsize (info.width) * info.height, error))
     return false;
   gsize first = 0;

@@ -38,6 +38,7 @@
 #include "elements.h"
 #include "interlacing.hpp"
 
+#include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/settings.hpp>
@@ -87,20 +88,12 @@ struct Layout {
   cl_int4 step;
 };
 
-/* What differs between frames of one pair of caps: whether it has two fields, and which
- * sides have pixels of four bytes, at multiples of four, to be moved as one. */
-struct FrameKind {
-  bool interlaced = false;
-  bool packed_in = false, packed_out = false;
-};
-
 /* What the streaming thread works with, for one pair of caps and one set of settings. */
 struct Work {
   Settings settings;
   transfer::ColorConversion colors;
-  opencl::Kernel kernels[2][2][2]; /* by what a FrameKind says; built when needed */
-  bool has_kernel[2][2][2] = {};
-  cl::Buffer color_table; /* where gray is mapped */
+  opencl::FrameKernel kernels[2]; /* for whole frames, and for two fields */
+  cl::Buffer color_table;         /* where gray is mapped */
 };
 } // namespace
 
@@ -273,12 +266,20 @@ define (
   options += std::string (" -D") + side + name + "=" + value;
 }
 
+static bool
+has_pixels_of_four_bytes (const GstVideoInfo &info)
+{
+  return GST_VIDEO_INFO_N_PLANES (&info) == 1 && info.finfo->w_sub[2] == 0
+         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
+}
+
 static void
 define_side (std::string &options, const char *side, const GstVideoInfo &info)
 {
   define (options, side, "_GRAY", GST_VIDEO_INFO_IS_GRAY (&info) ? "1" : "0");
   define (options, side, "_BYTES", GST_VIDEO_INFO_COMP_DEPTH (&info, 0) > 8 ? "2" : "1");
   define (options, side, "_W_SUB", std::to_string (info.finfo->w_sub[2]));
+  define (options, side, "_WORDS", has_pixels_of_four_bytes (info) ? "1" : "0");
   define (options, side, "_H_SUB", std::to_string (info.finfo->h_sub[2]));
 }
 
@@ -293,11 +294,11 @@ scaling (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &o
 
 static std::string
 build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out,
-    const transfer::ColorConversion &colors, const FrameKind &kind)
+    const transfer::ColorConversion &colors, bool interlaced)
 {
   bool resampled = is_chroma_resampled (settings, in, out);
   ChromaFilter up = chroma_filter (settings, in, resampled, false);
-  ChromaFilter down = chroma_filter (settings, out, resampled, kind.interlaced);
+  ChromaFilter down = chroma_filter (settings, out, resampled, interlaced);
   std::string options;
 
   define_side (options, "IN", in);
@@ -308,9 +309,7 @@ build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoI
   define (options, "CHROMA_OUT", "_V", down.down);
   define (options, "SCALING", "", scaling (settings, in, out));
   define (options, "COLORS", "", colors.arithmetic);
-  define (options, "FIELDS", "", kind.interlaced ? "2" : "1");
-  define (options, "IN", "_PACKED", kind.packed_in ? "1" : "0");
-  define (options, "OUT", "_PACKED", kind.packed_out ? "1" : "0");
+  define (options, "FIELDS", "", interlaced ? "2" : "1");
   return options;
 }
 
@@ -329,36 +328,8 @@ make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &o
           cl_float (matrix.m[i][0] * color.red + matrix.m[i][1] * color.green
                     + matrix.m[i][2] * color.blue + matrix.m[i][3]);
   }
-  cl_int code;
-  table = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
-      CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof values, values, &code));
-  gst_opencl_count_upload (sizeof values);
-  return gst_opencl_check (code, "clCreateBuffer", error);
-}
-
-static opencl::Kernel *
-ensure_kernel (GstOpenCLConvert *self, Work &work, const FrameKind &kind, GError **error)
-{
-  GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
-  opencl::Kernel &kernel = work.kernels[kind.interlaced][kind.packed_in][kind.packed_out];
-  bool &built = work.has_kernel[kind.interlaced][kind.packed_in][kind.packed_out];
-
-  if (built)
-    return &kernel;
-  std::string options = build_options (work.settings,
-      *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
-      *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC), work.colors, kind);
-  GST_DEBUG_OBJECT (self, "kernel with%s", options.c_str ());
-  built = kernel.create (gst_opencl_filter_get_context (filter), KERNELS, "convert",
-      options.c_str (), error);
-  return built ? &kernel : nullptr;
-}
-
-static bool
-has_pixels_of_four_bytes (const GstVideoInfo &info)
-{
-  return GST_VIDEO_INFO_N_PLANES (&info) == 1 && info.finfo->w_sub[2] == 0
-         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
+  table = opencl::make_table (context, values, sizeof values, error);
+  return table () != nullptr;
 }
 
 /* The kernel for frames that are aligned is built here, others with the first frame. */
@@ -374,9 +345,10 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
   work->settings = settings;
   work->colors = mapped ? transfer::choose_map_conversion (in)
                         : transfer::choose_color_conversion (in, out, settings.exact);
-  FrameKind kind = {GST_VIDEO_INFO_IS_INTERLACED (&in), has_pixels_of_four_bytes (in),
-      has_pixels_of_four_bytes (out)};
-  if (!ensure_kernel (self, *work, kind, error))
+  for (bool fields : {false, true})
+    work->kernels[fields].prepare (gst_opencl_filter_get_context (filter), KERNELS,
+        "convert", build_options (settings, in, out, work->colors, fields), {4, 1});
+  if (!work->kernels[GST_VIDEO_INFO_IS_INTERLACED (&in)].variant ({}, error))
     return FALSE;
   if (mapped
       && !make_color_table (gst_opencl_filter_get_context (filter), settings.colormap,
@@ -527,21 +499,6 @@ gst_opencl_convert_submit_input_buffer (
       ->submit_input_buffer (transform, discont, input);
 }
 
-static bool
-is_packed (const GstVideoInfo &info, const GstOpenCLFrame &frame)
-{
-  return has_pixels_of_four_bytes (info)
-         && (frame.offset[0] | gsize (frame.stride[0])) % 4 == 0;
-}
-
-static FrameKind
-kind_of (const GstVideoInfo &in, const GstOpenCLFrame &input, const GstVideoInfo &out,
-    const GstOpenCLFrame &output)
-{
-  return {transfer::has_two_fields (in, input.buffer), is_packed (in, input),
-      is_packed (out, output)};
-}
-
 static gboolean
 gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
@@ -558,14 +515,17 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   Layout out = layout_of_output (out_info, *output);
   const transfer::ColorRow *rows = work.colors.rows;
   cl_mem colors = work.color_table () ? work.color_table () : input->data; /* or unused */
-  FrameKind kind = kind_of (in_info, *input, out_info, *output);
-  opencl::Kernel *kernel = ensure_kernel (self, work, kind, error);
+  bool fields = transfer::has_two_fields (in_info, input->buffer);
+  /* Where pixels are no words, it is all the same how they lie. */
+  opencl::Kernel *kernel = work.kernels[fields].variant (
+      {has_pixels_of_four_bytes (in_info) ? input : nullptr,
+          has_pixels_of_four_bytes (out_info) ? output : nullptr},
+      error);
   return kernel
          && kernel->launch (queue, blocks (out_info.width, out_info.finfo->w_sub[2]),
-             blocks (out_info.height, out_info.finfo->h_sub[2], kind.interlaced ? 2 : 1),
-             error, input->data, in.size, in.start, in.stride, in.step, output->data,
-             out.size, out.start, out.stride, out.step, rows[0], rows[1], rows[2],
-             colors);
+             blocks (out_info.height, out_info.finfo->h_sub[2], fields ? 2 : 1), error,
+             input->data, in.size, in.start, in.stride, in.step, output->data, out.size,
+             out.start, out.stride, out.step, rows[0], rows[1], rows[2], colors);
 }
 
 /* --- events from downstream --- */

@@ -6,6 +6,8 @@
  * pixel of u times that chroma, and of v across it, has a part u of the screen's light
  * where it is grey or black itself.
  */
+#include "pixels.clh"
+
 typedef struct {
   float8 red, green, blue;
 } Colors;
@@ -444,8 +446,8 @@ key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
   int x0 = get_group_id (0) * CORE_GROUPS * 8;
   int y0 = get_group_id (1) * CORE_ROWS;
 
-  load_edges (input, input_offset, input_stride, width, height, x0 - 8, y0 - RADIUS,
-      keyer, lumas, distances);
+  load_edges (
+      THE_FRAME (input), width, height, x0 - 8, y0 - RADIUS, keyer, lumas, distances);
   barrier (CLK_LOCAL_MEM_FENCE);
   sum_columns (lumas, distances, moments);
 

@@ -2,6 +2,10 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "flowrule.clh"
+#include "masks.clh"
+#include "tiles.clh"
+
 /* The planes of a frame, a byte of each: global size 4 * words, height */
 __kernel void
 pack_flow (FRAME (const, input), uint width, uint height, RULE, __global uchar *keyed,

@@ -6,6 +6,9 @@
  * written that is as deep as all its iterations together. The size of work-groups is
  * known to the compiler, which makes straight code of the loops over a tile's words.
  */
+#include "flowrule.clh"
+#include "keysteps.clh"
+#include "tiles.clh"
 
 /* Of eight pixels, those that the key or their own alpha makes transparent */
 uint
@@ -144,12 +147,11 @@ run_tiles (FRAME (const, input), FRAME (, output), uint width, uint height, KEY,
   Rule rule = THE_RULE;
 
   FOR_EACH_OF_GROUP (n, TILE_ROWS / STRIP_ROWS * TILE_BYTES)
-  load_strip (input, input_offset, input_stride, place, key, rule, flows, planes,
+  load_strip (THE_FRAME (input), place, key, rule, flows, planes,
       n / TILE_BYTES * STRIP_ROWS, n % TILE_BYTES);
   barrier (CLK_LOCAL_MEM_FENCE);
   for (; steps > 0; steps >>= 8)
     take_step (&planes, place, rule, KIND_OF_STEP (steps), ITERATIONS_OF_STEP (steps));
   barrier (CLK_LOCAL_MEM_FENCE);
-  write_core (input, input_offset, input_stride, output, output_offset, output_stride,
-      place, side, depth, opacity, planes);
+  write_core (THE_FRAME (input), THE_FRAME (output), place, side, depth, opacity, planes);
 }

@@ -8,6 +8,9 @@
  * bit of each of the sixteen words, no bits need to be gathered, and a pixel's neighbour
  * is the same bit of the next word.
  */
+#include "flowrule.clh"
+#include "keysteps.clh"
+
 #define LINE_PIXELS 512
 #define VECTORS 32
 
@@ -271,15 +274,14 @@ run_wide_tiles (FRAME (const, input), FRAME (, output), uint width, uint height,
   Rule rule = THE_RULE;
 
   for (int row = place.begin; row < place.end; row++)
-    key_line (input, input_offset, input_stride, place, key, row, &tile);
+    key_line (THE_FRAME (input), place, key, row, &tile);
   if (flows) {
     tile.down[place.begin] = 0;
     for (int row = place.begin; row < place.end; row++)
-      find_ways_of_line (input, input_offset, input_stride, place, rule, row, &tile);
+      find_ways_of_line (THE_FRAME (input), place, rule, row, &tile);
   }
   for (; steps > 0; steps >>= 8)
     take_step (&tile, place, rows, KIND_OF_STEP (steps), ITERATIONS_OF_STEP (steps));
   for (int row = depth; row < min (rows - (int)depth, place.end); row++)
-    write_line (input, input_offset, input_stride, output, output_offset, output_stride,
-        place, side, row, opacity, &tile);
+    write_line (THE_FRAME (input), THE_FRAME (output), place, side, row, opacity, &tile);
 }

@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "masks.clh"
+#include "tiles.clh"
 
 /* Some iterations of a bit plane; `flip` is all ones for the set of un-keyed pixels.
  * Once a launch has changed nothing, none after it will: they return at once, and either

@@ -6,7 +6,8 @@
  *
  *   IN_GRAY, OUT_GRAY          only the first component is there
  *   IN_BYTES, OUT_BYTES        of a component: 1, or 2 for GRAY16_LE
- *   IN_PACKED, OUT_PACKED      a pixel is four bytes, at a multiple of four
+ *   IN_WORDS, OUT_WORDS        a pixel is four bytes,
+ *   ALIGNMENT                  and then offset and stride are multiples of this: 4 or 1
  *   IN_W_SUB, IN_H_SUB,        log2 of the chroma subsampling
  *   OUT_W_SUB, OUT_H_SUB
  *   FIELDS                     1, or 2 where lines belong in turns to two fields: chroma
@@ -20,6 +21,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "taps.clh"
+
 #define CHROMA_NEAREST 0
 #define CHROMA_CENTRED 1
 #define CHROMA_COSITED 2
@@ -35,6 +38,8 @@
 #define COLORS_EXACT 3
 #define COLORS_MAP 4
 
+#define IN_PACKED (IN_WORDS && ALIGNMENT >= 4)
+#define OUT_PACKED (OUT_WORDS && ALIGNMENT >= 4)
 #define MAXIMUM(bytes) ((bytes) == 2 ? 65535 : 255)
 #define MIDDLE(bytes) ((bytes) == 2 ? 32768 : 128)
 #define OUT_BLOCK_W (1 << OUT_W_SUB)
@@ -148,27 +153,6 @@ load_pixel (const Picture *in, int x, int y)
 }
 #endif
 
-/* Where an output line or column stands among the input's, of one field where there are
- * two: samples are `unit` wide, the first begins at 0. Scaled pictures share their outer
- * edges, so lines of both fields stay where they are in the frame. Products of two sides,
- * of 32767 at the most, and 2 still fit an int. */
-typedef struct
-{
-  int middle; /* of the output sample, half a unit less */
-  int unit;
-  int count; /* of input samples */
-} Place;
-
-Place
-place_of (int at, int in_size, int out_size, int fields, int field)
-{
-  Place place;
-  place.middle = (2 * at + 1) * in_size - (2 * field + 1) * out_size;
-  place.unit = 2 * fields * out_size;
-  place.count = (in_size - field + fields - 1) / fields;
-  return place;
-}
-
 /* The input at the place of an output pixel. */
 #if SCALING == SCALE_NONE
 int4
@@ -190,16 +174,6 @@ sample_at (const Picture *in, Place columns, Place lines, int field)
   return load_pixel (in, nearest (columns), FIELDS * nearest (lines) + field);
 }
 #elif SCALING == SCALE_BILINEAR
-/* The two input samples around the place, and the second's share. */
-int2
-neighbours (Place place, float *share)
-{
-  int middle = max (place.middle, 0);
-  int first = middle / place.unit;
-  *share = (float) (middle - first * place.unit) / (float) place.unit;
-  return (int2) (first, min (first + 1, place.count - 1));
-}
-
 int4
 sample_at (const Picture *in, Place columns, Place lines, int field)
 {
