@@ -549,13 +549,9 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 
 /* Runs over several elements */
 
-static gboolean
-gst_chroma_key_decide_allocation (GstBaseTransform *transform, GstQuery *query)
-{
-  GST_CHROMA_KEY (transform)->member->ask_downstream (query);
-  return GST_BASE_TRANSFORM_CLASS (gst_chroma_key_parent_class)
-      ->decide_allocation (transform, query);
-}
+/* It leaves runs, and takes none up. */
+static const GstOpenCLDeferral deferral = {
+    gst_keying_deferred_run_get_type, nullptr, nullptr};
 
 /* The key is taken from a frame in a launch of its own, and a run leaves colours alone.
  */
@@ -721,7 +717,7 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
   filter_class->set_formats = gst_chroma_key_set_formats;
   filter_class->transform = gst_chroma_key_transform;
   filter_class->process = gst_chroma_key_process;
-  GST_BASE_TRANSFORM_CLASS (klass)->decide_allocation = gst_chroma_key_decide_allocation;
+  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
 
   GST_DEBUG_CATEGORY_INIT (chroma_key_debug, "chromakey", 0, "Chroma key");
 }

@@ -15,17 +15,6 @@ struct _GstKeyingDeferredRun {
 G_DEFINE_FINAL_TYPE (
     GstKeyingDeferredRun, gst_keying_deferred_run, GST_TYPE_OPENCL_DEFERRED)
 
-GType
-gst_keying_deferred_run_api_get_type (void)
-{
-  static gsize type = 0;
-  static const gchar *tags[] = {nullptr};
-  if (g_once_init_enter (&type))
-    g_once_init_leave (
-        &type, gst_meta_api_type_register ("GstKeyingDeferredRunAPI", tags));
-  return type;
-}
-
 static gboolean
 gst_keying_deferred_run_fill (GstOpenCLDeferred *deferred, cl_mem data, gsize offset,
     cl_command_queue queue, GError **error)
@@ -80,16 +69,6 @@ const keying::KeyRun &
 gst_keying_deferred_run_get_run (GstKeyingDeferredRun *deferred)
 {
   return *deferred->run;
-}
-
-bool
-gst_keying_deferred_run_makes (
-    GstKeyingDeferredRun *deferred, const GstVideoInfo *info, const keying::Place &place)
-{
-  const GstVideoInfo *made = (*deferred->runner)->info ();
-  return GST_VIDEO_INFO_FORMAT (made) == GST_VIDEO_INFO_FORMAT (info)
-         && made->width == info->width && made->height == info->height
-         && deferred->place == place;
 }
 
 namespace keying {

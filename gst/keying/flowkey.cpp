@@ -419,27 +419,26 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 /* Runs over several elements */
 
 static gboolean
-gst_flow_key_propose_allocation (
-    GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
+gst_flow_key_takes_up (GstOpenCLFilter *filter)
 {
-  GstFlowKey *self = GST_FLOW_KEY (transform);
+  GstFlowKey *self = GST_FLOW_KEY (filter);
   keying::KeyRun run;
-
-  if (!GST_BASE_TRANSFORM_CLASS (gst_flow_key_parent_class)
-           ->propose_allocation (transform, decide_query, query))
-    return FALSE;
-  if (self->work && add_to_run (get_settings (self), &self->work->info, run))
-    RunMember::offer (query);
-  return TRUE;
+  return self->work && add_to_run (get_settings (self), &self->work->info, run);
 }
 
-static gboolean
-gst_flow_key_decide_allocation (GstBaseTransform *transform, GstQuery *query)
+static GstOpenCLTakenUp
+gst_flow_key_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+    GstBuffer *output, cl_event *event, GError **error)
 {
-  GST_FLOW_KEY (transform)->member->ask_downstream (query);
-  return GST_BASE_TRANSFORM_CLASS (gst_flow_key_parent_class)
-      ->decide_allocation (transform, query);
+  GstFlowKey *self = GST_FLOW_KEY (filter);
+  const GstVideoInfo *info = &self->work->info;
+  Settings settings = get_settings (self);
+  auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, info, run); };
+  return self->member->take_up (filter, add, pending, output, event, error);
 }
+
+static const GstOpenCLDeferral deferral = {
+    gst_keying_deferred_run_get_type, gst_flow_key_takes_up, gst_flow_key_take_up};
 
 static gboolean
 gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
@@ -449,8 +448,7 @@ gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *outp
   const GstVideoInfo *info = &self->work->info;
   Settings settings = get_settings (self);
   auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, info, run); };
-  RunMember::Outcome outcome =
-      self->member->take_part (filter, add, input, output, event, error);
+  RunMember::Outcome outcome = self->member->begin (filter, add, input, output, error);
   if (outcome == RunMember::Outcome::plain)
     return GST_OPENCL_FILTER_CLASS (gst_flow_key_parent_class)
         ->process (filter, input, output, event, error);
@@ -512,7 +510,6 @@ static void
 gst_flow_key_class_init (GstFlowKeyClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   object_class->set_property = gst_flow_key_set_property;
@@ -530,8 +527,7 @@ gst_flow_key_class_init (GstFlowKeyClass *klass)
   filter_class->set_formats = gst_flow_key_set_formats;
   filter_class->transform = gst_flow_key_transform;
   filter_class->process = gst_flow_key_process;
-  transform_class->propose_allocation = gst_flow_key_propose_allocation;
-  transform_class->decide_allocation = gst_flow_key_decide_allocation;
+  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
 
   GST_DEBUG_CATEGORY_INIT (flow_key_debug, "flowkey", 0, "Flowing key");
 }

@@ -295,26 +295,24 @@ gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input
 /* Runs over several elements */
 
 static gboolean
-gst_noise_reduce_propose_allocation (
-    GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
+gst_noise_reduce_takes_up (GstOpenCLFilter *filter)
 {
   keying::KeyRun run;
-
-  if (!GST_BASE_TRANSFORM_CLASS (gst_noise_reduce_parent_class)
-           ->propose_allocation (transform, decide_query, query))
-    return FALSE;
-  if (add_to_run (get_settings (transform), run))
-    RunMember::offer (query);
-  return TRUE;
+  return add_to_run (get_settings (filter), run);
 }
 
-static gboolean
-gst_noise_reduce_decide_allocation (GstBaseTransform *transform, GstQuery *query)
+static GstOpenCLTakenUp
+gst_noise_reduce_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+    GstBuffer *output, cl_event *event, GError **error)
 {
-  GST_NOISE_REDUCE (transform)->member->ask_downstream (query);
-  return GST_BASE_TRANSFORM_CLASS (gst_noise_reduce_parent_class)
-      ->decide_allocation (transform, query);
+  GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
+  Settings settings = get_settings (self);
+  auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, run); };
+  return self->member->take_up (filter, add, pending, output, event, error);
 }
+
+static const GstOpenCLDeferral deferral = {gst_keying_deferred_run_get_type,
+    gst_noise_reduce_takes_up, gst_noise_reduce_take_up};
 
 static gboolean
 gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
@@ -322,9 +320,8 @@ gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *
 {
   GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
   Settings settings = get_settings (self);
-  auto add = [&settings] (keying::KeyRun &run) { return add_to_run (settings, run); };
-  RunMember::Outcome outcome =
-      self->member->take_part (filter, add, input, output, event, error);
+  auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, run); };
+  RunMember::Outcome outcome = self->member->begin (filter, add, input, output, error);
   if (outcome == RunMember::Outcome::plain)
     return GST_OPENCL_FILTER_CLASS (gst_noise_reduce_parent_class)
         ->process (filter, input, output, event, error);
@@ -375,7 +372,6 @@ static void
 gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   object_class->set_property = gst_noise_reduce_set_property;
@@ -393,8 +389,7 @@ gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
   filter_class->set_formats = gst_noise_reduce_set_formats;
   filter_class->transform = gst_noise_reduce_transform;
   filter_class->process = gst_noise_reduce_process;
-  transform_class->propose_allocation = gst_noise_reduce_propose_allocation;
-  transform_class->decide_allocation = gst_noise_reduce_decide_allocation;
+  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
 
   GST_DEBUG_CATEGORY_INIT (
       noise_reduce_debug, "noisereduce", 0, "Noise reduction of keys");

@@ -650,23 +650,16 @@ gst_oct_fft_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 /* --- spectra that octwindowinterp has not made yet --- */
 
 static gboolean
-gst_oct_fft_propose_allocation (
-    GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
+gst_oct_fft_takes_up (GstOpenCLFilter *filter)
 {
-  GstOctFFT *self = GST_OCT_FFT (transform);
+  GstOctFFT *self = GST_OCT_FFT (filter);
   oct::EngineFormat format;
 
-  if (!GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
-           ->propose_allocation (transform, decide_query, query))
-    return FALSE;
   format.samples = self->work ? self->work->spectra.samples : 0;
   format.library = self->work ? self->work->settings.library : format.library;
-  if (self->work
-      && oct::DepthEngine::wants_one_launch (
-          gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format,
-          self->work->settings.fused))
-    gst_query_add_allocation_meta (query, GST_OCT_DEFERRED_SPECTRA_API_TYPE, nullptr);
-  return TRUE;
+  return self->work
+         && oct::DepthEngine::wants_one_launch (
+             gst_opencl_filter_get_context (filter), format, self->work->settings.fused);
 }
 
 static oct::EngineFormat
@@ -717,41 +710,24 @@ process_fused (GstOctFFT *self, GstOctDeferredSpectra *deferred, GstBuffer *buff
          && enqueued;
 }
 
-/* (transfer full) (nullable) */
-static GstOctDeferredSpectra *
-ref_deferred (GstOctFFT *self, GstBuffer *buffer)
-{
-  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
-  if (gst_buffer_n_memory (buffer) != 1 || !gst_is_opencl_memory (memory)
-      || gst_opencl_memory_get_context (memory)
-             != gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)))
-    return nullptr;
-  GstOpenCLDeferred *deferred = gst_opencl_memory_ref_deferred (memory);
-  if (deferred && !GST_IS_OCT_DEFERRED_SPECTRA (deferred))
-    g_clear_object (&deferred);
-  return deferred ? GST_OCT_DEFERRED_SPECTRA (deferred) : nullptr;
-}
-
-static gboolean
-gst_oct_fft_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
-    cl_event *event, GError **error)
+static GstOpenCLTakenUp
+gst_oct_fft_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+    GstBuffer *output, cl_event *event, GError **error)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
   Work &work = *self->work;
-  GstOctDeferredSpectra *deferred = ref_deferred (self, input);
-  bool processed;
+  GstOctDeferredSpectra *deferred = GST_OCT_DEFERRED_SPECTRA (pending);
 
-  if (deferred
-      && !prepare (self, work.from_raw, format_of_deferred (work, deferred), error))
-    processed = false;
-  else if (deferred && work.from_raw.depth)
-    processed = process_fused (self, deferred, output, event, error);
-  else
-    processed = GST_OPENCL_FILTER_CLASS (gst_oct_fft_parent_class)
-                    ->process (filter, input, output, event, error);
-  g_clear_object (&deferred);
-  return processed;
+  if (!prepare (self, work.from_raw, format_of_deferred (work, deferred), error))
+    return GST_OPENCL_TAKE_UP_FAILED;
+  if (!work.from_raw.depth)
+    return GST_OPENCL_LEFT;
+  return process_fused (self, deferred, output, event, error) ? GST_OPENCL_TAKEN_UP
+                                                              : GST_OPENCL_TAKE_UP_FAILED;
 }
+
+static const GstOpenCLDeferral deferral = {
+    gst_oct_deferred_spectra_get_type, gst_oct_fft_takes_up, gst_oct_fft_take_up};
 
 /* The class */
 
@@ -796,13 +772,12 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
 
   transform_class->transform_caps = gst_oct_fft_transform_caps;
   transform_class->submit_input_buffer = gst_oct_fft_submit_input_buffer;
-  transform_class->propose_allocation = gst_oct_fft_propose_allocation;
   filter_class->open = gst_oct_fft_open;
   filter_class->close = gst_oct_fft_close;
   filter_class->set_formats = gst_oct_fft_set_formats;
   filter_class->get_frame_size = gst_oct_fft_get_frame_size;
   filter_class->transform = gst_oct_fft_transform;
-  filter_class->process = gst_oct_fft_process;
+  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
 
   GST_DEBUG_CATEGORY_INIT (oct_fft_debug, "octfft", 0, "OCT Fourier transform");
 }

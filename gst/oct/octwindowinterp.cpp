@@ -146,8 +146,7 @@ struct _GstOctWindowInterp {
   GstOpenCLFilter parent;
 
   opencl::Settings<Settings> *settings;
-  Work *work;      /* between set_formats and close, else null */
-  gboolean defers; /* downstream can take the work over */
+  Work *work; /* between set_formats and close, else null */
 };
 
 G_DEFINE_TYPE (GstOctWindowInterp, gst_oct_window_interp, GST_TYPE_OPENCL_FILTER)
@@ -665,30 +664,15 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
 
 /* --- leaving the work to a directly following octfft --- */
 
-static gboolean
-gst_oct_window_interp_decide_allocation (GstBaseTransform *transform, GstQuery *query)
-{
-  GST_OCT_WINDOW_INTERP (transform)->defers =
-      gst_query_find_allocation_meta (query, GST_OCT_DEFERRED_SPECTRA_API_TYPE, nullptr);
-  return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
-      ->decide_allocation (transform, query);
-}
-
 /* A copy of foreign memory is not kept for frames to be made later. */
 static gboolean
 can_defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output)
 {
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  if (!self->defers)
-    return FALSE;
-  for (GstBuffer *buffer : {input, output}) {
-    GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
-    if (gst_buffer_n_memory (buffer) != 1 || !gst_is_opencl_memory (memory)
-        || gst_opencl_memory_get_context (memory) != context)
-      return FALSE;
-  }
   gsize point = (self->work->complex ? 2 : 1) * sizeof (cl_float);
-  return gst_opencl_memory_get_offset (gst_buffer_peek_memory (output, 0)) % point == 0;
+
+  return gst_opencl_filter_can_defer (GST_OPENCL_FILTER (self), input, output)
+         && gst_opencl_memory_get_offset (gst_buffer_peek_memory (output, 0)) % point
+                == 0;
 }
 
 /* Of the frame as it comes: rolling means follow the order of the frames, whenever and
@@ -728,8 +712,7 @@ defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output, cl_event *
     return FALSE;
   GstOctDeferredSpectra *deferred = gst_oct_deferred_spectra_new (
       work.stage, &raw, describe_spectra (work, &raw), mean);
-  gst_opencl_memory_defer (
-      gst_buffer_peek_memory (output, 0), GST_OPENCL_DEFERRED (deferred));
+  gst_opencl_filter_defer (filter, GST_OPENCL_DEFERRED (deferred), output);
   g_object_unref (deferred);
   return TRUE;
 }
@@ -749,6 +732,10 @@ gst_oct_window_interp_process (GstOpenCLFilter *filter, GstBuffer *input,
   return GST_OPENCL_FILTER_CLASS (gst_oct_window_interp_parent_class)
       ->process (filter, input, output, event, error);
 }
+
+/* It leaves spectra, and takes none up. */
+static const GstOpenCLDeferral deferral = {
+    gst_oct_deferred_spectra_get_type, nullptr, nullptr};
 
 static void
 gst_oct_window_interp_init (GstOctWindowInterp *self)
@@ -792,13 +779,13 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
   transform_class->transform_caps = gst_oct_window_interp_transform_caps;
   transform_class->sink_event = gst_oct_window_interp_sink_event;
   transform_class->submit_input_buffer = gst_oct_window_interp_submit_input_buffer;
-  transform_class->decide_allocation = gst_oct_window_interp_decide_allocation;
   filter_class->open = gst_oct_window_interp_open;
   filter_class->close = gst_oct_window_interp_close;
   filter_class->set_formats = gst_oct_window_interp_set_formats;
   filter_class->get_frame_size = gst_oct_window_interp_get_frame_size;
   filter_class->transform = gst_oct_window_interp_transform;
   filter_class->process = gst_oct_window_interp_process;
+  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
 
   GST_DEBUG_CATEGORY_INIT (
       oct_window_interp_debug, "octwindowinterp", 0, "OCT resampling and windowing");

@@ -185,12 +185,47 @@ ElementCore::ref_context ()
   return context;
 }
 
+/* Elements start from the sink, and those that take any device would have chosen another
+ * one by the time that an element with a device by name starts. */
+void
+ElementCore::settle_on_named_device ()
+{
+  gchar *wanted = dup_device ();
+
+  if (wanted && *wanted && g_strcmp0 (wanted, GST_OPENCL_DEVICE_DEFAULT) != 0)
+    gst_opencl_ensure_context_alone (
+        element, wanted, &context_, nullptr); /* said when this element starts */
+  g_free (wanted);
+}
+
+/* What it settled on when a neighbour asked may be of a device that it was to use then.
+ */
+void
+ElementCore::drop_context_of_another_device (const gchar *wanted)
+{
+  GstOpenCLContext *dropped = nullptr;
+
+  GST_OBJECT_LOCK (element);
+  if (context_ && !gst_opencl_context_matches (context_, wanted))
+    std::swap (context_, dropped);
+  GST_OBJECT_UNLOCK (element);
+  gst_clear_object (&dropped);
+}
+
 bool
 ElementCore::answer_context_query (GstQuery *query)
 {
-  if (GST_QUERY_TYPE (query) != GST_QUERY_CONTEXT)
+  const gchar *type;
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CONTEXT
+      || !gst_query_parse_context_type (query, &type)
+      || g_strcmp0 (type, GST_OPENCL_CONTEXT_TYPE) != 0)
     return false;
   GstOpenCLContext *context = ref_context ();
+  if (!context) {
+    settle_on_named_device ();
+    context = ref_context ();
+  }
   const bool answered = gst_opencl_handle_context_query (element, query, context);
   gst_clear_object (&context);
   return answered;
@@ -211,6 +246,7 @@ ElementCore::open (GError **error)
 
   failed = false;
   statistics_ = gst_opencl_statistics_of (element);
+  drop_context_of_another_device (wanted);
   const bool found = gst_opencl_ensure_context (element, wanted, &context_, error);
   g_free (wanted);
   GST_OBJECT_LOCK (element);

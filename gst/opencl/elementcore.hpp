@@ -51,6 +51,7 @@ public:
   /* For GstElementClass.set_context: the last one given before a run is the one of that
    * run; while it runs the element keeps what it has. */
   void set_context (GstContext *given);
+  /* Before it starts, too, where its device is named. */
   bool answer_context_query (GstQuery *query);
   /* Between open and close, where it is constant. */
   GstOpenCLContext *context () const { return context_; }
@@ -112,6 +113,8 @@ private:
       GObject *object, guint id, const GValue *value, GParamSpec *pspec);
   static void get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec);
   gchar *dup_device ();
+  void settle_on_named_device ();
+  void drop_context_of_another_device (const gchar *wanted);
   bool ensure_import_pool (gsize size, GError **error);
 
   GstElement *const element;

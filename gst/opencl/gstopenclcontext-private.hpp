@@ -25,6 +25,10 @@ opencl::StagingRing *gst_opencl_context_get_staging_ring (GstOpenCLContext *cont
 void gst_opencl_context_check_device (GstOpenCLContext *context);
 bool gst_opencl_context_is_lost (GstOpenCLContext *context);
 
+/* gst_opencl_ensure_context() without asking the neighbours. */
+gboolean gst_opencl_ensure_context_alone (GstElement *element, const gchar *device,
+    GstOpenCLContext **context, GError **error);
+
 /* (transfer full): the allocator of device memory, or of pinned host memory. It holds the
  * context; the context knows it as long as someone else does. */
 GstAllocator *gst_opencl_context_get_allocator (GstOpenCLContext *context, gboolean host);

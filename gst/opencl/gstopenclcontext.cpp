@@ -555,6 +555,21 @@ make_and_announce (
   return TRUE;
 }
 
+gboolean
+gst_opencl_ensure_context_alone (
+    GstElement *element, const gchar *device, GstOpenCLContext **context, GError **error)
+{
+  if (!is_set (element, context))
+    take_what_was_given (element, device, context);
+  if (is_set (element, context))
+    return TRUE;
+  gst_element_post_message (element,
+      gst_message_new_need_context (GST_OBJECT (element), GST_OPENCL_CONTEXT_TYPE));
+  if (is_set (element, context))
+    return TRUE;
+  return make_and_announce (element, device, context, error);
+}
+
 /* The rule, where several are offered: one's own before those of others. */
 gboolean
 gst_opencl_ensure_context (
@@ -564,22 +579,13 @@ gst_opencl_ensure_context (
   g_return_val_if_fail (context != nullptr, FALSE);
 
   gst_opencl_statistics_mark (gst_opencl_statistics_of (element));
-  if (is_set (element, context))
-    return TRUE;
-  take_what_was_given (element, device, context);
-  if (is_set (element, context))
-    return TRUE;
-  ask_neighbours (element, gst_element_foreach_src_pad, device, context);
-  if (is_set (element, context))
-    return TRUE;
-  ask_neighbours (element, gst_element_foreach_sink_pad, device, context);
-  if (is_set (element, context))
-    return TRUE;
-  gst_element_post_message (element,
-      gst_message_new_need_context (GST_OBJECT (element), GST_OPENCL_CONTEXT_TYPE));
-  if (is_set (element, context))
-    return TRUE;
-  return make_and_announce (element, device, context, error);
+  if (!is_set (element, context))
+    take_what_was_given (element, device, context);
+  if (!is_set (element, context))
+    ask_neighbours (element, gst_element_foreach_src_pad, device, context);
+  if (!is_set (element, context))
+    ask_neighbours (element, gst_element_foreach_sink_pad, device, context);
+  return gst_opencl_ensure_context_alone (element, device, context, error);
 }
 
 gboolean

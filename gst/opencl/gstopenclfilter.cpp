@@ -12,6 +12,7 @@
  */
 #include "gstopenclfilter.h"
 
+#include "deferredframe.hpp"
 #include "elementcore.hpp"
 #include "gstopenclbuffer.h"
 #include "gstopenclbufferpool.h"
@@ -30,7 +31,10 @@ typedef struct {
   ElementCore *core;
   Format input;
   Format output;
-  gboolean in_place; /* the caps allow it */
+  GstCaps *input_caps;  /* (nullable) */
+  GstCaps *output_caps; /* (nullable) */
+  gboolean in_place;    /* the caps allow it */
+  gboolean defers;      /* downstream takes up work that is left to it */
 
   /* Outputs of an input that is not used up. */
   GstBuffer *submitted; /* (nullable) */
@@ -83,6 +87,8 @@ close_filter (GstOpenCLFilter *self)
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
 
   gst_clear_buffer (&private_of (self)->submitted);
+  gst_clear_caps (&private_of (self)->input_caps);
+  gst_clear_caps (&private_of (self)->output_caps);
   /* In both cases, so that @close also undoes an @open that failed half way. */
   if (core_of (self).is_open () && klass->close)
     klass->close (self);
@@ -141,6 +147,8 @@ find_formats (GstOpenCLFilter *self, GstCaps *input, GstCaps *output)
   if (!get_format (self, input, &priv->input)
       || !get_format (self, output, &priv->output))
     return FALSE;
+  gst_caps_replace (&priv->input_caps, input);
+  gst_caps_replace (&priv->output_caps, output);
   priv->in_place = klass->transform_in_place && gst_caps_is_equal (input, output);
   /* Without a transform, one that is only done in place. */
   return priv->in_place || klass->transform
@@ -183,12 +191,20 @@ gst_opencl_filter_get_unit_size (GstBaseTransform *transform, GstCaps *caps, gsi
 
 /* --- allocation --- */
 
+static const GstOpenCLDeferral *
+deferral_of (GstOpenCLFilter *self)
+{
+  return static_cast<const GstOpenCLDeferral *> (
+      GST_OPENCL_FILTER_GET_CLASS (self)->deferral);
+}
+
 /* Whoever processes whole buffers may do so on any queue, and is to overlap with others.
  */
 static guint
 buffers_in_turn (GstOpenCLFilter *self)
 {
-  return GST_OPENCL_FILTER_GET_CLASS (self)->process == gst_opencl_filter_process
+  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
+  return klass->process == gst_opencl_filter_process || klass->deferral
              ? ElementCore::as_needed
              : guint (GST_OPENCL_BUFFERS_IN_TURN);
 }
@@ -213,6 +229,9 @@ gst_opencl_filter_propose_allocation (
   if (!caps || !core.is_open () || !get_format (self, caps, &format))
     return FALSE;
   core.propose_pool (query, caps, format, buffers_in_turn (self));
+  const GstOpenCLDeferral *deferral = deferral_of (self);
+  if (deferral && deferral->takes_up && deferral->takes_up (self))
+    gst_query_add_allocation_meta (query, opencl::deferral_api_type (deferral), nullptr);
   return TRUE;
 }
 
@@ -224,6 +243,11 @@ gst_opencl_filter_decide_allocation (GstBaseTransform *transform, GstQuery *quer
   GstCaps *caps;
   Format format;
 
+  /* Before the parent class takes out what it does not know. */
+  const GstOpenCLDeferral *deferral = deferral_of (self);
+  private_of (self)->defers = deferral
+                              && gst_query_find_allocation_meta (
+                                  query, opencl::deferral_api_type (deferral), nullptr);
   gst_query_parse_allocation (query, &caps, nullptr);
   return core.is_open () && caps && get_format (self, caps, &format)
          && core.decide_pool (
@@ -373,6 +397,80 @@ gst_opencl_filter_process (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *o
   return processed;
 }
 
+/* --- work that is left from one filter to the next --- */
+
+/* More than the same cl_context: what is deferred is ordered by a queue. */
+static bool
+is_of_own_queue (GstOpenCLFilter *self, GstBuffer *buffer)
+{
+  ElementCore &core = core_of (self);
+  return core.owns (buffer)
+         && gst_opencl_memory_get_context (gst_buffer_peek_memory (buffer, 0))
+                == core.context ();
+}
+
+/* What will make all of `input`, of the kind that this class knows: (transfer full)
+ * (nullable). Whatever stands between two elements may have put other caps, a part of the
+ * memory or another layout in its place. */
+static GstOpenCLDeferred *
+ref_pending (GstOpenCLFilter *self, const GstOpenCLDeferral *deferral, GstBuffer *input)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+
+  if (!deferral || !deferral->take_up || !is_of_own_queue (self, input))
+    return nullptr;
+  GstOpenCLDeferred *pending =
+      gst_opencl_memory_ref_deferred (gst_buffer_peek_memory (input, 0));
+  if (pending
+      && (!G_TYPE_CHECK_INSTANCE_TYPE (pending, deferral->get_type ())
+          || !opencl::is_frame_of (
+              pending, priv->input_caps, priv->input.video (), input)))
+    g_clear_object (&pending);
+  return pending;
+}
+
+static gboolean
+process_or_take_up (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
+    cl_event *event, GError **error)
+{
+  const GstOpenCLDeferral *deferral = deferral_of (self);
+  GstOpenCLDeferred *pending = ref_pending (self, deferral, input);
+  GstOpenCLTakenUp taken = GST_OPENCL_LEFT;
+
+  if (pending)
+    taken = deferral->take_up (self, pending, output, event, error);
+  g_clear_object (&pending);
+  if (taken != GST_OPENCL_LEFT)
+    return taken == GST_OPENCL_TAKEN_UP;
+  return GST_OPENCL_FILTER_GET_CLASS (self)->process (self, input, output, event, error);
+}
+
+void
+gst_opencl_filter_class_set_deferral (
+    GstOpenCLFilterClass *klass, const GstOpenCLDeferral *deferral)
+{
+  klass->deferral = deferral;
+}
+
+gboolean
+gst_opencl_filter_can_defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), FALSE);
+  return private_of (filter)->defers && is_of_own_queue (filter, input)
+         && is_of_own_queue (filter, output);
+}
+
+void
+gst_opencl_filter_defer (
+    GstOpenCLFilter *filter, GstOpenCLDeferred *work, GstBuffer *output)
+{
+  g_return_if_fail (gst_opencl_filter_can_defer (filter, output, output));
+  GstOpenCLFilterPrivate *priv = private_of (filter);
+
+  opencl::describe_deferred (work, priv->output_caps, priv->output.video (), output);
+  gst_opencl_memory_defer (gst_buffer_peek_memory (output, 0), work);
+}
+
 /* How the enqueueing of a frame ended. */
 static GstFlowReturn
 finish (GstOpenCLFilter *self, gboolean enqueued, cl_event event, GError *error)
@@ -396,8 +494,7 @@ gst_opencl_filter_transform (
   Counting counting (core_of (self));
 
   gboolean processed = core_of (self).admit (&error)
-                       && GST_OPENCL_FILTER_GET_CLASS (self)->process (
-                           self, input, output, &event, &error);
+                       && process_or_take_up (self, input, output, &event, &error);
   return finish (self, processed, event, error);
 }
 

@@ -65,6 +65,7 @@ struct _GstOpenCLFilterClass {
       cl_command_queue queue, GError **error);
 
   /*< private >*/
+  gconstpointer deferral; /* work that filters of the library's own leave to each other */
   gpointer _gst_reserved[GST_PADDING];
 };
 

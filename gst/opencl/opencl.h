@@ -9,7 +9,6 @@
 #include <gst/opencl/gstopenclbuffer.h>
 #include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/gstopenclcontext.h>
-#include <gst/opencl/gstopencldeferred.h>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclfft.h>
 #include <gst/opencl/gstopenclfilter.h>

@@ -31,7 +31,7 @@ public:
   bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,
       GError **error) override
   {
-    if (!fill_deferred (error))
+    if (!fill_deferred (access, error))
       return false;
     std::lock_guard<std::mutex> guard (lock);
     /* The end of a mapping counts as a write, and so waits as one. */
@@ -60,7 +60,7 @@ public:
   guint8 *map_on_host (GstMapFlags access, GError **error) override
   {
     bool waited_for_data = false, waited_for_room = false;
-    if (!fill_deferred (error)
+    if (!fill_deferred (access, error)
         || !wait_for_device (access, waited_for_data, waited_for_room, error))
       return nullptr;
     guint8 *bytes = map_now (access, waited_for_data, error);
@@ -82,7 +82,7 @@ public:
 
   bool map_ahead (TrackedEvent &event, GError **error) override
   {
-    if (!fill_deferred (error))
+    if (!fill_deferred (GST_MAP_READ, error))
       return false;
     cl_command_queue queue =
         gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_DOWNLOAD);

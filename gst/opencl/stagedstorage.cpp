@@ -27,7 +27,7 @@ public:
   bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,
       GError **error) override
   {
-    if (!fill_deferred (error))
+    if (!fill_deferred (access, error))
       return false;
     std::lock_guard<std::mutex> guard (lock);
     if (!on_device && on_host && !upload (error))
@@ -58,7 +58,7 @@ public:
   guint8 *map_on_host (GstMapFlags access, GError **error) override
   {
     Waits writes, reads;
-    if (!fill_deferred (error))
+    if (!fill_deferred (access, error))
       return nullptr;
     {
       std::lock_guard<std::mutex> guard (lock);
@@ -94,7 +94,7 @@ public:
 
   bool map_ahead (TrackedEvent &event, GError **error) override
   {
-    if (!fill_deferred (error))
+    if (!fill_deferred (GST_MAP_READ, error))
       return false;
     std::lock_guard<std::mutex> guard (lock);
     event = TrackedEvent ();

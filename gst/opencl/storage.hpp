@@ -58,8 +58,9 @@ public:
 
 protected:
   void replace_deferred (GstOpenCLDeferred *work, gsize offset);
-  /* Whoever comes second waits here until the first has enqueued it. */
-  bool fill_deferred (GError **error);
+  /* Makes what is deferred. Whoever comes second waits here until the first has enqueued
+   * it; where that failed, it has failed for every reader until all is written anew. */
+  bool fill_deferred (GstMapFlags access, GError **error);
 
   cl::Buffer buffer;
   AccessEvents events; /* of buffer */
@@ -72,6 +73,7 @@ private:
   std::recursive_mutex deferred_lock;
   GstOpenCLDeferred *deferred = nullptr; /* (nullable): what will make the contents, */
   gsize deferred_offset = 0;             /* and from which byte on */
+  GError *fill_error = nullptr;          /* (nullable): why there are no contents */
 
   GDestroyNotify notify = nullptr;
   gpointer user_data = nullptr;

@@ -7,7 +7,9 @@
 #include "octchain.hpp"
 #include "session.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <gst/opencl/opencl.h>
 
 namespace bench {
 namespace {
@@ -139,6 +141,56 @@ run_two (Session &session, const std::string &what)
   session.print (result);
 }
 
+/* Of the session's device and another of its platform, as the property `device` takes
+ * them. */
+std::vector<std::string>
+name_two_devices (const Session &session, std::string &error)
+{
+  const cl_device_id own = gst_opencl_context_get_device (session.context);
+  cl_platform_id platform = nullptr, platforms[16];
+  cl_device_id devices[16];
+  cl_uint n_platforms = 0, n = 0;
+
+  clGetDeviceInfo (own, CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr);
+  clGetPlatformIDs (G_N_ELEMENTS (platforms), platforms, &n_platforms);
+  clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, G_N_ELEMENTS (devices), devices, &n);
+  if (n < 2) {
+    error = "the platform has no second device";
+    return {};
+  }
+  const auto p = std::find (platforms, platforms + n_platforms, platform) - platforms;
+  const auto d = std::find (devices, devices + n, own) - devices;
+  const std::string prefix = std::to_string (p) + ":";
+  return {prefix + std::to_string (d), prefix + std::to_string ((d + 1) % n)};
+}
+
+/* A branch on each of two devices in this process, against one of them alone. */
+void
+run_two_devices (Session &session, const std::string &what)
+{
+  const OctFrame frame = frame_of (session, host_pinned.lines);
+  Result result = session.result (what, frame.sizes (), "A-lines/s");
+  std::vector<Line> lines;
+  double alone = NAN, together = NAN;
+  result.limit = 2 * limit_of (session, host_pinned, frame);
+  for (const std::string &device : name_two_devices (session, result.error)) {
+    const std::string upload = "openclupload";
+    Line line;
+    if (!make_line (host_pinned, frame, queued_sink, line, result.error))
+      continue;
+    line.text.insert (line.text.find (upload) + upload.size (), " device=" + device);
+    lines.push_back (line);
+  }
+  if (result.error.empty ()) {
+    measure_together ({lines[0]}, session.options.timing, result, alone);
+    measure_together (lines, session.options.timing, result, together);
+  }
+  if (std::isfinite (together))
+    result.rates = {together};
+  result.more = {{"alone", alone}, {"of_alone", together / alone}};
+  session.print (result);
+}
+
 void
 run_fftw (Session &session, const std::string &what, bool dispersion)
 {
@@ -197,6 +249,8 @@ const std::vector<Case> oct_cases = {
         rate ({1024, OctCase::HOST_PINNED, OctChain::BACKGROUND_ROLLING, false})},
     {"latency", "one frame of 1024 lines at a time, host to host", run_latency},
     {"two-at-once", "host-pinned, two pipelines: their sum", run_two},
+    {"two-devices", "host-pinned, a pipeline on each of two devices: their sum",
+        run_two_devices},
     {"first-frame", "process start to first frame: without kernel caches, then with",
         [] (Session &session, const std::string &what) {
           measure_first_frames (

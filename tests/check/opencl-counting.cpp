@@ -10,6 +10,8 @@
 #include <atomic>
 #include <dlfcn.h>
 #include <initializer_list>
+#include <mutex>
+#include <set>
 
 namespace {
 struct Counter {
@@ -22,6 +24,29 @@ Counter counters[counting::N_CALLS];
 std::atomic<int> buffers_left{-1}; /* before the device has no room; -1: it has */
 std::atomic<bool> platforms_hidden{false};
 std::atomic<int> buffers_held{0};
+
+/* Queues and contexts, and those of them that a lost device has taken along. */
+std::mutex objects_lock;
+std::set<void *> living, lost;
+
+template <typename Object>
+Object
+remember (Object object)
+{
+  std::lock_guard<std::mutex> guard (objects_lock);
+  if (object) {
+    living.insert (object);
+    lost.erase (object); /* another one of the same address */
+  }
+  return object;
+}
+
+bool
+is_lost (void *object)
+{
+  std::lock_guard<std::mutex> guard (objects_lock);
+  return lost.count (object) > 0;
+}
 
 /* What this call is to return instead of doing its work, or CL_SUCCESS. */
 cl_int
@@ -100,6 +125,13 @@ fail_buffers_after (int n)
 }
 
 void
+lose_device (bool is_lost_now)
+{
+  std::lock_guard<std::mutex> guard (objects_lock);
+  lost = is_lost_now ? living : std::set<void *> ();
+}
+
+void
 hide_platforms (bool hidden)
 {
   platforms_hidden = hidden;
@@ -125,6 +157,8 @@ clCreateBuffer (
 {
   if (cl_int failure = enter (CREATE_BUFFER))
     return refuse<cl_mem> (failure, code);
+  if (is_lost (context))
+    return refuse<cl_mem> (CL_OUT_OF_RESOURCES, code);
   if (!has_room ())
     return refuse<cl_mem> (CL_MEM_OBJECT_ALLOCATION_FAILURE, code);
   cl_mem buffer = REAL (clCreateBuffer) (context, flags, size, host, code);
@@ -165,7 +199,8 @@ clCreateContext (const cl_context_properties *properties, cl_uint n,
 {
   if (cl_int failure = enter (CREATE_CONTEXT))
     return refuse<cl_context> (failure, code);
-  return REAL (clCreateContext) (properties, n, devices, notify, user_data, code);
+  return remember (
+      REAL (clCreateContext) (properties, n, devices, notify, user_data, code));
 }
 
 cl_command_queue
@@ -174,7 +209,7 @@ clCreateCommandQueue (cl_context context, cl_device_id device,
 {
   if (cl_int failure = enter (CREATE_QUEUE))
     return refuse<cl_command_queue> (failure, code);
-  return REAL (clCreateCommandQueue) (context, device, properties, code);
+  return remember (REAL (clCreateCommandQueue) (context, device, properties, code));
 }
 
 cl_program
@@ -218,6 +253,8 @@ clEnqueueNDRangeKernel (cl_command_queue queue, cl_kernel kernel, cl_uint dimens
 {
   if (cl_int failure = enter (ENQUEUE_KERNEL))
     return failure;
+  if (is_lost (queue))
+    return CL_OUT_OF_RESOURCES;
   return REAL (clEnqueueNDRangeKernel) (
       queue, kernel, dimensions, offset, global, local, n, waits, event);
 }
@@ -229,6 +266,8 @@ clEnqueueReadBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 {
   if (cl_int failure = enter (ENQUEUE_READ))
     return failure;
+  if (is_lost (queue))
+    return CL_OUT_OF_RESOURCES;
   return REAL (clEnqueueReadBuffer) (
       queue, buffer, blocking, offset, size, host, n, waits, event);
 }
@@ -240,6 +279,8 @@ clEnqueueWriteBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 {
   if (cl_int failure = enter (ENQUEUE_WRITE))
     return failure;
+  if (is_lost (queue))
+    return CL_OUT_OF_RESOURCES;
   return REAL (clEnqueueWriteBuffer) (
       queue, buffer, blocking, offset, size, host, n, waits, event);
 }
@@ -251,6 +292,8 @@ clEnqueueMapBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 {
   if (cl_int failure = enter (ENQUEUE_MAP))
     return refuse<void *> (failure, code);
+  if (is_lost (queue))
+    return refuse<void *> (CL_OUT_OF_RESOURCES, code);
   return REAL (clEnqueueMapBuffer) (
       queue, buffer, blocking, flags, offset, size, n, waits, event, code);
 }
@@ -261,6 +304,8 @@ clEnqueueUnmapMemObject (cl_command_queue queue, cl_mem buffer, void *bytes, cl_
 {
   if (cl_int failure = enter (ENQUEUE_UNMAP))
     return failure;
+  if (is_lost (queue))
+    return CL_OUT_OF_RESOURCES;
   return REAL (clEnqueueUnmapMemObject) (queue, buffer, bytes, n, waits, event);
 }
 
@@ -282,10 +327,21 @@ clGetEventInfo (
 }
 
 cl_int
+clEnqueueMarkerWithWaitList (
+    cl_command_queue queue, cl_uint n, const cl_event *waits, cl_event *event)
+{
+  if (is_lost (queue))
+    return CL_OUT_OF_RESOURCES;
+  return REAL (clEnqueueMarkerWithWaitList) (queue, n, waits, event);
+}
+
+cl_int
 clFinish (cl_command_queue queue)
 {
   if (cl_int failure = enter (FINISH))
     return failure;
+  if (is_lost (queue))
+    return CL_OUT_OF_RESOURCES;
   return REAL (clFinish) (queue);
 }
 }

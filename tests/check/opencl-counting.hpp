@@ -50,4 +50,7 @@ void fail_buffers_after (int n);
 
 /* The machine has no OpenCL platform while `hidden`. */
 void hide_platforms (bool hidden);
+/* From now on nothing can be enqueued in the contexts that there are, nor made in them,
+ * as after a reset of the device; new ones work. FALSE: forgotten. */
+void lose_device (bool lost);
 } // namespace counting

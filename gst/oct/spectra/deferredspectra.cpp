@@ -19,17 +19,6 @@ struct DeferredWork {
 G_DEFINE_FINAL_TYPE (
     GstOctDeferredSpectra, gst_oct_deferred_spectra, GST_TYPE_OPENCL_DEFERRED)
 
-GType
-gst_oct_deferred_spectra_api_get_type (void)
-{
-  static gsize type = 0;
-  static const gchar *tags[] = {nullptr};
-  if (g_once_init_enter (&type))
-    g_once_init_leave (
-        &type, gst_meta_api_type_register ("GstOctDeferredSpectraAPI", tags));
-  return type;
-}
-
 static gboolean
 gst_oct_deferred_spectra_fill (GstOpenCLDeferred *deferred, cl_mem data, gsize offset,
     cl_command_queue queue, GError **error)

@@ -6,6 +6,8 @@
 
 #include "spectrumstage.hpp"
 
+#include <gst/opencl/gstopencldeferred.h>
+
 #include <memory>
 
 G_BEGIN_DECLS
@@ -13,10 +15,6 @@ G_BEGIN_DECLS
 #define GST_TYPE_OCT_DEFERRED_SPECTRA (gst_oct_deferred_spectra_get_type ())
 G_DECLARE_FINAL_TYPE (GstOctDeferredSpectra, gst_oct_deferred_spectra, GST,
     OCT_DEFERRED_SPECTRA, GstOpenCLDeferred)
-
-/* In an ALLOCATION query: the element can take deferred spectra over. */
-#define GST_OCT_DEFERRED_SPECTRA_API_TYPE (gst_oct_deferred_spectra_api_get_type ())
-GType gst_oct_deferred_spectra_api_get_type (void);
 
 G_END_DECLS
 

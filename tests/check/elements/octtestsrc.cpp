@@ -625,6 +625,89 @@ GST_START_TEST (test_a_seek_gives_the_frame_of_that_time)
 }
 GST_END_TEST
 
+static bool
+seek_to (GstElement *pipeline, gdouble rate, GstClockTime start, GstClockTime stop)
+{
+  return gst_element_seek (pipeline, rate, GST_FORMAT_TIME,
+      static_cast<GstSeekFlags> (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE),
+      GST_SEEK_TYPE_SET, start, GST_SEEK_TYPE_SET, stop);
+}
+
+GST_START_TEST (test_backwards_the_frames_come_in_descending_time)
+{
+  const std::string caps = sized (device_caps, 64, 2, "30/1");
+  const auto all = frames_of ("pattern=layers", caps, 20);
+  Pipeline pipeline ("pattern=layers num-buffers=20", caps);
+  Frame frame;
+  pipeline.play ();
+  fail_unless (pipeline.pull (frame));
+  /* In the middle of frame 14; where it is to end, and from the end that is known. */
+  struct {
+    GstClockTime start, stop;
+    int first, last;
+  } seeks[] = {{0, all[14].pts + 1000, 14, 0}, {all[5].pts, all[9].pts, 8, 5},
+      {0, GST_CLOCK_TIME_NONE, 19, 0}};
+  for (auto &seek : seeks) {
+    fail_unless (seek_to (pipeline.pipeline, -1, seek.start, seek.stop));
+    for (int n = seek.first; n >= seek.last; n--) {
+      fail_unless (pipeline.pull (frame));
+      fail_unless_equals_uint64 (frame.pts, all[n].pts);
+      fail_unless_equals_uint64 (frame.duration, all[n].duration);
+      fail_unless_equals_uint64 (frame.offset, n);
+      fail_unless (frame.samples == all[n].samples);
+    }
+    fail_if (pipeline.pull (frame)); /* the end */
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_scrubbing_shows_the_frame_of_each_time)
+{
+  const std::string caps = sized (device_caps, 64, 2, "30/1");
+  const auto all = frames_of ("pattern=layers", caps, 30);
+  Pipeline pipeline ("pattern=layers num-buffers=30", caps);
+  gst_element_set_state (pipeline.pipeline, GST_STATE_PAUSED);
+  gst_element_get_state (pipeline.pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
+  for (int n : {29, 3, 4, 4, 17, 0}) {
+    GstSample *sample = nullptr;
+    fail_unless (seek_to (pipeline.pipeline, 1, all[n].pts, GST_CLOCK_TIME_NONE));
+    gst_element_get_state (pipeline.pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
+    g_signal_emit_by_name (pipeline.sink, "pull-preroll", &sample);
+    fail_unless (sample != nullptr);
+    Frame frame = frame_of_sample (sample);
+    gst_sample_unref (sample);
+    fail_unless_equals_uint64 (frame.offset, n);
+    fail_unless (frame.samples == all[n].samples);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_num_buffers_and_framerate_give_a_duration)
+{
+  Pipeline pipeline ("num-buffers=45", sized (device_caps, 64, 2, "30/1"));
+  Frame frame;
+  gint64 duration;
+  pipeline.play ();
+  fail_unless (pipeline.pull (frame));
+  fail_unless (
+      gst_element_query_duration (pipeline.pipeline, GST_FORMAT_TIME, &duration));
+  fail_unless_equals_int64 (duration, 1500 * GST_MSECOND);
+  /* A seek leaves the frames behind it. */
+  fail_unless (seek_to (pipeline.pipeline, 1, GST_SECOND, GST_CLOCK_TIME_NONE));
+  for (guint n = 30; n < 45; n++) {
+    fail_unless (pipeline.pull (frame));
+    fail_unless_equals_uint64 (frame.offset, n);
+  }
+  fail_if (pipeline.pull (frame));
+
+  Pipeline endless ("", sized (device_caps, 64, 2, "30/1"));
+  endless.play ();
+  fail_unless (endless.pull (frame));
+  fail_if (gst_element_query_duration (endless.pipeline, GST_FORMAT_TIME, &duration)
+           && duration >= 0);
+}
+GST_END_TEST
+
 GST_START_TEST (test_system_and_device_memory_hold_the_same_frames)
 {
   struct Size {
@@ -963,6 +1046,9 @@ octtestsrc_suite ()
   tcase_add_test (stream, test_live_frames_come_when_the_clock_reaches_their_time);
   tcase_add_test (stream, test_latency_is_a_frame_and_live_when_live);
   tcase_add_test (stream, test_a_seek_gives_the_frame_of_that_time);
+  tcase_add_test (stream, test_backwards_the_frames_come_in_descending_time);
+  tcase_add_test (stream, test_scrubbing_shows_the_frame_of_each_time);
+  tcase_add_test (stream, test_num_buffers_and_framerate_give_a_duration);
   tcase_add_test (stream, test_system_and_device_memory_hold_the_same_frames);
   tcase_add_test (stream, test_odd_sizes_are_whole_to_the_last_sample_of_the_last_line);
   tcase_add_test (stream, test_without_wishes_frames_are_in_device_memory);

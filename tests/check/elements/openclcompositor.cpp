@@ -14,6 +14,7 @@
 
 #include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
+#include <gst/video/gstvideoaggregator.h>
 #include <gst/video/navigation.h>
 
 using video::info_of;
@@ -658,6 +659,79 @@ GST_START_TEST (test_compositor_transfers_nothing_and_waits_for_nothing)
 }
 GST_END_TEST
 
+/* --- a flush while a frame is under way --- */
+
+/* Binds `background` to a look at the moment between the frames being shown to the
+ * element and their use: it flushes sink_1 then. */
+#define TYPE_FLUSHING (flushing_get_type ())
+G_DECLARE_FINAL_TYPE (Flushing, flushing, TEST, FLUSHING, GstControlBinding)
+
+struct _Flushing {
+  GstControlBinding parent;
+  int flushes;
+  bool buffer_lived; /* after the flush */
+};
+
+G_DEFINE_FINAL_TYPE (Flushing, flushing, GST_TYPE_CONTROL_BINDING)
+
+static gboolean
+flushing_sync_values (GstControlBinding *binding, GstObject *object,
+    GstClockTime timestamp, GstClockTime last_sync)
+{
+  Flushing *self = TEST_FLUSHING (binding);
+  GstPad *pad = gst_element_get_static_pad (GST_ELEMENT (object), "sink_1");
+  GstBuffer *shown =
+      gst_video_aggregator_pad_get_current_buffer (GST_VIDEO_AGGREGATOR_PAD (pad));
+
+  if (shown && self->flushes++ == 0) {
+    bool freed = false;
+    GstMiniObjectNotify notify = [] (gpointer freed, GstMiniObject *) {
+      *static_cast<bool *> (freed) = true;
+    };
+    gst_mini_object_weak_ref (GST_MINI_OBJECT (shown), notify, &freed);
+    gst_pad_send_event (pad, gst_event_new_flush_start ());
+    gst_pad_send_event (pad, gst_event_new_flush_stop (FALSE));
+    self->buffer_lived = !freed;
+    if (!freed)
+      gst_mini_object_weak_unref (GST_MINI_OBJECT (shown), notify, &freed);
+  }
+  gst_object_unref (pad);
+  return TRUE;
+}
+
+static void
+flushing_class_init (FlushingClass *klass)
+{
+  GST_CONTROL_BINDING_CLASS (klass)->sync_values = flushing_sync_values;
+}
+
+static void
+flushing_init (Flushing *self)
+{
+}
+
+GST_START_TEST (test_compositor_keeps_a_frame_that_is_flushed_while_it_mixes)
+{
+  std::vector<Layer> layers = {layer_of (even_picture (16, 16, {1, 0, 0, 1})),
+      layer_of (even_picture (8, 8, {0, 0, 1, 1}))};
+  Mix mix (description_of (layers, ""));
+  GstElement *element = mix.get ("mix");
+  auto *flushing = static_cast<Flushing *> (
+      g_object_new (TYPE_FLUSHING, "object", element, "name", "background", nullptr));
+  gst_object_ref_sink (flushing);
+  gst_object_add_control_binding (GST_OBJECT (element), GST_CONTROL_BINDING (flushing));
+  mix.start ();
+  for (size_t i = 0; i < 2; i++)
+    mix.push (i, layers[i].picture, 0);
+  mix.end (0);
+  mix.end (1);
+  check_blend (layers, mix.pull (), "checker");
+  fail_unless_equals_int (flushing->flushes, 1);
+  fail_unless (flushing->buffer_lived);
+  gst_object_unref (flushing);
+}
+GST_END_TEST
+
 GST_START_TEST (test_compositor_refuses_other_formats)
 {
   GstElement *mix = gst_element_factory_make ("openclcompositor", nullptr);
@@ -880,6 +954,7 @@ openclcompositor_suite (void)
   tcase_add_test (tcase, test_compositor_follows_the_fastest_stream);
   tcase_add_test (tcase, test_compositor_takes_two_live_inputs);
   tcase_add_test (tcase, test_compositor_transfers_nothing_and_waits_for_nothing);
+  tcase_add_test (tcase, test_compositor_keeps_a_frame_that_is_flushed_while_it_mixes);
   tcase_add_test (tcase, test_compositor_refuses_other_formats);
   tcase_add_test (tcase, test_compositor_works_again_after_ready);
   tcase_add_test (tcase, test_compositor_offers_one_interlace_mode_to_all);

@@ -17,6 +17,7 @@ OPTIONAL = {
     "baseline-fftw": "libfftw3-dev",
     "baseline-ffmpeg": "ffmpeg",
     "baseline-alpha": "no element",
+    "two-devices": "no second device",
 }
 
 

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include <gst/opencl/gstopencldeferred.h>
 #include "tests/check/elements/keyingreference.hpp"
 #include "tests/check/pipeline-run.hpp"
 
