@@ -393,9 +393,10 @@ GST_START_TEST (test_octwindowinterp_says_which_spectra_are_too_short_or_too_lon
     fail_unless_equals_int (element.push (frame), GST_FLOW_NOT_NEGOTIATED);
     std::vector<std::string> errors = element.errors ();
     fail_unless_equals_int (errors.size (), 1);
-    fail_unless_equals_string (errors[0].c_str (),
-        (std::to_string (samples) + " samples per A-line, expected 64 to 16384")
-            .c_str ());
+    fail_unless (
+        errors[0]
+            == std::to_string (samples) + " samples per A-line, expected 64 to 16384",
+        "%s", errors[0].c_str ());
   }
 }
 GST_END_TEST
