@@ -31,7 +31,7 @@
 #include <cmath>
 #include <memory>
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/settings.hpp>
 

@@ -99,7 +99,7 @@ AccessEvents::record (cl_command_queue queue, GstMapFlags access, cl_event event
 }
 
 bool
-wait_on_host (const Waits &waits, bool &blocked, GError **error)
+wait_sync (const Waits &waits, bool &blocked, GError **error)
 {
   bool succeeded = true;
 

@@ -12,7 +12,7 @@
 
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclinflight.h>
-#include <gst/opencl/gstopenclstatistics.h>
+#include <gst/opencl/gstopenclstatistics-private.h>
 
 #include <atomic>
 

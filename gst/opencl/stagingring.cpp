@@ -4,7 +4,7 @@
  */
 #include "stagingring.hpp"
 
-#include "gstopenclstatistics.h"
+#include "gstopenclstatistics-private.h"
 
 #include <algorithm>
 #include <thread>

@@ -48,6 +48,11 @@ void let_fail (Call call, unsigned n, cl_int code);
  * not; -1 for never. */
 void fail_buffers_after (int n);
 
+/* What every device says of `name` instead of the truth, until it is let say the truth.
+ */
+void let_devices_say (cl_device_info name, const void *value, size_t size);
+void let_devices_say_the_truth ();
+
 /* The machine has no OpenCL platform while `hidden`. */
 void hide_platforms (bool hidden);
 /* From now on nothing can be enqueued in the contexts that there are, nor made in them,

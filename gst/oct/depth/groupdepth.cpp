@@ -169,8 +169,7 @@ GroupDepth::create (GstOpenCLContext *context, const EngineFormat &wanted, GErro
   group = layout.group ();
   least_lines = cl_uint (layout.step);
   most_lines = cl_uint (layout.lines);
-  wanted_groups = groups_of_unit
-                  * opencl::device_info<cl_uint> (context, CL_DEVICE_MAX_COMPUTE_UNITS);
+  wanted_groups = groups_of_unit * opencl::compute_units (context);
   if (!create_roots (context, format.samples, roots, error)
       || !kernel.create (context, resource, "make_depth",
           build_options (format, layout).c_str (), error))

@@ -148,8 +148,7 @@ LaneDepth::create (GstOpenCLContext *context, const EngineFormat &wanted, GError
   format = wanted;
   lanes = layout.lanes;
   most_lines = layout.tile;
-  wanted_groups = groups_of_unit
-                  * opencl::device_info<cl_uint> (context, CL_DEVICE_MAX_COMPUTE_UNITS);
+  wanted_groups = groups_of_unit * opencl::compute_units (context);
   return create_roots (context, format.samples, roots, error)
          && kernel.create (context, resource, "make_depth_in_lanes",
              build_options (format, layout).c_str (), error);

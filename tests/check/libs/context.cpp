@@ -250,6 +250,62 @@ GST_START_TEST (test_context_without_any_device_says_so)
 }
 GST_END_TEST;
 
+namespace {
+/* No way to name the device may lead to it, and each says what it lacks. */
+void
+assert_not_chosen (const gchar *fault)
+{
+  for (const gchar *device : {"auto", "0:0", ""}) {
+    GError *error = nullptr;
+    fail_unless (gst_opencl_context_new (device, &error) == nullptr);
+    fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE));
+    fail_unless (strstr (error->message, fault) && strstr (error->message, "0:0 "), "%s",
+        error->message);
+    g_error_free (error);
+  }
+  counting::let_devices_say_the_truth ();
+  gst_object_unref (new_context ());
+}
+} // namespace
+
+GST_START_TEST (test_context_is_not_made_on_a_device_that_cannot_be_used)
+{
+  const cl_bool no = CL_FALSE;
+
+  counting::let_devices_say (CL_DEVICE_AVAILABLE, &no, sizeof no);
+  assert_not_chosen ("is not available");
+  counting::let_devices_say (CL_DEVICE_COMPILER_AVAILABLE, &no, sizeof no);
+  assert_not_chosen ("has no compiler");
+  for (const char *version : {"OpenCL 1.1 Old", "OpenCL 1.0", "OpenGL 4.6", ""}) {
+    counting::let_devices_say (CL_DEVICE_VERSION, version, strlen (version) + 1);
+    assert_not_chosen ("expected OpenCL 1.2 or later");
+  }
+  for (const char *version : {"OpenCL 1.2", "OpenCL 2.0 x", "OpenCL 10.0"}) {
+    counting::let_devices_say (CL_DEVICE_VERSION, version, strlen (version) + 1);
+    gst_object_unref (new_context ());
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_of_names_that_are_not_text)
+{
+  const char name[] = "Ger\xe4t \xff";
+  GError *error = nullptr;
+
+  fail_unless (gst_opencl_context_new ("\xff\xfe", &error) == nullptr);
+  fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE));
+  fail_unless (g_utf8_validate (error->message, -1, nullptr));
+  g_clear_error (&error);
+  counting::let_devices_say (CL_DEVICE_NAME, name, sizeof name);
+  GstOpenCLContext *context = gst_opencl_context_new ("ger", &error);
+  fail_unless (context != nullptr, "%s", error ? error->message : "");
+  fail_unless (
+      g_utf8_validate (gst_opencl_context_get_device_name (context), -1, nullptr));
+  fail_if (gst_opencl_context_matches (context, "\xfe other"));
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_context_that_cannot_be_made_names_the_call)
 {
   struct {
@@ -704,6 +760,7 @@ static void
 show_platforms ()
 {
   counting::hide_platforms (false);
+  counting::let_devices_say_the_truth ();
   g_unsetenv ("GST_OPENCL_DEVICE");
 }
 
@@ -725,6 +782,8 @@ context_suite ()
   tcase_add_test (choice, test_context_of_no_such_device_lists_those_there_are);
   tcase_add_test (choice, test_context_default_comes_from_the_environment);
   tcase_add_test (choice, test_context_without_any_device_says_so);
+  tcase_add_test (choice, test_context_is_not_made_on_a_device_that_cannot_be_used);
+  tcase_add_test (choice, test_context_of_names_that_are_not_text);
   tcase_add_test (choice, test_context_that_cannot_be_made_names_the_call);
 
   tcase_add_test (sharing, test_context_is_the_same_for_whoever_asks_for_the_device);

@@ -167,6 +167,50 @@ GST_START_TEST (test_memory_of_no_bytes_can_be_mapped_and_copied)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_copy_between_other_memories_is_refused)
+{
+  Device device;
+  GstOpenCLContext *other = new_other_context (device.context);
+  GstMemory *own = device.new_memory (100);
+  GstMemory *pinned = gst_opencl_host_memory_new (device.context, 100, nullptr);
+  GstMemory *pinned_too = gst_opencl_host_memory_new (device.context, 100, nullptr);
+  GstMemory *elsewhere = gst_opencl_memory_new (other, 100, nullptr);
+  GstMemory *system = gst_allocator_alloc (nullptr, 100, nullptr);
+  const std::pair<GstMemory *, GstMemory *> refused[] = {{own, system}, {system, own},
+      {pinned, system}, {system, system}, {pinned, pinned_too}, {own, elsewhere},
+      {elsewhere, pinned}, {own, nullptr}};
+
+  for (auto &[destination, source] : refused) {
+    GError *error = nullptr;
+    fail_if (
+        gst_opencl_memory_copy_async (destination, 0, source, 0, 100, nullptr, &error));
+    fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
+    g_clear_error (&error);
+  }
+  for (GstMemory *memory : {own, pinned, pinned_too, elsewhere, system})
+    gst_memory_unref (memory);
+  gst_object_unref (other);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copy_behind_the_end_of_a_memory_is_refused)
+{
+  Device device;
+  GstMemory *a = device.new_memory (100), *b = device.new_memory (100);
+  const gsize to_from_size[][3] = {{1, 0, 100}, {0, 1, 100}, {0, 0, 101}, {101, 0, 0},
+      {0, G_MAXSIZE, 2}, {G_MAXSIZE - 10, 0, 20}};
+
+  for (auto &[to, from, size] : to_from_size) {
+    GError *error = nullptr;
+    fail_if (gst_opencl_memory_copy_async (a, to, b, from, size, nullptr, &error));
+    fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT));
+    g_clear_error (&error);
+  }
+  gst_memory_unref (a);
+  gst_memory_unref (b);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_memory_outlives_every_other_reference_to_its_context)
 {
   auto *device = new Device;
@@ -1023,6 +1067,8 @@ memory_suite ()
   suite_add_tcase (suite, what);
   tcase_add_test (what, test_memory_tells_what_it_is);
   tcase_add_test (what, test_memory_of_no_bytes_can_be_mapped_and_copied);
+  tcase_add_test (what, test_copy_between_other_memories_is_refused);
+  tcase_add_test (what, test_copy_behind_the_end_of_a_memory_is_refused);
   tcase_add_test (what, test_memory_outlives_every_other_reference_to_its_context);
   tcase_add_test (what, test_memory_that_no_device_has_is_refused_with_its_bytes);
   tcase_add_test (what, test_memory_that_the_device_has_no_room_for_is_refused);

@@ -9,6 +9,7 @@
 
 #include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
+#include <gst/opencl/opencl-private.hpp>
 
 #include <memory>
 

@@ -14,6 +14,7 @@
 
 #include <glib/gstdio.h>
 
+#include "tests/check/fft-libraries.hpp"
 #include "tests/check/octreference.hpp"
 #include "tests/check/pipeline-run.hpp"
 
@@ -410,7 +411,7 @@ GST_START_TEST (test_depths_are_those_of_double_precision)
   const Case &of = cases[__i__];
   std::vector<guint16> raw = raw_spectra (of);
   const Expected expected = expect (of, raw);
-  for (const char *library : {"vkfft", "clfft"}) {
+  for (const char *library : check::fft_libraries ()) {
     for (Source source : sources) {
       Folder folder;
       check_chain (of, library, source (of, folder, raw), folder, expected);
@@ -469,8 +470,7 @@ GST_START_TEST (test_the_application_s_locale_is_left_alone)
 {
   setlocale (LC_ALL, "C.UTF-8");
   const std::string before = setlocale (LC_ALL, nullptr);
-  const char *const libraries[] = {"vkfft", "clfft"};
-  for (const char *library : libraries) {
+  for (const char *library : check::fft_libraries ()) {
     run_to_end (std::string ("octtestsrc num-buffers=2 ! "
                              "video/x-raw(memory:OpenCLMemory),width=64,height=4 ! "
                              "octwindowinterp ! ")
