@@ -14,6 +14,7 @@ using namespace testing;
 namespace {
 #define DEVICE_MEMORY "(memory:OpenCLMemory)"
 #define SPECTRA "video/x-raw,format=GRAY16_LE,width=256,height=24,framerate=25/1"
+#define PICTURE "video/x-raw,format=RGBA,width=97,height=45,framerate=25/1"
 #define GRAY "video/x-raw,format=GRAY8,width=64,height=30,framerate=25/1"
 
 /* A chain around the element whose knobs are turned. With `caps` it gets the same frame
@@ -41,6 +42,11 @@ const Chain convert_gray = {
     GRAY, "openclconvert name=knobs ", "! video/x-raw" DEVICE_MEMORY ",format=GRAY8"};
 const Chain convert = {GRAY, "openclconvert name=knobs ",
     "! video/x-raw" DEVICE_MEMORY ",width=32,height=47"};
+const Chain key = {PICTURE, "chromakey name=knobs ", ""};
+const Chain key_run = {PICTURE, "chromakey name=knobs ", "! noisereduce ! flowkey"};
+const Chain reduce = {PICTURE, "chromakey tolerance=0.4 ! noisereduce name=knobs ", ""};
+const Chain flow = {PICTURE, "chromakey tolerance=0.4 ! flowkey name=knobs ", ""};
+const Chain fill = {PICTURE, "chromakey tolerance=0.4 ! keyfill name=knobs ", ""};
 
 /* A chain that plays. */
 class Session {
@@ -212,6 +218,16 @@ const Pair pairs[] = {
         "db-min=60 db-max=120 depth-start=30 depth-count=70"},
     {convert, "colormap=viridis scale-method=bilinear exact=false",
         "colormap=inferno scale-method=nearest exact=true"},
+    {key, "key-color=0xff00ff00 tolerance=0.4 opacity=1 invert=false",
+        "key-color=0xffff0000 tolerance=0.2 opacity=0.5 invert=true"},
+    {key_run, "key-color=0xff00ff00 tolerance=0.4 opacity=1",
+        "key-color=0xffff0000 tolerance=0.2 opacity=0.5"},
+    {key, "method=chroma similarity=0.1 smoothness=0.2 spill=1",
+        "method=difference similarity=0.3 smoothness=0.5 spill=0"},
+    {reduce, "iterations=5 fill-iterations=0", "iterations=0 fill-iterations=2"},
+    {flow, "iterations=3 tolerance=0.2 channel=all limit=0",
+        "iterations=9 tolerance=0.1 channel=green limit=0.3"},
+    {fill, "color=0xff0000ff method=paint", "color=0x80ff0000 method=composite"},
 };
 
 struct Turning {
