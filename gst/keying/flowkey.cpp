@@ -42,23 +42,13 @@ using keying::Channel;
 using keying::FlowRule;
 using keying::RunMember;
 
-enum {
-  PROP_0,
-  PROP_ITERATIONS,
-  PROP_TOLERANCE,
-  PROP_CHANNEL,
-  PROP_LIMIT,
-  PROP_KEY_COLOR,
-  PROP_FUSED,
-};
-
 struct Settings {
   guint iterations = 3;
   gdouble tolerance = 0.025;
   Channel channel = Channel::all;
   gdouble limit = 0;
   guint key_color = 0xff00ff00;
-  gboolean fused = TRUE;
+  bool fused = true;
 };
 
 /* Words of a tile whose regions a work-group finds in 16 KiB of local memory */
@@ -96,8 +86,8 @@ G_DECLARE_FINAL_TYPE (GstFlowKey, gst_flow_key, GST, FLOW_KEY, GstOpenCLFilter)
 struct _GstFlowKey {
   GstOpenCLFilter parent;
 
-  Settings *settings; /* with the object lock */
-  Work *work;         /* between set_formats and close, else null */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between set_formats and close, else null */
   RunMember *member;
 };
 
@@ -106,76 +96,33 @@ GST_ELEMENT_REGISTER_DEFINE (flowkey, "flowkey", GST_RANK_NONE, GST_TYPE_FLOW_KE
 
 /* Properties */
 
-static void
-gst_flow_key_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  Settings &settings = *GST_FLOW_KEY (object)->settings;
-
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_ITERATIONS:
-    settings.iterations = g_value_get_uint (value);
-    break;
-  case PROP_TOLERANCE:
-    settings.tolerance = g_value_get_double (value);
-    break;
-  case PROP_CHANNEL:
-    settings.channel = Channel (g_value_get_enum (value));
-    break;
-  case PROP_LIMIT:
-    settings.limit = g_value_get_double (value);
-    break;
-  case PROP_KEY_COLOR:
-    settings.key_color = g_value_get_uint (value);
-    break;
-  case PROP_FUSED:
-    settings.fused = g_value_get_boolean (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"iterations", "Iterations",
+        "How many pixels far the key flows; 0 = until nothing changes",
+        &Settings::iterations, {0, G_MAXINT}, keying::playing_flags},
+    {"tolerance", "Tolerance",
+        "The key flows to a neighbour that differs by less: the mean of red's, green's "
+        "and blue's difference, or that of one channel, 1 from black to white",
+        &Settings::tolerance, {0, 1}, keying::playing_flags},
+    {"channel", "Channel", "What tolerance compares", &Settings::channel,
+        keying::channel_get_type, keying::playing_flags},
+    {"limit", "Limit",
+        "The key flows to no pixel whose chroma lies further from that of key-color: "
+        "distance in the plane of Cb and Cr, 1 is their full range; 0 = no limit",
+        &Settings::limit, {0, 1}, keying::playing_flags},
+    {"key-color", "Key color",
+        "The colour that limit is measured from, 0xAARRGGBB (alpha is ignored)",
+        &Settings::key_color, {0, G_MAXUINT}, keying::playing_flags},
+    {"fused", "Fused",
+        "Many iterations a launch, on bits, and those of keying elements beside it; else "
+        "one a launch, on bytes, with the same result",
+        &Settings::fused, keying::playing_flags},
+};
 
 static Settings
 get_settings (gpointer self)
 {
-  GST_OBJECT_LOCK (self);
-  Settings settings = *GST_FLOW_KEY (self)->settings;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
-
-static void
-gst_flow_key_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  Settings settings = get_settings (object);
-
-  switch (id) {
-  case PROP_ITERATIONS:
-    g_value_set_uint (value, settings.iterations);
-    break;
-  case PROP_TOLERANCE:
-    g_value_set_double (value, settings.tolerance);
-    break;
-  case PROP_CHANNEL:
-    g_value_set_enum (value, gint (settings.channel));
-    break;
-  case PROP_LIMIT:
-    g_value_set_double (value, settings.limit);
-    break;
-  case PROP_KEY_COLOR:
-    g_value_set_uint (value, settings.key_color);
-    break;
-  case PROP_FUSED:
-    g_value_set_boolean (value, settings.fused);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
+  return GST_FLOW_KEY (self)->settings->committed ();
 }
 
 /* Kernels and work memory */
@@ -458,7 +405,7 @@ gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *outp
 static void
 gst_flow_key_init (GstFlowKey *self)
 {
-  self->settings = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
   self->member = new RunMember;
 }
 
@@ -473,49 +420,13 @@ gst_flow_key_finalize (GObject *object)
 }
 
 static void
-install_properties (GObjectClass *klass)
-{
-  const Settings defaults;
-
-  g_object_class_install_property (klass, PROP_ITERATIONS,
-      g_param_spec_uint ("iterations", "Iterations",
-          "How many pixels far the key flows; 0 = until nothing changes", 0, G_MAXINT,
-          defaults.iterations, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_TOLERANCE,
-      g_param_spec_double ("tolerance", "Tolerance",
-          "The key flows to a neighbour that differs by less: the mean of red's, green's "
-          "and blue's difference, or that of one channel, 1 from black to white",
-          0, 1, defaults.tolerance, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_CHANNEL,
-      g_param_spec_enum ("channel", "Channel", "What tolerance compares",
-          keying::channel_get_type (), gint (defaults.channel), keying::playing_flags));
-  g_object_class_install_property (klass, PROP_LIMIT,
-      g_param_spec_double ("limit", "Limit",
-          "The key flows to no pixel whose chroma lies further from that of key-color: "
-          "distance in the plane of Cb and Cr, 1 is their full range; 0 = no limit",
-          0, 1, defaults.limit, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_KEY_COLOR,
-      g_param_spec_uint ("key-color", "Key color",
-          "The colour that limit is measured from, 0xAARRGGBB (alpha is ignored)", 0,
-          G_MAXUINT, defaults.key_color, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_FUSED,
-      g_param_spec_boolean ("fused", "Fused",
-          "Many iterations a launch, on bits, and those of keying elements beside it; "
-          "else "
-          "one a launch, on bytes, with the same result",
-          defaults.fused, keying::playing_flags));
-}
-
-static void
 gst_flow_key_class_init (GstFlowKeyClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->set_property = gst_flow_key_set_property;
-  object_class->get_property = gst_flow_key_get_property;
   object_class->finalize = gst_flow_key_finalize;
-  install_properties (object_class);
+  opencl::install_settings<&GstFlowKey::settings> (klass, properties);
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Flowing key",

@@ -40,17 +40,10 @@ GST_DEBUG_CATEGORY_STATIC (noise_reduce_debug);
 namespace {
 using keying::RunMember;
 
-enum {
-  PROP_0,
-  PROP_ITERATIONS,
-  PROP_FILL_ITERATIONS,
-  PROP_FUSED,
-};
-
 struct Settings {
   guint iterations = 5;
   guint fill_iterations = 0;
-  gboolean fused = TRUE;
+  bool fused = true;
 };
 
 /* What the streaming thread works with. */
@@ -76,8 +69,8 @@ G_DECLARE_FINAL_TYPE (
 struct _GstNoiseReduce {
   GstOpenCLFilter parent;
 
-  Settings *settings; /* with the object lock */
-  Work *work;         /* between set_formats and close, else null */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between set_formats and close, else null */
   RunMember *member;
 };
 
@@ -87,59 +80,25 @@ GST_ELEMENT_REGISTER_DEFINE (
 
 /* Properties */
 
-static void
-gst_noise_reduce_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  Settings &settings = *GST_NOISE_REDUCE (object)->settings;
-
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_ITERATIONS:
-    settings.iterations = g_value_get_uint (value);
-    break;
-  case PROP_FILL_ITERATIONS:
-    settings.fill_iterations = g_value_get_uint (value);
-    break;
-  case PROP_FUSED:
-    settings.fused = g_value_get_boolean (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"iterations", "Iterations",
+        "How many times keyed pixels with fewer than three keyed neighbours become "
+        "opaque",
+        &Settings::iterations, {0, G_MAXINT}, keying::playing_flags},
+    {"fill-iterations", "Fill iterations",
+        "How many times, before that, un-keyed pixels with at least two keyed "
+        "neighbours become keyed",
+        &Settings::fill_iterations, {0, G_MAXINT}, keying::playing_flags},
+    {"fused", "Fused",
+        "Many iterations a launch, on bits, and those of keying elements beside it; else "
+        "one a launch, on bytes, with the same result",
+        &Settings::fused, keying::playing_flags},
+};
 
 static Settings
 get_settings (gpointer self)
 {
-  GST_OBJECT_LOCK (self);
-  Settings settings = *GST_NOISE_REDUCE (self)->settings;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
-
-static void
-gst_noise_reduce_get_property (
-    GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  Settings settings = get_settings (object);
-
-  switch (id) {
-  case PROP_ITERATIONS:
-    g_value_set_uint (value, settings.iterations);
-    break;
-  case PROP_FILL_ITERATIONS:
-    g_value_set_uint (value, settings.fill_iterations);
-    break;
-  case PROP_FUSED:
-    g_value_set_boolean (value, settings.fused);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
+  return GST_NOISE_REDUCE (self)->settings->committed ();
 }
 
 /* Kernels and work memory */
@@ -331,7 +290,7 @@ gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *
 static void
 gst_noise_reduce_init (GstNoiseReduce *self)
 {
-  self->settings = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
   self->member = new RunMember;
 }
 
@@ -346,38 +305,13 @@ gst_noise_reduce_finalize (GObject *object)
 }
 
 static void
-install_properties (GObjectClass *klass)
-{
-  const Settings defaults;
-
-  g_object_class_install_property (klass, PROP_ITERATIONS,
-      g_param_spec_uint ("iterations", "Iterations",
-          "How many times keyed pixels with fewer than three keyed neighbours become "
-          "opaque",
-          0, G_MAXINT, defaults.iterations, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_FILL_ITERATIONS,
-      g_param_spec_uint ("fill-iterations", "Fill iterations",
-          "How many times, before that, un-keyed pixels with at least two keyed "
-          "neighbours become keyed",
-          0, G_MAXINT, defaults.fill_iterations, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_FUSED,
-      g_param_spec_boolean ("fused", "Fused",
-          "Many iterations a launch, on bits, and those of keying elements beside it; "
-          "else "
-          "one a launch, on bytes, with the same result",
-          defaults.fused, keying::playing_flags));
-}
-
-static void
 gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->set_property = gst_noise_reduce_set_property;
-  object_class->get_property = gst_noise_reduce_get_property;
   object_class->finalize = gst_noise_reduce_finalize;
-  install_properties (object_class);
+  opencl::install_settings<&GstNoiseReduce::settings> (klass, properties);
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass),

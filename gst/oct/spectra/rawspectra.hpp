@@ -22,6 +22,10 @@ struct Sample {
 
 const Sample &sample_of (SampleFormat format);
 
+/* Of an A-line. Caps say nothing of it, so that who brings others is told. */
+constexpr guint least_samples = 64, most_samples = 16384;
+bool check_samples (guint samples, GError **error);
+
 struct RawSpectra {
   cl_mem data;
   cl_ulong offset; /* in bytes */
