@@ -115,4 +115,11 @@ wait_sync (const Waits &waits, bool &blocked, GError **error)
   }
   return succeeded;
 }
+
+bool
+are_over (const Waits &waits)
+{
+  return std::all_of (waits.begin (), waits.end (),
+      [] (const TrackedEvent &event) { return event.is_known_to_be_over (); });
+}
 } // namespace opencl

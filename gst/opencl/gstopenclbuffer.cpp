@@ -260,12 +260,14 @@ struct StagedUpload {
   /* `enqueue (staged, event)` uploads the `size` bytes from `offset` on. */
   template <typename Enqueue> bool stage (gsize offset, gsize size, Enqueue enqueue)
   {
-    StagingRing::Slot &slot = ring.fill (from + offset, size);
+    StagingRing::Slot *slot = ring.fill (from + offset, size, error);
     cl_event done = nullptr;
+    if (!slot)
+      return false;
     bool enqueued = gst_opencl_check (
-        enqueue (End{nullptr, slot.block->data (), 0}, &done), "a staged copy", error);
+        enqueue (End{nullptr, slot->block->data (), 0}, &done), "a staged copy", error);
     clFlush (queue);
-    ring.give_back (slot, queue, done);
+    ring.give_back (*slot, queue, done);
     if (done)
       keep_last (last, done);
     return enqueued;

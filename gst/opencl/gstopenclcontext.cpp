@@ -387,7 +387,7 @@ gst_opencl_context_release_after (
   std::lock_guard<std::mutex> guard (context->state->reaper_lock);
   if (!context->state->reaper)
     context->state->reaper = std::make_unique<opencl::Reaper> ();
-  context->state->reaper->release_after (cl::Event (event, true), notify, user_data);
+  context->state->reaper->release_after (event, notify, user_data);
 }
 
 /* --- programs --- */

@@ -19,7 +19,8 @@ HostStorage::~HostStorage ()
   bool blocked;
   events.append_waits (GST_MAP_READWRITE, waits);
   wait_sync (waits, blocked, nullptr);
-  block.reset ();
+  if (!are_over (waits))
+    (void)block.release (); /* lost: the device may still use it */
 }
 
 bool

@@ -22,6 +22,8 @@ public:
     bool blocked;
     staging_events.append_waits (GST_MAP_READWRITE, waits);
     wait_sync (waits, blocked, nullptr);
+    if (!are_over (waits))
+      (void)staging.release (); /* lost: the device may still use it */
   }
 
   bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,

@@ -20,6 +20,7 @@ struct Counter {
   std::atomic<unsigned> calls{0};
   std::atomic<unsigned> fail_at{0}; /* 0: never */
   std::atomic<cl_int> code{CL_SUCCESS};
+  std::atomic<cl_int> code_for_good{CL_SUCCESS};
 };
 
 Counter counters[counting::N_CALLS];
@@ -58,7 +59,7 @@ cl_int
 enter (counting::Call call)
 {
   Counter &counter = counters[call];
-  return ++counter.calls == counter.fail_at ? counter.code.load () : CL_SUCCESS;
+  return ++counter.calls == counter.fail_at ? counter.code : counter.code_for_good;
 }
 
 bool
@@ -121,6 +122,12 @@ let_fail (Call call, unsigned n, cl_int code)
 {
   counters[call].code = code;
   counters[call].fail_at = counters[call].calls + n;
+}
+
+void
+let_fail_for_good (Call call, cl_int code)
+{
+  counters[call].code_for_good = code;
 }
 
 void

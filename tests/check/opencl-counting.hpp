@@ -44,6 +44,9 @@ int held_buffers ();
  * failure is pending at a time for each call. */
 void let_fail (Call call, unsigned n, cl_int code);
 
+/* Every `call` from now on returns `code` and does nothing; CL_SUCCESS ends that. */
+void let_fail_for_good (Call call, cl_int code);
+
 /* From here on clCreateBuffer fails as on a device without room, after `n` more that do
  * not; -1 for never. */
 void fail_buffers_after (int n);

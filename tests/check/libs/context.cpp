@@ -706,6 +706,29 @@ GST_START_TEST (test_release_after_waits_for_the_event)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_release_after_keeps_what_it_cannot_wait_for)
+{
+  GstOpenCLContext *context = new_context ();
+  std::atomic<int> released{0};
+  Gate gate (context), unknown (context);
+
+  counting::let_fail (counting::WAIT_FOR_EVENTS, 1, CL_OUT_OF_RESOURCES);
+  gst_opencl_context_release_after (context, gate.event, add_one, &released);
+  g_usleep (50000);
+  fail_unless_equals_int (released, 0);
+  gate.open ();
+  fail_unless (soon ([&] { return released == 1; }));
+  /* Of this one nothing can be known any more. */
+  counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_OUT_OF_RESOURCES);
+  counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_OUT_OF_RESOURCES);
+  gst_opencl_context_release_after (context, unknown.event, add_one, &released);
+  gst_object_unref (context);
+  fail_unless_equals_int (released, 1);
+  counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_SUCCESS);
+  counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_SUCCESS);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_release_after_is_done_before_the_context_goes)
 {
   GstOpenCLContext *context = new_context ();
@@ -756,6 +779,29 @@ GST_START_TEST (test_release_after_may_drop_the_last_reference_to_the_context)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_enums_are_known_by_their_types)
+{
+  const struct {
+    GType type;
+    const gchar *nick;
+    int value;
+  } enums[] = {
+      {GST_TYPE_OPENCL_QUEUE, "upload", GST_OPENCL_QUEUE_UPLOAD},
+      {GST_TYPE_OPENCL_ERROR, "no-memory", GST_OPENCL_ERROR_NO_MEMORY},
+      {GST_TYPE_OPENCL_FFT_LIBRARY, "vkfft", GST_OPENCL_FFT_LIBRARY_VKFFT},
+      {GST_TYPE_OPENCL_FFT_DIRECTION, "inverse", GST_OPENCL_FFT_INVERSE},
+  };
+
+  for (auto &known : enums) {
+    auto *values = static_cast<GEnumClass *> (g_type_class_ref (known.type));
+    GEnumValue *value = g_enum_get_value_by_nick (values, known.nick);
+    fail_unless (value != nullptr, "%s of %s", known.nick, g_type_name (known.type));
+    fail_unless_equals_int (value->value, known.value);
+    g_type_class_unref (values);
+  }
+}
+GST_END_TEST;
+
 static void
 show_platforms ()
 {
@@ -786,6 +832,8 @@ context_suite ()
   tcase_add_test (choice, test_context_of_names_that_are_not_text);
   tcase_add_test (choice, test_context_that_cannot_be_made_names_the_call);
 
+  tcase_add_test (choice, test_enums_are_known_by_their_types);
+
   tcase_add_test (sharing, test_context_is_the_same_for_whoever_asks_for_the_device);
   tcase_add_test (sharing, test_context_is_made_once_by_threads_that_start_together);
   tcase_add_test (sharing, test_context_goes_with_its_last_reference);
@@ -806,6 +854,7 @@ context_suite ()
   tcase_add_test (programs, test_kernel_that_is_not_there_is_named);
 
   tcase_add_test (release, test_release_after_waits_for_the_event);
+  tcase_add_test (release, test_release_after_keeps_what_it_cannot_wait_for);
   tcase_add_test (release, test_release_after_is_done_before_the_context_goes);
   tcase_add_test (release, test_release_after_may_drop_the_last_reference_to_the_context);
   return suite;

@@ -791,6 +791,52 @@ GST_START_TEST (test_memory_cpu_map_waits_for_the_kernel_that_writes_it)
 }
 GST_END_TEST;
 
+/* One question or one wait that fails, the first, second or third there is. */
+GST_START_TEST (test_memory_cpu_map_waits_though_the_driver_fails_to_tell)
+{
+  Device device;
+
+  for (counting::Call call : {counting::GET_EVENT_INFO, counting::WAIT_FOR_EVENTS}) {
+    for (unsigned n : {1, 2, 3}) {
+      GstMemory *memory = device.new_memory (64);
+      Gate gate (device.context);
+
+      write_memory (memory, Bytes (64, 1));
+      device.add_on_queue (memory, GST_OPENCL_QUEUE_COMPUTE, 1, &gate);
+      counting::let_fail (call, n, CL_OUT_OF_RESOURCES);
+      {
+        Background map (
+            [&] { assert_same (read_memory (memory), Bytes (64, 2), "memory"); });
+        fail_unless (map.stays_blocked ());
+        gate.open ();
+      }
+      counting::let_fail (call, 0, CL_SUCCESS);
+      gst_memory_unref (memory);
+    }
+  }
+}
+GST_END_TEST;
+
+/* It is lost rather than freed under the device's hands. */
+GST_START_TEST (test_host_memory_that_the_device_may_still_use_is_not_freed)
+{
+  Device device;
+  GstMemory *host = device.new_host_memory (64);
+  Gate gate (device.context);
+  int held = counting::held_buffers ();
+
+  gst_opencl_memory_end (
+      host, queue_of (device.context, GST_OPENCL_QUEUE_UPLOAD), GST_MAP_READ, gate.event);
+  counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_OUT_OF_RESOURCES);
+  counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_OUT_OF_RESOURCES);
+  gst_memory_unref (host);
+  fail_unless_equals_int (counting::held_buffers (), held);
+  counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_SUCCESS);
+  counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_SUCCESS);
+  gate.open ();
+}
+GST_END_TEST;
+
 GST_START_TEST (test_memory_mapped_ahead_is_only_to_be_waited_for)
 {
   Device device;
@@ -1097,6 +1143,8 @@ memory_suite ()
       order, test_memory_waits_once_for_an_event_before_it_asks_how_far_it_is);
   tcase_add_test (order, test_memory_map_for_the_device_does_not_block);
   tcase_add_test (order, test_memory_cpu_map_waits_for_the_kernel_that_writes_it);
+  tcase_add_test (order, test_memory_cpu_map_waits_though_the_driver_fails_to_tell);
+  tcase_add_test (order, test_host_memory_that_the_device_may_still_use_is_not_freed);
   tcase_add_test (order, test_memory_mapped_ahead_is_only_to_be_waited_for);
   tcase_add_test (order, test_memory_may_be_freed_while_a_map_is_ahead);
   tcase_add_test (order, test_memory_may_be_freed_while_commands_use_it);
