@@ -98,6 +98,9 @@ public:
   /* (transfer full) (nullable): a pool whose failures the element reports */
   GstBufferPool *make_pool (bool host, GstCaps *caps, gsize size, guint in_turn);
 
+  /* Reports that `pool` (nullable) has no buffer, unless whoever made it has done so. */
+  void report_no_buffer (GstBufferPool *pool, gsize size);
+
   bool owns (GstBuffer *buffer) const;
   /* (transfer full) (nullable): `buffer` itself where it is of one memory of this
    * context, else a copy in one, with its layout */
