@@ -36,6 +36,7 @@
 #include <cmath>
 
 #include "elements.h"
+#include "original.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
@@ -360,6 +361,12 @@ take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
       work.auto_key ());
 }
 
+static cl_uint
+opacity_of (const Settings &settings)
+{
+  return cl_uint (std::lround (settings.opacity * keying::full_opacity));
+}
+
 static keying::DistanceKey
 distance_key_of (const Work &work, const Settings &settings)
 {
@@ -370,7 +377,7 @@ distance_key_of (const Work &work, const Settings &settings)
   key.mask = keying::component_mask (&work.info, settings.channel);
   key.threshold = keying::difference_threshold (settings.tolerance, settings.channel);
   key.inverted = settings.invert ? -1 : 0;
-  key.opacity = cl_uint (std::lround (settings.opacity * 65536));
+  key.opacity = opacity_of (settings);
   return key;
 }
 
@@ -446,11 +453,14 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   Work &work = *self->work;
   Settings settings = get_settings (self);
+  bool hard = settings.method == Method::distance;
 
+  keying::keep_original (output->buffer, input->buffer, opacity_of (settings),
+      hard ? keying::Keying::hard : keying::Keying::soft);
   if (!take_key (
           gst_opencl_filter_get_context (filter), work, settings, input, queue, error))
     return FALSE;
-  if (settings.method == Method::distance)
+  if (hard)
     return key_by_distance (work, settings, input, output, queue, error);
   return key_softly (work, settings, input, output, queue, error);
 }
@@ -477,7 +487,6 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   Settings settings = get_settings (self);
   RunMember::Outcome outcome = RunMember::Outcome::plain;
-
   if (begins_run (*self->work, settings))
     outcome = self->member->leave (filter,
         keying::KeyRun (distance_key_of (*self->work, settings)), input, output, error);

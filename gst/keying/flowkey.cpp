@@ -29,6 +29,7 @@
 
 #include "elements.h"
 #include "iterations.hpp"
+#include "original.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
@@ -48,7 +49,6 @@ struct Settings {
   Channel channel = Channel::all;
   gdouble limit = 0;
   guint key_color = 0xff00ff00;
-  bool fused = true;
 };
 
 /* Words of a tile whose regions a work-group finds in 16 KiB of local memory */
@@ -67,16 +67,12 @@ struct Work {
   opencl::FrameKernel join_regions;
   opencl::FrameKernel key_regions;
   opencl::FrameKernel collect_regions;
-  opencl::FrameKernel mask_of_alpha;
-  opencl::FrameKernel alpha_of_mask;
-  opencl::FrameKernel flow_mask;
   keying::IterationRun run;
   keying::PingPong keyed;
   cl::Buffer right;
   cl::Buffer down;
   cl::Buffer open;
-  cl::Buffer parents;     /* made when flow is first to go on until nothing changes, */
-  keying::PingPong masks; /* and when `fused` is first found off */
+  cl::Buffer parents; /* made when flow is first to go on until nothing changes */
 };
 } // namespace
 
@@ -113,10 +109,6 @@ const opencl::PropertyTable<Settings> properties = {
     {"key-color", "Key color",
         "The colour that limit is measured from, 0xAARRGGBB (alpha is ignored)",
         &Settings::key_color, {0, G_MAXUINT}, keying::playing_flags},
-    {"fused", "Fused",
-        "Many iterations a launch, on bits, and those of keying elements beside it; else "
-        "one a launch, on bytes, with the same result",
-        &Settings::fused, keying::playing_flags},
 };
 
 static Settings
@@ -154,9 +146,6 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.join_regions, "join_regions"},
       {work.key_regions, "key_regions"},
       {work.collect_regions, "collect_regions"},
-      {work.mask_of_alpha, "mask_of_alpha"},
-      {work.alpha_of_mask, "alpha_of_mask"},
-      {work.flow_mask, "flow_mask"},
   };
   for (const auto &entry : kernels)
     entry.kernel.prepare (context, KERNELS, entry.name, options);
@@ -279,46 +268,13 @@ apply_planes (Work &work, const GstOpenCLFrame *input, const GstOpenCLFrame *out
 {
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
-  return work.apply_keyed.launch (queue, 4 * words, height, error, input, output, width,
-      height, work.keyed.current (), words);
-}
+  keying::Original original;
 
-static gboolean
-iterate_masks (GstFlowKey *self, const FlowRule &rule, guint iterations,
-    const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
-{
-  Work &work = *self->work;
-  cl_uint width = work.info.width, height = work.info.height;
-
-  auto launch = [&] (guint number, cl_uint index) {
-    bool launched = work.flow_mask.launch (queue, width, height, error, input,
-        work.masks.current (), work.masks.other (), width, height, rule.mask,
-        rule.threshold, rule.key_cb, rule.key_cr, rule.limit, work.run.changed (), index);
-    work.masks.swap ();
-    return launched;
-  };
-  return work.run.run (
-      GST_BASE_TRANSFORM_SINK_PAD (self), queue, iterations, launch, error);
-}
-
-/* The plain form: a launch an iteration */
-static gboolean
-transform_by_masks (GstFlowKey *self, const FlowRule &rule, guint iterations,
-    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
-    GError **error)
-{
-  Work &work = *self->work;
-  cl_uint width = work.info.width, height = work.info.height;
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-
-  if (!work.masks.created ()
-      && !work.masks.create (context, gsize (width) * height, error))
-    return FALSE;
-  return work.mask_of_alpha.launch (
-             queue, width, height, error, input, width, height, work.masks.current ())
-         && iterate_masks (self, rule, iterations, input, queue, error)
-         && work.alpha_of_mask.launch (queue, width, height, error, input, output, width,
-             height, work.masks.current ());
+  return original.map (input, keying::full_opacity, &work.info, queue, error)
+         && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
+             original.original ().frame, original.original ().opacity,
+             original.deeper ().frame, original.deeper ().opacity, width, height,
+             work.keyed.current (), words);
 }
 
 /* Each iteration but the last keys a pixel, so that no frame takes more than these. */
@@ -337,7 +293,7 @@ is_to_the_end (const Settings &settings, const GstVideoInfo *info)
 static bool
 add_to_run (const Settings &settings, const GstVideoInfo *info, keying::KeyRun &run)
 {
-  return settings.fused && settings.iterations > 0
+  return settings.iterations > 0
          && run.add_flow (rule_of (settings, info), settings.iterations);
 }
 
@@ -353,10 +309,9 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   guint iterations = to_the_end ? most_iterations (&work.info) : settings.iterations;
   keying::KeyRun run;
 
+  keying::keep_original (output->buffer, input->buffer);
   if (add_to_run (settings, &work.info, run))
     return self->member->runner ().enqueue (queue, run, input, output, error);
-  if (!settings.fused)
-    return transform_by_masks (self, rule, iterations, input, output, queue, error);
   return pack_planes (work, rule, input, queue, error)
          && (to_the_end ? flow_to_the_end (self, queue, error)
                         : iterate_planes (self, iterations, queue, error))

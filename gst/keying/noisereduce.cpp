@@ -8,9 +8,11 @@
  * Cleans the key of a picture, its pixels of alpha 0. First, `fill-iterations` times, an
  * un-keyed pixel with at least two keyed neighbours (of left, right, above and below)
  * becomes keyed; then, `iterations` times, a keyed pixel with fewer than three keyed
- * neighbours becomes opaque. Outside the frame counts as un-keyed for the first rule and
- * as keyed for the second, so that neither begins at the frame's edge. Red, green and
- * blue are kept, and so is an alpha in between.
+ * neighbours becomes un-keyed: it gets back the alpha that it had before elements of this
+ * plugin keyed it, times their `opacity`, or where that is nothing it becomes opaque.
+ * Outside the frame counts as un-keyed for the first rule and as keyed for the second, so
+ * that neither begins at the frame's edge. Red, green and blue are kept, and so is an
+ * alpha in between.
  *
  * ## Example launch line
  * |[
@@ -29,6 +31,7 @@
 
 #include "elements.h"
 #include "iterations.hpp"
+#include "original.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
@@ -43,7 +46,6 @@ using keying::RunMember;
 struct Settings {
   guint iterations = 5;
   guint fill_iterations = 0;
-  bool fused = true;
 };
 
 /* What the streaming thread works with. */
@@ -53,12 +55,8 @@ struct Work {
   opencl::FrameKernel pack_keyed;
   opencl::FrameKernel apply_keyed;
   opencl::FrameKernel reduce_plane;
-  opencl::FrameKernel mask_of_alpha;
-  opencl::FrameKernel alpha_of_mask;
-  opencl::FrameKernel reduce_mask;
   keying::IterationRun run;
   keying::PingPong planes;
-  keying::PingPong masks; /* made when `fused` is first found off */
 };
 } // namespace
 
@@ -82,17 +80,13 @@ GST_ELEMENT_REGISTER_DEFINE (
 
 const opencl::PropertyTable<Settings> properties = {
     {"iterations", "Iterations",
-        "How many times keyed pixels with fewer than three keyed neighbours become "
-        "opaque",
+        "How many times keyed pixels with fewer than three keyed neighbours get their "
+        "alpha back",
         &Settings::iterations, {0, G_MAXINT}, keying::playing_flags},
     {"fill-iterations", "Fill iterations",
         "How many times, before that, un-keyed pixels with at least two keyed "
         "neighbours become keyed",
         &Settings::fill_iterations, {0, G_MAXINT}, keying::playing_flags},
-    {"fused", "Fused",
-        "Many iterations a launch, on bits, and those of keying elements beside it; else "
-        "one a launch, on bytes, with the same result",
-        &Settings::fused, keying::playing_flags},
 };
 
 static Settings
@@ -123,9 +117,6 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.pack_keyed, "pack_keyed"},
       {work.apply_keyed, "apply_keyed"},
       {work.reduce_plane, "reduce_plane"},
-      {work.mask_of_alpha, "mask_of_alpha"},
-      {work.alpha_of_mask, "alpha_of_mask"},
-      {work.reduce_mask, "reduce_mask"},
   };
   for (const auto &entry : kernels)
     entry.kernel.prepare (context, KERNELS, entry.name, options);
@@ -182,58 +173,23 @@ transform_by_planes (GstNoiseReduce *self, const Settings &settings,
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
 
-  return work.pack_keyed.launch (queue, 4 * words, height, error, input, width, height,
+  keying::Original original;
+
+  return original.map (input, keying::full_opacity, &work.info, queue, error)
+         && work.pack_keyed.launch (queue, 4 * words, height, error, input, width, height,
              work.planes.current (), words)
          && reduce_plane (self, queue, true, settings.fill_iterations, error)
          && reduce_plane (self, queue, false, settings.iterations, error)
          && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
-             width, height, work.planes.current (), words);
-}
-
-static gboolean
-reduce_mask (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint iterations,
-    GError **error)
-{
-  Work &work = *self->work;
-  cl_uint width = work.info.width, height = work.info.height;
-  GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
-
-  auto launch = [&] (guint number, cl_uint index) {
-    bool launched = work.reduce_mask.launch (queue, width, height, error,
-        work.masks.current (), work.masks.other (), width, height, cl_uint (fill ? 0 : 1),
-        work.run.changed (), index);
-    work.masks.swap ();
-    return launched;
-  };
-  return work.run.run (pad, queue, iterations, launch, error);
-}
-
-/* The plain form: a launch an iteration */
-static gboolean
-transform_by_masks (GstNoiseReduce *self, const Settings &settings,
-    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
-    GError **error)
-{
-  Work &work = *self->work;
-  cl_uint width = work.info.width, height = work.info.height;
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-
-  if (!work.masks.created ()
-      && !work.masks.create (context, gsize (width) * height, error))
-    return FALSE;
-  return work.mask_of_alpha.launch (
-             queue, width, height, error, input, width, height, work.masks.current ())
-         && reduce_mask (self, queue, true, settings.fill_iterations, error)
-         && reduce_mask (self, queue, false, settings.iterations, error)
-         && work.alpha_of_mask.launch (queue, width, height, error, input, output, width,
-             height, work.masks.current ());
+             original.original ().frame, original.original ().opacity,
+             original.deeper ().frame, original.deeper ().opacity, width, height,
+             work.planes.current (), words);
 }
 
 static bool
 add_to_run (const Settings &settings, keying::KeyRun &run)
 {
-  return settings.fused
-         && run.add_noise_reduction (settings.fill_iterations, settings.iterations);
+  return run.add_noise_reduction (settings.fill_iterations, settings.iterations);
 }
 
 static gboolean
@@ -244,10 +200,9 @@ gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input
   Settings settings = get_settings (self);
   keying::KeyRun run;
 
+  keying::keep_original (output->buffer, input->buffer);
   if (add_to_run (settings, run))
     return self->member->runner ().enqueue (queue, run, input, output, error);
-  if (!settings.fused)
-    return transform_by_masks (self, settings, input, output, queue, error);
   return transform_by_planes (self, settings, input, output, queue, error);
 }
 

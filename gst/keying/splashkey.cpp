@@ -9,7 +9,8 @@
  * green and blue differ from those that are stored for it by less than `tolerance` is
  * background. It becomes transparent and its means are stored, so that slow changes of
  * light are followed; other blocks stay as they are, and so does what is stored for them.
- * The first frame fills the store, and so does the next one after `reset` is set.
+ * The first frame fills the store, and so does the next one after `reset` is set and
+ * after a change of caps. A flush, which a seek is, and a pause leave the store as it is.
  *
  * ## Example launch line
  * |[
@@ -31,6 +32,7 @@
 #include <cmath>
 
 #include "elements.h"
+#include "original.hpp"
 #include "pixelformats.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/splashkey.cl"
@@ -131,11 +133,15 @@ gst_splash_key_set_formats (
 {
   GstSplashKey *self = GST_SPLASH_KEY (filter);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+  const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
 
+  /* The same caps again, as after a seek */
+  if (self->work && gst_video_info_is_equal (&self->work->info, info))
+    return TRUE;
   gst_splash_key_close (filter);
   self->work = new Work;
   Work &work = *self->work;
-  work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  work.info = *info;
   work.on_cpu = opencl::is_cpu (context);
   work.key_blocks.prepare (context, KERNELS, "key_blocks",
       keying::pixel_options (&work.info) + " -DGROUP=" + std::to_string (largest_group));
@@ -183,6 +189,7 @@ gst_splash_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   if (!ensure_store (
           gst_opencl_filter_get_context (filter), work, settings.block_size, error))
     return FALSE;
+  keying::keep_original (output->buffer, input->buffer);
   bool fill = settings.reset || work.stored_block_size == 0;
   work.stored_block_size = settings.block_size;
   return work.key_blocks.launch_groups (queue,
