@@ -36,6 +36,7 @@
 #include <cmath>
 
 #include "elements.h"
+#include "original.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
@@ -63,26 +64,6 @@ enum class AutoKey {
   rectangle,
 };
 
-enum {
-  PROP_0,
-  PROP_METHOD,
-  PROP_KEY_COLOR,
-  PROP_TOLERANCE,
-  PROP_CHANNEL,
-  PROP_SIMILARITY,
-  PROP_SMOOTHNESS,
-  PROP_ADAPTIVE,
-  PROP_REFINE,
-  PROP_SPILL,
-  PROP_INVERT,
-  PROP_OPACITY,
-  PROP_AUTO_KEY,
-  PROP_AUTO_KEY_X,
-  PROP_AUTO_KEY_Y,
-  PROP_AUTO_KEY_WIDTH,
-  PROP_AUTO_KEY_HEIGHT,
-};
-
 struct Rectangle {
   guint x = 0, y = 0;
   guint width = 32, height = 32;
@@ -95,10 +76,10 @@ struct Settings {
   Channel channel = Channel::all;
   gdouble similarity = 0.08;
   gdouble smoothness = 0.8;
-  gboolean adaptive = TRUE;
-  gboolean refine = TRUE;
+  bool adaptive = true;
+  bool refine = true;
   gdouble spill = 0;
-  gboolean invert = FALSE;
+  bool invert = false;
   gdouble opacity = 1;
   AutoKey auto_key = AutoKey::none;
   Rectangle rectangle;
@@ -143,8 +124,8 @@ G_DECLARE_FINAL_TYPE (GstChromaKey, gst_chroma_key, GST, CHROMA_KEY, GstOpenCLFi
 struct _GstChromaKey {
   GstOpenCLFilter parent;
 
-  Settings *settings; /* with the object lock */
-  Work *work;         /* between set_formats and close, else null */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between set_formats and close, else null */
   RunMember *member;
 };
 
@@ -191,138 +172,66 @@ auto_key_get_type (void)
 
 /* Properties */
 
-static gboolean
-set_auto_key (Settings &settings, guint id, const GValue *value)
-{
-  switch (id) {
-  case PROP_AUTO_KEY:
-    settings.auto_key = AutoKey (g_value_get_enum (value));
-    break;
-  case PROP_AUTO_KEY_X:
-    settings.rectangle.x = g_value_get_uint (value);
-    break;
-  case PROP_AUTO_KEY_Y:
-    settings.rectangle.y = g_value_get_uint (value);
-    break;
-  case PROP_AUTO_KEY_WIDTH:
-    settings.rectangle.width = g_value_get_uint (value);
-    break;
-  case PROP_AUTO_KEY_HEIGHT:
-    settings.rectangle.height = g_value_get_uint (value);
-    break;
-  default:
-    return FALSE;
-  }
-  settings.auto_key_revision++;
-  return TRUE;
-}
-
-static gboolean
-set_keying (Settings &settings, guint id, const GValue *value)
-{
-  switch (id) {
-  case PROP_METHOD:
-    settings.method = Method (g_value_get_enum (value));
-    return TRUE;
-  case PROP_SIMILARITY:
-    settings.similarity = g_value_get_double (value);
-    return TRUE;
-  case PROP_SMOOTHNESS:
-    settings.smoothness = g_value_get_double (value);
-    return TRUE;
-  case PROP_ADAPTIVE:
-    settings.adaptive = g_value_get_boolean (value);
-    return TRUE;
-  case PROP_REFINE:
-    settings.refine = g_value_get_boolean (value);
-    return TRUE;
-  case PROP_SPILL:
-    settings.spill = g_value_get_double (value);
-    return TRUE;
-  case PROP_KEY_COLOR:
-    settings.key_color = g_value_get_uint (value);
-    return TRUE;
-  case PROP_TOLERANCE:
-    settings.tolerance = g_value_get_double (value);
-    return TRUE;
-  case PROP_CHANNEL:
-    settings.channel = Channel (g_value_get_enum (value));
-    return TRUE;
-  case PROP_INVERT:
-    settings.invert = g_value_get_boolean (value);
-    return TRUE;
-  case PROP_OPACITY:
-    settings.opacity = g_value_get_double (value);
-    return TRUE;
-  default:
-    return FALSE;
-  }
-}
-
-static void
-gst_chroma_key_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  Settings &settings = *GST_CHROMA_KEY (object)->settings;
-
-  GST_OBJECT_LOCK (object);
-  gboolean known = set_keying (settings, id, value) || set_auto_key (settings, id, value);
-  GST_OBJECT_UNLOCK (object);
-
-  if (!known)
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"method", "Method", "How the key is told from the rest", &Settings::method,
+        method_get_type, keying::playing_flags},
+    {"key-color", "Key color",
+        "The colour that becomes transparent, 0xAARRGGBB (alpha is ignored)",
+        &Settings::key_color, {0, G_MAXUINT}, keying::playing_flags},
+    {"tolerance", "Tolerance",
+        "method=distance: a pixel is keyed when it differs from the key by less: the "
+        "mean of red's, green's and blue's difference, or that of one channel, 1 from "
+        "black to white",
+        &Settings::tolerance, {0, 1}, keying::playing_flags},
+    {"channel", "Channel",
+        "What tolerance compares; with method=difference and spill, the screen's "
+        "component, where all is that which the key has most of",
+        &Settings::channel, keying::channel_get_type, keying::playing_flags},
+    {"similarity", "Similarity",
+        "Soft methods: the distance from the screen up to which all is transparent; 1 is "
+        "that of grey",
+        &Settings::similarity, {0, 2}, keying::playing_flags},
+    {"smoothness", "Smoothness",
+        "Soft methods: the distance beyond similarity at which all is opaque",
+        &Settings::smoothness, {0, 2}, keying::playing_flags},
+    {"adaptive", "Adaptive",
+        "Soft methods: measure the screen's colour in every frame, place by place, near "
+        "that of the key, so that it may be lit unevenly",
+        &Settings::adaptive, keying::playing_flags},
+    {"refine", "Refine",
+        "Soft methods: let the picture's luma, which is finer than its chroma, say where "
+        "edges lie",
+        &Settings::refine, keying::playing_flags},
+    {"spill", "Spill",
+        "How much of the screen's light is taken off the picture, luma kept",
+        &Settings::spill, {0, 1}, keying::playing_flags},
+    {"invert", "Invert", "Key what differs from the key instead", &Settings::invert,
+        keying::playing_flags},
+    {"opacity", "Opacity", "Alpha of what is not keyed is multiplied by it",
+        &Settings::opacity, {0, 1}, keying::playing_flags},
+    {"auto-key", "Auto key",
+        "Where to take the key from, instead of key-color, in the first frame or the "
+        "next one after a change of this",
+        &Settings::auto_key, auto_key_get_type, keying::playing_flags,
+        &Settings::auto_key_revision},
+    {"auto-key-x", "Auto key's left", "First column of auto-key's rectangle",
+        [] (Settings &s) -> guint & { return s.rectangle.x; }, {0, G_MAXINT},
+        keying::playing_flags, &Settings::auto_key_revision},
+    {"auto-key-y", "Auto key's top", "First line of auto-key's rectangle",
+        [] (Settings &s) -> guint & { return s.rectangle.y; }, {0, G_MAXINT},
+        keying::playing_flags, &Settings::auto_key_revision},
+    {"auto-key-width", "Auto key's width", "Columns of auto-key's rectangle",
+        [] (Settings &s) -> guint & { return s.rectangle.width; }, {1, G_MAXINT},
+        keying::playing_flags, &Settings::auto_key_revision},
+    {"auto-key-height", "Auto key's height", "Lines of auto-key's rectangle",
+        [] (Settings &s) -> guint & { return s.rectangle.height; }, {1, G_MAXINT},
+        keying::playing_flags, &Settings::auto_key_revision},
+};
 
 static Settings
 get_settings (gpointer self)
 {
-  GST_OBJECT_LOCK (self);
-  Settings settings = *GST_CHROMA_KEY (self)->settings;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
-
-static void
-gst_chroma_key_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  Settings settings = get_settings (object);
-
-  switch (id) {
-  case PROP_METHOD:
-    return g_value_set_enum (value, gint (settings.method));
-  case PROP_SIMILARITY:
-    return g_value_set_double (value, settings.similarity);
-  case PROP_SMOOTHNESS:
-    return g_value_set_double (value, settings.smoothness);
-  case PROP_ADAPTIVE:
-    return g_value_set_boolean (value, settings.adaptive);
-  case PROP_REFINE:
-    return g_value_set_boolean (value, settings.refine);
-  case PROP_SPILL:
-    return g_value_set_double (value, settings.spill);
-  case PROP_KEY_COLOR:
-    return g_value_set_uint (value, settings.key_color);
-  case PROP_TOLERANCE:
-    return g_value_set_double (value, settings.tolerance);
-  case PROP_CHANNEL:
-    return g_value_set_enum (value, gint (settings.channel));
-  case PROP_INVERT:
-    return g_value_set_boolean (value, settings.invert);
-  case PROP_OPACITY:
-    return g_value_set_double (value, settings.opacity);
-  case PROP_AUTO_KEY:
-    return g_value_set_enum (value, gint (settings.auto_key));
-  case PROP_AUTO_KEY_X:
-    return g_value_set_uint (value, settings.rectangle.x);
-  case PROP_AUTO_KEY_Y:
-    return g_value_set_uint (value, settings.rectangle.y);
-  case PROP_AUTO_KEY_WIDTH:
-    return g_value_set_uint (value, settings.rectangle.width);
-  case PROP_AUTO_KEY_HEIGHT:
-    return g_value_set_uint (value, settings.rectangle.height);
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-  }
+  return GST_CHROMA_KEY (self)->settings->committed ();
 }
 
 /* Kernels and work memory */
@@ -452,6 +361,12 @@ take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
       work.auto_key ());
 }
 
+static cl_uint
+opacity_of (const Settings &settings)
+{
+  return cl_uint (std::lround (settings.opacity * keying::full_opacity));
+}
+
 static keying::DistanceKey
 distance_key_of (const Work &work, const Settings &settings)
 {
@@ -462,7 +377,7 @@ distance_key_of (const Work &work, const Settings &settings)
   key.mask = keying::component_mask (&work.info, settings.channel);
   key.threshold = keying::difference_threshold (settings.tolerance, settings.channel);
   key.inverted = settings.invert ? -1 : 0;
-  key.opacity = cl_uint (std::lround (settings.opacity * 65536));
+  key.opacity = opacity_of (settings);
   return key;
 }
 
@@ -538,11 +453,14 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   Work &work = *self->work;
   Settings settings = get_settings (self);
+  bool hard = settings.method == Method::distance;
 
+  keying::keep_original (output->buffer, input->buffer, opacity_of (settings),
+      hard ? keying::Keying::hard : keying::Keying::soft);
   if (!take_key (
           gst_opencl_filter_get_context (filter), work, settings, input, queue, error))
     return FALSE;
-  if (settings.method == Method::distance)
+  if (hard)
     return key_by_distance (work, settings, input, output, queue, error);
   return key_softly (work, settings, input, output, queue, error);
 }
@@ -569,7 +487,6 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   Settings settings = get_settings (self);
   RunMember::Outcome outcome = RunMember::Outcome::plain;
-
   if (begins_run (*self->work, settings))
     outcome = self->member->leave (filter,
         keying::KeyRun (distance_key_of (*self->work, settings)), input, output, error);
@@ -582,7 +499,7 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
 static void
 gst_chroma_key_init (GstChromaKey *self)
 {
-  self->settings = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
   self->member = new RunMember;
 }
 
@@ -597,112 +514,13 @@ gst_chroma_key_finalize (GObject *object)
 }
 
 static void
-install_keying_properties (GObjectClass *klass)
-{
-  const Settings defaults;
-
-  g_object_class_install_property (klass, PROP_METHOD,
-      g_param_spec_enum ("method", "Method", "How the key is told from the rest",
-          method_get_type (), gint (defaults.method), keying::playing_flags));
-  g_object_class_install_property (klass, PROP_KEY_COLOR,
-      g_param_spec_uint ("key-color", "Key color",
-          "The colour that becomes transparent, 0xAARRGGBB (alpha is ignored)", 0,
-          G_MAXUINT, defaults.key_color, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_TOLERANCE,
-      g_param_spec_double ("tolerance", "Tolerance",
-          "method=distance: a pixel is keyed when it differs from the key by less: the "
-          "mean of red's, green's and blue's difference, or that of one channel, 1 from "
-          "black to white",
-          0, 1, defaults.tolerance, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_CHANNEL,
-      g_param_spec_enum ("channel", "Channel",
-          "What tolerance compares; with method=difference and spill, the screen's "
-          "component, where all is that which the key has most of",
-          keying::channel_get_type (), gint (defaults.channel), keying::playing_flags));
-  g_object_class_install_property (klass, PROP_INVERT,
-      g_param_spec_boolean ("invert", "Invert", "Key what differs from the key instead",
-          defaults.invert, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_OPACITY,
-      g_param_spec_double ("opacity", "Opacity",
-          "Alpha of what is not keyed is multiplied by it", 0, 1, defaults.opacity,
-          keying::playing_flags));
-}
-
-static void
-install_soft_properties (GObjectClass *klass)
-{
-  const Settings defaults;
-
-  g_object_class_install_property (klass, PROP_SIMILARITY,
-      g_param_spec_double ("similarity", "Similarity",
-          "Soft methods: the distance from the screen up to which all is transparent; 1 "
-          "is "
-          "that of grey",
-          0, 2, defaults.similarity, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_SMOOTHNESS,
-      g_param_spec_double ("smoothness", "Smoothness",
-          "Soft methods: the distance beyond similarity at which all is opaque", 0, 2,
-          defaults.smoothness, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_ADAPTIVE,
-      g_param_spec_boolean ("adaptive", "Adaptive",
-          "Soft methods: measure the screen's colour in every frame, place by place, "
-          "near "
-          "that of the key, so that it may be lit unevenly",
-          defaults.adaptive, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_REFINE,
-      g_param_spec_boolean ("refine", "Refine",
-          "Soft methods: let the picture's luma, which is finer than its chroma, say "
-          "where "
-          "edges lie",
-          defaults.refine, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_SPILL,
-      g_param_spec_double ("spill", "Spill",
-          "How much of the screen's light is taken off the picture, luma kept", 0, 1,
-          defaults.spill, keying::playing_flags));
-}
-
-static void
-install_auto_key_properties (GObjectClass *klass)
-{
-  const Settings defaults;
-  const struct {
-    guint id;
-    const char *name, *nick, *blurb;
-    guint least, initial;
-  } sides[] = {
-      {PROP_AUTO_KEY_X, "auto-key-x", "Auto key's left",
-          "First column of auto-key's rectangle", 0, defaults.rectangle.x},
-      {PROP_AUTO_KEY_Y, "auto-key-y", "Auto key's top",
-          "First line of auto-key's rectangle", 0, defaults.rectangle.y},
-      {PROP_AUTO_KEY_WIDTH, "auto-key-width", "Auto key's width",
-          "Columns of auto-key's rectangle", 1, defaults.rectangle.width},
-      {PROP_AUTO_KEY_HEIGHT, "auto-key-height", "Auto key's height",
-          "Lines of auto-key's rectangle", 1, defaults.rectangle.height},
-  };
-
-  g_object_class_install_property (klass, PROP_AUTO_KEY,
-      g_param_spec_enum ("auto-key", "Auto key",
-          "Where to take the key from, instead of key-color, in the first frame or the "
-          "next one after a change of this",
-          auto_key_get_type (), gint (defaults.auto_key), keying::playing_flags));
-  for (const auto &side : sides)
-    g_object_class_install_property (klass, side.id,
-        g_param_spec_uint (side.name, side.nick, side.blurb, side.least, G_MAXINT,
-            side.initial, keying::playing_flags));
-}
-
-static void
 gst_chroma_key_class_init (GstChromaKeyClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->set_property = gst_chroma_key_set_property;
-  object_class->get_property = gst_chroma_key_get_property;
   object_class->finalize = gst_chroma_key_finalize;
-  install_keying_properties (object_class);
-  install_soft_properties (object_class);
-  install_auto_key_properties (object_class);
+  opencl::install_settings<&GstChromaKey::settings> (klass, properties);
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Chroma key",

@@ -4,6 +4,8 @@
  */
 #include "deferredrun.hpp"
 
+#include <gst/opencl/bufferlayout.hpp>
+
 struct _GstKeyingDeferredRun {
   GstOpenCLDeferred parent;
 
@@ -91,7 +93,7 @@ find_place (
   place->offset = meta ? meta->offset[0] : GST_VIDEO_INFO_PLANE_OFFSET (info, 0);
   place->stride = meta ? meta->stride[0] : GST_VIDEO_INFO_PLANE_STRIDE (info, 0);
   return place->stride >= gint (4 * width)
-         && place->offset + place->stride * (height - 1) + 4 * width
+         && opencl::end_of_lines (place->offset, place->stride, height, 4 * width)
                 <= gst_buffer_get_size (buffer);
 }
 } // namespace keying

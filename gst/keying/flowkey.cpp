@@ -29,6 +29,7 @@
 
 #include "elements.h"
 #include "iterations.hpp"
+#include "original.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
@@ -42,23 +43,12 @@ using keying::Channel;
 using keying::FlowRule;
 using keying::RunMember;
 
-enum {
-  PROP_0,
-  PROP_ITERATIONS,
-  PROP_TOLERANCE,
-  PROP_CHANNEL,
-  PROP_LIMIT,
-  PROP_KEY_COLOR,
-  PROP_FUSED,
-};
-
 struct Settings {
   guint iterations = 3;
   gdouble tolerance = 0.025;
   Channel channel = Channel::all;
   gdouble limit = 0;
   guint key_color = 0xff00ff00;
-  gboolean fused = TRUE;
 };
 
 /* Words of a tile whose regions a work-group finds in 16 KiB of local memory */
@@ -77,16 +67,12 @@ struct Work {
   opencl::FrameKernel join_regions;
   opencl::FrameKernel key_regions;
   opencl::FrameKernel collect_regions;
-  opencl::FrameKernel mask_of_alpha;
-  opencl::FrameKernel alpha_of_mask;
-  opencl::FrameKernel flow_mask;
   keying::IterationRun run;
   keying::PingPong keyed;
   cl::Buffer right;
   cl::Buffer down;
   cl::Buffer open;
-  cl::Buffer parents;     /* made when flow is first to go on until nothing changes, */
-  keying::PingPong masks; /* and when `fused` is first found off */
+  cl::Buffer parents; /* made when flow is first to go on until nothing changes */
 };
 } // namespace
 
@@ -96,8 +82,8 @@ G_DECLARE_FINAL_TYPE (GstFlowKey, gst_flow_key, GST, FLOW_KEY, GstOpenCLFilter)
 struct _GstFlowKey {
   GstOpenCLFilter parent;
 
-  Settings *settings; /* with the object lock */
-  Work *work;         /* between set_formats and close, else null */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between set_formats and close, else null */
   RunMember *member;
 };
 
@@ -106,76 +92,29 @@ GST_ELEMENT_REGISTER_DEFINE (flowkey, "flowkey", GST_RANK_NONE, GST_TYPE_FLOW_KE
 
 /* Properties */
 
-static void
-gst_flow_key_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  Settings &settings = *GST_FLOW_KEY (object)->settings;
-
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_ITERATIONS:
-    settings.iterations = g_value_get_uint (value);
-    break;
-  case PROP_TOLERANCE:
-    settings.tolerance = g_value_get_double (value);
-    break;
-  case PROP_CHANNEL:
-    settings.channel = Channel (g_value_get_enum (value));
-    break;
-  case PROP_LIMIT:
-    settings.limit = g_value_get_double (value);
-    break;
-  case PROP_KEY_COLOR:
-    settings.key_color = g_value_get_uint (value);
-    break;
-  case PROP_FUSED:
-    settings.fused = g_value_get_boolean (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"iterations", "Iterations",
+        "How many pixels far the key flows; 0 = until nothing changes",
+        &Settings::iterations, {0, G_MAXINT}, keying::playing_flags},
+    {"tolerance", "Tolerance",
+        "The key flows to a neighbour that differs by less: the mean of red's, green's "
+        "and blue's difference, or that of one channel, 1 from black to white",
+        &Settings::tolerance, {0, 1}, keying::playing_flags},
+    {"channel", "Channel", "What tolerance compares", &Settings::channel,
+        keying::channel_get_type, keying::playing_flags},
+    {"limit", "Limit",
+        "The key flows to no pixel whose chroma lies further from that of key-color: "
+        "distance in the plane of Cb and Cr, 1 is their full range; 0 = no limit",
+        &Settings::limit, {0, 1}, keying::playing_flags},
+    {"key-color", "Key color",
+        "The colour that limit is measured from, 0xAARRGGBB (alpha is ignored)",
+        &Settings::key_color, {0, G_MAXUINT}, keying::playing_flags},
+};
 
 static Settings
 get_settings (gpointer self)
 {
-  GST_OBJECT_LOCK (self);
-  Settings settings = *GST_FLOW_KEY (self)->settings;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
-
-static void
-gst_flow_key_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  Settings settings = get_settings (object);
-
-  switch (id) {
-  case PROP_ITERATIONS:
-    g_value_set_uint (value, settings.iterations);
-    break;
-  case PROP_TOLERANCE:
-    g_value_set_double (value, settings.tolerance);
-    break;
-  case PROP_CHANNEL:
-    g_value_set_enum (value, gint (settings.channel));
-    break;
-  case PROP_LIMIT:
-    g_value_set_double (value, settings.limit);
-    break;
-  case PROP_KEY_COLOR:
-    g_value_set_uint (value, settings.key_color);
-    break;
-  case PROP_FUSED:
-    g_value_set_boolean (value, settings.fused);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
+  return GST_FLOW_KEY (self)->settings->committed ();
 }
 
 /* Kernels and work memory */
@@ -207,9 +146,6 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.join_regions, "join_regions"},
       {work.key_regions, "key_regions"},
       {work.collect_regions, "collect_regions"},
-      {work.mask_of_alpha, "mask_of_alpha"},
-      {work.alpha_of_mask, "alpha_of_mask"},
-      {work.flow_mask, "flow_mask"},
   };
   for (const auto &entry : kernels)
     entry.kernel.prepare (context, KERNELS, entry.name, options);
@@ -332,46 +268,13 @@ apply_planes (Work &work, const GstOpenCLFrame *input, const GstOpenCLFrame *out
 {
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
-  return work.apply_keyed.launch (queue, 4 * words, height, error, input, output, width,
-      height, work.keyed.current (), words);
-}
+  keying::Original original;
 
-static gboolean
-iterate_masks (GstFlowKey *self, const FlowRule &rule, guint iterations,
-    const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
-{
-  Work &work = *self->work;
-  cl_uint width = work.info.width, height = work.info.height;
-
-  auto launch = [&] (guint number, cl_uint index) {
-    bool launched = work.flow_mask.launch (queue, width, height, error, input,
-        work.masks.current (), work.masks.other (), width, height, rule.mask,
-        rule.threshold, rule.key_cb, rule.key_cr, rule.limit, work.run.changed (), index);
-    work.masks.swap ();
-    return launched;
-  };
-  return work.run.run (
-      GST_BASE_TRANSFORM_SINK_PAD (self), queue, iterations, launch, error);
-}
-
-/* The plain form: a launch an iteration */
-static gboolean
-transform_by_masks (GstFlowKey *self, const FlowRule &rule, guint iterations,
-    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
-    GError **error)
-{
-  Work &work = *self->work;
-  cl_uint width = work.info.width, height = work.info.height;
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-
-  if (!work.masks.created ()
-      && !work.masks.create (context, gsize (width) * height, error))
-    return FALSE;
-  return work.mask_of_alpha.launch (
-             queue, width, height, error, input, width, height, work.masks.current ())
-         && iterate_masks (self, rule, iterations, input, queue, error)
-         && work.alpha_of_mask.launch (queue, width, height, error, input, output, width,
-             height, work.masks.current ());
+  return original.map (input, keying::full_opacity, &work.info, queue, error)
+         && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
+             original.original ().frame, original.original ().opacity,
+             original.deeper ().frame, original.deeper ().opacity, width, height,
+             work.keyed.current (), words);
 }
 
 /* Each iteration but the last keys a pixel, so that no frame takes more than these. */
@@ -390,7 +293,7 @@ is_to_the_end (const Settings &settings, const GstVideoInfo *info)
 static bool
 add_to_run (const Settings &settings, const GstVideoInfo *info, keying::KeyRun &run)
 {
-  return settings.fused && settings.iterations > 0
+  return settings.iterations > 0
          && run.add_flow (rule_of (settings, info), settings.iterations);
 }
 
@@ -406,10 +309,9 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   guint iterations = to_the_end ? most_iterations (&work.info) : settings.iterations;
   keying::KeyRun run;
 
+  keying::keep_original (output->buffer, input->buffer);
   if (add_to_run (settings, &work.info, run))
     return self->member->runner ().enqueue (queue, run, input, output, error);
-  if (!settings.fused)
-    return transform_by_masks (self, rule, iterations, input, output, queue, error);
   return pack_planes (work, rule, input, queue, error)
          && (to_the_end ? flow_to_the_end (self, queue, error)
                         : iterate_planes (self, iterations, queue, error))
@@ -458,7 +360,7 @@ gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *outp
 static void
 gst_flow_key_init (GstFlowKey *self)
 {
-  self->settings = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
   self->member = new RunMember;
 }
 
@@ -473,49 +375,13 @@ gst_flow_key_finalize (GObject *object)
 }
 
 static void
-install_properties (GObjectClass *klass)
-{
-  const Settings defaults;
-
-  g_object_class_install_property (klass, PROP_ITERATIONS,
-      g_param_spec_uint ("iterations", "Iterations",
-          "How many pixels far the key flows; 0 = until nothing changes", 0, G_MAXINT,
-          defaults.iterations, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_TOLERANCE,
-      g_param_spec_double ("tolerance", "Tolerance",
-          "The key flows to a neighbour that differs by less: the mean of red's, green's "
-          "and blue's difference, or that of one channel, 1 from black to white",
-          0, 1, defaults.tolerance, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_CHANNEL,
-      g_param_spec_enum ("channel", "Channel", "What tolerance compares",
-          keying::channel_get_type (), gint (defaults.channel), keying::playing_flags));
-  g_object_class_install_property (klass, PROP_LIMIT,
-      g_param_spec_double ("limit", "Limit",
-          "The key flows to no pixel whose chroma lies further from that of key-color: "
-          "distance in the plane of Cb and Cr, 1 is their full range; 0 = no limit",
-          0, 1, defaults.limit, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_KEY_COLOR,
-      g_param_spec_uint ("key-color", "Key color",
-          "The colour that limit is measured from, 0xAARRGGBB (alpha is ignored)", 0,
-          G_MAXUINT, defaults.key_color, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_FUSED,
-      g_param_spec_boolean ("fused", "Fused",
-          "Many iterations a launch, on bits, and those of keying elements beside it; "
-          "else "
-          "one a launch, on bytes, with the same result",
-          defaults.fused, keying::playing_flags));
-}
-
-static void
 gst_flow_key_class_init (GstFlowKeyClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->set_property = gst_flow_key_set_property;
-  object_class->get_property = gst_flow_key_get_property;
   object_class->finalize = gst_flow_key_finalize;
-  install_properties (object_class);
+  opencl::install_settings<&GstFlowKey::settings> (klass, properties);
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Flowing key",

@@ -6,6 +6,7 @@
 
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/gstopenclstatistics-private.h>
 
 #include <algorithm>
 

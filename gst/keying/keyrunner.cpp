@@ -4,6 +4,7 @@
  */
 #include "keyrunner.hpp"
 
+#include "original.hpp"
 #include "pixelformats.hpp"
 
 #include <gst/opencl/deviceinfo.hpp>
@@ -14,11 +15,11 @@
 
 namespace keying {
 /* What a work-group of the form `tiles` holds, and how many work-items do it at most. A
- * plane of 4 KiB: six are within the least local memory that OpenCL allows a device, and
+ * plane of 4 KiB: five are within the least local memory that OpenCL allows a device, and
  * several groups within that of a GPU. */
 static const gsize tile_words = 8, tile_rows = 128, most_items = 512;
 
-/* What a work-item of the form `wide` does: five planes of 16 KiB */
+/* What a work-item of the form `wide` does: four planes of 16 KiB */
 static const gsize wide_columns = 512, wide_rows = 256, wide_vector = 16;
 
 static KeyRunner::Form
@@ -71,12 +72,16 @@ KeyRunner::launch (const opencl::Groups &groups, cl_command_queue queue,
 {
   const DistanceKey &key = run.key ();
   const FlowRule &rule = run.rule ();
+  Original original;
 
-  return kernel.launch_groups (queue, groups, error, input, output, cl_uint (info_.width),
-      cl_uint (info_.height), key.auto_key (), key.color, key.mask, key.threshold,
-      key.inverted, key.least_alpha (), key.opacity, rule.mask, rule.threshold,
-      rule.key_cb, rule.key_cr, rule.limit, run.steps (), cl_uint (run.depth ()),
-      cl_uint (run.flows ()), rest...);
+  return original.map (input, key.opacity, &info_, queue, error)
+         && kernel.launch_groups (queue, groups, error, input, output,
+             original.original ().frame, original.original ().opacity,
+             original.deeper ().frame, original.deeper ().opacity, cl_uint (info_.width),
+             cl_uint (info_.height), key.auto_key (), key.color, key.mask, key.threshold,
+             key.inverted, key.least_alpha (), key.opacity, rule.mask, rule.threshold,
+             rule.key_cb, rule.key_cr, rule.limit, run.steps (), cl_uint (run.depth ()),
+             cl_uint (run.flows ()), rest...);
 }
 
 static gsize
@@ -100,7 +105,7 @@ KeyRunner::enqueue_tiles (cl_command_queue queue, const KeyRun &run,
   gsize rows = tile_rows - 2 * run.depth ();
   opencl::Groups groups = {
       count_of (info_.width, columns), count_of (info_.height, rows), items};
-  gsize planes = 3 + 2 * run.flows () + (run.rule ().limit > 0);
+  gsize planes = 2 + 2 * run.flows () + (run.rule ().limit > 0);
   gsize plane_bytes = (tile_rows + 2) * tile_words * sizeof (cl_uint);
 
   return launch (groups, queue, run, input, output, error,

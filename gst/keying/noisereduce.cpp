@@ -8,9 +8,11 @@
  * Cleans the key of a picture, its pixels of alpha 0. First, `fill-iterations` times, an
  * un-keyed pixel with at least two keyed neighbours (of left, right, above and below)
  * becomes keyed; then, `iterations` times, a keyed pixel with fewer than three keyed
- * neighbours becomes opaque. Outside the frame counts as un-keyed for the first rule and
- * as keyed for the second, so that neither begins at the frame's edge. Red, green and
- * blue are kept, and so is an alpha in between.
+ * neighbours becomes un-keyed: it gets back the alpha that it had before elements of this
+ * plugin keyed it, times their `opacity`, or where that is nothing it becomes opaque.
+ * Outside the frame counts as un-keyed for the first rule and as keyed for the second, so
+ * that neither begins at the frame's edge. Red, green and blue are kept, and so is an
+ * alpha in between.
  *
  * ## Example launch line
  * |[
@@ -29,6 +31,7 @@
 
 #include "elements.h"
 #include "iterations.hpp"
+#include "original.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
@@ -40,17 +43,9 @@ GST_DEBUG_CATEGORY_STATIC (noise_reduce_debug);
 namespace {
 using keying::RunMember;
 
-enum {
-  PROP_0,
-  PROP_ITERATIONS,
-  PROP_FILL_ITERATIONS,
-  PROP_FUSED,
-};
-
 struct Settings {
   guint iterations = 5;
   guint fill_iterations = 0;
-  gboolean fused = TRUE;
 };
 
 /* What the streaming thread works with. */
@@ -60,12 +55,8 @@ struct Work {
   opencl::FrameKernel pack_keyed;
   opencl::FrameKernel apply_keyed;
   opencl::FrameKernel reduce_plane;
-  opencl::FrameKernel mask_of_alpha;
-  opencl::FrameKernel alpha_of_mask;
-  opencl::FrameKernel reduce_mask;
   keying::IterationRun run;
   keying::PingPong planes;
-  keying::PingPong masks; /* made when `fused` is first found off */
 };
 } // namespace
 
@@ -76,8 +67,8 @@ G_DECLARE_FINAL_TYPE (
 struct _GstNoiseReduce {
   GstOpenCLFilter parent;
 
-  Settings *settings; /* with the object lock */
-  Work *work;         /* between set_formats and close, else null */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between set_formats and close, else null */
   RunMember *member;
 };
 
@@ -87,59 +78,21 @@ GST_ELEMENT_REGISTER_DEFINE (
 
 /* Properties */
 
-static void
-gst_noise_reduce_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  Settings &settings = *GST_NOISE_REDUCE (object)->settings;
-
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_ITERATIONS:
-    settings.iterations = g_value_get_uint (value);
-    break;
-  case PROP_FILL_ITERATIONS:
-    settings.fill_iterations = g_value_get_uint (value);
-    break;
-  case PROP_FUSED:
-    settings.fused = g_value_get_boolean (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"iterations", "Iterations",
+        "How many times keyed pixels with fewer than three keyed neighbours get their "
+        "alpha back",
+        &Settings::iterations, {0, G_MAXINT}, keying::playing_flags},
+    {"fill-iterations", "Fill iterations",
+        "How many times, before that, un-keyed pixels with at least two keyed "
+        "neighbours become keyed",
+        &Settings::fill_iterations, {0, G_MAXINT}, keying::playing_flags},
+};
 
 static Settings
 get_settings (gpointer self)
 {
-  GST_OBJECT_LOCK (self);
-  Settings settings = *GST_NOISE_REDUCE (self)->settings;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
-
-static void
-gst_noise_reduce_get_property (
-    GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  Settings settings = get_settings (object);
-
-  switch (id) {
-  case PROP_ITERATIONS:
-    g_value_set_uint (value, settings.iterations);
-    break;
-  case PROP_FILL_ITERATIONS:
-    g_value_set_uint (value, settings.fill_iterations);
-    break;
-  case PROP_FUSED:
-    g_value_set_boolean (value, settings.fused);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
+  return GST_NOISE_REDUCE (self)->settings->committed ();
 }
 
 /* Kernels and work memory */
@@ -164,9 +117,6 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.pack_keyed, "pack_keyed"},
       {work.apply_keyed, "apply_keyed"},
       {work.reduce_plane, "reduce_plane"},
-      {work.mask_of_alpha, "mask_of_alpha"},
-      {work.alpha_of_mask, "alpha_of_mask"},
-      {work.reduce_mask, "reduce_mask"},
   };
   for (const auto &entry : kernels)
     entry.kernel.prepare (context, KERNELS, entry.name, options);
@@ -223,58 +173,23 @@ transform_by_planes (GstNoiseReduce *self, const Settings &settings,
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
 
-  return work.pack_keyed.launch (queue, 4 * words, height, error, input, width, height,
+  keying::Original original;
+
+  return original.map (input, keying::full_opacity, &work.info, queue, error)
+         && work.pack_keyed.launch (queue, 4 * words, height, error, input, width, height,
              work.planes.current (), words)
          && reduce_plane (self, queue, true, settings.fill_iterations, error)
          && reduce_plane (self, queue, false, settings.iterations, error)
          && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
-             width, height, work.planes.current (), words);
-}
-
-static gboolean
-reduce_mask (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint iterations,
-    GError **error)
-{
-  Work &work = *self->work;
-  cl_uint width = work.info.width, height = work.info.height;
-  GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
-
-  auto launch = [&] (guint number, cl_uint index) {
-    bool launched = work.reduce_mask.launch (queue, width, height, error,
-        work.masks.current (), work.masks.other (), width, height, cl_uint (fill ? 0 : 1),
-        work.run.changed (), index);
-    work.masks.swap ();
-    return launched;
-  };
-  return work.run.run (pad, queue, iterations, launch, error);
-}
-
-/* The plain form: a launch an iteration */
-static gboolean
-transform_by_masks (GstNoiseReduce *self, const Settings &settings,
-    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
-    GError **error)
-{
-  Work &work = *self->work;
-  cl_uint width = work.info.width, height = work.info.height;
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-
-  if (!work.masks.created ()
-      && !work.masks.create (context, gsize (width) * height, error))
-    return FALSE;
-  return work.mask_of_alpha.launch (
-             queue, width, height, error, input, width, height, work.masks.current ())
-         && reduce_mask (self, queue, true, settings.fill_iterations, error)
-         && reduce_mask (self, queue, false, settings.iterations, error)
-         && work.alpha_of_mask.launch (queue, width, height, error, input, output, width,
-             height, work.masks.current ());
+             original.original ().frame, original.original ().opacity,
+             original.deeper ().frame, original.deeper ().opacity, width, height,
+             work.planes.current (), words);
 }
 
 static bool
 add_to_run (const Settings &settings, keying::KeyRun &run)
 {
-  return settings.fused
-         && run.add_noise_reduction (settings.fill_iterations, settings.iterations);
+  return run.add_noise_reduction (settings.fill_iterations, settings.iterations);
 }
 
 static gboolean
@@ -285,10 +200,9 @@ gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input
   Settings settings = get_settings (self);
   keying::KeyRun run;
 
+  keying::keep_original (output->buffer, input->buffer);
   if (add_to_run (settings, run))
     return self->member->runner ().enqueue (queue, run, input, output, error);
-  if (!settings.fused)
-    return transform_by_masks (self, settings, input, output, queue, error);
   return transform_by_planes (self, settings, input, output, queue, error);
 }
 
@@ -331,7 +245,7 @@ gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *
 static void
 gst_noise_reduce_init (GstNoiseReduce *self)
 {
-  self->settings = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
   self->member = new RunMember;
 }
 
@@ -346,38 +260,13 @@ gst_noise_reduce_finalize (GObject *object)
 }
 
 static void
-install_properties (GObjectClass *klass)
-{
-  const Settings defaults;
-
-  g_object_class_install_property (klass, PROP_ITERATIONS,
-      g_param_spec_uint ("iterations", "Iterations",
-          "How many times keyed pixels with fewer than three keyed neighbours become "
-          "opaque",
-          0, G_MAXINT, defaults.iterations, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_FILL_ITERATIONS,
-      g_param_spec_uint ("fill-iterations", "Fill iterations",
-          "How many times, before that, un-keyed pixels with at least two keyed "
-          "neighbours become keyed",
-          0, G_MAXINT, defaults.fill_iterations, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_FUSED,
-      g_param_spec_boolean ("fused", "Fused",
-          "Many iterations a launch, on bits, and those of keying elements beside it; "
-          "else "
-          "one a launch, on bytes, with the same result",
-          defaults.fused, keying::playing_flags));
-}
-
-static void
 gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->set_property = gst_noise_reduce_set_property;
-  object_class->get_property = gst_noise_reduce_get_property;
   object_class->finalize = gst_noise_reduce_finalize;
-  install_properties (object_class);
+  opencl::install_settings<&GstNoiseReduce::settings> (klass, properties);
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass),

@@ -4,6 +4,8 @@
  */
 #include "runmember.hpp"
 
+#include "original.hpp"
+
 namespace keying {
 namespace {
 cl_command_queue
@@ -40,6 +42,7 @@ RunMember::attach (GstOpenCLFilter *filter, const KeyRun &run,
 {
   GstKeyingDeferredRun *deferred =
       gst_keying_deferred_run_new (runner_, run, source, place);
+  keep_original (output, source->buffer, run.key ().opacity);
   gst_opencl_filter_defer (filter, GST_OPENCL_DEFERRED (deferred), output);
   g_object_unref (deferred);
 }
@@ -81,6 +84,7 @@ RunMember::finish (GstOpenCLFilter *filter, GstOpenCLDeferred *pending, const Ke
   if (!gst_opencl_frame_map (
           &made, runner_->info (), 0, output, queue, GST_MAP_WRITE, error))
     return false;
+  keep_original (output, source.buffer, run.key ().opacity);
   bool enqueued = runner_->enqueue (queue, run, &source, &made, error);
   return gst_opencl_frames_finish (
              queue, &source, &made, event, enqueued ? error : nullptr)

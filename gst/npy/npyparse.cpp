@@ -31,6 +31,7 @@
 
 #include <gst/base/gstadapter.h>
 #include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/settings.hpp>
 
 #include "elements.h"
 #include "framearray.hpp"
@@ -47,14 +48,6 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_P
                      "format = (string) { U16LE, F32LE }, samples = (int) [ 1, max ], "
                      "lines = (int) [ 1, max ], framerate = (fraction) [ 0, max ]"));
 
-enum {
-  PROP_0,
-  PROP_FRAMERATE,
-};
-
-constexpr int default_framerate_n = 25;
-constexpr int default_framerate_d = 1;
-
 /* Says that a function did what it could with the bytes that are there. */
 constexpr GstFlowReturn flow_more_bytes = GST_FLOW_CUSTOM_SUCCESS;
 
@@ -63,6 +56,17 @@ using npy::Framerate;
 using npy::PlacedArray;
 
 namespace {
+
+struct Settings {
+  opencl::Fraction framerate = {25, 1};
+};
+
+const opencl::PropertyTable<Settings> properties = {
+    {"framerate", "Frame rate",
+        "Frames per second, for timestamps; 0/1 for none. A framerate in the caps of the "
+        "input goes before it",
+        &Settings::framerate, {{0, 1}, {G_MAXINT, 1}}, opencl::ready},
+};
 
 /* A part of the stream that somebody wants to see, and where it lies. */
 struct Wanted {
@@ -82,7 +86,7 @@ struct GstNpyParse {
   GstPad *sinkpad;
   GstPad *srcpad;
 
-  Framerate framerate_property;
+  opencl::Settings<Settings> *settings;
 
   /* Shared with the threads that seek and ask; under the object lock. `arrays` are those
    * of the whole stream where it can be pulled, else the first one. */
@@ -888,15 +892,22 @@ npy_parse_forget_stream (GstNpyParse *self)
   GST_OBJECT_UNLOCK (self);
 }
 
+static Framerate
+npy_parse_wanted_framerate (GstNpyParse *self)
+{
+  opencl::Fraction wanted = self->settings->committed ().framerate;
+  return {wanted.numerator, wanted.denominator};
+}
+
 static void
 npy_parse_take_framerate (GstNpyParse *self, GstCaps *caps)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
   Framerate framerate;
 
-  GST_OBJECT_LOCK (self);
   if (!gst_structure_get_fraction (structure, "framerate", &framerate.n, &framerate.d))
-    framerate = self->framerate_property;
+    framerate = npy_parse_wanted_framerate (self);
+  GST_OBJECT_LOCK (self);
   self->framerate = framerate;
   GST_OBJECT_UNLOCK (self);
 }
@@ -1484,8 +1495,9 @@ npy_parse_reset (GstNpyParse *self)
   g_queue_clear_full (&self->events, reinterpret_cast<GDestroyNotify> (gst_event_unref));
   gst_clear_caps (&self->caps);
   npy_parse_release_pool (self);
+  Framerate wanted = npy_parse_wanted_framerate (self);
   GST_OBJECT_LOCK (self);
-  self->framerate = self->framerate_property;
+  self->framerate = wanted;
   GST_OBJECT_UNLOCK (self);
 }
 
@@ -1504,45 +1516,12 @@ npy_parse_change_state (GstElement *element, GstStateChange transition)
 }
 
 static void
-npy_parse_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  GstNpyParse *self = npy_parse_cast (object);
-
-  switch (id) {
-  case PROP_FRAMERATE:
-    GST_OBJECT_LOCK (self);
-    self->framerate_property = {gst_value_get_fraction_numerator (value),
-        gst_value_get_fraction_denominator (value)};
-    GST_OBJECT_UNLOCK (self);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-  }
-}
-
-static void
-npy_parse_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  GstNpyParse *self = npy_parse_cast (object);
-
-  switch (id) {
-  case PROP_FRAMERATE:
-    GST_OBJECT_LOCK (self);
-    gst_value_set_fraction (
-        value, self->framerate_property.n, self->framerate_property.d);
-    GST_OBJECT_UNLOCK (self);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-  }
-}
-
-static void
 npy_parse_finalize (GObject *object)
 {
   GstNpyParse *self = npy_parse_cast (object);
 
   npy_parse_reset (self);
+  delete self->settings;
   delete self->arrays;
   g_clear_object (&self->adapter);
   G_OBJECT_CLASS (npy_parse_parent_class)->finalize (object);
@@ -1552,7 +1531,7 @@ static void
 npy_parse_init (GstNpyParse *self)
 {
   self->adapter = gst_adapter_new ();
-  self->framerate_property = {default_framerate_n, default_framerate_d};
+  self->settings = new opencl::Settings<Settings> (self, properties);
   self->arrays = new std::vector<PlacedArray>;
   g_queue_init (&self->events);
   g_queue_init (&self->blocks);
@@ -1579,18 +1558,9 @@ npy_parse_class_init (GstNpyParseClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
   GST_DEBUG_CATEGORY_INIT (npy_parse_debug, "npyparse", 0, "frames of .npy files");
-  object_class->set_property = npy_parse_set_property;
-  object_class->get_property = npy_parse_get_property;
+  opencl::install_settings<&GstNpyParse::settings> (klass, properties);
   object_class->finalize = npy_parse_finalize;
   element_class->change_state = npy_parse_change_state;
-
-  g_object_class_install_property (object_class, PROP_FRAMERATE,
-      gst_param_spec_fraction ("framerate", "Frame rate",
-          "Frames per second, for timestamps; 0/1 for none. A framerate in the caps of "
-          "the input goes before it",
-          0, 1, G_MAXINT, 1, default_framerate_n, default_framerate_d,
-          GParamFlags (
-              G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)));
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);

@@ -31,31 +31,29 @@
 #include <cmath>
 #include <memory>
 
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/settings.hpp>
 
 #include "spectra/deferredspectra.hpp"
 #include "elements.h"
-#include "depth/fuseddepth.hpp"
+#include "depth/depthengine.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (oct_fft_debug);
 #define GST_CAT_DEFAULT oct_fft_debug
 
-#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octfft.cl"
 #define OPENCL_MEMORY "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
 #define FRAMERATE "framerate=(fraction)[0/1, 2147483647/1]"
-#define LEAST_SAMPLES 64
-#define MOST_SAMPLES 16384
+#define LEAST_SAMPLES gint (oct::least_samples)
+#define MOST_SAMPLES gint (oct::most_samples)
 #define MOST_DEPTHS (MOST_SAMPLES / 2)
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
-    GST_PAD_ALWAYS,
-    GST_STATIC_CAPS ("application/x-oct" OPENCL_MEMORY ", "
-                     "domain=(string)wavenumber, format=(string){F32LE, CF32LE}, "
-                     "samples=(int)[64, 16384], lines=(int)[1, 2147483647], " FRAMERATE));
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (
+            "application/x-oct" OPENCL_MEMORY ", "
+            "domain=(string)wavenumber, format=(string){F32LE, CF32LE}, "
+            "samples=(int)[1, 2147483647], lines=(int)[1, 2147483647], " FRAMERATE));
 
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
     GST_PAD_ALWAYS,
@@ -67,16 +65,11 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_P
                      "samples=(int)[1, 8192], lines=(int)[1, 2147483647], " FRAMERATE));
 
 namespace {
+using oct::Fused;
+
 enum class Scale {
   log,
   linear,
-};
-
-/* Whether octwindowinterp's work is done in one launch with octfft's. */
-enum class Fused {
-  automatic,
-  never,
-  always,
 };
 
 const double least_db = -1000;
@@ -96,32 +89,15 @@ struct OutputFormat {
   const char *media_type;
   const char *format;
   gsize bytes;
-  const char *kernel;
-  const char *options;
-  double full; /* brightest pixel, 0 where there are none */
-  oct::DepthFormat fused;
+  bool picture;
+  oct::DepthFormat values;
 };
 
 const OutputFormat output_formats[] = {
-    {"video/x-raw", "GRAY8", 1, "make_picture",
-        "-DPIXEL=uchar -DTO_PIXELS=convert_uchar16 -DFULL=255.0f", 255,
-        oct::DepthFormat::gray8},
-    {"video/x-raw", "GRAY16_LE", 2, "make_picture",
-        "-DPIXEL=ushort -DTO_PIXELS=convert_ushort16 -DFULL=65535.0f", 65535,
-        oct::DepthFormat::gray16},
-    {"application/x-oct", "F32LE", 4, "make_lines", "-DPIXEL=float", 0,
-        oct::DepthFormat::levels},
-    {"application/x-oct", "CF32LE", 8, "make_lines", "-DPIXEL=float2 -DCOMPLEX", 0,
-        oct::DepthFormat::complex},
-};
-
-/* As in the kernels. */
-const gsize tile = 32;
-const gsize strip_lines = 16;
-const gsize strip_depths = 8;
-
-struct FreeFFT {
-  void operator() (GstOpenCLFFT *fft) const { gst_opencl_fft_free (fft); }
+    {"video/x-raw", "GRAY8", 1, true, oct::DepthFormat::gray8},
+    {"video/x-raw", "GRAY16_LE", 2, true, oct::DepthFormat::gray16},
+    {"application/x-oct", "F32LE", 4, false, oct::DepthFormat::levels},
+    {"application/x-oct", "CF32LE", 8, false, oct::DepthFormat::complex},
 };
 
 /* The spectra of a frame. */
@@ -129,23 +105,17 @@ struct Spectra {
   guint samples = 0;
   guint lines = 0;
   bool complex = false;
-  GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO; /* as asked for */
 
-  gsize bytes () const
+  gsize line_bytes () const
   {
-    return gsize (samples) * lines * sizeof (cl_float) * (complex ? 2 : 1);
-  }
-  bool operator== (const Spectra &other) const
-  {
-    return samples == other.samples && lines == other.lines && complex == other.complex
-           && library == other.library;
+    return gsize (samples) * sizeof (cl_float) * (complex ? 2 : 1);
   }
 };
 
-/* All of the work in one launch; made for the first frame of its format. */
-struct OneStep {
-  oct::FusedDepthFormat format;
-  std::unique_ptr<oct::FusedDepth> depth; /* or null, where it is done in two steps */
+/* Made for the first frame of its format. */
+struct Engine {
+  oct::EngineFormat format;
+  std::unique_ptr<oct::DepthEngine> depth; /* or null: raw spectra are made apart */
 };
 
 /* What the streaming thread works with. */
@@ -155,18 +125,8 @@ struct Work {
   guint depths = 0;
   Settings settings; /* in force, and so many depths */
 
-  /* For spectra that are made, in two steps; made for the first of them */
-  std::unique_ptr<GstOpenCLFFT, FreeFFT> fft;
-  cl::Buffer input; /* for frames that do not begin where their cl_mem does */
-  cl::Buffer bins;
-  bool strips = false;                         /* a picture is made in strips */
-  const OutputFormat *kernel_output = nullptr; /* what the kernel is for, or nullptr */
-  opencl::Kernel kernel;
-
-  /* In one: from what octwindowinterp leaves to this element, and from spectra that are
-   * made. */
-  OneStep from_raw;
-  OneStep from_spectra;
+  Engine from_raw;     /* what octwindowinterp leaves to this element, */
+  Engine from_spectra; /* and what is made */
 };
 } // namespace
 
@@ -333,6 +293,9 @@ set_depths (GstStructure *output, const char *field, const GValue *samples,
     const Settings &settings)
 {
   Limits limits = limits_of (samples, {LEAST_SAMPLES, MOST_SAMPLES});
+  /* Of others nothing is made but an error. */
+  limits = {CLAMP (limits.least, LEAST_SAMPLES, MOST_SAMPLES),
+      CLAMP (limits.most, LEAST_SAMPLES, MOST_SAMPLES)};
   set_range (output, field, depths_of (settings, limits.least),
       depths_of (settings, limits.most), 1, MOST_DEPTHS);
 }
@@ -481,7 +444,7 @@ gst_oct_fft_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
   guint depths, lines;
 
   if (parse_input (caps, &spectra)) {
-    *size = spectra.bytes ();
+    *size = spectra.line_bytes () * spectra.lines;
     return TRUE;
   }
   const OutputFormat *format = parse_output (caps, &depths, &lines);
@@ -508,55 +471,6 @@ gst_oct_fft_close (GstOpenCLFilter *filter)
   delete self->work;
   self->work = nullptr;
   self->settings->stop ();
-}
-
-static bool
-create_buffer (GstOctFFT *self, gsize bytes, cl::Buffer *buffer, GError **error)
-{
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  cl_int code;
-  *buffer = cl::Buffer (clCreateBuffer (
-      gst_opencl_context_get_handle (context), CL_MEM_READ_WRITE, bytes, nullptr, &code));
-  return gst_opencl_check (code, "clCreateBuffer", error);
-}
-
-static bool
-make_plan (GstOctFFT *self, GError **error)
-{
-  Work &work = *self->work;
-  const Spectra &spectra = work.spectra;
-  if (work.fft)
-    return true;
-
-  work.fft.reset (
-      gst_opencl_fft_new (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-          spectra.library, spectra.samples, spectra.lines, !spectra.complex, error));
-  if (!work.fft)
-    return false;
-  gsize stride = gst_opencl_fft_get_output_stride (work.fft.get ());
-  if (create_buffer (self, stride * spectra.lines * sizeof (cl_float2), &work.bins, error)
-      && create_buffer (self, spectra.bytes (), &work.input, error))
-    return true;
-  work.fft.reset ();
-  return false;
-}
-
-static bool
-make_kernel (GstOctFFT *self, GError **error)
-{
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  Work &work = *self->work;
-  if (work.kernel_output == work.output)
-    return true;
-
-  work.kernel_output = nullptr;
-  work.strips = work.output->full > 0 && opencl::is_cpu (context);
-  if (!work.kernel.create (context, KERNELS,
-          work.strips ? "make_picture_strips" : work.output->kernel, work.output->options,
-          error))
-    return false;
-  work.kernel_output = work.output;
-  return true;
 }
 
 /* Those that are set, or as near to them as these caps allow: who turned knobs for
@@ -601,10 +515,8 @@ gst_oct_fft_set_formats (
         "the caps have no format of spectra or of depths");
     return FALSE;
   }
-  spectra.library = self->settings->committed ().library;
-  /* Other depths or another format of the output leave the plan as it is. */
-  if (!(work.spectra == spectra))
-    work.fft.reset ();
+  if (!oct::check_samples (spectra.samples, error))
+    return FALSE;
   work.spectra = spectra;
   return adopt_settings (self, error);
 }
@@ -669,160 +581,30 @@ range_of (const Settings &settings)
   return {std::pow (10, settings.db_min / 20), std::pow (10, settings.db_max / 20)};
 }
 
-/* The display range as the kernels take it: black, and pixel values per unit above it. */
-struct Brightness {
-  cl_float darkest;
-  cl_float factor;
-};
-
-static Brightness
-brightness_of (const Settings &settings, double full)
-{
-  Range range = range_of (settings);
-  return {cl_float (range.low), cl_float (full / (range.high - range.low))};
-}
-
+/* An engine for spectra of another kind than before. */
 static bool
-is_aligned (const GstOpenCLFrame *output, gsize bytes, GError **error)
+prepare (GstOctFFT *self, Engine &engine, const oct::EngineFormat &format, GError **error)
 {
-  if (output->offset[0] % bytes == 0 && output->stride[0] % gint (bytes) == 0)
+  if (engine.format == format)
     return true;
-  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "the output buffer begins at byte %" G_GSIZE_FORMAT
-      " and has a stride of %d bytes, expected multiples of %" G_GSIZE_FORMAT,
-      output->offset[0], output->stride[0], bytes);
-  return false;
+  if (!oct::DepthEngine::choose (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+          format, self->work->settings.fused, engine.depth, error))
+    return false;
+  engine.format = format;
+  return true;
 }
 
-/* A transform reads its input from the start of a cl_mem. */
-static bool
-enqueue_fft (
-    Work &work, const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
-{
-  cl_mem from = input->data;
-  if (input->offset[0] > 0) {
-    from = work.input ();
-    cl_int code = clEnqueueCopyBuffer (queue, input->data, from, input->offset[0], 0,
-        work.spectra.bytes (), 0, nullptr, nullptr);
-    if (!gst_opencl_check (code, "clEnqueueCopyBuffer", error))
-      return false;
-  }
-  return gst_opencl_fft_enqueue (work.fft.get (), queue, from, work.bins (), error);
-}
-
-/* Work-items of a launch. */
-struct Extent {
-  gsize columns;
-  gsize rows;
-};
-
-static gsize
-blocks_of (gsize values, gsize block)
-{
-  return (values + block - 1) / block;
-}
-
-static Extent
-extent_of (const Work &work)
-{
-  gsize lines = work.spectra.lines;
-  if (work.output->full == 0)
-    return {work.depths, lines};
-  if (work.strips)
-    return {blocks_of (lines, strip_lines), blocks_of (work.depths, strip_depths)};
-  /* A work-group for each tile, or more where groups are smaller. */
-  return {blocks_of (lines, tile) * opencl::Kernel::largest_group,
-      blocks_of (work.depths, tile)};
-}
-
-static bool
-enqueue_output (
-    Work &work, const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
-{
-  const Settings &settings = work.settings;
-  const OutputFormat &format = *work.output;
-  bool picture = format.full > 0;
-  guint lines = work.spectra.lines;
-  Extent extent = extent_of (work);
-  gsize stride = picture ? output->stride[0] / format.bytes : work.depths;
-  Brightness brightness = brightness_of (settings, format.full);
-
-  return is_aligned (output, format.bytes, error)
-         && work.kernel.launch (queue, extent.columns, extent.rows, error, work.bins (),
-             cl_uint (gst_opencl_fft_get_output_stride (work.fft.get ())),
-             cl_uint (settings.depth_start), cl_uint (work.depths), cl_uint (lines),
-             cl_uint (settings.scale == Scale::log), brightness.darkest,
-             brightness.factor, output->data, cl_ulong (output->offset[0] / format.bytes),
-             cl_uint (stride));
-}
-
-/* --- in one step --- */
-
-static bool
-is_faster_in_one (GstOctFFT *self, const oct::FusedDepthFormat &format)
-{
-  return oct::FusedDepth::accepts (
-      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format);
-}
-
-/* Together with octwindowinterp's work. */
-static bool
-fuses (GstOctFFT *self, const oct::FusedDepthFormat &format)
-{
-  const Settings &settings = self->work->settings;
-  return settings.fused == Fused::always
-         || (settings.fused == Fused::automatic
-             && settings.library == GST_OPENCL_FFT_LIBRARY_AUTO
-             && is_faster_in_one (self, format));
-}
-
-/* Of spectra that are made: an FFT library is never a reason for an error. */
-static bool
-is_one_step (GstOctFFT *self, const oct::FusedDepthFormat &format)
-{
-  return fuses (self, format)
-         && (format.taps > 0
-             || (self->work->settings.library == GST_OPENCL_FFT_LIBRARY_AUTO
-                 && is_faster_in_one (self, format)));
-}
-
-/* Kernels for spectra of another kind than before. */
-static bool
-prepare_one_step (
-    GstOctFFT *self, OneStep &step, const oct::FusedDepthFormat &format, GError **error)
-{
-  if (step.format == format)
-    return true;
-  step.depth.reset ();
-  step.format = format;
-  if (!is_one_step (self, format))
-    return true;
-  GError *reason = nullptr;
-  step.depth = oct::FusedDepth::make (
-      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format, &reason);
-  if (step.depth)
-    return true;
-  /* What the compiler made of it does not fit the device after all. */
-  if (self->work->settings.fused == Fused::automatic
-      && g_error_matches (reason, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED)) {
-    GST_INFO_OBJECT (self, "in two steps: %s", reason->message);
-    g_clear_error (&reason);
-    return true;
-  }
-  step.format = oct::FusedDepthFormat ();
-  g_propagate_error (error, reason);
-  return false;
-}
-
-static oct::FusedDepthFormat
+static oct::EngineFormat
 format_of_spectra (const Work &work)
 {
-  oct::FusedDepthFormat format;
+  oct::EngineFormat format;
   format.input = oct::SampleFormat::f32le;
-  format.output = work.output->fused;
+  format.output = work.output->values;
   format.samples = work.spectra.samples;
+  format.lines = work.spectra.lines;
   format.taps = 0;
   format.complex = work.spectra.complex;
+  format.library = work.settings.library;
   return format;
 }
 
@@ -830,12 +612,12 @@ static oct::DepthOutput
 describe_output (const Work &work, const GstOpenCLFrame *output)
 {
   const Settings &settings = work.settings;
-  bool picture = work.output->full > 0;
   Range range = range_of (settings);
   oct::DepthOutput depths;
   depths.data = output->data;
   depths.offset = output->offset[0];
-  depths.stride = picture ? output->stride[0] : work.depths * work.output->bytes;
+  depths.stride =
+      work.output->picture ? output->stride[0] : work.depths * work.output->bytes;
   depths.first = settings.depth_start;
   depths.depths = work.depths;
   depths.logarithmic = settings.scale == Scale::log;
@@ -844,36 +626,25 @@ describe_output (const Work &work, const GstOpenCLFrame *output)
   return depths;
 }
 
-static bool
-enqueue_from_spectra (Work &work, const GstOpenCLFrame *input,
-    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
-{
-  const Spectra &spectra = work.spectra;
-  oct::RawSpectra described;
-  described.data = input->data;
-  described.offset = input->offset[0];
-  described.stride = cl_long (spectra.bytes () / spectra.lines);
-  described.samples = spectra.samples;
-  described.lines = spectra.lines;
-  described.shift = 0;
-  return work.from_spectra.depth->enqueue (queue, described, input->data, input->data, 0,
-      describe_output (work, output), error);
-}
-
 static gboolean
 gst_oct_fft_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
   Work &work = *self->work;
+  const Spectra &spectra = work.spectra;
 
-  if (!prepare_one_step (self, work.from_spectra, format_of_spectra (work), error))
+  if (!prepare (self, work.from_spectra, format_of_spectra (work), error))
     return false;
-  if (work.from_spectra.depth)
-    return enqueue_from_spectra (work, input, output, queue, error);
-  return make_plan (self, error) && make_kernel (self, error)
-         && enqueue_fft (work, input, queue, error)
-         && enqueue_output (work, output, queue, error);
+  oct::RawSpectra described;
+  described.data = input->data;
+  described.offset = input->offset[0];
+  described.stride = cl_long (spectra.line_bytes ());
+  described.samples = spectra.samples;
+  described.lines = spectra.lines;
+  described.shift = 0;
+  return work.from_spectra.depth->enqueue (queue, described, input->data, input->data, 0,
+      describe_output (work, output), error);
 }
 
 /* --- spectra that octwindowinterp has not made yet --- */
@@ -882,23 +653,27 @@ static gboolean
 gst_oct_fft_takes_up (GstOpenCLFilter *filter)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
-  oct::FusedDepthFormat format;
+  oct::EngineFormat format;
 
   format.samples = self->work ? self->work->spectra.samples : 0;
-  return self->work && fuses (self, format);
+  format.library = self->work ? self->work->settings.library : format.library;
+  return self->work
+         && oct::DepthEngine::wants_one_launch (
+             gst_opencl_filter_get_context (filter), format, self->work->settings.fused);
 }
 
-static oct::FusedDepthFormat
-fused_format_of (const Work &work, GstOctDeferredSpectra *deferred)
+static oct::EngineFormat
+format_of_deferred (const Work &work, GstOctDeferredSpectra *deferred)
 {
   const oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
-  oct::FusedDepthFormat format;
+  oct::EngineFormat format;
   format.input = stage.format ().input;
-  format.output = work.output->fused;
+  format.output = work.output->values;
   format.samples = stage.format ().samples;
   format.taps = stage.taps ();
   format.complex = stage.format ().complex;
   format.background = stage.format ().background;
+  format.library = work.settings.library;
   return format;
 }
 
@@ -943,7 +718,7 @@ gst_oct_fft_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
   Work &work = *self->work;
   GstOctDeferredSpectra *deferred = GST_OCT_DEFERRED_SPECTRA (pending);
 
-  if (!prepare_one_step (self, work.from_raw, fused_format_of (work, deferred), error))
+  if (!prepare (self, work.from_raw, format_of_deferred (work, deferred), error))
     return GST_OPENCL_TAKE_UP_FAILED;
   if (!work.from_raw.depth)
     return GST_OPENCL_LEFT;

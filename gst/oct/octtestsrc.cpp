@@ -30,7 +30,7 @@
 #include "elements.h"
 #include "spectra/testspectra.hpp"
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/settings.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (oct_test_src_debug);

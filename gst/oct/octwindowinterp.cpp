@@ -41,7 +41,7 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/settings.hpp>
 
@@ -56,14 +56,15 @@ GST_DEBUG_CATEGORY_STATIC (oct_window_interp_debug);
 #define GST_CAT_DEFAULT oct_window_interp_debug
 
 #define FRAMERATE "framerate=(fraction)[0/1, 2147483647/1]"
-#define SPECTRUM_SIZE "samples=(int)[64, 16384], lines=(int)[1, 2147483647], " FRAMERATE
+#define SPECTRUM_SIZE                                                                    \
+  "samples=(int)[1, 2147483647], lines=(int)[1, 2147483647], " FRAMERATE
 
 static GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
         GST_STATIC_CAPS (
             "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "
             "format=(string){GRAY8, GRAY16_LE, GRAY16_BE}, "
-            "width=(int)[64, 16384], height=(int)[1, 2147483647], " FRAMERATE ";"
+            "width=(int)[1, 2147483647], height=(int)[1, 2147483647], " FRAMERATE ";"
             "application/x-oct(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "
             "domain=(string)wavelength, format=(string){U16LE, F32LE}, " SPECTRUM_SIZE));
 
@@ -603,6 +604,8 @@ gst_oct_window_interp_set_formats (
         "the caps have no format of spectra");
     return FALSE;
   }
+  if (!oct::check_samples (work.samples, error))
+    return FALSE;
   work.complex = g_str_equal (made->format, "CF32LE");
   if (!work.input->integer
       && !work.broken.create (

@@ -21,9 +21,8 @@ BufferLayout::bytes_needed () const
   gsize needed = 0;
   for (guint p = 0; p < n_planes; p++) {
     const PlaneLayout &plane = planes[p];
-    if (plane.rows > 0)
-      needed = std::max (
-          needed, plane.offset + plane.stride * (plane.rows - 1) + plane.row_bytes);
+    needed = std::max (
+        needed, end_of_lines (plane.offset, plane.stride, plane.rows, plane.row_bytes));
   }
   return needed;
 }

@@ -8,7 +8,7 @@
 
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/gstopenclstatistics.h>
+#include <gst/opencl/gstopenclstatistics-private.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
 namespace opencl {

@@ -419,6 +419,15 @@ ElementCore::decide_pool (
   return true;
 }
 
+void
+ElementCore::report_no_buffer (GstBufferPool *pool, gsize size)
+{
+  if (!pool_has_reported (pool))
+    report (g_error_new (GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
+        "No memory for a frame of %" G_GSIZE_FORMAT " bytes on %s", size,
+        gst_opencl_context_get_device_name (context_)));
+}
+
 /* --- input of another memory --- */
 
 bool

@@ -12,7 +12,7 @@
 
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclinflight.h>
-#include <gst/opencl/gstopenclstatistics.h>
+#include <gst/opencl/gstopenclstatistics-private.h>
 
 #include <atomic>
 
@@ -97,6 +97,9 @@ public:
   bool decide_pool (GstQuery *query, GstCaps *caps, gsize size, bool host, guint in_turn);
   /* (transfer full) (nullable): a pool whose failures the element reports */
   GstBufferPool *make_pool (bool host, GstCaps *caps, gsize size, guint in_turn);
+
+  /* Reports that `pool` (nullable) has no buffer, unless whoever made it has done so. */
+  void report_no_buffer (GstBufferPool *pool, gsize size);
 
   bool owns (GstBuffer *buffer) const;
   /* (transfer full) (nullable): `buffer` itself where it is of one memory of this

@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/gstopenclstatistics.h>
+#include <gst/opencl/gstopenclstatistics-private.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
 namespace opencl {

@@ -17,7 +17,7 @@
 #include <locale.h>
 
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/gstopenclstatistics.h>
+#include <gst/opencl/gstopenclstatistics-private.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (vkfft_debug);
@@ -164,6 +164,9 @@ private:
     configuration.size[1] = shape_.lengths[1];
     configuration.numberBatches = shape_.batch;
     configuration.performR2C = shape_.real;
+    /* What is not finite in a line would reach the one that it shares a transform with.
+     */
+    configuration.disableMergeSequencesR2C = 1;
     configuration.normalize = shape_.inverse && shape_.normalized;
     configuration.makeForwardPlanOnly = !shape_.inverse;
     configuration.makeInversePlanOnly = shape_.inverse;

@@ -357,7 +357,6 @@ gst_opencl_aggregator_decide_allocation (GstAggregator *aggregator, GstQuery *qu
       query, caps, format.size, !format.is_device_memory, ElementCore::as_needed);
 }
 
-/* The pool has said why there is none. */
 static GstFlowReturn
 gst_opencl_aggregator_create_output_buffer (
     GstVideoAggregator *aggregator, GstBuffer **buffer)
@@ -370,6 +369,8 @@ gst_opencl_aggregator_create_output_buffer (
   GstFlowReturn flow = gst_buffer_pool_set_active (pool, TRUE)
                            ? gst_buffer_pool_acquire_buffer (pool, buffer, nullptr)
                            : GST_FLOW_ERROR;
+  if (flow == GST_FLOW_ERROR)
+    core_of (aggregator).report_no_buffer (pool, private_of (aggregator)->output.size);
   gst_object_unref (pool);
   return flow;
 }

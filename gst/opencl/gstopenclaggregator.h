@@ -92,6 +92,7 @@ struct _GstOpenCLAggregatorClass {
 
 /**
  * gst_opencl_aggregator_get_context:
+ * @aggregator: an aggregator
  *
  * Returns: (transfer none) (nullable): the element's context; %NULL before it starts
  *

@@ -335,4 +335,15 @@ pool_reports_to (GstBufferPool *pool, GstElement *owner, ReportFailure report)
   growth.report = report;
   g_weak_ref_set (&growth.owner, owner);
 }
+
+bool
+pool_has_reported (GstBufferPool *pool)
+{
+  if (!pool || !GST_IS_OPENCL_BUFFER_POOL (pool))
+    return false;
+  gpointer owner = g_weak_ref_get (&GST_OPENCL_BUFFER_POOL (pool)->growth->owner);
+  const bool has_owner = owner != nullptr;
+  gst_clear_object (&owner);
+  return has_owner;
+}
 } // namespace opencl

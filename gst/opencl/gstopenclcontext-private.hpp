@@ -10,6 +10,11 @@ namespace opencl {
 class StagingRing;
 }
 
+/* How many programs were built in `context` so far; exported, for tests. */
+G_BEGIN_DECLS
+GST_OPENCL_API guint gst_opencl_context_get_n_builds (GstOpenCLContext *context);
+G_END_DECLS
+
 /* Pinned memory is mapped on a queue of its own, so that mapping never waits for frames.
  */
 cl_command_queue gst_opencl_context_get_pinning_queue (GstOpenCLContext *context);

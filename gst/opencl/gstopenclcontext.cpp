@@ -16,7 +16,7 @@
 
 #include "devicechoice.hpp"
 #include "gstopenclerror.h"
-#include "gstopenclstatistics.h"
+#include "gstopenclstatistics-private.h"
 #include "programsource.hpp"
 #include "reaper.hpp"
 #include "stagingring.hpp"
@@ -54,6 +54,19 @@ struct ContextState {
   GWeakRef allocators[2]; /* device, host */
 };
 } // namespace
+
+GType
+gst_opencl_queue_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {GST_OPENCL_QUEUE_COMPUTE, "Kernels", "compute"},
+      {GST_OPENCL_QUEUE_UPLOAD, "Host to device", "upload"},
+      {GST_OPENCL_QUEUE_DOWNLOAD, "Device to host", "download"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static ("GstOpenCLQueue", values);
+  return type;
+}
 
 struct _GstOpenCLContext {
   GstObject parent;
@@ -189,8 +202,8 @@ make_context (const cl::Device &device, const cl::Context &handle,
   ContextState &state = *self->state;
 
   state.device = device;
-  state.name = device.getInfo<CL_DEVICE_NAME> ().c_str ();
   state.index = opencl::device_index (device);
+  state.name = opencl::describe_device (device, state.index).name;
   state.shares_host_memory = is_wanted (
       "GST_OPENCL_SHARE_MEMORY", device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ());
   state.handle =
@@ -347,7 +360,9 @@ gst_opencl_context_matches (GstOpenCLContext *context, const gchar *device)
   /* An element that leaves the choice open takes what its neighbours use. */
   if (!device || !*device || strcmp (device, GST_OPENCL_DEVICE_DEFAULT) == 0)
     return TRUE;
-  return opencl::device_is_chosen (context->state->device, context->state->index, device);
+  const ContextState &state = *context->state;
+  return opencl::device_is_chosen (
+      opencl::describe_device (state.device, state.index), device);
 }
 
 GstAllocator *
@@ -372,7 +387,7 @@ gst_opencl_context_release_after (
   std::lock_guard<std::mutex> guard (context->state->reaper_lock);
   if (!context->state->reaper)
     context->state->reaper = std::make_unique<opencl::Reaper> ();
-  context->state->reaper->release_after (cl::Event (event, true), notify, user_data);
+  context->state->reaper->release_after (event, notify, user_data);
 }
 
 /* --- programs --- */

@@ -230,6 +230,18 @@ init_debug_category ()
 } // namespace
 
 GType
+gst_opencl_fft_direction_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {GST_OPENCL_FFT_FORWARD, "Forward", "forward"},
+      {GST_OPENCL_FFT_INVERSE, "Inverse", "inverse"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static ("GstOpenCLFFTDirection", values);
+  return type;
+}
+
+GType
 gst_opencl_fft_library_get_type (void)
 {
   static const GEnumValue values[] = {

@@ -79,6 +79,17 @@ typedef enum
   GST_OPENCL_FFT_INVERSE,
 } GstOpenCLFFTDirection;
 
+#define GST_TYPE_OPENCL_FFT_DIRECTION (gst_opencl_fft_direction_get_type ())
+
+/**
+ * gst_opencl_fft_direction_get_type:
+ *
+ * Returns: the type of #GstOpenCLFFTDirection
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API GType gst_opencl_fft_direction_get_type (void);
+
 /**
  * GstOpenCLFFTStrides:
  * @sample: elements from a sample to the next along lengths[0]; 0: 1

@@ -498,16 +498,6 @@ gst_opencl_filter_transform (
   return finish (self, processed, event, error);
 }
 
-/* Here, because the parent class would post an error of its own, without a reason. */
-static gboolean
-activate_pool (GstBaseTransform *transform)
-{
-  GstBufferPool *pool = gst_base_transform_get_buffer_pool (transform);
-  gboolean active = !pool || gst_buffer_pool_set_active (pool, TRUE);
-  gst_clear_object (&pool);
-  return active;
-}
-
 static gboolean
 is_changed_in_place (GstOpenCLFilter *self, GstBuffer *input)
 {
@@ -515,7 +505,8 @@ is_changed_in_place (GstOpenCLFilter *self, GstBuffer *input)
          && gst_buffer_is_all_memory_writable (input) && core_of (self).owns (input);
 }
 
-/* A pool's allocation that fails says so only in the log; the user gets an error. */
+/* The pool is activated here, because the parent class would post an error of its own,
+ * without a reason. */
 static GstFlowReturn
 gst_opencl_filter_prepare_output_buffer (
     GstBaseTransform *transform, GstBuffer *input, GstBuffer **output)
@@ -529,14 +520,13 @@ gst_opencl_filter_prepare_output_buffer (
     *output = input; /* which the parent class takes for its own then */
     return GST_FLOW_OK;
   }
-  if (activate_pool (transform))
+  GstBufferPool *pool = gst_base_transform_get_buffer_pool (transform);
+  if (!pool || gst_buffer_pool_set_active (pool, TRUE))
     flow = GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
                ->prepare_output_buffer (transform, input, output);
   if (flow == GST_FLOW_ERROR)
-    core.report (g_error_new (GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
-        "No memory for a frame of %" G_GSIZE_FORMAT " bytes on %s",
-        private_of (transform)->output.size,
-        gst_opencl_context_get_device_name (core.context ())));
+    core.report_no_buffer (pool, private_of (transform)->output.size);
+  gst_clear_object (&pool);
   return flow;
 }
 

@@ -71,23 +71,30 @@ struct _GstOpenCLFilterClass {
 
 /**
  * gst_opencl_filter_get_context:
+ * @filter: a filter
  *
  * Returns: (transfer none) (nullable): the filter's context; %NULL before it starts
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API GstOpenCLContext *gst_opencl_filter_get_context (GstOpenCLFilter *filter);
 
 /**
  * gst_opencl_filter_get_video_info:
+ * @filter: a filter
  * @direction: %GST_PAD_SINK for the input, %GST_PAD_SRC for the output
  *
  * Returns: (transfer none) (nullable): the caps' layout, %NULL where they are not raw
  *   video
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API const GstVideoInfo *gst_opencl_filter_get_video_info (
     GstOpenCLFilter *filter, GstPadDirection direction);
 
 /**
  * gst_opencl_filter_get_output_index:
+ * @filter: a filter
  *
  * Returns: in #GstOpenCLFilterClass.transform(), how many outputs of the same input came
  *   before this one

@@ -5,7 +5,7 @@
 #include "gstopenclkernel.h"
 
 #include "gstopenclerror.h"
-#include "gstopenclstatistics.h"
+#include "gstopenclstatistics-private.h"
 #include "kernel.hpp"
 #include "opencl-hpp.hpp"
 #include "programsource.hpp"

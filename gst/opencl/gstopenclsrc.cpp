@@ -240,7 +240,7 @@ gst_opencl_src_decide_allocation (GstBaseSrc *base, GstQuery *query)
          && (!host || make_device_pool (priv, caps));
 }
 
-/* The pool has said why; an error of the parent class's would name nothing. */
+/* An error of the parent class's would name nothing. */
 static GstFlowReturn
 gst_opencl_src_alloc (GstPushSrc *push, GstBuffer **buffer)
 {
@@ -248,6 +248,8 @@ gst_opencl_src_alloc (GstPushSrc *push, GstBuffer **buffer)
   Counting counting (core_of (push));
   GstFlowReturn flow = gst_buffer_pool_acquire_buffer (pool, buffer, nullptr);
 
+  if (flow == GST_FLOW_ERROR)
+    core_of (push).report_no_buffer (pool, private_of (push)->format.size);
   gst_object_unref (pool);
   return flow == GST_FLOW_ERROR ? GST_FLOW_EOS : flow;
 }

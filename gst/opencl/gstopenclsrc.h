@@ -55,6 +55,7 @@ struct _GstOpenCLSrcClass
 
 /**
  * gst_opencl_src_get_context:
+ * @src: a source
  *
  * Returns: (transfer none) (nullable): the source's context; %NULL before it starts
  *
@@ -64,6 +65,7 @@ GST_OPENCL_API GstOpenCLContext *gst_opencl_src_get_context (GstOpenCLSrc *src);
 
 /**
  * gst_opencl_src_get_video_info:
+ * @src: a source
  *
  * Returns: (transfer none) (nullable): the caps' layout, %NULL where they are not raw
  *   video

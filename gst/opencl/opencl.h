@@ -13,7 +13,6 @@
 #include <gst/opencl/gstopenclfft.h>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclframe.h>
-#include <gst/opencl/gstopenclinflight.h>
 #include <gst/opencl/gstopenclkernel.h>
 #include <gst/opencl/gstopenclmemory.h>
 #include <gst/opencl/gstopenclsrc.h>

@@ -186,12 +186,15 @@ public:
     return started ? taken : committed_;
   }
 
-  /* Changes what the element itself takes back, such as a button that was pressed. */
-  template <typename Change> void amend (Change change)
+  /* Changes what the element itself takes back, such as a button that was pressed, and
+   * gives what was committed until then. */
+  template <typename Change> Values amend (Change change)
   {
     Locked lock (owner);
+    Values before = committed_;
     change (changing);
     change (committed_);
+    return before;
   }
 
   /* --- the streaming thread, or a state change while there is none --- */

@@ -6,7 +6,7 @@
 
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
-#include "gstopenclstatistics.h"
+#include "gstopenclstatistics-private.h"
 #include "hostmapping.hpp"
 
 namespace opencl {
@@ -57,7 +57,7 @@ public:
     events.forget_failures ();
   }
 
-  guint8 *map_on_host (GstMapFlags access, GError **error) override
+  guint8 *map_sync (GstMapFlags access, GError **error) override
   {
     bool waited_for_data = false, waited_for_room = false;
     if (!fill_deferred (access, error)
@@ -72,7 +72,7 @@ public:
     return bytes;
   }
 
-  void unmap_on_host (GstMapFlags access) override
+  void unmap (GstMapFlags access) override
   {
     std::lock_guard<std::mutex> guard (lock);
     users--;
@@ -139,10 +139,10 @@ private:
         events.append_waits (GST_MAP_WRITE, reads);
       is_for_data = !is_undefined;
     }
-    if (!wait_on_host (writes, is_for_data ? waited_for_data : waited_for_room, error))
+    if (!wait_sync (writes, is_for_data ? waited_for_data : waited_for_room, error))
       return false;
     bool blocked;
-    wait_on_host (reads, blocked, nullptr); /* however they end */
+    wait_sync (reads, blocked, nullptr); /* however they end */
     waited_for_room |= blocked;
     return true;
   }
@@ -163,7 +163,7 @@ private:
 
     bool blocked;
     ready.status ();
-    const bool mapped = wait_on_host ({ready}, blocked, error);
+    const bool mapped = wait_sync ({ready}, blocked, error);
     waited_for_data |= blocked && is_ahead;
     if (mapped)
       return bytes;

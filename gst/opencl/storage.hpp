@@ -27,8 +27,8 @@ public:
   virtual void end (cl_command_queue queue, GstMapFlags access, cl_event event) = 0;
   virtual void discard () = 0;
   /* The bytes for the CPU, once no transfer is in the way of `access`. */
-  virtual guint8 *map_on_host (GstMapFlags access, GError **error) = 0;
-  virtual void unmap_on_host (GstMapFlags access) {}
+  virtual guint8 *map_sync (GstMapFlags access, GError **error) = 0;
+  virtual void unmap (GstMapFlags access) {}
   /* Enqueues what a map for reading will wait for; `event` stays empty where that is
    * nothing. */
   virtual bool map_ahead (TrackedEvent &event, GError **error) { return true; }

@@ -40,7 +40,7 @@
 
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/kernel.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/settings.hpp>
 #include <gst/video/navigation.h>
 

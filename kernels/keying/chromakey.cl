@@ -6,7 +6,7 @@
  * pixel of u times that chroma, and of v across it, has a part u of the screen's light
  * where it is grey or black itself.
  */
-#include "pixels.clh"
+#include "unkeyed.clh"
 
 typedef struct {
   float8 red, green, blue;
@@ -130,12 +130,6 @@ despilled (Colors colors, Colors key, uint component, float spill)
 }
 
 uint8
-scale_alpha (uint8 pixels, uint opacity)
-{
-  return (COMPONENT (pixels, ALPHA) * opacity + 32768) >> 16;
-}
-
-uint8
 as_pixel (uint color)
 {
   return (uint8)((color >> 16 & 255) << RED | (color >> 8 & 255) << GREEN
@@ -155,7 +149,7 @@ key_by_distance (FRAME (const, input), FRAME (, output), uint width, uint height
   uint color = use_auto_key ? *auto_key : key;
   uint8 pixels = load_pixels (LINE (input, y), x, width);
   int8 keyed = (difference (pixels, as_pixel (color), mask) < threshold) ^ inverted;
-  uint8 alpha = select (scale_alpha (pixels, opacity), (uint8)(0), keyed);
+  uint8 alpha = select (scaled_alpha (pixels, opacity), (uint8)(0), keyed);
   if (spill > 0) {
     float4 screen = color_of_key (color);
     pixels =

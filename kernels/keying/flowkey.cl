@@ -293,38 +293,3 @@ collect_regions (__global const uint *right, uint words, uint height,
   }
   keyed[at] = result;
 }
-
-/* The plain form: an iteration of a mask of bytes */
-bool
-flows (__global const uchar *line, __global const uchar *other_line, uint x, uint other_x,
-    Rule rule)
-{
-  uint8 pixel = load_pixel (line, x);
-  uint8 other = load_pixel (other_line, other_x);
-  return difference (pixel, other, rule.mask).s0 < rule.threshold;
-}
-
-__kernel void
-flow_mask (FRAME (const, input), __global const uchar *from, __global uchar *to,
-    uint width, uint height, RULE, volatile __global uint *changed, uint launch)
-{
-  uint x = get_global_id (0);
-  uint y = get_global_id (1);
-  if (x >= width || y >= height)
-    return;
-  Rule rule = THE_RULE;
-  __global const uchar *line = LINE (input, y);
-  __global const uchar *at = from + (ulong)y * width + x;
-  uint8 pixel = load_pixel (line, x);
-  bool enters = limit == 0 || chroma_square (pixel, key_cb, key_cr).s0 <= limit;
-  bool reached =
-      enters
-      && ((x > 0 && at[-1] && flows (line, line, x, x - 1, rule))
-          || (x + 1 < width && at[1] && flows (line, line, x, x + 1, rule))
-          || (y > 0 && at[-(long)width] && flows (line, line - input_stride, x, x, rule))
-          || (y + 1 < height && at[width]
-              && flows (line, line + input_stride, x, x, rule)));
-  to[(ulong)y * width + x] = *at || reached;
-  if (reached && !*at)
-    changed[launch] = 1;
-}

@@ -31,9 +31,6 @@
 #define GROUP (ITEMS * SIDE_BY_SIDE)
 #define DEPTHS (SAMPLES / 2)
 
-/* Samples that taps may reach beyond either end. */
-#define EDGE 4
-
 /* A gap after every 16 points, so that work-items that store 16 each, or load one beside
  * the other, find them in different banks. */
 #define PADDED(i) ((i) + (i) / 16)
@@ -43,6 +40,14 @@
 #else
 #define PART float2
 #endif
+
+#define COMPONENT float
+#define POINT float2
+#define POINT_OF(x, y) ((float2)(x, y))
+
+#include "level.clh"
+#include "radix.clh"
+#include "tables.clh"
 
 /* Raw samples */
 
@@ -198,107 +203,14 @@ stage (local SAMPLE *samples, uint item, const FOUR *a, const FOUR *b, uint bit_
     extend (samples, item);
 }
 
-/* Fourier transforms, natural order in and out */
-
-float2
-times (float2 a, float2 b)
-{
-  return (float2)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
-}
-
-float2
-times_minus_i (float2 a)
-{
-  return (float2)(a.y, -a.x);
-}
-
-void
-radix_2 (float2 *a, float2 *b)
-{
-  float2 difference = *a - *b;
-  *a += *b;
-  *b = difference;
-}
-
-void
-radix_4 (float2 *a, float2 *b, float2 *c, float2 *d)
-{
-  radix_2 (a, c);
-  radix_2 (b, d);
-  *d = times_minus_i (*d);
-  radix_2 (a, b);
-  radix_2 (c, d);
-  float2 second = *c;
-  *c = *b;
-  *b = second;
-}
-
-void
-radix_8 (float2 *x)
-{
-  const float half_root = 0.70710678118654752f;
-  radix_4 (x, x + 2, x + 4, x + 6);
-  radix_4 (x + 1, x + 3, x + 5, x + 7);
-  x[3] = half_root * (float2)(x[3].x + x[3].y, x[3].y - x[3].x);
-  x[5] = times_minus_i (x[5]);
-  x[7] = half_root * (float2)(x[7].y - x[7].x, -x[7].x - x[7].y);
-  float2 y[8];
-#pragma unroll
-  for (uint k = 0; k < 4; k++) {
-    radix_2 (x + 2 * k, x + 2 * k + 1);
-    y[k] = x[2 * k];
-    y[k + 4] = x[2 * k + 1];
-  }
-#pragma unroll
-  for (uint k = 0; k < 8; k++)
-    x[k] = y[k];
-}
-
-void
-radix_16 (float2 *x)
-{
-  const float half_root = 0.70710678118654752f;
-  const float2 w1 = (float2)(0.92387953251128676f, -0.38268343236508977f);
-  const float2 w3 = (float2)(0.38268343236508977f, -0.92387953251128676f);
-#pragma unroll
-  for (uint n = 0; n < 4; n++)
-    radix_4 (x + n, x + n + 4, x + n + 8, x + n + 12);
-  x[5] = times (x[5], w1);
-  x[9] = half_root * (float2)(x[9].x + x[9].y, x[9].y - x[9].x);
-  x[13] = times (x[13], w3);
-  x[6] = half_root * (float2)(x[6].x + x[6].y, x[6].y - x[6].x);
-  x[10] = times_minus_i (x[10]);
-  x[14] = half_root * (float2)(x[14].y - x[14].x, -x[14].x - x[14].y);
-  x[7] = times (x[7], w3);
-  x[11] = half_root * (float2)(x[11].y - x[11].x, -x[11].x - x[11].y);
-  x[15] = -times (x[15], w1);
-  float2 y[16];
-#pragma unroll
-  for (uint k = 0; k < 4; k++) {
-    radix_4 (x + 4 * k, x + 4 * k + 1, x + 4 * k + 2, x + 4 * k + 3);
-#pragma unroll
-    for (uint q = 0; q < 4; q++)
-      y[k + 4 * q] = x[4 * k + q];
-  }
-#pragma unroll
-  for (uint k = 0; k < 16; k++)
-    x[k] = y[k];
-}
+/* Fourier transforms */
 
 void
 butterflies (float2 *x, uint radix)
 {
 #pragma unroll
-  for (uint b = 0; b < POINTS / radix; b++) {
-    if (radix == 16)
-      radix_16 (x + 16 * b);
-    else if (radix == 8)
-      radix_8 (x + 8 * b);
-    else if (radix == 4)
-      radix_4 (x + 4 * b, x + 4 * b + 1, x + 4 * b + 2, x + 4 * b + 3);
-    else
-      radix_2 (x + 2 * b, x + 2 * b + 1);
-  }
+  for (uint b = 0; b < POINTS / radix; b++)
+    transform_radix (x + radix * b, radix);
 }
 
 /* Which butterfly of a step a work-item's b-th is. In the last step half of them mirror
@@ -462,21 +374,13 @@ point (uint item, uint n)
 Tap
 tap_of (global const float *restrict tables, local const SAMPLE *samples, uint point)
 {
-  global const int *firsts = (global const int *)(tables + (COMPLEX ? 2 * SAMPLES : 0));
-  global const float *weights = (global const float *)(firsts + SAMPLES);
-  const int beyond = TAPS > 2 ? EDGE : 0;
+  global const float *weights = weights_of (tables, SAMPLES);
   Tap tap;
-  tap.from = samples + clamp (firsts[point], -beyond, SAMPLES + beyond - TAPS);
+  tap.from = samples + first_tap (tables, SAMPLES, point);
 #pragma unroll
   for (uint t = 0; t < TAPS; t++)
     tap.weight[t] = PORTION * weights[t * SAMPLES + point];
   return tap;
-}
-
-float2
-phase_at (global const float *restrict tables, uint point)
-{
-  return ((global const float2 *)tables)[point];
 }
 
 /* `value` is what the sum begins with. */
@@ -538,15 +442,6 @@ take_apart (const float2 *x, float2 *first, float2 *second, uint item)
   }
 }
 
-/* A level is log2 of the power, or the amplitude, times `factor` plus `zero`, and `least`
- * at least. */
-typedef struct {
-  uint logarithmic;
-  float factor;
-  float zero;
-  float least;
-} Scale;
-
 #ifdef BINS
 #define VALUE float2
 #define OF_BROKEN (float2) (NAN)
@@ -569,10 +464,9 @@ values_of (const float2 *bins, VALUE *values, Scale scale)
   for (uint n = 0; n < POINTS / 2; n++)
     values[n] = bins[n].x * bins[n].x + bins[n].y * bins[n].y;
 #ifdef LOAD_F32LE
-    /* A power beyond all numbers is none. */
 #pragma unroll
   for (uint n = 0; n < POINTS / 2; n++)
-    values[n] = values[n] <= FLT_MAX ? values[n] : 0.0f;
+    values[n] = finite_power (values[n]);
 #endif
   if (scale.logarithmic) {
 #pragma unroll

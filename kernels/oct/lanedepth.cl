@@ -51,13 +51,18 @@
 /* From one row to the next: a cache has more places for them than for powers of two. */
 #define PITCH (COLUMNS + 1)
 
-/* Samples that taps may reach beyond either end. */
-#define EDGE 4
-
 /* Of all lanes. */
 typedef struct {
   FLOATS x, y;
 } Point;
+
+#define COMPONENT FLOATS
+#define POINT Point
+#define POINT_OF(x, y) ((Point){x, y})
+
+#include "level.clh"
+#include "radix.clh"
+#include "tables.clh"
 
 /* Raw samples */
 
@@ -186,16 +191,11 @@ load_samples (local FLOATS *samples, global const uchar *input, long stride, uin
   }
 }
 
-/* Tables: for each point the phase's (cos, -sin) if COMPLEX, the first tap's sample, and
- * TAPS times the weights of all points. */
 FLOATS
 interpolate (local const FLOATS *samples, global const float *tables, uint point)
 {
-  global const int *firsts = (global const int *)(tables + (COMPLEX ? 2 * SAMPLES : 0));
-  global const float *weights = (global const float *)(firsts + SAMPLES) + point;
-  const int beyond = TAPS > 2 ? EDGE : 0;
-  local const FLOATS *from =
-      samples + min (max (firsts[point], -beyond), SAMPLES + beyond - TAPS);
+  global const float *weights = weights_of (tables, SAMPLES) + point;
+  local const FLOATS *from = samples + first_tap (tables, SAMPLES, point);
   FLOATS value = weights[0] * from[0];
 #pragma unroll
   for (uint t = 1; t < TAPS; t++)
@@ -210,134 +210,15 @@ point_of (local const FLOATS *samples, global const float *tables, uint n)
   return (Point){samples[2 * n], samples[2 * n + 1]};
 #elif COMPLEX
   FLOATS value = interpolate (samples, tables, n);
-  return (Point){value * tables[2 * n], value * tables[2 * n + 1]};
+  float2 turn = phase_at (tables, n);
+  return (Point){value * turn.x, value * turn.y};
 #else
   return (Point){
       interpolate (samples, tables, 2 * n), interpolate (samples, tables, 2 * n + 1)};
 #endif
 }
 
-/* Fourier transforms, natural order in and out */
-
-/* With vectors as arguments, which LLVM takes for leave to use registers as wide as
- * those; else it halves them on some CPUs that have them. */
-FLOATS
-sum_of_products (FLOATS a, float b, FLOATS c, float d)
-{
-  return a * b + c * d;
-}
-
-Point
-times (Point a, float2 b)
-{
-  return (Point){
-      sum_of_products (a.x, b.x, a.y, -b.y), sum_of_products (a.x, b.y, a.y, b.x)};
-}
-
-Point
-times_minus_i (Point a)
-{
-  return (Point){a.y, -a.x};
-}
-
-void
-radix_2 (Point *a, Point *b)
-{
-  Point sum = {a->x + b->x, a->y + b->y};
-  *b = (Point){a->x - b->x, a->y - b->y};
-  *a = sum;
-}
-
-void
-radix_4 (Point *a, Point *b, Point *c, Point *d)
-{
-  radix_2 (a, c);
-  radix_2 (b, d);
-  *d = times_minus_i (*d);
-  radix_2 (a, b);
-  radix_2 (c, d);
-  Point second = *c;
-  *c = *b;
-  *b = second;
-}
-
-#define HALF_ROOT 0.70710678118654752f
-
-/* exp (-i pi / 4) and its cube. */
-Point
-times_eighth (Point a)
-{
-  return (Point){HALF_ROOT * (a.x + a.y), HALF_ROOT * (a.y - a.x)};
-}
-
-Point
-times_three_eighths (Point a)
-{
-  return (Point){HALF_ROOT * (a.y - a.x), -HALF_ROOT * (a.x + a.y)};
-}
-
-void
-radix_8 (Point *x)
-{
-  radix_4 (x, x + 2, x + 4, x + 6);
-  radix_4 (x + 1, x + 3, x + 5, x + 7);
-  x[3] = times_eighth (x[3]);
-  x[5] = times_minus_i (x[5]);
-  x[7] = times_three_eighths (x[7]);
-  Point y[8];
-#pragma unroll
-  for (uint k = 0; k < 4; k++) {
-    radix_2 (x + 2 * k, x + 2 * k + 1);
-    y[k] = x[2 * k];
-    y[k + 4] = x[2 * k + 1];
-  }
-#pragma unroll
-  for (uint k = 0; k < 8; k++)
-    x[k] = y[k];
-}
-
-void
-radix_16 (Point *x)
-{
-  const float2 w1 = (float2)(0.92387953251128676f, -0.38268343236508977f);
-  const float2 w3 = (float2)(0.38268343236508977f, -0.92387953251128676f);
-#pragma unroll
-  for (uint n = 0; n < 4; n++)
-    radix_4 (x + n, x + n + 4, x + n + 8, x + n + 12);
-  x[5] = times (x[5], w1);
-  x[9] = times_eighth (x[9]);
-  x[13] = times (x[13], w3);
-  x[6] = times_eighth (x[6]);
-  x[10] = times_minus_i (x[10]);
-  x[14] = times_three_eighths (x[14]);
-  x[7] = times (x[7], w3);
-  x[11] = times_three_eighths (x[11]);
-  x[15] = times (x[15], -w1);
-  Point y[16];
-#pragma unroll
-  for (uint k = 0; k < 4; k++) {
-    radix_4 (x + 4 * k, x + 4 * k + 1, x + 4 * k + 2, x + 4 * k + 3);
-#pragma unroll
-    for (uint q = 0; q < 4; q++)
-      y[k + 4 * q] = x[4 * k + q];
-  }
-#pragma unroll
-  for (uint k = 0; k < 16; k++)
-    x[k] = y[k];
-}
-
-void
-butterfly (Point *x, uint radix)
-{
-  if (radix == 16)
-    radix_16 (x);
-  else if (radix == 8)
-    radix_8 (x);
-  else if (radix == 4)
-    radix_4 (x, x + 1, x + 2, x + 3);
-  else
-    radix_2 (x, x + 1);
-}
+/* Fourier transforms */
 
 /* roots[k] = exp (-2 pi i k / SAMPLES), of which a transform of `length` takes every so
  * many. */
@@ -353,7 +234,7 @@ transform_column (local const FLOATS *samples, local Point *points,
 #pragma unroll
     for (uint r = 0; r < RADIX_1; r++)
       x[r] = point_of (samples, tables, (b + r * RADIX_2) * COLUMNS + column);
-    butterfly (x, RADIX_1);
+    transform_radix (x, RADIX_1);
 #pragma unroll
     for (uint k = 0; k < RADIX_1; k++)
       between[k * RADIX_2 + b] = k ? times (x[k], ROOT (ROWS, b * k)) : x[k];
@@ -363,7 +244,7 @@ transform_column (local const FLOATS *samples, local Point *points,
 #pragma unroll
     for (uint b = 0; b < RADIX_2; b++)
       x[b] = between[k * RADIX_2 + b];
-    butterfly (x, RADIX_2);
+    transform_radix (x, RADIX_2);
 #pragma unroll
     for (uint q = 0; q < RADIX_2; q++) {
       uint row = k + RADIX_1 * q;
@@ -385,7 +266,7 @@ transform_row (
 #pragma unroll
     for (uint r = 0; r < RADIX_3; r++)
       x[r] = points[row * PITCH + b + r * RADIX_4];
-    butterfly (x, RADIX_3);
+    transform_radix (x, RADIX_3);
 #pragma unroll
     for (uint k = 0; k < RADIX_3; k++)
       between[k * RADIX_4 + b] = k ? times (x[k], ROOT (COLUMNS, b * k)) : x[k];
@@ -395,7 +276,7 @@ transform_row (
 #pragma unroll
     for (uint b = 0; b < RADIX_4; b++)
       x[b] = between[k * RADIX_4 + b];
-    butterfly (x, RADIX_4);
+    transform_radix (x, RADIX_4);
 #pragma unroll
     for (uint q = 0; q < BINS_OF_LAST; q++)
       bins[k + RADIX_3 * q] = x[q];
@@ -403,15 +284,6 @@ transform_row (
 }
 
 /* What comes out */
-
-/* A level is log2 of the power, or the amplitude, times `factor` plus `zero`, and `least`
- * at least. */
-typedef struct {
-  uint logarithmic;
-  float factor;
-  float zero;
-  float least;
-} Scale;
 
 /* The bins of all lanes become values in local memory, depth by depth. */
 typedef struct {
@@ -446,23 +318,15 @@ log2_of (FLOATS value)
   return sum * t + TO_FLOATS (exponent);
 }
 
-/* Whatever is not a number becomes the least: a comparison with it is false. So does a
- * power beyond all numbers. */
-FLOATS
-at_least (FLOATS value, float least)
-{
-  return value > least ? value : (FLOATS)least;
-}
-
 FLOATS
 level (Point bin, Scale scale)
 {
   FLOATS power = bin.x * bin.x + bin.y * bin.y;
 #ifdef LOAD_F32LE
-  power = power <= FLT_MAX ? power : (FLOATS)0.0f;
+  power = finite_power (power);
 #endif
   FLOATS value = scale.logarithmic
-                     ? log2_of (at_least (power, 1e-12f * ENLARGED * ENLARGED))
+                     ? log2_of (at_least (power, LEAST_POWER * ENLARGED * ENLARGED))
                      : sqrt (power);
   return at_least (value * scale.factor + scale.zero, scale.least);
 }

@@ -2,11 +2,14 @@
  *
  * All kernels take the same arguments; an A-line is `bin_stride` bins long, of which
  * `depths` from `first` on are wanted. A program is built for one output: PIXEL is the
- * type of its values, FULL, for a picture, the brightest, and COMPLEX leaves the bins
+ * type of its values, FULL, for a picture, the brightest, and BINS leaves the bins
  * complex.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#define JOINED(a, b) a##b
+#define JOIN(a, b) JOINED (a, b)
+
 #define ARGUMENTS                                                                        \
   global const float2 *restrict bins, uint bin_stride, uint first, uint depths,          \
       uint lines, uint logarithmic, float darkest, float factor,                         \
@@ -94,7 +97,9 @@ make_picture_strips (ARGUMENTS)
     global PIXEL *row = output + offset + depth * output_stride + line;
     if (line + STRIP_LINES <= lines) {
       float16 value = (levels (strip, bin_stride, logarithmic) - darkest) * factor;
-      vstore16 (TO_PIXELS (rint (fmin (fmax (value, 0.0f), FULL))), 0, row);
+      vstore16 (
+          JOIN (JOIN (convert_, PIXEL), 16) (rint (fmin (fmax (value, 0.0f), FULL))), 0,
+          row);
       continue;
     }
     for (size_t rest = 0; line + rest < lines; rest++)
@@ -104,7 +109,7 @@ make_picture_strips (ARGUMENTS)
 }
 
 #else
-#ifdef COMPLEX
+#ifdef BINS
 #define VALUE(bin) (bin)
 #else
 #define VALUE(bin) level (bin, logarithmic)

@@ -11,6 +11,8 @@
  *   COMPLEX: the spectrum is turned by a phase
  */
 
+#include "tables.clh"
+
 /* A GPU faults on a load that is not aligned; such samples are put together of bytes. */
 #if ALIGNED && defined(__ENDIAN_LITTLE__)
 #define LOAD_16(bytes) (*(__global const ushort *)(bytes))
@@ -36,8 +38,6 @@ load_sample (__global const uchar *line, uint sample, uint shift)
 #endif
 }
 
-/* tables: for each point the phase's (cos, -sin) if COMPLEX, the first tap's sample, and
- * TAPS times the weights of all points. */
 __kernel void
 make_spectrum (__global const uchar *restrict input, ulong input_offset,
     long input_stride, uint samples, uint lines, uint shift,
@@ -50,20 +50,19 @@ make_spectrum (__global const uchar *restrict input, ulong input_offset,
   if (m >= samples || line >= lines)
     return;
 
-  __global const int *first =
-      (__global const int *)(tables + (COMPLEX ? 2 * samples : 0));
-  __global const float *weights = (__global const float *)(first + samples);
+  const int first = first_taps (tables, samples)[m];
+  __global const float *weights = weights_of (tables, samples);
   uint sample[TAPS];
   float weight[TAPS];
   float below[TAPS];
   for (int t = 0; t < TAPS; t++) {
-    sample[t] = clamp (first[m] + t, 0, (int)samples - 1);
+    sample[t] = clamp (first + t, 0, (int)samples - 1);
     weight[t] = weights[t * samples + m];
     below[t] = BACKGROUND ? background[background_offset + sample[t]] : 0.0f;
   }
 
 #if COMPLEX
-  float2 turn = ((__global const float2 *)tables)[m];
+  float2 turn = phase_at (tables, m);
 #endif
 
   uint end = min (line + LINES, lines);

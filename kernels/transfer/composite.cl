@@ -4,7 +4,8 @@
  * highest, in floats, so that nothing is rounded between layers. More layers than that
  * take several launches, which hand the pixels on in `carried`.
  *
- * Build option ALIGNMENT: pixels begin at multiples of so many bytes: 4 or 1.
+ * Build options ALIGNMENT: pixels begin at multiples of so many bytes: 4 or 1.
+ * INTERLACED: a layer may have two fields.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -68,10 +69,15 @@ float4
 sample_scaled (FRAME (const, layer), int4 order, int8 place, int x, int y)
 {
   float share_x, share_y;
+#if INTERLACED
   int fields = place.s7;
   int field = min (y % fields, place.s1 - 1);
+#else
+  int fields = 1, field = 0;
+#endif
   int2 columns = neighbours (place_of (x, place.s0, place.s4, 1, 0), &share_x);
-  int2 rows = fields * neighbours (place_of (y, place.s1, place.s5, fields, field), &share_y) + field;
+  Place lines = place_of (y, place.s1, place.s5, fields, field);
+  int2 rows = fields * neighbours (lines, &share_y) + field;
 #define CORNER(column, row)                                                              \
   load_pixel (THE_FRAME (layer), order, columns.column, rows.row)
   float4 corners[4] = {CORNER (x, x), CORNER (y, x), CORNER (x, y), CORNER (y, y)};

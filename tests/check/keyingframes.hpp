@@ -114,6 +114,29 @@ public:
     return result;
   }
 
+  /* (transfer full): what becomes of a buffer (transfer full) of such a picture */
+  GstBuffer *pass (GstBuffer *buffer, const Picture &picture, const Format &format)
+  {
+    negotiate (picture, format);
+    GstBuffer *output = gst_harness_push_and_pull (harness, buffer);
+    fail_unless (output != nullptr);
+    return output;
+  }
+
+  /* As a seek does; the source then sends its caps again where `with_caps`. */
+  void flush (bool with_caps)
+  {
+    GstSegment segment;
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    GstCaps *caps = gst_pad_get_current_caps (harness->srcpad);
+    gst_harness_push_event (harness, gst_event_new_flush_start ());
+    gst_harness_push_event (harness, gst_event_new_flush_stop (TRUE));
+    if (with_caps)
+      gst_harness_push_event (harness, gst_event_new_caps (caps));
+    gst_harness_push_event (harness, gst_event_new_segment (&segment));
+    gst_caps_unref (caps);
+  }
+
   GstHarness *get_harness () { return harness; }
   GstOpenCLContext *get_context () { return context; }
 

@@ -2,27 +2,33 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "opencl-counting.hpp"
 
 #include <atomic>
 #include <dlfcn.h>
+#include <cstring>
 #include <initializer_list>
+#include <map>
 #include <mutex>
 #include <set>
+#include <vector>
 
 namespace {
 struct Counter {
   std::atomic<unsigned> calls{0};
   std::atomic<unsigned> fail_at{0}; /* 0: never */
   std::atomic<cl_int> code{CL_SUCCESS};
+  std::atomic<cl_int> code_for_good{CL_SUCCESS};
 };
 
 Counter counters[counting::N_CALLS];
 std::atomic<int> buffers_left{-1}; /* before the device has no room; -1: it has */
 std::atomic<bool> platforms_hidden{false};
+
+std::mutex sayings_lock;
+std::map<cl_device_info, std::vector<char>> sayings;
 std::atomic<int> buffers_held{0};
 
 /* Queues and contexts, and those of them that a lost device has taken along. */
@@ -53,7 +59,7 @@ cl_int
 enter (counting::Call call)
 {
   Counter &counter = counters[call];
-  return ++counter.calls == counter.fail_at ? counter.code.load () : CL_SUCCESS;
+  return ++counter.calls == counter.fail_at ? counter.code : counter.code_for_good;
 }
 
 bool
@@ -119,9 +125,30 @@ let_fail (Call call, unsigned n, cl_int code)
 }
 
 void
+let_fail_for_good (Call call, cl_int code)
+{
+  counters[call].code_for_good = code;
+}
+
+void
 fail_buffers_after (int n)
 {
   buffers_left = n;
+}
+
+void
+let_devices_say (cl_device_info name, const void *value, size_t size)
+{
+  auto *bytes = static_cast<const char *> (value);
+  std::lock_guard<std::mutex> guard (sayings_lock);
+  sayings[name] = std::vector<char> (bytes, bytes + size);
+}
+
+void
+let_devices_say_the_truth ()
+{
+  std::lock_guard<std::mutex> guard (sayings_lock);
+  sayings.clear ();
 }
 
 void
@@ -149,6 +176,24 @@ clGetPlatformIDs (cl_uint room, cl_platform_id *platforms, cl_uint *n)
   if (n)
     *n = 0;
   return -1001; /* CL_PLATFORM_NOT_FOUND_KHR */
+}
+
+cl_int
+clGetDeviceInfo (
+    cl_device_id device, cl_device_info name, size_t room, void *value, size_t *size)
+{
+  std::lock_guard<std::mutex> guard (sayings_lock);
+  auto said = sayings.find (name);
+  if (said == sayings.end ())
+    return REAL (clGetDeviceInfo) (device, name, room, value, size);
+  const std::vector<char> &bytes = said->second;
+  if (value && room < bytes.size ())
+    return CL_INVALID_VALUE;
+  if (value)
+    memcpy (value, bytes.data (), bytes.size ());
+  if (size)
+    *size = bytes.size ();
+  return CL_SUCCESS;
 }
 
 cl_mem

@@ -1,4 +1,4 @@
-/* What all forms of a FusedDepth have in common
+/* What all engines have in common
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -14,13 +14,13 @@ namespace {
 const DepthValue value_formats[] = {
     {"-DPIXEL=uchar -DFULL=255.0f -DFULL_BITS=8", 1, 255},
     {"-DPIXEL=ushort -DFULL=65535.0f -DFULL_BITS=16", 2, 65535},
-    {"", 4, 0},
-    {"-DBINS", 8, 0},
+    {"-DPIXEL=float", 4, 0},
+    {"-DPIXEL=float2 -DBINS", 8, 0},
 };
 } // namespace
 
 const DepthValue &
-value_of (const FusedDepthFormat &format)
+value_of (const EngineFormat &format)
 {
   return value_formats[gsize (format.output)];
 }
@@ -44,7 +44,7 @@ create_roots (GstOpenCLContext *context, guint samples, cl::Buffer &roots, GErro
 }
 
 DepthScaling
-scaling_of (const FusedDepthFormat &format, const DepthOutput &output)
+scaling_of (const EngineFormat &format, const DepthOutput &output)
 {
   const double decibels = 10 * std::log10 (2.0), least_decibels = -120;
   double unit = output.logarithmic ? decibels : 1;

@@ -15,20 +15,22 @@ namespace oct {
 namespace {
 /* How the lines of a frame are shared out. */
 struct Shares {
-  gsize most_blocks;
+  gsize most_blocks; /* 0: two for each compute unit */
   gsize least_lines; /* of a block */
   gsize group;       /* work-items of one */
   gsize wide;        /* samples that a work-item adds at once, */
   gsize together;    /* and lines; 0: all of its block */
+  gsize columns;     /* samples of which a group makes the mean */
 };
 
-/* Enough blocks to keep a GPU busy, few enough to be summed quickly. */
-const Shares shares_of_gpu = {256, 16, 128, 4, 0};
+/* Enough blocks to keep a GPU busy, few enough to be summed quickly, by several
+ * work-items a sample. */
+const Shares shares_of_gpu = {256, 16, 128, 4, 0, 16};
 
 /* A work-item for a row of blocks: each core reads memory from one end to the other. */
-const Shares shares_of_cpu = {8, 8, 1, 16, 8};
+const Shares shares_of_cpu = {0, 8, 1, 16, 8, 128};
 
-const gsize mean_group = 128, columns_of_mean_group = 16;
+const gsize mean_group = 128;
 
 /* So that 32 bits hold a block's sum of 16 bit integers. */
 const gsize most_lines_of_block = 65536;
@@ -69,8 +71,12 @@ BackgroundMean::create (GstOpenCLContext *of, SampleFormat format, gsize n_sampl
   context = of;
   input = format;
   samples = cl_uint (n_samples);
+  const gsize most_blocks =
+      shares.most_blocks
+          ? shares.most_blocks
+          : 2 * opencl::device_info<cl_uint> (of, CL_DEVICE_MAX_COMPUTE_UNITS);
   block = cl_uint (std::clamp (
-      parts_of (lines, shares.most_blocks), shares.least_lines, most_lines_of_block));
+      parts_of (lines, most_blocks), shares.least_lines, most_lines_of_block));
   blocks = cl_uint (parts_of (lines, block));
   wide = cl_uint (shares.wide);
   together = cl_uint (shares.together ? shares.together : block);
@@ -87,7 +93,8 @@ BackgroundMean::create (GstOpenCLContext *of, SampleFormat format, gsize n_sampl
 BackgroundMean::Kernels *
 BackgroundMean::suiting (const RawSpectra &spectra, GError **error)
 {
-  const gsize group = shares_of (context).group, bytes = sample_of (input).bytes;
+  const Shares &shares = shares_of (context);
+  const gsize bytes = sample_of (input).bytes;
   const guint aligned = spectra.is_multiple_of (bytes * wide) ? 2
                         : spectra.is_multiple_of (bytes)      ? 1
                                                               : 0;
@@ -96,8 +103,8 @@ BackgroundMean::suiting (const RawSpectra &spectra, GError **error)
     return &made;
   gchar *options = g_strdup_printf (
       "-D%s -DALIGNED=%u -DWIDE=%u -DGROUP=%u -DMEAN_GROUP=%u -DCOLUMNS=%u",
-      sample_of (input).option, aligned, wide, guint (group), guint (mean_group),
-      guint (columns_of_mean_group));
+      sample_of (input).option, aligned, wide, guint (shares.group), guint (mean_group),
+      guint (shares.columns));
   made.created = made.sum_blocks.create (context, KERNELS, "sum_blocks", options, error)
                  && made.find_background.create (
                      context, KERNELS, "find_background", options, error);
@@ -127,16 +134,16 @@ bool
 BackgroundMean::update (const RawSpectra &spectra, cl_command_queue queue,
     std::shared_ptr<cl::Buffer> &mean, GError **error)
 {
-  const gsize group = shares_of (context).group;
+  const Shares &shares = shares_of (context);
   Kernels *made = suiting (spectra, error);
   if (!made || !(mean = unused_mean (error))
       || !made->sum_blocks.launch_groups (queue,
-          parts_of (gsize (workers) * blocks, group), group, error, spectra.data,
-          spectra.offset, spectra.stride, samples, spectra.lines, spectra.shift, block,
-          together, workers, sums ())
-      || !made->find_background.launch_groups (queue,
-          parts_of (samples, columns_of_mean_group), mean_group, error, sums (), samples,
-          blocks, spectra.lines, means (), filled, frames, next, (*mean) ()))
+          parts_of (gsize (workers) * blocks, shares.group), shares.group, error,
+          spectra.data, spectra.offset, spectra.stride, samples, spectra.lines,
+          spectra.shift, block, together, workers, sums ())
+      || !made->find_background.launch_groups (queue, parts_of (samples, shares.columns),
+          mean_group, error, sums (), samples, blocks, spectra.lines, means (), filled,
+          frames, next, (*mean) ()))
     return false;
   if (frames > 0) {
     filled = std::min (filled + 1, frames);

@@ -4,6 +4,8 @@
  */
 #include "brokensamples.hpp"
 
+#include <gst/opencl/gstopenclstatistics-private.h>
+
 namespace oct {
 /* Frames from one look to the next: even four bytes cost a call of the driver. */
 static const guint frames_between = 16;

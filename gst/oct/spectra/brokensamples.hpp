@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/opencl/opencl-hpp.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 
 namespace oct {
 /* Read back now and then, without anybody waiting for it, and told once. */

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/opencl/opencl-hpp.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 
 namespace oct {
 enum class SampleFormat {
@@ -21,6 +21,10 @@ struct Sample {
 };
 
 const Sample &sample_of (SampleFormat format);
+
+/* Of an A-line. Caps say nothing of it, so that who brings others is told. */
+constexpr guint least_samples = 64, most_samples = 16384;
+bool check_samples (guint samples, GError **error);
 
 struct RawSpectra {
   cl_mem data;

@@ -11,7 +11,7 @@
 #include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclfilter.h>
-#include <gst/opencl/gstopenclstatistics.h>
+#include <gst/opencl/gstopenclstatistics-private.h>
 
 #include <algorithm>
 #include <cmath>

@@ -11,7 +11,7 @@
 
 #include <gst/opencl/opencl-hpp.hpp>
 
-#include "gst/oct/depth/fuseddepth.hpp"
+#include "gst/oct/depth/depthengine.hpp"
 #include "gst/oct/calibration/spectrumtables.hpp"
 
 #include "../octreference.hpp"
@@ -212,10 +212,10 @@ struct Tables {
   }
 };
 
-FusedDepthFormat
+EngineFormat
 format_of (const Case &of, gsize taps)
 {
-  FusedDepthFormat format;
+  EngineFormat format;
   format.input = of.input;
   format.output = of.output;
   format.samples = of.samples;
@@ -268,7 +268,8 @@ run (const Device &device, const Case &of, const Tables &tables, const Spectra &
       of.wanted_depths (), of.logarithmic, black, white};
 
   GError *error = nullptr;
-  auto depth = FusedDepth::make (device.context, format_of (of, tables.taps), &error);
+  auto depth =
+      DepthEngine::make_in_one (device.context, format_of (of, tables.taps), &error);
   fail_unless (depth
                    && depth->enqueue (device.queue, raw, table (), table (),
                        cl_uint (tables.background_offset), where, &error),
@@ -329,7 +330,8 @@ fits (const Device &device, const Case &of)
   GError *error = nullptr;
   Tables tables (of);
   bool fits =
-      FusedDepth::make (device.context, format_of (of, tables.taps), &error) != nullptr;
+      DepthEngine::make_in_one (device.context, format_of (of, tables.taps), &error)
+      != nullptr;
   if (!fits)
     fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
   g_clear_error (&error);
@@ -644,7 +646,8 @@ GST_START_TEST (test_what_is_not_finite_is_black_in_its_own_line_alone)
             const bool broken_line = l == 2 || l == 5;
             double expected = broken_line ? nothing_of (of) : before.number (of, l, d);
             /* The other A-line of a pair is rounded otherwise. */
-            double slack = broken_line ? 1e-4 : 1e-3 * std::abs (expected) + of.picture ();
+            double slack =
+                broken_line ? 1e-4 : 1e-3 * std::abs (expected) + of.picture ();
             fail_unless (std::abs (after.number (of, l, d) - expected) <= slack,
                 "line %u, depth %u: %g, expected %g", l, d, after.number (of, l, d),
                 expected);
@@ -702,8 +705,8 @@ GST_START_TEST (test_other_lengths_are_refused_by_name)
       of.samples = samples;
       of.form = form;
       GError *error = nullptr;
-      fail_if (FusedDepth::accepts (device.context, format_of (of, 2)));
-      fail_if (FusedDepth::make (device.context, format_of (of, 2), &error));
+      fail_if (DepthEngine::is_faster_in_one (device.context, format_of (of, 2)));
+      fail_if (DepthEngine::make_in_one (device.context, format_of (of, 2), &error));
       fail_unless (strstr (error->message, std::to_string (samples).c_str ()) != nullptr);
       fail_unless (strstr (error->message, "power of two") != nullptr);
       g_error_free (error);
@@ -720,11 +723,13 @@ GST_START_TEST (test_a_cpu_does_it_in_lanes_and_a_gpu_in_groups)
       sizeof type, &type, nullptr);
   const bool cpu = type & CL_DEVICE_TYPE_CPU;
   Case of;
-  fail_unless (FusedDepth::accepts (device.context, format_of (of, 2)));
+  fail_unless (DepthEngine::is_faster_in_one (device.context, format_of (of, 2)));
   of.form = DepthForm::lanes;
-  fail_unless_equals_int (FusedDepth::accepts (device.context, format_of (of, 2)), cpu);
+  fail_unless_equals_int (
+      DepthEngine::is_faster_in_one (device.context, format_of (of, 2)), cpu);
   of.form = DepthForm::groups;
-  fail_unless_equals_int (FusedDepth::accepts (device.context, format_of (of, 2)), !cpu);
+  fail_unless_equals_int (
+      DepthEngine::is_faster_in_one (device.context, format_of (of, 2)), !cpu);
 }
 GST_END_TEST;
 
@@ -737,7 +742,7 @@ GST_START_TEST (test_values_that_are_not_aligned_are_refused)
   Tables tables (of);
   cl::Buffer buffer = device.buffer (tables.words.data (), 4 * tables.words.size ());
   GError *error = nullptr;
-  auto depth = FusedDepth::make (device.context, format_of (of, 2), &error);
+  auto depth = DepthEngine::make_in_one (device.context, format_of (of, 2), &error);
   fail_unless (depth != nullptr);
   RawSpectra raw = {buffer (), 0, 128, of.samples, 1, 0, cl::Buffer ()};
   DepthOutput where = {buffer (), 2, 128, 0, 32, true, black, white};

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 
 #include "../fft-libraries.hpp"
 #include "../octreference.hpp"
@@ -18,10 +18,10 @@
 #include "../settings-check.hpp"
 #include <gst/check/gstharness.h>
 
-using testing::expect_warnings;
-using testing::set_together;
 using fourier::Complex;
 using fourier::Line;
+using testing::expect_warnings;
+using testing::set_together;
 
 namespace {
 const gsize lengths[] = {64, 1000, 1001, 1024, 2039, 2048, 16384};
@@ -484,6 +484,37 @@ GST_START_TEST (test_octfft_both_libraries_agree)
 }
 GST_END_TEST;
 
+/* Whoever transforms: of the A-line itself nothing is left, and its neighbours, one of
+ * which may share a transform with it, lose nothing. */
+GST_START_TEST (test_octfft_what_is_not_finite_has_no_depth_and_stays_in_its_line)
+{
+  const float broken[] = {NAN, INFINITY};
+  for (const char *launch : {"octfft", "octfft fft-library=vkfft",
+           "octfft fft-library=vkfft scale=linear", "octfft scale=linear"}) {
+    for (float value : broken) {
+      Spectra spectra = make_noise (256, 6);
+      Element octfft (launch);
+      Expected expected;
+      expected.linear = strstr (launch, "linear");
+      octfft.want ("F32LE");
+      Spectra with = spectra;
+      with.values[2 * 256 + 100] = with.values[5 * 256 + 3] = value;
+      Output output = octfft.process (with);
+      std::vector<Line> depths = spectra.depths ();
+      for (gsize l = 0; l < output.lines; l++) {
+        for (gsize d = 0; d < output.depths; d++) {
+          if (l == 2 || l == 5)
+            assert_between (output.at (l, d).real (), expected.level (0),
+                expected.level (0), 1e-4, output, l, d);
+          else
+            assert_value (output, l, d, depths[l][d], 1e-3, expected);
+        }
+      }
+    }
+  }
+}
+GST_END_TEST;
+
 /* Also where the last lines do not fill what is made together. */
 GST_START_TEST (test_octfft_in_one_launch_and_in_two_is_the_same)
 {
@@ -740,20 +771,16 @@ GST_START_TEST (test_octfft_makes_the_8_bit_picture_also_through_opencldownload)
 }
 GST_END_TEST;
 
-GST_START_TEST (test_octfft_refuses_samples_outside_64_to_16384)
+GST_START_TEST (test_octfft_says_which_spectra_are_too_short_or_too_long)
 {
-  Element octfft;
-  GstPad *pad = gst_element_get_static_pad (octfft.element, "sink");
-  const struct {
-    gsize samples;
-    gboolean accepted;
-  } cases[] = {{63, FALSE}, {64, TRUE}, {16384, TRUE}, {16385, FALSE}};
-  for (const auto &entry : cases) {
-    GstCaps *caps = gst_caps_from_string (Spectra (entry.samples, 1).caps ().c_str ());
-    fail_unless_equals_int (gst_pad_query_accept_caps (pad, caps), entry.accepted);
-    gst_caps_unref (caps);
+  for (gsize samples : {63, 16385}) {
+    Element octfft;
+    Spectra spectra (samples, 1);
+    octfft.set_caps (spectra.caps ());
+    fail_if (octfft.push (spectra) == GST_FLOW_OK);
+    octfft.expect_one_error (
+        std::to_string (samples) + " samples per A-line, expected 64 to 16384");
   }
-  gst_object_unref (pad);
 }
 GST_END_TEST;
 
@@ -1103,6 +1130,8 @@ octfft_suite (void)
   tcase_add_test (
       chain, test_octfft_peak_of_a_mirror_is_at_its_depth_with_the_fringe_amplitude);
   tcase_add_test (chain, test_octfft_both_libraries_agree);
+  tcase_add_test (
+      chain, test_octfft_what_is_not_finite_has_no_depth_and_stays_in_its_line);
   tcase_add_test (chain, test_octfft_in_one_launch_and_in_two_is_the_same);
   tcase_add_test (chain, test_octfft_depth_start_and_count_cut_a_part_out);
   tcase_add_test (chain, test_octfft_leaves_its_input_as_it_is);
@@ -1113,7 +1142,7 @@ octfft_suite (void)
   tcase_add_test (chain, test_octfft_caps_upstream_follow_those_downstream);
   tcase_add_test (chain, test_octfft_makes_the_8_bit_picture_when_downstream_has_no_wish);
   tcase_add_test (chain, test_octfft_makes_the_8_bit_picture_also_through_opencldownload);
-  tcase_add_test (chain, test_octfft_refuses_samples_outside_64_to_16384);
+  tcase_add_test (chain, test_octfft_says_which_spectra_are_too_short_or_too_long);
   tcase_add_test (chain, test_octfft_caps_may_change_in_mid_stream);
   tcase_add_test (chain, test_octfft_display_range_changes_with_the_next_frame);
   tcase_add_test (chain, test_octfft_display_range_is_controllable_frame_by_frame);

@@ -384,13 +384,19 @@ GST_START_TEST (test_octwindowinterp_output_caps_say_what_the_spectra_are)
 }
 GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_refuses_spectra_too_short_or_too_long)
+GST_START_TEST (test_octwindowinterp_says_which_spectra_are_too_short_or_too_long)
 {
   for (gsize samples : {63, 16385}) {
     Element element ("octwindowinterp");
     Frame frame = make_frame ("GRAY8", samples, 1);
     element.start (frame);
     fail_unless_equals_int (element.push (frame), GST_FLOW_NOT_NEGOTIATED);
+    std::vector<std::string> errors = element.errors ();
+    fail_unless_equals_int (errors.size (), 1);
+    fail_unless (
+        errors[0]
+            == std::to_string (samples) + " samples per A-line, expected 64 to 16384",
+        "%s", errors[0].c_str ());
   }
 }
 GST_END_TEST
@@ -1147,7 +1153,7 @@ octwindowinterp_suite (void)
   suite_add_tcase (suite, tc);
   tcase_add_test (tc, test_octwindowinterp_takes_every_format_of_every_size);
   tcase_add_test (tc, test_octwindowinterp_output_caps_say_what_the_spectra_are);
-  tcase_add_test (tc, test_octwindowinterp_refuses_spectra_too_short_or_too_long);
+  tcase_add_test (tc, test_octwindowinterp_says_which_spectra_are_too_short_or_too_long);
   tcase_add_test (tc, test_octwindowinterp_multiplies_by_each_window);
   tcase_add_test (tc, test_octwindowinterp_resamples_rising_and_falling_wavelengths);
   tcase_add_test (tc, test_octwindowinterp_resamples_a_range_of_even_wavelengths);

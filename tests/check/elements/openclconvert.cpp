@@ -16,6 +16,7 @@
 #include "../videoframes.hpp"
 
 #include <gst/app/gstappsink.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/video/navigation.h>
 
 using video::info_of;

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include <gst/app/gstappsink.h>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/video/video.h>
 
+#include "tests/check/opencl-counting.hpp"
 #include "tests/check/pipeline-run.hpp"
 
 /* Last: its macro fail() breaks the headers of C++. */
@@ -202,6 +203,18 @@ GST_START_TEST (test_fused_builds_nothing_that_no_frame_needs)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_fused_on_a_device_without_compute_units_is_the_same)
+{
+  const cl_uint none = 0;
+  std::string line = std::string (raw) + " ! " + resample + " ! " + fft (true, picture);
+  Run with = run_to_appsinks (line + to_a);
+  counting::let_devices_say (CL_DEVICE_MAX_COMPUTE_UNITS, &none, sizeof none);
+  Run without = run_to_appsinks (line + to_a);
+  counting::let_devices_say_the_truth ();
+  assert_same_pictures (with.a, without.a);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_fused_over_a_queue_is_the_same)
 {
   std::string head = std::string (raw) + " ! " + resample + " ! queue ! ";
@@ -370,6 +383,7 @@ fused_suite (void)
   tcase_add_test (tc, test_fused_frames_cost_one_launch);
   tcase_add_test (tc, test_fused_frames_with_a_background_cost_two_launches_more);
   tcase_add_test (tc, test_fused_builds_nothing_that_no_frame_needs);
+  tcase_add_test (tc, test_fused_on_a_device_without_compute_units_is_the_same);
   tcase_add_test (tc, test_fused_over_a_queue_is_the_same);
   tcase_add_test (tc, test_fused_beside_a_tee_shows_the_spectra_as_they_are);
   tcase_add_test (tc, test_fused_lets_a_probe_between_see_the_spectra);

@@ -14,14 +14,16 @@ using namespace testing;
 namespace {
 #define DEVICE_MEMORY "(memory:OpenCLMemory)"
 #define SPECTRA "video/x-raw,format=GRAY16_LE,width=256,height=24,framerate=25/1"
+#define PICTURE "video/x-raw,format=RGBA,width=97,height=45,framerate=25/1"
 #define GRAY "video/x-raw,format=GRAY8,width=64,height=30,framerate=25/1"
 
 /* A chain around the element whose knobs are turned. With `caps` it gets the same frame
  * again and again, else it begins with a source of frames that are all the same. */
 struct Chain {
   const char *caps;
-  const char *before; /* what follows are the element's properties */
+  const char *before; /* to the element */
   const char *after;
+  const char *pad = nullptr; /* of the element, where the knobs are the pad's */
 };
 
 const Chain test_source = {nullptr,
@@ -41,6 +43,15 @@ const Chain convert_gray = {
     GRAY, "openclconvert name=knobs ", "! video/x-raw" DEVICE_MEMORY ",format=GRAY8"};
 const Chain convert = {GRAY, "openclconvert name=knobs ",
     "! video/x-raw" DEVICE_MEMORY ",width=32,height=47"};
+const Chain key = {PICTURE, "chromakey name=knobs ", ""};
+const Chain key_run = {PICTURE, "chromakey name=knobs ", "! noisereduce ! flowkey"};
+const Chain reduce = {PICTURE, "chromakey tolerance=0.4 ! noisereduce name=knobs ", ""};
+const Chain flow = {PICTURE, "chromakey tolerance=0.4 ! flowkey name=knobs ", ""};
+const Chain compositor = {PICTURE, "openclcompositor name=knobs ",
+    "! video/x-raw" DEVICE_MEMORY ",width=120,height=80"};
+const Chain compositor_pad = {PICTURE, "openclcompositor name=knobs background=black ",
+    "! video/x-raw" DEVICE_MEMORY ",width=120,height=80", "sink_0"};
+const Chain fill = {PICTURE, "chromakey tolerance=0.4 ! keyfill name=knobs ", ""};
 
 /* A chain that plays. */
 class Session {
@@ -51,11 +62,15 @@ public:
                              ? "appsrc name=in format=time caps="
                                    + std::string (chain.caps) + " ! openclupload ! "
                              : "";
-    pipeline = launch (source + chain.before + properties + " " + chain.after
+    pipeline = launch (source + chain.before + chain.after
                        + " ! opencldownload ! appsink name=out sync=false max-buffers=1");
     in = gst_bin_get_by_name (GST_BIN (pipeline), "in");
     out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
-    knobs = gst_bin_get_by_name (GST_BIN (pipeline), "knobs");
+    GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "knobs");
+    knobs = chain.pad ? GST_OBJECT (gst_element_get_static_pad (element, chain.pad))
+                      : GST_OBJECT (gst_object_ref (element));
+    gst_object_unref (element);
+    set_together (knobs, properties);
     bus = gst_element_get_bus (pipeline);
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
   }
@@ -63,9 +78,10 @@ public:
   ~Session ()
   {
     gst_element_set_state (pipeline, GST_STATE_NULL);
-    for (GstElement *element : {in, out, knobs, pipeline})
-      gst_clear_object (&element);
-    gst_object_unref (bus);
+    gst_clear_object (&in);
+    for (gpointer object : {gpointer (out), gpointer (knobs), gpointer (bus)})
+      gst_object_unref (object);
+    gst_object_unref (pipeline);
   }
   Session (const Session &) = delete;
 
@@ -80,7 +96,7 @@ public:
     return pull ();
   }
 
-  GstElement *knobs = nullptr;
+  GstObject *knobs = nullptr;
   GstBus *bus = nullptr;
 
 private:
@@ -91,7 +107,8 @@ private:
     gst_video_info_from_caps (&info, caps);
     gst_caps_unref (caps);
     GstBuffer *buffer = pattern_buffer (GST_VIDEO_INFO_SIZE (&info), 3);
-    GST_BUFFER_PTS (buffer) = 0;
+    GST_BUFFER_PTS (buffer) = pushed++ * GST_SECOND / 25;
+    GST_BUFFER_DURATION (buffer) = GST_SECOND / 25;
     gst_app_src_push_buffer (GST_APP_SRC (in), buffer);
   }
 
@@ -117,6 +134,7 @@ private:
   const Chain &chain;
   GstElement *pipeline;
   GstElement *in = nullptr, *out = nullptr;
+  guint pushed = 0;
 };
 
 /* What the chain makes where it is started with these properties. */
@@ -212,10 +230,23 @@ const Pair pairs[] = {
         "db-min=60 db-max=120 depth-start=30 depth-count=70"},
     {convert, "colormap=viridis scale-method=bilinear exact=false",
         "colormap=inferno scale-method=nearest exact=true"},
+    {compositor, "background=black", "background=checker"},
+    {compositor_pad, "xpos=3 ypos=5 width=40 height=30 alpha=1 operator=over",
+        "xpos=50 ypos=33 width=60 height=20 alpha=0.5 operator=source"},
+    {key, "key-color=0xff00ff00 tolerance=0.4 opacity=1 invert=false",
+        "key-color=0xffff0000 tolerance=0.2 opacity=0.5 invert=true"},
+    {key_run, "key-color=0xff00ff00 tolerance=0.4 opacity=1",
+        "key-color=0xffff0000 tolerance=0.2 opacity=0.5"},
+    {key, "method=chroma similarity=0.1 smoothness=0.2 spill=1",
+        "method=difference similarity=0.3 smoothness=0.5 spill=0"},
+    {reduce, "iterations=5 fill-iterations=0", "iterations=0 fill-iterations=2"},
+    {flow, "iterations=3 tolerance=0.2 channel=all limit=0",
+        "iterations=9 tolerance=0.1 channel=green limit=0.3"},
+    {fill, "color=0xff0000ff method=paint", "color=0x80ff0000 method=composite"},
 };
 
 struct Turning {
-  GstElement *knobs;
+  GstObject *knobs;
   const Pair &pair;
 };
 

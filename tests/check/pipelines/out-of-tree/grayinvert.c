@@ -70,9 +70,8 @@ gray_invert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOpenCLKernel *kernel = GRAY_INVERT (filter)->kernel;
-  const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
-  cl_uint width = GST_VIDEO_INFO_WIDTH (info);
-  cl_uint height = GST_VIDEO_INFO_HEIGHT (info);
+  guint32 width = GST_VIDEO_INFO_WIDTH (&input->info);
+  guint32 height = GST_VIDEO_INFO_HEIGHT (&input->info);
 
   return gst_opencl_kernel_set_frame (kernel, 0, input, 0, error)
       && gst_opencl_kernel_set_frame (kernel, 3, output, 0, error)
