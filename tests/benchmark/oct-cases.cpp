@@ -216,6 +216,21 @@ run_seed (Session &session, const std::string &what, unsigned lines)
   session.print (result);
 }
 
+/* The limit is what could be written, if it had not to be made. */
+std::function<void (Session &, const std::string &)>
+source (const char *pattern)
+{
+  return [pattern] (Session &session, const std::string &what) {
+    const OctFrame frame = frame_of (session, 16384);
+    Result result = session.result (what, frame.sizes (), "A-lines/s");
+    result.limit = session.ceilings.memory_limit (frame.bytes_in ()) * frame.lines;
+    const std::string text =
+        made_spectra (frame, std::string ("pattern=") + pattern) + " ! " + sink;
+    measure ({text, {}, double (frame.lines)}, session.options.timing, result);
+    session.print (result);
+  };
+}
+
 std::function<void (Session &, const std::string &)>
 rate (const OctCase &which)
 {
@@ -247,6 +262,9 @@ const std::vector<Case> oct_cases = {
         rate ({1024, OctCase::HOST_PINNED, OctChain::BACKGROUND_FRAME, false})},
     {"host-background-rolling", "host-pinned, the mean of 16 frames before subtracted",
         rate ({1024, OctCase::HOST_PINNED, OctChain::BACKGROUND_ROLLING, false})},
+    {"source-mirrors", "16384 lines that octtestsrc makes on the device: three mirrors",
+        source ("mirrors")},
+    {"source-layers", "the same of moving tissue", source ("layers")},
     {"latency", "one frame of 1024 lines at a time, host to host", run_latency},
     {"two-at-once", "host-pinned, two pipelines: their sum", run_two},
     {"two-devices", "host-pinned, a pipeline on each of two devices: their sum",

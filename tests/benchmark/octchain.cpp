@@ -34,15 +34,20 @@ oct_chain (OctChain which)
          + text_of (db_max) + " ! video/x-raw(memory:OpenCLMemory),format=GRAY8";
 }
 
+std::string
+made_spectra (const OctFrame &frame, const std::string &properties)
+{
+  return "octtestsrc " + properties
+         + " ! video/x-raw(memory:OpenCLMemory),format=GRAY16_LE,framerate=30/1,width="
+         + std::to_string (frame.samples) + ",height=" + std::to_string (frame.lines);
+}
+
 bool
 hold_spectra (const OctFrame &frame, Feed &feed, std::string &error)
 {
-  const std::string text =
-      "octtestsrc num-buffers=1 ! "
-      "video/x-raw(memory:OpenCLMemory),format=GRAY16_LE,framerate=30/1,width="
-      + std::to_string (frame.samples) + ",height=" + std::to_string (frame.lines)
-      + " ! appsink name=sink sync=false";
-  return hold_frame (text, {}, feed, error);
+  return hold_frame (
+      made_spectra (frame, "num-buffers=1") + " ! appsink name=sink sync=false", {}, feed,
+      error);
 }
 
 bool

@@ -35,7 +35,10 @@ enum class OctChain {
 /* Elements that make a picture of spectra on the device. */
 std::string oct_chain (OctChain which);
 
-/* A frame of octtestsrc on the device. */
+/* Frames that octtestsrc makes on the device. */
+std::string made_spectra (const OctFrame &frame, const std::string &properties);
+
+/* The first of them. */
 bool hold_spectra (const OctFrame &frame, Feed &feed, std::string &error);
 
 /* The same in host memory: `copies` of ordinary memory, or the contents of a pool. */
