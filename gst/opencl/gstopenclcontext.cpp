@@ -15,6 +15,7 @@
 #include "gstopenclcontext-private.hpp"
 
 #include "devicechoice.hpp"
+#include "programsource.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclstatistics-private.h"
 #include "reaper.hpp"
@@ -392,8 +393,8 @@ gst_opencl_context_release_after (
 /* --- programs --- */
 
 static gboolean
-build_program (GstOpenCLContext *self, cl::Program &program, const std::string &options,
-    GError **error)
+build_program (GstOpenCLContext *self, cl::Program &program, const std::string &source,
+    const std::string &options, GError **error)
 {
   ContextState &state = *self->state;
   GstClockTime start = gst_util_get_timestamp ();
@@ -407,7 +408,7 @@ build_program (GstOpenCLContext *self, cl::Program &program, const std::string &
         "A kernel does not build on %s: clBuildProgram failed: %s (%d), expected OpenCL "
         "C 1.2\noptions: %s\n%s",
         state.name.c_str (), gst_opencl_error_name (code), code, options.c_str (),
-        log.c_str ());
+        opencl::name_lines (log, source).c_str ());
     return FALSE;
   }
   GST_DEBUG_OBJECT (self, "built a program in %" GST_TIME_FORMAT " (options %s)",
@@ -434,7 +435,7 @@ gst_opencl_context_get_program (
     cl_int code = CL_SUCCESS;
     cl::Program program (state.handle, std::string (source), false, &code);
     if (!gst_opencl_check (code, "clCreateProgramWithSource", error)
-        || !build_program (context, program, all_options, error))
+        || !build_program (context, program, source, all_options, error))
       return nullptr;
     found = state.programs.emplace (std::move (key), std::move (program)).first;
   }

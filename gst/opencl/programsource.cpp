@@ -4,7 +4,9 @@
  */
 #include "programsource.hpp"
 
+#include <cstdio>
 #include <gio/gio.h>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -116,5 +118,41 @@ source_of_text (const char *text)
   Expansion expansion;
   expansion.add_lines (text, "", "source", nullptr);
   return std::move (expansion.result);
+}
+
+/* "file:line" of a line of `source` by its own count, from 1. */
+static std::string
+place_of_line (const std::string &source, gulong wanted)
+{
+  std::istringstream lines (source);
+  std::string line, name = "source";
+  gulong number = 0;
+
+  for (gulong n = 1; n <= wanted && std::getline (lines, line); n++) {
+    unsigned long next;
+    char file[256];
+    number++;
+    if (sscanf (line.c_str (), "#line %lu \"%255[^\"]\"", &next, file) == 2) {
+      number = next - 1;
+      name = file;
+    }
+  }
+  return name + ":" + std::to_string (number);
+}
+
+std::string
+name_lines (const std::string &log, const std::string &source)
+{
+  static const std::regex place ("<kernel>:([0-9]{1,9})");
+  std::string named;
+  auto rest = log.cbegin ();
+
+  for (std::sregex_iterator found (log.begin (), log.end (), place), end; found != end;
+       ++found) {
+    named.append (rest, (*found)[0].first);
+    named += place_of_line (source, std::stoul ((*found)[1]));
+    rest = (*found)[0].second;
+  }
+  return named.append (rest, log.cend ());
 }
 } // namespace opencl

@@ -6,6 +6,7 @@
 
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/kernel.hpp>
+#include <gst/opencl/programsource.hpp>
 
 using namespace check;
 
@@ -188,6 +189,23 @@ GST_START_TEST (test_kernel_build_log_names_file_and_line)
 }
 GST_END_TEST;
 
+/* As NVIDIA's compiler counts: all lines, those of `#line` and of what was put in, too.
+ */
+GST_START_TEST (test_kernel_build_log_of_a_compiler_without_line_names_file_and_line)
+{
+  const std::string source =
+      "first\n#line 1 \"a.clh\"\nin a\n#line 3 \"source\"\nthird\n";
+
+  const std::string log =
+      "<kernel>:1:9: error: x\n y\n<kernel>:3:2: note: z <kernel>:5:4";
+  const std::string other = "input.cl:1: no <kernel>";
+
+  fail_unless (opencl::name_lines (log, source)
+               == "source:1:9: error: x\n y\na.clh:1:2: note: z source:3:4");
+  fail_unless (opencl::name_lines (other, source) == other);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_kernel_that_is_not_there_is_named)
 {
   Device device;
@@ -282,6 +300,8 @@ kernel_suite ()
   tcase_add_test (general, test_kernel_argument_of_a_wrong_size_is_refused);
   tcase_add_test (general, test_kernel_includes_each_file_once);
   tcase_add_test (general, test_kernel_build_log_names_file_and_line);
+  tcase_add_test (
+      general, test_kernel_build_log_of_a_compiler_without_line_names_file_and_line);
   tcase_add_test (general, test_kernel_that_is_not_there_is_named);
   tcase_add_test (general, test_kernel_built_for_a_group_runs_in_no_other);
   tcase_add_test (general, test_kernel_groups_are_as_large_as_the_device_allows);
