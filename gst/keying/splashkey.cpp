@@ -10,7 +10,8 @@
  * background. It becomes transparent and its means are stored, so that slow changes of
  * light are followed; other blocks stay as they are, and so does what is stored for them.
  * The first frame fills the store, and so does the next one after `reset` is set and
- * after a change of caps. A flush, which a seek is, and a pause leave the store as it is.
+ * after a change of format or size. A flush, which a seek is, a pause and another
+ * framerate leave the store as it is.
  *
  * ## Example launch line
  * |[
@@ -127,6 +128,15 @@ gst_splash_key_close (GstOpenCLFilter *filter)
   self->work = nullptr;
 }
 
+/* What was learnt of one holds for the other. */
+static bool
+shows_the_same (const GstVideoInfo *a, const GstVideoInfo *b)
+{
+  return GST_VIDEO_INFO_FORMAT (a) == GST_VIDEO_INFO_FORMAT (b) && a->width == b->width
+         && a->height == b->height
+         && gst_video_colorimetry_is_equal (&a->colorimetry, &b->colorimetry);
+}
+
 static gboolean
 gst_splash_key_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
@@ -135,9 +145,11 @@ gst_splash_key_set_formats (
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
   const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
 
-  /* The same caps again, as after a seek */
-  if (self->work && gst_video_info_is_equal (&self->work->info, info))
+  /* After a seek a source may have another framerate. */
+  if (self->work && shows_the_same (&self->work->info, info)) {
+    self->work->info = *info;
     return TRUE;
+  }
   gst_splash_key_close (filter);
   self->work = new Work;
   Work &work = *self->work;

@@ -17,7 +17,6 @@
 #include "devicechoice.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclstatistics-private.h"
-#include "programsource.hpp"
 #include "reaper.hpp"
 #include "stagingring.hpp"
 
@@ -441,27 +440,6 @@ gst_opencl_context_get_program (
   }
   clRetainProgram (found->second ());
   return found->second ();
-}
-
-cl_kernel
-gst_opencl_context_create_kernel (GstOpenCLContext *context, const gchar *resource,
-    const gchar *kernel, const gchar *options, GError **error)
-{
-  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
-
-  std::string source;
-  if (!opencl::source_of_resource (resource, source, error))
-    return nullptr;
-  cl::Program program (
-      gst_opencl_context_get_program (context, source.c_str (), options, error));
-  if (!program ())
-    return nullptr;
-  cl_int code;
-  cl_kernel made = clCreateKernel (program (), kernel, &code);
-  gchar *call = g_strdup_printf ("clCreateKernel of \"%s\" in %s", kernel, resource);
-  gboolean ok = gst_opencl_check (code, call, error);
-  g_free (call);
-  return ok ? made : nullptr;
 }
 
 guint

@@ -182,23 +182,6 @@ GST_OPENCL_API cl_program gst_opencl_context_get_program (GstOpenCLContext *cont
     const gchar *source, const gchar *options, GError **error);
 
 /**
- * gst_opencl_context_create_kernel:
- * @context: a context
- * @resource: path of a #GResource that holds OpenCL C
- * @kernel: a kernel in it
- * @options: (nullable): compiler options
- * @error: set when the resource, the build or the kernel fails
- *
- * Returns: (type gpointer) (transfer full) (nullable): a cl_kernel of the caller's own, to
- *   be given to clReleaseKernel(); its program is shared as in
- *   gst_opencl_context_get_program()
- *
- * Since: 0.2
- */
-GST_OPENCL_API cl_kernel gst_opencl_context_create_kernel (GstOpenCLContext *context,
-    const gchar *resource, const gchar *kernel, const gchar *options, GError **error);
-
-/**
  * gst_opencl_context_release_after:
  * @context: a context
  * @event: (type gpointer) (transfer none): a command's event, on a queue that was flushed

@@ -19,12 +19,30 @@ struct _GstOpenCLKernel {
 };
 
 static gboolean
+get_group_info (cl_kernel kernel, GstOpenCLContext *context,
+    cl_kernel_work_group_info what, gsize size, void *value, GError **error)
+{
+  return gst_opencl_check (
+      clGetKernelWorkGroupInfo (
+          kernel, gst_opencl_context_get_device (context), what, size, value, nullptr),
+      "clGetKernelWorkGroupInfo", error);
+}
+
+/* A kernel that is built for one size of its groups runs in that, whatever the driver
+ * says of the largest one: NVIDIA's names less. */
+static gboolean
 find_largest_group (GstOpenCLKernel &kernel, GstOpenCLContext *context, GError **error)
 {
-  cl_int code = clGetKernelWorkGroupInfo (kernel.handle (),
-      gst_opencl_context_get_device (context), CL_KERNEL_WORK_GROUP_SIZE,
-      sizeof kernel.largest_group, &kernel.largest_group, nullptr);
-  return gst_opencl_check (code, "clGetKernelWorkGroupInfo", error);
+  gsize built_for[3] = {};
+
+  if (!get_group_info (kernel.handle (), context, CL_KERNEL_WORK_GROUP_SIZE,
+          sizeof kernel.largest_group, &kernel.largest_group, error)
+      || !get_group_info (kernel.handle (), context, CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+          sizeof built_for, built_for, error))
+    return FALSE;
+  if (built_for[0] > 0)
+    kernel.largest_group = built_for[0] * built_for[1] * built_for[2];
+  return TRUE;
 }
 
 /* `from` is what to call the program in an error. */

@@ -82,7 +82,8 @@ GST_OPENCL_API cl_kernel gst_opencl_kernel_get_handle (const GstOpenCLKernel *ke
  * gst_opencl_kernel_get_group_size:
  * @kernel: a kernel
  *
- * Returns: the most work-items of a work-group that the device runs it in
+ * Returns: the most work-items of a work-group that the device runs it in; of a kernel
+ *   that is built for one size of its groups, that size
  *
  * Since: 0.2
  */

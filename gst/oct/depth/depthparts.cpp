@@ -4,6 +4,8 @@
  */
 #include "depthparts.hpp"
 
+#include <gst/opencl/devicebuffer.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -34,13 +36,8 @@ create_roots (GstOpenCLContext *context, guint samples, cl::Buffer &roots, GErro
     values[k] = {{float (std::cos (angle)), float (-std::sin (angle))}};
   }
   gsize bytes = values.size () * sizeof values[0];
-  cl_int code;
-  roots = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
-      CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, values.data (), &code));
-  if (!gst_opencl_check (code, "clCreateBuffer", error))
-    return false;
-  gst_opencl_count_upload (bytes);
-  return true;
+  roots = opencl::make_table (context, values.data (), bytes, error);
+  return roots () != nullptr;
 }
 
 DepthScaling

@@ -3,8 +3,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "librarydepth.hpp"
-
 #include "depthparts.hpp"
+
+#include <gst/opencl/devicebuffer.hpp>
 
 namespace oct {
 namespace {
@@ -31,10 +32,8 @@ bytes_of_spectra (const EngineFormat &format)
 bool
 create_buffer (GstOpenCLContext *context, gsize bytes, cl::Buffer &buffer, GError **error)
 {
-  cl_int code;
-  buffer = cl::Buffer (clCreateBuffer (
-      gst_opencl_context_get_handle (context), CL_MEM_READ_WRITE, bytes, nullptr, &code));
-  return gst_opencl_check (code, "clCreateBuffer", error);
+  buffer = opencl::make_buffer (context, bytes, error);
+  return buffer () != nullptr;
 }
 } // namespace
 

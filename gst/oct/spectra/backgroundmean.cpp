@@ -4,6 +4,7 @@
  */
 #include "backgroundmean.hpp"
 
+#include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
 
 #include <algorithm>
@@ -41,10 +42,8 @@ const gsize most_floats_together = 16;
 bool
 create_buffer (GstOpenCLContext *context, gsize bytes, cl::Buffer &buffer, GError **error)
 {
-  cl_int code;
-  cl_context handle = gst_opencl_context_get_handle (context);
-  buffer = cl::Buffer (clCreateBuffer (handle, CL_MEM_READ_WRITE, bytes, nullptr, &code));
-  return gst_opencl_check (code, "clCreateBuffer", error);
+  buffer = opencl::make_buffer (context, bytes, error);
+  return buffer () != nullptr;
 }
 
 const Shares &

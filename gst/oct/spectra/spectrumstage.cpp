@@ -5,6 +5,8 @@
  */
 #include "spectrumstage.hpp"
 
+#include <gst/opencl/devicebuffer.hpp>
+
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octwindowinterp.cl"
 
 namespace oct {
@@ -24,14 +26,8 @@ bool
 SpectrumStage::upload (const SpectrumTables &tables, GError **error)
 {
   gsize bytes = tables.words.size () * sizeof tables.words[0];
-  cl_int code;
-  tables_ = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context_.get ()),
-      CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes,
-      const_cast<guint32 *> (tables.words.data ()), &code));
-  if (!gst_opencl_check (code, "clCreateBuffer", error))
-    return false;
-  gst_opencl_count_upload (bytes);
-  return true;
+  tables_ = opencl::make_table (context_.get (), tables.words.data (), bytes, error);
+  return tables_ () != nullptr;
 }
 
 bool

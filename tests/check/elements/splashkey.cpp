@@ -140,7 +140,7 @@ GST_START_TEST (test_splashkey_reset_fills_the_store_once)
 }
 GST_END_TEST;
 
-/* A seek flushes, and the source may send its caps again. */
+/* A seek flushes, and the source may go on with another framerate. */
 GST_START_TEST (test_splashkey_keeps_what_it_learnt_over_a_flush)
 {
   ElementUnderTest element ("splashkey");

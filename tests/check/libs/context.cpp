@@ -666,19 +666,6 @@ GST_START_TEST (test_program_that_does_not_build_gives_the_log)
 }
 GST_END_TEST;
 
-GST_START_TEST (test_kernel_that_is_not_there_is_named)
-{
-  GstOpenCLContext *context = new_context ();
-  GError *error = nullptr;
-  fail_unless (gst_opencl_context_create_kernel (
-                   context, "/no/such/resource.cl", "k", nullptr, &error)
-               == nullptr);
-  fail_unless (has (error->message, "/no/such/resource.cl"), "%s", error->message);
-  g_error_free (error);
-  gst_object_unref (context);
-}
-GST_END_TEST;
-
 /* --- letting go later --- */
 
 static void
@@ -851,7 +838,6 @@ context_suite ()
   tcase_add_test (programs, test_program_is_built_once_for_source_and_options);
   tcase_add_test (programs, test_program_is_built_once_by_threads_that_want_it_together);
   tcase_add_test (programs, test_program_that_does_not_build_gives_the_log);
-  tcase_add_test (programs, test_kernel_that_is_not_there_is_named);
 
   tcase_add_test (release, test_release_after_waits_for_the_event);
   tcase_add_test (release, test_release_after_keeps_what_it_cannot_wait_for);

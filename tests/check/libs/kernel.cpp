@@ -224,6 +224,17 @@ GST_START_TEST (test_kernel_groups_are_as_large_as_the_device_allows)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_kernel_built_for_a_group_runs_in_no_other)
+{
+  const char *source = "__kernel __attribute__ ((reqd_work_group_size (4, 2, 1))) void\n"
+                       "fixed (__global int *found) { found[0] = get_local_size (0); }\n";
+  Device device;
+  KernelPointer kernel = make_kernel_of (device.context, source, "fixed");
+
+  fail_unless_equals_int (gst_opencl_kernel_get_group_size (kernel.get ()), 8);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_kernel_variant_suits_the_worst_of_the_frames)
 {
   const struct {
@@ -272,6 +283,7 @@ kernel_suite ()
   tcase_add_test (general, test_kernel_includes_each_file_once);
   tcase_add_test (general, test_kernel_build_log_names_file_and_line);
   tcase_add_test (general, test_kernel_that_is_not_there_is_named);
+  tcase_add_test (general, test_kernel_built_for_a_group_runs_in_no_other);
   tcase_add_test (general, test_kernel_groups_are_as_large_as_the_device_allows);
   tcase_add_test (general, test_kernel_variant_suits_the_worst_of_the_frames);
   return suite;

@@ -433,34 +433,54 @@ GST_START_TEST (test_the_default_path_is_that_of_double_precision)
 }
 GST_END_TEST;
 
-/* Whatever stands between the elements. */
-GST_START_TEST (test_queues_and_tees_change_no_bit)
+/* By how many levels two pictures differ at most. */
+int
+most_between (const std::string &a, const std::string &b)
+{
+  int most = 0;
+  fail_unless_equals_int (a.size (), b.size ());
+  for (gsize i = 0; i < a.size (); i++)
+    most = std::max (most, std::abs (guint8 (a[i]) - guint8 (b[i])));
+  return most;
+}
+
+/* Whatever stands between the elements. Where it wants the spectra, too, they are made,
+ * and rounded, on the way. */
+GST_START_TEST (test_queues_change_no_bit_and_tees_no_more_than_rounding)
 {
   const Case &of = cases[2];
   std::vector<guint16> raw = raw_spectra (of);
   Folder folder;
   const std::string source = from_pictures (of, folder, raw);
   const std::string window = window_element (of, folder), fft = depth_element ("auto");
-  const std::string lines[] = {
-      source + " ! openclupload ! " + window + " ! " + fft,
-      source + " ! queue ! openclupload ! queue ! " + window + " ! queue ! " + fft
-          + " ! queue",
-      source
-          + " ! openclupload ! tee name=t t. ! queue ! fakesink async=false t. ! queue ! "
-          + window + " ! tee name=u u. ! queue ! fakesink async=false u. ! queue ! "
-          + fft,
-      source + " ! openclupload ! opencldownload ! openclupload async-depth=1 ! " + window
-          + " async-depth=1 ! " + fft + " async-depth=1",
+  const struct {
+    std::string text;
+    int difference;
+  } lines[] = {
+      {source + " ! openclupload ! " + window + " ! " + fft, 0},
+      {source + " ! queue ! openclupload ! queue ! " + window + " ! queue ! " + fft
+              + " ! queue",
+          0},
+      {source
+              + " ! openclupload ! tee name=t t. ! queue ! fakesink async=false t. ! "
+                "queue ! "
+              + window + " ! tee name=u u. ! queue ! fakesink async=false u. ! queue ! "
+              + fft,
+          1},
+      {source + " ! openclupload ! opencldownload ! openclupload async-depth=1 ! "
+              + window + " async-depth=1 ! " + fft + " async-depth=1",
+          0},
   };
   std::string first;
-  for (const std::string &line : lines) {
+  for (const auto &line : lines) {
     std::string pictures = folder.file ("pictures");
     run_to_end (
-        line + " ! " + to_picture + " ! filesink async=false location=" + pictures);
+        line.text + " ! " + to_picture + " ! filesink async=false location=" + pictures);
     std::string pixels = without_padding (of, read (pictures));
     if (first.empty ())
       first = pixels;
-    fail_unless (!first.empty () && pixels == first, "%s", line.c_str ());
+    fail_unless (!first.empty () && most_between (pixels, first) <= line.difference, "%s",
+        line.text.c_str ());
   }
 }
 GST_END_TEST;
@@ -581,7 +601,7 @@ oct_chain_suite ()
   tcase_add_loop_test (
       tcase, test_depths_are_those_of_double_precision, 0, G_N_ELEMENTS (cases));
   tcase_add_loop_test (tcase, test_the_default_path_is_that_of_double_precision, 0, 8);
-  tcase_add_test (tcase, test_queues_and_tees_change_no_bit);
+  tcase_add_test (tcase, test_queues_change_no_bit_and_tees_no_more_than_rounding);
   tcase_add_test (tcase, test_the_application_s_locale_is_left_alone);
   return suite;
 }
