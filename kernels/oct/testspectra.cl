@@ -16,25 +16,19 @@
 #if GROUPS == 1
 typedef uint Words;
 typedef int Signs;
-typedef ulong Products;
 typedef float Floats;
 #define as_signs as_int
 #define as_words as_uint
 #define as_floats as_float
-#define convert_floats convert_float
-#define convert_words convert_uint
-#define convert_products convert_ulong
+#define convert_floats(value) ((float) (value))
 #else
 typedef uint8 Words;
 typedef int8 Signs;
-typedef ulong8 Products;
 typedef float8 Floats;
 #define as_signs as_int8
 #define as_words as_uint8
 #define as_floats as_float8
 #define convert_floats convert_float8
-#define convert_words convert_uint8
-#define convert_products convert_ulong8
 #endif
 
 /* Streams of random numbers that have nothing to do with each other. */
@@ -52,16 +46,23 @@ typedef uint4 Scatterer;
  * reflection where it begins, s7 how far down that reaches. */
 typedef float8 Layer;
 
+/* The low word of a product, and the high one. */
+uint
+multiply (uint x, uint factor, uint *high)
+{
+  *high = mul_hi (x, factor);
+  return x * factor;
+}
+
 /* Philox4x32-10: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (2011), of a
- * counter of four words for each group; Word is uint or a vector of them. */
-#define DEFINE_PHILOX(name, Word, to_products, to_words)                                 \
+ * counter of four words, or of vectors of them. */
+#define DEFINE_PHILOX(name, Word, multiply)                                              \
   void name (Word *x, uint2 key)                                                         \
   {                                                                                      \
     for (int round = 0; round < 10; round++) {                                           \
-      const Word high0 = to_words ((to_products (x[0]) * 0xD2511F53ul) >> 32);           \
-      const Word high2 = to_words ((to_products (x[2]) * 0xCD9E8D57ul) >> 32);           \
-      const Word low0 = x[0] * 0xD2511F53u;                                              \
-      const Word low2 = x[2] * 0xCD9E8D57u;                                              \
+      Word high0, high2;                                                                 \
+      const Word low0 = multiply (x[0], 0xD2511F53u, &high0);                            \
+      const Word low2 = multiply (x[2], 0xCD9E8D57u, &high2);                            \
       x[0] = high2 ^ x[1] ^ key.x;                                                       \
       x[1] = low2;                                                                       \
       x[2] = high0 ^ x[3] ^ key.y;                                                       \
@@ -69,8 +70,22 @@ typedef float8 Layer;
       key += (uint2) (0x9E3779B9u, 0xBB67AE85u);                                         \
     }                                                                                    \
   }
-DEFINE_PHILOX (philox_of_groups, Words, convert_products, convert_words)
-DEFINE_PHILOX (philox, uint, convert_ulong, convert_uint)
+DEFINE_PHILOX (philox, uint, multiply)
+
+#if GROUPS == 1
+#define philox_of_groups philox
+#else
+/* What a CPU's vectors have is the whole product. */
+uint8
+multiply_vectors (uint8 x, uint factor, uint8 *high)
+{
+  const ulong8 product = convert_ulong8 (x) * factor;
+  *high = convert_uint8 (product >> 32);
+  return convert_uint8 (product);
+}
+
+DEFINE_PHILOX (philox_of_groups, uint8, multiply_vectors)
+#endif
 
 /* cos (2 pi turns) = sin (2 pi x) with x within a quarter turn of 0; a minimax
  * polynomial, 3.4e-9 off at most, so that no device's idea of a fast cosine matters. */
@@ -152,9 +167,11 @@ normal_noise (uint first_group, uint line, uint2 frame, uint seed, float8 *noise
   const Words group = first_group + (uint8) (0, 1, 2, 3, 4, 5, 6, 7);
 #endif
   Floats numbers[GROUP_SAMPLES];
+#pragma unroll
   for (uint draw = 0; draw < 2; draw++) {
     Words bits[4] = {2 * group + draw, line, frame.x, frame.y};
     philox_of_groups (bits, key);
+#pragma unroll
     for (uint pair = 0; pair < 2; pair++) {
       const Floats radius = sqrt (minus_two_logarithms (bits[2 * pair]));
       const Words angle = bits[2 * pair + 1];
@@ -178,33 +195,45 @@ normal_noise (uint first_group, uint line, uint2 frame, uint seed, float8 *noise
   float noise, uint seed, uint2 frame, uint samples, uint lines, uint offset,            \
       uint stride, __global ushort *output
 
+/* A group at once where it can be, and no more of it than there are samples. */
+void
+write_group (ushort8 raw, uint first, uint samples, __global ushort *to, bool aligned)
+{
+  if (first + GROUP_SAMPLES <= samples) {
+    if (aligned)
+      *(__global ushort8 *) to = raw;
+    else
+      vstore8 (raw, 0, to);
+    return;
+  }
+  ushort rest[GROUP_SAMPLES];
+  vstore8 (raw, 0, rest);
+  for (uint j = 0; first + j < samples; j++)
+    to[j] = rest[j];
+}
+
 /* Adds the noise, rounds, clamps to 16 bits and writes. */
 void
 finish (float8 *values, uint first_group, uint line, OUTPUT)
 {
+  const bool aligned = (offset | stride) % GROUP_SAMPLES == 0;
   float8 normal[GROUPS];
   if (noise > 0.0f)
     normal_noise (first_group, line, frame, seed, normal);
+#pragma unroll
   for (uint i = 0; i < GROUPS; i++) {
     const float8 value = noise > 0.0f ? values[i] + noise * normal[i] : values[i];
     const ushort8 raw = convert_ushort8 (clamp (rint (value), 0.0f, 65535.0f));
     const uint first = (first_group + i) * GROUP_SAMPLES;
-    __global ushort *out = output + offset + (size_t) line * stride + first;
-    if (first + GROUP_SAMPLES <= samples) {
-      vstore8 (raw, 0, out);
-      continue;
-    }
-    ushort rest[GROUP_SAMPLES];
-    vstore8 (raw, 0, rest);
-    for (uint j = 0; first + j < samples; j++)
-      out[j] = rest[j];
+    write_group (
+        raw, first, samples, output + offset + (size_t) line * stride + first, aligned);
   }
 }
 
 /* raw = level S + fringes + noise: mirrors stand still, so that their fringes are a table.
  */
 __kernel void
-mirrors (__global const float *envelope, __global const float *fringes, float level,
+mirrors (__global const float8 *envelope, __global const float8 *fringes, float level,
     OUTPUT)
 {
   const uint first_group = get_global_id (0) * GROUPS;
@@ -214,7 +243,7 @@ mirrors (__global const float *envelope, __global const float *fringes, float le
 
   float8 values[GROUPS];
   for (uint i = 0; i < GROUPS; i++)
-    values[i] = level * vload8 (first_group + i, envelope) + vload8 (first_group + i, fringes);
+    values[i] = level * envelope[first_group + i] + fringes[first_group + i];
   finish (values, first_group, line, noise, seed, frame, samples, lines, offset, stride,
       output);
 }
@@ -331,15 +360,15 @@ tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
  * sum over scatterers of a exp (i phase), in a plane of real and one of imaginary parts.
  * A group a work-item. */
 __kernel void
-still_tissue (__global const uint *position, __global const Scatterer *scatterers,
-    Box box, uint groups, __global float *real, __global float *imaginary)
+still_tissue (__global const uint8 *position, __global const Scatterer *scatterers,
+    Box box, uint groups, __global float8 *real, __global float8 *imaginary)
 {
   const uint group = get_global_id (0);
   const uint row = get_global_id (1);
   if (group >= groups || row >= box.w)
     return;
 
-  const uint8 at = vload8 (group, position);
+  const uint8 at = position[group];
   float8 x = 0.0f;
   float8 y = 0.0f;
   for (uint i = 0; i < box.y; i++) {
@@ -350,25 +379,25 @@ still_tissue (__global const uint *position, __global const Scatterer *scatterer
     y += amplitude * cosine_of_turns (turns - 0x40000000u);
   }
   const size_t place = (size_t) (box.z + row) * groups + group;
-  vstore8 (x, place, real);
-  vstore8 (y, place, imaginary);
+  real[place] = x;
+  imaginary[place] = y;
 }
 
 /* How that breath and the dispersion turn the phase of each sample, and the light source's
  * spectrum. A group a work-item. */
 __kernel void
-turn (__global const uint *position, __global const uint *dispersion,
-    __global const float *envelope, uint2 displacement, uint displacement_phase,
-    uint groups, __global float *real, __global float *imaginary)
+turn (__global const uint8 *position, __global const uint8 *dispersion,
+    __global const float8 *envelope, uint2 displacement, uint displacement_phase,
+    uint groups, __global float8 *real, __global float8 *imaginary)
 {
   const uint group = get_global_id (0);
   if (group >= groups)
     return;
-  const uint8 turns = turns_of_depth (displacement, vload8 (group, position))
-                      + vload8 (group, dispersion) + displacement_phase;
-  const float8 light = vload8 (group, envelope);
-  vstore8 (light * cosine_of_turns (turns), group, real);
-  vstore8 (light * cosine_of_turns (turns - 0x40000000u), group, imaginary);
+  const uint8 turns = turns_of_depth (displacement, position[group])
+                      + dispersion[group] + displacement_phase;
+  const float8 light = envelope[group];
+  real[group] = light * cosine_of_turns (turns);
+  imaginary[group] = light * cosine_of_turns (turns - 0x40000000u);
 }
 
 /* The sum over the scatterers of one A-line of a cos (phase). */
@@ -389,10 +418,10 @@ sum_of_fringes (__global const Scatterer *scatterers, uint count, uint8 at, uint
  * scatterers among themselves. What moves lies in `box`, of which each A-line has the
  * cells `reach`; without `keeps_still` that is all there is. */
 __kernel void
-layers_of_tissue (__global const uint *position, __global const uint *dispersion,
-    __global const float *envelope, __global const float *turn_real,
-    __global const float *turn_imaginary, uint keeps_still, __global const float *real,
-    __global const float *imaginary, uint groups, Box box, __global const uint2 *reach,
+layers_of_tissue (__global const uint8 *position, __global const uint8 *dispersion,
+    __global const float8 *envelope, __global const float8 *turn_real,
+    __global const float8 *turn_imaginary, uint keeps_still, __global const float8 *real,
+    __global const float8 *imaginary, uint groups, Box box, __global const uint2 *reach,
     __global const Scatterer *scatterers, float level, OUTPUT)
 {
   const uint first_group = get_global_id (0) * GROUPS;
@@ -407,14 +436,14 @@ layers_of_tissue (__global const uint *position, __global const uint *dispersion
   for (uint i = 0; i < GROUPS; i++) {
     const uint group = first_group + i;
     const size_t place = (size_t) line * groups + group;
-    float8 value = vload8 (group, envelope);
+    float8 value = envelope[group];
     if (moving.y > 0)
       value += value
-               * sum_of_fringes (first, moving.y, vload8 (group, position),
-                   vload8 (group, dispersion));
+               * sum_of_fringes (first, moving.y, position[group],
+                   dispersion[group]);
     if (keeps_still)
-      value += vload8 (group, turn_real) * vload8 (place, real)
-               - vload8 (group, turn_imaginary) * vload8 (place, imaginary);
+      value += turn_real[group] * real[place]
+               - turn_imaginary[group] * imaginary[place];
     values[i] = level * value;
   }
   finish (values, first_group, line, noise, seed, frame, samples, lines, offset, stride,
