@@ -10,26 +10,79 @@ fail () {
   exit 2
 }
 
-# split NAME VALUE SEPARATOR: the two parts of VALUE, in `first` and `second`
+# shellcheck disable=SC2034  # by those that source it
+whole='(0|[1-9][0-9]{0,8})'
+pixels='[1-9][0-9]{0,8}x[1-9][0-9]{0,8}'
+share='([0-9]+\.?[0-9]*|\.[0-9]+)'
+number="-?$share([eE][-+]?[0-9]+)?"
+
+# check NAME VALUE PATTERN WHAT: that all of VALUE is as PATTERN, which WHAT says in words
+check () {
+  [[ $2 =~ ^($3)$ ]] || fail "$1 $2: expected $4"
+}
+
+# split VALUE SEPARATOR: the two parts of VALUE, in `first` and `second`
 split () {
-  [[ $2 == *?"$3"?* ]] || fail "$1 $2: expected two values with \"$3\" between them"
-  first=${2%%"$3"*}
-  second=${2#*"$3"}
+  first=${1%%"$2"*}
+  second=${1#*"$2"}
 }
 
 check_file () {
   [ -r "$2" ] || fail "$1 $2: no such file"
 }
 
+# What is still running or not yet whole when the script ends, however that comes about
+running='' unfinished=''
+clean_up () {
+  [ -z "$running" ] || { kill "$running" && wait "$running"; } 2>/dev/null || true
+  [ -z "$unfinished" ] || rm -f -- "$unfinished"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
 prepare () {
-  { install_missing && build_all; } >&2 || exit 1
+  local folder
+  { install_missing && build plugins; } >&2 || exit 1
+  for folder in "$build"/gst/*/; do
+    # The library is no plugin.
+    [ -e "$folder/libgstopencl-1.0.so" ] || GST_PLUGIN_PATH+=:$folder
+  done
+  export GST_PLUGIN_PATH
+}
+
+# relay PID: passes on what PID says. After an error that may be little more: where the
+# error comes before the main loop of gst-launch-1.0 runs, that waits for ever.
+relay () {
+  local line status patience=()
+  while true; do
+    status=0
+    IFS= read -r "${patience[@]}" line || status=$?
+    [ $status -eq 0 ] || break
+    printf '%s\n' "$line" >&2
+    [[ $line != ERROR:* ]] || patience=(-t 1)
+  done
+  # Neither a line nor the end of them came in time.
+  [ $status -le 128 ] || kill -KILL "$1"
+}
+
+# play WORD…: runs gst-launch-1.0, with its messages in the language that relay looks for
+play () {
+  local messages status=0
+  exec {messages}< <(LANGUAGE=en exec gst-launch-1.0 "$@" 2>&1)
+  running=$!
+  relay "$running" <&"$messages"
+  exec {messages}<&-
+  wait "$running" || status=1
+  running=
+  return $status
 }
 
 # launch WORD…: runs a pipeline from the current directory, and says which
 launch () {
   printf '%q ' gst-launch-1.0 "$@" >&2
   echo >&2
-  meson devenv -C "$build" --workdir "$PWD" gst-launch-1.0 --quiet "$@"
+  play --quiet "$@"
 }
 
 # launch_into FILE NAME WORD…: the same, its output to FILE, or a failure that says NAME.
@@ -37,10 +90,12 @@ launch () {
 launch_into () {
   local output=$1 name=$2
   shift 2
-  unfinished=$output.unfinished
-  trap 'rm -f "$unfinished"' EXIT
+  [ ! -d "$output" ] || fail "--output $output: a folder"
+  unfinished=$(mktemp -- "$output.XXXXXX") || exit 1
+  chmod "$(printf %o $((0666 & ~$(umask))))" "$unfinished"
   launch "$@" ! filesink "location=$unfinished"
   [ -s "$unfinished" ] || fail "$name: not one whole frame"
-  mv "$unfinished" "$output"
-  realpath "$output"
+  mv -- "$unfinished" "$output"
+  unfinished=
+  realpath -- "$output"
 }

@@ -43,7 +43,7 @@ Example:
 END
 }
 
-file='' size='' bits=16 output=bscan.png
+file='' lines='' bits=16 output=bscan.png
 interp=() fft=()
 
 keying=''
@@ -56,23 +56,33 @@ while [ $# -gt 0 ]; do
     --*) [ $# -ge 2 ] || fail "$option: expected a value (see --help)"; value=$2; shift ;;
   esac
   case $option in
-    --size) size=$value ;;
-    --bits) bits=$value ;;
+    --size)
+      check "$option" "$value" "$pixels" "SAMPLESxLINES, such as 2048x999"
+      lines=$value ;;
+    --bits)
+      check "$option" "$value" "8|16" "8 or 16"
+      bits=$value ;;
     --wavelengths | --resample-map | --dispersion-phase)
       check_file "$option" "$value"
       interp+=("${option#--}=$value") ;;
     --wavelength-range)
-      split "$option" "$value" ,
+      check "$option" "$value" "$share,$share" "MIN,MAX, such as 1187,1433"
+      split "$value" ,
       interp+=("wavelength-min=$first" "wavelength-max=$second") ;;
     --dispersion)
-      split "$option" "$value" ,
+      check "$option" "$value" "$number,$number" "A2,A3, such as 8e-5,2.7e-9"
+      split "$value" ,
       interp+=("dispersion-a2=$first" "dispersion-a3=$second") ;;
-    --background) interp+=("background=$value") ;;
+    --background)
+      check "$option" "$value" "none|frame" "none or frame"
+      interp+=("background=$value") ;;
     --db)
-      split "$option" "$value" ,
+      check "$option" "$value" "$number,$number" "MIN,MAX, such as -10,42"
+      split "$value" ,
       fft+=("db-min=$first" "db-max=$second") ;;
     --depth)
-      split "$option" "$value" ,
+      check "$option" "$value" "$whole,$whole" "START,COUNT, such as 8,840"
+      split "$value" ,
       fft+=("depth-start=$first" "depth-count=$second") ;;
     --output) output=$value ;;
     --device) export GST_OPENCL_DEVICE=$value ;;
@@ -98,13 +108,15 @@ source_of_npy () {
   source=(filesrc "location=$file" ! npyparse ! openclupload)
 }
 
+# Rows as they are: GStreamer's own begin at multiples of four bytes.
 source_of_raw () {
   local -A formats=([8]=gray8 [16]=gray16-le)
-  [ -n "$size" ] || fail "$file has no header: --size SAMPLESxLINES is needed"
-  [ -n "${formats[$bits]:-}" ] || fail "--bits $bits: expected 8 or 16"
-  split --size "$size" x
+  [ -n "$lines" ] || fail "$file has no header: --size SAMPLESxLINES is needed"
+  split "$lines" x
   source=(filesrc "location=$file"
     ! rawvideoparse "format=${formats[$bits]}" "width=$first" "height=$second"
+    "plane-strides=<(int)$((first * bits / 8))>" "plane-offsets=<(int)0>"
+    "frame-size=$((first * second * bits / 8))"
     ! openclupload)
 }
 
@@ -118,4 +130,4 @@ prepare
 launch_into "$output" "${file:-octtestsrc}" \
   "${source[@]}" ! octwindowinterp "${interp[@]}" ! octfft "${fft[@]}" \
   ! opencldownload ! videoconvert ! pngenc snapshot=true
-[ -z "$keying" ] || "$(dirname "$0")/greenscreen.sh"
+[ -z "$keying" ] || exec "$(dirname "$0")/greenscreen.sh"

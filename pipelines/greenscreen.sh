@@ -60,11 +60,6 @@ limit=0
 soft=() hard=()
 declare -A iterations
 
-# check_number NAME VALUE: digits, perhaps with a point
-check_number () {
-  [[ $2 =~ ^([0-9]+\.?[0-9]*|\.[0-9]+)$ ]] || fail "$1 $2: expected a number"
-}
-
 while [ $# -gt 0 ]; do
   option=$1
   case $option in
@@ -73,7 +68,7 @@ while [ $# -gt 0 ]; do
   esac
   case $option in
     --similarity | --smoothness | --tolerance | --spill | --limit)
-      check_number "$option" "$value" ;;
+      check "$option" "$value" "$share" "a number" ;;
   esac
   case $option in
     --camera) camera=$value ;;
@@ -85,11 +80,13 @@ while [ $# -gt 0 ]; do
     --spill) spill=$value ;;
     --limit) limit=$value ;;
     --fill | --noise | --flow)
-      [[ $value =~ ^[0-9]+$ ]] || fail "$option $value: expected a whole number"
+      check "$option" "$value" "$whole" "a whole number"
       iterations[${option#--}]=$value ;;
     --output) output=$value ;;
     --before) before=$value ;;
-    --size) size=$value ;;
+    --size)
+      check "$option" "$value" "$pixels" "WIDTHxHEIGHT, such as 640x360"
+      size=$value ;;
     --device) export GST_OPENCL_DEVICE=$value ;;
     -*) fail "$option: no such option (see --help)" ;;
     *)
@@ -122,15 +119,14 @@ decoded () {
 
 # is_still FILE: whether it is a picture
 is_still () {
-  meson devenv -C "$build" --workdir "$PWD" gst-typefind-1.0 "$1" | grep -q ' - image/'
+  gst-typefind-1.0 "$1" | grep -q ' - image/'
 }
 
 # size_of FILE: in `size`
 size_of () {
   local caps
-  caps=$(LC_ALL=C meson devenv -C "$build" --workdir "$PWD" gst-launch-1.0 -v \
-    filesrc "location=$1" ! decodebin ! videoconvert ! fakesink name=end num-buffers=1 \
-    2>&1) || fail "$1: no picture or film that can be decoded: $caps"
+  caps=$(play -v filesrc "location=$1" ! decodebin ! videoconvert \
+    ! fakesink name=end num-buffers=1 2>&1) || fail "$1: no picture or film that can be decoded: $caps"
   caps=${caps#*end.GstPad:sink: caps = }
   [[ $caps =~ width=\(int\)([0-9]+).*height=\(int\)([0-9]+) ]]
   size=${BASH_REMATCH[1]}x${BASH_REMATCH[2]}
@@ -245,8 +241,6 @@ check_options () {
     || fail "--method $method: expected chroma, difference or distance"
   [[ -z $key || $key =~ ^([0-9a-fA-F]{6}|(top|bottom)-(left|right))$ ]] \
     || fail "--key $key: expected RRGGBB, or top-left, top-right, bottom-left, bottom-right"
-  [[ -z $size || $size =~ ^[1-9][0-9]*x[1-9][0-9]*$ ]] \
-    || fail "--size $size: expected WIDTHxHEIGHT"
   [[ -z $background || $background =~ ^[0-9a-fA-F]{6}$ ]] \
     || check_file --background "$background"
   [[ -z $before || $before == *.png ]] || fail "--before $before: expected .png"

@@ -14,6 +14,8 @@ packages=(
   # GStreamer, its headers and the elements that pipelines, demos and tests link with
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-tools
   gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad
+  # windows, and for the tests a screen to open them on
+  gstreamer1.0-x xvfb x11-utils
   # OpenCL, its Fourier transforms, and the device of a machine without a GPU
   ocl-icd-opencl-dev opencl-c-headers opencl-clhpp-headers libclfft-dev libvkfft-dev
   pocl-opencl-icd
@@ -56,7 +58,9 @@ install_missing () {
     apt-get install --yes --no-install-recommends "${missing[@]}"
 }
 
-build_all () {
+# build TARGET: `plugins` is what a pipeline runs, `all` the tests and opencl-bench as well
+build () {
   [ -z "${GST_OPENCL_BUILD:-}" ] || return 0
-  { [ -e "$build/build.ninja" ] || meson setup "$build" "$root"; } && ninja -C "$build"
+  { [ -e "$build/build.ninja" ] || meson setup "$build" "$root"; } \
+    && ninja -C "$build" "$1"
 }

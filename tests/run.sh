@@ -5,7 +5,7 @@
 set -uo pipefail
 source "$(dirname "$0")/../pipelines/setup.sh"
 
-if ! { install_missing && build_all; } </dev/null; then
+if ! { install_missing && build all; } </dev/null; then
   echo "The build failed." >&2
   echo "0 passed, 1 failed"
   exit 1
@@ -13,5 +13,6 @@ fi
 
 log=$build/meson-logs/testlog.json
 rm -f "$log"
-meson test -C "$build" --no-rebuild --print-errorlogs </dev/null
+# Each of them has as many threads as there are cores.
+meson test -C "$build" --no-rebuild --num-processes 2 --print-errorlogs </dev/null
 python3 "$root/tests/count.py" "$log"

@@ -28,22 +28,25 @@
 #include "config.h"
 #endif
 
+#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "elements.h"
-#include "kernel.hpp"
+#include "original.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/chromakey.cl"
 
 GST_DEBUG_CATEGORY_STATIC (chroma_key_debug);
 #define GST_CAT_DEFAULT chroma_key_debug
 
 namespace {
 using keying::Channel;
-using keying::Kernel;
 using keying::RunMember;
 
 enum class Method {
@@ -61,26 +64,6 @@ enum class AutoKey {
   rectangle,
 };
 
-enum {
-  PROP_0,
-  PROP_METHOD,
-  PROP_KEY_COLOR,
-  PROP_TOLERANCE,
-  PROP_CHANNEL,
-  PROP_SIMILARITY,
-  PROP_SMOOTHNESS,
-  PROP_ADAPTIVE,
-  PROP_REFINE,
-  PROP_SPILL,
-  PROP_INVERT,
-  PROP_OPACITY,
-  PROP_AUTO_KEY,
-  PROP_AUTO_KEY_X,
-  PROP_AUTO_KEY_Y,
-  PROP_AUTO_KEY_WIDTH,
-  PROP_AUTO_KEY_HEIGHT,
-};
-
 struct Rectangle {
   guint x = 0, y = 0;
   guint width = 32, height = 32;
@@ -93,10 +76,10 @@ struct Settings {
   Channel channel = Channel::all;
   gdouble similarity = 0.08;
   gdouble smoothness = 0.8;
-  gboolean adaptive = TRUE;
-  gboolean refine = TRUE;
+  bool adaptive = true;
+  bool refine = true;
   gdouble spill = 0;
-  gboolean invert = FALSE;
+  bool invert = false;
   gdouble opacity = 1;
   AutoKey auto_key = AutoKey::none;
   Rectangle rectangle;
@@ -121,12 +104,12 @@ const cl_float least_chroma[] = {0.6f, 0.9f};
 /* What the streaming thread works with. */
 struct Work {
   GstVideoInfo info;
-  keying::FrameKernel key_by_distance;
-  keying::FrameKernel key_softly;
-  keying::FrameKernel key_finely;
-  keying::FrameKernel take_key;
-  keying::FrameKernel measure_screen;
-  keying::FrameKernel smooth_screen;
+  opencl::FrameKernel key_by_distance;
+  opencl::FrameKernel key_softly;
+  opencl::FrameKernel key_finely;
+  opencl::FrameKernel take_key;
+  opencl::FrameKernel measure_screen;
+  opencl::FrameKernel smooth_screen;
   cl::Buffer auto_key;
   cl_uint block_size, block_columns, block_rows;
   cl::Buffer measured; /* of each block */
@@ -141,8 +124,8 @@ G_DECLARE_FINAL_TYPE (GstChromaKey, gst_chroma_key, GST, CHROMA_KEY, GstOpenCLFi
 struct _GstChromaKey {
   GstOpenCLFilter parent;
 
-  Settings *settings; /* with the object lock */
-  Work *work;         /* between set_formats and close, else null */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between set_formats and close, else null */
   RunMember *member;
 };
 
@@ -189,138 +172,66 @@ auto_key_get_type (void)
 
 /* Properties */
 
-static gboolean
-set_auto_key (Settings &settings, guint id, const GValue *value)
-{
-  switch (id) {
-  case PROP_AUTO_KEY:
-    settings.auto_key = AutoKey (g_value_get_enum (value));
-    break;
-  case PROP_AUTO_KEY_X:
-    settings.rectangle.x = g_value_get_uint (value);
-    break;
-  case PROP_AUTO_KEY_Y:
-    settings.rectangle.y = g_value_get_uint (value);
-    break;
-  case PROP_AUTO_KEY_WIDTH:
-    settings.rectangle.width = g_value_get_uint (value);
-    break;
-  case PROP_AUTO_KEY_HEIGHT:
-    settings.rectangle.height = g_value_get_uint (value);
-    break;
-  default:
-    return FALSE;
-  }
-  settings.auto_key_revision++;
-  return TRUE;
-}
-
-static gboolean
-set_keying (Settings &settings, guint id, const GValue *value)
-{
-  switch (id) {
-  case PROP_METHOD:
-    settings.method = Method (g_value_get_enum (value));
-    return TRUE;
-  case PROP_SIMILARITY:
-    settings.similarity = g_value_get_double (value);
-    return TRUE;
-  case PROP_SMOOTHNESS:
-    settings.smoothness = g_value_get_double (value);
-    return TRUE;
-  case PROP_ADAPTIVE:
-    settings.adaptive = g_value_get_boolean (value);
-    return TRUE;
-  case PROP_REFINE:
-    settings.refine = g_value_get_boolean (value);
-    return TRUE;
-  case PROP_SPILL:
-    settings.spill = g_value_get_double (value);
-    return TRUE;
-  case PROP_KEY_COLOR:
-    settings.key_color = g_value_get_uint (value);
-    return TRUE;
-  case PROP_TOLERANCE:
-    settings.tolerance = g_value_get_double (value);
-    return TRUE;
-  case PROP_CHANNEL:
-    settings.channel = Channel (g_value_get_enum (value));
-    return TRUE;
-  case PROP_INVERT:
-    settings.invert = g_value_get_boolean (value);
-    return TRUE;
-  case PROP_OPACITY:
-    settings.opacity = g_value_get_double (value);
-    return TRUE;
-  default:
-    return FALSE;
-  }
-}
-
-static void
-gst_chroma_key_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  Settings &settings = *GST_CHROMA_KEY (object)->settings;
-
-  GST_OBJECT_LOCK (object);
-  gboolean known = set_keying (settings, id, value) || set_auto_key (settings, id, value);
-  GST_OBJECT_UNLOCK (object);
-
-  if (!known)
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"method", "Method", "How the key is told from the rest", &Settings::method,
+        method_get_type, keying::playing_flags},
+    {"key-color", "Key color",
+        "The colour that becomes transparent, 0xAARRGGBB (alpha is ignored)",
+        &Settings::key_color, {0, G_MAXUINT}, keying::playing_flags},
+    {"tolerance", "Tolerance",
+        "method=distance: a pixel is keyed when it differs from the key by less: the "
+        "mean of red's, green's and blue's difference, or that of one channel, 1 from "
+        "black to white",
+        &Settings::tolerance, {0, 1}, keying::playing_flags},
+    {"channel", "Channel",
+        "What tolerance compares; with method=difference and spill, the screen's "
+        "component, where all is that which the key has most of",
+        &Settings::channel, keying::channel_get_type, keying::playing_flags},
+    {"similarity", "Similarity",
+        "Soft methods: the distance from the screen up to which all is transparent; 1 is "
+        "that of grey",
+        &Settings::similarity, {0, 2}, keying::playing_flags},
+    {"smoothness", "Smoothness",
+        "Soft methods: the distance beyond similarity at which all is opaque",
+        &Settings::smoothness, {0, 2}, keying::playing_flags},
+    {"adaptive", "Adaptive",
+        "Soft methods: measure the screen's colour in every frame, place by place, near "
+        "that of the key, so that it may be lit unevenly",
+        &Settings::adaptive, keying::playing_flags},
+    {"refine", "Refine",
+        "Soft methods: let the picture's luma, which is finer than its chroma, say where "
+        "edges lie",
+        &Settings::refine, keying::playing_flags},
+    {"spill", "Spill",
+        "How much of the screen's light is taken off the picture, luma kept",
+        &Settings::spill, {0, 1}, keying::playing_flags},
+    {"invert", "Invert", "Key what differs from the key instead", &Settings::invert,
+        keying::playing_flags},
+    {"opacity", "Opacity", "Alpha of what is not keyed is multiplied by it",
+        &Settings::opacity, {0, 1}, keying::playing_flags},
+    {"auto-key", "Auto key",
+        "Where to take the key from, instead of key-color, in the first frame or the "
+        "next one after a change of this",
+        &Settings::auto_key, auto_key_get_type, keying::playing_flags,
+        &Settings::auto_key_revision},
+    {"auto-key-x", "Auto key's left", "First column of auto-key's rectangle",
+        [] (Settings &s) -> guint & { return s.rectangle.x; }, {0, G_MAXINT},
+        keying::playing_flags, &Settings::auto_key_revision},
+    {"auto-key-y", "Auto key's top", "First line of auto-key's rectangle",
+        [] (Settings &s) -> guint & { return s.rectangle.y; }, {0, G_MAXINT},
+        keying::playing_flags, &Settings::auto_key_revision},
+    {"auto-key-width", "Auto key's width", "Columns of auto-key's rectangle",
+        [] (Settings &s) -> guint & { return s.rectangle.width; }, {1, G_MAXINT},
+        keying::playing_flags, &Settings::auto_key_revision},
+    {"auto-key-height", "Auto key's height", "Lines of auto-key's rectangle",
+        [] (Settings &s) -> guint & { return s.rectangle.height; }, {1, G_MAXINT},
+        keying::playing_flags, &Settings::auto_key_revision},
+};
 
 static Settings
 get_settings (gpointer self)
 {
-  GST_OBJECT_LOCK (self);
-  Settings settings = *GST_CHROMA_KEY (self)->settings;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
-
-static void
-gst_chroma_key_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  Settings settings = get_settings (object);
-
-  switch (id) {
-  case PROP_METHOD:
-    return g_value_set_enum (value, gint (settings.method));
-  case PROP_SIMILARITY:
-    return g_value_set_double (value, settings.similarity);
-  case PROP_SMOOTHNESS:
-    return g_value_set_double (value, settings.smoothness);
-  case PROP_ADAPTIVE:
-    return g_value_set_boolean (value, settings.adaptive);
-  case PROP_REFINE:
-    return g_value_set_boolean (value, settings.refine);
-  case PROP_SPILL:
-    return g_value_set_double (value, settings.spill);
-  case PROP_KEY_COLOR:
-    return g_value_set_uint (value, settings.key_color);
-  case PROP_TOLERANCE:
-    return g_value_set_double (value, settings.tolerance);
-  case PROP_CHANNEL:
-    return g_value_set_enum (value, gint (settings.channel));
-  case PROP_INVERT:
-    return g_value_set_boolean (value, settings.invert);
-  case PROP_OPACITY:
-    return g_value_set_double (value, settings.opacity);
-  case PROP_AUTO_KEY:
-    return g_value_set_enum (value, gint (settings.auto_key));
-  case PROP_AUTO_KEY_X:
-    return g_value_set_uint (value, settings.rectangle.x);
-  case PROP_AUTO_KEY_Y:
-    return g_value_set_uint (value, settings.rectangle.y);
-  case PROP_AUTO_KEY_WIDTH:
-    return g_value_set_uint (value, settings.rectangle.width);
-  case PROP_AUTO_KEY_HEIGHT:
-    return g_value_set_uint (value, settings.rectangle.height);
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-  }
+  return GST_CHROMA_KEY (self)->settings->committed ();
 }
 
 /* Kernels and work memory */
@@ -341,7 +252,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
                               + " -DGROUP=" + std::to_string (taking_group)
                               + " -DSAMPLES=" + std::to_string (samples_across);
   const struct {
-    keying::FrameKernel &kernel;
+    opencl::FrameKernel &kernel;
     const char *name;
   } kernels[] = {
       {work.key_by_distance, "key_by_distance"},
@@ -352,13 +263,13 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.smooth_screen, "smooth_screen"},
   };
   for (const auto &entry : kernels)
-    entry.kernel.create (context, {"pixels.cl", "chromakey.cl"}, entry.name, options);
+    entry.kernel.prepare (context, KERNELS, entry.name, options);
 }
 
 static gboolean
 make_auto_key (GstOpenCLContext *context, Work &work, GError **error)
 {
-  work.auto_key = keying::make_buffer (context, sizeof (cl_uint), error);
+  work.auto_key = opencl::make_buffer (context, sizeof (cl_uint), error);
   return work.auto_key () != nullptr;
 }
 
@@ -373,8 +284,8 @@ create_buffers (GstOpenCLContext *context, Work &work, GError **error)
   work.block_rows = (height + work.block_size - 1) / work.block_size;
   gsize bytes = gsize (work.block_columns) * work.block_rows * sizeof (cl_float4);
 
-  work.measured = keying::make_buffer (context, bytes, error);
-  work.screen = keying::make_buffer (context, bytes, error);
+  work.measured = opencl::make_buffer (context, bytes, error);
+  work.screen = opencl::make_buffer (context, bytes, error);
   return make_auto_key (context, work, error) && work.measured () && work.screen ();
 }
 
@@ -445,12 +356,15 @@ take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
     return FALSE;
   work.taken_revision = settings.auto_key_revision;
   Rectangle from = rectangle_of (settings, work.info.width, work.info.height);
-  Kernel *kernel = work.take_key.variant ({input}, error);
-  return kernel
-         && kernel->launch (queue,
-             keying::grid_of_groups (1, 1, kernel->group_size (taking_group)), error,
-             input, cl_uint (from.x), cl_uint (from.y), cl_uint (from.width),
-             cl_uint (from.height), work.auto_key ());
+  return work.take_key.launch_groups (queue, {1, 1, taking_group}, error, input,
+      cl_uint (from.x), cl_uint (from.y), cl_uint (from.width), cl_uint (from.height),
+      work.auto_key ());
+}
+
+static cl_uint
+opacity_of (const Settings &settings)
+{
+  return cl_uint (std::lround (settings.opacity * keying::full_opacity));
 }
 
 static keying::DistanceKey
@@ -463,7 +377,7 @@ distance_key_of (const Work &work, const Settings &settings)
   key.mask = keying::component_mask (&work.info, settings.channel);
   key.threshold = keying::difference_threshold (settings.tolerance, settings.channel);
   key.inverted = settings.invert ? -1 : 0;
-  key.opacity = cl_uint (std::lround (settings.opacity * 65536));
+  key.opacity = opacity_of (settings);
   return key;
 }
 
@@ -473,14 +387,11 @@ key_by_distance (Work &work, const Settings &settings, const GstOpenCLFrame *inp
 {
   cl_uint width = work.info.width, height = work.info.height;
   keying::DistanceKey key = distance_key_of (work, settings);
-  Kernel *kernel = work.key_by_distance.variant ({input, output}, error);
 
-  return kernel
-         && kernel->launch (queue, kernel->grid_of_items ((width + 7) / 8, height), error,
-             input, output, width, height, work.auto_key (),
-             cl_uint (settings.auto_key != AutoKey::none), key.color, key.mask,
-             key.threshold, key.inverted, key.opacity, cl_uint (settings.channel),
-             cl_float (settings.spill));
+  return work.key_by_distance.launch (queue, (width + 7) / 8, height, error, input,
+      output, width, height, work.auto_key (),
+      cl_uint (settings.auto_key != AutoKey::none), key.color, key.mask, key.threshold,
+      key.inverted, key.opacity, cl_uint (settings.channel), cl_float (settings.spill));
 }
 
 /* Twice, since what is screen is told better from its own colour than from the key's. */
@@ -491,20 +402,15 @@ measure_screen (Work &work, const Settings &settings, const GstOpenCLFrame *inpu
   cl_uint columns = work.block_columns, rows = work.block_rows;
   cl_uint use_auto_key = settings.auto_key != AutoKey::none;
   cl_uint key = settings.key_color;
-  Kernel *measure = work.measure_screen.variant ({input}, error);
-  Kernel *smooth = work.smooth_screen.variant ({}, error);
-  if (!measure || !smooth)
-    return FALSE;
-  keying::Grid blocks = keying::grid_of_groups (
-      columns, rows, measure->group_size (samples_across * samples_across));
+  opencl::Groups blocks = {columns, rows, samples_across * samples_across};
 
   for (cl_uint round : {0, 1}) {
-    if (!measure->launch (queue, blocks, error, input, cl_uint (work.info.width),
-            cl_uint (work.info.height), work.auto_key (), use_auto_key, key,
-            work.screen (), round, work.block_size, least_chroma[round], work.measured ())
-        || !smooth->launch (queue, smooth->grid_of_items (columns, rows), error,
-            work.auto_key (), use_auto_key, key, work.measured (), columns, rows,
-            work.screen ()))
+    if (!work.measure_screen.launch_groups (queue, blocks, error, input,
+            cl_uint (work.info.width), cl_uint (work.info.height), work.auto_key (),
+            use_auto_key, key, work.screen (), round, work.block_size,
+            least_chroma[round], work.measured ())
+        || !work.smooth_screen.launch (queue, columns, rows, error, work.auto_key (),
+            use_auto_key, key, work.measured (), columns, rows, work.screen ()))
       return FALSE;
   }
   return TRUE;
@@ -517,24 +423,27 @@ key_softly (Work &work, const Settings &settings, const GstOpenCLFrame *input,
   /* An edge of no width, yet a number to divide by */
   const gdouble least_smoothness = 1e-6;
   cl_uint width = work.info.width, height = work.info.height;
-  keying::FrameKernel &method = settings.refine ? work.key_finely : work.key_softly;
-  Kernel *kernel = method.variant ({input, output}, error);
+  opencl::FrameKernel &method = settings.refine ? work.key_finely : work.key_softly;
+  opencl::Kernel *kernel = method.variant ({input, output}, error);
 
   if (!kernel
-      || (settings.adaptive && !measure_screen (work, settings, input, queue, error)))
+      || (settings.adaptive && !measure_screen (work, settings, input, queue, error))
+      || !kernel->set_all (error, input, output, width, height, work.auto_key (),
+          cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
+          work.screen (), cl_uint (settings.adaptive ? work.block_columns : 0),
+          work.block_rows, work.block_size,
+          cl_uint (settings.method == Method::difference), cl_uint (settings.channel),
+          cl_float (settings.similarity),
+          cl_float (std::max (settings.smoothness, least_smoothness)),
+          cl_uint (settings.invert), cl_float (settings.opacity),
+          cl_float (settings.spill)))
     return FALSE;
-  keying::Grid grid =
-      settings.refine ? keying::grid_of_groups ((width + fine_columns - 1) / fine_columns,
-          (height + fine_rows - 1) / fine_rows, kernel->group_size (fine_group))
-                      : kernel->grid_of_items ((width + 7) / 8, height);
-  return kernel->launch (queue, grid, error, input, output, width, height,
-      work.auto_key (), cl_uint (settings.auto_key != AutoKey::none),
-      cl_uint (settings.key_color), work.screen (),
-      cl_uint (settings.adaptive ? work.block_columns : 0), work.block_rows,
-      work.block_size, cl_uint (settings.method == Method::difference),
-      cl_uint (settings.channel), cl_float (settings.similarity),
-      cl_float (std::max (settings.smoothness, least_smoothness)),
-      cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill));
+  if (!settings.refine)
+    return kernel->enqueue (queue, (width + 7) / 8, height, error);
+  return kernel->enqueue_groups (queue,
+      {(width + fine_columns - 1) / fine_columns, (height + fine_rows - 1) / fine_rows,
+          fine_group},
+      error);
 }
 
 static gboolean
@@ -544,24 +453,23 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   Work &work = *self->work;
   Settings settings = get_settings (self);
+  bool hard = settings.method == Method::distance;
 
+  keying::keep_original (output->buffer, input->buffer, opacity_of (settings),
+      hard ? keying::Keying::hard : keying::Keying::soft);
   if (!take_key (
           gst_opencl_filter_get_context (filter), work, settings, input, queue, error))
     return FALSE;
-  if (settings.method == Method::distance)
+  if (hard)
     return key_by_distance (work, settings, input, output, queue, error);
   return key_softly (work, settings, input, output, queue, error);
 }
 
 /* Runs over several elements */
 
-static gboolean
-gst_chroma_key_decide_allocation (GstBaseTransform *transform, GstQuery *query)
-{
-  GST_CHROMA_KEY (transform)->member->ask_downstream (query);
-  return GST_BASE_TRANSFORM_CLASS (gst_chroma_key_parent_class)
-      ->decide_allocation (transform, query);
-}
+/* It leaves runs, and takes none up. */
+static const GstOpenCLDeferral deferral = {
+    gst_keying_deferred_run_get_type, nullptr, nullptr};
 
 /* The key is taken from a frame in a launch of its own, and a run leaves colours alone.
  */
@@ -579,7 +487,6 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   Settings settings = get_settings (self);
   RunMember::Outcome outcome = RunMember::Outcome::plain;
-
   if (begins_run (*self->work, settings))
     outcome = self->member->leave (filter,
         keying::KeyRun (distance_key_of (*self->work, settings)), input, output, error);
@@ -592,7 +499,7 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
 static void
 gst_chroma_key_init (GstChromaKey *self)
 {
-  self->settings = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
   self->member = new RunMember;
 }
 
@@ -607,112 +514,13 @@ gst_chroma_key_finalize (GObject *object)
 }
 
 static void
-install_keying_properties (GObjectClass *klass)
-{
-  const Settings defaults;
-
-  g_object_class_install_property (klass, PROP_METHOD,
-      g_param_spec_enum ("method", "Method", "How the key is told from the rest",
-          method_get_type (), gint (defaults.method), keying::playing_flags));
-  g_object_class_install_property (klass, PROP_KEY_COLOR,
-      g_param_spec_uint ("key-color", "Key color",
-          "The colour that becomes transparent, 0xAARRGGBB (alpha is ignored)", 0,
-          G_MAXUINT, defaults.key_color, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_TOLERANCE,
-      g_param_spec_double ("tolerance", "Tolerance",
-          "method=distance: a pixel is keyed when it differs from the key by less: the "
-          "mean of red's, green's and blue's difference, or that of one channel, 1 from "
-          "black to white",
-          0, 1, defaults.tolerance, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_CHANNEL,
-      g_param_spec_enum ("channel", "Channel",
-          "What tolerance compares; with method=difference and spill, the screen's "
-          "component, where all is that which the key has most of",
-          keying::channel_get_type (), gint (defaults.channel), keying::playing_flags));
-  g_object_class_install_property (klass, PROP_INVERT,
-      g_param_spec_boolean ("invert", "Invert", "Key what differs from the key instead",
-          defaults.invert, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_OPACITY,
-      g_param_spec_double ("opacity", "Opacity",
-          "Alpha of what is not keyed is multiplied by it", 0, 1, defaults.opacity,
-          keying::playing_flags));
-}
-
-static void
-install_soft_properties (GObjectClass *klass)
-{
-  const Settings defaults;
-
-  g_object_class_install_property (klass, PROP_SIMILARITY,
-      g_param_spec_double ("similarity", "Similarity",
-          "Soft methods: the distance from the screen up to which all is transparent; 1 "
-          "is "
-          "that of grey",
-          0, 2, defaults.similarity, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_SMOOTHNESS,
-      g_param_spec_double ("smoothness", "Smoothness",
-          "Soft methods: the distance beyond similarity at which all is opaque", 0, 2,
-          defaults.smoothness, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_ADAPTIVE,
-      g_param_spec_boolean ("adaptive", "Adaptive",
-          "Soft methods: measure the screen's colour in every frame, place by place, "
-          "near "
-          "that of the key, so that it may be lit unevenly",
-          defaults.adaptive, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_REFINE,
-      g_param_spec_boolean ("refine", "Refine",
-          "Soft methods: let the picture's luma, which is finer than its chroma, say "
-          "where "
-          "edges lie",
-          defaults.refine, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_SPILL,
-      g_param_spec_double ("spill", "Spill",
-          "How much of the screen's light is taken off the picture, luma kept", 0, 1,
-          defaults.spill, keying::playing_flags));
-}
-
-static void
-install_auto_key_properties (GObjectClass *klass)
-{
-  const Settings defaults;
-  const struct {
-    guint id;
-    const char *name, *nick, *blurb;
-    guint least, initial;
-  } sides[] = {
-      {PROP_AUTO_KEY_X, "auto-key-x", "Auto key's left",
-          "First column of auto-key's rectangle", 0, defaults.rectangle.x},
-      {PROP_AUTO_KEY_Y, "auto-key-y", "Auto key's top",
-          "First line of auto-key's rectangle", 0, defaults.rectangle.y},
-      {PROP_AUTO_KEY_WIDTH, "auto-key-width", "Auto key's width",
-          "Columns of auto-key's rectangle", 1, defaults.rectangle.width},
-      {PROP_AUTO_KEY_HEIGHT, "auto-key-height", "Auto key's height",
-          "Lines of auto-key's rectangle", 1, defaults.rectangle.height},
-  };
-
-  g_object_class_install_property (klass, PROP_AUTO_KEY,
-      g_param_spec_enum ("auto-key", "Auto key",
-          "Where to take the key from, instead of key-color, in the first frame or the "
-          "next one after a change of this",
-          auto_key_get_type (), gint (defaults.auto_key), keying::playing_flags));
-  for (const auto &side : sides)
-    g_object_class_install_property (klass, side.id,
-        g_param_spec_uint (side.name, side.nick, side.blurb, side.least, G_MAXINT,
-            side.initial, keying::playing_flags));
-}
-
-static void
 gst_chroma_key_class_init (GstChromaKeyClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->set_property = gst_chroma_key_set_property;
-  object_class->get_property = gst_chroma_key_get_property;
   object_class->finalize = gst_chroma_key_finalize;
-  install_keying_properties (object_class);
-  install_soft_properties (object_class);
-  install_auto_key_properties (object_class);
+  opencl::install_settings<&GstChromaKey::settings> (klass, properties);
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Chroma key",
@@ -727,7 +535,7 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
   filter_class->set_formats = gst_chroma_key_set_formats;
   filter_class->transform = gst_chroma_key_transform;
   filter_class->process = gst_chroma_key_process;
-  GST_BASE_TRANSFORM_CLASS (klass)->decide_allocation = gst_chroma_key_decide_allocation;
+  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
 
   GST_DEBUG_CATEGORY_INIT (chroma_key_debug, "chromakey", 0, "Chroma key");
 }

@@ -4,6 +4,8 @@
  */
 #include "deferredrun.hpp"
 
+#include <gst/opencl/bufferlayout.hpp>
+
 struct _GstKeyingDeferredRun {
   GstOpenCLDeferred parent;
 
@@ -14,17 +16,6 @@ struct _GstKeyingDeferredRun {
 
 G_DEFINE_FINAL_TYPE (
     GstKeyingDeferredRun, gst_keying_deferred_run, GST_TYPE_OPENCL_DEFERRED)
-
-GType
-gst_keying_deferred_run_api_get_type (void)
-{
-  static gsize type = 0;
-  static const gchar *tags[] = {nullptr};
-  if (g_once_init_enter (&type))
-    g_once_init_leave (
-        &type, gst_meta_api_type_register ("GstKeyingDeferredRunAPI", tags));
-  return type;
-}
 
 static gboolean
 gst_keying_deferred_run_fill (GstOpenCLDeferred *deferred, cl_mem data, gsize offset,
@@ -82,16 +73,6 @@ gst_keying_deferred_run_get_run (GstKeyingDeferredRun *deferred)
   return *deferred->run;
 }
 
-bool
-gst_keying_deferred_run_makes (
-    GstKeyingDeferredRun *deferred, const GstVideoInfo *info, const keying::Place &place)
-{
-  const GstVideoInfo *made = (*deferred->runner)->info ();
-  return GST_VIDEO_INFO_FORMAT (made) == GST_VIDEO_INFO_FORMAT (info)
-         && made->width == info->width && made->height == info->height
-         && deferred->place == place;
-}
-
 namespace keying {
 bool
 find_place (
@@ -112,7 +93,7 @@ find_place (
   place->offset = meta ? meta->offset[0] : GST_VIDEO_INFO_PLANE_OFFSET (info, 0);
   place->stride = meta ? meta->stride[0] : GST_VIDEO_INFO_PLANE_STRIDE (info, 0);
   return place->stride >= gint (4 * width)
-         && place->offset + place->stride * (height - 1) + 4 * width
+         && opencl::end_of_lines (place->offset, place->stride, height, 4 * width)
                 <= gst_buffer_get_size (buffer);
 }
 } // namespace keying

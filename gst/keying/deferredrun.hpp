@@ -6,6 +6,8 @@
 
 #include "keyrunner.hpp"
 
+#include <gst/opencl/gstopencldeferred.h>
+
 #include <memory>
 
 G_BEGIN_DECLS
@@ -14,10 +16,6 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (GstKeyingDeferredRun, gst_keying_deferred_run, GST,
     KEYING_DEFERRED_RUN, GstOpenCLDeferred)
 
-/* In an ALLOCATION query: the element can take a deferred run over. */
-#define GST_KEYING_DEFERRED_RUN_API_TYPE (gst_keying_deferred_run_api_get_type ())
-GType gst_keying_deferred_run_api_get_type (void);
-
 G_END_DECLS
 
 namespace keying {
@@ -25,11 +23,6 @@ namespace keying {
 struct Place {
   gsize offset = 0; /* from the memory's own */
   gint stride = 0;
-
-  bool operator== (const Place &other) const
-  {
-    return offset == other.offset && stride == other.stride;
-  }
 };
 
 /* False where `buffer` is not of a single memory of this context or does not hold such a
@@ -44,7 +37,3 @@ GstKeyingDeferredRun *gst_keying_deferred_run_new (
     const GstOpenCLFrame *source, const keying::Place &place);
 
 const keying::KeyRun &gst_keying_deferred_run_get_run (GstKeyingDeferredRun *deferred);
-
-/* Whether what it will make is such a picture in that place */
-bool gst_keying_deferred_run_makes (
-    GstKeyingDeferredRun *deferred, const GstVideoInfo *info, const keying::Place &place);

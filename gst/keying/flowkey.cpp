@@ -22,14 +22,18 @@
 #include "config.h"
 #endif
 
+#include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <algorithm>
 
 #include "elements.h"
 #include "iterations.hpp"
+#include "original.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/flowkey.cl"
 
 GST_DEBUG_CATEGORY_STATIC (flow_key_debug);
 #define GST_CAT_DEFAULT flow_key_debug
@@ -37,18 +41,7 @@ GST_DEBUG_CATEGORY_STATIC (flow_key_debug);
 namespace {
 using keying::Channel;
 using keying::FlowRule;
-using keying::Kernel;
 using keying::RunMember;
-
-enum {
-  PROP_0,
-  PROP_ITERATIONS,
-  PROP_TOLERANCE,
-  PROP_CHANNEL,
-  PROP_LIMIT,
-  PROP_KEY_COLOR,
-  PROP_FUSED,
-};
 
 struct Settings {
   guint iterations = 3;
@@ -56,7 +49,6 @@ struct Settings {
   Channel channel = Channel::all;
   gdouble limit = 0;
   guint key_color = 0xff00ff00;
-  gboolean fused = TRUE;
 };
 
 /* Words of a tile whose regions a work-group finds in 16 KiB of local memory */
@@ -67,24 +59,20 @@ const gsize region_rows = 32;
 struct Work {
   GstVideoInfo info;
   keying::TileShape shape;
-  keying::FrameKernel pack_flow;
-  keying::FrameKernel limit_flow;
-  keying::FrameKernel flow_planes;
-  keying::FrameKernel apply_keyed;
-  keying::FrameKernel find_regions;
-  keying::FrameKernel join_regions;
-  keying::FrameKernel key_regions;
-  keying::FrameKernel collect_regions;
-  keying::FrameKernel mask_of_alpha;
-  keying::FrameKernel alpha_of_mask;
-  keying::FrameKernel flow_mask;
+  opencl::FrameKernel pack_flow;
+  opencl::FrameKernel limit_flow;
+  opencl::FrameKernel flow_planes;
+  opencl::FrameKernel apply_keyed;
+  opencl::FrameKernel find_regions;
+  opencl::FrameKernel join_regions;
+  opencl::FrameKernel key_regions;
+  opencl::FrameKernel collect_regions;
   keying::IterationRun run;
   keying::PingPong keyed;
   cl::Buffer right;
   cl::Buffer down;
   cl::Buffer open;
-  cl::Buffer parents;     /* made when flow is first to go on until nothing changes, */
-  keying::PingPong masks; /* and when `fused` is first found off */
+  cl::Buffer parents; /* made when flow is first to go on until nothing changes */
 };
 } // namespace
 
@@ -94,8 +82,8 @@ G_DECLARE_FINAL_TYPE (GstFlowKey, gst_flow_key, GST, FLOW_KEY, GstOpenCLFilter)
 struct _GstFlowKey {
   GstOpenCLFilter parent;
 
-  Settings *settings; /* with the object lock */
-  Work *work;         /* between set_formats and close, else null */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between set_formats and close, else null */
   RunMember *member;
 };
 
@@ -104,76 +92,29 @@ GST_ELEMENT_REGISTER_DEFINE (flowkey, "flowkey", GST_RANK_NONE, GST_TYPE_FLOW_KE
 
 /* Properties */
 
-static void
-gst_flow_key_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  Settings &settings = *GST_FLOW_KEY (object)->settings;
-
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_ITERATIONS:
-    settings.iterations = g_value_get_uint (value);
-    break;
-  case PROP_TOLERANCE:
-    settings.tolerance = g_value_get_double (value);
-    break;
-  case PROP_CHANNEL:
-    settings.channel = Channel (g_value_get_enum (value));
-    break;
-  case PROP_LIMIT:
-    settings.limit = g_value_get_double (value);
-    break;
-  case PROP_KEY_COLOR:
-    settings.key_color = g_value_get_uint (value);
-    break;
-  case PROP_FUSED:
-    settings.fused = g_value_get_boolean (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"iterations", "Iterations",
+        "How many pixels far the key flows; 0 = until nothing changes",
+        &Settings::iterations, {0, G_MAXINT}, keying::playing_flags},
+    {"tolerance", "Tolerance",
+        "The key flows to a neighbour that differs by less: the mean of red's, green's "
+        "and blue's difference, or that of one channel, 1 from black to white",
+        &Settings::tolerance, {0, 1}, keying::playing_flags},
+    {"channel", "Channel", "What tolerance compares", &Settings::channel,
+        keying::channel_get_type, keying::playing_flags},
+    {"limit", "Limit",
+        "The key flows to no pixel whose chroma lies further from that of key-color: "
+        "distance in the plane of Cb and Cr, 1 is their full range; 0 = no limit",
+        &Settings::limit, {0, 1}, keying::playing_flags},
+    {"key-color", "Key color",
+        "The colour that limit is measured from, 0xAARRGGBB (alpha is ignored)",
+        &Settings::key_color, {0, G_MAXUINT}, keying::playing_flags},
+};
 
 static Settings
 get_settings (gpointer self)
 {
-  GST_OBJECT_LOCK (self);
-  Settings settings = *GST_FLOW_KEY (self)->settings;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
-
-static void
-gst_flow_key_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  Settings settings = get_settings (object);
-
-  switch (id) {
-  case PROP_ITERATIONS:
-    g_value_set_uint (value, settings.iterations);
-    break;
-  case PROP_TOLERANCE:
-    g_value_set_double (value, settings.tolerance);
-    break;
-  case PROP_CHANNEL:
-    g_value_set_enum (value, gint (settings.channel));
-    break;
-  case PROP_LIMIT:
-    g_value_set_double (value, settings.limit);
-    break;
-  case PROP_KEY_COLOR:
-    g_value_set_uint (value, settings.key_color);
-    break;
-  case PROP_FUSED:
-    g_value_set_boolean (value, settings.fused);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
+  return GST_FLOW_KEY (self)->settings->committed ();
 }
 
 /* Kernels and work memory */
@@ -194,7 +135,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
                               + " -DREGION_WORDS=" + std::to_string (region_words)
                               + " -DREGION_ROWS=" + std::to_string (region_rows);
   const struct {
-    keying::FrameKernel &kernel;
+    opencl::FrameKernel &kernel;
     const char *name;
   } kernels[] = {
       {work.pack_flow, "pack_flow"},
@@ -205,15 +146,9 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.join_regions, "join_regions"},
       {work.key_regions, "key_regions"},
       {work.collect_regions, "collect_regions"},
-      {work.mask_of_alpha, "mask_of_alpha"},
-      {work.alpha_of_mask, "alpha_of_mask"},
-      {work.flow_mask, "flow_mask"},
   };
   for (const auto &entry : kernels)
-    entry.kernel.create (context,
-        {"pixels.cl", "bitplanes.cl", "masks.cl", "tiles.cl", "flowrule.cl",
-            "flowkey.cl"},
-        entry.name, options);
+    entry.kernel.prepare (context, KERNELS, entry.name, options);
 }
 
 static gboolean
@@ -221,7 +156,7 @@ create_planes (GstOpenCLContext *context, Work &work, GError **error)
 {
   gsize bytes = keying::bytes_of_plane (&work.info);
   for (cl::Buffer *plane : {&work.right, &work.down, &work.open}) {
-    *plane = keying::make_buffer (context, bytes, error);
+    *plane = opencl::make_buffer (context, bytes, error);
     if (!(*plane) ())
       return FALSE;
   }
@@ -269,17 +204,14 @@ pack_planes (Work &work, const FlowRule &rule, const GstOpenCLFrame *input,
 {
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
-  Kernel *pack = work.pack_flow.variant ({input}, error);
-  Kernel *limit = work.limit_flow.variant ({}, error);
 
-  if (!pack || !limit
-      || !pack->launch (queue, pack->grid_of_items (4 * words, height), error, input,
-          width, height, rule.mask, rule.threshold, rule.key_cb, rule.key_cr, rule.limit,
+  if (!work.pack_flow.launch (queue, 4 * words, height, error, input, width, height,
+          rule.mask, rule.threshold, rule.key_cb, rule.key_cr, rule.limit,
           work.keyed.current (), work.right (), work.down (), work.open (), words))
     return FALSE;
   return rule.limit == 0
-         || limit->launch (queue, limit->grid_of_items (words, height), error,
-             work.open (), work.right (), work.down (), words, height);
+         || work.limit_flow.launch (queue, words, height, error, work.open (),
+             work.right (), work.down (), words, height);
 }
 
 static gboolean
@@ -288,17 +220,12 @@ iterate_planes (
 {
   Work &work = *self->work;
   guint depth = work.shape.depth ();
-  Kernel *kernel = work.flow_planes.variant ({}, error);
-
-  if (!kernel)
-    return FALSE;
   auto launch = [&] (guint number, cl_uint index) {
     cl_uint part = std::min (depth, iterations - number * depth);
-    bool launched =
-        kernel->launch (queue, work.shape.grid_of_plane (*kernel, &work.info, part),
-            error, work.keyed.current (), work.keyed.other (), work.right (),
-            work.down (), cl_uint (work.info.width), cl_uint (work.info.height), part,
-            work.run.changed (), index);
+    bool launched = work.flow_planes.launch_groups (queue,
+        work.shape.groups_of_plane (&work.info, part), error, work.keyed.current (),
+        work.keyed.other (), work.right (), work.down (), cl_uint (work.info.width),
+        cl_uint (work.info.height), part, work.run.changed (), index);
     work.keyed.swap ();
     return launched;
   };
@@ -315,29 +242,24 @@ flow_to_the_end (GstFlowKey *self, cl_command_queue queue, GError **error)
   cl_uint height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
   cl_mem right = work.right (), down = work.down (), keyed = work.keyed.current ();
-  Kernel *find = work.find_regions.variant ({}, error);
-  Kernel *join = work.join_regions.variant ({}, error);
-  Kernel *key = work.key_regions.variant ({}, error);
-  Kernel *collect = work.collect_regions.variant ({}, error);
 
-  if (!find || !join || !key || !collect)
-    return FALSE;
   if (!work.parents ())
     work.parents =
-        keying::make_buffer (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+        opencl::make_buffer (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
             gsize (words) * 32 * sizeof (cl_uint) * height, error);
   cl_mem parents = work.parents ();
-  keying::Grid tiles = keying::grid_of_groups ((words + region_words - 1) / region_words,
+  opencl::Groups tiles = {(words + region_words - 1) / region_words,
       (height + region_rows - 1) / region_rows,
-      find->group_size (std::min (work.shape.items, region_words * region_rows)));
+      std::min (work.shape.items, region_words * region_rows)};
   return parents
-         && find->launch (queue, tiles, error, right, down, words, height, parents)
-         && join->launch (queue, join->grid_of_items (words, height), error, right, down,
-             words, height, parents)
-         && key->launch (queue, key->grid_of_items (words, height), error, keyed, right,
-             words, height, parents)
-         && collect->launch (queue, collect->grid_of_items (words, height), error, right,
-             words, height, parents, keyed);
+         && work.find_regions.launch_groups (
+             queue, tiles, error, right, down, words, height, parents)
+         && work.join_regions.launch (
+             queue, words, height, error, right, down, words, height, parents)
+         && work.key_regions.launch (
+             queue, words, height, error, keyed, right, words, height, parents)
+         && work.collect_regions.launch (
+             queue, words, height, error, right, words, height, parents, keyed);
 }
 
 static gboolean
@@ -346,53 +268,13 @@ apply_planes (Work &work, const GstOpenCLFrame *input, const GstOpenCLFrame *out
 {
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
-  Kernel *apply = work.apply_keyed.variant ({input, output}, error);
-  return apply
-         && apply->launch (queue, apply->grid_of_items (4 * words, height), error, input,
-             output, width, height, work.keyed.current (), words);
-}
+  keying::Original original;
 
-static gboolean
-iterate_masks (GstFlowKey *self, const FlowRule &rule, guint iterations,
-    const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
-{
-  Work &work = *self->work;
-  cl_uint width = work.info.width, height = work.info.height;
-  Kernel *kernel = work.flow_mask.variant ({input}, error);
-
-  auto launch = [&] (guint number, cl_uint index) {
-    bool launched = kernel->launch (queue, kernel->grid_of_items (width, height), error,
-        input, work.masks.current (), work.masks.other (), width, height, rule.mask,
-        rule.threshold, rule.key_cb, rule.key_cr, rule.limit, work.run.changed (), index);
-    work.masks.swap ();
-    return launched;
-  };
-  return kernel
-         && work.run.run (
-             GST_BASE_TRANSFORM_SINK_PAD (self), queue, iterations, launch, error);
-}
-
-/* The plain form: a launch an iteration */
-static gboolean
-transform_by_masks (GstFlowKey *self, const FlowRule &rule, guint iterations,
-    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
-    GError **error)
-{
-  Work &work = *self->work;
-  cl_uint width = work.info.width, height = work.info.height;
-  Kernel *take = work.mask_of_alpha.variant ({input}, error);
-  Kernel *apply = work.alpha_of_mask.variant ({input, output}, error);
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-
-  if (!work.masks.created ()
-      && !work.masks.create (context, gsize (width) * height, error))
-    return FALSE;
-  return take && apply
-         && take->launch (queue, take->grid_of_items (width, height), error, input, width,
-             height, work.masks.current ())
-         && iterate_masks (self, rule, iterations, input, queue, error)
-         && apply->launch (queue, apply->grid_of_items (width, height), error, input,
-             output, width, height, work.masks.current ());
+  return original.map (input, keying::full_opacity, &work.info, queue, error)
+         && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
+             original.original ().frame, original.original ().opacity,
+             original.deeper ().frame, original.deeper ().opacity, width, height,
+             work.keyed.current (), words);
 }
 
 /* Each iteration but the last keys a pixel, so that no frame takes more than these. */
@@ -411,7 +293,7 @@ is_to_the_end (const Settings &settings, const GstVideoInfo *info)
 static bool
 add_to_run (const Settings &settings, const GstVideoInfo *info, keying::KeyRun &run)
 {
-  return settings.fused && settings.iterations > 0
+  return settings.iterations > 0
          && run.add_flow (rule_of (settings, info), settings.iterations);
 }
 
@@ -427,10 +309,9 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   guint iterations = to_the_end ? most_iterations (&work.info) : settings.iterations;
   keying::KeyRun run;
 
+  keying::keep_original (output->buffer, input->buffer);
   if (add_to_run (settings, &work.info, run))
     return self->member->runner ().enqueue (queue, run, input, output, error);
-  if (!settings.fused)
-    return transform_by_masks (self, rule, iterations, input, output, queue, error);
   return pack_planes (work, rule, input, queue, error)
          && (to_the_end ? flow_to_the_end (self, queue, error)
                         : iterate_planes (self, iterations, queue, error))
@@ -440,27 +321,26 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 /* Runs over several elements */
 
 static gboolean
-gst_flow_key_propose_allocation (
-    GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
+gst_flow_key_takes_up (GstOpenCLFilter *filter)
 {
-  GstFlowKey *self = GST_FLOW_KEY (transform);
+  GstFlowKey *self = GST_FLOW_KEY (filter);
   keying::KeyRun run;
-
-  if (!GST_BASE_TRANSFORM_CLASS (gst_flow_key_parent_class)
-           ->propose_allocation (transform, decide_query, query))
-    return FALSE;
-  if (self->work && add_to_run (get_settings (self), &self->work->info, run))
-    RunMember::offer (query);
-  return TRUE;
+  return self->work && add_to_run (get_settings (self), &self->work->info, run);
 }
 
-static gboolean
-gst_flow_key_decide_allocation (GstBaseTransform *transform, GstQuery *query)
+static GstOpenCLTakenUp
+gst_flow_key_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+    GstBuffer *output, cl_event *event, GError **error)
 {
-  GST_FLOW_KEY (transform)->member->ask_downstream (query);
-  return GST_BASE_TRANSFORM_CLASS (gst_flow_key_parent_class)
-      ->decide_allocation (transform, query);
+  GstFlowKey *self = GST_FLOW_KEY (filter);
+  const GstVideoInfo *info = &self->work->info;
+  Settings settings = get_settings (self);
+  auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, info, run); };
+  return self->member->take_up (filter, add, pending, output, event, error);
 }
+
+static const GstOpenCLDeferral deferral = {
+    gst_keying_deferred_run_get_type, gst_flow_key_takes_up, gst_flow_key_take_up};
 
 static gboolean
 gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
@@ -470,8 +350,7 @@ gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *outp
   const GstVideoInfo *info = &self->work->info;
   Settings settings = get_settings (self);
   auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, info, run); };
-  RunMember::Outcome outcome =
-      self->member->take_part (filter, add, input, output, event, error);
+  RunMember::Outcome outcome = self->member->begin (filter, add, input, output, error);
   if (outcome == RunMember::Outcome::plain)
     return GST_OPENCL_FILTER_CLASS (gst_flow_key_parent_class)
         ->process (filter, input, output, event, error);
@@ -481,7 +360,7 @@ gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *outp
 static void
 gst_flow_key_init (GstFlowKey *self)
 {
-  self->settings = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
   self->member = new RunMember;
 }
 
@@ -496,49 +375,13 @@ gst_flow_key_finalize (GObject *object)
 }
 
 static void
-install_properties (GObjectClass *klass)
-{
-  const Settings defaults;
-
-  g_object_class_install_property (klass, PROP_ITERATIONS,
-      g_param_spec_uint ("iterations", "Iterations",
-          "How many pixels far the key flows; 0 = until nothing changes", 0, G_MAXINT,
-          defaults.iterations, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_TOLERANCE,
-      g_param_spec_double ("tolerance", "Tolerance",
-          "The key flows to a neighbour that differs by less: the mean of red's, green's "
-          "and blue's difference, or that of one channel, 1 from black to white",
-          0, 1, defaults.tolerance, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_CHANNEL,
-      g_param_spec_enum ("channel", "Channel", "What tolerance compares",
-          keying::channel_get_type (), gint (defaults.channel), keying::playing_flags));
-  g_object_class_install_property (klass, PROP_LIMIT,
-      g_param_spec_double ("limit", "Limit",
-          "The key flows to no pixel whose chroma lies further from that of key-color: "
-          "distance in the plane of Cb and Cr, 1 is their full range; 0 = no limit",
-          0, 1, defaults.limit, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_KEY_COLOR,
-      g_param_spec_uint ("key-color", "Key color",
-          "The colour that limit is measured from, 0xAARRGGBB (alpha is ignored)", 0,
-          G_MAXUINT, defaults.key_color, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_FUSED,
-      g_param_spec_boolean ("fused", "Fused",
-          "Many iterations a launch, on bits, and those of keying elements beside it; else "
-          "one a launch, on bytes, with the same result",
-          defaults.fused, keying::playing_flags));
-}
-
-static void
 gst_flow_key_class_init (GstFlowKeyClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->set_property = gst_flow_key_set_property;
-  object_class->get_property = gst_flow_key_get_property;
   object_class->finalize = gst_flow_key_finalize;
-  install_properties (object_class);
+  opencl::install_settings<&GstFlowKey::settings> (klass, properties);
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Flowing key",
@@ -550,8 +393,7 @@ gst_flow_key_class_init (GstFlowKeyClass *klass)
   filter_class->set_formats = gst_flow_key_set_formats;
   filter_class->transform = gst_flow_key_transform;
   filter_class->process = gst_flow_key_process;
-  transform_class->propose_allocation = gst_flow_key_propose_allocation;
-  transform_class->decide_allocation = gst_flow_key_decide_allocation;
+  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
 
   GST_DEBUG_CATEGORY_INIT (flow_key_debug, "flowkey", 0, "Flowing key");
 }

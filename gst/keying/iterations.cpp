@@ -4,7 +4,9 @@
  */
 #include "iterations.hpp"
 
+#include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/gstopenclstatistics-private.h>
 
 #include <algorithm>
 
@@ -36,13 +38,11 @@ count_of (gsize size, gsize part)
   return (size + part - 1) / part;
 }
 
-Grid
-TileShape::grid_of_plane (
-    const Kernel &kernel, const GstVideoInfo *info, guint iterations) const
+opencl::Groups
+TileShape::groups_of_plane (const GstVideoInfo *info, guint iterations) const
 {
-  return grid_of_groups (count_of (words_of_line (info), words - 2),
-      count_of (GST_VIDEO_INFO_HEIGHT (info), rows - 2 * iterations),
-      kernel.group_size (items));
+  return {count_of (words_of_line (info), words - 2),
+      count_of (GST_VIDEO_INFO_HEIGHT (info), rows - 2 * iterations), items};
 }
 
 gsize
@@ -61,7 +61,7 @@ bool
 PingPong::create (GstOpenCLContext *context, gsize bytes, GError **error)
 {
   for (cl::Buffer &buffer : buffers) {
-    buffer = make_buffer (context, bytes, error);
+    buffer = opencl::make_buffer (context, bytes, error);
     if (!buffer ())
       return false;
   }
@@ -71,7 +71,7 @@ PingPong::create (GstOpenCLContext *context, gsize bytes, GError **error)
 bool
 IterationRun::create (GstOpenCLContext *context, GError **error)
 {
-  flags = make_buffer (context, most_unasked * sizeof (cl_uint), error);
+  flags = opencl::make_buffer (context, most_unasked * sizeof (cl_uint), error);
   return flags () != nullptr;
 }
 

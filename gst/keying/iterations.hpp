@@ -4,7 +4,8 @@
  */
 #pragma once
 
-#include "kernel.hpp"
+#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/opencl-hpp.hpp>
 
 #include <functional>
 
@@ -21,8 +22,7 @@ struct TileShape {
   /* The most iterations of a launch: a tile's margin is as wide, and writes nothing. */
   guint depth () const { return guint (rows / 4); }
   /* Over a bit plane: a word of margin at either side */
-  Grid grid_of_plane (
-      const Kernel &kernel, const GstVideoInfo *info, guint iterations) const;
+  opencl::Groups groups_of_plane (const GstVideoInfo *info, guint iterations) const;
 };
 
 /* Of a plane of one bit a pixel */

@@ -20,11 +20,13 @@
 #include "config.h"
 #endif
 
+#include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
 #include "elements.h"
-#include "kernel.hpp"
 #include "pixelformats.hpp"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/keyfill.cl"
 
 GST_DEBUG_CATEGORY_STATIC (key_fill_debug);
 #define GST_CAT_DEFAULT key_fill_debug
@@ -35,12 +37,6 @@ enum class Method {
   composite,
 };
 
-enum {
-  PROP_0,
-  PROP_COLOR,
-  PROP_METHOD,
-};
-
 struct Settings {
   guint color = 0xff000000;
   Method method = Method::paint;
@@ -49,8 +45,8 @@ struct Settings {
 /* What the streaming thread works with. */
 struct Work {
   GstVideoInfo info;
-  keying::FrameKernel paint;
-  keying::FrameKernel composite;
+  opencl::FrameKernel paint;
+  opencl::FrameKernel composite;
 };
 } // namespace
 
@@ -60,8 +56,8 @@ G_DECLARE_FINAL_TYPE (GstKeyFill, gst_key_fill, GST, KEY_FILL, GstOpenCLFilter)
 struct _GstKeyFill {
   GstOpenCLFilter parent;
 
-  Settings *settings; /* with the object lock */
-  Work *work;         /* between set_formats and close, else null */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between set_formats and close, else null */
 };
 
 G_DEFINE_TYPE (GstKeyFill, gst_key_fill, GST_TYPE_OPENCL_FILTER)
@@ -81,53 +77,12 @@ method_get_type (void)
   return type;
 }
 
-static void
-gst_key_fill_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  Settings &settings = *GST_KEY_FILL (object)->settings;
-
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_COLOR:
-    settings.color = g_value_get_uint (value);
-    break;
-  case PROP_METHOD:
-    settings.method = Method (g_value_get_enum (value));
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
-}
-
-static Settings
-get_settings (gpointer self)
-{
-  GST_OBJECT_LOCK (self);
-  Settings settings = *GST_KEY_FILL (self)->settings;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
-
-static void
-gst_key_fill_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  Settings settings = get_settings (object);
-
-  switch (id) {
-  case PROP_COLOR:
-    g_value_set_uint (value, settings.color);
-    break;
-  case PROP_METHOD:
-    g_value_set_enum (value, gint (settings.method));
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"color", "Color", "The colour that is put in, 0xAARRGGBB", &Settings::color,
+        {0, G_MAXUINT}, keying::playing_flags},
+    {"method", "Method", "Where the colour is put", &Settings::method, method_get_type,
+        keying::playing_flags},
+};
 
 static void
 gst_key_fill_close (GstOpenCLFilter *filter)
@@ -149,9 +104,8 @@ gst_key_fill_set_formats (
   Work &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const std::string options = keying::pixel_options (&work.info);
-  work.paint.create (context, {"pixels.cl", "keyfill.cl"}, "paint_keyed", options);
-  work.composite.create (
-      context, {"pixels.cl", "keyfill.cl"}, "composite_over_color", options);
+  work.paint.prepare (context, KERNELS, "paint_keyed", options);
+  work.composite.prepare (context, KERNELS, "composite_over_color", options);
   return TRUE;
 }
 
@@ -161,21 +115,18 @@ gst_key_fill_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 {
   GstKeyFill *self = GST_KEY_FILL (filter);
   Work &work = *self->work;
-  Settings settings = get_settings (self);
+  Settings settings = self->settings->committed ();
   cl_uint width = work.info.width, height = work.info.height;
-  keying::FrameKernel &method =
+  opencl::FrameKernel &method =
       settings.method == Method::paint ? work.paint : work.composite;
-  keying::Kernel *kernel = method.variant ({input, output}, error);
-
-  return kernel
-         && kernel->launch (queue, kernel->grid_of_items ((width + 7) / 8, height), error,
-             input, output, width, height, cl_uint (settings.color));
+  return method.launch (queue, (width + 7) / 8, height, error, input, output, width,
+      height, cl_uint (settings.color));
 }
 
 static void
 gst_key_fill_init (GstKeyFill *self)
 {
-  self->settings = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
 }
 
 static void
@@ -192,17 +143,9 @@ gst_key_fill_class_init (GstKeyFillClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-  const Settings defaults;
 
-  object_class->set_property = gst_key_fill_set_property;
-  object_class->get_property = gst_key_fill_get_property;
   object_class->finalize = gst_key_fill_finalize;
-  g_object_class_install_property (object_class, PROP_COLOR,
-      g_param_spec_uint ("color", "Color", "The colour that is put in, 0xAARRGGBB", 0,
-          G_MAXUINT, defaults.color, keying::playing_flags));
-  g_object_class_install_property (object_class, PROP_METHOD,
-      g_param_spec_enum ("method", "Method", "Where the colour is put",
-          method_get_type (), gint (defaults.method), keying::playing_flags));
+  opencl::install_settings<&GstKeyFill::settings> (klass, properties);
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Key fill",

@@ -25,9 +25,7 @@ FlowRule::operator== (const FlowRule &other) const
 bool
 KeyRun::add (Step step, guint iterations)
 {
-  const bool is_empty = iterations == 0 && step != Step::remember;
-
-  if (is_empty)
+  if (iterations == 0)
     return true;
   if (iterations > deepest - depth_ || count_ == sizeof steps_)
     return false;
@@ -41,14 +39,8 @@ KeyRun::add_noise_reduction (guint fills, guint reductions)
 {
   KeyRun longer = *this;
 
-  if (grew_ && reductions > 0) {
-    longer.grew_ = false;
-    if (!longer.add (Step::remember, 0))
-      return false;
-  }
   if (!longer.add (Step::fill, fills) || !longer.add (Step::reduce, reductions))
     return false;
-  longer.grew_ |= fills > 0;
   *this = longer;
   return true;
 }
@@ -60,7 +52,7 @@ KeyRun::add_flow (const FlowRule &rule, guint iterations)
   if ((flows_ && !(rule == rule_)) || !add (Step::flow, iterations))
     return false;
   rule_ = rule;
-  flows_ = grew_ = true;
+  flows_ = true;
   return true;
 }
 } // namespace keying

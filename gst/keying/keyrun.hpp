@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 
 namespace keying {
@@ -16,7 +16,7 @@ struct DistanceKey {
   cl_uint mask = 0;
   cl_uint threshold = 0;
   cl_int inverted = 0;     /* all ones to key what differs */
-  cl_uint opacity = 65536; /* of what is not keyed; 65536 is 1 */
+  cl_uint opacity = 65536; /* of what is not keyed, in 1/65536 */
 
   /* The least alpha of a pixel that does not become 0 */
   cl_uint least_alpha () const;
@@ -32,9 +32,9 @@ struct FlowRule {
   bool operator== (const FlowRule &other) const;
 };
 
-/* A key, and iterations after it that each look a pixel further. Between two elements a
- * picture has alpha and no bits: what one of them keyed and a later one does not is
- * opaque, whatever its alpha was. A run remembers what that is true of. */
+/* A key, and iterations after it that each look a pixel further: a plan to which element
+ * after element appends its steps. What is keyed in the end has alpha 0, and what is not
+ * has what unkeyed.clh says, whatever was keyed between the steps. */
 class KeyRun {
 public:
   /* The most pixels that a run looks far */
@@ -55,14 +55,13 @@ public:
   cl_ulong steps () const { return steps_; }
 
 private:
-  enum class Step { reduce, fill, flow, remember };
+  enum class Step { reduce, fill, flow };
 
   bool add (Step step, guint iterations);
 
   DistanceKey key_;
   FlowRule rule_;
   bool flows_ = false;
-  bool grew_ = false; /* since it remembered last */
   guint depth_ = 0;
   guint count_ = 0;
   cl_ulong steps_ = 0;

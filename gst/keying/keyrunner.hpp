@@ -4,8 +4,9 @@
  */
 #pragma once
 
-#include "kernel.hpp"
 #include "keyrun.hpp"
+
+#include <gst/opencl/kernel.hpp>
 
 #include <mutex>
 
@@ -30,12 +31,12 @@ public:
 
 private:
   template <typename... Rest>
-  bool launch (Kernel &kernel, const Grid &grid, cl_command_queue queue,
-      const KeyRun &run, const GstOpenCLFrame *input, const GstOpenCLFrame *output,
-      GError **error, Rest... rest);
-  bool enqueue_tiles (Kernel &kernel, cl_command_queue queue, const KeyRun &run,
+  bool launch (const opencl::Groups &groups, cl_command_queue queue, const KeyRun &run,
+      const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error,
+      Rest... rest);
+  bool enqueue_tiles (cl_command_queue queue, const KeyRun &run,
       const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error);
-  bool enqueue_wide (Kernel &kernel, cl_command_queue queue, const KeyRun &run,
+  bool enqueue_wide (cl_command_queue queue, const KeyRun &run,
       const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error);
 
   GstOpenCLContext *const context;
@@ -43,6 +44,6 @@ private:
   const Form form;
   gsize items = 1;      /* of a work-group */
   std::mutex launching; /* a kernel's arguments are one launch's at a time */
-  FrameKernel kernel;
+  opencl::FrameKernel kernel;
 };
 } // namespace keying

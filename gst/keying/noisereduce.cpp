@@ -8,9 +8,11 @@
  * Cleans the key of a picture, its pixels of alpha 0. First, `fill-iterations` times, an
  * un-keyed pixel with at least two keyed neighbours (of left, right, above and below)
  * becomes keyed; then, `iterations` times, a keyed pixel with fewer than three keyed
- * neighbours becomes opaque. Outside the frame counts as un-keyed for the first rule and
- * as keyed for the second, so that neither begins at the frame's edge. Red, green and
- * blue are kept, and so is an alpha in between.
+ * neighbours becomes un-keyed: it gets back the alpha that it had before elements of this
+ * plugin keyed it, times their `opacity`, or where that is nothing it becomes opaque.
+ * Outside the frame counts as un-keyed for the first rule and as keyed for the second, so
+ * that neither begins at the frame's edge. Red, green and blue are kept, and so is an
+ * alpha in between.
  *
  * ## Example launch line
  * |[
@@ -29,43 +31,32 @@
 
 #include "elements.h"
 #include "iterations.hpp"
+#include "original.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/noisereduce.cl"
 
 GST_DEBUG_CATEGORY_STATIC (noise_reduce_debug);
 #define GST_CAT_DEFAULT noise_reduce_debug
 
 namespace {
-using keying::Grid;
-using keying::Kernel;
 using keying::RunMember;
-
-enum {
-  PROP_0,
-  PROP_ITERATIONS,
-  PROP_FILL_ITERATIONS,
-  PROP_FUSED,
-};
 
 struct Settings {
   guint iterations = 5;
   guint fill_iterations = 0;
-  gboolean fused = TRUE;
 };
 
 /* What the streaming thread works with. */
 struct Work {
   GstVideoInfo info;
   keying::TileShape shape;
-  keying::FrameKernel pack_keyed;
-  keying::FrameKernel apply_keyed;
-  keying::FrameKernel reduce_plane;
-  keying::FrameKernel mask_of_alpha;
-  keying::FrameKernel alpha_of_mask;
-  keying::FrameKernel reduce_mask;
+  opencl::FrameKernel pack_keyed;
+  opencl::FrameKernel apply_keyed;
+  opencl::FrameKernel reduce_plane;
   keying::IterationRun run;
   keying::PingPong planes;
-  keying::PingPong masks; /* made when `fused` is first found off */
 };
 } // namespace
 
@@ -76,8 +67,8 @@ G_DECLARE_FINAL_TYPE (
 struct _GstNoiseReduce {
   GstOpenCLFilter parent;
 
-  Settings *settings; /* with the object lock */
-  Work *work;         /* between set_formats and close, else null */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between set_formats and close, else null */
   RunMember *member;
 };
 
@@ -87,59 +78,21 @@ GST_ELEMENT_REGISTER_DEFINE (
 
 /* Properties */
 
-static void
-gst_noise_reduce_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  Settings &settings = *GST_NOISE_REDUCE (object)->settings;
-
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_ITERATIONS:
-    settings.iterations = g_value_get_uint (value);
-    break;
-  case PROP_FILL_ITERATIONS:
-    settings.fill_iterations = g_value_get_uint (value);
-    break;
-  case PROP_FUSED:
-    settings.fused = g_value_get_boolean (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"iterations", "Iterations",
+        "How many times keyed pixels with fewer than three keyed neighbours get their "
+        "alpha back",
+        &Settings::iterations, {0, G_MAXINT}, keying::playing_flags},
+    {"fill-iterations", "Fill iterations",
+        "How many times, before that, un-keyed pixels with at least two keyed "
+        "neighbours become keyed",
+        &Settings::fill_iterations, {0, G_MAXINT}, keying::playing_flags},
+};
 
 static Settings
 get_settings (gpointer self)
 {
-  GST_OBJECT_LOCK (self);
-  Settings settings = *GST_NOISE_REDUCE (self)->settings;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
-
-static void
-gst_noise_reduce_get_property (
-    GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  Settings settings = get_settings (object);
-
-  switch (id) {
-  case PROP_ITERATIONS:
-    g_value_set_uint (value, settings.iterations);
-    break;
-  case PROP_FILL_ITERATIONS:
-    g_value_set_uint (value, settings.fill_iterations);
-    break;
-  case PROP_FUSED:
-    g_value_set_boolean (value, settings.fused);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
+  return GST_NOISE_REDUCE (self)->settings->committed ();
 }
 
 /* Kernels and work memory */
@@ -158,20 +111,15 @@ create_kernels (GstOpenCLContext *context, Work &work)
 {
   const std::string options = keying::pixel_options (&work.info) + work.shape.options ();
   const struct {
-    keying::FrameKernel &kernel;
+    opencl::FrameKernel &kernel;
     const char *name;
   } kernels[] = {
       {work.pack_keyed, "pack_keyed"},
       {work.apply_keyed, "apply_keyed"},
       {work.reduce_plane, "reduce_plane"},
-      {work.mask_of_alpha, "mask_of_alpha"},
-      {work.alpha_of_mask, "alpha_of_mask"},
-      {work.reduce_mask, "reduce_mask"},
   };
   for (const auto &entry : kernels)
-    entry.kernel.create (context,
-        {"pixels.cl", "bitplanes.cl", "masks.cl", "tiles.cl", "noisereduce.cl"},
-        entry.name, options);
+    entry.kernel.prepare (context, KERNELS, entry.name, options);
 }
 
 static gboolean
@@ -200,18 +148,14 @@ reduce_plane (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint ite
 {
   Work &work = *self->work;
   guint depth = work.shape.depth ();
-  Kernel *kernel = work.reduce_plane.variant ({}, error);
   GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
 
-  if (!kernel)
-    return FALSE;
   auto launch = [&] (guint number, cl_uint index) {
     cl_uint part = std::min (depth, iterations - number * depth);
-    bool launched =
-        kernel->launch (queue, work.shape.grid_of_plane (*kernel, &work.info, part),
-            error, work.planes.current (), work.planes.other (),
-            cl_uint (work.info.width), cl_uint (work.info.height),
-            cl_uint (fill ? ~0u : 0u), part, work.run.changed (), index);
+    bool launched = work.reduce_plane.launch_groups (queue,
+        work.shape.groups_of_plane (&work.info, part), error, work.planes.current (),
+        work.planes.other (), cl_uint (work.info.width), cl_uint (work.info.height),
+        cl_uint (fill ? ~0u : 0u), part, work.run.changed (), index);
     work.planes.swap ();
     return launched;
   };
@@ -228,68 +172,24 @@ transform_by_planes (GstNoiseReduce *self, const Settings &settings,
   Work &work = *self->work;
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
-  Kernel *pack = work.pack_keyed.variant ({input}, error);
-  Kernel *apply = work.apply_keyed.variant ({input, output}, error);
 
-  return pack && apply
-         && pack->launch (queue, pack->grid_of_items (4 * words, height), error, input,
-             width, height, work.planes.current (), words)
+  keying::Original original;
+
+  return original.map (input, keying::full_opacity, &work.info, queue, error)
+         && work.pack_keyed.launch (queue, 4 * words, height, error, input, width, height,
+             work.planes.current (), words)
          && reduce_plane (self, queue, true, settings.fill_iterations, error)
          && reduce_plane (self, queue, false, settings.iterations, error)
-         && apply->launch (queue, apply->grid_of_items (4 * words, height), error, input,
-             output, width, height, work.planes.current (), words);
-}
-
-static gboolean
-reduce_mask (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint iterations,
-    GError **error)
-{
-  Work &work = *self->work;
-  cl_uint width = work.info.width, height = work.info.height;
-  Kernel *kernel = work.reduce_mask.variant ({}, error);
-  GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
-
-  if (!kernel)
-    return FALSE;
-  auto launch = [&] (guint number, cl_uint index) {
-    bool launched = kernel->launch (queue, kernel->grid_of_items (width, height), error,
-        work.masks.current (), work.masks.other (), width, height, cl_uint (fill ? 0 : 1),
-        work.run.changed (), index);
-    work.masks.swap ();
-    return launched;
-  };
-  return work.run.run (pad, queue, iterations, launch, error);
-}
-
-/* The plain form: a launch an iteration */
-static gboolean
-transform_by_masks (GstNoiseReduce *self, const Settings &settings,
-    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
-    GError **error)
-{
-  Work &work = *self->work;
-  cl_uint width = work.info.width, height = work.info.height;
-  Kernel *take = work.mask_of_alpha.variant ({input}, error);
-  Kernel *apply = work.alpha_of_mask.variant ({input, output}, error);
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-
-  if (!work.masks.created ()
-      && !work.masks.create (context, gsize (width) * height, error))
-    return FALSE;
-  return take && apply
-         && take->launch (queue, take->grid_of_items (width, height), error, input, width,
-             height, work.masks.current ())
-         && reduce_mask (self, queue, true, settings.fill_iterations, error)
-         && reduce_mask (self, queue, false, settings.iterations, error)
-         && apply->launch (queue, apply->grid_of_items (width, height), error, input,
-             output, width, height, work.masks.current ());
+         && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
+             original.original ().frame, original.original ().opacity,
+             original.deeper ().frame, original.deeper ().opacity, width, height,
+             work.planes.current (), words);
 }
 
 static bool
 add_to_run (const Settings &settings, keying::KeyRun &run)
 {
-  return settings.fused
-         && run.add_noise_reduction (settings.fill_iterations, settings.iterations);
+  return run.add_noise_reduction (settings.fill_iterations, settings.iterations);
 }
 
 static gboolean
@@ -300,36 +200,33 @@ gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input
   Settings settings = get_settings (self);
   keying::KeyRun run;
 
+  keying::keep_original (output->buffer, input->buffer);
   if (add_to_run (settings, run))
     return self->member->runner ().enqueue (queue, run, input, output, error);
-  if (!settings.fused)
-    return transform_by_masks (self, settings, input, output, queue, error);
   return transform_by_planes (self, settings, input, output, queue, error);
 }
 
 /* Runs over several elements */
 
 static gboolean
-gst_noise_reduce_propose_allocation (
-    GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
+gst_noise_reduce_takes_up (GstOpenCLFilter *filter)
 {
   keying::KeyRun run;
-
-  if (!GST_BASE_TRANSFORM_CLASS (gst_noise_reduce_parent_class)
-           ->propose_allocation (transform, decide_query, query))
-    return FALSE;
-  if (add_to_run (get_settings (transform), run))
-    RunMember::offer (query);
-  return TRUE;
+  return add_to_run (get_settings (filter), run);
 }
 
-static gboolean
-gst_noise_reduce_decide_allocation (GstBaseTransform *transform, GstQuery *query)
+static GstOpenCLTakenUp
+gst_noise_reduce_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+    GstBuffer *output, cl_event *event, GError **error)
 {
-  GST_NOISE_REDUCE (transform)->member->ask_downstream (query);
-  return GST_BASE_TRANSFORM_CLASS (gst_noise_reduce_parent_class)
-      ->decide_allocation (transform, query);
+  GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
+  Settings settings = get_settings (self);
+  auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, run); };
+  return self->member->take_up (filter, add, pending, output, event, error);
 }
+
+static const GstOpenCLDeferral deferral = {gst_keying_deferred_run_get_type,
+    gst_noise_reduce_takes_up, gst_noise_reduce_take_up};
 
 static gboolean
 gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
@@ -337,9 +234,8 @@ gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *
 {
   GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
   Settings settings = get_settings (self);
-  auto add = [&settings] (keying::KeyRun &run) { return add_to_run (settings, run); };
-  RunMember::Outcome outcome =
-      self->member->take_part (filter, add, input, output, event, error);
+  auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, run); };
+  RunMember::Outcome outcome = self->member->begin (filter, add, input, output, error);
   if (outcome == RunMember::Outcome::plain)
     return GST_OPENCL_FILTER_CLASS (gst_noise_reduce_parent_class)
         ->process (filter, input, output, event, error);
@@ -349,7 +245,7 @@ gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *
 static void
 gst_noise_reduce_init (GstNoiseReduce *self)
 {
-  self->settings = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
   self->member = new RunMember;
 }
 
@@ -364,38 +260,13 @@ gst_noise_reduce_finalize (GObject *object)
 }
 
 static void
-install_properties (GObjectClass *klass)
-{
-  const Settings defaults;
-
-  g_object_class_install_property (klass, PROP_ITERATIONS,
-      g_param_spec_uint ("iterations", "Iterations",
-          "How many times keyed pixels with fewer than three keyed neighbours become "
-          "opaque",
-          0, G_MAXINT, defaults.iterations, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_FILL_ITERATIONS,
-      g_param_spec_uint ("fill-iterations", "Fill iterations",
-          "How many times, before that, un-keyed pixels with at least two keyed "
-          "neighbours become keyed",
-          0, G_MAXINT, defaults.fill_iterations, keying::playing_flags));
-  g_object_class_install_property (klass, PROP_FUSED,
-      g_param_spec_boolean ("fused", "Fused",
-          "Many iterations a launch, on bits, and those of keying elements beside it; else "
-          "one a launch, on bytes, with the same result",
-          defaults.fused, keying::playing_flags));
-}
-
-static void
 gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->set_property = gst_noise_reduce_set_property;
-  object_class->get_property = gst_noise_reduce_get_property;
   object_class->finalize = gst_noise_reduce_finalize;
-  install_properties (object_class);
+  opencl::install_settings<&GstNoiseReduce::settings> (klass, properties);
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass),
@@ -407,8 +278,7 @@ gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
   filter_class->set_formats = gst_noise_reduce_set_formats;
   filter_class->transform = gst_noise_reduce_transform;
   filter_class->process = gst_noise_reduce_process;
-  transform_class->propose_allocation = gst_noise_reduce_propose_allocation;
-  transform_class->decide_allocation = gst_noise_reduce_decide_allocation;
+  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
 
   GST_DEBUG_CATEGORY_INIT (
       noise_reduce_debug, "noisereduce", 0, "Noise reduction of keys");

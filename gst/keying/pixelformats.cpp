@@ -21,10 +21,6 @@ GST_DEBUG_CATEGORY_STATIC (keying_debug);
 #define GST_CAT_DEFAULT keying_debug
 
 namespace keying {
-/* Lax: a value out of its range is taken as the end of the range. */
-const GParamFlags playing_flags = GParamFlags (
-    G_PARAM_READWRITE | G_PARAM_CONSTRUCT | G_PARAM_STATIC_STRINGS
-    | G_PARAM_LAX_VALIDATION | GST_PARAM_CONTROLLABLE | GST_PARAM_MUTABLE_PLAYING);
 
 static const PixelFormat pixel_formats[] = {
     {GST_VIDEO_FORMAT_RGBA, 0, 8, 16, 24},

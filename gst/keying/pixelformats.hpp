@@ -5,6 +5,7 @@
 #pragma once
 
 #include <gst/opencl/opencl.h>
+#include <gst/opencl/settings.hpp>
 
 #include <string>
 
@@ -41,6 +42,8 @@ GType channel_get_type (void);
 
 /* Pads, and properties that follow their controllers: for class_init */
 void set_up_class (GstOpenCLFilterClass *klass);
-/* How every property of theirs that may change at any time is declared */
-extern const GParamFlags playing_flags;
+/* How every property of theirs is declared. Lax: a value out of its range is taken as the
+ * end of the range. */
+const GParamFlags playing_flags =
+    GParamFlags (opencl::controllable | G_PARAM_LAX_VALIDATION);
 } // namespace keying

@@ -22,30 +22,28 @@ public:
   void set_format (GstOpenCLContext *context, const GstVideoInfo *info);
   void close ();
 
-  /* In decide_allocation, before the parent class takes downstream's answer out */
-  void ask_downstream (GstQuery *allocation);
-  /* In propose_allocation: upstream may leave its runs to this element. */
-  static void offer (GstQuery *allocation);
-
   KeyRunner &runner () { return *runner_; }
 
   /* Leaves `run` from `input` to `output` to downstream, if that takes it. */
   Outcome leave (GstOpenCLFilter *filter, const KeyRun &run, GstBuffer *input,
       GstBuffer *output, GError **error);
 
-  /* What `add` adds to what upstream has left, or to a run that begins here, is left to
-   * downstream or else done in one launch, whose event is `event`. It is plain where a
-   * run would begin and end here. */
-  Outcome take_part (GstOpenCLFilter *filter, const std::function<bool (KeyRun &)> &add,
-      GstBuffer *input, GstBuffer *output, cl_event *event, GError **error);
+  /* Leaves the run that begins with what `add` adds, likewise. */
+  Outcome begin (GstOpenCLFilter *filter, const std::function<bool (KeyRun &)> &add,
+      GstBuffer *input, GstBuffer *output, GError **error);
+
+  /* What `add` adds to what upstream has left is left to downstream, or else all is done
+   * in one launch, whose event is `event`. */
+  GstOpenCLTakenUp take_up (GstOpenCLFilter *filter,
+      const std::function<bool (KeyRun &)> &add, GstOpenCLDeferred *pending,
+      GstBuffer *output, cl_event *event, GError **error);
 
 private:
-  void attach (const KeyRun &run, const GstOpenCLFrame *source, GstBuffer *output,
-      const Place &place);
-  Outcome finish (GstOpenCLFilter *filter, GstKeyingDeferredRun *pending,
-      const KeyRun &run, GstBuffer *output, cl_event *event, GError **error);
+  void attach (GstOpenCLFilter *filter, const KeyRun &run, const GstOpenCLFrame *source,
+      GstBuffer *output, const Place &place);
+  bool finish (GstOpenCLFilter *filter, GstOpenCLDeferred *pending, const KeyRun &run,
+      GstBuffer *output, cl_event *event, GError **error);
 
   std::shared_ptr<KeyRunner> runner_;
-  bool defers_ = false;
 };
 } // namespace keying

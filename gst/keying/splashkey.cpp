@@ -9,7 +9,9 @@
  * green and blue differ from those that are stored for it by less than `tolerance` is
  * background. It becomes transparent and its means are stored, so that slow changes of
  * light are followed; other blocks stay as they are, and so does what is stored for them.
- * The first frame fills the store, and so does the next one after `reset` is set.
+ * The first frame fills the store, and so does the next one after `reset` is set and
+ * after a change of format or size. A flush, which a seek is, a pause and another
+ * framerate leave the store as it is.
  *
  * ## Example launch line
  * |[
@@ -22,33 +24,29 @@
 #include "config.h"
 #endif
 
+#include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "elements.h"
-#include "kernel.hpp"
+#include "original.hpp"
 #include "pixelformats.hpp"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/splashkey.cl"
 
 GST_DEBUG_CATEGORY_STATIC (splash_key_debug);
 #define GST_CAT_DEFAULT splash_key_debug
 
 namespace {
-using keying::Kernel;
-
-enum {
-  PROP_0,
-  PROP_BLOCK_SIZE,
-  PROP_TOLERANCE,
-  PROP_RESET,
-};
 
 struct Settings {
   guint block_size = 16;
   gdouble tolerance = 0.12;
-  gboolean reset = FALSE; /* until a frame has filled the store */
+  bool reset = false; /* until a frame has filled the store */
 };
 
 /* The most work-items that do a block: a square of them on a GPU */
@@ -59,7 +57,7 @@ const gsize largest_side = 16;
 struct Work {
   GstVideoInfo info;
   bool on_cpu;
-  keying::FrameKernel key_blocks;
+  opencl::FrameKernel key_blocks;
   cl::Buffer store;
   guint stored_block_size = 0; /* of the store; 0 where it is not filled */
 };
@@ -71,8 +69,8 @@ G_DECLARE_FINAL_TYPE (GstSplashKey, gst_splash_key, GST, SPLASH_KEY, GstOpenCLFi
 struct _GstSplashKey {
   GstOpenCLFilter parent;
 
-  Settings *settings; /* with the object lock */
-  Work *work;         /* between set_formats and close, else null */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between set_formats and close, else null */
 };
 
 G_DEFINE_TYPE (GstSplashKey, gst_splash_key, GST_TYPE_OPENCL_FILTER)
@@ -80,69 +78,24 @@ GST_ELEMENT_REGISTER_DEFINE (splashkey, "splashkey", GST_RANK_NONE, GST_TYPE_SPL
 
 /* Properties */
 
-static void
-gst_splash_key_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  Settings &settings = *GST_SPLASH_KEY (object)->settings;
-
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_BLOCK_SIZE:
-    settings.block_size = g_value_get_uint (value);
-    break;
-  case PROP_TOLERANCE:
-    settings.tolerance = g_value_get_double (value);
-    break;
-  case PROP_RESET:
-    settings.reset = g_value_get_boolean (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
-}
-
-static Settings
-get_settings (gpointer self)
-{
-  GST_OBJECT_LOCK (self);
-  Settings settings = *GST_SPLASH_KEY (self)->settings;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"block-size", "Block size",
+        "Columns and lines of a block; a change fills the store anew",
+        &Settings::block_size, {1, 256}, keying::playing_flags},
+    {"tolerance", "Tolerance",
+        "A block is background while the mean of its red's, green's and blue's "
+        "difference from the stored ones is less, 1 from black to white",
+        &Settings::tolerance, {0, 1}, keying::playing_flags},
+    {"reset", "Reset",
+        "Fill the store from the next frame; FALSE again once that is done",
+        &Settings::reset, keying::playing_flags},
+};
 
 /* For a frame: a reset is done once. */
 static Settings
 take_settings (GstSplashKey *self)
 {
-  GST_OBJECT_LOCK (self);
-  Settings settings = *self->settings;
-  self->settings->reset = FALSE;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
-
-static void
-gst_splash_key_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  Settings settings = get_settings (object);
-
-  switch (id) {
-  case PROP_BLOCK_SIZE:
-    g_value_set_uint (value, settings.block_size);
-    break;
-  case PROP_TOLERANCE:
-    g_value_set_double (value, settings.tolerance);
-    break;
-  case PROP_RESET:
-    g_value_set_boolean (value, settings.reset);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
+  return self->settings->amend ([] (Settings &settings) { settings.reset = false; });
 }
 
 /* Kernels and work memory */
@@ -160,7 +113,7 @@ ensure_store (GstOpenCLContext *context, Work &work, guint block_size, GError **
   if (work.stored_block_size == block_size && work.store ())
     return TRUE;
   work.stored_block_size = 0;
-  work.store = keying::make_buffer (context,
+  work.store = opencl::make_buffer (context,
       blocks_in (work.info.width, block_size) * blocks_in (work.info.height, block_size)
           * 3 * sizeof (cl_uint),
       error);
@@ -175,40 +128,50 @@ gst_splash_key_close (GstOpenCLFilter *filter)
   self->work = nullptr;
 }
 
+/* What was learnt of one holds for the other. */
+static bool
+shows_the_same (const GstVideoInfo *a, const GstVideoInfo *b)
+{
+  return GST_VIDEO_INFO_FORMAT (a) == GST_VIDEO_INFO_FORMAT (b) && a->width == b->width
+         && a->height == b->height
+         && gst_video_colorimetry_is_equal (&a->colorimetry, &b->colorimetry);
+}
+
 static gboolean
 gst_splash_key_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstSplashKey *self = GST_SPLASH_KEY (filter);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+  const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
 
+  /* After a seek a source may have another framerate. */
+  if (self->work && shows_the_same (&self->work->info, info)) {
+    self->work->info = *info;
+    return TRUE;
+  }
   gst_splash_key_close (filter);
   self->work = new Work;
   Work &work = *self->work;
-  work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  work.info = *info;
   work.on_cpu = opencl::is_cpu (context);
-  work.key_blocks.create (context, {"pixels.cl", "splashkey.cl"}, "key_blocks",
+  work.key_blocks.prepare (context, KERNELS, "key_blocks",
       keying::pixel_options (&work.info) + " -DGROUP=" + std::to_string (largest_group));
-  return ensure_store (context, work, get_settings (self).block_size, error);
+  return ensure_store (context, work, self->settings->committed ().block_size, error);
 }
 
 /* The work */
 
 /* On a CPU a block is one work-item's; on a GPU neighbours in a line are neighbours in
  * memory. */
-static keying::Grid
-grid_of_blocks (const Work &work, const Kernel &kernel, guint block_size)
+static opencl::Groups
+groups_of_blocks (const Work &work, guint block_size)
 {
-  gsize most = work.on_cpu ? 1 : kernel.group_size (largest_group);
-  gsize columns = 1, rows = 1;
-  while (
-      2 * columns <= std::min (gsize (block_size), largest_side) && 2 * columns <= most)
-    columns *= 2;
-  while (2 * rows <= std::min (gsize (block_size), largest_side)
-         && 2 * rows * columns <= most)
-    rows *= 2;
-  return keying::grid_of_groups (blocks_in (work.info.width, block_size),
-      blocks_in (work.info.height, block_size), columns, rows);
+  gsize side = 1;
+  while (2 * side <= std::min (gsize (block_size), work.on_cpu ? 1 : largest_side))
+    side *= 2;
+  return {blocks_in (work.info.width, block_size),
+      blocks_in (work.info.height, block_size), side, side};
 }
 
 /* In whole blocks and in those that the frame's right and lower edge cut */
@@ -234,16 +197,16 @@ gst_splash_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   GstSplashKey *self = GST_SPLASH_KEY (filter);
   Work &work = *self->work;
   Settings settings = take_settings (self);
-  Kernel *kernel = work.key_blocks.variant ({input, output}, error);
 
-  if (!kernel
-      || !ensure_store (
+  if (!ensure_store (
           gst_opencl_filter_get_context (filter), work, settings.block_size, error))
     return FALSE;
+  keying::keep_original (output->buffer, input->buffer);
   bool fill = settings.reset || work.stored_block_size == 0;
   work.stored_block_size = settings.block_size;
-  return kernel->launch (queue, grid_of_blocks (work, *kernel, settings.block_size),
-      error, input, output, cl_uint (work.info.width), cl_uint (work.info.height),
+  return work.key_blocks.launch_groups (queue,
+      groups_of_blocks (work, settings.block_size), error, input, output,
+      cl_uint (work.info.width), cl_uint (work.info.height),
       cl_uint (settings.block_size), thresholds_of (settings, &work.info),
       cl_uint (fill ? 1 : 0), work.store ());
 }
@@ -251,7 +214,7 @@ gst_splash_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 static void
 gst_splash_key_init (GstSplashKey *self)
 {
-  self->settings = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
 }
 
 static void
@@ -268,24 +231,9 @@ gst_splash_key_class_init (GstSplashKeyClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-  const Settings defaults;
 
-  object_class->set_property = gst_splash_key_set_property;
-  object_class->get_property = gst_splash_key_get_property;
   object_class->finalize = gst_splash_key_finalize;
-  g_object_class_install_property (object_class, PROP_BLOCK_SIZE,
-      g_param_spec_uint ("block-size", "Block size",
-          "Columns and lines of a block; a change fills the store anew", 1, 256,
-          defaults.block_size, keying::playing_flags));
-  g_object_class_install_property (object_class, PROP_TOLERANCE,
-      g_param_spec_double ("tolerance", "Tolerance",
-          "A block is background while the mean of its red's, green's and blue's "
-          "difference from the stored ones is less, 1 from black to white",
-          0, 1, defaults.tolerance, keying::playing_flags));
-  g_object_class_install_property (object_class, PROP_RESET,
-      g_param_spec_boolean ("reset", "Reset",
-          "Fill the store from the next frame; FALSE again once that is done",
-          defaults.reset, keying::playing_flags));
+  opencl::install_settings<&GstSplashKey::settings> (klass, properties);
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Splash key",

@@ -11,6 +11,8 @@
  * (lines, samples) one frame and (frames, lines, samples) that many. The stream is any
  * number of such files, one behind the other, as `filesrc` reads one and `multifilesrc`
  * many. Values of type uint16 and float32 pass as they are, float64 becomes float32.
+ * A file can be sought in, and played backward; a source that gives any part of a file on
+ * request, as `filesrc` does, is asked for one frame at a time.
  *
  * ## Example launch line
  * |[
@@ -25,12 +27,14 @@
 #endif
 
 #include <utility>
+#include <vector>
 
 #include <gst/base/gstadapter.h>
 #include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/settings.hpp>
 
 #include "elements.h"
-#include <gst/opencl/npyfile.hpp>
+#include "framearray.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (npy_parse_debug);
 #define GST_CAT_DEFAULT npy_parse_debug
@@ -44,54 +48,35 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_P
                      "format = (string) { U16LE, F32LE }, samples = (int) [ 1, max ], "
                      "lines = (int) [ 1, max ], framerate = (fraction) [ 0, max ]"));
 
-enum {
-  PROP_0,
-  PROP_FRAMERATE,
-};
-
-constexpr int default_framerate_n = 25;
-constexpr int default_framerate_d = 1;
-
 /* Says that a function did what it could with the bytes that are there. */
 constexpr GstFlowReturn flow_more_bytes = GST_FLOW_CUSTOM_SUCCESS;
 
+using npy::FrameArray;
+using npy::Framerate;
+using npy::PlacedArray;
+
 namespace {
 
-/* What a .npy file holds, as frames. `frames` is 0 where no file was seen. */
-struct FrameArray {
-  opencl::NpyType type;
-  int samples;
-  int lines;
-  guint64 frames;
-  gsize header_bytes;
-  gsize frame_bytes;
-
-  guint64 bytes () const { return header_bytes + frames * frame_bytes; }
+struct Settings {
+  opencl::Fraction framerate = {25, 1};
 };
 
-/* A seek that upstream was asked for and whose segment has not come yet. */
-struct PendingSeek {
-  bool valid;
-  guint64 offset;
-  guint64 frame;
+const opencl::PropertyTable<Settings> properties = {
+    {"framerate", "Frame rate",
+        "Frames per second, for timestamps; 0/1 for none. A framerate in the caps of the "
+        "input goes before it",
+        &Settings::framerate, {{0, 1}, {G_MAXINT, 1}}, opencl::ready},
+};
+
+/* A part of the stream that somebody wants to see, and where it lies. */
+struct Wanted {
   GstSegment segment;
-};
+  guint64 first_frame;
+  guint64 end_frame;
+  guint64 offset;
+  guint64 end_offset;
 
-struct Framerate {
-  int n;
-  int d;
-
-  bool is_fixed () const { return n > 0; }
-  GstClockTime time_of (guint64 frame) const
-  {
-    return gst_util_uint64_scale (frame, guint64 (d) * GST_SECOND, n);
-  }
-  guint64 frame_at (GstClockTime time) const
-  {
-    guint64 frame = gst_util_uint64_scale (time, n, guint64 (d) * GST_SECOND);
-    /* The frame's own time was rounded down, too. */
-    return time_of (frame + 1) <= time ? frame + 1 : frame;
-  }
+  bool is_backward () const { return segment.rate < 0; }
 };
 
 } // namespace
@@ -101,16 +86,21 @@ struct GstNpyParse {
   GstPad *sinkpad;
   GstPad *srcpad;
 
-  Framerate framerate_property;
+  opencl::Settings<Settings> *settings;
 
-  /* Shared with the threads that seek and ask; under the object lock. */
+  /* Shared with the threads that seek and ask; under the object lock. `arrays` are those
+   * of the whole stream where it can be pulled, else the first one. */
   Framerate framerate;
-  FrameArray first;
+  std::vector<PlacedArray> *arrays;
   GstSegment segment;
   GstFormat upstream_format;
-  PendingSeek seek;
+  Wanted sought;
+  guint32 sought_seqnum;
+  bool seeking;
 
   /* The streaming thread's own. `offset` is where in the stream the adapter begins. */
+  bool pulling;
+  bool started;
   GstAdapter *adapter;
   guint64 offset;
   gsize skip;
@@ -122,11 +112,23 @@ struct GstNpyParse {
   bool have_segment;
   bool at_start;
   bool discont;
+  bool failed;
   bool finished;
+  bool refused;
+  bool pushed;
+  bool backward;
   GstEvent *segment_event;
+  guint32 seqnum;
   GQueue events;
   GstCaps *caps;
   GstBufferPool *pool;
+
+  /* Backward: the frames from `first_back` to before `back` are still to come; the blocks
+   * that upstream pushed of them, in the order of the stream. */
+  guint64 first_back;
+  guint64 back;
+  GQueue blocks;
+  gsize block_bytes;
 };
 
 struct GstNpyParseClass {
@@ -147,7 +149,7 @@ npy_parse_cast (gpointer instance)
 static GstFlowReturn
 npy_parse_fail (GstNpyParse *self, GError *error)
 {
-  self->finished = true;
+  self->failed = self->finished = true;
   gst_opencl_post_error (GST_ELEMENT (self), error);
   return GST_FLOW_ERROR;
 }
@@ -189,6 +191,28 @@ npy_parse_fail_truncated (GstNpyParse *self, const char *cause)
   return npy_parse_fail (self, error);
 }
 
+static GstFormat
+npy_parse_upstream_format (GstNpyParse *self)
+{
+  GST_OBJECT_LOCK (self);
+  GstFormat format = self->upstream_format;
+  GST_OBJECT_UNLOCK (self);
+  return format;
+}
+
+static bool
+npy_parse_get_stream_size (GstNpyParse *self, guint64 *size)
+{
+  gint64 bytes;
+
+  if (npy_parse_upstream_format (self) != GST_FORMAT_BYTES
+      || !gst_pad_peer_query_duration (self->sinkpad, GST_FORMAT_BYTES, &bytes)
+      || bytes < 0)
+    return false;
+  *size = guint64 (bytes);
+  return true;
+}
+
 static bool
 npy_parse_between_files (GstNpyParse *self)
 {
@@ -197,54 +221,17 @@ npy_parse_between_files (GstNpyParse *self)
 
 /* Header to frames */
 
-static gboolean
-check_shape (const std::vector<gsize> &shape, GError **error)
-{
-  constexpr auto expected = "expected (samples,), (lines, samples) or "
-                            "(frames, lines, samples)";
-  const char *wrong = nullptr;
-
-  if (shape.empty () || shape.size () > 3)
-    wrong = "has another number of dimensions";
-  for (gsize length : shape)
-    wrong = length == 0 ? "is empty" : wrong;
-  for (gsize i = shape.size () > 2 ? 1 : 0; !wrong && i < shape.size (); i++)
-    wrong = shape[i] > gsize (G_MAXINT) ? "has more than 2147483647 lines or samples"
-                                        : nullptr;
-  if (!wrong)
-    return TRUE;
-  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "an array of shape %s %s, %s", opencl::npy_shape_text (shape).c_str (), wrong,
-      expected);
-  return FALSE;
-}
-
-static FrameArray
-array_of (const opencl::NpyHeader &header)
-{
-  const std::vector<gsize> &shape = header.shape;
-  gsize dimensions = shape.size ();
-  gsize samples = shape[dimensions - 1];
-  gsize lines = dimensions > 1 ? shape[dimensions - 2] : 1;
-  gsize frames = dimensions > 2 ? shape[0] : 1;
-
-  return {header.type, int (samples), int (lines), frames, header.data_offset,
-      header.data_size () / frames};
-}
-
 /* Not even one frame can come: better said before gigabytes of it are collected. */
 static gboolean
 npy_parse_check_stream_size (GstNpyParse *self, const FrameArray &array, GError **error)
 {
-  gint64 size;
+  guint64 size;
   guint64 needed = self->offset + array.header_bytes + array.frame_bytes;
 
-  if (self->upstream_format != GST_FORMAT_BYTES
-      || !gst_pad_peer_query_duration (self->sinkpad, GST_FORMAT_BYTES, &size) || size < 0
-      || guint64 (size) >= needed)
+  if (!npy_parse_get_stream_size (self, &size) || size >= needed)
     return TRUE;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_DECODE,
-      "the stream ends at byte %" G_GINT64_FORMAT
+      "the stream ends at byte %" G_GUINT64_FORMAT
       " in frame 1 of a .npy file, expected %" G_GUINT64_FORMAT " bytes or more",
       size, needed);
   return FALSE;
@@ -253,22 +240,18 @@ npy_parse_check_stream_size (GstNpyParse *self, const FrameArray &array, GError 
 static gboolean
 npy_parse_start_array (GstNpyParse *self, const guint8 *data, gsize size, GError **error)
 {
-  opencl::NpyHeader header;
+  FrameArray array;
 
-  if (!opencl::npy_parse_header (data, size, header, error)
-      || !check_shape (header.shape, error))
-    return FALSE;
-  FrameArray array = array_of (header);
-  if (!npy_parse_check_stream_size (self, array, error))
+  if (!npy::frame_array_parse (data, size, array, error)
+      || !npy_parse_check_stream_size (self, array, error))
     return FALSE;
 
   self->array = array;
   self->frames_left = array.frames;
-  if (self->offset == 0) {
-    GST_OBJECT_LOCK (self);
-    self->first = array;
-    GST_OBJECT_UNLOCK (self);
-  }
+  GST_OBJECT_LOCK (self);
+  if (self->offset == 0 && !self->pulling)
+    *self->arrays = {{array, 0, 0}};
+  GST_OBJECT_UNLOCK (self);
   return TRUE;
 }
 
@@ -279,34 +262,11 @@ npy_parse_take_timestamp (GstNpyParse *self)
   guint64 distance;
   GstClockTime pts = gst_adapter_prev_pts (self->adapter, &distance);
 
-  if (self->upstream_format != GST_FORMAT_TIME || distance != 0
+  if (npy_parse_upstream_format (self) != GST_FORMAT_TIME || distance != 0
       || !GST_CLOCK_TIME_IS_VALID (pts))
     return;
   self->first_time = pts;
   self->frames_since = 0;
-}
-
-static GstFlowReturn
-npy_parse_read_header (GstNpyParse *self)
-{
-  gsize size = npy_parse_header_size (self);
-  GError *error = nullptr;
-
-  if (size > gst_adapter_available (self->adapter))
-    return flow_more_bytes;
-  gconstpointer data = gst_adapter_map (self->adapter, size);
-  gboolean ok =
-      npy_parse_start_array (self, static_cast<const guint8 *> (data), size, &error);
-  gst_adapter_unmap (self->adapter);
-
-  if (!ok) {
-    g_prefix_error (&error, "at byte %" G_GUINT64_FORMAT ": ", self->offset);
-    return npy_parse_fail (self, error);
-  }
-  npy_parse_take_timestamp (self);
-  gst_adapter_flush (self->adapter, self->array.header_bytes);
-  self->offset += self->array.header_bytes;
-  return GST_FLOW_OK;
 }
 
 /* Caps and allocation */
@@ -357,27 +317,69 @@ npy_parse_take_pool (GstNpyParse *self, GstQuery *query)
     gst_object_unref (pool);
 }
 
-static gboolean
+static void
+npy_parse_query_allocation (GstNpyParse *self)
+{
+  GstQuery *query = gst_query_new_allocation (self->caps, TRUE);
+
+  if (output_bytes (self->array) <= G_MAXUINT && gst_pad_peer_query (self->srcpad, query))
+    npy_parse_take_pool (self, query);
+  gst_query_unref (query);
+}
+
+/* Whether anybody down the line takes frames of these caps: an event alone would be
+ * refused only when the first frame follows it. */
+static bool
+npy_parse_is_wanted (GstNpyParse *self, GstCaps *caps)
+{
+  GstCaps *taken = gst_pad_peer_query_caps (self->srcpad, caps);
+  bool wanted = !gst_caps_is_empty (taken);
+
+  gst_caps_unref (taken);
+  return wanted;
+}
+
+static GstFlowReturn
 npy_parse_negotiate (GstNpyParse *self)
 {
   GstCaps *caps = npy_parse_make_caps (self);
 
   if (self->caps && gst_caps_is_equal (caps, self->caps)) {
     gst_caps_unref (caps);
-    return TRUE;
+    return GST_FLOW_OK;
   }
   gst_caps_take (&self->caps, caps);
   npy_parse_release_pool (self);
-  if (!gst_pad_set_caps (self->srcpad, caps)) {
-    gst_clear_caps (&self->caps);
-    return FALSE;
+  if (npy_parse_is_wanted (self, caps) && gst_pad_set_caps (self->srcpad, caps)) {
+    npy_parse_query_allocation (self);
+    return GST_FLOW_OK;
   }
+  gst_clear_caps (&self->caps);
+  return GST_PAD_IS_FLUSHING (self->srcpad) ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
+}
 
-  GstQuery *query = gst_query_new_allocation (caps, TRUE);
-  if (output_bytes (self->array) <= G_MAXUINT && gst_pad_peer_query (self->srcpad, query))
-    npy_parse_take_pool (self, query);
-  gst_query_unref (query);
-  return TRUE;
+static GstFlowReturn
+npy_parse_read_header (GstNpyParse *self)
+{
+  gsize size = npy_parse_header_size (self);
+  GError *error = nullptr;
+
+  if (size > gst_adapter_available (self->adapter))
+    return flow_more_bytes;
+  gconstpointer data = gst_adapter_map (self->adapter, size);
+  gboolean ok =
+      npy_parse_start_array (self, static_cast<const guint8 *> (data), size, &error);
+  gst_adapter_unmap (self->adapter);
+
+  if (!ok) {
+    g_prefix_error (&error, "at byte %" G_GUINT64_FORMAT ": ", self->offset);
+    return npy_parse_fail (self, error);
+  }
+  npy_parse_take_timestamp (self);
+  gst_adapter_flush (self->adapter, self->array.header_bytes);
+  self->offset += self->array.header_bytes;
+  /* Before a frame of any size is collected, downstream can refuse it. */
+  return npy_parse_negotiate (self);
 }
 
 /* Frames */
@@ -524,8 +526,26 @@ npy_parse_is_before_segment (GstNpyParse *self, GstBuffer *buffer)
 static bool
 npy_parse_is_behind_segment (GstNpyParse *self, GstBuffer *buffer)
 {
-  return GST_BUFFER_PTS_IS_VALID (buffer) && GST_CLOCK_TIME_IS_VALID (self->segment.stop)
+  return self->segment.rate > 0 && GST_BUFFER_PTS_IS_VALID (buffer)
+         && GST_CLOCK_TIME_IS_VALID (self->segment.stop)
          && GST_BUFFER_PTS (buffer) >= self->segment.stop;
+}
+
+/* Where the segment has been played up to: what follows without a flush goes on there. */
+static void
+npy_parse_set_position (GstNpyParse *self, GstBuffer *buffer)
+{
+  GstClockTime end = GST_BUFFER_PTS (buffer);
+
+  if (!GST_CLOCK_TIME_IS_VALID (end))
+    return;
+  GST_OBJECT_LOCK (self);
+  if (self->segment.rate > 0 && GST_BUFFER_DURATION_IS_VALID (buffer))
+    end += GST_BUFFER_DURATION (buffer);
+  if (GST_CLOCK_TIME_IS_VALID (self->segment.stop))
+    end = MIN (end, self->segment.stop);
+  self->segment.position = MAX (end, self->segment.start);
+  GST_OBJECT_UNLOCK (self);
 }
 
 static GstFlowReturn
@@ -540,15 +560,20 @@ npy_parse_push (GstNpyParse *self, GstBuffer *buffer)
     gst_buffer_unref (buffer);
     return GST_FLOW_EOS;
   }
-  if (GST_BUFFER_PTS_IS_VALID (buffer)) {
-    GST_OBJECT_LOCK (self);
-    self->segment.position = GST_BUFFER_PTS (buffer);
-    GST_OBJECT_UNLOCK (self);
-  }
+  npy_parse_set_position (self, buffer);
   gst_buffer_unset_flags (buffer, GST_BUFFER_FLAG_DISCONT);
   if (std::exchange (self->discont, false))
     gst_buffer_set_flags (buffer, GST_BUFFER_FLAG_DISCONT);
+  self->pushed = true;
   return gst_pad_push (self->srcpad, buffer);
+}
+
+static GstFlowReturn
+npy_parse_stamp_and_push (GstNpyParse *self, GstBuffer *buffer)
+{
+  npy_parse_stamp (self, buffer);
+  npy_parse_push_events (self);
+  return npy_parse_push (self, buffer);
 }
 
 static GstFlowReturn
@@ -558,15 +583,11 @@ npy_parse_read_frame (GstNpyParse *self)
 
   if (gst_adapter_available (self->adapter) < self->array.frame_bytes)
     return flow_more_bytes;
-  if (!npy_parse_negotiate (self))
-    return GST_PAD_IS_FLUSHING (self->srcpad) ? GST_FLOW_FLUSHING
-                                              : GST_FLOW_NOT_NEGOTIATED;
-  npy_parse_push_events (self);
-  GstFlowReturn flow = npy_parse_take_frame (self, &buffer);
-  if (flow != GST_FLOW_OK)
-    return flow;
-  npy_parse_stamp (self, buffer);
-  return npy_parse_push (self, buffer);
+  /* A seek goes into a file without its header. */
+  GstFlowReturn flow = npy_parse_negotiate (self);
+  if (flow == GST_FLOW_OK)
+    flow = npy_parse_take_frame (self, &buffer);
+  return flow == GST_FLOW_OK ? npy_parse_stamp_and_push (self, buffer) : flow;
 }
 
 /* The rest of a frame whose beginning a seek passed. */
@@ -601,6 +622,89 @@ npy_parse_check_continuity (GstNpyParse *self, GstBuffer *buffer)
 }
 
 static GstFlowReturn
+npy_parse_read_all (GstNpyParse *self)
+{
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  npy_parse_skip (self);
+  while (flow == GST_FLOW_OK)
+    flow = self->frames_left ? npy_parse_read_frame (self) : npy_parse_read_header (self);
+  return flow == flow_more_bytes ? GST_FLOW_OK : flow;
+}
+
+/* Backward */
+
+static void
+npy_parse_move_to_frame (GstNpyParse *self, const PlacedArray &placed, guint64 frame)
+{
+  self->array = placed.array;
+  self->offset = placed.offset_of (frame);
+  self->skip = 0;
+  self->frame_number = self->frames_since = frame;
+  self->frames_left = placed.end_frame () - frame;
+}
+
+/* The file that the frame is in, or the last one. */
+static PlacedArray
+npy_parse_array_of_frame (GstNpyParse *self, guint64 frame)
+{
+  GST_OBJECT_LOCK (self);
+  auto found = self->arrays->begin ();
+  while (found + 1 != self->arrays->end () && found->end_frame () <= frame)
+    found++;
+  PlacedArray placed = *found;
+  GST_OBJECT_UNLOCK (self);
+  return placed;
+}
+
+/* Blocks come from the last one to the first, each of them forward: when those that came
+ * hold a whole frame at their end, it is taken. */
+static GstFlowReturn
+npy_parse_read_last_frame (GstNpyParse *self)
+{
+  while (!g_queue_is_empty (&self->blocks))
+    gst_adapter_push (self->adapter, GST_BUFFER (g_queue_pop_head (&self->blocks)));
+  self->block_bytes -= self->array.frame_bytes;
+  if (self->block_bytes > 0)
+    g_queue_push_head (
+        &self->blocks, gst_adapter_take_buffer (self->adapter, self->block_bytes));
+  self->back--;
+  npy_parse_move_to_frame (self, npy_parse_array_of_frame (self, self->back), self->back);
+  return npy_parse_read_frame (self);
+}
+
+static GstFlowReturn
+npy_parse_chain_backward (GstNpyParse *self, GstBuffer *buffer)
+{
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  g_queue_push_head (&self->blocks, buffer);
+  self->block_bytes += gst_buffer_get_size (buffer);
+  while (flow == GST_FLOW_OK && self->back > self->first_back
+         && self->block_bytes >= self->array.frame_bytes)
+    flow = npy_parse_read_last_frame (self);
+  return flow;
+}
+
+/* Pushed by upstream */
+
+static GstFlowReturn
+npy_parse_take_buffer (GstNpyParse *self, GstBuffer *buffer)
+{
+  if (self->backward)
+    return npy_parse_chain_backward (self, buffer);
+
+  GstFlowReturn flow = npy_parse_check_continuity (self, buffer);
+  if (flow != GST_FLOW_OK) {
+    gst_buffer_unref (buffer);
+    return flow;
+  }
+  self->at_start = false;
+  gst_adapter_push (self->adapter, buffer);
+  return npy_parse_read_all (self);
+}
+
+static GstFlowReturn
 npy_parse_chain (GstPad *, GstObject *parent, GstBuffer *buffer)
 {
   GstNpyParse *self = npy_parse_cast (parent);
@@ -609,18 +713,10 @@ npy_parse_chain (GstPad *, GstObject *parent, GstBuffer *buffer)
     gst_buffer_unref (buffer);
     return GST_FLOW_EOS;
   }
-  GstFlowReturn flow = npy_parse_check_continuity (self, buffer);
-  if (flow != GST_FLOW_OK) {
-    gst_buffer_unref (buffer);
-    return flow;
-  }
-
-  self->at_start = false;
-  gst_adapter_push (self->adapter, buffer);
-  npy_parse_skip (self);
-  while (flow == GST_FLOW_OK)
-    flow = self->frames_left ? npy_parse_read_frame (self) : npy_parse_read_header (self);
-  return flow == flow_more_bytes ? GST_FLOW_OK : flow;
+  GstFlowReturn flow = npy_parse_take_buffer (self, buffer);
+  /* Whoever wants no more of a file has not made it shorter. */
+  self->refused = flow != GST_FLOW_OK;
+  return flow;
 }
 
 /* Segments */
@@ -630,15 +726,14 @@ npy_parse_chain (GstPad *, GstObject *parent, GstBuffer *buffer)
 static void
 npy_parse_move_to (GstNpyParse *self, guint64 offset)
 {
-  const FrameArray &first = self->first;
-
   self->offset = offset;
   self->skip = 0;
   self->frames_left = 0;
   self->frame_number = 0;
-  if (offset == 0 || first.frames == 0 || offset > first.bytes ())
+  if (offset == 0 || self->arrays->empty () || offset > self->arrays->front ().end ())
     return;
 
+  const FrameArray &first = self->arrays->front ().array;
   guint64 into = offset > first.header_bytes ? offset - first.header_bytes : 0;
   self->array = first;
   self->frame_number = into / first.frame_bytes + (into % first.frame_bytes != 0);
@@ -662,18 +757,52 @@ npy_parse_send_segment (GstNpyParse *self, const GstSegment &segment, guint32 se
   gst_clear_event (&self->segment_event);
   self->segment_event = gst_event_new_segment (&segment);
   gst_event_set_seqnum (self->segment_event, seqnum);
+  self->seqnum = seqnum;
   self->have_segment = true;
   self->discont = true;
 }
 
+static void
+npy_parse_drop_bytes (GstNpyParse *self)
+{
+  gst_adapter_clear (self->adapter);
+  g_queue_clear_full (&self->blocks, reinterpret_cast<GDestroyNotify> (gst_buffer_unref));
+  self->block_bytes = 0;
+  self->skip = 0;
+  self->frames_left = 0;
+  self->finished = self->refused = self->backward = false;
+  self->at_start = true;
+}
+
+/* Whatever was being read, what somebody sought comes next. */
+static void
+npy_parse_start_sought (GstNpyParse *self, const Wanted &wanted, guint32 seqnum)
+{
+  npy_parse_drop_bytes (self);
+  self->backward = wanted.is_backward ();
+  self->first_back = wanted.first_frame;
+  self->back = wanted.end_frame;
+  PlacedArray placed = npy_parse_array_of_frame (self, wanted.first_frame);
+  if (self->backward)
+    self->array = placed.array;
+  else if (self->pulling && wanted.first_frame < placed.end_frame ())
+    npy_parse_move_to_frame (self, placed, wanted.first_frame);
+  else
+    npy_parse_move_to (self, wanted.offset);
+  npy_parse_start_counting (self, 0, self->frame_number);
+  npy_parse_send_segment (self, wanted.segment, seqnum);
+}
+
+/* The segment of an earlier seek may still be on its way while the next one is asked for.
+ */
 static bool
-npy_parse_finish_seek (GstNpyParse *self, guint64 offset, GstSegment *segment)
+npy_parse_finish_seek (GstNpyParse *self, guint32 seqnum, Wanted *wanted)
 {
   GST_OBJECT_LOCK (self);
-  bool found = self->seek.valid && self->seek.offset == offset;
+  bool found = self->seeking && self->sought_seqnum == seqnum;
   if (found) {
-    *segment = self->seek.segment;
-    self->seek.valid = false;
+    *wanted = self->sought;
+    self->seeking = false;
   }
   GST_OBJECT_UNLOCK (self);
   return found;
@@ -689,12 +818,10 @@ npy_parse_start_bytes (GstNpyParse *self, guint64 offset, guint32 seqnum)
     return;
   npy_parse_move_to (self, offset);
   npy_parse_start_counting (self, 0, self->frame_number);
-  if (!npy_parse_finish_seek (self, offset, &segment)) {
-    gst_segment_init (&segment, GST_FORMAT_TIME);
-    if (self->framerate.is_fixed ())
-      segment.start = segment.time = segment.position =
-          self->framerate.time_of (self->frame_number);
-  }
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  if (self->framerate.is_fixed ())
+    segment.start = segment.time = segment.position =
+        self->framerate.time_of (self->frame_number);
   npy_parse_send_segment (self, segment, seqnum);
 }
 
@@ -706,22 +833,32 @@ npy_parse_start_time (GstNpyParse *self, const GstSegment &segment, guint32 seqn
 }
 
 static void
+npy_parse_start_segment (GstNpyParse *self, const GstSegment &segment, guint32 seqnum)
+{
+  if (self->have_segment && !self->refused && !npy_parse_between_files (self))
+    npy_parse_fail_truncated (self, "the stream is interrupted");
+  GST_OBJECT_LOCK (self);
+  self->upstream_format = segment.format;
+  GST_OBJECT_UNLOCK (self);
+  if (segment.format == GST_FORMAT_TIME)
+    npy_parse_start_time (self, segment, seqnum);
+  else
+    npy_parse_start_bytes (
+        self, segment.format == GST_FORMAT_BYTES ? segment.start : 0, seqnum);
+}
+
+static void
 npy_parse_handle_segment (GstNpyParse *self, GstEvent *event)
 {
   const GstSegment *segment;
   guint32 seqnum = gst_event_get_seqnum (event);
+  Wanted wanted;
 
   gst_event_parse_segment (event, &segment);
-  if (self->have_segment && !npy_parse_between_files (self))
-    npy_parse_fail_truncated (self, "the stream is interrupted");
-  GST_OBJECT_LOCK (self);
-  self->upstream_format = segment->format;
-  GST_OBJECT_UNLOCK (self);
-  if (segment->format == GST_FORMAT_TIME)
-    npy_parse_start_time (self, *segment, seqnum);
+  if (npy_parse_finish_seek (self, seqnum, &wanted))
+    npy_parse_start_sought (self, wanted, seqnum);
   else
-    npy_parse_start_bytes (
-        self, segment->format == GST_FORMAT_BYTES ? segment->start : 0, seqnum);
+    npy_parse_start_segment (self, *segment, seqnum);
   gst_event_unref (event);
 }
 
@@ -730,15 +867,13 @@ npy_parse_handle_segment (GstNpyParse *self, GstEvent *event)
 static void
 npy_parse_forget_position (GstNpyParse *self)
 {
-  gst_adapter_clear (self->adapter);
+  npy_parse_drop_bytes (self);
   gst_clear_event (&self->segment_event);
   self->have_segment = false;
-  self->finished = false;
-  self->at_start = true;
+  self->failed = false;
+  self->pushed = false;
   self->discont = true;
   self->offset = 0;
-  self->skip = 0;
-  self->frames_left = 0;
   self->frame_number = 0;
   npy_parse_start_counting (self, 0, 0);
 }
@@ -747,12 +882,33 @@ static void
 npy_parse_forget_stream (GstNpyParse *self)
 {
   npy_parse_forget_position (self);
+  self->started = false;
   self->array = {};
   GST_OBJECT_LOCK (self);
-  self->first = {};
-  self->seek = {};
+  self->arrays->clear ();
+  self->seeking = false;
   self->upstream_format = GST_FORMAT_UNDEFINED;
   gst_segment_init (&self->segment, GST_FORMAT_TIME);
+  GST_OBJECT_UNLOCK (self);
+}
+
+static Framerate
+npy_parse_wanted_framerate (GstNpyParse *self)
+{
+  opencl::Fraction wanted = self->settings->committed ().framerate;
+  return {wanted.numerator, wanted.denominator};
+}
+
+static void
+npy_parse_take_framerate (GstNpyParse *self, GstCaps *caps)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  Framerate framerate;
+
+  if (!gst_structure_get_fraction (structure, "framerate", &framerate.n, &framerate.d))
+    framerate = npy_parse_wanted_framerate (self);
+  GST_OBJECT_LOCK (self);
+  self->framerate = framerate;
   GST_OBJECT_UNLOCK (self);
 }
 
@@ -760,28 +916,56 @@ static void
 npy_parse_take_caps (GstNpyParse *self, GstEvent *event)
 {
   GstCaps *caps;
-  Framerate framerate;
 
   gst_event_parse_caps (event, &caps);
-  const GstStructure *structure = gst_caps_get_structure (caps, 0);
-  GST_OBJECT_LOCK (self);
-  if (!gst_structure_get_fraction (structure, "framerate", &framerate.n, &framerate.d))
-    framerate = self->framerate_property;
-  self->framerate = framerate;
-  GST_OBJECT_UNLOCK (self);
+  npy_parse_take_framerate (self, caps);
   gst_event_unref (event);
+}
+
+/* Ends, too: a source that is told to before it has read all. */
+static bool
+npy_parse_has_more (GstNpyParse *self)
+{
+  guint64 size;
+  guint64 read = self->offset + gst_adapter_available (self->adapter);
+
+  return npy_parse_get_stream_size (self, &size) && read < size;
+}
+
+/* Whether a stream that ends here lacks something. */
+static bool
+npy_parse_is_cut (GstNpyParse *self)
+{
+  bool nothing_came = self->array.frames == 0;
+
+  return !self->finished && !self->refused && !self->backward
+         && (nothing_came || !npy_parse_between_files (self))
+         && !npy_parse_has_more (self);
+}
+
+static void
+npy_parse_push_segment_done (GstNpyParse *self)
+{
+  GST_OBJECT_LOCK (self);
+  if (self->segment.rate < 0)
+    self->segment.position = self->segment.start;
+  else if (GST_CLOCK_TIME_IS_VALID (self->segment.stop))
+    self->segment.position = self->segment.stop;
+  GstEvent *event = gst_event_new_segment_done (GST_FORMAT_TIME, self->segment.position);
+  GST_OBJECT_UNLOCK (self);
+  gst_event_set_seqnum (event, self->seqnum);
+  npy_parse_push_events (self);
+  gst_pad_push_event (self->srcpad, event);
 }
 
 static gboolean
 npy_parse_end (GstNpyParse *self, GstEvent *event)
 {
-  bool nothing_came = self->array.frames == 0;
-
-  if (!self->finished && (nothing_came || !npy_parse_between_files (self)))
+  if (npy_parse_is_cut (self))
     npy_parse_fail_truncated (self, "the stream ends");
   /* Downstream keeps what it got. Where that is nothing, the end would only make a sink
    * preroll on nothing beside the error, which applications do not expect. */
-  if (!self->caps) {
+  if (!self->pushed && (self->failed || self->refused)) {
     gst_event_unref (event);
     return FALSE;
   }
@@ -818,6 +1002,10 @@ npy_parse_sink_event (GstPad *, GstObject *parent, GstEvent *event)
   case GST_EVENT_FLUSH_STOP:
     npy_parse_forget_position (self);
     return gst_pad_push_event (self->srcpad, event);
+  case GST_EVENT_SEGMENT_DONE:
+    npy_parse_push_segment_done (self);
+    gst_event_unref (event);
+    return TRUE;
   case GST_EVENT_EOS:
     return npy_parse_end (self, event);
   default:
@@ -825,35 +1013,231 @@ npy_parse_sink_event (GstPad *, GstObject *parent, GstEvent *event)
   }
 }
 
-/* Queries */
+/* Pulled from upstream */
 
-/* All frames of the stream: those of the first file, as often as it fits. */
-static bool
-npy_parse_count_frames (GstNpyParse *self, guint64 *frames)
+/* Until the adapter has so many bytes. */
+static GstFlowReturn
+npy_parse_pull (GstNpyParse *self, gsize needed)
 {
-  gint64 size;
+  constexpr gsize most = 1 << 30;
+  gsize there;
+
+  while ((there = gst_adapter_available (self->adapter)) < needed) {
+    GstBuffer *buffer = nullptr;
+    GstFlowReturn flow = gst_pad_pull_range (
+        self->sinkpad, self->offset + there, guint (MIN (needed - there, most)), &buffer);
+
+    if (flow != GST_FLOW_OK)
+      return flow;
+    gst_adapter_push (self->adapter, buffer);
+  }
+  return GST_FLOW_OK;
+}
+
+/* Of the file that begins at `offset`. What is wrong with it is said when it is played.
+ */
+static bool
+npy_parse_pull_array (GstNpyParse *self, FrameArray *array)
+{
+  gsize size = 0;
+  gsize needed = npy_parse_header_size (self);
+
+  while (size < needed && npy_parse_pull (self, needed) == GST_FLOW_OK) {
+    size = needed;
+    needed = npy_parse_header_size (self);
+  }
+  if (size < needed)
+    return false;
+  gconstpointer data = gst_adapter_map (self->adapter, size);
+  bool parsed =
+      npy::frame_array_parse (static_cast<const guint8 *> (data), size, *array, nullptr);
+  gst_adapter_unmap (self->adapter);
+  return parsed;
+}
+
+static std::vector<PlacedArray>
+npy_parse_pull_arrays (GstNpyParse *self)
+{
+  std::vector<PlacedArray> arrays;
+  FrameArray array;
+  guint64 size = 0, frames = 0;
+
+  npy_parse_get_stream_size (self, &size);
+  while (self->offset < size && npy_parse_pull_array (self, &array)) {
+    arrays.push_back ({array, self->offset, frames});
+    frames += array.frames;
+    self->offset += array.bytes ();
+    gst_adapter_clear (self->adapter);
+  }
+  gst_adapter_clear (self->adapter);
+  self->offset = 0;
+  return arrays;
+}
+
+static void
+npy_parse_push_stream_start (GstNpyParse *self)
+{
+  gchar *id = gst_pad_create_stream_id (self->srcpad, GST_ELEMENT (self), nullptr);
+  GstEvent *event = gst_event_new_stream_start (id);
+  GstEvent *upstream =
+      gst_pad_get_sticky_event (self->sinkpad, GST_EVENT_STREAM_START, 0);
+  guint group = gst_util_group_id_next ();
+
+  if (upstream)
+    gst_event_parse_group_id (upstream, &group);
+  gst_clear_event (&upstream);
+  gst_event_set_group_id (event, group);
+  gst_pad_push_event (self->srcpad, event);
+  g_free (id);
+}
+
+static void
+npy_parse_start_pulling (GstNpyParse *self)
+{
+  GstSegment segment;
+  GstCaps *caps = gst_pad_peer_query_caps (self->sinkpad, nullptr);
+
+  self->started = true;
+  npy_parse_push_stream_start (self);
+  if (gst_caps_is_fixed (caps))
+    npy_parse_take_framerate (self, caps);
+  gst_caps_unref (caps);
+  npy_parse_start_counting (self, 0, 0);
 
   GST_OBJECT_LOCK (self);
-  FrameArray first = self->first;
-  bool in_bytes = self->upstream_format == GST_FORMAT_BYTES;
+  self->upstream_format = GST_FORMAT_BYTES;
   GST_OBJECT_UNLOCK (self);
-  if (!in_bytes || first.frames == 0
-      || !gst_pad_peer_query_duration (self->sinkpad, GST_FORMAT_BYTES, &size)
-      || size <= 0 || guint64 (size) % first.bytes () != 0)
+  std::vector<PlacedArray> arrays = npy_parse_pull_arrays (self);
+  GST_OBJECT_LOCK (self);
+  *self->arrays = std::move (arrays);
+  GST_OBJECT_UNLOCK (self);
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  npy_parse_send_segment (self, segment, gst_util_seqnum_next ());
+}
+
+static GstFlowReturn
+npy_parse_pull_next (GstNpyParse *self)
+{
+  gsize needed =
+      self->frames_left ? self->array.frame_bytes : npy_parse_header_size (self);
+  GstFlowReturn flow = npy_parse_pull (self, needed);
+
+  if (flow != GST_FLOW_OK && flow != GST_FLOW_EOS)
+    return flow;
+  /* The last bytes of a stream may say that they are no header at all. */
+  GstFlowReturn read = npy_parse_read_all (self);
+  if (read == GST_FLOW_OK && flow == GST_FLOW_EOS && npy_parse_is_cut (self))
+    return npy_parse_fail_truncated (self, "the stream ends");
+  return read == GST_FLOW_OK ? flow : read;
+}
+
+static GstFlowReturn
+npy_parse_pull_previous (GstNpyParse *self)
+{
+  if (self->back == self->first_back)
+    return GST_FLOW_EOS;
+  self->back--;
+  npy_parse_move_to_frame (self, npy_parse_array_of_frame (self, self->back), self->back);
+  GstFlowReturn flow = npy_parse_pull (self, self->array.frame_bytes);
+  return flow == GST_FLOW_OK ? npy_parse_read_frame (self) : flow;
+}
+
+static void
+npy_parse_end_pulling (GstNpyParse *self, GstFlowReturn flow)
+{
+  self->refused = true;
+  if (flow == GST_FLOW_FLUSHING)
+    return;
+  if (flow != GST_FLOW_EOS && !self->failed)
+    GST_ELEMENT_FLOW_ERROR (self, flow);
+  if (flow == GST_FLOW_EOS && (self->segment.flags & GST_SEGMENT_FLAG_SEGMENT)) {
+    npy_parse_push_segment_done (self);
+    GstMessage *message = gst_message_new_segment_done (
+        GST_OBJECT (self), GST_FORMAT_TIME, self->segment.position);
+    gst_message_set_seqnum (message, self->seqnum);
+    gst_element_post_message (GST_ELEMENT (self), message);
+    return;
+  }
+  GstEvent *event = gst_event_new_eos ();
+  gst_event_set_seqnum (event, self->seqnum);
+  npy_parse_end (self, event);
+}
+
+static void
+npy_parse_loop (gpointer data)
+{
+  GstNpyParse *self = npy_parse_cast (data);
+
+  if (!self->started)
+    npy_parse_start_pulling (self);
+  GstFlowReturn flow =
+      self->backward ? npy_parse_pull_previous (self) : npy_parse_pull_next (self);
+  if (flow == GST_FLOW_OK)
+    return;
+  gst_pad_pause_task (self->sinkpad);
+  npy_parse_end_pulling (self, flow);
+}
+
+static gboolean
+npy_parse_activate (GstPad *pad, GstObject *)
+{
+  GstQuery *query = gst_query_new_scheduling ();
+  bool pull = gst_pad_peer_query (pad, query)
+              && gst_query_has_scheduling_mode_with_flags (
+                  query, GST_PAD_MODE_PULL, GST_SCHEDULING_FLAG_SEEKABLE);
+
+  gst_query_unref (query);
+  return gst_pad_activate_mode (pad, pull ? GST_PAD_MODE_PULL : GST_PAD_MODE_PUSH, TRUE);
+}
+
+static gboolean
+npy_parse_activate_mode (GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active)
+{
+  GstNpyParse *self = npy_parse_cast (parent);
+
+  GST_OBJECT_LOCK (self);
+  self->pulling = active && mode == GST_PAD_MODE_PULL;
+  GST_OBJECT_UNLOCK (self);
+  if (mode != GST_PAD_MODE_PULL)
+    return TRUE;
+  return active ? gst_pad_start_task (pad, npy_parse_loop, self, nullptr)
+                : gst_pad_stop_task (pad);
+}
+
+/* Queries */
+
+/* All frames of the stream. `exact` where all its files are known; else they count as so
+ * many as the first one fits. */
+static bool
+npy_parse_count_frames (GstNpyParse *self, guint64 *frames, bool *exact)
+{
+  guint64 size;
+  bool counted = false;
+
+  if (!npy_parse_get_stream_size (self, &size))
     return false;
-  *frames = guint64 (size) / first.bytes () * first.frames;
-  return true;
+  GST_OBJECT_LOCK (self);
+  if (!self->arrays->empty ()) {
+    const PlacedArray &last = self->arrays->back ();
+
+    *exact = last.end () == size;
+    *frames = *exact ? last.end_frame () : size / last.array.bytes () * last.array.frames;
+    counted = *exact || (!self->pulling && size % last.array.bytes () == 0);
+  }
+  GST_OBJECT_UNLOCK (self);
+  return counted;
 }
 
 static bool
 npy_parse_get_duration (GstNpyParse *self, GstFormat format, gint64 *duration)
 {
   guint64 frames;
+  bool exact;
 
   GST_OBJECT_LOCK (self);
   Framerate framerate = self->framerate;
   GST_OBJECT_UNLOCK (self);
-  if (!npy_parse_count_frames (self, &frames))
+  if (!npy_parse_count_frames (self, &frames, &exact))
     return false;
   if (format == GST_FORMAT_DEFAULT) {
     *duration = frames;
@@ -884,12 +1268,15 @@ npy_parse_answer_position (GstNpyParse *self, GstQuery *query)
   GstFormat format;
 
   gst_query_parse_position (query, &format, nullptr);
-  if (format != GST_FORMAT_TIME)
-    return FALSE;
   GST_OBJECT_LOCK (self);
+  Framerate framerate = self->framerate;
   guint64 position = gst_segment_to_stream_time (
       &self->segment, GST_FORMAT_TIME, self->segment.position);
   GST_OBJECT_UNLOCK (self);
+  if (format == GST_FORMAT_DEFAULT && framerate.is_fixed ())
+    position = framerate.frame_at (position);
+  else if (format != GST_FORMAT_TIME)
+    return FALSE;
   gst_query_set_position (query, format, position);
   return TRUE;
 }
@@ -928,7 +1315,7 @@ npy_parse_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
     if (candidate.type != GST_QUERY_TYPE (query))
       continue;
     /* Upstream that counts in time knows better. */
-    bool in_time = self->upstream_format == GST_FORMAT_TIME;
+    bool in_time = npy_parse_upstream_format (self) == GST_FORMAT_TIME;
     return (in_time && gst_pad_peer_query (self->sinkpad, query))
            || candidate.answer (self, query);
   }
@@ -937,73 +1324,154 @@ npy_parse_src_query (GstPad *pad, GstObject *parent, GstQuery *query)
 
 /* Seeking */
 
+static void
+find_frames (Wanted *wanted, Framerate framerate, guint64 total)
+{
+  const GstSegment &segment = wanted->segment;
+
+  wanted->first_frame = MIN (total,
+      framerate.frame_at (wanted->is_backward () ? segment.start : segment.position));
+  wanted->end_frame = total;
+  if (GST_CLOCK_TIME_IS_VALID (segment.stop))
+    wanted->end_frame = MIN (total, framerate.frame_from (segment.stop));
+  wanted->end_frame = MAX (wanted->end_frame, wanted->first_frame);
+}
+
+/* In a stream that is pushed, only the first file is known: a seek into a later one reads
+ * on from the end of the first, and passes over what is before the segment. */
+static void
+npy_parse_find_bytes (GstNpyParse *self, Wanted *wanted)
+{
+  const PlacedArray &first = self->arrays->front ();
+  guint64 frame = MIN (wanted->first_frame, first.end_frame ());
+
+  wanted->offset = frame == 0 && !wanted->is_backward () ? 0 : first.offset_of (frame);
+  wanted->end_offset = wanted->end_frame > first.end_frame ()
+                           ? GST_CLOCK_TIME_NONE
+                           : first.offset_of (wanted->end_frame);
+  if (self->pulling && wanted->first_frame >= self->arrays->back ().end_frame ())
+    wanted->offset = self->arrays->back ().end ();
+}
+
 /* Takes a seek in time and, where all that it needs is known, says what to read. */
 static bool
-npy_parse_plan_seek (GstNpyParse *self, GstEvent *event, PendingSeek *plan)
+npy_parse_plan_seek (GstNpyParse *self, GstEvent *event, Wanted *wanted)
 {
   gdouble rate;
   GstFormat format;
   GstSeekFlags flags;
   GstSeekType start_type, stop_type;
   gint64 start, stop;
+  guint64 total = G_MAXUINT64;
+  bool exact = false;
 
   gst_event_parse_seek (
       event, &rate, &format, &flags, &start_type, &start, &stop_type, &stop);
-  if (format != GST_FORMAT_TIME || rate <= 0 || !(flags & GST_SEEK_FLAG_FLUSH)
-      || (flags & GST_SEEK_FLAG_SEGMENT) || self->first.frames == 0
-      || self->upstream_format != GST_FORMAT_BYTES || !self->framerate.is_fixed ())
+  bool counted = npy_parse_count_frames (self, &total, &exact);
+  if (format != GST_FORMAT_TIME || (flags & GST_SEEK_FLAG_INSTANT_RATE_CHANGE)
+      || npy_parse_upstream_format (self) != GST_FORMAT_BYTES || (rate < 0 && !exact))
     return false;
 
-  plan->segment = self->segment;
-  if (!gst_segment_do_seek (&plan->segment, rate, format, flags, start_type, start,
-          stop_type, stop, nullptr))
-    return false;
-  guint64 frame = self->framerate.frame_at (plan->segment.position);
-  plan->frame = MIN (frame, self->first.frames);
-  plan->offset =
-      plan->frame ? self->first.header_bytes + plan->frame * self->first.frame_bytes : 0;
-  plan->valid = true;
-  return true;
+  GST_OBJECT_LOCK (self);
+  bool planned = !self->arrays->empty () && self->framerate.is_fixed ();
+  wanted->segment = self->segment;
+  if (planned && counted)
+    wanted->segment.duration = self->framerate.time_of (total);
+  planned = planned
+            && gst_segment_do_seek (&wanted->segment, rate, format, flags, start_type,
+                start, stop_type, stop, nullptr);
+  if (planned && rate < 0 && !GST_CLOCK_TIME_IS_VALID (wanted->segment.stop))
+    wanted->segment.stop = wanted->segment.position = wanted->segment.duration;
+  if (planned) {
+    find_frames (wanted, self->framerate, counted ? total : G_MAXUINT64);
+    npy_parse_find_bytes (self, wanted);
+  }
+  GST_OBJECT_UNLOCK (self);
+  return planned;
 }
 
+/* Upstream ends where the frames do only where somebody asked for that: where a segment
+ * is done, and at the beginning of what comes backward. */
 static GstEvent *
-seek_in_bytes (GstEvent *event, guint64 offset)
+seek_in_bytes (GstEvent *event, const Wanted &wanted)
 {
   gdouble rate;
   GstSeekFlags flags;
 
   gst_event_parse_seek (
       event, &rate, nullptr, &flags, nullptr, nullptr, nullptr, nullptr);
-  GstEvent *seek = gst_event_new_seek (rate, GST_FORMAT_BYTES, GST_SEEK_FLAG_FLUSH,
-      GST_SEEK_TYPE_SET, offset, GST_SEEK_TYPE_NONE, -1);
+  bool ends = (wanted.is_backward () || (flags & GST_SEEK_FLAG_SEGMENT))
+              && GST_CLOCK_TIME_IS_VALID (wanted.end_offset);
+  GstEvent *seek = gst_event_new_seek (wanted.is_backward () ? -1 : 1, GST_FORMAT_BYTES,
+      GstSeekFlags (flags & (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_SEGMENT)),
+      GST_SEEK_TYPE_SET, wanted.offset, GST_SEEK_TYPE_SET,
+      ends ? gint64 (wanted.end_offset) : -1);
   gst_event_set_seqnum (seek, gst_event_get_seqnum (event));
   return seek;
+}
+
+static bool
+npy_parse_seek_pushed (GstNpyParse *self, GstEvent *event, const Wanted &wanted)
+{
+  GST_OBJECT_LOCK (self);
+  self->sought = wanted;
+  self->sought_seqnum = gst_event_get_seqnum (event);
+  self->seeking = true;
+  GST_OBJECT_UNLOCK (self);
+  if (gst_pad_push_event (self->sinkpad, seek_in_bytes (event, wanted)))
+    return true;
+  GST_OBJECT_LOCK (self);
+  self->seeking = false;
+  GST_OBJECT_UNLOCK (self);
+  return false;
+}
+
+static void
+npy_parse_flush (GstNpyParse *self, GstEvent *event, guint32 seqnum)
+{
+  gst_event_set_seqnum (event, seqnum);
+  gst_pad_push_event (self->sinkpad, gst_event_ref (event));
+  gst_pad_push_event (self->srcpad, event);
+}
+
+static bool
+npy_parse_seek_pulled (GstNpyParse *self, GstEvent *event, Wanted wanted)
+{
+  guint32 seqnum = gst_event_get_seqnum (event);
+  GstSeekFlags flags;
+
+  gst_event_parse_seek (
+      event, nullptr, nullptr, &flags, nullptr, nullptr, nullptr, nullptr);
+  if (flags & GST_SEEK_FLAG_FLUSH)
+    npy_parse_flush (self, gst_event_new_flush_start (), seqnum);
+  else
+    gst_pad_pause_task (self->sinkpad);
+  GST_PAD_STREAM_LOCK (self->sinkpad);
+  if (flags & GST_SEEK_FLAG_FLUSH)
+    npy_parse_flush (self, gst_event_new_flush_stop (TRUE), seqnum);
+  /* Once more: only now is it known how far the last segment was played. */
+  npy_parse_plan_seek (self, event, &wanted);
+  npy_parse_start_sought (self, wanted, seqnum);
+  if (flags & GST_SEEK_FLAG_SEGMENT)
+    gst_element_post_message (
+        GST_ELEMENT (self), gst_message_new_segment_start (GST_OBJECT (self),
+                                GST_FORMAT_TIME, wanted.segment.position));
+  gst_pad_start_task (self->sinkpad, npy_parse_loop, self, nullptr);
+  GST_PAD_STREAM_UNLOCK (self->sinkpad);
+  return true;
 }
 
 static gboolean
 npy_parse_handle_seek (GstNpyParse *self, GstEvent *event)
 {
-  PendingSeek plan = {};
+  Wanted wanted = {};
 
   if (gst_pad_push_event (self->sinkpad, gst_event_ref (event)))
     return TRUE;
-  gint64 duration = -1;
-  npy_parse_get_duration (self, GST_FORMAT_TIME, &duration);
-  GST_OBJECT_LOCK (self);
-  self->segment.duration = duration;
-  bool planned = npy_parse_plan_seek (self, event, &plan);
-  if (planned)
-    self->seek = plan;
-  GST_OBJECT_UNLOCK (self);
-  if (!planned)
+  if (!npy_parse_plan_seek (self, event, &wanted))
     return FALSE;
-
-  if (gst_pad_push_event (self->sinkpad, seek_in_bytes (event, plan.offset)))
-    return TRUE;
-  GST_OBJECT_LOCK (self);
-  self->seek.valid = false;
-  GST_OBJECT_UNLOCK (self);
-  return FALSE;
+  return self->pulling ? npy_parse_seek_pulled (self, event, wanted)
+                       : npy_parse_seek_pushed (self, event, wanted);
 }
 
 static gboolean
@@ -1027,8 +1495,9 @@ npy_parse_reset (GstNpyParse *self)
   g_queue_clear_full (&self->events, reinterpret_cast<GDestroyNotify> (gst_event_unref));
   gst_clear_caps (&self->caps);
   npy_parse_release_pool (self);
+  Framerate wanted = npy_parse_wanted_framerate (self);
   GST_OBJECT_LOCK (self);
-  self->framerate = self->framerate_property;
+  self->framerate = wanted;
   GST_OBJECT_UNLOCK (self);
 }
 
@@ -1047,45 +1516,13 @@ npy_parse_change_state (GstElement *element, GstStateChange transition)
 }
 
 static void
-npy_parse_set_property (GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  GstNpyParse *self = npy_parse_cast (object);
-
-  switch (id) {
-  case PROP_FRAMERATE:
-    GST_OBJECT_LOCK (self);
-    self->framerate_property = {gst_value_get_fraction_numerator (value),
-        gst_value_get_fraction_denominator (value)};
-    GST_OBJECT_UNLOCK (self);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-  }
-}
-
-static void
-npy_parse_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  GstNpyParse *self = npy_parse_cast (object);
-
-  switch (id) {
-  case PROP_FRAMERATE:
-    GST_OBJECT_LOCK (self);
-    gst_value_set_fraction (
-        value, self->framerate_property.n, self->framerate_property.d);
-    GST_OBJECT_UNLOCK (self);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-  }
-}
-
-static void
 npy_parse_finalize (GObject *object)
 {
   GstNpyParse *self = npy_parse_cast (object);
 
   npy_parse_reset (self);
+  delete self->settings;
+  delete self->arrays;
   g_clear_object (&self->adapter);
   G_OBJECT_CLASS (npy_parse_parent_class)->finalize (object);
 }
@@ -1094,10 +1531,14 @@ static void
 npy_parse_init (GstNpyParse *self)
 {
   self->adapter = gst_adapter_new ();
-  self->framerate_property = {default_framerate_n, default_framerate_d};
+  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->arrays = new std::vector<PlacedArray>;
   g_queue_init (&self->events);
+  g_queue_init (&self->blocks);
 
   self->sinkpad = gst_pad_new_from_static_template (&sink_template, "sink");
+  gst_pad_set_activate_function (self->sinkpad, npy_parse_activate);
+  gst_pad_set_activatemode_function (self->sinkpad, npy_parse_activate_mode);
   gst_pad_set_chain_function (self->sinkpad, npy_parse_chain);
   gst_pad_set_event_function (self->sinkpad, npy_parse_sink_event);
   gst_element_add_pad (GST_ELEMENT (self), self->sinkpad);
@@ -1117,18 +1558,9 @@ npy_parse_class_init (GstNpyParseClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
   GST_DEBUG_CATEGORY_INIT (npy_parse_debug, "npyparse", 0, "frames of .npy files");
-  object_class->set_property = npy_parse_set_property;
-  object_class->get_property = npy_parse_get_property;
+  opencl::install_settings<&GstNpyParse::settings> (klass, properties);
   object_class->finalize = npy_parse_finalize;
   element_class->change_state = npy_parse_change_state;
-
-  g_object_class_install_property (object_class, PROP_FRAMERATE,
-      gst_param_spec_fraction ("framerate", "Frame rate",
-          "Frames per second, for timestamps; 0/1 for none. A framerate in the caps of "
-          "the input goes before it",
-          0, 1, G_MAXINT, 1, default_framerate_n, default_framerate_d,
-          GParamFlags (
-              G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)));
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);

@@ -31,30 +31,29 @@
 #include <cmath>
 #include <memory>
 
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/settings.hpp>
 
 #include "spectra/deferredspectra.hpp"
 #include "elements.h"
-#include "depth/fuseddepth.hpp"
+#include "depth/depthengine.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (oct_fft_debug);
 #define GST_CAT_DEFAULT oct_fft_debug
 
-#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octfft.cl"
 #define OPENCL_MEMORY "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
 #define FRAMERATE "framerate=(fraction)[0/1, 2147483647/1]"
-#define LEAST_SAMPLES 64
-#define MOST_SAMPLES 16384
+#define LEAST_SAMPLES gint (oct::least_samples)
+#define MOST_SAMPLES gint (oct::most_samples)
 #define MOST_DEPTHS (MOST_SAMPLES / 2)
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
-    GST_PAD_ALWAYS,
-    GST_STATIC_CAPS ("application/x-oct" OPENCL_MEMORY ", "
-                     "domain=(string)wavenumber, format=(string){F32LE, CF32LE}, "
-                     "samples=(int)[64, 16384], lines=(int)[1, 2147483647], " FRAMERATE));
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (
+            "application/x-oct" OPENCL_MEMORY ", "
+            "domain=(string)wavenumber, format=(string){F32LE, CF32LE}, "
+            "samples=(int)[1, 2147483647], lines=(int)[1, 2147483647], " FRAMERATE));
 
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
     GST_PAD_ALWAYS,
@@ -66,38 +65,20 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_P
                      "samples=(int)[1, 8192], lines=(int)[1, 2147483647], " FRAMERATE));
 
 namespace {
+using oct::Fused;
+
 enum class Scale {
   log,
   linear,
 };
 
-/* Whether octwindowinterp's work is done in one launch with octfft's. */
-enum class Fused {
-  automatic,
-  never,
-  always,
-};
-
-enum {
-  PROP_0,
-  PROP_SCALE,
-  PROP_DB_MIN,
-  PROP_DB_MAX,
-  PROP_DEPTH_START,
-  PROP_DEPTH_COUNT,
-  PROP_FFT_LIBRARY,
-  PROP_FUSED,
-};
-
-const double default_db_min = 0;
-const double default_db_max = 60;
 const double least_db = -1000;
 const double most_db = 1000;
 
 struct Settings {
   Scale scale = Scale::log;
-  double db_min = default_db_min;
-  double db_max = default_db_max;
+  double db_min = 0;
+  double db_max = 60;
   guint depth_start = 0;
   guint depth_count = 0; /* 0: all that remain */
   GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO;
@@ -108,32 +89,15 @@ struct OutputFormat {
   const char *media_type;
   const char *format;
   gsize bytes;
-  const char *kernel;
-  const char *options;
-  double full; /* brightest pixel, 0 where there are none */
-  oct::DepthFormat fused;
+  bool picture;
+  oct::DepthFormat values;
 };
 
 const OutputFormat output_formats[] = {
-    {"video/x-raw", "GRAY8", 1, "make_picture",
-        "-DPIXEL=uchar -DTO_PIXELS=convert_uchar16 -DFULL=255.0f", 255,
-        oct::DepthFormat::gray8},
-    {"video/x-raw", "GRAY16_LE", 2, "make_picture",
-        "-DPIXEL=ushort -DTO_PIXELS=convert_ushort16 -DFULL=65535.0f", 65535,
-        oct::DepthFormat::gray16},
-    {"application/x-oct", "F32LE", 4, "make_lines", "-DPIXEL=float", 0,
-        oct::DepthFormat::levels},
-    {"application/x-oct", "CF32LE", 8, "make_lines", "-DPIXEL=float2 -DCOMPLEX", 0,
-        oct::DepthFormat::complex},
-};
-
-/* As in the kernels. */
-const gsize tile = 32;
-const gsize strip_lines = 16;
-const gsize strip_depths = 8;
-
-struct FreeFFT {
-  void operator() (GstOpenCLFFT *fft) const { gst_opencl_fft_free (fft); }
+    {"video/x-raw", "GRAY8", 1, true, oct::DepthFormat::gray8},
+    {"video/x-raw", "GRAY16_LE", 2, true, oct::DepthFormat::gray16},
+    {"application/x-oct", "F32LE", 4, false, oct::DepthFormat::levels},
+    {"application/x-oct", "CF32LE", 8, false, oct::DepthFormat::complex},
 };
 
 /* The spectra of a frame. */
@@ -141,23 +105,17 @@ struct Spectra {
   guint samples = 0;
   guint lines = 0;
   bool complex = false;
-  GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO; /* as asked for */
 
-  gsize bytes () const
+  gsize line_bytes () const
   {
-    return gsize (samples) * lines * sizeof (cl_float) * (complex ? 2 : 1);
-  }
-  bool operator== (const Spectra &other) const
-  {
-    return samples == other.samples && lines == other.lines && complex == other.complex
-           && library == other.library;
+    return gsize (samples) * sizeof (cl_float) * (complex ? 2 : 1);
   }
 };
 
-/* All of the work in one launch; made for the first frame of its format. */
-struct OneStep {
-  oct::FusedDepthFormat format;
-  std::unique_ptr<oct::FusedDepth> depth; /* or null, where it is done in two steps */
+/* Made for the first frame of its format. */
+struct Engine {
+  oct::EngineFormat format;
+  std::unique_ptr<oct::DepthEngine> depth; /* or null: raw spectra are made apart */
 };
 
 /* What the streaming thread works with. */
@@ -165,19 +123,10 @@ struct Work {
   Spectra spectra;
   const OutputFormat *output = nullptr;
   guint depths = 0;
+  Settings settings; /* in force, and so many depths */
 
-  /* For spectra that are made, in two steps; made for the first of them */
-  std::unique_ptr<GstOpenCLFFT, FreeFFT> fft;
-  cl::Buffer input; /* for frames that do not begin where their cl_mem does */
-  cl::Buffer bins;
-  bool strips = false;                         /* a picture is made in strips */
-  const OutputFormat *kernel_output = nullptr; /* what the kernel is for, or nullptr */
-  opencl::Kernel kernel;
-
-  /* In one: from what octwindowinterp leaves to this element, and from spectra that are
-   * made. */
-  OneStep from_raw;
-  OneStep from_spectra;
+  Engine from_raw;     /* what octwindowinterp leaves to this element, */
+  Engine from_spectra; /* and what is made */
 };
 } // namespace
 
@@ -187,9 +136,8 @@ G_DECLARE_FINAL_TYPE (GstOctFFT, gst_oct_fft, GST, OCT_FFT, GstOpenCLFilter)
 struct _GstOctFFT {
   GstOpenCLFilter parent;
 
-  Settings *changing;  /* as set so far; with the object lock */
-  Settings *committed; /* as set together; with the object lock */
-  Work *work;          /* between open and close, else null */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between open and close, else null */
 };
 
 G_DEFINE_TYPE (GstOctFFT, gst_oct_fft, GST_TYPE_OPENCL_FILTER)
@@ -230,112 +178,30 @@ fused_get_type (void)
 
 /* Properties */
 
-static void
-gst_oct_fft_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  Settings &settings = *GST_OCT_FFT (object)->changing;
-
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_SCALE:
-    settings.scale = Scale (g_value_get_enum (value));
-    break;
-  case PROP_DB_MIN:
-    settings.db_min = g_value_get_double (value);
-    break;
-  case PROP_DB_MAX:
-    settings.db_max = g_value_get_double (value);
-    break;
-  case PROP_DEPTH_START:
-    settings.depth_start = g_value_get_uint (value);
-    break;
-  case PROP_DEPTH_COUNT:
-    settings.depth_count = g_value_get_uint (value);
-    break;
-  case PROP_FFT_LIBRARY:
-    settings.library = GstOpenCLFFTLibrary (g_value_get_enum (value));
-    break;
-  case PROP_FUSED:
-    settings.fused = Fused (g_value_get_enum (value));
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
-}
-
-static void
-gst_oct_fft_get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  const Settings &settings = *GST_OCT_FFT (object)->changing;
-
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_SCALE:
-    g_value_set_enum (value, gint (settings.scale));
-    break;
-  case PROP_DB_MIN:
-    g_value_set_double (value, settings.db_min);
-    break;
-  case PROP_DB_MAX:
-    g_value_set_double (value, settings.db_max);
-    break;
-  case PROP_DEPTH_START:
-    g_value_set_uint (value, settings.depth_start);
-    break;
-  case PROP_DEPTH_COUNT:
-    g_value_set_uint (value, settings.depth_count);
-    break;
-  case PROP_FFT_LIBRARY:
-    g_value_set_enum (value, settings.library);
-    break;
-  case PROP_FUSED:
-    g_value_set_enum (value, gint (settings.fused));
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
-}
-
-/* Whether the number of depths may be another one. */
-static bool
-needs_other_caps (const Settings &before, const Settings &after)
-{
-  return before.depth_count != after.depth_count
-         || (after.depth_count == 0 && before.depth_start != after.depth_start);
-}
-
-/* GObject comes here once for all that one g_object_set() changes: the two ends of a
- * range are never seen half changed. */
-static void
-gst_oct_fft_dispatch_properties_changed (
-    GObject *object, guint n_pspecs, GParamSpec **pspecs)
-{
-  GstOctFFT *self = GST_OCT_FFT (object);
-
-  GST_OBJECT_LOCK (self);
-  bool other_caps = needs_other_caps (*self->committed, *self->changing);
-  *self->committed = *self->changing;
-  GST_OBJECT_UNLOCK (self);
-
-  if (other_caps)
-    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  G_OBJECT_CLASS (gst_oct_fft_parent_class)
-      ->dispatch_properties_changed (object, n_pspecs, pspecs);
-}
-
-static Settings
-get_settings (gpointer self)
-{
-  GST_OBJECT_LOCK (self);
-  Settings settings = *GST_OCT_FFT (self)->committed;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"scale", "Scale",
+        "What pixels and F32LE values show; CF32LE values are left complex",
+        &Settings::scale, scale_get_type, opencl::playing},
+    {"db-min", "Black level",
+        "Level that is black in a picture, in dB; with scale=linear amplitudes are "
+        "mapped linearly from 10^(db-min/20) to 10^(db-max/20)",
+        &Settings::db_min, {least_db, most_db}, opencl::controllable},
+    {"db-max", "White level", "Level that is white in a picture, in dB; above db-min",
+        &Settings::db_max, {least_db, most_db}, opencl::controllable},
+    {"depth-start", "First depth",
+        "First depth bin of the output; N samples per A-line give N/2",
+        &Settings::depth_start, {0, MOST_DEPTHS - 1}, opencl::playing},
+    {"depth-count", "Number of depths", "Depth bins of the output, 0 = all that remain",
+        &Settings::depth_count, {0, MOST_DEPTHS}, opencl::playing},
+    {"fft-library", "FFT library",
+        "Library that transforms what is not done in one launch; clFFT takes lengths "
+        "whose prime factors are at most 13",
+        &Settings::library, gst_opencl_fft_library_get_type, opencl::ready},
+    {"fused", "Fused",
+        "Whether all is done in one launch, with the work of an octwindowinterp "
+        "directly before; results differ by rounding alone",
+        &Settings::fused, fused_get_type, opencl::ready},
+};
 
 static gboolean
 check_range (const Settings &settings, GError **error)
@@ -349,8 +215,10 @@ check_range (const Settings &settings, GError **error)
 }
 
 static gboolean
-check_depths (const Settings &settings, guint samples, GError **error)
+check (const Settings &settings, guint samples, GError **error)
 {
+  if (!check_range (settings, error))
+    return FALSE;
   guint bins = samples / 2;
   if (settings.depth_start < bins && settings.depth_count <= bins - settings.depth_start)
     return TRUE;
@@ -361,15 +229,26 @@ check_depths (const Settings &settings, guint samples, GError **error)
   return FALSE;
 }
 
+/* The depths that are among those of so many samples. */
+static Settings
+fitted (Settings settings, guint samples)
+{
+  guint bins = samples / 2;
+  settings.depth_start =
+      std::min (settings.depth_start, bins - std::clamp (settings.depth_count, 1u, bins));
+  settings.depth_count = std::min (settings.depth_count, bins - settings.depth_start);
+  return settings;
+}
+
 /* Caps */
 
-/* At least 1: set_formats tells the user of a range that does not fit. */
 static gint
-depths_of (const Settings &settings, gint samples)
+depths_of (const Settings &settings, guint samples)
 {
-  if (settings.depth_count > 0)
-    return gint (settings.depth_count);
-  return std::max (1, samples / 2 - gint (settings.depth_start));
+  Settings possible = fitted (settings, samples);
+  if (possible.depth_count > 0)
+    return gint (possible.depth_count);
+  return gint (samples / 2 - possible.depth_start);
 }
 
 /* A range of all the numbers from least to most, within the limits. */
@@ -414,6 +293,9 @@ set_depths (GstStructure *output, const char *field, const GValue *samples,
     const Settings &settings)
 {
   Limits limits = limits_of (samples, {LEAST_SAMPLES, MOST_SAMPLES});
+  /* Of others nothing is made but an error. */
+  limits = {CLAMP (limits.least, LEAST_SAMPLES, MOST_SAMPLES),
+      CLAMP (limits.most, LEAST_SAMPLES, MOST_SAMPLES)};
   set_range (output, field, depths_of (settings, limits.least),
       depths_of (settings, limits.most), 1, MOST_DEPTHS);
 }
@@ -498,7 +380,7 @@ static GstCaps *
 gst_oct_fft_transform_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  Settings settings = get_settings (base);
+  Settings settings = GST_OCT_FFT (base)->settings->current ();
   GstCaps *result = gst_caps_new_empty ();
 
   for (guint n = 0; n < gst_caps_get_size (caps); n++) {
@@ -562,7 +444,7 @@ gst_oct_fft_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
   guint depths, lines;
 
   if (parse_input (caps, &spectra)) {
-    *size = spectra.bytes ();
+    *size = spectra.line_bytes () * spectra.lines;
     return TRUE;
   }
   const OutputFormat *format = parse_output (caps, &depths, &lines);
@@ -577,8 +459,9 @@ gst_oct_fft_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
 static gboolean
 gst_oct_fft_open (GstOpenCLFilter *filter, GError **error)
 {
-  GST_OCT_FFT (filter)->work = new Work;
-  return check_range (get_settings (filter), error);
+  GstOctFFT *self = GST_OCT_FFT (filter);
+  self->work = new Work;
+  return check_range (self->settings->committed (), error);
 }
 
 static void
@@ -587,54 +470,33 @@ gst_oct_fft_close (GstOpenCLFilter *filter)
   GstOctFFT *self = GST_OCT_FFT (filter);
   delete self->work;
   self->work = nullptr;
+  self->settings->stop ();
 }
 
+/* Those that are set, or as near to them as these caps allow: who turned knobs for
+ * another number of samples is told, and loses no frame. */
 static bool
-create_buffer (GstOctFFT *self, gsize bytes, cl::Buffer *buffer, GError **error)
-{
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  cl_int code;
-  *buffer = cl::Buffer (clCreateBuffer (
-      gst_opencl_context_get_handle (context), CL_MEM_READ_WRITE, bytes, nullptr, &code));
-  return gst_opencl_check (code, "clCreateBuffer", error);
-}
-
-static bool
-make_plan (GstOctFFT *self, GError **error)
+adopt_settings (GstOctFFT *self, GError **error)
 {
   Work &work = *self->work;
-  const Spectra &spectra = work.spectra;
-  if (work.fft)
-    return true;
-
-  work.fft.reset (
-      gst_opencl_fft_new (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-          spectra.library, spectra.samples, spectra.lines, !spectra.complex, error));
-  if (!work.fft)
-    return false;
-  gsize stride = gst_opencl_fft_get_output_stride (work.fft.get ());
-  if (create_buffer (self, stride * spectra.lines * sizeof (cl_float2), &work.bins, error)
-      && create_buffer (self, spectra.bytes (), &work.input, error))
-    return true;
-  work.fft.reset ();
-  return false;
-}
-
-static bool
-make_kernel (GstOctFFT *self, GError **error)
-{
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  Work &work = *self->work;
-  if (work.kernel_output == work.output)
-    return true;
-
-  work.kernel_output = nullptr;
-  work.strips = work.output->full > 0 && opencl::is_cpu (context);
-  if (!work.kernel.create (context, KERNELS,
-          work.strips ? "make_picture_strips" : work.output->kernel, work.output->options,
-          error))
-    return false;
-  work.kernel_output = work.output;
+  GError *reason = nullptr;
+  guint samples = work.spectra.samples;
+  bool starts = !self->settings->is_started ();
+  auto accept = [&] (const Settings &wanted, GError **why) {
+    return (starts || depths_of (wanted, samples) == gint (work.depths))
+           && check (wanted, samples, why);
+  };
+  if (!self->settings->adopt (accept, &reason)) {
+    if (starts) {
+      g_propagate_error (error, reason);
+      return false;
+    }
+    self->settings->warn (reason);
+  }
+  work.settings = fitted (self->settings->current (), samples);
+  /* Set anew since these caps were agreed on: the first frame brings others. */
+  if (depths_of (work.settings, samples) != gint (work.depths))
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return true;
 }
 
@@ -643,7 +505,6 @@ gst_oct_fft_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
-  Settings settings = get_settings (self);
   Spectra spectra;
   guint lines;
 
@@ -654,15 +515,54 @@ gst_oct_fft_set_formats (
         "the caps have no format of spectra or of depths");
     return FALSE;
   }
-  spectra.library = settings.library;
-  /* Other depths or another format of the output leave the plan as it is. */
-  if (!(work.spectra == spectra))
-    work.fft.reset ();
+  if (!oct::check_samples (spectra.samples, error))
+    return FALSE;
   work.spectra = spectra;
-  /* Set anew since these caps were agreed on. */
-  if (work.depths > spectra.samples / 2)
-    settings.depth_count = work.depths;
-  return check_depths (settings, spectra.samples, error);
+  return adopt_settings (self, error);
+}
+
+static GstCaps *
+outputs_of (GstBaseTransform *base, const Settings &settings)
+{
+  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
+  GstCaps *outputs = gst_caps_new_empty ();
+  append_outputs (outputs, gst_caps_get_structure (input, 0), settings);
+  gst_caps_unref (input);
+  return outputs;
+}
+
+/* Between two frames. Another number of depths comes with the caps that say so, which the
+ * base class agrees on before this very frame. */
+static void
+update_settings (GstOctFFT *self)
+{
+  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
+  Work &work = *self->work;
+  guint samples = work.spectra.samples;
+  auto accept = [&] (const Settings &wanted, GError **error) {
+    if (!check (wanted, samples, error))
+      return false;
+    if (depths_of (wanted, samples) == gint (work.depths)) {
+      work.settings = wanted;
+      return true;
+    }
+    if (!opencl::is_taken_downstream (base, outputs_of (base, wanted), error))
+      return false;
+    gst_base_transform_reconfigure_src (base);
+    return true;
+  };
+  if (self->settings->is_started ())
+    self->settings->update (accept);
+}
+
+static GstFlowReturn
+gst_oct_fft_submit_input_buffer (
+    GstBaseTransform *base, gboolean discont, GstBuffer *input)
+{
+  opencl::sync_controlled_values (base, input);
+  update_settings (GST_OCT_FFT (base));
+  return GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
+      ->submit_input_buffer (base, discont, input);
 }
 
 /* The work */
@@ -681,186 +581,43 @@ range_of (const Settings &settings)
   return {std::pow (10, settings.db_min / 20), std::pow (10, settings.db_max / 20)};
 }
 
-/* The display range as the kernels take it: black, and pixel values per unit above it. */
-struct Brightness {
-  cl_float darkest;
-  cl_float factor;
-};
-
-static Brightness
-brightness_of (const Settings &settings, double full)
-{
-  Range range = range_of (settings);
-  return {cl_float (range.low), cl_float (full / (range.high - range.low))};
-}
-
+/* An engine for spectra of another kind than before. */
 static bool
-is_aligned (const GstOpenCLFrame *output, gsize bytes, GError **error)
+prepare (GstOctFFT *self, Engine &engine, const oct::EngineFormat &format, GError **error)
 {
-  if (output->offset[0] % bytes == 0 && output->stride[0] % gint (bytes) == 0)
+  if (engine.format == format)
     return true;
-  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "the output buffer begins at byte %" G_GSIZE_FORMAT
-      " and has a stride of %d bytes, expected multiples of %" G_GSIZE_FORMAT,
-      output->offset[0], output->stride[0], bytes);
-  return false;
-}
-
-/* A transform reads its input from the start of a cl_mem. */
-static bool
-enqueue_fft (
-    Work &work, const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
-{
-  cl_mem from = input->data;
-  if (input->offset[0] > 0) {
-    from = work.input ();
-    cl_int code = clEnqueueCopyBuffer (queue, input->data, from, input->offset[0], 0,
-        work.spectra.bytes (), 0, nullptr, nullptr);
-    if (!gst_opencl_check (code, "clEnqueueCopyBuffer", error))
-      return false;
-  }
-  return gst_opencl_fft_enqueue (work.fft.get (), queue, from, work.bins (), error);
-}
-
-/* Work-items of a launch. */
-struct Extent {
-  gsize columns;
-  gsize rows;
-};
-
-static gsize
-blocks_of (gsize values, gsize block)
-{
-  return (values + block - 1) / block;
-}
-
-static Extent
-extent_of (const Work &work)
-{
-  gsize lines = work.spectra.lines;
-  if (work.output->full == 0)
-    return {work.depths, lines};
-  if (work.strips)
-    return {blocks_of (lines, strip_lines), blocks_of (work.depths, strip_depths)};
-  /* A work-group for each tile, or more where groups are smaller. */
-  return {blocks_of (lines, tile) * opencl::Kernel::largest_group,
-      blocks_of (work.depths, tile)};
-}
-
-static bool
-enqueue_output (Work &work, const Settings &settings, const GstOpenCLFrame *output,
-    cl_command_queue queue, GError **error)
-{
-  const OutputFormat &format = *work.output;
-  bool picture = format.full > 0;
-  guint lines = work.spectra.lines;
-  Extent extent = extent_of (work);
-  gsize stride = picture ? output->stride[0] / format.bytes : work.depths;
-  Brightness brightness = brightness_of (settings, format.full);
-
-  return is_aligned (output, format.bytes, error)
-         && work.kernel.launch (queue, extent.columns, extent.rows, error, work.bins (),
-             cl_uint (gst_opencl_fft_get_output_stride (work.fft.get ())),
-             cl_uint (settings.depth_start), cl_uint (work.depths), cl_uint (lines),
-             cl_uint (settings.scale == Scale::log), brightness.darkest,
-             brightness.factor, output->data, cl_ulong (output->offset[0] / format.bytes),
-             cl_uint (stride));
-}
-
-/* Those for the frame at hand. */
-static bool
-current_settings (GstOctFFT *self, Settings *settings, GError **error)
-{
-  const Work &work = *self->work;
-  *settings = get_settings (self);
-  if (!check_range (*settings, error)
-      || !check_depths (*settings, work.spectra.samples, error))
+  if (!oct::DepthEngine::choose (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+          format, self->work->settings.fused, engine.depth, error))
     return false;
-  /* Set since these caps were agreed on: the next frame brings other caps. */
-  settings->depth_start =
-      std::min (settings->depth_start, work.spectra.samples / 2 - work.depths);
+  engine.format = format;
   return true;
 }
 
-/* --- in one step --- */
-
-static bool
-is_faster_in_one (GstOctFFT *self, const oct::FusedDepthFormat &format)
-{
-  return oct::FusedDepth::accepts (
-      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format);
-}
-
-/* Together with octwindowinterp's work. */
-static bool
-fuses (GstOctFFT *self, const oct::FusedDepthFormat &format)
-{
-  Settings settings = get_settings (self);
-  return settings.fused == Fused::always
-         || (settings.fused == Fused::automatic
-             && settings.library == GST_OPENCL_FFT_LIBRARY_AUTO
-             && is_faster_in_one (self, format));
-}
-
-/* Of spectra that are made: an FFT library is never a reason for an error. */
-static bool
-is_one_step (GstOctFFT *self, const oct::FusedDepthFormat &format)
-{
-  return fuses (self, format)
-         && (format.taps > 0
-             || (get_settings (self).library == GST_OPENCL_FFT_LIBRARY_AUTO
-                 && is_faster_in_one (self, format)));
-}
-
-/* Kernels for spectra of another kind than before. */
-static bool
-prepare_one_step (
-    GstOctFFT *self, OneStep &step, const oct::FusedDepthFormat &format, GError **error)
-{
-  if (step.format == format)
-    return true;
-  step.depth.reset ();
-  step.format = format;
-  if (!is_one_step (self, format))
-    return true;
-  GError *reason = nullptr;
-  step.depth = oct::FusedDepth::make (
-      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), format, &reason);
-  if (step.depth)
-    return true;
-  /* What the compiler made of it does not fit the device after all. */
-  if (get_settings (self).fused == Fused::automatic
-      && g_error_matches (reason, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED)) {
-    GST_INFO_OBJECT (self, "in two steps: %s", reason->message);
-    g_clear_error (&reason);
-    return true;
-  }
-  step.format = oct::FusedDepthFormat ();
-  g_propagate_error (error, reason);
-  return false;
-}
-
-static oct::FusedDepthFormat
+static oct::EngineFormat
 format_of_spectra (const Work &work)
 {
-  oct::FusedDepthFormat format;
+  oct::EngineFormat format;
   format.input = oct::SampleFormat::f32le;
-  format.output = work.output->fused;
+  format.output = work.output->values;
   format.samples = work.spectra.samples;
+  format.lines = work.spectra.lines;
   format.taps = 0;
   format.complex = work.spectra.complex;
+  format.library = work.settings.library;
   return format;
 }
 
 static oct::DepthOutput
-describe_output (const Work &work, const Settings &settings, const GstOpenCLFrame *output)
+describe_output (const Work &work, const GstOpenCLFrame *output)
 {
-  bool picture = work.output->full > 0;
+  const Settings &settings = work.settings;
   Range range = range_of (settings);
   oct::DepthOutput depths;
   depths.data = output->data;
   depths.offset = output->offset[0];
-  depths.stride = picture ? output->stride[0] : work.depths * work.output->bytes;
+  depths.stride =
+      work.output->picture ? output->stride[0] : work.depths * work.output->bytes;
   depths.first = settings.depth_start;
   depths.depths = work.depths;
   depths.logarithmic = settings.scale == Scale::log;
@@ -869,80 +626,66 @@ describe_output (const Work &work, const Settings &settings, const GstOpenCLFram
   return depths;
 }
 
-static bool
-enqueue_from_spectra (Work &work, const Settings &settings, const GstOpenCLFrame *input,
-    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
-{
-  const Spectra &spectra = work.spectra;
-  oct::RawSpectra described;
-  described.data = input->data;
-  described.offset = input->offset[0];
-  described.stride = cl_long (spectra.bytes () / spectra.lines);
-  described.samples = spectra.samples;
-  described.lines = spectra.lines;
-  described.shift = 0;
-  return work.from_spectra.depth->enqueue (queue, described, input->data, input->data, 0,
-      describe_output (work, settings, output), error);
-}
-
 static gboolean
 gst_oct_fft_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
   Work &work = *self->work;
-  Settings settings;
+  const Spectra &spectra = work.spectra;
 
-  if (!current_settings (self, &settings, error)
-      || !prepare_one_step (self, work.from_spectra, format_of_spectra (work), error))
+  if (!prepare (self, work.from_spectra, format_of_spectra (work), error))
     return false;
-  if (work.from_spectra.depth)
-    return enqueue_from_spectra (work, settings, input, output, queue, error);
-  return make_plan (self, error) && make_kernel (self, error)
-         && enqueue_fft (work, input, queue, error)
-         && enqueue_output (work, settings, output, queue, error);
+  oct::RawSpectra described;
+  described.data = input->data;
+  described.offset = input->offset[0];
+  described.stride = cl_long (spectra.line_bytes ());
+  described.samples = spectra.samples;
+  described.lines = spectra.lines;
+  described.shift = 0;
+  return work.from_spectra.depth->enqueue (queue, described, input->data, input->data, 0,
+      describe_output (work, output), error);
 }
 
 /* --- spectra that octwindowinterp has not made yet --- */
 
 static gboolean
-gst_oct_fft_propose_allocation (
-    GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
+gst_oct_fft_takes_up (GstOpenCLFilter *filter)
 {
-  GstOctFFT *self = GST_OCT_FFT (transform);
-  oct::FusedDepthFormat format;
+  GstOctFFT *self = GST_OCT_FFT (filter);
+  oct::EngineFormat format;
 
-  if (!GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
-           ->propose_allocation (transform, decide_query, query))
-    return FALSE;
   format.samples = self->work ? self->work->spectra.samples : 0;
-  if (self->work && fuses (self, format))
-    gst_query_add_allocation_meta (query, GST_OCT_DEFERRED_SPECTRA_API_TYPE, nullptr);
-  return TRUE;
+  format.library = self->work ? self->work->settings.library : format.library;
+  return self->work
+         && oct::DepthEngine::wants_one_launch (
+             gst_opencl_filter_get_context (filter), format, self->work->settings.fused);
 }
 
-static oct::FusedDepthFormat
-fused_format_of (const Work &work, GstOctDeferredSpectra *deferred)
+static oct::EngineFormat
+format_of_deferred (const Work &work, GstOctDeferredSpectra *deferred)
 {
   const oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
-  oct::FusedDepthFormat format;
+  oct::EngineFormat format;
   format.input = stage.format ().input;
-  format.output = work.output->fused;
+  format.output = work.output->values;
   format.samples = stage.format ().samples;
   format.taps = stage.taps ();
   format.complex = stage.format ().complex;
   format.background = stage.format ().background;
+  format.library = work.settings.library;
   return format;
 }
 
 static bool
-enqueue_fused (Work &work, const Settings &settings, GstOctDeferredSpectra *deferred,
-    const GstOpenCLFrame *output, GError **error)
+enqueue_fused (Work &work, GstOctDeferredSpectra *deferred, const GstOpenCLFrame *output,
+    GError **error)
 {
   oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
+  oct::Background background = gst_oct_deferred_spectra_get_background (deferred);
   return work.from_raw.depth->enqueue (output->queue,
-      gst_oct_deferred_spectra_get_raw (deferred), stage.tables (), stage.tables (),
-      stage.background_offset (), describe_output (work, settings, output), error);
+      gst_oct_deferred_spectra_get_raw (deferred), stage.tables (), background.buffer (),
+      background.offset, describe_output (work, output), error);
 }
 
 static gboolean
@@ -953,119 +696,57 @@ process_fused (GstOctFFT *self, GstOctDeferredSpectra *deferred, GstBuffer *buff
   Work &work = *self->work;
   cl_command_queue queue = gst_opencl_context_get_queue (
       gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE);
-  Settings settings;
   GstOpenCLFrame output;
   gsize size = work.output->bytes * work.depths * work.spectra.lines;
 
-  if (!current_settings (self, &settings, error)
-      || !gst_opencl_frame_map (&output,
+  if (!gst_opencl_frame_map (&output,
           gst_opencl_filter_get_video_info (filter, GST_PAD_SRC), size, buffer, queue,
           GST_MAP_WRITE, error))
     return FALSE;
-  bool enqueued = enqueue_fused (work, settings, deferred, &output, error);
+  bool enqueued = enqueue_fused (work, deferred, &output, error);
   GstOpenCLFrame raw = *gst_opencl_deferred_get_source (GST_OPENCL_DEFERRED (deferred));
   return gst_opencl_frames_finish (
              queue, &raw, &output, event, enqueued ? error : nullptr)
          && enqueued;
 }
 
-/* (transfer full) (nullable) */
-static GstOctDeferredSpectra *
-ref_deferred (GstOctFFT *self, GstBuffer *buffer)
-{
-  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
-  if (gst_buffer_n_memory (buffer) != 1 || !gst_is_opencl_memory (memory)
-      || gst_opencl_memory_get_context (memory)
-             != gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)))
-    return nullptr;
-  GstOpenCLDeferred *deferred = gst_opencl_memory_ref_deferred (memory);
-  if (deferred && !GST_IS_OCT_DEFERRED_SPECTRA (deferred))
-    g_clear_object (&deferred);
-  return deferred ? GST_OCT_DEFERRED_SPECTRA (deferred) : nullptr;
-}
-
-static gboolean
-gst_oct_fft_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
-    cl_event *event, GError **error)
+static GstOpenCLTakenUp
+gst_oct_fft_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+    GstBuffer *output, cl_event *event, GError **error)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
   Work &work = *self->work;
-  GstOctDeferredSpectra *deferred = ref_deferred (self, input);
-  bool processed;
+  GstOctDeferredSpectra *deferred = GST_OCT_DEFERRED_SPECTRA (pending);
 
-  if (deferred
-      && !prepare_one_step (self, work.from_raw, fused_format_of (work, deferred), error))
-    processed = false;
-  else if (deferred && work.from_raw.depth)
-    processed = process_fused (self, deferred, output, event, error);
-  else
-    processed = GST_OPENCL_FILTER_CLASS (gst_oct_fft_parent_class)
-                    ->process (filter, input, output, event, error);
-  g_clear_object (&deferred);
-  return processed;
+  if (!prepare (self, work.from_raw, format_of_deferred (work, deferred), error))
+    return GST_OPENCL_TAKE_UP_FAILED;
+  if (!work.from_raw.depth)
+    return GST_OPENCL_LEFT;
+  return process_fused (self, deferred, output, event, error) ? GST_OPENCL_TAKEN_UP
+                                                              : GST_OPENCL_TAKE_UP_FAILED;
 }
 
-static void
-gst_oct_fft_before_transform (GstBaseTransform *base, GstBuffer *buffer)
-{
-  /* A file that is read in blocks has a segment of bytes. */
-  if (base->segment.format != GST_FORMAT_TIME)
-    return;
-  GstClockTime time = gst_segment_to_stream_time (
-      &base->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
-  if (GST_CLOCK_TIME_IS_VALID (time))
-    gst_object_sync_values (GST_OBJECT (base), time);
-}
+static const GstOpenCLDeferral deferral = {
+    gst_oct_deferred_spectra_get_type, gst_oct_fft_takes_up, gst_oct_fft_take_up};
 
 /* The class */
 
 static void
 gst_oct_fft_init (GstOctFFT *self)
 {
-  self->changing = new Settings;
-  self->committed = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
+  /* A measurement that a slow display leaves out is missing in the recording beside it.
+   */
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
 
 static void
 gst_oct_fft_finalize (GObject *object)
 {
   GstOctFFT *self = GST_OCT_FFT (object);
-  delete self->changing;
-  delete self->committed;
+  delete self->settings;
   delete self->work;
   G_OBJECT_CLASS (gst_oct_fft_parent_class)->finalize (object);
-}
-
-static void
-install_display_properties (GObjectClass *klass, GParamFlags flags)
-{
-  GParamFlags controllable = GParamFlags (flags | GST_PARAM_CONTROLLABLE);
-
-  g_object_class_install_property (klass, PROP_SCALE,
-      g_param_spec_enum ("scale", "Scale",
-          "What pixels and F32LE values show; CF32LE values are left complex",
-          scale_get_type (), gint (Scale::log), flags));
-  g_object_class_install_property (klass, PROP_DB_MIN,
-      g_param_spec_double ("db-min", "Black level",
-          "Level that is black in a picture, in dB; with scale=linear amplitudes are "
-          "mapped linearly from 10^(db-min/20) to 10^(db-max/20)",
-          least_db, most_db, default_db_min, controllable));
-  g_object_class_install_property (klass, PROP_DB_MAX,
-      g_param_spec_double ("db-max", "White level",
-          "Level that is white in a picture, in dB; above db-min", least_db, most_db,
-          default_db_max, controllable));
-}
-
-static void
-install_depth_properties (GObjectClass *klass, GParamFlags flags)
-{
-  g_object_class_install_property (klass, PROP_DEPTH_START,
-      g_param_spec_uint ("depth-start", "First depth",
-          "First depth bin of the output; N samples per A-line give N/2", 0,
-          MOST_DEPTHS - 1, 0, flags));
-  g_object_class_install_property (klass, PROP_DEPTH_COUNT,
-      g_param_spec_uint ("depth-count", "Number of depths",
-          "Depth bins of the output, 0 = all that remain", 0, MOST_DEPTHS, 0, flags));
 }
 
 static void
@@ -1075,28 +756,9 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-  GParamFlags flags = GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
-  GParamFlags while_playing = GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING);
 
-  object_class->set_property = gst_oct_fft_set_property;
-  object_class->get_property = gst_oct_fft_get_property;
-  object_class->dispatch_properties_changed = gst_oct_fft_dispatch_properties_changed;
   object_class->finalize = gst_oct_fft_finalize;
-  install_display_properties (object_class, while_playing);
-  install_depth_properties (object_class, while_playing);
-  g_object_class_install_property (object_class, PROP_FFT_LIBRARY,
-      g_param_spec_enum ("fft-library", "FFT library",
-          "Library that transforms what is not done in one launch; clFFT takes lengths "
-          "whose prime factors are at most "
-          "13",
-          GST_TYPE_OPENCL_FFT_LIBRARY, GST_OPENCL_FFT_LIBRARY_AUTO,
-          GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
-  g_object_class_install_property (object_class, PROP_FUSED,
-      g_param_spec_enum ("fused", "Fused",
-          "Whether all is done in one launch, with the work of an octwindowinterp "
-          "directly before; results differ by rounding alone",
-          fused_get_type (), gint (Fused::automatic),
-          GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
+  opencl::install_settings<&GstOctFFT::settings> (klass, properties);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
@@ -1109,14 +771,13 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
     gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
 
   transform_class->transform_caps = gst_oct_fft_transform_caps;
-  transform_class->before_transform = gst_oct_fft_before_transform;
-  transform_class->propose_allocation = gst_oct_fft_propose_allocation;
+  transform_class->submit_input_buffer = gst_oct_fft_submit_input_buffer;
   filter_class->open = gst_oct_fft_open;
   filter_class->close = gst_oct_fft_close;
   filter_class->set_formats = gst_oct_fft_set_formats;
   filter_class->get_frame_size = gst_oct_fft_get_frame_size;
   filter_class->transform = gst_oct_fft_transform;
-  filter_class->process = gst_oct_fft_process;
+  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
 
   GST_DEBUG_CATEGORY_INIT (oct_fft_debug, "octfft", 0, "OCT Fourier transform");
 }

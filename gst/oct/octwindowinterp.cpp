@@ -17,7 +17,11 @@
  * `background=rolling` subtracts the mean of the mean spectra of the `background-frames`
  * frames before, or of as many as there were; from the first frame, its own mean. It
  * starts anew with new caps, after a stop, and when `background`, `background-frames` or
- * `bit-shift` change.
+ * `bit-shift` change. A mean takes away what is the same in all A-lines, a flat interface
+ * too.
+ *
+ * Float samples that are not finite count as nothing in a mean; their A-line has no
+ * depth. One WARNING message says how many there were.
  *
  * Files hold one value for each sample of an A-line: .npy, or text with one number a
  * line, in which `#` begins a comment. They are read when the caps are known, and again
@@ -37,9 +41,14 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/settings.hpp>
 
+#include <optional>
+
+#include "spectra/backgroundmean.hpp"
+#include "spectra/brokensamples.hpp"
 #include "spectra/deferredspectra.hpp"
 #include "elements.h"
 
@@ -47,14 +56,15 @@ GST_DEBUG_CATEGORY_STATIC (oct_window_interp_debug);
 #define GST_CAT_DEFAULT oct_window_interp_debug
 
 #define FRAMERATE "framerate=(fraction)[0/1, 2147483647/1]"
-#define SPECTRUM_SIZE "samples=(int)[64, 16384], lines=(int)[1, 2147483647], " FRAMERATE
+#define SPECTRUM_SIZE                                                                    \
+  "samples=(int)[1, 2147483647], lines=(int)[1, 2147483647], " FRAMERATE
 
 static GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
         GST_STATIC_CAPS (
             "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "
             "format=(string){GRAY8, GRAY16_LE, GRAY16_BE}, "
-            "width=(int)[64, 16384], height=(int)[1, 2147483647], " FRAMERATE ";"
+            "width=(int)[1, 2147483647], height=(int)[1, 2147483647], " FRAMERATE ";"
             "application/x-oct(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "
             "domain=(string)wavelength, format=(string){U16LE, F32LE}, " SPECTRUM_SIZE));
 
@@ -75,32 +85,14 @@ enum class Background {
   file,
 };
 
-const guint default_background_frames = 16;
-
-enum {
-  PROP_0,
-  PROP_WAVELENGTHS,
-  PROP_WAVELENGTH_MIN,
-  PROP_WAVELENGTH_MAX,
-  PROP_RESAMPLE_MAP,
-  PROP_INTERPOLATION,
-  PROP_WINDOW,
-  PROP_DISPERSION_A2,
-  PROP_DISPERSION_A3,
-  PROP_DISPERSION_PHASE,
-  PROP_BACKGROUND,
-  PROP_BACKGROUND_FILE,
-  PROP_BACKGROUND_FRAMES,
-  PROP_BIT_SHIFT,
-};
-
 struct Settings {
   oct::SpectrumSettings spectrum;
   Background background = Background::none;
-  guint background_frames = default_background_frames;
+  guint background_frames = 16;
   guint bit_shift = 0;
-  guint revision = 0;        /* counts changes, */
-  guint tables_revision = 0; /* and those that need new tables */
+  guint tables_revision = 0; /* counts changes that need new tables */
+
+  bool complex () const { return spectrum.dispersion.given (); }
 };
 
 struct CapsFormat {
@@ -137,9 +129,12 @@ struct Work {
   guint lines = 0;
   bool complex = false;
 
-  Settings settings; /* that the rest was made for */
+  Settings settings;            /* that the rest was made for */
+  std::optional<Settings> next; /* that are to follow with the frame at hand */
+  std::optional<oct::SpectrumTables> next_tables;
   std::shared_ptr<oct::SpectrumStage> stage;
-  oct::BackgroundMean mean;
+  std::unique_ptr<oct::BackgroundMean> mean; /* or null, where none is subtracted */
+  oct::BrokenSamples broken;                 /* of floats */
 };
 } // namespace
 
@@ -150,10 +145,8 @@ G_DECLARE_FINAL_TYPE (
 struct _GstOctWindowInterp {
   GstOpenCLFilter parent;
 
-  Settings *changing;  /* as set so far; with the object lock */
-  Settings *committed; /* as set together; with the object lock */
-  Work *work;          /* between set_formats and close, else null */
-  gboolean defers;     /* downstream can take the work over */
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between set_formats and close, else null */
 };
 
 G_DEFINE_TYPE (GstOctWindowInterp, gst_oct_window_interp, GST_TYPE_OPENCL_FILTER)
@@ -208,7 +201,10 @@ background_get_type (void)
 {
   static const GEnumValue values[] = {
       {gint (Background::none), "Nothing is subtracted", "none"},
-      {gint (Background::frame), "Mean spectrum of the frame itself", "frame"},
+      {gint (Background::frame),
+          "Mean spectrum of the frame itself: removes what is the same in all "
+          "A-lines, a flat interface too",
+          "frame"},
       {gint (Background::rolling), "Mean spectrum of the frames before", "rolling"},
       {gint (Background::file), "Spectrum in background-file", "file"},
       {0, nullptr, nullptr},
@@ -219,185 +215,68 @@ background_get_type (void)
 
 /* Properties */
 
-static std::string
-path_of_value (const GValue *value)
-{
-  const gchar *path = g_value_get_string (value);
-  return path ? path : "";
-}
-
-static void
-set_path (GValue *value, const std::string &path)
-{
-  g_value_set_string (value, path.empty () ? nullptr : path.c_str ());
-}
-
-/* Whether the property is one of the spectrum's, so that new tables are needed. */
-static gboolean
-set_spectrum_property (oct::SpectrumSettings &spectrum, guint id, const GValue *value)
-{
-  switch (id) {
-  case PROP_WAVELENGTHS:
-    spectrum.calibration.wavelengths.path = path_of_value (value);
-    return TRUE;
-  case PROP_WAVELENGTH_MIN:
-    spectrum.calibration.wavelength_min = g_value_get_double (value);
-    return TRUE;
-  case PROP_WAVELENGTH_MAX:
-    spectrum.calibration.wavelength_max = g_value_get_double (value);
-    return TRUE;
-  case PROP_RESAMPLE_MAP:
-    spectrum.calibration.resample_map.path = path_of_value (value);
-    return TRUE;
-  case PROP_INTERPOLATION:
-    spectrum.interpolation = Interpolation (g_value_get_enum (value));
-    return TRUE;
-  case PROP_WINDOW:
-    spectrum.window = WindowFunction (g_value_get_enum (value));
-    return TRUE;
-  case PROP_DISPERSION_A2:
-    spectrum.dispersion.a2 = g_value_get_double (value);
-    return TRUE;
-  case PROP_DISPERSION_A3:
-    spectrum.dispersion.a3 = g_value_get_double (value);
-    return TRUE;
-  case PROP_DISPERSION_PHASE:
-    spectrum.dispersion.phase.path = path_of_value (value);
-    return TRUE;
-  case PROP_BACKGROUND_FILE:
-    spectrum.background.path = path_of_value (value);
-    return TRUE;
-  default:
-    return FALSE;
-  }
-}
-
-/* Whether the property is one of the background's or of the samples'. */
-static gboolean
-set_sample_property (Settings &settings, guint id, const GValue *value)
-{
-  switch (id) {
-  case PROP_BACKGROUND:
-    settings.background = Background (g_value_get_enum (value));
-    settings.spectrum.background_from_file = settings.background == Background::file;
-    settings.tables_revision++;
-    return TRUE;
-  case PROP_BACKGROUND_FRAMES:
-    settings.background_frames = g_value_get_uint (value);
-    return TRUE;
-  case PROP_BIT_SHIFT:
-    settings.bit_shift = g_value_get_uint (value);
-    return TRUE;
-  default:
-    return FALSE;
-  }
-}
-
-static void
-gst_oct_window_interp_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (object);
-  Settings &settings = *self->changing;
-  gboolean known;
-
-  GST_OBJECT_LOCK (self);
-  known = set_spectrum_property (settings.spectrum, id, value);
-  if (known)
-    settings.tables_revision++;
-  else
-    known = set_sample_property (settings, id, value);
-  settings.revision++;
-  GST_OBJECT_UNLOCK (self);
-
-  if (!known)
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-}
-
-static void
-get_property_locked (const Settings &settings, guint id, GValue *value)
-{
-  const oct::SpectrumSettings &spectrum = settings.spectrum;
-  switch (id) {
-  case PROP_WAVELENGTHS:
-    return set_path (value, spectrum.calibration.wavelengths.path);
-  case PROP_WAVELENGTH_MIN:
-    return g_value_set_double (value, spectrum.calibration.wavelength_min);
-  case PROP_WAVELENGTH_MAX:
-    return g_value_set_double (value, spectrum.calibration.wavelength_max);
-  case PROP_RESAMPLE_MAP:
-    return set_path (value, spectrum.calibration.resample_map.path);
-  case PROP_INTERPOLATION:
-    return g_value_set_enum (value, gint (spectrum.interpolation));
-  case PROP_WINDOW:
-    return g_value_set_enum (value, gint (spectrum.window));
-  case PROP_DISPERSION_A2:
-    return g_value_set_double (value, spectrum.dispersion.a2);
-  case PROP_DISPERSION_A3:
-    return g_value_set_double (value, spectrum.dispersion.a3);
-  case PROP_DISPERSION_PHASE:
-    return set_path (value, spectrum.dispersion.phase.path);
-  case PROP_BACKGROUND:
-    return g_value_set_enum (value, gint (settings.background));
-  case PROP_BACKGROUND_FILE:
-    return set_path (value, spectrum.background.path);
-  case PROP_BACKGROUND_FRAMES:
-    return g_value_set_uint (value, settings.background_frames);
-  case PROP_BIT_SHIFT:
-    return g_value_set_uint (value, settings.bit_shift);
-  }
-}
-
-static void
-gst_oct_window_interp_get_property (
-    GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (object);
-
-  GST_OBJECT_LOCK (self);
-  get_property_locked (*self->changing, id, value);
-  GST_OBJECT_UNLOCK (self);
-}
-
-/* GObject comes here once for all that one g_object_set() changes: a pair of properties
- * is never seen half changed. */
-static void
-gst_oct_window_interp_dispatch_properties_changed (
-    GObject *object, guint n_pspecs, GParamSpec **pspecs)
-{
-  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (object);
-  gboolean format_changed;
-
-  GST_OBJECT_LOCK (self);
-  format_changed = self->committed->spectrum.dispersion.given ()
-                   != self->changing->spectrum.dispersion.given ();
-  if (self->committed->revision != self->changing->revision)
-    *self->committed = *self->changing;
-  GST_OBJECT_UNLOCK (self);
-
-  if (format_changed)
-    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  G_OBJECT_CLASS (gst_oct_window_interp_parent_class)
-      ->dispatch_properties_changed (object, n_pspecs, pspecs);
-}
-
-static guint
-get_revision (GstOctWindowInterp *self)
-{
-  GST_OBJECT_LOCK (self);
-  guint revision = self->committed->revision;
-  GST_OBJECT_UNLOCK (self);
-  return revision;
-}
-
-static Settings
-get_settings (GstOctWindowInterp *self)
-{
-  GST_OBJECT_LOCK (self);
-  Settings settings = *self->committed;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"wavelengths", "Wavelengths",
+        "File with the wavelength of each sample, rising or falling, in any unit",
+        [] (Settings &s) -> std::string & {
+          return s.spectrum.calibration.wavelengths.path;
+        },
+        opencl::playing, &Settings::tables_revision},
+    {"wavelength-min", "First wavelength",
+        "Wavelength of the first sample where wavelengths are evenly spaced, in any "
+        "unit; 0 = not set",
+        [] (Settings &s) -> double & { return s.spectrum.calibration.wavelength_min; },
+        {0, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
+    {"wavelength-max", "Last wavelength",
+        "Wavelength of the last sample where wavelengths are evenly spaced, in the unit "
+        "of wavelength-min; 0 = not set",
+        [] (Settings &s) -> double & { return s.spectrum.calibration.wavelength_max; },
+        {0, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
+    {"resample-map", "Resample map",
+        "File with the fractional sample at which each even wavenumber lies",
+        [] (Settings &s) -> std::string & {
+          return s.spectrum.calibration.resample_map.path;
+        },
+        opencl::playing, &Settings::tables_revision},
+    {"interpolation", "Interpolation", "How values between samples are made",
+        [] (Settings &s) -> Interpolation & { return s.spectrum.interpolation; },
+        interpolation_get_type, opencl::playing, &Settings::tables_revision},
+    {"window", "Window",
+        "Window over the wavenumbers, scaled by 2 / its sum so that fringes keep their "
+        "amplitude",
+        [] (Settings &s) -> WindowFunction & { return s.spectrum.window; },
+        window_get_type, opencl::playing, &Settings::tables_revision},
+    {"dispersion-a2", "Dispersion, second order",
+        "a2 in exp(-i (a2 q^2 + a3 q^3)), in rad; q = wavenumber's index - samples / 2",
+        [] (Settings &s) -> double & { return s.spectrum.dispersion.a2; },
+        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
+    {"dispersion-a3", "Dispersion, third order",
+        "a3 in exp(-i (a2 q^2 + a3 q^3)), in rad; q = wavenumber's index - samples / 2",
+        [] (Settings &s) -> double & { return s.spectrum.dispersion.a3; },
+        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
+    {"dispersion-phase", "Dispersion phase",
+        "File with the phase of each wavenumber in exp(-i phase), in rad, instead of "
+        "coefficients",
+        [] (Settings &s) -> std::string & { return s.spectrum.dispersion.phase.path; },
+        opencl::playing, &Settings::tables_revision},
+    {"background", "Background",
+        "What is subtracted from each spectrum before it is resampled",
+        &Settings::background, background_get_type, opencl::playing,
+        &Settings::tables_revision},
+    {"background-file", "Background file",
+        "File with the background at each sample, for background=file; in units of the "
+        "samples after bit-shift",
+        [] (Settings &s) -> std::string & { return s.spectrum.background.path; },
+        opencl::playing, &Settings::tables_revision},
+    {"background-frames", "Background frames",
+        "Most frames, before the one at hand, whose mean background=rolling subtracts; "
+        "the first frame has its own mean subtracted",
+        &Settings::background_frames, {1, 1024}, opencl::playing},
+    {"bit-shift", "Bit shift",
+        "Bits that integer samples are shifted right by first (cameras that send 12 bits "
+        "in the upper part of 16); float samples are left as they are",
+        &Settings::bit_shift, {0, 15}, opencl::playing},
+};
 
 /* Caps */
 
@@ -461,7 +340,7 @@ static GstCaps *
 gst_oct_window_interp_transform_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  bool complex = get_settings (GST_OCT_WINDOW_INTERP (base)).spectrum.dispersion.given ();
+  bool complex = GST_OCT_WINDOW_INTERP (base)->settings->current ().complex ();
   GstCaps *result = gst_caps_new_empty ();
 
   for (guint n = 0; n < gst_caps_get_size (caps); n++) {
@@ -519,17 +398,37 @@ gst_oct_window_interp_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gs
   return TRUE;
 }
 
+static cl_command_queue
+compute_queue_of (GstOctWindowInterp *self)
+{
+  return gst_opencl_context_get_queue (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), GST_OPENCL_QUEUE_COMPUTE);
+}
+
 /* Tables and kernels */
+
+static oct::SpectrumSettings
+spectrum_of (const Settings &settings)
+{
+  oct::SpectrumSettings spectrum = settings.spectrum;
+  spectrum.background_from_file = settings.background == Background::file;
+  return spectrum;
+}
+
+static bool
+load_tables (const Work &work, const Settings &settings, oct::SpectrumTables &tables,
+    GError **error)
+{
+  return oct::spectrum_tables_load (
+      spectrum_of (settings), work.samples, work.complex, tables, error);
+}
 
 /* A new one: frames in flight still use the old one, which lives as long as they. */
 static gboolean
-make_stage (GstOctWindowInterp *self, const Settings &settings, GError **error)
+make_stage (GstOctWindowInterp *self, const Settings &settings,
+    const oct::SpectrumTables &tables, GError **error)
 {
   Work &work = *self->work;
-  oct::SpectrumTables tables;
-  if (!oct::spectrum_tables_load (
-          settings.spectrum, work.samples, work.complex, tables, error))
-    return FALSE;
   if (!tables.calibrated)
     GST_INFO_OBJECT (self, "no calibration is set: the samples are taken as already even "
                            "in wavenumber");
@@ -546,23 +445,15 @@ static gboolean
 create_mean (GstOctWindowInterp *self, const Settings &settings, GError **error)
 {
   Work &work = *self->work;
+  work.mean.reset ();
   if (settings.background != Background::frame
-      && settings.background != Background::rolling) {
-    work.mean = oct::BackgroundMean ();
+      && settings.background != Background::rolling)
     return TRUE;
-  }
   bool rolling = settings.background == Background::rolling;
-  return work.mean.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-      work.samples, work.lines, rolling ? settings.background_frames : 0, error);
-}
-
-static gboolean
-apply_all (GstOctWindowInterp *self, const Settings &settings, GError **error)
-{
-  if (!make_stage (self, settings, error) || !create_mean (self, settings, error))
-    return FALSE;
-  self->work->settings = settings;
-  return TRUE;
+  work.mean = std::make_unique<oct::BackgroundMean> ();
+  return work.mean->create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+      work.input->sample, work.samples, work.lines,
+      rolling ? settings.background_frames : 0, error);
 }
 
 /* Means of other samples than those to come say nothing of their background. */
@@ -573,41 +464,126 @@ mean_starts_anew (const Settings &before, const Settings &after)
          || before.background_frames != after.background_frames;
 }
 
+static GstCaps *
+outputs_of (GstBaseTransform *base, const Settings &settings)
+{
+  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
+  GstCaps *outputs = gst_caps_new_empty ();
+  append_outputs (outputs, gst_caps_get_structure (input, 0), settings.complex ());
+  gst_caps_unref (input);
+  return outputs;
+}
+
+/* Between two frames. What turns real spectra into complex ones, or back, comes with the
+ * caps that say so, which the base class agrees on before this very frame. */
+static GstFlowReturn
+gst_oct_window_interp_submit_input_buffer (
+    GstBaseTransform *base, gboolean discont, GstBuffer *input)
+{
+  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (base);
+  Work *work = self->work;
+  auto accept = [&] (const Settings &wanted, GError **error) {
+    oct::SpectrumTables tables;
+    bool same = wanted.tables_revision == work->settings.tables_revision;
+    if ((!same && !load_tables (*work, wanted, tables, error))
+        || (wanted.complex () != work->complex
+            && !opencl::is_taken_downstream (base, outputs_of (base, wanted), error)))
+      return false;
+    if (!same)
+      work->next_tables = std::move (tables);
+    work->next = wanted;
+    return true;
+  };
+
+  if (work && self->settings->update (accept) && work->next->complex () != work->complex)
+    gst_base_transform_reconfigure_src (base);
+  return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
+      ->submit_input_buffer (base, discont, input);
+}
+
+/* What was taken up, on the device. */
 static gboolean
 apply_changes (GstOctWindowInterp *self, GError **error)
 {
   Work &work = *self->work;
-  if (get_revision (self) == work.settings.revision)
+  if (!work.next)
     return TRUE;
-  Settings settings = get_settings (self);
-  /* The next frame brings the caps that go with it. */
-  if (settings.spectrum.dispersion.given () != work.complex)
-    return TRUE;
-
-  if (settings.tables_revision != work.settings.tables_revision
-      && !make_stage (self, settings, error))
+  if (work.next_tables && !make_stage (self, *work.next, *work.next_tables, error))
     return FALSE;
-  if (mean_starts_anew (work.settings, settings) && !create_mean (self, settings, error))
+  if (mean_starts_anew (work.settings, *work.next)
+      && !create_mean (self, *work.next, error))
     return FALSE;
-  work.settings = settings;
+  work.settings = *work.next;
+  work.next.reset ();
+  work.next_tables.reset ();
   return TRUE;
 }
 
 /* Life cycle */
 
+static void
+warn_of_broken_samples (GstOctWindowInterp *self, guint count)
+{
+  if (count > 0)
+    GST_ELEMENT_WARNING (self, STREAM, DECODE,
+        ("%u samples of the spectra so far are not finite numbers", count),
+        ("Their A-lines have no depth, and they count as nothing in a background."));
+}
+
+/* Waits for those of the frames that are under way. */
+static void
+look_at_last_samples (GstOctWindowInterp *self)
+{
+  if (self->work)
+    warn_of_broken_samples (
+        self, self->work->broken.look_at_last (compute_queue_of (self)));
+}
+
+static gboolean
+gst_oct_window_interp_sink_event (GstBaseTransform *transform, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+    look_at_last_samples (GST_OCT_WINDOW_INTERP (transform));
+  return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
+      ->sink_event (transform, event);
+}
+
 static gboolean
 gst_oct_window_interp_open (GstOpenCLFilter *filter, GError **error)
 {
-  Settings settings = get_settings (GST_OCT_WINDOW_INTERP (filter));
-  return oct::spectrum_settings_check (settings.spectrum, error);
+  Settings settings = GST_OCT_WINDOW_INTERP (filter)->settings->committed ();
+  return oct::spectrum_settings_check (spectrum_of (settings), error);
 }
 
 static void
 gst_oct_window_interp_close (GstOpenCLFilter *filter)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
+  look_at_last_samples (self);
   delete self->work;
   self->work = nullptr;
+  self->settings->stop ();
+}
+
+/* Tables for the caps at hand, of the settings that go with them. */
+static gboolean
+adopt_settings (GstOctWindowInterp *self, GError **error)
+{
+  Work &work = *self->work;
+  oct::SpectrumTables tables;
+  bool starts = !self->settings->is_started ();
+  auto accept = [&] (const Settings &wanted, GError **why) {
+    return (starts || wanted.complex () == work.complex)
+           && load_tables (work, wanted, tables, why);
+  };
+  if (!self->settings->adopt (accept, error))
+    return FALSE;
+  work.settings = self->settings->current ();
+  /* Set anew since these caps were agreed on: the first frame brings others. */
+  if (work.settings.complex () != work.complex)
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  return make_stage (self, work.settings, tables, error)
+         && create_mean (self, work.settings, error);
 }
 
 static gboolean
@@ -617,7 +593,8 @@ gst_oct_window_interp_set_formats (
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
   guint samples, lines;
 
-  gst_oct_window_interp_close (filter);
+  look_at_last_samples (self);
+  delete self->work;
   self->work = new Work;
   Work &work = *self->work;
   work.input = parse_caps (input, &work.samples, &work.lines);
@@ -627,8 +604,14 @@ gst_oct_window_interp_set_formats (
         "the caps have no format of spectra");
     return FALSE;
   }
+  if (!oct::check_samples (work.samples, error))
+    return FALSE;
   work.complex = g_str_equal (made->format, "CF32LE");
-  return apply_all (self, get_settings (self), error);
+  if (!work.input->integer
+      && !work.broken.create (
+          gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), error))
+    return FALSE;
+  return adopt_settings (self, error);
 }
 
 /* The work */
@@ -650,6 +633,7 @@ describe_spectra (const Work &work, const GstOpenCLFrame *frame)
   spectra.samples = work.samples;
   spectra.lines = work.lines;
   spectra.shift = work.input->integer ? work.settings.bit_shift : 0;
+  spectra.broken = work.broken.counter ();
   return spectra;
 }
 
@@ -670,62 +654,65 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
   }
 
   oct::RawSpectra spectra = describe_spectra (work, input);
-  if (work.mean.is_made ()) {
-    oct::BackgroundKernels *kernels = work.stage->background_kernels (spectra, error);
-    if (!kernels || !work.mean.update (*kernels, spectra, queue, error))
-      return FALSE;
-  }
-  return work.stage->enqueue (queue, spectra, work.mean.buffer (), output->data,
+  std::shared_ptr<cl::Buffer> mean;
+  if (work.mean && !work.mean->update (spectra, queue, mean, error))
+    return FALSE;
+  return work.stage->enqueue (queue, spectra,
+      mean ? oct::Background{*mean, 0} : work.stage->background (), output->data,
       output->offset[0] / sizeof (cl_float), error);
 }
 
 /* --- leaving the work to a directly following octfft --- */
 
-static gboolean
-gst_oct_window_interp_decide_allocation (GstBaseTransform *transform, GstQuery *query)
-{
-  GST_OCT_WINDOW_INTERP (transform)->defers =
-      gst_query_find_allocation_meta (query, GST_OCT_DEFERRED_SPECTRA_API_TYPE, nullptr);
-  return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
-      ->decide_allocation (transform, query);
-}
-
-/* A mean is not kept for frames to be made later, and a copy of foreign memory neither.
- */
+/* A copy of foreign memory is not kept for frames to be made later. */
 static gboolean
 can_defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output)
 {
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  if (!self->defers || self->work->mean.is_made ())
-    return FALSE;
-  for (GstBuffer *buffer : {input, output}) {
-    GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
-    if (gst_buffer_n_memory (buffer) != 1 || !gst_is_opencl_memory (memory)
-        || gst_opencl_memory_get_context (memory) != context)
-      return FALSE;
-  }
   gsize point = (self->work->complex ? 2 : 1) * sizeof (cl_float);
-  return gst_opencl_memory_get_offset (gst_buffer_peek_memory (output, 0)) % point == 0;
+
+  return gst_opencl_filter_can_defer (GST_OPENCL_FILTER (self), input, output)
+         && gst_opencl_memory_get_offset (gst_buffer_peek_memory (output, 0)) % point
+                == 0;
+}
+
+/* Of the frame as it comes: rolling means follow the order of the frames, whenever and
+ * whether ever the spectra are made. */
+static gboolean
+enqueue_mean (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
+    std::shared_ptr<cl::Buffer> &mean, cl_event *event, GError **error)
+{
+  Work &work = *self->work;
+  bool enqueued =
+      work.mean->update (describe_spectra (work, raw), raw->queue, mean, error);
+  GError **next_error = enqueued ? error : nullptr;
+  if (!gst_opencl_check (clEnqueueMarkerWithWaitList (raw->queue, 0, nullptr, event),
+          "clEnqueueMarkerWithWaitList", next_error))
+    return FALSE;
+  clFlush (raw->queue);
+  GstOpenCLFrame read = *raw;
+  gst_opencl_frame_unmap (&read, *event);
+  return enqueued;
 }
 
 static gboolean
-defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output, GError **error)
+defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output, cl_event *event,
+    GError **error)
 {
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
   Work &work = *self->work;
-  cl_command_queue queue = gst_opencl_context_get_queue (
-      gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE);
+  cl_command_queue queue = compute_queue_of (self);
   GstOpenCLFrame raw;
+  std::shared_ptr<cl::Buffer> mean;
 
   if (!gst_opencl_frame_map (&raw,
           gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
           work.input->bytes * work.samples * work.lines, input, queue, GST_MAP_READ,
-          error))
+          error)
+      || (work.mean && !enqueue_mean (self, &raw, mean, event, error)))
     return FALSE;
-  GstOctDeferredSpectra *deferred =
-      gst_oct_deferred_spectra_new (work.stage, &raw, describe_spectra (work, &raw));
-  gst_opencl_memory_defer (
-      gst_buffer_peek_memory (output, 0), GST_OPENCL_DEFERRED (deferred));
+  GstOctDeferredSpectra *deferred = gst_oct_deferred_spectra_new (
+      work.stage, &raw, describe_spectra (work, &raw), mean);
+  gst_opencl_filter_defer (filter, GST_OPENCL_DEFERRED (deferred), output);
   g_object_unref (deferred);
   return TRUE;
 }
@@ -738,103 +725,34 @@ gst_oct_window_interp_process (GstOpenCLFilter *filter, GstBuffer *input,
 
   if (!apply_changes (self, error))
     return FALSE;
+  /* Those of the frames before. */
+  warn_of_broken_samples (self, self->work->broken.look (compute_queue_of (self)));
   if (can_defer (self, input, output))
-    return defer (self, input, output, error);
+    return defer (self, input, output, event, error);
   return GST_OPENCL_FILTER_CLASS (gst_oct_window_interp_parent_class)
       ->process (filter, input, output, event, error);
 }
 
+/* It leaves spectra, and takes none up. */
+static const GstOpenCLDeferral deferral = {
+    gst_oct_deferred_spectra_get_type, nullptr, nullptr};
+
 static void
 gst_oct_window_interp_init (GstOctWindowInterp *self)
 {
-  self->changing = new Settings;
-  self->committed = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
+  /* A measurement that a slow display leaves out is missing in the recording beside it.
+   */
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
 
 static void
 gst_oct_window_interp_finalize (GObject *object)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (object);
-  delete self->changing;
-  delete self->committed;
+  delete self->settings;
   delete self->work;
   G_OBJECT_CLASS (gst_oct_window_interp_parent_class)->finalize (object);
-}
-
-static void
-install_calibration_properties (GObjectClass *klass, GParamFlags flags)
-{
-  g_object_class_install_property (klass, PROP_WAVELENGTHS,
-      g_param_spec_string ("wavelengths", "Wavelengths",
-          "File with the wavelength of each sample, rising or falling, in any unit",
-          nullptr, flags));
-  g_object_class_install_property (klass, PROP_WAVELENGTH_MIN,
-      g_param_spec_double ("wavelength-min", "Least wavelength",
-          "Wavelength of the first sample where wavelengths are evenly spaced, in any "
-          "unit; 0 = not set",
-          0, G_MAXDOUBLE, 0, flags));
-  g_object_class_install_property (klass, PROP_WAVELENGTH_MAX,
-      g_param_spec_double ("wavelength-max", "Greatest wavelength",
-          "Wavelength of the last sample where wavelengths are evenly spaced, in the "
-          "unit "
-          "of wavelength-min; 0 = not set",
-          0, G_MAXDOUBLE, 0, flags));
-  g_object_class_install_property (klass, PROP_RESAMPLE_MAP,
-      g_param_spec_string ("resample-map", "Resample map",
-          "File with the fractional sample at which each even wavenumber lies", nullptr,
-          flags));
-  g_object_class_install_property (klass, PROP_INTERPOLATION,
-      g_param_spec_enum ("interpolation", "Interpolation",
-          "How values between samples are made", interpolation_get_type (),
-          gint (Interpolation::linear), flags));
-}
-
-static void
-install_spectrum_properties (GObjectClass *klass, GParamFlags flags)
-{
-  g_object_class_install_property (klass, PROP_WINDOW,
-      g_param_spec_enum ("window", "Window",
-          "Window over the wavenumbers, scaled by 2 / its sum so that fringes keep their "
-          "amplitude",
-          window_get_type (), gint (WindowFunction::hann), flags));
-  g_object_class_install_property (klass, PROP_DISPERSION_A2,
-      g_param_spec_double ("dispersion-a2", "Dispersion, second order",
-          "a2 in exp(-i (a2 q^2 + a3 q^3)), in rad; q = wavenumber's index - samples / 2",
-          -G_MAXDOUBLE, G_MAXDOUBLE, 0, flags));
-  g_object_class_install_property (klass, PROP_DISPERSION_A3,
-      g_param_spec_double ("dispersion-a3", "Dispersion, third order",
-          "a3 in exp(-i (a2 q^2 + a3 q^3)), in rad; q = wavenumber's index - samples / 2",
-          -G_MAXDOUBLE, G_MAXDOUBLE, 0, flags));
-  g_object_class_install_property (klass, PROP_DISPERSION_PHASE,
-      g_param_spec_string ("dispersion-phase", "Dispersion phase",
-          "File with the phase of each wavenumber in exp(-i phase), in rad, instead of "
-          "coefficients",
-          nullptr, flags));
-}
-
-static void
-install_background_properties (GObjectClass *klass, GParamFlags flags)
-{
-  g_object_class_install_property (klass, PROP_BACKGROUND,
-      g_param_spec_enum ("background", "Background",
-          "What is subtracted from each spectrum before it is resampled",
-          background_get_type (), gint (Background::none), flags));
-  g_object_class_install_property (klass, PROP_BACKGROUND_FILE,
-      g_param_spec_string ("background-file", "Background file",
-          "File with the background at each sample, for background=file; in units of the "
-          "samples after bit-shift",
-          nullptr, flags));
-  g_object_class_install_property (klass, PROP_BACKGROUND_FRAMES,
-      g_param_spec_uint ("background-frames", "Background frames",
-          "Most frames, before the one at hand, whose mean background=rolling subtracts; "
-          "the first frame has its own mean subtracted",
-          1, 1024, default_background_frames, flags));
-  g_object_class_install_property (klass, PROP_BIT_SHIFT,
-      g_param_spec_uint ("bit-shift", "Bit shift",
-          "Bits that integer samples are shifted right by first (cameras that send 12 "
-          "bits "
-          "in the upper part of 16); float samples are left as they are",
-          0, 15, 0, flags));
 }
 
 static void
@@ -844,17 +762,9 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
-  GParamFlags flags = GParamFlags (
-      G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
 
-  object_class->set_property = gst_oct_window_interp_set_property;
-  object_class->get_property = gst_oct_window_interp_get_property;
-  object_class->dispatch_properties_changed =
-      gst_oct_window_interp_dispatch_properties_changed;
   object_class->finalize = gst_oct_window_interp_finalize;
-  install_calibration_properties (object_class, flags);
-  install_spectrum_properties (object_class, flags);
-  install_background_properties (object_class, flags);
+  opencl::install_settings<&GstOctWindowInterp::settings> (klass, properties);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
@@ -867,13 +777,15 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
     gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
 
   transform_class->transform_caps = gst_oct_window_interp_transform_caps;
-  transform_class->decide_allocation = gst_oct_window_interp_decide_allocation;
+  transform_class->sink_event = gst_oct_window_interp_sink_event;
+  transform_class->submit_input_buffer = gst_oct_window_interp_submit_input_buffer;
   filter_class->open = gst_oct_window_interp_open;
   filter_class->close = gst_oct_window_interp_close;
   filter_class->set_formats = gst_oct_window_interp_set_formats;
   filter_class->get_frame_size = gst_oct_window_interp_get_frame_size;
   filter_class->transform = gst_oct_window_interp_transform;
   filter_class->process = gst_oct_window_interp_process;
+  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
 
   GST_DEBUG_CATEGORY_INIT (
       oct_window_interp_debug, "octwindowinterp", 0, "OCT resampling and windowing");

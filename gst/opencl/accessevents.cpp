@@ -99,7 +99,7 @@ AccessEvents::record (cl_command_queue queue, GstMapFlags access, cl_event event
 }
 
 bool
-wait_on_host (const Waits &waits, bool &blocked, GError **error)
+wait_sync (const Waits &waits, bool &blocked, GError **error)
 {
   bool succeeded = true;
 
@@ -114,5 +114,12 @@ wait_on_host (const Waits &waits, bool &blocked, GError **error)
       succeeded = false;
   }
   return succeeded;
+}
+
+bool
+are_over (const Waits &waits)
+{
+  return std::all_of (waits.begin (), waits.end (),
+      [] (const TrackedEvent &event) { return event.is_known_to_be_over (); });
 }
 } // namespace opencl

@@ -74,5 +74,8 @@ private:
 /* Blocks the host until all are over, also when one has failed: the others may still use
  * the memory. Each was asked just before how far it is; `blocked` says whether there was
  * anything to wait for then. */
-bool wait_on_host (const Waits &waits, bool &blocked, GError **error);
+bool wait_sync (const Waits &waits, bool &blocked, GError **error);
+
+/* Whether all are over for certain, after wait_sync(): else what they use must stay. */
+bool are_over (const Waits &waits);
 } // namespace opencl

@@ -21,9 +21,8 @@ BufferLayout::bytes_needed () const
   gsize needed = 0;
   for (guint p = 0; p < n_planes; p++) {
     const PlaneLayout &plane = planes[p];
-    if (plane.rows > 0)
-      needed = std::max (
-          needed, plane.offset + plane.stride * (plane.rows - 1) + plane.row_bytes);
+    needed = std::max (
+        needed, end_of_lines (plane.offset, plane.stride, plane.rows, plane.row_bytes));
   }
   return needed;
 }
@@ -44,17 +43,6 @@ row_bytes_of (const GstVideoInfo *info, guint plane, gsize stride)
   }
   bool whole_pixels = GST_VIDEO_FORMAT_INFO_IS_COMPLEX (info->finfo) == 0;
   return whole_pixels && bytes > 0 ? std::min (bytes, stride) : stride;
-}
-
-static gsize
-rows_of (const GstVideoInfo *info, guint plane)
-{
-  gsize rows = 0;
-  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++) {
-    if (GST_VIDEO_INFO_COMP_PLANE (info, c) == plane)
-      rows = std::max (rows, gsize (GST_VIDEO_INFO_COMP_HEIGHT (info, c)));
-  }
-  return rows ? rows : GST_VIDEO_INFO_HEIGHT (info);
 }
 
 /* Tiles are not lines, and the lines of a palette are not those of the picture: such
@@ -79,6 +67,30 @@ bytes_of_plane (const GstVideoInfo *info, guint plane)
       end = std::min (end, other);
   }
   return end - start;
+}
+
+static bool
+is_of_two_fields (const GstVideoInfo *info)
+{
+  return GST_VIDEO_INFO_IS_INTERLACED (info)
+         && GST_VIDEO_INFO_INTERLACE_MODE (info) != GST_VIDEO_INTERLACE_MODE_ALTERNATE;
+}
+
+/* Two fields have as many lines of chroma each, where GstVideoInfo leaves room for them.
+ */
+static gsize
+rows_of (const GstVideoInfo *info, guint plane)
+{
+  gsize room = bytes_of_plane (info, plane) / GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
+  gsize rows = 0;
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++) {
+    if (GST_VIDEO_INFO_COMP_PLANE (info, c) != plane)
+      continue;
+    rows = std::max (rows, gsize (GST_VIDEO_INFO_COMP_HEIGHT (info, c)));
+    if (is_of_two_fields (info) && GST_VIDEO_FORMAT_INFO_H_SUB (info->finfo, c) > 0)
+      rows = std::max (rows, std::min (room, gsize (GST_ROUND_UP_2 (rows))));
+  }
+  return rows ? rows : GST_VIDEO_INFO_HEIGHT (info);
 }
 
 /* A decoder's picture may be larger than what the caps show of it, as for

@@ -8,6 +8,21 @@
 #include <gst/video/video.h>
 
 namespace opencl {
+/* offset + stride * (rows - 1) + row_bytes: where the last of some lines ends. What does
+ * not fit into a gsize is more than any buffer has. */
+inline gsize
+end_of_lines (gsize offset, gsize stride, gsize rows, gsize row_bytes)
+{
+  gsize end;
+  if (rows == 0)
+    return 0;
+  if (!g_size_checked_mul (&end, stride, rows - 1)
+      || !g_size_checked_add (&end, end, offset)
+      || !g_size_checked_add (&end, end, row_bytes))
+    return G_MAXSIZE;
+  return end;
+}
+
 struct PlaneLayout {
   gsize offset;    /* of the first line, in bytes from the buffer's start */
   gsize stride;    /* bytes from line to line */

@@ -7,7 +7,8 @@
 #include "gstopenclcontext.h"
 #include "gstopenclerror.h"
 
-#include <algorithm>
+#include <cstdio>
+#include <cstring>
 #include <mutex>
 
 namespace opencl {
@@ -15,27 +16,7 @@ namespace {
 struct ListedDevice {
   cl::Device device;
   std::string index;
-  std::string name;
-  cl_device_type type;
-  double speed;
 };
-
-std::string
-device_name (const cl::Device &device)
-{
-  std::string name = device.getInfo<CL_DEVICE_NAME> ();
-  while (!name.empty () && name.back () == '\0')
-    name.pop_back ();
-  return name;
-}
-
-/* Only to order devices of one kind: the device with more and faster units is better. */
-double
-rough_speed (const cl::Device &device)
-{
-  return double (device.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS> ())
-         * device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY> ();
-}
 
 std::vector<ListedDevice>
 list_devices ()
@@ -51,20 +32,43 @@ list_devices ()
   for (size_t p = 0; p < platforms.size (); p++) {
     std::vector<cl::Device> devices;
     platforms[p].getDevices (CL_DEVICE_TYPE_ALL, &devices);
-    for (size_t d = 0; d < devices.size (); d++) {
-      listed.push_back ({devices[d], std::to_string (p) + ":" + std::to_string (d),
-          device_name (devices[d]), devices[d].getInfo<CL_DEVICE_TYPE> (),
-          rough_speed (devices[d])});
-    }
+    for (size_t d = 0; d < devices.size (); d++)
+      listed.push_back ({devices[d], std::to_string (p) + ":" + std::to_string (d)});
   }
   return listed;
+}
+
+std::string
+fault_of (const cl::Device &device)
+{
+  unsigned major = 0, minor = 0;
+  std::string version = device.getInfo<CL_DEVICE_VERSION> ().c_str ();
+
+  if (!device.getInfo<CL_DEVICE_AVAILABLE> ())
+    return "is not available";
+  if (!device.getInfo<CL_DEVICE_COMPILER_AVAILABLE> ())
+    return "has no compiler";
+  if (sscanf (version.c_str (), "OpenCL %u.%u", &major, &minor) != 2
+      || major * 100 + minor < 102)
+    return "has version \"" + version + "\", expected OpenCL 1.2 or later";
+  return "";
+}
+
+/* A driver's name and a user's need not be UTF-8. */
+gchar *
+fold (const char *text)
+{
+  gchar *valid = g_utf8_make_valid (text, -1);
+  gchar *folded = g_utf8_casefold (valid, -1);
+  g_free (valid);
+  return folded;
 }
 
 bool
 contains_ignoring_case (const std::string &text, const char *part)
 {
-  gchar *folded_text = g_utf8_casefold (text.c_str (), -1);
-  gchar *folded_part = g_utf8_casefold (part, -1);
+  gchar *folded_text = fold (text.c_str ());
+  gchar *folded_part = fold (part);
   bool found = strstr (folded_text, folded_part) != nullptr;
   g_free (folded_text);
   g_free (folded_part);
@@ -79,38 +83,45 @@ is_index (const char *choice)
 }
 
 int
-rank_of_type (cl_device_type type)
+rank_of (const DeviceDescription &device)
 {
-  if (type & CL_DEVICE_TYPE_GPU)
-    return 2;
-  return type & CL_DEVICE_TYPE_CPU ? 1 : 0;
+  if (device.type & CL_DEVICE_TYPE_GPU)
+    return device.shares_host_memory ? 2 : 3;
+  return device.type & CL_DEVICE_TYPE_CPU ? 1 : 0;
 }
 
+/* Compute units and clocks are not compared: every vendor counts other units. Memory is
+ * what large frames need, and grows with the rest of a device. */
 bool
-is_better (const ListedDevice &a, const ListedDevice &b)
+is_better (const DeviceDescription &a, const DeviceDescription &b)
 {
-  int rank_a = rank_of_type (a.type), rank_b = rank_of_type (b.type);
-  return rank_a != rank_b ? rank_a > rank_b : a.speed > b.speed;
+  int rank_a = rank_of (a), rank_b = rank_of (b);
+  return rank_a != rank_b ? rank_a > rank_b : a.memory > b.memory;
 }
 
 void
-set_no_device_error (
-    const char *choice, const std::vector<ListedDevice> &listed, GError **error)
+set_no_device_error (const std::vector<DeviceDescription> &listed, const char *choice,
+    const std::string &faults, GError **error)
 {
-  if (listed.empty ()) {
+  gchar *asked = g_utf8_make_valid (choice, -1);
+  std::string present;
+  for (const DeviceDescription &device : listed)
+    present += (present.empty () ? "" : ", ") + device.index + " " + device.name;
+
+  if (listed.empty ())
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE,
         "No OpenCL device for device=%s: no platform is installed that has one (see "
         "clinfo -l; pocl-opencl-icd runs on any CPU)",
-        choice);
-    return;
-  }
-  std::string present;
-  for (const ListedDevice &device : listed)
-    present += (present.empty () ? "" : ", ") + device.index + " " + device.name;
-  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE,
-      "No OpenCL device matches device=%s: expected auto, gpu, cpu, PLATFORM:DEVICE or "
-      "part of a name of: %s",
-      choice, present.c_str ());
+        asked);
+  else if (!faults.empty ())
+    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE,
+        "No OpenCL device of device=%s can be used: %s", asked, faults.c_str ());
+  else
+    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE,
+        "No OpenCL device matches device=%s: expected auto, gpu, cpu, PLATFORM:DEVICE or "
+        "part of a name of: %s",
+        asked, present.c_str ());
+  g_free (asked);
 }
 } // namespace
 
@@ -123,35 +134,69 @@ effective_device (const char *device)
   return fallback && *fallback ? fallback : GST_OPENCL_DEVICE_DEFAULT;
 }
 
+DeviceDescription
+describe_device (const cl::Device &device, const std::string &index)
+{
+  DeviceDescription description;
+  gchar *name = g_utf8_make_valid (device.getInfo<CL_DEVICE_NAME> ().c_str (), -1);
+
+  description.index = index;
+  description.name = name;
+  description.type = device.getInfo<CL_DEVICE_TYPE> ();
+  description.shares_host_memory = device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ();
+  description.memory = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE> ();
+  description.fault = fault_of (device);
+  g_free (name);
+  return description;
+}
+
 bool
-device_is_chosen (const cl::Device &device, const std::string &index, const char *choice)
+device_is_chosen (const DeviceDescription &device, const char *choice)
 {
   if (strcmp (choice, GST_OPENCL_DEVICE_DEFAULT) == 0)
     return true;
   if (strcmp (choice, "gpu") == 0)
-    return device.getInfo<CL_DEVICE_TYPE> () & CL_DEVICE_TYPE_GPU;
+    return device.type & CL_DEVICE_TYPE_GPU;
   if (strcmp (choice, "cpu") == 0)
-    return device.getInfo<CL_DEVICE_TYPE> () & CL_DEVICE_TYPE_CPU;
+    return device.type & CL_DEVICE_TYPE_CPU;
   if (is_index (choice))
-    return index == choice;
-  return contains_ignoring_case (device_name (device), choice);
+    return device.index == choice;
+  return contains_ignoring_case (device.name, choice);
+}
+
+int
+choose_among (
+    const std::vector<DeviceDescription> &listed, const char *choice, GError **error)
+{
+  int best = -1;
+  std::string faults;
+
+  for (size_t i = 0; i < listed.size (); i++) {
+    const DeviceDescription &device = listed[i];
+    if (!device_is_chosen (device, choice))
+      continue;
+    if (!device.fault.empty ())
+      faults += (faults.empty () ? "" : "; ") + device.index + " " + device.name + " "
+                + device.fault;
+    else if (best < 0 || is_better (device, listed[best]))
+      best = int (i);
+  }
+  if (best < 0)
+    set_no_device_error (listed, choice, faults, error);
+  return best;
 }
 
 bool
 choose_device (const char *choice, cl::Device &device, GError **error)
 {
   std::vector<ListedDevice> listed = list_devices ();
-  std::vector<ListedDevice> matching;
-  std::copy_if (listed.begin (), listed.end (), std::back_inserter (matching),
-      [choice] (const ListedDevice &entry) {
-        return device_is_chosen (entry.device, entry.index, choice);
-      });
-  if (matching.empty ()) {
-    set_no_device_error (choice, listed, error);
+  std::vector<DeviceDescription> described;
+  for (const ListedDevice &entry : listed)
+    described.push_back (describe_device (entry.device, entry.index));
+  int chosen = choose_among (described, choice, error);
+  if (chosen < 0)
     return false;
-  }
-  std::stable_sort (matching.begin (), matching.end (), is_better);
-  device = matching.front ().device;
+  device = listed[chosen].device;
   return true;
 }
 

@@ -6,17 +6,39 @@
 
 #include "opencl-hpp.hpp"
 
+#include <glib.h>
+#include <string>
+#include <vector>
+
 namespace opencl {
+/* What a device says of itself, as far as a choice goes. */
+struct DeviceDescription {
+  std::string index; /* "PLATFORM:DEVICE", empty where no platform lists it */
+  std::string name;
+  cl_device_type type = 0;
+  bool shares_host_memory = false; /* a CPU, or a GPU beside one */
+  cl_ulong memory = 0;             /* bytes */
+  std::string fault;               /* "is not available"; empty where it can be used */
+};
+
 /* What is really asked for: %NULL and "auto" give way to GST_OPENCL_DEVICE. */
 const char *effective_device (const char *device);
 
-/* Whether `device`, at `index` ("PLATFORM:DEVICE", may be empty), is what `choice` names.
- */
-bool device_is_chosen (
-    const cl::Device &device, const std::string &index, const char *choice);
+/* `index` may be empty. */
+DeviceDescription describe_device (const cl::Device &device, const std::string &index);
 
-/* The device that `choice` means; GST_OPENCL_ERROR_NO_DEVICE lists those that are there.
- */
+/* Whether it is what `choice` names. */
+bool device_is_chosen (const DeviceDescription &device, const char *choice);
+
+/* The place in `listed` of the device that `choice` means: of those that it names and
+ * that can be used, a GPU with memory of its own before one that works in the host's,
+ * that before a CPU and that before any other; then the one with more memory, then the
+ * first. -1 with GST_OPENCL_ERROR_NO_DEVICE, which says which devices are there or what
+ * those that `choice` names lack. */
+int choose_among (
+    const std::vector<DeviceDescription> &listed, const char *choice, GError **error);
+
+/* The same of this machine's devices. */
 bool choose_device (const char *choice, cl::Device &device, GError **error);
 
 /* "PLATFORM:DEVICE" of a device, or "" where no platform lists it. */

@@ -21,6 +21,14 @@ device_info (GstOpenCLContext *context, cl_device_info name)
   return gst_opencl_check (code, "clGetDeviceInfo", nullptr) ? value : T{};
 }
 
+/* One or more: a device that says nothing of them has one. */
+inline cl_uint
+compute_units (GstOpenCLContext *context)
+{
+  cl_uint units = device_info<cl_uint> (context, CL_DEVICE_MAX_COMPUTE_UNITS);
+  return units > 0 ? units : 1;
+}
+
 inline bool
 is_cpu (GstOpenCLContext *context)
 {

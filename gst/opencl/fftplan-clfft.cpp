@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/gstopenclstatistics.h>
+#include <gst/opencl/gstopenclstatistics-private.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
 namespace opencl {
@@ -74,8 +74,6 @@ public:
     return true;
   }
 
-  gsize stride () const override { return shape_.bins (); }
-
 private:
   static bool check (clfftStatus status, const char *call, GError **error)
   {
@@ -85,23 +83,54 @@ private:
   bool create (cl_context context, GError **error)
   {
     return check (Setup::once (), "clfftSetup", error)
-           && check (clfftCreateDefaultPlan (&handle_, context, CLFFT_1D, &shape_.length),
+           && check (clfftCreateDefaultPlan (&handle_, context,
+                         shape_.is_flat () ? CLFFT_1D : CLFFT_2D, shape_.lengths),
                "clfftCreateDefaultPlan", error);
+  }
+
+  clfftDirection direction () const
+  {
+    return shape_.inverse ? CLFFT_BACKWARD : CLFFT_FORWARD;
+  }
+
+  clfftLayout bins_layout () const
+  {
+    return shape_.real ? CLFFT_HERMITIAN_INTERLEAVED : CLFFT_COMPLEX_INTERLEAVED;
+  }
+
+  float scale () const
+  {
+    return shape_.inverse && shape_.normalized ? 1.0f / shape_.samples () : 1.0f;
   }
 
   bool describe (GError **error)
   {
-    clfftLayout input = shape_.real ? CLFFT_REAL : CLFFT_COMPLEX_INTERLEAVED;
-    clfftLayout output =
-        shape_.real ? CLFFT_HERMITIAN_INTERLEAVED : CLFFT_COMPLEX_INTERLEAVED;
     return check (clfftSetPlanPrecision (handle_, CLFFT_SINGLE), "clfftSetPlanPrecision",
                error)
-           && check (clfftSetLayout (handle_, input, output), "clfftSetLayout", error)
+           && check (clfftSetLayout (handle_,
+                         shape_.real_input () ? CLFFT_REAL : bins_layout (),
+                         shape_.real_output () ? CLFFT_REAL : bins_layout ()),
+               "clfftSetLayout", error)
            && check (clfftSetResultLocation (handle_, CLFFT_OUTOFPLACE),
                "clfftSetResultLocation", error)
-           && check (clfftSetPlanBatchSize (handle_, shape_.lines),
+           && check (clfftSetPlanBatchSize (handle_, shape_.batch),
                "clfftSetPlanBatchSize", error)
-           && check (clfftSetPlanDistance (handle_, shape_.length, stride ()),
+           && check (clfftSetPlanScale (handle_, direction (), scale ()),
+               "clfftSetPlanScale", error)
+           && describe_strides (error);
+  }
+
+  bool describe_strides (GError **error)
+  {
+    const clfftDim dimensions = shape_.is_flat () ? CLFFT_1D : CLFFT_2D;
+    size_t input[] = {shape_.input.sample, shape_.input.row};
+    size_t output[] = {shape_.output.sample, shape_.output.row};
+    return check (clfftSetPlanInStride (handle_, dimensions, input),
+               "clfftSetPlanInStride", error)
+           && check (clfftSetPlanOutStride (handle_, dimensions, output),
+               "clfftSetPlanOutStride", error)
+           && check (clfftSetPlanDistance (
+                         handle_, shape_.input.transform, shape_.output.transform),
                "clfftSetPlanDistance", error);
   }
 
@@ -125,10 +154,8 @@ private:
   {
     cl_context handle = gst_opencl_context_get_handle (context);
     cl::Buffer input, output;
-    gsize sample = shape_.real ? sizeof (cl_float) : sizeof (cl_float2);
-    if (!create_buffer (handle, shape_.samples () * sample, &input, error)
-        || !create_buffer (
-            handle, shape_.lines * stride () * sizeof (cl_float2), &output, error))
+    if (!create_buffer (handle, shape_.input_bytes (), &input, error)
+        || !create_buffer (handle, shape_.output_bytes (), &output, error))
       return false;
     return transform (gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE),
         input (), output (), error);
@@ -145,7 +172,7 @@ private:
 
   bool transform (cl_command_queue queue, cl_mem input, cl_mem output, GError **error)
   {
-    return check (clfftEnqueueTransform (handle_, CLFFT_FORWARD, 1, &queue, 0, nullptr,
+    return check (clfftEnqueueTransform (handle_, direction (), 1, &queue, 0, nullptr,
                       nullptr, &input, &output, work_ ()),
         "clfftEnqueueTransform", error);
   }
@@ -154,10 +181,9 @@ private:
   clfftPlanHandle handle_ = 0;
   cl::Buffer work_;
 };
-} // namespace
 
 bool
-clfft_accepts (gsize length)
+accepts (gsize length)
 {
   if (length < 2 || length > longest_line)
     return false;
@@ -168,8 +194,14 @@ clfft_accepts (gsize length)
   return length == 1;
 }
 
+bool
+takes_any_strides (const FFTShape &shape)
+{
+  return true;
+}
+
 FFTPlanPointer
-make_clfft_plan (GstOpenCLContext *context, const FFTShape &shape, GError **error)
+make (GstOpenCLContext *context, const FFTShape &shape, GError **error)
 {
   /* clFFT's plans of one kind share programs, and two threads that bake such plans at
    * once would both add the program: it aborts then. */
@@ -178,5 +210,10 @@ make_clfft_plan (GstOpenCLContext *context, const FFTShape &shape, GError **erro
   auto plan = std::make_unique<ClFFTPlan> (shape);
   return plan->bake (context, error) ? std::move (plan) : nullptr;
 }
+} // namespace
+
+const FFTLibrary clfft_library = {GST_OPENCL_FFT_LIBRARY_CLFFT, "clFFT",
+    "prime factors must be at most 13; use fft-library=vkfft or auto", accepts,
+    takes_any_strides, takes_any_strides, make};
 
 } // namespace opencl

@@ -6,6 +6,7 @@
  */
 #include "fftplan.hpp"
 
+#include <algorithm>
 #include <cinttypes>
 #include <clocale>
 #include <cmath>
@@ -16,7 +17,8 @@
 #include <locale.h>
 
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/gstopenclstatistics.h>
+#include <gst/opencl/gstopenclstatistics-private.h>
+#include <gst/opencl/opencl-hpp.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (vkfft_debug);
 #define GST_CAT_DEFAULT vkfft_debug
@@ -79,9 +81,9 @@ check (VkFFTResult result, const char *call, const FFTShape &shape, GError **err
     return true;
   g_set_error (error, GST_OPENCL_ERROR,
       is_refusal (result) ? GST_OPENCL_ERROR_UNSUPPORTED : GST_OPENCL_ERROR_FAILED,
-      "%s failed with VkFFTResult %d for %" G_GSIZE_FORMAT " lines of %" G_GSIZE_FORMAT
-      " %s samples",
-      call, static_cast<int> (result), shape.lines, shape.length,
+      "%s failed with VkFFTResult %d for %" G_GSIZE_FORMAT
+      " transforms of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT " %s samples",
+      call, static_cast<int> (result), shape.batch, shape.lengths[0], shape.lengths[1],
       shape.real ? "real" : "complex");
   return false;
 }
@@ -103,6 +105,15 @@ private:
   locale_t plain, previous;
 };
 
+/* VkFFT's strides are those of rows, images and volumes; in one dimension, the transforms
+ * of the batch are its rows. */
+void
+set_strides (uint64_t (&to)[3], const FFTShape &shape, const GstOpenCLFFTStrides &strides)
+{
+  to[0] = shape.is_flat () ? strides.transform : strides.row;
+  to[1] = to[2] = strides.transform;
+}
+
 class VkFFTPlanOwner : public FFTPlan {
 public:
   VkFFTPlanOwner (GstOpenCLContext *context, const FFTShape &shape)
@@ -120,22 +131,10 @@ public:
   bool initialise (GError **error)
   {
     PlainNumbers numbers;
-    VkFFTConfiguration configuration = {};
-    configuration.FFTdim = 1;
-    configuration.size[0] = shape_.length;
-    configuration.numberBatches = shape_.lines;
-    configuration.performR2C = shape_.real;
-    configuration.makeForwardPlanOnly = 1;
-    configuration.device = &device_;
-    configuration.context = &context_;
-    configuration.buffer = &output_;
-    configuration.isInputFormatted = 1;
-    configuration.inputBuffer = &input_;
-    configuration.inputBufferStride[0] = shape_.length;
-
-    VkFFTResult result = initializeVkFFT (&application_, configuration);
+    VkFFTResult result = initializeVkFFT (&application_, configuration ());
     initialised_ = result == VKFFT_SUCCESS;
-    return check (result, "initializeVkFFT", shape_, error);
+    return check (result, "initializeVkFFT", shape_, error) && is_right (error)
+           && allocate_work (error);
   }
 
   bool enqueue (
@@ -146,47 +145,136 @@ public:
     output_ = output;
     VkFFTLaunchParams parameters = {};
     parameters.commandQueue = &queue;
-    if (!check (
-            VkFFTAppend (&application_, -1, &parameters), "VkFFTAppend", shape_, error))
+    if (!check (VkFFTAppend (&application_, shape_.inverse ? 1 : -1, &parameters),
+            "VkFFTAppend", shape_, error))
       return false;
     gst_opencl_count_launches (launches ());
     return true;
   }
 
-  gsize stride () const override { return shape_.bins (); }
-
 private:
+  /* The first launch reads the input, the last one writes the output, and what is between
+   * them lies in a buffer of its own, whose rows have no gaps: VkFFT makes its further
+   * work memory without any. */
+  VkFFTConfiguration configuration ()
+  {
+    VkFFTConfiguration configuration = {};
+    configuration.FFTdim = shape_.is_flat () ? 1 : 2;
+    configuration.size[0] = shape_.lengths[0];
+    configuration.size[1] = shape_.lengths[1];
+    configuration.numberBatches = shape_.batch;
+    configuration.performR2C = shape_.real;
+    /* What is not finite in a line would reach the one that it shares a transform with.
+     */
+    configuration.disableMergeSequencesR2C = 1;
+    configuration.normalize = shape_.inverse && shape_.normalized;
+    configuration.makeForwardPlanOnly = !shape_.inverse;
+    configuration.makeInversePlanOnly = shape_.inverse;
+    configuration.useUint64 = needs_wide_indices ();
+    configuration.device = &device_;
+    configuration.context = &context_;
+    configuration.buffer = &between_;
+    configuration.isInputFormatted = configuration.isOutputFormatted = 1;
+    configuration.inputBuffer = &input_;
+    configuration.outputBuffer = &output_;
+    set_strides (configuration.inputBufferStride, shape_, shape_.input);
+    set_strides (configuration.outputBufferStride, shape_, shape_.output);
+    set_strides (
+        configuration.bufferStride, shape_, packed_strides (shape_, shape_.bins ()));
+    return configuration;
+  }
+
+  bool needs_wide_indices () const
+  {
+    const gsize most = G_MAXUINT32;
+    return std::max (shape_.input_bytes (), shape_.output_bytes ()) / sizeof (cl_float)
+           > most;
+  }
+
+  /* A long inverse to real samples takes its bins from the wrong buffer. */
+  bool is_right (GError **error)
+  {
+    return check (shape_.real_output () && plan ()->multiUploadR2C
+                      ? VKFFT_ERROR_UNSUPPORTED_FFT_LENGTH_R2C
+                      : VKFFT_SUCCESS,
+        "An inverse of several launches", shape_, error);
+  }
+
+  const VkFFTPlan *plan () const
+  {
+    return shape_.inverse ? application_.localFFTPlan_inverse : application_.localFFTPlan;
+  }
+
+  bool allocate_work (GError **error)
+  {
+    if (launches () == 1)
+      return true;
+    cl_int code;
+    work_ = cl::Buffer (clCreateBuffer (context_, CL_MEM_READ_WRITE,
+        shape_.batch * shape_.lengths[1] * shape_.bins () * sizeof (cl_float2), nullptr,
+        &code));
+    between_ = work_ ();
+    return gst_opencl_check (code, "clCreateBuffer", error);
+  }
+
   /* As VkFFTAppend() walks through them. */
   guint launches () const
   {
-    const VkFFTPlan *plan = application_.localFFTPlan;
-    guint uploads = plan->numAxisUploads[0];
-    guint back = application_.useBluesteinFFT[0] ? uploads - 1 : 0;
-    return uploads + back + (plan->multiUploadR2C ? 1 : 0);
+    guint count = plan ()->multiUploadR2C ? 1 : 0;
+    for (guint axis = 0; axis < (shape_.is_flat () ? 1 : 2); axis++) {
+      guint uploads = plan ()->numAxisUploads[axis];
+      count += uploads + (application_.useBluesteinFFT[axis] ? uploads - 1 : 0);
+    }
+    return count;
   }
 
   FFTShape shape_;
   cl_device_id device_;
   cl_context context_;
+  cl::Buffer work_;
+  cl_mem between_ = nullptr;
   cl_mem input_ = nullptr;
   cl_mem output_ = nullptr;
   VkFFTApplication application_ = {};
   bool initialised_ = false;
 };
-} // namespace
 
 bool
-vkfft_accepts (gsize length)
+accepts (gsize length)
 {
   return length >= 2;
 }
 
+/* Long real lines are transformed as if pairs of samples were complex, in whole pairs. */
+bool
+takes_strides (const FFTShape &shape, const GstOpenCLFFTStrides &strides, bool real)
+{
+  const bool pairs = real && shape.lengths[0] % 2 == 0;
+  return strides.sample == 1 && !(pairs && (strides.row % 2 || strides.transform % 2));
+}
+
+bool
+takes_input (const FFTShape &shape)
+{
+  return takes_strides (shape, shape.input, shape.real_input ());
+}
+
+bool
+takes_output (const FFTShape &shape)
+{
+  return takes_strides (shape, shape.output, shape.real_output ());
+}
+
 FFTPlanPointer
-make_vkfft_plan (GstOpenCLContext *context, const FFTShape &shape, GError **error)
+make (GstOpenCLContext *context, const FFTShape &shape, GError **error)
 {
   init_debug_category ();
   auto plan = std::make_unique<VkFFTPlanOwner> (context, shape);
   return plan->initialise (error) ? std::move (plan) : nullptr;
 }
+} // namespace
+
+const FFTLibrary vkfft_library = {GST_OPENCL_FFT_LIBRARY_VKFFT, "VkFFT",
+    "a line has 2 samples or more", accepts, takes_input, takes_output, make};
 
 } // namespace opencl

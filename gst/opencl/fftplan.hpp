@@ -10,15 +10,29 @@
 
 namespace opencl {
 
-/* What is transformed. */
+/* What is transformed, with every number filled in; lengths[1] is 1 in one dimension. */
 struct FFTShape {
-  gsize length;
-  gsize lines;
+  gsize lengths[2];
+  gsize batch;
   bool real;
+  bool inverse;
+  bool normalized;
+  GstOpenCLFFTStrides input, output;
 
-  gsize samples () const { return length * lines; }
-  gsize bins () const { return real ? length / 2 + 1 : length; }
+  bool is_flat () const { return lengths[1] == 1; }
+  gsize samples () const { return lengths[0] * lengths[1]; }
+  gsize bins () const { return real ? lengths[0] / 2 + 1 : lengths[0]; }
+  bool real_input () const { return real && !inverse; }
+  bool real_output () const { return real && inverse; }
+  /* In a row of either side. */
+  gsize input_columns () const { return inverse ? bins () : lengths[0]; }
+  gsize output_columns () const { return inverse ? lengths[0] : bins (); }
+  gsize input_bytes () const;
+  gsize output_bytes () const;
 };
+
+/* Where `columns` samples a row lie without a gap. */
+GstOpenCLFFTStrides packed_strides (const FFTShape &shape, gsize columns);
 
 /* One library's kernels and work memory for one shape. */
 class FFTPlan {
@@ -28,23 +42,29 @@ public:
   /* Leaves the input as it is and waits for nothing. */
   virtual bool enqueue (
       cl_command_queue queue, cl_mem input, cl_mem output, GError **error) = 0;
-
-  /* Pairs of float32 from one output line to the next. */
-  virtual gsize stride () const = 0;
 };
 
 using FFTPlanPointer = std::unique_ptr<FFTPlan>;
 
-bool vkfft_accepts (gsize length);
-FFTPlanPointer make_vkfft_plan (
-    GstOpenCLContext *context, const FFTShape &shape, GError **error);
+/* A library that is built: which lengths it takes, which strides, and its plans. A plan
+ * that fails with GST_OPENCL_ERROR_UNSUPPORTED is asked for again as a complex one. */
+struct FFTLibrary {
+  GstOpenCLFFTLibrary library;
+  const char *name;
+  const char *takes;
+  bool (*accepts) (gsize length);
+  bool (*takes_input) (const FFTShape &shape);
+  bool (*takes_output) (const FFTShape &shape);
+  FFTPlanPointer (*make) (
+      GstOpenCLContext *context, const FFTShape &shape, GError **error);
+};
 
-bool clfft_accepts (gsize length);
-FFTPlanPointer make_clfft_plan (
-    GstOpenCLContext *context, const FFTShape &shape, GError **error);
+extern const FFTLibrary vkfft_library;
+extern const FFTLibrary clfft_library;
 
-/* Transforms real lines by a complex plan of the same length and lines. */
-FFTPlanPointer make_widened_plan (GstOpenCLContext *context, const FFTShape &shape,
-    FFTPlanPointer complex_plan, GError **error);
+/* A plan of a library for any shape of lengths that it accepts: what the library does not
+ * take itself is put in order before, or after, in a launch of its own. */
+FFTPlanPointer make_fft_plan (const FFTLibrary &library, GstOpenCLContext *context,
+    const FFTShape &shape, GError **error);
 
 } // namespace opencl

@@ -130,7 +130,7 @@ gst_opencl_allocator_map (GstMemory *memory, GstMapInfo *info, gsize maxsize)
   gpointer data;
 
   if (!(info->flags & GST_MAP_OPENCL))
-    data = storage_of (memory).map_on_host (info->flags, &error);
+    data = storage_of (memory).map_sync (info->flags, &error);
   else if (gst_is_opencl_memory (memory))
     data = map_to_device (memory, info->flags, &error);
   else
@@ -148,7 +148,7 @@ gst_opencl_allocator_unmap (GstMemory *memory, GstMapInfo *info)
 {
   Storage &storage = storage_of (memory);
   if (!(info->flags & GST_MAP_OPENCL)) {
-    storage.unmap_on_host (info->flags);
+    storage.unmap (info->flags);
     return;
   }
   cl_command_queue queue = mapped_queue (storage);

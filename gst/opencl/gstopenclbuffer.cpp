@@ -8,7 +8,7 @@
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclmemory.h"
-#include "gstopenclstatistics.h"
+#include "gstopenclstatistics-private.h"
 #include "opencl-hpp.hpp"
 #include "stagingring.hpp"
 
@@ -260,12 +260,14 @@ struct StagedUpload {
   /* `enqueue (staged, event)` uploads the `size` bytes from `offset` on. */
   template <typename Enqueue> bool stage (gsize offset, gsize size, Enqueue enqueue)
   {
-    StagingRing::Slot &slot = ring.fill (from + offset, size);
+    StagingRing::Slot *slot = ring.fill (from + offset, size, error);
     cl_event done = nullptr;
+    if (!slot)
+      return false;
     bool enqueued = gst_opencl_check (
-        enqueue (End{nullptr, slot.block->data (), 0}, &done), "a staged copy", error);
+        enqueue (End{nullptr, slot->block->data (), 0}, &done), "a staged copy", error);
     clFlush (queue);
-    ring.give_back (slot, queue, done);
+    ring.give_back (*slot, queue, done);
     if (done)
       keep_last (last, done);
     return enqueued;
@@ -414,10 +416,27 @@ copy_on_cpu (const Copy &copy, GError **error)
 }
 
 bool
+check_destination (GstOpenCLContext *context, GstBuffer *destination, GError **error)
+{
+  guint n = gst_buffer_n_memory (destination);
+  GstMemory *memory = n == 1 ? gst_buffer_peek_memory (destination, 0) : nullptr;
+  if (memory && is_in_context (memory, context))
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "A copy cannot go to %u memories of type %s: expected one of device memory or "
+      "pinned host memory of the context on %s",
+      n, memory ? memory->allocator->mem_type : "various",
+      gst_opencl_context_get_device_name (context));
+  return false;
+}
+
+bool
 plan (Copy &copy, GstBuffer *destination, const GstVideoInfo *info, GError **error)
 {
   gsize room = gst_buffer_get_size (destination);
 
+  if (!check_destination (copy.context, destination, error))
+    return false;
   copy.destination = gst_buffer_peek_memory (destination, 0);
   copy.size = gst_buffer_get_size (copy.source);
   copy.as_is = true;
@@ -450,7 +469,7 @@ gst_opencl_buffer_copy_async (GstOpenCLContext *context, GstBuffer *destination,
     GstBuffer *source, const GstVideoInfo *info, cl_event *event, GError **error)
 {
   g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), FALSE);
-  g_return_val_if_fail (gst_buffer_n_memory (destination) == 1, FALSE);
+  g_return_val_if_fail (GST_IS_BUFFER (destination) && GST_IS_BUFFER (source), FALSE);
   g_return_val_if_fail (event != nullptr, FALSE);
 
   Copy copy{context, source};
@@ -492,7 +511,7 @@ has_default_layout (GstBuffer *buffer, const GstVideoInfo *info)
 }
 
 gboolean
-gst_opencl_buffer_is_on_both_sides (GstOpenCLContext *context, GstBuffer *buffer,
+gst_opencl_buffer_is_host_visible (GstOpenCLContext *context, GstBuffer *buffer,
     const GstVideoInfo *info, gboolean any_layout)
 {
   g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), FALSE);

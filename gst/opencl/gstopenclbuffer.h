@@ -12,32 +12,35 @@ G_BEGIN_DECLS
 /**
  * gst_opencl_buffer_copy_async:
  * @context: the context of @destination
- * @destination: a buffer of one device memory or one pinned host memory of @context
+ * @destination: a buffer of one device memory or one pinned host memory of @context's
+ *   cl_context
  * @source: any buffer: device memory, pinned host memory, memory of another context, or
  *   whatever a CPU can map. Kept as long as the copy reads it
  * @info: (nullable): the caps' layout for raw video: planes are copied line by line where
  *   strides differ. %NULL copies the bytes as they are
- * @event: (out) (transfer full) (nullable): of the last command, to be given to
- *   clReleaseEvent(); %NULL where nothing was left to do asynchronously
- * @error: set when a copy could not be enqueued, or with both sizes when @source is
- *   shorter than @info needs or longer than @destination
+ * @event: (out) (type gpointer) (transfer full) (nullable): of the last command, to be
+ *   given to clReleaseEvent(); %NULL where nothing was left to do asynchronously
+ * @error: set when a copy could not be enqueued, when @destination is of other memory, or
+ *   with both sizes when @source is shorter than @info needs or longer than @destination
  *
  * Waits for nothing, unless both ends are on the host or in different contexts, or large
  * frames of ordinary memory come faster than a discrete GPU takes them (throttled).
  * Timestamps and metas are left to the caller.
  *
  * Returns: whether the copy is done or under way
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_buffer_copy_async (GstOpenCLContext *context,
     GstBuffer *destination, GstBuffer *source, const GstVideoInfo *info, cl_event *event,
     GError **error);
 
 /**
- * gst_opencl_buffer_is_on_both_sides:
+ * gst_opencl_buffer_is_host_visible:
  * @context: a context
  * @buffer: any buffer
  * @info: (nullable): the caps' layout for raw video
- * @any_layout: whether its next user knows of #GstVideoMeta
+ * @any_layout: whether its next user understands #GstVideoMeta
  *
  * Where device and host work in the same memory, a frame of device memory needs no copy
  * to be a frame of host memory, nor the other way round, unless its planes have to stand
@@ -45,8 +48,10 @@ GST_OPENCL_API gboolean gst_opencl_buffer_copy_async (GstOpenCLContext *context,
  *
  * Returns: whether @buffer is one device memory of @context, usable on the host and on
  * the device as it is
+ *
+ * Since: 0.2
  */
-GST_OPENCL_API gboolean gst_opencl_buffer_is_on_both_sides (GstOpenCLContext *context,
+GST_OPENCL_API gboolean gst_opencl_buffer_is_host_visible (GstOpenCLContext *context,
     GstBuffer *buffer, const GstVideoInfo *info, gboolean any_layout);
 
 G_END_DECLS

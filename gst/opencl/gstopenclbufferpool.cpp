@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "gstopenclbufferpool.h"
+#include "bufferpool.hpp"
 
 #include "gstopenclerror.h"
 #include "gstopenclmemory.h"
@@ -11,13 +11,30 @@
 #include <gst/video/gstvideopool.h>
 #include <gst/video/video.h>
 
+#include <atomic>
+#include <mutex>
+#include <vector>
+
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_buffer_pool_debug);
 #define GST_CAT_DEFAULT gst_opencl_buffer_pool_debug
+
+namespace {
+/* How many buffers there are, and who hears of one that could not be made. */
+struct Growth {
+  std::atomic<guint> made{0};
+  std::atomic<guint> in_turn{0}; /* so many before one is used again */
+  std::mutex lock;               /* of what follows */
+  GError *error = nullptr;       /* (nullable): of the last allocation that failed */
+  GWeakRef owner;
+  opencl::ReportFailure report = nullptr;
+};
+} // namespace
 
 struct _GstOpenCLBufferPool {
   GstBufferPool parent;
   GstOpenCLContext *context;
   gboolean host;
+  Growth *growth;
   /* as configured */
   gsize size;
   gboolean adds_video_meta;
@@ -71,6 +88,7 @@ gst_opencl_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
           config, &caps, &size, &min_buffers, &max_buffers))
     return FALSE;
   self->size = size;
+  self->growth->in_turn = min_buffers;
   self->adds_video_meta = FALSE;
   if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw")
       && !configure_video (self, config, caps))
@@ -79,6 +97,92 @@ gst_opencl_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
 
   return GST_BUFFER_POOL_CLASS (gst_opencl_buffer_pool_parent_class)
       ->set_config (pool, config);
+}
+
+/* --- growth --- */
+
+/* Buffers are made when they are wanted, not ahead: a frame of one link is all that a
+ * picture needs. */
+static gboolean
+gst_opencl_buffer_pool_start (GstBufferPool *pool)
+{
+  return TRUE;
+}
+
+static void
+keep_error (Growth &growth, GError *error)
+{
+  std::lock_guard<std::mutex> guard (growth.lock);
+  g_clear_error (&growth.error);
+  growth.error = error;
+}
+
+/* Who asks for a buffer, perhaps a source of another plugin, only knows that there is
+ * none. */
+static void
+report_error (GstOpenCLBufferPool *self)
+{
+  Growth &growth = *self->growth;
+  GError *error = nullptr;
+  {
+    std::lock_guard<std::mutex> guard (growth.lock);
+    std::swap (error, growth.error);
+  }
+  auto *owner = static_cast<GstElement *> (g_weak_ref_get (&growth.owner));
+  if (error && owner && growth.report)
+    growth.report (owner, g_steal_pointer (&error));
+  g_clear_error (&error);
+  gst_clear_object (&owner);
+}
+
+static GstFlowReturn
+acquire_idle_or_new (GstBufferPool *pool, GstBuffer **buffer, bool *is_new,
+    GstBufferPoolAcquireParams *params)
+{
+  std::atomic<guint> &made = GST_OPENCL_BUFFER_POOL (pool)->growth->made;
+  const guint before = made;
+  GstFlowReturn flow = GST_BUFFER_POOL_CLASS (gst_opencl_buffer_pool_parent_class)
+                           ->acquire_buffer (pool, buffer, params);
+  *is_new = made != before;
+  return flow;
+}
+
+/* A buffer comes back while the device still uses it, and its next writer waits for that:
+ * so there are some in turn, as many as the configuration's least. Where there is no room
+ * for them the pool does with those it has. */
+static GstFlowReturn
+gst_opencl_buffer_pool_acquire_buffer (
+    GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
+{
+  GstOpenCLBufferPool *self = GST_OPENCL_BUFFER_POOL (pool);
+  Growth &growth = *self->growth;
+  std::vector<GstBuffer *> idle;
+  bool is_new;
+  GstFlowReturn flow = acquire_idle_or_new (pool, buffer, &is_new, params);
+
+  while (flow == GST_FLOW_OK && !is_new && growth.made < growth.in_turn) {
+    idle.push_back (*buffer);
+    flow = acquire_idle_or_new (pool, buffer, &is_new, params);
+  }
+  if (flow != GST_FLOW_OK && !idle.empty ()) {
+    GST_INFO_OBJECT (self, "no room for more than %u buffers", growth.made.load ());
+    growth.in_turn = growth.made.load ();
+    *buffer = idle.front ();
+    idle.erase (idle.begin ());
+    flow = GST_FLOW_OK;
+  }
+  for (GstBuffer *other : idle)
+    GST_BUFFER_POOL_GET_CLASS (pool)->release_buffer (pool, other);
+  if (flow == GST_FLOW_ERROR)
+    report_error (self);
+  return flow;
+}
+
+static void
+gst_opencl_buffer_pool_free_buffer (GstBufferPool *pool, GstBuffer *buffer)
+{
+  GST_OPENCL_BUFFER_POOL (pool)->growth->made--;
+  GST_BUFFER_POOL_CLASS (gst_opencl_buffer_pool_parent_class)->free_buffer (pool, buffer);
 }
 
 static GstFlowReturn
@@ -91,11 +195,16 @@ gst_opencl_buffer_pool_alloc_buffer (
                           ? gst_opencl_host_memory_new (self->context, self->size, &error)
                           : gst_opencl_memory_new (self->context, self->size, &error);
   if (!memory) {
-    GST_ERROR_OBJECT (self, "%s", error->message);
-    g_clear_error (&error);
+    GST_INFO_OBJECT (self, "%s", error->message);
+    keep_error (*self->growth,
+        g_error_new (error->domain, error->code,
+            "No memory for a frame of %" G_GSIZE_FORMAT " bytes on %s: %s", self->size,
+            gst_opencl_context_get_device_name (self->context), error->message));
+    g_error_free (error);
     return GST_FLOW_ERROR;
   }
 
+  self->growth->made++;
   *buffer = gst_buffer_new ();
   gst_buffer_append_memory (*buffer, memory);
   if (self->adds_video_meta) {
@@ -127,8 +236,14 @@ gst_opencl_buffer_pool_reset_buffer (GstBufferPool *pool, GstBuffer *buffer)
 static void
 gst_opencl_buffer_pool_finalize (GObject *object)
 {
-  gst_object_unref (GST_OPENCL_BUFFER_POOL (object)->context);
+  GstOpenCLBufferPool *self = GST_OPENCL_BUFFER_POOL (object);
+  Growth *growth = self->growth;
+
+  gst_object_unref (self->context);
   G_OBJECT_CLASS (gst_opencl_buffer_pool_parent_class)->finalize (object);
+  g_weak_ref_clear (&growth->owner);
+  g_clear_error (&growth->error);
+  delete growth;
 }
 
 static void
@@ -139,6 +254,9 @@ gst_opencl_buffer_pool_class_init (GstOpenCLBufferPoolClass *klass)
   G_OBJECT_CLASS (klass)->finalize = gst_opencl_buffer_pool_finalize;
   pool_class->get_options = gst_opencl_buffer_pool_get_options;
   pool_class->set_config = gst_opencl_buffer_pool_set_config;
+  pool_class->start = gst_opencl_buffer_pool_start;
+  pool_class->acquire_buffer = gst_opencl_buffer_pool_acquire_buffer;
+  pool_class->free_buffer = gst_opencl_buffer_pool_free_buffer;
   pool_class->alloc_buffer = gst_opencl_buffer_pool_alloc_buffer;
   pool_class->reset_buffer = gst_opencl_buffer_pool_reset_buffer;
 }
@@ -146,6 +264,8 @@ gst_opencl_buffer_pool_class_init (GstOpenCLBufferPoolClass *klass)
 static void
 gst_opencl_buffer_pool_init (GstOpenCLBufferPool *self)
 {
+  self->growth = new Growth;
+  g_weak_ref_init (&self->growth->owner, nullptr);
 }
 
 static GstBufferPool *
@@ -206,3 +326,24 @@ gst_opencl_buffer_pool_new_configured (
   }
   return pool;
 }
+
+namespace opencl {
+void
+pool_reports_to (GstBufferPool *pool, GstElement *owner, ReportFailure report)
+{
+  Growth &growth = *GST_OPENCL_BUFFER_POOL (pool)->growth;
+  growth.report = report;
+  g_weak_ref_set (&growth.owner, owner);
+}
+
+bool
+pool_has_reported (GstBufferPool *pool)
+{
+  if (!pool || !GST_IS_OPENCL_BUFFER_POOL (pool))
+    return false;
+  gpointer owner = g_weak_ref_get (&GST_OPENCL_BUFFER_POOL (pool)->growth->owner);
+  const bool has_owner = owner != nullptr;
+  gst_clear_object (&owner);
+  return has_owner;
+}
+} // namespace opencl

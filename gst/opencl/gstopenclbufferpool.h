@@ -14,44 +14,60 @@ GST_OPENCL_API G_DECLARE_FINAL_TYPE (GstOpenCLBufferPool, gst_opencl_buffer_pool
 
 /**
  * gst_opencl_buffer_pool_new:
+ * @context: a context
  *
  * A pool of device memory: one memory a buffer. For `video/x-raw` caps it adds
  * #GstVideoMeta when asked to by %GST_BUFFER_POOL_OPTION_VIDEO_META and takes
  * %GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT. A buffer returns at once; who writes it next
  * waits, on the device, for those who still read it.
  *
- * Returns: (transfer full): a pool
+ * Returns: (transfer full): a pool that is not configured yet
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API GstBufferPool *gst_opencl_buffer_pool_new (GstOpenCLContext *context);
 
 /**
  * gst_opencl_host_buffer_pool_new:
+ * @context: a context
  *
- * Returns: (transfer full): the same with pinned host memory
+ * Returns: (transfer full): the same as gst_opencl_buffer_pool_new() with pinned host
+ *   memory
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API GstBufferPool *gst_opencl_host_buffer_pool_new (GstOpenCLContext *context);
 
 /**
  * gst_opencl_buffer_pool_get_context:
+ * @pool: a pool
  *
  * Returns: (transfer none): the context its memory belongs to
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API GstOpenCLContext *gst_opencl_buffer_pool_get_context (
     GstOpenCLBufferPool *pool);
 
 /**
  * gst_opencl_buffer_pool_is_host:
+ * @pool: a pool
  *
  * Returns: whether its memory is pinned host memory
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_buffer_pool_is_host (GstOpenCLBufferPool *pool);
 
 /**
  * GST_OPENCL_BUFFERS_IN_TURN:
  *
- * The least buffers of a pool for work to overlap: a buffer returns at once, and the next
- * writer waits for those who still read it, so one is read, one is worked on and one is
- * written.
+ * The least buffers of a pool for work on different queues to overlap: a buffer returns at
+ * once, and the next writer waits for those who still read it, so one is read, one is
+ * worked on and one is written. A pool makes buffers when they are wanted, and so many
+ * before it uses one again: the `min_buffers` of its configuration.
+ *
+ * Since: 0.2
  */
 #define GST_OPENCL_BUFFERS_IN_TURN 3
 
@@ -59,12 +75,14 @@ GST_OPENCL_API gboolean gst_opencl_buffer_pool_is_host (GstOpenCLBufferPool *poo
  * gst_opencl_buffer_pool_new_configured:
  * @context: a context
  * @host: pinned host memory instead of device memory
- * @caps: of the buffers
+ * @caps: (nullable): of the buffers
  * @size: in bytes; raised to what @caps need
  *
  * Returns: (transfer full) (nullable): a configured pool that is not active yet, of
  *   %GST_OPENCL_BUFFERS_IN_TURN buffers or more, with #GstVideoMeta where @caps are raw
  *   video; %NULL where @caps are invalid or @size does not fit into 32 bits
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API GstBufferPool *gst_opencl_buffer_pool_new_configured (
     GstOpenCLContext *context, gboolean host, GstCaps *caps, gsize size);

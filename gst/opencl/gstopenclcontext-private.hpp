@@ -10,6 +10,11 @@ namespace opencl {
 class StagingRing;
 }
 
+/* How many programs were built in `context` so far; exported, for tests. */
+G_BEGIN_DECLS
+GST_OPENCL_API guint gst_opencl_context_get_n_builds (GstOpenCLContext *context);
+G_END_DECLS
+
 /* Pinned memory is mapped on a queue of its own, so that mapping never waits for frames.
  */
 cl_command_queue gst_opencl_context_get_pinning_queue (GstOpenCLContext *context);
@@ -18,6 +23,16 @@ cl_command_queue gst_opencl_context_get_pinning_queue (GstOpenCLContext *context
  * itself. GST_OPENCL_STAGE_UPLOADS=1 (0) in the environment says so for every (no)
  * device; it is read when a context is made. */
 opencl::StagingRing *gst_opencl_context_get_staging_ring (GstOpenCLContext *context);
+
+/* After an OpenCL call has failed: finds out whether that was the end of the device. From
+ * then on the context is lost: nobody is given it any more, and whoever wants its device
+ * gets a new one. Waits for nothing that a frame does. */
+void gst_opencl_context_check_device (GstOpenCLContext *context);
+bool gst_opencl_context_is_lost (GstOpenCLContext *context);
+
+/* gst_opencl_ensure_context() without asking the neighbours. */
+gboolean gst_opencl_ensure_context_alone (GstElement *element, const gchar *device,
+    GstOpenCLContext **context, GError **error);
 
 /* (transfer full): the allocator of device memory, or of pinned host memory. It holds the
  * context; the context knows it as long as someone else does. */

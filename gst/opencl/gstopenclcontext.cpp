@@ -15,13 +15,13 @@
 #include "gstopenclcontext-private.hpp"
 
 #include "devicechoice.hpp"
+#include "programsource.hpp"
 #include "gstopenclerror.h"
-#include "gstopenclstatistics.h"
+#include "gstopenclstatistics-private.h"
 #include "reaper.hpp"
 #include "stagingring.hpp"
 
 #include <atomic>
-#include <gio/gio.h>
 #include <map>
 #include <memory>
 
@@ -40,6 +40,7 @@ struct ContextState {
   std::string name;
   std::string index;
   bool shares_host_memory = false;
+  std::atomic<bool> lost{false};
 
   std::mutex programs_lock; /* held while building, so that nothing is built twice */
   std::map<std::string, cl::Program> programs;
@@ -53,6 +54,19 @@ struct ContextState {
   GWeakRef allocators[2]; /* device, host */
 };
 } // namespace
+
+GType
+gst_opencl_queue_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {GST_OPENCL_QUEUE_COMPUTE, "Kernels", "compute"},
+      {GST_OPENCL_QUEUE_UPLOAD, "Host to device", "upload"},
+      {GST_OPENCL_QUEUE_DOWNLOAD, "Device to host", "download"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static ("GstOpenCLQueue", values);
+  return type;
+}
 
 struct _GstOpenCLContext {
   GstObject parent;
@@ -127,12 +141,16 @@ public:
   }
 
 private:
+  /* (transfer full) (nullable); one that is lost is none. */
   GstOpenCLContext *find (const cl::Device &device)
   {
     auto found = contexts.find (device ());
-    return found == contexts.end ()
-               ? nullptr
-               : static_cast<GstOpenCLContext *> (g_weak_ref_get (&found->second));
+    if (found == contexts.end ())
+      return nullptr;
+    auto *context = static_cast<GstOpenCLContext *> (g_weak_ref_get (&found->second));
+    if (context && gst_opencl_context_is_lost (context))
+      gst_clear_object (&context);
+    return context;
   }
 
   void remember (const cl::Device &device, GstOpenCLContext *context)
@@ -184,8 +202,8 @@ make_context (const cl::Device &device, const cl::Context &handle,
   ContextState &state = *self->state;
 
   state.device = device;
-  state.name = device.getInfo<CL_DEVICE_NAME> ().c_str ();
   state.index = opencl::device_index (device);
+  state.name = opencl::describe_device (device, state.index).name;
   state.shares_host_memory = is_wanted (
       "GST_OPENCL_SHARE_MEMORY", device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ());
   state.handle =
@@ -294,6 +312,32 @@ gst_opencl_context_get_staging_ring (GstOpenCLContext *context)
   return context->state->staging_ring.get ();
 }
 
+/* A code alone does not tell: CL_OUT_OF_RESOURCES is what a kernel with too many
+ * registers gives, and what everything gives on a device that has fallen off the bus or
+ * was reset. So the context is tried, on the queue that no frame uses: a queue that takes
+ * not even a marker is one that nothing will run on again. Only want of the host's own
+ * memory says nothing of the device. */
+void
+gst_opencl_context_check_device (GstOpenCLContext *context)
+{
+  ContextState &state = *context->state;
+  cl_int code = clEnqueueMarkerWithWaitList (state.pinning_queue (), 0, nullptr, nullptr);
+  if (code == CL_SUCCESS)
+    code = clFinish (state.pinning_queue ());
+  if (code == CL_SUCCESS || code == CL_OUT_OF_HOST_MEMORY)
+    return;
+  if (!state.lost.exchange (true))
+    GST_ERROR_OBJECT (context,
+        "the device is lost: %s (%d) of an empty command; a new run gets a new context",
+        gst_opencl_error_name (code), code);
+}
+
+bool
+gst_opencl_context_is_lost (GstOpenCLContext *context)
+{
+  return context->state->lost;
+}
+
 const gchar *
 gst_opencl_context_get_device_name (GstOpenCLContext *context)
 {
@@ -316,7 +360,9 @@ gst_opencl_context_matches (GstOpenCLContext *context, const gchar *device)
   /* An element that leaves the choice open takes what its neighbours use. */
   if (!device || !*device || strcmp (device, GST_OPENCL_DEVICE_DEFAULT) == 0)
     return TRUE;
-  return opencl::device_is_chosen (context->state->device, context->state->index, device);
+  const ContextState &state = *context->state;
+  return opencl::device_is_chosen (
+      opencl::describe_device (state.device, state.index), device);
 }
 
 GstAllocator *
@@ -341,14 +387,14 @@ gst_opencl_context_release_after (
   std::lock_guard<std::mutex> guard (context->state->reaper_lock);
   if (!context->state->reaper)
     context->state->reaper = std::make_unique<opencl::Reaper> ();
-  context->state->reaper->release_after (cl::Event (event, true), notify, user_data);
+  context->state->reaper->release_after (event, notify, user_data);
 }
 
 /* --- programs --- */
 
 static gboolean
-build_program (GstOpenCLContext *self, cl::Program &program, const std::string &options,
-    GError **error)
+build_program (GstOpenCLContext *self, cl::Program &program, const std::string &source,
+    const std::string &options, GError **error)
 {
   ContextState &state = *self->state;
   GstClockTime start = gst_util_get_timestamp ();
@@ -362,7 +408,7 @@ build_program (GstOpenCLContext *self, cl::Program &program, const std::string &
         "A kernel does not build on %s: clBuildProgram failed: %s (%d), expected OpenCL "
         "C 1.2\noptions: %s\n%s",
         state.name.c_str (), gst_opencl_error_name (code), code, options.c_str (),
-        log.c_str ());
+        opencl::name_lines (log, source).c_str ());
     return FALSE;
   }
   GST_DEBUG_OBJECT (self, "built a program in %" GST_TIME_FORMAT " (options %s)",
@@ -389,38 +435,12 @@ gst_opencl_context_get_program (
     cl_int code = CL_SUCCESS;
     cl::Program program (state.handle, std::string (source), false, &code);
     if (!gst_opencl_check (code, "clCreateProgramWithSource", error)
-        || !build_program (context, program, all_options, error))
+        || !build_program (context, program, source, all_options, error))
       return nullptr;
     found = state.programs.emplace (std::move (key), std::move (program)).first;
   }
   clRetainProgram (found->second ());
   return found->second ();
-}
-
-cl_kernel
-gst_opencl_context_create_kernel (GstOpenCLContext *context, const gchar *resource,
-    const gchar *kernel, const gchar *options, GError **error)
-{
-  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
-
-  GBytes *bytes = g_resources_lookup_data (resource, G_RESOURCE_LOOKUP_FLAGS_NONE, error);
-  if (!bytes)
-    return nullptr;
-  gsize size;
-  auto *data = static_cast<const char *> (g_bytes_get_data (bytes, &size));
-  std::string source (data, size);
-  g_bytes_unref (bytes);
-
-  cl::Program program (
-      gst_opencl_context_get_program (context, source.c_str (), options, error));
-  if (!program ())
-    return nullptr;
-  cl_int code;
-  cl_kernel made = clCreateKernel (program (), kernel, &code);
-  gchar *call = g_strdup_printf ("clCreateKernel of \"%s\" in %s", kernel, resource);
-  gboolean ok = gst_opencl_check (code, call, error);
-  g_free (call);
-  return ok ? made : nullptr;
 }
 
 guint
@@ -444,49 +464,70 @@ gst_opencl_context_to_gst_context (GstOpenCLContext *context)
   return gst_context;
 }
 
-static gboolean
-query_peer (GstElement *element, GstPad *pad, gpointer user_data)
-{
-  auto *query = static_cast<GstQuery *> (user_data);
-  /* FALSE ends the iteration. */
-  return !gst_pad_peer_query (pad, query);
-}
-
 using ForeachPad = gboolean (*) (GstElement *, GstElementForeachPadFunc, gpointer);
 
-static void
-ask_neighbours (GstElement *element, ForeachPad foreach_pad)
+namespace {
+/* What is looked for among the neighbours. */
+struct Search {
+  const gchar *device;
+  GstOpenCLContext **context;
+};
+} // namespace
+
+/* FALSE, which ends the iteration, once a neighbour has one that the element can use. */
+static gboolean
+ask_peer (GstElement *element, GstPad *pad, gpointer user_data)
 {
+  auto *search = static_cast<Search *> (user_data);
   GstQuery *query = gst_query_new_context (GST_OPENCL_CONTEXT_TYPE);
   GstContext *found = nullptr;
+  gboolean taken = FALSE;
 
-  if (!foreach_pad (element, query_peer, query))
+  if (gst_pad_peer_query (pad, query))
     gst_query_parse_context (query, &found);
   if (found) {
-    GST_CAT_INFO_OBJECT (GST_CAT_CONTEXT, element, "found %" GST_PTR_FORMAT, found);
-    gst_element_set_context (element, found);
+    taken =
+        gst_opencl_handle_set_context (element, found, search->device, search->context);
+    GST_CAT_INFO_OBJECT (GST_CAT_CONTEXT, element, "%s %" GST_PTR_FORMAT " of %s:%s",
+        taken ? "took" : "left", found, GST_DEBUG_PAD_NAME (pad));
   }
   gst_query_unref (query);
+  return !taken;
 }
 
+static void
+ask_neighbours (GstElement *element, ForeachPad foreach_pad, const gchar *device,
+    GstOpenCLContext **context)
+{
+  Search search = {device, context};
+  foreach_pad (element, ask_peer, &search);
+}
+
+/* A device that was lost since is one that nobody has. */
 static gboolean
 is_set (GstElement *element, GstOpenCLContext **context)
 {
+  GstOpenCLContext *lost = nullptr;
+
   GST_OBJECT_LOCK (element);
+  if (*context && gst_opencl_context_is_lost (*context))
+    std::swap (lost, *context);
   gboolean set = *context != nullptr;
   GST_OBJECT_UNLOCK (element);
+  gst_clear_object (&lost);
   return set;
 }
 
-/* What the element was given before, perhaps by the application: it is for every run. */
+/* What the element itself was given before, by the application or its bin: it is for
+ * every run. What neighbours have is asked for anew in each, and so not kept there. */
 static void
-take_up_earlier (GstElement *element)
+take_what_was_given (GstElement *element, const gchar *device, GstOpenCLContext **context)
 {
-  GstContext *earlier = gst_element_get_context (element, GST_OPENCL_CONTEXT_TYPE);
-  if (!earlier)
+  GstContext *given = gst_element_get_context (element, GST_OPENCL_CONTEXT_TYPE);
+  if (!given)
     return;
-  gst_element_set_context (element, earlier);
-  gst_context_unref (earlier);
+  gst_opencl_handle_set_context (element, given, device, context);
+  gst_context_unref (given);
 }
 
 static gboolean
@@ -498,7 +539,6 @@ make_and_announce (
     return FALSE;
 
   GstContext *gst_context = gst_opencl_context_to_gst_context (made);
-  gst_element_set_context (element, gst_context);
   GST_OBJECT_LOCK (element);
   if (!*context)
     *context = GST_OPENCL_CONTEXT (gst_object_ref (made));
@@ -510,22 +550,11 @@ make_and_announce (
 }
 
 gboolean
-gst_opencl_ensure_context (
+gst_opencl_ensure_context_alone (
     GstElement *element, const gchar *device, GstOpenCLContext **context, GError **error)
 {
-  g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
-  g_return_val_if_fail (context != nullptr, FALSE);
-
-  gst_opencl_statistics_mark (gst_opencl_statistics_of (element));
-  if (is_set (element, context))
-    return TRUE;
-  ask_neighbours (element, gst_element_foreach_src_pad);
-  if (is_set (element, context))
-    return TRUE;
-  ask_neighbours (element, gst_element_foreach_sink_pad);
-  if (is_set (element, context))
-    return TRUE;
-  take_up_earlier (element);
+  if (!is_set (element, context))
+    take_what_was_given (element, device, context);
   if (is_set (element, context))
     return TRUE;
   gst_element_post_message (element,
@@ -533,6 +562,24 @@ gst_opencl_ensure_context (
   if (is_set (element, context))
     return TRUE;
   return make_and_announce (element, device, context, error);
+}
+
+/* The rule, where several are offered: one's own before those of others. */
+gboolean
+gst_opencl_ensure_context (
+    GstElement *element, const gchar *device, GstOpenCLContext **context, GError **error)
+{
+  g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
+  g_return_val_if_fail (context != nullptr, FALSE);
+
+  gst_opencl_statistics_mark (gst_opencl_statistics_of (element));
+  if (!is_set (element, context))
+    take_what_was_given (element, device, context);
+  if (!is_set (element, context))
+    ask_neighbours (element, gst_element_foreach_src_pad, device, context);
+  if (!is_set (element, context))
+    ask_neighbours (element, gst_element_foreach_sink_pad, device, context);
+  return gst_opencl_ensure_context_alone (element, device, context, error);
 }
 
 gboolean
@@ -550,7 +597,8 @@ gst_opencl_handle_set_context (GstElement *element, GstContext *gst_context,
     return FALSE;
 
   gboolean taken = FALSE;
-  if (gst_opencl_context_matches (offered, device)) {
+  if (gst_opencl_context_matches (offered, device)
+      && !gst_opencl_context_is_lost (offered)) {
     GST_OBJECT_LOCK (element);
     if (!*context)
       *context = GST_OPENCL_CONTEXT (gst_object_ref (offered));
@@ -568,7 +616,8 @@ gst_opencl_handle_context_query (
   g_return_val_if_fail (GST_IS_ELEMENT (element), FALSE);
 
   const gchar *type;
-  if (!context || GST_QUERY_TYPE (query) != GST_QUERY_CONTEXT
+  if (!context || gst_opencl_context_is_lost (context)
+      || GST_QUERY_TYPE (query) != GST_QUERY_CONTEXT
       || !gst_query_parse_context_type (query, &type)
       || g_strcmp0 (type, GST_OPENCL_CONTEXT_TYPE) != 0)
     return FALSE;

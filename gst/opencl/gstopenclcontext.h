@@ -16,6 +16,8 @@ GST_OPENCL_API G_DECLARE_FINAL_TYPE (GstOpenCLContext, gst_opencl_context, GST,
  * GST_OPENCL_CONTEXT_TYPE:
  *
  * Type of the #GstContext, and name of its field that holds the #GstOpenCLContext.
+ *
+ * Since: 0.2
  */
 #define GST_OPENCL_CONTEXT_TYPE "gst.opencl.context"
 
@@ -23,7 +25,9 @@ GST_OPENCL_API G_DECLARE_FINAL_TYPE (GstOpenCLContext, gst_opencl_context, GST,
  * GST_OPENCL_DEVICE_DEFAULT:
  *
  * Default of the elements' `device` property: the environment's `GST_OPENCL_DEVICE`, or
- * where that is unset the best GPU, else the best CPU.
+ * where that is unset the best GPU, else the best CPU (gst_opencl_context_new()).
+ *
+ * Since: 0.2
  */
 #define GST_OPENCL_DEVICE_DEFAULT "auto"
 
@@ -34,6 +38,8 @@ GST_OPENCL_API G_DECLARE_FINAL_TYPE (GstOpenCLContext, gst_opencl_context, GST,
  * @GST_OPENCL_QUEUE_DOWNLOAD: device to host
  *
  * The in-order queues of a context.
+ *
+ * Since: 0.2
  */
 typedef enum
 {
@@ -42,122 +48,163 @@ typedef enum
   GST_OPENCL_QUEUE_DOWNLOAD,
 } GstOpenCLQueue;
 
+#define GST_TYPE_OPENCL_QUEUE (gst_opencl_queue_get_type ())
+/**
+ * gst_opencl_queue_get_type:
+ *
+ * Returns: the #GType of #GstOpenCLQueue
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API GType gst_opencl_queue_get_type (void);
+
 /**
  * gst_opencl_context_new:
  * @device: (nullable): `auto`, `gpu`, `cpu`, `PLATFORM:DEVICE` by index (as `clinfo -l`
  *   lists them), or part of the device's name; %NULL is `auto`
- * @error: set to %GST_OPENCL_ERROR_NO_DEVICE with the devices that are there
+ * @error: set to %GST_OPENCL_ERROR_NO_DEVICE with the devices that are there, or with what
+ *   the one that was named lacks; or when a call fails
+ *
+ * A GPU with memory of its own is preferred to one that works in the host's memory, that
+ * to a CPU and that to any other device; among those, the one with more memory, then the
+ * first in the order of the platforms. Only devices that are available, have a compiler
+ * and know OpenCL 1.2 or later are chosen.
  *
  * Whoever asks for the same device gets the same context, as long as someone holds it.
  *
  * Returns: (transfer full) (nullable): a context
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API GstOpenCLContext *gst_opencl_context_new (const gchar *device,
     GError **error);
 
 /**
  * gst_opencl_context_new_wrapped:
- * @handle: an application's context; retained
- * @device: one of its devices
- * @queue: (nullable): an in-order queue of both to run kernels on, retained; %NULL to
- *   have one made
+ * @handle: (type gpointer): an application's context; retained
+ * @device: (type gpointer): one of its devices
+ * @queue: (type gpointer) (nullable): an in-order queue of both to run kernels on,
+ *   retained; %NULL to have one made
  * @error: set when @queue is out of order or not of @handle and @device, or a call fails
  *
  * The device's context from then on for elements that pick that device, unless it has
  * one already.
  *
  * Returns: (transfer full) (nullable): a context around the application's handles
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API GstOpenCLContext *gst_opencl_context_new_wrapped (cl_context handle,
     cl_device_id device, cl_command_queue queue, GError **error);
 
+/**
+ * gst_opencl_context_get_handle:
+ * @context: a context
+ *
+ * Returns: (type gpointer) (transfer none): its cl_context
+ *
+ * Since: 0.2
+ */
 GST_OPENCL_API cl_context gst_opencl_context_get_handle (GstOpenCLContext *context);
+
+/**
+ * gst_opencl_context_get_device:
+ * @context: a context
+ *
+ * Returns: (type gpointer) (transfer none): its cl_device_id
+ *
+ * Since: 0.2
+ */
 GST_OPENCL_API cl_device_id gst_opencl_context_get_device (GstOpenCLContext *context);
 
 /**
  * gst_opencl_context_get_queue:
+ * @context: a context
+ * @queue: which one
  *
- * Returns: (transfer none): one of the context's queues
+ * Returns: (type gpointer) (transfer none): one of the context's queues
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API cl_command_queue gst_opencl_context_get_queue (GstOpenCLContext *context,
     GstOpenCLQueue queue);
 
 /**
  * gst_opencl_context_get_device_name:
+ * @context: a context
  *
- * Returns: (transfer none): CL_DEVICE_NAME
+ * Returns: (transfer none): CL_DEVICE_NAME; valid as long as @context
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API const gchar *gst_opencl_context_get_device_name (
     GstOpenCLContext *context);
 
 /**
  * gst_opencl_context_shares_host_memory:
+ * @context: a context
  *
  * Returns: whether the device works in the host's own memory (CPU, integrated GPU), so
  *   that nothing is copied between them. `GST_OPENCL_SHARE_MEMORY=1` (`0`) in the
  *   environment says so of every (no) device; it is read when a context is made
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_context_shares_host_memory (GstOpenCLContext *context);
 
 /**
  * gst_opencl_context_matches:
+ * @context: a context
  * @device: (nullable): as in gst_opencl_context_new()
  *
  * Returns: whether an element that wants @device can use @context; `auto` takes any
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_context_matches (GstOpenCLContext *context,
     const gchar *device);
 
 /**
  * gst_opencl_context_get_program:
+ * @context: a context
  * @source: OpenCL C
  * @options: (nullable): compiler options
  * @error: set to %GST_OPENCL_ERROR_BUILD; the lines after the first are the build log
  *
  * A program is built once for each pair of source and options and kept with the context.
  *
- * Returns: (transfer full) (nullable): to be given to clReleaseProgram()
+ * Returns: (type gpointer) (transfer full) (nullable): a cl_program, to be given to
+ *   clReleaseProgram()
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API cl_program gst_opencl_context_get_program (GstOpenCLContext *context,
     const gchar *source, const gchar *options, GError **error);
 
 /**
- * gst_opencl_context_create_kernel:
- * @resource: path of a #GResource that holds OpenCL C
- * @kernel: a kernel in it
- * @options: (nullable): compiler options
- * @error: set when the resource, the build or the kernel fails
- *
- * Returns: (transfer full) (nullable): a kernel of the caller's own, to be given to
- *   clReleaseKernel(); its program is shared as in gst_opencl_context_get_program()
- */
-GST_OPENCL_API cl_kernel gst_opencl_context_create_kernel (GstOpenCLContext *context,
-    const gchar *resource, const gchar *kernel, const gchar *options, GError **error);
-
-/**
- * gst_opencl_context_get_n_builds:
- *
- * Returns: how many programs were built in this context so far
- */
-GST_OPENCL_API guint gst_opencl_context_get_n_builds (GstOpenCLContext *context);
-
-/**
  * gst_opencl_context_release_after:
- * @event: (transfer none): a command's event, on a queue that was flushed
- * @notify: called once @event has completed or failed, in a thread of the context
+ * @context: a context
+ * @event: (type gpointer) (transfer none): a command's event, on a queue that was flushed
+ * @notify: (scope async): called once @event has completed or failed, in a thread of the
+ *   context
  * @user_data: what it is called with
  *
  * Keeps host memory that a transfer still reads (a mapped #GstBuffer) until it is done,
  * without anybody waiting for it.
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API void gst_opencl_context_release_after (GstOpenCLContext *context,
     cl_event event, GDestroyNotify notify, gpointer user_data);
 
 /**
  * gst_opencl_context_to_gst_context:
+ * @context: a context
  *
  * Returns: (transfer full): @context in a persistent #GstContext for
  *   gst_element_set_context()
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API GstContext *gst_opencl_context_to_gst_context (GstOpenCLContext *context);
 
@@ -165,33 +212,51 @@ GST_OPENCL_API GstContext *gst_opencl_context_to_gst_context (GstOpenCLContext *
  * gst_opencl_ensure_context:
  * @element: the element that needs a context
  * @device: (nullable): what its `device` property says
- * @context: (inout) (transfer full): its context; nothing happens when it is set
+ * @context: (inout) (transfer full) (nullable): its context; nothing happens when it is
+ *   set. Read and written under @element's object lock
  * @error: set when none could be made
  *
- * Asks downstream, upstream, takes what @element was given before, asks the application,
- * then creates one and tells the application. No lock is held while a peer is asked.
+ * Of several contexts that @device and a device that still works allow, takes the first of:
+ * the one that @element itself was given (gst_element_set_context(), the last one counts,
+ * in every run), downstream's, upstream's, the one that the application gives when it is
+ * asked; else makes one and tells the application. So two linked elements that were given
+ * different ones keep them, and all others settle on one. No lock is held while a peer is
+ * asked.
  *
  * Returns: whether @context is set
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_ensure_context (GstElement *element,
     const gchar *device, GstOpenCLContext **context, GError **error);
 
 /**
  * gst_opencl_handle_set_context:
+ * @element: the element that was given a context
+ * @gst_context: (nullable): what it was given, of any type
+ * @device: (nullable): what its `device` property says
+ * @context: (inout) (transfer full) (nullable): its context. Read and written under
+ *   @element's object lock
  *
  * For #GstElementClass.set_context(): takes the context into @context when @context is
- * %NULL and the device matches.
+ * %NULL, and the device matches and is not lost.
  *
  * Returns: whether @context is set from @gst_context
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_handle_set_context (GstElement *element,
     GstContext *gst_context, const gchar *device, GstOpenCLContext **context);
 
 /**
  * gst_opencl_handle_context_query:
+ * @element: the element that is asked
+ * @query: a query of any type
  * @context: (nullable): the element's context
  *
  * Returns: whether @query was answered with @context
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_handle_context_query (GstElement *element,
     GstQuery *query, GstOpenCLContext *context);

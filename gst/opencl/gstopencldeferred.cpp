@@ -1,11 +1,19 @@
-/* gstreamer-opencl: contents of a memory that are made when somebody wants them
+/* gstreamer-opencl: work that is still pending in a memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "gstopencldeferred.h"
+#include "deferredframe.hpp"
+
+#include <mutex>
 
 typedef struct {
   GstOpenCLFrame source; /* its buffer is a reference, or null */
+
+  /* What it makes. */
+  GstCaps *caps; /* (nullable) */
+  gsize offset;
+  gsize size;
+  opencl::BufferLayout *layout; /* (nullable): of raw video */
 } GstOpenCLDeferredPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (
@@ -21,7 +29,11 @@ private_of (gpointer deferred)
 static void
 gst_opencl_deferred_finalize (GObject *object)
 {
-  gst_clear_buffer (&private_of (object)->source.buffer);
+  GstOpenCLDeferredPrivate *priv = private_of (object);
+
+  gst_clear_buffer (&priv->source.buffer);
+  gst_clear_caps (&priv->caps);
+  delete priv->layout;
   G_OBJECT_CLASS (gst_opencl_deferred_parent_class)->finalize (object);
 }
 
@@ -52,3 +64,60 @@ gst_opencl_deferred_get_source (GstOpenCLDeferred *deferred)
   const GstOpenCLFrame &source = private_of (deferred)->source;
   return source.buffer ? &source : nullptr;
 }
+
+namespace opencl {
+/* False where the buffer is not as its caps say, which is for the plain way to tell. */
+static bool
+find_layout (GstBuffer *buffer, const GstVideoInfo *info, BufferLayout &layout)
+{
+  GError *error = nullptr;
+
+  if (!info || layout_of (buffer, info, layout, &error))
+    return true;
+  g_clear_error (&error);
+  return false;
+}
+
+bool
+describe_deferred (
+    GstOpenCLDeferred *deferred, GstCaps *caps, const GstVideoInfo *info, GstBuffer *made)
+{
+  GstOpenCLDeferredPrivate *priv = private_of (deferred);
+
+  delete priv->layout;
+  priv->layout = new BufferLayout;
+  gst_caps_replace (&priv->caps, caps);
+  priv->offset = gst_buffer_peek_memory (made, 0)->offset;
+  priv->size = gst_buffer_get_size (made);
+  return find_layout (made, info, *priv->layout);
+}
+
+bool
+is_frame_of (GstOpenCLDeferred *deferred, GstCaps *caps, const GstVideoInfo *info,
+    GstBuffer *buffer)
+{
+  GstOpenCLDeferredPrivate *priv = private_of (deferred);
+  BufferLayout layout;
+
+  return priv->caps && gst_caps_is_equal (priv->caps, caps)
+         && gst_buffer_peek_memory (buffer, 0)->offset == priv->offset
+         && gst_buffer_get_size (buffer) == priv->size
+         && find_layout (buffer, info, layout) && layout == *priv->layout;
+}
+
+/* Known by its name, so that filters need not share a function. */
+GType
+deferral_api_type (const GstOpenCLDeferral *deferral)
+{
+  static std::mutex lock;
+  static const gchar *no_tags[] = {nullptr};
+  gchar *name = g_strconcat (g_type_name (deferral->get_type ()), "API", nullptr);
+
+  std::lock_guard<std::mutex> guard (lock);
+  GType type = g_type_from_name (name);
+  if (!type)
+    type = gst_meta_api_type_register (name, no_tags);
+  g_free (name);
+  return type;
+}
+} // namespace opencl

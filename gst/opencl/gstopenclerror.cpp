@@ -11,6 +11,21 @@
 G_DEFINE_QUARK (gst-opencl-error-quark, gst_opencl_error)
 // clang-format on
 
+GType
+gst_opencl_error_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {GST_OPENCL_ERROR_FAILED, "A call failed", "failed"},
+      {GST_OPENCL_ERROR_NO_DEVICE, "No such device", "no-device"},
+      {GST_OPENCL_ERROR_BUILD, "A program does not build", "build"},
+      {GST_OPENCL_ERROR_NO_MEMORY, "Out of memory", "no-memory"},
+      {GST_OPENCL_ERROR_UNSUPPORTED, "Not supported", "unsupported"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static ("GstOpenCLError", values);
+  return type;
+}
+
 namespace {
 struct NamedCode {
   cl_int code;

@@ -11,7 +11,9 @@ G_BEGIN_DECLS
 /**
  * GST_OPENCL_ERROR:
  *
- * Domain of the errors that come from OpenCL itself.
+ * Domain of the errors that come from OpenCL itself; codes are #GstOpenCLError.
+ *
+ * Since: 0.2
  */
 #define GST_OPENCL_ERROR (gst_opencl_error_quark ())
 
@@ -22,6 +24,10 @@ G_BEGIN_DECLS
  * @GST_OPENCL_ERROR_BUILD: a program did not build; the message carries the build log
  * @GST_OPENCL_ERROR_NO_MEMORY: the device or the host ran out of memory
  * @GST_OPENCL_ERROR_UNSUPPORTED: the device or library cannot do what was asked for
+ *
+ * Why something failed.
+ *
+ * Since: 0.2
  */
 typedef enum
 {
@@ -32,6 +38,23 @@ typedef enum
   GST_OPENCL_ERROR_UNSUPPORTED,
 } GstOpenCLError;
 
+#define GST_TYPE_OPENCL_ERROR (gst_opencl_error_get_type ())
+/**
+ * gst_opencl_error_get_type:
+ *
+ * Returns: the #GType of #GstOpenCLError
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API GType gst_opencl_error_get_type (void);
+
+/**
+ * gst_opencl_error_quark:
+ *
+ * Returns: %GST_OPENCL_ERROR
+ *
+ * Since: 0.2
+ */
 GST_OPENCL_API GQuark gst_opencl_error_quark (void);
 
 /**
@@ -40,6 +63,8 @@ GST_OPENCL_API GQuark gst_opencl_error_quark (void);
  *
  * Returns: (transfer none): its name as in cl.h ("CL_INVALID_VALUE"), or
  *   "unknown OpenCL error"
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API const gchar *gst_opencl_error_name (cl_int code);
 
@@ -53,6 +78,8 @@ GST_OPENCL_API const gchar *gst_opencl_error_name (cl_int code);
  * The one place where OpenCL return codes become errors.
  *
  * Returns: whether @code is CL_SUCCESS
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_check (cl_int code, const gchar *call, GError **error);
 
@@ -65,6 +92,8 @@ GST_OPENCL_API gboolean gst_opencl_check (cl_int code, const gchar *call, GError
  * (a build log) goes into the debug text. Errors of #GST_RESOURCE_ERROR,
  * #GST_STREAM_ERROR, #GST_LIBRARY_ERROR and #GST_CORE_ERROR keep domain and code; those of
  * #GST_OPENCL_ERROR are mapped to the nearest #GstResourceError or #GstLibraryError.
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API void gst_opencl_post_error (GstElement *element, GError *error);
 

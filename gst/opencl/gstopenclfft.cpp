@@ -1,108 +1,245 @@
-/* gstreamer-opencl: one-dimensional Fourier transforms of many lines, by VkFFT or clFFT
+/* gstreamer-opencl: Fourier transforms of one and two dimensions, by VkFFT or clFFT
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
 #include "gstopenclfft.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "fftplan.hpp"
 #include "gstopenclerror.h"
 
+using opencl::FFTLibrary;
 using opencl::FFTPlanPointer;
 using opencl::FFTShape;
 
-GST_DEBUG_CATEGORY_STATIC (fft_debug);
-#define GST_CAT_DEFAULT fft_debug
+GST_DEBUG_CATEGORY (gst_opencl_fft_debug);
+#define GST_CAT_DEFAULT gst_opencl_fft_debug
 
 struct _GstOpenCLFFT {
   GstOpenCLContext *context;
-  GstOpenCLFFTLibrary library;
+  GstOpenCLFFTDescription description;
+  gsize input_bytes, output_bytes;
   FFTPlanPointer plan;
 };
 
+namespace opencl {
 namespace {
-struct Library {
-  GstOpenCLFFTLibrary library;
-  const char *name;
-  const char *takes;
-  bool (*accepts) (gsize length);
-  FFTPlanPointer (*make) (
-      GstOpenCLContext *context, const FFTShape &shape, GError **error);
-};
+/* From the first sample of a side to behind its last one. */
+gsize
+extent_of (const FFTShape &shape, gsize columns, const GstOpenCLFFTStrides &strides)
+{
+  return (columns - 1) * strides.sample + (shape.lengths[1] - 1) * strides.row
+         + (shape.batch - 1) * strides.transform + 1;
+}
+} // namespace
 
+gsize
+FFTShape::input_bytes () const
+{
+  return extent_of (*this, input_columns (), input)
+         * (real_input () ? sizeof (cl_float) : sizeof (cl_float2));
+}
+
+gsize
+FFTShape::output_bytes () const
+{
+  return extent_of (*this, output_columns (), output)
+         * (real_output () ? sizeof (cl_float) : sizeof (cl_float2));
+}
+
+GstOpenCLFFTStrides
+packed_strides (const FFTShape &shape, gsize columns)
+{
+  return {1, columns, columns * shape.lengths[1]};
+}
+} // namespace opencl
+
+namespace {
 /* In the order in which AUTO tries them. */
-const Library libraries[] = {
-    {GST_OPENCL_FFT_LIBRARY_VKFFT, "VkFFT", "a line has 2 samples or more",
-        opencl::vkfft_accepts, opencl::make_vkfft_plan},
-    {GST_OPENCL_FFT_LIBRARY_CLFFT, "clFFT",
-        "prime factors must be at most 13; use fft-library=vkfft or auto",
-        opencl::clfft_accepts, opencl::make_clfft_plan},
+const FFTLibrary *const libraries[] = {
+    &opencl::vkfft_library,
+#ifdef HAVE_CLFFT
+    &opencl::clfft_library,
+#endif
 };
 
 bool
-is_candidate (const Library &entry, GstOpenCLFFTLibrary wanted)
+is_candidate (const FFTLibrary *entry, GstOpenCLFFTLibrary wanted)
 {
-  return wanted == GST_OPENCL_FFT_LIBRARY_AUTO || wanted == entry.library;
+  return wanted == GST_OPENCL_FFT_LIBRARY_AUTO || wanted == entry->library;
 }
 
-const Library *
-find_library (GstOpenCLFFTLibrary wanted, gsize length)
+const FFTLibrary *
+first_candidate (GstOpenCLFFTLibrary wanted)
 {
-  for (const Library &entry : libraries) {
-    if (is_candidate (entry, wanted) && entry.accepts (length))
-      return &entry;
+  auto found = std::find_if (std::begin (libraries), std::end (libraries),
+      [wanted] (const FFTLibrary *entry) { return is_candidate (entry, wanted); });
+  return found == std::end (libraries) ? nullptr : *found;
+}
+
+/* One that takes all of the lengths, those of one sample aside. */
+const FFTLibrary *
+find_library (GstOpenCLFFTLibrary wanted, const gsize *lengths, guint dimensions)
+{
+  for (const FFTLibrary *entry : libraries) {
+    if (is_candidate (entry, wanted)
+        && std::all_of (lengths, lengths + dimensions, entry->accepts))
+      return entry;
   }
   return nullptr;
 }
 
-void
-refuse (GstOpenCLFFTLibrary wanted, gsize length, GError **error)
+bool refuse (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
+
+bool
+refuse (GError **error, const char *format, ...)
 {
-  for (const Library &entry : libraries) {
-    if (is_candidate (entry, wanted)) {
-      g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-          "%s cannot transform %" G_GSIZE_FORMAT " samples: %s", entry.name, length,
-          entry.takes);
-      return;
-    }
-  }
-  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "No FFT library has the number %d", wanted);
+  va_list arguments;
+  va_start (arguments, format);
+  g_propagate_error (error, g_error_new_valist (GST_OPENCL_ERROR,
+                                GST_OPENCL_ERROR_UNSUPPORTED, format, arguments));
+  va_end (arguments);
+  return false;
 }
 
-/* VkFFT refuses real lines that are odd and too long for the device's local memory; it
- * does not refuse complex ones. */
-FFTPlanPointer
-make_plan (const Library &entry, GstOpenCLContext *context, const FFTShape &shape,
-    GError **error)
+bool
+refuse_library (const GstOpenCLFFTDescription &description, GError **error)
 {
-  g_autoptr (GError) refusal = nullptr;
-  FFTPlanPointer plan = entry.make (context, shape, &refusal);
-  if (plan)
-    return plan;
-  if (!shape.real
-      || !g_error_matches (refusal, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED)) {
-    g_propagate_error (error, g_steal_pointer (&refusal));
-    return nullptr;
-  }
+  const FFTLibrary *entry = first_candidate (description.library);
+  if (!entry && description.library == GST_OPENCL_FFT_LIBRARY_CLFFT)
+    return refuse (error, "Built without clFFT: use fft-library=vkfft or auto");
+  if (!entry)
+    return refuse (error, "No FFT library has the number %d", description.library);
 
-  GST_DEBUG ("A complex transform instead: %s", refusal->message);
-  FFTShape complex_shape = {shape.length, shape.lines, false};
-  return opencl::make_widened_plan (
-      context, shape, entry.make (context, complex_shape, error), error);
+  const gsize *ends = description.lengths + description.dimensions;
+  const gsize *length = std::find_if_not (description.lengths, ends, entry->accepts);
+  return refuse (error, "%s cannot transform %" G_GSIZE_FORMAT " samples: %s",
+      entry->name, *length, entry->takes);
+}
+
+void
+fill_in (GstOpenCLFFTStrides &strides, gsize columns, gsize rows)
+{
+  if (strides.sample == 0)
+    strides.sample = 1;
+  if (strides.row == 0)
+    strides.row = columns * strides.sample;
+  if (strides.transform == 0)
+    strides.transform = rows == 1 ? columns * strides.sample : rows * strides.row;
+}
+
+/* A description with each number that it leaves to us. */
+GstOpenCLFFTDescription
+resolve (const GstOpenCLFFTDescription &from)
+{
+  GstOpenCLFFTDescription description = from;
+  description.dimensions = MAX (from.dimensions, 1);
+  description.batch = MAX (from.batch, 1);
+  if (description.dimensions == 1)
+    description.lengths[1] = 1;
+
+  const bool inverse = from.direction == GST_OPENCL_FFT_INVERSE;
+  const gsize samples = from.lengths[0];
+  const gsize bins = from.real ? samples / 2 + 1 : samples;
+  const gsize rows = description.lengths[1];
+  fill_in (description.input, inverse ? bins : samples, rows);
+  fill_in (description.output, inverse ? samples : bins, rows);
+  return description;
+}
+
+FFTShape
+shape_of (const GstOpenCLFFTDescription &description)
+{
+  return {{description.lengths[0], description.lengths[1]}, description.batch,
+      description.real != FALSE, description.direction == GST_OPENCL_FFT_INVERSE,
+      description.normalized != FALSE, description.input, description.output};
+}
+
+/* Whether no two samples lie in one place: each stride leaves room for all that the
+ * smaller ones reach. */
+bool
+are_apart (const FFTShape &shape, gsize columns, const GstOpenCLFFTStrides &strides)
+{
+  std::pair<gsize, gsize> steps[] = {{strides.sample, columns},
+      {strides.row, shape.lengths[1]}, {strides.transform, shape.batch}};
+  std::sort (std::begin (steps), std::end (steps));
+  gsize reach = 1;
+  for (const auto &[stride, count] : steps) {
+    if (count > 1 && stride < reach)
+      return false;
+    if (count > 1)
+      reach += (count - 1) * stride;
+  }
+  return true;
+}
+
+bool
+validate (const GstOpenCLFFTDescription &description, GError **error)
+{
+  if (description.dimensions > 2)
+    return refuse (
+        error, "Transforms of %u dimensions: expected 1 or 2", description.dimensions);
+  if (description.direction != GST_OPENCL_FFT_FORWARD
+      && description.direction != GST_OPENCL_FFT_INVERSE)
+    return refuse (error, "No transform has the direction %d", description.direction);
+
+  const FFTShape shape = shape_of (description);
+  const GstOpenCLFFTStrides &output = shape.output;
+  if (are_apart (shape, shape.output_columns (), output))
+    return true;
+  return refuse (error,
+      "Output strides %" G_GSIZE_FORMAT ", %" G_GSIZE_FORMAT ", %" G_GSIZE_FORMAT
+      " of %" G_GSIZE_FORMAT " transforms of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+      ": samples would lie one over the other",
+      output.sample, output.row, output.transform, shape.batch, shape.output_columns (),
+      shape.lengths[1]);
+}
+
+bool
+is_large_enough (cl_mem buffer, gsize expected, const char *side, GError **error)
+{
+  size_t bytes = 0;
+  if (!gst_opencl_check (
+          clGetMemObjectInfo (buffer, CL_MEM_SIZE, sizeof bytes, &bytes, nullptr),
+          "clGetMemObjectInfo", error))
+    return false;
+  return bytes >= expected
+         || refuse (error,
+             "The %s of a transform has %" G_GSIZE_FORMAT
+             " bytes: expected %" G_GSIZE_FORMAT " at least",
+             side, bytes, expected);
 }
 
 void
 init_debug_category ()
 {
   static const bool initialised = [] {
-    GST_DEBUG_CATEGORY_INIT (fft_debug, "openclfft", 0, "Fourier transforms on OpenCL");
+    GST_DEBUG_CATEGORY_INIT (
+        gst_opencl_fft_debug, "openclfft", 0, "Fourier transforms on OpenCL");
     return true;
   }();
   (void)initialised;
 }
 } // namespace
+
+GType
+gst_opencl_fft_direction_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {GST_OPENCL_FFT_FORWARD, "Forward", "forward"},
+      {GST_OPENCL_FFT_INVERSE, "Inverse", "inverse"},
+      {0, nullptr, nullptr},
+  };
+  static const GType type = g_enum_register_static ("GstOpenCLFFTDirection", values);
+  return type;
+}
 
 GType
 gst_opencl_fft_library_get_type (void)
@@ -120,33 +257,59 @@ gst_opencl_fft_library_get_type (void)
 }
 
 gboolean
+gst_opencl_fft_library_is_built (GstOpenCLFFTLibrary library)
+{
+  return first_candidate (library) != nullptr;
+}
+
+gboolean
 gst_opencl_fft_library_accepts (GstOpenCLFFTLibrary library, gsize length)
 {
-  return find_library (library, length) != nullptr;
+  return find_library (library, &length, 1) != nullptr;
+}
+
+GstOpenCLFFT *
+gst_opencl_fft_new_described (
+    GstOpenCLContext *context, const GstOpenCLFFTDescription *wanted, GError **error)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+  g_return_val_if_fail (wanted != nullptr, nullptr);
+
+  init_debug_category ();
+  GstOpenCLFFTDescription description = resolve (*wanted);
+  if (!validate (description, error))
+    return nullptr;
+  const FFTLibrary *entry =
+      find_library (description.library, description.lengths, description.dimensions);
+  if (!entry) {
+    refuse_library (description, error);
+    return nullptr;
+  }
+
+  const FFTShape shape = shape_of (description);
+  FFTPlanPointer plan = opencl::make_fft_plan (*entry, context, shape, error);
+  if (!plan)
+    return nullptr;
+  GST_DEBUG ("%s makes %" G_GSIZE_FORMAT " transforms of %" G_GSIZE_FORMAT
+             " x %" G_GSIZE_FORMAT " samples",
+      entry->name, shape.batch, shape.lengths[0], shape.lengths[1]);
+  description.library = entry->library;
+  return new GstOpenCLFFT{static_cast<GstOpenCLContext *> (gst_object_ref (context)),
+      description, shape.input_bytes (), shape.output_bytes (), std::move (plan)};
 }
 
 GstOpenCLFFT *
 gst_opencl_fft_new (GstOpenCLContext *context, GstOpenCLFFTLibrary library, gsize length,
     gsize lines, gboolean real, GError **error)
 {
-  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
   g_return_val_if_fail (lines > 0, nullptr);
 
-  init_debug_category ();
-  const Library *entry = find_library (library, length);
-  if (!entry) {
-    refuse (library, length, error);
-    return nullptr;
-  }
-
-  FFTPlanPointer plan =
-      make_plan (*entry, context, {length, lines, real != FALSE}, error);
-  if (!plan)
-    return nullptr;
-  GST_DEBUG ("%s transforms %" G_GSIZE_FORMAT " lines of %" G_GSIZE_FORMAT " samples",
-      entry->name, lines, length);
-  return new GstOpenCLFFT{static_cast<GstOpenCLContext *> (gst_object_ref (context)),
-      entry->library, std::move (plan)};
+  GstOpenCLFFTDescription description = {};
+  description.library = library;
+  description.real = real;
+  description.lengths[0] = length;
+  description.batch = lines;
+  return gst_opencl_fft_new_described (context, &description, error);
 }
 
 void
@@ -159,22 +322,44 @@ gst_opencl_fft_free (GstOpenCLFFT *fft)
   delete fft;
 }
 
+const GstOpenCLFFTDescription *
+gst_opencl_fft_get_description (const GstOpenCLFFT *fft)
+{
+  return &fft->description;
+}
+
 GstOpenCLFFTLibrary
 gst_opencl_fft_get_library (const GstOpenCLFFT *fft)
 {
-  return fft->library;
+  return fft->description.library;
 }
 
 gsize
 gst_opencl_fft_get_output_stride (const GstOpenCLFFT *fft)
 {
-  return fft->plan->stride ();
+  return fft->description.output.transform;
+}
+
+gsize
+gst_opencl_fft_get_input_size (const GstOpenCLFFT *fft)
+{
+  return fft->input_bytes;
+}
+
+gsize
+gst_opencl_fft_get_output_size (const GstOpenCLFFT *fft)
+{
+  return fft->output_bytes;
 }
 
 gboolean
 gst_opencl_fft_enqueue (GstOpenCLFFT *fft, cl_command_queue queue, cl_mem input,
     cl_mem output, GError **error)
 {
-  g_return_val_if_fail (input != output, FALSE);
-  return fft->plan->enqueue (queue, input, output, error);
+  g_return_val_if_fail (fft != nullptr, FALSE);
+  if (input == output)
+    return refuse (error, "A transform in place: input and output must be two buffers");
+  return is_large_enough (input, fft->input_bytes, "input", error)
+         && is_large_enough (output, fft->output_bytes, "output", error)
+         && fft->plan->enqueue (queue, input, output, error);
 }

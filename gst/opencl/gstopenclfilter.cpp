@@ -12,46 +12,34 @@
  */
 #include "gstopenclfilter.h"
 
+#include "deferredframe.hpp"
+#include "elementcore.hpp"
 #include "gstopenclbuffer.h"
 #include "gstopenclbufferpool.h"
 #include "gstopenclerror.h"
-#include "gstopenclinflight.h"
-#include "gstopenclstatistics.h"
-#include "opencl-hpp.hpp"
 
-#include <algorithm>
+#include <utility>
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_filter_debug);
 #define GST_CAT_DEFAULT gst_opencl_filter_debug
 
-enum {
-  PROP_0,
-  PROP_DEVICE,
-  PROP_ASYNC_DEPTH,
-};
-
-#define DEFAULT_ASYNC_DEPTH 4
-
-/* What the caps of one side say of its buffers. */
-struct Format {
-  gboolean is_video;
-  GstVideoInfo info;
-  gsize size;
-};
+using opencl::Counting;
+using opencl::ElementCore;
+using opencl::Format;
 
 typedef struct {
-  GstOpenCLContext *context; /* (nullable), object lock */
-  gchar *device;             /* (nullable), object lock */
-  guint async_depth;         /* object lock */
-
-  GstOpenCLInFlight *in_flight;
-  GstOpenCLStatistics *statistics; /* owned by the element */
-  gboolean opened;                 /* object lock */
-  gboolean failed;                 /* and has said so */
+  ElementCore *core;
   Format input;
   Format output;
-  GstBufferPool *import_pool; /* (nullable): for input of another memory or context */
-  gsize import_size;
+  GstCaps *input_caps;  /* (nullable) */
+  GstCaps *output_caps; /* (nullable) */
+  gboolean in_place;    /* the caps allow it */
+  gboolean defers;      /* downstream takes up work that is left to it */
+
+  /* Outputs of an input that is not used up. */
+  GstBuffer *submitted; /* (nullable) */
+  guint outputs;
+  guint index; /* of the next */
 } GstOpenCLFilterPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (
@@ -67,115 +55,18 @@ private_of (gpointer filter)
       gst_opencl_filter_get_instance_private (GST_OPENCL_FILTER (filter)));
 }
 
-namespace {
-/* Counts for the filter while in scope. */
-class Counting {
-public:
-  explicit Counting (gpointer filter)
-      : previous (gst_opencl_statistics_enter (private_of (filter)->statistics))
-  {
-  }
-  ~Counting () { gst_opencl_statistics_leave (previous); }
-
-private:
-  GstOpenCLStatistics *previous;
-};
-} // namespace
-
-/* --- properties --- */
-
-static void
-gst_opencl_filter_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+static ElementCore &
+core_of (gpointer filter)
 {
-  GstOpenCLFilterPrivate *priv = private_of (object);
-
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_DEVICE:
-    g_free (priv->device);
-    priv->device = g_value_dup_string (value);
-    break;
-  case PROP_ASYNC_DEPTH:
-    priv->async_depth = g_value_get_uint (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
-}
-
-static void
-gst_opencl_filter_get_property (
-    GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  GstOpenCLFilterPrivate *priv = private_of (object);
-
-  GST_OBJECT_LOCK (object);
-  switch (id) {
-  case PROP_DEVICE:
-    g_value_set_string (value, priv->device);
-    break;
-  case PROP_ASYNC_DEPTH:
-    g_value_set_uint (value, priv->async_depth);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (object);
-}
-
-static gchar *
-dup_device (gpointer filter)
-{
-  GST_OBJECT_LOCK (filter);
-  gchar *device = g_strdup (private_of (filter)->device);
-  GST_OBJECT_UNLOCK (filter);
-  return device;
-}
-
-static guint
-get_async_depth (gpointer filter)
-{
-  GST_OBJECT_LOCK (filter);
-  guint depth = private_of (filter)->async_depth;
-  GST_OBJECT_UNLOCK (filter);
-  return depth;
-}
-
-/* (transfer full) (nullable) */
-static GstOpenCLContext *
-ref_context (gpointer filter)
-{
-  GstOpenCLFilterPrivate *priv = private_of (filter);
-  GST_OBJECT_LOCK (filter);
-  GstOpenCLContext *context =
-      priv->context ? GST_OPENCL_CONTEXT (gst_object_ref (priv->context)) : nullptr;
-  GST_OBJECT_UNLOCK (filter);
-  return context;
+  return *private_of (filter)->core;
 }
 
 /* --- the context --- */
 
-/* The last one given before a run is the one of that run. */
 static void
 gst_opencl_filter_set_context (GstElement *element, GstContext *context)
 {
-  GstOpenCLFilterPrivate *priv = private_of (element);
-  GstOpenCLContext *given = nullptr;
-  gchar *device = dup_device (element);
-
-  if (gst_opencl_handle_set_context (element, context, device, &given)) {
-    GST_OBJECT_LOCK (element);
-    if (!priv->opened)
-      std::swap (priv->context, given);
-    GST_OBJECT_UNLOCK (element);
-    gst_clear_object (&given);
-  }
-  g_free (device);
-
+  core_of (element).set_context (context);
   GST_ELEMENT_CLASS (gst_opencl_filter_parent_class)->set_context (element, context);
 }
 
@@ -183,95 +74,41 @@ static gboolean
 gst_opencl_filter_query (
     GstBaseTransform *transform, GstPadDirection direction, GstQuery *query)
 {
-  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT) {
-    GstOpenCLContext *context = ref_context (transform);
-    gboolean answered =
-        gst_opencl_handle_context_query (GST_ELEMENT (transform), query, context);
-    gst_clear_object (&context);
-    if (answered)
-      return TRUE;
-  }
-  return GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
-      ->query (transform, direction, query);
+  return core_of (transform).answer_context_query (query)
+         || GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
+                ->query (transform, direction, query);
 }
 
 /* --- life cycle --- */
 
-/* One element error for one failure: frames in flight fail together, and caps that were
- * refused come again before EOS. @error is taken. */
-static void
-report (gpointer filter, GError *error)
-{
-  GstOpenCLFilterPrivate *priv = private_of (filter);
-
-  g_return_if_fail (error != nullptr); /* a subclass failed without a reason */
-  if (priv->failed) {
-    GST_DEBUG_OBJECT (filter, "failed again: %s", error->message);
-    g_error_free (error);
-    return;
-  }
-  priv->failed = TRUE;
-  gst_opencl_post_error (GST_ELEMENT (filter), error);
-}
-
-/* Waits until the device has finished everything. Its failures become an element error.
- */
-static gboolean
-drain (GstOpenCLFilter *self)
-{
-  GError *error = nullptr;
-
-  if (gst_opencl_in_flight_drain (private_of (self)->in_flight, &error))
-    return TRUE;
-  report (self, error);
-  return FALSE;
-}
-
 static void
 close_filter (GstOpenCLFilter *self)
 {
-  GstOpenCLFilterPrivate *priv = private_of (self);
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
 
+  gst_clear_buffer (&private_of (self)->submitted);
+  gst_clear_caps (&private_of (self)->input_caps);
+  gst_clear_caps (&private_of (self)->output_caps);
   /* In both cases, so that @close also undoes an @open that failed half way. */
-  if (priv->opened && klass->close)
+  if (core_of (self).is_open () && klass->close)
     klass->close (self);
-  if (priv->import_pool) {
-    gst_buffer_pool_set_active (priv->import_pool, FALSE);
-    gst_clear_object (&priv->import_pool);
-  }
-  GST_OBJECT_LOCK (self);
-  GstOpenCLContext *context = priv->context;
-  priv->context = nullptr;
-  priv->opened = FALSE;
-  GST_OBJECT_UNLOCK (self);
-  gst_clear_object (&context);
+  core_of (self).close ();
 }
 
 static gboolean
 gst_opencl_filter_start (GstBaseTransform *transform)
 {
   GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
-  GstOpenCLFilterPrivate *priv = private_of (self);
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
+  ElementCore &core = core_of (self);
   GError *error = nullptr;
-  gchar *device = dup_device (self);
 
-  priv->failed = FALSE;
-  priv->statistics = gst_opencl_statistics_of (GST_ELEMENT (self));
-  Counting counting (self);
-  gboolean started =
-      gst_opencl_ensure_context (GST_ELEMENT (self), device, &priv->context, &error);
-  g_free (device);
-  if (started) {
-    GST_OBJECT_LOCK (self);
-    priv->opened = TRUE;
-    GST_OBJECT_UNLOCK (self);
-    started = !klass->open || klass->open (self, &error);
-  }
+  bool started = core.open (&error);
+  Counting counting (core);
+  started = started && (!klass->open || klass->open (self, &error));
   if (!started) {
+    core.report (error);
     close_filter (self);
-    report (self, error);
   }
   return started;
 }
@@ -279,8 +116,8 @@ gst_opencl_filter_start (GstBaseTransform *transform)
 static gboolean
 gst_opencl_filter_stop (GstBaseTransform *transform)
 {
-  Counting counting (transform);
-  drain (GST_OPENCL_FILTER (transform));
+  Counting counting (core_of (transform));
+  core_of (transform).drain ();
   close_filter (GST_OPENCL_FILTER (transform));
   return TRUE;
 }
@@ -292,37 +129,53 @@ get_format (GstOpenCLFilter *self, GstCaps *caps, Format *format)
 {
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
 
-  *format = Format ();
-  if (gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw")) {
-    format->is_video = gst_video_info_from_caps (&format->info, caps);
-    format->size = GST_VIDEO_INFO_SIZE (&format->info);
+  *format = Format (caps);
+  if (format->names_video)
     return format->is_video;
-  }
   return klass->get_frame_size && klass->get_frame_size (self, caps, &format->size);
+}
+
+static gboolean gst_opencl_filter_process (GstOpenCLFilter *self, GstBuffer *input,
+    GstBuffer *output, cl_event *event, GError **error);
+
+static gboolean
+find_formats (GstOpenCLFilter *self, GstCaps *input, GstCaps *output)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
+
+  if (!get_format (self, input, &priv->input)
+      || !get_format (self, output, &priv->output))
+    return FALSE;
+  gst_caps_replace (&priv->input_caps, input);
+  gst_caps_replace (&priv->output_caps, output);
+  priv->in_place = klass->transform_in_place && gst_caps_is_equal (input, output);
+  /* Without a transform, one that is only done in place. */
+  return priv->in_place || klass->transform
+         || klass->process != gst_opencl_filter_process;
 }
 
 static gboolean
 gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps *output)
 {
   GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
-  GstOpenCLFilterPrivate *priv = private_of (self);
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
+  ElementCore &core = core_of (self);
   GError *error = nullptr;
-  Counting counting (self);
+  Counting counting (core);
 
-  if (!drain (self))
+  if (!core.drain ())
     return FALSE;
-  if (!get_format (self, input, &priv->input)
-      || !get_format (self, output, &priv->output)) {
+  if (!find_formats (self, input, output)) {
     GST_INFO_OBJECT (
         self, "cannot take %" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, input, output);
     return FALSE;
   }
   if (klass->set_formats && !klass->set_formats (self, input, output, &error)) {
-    report (self, error);
+    core.report (error);
     return FALSE;
   }
-  priv->failed = FALSE;
+  core.forget_failure ();
   return TRUE;
 }
 
@@ -338,20 +191,22 @@ gst_opencl_filter_get_unit_size (GstBaseTransform *transform, GstCaps *caps, gsi
 
 /* --- allocation --- */
 
-static gboolean
-is_device_memory (GstCaps *caps)
+static const GstOpenCLDeferral *
+deferral_of (GstOpenCLFilter *self)
 {
-  GstCapsFeatures *features = gst_caps_get_features (caps, 0);
-  return features
-         && gst_caps_features_contains (features, GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
+  return static_cast<const GstOpenCLDeferral *> (
+      GST_OPENCL_FILTER_GET_CLASS (self)->deferral);
 }
 
-/* Whoever fills buffers of these caps fills best pinned memory: unless the device works
- * in the host's memory, and then device memory. */
-static gboolean
-are_filled_in_pinned_memory (GstOpenCLContext *context, GstCaps *caps)
+/* Whoever processes whole buffers may do so on any queue, and is to overlap with others.
+ */
+static guint
+buffers_in_turn (GstOpenCLFilter *self)
 {
-  return !is_device_memory (caps) && !gst_opencl_context_shares_host_memory (context);
+  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
+  return klass->process == gst_opencl_filter_process || klass->deferral
+             ? ElementCore::as_needed
+             : guint (GST_OPENCL_BUFFERS_IN_TURN);
 }
 
 static gboolean
@@ -359,7 +214,7 @@ gst_opencl_filter_propose_allocation (
     GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
 {
   GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
-  GstOpenCLContext *context;
+  ElementCore &core = core_of (self);
   GstCaps *caps;
   Format format;
 
@@ -371,46 +226,12 @@ gst_opencl_filter_propose_allocation (
     return TRUE;
 
   gst_query_parse_allocation (query, &caps, nullptr);
-  if (!caps || !get_format (self, caps, &format) || !(context = ref_context (self)))
+  if (!caps || !core.is_open () || !get_format (self, caps, &format))
     return FALSE;
-  if (format.size > 0) {
-    GstBufferPool *pool = gst_opencl_buffer_pool_new_configured (
-        context, are_filled_in_pinned_memory (context, caps), caps, format.size);
-    /* The source fills one buffer while those in flight are still read. */
-    guint buffers = MAX (get_async_depth (self) + 1, GST_OPENCL_BUFFERS_IN_TURN);
-    gst_query_add_allocation_pool (query, pool, format.size, buffers, 0);
-    gst_clear_object (&pool);
-  }
-  gst_object_unref (context);
-  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
-  return TRUE;
-}
-
-/* Whether buffers of `pool` are what this filter would allocate itself. */
-static gboolean
-is_usable_pool (GstOpenCLContext *context, GstBufferPool *pool, gboolean host)
-{
-  if (!pool || !GST_IS_OPENCL_BUFFER_POOL (pool))
-    return FALSE;
-  GstOpenCLBufferPool *opencl_pool = GST_OPENCL_BUFFER_POOL (pool);
-  return gst_opencl_buffer_pool_is_host (opencl_pool) == host
-         && gst_opencl_buffer_pool_get_context (opencl_pool) == context;
-}
-
-/* A pool of this filter's own in place of all that downstream proposes. */
-static gboolean
-replace_pools (GstQuery *query, GstOpenCLContext *context, GstCaps *caps, gsize size)
-{
-  GstBufferPool *pool = gst_opencl_buffer_pool_new_configured (
-      context, !is_device_memory (caps), caps, size);
-  if (!pool)
-    return FALSE;
-  if (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_set_nth_allocation_pool (
-        query, 0, pool, size, GST_OPENCL_BUFFERS_IN_TURN, 0);
-  else
-    gst_query_add_allocation_pool (query, pool, size, GST_OPENCL_BUFFERS_IN_TURN, 0);
-  gst_object_unref (pool);
+  core.propose_pool (query, caps, format, buffers_in_turn (self));
+  const GstOpenCLDeferral *deferral = deferral_of (self);
+  if (deferral && deferral->takes_up && deferral->takes_up (self))
+    gst_query_add_allocation_meta (query, opencl::deferral_api_type (deferral), nullptr);
   return TRUE;
 }
 
@@ -418,90 +239,95 @@ static gboolean
 gst_opencl_filter_decide_allocation (GstBaseTransform *transform, GstQuery *query)
 {
   GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
-  GstOpenCLContext *context = private_of (self)->context;
-  GstBufferPool *proposed = nullptr;
+  ElementCore &core = core_of (self);
   GstCaps *caps;
   Format format;
 
+  /* Before the parent class takes out what it does not know. */
+  const GstOpenCLDeferral *deferral = deferral_of (self);
+  private_of (self)->defers = deferral
+                              && gst_query_find_allocation_meta (
+                                  query, opencl::deferral_api_type (deferral), nullptr);
   gst_query_parse_allocation (query, &caps, nullptr);
-  if (!context || !caps || !get_format (self, caps, &format))
-    return FALSE;
-  if (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_parse_nth_allocation_pool (query, 0, &proposed, nullptr, nullptr, nullptr);
-  gboolean usable = is_usable_pool (context, proposed, !is_device_memory (caps));
-  gst_clear_object (&proposed);
-  if (!usable && format.size > 0 && !replace_pools (query, context, caps, format.size))
-    return FALSE;
+  return core.is_open () && caps && get_format (self, caps, &format)
+         && core.decide_pool (
+             query, caps, format.size, !format.is_device_memory, buffers_in_turn (self))
+         && GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
+                ->decide_allocation (transform, query);
+}
 
-  return GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
-      ->decide_allocation (transform, query);
+/* --- metas --- */
+
+namespace {
+/* What a meta speaks of, as its tags say. */
+struct Subject {
+  bool picture = false; /* places in it, or its orientation */
+  bool size = false;
+  bool colors = false;
+  bool other = false;
+};
+} // namespace
+
+static Subject
+subject_of (const GstMetaInfo *info)
+{
+  Subject subject;
+  const gchar *const *tags = gst_meta_api_type_get_tags (info->api);
+
+  for (; tags && *tags; tags++) {
+    if (g_str_equal (*tags, GST_META_TAG_VIDEO_SIZE_STR))
+      subject.size = subject.picture = true;
+    else if (g_str_equal (*tags, GST_META_TAG_VIDEO_ORIENTATION_STR))
+      subject.picture = true;
+    else if (g_str_equal (*tags, GST_META_TAG_VIDEO_COLORSPACE_STR))
+      subject.colors = true;
+    else if (!g_str_equal (*tags, GST_META_TAG_VIDEO_STR))
+      subject.other = true;
+  }
+  return subject;
+}
+
+static bool
+has_same_colors (const GstVideoInfo *a, const GstVideoInfo *b)
+{
+  return GST_VIDEO_INFO_IS_RGB (a) == GST_VIDEO_INFO_IS_RGB (b)
+         && gst_video_colorimetry_is_equal (&a->colorimetry, &b->colorimetry);
+}
+
+/* What a meta says of places in the picture is scaled with it. A meta of no subject, or
+ * of the video as such (captions), holds whatever becomes of the frame. */
+static gboolean
+gst_opencl_filter_transform_meta (
+    GstBaseTransform *transform, GstBuffer *output, GstMeta *meta, GstBuffer *input)
+{
+  GstOpenCLFilterPrivate *priv = private_of (transform);
+  const GstVideoInfo *from = priv->input.video (), *to = priv->output.video ();
+  Subject subject = subject_of (meta->info);
+
+  if (subject.other)
+    return FALSE;
+  if (!subject.picture && !subject.colors)
+    return TRUE;
+  if (!from || !to || (subject.colors && !has_same_colors (from, to)))
+    return FALSE;
+  if (!subject.size || (from->width == to->width && from->height == to->height))
+    return TRUE;
+  GstVideoMetaTransform scale = {
+      const_cast<GstVideoInfo *> (from), const_cast<GstVideoInfo *> (to)};
+  if (meta->info->transform_func)
+    meta->info->transform_func (
+        output, meta, input, gst_video_meta_transform_scale_get_quark (), &scale);
+  return FALSE; /* as it is */
 }
 
 /* --- frames --- */
 
 static gboolean
-is_own_memory (GstOpenCLFilter *self, GstBuffer *buffer)
+map_frame (GstOpenCLFilter *self, GstOpenCLFrame *frame, const Format &format,
+    GstBuffer *buffer, GstMapFlags access, GError **error)
 {
-  if (gst_buffer_n_memory (buffer) != 1)
-    return FALSE;
-  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
-  return gst_is_opencl_memory (memory)
-         && gst_opencl_context_get_handle (gst_opencl_memory_get_context (memory))
-                == gst_opencl_context_get_handle (private_of (self)->context);
-}
-
-static gboolean
-ensure_import_pool (GstOpenCLFilter *self, gsize size, GError **error)
-{
-  GstOpenCLFilterPrivate *priv = private_of (self);
-
-  if (priv->import_pool && priv->import_size >= size)
-    return TRUE;
-  if (priv->import_pool)
-    gst_buffer_pool_set_active (priv->import_pool, FALSE);
-  gst_clear_object (&priv->import_pool);
-  /* Without caps: the layout of each buffer comes with its GstVideoMeta. */
-  priv->import_pool =
-      gst_opencl_buffer_pool_new_configured (priv->context, FALSE, nullptr, size);
-  priv->import_size = size;
-  if (priv->import_pool && gst_buffer_pool_set_active (priv->import_pool, TRUE))
-    return TRUE;
-  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
-      "No device memory for frames of %" G_GSIZE_FORMAT " bytes", size);
-  return FALSE;
-}
-
-/* A copy of `input` in memory of this filter's context: (transfer full) (nullable). */
-static GstBuffer *
-import_buffer (GstOpenCLFilter *self, GstBuffer *input, GError **error)
-{
-  GstOpenCLFilterPrivate *priv = private_of (self);
-  gsize size = gst_buffer_get_size (input);
-  GstBuffer *imported = nullptr;
-  cl_event event = nullptr;
-
-  GST_DEBUG_OBJECT (self, "copying %" GST_PTR_FORMAT, input);
-  if (!ensure_import_pool (self, size, error))
-    return nullptr;
-  if (gst_buffer_pool_acquire_buffer (priv->import_pool, &imported, nullptr)
-      != GST_FLOW_OK) {
-    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
-        "No device memory for a frame of %" G_GSIZE_FORMAT " bytes", size);
-    return nullptr;
-  }
-  gst_buffer_set_size (imported, size);
-  if (!gst_opencl_buffer_copy_async (
-          priv->context, imported, input, nullptr, &event, error)) {
-    gst_buffer_unref (imported);
-    return nullptr;
-  }
-  if (event)
-    clReleaseEvent (event);
-  GstVideoMeta *meta = gst_buffer_get_video_meta (input);
-  if (meta)
-    gst_buffer_add_video_meta_full (imported, meta->flags, meta->format, meta->width,
-        meta->height, meta->n_planes, meta->offset, meta->stride);
-  return imported;
+  return gst_opencl_frame_map (frame, format.video (), format.size, buffer,
+      core_of (self).queue (), access, error);
 }
 
 static gboolean
@@ -509,15 +335,11 @@ process_frames (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
     cl_event *event, GError **error)
 {
   GstOpenCLFilterPrivate *priv = private_of (self);
-  cl_command_queue queue =
-      gst_opencl_context_get_queue (priv->context, GST_OPENCL_QUEUE_COMPUTE);
+  cl_command_queue queue = priv->core->queue ();
   GstOpenCLFrame in, out;
 
-  if (!gst_opencl_frame_map (&in, priv->input.is_video ? &priv->input.info : nullptr,
-          priv->input.size, input, queue, GST_MAP_READ, error)
-      || !gst_opencl_frame_map (&out,
-          priv->output.is_video ? &priv->output.info : nullptr, priv->output.size, output,
-          queue, GST_MAP_WRITE, error))
+  if (!map_frame (self, &in, priv->input, input, GST_MAP_READ, error)
+      || !map_frame (self, &out, priv->output, output, GST_MAP_WRITE, error))
     return FALSE;
   gboolean enqueued =
       GST_OPENCL_FILTER_GET_CLASS (self)->transform (self, &in, &out, queue, error);
@@ -526,18 +348,140 @@ process_frames (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
 }
 
 static gboolean
+process_in_place (
+    GstOpenCLFilter *self, GstBuffer *buffer, cl_event *event, GError **error)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  cl_command_queue queue = priv->core->queue ();
+  GstOpenCLFrame frame;
+
+  if (!map_frame (self, &frame, priv->output, buffer, GST_MAP_READWRITE, error))
+    return FALSE;
+  gboolean enqueued =
+      GST_OPENCL_FILTER_GET_CLASS (self)->transform_in_place (self, &frame, queue, error);
+  return gst_opencl_frames_finish (
+             queue, &frame, nullptr, event, enqueued ? error : nullptr)
+         && enqueued;
+}
+
+/* Somebody else holds the input: what is changed is a copy of it. */
+static gboolean
+process_copy (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output, cl_event *event,
+    GError **error)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  cl_event copied = nullptr;
+
+  if (!gst_opencl_buffer_copy_async (
+          priv->core->context (), output, input, priv->output.video (), &copied, error))
+    return FALSE;
+  if (copied)
+    clReleaseEvent (copied);
+  return process_in_place (self, output, event, error);
+}
+
+static gboolean
 gst_opencl_filter_process (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
     cl_event *event, GError **error)
 {
-  if (is_own_memory (self, input))
-    return process_frames (self, input, output, event, error);
+  if (output == input)
+    return process_in_place (self, output, event, error);
+  if (!GST_OPENCL_FILTER_GET_CLASS (self)->transform)
+    return process_copy (self, input, output, event, error);
 
-  GstBuffer *imported = import_buffer (self, input, error);
-  if (!imported)
+  GstBuffer *own = core_of (self).import (input, error);
+  if (!own)
     return FALSE;
-  gboolean processed = process_frames (self, imported, output, event, error);
-  gst_buffer_unref (imported);
+  gboolean processed = process_frames (self, own, output, event, error);
+  gst_buffer_unref (own);
   return processed;
+}
+
+/* --- work that is left from one filter to the next --- */
+
+/* More than the same cl_context: what is deferred is ordered by a queue. */
+static bool
+is_of_own_queue (GstOpenCLFilter *self, GstBuffer *buffer)
+{
+  ElementCore &core = core_of (self);
+  return core.owns (buffer)
+         && gst_opencl_memory_get_context (gst_buffer_peek_memory (buffer, 0))
+                == core.context ();
+}
+
+/* What will make all of `input`, of the kind that this class knows: (transfer full)
+ * (nullable). Whatever stands between two elements may have put other caps, a part of the
+ * memory or another layout in its place. */
+static GstOpenCLDeferred *
+ref_pending (GstOpenCLFilter *self, const GstOpenCLDeferral *deferral, GstBuffer *input)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+
+  if (!deferral || !deferral->take_up || !is_of_own_queue (self, input))
+    return nullptr;
+  GstOpenCLDeferred *pending =
+      gst_opencl_memory_ref_deferred (gst_buffer_peek_memory (input, 0));
+  if (pending
+      && (!G_TYPE_CHECK_INSTANCE_TYPE (pending, deferral->get_type ())
+          || !opencl::is_frame_of (
+              pending, priv->input_caps, priv->input.video (), input)))
+    g_clear_object (&pending);
+  return pending;
+}
+
+static gboolean
+process_or_take_up (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
+    cl_event *event, GError **error)
+{
+  const GstOpenCLDeferral *deferral = deferral_of (self);
+  GstOpenCLDeferred *pending = ref_pending (self, deferral, input);
+  GstOpenCLTakenUp taken = GST_OPENCL_LEFT;
+
+  if (pending)
+    taken = deferral->take_up (self, pending, output, event, error);
+  g_clear_object (&pending);
+  if (taken != GST_OPENCL_LEFT)
+    return taken == GST_OPENCL_TAKEN_UP;
+  return GST_OPENCL_FILTER_GET_CLASS (self)->process (self, input, output, event, error);
+}
+
+void
+gst_opencl_filter_class_set_deferral (
+    GstOpenCLFilterClass *klass, const GstOpenCLDeferral *deferral)
+{
+  klass->deferral = deferral;
+}
+
+gboolean
+gst_opencl_filter_can_defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), FALSE);
+  return private_of (filter)->defers && is_of_own_queue (filter, input)
+         && is_of_own_queue (filter, output);
+}
+
+void
+gst_opencl_filter_defer (
+    GstOpenCLFilter *filter, GstOpenCLDeferred *work, GstBuffer *output)
+{
+  g_return_if_fail (gst_opencl_filter_can_defer (filter, output, output));
+  GstOpenCLFilterPrivate *priv = private_of (filter);
+
+  opencl::describe_deferred (work, priv->output_caps, priv->output.video (), output);
+  gst_opencl_memory_defer (gst_buffer_peek_memory (output, 0), work);
+}
+
+/* How the enqueueing of a frame ended. */
+static GstFlowReturn
+finish (GstOpenCLFilter *self, gboolean enqueued, cl_event event, GError *error)
+{
+  core_of (self).add (event);
+  if (enqueued) {
+    core_of (self).forget_failure ();
+    return GST_FLOW_OK;
+  }
+  core_of (self).report (error);
+  return GST_FLOW_ERROR;
 }
 
 static GstFlowReturn
@@ -545,54 +489,139 @@ gst_opencl_filter_transform (
     GstBaseTransform *transform, GstBuffer *input, GstBuffer *output)
 {
   GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
-  GstOpenCLFilterPrivate *priv = private_of (self);
   GError *error = nullptr;
   cl_event event = nullptr;
-  Counting counting (self);
+  Counting counting (core_of (self));
 
-  gboolean processed =
-      gst_opencl_in_flight_admit (priv->in_flight, get_async_depth (self), &error)
-      && GST_OPENCL_FILTER_GET_CLASS (self)->process (
-          self, input, output, &event, &error);
-  if (event) {
-    gst_opencl_in_flight_add (priv->in_flight, event);
-    clReleaseEvent (event);
-  }
-  if (processed) {
-    priv->failed = FALSE;
-    return GST_FLOW_OK;
-  }
-  report (self, error);
-  return GST_FLOW_ERROR;
+  gboolean processed = core_of (self).admit (&error)
+                       && process_or_take_up (self, input, output, &event, &error);
+  return finish (self, processed, event, error);
 }
 
-/* Here, because the parent class would post an error of its own, without a reason. */
 static gboolean
-activate_pool (GstBaseTransform *transform)
+is_changed_in_place (GstOpenCLFilter *self, GstBuffer *input)
 {
-  GstBufferPool *pool = gst_base_transform_get_buffer_pool (transform);
-  gboolean active = !pool || gst_buffer_pool_set_active (pool, TRUE);
-  gst_clear_object (&pool);
-  return active;
+  return private_of (self)->in_place && gst_buffer_is_writable (input)
+         && gst_buffer_is_all_memory_writable (input) && core_of (self).owns (input);
 }
 
-/* A pool's allocation that fails says so only in the log; the user gets an error. */
+/* The pool is activated here, because the parent class would post an error of its own,
+ * without a reason. */
 static GstFlowReturn
 gst_opencl_filter_prepare_output_buffer (
     GstBaseTransform *transform, GstBuffer *input, GstBuffer **output)
 {
-  Counting counting (transform);
+  ElementCore &core = core_of (transform);
+  Counting counting (core);
   GstFlowReturn flow = GST_FLOW_ERROR;
 
-  if (activate_pool (transform))
+  if (!gst_base_transform_is_passthrough (transform)
+      && is_changed_in_place (GST_OPENCL_FILTER (transform), input)) {
+    *output = input; /* which the parent class takes for its own then */
+    return GST_FLOW_OK;
+  }
+  GstBufferPool *pool = gst_base_transform_get_buffer_pool (transform);
+  if (!pool || gst_buffer_pool_set_active (pool, TRUE))
     flow = GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
                ->prepare_output_buffer (transform, input, output);
   if (flow == GST_FLOW_ERROR)
-    report (transform,
-        g_error_new (GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
-            "No memory for a frame of %" G_GSIZE_FORMAT " bytes on %s",
-            private_of (transform)->output.size,
-            gst_opencl_context_get_device_name (private_of (transform)->context)));
+    core.report_no_buffer (pool, private_of (transform)->output.size);
+  gst_clear_object (&pool);
+  return flow;
+}
+
+/* --- none, one or several outputs --- */
+
+static gboolean
+submit_frame (GstOpenCLFilter *self, GstBuffer *input, cl_event *event, GError **error)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  cl_command_queue queue = priv->core->queue ();
+  GstBuffer *own = priv->core->import (input, error);
+  GstOpenCLFrame frame;
+
+  if (!own)
+    return FALSE;
+  gboolean mapped = map_frame (self, &frame, priv->input, own, GST_MAP_READ, error);
+  gboolean enqueued = mapped
+                      && GST_OPENCL_FILTER_GET_CLASS (self)->submit (
+                          self, &frame, queue, &priv->outputs, error);
+  if (mapped)
+    enqueued = gst_opencl_frames_finish (
+                   queue, &frame, nullptr, event, enqueued ? error : nullptr)
+               && enqueued;
+  gst_buffer_unref (own);
+  return enqueued;
+}
+
+/* `input` is (transfer full). */
+static GstFlowReturn
+submit (GstOpenCLFilter *self, GstBuffer *input)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  GError *error = nullptr;
+  cl_event event = nullptr;
+  Counting counting (*priv->core);
+
+  gst_clear_buffer (&priv->submitted);
+  priv->submitted = input;
+  priv->outputs = 1;
+  priv->index = 0;
+  gboolean submitted =
+      priv->core->admit (&error) && submit_frame (self, input, &event, &error);
+  if (!submitted)
+    priv->outputs = 0;
+  return finish (self, submitted, event, error);
+}
+
+/* The time of the input, divided between its outputs. */
+static void
+divide_time (GstOpenCLFilterPrivate *priv, GstBuffer *output)
+{
+  const GstClockTime start = GST_BUFFER_PTS (output);
+  const GstClockTime duration = GST_BUFFER_DURATION (output);
+
+  if (priv->index > 0)
+    GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_DISCONT);
+  if (priv->outputs < 2 || !GST_CLOCK_TIME_IS_VALID (duration))
+    return;
+  auto part = [&] (guint index) {
+    return gst_util_uint64_scale_int (duration, index, priv->outputs);
+  };
+  if (GST_CLOCK_TIME_IS_VALID (start))
+    GST_BUFFER_PTS (output) = start + part (priv->index);
+  GST_BUFFER_DURATION (output) = part (priv->index + 1) - part (priv->index);
+}
+
+/* The parent class comes here until there is no output. It makes one of the buffer that
+ * it finds queued: the same one as often as there are outputs of it. */
+static GstFlowReturn
+gst_opencl_filter_generate_output (GstBaseTransform *transform, GstBuffer **output)
+{
+  GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  GstBaseTransformClass *parent =
+      GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class);
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  if (!GST_OPENCL_FILTER_GET_CLASS (self)->submit
+      || gst_base_transform_is_passthrough (transform))
+    return parent->generate_output (transform, output);
+
+  *output = nullptr;
+  if (GstBuffer *queued = std::exchange (transform->queued_buf, nullptr))
+    flow = submit (self, queued);
+  if (flow != GST_FLOW_OK || priv->index >= priv->outputs) {
+    gst_clear_buffer (&priv->submitted);
+    return flow;
+  }
+  const bool last = priv->index + 1 == priv->outputs;
+  transform->queued_buf =
+      last ? std::exchange (priv->submitted, nullptr) : gst_buffer_ref (priv->submitted);
+  flow = parent->generate_output (transform, output);
+  if (*output)
+    divide_time (priv, *output);
+  priv->index++;
   return flow;
 }
 
@@ -600,13 +629,16 @@ static gboolean
 gst_opencl_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstEventType type = GST_EVENT_TYPE (event);
+  ElementCore &core = core_of (transform);
 
   if (type == GST_EVENT_EOS || type == GST_EVENT_FLUSH_STOP) {
-    Counting counting (transform);
-    drain (GST_OPENCL_FILTER (transform));
+    Counting counting (core);
+    core.drain ();
   }
-  if (type == GST_EVENT_FLUSH_STOP)
-    private_of (transform)->failed = FALSE;
+  if (type == GST_EVENT_FLUSH_STOP) {
+    gst_clear_buffer (&private_of (transform)->submitted);
+    core.forget_failure ();
+  }
   return GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
       ->sink_event (transform, event);
 }
@@ -616,31 +648,8 @@ gst_opencl_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
 static void
 gst_opencl_filter_finalize (GObject *object)
 {
-  GstOpenCLFilterPrivate *priv = private_of (object);
-
-  gst_opencl_in_flight_free (priv->in_flight);
-  gst_clear_object (&priv->context);
-  g_free (priv->device);
+  delete private_of (object)->core;
   G_OBJECT_CLASS (gst_opencl_filter_parent_class)->finalize (object);
-}
-
-static void
-install_properties (GObjectClass *object_class)
-{
-  g_object_class_install_property (object_class, PROP_DEVICE,
-      g_param_spec_string ("device", "Device",
-          "Device to run on: auto (the neighbours' device, else GST_OPENCL_DEVICE, else "
-          "the best GPU, else the CPU), gpu, cpu, PLATFORM:DEVICE by index, or part of "
-          "the device's name",
-          GST_OPENCL_DEVICE_DEFAULT,
-          GParamFlags (G_PARAM_READWRITE | G_PARAM_CONSTRUCT | G_PARAM_STATIC_STRINGS
-                       | GST_PARAM_MUTABLE_READY)));
-  g_object_class_install_property (object_class, PROP_ASYNC_DEPTH,
-      g_param_spec_uint ("async-depth", "Async depth",
-          "How many frames may be enqueued on the device and not finished yet", 1, 64,
-          DEFAULT_ASYNC_DEPTH,
-          GParamFlags (G_PARAM_READWRITE | G_PARAM_CONSTRUCT | G_PARAM_STATIC_STRINGS
-                       | GST_PARAM_MUTABLE_PLAYING)));
 }
 
 static void
@@ -650,10 +659,8 @@ gst_opencl_filter_class_init (GstOpenCLFilterClass *klass)
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
 
-  object_class->set_property = gst_opencl_filter_set_property;
-  object_class->get_property = gst_opencl_filter_get_property;
   object_class->finalize = gst_opencl_filter_finalize;
-  install_properties (object_class);
+  ElementCore::install_properties (object_class);
 
   element_class->set_context = gst_opencl_filter_set_context;
   transform_class->query = gst_opencl_filter_query;
@@ -663,7 +670,9 @@ gst_opencl_filter_class_init (GstOpenCLFilterClass *klass)
   transform_class->get_unit_size = gst_opencl_filter_get_unit_size;
   transform_class->propose_allocation = gst_opencl_filter_propose_allocation;
   transform_class->decide_allocation = gst_opencl_filter_decide_allocation;
+  transform_class->transform_meta = gst_opencl_filter_transform_meta;
   transform_class->prepare_output_buffer = gst_opencl_filter_prepare_output_buffer;
+  transform_class->generate_output = gst_opencl_filter_generate_output;
   transform_class->transform = gst_opencl_filter_transform;
   transform_class->sink_event = gst_opencl_filter_sink_event;
   klass->process = gst_opencl_filter_process;
@@ -674,7 +683,7 @@ gst_opencl_filter_class_init (GstOpenCLFilterClass *klass)
 static void
 gst_opencl_filter_init (GstOpenCLFilter *self)
 {
-  private_of (self)->in_flight = gst_opencl_in_flight_new ();
+  private_of (self)->core = new ElementCore (GST_ELEMENT (self));
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), TRUE);
 }
 
@@ -682,7 +691,14 @@ GstOpenCLContext *
 gst_opencl_filter_get_context (GstOpenCLFilter *filter)
 {
   g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
-  return private_of (filter)->context;
+  return core_of (filter).context ();
+}
+
+guint
+gst_opencl_filter_get_output_index (GstOpenCLFilter *filter)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), 0);
+  return private_of (filter)->index;
 }
 
 const GstVideoInfo *
@@ -690,25 +706,5 @@ gst_opencl_filter_get_video_info (GstOpenCLFilter *filter, GstPadDirection direc
 {
   g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
   GstOpenCLFilterPrivate *priv = private_of (filter);
-  const Format *format = direction == GST_PAD_SINK ? &priv->input : &priv->output;
-  return format->is_video ? &format->info : nullptr;
-}
-
-gboolean
-gst_opencl_launch (cl_command_queue queue, cl_kernel kernel, guint dimensions,
-    const gsize *global, const gsize *local, GError **error)
-{
-  gsize rounded[3];
-
-  g_return_val_if_fail (dimensions >= 1 && dimensions <= 3, FALSE);
-  for (guint d = 0; d < dimensions; d++) {
-    gsize group = local ? local[d] : 1;
-    rounded[d] = (global[d] + group - 1) / group * group;
-  }
-  cl_int code = clEnqueueNDRangeKernel (
-      queue, kernel, dimensions, nullptr, rounded, local, 0, nullptr, nullptr);
-  if (!gst_opencl_check (code, "clEnqueueNDRangeKernel", error))
-    return FALSE;
-  gst_opencl_count_launches (1);
-  return TRUE;
+  return (direction == GST_PAD_SINK ? priv->input : priv->output).video ();
 }

@@ -5,13 +5,14 @@
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
-#include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/gstopenclkernel.h>
 
 G_BEGIN_DECLS
 
 #define GST_TYPE_OPENCL_FILTER (gst_opencl_filter_get_type ())
-GST_OPENCL_API G_DECLARE_DERIVABLE_TYPE (GstOpenCLFilter, gst_opencl_filter, GST,
-    OPENCL_FILTER, GstBaseTransform)
+GST_OPENCL_API
+G_DECLARE_DERIVABLE_TYPE (
+    GstOpenCLFilter, gst_opencl_filter, GST, OPENCL_FILTER, GstBaseTransform)
 
 /**
  * GstOpenCLFilterClass:
@@ -26,65 +27,80 @@ GST_OPENCL_API G_DECLARE_DERIVABLE_TYPE (GstOpenCLFilter, gst_opencl_filter, GST
  * @process: the same with whole buffers, for elements that transfer rather than compute:
  *   enqueue on any queue and give the last command's @event (transfer full), %NULL when
  *   nothing is under way. The default maps both as frames and calls @transform
+ * @submit: for elements whose inputs do not give an output each: enqueue on @queue what
+ * is kept of @input, and set @outputs, which is 1, to how many come of it now, 0 or more.
+ *   @transform is then called so many times with the same @input;
+ *   gst_opencl_filter_get_output_index() says for which. Their time is divided evenly
+ *   between them; whoever knows better sets it in #GstBaseTransformClass.copy_metadata().
+ *   Optional. Since: 0.2
+ * @transform_in_place: enqueue what changes @frame to the output, where input and output
+ *   have the same caps: without a copy where nobody else holds the buffer, and where
+ *   somebody does in a copy, unless there is a @transform, too. Optional. Since: 0.2
  *
  * Caps of the feature %GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY get device memory, others
- * pinned host memory. A subclass writes pad templates, #GstBaseTransformClass.transform_caps() and these. The
- * base class has the `device` and `async-depth` properties, finds the context, proposes
- * and decides pools, orders the queues, bounds the run-ahead, drains at EOS, flush, caps
- * change and stop, takes input that is in system memory or in another context by a copy,
- * and turns a @error of any of these into one element error. Between them,
+ * pinned host memory. A subclass writes pad templates,
+ * #GstBaseTransformClass.transform_caps() and these. The base class has the `device` and
+ * `async-depth` properties, finds the context, proposes and decides pools, orders the
+ * queues, bounds the run-ahead, drains at EOS, flush, caps change and stop, takes input
+ * that is in system memory or in another context by a copy, keeps the metas that still
+ * hold, and turns a @error of any of these into one element error. Between them,
  * gst_opencl_filter_get_context() is constant. All run in the streaming thread or in a
  * state change, never two at a time.
  */
-struct _GstOpenCLFilterClass
-{
+struct _GstOpenCLFilterClass {
   GstBaseTransformClass parent_class;
 
   gboolean (*open) (GstOpenCLFilter *filter, GError **error);
   void (*close) (GstOpenCLFilter *filter);
-  gboolean (*set_formats) (GstOpenCLFilter *filter, GstCaps *input, GstCaps *output,
-      GError **error);
+  gboolean (*set_formats) (
+      GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error);
   gboolean (*get_frame_size) (GstOpenCLFilter *filter, GstCaps *caps, gsize *size);
   gboolean (*transform) (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
       const GstOpenCLFrame *output, cl_command_queue queue, GError **error);
   gboolean (*process) (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
       cl_event *event, GError **error);
+  gboolean (*submit) (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+      cl_command_queue queue, guint *outputs, GError **error);
+  gboolean (*transform_in_place) (GstOpenCLFilter *filter, const GstOpenCLFrame *frame,
+      cl_command_queue queue, GError **error);
 
   /*< private >*/
+  gconstpointer deferral; /* work that filters of the library's own leave to each other */
   gpointer _gst_reserved[GST_PADDING];
 };
 
 /**
  * gst_opencl_filter_get_context:
+ * @filter: a filter
  *
  * Returns: (transfer none) (nullable): the filter's context; %NULL before it starts
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API GstOpenCLContext *gst_opencl_filter_get_context (GstOpenCLFilter *filter);
 
 /**
  * gst_opencl_filter_get_video_info:
+ * @filter: a filter
  * @direction: %GST_PAD_SINK for the input, %GST_PAD_SRC for the output
  *
  * Returns: (transfer none) (nullable): the caps' layout, %NULL where they are not raw
  *   video
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API const GstVideoInfo *gst_opencl_filter_get_video_info (
     GstOpenCLFilter *filter, GstPadDirection direction);
 
 /**
- * gst_opencl_launch:
- * @queue: where to
- * @kernel: with its arguments set
- * @dimensions: 1 to 3
- * @global: work-items in each; rounded up to a multiple of @local, so kernels check
- * @local: (nullable): work-group size, %NULL to leave it to the device
- * @error: set when it cannot be enqueued
+ * gst_opencl_filter_get_output_index:
+ * @filter: a filter
  *
- * Enqueues @kernel and counts the launch.
+ * Returns: in #GstOpenCLFilterClass.transform(), how many outputs of the same input came
+ *   before this one
  *
- * Returns: whether it was enqueued
+ * Since: 0.2
  */
-GST_OPENCL_API gboolean gst_opencl_launch (cl_command_queue queue, cl_kernel kernel,
-    guint dimensions, const gsize *global, const gsize *local, GError **error);
+GST_OPENCL_API guint gst_opencl_filter_get_output_index (GstOpenCLFilter *filter);
 
 G_END_DECLS

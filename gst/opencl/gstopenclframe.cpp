@@ -20,10 +20,14 @@ find_planes (GstOpenCLFrame *frame, const GstVideoInfo *info, gsize size, GError
   }
   if (!opencl::layout_of (frame->buffer, info, layout, error))
     return FALSE;
+  frame->info = *info;
   frame->n_planes = layout.n_planes;
   for (guint p = 0; p < layout.n_planes; p++) {
-    frame->offset[p] = start + layout.planes[p].offset;
-    frame->stride[p] = gint (layout.planes[p].stride);
+    const opencl::PlaneLayout &plane = layout.planes[p];
+    frame->offset[p] = start + plane.offset;
+    frame->stride[p] = gint (plane.stride);
+    frame->info.offset[p] = plane.offset;
+    frame->info.stride[p] = gint (plane.stride);
   }
   return TRUE;
 }
@@ -36,6 +40,7 @@ gst_opencl_frame_map (GstOpenCLFrame *frame, const GstVideoInfo *info, gsize siz
   g_return_val_if_fail (GST_IS_BUFFER (buffer), FALSE);
 
   *frame = GstOpenCLFrame ();
+  gst_video_info_init (&frame->info);
   GstMemory *memory =
       gst_buffer_n_memory (buffer) == 1 ? gst_buffer_peek_memory (buffer, 0) : nullptr;
   if (!gst_is_opencl_memory (memory)) {
@@ -73,7 +78,9 @@ gst_opencl_frames_finish (cl_command_queue queue, GstOpenCLFrame *input,
   if (!gst_opencl_check (code, "clEnqueueMarkerWithWaitList", error))
     return FALSE;
   clFlush (queue);
-  gst_opencl_frame_unmap (input, *event);
-  gst_opencl_frame_unmap (output, *event);
+  if (input)
+    gst_opencl_frame_unmap (input, *event);
+  if (output)
+    gst_opencl_frame_unmap (output, *event);
   return TRUE;
 }

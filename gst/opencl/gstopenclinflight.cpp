@@ -5,7 +5,7 @@
 #include "gstopenclinflight.h"
 
 #include "gstopenclerror.h"
-#include "gstopenclstatistics.h"
+#include "gstopenclstatistics-private.h"
 #include "trackedevent.hpp"
 
 #include <deque>

@@ -8,12 +8,32 @@
 
 G_BEGIN_DECLS
 
-/* Type name of the allocator of device memory, and the caps feature of its buffers. Where
- * the device works in the host's memory, it is also found in buffers of system memory. */
+/**
+ * GST_OPENCL_MEMORY_NAME:
+ *
+ * Type name of the allocator of device memory. Where the device works in the host's
+ * memory, such memory is also found in buffers whose caps are of system memory.
+ *
+ * Since: 0.2
+ */
 #define GST_OPENCL_MEMORY_NAME "OpenCLMemory"
+
+/**
+ * GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY:
+ *
+ * Feature of the caps of device memory.
+ *
+ * Since: 0.2
+ */
 #define GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "memory:OpenCLMemory"
 
-/* Type name of the allocator of pinned host memory; its buffers are system memory. */
+/**
+ * GST_OPENCL_HOST_MEMORY_NAME:
+ *
+ * Type name of the allocator of pinned host memory; its buffers are system memory.
+ *
+ * Since: 0.2
+ */
 #define GST_OPENCL_HOST_MEMORY_NAME "OpenCLHostMemory"
 
 /**
@@ -24,6 +44,8 @@ G_BEGIN_DECLS
  * context's compute queue between map and unmap see what was written before, and whoever
  * uses the memory afterwards sees what they write. For other queues see
  * gst_opencl_memory_begin().
+ *
+ * Since: 0.2
  */
 #define GST_MAP_OPENCL ((GstMapFlags) (GST_MAP_FLAG_LAST << 1))
 
@@ -32,6 +54,8 @@ G_BEGIN_DECLS
  * @memory: (nullable): any memory
  *
  * Returns: whether it is device memory of this library
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_is_opencl_memory (GstMemory *memory);
 
@@ -40,37 +64,46 @@ GST_OPENCL_API gboolean gst_is_opencl_memory (GstMemory *memory);
  * @memory: (nullable): any memory
  *
  * Returns: whether it is pinned host memory of this library
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_is_opencl_host_memory (GstMemory *memory);
 
 /**
  * gst_opencl_memory_new:
+ * @context: a context
  * @size: bytes
  * @error: set when the device has no room
  *
  * Returns: (transfer full) (nullable): device memory with undefined contents
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API GstMemory *gst_opencl_memory_new (GstOpenCLContext *context, gsize size,
     GError **error);
 
 /**
  * gst_opencl_memory_new_wrapped:
- * @handle: a buffer of @context; retained
+ * @context: a context
+ * @handle: (type gpointer): a buffer of @context; retained
  * @size: its bytes
  * @user_data: for @notify
- * @notify: (nullable): called when the memory is freed and nothing on the device uses
+ * @notify: (nullable) (scope async): called when the memory is freed and nothing on the device uses
  *   @handle for it any more; then perhaps in a thread of the context
  *
  * The application orders its own commands on @handle with gst_opencl_memory_begin() and
  * gst_opencl_memory_end(), or has finished them before.
  *
  * Returns: (transfer full): device memory around an application's buffer
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API GstMemory *gst_opencl_memory_new_wrapped (GstOpenCLContext *context,
     cl_mem handle, gsize size, gpointer user_data, GDestroyNotify notify);
 
 /**
  * gst_opencl_host_memory_new:
+ * @context: a context
  * @size: bytes
  * @error: set when the host has no room
  *
@@ -78,6 +111,8 @@ GST_OPENCL_API GstMemory *gst_opencl_memory_new_wrapped (GstOpenCLContext *conte
  * a transfer that still writes it, and for writing also for one that still reads it.
  *
  * Returns: (transfer full) (nullable): host memory with undefined contents
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API GstMemory *gst_opencl_host_memory_new (GstOpenCLContext *context,
     gsize size, GError **error);
@@ -87,6 +122,8 @@ GST_OPENCL_API GstMemory *gst_opencl_host_memory_new (GstOpenCLContext *context,
  * @memory: device or pinned host memory
  *
  * Returns: (transfer none): its context
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API GstOpenCLContext *gst_opencl_memory_get_context (GstMemory *memory);
 
@@ -94,7 +131,9 @@ GST_OPENCL_API GstOpenCLContext *gst_opencl_memory_get_context (GstMemory *memor
  * gst_opencl_memory_get_handle:
  * @memory: device memory
  *
- * Returns: (transfer none): its buffer, without any synchronisation
+ * Returns: (type gpointer) (transfer none): its buffer, without any synchronisation
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API cl_mem gst_opencl_memory_get_handle (GstMemory *memory);
 
@@ -103,6 +142,8 @@ GST_OPENCL_API cl_mem gst_opencl_memory_get_handle (GstMemory *memory);
  * @memory: device memory
  *
  * Returns: where its bytes begin in the cl_mem (not 0 after resizing or sharing)
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gsize gst_opencl_memory_get_offset (GstMemory *memory);
 
@@ -112,13 +153,15 @@ GST_OPENCL_API gsize gst_opencl_memory_get_offset (GstMemory *memory);
  *
  * Returns: (transfer none): its bytes, without any synchronisation, for transfers between
  *   gst_opencl_memory_begin() and gst_opencl_memory_end()
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API guint8 *gst_opencl_host_memory_get_data (GstMemory *memory);
 
 /**
  * gst_opencl_memory_begin:
  * @memory: device or pinned host memory
- * @queue: an in-order queue of its context
+ * @queue: (type gpointer): an in-order queue of its context
  * @access: %GST_MAP_READ, %GST_MAP_WRITE or both
  * @error: set when a command could not be enqueued
  *
@@ -127,6 +170,8 @@ GST_OPENCL_API guint8 *gst_opencl_host_memory_get_data (GstMemory *memory);
  * that a CPU map wrote are uploaded first, asynchronously.
  *
  * Returns: whether the commands may be enqueued
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_memory_begin (GstMemory *memory,
     cl_command_queue queue, GstMapFlags access, GError **error);
@@ -134,11 +179,14 @@ GST_OPENCL_API gboolean gst_opencl_memory_begin (GstMemory *memory,
 /**
  * gst_opencl_memory_end:
  * @memory: device or pinned host memory
- * @queue: as given to gst_opencl_memory_begin()
+ * @queue: (type gpointer): as given to gst_opencl_memory_begin()
  * @access: as given to gst_opencl_memory_begin()
- * @event: (transfer none): of the last command on @queue that used @memory
+ * @event: (type gpointer) (transfer none): of the last command on @queue that used
+ *   @memory
  *
  * Others that use @memory wait for @event from now on. Flush @queue afterwards.
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API void gst_opencl_memory_end (GstMemory *memory, cl_command_queue queue,
     GstMapFlags access, cl_event event);
@@ -146,14 +194,16 @@ GST_OPENCL_API void gst_opencl_memory_end (GstMemory *memory, cl_command_queue q
 /**
  * gst_opencl_memory_map_ahead:
  * @memory: device or pinned host memory
- * @event: (out) (transfer full) (nullable): of what was enqueued, to be given to
- *   clReleaseEvent(); %NULL where nothing is to be done
+ * @event: (out) (type gpointer) (transfer full) (nullable): of what was enqueued, to be
+ *   given to clReleaseEvent(); %NULL where nothing is to be done
  * @error: set when a command could not be enqueued
  *
  * Enqueues, behind what writes @memory, what an ordinary map for reading would enqueue,
  * so that the map only waits for it. Waits for nothing.
  *
  * Returns: whether it is enqueued
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_memory_map_ahead (GstMemory *memory, cl_event *event,
     GError **error);
@@ -164,6 +214,8 @@ GST_OPENCL_API gboolean gst_opencl_memory_map_ahead (GstMemory *memory, cl_event
  *
  * Declares the contents undefined, so that nothing is transferred to keep them. Pools do
  * so when a buffer comes back.
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API void gst_opencl_memory_discard (GstMemory *memory);
 
@@ -174,12 +226,17 @@ GST_OPENCL_API void gst_opencl_memory_discard (GstMemory *memory);
  * @source: device or pinned host memory of the same cl_context; not both host memory
  * @source_offset: in bytes, from the memory's start
  * @size: bytes
- * @event: (out) (optional) (transfer full): of the copy, to be given to clReleaseEvent()
- * @error: set when the copy could not be enqueued
+ * @event: (out) (optional) (type gpointer) (transfer full): of the copy, to be given to
+ *   clReleaseEvent()
+ * @error: set when the copy could not be enqueued, to %GST_OPENCL_ERROR_UNSUPPORTED when
+ *   a memory is of another kind or context, or to %GST_STREAM_ERROR_FORMAT when it is too
+ *   short
  *
  * Enqueues a copy on the queue of its direction and flushes it; waits for nothing.
  *
  * Returns: whether it was enqueued
+ *
+ * Since: 0.2
  */
 GST_OPENCL_API gboolean gst_opencl_memory_copy_async (GstMemory *destination,
     gsize destination_offset, GstMemory *source, gsize source_offset, gsize size,

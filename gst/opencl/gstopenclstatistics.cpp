@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "gstopenclstatistics.h"
+#include "gstopenclstatistics-private.h"
 
 #include <atomic>
 #include <mutex>
@@ -112,6 +112,7 @@ gst_opencl_statistics_get_name (GstOpenCLStatistics *stats)
 gboolean
 gst_opencl_statistics_get_counts (GstOpenCLStatistics *stats, GstOpenCLCounts *counts)
 {
+  *counts = GstOpenCLCounts ();
   counts->uploads = stats->uploads;
   counts->upload_bytes = stats->upload_bytes;
   counts->downloads = stats->downloads;

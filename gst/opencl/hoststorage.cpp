@@ -4,7 +4,7 @@
  */
 #include "hoststorage.hpp"
 
-#include "gstopenclstatistics.h"
+#include "gstopenclstatistics-private.h"
 
 namespace opencl {
 HostStorage::HostStorage (GstOpenCLContext *context, std::unique_ptr<PinnedBlock> block)
@@ -18,8 +18,9 @@ HostStorage::~HostStorage ()
   Waits waits;
   bool blocked;
   events.append_waits (GST_MAP_READWRITE, waits);
-  wait_on_host (waits, blocked, nullptr);
-  block.reset ();
+  wait_sync (waits, blocked, nullptr);
+  if (!are_over (waits))
+    (void)block.release (); /* lost: the device may still use it */
 }
 
 bool
@@ -45,7 +46,7 @@ HostStorage::discard ()
 }
 
 guint8 *
-HostStorage::map_on_host (GstMapFlags access, GError **error)
+HostStorage::map_sync (GstMapFlags access, GError **error)
 {
   Waits writes, reads;
   {
@@ -55,9 +56,9 @@ HostStorage::map_on_host (GstMapFlags access, GError **error)
       events.append_waits (GST_MAP_WRITE, reads);
   }
   bool waited_for_data, waited_for_room;
-  if (!wait_on_host (writes, waited_for_data, error))
+  if (!wait_sync (writes, waited_for_data, error))
     return nullptr;
-  wait_on_host (reads, waited_for_room, nullptr); /* however they end */
+  wait_sync (reads, waited_for_room, nullptr); /* however they end */
   if (waited_for_data)
     gst_opencl_count_host_wait ();
   /* The source is a whole pool ahead of the transfers: that bounds its run-ahead. */

@@ -17,7 +17,7 @@ public:
       GError **error) override;
   void end (cl_command_queue queue, GstMapFlags access, cl_event event) override;
   void discard () override;
-  guint8 *map_on_host (GstMapFlags access, GError **error) override;
+  guint8 *map_sync (GstMapFlags access, GError **error) override;
 
   guint8 *data () const { return block->data (); }
 

@@ -5,7 +5,7 @@
 #include "gstopenclallocator.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclmemory.h"
-#include "gstopenclstatistics.h"
+#include "gstopenclstatistics-private.h"
 
 using opencl::device_storage;
 using opencl::host_storage;
@@ -75,16 +75,65 @@ find_direction (GstMemory *destination, GstMemory *source)
   }
   return nullptr;
 }
+
+cl_context
+handle_of (GstMemory *memory)
+{
+  return gst_opencl_context_get_handle (gst_opencl_memory_get_context (memory));
+}
+
+bool
+is_ours (GstMemory *memory)
+{
+  return gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory);
+}
+
+const char *
+type_of (GstMemory *memory)
+{
+  return memory && memory->allocator ? memory->allocator->mem_type : "no memory";
+}
+
+/* The direction of a copy that can be enqueued, or nullptr. */
+const Direction *
+check_direction (GstMemory *destination, GstMemory *source, GError **error)
+{
+  const char *fault = nullptr;
+  const Direction *direction = nullptr;
+  if (!is_ours (source) || !is_ours (destination))
+    fault = "expected memory of an OpenCL device or pinned host memory";
+  else if (handle_of (source) != handle_of (destination))
+    fault = "expected memory of one context";
+  else if (!(direction = find_direction (destination, source)))
+    fault = "expected memory of an OpenCL device on one side";
+  if (fault)
+    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+        "Cannot copy from %s to %s asynchronously: %s", type_of (source),
+        type_of (destination), fault);
+  return direction;
+}
+
+bool
+check_range (GstMemory *memory, gsize offset, gsize size, GError **error)
+{
+  if (offset <= memory->size && size <= memory->size - offset)
+    return true;
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "A memory has %" G_GSIZE_FORMAT " bytes, a copy wants %" G_GSIZE_FORMAT
+      " from %" G_GSIZE_FORMAT " on",
+      memory->size, size, offset);
+  return false;
+}
 } // namespace
 
 gboolean
 gst_opencl_memory_copy_async (GstMemory *destination, gsize destination_offset,
     GstMemory *source, gsize source_offset, gsize size, cl_event *event, GError **error)
 {
-  const Direction *direction = find_direction (destination, source);
-  g_return_val_if_fail (direction != nullptr, FALSE);
-  g_return_val_if_fail (destination_offset + size <= destination->size, FALSE);
-  g_return_val_if_fail (source_offset + size <= source->size, FALSE);
+  const Direction *direction = check_direction (destination, source, error);
+  if (!direction || !check_range (destination, destination_offset, size, error)
+      || !check_range (source, source_offset, size, error))
+    return FALSE;
 
   GstOpenCLContext *context = storage_of (destination).context;
   cl_command_queue queue = gst_opencl_context_get_queue (context, direction->queue);

@@ -4,13 +4,23 @@
  */
 #pragma once
 
-/* The library uses OpenCL 1.2 calls only, so that it runs on every vendor's device. */
-#ifndef CL_TARGET_OPENCL_VERSION
-#define CL_TARGET_OPENCL_VERSION 120
-#endif
-
-#include <CL/cl.h>
 #include <gst/gst.h>
+
+/* Which version of OpenCL it targets, an application says itself. Where it has, its OpenCL
+ * headers come with these. Where it has not, these only name the types that they need, so
+ * that it can include CL/cl.h as it wants and when it wants. */
+#if defined(CL_TARGET_OPENCL_VERSION) || defined(__OPENCL_CL_H)
+#include <CL/cl.h>
+#else
+typedef gint32 cl_int;
+typedef struct _cl_command_queue *cl_command_queue;
+typedef struct _cl_context *cl_context;
+typedef struct _cl_device_id *cl_device_id;
+typedef struct _cl_event *cl_event;
+typedef struct _cl_kernel *cl_kernel;
+typedef struct _cl_mem *cl_mem;
+typedef struct _cl_program *cl_program;
+#endif
 
 #ifndef GST_OPENCL_API
 #ifdef BUILDING_GST_OPENCL

@@ -8,34 +8,6 @@
 #include "gstopenclerror.h"
 
 namespace opencl {
-static bool
-check_bytes (
-    cl_int code, const char *call, GstOpenCLContext *context, gsize size, GError **error)
-{
-  if (code == CL_SUCCESS)
-    return true;
-  gchar *text = g_strdup_printf ("%s of %" G_GSIZE_FORMAT " bytes on %s", call, size,
-      gst_opencl_context_get_device_name (context));
-  gst_opencl_check (code, text, error);
-  g_free (text);
-  return false;
-}
-
-cl::Buffer
-make_buffer (GstOpenCLContext *context, cl_mem_flags flags, gsize size, GError **error)
-{
-  cl::Device device (gst_opencl_context_get_device (context), true);
-  cl::Buffer buffer;
-  cl_int code = CL_INVALID_BUFFER_SIZE;
-
-  /* NVIDIA's driver makes a buffer of any size, and fails when a kernel wants it. */
-  if (size <= device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE> ())
-    buffer = cl::Buffer (clCreateBuffer (
-        gst_opencl_context_get_handle (context), flags, size, nullptr, &code));
-  return check_bytes (code, "clCreateBuffer", context, size, error) ? buffer
-                                                                    : cl::Buffer ();
-}
-
 std::unique_ptr<PinnedBlock>
 PinnedBlock::make (GstOpenCLContext *context, gsize size, GError **error)
 {

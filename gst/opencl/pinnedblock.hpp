@@ -6,15 +6,10 @@
 
 #include "opencl-hpp.hpp"
 
-#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/devicebuffer.hpp>
 #include <memory>
 
 namespace opencl {
-/* A buffer, empty when there is no room for it: the error names the bytes and the device.
- */
-cl::Buffer make_buffer (
-    GstOpenCLContext *context, cl_mem_flags flags, gsize size, GError **error);
-
 /* A buffer of CL_MEM_ALLOC_HOST_PTR, mapped for as long as it lives: the portable way to
  * pinned memory. The context outlives it. */
 class PinnedBlock {

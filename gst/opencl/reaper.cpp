@@ -4,6 +4,8 @@
  */
 #include "reaper.hpp"
 
+#include "gstopenclerror.h"
+
 namespace opencl {
 Reaper::Reaper () : state (std::make_shared<State> ()), thread (run, state)
 {
@@ -23,11 +25,11 @@ Reaper::~Reaper ()
 }
 
 void
-Reaper::release_after (cl::Event event, GDestroyNotify notify, gpointer user_data)
+Reaper::release_after (cl_event event, GDestroyNotify notify, gpointer user_data)
 {
   {
     std::lock_guard<std::mutex> guard (state->lock);
-    state->entries.push_back ({std::move (event), notify, user_data});
+    state->entries.push_back ({TrackedEvent (event), notify, user_data});
   }
   state->changed.notify_one ();
 }
@@ -44,9 +46,12 @@ Reaper::run (std::shared_ptr<State> state)
     Entry entry = std::move (state->entries.front ());
     state->entries.pop_front ();
     guard.unlock ();
-    entry.event.wait (); /* a failure is reported by the element that enqueued it */
-    entry.event = cl::Event ();
-    entry.notify (entry.user_data);
+    cl_int status = entry.event.wait (); /* whoever enqueued it reports a failure */
+    if (entry.event.is_known_to_be_over ())
+      entry.notify (entry.user_data);
+    else
+      GST_ERROR ("memory that the device may still use is not freed: %s (%d)",
+          gst_opencl_error_name (status), status);
     guard.lock ();
   }
 }

@@ -4,7 +4,9 @@
  */
 #pragma once
 
-#include "opencl-hpp.hpp"
+#include "trackedevent.hpp"
+
+#include <glib.h>
 
 #include <condition_variable>
 #include <deque>
@@ -20,11 +22,11 @@ public:
   Reaper ();
   ~Reaper (); /* waits for all that was given, unless it runs in the thread itself */
 
-  void release_after (cl::Event event, GDestroyNotify notify, gpointer user_data);
+  void release_after (cl_event event, GDestroyNotify notify, gpointer user_data);
 
 private:
   struct Entry {
-    cl::Event event;
+    TrackedEvent event;
     GDestroyNotify notify;
     gpointer user_data;
   };

@@ -6,7 +6,7 @@
 
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
-#include "gstopenclstatistics.h"
+#include "gstopenclstatistics-private.h"
 #include "hostmapping.hpp"
 
 namespace opencl {
@@ -31,7 +31,7 @@ public:
   bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,
       GError **error) override
   {
-    if (!fill_deferred (error))
+    if (!fill_deferred (access, error))
       return false;
     std::lock_guard<std::mutex> guard (lock);
     /* The end of a mapping counts as a write, and so waits as one. */
@@ -57,10 +57,10 @@ public:
     events.forget_failures ();
   }
 
-  guint8 *map_on_host (GstMapFlags access, GError **error) override
+  guint8 *map_sync (GstMapFlags access, GError **error) override
   {
     bool waited_for_data = false, waited_for_room = false;
-    if (!fill_deferred (error)
+    if (!fill_deferred (access, error)
         || !wait_for_device (access, waited_for_data, waited_for_room, error))
       return nullptr;
     guint8 *bytes = map_now (access, waited_for_data, error);
@@ -72,7 +72,7 @@ public:
     return bytes;
   }
 
-  void unmap_on_host (GstMapFlags access) override
+  void unmap (GstMapFlags access) override
   {
     std::lock_guard<std::mutex> guard (lock);
     users--;
@@ -82,7 +82,7 @@ public:
 
   bool map_ahead (TrackedEvent &event, GError **error) override
   {
-    if (!fill_deferred (error))
+    if (!fill_deferred (GST_MAP_READ, error))
       return false;
     cl_command_queue queue =
         gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_DOWNLOAD);
@@ -139,10 +139,10 @@ private:
         events.append_waits (GST_MAP_WRITE, reads);
       is_for_data = !is_undefined;
     }
-    if (!wait_on_host (writes, is_for_data ? waited_for_data : waited_for_room, error))
+    if (!wait_sync (writes, is_for_data ? waited_for_data : waited_for_room, error))
       return false;
     bool blocked;
-    wait_on_host (reads, blocked, nullptr); /* however they end */
+    wait_sync (reads, blocked, nullptr); /* however they end */
     waited_for_room |= blocked;
     return true;
   }
@@ -163,7 +163,7 @@ private:
 
     bool blocked;
     ready.status ();
-    const bool mapped = wait_on_host ({ready}, blocked, error);
+    const bool mapped = wait_sync ({ready}, blocked, error);
     waited_for_data |= blocked && is_ahead;
     if (mapped)
       return bytes;

@@ -5,7 +5,7 @@
 #include "storage.hpp"
 
 #include "gstopenclerror.h"
-#include "gstopenclstatistics.h"
+#include "gstopenclstatistics-private.h"
 #include "pinnedblock.hpp"
 
 namespace opencl {
@@ -21,13 +21,15 @@ public:
     Waits waits;
     bool blocked;
     staging_events.append_waits (GST_MAP_READWRITE, waits);
-    wait_on_host (waits, blocked, nullptr);
+    wait_sync (waits, blocked, nullptr);
+    if (!are_over (waits))
+      (void)staging.release (); /* lost: the device may still use it */
   }
 
   bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,
       GError **error) override
   {
-    if (!fill_deferred (error))
+    if (!fill_deferred (access, error))
       return false;
     std::lock_guard<std::mutex> guard (lock);
     if (!on_device && on_host && !upload (error))
@@ -55,10 +57,10 @@ public:
     staging_events.forget_failures ();
   }
 
-  guint8 *map_on_host (GstMapFlags access, GError **error) override
+  guint8 *map_sync (GstMapFlags access, GError **error) override
   {
     Waits writes, reads;
-    if (!fill_deferred (error))
+    if (!fill_deferred (access, error))
       return nullptr;
     {
       std::lock_guard<std::mutex> guard (lock);
@@ -71,18 +73,18 @@ public:
         staging_events.append_waits (GST_MAP_WRITE, reads);
     }
     bool waited_for_data, waited_for_room;
-    if (!wait_on_host (writes, waited_for_data, error)) {
+    if (!wait_sync (writes, waited_for_data, error)) {
       std::lock_guard<std::mutex> guard (lock);
       on_host = false;
       return nullptr;
     }
-    wait_on_host (reads, waited_for_room, nullptr); /* however they end */
+    wait_sync (reads, waited_for_room, nullptr); /* however they end */
     if (waited_for_data || waited_for_room)
       gst_opencl_count_host_wait ();
     return staging->data ();
   }
 
-  void unmap_on_host (GstMapFlags access) override
+  void unmap (GstMapFlags access) override
   {
     if (!(access & GST_MAP_WRITE))
       return;
@@ -94,7 +96,7 @@ public:
 
   bool map_ahead (TrackedEvent &event, GError **error) override
   {
-    if (!fill_deferred (error))
+    if (!fill_deferred (GST_MAP_READ, error))
       return false;
     std::lock_guard<std::mutex> guard (lock);
     event = TrackedEvent ();

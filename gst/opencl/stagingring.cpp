@@ -4,7 +4,8 @@
  */
 #include "stagingring.hpp"
 
-#include "gstopenclstatistics.h"
+#include "gstopenclerror.h"
+#include "gstopenclstatistics-private.h"
 
 #include <algorithm>
 #include <thread>
@@ -24,8 +25,11 @@ StagingRing::StagingRing (GstOpenCLContext *context) : context (context)
 
 StagingRing::~StagingRing ()
 {
-  for (Slot &slot : slots)
+  for (Slot &slot : slots) {
     slot.transfer.wait (); /* however it ends */
+    if (!slot.transfer.is_known_to_be_over ())
+      (void)slot.block.release (); /* lost: the device may still read it */
+  }
 }
 
 bool
@@ -69,30 +73,41 @@ StagingRing::take ()
   return slot;
 }
 
-StagingRing::Slot &
-StagingRing::fill (const guint8 *from, gsize size)
+void
+StagingRing::put_back (Slot &slot)
+{
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    slot.taken = false;
+  }
+  given_back.notify_all ();
+}
+
+StagingRing::Slot *
+StagingRing::fill (const guint8 *from, gsize size, GError **error)
 {
   Slot &slot = take ();
 
   if (slot.transfer.status () > CL_COMPLETE) {
     gst_opencl_count_throttled ();
-    slot.transfer.wait (); /* whoever wants the bytes is told how it ended */
+    cl_int status = slot.transfer.wait (); /* who wants the bytes is told how it ended */
+    if (!slot.transfer.is_known_to_be_over ()) {
+      gst_opencl_check (status, "a wait for an earlier upload", error);
+      put_back (slot);
+      return nullptr;
+    }
   }
   slot.transfer = TrackedEvent ();
   threads->copy (slot.block->data (), from, size);
-  return slot;
+  return &slot;
 }
 
 void
 StagingRing::give_back (Slot &slot, cl_command_queue queue, cl_event transfer)
 {
   if (!transfer)
-    clFinish (queue); /* a part of it may be under way */
-  {
-    std::lock_guard<std::mutex> guard (lock);
-    slot.transfer = TrackedEvent (transfer);
-    slot.taken = false;
-  }
-  given_back.notify_all ();
+    clFinish (queue);                      /* a part of it may be under way */
+  slot.transfer = TrackedEvent (transfer); /* nobody else has the slot */
+  put_back (slot);
 }
 } // namespace opencl

@@ -39,8 +39,9 @@ public:
   bool is_usable ();
 
   /* A slot whose block begins with `size` (at most block_size) bytes from `from`. Waits
-   * for the block's earlier transfer; such a wait counts as throttled. */
-  Slot &fill (const guint8 *from, gsize size);
+   * for the block's earlier transfer; such a wait counts as throttled. nullptr where it
+   * cannot be known whether that is over. */
+  Slot *fill (const guint8 *from, gsize size, GError **error);
 
   /* `transfer` is of the command on `queue`, which was flushed, that reads the block;
    * nullptr when one failed. */
@@ -49,6 +50,7 @@ public:
 private:
   void make ();
   Slot &take ();
+  void put_back (Slot &slot);
 
   GstOpenCLContext *const context;
   std::once_flag made;

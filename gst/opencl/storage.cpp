@@ -32,6 +32,7 @@ DeviceStorage::DeviceStorage (GstOpenCLContext *context, cl::Buffer buffer, gsiz
 DeviceStorage::~DeviceStorage ()
 {
   g_clear_object (&deferred);
+  g_clear_error (&fill_error);
   buffer = cl::Buffer ();
   if (notify)
     give_back ();
@@ -86,21 +87,26 @@ DeviceStorage::replace_deferred (GstOpenCLDeferred *work, gsize offset)
     before = deferred;
     deferred = work;
     deferred_offset = offset;
+    g_clear_error (&fill_error);
   }
   g_clear_object (&before); /* may free buffers, and so run anything */
 }
 
 bool
-DeviceStorage::fill_deferred (GError **error)
+DeviceStorage::fill_deferred (GstMapFlags access, GError **error)
 {
   std::lock_guard<std::recursive_mutex> guard (deferred_lock);
-  if (!deferred)
-    return true;
-  GstOpenCLDeferred *work = deferred;
-  deferred = nullptr; /* from here on this thread may use the memory */
-  bool filled = enqueue_fill (work, error);
-  g_object_unref (work);
-  return filled;
+  if (deferred) {
+    GstOpenCLDeferred *work = deferred;
+    deferred = nullptr; /* from here on this thread may use the memory */
+    enqueue_fill (work, &fill_error);
+    g_object_unref (work);
+  }
+  if (fill_error && !(access & GST_MAP_READ))
+    g_clear_error (&fill_error); /* it is written anew */
+  if (fill_error && error && !*error)
+    *error = g_error_copy (fill_error);
+  return !fill_error;
 }
 
 bool

@@ -27,8 +27,8 @@ public:
   virtual void end (cl_command_queue queue, GstMapFlags access, cl_event event) = 0;
   virtual void discard () = 0;
   /* The bytes for the CPU, once no transfer is in the way of `access`. */
-  virtual guint8 *map_on_host (GstMapFlags access, GError **error) = 0;
-  virtual void unmap_on_host (GstMapFlags access) {}
+  virtual guint8 *map_sync (GstMapFlags access, GError **error) = 0;
+  virtual void unmap (GstMapFlags access) {}
   /* Enqueues what a map for reading will wait for; `event` stays empty where that is
    * nothing. */
   virtual bool map_ahead (TrackedEvent &event, GError **error) { return true; }
@@ -58,8 +58,9 @@ public:
 
 protected:
   void replace_deferred (GstOpenCLDeferred *work, gsize offset);
-  /* Whoever comes second waits here until the first has enqueued it. */
-  bool fill_deferred (GError **error);
+  /* Makes what is deferred. Whoever comes second waits here until the first has enqueued
+   * it; where that failed, it has failed for every reader until all is written anew. */
+  bool fill_deferred (GstMapFlags access, GError **error);
 
   cl::Buffer buffer;
   AccessEvents events; /* of buffer */
@@ -72,6 +73,7 @@ private:
   std::recursive_mutex deferred_lock;
   GstOpenCLDeferred *deferred = nullptr; /* (nullable): what will make the contents, */
   gsize deferred_offset = 0;             /* and from which byte on */
+  GError *fill_error = nullptr;          /* (nullable): why there are no contents */
 
   GDestroyNotify notify = nullptr;
   gpointer user_data = nullptr;

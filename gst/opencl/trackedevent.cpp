@@ -4,6 +4,8 @@
  */
 #include "trackedevent.hpp"
 
+#include <glib.h>
+
 namespace opencl {
 TrackedEvent::TrackedEvent (cl_event event)
 {
@@ -20,23 +22,50 @@ TrackedEvent::TrackedEvent (cl_event event)
   latest = state;
 }
 
+/* Returns the code of the question. */
+cl_int
+TrackedEvent::ask (cl_int *answer) const
+{
+  cl_int now;
+  cl_int code = state->event.getInfo (CL_EVENT_COMMAND_EXECUTION_STATUS, &now);
+  if (code == CL_SUCCESS)
+    state->seen = now;
+  *answer = state->seen;
+  return code;
+}
+
 cl_int
 TrackedEvent::status () const
 {
   if (is_known_to_be_over ())
     return last_status ();
-  cl_int now = CL_COMPLETE; /* nobody waits for an event that cannot be asked */
-  state->event.getInfo (CL_EVENT_COMMAND_EXECUTION_STATUS, &now);
-  state->seen = now;
+  cl_int now;
+  ask (&now);
   return now;
 }
 
+/* NVIDIA's driver calls a wait a success also when the command failed, so how it ended is
+ * asked after it. Where waiting itself fails, asking again and again is as good; where
+ * asking fails too, some tries tell a moment's trouble from a driver that is done for. */
 cl_int
 TrackedEvent::wait () const
 {
-  if (is_known_to_be_over ())
-    return status ();
-  state->event.wait (); /* NVIDIA's driver calls it a success also when it failed */
-  return status ();
+  constexpr gulong pause = 1000; /* µs */
+  constexpr int tries = 10;
+
+  for (int failures = 0; !is_known_to_be_over ();) {
+    cl_int waited = state->event.wait ();
+    cl_int now;
+    cl_int asked = ask (&now);
+    if (now <= CL_COMPLETE)
+      break;
+    if (asked != CL_SUCCESS && ++failures == tries) {
+      if (waited == CL_SUCCESS)
+        state->seen = asked; /* over, and nobody knows how */
+      return asked;
+    }
+    g_usleep (pause);
+  }
+  return last_status ();
 }
 } // namespace opencl

@@ -21,11 +21,14 @@ public:
 
   cl_event operator() () const { return state ? state->event () : nullptr; }
 
-  /* CL_COMPLETE, CL_RUNNING, …, or a negative error; asks only while it is not over. */
+  /* CL_COMPLETE, CL_RUNNING, …, or a negative error; asks only while it is not over. What
+   * cannot be asked is as far as it was. */
   cl_int status () const;
   /* What was the answer last time, to anybody. */
   cl_int last_status () const { return state ? state->seen.load () : CL_COMPLETE; }
-  /* Blocks until it is over. */
+  /* Blocks until it is over: how it ended, CL_COMPLETE or a negative error. Where the
+   * driver tells nothing any more, its error: then it is not known to be over, and what it
+   * uses must stay. */
   cl_int wait () const;
   /* Without asking; none counts as over. */
   bool is_known_to_be_over () const { return last_status () <= CL_COMPLETE; }
@@ -35,6 +38,8 @@ private:
     cl::Event event;
     std::atomic<cl_int> seen{CL_QUEUED};
   };
+  cl_int ask (cl_int *answer) const;
+
   std::shared_ptr<State> state;
 };
 } // namespace opencl

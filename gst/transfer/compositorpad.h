@@ -4,17 +4,16 @@
  */
 #pragma once
 
-#include <gst/video/gstvideoaggregator.h>
+#include <gst/opencl/gstopenclaggregator.h>
 
 G_BEGIN_DECLS
 
 #define GST_TYPE_OPENCL_COMPOSITOR_PAD (gst_opencl_compositor_pad_get_type ())
 G_DECLARE_FINAL_TYPE (GstOpenCLCompositorPad, gst_opencl_compositor_pad, GST,
-    OPENCL_COMPOSITOR_PAD, GstVideoAggregatorPad)
+    OPENCL_COMPOSITOR_PAD, GstOpenCLAggregatorPad)
 
 /* In the order of the kernel's operators. */
-typedef enum
-{
+typedef enum {
   GST_OPENCL_COMPOSITOR_SOURCE,
   GST_OPENCL_COMPOSITOR_OVER,
   GST_OPENCL_COMPOSITOR_ADD,
@@ -26,12 +25,12 @@ typedef enum
  *
  * Where the pad's picture goes in the output.
  */
-typedef struct
-{
-  gint x, y, width, height;
-  gdouble alpha;
-  GstOpenCLCompositorOperator blend_operator;
-} GstOpenCLCompositorPlace;
+struct GstOpenCLCompositorPlace {
+  gint x = 0, y = 0;
+  gint width = -1, height = -1;
+  gdouble alpha = 1;
+  GstOpenCLCompositorOperator blend_operator = GST_OPENCL_COMPOSITOR_OVER;
+};
 
 /**
  * gst_opencl_compositor_pad_get_place:

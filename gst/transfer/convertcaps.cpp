@@ -60,12 +60,13 @@ is_gray_only (const GstStructure *structure)
   return !formats.empty ();
 }
 
-/* Fields of interlaced video are not taken apart, so such video only passes through. */
+/* Fields that stand apart, each in a buffer or a GstVideoMeta of its own, are nobody's
+ * here. */
 bool
-is_progressive (const GstStructure *structure)
+has_fields_apart (const GstStructure *structure)
 {
   const gchar *mode = gst_structure_get_string (structure, "interlace-mode");
-  return !mode || g_str_equal (mode, "progressive");
+  return mode && (g_str_equal (mode, "fields") || g_str_equal (mode, "alternate"));
 }
 
 GstStructure *
@@ -354,6 +355,16 @@ keep_colours (GstCaps *output_caps, GstCaps *input_caps)
       && is_of_one_subsampling (in, out))
     gst_structure_set_value (output, "chroma-site", site);
 }
+/* Caps that say no interlace-mode are progressive. (transfer full), as `caps` is. */
+GstCaps *
+fixate_rest (GstCaps *caps)
+{
+  caps = gst_caps_make_writable (gst_caps_truncate (caps));
+  GstStructure *structure = gst_caps_get_structure (caps, 0);
+  if (gst_structure_has_field (structure, "interlace-mode"))
+    gst_structure_fixate_field_string (structure, "interlace-mode", "progressive");
+  return gst_caps_fixate (caps);
+}
 } // namespace
 
 GstCaps *
@@ -364,14 +375,14 @@ convertible_caps (GstPadDirection direction, GstCaps *caps, bool coloring)
   /* First what passes through or is only scaled in place, for all structures. */
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     GstStructure *structure = gst_caps_get_structure (caps, i);
-    if (!coloring || !is_gray_only (structure))
+    if (!has_fields_apart (structure) && (!coloring || !is_gray_only (structure)))
       append_if_new (result, gst_structure_copy (structure));
   }
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     GstStructure *structure = gst_caps_get_structure (caps, i);
     bool from_gray = direction == GST_PAD_SINK && is_gray_only (structure);
     bool to_gray = direction == GST_PAD_SRC && is_gray_only (structure);
-    if (is_progressive (structure))
+    if (!has_fields_apart (structure))
       append_if_new (result, widened (structure, coloring && (from_gray || to_gray)));
   }
   return result;
@@ -383,14 +394,14 @@ fixate_converted_caps (GstPadDirection direction, GstCaps *caps, GstCaps *others
   GstCaps *same = gst_caps_intersect (others, caps);
   if (!gst_caps_is_empty (same)) {
     gst_caps_unref (others);
-    return gst_caps_fixate (same);
+    return fixate_rest (same);
   }
   gst_caps_unref (same);
 
   const GstStructure *known = gst_caps_get_structure (caps, 0);
   GstCaps *chosen = choose_format (others, known);
   fixate_shape (direction, gst_caps_get_structure (chosen, 0), known);
-  chosen = gst_caps_fixate (chosen);
+  chosen = fixate_rest (chosen);
   if (direction == GST_PAD_SINK)
     keep_colours (chosen, caps);
   return chosen;
@@ -406,7 +417,7 @@ why_not_convertible (GstCaps *caps)
   const gchar *format = gst_structure_get_string (structure, "format");
   Format info = format_named (format);
   GstCaps *supported = gst_caps_from_string (CONVERT_CAPS);
-  bool fits = gst_caps_can_intersect (caps, supported);
+  bool fits = gst_caps_can_intersect (caps, supported) && !has_fields_apart (structure);
   gst_caps_unref (supported);
   if (fits)
     return nullptr;
@@ -414,6 +425,10 @@ why_not_convertible (GstCaps *caps)
   if (!gst_caps_features_contains (features, GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY))
     return g_strdup ("memory is not on the device, expected "
                      "memory:" GST_OPENCL_MEMORY_NAME);
+  if (has_fields_apart (structure))
+    return g_strdup_printf (
+        "interlace-mode %s, expected progressive, interleaved or mixed",
+        gst_structure_get_string (structure, "interlace-mode"));
   Shape shape = {0, 0, 1, 1};
   gst_structure_get_int (structure, "width", &shape.width);
   gst_structure_get_int (structure, "height", &shape.height);

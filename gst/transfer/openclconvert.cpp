@@ -16,6 +16,11 @@
  * ones. Some shortcuts of `videoconvert`, such as the one from I420 to BGRA, take the
  * nearest chroma whatever the siting; `chroma-resampler=nearest` does so too.
  *
+ * Interlaced and mixed video stays so: chroma belongs to the lines of its field, and each
+ * field is scaled by itself, its lines where they stand in the frame (`videoscale` moves
+ * the two fields apart, so that a still picture combs). Fields in buffers of their own
+ * are refused. Navigation events are passed on in pixels of the input.
+ *
  * |[
  * gst-launch-1.0 videotestsrc ! openclupload ! openclconvert ! \
  *   "video/x-raw(memory:OpenCLMemory),format=RGBA,width=640,height=480" ! \
@@ -31,9 +36,13 @@
 #include "colormap.hpp"
 #include "convertcaps.hpp"
 #include "elements.h"
+#include "interlacing.hpp"
 
+#include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/kernel.hpp>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/settings.hpp>
+#include <gst/video/navigation.h>
 
 #include <memory>
 #include <string>
@@ -62,7 +71,13 @@ struct Settings {
   ScaleMethod scale_method = ScaleMethod::bilinear;
   ChromaResampler chroma_resampler = ChromaResampler::linear;
   bool exact = false;
-  guint revision = 0; /* counts changes */
+
+  bool maps () const { return colormap != Colormap::none; }
+  bool operator== (const Settings &other) const
+  {
+    return colormap == other.colormap && scale_method == other.scale_method
+           && chroma_resampler == other.chroma_resampler && exact == other.exact;
+  }
 };
 
 /* Where the components of a picture stand, as the kernel takes it. */
@@ -73,27 +88,12 @@ struct Layout {
   cl_int4 step;
 };
 
-/* Which sides have pixels of four bytes, at multiples of four, to be moved as one. */
-struct Packing {
-  bool in = false, out = false;
-};
-
 /* What the streaming thread works with, for one pair of caps and one set of settings. */
 struct Work {
   Settings settings;
   transfer::ColorConversion colors;
-  std::string options;
-  opencl::Kernel kernels[2][2]; /* by packing of in and out; built when needed */
-  bool has_kernel[2][2] = {};
-  cl::Buffer color_table; /* where gray is mapped */
-};
-
-enum {
-  PROP_0,
-  PROP_COLORMAP,
-  PROP_SCALE_METHOD,
-  PROP_CHROMA_RESAMPLER,
-  PROP_EXACT,
+  opencl::FrameKernel kernels[2]; /* for whole frames, and for two fields */
+  cl::Buffer color_table;         /* where gray is mapped */
 };
 } // namespace
 
@@ -104,8 +104,9 @@ G_DECLARE_FINAL_TYPE (
 struct _GstOpenCLConvert {
   GstOpenCLFilter parent;
 
-  Settings *settings; /* object lock */
-  Work *work;         /* between set_formats and close, else null */
+  opencl::Settings<Settings> *settings;
+  cl_int2 shown, filmed; /* sizes of output and input; object lock */
+  Work *work;            /* between set_formats and close, else null */
 };
 
 G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLConvert, gst_opencl_convert,
@@ -154,73 +155,20 @@ chroma_resampler_get_type (void)
 
 /* --- properties --- */
 
-static void
-gst_opencl_convert_set_property (
-    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
-{
-  GstOpenCLConvert *self = GST_OPENCL_CONVERT (object);
-
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_COLORMAP:
-    self->settings->colormap = Colormap (g_value_get_enum (value));
-    break;
-  case PROP_SCALE_METHOD:
-    self->settings->scale_method = ScaleMethod (g_value_get_enum (value));
-    break;
-  case PROP_CHROMA_RESAMPLER:
-    self->settings->chroma_resampler = ChromaResampler (g_value_get_enum (value));
-    break;
-  case PROP_EXACT:
-    self->settings->exact = g_value_get_boolean (value);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  self->settings->revision++;
-  GST_OBJECT_UNLOCK (self);
-
-  /* With a map gray becomes colour, which is a matter of caps. */
-  if (id == PROP_COLORMAP)
-    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-}
-
-static void
-gst_opencl_convert_get_property (
-    GObject *object, guint id, GValue *value, GParamSpec *pspec)
-{
-  GstOpenCLConvert *self = GST_OPENCL_CONVERT (object);
-
-  GST_OBJECT_LOCK (self);
-  switch (id) {
-  case PROP_COLORMAP:
-    g_value_set_enum (value, gint (self->settings->colormap));
-    break;
-  case PROP_SCALE_METHOD:
-    g_value_set_enum (value, gint (self->settings->scale_method));
-    break;
-  case PROP_CHROMA_RESAMPLER:
-    g_value_set_enum (value, gint (self->settings->chroma_resampler));
-    break;
-  case PROP_EXACT:
-    g_value_set_boolean (value, self->settings->exact);
-    break;
-  default:
-    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
-    break;
-  }
-  GST_OBJECT_UNLOCK (self);
-}
-
-static Settings
-get_settings (GstOpenCLConvert *self)
-{
-  GST_OBJECT_LOCK (self);
-  Settings settings = *self->settings;
-  GST_OBJECT_UNLOCK (self);
-  return settings;
-}
+const opencl::PropertyTable<Settings> properties = {
+    {"colormap", "Colour map", "Colours for gray input; the output is in colour then",
+        &Settings::colormap, transfer::colormap_get_type, opencl::controllable},
+    {"scale-method", "Scale method",
+        "How the picture is scaled when the caps' sizes differ", &Settings::scale_method,
+        scale_method_get_type, opencl::controllable},
+    {"chroma-resampler", "Chroma resampler",
+        "How chroma is taken from one raster to another", &Settings::chroma_resampler,
+        chroma_resampler_get_type, opencl::controllable},
+    {"exact", "Exact",
+        "Convert colours to the nearest level, instead of with videoconvert's integers, "
+        "which are off by up to 6 levels",
+        &Settings::exact, opencl::controllable},
+};
 
 /* --- caps --- */
 
@@ -228,9 +176,8 @@ static GstCaps *
 gst_opencl_convert_transform_caps (GstBaseTransform *transform, GstPadDirection direction,
     GstCaps *caps, GstCaps *filter)
 {
-  Settings settings = get_settings (GST_OPENCL_CONVERT (transform));
-  GstCaps *result =
-      transfer::convertible_caps (direction, caps, settings.colormap != Colormap::none);
+  Settings settings = GST_OPENCL_CONVERT (transform)->settings->current ();
+  GstCaps *result = transfer::convertible_caps (direction, caps, settings.maps ());
 
   if (filter) {
     GstCaps *both = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
@@ -268,7 +215,7 @@ gst_opencl_convert_accept_caps (
 static bool
 is_color_mapped (const Settings &settings, const GstVideoInfo &input)
 {
-  return settings.colormap != Colormap::none && GST_VIDEO_INFO_IS_GRAY (&input);
+  return settings.maps () && GST_VIDEO_INFO_IS_GRAY (&input);
 }
 
 /* As in videoconvert, chroma is resampled when its raster changes. */
@@ -287,15 +234,23 @@ struct ChromaFilter {
   const char *across, *down;
 };
 
+/* videoconvert takes the nearest line where chroma stands on every other, and of two
+ * lines of a field the first. */
+static bool
+has_nearest_lines (const GstVideoInfo &info, bool to_fields)
+{
+  return to_fields || info.chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED;
+}
+
 static ChromaFilter
-chroma_filter (const Settings &settings, const GstVideoInfo &info, bool resampled)
+chroma_filter (
+    const Settings &settings, const GstVideoInfo &info, bool resampled, bool to_fields)
 {
   bool across = resampled && info.finfo->w_sub[2] > 0;
-  bool down = resampled && info.finfo->h_sub[2] > 0;
-  /* videoconvert takes the nearest line where chroma stands on every other. */
-  const char *cosited_down = settings.exact ? "CHROMA_COSITED" : "CHROMA_NEAREST";
+  bool down = resampled && info.finfo->h_sub[2] > 0
+              && (settings.exact || !has_nearest_lines (info, to_fields));
   const char *down_filter = info.chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED
-                                ? cosited_down
+                                ? "CHROMA_COSITED"
                                 : "CHROMA_CENTRED";
   const char *across_filter = info.chroma_site & GST_VIDEO_CHROMA_SITE_H_COSITED
                                   ? "CHROMA_COSITED"
@@ -311,12 +266,20 @@ define (
   options += std::string (" -D") + side + name + "=" + value;
 }
 
+static bool
+has_pixels_of_four_bytes (const GstVideoInfo &info)
+{
+  return GST_VIDEO_INFO_N_PLANES (&info) == 1 && info.finfo->w_sub[2] == 0
+         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
+}
+
 static void
 define_side (std::string &options, const char *side, const GstVideoInfo &info)
 {
   define (options, side, "_GRAY", GST_VIDEO_INFO_IS_GRAY (&info) ? "1" : "0");
   define (options, side, "_BYTES", GST_VIDEO_INFO_COMP_DEPTH (&info, 0) > 8 ? "2" : "1");
   define (options, side, "_W_SUB", std::to_string (info.finfo->w_sub[2]));
+  define (options, side, "_WORDS", has_pixels_of_four_bytes (info) ? "1" : "0");
   define (options, side, "_H_SUB", std::to_string (info.finfo->h_sub[2]));
 }
 
@@ -331,11 +294,11 @@ scaling (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &o
 
 static std::string
 build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out,
-    const transfer::ColorConversion &colors)
+    const transfer::ColorConversion &colors, bool interlaced)
 {
   bool resampled = is_chroma_resampled (settings, in, out);
-  ChromaFilter up = chroma_filter (settings, in, resampled);
-  ChromaFilter down = chroma_filter (settings, out, resampled);
+  ChromaFilter up = chroma_filter (settings, in, resampled, false);
+  ChromaFilter down = chroma_filter (settings, out, resampled, interlaced);
   std::string options;
 
   define_side (options, "IN", in);
@@ -346,6 +309,7 @@ build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoI
   define (options, "CHROMA_OUT", "_V", down.down);
   define (options, "SCALING", "", scaling (settings, in, out));
   define (options, "COLORS", "", colors.arithmetic);
+  define (options, "FIELDS", "", interlaced ? "2" : "1");
   return options;
 }
 
@@ -364,35 +328,8 @@ make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &o
           cl_float (matrix.m[i][0] * color.red + matrix.m[i][1] * color.green
                     + matrix.m[i][2] * color.blue + matrix.m[i][3]);
   }
-  cl_int code;
-  table = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
-      CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, sizeof values, values, &code));
-  gst_opencl_count_upload (sizeof values);
-  return gst_opencl_check (code, "clCreateBuffer", error);
-}
-
-static opencl::Kernel *
-ensure_kernel (GstOpenCLConvert *self, Work &work, const Packing &packing, GError **error)
-{
-  opencl::Kernel &kernel = work.kernels[packing.in][packing.out];
-  bool &built = work.has_kernel[packing.in][packing.out];
-  std::string options = work.options;
-
-  if (built)
-    return &kernel;
-  define (options, "IN", "_PACKED", packing.in ? "1" : "0");
-  define (options, "OUT", "_PACKED", packing.out ? "1" : "0");
-  GST_DEBUG_OBJECT (self, "kernel with%s", options.c_str ());
-  built = kernel.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-      KERNELS, "convert", options.c_str (), error);
-  return built ? &kernel : nullptr;
-}
-
-static bool
-has_pixels_of_four_bytes (const GstVideoInfo &info)
-{
-  return GST_VIDEO_INFO_N_PLANES (&info) == 1 && info.finfo->w_sub[2] == 0
-         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
+  table = opencl::make_table (context, values, sizeof values, error);
+  return table () != nullptr;
 }
 
 /* The kernel for frames that are aligned is built here, others with the first frame. */
@@ -408,9 +345,10 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
   work->settings = settings;
   work->colors = mapped ? transfer::choose_map_conversion (in)
                         : transfer::choose_color_conversion (in, out, settings.exact);
-  work->options = build_options (settings, in, out, work->colors);
-  Packing packing = {has_pixels_of_four_bytes (in), has_pixels_of_four_bytes (out)};
-  if (!ensure_kernel (self, *work, packing, error))
+  for (bool fields : {false, true})
+    work->kernels[fields].prepare (gst_opencl_filter_get_context (filter), KERNELS,
+        "convert", build_options (settings, in, out, work->colors, fields), {4, 1});
+  if (!work->kernels[GST_VIDEO_INFO_IS_INTERLACED (&in)].variant ({}, error))
     return FALSE;
   if (mapped
       && !make_color_table (gst_opencl_filter_get_context (filter), settings.colormap,
@@ -421,16 +359,46 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
   return TRUE;
 }
 
+/* Those that are set, unless gray has become colour, or gray again, since these caps were
+ * agreed on: then the first frame brings others. */
+static Settings
+adopt_settings (GstOpenCLConvert *self, const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  bool mapped = self->settings->current ().maps ();
+  bool starts = !self->settings->is_started ();
+  auto accept = [&] (const Settings &wanted, GError **) {
+    return starts || wanted.maps () == mapped;
+  };
+  self->settings->adopt (accept, nullptr);
+  Settings settings = self->settings->current ();
+  if (is_color_mapped (settings, in) && GST_VIDEO_INFO_IS_GRAY (&out)) {
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+    settings.colormap = Colormap::none;
+  }
+  return settings;
+}
+
 static gboolean
 gst_opencl_convert_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
-  Settings settings = get_settings (self);
   const GstVideoInfo *in = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const GstVideoInfo *out = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  Settings settings = adopt_settings (self, *in, *out);
   bool same = gst_video_info_is_equal (in, out) && !is_color_mapped (settings, *in);
 
+  if (in->interlace_mode != out->interlace_mode) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "Fields are neither made nor woven: interlace-mode is %s, expected %s",
+        gst_video_interlace_mode_to_string (out->interlace_mode),
+        gst_video_interlace_mode_to_string (in->interlace_mode));
+    return FALSE;
+  }
+  GST_OBJECT_LOCK (self);
+  self->filmed = {{in->width, in->height}};
+  self->shown = {{out->width, out->height}};
+  GST_OBJECT_UNLOCK (self);
   gst_base_transform_set_passthrough (GST_BASE_TRANSFORM (filter), same);
   return same || make_work (self, settings, error);
 }
@@ -441,6 +409,7 @@ gst_opencl_convert_close (GstOpenCLFilter *filter)
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
   delete self->work;
   self->work = nullptr;
+  self->settings->stop ();
 }
 
 /* --- frames --- */
@@ -492,26 +461,42 @@ layout_of_output (const GstVideoInfo &info, const GstOpenCLFrame &frame)
   return layout;
 }
 
+/* How many blocks of pixels that share their chroma; those of two fields take turns. */
 static gsize
-blocks (gint side, guint subsampling)
+blocks (gint side, guint subsampling, guint fields = 1)
 {
-  return (gsize (side) + (1 << subsampling) - 1) >> subsampling;
-}
-
-static void
-gst_opencl_convert_before_transform (GstBaseTransform *transform, GstBuffer *buffer)
-{
-  GstClockTime time = gst_segment_to_stream_time (
-      &transform->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
-  if (GST_CLOCK_TIME_IS_VALID (time))
-    gst_object_sync_values (GST_OBJECT (transform), time);
+  gsize of_block = fields << subsampling;
+  return subsampling == 0 ? gsize (side)
+                          : (gsize (side) + of_block - 1) / of_block * fields;
 }
 
 static bool
-is_packed (const GstVideoInfo &info, const GstOpenCLFrame &frame)
+is_taken_with (GstBaseTransform *transform, const Settings &settings, GError **error)
 {
-  return has_pixels_of_four_bytes (info)
-         && (frame.offset[0] | gsize (frame.stride[0])) % 4 == 0;
+  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
+  GstCaps *outputs = transfer::convertible_caps (GST_PAD_SINK, input, settings.maps ());
+  gst_caps_unref (input);
+  return opencl::is_taken_downstream (transform, outputs, error);
+}
+
+/* Between two frames. With a map gray becomes colour, which is a matter of caps, and the
+ * base class agrees on those before this very frame. */
+static GstFlowReturn
+gst_opencl_convert_submit_input_buffer (
+    GstBaseTransform *transform, gboolean discont, GstBuffer *input)
+{
+  GstOpenCLConvert *self = GST_OPENCL_CONVERT (transform);
+  bool mapped = self->settings->current ().maps ();
+  auto accept = [&] (const Settings &wanted, GError **error) {
+    return wanted.maps () == mapped || is_taken_with (transform, wanted, error);
+  };
+
+  opencl::sync_controlled_values (transform, input);
+  if (self->settings->is_started () && self->settings->update (accept)
+      && self->settings->current ().maps () != mapped)
+    gst_base_transform_reconfigure_src (transform);
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class)
+      ->submit_input_buffer (transform, discont, input);
 }
 
 static gboolean
@@ -521,66 +506,55 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
   const GstVideoInfo &in_info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const GstVideoInfo &out_info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
-  Settings settings = get_settings (self);
+  Settings settings = self->settings->current ();
 
-  if (settings.revision != self->work->settings.revision
-      && !make_work (self, settings, error))
+  if (!(settings == self->work->settings) && !make_work (self, settings, error))
     return FALSE;
   Work &work = *self->work;
   Layout in = layout_of (in_info, *input);
   Layout out = layout_of_output (out_info, *output);
   const transfer::ColorRow *rows = work.colors.rows;
   cl_mem colors = work.color_table () ? work.color_table () : input->data; /* or unused */
-  Packing packing = {is_packed (in_info, *input), is_packed (out_info, *output)};
-  opencl::Kernel *kernel = ensure_kernel (self, work, packing, error);
+  bool fields = transfer::has_two_fields (in_info, input->buffer);
+  /* Where pixels are no words, it is all the same how they lie. */
+  opencl::Kernel *kernel = work.kernels[fields].variant (
+      {has_pixels_of_four_bytes (in_info) ? input : nullptr,
+          has_pixels_of_four_bytes (out_info) ? output : nullptr},
+      error);
   return kernel
          && kernel->launch (queue, blocks (out_info.width, out_info.finfo->w_sub[2]),
-             blocks (out_info.height, out_info.finfo->h_sub[2]), error, input->data,
-             in.size, in.start, in.stride, in.step, output->data, out.size, out.start,
-             out.stride, out.step, rows[0], rows[1], rows[2], colors);
+             blocks (out_info.height, out_info.finfo->h_sub[2], fields ? 2 : 1), error,
+             input->data, in.size, in.start, in.stride, in.step, output->data, out.size,
+             out.start, out.stride, out.step, rows[0], rows[1], rows[2], colors);
 }
 
-/* --- metas --- */
+/* --- events from downstream --- */
 
-static bool
-is_one_of (const gchar *tag, std::initializer_list<const char *> tags)
+/* Where the pointer is in the output, told in pixels of the input. */
+static GstEvent *
+with_pointer_of_input (GstOpenCLConvert *self, GstEvent *event)
 {
-  for (const char *known : tags) {
-    if (g_str_equal (tag, known))
-      return true;
-  }
-  return false;
+  gdouble x, y;
+
+  GST_OBJECT_LOCK (self);
+  cl_int2 from = self->shown, to = self->filmed;
+  GST_OBJECT_UNLOCK (self);
+  if (from.s[0] == 0 || (from.s[0] == to.s[0] && from.s[1] == to.s[1])
+      || !gst_navigation_event_get_coordinates (event, &x, &y))
+    return event;
+  event = gst_event_make_writable (event);
+  gst_navigation_event_set_coordinates (
+      event, x * to.s[0] / from.s[0], y * to.s[1] / from.s[1]);
+  return event;
 }
 
-/* What a meta says of places in the picture is scaled, what of its colours is lost. */
 static gboolean
-gst_opencl_convert_transform_meta (
-    GstBaseTransform *transform, GstBuffer *output, GstMeta *meta, GstBuffer *input)
+gst_opencl_convert_src_event (GstBaseTransform *transform, GstEvent *event)
 {
-  GstOpenCLFilter *filter = GST_OPENCL_FILTER (transform);
-  const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
-  bool of_size = false;
-
-  for (; tags && *tags; tags++) {
-    bool size = is_one_of (*tags, {GST_META_TAG_VIDEO_SIZE_STR});
-    if (!size
-        && !is_one_of (
-            *tags, {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_ORIENTATION_STR}))
-      return FALSE;
-    of_size = of_size || size;
-  }
-  if (!of_size)
-    return TRUE;
-
-  GstVideoMetaTransform scale = {
-      const_cast<GstVideoInfo *> (
-          gst_opencl_filter_get_video_info (filter, GST_PAD_SINK)),
-      const_cast<GstVideoInfo *> (
-          gst_opencl_filter_get_video_info (filter, GST_PAD_SRC))};
-  if (meta->info->transform_func)
-    meta->info->transform_func (
-        output, meta, input, gst_video_meta_transform_scale_get_quark (), &scale);
-  return FALSE;
+  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION)
+    event = with_pointer_of_input (GST_OPENCL_CONVERT (transform), event);
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class)
+      ->src_event (transform, event);
 }
 
 /* --- the class --- */
@@ -595,34 +569,6 @@ gst_opencl_convert_finalize (GObject *object)
 }
 
 static void
-install_properties (GObjectClass *object_class)
-{
-  const Settings defaults;
-  const GParamFlags flags =
-      GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_CONTROLLABLE
-                   | GST_PARAM_MUTABLE_PLAYING);
-
-  g_object_class_install_property (object_class, PROP_COLORMAP,
-      g_param_spec_enum ("colormap", "Colour map",
-          "Colours for gray input; the output is in colour then",
-          transfer::colormap_get_type (), gint (defaults.colormap), flags));
-  g_object_class_install_property (object_class, PROP_SCALE_METHOD,
-      g_param_spec_enum ("scale-method", "Scale method",
-          "How the picture is scaled when the caps' sizes differ",
-          scale_method_get_type (), gint (defaults.scale_method), flags));
-  g_object_class_install_property (object_class, PROP_CHROMA_RESAMPLER,
-      g_param_spec_enum ("chroma-resampler", "Chroma resampler",
-          "How chroma is taken from one raster to another", chroma_resampler_get_type (),
-          gint (defaults.chroma_resampler), flags));
-  g_object_class_install_property (object_class, PROP_EXACT,
-      g_param_spec_boolean ("exact", "Exact",
-          "Convert colours to the nearest level, instead of with videoconvert's "
-          "integers, "
-          "which are off by up to 6 levels",
-          defaults.exact, flags));
-}
-
-static void
 gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
@@ -630,10 +576,8 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
-  object_class->set_property = gst_opencl_convert_set_property;
-  object_class->get_property = gst_opencl_convert_get_property;
   object_class->finalize = gst_opencl_convert_finalize;
-  install_properties (object_class);
+  opencl::install_settings<&GstOpenCLConvert::settings> (klass, properties);
 
   gst_element_class_set_static_metadata (element_class, "OpenCL video converter",
       "Filter/Converter/Video/Scaler/Colorspace",
@@ -645,8 +589,8 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   transform_class->transform_caps = gst_opencl_convert_transform_caps;
   transform_class->fixate_caps = gst_opencl_convert_fixate_caps;
   transform_class->accept_caps = gst_opencl_convert_accept_caps;
-  transform_class->before_transform = gst_opencl_convert_before_transform;
-  transform_class->transform_meta = gst_opencl_convert_transform_meta;
+  transform_class->submit_input_buffer = gst_opencl_convert_submit_input_buffer;
+  transform_class->src_event = gst_opencl_convert_src_event;
   filter_class->set_formats = gst_opencl_convert_set_formats;
   filter_class->transform = gst_opencl_convert_transform;
   filter_class->close = gst_opencl_convert_close;
@@ -659,5 +603,5 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
 static void
 gst_opencl_convert_init (GstOpenCLConvert *self)
 {
-  self->settings = new Settings;
+  self->settings = new opencl::Settings<Settings> (self, properties);
 }

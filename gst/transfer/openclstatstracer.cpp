@@ -19,7 +19,7 @@
 #include "openclstatstracer.h"
 
 #include <gst/gsttracerrecord.h>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 
 #include <algorithm>
 #include <mutex>

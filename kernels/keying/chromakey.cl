@@ -6,6 +6,8 @@
  * pixel of u times that chroma, and of v across it, has a part u of the screen's light
  * where it is grey or black itself.
  */
+#include "unkeyed.clh"
+
 typedef struct {
   float8 red, green, blue;
 } Colors;
@@ -128,12 +130,6 @@ despilled (Colors colors, Colors key, uint component, float spill)
 }
 
 uint8
-scale_alpha (uint8 pixels, uint opacity)
-{
-  return (COMPONENT (pixels, ALPHA) * opacity + 32768) >> 16;
-}
-
-uint8
 as_pixel (uint color)
 {
   return (uint8)((color >> 16 & 255) << RED | (color >> 8 & 255) << GREEN
@@ -153,7 +149,7 @@ key_by_distance (FRAME (const, input), FRAME (, output), uint width, uint height
   uint color = use_auto_key ? *auto_key : key;
   uint8 pixels = load_pixels (LINE (input, y), x, width);
   int8 keyed = (difference (pixels, as_pixel (color), mask) < threshold) ^ inverted;
-  uint8 alpha = select (scale_alpha (pixels, opacity), (uint8)(0), keyed);
+  uint8 alpha = select (scaled_alpha (pixels, opacity), (uint8)(0), keyed);
   if (spill > 0) {
     float4 screen = color_of_key (color);
     pixels =
@@ -202,14 +198,56 @@ measure_screen (FRAME (const, input), uint width, uint height,
   measured[block] = sum;
 }
 
+/* The square of a sum's chroma, in 1/128, for its luma: what light falls on a screen
+ * changes both alike. */
+float
+saturation_of (float4 sum)
+{
+  float luma = dot (sum, (float4)(0.299f, 0.587f, 0.114f, 0));
+  float cb = dot (sum, (float4)(-21, -43, 64, 0));
+  float cr = dot (sum, (float4)(64, -54, -10, 0));
+  return (cb * cb + cr * cr) / max (luma * luma, 1e-6f);
+}
+
+/* The least saturation of what is screen: a large subject of a similar colour is paler
+ * than the screen, which most blocks show. At first all of them say what that is, and
+ * then those alone that are not paler. */
+#define LEAST_SATURATION 0.85f
+
+/* All work-items of a group come here; `sums` has room for each. */
+float
+least_saturation (__global const float4 *measured, uint blocks, __local float4 *sums)
+{
+  float least = 0;
+  for (uint round = 0; round < 2; round++) {
+    float4 sum = 0;
+    for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
+      if (saturation_of (measured[n]) >= least)
+        sum += measured[n];
+    }
+    sums[get_local_id (0)] = sum;
+    barrier (CLK_LOCAL_MEM_FENCE);
+    if (get_local_id (0) == 0) {
+      for (uint n = 1; n < get_local_size (0); n++)
+        sums[0] += sums[n];
+    }
+    barrier (CLK_LOCAL_MEM_FENCE);
+    least = LEAST_SATURATION * LEAST_SATURATION * saturation_of (sums[0]);
+    barrier (CLK_LOCAL_MEM_FENCE);
+  }
+  return least;
+}
+
 /* Blocks that have little screen, or none, take their neighbours' colour; where there is
  * none near, the key stands. */
 __kernel void
 smooth_screen (__global const uint *auto_key, uint use_auto_key, uint key,
     __global const float4 *measured, uint columns, uint rows, __global float4 *screen)
 {
+  __local float4 sums[GROUP];
   int column = get_global_id (0);
   int row = get_global_id (1);
+  float least = least_saturation (measured, columns * rows, sums);
   if (column >= (int)columns || row >= (int)rows)
     return;
   float4 sum =
@@ -219,7 +257,9 @@ smooth_screen (__global const uint *auto_key, uint use_auto_key, uint key,
       float square = (x - column) * (x - column) + (y - row) * (y - row);
       float near = exp (-square / (2 * 1.2f * 1.2f));
       float far = 1e-6f * exp (-square / (2 * 6.0f * 6.0f));
-      sum += (near + far) * measured[y * columns + x];
+      float4 block = measured[y * columns + x];
+      if (saturation_of (block) >= least)
+        sum += (near + far) * block;
     }
   }
   screen[row * columns + column] = sum / sum.s3;
@@ -444,8 +484,8 @@ key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
   int x0 = get_group_id (0) * CORE_GROUPS * 8;
   int y0 = get_group_id (1) * CORE_ROWS;
 
-  load_edges (input, input_offset, input_stride, width, height, x0 - 8, y0 - RADIUS,
-      keyer, lumas, distances);
+  load_edges (
+      THE_FRAME (input), width, height, x0 - 8, y0 - RADIUS, keyer, lumas, distances);
   barrier (CLK_LOCAL_MEM_FENCE);
   sum_columns (lumas, distances, moments);
 

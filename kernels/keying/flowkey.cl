@@ -2,6 +2,10 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "flowrule.clh"
+#include "masks.clh"
+#include "tiles.clh"
+
 /* The planes of a frame, a byte of each: global size 4 * words, height */
 __kernel void
 pack_flow (FRAME (const, input), uint width, uint height, RULE, __global uchar *keyed,
@@ -288,39 +292,4 @@ collect_regions (__global const uint *right, uint words, uint height,
       result |= run_from (right[at], bit);
   }
   keyed[at] = result;
-}
-
-/* The plain form: an iteration of a mask of bytes */
-bool
-flows (__global const uchar *line, __global const uchar *other_line, uint x, uint other_x,
-    Rule rule)
-{
-  uint8 pixel = load_pixel (line, x);
-  uint8 other = load_pixel (other_line, other_x);
-  return difference (pixel, other, rule.mask).s0 < rule.threshold;
-}
-
-__kernel void
-flow_mask (FRAME (const, input), __global const uchar *from, __global uchar *to,
-    uint width, uint height, RULE, volatile __global uint *changed, uint launch)
-{
-  uint x = get_global_id (0);
-  uint y = get_global_id (1);
-  if (x >= width || y >= height)
-    return;
-  Rule rule = THE_RULE;
-  __global const uchar *line = LINE (input, y);
-  __global const uchar *at = from + (ulong)y * width + x;
-  uint8 pixel = load_pixel (line, x);
-  bool enters = limit == 0 || chroma_square (pixel, key_cb, key_cr).s0 <= limit;
-  bool reached =
-      enters
-      && ((x > 0 && at[-1] && flows (line, line, x, x - 1, rule))
-          || (x + 1 < width && at[1] && flows (line, line, x, x + 1, rule))
-          || (y > 0 && at[-(long)width] && flows (line, line - input_stride, x, x, rule))
-          || (y + 1 < height && at[width]
-              && flows (line, line + input_stride, x, x, rule)));
-  to[(ulong)y * width + x] = *at || reached;
-  if (reached && !*at)
-    changed[launch] = 1;
 }

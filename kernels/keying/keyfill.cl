@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "pixels.clh"
 
 /* `color`: alpha, red, green and blue in bits 24, 16, 8 and 0 */
 uint

@@ -6,6 +6,10 @@
  * written that is as deep as all its iterations together. The size of work-groups is
  * known to the compiler, which makes straight code of the loops over a tile's words.
  */
+#include "flowrule.clh"
+#include "keysteps.clh"
+#include "tiles.clh"
+#include "unkeyed.clh"
 
 /* Of eight pixels, those that the key or their own alpha makes transparent */
 uint
@@ -19,7 +23,6 @@ keyed_by (uint8 pixels, Key key, int x, int width)
 /* The bit planes of a tile; with `flows`, those of ways as well */
 typedef struct {
   __local uint *keyed, *other;
-  __local uint *ever; /* keyed at some time between two elements */
   __local uint *right, *down, *within;
 } Planes;
 
@@ -27,7 +30,7 @@ Planes
 planes_in (__local uint *words)
 {
   Planes planes = {words, words + TILE_ARRAY, words + 2 * TILE_ARRAY,
-      words + 3 * TILE_ARRAY, words + 4 * TILE_ARRAY, words + 5 * TILE_ARRAY};
+      words + 3 * TILE_ARRAY, words + 4 * TILE_ARRAY};
   return planes;
 }
 
@@ -69,7 +72,6 @@ load_strip (FRAME (const, input), Place place, Key key, Rule rule, bool flows,
     }
     int at = BYTE_INDEX (row * TILE_BYTES + byte);
     bytes_of (planes.keyed)[at] = k;
-    bytes_of (planes.ever)[at] = k;
     if (flows) {
       bytes_of (planes.right)[at] = r;
       bytes_of (planes.down)[at] = d;
@@ -89,9 +91,6 @@ take_step (Planes *planes, Place place, Rule rule, uint kind, uint iterations)
   if (kind == FLOW) {
     Ways ways = {planes->right, planes->down, planes->within, rule.limit > 0};
     keyed = flow (keyed, planes->other, ways, iterations);
-  } else if (kind == REMEMBER) {
-    FOR_EACH_OF_GROUP (n, TILE_SIZE)
-    planes->ever[n + TILE_WORDS] |= keyed[n + TILE_WORDS];
   } else {
     uint flip = kind == FILL ? ~0u : 0;
     if (kind == FILL || !place.within)
@@ -106,10 +105,10 @@ take_step (Planes *planes, Place place, Rule rule, uint kind, uint iterations)
   }
 }
 
-/* A tile's core; what was keyed and is not any more becomes opaque. */
+/* A tile's core */
 void
-write_core (FRAME (const, input), FRAME (, output), Place place, int side, int margin,
-    uint opacity, Planes planes)
+write_core (FRAME (const, input), FRAME (, output), ORIGINAL, Place place, int side,
+    int margin, uint opacity, Planes planes)
 {
   int columns = TILE_BYTES - 2 * side / 8;
   int rows = min (TILE_ROWS - 2 * margin, place.height - place.y - margin);
@@ -123,17 +122,16 @@ write_core (FRAME (const, input), FRAME (, output), Place place, int side, int m
       continue;
     int at = BYTE_INDEX (row * TILE_BYTES + byte);
     uint8 pixels = load_pixels (LINE (input, y), x, place.width);
-    uint8 alpha = (COMPONENT (pixels, ALPHA) * opacity + 32768) >> 16;
-    alpha = select (alpha, (uint8)(255), spread_mask (bytes_of (planes.ever)[at]));
-    alpha = select (alpha, (uint8)(0), spread_mask (bytes_of (planes.keyed)[at]));
+    uint8 alpha = alpha_unless_keyed (scaled_alpha (pixels, opacity),
+        spread_mask (bytes_of (planes.keyed)[at]), THE_ORIGINAL, x, y, place.width);
     store_pixels (LINE (output, y), x, place.width, with_alpha (pixels, alpha));
   }
 }
 
 /* `words`: room for planes_in(), of which those are used that there is something for */
 __kernel __attribute__ ((reqd_work_group_size (GROUP_ITEMS, 1, 1))) void
-run_tiles (FRAME (const, input), FRAME (, output), uint width, uint height, KEY, RULE,
-    ulong steps, uint depth, uint flows, __local uint *words)
+run_tiles (FRAME (const, input), FRAME (, output), ORIGINAL, uint width, uint height, KEY,
+    RULE, ulong steps, uint depth, uint flows, __local uint *words)
 {
   int side = (depth + 7) / 8 * 8;
   Place place = place_of_tile (
@@ -144,12 +142,12 @@ run_tiles (FRAME (const, input), FRAME (, output), uint width, uint height, KEY,
   Rule rule = THE_RULE;
 
   FOR_EACH_OF_GROUP (n, TILE_ROWS / STRIP_ROWS * TILE_BYTES)
-  load_strip (input, input_offset, input_stride, place, key, rule, flows, planes,
+  load_strip (THE_FRAME (input), place, key, rule, flows, planes,
       n / TILE_BYTES * STRIP_ROWS, n % TILE_BYTES);
   barrier (CLK_LOCAL_MEM_FENCE);
   for (; steps > 0; steps >>= 8)
     take_step (&planes, place, rule, KIND_OF_STEP (steps), ITERATIONS_OF_STEP (steps));
   barrier (CLK_LOCAL_MEM_FENCE);
-  write_core (input, input_offset, input_stride, output, output_offset, output_stride,
-      place, side, depth, opacity, planes);
+  write_core (THE_FRAME (input), THE_FRAME (output), THE_ORIGINAL, place, side, depth,
+      opacity, planes);
 }

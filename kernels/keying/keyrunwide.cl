@@ -8,12 +8,15 @@
  * bit of each of the sixteen words, no bits need to be gathered, and a pixel's neighbour
  * is the same bit of the next word.
  */
+#include "flowrule.clh"
+#include "keysteps.clh"
+#include "unkeyed.clh"
+
 #define LINE_PIXELS 512
 #define VECTORS 32
 
 typedef struct {
   uint16 keyed[WIDE_ROWS + 2]; /* a line above and one below */
-  uint16 ever[WIDE_ROWS];      /* keyed at some time between two elements */
   uint16 right[WIDE_ROWS], down[WIDE_ROWS + 1], within[WIDE_ROWS];
 } Tile;
 
@@ -132,7 +135,7 @@ key_line (FRAME (const, input), Place place, Key key, int row, Tile *tile)
     here |= COMPONENT (pixels, ALPHA) < key.least_alpha;
     keyed |= bit_where (here, bit);
   }
-  tile->keyed[row + 1] = tile->ever[row] = keyed & place.columns;
+  tile->keyed[row + 1] = keyed & place.columns;
 }
 
 void
@@ -221,11 +224,6 @@ flow_lines (Tile *tile, Place place)
 void
 take_step (Tile *tile, Place place, int rows, uint kind, uint iterations)
 {
-  if (kind == REMEMBER) {
-    for (int row = place.begin; row < place.end; row++)
-      tile->ever[row] |= tile->keyed[row + 1];
-    return;
-  }
   set_outside (tile, place, rows, kind == REDUCE ? ~(uint16)(0) : (uint16)(0));
   for (uint n = 0; n < iterations; n++) {
     if (kind == REDUCE)
@@ -237,20 +235,24 @@ take_step (Tile *tile, Place place, int rows, uint kind, uint iterations)
   }
 }
 
-/* A tile's core; what was keyed and is not any more becomes opaque. */
+/* A tile's core */
 void
-write_line (FRAME (const, input), FRAME (, output), Place place, int side, int row,
-    uint opacity, Tile *tile)
+write_line (FRAME (const, input), FRAME (, output), ORIGINAL, Place place, int side,
+    int row, uint opacity, Tile *tile)
 {
   int y = place.y + row;
-  uint16 keyed = tile->keyed[row + 1], ever = tile->ever[row];
+  uint16 keyed = tile->keyed[row + 1];
   int end = min (VECTORS - side / 16, (place.width - place.x + 15) / 16);
   for (int bit = side / 16; bit < end; bit++) {
     int x = place.x + 16 * bit;
     uint16 pixels = load_wide (LINE (input, y), x, place.width);
     uint16 alpha = (COMPONENT (pixels, ALPHA) * opacity + 32768) >> 16;
-    alpha = select (alpha, (uint16)(255), (ever & 1u << bit) != (uint16)(0));
-    alpha = select (alpha, (uint16)(0), (keyed & 1u << bit) != (uint16)(0));
+    int16 here = (keyed & 1u << bit) != (uint16)(0);
+    alpha =
+        (uint16)(alpha_unless_keyed (alpha.lo, here.lo, THE_ORIGINAL, x, y, place.width),
+            x + 8 < place.width ? alpha_unless_keyed (
+                alpha.hi, here.hi, THE_ORIGINAL, x + 8, y, place.width)
+                                : (uint8)(0));
     store_wide (
         LINE (output, y), x, place.width, (pixels & ~ALPHA_MASK) | alpha << ALPHA);
   }
@@ -259,8 +261,8 @@ write_line (FRAME (const, input), FRAME (, output), Place place, int side, int r
 /* Work-groups of one work-item. `core`: lines that one writes; with the margin of `depth`
  * above and below no more than WIDE_ROWS */
 __kernel void
-run_wide_tiles (FRAME (const, input), FRAME (, output), uint width, uint height, KEY,
-    RULE, ulong steps, uint depth, uint flows, uint core)
+run_wide_tiles (FRAME (const, input), FRAME (, output), ORIGINAL, uint width, uint height,
+    KEY, RULE, ulong steps, uint depth, uint flows, uint core)
 {
   Tile tile;
   int side = (depth + 15) / 16 * 16;
@@ -271,15 +273,15 @@ run_wide_tiles (FRAME (const, input), FRAME (, output), uint width, uint height,
   Rule rule = THE_RULE;
 
   for (int row = place.begin; row < place.end; row++)
-    key_line (input, input_offset, input_stride, place, key, row, &tile);
+    key_line (THE_FRAME (input), place, key, row, &tile);
   if (flows) {
     tile.down[place.begin] = 0;
     for (int row = place.begin; row < place.end; row++)
-      find_ways_of_line (input, input_offset, input_stride, place, rule, row, &tile);
+      find_ways_of_line (THE_FRAME (input), place, rule, row, &tile);
   }
   for (; steps > 0; steps >>= 8)
     take_step (&tile, place, rows, KIND_OF_STEP (steps), ITERATIONS_OF_STEP (steps));
   for (int row = depth; row < min (rows - (int)depth, place.end); row++)
-    write_line (input, input_offset, input_stride, output, output_offset, output_stride,
-        place, side, row, opacity, &tile);
+    write_line (THE_FRAME (input), THE_FRAME (output), THE_ORIGINAL, place, side, row,
+        opacity, &tile);
 }

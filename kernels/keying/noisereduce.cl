@@ -2,6 +2,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "masks.clh"
+#include "tiles.clh"
 
 /* Some iterations of a bit plane; `flip` is all ones for the set of un-keyed pixels.
  * Once a launch has changed nothing, none after it will: they return at once, and either
@@ -46,23 +48,4 @@ reduce_plane (__global const uint *from, __global uint *to, uint width, uint hei
     if (keyed != from[at])
       changed[launch] = 1;
   }
-}
-
-/* The plain form: an iteration of a mask of bytes; `wanted` is 1 to reduce, 0 to fill */
-__kernel void
-reduce_mask (__global const uchar *from, __global uchar *to, uint width, uint height,
-    uint wanted, volatile __global uint *changed, uint launch)
-{
-  uint x = get_global_id (0);
-  uint y = get_global_id (1);
-  if (x >= width || y >= height)
-    return;
-  __global const uchar *at = from + (ulong)y * width + x;
-  uint in_set = (x == 0 || at[-1] == wanted) + (x + 1 == width || at[1] == wanted)
-                + (y == 0 || at[-(long)width] == wanted)
-                + (y + 1 == height || at[width] == wanted);
-  bool leaves = *at == wanted && in_set < 3;
-  to[(ulong)y * width + x] = leaves ? !wanted : *at;
-  if (leaves)
-    changed[launch] = 1;
 }

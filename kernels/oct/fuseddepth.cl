@@ -31,9 +31,6 @@
 #define GROUP (ITEMS * SIDE_BY_SIDE)
 #define DEPTHS (SAMPLES / 2)
 
-/* Samples that taps may reach beyond either end. */
-#define EDGE 4
-
 /* A gap after every 16 points, so that work-items that store 16 each, or load one beside
  * the other, find them in different banks. */
 #define PADDED(i) ((i) + (i) / 16)
@@ -43,6 +40,14 @@
 #else
 #define PART float2
 #endif
+
+#define COMPONENT float
+#define POINT float2
+#define POINT_OF(x, y) ((float2)(x, y))
+
+#include "level.clh"
+#include "radix.clh"
+#include "tables.clh"
 
 /* Raw samples */
 
@@ -54,7 +59,7 @@
 #define SAMPLE uint
 /* By where float32 has no more fractions: a GPU adds faster than it converts. */
 #define NUMBER(integer) (as_float ((integer) | 0x4b000000) - 8388608.0f)
-#define SAMPLES_OF(pair) ((float2) (NUMBER ((pair) & 0xffff), NUMBER ((pair) >> 16)))
+#define SAMPLES_OF(pair) ((float2)(NUMBER ((pair)&0xffff), NUMBER ((pair) >> 16)))
 #endif
 
 /* Four samples as they are in memory, and how many of them a work-item brings. */
@@ -71,7 +76,7 @@
 FOUR
 load_four (global const uchar *line, uint four)
 {
-  return ((global const FOUR *) line)[four];
+  return ((global const FOUR *)line)[four];
 }
 #else
 #define load_four assemble_four
@@ -80,7 +85,7 @@ load_four (global const uchar *line, uint four)
 uint
 assemble_word (global const uchar *bytes)
 {
-  return bytes[0] | (uint) bytes[1] << 8 | (uint) bytes[2] << 16 | (uint) bytes[3] << 24;
+  return bytes[0] | (uint)bytes[1] << 8 | (uint)bytes[2] << 16 | (uint)bytes[3] << 24;
 }
 
 /* Wherever they lie: a GPU faults on a load that is not aligned. */
@@ -91,29 +96,45 @@ assemble_four (global const uchar *line, uint four)
 #if defined(LOAD_U8)
   return assemble_word (bytes);
 #elif defined(LOAD_F32LE)
-  return (uint4) (assemble_word (bytes), assemble_word (bytes + 4),
+  return (uint4)(assemble_word (bytes), assemble_word (bytes + 4),
       assemble_word (bytes + 8), assemble_word (bytes + 12));
 #else
-  return (uint2) (assemble_word (bytes), assemble_word (bytes + 4));
+  return (uint2)(assemble_word (bytes), assemble_word (bytes + 4));
 #endif
 }
+
+/* What is not finite would reach the other A-line of a pair in their common transform: 0
+ * stands for it there, and its A-line is marked. */
+#ifdef LOAD_F32LE
+void
+take_broken (FOUR *samples, local uint *mark, bool counts, global uint *counter)
+{
+  float4 values = as_float4 (*samples);
+  int4 finite = fabs (values) <= FLT_MAX;
+  if (all (finite))
+    return;
+  *samples &= as_uint4 (finite);
+  atomic_or (mark, 1);
+  if (counts && counter)
+    atomic_add (counter, 4 + finite.x + finite.y + finite.z + finite.w);
+}
+#endif
 
 /* Both A-lines' samples beside each other. */
 #if defined(LOAD_U8)
 void
 store_four (local SAMPLE *samples, uint four, FOUR a, FOUR b, uint shift)
 {
-  uint4 places = (uint4) (0, 8, 16, 24);
-  ((local uint4 *) samples)[four] =
-      (((uint4) a >> places) & 0xff) >> shift
-      | ((((uint4) b >> places) & 0xff) >> shift) << 16;
+  uint4 places = (uint4)(0, 8, 16, 24);
+  ((local uint4 *)samples)[four] = (((uint4)a >> places) & 0xff) >> shift
+                                   | ((((uint4)b >> places) & 0xff) >> shift) << 16;
 }
 #elif defined(LOAD_F32LE)
 void
 store_four (local SAMPLE *samples, uint four, FOUR a, FOUR b, uint shift)
 {
-  ((local uint4 *) samples)[2 * four] = (uint4) (a.x, b.x, a.y, b.y);
-  ((local uint4 *) samples)[2 * four + 1] = (uint4) (a.z, b.z, a.w, b.w);
+  ((local uint4 *)samples)[2 * four] = (uint4)(a.x, b.x, a.y, b.y);
+  ((local uint4 *)samples)[2 * four + 1] = (uint4)(a.z, b.z, a.w, b.w);
 }
 #else
 uint2
@@ -131,7 +152,7 @@ store_four (local SAMPLE *samples, uint four, FOUR a, FOUR b, uint shift)
   uint2 first = integers (a, shift), second = integers (b, shift);
   uint2 even = (first & 0xffff) | second << 16;
   uint2 odd = first >> 16 | (second & 0xffff0000);
-  ((local uint4 *) samples)[four] = (uint4) (even.x, odd.x, even.y, odd.y);
+  ((local uint4 *)samples)[four] = (uint4)(even.x, odd.x, even.y, odd.y);
 }
 #endif
 
@@ -164,7 +185,7 @@ extend (local SAMPLE *samples, uint item)
 {
   if (item == 0) {
     for (uint n = 0; n < EDGE; n++)
-      samples[(int) n - EDGE] = samples[0];
+      samples[(int)n - EDGE] = samples[0];
   }
   if (item == ITEMS - 1) {
     for (uint n = 0; n < EDGE; n++)
@@ -182,107 +203,14 @@ stage (local SAMPLE *samples, uint item, const FOUR *a, const FOUR *b, uint bit_
     extend (samples, item);
 }
 
-/* Fourier transforms, natural order in and out */
-
-float2
-times (float2 a, float2 b)
-{
-  return (float2) (a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
-}
-
-float2
-times_minus_i (float2 a)
-{
-  return (float2) (a.y, -a.x);
-}
-
-void
-radix_2 (float2 *a, float2 *b)
-{
-  float2 difference = *a - *b;
-  *a += *b;
-  *b = difference;
-}
-
-void
-radix_4 (float2 *a, float2 *b, float2 *c, float2 *d)
-{
-  radix_2 (a, c);
-  radix_2 (b, d);
-  *d = times_minus_i (*d);
-  radix_2 (a, b);
-  radix_2 (c, d);
-  float2 second = *c;
-  *c = *b;
-  *b = second;
-}
-
-void
-radix_8 (float2 *x)
-{
-  const float half_root = 0.70710678118654752f;
-  radix_4 (x, x + 2, x + 4, x + 6);
-  radix_4 (x + 1, x + 3, x + 5, x + 7);
-  x[3] = half_root * (float2) (x[3].x + x[3].y, x[3].y - x[3].x);
-  x[5] = times_minus_i (x[5]);
-  x[7] = half_root * (float2) (x[7].y - x[7].x, -x[7].x - x[7].y);
-  float2 y[8];
-#pragma unroll
-  for (uint k = 0; k < 4; k++) {
-    radix_2 (x + 2 * k, x + 2 * k + 1);
-    y[k] = x[2 * k];
-    y[k + 4] = x[2 * k + 1];
-  }
-#pragma unroll
-  for (uint k = 0; k < 8; k++)
-    x[k] = y[k];
-}
-
-void
-radix_16 (float2 *x)
-{
-  const float half_root = 0.70710678118654752f;
-  const float2 w1 = (float2) (0.92387953251128676f, -0.38268343236508977f);
-  const float2 w3 = (float2) (0.38268343236508977f, -0.92387953251128676f);
-#pragma unroll
-  for (uint n = 0; n < 4; n++)
-    radix_4 (x + n, x + n + 4, x + n + 8, x + n + 12);
-  x[5] = times (x[5], w1);
-  x[9] = half_root * (float2) (x[9].x + x[9].y, x[9].y - x[9].x);
-  x[13] = times (x[13], w3);
-  x[6] = half_root * (float2) (x[6].x + x[6].y, x[6].y - x[6].x);
-  x[10] = times_minus_i (x[10]);
-  x[14] = half_root * (float2) (x[14].y - x[14].x, -x[14].x - x[14].y);
-  x[7] = times (x[7], w3);
-  x[11] = half_root * (float2) (x[11].y - x[11].x, -x[11].x - x[11].y);
-  x[15] = -times (x[15], w1);
-  float2 y[16];
-#pragma unroll
-  for (uint k = 0; k < 4; k++) {
-    radix_4 (x + 4 * k, x + 4 * k + 1, x + 4 * k + 2, x + 4 * k + 3);
-#pragma unroll
-    for (uint q = 0; q < 4; q++)
-      y[k + 4 * q] = x[4 * k + q];
-  }
-#pragma unroll
-  for (uint k = 0; k < 16; k++)
-    x[k] = y[k];
-}
+/* Fourier transforms */
 
 void
 butterflies (float2 *x, uint radix)
 {
 #pragma unroll
-  for (uint b = 0; b < POINTS / radix; b++) {
-    if (radix == 16)
-      radix_16 (x + 16 * b);
-    else if (radix == 8)
-      radix_8 (x + 8 * b);
-    else if (radix == 4)
-      radix_4 (x + 4 * b, x + 4 * b + 1, x + 4 * b + 2, x + 4 * b + 3);
-    else
-      radix_2 (x + 2 * b, x + 2 * b + 1);
-  }
+  for (uint b = 0; b < POINTS / radix; b++)
+    transform_radix (x + radix * b, radix);
 }
 
 /* Which butterfly of a step a work-item's b-th is. In the last step half of them mirror
@@ -446,22 +374,13 @@ point (uint item, uint n)
 Tap
 tap_of (global const float *restrict tables, local const SAMPLE *samples, uint point)
 {
-  global const int *firsts =
-      (global const int *) (tables + (COMPLEX ? 2 * SAMPLES : 0));
-  global const float *weights = (global const float *) (firsts + SAMPLES);
-  const int beyond = TAPS > 2 ? EDGE : 0;
+  global const float *weights = weights_of (tables, SAMPLES);
   Tap tap;
-  tap.from = samples + clamp (firsts[point], -beyond, SAMPLES + beyond - TAPS);
+  tap.from = samples + first_tap (tables, SAMPLES, point);
 #pragma unroll
   for (uint t = 0; t < TAPS; t++)
     tap.weight[t] = PORTION * weights[t * SAMPLES + point];
   return tap;
-}
-
-float2
-phase_at (global const float *restrict tables, uint point)
-{
-  return ((global const float2 *) tables)[point];
 }
 
 /* `value` is what the sum begins with. */
@@ -481,7 +400,7 @@ float
 background_at (
     Tap tap, local const SAMPLE *samples, global const float *restrict background)
 {
-  int first = (int) (tap.from - samples);
+  int first = (int)(tap.from - samples);
   float sum = 0.0f;
   for (int t = 0; t < TAPS; t++)
     sum += tap.weight[t] * background[clamp (first + t, 0, SAMPLES - 1)];
@@ -518,22 +437,14 @@ take_apart (const float2 *x, float2 *first, float2 *second, uint item)
     /* The first butterfly and the one half-way mirror themselves. */
     if (b % half_of == 0 && item == 0)
       mirror = x[b * LAST + (b == 0 ? (LAST - q) % LAST : LAST - 1 - q)];
-    first[n] = (float2) (bin.x + mirror.x, bin.y - mirror.y);
-    second[n] = (float2) (bin.y + mirror.y, mirror.x - bin.x);
+    first[n] = (float2)(bin.x + mirror.x, bin.y - mirror.y);
+    second[n] = (float2)(bin.y + mirror.y, mirror.x - bin.x);
   }
 }
 
-/* A level is log2 of the power, or the amplitude, times `factor` plus `zero`, and `least`
- * at least. */
-typedef struct {
-  uint logarithmic;
-  float factor;
-  float zero;
-  float least;
-} Scale;
-
 #ifdef BINS
 #define VALUE float2
+#define OF_BROKEN (float2) (NAN)
 
 void
 values_of (const float2 *bins, VALUE *values, Scale scale)
@@ -544,6 +455,7 @@ values_of (const float2 *bins, VALUE *values, Scale scale)
 }
 #else
 #define VALUE float
+#define OF_BROKEN scale.least
 
 void
 values_of (const float2 *bins, VALUE *values, Scale scale)
@@ -551,6 +463,11 @@ values_of (const float2 *bins, VALUE *values, Scale scale)
 #pragma unroll
   for (uint n = 0; n < POINTS / 2; n++)
     values[n] = bins[n].x * bins[n].x + bins[n].y * bins[n].y;
+#ifdef LOAD_F32LE
+#pragma unroll
+  for (uint n = 0; n < POINTS / 2; n++)
+    values[n] = finite_power (values[n]);
+#endif
   if (scale.logarithmic) {
 #pragma unroll
     for (uint n = 0; n < POINTS / 2; n++)
@@ -617,7 +534,7 @@ find_values (float2 *y, VALUE values[2][POINTS / 2], local PART *places,
 uint
 pixel (float brightness)
 {
-  return as_uint (fmin (brightness, FULL) + 8388608.0f) & (uint) FULL;
+  return as_uint (fmin (brightness, FULL) + 8388608.0f) & (uint)FULL;
 }
 
 void
@@ -635,7 +552,7 @@ uint
 piece_of (local const PAIR *pair)
 {
 #if FULL_BITS == 8
-  return pair[0] | (uint) pair[PITCH] << 16;
+  return pair[0] | (uint)pair[PITCH] << 16;
 #else
   return pair[0];
 #endif
@@ -646,7 +563,7 @@ void
 write_piece (local const PAIR *pair, uint lines, uint words, global PIXEL *row)
 {
   if (words && lines >= PIECE) {
-    *(global uint *) row = piece_of (pair);
+    *(global uint *)row = piece_of (pair);
     return;
   }
   for (uint l = 0; l < PIECE && l < lines; l++)
@@ -664,13 +581,13 @@ write_rows (local const PAIR *pairs, uint first, uint depths, uint lines, uint w
     uint depth = begin + get_local_id (0) / pieces;
     if (depth < depths && line < lines)
       write_piece (pairs + line / 2 * PITCH + first + depth, lines - line, words,
-          rows + (size_t) depth * output_stride + line);
+          rows + (size_t)depth * output_stride + line);
   }
 }
 #else
 void
-write_line (global VALUE *restrict line, uint item, const VALUE *values, uint first,
-    uint depths)
+write_line (
+    global VALUE *restrict line, uint item, const VALUE *values, uint first, uint depths)
 {
 #pragma unroll
   for (uint n = 0; n < POINTS / 2; n++) {
@@ -691,15 +608,15 @@ write_line (global VALUE *restrict line, uint item, const VALUE *values, uint fi
  * multiple of a pass. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 make_depth (global const uchar *restrict input, ulong input_offset, long input_stride,
-    uint aligned, uint lines, uint bit_shift, global const float *restrict tables,
-    global const float *restrict background, uint background_offset,
-    global const float2 *restrict roots, uint lines_of_group, uint first, uint depths,
-    uint logarithmic, float factor, float zero, float least, global void *restrict output,
-    ulong output_offset, uint output_stride, uint words)
+    uint aligned, uint lines, uint bit_shift, global uint *broken,
+    global const float *restrict tables, global const float *restrict background,
+    uint background_offset, global const float2 *restrict roots, uint lines_of_group,
+    uint first, uint depths, uint logarithmic, float factor, float zero, float least,
+    global void *restrict output, ulong output_offset, uint output_stride, uint words)
 {
   local PART places[SIDE_BY_SIDE][ROOM] __attribute__ ((aligned (16)));
 #if SHARED
-#define SAMPLES_AT(beside) ((local SAMPLE *) places[beside] + EDGE)
+#define SAMPLES_AT(beside) ((local SAMPLE *)places[beside] + EDGE)
 #else
   local SAMPLE staged[SIDE_BY_SIDE][SAMPLES + 2 * EDGE] __attribute__ ((aligned (16)));
 #define SAMPLES_AT(beside) (staged[beside] + EDGE)
@@ -715,6 +632,13 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
   const Scale scale = {logarithmic, factor, zero, least};
   local SAMPLE *samples = SAMPLES_AT (beside);
   input += input_offset;
+#ifdef LOAD_F32LE
+  /* Of both A-lines of a pair, for one pass and the next in turn. */
+  local uint marks[SIDE_BY_SIDE][2][2];
+  if (item < 4)
+    marks[beside][item / 2][item % 2] = 0;
+  barrier (CLK_LOCAL_MEM_FENCE);
+#endif
 
   Tap tap[POINTS];
   float below[POINTS];
@@ -732,8 +656,22 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
     const uint line = pass + 2 * beside;
     if (SHARED)
       barrier (CLK_LOCAL_MEM_FENCE);
+#ifdef LOAD_F32LE
+    const uint turn = (pass - begin) / (2 * SIDE_BY_SIDE) % 2;
+#pragma unroll
+    for (uint n = 0; n < FOURS; n++) {
+      take_broken (a + n, &marks[beside][turn][0], line < end, broken);
+      take_broken (b + n, &marks[beside][turn][1], line + 1 < end, broken);
+    }
+#endif
     stage (samples, item, a, b, bit_shift);
     barrier (CLK_LOCAL_MEM_FENCE);
+#ifdef LOAD_F32LE
+    const bool is_broken[] = {marks[beside][turn][0], marks[beside][turn][1]};
+    /* All have read those of the pass before, and none writes to the next one's yet. */
+    if (item < 2)
+      marks[beside][1 - turn][item] = 0;
+#endif
     /* On their way while the transform runs. */
     fetch (input, input_stride, line + 2 * SIDE_BY_SIDE, lines, item, aligned, a, b);
 
@@ -750,12 +688,18 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
 
     VALUE values[2][POINTS / 2];
     find_values (y, values, places[beside], tables, roots, item, scale);
+#ifdef LOAD_F32LE
+#pragma unroll
+    for (uint l = 0; l < 2; l++)
+      for (uint n = 0; n < POINTS / 2; n++)
+        values[l][n] = is_broken[l] ? OF_BROKEN : values[l][n];
+#endif
 #ifdef FULL
     collect (pairs + (line - begin) / 2 * PITCH, item, values[0], values[1]);
 #else
     for (uint l = 0; l < 2 && line + l < end; l++)
-      write_line ((global VALUE *) output + output_offset
-                      + (ulong) (line + l) * output_stride,
+      write_line (
+          (global VALUE *)output + output_offset + (ulong)(line + l) * output_stride,
           item, values[l], first, depths);
 #endif
   }
@@ -763,6 +707,6 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
 #ifdef FULL
   barrier (CLK_LOCAL_MEM_FENCE);
   write_rows (pairs, first, depths, end - begin, words,
-      (global PIXEL *) output + output_offset + begin, output_stride);
+      (global PIXEL *)output + output_offset + begin, output_stride);
 #endif
 }

@@ -51,13 +51,18 @@
 /* From one row to the next: a cache has more places for them than for powers of two. */
 #define PITCH (COLUMNS + 1)
 
-/* Samples that taps may reach beyond either end. */
-#define EDGE 4
-
 /* Of all lanes. */
 typedef struct {
   FLOATS x, y;
 } Point;
+
+#define COMPONENT FLOATS
+#define POINT Point
+#define POINT_OF(x, y) ((Point){x, y})
+
+#include "level.clh"
+#include "radix.clh"
+#include "tables.clh"
 
 /* Raw samples */
 
@@ -72,7 +77,7 @@ typedef struct {
 uint
 assemble_word (global const uchar *bytes)
 {
-  return bytes[0] | (uint) bytes[1] << 8 | (uint) bytes[2] << 16 | (uint) bytes[3] << 24;
+  return bytes[0] | (uint)bytes[1] << 8 | (uint)bytes[2] << 16 | (uint)bytes[3] << 24;
 }
 
 /* LANES words of each of LANES A-lines, the last one's where there are no more. `words`:
@@ -84,7 +89,7 @@ load_block (WORDS *block, global const uchar *input, long stride, uint last, uin
   if (words) {
 #pragma unroll
     for (uint l = 0; l < LANES; l++)
-      block[l] = LOAD (0, (global const uint *) (input + min (l, last) * stride));
+      block[l] = LOAD (0, (global const uint *)(input + min (l, last) * stride));
     return;
   }
 #endif
@@ -133,11 +138,37 @@ sample_of_word (WORDS word, uint n, uint shift)
 #endif
 }
 
+#ifdef LOAD_F32LE
+/* Infinity minus infinity is nobody's level: what is not finite is not a number. */
+FLOATS
+finite_or_nan (FLOATS value, INTS *broken)
+{
+  INTS finite = fabs (value) <= FLT_MAX;
+  *broken -= ~finite;
+  return select ((FLOATS)NAN, value, finite);
+}
+
+/* Lanes without an A-line show the last one's again. */
+void
+count_broken (INTS broken, uint last, global uint *counter)
+{
+  uint sum = 0;
+  for (uint lane = 0; lane < LANES && lane <= last; lane++)
+    sum += ((int *)&broken)[lane];
+  if (counter && sum > 0)
+    atomic_add (counter, sum);
+}
+#else
+#define finite_or_nan(value, broken) (value)
+#define count_broken(broken, last, counter)
+#endif
+
 /* The A-lines from `input` on, the last one in the lanes that have none. */
 void
 load_samples (local FLOATS *samples, global const uchar *input, long stride, uint last,
-    uint words, uint shift, global const float *background)
+    uint words, uint shift, global const float *background, global uint *counter)
 {
+  INTS broken = 0;
   for (uint first = 0; first < NUMBERS / SAMPLES_OF_WORD; first += LANES) {
     WORDS block[LANES];
     load_block (block, input + 4 * first, stride, last, words);
@@ -147,28 +178,24 @@ load_samples (local FLOATS *samples, global const uchar *input, long stride, uin
 #pragma unroll
       for (uint n = 0; n < SAMPLES_OF_WORD; n++) {
         uint sample = (first + w) * SAMPLES_OF_WORD + n;
-        FLOATS value = sample_of_word (block[w], n, shift);
+        FLOATS value = finite_or_nan (sample_of_word (block[w], n, shift), &broken);
         samples[sample] = BACKGROUND ? value - background[sample] : value;
       }
     }
   }
+  count_broken (broken, last, counter);
   /* What lies beyond an end is as the sample there. */
   for (uint n = 1; TAPS > 2 && n <= EDGE; n++) {
-    samples[-(int) n] = samples[0];
+    samples[-(int)n] = samples[0];
     samples[SAMPLES - 1 + n] = samples[SAMPLES - 1];
   }
 }
 
-/* Tables: for each point the phase's (cos, -sin) if COMPLEX, the first tap's sample, and
- * TAPS times the weights of all points. */
 FLOATS
 interpolate (local const FLOATS *samples, global const float *tables, uint point)
 {
-  global const int *firsts = (global const int *) (tables + (COMPLEX ? 2 * SAMPLES : 0));
-  global const float *weights = (global const float *) (firsts + SAMPLES) + point;
-  const int beyond = TAPS > 2 ? EDGE : 0;
-  local const FLOATS *from =
-      samples + min (max (firsts[point], -beyond), SAMPLES + beyond - TAPS);
+  global const float *weights = weights_of (tables, SAMPLES) + point;
+  local const FLOATS *from = samples + first_tap (tables, SAMPLES, point);
   FLOATS value = weights[0] * from[0];
 #pragma unroll
   for (uint t = 1; t < TAPS; t++)
@@ -183,134 +210,15 @@ point_of (local const FLOATS *samples, global const float *tables, uint n)
   return (Point){samples[2 * n], samples[2 * n + 1]};
 #elif COMPLEX
   FLOATS value = interpolate (samples, tables, n);
-  return (Point){value * tables[2 * n], value * tables[2 * n + 1]};
+  float2 turn = phase_at (tables, n);
+  return (Point){value * turn.x, value * turn.y};
 #else
   return (Point){
       interpolate (samples, tables, 2 * n), interpolate (samples, tables, 2 * n + 1)};
 #endif
 }
 
-/* Fourier transforms, natural order in and out */
-
-/* With vectors as arguments, which LLVM takes for leave to use registers as wide as
- * those; else it halves them on some CPUs that have them. */
-FLOATS
-sum_of_products (FLOATS a, float b, FLOATS c, float d)
-{
-  return a * b + c * d;
-}
-
-Point
-times (Point a, float2 b)
-{
-  return (Point){
-      sum_of_products (a.x, b.x, a.y, -b.y), sum_of_products (a.x, b.y, a.y, b.x)};
-}
-
-Point
-times_minus_i (Point a)
-{
-  return (Point){a.y, -a.x};
-}
-
-void
-radix_2 (Point *a, Point *b)
-{
-  Point sum = {a->x + b->x, a->y + b->y};
-  *b = (Point){a->x - b->x, a->y - b->y};
-  *a = sum;
-}
-
-void
-radix_4 (Point *a, Point *b, Point *c, Point *d)
-{
-  radix_2 (a, c);
-  radix_2 (b, d);
-  *d = times_minus_i (*d);
-  radix_2 (a, b);
-  radix_2 (c, d);
-  Point second = *c;
-  *c = *b;
-  *b = second;
-}
-
-#define HALF_ROOT 0.70710678118654752f
-
-/* exp (-i pi / 4) and its cube. */
-Point
-times_eighth (Point a)
-{
-  return (Point){HALF_ROOT * (a.x + a.y), HALF_ROOT * (a.y - a.x)};
-}
-
-Point
-times_three_eighths (Point a)
-{
-  return (Point){HALF_ROOT * (a.y - a.x), -HALF_ROOT * (a.x + a.y)};
-}
-
-void
-radix_8 (Point *x)
-{
-  radix_4 (x, x + 2, x + 4, x + 6);
-  radix_4 (x + 1, x + 3, x + 5, x + 7);
-  x[3] = times_eighth (x[3]);
-  x[5] = times_minus_i (x[5]);
-  x[7] = times_three_eighths (x[7]);
-  Point y[8];
-#pragma unroll
-  for (uint k = 0; k < 4; k++) {
-    radix_2 (x + 2 * k, x + 2 * k + 1);
-    y[k] = x[2 * k];
-    y[k + 4] = x[2 * k + 1];
-  }
-#pragma unroll
-  for (uint k = 0; k < 8; k++)
-    x[k] = y[k];
-}
-
-void
-radix_16 (Point *x)
-{
-  const float2 w1 = (float2)(0.92387953251128676f, -0.38268343236508977f);
-  const float2 w3 = (float2)(0.38268343236508977f, -0.92387953251128676f);
-#pragma unroll
-  for (uint n = 0; n < 4; n++)
-    radix_4 (x + n, x + n + 4, x + n + 8, x + n + 12);
-  x[5] = times (x[5], w1);
-  x[9] = times_eighth (x[9]);
-  x[13] = times (x[13], w3);
-  x[6] = times_eighth (x[6]);
-  x[10] = times_minus_i (x[10]);
-  x[14] = times_three_eighths (x[14]);
-  x[7] = times (x[7], w3);
-  x[11] = times_three_eighths (x[11]);
-  x[15] = times (x[15], -w1);
-  Point y[16];
-#pragma unroll
-  for (uint k = 0; k < 4; k++) {
-    radix_4 (x + 4 * k, x + 4 * k + 1, x + 4 * k + 2, x + 4 * k + 3);
-#pragma unroll
-    for (uint q = 0; q < 4; q++)
-      y[k + 4 * q] = x[4 * k + q];
-  }
-#pragma unroll
-  for (uint k = 0; k < 16; k++)
-    x[k] = y[k];
-}
-
-void
-butterfly (Point *x, uint radix)
-{
-  if (radix == 16)
-    radix_16 (x);
-  else if (radix == 8)
-    radix_8 (x);
-  else if (radix == 4)
-    radix_4 (x, x + 1, x + 2, x + 3);
-  else
-    radix_2 (x, x + 1);
-}
+/* Fourier transforms */
 
 /* roots[k] = exp (-2 pi i k / SAMPLES), of which a transform of `length` takes every so
  * many. */
@@ -326,7 +234,7 @@ transform_column (local const FLOATS *samples, local Point *points,
 #pragma unroll
     for (uint r = 0; r < RADIX_1; r++)
       x[r] = point_of (samples, tables, (b + r * RADIX_2) * COLUMNS + column);
-    butterfly (x, RADIX_1);
+    transform_radix (x, RADIX_1);
 #pragma unroll
     for (uint k = 0; k < RADIX_1; k++)
       between[k * RADIX_2 + b] = k ? times (x[k], ROOT (ROWS, b * k)) : x[k];
@@ -336,7 +244,7 @@ transform_column (local const FLOATS *samples, local Point *points,
 #pragma unroll
     for (uint b = 0; b < RADIX_2; b++)
       x[b] = between[k * RADIX_2 + b];
-    butterfly (x, RADIX_2);
+    transform_radix (x, RADIX_2);
 #pragma unroll
     for (uint q = 0; q < RADIX_2; q++) {
       uint row = k + RADIX_1 * q;
@@ -358,7 +266,7 @@ transform_row (
 #pragma unroll
     for (uint r = 0; r < RADIX_3; r++)
       x[r] = points[row * PITCH + b + r * RADIX_4];
-    butterfly (x, RADIX_3);
+    transform_radix (x, RADIX_3);
 #pragma unroll
     for (uint k = 0; k < RADIX_3; k++)
       between[k * RADIX_4 + b] = k ? times (x[k], ROOT (COLUMNS, b * k)) : x[k];
@@ -368,7 +276,7 @@ transform_row (
 #pragma unroll
     for (uint b = 0; b < RADIX_4; b++)
       x[b] = between[k * RADIX_4 + b];
-    butterfly (x, RADIX_4);
+    transform_radix (x, RADIX_4);
 #pragma unroll
     for (uint q = 0; q < BINS_OF_LAST; q++)
       bins[k + RADIX_3 * q] = x[q];
@@ -376,15 +284,6 @@ transform_row (
 }
 
 /* What comes out */
-
-/* A level is log2 of the power, or the amplitude, times `factor` plus `zero`, and `least`
- * at least. */
-typedef struct {
-  uint logarithmic;
-  float factor;
-  float zero;
-  float least;
-} Scale;
 
 /* The bins of all lanes become values in local memory, depth by depth. */
 typedef struct {
@@ -419,19 +318,15 @@ log2_of (FLOATS value)
   return sum * t + TO_FLOATS (exponent);
 }
 
-/* Whatever is not a number becomes the least: a comparison with it is false. */
-FLOATS
-at_least (FLOATS value, float least)
-{
-  return value > least ? value : (FLOATS) least;
-}
-
 FLOATS
 level (Point bin, Scale scale)
 {
   FLOATS power = bin.x * bin.x + bin.y * bin.y;
+#ifdef LOAD_F32LE
+  power = finite_power (power);
+#endif
   FLOATS value = scale.logarithmic
-                     ? log2_of (at_least (power, 1e-12f * ENLARGED * ENLARGED))
+                     ? log2_of (at_least (power, LEAST_POWER * ENLARGED * ENLARGED))
                      : sqrt (power);
   return at_least (value * scale.factor + scale.zero, scale.least);
 }
@@ -445,25 +340,25 @@ put (Output output, uint depth, Point bin)
   if (row >= output.depths)
     return;
   FLOATS brightness = level (bin, output.scale);
-  brightness = brightness < FULL ? brightness : (FLOATS) FULL;
+  brightness = brightness < FULL ? brightness : (FLOATS)FULL;
   /* Half to even, by where float32 has no more fractions. */
-  WORDS integers = AS_WORDS (brightness + 8388608.0f) & (uint) FULL;
+  WORDS integers = AS_WORDS (brightness + 8388608.0f) & (uint)FULL;
   output.values[row * (TILE / LANES)] = TO_PIXELS (integers);
 }
 
 /* Rows of a picture lie far apart: they are visited once for several times LANES. */
 void
-write_rows (local const PIXELS *tile, uint depths, uint lines, global PIXEL *rows,
-    uint stride)
+write_rows (
+    local const PIXELS *tile, uint depths, uint lines, global PIXEL *rows, uint stride)
 {
   const uint whole = lines / LANES;
   for (uint depth = 0; depth < depths; depth++) {
     local const PIXELS *values = tile + depth * (TILE / LANES);
-    global PIXEL *row = rows + (size_t) depth * stride;
+    global PIXEL *row = rows + (size_t)depth * stride;
     for (uint n = 0; n < whole; n++)
       STORE (values[n], n, row);
     for (uint line = whole * LANES; line < lines; line++)
-      row[line] = ((local const PIXEL *) values)[line];
+      row[line] = ((local const PIXEL *)values)[line];
   }
 }
 #else
@@ -558,7 +453,7 @@ make_rows (local const Point *points, global const float2 *restrict roots, Outpu
 /* A work-group makes `lines_of_group` A-lines, a multiple of LANES. */
 kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
 make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
-    long input_stride, uint words, uint lines, uint bit_shift,
+    long input_stride, uint words, uint lines, uint bit_shift, global uint *broken,
     global const float *restrict tables, global const float *restrict background,
     uint background_offset, global const float2 *restrict roots, uint lines_of_group,
     uint first, uint depths, uint logarithmic, float factor, float zero, float least,
@@ -584,7 +479,8 @@ make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
 
   for (uint line = begin; line < end; line += LANES) {
     load_samples (samples + EDGE, input + input_offset + line * input_stride,
-        input_stride, end - 1 - line, words, bit_shift, background + background_offset);
+        input_stride, end - 1 - line, words, bit_shift, background + background_offset,
+        broken);
     for (uint column = 0; column < COLUMNS; column++)
       transform_column (samples + EDGE, points, tables, roots, column);
 #ifdef FULL
@@ -594,14 +490,14 @@ make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
     /* The samples are not needed any more. */
     out.values = samples;
     make_rows (points, roots, out);
-    ulong first_value = output_offset + (ulong) line * output_stride;
-    write_lines (samples, VALUES_OF_DEPTH * depths, min (end - line, (uint) LANES),
-        (global uint *) output + VALUES_OF_DEPTH * first_value,
-        (ulong) VALUES_OF_DEPTH * output_stride);
+    ulong first_value = output_offset + (ulong)line * output_stride;
+    write_lines (samples, VALUES_OF_DEPTH * depths, min (end - line, (uint)LANES),
+        (global uint *)output + VALUES_OF_DEPTH * first_value,
+        (ulong)VALUES_OF_DEPTH * output_stride);
 #endif
   }
 #ifdef FULL
-  write_rows (tile, depths, end - begin, (global PIXEL *) output + output_offset + begin,
+  write_rows (tile, depths, end - begin, (global PIXEL *)output + output_offset + begin,
       output_stride);
 #endif
 }

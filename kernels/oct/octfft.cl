@@ -2,11 +2,14 @@
  *
  * All kernels take the same arguments; an A-line is `bin_stride` bins long, of which
  * `depths` from `first` on are wanted. A program is built for one output: PIXEL is the
- * type of its values, FULL, for a picture, the brightest, and COMPLEX leaves the bins
+ * type of its values, FULL, for a picture, the brightest, and BINS leaves the bins
  * complex.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#define JOINED(a, b) a##b
+#define JOIN(a, b) JOINED (a, b)
+
 #define ARGUMENTS                                                                        \
   global const float2 *restrict bins, uint bin_stride, uint first, uint depths,          \
       uint lines, uint logarithmic, float darkest, float factor,                         \
@@ -16,10 +19,12 @@
 #define LEAST_POWER 1e-12f
 #define TILE 32
 
+/* What is not a number, and a power beyond all numbers, is as nothing. */
 float
 level (float2 bin, uint logarithmic)
 {
   float power = bin.x * bin.x + bin.y * bin.y;
+  power = power <= FLT_MAX ? power : 0.0f;
   return logarithmic ? 10.0f * log10 (fmax (power, LEAST_POWER)) : sqrt (power);
 }
 
@@ -28,7 +33,7 @@ level (float2 bin, uint logarithmic)
 PIXEL
 brightness (float value, float darkest, float factor)
 {
-  return (PIXEL) rint (fmin (fmax ((value - darkest) * factor, 0.0f), FULL));
+  return (PIXEL)rint (fmin (fmax ((value - darkest) * factor, 0.0f), FULL));
 }
 
 /* A-lines become columns. A work-group turns one tile of lines x depths in local memory,
@@ -74,6 +79,7 @@ levels (global const float2 *bins, size_t bin_stride, uint logarithmic)
   }
   float16 x = vload16 (0, real), y = vload16 (0, imaginary);
   float16 power = x * x + y * y;
+  power = power <= FLT_MAX ? power : (float16)0.0f;
   return logarithmic ? 10.0f * log10 (fmax (power, LEAST_POWER)) : sqrt (power);
 }
 
@@ -82,7 +88,7 @@ make_picture_strips (ARGUMENTS)
 {
   size_t line = get_global_id (0) * STRIP_LINES;
   size_t first_depth = get_global_id (1) * STRIP_DEPTHS;
-  size_t end = min (first_depth + STRIP_DEPTHS, (size_t) depths);
+  size_t end = min (first_depth + STRIP_DEPTHS, (size_t)depths);
   if (line >= lines)
     return;
 
@@ -91,7 +97,9 @@ make_picture_strips (ARGUMENTS)
     global PIXEL *row = output + offset + depth * output_stride + line;
     if (line + STRIP_LINES <= lines) {
       float16 value = (levels (strip, bin_stride, logarithmic) - darkest) * factor;
-      vstore16 (TO_PIXELS (rint (fmin (fmax (value, 0.0f), FULL))), 0, row);
+      vstore16 (
+          JOIN (JOIN (convert_, PIXEL), 16) (rint (fmin (fmax (value, 0.0f), FULL))), 0,
+          row);
       continue;
     }
     for (size_t rest = 0; line + rest < lines; rest++)
@@ -101,7 +109,7 @@ make_picture_strips (ARGUMENTS)
 }
 
 #else
-#ifdef COMPLEX
+#ifdef BINS
 #define VALUE(bin) (bin)
 #else
 #define VALUE(bin) level (bin, logarithmic)

@@ -11,12 +11,14 @@
  *   COMPLEX: the spectrum is turned by a phase
  */
 
+#include "tables.clh"
+
 /* A GPU faults on a load that is not aligned; such samples are put together of bytes. */
 #if ALIGNED && defined(__ENDIAN_LITTLE__)
-#define LOAD_16(bytes) (*(__global const ushort *) (bytes))
-#define LOAD_32(bytes) (*(__global const uint *) (bytes))
+#define LOAD_16(bytes) (*(__global const ushort *)(bytes))
+#define LOAD_32(bytes) (*(__global const uint *)(bytes))
 #else
-#define LOAD_16(bytes) ((bytes)[0] | (uint) (bytes)[1] << 8)
+#define LOAD_16(bytes) ((bytes)[0] | (uint)(bytes)[1] << 8)
 #define LOAD_32(bytes) (LOAD_16 (bytes) | LOAD_16 ((bytes) + 2) << 16)
 #endif
 
@@ -24,101 +26,60 @@ float
 load_sample (__global const uchar *line, uint sample, uint shift)
 {
 #if defined(LOAD_U8)
-  return (float) ((uint) line[sample] >> shift);
+  return (float)((uint)line[sample] >> shift);
 #elif defined(LOAD_U16LE)
-  return (float) ((uint) LOAD_16 (line + 2 * sample) >> shift);
+  return (float)((uint)LOAD_16 (line + 2 * sample) >> shift);
 #elif defined(LOAD_U16BE)
   uint swapped = LOAD_16 (line + 2 * sample);
-  return (float) (((swapped & 0xff) << 8 | swapped >> 8) >> shift);
+  return (float)(((swapped & 0xff) << 8 | swapped >> 8) >> shift);
 #elif defined(LOAD_F32LE)
-  return as_float (LOAD_32 (line + 4 * sample));
+  float value = as_float (LOAD_32 (line + 4 * sample));
+  return fabs (value) <= FLT_MAX ? value : NAN;
 #endif
 }
 
-/* What rounding takes from a sum is kept and added again, so that the mean of many lines
- * is as good as that of a few. */
-void
-add (float *sum, float *lost, float value)
-{
-  float wanted = value - *lost;
-  float next = *sum + wanted;
-  *lost = (next - *sum) - wanted;
-  *sum = next;
-}
-
-/* tables: for each point the phase's (cos, -sin) if COMPLEX, the first tap's sample, and
- * TAPS times the weights of all points. */
 __kernel void
 make_spectrum (__global const uchar *restrict input, ulong input_offset,
     long input_stride, uint samples, uint lines, uint shift,
     __global const float *restrict tables, __global const float *restrict background,
-    uint background_offset, __global float *restrict output, ulong output_offset)
+    uint background_offset, __global float *restrict output, ulong output_offset,
+    __global uint *broken)
 {
   uint m = get_global_id (0);
   uint line = get_global_id (1) * LINES;
   if (m >= samples || line >= lines)
     return;
 
-  __global const int *first =
-      (__global const int *) (tables + (COMPLEX ? 2 * samples : 0));
-  __global const float *weights = (__global const float *) (first + samples);
+  const int first = first_taps (tables, samples)[m];
+  __global const float *weights = weights_of (tables, samples);
   uint sample[TAPS];
   float weight[TAPS];
   float below[TAPS];
   for (int t = 0; t < TAPS; t++) {
-    sample[t] = clamp (first[m] + t, 0, (int) samples - 1);
+    sample[t] = clamp (first + t, 0, (int)samples - 1);
     weight[t] = weights[t * samples + m];
     below[t] = BACKGROUND ? background[background_offset + sample[t]] : 0.0f;
   }
 
 #if COMPLEX
-  float2 turn = ((__global const float2 *) tables)[m];
+  float2 turn = phase_at (tables, m);
 #endif
 
   uint end = min (line + LINES, lines);
   for (; line < end; line++) {
-    __global const uchar *spectrum = input + input_offset + (long) line * input_stride;
-    ulong point = (ulong) line * samples + m;
+    __global const uchar *spectrum = input + input_offset + (long)line * input_stride;
+    ulong point = (ulong)line * samples + m;
+#ifdef LOAD_F32LE
+    if (broken && isnan (load_sample (spectrum, m, shift)))
+      atomic_inc (broken);
+#endif
     float y = 0.0f;
     for (int t = 0; t < TAPS; t++)
       y += weight[t] * (load_sample (spectrum, sample[t], shift) - below[t]);
 #if COMPLEX
-    ((__global float2 *) (output + output_offset))[point] = y * turn;
+    ((__global float2 *)(output + output_offset))[point] = y * turn;
 #else
     output[output_offset + point] = y;
 #endif
   }
-}
-
-/* The sums of `block` lines at a time; neighbouring items read neighbouring samples. */
-__kernel void
-sum_blocks (__global const uchar *input, ulong input_offset, long input_stride,
-    uint samples, uint lines, uint shift, uint block, __global float *sums)
-{
-  uint sample = get_global_id (0);
-  uint line = get_global_id (1) * block;
-  if (sample >= samples || line >= lines)
-    return;
-
-  float sum = 0.0f, lost = 0.0f;
-  uint end = min (line + block, lines);
-  for (; line < end; line++)
-    add (&sum, &lost,
-        load_sample (input + input_offset + (long) line * input_stride, sample, shift));
-  sums[get_global_id (1) * samples + sample] = sum;
-}
-
-/* The sum of `count` rows, divided. */
-__kernel void
-mean_of_rows (__global const float *rows, uint rows_offset, uint samples, uint count,
-    float divisor, __global float *mean, uint mean_offset)
-{
-  uint sample = get_global_id (0);
-  if (sample >= samples)
-    return;
-
-  float sum = 0.0f, lost = 0.0f;
-  for (uint row = 0; row < count; row++)
-    add (&sum, &lost, rows[rows_offset + row * samples + sample]);
-  mean[mean_offset + sample] = sum / divisor;
 }

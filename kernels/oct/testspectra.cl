@@ -3,17 +3,39 @@
  * A phase is counted in 2^-32 of a turn, in integers that wrap around where a turn does:
  * however many turns a deep scatterer makes, its phase is as exact as a shallow one's.
  *
+ * Samples come in groups of 8, and a work-item makes GROUPS of them that follow each
+ * other in an A-line: one on a GPU, as many as its vectors have lanes on a CPU. Tables
+ * and planes are padded to whole work-items.
+ *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
-/* The samples of an A-line that a work-item makes; the tables are padded to it. */
-#define SAMPLES_PER_ITEM 8
+#define GROUP_SAMPLES 8
+
+/* A value of each group that a work-item makes. */
+#if GROUPS == 1
+typedef uint Words;
+typedef int Signs;
+typedef float Floats;
+#define as_signs as_int
+#define as_words as_uint
+#define as_floats as_float
+#define convert_floats(value) ((float) (value))
+#else
+typedef uint8 Words;
+typedef int8 Signs;
+typedef float8 Floats;
+#define as_signs as_int8
+#define as_words as_uint8
+#define as_floats as_float8
+#define convert_floats convert_float8
+#endif
 
 /* Streams of random numbers that have nothing to do with each other. */
 #define NOISE_STREAM 1u
 #define TISSUE_STREAM 2u
 
-/* One of the fringes that add up to a spectrum, as the host lays it out:
+/* One of the fringes that add up to a spectrum:
  * x whole depth bins, y the rest of the depth in 2^-32, z phase at sample 0, w amplitude
  * (the bits of a float). */
 typedef uint4 Scatterer;
@@ -24,35 +46,65 @@ typedef uint4 Scatterer;
  * reflection where it begins, s7 how far down that reaches. */
 typedef float8 Layer;
 
-/* Philox4x32-10: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (2011). */
-uint4
-philox (uint4 counter, uint2 key)
+/* The low word of a product, and the high one. */
+uint
+multiply (uint x, uint factor, uint *high)
 {
-  for (int round = 0; round < 10; round++) {
-    const uint2 factors = (uint2)(0xD2511F53u, 0xCD9E8D57u);
-    const uint2 high = mul_hi (counter.xz, factors);
-    const uint2 low = counter.xz * factors;
-    counter =
-        (uint4)(high.y ^ counter.y ^ key.x, low.y, high.x ^ counter.w ^ key.y, low.x);
-    key += (uint2)(0x9E3779B9u, 0xBB67AE85u);
-  }
-  return counter;
+  *high = mul_hi (x, factor);
+  return x * factor;
 }
+
+/* Philox4x32-10: Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (2011), of a
+ * counter of four words, or of vectors of them. */
+#define DEFINE_PHILOX(name, Word, multiply)                                              \
+  void name (Word *x, uint2 key)                                                         \
+  {                                                                                      \
+    for (int round = 0; round < 10; round++) {                                           \
+      Word high0, high2;                                                                 \
+      const Word low0 = multiply (x[0], 0xD2511F53u, &high0);                            \
+      const Word low2 = multiply (x[2], 0xCD9E8D57u, &high2);                            \
+      x[0] = high2 ^ x[1] ^ key.x;                                                       \
+      x[1] = low2;                                                                       \
+      x[2] = high0 ^ x[3] ^ key.y;                                                       \
+      x[3] = low0;                                                                       \
+      key += (uint2) (0x9E3779B9u, 0xBB67AE85u);                                         \
+    }                                                                                    \
+  }
+DEFINE_PHILOX (philox, uint, multiply)
+
+#if GROUPS == 1
+#define philox_of_groups philox
+#else
+/* What a CPU's vectors have is the whole product. */
+uint8
+multiply_vectors (uint8 x, uint factor, uint8 *high)
+{
+  const ulong8 product = convert_ulong8 (x) * factor;
+  *high = convert_uint8 (product >> 32);
+  return convert_uint8 (product);
+}
+
+DEFINE_PHILOX (philox_of_groups, uint8, multiply_vectors)
+#endif
 
 /* cos (2 pi turns) = sin (2 pi x) with x within a quarter turn of 0; a minimax
  * polynomial, 3.4e-9 off at most, so that no device's idea of a fast cosine matters. */
-float8
-cosine_of_turns (uint8 turns)
-{
-  const float8 x = 0.25f - fabs (convert_float8 (as_int8 (turns)) * 0x1p-32f);
-  const float8 y = x * x;
-  float8 sum = 39.53669948f;
-  sum = sum * y - 76.54978145f;
-  sum = sum * y + 81.60100404f;
-  sum = sum * y - 41.34165503f;
-  sum = sum * y + 6.28318516f;
-  return sum * x;
-}
+#define DEFINE_COSINE(name, Float, Word, signed_floats)                                  \
+  Float name (Word turns)                                                                \
+  {                                                                                      \
+    const Float x = 0.25f - fabs (signed_floats (turns) * 0x1p-32f);                     \
+    const Float y = x * x;                                                               \
+    Float sum = 39.53669948f;                                                            \
+    sum = sum * y - 76.54978145f;                                                        \
+    sum = sum * y + 81.60100404f;                                                        \
+    sum = sum * y - 41.34165503f;                                                        \
+    sum = sum * y + 6.28318516f;                                                         \
+    return sum * x;                                                                      \
+  }
+#define SIGNED_FLOATS(turns) convert_floats (as_signs (turns))
+#define SIGNED_FLOAT8(turns) convert_float8 (as_int8 (turns))
+DEFINE_COSINE (cosine_of_groups, Floats, Words, SIGNED_FLOATS)
+DEFINE_COSINE (cosine_of_turns, float8, uint8, SIGNED_FLOAT8)
 
 /* Uniform in (0, 1]. */
 float4
@@ -61,58 +113,146 @@ uniform_of_bits (uint4 bits)
   return (convert_float4 (bits) + 0.5f) * 0x1p-32f;
 }
 
-/* Eight normal numbers (Box and Muller) for eight samples of one A-line of one frame. */
-float8
-normal_noise (uint item, uint line, uint2 frame, uint seed)
+/* -2 ln ((bits + 1/2) / 2^32): the mantissa m within a factor of sqrt 2 of 1, and ln m =
+ * f P(f) with f = m - 1; a minimax polynomial, 4e-8 off at most, again of no device's
+ * choosing. */
+Floats
+minus_two_logarithms (Words bits)
 {
-  const uint2 key = (uint2)(seed, NOISE_STREAM);
-  const uint4 a = philox ((uint4)(2 * item, line, frame), key);
-  const uint4 b = philox ((uint4)(2 * item + 1, line, frame), key);
-  const float4 radius = sqrt (-2.0f * log (uniform_of_bits ((uint4)(a.xz, b.xz))));
-  const uint4 angle = (uint4)(a.yw, b.yw);
-  return (float8)(radius, radius) * cosine_of_turns ((uint8)(angle, angle - 0x40000000u));
+  const Words value = as_words (convert_floats (bits) + 0.5f) + (0x3f800000u - 0x3f3504f3u);
+  const Words exponent = value >> 23;
+  const Floats f = as_floats ((value & 0x007fffffu) + 0x3f3504f3u) - 1.0f;
+  Floats sum = 0.086929264f;
+  sum = sum * f - 0.145771164f;
+  sum = sum * f + 0.150675909f;
+  sum = sum * f - 0.165329076f;
+  sum = sum * f + 0.199388413f;
+  sum = sum * f - 0.250032879f;
+  sum = sum * f + 0.333350095f;
+  sum = sum * f - 0.499999728f;
+  sum = sum * f + 0.999999881f;
+  const Floats halvings = convert_floats (127u + 32u - exponent);
+  return halvings * 1.386294361f - 2.0f * (sum * f);
 }
 
-/* raw = level S + S sum of a cos (2 pi b m / N + dispersion + phase) + noise, rounded and
- * clamped to 16 bits.  Drexler and Fujimoto, Optical Coherence Tomography: Technology and
- * Applications, chapter 2, without the terms of scatterers among themselves. */
-__kernel void
-spectra (__global const uint *position, __global const uint *dispersion,
-    __global const float *envelope, __global const Scatterer *scatterers, uint count,
-    uint pitch, float level, float noise, uint seed, uint2 frame, uint samples,
-    uint lines, __global ushort *output, uint offset, uint stride)
+#if GROUPS > 1
+/* Each round interleaves the first half of the rows with the second; three of them swap
+ * rows and columns. */
+void
+transpose (float8 *rows)
 {
-  const uint item = get_global_id (0);
-  const uint line = get_global_id (1);
-  const uint first = item * SAMPLES_PER_ITEM;
-  if (first >= samples || line >= lines)
-    return;
-
-  const uint8 at = vload8 (item, position);
-  const uint8 bent = vload8 (item, dispersion);
-  __global const Scatterer *line_scatterers = scatterers + (size_t)line * pitch;
-  float8 fringes = 0.0f;
-  for (uint i = 0; i < count; i++) {
-    const Scatterer scatterer = line_scatterers[i];
-    const uint8 turns =
-        scatterer.x * at + mul_hi ((uint8)scatterer.y, at) + bent + scatterer.z;
-    fringes += as_float (scatterer.w) * cosine_of_turns (turns);
+  for (int round = 0; round < 3; round++) {
+    float8 next[8];
+    for (int i = 0; i < 4; i++) {
+      const float8 a = rows[i];
+      const float8 b = rows[i + 4];
+      next[2 * i] = (float8) (a.s0, b.s0, a.s1, b.s1, a.s2, b.s2, a.s3, b.s3);
+      next[2 * i + 1] = (float8) (a.s4, b.s4, a.s5, b.s5, a.s6, b.s6, a.s7, b.s7);
+    }
+    for (int i = 0; i < 8; i++)
+      rows[i] = next[i];
   }
+}
+#endif
 
-  float8 value = (level + fringes) * vload8 (item, envelope);
-  if (noise > 0.0f)
-    value += noise * normal_noise (item, line, frame, seed);
-  const ushort8 raw = convert_ushort8 (clamp (rint (value), 0.0f, 65535.0f));
+/* Normal numbers (Box and Muller) for the samples of this work-item: two draws of four
+ * words for each group, and two numbers of each pair of words. */
+void
+normal_noise (uint first_group, uint line, uint2 frame, uint seed, float8 *noise)
+{
+  const uint2 key = (uint2) (seed, NOISE_STREAM);
+#if GROUPS == 1
+  const Words group = first_group;
+#else
+  const Words group = first_group + (uint8) (0, 1, 2, 3, 4, 5, 6, 7);
+#endif
+  Floats numbers[GROUP_SAMPLES];
+#pragma unroll
+  for (uint draw = 0; draw < 2; draw++) {
+    Words bits[4] = {2 * group + draw, line, frame.x, frame.y};
+    philox_of_groups (bits, key);
+#pragma unroll
+    for (uint pair = 0; pair < 2; pair++) {
+      const Floats radius = sqrt (minus_two_logarithms (bits[2 * pair]));
+      const Words angle = bits[2 * pair + 1];
+      const uint lane = 2 * draw + pair;
+      numbers[lane] = radius * cosine_of_groups (angle);
+      numbers[lane + 4] = radius * cosine_of_groups (angle - 0x40000000u);
+    }
+  }
+#if GROUPS == 1
+  noise[0] = (float8) (numbers[0], numbers[1], numbers[2], numbers[3], numbers[4],
+      numbers[5], numbers[6], numbers[7]);
+#else
+  transpose (numbers);
+  for (int i = 0; i < GROUPS; i++)
+    noise[i] = numbers[i];
+#endif
+}
 
-  __global ushort *out = output + offset + (size_t)line * stride + first;
-  if (first + SAMPLES_PER_ITEM <= samples) {
-    vstore8 (raw, 0, out);
+/* What both patterns end with, and the argument that it is written to. */
+#define OUTPUT                                                                           \
+  float noise, uint seed, uint2 frame, uint samples, uint lines, uint offset,            \
+      uint stride, __global ushort *output
+
+/* A group at once where it can be, and no more of it than there are samples. */
+void
+write_group (ushort8 raw, uint first, uint samples, __global ushort *to, bool aligned)
+{
+  if (first + GROUP_SAMPLES <= samples) {
+    if (aligned)
+      *(__global ushort8 *) to = raw;
+    else
+      vstore8 (raw, 0, to);
     return;
   }
-  ushort rest[SAMPLES_PER_ITEM];
+  ushort rest[GROUP_SAMPLES];
   vstore8 (raw, 0, rest);
-  for (uint i = 0; first + i < samples; i++)
-    out[i] = rest[i];
+  for (uint j = 0; first + j < samples; j++)
+    to[j] = rest[j];
+}
+
+/* Adds the noise, rounds, clamps to 16 bits and writes. */
+void
+finish (float8 *values, uint first_group, uint line, OUTPUT)
+{
+  const bool aligned = (offset | stride) % GROUP_SAMPLES == 0;
+  float8 normal[GROUPS];
+  if (noise > 0.0f)
+    normal_noise (first_group, line, frame, seed, normal);
+#pragma unroll
+  for (uint i = 0; i < GROUPS; i++) {
+    const float8 value = noise > 0.0f ? values[i] + noise * normal[i] : values[i];
+    const ushort8 raw = convert_ushort8 (clamp (rint (value), 0.0f, 65535.0f));
+    const uint first = (first_group + i) * GROUP_SAMPLES;
+    write_group (
+        raw, first, samples, output + offset + (size_t) line * stride + first, aligned);
+  }
+}
+
+/* raw = level S + fringes + noise: mirrors stand still, so that their fringes are a table.
+ */
+__kernel void
+mirrors (__global const float8 *envelope, __global const float8 *fringes, float level,
+    OUTPUT)
+{
+  const uint first_group = get_global_id (0) * GROUPS;
+  const uint line = get_global_id (1);
+  if (first_group * GROUP_SAMPLES >= samples || line >= lines)
+    return;
+
+  float8 values[GROUPS];
+  for (uint i = 0; i < GROUPS; i++)
+    values[i] = level * envelope[first_group + i] + fringes[first_group + i];
+  finish (values, first_group, line, noise, seed, frame, samples, lines, offset, stride,
+      output);
+}
+
+/* The phase at each sample of a fringe from a depth (Scatterer's x and y). */
+uint8
+turns_of_depth (uint2 depth, uint8 at)
+{
+  return depth.x * at + mul_hi ((uint8) depth.y, at);
 }
 
 float
@@ -145,7 +285,7 @@ backscatter_at (__global const Layer *layers, uint n_layers, float below, float 
 float
 inside_vessel (float4 vessel, float below, float across)
 {
-  const float2 away = ((float2)(across, below) - vessel.xy) / vessel.zw;
+  const float2 away = ((float2) (across, below) - vessel.xy) / vessel.zw;
   return max (0.0f, 1.0f - dot (away, away));
 }
 
@@ -153,45 +293,159 @@ inside_vessel (float4 vessel, float below, float across)
  * The blood carries its phase along, by whole multiples of `flow`, so that it wraps
  * exactly. */
 float3
-grain (uint4 bits, float speed, uint flow)
+grain (uint index, uint column, uint seed, float speed, uint flow)
 {
-  const uint turns = bits.x + convert_uint_rtz (speed * (1.0f + (bits.w >> 29))) * flow;
-  const float4 random = uniform_of_bits (bits);
-  const float angle = 2.0f * uniform_of_bits ((uint4)turns).x;
+  uint bits[4] = {index, column, 0, 0};
+  philox (bits, (uint2) (seed, TISSUE_STREAM));
+  const uint turns = bits[0] + convert_uint_rtz (speed * (1.0f + (bits[3] >> 29))) * flow;
+  const float4 random = uniform_of_bits ((uint4) (turns, bits[1], bits[2], 0));
+  const float angle = 2.0f * random.x;
   const float radius = sqrt (-log (random.y));
-  return (float3)(radius * cospi (angle), radius * sinpi (angle), random.z);
+  return (float3) (radius * cospi (angle), radius * sinpi (angle), random.z);
 }
 
-/* The scatterers of every A-line for the frame to come. Neighbouring A-lines look at the
- * same grains, with weights that keep the mean intensity: that is what speckle is. */
+/* What of the tissue is looked at: x the first depth cell, y how many, z the first A-line,
+ * w how many. */
+typedef uint4 Box;
+
+/* Of which scatterers there shall be fringes. */
+#define STILL 1u
+#define BLOOD 2u
+
+/* The scatterers of A-lines. Neighbouring A-lines look at the same grains, with weights
+ * that keep the mean intensity: that is what speckle is. Those that are not of `kinds`
+ * have no amplitude. */
 __kernel void
-tissue (__global const Layer *layers, uint n_layers, uint cells, float cell, float grains,
-    float4 vessel, uint flow, float displacement, uint displacement_phase, float gain,
-    uint seed, uint lines, __global Scatterer *scatterers)
+tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
+    float4 vessel, uint kinds, uint flow, uint2 displacement, uint displacement_phase,
+    float gain, uint seed, uint lines, Box box, __global Scatterer *scatterers)
 {
-  const uint index = get_global_id (0);
-  const uint line = get_global_id (1);
-  if (index >= cells || line >= lines)
+  const uint column = get_global_id (0);
+  const uint row = get_global_id (1);
+  if (column >= box.y || row >= box.w)
     return;
 
+  const uint index = box.x + column;
+  const uint line = box.z + row;
+  __global Scatterer *scatterer = scatterers + (size_t) row * box.y + column;
   const float across = (line + 0.5f) / lines;
+  const float speed = 8.0f * inside_vessel (vessel, (index + 0.5f) * cell, across);
+  if (!(kinds & (speed > 0.0f ? BLOOD : STILL))) {
+    *scatterer = 0;
+    return;
+  }
+
   const float place = line * grains;
   const uint left = convert_uint_rtz (place);
   const float between = place - left;
-  const uint2 key = (uint2)(seed, TISSUE_STREAM);
-  const float speed = 8.0f * inside_vessel (vessel, (index + 0.5f) * cell, across);
-  const float3 a = grain (philox ((uint4)(index, left, 0, 0), key), speed, flow);
-  const float3 b = grain (philox ((uint4)(index, left + 1, 0, 0), key), speed, flow);
+  const float3 a = grain (index, left, seed, speed, flow);
+  const float3 b = grain (index, left + 1, seed, speed, flow);
   const float2 field = cospi (0.5f * between) * a.xy + sinpi (0.5f * between) * b.xy;
 
   const float below = (index + 0.25f + 0.5f * mix (a.z, b.z, between)) * cell;
-  const float depth = max (layer_begins (layers[0], across) + displacement + below, 0.0f);
+  const float depth = layer_begins (layers[0], across) + below;
   const float blood = speed > 0.0f ? 0.25f : 1.0f;
   const float amplitude =
       gain * blood * backscatter_at (layers, n_layers, below, across) * length (field);
   const int phase = convert_int_sat (atan2pi (field.y, field.x) * 0x1p31f);
   const float whole = floor (depth);
-  scatterers[line * cells + index] =
-      (Scatterer)(convert_uint (whole), convert_uint_sat ((depth - whole) * 0x1p32f),
+  const uint rest = convert_uint_sat ((depth - whole) * 0x1p32f);
+  const uint moved = rest + displacement.y;
+  *scatterer =
+      (Scatterer) (convert_uint (whole) + displacement.x + (moved < rest ? 1u : 0u), moved,
           as_uint (phase) + displacement_phase, as_uint (amplitude));
+}
+
+/* What of the tissue stays as it is but for its breath, which moves all of it alike: the
+ * sum over scatterers of a exp (i phase), in a plane of real and one of imaginary parts.
+ * A group a work-item. */
+__kernel void
+still_tissue (__global const uint8 *position, __global const Scatterer *scatterers,
+    Box box, uint groups, __global float8 *real, __global float8 *imaginary)
+{
+  const uint group = get_global_id (0);
+  const uint row = get_global_id (1);
+  if (group >= groups || row >= box.w)
+    return;
+
+  const uint8 at = position[group];
+  float8 x = 0.0f;
+  float8 y = 0.0f;
+  for (uint i = 0; i < box.y; i++) {
+    const Scatterer scatterer = scatterers[(size_t) row * box.y + i];
+    const uint8 turns = turns_of_depth (scatterer.xy, at) + scatterer.z;
+    const float amplitude = as_float (scatterer.w);
+    x += amplitude * cosine_of_turns (turns);
+    y += amplitude * cosine_of_turns (turns - 0x40000000u);
+  }
+  const size_t place = (size_t) (box.z + row) * groups + group;
+  real[place] = x;
+  imaginary[place] = y;
+}
+
+/* How that breath and the dispersion turn the phase of each sample, and the light source's
+ * spectrum. A group a work-item. */
+__kernel void
+turn (__global const uint8 *position, __global const uint8 *dispersion,
+    __global const float8 *envelope, uint2 displacement, uint displacement_phase,
+    uint groups, __global float8 *real, __global float8 *imaginary)
+{
+  const uint group = get_global_id (0);
+  if (group >= groups)
+    return;
+  const uint8 turns = turns_of_depth (displacement, position[group])
+                      + dispersion[group] + displacement_phase;
+  const float8 light = envelope[group];
+  real[group] = light * cosine_of_turns (turns);
+  imaginary[group] = light * cosine_of_turns (turns - 0x40000000u);
+}
+
+/* The sum over the scatterers of one A-line of a cos (phase). */
+float8
+sum_of_fringes (__global const Scatterer *scatterers, uint count, uint8 at, uint8 bent)
+{
+  float8 sum = 0.0f;
+  for (uint i = 0; i < count; i++) {
+    const Scatterer scatterer = scatterers[i];
+    const uint8 turns = turns_of_depth (scatterer.xy, at) + bent + scatterer.z;
+    sum += as_float (scatterer.w) * cosine_of_turns (turns);
+  }
+  return sum;
+}
+
+/* raw = level S (1 + what is still + what moves) + noise.  Drexler and Fujimoto, Optical
+ * Coherence Tomography: Technology and Applications, chapter 2, without the terms of
+ * scatterers among themselves. What moves lies in `box`, of which each A-line has the
+ * cells `reach`; without `keeps_still` that is all there is. */
+__kernel void
+layers_of_tissue (__global const uint8 *position, __global const uint8 *dispersion,
+    __global const float8 *envelope, __global const float8 *turn_real,
+    __global const float8 *turn_imaginary, uint keeps_still, __global const float8 *real,
+    __global const float8 *imaginary, uint groups, Box box, __global const uint2 *reach,
+    __global const Scatterer *scatterers, float level, OUTPUT)
+{
+  const uint first_group = get_global_id (0) * GROUPS;
+  const uint line = get_global_id (1);
+  if (first_group * GROUP_SAMPLES >= samples || line >= lines)
+    return;
+
+  const uint row = line - box.z;
+  const uint2 moving = row < box.w ? reach[row] : (uint2) (0, 0);
+  __global const Scatterer *first = scatterers + (size_t) row * box.y + moving.x;
+  float8 values[GROUPS];
+  for (uint i = 0; i < GROUPS; i++) {
+    const uint group = first_group + i;
+    const size_t place = (size_t) line * groups + group;
+    float8 value = envelope[group];
+    if (moving.y > 0)
+      value += value
+               * sum_of_fringes (first, moving.y, position[group],
+                   dispersion[group]);
+    if (keeps_still)
+      value += turn_real[group] * real[place]
+               - turn_imaginary[group] * imaginary[place];
+    values[i] = level * value;
+  }
+  finish (values, first_group, line, noise, seed, frame, samples, lines, offset, stride,
+      output);
 }

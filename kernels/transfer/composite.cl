@@ -4,10 +4,14 @@
  * highest, in floats, so that nothing is rounded between layers. More layers than that
  * take several launches, which hand the pixels on in `carried`.
  *
- * Build option ALIGNED: pixels begin at multiples of four bytes.
+ * Build options ALIGNMENT: pixels begin at multiples of so many bytes: 4 or 1.
+ * INTERLACED: a layer may have two fields.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "taps.clh"
+#include <frame.clh>
+
 #define LAYERS 8
 
 #define OPERATOR_SOURCE 0
@@ -20,16 +24,16 @@
 #define BACKGROUND_TRANSPARENT 3
 #define BACKGROUND_CARRIED 4
 
-/* place: stride, width and height of the input; x, y, width and height in the output (a
- * width of 0: no such layer); operator. order: bit of red, green, blue, alpha. */
+/* place: width and height of the input; x, y, width and height in the output (a width of
+ * 0: no such layer); operator; 2 where lines belong in turns to two fields, else 1. order:
+ * bit of red, green, blue, alpha. */
 #define LAYER(n)                                                                         \
-  __global const uchar *data##n, ulong start##n, int4 order##n, int8 place##n,           \
-      float alpha##n
+  FRAME (const, layer##n), int4 order##n, int8 place##n, float alpha##n
 
 uint
 load_word (__global const uchar *at)
 {
-#if ALIGNED
+#if ALIGNMENT >= 4
   return *(__global const uint *) at;
 #else
   return at[0] | at[1] << 8 | at[2] << 16 | (uint) at[3] << 24;
@@ -39,7 +43,7 @@ load_word (__global const uchar *at)
 void
 store_word (__global uchar *at, uint word)
 {
-#if ALIGNED
+#if ALIGNMENT >= 4
   *(__global uint *) at = word;
 #else
   vstore4 ((uchar4) (word, word >> 8, word >> 16, word >> 24), 0, at);
@@ -48,22 +52,10 @@ store_word (__global uchar *at, uint word)
 
 /* Red, green, blue and alpha in 0 … 1. */
 float4
-load_pixel (__global const uchar *data, ulong start, int4 order, int stride, int x, int y)
+load_pixel (FRAME (const, layer), int4 order, int x, int y)
 {
-  uint word = load_word (data + start + (ulong) y * stride + 4 * (ulong) x);
+  uint word = load_word (LINE (layer, y) + 4 * (ulong) x);
   return convert_float4 ((uint4) (word) >> convert_uint4 (order) & 255) / 255.0f;
-}
-
-/* The two input samples around the middle of output sample `at`, and the second's share.
- * Products of two sides, of 32767 at the most, and 2 still fit an int. */
-int2
-neighbours (int at, int in_size, int out_size, float *share)
-{
-  int unit = 2 * out_size;
-  int middle = max ((2 * at + 1) * in_size - out_size, 0);
-  int first = middle / unit;
-  *share = (float) (middle - first * unit) / (float) unit;
-  return (int2) (first, min (first + 1, in_size - 1));
 }
 
 /* Colours count as much as they are seen: what is keyed out does not bleed. */
@@ -74,14 +66,20 @@ weighted (float4 pixel)
 }
 
 float4
-sample_scaled (
-    __global const uchar *data, ulong start, int4 order, int8 place, int x, int y)
+sample_scaled (FRAME (const, layer), int4 order, int8 place, int x, int y)
 {
   float share_x, share_y;
-  int2 columns = neighbours (x, place.s1, place.s5, &share_x);
-  int2 rows = neighbours (y, place.s2, place.s6, &share_y);
+#if INTERLACED
+  int fields = place.s7;
+  int field = min (y % fields, place.s1 - 1);
+#else
+  int fields = 1, field = 0;
+#endif
+  int2 columns = neighbours (place_of (x, place.s0, place.s4, 1, 0), &share_x);
+  Place lines = place_of (y, place.s1, place.s5, fields, field);
+  int2 rows = fields * neighbours (lines, &share_y) + field;
 #define CORNER(column, row)                                                              \
-  load_pixel (data, start, order, place.s0, columns.column, rows.row)
+  load_pixel (THE_FRAME (layer), order, columns.column, rows.row)
   float4 corners[4] = {CORNER (x, x), CORNER (y, x), CORNER (x, y), CORNER (y, y)};
   float4 seen = mix (mix (weighted (corners[0]), weighted (corners[1]), share_x),
       mix (weighted (corners[2]), weighted (corners[3]), share_x), share_y);
@@ -106,19 +104,19 @@ blend (float4 below, float4 layer, int operator)
 }
 
 float4
-add_layer (float4 below, int x, int y, __global const uchar *data, ulong start,
-    int4 order, int8 place, float alpha)
+add_layer (float4 below, int x, int y, FRAME (const, layer), int4 order, int8 place,
+    float alpha)
 {
-  int at_x = x - place.s3;
-  int at_y = y - place.s4;
+  int at_x = x - place.s2;
+  int at_y = y - place.s3;
 
-  if (at_x < 0 || at_y < 0 || at_x >= place.s5 || at_y >= place.s6)
+  if (at_x < 0 || at_y < 0 || at_x >= place.s4 || at_y >= place.s5)
     return below;
-  float4 layer = place.s1 == place.s5 && place.s2 == place.s6
-                     ? load_pixel (data, start, order, place.s0, at_x, at_y)
-                     : sample_scaled (data, start, order, place, at_x, at_y);
-  layer.w *= alpha;
-  return blend (below, layer, place.s7);
+  float4 pixel = place.s0 == place.s4 && place.s1 == place.s5
+                     ? load_pixel (THE_FRAME (layer), order, at_x, at_y)
+                     : sample_scaled (THE_FRAME (layer), order, place, at_x, at_y);
+  pixel.w *= alpha;
+  return blend (below, pixel, place.s6);
 }
 
 float4
@@ -139,8 +137,7 @@ background_at (int background, int x, int y)
 
 /* `last`: store bytes instead of handing the pixel on. */
 __kernel void
-composite (__global uchar *out_data, ulong out_start, int out_stride, int4 out_order,
-    int2 out_size, int background, int last, __global float4 *carried, LAYER (0),
+composite (FRAME (, output), int4 order, int2 out_size, int background, int last, __global float4 *carried, LAYER (0),
     LAYER (1), LAYER (2), LAYER (3), LAYER (4), LAYER (5), LAYER (6), LAYER (7))
 {
   int x = get_global_id (0);
@@ -152,7 +149,7 @@ composite (__global uchar *out_data, ulong out_start, int out_stride, int4 out_o
   float4 pixel = background == BACKGROUND_CARRIED ? carried[index]
                                                   : background_at (background, x, y);
 #define ADD(n)                                                                           \
-  pixel = add_layer (pixel, x, y, data##n, start##n, order##n, place##n, alpha##n)
+  pixel = add_layer (pixel, x, y, THE_FRAME (layer##n), order##n, place##n, alpha##n)
   ADD (0);
   ADD (1);
   ADD (2);
@@ -166,7 +163,7 @@ composite (__global uchar *out_data, ulong out_start, int out_stride, int4 out_o
     carried[index] = pixel;
     return;
   }
-  uint4 bytes = convert_uint4_rte (pixel * 255.0f) << convert_uint4 (out_order);
-  store_word (out_data + out_start + (ulong) y * out_stride + 4 * (ulong) x,
+  uint4 bytes = convert_uint4_rte (pixel * 255.0f) << convert_uint4 (order);
+  store_word (LINE (output, y) + 4 * (ulong) x,
       bytes.x | bytes.y | bytes.z | bytes.w);
 }

@@ -6,9 +6,13 @@
  *
  *   IN_GRAY, OUT_GRAY          only the first component is there
  *   IN_BYTES, OUT_BYTES        of a component: 1, or 2 for GRAY16_LE
- *   IN_PACKED, OUT_PACKED      a pixel is four bytes, at a multiple of four
+ *   IN_WORDS, OUT_WORDS        a pixel is four bytes,
+ *   ALIGNMENT                  and then offset and stride are multiples of this: 4 or 1
  *   IN_W_SUB, IN_H_SUB,        log2 of the chroma subsampling
  *   OUT_W_SUB, OUT_H_SUB
+ *   FIELDS                     1, or 2 where lines belong in turns to two fields: chroma
+ *                              belongs to the luma of its field, and pictures are
+ *                              scaled field by field
  *   CHROMA_IN_H, _IN_V,        how chroma is resampled: CHROMA_NEAREST, CHROMA_CENTRED
  *   CHROMA_OUT_H, _OUT_V       between luma samples, CHROMA_COSITED with even ones
  *   SCALING                    SCALE_NONE, SCALE_NEAREST, SCALE_BILINEAR, SCALE_AREA
@@ -17,6 +21,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "taps.clh"
+
 #define CHROMA_NEAREST 0
 #define CHROMA_CENTRED 1
 #define CHROMA_COSITED 2
@@ -32,10 +38,13 @@
 #define COLORS_EXACT 3
 #define COLORS_MAP 4
 
+#define IN_PACKED (IN_WORDS && ALIGNMENT >= 4)
+#define OUT_PACKED (OUT_WORDS && ALIGNMENT >= 4)
 #define MAXIMUM(bytes) ((bytes) == 2 ? 65535 : 255)
 #define MIDDLE(bytes) ((bytes) == 2 ? 32768 : 128)
 #define OUT_BLOCK_W (1 << OUT_W_SUB)
 #define OUT_BLOCK_H (1 << OUT_H_SUB)
+#define FIELD_OF(y) ((y) % FIELDS)
 
 typedef struct
 {
@@ -87,17 +96,28 @@ chroma_across (const Picture *in, int x, int line)
 #endif
 }
 
+/* Centred chroma stands a quarter of the way from one luma line of its field to the next
+ * where these are the even ones, three quarters where they are the odd ones. */
 int2
 chroma_at (const Picture *in, int x, int y)
 {
-  int line = y >> IN_H_SUB;
-  int last = (in->size.y - 1) >> IN_H_SUB;
-  int2 here = chroma_across (in, x, line);
+  int field = FIELD_OF (y);
+  int luma = y / FIELDS; /* all counted in the field */
+  int line = luma >> IN_H_SUB;
+  int last = (in->size.y - 1 - field) / FIELDS >> IN_H_SUB;
+  int2 here = chroma_across (in, x, FIELDS * line + field);
 #if CHROMA_IN_V == CHROMA_CENTRED
-  int2 beside = chroma_across (in, x, clamp (y & 1 ? line + 1 : line - 1, 0, last));
+  int near = clamp (luma & 1 ? line + 1 : line - 1, 0, last);
+  int2 beside = chroma_across (in, x, FIELDS * near + field);
+#if FIELDS == 2
+  int share = (luma ^ field) & 1 ? 5 : 7;
+  return (share * here + (8 - share) * beside + 4) >> 3;
+#else
   return (3 * here + beside + 2) >> 2;
+#endif
 #elif CHROMA_IN_V == CHROMA_COSITED
-  int2 beside = chroma_across (in, x, min (line + (y & 1), last));
+  int next = min (line + (luma & 1), last);
+  int2 beside = chroma_across (in, x, FIELDS * next + field);
   return (here + beside + 1) >> 1;
 #else
   return here;
@@ -133,77 +153,83 @@ load_pixel (const Picture *in, int x, int y)
 }
 #endif
 
-/* The input at the place of an output pixel; scaled pictures share their outer edges.
- * Products of two sides, of 32767 at the most, and 2 still fit an int. */
+/* The input at the place of an output pixel. */
 #if SCALING == SCALE_NONE
 int4
 sample (const Picture *in, int2 out_size, int x, int y)
 {
   return load_pixel (in, x, y);
 }
-#elif SCALING == SCALE_NEAREST
-int4
-sample (const Picture *in, int2 out_size, int x, int y)
+#else
+#if SCALING == SCALE_NEAREST
+int
+nearest (Place place)
 {
-  int at_x = (2 * x + 1) * in->size.x / (2 * out_size.x);
-  int at_y = (2 * y + 1) * in->size.y / (2 * out_size.y);
-  return load_pixel (in, at_x, at_y);
-}
-#elif SCALING == SCALE_BILINEAR
-/* The two input samples around the middle of output sample `at`, and the second's share. */
-int2
-neighbours (int at, int in_size, int out_size, float *share)
-{
-  int unit = 2 * out_size;
-  int middle = max ((2 * at + 1) * in_size - out_size, 0);
-  int first = middle / unit;
-  *share = (float) (middle - first * unit) / (float) unit;
-  return (int2) (first, min (first + 1, in_size - 1));
+  return min (max (place.middle + place.unit / 2, 0) / place.unit, place.count - 1);
 }
 
 int4
-sample (const Picture *in, int2 out_size, int x, int y)
+sample_at (const Picture *in, Place columns, Place lines, int field)
+{
+  return load_pixel (in, nearest (columns), FIELDS * nearest (lines) + field);
+}
+#elif SCALING == SCALE_BILINEAR
+int4
+sample_at (const Picture *in, Place columns, Place lines, int field)
 {
   float share_x, share_y;
-  int2 columns = neighbours (x, in->size.x, out_size.x, &share_x);
-  int2 rows = neighbours (y, in->size.y, out_size.y, &share_y);
-  float4 above = mix (convert_float4 (load_pixel (in, columns.x, rows.x)),
-      convert_float4 (load_pixel (in, columns.y, rows.x)), share_x);
-  float4 below = mix (convert_float4 (load_pixel (in, columns.x, rows.y)),
-      convert_float4 (load_pixel (in, columns.y, rows.y)), share_x);
+  int2 column = neighbours (columns, &share_x);
+  int2 row = FIELDS * neighbours (lines, &share_y) + field;
+  float4 above = mix (convert_float4 (load_pixel (in, column.x, row.x)),
+      convert_float4 (load_pixel (in, column.y, row.x)), share_x);
+  float4 below = mix (convert_float4 (load_pixel (in, column.x, row.y)),
+      convert_float4 (load_pixel (in, column.y, row.y)), share_x);
   return convert_int4_rte (mix (above, below, share_y));
 }
 #else
-/* How much of input sample `i` the output sample `at` covers, as a share of the latter. */
-float
-coverage (int i, int at, int in_size, int out_size)
+/* What the output sample covers of the picture: from, to. A line of a field is as wide as
+ * two of the frame. */
+int2
+covered (Place place, int fields, int in_size)
 {
-  int begin = max (at * in_size, i * out_size);
-  int end = min ((at + 1) * in_size, (i + 1) * out_size);
-  return (float) (end - begin) / (float) in_size;
+  int end = place.count * place.unit;
+  int middle = place.middle + place.unit / 2;
+  int from = clamp (middle - fields * in_size, 0, end - 1);
+  return (int2) (from, clamp (middle + fields * in_size, from + 1, end));
 }
 
-int2
-covered (int at, int in_size, int out_size)
+float
+coverage (int i, int2 range, int unit)
 {
-  int end = (at + 1) * in_size;
-  return (int2) (at * in_size / out_size, (end + out_size - 1) / out_size);
+  int begin = max (range.x, i * unit);
+  int end = min (range.y, (i + 1) * unit);
+  return (float) (end - begin) / (float) (range.y - range.x);
 }
 
 int4
-sample (const Picture *in, int2 out_size, int x, int y)
+sample_at (const Picture *in, Place columns, Place lines, int field)
 {
-  int2 columns = covered (x, in->size.x, out_size.x);
-  int2 rows = covered (y, in->size.y, out_size.y);
+  int2 across = covered (columns, 1, in->size.x);
+  int2 down = covered (lines, FIELDS, in->size.y);
   float4 sum = (float4) (0.0f);
-  for (int row = rows.x; row < rows.y; row++) {
+  for (int row = down.x / lines.unit; row * lines.unit < down.y; row++) {
     float4 line = (float4) (0.0f);
-    for (int column = columns.x; column < columns.y; column++)
-      line += coverage (column, x, in->size.x, out_size.x)
-              * convert_float4 (load_pixel (in, column, row));
-    sum += coverage (row, y, in->size.y, out_size.y) * line;
+    for (int column = across.x / columns.unit; column * columns.unit < across.y; column++)
+      line += coverage (column, across, columns.unit)
+              * convert_float4 (load_pixel (in, column, FIELDS * row + field));
+    sum += coverage (row, down, lines.unit) * line;
   }
   return convert_int4_rte (sum);
+}
+#endif
+
+/* A picture of one line has but one field. */
+int4
+sample (const Picture *in, int2 out_size, int x, int y)
+{
+  int field = min (FIELD_OF (y), in->size.y - 1);
+  return sample_at (in, place_of (x, in->size.x, out_size.x, 1, 0),
+      place_of (y, in->size.y, out_size.y, FIELDS, field), field);
 }
 #endif
 
@@ -292,6 +318,36 @@ store_sample (__global uchar *at, int value)
 #define PIXEL(x, y)                                                                      \
   convert_pixel (sample (&in, out_size, x, y), row0, row1, row2, colors)
 
+/* Blocks of the two fields take turns. */
+int
+first_line (int block)
+{
+#if OUT_H_SUB
+  return (block - FIELD_OF (block)) * 2 + FIELD_OF (block);
+#else
+  return block;
+#endif
+}
+
+/* The next line of the block is the next of its field; after the last comes itself. */
+int
+line_of_block (int first, int j, int height)
+{
+  int line = first + FIELDS * j;
+  return line < height ? line : first;
+}
+
+/* The chroma that stands between two lines of its field, the first of them `y`. */
+int2
+between_lines (int2 above, int2 below, int y)
+{
+#if FIELDS == 2
+  return FIELD_OF (y) ? (above + 3 * below + 2) >> 2 : (3 * above + below + 2) >> 2;
+#else
+  return (above + below + 1) >> 1;
+#endif
+}
+
 __kernel void
 convert (__global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_stride,
     int4 in_step, __global uchar *out_data, int2 out_size, ulong4 out_start,
@@ -300,7 +356,7 @@ convert (__global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_s
 {
   Picture in = {in_data, in_size, in_start, in_stride, in_step};
   int x = get_global_id (0) << OUT_W_SUB;
-  int y = get_global_id (1) << OUT_H_SUB;
+  int y = first_line (get_global_id (1));
   if (x >= out_size.x || y >= out_size.y)
     return;
 #if OUT_PACKED
@@ -313,13 +369,13 @@ convert (__global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_s
   for (int i = 0; i < OUT_BLOCK_W; i++) {
     int column = min (x + i, out_size.x - 1);
     for (int j = 0; j < OUT_BLOCK_H; j++) {
-      int line = min (y + j, out_size.y - 1);
+      int line = line_of_block (y, j, out_size.y);
       int4 pixel = PIXEL (column, line);
       STORE (x, column, line, pixel.x);
       if (out_step.w)
         STORE (w, column, line, pixel.w);
 #if CHROMA_OUT_V == CHROMA_CENTRED
-      chroma[i] = j == 0 ? pixel.yz : (chroma[i] + pixel.yz + 1) >> 1;
+      chroma[i] = j == 0 ? pixel.yz : between_lines (chroma[i], pixel.yz, y);
 #else
       chroma[i] = j == 0 ? pixel.yz : chroma[i];
 #endif
@@ -335,7 +391,8 @@ convert (__global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_s
   if (x > 0) {
     left = PIXEL (x - 1, y).yz;
 #if CHROMA_OUT_V == CHROMA_CENTRED
-    left = (left + PIXEL (x - 1, min (y + 1, out_size.y - 1)).yz + 1) >> 1;
+    int second = line_of_block (y, OUT_BLOCK_H - 1, out_size.y);
+    left = between_lines (left, PIXEL (x - 1, second).yz, y);
 #endif
   }
   /* The last sample leaves out what is to its right, as videoconvert's does. */
@@ -349,7 +406,7 @@ convert (__global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_s
   int2 result = chroma[0];
 #endif
   int chroma_x = x >> OUT_W_SUB;
-  int chroma_y = y >> OUT_H_SUB;
+  int chroma_y = get_global_id (1);
   STORE (y, chroma_x, chroma_y, result.x);
   STORE (z, chroma_x, chroma_y, result.y);
 #endif

@@ -148,7 +148,7 @@ first_frame_line (const Options &options)
   Line line;
   if (options.of == "oct") {
     const OctFrame frame = {options.samples, options.lines_or (1024)};
-    line.text = oct_chain (false);
+    line.text = oct_chain (OctChain::PLAIN);
     line.feeds = {
         {"source", blank_frame ("video/x-raw,format=GRAY16_LE,framerate=30/1,width="
                                     + std::to_string (frame.samples)

@@ -7,7 +7,9 @@
 #include "octchain.hpp"
 #include "session.hpp"
 
+#include <algorithm>
 #include <cmath>
+#include <gst/opencl/opencl.h>
 
 namespace bench {
 namespace {
@@ -18,7 +20,7 @@ constexpr unsigned application_buffers = 8;
 struct OctCase {
   unsigned lines;
   enum { HOST_PINNED, HOST_PAGEABLE, ON_DEVICE } from;
-  bool dispersion;
+  OctChain chain;
   bool count_frames; /* the rate is of frames, not of A-lines */
 };
 
@@ -48,7 +50,7 @@ make_line (const OctCase &which, const OctFrame &frame, const char *sink, Line &
   Feed feed;
   if (!make_feed (which, frame, feed, error))
     return false;
-  const std::string chain = oct_chain (which.dispersion);
+  const std::string chain = oct_chain (which.chain);
   line.text = "benchmarksource name=source ! "
               + (which.from == OctCase::ON_DEVICE
                       ? chain
@@ -83,7 +85,7 @@ run_rate (Session &session, const std::string &what, const OctCase &which)
   session.print (result);
 }
 
-constexpr OctCase host_pinned = {1024, OctCase::HOST_PINNED, false, false};
+constexpr OctCase host_pinned = {1024, OctCase::HOST_PINNED, OctChain::PLAIN, false};
 
 void
 run_latency (Session &session, const std::string &what)
@@ -139,6 +141,56 @@ run_two (Session &session, const std::string &what)
   session.print (result);
 }
 
+/* Of the session's device and another of its platform, as the property `device` takes
+ * them. */
+std::vector<std::string>
+name_two_devices (const Session &session, std::string &error)
+{
+  const cl_device_id own = gst_opencl_context_get_device (session.context);
+  cl_platform_id platform = nullptr, platforms[16];
+  cl_device_id devices[16];
+  cl_uint n_platforms = 0, n = 0;
+
+  clGetDeviceInfo (own, CL_DEVICE_PLATFORM, sizeof platform, &platform, nullptr);
+  clGetPlatformIDs (G_N_ELEMENTS (platforms), platforms, &n_platforms);
+  clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, G_N_ELEMENTS (devices), devices, &n);
+  if (n < 2) {
+    error = "the platform has no second device";
+    return {};
+  }
+  const auto p = std::find (platforms, platforms + n_platforms, platform) - platforms;
+  const auto d = std::find (devices, devices + n, own) - devices;
+  const std::string prefix = std::to_string (p) + ":";
+  return {prefix + std::to_string (d), prefix + std::to_string ((d + 1) % n)};
+}
+
+/* A branch on each of two devices in this process, against one of them alone. */
+void
+run_two_devices (Session &session, const std::string &what)
+{
+  const OctFrame frame = frame_of (session, host_pinned.lines);
+  Result result = session.result (what, frame.sizes (), "A-lines/s");
+  std::vector<Line> lines;
+  double alone = NAN, together = NAN;
+  result.limit = 2 * limit_of (session, host_pinned, frame);
+  for (const std::string &device : name_two_devices (session, result.error)) {
+    const std::string upload = "openclupload";
+    Line line;
+    if (!make_line (host_pinned, frame, queued_sink, line, result.error))
+      continue;
+    line.text.insert (line.text.find (upload) + upload.size (), " device=" + device);
+    lines.push_back (line);
+  }
+  if (result.error.empty ()) {
+    measure_together ({lines[0]}, session.options.timing, result, alone);
+    measure_together (lines, session.options.timing, result, together);
+  }
+  if (std::isfinite (together))
+    result.rates = {together};
+  result.more = {{"alone", alone}, {"of_alone", together / alone}};
+  session.print (result);
+}
+
 void
 run_fftw (Session &session, const std::string &what, bool dispersion)
 {
@@ -164,6 +216,21 @@ run_seed (Session &session, const std::string &what, unsigned lines)
   session.print (result);
 }
 
+/* The limit is what could be written, if it had not to be made. */
+std::function<void (Session &, const std::string &)>
+source (const char *pattern)
+{
+  return [pattern] (Session &session, const std::string &what) {
+    const OctFrame frame = frame_of (session, 16384);
+    Result result = session.result (what, frame.sizes (), "A-lines/s");
+    result.limit = session.ceilings.memory_limit (frame.bytes_in ()) * frame.lines;
+    const std::string text =
+        made_spectra (frame, std::string ("pattern=") + pattern) + " ! " + sink;
+    measure ({text, {}, double (frame.lines)}, session.options.timing, result);
+    session.print (result);
+  };
+}
+
 std::function<void (Session &, const std::string &)>
 rate (const OctCase &which)
 {
@@ -178,15 +245,30 @@ const std::vector<Case> oct_cases = {
         "1024 lines, host to host, a source that fills the pool it is offered",
         rate (host_pinned)},
     {"host-pageable", "the same from an application's ordinary memory",
-        rate ({1024, OctCase::HOST_PAGEABLE, false, false})},
+        rate ({1024, OctCase::HOST_PAGEABLE, OctChain::PLAIN, false})},
     {"host-60-lines", "60 lines, host to host, pinned: frames",
-        rate ({60, OctCase::HOST_PINNED, false, true})},
+        rate ({60, OctCase::HOST_PINNED, OctChain::PLAIN, true})},
     {"device", "16384 lines that are and stay on the device",
-        rate ({16384, OctCase::ON_DEVICE, false, false})},
+        rate ({16384, OctCase::ON_DEVICE, OctChain::PLAIN, false})},
     {"device-dispersion", "the same with dispersion, so complex",
-        rate ({16384, OctCase::ON_DEVICE, true, false})},
+        rate ({16384, OctCase::ON_DEVICE, OctChain::DISPERSION, false})},
+    {"device-background-frame", "device, each frame's mean subtracted",
+        rate ({16384, OctCase::ON_DEVICE, OctChain::BACKGROUND_FRAME, false})},
+    {"device-background-rolling", "device, the mean of 16 frames before subtracted",
+        rate ({16384, OctCase::ON_DEVICE, OctChain::BACKGROUND_ROLLING, false})},
+    {"device-no-resampling", "device, with samples that are even in wavenumber",
+        rate ({16384, OctCase::ON_DEVICE, OctChain::NO_RESAMPLING, false})},
+    {"host-background-frame", "host-pinned, each frame's mean subtracted",
+        rate ({1024, OctCase::HOST_PINNED, OctChain::BACKGROUND_FRAME, false})},
+    {"host-background-rolling", "host-pinned, the mean of 16 frames before subtracted",
+        rate ({1024, OctCase::HOST_PINNED, OctChain::BACKGROUND_ROLLING, false})},
+    {"source-mirrors", "16384 lines that octtestsrc makes on the device: three mirrors",
+        source ("mirrors")},
+    {"source-layers", "the same of moving tissue", source ("layers")},
     {"latency", "one frame of 1024 lines at a time, host to host", run_latency},
     {"two-at-once", "host-pinned, two pipelines: their sum", run_two},
+    {"two-devices", "host-pinned, a pipeline on each of two devices: their sum",
+        run_two_devices},
     {"first-frame", "process start to first frame: without kernel caches, then with",
         [] (Session &session, const std::string &what) {
           measure_first_frames (

@@ -17,27 +17,37 @@ text_of (double value)
 } // namespace
 
 std::string
-oct_chain (bool dispersion)
+oct_chain (OctChain which)
 {
-  std::string chain = "octwindowinterp window=hann interpolation=linear wavelength-min="
-                      + text_of (wavelength_min)
-                      + " wavelength-max=" + text_of (wavelength_max);
-  if (dispersion)
+  std::string chain = "octwindowinterp window=hann interpolation=linear";
+  if (which != OctChain::NO_RESAMPLING)
+    chain += " wavelength-min=" + text_of (wavelength_min)
+             + " wavelength-max=" + text_of (wavelength_max);
+  if (which == OctChain::DISPERSION)
     chain += " dispersion-a2=" + text_of (dispersion_a2)
              + " dispersion-a3=" + text_of (dispersion_a3);
+  if (which == OctChain::BACKGROUND_FRAME)
+    chain += " background=frame";
+  if (which == OctChain::BACKGROUND_ROLLING)
+    chain += " background=rolling";
   return chain + " ! octfft scale=log db-min=" + text_of (db_min) + " db-max="
          + text_of (db_max) + " ! video/x-raw(memory:OpenCLMemory),format=GRAY8";
+}
+
+std::string
+made_spectra (const OctFrame &frame, const std::string &properties)
+{
+  return "octtestsrc " + properties
+         + " ! video/x-raw(memory:OpenCLMemory),format=GRAY16_LE,framerate=30/1,width="
+         + std::to_string (frame.samples) + ",height=" + std::to_string (frame.lines);
 }
 
 bool
 hold_spectra (const OctFrame &frame, Feed &feed, std::string &error)
 {
-  const std::string text =
-      "octtestsrc num-buffers=1 ! "
-      "video/x-raw(memory:OpenCLMemory),format=GRAY16_LE,framerate=30/1,width="
-      + std::to_string (frame.samples) + ",height=" + std::to_string (frame.lines)
-      + " ! appsink name=sink sync=false";
-  return hold_frame (text, {}, feed, error);
+  return hold_frame (
+      made_spectra (frame, "num-buffers=1") + " ! appsink name=sink sync=false", {}, feed,
+      error);
 }
 
 bool

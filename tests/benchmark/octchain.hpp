@@ -23,10 +23,22 @@ constexpr double dispersion_a2 = 7.994e-5, dispersion_a3 = 2.67e-9;
 /* What the picture shows. */
 constexpr double db_min = 0, db_max = 80;
 
-/* Elements that make a picture of spectra on the device. */
-std::string oct_chain (bool dispersion);
+/* What a chain does beside, or instead of, resampling without a background. */
+enum class OctChain {
+  PLAIN,
+  DISPERSION,
+  BACKGROUND_FRAME,
+  BACKGROUND_ROLLING,
+  NO_RESAMPLING,
+};
 
-/* A frame of octtestsrc on the device. */
+/* Elements that make a picture of spectra on the device. */
+std::string oct_chain (OctChain which);
+
+/* Frames that octtestsrc makes on the device. */
+std::string made_spectra (const OctFrame &frame, const std::string &properties);
+
+/* The first of them. */
 bool hold_spectra (const OctFrame &frame, Feed &feed, std::string &error);
 
 /* The same in host memory: `copies` of ordinary memory, or the contents of a pool. */

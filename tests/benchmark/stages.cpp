@@ -22,7 +22,7 @@ oct_subject (const Options &options, Subject &subject, std::string &error)
   if (!host_spectra (frame, Feed::POOL, 1, feed, error))
     return false;
   subject.sizes = frame.sizes ();
-  subject.line.text = oct_chain (false);
+  subject.line.text = oct_chain (OctChain::PLAIN);
   subject.line.feeds = {{"source", feed}};
   return true;
 }

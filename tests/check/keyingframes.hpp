@@ -114,6 +114,32 @@ public:
     return result;
   }
 
+  /* (transfer full): what becomes of a buffer (transfer full) of such a picture */
+  GstBuffer *pass (GstBuffer *buffer, const Picture &picture, const Format &format)
+  {
+    negotiate (picture, format);
+    GstBuffer *output = gst_harness_push_and_pull (harness, buffer);
+    fail_unless (output != nullptr);
+    return output;
+  }
+
+  /* As a seek does; the source then has another framerate where `with_caps`. */
+  void flush (bool with_caps)
+  {
+    GstSegment segment;
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    GstCaps *current = gst_pad_get_current_caps (harness->srcpad);
+    GstCaps *caps = gst_caps_copy (current);
+    gst_caps_set_simple (caps, "framerate", GST_TYPE_FRACTION, 25, 1, nullptr);
+    gst_harness_push_event (harness, gst_event_new_flush_start ());
+    gst_harness_push_event (harness, gst_event_new_flush_stop (TRUE));
+    if (with_caps)
+      gst_harness_push_event (harness, gst_event_new_caps (caps));
+    gst_harness_push_event (harness, gst_event_new_segment (&segment));
+    gst_caps_unref (current);
+    gst_caps_unref (caps);
+  }
+
   GstHarness *get_harness () { return harness; }
   GstOpenCLContext *get_context () { return context; }
 

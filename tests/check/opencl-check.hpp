@@ -7,7 +7,7 @@
 #include "device-kind.hpp"
 
 #include <gst/check/gstcheck.h>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 
 #include <algorithm>
 #include <cstring>

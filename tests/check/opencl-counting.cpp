@@ -2,33 +2,64 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#define CL_TARGET_OPENCL_VERSION 120
 #define CL_USE_DEPRECATED_OPENCL_1_1_APIS
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "opencl-counting.hpp"
 
 #include <atomic>
 #include <dlfcn.h>
+#include <cstring>
 #include <initializer_list>
+#include <map>
+#include <mutex>
+#include <set>
+#include <vector>
 
 namespace {
 struct Counter {
   std::atomic<unsigned> calls{0};
   std::atomic<unsigned> fail_at{0}; /* 0: never */
   std::atomic<cl_int> code{CL_SUCCESS};
+  std::atomic<cl_int> code_for_good{CL_SUCCESS};
 };
 
 Counter counters[counting::N_CALLS];
 std::atomic<int> buffers_left{-1}; /* before the device has no room; -1: it has */
 std::atomic<bool> platforms_hidden{false};
+
+std::mutex sayings_lock;
+std::map<cl_device_info, std::vector<char>> sayings;
 std::atomic<int> buffers_held{0};
+
+/* Queues and contexts, and those of them that a lost device has taken along. */
+std::mutex objects_lock;
+std::set<void *> living, lost;
+
+template <typename Object>
+Object
+remember (Object object)
+{
+  std::lock_guard<std::mutex> guard (objects_lock);
+  if (object) {
+    living.insert (object);
+    lost.erase (object); /* another one of the same address */
+  }
+  return object;
+}
+
+bool
+is_lost (void *object)
+{
+  std::lock_guard<std::mutex> guard (objects_lock);
+  return lost.count (object) > 0;
+}
 
 /* What this call is to return instead of doing its work, or CL_SUCCESS. */
 cl_int
 enter (counting::Call call)
 {
   Counter &counter = counters[call];
-  return ++counter.calls == counter.fail_at ? counter.code.load () : CL_SUCCESS;
+  return ++counter.calls == counter.fail_at ? counter.code : counter.code_for_good;
 }
 
 bool
@@ -94,9 +125,37 @@ let_fail (Call call, unsigned n, cl_int code)
 }
 
 void
+let_fail_for_good (Call call, cl_int code)
+{
+  counters[call].code_for_good = code;
+}
+
+void
 fail_buffers_after (int n)
 {
   buffers_left = n;
+}
+
+void
+let_devices_say (cl_device_info name, const void *value, size_t size)
+{
+  auto *bytes = static_cast<const char *> (value);
+  std::lock_guard<std::mutex> guard (sayings_lock);
+  sayings[name] = std::vector<char> (bytes, bytes + size);
+}
+
+void
+let_devices_say_the_truth ()
+{
+  std::lock_guard<std::mutex> guard (sayings_lock);
+  sayings.clear ();
+}
+
+void
+lose_device (bool is_lost_now)
+{
+  std::lock_guard<std::mutex> guard (objects_lock);
+  lost = is_lost_now ? living : std::set<void *> ();
 }
 
 void
@@ -119,12 +178,32 @@ clGetPlatformIDs (cl_uint room, cl_platform_id *platforms, cl_uint *n)
   return -1001; /* CL_PLATFORM_NOT_FOUND_KHR */
 }
 
+cl_int
+clGetDeviceInfo (
+    cl_device_id device, cl_device_info name, size_t room, void *value, size_t *size)
+{
+  std::lock_guard<std::mutex> guard (sayings_lock);
+  auto said = sayings.find (name);
+  if (said == sayings.end ())
+    return REAL (clGetDeviceInfo) (device, name, room, value, size);
+  const std::vector<char> &bytes = said->second;
+  if (value && room < bytes.size ())
+    return CL_INVALID_VALUE;
+  if (value)
+    memcpy (value, bytes.data (), bytes.size ());
+  if (size)
+    *size = bytes.size ();
+  return CL_SUCCESS;
+}
+
 cl_mem
 clCreateBuffer (
     cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code)
 {
   if (cl_int failure = enter (CREATE_BUFFER))
     return refuse<cl_mem> (failure, code);
+  if (is_lost (context))
+    return refuse<cl_mem> (CL_OUT_OF_RESOURCES, code);
   if (!has_room ())
     return refuse<cl_mem> (CL_MEM_OBJECT_ALLOCATION_FAILURE, code);
   cl_mem buffer = REAL (clCreateBuffer) (context, flags, size, host, code);
@@ -165,7 +244,8 @@ clCreateContext (const cl_context_properties *properties, cl_uint n,
 {
   if (cl_int failure = enter (CREATE_CONTEXT))
     return refuse<cl_context> (failure, code);
-  return REAL (clCreateContext) (properties, n, devices, notify, user_data, code);
+  return remember (
+      REAL (clCreateContext) (properties, n, devices, notify, user_data, code));
 }
 
 cl_command_queue
@@ -174,7 +254,7 @@ clCreateCommandQueue (cl_context context, cl_device_id device,
 {
   if (cl_int failure = enter (CREATE_QUEUE))
     return refuse<cl_command_queue> (failure, code);
-  return REAL (clCreateCommandQueue) (context, device, properties, code);
+  return remember (REAL (clCreateCommandQueue) (context, device, properties, code));
 }
 
 cl_program
@@ -218,6 +298,8 @@ clEnqueueNDRangeKernel (cl_command_queue queue, cl_kernel kernel, cl_uint dimens
 {
   if (cl_int failure = enter (ENQUEUE_KERNEL))
     return failure;
+  if (is_lost (queue))
+    return CL_OUT_OF_RESOURCES;
   return REAL (clEnqueueNDRangeKernel) (
       queue, kernel, dimensions, offset, global, local, n, waits, event);
 }
@@ -229,6 +311,8 @@ clEnqueueReadBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 {
   if (cl_int failure = enter (ENQUEUE_READ))
     return failure;
+  if (is_lost (queue))
+    return CL_OUT_OF_RESOURCES;
   return REAL (clEnqueueReadBuffer) (
       queue, buffer, blocking, offset, size, host, n, waits, event);
 }
@@ -240,6 +324,8 @@ clEnqueueWriteBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 {
   if (cl_int failure = enter (ENQUEUE_WRITE))
     return failure;
+  if (is_lost (queue))
+    return CL_OUT_OF_RESOURCES;
   return REAL (clEnqueueWriteBuffer) (
       queue, buffer, blocking, offset, size, host, n, waits, event);
 }
@@ -251,6 +337,8 @@ clEnqueueMapBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
 {
   if (cl_int failure = enter (ENQUEUE_MAP))
     return refuse<void *> (failure, code);
+  if (is_lost (queue))
+    return refuse<void *> (CL_OUT_OF_RESOURCES, code);
   return REAL (clEnqueueMapBuffer) (
       queue, buffer, blocking, flags, offset, size, n, waits, event, code);
 }
@@ -261,6 +349,8 @@ clEnqueueUnmapMemObject (cl_command_queue queue, cl_mem buffer, void *bytes, cl_
 {
   if (cl_int failure = enter (ENQUEUE_UNMAP))
     return failure;
+  if (is_lost (queue))
+    return CL_OUT_OF_RESOURCES;
   return REAL (clEnqueueUnmapMemObject) (queue, buffer, bytes, n, waits, event);
 }
 
@@ -282,10 +372,21 @@ clGetEventInfo (
 }
 
 cl_int
+clEnqueueMarkerWithWaitList (
+    cl_command_queue queue, cl_uint n, const cl_event *waits, cl_event *event)
+{
+  if (is_lost (queue))
+    return CL_OUT_OF_RESOURCES;
+  return REAL (clEnqueueMarkerWithWaitList) (queue, n, waits, event);
+}
+
+cl_int
 clFinish (cl_command_queue queue)
 {
   if (cl_int failure = enter (FINISH))
     return failure;
+  if (is_lost (queue))
+    return CL_OUT_OF_RESOURCES;
   return REAL (clFinish) (queue);
 }
 }

@@ -44,10 +44,21 @@ int held_buffers ();
  * failure is pending at a time for each call. */
 void let_fail (Call call, unsigned n, cl_int code);
 
+/* Every `call` from now on returns `code` and does nothing; CL_SUCCESS ends that. */
+void let_fail_for_good (Call call, cl_int code);
+
 /* From here on clCreateBuffer fails as on a device without room, after `n` more that do
  * not; -1 for never. */
 void fail_buffers_after (int n);
 
+/* What every device says of `name` instead of the truth, until it is let say the truth.
+ */
+void let_devices_say (cl_device_info name, const void *value, size_t size);
+void let_devices_say_the_truth ();
+
 /* The machine has no OpenCL platform while `hidden`. */
 void hide_platforms (bool hidden);
+/* From now on nothing can be enqueued in the contexts that there are, nor made in them,
+ * as after a reset of the device; new ones work. FALSE: forgotten. */
+void lose_device (bool lost);
 } // namespace counting

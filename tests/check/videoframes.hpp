@@ -34,6 +34,21 @@ info_of (const char *format, int width, int height, const char *colorimetry = nu
   return info;
 }
 
+/* The same with two fields, which gives chroma as many lines in each. */
+inline GstVideoInfo
+of_fields (const GstVideoInfo &progressive,
+    GstVideoInterlaceMode mode = GST_VIDEO_INTERLACE_MODE_INTERLEAVED)
+{
+  GstVideoInfo info;
+  fail_unless (gst_video_info_set_interlaced_format (&info,
+      GST_VIDEO_INFO_FORMAT (&progressive), mode, progressive.width, progressive.height));
+  info.fps_n = progressive.fps_n;
+  info.fps_d = progressive.fps_d;
+  info.colorimetry = progressive.colorimetry;
+  info.chroma_site = progressive.chroma_site;
+  return info;
+}
+
 /* (transfer full) */
 inline GstCaps *
 device_caps (const GstVideoInfo &info)

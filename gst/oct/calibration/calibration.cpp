@@ -46,13 +46,12 @@ bool
 check_range (const Calibration &calibration, GError **error)
 {
   if (!range_given (calibration)
-      || (calibration.wavelength_min > 0
-          && calibration.wavelength_min < calibration.wavelength_max))
+      || (calibration.wavelength_min > 0 && calibration.wavelength_max > 0
+          && calibration.wavelength_min != calibration.wavelength_max))
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "wavelength-min %.9g and wavelength-max %.9g: expected both to be set, and min to "
-      "be "
-      "less than max",
+      "wavelength-min %.9g and wavelength-max %.9g: expected both to be set, and to "
+      "differ",
       calibration.wavelength_min, calibration.wavelength_max);
   return false;
 }

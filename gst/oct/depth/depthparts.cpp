@@ -1,8 +1,10 @@
-/* What all forms of a FusedDepth have in common
+/* What all engines have in common
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "depthparts.hpp"
+
+#include <gst/opencl/devicebuffer.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -14,13 +16,13 @@ namespace {
 const DepthValue value_formats[] = {
     {"-DPIXEL=uchar -DFULL=255.0f -DFULL_BITS=8", 1, 255},
     {"-DPIXEL=ushort -DFULL=65535.0f -DFULL_BITS=16", 2, 65535},
-    {"", 4, 0},
-    {"-DBINS", 8, 0},
+    {"-DPIXEL=float", 4, 0},
+    {"-DPIXEL=float2 -DBINS", 8, 0},
 };
 } // namespace
 
 const DepthValue &
-value_of (const FusedDepthFormat &format)
+value_of (const EngineFormat &format)
 {
   return value_formats[gsize (format.output)];
 }
@@ -34,17 +36,12 @@ create_roots (GstOpenCLContext *context, guint samples, cl::Buffer &roots, GErro
     values[k] = {{float (std::cos (angle)), float (-std::sin (angle))}};
   }
   gsize bytes = values.size () * sizeof values[0];
-  cl_int code;
-  roots = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
-      CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, values.data (), &code));
-  if (!gst_opencl_check (code, "clCreateBuffer", error))
-    return false;
-  gst_opencl_count_upload (bytes);
-  return true;
+  roots = opencl::make_table (context, values.data (), bytes, error);
+  return roots () != nullptr;
 }
 
 DepthScaling
-scaling_of (const FusedDepthFormat &format, const DepthOutput &output)
+scaling_of (const EngineFormat &format, const DepthOutput &output)
 {
   const double decibels = 10 * std::log10 (2.0), least_decibels = -120;
   double unit = output.logarithmic ? decibels : 1;

@@ -1,10 +1,10 @@
-/* What all forms of a FusedDepth have in common
+/* What all engines have in common
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
-#include "fuseddepth.hpp"
+#include "depthengine.hpp"
 
 #include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
@@ -16,7 +16,7 @@ struct DepthValue {
   double full; /* brightest pixel, 0 where there are none */
 };
 
-const DepthValue &value_of (const FusedDepthFormat &format);
+const DepthValue &value_of (const EngineFormat &format);
 
 /* exp (-2 pi i k / samples) for all k. */
 bool create_roots (
@@ -29,14 +29,14 @@ struct DepthScaling {
   cl_float least;
 };
 
-DepthScaling scaling_of (const FusedDepthFormat &format, const DepthOutput &output);
+DepthScaling scaling_of (const EngineFormat &format, const DepthOutput &output);
 
 /* Whether values lie at multiples of their size. */
 bool check_alignment (const DepthOutput &output, gsize bytes, GError **error);
 
 /* Bytes of local memory that a work-group may take. */
 inline gsize
-local_memory_of (GstOpenCLContext *context, const FusedDepthFormat &format)
+local_memory_of (GstOpenCLContext *context, const EngineFormat &format)
 {
   gsize memory = opencl::device_info<cl_ulong> (context, CL_DEVICE_LOCAL_MEM_SIZE);
   return format.local_memory > 0 && format.local_memory < memory ? format.local_memory

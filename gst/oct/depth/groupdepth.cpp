@@ -68,7 +68,7 @@ struct Layout {
 };
 
 gsize
-local_bytes (const FusedDepthFormat &format, const Layout &layout)
+local_bytes (const EngineFormat &format, const Layout &layout)
 {
   gsize sample = format.input == SampleFormat::f32le ? 8 : 4; /* of a pair */
   gsize samples = (format.samples + 2 * edge) * sample;
@@ -82,7 +82,7 @@ local_bytes (const FusedDepthFormat &format, const Layout &layout)
 
 /* Short segments cost more than what turns in local memory cost. */
 bool
-fit (const FusedDepthFormat &format, gsize memory, Layout &layout)
+fit (const EngineFormat &format, gsize memory, Layout &layout)
 {
   const DepthValue &value = value_of (format);
   gsize pixel = value.full > 0 ? value.bytes : 1;
@@ -102,7 +102,7 @@ fit (const FusedDepthFormat &format, gsize memory, Layout &layout)
 }
 
 bool
-plan (GstOpenCLContext *context, const FusedDepthFormat &format, Layout &layout)
+plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
 {
   layout.steps = find_steps (format.samples);
   if (!layout.steps || format.taps == 0)
@@ -116,7 +116,7 @@ plan (GstOpenCLContext *context, const FusedDepthFormat &format, Layout &layout)
 }
 
 std::string
-build_options (const FusedDepthFormat &format, const Layout &layout)
+build_options (const EngineFormat &format, const Layout &layout)
 {
   const guint *radix = layout.steps->radix;
   gchar *options = g_strdup_printf (
@@ -134,7 +134,7 @@ build_options (const FusedDepthFormat &format, const Layout &layout)
 } // namespace
 
 bool
-GroupDepth::is_faster (GstOpenCLContext *context, const FusedDepthFormat &format)
+GroupDepth::is_faster (GstOpenCLContext *context, const EngineFormat &format)
 {
   Layout layout;
   /* A CPU has its caches for what is local memory elsewhere. */
@@ -145,9 +145,8 @@ GroupDepth::is_faster (GstOpenCLContext *context, const FusedDepthFormat &format
          && plan (context, format, layout);
 }
 
-std::unique_ptr<FusedDepth>
-GroupDepth::make (
-    GstOpenCLContext *context, const FusedDepthFormat &format, GError **error)
+std::unique_ptr<DepthEngine>
+GroupDepth::make (GstOpenCLContext *context, const EngineFormat &format, GError **error)
 {
   auto made = std::make_unique<GroupDepth> ();
   if (!made->create (context, format, error))
@@ -156,8 +155,7 @@ GroupDepth::make (
 }
 
 bool
-GroupDepth::create (
-    GstOpenCLContext *context, const FusedDepthFormat &wanted, GError **error)
+GroupDepth::create (GstOpenCLContext *context, const EngineFormat &wanted, GError **error)
 {
   Layout layout;
   if (!plan (context, wanted, layout)) {
@@ -171,8 +169,7 @@ GroupDepth::create (
   group = layout.group ();
   least_lines = cl_uint (layout.step);
   most_lines = cl_uint (layout.lines);
-  wanted_groups = groups_of_unit
-                  * opencl::device_info<cl_uint> (context, CL_DEVICE_MAX_COMPUTE_UNITS);
+  wanted_groups = groups_of_unit * opencl::compute_units (context);
   if (!create_roots (context, format.samples, roots, error)
       || !kernel.create (context, resource, "make_depth",
           build_options (format, layout).c_str (), error))
@@ -212,10 +209,10 @@ GroupDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem t
   DepthScaling scaling = scaling_of (format, output);
 
   return kernel.launch_groups (queue, groups, group, error, spectra.data, spectra.offset,
-      spectra.stride, cl_uint (aligned), spectra.lines, spectra.shift, tables, background,
-      background_offset, roots (), lines, cl_uint (output.first), cl_uint (output.depths),
-      cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,
-      output.data, cl_ulong (output.offset / value.bytes),
+      spectra.stride, cl_uint (aligned), spectra.lines, spectra.shift, spectra.broken (),
+      tables, background, background_offset, roots (), lines, cl_uint (output.first),
+      cl_uint (output.depths), cl_uint (output.logarithmic), scaling.factor, scaling.zero,
+      scaling.least, output.data, cl_ulong (output.offset / value.bytes),
       cl_uint (output.stride / value.bytes), cl_uint (words));
 }
 } // namespace oct

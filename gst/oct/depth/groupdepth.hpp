@@ -4,28 +4,28 @@
  */
 #pragma once
 
-#include "fuseddepth.hpp"
+#include "depthengine.hpp"
 
 #include <gst/opencl/kernel.hpp>
 
 namespace oct {
-class GroupDepth : public FusedDepth {
+class GroupDepth : public DepthEngine {
 public:
   /* Than in steps. */
-  static bool is_faster (GstOpenCLContext *context, const FusedDepthFormat &format);
+  static bool is_faster (GstOpenCLContext *context, const EngineFormat &format);
 
-  static std::unique_ptr<FusedDepth> make (
-      GstOpenCLContext *context, const FusedDepthFormat &format, GError **error);
+  static std::unique_ptr<DepthEngine> make (
+      GstOpenCLContext *context, const EngineFormat &format, GError **error);
 
   bool enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
       cl_mem background, cl_uint background_offset, const DepthOutput &output,
       GError **error) override;
 
 private:
-  bool create (GstOpenCLContext *context, const FusedDepthFormat &format, GError **error);
+  bool create (GstOpenCLContext *context, const EngineFormat &format, GError **error);
   cl_uint lines_of_group (cl_uint lines) const;
 
-  FusedDepthFormat format;
+  EngineFormat format;
   gsize group = 0;           /* work-items in a work-group */
   cl_uint least_lines = 0;   /* that it makes, */
   cl_uint most_lines = 0;    /* a multiple of the least */

@@ -48,11 +48,8 @@ const Steps all_steps[] = {
     {16384, {16, 8, 16, 8}},
 };
 
-const guint least_samples = 64;
-const guint most_samples = 16384;
-
 const Steps *
-find_steps (const FusedDepthFormat &format)
+find_steps (const EngineFormat &format)
 {
   if (format.samples < least_samples || format.samples > most_samples)
     return nullptr;
@@ -70,7 +67,7 @@ struct Layout {
 };
 
 gsize
-local_bytes (const FusedDepthFormat &format, const Layout &layout)
+local_bytes (const EngineFormat &format, const Layout &layout)
 {
   const DepthValue &value = value_of (format);
   bool pairs = format.taps == 0 && format.complex;
@@ -83,7 +80,7 @@ local_bytes (const FusedDepthFormat &format, const Layout &layout)
 
 /* Lanes as the device's own vectors have, fewer where memory is short. */
 bool
-plan (GstOpenCLContext *context, const FusedDepthFormat &format, Layout &layout)
+plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
 {
   layout.steps = find_steps (format);
   if (!layout.steps)
@@ -104,7 +101,7 @@ plan (GstOpenCLContext *context, const FusedDepthFormat &format, Layout &layout)
 }
 
 std::string
-build_options (const FusedDepthFormat &format, const Layout &layout)
+build_options (const EngineFormat &format, const Layout &layout)
 {
   const guint *radix = layout.steps->radix;
   gchar *options = g_strdup_printf (
@@ -121,15 +118,14 @@ build_options (const FusedDepthFormat &format, const Layout &layout)
 } // namespace
 
 bool
-LaneDepth::is_faster (GstOpenCLContext *context, const FusedDepthFormat &format)
+LaneDepth::is_faster (GstOpenCLContext *context, const EngineFormat &format)
 {
   Layout layout;
   return opencl::is_cpu (context) && plan (context, format, layout);
 }
 
-std::unique_ptr<FusedDepth>
-LaneDepth::make (
-    GstOpenCLContext *context, const FusedDepthFormat &format, GError **error)
+std::unique_ptr<DepthEngine>
+LaneDepth::make (GstOpenCLContext *context, const EngineFormat &format, GError **error)
 {
   auto made = std::make_unique<LaneDepth> ();
   if (!made->create (context, format, error))
@@ -138,8 +134,7 @@ LaneDepth::make (
 }
 
 bool
-LaneDepth::create (
-    GstOpenCLContext *context, const FusedDepthFormat &wanted, GError **error)
+LaneDepth::create (GstOpenCLContext *context, const EngineFormat &wanted, GError **error)
 {
   Layout layout;
   if (!plan (context, wanted, layout)) {
@@ -153,8 +148,7 @@ LaneDepth::create (
   format = wanted;
   lanes = layout.lanes;
   most_lines = layout.tile;
-  wanted_groups = groups_of_unit
-                  * opencl::device_info<cl_uint> (context, CL_DEVICE_MAX_COMPUTE_UNITS);
+  wanted_groups = groups_of_unit * opencl::compute_units (context);
   return create_roots (context, format.samples, roots, error)
          && kernel.create (context, resource, "make_depth_in_lanes",
              build_options (format, layout).c_str (), error);
@@ -183,9 +177,10 @@ LaneDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem ta
   DepthScaling scaling = scaling_of (format, output);
 
   return kernel.launch_groups (queue, groups, 1, error, spectra.data, spectra.offset,
-      spectra.stride, cl_uint (words), spectra.lines, spectra.shift, tables, background,
-      background_offset, roots (), lines, cl_uint (output.first), cl_uint (output.depths),
-      cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,
-      output.data, cl_ulong (output.offset / bytes), cl_uint (output.stride / bytes));
+      spectra.stride, cl_uint (words), spectra.lines, spectra.shift, spectra.broken (),
+      tables, background, background_offset, roots (), lines, cl_uint (output.first),
+      cl_uint (output.depths), cl_uint (output.logarithmic), scaling.factor, scaling.zero,
+      scaling.least, output.data, cl_ulong (output.offset / bytes),
+      cl_uint (output.stride / bytes));
 }
 } // namespace oct

@@ -4,71 +4,150 @@
  */
 #include "backgroundmean.hpp"
 
+#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/deviceinfo.hpp>
+
 #include <algorithm>
+#include <atomic>
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/background.cl"
 
 namespace oct {
 namespace {
-/* Enough blocks of lines to keep a GPU busy, few enough to be summed by one work-item. */
-const gsize most_blocks = 64;
-const gsize smallest_block = 16;
+/* How the lines of a frame are shared out. */
+struct Shares {
+  gsize most_blocks; /* 0: two for each compute unit */
+  gsize least_lines; /* of a block */
+  gsize group;       /* work-items of one */
+  gsize wide;        /* samples that a work-item adds at once, */
+  gsize together;    /* and lines; 0: all of its block */
+  gsize columns;     /* samples of which a group makes the mean */
+};
+
+/* Enough blocks to keep a GPU busy, few enough to be summed quickly, by several
+ * work-items a sample. */
+const Shares shares_of_gpu = {256, 16, 128, 4, 0, 16};
+
+/* A work-item for a row of blocks: each core reads memory from one end to the other. */
+const Shares shares_of_cpu = {0, 8, 1, 16, 8, 128};
+
+const gsize mean_group = 128;
+
+/* So that 32 bits hold a block's sum of 16 bit integers. */
+const gsize most_lines_of_block = 65536;
+
+/* Lines of floats that are added before what rounding takes is looked at. */
+const gsize most_floats_together = 16;
 
 bool
 create_buffer (GstOpenCLContext *context, gsize bytes, cl::Buffer &buffer, GError **error)
 {
-  cl_int code;
-  cl_context handle = gst_opencl_context_get_handle (context);
-  buffer = cl::Buffer (clCreateBuffer (handle, CL_MEM_READ_WRITE, bytes, nullptr, &code));
-  return gst_opencl_check (code, "clCreateBuffer", error);
+  buffer = opencl::make_buffer (context, bytes, error);
+  return buffer () != nullptr;
+}
+
+const Shares &
+shares_of (GstOpenCLContext *context)
+{
+  return opencl::is_cpu (context) ? shares_of_cpu : shares_of_gpu;
+}
+
+gsize
+parts_of (gsize all, gsize part)
+{
+  return (all + part - 1) / part;
 }
 } // namespace
 
 bool
-BackgroundMean::create (GstOpenCLContext *context, gsize samples, gsize lines,
-    guint preceding, GError **error)
+BackgroundMean::create (GstOpenCLContext *of, SampleFormat format, gsize n_samples,
+    gsize lines, guint preceding, GError **error)
 {
-  block = std::max (smallest_block, (lines + most_blocks - 1) / most_blocks);
-  blocks = (lines + block - 1) / block;
+  const Shares &shares = shares_of (of);
+  const bool floats = format == SampleFormat::f32le;
+  const gsize rows_of_block = floats ? 3 : 1; /* as in the kernel */
+  *this = BackgroundMean ();
+  context = of;
+  input = format;
+  samples = cl_uint (n_samples);
+  const gsize most_blocks =
+      shares.most_blocks
+          ? shares.most_blocks
+          : 2 * opencl::device_info<cl_uint> (of, CL_DEVICE_MAX_COMPUTE_UNITS);
+  block = cl_uint (std::clamp (
+      parts_of (lines, most_blocks), shares.least_lines, most_lines_of_block));
+  blocks = cl_uint (parts_of (lines, block));
+  wide = cl_uint (shares.wide);
+  together = cl_uint (shares.together ? shares.together : block);
+  if (floats)
+    together = std::min (together, cl_uint (most_floats_together));
+  workers = shares.group > 1 ? cl_uint (parts_of (samples, wide)) : 1;
   frames = preceding;
-  filled = next = 0;
-  return create_buffer (context, sizeof (float) * samples * blocks, sums, error)
-         && create_buffer (context, sizeof (float) * samples * (1 + frames), rows, error);
+  return create_buffer (
+             of, sizeof (float) * samples * blocks * rows_of_block, sums, error)
+         && create_buffer (
+             of, sizeof (float) * samples * std::max (frames, 1u), means, error);
+}
+
+BackgroundMean::Kernels *
+BackgroundMean::suiting (const RawSpectra &spectra, GError **error)
+{
+  const Shares &shares = shares_of (context);
+  const gsize bytes = sample_of (input).bytes;
+  const guint aligned = spectra.is_multiple_of (bytes * wide) ? 2
+                        : spectra.is_multiple_of (bytes)      ? 1
+                                                              : 0;
+  Kernels &made = kernels[aligned];
+  if (made.created)
+    return &made;
+  gchar *options = g_strdup_printf (
+      "-D%s -DALIGNED=%u -DWIDE=%u -DGROUP=%u -DMEAN_GROUP=%u -DCOLUMNS=%u",
+      sample_of (input).option, aligned, wide, guint (shares.group), guint (mean_group),
+      guint (shares.columns));
+  made.created = made.sum_blocks.create (context, KERNELS, "sum_blocks", options, error)
+                 && made.find_background.create (
+                     context, KERNELS, "find_background", options, error);
+  g_free (options);
+  return made.created ? &made : nullptr;
+}
+
+/* Whoever kept it before has enqueued what reads it, on the queue on which it is written
+ * next. */
+std::shared_ptr<cl::Buffer>
+BackgroundMean::unused_mean (GError **error)
+{
+  for (auto &mean : backgrounds) {
+    if (mean.use_count () > 1)
+      continue;
+    std::atomic_thread_fence (std::memory_order_acquire);
+    return mean;
+  }
+  auto made = std::make_shared<cl::Buffer> ();
+  if (!create_buffer (context, sizeof (float) * samples, *made, error))
+    return nullptr;
+  backgrounds.push_back (made);
+  return made;
 }
 
 bool
-BackgroundMean::mean_of_frame (BackgroundKernels &kernels, const RawSpectra &spectra,
-    guint row, cl_command_queue queue, GError **error)
+BackgroundMean::update (const RawSpectra &spectra, cl_command_queue queue,
+    std::shared_ptr<cl::Buffer> &mean, GError **error)
 {
-  return kernels.sum_blocks.launch (queue, spectra.samples, blocks, error, spectra.data,
-             spectra.offset, spectra.stride, spectra.samples, spectra.lines,
-             spectra.shift, block, sums ())
-         && kernels.mean_of_rows.launch (queue, spectra.samples, 1, error, sums (),
-             cl_uint (0), spectra.samples, blocks, cl_float (spectra.lines), rows (),
-             cl_uint (row * spectra.samples));
-}
-
-bool
-BackgroundMean::mean_of_frames (BackgroundKernels &kernels, const RawSpectra &spectra,
-    cl_command_queue queue, GError **error)
-{
-  return kernels.mean_of_rows.launch (queue, spectra.samples, 1, error, rows (),
-      spectra.samples, spectra.samples, cl_uint (filled), cl_float (filled), rows (),
-      cl_uint (0));
-}
-
-bool
-BackgroundMean::update (BackgroundKernels &kernels, const RawSpectra &spectra,
-    cl_command_queue queue, GError **error)
-{
-  if (frames == 0)
-    return mean_of_frame (kernels, spectra, 0, queue, error);
-
-  bool first = filled == 0;
-  if (!first && !mean_of_frames (kernels, spectra, queue, error))
+  const Shares &shares = shares_of (context);
+  Kernels *made = suiting (spectra, error);
+  if (!made || !(mean = unused_mean (error))
+      || !made->sum_blocks.launch_groups (queue,
+          parts_of (gsize (workers) * blocks, shares.group), shares.group, error,
+          spectra.data, spectra.offset, spectra.stride, samples, spectra.lines,
+          spectra.shift, block, together, workers, sums ())
+      || !made->find_background.launch_groups (queue, parts_of (samples, shares.columns),
+          mean_group, error, sums (), samples, blocks, spectra.lines, means (), filled,
+          frames, next, (*mean) ()))
     return false;
-  if (!mean_of_frame (kernels, spectra, 1 + next, queue, error))
-    return false;
-  filled = std::min (filled + 1, frames);
-  next = (next + 1) % frames;
-  return !first || mean_of_frames (kernels, spectra, queue, error);
+  if (frames > 0) {
+    filled = std::min (filled + 1, frames);
+    next = (next + 1) % frames;
+  }
+  return true;
 }
 } // namespace oct

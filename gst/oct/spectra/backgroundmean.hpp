@@ -8,42 +8,51 @@
 
 #include <gst/opencl/kernel.hpp>
 
-namespace oct {
-/* What makes the mean; the kernels are made where their build options are known. */
-struct BackgroundKernels {
-  opencl::Kernel sum_blocks;
-  opencl::Kernel mean_of_rows;
-};
+#include <memory>
+#include <vector>
 
+namespace oct {
 /* Of up to `frames` preceding frames, the first one with its own mean; with 0 preceding
  * frames always that of the frame itself. */
 class BackgroundMean {
 public:
-  bool create (GstOpenCLContext *context, gsize samples, gsize lines, guint frames,
-      GError **error);
+  /* Work memory only: kernels are built for the first frame that needs them. */
+  bool create (GstOpenCLContext *context, SampleFormat input, gsize samples, gsize lines,
+      guint frames, GError **error);
 
   /* Enqueues what makes the background to be subtracted from `spectra`, and what these
-   * add to the background of frames to come. */
-  bool update (BackgroundKernels &kernels, const RawSpectra &spectra,
-      cl_command_queue queue, GError **error);
-
-  bool is_made () const { return rows () != nullptr; }
-
-  /* The mean spectrum, from the buffer's start on. */
-  const cl::Buffer &buffer () const { return rows; }
+   * add to the background of frames to come. `mean` is float32 from its start on and
+   * nobody else's while it is kept. */
+  bool update (const RawSpectra &spectra, cl_command_queue queue,
+      std::shared_ptr<cl::Buffer> &mean, GError **error);
 
 private:
-  bool mean_of_frame (BackgroundKernels &kernels, const RawSpectra &spectra, guint row,
-      cl_command_queue queue, GError **error);
-  bool mean_of_frames (BackgroundKernels &kernels, const RawSpectra &spectra,
-      cl_command_queue queue, GError **error);
+  /* For one way in which samples may lie; 0, 1, 2 as ALIGNED of the kernels. */
+  struct Kernels {
+    bool created = false;
+    opencl::Kernel sum_blocks;
+    opencl::Kernel find_background;
+  };
 
-  cl::Buffer sums; /* of blocks of lines of one frame */
-  cl::Buffer rows; /* the background, then a ring of the frames' means */
+  Kernels *suiting (const RawSpectra &spectra, GError **error);
+  std::shared_ptr<cl::Buffer> unused_mean (GError **error);
+
+  GstOpenCLContext *context = nullptr; /* of the element, which outlives this */
+  SampleFormat input = SampleFormat::u16le;
+  cl_uint samples = 0;
+  Kernels kernels[3];
+  cl::Buffer sums;  /* of blocks of lines of one frame */
+  cl::Buffer means; /* a ring of the preceding frames' */
   cl_uint block = 0;
   cl_uint blocks = 0;
-  guint frames = 0; /* the ring's length, */
-  guint filled = 0; /* how much of it is used, */
-  guint next = 0;   /* and which of it is written next */
+  cl_uint together = 0; /* lines that a work-item adds at once, */
+  cl_uint wide = 0;     /* and samples */
+  cl_uint workers = 0;  /* work-items for a block */
+  cl_uint frames = 0;   /* the ring's length, */
+  cl_uint filled = 0;   /* how much of it is used, */
+  cl_uint next = 0;     /* and which of it is written next */
+
+  /* Of frames that may still be under way; as many as ever were at once. */
+  std::vector<std::shared_ptr<cl::Buffer>> backgrounds;
 };
 } // namespace oct

@@ -7,23 +7,17 @@
 struct _GstOctDeferredSpectra {
   GstOpenCLDeferred parent;
 
-  std::shared_ptr<oct::SpectrumStage> *stage;
-  oct::RawSpectra spectra;
+  struct DeferredWork *work;
+};
+
+struct DeferredWork {
+  std::shared_ptr<oct::SpectrumStage> stage;
+  std::shared_ptr<cl::Buffer> mean; /* or null */
+  oct::RawSpectra raw;
 };
 
 G_DEFINE_FINAL_TYPE (
     GstOctDeferredSpectra, gst_oct_deferred_spectra, GST_TYPE_OPENCL_DEFERRED)
-
-GType
-gst_oct_deferred_spectra_api_get_type (void)
-{
-  static gsize type = 0;
-  static const gchar *tags[] = {nullptr};
-  if (g_once_init_enter (&type))
-    g_once_init_leave (
-        &type, gst_meta_api_type_register ("GstOctDeferredSpectraAPI", tags));
-  return type;
-}
 
 static gboolean
 gst_oct_deferred_spectra_fill (GstOpenCLDeferred *deferred, cl_mem data, gsize offset,
@@ -31,9 +25,9 @@ gst_oct_deferred_spectra_fill (GstOpenCLDeferred *deferred, cl_mem data, gsize o
 {
   GstOctDeferredSpectra *self = GST_OCT_DEFERRED_SPECTRA (deferred);
 
-  return (*self->stage)
-      ->enqueue (
-          queue, self->spectra, cl::Buffer (), data, offset / sizeof (cl_float), error);
+  return self->work->stage->enqueue (queue, self->work->raw,
+      gst_oct_deferred_spectra_get_background (self), data, offset / sizeof (cl_float),
+      error);
 }
 
 static void
@@ -41,7 +35,7 @@ gst_oct_deferred_spectra_finalize (GObject *object)
 {
   GstOctDeferredSpectra *self = GST_OCT_DEFERRED_SPECTRA (object);
 
-  delete self->stage;
+  delete self->work;
   G_OBJECT_CLASS (gst_oct_deferred_spectra_parent_class)->finalize (object);
 }
 
@@ -59,24 +53,32 @@ gst_oct_deferred_spectra_init (GstOctDeferredSpectra *self)
 
 GstOctDeferredSpectra *
 gst_oct_deferred_spectra_new (std::shared_ptr<oct::SpectrumStage> stage,
-    const GstOpenCLFrame *raw, const oct::RawSpectra &spectra)
+    const GstOpenCLFrame *raw, const oct::RawSpectra &spectra,
+    std::shared_ptr<cl::Buffer> mean)
 {
   auto *self = static_cast<GstOctDeferredSpectra *> (
       g_object_new (GST_TYPE_OCT_DEFERRED_SPECTRA, nullptr));
-  self->stage = new std::shared_ptr<oct::SpectrumStage> (std::move (stage));
+  self->work = new DeferredWork{std::move (stage), std::move (mean), spectra};
   gst_opencl_deferred_set_source (GST_OPENCL_DEFERRED (self), raw);
-  self->spectra = spectra;
   return self;
 }
 
 oct::SpectrumStage &
 gst_oct_deferred_spectra_get_stage (GstOctDeferredSpectra *deferred)
 {
-  return **deferred->stage;
+  return *deferred->work->stage;
 }
 
 const oct::RawSpectra &
 gst_oct_deferred_spectra_get_raw (GstOctDeferredSpectra *deferred)
 {
-  return deferred->spectra;
+  return deferred->work->raw;
+}
+
+oct::Background
+gst_oct_deferred_spectra_get_background (GstOctDeferredSpectra *deferred)
+{
+  if (const cl::Buffer *mean = deferred->work->mean.get ())
+    return {*mean, 0};
+  return deferred->work->stage->background ();
 }

@@ -6,6 +6,8 @@
 
 #include "spectrumstage.hpp"
 
+#include <gst/opencl/gstopencldeferred.h>
+
 #include <memory>
 
 G_BEGIN_DECLS
@@ -14,16 +16,13 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (GstOctDeferredSpectra, gst_oct_deferred_spectra, GST,
     OCT_DEFERRED_SPECTRA, GstOpenCLDeferred)
 
-/* In an ALLOCATION query: the element can take deferred spectra over. */
-#define GST_OCT_DEFERRED_SPECTRA_API_TYPE (gst_oct_deferred_spectra_api_get_type ())
-GType gst_oct_deferred_spectra_api_get_type (void);
-
 G_END_DECLS
 
-/* `raw` becomes its source. */
+/* `raw` becomes its source. `mean` is the background, null where that is the stage's. */
 GstOctDeferredSpectra *gst_oct_deferred_spectra_new (
     std::shared_ptr<oct::SpectrumStage> stage, const GstOpenCLFrame *raw,
-    const oct::RawSpectra &spectra);
+    const oct::RawSpectra &spectra, std::shared_ptr<cl::Buffer> mean);
 
 oct::SpectrumStage &gst_oct_deferred_spectra_get_stage (GstOctDeferredSpectra *deferred);
 const oct::RawSpectra &gst_oct_deferred_spectra_get_raw (GstOctDeferredSpectra *deferred);
+oct::Background gst_oct_deferred_spectra_get_background (GstOctDeferredSpectra *deferred);

@@ -18,4 +18,14 @@ sample_of (SampleFormat format)
 {
   return samples[gsize (format)];
 }
+
+bool
+check_samples (guint samples, GError **error)
+{
+  if (samples >= least_samples && samples <= most_samples)
+    return true;
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "%u samples per A-line, expected %u to %u", samples, least_samples, most_samples);
+  return false;
+}
 } // namespace oct

@@ -4,7 +4,8 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/opencl-private.hpp>
 
 namespace oct {
 enum class SampleFormat {
@@ -21,6 +22,10 @@ struct Sample {
 
 const Sample &sample_of (SampleFormat format);
 
+/* Of an A-line. Caps say nothing of it, so that who brings others is told. */
+constexpr guint least_samples = 64, most_samples = 16384;
+bool check_samples (guint samples, GError **error);
+
 struct RawSpectra {
   cl_mem data;
   cl_ulong offset; /* in bytes */
@@ -28,5 +33,12 @@ struct RawSpectra {
   cl_uint samples;
   cl_uint lines;
   cl_uint shift;
+  cl::Buffer broken; /* a uint to which samples that are not finite are added; or empty */
+
+  /* Whether every A-line begins at a multiple of so many bytes. */
+  bool is_multiple_of (gsize bytes) const
+  {
+    return offset % bytes == 0 && stride % cl_long (bytes) == 0;
+  }
 };
 } // namespace oct

@@ -5,9 +5,10 @@
  */
 #pragma once
 
-#include "backgroundmean.hpp"
 #include "rawspectra.hpp"
 #include "../calibration/spectrumtables.hpp"
+
+#include <gst/opencl/kernel.hpp>
 
 #include <memory>
 #include <mutex>
@@ -21,6 +22,12 @@ struct SpectrumFormat {
   bool background = false; /* one is subtracted */
 };
 
+/* What is subtracted from every A-line: float32 from a word of a buffer on. */
+struct Background {
+  cl::Buffer buffer;
+  cl_uint offset = 0;
+};
+
 /* Frames share it, those not made yet too: it is replaced, and never changed. Any thread
  * may enqueue. */
 class SpectrumStage {
@@ -29,18 +36,16 @@ public:
   static std::shared_ptr<SpectrumStage> make (GstOpenCLContext *context,
       const SpectrumFormat &format, const SpectrumTables &tables, GError **error);
 
-  /* `mean` is the background to subtract, empty where that is in the tables or there is
-   * none; `output` is counted in floats. */
-  bool enqueue (cl_command_queue queue, const RawSpectra &spectra, const cl::Buffer &mean,
-      cl_mem data, cl_ulong output, GError **error);
-
-  /* Those that suit how the samples lie, or null. */
-  BackgroundKernels *background_kernels (const RawSpectra &spectra, GError **error);
+  /* `background` is float32 from a word of a buffer on; `output` is counted in floats. */
+  bool enqueue (cl_command_queue queue, const RawSpectra &spectra,
+      const Background &background, cl_mem data, cl_ulong output, GError **error);
 
   const SpectrumFormat &format () const { return format_; }
   gsize taps () const { return taps_; }
   cl_mem tables () const { return tables_ (); }
-  cl_uint background_offset () const { return background_offset_; }
+
+  /* The one in the tables (of no meaning where none is subtracted). */
+  Background background () const { return {tables_, background_offset_}; }
 
 private:
   /* A-lines of a work-item, which share what it reads of the tables. */
@@ -50,15 +55,13 @@ private:
     void operator() (GstOpenCLContext *context) const { gst_object_unref (context); }
   };
 
-  struct Kernels {
+  struct MakeSpectrum {
     bool created = false;
-    opencl::Kernel make_spectrum;
-    BackgroundKernels background;
+    opencl::Kernel kernel;
   };
 
   bool upload (const SpectrumTables &tables, GError **error);
-  bool create (Kernels &kernels, bool for_aligned, GError **error);
-  Kernels *suiting (const RawSpectra &spectra, GError **error);
+  bool create (MakeSpectrum &made, bool for_aligned, GError **error);
 
   std::unique_ptr<GstOpenCLContext, Unref> context_;
   SpectrumFormat format_;
@@ -66,7 +69,7 @@ private:
   gsize taps_ = 0;
   cl_uint background_offset_ = 0; /* of the one in the tables */
   std::mutex launching; /* a kernel's arguments are set one by one, and it is made once */
-  Kernels aligned;
-  Kernels unaligned;
+  MakeSpectrum aligned;
+  MakeSpectrum unaligned;
 };
 } // namespace oct

@@ -8,17 +8,21 @@
  */
 #include "testspectra.hpp"
 
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclfilter.h>
-#include <gst/opencl/gstopenclstatistics.h>
+#include <gst/opencl/gstopenclstatistics-private.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdarg>
 #include <cstring>
+#include <string>
 
 namespace {
-constexpr gsize samples_per_item = 8; /* SAMPLES_PER_ITEM of the kernel */
+constexpr gsize group_samples = 8;    /* GROUP_SAMPLES of the kernels */
+constexpr gsize cpu_groups = 8;       /* of a work-item; a GPU's makes one */
+constexpr guint still = 1, blood = 2; /* STILL and BLOOD of the kernels */
 constexpr double two_pi = 6.283185307179586476925;
 constexpr double turn = 4294967296.0; /* of the kernel's phases */
 
@@ -43,12 +47,12 @@ const TissueLayer tissue_layers[] = {
 };
 constexpr double tissue_thickness = 0.66;
 constexpr double tissue_gain = 0.02; /* fringe of a mean grain, of the level */
-constexpr double vessel[] = {0.66, 0.185, 0.085, 0.050}; /* middle, radii: across, down */
 
 /* Denser than the axial resolution, so that the speckle is fully developed. */
 constexpr double bins_per_cell = 2.5;
 constexpr double grains_per_frame = 160.0;
 constexpr double deepest_range = 1024.0; /* deeper, the tissue gets no thicker */
+constexpr guint still_strip = 1024;      /* A-lines that are summed up at once */
 
 /* Half width of the light source's spectrum, of half the samples. */
 constexpr double envelope_sigma = 0.5;
@@ -65,17 +69,27 @@ turns_from_double (double turns)
       static_cast<guint64> (std::llround ((turns - std::floor (turns)) * turn)));
 }
 
-cl_uint4
-scatterer_at (double depth, double amplitude)
+/* Whole depth bins and the rest in 2^-32; a negative depth wraps around too. */
+cl_uint2
+fixed_depth (double depth)
 {
-  const guint64 fixed = static_cast<guint64> (std::llround (depth * turn));
-  const cl_float value = cl_float (amplitude);
-  cl_uint4 scatterer = {};
-  scatterer.s[0] = cl_uint (fixed >> 32);
-  scatterer.s[1] = cl_uint (fixed);
-  memcpy (&scatterer.s[3], &value, sizeof value);
-  return scatterer;
+  const auto fixed = static_cast<guint64> (std::llround (depth * turn));
+  return {{cl_uint (fixed >> 32), cl_uint (fixed)}};
 }
+
+/* Where the blood is: parts of a frame's width and of the depth range. */
+struct Vessel {
+  double middle, below, half_width, half_height;
+
+  /* Half of what of it an A-line sees, negative beside it; a little wider than the
+   * kernel's, which is of single precision. */
+  double half_chord (double across) const
+  {
+    const double away = (across - middle) / (1.0001 * half_width);
+    return away * away < 1 ? half_height * std::sqrt (1 - away * away) : -1;
+  }
+};
+const Vessel vessel = {0.66, 0.185, 0.085, 0.050};
 
 /* Sample j of evenly spaced wavelengths on the grid of even wavenumbers. */
 struct WavenumberGrid {
@@ -109,17 +123,27 @@ setting_error (GError **error, const char *format, ...)
   va_end (arguments);
   return false;
 }
+/* Two planes of still tissue may take a quarter of the device's memory. In the
+ * environment, GST_OPENCL_KEEP_TISSUE=0 says that there is no room. */
+gsize
+find_largest_plane (GstOpenCLContext *context)
+{
+  const gchar *said = g_getenv ("GST_OPENCL_KEEP_TISSUE");
+  if (said && strcmp (said, "0") == 0)
+    return 0;
+  return std::min (opencl::device_info<cl_ulong> (context, CL_DEVICE_GLOBAL_MEM_SIZE) / 8,
+      opencl::device_info<cl_ulong> (context, CL_DEVICE_MAX_MEM_ALLOC_SIZE));
+}
 } // namespace
 
 bool
 oct_test_settings_validate (const OctTestSettings &settings, GError **error)
 {
-  if (!(settings.wavelength_min > 0))
-    return setting_error (
-        error, "wavelength-min %g: expected more than 0", settings.wavelength_min);
-  if (!(settings.wavelength_min < settings.wavelength_max))
+  if (!(settings.wavelength_min > 0 && settings.wavelength_max > 0
+          && settings.wavelength_min != settings.wavelength_max))
     return setting_error (error,
-        "wavelength-min %g: expected less than wavelength-max %g",
+        "wavelength-min %g and wavelength-max %g: expected both to be more than 0, and "
+        "to differ",
         settings.wavelength_min, settings.wavelength_max);
   if (settings.depths.size () != settings.amplitudes.size ())
     return setting_error (error,
@@ -128,12 +152,57 @@ oct_test_settings_validate (const OctTestSettings &settings, GError **error)
   return true;
 }
 
+static bool
+is_within (double depth, guint samples)
+{
+  return depth >= 0 && depth <= samples / 2.0;
+}
+
+bool
+oct_test_settings_validate_for (
+    const OctTestSettings &settings, guint samples, GError **error)
+{
+  if (!oct_test_settings_validate (settings, error))
+    return false;
+  if (settings.pattern != OCT_TEST_PATTERN_MIRRORS)
+    return true;
+  for (double depth : settings.depths) {
+    if (!is_within (depth, samples))
+      return setting_error (error,
+          "depths: %g, expected 0 to %g (half of %u samples per A-line)", depth,
+          samples / 2.0, samples);
+  }
+  return true;
+}
+
+OctTestSettings
+oct_test_settings_within (OctTestSettings settings, guint samples)
+{
+  OctTestSettings within = settings;
+  within.depths.clear ();
+  within.amplitudes.clear ();
+  for (gsize i = 0; i < settings.depths.size (); i++) {
+    if (!is_within (settings.depths[i], samples))
+      continue;
+    within.depths.push_back (settings.depths[i]);
+    within.amplitudes.push_back (settings.amplitudes[i]);
+  }
+  return within;
+}
+
 bool
 OctTestSpectra::open (GstOpenCLContext *from, GError **error)
 {
   context = cl::Context (gst_opencl_context_get_handle (from), true);
-  return spectra.create (from, resource, "spectra", nullptr, error)
-         && tissue.create (from, resource, "tissue", nullptr, error);
+  largest_plane = find_largest_plane (from);
+  groups_per_item = opencl::is_cpu (from) ? cpu_groups : 1;
+  const std::string options = "-DGROUPS=" + std::to_string (groups_per_item);
+  return mirrors.create (from, resource, "mirrors", options.c_str (), error)
+         && tissue.create (from, resource, "tissue", options.c_str (), error)
+         && still_tissue.create (from, resource, "still_tissue", options.c_str (), error)
+         && turn.create (from, resource, "turn", options.c_str (), error)
+         && layers_of_tissue.create (
+             from, resource, "layers_of_tissue", options.c_str (), error);
 }
 
 bool
@@ -142,12 +211,13 @@ OctTestSpectra::configure (
 {
   samples = new_samples;
   lines = new_lines;
-  if (!oct_test_settings_validate (settings, error)
-      || !configure_samples (settings, error))
+  pattern = settings.pattern;
+  const gsize item = group_samples * groups_per_item;
+  groups = (samples + item - 1) / item * groups_per_item;
+  if (!configure_samples (settings, error))
     return false;
-  return settings.pattern == OCT_TEST_PATTERN_MIRRORS
-             ? configure_mirrors (settings, error)
-             : configure_tissue (settings, error);
+  return pattern == OCT_TEST_PATTERN_MIRRORS ? configure_mirrors (settings, error)
+                                             : configure_tissue (error);
 }
 
 bool
@@ -162,6 +232,16 @@ OctTestSpectra::upload (cl::Buffer &buffer, const void *data, gsize size, GError
   return true;
 }
 
+bool
+OctTestSpectra::allocate (cl::Buffer &buffer, gsize size, GError **error)
+{
+  cl_int code;
+  /* No buffer is empty. */
+  buffer =
+      cl::Buffer (context, CL_MEM_READ_WRITE, std::max<gsize> (size, 16), nullptr, &code);
+  return gst_opencl_check (code, "clCreateBuffer", error);
+}
+
 /* What of a fringe depends on the sample alone: where on the even grid it lies, the
  * dispersion there, and the light source's spectrum. */
 bool
@@ -169,19 +249,15 @@ OctTestSpectra::configure_samples (const OctTestSettings &settings, GError **err
 {
   const WavenumberGrid grid = {settings.wavelength_min, settings.wavelength_max, samples};
   const bool flat = settings.pattern == OCT_TEST_PATTERN_MIRRORS;
-  const gsize padded =
-      (samples + samples_per_item - 1) / samples_per_item * samples_per_item;
+  const gsize padded = groups * group_samples;
   std::vector<cl_uint> positions (padded), phases (padded);
   std::vector<cl_float> envelopes (padded);
 
   for (guint j = 0; j < samples; j++) {
     const double m = grid.position (j);
-    const double q = m - samples / 2.0;
-    const double phase =
-        settings.dispersion_a2 * q * q + settings.dispersion_a3 * q * q * q;
     const double off_centre = (2.0 * j / (samples - 1) - 1.0) / envelope_sigma;
     positions[j] = turns_from_double (m / samples);
-    phases[j] = turns_from_double (phase / two_pi);
+    phases[j] = turns_from_double (dispersion_at (settings, m) / two_pi);
     envelopes[j] = flat ? 1.0f : cl_float (std::exp (-0.5 * off_centre * off_centre));
   }
   turns_per_bin = grid.wavenumber (0) / grid.step () / samples;
@@ -190,27 +266,38 @@ OctTestSpectra::configure_samples (const OctTestSettings &settings, GError **err
          && upload (envelope, envelopes.data (), padded * sizeof (cl_float), error);
 }
 
+double
+OctTestSpectra::dispersion_at (const OctTestSettings &settings, double m) const
+{
+  const double q = m - samples / 2.0;
+  return settings.dispersion_a2 * q * q + settings.dispersion_a3 * q * q * q;
+}
+
+/* Mirrors stand still: their fringes are a table, made in double precision. */
 bool
 OctTestSpectra::configure_mirrors (const OctTestSettings &settings, GError **error)
 {
-  std::vector<cl_uint4> mirrors;
-  for (gsize i = 0; i < settings.depths.size (); i++) {
-    if (!(settings.depths[i] >= 0 && settings.depths[i] <= samples / 2.0))
-      return setting_error (error,
-          "depths: %g, expected 0 to %g (half of %u samples per A-line)",
-          settings.depths[i], samples / 2.0, samples);
-    mirrors.push_back (scatterer_at (settings.depths[i], settings.amplitudes[i]));
+  const WavenumberGrid grid = {settings.wavelength_min, settings.wavelength_max, samples};
+  std::vector<cl_float> table (groups * group_samples);
+
+  for (guint j = 0; j < samples; j++) {
+    const double m = grid.position (j);
+    const double phase = dispersion_at (settings, m);
+    double sum = 0;
+    for (gsize i = 0; i < settings.depths.size (); i++)
+      sum +=
+          settings.amplitudes[i]
+          * std::cos (two_pi * std::fmod (settings.depths[i] * m / samples, 1) + phase);
+    table[j] = cl_float (sum);
   }
-  scatterers_per_line = static_cast<guint> (mirrors.size ());
-  scatterer_pitch = 0;
-  mirrors.resize (std::max<gsize> (mirrors.size (), 1)); /* no buffer is empty */
-  return upload (scatterers, mirrors.data (), mirrors.size () * sizeof (cl_uint4), error);
+  return upload (fringes, table.data (), table.size () * sizeof (cl_float), error);
 }
 
 bool
-OctTestSpectra::configure_tissue (const OctTestSettings &settings, GError **error)
+OctTestSpectra::configure_tissue (GError **error)
 {
   depth_range = std::min (samples / 2.0, deepest_range);
+  cells = guint (std::round (tissue_thickness * depth_range / bins_per_cell));
   std::vector<cl_float8> table;
   for (const TissueLayer &layer : tissue_layers) {
     const double values[] = {layer.begins * depth_range, layer.undulation * depth_range,
@@ -220,35 +307,117 @@ OctTestSpectra::configure_tissue (const OctTestSettings &settings, GError **erro
     std::copy (std::begin (values), std::end (values), entry.s);
     table.push_back (entry);
   }
-
-  const double cells = std::round (tissue_thickness * depth_range / bins_per_cell);
-  scatterers_per_line = static_cast<guint> (cells);
-  scatterer_pitch = scatterers_per_line;
-  cl_int code;
-  scatterers = cl::Buffer (context, CL_MEM_READ_WRITE,
-      static_cast<gsize> (lines) * scatterers_per_line * sizeof (cl_uint4), nullptr,
-      &code);
-  return gst_opencl_check (code, "clCreateBuffer", error)
-         && upload (layers, table.data (), table.size () * sizeof (cl_float8), error);
+  return upload (layers, table.data (), table.size () * sizeof (cl_float8), error)
+         && configure_still (error) && configure_moving (error);
 }
 
+/* What is still is summed up once and kept, where there is room for it; elsewhere all
+ * counts as moving. */
+bool
+OctTestSpectra::configure_still (GError **error)
+{
+  const gsize plane = groups * group_samples * sizeof (cl_float);
+  still_is_made = false;
+  keeps_still = plane * lines <= largest_plane;
+  return allocate (turn_real, plane, error) && allocate (turn_imaginary, plane, error)
+         && allocate (still_real, keeps_still ? plane * lines : 0, error)
+         && allocate (still_imaginary, keeps_still ? plane * lines : 0, error);
+}
+
+/* A box around all that moves, and which of its cells each A-line sees; one more on each
+ * side does no harm, as it has no amplitude. */
+bool
+OctTestSpectra::configure_moving (GError **error)
+{
+  const double cell = tissue_thickness / cells;
+  const auto cell_at = [&] (double below) {
+    return guint (std::clamp (below / cell, 0.0, double (cells)));
+  };
+  moving = {{0, cells, 0, lines}};
+  if (keeps_still) {
+    const double first = (vessel.middle - vessel.half_width) * lines;
+    const double last = (vessel.middle + vessel.half_width) * lines;
+    moving.s[0] = cell_at (vessel.below - vessel.half_height - cell);
+    moving.s[1] = cell_at (vessel.below + vessel.half_height + 2 * cell) - moving.s[0];
+    moving.s[2] = guint (std::clamp (first - 1, 0.0, lines - 1.0));
+    moving.s[3] = guint (std::clamp (last + 2, 0.0, double (lines))) - moving.s[2];
+  }
+
+  std::vector<cl_uint2> reaches;
+  for (guint row = 0; row < moving.s[3]; row++) {
+    const double chord = vessel.half_chord ((moving.s[2] + row + 0.5) / lines);
+    const guint begins = cell_at (vessel.below - chord - cell);
+    const guint ends = cell_at (vessel.below + chord + 2 * cell);
+    if (!keeps_still)
+      reaches.push_back ({{0, cells}});
+    else if (chord < 0)
+      reaches.push_back ({{0, 0}});
+    else
+      reaches.push_back ({{begins - moving.s[0], ends - begins}});
+  }
+  return upload (reach, reaches.data (), reaches.size () * sizeof (cl_uint2), error)
+         && allocate (moving_scatterers,
+             gsize (moving.s[1]) * moving.s[3] * sizeof (cl_uint4), error);
+}
+
+bool
+OctTestSpectra::enqueue_scatterers (cl_command_queue queue, guint seed, guint kinds,
+    const Motion &motion, const cl_uint4 &box, cl_mem to, GError **error)
+{
+  const cl_float4 place = {
+      {cl_float (vessel.middle), cl_float (vessel.below * depth_range),
+          cl_float (vessel.half_width), cl_float (vessel.half_height * depth_range)}};
+  const cl_float cell = cl_float (tissue_thickness * depth_range / cells);
+  const cl_float grains = cl_float (std::min (1.0, grains_per_frame / lines));
+  return tissue.launch (queue, box.s[1], box.s[3], error, layers (),
+      cl_uint (G_N_ELEMENTS (tissue_layers)), cell, grains, place, cl_uint (kinds),
+      motion.flow, motion.displacement, motion.displacement_phase, cl_float (tissue_gain),
+      cl_uint (seed), cl_uint (lines), box, to);
+}
+
+/* A strip of A-lines after the other, so that their scatterers take little room. */
+bool
+OctTestSpectra::enqueue_still (cl_command_queue queue, guint seed, GError **error)
+{
+  if (!keeps_still || (still_is_made && still_seed == seed))
+    return true;
+  const guint strip = std::min (lines, still_strip);
+  cl::Buffer scatterers;
+  if (!allocate (scatterers, gsize (strip) * cells * sizeof (cl_uint4), error))
+    return false;
+  for (guint first = 0; first < lines; first += strip) {
+    const cl_uint4 box = {{0, cells, first, std::min (strip, lines - first)}};
+    if (!enqueue_scatterers (queue, seed, still, Motion (), box, scatterers (), error)
+        || !still_tissue.launch (queue, groups, box.s[3], error, position (),
+            scatterers (), box, cl_uint (groups), still_real (), still_imaginary ()))
+      return false;
+  }
+  still_is_made = true;
+  still_seed = seed;
+  return true;
+}
+
+OctTestSpectra::Motion
+OctTestSpectra::motion_at (double seconds) const
+{
+  const double breath = std::sin (two_pi * breaths_per_second * seconds);
+  const double displacement = breath_depth * depth_range * breath;
+  return {turns_from_double (flow_turns_per_second * seconds), fixed_depth (displacement),
+      turns_from_double (displacement * turns_per_bin)};
+}
+
+/* What the frame's kernel reads. */
 bool
 OctTestSpectra::enqueue_tissue (const OctTestSettings &settings,
     const OctTestMoment &moment, cl_command_queue queue, GError **error)
 {
-  const double breath = std::sin (two_pi * breaths_per_second * moment.seconds);
-  const double displacement = breath_depth * depth_range * breath;
-  const cl_float4 place = {{cl_float (vessel[0]), cl_float (vessel[1] * depth_range),
-      cl_float (vessel[2]), cl_float (vessel[3] * depth_range)}};
-  const cl_float cell = cl_float (tissue_thickness * depth_range / scatterers_per_line);
-  const cl_float grains = cl_float (std::min (1.0, grains_per_frame / lines));
-
-  return tissue.launch (queue, scatterers_per_line, lines, error, layers,
-      cl_uint (G_N_ELEMENTS (tissue_layers)), cl_uint (scatterers_per_line), cell, grains,
-      place, turns_from_double (flow_turns_per_second * moment.seconds),
-      cl_float (displacement), turns_from_double (displacement * turns_per_bin),
-      cl_float (tissue_gain * settings.level), cl_uint (settings.seed), cl_uint (lines),
-      scatterers);
+  const Motion motion = motion_at (moment.seconds);
+  return enqueue_still (queue, settings.seed, error)
+         && turn.launch (queue, groups, 1, error, position (), dispersion (), envelope (),
+             motion.displacement, motion.displacement_phase, cl_uint (groups),
+             turn_real (), turn_imaginary ())
+         && enqueue_scatterers (queue, settings.seed, keeps_still ? blood : still | blood,
+             motion, moving, moving_scatterers (), error);
 }
 
 bool
@@ -260,14 +429,21 @@ OctTestSpectra::enqueue (const OctTestSettings &settings, const OctTestMoment &m
     return setting_error (error,
         "offset %" G_GSIZE_FORMAT ", stride %d: expected whole samples of 2 bytes",
         frame.offset[0], frame.stride[0]);
-  if (scatterer_pitch && !enqueue_tissue (settings, moment, frame.queue, error))
-    return false;
 
+  const gsize items = groups / groups_per_item;
+  const cl_float level = cl_float (settings.level), noise = cl_float (settings.noise);
+  const cl_uint seed = settings.seed;
   const cl_uint2 number = {{cl_uint (moment.frame), cl_uint (moment.frame >> 32)}};
-  const gsize items = (samples + samples_per_item - 1) / samples_per_item;
-  return spectra.launch (frame.queue, items, lines, error, position, dispersion, envelope,
-      scatterers, cl_uint (scatterers_per_line), cl_uint (scatterer_pitch),
-      cl_float (settings.level), cl_float (settings.noise), cl_uint (settings.seed),
-      number, cl_uint (samples), cl_uint (lines), cl::Buffer (frame.data, true),
-      cl_uint (frame.offset[0] / sample_size), cl_uint (frame.stride[0] / sample_size));
+  const cl_uint offset = frame.offset[0] / sample_size;
+  const cl_uint stride = frame.stride[0] / sample_size;
+  if (pattern == OCT_TEST_PATTERN_MIRRORS)
+    return mirrors.launch (frame.queue, items, lines, error, envelope (), fringes (),
+        level, noise, seed, number, cl_uint (samples), cl_uint (lines), offset, stride,
+        frame.data);
+  return enqueue_tissue (settings, moment, frame.queue, error)
+         && layers_of_tissue.launch (frame.queue, items, lines, error, position (),
+             dispersion (), envelope (), turn_real (), turn_imaginary (),
+             cl_uint (keeps_still), still_real (), still_imaginary (), cl_uint (groups),
+             moving, reach (), moving_scatterers (), level, noise, seed, number,
+             cl_uint (samples), cl_uint (lines), offset, stride, frame.data);
 }

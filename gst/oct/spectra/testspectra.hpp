@@ -16,16 +16,16 @@ enum OctTestPattern {
 };
 
 struct OctTestSettings {
-  OctTestPattern pattern;
-  std::vector<double> depths;     /* of the mirrors, in depth bins */
-  std::vector<double> amplitudes; /* of their fringes, in raw units */
-  double wavelength_min;
-  double wavelength_max;
-  double dispersion_a2;
-  double dispersion_a3;
-  double level;
-  double noise;
-  guint seed;
+  OctTestPattern pattern = OCT_TEST_PATTERN_LAYERS;
+  std::vector<double> depths = {50, 100, 200};       /* of the mirrors, in depth bins */
+  std::vector<double> amplitudes = {1000, 500, 250}; /* of their fringes, in raw units */
+  double wavelength_min = 1187;                      /* of the first sample */
+  double wavelength_max = 1433;                      /* of the last one */
+  double dispersion_a2 = 0;
+  double dispersion_a3 = 0;
+  double level = 20000;
+  double noise = 20;
+  guint seed = 1;
 };
 
 /* Which frame: its number draws the noise, its time moves the tissue. */
@@ -38,13 +38,20 @@ struct OctTestMoment {
  * not. */
 bool oct_test_settings_validate (const OctTestSettings &settings, GError **error);
 
+/* And for so many samples per A-line. */
+bool oct_test_settings_validate_for (
+    const OctTestSettings &settings, guint samples, GError **error);
+
+/* Without the mirrors that lie deeper than so many samples per A-line reach. */
+OctTestSettings oct_test_settings_within (OctTestSettings settings, guint samples);
+
 class OctTestSpectra {
 public:
   /* Builds the kernels. */
   bool open (GstOpenCLContext *context, GError **error);
 
-  /* Computes the tables and puts them on the device. What was enqueued before keeps its
-   * own tables, so nobody waits. */
+  /* Computes the tables and puts them on the device, of settings that are valid. What was
+   * enqueued before keeps its own tables, so nobody waits. */
   bool configure (
       const OctTestSettings &settings, guint samples, guint lines, GError **error);
 
@@ -53,25 +60,52 @@ public:
       const GstOpenCLFrame &frame, GError **error);
 
 private:
+  /* How the tissue lies at a moment. */
+  struct Motion {
+    cl_uint flow = 0;               /* of the slowest blood, in turns */
+    cl_uint2 displacement = {};     /* depth bins */
+    cl_uint displacement_phase = 0; /* of the light itself, in turns */
+  };
+
   bool upload (cl::Buffer &buffer, const void *data, gsize size, GError **error);
+  bool allocate (cl::Buffer &buffer, gsize size, GError **error);
+
+  double dispersion_at (const OctTestSettings &settings, double m) const;
   bool configure_samples (const OctTestSettings &settings, GError **error);
   bool configure_mirrors (const OctTestSettings &settings, GError **error);
-  bool configure_tissue (const OctTestSettings &settings, GError **error);
+  bool configure_tissue (GError **error);
+  bool configure_still (GError **error);
+  bool configure_moving (GError **error);
+
+  Motion motion_at (double seconds) const;
+  bool enqueue_scatterers (cl_command_queue queue, guint seed, guint kinds,
+      const Motion &motion, const cl_uint4 &box, cl_mem to, GError **error);
+  bool enqueue_still (cl_command_queue queue, guint seed, GError **error);
   bool enqueue_tissue (const OctTestSettings &settings, const OctTestMoment &moment,
       cl_command_queue queue, GError **error);
 
   cl::Context context;
-  opencl::Kernel spectra;
-  opencl::Kernel tissue;
-  cl::Buffer position;
-  cl::Buffer dispersion;
-  cl::Buffer envelope;
-  cl::Buffer scatterers;
-  cl::Buffer layers;
+  gsize largest_plane = 0; /* bytes that one of still tissue may have */
+  opencl::Kernel mirrors, tissue, still_tissue, turn, layers_of_tissue;
+  gsize groups_per_item = 1;
+
+  OctTestPattern pattern = OCT_TEST_PATTERN_MIRRORS;
   guint samples = 0;
   guint lines = 0;
-  guint scatterers_per_line = 0;
-  guint scatterer_pitch = 0; /* 0: every A-line has the same */
-  double depth_range = 0;    /* that the tissue is made for, in depth bins */
-  double turns_per_bin = 0;  /* of the light itself, when the tissue moves */
+  gsize groups = 0; /* of an A-line, of 8 samples, padded to whole work-items */
+  cl::Buffer position, dispersion, envelope;
+  cl::Buffer fringes; /* of the mirrors */
+
+  guint cells = 0;          /* of depth, each with a scatterer */
+  double depth_range = 0;   /* that the tissue is made for, in depth bins */
+  double turns_per_bin = 0; /* of the light itself, when the tissue moves */
+  cl::Buffer layers;
+  cl::Buffer turn_real, turn_imaginary;
+  bool keeps_still = false;
+  bool still_is_made = false;
+  guint still_seed = 0;
+  cl::Buffer still_real, still_imaginary;
+  cl_uint4 moving = {}; /* first cell, cells, first line, lines */
+  cl::Buffer reach;     /* of the moving cells, those of each line: first, count */
+  cl::Buffer moving_scatterers;
 };

@@ -625,6 +625,31 @@ GST_START_TEST (test_chromakey_spill_leaves_colours_that_have_nothing_of_the_scr
 }
 GST_END_TEST;
 
+/* A subject that is nearly as green as the screen and fills many blocks alone */
+GST_START_TEST (test_chromakey_adaptive_does_not_learn_a_large_subject_as_screen)
+{
+  const Pixel screen = {0x3c, 0x96, 0x3c, 255}, subject = {0x4b, 0x87, 0x46, 255};
+  Picture picture (960, 540, screen);
+  for (int y = 70; y < 470; y++) {
+    for (int x = 330; x < 630; x++)
+      picture.at (x, y) = subject;
+  }
+  for (const char *method : {"chroma", "difference"}) {
+    std::string launch =
+        std::string ("chromakey key-color=0xff3c963c refine=false method=") + method;
+    ElementUnderTest adaptive (launch.c_str ());
+    ElementUnderTest plain ((launch + " adaptive=false").c_str ());
+    Picture right = plain.run (picture);
+    fail_unless (right.at (480, 270).alpha > 50 && right.at (10, 10).alpha == 0);
+    Picture result = adaptive.run (picture);
+    for (size_t n = 0; n < result.pixels.size (); n++)
+      fail_unless (abs (result.pixels[n].alpha - right.pixels[n].alpha) <= 1,
+          "%s: alpha %d at %d,%d, expected %d", method, result.pixels[n].alpha,
+          int (n % 960), int (n / 960), right.pixels[n].alpha);
+  }
+}
+GST_END_TEST;
+
 static Suite *
 chromakey_suite (void)
 {
@@ -651,6 +676,8 @@ chromakey_suite (void)
       test_case, test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly);
   tcase_add_test (
       test_case, test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred);
+  tcase_add_test (
+      test_case, test_chromakey_adaptive_does_not_learn_a_large_subject_as_screen);
   tcase_add_test (test_case, test_chromakey_refine_keeps_sharp_edges_sharp);
   tcase_add_test (
       test_case, test_chromakey_adaptive_keys_nothing_where_there_is_no_screen);

@@ -16,7 +16,8 @@ expected (const Picture &picture, int iterations, const FlowRule &rule = {})
 static void
 check (ElementUnderTest &element, const Picture &picture, int iterations,
     const FlowRule &rule = {},
-    const keying_frames::Format &format = keying_frames::formats[0], Layout layout = {0, 0})
+    const keying_frames::Format &format = keying_frames::formats[0],
+    Layout layout = {0, 0})
 {
   gchar *what = g_strdup_printf ("%d iterations, tolerance %g, channel %d, limit %g, %s, "
                                  "offset %d, padding %d",
@@ -97,24 +98,6 @@ GST_START_TEST (test_flowkey_is_its_rule_on_a_frame_of_4096x2160)
 }
 GST_END_TEST;
 
-GST_START_TEST (test_flowkey_plain_gives_the_same_bytes_as_fused)
-{
-  ElementUnderTest fused ("flowkey");
-  ElementUnderTest plain ("flowkey fused=false");
-  for (const auto &format : keying_frames::formats) {
-    Picture picture = noise (517, 263, 6, 1);
-    for (double limit : {0., 0.4}) {
-      for (int iterations : {1, 3, 20, 64, 0}) {
-        for (ElementUnderTest *element : {&fused, &plain})
-          element->set ("flowkey", "iterations", iterations, "limit", limit);
-        assert_same (
-            plain.run (picture, format), fused.run (picture, format), "plain and fused");
-      }
-    }
-  }
-}
-GST_END_TEST;
-
 /* One way through the whole frame, a pixel wide, between walls of another colour: down a
  * column, up the one after the next, and so on */
 static Picture
@@ -156,7 +139,6 @@ GST_START_TEST (test_flowkey_a_million_iterations_can_be_interrupted)
 {
   Picture picture = maze (4096, 2160);
   assert_interruptible ("flowkey iterations=1000000", picture);
-  assert_interruptible ("flowkey iterations=0 fused=false", picture);
 }
 GST_END_TEST;
 
@@ -203,10 +185,8 @@ GST_START_TEST (test_flowkey_properties_change_while_it_plays)
 {
   ElementUnderTest element ("flowkey");
   Picture picture = noise (100, 80, 10, 3);
-  for (int iterations : {5, 0, 60, 1, 17}) {
+  for (int iterations : {5, 0, 60, 1, 17})
     check (element, picture, iterations);
-    element.set ("flowkey", "fused", iterations % 2);
-  }
 }
 GST_END_TEST;
 
@@ -223,7 +203,6 @@ flowkey_suite (void)
   tcase_add_test (
       test_case, test_flowkey_does_not_enter_what_differs_too_much_from_the_key);
   tcase_add_test (test_case, test_flowkey_is_its_rule_on_a_frame_of_4096x2160);
-  tcase_add_test (test_case, test_flowkey_plain_gives_the_same_bytes_as_fused);
   tcase_add_test (test_case, test_flowkey_finds_through_a_maze_of_a_million_steps);
   tcase_add_test (test_case, test_flowkey_goes_thousands_of_steps_and_no_further);
   tcase_add_test (test_case, test_flowkey_a_million_iterations_can_be_interrupted);

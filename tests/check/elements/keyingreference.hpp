@@ -74,15 +74,32 @@ mask_of (const Picture &picture)
   return mask;
 }
 
-/* Keyed pixels have alpha 0; what is no longer keyed is opaque. */
+inline uint8_t
+times_opacity (uint8_t alpha, double opacity)
+{
+  return uint8_t ((alpha * std::lround (opacity * 65536) + 32768) >> 16);
+}
+
+/* Keyed pixels have alpha 0. What is no longer keyed has the alpha that it had in
+ * `original` times `opacity`, or is opaque where that is 0. */
 inline Picture
-with_mask (Picture picture, const Mask &mask)
+with_mask (Picture picture, const Mask &mask, const Picture &original, double opacity = 1)
 {
   for (size_t n = 0; n < picture.pixels.size (); n++) {
     uint8_t &alpha = picture.pixels[n].alpha;
-    alpha = mask.keyed[n] ? 0 : alpha == 0 ? 255 : alpha;
+    uint8_t before = times_opacity (original.pixels[n].alpha, opacity);
+    if (alpha == 0)
+      alpha = before ? before : 255;
+    if (mask.keyed[n])
+      alpha = 0;
   }
   return picture;
+}
+
+inline Picture
+with_mask (const Picture &picture, const Mask &mask)
+{
+  return with_mask (picture, mask, picture);
 }
 
 /* Every pixel reads the mask of before; stops when nothing changes. */

@@ -34,8 +34,8 @@ GST_START_TEST (test_noisereduce_is_its_rule_at_every_size)
     Picture dense = noise (size[0], size[1], 1, 90);
     for (const auto &[fills, reductions] : iterations)
       check (element, dense, fills, reductions, keying_frames::formats[0], {0, 0});
-    check (
-        element, noise (size[0], size[1], 2, 30), 3, 2, keying_frames::formats[0], {0, 0});
+    check (element, noise (size[0], size[1], 2, 30), 3, 2, keying_frames::formats[0],
+        {0, 0});
   }
 }
 GST_END_TEST;
@@ -58,23 +58,6 @@ GST_START_TEST (test_noisereduce_is_its_rule_on_a_frame_of_4096x2160)
   ElementUnderTest element ("noisereduce");
   Picture picture = noise (4096, 2160, 4, 95);
   check (element, picture, 0, 5, keying_frames::formats[1], {0, 0});
-}
-GST_END_TEST;
-
-GST_START_TEST (test_noisereduce_plain_gives_the_same_bytes_as_fused)
-{
-  ElementUnderTest fused ("noisereduce");
-  ElementUnderTest plain ("noisereduce fused=false");
-  const int iterations[][2] = {{0, 0}, {0, 5}, {3, 7}, {1, 35}, {40, 100}};
-  for (const auto &format : keying_frames::formats) {
-    Picture picture = noise (517, 263, 5, 93);
-    for (const auto &[fills, reductions] : iterations) {
-      for (ElementUnderTest *element : {&fused, &plain})
-        element->set ("noisereduce", "fill-iterations", fills, "iterations", reductions);
-      assert_same (
-          plain.run (picture, format), fused.run (picture, format), "plain and fused");
-    }
-  }
 }
 GST_END_TEST;
 
@@ -155,10 +138,8 @@ GST_START_TEST (test_noisereduce_properties_change_while_it_plays)
 {
   ElementUnderTest element ("noisereduce");
   Picture picture = noise (100, 80, 8, 90);
-  for (int iterations : {5, 0, 60, 1, 17}) {
+  for (int iterations : {5, 0, 60, 1, 17})
     check (element, picture, 0, iterations, keying_frames::formats[0], {0, 0});
-    element.set ("noisereduce", "fused", iterations % 2);
-  }
 }
 GST_END_TEST;
 
@@ -190,7 +171,6 @@ GST_START_TEST (test_noisereduce_a_million_iterations_can_be_interrupted)
 {
   Picture picture = spiral (4096, 2160);
   assert_interruptible ("noisereduce iterations=1000000", picture);
-  assert_interruptible ("noisereduce iterations=1000000 fused=false", picture);
 }
 GST_END_TEST;
 
@@ -200,8 +180,6 @@ GST_START_TEST (test_noisereduce_a_million_iterations_end_and_are_right)
   Picture picture = spiral (120, 90);
   Mask left = mask_of (element.run (picture));
   fail_unless (left == reduce (mask_of (picture), 1000000));
-  element.set ("noisereduce", "fused", FALSE);
-  fail_unless (left == mask_of (element.run (picture)));
 }
 GST_END_TEST;
 
@@ -215,7 +193,6 @@ noisereduce_suite (void)
   tcase_add_test (test_case, test_noisereduce_is_its_rule_at_every_size);
   tcase_add_test (test_case, test_noisereduce_is_its_rule_in_every_format_and_layout);
   tcase_add_test (test_case, test_noisereduce_is_its_rule_on_a_frame_of_4096x2160);
-  tcase_add_test (test_case, test_noisereduce_plain_gives_the_same_bytes_as_fused);
   tcase_add_test (test_case,
       test_noisereduce_an_island_is_gone_after_as_many_iterations_as_it_is_deep);
   tcase_add_test (test_case, test_noisereduce_a_band_across_the_frame_stays);

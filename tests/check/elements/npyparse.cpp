@@ -732,6 +732,252 @@ GST_START_TEST (test_npyparse_stops_where_a_seek_says)
 }
 GST_END_TEST;
 
+/* Whoever plays a file: one that is asked for its parts, and one that pushes them. */
+static const char *ways_of_reading[] = {" ! npyparse", " ! queue ! npyparse"};
+
+static std::vector<Frame>
+frames_of_segment (Pipeline &run, gdouble rate, gint64 first, gint64 end,
+    GstSeekFlags flags = GST_SEEK_FLAG_FLUSH)
+{
+  fail_unless (gst_element_seek (run.pipeline, rate, GST_FORMAT_TIME, flags,
+      GST_SEEK_TYPE_SET, first * frame_time, GST_SEEK_TYPE_SET,
+      end < 0 ? -1 : end * gint64 (frame_time)));
+  run.set_state (GST_STATE_PLAYING);
+  return run.frames ();
+}
+
+static void
+expect_backward (const std::vector<Frame> &frames, const std::vector<std::string> &all,
+    gsize lowest, gsize end)
+{
+  assert_equals_int (frames.size (), end - lowest);
+  for (gsize i = 0; i < frames.size (); i++) {
+    assert_equals_uint64 (frames[i].time, (end - 1 - i) * frame_time);
+    assert_equals_uint64 (frames[i].duration, frame_time);
+    fail_unless (frames[i].bytes == all[end - 1 - i]);
+  }
+}
+
+GST_START_TEST (test_npyparse_plays_backward)
+{
+  Folder folder;
+  std::string file = folder.write ("a.npy", ten_frames ());
+  std::vector<std::string> all = split (bytes_of (counted (80)), 16);
+
+  for (const char *way : ways_of_reading) {
+    for (const char *blocksize : {"1", "7", "50", "4096"}) {
+      Pipeline run (
+          std::string ("filesrc blocksize=") + blocksize + " location=" + file + way);
+
+      run.set_state (GST_STATE_PAUSED);
+      expect_backward (frames_of_segment (run, -1.0, 0, -1), all, 0, 10);
+      expect_backward (frames_of_segment (run, -1.0, 0, 10), all, 0, 10);
+      expect_backward (frames_of_segment (run, -2.5, 2, 5), all, 2, 5);
+      expect_backward (frames_of_segment (run, -1.0, 9, 10), all, 9, 10);
+      expect_backward (frames_of_segment (run, -1.0, 0, 1), all, 0, 1);
+      assert_equals_int (frames_of_segment (run, 1.0, 8, -1).size (), 2);
+      assert_equals_int (errors_of (run.bus).count, 0);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_npyparse_plays_files_behind_each_other_backward)
+{
+  Folder folder;
+  std::vector<double> last = {0.5, -0.25, 8, 16, 32, 64, 128, 256};
+  std::vector<float> last_as_floats (last.begin (), last.end ());
+  std::string file = folder.write (
+      "a.npy", three_frames () + u16_file ("(2, 4)", counted (8, 999), 2)
+                   + header (dictionary ("<f8", "(2, 4)")) + bytes_of (last));
+  std::vector<std::string> all = split (bytes_of (counted (24)), 16);
+  Pipeline run ("filesrc location=" + file + " ! npyparse");
+  gint64 frames;
+
+  all.push_back (bytes_of (counted (8, 999)));
+  all.push_back (bytes_of (last_as_floats));
+  run.set_state (GST_STATE_PAUSED);
+  fail_unless (gst_element_query_duration (run.pipeline, GST_FORMAT_DEFAULT, &frames));
+  assert_equals_int64 (frames, 5);
+  expect_backward (frames_of_segment (run, -1.0, 0, -1), all, 0, 5);
+  std::vector<Frame> forward = frames_of_segment (run, 1.0, 3, -1);
+  assert_equals_int (forward.size (), 2);
+  fail_unless (forward[0].bytes == all[3] && forward[1].bytes == all[4]);
+  assert_equals_uint64 (forward[0].time, 3 * frame_time);
+  assert_equals_int (errors_of (run.bus).count, 0);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_npyparse_follows_a_scrub)
+{
+  Folder folder;
+  std::string file = folder.write ("a.npy", ten_frames ());
+  std::vector<std::string> all = split (bytes_of (counted (80)), 16);
+  std::mt19937 random (7);
+
+  for (const char *way : ways_of_reading) {
+    Pipeline run ("filesrc blocksize=50 location=" + file + way);
+
+    run.set_state (GST_STATE_PAUSED);
+    for (int i = 0; i < 60; i++) {
+      gsize frame = random () % 10;
+      bool backward = random () % 2;
+
+      fail_unless (gst_element_seek (run.pipeline, backward ? -1 : 1, GST_FORMAT_TIME,
+          GstSeekFlags (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE), GST_SEEK_TYPE_SET,
+          backward ? 0 : frame * frame_time, GST_SEEK_TYPE_SET,
+          backward ? gint64 ((frame + 1) * frame_time) : -1));
+      /* Every other one at once, as a hand does. */
+      if (i % 2)
+        continue;
+      GstSample *sample =
+          gst_app_sink_try_pull_preroll (GST_APP_SINK (run.sink), 20 * GST_SECOND);
+      fail_unless (sample != nullptr);
+      Frame shown = frame_of (gst_sample_get_buffer (sample));
+      gst_sample_unref (sample);
+      fail_unless (shown.bytes == all[frame], "seek %d to %zu", i, frame);
+      assert_equals_uint64 (shown.time, frame * frame_time);
+    }
+    assert_equals_int (errors_of (run.bus).count, 0);
+  }
+}
+GST_END_TEST;
+
+static void
+expect_segment_done (Pipeline &run)
+{
+  GstMessage *message = gst_bus_timed_pop_filtered (run.bus, 20 * GST_SECOND,
+      GstMessageType (GST_MESSAGE_SEGMENT_DONE | GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+
+  fail_unless (message != nullptr);
+  fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_SEGMENT_DONE);
+  gst_message_unref (message);
+}
+
+static std::vector<Frame>
+pull_frames (Pipeline &run, gsize count)
+{
+  std::vector<Frame> frames;
+
+  for (gsize i = 0; i < count; i++) {
+    GstSample *sample =
+        gst_app_sink_try_pull_sample (GST_APP_SINK (run.sink), 20 * GST_SECOND);
+
+    fail_unless (sample != nullptr);
+    frames.push_back (frame_of (gst_sample_get_buffer (sample)));
+    gst_sample_unref (sample);
+  }
+  return frames;
+}
+
+/* As an application plays a loop: the first seek flushes, those that follow do not. */
+GST_START_TEST (test_npyparse_loops_over_a_segment)
+{
+  Folder folder;
+  std::string file = folder.write ("a.npy", ten_frames ());
+  std::vector<std::string> all = split (bytes_of (counted (80)), 16);
+
+  for (const char *way : ways_of_reading) {
+    Pipeline run ("filesrc blocksize=50 location=" + file + way);
+    int flags = GST_SEEK_FLAG_SEGMENT | GST_SEEK_FLAG_FLUSH;
+
+    run.set_state (GST_STATE_PAUSED);
+    for (gdouble rate : {1.0, 1.0, -1.0, -1.0, 1.0}) {
+      fail_unless (
+          gst_element_seek (run.pipeline, rate, GST_FORMAT_TIME, GstSeekFlags (flags),
+              GST_SEEK_TYPE_SET, 2 * frame_time, GST_SEEK_TYPE_SET, 5 * frame_time));
+      run.set_state (GST_STATE_PLAYING);
+      std::vector<Frame> frames = pull_frames (run, 3);
+      if (rate < 0)
+        expect_backward (frames, all, 2, 5);
+      else
+        expect_frames (frames, {all[2], all[3], all[4]});
+      expect_segment_done (run);
+      flags = GST_SEEK_FLAG_SEGMENT;
+    }
+    assert_equals_int (errors_of (run.bus).count, 0);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_npyparse_says_how_long_a_file_is)
+{
+  Folder folder;
+  std::string file = folder.write ("a.npy", ten_frames ());
+
+  for (const char *way : ways_of_reading) {
+    Pipeline run ("filesrc location=" + file + way + " framerate=30/1");
+    gint64 time, frames;
+
+    run.set_state (GST_STATE_PAUSED);
+    fail_unless (gst_element_query_duration (run.pipeline, GST_FORMAT_TIME, &time));
+    assert_equals_int64 (time, 10 * GST_SECOND / 30);
+    fail_unless (gst_element_query_duration (run.pipeline, GST_FORMAT_DEFAULT, &frames));
+    assert_equals_int64 (frames, 10);
+  }
+}
+GST_END_TEST;
+
+/* Downstream that wants no more */
+
+GST_START_TEST (test_npyparse_is_silent_when_downstream_ends_first)
+{
+  Folder folder;
+  std::string file = folder.write ("a.npy", ten_frames ());
+
+  for (const char *way : ways_of_reading) {
+    for (const char *blocksize : {"50", "4096"}) {
+      Pipeline run (std::string ("filesrc blocksize=") + blocksize + " location=" + file
+                    + way + " name=npyparse ! identity eos-after=3");
+
+      gst_element_set_state (run.pipeline, GST_STATE_PLAYING);
+      assert_equals_int (run.frames ().size (), 2);
+      Errors errors = errors_of (run.bus);
+      fail_unless (errors.count == 0, "%s", errors.message.c_str ());
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_npyparse_is_silent_when_the_application_ends_the_stream)
+{
+  Folder folder;
+  std::string file = folder.write ("a.npy", u16_file ("(5000, 2, 4)", counted (40000)));
+
+  for (const char *way : ways_of_reading) {
+    Pipeline run ("filesrc blocksize=50 location=" + file + way
+                  + " name=npyparse ! identity name=slow sleep-time=1000");
+    GstElement *slow = gst_bin_get_by_name (GST_BIN (run.pipeline), "slow");
+    gint64 passed;
+
+    g_object_set (run.sink, "drop", TRUE, nullptr);
+    gst_element_set_state (run.pipeline, GST_STATE_PLAYING);
+    gst_sample_unref (gst_app_sink_pull_sample (GST_APP_SINK (run.sink)));
+    fail_unless (gst_element_send_event (run.pipeline, gst_event_new_eos ()));
+    run.frames ();
+    GstPad *pad = gst_element_get_static_pad (slow, "src");
+    fail_unless (gst_pad_query_position (pad, GST_FORMAT_DEFAULT, &passed));
+    fail_unless (passed < 5000);
+    Errors errors = errors_of (run.bus);
+    fail_unless (errors.count == 0, "%s", errors.message.c_str ());
+    gst_object_unref (pad);
+    gst_object_unref (slow);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_npyparse_is_refused_before_it_collects_a_frame)
+{
+  Parser parser (
+      "npyparse name=npyparse ! capsfilter caps=application/x-oct,samples=(int)5");
+  std::string file = u16_file ("(2, 4)", counted (8));
+
+  fail_unless_equals_int (parser.push (file.substr (0, 128)), GST_FLOW_NOT_NEGOTIATED);
+  parser.end ();
+  assert_equals_int (errors_of (parser.bus).count, 0);
+}
+GST_END_TEST;
+
 /* What it refuses */
 
 struct Refused {
@@ -916,6 +1162,14 @@ npyparse_suite ()
   tcase_add_test (tests, test_npy_files_are_recognised);
   tcase_add_test (tests, test_npyparse_seeks_to_the_frame);
   tcase_add_test (tests, test_npyparse_stops_where_a_seek_says);
+  tcase_add_test (tests, test_npyparse_plays_backward);
+  tcase_add_test (tests, test_npyparse_plays_files_behind_each_other_backward);
+  tcase_add_test (tests, test_npyparse_follows_a_scrub);
+  tcase_add_test (tests, test_npyparse_loops_over_a_segment);
+  tcase_add_test (tests, test_npyparse_says_how_long_a_file_is);
+  tcase_add_test (tests, test_npyparse_is_silent_when_downstream_ends_first);
+  tcase_add_test (tests, test_npyparse_is_silent_when_the_application_ends_the_stream);
+  tcase_add_test (tests, test_npyparse_is_refused_before_it_collects_a_frame);
   tcase_add_test (tests, test_npyparse_refuses_with_one_error_that_names_the_value);
   tcase_add_test (tests, test_npyparse_works_again_after_an_error_and_ready);
   tcase_add_test (tests, test_npyparse_refuses_early_what_cannot_be_in_the_file);

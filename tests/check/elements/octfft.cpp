@@ -9,16 +9,19 @@
 #include <string>
 #include <vector>
 
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 
-#include "../fourier.hpp"
+#include "../fft-libraries.hpp"
+#include "../octreference.hpp"
 
 /* Last: their macro fail() breaks the headers of C++. */
-#include <gst/check/gstcheck.h>
+#include "../settings-check.hpp"
 #include <gst/check/gstharness.h>
 
 using fourier::Complex;
 using fourier::Line;
+using testing::expect_warnings;
+using testing::set_together;
 
 namespace {
 const gsize lengths[] = {64, 1000, 1001, 1024, 2039, 2048, 16384};
@@ -54,11 +57,8 @@ struct Spectra {
   std::vector<Line> depths () const
   {
     std::vector<Line> depths;
-    for (gsize l = 0; l < lines; l++) {
-      Line bins = fourier::transform (line (l));
-      bins.resize (samples / 2);
-      depths.push_back (bins);
-    }
+    for (gsize l = 0; l < lines; l++)
+      depths.push_back (reference::depths_of (line (l)));
     return depths;
   }
 
@@ -224,6 +224,7 @@ public:
   GstOpenCLContext *context;
   GstElement *element;
   GstHarness *harness;
+  GstBus *bus;
 
 private:
   static Output read_picture (GstCaps *caps, GstBuffer *buffer)
@@ -267,29 +268,13 @@ private:
     return output;
   }
 
-  GstBus *bus;
   bool started = false;
   std::string current_caps;
 };
 
 /* How the element is set, and so what it must make of a bin. */
-struct Expected {
-  bool linear = false;
-  double db_min = 0, db_max = 60;
+struct Expected : reference::Display {
   gsize start = 0;
-
-  double level (double amplitude) const
-  {
-    return linear ? amplitude : 20 * std::log10 (std::max (amplitude, 1e-6));
-  }
-
-  /* Before it is rounded. */
-  double pixel (double amplitude, double full) const
-  {
-    double low = linear ? std::pow (10, db_min / 20) : db_min;
-    double high = linear ? std::pow (10, db_max / 20) : db_max;
-    return std::clamp ((level (amplitude) - low) / (high - low), 0.0, 1.0) * full;
-  }
 };
 
 /* Between what amplitudes a little less and a little more give. */
@@ -489,11 +474,41 @@ GST_START_TEST (test_octfft_both_libraries_agree)
   for (gsize samples : {64, 1001, 2048}) {
     for (bool complex : {false, true}) {
       Spectra spectra = make_noise (samples, 3, complex);
-      for (const char *launch :
-          {"octfft fft-library=clfft", "octfft fft-library=vkfft"}) {
-        Element octfft (launch);
+      for (const char *library : check::fft_libraries ()) {
+        Element octfft (std::string ("octfft fft-library=") + library);
         octfft.want ("CF32LE");
         assert_output (octfft.process (spectra), spectra);
+      }
+    }
+  }
+}
+GST_END_TEST;
+
+/* Whoever transforms: of the A-line itself nothing is left, and its neighbours, one of
+ * which may share a transform with it, lose nothing. */
+GST_START_TEST (test_octfft_what_is_not_finite_has_no_depth_and_stays_in_its_line)
+{
+  const float broken[] = {NAN, INFINITY};
+  for (const char *launch : {"octfft", "octfft fft-library=vkfft",
+           "octfft fft-library=vkfft scale=linear", "octfft scale=linear"}) {
+    for (float value : broken) {
+      Spectra spectra = make_noise (256, 6);
+      Element octfft (launch);
+      Expected expected;
+      expected.linear = strstr (launch, "linear");
+      octfft.want ("F32LE");
+      Spectra with = spectra;
+      with.values[2 * 256 + 100] = with.values[5 * 256 + 3] = value;
+      Output output = octfft.process (with);
+      std::vector<Line> depths = spectra.depths ();
+      for (gsize l = 0; l < output.lines; l++) {
+        for (gsize d = 0; d < output.depths; d++) {
+          if (l == 2 || l == 5)
+            assert_between (output.at (l, d).real (), expected.level (0),
+                expected.level (0), 1e-4, output, l, d);
+          else
+            assert_value (output, l, d, depths[l][d], 1e-3, expected);
+        }
       }
     }
   }
@@ -756,20 +771,16 @@ GST_START_TEST (test_octfft_makes_the_8_bit_picture_also_through_opencldownload)
 }
 GST_END_TEST;
 
-GST_START_TEST (test_octfft_refuses_samples_outside_64_to_16384)
+GST_START_TEST (test_octfft_says_which_spectra_are_too_short_or_too_long)
 {
-  Element octfft;
-  GstPad *pad = gst_element_get_static_pad (octfft.element, "sink");
-  const struct {
-    gsize samples;
-    gboolean accepted;
-  } cases[] = {{63, FALSE}, {64, TRUE}, {16384, TRUE}, {16385, FALSE}};
-  for (const auto &entry : cases) {
-    GstCaps *caps = gst_caps_from_string (Spectra (entry.samples, 1).caps ().c_str ());
-    fail_unless_equals_int (gst_pad_query_accept_caps (pad, caps), entry.accepted);
-    gst_caps_unref (caps);
+  for (gsize samples : {63, 16385}) {
+    Element octfft;
+    Spectra spectra (samples, 1);
+    octfft.set_caps (spectra.caps ());
+    fail_if (octfft.push (spectra) == GST_FLOW_OK);
+    octfft.expect_one_error (
+        std::to_string (samples) + " samples per A-line, expected 64 to 16384");
   }
-  gst_object_unref (pad);
 }
 GST_END_TEST;
 
@@ -895,72 +906,212 @@ GST_START_TEST (test_octfft_does_not_start_with_an_empty_display_range)
 }
 GST_END_TEST;
 
-/* Plays, is set badly, fails once with `error`, is set well, and works again. */
+/* Is set badly, fails once with `error`, is set well, and works again. */
 static void
-check_failure (const Spectra &spectra, const std::vector<std::string> &bad,
-    const std::vector<std::string> &good, const char *error, bool while_playing)
+check_failure (const Spectra &spectra, const std::string &bad, const std::string &good,
+    const char *error)
 {
   Element octfft;
-  auto set = [&] (const std::vector<std::string> &settings) {
-    g_object_freeze_notify (G_OBJECT (octfft.element));
-    for (const std::string &setting : settings) {
-      gsize equals = setting.find ('=');
-      gst_util_set_object_arg (G_OBJECT (octfft.element),
-          setting.substr (0, equals).c_str (), setting.substr (equals + 1).c_str ());
-    }
-    g_object_thaw_notify (G_OBJECT (octfft.element));
-  };
-
-  if (while_playing)
-    octfft.process (spectra);
-  set (bad);
-  if (!while_playing)
-    octfft.set_caps (spectra.caps ());
+  set_together (octfft.element, bad);
+  octfft.set_caps (spectra.caps ());
   fail_if (octfft.push (spectra) == GST_FLOW_OK);
   fail_if (octfft.push (spectra) == GST_FLOW_OK);
   octfft.expect_one_error (error);
 
-  set (good);
+  set_together (octfft.element, good);
   fail_unless (octfft.restart ());
   assert_output (octfft.process (spectra), spectra);
   octfft.expect_no_error ();
 }
 
-GST_START_TEST (test_octfft_fails_once_when_the_display_range_becomes_empty)
-{
-  check_failure (make_noise (64, 3), {"db-min=80"}, {"db-min=0"},
-      "db-min is 80 and db-max is 60, expected db-min below db-max", true);
-}
-GST_END_TEST;
-
-GST_START_TEST (test_octfft_fails_once_when_depths_lie_outside)
+GST_START_TEST (test_octfft_does_not_start_with_depths_that_lie_outside)
 {
   const struct {
-    std::vector<std::string> bad;
-    const char *values;
+    const char *bad, *values;
   } cases[] = {
-      {{"depth-start=500"}, "depth-start is 500 and depth-count is 0"},
-      {{"depth-start=8000"}, "depth-start is 8000 and depth-count is 0"},
-      {{"depth-count=501"}, "depth-start is 0 and depth-count is 501"},
-      {{"depth-start=490", "depth-count=11"}, "depth-start is 490 and depth-count is 11"},
+      {"depth-start=500", "depth-start is 500 and depth-count is 0"},
+      {"depth-start=8000", "depth-start is 8000 and depth-count is 0"},
+      {"depth-count=501", "depth-start is 0 and depth-count is 501"},
+      {"depth-start=490 depth-count=11", "depth-start is 490 and depth-count is 11"},
   };
   for (const auto &entry : cases) {
     std::string error = std::string (entry.values)
                         + ", expected depths among the 500 that 1000 samples per A-line "
                           "give";
-    for (bool while_playing : {false, true})
-      check_failure (make_noise (1000, 3), entry.bad, {"depth-start=0", "depth-count=0"},
-          error.c_str (), while_playing);
+    check_failure (
+        make_noise (1000, 3), entry.bad, "depth-start=0 depth-count=0", error.c_str ());
   }
+}
+GST_END_TEST;
+
+/* What is set before a frame, what is said of it, and what the frame is made with. */
+struct Turn {
+  const char *set;
+  const char *warning; /* how it begins, or nullptr */
+  Expected expected;
+  gsize depths;
+};
+
+static Turn
+turn (const char *set, const char *warning, double db_min, double db_max, gsize start = 0,
+    gsize depths = 500)
+{
+  Expected expected;
+  expected.db_min = db_min;
+  expected.db_max = db_max;
+  expected.start = start;
+  return {set, warning, expected, depths};
+}
+
+/* Two frames each, the second of which has nothing more to say. */
+static void
+check_turns (const std::vector<Turn> &turns)
+{
+  Spectra spectra = make_noise (1000, 5);
+  for (const char *format : {"GRAY16_LE", "F32LE"}) {
+    Element octfft;
+    octfft.want (format);
+    octfft.process (spectra);
+    for (const Turn &turn : turns) {
+      set_together (octfft.element, turn.set);
+      for (int frame = 0; frame < 2; frame++) {
+        Output output = octfft.process (spectra);
+        assert_depths (output, turn.depths);
+        assert_output (output, spectra, turn.expected);
+      }
+      expect_warnings (octfft.bus, turn.set,
+          turn.warning ? std::vector<std::string>{turn.warning}
+                       : std::vector<std::string> ());
+    }
+    octfft.expect_no_error ();
+  }
+}
+
+GST_START_TEST (test_octfft_display_range_turned_knob_by_knob_keeps_the_last_valid_one)
+{
+  check_turns ({
+      turn ("db-min=70", "db-min is 70 and db-max is 60, expected db-min below", 0, 60),
+      turn ("db-max=120", nullptr, 70, 120),
+      turn ("db-max=50", "db-min is 70 and db-max is 50", 70, 120),
+      turn ("db-max=40", "db-min is 70 and db-max is 40", 70, 120),
+      turn ("db-min=10", nullptr, 10, 40),
+      turn ("db-max=5", "db-min is 10 and db-max is 5", 10, 40),
+      turn ("db-min=30 db-max=90", nullptr, 30, 90),
+  });
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_depths_turned_knob_by_knob_keep_the_last_valid_ones)
+{
+  check_turns ({
+      turn ("depth-start=500", "depth-start is 500 and depth-count is 0", 0, 60),
+      turn ("depth-start=450", nullptr, 0, 60, 450, 50),
+      turn ("depth-count=100",
+          "depth-start is 450 and depth-count is 100, expected depths "
+          "among the 500 that 1000 samples",
+          0, 60, 450, 50),
+      turn ("db-max=90", nullptr, 0, 60, 450, 50), /* the same reason is not said again */
+      turn ("depth-start=400", nullptr, 0, 90, 400, 100),
+      turn ("depth-start=8000", "depth-start is 8000", 0, 90, 400, 100),
+      turn ("depth-start=0 depth-count=0", nullptr, 0, 90, 0, 500),
+  });
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_depths_beyond_those_of_new_caps_are_cut_and_come_back)
+{
+  Spectra many = make_noise (1000, 5), few = make_noise (500, 5);
+  const struct {
+    const char *set;
+    gsize start, depths; /* of few samples */
+  } cases[] = {
+      {"depth-start=400", 249, 1},
+      {"depth-start=200 depth-count=100", 150, 100},
+      {"depth-count=400", 0, 250},
+  };
+  for (const auto &entry : cases) {
+    Element octfft;
+    octfft.want ("GRAY16_LE");
+    set_together (octfft.element, entry.set);
+    gsize all = octfft.process (many).depths;
+    Expected expected;
+    expected.start = entry.start;
+    for (int frame = 0; frame < 2; frame++) {
+      Output output = octfft.process (few);
+      assert_depths (output, entry.depths);
+      assert_output (output, few, expected);
+    }
+    expect_warnings (octfft.bus, entry.set, {"depth-start is "});
+    assert_depths (octfft.process (many), all);
+    expect_warnings (octfft.bus, "many samples again", {});
+    octfft.expect_no_error ();
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_octfft_depths_refused_before_are_taken_with_caps_that_have_them)
+{
+  Spectra few = make_noise (500, 5), many = make_noise (1000, 5);
+  Element octfft;
+  octfft.want ("GRAY16_LE");
+  octfft.process (few);
+  set_together (octfft.element, "depth-start=300");
+  assert_output (octfft.process (few), few);
+  expect_warnings (octfft.bus, "few", {"depth-start is 300"});
+  Expected expected;
+  expected.start = 300;
+  Output output = octfft.process (many);
+  assert_depths (output, 200);
+  assert_output (output, many, expected);
+  expect_warnings (octfft.bus, "many", {});
+}
+GST_END_TEST;
+
+/* Ranges that overlap in a half set pair, but for which no half is right. */
+static gpointer
+turn_quickly (gpointer data)
+{
+  for (guint n = 0; n < 10000; n++) {
+    double low = n % 2 ? 100 : 0;
+    g_object_set (data, "db-min", low, "db-max", low + 60, "depth-start", n % 2 ? 300 : 0,
+        "depth-count", n % 2 ? 100 : 0, nullptr);
+    if (n % 8 == 0)
+      g_usleep (100);
+  }
+  return nullptr;
+}
+
+GST_START_TEST (
+    test_octfft_set_ten_thousand_times_while_playing_is_always_one_of_the_sets)
+{
+  Spectra spectra = make_noise (1000, 5);
+  Element octfft;
+  octfft.want ("F32LE");
+  Expected other;
+  other.start = 300;
+  octfft.process (spectra);
+  GThread *thread = g_thread_new ("turn", turn_quickly, octfft.element);
+  for (guint frame = 0; frame < 300; frame++) {
+    Output output = octfft.process (spectra);
+    fail_unless (output.depths == 500 || output.depths == 100);
+    assert_output (output, spectra, output.depths == 100 ? other : Expected ());
+  }
+  g_thread_join (thread);
+  other.db_min = 100;
+  other.db_max = 160;
+  assert_output (octfft.process (spectra), spectra, other);
+  expect_warnings (octfft.bus, "ten thousand sets", {});
+  octfft.expect_no_error ();
 }
 GST_END_TEST;
 
 GST_START_TEST (test_octfft_fails_once_when_clfft_cannot_take_the_length)
 {
-  check_failure (make_noise (2039, 3), {"fft-library=clfft"}, {"fft-library=auto"},
-      "clFFT cannot transform 2039 samples: prime factors must be at most 13; "
-      "use fft-library=vkfft or auto",
-      false);
+  check_failure (make_noise (2039, 3), "fft-library=clfft", "fft-library=auto",
+      check::has_clfft ()
+          ? "clFFT cannot transform 2039 samples: prime factors must be at most 13; "
+            "use fft-library=vkfft or auto"
+          : "Built without clFFT: use fft-library=vkfft or auto");
 }
 GST_END_TEST;
 
@@ -979,6 +1130,8 @@ octfft_suite (void)
   tcase_add_test (
       chain, test_octfft_peak_of_a_mirror_is_at_its_depth_with_the_fringe_amplitude);
   tcase_add_test (chain, test_octfft_both_libraries_agree);
+  tcase_add_test (
+      chain, test_octfft_what_is_not_finite_has_no_depth_and_stays_in_its_line);
   tcase_add_test (chain, test_octfft_in_one_launch_and_in_two_is_the_same);
   tcase_add_test (chain, test_octfft_depth_start_and_count_cut_a_part_out);
   tcase_add_test (chain, test_octfft_leaves_its_input_as_it_is);
@@ -989,14 +1142,22 @@ octfft_suite (void)
   tcase_add_test (chain, test_octfft_caps_upstream_follow_those_downstream);
   tcase_add_test (chain, test_octfft_makes_the_8_bit_picture_when_downstream_has_no_wish);
   tcase_add_test (chain, test_octfft_makes_the_8_bit_picture_also_through_opencldownload);
-  tcase_add_test (chain, test_octfft_refuses_samples_outside_64_to_16384);
+  tcase_add_test (chain, test_octfft_says_which_spectra_are_too_short_or_too_long);
   tcase_add_test (chain, test_octfft_caps_may_change_in_mid_stream);
   tcase_add_test (chain, test_octfft_display_range_changes_with_the_next_frame);
   tcase_add_test (chain, test_octfft_display_range_is_controllable_frame_by_frame);
   tcase_add_test (chain, test_octfft_depths_change_with_the_next_frame);
   tcase_add_test (chain, test_octfft_does_not_start_with_an_empty_display_range);
-  tcase_add_test (chain, test_octfft_fails_once_when_the_display_range_becomes_empty);
-  tcase_add_test (chain, test_octfft_fails_once_when_depths_lie_outside);
+  tcase_add_test (chain, test_octfft_does_not_start_with_depths_that_lie_outside);
+  tcase_add_test (
+      chain, test_octfft_display_range_turned_knob_by_knob_keeps_the_last_valid_one);
+  tcase_add_test (chain, test_octfft_depths_turned_knob_by_knob_keep_the_last_valid_ones);
+  tcase_add_test (
+      chain, test_octfft_depths_beyond_those_of_new_caps_are_cut_and_come_back);
+  tcase_add_test (
+      chain, test_octfft_depths_refused_before_are_taken_with_caps_that_have_them);
+  tcase_add_test (
+      chain, test_octfft_set_ten_thousand_times_while_playing_is_always_one_of_the_sets);
   tcase_add_test (chain, test_octfft_fails_once_when_clfft_cannot_take_the_length);
   return suite;
 }

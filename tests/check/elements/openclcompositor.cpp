@@ -14,8 +14,11 @@
 
 #include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
+#include <gst/video/gstvideoaggregator.h>
+#include <gst/video/navigation.h>
 
 using video::info_of;
+using video::of_fields;
 using video::Picture;
 using video::View;
 
@@ -50,12 +53,17 @@ struct Neighbours {
   double share;
 };
 
+/* Of the lines of one field where there are two (`fields`). */
 Neighbours
-neighbours (int at, int in_size, int out_size)
+neighbours (int at, int in_size, int out_size, int fields = 1)
 {
-  double middle = std::max (0.0, (at + 0.5) * in_size / out_size - 0.5);
+  int field = std::min (at % fields, in_size - 1);
+  int last = (in_size - 1 - field) / fields;
+  double in_frame = (at + 0.5) * in_size / out_size - 0.5;
+  double middle = std::max (0.0, (in_frame - field) / fields);
   int first = int (middle);
-  return {first, std::min (first + 1, in_size - 1), middle - first};
+  return {first * fields + field, std::min (first + 1, last) * fields + field,
+      middle - first};
 }
 
 /* Bilinear, with colours counted as much as they are seen. */
@@ -63,7 +71,8 @@ Pixel
 scaled (const View &view, int x, int y, int width, int height)
 {
   Neighbours columns = neighbours (x, view.width (0), width);
-  Neighbours rows = neighbours (y, view.height (0), height);
+  int fields = GST_VIDEO_FRAME_IS_INTERLACED (&view.frame) ? 2 : 1;
+  Neighbours rows = neighbours (y, view.height (0), height, fields);
   Pixel seen = {}, plain = {};
   for (int corner = 0; corner < 4; corner++) {
     Pixel pixel = pixel_at (view, corner & 1 ? columns.second : columns.first,
@@ -306,6 +315,19 @@ even_picture (int width, int height, const Pixel &color)
 {
   Picture picture (info_of ("RGBA", width, height));
   video::fill (picture, [&] (int c, int, int) { return color[c]; });
+  return picture;
+}
+
+/* Of two fields; in mixed video only where `woven`. */
+Picture
+random_fields (
+    int width, int height, unsigned seed, GstVideoInterlaceMode mode, bool woven = true)
+{
+  Picture picture (of_fields (info_of ("RGBA", width, height), mode));
+  video::fill_random (picture, seed);
+  if (woven)
+    GST_BUFFER_FLAG_SET (
+        picture.buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED | GST_VIDEO_BUFFER_FLAG_TFF);
   return picture;
 }
 
@@ -637,12 +659,86 @@ GST_START_TEST (test_compositor_transfers_nothing_and_waits_for_nothing)
 }
 GST_END_TEST
 
+/* --- a flush while a frame is under way --- */
+
+/* Binds `background` to a look at the moment between the frames being shown to the
+ * element and their use: it flushes sink_1 then. */
+#define TYPE_FLUSHING (flushing_get_type ())
+G_DECLARE_FINAL_TYPE (Flushing, flushing, TEST, FLUSHING, GstControlBinding)
+
+struct _Flushing {
+  GstControlBinding parent;
+  int flushes;
+  bool buffer_lived; /* after the flush */
+};
+
+G_DEFINE_FINAL_TYPE (Flushing, flushing, GST_TYPE_CONTROL_BINDING)
+
+static gboolean
+flushing_sync_values (GstControlBinding *binding, GstObject *object,
+    GstClockTime timestamp, GstClockTime last_sync)
+{
+  Flushing *self = TEST_FLUSHING (binding);
+  GstPad *pad = gst_element_get_static_pad (GST_ELEMENT (object), "sink_1");
+  GstBuffer *shown =
+      gst_video_aggregator_pad_get_current_buffer (GST_VIDEO_AGGREGATOR_PAD (pad));
+
+  if (shown && self->flushes++ == 0) {
+    bool freed = false;
+    GstMiniObjectNotify notify = [] (gpointer freed, GstMiniObject *) {
+      *static_cast<bool *> (freed) = true;
+    };
+    gst_mini_object_weak_ref (GST_MINI_OBJECT (shown), notify, &freed);
+    gst_pad_send_event (pad, gst_event_new_flush_start ());
+    gst_pad_send_event (pad, gst_event_new_flush_stop (FALSE));
+    self->buffer_lived = !freed;
+    if (!freed)
+      gst_mini_object_weak_unref (GST_MINI_OBJECT (shown), notify, &freed);
+  }
+  gst_object_unref (pad);
+  return TRUE;
+}
+
+static void
+flushing_class_init (FlushingClass *klass)
+{
+  GST_CONTROL_BINDING_CLASS (klass)->sync_values = flushing_sync_values;
+}
+
+static void
+flushing_init (Flushing *self)
+{
+}
+
+GST_START_TEST (test_compositor_keeps_a_frame_that_is_flushed_while_it_mixes)
+{
+  std::vector<Layer> layers = {layer_of (even_picture (16, 16, {1, 0, 0, 1})),
+      layer_of (even_picture (8, 8, {0, 0, 1, 1}))};
+  Mix mix (description_of (layers, ""));
+  GstElement *element = mix.get ("mix");
+  auto *flushing = static_cast<Flushing *> (
+      g_object_new (TYPE_FLUSHING, "object", element, "name", "background", nullptr));
+  gst_object_ref_sink (flushing);
+  gst_object_add_control_binding (GST_OBJECT (element), GST_CONTROL_BINDING (flushing));
+  mix.start ();
+  for (size_t i = 0; i < 2; i++)
+    mix.push (i, layers[i].picture, 0);
+  mix.end (0);
+  mix.end (1);
+  check_blend (layers, mix.pull (), "checker");
+  fail_unless_equals_int (flushing->flushes, 1);
+  fail_unless (flushing->buffer_lived);
+  gst_object_unref (flushing);
+}
+GST_END_TEST
+
 GST_START_TEST (test_compositor_refuses_other_formats)
 {
   GstElement *mix = gst_element_factory_make ("openclcompositor", nullptr);
   GstPad *pad = gst_element_request_pad_simple (mix, "sink_%u");
   for (const char *text : {DEVICE ",format=I420,width=16,height=16,framerate=25/1",
            DEVICE ",format=RGBA,width=0,height=16,framerate=25/1",
+           DEVICE ",format=RGBA,width=16,height=16,framerate=25/1,interlace-mode=fields",
            "video/x-raw,format=RGBA,width=16,height=16,framerate=25/1"}) {
     GstCaps *caps = gst_caps_from_string (text);
     fail_if (gst_pad_query_accept_caps (pad, caps), "%s", text);
@@ -676,6 +772,163 @@ GST_START_TEST (test_compositor_works_again_after_ready)
 }
 GST_END_TEST
 
+/* --- interlaced video --- */
+
+static bool
+is_offered (GstPad *pad, const char *mode)
+{
+  GstCaps *offered = gst_pad_query_caps (pad, nullptr);
+  GstCaps *wanted = gst_caps_from_string (DEVICE);
+  gst_caps_set_simple (wanted, "interlace-mode", G_TYPE_STRING, mode, nullptr);
+  bool is = gst_caps_can_intersect (offered, wanted);
+  gst_caps_unref (offered);
+  gst_caps_unref (wanted);
+  return is;
+}
+
+/* Without any picture all modes but what downstream does not take; then that of the
+ * others only. */
+GST_START_TEST (test_compositor_offers_one_interlace_mode_to_all)
+{
+  for (const char *mode : {"progressive", "interleaved", "mixed"}) {
+    Mix mix ("openclcompositor name=mix ! capsfilter name=filter ! fakesink");
+    GstPad *early = gst_element_request_pad_simple (mix.get ("mix"), "sink_%u");
+    GstPad *late = gst_element_request_pad_simple (mix.get ("mix"), "sink_%u");
+    for (const char *other : {"progressive", "interleaved", "mixed"})
+      fail_unless (is_offered (early, other));
+
+    GstCaps *taken = gst_caps_from_string (DEVICE);
+    gst_caps_set_simple (taken, "interlace-mode", G_TYPE_STRING, mode, nullptr);
+    g_object_set (mix.get ("filter"), "caps", taken, nullptr);
+    for (const char *other : {"progressive", "interleaved", "mixed"})
+      fail_unless_equals_int (is_offered (early, other), g_str_equal (other, mode));
+    gst_caps_unref (taken);
+    g_object_set (mix.get ("filter"), "caps", nullptr, nullptr);
+
+    mix.start ();
+    GstCaps *caps =
+        gst_caps_from_string (DEVICE ",format=RGBA,width=16,height=16,framerate=25/1");
+    gst_caps_set_simple (caps, "interlace-mode", G_TYPE_STRING, mode, nullptr);
+    gst_pad_send_event (early, gst_event_new_stream_start ("first"));
+    fail_unless (gst_pad_send_event (early, gst_event_new_caps (caps)));
+    GstQuery *drained = gst_query_new_drain ();
+    gst_pad_query (early, drained); /* so that the caps have been seen */
+    gst_query_unref (drained);
+    for (const char *other : {"progressive", "interleaved", "mixed"})
+      fail_unless_equals_int (is_offered (late, other), g_str_equal (other, mode));
+    fail_unless (gst_pad_query_accept_caps (late, caps));
+    caps = gst_caps_make_writable (caps);
+    gst_caps_set_simple (caps, "interlace-mode", G_TYPE_STRING,
+        g_str_equal (mode, "mixed") ? "progressive" : "mixed", nullptr);
+    fail_if (gst_pad_query_accept_caps (late, caps));
+
+    gst_caps_unref (caps);
+    gst_object_unref (early);
+    gst_object_unref (late);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_output_is_interlaced_as_its_pictures_are)
+{
+  for (GstVideoInterlaceMode mode : {GST_VIDEO_INTERLACE_MODE_PROGRESSIVE,
+           GST_VIDEO_INTERLACE_MODE_INTERLEAVED, GST_VIDEO_INTERLACE_MODE_MIXED}) {
+    bool woven = mode != GST_VIDEO_INTERLACE_MODE_PROGRESSIVE;
+    std::vector<Layer> layers = {layer_of (random_fields (20, 12, 1, mode, false)),
+        layer_of (random_fields (8, 6, 2, mode, woven))};
+    GST_VIDEO_INFO_FIELD_ORDER (&layers[0].picture.info) =
+        woven ? GST_VIDEO_FIELD_ORDER_TOP_FIELD_FIRST : GST_VIDEO_FIELD_ORDER_UNKNOWN;
+    Picture made = composed (layers, "");
+    fail_unless_equals_int (made.info.interlace_mode, mode);
+    fail_unless (mode != GST_VIDEO_INTERLACE_MODE_INTERLEAVED
+                 || GST_VIDEO_INFO_FIELD_ORDER (&made.info)
+                        == GST_VIDEO_FIELD_ORDER_TOP_FIELD_FIRST);
+    fail_unless_equals_int (
+        GST_BUFFER_FLAG_IS_SET (made.buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED), woven);
+    check_blend (layers, made, "checker");
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_scales_fields_each_by_itself)
+{
+  const int sizes[][2] = {{60, 50}, {13, 9}, {1, 1}, {29, 41}};
+  for (auto &size : sizes)
+    for (GstVideoInterlaceMode mode :
+        {GST_VIDEO_INTERLACE_MODE_INTERLEAVED, GST_VIDEO_INTERLACE_MODE_MIXED}) {
+      std::vector<Layer> layers = {layer_of (random_fields (30, 21, 1, mode)),
+          layer_of (random_fields (22, 17, 2, mode, false)),
+          layer_of (random_fields (9, 1, 3, mode))};
+      for (Layer &layer : layers) {
+        layer.width = size[0];
+        layer.height = size[1];
+        layer.alpha = 0.5;
+      }
+      check_blend (layers, composed (layers, "background=white"), "white");
+    }
+}
+GST_END_TEST
+
+GST_START_TEST (test_compositor_says_whose_fields_come_first)
+{
+  Layer layer = layer_of (random_fields (16, 16, 1, GST_VIDEO_INTERLACE_MODE_MIXED));
+  Picture made = composed ({layer}, "");
+  fail_unless (GST_BUFFER_FLAG_IS_SET (made.buffer, GST_VIDEO_BUFFER_FLAG_TFF));
+  GST_BUFFER_FLAG_UNSET (layer.picture.buffer, GST_VIDEO_BUFFER_FLAG_TFF);
+  made = composed ({layer}, "");
+  fail_if (GST_BUFFER_FLAG_IS_SET (made.buffer, GST_VIDEO_BUFFER_FLAG_TFF));
+}
+GST_END_TEST
+
+/* --- events from downstream --- */
+
+using Points = std::vector<std::pair<double, double>>;
+
+static GstPadProbeReturn
+collect_pointer (GstPad *pad, GstPadProbeInfo *probe, gpointer points)
+{
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT (probe);
+  double x, y;
+  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION
+      && gst_navigation_event_get_coordinates (event, &x, &y))
+    static_cast<Points *> (points)->push_back ({x, y});
+  return GST_PAD_PROBE_OK;
+}
+
+/* Two pictures, the second of pixels of 2/1, twice as large and partly above the first.
+ */
+GST_START_TEST (test_compositor_tells_the_pointer_to_those_who_are_under_it)
+{
+  std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 100, 80, 1)),
+      layer_of (random_picture ("RGBA", 20, 10, 2))};
+  layers[1].picture.info.par_n = 2;
+  layers[1].x = 60;
+  layers[1].y = 30;
+  layers[1].width = 80;
+  layers[1].height = 20;
+  Mix mix (description_of (layers, ""));
+  Points points[2];
+  for (int i = 0; i < 2; i++) {
+    GstPad *pad = gst_element_get_static_pad (mix.get ("in" + std::to_string (i)), "src");
+    gst_pad_add_probe (
+        pad, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, collect_pointer, &points[i], nullptr);
+    gst_object_unref (pad);
+  }
+  mix.start ();
+  for (int i = 0; i < 2; i++) {
+    mix.push (i, layers[i].picture, 0);
+    mix.end (i);
+  }
+  Picture made = mix.pull ();
+  for (auto &point : Points{{10, 70}, {80, 40}, {120, 35}, {140, 35}, {60, 30}, {-1, 5}})
+    gst_element_send_event (
+        mix.get ("out"), gst_navigation_event_new_mouse_move (
+                             point.first, point.second, GST_NAVIGATION_MODIFIER_NONE));
+  fail_unless (points[0] == Points ({{10, 70}, {80, 40}, {60, 30}}));
+  fail_unless (points[1] == Points ({{5, 5}, {15, 2.5}, {0, 0}}));
+}
+GST_END_TEST
+
 static Suite *
 openclcompositor_suite (void)
 {
@@ -701,8 +954,14 @@ openclcompositor_suite (void)
   tcase_add_test (tcase, test_compositor_follows_the_fastest_stream);
   tcase_add_test (tcase, test_compositor_takes_two_live_inputs);
   tcase_add_test (tcase, test_compositor_transfers_nothing_and_waits_for_nothing);
+  tcase_add_test (tcase, test_compositor_keeps_a_frame_that_is_flushed_while_it_mixes);
   tcase_add_test (tcase, test_compositor_refuses_other_formats);
   tcase_add_test (tcase, test_compositor_works_again_after_ready);
+  tcase_add_test (tcase, test_compositor_offers_one_interlace_mode_to_all);
+  tcase_add_test (tcase, test_compositor_output_is_interlaced_as_its_pictures_are);
+  tcase_add_test (tcase, test_compositor_scales_fields_each_by_itself);
+  tcase_add_test (tcase, test_compositor_says_whose_fields_come_first);
+  tcase_add_test (tcase, test_compositor_tells_the_pointer_to_those_who_are_under_it);
   return suite;
 }
 

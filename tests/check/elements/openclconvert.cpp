@@ -15,7 +15,12 @@
 
 #include "../videoframes.hpp"
 
+#include <gst/app/gstappsink.h>
+#include <gst/opencl/opencl-private.hpp>
+#include <gst/video/navigation.h>
+
 using video::info_of;
+using video::of_fields;
 using video::Picture;
 using video::Run;
 using video::View;
@@ -158,55 +163,70 @@ from_rgb (const GstVideoInfo &info, const Triple &rgb)
 /* Which input samples make an output sample, with their shares. */
 using Shares = std::vector<std::pair<int, double>>;
 
+/* Of the lines of one field where there are two (`fields`), each of which stands for two
+ * lines of the frame; `middle` is the place in the field, 0 in the middle of its first.
+ */
 Shares
-shares (const std::string &method, int at, int in_size, int out_size)
+shares (const std::string &method, int at, int in_size, int out_size, int fields = 1)
 {
+  int field = std::min (at % fields, in_size - 1);
+  int last = (in_size - 1 - field) / fields;
   double ratio = double (in_size) / out_size;
-  double middle = (at + 0.5) * ratio - 0.5;
+  double middle = ((at + 0.5) * ratio - 0.5 - field) / fields;
+  auto in_frame = [=] (int line) { return std::min (line, last) * fields + field; };
   Shares result;
   if (method == "nearest")
-    return {{int (std::floor ((at + 0.5) * ratio + 1e-9)), 1}};
+    return {{in_frame (std::max (0, int (std::floor (middle + 0.5 + 1e-9)))), 1}};
   if (method == "bilinear") {
     middle = std::max (0.0, middle);
     int first = int (middle);
-    return {{first, 1 - (middle - first)},
-        {std::min (first + 1, in_size - 1), middle - first}};
+    return {
+        {in_frame (first), 1 - (middle - first)}, {in_frame (first + 1), middle - first}};
   }
-  for (int i = 0; i < in_size; i++) {
-    double overlap =
-        std::min ((at + 1) * ratio, i + 1.0) - std::max (at * ratio, double (i));
-    if (overlap > 0)
-      result.push_back ({i, overlap / ratio});
+  double sum = 0;
+  for (int i = 0; i <= last; i++) {
+    double overlap = std::min (middle + 0.5 + ratio / 2, i + 1.0)
+                     - std::max (middle + 0.5 - ratio / 2, double (i));
+    if (overlap > 1e-9) {
+      result.push_back ({in_frame (i), overlap});
+      sum += overlap;
+    }
   }
+  for (auto &line : result)
+    line.second /= sum;
+  if (result.empty ())
+    return {{in_frame (middle < 0 ? 0 : last), 1}};
   return result;
 }
 
 double
-scaled (const View &in, const std::string &method, int c, int x, int y, const View &out)
+scaled (const View &in, const std::string &method, int c, int x, int y, const View &out,
+    int fields)
 {
   double sum = 0;
-  for (auto &row : shares (method, y, in.height (c), out.height (c)))
+  for (auto &row : shares (method, y, in.height (c), out.height (c), fields))
     for (auto &column : shares (method, x, in.width (c), out.width (c)))
       sum += row.second * column.second * in.at (c, column.first, row.first);
   return sum;
 }
 
 void
-check_scaling (const char *method, int in_w, int in_h, int out_w, int out_h)
+check_scaling (const char *method, GstVideoInfo in, GstVideoInfo out)
 {
-  GstVideoInfo in = info_of ("RGBA", in_w, in_h), out = info_of ("RGBA", out_w, out_h);
   Picture picture (in);
   video::fill_random (picture, 7);
   Run run (std::string ("openclconvert scale-method=") + method, in, out);
   Picture made = run (picture);
   View from (picture), to (made);
+  int fields = GST_VIDEO_INFO_IS_INTERLACED (&in) ? 2 : 1;
   for (int c = 0; c < 4; c++)
-    for (int y = 0; y < out_h; y++)
-      for (int x = 0; x < out_w; x++) {
-        double expected = scaled (from, method, c, x, y, to);
+    for (int y = 0; y < out.height; y++)
+      for (int x = 0; x < out.width; x++) {
+        double expected = scaled (from, method, c, x, y, to, fields);
         fail_unless (std::fabs (to.at (c, x, y) - expected) < 0.51,
-            "%s %dx%d to %dx%d, component %d at %d,%d: %d, expected %f", method, in_w,
-            in_h, out_w, out_h, c, x, y, to.at (c, x, y), expected);
+            "%s %dx%d to %dx%d in %d fields, component %d at %d,%d: %d, expected %f",
+            method, in.width, in.height, out.width, out.height, fields, c, x, y,
+            to.at (c, x, y), expected);
       }
 }
 
@@ -519,8 +539,12 @@ GST_START_TEST (test_convert_scales_as_its_method_says)
   const char *const methods[] = {"nearest", "bilinear", "area"};
   const int sizes[][4] = {{32, 24, 64, 48}, {32, 24, 33, 25}, {31, 17, 16, 9},
       {40, 40, 7, 61}, {1, 1, 5, 4}, {13, 9, 1, 1}};
-  for (auto &size : sizes)
-    check_scaling (methods[__i__], size[0], size[1], size[2], size[3]);
+  for (auto &size : sizes) {
+    GstVideoInfo in = info_of ("RGBA", size[0], size[1]);
+    GstVideoInfo out = info_of ("RGBA", size[2], size[3]);
+    check_scaling (methods[__i__], in, out);
+    check_scaling (methods[__i__], of_fields (in), of_fields (out));
+  }
 }
 GST_END_TEST
 
@@ -542,6 +566,203 @@ GST_START_TEST (test_convert_scales_and_converts_at_once)
       }
   GstOpenCLCounts counts = counts_of (run);
   fail_unless_equals_uint64 (counts.launches, 1);
+}
+GST_END_TEST
+
+/* --- interlaced video --- */
+
+/* Of lines `first` and on, up to `end`, of the same components. */
+static int
+largest_difference_of_lines (const Picture &a, const Picture &b, int first, int end)
+{
+  View left (a), right (b);
+  int largest = 0;
+  for (int c = 0; c < left.components (); c++)
+    for (int y = first; y < std::min (end, left.height (c)); y++)
+      for (int x = 0; x < left.width (c); x++)
+        largest = std::max (largest, std::abs (left.at (c, x, y) - right.at (c, x, y)));
+  return largest;
+}
+
+/* At the upper and lower edge videoconvert mixes chroma of both fields. */
+GST_START_TEST (test_convert_of_interlaced_video_agrees_with_videoconvert)
+{
+  const struct {
+    const char *from, *to, *site;
+  } pairs[] = {{"NV12", "RGBA", "mpeg2"}, {"I420", "BGRx", "jpeg"},
+      {"YV12", "RGB", "cosited"}, {"RGBA", "NV21", "jpeg"}, {"BGRA", "I420", "mpeg2"},
+      {"NV12", "YUY2", "mpeg2"}, {"UYVY", "RGBA", "mpeg2"}, {"YUY2", "NV12", "jpeg"}};
+  const int sizes[][2] = {{36, 24}, {37, 21}};
+  for (auto &pair : pairs)
+    for (auto &size : sizes) {
+      GstVideoInfo in =
+          of_fields (info_of (pair.from, size[0], size[1], nullptr, pair.site));
+      GstVideoInfo out =
+          of_fields (info_of (pair.to, size[0], size[1], nullptr, pair.site));
+      Run run ("openclconvert", in, out);
+      Picture picture (in);
+      video::fill_random (picture, 1);
+      int difference = largest_difference_of_lines (
+          run (picture), converted (picture, out), 2, size[1] - 4);
+      fail_unless (difference <= tolerance (in, out),
+          "%s to %s at %dx%d differs from videoconvert by %d", pair.from, pair.to,
+          size[0], size[1], difference);
+    }
+}
+GST_END_TEST
+
+/* Each field even in itself, in lines of chroma that stand in turns too. */
+static Picture
+two_even_fields (const GstVideoInfo &info, const Triple &top, const Triple &bottom)
+{
+  Picture picture (info);
+  View view (picture, GST_MAP_WRITE);
+  for (int c = 0; c < 3; c++) {
+    int lines = view.height (c);
+    if (lines < info.height)
+      lines = (info.height + 2) / 4 * 2; /* as GstVideoInfo leaves room for */
+    for (int y = 0; y < std::max (lines, view.height (c)); y++)
+      for (int x = 0; x < view.width (c); x++)
+        view.set (c, x, y, int ((y % 2 ? bottom : top)[c]));
+  }
+  return picture;
+}
+
+static void
+check_fields_apart (const char *element, const char *format, int width, int height)
+{
+  GstVideoInfo yuv = of_fields (info_of (format, width, height));
+  GstVideoInfo all = of_fields (info_of ("AYUV", width, height));
+  const Triple top = {60, 30, 200}, bottom = {180, 220, 40};
+  Run there (element, yuv, all), back (element, all, yuv);
+  Picture split = there (two_even_fields (yuv, top, bottom));
+  Picture joined = back (split);
+  Picture again = there (joined);
+  for (const Picture &picture : {split, again}) {
+    View view (picture);
+    for (int c = 0; c < 3; c++)
+      for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++)
+          fail_unless (view.at (c, x, y) == int ((y % 2 ? bottom : top)[c]),
+              "%s %dx%d, component %d at %d,%d: %d, which is not of its field", format,
+              width, height, c, x, y, view.at (c, x, y));
+  }
+}
+
+GST_START_TEST (test_convert_keeps_the_chroma_of_a_field_in_its_field)
+{
+  for (const char *format : {"I420", "NV12"})
+    for (int height : {1, 2, 3, 5, 6, 7, 24})
+      check_fields_apart ("openclconvert", format, 5, height);
+  for (int height : {6, 7})
+    check_fields_apart ("openclconvert exact=true", "NV12", 6, height);
+}
+GST_END_TEST
+
+/* A ramp that nothing moves in is still one ramp: videoscale tears its fields apart. */
+GST_START_TEST (test_convert_scales_fields_where_they_stand)
+{
+  for (int height : {20, 30, 80}) {
+    GstVideoInfo in = of_fields (info_of ("GRAY8", 8, 40));
+    GstVideoInfo out = of_fields (info_of ("GRAY8", 8, height));
+    Picture ramp (in);
+    video::fill (ramp, [] (int, int, int y) { return 5 * y / 255.0; });
+    Run run ("openclconvert", in, out);
+    Picture made = run (ramp);
+    View view (made);
+    for (int y = 4; y < height - 4; y++) {
+      double expected = 5 * ((y + 0.5) * 40 / height - 0.5);
+      fail_unless (std::fabs (view.at (0, 3, y) - expected) < 0.51,
+          "40 to %d lines, line %d: %d, expected %f", height, y, view.at (0, 3, y),
+          expected);
+    }
+  }
+}
+GST_END_TEST
+
+/* What a mixed stream makes of a picture that is flagged, or not, as interlaced. */
+GST_START_TEST (test_convert_takes_each_frame_of_mixed_video_as_flagged)
+{
+  GstVideoInfo in = info_of ("I420", 32, 24), out = info_of ("RGBA", 40, 36);
+  Run progressive ("openclconvert", in, out);
+  Run interlaced ("openclconvert", of_fields (in), of_fields (out));
+  Run mixed ("openclconvert", of_fields (in, GST_VIDEO_INTERLACE_MODE_MIXED),
+      of_fields (out, GST_VIDEO_INTERLACE_MODE_MIXED));
+  for (int i = 0; i < 4; i++) {
+    Picture picture (in);
+    video::fill_random (picture, i);
+    Picture whole = progressive (picture), woven = interlaced (picture);
+    fail_unless (video::largest_difference (whole, woven) > 10);
+    if (i % 2)
+      GST_BUFFER_FLAG_SET (picture.buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED);
+    fail_unless_equals_int (
+        video::largest_difference (i % 2 ? woven : whole, mixed (picture)), 0);
+  }
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_keeps_what_a_buffer_says_of_its_fields)
+{
+  GstVideoInfo in = of_fields (info_of ("NV12", 16, 16), GST_VIDEO_INTERLACE_MODE_MIXED);
+  GstVideoInfo out = of_fields (info_of ("RGBA", 16, 8), GST_VIDEO_INTERLACE_MODE_MIXED);
+  Run run ("openclconvert", in, out);
+  for (guint flag : {GST_VIDEO_BUFFER_FLAG_INTERLACED, GST_VIDEO_BUFFER_FLAG_TFF,
+           GST_VIDEO_BUFFER_FLAG_RFF, GST_VIDEO_BUFFER_FLAG_ONEFIELD}) {
+    Picture picture (in);
+    GST_BUFFER_FLAG_SET (picture.buffer, flag);
+    Picture made = run (picture);
+    const guint all = GST_VIDEO_BUFFER_FLAG_INTERLACED | GST_VIDEO_BUFFER_FLAG_TFF
+                      | GST_VIDEO_BUFFER_FLAG_RFF | GST_VIDEO_BUFFER_FLAG_ONEFIELD;
+    fail_unless_equals_int (GST_BUFFER_FLAGS (made.buffer) & all, flag);
+  }
+}
+GST_END_TEST
+
+/* Film at 24 pictures a second in video of 60 fields, and back. */
+static std::vector<Picture>
+telecined (const std::string &pattern, const std::string &converter)
+{
+  GError *error = nullptr;
+  std::string line = "videotestsrc num-buffers=12 horizontal-speed=5 ! "
+                     "video/x-raw,format=NV12,width=48,height=38,framerate=24/1 ! "
+                     "interlace field-pattern="
+                     + pattern + " ! " + converter
+                     + " ! deinterlace ! appsink name=out sync=false";
+  GstElement *pipeline = gst_parse_launch (line.c_str (), &error);
+  fail_unless (pipeline && !error, "%s", error ? error->message : "");
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+  std::vector<Picture> pictures;
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  while (GstSample *sample =
+             gst_app_sink_try_pull_sample (GST_APP_SINK (sink), GST_SECOND * 20)) {
+    GstVideoInfo info;
+    fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
+    pictures.push_back (Picture (info, gst_buffer_ref (gst_sample_get_buffer (sample))));
+    gst_sample_unref (sample);
+  }
+  fail_unless (gst_app_sink_is_eos (GST_APP_SINK (sink)));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (sink);
+  gst_object_unref (pipeline);
+  return pictures;
+}
+
+GST_START_TEST (test_convert_amid_telecine_makes_what_videoconvert_makes)
+{
+  for (const char *pattern : {"1:1", "2:2", "2:3", "2:3:3:2"}) {
+    auto expected =
+        telecined (pattern, "videoconvert dither=none ! video/x-raw,format=AYUV");
+    auto made = telecined (pattern,
+        "openclupload ! openclconvert ! " DEVICE ",format=AYUV ! opencldownload");
+    fail_unless (expected.size () >= 10 && made.size () == expected.size ());
+    for (size_t i = 0; i < made.size (); i++) {
+      fail_unless_equals_uint64 (
+          GST_BUFFER_PTS (made[i].buffer), GST_BUFFER_PTS (expected[i].buffer));
+      int difference = largest_difference_of_lines (made[i], expected[i], 4, 32);
+      fail_unless (
+          difference <= 2, "%s, picture %zu differs by %d", pattern, i, difference);
+    }
+  }
 }
 GST_END_TEST
 
@@ -770,16 +991,130 @@ GST_START_TEST (test_convert_says_why_it_refuses)
       DEVICE ",format=P010_10LE,width=16,height=16,framerate=25/1", "P010_10LE");
   check_refused (DEVICE ",format=I420,width=0,height=16,framerate=25/1", "0x16");
   check_refused ("video/x-raw,format=I420,width=16,height=16,framerate=25/1", "memory");
+  check_refused (DEVICE
+      ",format=I420,width=16,height=16,framerate=25/1,interlace-mode=fields",
+      "interlace-mode fields");
+  check_refused (
+      "video/x-raw(memory:OpenCLMemory,format:Interlaced),format=I420,width=16,"
+      "height=16,framerate=25/1,interlace-mode=alternate",
+      "interlace-mode alternate");
 }
 GST_END_TEST
 
-GST_START_TEST (test_convert_refuses_to_scale_interlaced_video)
+GST_START_TEST (test_convert_keeps_the_interlace_mode)
 {
-  GstCaps *caps = negotiated ("openclconvert",
-      DEVICE
-      ",format=I420,width=320,height=240,framerate=25/1,interlace-mode=interleaved",
-      DEVICE ",width=640");
-  fail_unless (caps == nullptr);
+#define FILMED ",format=I420,width=320,height=240,framerate=25/1"
+  check_negotiated (DEVICE FILMED
+      ",interlace-mode=interleaved,field-order=top-field-first",
+      DEVICE ",width=640,format=RGBA",
+      DEVICE ",width=640,interlace-mode=interleaved,field-order=top-field-first");
+  check_negotiated (DEVICE FILMED ",interlace-mode=mixed", DEVICE ",format=BGRA",
+      DEVICE ",interlace-mode=mixed");
+  check_negotiated (DEVICE FILMED,
+      DEVICE ",format=RGBA,interlace-mode={interleaved,progressive}",
+      DEVICE ",interlace-mode=progressive");
+  fail_unless (negotiated ("openclconvert", DEVICE FILMED ",interlace-mode=interleaved",
+                   DEVICE ",format=RGBA,interlace-mode=progressive")
+               == nullptr);
+  fail_unless (negotiated ("openclconvert", DEVICE FILMED,
+                   DEVICE ",format=RGBA,interlace-mode=interleaved")
+               == nullptr);
+#undef FILMED
+}
+GST_END_TEST
+
+/* --- events from downstream --- */
+
+/* What comes out upstream of a pointer event at (x, y) of the output. */
+static std::pair<double, double>
+pointer_upstream (const char *element, const GstVideoInfo &in, const GstVideoInfo &out,
+    double x, double y)
+{
+  Run run (element, in, out);
+  Picture picture (in);
+  gst_buffer_unref (
+      gst_harness_push_and_pull (run.harness, gst_buffer_ref (picture.buffer)));
+  while (GstEvent *event = gst_harness_try_pull_upstream_event (run.harness))
+    gst_event_unref (event);
+  gst_harness_push_upstream_event (run.harness,
+      gst_navigation_event_new_mouse_move (x, y, GST_NAVIGATION_MODIFIER_NONE));
+  GstEvent *event = gst_harness_try_pull_upstream_event (run.harness);
+  fail_unless (event && GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION);
+  fail_unless (gst_navigation_event_get_coordinates (event, &x, &y));
+  gst_event_unref (event);
+  return {x, y};
+}
+
+/* --- metas --- */
+
+/* What stands on a buffer that has gone from 32x24 to 64x8. */
+static std::string
+metas_after (const char *element, const char *features)
+{
+  GstHarness *harness = gst_harness_new (element);
+  gchar *in = g_strdup_printf (
+      "video/x-raw%s,format=I420,width=32,height=24,framerate=25/1", features);
+  gchar *out = g_strdup_printf (
+      "video/x-raw%s,format=RGBA,width=64,height=8,framerate=25/1", features);
+  gst_harness_set_caps_str (harness, in, out);
+  GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 32 * 24 * 3 / 2, nullptr);
+  const guint8 caption[] = {0xfc, 0x94, 0x2c};
+  gst_buffer_add_video_region_of_interest_meta (buffer, "face", 10, 6, 8, 12);
+  gst_buffer_add_video_caption_meta (
+      buffer, GST_VIDEO_CAPTION_TYPE_CEA708_RAW, caption, 3);
+  gst_buffer_add_video_time_code_meta_full (
+      buffer, 25, 1, nullptr, GST_VIDEO_TIME_CODE_FLAGS_NONE, 1, 2, 3, 4, 0);
+  gst_buffer_add_video_afd_meta (
+      buffer, 0, GST_VIDEO_AFD_SPEC_ATSC_A53, GST_VIDEO_AFD_4_3_FULL_16_9_FULL);
+  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (buffer);
+  crop->width = crop->height = 4;
+  buffer = gst_harness_push_and_pull (harness, buffer);
+
+  std::string text;
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta (buffer, &state)) {
+    auto *region = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
+    if (meta->info->api == GST_VIDEO_META_API_TYPE)
+      continue;
+    text += g_type_name (meta->info->api);
+    if (meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)
+      text += " " + std::to_string (region->x) + "," + std::to_string (region->y) + " "
+              + std::to_string (region->w) + "x" + std::to_string (region->h);
+    text += "\n";
+  }
+  gst_buffer_unref (buffer);
+  gst_harness_teardown (harness);
+  g_free (in);
+  g_free (out);
+  return text;
+}
+
+GST_START_TEST (test_convert_takes_metas_along_as_videoconvertscale_does)
+{
+  std::string made = metas_after ("openclconvert", "(memory:OpenCLMemory)");
+  std::string expected = metas_after ("videoconvertscale", "");
+  fail_unless_equals_string (made.c_str (), expected.c_str ());
+  fail_unless (made.find ("20,2 16x4") != std::string::npos, "%s", made.c_str ());
+  fail_unless (made.find ("Caption") != std::string::npos, "%s", made.c_str ());
+}
+GST_END_TEST
+
+GST_START_TEST (test_convert_tells_the_pointer_in_pixels_of_the_input)
+{
+  GstVideoInfo in = info_of ("I420", 320, 240), out = info_of ("RGBA", 160, 60);
+  using Point = std::pair<double, double>;
+  fail_unless (pointer_upstream ("openclconvert", in, out, 80, 15) == Point (160, 60));
+  fail_unless (pointer_upstream ("openclconvert", out, in, 160, 60) == Point (80, 15));
+  /* pixels that are not square are counted as they are */
+  in.par_n = 2;
+  fail_unless (pointer_upstream ("openclconvert", in, out, 10, 10) == Point (20, 40));
+  /* through a chain, and where nothing is scaled */
+  fail_unless (pointer_upstream ("openclconvert ! " DEVICE ",width=640,height=480 ! "
+                                 "openclconvert ! openclconvert",
+                   in, out, 80, 15)
+               == Point (160, 60));
+  out = in;
+  fail_unless (pointer_upstream ("openclconvert", in, out, 7, 9) == Point (7, 9));
 }
 GST_END_TEST
 
@@ -816,7 +1151,15 @@ openclconvert_suite (void)
   tcase_add_test (tcase, test_convert_launches_once_and_never_waits);
   tcase_add_test (tcase, test_convert_negotiates_like_videoconvert_and_videoscale);
   tcase_add_test (tcase, test_convert_says_why_it_refuses);
-  tcase_add_test (tcase, test_convert_refuses_to_scale_interlaced_video);
+  tcase_add_test (tcase, test_convert_keeps_the_interlace_mode);
+  tcase_add_test (tcase, test_convert_of_interlaced_video_agrees_with_videoconvert);
+  tcase_add_test (tcase, test_convert_keeps_the_chroma_of_a_field_in_its_field);
+  tcase_add_test (tcase, test_convert_scales_fields_where_they_stand);
+  tcase_add_test (tcase, test_convert_takes_each_frame_of_mixed_video_as_flagged);
+  tcase_add_test (tcase, test_convert_amid_telecine_makes_what_videoconvert_makes);
+  tcase_add_test (tcase, test_convert_keeps_what_a_buffer_says_of_its_fields);
+  tcase_add_test (tcase, test_convert_takes_metas_along_as_videoconvertscale_does);
+  tcase_add_test (tcase, test_convert_tells_the_pointer_in_pixels_of_the_input);
   return suite;
 }
 

@@ -64,6 +64,34 @@ GST_START_TEST (test_padded_lines_and_gaps_between_planes_are_honoured)
 }
 GST_END_TEST;
 
+/* Six lines are three of chroma, but two in each field. */
+GST_START_TEST (test_each_field_keeps_all_its_lines_of_chroma)
+{
+  for (const char *format : {"I420", "NV12"}) {
+    GstVideoInfo info;
+    fail_unless (gst_video_info_set_interlaced_format (&info,
+        gst_video_format_from_string (format), GST_VIDEO_INTERLACE_MODE_INTERLEAVED, 10,
+        6));
+    Chain chain ("openclupload ! opencldownload");
+    gst_harness_set_src_caps (chain.harness, gst_video_info_to_caps (&info));
+    PaddedLayout layout (info, 7, 5);
+    GstBuffer *output = chain.push_and_pull (padded_buffer (info, layout, 1));
+    fail_unless (output != nullptr);
+    GstVideoFrame frame;
+    fail_unless (gst_video_frame_map (&frame, &info, output, GST_MAP_READ));
+    for (guint p = 1; p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
+      auto *line = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, p))
+                   + 3 * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p);
+      for (gsize x = 0; x < bytes_of_line (info, p); x++)
+        fail_unless_equals_int (
+            line[x], pattern (layout.offset[p] + 3 * layout.stride[p] + x, 1));
+    }
+    gst_video_frame_unmap (&frame);
+    gst_buffer_unref (output);
+  }
+}
+GST_END_TEST;
+
 GST_START_TEST (test_padded_lines_in_pinned_memory_are_honoured)
 {
   GstOpenCLContext *context = shared_context ();
@@ -797,6 +825,7 @@ openclupload_suite ()
       bytes, test_buffers_that_are_still_held_keep_their_bytes_when_larger_ones_come);
   tcase_add_test (bytes, test_buffers_of_many_memories_are_uploaded_as_one);
   tcase_add_test (bytes, test_alternate_fields_come_back_as_they_were);
+  tcase_add_test (bytes, test_each_field_keeps_all_its_lines_of_chroma);
 
   suite_add_tcase (suite, company);
   tcase_add_test (company, test_timestamps_flags_and_metas_are_kept);

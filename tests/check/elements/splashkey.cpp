@@ -140,6 +140,20 @@ GST_START_TEST (test_splashkey_reset_fills_the_store_once)
 }
 GST_END_TEST;
 
+/* A seek flushes, and the source may go on with another framerate. */
+GST_START_TEST (test_splashkey_keeps_what_it_learnt_over_a_flush)
+{
+  ElementUnderTest element ("splashkey");
+  Picture dark (50, 50), bright (50, 50, {255, 255, 255, 255});
+  element.run (dark);
+  for (bool with_caps : {false, true}) {
+    element.flush (with_caps);
+    assert_same (element.run (bright), bright, "what is new after a flush");
+    fail_unless (mask_of (element.run (dark)).count () == 50 * 50);
+  }
+}
+GST_END_TEST;
+
 GST_START_TEST (test_splashkey_block_size_changes_while_it_plays)
 {
   ElementUnderTest element ("splashkey tolerance=0.05");
@@ -165,6 +179,7 @@ splashkey_suite (void)
   tcase_add_test (
       test_case, test_splashkey_follows_slow_changes_of_light_and_sees_sudden_ones);
   tcase_add_test (test_case, test_splashkey_reset_fills_the_store_once);
+  tcase_add_test (test_case, test_splashkey_keeps_what_it_learnt_over_a_flush);
   tcase_add_test (test_case, test_splashkey_block_size_changes_while_it_plays);
   return suite;
 }

@@ -395,6 +395,73 @@ GST_START_TEST (test_copy_refuses_a_video_meta_that_contradicts_the_caps)
 }
 GST_END_TEST;
 
+/* offset + stride * 5 + 20 is 4, 1 or 0 where it wraps. */
+GST_START_TEST (test_copy_refuses_a_video_meta_whose_end_wraps)
+{
+  Contexts contexts;
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 20, 6);
+  const gsize last_lines = 20 * 5 + 20;
+
+  for (gsize beyond : {4, 1, 0}) {
+    for (const Kind &kind : sources) {
+      gsize offset[4] = {gsize (0) - last_lines + beyond};
+      gint stride[4] = {20};
+      GstBuffer *source = make_buffer (contexts, kind, Bytes (500, 1));
+      GstBuffer *destination = make_buffer (contexts, destinations[0], Bytes (500, 0x55));
+      GError *error = nullptr;
+      cl_event event = nullptr;
+      gst_buffer_add_video_meta_full (source, GST_VIDEO_FRAME_FLAG_NONE,
+          GST_VIDEO_FORMAT_GRAY8, 20, 6, 1, offset, stride);
+      fail_if (gst_opencl_buffer_copy_async (
+          contexts.own, destination, source, &info, &event, &error));
+      fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT));
+      g_error_free (error);
+      gst_buffer_unref (source);
+      gst_buffer_unref (destination);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copy_to_other_memory_is_refused)
+{
+  Contexts contexts;
+  GstBuffer *two = gst_buffer_append (make_buffer (contexts, destinations[0], Bytes (50)),
+      make_buffer (contexts, destinations[0], Bytes (50)));
+  GstBuffer *elsewhere = gst_buffer_new ();
+  gst_buffer_append_memory (
+      elsewhere, gst_opencl_memory_new (contexts.other, 100, nullptr));
+  struct {
+    GstBuffer *buffer;
+    const gchar *named;
+  } refused[] = {
+      {gst_buffer_new_allocate (nullptr, 100, nullptr), "SystemMemory"},
+      {two, "2 memories"},
+      {gst_buffer_new (), "0 memories"},
+      {elsewhere, "OpenCLMemory"},
+  };
+
+  for (auto &destination : refused) {
+    for (const Kind &kind : sources) {
+      GstBuffer *source = make_buffer (contexts, kind, pattern (100, 1));
+      GError *error = nullptr;
+      cl_event event = nullptr;
+      fail_if (gst_opencl_buffer_copy_async (
+          contexts.own, destination.buffer, source, nullptr, &event, &error));
+      fail_unless (event == nullptr);
+      fail_unless (
+          g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
+      fail_unless (strstr (error->message, destination.named), "'%s' is not in: %s",
+          destination.named, error->message);
+      g_error_free (error);
+      gst_buffer_unref (source);
+    }
+    gst_buffer_unref (destination.buffer);
+  }
+}
+GST_END_TEST;
+
 /* A decoder's buffers are as large as it codes pictures, its caps say what is seen. */
 GST_START_TEST (test_copy_takes_a_video_meta_larger_than_the_caps)
 {
@@ -568,6 +635,8 @@ buffer_suite ()
   tcase_add_test (general, test_copy_of_video_takes_padding_behind_the_last_line);
   tcase_add_test (general, test_copy_of_a_short_video_frame_names_both_sizes);
   tcase_add_test (general, test_copy_refuses_a_video_meta_that_contradicts_the_caps);
+  tcase_add_test (general, test_copy_refuses_a_video_meta_whose_end_wraps);
+  tcase_add_test (general, test_copy_to_other_memory_is_refused);
   tcase_add_test (general, test_copy_takes_a_video_meta_larger_than_the_caps);
   tcase_add_test (general, test_copy_takes_formats_that_are_no_lines_of_pixels);
   tcase_add_test (general, test_copy_to_and_from_the_device_does_not_block);

@@ -315,6 +315,41 @@ GST_START_TEST (test_pool_buffer_outlives_its_pool_and_context)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_pool_that_the_device_has_no_room_for_keeps_nothing)
+{
+  for (bool host : {false, true}) {
+    GstOpenCLContext *context = new_context ();
+    GWeakRef alive;
+    g_weak_ref_init (&alive, context);
+    GstBufferPool *pool =
+        gst_opencl_buffer_pool_new_configured (context, host, nullptr, 1000);
+    GstBuffer *buffers[3] = {};
+    GstFlowReturn flow = GST_FLOW_OK;
+    int held = counting::held_buffers ();
+
+    counting::fail_buffers_after (2);
+    if (gst_buffer_pool_set_active (pool, TRUE)) {
+      for (GstBuffer *&buffer : buffers)
+        flow = gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr);
+    }
+    counting::fail_buffers_after (-1);
+    fail_unless (buffers[2] == nullptr || flow == GST_FLOW_OK);
+    for (GstBuffer *buffer : buffers)
+      gst_clear_buffer (&buffer);
+    gst_buffer_pool_set_active (pool, FALSE);
+    fail_unless_equals_int (counting::held_buffers (), held);
+    /* Nor is it broken. */
+    fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+    gst_buffer_unref (acquire (pool));
+    stop (pool);
+    fail_unless_equals_int (counting::held_buffers (), held);
+    gst_object_unref (context);
+    fail_unless (g_weak_ref_get (&alive) == nullptr);
+    g_weak_ref_clear (&alive);
+  }
+}
+GST_END_TEST;
+
 static Suite *
 bufferpool_suite ()
 {
@@ -332,6 +367,7 @@ bufferpool_suite ()
       general, test_pool_s_next_writer_waits_on_the_device_for_earlier_readers);
   tcase_add_test (general, test_pool_leaves_memory_alone_that_another_buffer_still_holds);
   tcase_add_test (general, test_pool_buffer_outlives_its_pool_and_context);
+  tcase_add_test (general, test_pool_that_the_device_has_no_room_for_keeps_nothing);
   return suite;
 }
 

@@ -250,6 +250,62 @@ GST_START_TEST (test_context_without_any_device_says_so)
 }
 GST_END_TEST;
 
+namespace {
+/* No way to name the device may lead to it, and each says what it lacks. */
+void
+assert_not_chosen (const gchar *fault)
+{
+  for (const gchar *device : {"auto", "0:0", ""}) {
+    GError *error = nullptr;
+    fail_unless (gst_opencl_context_new (device, &error) == nullptr);
+    fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE));
+    fail_unless (strstr (error->message, fault) && strstr (error->message, "0:0 "), "%s",
+        error->message);
+    g_error_free (error);
+  }
+  counting::let_devices_say_the_truth ();
+  gst_object_unref (new_context ());
+}
+} // namespace
+
+GST_START_TEST (test_context_is_not_made_on_a_device_that_cannot_be_used)
+{
+  const cl_bool no = CL_FALSE;
+
+  counting::let_devices_say (CL_DEVICE_AVAILABLE, &no, sizeof no);
+  assert_not_chosen ("is not available");
+  counting::let_devices_say (CL_DEVICE_COMPILER_AVAILABLE, &no, sizeof no);
+  assert_not_chosen ("has no compiler");
+  for (const char *version : {"OpenCL 1.1 Old", "OpenCL 1.0", "OpenGL 4.6", ""}) {
+    counting::let_devices_say (CL_DEVICE_VERSION, version, strlen (version) + 1);
+    assert_not_chosen ("expected OpenCL 1.2 or later");
+  }
+  for (const char *version : {"OpenCL 1.2", "OpenCL 2.0 x", "OpenCL 10.0"}) {
+    counting::let_devices_say (CL_DEVICE_VERSION, version, strlen (version) + 1);
+    gst_object_unref (new_context ());
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_context_of_names_that_are_not_text)
+{
+  const char name[] = "Ger\xe4t \xff";
+  GError *error = nullptr;
+
+  fail_unless (gst_opencl_context_new ("\xff\xfe", &error) == nullptr);
+  fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE));
+  fail_unless (g_utf8_validate (error->message, -1, nullptr));
+  g_clear_error (&error);
+  counting::let_devices_say (CL_DEVICE_NAME, name, sizeof name);
+  GstOpenCLContext *context = gst_opencl_context_new ("ger", &error);
+  fail_unless (context != nullptr, "%s", error ? error->message : "");
+  fail_unless (
+      g_utf8_validate (gst_opencl_context_get_device_name (context), -1, nullptr));
+  fail_if (gst_opencl_context_matches (context, "\xfe other"));
+  gst_object_unref (context);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_context_that_cannot_be_made_names_the_call)
 {
   struct {
@@ -610,19 +666,6 @@ GST_START_TEST (test_program_that_does_not_build_gives_the_log)
 }
 GST_END_TEST;
 
-GST_START_TEST (test_kernel_that_is_not_there_is_named)
-{
-  GstOpenCLContext *context = new_context ();
-  GError *error = nullptr;
-  fail_unless (gst_opencl_context_create_kernel (
-                   context, "/no/such/resource.cl", "k", nullptr, &error)
-               == nullptr);
-  fail_unless (has (error->message, "/no/such/resource.cl"), "%s", error->message);
-  g_error_free (error);
-  gst_object_unref (context);
-}
-GST_END_TEST;
-
 /* --- letting go later --- */
 
 static void
@@ -647,6 +690,29 @@ GST_START_TEST (test_release_after_waits_for_the_event)
   failing.let_fail ();
   fail_unless (soon ([&] { return released == 2; }));
   gst_object_unref (context);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_release_after_keeps_what_it_cannot_wait_for)
+{
+  GstOpenCLContext *context = new_context ();
+  std::atomic<int> released{0};
+  Gate gate (context), unknown (context);
+
+  counting::let_fail (counting::WAIT_FOR_EVENTS, 1, CL_OUT_OF_RESOURCES);
+  gst_opencl_context_release_after (context, gate.event, add_one, &released);
+  g_usleep (50000);
+  fail_unless_equals_int (released, 0);
+  gate.open ();
+  fail_unless (soon ([&] { return released == 1; }));
+  /* Of this one nothing can be known any more. */
+  counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_OUT_OF_RESOURCES);
+  counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_OUT_OF_RESOURCES);
+  gst_opencl_context_release_after (context, unknown.event, add_one, &released);
+  gst_object_unref (context);
+  fail_unless_equals_int (released, 1);
+  counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_SUCCESS);
+  counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_SUCCESS);
 }
 GST_END_TEST;
 
@@ -700,10 +766,34 @@ GST_START_TEST (test_release_after_may_drop_the_last_reference_to_the_context)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_enums_are_known_by_their_types)
+{
+  const struct {
+    GType type;
+    const gchar *nick;
+    int value;
+  } enums[] = {
+      {GST_TYPE_OPENCL_QUEUE, "upload", GST_OPENCL_QUEUE_UPLOAD},
+      {GST_TYPE_OPENCL_ERROR, "no-memory", GST_OPENCL_ERROR_NO_MEMORY},
+      {GST_TYPE_OPENCL_FFT_LIBRARY, "vkfft", GST_OPENCL_FFT_LIBRARY_VKFFT},
+      {GST_TYPE_OPENCL_FFT_DIRECTION, "inverse", GST_OPENCL_FFT_INVERSE},
+  };
+
+  for (auto &known : enums) {
+    auto *values = static_cast<GEnumClass *> (g_type_class_ref (known.type));
+    GEnumValue *value = g_enum_get_value_by_nick (values, known.nick);
+    fail_unless (value != nullptr, "%s of %s", known.nick, g_type_name (known.type));
+    fail_unless_equals_int (value->value, known.value);
+    g_type_class_unref (values);
+  }
+}
+GST_END_TEST;
+
 static void
 show_platforms ()
 {
   counting::hide_platforms (false);
+  counting::let_devices_say_the_truth ();
   g_unsetenv ("GST_OPENCL_DEVICE");
 }
 
@@ -725,7 +815,11 @@ context_suite ()
   tcase_add_test (choice, test_context_of_no_such_device_lists_those_there_are);
   tcase_add_test (choice, test_context_default_comes_from_the_environment);
   tcase_add_test (choice, test_context_without_any_device_says_so);
+  tcase_add_test (choice, test_context_is_not_made_on_a_device_that_cannot_be_used);
+  tcase_add_test (choice, test_context_of_names_that_are_not_text);
   tcase_add_test (choice, test_context_that_cannot_be_made_names_the_call);
+
+  tcase_add_test (choice, test_enums_are_known_by_their_types);
 
   tcase_add_test (sharing, test_context_is_the_same_for_whoever_asks_for_the_device);
   tcase_add_test (sharing, test_context_is_made_once_by_threads_that_start_together);
@@ -744,9 +838,9 @@ context_suite ()
   tcase_add_test (programs, test_program_is_built_once_for_source_and_options);
   tcase_add_test (programs, test_program_is_built_once_by_threads_that_want_it_together);
   tcase_add_test (programs, test_program_that_does_not_build_gives_the_log);
-  tcase_add_test (programs, test_kernel_that_is_not_there_is_named);
 
   tcase_add_test (release, test_release_after_waits_for_the_event);
+  tcase_add_test (release, test_release_after_keeps_what_it_cannot_wait_for);
   tcase_add_test (release, test_release_after_is_done_before_the_context_goes);
   tcase_add_test (release, test_release_after_may_drop_the_last_reference_to_the_context);
   return suite;

@@ -4,6 +4,8 @@
  */
 #include "../opencl-check.hpp"
 
+#include <gst/opencl/gstopencldeferred.h>
+
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -183,6 +185,28 @@ GST_START_TEST (test_deferred_work_that_fails_makes_the_map_fail)
 }
 GST_END_TEST
 
+/* Not only of who came first: there are no contents for anybody, until all are written.
+ */
+GST_START_TEST (test_deferred_work_that_fails_has_failed_for_every_reader)
+{
+  Deferred deferred (TRUE);
+  cl_command_queue queue = check::queue_of (deferred.context);
+  for (int reader = 0; reader < 3; reader++) {
+    GError *error = nullptr;
+    GstMapInfo map;
+    fail_if (gst_memory_map (deferred.memory, &map, GST_MAP_READ));
+    fail_if (gst_opencl_memory_begin (deferred.memory, queue, GST_MAP_READ, &error));
+    fail_unless_equals_string (error->message, "as asked for");
+    g_error_free (error);
+    GstMemory *copy = gst_memory_copy (deferred.memory, 0, -1);
+    fail_unless (copy == nullptr);
+  }
+  fail_unless_equals_int (deferred.calls, 1);
+  check::write_memory (deferred.memory, check::Bytes (size, pattern));
+  fail_unless (has_pattern (deferred.memory, size));
+}
+GST_END_TEST
+
 GST_START_TEST (test_deferred_contents_are_whole_for_every_thread_that_comes_at_once)
 {
   Deferred deferred;
@@ -214,6 +238,7 @@ deferred_suite (void)
   tcase_add_test (tc, test_deferred_work_that_is_taken_over_is_never_done);
   tcase_add_test (tc, test_deferred_contents_replace_those_before_in_either_place);
   tcase_add_test (tc, test_deferred_work_that_fails_makes_the_map_fail);
+  tcase_add_test (tc, test_deferred_work_that_fails_has_failed_for_every_reader);
   tcase_add_test (
       tc, test_deferred_contents_are_whole_for_every_thread_that_comes_at_once);
   return suite;

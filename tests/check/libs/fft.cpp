@@ -1,4 +1,4 @@
-/* Fourier transforms of many lines against a transform in double precision
+/* Fourier transforms of many arrangements against a transform in double precision
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -6,12 +6,15 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <string>
 #include <vector>
 
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
+#include "../fft-libraries.hpp"
 #include "../fourier.hpp"
+#include "../opencl-counting.hpp"
 
 /* Last: its macro fail() breaks the headers of C++. */
 #include <gst/check/gstcheck.h>
@@ -20,47 +23,22 @@ using fourier::Complex;
 using fourier::Line;
 
 namespace {
-const gsize common_lengths[] = {
-    64, 1000, 1001, 1024, 1536, 2000, 2048, 4096, 8192, 16384};
-const gsize clfft_lengths[] = {64, 1001, 1024, 2048, 16384}; /* slow to compile */
-const gsize bluestein_lengths[] = {17, 127, 2039, 4099, 9999, 16337};
-const gsize short_lengths[] = {2, 3, 31};
-const gsize batches[] = {1, 7};
-const double tolerance = 2e-6; /* of the largest bin */
+const double tolerance = 1e-6;       /* root of the mean square, of that of the values */
+const double worst_tolerance = 2e-6; /* of one value, of the largest */
+const float untouched = 12345.678f;
 
-/* Lines of noise, and what comes out of them. */
-struct Lines {
-  gsize length;
-  bool real;
-  std::vector<float> samples;
-  std::vector<Line> bins;
+const GstOpenCLFFTLibrary VKFFT = GST_OPENCL_FFT_LIBRARY_VKFFT;
+const GstOpenCLFFTLibrary CLFFT = GST_OPENCL_FFT_LIBRARY_CLFFT;
 
-  Lines (gsize length, gsize lines, bool real, unsigned seed = 1)
-      : length (length), real (real), samples (length * lines * (real ? 1 : 2))
-  {
-    std::mt19937 random (seed);
-    std::uniform_real_distribution<float> noise (-1, 1);
-    for (float &sample : samples)
-      sample = noise (random);
-    for (gsize l = 0; l < lines; l++)
-      bins.push_back (fourier::transform (line (l)));
-  }
-
-  Line line (gsize l) const
-  {
-    Line values (length);
-    for (gsize n = 0; n < length; n++) {
-      const float *at = &samples[(l * length + n) * (real ? 1 : 2)];
-      values[n] = Complex (at[0], real ? 0 : at[1]);
-    }
-    return values;
-  }
-
-  gsize bytes (gsize lines) const
-  {
-    return lines * length * (real ? 1 : 2) * sizeof (float);
-  }
-};
+/* Those that this build has; clFFT's absence is a test of its own. */
+std::vector<GstOpenCLFFTLibrary>
+libraries ()
+{
+  std::vector<GstOpenCLFFTLibrary> built = {VKFFT};
+  if (check::has_clfft ())
+    built.push_back (CLFFT);
+  return built;
+}
 
 class Device {
 public:
@@ -74,12 +52,12 @@ public:
 
   ~Device () { gst_object_unref (context); }
 
-  cl::Buffer buffer (gsize bytes, const void *contents = nullptr) const
+  cl::Buffer buffer (const std::vector<float> &contents) const
   {
     cl_int code;
-    cl_mem_flags flags = CL_MEM_READ_WRITE | (contents ? CL_MEM_COPY_HOST_PTR : 0);
-    cl::Buffer made (clCreateBuffer (gst_opencl_context_get_handle (context), flags,
-        bytes, const_cast<void *> (contents), &code));
+    cl::Buffer made (clCreateBuffer (gst_opencl_context_get_handle (context),
+        CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, contents.size () * sizeof (float),
+        const_cast<float *> (contents.data ()), &code));
     fail_unless_equals_int (code, CL_SUCCESS);
     return made;
   }
@@ -99,169 +77,487 @@ public:
   cl_command_queue queue = nullptr;
 };
 
+/* What is transformed; strides are {sample, row, transform}. */
+struct Case {
+  gsize columns, rows; /* rows 1: one dimension */
+  gsize batch = 1;
+  bool real = false, inverse = false;
+  GstOpenCLFFTStrides input = {}, output = {};
+  bool normalized = false;
+
+  GstOpenCLFFTDescription description (GstOpenCLFFTLibrary library) const
+  {
+    GstOpenCLFFTDescription description = {};
+    description.library = library;
+    description.direction = inverse ? GST_OPENCL_FFT_INVERSE : GST_OPENCL_FFT_FORWARD;
+    description.real = real;
+    description.normalized = normalized;
+    description.dimensions = rows > 1 ? 2 : 1;
+    description.lengths[0] = columns;
+    description.lengths[1] = rows;
+    description.batch = batch;
+    description.input = input;
+    description.output = output;
+    return description;
+  }
+
+  std::string name (GstOpenCLFFTLibrary library) const
+  {
+    return std::string (library == CLFFT ? "clFFT" : "VkFFT") + ": "
+           + std::to_string (batch) + " " + (inverse ? "inverse " : "forward ")
+           + (real ? "real " : "complex ") + std::to_string (columns) + " x "
+           + std::to_string (rows) + ", strides " + text_of (input) + " and "
+           + text_of (output);
+  }
+
+private:
+  static std::string text_of (const GstOpenCLFFTStrides &strides)
+  {
+    return std::to_string (strides.sample) + "/" + std::to_string (strides.row) + "/"
+           + std::to_string (strides.transform);
+  }
+};
+
+/* The bins of an image, row after row. */
+Line
+transform_image (const Line &image, gsize columns, gsize rows)
+{
+  Line bins;
+  for (gsize row = 0; row < rows; row++) {
+    const Line line = fourier::transform (
+        Line (image.begin () + row * columns, image.begin () + (row + 1) * columns));
+    bins.insert (bins.end (), line.begin (), line.end ());
+  }
+  for (gsize column = 0; rows > 1 && column < columns; column++) {
+    Line line (rows);
+    for (gsize row = 0; row < rows; row++)
+      line[row] = bins[row * columns + column];
+    line = fourier::transform (line);
+    for (gsize row = 0; row < rows; row++)
+      bins[row * columns + column] = line[row];
+  }
+  return bins;
+}
+
+/* One side of a case: whole images, of which the samples of `columns` lie in a buffer. */
+struct Side {
+  gsize columns, whole_columns, rows;
+  bool real;
+  GstOpenCLFFTStrides strides;
+  std::vector<Line> images;
+
+  gsize place (gsize n, gsize row, gsize column) const
+  {
+    return n * strides.transform + row * strides.row + column * strides.sample;
+  }
+  gsize elements () const
+  {
+    return place (images.size () - 1, rows - 1, columns - 1) + 1;
+  }
+  gsize parts () const { return real ? 1 : 2; }
+
+  template <typename Visitor> void visit (Visitor visitor) const
+  {
+    for (gsize n = 0; n < images.size (); n++) {
+      for (gsize row = 0; row < rows; row++) {
+        for (gsize column = 0; column < columns; column++)
+          visitor (
+              place (n, row, column) * parts (), images[n][row * whole_columns + column]);
+      }
+    }
+  }
+
+  std::vector<float> contents () const
+  {
+    std::vector<float> floats (elements () * parts (), untouched);
+    visit ([&] (gsize at, const Complex &value) {
+      floats[at] = value.real ();
+      if (!real)
+        floats[at + 1] = value.imag ();
+    });
+    return floats;
+  }
+
+  void read_back ()
+  {
+    const std::vector<float> floats = contents ();
+    std::vector<Complex *> values;
+    for (Line &image : images) {
+      for (Complex &value : image)
+        values.push_back (&value);
+    }
+    auto next = values.begin ();
+    visit ([&] (gsize at, const Complex &) {
+      **next++ = Complex (floats[at], real ? 0 : floats[at + 1]);
+    });
+  }
+};
+
+/* Noise, what comes out of it in double precision, and how they lie. */
+struct Sides {
+  Side input, output;
+
+  Sides (const Case &which, const GstOpenCLFFTDescription &resolved, unsigned seed = 1)
+  {
+    const gsize bins = which.real ? which.columns / 2 + 1 : which.columns;
+    input = {which.inverse ? bins : which.columns, which.columns, which.rows,
+        which.real && !which.inverse, resolved.input, {}};
+    output = {which.inverse ? which.columns : bins, which.columns, which.rows,
+        which.real && which.inverse, resolved.output, {}};
+    std::mt19937 random (seed);
+    which.inverse ? make_inverse (which, random) : make_forward (which, random);
+  }
+
+private:
+  static Line noise (const Case &which, std::mt19937 &random)
+  {
+    std::uniform_real_distribution<float> uniform (-1, 1);
+    Line line (which.columns * which.rows);
+    for (Complex &value : line) {
+      const float real = uniform (random);
+      value = Complex (real, which.real ? 0 : uniform (random));
+    }
+    return line;
+  }
+
+  void make_forward (const Case &which, std::mt19937 &random)
+  {
+    for (gsize n = 0; n < which.batch; n++)
+      input.images.push_back (noise (which, random));
+    input.read_back (); /* where lines overlap, they are what the last one left */
+    for (const Line &image : input.images)
+      output.images.push_back (transform_image (image, which.columns, which.rows));
+  }
+
+  void make_inverse (const Case &which, std::mt19937 &random)
+  {
+    const double scale = which.normalized ? 1 : which.columns * which.rows;
+    for (gsize n = 0; n < which.batch; n++) {
+      Line image = noise (which, random);
+      input.images.push_back (transform_image (image, which.columns, which.rows));
+      for (Complex &value : image)
+        value *= scale;
+      output.images.push_back (image);
+    }
+  }
+};
+
 GstOpenCLFFT *
-make_plan (const Device &device, GstOpenCLFFTLibrary library, gsize length, gsize lines,
-    bool real)
+make_plan (const Device &device, const GstOpenCLFFTDescription &description,
+    const std::string &name)
 {
   GError *error = nullptr;
-  GstOpenCLFFT *fft =
-      gst_opencl_fft_new (device.context, library, length, lines, real, &error);
-  fail_unless (fft != nullptr, "%s", error ? error->message : "");
+  GstOpenCLFFT *fft = gst_opencl_fft_new_described (device.context, &description, &error);
+  fail_unless (fft != nullptr, "%s: %s", name.c_str (), error ? error->message : "");
   fail_unless (gst_opencl_fft_get_library (fft) != GST_OPENCL_FFT_LIBRARY_AUTO);
-  fail_unless (
-      gst_opencl_fft_get_output_stride (fft) >= (real ? length / 2 + 1 : length));
   return fft;
 }
 
-cl::Buffer
-enqueue (const Device &device, GstOpenCLFFT *fft, cl_command_queue queue,
-    const cl::Buffer &input, gsize lines)
+GstOpenCLFFT *
+make_plan (const Device &device, GstOpenCLFFTLibrary library, const Case &which)
 {
-  gsize stride = gst_opencl_fft_get_output_stride (fft);
-  cl::Buffer output = device.buffer (lines * stride * 2 * sizeof (float));
+  return make_plan (device, which.description (library), which.name (library));
+}
+
+void
+assert_enqueued (GstOpenCLFFT *fft, cl_command_queue queue, const cl::Buffer &input,
+    const cl::Buffer &output)
+{
   GError *error = nullptr;
   fail_unless (gst_opencl_fft_enqueue (fft, queue, input (), output (), &error), "%s",
       error ? error->message : "");
-  return output;
 }
 
 void
-assert_bins (const Lines &lines, gsize count, gsize stride, const std::vector<float> &got)
+assert_values (const std::string &name, const Side &side, const std::vector<float> &got)
 {
-  gsize bins = lines.real ? lines.length / 2 + 1 : lines.length;
-  double largest = 0, worst = 0;
-  for (gsize l = 0; l < count; l++) {
-    for (gsize b = 0; b < bins; b++) {
-      const float *at = &got[(l * stride + b) * 2];
-      double difference = std::abs (Complex (at[0], at[1]) - lines.bins[l][b]);
-      largest = std::max (largest, std::abs (lines.bins[l][b]));
-      worst = difference <= worst ? worst : difference; /* keeps a NaN too */
-    }
-  }
-  fail_unless (worst <= tolerance * largest,
-      "%" G_GSIZE_FORMAT " %s lines of %" G_GSIZE_FORMAT ": off by %g of %g", count,
-      lines.real ? "real" : "complex", lines.length, worst, largest);
+  double square = 0, difference = 0, largest = 0, worst = 0;
+  std::vector<float> between = got;
+  side.visit ([&] (gsize at, const Complex &value) {
+    const Complex found (got[at], side.real ? 0 : got[at + 1]);
+    const double off = std::abs (found - value);
+    square += std::norm (value);
+    difference += off * off;
+    largest = std::max (largest, std::abs (value));
+    worst = off <= worst ? worst : off; /* keeps a NaN too */
+    std::fill_n (between.begin () + at, side.parts (), untouched);
+  });
+  const double relative = std::sqrt (difference / square);
+  fail_unless (relative <= tolerance, "%s: off by %g", name.c_str (), relative);
+  fail_unless (worst <= worst_tolerance * largest, "%s: off by %g of %g", name.c_str (),
+      worst, largest);
+  for (float value : between)
+    fail_unless (value == untouched, "%s: wrote between the samples", name.c_str ());
 }
 
 void
-check_transform (
-    const Device &device, GstOpenCLFFTLibrary library, const Lines &lines, gsize count)
+check_case (const Device &device, GstOpenCLFFTLibrary library, const Case &which)
 {
-  GstOpenCLFFT *fft = make_plan (device, library, lines.length, count, lines.real);
-  cl::Buffer input = device.buffer (lines.bytes (count), lines.samples.data ());
-  cl::Buffer output = enqueue (device, fft, device.queue, input, count);
+  const std::string name = which.name (library);
+  GstOpenCLFFT *fft = make_plan (device, library, which);
+  const Sides sides (which, *gst_opencl_fft_get_description (fft));
+  const std::vector<float> input = sides.input.contents ();
+  const gsize output = sides.output.elements () * sides.output.parts ();
+  fail_unless_equals_uint64 (
+      gst_opencl_fft_get_input_size (fft), input.size () * sizeof (float));
+  fail_unless_equals_uint64 (
+      gst_opencl_fft_get_output_size (fft), output * sizeof (float));
 
-  assert_bins (lines, count, gst_opencl_fft_get_output_stride (fft),
-      device.read (device.queue, output));
-  std::vector<float> after = device.read (device.queue, input);
-  fail_unless (memcmp (after.data (), lines.samples.data (), lines.bytes (count)) == 0,
-      "The input was changed");
+  const cl::Buffer from = device.buffer (input);
+  const cl::Buffer to = device.buffer (std::vector<float> (output, untouched));
+  assert_enqueued (fft, device.queue, from, to);
+  assert_values (name, sides.output, device.read (device.queue, to));
+  fail_unless (memcmp (device.read (device.queue, from).data (), input.data (),
+                   input.size () * sizeof (float))
+                   == 0,
+      "%s: the input was changed", name.c_str ());
   gst_opencl_fft_free (fft);
 }
 
-template <gsize count>
+/* Both directions of real and complex samples. */
 void
-check_lengths (
-    const Device &device, GstOpenCLFFTLibrary library, const gsize (&lengths)[count])
+check_all_kinds (const Device &device, GstOpenCLFFTLibrary library, gsize columns,
+    gsize rows, gsize batch)
 {
   for (bool real : {true, false}) {
-    for (gsize length : lengths) {
-      Lines lines (
-          length, *std::max_element (std::begin (batches), std::end (batches)), real);
-      for (gsize batch : batches)
-        check_transform (device, library, lines, batch);
-    }
+    for (bool inverse : {false, true})
+      check_case (device, library, {columns, rows, batch, real, inverse});
   }
 }
 
 void
 assert_refused (
-    const Device &device, GstOpenCLFFTLibrary library, gsize length, const char *message)
+    const Device &device, const GstOpenCLFFTDescription &description, const char *message)
 {
   GError *error = nullptr;
-  fail_if (gst_opencl_fft_library_accepts (library, length));
-  fail_if (gst_opencl_fft_new (device.context, library, length, 4, TRUE, &error));
+  fail_if (gst_opencl_fft_new_described (device.context, &description, &error));
   fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
   fail_unless_equals_string (error->message, message);
   g_clear_error (&error);
+}
+
+void
+assert_length_refused (
+    const Device &device, GstOpenCLFFTLibrary library, gsize length, const char *message)
+{
+  fail_if (gst_opencl_fft_library_accepts (library, length));
+  assert_refused (device, Case{length, 1, 4, true}.description (library), message);
 }
 } // namespace
 
 GST_START_TEST (test_vkfft_is_right_for_common_lengths)
 {
   Device device;
-  check_lengths (device, GST_OPENCL_FFT_LIBRARY_VKFFT, common_lengths);
+  for (gsize length : {64, 1000, 1001, 1024, 1536, 2000, 2048, 4096, 8192, 16384}) {
+    for (gsize batch : {1, 7})
+      check_case (device, VKFFT, {length, 1, batch, true});
+    check_case (device, VKFFT, {length, 1, 7});
+  }
 }
 GST_END_TEST;
 
 GST_START_TEST (test_vkfft_is_right_for_lengths_with_large_prime_factors)
 {
   Device device;
-  for (bool real : {true, false}) {
-    for (gsize length : bluestein_lengths)
-      check_transform (device, GST_OPENCL_FFT_LIBRARY_VKFFT, Lines (length, 3, real), 3);
+  for (gsize length : {17, 127, 2039, 4099, 9999, 16337}) {
+    for (bool real : {true, false})
+      check_case (device, VKFFT, {length, 1, 3, real});
   }
 }
 GST_END_TEST;
 
-GST_START_TEST (test_both_libraries_are_right_for_short_lines)
+GST_START_TEST (test_vkfft_is_right_in_every_direction)
 {
   Device device;
-  for (GstOpenCLFFTLibrary library :
-      {GST_OPENCL_FFT_LIBRARY_VKFFT, GST_OPENCL_FFT_LIBRARY_CLFFT}) {
-    for (gsize length : short_lengths) {
-      if (gst_opencl_fft_library_accepts (library, length)) {
-        check_transform (device, library, Lines (length, 3, true), 3);
-        check_transform (device, library, Lines (length, 3, false), 3);
-      }
+  for (gsize length : {2, 3, 31, 64, 999, 2039, 2048})
+    check_all_kinds (device, VKFFT, length, 1, 6);
+  check_all_kinds (device, VKFFT, 128, 1, 1);
+  check_case (device, VKFFT, {16384, 1, 3, true, true});
+}
+GST_END_TEST;
+
+GST_START_TEST (test_clfft_is_right_in_every_direction)
+{
+  Device device;
+  if (!check::has_clfft ())
+    return; /* test_clfft_is_refused_where_it_is_not_built */
+  for (gsize length : {2, 3, 64, 1001, 2048})
+    check_all_kinds (device, CLFFT, length, 1, 7);
+  check_case (device, CLFFT, {16384, 1, 3, true});
+}
+GST_END_TEST;
+
+GST_START_TEST (test_vkfft_is_right_in_two_dimensions)
+{
+  Device device;
+  check_all_kinds (device, VKFFT, 31, 31, 1);
+  check_all_kinds (device, VKFFT, 64, 48, 3);
+  for (bool inverse : {false, true}) {
+    check_case (device, VKFFT, {37, 60, 2, true, inverse});
+    check_case (device, VKFFT, {2, 129, 2, false, inverse});
+    check_case (device, VKFFT, {128, 63, 2, true, inverse});
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_large_image_is_right)
+{
+  Device device;
+  check_case (device, VKFFT, {512, 512, 1, true});
+  check_case (device, VKFFT, {512, 512, 1, true, true});
+}
+GST_END_TEST;
+
+GST_START_TEST (test_clfft_is_right_in_two_dimensions)
+{
+  Device device;
+  if (!check::has_clfft ())
+    return; /* test_clfft_is_refused_where_it_is_not_built */
+  for (bool inverse : {false, true}) {
+    check_case (device, CLFFT, {33, 35, 1, true, inverse});
+    check_case (device, CLFFT, {48, 30, 3, false, inverse});
+  }
+}
+GST_END_TEST;
+
+/* Longer than any local memory, where VkFFT has no real transform of odd lengths. */
+GST_START_TEST (test_long_odd_lines_are_right_in_both_directions)
+{
+  Device device;
+  for (bool inverse : {false, true})
+    check_case (device, VKFFT, {295245, 1, 2, true, inverse});
+}
+GST_END_TEST;
+
+GST_START_TEST (test_any_strides_are_honoured_and_gaps_left_alone)
+{
+  const Case cases[] = {
+      /* Gaps between lines: even, odd, on either side. */
+      {64, 1, 5, false, false, {1, 0, 70}, {1, 0, 67}},
+      {64, 1, 5, true, false, {1, 0, 66}, {1, 0, 40}},
+      {64, 1, 5, true, false, {1, 0, 67}, {1, 0, 33}},
+      {63, 1, 4, true, false, {1, 0, 64}, {1, 0, 33}},
+      {64, 1, 5, true, true, {1, 0, 40}, {1, 0, 67}},
+      {64, 1, 6, true, true, {1, 0, 40}, {1, 0, 70}},
+      {64, 1, 6, false, true, {1, 0, 65}, {1, 0, 80}},
+      /* Samples that are not neighbours: columns of an image, channels of a picture. */
+      {64, 1, 9, false, false, {9, 0, 1}, {9, 0, 1}},
+      {60, 1, 3, true, false, {3, 0, 1}, {1, 0, 50}},
+      {60, 1, 3, true, true, {1, 0, 0}, {3, 0, 1}},
+      /* Lines that overlap, as for a spectrogram. */
+      {64, 1, 7, true, false, {1, 0, 16}, {1, 0, 0}},
+      {64, 1, 7, false, false, {1, 0, 15}, {1, 0, 0}},
+  };
+  Device device;
+  for (GstOpenCLFFTLibrary library : libraries ()) {
+    for (const Case &which : cases)
+      check_case (device, library, which);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_any_strides_of_images_are_honoured_and_gaps_left_alone)
+{
+  const Case cases[] = {
+      {40, 24, 4, true, false, {4, 160, 1}, {1, 0, 0}},
+      {40, 24, 4, true, true, {1, 0, 0}, {4, 160, 1}},
+      /* Gaps behind rows and behind images. */
+      {40, 24, 3, true, false, {1, 48, 1200}, {1, 21, 600}},
+      {40, 24, 3, true, false, {1, 41, 1001}, {1, 23, 0}},
+      {40, 24, 3, true, true, {1, 25, 0}, {1, 44, 1100}},
+      {40, 24, 2, true, true, {1, 21, 0}, {1, 41, 1001}},
+      {40, 24, 3, false, false, {1, 50, 1300}, {1, 41, 1001}},
+      {40, 24, 3, false, true, {1, 50, 1300}, {1, 41, 1001}},
+      /* Rows and transforms change places. */
+      {40, 24, 3, false, false, {1, 120, 40}, {1, 0, 0}},
+  };
+  Device device;
+  for (const Case &which : cases)
+    check_case (device, VKFFT, which);
+  if (check::has_clfft ()) { /* slow to compile */
+    check_case (device, CLFFT, cases[0]);
+    check_case (device, CLFFT, {40, 24, 2, true, true, {1, 25, 0}, {1, 44, 1100}});
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_long_lines_with_gaps_are_right_too)
+{
+  Device device;
+  for (bool inverse : {false, true}) {
+    check_case (
+        device, VKFFT, {1 << 16, 1, 2, false, inverse, {1, 0, 65541}, {1, 0, 65600}});
+    check_case (
+        device, VKFFT, {1 << 16, 1, 2, true, inverse, {1, 0, 65600}, {1, 0, 65800}});
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_an_inverse_is_normalized_where_asked)
+{
+  Device device;
+  for (GstOpenCLFFTLibrary library : libraries ()) {
+    for (bool real : {true, false}) {
+      check_case (device, library, {60, 1, 3, real, true, {}, {}, true});
     }
+    check_case (device, library, {16, 12, 2, true, true, {}, {}, true});
   }
-}
-GST_END_TEST;
-
-GST_START_TEST (test_clfft_is_right_for_common_lengths)
-{
-  Device device;
-  check_lengths (device, GST_OPENCL_FFT_LIBRARY_CLFFT, clfft_lengths);
 }
 GST_END_TEST;
 
 GST_START_TEST (test_any_number_of_lines_is_transformed)
 {
   Device device;
-  for (GstOpenCLFFTLibrary library :
-      {GST_OPENCL_FFT_LIBRARY_VKFFT, GST_OPENCL_FFT_LIBRARY_CLFFT}) {
-    Lines lines (64, 1025, true);
+  for (GstOpenCLFFTLibrary library : libraries ()) {
     for (gsize count : {2, 16, 33, 500, 999, 1025})
-      check_transform (device, library, lines, count);
+      check_case (device, library, {64, 1, count, true});
   }
+  check_case (device, VKFFT, {64, 1, 999, true, true});
+  check_case (device, VKFFT, {16, 16, 301, true, true});
 }
 GST_END_TEST;
 
-/* Longer than any local memory, where VkFFT has no real transform of odd lengths. */
-GST_START_TEST (test_vkfft_is_right_for_a_long_odd_real_line)
+GST_START_TEST (test_forward_and_inverse_multiply_by_the_number_of_samples)
 {
+  const gsize columns = 16, rows = 12;
   Device device;
-  check_transform (device, GST_OPENCL_FFT_LIBRARY_VKFFT, Lines (295245, 2, true), 2);
+  for (GstOpenCLFFTLibrary library : libraries ()) {
+    GstOpenCLFFT *forward = make_plan (device, library, {columns, rows, 1, true});
+    GstOpenCLFFT *inverse = make_plan (device, library, {columns, rows, 1, true, true});
+    Sides sides ({columns, rows, 1, true}, *gst_opencl_fft_get_description (forward));
+    const cl::Buffer from = device.buffer (sides.input.contents ());
+    const cl::Buffer bins = device.buffer (sides.output.contents ());
+    const cl::Buffer back = device.buffer (sides.input.contents ());
+    assert_enqueued (forward, device.queue, from, bins);
+    assert_enqueued (inverse, device.queue, bins, back);
+    for (Complex &value : sides.input.images[0])
+      value *= columns * rows;
+    assert_values ("there and back", sides.input, device.read (device.queue, back));
+    gst_opencl_fft_free (forward);
+    gst_opencl_fft_free (inverse);
+  }
 }
 GST_END_TEST;
 
 GST_START_TEST (test_a_plan_transforms_one_frame_after_another)
 {
-  const gsize length = 64, count = 5;
+  const Case which = {64, 1, 5, true};
   Device device;
-  for (GstOpenCLFFTLibrary library :
-      {GST_OPENCL_FFT_LIBRARY_VKFFT, GST_OPENCL_FFT_LIBRARY_CLFFT}) {
-    GstOpenCLFFT *fft = make_plan (device, library, length, count, true);
-    gsize stride = gst_opencl_fft_get_output_stride (fft);
-    Lines first (length, count, true, 1), second (length, count, true, 2);
-    cl::Buffer input1 = device.buffer (first.bytes (count), first.samples.data ());
-    cl::Buffer input2 = device.buffer (second.bytes (count), second.samples.data ());
-
-    cl::Buffer output1 = enqueue (device, fft, device.queue, input1, count);
-    cl::Buffer output2 = enqueue (device, fft, device.queue, input2, count);
-    assert_bins (first, count, stride, device.read (device.queue, output1));
-    assert_bins (second, count, stride, device.read (device.queue, output2));
+  for (GstOpenCLFFTLibrary library : libraries ()) {
+    GstOpenCLFFT *fft = make_plan (device, library, which);
+    std::vector<Sides> frames;
+    std::vector<cl::Buffer> inputs, outputs;
+    for (unsigned seed : {1, 2}) {
+      frames.emplace_back (which, *gst_opencl_fft_get_description (fft), seed);
+      inputs.push_back (device.buffer (frames.back ().input.contents ()));
+      outputs.push_back (device.buffer (frames.back ().input.contents ()));
+      outputs.back () = device.buffer (std::vector<float> (
+          gst_opencl_fft_get_output_size (fft) / sizeof (float), untouched));
+      assert_enqueued (fft, device.queue, inputs.back (), outputs.back ());
+    }
+    for (gsize n = 0; n < frames.size (); n++)
+      assert_values (
+          which.name (library), frames[n].output, device.read (device.queue, outputs[n]));
     gst_opencl_fft_free (fft);
   }
 }
@@ -270,15 +566,19 @@ GST_END_TEST;
 GST_START_TEST (test_a_plan_may_be_freed_before_its_transform_has_finished)
 {
   Device device;
-  for (GstOpenCLFFTLibrary library :
-      {GST_OPENCL_FFT_LIBRARY_VKFFT, GST_OPENCL_FFT_LIBRARY_CLFFT}) {
-    Lines lines (64, 301, true);
-    GstOpenCLFFT *fft = make_plan (device, library, 64, 301, true);
-    gsize stride = gst_opencl_fft_get_output_stride (fft);
-    cl::Buffer input = device.buffer (lines.bytes (301), lines.samples.data ());
-    cl::Buffer output = enqueue (device, fft, device.queue, input, 301);
-    gst_opencl_fft_free (fft);
-    assert_bins (lines, 301, stride, device.read (device.queue, output));
+  const Case cases[] = {{64, 1, 301, true}, {60, 1, 300, true, true, {}, {3, 0, 180}}};
+  for (GstOpenCLFFTLibrary library : libraries ()) {
+    for (const Case &which : cases) {
+      GstOpenCLFFT *fft = make_plan (device, library, which);
+      const Sides sides (which, *gst_opencl_fft_get_description (fft));
+      const cl::Buffer input = device.buffer (sides.input.contents ());
+      const cl::Buffer output = device.buffer (std::vector<float> (
+          gst_opencl_fft_get_output_size (fft) / sizeof (float), untouched));
+      assert_enqueued (fft, device.queue, input, output);
+      gst_opencl_fft_free (fft);
+      assert_values (
+          which.name (library), sides.output, device.read (device.queue, output));
+    }
   }
 }
 GST_END_TEST;
@@ -288,33 +588,123 @@ GST_START_TEST (test_a_plan_works_on_any_queue_of_its_context)
   Device device;
   cl_command_queue queue =
       gst_opencl_context_get_queue (device.context, GST_OPENCL_QUEUE_UPLOAD);
-  for (GstOpenCLFFTLibrary library :
-      {GST_OPENCL_FFT_LIBRARY_VKFFT, GST_OPENCL_FFT_LIBRARY_CLFFT}) {
-    Lines lines (64, 3, false);
-    GstOpenCLFFT *fft = make_plan (device, library, 64, 3, false);
-    gsize stride = gst_opencl_fft_get_output_stride (fft);
-    cl::Buffer input = device.buffer (lines.bytes (3), lines.samples.data ());
+  const Case which = {64, 1, 3};
+  for (GstOpenCLFFTLibrary library : libraries ()) {
+    GstOpenCLFFT *fft = make_plan (device, library, which);
+    const Sides sides (which, *gst_opencl_fft_get_description (fft));
+    const cl::Buffer input = device.buffer (sides.input.contents ());
+    const cl::Buffer output = device.buffer (sides.output.contents ());
     clFinish (device.queue); /* a plan's first transform may still be on its way */
-    cl::Buffer output = enqueue (device, fft, queue, input, 3);
-    assert_bins (lines, 3, stride, device.read (queue, output));
+    assert_enqueued (fft, queue, input, output);
+    assert_values (which.name (library), sides.output, device.read (queue, output));
     gst_opencl_fft_free (fft);
   }
 }
 GST_END_TEST;
 
+GST_START_TEST (test_a_transform_in_place_or_of_too_small_a_buffer_is_refused)
+{
+  Device device;
+  GstOpenCLFFT *fft = make_plan (device, VKFFT, {64, 1, 2});
+  const cl::Buffer whole = device.buffer (std::vector<float> (64 * 2 * 2));
+  const cl::Buffer small = device.buffer (std::vector<float> (64 * 2 * 2 - 1));
+  const struct {
+    const cl::Buffer &input, &output;
+    const char *message;
+  } cases[] = {
+      {whole, whole, "A transform in place: input and output must be two buffers"},
+      {small, whole, "The input of a transform has 1020 bytes: expected 1024 at least"},
+      {whole, small, "The output of a transform has 1020 bytes: expected 1024 at least"},
+  };
+  for (const auto &bad : cases) {
+    GError *error = nullptr;
+    fail_if (
+        gst_opencl_fft_enqueue (fft, device.queue, bad.input (), bad.output (), &error));
+    fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
+    fail_unless_equals_string (error->message, bad.message);
+    g_clear_error (&error);
+  }
+  gst_opencl_fft_free (fft);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_enqueueing_allocates_nothing_and_waits_for_nothing)
+{
+  const Case cases[] = {{64, 1, 3, true}, {16, 12, 2, true, true},
+      {60, 1, 3, true, false, {3, 0, 1}, {2, 0, 1000}}};
+  Device device;
+  for (GstOpenCLFFTLibrary library : libraries ()) {
+    for (const Case &which : cases) {
+      GstOpenCLFFT *fft = make_plan (device, library, which);
+      const Sides sides (which, *gst_opencl_fft_get_description (fft));
+      const cl::Buffer input = device.buffer (sides.input.contents ());
+      const cl::Buffer output = device.buffer (sides.output.contents ());
+      const unsigned made = counting::allocations ();
+      const unsigned waits = counting::count (counting::WAIT_FOR_EVENTS)
+                             + counting::count (counting::FINISH);
+      fail_unless (made > 0); /* the counting itself works */
+      for (int n = 0; n < 3; n++)
+        assert_enqueued (fft, device.queue, input, output);
+      fail_unless_equals_int (counting::allocations (), made);
+      fail_unless_equals_int (counting::count (counting::WAIT_FOR_EVENTS)
+                                  + counting::count (counting::FINISH),
+          waits);
+      assert_values (
+          which.name (library), sides.output, device.read (device.queue, output));
+      gst_opencl_fft_free (fft);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_description_says_how_it_was_filled_in)
+{
+  Device device;
+  GstOpenCLFFTDescription wanted = {};
+  wanted.lengths[0] = 64;
+  GstOpenCLFFT *fft = make_plan (device, wanted, "defaults");
+  const GstOpenCLFFTDescription *resolved = gst_opencl_fft_get_description (fft);
+  fail_unless_equals_int (resolved->library, VKFFT);
+  fail_unless_equals_int (resolved->dimensions, 1);
+  fail_unless_equals_uint64 (resolved->batch, 1);
+  fail_unless_equals_uint64 (resolved->input.sample, 1);
+  fail_unless_equals_uint64 (resolved->output.transform, 64);
+  fail_unless_equals_uint64 (gst_opencl_fft_get_output_stride (fft), 64);
+  gst_opencl_fft_free (fft);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_description_that_makes_no_sense_is_refused)
+{
+  Device device;
+  GstOpenCLFFTDescription description = Case{64, 64, 1}.description (VKFFT);
+  description.dimensions = 3;
+  assert_refused (device, description, "Transforms of 3 dimensions: expected 1 or 2");
+  description = Case{64, 1, 1}.description (VKFFT);
+  description.direction = static_cast<GstOpenCLFFTDirection> (7);
+  assert_refused (device, description, "No transform has the direction 7");
+  description = Case{64, 1, 1}.description (static_cast<GstOpenCLFFTLibrary> (7));
+  assert_refused (device, description, "No FFT library has the number 7");
+  description = Case{64, 1, 3, false, false, {}, {1, 0, 63}}.description (VKFFT);
+  assert_refused (device, description,
+      "Output strides 1, 64, 63 of 3 transforms of 64 x 1: "
+      "samples would lie one over the other");
+  description = Case{64, 0, 1}.description (VKFFT);
+  description.dimensions = 2;
+  assert_refused (device, description,
+      "VkFFT cannot transform 0 samples: a line has 2 samples or more");
+}
+GST_END_TEST;
+
 GST_START_TEST (test_auto_takes_vkfft_and_a_named_library_is_kept)
 {
-  const struct {
-    GstOpenCLFFTLibrary wanted, expected;
-  } cases[] = {
-      {GST_OPENCL_FFT_LIBRARY_AUTO, GST_OPENCL_FFT_LIBRARY_VKFFT},
-      {GST_OPENCL_FFT_LIBRARY_VKFFT, GST_OPENCL_FFT_LIBRARY_VKFFT},
-      {GST_OPENCL_FFT_LIBRARY_CLFFT, GST_OPENCL_FFT_LIBRARY_CLFFT},
-  };
   Device device;
-  for (const auto &entry : cases) {
-    GstOpenCLFFT *fft = make_plan (device, entry.wanted, 64, 2, true);
-    fail_unless_equals_int (gst_opencl_fft_get_library (fft), entry.expected);
+  GstOpenCLFFT *fft = make_plan (device, GST_OPENCL_FFT_LIBRARY_AUTO, {64, 1, 2, true});
+  fail_unless_equals_int (gst_opencl_fft_get_library (fft), VKFFT);
+  gst_opencl_fft_free (fft);
+  for (GstOpenCLFFTLibrary library : libraries ()) {
+    fft = gst_opencl_fft_new (device.context, library, 64, 2, TRUE, nullptr);
+    fail_unless_equals_int (gst_opencl_fft_get_library (fft), library);
     gst_opencl_fft_free (fft);
   }
 }
@@ -323,40 +713,65 @@ GST_END_TEST;
 GST_START_TEST (test_clfft_refuses_a_length_with_a_larger_prime_factor_than_13)
 {
   Device device;
-  assert_refused (device, GST_OPENCL_FFT_LIBRARY_CLFFT, 2039,
+  if (!check::has_clfft ())
+    return; /* test_clfft_is_refused_where_it_is_not_built */
+  assert_length_refused (device, CLFFT, 2039,
       "clFFT cannot transform 2039 samples: prime factors must be at most 13; "
       "use fft-library=vkfft or auto");
-  assert_refused (device, GST_OPENCL_FFT_LIBRARY_CLFFT, 34,
+  assert_length_refused (device, CLFFT, 34,
       "clFFT cannot transform 34 samples: prime factors must be at most 13; "
       "use fft-library=vkfft or auto");
-  fail_unless (gst_opencl_fft_library_accepts (GST_OPENCL_FFT_LIBRARY_CLFFT, 1001));
+  assert_refused (device, Case{64, 34, 1}.description (CLFFT),
+      "clFFT cannot transform 34 samples: prime factors must be at most 13; "
+      "use fft-library=vkfft or auto");
+  fail_unless (gst_opencl_fft_library_accepts (CLFFT, 1001));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_clfft_is_refused_where_it_is_not_built)
+{
+  Device device;
+  fail_unless (gst_opencl_fft_library_is_built (GST_OPENCL_FFT_LIBRARY_AUTO));
+  fail_unless (gst_opencl_fft_library_is_built (VKFFT));
   fail_unless (gst_opencl_fft_library_accepts (GST_OPENCL_FFT_LIBRARY_AUTO, 2039));
+  fail_unless_equals_int (gst_opencl_fft_library_accepts (CLFFT, 64),
+      gst_opencl_fft_library_is_built (CLFFT));
+  if (!check::has_clfft ())
+    assert_length_refused (
+        device, CLFFT, 64, "Built without clFFT: use fft-library=vkfft or auto");
 }
 GST_END_TEST;
 
 GST_START_TEST (test_a_line_of_one_sample_is_refused)
 {
   Device device;
-  assert_refused (device, GST_OPENCL_FFT_LIBRARY_VKFFT, 1,
-      "VkFFT cannot transform 1 samples: a line has 2 samples or more");
-  assert_refused (device, GST_OPENCL_FFT_LIBRARY_AUTO, 1,
-      "VkFFT cannot transform 1 samples: a line has 2 samples or more");
+  for (GstOpenCLFFTLibrary library : {VKFFT, GST_OPENCL_FFT_LIBRARY_AUTO})
+    assert_length_refused (device, library, 1,
+        "VkFFT cannot transform 1 samples: a line has 2 samples or more");
 }
 GST_END_TEST;
 
 GST_START_TEST (test_launches_are_counted)
 {
+  const struct {
+    Case which;
+    guint64 launches;
+  } cases[] = {
+      {{64, 1, 2, true}, 1},
+      {{64, 1, 2, true, true}, 1},
+      {{64, 32, 2}, 2},
+      {{64, 1, 2, false, false, {2, 0, 128}}, 2},
+  };
   Device device;
-  for (GstOpenCLFFTLibrary library :
-      {GST_OPENCL_FFT_LIBRARY_VKFFT, GST_OPENCL_FFT_LIBRARY_CLFFT}) {
-    Lines lines (64, 2, true);
-    GstOpenCLFFT *fft = make_plan (device, library, 64, 2, true);
-    cl::Buffer input = device.buffer (lines.bytes (2), lines.samples.data ());
+  for (const auto &entry : cases) {
+    GstOpenCLFFT *fft = make_plan (device, VKFFT, entry.which);
+    const Sides sides (entry.which, *gst_opencl_fft_get_description (fft));
     GstOpenCLCounts before, after;
     gst_opencl_statistics_get_counts (gst_opencl_statistics_of (nullptr), &before);
-    enqueue (device, fft, device.queue, input, 2);
+    assert_enqueued (fft, device.queue, device.buffer (sides.input.contents ()),
+        device.buffer (sides.output.contents ()));
     gst_opencl_statistics_get_counts (gst_opencl_statistics_of (nullptr), &after);
-    fail_unless_equals_uint64 (after.launches - before.launches, 1);
+    fail_unless_equals_uint64 (after.launches - before.launches, entry.launches);
     clFinish (device.queue);
     gst_opencl_fft_free (fft);
   }
@@ -367,21 +782,36 @@ static Suite *
 fft_suite (void)
 {
   Suite *suite = suite_create ("fft");
-  TCase *chain = tcase_create ("general");
-  suite_add_tcase (suite, chain);
-  tcase_add_test (chain, test_vkfft_is_right_for_common_lengths);
-  tcase_add_test (chain, test_vkfft_is_right_for_lengths_with_large_prime_factors);
-  tcase_add_test (chain, test_vkfft_is_right_for_a_long_odd_real_line);
-  tcase_add_test (chain, test_clfft_is_right_for_common_lengths);
-  tcase_add_test (chain, test_both_libraries_are_right_for_short_lines);
-  tcase_add_test (chain, test_any_number_of_lines_is_transformed);
-  tcase_add_test (chain, test_a_plan_transforms_one_frame_after_another);
-  tcase_add_test (chain, test_a_plan_may_be_freed_before_its_transform_has_finished);
-  tcase_add_test (chain, test_a_plan_works_on_any_queue_of_its_context);
-  tcase_add_test (chain, test_auto_takes_vkfft_and_a_named_library_is_kept);
-  tcase_add_test (chain, test_clfft_refuses_a_length_with_a_larger_prime_factor_than_13);
-  tcase_add_test (chain, test_a_line_of_one_sample_is_refused);
-  tcase_add_test (chain, test_launches_are_counted);
+  TCase *right = tcase_create ("right");
+  TCase *plan = tcase_create ("plan");
+  suite_add_tcase (suite, right);
+  tcase_add_test (right, test_vkfft_is_right_for_common_lengths);
+  tcase_add_test (right, test_vkfft_is_right_for_lengths_with_large_prime_factors);
+  tcase_add_test (right, test_vkfft_is_right_in_every_direction);
+  tcase_add_test (right, test_clfft_is_right_in_every_direction);
+  tcase_add_test (right, test_vkfft_is_right_in_two_dimensions);
+  tcase_add_test (right, test_a_large_image_is_right);
+  tcase_add_test (right, test_clfft_is_right_in_two_dimensions);
+  tcase_add_test (right, test_long_odd_lines_are_right_in_both_directions);
+  tcase_add_test (right, test_any_strides_are_honoured_and_gaps_left_alone);
+  tcase_add_test (right, test_any_strides_of_images_are_honoured_and_gaps_left_alone);
+  tcase_add_test (right, test_long_lines_with_gaps_are_right_too);
+  tcase_add_test (right, test_an_inverse_is_normalized_where_asked);
+  tcase_add_test (right, test_any_number_of_lines_is_transformed);
+  tcase_add_test (right, test_forward_and_inverse_multiply_by_the_number_of_samples);
+  suite_add_tcase (suite, plan);
+  tcase_add_test (plan, test_a_plan_transforms_one_frame_after_another);
+  tcase_add_test (plan, test_a_plan_may_be_freed_before_its_transform_has_finished);
+  tcase_add_test (plan, test_a_plan_works_on_any_queue_of_its_context);
+  tcase_add_test (plan, test_a_transform_in_place_or_of_too_small_a_buffer_is_refused);
+  tcase_add_test (plan, test_enqueueing_allocates_nothing_and_waits_for_nothing);
+  tcase_add_test (plan, test_a_description_says_how_it_was_filled_in);
+  tcase_add_test (plan, test_a_description_that_makes_no_sense_is_refused);
+  tcase_add_test (plan, test_auto_takes_vkfft_and_a_named_library_is_kept);
+  tcase_add_test (plan, test_clfft_refuses_a_length_with_a_larger_prime_factor_than_13);
+  tcase_add_test (plan, test_clfft_is_refused_where_it_is_not_built);
+  tcase_add_test (plan, test_a_line_of_one_sample_is_refused);
+  tcase_add_test (plan, test_launches_are_counted);
   return suite;
 }
 

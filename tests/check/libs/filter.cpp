@@ -1232,6 +1232,313 @@ show_platforms ()
   counting::hide_platforms (false);
 }
 
+/* --- none, several, in place --- */
+
+/* What `outputs` says of every input, as flips of bits; in place where it is to be. */
+#define TEST_TYPE_COUNTED (test_counted_get_type ())
+G_DECLARE_FINAL_TYPE (TestCounted, test_counted, TEST, COUNTED, GstOpenCLFilter)
+
+struct _TestCounted {
+  GstOpenCLFilter parent;
+  guint inputs;
+};
+
+G_DEFINE_FINAL_TYPE (TestCounted, test_counted, GST_TYPE_OPENCL_FILTER)
+
+static GstStaticPadTemplate counted_sink = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (DEVICE_CAPS));
+static guint (*outputs_of) (guint input);
+
+static gboolean
+enqueue_flip (const GstOpenCLFrame *from, const GstOpenCLFrame *to, guint8 value,
+    cl_command_queue queue, GstOpenCLContext *context, GError **error)
+{
+  cl_kernel kernel = make_kernel (context, flip_source, "flip");
+  cl_ulong starts[2] = {from->offset[0], to->offset[0]};
+  cl_uint strides[2] = {cl_uint (from->stride[0]), cl_uint (to->stride[0])};
+  cl_uint width = 20, height = 6;
+  gsize global[2] = {width, height};
+  const void *values[] = {&from->data, &starts[0], &strides[0], &to->data, &starts[1],
+      &strides[1], &width, &height, &value};
+  const gsize sizes[] = {sizeof (cl_mem), 8, 4, sizeof (cl_mem), 8, 4, 4, 4, 1};
+  for (int i = 0; i < 9; i++)
+    fail_unless_equals_int (clSetKernelArg (kernel, i, sizes[i], values[i]), CL_SUCCESS);
+  gboolean launched = gst_opencl_launch (queue, kernel, 2, global, nullptr, error);
+  clReleaseKernel (kernel);
+  return launched;
+}
+
+static gboolean
+test_counted_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    cl_command_queue queue, guint *outputs, GError **error)
+{
+  *outputs = outputs_of (TEST_COUNTED (filter)->inputs++);
+  return TRUE;
+}
+
+static gboolean
+test_counted_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  return enqueue_flip (input, output,
+      guint8 (1 + gst_opencl_filter_get_output_index (filter)), queue,
+      gst_opencl_filter_get_context (filter), error);
+}
+
+static void
+test_counted_class_init (TestCountedClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  gst_element_class_add_static_pad_template (element_class, &counted_sink);
+  gst_element_class_add_static_pad_template (element_class, &flip_src);
+  gst_element_class_set_static_metadata (
+      element_class, "Counted", "Filter", "None, one or several", "test");
+  GST_OPENCL_FILTER_CLASS (klass)->submit = test_counted_submit;
+  GST_OPENCL_FILTER_CLASS (klass)->transform = test_counted_transform;
+}
+
+static void
+test_counted_init (TestCounted *self)
+{
+}
+
+#define TEST_TYPE_PLACED (test_placed_get_type ())
+G_DECLARE_FINAL_TYPE (TestPlaced, test_placed, TEST, PLACED, GstOpenCLFilter)
+struct _TestPlaced {
+  GstOpenCLFilter parent;
+};
+G_DEFINE_FINAL_TYPE (TestPlaced, test_placed, GST_TYPE_OPENCL_FILTER)
+
+static gboolean
+test_placed_transform_in_place (GstOpenCLFilter *filter, const GstOpenCLFrame *frame,
+    cl_command_queue queue, GError **error)
+{
+  return enqueue_flip (
+      frame, frame, 255, queue, gst_opencl_filter_get_context (filter), error);
+}
+
+static void
+test_placed_class_init (TestPlacedClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  gst_element_class_add_static_pad_template (element_class, &counted_sink);
+  gst_element_class_add_static_pad_template (element_class, &flip_src);
+  gst_element_class_set_static_metadata (
+      element_class, "Placed", "Filter", "In place", "test");
+  GST_OPENCL_FILTER_CLASS (klass)->transform_in_place = test_placed_transform_in_place;
+}
+
+static void
+test_placed_init (TestPlaced *self)
+{
+}
+
+namespace {
+GstHarness *
+harness_of (GType type)
+{
+  auto *element = GST_ELEMENT (gst_object_ref_sink (g_object_new (type, nullptr)));
+  GstHarness *harness = gst_harness_new_with_element (element, "sink", "src");
+  gst_object_unref (element);
+  gst_harness_set_src_caps_str (harness, small_device_video);
+  return harness;
+}
+
+GstOpenCLContext *
+context_of (GstHarness *harness)
+{
+  return gst_opencl_filter_get_context (GST_OPENCL_FILTER (harness->element));
+}
+
+GstBuffer *
+timed_frame (GstHarness *harness, guint n)
+{
+  GstBuffer *buffer = as_device_buffer (context_of (harness), pattern (small_size, n));
+  GST_BUFFER_PTS (buffer) = n * 40 * GST_MSECOND;
+  GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
+  return buffer;
+}
+} // namespace
+
+GST_START_TEST (test_filter_may_drop_every_second_frame)
+{
+  outputs_of = [] (guint input) { return input % 2; };
+  GstHarness *harness = harness_of (TEST_TYPE_COUNTED);
+  for (guint n = 0; n < 6; n++)
+    fail_unless_equals_int (
+        gst_harness_push (harness, timed_frame (harness, n)), GST_FLOW_OK);
+  fail_unless_equals_int (gst_harness_buffers_received (harness), 3);
+  for (guint n = 1; n < 6; n += 2) {
+    GstBuffer *output = gst_harness_pull (harness);
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (output), n * 40 * GST_MSECOND);
+    Filter::assert_flipped (output, n, 1);
+    gst_buffer_unref (output);
+  }
+  gst_harness_teardown (harness);
+}
+GST_END_TEST
+
+GST_START_TEST (test_filter_may_give_two_frames_for_one)
+{
+  outputs_of = [] (guint) { return 2u; };
+  GstHarness *harness = harness_of (TEST_TYPE_COUNTED);
+  for (guint n = 0; n < 3; n++)
+    fail_unless_equals_int (
+        gst_harness_push (harness, timed_frame (harness, n)), GST_FLOW_OK);
+  fail_unless_equals_int (gst_harness_buffers_received (harness), 6);
+  for (guint n = 0; n < 6; n++) {
+    GstBuffer *output = gst_harness_pull (harness);
+    fail_unless_equals_uint64 (GST_BUFFER_PTS (output), n * 20 * GST_MSECOND);
+    fail_unless_equals_uint64 (GST_BUFFER_DURATION (output), 20 * GST_MSECOND);
+    Filter::assert_flipped (output, n / 2, 1 + n % 2);
+    gst_buffer_unref (output);
+  }
+  gst_harness_teardown (harness);
+}
+GST_END_TEST
+
+GST_START_TEST (test_filter_in_place_copies_only_what_somebody_else_holds)
+{
+  GstHarness *harness = harness_of (TEST_TYPE_PLACED);
+  GstBuffer *input = timed_frame (harness, 1);
+  GstMemory *memory = gst_buffer_peek_memory (input, 0);
+  GstBuffer *output = gst_harness_push_and_pull (harness, input);
+  fail_unless (gst_buffer_peek_memory (output, 0) == memory);
+  Filter::assert_flipped (output, 1);
+  gst_buffer_unref (output);
+
+  GstBuffer *held = timed_frame (harness, 2);
+  output = gst_harness_push_and_pull (harness, gst_buffer_ref (held));
+  fail_unless (gst_buffer_peek_memory (output, 0) != gst_buffer_peek_memory (held, 0));
+  Filter::assert_flipped (output, 2);
+  Filter::assert_flipped (held, 2, 0);
+  fail_unless_equals_uint64 (GST_BUFFER_PTS (output), GST_BUFFER_PTS (held));
+  gst_buffer_unref (output);
+  gst_buffer_unref (held);
+  gst_harness_teardown (harness);
+}
+GST_END_TEST
+
+/* --- metas --- */
+
+GST_START_TEST (test_filter_keeps_the_metas_that_still_hold)
+{
+  Filter filter (small_device_video);
+  GstBuffer *input = as_device_buffer (filter.context (), pattern (small_size, 1));
+  gst_buffer_add_video_region_of_interest_meta (input, "face", 3, 1, 5, 4);
+  const guint8 caption[] = {1, 2, 3};
+  gst_buffer_add_video_caption_meta (
+      input, GST_VIDEO_CAPTION_TYPE_CEA708_RAW, caption, sizeof caption);
+  GstBuffer *output = gst_harness_push_and_pull (filter.harness, input);
+  auto *region = reinterpret_cast<GstVideoRegionOfInterestMeta *> (
+      gst_buffer_get_meta (output, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
+  fail_unless (region != nullptr);
+  fail_unless (region->x == 3 && region->y == 1 && region->w == 5 && region->h == 4);
+  fail_unless (gst_buffer_get_meta (output, GST_VIDEO_CAPTION_META_API_TYPE) != nullptr);
+  gst_buffer_unref (output);
+}
+GST_END_TEST
+
+/* --- memory --- */
+
+GST_START_TEST (test_a_frame_takes_one_buffer_of_each_link)
+{
+  outputs_of = [] (guint) { return 1u; };
+  GstHarness *harness = harness_of (TEST_TYPE_COUNTED);
+  /* One after the other they are the same. */
+  for (guint n = 0; n < 5; n++) {
+    GstBuffer *input = timed_frame (harness, n);
+    unsigned made = counting::count (counting::CREATE_BUFFER);
+    gst_buffer_unref (gst_harness_push_and_pull (harness, input));
+    fail_unless_equals_int (
+        counting::count (counting::CREATE_BUFFER), made + (n == 0 ? 1 : 0));
+  }
+  gst_harness_teardown (harness);
+}
+GST_END_TEST
+
+/* --- which context, and one that is lost --- */
+
+GST_START_TEST (test_linked_filters_keep_the_contexts_that_each_was_given)
+{
+  GstOpenCLContext *device = new_context ();
+  GstOpenCLContext *given[] = {new_other_context (device), new_other_context (device)};
+  GstElement *pipeline = gst_pipeline_new (nullptr);
+  GstElement *filters[3];
+  for (GstElement *&filter : filters) {
+    filter = GST_ELEMENT (g_object_new (TEST_TYPE_FLIP, nullptr));
+    gst_bin_add (GST_BIN (pipeline), filter);
+  }
+  fail_unless (gst_element_link_many (filters[0], filters[1], filters[2], nullptr));
+  for (int i = 0; i < 2; i++) {
+    GstContext *context = gst_opencl_context_to_gst_context (given[i]);
+    gst_element_set_context (filters[2 * i], context);
+    gst_context_unref (context);
+  }
+  for (int run = 0; run < 3; run++) {
+    for (int i = 2; i >= 0; i--)
+      gst_element_set_state (filters[i], GST_STATE_PAUSED);
+    auto context_of = [&] (int i) {
+      return gst_opencl_filter_get_context (GST_OPENCL_FILTER (filters[i]));
+    };
+    fail_unless (context_of (0) == given[0], "run %d", run);
+    fail_unless (context_of (2) == given[1], "run %d", run);
+    /* Between them, downstream's. */
+    fail_unless (context_of (1) == given[1], "run %d", run);
+    for (GstElement *filter : filters)
+      gst_element_set_state (filter, run ? GST_STATE_NULL : GST_STATE_READY);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  gst_object_unref (given[0]);
+  gst_object_unref (given[1]);
+  gst_object_unref (device);
+}
+GST_END_TEST
+
+GST_START_TEST (test_filter_works_again_after_its_device_was_lost)
+{
+  Filter filter (small_video);
+  GstOpenCLContext *before = GST_OPENCL_CONTEXT (gst_object_ref (filter.context ()));
+  filter.check_frame (1);
+  counting::lose_device (true);
+  fail_unless_equals_int (
+      gst_harness_push (filter.harness, Filter::make_frame (2)), GST_FLOW_ERROR);
+  fail_unless_equals_int (filter.take_errors ().size (), 1);
+
+  /* Others hold the old one still, and offer it. */
+  GstContext *offered = gst_opencl_context_to_gst_context (before);
+  gst_element_set_state (filter.element, GST_STATE_READY);
+  gst_element_set_context (filter.element, offered);
+  gst_context_unref (offered);
+  filter.restart (small_video);
+  fail_unless (filter.context () != before);
+  filter.check_frame (3);
+  fail_unless_equals_int (filter.take_errors ().size (), 0);
+  GstOpenCLContext *registered = new_context ();
+  fail_unless (registered == filter.context ());
+  gst_object_unref (registered);
+  gst_object_unref (before);
+  counting::lose_device (false);
+}
+GST_END_TEST
+
+/* A call that fails on a device that works on says nothing of the device. */
+GST_START_TEST (test_filter_keeps_its_context_after_a_launch_without_resources)
+{
+  Filter filter (small_video);
+  GstOpenCLContext *before = GST_OPENCL_CONTEXT (gst_object_ref (filter.context ()));
+  counting::let_fail (counting::ENQUEUE_KERNEL, 1, CL_OUT_OF_RESOURCES);
+  fail_unless_equals_int (
+      gst_harness_push (filter.harness, Filter::make_frame (1)), GST_FLOW_ERROR);
+  filter.take_errors ();
+  filter.restart (small_video);
+  fail_unless (filter.context () == before);
+  filter.check_frame (2);
+  gst_object_unref (before);
+}
+GST_END_TEST
+
 static Suite *
 filter_suite ()
 {
@@ -1244,6 +1551,14 @@ filter_suite ()
     tcase_add_checked_fixture (all, reset_behaviour, show_platforms);
   }
 
+  tcase_add_test (values, test_filter_may_drop_every_second_frame);
+  tcase_add_test (values, test_filter_may_give_two_frames_for_one);
+  tcase_add_test (values, test_filter_in_place_copies_only_what_somebody_else_holds);
+  tcase_add_test (values, test_filter_keeps_the_metas_that_still_hold);
+  tcase_add_test (values, test_a_frame_takes_one_buffer_of_each_link);
+  tcase_add_test (values, test_linked_filters_keep_the_contexts_that_each_was_given);
+  tcase_add_test (values, test_filter_works_again_after_its_device_was_lost);
+  tcase_add_test (values, test_filter_keeps_its_context_after_a_launch_without_resources);
   tcase_add_test (values, test_filter_gives_device_memory_of_system_memory);
   tcase_add_test (values, test_filter_takes_device_memory_as_it_is);
   tcase_add_test (values, test_filter_copies_device_memory_of_another_cl_context);

@@ -62,6 +62,8 @@ GST_START_TEST (test_frame_of_bytes_is_one_plane)
   fail_unless_equals_int (frame.n_planes, 1);
   fail_unless_equals_int (frame.offset[0], 12);
   fail_unless_equals_int (frame.stride[0], 0);
+  fail_unless_equals_int (GST_VIDEO_INFO_FORMAT (&frame.info), GST_VIDEO_FORMAT_UNKNOWN);
+  fail_unless_equals_int (GST_VIDEO_INFO_WIDTH (&frame.info), 0);
   unmap (frame);
   gst_buffer_unref (buffer);
   gst_object_unref (context);
@@ -94,7 +96,12 @@ GST_START_TEST (test_frame_of_video_takes_its_layout_from_the_caps_or_from_its_m
   for (guint p = 0; p < 2; p++) {
     fail_unless_equals_int (frame.offset[p], 7 + offset[p]);
     fail_unless_equals_int (frame.stride[p], stride[p]);
+    fail_unless_equals_int (GST_VIDEO_INFO_PLANE_OFFSET (&frame.info, p), offset[p]);
+    fail_unless_equals_int (GST_VIDEO_INFO_PLANE_STRIDE (&frame.info, p), stride[p]);
   }
+  fail_unless_equals_int (GST_VIDEO_INFO_FORMAT (&frame.info), GST_VIDEO_FORMAT_NV12);
+  fail_unless_equals_int (GST_VIDEO_INFO_WIDTH (&frame.info), 30);
+  fail_unless_equals_int (GST_VIDEO_INFO_HEIGHT (&frame.info), 10);
   unmap (frame);
   gst_buffer_unref (buffer);
   gst_object_unref (context);
@@ -120,6 +127,12 @@ GST_START_TEST (test_frame_that_is_too_short_is_refused_with_both_sizes)
   gst_buffer_add_video_meta_full (shifted, GST_VIDEO_FRAME_FLAG_NONE,
       GST_VIDEO_FORMAT_GRAY8, 20, 6, 1, offset, stride);
   assert_refused (context, shifted, &info, 0, {"120 ", "170 "});
+  /* One whose end wraps: it reaches behind every end. */
+  offset[0] = gsize (0) - 100;
+  GstBuffer *wrapped = new_buffer (context, 120);
+  gst_buffer_add_video_meta_full (wrapped, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_FORMAT_GRAY8, 20, 6, 1, offset, stride);
+  assert_refused (context, wrapped, &info, 0, {"120 "});
   gst_object_unref (context);
 }
 GST_END_TEST;

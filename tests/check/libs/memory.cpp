@@ -167,6 +167,50 @@ GST_START_TEST (test_memory_of_no_bytes_can_be_mapped_and_copied)
 }
 GST_END_TEST;
 
+GST_START_TEST (test_copy_between_other_memories_is_refused)
+{
+  Device device;
+  GstOpenCLContext *other = new_other_context (device.context);
+  GstMemory *own = device.new_memory (100);
+  GstMemory *pinned = gst_opencl_host_memory_new (device.context, 100, nullptr);
+  GstMemory *pinned_too = gst_opencl_host_memory_new (device.context, 100, nullptr);
+  GstMemory *elsewhere = gst_opencl_memory_new (other, 100, nullptr);
+  GstMemory *system = gst_allocator_alloc (nullptr, 100, nullptr);
+  const std::pair<GstMemory *, GstMemory *> refused[] = {{own, system}, {system, own},
+      {pinned, system}, {system, system}, {pinned, pinned_too}, {own, elsewhere},
+      {elsewhere, pinned}, {own, nullptr}};
+
+  for (auto &[destination, source] : refused) {
+    GError *error = nullptr;
+    fail_if (
+        gst_opencl_memory_copy_async (destination, 0, source, 0, 100, nullptr, &error));
+    fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
+    g_clear_error (&error);
+  }
+  for (GstMemory *memory : {own, pinned, pinned_too, elsewhere, system})
+    gst_memory_unref (memory);
+  gst_object_unref (other);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_copy_behind_the_end_of_a_memory_is_refused)
+{
+  Device device;
+  GstMemory *a = device.new_memory (100), *b = device.new_memory (100);
+  const gsize to_from_size[][3] = {{1, 0, 100}, {0, 1, 100}, {0, 0, 101}, {101, 0, 0},
+      {0, G_MAXSIZE, 2}, {G_MAXSIZE - 10, 0, 20}};
+
+  for (auto &[to, from, size] : to_from_size) {
+    GError *error = nullptr;
+    fail_if (gst_opencl_memory_copy_async (a, to, b, from, size, nullptr, &error));
+    fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT));
+    g_clear_error (&error);
+  }
+  gst_memory_unref (a);
+  gst_memory_unref (b);
+}
+GST_END_TEST;
+
 GST_START_TEST (test_memory_outlives_every_other_reference_to_its_context)
 {
   auto *device = new Device;
@@ -747,6 +791,52 @@ GST_START_TEST (test_memory_cpu_map_waits_for_the_kernel_that_writes_it)
 }
 GST_END_TEST;
 
+/* One question or one wait that fails, the first, second or third there is. */
+GST_START_TEST (test_memory_cpu_map_waits_though_the_driver_fails_to_tell)
+{
+  Device device;
+
+  for (counting::Call call : {counting::GET_EVENT_INFO, counting::WAIT_FOR_EVENTS}) {
+    for (unsigned n : {1, 2, 3}) {
+      GstMemory *memory = device.new_memory (64);
+      Gate gate (device.context);
+
+      write_memory (memory, Bytes (64, 1));
+      device.add_on_queue (memory, GST_OPENCL_QUEUE_COMPUTE, 1, &gate);
+      counting::let_fail (call, n, CL_OUT_OF_RESOURCES);
+      {
+        Background map (
+            [&] { assert_same (read_memory (memory), Bytes (64, 2), "memory"); });
+        fail_unless (map.stays_blocked ());
+        gate.open ();
+      }
+      counting::let_fail (call, 0, CL_SUCCESS);
+      gst_memory_unref (memory);
+    }
+  }
+}
+GST_END_TEST;
+
+/* It is lost rather than freed under the device's hands. */
+GST_START_TEST (test_host_memory_that_the_device_may_still_use_is_not_freed)
+{
+  Device device;
+  GstMemory *host = device.new_host_memory (64);
+  Gate gate (device.context);
+  int held = counting::held_buffers ();
+
+  gst_opencl_memory_end (
+      host, queue_of (device.context, GST_OPENCL_QUEUE_UPLOAD), GST_MAP_READ, gate.event);
+  counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_OUT_OF_RESOURCES);
+  counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_OUT_OF_RESOURCES);
+  gst_memory_unref (host);
+  fail_unless_equals_int (counting::held_buffers (), held);
+  counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_SUCCESS);
+  counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_SUCCESS);
+  gate.open ();
+}
+GST_END_TEST;
+
 GST_START_TEST (test_memory_mapped_ahead_is_only_to_be_waited_for)
 {
   Device device;
@@ -1023,6 +1113,8 @@ memory_suite ()
   suite_add_tcase (suite, what);
   tcase_add_test (what, test_memory_tells_what_it_is);
   tcase_add_test (what, test_memory_of_no_bytes_can_be_mapped_and_copied);
+  tcase_add_test (what, test_copy_between_other_memories_is_refused);
+  tcase_add_test (what, test_copy_behind_the_end_of_a_memory_is_refused);
   tcase_add_test (what, test_memory_outlives_every_other_reference_to_its_context);
   tcase_add_test (what, test_memory_that_no_device_has_is_refused_with_its_bytes);
   tcase_add_test (what, test_memory_that_the_device_has_no_room_for_is_refused);
@@ -1051,6 +1143,8 @@ memory_suite ()
       order, test_memory_waits_once_for_an_event_before_it_asks_how_far_it_is);
   tcase_add_test (order, test_memory_map_for_the_device_does_not_block);
   tcase_add_test (order, test_memory_cpu_map_waits_for_the_kernel_that_writes_it);
+  tcase_add_test (order, test_memory_cpu_map_waits_though_the_driver_fails_to_tell);
+  tcase_add_test (order, test_host_memory_that_the_device_may_still_use_is_not_freed);
   tcase_add_test (order, test_memory_mapped_ahead_is_only_to_be_waited_for);
   tcase_add_test (order, test_memory_may_be_freed_while_a_map_is_ahead);
   tcase_add_test (order, test_memory_may_be_freed_while_commands_use_it);

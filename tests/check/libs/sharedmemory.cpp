@@ -397,7 +397,7 @@ struct Planes {
 };
 } // namespace
 
-GST_START_TEST (test_one_memory_of_the_context_is_on_both_sides)
+GST_START_TEST (test_one_memory_of_the_context_is_host_visible)
 {
   Shared shared;
   GstOpenCLContext *other = new_other_context (shared.context);
@@ -420,7 +420,7 @@ GST_START_TEST (test_one_memory_of_the_context_is_on_both_sides)
   };
   for (const auto &one : cases) {
     fail_unless_equals_int (
-        gst_opencl_buffer_is_on_both_sides (one.context, one.buffer, nullptr, TRUE),
+        gst_opencl_buffer_is_host_visible (one.context, one.buffer, nullptr, TRUE),
         one.is);
     gst_buffer_unref (one.buffer);
   }
@@ -451,7 +451,7 @@ GST_START_TEST (test_lines_have_to_stand_where_the_next_user_looks_for_them)
         GST_VIDEO_FORMAT_GRAY8, 20, 6, 1, offset, stride);
     for (bool any : {false, true})
       fail_unless_equals_int (
-          gst_opencl_buffer_is_on_both_sides (shared.context, buffer, &info, any),
+          gst_opencl_buffer_is_host_visible (shared.context, buffer, &info, any),
           any ? layout.any_layout : layout.as_caps);
     gst_buffer_unref (buffer);
   }
@@ -506,7 +506,7 @@ sharedmemory_suite ()
   tcase_add_test (maps, test_shared_memory_freed_in_any_state_leaves_no_buffer_behind);
 
   suite_add_tcase (suite, buffers);
-  tcase_add_test (buffers, test_one_memory_of_the_context_is_on_both_sides);
+  tcase_add_test (buffers, test_one_memory_of_the_context_is_host_visible);
   tcase_add_test (buffers, test_lines_have_to_stand_where_the_next_user_looks_for_them);
   tcase_add_test (buffers, test_the_environment_says_what_the_device_does_not);
   return suite;

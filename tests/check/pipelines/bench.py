@@ -14,9 +14,11 @@ BRIEF = ["--seconds=0.05", "--windows=2", "--warm-up=0.05", "--lines=16", "--siz
 CEILINGS = ["ceiling/upload", "ceiling/download", "ceiling/both-ways", "ceiling/device-copy"]
 # What may be missing on a machine, and what the program says then.
 OPTIONAL = {
+    "clfft": "Built without clFFT",
     "baseline-fftw": "libfftw3-dev",
     "baseline-ffmpeg": "ffmpeg",
     "baseline-alpha": "no element",
+    "two-devices": "no second device",
 }
 
 

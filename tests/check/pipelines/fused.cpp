@@ -9,9 +9,10 @@
 #include <vector>
 
 #include <gst/app/gstappsink.h>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/opencl-private.hpp>
 #include <gst/video/video.h>
 
+#include "tests/check/opencl-counting.hpp"
 #include "tests/check/pipeline-run.hpp"
 
 /* Last: its macro fail() breaks the headers of C++. */
@@ -137,22 +138,34 @@ assert_same_levels (const std::vector<Bytes> &fused, const std::vector<Bytes> &a
   }
 }
 
+const char automatic[] =
+    "octfft name=fft ! video/x-raw(memory:OpenCLMemory),format=GRAY8";
 const char to_a[] = " ! appsink name=a sync=false";
 const char to_b[] = " ! appsink name=b sync=false";
 } // namespace
 
+/* Each as a picture or as levels, which kernels are the same for but at their end. */
+const struct {
+  const char *options, *caps;
+} same_either_way[] = {
+    {"", picture},
+    {" dispersion-a2=2e-4", levels},
+    {" interpolation=cubic", picture},
+    {" interpolation=lanczos window=flattop", levels},
+    {" background=frame", levels},
+    {" background=rolling background-frames=2", picture},
+};
+
 GST_START_TEST (test_fused_results_are_those_of_the_two_elements)
 {
-  for (const char *options : {"", " dispersion-a2=2e-4", " interpolation=cubic",
-           " interpolation=lanczos window=flattop", " background=frame"}) {
-    std::string head = std::string (raw) + " ! " + resample + options + " ! ";
-    Run fused = run_to_appsinks (head + fft (true, picture) + to_a);
-    Run apart = run_to_appsinks (head + fft (false, picture) + to_a);
+  const auto &entry = same_either_way[__i__];
+  std::string head = std::string (raw) + " ! " + resample + entry.options + " ! ";
+  Run fused = run_to_appsinks (head + fft (true, entry.caps) + to_a);
+  Run apart = run_to_appsinks (head + fft (false, entry.caps) + to_a);
+  if (entry.caps == picture)
     assert_same_pictures (fused.a, apart.a);
-    fused = run_to_appsinks (head + fft (true, levels) + to_a);
-    apart = run_to_appsinks (head + fft (false, levels) + to_a);
+  else
     assert_same_levels (fused.a, apart.a);
-  }
 }
 GST_END_TEST;
 
@@ -168,6 +181,18 @@ GST_START_TEST (test_fused_frames_cost_one_launch)
 }
 GST_END_TEST;
 
+/* Two for the mean; what subtracts it stays the one. */
+GST_START_TEST (test_fused_frames_with_a_background_cost_two_launches_more)
+{
+  for (const char *background : {" background=frame", " background=rolling"}) {
+    Run fused = run_to_appsinks (
+        std::string (raw) + " ! " + resample + background + " ! " + automatic + to_a);
+    fail_unless_equals_uint64 (fused.window_launches, 8);
+    fail_unless_equals_uint64 (fused.fft_launches, 4);
+  }
+}
+GST_END_TEST;
+
 /* One program instead of one of either element. */
 GST_START_TEST (test_fused_builds_nothing_that_no_frame_needs)
 {
@@ -175,6 +200,18 @@ GST_START_TEST (test_fused_builds_nothing_that_no_frame_needs)
   Run fused = run_to_appsinks (head + fft (true, picture) + to_a);
   Run apart = run_to_appsinks (head + fft (false, picture) + to_a);
   fail_unless_equals_int (fused.builds + 1, apart.builds);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_fused_on_a_device_without_compute_units_is_the_same)
+{
+  const cl_uint none = 0;
+  std::string line = std::string (raw) + " ! " + resample + " ! " + fft (true, picture);
+  Run with = run_to_appsinks (line + to_a);
+  counting::let_devices_say (CL_DEVICE_MAX_COMPUTE_UNITS, &none, sizeof none);
+  Run without = run_to_appsinks (line + to_a);
+  counting::let_devices_say_the_truth ();
+  assert_same_pictures (with.a, without.a);
 }
 GST_END_TEST;
 
@@ -191,13 +228,16 @@ GST_END_TEST;
 /* The branch without octfft sees the spectra, made when it wants them. */
 GST_START_TEST (test_fused_beside_a_tee_shows_the_spectra_as_they_are)
 {
-  std::string head = std::string (raw) + " ! " + resample + " ! tee name=t ! queue ! ";
-  std::string other = std::string (" t. ! queue ! opencldownload") + to_b;
-  Run fused = run_to_appsinks (head + fft (true, picture) + to_a + other, true);
-  Run apart = run_to_appsinks (head + fft (false, picture) + to_a + other, true);
-  assert_same_pictures (fused.a, apart.a);
-  fail_unless_equals_int (fused.b.size (), 4);
-  fail_unless (fused.b == apart.b);
+  for (const char *background : {"", " background=rolling background-frames=2"}) {
+    std::string head =
+        std::string (raw) + " ! " + resample + background + " ! tee name=t ! queue ! ";
+    std::string other = std::string (" t. ! queue ! opencldownload") + to_b;
+    Run fused = run_to_appsinks (head + fft (true, picture) + to_a + other, true);
+    Run apart = run_to_appsinks (head + fft (false, picture) + to_a + other, true);
+    assert_same_pictures (fused.a, apart.a);
+    fail_unless_equals_int (fused.b.size (), 4);
+    fail_unless (fused.b == apart.b);
+  }
 }
 GST_END_TEST;
 
@@ -250,6 +290,84 @@ GST_START_TEST (test_fused_is_refused_for_a_length_that_no_work_group_holds)
 }
 GST_END_TEST;
 
+/* An element between that changes the caps and leaves the buffers: what is pending makes
+ * more lines than octfft has room for. */
+GST_START_TEST (test_spectra_of_other_caps_are_not_taken_up)
+{
+  const std::string source = "octtestsrc num-buffers=3 ! "
+                             "video/x-raw(memory:OpenCLMemory),width=512,height=64 ! "
+                             "octwindowinterp name=window ! ";
+  const std::string fewer = "capssetter join=true replace=false caps=\"application/"
+                            "x-oct(memory:OpenCLMemory),lines=32\" ! ";
+  const std::string sink = std::string (levels) + " ! appsink name=a sync=false";
+  Run whole = run_to_appsinks (source + "octfft name=fft fused=never ! " + sink);
+  Run part = run_to_appsinks (source + fewer + "octfft name=fft fused=always ! " + sink);
+
+  fail_unless_equals_int (part.a.size (), 3);
+  for (gsize f = 0; f < 3; f++) {
+    fail_unless_equals_int (part.a[f].size (), 32 * 256 * sizeof (float));
+    auto *made = reinterpret_cast<const float *> (part.a[f].data ());
+    auto *expected = reinterpret_cast<const float *> (whole.a[f].data ());
+    for (gsize i = 0; i < 32 * 256; i++)
+      fail_unless (fabs (pow (10, made[i] / 20) - pow (10, expected[i] / 20))
+                       <= raw_rounding + own_rounding * pow (10, expected[i] / 20),
+          "frame %zu value %zu: %f dB, expected %f dB", f, i, made[i], expected[i]);
+  }
+}
+GST_END_TEST
+
+/* Likewise in keying: the memory holds pictures of 64 columns, whatever is said of them.
+ */
+GST_START_TEST (test_pictures_of_another_width_are_not_taken_up)
+{
+  for (const char *width : {"32", "65", "640"}) {
+    Outcome outcome =
+        run (std::string ("videotestsrc num-buffers=3 ! "
+                          "video/x-raw,format=RGBA,width=64,height=48 ! openclupload ! "
+                          "chromakey ! capssetter join=true replace=false caps=\"video/"
+                          "x-raw(memory:OpenCLMemory),width=")
+             + width + "\" ! noisereduce name=reduce ! opencldownload ! fakesink");
+    fail_unless (outcome.eos || outcome.errors_of ("reduce").size () == 1, "%s: %s",
+        width, outcome.errors.empty () ? "nothing" : outcome.errors[0].c_str ());
+  }
+}
+GST_END_TEST
+
+/* The recording beside a display that shows a tenth of the frames has all of them. */
+GST_START_TEST (test_a_slow_display_loses_nothing_of_a_recording)
+{
+  GstElement *pipeline = launch (
+      "octtestsrc num-buffers=150 ! "
+      "video/x-raw(memory:OpenCLMemory),width=256,height=8,framerate=300/1 ! "
+      "octwindowinterp name=window ! octfft name=fft ! opencldownload ! tee name=t "
+      "t. ! queue max-size-buffers=2 leaky=downstream ! "
+      "identity sleep-time=30000 ! fakesink sync=true qos=true max-lateness=1 "
+      "t. ! queue ! fakesink name=recording sync=false signal-handoffs=true");
+  GstElement *recording = gst_bin_get_by_name (GST_BIN (pipeline), "recording");
+  guint frames = 0;
+  g_signal_connect (recording, "handoff",
+      G_CALLBACK (+[] (GstElement *, GstBuffer *, GstPad *, guint *n) { (*n)++; }),
+      &frames);
+  Outcome outcome = play (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  fail_unless (outcome.eos && outcome.errors.empty ());
+  fail_unless_equals_int (frames, 150);
+  /* It is a default, and can be had. */
+  for (const char *name : {"window", "fft"}) {
+    GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+    gboolean qos;
+    g_object_get (element, "qos", &qos, nullptr);
+    fail_if (qos);
+    g_object_set (element, "qos", TRUE, nullptr);
+    g_object_get (element, "qos", &qos, nullptr);
+    fail_unless (qos);
+    gst_object_unref (element);
+  }
+  gst_object_unref (recording);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST
+
 static Suite *
 fused_suite (void)
 {
@@ -257,9 +375,15 @@ fused_suite (void)
   TCase *tc = tcase_create ("general");
 
   suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_fused_results_are_those_of_the_two_elements);
+  tcase_add_loop_test (tc, test_fused_results_are_those_of_the_two_elements, 0,
+      G_N_ELEMENTS (same_either_way));
+  tcase_add_test (tc, test_pictures_of_another_width_are_not_taken_up);
+  tcase_add_test (tc, test_spectra_of_other_caps_are_not_taken_up);
+  tcase_add_test (tc, test_a_slow_display_loses_nothing_of_a_recording);
   tcase_add_test (tc, test_fused_frames_cost_one_launch);
+  tcase_add_test (tc, test_fused_frames_with_a_background_cost_two_launches_more);
   tcase_add_test (tc, test_fused_builds_nothing_that_no_frame_needs);
+  tcase_add_test (tc, test_fused_on_a_device_without_compute_units_is_the_same);
   tcase_add_test (tc, test_fused_over_a_queue_is_the_same);
   tcase_add_test (tc, test_fused_beside_a_tee_shows_the_spectra_as_they_are);
   tcase_add_test (tc, test_fused_lets_a_probe_between_see_the_spectra);

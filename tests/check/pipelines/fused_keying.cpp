@@ -3,11 +3,13 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include <gst/opencl/gstopencldeferred.h>
 #include "tests/check/elements/keyingreference.hpp"
 #include "tests/check/pipeline-run.hpp"
 
 #include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
+#include <gst/opencl/opencl-private.hpp>
 
 #include <memory>
 
@@ -35,17 +37,33 @@ chain_of (const Elements &elements)
   return chain;
 }
 
-/* What each element makes of the picture of the one before it */
+/* What each of the elements, in pipelines of their own, makes of the buffer that comes
+ * from the one before it and that the CPU has seen */
 std::vector<Picture>
-one_by_one (const Elements &elements, Picture picture, const Format &format = formats[0])
+one_by_one (const std::vector<ElementUnderTest *> &elements, const Picture &picture,
+    const Format &format = formats[0])
 {
   std::vector<Picture> pictures;
-  for (const std::string &element : elements) {
-    ElementUnderTest alone (element.c_str ());
-    picture = alone.run (picture, format);
-    pictures.push_back (picture);
+  GstBuffer *buffer = elements[0]->make_buffer (picture, format, {0, 0});
+  for (ElementUnderTest *element : elements) {
+    buffer = element->pass (buffer, picture, format);
+    pictures.push_back (element->read_buffer (buffer, picture, format));
   }
+  gst_buffer_unref (buffer);
   return pictures;
+}
+
+std::vector<Picture>
+one_by_one (
+    const Elements &elements, const Picture &picture, const Format &format = formats[0])
+{
+  std::vector<std::unique_ptr<ElementUnderTest>> alone;
+  std::vector<ElementUnderTest *> all;
+  for (const std::string &element : elements) {
+    alone.push_back (std::make_unique<ElementUnderTest> (element.c_str ()));
+    all.push_back (alone.back ().get ());
+  }
+  return one_by_one (all, picture, format);
 }
 
 guint64
@@ -88,7 +106,7 @@ struct Pending {
     taker.run (picture);
     gst_harness_add_propose_allocation_meta (
         element.get_harness (), g_type_from_name ("GstKeyingDeferredRunAPI"), nullptr);
-    right = one_by_one ({chroma}, picture)[0];
+    right = one_by_one (Elements{chroma}, picture)[0];
   }
 
   GstBuffer *make ()
@@ -170,10 +188,9 @@ GST_END_TEST;
 /* Settings with which an element does its work alone, between others */
 GST_START_TEST (test_fused_keying_goes_around_what_cannot_take_part)
 {
-  for (const char *odd : {"flowkey iterations=0", "noisereduce fused=false iterations=3",
-           "noisereduce iterations=70", "chromakey method=chroma", "chromakey spill=1",
-           "chromakey auto-key=top-left", "keyfill color=0x80ff0000",
-           "splashkey block-size=16"}) {
+  for (const char *odd : {"flowkey iterations=0", "noisereduce iterations=70",
+           "chromakey method=chroma", "chromakey spill=1", "chromakey auto-key=top-left",
+           "keyfill color=0x80ff0000", "splashkey block-size=16"}) {
     Elements elements = {chroma, "noisereduce iterations=2", odd, "flowkey iterations=4",
         "noisereduce iterations=3"};
     ElementUnderTest together (chain_of (elements).c_str ());
@@ -195,7 +212,8 @@ GST_START_TEST (test_fused_keying_keeps_the_key_that_was_taken)
       key.set ("chromakey", "auto-key", 2);
     }
     Picture picture = noise (200, 100, 30 + n, 5);
-    assert_same (together.run (picture), reduce.run (key.run (picture)), "a frame");
+    std::vector<ElementUnderTest *> all = {&key, &reduce};
+    assert_same (together.run (picture), one_by_one (all, picture).back (), "a frame");
   }
 }
 GST_END_TEST;
@@ -213,11 +231,10 @@ GST_START_TEST (test_fused_keying_follows_properties_while_it_plays)
       element->set ("chromakey", "tolerance", tolerance, "method",
           random.below (1) + (n % 7 == 3), "opacity", n % 5 ? 1 : 0.5);
     for (ElementUnderTest *element : {&together, &flow})
-      element->set (
-          "flowkey", "iterations", iterations, "tolerance", tolerance, "fused", n % 3);
+      element->set ("flowkey", "iterations", iterations, "tolerance", tolerance);
     Picture picture = noise (150, 90, n, 5);
-    assert_same (together.run (picture),
-        last.run (flow.run (first.run (key.run (picture)))), "a frame");
+    std::vector<ElementUnderTest *> all = {&key, &first, &flow, &last};
+    assert_same (together.run (picture), one_by_one (all, picture).back (), "a frame");
   }
 }
 GST_END_TEST;
@@ -251,6 +268,39 @@ GST_START_TEST (test_fused_keying_lets_a_probe_between_see_what_is_there)
     gst_object_unref (pad);
     gst_object_unref (element);
   }
+}
+GST_END_TEST;
+
+/* Against the rules themselves: together, with a probe between, and one by one */
+GST_START_TEST (test_fused_keying_what_is_taken_back_has_the_alpha_that_was_there)
+{
+  const Elements elements = {std::string (chroma) + " opacity=0.5", "noisereduce"};
+  Picture picture = noise (203, 97, 17, 3);
+  Picture keyed = picture;
+  for (Pixel &pixel : keyed.pixels) {
+    bool near = distance_below (pixel, {10, 250, 25, 255}, 0.03);
+    pixel.alpha = near ? 0 : times_opacity (pixel.alpha, 0.5);
+  }
+  Picture right = with_mask (keyed, reduce (mask_of (keyed), 5), picture, 0.5);
+  size_t taken_back = 0;
+  for (size_t n = 0; n < keyed.pixels.size (); n++) {
+    uint8_t alpha = right.pixels[n].alpha;
+    taken_back += keyed.pixels[n].alpha == 0 && alpha > 0 && alpha < 128;
+  }
+  fail_unless (taken_back > 100);
+
+  ElementUnderTest together (chain_of (elements).c_str ());
+  assert_same (together.run (picture), right, "together");
+  assert_same (one_by_one (elements, picture).back (), right, "one by one");
+  GstElement *bin = together.get_harness ()->element;
+  GstElement *element = gst_bin_get_by_name (GST_BIN (bin), "chroma");
+  GstPad *pad = gst_element_get_static_pad (element, "src");
+  Picture seen (picture.width, picture.height);
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, keep_bytes, &seen, nullptr);
+  assert_same (together.run (picture), right, "with a probe");
+  assert_same (seen, keyed, "what the probe sees");
+  gst_object_unref (pad);
+  gst_object_unref (element);
 }
 GST_END_TEST;
 
@@ -293,11 +343,12 @@ GST_START_TEST (test_fused_keying_is_the_same_in_every_branch_of_a_tee)
           GST_APP_SRC (source), frames.make_buffer (picture, formats[0], {0, 0}));
     gst_app_src_end_of_stream (GST_APP_SRC (source));
 
-    Picture common = one_by_one ({chroma, "flowkey iterations=2"}, picture).back ();
     const char *const sinks[] = {"a", "b"};
     for (int n = 0; n < 2; n++) {
       std::vector<Picture> pictures = pull_all (pipeline, sinks[n], frames, picture);
-      Picture right = one_by_one (branch[n], common).back ();
+      Elements whole = {chroma, "flowkey iterations=2"};
+      whole.insert (whole.end (), branch[n].begin (), branch[n].end ());
+      Picture right = one_by_one (whole, picture).back ();
       fail_unless_equals_int (pictures.size (), 6);
       for (const Picture &each : pictures)
         assert_same (each, right, sinks[n]);
@@ -358,13 +409,15 @@ GST_START_TEST (test_fused_keying_has_the_properties_of_the_frames_time)
   ElementUnderTest taker ("noisereduce iterations=2");
   taker.negotiate (pending.picture, formats[0]);
   GstBuffer *taken = gst_harness_push_and_pull (taker.get_harness (), buffer);
+  Elements elements = {chroma, "noisereduce iterations=2"};
   assert_same (taker.read_buffer (taken, pending.picture, formats[0]),
-      taker.run (pending.right), "as it was keyed");
+      one_by_one (elements, pending.picture).back (), "as it was keyed");
   gst_buffer_unref (taken);
 }
 GST_END_TEST;
 
-/* The frame that a run reads is nobody's to write or to use again. */
+/* The frame that a run reads, and that has the alpha of what is keyed, is nobody's to
+ * write or to use again. */
 GST_START_TEST (test_fused_keying_holds_its_source)
 {
   Pending pending;
@@ -375,8 +428,9 @@ GST_START_TEST (test_fused_keying_holds_its_source)
   fail_unless (!gst_buffer_is_writable (source));
   assert_same (
       pending.element.read_buffer (made, pending.picture, formats[0]), pending.right, "");
-  fail_unless (gst_buffer_is_writable (source));
+  fail_unless (!gst_buffer_is_writable (source));
   gst_buffer_unref (made);
+  fail_unless (gst_buffer_is_writable (source));
   gst_buffer_unref (source);
 }
 GST_END_TEST;
@@ -417,6 +471,7 @@ fused_keying_suite (void)
   tcase_add_test (tc, test_fused_keying_keeps_the_key_that_was_taken);
   tcase_add_test (tc, test_fused_keying_follows_properties_while_it_plays);
   tcase_add_test (tc, test_fused_keying_lets_a_probe_between_see_what_is_there);
+  tcase_add_test (tc, test_fused_keying_what_is_taken_back_has_the_alpha_that_was_there);
   tcase_add_test (tc, test_fused_keying_is_the_same_in_every_branch_of_a_tee);
   tcase_add_test (tc, test_fused_keying_survives_a_flush);
   tcase_add_test (tc, test_fused_keying_what_is_pending_outlives_flush_and_element);

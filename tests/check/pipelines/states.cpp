@@ -12,7 +12,7 @@
 using namespace testing;
 
 namespace {
-const char *const plugins[] = {"keying", "oct", "opencl"};
+const char *const plugins[] = {"keying", "npy", "oct", "opencl"};
 
 /* Names of all elements of these plugins that are there. */
 std::vector<std::string>

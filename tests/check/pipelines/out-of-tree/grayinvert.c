@@ -16,15 +16,13 @@
 #include <gst/opencl/opencl.h>
 
 static const gchar *source =
+    "#include <frame.clh>\n"
     "__kernel void\n"
-    "invert (__global const uchar *input, ulong input_offset, uint input_stride,\n"
-    "    __global uchar *output, ulong output_offset, uint output_stride,\n"
-    "    uint width, uint height)\n"
+    "invert (FRAME (const, input), FRAME (, output), uint width, uint height)\n"
     "{\n"
     "  uint x = get_global_id (0), y = get_global_id (1);\n"
     "  if (x < width && y < height)\n"
-    "    output[output_offset + (ulong) y * output_stride + x]\n"
-    "        = 255 - input[input_offset + (ulong) y * input_stride + x];\n"
+    "    LINE (output, y)[x] = 255 - LINE (input, y)[x];\n"
     "}\n";
 
 #define GRAY_CAPS                                                                        \
@@ -43,7 +41,7 @@ G_DECLARE_FINAL_TYPE (GrayInvert, gray_invert, GRAY, INVERT, GstOpenCLFilter)
 struct _GrayInvert
 {
   GstOpenCLFilter parent;
-  cl_kernel kernel;
+  GstOpenCLKernel *kernel;
 };
 
 G_DEFINE_TYPE (GrayInvert, gray_invert, GST_TYPE_OPENCL_FILTER)
@@ -52,15 +50,11 @@ GST_ELEMENT_REGISTER_DEFINE (grayinvert, "grayinvert", GST_RANK_NONE, GRAY_TYPE_
 static gboolean
 gray_invert_open (GstOpenCLFilter *filter, GError **error)
 {
-  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
-  cl_program program = gst_opencl_context_get_program (context, source, NULL, error);
-  cl_int code;
+  GrayInvert *self = GRAY_INVERT (filter);
 
-  if (!program)
-    return FALSE;
-  GRAY_INVERT (filter)->kernel = clCreateKernel (program, "invert", &code);
-  clReleaseProgram (program);
-  return gst_opencl_check (code, "clCreateKernel", error);
+  self->kernel = gst_opencl_kernel_new (gst_opencl_filter_get_context (filter), source,
+      "invert", NULL, error);
+  return self->kernel != NULL;
 }
 
 static void
@@ -68,41 +62,22 @@ gray_invert_close (GstOpenCLFilter *filter)
 {
   GrayInvert *self = GRAY_INVERT (filter);
 
-  g_clear_pointer (&self->kernel, clReleaseKernel);
-}
-
-static gboolean
-set_argument (cl_kernel kernel, cl_uint index, gsize size, const void *value, GError **error)
-{
-  return gst_opencl_check (
-      clSetKernelArg (kernel, index, size, value), "clSetKernelArg", error);
-}
-
-static gboolean
-set_plane (cl_kernel kernel, cl_uint first, const GstOpenCLFrame *frame, GError **error)
-{
-  cl_ulong offset = frame->offset[0];
-  cl_uint stride = frame->stride[0];
-
-  return set_argument (kernel, first, sizeof frame->data, &frame->data, error)
-      && set_argument (kernel, first + 1, sizeof offset, &offset, error)
-      && set_argument (kernel, first + 2, sizeof stride, &stride, error);
+  g_clear_pointer (&self->kernel, gst_opencl_kernel_free);
 }
 
 static gboolean
 gray_invert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
-  cl_kernel kernel = GRAY_INVERT (filter)->kernel;
-  const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
-  cl_uint width = GST_VIDEO_INFO_WIDTH (info);
-  cl_uint height = GST_VIDEO_INFO_HEIGHT (info);
-  const gsize global[] = { width, height };
+  GstOpenCLKernel *kernel = GRAY_INVERT (filter)->kernel;
+  guint32 width = GST_VIDEO_INFO_WIDTH (&input->info);
+  guint32 height = GST_VIDEO_INFO_HEIGHT (&input->info);
 
-  return set_plane (kernel, 0, input, error) && set_plane (kernel, 3, output, error)
-      && set_argument (kernel, 6, sizeof width, &width, error)
-      && set_argument (kernel, 7, sizeof height, &height, error)
-      && gst_opencl_launch (queue, kernel, 2, global, NULL, error);
+  return gst_opencl_kernel_set_frame (kernel, 0, input, 0, error)
+      && gst_opencl_kernel_set_frame (kernel, 3, output, 0, error)
+      && gst_opencl_kernel_set_value (kernel, 6, sizeof width, &width, error)
+      && gst_opencl_kernel_set_value (kernel, 7, sizeof height, &height, error)
+      && gst_opencl_kernel_launch (kernel, queue, width, height, error);
 }
 
 static void

@@ -1,0 +1,139 @@
+/* What a pixel that is not keyed any more gets back
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "original.hpp"
+
+namespace keying {
+namespace {
+struct OriginalMeta {
+  GstMeta meta;
+  GstBuffer *buffer; /* held; nobody writes it any more */
+  cl_uint opacity;
+  Keying keying; /* of the element that made the buffer with this meta */
+};
+
+const GstMetaInfo *original_meta_info ();
+
+GType
+original_api ()
+{
+  static gsize type = 0;
+  /* A tag that no element knows to keep */
+  static const gchar *tags[] = {"keying", nullptr};
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, gst_meta_api_type_register ("GstKeyingOriginalAPI", tags));
+  return type;
+}
+
+OriginalMeta *
+original_of (GstBuffer *buffer)
+{
+  return reinterpret_cast<OriginalMeta *> (gst_buffer_get_meta (buffer, original_api ()));
+}
+
+cl_uint
+product (cl_uint a, cl_uint b)
+{
+  return cl_uint ((guint64 (a) * b + full_opacity / 2) / full_opacity);
+}
+
+void
+set_original (GstBuffer *buffer, GstBuffer *original, cl_uint opacity, Keying keying)
+{
+  auto *meta = reinterpret_cast<OriginalMeta *> (
+      gst_buffer_add_meta (buffer, original_meta_info (), nullptr));
+  meta->buffer = gst_buffer_ref (original);
+  meta->opacity = opacity;
+  meta->keying = keying;
+}
+
+gboolean
+init_meta (GstMeta *meta, gpointer, GstBuffer *)
+{
+  reinterpret_cast<OriginalMeta *> (meta)->buffer = nullptr;
+  return TRUE;
+}
+
+void
+free_meta (GstMeta *meta, GstBuffer *)
+{
+  gst_clear_buffer (&reinterpret_cast<OriginalMeta *> (meta)->buffer);
+}
+
+gboolean
+transform_meta (GstBuffer *to, GstMeta *meta, GstBuffer *, GQuark type, gpointer data)
+{
+  auto *original = reinterpret_cast<OriginalMeta *> (meta);
+  if (!GST_META_TRANSFORM_IS_COPY (type)
+      || static_cast<GstMetaTransformCopy *> (data)->region)
+    return FALSE;
+  set_original (to, original->buffer, original->opacity, original->keying);
+  return TRUE;
+}
+
+const GstMetaInfo *
+original_meta_info ()
+{
+  static const GstMetaInfo *info = nullptr;
+  if (g_once_init_enter (&info))
+    g_once_init_leave (
+        &info, gst_meta_register (original_api (), "GstKeyingOriginal",
+                   sizeof (OriginalMeta), init_meta, free_meta, transform_meta));
+  return info;
+}
+
+bool
+is_beside (GstBuffer *buffer, GstMemory *memory)
+{
+  return gst_buffer_n_memory (buffer) == 1
+         && gst_is_opencl_memory (gst_buffer_peek_memory (buffer, 0))
+         && gst_opencl_memory_get_context (gst_buffer_peek_memory (buffer, 0))
+                == gst_opencl_memory_get_context (memory);
+}
+} // namespace
+
+/* The alpha that a soft key made is none that the picture before it could tell. */
+void
+keep_original (GstBuffer *output, GstBuffer *input, cl_uint opacity, Keying keying)
+{
+  const OriginalMeta *known = original_of (input);
+  if (!known || known->keying == Keying::soft)
+    return set_original (output, input, opacity, keying);
+  set_original (output, known->buffer, product (known->opacity, opacity), keying);
+}
+
+bool
+Original::map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo *info,
+    cl_command_queue queue, GError **error)
+{
+  seen[0] = seen[1] = {frame, opacity};
+  for (int n = 0; n < 2; n++) {
+    const OriginalMeta *known = original_of (seen[n].frame->buffer);
+    if (!known || !is_beside (known->buffer, frame->memory))
+      return true;
+    if (!gst_opencl_frame_map (
+            &mapped[n], info, 0, known->buffer, queue, GST_MAP_READ, error)) {
+      mapped[n].memory = nullptr;
+      return false;
+    }
+    seen[n] = {&mapped[n], product (known->opacity, seen[n].opacity)};
+    seen[1] = seen[n];
+  }
+  return true;
+}
+
+Original::~Original ()
+{
+  for (GstOpenCLFrame &frame : mapped) {
+    cl_event event;
+    if (!frame.memory)
+      continue;
+    if (gst_opencl_check (clEnqueueMarkerWithWaitList (frame.queue, 0, nullptr, &event),
+            "clEnqueueMarkerWithWaitList", nullptr)) {
+      gst_opencl_frame_unmap (&frame, event);
+      clReleaseEvent (event);
+    }
+  }
+}
+} // namespace keying

@@ -1,0 +1,64 @@
+/* Arrays of NumPy as frames: which there are in a stream, and when each is shown
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/npyfile.hpp>
+
+namespace npy {
+
+/* What one .npy file holds, as frames. `frames` is 0 where no file was seen. */
+struct FrameArray {
+  opencl::NpyType type;
+  int samples;
+  int lines;
+  guint64 frames;
+  gsize header_bytes;
+  gsize frame_bytes;
+
+  guint64 bytes () const { return header_bytes + frames * frame_bytes; }
+};
+
+/* One of the files that a stream consists of. */
+struct PlacedArray {
+  FrameArray array;
+  guint64 offset;      /* of its header in the stream, in bytes */
+  guint64 first_frame; /* as counted through the stream */
+
+  guint64 end () const { return offset + array.bytes (); }
+  guint64 end_frame () const { return first_frame + array.frames; }
+  guint64 offset_of (guint64 frame) const
+  {
+    return offset + array.header_bytes + (frame - first_frame) * array.frame_bytes;
+  }
+};
+
+struct Framerate {
+  int n;
+  int d;
+
+  bool is_fixed () const { return n > 0; }
+  GstClockTime time_of (guint64 frame) const
+  {
+    return gst_util_uint64_scale (frame, guint64 (d) * GST_SECOND, n);
+  }
+  guint64 frame_at (GstClockTime time) const
+  {
+    guint64 frame = gst_util_uint64_scale (time, n, guint64 (d) * GST_SECOND);
+    /* The frame's own time was rounded down, too. */
+    return time_of (frame + 1) <= time ? frame + 1 : frame;
+  }
+  /* The first frame that begins at `time` or later. */
+  guint64 frame_from (GstClockTime time) const
+  {
+    return time == 0 ? 0 : frame_at (time - 1) + 1;
+  }
+};
+
+/* Reads the header that `data` begins with, as that of frames of spectra: an array of
+ * shape (samples,), (lines, samples) or (frames, lines, samples). */
+gboolean frame_array_parse (
+    const guint8 *data, gsize size, FrameArray &array, GError **error);
+
+} // namespace npy

@@ -1,0 +1,80 @@
+/* From spectra to depth: which engine a device gets for them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "depthengine.hpp"
+
+#include "depthparts.hpp"
+#include "groupdepth.hpp"
+#include "lanedepth.hpp"
+#include "librarydepth.hpp"
+
+namespace oct {
+namespace {
+struct Form {
+  bool (*is_faster) (GstOpenCLContext *context, const EngineFormat &format);
+  std::unique_ptr<DepthEngine> (*make) (
+      GstOpenCLContext *context, const EngineFormat &format, GError **error);
+};
+
+const Form groups = {GroupDepth::is_faster, GroupDepth::make};
+const Form lanes = {LaneDepth::is_faster, LaneDepth::make};
+
+const Form &
+form_of (GstOpenCLContext *context, const EngineFormat &format)
+{
+  if (format.form == DepthForm::suiting)
+    return opencl::is_cpu (context) ? lanes : groups;
+  return format.form == DepthForm::lanes ? lanes : groups;
+}
+} // namespace
+
+bool
+DepthEngine::is_faster_in_one (GstOpenCLContext *context, const EngineFormat &format)
+{
+  return form_of (context, format).is_faster (context, format);
+}
+
+std::unique_ptr<DepthEngine>
+DepthEngine::make_in_one (
+    GstOpenCLContext *context, const EngineFormat &format, GError **error)
+{
+  return form_of (context, format).make (context, format, error);
+}
+
+/* Of spectra that are made an FFT library is never a reason for an error. */
+bool
+DepthEngine::wants_one_launch (
+    GstOpenCLContext *context, const EngineFormat &format, Fused fused)
+{
+  if (fused == Fused::always && format.from_raw ())
+    return true;
+  return fused != Fused::never && format.library == GST_OPENCL_FFT_LIBRARY_AUTO
+         && is_faster_in_one (context, format);
+}
+
+bool
+DepthEngine::choose (GstOpenCLContext *context, const EngineFormat &format, Fused fused,
+    std::unique_ptr<DepthEngine> &engine, GError **error)
+{
+  GError *reason = nullptr;
+  engine.reset ();
+  if (wants_one_launch (context, format, fused)) {
+    engine = make_in_one (context, format, &reason);
+    if (engine)
+      return true;
+    if (fused == Fused::always
+        || !g_error_matches (reason, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED)) {
+      g_propagate_error (error, reason);
+      return false;
+    }
+    /* What the compiler made of it does not fit the device after all. */
+    GST_INFO ("in two steps: %s", reason->message);
+    g_clear_error (&reason);
+  }
+  if (format.from_raw ())
+    return true;
+  engine = LibraryDepth::make (context, format, error);
+  return engine != nullptr;
+}
+} // namespace oct

@@ -1,0 +1,81 @@
+/* How many samples of spectra were not finite, as the device counts them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "brokensamples.hpp"
+
+#include <gst/opencl/gstopenclstatistics-private.h>
+
+namespace oct {
+/* Frames from one look to the next: even four bytes cost a call of the driver. */
+static const guint frames_between = 16;
+
+BrokenSamples::~BrokenSamples ()
+{
+  if (under_way ())
+    clWaitForEvents (1, &under_way ());
+}
+
+bool
+BrokenSamples::create (GstOpenCLContext *context, GError **error)
+{
+  cl_uint none = 0;
+  cl_int code;
+  counter_ = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
+      CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof none, &none, &code));
+  return gst_opencl_check (code, "clCreateBuffer", error);
+}
+
+bool
+BrokenSamples::read (cl_command_queue queue)
+{
+  cl_event event;
+  if (clEnqueueReadBuffer (
+          queue, counter_ (), CL_FALSE, 0, sizeof count, &count, 0, nullptr, &event)
+      != CL_SUCCESS)
+    return false;
+  gst_opencl_count_download (sizeof count);
+  under_way = cl::Event (event);
+  return true;
+}
+
+guint
+BrokenSamples::tell ()
+{
+  under_way = cl::Event ();
+  if (told || count == 0)
+    return 0;
+  told = true;
+  return count;
+}
+
+guint
+BrokenSamples::look (cl_command_queue queue)
+{
+  if (!counter_ () || told)
+    return 0;
+  if (under_way ()) {
+    cl_int state = CL_COMPLETE;
+    clGetEventInfo (
+        under_way (), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
+    return state <= CL_COMPLETE ? tell () : 0;
+  }
+  if (++frames % frames_between == 0)
+    read (queue);
+  return 0;
+}
+
+guint
+BrokenSamples::look_at_last (cl_command_queue queue)
+{
+  if (!counter_ () || told)
+    return 0;
+  if (under_way ())
+    clWaitForEvents (1, &under_way ());
+  under_way = cl::Event ();
+  if (!read (queue))
+    return 0;
+  clWaitForEvents (1, &under_way ());
+  return tell ();
+}
+} // namespace oct

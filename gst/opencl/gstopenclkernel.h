@@ -1,0 +1,189 @@
+/* gstreamer-opencl: a kernel of a program, its arguments and its launches
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/gstopenclframe.h>
+
+G_BEGIN_DECLS
+
+/**
+ * GstOpenCLKernel:
+ *
+ * A kernel and its arguments. It is used from one thread at a time.
+ *
+ * An `#include` of a program is put in from the #GResources, each file once. `"file.cl"`
+ * is looked up beside the file that includes it, and it and `<file.clh>` among those of
+ * the library, of which an element uses
+ *
+ * - `frame.clh`: how a kernel takes a frame
+ *
+ * What is not there is left to the compiler. An `#include` stands on a line of its own
+ * and outside of any `#if`. A build log names files and lines as they were written.
+ *
+ * Since: 0.2
+ */
+typedef struct _GstOpenCLKernel GstOpenCLKernel;
+
+/**
+ * gst_opencl_kernel_new:
+ * @context: where it runs
+ * @source: OpenCL C, called `source` in a build log
+ * @name: of one of its kernels
+ * @options: (nullable): compiler options
+ * @error: set to %GST_OPENCL_ERROR_BUILD with the build log after the first line, or when
+ *   the program has no such kernel
+ *
+ * A program is built once for each pair of source and options and kept with the context.
+ *
+ * Returns: (transfer full) (nullable): a kernel
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API GstOpenCLKernel *gst_opencl_kernel_new (GstOpenCLContext *context,
+    const gchar *source, const gchar *name, const gchar *options, GError **error);
+
+/**
+ * gst_opencl_kernel_new_from_resource:
+ * @context: where it runs
+ * @path: of a #GResource that holds OpenCL C
+ * @name: of one of its kernels
+ * @options: (nullable): compiler options
+ * @error: set as by gst_opencl_kernel_new(), or when there is no such resource
+ *
+ * Returns: (transfer full) (nullable): a kernel
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API GstOpenCLKernel *gst_opencl_kernel_new_from_resource (
+    GstOpenCLContext *context, const gchar *path, const gchar *name, const gchar *options,
+    GError **error);
+
+/**
+ * gst_opencl_kernel_free:
+ * @kernel: (transfer full): a kernel; what is enqueued of it still runs
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API void gst_opencl_kernel_free (GstOpenCLKernel *kernel);
+
+/**
+ * gst_opencl_kernel_get_handle:
+ * @kernel: a kernel
+ *
+ * Returns: (transfer none) (type gpointer): its cl_kernel
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API cl_kernel gst_opencl_kernel_get_handle (const GstOpenCLKernel *kernel);
+
+/**
+ * gst_opencl_kernel_get_group_size:
+ * @kernel: a kernel
+ *
+ * Returns: the most work-items of a work-group that the device runs it in; of a kernel
+ *   that is built for one size of its groups, that size
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API gsize gst_opencl_kernel_get_group_size (const GstOpenCLKernel *kernel);
+
+/**
+ * gst_opencl_kernel_set_value:
+ * @kernel: a kernel
+ * @index: of the argument
+ * @size: bytes of the type that the kernel declares
+ * @value: of that type; copied
+ * @error: set when a call fails
+ *
+ * Returns: whether the argument is set
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API gboolean gst_opencl_kernel_set_value (GstOpenCLKernel *kernel, guint index,
+    gsize size, gconstpointer value, GError **error);
+
+/**
+ * gst_opencl_kernel_set_buffer:
+ * @kernel: a kernel
+ * @index: of an argument that is a pointer to global or constant memory
+ * @buffer: (nullable) (type gpointer): a cl_mem, which the caller keeps until the kernel
+ *   is enqueued
+ * @error: set when a call fails
+ *
+ * Returns: whether the argument is set
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API gboolean gst_opencl_kernel_set_buffer (
+    GstOpenCLKernel *kernel, guint index, cl_mem buffer, GError **error);
+
+/**
+ * gst_opencl_kernel_set_local:
+ * @kernel: a kernel
+ * @index: of an argument that is a pointer to local memory
+ * @size: bytes of it, for each work-group
+ * @error: set when a call fails
+ *
+ * Returns: whether the argument is set
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API gboolean gst_opencl_kernel_set_local (
+    GstOpenCLKernel *kernel, guint index, gsize size, GError **error);
+
+/**
+ * gst_opencl_kernel_set_frame:
+ * @kernel: a kernel
+ * @index: of the first of three arguments
+ * @frame: a mapped frame
+ * @plane: of the frame
+ * @error: set when a call fails
+ *
+ * Sets what `FRAME (const, name)` of `frame.clh` declares: the buffer, where in it the
+ * plane begins (ulong) and from line to line (long), both in bytes.
+ *
+ * Returns: whether the arguments are set
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API gboolean gst_opencl_kernel_set_frame (GstOpenCLKernel *kernel, guint index,
+    const GstOpenCLFrame *frame, guint plane, GError **error);
+
+/**
+ * gst_opencl_kernel_launch:
+ * @kernel: with its arguments set
+ * @queue: (type gpointer): a queue of its context
+ * @columns: work-items beside each other; rounded up to whole groups, so kernels check
+ * @rows: of them
+ * @error: set when it cannot be enqueued
+ *
+ * Enqueues the kernel in work-groups that the device allows it, and counts the launch.
+ *
+ * Returns: whether it was enqueued
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API gboolean gst_opencl_kernel_launch (GstOpenCLKernel *kernel,
+    cl_command_queue queue, gsize columns, gsize rows, GError **error);
+
+/**
+ * gst_opencl_launch:
+ * @queue: (type gpointer): where to
+ * @kernel: (type gpointer): with its arguments set
+ * @dimensions: 1 to 3
+ * @global: work-items in each; rounded up to a multiple of @local, so kernels check
+ * @local: (nullable): work-group size, %NULL to leave it to the device
+ * @error: set when it cannot be enqueued
+ *
+ * Enqueues @kernel and counts the launch, where gst_opencl_kernel_launch() does not fit.
+ *
+ * Returns: whether it was enqueued
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API gboolean gst_opencl_launch (cl_command_queue queue, cl_kernel kernel,
+    guint dimensions, const gsize *global, const gsize *local, GError **error);
+
+G_END_DECLS

@@ -1,0 +1,158 @@
+/* gstreamer-opencl: OpenCL C from the GResources, its includes put in
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "programsource.hpp"
+
+#include <cstdio>
+#include <gio/gio.h>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#define LIBRARY_FOLDER "/org/freedesktop/gstreamer/opencl/library/"
+
+namespace opencl {
+namespace {
+bool
+exists (const std::string &path)
+{
+  return g_resources_get_info (
+      path.c_str (), G_RESOURCE_LOOKUP_FLAGS_NONE, nullptr, nullptr, nullptr);
+}
+
+bool
+read_resource (const std::string &path, std::string &text, GError **error)
+{
+  GBytes *bytes =
+      g_resources_lookup_data (path.c_str (), G_RESOURCE_LOOKUP_FLAGS_NONE, error);
+  if (!bytes)
+    return false;
+  gsize size;
+  auto *data = static_cast<const char *> (g_bytes_get_data (bytes, &size));
+  text.assign (data, size);
+  g_bytes_unref (bytes);
+  return true;
+}
+
+/* After `prefix` and blanks, or else empty */
+std::string
+after (const std::string &text, const char *prefix)
+{
+  gsize at = text.find_first_not_of (" \t");
+  if (at == std::string::npos || text.compare (at, strlen (prefix), prefix) != 0)
+    return "";
+  at = text.find_first_not_of (" \t", at + strlen (prefix));
+  return at == std::string::npos ? "" : text.substr (at);
+}
+
+/* The file that `line` includes, or else empty */
+std::string
+path_of_include (const std::string &line, const std::string &folder)
+{
+  std::string name = after (after (line, "#"), "include");
+  if (name.empty () || (name[0] != '"' && name[0] != '<'))
+    return "";
+  gsize end = name.find (name[0] == '<' ? '>' : '"', 1);
+  if (end == std::string::npos)
+    return "";
+  std::string file = name.substr (1, end - 1);
+  if (name[0] == '"' && !folder.empty () && exists (folder + file))
+    return folder + file;
+  return exists (LIBRARY_FOLDER + file) ? LIBRARY_FOLDER + file : "";
+}
+
+class Expansion {
+public:
+  /* A compiler counts lines from `#line` on, as they were before anything was put in. */
+  bool add_resource (const std::string &path, GError **error)
+  {
+    gsize end_of_folder = path.rfind ('/') + 1;
+    std::string text, name = path.substr (end_of_folder);
+    if (!included.insert (path).second)
+      return true;
+    if (!read_resource (path, text, error))
+      return false;
+    result += "#line 1 \"" + name + "\"\n";
+    return add_lines (text, path.substr (0, end_of_folder), name, error);
+  }
+
+  bool add_lines (const std::string &text, const std::string &folder,
+      const std::string &name, GError **error)
+  {
+    std::istringstream lines (text);
+    std::string line;
+    for (guint number = 1; std::getline (lines, line); number++) {
+      std::string path = path_of_include (line, folder);
+      if (path.empty ()) {
+        result += line + '\n';
+        continue;
+      }
+      if (!add_resource (path, error))
+        return false;
+      result += "#line " + std::to_string (number + 1) + " \"" + name + "\"\n";
+    }
+    return true;
+  }
+
+  std::string result;
+
+private:
+  std::set<std::string> included;
+};
+} // namespace
+
+bool
+source_of_resource (const char *path, std::string &source, GError **error)
+{
+  Expansion expansion;
+  if (!expansion.add_resource (path, error))
+    return false;
+  source = std::move (expansion.result);
+  return true;
+}
+
+std::string
+source_of_text (const char *text)
+{
+  Expansion expansion;
+  expansion.add_lines (text, "", "source", nullptr);
+  return std::move (expansion.result);
+}
+
+/* "file:line" of a line of `source` by its own count, from 1. */
+static std::string
+place_of_line (const std::string &source, gulong wanted)
+{
+  std::istringstream lines (source);
+  std::string line, name = "source";
+  gulong number = 0;
+
+  for (gulong n = 1; n <= wanted && std::getline (lines, line); n++) {
+    unsigned long next;
+    char file[256];
+    number++;
+    if (sscanf (line.c_str (), "#line %lu \"%255[^\"]\"", &next, file) == 2) {
+      number = next - 1;
+      name = file;
+    }
+  }
+  return name + ":" + std::to_string (number);
+}
+
+std::string
+name_lines (const std::string &log, const std::string &source)
+{
+  static const std::regex place ("<kernel>:([0-9]{1,9})");
+  std::string named;
+  auto rest = log.cbegin ();
+
+  for (std::sregex_iterator found (log.begin (), log.end (), place), end; found != end;
+       ++found) {
+    named.append (rest, (*found)[0].first);
+    named += place_of_line (source, std::stoul ((*found)[1]));
+    rest = (*found)[0].second;
+  }
+  return named.append (rest, log.cend ());
+}
+} // namespace opencl

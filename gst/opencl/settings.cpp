@@ -1,0 +1,250 @@
+/* gstreamer-opencl: properties as one set of values: what is GObject's of each type
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "settings.hpp"
+
+namespace opencl {
+GParamSpec *
+new_spec (const PropertyText &text, Range<gint> range, gint initial)
+{
+  return g_param_spec_int (
+      text.name, text.nick, text.blurb, range.least, range.most, initial, text.flags);
+}
+
+GParamSpec *
+new_spec (const PropertyText &text, Range<guint> range, guint initial)
+{
+  return g_param_spec_uint (
+      text.name, text.nick, text.blurb, range.least, range.most, initial, text.flags);
+}
+
+GParamSpec *
+new_spec (const PropertyText &text, Range<guint64> range, guint64 initial)
+{
+  return g_param_spec_uint64 (
+      text.name, text.nick, text.blurb, range.least, range.most, initial, text.flags);
+}
+
+GParamSpec *
+new_spec (const PropertyText &text, Range<gfloat> range, gfloat initial)
+{
+  return g_param_spec_float (
+      text.name, text.nick, text.blurb, range.least, range.most, initial, text.flags);
+}
+
+GParamSpec *
+new_spec (const PropertyText &text, Range<gdouble> range, gdouble initial)
+{
+  return g_param_spec_double (
+      text.name, text.nick, text.blurb, range.least, range.most, initial, text.flags);
+}
+
+GParamSpec *
+new_spec (const PropertyText &text, Range<Fraction> range, const Fraction &initial)
+{
+  return gst_param_spec_fraction (text.name, text.nick, text.blurb, range.least.numerator,
+      range.least.denominator, range.most.numerator, range.most.denominator,
+      initial.numerator, initial.denominator, text.flags);
+}
+
+GParamSpec *
+new_spec (const PropertyText &text, bool initial)
+{
+  return g_param_spec_boolean (text.name, text.nick, text.blurb, initial, text.flags);
+}
+
+GParamSpec *
+new_spec (const PropertyText &text, const std::string &initial)
+{
+  return g_param_spec_string (text.name, text.nick, text.blurb,
+      initial.empty () ? nullptr : initial.c_str (), text.flags);
+}
+
+/* An array's specification has no place for its initial numbers. */
+GParamSpec *
+new_spec (const PropertyText &text, const std::vector<double> &)
+{
+  return gst_param_spec_array (text.name, text.nick, text.blurb, nullptr, text.flags);
+}
+
+GParamSpec *
+new_enum_spec (const PropertyText &text, GType type, gint initial)
+{
+  return g_param_spec_enum (text.name, text.nick, text.blurb, type, initial, text.flags);
+}
+
+void
+take_value (const GValue *from, gint &to)
+{
+  to = g_value_get_int (from);
+}
+
+void
+take_value (const GValue *from, guint &to)
+{
+  to = g_value_get_uint (from);
+}
+
+void
+take_value (const GValue *from, guint64 &to)
+{
+  to = g_value_get_uint64 (from);
+}
+
+void
+take_value (const GValue *from, gfloat &to)
+{
+  to = g_value_get_float (from);
+}
+
+void
+take_value (const GValue *from, gdouble &to)
+{
+  to = g_value_get_double (from);
+}
+
+void
+take_value (const GValue *from, Fraction &to)
+{
+  to = {
+      gst_value_get_fraction_numerator (from), gst_value_get_fraction_denominator (from)};
+}
+
+void
+take_value (const GValue *from, bool &to)
+{
+  to = g_value_get_boolean (from);
+}
+
+void
+take_value (const GValue *from, std::string &to)
+{
+  const gchar *text = g_value_get_string (from);
+  to = text ? text : "";
+}
+
+/* Numbers of any type: GST_TYPE_ARRAY keeps each as it was written. */
+void
+take_value (const GValue *from, std::vector<double> &to)
+{
+  std::vector<double> numbers;
+  for (guint n = 0; n < gst_value_array_get_size (from); n++) {
+    GValue number = G_VALUE_INIT;
+    g_value_init (&number, G_TYPE_DOUBLE);
+    if (!g_value_transform (gst_value_array_get_value (from, n), &number)) {
+      g_warning ("value %u is a %s, expected an array of numbers", n,
+          G_VALUE_TYPE_NAME (gst_value_array_get_value (from, n)));
+      return;
+    }
+    numbers.push_back (g_value_get_double (&number));
+  }
+  to = numbers;
+}
+
+void
+give_value (gint from, GValue *to)
+{
+  g_value_set_int (to, from);
+}
+
+void
+give_value (guint from, GValue *to)
+{
+  g_value_set_uint (to, from);
+}
+
+void
+give_value (guint64 from, GValue *to)
+{
+  g_value_set_uint64 (to, from);
+}
+
+void
+give_value (gfloat from, GValue *to)
+{
+  g_value_set_float (to, from);
+}
+
+void
+give_value (gdouble from, GValue *to)
+{
+  g_value_set_double (to, from);
+}
+
+void
+give_value (const Fraction &from, GValue *to)
+{
+  gst_value_set_fraction (to, from.numerator, from.denominator);
+}
+
+void
+give_value (bool from, GValue *to)
+{
+  g_value_set_boolean (to, from);
+}
+
+void
+give_value (const std::string &from, GValue *to)
+{
+  g_value_set_string (to, from.empty () ? nullptr : from.c_str ());
+}
+
+void
+give_value (const std::vector<double> &from, GValue *to)
+{
+  for (double number : from) {
+    GValue value = G_VALUE_INIT;
+    g_value_init (&value, G_TYPE_DOUBLE);
+    g_value_set_double (&value, number);
+    gst_value_array_append_and_take_value (to, &value);
+  }
+}
+
+void
+warn_of_settings (gpointer owner, const GError *reason)
+{
+  GstObject *poster = GST_OBJECT_CAST (gst_object_ref (owner));
+  if (!GST_IS_ELEMENT (poster)) {
+    GstObject *pad = poster;
+    poster = gst_object_get_parent (pad);
+    gst_object_unref (pad);
+  }
+  if (!poster)
+    return;
+  gst_element_message_full (GST_ELEMENT_CAST (poster), GST_MESSAGE_WARNING,
+      reason->domain, reason->code,
+      g_strdup_printf ("%s; what was set before stays in force", reason->message),
+      nullptr, __FILE__, GST_FUNCTION, __LINE__);
+  gst_object_unref (poster);
+}
+
+void
+sync_controlled_values (GstBaseTransform *transform, GstBuffer *buffer)
+{
+  /* A file that is read in blocks has a segment of bytes. */
+  if (transform->segment.format != GST_FORMAT_TIME)
+    return;
+  GstClockTime time = gst_segment_to_stream_time (
+      &transform->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_object_sync_values (GST_OBJECT (transform), time);
+}
+
+bool
+is_taken_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **error)
+{
+  GstCaps *taken =
+      gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SRC_PAD (transform), outputs);
+  bool any = !gst_caps_is_empty (taken);
+  if (!any) {
+    gchar *text = gst_caps_to_string (outputs);
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "downstream does not take %s", text);
+    g_free (text);
+  }
+  gst_caps_unref (taken);
+  gst_caps_unref (outputs);
+  return any;
+}
+} // namespace opencl

@@ -1,0 +1,388 @@
+/* gstreamer-opencl: properties as one set of values, committed together between two
+ * frames
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/base/gstbasetransform.h>
+
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace opencl {
+/* When a property may be set; these are all readable and writable. */
+const GParamFlags ready =
+    GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY);
+const GParamFlags playing =
+    GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_PLAYING);
+const GParamFlags controllable = GParamFlags (playing | GST_PARAM_CONTROLLABLE);
+
+template <typename Number> struct Range {
+  Number least, most;
+};
+
+/* A rate or ratio, GST_TYPE_FRACTION. */
+struct Fraction {
+  gint numerator, denominator;
+};
+
+/* What is told of any property. */
+struct PropertyText {
+  const char *name, *nick, *blurb;
+  GParamFlags flags;
+};
+
+GParamSpec *new_spec (const PropertyText &, Range<gint>, gint initial);
+GParamSpec *new_spec (const PropertyText &, Range<guint>, guint initial);
+GParamSpec *new_spec (const PropertyText &, Range<guint64>, guint64 initial);
+GParamSpec *new_spec (const PropertyText &, Range<gfloat>, gfloat initial);
+GParamSpec *new_spec (const PropertyText &, Range<gdouble>, gdouble initial);
+GParamSpec *new_spec (const PropertyText &, Range<Fraction>, const Fraction &initial);
+GParamSpec *new_spec (const PropertyText &, bool initial);
+GParamSpec *new_spec (const PropertyText &, const std::string &initial);
+GParamSpec *new_spec (const PropertyText &, const std::vector<double> &initial);
+GParamSpec *new_enum_spec (const PropertyText &, GType type, gint initial);
+
+/* Strings that are not set are empty; NULL for GObject. A value that is no array of
+ * numbers leaves the array as it is, with a warning of GLib's, as any value of a wrong
+ * type does. */
+void take_value (const GValue *from, gint &to);
+void take_value (const GValue *from, guint &to);
+void take_value (const GValue *from, guint64 &to);
+void take_value (const GValue *from, gfloat &to);
+void take_value (const GValue *from, gdouble &to);
+void take_value (const GValue *from, Fraction &to);
+void take_value (const GValue *from, bool &to);
+void take_value (const GValue *from, std::string &to);
+void take_value (const GValue *from, std::vector<double> &to);
+
+void give_value (gint from, GValue *to);
+void give_value (guint from, GValue *to);
+void give_value (guint64 from, GValue *to);
+void give_value (gfloat from, GValue *to);
+void give_value (gdouble from, GValue *to);
+void give_value (const Fraction &from, GValue *to);
+void give_value (bool from, GValue *to);
+void give_value (const std::string &from, GValue *to);
+void give_value (const std::vector<double> &from, GValue *to);
+
+/* Posts that a set was not taken. */
+void warn_of_settings (gpointer owner, const GError *reason);
+
+/* For a filter's submit_input_buffer(): brings controlled properties to the buffer's
+ * time, before the frame's settings are taken up. */
+void sync_controlled_values (GstBaseTransform *transform, GstBuffer *buffer);
+
+/* Whether downstream takes any of the caps that a set would make, so that knobs do not
+ * end a pipeline with a caps filter behind; FALSE with a reason. Takes @outputs. */
+bool is_taken_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **error);
+
+/* A property, and the member of Values that holds it: `access` is a pointer to it, or a
+ * function Values & → Member & where it lies deeper. Values' own initial values are the
+ * defaults. `revision` counts how often it was set, also to the same value, among what is
+ * committed. */
+template <typename Values> class Property {
+public:
+  using Revision = guint Values::*;
+
+  template <typename Access>
+  using Member = std::remove_reference_t<std::invoke_result_t<Access, Values &>>;
+
+  /* Of two values, a text or an array of numbers. */
+  template <typename Access>
+  Property (const char *name, const char *nick, const char *blurb, Access access,
+      GParamFlags flags, Revision revision = nullptr)
+      : Property (access, revision)
+  {
+    make_spec = [=] (Values &defaults) {
+      return new_spec ({name, nick, blurb, flags}, std::invoke (access, defaults));
+    };
+  }
+
+  /* A number. */
+  template <typename Access>
+  Property (const char *name, const char *nick, const char *blurb, Access access,
+      Range<Member<Access>> range, GParamFlags flags, Revision revision = nullptr)
+      : Property (access, revision)
+  {
+    make_spec = [=] (Values &defaults) {
+      return new_spec ({name, nick, blurb, flags}, range, std::invoke (access, defaults));
+    };
+  }
+
+  /* One of an enumeration's values. */
+  template <typename Access>
+  Property (const char *name, const char *nick, const char *blurb, Access access,
+      GType (*type) (), GParamFlags flags, Revision revision = nullptr)
+      : Property (access, revision)
+  {
+    make_spec = [=] (Values &defaults) {
+      return new_enum_spec (
+          {name, nick, blurb, flags}, type (), gint (std::invoke (access, defaults)));
+    };
+  }
+
+  std::function<GParamSpec *(Values &defaults)> make_spec;
+  std::function<void (const GValue *from, Values &to)> set;
+  std::function<void (Values &from, GValue *to)> get;
+  std::function<void (Values &from, Values &to)> commit;
+
+private:
+  template <typename Access> Property (Access access, Revision revision)
+  {
+    set = [=] (const GValue *from, Values &to) {
+      if constexpr (std::is_enum_v<Member<Access>>)
+        std::invoke (access, to) = Member<Access> (g_value_get_enum (from));
+      else
+        take_value (from, std::invoke (access, to));
+    };
+    get = [=] (Values &from, GValue *to) {
+      if constexpr (std::is_enum_v<Member<Access>>)
+        g_value_set_enum (to, gint (std::invoke (access, from)));
+      else
+        give_value (std::invoke (access, from), to);
+    };
+    commit = [=] (Values &from, Values &to) {
+      std::invoke (access, to) = std::invoke (access, from);
+      if (revision)
+        to.*revision += 1;
+    };
+  }
+};
+
+/* The properties of an element, or of a pad, in the order of their ids from 1. */
+template <typename Values> using PropertyTable = std::vector<Property<Values>>;
+
+/* The values of one element's properties. What one g_object_set() changes, or what is set
+ * between g_object_freeze_notify() and g_object_thaw_notify(), is committed together; the
+ * streaming thread takes it between two frames, if it makes sense. If not, what was in
+ * force stays, one WARNING message says why, and the next set is another chance. A getter
+ * gives what was set. Where several threads set the same properties at the same time, any
+ * of their values may be committed with any. */
+template <typename Values> class Settings {
+public:
+  Settings (gpointer owner, const PropertyTable<Values> &table)
+      : owner (GST_OBJECT_CAST (owner)), table (table)
+  {
+  }
+
+  /* --- any thread --- */
+
+  /* As set together last, whether that makes sense or not: for checks before the start,
+   * and for elements whose properties know no rule. */
+  Values committed () const
+  {
+    Locked lock (owner);
+    return committed_;
+  }
+
+  /* What caps are to follow: as taken last; before the first frame, as committed. */
+  Values current () const
+  {
+    Locked lock (owner);
+    return started ? taken : committed_;
+  }
+
+  /* Changes what the element itself takes back, such as a button that was pressed, and
+   * gives what was committed until then. */
+  template <typename Change> Values amend (Change change)
+  {
+    Locked lock (owner);
+    Values before = committed_;
+    change (changing);
+    change (committed_);
+    return before;
+  }
+
+  /* --- the streaming thread, or a state change while there is none --- */
+
+  bool is_started () const { return started; }
+
+  /* Between two frames: whether a set was committed since, and `accept` takes it.
+   * `accept` (const Values &, GError **) may read files and make tables; it changes
+   * nothing where it fails. */
+  template <typename Accept> bool update (Accept accept)
+  {
+    if (!is_news ())
+      return false;
+    Values wanted = see ();
+    GError *reason = nullptr;
+    if (accept (wanted, &reason)) {
+      take (wanted);
+      return true;
+    }
+    if (seen == refused)
+      g_error_free (reason);
+    else
+      warn (reason);
+    refused = seen;
+    return false;
+  }
+
+  /* With new caps: takes the set committed last, or where `accept` refuses that, the one
+   * that is in force; an error where there is none, or where it is refused, too. `accept`
+   * may refuse the first without a reason, for another time. */
+  template <typename Accept> bool adopt (Accept accept, GError **error)
+  {
+    Values wanted = see ();
+    GError *reason = nullptr;
+    if (accept (wanted, &reason)) {
+      take (wanted);
+      return true;
+    }
+    if (!started) {
+      g_propagate_error (error, reason);
+      return false;
+    }
+    g_clear_error (&reason);
+    seen = taken_revision; /* what was set since has another chance with the next frame */
+    return accept (taken, error);
+  }
+
+  /* For once, until another set is taken or the reason is another. Takes @reason. */
+  void warn (GError *reason)
+  {
+    if (warned_of != reason->message)
+      warn_of_settings (owner, reason);
+    warned_of = reason->message;
+    g_error_free (reason);
+  }
+
+  /* What comes next is a start again. */
+  void stop ()
+  {
+    Locked lock (owner);
+    started = false;
+    refused = 0;
+    warned_of.clear ();
+  }
+
+  /* --- for install_settings() --- */
+
+  void set (guint id, const GValue *value)
+  {
+    Locked lock (owner);
+    table[id - 1].set (value, changing);
+  }
+
+  void get (guint id, GValue *value)
+  {
+    Locked lock (owner);
+    table[id - 1].get (changing, value);
+  }
+
+  void commit (GType type, guint n, GParamSpec **specs)
+  {
+    Locked lock (owner);
+    for (guint i = 0; i < n; i++) {
+      if (specs[i]->owner_type != type)
+        continue;
+      table[specs[i]->param_id - 1].commit (changing, committed_);
+      revision++;
+    }
+  }
+
+private:
+  class Locked {
+  public:
+    explicit Locked (GstObject *object) : object (object) { GST_OBJECT_LOCK (object); }
+    ~Locked () { GST_OBJECT_UNLOCK (object); }
+    Locked (const Locked &) = delete;
+    Locked &operator= (const Locked &) = delete;
+
+  private:
+    GstObject *object;
+  };
+
+  bool is_news () const
+  {
+    Locked lock (owner);
+    return !started || revision != seen;
+  }
+
+  Values see ()
+  {
+    Locked lock (owner);
+    seen = revision;
+    return committed_;
+  }
+
+  void take (const Values &values)
+  {
+    Locked lock (owner);
+    taken = values;
+    taken_revision = seen;
+    started = true;
+    warned_of.clear ();
+  }
+
+  GstObject *owner;
+  const PropertyTable<Values> &table;
+
+  /* With the owner's object lock */
+  Values changing;      /* as set so far */
+  Values committed_;    /* as set together */
+  guint64 revision = 1; /* counts that */
+  Values taken;         /* is in force, or is to be with the caps that go with it */
+  bool started = false;
+
+  /* Of the streaming thread */
+  guint64 seen = 0; /* the revision that was looked at last */
+  guint64 taken_revision = 0;
+  guint64 refused = 0; /* the one that a warning was about */
+  std::string warned_of;
+};
+
+/* GObject's side, for a class whose instances have Settings in `member`. */
+template <auto member> struct SettingsClass;
+
+template <typename Instance, typename Values, Settings<Values> *Instance::*member>
+struct SettingsClass<member> {
+  static inline GObjectClass *parent_class;
+  static inline GType type;
+
+  static Settings<Values> *of (GObject *object)
+  {
+    return reinterpret_cast<Instance *> (object)->*member;
+  }
+
+  static void set (GObject *object, guint id, const GValue *value, GParamSpec *)
+  {
+    of (object)->set (id, value);
+  }
+
+  static void get (GObject *object, guint id, GValue *value, GParamSpec *)
+  {
+    of (object)->get (id, value);
+  }
+
+  /* GObject comes here once for all that one g_object_set() changes. */
+  static void dispatch (GObject *object, guint n, GParamSpec **specs)
+  {
+    of (object)->commit (type, n, specs);
+    parent_class->dispatch_properties_changed (object, n, specs);
+  }
+};
+
+/* Installs the properties of `table` in a class, and what sets and gets them. The member,
+ * made in the instance's init, must be there until its finalize. */
+template <auto member, typename Values>
+void
+install_settings (gpointer klass, const PropertyTable<Values> &table)
+{
+  using Class = SettingsClass<member>;
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  Values defaults;
+
+  Class::type = G_TYPE_FROM_CLASS (klass);
+  Class::parent_class = G_OBJECT_CLASS (g_type_class_peek_parent (klass));
+  object_class->set_property = Class::set;
+  object_class->get_property = Class::get;
+  object_class->dispatch_properties_changed = Class::dispatch;
+  for (guint n = 0; n < table.size (); n++)
+    g_object_class_install_property (object_class, n + 1, table[n].make_spec (defaults));
+}
+} // namespace opencl

@@ -1,0 +1,278 @@
+/* The background of a spectrum: the mean of a frame's A-lines, or of several frames'
+ *
+ * Built for one combination of
+ *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
+ *   ALIGNED: 1 where every sample lies at a multiple of its size, 2 where every A-line
+ *   begins at a multiple of WIDE samples, else 0
+ *   WIDE: samples that a work-item takes beside each other, 4 or 16
+ *   GROUP: work-items of a group of sum_blocks
+ *   MEAN_GROUP: of one of find_background, and COLUMNS: samples that it makes
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define JOINED(a, b) a##b
+#define JOIN(a, b) JOINED (a, b)
+#define VLOAD JOIN (vload, WIDE)
+#if ALIGNED == 2
+#define LOAD_VECTOR(type, bytes) (*(global const JOIN (type, WIDE) *)(bytes))
+#else
+#define LOAD_VECTOR(type, bytes) VLOAD (0, (global const type *)(bytes))
+#endif
+#define VSTORE JOIN (vstore, WIDE)
+#define WORDS JOIN (uint, WIDE)
+#define FLOATS JOIN (float, WIDE)
+
+#if defined(LOAD_F32LE)
+#define SAMPLE_BYTES 4
+#elif defined(LOAD_U8)
+#define SAMPLE_BYTES 1
+#else
+#define SAMPLE_BYTES 2
+#endif
+
+/* Sums of integers are exact: a block has few enough A-lines for 32 bits. */
+#ifdef LOAD_F32LE
+#define SUM float
+#define SUMS FLOATS
+#else
+#define SUM uint
+#define SUMS WORDS
+#endif
+
+/* Samples */
+
+SUM
+assemble_sample (global const uchar *bytes, uint shift)
+{
+#if defined(LOAD_U8)
+  return (uint)bytes[0] >> shift;
+#elif defined(LOAD_U16LE)
+  return (bytes[0] | (uint)bytes[1] << 8) >> shift;
+#elif defined(LOAD_U16BE)
+  return (bytes[1] | (uint)bytes[0] << 8) >> shift;
+#else
+  return as_float (
+      bytes[0] | (uint)bytes[1] << 8 | (uint)bytes[2] << 16 | (uint)bytes[3] << 24);
+#endif
+}
+
+#if ALIGNED && defined(__ENDIAN_LITTLE__)
+SUMS
+load_samples (global const uchar *bytes, uint shift)
+{
+#if defined(LOAD_U8)
+  return JOIN (convert_, WORDS) (LOAD_VECTOR (uchar, bytes)) >> shift;
+#elif defined(LOAD_F32LE)
+  return LOAD_VECTOR (float, bytes);
+#else
+  WORDS words = JOIN (convert_, WORDS) (LOAD_VECTOR (ushort, bytes));
+#ifdef LOAD_U16BE
+  words = (words & 0xff) << 8 | words >> 8;
+#endif
+  return words >> shift;
+#endif
+}
+#else
+SUMS
+load_samples (global const uchar *bytes, uint shift)
+{
+  SUM samples[WIDE];
+  for (uint n = 0; n < WIDE; n++)
+    samples[n] = assemble_sample (bytes + n * SAMPLE_BYTES, shift);
+  return VLOAD (0, samples);
+}
+#endif
+
+/* What is not finite counts as nothing: neither in the sum nor in what divides it. */
+#ifdef LOAD_F32LE
+#define FINITE_PART(value) (fabs (value) <= FLT_MAX ? (value) : 0.0f)
+#define MISSING(value) (fabs (value) <= FLT_MAX ? 0u : 1u)
+/* What rounding takes from a sum is kept and given back, so that the mean of many lines
+ * is as good as that of a few. Of a block: the sums, what they lack, and how many samples
+ * are not finite. */
+#define ROWS_OF_BLOCK 3
+#else
+#define ROWS_OF_BLOCK 1
+#endif
+
+/* Vectors as arguments let LLVM use registers as wide as those. */
+SUMS
+add_samples (SUMS sum, SUMS samples)
+{
+#ifdef LOAD_F32LE
+  return sum + (fabs (samples) <= FLT_MAX ? samples : (SUMS)0.0f);
+#else
+  return sum + samples;
+#endif
+}
+
+#ifdef LOAD_F32LE
+WORDS
+add_missing (WORDS missing, SUMS samples)
+{
+  return missing + (fabs (samples) <= FLT_MAX ? (WORDS)0 : (WORDS)1);
+}
+#endif
+
+/* WIDE samples of `count` lines are added to the sums of a block. */
+void
+add_lines (global const uchar *bytes, long stride, uint count, uint shift,
+    global SUM *sums, uint samples)
+{
+  SUMS sum = 0;
+#ifdef LOAD_F32LE
+  WORDS missing = 0;
+#endif
+#pragma unroll 8
+  for (uint line = 0; line < count; line++) {
+    SUMS values = load_samples (bytes + line * stride, shift);
+    sum = add_samples (sum, values);
+#ifdef LOAD_F32LE
+    missing = add_missing (missing, values);
+#endif
+  }
+#ifdef LOAD_F32LE
+  SUMS before = VLOAD (0, sums);
+  SUMS wanted = sum - VLOAD (0, sums + samples);
+  SUMS after = before + wanted;
+  VSTORE (after, 0, sums);
+  VSTORE ((after - before) - wanted, 0, sums + samples);
+  global uint *missing_sums = (global uint *)sums + 2 * samples;
+  VSTORE (VLOAD (0, missing_sums) + missing, 0, missing_sums);
+#else
+  VSTORE (VLOAD (0, sums) + sum, 0, sums);
+#endif
+}
+
+/* The same of a single sample, at the end of a line. */
+void
+add_lines_of_one (global const uchar *bytes, long stride, uint count, uint shift,
+    global SUM *sums, uint samples)
+{
+  SUM sum = 0;
+  uint missing = 0;
+  for (uint line = 0; line < count; line++) {
+    SUM value = assemble_sample (bytes + line * stride, shift);
+#ifdef LOAD_F32LE
+    missing += MISSING (value);
+    value = FINITE_PART (value);
+#endif
+    sum += value;
+  }
+#ifdef LOAD_F32LE
+  float before = sums[0], wanted = sum - sums[samples], after = before + wanted;
+  sums[0] = after;
+  sums[samples] = (after - before) - wanted;
+  ((global uint *)sums)[2 * samples] += missing;
+#else
+  sums[0] += sum;
+#endif
+}
+
+/* The sums of `block` lines at a time. `workers` work-items share a line: on a GPU each
+ * has WIDE samples of it and takes all lines of the block at once, on a CPU one has all
+ * and takes a few lines at once, so that memory is read row by row. */
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
+sum_blocks (global const uchar *restrict input, ulong input_offset, long input_stride,
+    uint samples, uint lines, uint shift, uint block, uint together, uint workers,
+    global SUM *restrict sums)
+{
+  const uint worker = get_global_id (0) % workers, number = get_global_id (0) / workers;
+  const uint begin = number * block;
+  if (begin >= lines)
+    return;
+  const uint end = min (begin + block, lines);
+  global SUM *row = sums + (size_t)number * ROWS_OF_BLOCK * samples;
+
+  for (uint first = worker * WIDE; first < samples; first += workers * WIDE)
+    for (uint n = 0; n < ROWS_OF_BLOCK * WIDE; n++)
+      if (first + n % WIDE < samples)
+        row[n / WIDE * samples + first + n % WIDE] = 0;
+
+  for (uint line = begin; line < end; line += together) {
+    global const uchar *from = input + input_offset + line * input_stride;
+    const uint count = min (together, end - line);
+    for (uint first = worker * WIDE; first < samples; first += workers * WIDE) {
+      if (first + WIDE <= samples) {
+        add_lines (from + first * SAMPLE_BYTES, input_stride, count, shift, row + first,
+            samples);
+        continue;
+      }
+      for (uint sample = first; sample < samples; sample++)
+        add_lines_of_one (from + sample * SAMPLE_BYTES, input_stride, count, shift,
+            row + sample, samples);
+    }
+  }
+}
+
+/* Means */
+
+void
+add (float *sum, float *lost, float value)
+{
+  float wanted = value - *lost;
+  float next = *sum + wanted;
+  *lost = (next - *sum) - wanted;
+  *sum = next;
+}
+
+/* The part of all blocks' sum that a work-item takes, and of what divides it. */
+float
+sum_of_blocks (global const SUM *sums, uint samples, uint blocks, uint part, uint parts,
+    uint *missing)
+{
+#ifdef LOAD_F32LE
+  float sum = 0.0f, lost = 0.0f;
+  for (uint n = part; n < blocks; n += parts) {
+    global const float *of = sums + (size_t)n * ROWS_OF_BLOCK * samples;
+    add (&sum, &lost, of[0]);
+    lost += of[samples];
+    *missing += ((global const uint *)of)[2 * samples];
+  }
+  return sum - lost;
+#else
+  ulong sum = 0;
+  for (uint n = part; n < blocks; n += parts)
+    sum += sums[(size_t)n * samples];
+  return (float)sum;
+#endif
+}
+
+/* The background of a frame from its blocks' sums: its own mean or, where `past` frames
+ * were before, the mean of theirs in `means`. Its own goes to the row `next` of them,
+ * unless that is beyond the `rows` there are. */
+kernel __attribute__ ((reqd_work_group_size (MEAN_GROUP, 1, 1))) void
+find_background (global const SUM *restrict sums, uint samples, uint blocks, uint lines,
+    global float *restrict means, uint past, uint rows, uint next,
+    global float *restrict background)
+{
+  const uint parts = MEAN_GROUP / COLUMNS, part = get_local_id (0) / COLUMNS;
+  const uint column = get_local_id (0) % COLUMNS;
+  const uint sample = get_group_id (0) * COLUMNS + column;
+  local float of_blocks[MEAN_GROUP], of_past[MEAN_GROUP];
+  local uint missing_of[MEAN_GROUP];
+  float sum = 0.0f, past_sum = 0.0f, lost = 0.0f;
+  uint missing = 0;
+
+  if (sample < samples) {
+    sum = sum_of_blocks (sums + sample, samples, blocks, part, parts, &missing);
+    for (uint n = part; n < past; n += parts)
+      add (&past_sum, &lost, means[n * samples + sample]);
+  }
+  of_blocks[get_local_id (0)] = sum;
+  of_past[get_local_id (0)] = past_sum;
+  missing_of[get_local_id (0)] = missing;
+  barrier (CLK_LOCAL_MEM_FENCE);
+  if (part > 0 || sample >= samples)
+    return;
+
+  for (uint n = 1; n < parts; n++) {
+    sum += of_blocks[n * COLUMNS + column];
+    past_sum += of_past[n * COLUMNS + column];
+    missing += missing_of[n * COLUMNS + column];
+  }
+  const float mean = missing < lines ? sum / (lines - missing) : 0.0f;
+  background[sample] = past > 0 ? past_sum / past : mean;
+  if (next < rows)
+    means[next * samples + sample] = mean;
+}

@@ -1,0 +1,131 @@
+/* Tests of which of several devices is chosen
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "gst/opencl/devicechoice.hpp"
+
+#include <gst/opencl/opencl.h>
+
+#include <algorithm>
+
+/* Last: its macro fail() breaks the headers of C++. */
+#include <gst/check/gstcheck.h>
+
+using opencl::choose_among;
+using opencl::DeviceDescription;
+
+namespace {
+constexpr cl_ulong gib = 1 << 30;
+const DeviceDescription cpu{"0:0", "Processor", CL_DEVICE_TYPE_CPU, true, 512 * gib, ""};
+const DeviceDescription integrated{
+    "1:0", "Beside", CL_DEVICE_TYPE_GPU, true, 96 * gib, ""};
+const DeviceDescription discrete{"2:0", "Card", CL_DEVICE_TYPE_GPU, false, 8 * gib, ""};
+const DeviceDescription larger{
+    "2:1", "Large Card", CL_DEVICE_TYPE_GPU, false, 24 * gib, ""};
+const DeviceDescription other{
+    "3:0", "Accelerator", CL_DEVICE_TYPE_ACCELERATOR, false, 64 * gib, ""};
+
+DeviceDescription
+with_fault (DeviceDescription device, const char *fault)
+{
+  device.fault = fault;
+  return device;
+}
+
+std::string
+chosen_of (const std::vector<DeviceDescription> &listed, const char *choice)
+{
+  GError *error = nullptr;
+  int chosen = choose_among (listed, choice, &error);
+  fail_unless ((chosen < 0) == (error != nullptr));
+  std::string result = error ? error->message : listed[chosen].index;
+  g_clear_error (&error);
+  return result;
+}
+
+/* In every order of the platforms. */
+void
+assert_chosen (std::vector<DeviceDescription> listed, const char *choice,
+    const DeviceDescription &expected)
+{
+  auto by_index = [] (const DeviceDescription &a, const DeviceDescription &b) {
+    return a.index < b.index;
+  };
+  std::sort (listed.begin (), listed.end (), by_index);
+  do {
+    std::string chosen = chosen_of (listed, choice);
+    fail_unless (chosen == expected.index, "device=%s: %s, expected %s", choice,
+        chosen.c_str (), expected.index.c_str ());
+  } while (std::next_permutation (listed.begin (), listed.end (), by_index));
+}
+} // namespace
+
+GST_START_TEST (test_choice_prefers_a_card_to_an_integrated_gpu_to_a_cpu)
+{
+  for (const char *choice : {"auto", "gpu"}) {
+    assert_chosen ({cpu, integrated, discrete, other}, choice, discrete);
+    assert_chosen ({cpu, integrated, other}, choice, integrated);
+  }
+  assert_chosen ({cpu, other}, "auto", cpu);
+  assert_chosen ({other}, "auto", other);
+  assert_chosen ({cpu, integrated, discrete}, "cpu", cpu);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_choice_among_equals_is_the_larger_memory_then_the_first)
+{
+  assert_chosen ({cpu, integrated, discrete, larger}, "auto", larger);
+  assert_chosen ({discrete, larger}, "card", larger);
+  DeviceDescription twin = larger;
+  twin.index = "2:2";
+  fail_unless (chosen_of ({discrete, larger, twin}, "auto") == "2:1");
+  fail_unless (chosen_of ({discrete, twin, larger}, "auto") == "2:2");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_choice_passes_over_what_cannot_be_used)
+{
+  DeviceDescription away = with_fault (larger, "is not available");
+  DeviceDescription mute = with_fault (discrete, "has no compiler");
+
+  assert_chosen ({cpu, integrated, away, mute}, "auto", integrated);
+  assert_chosen ({cpu, away, mute}, "auto", cpu);
+  assert_chosen ({cpu, discrete, away}, "card", discrete);
+  /* Whoever names one is told what it lacks, and of no other. */
+  for (const char *choice : {"2:1", "LARGE", "gpu"}) {
+    std::string message = chosen_of ({cpu, away, other}, choice);
+    fail_unless (message.find ("2:1 Large Card is not available") != std::string::npos
+                     && message.find ("Processor") == std::string::npos,
+        "%s", message.c_str ());
+  }
+  std::string message = chosen_of ({away, mute}, "auto");
+  fail_unless (message.find ("2:1 Large Card is not available; 2:0 Card has no compiler")
+                   != std::string::npos,
+      "%s", message.c_str ());
+}
+GST_END_TEST;
+
+GST_START_TEST (test_choice_of_none_lists_those_there_are)
+{
+  std::string message = chosen_of ({cpu, discrete}, "7:0");
+  fail_unless (message.find ("0:0 Processor, 2:0 Card") != std::string::npos, "%s",
+      message.c_str ());
+  fail_unless (chosen_of ({}, "auto").find ("no platform") != std::string::npos);
+  fail_unless (chosen_of ({cpu}, "gpu").find ("0:0 Processor") != std::string::npos);
+}
+GST_END_TEST;
+
+static Suite *
+devicechoice_suite ()
+{
+  Suite *suite = suite_create ("devicechoice");
+  TCase *general = tcase_create ("general");
+  suite_add_tcase (suite, general);
+  tcase_add_test (general, test_choice_prefers_a_card_to_an_integrated_gpu_to_a_cpu);
+  tcase_add_test (general, test_choice_among_equals_is_the_larger_memory_then_the_first);
+  tcase_add_test (general, test_choice_passes_over_what_cannot_be_used);
+  tcase_add_test (general, test_choice_of_none_lists_those_there_are);
+  return suite;
+}
+
+GST_CHECK_MAIN (devicechoice);

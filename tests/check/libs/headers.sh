@@ -1,0 +1,60 @@
+#!/bin/bash
+# Promise: every public header compiles alone, in C and in C++, without a warning, and
+# leaves it to the application which OpenCL it targets, before or after it.
+#
+# Usage: headers.sh SOURCE-FOLDER HEADER…   with CC and CXX in the environment
+#
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -euo pipefail
+root=$1
+shift
+mapfile -t flags < <(pkg-config --cflags gstreamer-1.0 gstreamer-base-1.0 \
+  gstreamer-video-1.0 OpenCL | tr ' ' '\n' | sed '/^$/d')
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+
+# compile STANDARD WHAT: what stands in $work/try
+compile() {
+  local compiler=("${CC:-cc}" -x c)
+  case $1 in *++*) compiler=("${CXX:-c++}" -x c++) ;; esac
+  "${compiler[@]}" "-std=$1" -Wall -Wextra -Wpedantic -Werror -fsyntax-only "-I$root" \
+    "${flags[@]}" "$work/try" 2>"$work/log" && ! grep -q "pragma message" "$work/log" \
+    && return
+  echo "$2 ($1):"
+  cat "$work/log"
+  failed=1
+}
+
+# The application's own headers of a version, and what it sees of them.
+opencl() {
+  echo "#define CL_TARGET_OPENCL_VERSION $1"
+  echo "#include <CL/cl.h>"
+  cat <<'END'
+#if defined(CL_VERSION_2_0) != (CL_TARGET_OPENCL_VERSION >= 200) \
+    || defined(CL_VERSION_3_0) != (CL_TARGET_OPENCL_VERSION >= 300)
+#error "not the version that the application asked for"
+#endif
+END
+}
+
+for header in "$@"; do
+  include="#include <gst/opencl/$(basename "$header")>"
+  end="extern int end_of_file;"
+  for standard in c99 c++20; do
+    printf '%s\n' "$include" "$end" >"$work/try"
+    compile "$standard" "$header alone"
+  done
+  for standard in c99 c++17; do
+    { opencl 300; echo "$include"; echo "$end"; } >"$work/try"
+    compile "$standard" "$header after CL/cl.h"
+    { echo "$include"; opencl 300; echo "$end"; } >"$work/try"
+    compile "$standard" "$header before CL/cl.h"
+  done
+done
+for standard in c11 c17 c++11 c++14; do
+  { echo "#include <gst/opencl/opencl.h>"; opencl 120; echo "$end"; } >"$work/try"
+  compile "$standard" "all of them before CL/cl.h of 1.2"
+done
+[ $failed = 0 ] && echo "$# headers"
+exit $failed

@@ -1,0 +1,5 @@
+kernel void
+alignment (global int *found)
+{
+  *found = ALIGNMENT;
+}

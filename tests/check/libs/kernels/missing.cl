@@ -1,0 +1,2 @@
+kernel void missing (global int *sum) {}
+#include "nowhere.clh"

@@ -1,0 +1,370 @@
+/* Tests of properties as one set of values, committed together
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include <gst/opencl/settings.hpp>
+
+#include "../settings-check.hpp"
+
+using testing::expect_warnings;
+using testing::set_together;
+
+namespace {
+enum class Mood {
+  calm,
+  wild,
+};
+
+GType
+mood_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Mood::calm), "Calm", "calm"},
+      {gint (Mood::wild), "Wild", "wild"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("SettingsTestMood", values));
+  return type;
+}
+
+struct Inner {
+  double depth = 2.5;
+};
+
+/* One of each type; `low` has to be below `high`. */
+struct Values {
+  gint low = -1;
+  gint high = 9;
+  guint count = 7;
+  guint64 big = G_MAXUINT32 + G_GUINT64_CONSTANT (1);
+  gfloat ratio = 0.5f;
+  Inner inner;
+  bool on = true;
+  Mood mood = Mood::wild;
+  std::string path;
+  std::string name = "initial";
+  std::vector<double> numbers = {1, 2.5};
+  opencl::Fraction rate = {25, 1};
+  guint path_revision = 0;
+};
+
+const opencl::PropertyTable<Values> properties = {
+    {"low", "Low", "The low one", &Values::low, {-100, 100}, opencl::controllable},
+    {"high", "High", "The high one", &Values::high, {-100, 100}, opencl::playing},
+    {"count", "Count", "A count", &Values::count, {0, G_MAXUINT}, opencl::ready},
+    {"big", "Big", "A big one", &Values::big, {0, G_MAXUINT64}, opencl::playing},
+    {"ratio", "Ratio", "A ratio", &Values::ratio, {0, 1}, opencl::playing},
+    {"depth", "Depth", "Within", [] (Values &v) -> double & { return v.inner.depth; },
+        {-10, 10}, opencl::playing},
+    {"on", "On", "Whether", &Values::on, opencl::playing},
+    {"mood", "Mood", "Which", &Values::mood, mood_get_type, opencl::playing},
+    {"path", "Path", "Where", &Values::path, opencl::playing, &Values::path_revision},
+    {"label", "Label", "Whose", &Values::name, opencl::playing},
+    {"numbers", "Numbers", "Many", &Values::numbers, opencl::playing},
+    {"rate", "Rate", "How fast", &Values::rate, {{0, 1}, {G_MAXINT, 1}}, opencl::playing},
+};
+
+typedef struct {
+  GstElement parent;
+  opencl::Settings<Values> *settings;
+} Knobs;
+typedef GstElementClass KnobsClass;
+
+G_DEFINE_TYPE (Knobs, knobs, GST_TYPE_ELEMENT)
+
+void
+knobs_finalize (GObject *object)
+{
+  delete reinterpret_cast<Knobs *> (object)->settings;
+  G_OBJECT_CLASS (knobs_parent_class)->finalize (object);
+}
+
+void
+knobs_class_init (KnobsClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = knobs_finalize;
+  opencl::install_settings<&Knobs::settings> (klass, properties);
+}
+
+void
+knobs_init (Knobs *self)
+{
+  self->settings = new opencl::Settings<Values> (self, properties);
+}
+
+bool
+accept (const Values &values, GError **error)
+{
+  if (values.low < values.high)
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "low is %d and high is %d", values.low, values.high);
+  return false;
+}
+
+/* An element with a bus. */
+class Element {
+public:
+  Element ()
+  {
+    self = static_cast<Knobs *> (g_object_new (knobs_get_type (), nullptr));
+    gst_object_ref_sink (self);
+    gst_element_set_bus (&self->parent, bus);
+  }
+  ~Element ()
+  {
+    gst_element_set_bus (&self->parent, nullptr);
+    gst_object_unref (self);
+    gst_object_unref (bus);
+  }
+
+  void set (const char *settings) { set_together (self, settings); }
+  opencl::Settings<Values> &settings () { return *self->settings; }
+
+  /* As a streaming thread does with its first caps. */
+  void start () { fail_unless (settings ().adopt (accept, nullptr)); }
+
+  Knobs *self;
+  GstBus *bus = gst_bus_new ();
+};
+} // namespace
+
+GST_START_TEST (test_settings_of_every_type_have_defaults_and_come_back_as_set)
+{
+  const struct {
+    const char *name, *initial, *value;
+  } rows[] = {
+      {"low", "-1", "-77"},
+      {"high", "9", "77"},
+      {"count", "7", "4294967295"},
+      {"big", "4294967296", "18446744073709551615"},
+      {"ratio", "0.5", "0.25"},
+      {"depth", "2.5", "-7.125"},
+      {"on", "true", "false"},
+      {"mood", "wild", "calm"},
+      {"path", "NULL", "/a/path"},
+      {"label", "initial", "another"},
+      {"numbers", "< (double)1, (double)2.5 >", "< (double)3, (double)4, (double)5 >"},
+      {"rate", "25/1", "30000/1001"},
+  };
+  Element element;
+  for (const auto &row : rows) {
+    GParamSpec *spec =
+        g_object_class_find_property (G_OBJECT_GET_CLASS (element.self), row.name);
+    for (const char *expected : {row.initial, row.value}) {
+      std::string writable = expected; /* which GStreamer writes to */
+      if (expected == row.value)
+        gst_util_set_object_arg (G_OBJECT (element.self), row.name, writable.c_str ());
+      GValue value = G_VALUE_INIT;
+      g_value_init (&value, spec->value_type);
+      g_object_get_property (G_OBJECT (element.self), row.name, &value);
+      bool null = G_VALUE_HOLDS_STRING (&value) && !g_value_get_string (&value);
+      gchar *text = null ? g_strdup ("NULL") : gst_value_serialize (&value);
+      fail_unless (g_str_has_prefix (text, expected), "%s is %s, expected %s", row.name,
+          text, expected);
+      g_free (text);
+      g_value_unset (&value);
+    }
+  }
+  g_object_set (element.self, "path", nullptr, nullptr);
+  fail_unless (element.settings ().committed ().path.empty ());
+}
+GST_END_TEST;
+
+GST_START_TEST (test_settings_that_are_no_numbers_leave_the_array_as_it_is)
+{
+  Element element;
+  std::string words = "< (string)one, (string)two >";
+  ASSERT_WARNING (
+      gst_util_set_object_arg (G_OBJECT (element.self), "numbers", words.c_str ()));
+  fail_unless (
+      element.settings ().committed ().numbers == std::vector<double> ({1, 2.5}));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_settings_set_together_are_committed_together)
+{
+  Element element;
+  g_object_freeze_notify (G_OBJECT (element.self));
+  g_object_set (element.self, "low", 50, nullptr);
+  fail_unless_equals_int (element.settings ().committed ().low, -1);
+  g_object_set (element.self, "high", 60, nullptr);
+  gint low = 0;
+  g_object_get (element.self, "low", &low, nullptr);
+  fail_unless_equals_int (low, 50); /* a getter gives what was set */
+  fail_unless_equals_int (element.settings ().committed ().high, 9);
+  g_object_thaw_notify (G_OBJECT (element.self));
+  fail_unless_equals_int (element.settings ().committed ().low, 50);
+  fail_unless_equals_int (element.settings ().committed ().high, 60);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_settings_that_contradict_leave_the_last_ones_in_force_and_warn_once)
+{
+  Element element;
+  element.start ();
+  fail_if (element.settings ().update (accept)); /* nothing new */
+  element.set ("low=20");
+  for (int frame = 0; frame < 3; frame++)
+    fail_if (element.settings ().update (accept));
+  fail_unless_equals_int (element.settings ().current ().low, -1);
+  fail_unless_equals_int (element.settings ().committed ().low, 20);
+  expect_warnings (element.bus, "low", {"low is 20 and high is 9; what was set before"});
+
+  element.set ("count=8"); /* for the same reason, which was said */
+  fail_if (element.settings ().update (accept));
+  fail_unless_equals_int (element.settings ().current ().count, 7);
+  expect_warnings (element.bus, "count", {});
+
+  element.set ("high=30");
+  fail_unless (element.settings ().update (accept));
+  fail_unless_equals_int (element.settings ().current ().low, 20);
+  fail_unless_equals_int (element.settings ().current ().high, 30);
+  fail_unless_equals_int (element.settings ().current ().count, 8);
+  element.set ("high=9"); /* the reason of before is news again */
+  fail_if (element.settings ().update (accept));
+  expect_warnings (element.bus, "high", {"low is 20 and high is 9"});
+}
+GST_END_TEST;
+
+GST_START_TEST (test_settings_that_contradict_at_the_start_are_an_error)
+{
+  Element element;
+  element.set ("low=20");
+  for (int start = 0; start < 2; start++) {
+    GError *error = nullptr;
+    fail_if (element.settings ().adopt (accept, &error));
+    fail_unless_equals_string (error->message, "low is 20 and high is 9");
+    g_error_free (error);
+    fail_if (element.settings ().is_started ());
+    element.set ("high=30");
+    fail_unless (element.settings ().adopt (accept, nullptr));
+    element.settings ().stop ();
+    element.set ("high=9");
+  }
+  expect_warnings (element.bus, "at the start", {});
+}
+GST_END_TEST;
+
+/* New caps: what was refused has another chance, silently. */
+GST_START_TEST (test_settings_refused_before_are_taken_when_caps_allow_them)
+{
+  Element element;
+  gint limit = 10;
+  auto fits = [&] (const Values &values, GError **error) {
+    if (values.high < limit)
+      return true;
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "high is %d, expected less than %d", values.high, limit);
+    return false;
+  };
+  fail_unless (element.settings ().adopt (fits, nullptr));
+  element.set ("high=15");
+  fail_if (element.settings ().update (fits));
+  expect_warnings (element.bus, "refused", {"high is 15, expected less than 10"});
+  limit = 12;
+  fail_unless (element.settings ().adopt (fits, nullptr));
+  fail_unless_equals_int (element.settings ().current ().high, 9);
+  fail_if (element.settings ().update (fits));
+  expect_warnings (element.bus, "still refused", {});
+  limit = 20;
+  fail_unless (element.settings ().adopt (fits, nullptr));
+  fail_unless_equals_int (element.settings ().current ().high, 15);
+  fail_if (element.settings ().update (fits));
+  expect_warnings (element.bus, "taken", {});
+}
+GST_END_TEST;
+
+GST_START_TEST (test_settings_count_how_often_a_property_was_set)
+{
+  Element element;
+  element.start ();
+  for (guint n = 1; n <= 3; n++) {
+    element.set ("path=/the/same on=false");
+    fail_unless (element.settings ().update (accept));
+    fail_unless_equals_int (element.settings ().current ().path_revision, n);
+  }
+  element.set ("on=true");
+  fail_unless (element.settings ().update (accept));
+  fail_unless_equals_int (element.settings ().current ().path_revision, 3);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_settings_that_the_element_takes_back_are_no_new_set)
+{
+  Element element;
+  element.start ();
+  element.set ("on=true count=3");
+  fail_unless (element.settings ().update (accept));
+  element.settings ().amend ([] (Values &values) { values.on = false; });
+  gboolean on = TRUE;
+  g_object_get (element.self, "on", &on, nullptr);
+  fail_if (on);
+  fail_if (element.settings ().committed ().on);
+  fail_if (element.settings ().update (accept));
+}
+GST_END_TEST;
+
+/* high is always 10 above low, and the text says what both are. */
+static gpointer
+set_often (gpointer data)
+{
+  for (gint n = 0; n < 10000; n++) {
+    gint low = n % 2 ? 40 : -40;
+    std::string label = std::to_string (low) + " of a text too long to be kept in place";
+    g_object_set (data, "low", low, "high", low + 10, "label", label.c_str (), "path",
+        "x", nullptr);
+  }
+  return nullptr;
+}
+
+/* A controller in the streaming thread, of another property. */
+GST_START_TEST (test_settings_set_from_any_thread_are_never_seen_half)
+{
+  Element element;
+  element.set ("low=0 high=10");
+  g_object_set (element.self, "label", "0 of a text", nullptr);
+  element.start ();
+  GThread *thread = g_thread_new ("set", set_often, element.self);
+  guint taken = 0;
+  for (guint frame = 0; frame < 20000; frame++) {
+    g_object_set (element.self, "count", frame, nullptr);
+    auto is_whole = [] (const Values &values, GError **) {
+      fail_unless_equals_int (values.high, values.low + 10);
+      fail_unless_equals_int (std::stoi (values.name), values.low);
+      return true;
+    };
+    taken += element.settings ().update (is_whole);
+    Values current = element.settings ().current ();
+    fail_unless_equals_int (current.high, current.low + 10);
+  }
+  g_thread_join (thread);
+  element.settings ().update (accept);
+  fail_unless_equals_int (element.settings ().current ().low, 40);
+  fail_unless (taken > 0);
+  expect_warnings (element.bus, "whole sets", {});
+}
+GST_END_TEST;
+
+static Suite *
+settings_suite (void)
+{
+  Suite *suite = suite_create ("settings");
+  TCase *tc = tcase_create ("settings");
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_settings_of_every_type_have_defaults_and_come_back_as_set);
+  tcase_add_test (tc, test_settings_that_are_no_numbers_leave_the_array_as_it_is);
+  tcase_add_test (tc, test_settings_set_together_are_committed_together);
+  tcase_add_test (
+      tc, test_settings_that_contradict_leave_the_last_ones_in_force_and_warn_once);
+  tcase_add_test (tc, test_settings_that_contradict_at_the_start_are_an_error);
+  tcase_add_test (tc, test_settings_refused_before_are_taken_when_caps_allow_them);
+  tcase_add_test (tc, test_settings_count_how_often_a_property_was_set);
+  tcase_add_test (tc, test_settings_that_the_element_takes_back_are_no_new_set);
+  tcase_add_test (tc, test_settings_set_from_any_thread_are_never_seen_half);
+  return suite;
+}
+
+GST_CHECK_MAIN (settings);

@@ -1,0 +1,215 @@
+/* What octwindowinterp and octfft promise, by its definitions and in double precision:
+ * the one reference of all tests of OCT
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "fourier.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace reference {
+using fourier::Complex;
+using fourier::Line;
+using Values = std::vector<double>;
+
+/* How octwindowinterp is set. */
+struct Chain {
+  std::string window = "hann";
+  std::string interpolation = "linear";
+  Values map = {};        /* empty: not resampled */
+  Values background = {}; /* empty: none */
+  Values phase = {};      /* empty: no dispersion */
+};
+
+/* --- tables --- */
+
+inline double
+window_at (const std::string &window, double m, double last)
+{
+  double c1 = std::cos (2 * G_PI * m / last), c2 = std::cos (4 * G_PI * m / last);
+  double c3 = std::cos (6 * G_PI * m / last), c4 = std::cos (8 * G_PI * m / last);
+  if (window == "hann")
+    return 0.5 - 0.5 * c1;
+  if (window == "hamming")
+    return 0.54 - 0.46 * c1;
+  if (window == "blackman")
+    return 0.42 - 0.5 * c1 + 0.08 * c2;
+  if (window == "gaussian")
+    return std::exp (-0.5 * std::pow ((m - last / 2) / (0.4 * last / 2), 2));
+  if (window == "tukey" && std::min (m, last - m) < last / 4)
+    return 0.5 - 0.5 * std::cos (4 * G_PI * m / last);
+  if (window == "flattop")
+    return 0.21557895 - 0.41663158 * c1 + 0.277263158 * c2 - 0.083578947 * c3
+           + 0.006947368 * c4;
+  return 1;
+}
+
+inline Values
+scaled_window (const std::string &window, gsize samples)
+{
+  Values w (samples);
+  double sum = 0;
+  for (gsize m = 0; m < samples; m++)
+    sum += w[m] = window_at (window, m, samples - 1);
+  for (double &value : w)
+    value *= 2 / sum;
+  return w;
+}
+
+/* Looks each even wavenumber up from the start of the wavelengths, rising or falling. */
+inline Values
+map_of (const Values &wavelengths)
+{
+  gsize last = wavelengths.size () - 1;
+  Values map (last + 1);
+  for (gsize m = 0; m <= last; m++) {
+    double even = 1 / wavelengths[0]
+                  + (1 / wavelengths[last] - 1 / wavelengths[0]) * double (m) / last;
+    gsize j = 0;
+    double part = 0;
+    for (; j < last; j++) {
+      part = (even - 1 / wavelengths[j]) / (1 / wavelengths[j + 1] - 1 / wavelengths[j]);
+      if (part <= 1 + 1e-12)
+        break;
+    }
+    map[m] = j + part;
+  }
+  return map;
+}
+
+inline Values
+phase_of (gsize samples, double a2, double a3)
+{
+  Values phase (samples);
+  for (gsize m = 0; m < samples; m++) {
+    double q = m - samples / 2.0;
+    phase[m] = a2 * q * q + a3 * q * q * q;
+  }
+  return phase;
+}
+
+/* --- backgrounds --- */
+
+/* Of A-lines one after the other; what is not finite counts as nothing. */
+inline Values
+mean_of (const Values &frame, gsize samples)
+{
+  Values sum (samples), count (samples);
+  for (gsize n = 0; n < frame.size (); n++) {
+    if (std::isfinite (frame[n])) {
+      sum[n % samples] += frame[n];
+      count[n % samples]++;
+    }
+  }
+  for (gsize j = 0; j < samples; j++)
+    sum[j] /= std::max (count[j], 1.0);
+  return sum;
+}
+
+/* What background=rolling subtracts from the n-th frame: the mean of `most` before it. */
+inline Values
+rolling_mean (const std::vector<Values> &frames, gsize n, gsize most, gsize samples)
+{
+  if (n == 0)
+    return mean_of (frames[0], samples);
+  Values means;
+  for (gsize past = n > most ? n - most : 0; past < n; past++) {
+    Values mean = mean_of (frames[past], samples);
+    means.insert (means.end (), mean.begin (), mean.end ());
+  }
+  return mean_of (means, samples);
+}
+
+/* --- from samples to bins --- */
+
+inline double
+lanczos (double distance)
+{
+  double x = G_PI * distance;
+  if (std::abs (distance) >= 4)
+    return 0;
+  return x == 0 ? 1 : 4 * std::sin (x) * std::sin (x / 4) / (x * x);
+}
+
+/* Of the line x at the fractional sample r. */
+inline double
+value_between (const std::string &interpolation, const Values &x, double r)
+{
+  gint last = gint (x.size ()) - 1, i = CLAMP (gint (std::floor (r)), 0, last - 1);
+  double f = r - i;
+  auto at = [&] (gint j) { return x[CLAMP (j, 0, last)]; };
+
+  if (interpolation == "linear")
+    return at (i) + f * (at (i + 1) - at (i));
+  if (interpolation == "cubic") {
+    double a = at (i - 1), b = at (i), c = at (i + 1), d = at (i + 2);
+    return 0.5
+           * (2 * b + (c - a) * f + (2 * a - 5 * b + 4 * c - d) * f * f
+               + (3 * b - a - 3 * c + d) * f * f * f);
+  }
+  double sum = 0, weights = 0;
+  for (gint j = i - 3; j <= i + 4; j++) {
+    weights += lanczos (r - j);
+    sum += lanczos (r - j) * at (j);
+  }
+  return sum / weights;
+}
+
+/* The spectrum that octwindowinterp makes of an A-line, its integers already shifted. */
+inline Line
+spectrum_of (const Chain &chain, Values x)
+{
+  const gsize samples = x.size ();
+  const Values window = scaled_window (chain.window, samples);
+  const bool resampled = !chain.map.empty () && chain.interpolation != "none";
+  for (gsize j = 0; j < chain.background.size (); j++)
+    x[j] -= chain.background[j];
+  Line spectrum (samples);
+  for (gsize m = 0; m < samples; m++) {
+    double y = resampled ? value_between (chain.interpolation, x, chain.map[m]) : x[m];
+    double phase = chain.phase.empty () ? 0 : chain.phase[m];
+    spectrum[m] = y * window[m] * std::polar (1.0, -phase);
+  }
+  return spectrum;
+}
+
+/* The depths that octfft makes of a spectrum. */
+inline Line
+depths_of (const Line &spectrum)
+{
+  Line bins = fourier::transform (spectrum);
+  bins.resize (spectrum.size () / 2);
+  return bins;
+}
+
+/* --- what is shown of a depth --- */
+
+inline double
+decibels (double amplitude)
+{
+  return 20 * std::log10 (std::max (amplitude, 1e-6));
+}
+
+/* How octfft is set. */
+struct Display {
+  bool linear = false;
+  double db_min = 0, db_max = 60;
+
+  double level (double amplitude) const
+  {
+    return linear ? amplitude : decibels (amplitude);
+  }
+
+  /* Before it is rounded. */
+  double pixel (double amplitude, double full) const
+  {
+    double low = linear ? std::pow (10, db_min / 20) : db_min;
+    double high = linear ? std::pow (10, db_max / 20) : db_max;
+    return std::clamp ((level (amplitude) - low) / (high - low), 0.0, 1.0) * full;
+  }
+};
+} // namespace reference

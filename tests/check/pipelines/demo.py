@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""Promises: demo.sh shows what numpy computes, whatever the size of a row; it refuses what it
+cannot read, at once; and it leaves nothing behind, nor anybody else's file changed.
+
+usage: demo.py DEMO.SH BUILD-FOLDER
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+SCRIPT = pathlib.Path(sys.argv[1]).resolve()
+os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
+
+
+def run(*options, script=SCRIPT):
+    print(script.name, *options, flush=True)
+    return subprocess.run(
+        [script, *map(str, options)], capture_output=True, text=True, timeout=100, check=False
+    )
+
+
+def made(*options):
+    done = run(*options)
+    assert done.returncode == 0, (done.returncode, done.stderr)
+
+
+def spectra(lines, samples, largest):
+    """One mirror a line, deeper from line to line."""
+    depth = 20 + np.arange(lines) * (samples // 2 - 60) // lines
+    phase = 2 * np.pi * np.outer(depth, np.arange(samples)) / samples
+    return np.round(largest / 2 * (1 + 0.8 * np.cos(phase)))
+
+
+def picture_of(values, db_min, db_max):
+    """The B-scan of spectra that are even in wavenumber: rows are depth bins."""
+    samples = values.shape[1]
+    window = np.hanning(samples) * 2 / np.hanning(samples).sum()
+    bins = np.abs(np.fft.fft(values * window))[:, : samples // 2]
+    decibels = 20 * np.log10(np.maximum(bins, 1e-6))
+    return np.clip((decibels - db_min) / (db_max - db_min), 0, 1).T * 255
+
+
+def pixels_of(path, rows, columns):
+    raw = f"{path}.gray"
+    subprocess.run(
+        f"gst-launch-1.0 -q filesrc location={path} ! pngdec ! videoconvert"
+        f" ! video/x-raw,format=GRAY8 ! filesink location={raw}".split(),
+        check=True,
+    )
+    stride = (columns + 3) // 4 * 4
+    return np.fromfile(raw, np.uint8).reshape(rows, stride)[:, :columns]
+
+
+def check_raw(bits, samples, lines):
+    values = spectra(lines, samples, 2**bits - 1)
+    values.astype(f"<u{bits // 8}").tofile("spectra.raw")
+    made("--size", f"{samples}x{lines}", "--bits", bits, "--db", "20,100",
+         "--output", "raw.png", "spectra.raw")  # fmt: skip
+    shown = pixels_of("raw.png", samples // 2, lines)
+    off = np.abs(shown - picture_of(values, 20, 100)).max()
+    assert off <= 1.01, (bits, samples, lines, off)
+
+
+def check_volume():
+    """The end that pngenc asks for after one of many frames is no fault of the file."""
+    values = spectra(63, 512, 65535)
+    np.save("volume.npy", np.stack([values] * 100).astype("<u2"))
+    made("--db", "20,100", "--output", "volume.png", "volume.npy")
+    off = np.abs(pixels_of("volume.png", 256, 63) - picture_of(values, 20, 100)).max()
+    assert off <= 1.01, off
+
+
+def check_refused_input():
+    """gst-launch-1.0 by itself hangs in most of these."""
+    pathlib.Path("bad.npy").write_bytes(b"garbage")
+    for _ in range(10):
+        done = run("bad.npy")
+        assert done.returncode == 1 and "not a .npy file" in done.stderr, done
+    assert not pathlib.Path("bscan.png").exists()
+
+
+def check_refused_options():
+    for option, value, expected in (
+        ("--size", "axb", "SAMPLESxLINES"),
+        ("--size", "2048", "SAMPLESxLINES"),
+        ("--size", "0x5", "SAMPLESxLINES"),
+        ("--size", "99999999999x5", "SAMPLESxLINES"),
+        ("--bits", "12", "8 or 16"),
+        ("--wavelength-range", "1187", "MIN,MAX"),
+        ("--wavelength-range", "1187,", "MIN,MAX"),
+        ("--wavelength-range", "1187,1433nm", "MIN,MAX"),
+        ("--dispersion", "1e,2", "A2,A3"),
+        ("--db", "a,b", "MIN,MAX"),
+        ("--db", "1,2,3", "MIN,MAX"),
+        ("--depth", "-1,5", "START,COUNT"),
+        ("--depth", "1.5,5", "START,COUNT"),
+        ("--background", "best", "none or frame"),
+    ):
+        check_refused(SCRIPT, option, value, expected)
+    for option in "--similarity", "--smoothness", "--tolerance", "--spill", "--limit":
+        check_refused(SCRIPT.with_name("greenscreen.sh"), option, "1,5", "a number")
+    for option in "--fill", "--noise", "--flow":
+        for value in "1.5", "08", "99999999999999999999":
+            check_refused(
+                SCRIPT.with_name("greenscreen.sh"), option, value, "a whole number"
+            )
+
+
+def check_refused(script, option, value, expected):
+    done = run(option, value, script=script)
+    assert done.returncode == 2, done
+    assert f"{option} {value}: expected {expected}" in done.stderr, done.stderr
+
+
+def processes_at(path):
+    """gst-launch-1.0 that writes to something of that name."""
+    listed = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True)
+    return [line for line in listed.stdout.splitlines() if str(path) in line and "gst-launch" in line]
+
+
+def check_ended(signal_number):
+    """A source that never ends, and a script that is told to."""
+    output = pathlib.Path(f"ended-{signal_number}.png").resolve()
+    if not os.path.exists("endless.npy"):
+        os.mkfifo("endless.npy")
+    writer = os.open("endless.npy", os.O_RDWR)
+    script = subprocess.Popen(
+        [SCRIPT, "--output", output, "endless.npy"], stderr=subprocess.PIPE
+    )
+    deadline = time.monotonic() + 60
+    while not processes_at(output):
+        assert time.monotonic() < deadline and script.poll() is None, script.stderr.read()
+        time.sleep(0.1)
+    script.send_signal(signal_number)
+    assert script.wait(20) == 128 + signal_number, script.returncode
+    os.close(writer)
+    assert not processes_at(output)
+    assert not list(output.parent.glob(f"{output.name}*"))
+
+
+def check_files_of_others():
+    """No name that anybody can foresee is written to, or taken away."""
+    precious = pathlib.Path("precious")
+    precious.write_text("mine")
+    pathlib.Path("volume.png.unfinished").symlink_to(precious)
+    before = set(os.listdir())
+    made("--output", "volume.png", "volume.npy")
+    assert set(os.listdir()) == before
+    assert precious.read_text() == "mine"
+    umask = os.umask(0)
+    os.umask(umask)
+    assert os.stat("volume.png").st_mode & 0o777 == 0o666 & ~umask
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    check_refused_options()
+    check_volume()
+    check_files_of_others()
+    check_raw(16, 999, 61)
+    check_raw(8, 1001, 35)
+    check_refused_input()
+    check_ended(signal.SIGTERM)
+    check_ended(signal.SIGINT)
+    os.chdir("/")
+print("as promised")

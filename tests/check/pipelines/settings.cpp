@@ -1,0 +1,319 @@
+/* Knobs that are turned while a pipeline plays: every element with properties of its own
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/pipeline-run.hpp"
+#include "tests/check/settings-check.hpp"
+
+#include <gst/app/gstappsink.h>
+#include <gst/app/gstappsrc.h>
+#include <gst/video/video.h>
+
+using namespace testing;
+
+namespace {
+#define DEVICE_MEMORY "(memory:OpenCLMemory)"
+#define SPECTRA "video/x-raw,format=GRAY16_LE,width=256,height=24,framerate=25/1"
+#define PICTURE "video/x-raw,format=RGBA,width=97,height=45,framerate=25/1"
+#define GRAY "video/x-raw,format=GRAY8,width=64,height=30,framerate=25/1"
+
+/* A chain around the element whose knobs are turned. With `caps` it gets the same frame
+ * again and again, else it begins with a source of frames that are all the same. */
+struct Chain {
+  const char *caps;
+  const char *before; /* to the element */
+  const char *after;
+  const char *pad = nullptr; /* of the element, where the knobs are the pad's */
+};
+
+const Chain test_source = {nullptr,
+    "octtestsrc noise=0 pattern=mirrors depths=<20> amplitudes=<800> name=knobs ",
+    "! video/x-raw" DEVICE_MEMORY ",width=128,height=24 ! octwindowinterp ! octfft"};
+
+const Chain interp = {SPECTRA, "octwindowinterp name=knobs ", ""};
+const Chain interp_fused = {SPECTRA, "octwindowinterp name=knobs ", "! octfft"};
+const Chain interp_real = {SPECTRA, "octwindowinterp name=knobs ",
+    "! application/x-oct" DEVICE_MEMORY ",format=F32LE ! octfft"};
+const Chain fft = {SPECTRA, "octwindowinterp ! octfft name=knobs ", ""};
+const Chain fft_lines = {SPECTRA, "octwindowinterp ! octfft fused=never name=knobs ",
+    "! application/x-oct" DEVICE_MEMORY ",format=F32LE"};
+const Chain fft_of_64 = {SPECTRA, "octwindowinterp ! octfft depth-start=64 name=knobs ",
+    "! video/x-raw" DEVICE_MEMORY ",height=64"};
+const Chain convert_gray = {
+    GRAY, "openclconvert name=knobs ", "! video/x-raw" DEVICE_MEMORY ",format=GRAY8"};
+const Chain convert = {GRAY, "openclconvert name=knobs ",
+    "! video/x-raw" DEVICE_MEMORY ",width=32,height=47"};
+const Chain key = {PICTURE, "chromakey name=knobs ", ""};
+const Chain key_run = {PICTURE, "chromakey name=knobs ", "! noisereduce ! flowkey"};
+const Chain reduce = {PICTURE, "chromakey tolerance=0.4 ! noisereduce name=knobs ", ""};
+const Chain flow = {PICTURE, "chromakey tolerance=0.4 ! flowkey name=knobs ", ""};
+const Chain compositor = {PICTURE, "openclcompositor name=knobs ",
+    "! video/x-raw" DEVICE_MEMORY ",width=120,height=80"};
+const Chain compositor_pad = {PICTURE, "openclcompositor name=knobs background=black ",
+    "! video/x-raw" DEVICE_MEMORY ",width=120,height=80", "sink_0"};
+const Chain fill = {PICTURE, "chromakey tolerance=0.4 ! keyfill name=knobs ", ""};
+
+/* A chain that plays. */
+class Session {
+public:
+  Session (const Chain &chain, const std::string &properties) : chain (chain)
+  {
+    std::string source = chain.caps
+                             ? "appsrc name=in format=time caps="
+                                   + std::string (chain.caps) + " ! openclupload ! "
+                             : "";
+    pipeline = launch (source + chain.before + chain.after
+                       + " ! opencldownload ! appsink name=out sync=false max-buffers=1");
+    in = gst_bin_get_by_name (GST_BIN (pipeline), "in");
+    out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+    GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "knobs");
+    knobs = chain.pad ? GST_OBJECT (gst_element_get_static_pad (element, chain.pad))
+                      : GST_OBJECT (gst_object_ref (element));
+    gst_object_unref (element);
+    set_together (knobs, properties);
+    bus = gst_element_get_bus (pipeline);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  }
+
+  ~Session ()
+  {
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_clear_object (&in);
+    for (gpointer object : {gpointer (out), gpointer (knobs), gpointer (bus)})
+      gst_object_unref (object);
+    gst_object_unref (pipeline);
+  }
+  Session (const Session &) = delete;
+
+  /* A frame made with what is set now, and its caps. */
+  std::string frame ()
+  {
+    if (in)
+      push ();
+    else
+      for (int ahead = 0; ahead < 4; ahead++)
+        pull ();
+    return pull ();
+  }
+
+  GstObject *knobs = nullptr;
+  GstBus *bus = nullptr;
+
+private:
+  void push ()
+  {
+    GstCaps *caps = gst_caps_from_string (chain.caps);
+    GstVideoInfo info;
+    gst_video_info_from_caps (&info, caps);
+    gst_caps_unref (caps);
+    GstBuffer *buffer = pattern_buffer (GST_VIDEO_INFO_SIZE (&info), 3);
+    GST_BUFFER_PTS (buffer) = pushed++ * GST_SECOND / 25;
+    GST_BUFFER_DURATION (buffer) = GST_SECOND / 25;
+    gst_app_src_push_buffer (GST_APP_SRC (in), buffer);
+  }
+
+  std::string pull ()
+  {
+    GstSample *sample =
+        gst_app_sink_try_pull_sample (GST_APP_SINK (out), 20 * GST_SECOND);
+    if (!sample) {
+      expect_warnings (bus, "no frame came", {});
+      ck_abort_msg ("no frame came");
+    }
+    gchar *caps = gst_caps_to_string (gst_sample_get_caps (sample));
+    GstMapInfo map;
+    std::string result = caps;
+    fail_unless (gst_buffer_map (gst_sample_get_buffer (sample), &map, GST_MAP_READ));
+    result.append (reinterpret_cast<const char *> (map.data), map.size);
+    gst_buffer_unmap (gst_sample_get_buffer (sample), &map);
+    gst_sample_unref (sample);
+    g_free (caps);
+    return result;
+  }
+
+  const Chain &chain;
+  GstElement *pipeline;
+  GstElement *in = nullptr, *out = nullptr;
+  guint pushed = 0;
+};
+
+/* What the chain makes where it is started with these properties. */
+std::string
+frame_with (const Chain &chain, const std::string &properties)
+{
+  Session session (chain, properties);
+  std::string frame = session.frame ();
+  expect_warnings (session.bus, properties, {});
+  return frame;
+}
+
+struct Turn {
+  const char *set;
+  const char *warning;  /* how it begins, or nullptr */
+  const char *in_force; /* what the next frames are as if started with */
+};
+
+struct Row {
+  const Chain &chain;
+  std::vector<Turn> turns;
+};
+
+const Row rows[] = {
+    {test_source,
+        {{"depths=<30,40>", "amplitudes: 1 values, expected 2", ""},
+            {"amplitudes=<900,300>", nullptr, "depths=<30,40> amplitudes=<900,300>"},
+            {"depths=<30,70>", "depths: 70, expected 0 to 64",
+                "depths=<30,40> amplitudes=<900,300>"},
+            {"depths=<30,50> level=15000", nullptr,
+                "depths=<30,50> amplitudes=<900,300> level=15000"},
+            {"wavelength-min=1433", "wavelength-min 1433 and wavelength-max 1433: exp",
+                "depths=<30,50> amplitudes=<900,300> level=15000"},
+            {"wavelength-max=1187", nullptr,
+                "depths=<30,50> amplitudes=<900,300> level=15000 wavelength-min=1433 "
+                "wavelength-max=1187"}}},
+    {interp,
+        {{"wavelength-min=1187", "wavelength-min 1187 and wavelength-max 0", ""},
+            {"wavelength-max=1433", nullptr, "wavelength-min=1187 wavelength-max=1433"},
+            {"wavelength-max=0", "wavelength-min 1187 and wavelength-max 0",
+                "wavelength-min=1187 wavelength-max=1433"},
+            {"wavelength-min=0", nullptr, ""}}},
+    {interp_fused,
+        {{"wavelengths=/no/such", "wavelengths file /no/such cannot be opened", ""},
+            {"wavelengths= background=file", "background is file and background-file",
+                ""},
+            {"background=frame dispersion-a2=0.001", nullptr,
+                "background=frame dispersion-a2=0.001"},
+            {"dispersion-phase=/no/such", "dispersion-phase /no/such and",
+                "background=frame dispersion-a2=0.001"},
+            {"dispersion-phase= dispersion-a2=0", nullptr, "background=frame"}}},
+    {interp_real,
+        {{"dispersion-a2=0.001", "downstream does not take application/x-oct", ""},
+            {"window=blackman", nullptr, ""},
+            {"dispersion-a2=0", nullptr, "window=blackman"}}},
+    {fft, {{"db-min=70", "db-min is 70 and db-max is 60", ""},
+              {"db-max=120", nullptr, "db-min=70 db-max=120"},
+              {"depth-start=128", "depth-start is 128 and depth-count is 0",
+                  "db-min=70 db-max=120"},
+              {"db-min=60 depth-start=100 depth-count=20", nullptr,
+                  "db-min=60 db-max=120 depth-start=100 depth-count=20"}}},
+    {fft_lines, {{"depth-count=129", "depth-start is 0 and depth-count is 129", ""},
+                    {"depth-count=28", nullptr, "depth-count=28"},
+                    {"depth-start=101", "depth-start is 101 and depth-count is 28",
+                        "depth-count=28"},
+                    {"depth-start=100", nullptr, "depth-start=100 depth-count=28"}}},
+    {fft_of_64,
+        {{"depth-count=32", "downstream does not take", ""},
+            {"depth-count=64 depth-start=20", nullptr, "depth-start=20 depth-count=64"},
+            {"depth-start=65", "depth-start is 65 and depth-count is 64",
+                "depth-start=20 depth-count=64"}}},
+    {convert_gray, {{"colormap=viridis", "downstream does not take video/x-raw", ""},
+                       {"colormap=none", nullptr, ""}}},
+    {convert,
+        {{"colormap=viridis", nullptr, "colormap=viridis"},
+            {"scale-method=nearest", nullptr, "colormap=viridis scale-method=nearest"},
+            {"colormap=none", nullptr, "scale-method=nearest"}}},
+};
+
+/* Two sets, neither half of which makes the other's frame. */
+struct Pair {
+  const Chain &chain;
+  const char *first, *second;
+};
+
+const Pair pairs[] = {
+    {test_source, "wavelength-min=800 wavelength-max=900 depths=<10> level=10000",
+        "wavelength-min=900 wavelength-max=800 depths=<20> level=20000"},
+    {interp_fused, "wavelength-min=800 wavelength-max=900 window=hann bit-shift=2",
+        "wavelength-min=900 wavelength-max=1000 window=flattop bit-shift=0"},
+    {interp, "dispersion-a2=0.001 window=hann", "dispersion-a2=0 window=tukey"},
+    {fft, "db-min=0 db-max=60 depth-start=0 depth-count=0",
+        "db-min=60 db-max=120 depth-start=30 depth-count=70"},
+    {convert, "colormap=viridis scale-method=bilinear exact=false",
+        "colormap=inferno scale-method=nearest exact=true"},
+    {compositor, "background=black", "background=checker"},
+    {compositor_pad, "xpos=3 ypos=5 width=40 height=30 alpha=1 operator=over",
+        "xpos=50 ypos=33 width=60 height=20 alpha=0.5 operator=source"},
+    {key, "key-color=0xff00ff00 tolerance=0.4 opacity=1 invert=false",
+        "key-color=0xffff0000 tolerance=0.2 opacity=0.5 invert=true"},
+    {key_run, "key-color=0xff00ff00 tolerance=0.4 opacity=1",
+        "key-color=0xffff0000 tolerance=0.2 opacity=0.5"},
+    {key, "method=chroma similarity=0.1 smoothness=0.2 spill=1",
+        "method=difference similarity=0.3 smoothness=0.5 spill=0"},
+    {reduce, "iterations=5 fill-iterations=0", "iterations=0 fill-iterations=2"},
+    {flow, "iterations=3 tolerance=0.2 channel=all limit=0",
+        "iterations=9 tolerance=0.1 channel=green limit=0.3"},
+    {fill, "color=0xff0000ff method=paint", "color=0x80ff0000 method=composite"},
+};
+
+struct Turning {
+  GstObject *knobs;
+  const Pair &pair;
+};
+
+gpointer
+turn_quickly (gpointer data)
+{
+  auto *turning = static_cast<Turning *> (data);
+  for (guint n = 0; n < 10000; n++) {
+    set_together (turning->knobs, n % 2 ? turning->pair.second : turning->pair.first);
+    if (n % 64 == 0)
+      g_usleep (500);
+  }
+  return nullptr;
+}
+} // namespace
+
+GST_START_TEST (test_knobs_turned_one_by_one_keep_the_last_valid_set)
+{
+  const Row &row = rows[__i__];
+  Session session (row.chain, "");
+  session.frame ();
+  for (const Turn &turn : row.turns) {
+    std::string expected = frame_with (row.chain, turn.in_force);
+    set_together (session.knobs, turn.set);
+    for (int n = 0; n < 2; n++)
+      fail_unless (session.frame () == expected,
+          "row %d, %s: not as with \"%s\": %.200s, expected %.200s", __i__, turn.set,
+          turn.in_force, session.frame ().c_str (), expected.c_str ());
+    expect_warnings (session.bus, turn.set,
+        turn.warning ? std::vector<std::string>{turn.warning}
+                     : std::vector<std::string> ());
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_knobs_turned_ten_thousand_times_give_one_of_the_sets)
+{
+  const Pair &pair = pairs[__i__];
+  std::string first = frame_with (pair.chain, pair.first);
+  std::string second = frame_with (pair.chain, pair.second);
+  fail_unless (first != second);
+
+  Session session (pair.chain, pair.first);
+  Turning turning = {session.knobs, pair};
+  GThread *thread = g_thread_new ("turn", turn_quickly, &turning);
+  for (int n = 0; n < 60; n++) {
+    std::string frame = session.frame ();
+    fail_unless (
+        frame == first || frame == second, "pair %d, frame %d: neither", __i__, n);
+  }
+  g_thread_join (thread);
+  fail_unless (session.frame () == second);
+  expect_warnings (session.bus, pair.second, {});
+}
+GST_END_TEST;
+
+static Suite *
+settings_suite (void)
+{
+  Suite *suite = suite_create ("settings");
+  TCase *tc = tcase_create ("settings");
+  suite_add_tcase (suite, tc);
+  tcase_add_loop_test (
+      tc, test_knobs_turned_one_by_one_keep_the_last_valid_set, 0, G_N_ELEMENTS (rows));
+  tcase_add_loop_test (tc, test_knobs_turned_ten_thousand_times_give_one_of_the_sets, 0,
+      G_N_ELEMENTS (pairs));
+  return suite;
+}
+
+GST_CHECK_MAIN (settings);

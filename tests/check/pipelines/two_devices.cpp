@@ -1,0 +1,177 @@
+/* Pipelines on devices by name: one element names it, its neighbours follow
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/opencl-check.hpp"
+
+#include <gst/app/gstappsink.h>
+#include <string>
+
+using namespace check;
+
+/* PoCL has as many devices as it is told; other platforms have what they have. */
+static const char *const devices_of_pocl = "pthread pthread";
+
+/* The number of devices of platform 0, which "0:N" names. */
+static cl_uint
+count_devices ()
+{
+  cl_platform_id platform;
+  cl_uint n = 0;
+  fail_unless_equals_int (clGetPlatformIDs (1, &platform, nullptr), CL_SUCCESS);
+  fail_unless_equals_int (
+      clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &n), CL_SUCCESS);
+  return n;
+}
+
+static cl_device_id
+device_of (GstElement *sink)
+{
+  GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (sink));
+  fail_unless (sample != nullptr);
+  GstMemory *memory = gst_buffer_peek_memory (gst_sample_get_buffer (sample), 0);
+  fail_unless (gst_is_opencl_memory (memory));
+  cl_device_id device =
+      gst_opencl_context_get_device (gst_opencl_memory_get_context (memory));
+  gst_sample_unref (sample);
+  return device;
+}
+
+static cl_device_id
+device_by_name (const char *name)
+{
+  GError *error = nullptr;
+  GstOpenCLContext *context = gst_opencl_context_new (name, &error);
+  fail_unless (context != nullptr, "%s", error ? error->message : "no error");
+  cl_device_id device = gst_opencl_context_get_device (context);
+  gst_object_unref (context);
+  return device;
+}
+
+static std::string
+branch (const std::string &device, const char *name)
+{
+  return "videotestsrc num-buffers=3 ! video/x-raw,format=RGBA,width=32,height=16 ! "
+         "openclupload device="
+         + device
+         + " ! chromakey ! noisereduce ! keyfill ! appsink sync=false name=" + name + " ";
+}
+
+/* Elements start from the sink, so that each of these has to ask before the one that
+ * names a device has started. */
+GST_START_TEST (test_branches_run_on_the_devices_that_their_first_elements_name)
+{
+  if (count_devices () < 2) {
+    g_print ("one device: nothing to tell two branches by\n");
+    return;
+  }
+  GstElement *pipeline =
+      gst_parse_launch ((branch ("0:0", "a") + branch ("0:1", "b")).c_str (), nullptr);
+  fail_unless (
+      gst_element_set_state (pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE);
+  for (const char *name : {"a", "b"}) {
+    GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), name);
+    fail_unless (
+        device_of (sink) == device_by_name (g_str_equal (name, "a") ? "0:0" : "0:1"));
+    gst_object_unref (sink);
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* (transfer full) (nullable): the context that an element has before it starts */
+static GstOpenCLContext *
+ask_before_start (GstElement *element)
+{
+  GstPad *pad = gst_element_get_static_pad (element, "src");
+  GstQuery *query = gst_query_new_context (GST_OPENCL_CONTEXT_TYPE);
+  GstContext *answer = nullptr;
+  GstOpenCLContext *context = nullptr;
+  if (gst_pad_query (pad, query))
+    gst_query_parse_context (query, &answer);
+  if (answer)
+    gst_structure_get (gst_context_get_structure (answer), GST_OPENCL_CONTEXT_TYPE,
+        GST_TYPE_OPENCL_CONTEXT, &context, nullptr);
+  gst_query_unref (query);
+  gst_object_unref (pad);
+  return context;
+}
+
+GST_START_TEST (test_an_element_with_a_device_by_name_has_its_context_before_it_starts)
+{
+  GstElement *named =
+      gst_element_factory_make_full ("openclupload", "device", "0:0", nullptr);
+  GstElement *any = gst_element_factory_make ("openclupload", nullptr);
+  GstOpenCLContext *context = ask_before_start (named);
+
+  fail_unless (context != nullptr);
+  fail_unless (gst_opencl_context_get_device (context) == device_by_name ("0:0"));
+  fail_unless (ask_before_start (any) == nullptr);
+  gst_object_unref (context);
+  gst_object_unref (named);
+  gst_object_unref (any);
+}
+GST_END_TEST;
+
+/* An application's context of that device is the one that is told. */
+GST_START_TEST (test_an_element_tells_neighbours_the_context_that_it_was_given)
+{
+  GstOpenCLContext *like = new_context ();
+  GstOpenCLContext *given = new_other_context (like);
+  GstContext *gst_context = gst_opencl_context_to_gst_context (given);
+  GstElement *named = gst_element_factory_make_full (
+      "openclupload", "device", gst_opencl_context_get_device_name (like), nullptr);
+  gst_element_set_context (named, gst_context);
+  GstOpenCLContext *told = ask_before_start (named);
+
+  fail_unless (told == given);
+  gst_object_unref (told);
+  gst_object_unref (named);
+  gst_context_unref (gst_context);
+  gst_object_unref (given);
+  gst_object_unref (like);
+}
+GST_END_TEST;
+
+/* A device that is named anew after somebody asked is the one that counts. */
+GST_START_TEST (test_a_device_named_after_neighbours_asked_is_the_one_that_counts)
+{
+  GstElement *element =
+      gst_element_factory_make_full ("openclupload", "device", "0:0", nullptr);
+  GstBus *bus = gst_bus_new ();
+  GstOpenCLContext *context = ask_before_start (element);
+
+  gst_element_set_bus (element, bus);
+  g_object_set (element, "device", "no such device", nullptr);
+  fail_unless_equals_int (
+      gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless (message != nullptr);
+  gst_message_unref (message);
+  gst_element_set_state (element, GST_STATE_NULL);
+  gst_element_set_bus (element, nullptr);
+  gst_object_unref (context);
+  gst_object_unref (bus);
+  gst_object_unref (element);
+}
+GST_END_TEST;
+
+static Suite *
+two_devices_suite (void)
+{
+  Suite *suite = suite_create ("two_devices");
+  TCase *tests = tcase_create ("general");
+
+  g_setenv ("POCL_DEVICES", devices_of_pocl, TRUE);
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, test_branches_run_on_the_devices_that_their_first_elements_name);
+  tcase_add_test (
+      tests, test_an_element_with_a_device_by_name_has_its_context_before_it_starts);
+  tcase_add_test (tests, test_an_element_tells_neighbours_the_context_that_it_was_given);
+  tcase_add_test (
+      tests, test_a_device_named_after_neighbours_asked_is_the_one_that_counts);
+  return suite;
+}
+
+GST_CHECK_MAIN (two_devices);
