@@ -571,12 +571,14 @@ GST_START_TEST (test_both_branches_of_a_tee_get_the_same_bytes)
 }
 GST_END_TEST;
 
-/* Between system and device memory, while frames are on their way. */
+/* Between system and device memory, while frames are on their way: those of the caps
+ * before still pass, which capsfilter refuses unless it is told otherwise. */
 GST_START_TEST (test_downstream_changes_its_mind)
 {
   GstElement *pipeline = launch (
       "videotestsrc ! video/x-raw,format=GRAY8,width=64,height=32 ! openclupload ! "
-      "opencldownload ! capsfilter name=filter ! appsink name=out max-buffers=2");
+      "opencldownload ! capsfilter name=filter caps-change-mode=delayed ! "
+      "appsink name=out max-buffers=2");
   GstElement *filter = gst_bin_get_by_name (GST_BIN (pipeline), "filter");
   GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
   const char *const wanted[] = {"video/x-raw", "video/x-raw(memory:OpenCLMemory)"};
@@ -650,8 +652,8 @@ GST_START_TEST (test_no_pinned_memory_is_one_error)
 }
 GST_END_TEST;
 
-/* With some memory it goes on with fewer buffers in turn; without, whoever is refused one,
- * also the source, hears why. */
+/* With some memory it goes on with fewer buffers in turn; without, whoever is refused
+ * one, also the source, hears why. */
 GST_START_TEST (test_a_pipeline_without_device_memory_fails_and_works_after_ready)
 {
   GstElement *pipeline = launch ("videotestsrc num-buffers=20 ! openclupload name=up ! "
@@ -668,8 +670,7 @@ GST_START_TEST (test_a_pipeline_without_device_memory_fails_and_works_after_read
     const bool failed = !outcome.errors.empty ();
     fail_unless_equals_int (errors.size (), failed ? 1 : 0);
     if (failed)
-      fail_unless (errors[0].find ("No memory for a frame of ")
-                       != std::string::npos,
+      fail_unless (errors[0].find ("No memory for a frame of ") != std::string::npos,
           "%s", errors[0].c_str ());
     (failed ? refused : done)++;
     gst_element_set_state (pipeline, GST_STATE_READY);
