@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../one-context.hpp"
+#include "../pipeline-run.hpp"
 #include "../videoframes.hpp"
 
 #include <gst/app/gstappsink.h>
@@ -872,6 +873,32 @@ GST_START_TEST (test_convert_amid_telecine_makes_what_videoconvert_makes)
 }
 GST_END_TEST
 
+/* --- frames that are not as their caps say --- */
+
+GST_START_TEST (test_convert_of_frames_smaller_than_their_caps_is_one_error)
+{
+  const char *const sources[] = {
+      "videotestsrc num-buffers=3 ! video/x-raw,format=%s,width=64,height=48 ! "
+      "openclupload",
+      "videotestsrc num-buffers=3 ! openclupload ! openclconvert ! " DEVICE
+      ",format=%s,width=64,height=48",
+      "fakesrc num-buffers=3 sizetype=fixed sizemax=6144 filltype=pattern ! "
+      "video/x-raw,format=%s,width=64,height=48,framerate=25/1 ! openclupload"};
+  for (const char *source : sources)
+    for (const char *raised : {"height=96", "height=50", "width=128"})
+      for (const char *made : {"format=BGRA", "format=BGRA,width=80,height=40"}) {
+        gchar *filmed = g_strdup_printf (source, "NV12");
+        std::string line = std::string (filmed) + " ! capssetter caps=\"" DEVICE ","
+                           + raised + "\" ! openclconvert name=last ! " DEVICE "," + made
+                           + " ! opencldownload ! fakesink";
+        testing::Outcome outcome = testing::run (line.c_str ());
+        fail_unless (outcome.errors_of ("last").size () == 1, "%zu errors of %s",
+            outcome.errors_of ("last").size (), line.c_str ());
+        g_free (filmed);
+      }
+}
+GST_END_TEST
+
 /* --- colour maps --- */
 
 struct MapEnds {
@@ -1257,6 +1284,7 @@ openclconvert_suite (void)
   tcase_add_test (tcase, test_convert_launches_once_and_never_waits);
   tcase_add_test (tcase, test_convert_negotiates_like_videoconvert_and_videoscale);
   tcase_add_test (tcase, test_convert_says_why_it_refuses);
+  tcase_add_test (tcase, test_convert_of_frames_smaller_than_their_caps_is_one_error);
   tcase_add_test (tcase, test_convert_keeps_the_interlace_mode);
   tcase_add_test (tcase, test_convert_is_right_for_interlaced_video);
   tcase_add_test (tcase, test_convert_keeps_the_chroma_of_a_field_in_its_field);
