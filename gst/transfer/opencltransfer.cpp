@@ -234,8 +234,8 @@ gst_opencl_transfer_decide_allocation (GstBaseTransform *transform, GstQuery *qu
 static gboolean
 is_output_as_it_is (GstOpenCLFilter *filter, GstBuffer *input)
 {
-  return gst_opencl_buffer_is_host_visible (gst_opencl_filter_get_context (filter),
-      input, gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
+  return gst_opencl_buffer_is_host_visible (gst_opencl_filter_get_context (filter), input,
+      gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
       private_of (filter)->any_layout);
 }
 
