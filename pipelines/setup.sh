@@ -7,6 +7,7 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${GST_OPENCL_BUILD:-$root/build} # where that is set, it is whole already
+# GST_OPENCL_SETUP: an option for `meson setup`, such as --werror
 
 packages=(
   # the build
@@ -21,8 +22,8 @@ packages=(
   pocl-opencl-icd
   # what opencl-bench compares with; with ffmpeg too, where somebody has installed it
   libfftw3-dev
-  # the reference that some tests compare with
-  python3 python3-numpy
+  # the reference that some tests compare with, and checks of the sources themselves
+  python3 python3-numpy clang-format shellcheck
 )
 
 missing_packages () {
@@ -62,6 +63,7 @@ install_missing () {
 # What a debugger needs is left out, which a third of the time would go into.
 build () {
   [ -z "${GST_OPENCL_BUILD:-}" ] || return 0
-  { [ -e "$build/build.ninja" ] || meson setup -Ddebug=false "$build" "$root"; } \
+{ [ -e "$build/build.ninja" ] \
+    || meson setup -Ddebug=false "$build" "$root" ${GST_OPENCL_SETUP:+"$GST_OPENCL_SETUP"}; } \
     && ninja -C "$build" "$1"
 }

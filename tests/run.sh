@@ -5,7 +5,7 @@
 # tests/run.sh --MODE …    what tests/modes/MODE.sh finds, with the arguments that follow
 # tests/run.sh --help      the modes
 #
-# shellcheck disable=SC1091,SC2154
+# shellcheck disable=SC1091,SC2119,SC2154
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -uo pipefail
 source "$(dirname "$0")/modes/common.sh"

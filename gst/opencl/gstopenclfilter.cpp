@@ -10,7 +10,7 @@
  * The base class does what every element on the device needs: the context, the pools, the
  * order between queues, the bounded run-ahead, draining, and errors. A subclass enqueues.
  */
-#include "gstopenclfilter.h"
+#include "gstopenclfilter-private.h"
 
 #include "deferredframe.hpp"
 #include "elementcore.hpp"
@@ -175,7 +175,7 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
     core.report (error);
     return FALSE;
   }
-  core.forget_failure ();
+  core.start_afresh ();
   return TRUE;
 }
 
@@ -637,7 +637,7 @@ gst_opencl_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
   }
   if (type == GST_EVENT_FLUSH_STOP) {
     gst_clear_buffer (&private_of (transform)->submitted);
-    core.forget_failure ();
+    core.start_afresh ();
   }
   return GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
       ->sink_event (transform, event);
@@ -692,6 +692,13 @@ gst_opencl_filter_get_context (GstOpenCLFilter *filter)
 {
   g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
   return core_of (filter).context ();
+}
+
+GstBufferPool *
+gst_opencl_filter_new_pool (GstOpenCLFilter *filter, gboolean host, gsize size)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
+  return core_of (filter).make_pool (host, nullptr, size, GST_OPENCL_BUFFERS_IN_TURN);
 }
 
 guint

@@ -367,7 +367,7 @@ gst_opencl_src_do_seek (GstBaseSrc *base, GstSegment *segment)
   Counting counting (*priv->core);
 
   priv->core->drain ();
-  priv->core->forget_failure ();
+  priv->core->start_afresh ();
   segment->time = segment->start;
   if (backwards && GST_CLOCK_TIME_IS_VALID (duration))
     segment->position = MIN (segment->position, duration);
