@@ -63,7 +63,7 @@ install_missing () {
 # What a debugger needs is left out, which a third of the time would go into.
 build () {
   [ -z "${GST_OPENCL_BUILD:-}" ] || return 0
-{ [ -e "$build/build.ninja" ] \
+  { [ -e "$build/build.ninja" ] \
     || meson setup -Ddebug=false "$build" "$root" ${GST_OPENCL_SETUP:+"$GST_OPENCL_SETUP"}; } \
     && ninja -C "$build" "$1"
 }
