@@ -10,7 +10,6 @@
 #include "expression.hpp"
 
 #include <algorithm>
-#include <regex>
 
 namespace compute {
 namespace {
@@ -41,6 +40,40 @@ struct Plan {
 };
 
 const char *const prefix_of_arguments = "array_";
+
+bool
+is_of_name (char letter)
+{
+  return g_ascii_isalnum (letter) || letter == '_';
+}
+
+bool
+is_name (const std::string &text)
+{
+  return !text.empty () && !g_ascii_isdigit (text[0])
+         && std::all_of (text.begin (), text.end (), is_of_name);
+}
+
+/* Whether a name stands in an expression, as a word. */
+bool
+mentions (const std::string &expression, const std::string &name)
+{
+  for (gsize at = 0; (at = expression.find (name, at)) != std::string::npos;
+       at += name.size ()) {
+    const gsize end = at + name.size ();
+    if ((at == 0 || !is_of_name (expression[at - 1]))
+        && (end == expression.size () || !is_of_name (expression[end])))
+      return true;
+  }
+  return false;
+}
+
+bool
+uses_indices (const std::string &expression)
+{
+  return mentions (expression, "i0") || mentions (expression, "i1")
+         || mentions (expression, "i2") || mentions (expression, "i3");
+}
 
 Operand
 operand_of_stream (const Stream &stream)
@@ -250,17 +283,17 @@ function_of (const Plan &plan)
          + "\n#line 1 \"generated\"\n  );\n}\n";
 }
 
+/* Types by their own names: drivers tell those of arguments as they are written. */
 std::string
 parameters_of (const Plan &plan)
 {
-  std::string text = declaration (plan.output, false) + ", uint frame, real time";
+  const std::string real = plan.is_double ? "double " : "float ";
+  std::string text = declaration (plan.output, false) + ", uint frame, " + real + "time";
   for (const Operand &operand : plan.operands)
     text += ",\n    " + declaration (operand, true);
   for (const std::string &scalar : plan.scalars)
-    text += ", real " + scalar;
-  /* Types by their own names: drivers tell those of arguments as they are written. */
-  return std::regex_replace (
-      text, std::regex ("\\breal\\b"), plan.is_double ? "double" : "float");
+    text += ", " + real + scalar;
+  return text;
 }
 
 /* d0 … are where the work-item's first element stands in the result. */
@@ -336,8 +369,7 @@ size_of (const Plan &plan)
 bool
 check_name (const std::string &name, GError **error)
 {
-  static const std::regex identifier ("[A-Za-z_][A-Za-z0-9_]*");
-  if (std::regex_match (name, identifier))
+  if (is_name (name))
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
       "\"%s\" is no name in an expression, expected letters, digits and _",
@@ -442,7 +474,6 @@ task_of_expression (const std::string &expression, bool on_cpu,
     std::vector<Stream> &streams, const opencl::Structure &given,
     opencl::Structure &arguments, Task &task, GError **error)
 {
-  static const std::regex index ("\\bi[0-3]\\b");
   GstStructure *sorted = gst_structure_new_empty ("arguments");
   arguments.reset (sorted, [] (const GstStructure *structure) {
     gst_structure_free (const_cast<GstStructure *> (structure));
@@ -450,7 +481,7 @@ task_of_expression (const std::string &expression, bool on_cpu,
   Plan plan;
 
   plan.expression = expression;
-  plan.uses_indices = std::regex_search (expression, index);
+  plan.uses_indices = uses_indices (expression);
   if (!make_plan (streams, given, sorted, plan, error))
     return false;
   const gsize rank = plan.output.array.shape.size ();
@@ -462,6 +493,10 @@ task_of_expression (const std::string &expression, bool on_cpu,
       return false;
     find_strides (operand, rank);
     plan.is_double = plan.is_double || operand.array.type == NumberType::f64;
+  }
+  for (const std::string &scalar : plan.scalars) {
+    if (!check_name (scalar, error))
+      return false;
   }
   if (streams.size () == 1)
     plan.is_double = plan.is_double || plan.output.array.type == NumberType::f64;
