@@ -4,6 +4,8 @@
  */
 #include "settings.hpp"
 
+#include <cmath>
+
 namespace opencl {
 GParamSpec *
 new_spec (const PropertyText &text, Range<gint> range, gint initial)
@@ -69,6 +71,19 @@ new_spec (const PropertyText &text, const std::vector<double> &)
 }
 
 GParamSpec *
+new_spec (const PropertyText &text, const Structure &)
+{
+  return g_param_spec_boxed (
+      text.name, text.nick, text.blurb, GST_TYPE_STRUCTURE, text.flags);
+}
+
+GParamSpec *
+new_spec (const PropertyText &text, const Caps &)
+{
+  return g_param_spec_boxed (text.name, text.nick, text.blurb, GST_TYPE_CAPS, text.flags);
+}
+
+GParamSpec *
 new_enum_spec (const PropertyText &text, GType type, gint initial)
 {
   return g_param_spec_enum (text.name, text.nick, text.blurb, type, initial, text.flags);
@@ -92,16 +107,27 @@ take_value (const GValue *from, guint64 &to)
   to = g_value_get_uint64 (from);
 }
 
+/* GObject lets it pass where validation is lax, and clamps nothing of it. */
+template <typename Number>
+static void
+take_number (Number from, Number &to)
+{
+  if (std::isnan (from))
+    g_warning ("the value is not a number");
+  else
+    to = from;
+}
+
 void
 take_value (const GValue *from, gfloat &to)
 {
-  to = g_value_get_float (from);
+  take_number (g_value_get_float (from), to);
 }
 
 void
 take_value (const GValue *from, gdouble &to)
 {
-  to = g_value_get_double (from);
+  take_number (g_value_get_double (from), to);
 }
 
 void
@@ -140,6 +166,20 @@ take_value (const GValue *from, std::vector<double> &to)
     numbers.push_back (g_value_get_double (&number));
   }
   to = numbers;
+}
+
+void
+take_value (const GValue *from, Structure &to)
+{
+  auto *structure = static_cast<GstStructure *> (g_value_dup_boxed (from));
+  to = structure ? Structure (structure, gst_structure_free) : nullptr;
+}
+
+void
+take_value (const GValue *from, Caps &to)
+{
+  auto *caps = static_cast<GstCaps *> (g_value_dup_boxed (from));
+  to = caps ? Caps (caps, gst_caps_unref) : nullptr;
 }
 
 void
@@ -202,6 +242,18 @@ give_value (const std::vector<double> &from, GValue *to)
 }
 
 void
+give_value (const Structure &from, GValue *to)
+{
+  g_value_set_boxed (to, from.get ());
+}
+
+void
+give_value (const Caps &from, GValue *to)
+{
+  g_value_set_boxed (to, from.get ());
+}
+
+void
 warn_of_settings (gpointer owner, const GError *reason)
 {
   GstObject *poster = GST_OBJECT_CAST (gst_object_ref (owner));
@@ -212,10 +264,12 @@ warn_of_settings (gpointer owner, const GError *reason)
   }
   if (!poster)
     return;
+  gchar **parts = g_strsplit (reason->message, "\n", 2);
   gst_element_message_full (GST_ELEMENT_CAST (poster), GST_MESSAGE_WARNING,
       reason->domain, reason->code,
-      g_strdup_printf ("%s; what was set before stays in force", reason->message),
-      nullptr, __FILE__, GST_FUNCTION, __LINE__);
+      g_strdup_printf ("%s; what was set before stays in force", parts[0]),
+      g_strdup (parts[1]), __FILE__, GST_FUNCTION, __LINE__);
+  g_strfreev (parts);
   gst_object_unref (poster);
 }
 

@@ -1397,6 +1397,25 @@ GST_START_TEST (test_filter_may_give_two_frames_for_one)
 }
 GST_END_TEST
 
+GST_START_TEST (test_filter_copies_an_input_from_elsewhere_once_for_all_its_outputs)
+{
+  outputs_of = [] (guint) { return 2u; };
+  GstHarness *harness = harness_of (TEST_TYPE_COUNTED);
+  const Bytes bytes = pattern (small_size, 3);
+  GstBuffer *input = gst_buffer_new_memdup (bytes.data (), bytes.size ());
+  fail_unless_equals_int (gst_harness_push (harness, input), GST_FLOW_OK);
+  for (guint n = 0; n < 2; n++) {
+    GstBuffer *output = gst_harness_pull (harness);
+    Filter::assert_flipped (output, 3, 1 + n);
+    gst_buffer_unref (output);
+  }
+  GstOpenCLCounts counts;
+  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (harness->element), &counts);
+  fail_unless_equals_uint64 (counts.uploads, 1);
+  gst_harness_teardown (harness);
+}
+GST_END_TEST
+
 GST_START_TEST (test_filter_in_place_copies_only_what_somebody_else_holds)
 {
   GstHarness *harness = harness_of (TEST_TYPE_PLACED);
@@ -1553,6 +1572,8 @@ filter_suite ()
 
   tcase_add_test (values, test_filter_may_drop_every_second_frame);
   tcase_add_test (values, test_filter_may_give_two_frames_for_one);
+  tcase_add_test (
+      values, test_filter_copies_an_input_from_elsewhere_once_for_all_its_outputs);
   tcase_add_test (values, test_filter_in_place_copies_only_what_somebody_else_holds);
   tcase_add_test (values, test_filter_keeps_the_metas_that_still_hold);
   tcase_add_test (values, test_a_frame_takes_one_buffer_of_each_link);

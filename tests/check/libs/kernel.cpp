@@ -155,6 +155,30 @@ GST_START_TEST (test_kernel_argument_of_a_wrong_size_is_refused)
 }
 GST_END_TEST;
 
+/* What would be a division by zero, or no work at all once it is rounded up. */
+GST_START_TEST (test_kernel_launch_of_no_group_or_too_many_items_is_refused)
+{
+  const struct {
+    gsize global, local;
+    const char *reason;
+  } rows[] = {{64, 0, "gst_opencl_launch failed: CL_INVALID_WORK_GROUP_SIZE"},
+      {G_MAXSIZE, 64, "gst_opencl_launch failed: CL_INVALID_GLOBAL_WORK_SIZE"},
+      {G_MAXSIZE - 1, 64, "gst_opencl_launch failed: CL_INVALID_GLOBAL_WORK_SIZE"}};
+  Device device;
+  KernelPointer kernel =
+      make_kernel_of (device.context, "__kernel void nothing () {}", "nothing");
+
+  for (const auto &row : rows) {
+    GError *error = nullptr;
+    fail_if (
+        gst_opencl_launch (device.queue, gst_opencl_kernel_get_handle (kernel.get ()), 1,
+            &row.global, &row.local, &error));
+    fail_unless_has (error->message, row.reason);
+    g_error_free (error);
+  }
+}
+GST_END_TEST;
+
 GST_START_TEST (test_kernel_includes_each_file_once)
 {
   Device device;
@@ -298,6 +322,7 @@ kernel_suite ()
   tcase_add_test (general, test_kernel_visits_each_column_and_row_once);
   tcase_add_test (general, test_kernel_takes_buffers_local_memory_and_values);
   tcase_add_test (general, test_kernel_argument_of_a_wrong_size_is_refused);
+  tcase_add_test (general, test_kernel_launch_of_no_group_or_too_many_items_is_refused);
   tcase_add_test (general, test_kernel_includes_each_file_once);
   tcase_add_test (general, test_kernel_build_log_names_file_and_line);
   tcase_add_test (
