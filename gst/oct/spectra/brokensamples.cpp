@@ -4,7 +4,7 @@
  */
 #include "brokensamples.hpp"
 
-#include <gst/opencl/gstopenclstatistics-private.h>
+#include <gst/opencl/devicebuffer.hpp>
 
 namespace oct {
 /* Frames from one look to the next: even four bytes cost a call of the driver. */
@@ -13,17 +13,19 @@ static const guint frames_between = 16;
 BrokenSamples::~BrokenSamples ()
 {
   if (under_way ())
-    clWaitForEvents (1, &under_way ());
+    gst_opencl_context_release_after (context, under_way (), g_free, count);
+  else
+    g_free (count);
 }
 
 bool
-BrokenSamples::create (GstOpenCLContext *context, GError **error)
+BrokenSamples::create (GstOpenCLContext *of, GError **error)
 {
-  cl_uint none = 0;
-  cl_int code;
-  counter_ = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
-      CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof none, &none, &code));
-  return gst_opencl_check (code, "clCreateBuffer", error);
+  context = of;
+  count = g_new0 (cl_uint, 1);
+  counter_ = opencl::make_buffer (
+      context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof *count, error, count);
+  return counter_ () != nullptr;
 }
 
 bool
@@ -31,10 +33,10 @@ BrokenSamples::read (cl_command_queue queue)
 {
   cl_event event;
   if (clEnqueueReadBuffer (
-          queue, counter_ (), CL_FALSE, 0, sizeof count, &count, 0, nullptr, &event)
+          queue, counter_ (), CL_FALSE, 0, sizeof *count, count, 0, nullptr, &event)
       != CL_SUCCESS)
     return false;
-  gst_opencl_count_download (sizeof count);
+  gst_opencl_count_download (sizeof *count);
   under_way = cl::Event (event);
   return true;
 }
@@ -43,10 +45,10 @@ guint
 BrokenSamples::tell ()
 {
   under_way = cl::Event ();
-  if (told || count == 0)
+  if (told || *count == 0)
     return 0;
   told = true;
-  return count;
+  return *count;
 }
 
 guint
@@ -55,7 +57,7 @@ BrokenSamples::look (cl_command_queue queue)
   if (!counter_ () || told)
     return 0;
   if (under_way ()) {
-    cl_int state = CL_COMPLETE;
+    cl_int state = CL_QUEUED;
     clGetEventInfo (
         under_way (), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
     return state <= CL_COMPLETE ? tell () : 0;
@@ -70,12 +72,10 @@ BrokenSamples::look_at_last (cl_command_queue queue)
 {
   if (!counter_ () || told)
     return 0;
-  if (under_way ())
-    clWaitForEvents (1, &under_way ());
-  under_way = cl::Event ();
-  if (!read (queue))
+  if (under_way () && clWaitForEvents (1, &under_way ()) != CL_SUCCESS)
     return 0;
-  clWaitForEvents (1, &under_way ());
+  if (!read (queue) || clWaitForEvents (1, &under_way ()) != CL_SUCCESS)
+    return 0;
   return tell ();
 }
 } // namespace oct

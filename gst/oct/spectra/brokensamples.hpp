@@ -31,8 +31,9 @@ private:
   bool read (cl_command_queue queue);
 
   cl::Buffer counter_;
-  cl::Event under_way; /* empty where nothing is read */
-  cl_uint count = 0;
+  cl::Event under_way;                 /* empty where nothing is read */
+  GstOpenCLContext *context = nullptr; /* outlives this */
+  cl_uint *count = nullptr;            /* which the device writes while `under_way` */
   bool told = false;
   guint frames = 0;
 };
