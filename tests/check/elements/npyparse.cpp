@@ -6,6 +6,7 @@
 #include <gst/check/gstcheck.h>
 #include <gst/check/gstharness.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -1131,6 +1132,134 @@ GST_START_TEST (test_npyparse_survives_damaged_streams)
 }
 GST_END_TEST;
 
+/* Arrays, where it is those that downstream takes */
+
+namespace {
+
+struct ArrayParser : Parser {
+  explicit ArrayParser (const char *launch = "npyparse name=npyparse") : Parser (launch)
+  {
+    gst_harness_set_sink_caps_str (
+        harness, "other/tensors, format=static, num_tensors=1");
+  }
+  void expect_tensors (const char *types, const char *dimensions)
+  {
+    expect_field ("format", "static");
+    expect_field ("num_tensors", "1");
+    expect_field ("types", types);
+    expect_field ("dimensions", dimensions);
+    expect_field ("framerate", "25/1");
+  }
+};
+
+std::string
+reversed_in (const std::string &bytes, gsize size)
+{
+  std::string result = bytes;
+
+  for (gsize at = 0; at < bytes.size (); at += size)
+    std::reverse (result.begin () + at, result.begin () + at + size);
+  return result;
+}
+
+struct NumberType {
+  const char *descr, *name;
+  gsize size;       /* of a number */
+  gsize in_element; /* numbers of an element */
+};
+
+const NumberType number_types[] = {{"|b1", "uint8", 1, 1}, {"|i1", "int8", 1, 1},
+    {"|u1", "uint8", 1, 1}, {"<i2", "int16", 2, 1}, {"<u2", "uint16", 2, 1},
+    {"<i4", "int32", 4, 1}, {"<u4", "uint32", 4, 1}, {"<i8", "int64", 8, 1},
+    {"<u8", "uint64", 8, 1}, {"<f2", "float16", 2, 1}, {"<f4", "float32", 4, 1},
+    {"<f8", "float64", 8, 1}, {"<c8", "float32", 4, 2}, {"<c16", "float64", 8, 2},
+    {">i2", "int16", 2, 1}, {">u4", "uint32", 4, 1}, {">f8", "float64", 8, 1},
+    {">c8", "float32", 4, 2}};
+
+} // namespace
+
+GST_START_TEST (test_npyparse_gives_arrays_of_every_number_bit_exactly)
+{
+  for (const NumberType &type : number_types) {
+    ArrayParser parser;
+    std::string values (24 * type.size * type.in_element, 0);
+    for (gsize i = 0; i < values.size (); i++)
+      values[i] = char (i * 37 + 11);
+    fail_unless_equals_int (
+        parser.push (header (dictionary (type.descr, "(2, 3, 4)")) + values),
+        GST_FLOW_OK);
+    expect_frames (parser.frames (),
+        {type.descr[0] == '>' ? reversed_in (values, type.size) : values});
+    parser.expect_tensors (type.name, type.in_element == 2 ? "2:4:3:2" : "4:3:2");
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_npyparse_gives_arrays_of_every_shape)
+{
+  struct Row {
+    const char *shape, *dimensions;
+    gsize count;
+  };
+  for (const Row &row : {Row{"()", "1", 1}, {"(7,)", "7", 7}, {"(1, 7)", "7:1", 7},
+           {"(1, 2, 3, 4)", "4:3:2:1", 24},
+           {"(2, 1, 2, 1, 2, 1, 2)", "2:1:2:1:2:1:2", 16}}) {
+    ArrayParser parser;
+    const std::vector<guint16> values = counted (row.count);
+    fail_unless_equals_int (parser.push (u16_file (row.shape, values)), GST_FLOW_OK);
+    expect_frames (parser.frames (), {bytes_of (values)});
+    parser.expect_tensors ("uint16", row.dimensions);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_npyparse_splits_an_array_along_its_outermost_dimension)
+{
+  ArrayParser parser ("npyparse name=npyparse split=true");
+
+  fail_unless_equals_int (
+      parser.push (u16_file ("(3, 1, 2, 4)", counted (24))), GST_FLOW_OK);
+  expect_frames (parser.frames (), split (bytes_of (counted (24)), 16));
+  parser.expect_tensors ("uint16", "4:2:1");
+}
+GST_END_TEST;
+
+/* Elements of NNStreamer's write four dimensions. */
+GST_START_TEST (test_npyparse_spells_dimensions_as_downstream_does)
+{
+  Parser parser;
+
+  gst_harness_set_sink_caps_str (parser.harness,
+      "other/tensors, format=static, num_tensors=1, dimensions=(string)4:3:1:1");
+  fail_unless_equals_int (parser.push (u16_file ("(3, 4)", counted (12))), GST_FLOW_OK);
+  parser.expect_field ("dimensions", "4:3:1:1");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_npyparse_refuses_what_is_no_array)
+{
+  struct Row {
+    std::string file;
+    const char *launch, *expected;
+  };
+  const std::string sixteen = "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)";
+  for (const Row &row : {Row{u16_file ("(0, 4)", {}), "npyparse", "(0, 4) is empty"},
+           {u16_file (sixteen.c_str (), counted (1)), "npyparse", "too many dimensions"},
+           {u16_file ("()", counted (1)), "npyparse split=true", "() cannot be split"},
+           {header (dictionary ("<U4", "(1,)")) + "1234", "npyparse",
+               "type '<U4', expected"},
+           {header (dictionary ("<f16", "(1,)")) + "1234", "npyparse", "type '<f16'"},
+           {header (dictionary ("<c4", "(1,)")) + "1234", "npyparse", "type '<c4'"}}) {
+    ArrayParser parser (row.launch);
+    fail_unless_equals_int (parser.push (row.file), GST_FLOW_ERROR);
+    const Errors errors = errors_of (parser.bus);
+    fail_unless_equals_int (errors.count, 1);
+    fail_unless (errors.message.find (row.expected) != std::string::npos, "%s",
+        errors.message.c_str ());
+  }
+}
+GST_END_TEST;
+
 static Suite *
 npyparse_suite ()
 {
@@ -1174,6 +1303,11 @@ npyparse_suite ()
   tcase_add_test (tests, test_npyparse_works_again_after_an_error_and_ready);
   tcase_add_test (tests, test_npyparse_refuses_early_what_cannot_be_in_the_file);
   tcase_add_test (tests, test_npyparse_survives_damaged_streams);
+  tcase_add_test (tests, test_npyparse_gives_arrays_of_every_number_bit_exactly);
+  tcase_add_test (tests, test_npyparse_gives_arrays_of_every_shape);
+  tcase_add_test (tests, test_npyparse_splits_an_array_along_its_outermost_dimension);
+  tcase_add_test (tests, test_npyparse_spells_dimensions_as_downstream_does);
+  tcase_add_test (tests, test_npyparse_refuses_what_is_no_array);
   return suite;
 }
 
