@@ -2,6 +2,7 @@
 # it, after setup.sh.
 #
 # shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154  # used by those that source it; of setup.sh
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 
@@ -10,7 +11,6 @@ fail () {
   exit 2
 }
 
-# shellcheck disable=SC2034  # by those that source it
 whole='(0|[1-9][0-9]{0,8})'
 pixels='[1-9][0-9]{0,8}x[1-9][0-9]{0,8}'
 share='([0-9]+\.?[0-9]*|\.[0-9]+)'

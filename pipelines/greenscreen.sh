@@ -146,7 +146,7 @@ source_of_scene () {
     # Clear in the same colour, so that no other shows at the edge
     layers+=(videotestsrc num-buffers=1 pattern=ball "foreground-color=0xff$colour"
       "background-color=0x00$colour"
-      ! video/x-raw,format=RGBA,width=40,height=40,framerate=1/1
+      ! "video/x-raw,format=RGBA,width=40,height=40,framerate=1/1"
       ! openclupload ! "scene.sink_$number")
     number=$((number + 1))
   done <<END
@@ -161,7 +161,7 @@ source_of_scene () {
     e8e8e8 480 120 110 110 0.5
 END
   layers+=(videotestsrc num-buffers=1 pattern=snow
-    ! video/x-raw,format=RGBA,width=640,height=360,framerate=1/1
+    ! "video/x-raw,format=RGBA,width=640,height=360,framerate=1/1"
     ! openclupload ! "scene.sink_$number")
   filmed=(openclcompositor name=scene "${pads[@]}" "sink_$number::alpha=0.04"
     ! "$device,width=640,height=360")
@@ -231,7 +231,7 @@ encoder_of () {
     *.webm) encoder=("${vp8[@]}" ! webmmux) ;;
     *.mkv) encoder=("${vp8[@]}" ! matroskamux) ;;
     # The range of JPEG's levels is full, which jpegenc does not ask for.
-    *.avi) encoder=(video/x-raw,format=I420,colorimetry=1:4:0:0 ! jpegenc ! avimux) ;;
+    *.avi) encoder=("video/x-raw,format=I420,colorimetry=1:4:0:0" ! jpegenc ! avimux) ;;
     *) fail "--output $1: expected .png, .webm, .mkv, .avi or \"window\"" ;;
   esac
 }

@@ -7,6 +7,7 @@
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${GST_OPENCL_BUILD:-$root/build} # where that is set, it is whole already
+# GST_OPENCL_SETUP: an option for `meson setup`, such as --werror
 
 packages=(
   # the build
@@ -21,8 +22,8 @@ packages=(
   pocl-opencl-icd
   # what opencl-bench compares with; with ffmpeg too, where somebody has installed it
   libfftw3-dev
-  # the reference that some tests compare with
-  python3 python3-numpy
+  # the reference that some tests compare with, and checks of the sources themselves
+  python3 python3-numpy clang-format shellcheck
 )
 
 missing_packages () {
@@ -58,9 +59,11 @@ install_missing () {
     apt-get install --yes --no-install-recommends "${missing[@]}"
 }
 
-# build TARGET: `plugins` is what a pipeline runs, `all` the tests and opencl-bench as well
+# build TARGET: `plugins` is what a pipeline runs, `all` the tests and opencl-bench as well.
+# What a debugger needs is left out, which a third of the time would go into.
 build () {
   [ -z "${GST_OPENCL_BUILD:-}" ] || return 0
-  { [ -e "$build/build.ninja" ] || meson setup "$build" "$root"; } \
+  { [ -e "$build/build.ninja" ] \
+    || meson setup -Ddebug=false "$build" "$root" ${GST_OPENCL_SETUP:+"$GST_OPENCL_SETUP"}; } \
     && ninja -C "$build" "$1"
 }

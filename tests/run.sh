@@ -1,18 +1,35 @@
 #!/bin/bash
-# Installs what is missing, builds, runs every test; the last line says how many passed.
+# Installs what is missing, builds, runs tests; the last line says how many passed.
 #
+# tests/run.sh             every test
+# tests/run.sh --MODE …    what tests/modes/MODE.sh finds, with the arguments that follow
+# tests/run.sh --help      the modes
+#
+# shellcheck disable=SC1091,SC2119,SC2154
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -uo pipefail
-source "$(dirname "$0")/../pipelines/setup.sh"
+source "$(dirname "$0")/modes/common.sh"
 
-if ! { install_missing && build all; } </dev/null; then
-  echo "The build failed." >&2
-  echo "0 passed, 1 failed"
-  exit 1
-fi
+list_modes () {
+  local file
+  sed -n '4,6s/^# //p' "$0"
+  for file in "$modes"/*.sh; do
+    [ "$file" = "$modes/common.sh" ] || sed -n "2s/^# /  --$(basename "$file" .sh): /p" "$file"
+  done
+}
 
-log=$build/meson-logs/testlog.json
-rm -f "$log"
-# Each of them has as many threads as there are cores.
-meson test -C "$build" --no-rebuild --num-processes 2 --print-errorlogs </dev/null
-python3 "$root/tests/count.py" "$log"
+case ${1:-} in
+  '') ;;
+  --help) list_modes; exit ;;
+  --common) refuse "no mode --common" ;;
+  --*)
+    mode=$modes/${1#--}.sh
+    [ -f "$mode" ] || refuse "no mode $1; tests/run.sh --help lists them"
+    shift
+    exec "$mode" "$@"
+    ;;
+  *) refuse "what is $1? tests/run.sh --help tells" ;;
+esac
+
+build_or_refuse all
+run_tests

@@ -4,15 +4,15 @@
  */
 #pragma once
 
+#include "frameowner.hpp"
+
 #include <gst/opencl/gstopenclbufferpool.h>
 
-namespace opencl {
-/* `error` is (transfer full). */
-using ReportFailure = void (*) (GstElement *owner, GError *error);
+#include <memory>
 
-/* Whoever takes a buffer, a source of another plugin perhaps, only hears that there is
- * none: why is `owner`'s to say, from any thread. Not for a pool that is in use. */
-void pool_reports_to (GstBufferPool *pool, GstElement *owner, ReportFailure report);
+namespace opencl {
+/* Of `pool` and the memories that it makes from now on. Not for a pool that is in use. */
+void pool_reports_to (GstBufferPool *pool, std::shared_ptr<FrameOwner> owner);
 
 /* Whether somebody has been told why `pool` (nullable) has no buffer. */
 bool pool_has_reported (GstBufferPool *pool);

@@ -28,13 +28,12 @@ core_quark ()
   return quark;
 }
 
-/* A pool's failure, told by the element that made the pool. */
 void
-report_of_pool (GstElement *owner, GError *error)
+report_as_owner (GstElement *owner, GError *error)
 {
   ElementCore *core = ElementCore::of (owner);
   if (core)
-    core->report (error);
+    core->report_lost_frame (error);
   else
     g_error_free (error);
 }
@@ -244,7 +243,7 @@ ElementCore::open (GError **error)
 {
   gchar *wanted = dup_device ();
 
-  failed = false;
+  start_afresh ();
   statistics_ = gst_opencl_statistics_of (element);
   drop_context_of_another_device (wanted);
   const bool found = gst_opencl_ensure_context (element, wanted, &context_, error);
@@ -274,12 +273,32 @@ void
 ElementCore::report (GError *error)
 {
   g_return_if_fail (error != nullptr); /* a subclass failed without a reason */
+  Told nothing = Told::NOTHING;
+  post (error, !told.compare_exchange_strong (nothing, Told::FAILURE));
+}
+
+void
+ElementCore::report_lost_frame (GError *error)
+{
+  post (error, told.exchange (Told::LOST_FRAME) != Told::NOTHING);
+}
+
+void
+ElementCore::forget_failure ()
+{
+  Told failure = Told::FAILURE;
+  told.compare_exchange_strong (failure, Told::NOTHING);
+}
+
+void
+ElementCore::post (GError *error, bool again)
+{
   GstOpenCLContext *context = ref_context ();
   if (context && error->domain == GST_OPENCL_ERROR)
     gst_opencl_context_check_device (context);
   gst_clear_object (&context);
 
-  if (failed.exchange (true)) {
+  if (again) {
     GST_DEBUG_OBJECT (element, "failed again: %s", error->message);
     g_error_free (error);
     return;
@@ -292,6 +311,10 @@ ElementCore::report (GError *error)
 bool
 ElementCore::admit (GError **error)
 {
+  if (told == Told::LOST_FRAME) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "A frame was lost");
+    return false;
+  }
   return gst_opencl_in_flight_admit (in_flight, async_depth (), error);
 }
 
@@ -345,7 +368,7 @@ ElementCore::make_pool (bool host, GstCaps *caps, gsize size, guint in_turn)
   if (!pool)
     return nullptr;
   configure_pool (pool, caps, size, in_turn);
-  pool_reports_to (pool, element, report_of_pool);
+  pool_reports_to (pool, std::make_shared<FrameOwner> (element, report_as_owner));
   return pool;
 }
 

@@ -70,8 +70,13 @@ public:
   /* One element error for one failure: frames in flight fail together, and caps that were
    * refused come again before EOS. `error` is (transfer full). In any thread. */
   void report (GError *error);
-  /* The next failure is another one. */
-  void forget_failure () { failed = false; }
+  /* The same of what the element does not see itself: somebody else could not map a frame
+   * of its, or got no buffer. It takes no frames any more until start_afresh(). */
+  void report_lost_frame (GError *error);
+  /* A frame went well: the next failure is another one. */
+  void forget_failure ();
+  /* At a flush and at new caps. */
+  void start_afresh () { told = Told::NOTHING; }
 
   /* --- frames in flight --- */
 
@@ -118,6 +123,7 @@ private:
   gchar *dup_device ();
   void settle_on_named_device ();
   void drop_context_of_another_device (const gchar *wanted);
+  void post (GError *error, bool again);
   bool ensure_import_pool (gsize size, GError **error);
 
   GstElement *const element;
@@ -125,7 +131,8 @@ private:
   gchar *device;                        /* (nullable); object lock */
   guint async_depth_;                   /* object lock */
   bool opened = false;                  /* object lock */
-  std::atomic<bool> failed{false};      /* and has said so */
+  enum class Told { NOTHING, FAILURE, LOST_FRAME };
+  std::atomic<Told> told{Told::NOTHING};
   GstOpenCLInFlight *const in_flight;
   GstOpenCLStatistics *statistics_ = nullptr; /* owned by the element */
   GstBufferPool *import_pool = nullptr;

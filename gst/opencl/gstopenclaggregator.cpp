@@ -287,7 +287,7 @@ gst_opencl_aggregator_flush (GstAggregator *aggregator)
   Counting counting (core_of (aggregator));
 
   core_of (aggregator).drain ();
-  core_of (aggregator).forget_failure ();
+  core_of (aggregator).start_afresh ();
   return parent_of_all ()->flush (aggregator);
 }
 
@@ -324,7 +324,7 @@ gst_opencl_aggregator_negotiated_src_caps (GstAggregator *aggregator, GstCaps *c
     priv->core->report (error);
     return FALSE;
   }
-  priv->core->forget_failure ();
+  priv->core->start_afresh ();
   return TRUE;
 }
 

@@ -34,7 +34,7 @@ GST_OPENCL_API
 G_DECLARE_DERIVABLE_TYPE (GstOpenCLAggregator, gst_opencl_aggregator, GST,
     OPENCL_AGGREGATOR, GstVideoAggregator)
 
-    /**
+/**
      * GstOpenCLInput:
      * @pad: whose frame it is; of raw video, #GstVideoAggregatorPad.info has its layout
      * @frame: mapped for reading
@@ -43,7 +43,7 @@ G_DECLARE_DERIVABLE_TYPE (GstOpenCLAggregator, gst_opencl_aggregator, GST,
      *
      * Since: 0.2
      */
-    typedef struct {
+typedef struct {
   GstOpenCLAggregatorPad *pad;
   GstOpenCLFrame frame;
 

@@ -123,12 +123,33 @@ map_to_device (GstMemory *memory, GstMapFlags access, GError **error)
   return reinterpret_cast<guint8 *> (storage.handle ()) - memory->offset;
 }
 
+/* What a map is that failed. Why is said by the element whose frame it is; then a reader
+ * gets a view of no bytes, since some, GStreamer's own filesink among them, take a map
+ * for granted. Those who take its size for granted, too, see zeros: never what stood
+ * there before. `error` is (transfer full). */
+static gpointer
+fail_to_map (GstMemory *memory, GstMapInfo *info, GError *error)
+{
+  Storage &storage = storage_of (memory);
+  guint8 *zeros = nullptr;
+
+  GST_ERROR_OBJECT (memory->allocator, "cannot map: %s", error->message);
+  if (storage.tell_owner (error) && !(info->flags & GST_MAP_WRITE))
+    zeros = storage.zeros (memory->maxsize);
+  if (!zeros)
+    return nullptr;
+  info->size = info->maxsize = 0;
+  info->user_data[0] = zeros; /* nothing is to be unmapped */
+  return zeros;
+}
+
 static gpointer
 gst_opencl_allocator_map (GstMemory *memory, GstMapInfo *info, gsize maxsize)
 {
   GError *error = nullptr;
   gpointer data;
 
+  info->user_data[0] = nullptr;
   if (!(info->flags & GST_MAP_OPENCL))
     data = storage_of (memory).map_sync (info->flags, &error);
   else if (gst_is_opencl_memory (memory))
@@ -136,17 +157,27 @@ gst_opencl_allocator_map (GstMemory *memory, GstMapInfo *info, gsize maxsize)
   else
     data = nullptr; /* host memory has no cl_mem of use to a kernel */
 
-  if (error) {
-    GST_ERROR_OBJECT (memory->allocator, "cannot map: %s", error->message);
-    g_clear_error (&error);
-  }
-  return data;
+  return error ? fail_to_map (memory, info, error) : data;
+}
+
+/* What was enqueued meanwhile is waited for here, as nobody else can. */
+static void
+fail_to_unmap (GstMemory *memory, cl_command_queue queue, cl_int code)
+{
+  GError *error = nullptr;
+
+  clFinish (queue);
+  gst_opencl_check (code, "clEnqueueMarkerWithWaitList", &error);
+  GST_ERROR_OBJECT (memory->allocator, "cannot unmap: %s", error->message);
+  storage_of (memory).tell_owner (error);
 }
 
 static void
 gst_opencl_allocator_unmap (GstMemory *memory, GstMapInfo *info)
 {
   Storage &storage = storage_of (memory);
+  if (info->user_data[0])
+    return;
   if (!(info->flags & GST_MAP_OPENCL)) {
     storage.unmap (info->flags);
     return;
@@ -155,8 +186,7 @@ gst_opencl_allocator_unmap (GstMemory *memory, GstMapInfo *info)
   cl_event event;
   cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event);
   if (code != CL_SUCCESS) {
-    GST_ERROR_OBJECT (memory->allocator, "clEnqueueMarkerWithWaitList failed: %s",
-        gst_opencl_error_name (code));
+    fail_to_unmap (memory, queue, code);
     return;
   }
   clFlush (queue);

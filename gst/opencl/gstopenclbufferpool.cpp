@@ -4,6 +4,7 @@
  */
 #include "bufferpool.hpp"
 
+#include "gstopenclallocator.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclmemory.h"
 
@@ -19,14 +20,13 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_buffer_pool_debug);
 #define GST_CAT_DEFAULT gst_opencl_buffer_pool_debug
 
 namespace {
-/* How many buffers there are, and who hears of one that could not be made. */
+/* How many buffers there are, and who says why one could not be made. */
 struct Growth {
   std::atomic<guint> made{0};
   std::atomic<guint> in_turn{0}; /* so many before one is used again */
   std::mutex lock;               /* of what follows */
   GError *error = nullptr;       /* (nullable): of the last allocation that failed */
-  GWeakRef owner;
-  opencl::ReportFailure report = nullptr;
+  std::shared_ptr<opencl::FrameOwner> owner; /* (nullable) */
 };
 } // namespace
 
@@ -128,11 +128,9 @@ report_error (GstOpenCLBufferPool *self)
     std::lock_guard<std::mutex> guard (growth.lock);
     std::swap (error, growth.error);
   }
-  auto *owner = static_cast<GstElement *> (g_weak_ref_get (&growth.owner));
-  if (error && owner && growth.report)
-    growth.report (owner, g_steal_pointer (&error));
+  if (error && growth.owner)
+    growth.owner->tell (g_steal_pointer (&error));
   g_clear_error (&error);
-  gst_clear_object (&owner);
 }
 
 static GstFlowReturn
@@ -205,6 +203,7 @@ gst_opencl_buffer_pool_alloc_buffer (
   }
 
   self->growth->made++;
+  opencl::storage_of (memory).set_owner (self->growth->owner);
   *buffer = gst_buffer_new ();
   gst_buffer_append_memory (*buffer, memory);
   if (self->adds_video_meta) {
@@ -241,7 +240,6 @@ gst_opencl_buffer_pool_finalize (GObject *object)
 
   gst_object_unref (self->context);
   G_OBJECT_CLASS (gst_opencl_buffer_pool_parent_class)->finalize (object);
-  g_weak_ref_clear (&growth->owner);
   g_clear_error (&growth->error);
   delete growth;
 }
@@ -265,7 +263,6 @@ static void
 gst_opencl_buffer_pool_init (GstOpenCLBufferPool *self)
 {
   self->growth = new Growth;
-  g_weak_ref_init (&self->growth->owner, nullptr);
 }
 
 static GstBufferPool *
@@ -329,21 +326,15 @@ gst_opencl_buffer_pool_new_configured (
 
 namespace opencl {
 void
-pool_reports_to (GstBufferPool *pool, GstElement *owner, ReportFailure report)
+pool_reports_to (GstBufferPool *pool, std::shared_ptr<FrameOwner> owner)
 {
-  Growth &growth = *GST_OPENCL_BUFFER_POOL (pool)->growth;
-  growth.report = report;
-  g_weak_ref_set (&growth.owner, owner);
+  GST_OPENCL_BUFFER_POOL (pool)->growth->owner = std::move (owner);
 }
 
 bool
 pool_has_reported (GstBufferPool *pool)
 {
-  if (!pool || !GST_IS_OPENCL_BUFFER_POOL (pool))
-    return false;
-  gpointer owner = g_weak_ref_get (&GST_OPENCL_BUFFER_POOL (pool)->growth->owner);
-  const bool has_owner = owner != nullptr;
-  gst_clear_object (&owner);
-  return has_owner;
+  return pool && GST_IS_OPENCL_BUFFER_POOL (pool)
+         && GST_OPENCL_BUFFER_POOL (pool)->growth->owner;
 }
 } // namespace opencl

@@ -9,8 +9,9 @@
 G_BEGIN_DECLS
 
 #define GST_TYPE_OPENCL_BUFFER_POOL (gst_opencl_buffer_pool_get_type ())
-GST_OPENCL_API G_DECLARE_FINAL_TYPE (GstOpenCLBufferPool, gst_opencl_buffer_pool, GST,
-    OPENCL_BUFFER_POOL, GstBufferPool)
+GST_OPENCL_API
+G_DECLARE_FINAL_TYPE (
+    GstOpenCLBufferPool, gst_opencl_buffer_pool, GST, OPENCL_BUFFER_POOL, GstBufferPool)
 
 /**
  * gst_opencl_buffer_pool_new:

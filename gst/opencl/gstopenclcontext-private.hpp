@@ -31,8 +31,8 @@ void gst_opencl_context_check_device (GstOpenCLContext *context);
 bool gst_opencl_context_is_lost (GstOpenCLContext *context);
 
 /* gst_opencl_ensure_context() without asking the neighbours. */
-gboolean gst_opencl_ensure_context_alone (GstElement *element, const gchar *device,
-    GstOpenCLContext **context, GError **error);
+gboolean gst_opencl_ensure_context_alone (
+    GstElement *element, const gchar *device, GstOpenCLContext **context, GError **error);
 
 /* (transfer full): the allocator of device memory, or of pinned host memory. It holds the
  * context; the context knows it as long as someone else does. */

@@ -9,8 +9,9 @@
 G_BEGIN_DECLS
 
 #define GST_TYPE_OPENCL_CONTEXT (gst_opencl_context_get_type ())
-GST_OPENCL_API G_DECLARE_FINAL_TYPE (GstOpenCLContext, gst_opencl_context, GST,
-    OPENCL_CONTEXT, GstObject)
+GST_OPENCL_API
+G_DECLARE_FINAL_TYPE (
+    GstOpenCLContext, gst_opencl_context, GST, OPENCL_CONTEXT, GstObject)
 
 /**
  * GST_OPENCL_CONTEXT_TYPE:
@@ -41,8 +42,7 @@ GST_OPENCL_API G_DECLARE_FINAL_TYPE (GstOpenCLContext, gst_opencl_context, GST,
  *
  * Since: 0.2
  */
-typedef enum
-{
+typedef enum {
   GST_OPENCL_QUEUE_COMPUTE,
   GST_OPENCL_QUEUE_UPLOAD,
   GST_OPENCL_QUEUE_DOWNLOAD,
@@ -76,8 +76,8 @@ GST_OPENCL_API GType gst_opencl_queue_get_type (void);
  *
  * Since: 0.2
  */
-GST_OPENCL_API GstOpenCLContext *gst_opencl_context_new (const gchar *device,
-    GError **error);
+GST_OPENCL_API GstOpenCLContext *gst_opencl_context_new (
+    const gchar *device, GError **error);
 
 /**
  * gst_opencl_context_new_wrapped:
@@ -94,8 +94,8 @@ GST_OPENCL_API GstOpenCLContext *gst_opencl_context_new (const gchar *device,
  *
  * Since: 0.2
  */
-GST_OPENCL_API GstOpenCLContext *gst_opencl_context_new_wrapped (cl_context handle,
-    cl_device_id device, cl_command_queue queue, GError **error);
+GST_OPENCL_API GstOpenCLContext *gst_opencl_context_new_wrapped (
+    cl_context handle, cl_device_id device, cl_command_queue queue, GError **error);
 
 /**
  * gst_opencl_context_get_handle:
@@ -126,8 +126,8 @@ GST_OPENCL_API cl_device_id gst_opencl_context_get_device (GstOpenCLContext *con
  *
  * Since: 0.2
  */
-GST_OPENCL_API cl_command_queue gst_opencl_context_get_queue (GstOpenCLContext *context,
-    GstOpenCLQueue queue);
+GST_OPENCL_API cl_command_queue gst_opencl_context_get_queue (
+    GstOpenCLContext *context, GstOpenCLQueue queue);
 
 /**
  * gst_opencl_context_get_device_name:
@@ -161,8 +161,8 @@ GST_OPENCL_API gboolean gst_opencl_context_shares_host_memory (GstOpenCLContext 
  *
  * Since: 0.2
  */
-GST_OPENCL_API gboolean gst_opencl_context_matches (GstOpenCLContext *context,
-    const gchar *device);
+GST_OPENCL_API gboolean gst_opencl_context_matches (
+    GstOpenCLContext *context, const gchar *device);
 
 /**
  * gst_opencl_context_get_program:
@@ -178,8 +178,8 @@ GST_OPENCL_API gboolean gst_opencl_context_matches (GstOpenCLContext *context,
  *
  * Since: 0.2
  */
-GST_OPENCL_API cl_program gst_opencl_context_get_program (GstOpenCLContext *context,
-    const gchar *source, const gchar *options, GError **error);
+GST_OPENCL_API cl_program gst_opencl_context_get_program (
+    GstOpenCLContext *context, const gchar *source, const gchar *options, GError **error);
 
 /**
  * gst_opencl_context_release_after:
@@ -194,8 +194,8 @@ GST_OPENCL_API cl_program gst_opencl_context_get_program (GstOpenCLContext *cont
  *
  * Since: 0.2
  */
-GST_OPENCL_API void gst_opencl_context_release_after (GstOpenCLContext *context,
-    cl_event event, GDestroyNotify notify, gpointer user_data);
+GST_OPENCL_API void gst_opencl_context_release_after (
+    GstOpenCLContext *context, cl_event event, GDestroyNotify notify, gpointer user_data);
 
 /**
  * gst_opencl_context_to_gst_context:
@@ -227,8 +227,8 @@ GST_OPENCL_API GstContext *gst_opencl_context_to_gst_context (GstOpenCLContext *
  *
  * Since: 0.2
  */
-GST_OPENCL_API gboolean gst_opencl_ensure_context (GstElement *element,
-    const gchar *device, GstOpenCLContext **context, GError **error);
+GST_OPENCL_API gboolean gst_opencl_ensure_context (
+    GstElement *element, const gchar *device, GstOpenCLContext **context, GError **error);
 
 /**
  * gst_opencl_handle_set_context:
@@ -258,7 +258,7 @@ GST_OPENCL_API gboolean gst_opencl_handle_set_context (GstElement *element,
  *
  * Since: 0.2
  */
-GST_OPENCL_API gboolean gst_opencl_handle_context_query (GstElement *element,
-    GstQuery *query, GstOpenCLContext *context);
+GST_OPENCL_API gboolean gst_opencl_handle_context_query (
+    GstElement *element, GstQuery *query, GstOpenCLContext *context);
 
 G_END_DECLS

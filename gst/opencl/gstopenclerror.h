@@ -29,8 +29,7 @@ G_BEGIN_DECLS
  *
  * Since: 0.2
  */
-typedef enum
-{
+typedef enum {
   GST_OPENCL_ERROR_FAILED,
   GST_OPENCL_ERROR_NO_DEVICE,
   GST_OPENCL_ERROR_BUILD,

@@ -17,8 +17,7 @@ G_BEGIN_DECLS
  *
  * Since: 0.2
  */
-typedef enum
-{
+typedef enum {
   GST_OPENCL_FFT_LIBRARY_AUTO,
   GST_OPENCL_FFT_LIBRARY_CLFFT,
   GST_OPENCL_FFT_LIBRARY_VKFFT,
@@ -61,8 +60,8 @@ GST_OPENCL_API gboolean gst_opencl_fft_library_is_built (GstOpenCLFFTLibrary lib
  *
  * Since: 0.2
  */
-GST_OPENCL_API gboolean gst_opencl_fft_library_accepts (GstOpenCLFFTLibrary library,
-    gsize length);
+GST_OPENCL_API gboolean gst_opencl_fft_library_accepts (
+    GstOpenCLFFTLibrary library, gsize length);
 
 /**
  * GstOpenCLFFTDirection:
@@ -73,8 +72,7 @@ GST_OPENCL_API gboolean gst_opencl_fft_library_accepts (GstOpenCLFFTLibrary libr
  *
  * Since: 0.2
  */
-typedef enum
-{
+typedef enum {
   GST_OPENCL_FFT_FORWARD,
   GST_OPENCL_FFT_INVERSE,
 } GstOpenCLFFTDirection;
@@ -103,8 +101,7 @@ GST_OPENCL_API GType gst_opencl_fft_direction_get_type (void);
  *
  * Since: 0.2
  */
-typedef struct
-{
+typedef struct {
   gsize sample;
   gsize row;
   gsize transform;
@@ -131,8 +128,7 @@ typedef struct
  *
  * Since: 0.2
  */
-typedef struct
-{
+typedef struct {
   GstOpenCLFFTLibrary library;
   GstOpenCLFFTDirection direction;
   gboolean real;

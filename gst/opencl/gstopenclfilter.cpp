@@ -10,7 +10,7 @@
  * The base class does what every element on the device needs: the context, the pools, the
  * order between queues, the bounded run-ahead, draining, and errors. A subclass enqueues.
  */
-#include "gstopenclfilter.h"
+#include "gstopenclfilter-private.h"
 
 #include "deferredframe.hpp"
 #include "elementcore.hpp"
@@ -38,6 +38,7 @@ typedef struct {
 
   /* Outputs of an input that is not used up. */
   GstBuffer *submitted; /* (nullable) */
+  GstBuffer *imported;  /* (nullable): the same in this context's memory */
   guint outputs;
   guint index; /* of the next */
 } GstOpenCLFilterPrivate;
@@ -53,6 +54,13 @@ private_of (gpointer filter)
 {
   return static_cast<GstOpenCLFilterPrivate *> (
       gst_opencl_filter_get_instance_private (GST_OPENCL_FILTER (filter)));
+}
+
+static void
+clear_submitted (gpointer filter)
+{
+  gst_clear_buffer (&private_of (filter)->submitted);
+  gst_clear_buffer (&private_of (filter)->imported);
 }
 
 static ElementCore &
@@ -86,7 +94,7 @@ close_filter (GstOpenCLFilter *self)
 {
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
 
-  gst_clear_buffer (&private_of (self)->submitted);
+  clear_submitted (self);
   gst_clear_caps (&private_of (self)->input_caps);
   gst_clear_caps (&private_of (self)->output_caps);
   /* In both cases, so that @close also undoes an @open that failed half way. */
@@ -175,7 +183,7 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
     core.report (error);
     return FALSE;
   }
-  core.forget_failure ();
+  core.start_afresh ();
   return TRUE;
 }
 
@@ -380,6 +388,16 @@ process_copy (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output, cl_eve
   return process_in_place (self, output, event, error);
 }
 
+/* (transfer full) (nullable): what is submitted is copied once for all its outputs. */
+static GstBuffer *
+ref_imported (GstOpenCLFilter *self, GstBuffer *input, GError **error)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+
+  return priv->imported ? gst_buffer_ref (priv->imported)
+                        : priv->core->import (input, error);
+}
+
 static gboolean
 gst_opencl_filter_process (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
     cl_event *event, GError **error)
@@ -389,7 +407,7 @@ gst_opencl_filter_process (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *o
   if (!GST_OPENCL_FILTER_GET_CLASS (self)->transform)
     return process_copy (self, input, output, event, error);
 
-  GstBuffer *own = core_of (self).import (input, error);
+  GstBuffer *own = ref_imported (self, input, error);
   if (!own)
     return FALSE;
   gboolean processed = process_frames (self, own, output, event, error);
@@ -537,12 +555,13 @@ submit_frame (GstOpenCLFilter *self, GstBuffer *input, cl_event *event, GError *
 {
   GstOpenCLFilterPrivate *priv = private_of (self);
   cl_command_queue queue = priv->core->queue ();
-  GstBuffer *own = priv->core->import (input, error);
   GstOpenCLFrame frame;
 
-  if (!own)
+  priv->imported = priv->core->import (input, error);
+  if (!priv->imported)
     return FALSE;
-  gboolean mapped = map_frame (self, &frame, priv->input, own, GST_MAP_READ, error);
+  gboolean mapped =
+      map_frame (self, &frame, priv->input, priv->imported, GST_MAP_READ, error);
   gboolean enqueued = mapped
                       && GST_OPENCL_FILTER_GET_CLASS (self)->submit (
                           self, &frame, queue, &priv->outputs, error);
@@ -550,7 +569,6 @@ submit_frame (GstOpenCLFilter *self, GstBuffer *input, cl_event *event, GError *
     enqueued = gst_opencl_frames_finish (
                    queue, &frame, nullptr, event, enqueued ? error : nullptr)
                && enqueued;
-  gst_buffer_unref (own);
   return enqueued;
 }
 
@@ -563,7 +581,7 @@ submit (GstOpenCLFilter *self, GstBuffer *input)
   cl_event event = nullptr;
   Counting counting (*priv->core);
 
-  gst_clear_buffer (&priv->submitted);
+  clear_submitted (self);
   priv->submitted = input;
   priv->outputs = 1;
   priv->index = 0;
@@ -612,7 +630,7 @@ gst_opencl_filter_generate_output (GstBaseTransform *transform, GstBuffer **outp
   if (GstBuffer *queued = std::exchange (transform->queued_buf, nullptr))
     flow = submit (self, queued);
   if (flow != GST_FLOW_OK || priv->index >= priv->outputs) {
-    gst_clear_buffer (&priv->submitted);
+    clear_submitted (self);
     return flow;
   }
   const bool last = priv->index + 1 == priv->outputs;
@@ -622,6 +640,8 @@ gst_opencl_filter_generate_output (GstBaseTransform *transform, GstBuffer **outp
   if (*output)
     divide_time (priv, *output);
   priv->index++;
+  if (last)
+    clear_submitted (self);
   return flow;
 }
 
@@ -636,8 +656,8 @@ gst_opencl_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
     core.drain ();
   }
   if (type == GST_EVENT_FLUSH_STOP) {
-    gst_clear_buffer (&private_of (transform)->submitted);
-    core.forget_failure ();
+    clear_submitted (transform);
+    core.start_afresh ();
   }
   return GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
       ->sink_event (transform, event);
@@ -692,6 +712,13 @@ gst_opencl_filter_get_context (GstOpenCLFilter *filter)
 {
   g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
   return core_of (filter).context ();
+}
+
+GstBufferPool *
+gst_opencl_filter_new_pool (GstOpenCLFilter *filter, gboolean host, gsize size)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
+  return core_of (filter).make_pool (host, nullptr, size, GST_OPENCL_BUFFERS_IN_TURN);
 }
 
 guint

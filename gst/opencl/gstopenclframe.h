@@ -27,8 +27,7 @@ G_BEGIN_DECLS
  *
  * Since: 0.2
  */
-typedef struct
-{
+typedef struct {
   GstVideoInfo info;
   GstBuffer *buffer;
   GstMemory *memory;

@@ -28,15 +28,15 @@ GST_OPENCL_API void gst_opencl_in_flight_free (GstOpenCLInFlight *in_flight);
  *
  * Returns: whether all frames that finished did so without error
  */
-GST_OPENCL_API gboolean gst_opencl_in_flight_admit (GstOpenCLInFlight *in_flight,
-    guint depth, GError **error);
+GST_OPENCL_API gboolean gst_opencl_in_flight_admit (
+    GstOpenCLInFlight *in_flight, guint depth, GError **error);
 
 /**
  * gst_opencl_in_flight_add:
  * @event: (transfer none): completes with the frame, on a queue that was flushed
  */
-GST_OPENCL_API void gst_opencl_in_flight_add (GstOpenCLInFlight *in_flight,
-    cl_event event);
+GST_OPENCL_API void gst_opencl_in_flight_add (
+    GstOpenCLInFlight *in_flight, cl_event event);
 
 /**
  * gst_opencl_in_flight_drain:
@@ -45,7 +45,7 @@ GST_OPENCL_API void gst_opencl_in_flight_add (GstOpenCLInFlight *in_flight,
  *
  * Returns: whether all finished without error
  */
-GST_OPENCL_API gboolean gst_opencl_in_flight_drain (GstOpenCLInFlight *in_flight,
-    GError **error);
+GST_OPENCL_API gboolean gst_opencl_in_flight_drain (
+    GstOpenCLInFlight *in_flight, GError **error);
 
 G_END_DECLS

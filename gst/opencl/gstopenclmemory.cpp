@@ -13,6 +13,10 @@
  * uploaded again at the next use on the device. Every memory knows the
  * events of its last write and of the reads since, so that commands on different queues
  * wait for each other on the device and never on the host.
+ *
+ * A CPU map of contents that could not be made, or not be had, fails. Where the memory is
+ * of an element's pool, the element posts an error, and a map that only reads succeeds with
+ * a size of 0: a sink that takes maps for granted has nothing to take.
  */
 #include "gstopenclmemory.h"
 

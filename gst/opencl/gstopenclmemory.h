@@ -47,7 +47,7 @@ G_BEGIN_DECLS
  *
  * Since: 0.2
  */
-#define GST_MAP_OPENCL ((GstMapFlags) (GST_MAP_FLAG_LAST << 1))
+#define GST_MAP_OPENCL ((GstMapFlags)(GST_MAP_FLAG_LAST << 1))
 
 /**
  * gst_is_opencl_memory:
@@ -79,8 +79,8 @@ GST_OPENCL_API gboolean gst_is_opencl_host_memory (GstMemory *memory);
  *
  * Since: 0.2
  */
-GST_OPENCL_API GstMemory *gst_opencl_memory_new (GstOpenCLContext *context, gsize size,
-    GError **error);
+GST_OPENCL_API GstMemory *gst_opencl_memory_new (
+    GstOpenCLContext *context, gsize size, GError **error);
 
 /**
  * gst_opencl_memory_new_wrapped:
@@ -114,8 +114,8 @@ GST_OPENCL_API GstMemory *gst_opencl_memory_new_wrapped (GstOpenCLContext *conte
  *
  * Since: 0.2
  */
-GST_OPENCL_API GstMemory *gst_opencl_host_memory_new (GstOpenCLContext *context,
-    gsize size, GError **error);
+GST_OPENCL_API GstMemory *gst_opencl_host_memory_new (
+    GstOpenCLContext *context, gsize size, GError **error);
 
 /**
  * gst_opencl_memory_get_context:
@@ -173,8 +173,8 @@ GST_OPENCL_API guint8 *gst_opencl_host_memory_get_data (GstMemory *memory);
  *
  * Since: 0.2
  */
-GST_OPENCL_API gboolean gst_opencl_memory_begin (GstMemory *memory,
-    cl_command_queue queue, GstMapFlags access, GError **error);
+GST_OPENCL_API gboolean gst_opencl_memory_begin (
+    GstMemory *memory, cl_command_queue queue, GstMapFlags access, GError **error);
 
 /**
  * gst_opencl_memory_end:
@@ -188,8 +188,8 @@ GST_OPENCL_API gboolean gst_opencl_memory_begin (GstMemory *memory,
  *
  * Since: 0.2
  */
-GST_OPENCL_API void gst_opencl_memory_end (GstMemory *memory, cl_command_queue queue,
-    GstMapFlags access, cl_event event);
+GST_OPENCL_API void gst_opencl_memory_end (
+    GstMemory *memory, cl_command_queue queue, GstMapFlags access, cl_event event);
 
 /**
  * gst_opencl_memory_map_ahead:
@@ -205,8 +205,8 @@ GST_OPENCL_API void gst_opencl_memory_end (GstMemory *memory, cl_command_queue q
  *
  * Since: 0.2
  */
-GST_OPENCL_API gboolean gst_opencl_memory_map_ahead (GstMemory *memory, cl_event *event,
-    GError **error);
+GST_OPENCL_API gboolean gst_opencl_memory_map_ahead (
+    GstMemory *memory, cl_event *event, GError **error);
 
 /**
  * gst_opencl_memory_discard:

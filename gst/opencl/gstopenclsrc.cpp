@@ -29,7 +29,8 @@ using opencl::Timeline;
 typedef struct {
   ElementCore *core;
   Format format;
-  Timeline *timeline;
+  Timeline *timeline; /* of the streaming thread; its rate, by which queries answer,
+                         changes with the object lock */
   GstBufferPool *device_pool; /* (nullable): what is downloaded from */
   gboolean refused;           /* the caps, by the subclass, which has said why */
 } GstOpenCLSrcPrivate;
@@ -91,7 +92,9 @@ open_src (GstOpenCLSrc *self)
     close_src (self);
     return FALSE;
   }
+  GST_OBJECT_LOCK (self);
   *priv->timeline = Timeline ();
+  GST_OBJECT_UNLOCK (self);
   priv->format = Format ();
   return TRUE;
 }
@@ -151,13 +154,15 @@ get_format (GstOpenCLSrc *self, GstCaps *caps, Format *format)
 }
 
 static void
-set_rate (Timeline *timeline, GstCaps *caps)
+set_rate (GstOpenCLSrc *self, GstCaps *caps)
 {
   gint numerator = 0, denominator = 1;
 
   gst_structure_get_fraction (
       gst_caps_get_structure (caps, 0), "framerate", &numerator, &denominator);
-  timeline->set_rate (numerator, denominator);
+  GST_OBJECT_LOCK (self);
+  private_of (self)->timeline->set_rate (numerator, denominator);
+  GST_OBJECT_UNLOCK (self);
 }
 
 /* 0 or more, or -1 where it never ends by itself */
@@ -173,9 +178,13 @@ count_of_frames (GstOpenCLSrc *self)
 static GstClockTime
 duration_of (GstOpenCLSrc *self)
 {
-  const gint64 frames = count_of_frames (self);
-  return frames < 0 ? GST_CLOCK_TIME_NONE
-                    : private_of (self)->timeline->duration_of (frames);
+  GST_OBJECT_LOCK (self);
+  const gint frames = GST_BASE_SRC (self)->num_buffers;
+  const GstClockTime duration = frames < 0
+                                    ? GST_CLOCK_TIME_NONE
+                                    : private_of (self)->timeline->duration_of (frames);
+  GST_OBJECT_UNLOCK (self);
+  return duration;
 }
 
 static gboolean
@@ -189,7 +198,7 @@ gst_opencl_src_set_caps (GstBaseSrc *base, GstCaps *caps)
 
   if (!priv->core->drain () || !get_format (self, caps, &priv->format))
     return FALSE;
-  set_rate (priv->timeline, caps);
+  set_rate (self, caps);
   const GstClockTime duration = duration_of (self);
   GST_OBJECT_LOCK (self);
   base->segment.duration = duration;
@@ -367,13 +376,15 @@ gst_opencl_src_do_seek (GstBaseSrc *base, GstSegment *segment)
   Counting counting (*priv->core);
 
   priv->core->drain ();
-  priv->core->forget_failure ();
+  priv->core->start_afresh ();
   segment->time = segment->start;
   if (backwards && GST_CLOCK_TIME_IS_VALID (duration))
     segment->position = MIN (segment->position, duration);
   if (!GST_CLOCK_TIME_IS_VALID (segment->position))
     return FALSE; /* backwards from an end that nobody knows */
+  GST_OBJECT_LOCK (self);
   priv->timeline->seek (segment->position, backwards);
+  GST_OBJECT_UNLOCK (self);
   count_anew (self, backwards);
   return TRUE;
 }
@@ -383,7 +394,9 @@ gst_opencl_src_do_seek (GstBaseSrc *base, GstSegment *segment)
 static gboolean
 answer_latency (GstOpenCLSrc *self, GstQuery *query)
 {
+  GST_OBJECT_LOCK (self);
   const GstClockTime frame = private_of (self)->timeline->duration_of_a_frame ();
+  GST_OBJECT_UNLOCK (self);
 
   if (!GST_CLOCK_TIME_IS_VALID (frame))
     return FALSE;

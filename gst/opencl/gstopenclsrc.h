@@ -10,8 +10,8 @@
 G_BEGIN_DECLS
 
 #define GST_TYPE_OPENCL_SRC (gst_opencl_src_get_type ())
-GST_OPENCL_API G_DECLARE_DERIVABLE_TYPE (GstOpenCLSrc, gst_opencl_src, GST, OPENCL_SRC,
-    GstPushSrc)
+GST_OPENCL_API
+G_DECLARE_DERIVABLE_TYPE (GstOpenCLSrc, gst_opencl_src, GST, OPENCL_SRC, GstPushSrc)
 
 /**
  * GstOpenCLSrcClass:
@@ -38,8 +38,7 @@ GST_OPENCL_API G_DECLARE_DERIVABLE_TYPE (GstOpenCLSrc, gst_opencl_src, GST, OPEN
  *
  * Since: 0.2
  */
-struct _GstOpenCLSrcClass
-{
+struct _GstOpenCLSrcClass {
   GstPushSrcClass parent_class;
 
   gboolean (*open) (GstOpenCLSrc *src, GError **error);

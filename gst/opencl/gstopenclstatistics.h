@@ -32,8 +32,7 @@ typedef struct _GstOpenCLStatistics GstOpenCLStatistics;
  *
  * Since: 0.2
  */
-typedef struct
-{
+typedef struct {
   guint64 uploads;
   guint64 upload_bytes;
   guint64 downloads;
@@ -66,7 +65,8 @@ GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_of (GstElement *elemen
  *
  * Since: 0.2
  */
-GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_ref (GstOpenCLStatistics *stats);
+GST_OPENCL_API GstOpenCLStatistics *gst_opencl_statistics_ref (
+    GstOpenCLStatistics *stats);
 
 /**
  * gst_opencl_statistics_unref:
@@ -97,7 +97,7 @@ GST_OPENCL_API gchar *gst_opencl_statistics_get_name (GstOpenCLStatistics *stats
  *
  * Since: 0.2
  */
-GST_OPENCL_API gboolean gst_opencl_statistics_get_counts (GstOpenCLStatistics *stats,
-    GstOpenCLCounts *counts);
+GST_OPENCL_API gboolean gst_opencl_statistics_get_counts (
+    GstOpenCLStatistics *stats, GstOpenCLCounts *counts);
 
 G_END_DECLS

@@ -9,6 +9,7 @@
 
 #include <gst/opencl/gstopenclcontext-private.hpp>
 #include <gst/opencl/gstopencldeferred.h>
+#include <gst/opencl/gstopenclfilter-private.h>
 #include <gst/opencl/gstopenclinflight.h>
 #include <gst/opencl/gstopenclstatistics-private.h>
 #include <gst/opencl/opencl.h>

@@ -4,9 +4,9 @@
  */
 #include "programsource.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <gio/gio.h>
-#include <regex>
 #include <set>
 #include <sstream>
 
@@ -143,16 +143,18 @@ place_of_line (const std::string &source, gulong wanted)
 std::string
 name_lines (const std::string &log, const std::string &source)
 {
-  static const std::regex place ("<kernel>:([0-9]{1,9})");
+  static const std::string mark = "<kernel>:";
   std::string named;
-  auto rest = log.cbegin ();
+  gsize rest = 0, at;
 
-  for (std::sregex_iterator found (log.begin (), log.end (), place), end; found != end;
-       ++found) {
-    named.append (rest, (*found)[0].first);
-    named += place_of_line (source, std::stoul ((*found)[1]));
-    rest = (*found)[0].second;
+  while ((at = log.find (mark, rest)) != std::string::npos) {
+    gsize number = at + mark.size (), end = log.find_first_not_of ("0123456789", number);
+    std::string digits = log.substr (number, std::min (end, log.size ()) - number);
+    bool is_line = !digits.empty () && digits.size () <= 9;
+    named += log.substr (rest, at - rest);
+    named += is_line ? place_of_line (source, std::stoul (digits)) : mark + digits;
+    rest = number + digits.size ();
   }
-  return named.append (rest, log.cend ());
+  return named + log.substr (rest);
 }
 } // namespace opencl

@@ -18,6 +18,24 @@ Storage::~Storage ()
 }
 
 bool
+Storage::tell_owner (GError *error)
+{
+  if (owner)
+    return owner->tell (error);
+  g_error_free (error);
+  return false;
+}
+
+guint8 *
+Storage::zeros (gsize size)
+{
+  std::lock_guard<std::mutex> guard (lock);
+  if (!blank)
+    blank.reset (static_cast<guint8 *> (g_try_malloc0 (size)));
+  return blank.get ();
+}
+
+bool
 Storage::begin (cl_command_queue queue, GstMapFlags access, GError **error)
 {
   WaitList waits (queue);

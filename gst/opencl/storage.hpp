@@ -5,6 +5,7 @@
 #pragma once
 
 #include "accessevents.hpp"
+#include "frameowner.hpp"
 #include "gstopencldeferred.h"
 
 #include <memory>
@@ -33,10 +34,21 @@ public:
    * nothing. */
   virtual bool map_ahead (TrackedEvent &event, GError **error) { return true; }
 
+  /* Before anybody else has the memory; (nullable) */
+  void set_owner (std::shared_ptr<FrameOwner> element) { owner = std::move (element); }
+  /* Why the memory cannot be had: `error` is (transfer full). False where nobody says. */
+  bool tell_owner (GError *error);
+  /* As many zeros, for as long as the memory lives; (nullable) */
+  guint8 *zeros (gsize size);
+
   GstOpenCLContext *const context;
 
 protected:
   std::mutex lock; /* of everything below and in subclasses; never held while waiting */
+
+private:
+  std::shared_ptr<FrameOwner> owner;
+  std::unique_ptr<guint8, decltype (&g_free)> blank{nullptr, g_free};
 };
 
 /* A cl_mem; subclasses say how the CPU sees it. */

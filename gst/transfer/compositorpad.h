@@ -12,6 +12,8 @@ G_BEGIN_DECLS
 G_DECLARE_FINAL_TYPE (GstOpenCLCompositorPad, gst_opencl_compositor_pad, GST,
     OPENCL_COMPOSITOR_PAD, GstOpenCLAggregatorPad)
 
+G_END_DECLS
+
 /* In the order of the kernel's operators. */
 typedef enum {
   GST_OPENCL_COMPOSITOR_SOURCE,
@@ -42,5 +44,3 @@ struct GstOpenCLCompositorPlace {
  */
 GstOpenCLCompositorPlace gst_opencl_compositor_pad_get_place (
     GstOpenCLCompositorPad *pad, gint par_n, gint par_d);
-
-G_END_DECLS

@@ -6,6 +6,8 @@
  */
 #include "opencltransfer.h"
 
+#include <gst/opencl/opencl-private.hpp>
+
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_transfer_debug);
 #define GST_CAT_DEFAULT gst_opencl_transfer_debug
 
@@ -197,9 +199,8 @@ ensure_capacity (GstOpenCLTransfer *self, gsize size)
     gst_buffer_pool_set_active (priv->pool, FALSE);
   gst_clear_object (&priv->pool);
   priv->capacity = MAX (size, 1);
-  priv->pool = gst_opencl_buffer_pool_new_configured (
-      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), !priv->to_device, nullptr,
-      priv->capacity);
+  priv->pool = gst_opencl_filter_new_pool (
+      GST_OPENCL_FILTER (self), !priv->to_device, priv->capacity);
   return priv->pool && gst_buffer_pool_set_active (priv->pool, TRUE);
 }
 
@@ -208,16 +209,17 @@ acquire_as_large (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer **output)
 {
   gsize size = gst_buffer_get_size (input);
 
-  if (!ensure_capacity (self, size)
-      || gst_buffer_pool_acquire_buffer (private_of (self)->pool, output, nullptr)
-             != GST_FLOW_OK) {
+  if (!ensure_capacity (self, size)) {
     gst_opencl_post_error (GST_ELEMENT (self),
         g_error_new (GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
-            "No memory for a buffer of %" G_GSIZE_FORMAT " bytes", size));
+            "No pool for a buffer of %" G_GSIZE_FORMAT " bytes", size));
     return GST_FLOW_ERROR;
   }
-  gst_buffer_set_size (*output, size);
-  return GST_FLOW_OK;
+  GstFlowReturn flow = /* the pool says why not */
+      gst_buffer_pool_acquire_buffer (private_of (self)->pool, output, nullptr);
+  if (flow == GST_FLOW_OK)
+    gst_buffer_set_size (*output, size);
+  return flow;
 }
 
 /* Device memory travels with its layout. */
@@ -234,8 +236,8 @@ gst_opencl_transfer_decide_allocation (GstBaseTransform *transform, GstQuery *qu
 static gboolean
 is_output_as_it_is (GstOpenCLFilter *filter, GstBuffer *input)
 {
-  return gst_opencl_buffer_is_host_visible (gst_opencl_filter_get_context (filter),
-      input, gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
+  return gst_opencl_buffer_is_host_visible (gst_opencl_filter_get_context (filter), input,
+      gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
       private_of (filter)->any_layout);
 }
 

@@ -9,8 +9,8 @@
 G_BEGIN_DECLS
 
 #define GST_TYPE_OPENCL_TRANSFER (gst_opencl_transfer_get_type ())
-G_DECLARE_DERIVABLE_TYPE (GstOpenCLTransfer, gst_opencl_transfer, GST, OPENCL_TRANSFER,
-    GstOpenCLFilter)
+G_DECLARE_DERIVABLE_TYPE (
+    GstOpenCLTransfer, gst_opencl_transfer, GST, OPENCL_TRANSFER, GstOpenCLFilter)
 
 /**
  * GstOpenCLTransferClass:

@@ -83,15 +83,14 @@ fill_from_pool (BenchmarkSource *self, GstBuffer **buffer)
   GstFlowReturn flow =
       pool ? gst_buffer_pool_acquire_buffer (pool, buffer, nullptr) : GST_FLOW_ERROR;
 
-  if (flow == GST_FLOW_OK
-      && !is_without_copy (gst_buffer_peek_memory (*buffer, 0))) {
+  if (flow == GST_FLOW_OK && !is_without_copy (gst_buffer_peek_memory (*buffer, 0))) {
     gst_clear_buffer (buffer);
     flow = GST_FLOW_ERROR;
   }
   gst_clear_object (&pool);
   if (flow == GST_FLOW_ERROR)
-    GST_ELEMENT_ERROR (
-        self, RESOURCE, FAILED, ("downstream offered no pool of pinned or device memory"), (NULL));
+    GST_ELEMENT_ERROR (self, RESOURCE, FAILED,
+        ("downstream offered no pool of pinned or device memory"), (NULL));
   if (flow != GST_FLOW_OK
       || write_contents (*buffer, self->state->feed.frames.front ().get ()))
     return flow;

@@ -79,6 +79,15 @@ complain (const gchar *domain, GLogLevelFlags level, const gchar *text, gpointer
   g_printerr ("%s: %s\n", domain ? domain : "", text);
 }
 
+/* A thread may still be at letting go of the last reference. */
+void
+settle ()
+{
+  const gint64 end = g_get_monotonic_time () + 2 * G_TIME_SPAN_SECOND;
+  while (!faults::balance ().empty () && g_get_monotonic_time () < end)
+    g_usleep (1000);
+}
+
 template <typename Number>
 void
 print_map (const char *name, const std::map<std::string, Number> &map)
@@ -115,6 +124,7 @@ main (int argc, char **argv)
   gst_object_ref_sink (pipeline);
   run (pipeline);
   gst_object_unref (pipeline);
+  settle ();
 
   g_print ("{\"ended\": %s, \"errors\": [%s], \"warnings\": [%s], \"complaints\": %u, "
            "\"injected\": %u",

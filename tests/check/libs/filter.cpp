@@ -1041,6 +1041,16 @@ TEST (test_filter_may_give_two_frames_for_one)
   }
 }
 
+TEST (test_filter_copies_an_input_from_elsewhere_once_for_all_its_outputs)
+{
+  outputs_of = [] (guint) { return 2u; };
+  Filter filter (TEST_TYPE_COUNTED);
+  expect_equal (filter.push_frame (3), GST_FLOW_OK);
+  for (guint n = 0; n < 2; n++)
+    Filter::assert_flipped (filter.pull (), 3, 1 + n);
+  expect_equal (counts_of (filter.element ()).uploads, 1);
+}
+
 TEST (test_filter_in_place_copies_only_what_somebody_else_holds)
 {
   Filter filter (TEST_TYPE_PLACED);

@@ -28,18 +28,15 @@ static const gchar *source =
 #define GRAY_CAPS                                                                        \
   GST_VIDEO_CAPS_MAKE_WITH_FEATURES (GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY, "GRAY8")
 
-static GstStaticPadTemplate sink_template =
-    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (GRAY_CAPS));
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
-        GST_STATIC_CAPS (GRAY_CAPS));
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (GRAY_CAPS));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (GRAY_CAPS));
 
 #define GRAY_TYPE_INVERT (gray_invert_get_type ())
 G_DECLARE_FINAL_TYPE (GrayInvert, gray_invert, GRAY, INVERT, GstOpenCLFilter)
 
-struct _GrayInvert
-{
+struct _GrayInvert {
   GstOpenCLFilter parent;
   GstOpenCLKernel *kernel;
 };
@@ -52,8 +49,8 @@ gray_invert_open (GstOpenCLFilter *filter, GError **error)
 {
   GrayInvert *self = GRAY_INVERT (filter);
 
-  self->kernel = gst_opencl_kernel_new (gst_opencl_filter_get_context (filter), source,
-      "invert", NULL, error);
+  self->kernel = gst_opencl_kernel_new (
+      gst_opencl_filter_get_context (filter), source, "invert", NULL, error);
   return self->kernel != NULL;
 }
 
@@ -74,10 +71,10 @@ gray_invert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   guint32 height = GST_VIDEO_INFO_HEIGHT (&input->info);
 
   return gst_opencl_kernel_set_frame (kernel, 0, input, 0, error)
-      && gst_opencl_kernel_set_frame (kernel, 3, output, 0, error)
-      && gst_opencl_kernel_set_value (kernel, 6, sizeof width, &width, error)
-      && gst_opencl_kernel_set_value (kernel, 7, sizeof height, &height, error)
-      && gst_opencl_kernel_launch (kernel, queue, width, height, error);
+         && gst_opencl_kernel_set_frame (kernel, 3, output, 0, error)
+         && gst_opencl_kernel_set_value (kernel, 6, sizeof width, &width, error)
+         && gst_opencl_kernel_set_value (kernel, 7, sizeof height, &height, error)
+         && gst_opencl_kernel_launch (kernel, queue, width, height, error);
 }
 
 static void
@@ -108,4 +105,5 @@ plugin_init (GstPlugin *plugin)
 
 #define PACKAGE "out-of-tree"
 GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, grayinvert,
-    "A filter outside of the project's tree", plugin_init, "1.0", "LGPL", PACKAGE, PACKAGE)
+    "A filter outside of the project's tree", plugin_init, "1.0", "LGPL", PACKAGE,
+    PACKAGE)

@@ -1,0 +1,43 @@
+/* gstreamer-opencl: the element that gave out a memory
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/gst.h>
+
+namespace opencl {
+/* Whoever maps a frame, or takes a buffer for one, only hears that there is none: why is
+ * to be said by the element whose frame it is. Pools and their memories share this; it
+ * does not keep the element. In any thread. */
+class FrameOwner {
+public:
+  /* `error` is (transfer full). */
+  using Report = void (*) (GstElement *owner, GError *error);
+
+  FrameOwner (GstElement *owner, Report report) : report (report)
+  {
+    g_weak_ref_init (&element, owner);
+  }
+  ~FrameOwner () { g_weak_ref_clear (&element); }
+  FrameOwner (const FrameOwner &) = delete;
+  FrameOwner &operator= (const FrameOwner &) = delete;
+
+  /* `error` is (transfer full). False where the element is gone. */
+  bool tell (GError *error)
+  {
+    auto *owner = static_cast<GstElement *> (g_weak_ref_get (&element));
+    if (!owner) {
+      g_error_free (error);
+      return false;
+    }
+    report (owner, error);
+    gst_object_unref (owner);
+    return true;
+  }
+
+private:
+  GWeakRef element;
+  const Report report;
+};
+} // namespace opencl

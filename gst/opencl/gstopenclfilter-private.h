@@ -1,0 +1,18 @@
+/* gstreamer-opencl: what this project's own filters ask their base class for
+ *
+ * Not installed.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/gstopenclfilter.h>
+
+G_BEGIN_DECLS
+
+/* (transfer full) (nullable): a pool of device or pinned memory for buffers of `size`
+ * bytes, whose failures, and those to map its memory, `filter` reports. */
+GST_OPENCL_API GstBufferPool *gst_opencl_filter_new_pool (
+    GstOpenCLFilter *filter, gboolean host, gsize size);
+
+G_END_DECLS

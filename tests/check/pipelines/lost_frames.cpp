@@ -1,0 +1,183 @@
+/* A frame that cannot be mapped is one element error: no sink skips it, or writes what
+ * stood in its memory before, and no more frames come after it.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/opencl-check.hpp"
+#include "tests/check/opencl-counting.hpp"
+#include "tests/check/harness.hpp"
+
+#include <glib/gstdio.h>
+
+namespace {
+const guint frame_size = 64 * 48;
+const guint n_frames = 8;
+const char *const converted =
+    "videoconvert name=sink ! video/x-raw,format=RGB ! fakesink";
+
+/* Frames of pattern() from ordinary memory, up and down, into a sink. */
+struct Transfers {
+  explicit Transfers (const std::string &sink)
+      : pipeline (check::launch (
+          "appsrc name=source format=time caps=video/x-raw,format=GRAY8,width=64,"
+          "height=48,framerate=25/1 ! openclupload ! opencldownload name=down ! "
+          + sink))
+  {
+    push ();
+  }
+  ~Transfers ()
+  {
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (pipeline);
+  }
+
+  void push ()
+  {
+    Owned<GstElement> source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+    for (guint i = 0; i < n_frames; i++)
+      gst_app_src_push_buffer (
+          GST_APP_SRC (source), check::pattern_buffer (frame_size, i));
+    gst_app_src_end_of_stream (GST_APP_SRC (source));
+  }
+
+  void probe (const char *element, const char *pad_name, GstPadProbeCallback callback,
+      gpointer data)
+  {
+    Owned<GstElement> found = gst_bin_get_by_name (GST_BIN (pipeline), element);
+    Owned<GstPad> pad = gst_element_get_static_pad (found, pad_name);
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, data, nullptr);
+  }
+
+  GstElement *const pipeline;
+};
+
+/* From when a frame comes to the sink until the next leaves the source nobody can find
+ * out how far the device is. */
+struct Outage {
+  Outage (Transfers &transfers, guint frame) : frame (frame)
+  {
+    transfers.probe ("sink", "sink", begin, this);
+    transfers.probe ("source", "src", end, nullptr);
+  }
+  ~Outage () { set (CL_SUCCESS); }
+
+  static void set (cl_int code)
+  {
+    counting::let_fail_for_good (counting::GET_EVENT_INFO, code);
+    counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, code);
+  }
+
+  static GstPadProbeReturn begin (GstPad *, GstPadProbeInfo *, gpointer data)
+  {
+    auto *self = static_cast<Outage *> (data);
+    if (self->come++ == self->frame)
+      set (CL_OUT_OF_RESOURCES);
+    return GST_PAD_PROBE_OK;
+  }
+
+  static GstPadProbeReturn end (GstPad *, GstPadProbeInfo *, gpointer)
+  {
+    set (CL_SUCCESS);
+    return GST_PAD_PROBE_OK;
+  }
+
+  const guint frame;
+  guint come = 0;
+};
+
+void
+check_one_error (const Outcome &outcome)
+{
+  guint of_elements = 0; /* a source adds one of its own */
+  for (const std::string &error : outcome.errors)
+    of_elements += error.find ("Internal data stream error") == std::string::npos;
+  expect_equal (of_elements, 1);
+}
+} // namespace
+
+TEST (test_a_frame_that_filesink_cannot_map_is_an_error_and_not_in_the_file)
+{
+  Owned<gchar> path;
+  close (g_file_open_tmp (nullptr, path.out (), nullptr));
+  gchar *contents;
+  gsize size;
+  {
+    Transfers transfers (
+        std::string ("filesink name=sink buffer-mode=unbuffered location=") + path);
+    Outage outage (transfers, 3);
+    check_one_error (check::play (transfers.pipeline));
+  }
+  fail_unless (g_file_get_contents (path, &contents, &size, nullptr));
+  expect_equal (size, 3 * frame_size);
+  for (gsize i = 0; i < size; i++)
+    expect_equal (
+        guint8 (contents[i]), check::pattern (i % frame_size, guint (i / frame_size)));
+  g_free (contents);
+  g_unlink (path);
+}
+
+TEST (test_a_frame_that_videoconvert_cannot_map_is_an_error)
+{
+  Transfers transfers (converted);
+  Outage outage (transfers, 3);
+  check_one_error (check::play (transfers.pipeline));
+}
+
+TEST (test_no_frame_follows_one_that_was_lost)
+{
+  Transfers transfers (converted);
+  Outage outage (transfers, 3);
+  check::play (transfers.pipeline);
+  expect_equal (outage.come, 4);
+}
+
+/* The sink of an application that looks at what a map says has no bytes to take. */
+TEST (test_a_lost_frame_has_no_bytes_and_what_stands_there_is_zero)
+{
+  Transfers transfers ("fakesink name=sink signal-handoffs=true");
+  Outage outage (transfers, 3);
+  struct Sink {
+    static void take (GstElement *, GstBuffer *buffer, GstPad *, guint *frame)
+    {
+      GstMapInfo map;
+      fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+      expect_equal (map.size, *frame == 3 ? 0 : frame_size);
+      for (guint i = 0; i < frame_size; i++)
+        expect_equal (map.data[i], *frame == 3 ? 0 : check::pattern (i, *frame));
+      gst_buffer_unmap (buffer, &map);
+      ++*frame;
+    }
+  };
+  guint frame = 0;
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (transfers.pipeline), "sink");
+  g_signal_connect (sink, "handoff", G_CALLBACK (Sink::take), &frame);
+  gst_object_unref (sink);
+  check_one_error (check::play (transfers.pipeline));
+  expect_equal (frame, 4);
+}
+
+TEST (test_a_frame_that_a_source_cannot_write_is_an_error)
+{
+  /* Where a source fills pinned memory, later buffers are ones that can be done without.
+   */
+  const guint n_maps = check::shares_memory () ? 3 : 1;
+  for (guint map = 1; map <= n_maps; map++) {
+    counting::let_fail (counting::ENQUEUE_MAP, map, CL_OUT_OF_RESOURCES);
+    check_one_error (check::run (
+        "videotestsrc num-buffers=8 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
+        "openclupload ! fakesink"));
+    counting::let_fail (counting::ENQUEUE_MAP, 0, CL_SUCCESS);
+  }
+}
+
+TEST (test_an_element_is_as_new_after_a_lost_frame_and_ready)
+{
+  Transfers transfers (converted);
+  Outage outage (transfers, 3);
+  check_one_error (check::play (transfers.pipeline));
+  gst_element_set_state (transfers.pipeline, GST_STATE_READY);
+  gst_element_set_state (transfers.pipeline, GST_STATE_PAUSED);
+  transfers.push ();
+  Outcome again = check::play (transfers.pipeline);
+  fail_unless (again.eos && again.errors.empty ());
+}

@@ -1,0 +1,49 @@
+# What tests/run.sh and its modes share; they source it. A mode is an executable file
+# tests/modes/MODE.sh: its second line says in a few words what it finds, and it ends with
+# `conclude`.
+#
+# shellcheck shell=bash disable=SC1091,SC2154
+#
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+modes=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source "$modes/../../pipelines/setup.sh"
+
+# conclude PASSED FAILED: the last line, and the end; nothing run is a failure
+conclude () {
+  [ $(($1 + $2)) -gt 0 ] || set -- 0 1
+  echo "$1 passed, $2 failed"
+  [ "$2" -eq 0 ]
+  exit
+}
+
+# refuse WHY: nothing could be tested
+refuse () {
+  echo "$1" >&2
+  conclude 0 1
+}
+
+# need PROGRAM PACKAGE: without its tool a mode fails rather than skip
+need () {
+  command -v "$1" >/dev/null || refuse "$1 is missing: install $2"
+}
+
+# build_or_refuse TARGET, with what a bare machine lacks
+build_or_refuse () {
+  { install_missing && build "$1"; } </dev/null || refuse "The build failed."
+}
+
+# in_build COMMAND…: with the plugins, and their library, as they are built
+in_build () {
+  meson devenv -C "$build" --workdir "$PWD" env GST_REGISTRY="$build/tests/registry.bin" "$@"
+}
+
+# run_tests [OPTION…] [NAME…]: of meson; concludes with how many of them passed
+run_tests () {
+  local log=$build/meson-logs/testlog.json
+  rm -f "$log"
+  # Each of them has as many threads as there are cores.
+  meson test -C "$build" --no-rebuild --num-processes 2 --print-errorlogs "$@" </dev/null
+  python3 "$root/tests/count.py" "$log"
+  exit
+}
