@@ -15,14 +15,25 @@ namespace keying {
  * and a frame of 4096x2160 */
 static const guint launches_unasked = 8;
 
+/* As many planes of a tile as a work-group of flowkey.cl has, the most there are. */
+static gsize
+local_memory_of (const TileShape &shape)
+{
+  const gsize planes = 4, margin_rows = 2;
+  return planes * (shape.rows + margin_rows) * shape.words * sizeof (cl_uint);
+}
+
 /* A GPU holds several work-groups in its local memory. On a CPU local memory is cache,
  * and one work-item goes over its words with vector instructions. */
 TileShape
 TileShape::best_for (GstOpenCLContext *context)
 {
-  if (opencl::is_cpu (context))
-    return {16, 128, 1};
-  return {8, 64, 256};
+  const cl_ulong local_memory = opencl::local_memory (context);
+  TileShape shape =
+      opencl::is_cpu (context) ? TileShape{16, 128, 1} : TileShape{8, 64, 256};
+  while (shape.rows > 4 && local_memory_of (shape) > local_memory)
+    shape.rows /= 2;
+  return shape;
 }
 
 std::string

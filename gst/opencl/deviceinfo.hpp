@@ -29,6 +29,16 @@ compute_units (GstOpenCLContext *context)
   return units > 0 ? units : 1;
 }
 
+/* In bytes, for a work-group: a device that says nothing of it has what OpenCL promises.
+ */
+inline cl_ulong
+local_memory (GstOpenCLContext *context)
+{
+  const cl_ulong promised = 32768;
+  cl_ulong said = device_info<cl_ulong> (context, CL_DEVICE_LOCAL_MEM_SIZE);
+  return said > 0 ? said : promised;
+}
+
 inline bool
 is_cpu (GstOpenCLContext *context)
 {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "npyfile.hpp"
+#include "regularfile.hpp"
 
 namespace opencl {
 
@@ -410,19 +411,65 @@ to_doubles (const guint8 *data, gsize size, NpyHeader &header,
   return TRUE;
 }
 
+/* The bytes a file begins with, as many as its header has. */
+gboolean
+read_begin (RegularFile &file, std::vector<guint8> &begin, GError **error)
+{
+  gsize done = 0;
+
+  for (gsize needed;
+       begin.size () < (needed = npy_header_size (begin.data (), begin.size ()));) {
+    const gsize there = begin.size ();
+    begin.resize (needed);
+    if (!file.read (begin.data () + there, needed - there, done, error))
+      return FALSE;
+    begin.resize (there + done);
+    if (done < needed - there)
+      break;
+  }
+  return TRUE;
+}
+
+gboolean
+open_file (
+    const char *path, RegularFile &file, std::vector<guint8> &begin, GError **error)
+{
+  if (file.open (path, error) && read_begin (file, begin, error))
+    return TRUE;
+  g_prefix_error (error, "%s: ", path);
+  return FALSE;
+}
+
+/* The header and its values, as far as they are there; what follows them is not looked
+ * at. What is no header is for whoever parses it to tell. */
 gboolean
 read_file (const char *path, gchar **contents, gsize *size, GError **error)
 {
-  GError *cause = nullptr;
+  RegularFile file;
+  std::vector<guint8> begin;
+  NpyHeader header;
+  gsize done = 0;
 
-  if (g_file_get_contents (path, contents, size, &cause))
-    return TRUE;
-  gboolean missing = g_error_matches (cause, G_FILE_ERROR, G_FILE_ERROR_NOENT);
-  g_set_error_literal (error, GST_RESOURCE_ERROR,
-      missing ? GST_RESOURCE_ERROR_NOT_FOUND : GST_RESOURCE_ERROR_OPEN_READ,
-      cause->message);
-  g_error_free (cause);
-  return FALSE;
+  if (!open_file (path, file, begin, error))
+    return FALSE;
+  *size = begin.size ();
+  if (npy_parse_header (begin.data (), begin.size (), header, nullptr))
+    *size = gsize (MIN (
+        MAX (file.size (), begin.size ()), header.data_offset + header.data_size ()));
+  *contents = static_cast<gchar *> (g_try_malloc (MAX (*size, 1)));
+  if (!*contents) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
+        "%s: no memory for its %" G_GSIZE_FORMAT " bytes", path, *size);
+    return FALSE;
+  }
+  memcpy (*contents, begin.data (), begin.size ());
+  if (!file.read (*contents + begin.size (), *size - begin.size (), done, error)) {
+    g_prefix_error (error, "%s: ", path);
+    g_clear_pointer (contents, g_free);
+    return FALSE;
+  }
+  *size = begin.size () + done;
+  return TRUE;
 }
 
 } // namespace
@@ -477,6 +524,20 @@ npy_parse_header (const guint8 *data, gsize size, NpyHeader &header, GError **er
   header.data_offset = preface.size + preface.dictionary;
   return parse_dictionary (reinterpret_cast<const char *> (data) + preface.size,
       preface.dictionary, header, error);
+}
+
+gboolean
+npy_load_header (const char *path, NpyHeader &header, GError **error)
+{
+  RegularFile file;
+  std::vector<guint8> begin;
+
+  if (!open_file (path, file, begin, error))
+    return FALSE;
+  if (npy_parse_header (begin.data (), begin.size (), header, error))
+    return TRUE;
+  g_prefix_error (error, "%s: ", path);
+  return FALSE;
 }
 
 gboolean

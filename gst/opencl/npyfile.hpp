@@ -45,6 +45,9 @@ gboolean npy_parse_header (
 /* A shape as Python writes it, for messages: (100, 1024). */
 std::string npy_shape_text (const std::vector<gsize> &shape);
 
+/* The header of a file alone. */
+gboolean npy_load_header (const char *path, NpyHeader &header, GError **error);
+
 /* All values of a file as doubles, outermost dimension first. */
 gboolean npy_load_doubles (const char *path, std::vector<double> &values,
     std::vector<gsize> &shape, GError **error);

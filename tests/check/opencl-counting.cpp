@@ -291,6 +291,25 @@ clSetKernelArg (cl_kernel kernel, cl_uint index, size_t size, const void *value)
   return REAL (clSetKernelArg) (kernel, index, size, value);
 }
 
+/* A device runs no kernel with more local memory than it says it has. */
+static bool
+has_local_memory_for (cl_command_queue queue, cl_kernel kernel)
+{
+  {
+    std::lock_guard<std::mutex> guard (sayings_lock);
+    if (!sayings.count (CL_DEVICE_LOCAL_MEM_SIZE))
+      return true;
+  }
+  cl_device_id device;
+  cl_ulong has = 0, wanted = 0;
+  REAL (clGetCommandQueueInfo)
+  (queue, CL_QUEUE_DEVICE, sizeof device, &device, nullptr);
+  clGetDeviceInfo (device, CL_DEVICE_LOCAL_MEM_SIZE, sizeof has, &has, nullptr);
+  REAL (clGetKernelWorkGroupInfo)
+  (kernel, device, CL_KERNEL_LOCAL_MEM_SIZE, sizeof wanted, &wanted, nullptr);
+  return wanted <= has;
+}
+
 cl_int
 clEnqueueNDRangeKernel (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
     const size_t *offset, const size_t *global, const size_t *local, cl_uint n,
@@ -298,7 +317,7 @@ clEnqueueNDRangeKernel (cl_command_queue queue, cl_kernel kernel, cl_uint dimens
 {
   if (cl_int failure = enter (ENQUEUE_KERNEL))
     return failure;
-  if (is_lost (queue))
+  if (is_lost (queue) || !has_local_memory_for (queue, kernel))
     return CL_OUT_OF_RESOURCES;
   return REAL (clEnqueueNDRangeKernel) (
       queue, kernel, dimensions, offset, global, local, n, waits, event);

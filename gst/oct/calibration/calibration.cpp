@@ -67,7 +67,7 @@ even_wavelengths (double first, double last, gsize samples)
 
 /* Samples that go back and forth are no spectrum. `quantity` is plural. */
 bool
-check_monotone (const ValuesFile &file, const std::vector<double> &values,
+check_monotone (const std::string &of, const std::vector<double> &values,
     const char *quantity, GError **error)
 {
   bool rising = values.back () > values.front ();
@@ -77,26 +77,44 @@ check_monotone (const ValuesFile &file, const std::vector<double> &values,
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
         "%s: value %" G_GSIZE_FORMAT
         " is %.9g after %.9g, expected %s that %s from one to the next, as the ends do",
-        file.described ().c_str (), j, values[j], values[j - 1], quantity,
-        rising ? "rise" : "fall");
+        of.c_str (), j, values[j], values[j - 1], quantity, rising ? "rise" : "fall");
     return false;
   }
   return true;
 }
 
+/* In any unit; far enough from what a double holds to reckon with their wavenumbers. */
+const double least_wavelength = 1e-100, greatest_wavelength = 1e100;
+
+/* A value that messages, which begin with `of`, name. */
+bool
+fail_at_value (
+    const std::string &of, gsize j, double value, const char *expected, GError **error)
+{
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+      "%s: value %" G_GSIZE_FORMAT " is %.9g, expected %s", of.c_str (), j, value,
+      expected);
+  return false;
+}
+
+/* Wavelengths may differ and their wavenumbers not. */
 bool
 check_wavelengths (
-    const ValuesFile &file, const std::vector<double> &wavelengths, GError **error)
+    const std::string &of, const std::vector<double> &wavelengths, GError **error)
 {
   for (gsize j = 0; j < wavelengths.size (); j++) {
-    if (wavelengths[j] > 0)
-      continue;
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
-        "%s: value %" G_GSIZE_FORMAT " is %.9g, expected a wavelength above 0",
-        file.described ().c_str (), j, wavelengths[j]);
-    return false;
+    if (!(wavelengths[j] >= least_wavelength && wavelengths[j] <= greatest_wavelength))
+      return fail_at_value (of, j, wavelengths[j],
+          "a wavelength above 0, from 1e-100 to 1e+100 in any unit", error);
   }
-  return check_monotone (file, wavelengths, "wavelengths", error);
+  if (!check_monotone (of, wavelengths, "wavelengths", error))
+    return false;
+  for (gsize j = 1; j < wavelengths.size (); j++) {
+    if (two_pi / wavelengths[j] == two_pi / wavelengths[j - 1])
+      return fail_at_value (
+          of, j, wavelengths[j], "a wavelength further from the one before", error);
+  }
+  return true;
 }
 
 bool
@@ -112,7 +130,7 @@ check_resample_map (
         file.described ().c_str (), m, map[m], map.size ());
     return false;
   }
-  return check_monotone (file, map, "samples", error);
+  return check_monotone (file.described (), map, "samples", error);
 }
 } // namespace
 
@@ -156,13 +174,18 @@ calibration_load (const Calibration &calibration, gsize samples, std::vector<dou
            && check_resample_map (calibration.resample_map, map, error);
 
   std::vector<double> wavelengths;
-  if (range_given (calibration))
+  const ValuesFile &file = calibration.wavelengths;
+  const bool is_range = range_given (calibration);
+  if (is_range)
     wavelengths = even_wavelengths (
         calibration.wavelength_min, calibration.wavelength_max, samples);
-  else if (!calibration.wavelengths.given ())
+  else if (!file.given ())
     return true;
-  else if (!values_file_load (calibration.wavelengths, samples, wavelengths, error)
-           || !check_wavelengths (calibration.wavelengths, wavelengths, error))
+  else if (!values_file_load (file, samples, wavelengths, error))
+    return false;
+  if (!check_wavelengths (
+          is_range ? "wavelength-min to wavelength-max" : file.described (), wavelengths,
+          error))
     return false;
   map = resample_map_of_wavelengths (wavelengths);
   return true;

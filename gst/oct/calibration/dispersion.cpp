@@ -4,6 +4,7 @@
  */
 #include "dispersion.hpp"
 
+#include <cmath>
 #include <gst/gst.h>
 
 namespace oct {
@@ -34,6 +35,13 @@ dispersion_load (const Dispersion &dispersion, gsize samples, std::vector<double
   for (gsize m = 0; m < samples; m++) {
     double q = m - samples / 2.0;
     phase[m] = dispersion.a2 * q * q + dispersion.a3 * q * q * q;
+    if (std::isfinite (phase[m]))
+      continue;
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "dispersion-a2 %.9g, dispersion-a3 %.9g: the phase at wavenumber %" G_GSIZE_FORMAT
+        " is %g, expected a finite number",
+        dispersion.a2, dispersion.a3, m, phase[m]);
+    return false;
   }
   return true;
 }

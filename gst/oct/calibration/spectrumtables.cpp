@@ -4,6 +4,7 @@
  */
 #include "spectrumtables.hpp"
 
+#include <cfloat>
 #include <cmath>
 #include <cstring>
 #include <gst/gst.h>
@@ -39,6 +40,22 @@ append_weights (
     append (words, taps.weights[n] * window[n % window.size ()]);
 }
 
+/* Samples are floats on the device. */
+bool
+check_background_values (const SpectrumSettings &settings,
+    const std::vector<double> &background, GError **error)
+{
+  for (gsize j = 0; j < background.size (); j++) {
+    if (std::abs (background[j]) <= FLT_MAX)
+      continue;
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+        "%s: value %" G_GSIZE_FORMAT " is %g, expected a number that a float holds",
+        settings.background.described ().c_str (), j, background[j]);
+    return false;
+  }
+  return true;
+}
+
 bool
 check_background (const SpectrumSettings &settings, GError **error)
 {
@@ -69,7 +86,8 @@ spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool comp
       || !calibration_load (settings.calibration, samples, map, error)
       || !dispersion_load (settings.dispersion, samples, phase, error)
       || (settings.background_from_file
-          && !values_file_load (settings.background, samples, background, error)))
+          && !(values_file_load (settings.background, samples, background, error)
+               && check_background_values (settings, background, error))))
     return false;
 
   Taps taps = interpolation_taps (settings.interpolation, map, samples);

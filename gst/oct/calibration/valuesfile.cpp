@@ -4,17 +4,18 @@
  */
 #include "valuesfile.hpp"
 
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <gst/gst.h>
 
 #include <gst/opencl/npyfile.hpp>
+#include <gst/opencl/regularfile.hpp>
 
 namespace oct {
+using opencl::RegularFile;
+
 namespace {
+const gsize longest_line = 4096;
 const char white_space[] = " \t\r\n\v\f";
 
 /* Long enough to recognise, short enough for a message; escaped, as the file may well be
@@ -47,59 +48,128 @@ parse_number (const std::string &text, double &number)
   return end == text.c_str () + text.size ();
 }
 
+/* Lines of a file, none of them longer than a line of numbers and a comment can be. */
+class Lines {
+public:
+  explicit Lines (RegularFile &file) : file (file) {}
+
+  enum class Next { LINE, END, TOO_LONG, FAILED };
+  Next next (std::string &line, GError **error)
+  {
+    line.clear ();
+    for (char character; get (character, error);) {
+      if (character == '\n')
+        return Next::LINE;
+      if (line.size () == longest_line)
+        return Next::TOO_LONG;
+      line += character;
+    }
+    return failed ? Next::FAILED : line.empty () ? Next::END : Next::LINE;
+  }
+
+private:
+  bool get (char &character, GError **error)
+  {
+    if (at == there) {
+      failed = !file.read (block, sizeof block, there, error);
+      at = 0;
+      if (failed || there == 0)
+        return false;
+    }
+    character = block[at++];
+    return true;
+  }
+
+  RegularFile &file;
+  char block[4096];
+  gsize at = 0, there = 0;
+  bool failed = false;
+};
+
 bool
-load_text (const ValuesFile &file, std::ifstream &stream, std::vector<double> &values,
-    GError **error)
+fail_at_line (const ValuesFile &file, gsize n, const std::string &is, GError **error)
 {
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
+      "%s: line %" G_GSIZE_FORMAT " is %s, expected one number a line, or .npy",
+      file.described ().c_str (), n, is.c_str ());
+  return false;
+}
+
+/* No more than `most` values: what is behind them is not looked at. */
+bool
+load_text (const ValuesFile &file, RegularFile &opened, gsize most,
+    std::vector<double> &values, GError **error)
+{
+  Lines lines (opened);
   std::string line;
-  for (gsize n = 1; std::getline (stream, line); n++) {
+  Lines::Next next = Lines::Next::LINE;
+  for (gsize n = 1; values.size () < most; n++) {
+    next = lines.next (line, error);
+    if (next == Lines::Next::TOO_LONG)
+      return fail_at_line (
+          file, n, "longer than " + std::to_string (longest_line) + " characters", error);
+    if (next != Lines::Next::LINE)
+      break;
     std::string text = without_comment_and_blanks (line);
     double number;
     if (text.empty ())
       continue;
-    if (!parse_number (text, number)) {
-      g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-          "%s: line %" G_GSIZE_FORMAT " is %s, expected one number a line, or .npy",
-          file.described ().c_str (), n, quoted (text).c_str ());
-      return false;
-    }
+    if (!parse_number (text, number))
+      return fail_at_line (file, n, quoted (text), error);
     values.push_back (number);
   }
-  return true;
+  return next != Lines::Next::FAILED;
 }
 
 bool
-open_stream (const ValuesFile &file, std::ifstream &stream, GError **error)
+open_file (const ValuesFile &file, RegularFile &opened, GError **error)
 {
-  errno = 0;
-  bool folder = g_file_test (file.path.c_str (), G_FILE_TEST_IS_DIR);
-  if (!folder)
-    stream.open (file.path, std::ios::in | std::ios::binary);
-  if (stream.is_open ())
+  GError *reason = nullptr;
+  if (opened.open (file.path.c_str (), &reason))
     return true;
-  int code = folder ? EISDIR : errno;
-  g_set_error (error, GST_RESOURCE_ERROR,
-      code == ENOENT ? GST_RESOURCE_ERROR_NOT_FOUND : GST_RESOURCE_ERROR_OPEN_READ,
-      "%s cannot be opened: %s", file.described ().c_str (), g_strerror (code));
+  g_propagate_prefixed_error (
+      error, reason, "%s cannot be opened: ", file.described ().c_str ());
   return false;
 }
 
 bool
-begins_with_npy_magic (std::ifstream &stream)
+begins_with_npy_magic (RegularFile &opened, bool &is_npy, GError **error)
 {
   char begin[sizeof opencl::npy_magic] = {};
-  stream.read (begin, sizeof begin);
-  stream.clear ();
-  stream.seekg (0);
-  return memcmp (begin, opencl::npy_magic, sizeof begin) == 0;
+  gsize done;
+  if (!opened.read (begin, sizeof begin, done, error) || !opened.rewind (error))
+    return false;
+  is_npy = memcmp (begin, opencl::npy_magic, sizeof begin) == 0;
+  return true;
 }
 
 bool
-load_npy (const ValuesFile &file, std::vector<double> &values, GError **error)
+check_count (
+    const ValuesFile &file, gsize samples, gsize count, bool more, GError **error)
 {
+  if (count == samples)
+    return true;
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+      "%s: %" G_GSIZE_FORMAT " values%s, expected %" G_GSIZE_FORMAT
+      " (samples per A-line)",
+      file.described ().c_str (), count, more ? " or more" : "", samples);
+  return false;
+}
+
+/* The header says how many there are before any is read. */
+bool
+load_npy (
+    const ValuesFile &file, gsize samples, std::vector<double> &values, GError **error)
+{
+  opencl::NpyHeader header;
   std::vector<gsize> shape;
   GError *reason = nullptr;
-  if (opencl::npy_load_doubles (file.path.c_str (), values, shape, &reason))
+  const bool has_header = opencl::npy_load_header (file.path.c_str (), header, &reason);
+  if (has_header
+      && !check_count (
+          file, samples, header.data_size () / header.value_size (), false, error))
+    return false;
+  if (has_header && opencl::npy_load_doubles (file.path.c_str (), values, shape, &reason))
     return true;
   g_propagate_prefixed_error (
       error, reason, "%s file ", file.name); /* it names the path */
@@ -110,13 +180,8 @@ bool
 check_values (const ValuesFile &file, gsize samples, const std::vector<double> &values,
     GError **error)
 {
-  if (values.size () != samples) {
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
-        "%s: %" G_GSIZE_FORMAT " values, expected %" G_GSIZE_FORMAT
-        " (samples per A-line)",
-        file.described ().c_str (), values.size (), samples);
+  if (!check_count (file, samples, values.size (), values.size () > samples, error))
     return false;
-  }
   for (gsize n = 0; n < samples; n++) {
     if (std::isfinite (values[n]))
       continue;
@@ -132,20 +197,20 @@ check_values (const ValuesFile &file, gsize samples, const std::vector<double> &
 bool
 values_file_check (const ValuesFile &file, GError **error)
 {
-  std::ifstream stream;
-  return !file.given () || open_stream (file, stream, error);
+  RegularFile opened;
+  return !file.given () || open_file (file, opened, error);
 }
 
 bool
 values_file_load (
     const ValuesFile &file, gsize samples, std::vector<double> &values, GError **error)
 {
-  std::ifstream stream;
-  if (!open_stream (file, stream, error))
-    return false;
+  RegularFile opened;
+  bool is_npy = false;
   values.clear ();
-  bool loaded = begins_with_npy_magic (stream) ? load_npy (file, values, error)
-                                               : load_text (file, stream, values, error);
-  return loaded && check_values (file, samples, values, error);
+  return open_file (file, opened, error) && begins_with_npy_magic (opened, is_npy, error)
+         && (is_npy ? load_npy (file, samples, values, error)
+                    : load_text (file, opened, samples + 1, values, error))
+         && check_values (file, samples, values, error);
 }
 } // namespace oct

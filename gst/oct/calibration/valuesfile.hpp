@@ -19,13 +19,13 @@ struct ValuesFile {
   std::string described () const { return std::string (name) + " file " + path; }
 };
 
-/* Fails where the file cannot be opened; for an early answer, before the caps are known.
- */
+/* Fails where the file cannot be opened or is none of a disk; for an early answer, before
+ * the caps are known. */
 bool values_file_check (const ValuesFile &file, GError **error);
 
 /* Reads .npy, told by its first bytes, or text: one number a line, '#' begins a comment,
- * blank lines are skipped. Fails unless there are `samples` values, all of them finite.
- */
+ * blank lines are skipped. Fails unless there are `samples` values, all of them finite;
+ * no more is read than tells that. */
 bool values_file_load (
     const ValuesFile &file, gsize samples, std::vector<double> &values, GError **error);
 } // namespace oct

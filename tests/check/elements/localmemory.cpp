@@ -1,0 +1,89 @@
+/* Kernels take no more local memory than the device says it has: the same picture comes
+ * out on one of 32 KiB, the least that OpenCL allows, and many of one of half of that.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "../opencl-check.hpp"
+#include "../opencl-counting.hpp"
+#include "../pipeline-run.hpp"
+
+#include <glib/gstdio.h>
+
+namespace {
+/* The bytes of a frame; an error fails the test. */
+std::string
+frame_of (const std::string &elements)
+{
+  gchar *path = nullptr, *bytes = nullptr;
+  gsize size;
+  close (g_file_open_tmp (nullptr, &path, nullptr));
+  testing::Outcome outcome = testing::run (
+      "videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format=RGBA,width=200,"
+      "height=150 ! openclupload ! "
+      + elements + " ! opencldownload ! filesink location=" + path);
+  fail_unless (outcome.eos && outcome.errors.empty (), "%s: %s", elements.c_str (),
+      outcome.errors.empty () ? "" : outcome.errors[0].c_str ());
+  fail_unless (g_file_get_contents (path, &bytes, &size, nullptr));
+  std::string frame (bytes, size);
+  g_free (bytes);
+  g_unlink (path);
+  g_free (path);
+  return frame;
+}
+
+void
+check_fits (const std::string &elements, cl_ulong least = 16384)
+{
+  const std::string right = frame_of (elements);
+  for (cl_ulong size = 32768; size >= least; size /= 2) {
+    counting::let_devices_say (CL_DEVICE_LOCAL_MEM_SIZE, &size, sizeof size);
+    fail_unless (frame_of (elements) == right, "%s with %u bytes of local memory",
+        elements.c_str (), guint (size));
+    counting::let_devices_say_the_truth ();
+  }
+}
+} // namespace
+
+GST_START_TEST (test_flowkey_fits_into_local_memory)
+{
+  for (const char *iterations : {"0", "3", "32", "33", "50", "1000"})
+    check_fits (std::string ("chromakey ! flowkey iterations=") + iterations);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_noisereduce_fits_into_local_memory)
+{
+  for (const char *iterations : {"5", "50", "300"})
+    check_fits (std::string ("chromakey ! noisereduce iterations=") + iterations);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_runs_fit_into_local_memory)
+{
+  check_fits ("chromakey ! noisereduce ! flowkey limit=0.5 iterations=20");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_soft_keys_fit_into_local_memory)
+{
+  check_fits ("chromakey method=chroma spill=1", 32768);
+  check_fits ("chromakey method=difference auto-key=top-left", 32768);
+  check_fits ("chromakey ! splashkey");
+}
+GST_END_TEST;
+
+static Suite *
+localmemory_suite (void)
+{
+  Suite *suite = suite_create ("local memory");
+  TCase *tests = tcase_create ("elements");
+
+  suite_add_tcase (suite, tests);
+  tcase_add_test (tests, test_flowkey_fits_into_local_memory);
+  tcase_add_test (tests, test_noisereduce_fits_into_local_memory);
+  tcase_add_test (tests, test_runs_fit_into_local_memory);
+  tcase_add_test (tests, test_soft_keys_fit_into_local_memory);
+  return suite;
+}
+
+GST_CHECK_MAIN (localmemory)

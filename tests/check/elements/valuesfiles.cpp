@@ -1,0 +1,213 @@
+/* Files of values that are none, or too large, and numbers that nobody can reckon with:
+ * each is refused with one error, soon, and nothing of their size is read.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "../opencl-check.hpp"
+#include "../pipeline-run.hpp"
+
+#include <glib/gstdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gst/oct/calibration/spectrumtables.hpp"
+
+namespace {
+const gsize n_samples = 8;
+
+/* A file in a folder of its own, for as long as a test needs it. */
+class Path {
+public:
+  Path () : folder (g_dir_make_tmp ("valuesfiles-XXXXXX", nullptr))
+  {
+    fail_unless (folder != nullptr);
+    path = std::string (folder) + "/values";
+  }
+  ~Path ()
+  {
+    g_unlink (path.c_str ());
+    g_rmdir (folder);
+    g_free (folder);
+  }
+
+  /* Zeros follow until there are `size` bytes; they take no room on the disk. */
+  void write (const std::string &contents, guint64 size = 0)
+  {
+    fail_unless (
+        g_file_set_contents (path.c_str (), contents.data (), contents.size (), nullptr));
+    if (size > contents.size ())
+      fail_unless (truncate (path.c_str (), off_t (size)) == 0);
+  }
+
+  std::string path;
+
+private:
+  gchar *folder;
+};
+
+std::string
+npy_header (guint64 values)
+{
+  std::string dictionary = "{'descr': '<f8', 'fortran_order': False, 'shape': ("
+                           + std::to_string (values) + ",), }";
+  dictionary.resize (117, ' ');
+  return std::string ("\x93NUMPY\x01\x00\x76\x00", 10) + dictionary + '\n';
+}
+
+/* What is said of the file, whichever table it is for. */
+std::string
+refusal (const std::string &path, bool for_background = false)
+{
+  oct::SpectrumSettings settings;
+  oct::SpectrumTables tables;
+  GError *error = nullptr;
+
+  if (for_background) {
+    settings.background_from_file = true;
+    settings.background.path = path;
+  } else {
+    settings.calibration.wavelengths.path = path;
+  }
+  const gint64 start = g_get_monotonic_time ();
+  const gsize before = testing::resident_kib ();
+  fail_if (oct::spectrum_tables_load (settings, n_samples, true, tables, &error));
+  fail_unless (
+      testing::resident_kib () < before + 16 * 1024, "%s has been read", path.c_str ());
+  fail_unless (g_get_monotonic_time () - start < 2 * G_TIME_SPAN_SECOND, "%s takes long",
+      path.c_str ());
+  std::string message = error->message;
+  g_error_free (error);
+  return message;
+}
+
+void
+expect_said (const std::string &message, const char *part)
+{
+  fail_unless (message.find (part) != std::string::npos, "\"%s\" lacks \"%s\"",
+      message.c_str (), part);
+}
+} // namespace
+
+GST_START_TEST (test_values_come_from_regular_files_only)
+{
+  Path pipe;
+  fail_unless (mkfifo (pipe.path.c_str (), 0600) == 0);
+  for (const std::string &path : {std::string ("/dev/zero"), pipe.path})
+    for (bool for_background : {false, true})
+      expect_said (refusal (path, for_background), "expected a regular file");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_line_without_an_end_is_refused)
+{
+  Path file;
+  file.write ("1\n2\n", 3000000000u);
+  expect_said (refusal (file.path), "line 3 is longer than 4096 characters");
+  file.write ("1\n# " + std::string (5000, '-') + "\n");
+  expect_said (refusal (file.path), "line 2 is longer than 4096 characters");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_the_header_of_npy_tells_that_there_are_too_many_values)
+{
+  Path file;
+  file.write (npy_header (750000000), 6000000128u);
+  expect_said (refusal (file.path), "750000000 values, expected 8");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_what_is_behind_the_values_of_npy_is_not_read)
+{
+  Path file;
+  const double values[n_samples] = {1, 2, 3, 4, 5, 6, 7, 8};
+  file.write (npy_header (n_samples)
+                  + std::string (reinterpret_cast<const char *> (values), sizeof values),
+      6000000000u);
+  oct::SpectrumSettings settings;
+  oct::SpectrumTables tables;
+  settings.calibration.wavelengths.path = file.path;
+  const gsize before = testing::resident_kib ();
+  fail_unless (oct::spectrum_tables_load (settings, n_samples, true, tables, nullptr));
+  fail_unless (testing::resident_kib () < before + 16 * 1024);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_no_more_lines_are_read_than_tell_that_there_are_too_many)
+{
+  Path file;
+  file.write ("1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n");
+  expect_said (refusal (file.path), "9 values or more, expected 8");
+}
+GST_END_TEST;
+
+/* In the very corners of what a double holds, too. */
+GST_START_TEST (test_wavelengths_that_nobody_can_reckon_with_are_one_error)
+{
+  struct {
+    const char *min, *max;
+  } ranges[] = {{"4.9e-324", "1e-323"}, {"4.9e-324", "1"}, {"1e-308", "1e-307"},
+      {"1", "1.7e308"}, {"1e200", "1e201"}, {"1", "1.0000000000000002"}};
+  for (const auto &range : ranges) {
+    testing::Outcome outcome = testing::run (
+        std::string ("octtestsrc num-buffers=2 ! video/x-raw(memory:OpenCLMemory),"
+                     "width=64,height=4 ! octwindowinterp name=i wavelength-min=")
+        + range.min + " wavelength-max=" + range.max + " ! octfft ! fakesink");
+    fail_unless_equals_int (outcome.errors_of ("i").size (), 1);
+    expect_said (outcome.errors_of ("i")[0], "wavelength-min to wavelength-max");
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_wavelengths_of_a_file_are_refused_as_those_of_a_range)
+{
+  Path file;
+  file.write ("4.9e-324\n1e-323\n2e-323\n3e-323\n4e-323\n5e-323\n6e-323\n7e-323\n");
+  expect_said (refusal (file.path), "value 0 is 4.94065646e-324, expected a wavelength");
+  file.write ("1.9000000000000001\n1.9000000000000004\n3\n4\n5\n6\n7\n8\n");
+  expect_said (refusal (file.path), "value 1 is 1.9, expected a wavelength further");
+  file.write ("1\n2\n3\n4\n5\n6\n7\n1e300\n");
+  expect_said (refusal (file.path), "value 7 is 1e+300, expected a wavelength");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_what_a_float_does_not_hold_is_no_background)
+{
+  Path file;
+  file.write ("1\n2\n3\n1e39\n5\n6\n7\n8\n");
+  expect_said (refusal (file.path, true), "value 3 is 1e+39");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_phase_that_is_no_number_is_an_error)
+{
+  oct::SpectrumSettings settings;
+  oct::SpectrumTables tables;
+  GError *error = nullptr;
+  settings.dispersion.a2 = 1e308;
+  fail_if (oct::spectrum_tables_load (settings, n_samples, true, tables, &error));
+  expect_said (error->message, "dispersion-a2 1e+308");
+  g_error_free (error);
+}
+GST_END_TEST;
+
+static Suite *
+valuesfiles_suite (void)
+{
+  Suite *suite = suite_create ("values files");
+  TCase *tests = tcase_create ("refusals");
+
+  suite_add_tcase (suite, tests);
+  tcase_set_timeout (tests, 60);
+  tcase_add_test (tests, test_values_come_from_regular_files_only);
+  tcase_add_test (tests, test_a_line_without_an_end_is_refused);
+  tcase_add_test (tests, test_the_header_of_npy_tells_that_there_are_too_many_values);
+  tcase_add_test (tests, test_what_is_behind_the_values_of_npy_is_not_read);
+  tcase_add_test (tests, test_no_more_lines_are_read_than_tell_that_there_are_too_many);
+  tcase_add_test (tests, test_wavelengths_that_nobody_can_reckon_with_are_one_error);
+  tcase_add_test (tests, test_wavelengths_of_a_file_are_refused_as_those_of_a_range);
+  tcase_add_test (tests, test_what_a_float_does_not_hold_is_no_background);
+  tcase_add_test (tests, test_a_phase_that_is_no_number_is_an_error);
+  return suite;
+}
+
+GST_CHECK_MAIN (valuesfiles)
