@@ -32,7 +32,8 @@ struct Release {
   static void one (gpointer object) { g_object_unref (object); }
 };
 
-/* One reference, or none; the plain pointer to whoever it is given to. */
+/* One reference, or none; the plain pointer to whoever it is given to. One that no name
+ * holds lives as long as the call that it is given to. */
 template <typename T> class Owned {
 public:
   Owned (T *taken = nullptr) : pointer (taken) {}

@@ -24,7 +24,7 @@ TEST (test_every_video_format_comes_back_as_it_was)
     for (const auto &size : sizes) {
       GstVideoInfo info;
       fail_unless (gst_video_info_set_format (&info, formats[i], size[0], size[1]));
-      gst_harness_set_src_caps (chain.harness, gst_video_info_to_caps (&info));
+      gst_harness_set_src_caps (chain, gst_video_info_to_caps (&info));
       GstBuffer *input = pattern_buffer (info.size, i);
       fail_unless (chain.push (input) == GST_FLOW_OK, "%s: %s",
           GST_VIDEO_INFO_NAME (&info), chain.said ().errors[0].c_str ());
@@ -45,13 +45,13 @@ TEST (test_padded_lines_and_gaps_between_planes_are_honoured)
     fail_unless (
         gst_video_info_set_format (&info, gst_video_format_from_string (format), 37, 11));
     Chain chain ("openclupload ! opencldownload");
-    gst_harness_set_src_caps (chain.harness, gst_video_info_to_caps (&info));
+    gst_harness_set_src_caps (chain, gst_video_info_to_caps (&info));
     guint seed = 0;
     for (gint padding : {0, 5, 64}) {
       for (gsize gap : {0, 7, 100}) {
         PaddedLayout layout (info, gap, padding);
-        Owned<GstBuffer> output = chain.pass (padded_buffer (info, layout, ++seed));
-        check_lines (output, info, layout, seed);
+        check_lines (
+            chain.pass (padded_buffer (info, layout, ++seed)), info, layout, seed);
       }
     }
     fail_unless (chain.said ().errors.empty ());
@@ -67,7 +67,7 @@ TEST (test_each_field_keeps_all_its_lines_of_chroma)
         gst_video_format_from_string (format), GST_VIDEO_INTERLACE_MODE_INTERLEAVED, 10,
         6));
     Chain chain ("openclupload ! opencldownload");
-    gst_harness_set_src_caps (chain.harness, gst_video_info_to_caps (&info));
+    gst_harness_set_src_caps (chain, gst_video_info_to_caps (&info));
     PaddedLayout layout (info, 7, 5);
     const Bytes sent = pattern (layout.size, 1);
     Owned<GstBuffer> output = chain.pass (padded_buffer (info, layout, 1));
@@ -90,21 +90,14 @@ TEST (test_padded_lines_in_pinned_memory_are_honoured)
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 37, 11);
   PaddedLayout layout (info, 3, 9);
-  GstBuffer *ordinary = pattern_buffer (layout.size, 4);
   Chain chain ("openclupload");
-  gst_harness_set_src_caps (chain.harness, gst_video_info_to_caps (&info));
+  gst_harness_set_src_caps (chain, gst_video_info_to_caps (&info));
 
-  GstMapInfo from, to;
   GstBuffer *pinned = gst_buffer_new ();
   gst_buffer_append_memory (
       pinned, gst_opencl_host_memory_new (context, layout.size, nullptr));
-  gst_buffer_map (ordinary, &from, GST_MAP_READ);
-  gst_buffer_map (pinned, &to, GST_MAP_WRITE);
-  memcpy (to.data, from.data, layout.size);
-  gst_buffer_unmap (pinned, &to);
-  gst_buffer_unmap (ordinary, &from);
+  write_memory (gst_buffer_peek_memory (pinned, 0), pattern (layout.size, 4));
   add_layout (pinned, info, layout);
-  gst_buffer_unref (ordinary);
 
   Owned<GstBuffer> output = chain.pass (pinned);
   fail_unless (gst_is_opencl_memory (gst_buffer_peek_memory (output, 0)));
@@ -120,7 +113,7 @@ TEST (test_gaps_between_tiled_planes_and_before_a_palette_are_honoured)
     fail_unless (gst_video_info_set_format (
         &info, gst_video_format_from_string (format), 100, 60));
     Chain chain ("openclupload ! opencldownload");
-    gst_harness_set_src_caps (chain.harness, gst_video_info_to_caps (&info));
+    gst_harness_set_src_caps (chain, gst_video_info_to_caps (&info));
     GstBuffer *input = pattern_buffer (info.size + gap, 8);
     gsize offset[GST_VIDEO_MAX_PLANES] = {0, info.offset[1] + gap};
     gst_buffer_add_video_meta_full (input, GST_VIDEO_FRAME_FLAG_NONE,
@@ -140,7 +133,7 @@ TEST (test_output_has_one_device_memory_and_the_default_layout)
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, 37, 11);
   PaddedLayout layout (info, 3, 9);
   Chain chain ("openclupload");
-  gst_harness_set_src_caps (chain.harness, gst_video_info_to_caps (&info));
+  gst_harness_set_src_caps (chain, gst_video_info_to_caps (&info));
 
   Owned<GstBuffer> output = chain.pass (padded_buffer (info, layout, 1));
   expect_equal (gst_buffer_n_memory (output), 1);
@@ -165,8 +158,7 @@ TEST (test_buffers_of_any_size_come_back_as_they_were)
     Chain chain ("openclupload ! opencldownload", these);
     guint seed = 0;
     for (gsize size : sizes) {
-      Owned<GstBuffer> output = chain.pass (pattern_buffer (size, ++seed));
-      check_pattern (output, size, seed);
+      check_pattern (chain.pass (pattern_buffer (size, ++seed)), size, seed);
     }
     fail_unless (chain.said ().errors.empty ());
   }
@@ -176,40 +168,31 @@ TEST (test_buffers_that_are_still_held_keep_their_bytes_when_larger_ones_come)
 {
   Chain chain ("openclupload", "application/octet-stream");
   const gsize sizes[] = {10, 1000, 100, 50000, 7};
-  std::vector<GstBuffer *> held;
+  std::vector<Owned<GstBuffer>> held;
 
   for (guint i = 0; i < G_N_ELEMENTS (sizes); i++)
     held.push_back (chain.pass (pattern_buffer (sizes[i], i)));
-  for (guint i = 0; i < held.size (); i++) {
+  for (guint i = 0; i < held.size (); i++)
     check_pattern (held[i], sizes[i], i);
-    gst_buffer_unref (held[i]);
-  }
 }
 
 TEST (test_buffers_of_many_memories_are_uploaded_as_one)
 {
   Chain chain ("openclupload", system_gray);
   Owned<GstOpenCLContext> context = new_context ();
-  GstBuffer *whole = pattern_buffer (gray_size, 9);
-  GstMapInfo map;
-  gst_buffer_map (whole, &map, GST_MAP_READ);
+  const Bytes whole = pattern (gray_size, 9);
 
   /* Ordinary, pinned, and device memory of one frame. */
   GstBuffer *parts = gst_buffer_new ();
-  gst_buffer_append_memory (parts, gst_allocator_alloc (nullptr, 100, nullptr));
-  gst_buffer_append_memory (parts, gst_opencl_host_memory_new (context, 900, nullptr));
-  gst_buffer_append_memory (
-      parts, gst_opencl_memory_new (context, gray_size - 1000, nullptr));
   gsize filled = 0;
-  for (guint i = 0; i < 3; i++) {
-    GstMapInfo part;
-    gst_memory_map (gst_buffer_peek_memory (parts, i), &part, GST_MAP_WRITE);
-    memcpy (part.data, map.data + filled, part.size);
-    filled += part.size;
-    gst_memory_unmap (gst_buffer_peek_memory (parts, i), &part);
+  for (GstMemory *part : {gst_allocator_alloc (nullptr, 100, nullptr),
+           gst_opencl_host_memory_new (context, 900, nullptr),
+           gst_opencl_memory_new (context, gray_size - 1000, nullptr)}) {
+    const auto start = whole.begin () + filled;
+    write_memory (part, {start, start + part->size});
+    filled += part->size;
+    gst_buffer_append_memory (parts, part);
   }
-  gst_buffer_unmap (whole, &map);
-  gst_buffer_unref (whole);
 
   Owned<GstBuffer> output = chain.pass (parts);
   expect_equal (gst_buffer_n_memory (output), 1);
@@ -225,12 +208,9 @@ TEST (test_alternate_fields_come_back_as_they_were)
   Owned<GstCaps> caps = chain.caps ();
   fail_unless (caps != nullptr);
   fail_unless (gst_video_info_from_caps (&info, caps));
-  gchar *features = gst_caps_features_to_string (gst_caps_get_features (caps, 0));
+  Owned<gchar> features = gst_caps_features_to_string (gst_caps_get_features (caps, 0));
   expect_equal (features, "format:Interlaced");
-  g_free (features);
-  gst_caps_unref (caps);
-  Owned<GstBuffer> output = chain.pass (pattern_buffer (info.size, 3));
-  check_pattern (output, info.size, 3);
+  check_pattern (chain.pass (pattern_buffer (info.size, 3)), info.size, 3);
 }
 
 /* --- what comes along --- */
@@ -303,23 +283,23 @@ TEST (test_device_memory_passes_through)
 
 /* --- pinned memory and not waiting --- */
 
+static bool
+is_of_the_host (const Offered &offered)
+{
+  return gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (offered.pool));
+}
+
 /* Of pinned memory, or of device memory where that is the host's, too. */
 TEST (test_a_pool_is_offered_upstream)
 {
   Chain chain ("openclupload", system_gray);
-  Owned<GstCaps> caps = gst_caps_from_string (system_gray);
-  Owned<GstQuery> query = gst_query_new_allocation (caps, TRUE);
-  Owned<GstBufferPool> pool;
-  guint size;
+  const Offered offered = ask_allocation (chain, system_gray);
 
-  fail_unless (gst_pad_peer_query (chain.harness->srcpad, query));
-  fail_unless (gst_query_get_n_allocation_pools (query) > 0);
-  gst_query_parse_nth_allocation_pool (query, 0, pool.out (), &size, nullptr, nullptr);
-  fail_unless (GST_IS_OPENCL_BUFFER_POOL (pool));
-  expect_equal (
-      gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (pool)), !shares_memory ());
-  expect_equal (size, gray_size);
-  fail_unless (gst_query_find_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr));
+  fail_unless (GST_IS_OPENCL_BUFFER_POOL (offered.pool));
+  expect_equal (is_of_the_host (offered), !shares_memory ());
+  expect_equal (offered.size, gray_size);
+  fail_unless (
+      gst_query_find_allocation_meta (offered.query, GST_VIDEO_META_API_TYPE, nullptr));
 }
 
 static bool
@@ -329,71 +309,38 @@ is_offered_memory (GstMemory *memory)
                           : gst_is_opencl_host_memory (memory);
 }
 
-static GstPadProbeReturn
-count_offered (GstPad *pad, GstPadProbeInfo *info, gpointer counts)
-{
-  GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
-  bool offered = gst_buffer_n_memory (buffer) == 1
-                 && is_offered_memory (gst_buffer_peek_memory (buffer, 0));
-  static_cast<guint *> (counts)[offered]++;
-  return GST_PAD_PROBE_OK;
-}
-
 TEST (test_a_source_fills_the_memory_that_it_is_offered)
 {
-  Owned<GstElement> pipeline =
-      launch ("videotestsrc num-buffers=30 ! video/x-raw, format=I420, "
-              "width=321, height=99 ! openclupload name=up ! fakesink");
-  Owned<GstElement> upload = gst_bin_get_by_name (GST_BIN (pipeline), "up");
-  Owned<GstPad> pad = gst_element_get_static_pad (upload, "sink");
+  Pipeline pipeline ("videotestsrc num-buffers=30 ! video/x-raw, format=I420, "
+                     "width=321, height=99 ! openclupload name=up ! fakesink");
   guint counts[2] = {0, 0};
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, count_offered, counts, nullptr);
+  watch (pipeline.pad ("up", "sink"), GST_PAD_PROBE_TYPE_BUFFER,
+      [&counts] (GstPadProbeInfo *info) {
+        GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+        counts[gst_buffer_n_memory (buffer) == 1
+               && is_offered_memory (gst_buffer_peek_memory (buffer, 0))]++;
+        return GST_PAD_PROBE_OK;
+      });
 
-  fail_unless (play (pipeline).eos);
+  pipeline.play_to_the_end ();
   expect_equal (counts[1], 30);
   expect_equal (counts[0], 0);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
 }
 
 TEST (test_everyone_who_asks_is_offered_the_same)
 {
   Chain chain ("openclupload ! openclupload", system_gray);
-  Owned<GstCaps> caps = gst_caps_from_string (system_gray);
-  for (guint i = 0; i < 3; i++) {
-    Owned<GstBufferPool> pool;
-    Owned<GstQuery> query = gst_query_new_allocation (caps, TRUE);
-    fail_unless (gst_pad_peer_query (chain.harness->srcpad, query));
-    gst_query_parse_nth_allocation_pool (
-        query, 0, pool.out (), nullptr, nullptr, nullptr);
-    expect_equal (gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (pool)),
-        !shares_memory ());
-  }
+  for (guint i = 0; i < 3; i++)
+    expect_equal (
+        is_of_the_host (ask_allocation (chain, system_gray)), !shares_memory ());
 }
 
-/* A frame in a buffer of the pool that is offered for `caps`. */
+/* A frame in a buffer of the pool that is offered. */
 static GstBuffer *
-frame_of_offered_pool (Chain &chain, const char *caps, gsize size, guint seed)
+frame_of_offered_pool (Chain &chain, guint seed)
 {
-  GstCaps *parsed = gst_caps_from_string (caps);
-  GstQuery *query = gst_query_new_allocation (parsed, TRUE);
-  GstBufferPool *pool = nullptr;
-  GstBuffer *buffer = nullptr;
-
-  fail_unless (gst_pad_peer_query (chain.harness->srcpad, query));
-  gst_query_parse_nth_allocation_pool (query, 0, &pool, nullptr, nullptr, nullptr);
-  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
-  expect_equal (gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr), GST_FLOW_OK);
-  GstBuffer *contents = pattern_buffer (size, seed);
-  GstMapInfo map;
-  fail_unless (gst_buffer_map (contents, &map, GST_MAP_READ));
-  expect_equal (gst_buffer_fill (buffer, 0, map.data, map.size), size);
-  gst_buffer_unmap (contents, &map);
-  gst_buffer_unref (contents);
-  gst_buffer_pool_set_active (pool, FALSE);
-  gst_object_unref (pool);
-  gst_query_unref (query);
-  gst_caps_unref (parsed);
-  return buffer;
+  const Offered offered = ask_allocation (chain, system_gray);
+  return filled_of (offered.pool, pattern (gray_size, seed)).give ();
 }
 
 /* One upload of its bytes, or none and the very same buffer. */
@@ -402,7 +349,7 @@ TEST (test_a_frame_in_offered_memory_costs_what_the_device_promises)
   const bool shares = shares_memory ();
   Chain chain ("openclupload name=up ! identity", system_gray);
   for (guint i = 0; i < 5; i++) {
-    GstBuffer *input = frame_of_offered_pool (chain, system_gray, gray_size, i);
+    GstBuffer *input = frame_of_offered_pool (chain, i);
     const unsigned writes = counting::count (counting::ENQUEUE_WRITE);
     Owned<GstBuffer> output = chain.pass (input);
     expect_equal (output == input, shares);
@@ -421,9 +368,9 @@ TEST (test_a_frame_in_offered_memory_costs_what_the_device_promises)
 TEST (test_what_is_written_downstream_does_not_reach_the_source)
 {
   Chain chain ("openclupload", system_gray);
-  Owned<GstBuffer> input = frame_of_offered_pool (chain, system_gray, gray_size, 3);
+  Owned<GstBuffer> input = frame_of_offered_pool (chain, 3);
   Owned<GstBuffer> output =
-      gst_buffer_make_writable (chain.pass (gst_buffer_ref (input)));
+      gst_buffer_make_writable (chain.pass (gst_buffer_ref (input)).give ());
   gst_buffer_memset (output, 0, 0xaa, gray_size);
   check_pattern (input, gray_size, 3);
 }
@@ -432,7 +379,7 @@ TEST (test_ordinary_memory_is_uploaded_once_on_any_device)
 {
   Chain chain ("openclupload name=up ! identity", system_gray);
   for (guint i = 0; i < 5; i++)
-    (chain.pass (pattern_buffer (gray_size, i)));
+    chain.pass (pattern_buffer (gray_size, i));
   const GstOpenCLCounts counts = counts_of (chain.element (), "up");
   expect_equal (counts.uploads, 5);
   expect_equal (counts.upload_bytes, 5 * gray_size);
@@ -471,11 +418,11 @@ TEST (test_host_runs_ahead_by_async_depth_frames_and_no_more)
   Gate gate (context, GST_OPENCL_QUEUE_UPLOAD);
   for (guint i = 0; i < 3; i++)
     chain.push (pattern_buffer (gray_size, i));
-  expect_equal (gst_harness_buffers_received (chain.harness), 3);
+  expect_equal (gst_harness_buffers_received (chain), 3);
 
   std::thread fourth ([&] { chain.push (pattern_buffer (gray_size, 3)); });
   g_usleep (100000);
-  expect_equal (gst_harness_buffers_received (chain.harness), 3);
+  expect_equal (gst_harness_buffers_received (chain), 3);
   gate.open ();
   fourth.join ();
   for (guint i = 0; i < 4; i++) {
@@ -555,7 +502,7 @@ TEST (test_other_device_memories_are_refused)
   Owned<GstCaps> caps =
       gst_caps_from_string ("video/x-raw(memory:CUDAMemory), format=RGB, "
                             "width=4, height=4");
-  fail_if (gst_pad_peer_query_accept_caps (chain.harness->srcpad, caps));
+  fail_if (gst_pad_peer_query_accept_caps (chain->srcpad, caps));
 }
 
 TEST (test_caps_change_in_mid_stream)
@@ -576,8 +523,8 @@ TEST (test_caps_change_in_mid_stream)
     for (guint i = 0; i < G_N_ELEMENTS (sequence); i++) {
       chain.set_caps (sequence[i]);
       for (guint frame = 0; frame < 3; frame++) {
-        Owned<GstBuffer> output = chain.pass (pattern_buffer (sizes[i], i + frame));
-        check_pattern (output, sizes[i], i + frame);
+        check_pattern (
+            chain.pass (pattern_buffer (sizes[i], i + frame)), sizes[i], i + frame);
       }
     }
   }
@@ -593,29 +540,11 @@ TEST (test_a_short_frame_is_one_error_that_names_both_sizes)
     expect_equal (chain.push (pattern_buffer (gray_size, i)), GST_FLOW_OK);
   expect_equal (chain.push (pattern_buffer (gray_size - 1, 9)), GST_FLOW_ERROR);
 
-  Outcome outcome = chain.said ();
-  expect_equal (outcome.errors.size (), 1);
-  fail_unless (outcome.errors[0].find ("2047") != std::string::npos, "%s",
-      outcome.errors[0].c_str ());
-  fail_unless (outcome.errors[0].find ("2048") != std::string::npos, "%s",
-      outcome.errors[0].c_str ());
+  chain.said ().expect_one_error ({"2047", "2048"});
   for (guint i = 0; i < 2; i++) {
     Owned<GstBuffer> earlier = gst_harness_pull (chain.harness);
     check_pattern (earlier, gray_size, i);
   }
-}
-
-/* Through READY the element is as new. */
-static void
-restart (Chain &chain, const char *caps)
-{
-  gst_element_set_state (chain.element (), GST_STATE_READY);
-  gst_element_set_state (chain.element (), GST_STATE_PLAYING);
-  gst_harness_push_event (chain.harness, gst_event_new_stream_start ("after an error"));
-  chain.set_caps (caps);
-  GstSegment segment;
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  gst_harness_push_event (chain.harness, gst_event_new_segment (&segment));
 }
 
 struct Unallocatable {
@@ -635,12 +564,9 @@ TEST (test_no_device_memory_is_one_error_and_ready_mends_it)
     GstFlowReturn flow = chain.push (pattern_buffer (frame.size, 1));
     counting::fail_buffers_after (-1);
     expect_equal (flow, GST_FLOW_ERROR);
-    Outcome outcome = chain.said ();
-    expect_equal (outcome.errors.size (), 1);
-    fail_unless (outcome.errors[0].find (frame.named) != std::string::npos, "%s",
-        outcome.errors[0].c_str ());
+    chain.said ().expect_one_error ({frame.named});
 
-    restart (chain, frame.caps);
+    chain.restart (frame.caps);
     Owned<GstBuffer> output = chain.pass (pattern_buffer (frame.size, 2));
     check_pattern (output, frame.size, 2);
     fail_unless (chain.said ().errors.empty ());
@@ -656,52 +582,35 @@ TEST (test_device_memory_that_runs_out_later_loses_no_earlier_frame)
   for (guint i = 0; i < room + 2; i++)
     chain.push (pattern_buffer (gray_size, i));
   counting::fail_buffers_after (-1);
-  expect_equal (gst_harness_buffers_received (chain.harness), room);
+  expect_equal (gst_harness_buffers_received (chain), room);
   for (guint i = 0; i < room; i++) {
     Owned<GstBuffer> output = gst_harness_pull (chain.harness);
     check_pattern (output, gray_size, i);
   }
 }
 
-TEST (test_an_unknown_device_is_one_error_that_names_it)
+TEST_ROWS (test_an_unknown_device_is_one_error_that_names_it, {"environment", "property"})
 {
-  for (bool by_environment : {false, true}) {
-    Owned<GstElement> upload = gst_element_factory_make ("openclupload", nullptr);
-    Owned<GstBus> bus = gst_bus_new ();
-    gst_element_set_bus (upload, bus);
-    if (by_environment)
-      g_setenv ("GST_OPENCL_DEVICE", "nonsense", TRUE);
-    else
-      g_object_set (upload, "device", "nonsense", nullptr);
-    expect_equal (
-        gst_element_set_state (upload, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
-    Outcome outcome = collect (bus);
-    expect_equal (outcome.errors.size (), 1);
-    fail_unless (outcome.errors[0].find ("nonsense") != std::string::npos, "%s",
-        outcome.errors[0].c_str ());
+  LoneElement upload ("openclupload");
+  if (g_str_equal (row, "environment"))
+    g_setenv ("GST_OPENCL_DEVICE", "nonsense", TRUE);
+  else
+    g_object_set (static_cast<GstElement *> (upload), "device", "nonsense", nullptr);
+  fail_if (upload.goes_to (GST_STATE_PAUSED));
+  upload.said ().expect_one_error ({"nonsense"});
 
-    g_unsetenv ("GST_OPENCL_DEVICE");
-    g_object_set (upload, "device", "0:0", nullptr);
-    gst_element_set_state (upload, GST_STATE_NULL);
-    expect_equal (
-        gst_element_set_state (upload, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
-    gst_element_set_state (upload, GST_STATE_NULL);
-    gst_element_set_bus (upload, nullptr);
-  }
+  g_unsetenv ("GST_OPENCL_DEVICE");
+  g_object_set (static_cast<GstElement *> (upload), "device", "0:0", nullptr);
+  fail_unless (upload.goes_to (GST_STATE_NULL) && upload.goes_to (GST_STATE_PAUSED));
 }
 
 TEST (test_the_environment_names_the_device_by_index_and_by_name)
 {
   Owned<GstOpenCLContext> context = new_context ();
-  const gchar *name = gst_opencl_context_get_device_name (context);
-  const gchar *choices[] = {"0:0", name};
-
-  for (const gchar *choice : choices) {
+  for (const gchar *choice : {"0:0", gst_opencl_context_get_device_name (context)}) {
     g_setenv ("GST_OPENCL_DEVICE", choice, TRUE);
-    Owned<GstElement> upload = gst_element_factory_make ("openclupload", nullptr);
-    expect_equal (
-        gst_element_set_state (upload, GST_STATE_PAUSED), GST_STATE_CHANGE_SUCCESS);
-    gst_element_set_state (upload, GST_STATE_NULL);
+    LoneElement upload ("openclupload");
+    fail_unless (upload.goes_to (GST_STATE_PAUSED));
   }
   g_unsetenv ("GST_OPENCL_DEVICE");
 }
@@ -716,5 +625,5 @@ TEST (test_a_video_meta_that_contradicts_the_caps_is_one_error)
   gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
       GST_VIDEO_FORMAT_GRAY8, 64, 31, 1, offset, stride);
   expect_equal (chain.push (buffer), GST_FLOW_ERROR);
-  expect_equal (chain.said ().errors.size (), 1);
+  chain.said ().expect_one_error ();
 }

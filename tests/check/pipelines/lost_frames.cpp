@@ -9,6 +9,8 @@
 
 #include <glib/gstdio.h>
 
+using namespace check;
+
 namespace {
 const guint frame_size = 64 * 48;
 const guint n_frames = 8;
@@ -16,39 +18,29 @@ const char *const converted =
     "videoconvert name=sink ! video/x-raw,format=RGB ! fakesink";
 
 /* Frames of pattern() from ordinary memory, up and down, into a sink. */
-struct Transfers {
+struct Transfers : Pipeline {
   explicit Transfers (const std::string &sink)
-      : pipeline (check::launch (
-          "appsrc name=source format=time caps=video/x-raw,format=GRAY8,width=64,"
-          "height=48,framerate=25/1 ! openclupload ! opencldownload name=down ! "
-          + sink))
+      : Pipeline ("appsrc name=source format=time caps=video/x-raw,format=GRAY8,width=64,"
+                  "height=48,framerate=25/1 ! openclupload ! opencldownload name=down ! "
+                  + sink)
   {
     push ();
-  }
-  ~Transfers ()
-  {
-    gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (pipeline);
   }
 
   void push ()
   {
-    Owned<GstElement> source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+    GstAppSrc *source = GST_APP_SRC ((*this)["source"]);
     for (guint i = 0; i < n_frames; i++)
-      gst_app_src_push_buffer (
-          GST_APP_SRC (source), check::pattern_buffer (frame_size, i));
-    gst_app_src_end_of_stream (GST_APP_SRC (source));
+      gst_app_src_push_buffer (source, pattern_buffer (frame_size, i));
+    gst_app_src_end_of_stream (source);
   }
 
   void probe (const char *element, const char *pad_name, GstPadProbeCallback callback,
       gpointer data)
   {
-    Owned<GstElement> found = gst_bin_get_by_name (GST_BIN (pipeline), element);
-    Owned<GstPad> pad = gst_element_get_static_pad (found, pad_name);
-    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, data, nullptr);
+    gst_pad_add_probe (
+        pad (element, pad_name), GST_PAD_PROBE_TYPE_BUFFER, callback, data, nullptr);
   }
-
-  GstElement *const pipeline;
 };
 
 /* From when a frame comes to the sink until the next leaves the source nobody can find
@@ -99,20 +91,22 @@ TEST (test_a_frame_that_filesink_cannot_map_is_an_error_and_not_in_the_file)
 {
   Owned<gchar> path;
   close (g_file_open_tmp (nullptr, path.out (), nullptr));
-  gchar *contents;
-  gsize size;
   {
-    Transfers transfers (
-        std::string ("filesink name=sink buffer-mode=unbuffered location=") + path);
+    Transfers transfers (text (
+        "filesink name=sink buffer-mode=unbuffered location=%s", path.operator->()));
     Outage outage (transfers, 3);
-    check_one_error (check::play (transfers.pipeline));
+    check_one_error (transfers.play ());
   }
-  fail_unless (g_file_get_contents (path, &contents, &size, nullptr));
-  expect_equal (size, 3 * frame_size);
-  for (gsize i = 0; i < size; i++)
-    expect_equal (
-        guint8 (contents[i]), check::pattern (i % frame_size, guint (i / frame_size)));
-  g_free (contents);
+  Owned<gchar> contents;
+  gsize size;
+  fail_unless (g_file_get_contents (path, contents.out (), &size, nullptr));
+  const Bytes got (contents.operator->(), contents.operator->() + size);
+  Bytes expected;
+  for (guint frame = 0; frame < 3; frame++) {
+    const Bytes bytes = pattern (frame_size, frame);
+    expected.insert (expected.end (), bytes.begin (), bytes.end ());
+  }
+  assert_same (got, expected, "the file");
   g_unlink (path);
 }
 
@@ -120,14 +114,14 @@ TEST (test_a_frame_that_videoconvert_cannot_map_is_an_error)
 {
   Transfers transfers (converted);
   Outage outage (transfers, 3);
-  check_one_error (check::play (transfers.pipeline));
+  check_one_error (transfers.play ());
 }
 
 TEST (test_no_frame_follows_one_that_was_lost)
 {
   Transfers transfers (converted);
   Outage outage (transfers, 3);
-  check::play (transfers.pipeline);
+  transfers.play ();
   expect_equal (outage.come, 4);
 }
 
@@ -142,17 +136,15 @@ TEST (test_a_lost_frame_has_no_bytes_and_what_stands_there_is_zero)
       GstMapInfo map;
       fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
       expect_equal (map.size, *frame == 3 ? 0 : frame_size);
-      for (guint i = 0; i < frame_size; i++)
-        expect_equal (map.data[i], *frame == 3 ? 0 : check::pattern (i, *frame));
+      assert_same (Bytes (map.data, map.data + frame_size),
+          *frame == 3 ? Bytes (frame_size) : pattern (frame_size, *frame), "frame");
       gst_buffer_unmap (buffer, &map);
       ++*frame;
     }
   };
   guint frame = 0;
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (transfers.pipeline), "sink");
-  g_signal_connect (sink, "handoff", G_CALLBACK (Sink::take), &frame);
-  gst_object_unref (sink);
-  check_one_error (check::play (transfers.pipeline));
+  g_signal_connect (transfers["sink"], "handoff", G_CALLBACK (Sink::take), &frame);
+  check_one_error (transfers.play ());
   expect_equal (frame, 4);
 }
 
@@ -160,12 +152,12 @@ TEST (test_a_frame_that_a_source_cannot_write_is_an_error)
 {
   /* Where a source fills pinned memory, later buffers are ones that can be done without.
    */
-  const guint n_maps = check::shares_memory () ? 3 : 1;
+  const guint n_maps = shares_memory () ? 3 : 1;
   for (guint map = 1; map <= n_maps; map++) {
     counting::let_fail (counting::ENQUEUE_MAP, map, CL_OUT_OF_RESOURCES);
-    check_one_error (check::run (
-        "videotestsrc num-buffers=8 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
-        "openclupload ! fakesink"));
+    check_one_error (
+        run ("videotestsrc num-buffers=8 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
+             "openclupload ! fakesink"));
     counting::let_fail (counting::ENQUEUE_MAP, 0, CL_SUCCESS);
   }
 }
@@ -174,10 +166,10 @@ TEST (test_an_element_is_as_new_after_a_lost_frame_and_ready)
 {
   Transfers transfers (converted);
   Outage outage (transfers, 3);
-  check_one_error (check::play (transfers.pipeline));
-  gst_element_set_state (transfers.pipeline, GST_STATE_READY);
-  gst_element_set_state (transfers.pipeline, GST_STATE_PAUSED);
+  check_one_error (transfers.play ());
+  gst_element_set_state (transfers, GST_STATE_READY);
+  gst_element_set_state (transfers, GST_STATE_PAUSED);
   transfers.push ();
-  Outcome again = check::play (transfers.pipeline);
+  Outcome again = transfers.play ();
   fail_unless (again.eos && again.errors.empty ());
 }
