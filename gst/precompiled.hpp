@@ -4,8 +4,6 @@
 //
 // SPDX-License-Identifier: LGPL-2.1-or-later
 
-#pragma once
-
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -178,7 +178,12 @@ gst_opencl_launch (cl_command_queue queue, cl_kernel kernel, guint dimensions,
 
   g_return_val_if_fail (dimensions >= 1 && dimensions <= 3, FALSE);
   for (guint d = 0; d < dimensions; d++) {
-    gsize group = local ? local[d] : 1;
+    const gsize group = local ? local[d] : 1;
+    if (group == 0 || global[d] > G_MAXSIZE - (group - 1)) {
+      return gst_opencl_check (
+          group == 0 ? CL_INVALID_WORK_GROUP_SIZE : CL_INVALID_GLOBAL_WORK_SIZE,
+          "gst_opencl_launch", error);
+    }
     rounded[d] = (global[d] + group - 1) / group * group;
   }
   cl_int code = clEnqueueNDRangeKernel (

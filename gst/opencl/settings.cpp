@@ -4,6 +4,8 @@
  */
 #include "settings.hpp"
 
+#include <cmath>
+
 namespace opencl {
 GParamSpec *
 new_spec (const PropertyText &text, Range<gint> range, gint initial)
@@ -92,16 +94,27 @@ take_value (const GValue *from, guint64 &to)
   to = g_value_get_uint64 (from);
 }
 
+/* GObject lets it pass where validation is lax, and clamps nothing of it. */
+template <typename Number>
+static void
+take_number (Number from, Number &to)
+{
+  if (std::isnan (from))
+    g_warning ("the value is not a number");
+  else
+    to = from;
+}
+
 void
 take_value (const GValue *from, gfloat &to)
 {
-  to = g_value_get_float (from);
+  take_number (g_value_get_float (from), to);
 }
 
 void
 take_value (const GValue *from, gdouble &to)
 {
-  to = g_value_get_double (from);
+  take_number (g_value_get_double (from), to);
 }
 
 void

@@ -47,8 +47,8 @@ GParamSpec *new_spec (const PropertyText &, const std::vector<double> &initial);
 GParamSpec *new_enum_spec (const PropertyText &, GType type, gint initial);
 
 /* Strings that are not set are empty; NULL for GObject. A value that is no array of
- * numbers leaves the array as it is, with a warning of GLib's, as any value of a wrong
- * type does. */
+ * numbers leaves the array as it is, and one that is NaN the number, with a warning of
+ * GLib's, as any value of a wrong type does. */
 void take_value (const GValue *from, gint &to);
 void take_value (const GValue *from, guint &to);
 void take_value (const GValue *from, guint64 &to);

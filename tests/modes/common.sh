@@ -33,6 +33,18 @@ build_or_refuse () {
   { install_missing && build "$1"; } </dev/null || refuse "The build failed."
 }
 
+# build_beside NAME TARGET [OPTION…]: in a folder of its own beside the suite's, set up with
+# these options of meson's
+build_beside () {
+  local target=$2
+  install_missing </dev/null || refuse "The build failed."
+  build=${GST_OPENCL_BUILD:-$root/build}-$1
+  shift 2
+  [ -e "$build/build.ninja" ] || meson setup "$build" "$root" "$@" </dev/null \
+    || refuse "The build failed."
+  ninja -C "$build" "$target" </dev/null || refuse "The build failed."
+}
+
 # in_build COMMAND…: with the plugins, and their library, as they are built
 in_build () {
   meson devenv -C "$build" --workdir "$PWD" env GST_REGISTRY="$build/tests/registry.bin" "$@"

@@ -152,6 +152,28 @@ TEST (test_kernel_argument_of_a_wrong_size_is_refused)
   fail_unless_has (error->message, "CL_INVALID_ARG_SIZE");
 }
 
+/* What would be a division by zero, or no work at all once it is rounded up. */
+TEST (test_kernel_launch_of_no_group_or_too_many_items_is_refused)
+{
+  const struct {
+    gsize global, local;
+    const char *reason;
+  } rows[] = {{64, 0, "gst_opencl_launch failed: CL_INVALID_WORK_GROUP_SIZE"},
+      {G_MAXSIZE, 64, "gst_opencl_launch failed: CL_INVALID_GLOBAL_WORK_SIZE"},
+      {G_MAXSIZE - 1, 64, "gst_opencl_launch failed: CL_INVALID_GLOBAL_WORK_SIZE"}};
+  Device device;
+  KernelPointer kernel =
+      make_kernel_of (device.context, "__kernel void nothing () {}", "nothing");
+
+  for (const auto &row : rows) {
+    Owned<GError> error;
+    fail_if (
+        gst_opencl_launch (device.queue, gst_opencl_kernel_get_handle (kernel.get ()), 1,
+            &row.global, &row.local, error.out ()));
+    fail_unless_has (error->message, row.reason);
+  }
+}
+
 TEST (test_kernel_includes_each_file_once)
 {
   Device device;

@@ -49,14 +49,16 @@ struct Values {
   guint path_revision = 0;
 };
 
+const GParamFlags lax = GParamFlags (opencl::playing | G_PARAM_LAX_VALIDATION);
+
 const opencl::PropertyTable<Values> properties = {
     {"low", "Low", "The low one", &Values::low, {-100, 100}, opencl::controllable},
     {"high", "High", "The high one", &Values::high, {-100, 100}, opencl::playing},
     {"count", "Count", "A count", &Values::count, {0, G_MAXUINT}, opencl::ready},
     {"big", "Big", "A big one", &Values::big, {0, G_MAXUINT64}, opencl::playing},
-    {"ratio", "Ratio", "A ratio", &Values::ratio, {0, 1}, opencl::playing},
+    {"ratio", "Ratio", "A ratio", &Values::ratio, {0, 1}, lax},
     {"depth", "Depth", "Within", [] (Values &v) -> double & { return v.inner.depth; },
-        {-10, 10}, opencl::playing},
+        {-10, 10}, lax},
     {"on", "On", "Whether", &Values::on, opencl::playing},
     {"mood", "Mood", "Which", &Values::mood, mood_get_type, opencl::playing},
     {"path", "Path", "Where", &Values::path, opencl::playing, &Values::path_revision},
@@ -179,6 +181,18 @@ TEST (test_settings_that_are_no_numbers_leave_the_array_as_it_is)
       gst_util_set_object_arg (G_OBJECT (element.self), "numbers", words.c_str ()));
   fail_unless (
       element.settings ().committed ().numbers == std::vector<double> ({1, 2.5}));
+}
+
+/* Where a value out of range is taken as the end of the range, NaN has no such end. */
+TEST (test_settings_that_are_not_a_number_leave_the_number_as_it_is)
+{
+  Element element;
+  ASSERT_WARNING (g_object_set (element.self, "ratio", gdouble (NAN), nullptr));
+  ASSERT_WARNING (g_object_set (element.self, "depth", gdouble (NAN), nullptr));
+  fail_unless (element.settings ().committed ().ratio == 0.5f);
+  fail_unless (element.settings ().committed ().inner.depth == 2.5);
+  g_object_set (element.self, "depth", gdouble (INFINITY), nullptr);
+  fail_unless (element.settings ().committed ().inner.depth == 10);
 }
 
 TEST (test_settings_set_together_are_committed_together)

@@ -1,0 +1,24 @@
+/* Fuzzing: the text of a program, its `#include`s put in, and a build log's lines named
+ *
+ * The first text is the program, the second one a build log.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "input.hpp"
+
+#include "gst/opencl/programsource.hpp"
+
+using fuzz::promise;
+
+int
+LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
+{
+  fuzz::Input input (data, size);
+  const std::string text = input.take_text (), log = input.take_text ();
+  const std::string source = opencl::source_of_text (text.c_str ());
+  const std::string named = opencl::name_lines (log, source);
+
+  promise (log.find ("<kernel>:") != std::string::npos || named == log,
+      "a log without places stays as it is");
+  return 0;
+}

@@ -1,0 +1,86 @@
+/* Fuzzing: every property of every element, set from a string as gst-launch-1.0 does
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "gstreamer.hpp"
+
+#include <vector>
+
+using fuzz::promise;
+
+namespace {
+struct Place {
+  GstElement *element;
+  GParamSpec *spec;
+};
+
+bool
+is_own (GParamSpec *spec)
+{
+  return (spec->flags & G_PARAM_WRITABLE) && !(spec->flags & G_PARAM_CONSTRUCT_ONLY)
+         && spec->owner_type != GST_TYPE_OBJECT;
+}
+
+void
+add_properties (GstElement *element, std::vector<Place> &places)
+{
+  guint n;
+  GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+
+  for (guint i = 0; i < n; i++) {
+    if (is_own (specs[i]))
+      places.push_back ({element, specs[i]});
+  }
+  g_free (specs);
+}
+
+std::vector<Place>
+all_properties ()
+{
+  std::vector<Place> places;
+
+  fuzz::start_gstreamer ();
+  for (const char *plugin : {"compute", "keying", "npy", "oct", "opencl"}) {
+    GList *features =
+        gst_registry_get_feature_list_by_plugin (gst_registry_get (), plugin);
+    for (GList *item = features; item; item = item->next) {
+      if (GST_IS_ELEMENT_FACTORY (item->data))
+        add_properties (fuzz::make_element (GST_OBJECT_NAME (item->data)), places);
+    }
+    gst_plugin_feature_list_free (features);
+  }
+  promise (places.size () > 50, "elements have properties");
+  return places;
+}
+
+/* What was taken can be said as a string, and taken again. */
+void
+check_round (const Place &place)
+{
+  GValue value = G_VALUE_INIT;
+
+  if (!(place.spec->flags & G_PARAM_READABLE))
+    return;
+  g_value_init (&value, place.spec->value_type);
+  g_object_get_property (G_OBJECT (place.element), place.spec->name, &value);
+  promise (!g_param_value_validate (place.spec, &value), place.spec->name);
+  g_free (gst_value_serialize (&value));
+  g_object_set_property (G_OBJECT (place.element), place.spec->name, &value);
+  g_value_unset (&value);
+}
+} // namespace
+
+int
+LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
+{
+  static const std::vector<Place> places = all_properties ();
+  fuzz::Input input (data, size);
+
+  while (input.remaining () > 0) {
+    const Place &place = places[input.take<guint16> () % places.size ()];
+    const std::string text = input.take_text ();
+    gst_util_set_object_arg (G_OBJECT (place.element), place.spec->name, text.c_str ());
+    check_round (place);
+  }
+  return 0;
+}
