@@ -4,6 +4,9 @@
  */
 #pragma once
 
+/* The older name of ck_abort_msg(), which the streams of C++ have, too. */
+#undef fail
+
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -21,7 +24,6 @@
 #include <vector>
 
 #include <gst/check/gstcheck.h>
-/* The older name of ck_abort_msg(), which the streams of C++ have, too. */
 #undef fail
 
 namespace check {
