@@ -123,9 +123,9 @@ struct Parser : Harness {
       frames.push_back (frame_of (buffer));
     return frames;
   }
-  void expect_caps (const std::string &fields)
+  void expect_caps (const std::string &fields, const char *media = "application/x-oct")
   {
-    Owned<GstCaps> expected = caps_of ("application/x-oct, " + fields);
+    Owned<GstCaps> expected = caps_of (std::string (media) + ", " + fields);
     Owned<gchar> got = gst_caps_to_string (caps ());
     fail_unless (gst_caps_is_subset (caps (), expected), "%s, expected %s",
         static_cast<gchar *> (got), fields.c_str ());
@@ -883,4 +883,121 @@ TEST (test_npyparse_survives_damaged_streams)
     fail_unless (errors <= 1, "round %d: %d errors", round, errors);
     fail_unless (errors == 1 || frames > 0, "round %d: neither frame nor error", round);
   }
+}
+
+/* Arrays, where it is those that downstream takes */
+
+namespace {
+
+struct ArrayParser : Parser {
+  explicit ArrayParser (const char *launch = "npyparse name=npyparse") : Parser (launch)
+  {
+    gst_harness_set_sink_caps_str (
+        harness, "other/tensors, format=static, num_tensors=1");
+  }
+  void expect_tensors (const char *types, const char *dimensions)
+  {
+    expect_caps (text ("format=static, num_tensors=1, types=%s, "
+                       "dimensions=(string)%s, framerate=25/1",
+                     types, dimensions),
+        "other/tensors");
+  }
+};
+
+std::string
+reversed_in (const std::string &bytes, gsize size)
+{
+  std::string result = bytes;
+
+  for (gsize at = 0; at < bytes.size (); at += size)
+    std::reverse (result.begin () + at, result.begin () + at + size);
+  return result;
+}
+
+struct NumberType {
+  const char *label, *name; /* in the file, and in caps */
+  gsize size;               /* of a number */
+  gsize in_element;         /* numbers of an element */
+};
+
+const NumberType number_types[] = {{"|b1", "uint8", 1, 1}, {"|i1", "int8", 1, 1},
+    {"|u1", "uint8", 1, 1}, {"<i2", "int16", 2, 1}, {"<u2", "uint16", 2, 1},
+    {"<i4", "int32", 4, 1}, {"<u4", "uint32", 4, 1}, {"<i8", "int64", 8, 1},
+    {"<u8", "uint64", 8, 1}, {"<f2", "float16", 2, 1}, {"<f4", "float32", 4, 1},
+    {"<f8", "float64", 8, 1}, {"<c8", "float32", 4, 2}, {"<c16", "float64", 8, 2},
+    {">i2", "int16", 2, 1}, {">u4", "uint32", 4, 1}, {">f8", "float64", 8, 1},
+    {">c8", "float32", 4, 2}};
+
+} // namespace
+
+TEST_ROWS (test_npyparse_gives_arrays_of_every_number_bit_exactly, number_types)
+{
+  ArrayParser parser;
+  std::string values (24 * row.size * row.in_element, 0);
+  for (gsize i = 0; i < values.size (); i++)
+    values[i] = char (i * 37 + 11);
+  expect_equal (
+      parser.push (header (dictionary (row.label, "(2, 3, 4)")) + values), GST_FLOW_OK);
+  expect_frames (
+      parser.frames (), {row.label[0] == '>' ? reversed_in (values, row.size) : values});
+  parser.expect_tensors (row.name, row.in_element == 2 ? "2:4:3:2" : "4:3:2");
+}
+
+static const struct {
+  const char *label, *dimensions; /* the shape in the file, and that in caps */
+  gsize count;
+} shapes[] = {{"()", "1", 1}, {"(7,)", "7", 7}, {"(1, 7)", "7:1", 7},
+    {"(1, 2, 3, 4)", "4:3:2:1", 24}, {"(2, 1, 2, 1, 2, 1, 2)", "2:1:2:1:2:1:2", 16}};
+
+TEST_ROWS (test_npyparse_gives_arrays_of_every_shape, shapes)
+{
+  ArrayParser parser;
+  const std::vector<guint16> values = counted (row.count);
+  expect_equal (parser.push (u16_file (row.label, values)), GST_FLOW_OK);
+  expect_frames (parser.frames (), {bytes_of (values)});
+  parser.expect_tensors ("uint16", row.dimensions);
+}
+
+TEST (test_npyparse_splits_an_array_along_its_outermost_dimension)
+{
+  ArrayParser parser ("npyparse name=npyparse split=true");
+
+  expect_equal (parser.push (u16_file ("(3, 1, 2, 4)", counted (24))), GST_FLOW_OK);
+  expect_frames (parser.frames (), split (bytes_of (counted (24)), 16));
+  parser.expect_tensors ("uint16", "4:2:1");
+}
+
+/* Elements of NNStreamer's write four dimensions. */
+TEST (test_npyparse_spells_dimensions_as_downstream_does)
+{
+  Parser parser;
+
+  gst_harness_set_sink_caps_str (
+      parser, "other/tensors, format=static, num_tensors=1, dimensions=(string)4:3:1:1");
+  expect_equal (parser.push (u16_file ("(3, 4)", counted (12))), GST_FLOW_OK);
+  parser.expect_caps ("dimensions=(string)4:3:1:1", "other/tensors");
+}
+
+struct NoArray {
+  std::string file;
+  const char *launch, *label; /* what the error says */
+};
+
+static std::vector<NoArray>
+files_of_no_array ()
+{
+  const char *const seventeen = "(1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1)";
+  return {{u16_file ("(0, 4)", {}), "npyparse", "(0, 4) is empty"},
+      {u16_file (seventeen, counted (1)), "npyparse", "too many dimensions"},
+      {u16_file ("()", counted (1)), "npyparse split=true", "() cannot be split"},
+      {header (dictionary ("<U4", "(1,)")) + "1234", "npyparse", "type '<U4', expected"},
+      {header (dictionary ("<f16", "(1,)")) + "1234", "npyparse", "type '<f16'"},
+      {header (dictionary ("<c4", "(1,)")) + "1234", "npyparse", "type '<c4'"}};
+}
+
+TEST_ROWS (test_npyparse_refuses_what_is_no_array, files_of_no_array ())
+{
+  ArrayParser parser (row.launch);
+  expect_equal (parser.push (row.file), GST_FLOW_ERROR);
+  parser.said ().expect_one_error ({row.label});
 }
