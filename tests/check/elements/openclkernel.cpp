@@ -32,7 +32,7 @@ with_source (const std::string &source, const std::string &more = "")
 Bytes
 pattern (gsize size, guint seed = 1)
 {
-  return check::pattern (size, seed);
+  return filled<guint8> (size, [=] (gsize n) { return testing::pattern (n, seed); });
 }
 
 /* A line of GStreamer's begins at a multiple of four bytes. */
