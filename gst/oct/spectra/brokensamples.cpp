@@ -5,6 +5,7 @@
 #include "brokensamples.hpp"
 
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/opencl-private.hpp>
 
 namespace oct {
 /* Frames from one look to the next: even four bytes cost a call of the driver. */
@@ -12,19 +13,29 @@ static const guint frames_between = 16;
 
 BrokenSamples::~BrokenSamples ()
 {
-  if (under_way ())
-    gst_opencl_context_release_after (context, under_way (), g_free, count);
-  else
-    g_free (count);
+  wait ();
+}
+
+/* Whether the count is there. */
+bool
+BrokenSamples::wait ()
+{
+  gboolean is_over = TRUE;
+  const bool there = under_way () && gst_opencl_wait (under_way (), &is_over, nullptr);
+  under_way = cl::Event ();
+  if (!is_over) {
+    (void)count.release (); /* lost: the device may still write it */
+    told = true;
+  }
+  return there;
 }
 
 bool
-BrokenSamples::create (GstOpenCLContext *of, GError **error)
+BrokenSamples::create (GstOpenCLContext *context, GError **error)
 {
-  context = of;
-  count = g_new0 (cl_uint, 1);
+  const cl_uint none = 0;
   counter_ = opencl::make_buffer (
-      context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof *count, error, count);
+      context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof none, error, &none);
   return counter_ () != nullptr;
 }
 
@@ -32,8 +43,8 @@ bool
 BrokenSamples::read (cl_command_queue queue)
 {
   cl_event event;
-  if (clEnqueueReadBuffer (
-          queue, counter_ (), CL_FALSE, 0, sizeof *count, count, 0, nullptr, &event)
+  if (clEnqueueReadBuffer (queue, counter_ (), CL_FALSE, 0, sizeof *count, count.get (),
+          0, nullptr, &event)
       != CL_SUCCESS)
     return false;
   gst_opencl_count_download (sizeof *count);
@@ -72,10 +83,10 @@ BrokenSamples::look_at_last (cl_command_queue queue)
 {
   if (!counter_ () || told)
     return 0;
-  if (under_way () && clWaitForEvents (1, &under_way ()) != CL_SUCCESS)
+  wait ();
+  if (told || !read (queue))
     return 0;
-  if (!read (queue) || clWaitForEvents (1, &under_way ()) != CL_SUCCESS)
-    return 0;
-  return tell ();
+  clFlush (queue);
+  return wait () ? tell () : 0;
 }
 } // namespace oct
