@@ -8,6 +8,7 @@
 
 G_BEGIN_DECLS
 
+GST_ELEMENT_REGISTER_DECLARE (openclconvolve);
 GST_ELEMENT_REGISTER_DECLARE (openclkernel);
 GST_ELEMENT_REGISTER_DECLARE (openclkernelsrc);
 
