@@ -53,7 +53,7 @@ using compute::Stream;
 
 #define DEVICE_MEMORY GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
 #define CONVOLVE_CAPS                                                                    \
-  "video/x-raw(" DEVICE_MEMORY "), format = (string) " COMPUTE_VIDEO_FORMATS             \
+  "video/x-raw(" DEVICE_MEMORY "), format = (string) " ARRAY_VIDEO_FORMATS             \
   ", width = (int) [ 1, 2147483647 ], height = (int) [ 1, 2147483647 ], "                \
   "framerate = (fraction) [ 0/1, 2147483647/1 ]; " TENSORS_CAPS ("(" DEVICE_MEMORY ")")
 
