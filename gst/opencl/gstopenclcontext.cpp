@@ -18,12 +18,16 @@
 #include "programsource.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclstatistics-private.h"
+#include "patience.hpp"
 #include "reaper.hpp"
 #include "stagingring.hpp"
 
 #include <atomic>
 #include <map>
 #include <memory>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_context_debug);
 #define GST_CAT_DEFAULT gst_opencl_context_debug
@@ -41,6 +45,7 @@ struct ContextState {
   std::string index;
   bool shares_host_memory = false;
   std::atomic<bool> lost{false};
+  std::atomic<bool> given_up{false};
 
   std::mutex programs_lock; /* held while building, so that nothing is built twice */
   std::map<std::string, cl::Program> programs;
@@ -86,6 +91,16 @@ gst_opencl_context_init (GstOpenCLContext *self)
     g_weak_ref_init (&allocator, nullptr);
 }
 
+/* Frames were large blocks of many threads. What is free of them glibc keeps, for each
+ * thread anew: a process that makes pipelines and ends them would grow with each. */
+static void
+give_back_free_memory ()
+{
+#ifdef __GLIBC__
+  malloc_trim (0);
+#endif
+}
+
 static void
 gst_opencl_context_finalize (GObject *object)
 {
@@ -96,6 +111,7 @@ gst_opencl_context_finalize (GObject *object)
   for (GWeakRef &allocator : self->state->allocators)
     g_weak_ref_clear (&allocator);
   delete self->state;
+  give_back_free_memory ();
   G_OBJECT_CLASS (gst_opencl_context_parent_class)->finalize (object);
 }
 
@@ -138,6 +154,19 @@ public:
       gst_object_unref (living);
     else
       remember (device, context);
+  }
+
+  /* (transfer full) (nullable): also one that is lost */
+  GstOpenCLContext *find_by_handle (cl_context handle)
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    for (auto &known : contexts) {
+      auto *context = static_cast<GstOpenCLContext *> (g_weak_ref_get (&known.second));
+      if (context && gst_opencl_context_get_handle (context) == handle)
+        return context;
+      gst_clear_object (&context);
+    }
+    return nullptr;
   }
 
 private:
@@ -321,9 +350,11 @@ void
 gst_opencl_context_check_device (GstOpenCLContext *context)
 {
   ContextState &state = *context->state;
+  if (state.given_up)
+    return;
   cl_int code = clEnqueueMarkerWithWaitList (state.pinning_queue (), 0, nullptr, nullptr);
   if (code == CL_SUCCESS)
-    code = clFinish (state.pinning_queue ());
+    code = opencl::finish_patiently (state.pinning_queue ());
   if (code == CL_SUCCESS || code == CL_OUT_OF_HOST_MEMORY)
     return;
   if (!state.lost.exchange (true))
@@ -336,6 +367,28 @@ bool
 gst_opencl_context_is_lost (GstOpenCLContext *context)
 {
   return context->state->lost;
+}
+
+void
+gst_opencl_context_give_up (cl_context handle)
+{
+  GstOpenCLContext *context = Registry::get ().find_by_handle (handle);
+  if (!context)
+    return;
+  context->state->lost = true;
+  if (!context->state->given_up.exchange (true))
+    GST_ERROR_OBJECT (context,
+        "the device does not answer and is given up; a new run gets a new context");
+  gst_object_unref (context);
+}
+
+bool
+gst_opencl_context_was_given_up (cl_context handle)
+{
+  GstOpenCLContext *context = Registry::get ().find_by_handle (handle);
+  const bool was = context && context->state->given_up;
+  gst_clear_object (&context);
+  return was;
 }
 
 const gchar *

@@ -4,6 +4,8 @@
  */
 #include "gstopenclerror.h"
 
+#include "patience.hpp"
+
 #include <cstring>
 
 /* The macro makes a string of its first argument: spaces would be in it. */
@@ -97,6 +99,7 @@ const NamedCode named_codes[] = {
     NAMED (CL_INVALID_LINKER_OPTIONS),
     NAMED (CL_INVALID_DEVICE_PARTITION_COUNT),
     {-1001, "CL_PLATFORM_NOT_FOUND_KHR"},
+    {opencl::no_answer, "the device does not answer, and GST_OPENCL_TIMEOUT is over"},
 };
 #undef NAMED
 

@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/harness.hpp"
+#include "tests/check/opencl-counting.hpp"
 
 #include "keyingreference.hpp"
 
@@ -238,6 +239,17 @@ TEST (test_keyrun_is_right_where_tiles_meet)
   }
   for (int height : {204, 205, 229, 230, 231, 461})
     runs.check (noise (90, height, height, 5), the_whole_run ());
+}
+
+TEST (test_keyrun_is_right_in_the_narrow_tiles_of_little_local_memory)
+{
+  const cl_ulong size = 16384;
+  counting::let_devices_say (CL_DEVICE_LOCAL_MEM_SIZE, &size, sizeof size);
+  Runs runs;
+  Chain limited = the_whole_run ();
+  limited.rule.limit = 0.3;
+  for (int width : {1, 95, 96, 97, 193})
+    runs.check (noise (width, 103, width, 5), limited);
 }
 
 TEST (test_keyrun_is_right_in_every_format_and_layout)
