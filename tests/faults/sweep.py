@@ -52,6 +52,11 @@ PIPELINES = {
     "converted": "videotestsrc num-buffers=5 ! video/x-raw,format=NV12,width=96,height=64 ! "
         "openclupload ! openclconvert ! video/x-raw(memory:OpenCLMemory),format=RGBA,width=64,"
         f"height=48{OUT}",
+    "program": "openclkernelsrc num-buffers=5 expression=\"i0 + frame\" output-caps="
+        "\"other/tensors,types=float32,dimensions=(string)100:30\" ! openclkernel "
+        f"expression=\"sqrt (x) + 2\"{OUT}",
+    "convolution": f"{PICTURE} ! openclupload ! openclconvolve "
+        f"kernel=\"<<0,-1,0>,<-1,5,-1>,<0,-1,0>>\"{OUT}",
     "files": "filesrc location={files}/spectra.npy ! npyparse ! openclupload ! octwindowinterp "
         "wavelengths={files}/wavelengths.npy background=file background-file={files}/"
         f"background.txt ! octfft ! application/x-oct(memory:OpenCLMemory),format=F32LE{OUT}",
@@ -60,7 +65,7 @@ PIPELINES = {
 # Also as a device that has memory of its own sees them.
 COPYING = ["oct-fused", "oct-copied", "keying-fused", "composed", "files"]
 QUICK = ["oct-fused", "oct-plain", "oct-copied-copying", "keying-fused", "keying-plain",
-         "composed", "converted", "files"]
+         "program", "convolution", "composed", "converted", "files"]
 
 OUT_OF_RESOURCES, OUT_OF_HOST_MEMORY = -5, -6
 ALLOCATION_FAILURE, INVALID_CONTEXT, NOT_AVAILABLE = -4, -34, -2
