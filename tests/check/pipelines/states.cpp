@@ -197,11 +197,11 @@ TEST (test_every_element_says_what_it_is)
 TEST (test_elements_that_are_never_started_are_freed)
 {
   for (const std::string &name : element_names ()) {
-    GstElement *element = make (name);
-    ASSERT_OBJECT_REFCOUNT (element, name.c_str (), 1);
-    gpointer watched = element;
+    Owned<GstElement> element = make (name);
+    expect_equal (G_OBJECT (element)->ref_count, 1u, name);
+    gpointer watched = element.operator->();
     g_object_add_weak_pointer (G_OBJECT (element), &watched);
-    gst_object_unref (element);
+    element = nullptr;
     fail_unless (watched == nullptr, "%s is not freed", name.c_str ());
   }
 }
