@@ -15,9 +15,7 @@ using opencl::NumberType;
 using reference::Case;
 
 namespace {
-const bool in_one_context =
-    check::around_each_test (check::hold_context, check::release_context)
-    && check::each_test_may_take (300);
+const bool takes_long = check::each_test_may_take (300);
 
 /* Numbers between -1 and 1 that differ from seed to seed. */
 class Random {
