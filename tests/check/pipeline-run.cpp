@@ -84,6 +84,23 @@ run (const std::string &line)
   return outcome;
 }
 
+std::vector<std::string>
+element_names ()
+{
+  std::vector<std::string> names;
+  for (const char *plugin : {"keying", "npy", "oct", "opencl"}) {
+    GList *features =
+        gst_registry_get_feature_list_by_plugin (gst_registry_get (), plugin);
+    fail_unless (features != nullptr, "plugin %s has no features", plugin);
+    for (GList *item = features; item; item = item->next) {
+      if (GST_IS_ELEMENT_FACTORY (item->data))
+        names.push_back (GST_OBJECT_NAME (item->data));
+    }
+    gst_plugin_feature_list_free (features);
+  }
+  return names;
+}
+
 guint8
 pattern (gsize position, guint seed)
 {

@@ -32,6 +32,9 @@ Outcome run (const std::string &line);
 /* What is on the bus by now, without waiting. */
 Outcome collect (GstBus *bus);
 
+/* Names of all elements of the project's plugins that are there. */
+std::vector<std::string> element_names ();
+
 /* Bytes that differ from place to place and from seed to seed. */
 guint8 pattern (gsize position, guint seed);
 
