@@ -1,4 +1,4 @@
-/* Arrays of NumPy as frames: which shapes are frames of spectra
+/* Arrays of NumPy as frames: which shapes are frames, of spectra or of anything
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -8,13 +8,23 @@
 
 #include "framearray.hpp"
 
+#include <algorithm>
+
 namespace npy {
 
 static gboolean
-check_shape (const std::vector<gsize> &shape, GError **error)
+fail (GError **error, const std::vector<gsize> &shape, const char *wrong,
+    const char *expected)
 {
-  constexpr auto expected = "expected (samples,), (lines, samples) or "
-                            "(frames, lines, samples)";
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "an array of shape %s %s, %s", opencl::npy_shape_text (shape).c_str (), wrong,
+      expected);
+  return FALSE;
+}
+
+static const char *
+what_is_wrong_with_spectra (const std::vector<gsize> &shape)
+{
   const char *wrong = nullptr;
 
   if (shape.empty () || shape.size () > 3)
@@ -24,29 +34,76 @@ check_shape (const std::vector<gsize> &shape, GError **error)
   for (gsize i = shape.size () > 2 ? 1 : 0; !wrong && i < shape.size (); i++)
     wrong = shape[i] > gsize (G_MAXINT) ? "has more than 2147483647 lines or samples"
                                         : nullptr;
-  if (!wrong)
-    return TRUE;
-  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "an array of shape %s %s, %s", opencl::npy_shape_text (shape).c_str (), wrong,
-      expected);
-  return FALSE;
+  return wrong;
+}
+
+static gboolean
+check_spectra (const opencl::NpyHeader &header, GError **error)
+{
+  using opencl::NumberType;
+  const NumberType type = header.type;
+  const bool known =
+      type == NumberType::u16 || type == NumberType::f32 || type == NumberType::f64;
+
+  if (header.complex || header.big_endian || !known) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        ".npy header: values are of type '%s'%s, expected '<u2', '<f4' or '<f8' "
+        "(little-endian), or somebody who takes " TENSORS_NAME,
+        header.descr.c_str (), header.big_endian ? ", which is big-endian" : "");
+    return FALSE;
+  }
+  const char *wrong = what_is_wrong_with_spectra (header.shape);
+  return !wrong
+         || fail (error, header.shape, wrong,
+             "expected (samples,), (lines, samples) or (frames, lines, samples)");
+}
+
+static gboolean
+check_tensors (const opencl::NpyHeader &header, View view, GError **error)
+{
+  const std::vector<gsize> &shape = header.shape;
+  const gsize rank = shape.size () + (header.complex ? 1 : 0) - (view.split ? 1 : 0);
+
+  if (std::find (shape.begin (), shape.end (), 0u) != shape.end ())
+    return fail (error, shape, "is empty", "expected 1 or more in each dimension");
+  if (view.split && shape.empty ())
+    return fail (error, shape, "cannot be split", "expected one dimension or more");
+  if (rank > G_N_ELEMENTS (FrameArray::lengths))
+    return fail (error, shape, "has too many dimensions", "expected 16 at most");
+  return TRUE;
 }
 
 gboolean
-frame_array_parse (const guint8 *data, gsize size, FrameArray &array, GError **error)
+frame_array_parse (
+    const guint8 *data, gsize size, View view, FrameArray &array, GError **error)
 {
   opencl::NpyHeader header;
 
-  if (!opencl::npy_parse_header (data, size, header, error)
-      || !check_shape (header.shape, error))
+  if (!opencl::npy_parse_header (data, size, header, error))
+    return FALSE;
+  if (!(view.as_tensors ? check_tensors (header, view, error)
+                        : check_spectra (header, error)))
     return FALSE;
 
-  const std::vector<gsize> &shape = header.shape;
-  gsize dimensions = shape.size ();
-  gsize frames = dimensions > 2 ? shape[0] : 1;
-  array = {header.type, int (shape[dimensions - 1]),
-      dimensions > 1 ? int (shape[dimensions - 2]) : 1, frames, header.data_offset,
-      header.data_size () / frames};
+  std::vector<gsize> shape = header.shape;
+  guint64 frames = 1;
+  if (view.as_tensors ? view.split : shape.size () > 2) {
+    frames = shape[0];
+    shape.erase (shape.begin ());
+  }
+  if (!view.as_tensors && shape.size () < 2)
+    shape.insert (shape.begin (), 1);
+  if (header.complex)
+    shape.push_back (2);
+  array = {};
+  array.view = view;
+  array.type = header.type;
+  array.big_endian = header.big_endian;
+  array.rank = shape.size ();
+  std::copy (shape.begin (), shape.end (), array.lengths);
+  array.frames = frames;
+  array.header_bytes = header.data_offset;
+  array.frame_bytes = header.data_size () / frames;
   return TRUE;
 }
 

@@ -4,20 +4,37 @@
  */
 #pragma once
 
+#include <gst/opencl/arrayformat.hpp>
 #include <gst/opencl/npyfile.hpp>
 
 namespace npy {
 
+/* How an array is looked at: as frames of spectra, or as numbers of any kind, of which
+ * the outermost dimension may count frames. */
+struct View {
+  bool as_tensors;
+  bool split;
+};
+
 /* What one .npy file holds, as frames. `frames` is 0 where no file was seen. */
 struct FrameArray {
-  opencl::NpyType type;
-  int samples;
-  int lines;
+  View view;
+  opencl::NumberType type;
+  bool big_endian;
+  gsize rank; /* of a frame, and its lengths, outermost first */
+  gsize lengths[16];
   guint64 frames;
   gsize header_bytes;
   gsize frame_bytes;
 
   guint64 bytes () const { return header_bytes + frames * frame_bytes; }
+  opencl::ArrayFormat format () const { return {type, {lengths, lengths + rank}}; }
+  /* Spectra of double precision are for nobody. */
+  bool is_narrowed () const
+  {
+    return !view.as_tensors && type == opencl::NumberType::f64;
+  }
+  gsize output_bytes () const { return is_narrowed () ? frame_bytes / 2 : frame_bytes; }
 };
 
 /* One of the files that a stream consists of. */
@@ -56,9 +73,9 @@ struct Framerate {
   }
 };
 
-/* Reads the header that `data` begins with, as that of frames of spectra: an array of
- * shape (samples,), (lines, samples) or (frames, lines, samples). */
+/* Reads the header that `data` begins with. Spectra are of shape (samples,), (lines,
+ * samples) or (frames, lines, samples). */
 gboolean frame_array_parse (
-    const guint8 *data, gsize size, FrameArray &array, GError **error);
+    const guint8 *data, gsize size, View view, FrameArray &array, GError **error);
 
 } // namespace npy

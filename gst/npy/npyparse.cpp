@@ -1,4 +1,4 @@
-/* npyparse: arrays of NumPy's .npy files to frames of raw spectra
+/* npyparse: arrays of NumPy's .npy files to frames of raw spectra, or to arrays
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,6 +11,10 @@
  * (lines, samples) one frame and (frames, lines, samples) that many. The stream is any
  * number of such files, one behind the other, as `filesrc` reads one and `multifilesrc`
  * many. Values of type uint16 and float32 pass as they are, float64 becomes float32.
+ * Where downstream takes `other/tensors` and no spectra, as `openclkernel` does, an array
+ * of any shape and of any numbers of a fixed size is one buffer, complex numbers with an
+ * innermost 2; with `split`, each along the outermost dimension is.
+ *
  * A file can be sought in, and played backward; a source that gives any part of a file on
  * request, as `filesrc` does, is asked for one frame at a time.
  *
@@ -21,6 +25,10 @@
  *     octwindowinterp ! octfft db-min=-60 db-max=0 ! opencldownload ! videoconvert ! \
  *     autovideosink
  * ]| Two seconds of noise, as 50 B-scans.
+ * |[
+ * gst-launch-1.0 filesrc location=/tmp/a.npy ! npyparse split=true ! openclupload ! \
+ *     openclkernel expression="sqrt (x)" ! npysink location=/tmp/b.npy
+ * ]| The square roots of the same.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -42,11 +50,13 @@ GST_DEBUG_CATEGORY_STATIC (npy_parse_debug);
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS ("application/x-npy"));
 
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
-    GST_PAD_ALWAYS,
-    GST_STATIC_CAPS ("application/x-oct, domain = (string) wavelength, "
-                     "format = (string) { U16LE, F32LE }, samples = (int) [ 1, max ], "
-                     "lines = (int) [ 1, max ], framerate = (fraction) [ 0, max ]"));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (
+            "application/x-oct, domain = (string) wavelength, "
+            "format = (string) { U16LE, F32LE }, samples = (int) [ 1, max ], "
+            "lines = (int) [ 1, max ], framerate = (fraction) [ 0, max ]; " TENSORS_CAPS (
+                "")));
 
 /* Says that a function did what it could with the bytes that are there. */
 constexpr GstFlowReturn flow_more_bytes = GST_FLOW_CUSTOM_SUCCESS;
@@ -59,6 +69,7 @@ namespace {
 
 struct Settings {
   opencl::Fraction framerate = {25, 1};
+  bool split = false;
 };
 
 const opencl::PropertyTable<Settings> properties = {
@@ -66,6 +77,11 @@ const opencl::PropertyTable<Settings> properties = {
         "Frames per second, for timestamps; 0/1 for none. A framerate in the caps of the "
         "input goes before it",
         &Settings::framerate, {{0, 1}, {G_MAXINT, 1}}, opencl::ready},
+    {"split", "Split",
+        "Of other/tensors, whether the outermost dimension counts frames, so that each "
+        "is "
+        "a buffer of its own",
+        &Settings::split, opencl::ready},
 };
 
 /* A part of the stream that somebody wants to see, and where it lies. */
@@ -101,6 +117,8 @@ struct GstNpyParse {
   /* The streaming thread's own. `offset` is where in the stream the adapter begins. */
   bool pulling;
   bool started;
+  bool knows_view;
+  npy::View view;
   GstAdapter *adapter;
   guint64 offset;
   gsize skip;
@@ -237,12 +255,33 @@ npy_parse_check_stream_size (GstNpyParse *self, const FrameArray &array, GError 
   return FALSE;
 }
 
+/* Spectra, unless it is arrays that downstream asks for. */
+static npy::View
+npy_parse_view (GstNpyParse *self)
+{
+  if (self->knows_view)
+    return self->view;
+  GstCaps *taken = gst_pad_peer_query_caps (self->srcpad, nullptr);
+  GstCaps *spectra = gst_caps_new_empty_simple ("application/x-oct");
+  GstCaps *tensors = gst_caps_new_empty_simple (TENSORS_NAME);
+
+  self->view.as_tensors = !gst_caps_is_any (taken)
+                          && !gst_caps_can_intersect (taken, spectra)
+                          && gst_caps_can_intersect (taken, tensors);
+  self->view.split = self->settings->committed ().split;
+  self->knows_view = true;
+  gst_caps_unref (taken);
+  gst_caps_unref (spectra);
+  gst_caps_unref (tensors);
+  return self->view;
+}
+
 static gboolean
 npy_parse_start_array (GstNpyParse *self, const guint8 *data, gsize size, GError **error)
 {
   FrameArray array;
 
-  if (!npy::frame_array_parse (data, size, array, error)
+  if (!npy::frame_array_parse (data, size, npy_parse_view (self), array, error)
       || !npy_parse_check_stream_size (self, array, error))
     return FALSE;
 
@@ -271,20 +310,26 @@ npy_parse_take_timestamp (GstNpyParse *self)
 
 /* Caps and allocation */
 
+/* Those of arrays in every spelling that means the same. */
 static GstCaps *
 npy_parse_make_caps (GstNpyParse *self)
 {
-  return gst_caps_new_simple ("application/x-oct", "domain", G_TYPE_STRING, "wavelength",
-      "format", G_TYPE_STRING,
-      self->array.type == opencl::NpyType::U16 ? "U16LE" : "F32LE", "samples", G_TYPE_INT,
-      self->array.samples, "lines", G_TYPE_INT, self->array.lines, "framerate",
-      GST_TYPE_FRACTION, self->framerate.n, self->framerate.d, nullptr);
-}
+  const FrameArray &array = self->array;
+  GstStructure *structure;
 
-static gsize
-output_bytes (const FrameArray &array)
-{
-  return array.type == opencl::NpyType::F64 ? array.frame_bytes / 2 : array.frame_bytes;
+  if (array.view.as_tensors) {
+    structure = gst_structure_new (TENSORS_NAME, "format", G_TYPE_STRING, "static",
+        "num_tensors", G_TYPE_INT, 1, nullptr);
+    opencl::set_array_fields (structure, array.format ());
+  } else {
+    structure = gst_structure_new ("application/x-oct", "domain", G_TYPE_STRING,
+        "wavelength", "format", G_TYPE_STRING,
+        array.type == opencl::NumberType::u16 ? "U16LE" : "F32LE", "samples", G_TYPE_INT,
+        gint (array.lengths[1]), "lines", G_TYPE_INT, gint (array.lengths[0]), nullptr);
+  }
+  gst_structure_set (structure, "framerate", GST_TYPE_FRACTION, self->framerate.n,
+      self->framerate.d, nullptr);
+  return gst_caps_new_full (structure, nullptr);
 }
 
 static void
@@ -308,7 +353,7 @@ npy_parse_take_pool (GstNpyParse *self, GstQuery *query)
     return;
 
   GstStructure *config = gst_buffer_pool_get_config (pool);
-  size = MAX (size, output_bytes (self->array));
+  size = MAX (size, self->array.output_bytes ());
   gst_buffer_pool_config_set_params (config, self->caps, size, least, most);
   if (gst_buffer_pool_set_config (pool, config)
       && gst_buffer_pool_set_active (pool, TRUE))
@@ -322,21 +367,23 @@ npy_parse_query_allocation (GstNpyParse *self)
 {
   GstQuery *query = gst_query_new_allocation (self->caps, TRUE);
 
-  if (output_bytes (self->array) <= G_MAXUINT && gst_pad_peer_query (self->srcpad, query))
+  if (self->array.output_bytes () <= G_MAXUINT
+      && gst_pad_peer_query (self->srcpad, query))
     npy_parse_take_pool (self, query);
   gst_query_unref (query);
 }
 
-/* Whether anybody down the line takes frames of these caps: an event alone would be
- * refused only when the first frame follows it. */
-static bool
-npy_parse_is_wanted (GstNpyParse *self, GstCaps *caps)
+/* What anybody down the line takes of `caps`, which are (transfer full), or empty caps:
+ * an event alone would be refused only when the first frame follows it. */
+static GstCaps *
+npy_parse_wanted_caps (GstNpyParse *self, GstCaps *caps)
 {
   GstCaps *taken = gst_pad_peer_query_caps (self->srcpad, caps);
-  bool wanted = !gst_caps_is_empty (taken);
+  GstCaps *both = gst_caps_intersect (caps, taken);
 
   gst_caps_unref (taken);
-  return wanted;
+  gst_caps_unref (caps);
+  return gst_caps_is_empty (both) ? both : gst_caps_fixate (both);
 }
 
 static GstFlowReturn
@@ -344,13 +391,13 @@ npy_parse_negotiate (GstNpyParse *self)
 {
   GstCaps *caps = npy_parse_make_caps (self);
 
-  if (self->caps && gst_caps_is_equal (caps, self->caps)) {
+  if (self->caps && gst_caps_is_subset (self->caps, caps)) {
     gst_caps_unref (caps);
     return GST_FLOW_OK;
   }
-  gst_caps_take (&self->caps, caps);
+  gst_caps_take (&self->caps, npy_parse_wanted_caps (self, caps));
   npy_parse_release_pool (self);
-  if (npy_parse_is_wanted (self, caps) && gst_pad_set_caps (self->srcpad, caps)) {
+  if (!gst_caps_is_empty (self->caps) && gst_pad_set_caps (self->srcpad, self->caps)) {
     npy_parse_query_allocation (self);
     return GST_FLOW_OK;
   }
@@ -387,7 +434,7 @@ npy_parse_read_header (GstNpyParse *self)
 static GstFlowReturn
 npy_parse_allocate (GstNpyParse *self, GstBuffer **buffer)
 {
-  gsize size = output_bytes (self->array);
+  gsize size = self->array.output_bytes ();
 
   if (self->pool) {
     GstFlowReturn flow = gst_buffer_pool_acquire_buffer (self->pool, buffer, nullptr);
@@ -412,8 +459,10 @@ npy_parse_fill (GstNpyParse *self, guint8 *destination)
 {
   gsize size = self->array.frame_bytes;
 
-  if (self->array.type != opencl::NpyType::F64) {
+  if (!self->array.is_narrowed ()) {
     gst_adapter_copy (self->adapter, destination, 0, size);
+    if (self->array.big_endian)
+      opencl::npy_swap_bytes (destination, size, opencl::info_of (self->array.type).size);
     return;
   }
   gconstpointer data = gst_adapter_map (self->adapter, size);
@@ -435,7 +484,7 @@ npy_parse_make_frame (GstNpyParse *self, GstBuffer **buffer)
     return npy_parse_fail (
         self, g_error_new (GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_WRITE,
                   "a buffer of %" G_GSIZE_FORMAT " bytes cannot be mapped for writing",
-                  output_bytes (self->array)));
+                  self->array.output_bytes ()));
   }
   npy_parse_fill (self, map.data);
   gst_buffer_unmap (*buffer, &map);
@@ -443,15 +492,15 @@ npy_parse_make_frame (GstNpyParse *self, GstBuffer **buffer)
   return GST_FLOW_OK;
 }
 
-/* A header may be of any length, but who reads floats may want them aligned. */
+/* A header may be of any length, but who reads numbers may want them aligned. */
 static bool
-is_aligned (GstBuffer *buffer)
+is_aligned (GstBuffer *buffer, gsize alignment)
 {
   GstMapInfo map;
 
   if (!gst_buffer_map (buffer, &map, GST_MAP_READ))
     return false;
-  bool aligned = GPOINTER_TO_SIZE (map.data) % sizeof (float) == 0;
+  bool aligned = GPOINTER_TO_SIZE (map.data) % alignment == 0;
   gst_buffer_unmap (buffer, &map);
   return aligned;
 }
@@ -461,7 +510,7 @@ npy_parse_share_frame (GstNpyParse *self)
 {
   GstBuffer *buffer = gst_adapter_take_buffer (self->adapter, self->array.frame_bytes);
 
-  if (is_aligned (buffer))
+  if (is_aligned (buffer, MAX (opencl::info_of (self->array.type).size, sizeof (float))))
     return gst_buffer_make_writable (buffer);
   GstBuffer *copy = gst_buffer_copy_deep (buffer);
   gst_buffer_unref (buffer);
@@ -473,7 +522,7 @@ npy_parse_take_frame (GstNpyParse *self, GstBuffer **buffer)
 {
   GstFlowReturn flow = GST_FLOW_OK;
 
-  if (self->pool || self->array.type == opencl::NpyType::F64)
+  if (self->pool || self->array.is_narrowed () || self->array.big_endian)
     flow = npy_parse_make_frame (self, buffer);
   else
     *buffer = npy_parse_share_frame (self);
@@ -882,7 +931,7 @@ static void
 npy_parse_forget_stream (GstNpyParse *self)
 {
   npy_parse_forget_position (self);
-  self->started = false;
+  self->started = self->knows_view = false;
   self->array = {};
   GST_OBJECT_LOCK (self);
   self->arrays->clear ();
@@ -1049,8 +1098,8 @@ npy_parse_pull_array (GstNpyParse *self, FrameArray *array)
   if (size < needed)
     return false;
   gconstpointer data = gst_adapter_map (self->adapter, size);
-  bool parsed =
-      npy::frame_array_parse (static_cast<const guint8 *> (data), size, *array, nullptr);
+  bool parsed = npy::frame_array_parse (
+      static_cast<const guint8 *> (data), size, npy_parse_view (self), *array, nullptr);
   gst_adapter_unmap (self->adapter);
   return parsed;
 }
@@ -1565,6 +1614,6 @@ npy_parse_class_init (GstNpyParseClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "NumPy array parser",
-      "Codec/Parser", "Makes frames of raw spectra of NumPy's .npy files",
+      "Codec/Parser", "Makes frames of raw spectra, or arrays, of NumPy's .npy files",
       PACKAGE_ORIGIN);
 }

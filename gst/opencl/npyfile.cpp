@@ -7,6 +7,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -26,24 +27,7 @@ constexpr gsize longest_dictionary = G_MAXUINT16;
 /* As many as NumPy itself takes. */
 constexpr gsize most_dimensions = 32;
 
-struct Type {
-  const char *descr;
-  NpyType type;
-  gsize size;
-};
-
-constexpr Type types[] = {
-    {"<u2", NpyType::U16, 2},
-    {"<f4", NpyType::F32, 4},
-    {"<f8", NpyType::F64, 8},
-};
-
-const Type &
-describe (NpyType type)
-{
-  return *std::find_if (std::begin (types), std::end (types),
-      [type] (const Type &candidate) { return candidate.type == type; });
-}
+#define EXPECTED_TYPES ", expected '<u2', '<f4', '<f8' or another number of a fixed size"
 
 /* The magic, the version, and the length of the dictionary that follows. */
 struct Preface {
@@ -184,7 +168,7 @@ DictionaryReader::read_descr (std::string &value)
   if (position < end && *position == '[')
     return fail (error, GST_STREAM_ERROR_FORMAT,
         ".npy header: 'descr' is the record " + printable (position, end - position)
-            + ", expected '<u2', '<f4' or '<f8'");
+            + EXPECTED_TYPES);
   return read_string ("the string of 'descr'", value);
 }
 
@@ -288,24 +272,35 @@ DictionaryReader::read (
   return TRUE;
 }
 
+/* "<c8" is two '<f4'. A byte has no order: "|u1". */
 gboolean
-find_type (const std::string &descr, NpyType &type, GError **error)
+find_type (NpyHeader &header, GError **error)
 {
-  constexpr auto expected = ", expected '<u2', '<f4' or '<f8' (little-endian)";
-  std::string found = ".npy header: values are of type '"
-                      + printable (descr.data (), descr.size ()) + "'";
+  const std::string &descr = header.descr;
+  const char order = descr.size () > 2 ? descr[0] : ' ';
+  char kind = descr.size () > 2 ? descr[1] : ' ';
+  gsize size = descr.size () > 2 ? strtoul (descr.c_str () + 2, nullptr, 10) : 0;
+  const bool one_byte = size == 1;
 
-  for (const Type &candidate : types) {
-    if (descr == candidate.descr) {
-      type = candidate.type;
-      return TRUE;
-    }
+  header.complex = kind == 'c';
+  if (header.complex) {
+    kind = 'f';
+    size /= 2;
+  } else if (kind == 'b' && one_byte) {
+    kind = 'u';
   }
-  if (!descr.empty () && descr[0] == '>')
-    found += ", which is big-endian";
-  if (descr == "|O" || descr == "O")
-    found += ", which is Python objects";
-  return fail (error, GST_STREAM_ERROR_FORMAT, found + expected);
+  const NumberInfo *found = number_of_kind (kind, size);
+  if (header.complex && found && found->type == NumberType::f16)
+    found = nullptr; /* NumPy has none */
+  if (found && (order == '<' || order == '>' || (order == '|' && one_byte))) {
+    header.type = found->type;
+    header.big_endian = order == '>' && !one_byte;
+    return TRUE;
+  }
+  const bool objects = descr == "|O" || descr == "O";
+  return fail (error, GST_STREAM_ERROR_FORMAT,
+      ".npy header: values are of type '" + printable (descr.data (), descr.size ()) + "'"
+          + (objects ? ", which is Python objects" : "") + EXPECTED_TYPES);
 }
 
 gboolean
@@ -329,12 +324,11 @@ check_data_size (const NpyHeader &header, GError **error)
 gboolean
 parse_dictionary (const char *text, gsize size, NpyHeader &header, GError **error)
 {
-  std::string descr;
   gboolean fortran_order = FALSE;
   DictionaryReader reader (text, size, error);
 
-  if (!reader.read (descr, fortran_order, header.shape)
-      || !find_type (descr, header.type, error))
+  if (!reader.read (header.descr, fortran_order, header.shape)
+      || !find_type (header, error))
     return FALSE;
   /* The order of one dimension is the same in both. */
   if (fortran_order && header.shape.size () > 1)
@@ -378,37 +372,49 @@ check_header_is_whole (const guint8 *data, gsize size, GError **error)
   return TRUE;
 }
 
+template <typename T>
 double
-value_at (NpyType type, const guint8 *data)
+read_as (const guint8 *data)
 {
-  switch (type) {
-  case NpyType::U16:
-    return GST_READ_UINT16_LE (data);
-  case NpyType::F32:
-    return GST_READ_FLOAT_LE (data);
-  case NpyType::F64:
-    return GST_READ_DOUBLE_LE (data);
-  }
-  g_return_val_if_reached (0);
+  T value;
+  memcpy (&value, data, sizeof value);
+  return double (value);
+}
+
+/* Of 10 bits behind the point and 5 of the exponent */
+double
+read_half (const guint8 *data)
+{
+  const guint16 bits = guint16 (read_as<guint16> (data));
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const double sign = bits >> 15 ? -1 : 1;
+  if (exponent == 31)
+    return fraction ? std::nan ("") : sign * HUGE_VAL;
+  return sign
+         * std::ldexp (exponent ? 1024 + fraction : fraction, MAX (exponent, 1) - 25);
+}
+
+double
+value_at (NumberType type, const guint8 *data)
+{
+  /* In the order of the enumeration */
+  static constexpr double (*readers[]) (const guint8 *) = {read_as<gint8>,
+      read_as<guint8>, read_as<gint16>, read_as<guint16>, read_as<gint32>,
+      read_as<guint32>, read_as<gint64>, read_as<guint64>, read_half, read_as<gfloat>,
+      read_as<gdouble>};
+  return readers[int (type)](data);
 }
 
 gboolean
-to_doubles (const guint8 *data, gsize size, NpyHeader &header,
-    std::vector<double> &values, GError **error)
+check_data_is_whole (const NpyHeader &header, gsize size, GError **error)
 {
-  if (!npy_parse_header (data, size, header, error))
-    return FALSE;
-  if (size - header.data_offset < header.data_size ())
-    return fail (error, GST_STREAM_ERROR_DECODE,
-        ".npy data is truncated: " + std::to_string (size - header.data_offset)
-            + " bytes, expected " + std::to_string (header.data_size ()) + " for shape "
-            + npy_shape_text (header.shape));
-
-  gsize value_size = header.value_size ();
-  values.resize (header.data_size () / value_size);
-  for (gsize i = 0; i < values.size (); i++)
-    values[i] = value_at (header.type, data + header.data_offset + i * value_size);
-  return TRUE;
+  const gsize there = size - header.data_offset;
+  if (there >= header.data_size ())
+    return TRUE;
+  return fail (error, GST_STREAM_ERROR_DECODE,
+      ".npy data is truncated: " + std::to_string (there) + " bytes, expected "
+          + std::to_string (header.data_size ()) + " for shape "
+          + npy_shape_text (header.shape));
 }
 
 /* The bytes a file begins with, as many as its header has. */
@@ -477,7 +483,7 @@ read_file (const char *path, gchar **contents, gsize *size, GError **error)
 gsize
 NpyHeader::value_size () const
 {
-  return describe (type).size;
+  return info_of (type).size * (complex ? 2 : 1);
 }
 
 gsize
@@ -527,6 +533,56 @@ npy_parse_header (const guint8 *data, gsize size, NpyHeader &header, GError **er
 }
 
 gboolean
+npy_load (const char *path, NpyArray &array, GError **error)
+{
+  gchar *contents = nullptr;
+  gsize size = 0;
+
+  if (!read_file (path, &contents, &size, error))
+    return FALSE;
+  array.contents.reset (reinterpret_cast<guint8 *> (contents), g_free);
+  if (!npy_parse_header (array.contents.get (), size, array.header, error)
+      || !check_data_is_whole (array.header, size, error)) {
+    g_prefix_error (error, "%s: ", path);
+    return FALSE;
+  }
+  if (array.header.big_endian)
+    npy_swap_bytes (array.contents.get () + array.header.data_offset,
+        array.header.data_size (), info_of (array.header.type).size);
+  return TRUE;
+}
+
+void
+npy_swap_bytes (guint8 *values, gsize size, gsize number_size)
+{
+  for (gsize at = 0; number_size > 1 && at + number_size <= size; at += number_size)
+    std::reverse (values + at, values + at + number_size);
+}
+
+std::string
+npy_make_header (NumberType type, bool complex, const std::vector<gsize> &shape)
+{
+  constexpr gsize alignment = 64, longest_count = 20;
+  const NumberInfo &number = info_of (type);
+  const bool one_byte = number.size == 1;
+  const char order = one_byte ? '|' : G_BYTE_ORDER == G_LITTLE_ENDIAN ? '<' : '>';
+  std::string text = std::string ("{'descr': '") + order + (complex ? 'c' : number.kind)
+                     + std::to_string (number.size * (complex ? 2 : 1))
+                     + "', 'fortran_order': False, 'shape': " + npy_shape_text (shape)
+                     + ", }";
+  const gsize preface = magic_size + 4;
+  const gsize digits = shape.empty () ? 0 : std::to_string (shape[0]).size ();
+  const gsize most = preface + text.size () - digits + longest_count + 1;
+  const gsize length = (most + alignment - 1) / alignment * alignment - preface;
+
+  text.resize (length - 1, ' ');
+  text += '\n';
+  std::string header (reinterpret_cast<const char *> (npy_magic), magic_size);
+  header += {1, 0, char (length & 255), char (length >> 8)};
+  return header + text;
+}
+
+gboolean
 npy_load_header (const char *path, NpyHeader &header, GError **error)
 {
   RegularFile file;
@@ -544,20 +600,21 @@ gboolean
 npy_load_doubles (const char *path, std::vector<double> &values,
     std::vector<gsize> &shape, GError **error)
 {
-  gchar *contents = nullptr;
-  gsize size = 0;
-  NpyHeader header;
+  NpyArray array;
 
-  if (!read_file (path, &contents, &size, error))
+  if (!npy_load (path, array, error))
     return FALSE;
-  gboolean loaded =
-      to_doubles (reinterpret_cast<guint8 *> (contents), size, header, values, error);
-  g_free (contents);
-  if (!loaded) {
-    g_prefix_error (error, "%s: ", path);
+  if (array.header.complex) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "%s: values are of type '%s', expected real ones", path,
+        array.header.descr.c_str ());
     return FALSE;
   }
-  shape = std::move (header.shape);
+  const gsize value_size = array.header.value_size ();
+  values.resize (array.header.data_size () / value_size);
+  for (gsize i = 0; i < values.size (); i++)
+    values[i] = value_at (array.header.type, array.values () + i * value_size);
+  shape = std::move (array.header.shape);
   return TRUE;
 }
 

@@ -14,18 +14,53 @@
 
 namespace opencl {
 namespace {
+/* A GResource, or a file of the user's. */
+struct File {
+  std::string path;
+  bool on_disk = false;
+
+  bool operator<(const File &other) const { return path < other.path; }
+  gsize end_of_folder () const { return path.rfind ('/') + 1; }
+  File beside (const std::string &name) const
+  {
+    return {path.substr (0, end_of_folder ()) + name, on_disk};
+  }
+};
+
 bool
-exists (const std::string &path)
+exists (const File &file)
 {
-  return g_resources_get_info (
-      path.c_str (), G_RESOURCE_LOOKUP_FLAGS_NONE, nullptr, nullptr, nullptr);
+  return file.on_disk ? g_file_test (file.path.c_str (), G_FILE_TEST_IS_REGULAR)
+                      : g_resources_get_info (file.path.c_str (),
+                          G_RESOURCE_LOOKUP_FLAGS_NONE, nullptr, nullptr, nullptr);
 }
 
 bool
-read_resource (const std::string &path, std::string &text, GError **error)
+read_from_disk (const std::string &path, std::string &text, GError **error)
 {
+  gchar *contents = nullptr;
+  gsize size = 0;
+  /* A pipe would be waited for. */
+  if (g_file_test (path.c_str (), G_FILE_TEST_EXISTS)
+      && !g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR)) {
+    g_set_error (
+        error, G_FILE_ERROR, G_FILE_ERROR_INVAL, "%s is no regular file", path.c_str ());
+    return false;
+  }
+  if (!g_file_get_contents (path.c_str (), &contents, &size, error))
+    return false;
+  text.assign (contents, size);
+  g_free (contents);
+  return true;
+}
+
+bool
+read_file (const File &file, std::string &text, GError **error)
+{
+  if (file.on_disk)
+    return read_from_disk (file.path, text, error);
   GBytes *bytes =
-      g_resources_lookup_data (path.c_str (), G_RESOURCE_LOOKUP_FLAGS_NONE, error);
+      g_resources_lookup_data (file.path.c_str (), G_RESOURCE_LOOKUP_FLAGS_NONE, error);
   if (!bytes)
     return false;
   gsize size;
@@ -46,49 +81,50 @@ after (const std::string &text, const char *prefix)
   return at == std::string::npos ? "" : text.substr (at);
 }
 
-/* The file that `line` includes, or else empty */
-std::string
-path_of_include (const std::string &line, const std::string &folder)
+/* The file that `line` of `from` includes; its path is empty where that is none of ours
+ */
+File
+file_of_include (const std::string &line, const File &from)
 {
   std::string name = after (after (line, "#"), "include");
   if (name.empty () || (name[0] != '"' && name[0] != '<'))
-    return "";
+    return {};
   gsize end = name.find (name[0] == '<' ? '>' : '"', 1);
   if (end == std::string::npos)
-    return "";
+    return {};
   std::string file = name.substr (1, end - 1);
-  if (name[0] == '"' && !folder.empty () && exists (folder + file))
-    return folder + file;
-  return exists (LIBRARY_FOLDER + file) ? LIBRARY_FOLDER + file : "";
+  if (name[0] == '"' && !from.path.empty () && exists (from.beside (file)))
+    return from.beside (file);
+  File of_library = {LIBRARY_FOLDER + file};
+  return exists (of_library) ? of_library : File ();
 }
 
 class Expansion {
 public:
   /* A compiler counts lines from `#line` on, as they were before anything was put in. */
-  bool add_resource (const std::string &path, GError **error)
+  bool add_file (const File &file, GError **error)
   {
-    gsize end_of_folder = path.rfind ('/') + 1;
-    std::string text, name = path.substr (end_of_folder);
-    if (!included.insert (path).second)
+    std::string text, name = file.path.substr (file.end_of_folder ());
+    if (!included.insert (file).second)
       return true;
-    if (!read_resource (path, text, error))
+    if (!read_file (file, text, error))
       return false;
     result += "#line 1 \"" + name + "\"\n";
-    return add_lines (text, path.substr (0, end_of_folder), name, error);
+    return add_lines (text, file, name, error);
   }
 
-  bool add_lines (const std::string &text, const std::string &folder,
-      const std::string &name, GError **error)
+  bool add_lines (
+      const std::string &text, const File &from, const std::string &name, GError **error)
   {
     std::istringstream lines (text);
     std::string line;
     for (guint number = 1; std::getline (lines, line); number++) {
-      std::string path = path_of_include (line, folder);
-      if (path.empty ()) {
+      File file = file_of_include (line, from);
+      if (file.path.empty ()) {
         result += line + '\n';
         continue;
       }
-      if (!add_resource (path, error))
+      if (!add_file (file, error))
         return false;
       result += "#line " + std::to_string (number + 1) + " \"" + name + "\"\n";
     }
@@ -98,7 +134,7 @@ public:
   std::string result;
 
 private:
-  std::set<std::string> included;
+  std::set<File> included;
 };
 } // namespace
 
@@ -106,7 +142,7 @@ bool
 source_of_resource (const char *path, std::string &source, GError **error)
 {
   Expansion expansion;
-  if (!expansion.add_resource (path, error))
+  if (!expansion.add_file ({path}, error))
     return false;
   source = std::move (expansion.result);
   return true;
@@ -116,8 +152,19 @@ std::string
 source_of_text (const char *text)
 {
   Expansion expansion;
-  expansion.add_lines (text, "", "source", nullptr);
+  expansion.result = "#line 1 \"source\"\n";
+  expansion.add_lines (text, {}, "source", nullptr);
   return std::move (expansion.result);
+}
+
+bool
+source_of_file (const char *path, std::string &source, GError **error)
+{
+  Expansion expansion;
+  if (!expansion.add_file ({path, true}, error))
+    return false;
+  source = std::move (expansion.result);
+  return true;
 }
 
 /* "file:line" of a line of `source` by its own count, from 1. */

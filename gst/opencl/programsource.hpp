@@ -11,6 +11,9 @@ namespace opencl {
 /* False with an error where there is no such resource. */
 bool source_of_resource (const char *path, std::string &source, GError **error);
 
+/* The same of a file of the user's. */
+bool source_of_file (const char *path, std::string &source, GError **error);
+
 /* `text` is called "source" in what a compiler says of it. */
 std::string source_of_text (const char *text);
 

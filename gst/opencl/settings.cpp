@@ -71,6 +71,19 @@ new_spec (const PropertyText &text, const std::vector<double> &)
 }
 
 GParamSpec *
+new_spec (const PropertyText &text, const Structure &)
+{
+  return g_param_spec_boxed (
+      text.name, text.nick, text.blurb, GST_TYPE_STRUCTURE, text.flags);
+}
+
+GParamSpec *
+new_spec (const PropertyText &text, const Caps &)
+{
+  return g_param_spec_boxed (text.name, text.nick, text.blurb, GST_TYPE_CAPS, text.flags);
+}
+
+GParamSpec *
 new_enum_spec (const PropertyText &text, GType type, gint initial)
 {
   return g_param_spec_enum (text.name, text.nick, text.blurb, type, initial, text.flags);
@@ -156,6 +169,20 @@ take_value (const GValue *from, std::vector<double> &to)
 }
 
 void
+take_value (const GValue *from, Structure &to)
+{
+  auto *structure = static_cast<GstStructure *> (g_value_dup_boxed (from));
+  to = structure ? Structure (structure, gst_structure_free) : nullptr;
+}
+
+void
+take_value (const GValue *from, Caps &to)
+{
+  auto *caps = static_cast<GstCaps *> (g_value_dup_boxed (from));
+  to = caps ? Caps (caps, gst_caps_unref) : nullptr;
+}
+
+void
 give_value (gint from, GValue *to)
 {
   g_value_set_int (to, from);
@@ -215,6 +242,18 @@ give_value (const std::vector<double> &from, GValue *to)
 }
 
 void
+give_value (const Structure &from, GValue *to)
+{
+  g_value_set_boxed (to, from.get ());
+}
+
+void
+give_value (const Caps &from, GValue *to)
+{
+  g_value_set_boxed (to, from.get ());
+}
+
+void
 warn_of_settings (gpointer owner, const GError *reason)
 {
   GstObject *poster = GST_OBJECT_CAST (gst_object_ref (owner));
@@ -225,10 +264,12 @@ warn_of_settings (gpointer owner, const GError *reason)
   }
   if (!poster)
     return;
+  gchar **parts = g_strsplit (reason->message, "\n", 2);
   gst_element_message_full (GST_ELEMENT_CAST (poster), GST_MESSAGE_WARNING,
       reason->domain, reason->code,
-      g_strdup_printf ("%s; what was set before stays in force", reason->message),
-      nullptr, __FILE__, GST_FUNCTION, __LINE__);
+      g_strdup_printf ("%s; what was set before stays in force", parts[0]),
+      g_strdup (parts[1]), __FILE__, GST_FUNCTION, __LINE__);
+  g_strfreev (parts);
   gst_object_unref (poster);
 }
 

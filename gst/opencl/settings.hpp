@@ -8,6 +8,7 @@
 #include <gst/base/gstbasetransform.h>
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -35,6 +36,10 @@ struct PropertyText {
   GParamFlags flags;
 };
 
+/* Of boxed types; shared, so never changed. */
+using Structure = std::shared_ptr<const GstStructure>;
+using Caps = std::shared_ptr<GstCaps>;
+
 GParamSpec *new_spec (const PropertyText &, Range<gint>, gint initial);
 GParamSpec *new_spec (const PropertyText &, Range<guint>, guint initial);
 GParamSpec *new_spec (const PropertyText &, Range<guint64>, guint64 initial);
@@ -44,6 +49,8 @@ GParamSpec *new_spec (const PropertyText &, Range<Fraction>, const Fraction &ini
 GParamSpec *new_spec (const PropertyText &, bool initial);
 GParamSpec *new_spec (const PropertyText &, const std::string &initial);
 GParamSpec *new_spec (const PropertyText &, const std::vector<double> &initial);
+GParamSpec *new_spec (const PropertyText &, const Structure &initial);
+GParamSpec *new_spec (const PropertyText &, const Caps &initial);
 GParamSpec *new_enum_spec (const PropertyText &, GType type, gint initial);
 
 /* Strings that are not set are empty; NULL for GObject. A value that is no array of
@@ -58,6 +65,8 @@ void take_value (const GValue *from, Fraction &to);
 void take_value (const GValue *from, bool &to);
 void take_value (const GValue *from, std::string &to);
 void take_value (const GValue *from, std::vector<double> &to);
+void take_value (const GValue *from, Structure &to);
+void take_value (const GValue *from, Caps &to);
 
 void give_value (gint from, GValue *to);
 void give_value (guint from, GValue *to);
@@ -68,8 +77,10 @@ void give_value (const Fraction &from, GValue *to);
 void give_value (bool from, GValue *to);
 void give_value (const std::string &from, GValue *to);
 void give_value (const std::vector<double> &from, GValue *to);
+void give_value (const Structure &from, GValue *to);
+void give_value (const Caps &from, GValue *to);
 
-/* Posts that a set was not taken. */
+/* Posts that a set was not taken; lines after the first (a build log) are debug text. */
 void warn_of_settings (gpointer owner, const GError *reason);
 
 /* For a filter's submit_input_buffer(): brings controlled properties to the buffer's
@@ -195,6 +206,14 @@ public:
     change (changing);
     change (committed_);
     return before;
+  }
+
+  /* Counts as a set: what the element itself is asked to do with the next frame. */
+  template <typename Change> void change (Change change)
+  {
+    amend (change);
+    Locked lock (owner);
+    revision++;
   }
 
   /* --- the streaming thread, or a state change while there is none --- */

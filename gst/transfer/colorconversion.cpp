@@ -1,9 +1,9 @@
 /* From the colours of one raw video format to those of another
  *
- * The matrix is computed in double precision from the colorimetry of both sides. Where
- * videoconvert works in 8 bits, the kernel follows its integers, so that a pipeline that
- * moves to the device keeps its picture; they stray from the exact result by up to 6
- * levels. As there, transfer functions and primaries are left alone.
+ * The matrix is computed in double precision from the colorimetry of both sides, and the
+ * kernel rounds its result to the nearest level. videoconvert, which works in eight bits,
+ * strays from that by up to 6 levels. As there, transfer functions and primaries are left
+ * alone.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -13,12 +13,6 @@
 
 namespace transfer {
 namespace {
-const double unit = 256; /* of videoconvert's coefficients */
-
-struct IntegerMatrix {
-  int m[3][4];
-};
-
 ColorMatrix
 multiply (const ColorMatrix &a, const ColorMatrix &b)
 {
@@ -100,57 +94,6 @@ from_rgb (const GstVideoInfo &info)
       {(1 - red) / v, -green / v, -blue / v, 0}}};
 }
 
-IntegerMatrix
-to_integers (const ColorMatrix &matrix)
-{
-  IntegerMatrix integers;
-  for (int row = 0; row < 3; row++) {
-    for (int column = 0; column < 4; column++)
-      integers.m[row][column] = int (std::rint (matrix.m[row][column] * unit));
-  }
-  return integers;
-}
-
-/* For videoconvert 256 levels of 16 bits are one of 8 bits. */
-ColorMatrix
-at_equal_depth (ColorMatrix matrix, int input_depth, int output_depth)
-{
-  double levels = std::pow (2, output_depth - input_depth);
-  for (auto &row : matrix.m) {
-    for (int column = 0; column < 3; column++)
-      row[column] /= std::fmax (levels, 1);
-    for (double &value : row)
-      value /= std::fmin (levels, 1);
-  }
-  return matrix;
-}
-
-/* Whether each corner of the colour cube stays within 8 bits. */
-bool
-never_leaves_range (const IntegerMatrix &matrix)
-{
-  for (int corner = 0; corner < 8; corner++) {
-    for (const auto &row : matrix.m) {
-      int sum = row[3];
-      for (int k = 0; k < 3; k++)
-        sum += corner >> k & 1 ? 255 * row[k] : 0;
-      if (sum < 0 || sum >= 256 * int (unit))
-        return false;
-    }
-  }
-  return true;
-}
-
-/* From YUV to RGB videoconvert always takes the centred products. */
-bool
-is_yuv_to_rgb (
-    const GstVideoInfo &input, const GstVideoInfo &output, const IntegerMatrix &matrix)
-{
-  return !GST_VIDEO_INFO_IS_RGB (&input) && GST_VIDEO_INFO_IS_RGB (&output)
-         && matrix.m[0][0] == matrix.m[1][0] && matrix.m[1][0] == matrix.m[2][0]
-         && matrix.m[0][1] == 0 && matrix.m[2][2] == 0;
-}
-
 bool
 is_gray_and_color (const GstVideoInfo &input, const GstVideoInfo &output)
 {
@@ -168,26 +111,18 @@ is_copy (const GstVideoInfo &input, const GstVideoInfo &output)
          && (from.range == to.range || is_gray_and_color (input, output));
 }
 
-ColorConversion
-in_floats (const ColorMatrix &matrix)
+/* In the fixed point of convert.cl: with as many binary digits after the point as leave a
+ * sum of products room in 32 bits, or in 64 where a side has 16. */
+cl_long4
+in_fixed_point (
+    const double (&row)[4], const GstVideoInfo &input, const GstVideoInfo &output)
 {
-  ColorConversion conversion = {"COLORS_EXACT", {}};
-  for (int row = 0; row < 3; row++) {
-    for (int column = 0; column < 4; column++)
-      conversion.rows[row].floats.s[column] = cl_float (matrix.m[row][column]);
-  }
-  return conversion;
-}
-
-ColorConversion
-in_integers (const char *arithmetic, const IntegerMatrix &matrix)
-{
-  ColorConversion conversion = {arithmetic, {}};
-  for (int row = 0; row < 3; row++) {
-    for (int column = 0; column < 4; column++)
-      conversion.rows[row].integers.s[column] = matrix.m[row][column];
-  }
-  return conversion;
+  const bool wide = GST_VIDEO_INFO_COMP_DEPTH (&input, 0) > 8
+                    || GST_VIDEO_INFO_COMP_DEPTH (&output, 0) > 8;
+  cl_long4 fixed;
+  for (int i = 0; i < 4; i++)
+    fixed.s[i] = std::llrint (std::ldexp (row[i], wide ? 40 : 20));
+  return fixed;
 }
 } // namespace
 
@@ -205,34 +140,23 @@ color_matrix_between (const GstVideoInfo &input, const GstVideoInfo &output)
 }
 
 ColorConversion
-choose_color_conversion (
-    const GstVideoInfo &input, const GstVideoInfo &output, bool exact)
+choose_color_conversion (const GstVideoInfo &input, const GstVideoInfo &output)
 {
   if (is_copy (input, output))
     return {"COLORS_COPY", {}};
 
-  ColorMatrix matrix = color_matrix_between (input, output);
-  /* videoconvert knows no change of range alone, so there is nothing to follow. */
-  if (exact || input.colorimetry.matrix == output.colorimetry.matrix)
-    return in_floats (matrix);
-
-  int input_depth = GST_VIDEO_INFO_COMP_DEPTH (&input, 0);
-  int output_depth = GST_VIDEO_INFO_COMP_DEPTH (&output, 0);
-  IntegerMatrix integers =
-      to_integers (at_equal_depth (matrix, input_depth, output_depth));
-  bool sums =
-      input_depth > 8 || output_depth > 8
-      || (never_leaves_range (integers) && !is_yuv_to_rgb (input, output, integers));
-  return in_integers (sums ? "COLORS_SUM" : "COLORS_CENTRED", integers);
+  const ColorMatrix matrix = color_matrix_between (input, output);
+  ColorConversion conversion = {"COLORS_MATRIX", {}};
+  for (int row = 0; row < 3; row++)
+    conversion.rows[row] = in_fixed_point (matrix.m[row], input, output);
+  return conversion;
 }
 
 ColorConversion
 choose_map_conversion (const GstVideoInfo &input)
 {
-  ColorMatrix matrix = normalising (input);
-  ColorConversion conversion = {"COLORS_MAP", {}};
-  conversion.rows[0].floats.s[0] = cl_float (255 * matrix.m[0][0]);
-  conversion.rows[0].floats.s[3] = cl_float (255 * matrix.m[0][3]);
-  return conversion;
+  const ColorMatrix matrix = normalising (input);
+  const double row[4] = {255 * matrix.m[0][0], 0, 0, 255 * matrix.m[0][3]};
+  return {"COLORS_MAP", {in_fixed_point (row, input, input)}};
 }
 } // namespace transfer

@@ -19,20 +19,13 @@ ColorMatrix color_matrix_between (const GstVideoInfo &input, const GstVideoInfo 
 /* From R'G'B' in 0 … 1 to sample values of `output`. */
 ColorMatrix color_matrix_from_rgb (const GstVideoInfo &output);
 
-/* One row of the matrix as the kernel takes it, in integers or floats. */
-union ColorRow {
-  cl_int4 integers;
-  cl_float4 floats;
-};
-
 struct ColorConversion {
   const char *arithmetic; /* COLORS of convert.cl */
-  ColorRow rows[3];
+  cl_long4 rows[3];       /* of the matrix, in its fixed point */
 };
 
-/* How colours are converted: in videoconvert's integers, or `exact`ly. */
 ColorConversion choose_color_conversion (
-    const GstVideoInfo &input, const GstVideoInfo &output, bool exact);
+    const GstVideoInfo &input, const GstVideoInfo &output);
 
 /* For a colour map: the row that takes gray samples to 0 … 255. */
 ColorConversion choose_map_conversion (const GstVideoInfo &input);

@@ -12,9 +12,11 @@
  * siting. Gray video can be shown in the colours of a `colormap`. Equal caps pass
  * through.
  *
- * Colours are those of `videoconvert` to the level, unless `exact` asks for the nearest
- * ones. Some shortcuts of `videoconvert`, such as the one from I420 to BGRA, take the
- * nearest chroma whatever the siting; `chroma-resampler=nearest` does so too.
+ * Colours are the nearest level to what double precision gives; `videoconvert`, which
+ * works in eight bits, strays from that by up to 6 levels, and its white is 253 of 255.
+ * Chroma is interpolated where the siting says that it stands. Some shortcuts of
+ * `videoconvert`, such as the one from I420 to BGRA, take the nearest chroma whatever the
+ * siting; `chroma-resampler=nearest` does so too.
  *
  * Interlaced and mixed video stays so: chroma belongs to the lines of its field, and each
  * field is scaled by itself, its lines where they stand in the frame (`videoscale` moves
@@ -70,13 +72,12 @@ struct Settings {
   Colormap colormap = Colormap::none;
   ScaleMethod scale_method = ScaleMethod::bilinear;
   ChromaResampler chroma_resampler = ChromaResampler::linear;
-  bool exact = false;
 
   bool maps () const { return colormap != Colormap::none; }
   bool operator== (const Settings &other) const
   {
     return colormap == other.colormap && scale_method == other.scale_method
-           && chroma_resampler == other.chroma_resampler && exact == other.exact;
+           && chroma_resampler == other.chroma_resampler;
   }
 };
 
@@ -164,10 +165,6 @@ const opencl::PropertyTable<Settings> properties = {
     {"chroma-resampler", "Chroma resampler",
         "How chroma is taken from one raster to another", &Settings::chroma_resampler,
         chroma_resampler_get_type, opencl::controllable},
-    {"exact", "Exact",
-        "Convert colours to the nearest level, instead of with videoconvert's integers, "
-        "which are off by up to 6 levels",
-        &Settings::exact, opencl::controllable},
 };
 
 /* --- caps --- */
@@ -234,29 +231,16 @@ struct ChromaFilter {
   const char *across, *down;
 };
 
-/* videoconvert takes the nearest line where chroma stands on every other, and of two
- * lines of a field the first. */
-static bool
-has_nearest_lines (const GstVideoInfo &info, bool to_fields)
-{
-  return to_fields || info.chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED;
-}
-
 static ChromaFilter
-chroma_filter (
-    const Settings &settings, const GstVideoInfo &info, bool resampled, bool to_fields)
+chroma_filter (const GstVideoInfo &info, bool resampled)
 {
-  bool across = resampled && info.finfo->w_sub[2] > 0;
-  bool down = resampled && info.finfo->h_sub[2] > 0
-              && (settings.exact || !has_nearest_lines (info, to_fields));
-  const char *down_filter = info.chroma_site & GST_VIDEO_CHROMA_SITE_V_COSITED
-                                ? "CHROMA_COSITED"
-                                : "CHROMA_CENTRED";
-  const char *across_filter = info.chroma_site & GST_VIDEO_CHROMA_SITE_H_COSITED
-                                  ? "CHROMA_COSITED"
-                                  : "CHROMA_CENTRED";
-  return {
-      across ? across_filter : "CHROMA_NEAREST", down ? down_filter : "CHROMA_NEAREST"};
+  auto filter = [&] (guint subsampling, guint cosited) {
+    return !resampled || subsampling == 0 ? "CHROMA_NEAREST"
+           : info.chroma_site & cosited   ? "CHROMA_COSITED"
+                                          : "CHROMA_CENTRED";
+  };
+  return {filter (info.finfo->w_sub[2], GST_VIDEO_CHROMA_SITE_H_COSITED),
+      filter (info.finfo->h_sub[2], GST_VIDEO_CHROMA_SITE_V_COSITED)};
 }
 
 static void
@@ -297,8 +281,8 @@ build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoI
     const transfer::ColorConversion &colors, bool interlaced)
 {
   bool resampled = is_chroma_resampled (settings, in, out);
-  ChromaFilter up = chroma_filter (settings, in, resampled, false);
-  ChromaFilter down = chroma_filter (settings, out, resampled, interlaced);
+  ChromaFilter up = chroma_filter (in, resampled);
+  ChromaFilter down = chroma_filter (out, resampled);
   std::string options;
 
   define_side (options, "IN", in);
@@ -344,7 +328,7 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
 
   work->settings = settings;
   work->colors = mapped ? transfer::choose_map_conversion (in)
-                        : transfer::choose_color_conversion (in, out, settings.exact);
+                        : transfer::choose_color_conversion (in, out);
   for (bool fields : {false, true})
     work->kernels[fields].prepare (gst_opencl_filter_get_context (filter), KERNELS,
         "convert", build_options (settings, in, out, work->colors, fields), {4, 1});
@@ -513,7 +497,7 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   Work &work = *self->work;
   Layout in = layout_of (in_info, *input);
   Layout out = layout_of_output (out_info, *output);
-  const transfer::ColorRow *rows = work.colors.rows;
+  const cl_long4 *rows = work.colors.rows;
   cl_mem colors = work.color_table () ? work.color_table () : input->data; /* or unused */
   bool fields = transfer::has_two_fields (in_info, input->buffer);
   /* Where pixels are no words, it is all the same how they lie. */

@@ -16,8 +16,7 @@
  *   CHROMA_IN_H, _IN_V,        how chroma is resampled: CHROMA_NEAREST, CHROMA_CENTRED
  *   CHROMA_OUT_H, _OUT_V       between luma samples, CHROMA_COSITED with even ones
  *   SCALING                    SCALE_NONE, SCALE_NEAREST, SCALE_BILINEAR, SCALE_AREA
- *   COLORS                     COLORS_COPY, COLORS_SUM, COLORS_CENTRED, COLORS_EXACT,
- *                              COLORS_MAP
+ *   COLORS                     COLORS_COPY, COLORS_MATRIX, COLORS_MAP
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -33,10 +32,17 @@
 #define SCALE_AREA 3
 
 #define COLORS_COPY 0
-#define COLORS_SUM 1
-#define COLORS_CENTRED 2
-#define COLORS_EXACT 3
-#define COLORS_MAP 4
+#define COLORS_MATRIX 1
+#define COLORS_MAP 2
+
+/* The fixed point of the matrix */
+#if IN_BYTES == 2 || OUT_BYTES == 2
+#define FIXED long
+#define FRACTION 40
+#else
+#define FIXED int
+#define FRACTION 20
+#endif
 
 #define IN_PACKED (IN_WORDS && ALIGNMENT >= 4)
 #define OUT_PACKED (OUT_WORDS && ALIGNMENT >= 4)
@@ -245,54 +251,30 @@ with_depth_of_output (int4 pixel)
   return pixel;
 }
 
-#if COLORS == COLORS_SUM
-typedef int4 Row;
-
-/* As videoconvert does where no result can leave the range, or one side has 16 bits:
- * coefficients of 1/256, and 16 bits on both sides. */
-int
-color (int4 pixel, Row row)
+FIXED
+weighted_sum (int4 pixel, long4 row)
 {
-#if OUT_BYTES > IN_BYTES
-  pixel *= 257;
-#endif
-  int sum = (pixel.x * row.x + pixel.y * row.y + pixel.z * row.z + row.w) >> 8;
-#if OUT_BYTES < IN_BYTES
-  sum >>= 8;
-#endif
-  return clamp (sum, 0, MAXIMUM (OUT_BYTES));
+  return (FIXED) row.x * pixel.x + (FIXED) row.y * pixel.y + (FIXED) row.z * pixel.z
+         + (FIXED) row.w;
 }
-#elif COLORS == COLORS_CENTRED
-typedef int4 Row;
 
-/* As videoconvert does elsewhere: each term is the upper half of a product of a sample
- * around 128, spread to 16 bits, with a coefficient of 1/256. */
+/* The nearest level */
 int
-color (int4 pixel, Row row)
+color (int4 pixel, long4 row)
 {
-  int4 sample = pixel - 128;
-  int4 term = ((sample * 256 + (sample & 255)) * row) >> 16;
-  return clamp (term.x + term.y + term.z, -128, 127) + 128;
+  FIXED sum = weighted_sum (pixel, row) + ((FIXED) 1 << (FRACTION - 1));
+  return clamp ((int) (sum >> FRACTION), 0, MAXIMUM (OUT_BYTES));
 }
-#else
-typedef float4 Row;
-
-int
-color (int4 pixel, Row row)
-{
-  float sum = row.w + row.x * pixel.x + row.y * pixel.y + row.z * pixel.z;
-  return convert_int_rte (clamp (sum, 0.0f, (float) MAXIMUM (OUT_BYTES)));
-}
-#endif
 
 int4
 convert_pixel (
-    int4 pixel, Row row0, Row row1, Row row2, __global const float *colors)
+    int4 pixel, long4 row0, long4 row1, long4 row2, __global const float *colors)
 {
 #if COLORS == COLORS_COPY
   return with_depth_of_output (pixel);
 #elif COLORS == COLORS_MAP
-  float at = clamp (row0.x * pixel.x + row0.w, 0.0f, 255.0f);
+  float at = clamp (
+      (float) weighted_sum (pixel, row0) / (1L << FRACTION), 0.0f, 255.0f);
   int first = min ((int) at, 254);
   float4 color = mix (vload4 (first, colors), vload4 (first + 1, colors), at - first);
   return (int4) (convert_int4_rte (color).xyz, pixel.w);
@@ -351,7 +333,7 @@ between_lines (int2 above, int2 below, int y)
 __kernel void
 convert (__global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_stride,
     int4 in_step, __global uchar *out_data, int2 out_size, ulong4 out_start,
-    int4 out_stride, int4 out_step, Row row0, Row row1, Row row2,
+    int4 out_stride, int4 out_step, long4 row0, long4 row1, long4 row2,
     __global const float *colors)
 {
   Picture in = {in_data, in_size, in_start, in_stride, in_step};

@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <dlfcn.h>
 #include <mutex>
-#include <set>
 
 namespace {
 enum Kind {
@@ -36,7 +35,7 @@ struct Knowledge {
   std::map<std::string, unsigned> calls;
   unsigned injected = 0;
   int held[N_KINDS] = {};
-  std::set<cl_event> failed; /* of commands that are to have failed */
+  std::map<cl_event, cl_int> failed; /* of commands, and what they ended with */
 };
 
 Knowledge &
@@ -69,26 +68,35 @@ hold (Kind kind, int change)
   all.held[kind] += change;
 }
 
-/* An event came from a command that was enqueued. */
+/* What a command is to have ended with: 0 where it has not failed. */
+cl_int
+failure_of (cl_event event)
+{
+  Knowledge &all = knowledge ();
+  std::lock_guard<std::mutex> guard (all.lock);
+  auto found = all.failed.find (event);
+  return found == all.failed.end () ? CL_SUCCESS : found->second;
+}
+
+/* An event came from a command that was enqueued. One that waits for a command that
+ * failed fails, too. */
 void
-take (cl_event *event)
+take (cl_uint n, const cl_event *waits, cl_event *event)
 {
   if (!event || !*event)
     return;
   hold (EVENT, 1);
-  if (enter ("event") == CL_SUCCESS)
-    return;
+  cl_int failure = enter ("event");
+  for (cl_uint i = 0; i < n && failure == CL_SUCCESS; i++) {
+    if (failure_of (waits[i]) != CL_SUCCESS)
+      failure = CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
+  }
   Knowledge &all = knowledge ();
   std::lock_guard<std::mutex> guard (all.lock);
-  all.failed.insert (*event);
-}
-
-bool
-is_failed (cl_event event)
-{
-  Knowledge &all = knowledge ();
-  std::lock_guard<std::mutex> guard (all.lock);
-  return all.failed.count (event) > 0;
+  if (failure == CL_SUCCESS)
+    all.failed.erase (*event); /* the handle of one that is no more */
+  else
+    all.failed[*event] = failure;
 }
 
 /* Where only plugins use OpenCL, the loader is not behind this program in the order of
@@ -165,7 +173,7 @@ balance ()
       return failure;                                                                    \
     cl_int code = real (name, #name) arguments;                                          \
     if (code == CL_SUCCESS)                                                              \
-      take (event);                                                                      \
+      take (n, waits, event);                                                            \
     return code;                                                                         \
   }
 
@@ -244,6 +252,12 @@ CALL (clGetDeviceIDs,
 CALL (clGetDeviceInfo,
     (cl_device_id device, cl_device_info what, size_t room, void *value, size_t *size),
     (device, what, room, value, size))
+CALL (clGetContextInfo,
+    (cl_context context, cl_context_info what, size_t room, void *value, size_t *size),
+    (context, what, room, value, size))
+CALL (clGetMemObjectInfo,
+    (cl_mem buffer, cl_mem_info what, size_t room, void *value, size_t *size),
+    (buffer, what, room, value, size))
 CALL (clGetCommandQueueInfo,
     (cl_command_queue queue, cl_command_queue_info what, size_t room, void *value,
         size_t *size),
@@ -277,8 +291,8 @@ clGetEventInfo (
     return failure;
   cl_int code = real (clGetEventInfo, "clGetEventInfo") (event, what, room, value, size);
   if (what == CL_EVENT_COMMAND_EXECUTION_STATUS && value && code == CL_SUCCESS
-      && *static_cast<cl_int *> (value) == CL_COMPLETE && is_failed (event))
-    *static_cast<cl_int *> (value) = knowledge ().fault.code;
+      && *static_cast<cl_int *> (value) == CL_COMPLETE)
+    *static_cast<cl_int *> (value) = failure_of (event);
   return code;
 }
 
@@ -289,7 +303,7 @@ clWaitForEvents (cl_uint n, const cl_event *events)
     return failure;
   cl_int code = real (clWaitForEvents, "clWaitForEvents") (n, events);
   for (cl_uint i = 0; i < n; i++) {
-    if (is_failed (events[i]))
+    if (failure_of (events[i]) != CL_SUCCESS)
       return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
   }
   return code;
@@ -353,7 +367,7 @@ clEnqueueMapBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
   void *data = real (clEnqueueMapBuffer, "clEnqueueMapBuffer") (
       queue, buffer, blocking, flags, offset, size, n, waits, event, code);
   if (data)
-    take (event);
+    take (n, waits, event);
   return data;
 }
 }

@@ -1,28 +1,32 @@
 #!/usr/bin/env python3
 """Every OpenCL call of a short run fails once, and what the pipeline makes of it is judged.
 
-sweep.py [--quick] [--only PATTERN] [--jobs N] FAULTY_LAUNCH
+sweep.py [--quick] [--share SHARE] [--only PATTERN] [--jobs N] FAULTY_LAUNCH
 
 Each pipeline runs once as it is, which counts its calls. Then each kind of call fails, at
-each count, once and for good, with each code that matters for it. A run is good where it
-ends in exactly one element error, or in the very bytes of the run without a fault; nobody
-crashes, hangs (30 s), complains to GLib, or keeps an OpenCL object. The last line says how
-many runs were good.
+each count, once and for good, with each code that matters for it; the kind "event" is a
+command that fails on the device, with all that wait for it. A run is good where it ends in
+the very bytes of the run without a fault, or in exactly one element error after bytes that
+the other begins with; nobody crashes, hangs, complains to GLib, or keeps an OpenCL object.
+The last line says how many runs were good.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import argparse
 import concurrent.futures
 import fnmatch
-import hashlib
 import itertools
 import json
 import os
+import random
+import struct
 import subprocess
 import sys
 import tempfile
 
-HANGS_AFTER = 30  # seconds: a loaded machine is slow, a hang is for ever
+# Seconds. What takes longer is tried once more with all others done, as a loaded machine
+# is slow and a hang is for ever.
+HANGS_AFTER, PATIENCE = 5, 30
 
 SPECTRA = "octtestsrc num-buffers=5 pattern=mirrors ! " \
           "video/x-raw{device},width=512,height=32"
@@ -30,29 +34,32 @@ CHAIN = "octwindowinterp wavelength-min=1187 wavelength-max=1433"
 PICTURE = "videotestsrc num-buffers=5 pattern=ball ! video/x-raw,format=RGBA,width=96,height=64"
 KEYS = "chromakey ! noisereduce ! flowkey"
 ON_DEVICE = "(memory:OpenCLMemory)"
+OUT = " ! opencldownload ! filesink location={out}"
 
-# Every way that frames take; {out} is where the result goes.
+# Every way that frames take; {out} is where the result goes, {files} where inputs are.
 PIPELINES = {
-    "oct-fused": SPECTRA.format(device=ON_DEVICE)
-        + f" ! {CHAIN} ! octfft ! opencldownload ! filesink location={{out}}",
-    "oct-plain": SPECTRA.format(device=ON_DEVICE)
-        + f" ! {CHAIN} ! octfft fft-library=vkfft ! opencldownload ! filesink location={{out}}",
+    "oct-fused": SPECTRA.format(device=ON_DEVICE) + f" ! {CHAIN} ! octfft{OUT}",
+    "oct-plain": SPECTRA.format(device=ON_DEVICE) + f" ! {CHAIN} ! octfft fft-library=vkfft{OUT}",
     "oct-background": SPECTRA.format(device=ON_DEVICE)
-        + f" ! {CHAIN} background=rolling ! octfft ! opencldownload ! filesink location={{out}}",
-    "oct-copied": SPECTRA.format(device="")
-        + f" ! openclupload ! {CHAIN} ! octfft ! opencldownload ! filesink location={{out}}",
-    "keying-fused": f"{PICTURE} ! openclupload ! {KEYS} ! opencldownload ! filesink location={{out}}",
+        + f" ! {CHAIN} background=rolling ! octfft{OUT}",
+    "oct-copied": SPECTRA.format(device="") + f" ! openclupload ! {CHAIN} ! octfft{OUT}",
+    "keying-fused": f"{PICTURE} ! openclupload ! {KEYS}{OUT}",
     "keying-plain": f"{PICTURE} ! openclupload ! chromakey method=chroma spill=1 ! "
-        "splashkey ! keyfill ! opencldownload ! filesink location={out}",
+        f"splashkey ! keyfill{OUT}",
     "composed": f"{PICTURE} ! openclupload ! mix.sink_0 {PICTURE} ! openclupload ! mix.sink_1 "
-        "openclcompositor name=mix sink_1::xpos=20 ! opencldownload ! filesink location={out}",
+        f"openclcompositor name=mix sink_1::xpos=20{OUT}",
     "converted": "videotestsrc num-buffers=5 ! video/x-raw,format=NV12,width=96,height=64 ! "
         "openclupload ! openclconvert ! video/x-raw(memory:OpenCLMemory),format=RGBA,width=64,"
-        "height=48 ! opencldownload ! filesink location={out}",
+        f"height=48{OUT}",
+    "files": "filesrc location={files}/spectra.npy ! npyparse ! openclupload ! octwindowinterp "
+        "wavelengths={files}/wavelengths.npy background=file background-file={files}/"
+        f"background.txt ! octfft ! application/x-oct(memory:OpenCLMemory),format=F32LE{OUT}",
 }
 
 # Also as a device that has memory of its own sees them.
-COPYING = ["oct-fused", "oct-copied", "keying-fused", "composed"]
+COPYING = ["oct-fused", "oct-copied", "keying-fused", "composed", "files"]
+QUICK = ["oct-fused", "oct-plain", "oct-copied-copying", "keying-fused", "keying-plain",
+         "composed", "converted", "files"]
 
 OUT_OF_RESOURCES, OUT_OF_HOST_MEMORY = -5, -6
 ALLOCATION_FAILURE, INVALID_CONTEXT, NOT_AVAILABLE = -4, -34, -2
@@ -66,97 +73,147 @@ CODES = {
 ANY_CODES = [OUT_OF_RESOURCES, OUT_OF_HOST_MEMORY, INVALID_CONTEXT, NOT_AVAILABLE]
 
 
-def launch(program, pipeline, environment, fault=None):
-    """What faulty-launch says of one run, and a digest of the bytes that came out."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = os.path.join(folder, "out")
-        words = [program] + ([fault] if fault else []) + [pipeline.format(out=out)]
-        try:
-            run = subprocess.run(words, env={**os.environ, **environment},
-                                 stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                 timeout=HANGS_AFTER)
-        except subprocess.TimeoutExpired:
-            return {"crash": "hangs"}, None
-        if run.returncode != 0:
-            return {"crash": f"exit status {run.returncode}: {run.stderr[-400:]}"}, None
-        report = json.loads(run.stdout.splitlines()[-1])
-        report["stderr"] = run.stderr[-400:]
-        with open(out, "rb") if os.path.exists(out) else open(os.devnull, "rb") as file:
-            return report, hashlib.sha256(file.read()).hexdigest()
+def write_npy(path, kind, shape, values):
+    """A NumPy file, of what struct calls `kind`."""
+    types = {"H": "<u2", "d": "<f8"}
+    text = f"{{'descr': '{types[kind]}', 'fortran_order': False, 'shape': {shape}, }}"
+    text = text.ljust(117) + "\n"
+    with open(path, "wb") as file:
+        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode())
+        file.write(struct.pack(f"<{len(values)}{kind}", *values))
 
 
-def judge(report, digest, right):
-    """What is wrong with a run, or None."""
-    if "crash" in report:
-        return report["crash"]
-    if report["complaints"]:
-        return "complains: " + report["stderr"].strip()
-    if report["balance"]:
-        return f"keeps {report['balance']}"
-    # A source adds an error of its own to that of the element behind it.
-    errors = [e for e in report["errors"] if "Internal data stream error" not in e]
-    if len(errors) > 1:
-        return f"{len(errors)} errors: {errors}"
-    if errors:
+def write_inputs(folder):
+    samples, lines, frames = 64, 16, 5
+    noise = random.Random(1)
+    write_npy(os.path.join(folder, "spectra.npy"), "H", (frames, lines, samples),
+              [noise.randrange(4096) for _ in range(frames * lines * samples)])
+    write_npy(os.path.join(folder, "wavelengths.npy"), "d", (samples,),
+              [1187 + 4 * n for n in range(samples)])
+    with open(os.path.join(folder, "background.txt"), "w", encoding="ascii") as file:
+        file.writelines(f"{2048 + n}\n" for n in range(samples))
+
+
+class Way:
+    """A pipeline, as faulty-launch runs it in an environment."""
+
+    def __init__(self, program, name, pipeline, files, environment):
+        self.program, self.name, self.files = program, name, files
+        self.pipeline, self.environment = pipeline, environment
+        self.right = None
+
+    def launch(self, fault=None, patience=HANGS_AFTER):
+        """What faulty-launch says of one run, and the bytes that came out."""
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "out")
+            words = [self.program] + ([fault] if fault else [])
+            words += [self.pipeline.format(out=out, files=self.files)]
+            try:
+                run = subprocess.run(words, env={**os.environ, **self.environment},
+                                     stdin=subprocess.DEVNULL, capture_output=True,
+                                     text=True, timeout=patience, check=False)
+            except subprocess.TimeoutExpired:
+                return {"hangs": True}, b""
+            if run.returncode != 0:
+                return {"crash": f"exit status {run.returncode}: {run.stderr[-400:]}"}, b""
+            report = json.loads(run.stdout.splitlines()[-1])
+            report["stderr"] = run.stderr[-400:]
+            with open(out, "rb") if os.path.exists(out) else open(os.devnull, "rb") as file:
+                return report, file.read()
+
+    def judge(self, report, made):
+        """What is wrong with a run, or None."""
+        if "hangs" in report:
+            return "hangs"
+        if "crash" in report:
+            return report["crash"]
+        if report["complaints"]:
+            return "complains: " + report["stderr"].strip()
+        if report["balance"]:
+            return f"keeps {report['balance']}"
+        # A source adds an error of its own to that of the element behind it.
+        errors = [e for e in report["errors"] if "Internal data stream error" not in e]
+        if len(errors) > 1:
+            return f"{len(errors)} errors: {errors}"
+        if errors:
+            return None if self.right.startswith(made) else f"wrong bytes before {errors[0]}"
+        if report["errors"]:
+            return "no element says what failed"
+        if made != self.right:
+            return "other bytes without a word"
         return None
-    if report["errors"]:
-        return "no element says what failed"
-    if digest != right:
-        return "other bytes without a word"
-    return None
+
+    def run(self, fault):
+        return self.judge(*self.launch(fault))
+
+    def faults(self, report, quick):
+        for call, calls in sorted(report["calls"].items()):
+            codes = CODES.get(call, ANY_CODES)
+            if quick:
+                middle = (calls + 1) // 2
+                yield from {f"{call}:{middle}:{codes[0]}": None, f"{call}:{calls}:{codes[0]}": None,
+                            f"{call}:1+:{codes[-1]}": None}
+                continue
+            for count, for_good in itertools.product(range(1, calls + 1), ("", "+")):
+                for code in codes:
+                    yield f"{call}:{count}{for_good}:{code}"
+
+    def sweep(self, options):
+        """(good runs, complaints)"""
+        report, self.right = self.launch(patience=PATIENCE)
+        wrong = self.judge(report, self.right)
+        if wrong or not report.get("ended"):
+            return 0, [f"{self.name} without a fault: {wrong or report}"]
+        faults = [fault for fault in self.faults(report, options.quick)
+                  if options.chance.random() < options.share
+                  and fnmatch.fnmatch(fault, options.fault)]
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            results = list(zip(faults, pool.map(self.run, faults)))
+        wrongs = []
+        for fault, wrong in results:
+            if wrong == "hangs":
+                wrong = self.judge(*self.launch(fault, PATIENCE))
+            if wrong:
+                wrongs.append(f"{self.name} {fault}: {wrong}")
+        return 1 + len(faults) - len(wrongs), wrongs
 
 
-def counts_of(calls, quick):
-    """At which counts a call fails."""
-    if not quick:
-        return range(1, calls + 1)
-    return sorted({1, 2, (calls + 1) // 2, calls} & set(range(1, calls + 1)))
-
-
-def faults_of(report, quick):
-    for call, calls in sorted(report["calls"].items()):
-        codes = CODES.get(call, ANY_CODES)
-        for count, for_good in itertools.product(counts_of(calls, quick), ("", "+")):
-            for code in codes[:1] if quick else codes:
-                yield f"{call}:{count}{for_good}:{code}"
-
-
-def sweep(program, name, pipeline, environment, quick, jobs):
-    """(good runs, complaints) of one pipeline."""
-    report, right = launch(program, pipeline, environment)
-    wrong = judge(report, right, right)
-    if wrong or not report.get("ended"):
-        return 0, [f"{name} without a fault: {wrong or report}"]
-    faults = list(faults_of(report, quick))
-    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
-        runs = pool.map(lambda fault: judge(*launch(program, pipeline, environment, fault), right),
-                        faults)
-        wrongs = [f"{name} {fault}: {wrong}" for fault, wrong in zip(faults, runs) if wrong]
-    return 1 + len(faults) - len(wrongs), wrongs
+def ways(options, files):
+    """All that are to run."""
+    for name, pipeline in PIPELINES.items():
+        yield Way(options.program, name, pipeline, files, {})
+        if name in COPYING:
+            yield Way(options.program, name + "-copying", pipeline, files,
+                      {"GST_OPENCL_SHARE_MEMORY": "0"})
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", help="faulty-launch")
-    parser.add_argument("--quick", action="store_true", help="first, second, middle and last call")
-    parser.add_argument("--only", default="*", help="pipelines of this name; * and ? stand for others")
+    parser.add_argument("--quick", action="store_true",
+                        help="each kind of call in the middle, at its end, and for good")
+    parser.add_argument("--share", type=float, default=1,
+                        help="as much of all runs, by chance (1)")
+    parser.add_argument("--seed", type=int, default=0, help="of that chance")
+    parser.add_argument("--only", default="*", help="pipelines of this name; * stands for any")
+    parser.add_argument("--fault", default="*", help="faults of this name, CALL:N[+]:CODE")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
+    options.chance = random.Random(options.seed)
 
-    ways = [(name, text, {}) for name, text in PIPELINES.items()]
-    ways += [(name + "-copying", PIPELINES[name], {"GST_OPENCL_SHARE_MEMORY": "0"})
-             for name in COPYING]
     good, wrongs = 0, []
-    for name, text, environment in ways:
-        if not fnmatch.fnmatch(name, options.only):
-            continue
-        passed, failed = sweep(options.program, name, text, environment, options.quick,
-                               options.jobs)
-        print(f"{name}: {passed} good, {len(failed)} not", flush=True)
-        for line in failed:
-            print("  " + line, flush=True)
-        good += passed
-        wrongs += failed
+    with tempfile.TemporaryDirectory() as files:
+        write_inputs(files)
+        for way in ways(options, files):
+            if not fnmatch.fnmatch(way.name, options.only) \
+                    or (options.quick and way.name not in QUICK):
+                continue
+            passed, failed = way.sweep(options)
+            print(f"{way.name}: {passed} good, {len(failed)} not", flush=True)
+            for line in failed:
+                print("  " + line, flush=True)
+            good += passed
+            wrongs += failed
     print(f"{good} passed, {len(wrongs)} failed")
     return 1 if wrongs or not good else 0
 

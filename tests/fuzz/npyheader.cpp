@@ -28,18 +28,19 @@ check_header (const guint8 *data, gsize size)
 }
 
 static void
-check_frames (const guint8 *data, gsize size)
+check_frames (const guint8 *data, gsize size, npy::View view)
 {
   npy::FrameArray array{};
   GError *error = nullptr;
 
-  if (!npy::frame_array_parse (data, size, array, &error)) {
+  if (!npy::frame_array_parse (data, size, view, array, &error)) {
     promise (error && error->message, "an array that is refused has a reason");
     g_clear_error (&error);
     return;
   }
-  promise (array.samples > 0 && array.lines > 0 && array.frame_bytes > 0,
-      "frames have a size");
+  promise (array.format ().count () > 0 && array.frame_bytes > 0, "frames have a size");
+  promise (
+      array.format ().bytes () == array.frame_bytes, "frames are as large as caps say");
   promise (
       array.frames <= (guint64 (G_MAXSSIZE) - array.header_bytes) / array.frame_bytes,
       "all frames fit into a file");
@@ -51,6 +52,9 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
   promise (opencl::npy_header_size (data, size) <= (gsize (1) << 33),
       "a header's size is that of a 32-bit number");
   check_header (data, size);
-  check_frames (data, size);
+  for (bool split : {false, true}) {
+    check_frames (data, size, {false, split});
+    check_frames (data, size, {true, split});
+  }
   return 0;
 }

@@ -1,5 +1,5 @@
 #!/bin/bash
-# every OpenCL call of short pipelines fails, once and for good; [--quick] [--only PATTERN]
+# every OpenCL call of short pipelines fails, once and for good; [--quick] [--share SHARE] [--only NAME]
 #
 # shellcheck disable=SC1091,SC2154
 # SPDX-License-Identifier: LGPL-2.1-or-later

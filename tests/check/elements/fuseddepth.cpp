@@ -15,6 +15,7 @@
 #include "gst/oct/calibration/spectrumtables.hpp"
 
 #include "../octreference.hpp"
+#include "../one-context.hpp"
 #include "../opencl-check.hpp"
 
 using fourier::Complex;
@@ -758,6 +759,7 @@ fuseddepth_suite (void)
   Suite *suite = suite_create ("fuseddepth");
   TCase *chain = tcase_create ("general");
   suite_add_tcase (suite, chain);
+  tcase_add_checked_fixture (chain, check::hold_context, check::release_context);
   tcase_add_test (chain, test_bins_are_right_for_every_length_that_fits);
   tcase_add_test (chain, test_pictures_are_right_for_short_and_long_lines);
   tcase_add_test (chain, test_little_local_memory_is_enough);

@@ -15,6 +15,7 @@
 #include "../octreference.hpp"
 
 /* Last: their macro fail() breaks the headers of C++. */
+#include "../one-context.hpp"
 #include "../settings-check.hpp"
 #include <gst/check/gstharness.h>
 
@@ -333,16 +334,27 @@ assert_depths (const Output &output, gsize expected)
 
 /* Values */
 
+/* Which formats of output are tried with a length: all four of the common one and of one
+ * that is no power of two, else one, as each is a program of its own. */
+static std::vector<std::string>
+formats_to_try (gsize samples, bool complex)
+{
+  const gsize one = (samples / 8 + complex) % 4;
+  if (samples == 1024 || samples == 1000)
+    return {output_formats, output_formats + 4};
+  return {output_formats[one]};
+}
+
 GST_START_TEST (test_octfft_gives_the_first_half_of_the_bins_in_every_format)
 {
   for (gsize samples : lengths) {
-    for (const char *input : input_formats) {
-      Spectra spectra = make_noise (samples, 5, g_str_equal (input, "CF32LE"));
+    for (bool complex : {false, true}) {
+      Spectra spectra = make_noise (samples, 5, complex);
       Element octfft;
-      for (const char *format : output_formats) {
+      for (const std::string &format : formats_to_try (samples, complex)) {
         octfft.want (format);
         Output output = octfft.process (spectra);
-        fail_unless_equals_string (output.format.c_str (), format);
+        fail_unless_equals_string (output.format.c_str (), format.c_str ());
         assert_depths (output, samples / 2);
         assert_output (output, spectra);
       }
@@ -1121,6 +1133,7 @@ octfft_suite (void)
   Suite *suite = suite_create ("octfft");
   TCase *chain = tcase_create ("general");
   suite_add_tcase (suite, chain);
+  tcase_add_checked_fixture (chain, check::hold_context, check::release_context);
   tcase_add_test (chain, test_octfft_gives_the_first_half_of_the_bins_in_every_format);
   tcase_add_test (chain, test_octfft_linear_scale_gives_amplitudes);
   tcase_add_test (chain, test_octfft_takes_any_number_of_lines_and_depths);

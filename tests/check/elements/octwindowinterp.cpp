@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "../octreference.hpp"
+#include "../one-context.hpp"
 #include "../settings-check.hpp"
 
 using testing::expect_warnings;
@@ -325,7 +326,7 @@ process_one (const std::string &launch, const Frame &frame)
 }
 
 void
-check (const std::string &properties, const Frame &frame, const Chain &chain)
+check_spectra (const std::string &properties, const Frame &frame, const Chain &chain)
 {
   fail_unless_spectra (
       process_one ("octwindowinterp " + properties, frame), frame, chain, properties);
@@ -362,8 +363,8 @@ GST_START_TEST (test_octwindowinterp_takes_every_format_of_every_size)
       Chain chain;
       chain.map = reference::map_of (wavelengths);
       for (gsize lines : {1, 7})
-        check ("wavelengths=" + file.path, make_frame (format, samples, lines, lines),
-            chain);
+        check_spectra ("wavelengths=" + file.path,
+            make_frame (format, samples, lines, lines), chain);
     }
   }
 }
@@ -408,7 +409,7 @@ GST_START_TEST (test_octwindowinterp_multiplies_by_each_window)
     for (gsize samples : {64, 1001}) {
       Chain chain;
       chain.window = window;
-      check (
+      check_spectra (
           std::string ("window=") + window, make_frame ("GRAY16_LE", samples, 3), chain);
     }
   }
@@ -427,8 +428,8 @@ GST_START_TEST (test_octwindowinterp_resamples_rising_and_falling_wavelengths)
         chain.window = "rectangular"; /* shows the ends too */
         chain.interpolation = interpolation;
         chain.map = reference::map_of (wavelengths);
-        check (std::string ("window=rectangular interpolation=") + interpolation
-                   + " wavelengths=" + file.path,
+        check_spectra (std::string ("window=rectangular interpolation=") + interpolation
+                           + " wavelengths=" + file.path,
             make_frame ("U16LE", samples, 3), chain);
       }
     }
@@ -443,7 +444,7 @@ GST_START_TEST (test_octwindowinterp_resamples_a_range_of_even_wavelengths)
     wavelengths[j] = 790 + (910 - 790) * j / 511.0;
   Chain chain;
   chain.map = reference::map_of (wavelengths);
-  check (
+  check_spectra (
       "wavelength-min=790 wavelength-max=910", make_frame ("GRAY16_LE", 512, 2), chain);
 }
 GST_END_TEST
@@ -457,8 +458,8 @@ GST_START_TEST (test_octwindowinterp_resamples_by_a_map_that_leaves_the_samples_
   TableFile file (chain.map);
   for (const char *interpolation : {"linear", "cubic", "lanczos"}) {
     chain.interpolation = interpolation;
-    check (std::string ("window=rectangular interpolation=") + interpolation
-               + " resample-map=" + file.path,
+    check_spectra (std::string ("window=rectangular interpolation=") + interpolation
+                       + " resample-map=" + file.path,
         make_frame ("F32LE", 256, 3), chain);
   }
 }
@@ -573,7 +574,7 @@ GST_START_TEST (test_octwindowinterp_honours_strides_and_offsets_of_any_byte)
         Frame frame = make_frame (format, 129, 5, 3);
         frame.offset = offset;
         frame.padding = frame.video () ? padding : 0;
-        check ("", frame, Chain ());
+        check_spectra ("", frame, Chain ());
       }
     }
   }
@@ -587,7 +588,7 @@ GST_START_TEST (test_octwindowinterp_subtracts_the_mean_from_unaligned_frames_to
     Chain chain;
     frame.offset = 3;
     chain.background = mean_of (frame);
-    check ("background=frame", frame, chain);
+    check_spectra ("background=frame", frame, chain);
   }
 }
 GST_END_TEST
@@ -601,7 +602,7 @@ GST_START_TEST (test_octwindowinterp_shifts_integers_right_and_leaves_floats)
       chain.shift = shift;
       if (strcmp (format, "GRAY8") == 0 && shift == 15)
         continue; /* nothing is left to compare */
-      check ("bit-shift=" + std::to_string (shift), frame, chain);
+      check_spectra ("bit-shift=" + std::to_string (shift), frame, chain);
     }
   }
 }
@@ -617,7 +618,7 @@ GST_START_TEST (test_octwindowinterp_subtracts_the_mean_of_the_frame_before_resa
       Chain chain;
       chain.map = reference::map_of (wavelengths);
       chain.background = mean_of (frame);
-      check ("background=frame wavelengths=" + file.path, frame, chain);
+      check_spectra ("background=frame wavelengths=" + file.path, frame, chain);
     }
   }
 }
@@ -631,7 +632,8 @@ GST_START_TEST (test_octwindowinterp_subtracts_a_file_after_the_shift)
   for (gsize n = 0; n < 321; n++)
     chain.background.push_back (1000 + 3.25 * n);
   TableFile file (chain.background);
-  check ("bit-shift=4 background=file background-file=" + file.path, frame, chain);
+  check_spectra (
+      "bit-shift=4 background=file background-file=" + file.path, frame, chain);
 }
 GST_END_TEST
 
@@ -691,8 +693,8 @@ GST_START_TEST (test_octwindowinterp_compensates_dispersion_by_coefficients)
       chain.interpolation = interpolation;
       chain.map = reference::map_of (wavelengths);
       chain.phase = reference::phase_of (samples, 7.994e-5, -2.67e-8);
-      check ("dispersion-a2=7.994e-5 dispersion-a3=-2.67e-8 wavelengths=" + file.path
-                 + " interpolation=" + interpolation,
+      check_spectra ("dispersion-a2=7.994e-5 dispersion-a3=-2.67e-8 wavelengths="
+                         + file.path + " interpolation=" + interpolation,
           make_frame ("GRAY16_LE", samples, 3), chain);
     }
   }
@@ -707,7 +709,7 @@ GST_START_TEST (test_octwindowinterp_compensates_dispersion_by_file)
     chain.phase.push_back (20 * std::sin (0.02 * m) + 0.5);
   TableFile file (chain.phase);
   chain.background = mean_of (frame);
-  check ("background=frame dispersion-phase=" + file.path, frame, chain);
+  check_spectra ("background=frame dispersion-phase=" + file.path, frame, chain);
 }
 GST_END_TEST
 
@@ -1151,6 +1153,7 @@ octwindowinterp_suite (void)
   Suite *suite = suite_create ("octwindowinterp");
   TCase *tc = tcase_create ("octwindowinterp");
   suite_add_tcase (suite, tc);
+  tcase_add_checked_fixture (tc, check::hold_context, check::release_context);
   tcase_add_test (tc, test_octwindowinterp_takes_every_format_of_every_size);
   tcase_add_test (tc, test_octwindowinterp_output_caps_say_what_the_spectra_are);
   tcase_add_test (tc, test_octwindowinterp_says_which_spectra_are_too_short_or_too_long);

@@ -1,0 +1,14 @@
+/* The elements that the plugin "compute" registers
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+GST_ELEMENT_REGISTER_DECLARE (openclkernel);
+GST_ELEMENT_REGISTER_DECLARE (openclkernelsrc);
+
+G_END_DECLS

@@ -1,0 +1,521 @@
+/* One expression for each element of arrays, as OpenCL C
+ *
+ * The kernel has the expression as a function of one element of each operand. Dimensions
+ * that lie one behind the other in all operands are one, so that most expressions run
+ * over lines, or over all at once; a work-item reads, computes and writes as many
+ * neighbours as 16 bytes hold.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "expression.hpp"
+
+#include <algorithm>
+
+namespace compute {
+namespace {
+using opencl::NumberType;
+
+/* A stream or an array of the user's, along the dimensions of the result. */
+struct Operand {
+  std::string name;     /* in the expression */
+  std::string argument; /* of the kernel */
+  opencl::ArrayFormat array;
+  int scale = 1; /* of a component that is 0 … 1 */
+  /* Innermost first, in numbers; 0 where it is one for all. */
+  std::vector<gsize> strides;
+  /* The dimension whose stride comes with each frame, or -1. */
+  int lines = -1;
+};
+
+/* What is to be generated. */
+struct Plan {
+  std::string expression;
+  std::vector<Operand> operands;
+  Operand output;
+  std::vector<std::string> scalars;
+  std::vector<gsize> lengths; /* of the result, innermost first, dimensions merged */
+  bool is_double = false;
+  bool uses_indices = false;
+  gsize width = 1; /* neighbours of a work-item */
+};
+
+const char *const prefix_of_arguments = "array_";
+
+bool
+is_of_name (char letter)
+{
+  return g_ascii_isalnum (letter) || letter == '_';
+}
+
+bool
+is_name (const std::string &text)
+{
+  return !text.empty () && !g_ascii_isdigit (text[0])
+         && std::all_of (text.begin (), text.end (), is_of_name);
+}
+
+/* Whether a name stands in an expression, as a word. */
+bool
+mentions (const std::string &expression, const std::string &name)
+{
+  for (gsize at = 0; (at = expression.find (name, at)) != std::string::npos;
+       at += name.size ()) {
+    const gsize end = at + name.size ();
+    if ((at == 0 || !is_of_name (expression[at - 1]))
+        && (end == expression.size () || !is_of_name (expression[end])))
+      return true;
+  }
+  return false;
+}
+
+bool
+uses_indices (const std::string &expression)
+{
+  return mentions (expression, "i0") || mentions (expression, "i1")
+         || mentions (expression, "i2") || mentions (expression, "i3");
+}
+
+Operand
+operand_of_stream (const Stream &stream)
+{
+  Operand operand;
+  operand.name = stream.name;
+  operand.argument = prefix_of_arguments + stream.name;
+  operand.array = stream.array;
+  if (stream.lines () > 1)
+    operand.lines = int (stream.array.shape.size ()) - 1;
+  if (stream.is_video)
+    operand.scale = stream.array.type == NumberType::u8 ? 255 : 65535;
+  return operand;
+}
+
+/* The string arguments are arrays, all others numbers. */
+bool
+sort_arguments (
+    const opencl::Structure &given, Plan &plan, GstStructure *arguments, GError **error)
+{
+  for (gint n = 0; given && n < gst_structure_n_fields (given.get ()); n++) {
+    const gchar *name = gst_structure_nth_field_name (given.get (), guint (n));
+    const GValue *value = gst_structure_get_value (given.get (), name);
+    if (!G_VALUE_HOLDS_STRING (value)) {
+      plan.scalars.push_back (name);
+      gst_structure_set_value (arguments, name, value);
+      continue;
+    }
+    opencl::NpyHeader header;
+    Operand operand;
+    if (!opencl::npy_load_header (g_value_get_string (value), header, error))
+      return false;
+    operand.name = name;
+    operand.argument = prefix_of_arguments + operand.name;
+    operand.array = {header.type, header.shape};
+    if (header.complex)
+      operand.array.shape.push_back (2);
+    gst_structure_set_value (arguments, operand.argument.c_str (), value);
+    plan.operands.push_back (operand);
+  }
+  return true;
+}
+
+/* --- dimensions --- */
+
+void
+find_strides (Operand &operand, gsize rank)
+{
+  gsize stride = 1;
+  operand.strides.clear ();
+  for (gsize d = 0; d < rank; d++) {
+    const gsize length = operand.array.length (d);
+    operand.strides.push_back (length == 1 ? 0 : stride);
+    stride *= length;
+  }
+}
+
+/* Whether the operand goes through dimensions d and d + 1 in one stride. */
+bool
+is_one_run (const Operand &operand, const std::vector<gsize> &lengths, gsize d)
+{
+  if (operand.lines == int (d) || operand.lines == int (d) + 1)
+    return false;
+  const gsize inner = operand.strides[d], outer = operand.strides[d + 1];
+  return (inner == 0 && outer == 0) || outer == inner * lengths[d];
+}
+
+/* Strides of dimensions of length 1 do not matter. */
+void
+merge_dimensions (Plan &plan)
+{
+  std::vector<Operand *> all = {&plan.output};
+  for (Operand &operand : plan.operands)
+    all.push_back (&operand);
+  for (gsize d = 0; d + 1 < plan.lengths.size ();) {
+    const bool mergeable = std::all_of (all.begin (), all.end (),
+        [&] (const Operand *operand) { return is_one_run (*operand, plan.lengths, d); });
+    if (!mergeable) {
+      d++;
+      continue;
+    }
+    plan.lengths[d] *= plan.lengths[d + 1];
+    plan.lengths.erase (plan.lengths.begin () + gssize (d) + 1);
+    for (Operand *operand : all) {
+      if (operand->strides[d] == 0)
+        operand->strides[d] = operand->strides[d + 1];
+      operand->strides.erase (operand->strides.begin () + gssize (d) + 1);
+      if (operand->lines > int (d))
+        operand->lines--;
+    }
+  }
+}
+
+/* Vectors of 16 bytes at most, of which the innermost dimension is whole ones. */
+void
+choose_width (Plan &plan, bool on_cpu)
+{
+  gsize largest = opencl::info_of (plan.output.array.type).size;
+  bool has_halves = plan.output.array.type == NumberType::f16;
+
+  for (const Operand &operand : plan.operands) {
+    largest = std::max (largest, opencl::info_of (operand.array.type).size);
+    has_halves = has_halves || operand.array.type == NumberType::f16;
+  }
+  /* A CPU's compiler makes vectors of neighbouring work-items. */
+  const gsize most = on_cpu || has_halves || plan.uses_indices ? 1 : 16 / largest;
+  plan.width = 1;
+  while (2 * plan.width <= most && plan.lengths[0] % (2 * plan.width) == 0)
+    plan.width *= 2;
+}
+
+/* --- OpenCL C --- */
+
+std::string
+lane (gsize n)
+{
+  return std::string (".s") + "0123456789abcdef"[n];
+}
+
+std::string
+declaration (const Operand &operand, bool is_const)
+{
+  std::string text = std::string ("__global ") + (is_const ? "const " : "")
+                     + opencl::info_of (operand.array.type).opencl + " *restrict "
+                     + operand.argument;
+  if (operand.lines >= 0)
+    text += ", ulong " + operand.argument + "_stride";
+  return text;
+}
+
+/* Where the first of the work-item's elements is. */
+std::string
+pointer (const Operand &operand, gsize rank, bool is_const)
+{
+  const std::string type = opencl::info_of (operand.array.type).opencl;
+  const std::string access = is_const ? "__global const " : "__global ";
+  std::string at = operand.argument;
+
+  for (gsize d = 0; d < rank; d++) {
+    const std::string index = "d" + std::to_string (d);
+    if (operand.lines == int (d))
+      at = "(" + access + type + " *) ((" + access + "uchar *) (" + at + ") + " + index
+           + " * " + operand.argument + "_stride)";
+    else if (operand.strides[d] > 0)
+      at += " + " + index + " * " + std::to_string (operand.strides[d]) + "UL";
+  }
+  return "  " + access + type + " *const p_" + operand.name + " = " + at + ";\n";
+}
+
+/* Element `n` of the work-item's, as a real number. */
+std::string
+load (const Operand &operand, gsize n, gsize width)
+{
+  const std::string p = "p_" + operand.name;
+  std::string value;
+
+  if (operand.array.type == NumberType::f16)
+    value = "vload_half (0, " + p + ")";
+  else if (operand.strides[0] == 0 || width == 1)
+    value = "*" + p;
+  else
+    value = "v_" + operand.name + lane (n);
+  value = "(real) " + value;
+  return operand.scale == 1
+             ? value
+             : value + " * (real) (1.0 / " + std::to_string (operand.scale) + ")";
+}
+
+std::string
+store (const Operand &output, const std::string &value)
+{
+  const opencl::NumberInfo &number = opencl::info_of (output.array.type);
+  if (number.kind == 'f')
+    return number.type == NumberType::f16
+               ? value
+               : std::string ("(") + number.opencl + ") " + value;
+  const std::string scaled =
+      output.scale == 1 ? value : value + " * " + std::to_string (output.scale);
+  return std::string ("convert_") + number.opencl + "_sat_rte (" + scaled + ")";
+}
+
+/* In the order of the parameters of the function that the expression is. */
+std::string
+call (const Plan &plan, gsize n)
+{
+  std::string text = "element (frame, time";
+  for (const Operand &operand : plan.operands)
+    text += ", " + load (operand, n, plan.width);
+  for (const std::string &scalar : plan.scalars)
+    text += ", " + scalar;
+  for (gsize d = 0; plan.uses_indices && d < 4; d++)
+    text += d < plan.lengths.size () ? ", d" + std::to_string (d) : ", 0";
+  return text + ")";
+}
+
+std::string
+function_of (const Plan &plan)
+{
+  std::string text = "real element (uint frame, real time";
+  for (const Operand &operand : plan.operands)
+    text += ", real " + operand.name;
+  for (const std::string &scalar : plan.scalars)
+    text += ", real " + scalar;
+  for (gsize d = 0; plan.uses_indices && d < 4; d++)
+    text += ", real i" + std::to_string (d);
+  return text + ")\n{\n  return (\n#line 1 \"expression\"\n" + plan.expression
+         + "\n#line 1 \"generated\"\n  );\n}\n";
+}
+
+/* Types by their own names: drivers tell those of arguments as they are written. */
+std::string
+parameters_of (const Plan &plan)
+{
+  const std::string real = plan.is_double ? "double " : "float ";
+  std::string text = declaration (plan.output, false) + ", uint frame, " + real + "time";
+  for (const Operand &operand : plan.operands)
+    text += ",\n    " + declaration (operand, true);
+  for (const std::string &scalar : plan.scalars)
+    text += ", " + real + scalar;
+  return text;
+}
+
+/* d0 … are where the work-item's first element stands in the result. */
+std::string
+indices_of (const Plan &plan)
+{
+  const gsize rank = plan.lengths.size ();
+  std::string text =
+      "  const size_t d0 = get_global_id (0) * " + std::to_string (plan.width)
+      + ";\n  if (d0 >= " + std::to_string (plan.lengths[0]) + "UL)\n    return;\n";
+  if (rank > 1)
+    text += "  const size_t d1 = get_global_id (1);\n";
+  if (rank > 2)
+    text += "  size_t rest = get_global_id (2);\n";
+  for (gsize d = 2; d < rank; d++) {
+    const std::string length = std::to_string (plan.lengths[d]) + "UL";
+    text += "  const size_t d" + std::to_string (d) + " = rest % " + length
+            + ";\n  rest /= " + length + ";\n";
+  }
+  return text;
+}
+
+std::string
+body_of (const Plan &plan)
+{
+  const std::string type = opencl::info_of (plan.output.array.type).opencl;
+  const std::string width = std::to_string (plan.width);
+  std::string text;
+
+  if (plan.width == 1) {
+    const std::string value = store (plan.output, call (plan, 0));
+    return plan.output.array.type == NumberType::f16
+               ? "  vstore_half_rte (" + value + ", 0, p_" + plan.output.name + ");\n"
+               : "  *p_" + plan.output.name + " = " + value + ";\n";
+  }
+  for (const Operand &operand : plan.operands) {
+    const std::string vector = opencl::info_of (operand.array.type).opencl + width;
+    if (operand.strides[0] > 0)
+      text += "  const " + vector + " v_" + operand.name + " = *(__global const " + vector
+              + " *) p_" + operand.name + ";\n";
+  }
+  text += "  " + type + width + " result;\n";
+  for (gsize n = 0; n < plan.width; n++)
+    text += "  result" + lane (n) + " = " + store (plan.output, call (plan, n)) + ";\n";
+  return text + "  *(__global " + type + width + " *) p_" + plan.output.name
+         + " = result;\n";
+}
+
+std::string
+source_of (const Plan &plan)
+{
+  const gsize rank = plan.lengths.size ();
+  std::string text = std::string ("typedef ") + (plan.is_double ? "double" : "float")
+                     + " real;\n" + function_of (plan) + "__kernel void\nexpression ("
+                     + parameters_of (plan) + ")\n{\n" + indices_of (plan);
+  for (const Operand &operand : plan.operands)
+    text += pointer (operand, rank, true);
+  return text + pointer (plan.output, rank, false) + body_of (plan) + "}\n";
+}
+
+std::string
+size_of (const Plan &plan)
+{
+  std::string text = std::to_string (plan.lengths[0] / plan.width);
+  gsize rest = 1;
+  for (gsize d = 2; d < plan.lengths.size (); d++)
+    rest *= plan.lengths[d];
+  if (plan.lengths.size () > 1)
+    text += "," + std::to_string (plan.lengths[1]);
+  return rest > 1 ? text + "," + std::to_string (rest) : text;
+}
+
+bool
+check_name (const std::string &name, GError **error)
+{
+  if (is_name (name))
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "\"%s\" is no name in an expression, expected letters, digits and _",
+      name.c_str ());
+  return false;
+}
+
+bool
+result_of (const Plan &plan, std::vector<gsize> &shape, GError **error)
+{
+  std::vector<std::string> names;
+  std::vector<std::vector<gsize>> shapes;
+  for (const Operand &operand : plan.operands) {
+    names.push_back (operand.name);
+    shapes.push_back (operand.array.shape);
+  }
+  return broadcast (names, shapes, shape, error);
+}
+} // namespace
+
+bool
+broadcast (const std::vector<std::string> &names,
+    const std::vector<std::vector<gsize>> &shapes, std::vector<gsize> &result,
+    GError **error)
+{
+  std::string all;
+
+  result.clear ();
+  for (gsize n = 0; n < shapes.size (); n++) {
+    all += (n ? ", " : "") + names[n] + " " + opencl::npy_shape_text (shapes[n]);
+    if (shapes[n].size () > result.size ())
+      result.insert (result.begin (), shapes[n].size () - result.size (), 1);
+  }
+  for (const std::vector<gsize> &shape : shapes) {
+    for (gsize d = 0; d < shape.size (); d++) {
+      gsize &length = result[result.size () - 1 - d];
+      const gsize own = shape[shape.size () - 1 - d];
+      if (own != 1 && length != 1 && own != length) {
+        g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+            "Arrays cannot be broadcast together: %s", all.c_str ());
+        return false;
+      }
+      length = std::max (length, own);
+    }
+  }
+  return true;
+}
+
+bool
+shape_of_expression (const std::vector<Stream> &inputs, const GstStructure *arguments,
+    std::vector<gsize> &shape, GError **error)
+{
+  Plan plan;
+  opencl::Structure given (arguments, [] (const GstStructure *) {});
+  GstStructure *unused = gst_structure_new_empty ("arguments");
+
+  for (const Stream &stream : inputs)
+    plan.operands.push_back (operand_of_stream (stream));
+  const bool sorted = sort_arguments (given, plan, unused, error);
+  gst_structure_free (unused);
+  return sorted && result_of (plan, shape, error);
+}
+
+static std::vector<gsize>
+without_leading_ones (const std::vector<gsize> &shape)
+{
+  return std::vector<gsize> (std::find_if (shape.begin (), shape.end (),
+                                 [] (gsize length) { return length != 1; }),
+      shape.end ());
+}
+
+static bool
+make_plan (const std::vector<Stream> &streams, const opencl::Structure &given,
+    GstStructure *arguments, Plan &plan, GError **error)
+{
+  std::vector<gsize> shape;
+
+  for (gsize n = 0; n + 1 < streams.size (); n++)
+    plan.operands.push_back (operand_of_stream (streams[n]));
+  plan.output = operand_of_stream (streams.back ());
+  if (!sort_arguments (given, plan, arguments, error))
+    return false;
+  if (!result_of (plan, shape, error))
+    return false;
+  /* A source's expression has no input: it makes as much as is asked for. */
+  const bool is_source = streams.size () == 1;
+  const std::vector<gsize> &made = plan.output.array.shape;
+  std::vector<gsize> whole;
+  if (is_source
+      && !broadcast ({"the output", "the expression"}, {made, shape}, whole, error))
+    return false;
+  if (without_leading_ones (is_source ? whole : shape) == without_leading_ones (made))
+    return true;
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "The expression makes an array of shape %s, but the output's is %s",
+      opencl::npy_shape_text (shape).c_str (), opencl::npy_shape_text (made).c_str ());
+  return false;
+}
+
+bool
+task_of_expression (const std::string &expression, bool on_cpu,
+    std::vector<Stream> &streams, const opencl::Structure &given,
+    opencl::Structure &arguments, Task &task, GError **error)
+{
+  GstStructure *sorted = gst_structure_new_empty ("arguments");
+  arguments.reset (sorted, [] (const GstStructure *structure) {
+    gst_structure_free (const_cast<GstStructure *> (structure));
+  });
+  Plan plan;
+
+  plan.expression = expression;
+  plan.uses_indices = uses_indices (expression);
+  if (!make_plan (streams, given, sorted, plan, error))
+    return false;
+  const gsize rank = plan.output.array.shape.size ();
+  for (gsize d = 0; d < rank; d++)
+    plan.lengths.push_back (plan.output.array.length (d));
+  find_strides (plan.output, rank);
+  for (Operand &operand : plan.operands) {
+    if (!check_name (operand.name, error))
+      return false;
+    find_strides (operand, rank);
+    plan.is_double = plan.is_double || operand.array.type == NumberType::f64;
+  }
+  for (const std::string &scalar : plan.scalars) {
+    if (!check_name (scalar, error))
+      return false;
+  }
+  if (streams.size () == 1)
+    plan.is_double = plan.is_double || plan.output.array.type == NumberType::f64;
+  if (!plan.uses_indices)
+    merge_dimensions (plan);
+  choose_width (plan, on_cpu);
+
+  task.source = source_of (plan);
+  task.options += plan.is_double ? "" : " -cl-single-precision-constant";
+  task.kernel = "expression";
+  task.global_size = size_of (plan);
+  task.arguments = sorted;
+  task.alignment = plan.width * opencl::info_of (plan.output.array.type).size;
+  for (const Operand &operand : plan.operands)
+    task.alignment =
+        std::max (task.alignment, plan.width * opencl::info_of (operand.array.type).size);
+  task.checks_size = true;
+  for (Stream &stream : streams)
+    stream.name = prefix_of_arguments + stream.name;
+  return true;
+}
+} // namespace compute

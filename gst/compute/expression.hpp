@@ -1,0 +1,25 @@
+/* One expression for each element of arrays, as OpenCL C
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "program.hpp"
+#include <gst/opencl/settings.hpp>
+
+namespace compute {
+/* What arrays of `shapes` make together, by NumPy's rule; `names` are for the error. */
+bool broadcast (const std::vector<std::string> &names,
+    const std::vector<std::vector<gsize>> &shapes, std::vector<gsize> &result,
+    GError **error);
+
+/* The shape of what `expression` makes of inputs and of the arrays in `arguments`. */
+bool shape_of_expression (const std::vector<Stream> &inputs,
+    const GstStructure *arguments, std::vector<gsize> &shape, GError **error);
+
+/* An expression as a task. `arguments` holds the structure that the task points to;
+ * `streams`, all inputs and last the output, get the names of the kernel's arguments. */
+bool task_of_expression (const std::string &expression, bool on_cpu,
+    std::vector<Stream> &streams, const opencl::Structure &given,
+    opencl::Structure &arguments, Task &task, GError **error);
+} // namespace compute

@@ -1,0 +1,98 @@
+/* The program of an element: made of its settings, and made anew while it plays
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "liveprogram.hpp"
+
+#include "expression.hpp"
+
+#include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/programsource.hpp>
+
+namespace compute {
+bool
+LiveProgram::check (const Settings &settings, GError **error)
+{
+  const int given = int (!settings.location.empty ()) + int (!settings.source.empty ())
+                    + int (!settings.expression.empty ());
+  if (given == 1)
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "%d of location, source and expression are set, expected one", given);
+  return false;
+}
+
+/* A file is read when it is named, and when that is asked for. */
+bool
+LiveProgram::read_source (const Settings &wanted, File &read, GError **error) const
+{
+  GError *reason = nullptr;
+
+  if (file.location == wanted.location && file.reloads == wanted.reloads) {
+    read = file;
+    return true;
+  }
+  read.location = wanted.location;
+  read.reloads = wanted.reloads;
+  if (opencl::source_of_file (wanted.location.c_str (), read.source, &reason))
+    return true;
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
+      "location %s cannot be read: %s", wanted.location.c_str (), reason->message);
+  g_error_free (reason);
+  return false;
+}
+
+/* Changes nothing where it fails. */
+bool
+LiveProgram::make (const Settings &wanted, const FindStreams &find, GError **error)
+{
+  std::vector<Stream> streams;
+  opencl::Structure arguments = wanted.arguments;
+  File read = file;
+  Task task;
+
+  if (!check (wanted, error) || !find (wanted, streams, error))
+    return false;
+  task.options = wanted.options;
+  task.kernel = wanted.kernel;
+  task.global_size = wanted.global_size;
+  task.local_size = wanted.local_size;
+  task.arguments = arguments.get ();
+  task.reloads = wanted.reloads;
+  if (!wanted.location.empty ()) {
+    if (!read_source (wanted, read, error))
+      return false;
+    task.source = read.source;
+  } else if (!wanted.source.empty ()) {
+    task.source = opencl::source_of_text (wanted.source.c_str ());
+  } else if (!task_of_expression (wanted.expression, opencl::is_cpu (context), streams,
+                 wanted.arguments, arguments, task, error)) {
+    return false;
+  }
+  std::unique_ptr<Program> made =
+      Program::create (context, task, streams, program.get (), error);
+  if (!made)
+    return false;
+  program = std::move (made);
+  file = read;
+  return true;
+}
+
+bool
+LiveProgram::adopt (const FindStreams &find, GError **error)
+{
+  auto accept = [&] (const Settings &wanted, GError **why) {
+    return make (wanted, find, why);
+  };
+  return settings->adopt (accept, error);
+}
+
+bool
+LiveProgram::update (const FindStreams &find)
+{
+  auto accept = [&] (const Settings &wanted, GError **error) {
+    return make (wanted, find, error);
+  };
+  return settings->update (accept);
+}
+} // namespace compute

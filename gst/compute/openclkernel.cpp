@@ -1,0 +1,305 @@
+/* openclkernel: a kernel of the user's over frames and arrays
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:element-openclkernel
+ * @title: openclkernel
+ *
+ * Runs a kernel from a file (`location`) or a text (`source`), or one `expression` for
+ * each element, over video and arrays in device memory. The kernel's arguments are bound
+ * by their names:
+ *
+ * - `input`, `output`: pointers to the frame that comes and the one that goes. An input
+ *   that is not declared const is copied for each frame, since others may hold it
+ * - `width`, `height`, `count` (numbers in all), `shape0` … `shape3` (innermost first) of
+ *   the output; with the name of any array before them, `input_width`, of that
+ * - `stride`, `output_stride`, `input_stride`: bytes from line to line. An array without
+ *   a stride in the kernel has its lines one behind the other
+ * - `frame` (counted from 0), `time` (in seconds)
+ * - all others from `arguments`
+ *
+ * It runs for each pixel, or each element of an array, of the output unless `global-size`
+ * says otherwise. Settings and the file itself (`reload`) can change while it plays: what
+ * does not build or does not fit is one WARNING, and the program before goes on.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 videotestsrc ! video/x-raw,format=RGBA ! openclupload ! \
+ *   openclkernel expression="x * x" ! opencldownload ! videoconvert ! autovideosink
+ * ]|
+ * |[
+ * gst-launch-1.0 videotestsrc ! video/x-raw,format=GRAY8 ! openclupload ! openclkernel \
+ *   source="kernel void negative (global const uchar *input, global uchar *output, int \
+ *   stride, uchar white) { size_t i = get_global_id (1) * stride + get_global_id (0); \
+ *   output[i] = white - input[i]; }" arguments="arguments,white=255" ! opencldownload ! \
+ *   videoconvert ! autovideosink
+ * ]|
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "elements.h"
+#include "liveprogram.hpp"
+#include "programcaps.hpp"
+
+#include <gst/opencl/opencl-private.hpp>
+
+GST_DEBUG_CATEGORY_STATIC (opencl_kernel_debug);
+#define GST_CAT_DEFAULT opencl_kernel_debug
+
+using compute::LiveProgram;
+using compute::Settings;
+using compute::Stream;
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
+
+G_DECLARE_FINAL_TYPE (GstOpenCLKernelFilter, gst_opencl_kernel_filter, GST,
+    OPENCL_KERNEL_FILTER, GstOpenCLFilter)
+
+struct _GstOpenCLKernelFilter {
+  GstOpenCLFilter parent;
+
+  opencl::Settings<Settings> *settings;
+  LiveProgram *program; /* between open and close, else null */
+  guint64 frames;       /* since then */
+};
+
+G_DEFINE_TYPE_WITH_CODE (GstOpenCLKernelFilter, gst_opencl_kernel_filter,
+    GST_TYPE_OPENCL_FILTER,
+    GST_DEBUG_CATEGORY_INIT (
+        opencl_kernel_debug, "openclkernel", 0, "Kernels of the user's"))
+GST_ELEMENT_REGISTER_DEFINE (
+    openclkernel, "openclkernel", GST_RANK_NONE, gst_opencl_kernel_filter_get_type ())
+
+static const opencl::PropertyTable<Settings> properties = compute::program_properties ();
+
+/* --- caps --- */
+
+static GstCaps *
+gst_opencl_kernel_filter_transform_caps (GstBaseTransform *transform,
+    GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  Settings settings = GST_OPENCL_KERNEL_FILTER (transform)->settings->current ();
+  GstCaps *result = direction == GST_PAD_SINK ? compute::outputs_of (settings, caps)
+                                              : compute::inputs_of (settings, caps);
+
+  if (filter) {
+    GstCaps *both = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref (result);
+    result = both;
+  }
+  return result;
+}
+
+static GstCaps *
+gst_opencl_kernel_filter_fixate_caps (GstBaseTransform *transform,
+    GstPadDirection direction, GstCaps *caps, GstCaps *others)
+{
+  GstCaps *fixed = compute::fixate_like (others, gst_caps_ref (caps));
+  GST_DEBUG_OBJECT (
+      transform, "for %" GST_PTR_FORMAT " took %" GST_PTR_FORMAT, caps, fixed);
+  return fixed;
+}
+
+static gboolean
+gst_opencl_kernel_filter_get_frame_size (
+    GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
+{
+  opencl::ArrayFormat array;
+  if (!opencl::array_of_caps (caps, array, nullptr))
+    return FALSE;
+  *size = array.bytes ();
+  return TRUE;
+}
+
+/* --- the program --- */
+
+static std::string
+input_name (const Settings &settings)
+{
+  return settings.expression.empty () ? "input" : "x";
+}
+
+static bool
+find_streams (const Settings &settings, GstCaps *input, GstCaps *output,
+    std::vector<Stream> &streams, GError **error)
+{
+  streams.resize (2);
+  return compute::stream_of_caps (
+             input_name (settings).c_str (), input, streams[0], error)
+         && compute::stream_of_caps ("output", output, streams[1], error);
+}
+
+static gboolean
+gst_opencl_kernel_filter_open (GstOpenCLFilter *filter, GError **error)
+{
+  GstOpenCLKernelFilter *self = GST_OPENCL_KERNEL_FILTER (filter);
+  self->program =
+      new LiveProgram (gst_opencl_filter_get_context (filter), self->settings);
+  self->frames = 0;
+  return LiveProgram::check (self->settings->committed (), error);
+}
+
+static void
+gst_opencl_kernel_filter_close (GstOpenCLFilter *filter)
+{
+  GstOpenCLKernelFilter *self = GST_OPENCL_KERNEL_FILTER (filter);
+  delete self->program;
+  self->program = nullptr;
+  self->settings->stop ();
+}
+
+static gboolean
+gst_opencl_kernel_filter_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstOpenCLKernelFilter *self = GST_OPENCL_KERNEL_FILTER (filter);
+  auto streams = [&] (
+                     const Settings &settings, std::vector<Stream> &found, GError **why) {
+    return find_streams (settings, input, output, found, why);
+  };
+  return self->program->adopt (streams, error);
+}
+
+/* Whether the caps that are in use hold with `wanted`; else downstream has to take those
+ * that do, and `output` becomes one of them. */
+static bool
+choose_output (GstOpenCLKernelFilter *self, const Settings &wanted, GstCaps *input,
+    GstCaps **output, GError **error)
+{
+  GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
+  GstCaps *outputs = compute::outputs_of (wanted, input);
+  const bool holds = wanted.output_caps == self->settings->current ().output_caps
+                     && gst_caps_can_intersect (outputs, *output);
+
+  if (!holds) {
+    GstCaps *taken =
+        gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SRC_PAD (transform), outputs);
+    const bool none = gst_caps_is_empty (taken);
+    if (!none)
+      gst_caps_take (output, compute::fixate_like (taken, gst_caps_ref (input)));
+    else
+      gst_caps_unref (taken);
+    if (none)
+      return opencl::is_taken_downstream (transform, outputs, error);
+  }
+  gst_caps_unref (outputs);
+  return true;
+}
+
+/* Between two frames. Where the output becomes another, the base class agrees on that
+ * with downstream before this very frame. */
+static void
+update_settings (GstOpenCLKernelFilter *self)
+{
+  GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
+  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
+  GstCaps *before = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SRC_PAD (transform));
+  GstCaps *output = before ? gst_caps_ref (before) : nullptr;
+  auto streams = [&] (
+                     const Settings &wanted, std::vector<Stream> &found, GError **error) {
+    return choose_output (self, wanted, input, &output, error)
+           && find_streams (wanted, input, output, found, error);
+  };
+
+  if (input && output && self->settings->is_started () && self->program->update (streams)
+      && !gst_caps_is_equal (before, output))
+    gst_base_transform_reconfigure_src (transform);
+  gst_clear_caps (&input);
+  gst_clear_caps (&before);
+  gst_clear_caps (&output);
+}
+
+static GstFlowReturn
+gst_opencl_kernel_filter_submit_input_buffer (
+    GstBaseTransform *transform, gboolean discont, GstBuffer *input)
+{
+  opencl::sync_controlled_values (transform, input);
+  update_settings (GST_OPENCL_KERNEL_FILTER (transform));
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_kernel_filter_parent_class)
+      ->submit_input_buffer (transform, discont, input);
+}
+
+/* --- frames --- */
+
+/* In seconds of the stream; 0 where the buffer has no time. */
+static double
+time_of (GstBaseTransform *transform, GstBuffer *buffer)
+{
+  const GstClockTime time = transform->segment.format == GST_FORMAT_TIME
+                                ? gst_segment_to_stream_time (&transform->segment,
+                                    GST_FORMAT_TIME, GST_BUFFER_PTS (buffer))
+                                : GST_BUFFER_PTS (buffer);
+  return GST_CLOCK_TIME_IS_VALID (time) ? double (time) / GST_SECOND : 0;
+}
+
+static gboolean
+gst_opencl_kernel_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstOpenCLKernelFilter *self = GST_OPENCL_KERNEL_FILTER (filter);
+  const compute::Moment moment = {
+      self->frames++, time_of (GST_BASE_TRANSFORM (filter), output->buffer)};
+  return self->program->enqueue (queue, {input, output}, moment, error);
+}
+
+/* --- the class --- */
+
+static opencl::Settings<Settings> *
+settings_of (gpointer instance)
+{
+  return GST_OPENCL_KERNEL_FILTER (instance)->settings;
+}
+
+static void
+gst_opencl_kernel_filter_finalize (GObject *object)
+{
+  GstOpenCLKernelFilter *self = GST_OPENCL_KERNEL_FILTER (object);
+  delete self->settings;
+  delete self->program;
+  G_OBJECT_CLASS (gst_opencl_kernel_filter_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_kernel_filter_init (GstOpenCLKernelFilter *self)
+{
+  self->settings = new opencl::Settings<Settings> (self, properties);
+  /* What is computed may be a measurement. */
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
+}
+
+static void
+gst_opencl_kernel_filter_class_init (GstOpenCLKernelFilterClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_kernel_filter_finalize;
+  opencl::install_settings<&GstOpenCLKernelFilter::settings> (klass, properties);
+  compute::install_reload (klass, settings_of);
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OpenCL kernel",
+      "Filter/Effect/Video",
+      "Runs an OpenCL kernel or an expression of the user's over video and arrays",
+      "The gst-opencl developers");
+
+  transform_class->transform_caps = gst_opencl_kernel_filter_transform_caps;
+  transform_class->fixate_caps = gst_opencl_kernel_filter_fixate_caps;
+  transform_class->submit_input_buffer = gst_opencl_kernel_filter_submit_input_buffer;
+  filter_class->open = gst_opencl_kernel_filter_open;
+  filter_class->close = gst_opencl_kernel_filter_close;
+  filter_class->set_formats = gst_opencl_kernel_filter_set_formats;
+  filter_class->get_frame_size = gst_opencl_kernel_filter_get_frame_size;
+  filter_class->transform = gst_opencl_kernel_filter_transform;
+}

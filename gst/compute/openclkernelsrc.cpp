@@ -1,0 +1,286 @@
+/* openclkernelsrc: a kernel of the user's makes frames and arrays
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:element-openclkernelsrc
+ * @title: openclkernelsrc
+ *
+ * Makes video or arrays on the device with a kernel from a file (`location`) or a text
+ * (`source`), or with one `expression` for each element. Nothing is uploaded for a frame.
+ * What it makes, `output-caps` or downstream's caps say. Arguments are bound as in
+ * `openclkernel`; there is no `input`. An expression has `i0` … `i3`, where the element
+ * stands, `frame` and `time`.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 openclkernelsrc expression="0.5 + 0.5 * sin (0.1f * (i0 + i1) + 9 *
+ * time)" \
+ *   output-caps="video/x-raw,format=GRAY8,width=640,height=480" ! videoconvert ! \
+ *   autovideosink
+ * ]|
+ * |[
+ * gst-launch-1.0 openclkernelsrc num-buffers=1 expression="sqrt (i0 * i0 + i1 * i1)" \
+ *   output-caps="other/tensors,types=float32,dimensions=(string)1000:1000" ! npysink \
+ *   location=distance.npy
+ * ]|
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "elements.h"
+#include "liveprogram.hpp"
+#include "programcaps.hpp"
+
+#include <gst/opencl/opencl-private.hpp>
+
+GST_DEBUG_CATEGORY_STATIC (opencl_kernel_src_debug);
+#define GST_CAT_DEFAULT opencl_kernel_src_debug
+
+using compute::LiveProgram;
+using compute::Settings;
+using compute::Stream;
+
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (COMPUTE_CAPS (
+            "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")") "; " COMPUTE_CAPS ("")));
+
+#define DEFAULT_WIDTH 640
+#define DEFAULT_HEIGHT 480
+
+G_DECLARE_FINAL_TYPE (
+    GstOpenCLKernelSrc, gst_opencl_kernel_src, GST, OPENCL_KERNEL_SRC, GstOpenCLSrc)
+
+struct _GstOpenCLKernelSrc {
+  GstOpenCLSrc parent;
+
+  opencl::Settings<Settings> *settings;
+  LiveProgram *program; /* between open and close, else null */
+};
+
+G_DEFINE_TYPE_WITH_CODE (GstOpenCLKernelSrc, gst_opencl_kernel_src, GST_TYPE_OPENCL_SRC,
+    GST_DEBUG_CATEGORY_INIT (
+        opencl_kernel_src_debug, "openclkernelsrc", 0, "Kernels of the user's"))
+GST_ELEMENT_REGISTER_DEFINE (
+    openclkernelsrc, "openclkernelsrc", GST_RANK_NONE, gst_opencl_kernel_src_get_type ())
+
+static opencl::PropertyTable<Settings>
+make_properties ()
+{
+  opencl::PropertyTable<Settings> table = compute::program_properties ();
+  table.push_back ({"is-live", "Is live", "Whether to deliver each frame at its time",
+      &Settings::live, opencl::ready});
+  return table;
+}
+
+static const opencl::PropertyTable<Settings> properties = make_properties ();
+
+/* --- caps --- */
+
+static GstCaps *
+caps_of (GstOpenCLKernelSrc *self, const Settings &settings)
+{
+  GstCaps *caps = gst_pad_get_pad_template_caps (GST_BASE_SRC_PAD (self));
+  if (!settings.output_caps)
+    return caps;
+  GstCaps *wanted = compute::complete_caps (settings.output_caps.get (), nullptr, true);
+  GstCaps *both = gst_caps_intersect_full (wanted, caps, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (wanted);
+  gst_caps_unref (caps);
+  return both;
+}
+
+static GstCaps *
+gst_opencl_kernel_src_get_caps (GstBaseSrc *base, GstCaps *filter)
+{
+  GstOpenCLKernelSrc *self = GST_OPENCL_KERNEL_SRC (base);
+  GstCaps *caps = caps_of (self, self->settings->current ());
+
+  if (filter) {
+    GstCaps *both = gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref (caps);
+    caps = both;
+  }
+  return caps;
+}
+
+static GstCaps *
+gst_opencl_kernel_src_fixate (GstBaseSrc *base, GstCaps *caps)
+{
+  caps = gst_caps_make_writable (caps);
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    GstStructure *structure = gst_caps_get_structure (caps, i);
+    if (gst_structure_has_name (structure, "video/x-raw")) {
+      gst_structure_fixate_field_nearest_int (structure, "width", DEFAULT_WIDTH);
+      gst_structure_fixate_field_nearest_int (structure, "height", DEFAULT_HEIGHT);
+    }
+    gst_structure_fixate_field_nearest_fraction (structure, "framerate", 30, 1);
+    if (gst_structure_has_field (structure, "pixel-aspect-ratio"))
+      gst_structure_fixate_field_nearest_fraction (structure, "pixel-aspect-ratio", 1, 1);
+  }
+  return GST_BASE_SRC_CLASS (gst_opencl_kernel_src_parent_class)->fixate (base, caps);
+}
+
+static gboolean
+gst_opencl_kernel_src_get_frame_size (GstOpenCLSrc *src, GstCaps *caps, gsize *size)
+{
+  opencl::ArrayFormat array;
+  GError *error = nullptr;
+
+  if (opencl::array_of_caps (caps, array, &error)) {
+    *size = array.bytes ();
+    return TRUE;
+  }
+  GST_WARNING_OBJECT (src, "%s", error->message);
+  g_error_free (error);
+  return FALSE;
+}
+
+/* --- the program --- */
+
+static gboolean
+gst_opencl_kernel_src_open (GstOpenCLSrc *src, GError **error)
+{
+  GstOpenCLKernelSrc *self = GST_OPENCL_KERNEL_SRC (src);
+  Settings settings = self->settings->committed ();
+
+  self->program = new LiveProgram (gst_opencl_src_get_context (src), self->settings);
+  gst_base_src_set_live (GST_BASE_SRC (self), settings.live);
+  return LiveProgram::check (settings, error);
+}
+
+static void
+gst_opencl_kernel_src_close (GstOpenCLSrc *src)
+{
+  GstOpenCLKernelSrc *self = GST_OPENCL_KERNEL_SRC (src);
+  delete self->program;
+  self->program = nullptr;
+  self->settings->stop ();
+}
+
+static gboolean
+gst_opencl_kernel_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
+{
+  auto streams = [&] (const Settings &, std::vector<Stream> &found, GError **why) {
+    found.resize (1);
+    return compute::stream_of_caps ("output", caps, found[0], why);
+  };
+  return GST_OPENCL_KERNEL_SRC (src)->program->adopt (streams, error);
+}
+
+/* The caps in use where they hold with `wanted`; else some that downstream takes. */
+static bool
+choose_output (
+    GstOpenCLKernelSrc *self, const Settings &wanted, GstCaps **output, GError **error)
+{
+  GstCaps *outputs = caps_of (self, wanted);
+  const bool holds = gst_caps_can_intersect (outputs, *output);
+
+  if (!holds) {
+    GstCaps *taken = gst_pad_peer_query_caps (GST_BASE_SRC_PAD (self), outputs);
+    if (!gst_caps_is_empty (taken)) {
+      gst_caps_take (output, gst_opencl_kernel_src_fixate (GST_BASE_SRC (self), taken));
+    } else {
+      gchar *text = gst_caps_to_string (outputs);
+      g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+          "downstream does not take %s", text);
+      g_free (text);
+      gst_caps_unref (taken);
+      gst_caps_unref (outputs);
+      return false;
+    }
+  }
+  gst_caps_unref (outputs);
+  return true;
+}
+
+/* Before a frame gets its memory, since that may be of other caps. */
+static bool
+update_settings (GstOpenCLKernelSrc *self)
+{
+  GstCaps *before = gst_pad_get_current_caps (GST_BASE_SRC_PAD (self));
+  GstCaps *output = before ? gst_caps_ref (before) : nullptr;
+  auto streams = [&] (
+                     const Settings &wanted, std::vector<Stream> &found, GError **error) {
+    found.resize (1);
+    return choose_output (self, wanted, &output, error)
+           && compute::stream_of_caps ("output", output, found[0], error);
+  };
+  bool agreed = true;
+
+  if (before && self->settings->is_started () && self->program->update (streams)
+      && !gst_caps_is_equal (before, output))
+    agreed = gst_base_src_negotiate (GST_BASE_SRC (self));
+  gst_clear_caps (&before);
+  gst_clear_caps (&output);
+  return agreed;
+}
+
+static GstFlowReturn
+gst_opencl_kernel_src_alloc (GstPushSrc *push, GstBuffer **buffer)
+{
+  if (!update_settings (GST_OPENCL_KERNEL_SRC (push)))
+    return GST_FLOW_NOT_NEGOTIATED;
+  return GST_PUSH_SRC_CLASS (gst_opencl_kernel_src_parent_class)->alloc (push, buffer);
+}
+
+static gboolean
+gst_opencl_kernel_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTime time,
+    const GstOpenCLFrame *frame, cl_command_queue queue, GError **error)
+{
+  const compute::Moment moment = {number, double (time) / GST_SECOND};
+  return GST_OPENCL_KERNEL_SRC (src)->program->enqueue (queue, {frame}, moment, error);
+}
+
+/* --- the class --- */
+
+static opencl::Settings<Settings> *
+settings_of (gpointer instance)
+{
+  return GST_OPENCL_KERNEL_SRC (instance)->settings;
+}
+
+static void
+gst_opencl_kernel_src_finalize (GObject *object)
+{
+  GstOpenCLKernelSrc *self = GST_OPENCL_KERNEL_SRC (object);
+  delete self->settings;
+  delete self->program;
+  G_OBJECT_CLASS (gst_opencl_kernel_src_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_kernel_src_init (GstOpenCLKernelSrc *self)
+{
+  self->settings = new opencl::Settings<Settings> (self, properties);
+}
+
+static void
+gst_opencl_kernel_src_class_init (GstOpenCLKernelSrcClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseSrcClass *base_class = GST_BASE_SRC_CLASS (klass);
+  GstOpenCLSrcClass *src_class = GST_OPENCL_SRC_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_kernel_src_finalize;
+  opencl::install_settings<&GstOpenCLKernelSrc::settings> (klass, properties);
+  compute::install_reload (klass, settings_of);
+
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OpenCL kernel source",
+      "Source/Video",
+      "Makes video and arrays with an OpenCL kernel or an expression of the user's",
+      "The gst-opencl developers");
+
+  base_class->get_caps = gst_opencl_kernel_src_get_caps;
+  base_class->fixate = gst_opencl_kernel_src_fixate;
+  GST_PUSH_SRC_CLASS (klass)->alloc = gst_opencl_kernel_src_alloc;
+  src_class->open = gst_opencl_kernel_src_open;
+  src_class->close = gst_opencl_kernel_src_close;
+  src_class->set_format = gst_opencl_kernel_src_set_format;
+  src_class->get_frame_size = gst_opencl_kernel_src_get_frame_size;
+  src_class->fill_frame = gst_opencl_kernel_src_fill_frame;
+}

@@ -1,0 +1,25 @@
+/* The plugin "compute": programs of the user's own in a pipeline
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "elements.h"
+
+static gboolean
+plugin_init (GstPlugin *plugin)
+{
+  gboolean registered = FALSE;
+
+  /* One line an element, in the order of the alphabet. */
+  registered |= GST_ELEMENT_REGISTER (openclkernel, plugin);
+  registered |= GST_ELEMENT_REGISTER (openclkernelsrc, plugin);
+
+  return registered;
+}
+
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, compute,
+    "Programs of the user's own on OpenCL devices", plugin_init, PACKAGE_VERSION,
+    GST_LICENSE, PACKAGE_NAME, PACKAGE_ORIGIN)

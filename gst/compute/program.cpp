@@ -1,0 +1,710 @@
+/* A kernel of the user's, its arguments bound to what flows and to what was set
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "program.hpp"
+
+#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/gstopenclkernel.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace compute {
+namespace {
+bool
+fail (GError **error, const std::string &message)
+{
+  g_set_error_literal (
+      error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, message.c_str ());
+  return false;
+}
+
+std::string
+join (const std::vector<std::string> &words)
+{
+  std::string text;
+  for (const std::string &word : words)
+    text += (text.empty () ? "" : ", ") + word;
+  return text;
+}
+
+std::string
+size_text (const std::vector<gsize> &size)
+{
+  std::string text;
+  for (gsize length : size)
+    text += (text.empty () ? "" : "x") + std::to_string (length);
+  return text;
+}
+
+bool
+ends_with (const std::string &text, const std::string &end)
+{
+  return text.size () > end.size ()
+         && text.compare (text.size () - end.size (), end.size (), end) == 0;
+}
+
+/* The first error of the log is what a user wants to read at once. */
+void
+put_first_error_first (GError *error)
+{
+  std::istringstream log (error->message);
+  std::string head, line;
+
+  std::getline (log, head);
+  while (std::getline (log, line)) {
+    if (line.find ("error") == std::string::npos)
+      continue;
+    const gsize start = line.find_first_not_of (" \t");
+    std::string message = line.substr (start) + " (" + head + ")";
+    const gchar *rest = strchr (error->message, '\n');
+    gchar *whole = g_strconcat (message.c_str (), rest, nullptr);
+    g_free (error->message);
+    error->message = whole;
+    return;
+  }
+}
+
+gsize
+round_up (gsize value, gsize multiple)
+{
+  return (value + multiple - 1) / multiple * multiple;
+}
+} // namespace
+
+/* --- the kernel --- */
+
+std::unique_ptr<Program>
+Program::create (GstOpenCLContext *context, const Task &task,
+    const std::vector<Stream> &streams, const Program *previous, GError **error)
+{
+  auto program = std::make_unique<Program> ();
+
+  program->context = context;
+  program->streams = streams;
+  program->alignment = task.alignment;
+  program->scratch.resize (streams.size ());
+  program->scratch_bytes.resize (streams.size ());
+  if (!program->build (task, error) || !program->choose_lines (error)
+      || !program->check_arguments (task.arguments, error)
+      || !program->bind_all (task, previous, error) || !program->set_size (task, error))
+    return nullptr;
+  return program;
+}
+
+bool
+Program::build (const Task &task, GError **error)
+{
+  const std::string options = "-cl-kernel-arg-info " + task.options;
+  GError *reason = nullptr;
+  cl::Program program (gst_opencl_context_get_program (
+      context, task.source.c_str (), options.c_str (), &reason));
+
+  if (!program ()) {
+    if (g_error_matches (reason, GST_OPENCL_ERROR, GST_OPENCL_ERROR_BUILD))
+      put_first_error_first (reason);
+    g_propagate_error (error, reason);
+    return false;
+  }
+  return choose_kernel (program (), task, error)
+         && read_signature (kernel (), signature, error);
+}
+
+bool
+Program::choose_kernel (cl_program program, const Task &task, GError **error)
+{
+  std::vector<std::string> names;
+  cl_int code = CL_SUCCESS;
+
+  if (!kernels_of_program (program, names, error))
+    return false;
+  if (names.empty ())
+    return fail (error, "The program has no kernel");
+  if (task.kernel.empty () && names.size () > 1)
+    return fail (error,
+        "The program has several kernels, and `kernel` says which: " + join (names));
+  kernel_name = task.kernel.empty () ? names[0] : task.kernel;
+  if (std::find (names.begin (), names.end (), kernel_name) == names.end ())
+    return fail (error, "The program has no kernel \"" + kernel_name
+                            + "\"; its kernels: " + join (names));
+  kernel = cl::Kernel (clCreateKernel (program, kernel_name.c_str (), &code));
+  return gst_opencl_check (code, "clCreateKernel", error);
+}
+
+bool
+Program::has (const std::string &name) const
+{
+  return std::any_of (signature.begin (), signature.end (),
+      [&] (const Parameter &parameter) { return parameter.name == name; });
+}
+
+const Stream *
+Program::stream_named (const std::string &name) const
+{
+  for (const Stream &stream : streams) {
+    if (stream.name == name)
+      return &stream;
+  }
+  return nullptr;
+}
+
+/* A kernel that asks for no stride reckons with lines one behind the other. */
+bool
+Program::choose_lines (GError **error)
+{
+  const std::string &out = output ().name;
+
+  if (!has (out))
+    return fail_argument (error,
+        "The kernel \"" + kernel_name + "\" has no argument \"" + out + "\"", signature);
+  for (const Stream &stream : streams) {
+    const bool is_output = &stream == &output ();
+    Lines wanted = Lines::TIGHT;
+    if (has (stream.name + "_stride") || (is_output && has ("stride")))
+      wanted = Lines::AS_THEY_ARE;
+    else if (has ("stride") && stream.is_video && output ().is_video)
+      wanted = Lines::AS_IN_OUTPUT;
+    if (wanted == Lines::AS_IN_OUTPUT && stream.line_bytes () > output ().line_bytes ())
+      return fail_argument (error,
+          "Lines of " + stream.name + " are longer than those of " + out
+              + ", so \"stride\" is not enough: expected \"" + stream.name
+              + "_stride\" and \"" + out + "_stride\"",
+          signature);
+    lines.push_back (wanted);
+  }
+  return true;
+}
+
+/* --- arguments --- */
+
+bool
+Program::check_arguments (const GstStructure *arguments, GError **error) const
+{
+  for (gint n = 0; arguments && n < gst_structure_n_fields (arguments); n++) {
+    const std::string name = gst_structure_nth_field_name (arguments, guint (n));
+    if (!has (name))
+      return fail_argument (error,
+          "The kernel \"" + kernel_name + "\" has no argument \"" + name + "\"",
+          signature);
+    if (stream_named (name))
+      return fail_argument (error,
+          "The argument \"" + name + "\" is what flows, and cannot be set", signature);
+  }
+  return true;
+}
+
+/* Arrays first: others may be named after them. */
+bool
+Program::bind_all (const Task &task, const Program *previous, GError **error)
+{
+  written.assign (streams.size (), false);
+  for (bool pass_of_arrays : {true, false}) {
+    for (cl_uint index = 0; index < signature.size (); index++) {
+      if (signature[index].is_array () == pass_of_arrays
+          && !bind (index, task, previous, error))
+        return false;
+    }
+  }
+  return true;
+}
+
+bool
+Program::bind (cl_uint index, const Task &task, const Program *previous, GError **error)
+{
+  const Parameter &parameter = signature[index];
+  const GValue *value =
+      task.arguments ? gst_structure_get_value (task.arguments, parameter.name.c_str ())
+                     : nullptr;
+  bool bound = false;
+
+  if (parameter.space == Parameter::OTHER)
+    return fail_argument (error,
+        "The argument \"" + parameter.name
+            + "\" is of a kind that is not supported, expected numbers, vectors and "
+              "pointers to them",
+        signature);
+  if (parameter.is_array ())
+    return bind_array (index, task, previous, error);
+  if (parameter.space == Parameter::LOCAL && value)
+    return bind_local (index, value, error);
+  if (parameter.space == Parameter::VALUE && !parameter.number)
+    return fail_argument (error,
+        "The argument \"" + parameter.name + "\" is of a type that is not known here",
+        signature);
+  if (parameter.space == Parameter::VALUE && value)
+    return bind_number (index, value, error);
+  if (parameter.space == Parameter::VALUE && !bind_attribute (index, bound, error))
+    return false;
+  return bound
+         || fail_argument (error,
+             "The kernel \"" + kernel_name + "\" has no value for its argument \""
+                 + parameter.name + "\"",
+             signature);
+}
+
+bool
+Program::bind_array (
+    cl_uint index, const Task &task, const Program *previous, GError **error)
+{
+  const Parameter &parameter = signature[index];
+  std::shared_ptr<StoredArray> stored;
+
+  if (const Stream *stream = stream_named (parameter.name)) {
+    const gsize n = gsize (stream - streams.data ());
+    written[n] = written[n] || parameter.is_written ();
+    bindings.push_back ({Binding::STREAM, index, n});
+    return true;
+  }
+  const GValue *value =
+      task.arguments ? gst_structure_get_value (task.arguments, parameter.name.c_str ())
+                     : nullptr;
+  if (!value)
+    return fail_argument (error,
+        "The kernel \"" + kernel_name + "\" has no array for its argument \""
+            + parameter.name + "\": expected the name of a .npy file",
+        signature);
+  if (!G_VALUE_HOLDS_STRING (value))
+    return fail_argument (error,
+        "The argument \"" + parameter.name
+            + "\" is an array: expected the name of a .npy file",
+        signature);
+  if (!store_array (g_value_get_string (value), parameter, task, previous, stored, error))
+    return false;
+  arrays[parameter.name] = stored;
+  const cl_mem buffer = stored->buffer ();
+  return gst_opencl_check (
+      clSetKernelArg (kernel (), index, sizeof buffer, &buffer), "clSetKernelArg", error);
+}
+
+static bool
+check_type (const char *path, const opencl::NpyHeader &header, const Parameter &parameter,
+    GError **error)
+{
+  const bool same = !parameter.number || header.type == parameter.number->type;
+  const bool whole = parameter.size () == 0 || parameter.lanes == 3
+                     || header.data_size () % parameter.size () == 0;
+
+  if (same && whole && header.data_size () > 0)
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "%s holds an array of shape %s of '%s', which is no array for the argument \"%s\"",
+      path, opencl::npy_shape_text (header.shape).c_str (), header.descr.c_str (),
+      parameter.text ().c_str ());
+  return false;
+}
+
+/* What a kernel writes to stays its own from frame to frame. */
+bool
+Program::store_array (const char *path, const Parameter &parameter, const Task &task,
+    const Program *previous, std::shared_ptr<StoredArray> &stored, GError **error) const
+{
+  opencl::NpyArray array;
+
+  if (previous) {
+    auto known = previous->arrays.find (parameter.name);
+    if (known != previous->arrays.end () && known->second->path == path
+        && known->second->reloads == task.reloads && known->second->context == context) {
+      stored = known->second;
+      return check_type (path, stored->header, parameter, error);
+    }
+  }
+  if (!opencl::npy_load (path, array, error)
+      || !check_type (path, array.header, parameter, error))
+    return false;
+  stored = std::make_shared<StoredArray> ();
+  stored->path = path;
+  stored->context = context;
+  stored->reloads = task.reloads;
+  stored->header = array.header;
+  stored->buffer = opencl::make_buffer (context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR,
+      array.header.data_size (), error, array.values ());
+  if (!stored->buffer ())
+    return false;
+  gst_opencl_count_upload (array.header.data_size ());
+  return true;
+}
+
+bool
+Program::bind_local (cl_uint index, const GValue *value, GError **error)
+{
+  const Parameter &parameter = signature[index];
+  std::vector<Number> numbers;
+
+  if (!numbers_of_value (value, numbers) || numbers.size () != 1 || numbers[0] < 1
+      || numbers[0] > 1e9 || parameter.size () == 0)
+    return fail_argument (error,
+        "The argument \"" + parameter.name
+            + "\" is local memory: expected how many elements each group has",
+        signature);
+  const gsize bytes = gsize (numbers[0]) * parameter.size ();
+  return gst_opencl_check (clSetKernelArg (kernel (), index, bytes, nullptr),
+      "clSetKernelArg of local memory", error);
+}
+
+bool
+Program::bind_number (cl_uint index, const GValue *value, GError **error)
+{
+  std::vector<Number> numbers;
+
+  if (!numbers_of_value (value, numbers))
+    return fail_argument (error,
+        "The argument \"" + signature[index].name + "\" is set to a "
+            + G_VALUE_TYPE_NAME (value) + ", expected "
+            + (signature[index].lanes == 1 ? "a number" : "an array of numbers"),
+        signature);
+  return set_numbers (index, numbers, error);
+}
+
+bool
+Program::set_numbers (cl_uint index, const std::vector<Number> &numbers, GError **error)
+{
+  std::vector<guint8> bytes;
+  return bytes_of_numbers (numbers, signature[index], bytes, error)
+         && gst_opencl_check (
+             clSetKernelArg (kernel (), index, bytes.size (), bytes.data ()),
+             "clSetKernelArg", error);
+}
+
+/* `bound` is whether the argument is one that is known by its name. */
+bool
+Program::bind_attribute (cl_uint index, bool &bound, GError **error)
+{
+  const std::string &name = signature[index].name;
+  gsize value;
+
+  bound = true;
+  if (name == "frame" || name == "time") {
+    bindings.push_back ({name == "frame" ? Binding::FRAME : Binding::TIME, index, 0});
+    return true;
+  }
+  for (gsize n = 0; n < streams.size (); n++) {
+    const bool is_output = n + 1 == streams.size ();
+    if (name == streams[n].name + "_stride" || (is_output && name == "stride")) {
+      bindings.push_back ({Binding::STRIDE, index, n});
+      return true;
+    }
+  }
+  bound = find_attribute (name, value);
+  return !bound || set_numbers (index, {Number (value)}, error);
+}
+
+/* Lengths of an array by name: "width" is the output's, "input_width" the input's. */
+bool
+Program::find_attribute (const std::string &name, gsize &value) const
+{
+  static constexpr struct {
+    const char *name;
+    gsize (*value) (const Stream &);
+  } attributes[] = {
+      {"width", [] (const Stream &s) { return s.width (); }},
+      {"height", [] (const Stream &s) { return s.height (); }},
+      {"count", [] (const Stream &s) { return s.array.count (); }},
+      {"shape0", [] (const Stream &s) { return s.array.length (0); }},
+      {"shape1", [] (const Stream &s) { return s.array.length (1); }},
+      {"shape2", [] (const Stream &s) { return s.array.length (2); }},
+      {"shape3", [] (const Stream &s) { return s.array.length (3); }},
+  };
+  for (const auto &attribute : attributes) {
+    if (name == attribute.name) {
+      value = attribute.value (output ());
+      return true;
+    }
+    if (!ends_with (name, std::string ("_") + attribute.name))
+      continue;
+    const std::string whose = name.substr (0, name.size () - strlen (attribute.name) - 1);
+    auto stored = arrays.find (whose);
+    const Stream *stream = stream_named (whose);
+    Stream of_user;
+    if (!stream && stored != arrays.end ()) {
+      of_user.array = {stored->second->header.type, stored->second->header.shape};
+      if (stored->second->header.complex)
+        of_user.array.shape.push_back (2);
+      stream = &of_user;
+    }
+    if (stream) {
+      value = attribute.value (*stream);
+      return true;
+    }
+  }
+  return false;
+}
+
+/* --- how many work-items --- */
+
+/* "width", "640", "width/4", "shape0*2/3" */
+bool
+Program::resolve_term (const std::string &term, gsize &value) const
+{
+  const gsize end = term.find_first_of ("*/");
+  const std::string first = term.substr (0, end);
+  gchar *rest = nullptr;
+
+  if (!find_attribute (first, value)) {
+    value = g_ascii_strtoull (first.c_str (), &rest, 10);
+    if (first.empty () || *rest || !g_ascii_isdigit (first[0]))
+      return false;
+  }
+  for (gsize at = end; at != std::string::npos && at < term.size ();) {
+    const gsize next = term.find_first_of ("*/", at + 1);
+    const std::string number = term.substr (at + 1, next - at - 1);
+    const gsize factor = g_ascii_strtoull (number.c_str (), &rest, 10);
+    if (factor == 0 || *rest)
+      return false;
+    value = term[at] == '*' ? value * factor : round_up (value, factor) / factor;
+    at = next;
+  }
+  return value > 0;
+}
+
+bool
+Program::resolve_size (const std::string &text, const char *name,
+    std::vector<gsize> &size, GError **error) const
+{
+  std::istringstream terms (text);
+  std::string term;
+  gsize value;
+
+  while (std::getline (terms, term, ',')) {
+    term.erase (std::remove (term.begin (), term.end (), ' '), term.end ());
+    if (size.size () == 3 || !resolve_term (term, value))
+      return fail (error, std::string (name) + "=\"" + text
+                              + "\": expected one to three of numbers of 1 or more, "
+                                "width, height, count and shape0 … shape3, as in "
+                                "\"width/4,height\"");
+    size.push_back (value);
+  }
+  return true;
+}
+
+bool
+Program::set_size (const Task &task, GError **error)
+{
+  std::string wanted = task.global_size;
+  gsize built_for[3] = {};
+
+  if (wanted.empty ())
+    wanted = output ().is_video ? "width,height" : "count";
+  if (!resolve_size (wanted, "global-size", global, error)
+      || !resolve_size (task.local_size, "local-size", local, error))
+    return false;
+  if (!gst_opencl_check (
+          clGetKernelWorkGroupInfo (kernel (), gst_opencl_context_get_device (context),
+              CL_KERNEL_COMPILE_WORK_GROUP_SIZE, sizeof built_for, built_for, nullptr),
+          "clGetKernelWorkGroupInfo", error))
+    return false;
+  if (built_for[0] > 0) {
+    std::vector<gsize> fixed (built_for, built_for + 3);
+    global.resize (3, 1);
+    if (!local.empty ())
+      local.resize (3, 1);
+    if (!local.empty () && local != fixed)
+      return fail (error, "local-size is " + size_text (local) + ", but the kernel \""
+                              + kernel_name + "\" is written for groups of "
+                              + size_text (fixed));
+    local = fixed;
+  }
+  if (task.checks_size && local.empty ())
+    choose_groups ();
+  if (!local.empty ()) {
+    const gsize dimensions = std::max (local.size (), global.size ());
+    local.resize (dimensions, 1);
+    global.resize (dimensions, 1);
+  }
+  return check_groups (error);
+}
+
+/* Fewer leave a GPU idle; more hide no more latency. */
+void
+Program::choose_groups ()
+{
+  gsize most = 1, group = 1;
+  clGetKernelWorkGroupInfo (kernel (), gst_opencl_context_get_device (context),
+      CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, nullptr);
+  while (2 * group <= std::min (most, gsize (256)) && group < global[0])
+    group *= 2;
+  local = {group};
+  global[0] = round_up (global[0], group);
+}
+
+bool
+Program::check_groups (GError **error) const
+{
+  cl::Device device (gst_opencl_context_get_device (context), true);
+  const auto most_each = device.getInfo<CL_DEVICE_MAX_WORK_ITEM_SIZES> ();
+  gsize most = 0, items = 1;
+
+  if (!gst_opencl_check (clGetKernelWorkGroupInfo (kernel (), device (),
+                             CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, nullptr),
+          "clGetKernelWorkGroupInfo", error))
+    return false;
+  for (gsize d = 0; d < local.size (); d++) {
+    items *= local[d];
+    if (d < most_each.size () && local[d] > most_each[d])
+      most = 0;
+  }
+  if (items > most)
+    return fail (error, "A group of " + size_text (local) + " is too large: "
+                            + gst_opencl_context_get_device_name (context)
+                            + " runs the kernel \"" + kernel_name + "\" in groups of "
+                            + std::to_string (most ? most : most_each[0]) + " at most");
+  for (gsize d = 0; d < local.size (); d++) {
+    if (global[d] % local[d] != 0)
+      return fail (
+          error, "The work of " + size_text (global) + " does not divide into groups of "
+                     + size_text (local)
+                     + ": a larger global-size does, where the kernel checks it");
+  }
+  return true;
+}
+
+/* --- a frame --- */
+
+/* Lines of a stream from one place to another. */
+bool
+Program::copy_lines (gsize stream, cl_command_queue queue, const Place &from,
+    gsize from_offset, const Place &to, gsize to_offset, GError **error) const
+{
+  const Stream &of = streams[stream];
+  const gsize from_origin[] = {from_offset, 0, 0}, to_origin[] = {to_offset, 0, 0};
+  const gsize region[] = {of.line_bytes (), of.lines (), 1};
+
+  if (of.lines () == 1)
+    return gst_opencl_check (clEnqueueCopyBuffer (queue, from.data, to.data, from_offset,
+                                 to_offset, of.line_bytes (), 0, nullptr, nullptr),
+        "clEnqueueCopyBuffer", error);
+  return gst_opencl_check (
+      clEnqueueCopyBufferRect (queue, from.data, to.data, from_origin, to_origin, region,
+          from.stride, 0, to.stride, 0, 0, nullptr, nullptr),
+      "clEnqueueCopyBufferRect", error);
+}
+
+/* The frame as it is, unless it begins within its memory, its lines lie otherwise than
+ * the kernel reckons, or the kernel might write to what is others' to read. */
+bool
+Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &frame,
+    gsize output_stride, Place &placed, GError **error)
+{
+  const Stream &of = streams[stream];
+  const bool is_output = stream + 1 == streams.size ();
+  const gsize as_it_is = of.is_video ? gsize (frame.stride[0]) : of.row_bytes ();
+  gsize wanted = as_it_is;
+
+  if (of.is_video && lines[stream] == Lines::TIGHT)
+    wanted = of.line_bytes ();
+  else if (of.is_video && lines[stream] == Lines::AS_IN_OUTPUT)
+    wanted = output_stride;
+  else if (of.is_video)
+    wanted = round_up (as_it_is, alignment);
+  placed = {frame.data, wanted, false};
+  if (frame.offset[0] == 0 && wanted == as_it_is && (is_output || !written[stream]))
+    return true;
+
+  const gsize bytes = of.is_video ? wanted * of.lines () : of.array.bytes ();
+  if (scratch_bytes[stream] < bytes) {
+    scratch[stream] = opencl::make_buffer (context, bytes, error);
+    scratch_bytes[stream] = scratch[stream]() ? bytes : 0;
+  }
+  if (!scratch[stream]())
+    return false;
+  placed = {scratch[stream](), wanted, true};
+  return is_output
+         || copy_lines (stream, queue, {frame.data, as_it_is, false}, frame.offset[0],
+             placed, 0, error);
+}
+
+namespace {
+/* Bytes of the memory that `data` is a part of. */
+struct Extent {
+  cl_mem root;
+  gsize begin = 0, end = 0;
+};
+
+Extent
+extent_of (cl_mem data)
+{
+  Extent extent = {data};
+  cl_mem parent = nullptr;
+  gsize size = 0;
+  clGetMemObjectInfo (data, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, nullptr);
+  clGetMemObjectInfo (data, CL_MEM_OFFSET, sizeof extent.begin, &extent.begin, nullptr);
+  clGetMemObjectInfo (data, CL_MEM_SIZE, sizeof size, &size, nullptr);
+  if (parent)
+    extent.root = parent;
+  extent.end = extent.begin + size;
+  return extent;
+}
+} // namespace
+
+/* An application's memory may be an input of the frame and its output. */
+bool
+Program::check_overlap (const std::vector<Place> &places, GError **error) const
+{
+  const Extent written_to = extent_of (places.back ().data);
+
+  for (gsize n = 0; n + 1 < places.size (); n++) {
+    const Extent read = extent_of (places[n].data);
+    if (read.root == written_to.root && read.begin < written_to.end
+        && written_to.begin < read.end)
+      return fail_argument (error,
+          "The arguments \"" + streams[n].name + "\" and \"" + output ().name
+              + "\" overlap in memory",
+          signature);
+  }
+  return true;
+}
+
+bool
+Program::set_frame_arguments (
+    const std::vector<Place> &places, const Moment &moment, GError **error)
+{
+  for (const Binding &binding : bindings) {
+    const Place &placed = places[binding.stream];
+    const bool is_stream = binding.kind == Binding::STREAM;
+    Number number = 0;
+    switch (binding.kind) {
+    case Binding::STREAM:
+      break;
+    case Binding::STRIDE:
+      number = Number (placed.stride);
+      break;
+    case Binding::FRAME:
+      number = Number (moment.frame & G_MAXUINT32);
+      break;
+    case Binding::TIME:
+      number = moment.time;
+      break;
+    }
+    if (is_stream ? !gst_opencl_check (
+            clSetKernelArg (kernel (), binding.index, sizeof placed.data, &placed.data),
+            "clSetKernelArg", error)
+                  : !set_numbers (binding.index, {number}, error))
+      return false;
+  }
+  return true;
+}
+
+bool
+Program::enqueue (cl_command_queue queue,
+    const std::vector<const GstOpenCLFrame *> &frames, const Moment &moment,
+    GError **error)
+{
+  const gsize last = streams.size () - 1;
+  const GstOpenCLFrame &out = *frames[last];
+  std::vector<Place> places (streams.size ());
+
+  if (!place (last, queue, out, 0, places[last], error))
+    return false;
+  for (gsize n = 0; n < last; n++) {
+    if (!place (n, queue, *frames[n], places[last].stride, places[n], error))
+      return false;
+  }
+  if (!check_overlap (places, error) || !set_frame_arguments (places, moment, error)
+      || !gst_opencl_launch (queue, kernel (), guint (global.size ()), global.data (),
+          local.empty () ? nullptr : local.data (), error))
+    return false;
+  const Place whole = {out.data, gsize (out.stride[0]), false};
+  return !places[last].is_scratch
+         || copy_lines (last, queue, places[last], 0, whole, out.offset[0], error);
+}
+} // namespace compute

@@ -1,0 +1,123 @@
+/* A kernel of the user's, its arguments bound to what flows and to what was set
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "argumentvalue.hpp"
+#include "stream.hpp"
+
+#include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/npyfile.hpp>
+
+#include <map>
+#include <memory>
+
+namespace compute {
+/* What is to be built and run. */
+struct Task {
+  std::string source; /* OpenCL C, its includes put in */
+  std::string options;
+  std::string kernel;                      /* empty: the only one */
+  std::string global_size, local_size;     /* "width/4,height"; empty: the default */
+  const GstStructure *arguments = nullptr; /* (nullable) */
+  guint reloads = 0;                       /* files are read again where this differs */
+  gsize alignment = 1;      /* of lines, where vectors are read and written */
+  bool checks_size = false; /* so groups of any size do */
+};
+
+/* When a frame is. */
+struct Moment {
+  guint64 frame;
+  double time; /* in seconds */
+};
+
+/* An array of the user's on the device. */
+struct StoredArray {
+  std::string path;
+  guint reloads;
+  GstOpenCLContext *context;
+  opencl::NpyHeader header;
+  cl::Buffer buffer;
+};
+
+class Program {
+public:
+  /* `streams`: all inputs, and last the output. (nullable), with an error that says what
+   * is wrong with the kernel, its arguments or its size. `previous` (nullable) lends what
+   * has not changed. */
+  static std::unique_ptr<Program> create (GstOpenCLContext *context, const Task &task,
+      const std::vector<Stream> &streams, const Program *previous, GError **error);
+
+  /* `frames`: mapped, of each stream. What is enqueued uses this until it has finished.
+   */
+  bool enqueue (cl_command_queue queue, const std::vector<const GstOpenCLFrame *> &frames,
+      const Moment &moment, GError **error);
+
+private:
+  /* What an argument is set to for each frame. */
+  struct Binding {
+    enum Kind { STREAM, STRIDE, FRAME, TIME } kind;
+    cl_uint index;
+    gsize stream;
+  };
+  /* How the lines of a stream have to lie for the kernel. */
+  enum class Lines { AS_THEY_ARE, AS_IN_OUTPUT, TIGHT };
+  /* Where a frame is for the kernel. */
+  struct Place {
+    cl_mem data;
+    gsize stride;
+    bool is_scratch;
+  };
+
+  bool build (const Task &task, GError **error);
+  bool choose_kernel (cl_program program, const Task &task, GError **error);
+  bool check_arguments (const GstStructure *arguments, GError **error) const;
+  bool bind_all (const Task &task, const Program *previous, GError **error);
+  bool bind (cl_uint index, const Task &task, const Program *previous, GError **error);
+  bool bind_array (
+      cl_uint index, const Task &task, const Program *previous, GError **error);
+  bool bind_local (cl_uint index, const GValue *value, GError **error);
+  bool bind_number (cl_uint index, const GValue *value, GError **error);
+  bool bind_attribute (cl_uint index, bool &bound, GError **error);
+  bool set_numbers (cl_uint index, const std::vector<Number> &numbers, GError **error);
+  bool store_array (const char *path, const Parameter &parameter, const Task &task,
+      const Program *previous, std::shared_ptr<StoredArray> &stored,
+      GError **error) const;
+
+  bool set_size (const Task &task, GError **error);
+  bool resolve_size (const std::string &text, const char *name, std::vector<gsize> &size,
+      GError **error) const;
+  bool resolve_term (const std::string &term, gsize &value) const;
+  bool check_groups (GError **error) const;
+  void choose_groups ();
+
+  bool find_attribute (const std::string &name, gsize &value) const;
+  const Stream *stream_named (const std::string &name) const;
+  bool has (const std::string &parameter) const;
+  const Stream &output () const { return streams.back (); }
+  bool choose_lines (GError **error);
+
+  bool place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &frame,
+      gsize output_stride, Place &placed, GError **error);
+  bool copy_lines (gsize stream, cl_command_queue queue, const Place &from,
+      gsize from_offset, const Place &to, gsize to_offset, GError **error) const;
+  bool check_overlap (const std::vector<Place> &places, GError **error) const;
+  bool set_frame_arguments (
+      const std::vector<Place> &places, const Moment &moment, GError **error);
+
+  GstOpenCLContext *context = nullptr; /* outlives this */
+  std::vector<Stream> streams;
+  gsize alignment = 1;
+  cl::Kernel kernel;
+  std::string kernel_name;
+  Signature signature;
+  std::vector<Binding> bindings;
+  std::vector<Lines> lines;        /* of each stream */
+  std::vector<bool> written;       /* of each stream */
+  std::vector<cl::Buffer> scratch; /* of each stream; most are empty */
+  std::vector<gsize> scratch_bytes;
+  std::map<std::string, std::shared_ptr<StoredArray>> arrays; /* by parameter */
+  std::vector<gsize> global, local; /* local: empty for the device's own */
+};
+} // namespace compute

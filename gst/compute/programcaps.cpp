@@ -1,0 +1,284 @@
+/* Caps of what a program of the user's makes
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "programcaps.hpp"
+
+#include "expression.hpp"
+
+#include <gst/opencl/opencl.h>
+
+namespace compute {
+namespace {
+#define DEVICE_MEMORY GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
+
+GstCaps *
+all_caps ()
+{
+  return gst_caps_from_string (COMPUTE_CAPS ("(" DEVICE_MEMORY ")"));
+}
+
+bool
+has_name (const GstStructure *structure, const char *name)
+{
+  return structure && gst_structure_has_name (structure, name);
+}
+
+void
+copy_if_missing (GstStructure *to, const GstStructure *from, const char *field)
+{
+  const GValue *value = from ? gst_structure_get_value (from, field) : nullptr;
+  if (value && !gst_structure_has_field (to, field))
+    gst_structure_set_value (to, field, value);
+}
+
+/* Whether both are of one kind, and then of the same numbers. */
+void
+complete_structure (GstStructure *structure, const GstStructure *like)
+{
+  const bool same_kind = like && has_name (like, gst_structure_get_name (structure));
+
+  copy_if_missing (structure, like, "framerate");
+  if (has_name (structure, TENSORS_NAME)) {
+    if (!gst_structure_has_field (structure, "format"))
+      gst_structure_set (structure, "format", G_TYPE_STRING, "static", nullptr);
+    if (!gst_structure_has_field (structure, "num_tensors"))
+      gst_structure_set (structure, "num_tensors", G_TYPE_INT, 1, nullptr);
+  }
+  if (!same_kind)
+    return;
+  for (const char *field : {"format", "width", "height", "pixel-aspect-ratio", "types",
+           "dimensions", "domain", "samples", "lines"})
+    copy_if_missing (structure, like, field);
+}
+
+void
+append_in_device_memory (GstCaps *caps, GstStructure *structure)
+{
+  gst_caps_append_structure_full (
+      caps, structure, gst_caps_features_new_single (DEVICE_MEMORY));
+}
+
+GstStructure *
+tensors_structure ()
+{
+  return gst_structure_new (TENSORS_NAME, "format", G_TYPE_STRING, "static",
+      "num_tensors", G_TYPE_INT, 1, nullptr);
+}
+
+void
+append_tensors (GstCaps *caps, const opencl::ArrayFormat &array, const GstStructure *like)
+{
+  GstStructure *structure = tensors_structure ();
+  opencl::set_array_fields (structure, array);
+  copy_if_missing (structure, like, "framerate");
+  append_in_device_memory (caps, structure);
+}
+
+/* Every type of number, that of `first` first. */
+void
+append_tensors_of_all_types (
+    GstCaps *caps, opencl::ArrayFormat array, const GstStructure *like)
+{
+  const opencl::NumberType first = array.type;
+  append_tensors (caps, array, like);
+  for (int type = 0; type <= int (opencl::NumberType::f64); type++) {
+    array.type = opencl::NumberType (type);
+    if (array.type != first)
+      append_tensors (caps, array, like);
+  }
+}
+
+/* Video of formats that are such an array. */
+void
+append_video (GstCaps *caps, const std::vector<gsize> &shape, const GstStructure *like)
+{
+  static constexpr struct {
+    gsize components;
+    const char *formats[8];
+  } kinds[] = {{1, {"GRAY8", "GRAY16_LE"}}, {3, {"RGB"}}, {4, {"RGBA"}}};
+  const gsize components = shape.size () == 2 ? 1 : shape.size () == 3 ? shape[2] : 0;
+
+  for (const auto &kind : kinds) {
+    for (const char *format : kind.formats) {
+      if (!format || kind.components != components || shape[0] > G_MAXINT
+          || shape[1] > G_MAXINT)
+        continue;
+      GstStructure *structure = gst_structure_new ("video/x-raw", "format", G_TYPE_STRING,
+          format, "width", G_TYPE_INT, gint (shape[1]), "height", G_TYPE_INT,
+          gint (shape[0]), nullptr);
+      copy_if_missing (structure, like, "framerate");
+      append_in_device_memory (caps, structure);
+    }
+  }
+}
+
+/* All that is made here, at the rate of `structure`. */
+void
+append_all_at_rate (GstCaps *caps, const GstStructure *structure)
+{
+  GstCaps *all = all_caps ();
+  for (guint n = 0; n < gst_caps_get_size (all); n++) {
+    GstStructure *made = gst_structure_copy (gst_caps_get_structure (all, n));
+    if (const GValue *rate = gst_structure_get_value (structure, "framerate"))
+      gst_structure_set_value (made, "framerate", rate);
+    append_in_device_memory (caps, made);
+  }
+  gst_caps_unref (all);
+}
+
+/* The numbers of one structure where it is fixed. */
+bool
+stream_of_structure (const char *name, const GstStructure *structure, Stream &stream)
+{
+  GstCaps *caps = gst_caps_new_full (gst_structure_copy (structure), nullptr);
+  const bool known =
+      gst_caps_is_fixed (caps) && stream_of_caps (name, caps, stream, nullptr);
+  gst_caps_unref (caps);
+  return known;
+}
+
+/* What an expression does not make at all is said when the program is made. */
+bool
+append_outputs_of_expression (
+    GstCaps *result, const Settings &settings, GstStructure *input)
+{
+  Stream stream;
+
+  if (settings.expression.empty () || !stream_of_structure ("x", input, stream))
+    return false;
+  GstCaps *made = outputs_of_expression (settings, {stream}, input, nullptr);
+  if (made)
+    gst_caps_append (result, made);
+  return made != nullptr;
+}
+
+void
+append_outputs_of (GstCaps *result, const Settings &settings, GstStructure *input)
+{
+  if (settings.output_caps) {
+    gst_caps_append (result, complete_caps (settings.output_caps.get (), input, false));
+  } else if (!append_outputs_of_expression (result, settings, input)) {
+    append_in_device_memory (result, gst_structure_copy (input));
+    append_all_at_rate (result, input);
+  }
+}
+} // namespace
+
+GstCaps *
+complete_caps (const GstCaps *wanted, const GstStructure *like, bool any_memory)
+{
+  GstCaps *result = gst_caps_new_empty ();
+
+  for (guint n = 0; n < gst_caps_get_size (wanted); n++) {
+    GstStructure *structure = gst_structure_copy (gst_caps_get_structure (wanted, n));
+    complete_structure (structure, like);
+    if (any_memory)
+      gst_caps_append_structure (result, gst_structure_copy (structure));
+    append_in_device_memory (result, structure);
+  }
+  return result;
+}
+
+GstCaps *
+outputs_of (const Settings &settings, GstCaps *caps)
+{
+  GstCaps *result = gst_caps_new_empty ();
+  for (guint n = 0; n < gst_caps_get_size (caps); n++)
+    append_outputs_of (result, settings, gst_caps_get_structure (caps, n));
+  return result;
+}
+
+GstCaps *
+inputs_of (const Settings &settings, GstCaps *caps)
+{
+  GstCaps *result = gst_caps_new_empty ();
+  for (guint n = 0; n < gst_caps_get_size (caps); n++) {
+    GstStructure *output = gst_caps_get_structure (caps, n);
+    append_in_device_memory (result, gst_structure_copy (output));
+    append_all_at_rate (result, output);
+  }
+  return result;
+}
+
+GstCaps *
+outputs_of_expression (const Settings &settings, const std::vector<Stream> &inputs,
+    const GstStructure *like, GError **error)
+{
+  opencl::ArrayFormat array;
+
+  if (!shape_of_expression (inputs, settings.arguments.get (), array.shape, error))
+    return nullptr;
+  if (!inputs.empty ())
+    array.type = inputs[0].array.type;
+  GstCaps *result = gst_caps_new_empty ();
+  const bool same = !inputs.empty () && array.shape == inputs[0].array.shape;
+  if (same && like)
+    append_in_device_memory (result, gst_structure_copy (like));
+  append_tensors_of_all_types (result, array, like);
+  append_video (result, array.shape, like);
+  return result;
+}
+
+/* As in `like`, or near to it. */
+static void
+fixate_structure (GstStructure *structure, const GstStructure *like)
+{
+  static constexpr const char *texts[] = {"format", "types", "dimensions", "domain"};
+  static constexpr const char *numbers[] = {"width", "height", "samples", "lines"};
+  static constexpr const char *fractions[] = {"framerate", "pixel-aspect-ratio"};
+  gint number, numerator, denominator;
+
+  for (const char *field : texts) {
+    const gchar *text = gst_structure_get_string (like, field);
+    if (text && gst_structure_has_field (structure, field))
+      gst_structure_fixate_field_string (structure, field, text);
+  }
+  for (const char *field : numbers) {
+    if (gst_structure_get_int (like, field, &number)
+        && gst_structure_has_field (structure, field))
+      gst_structure_fixate_field_nearest_int (structure, field, number);
+  }
+  for (const char *field : fractions) {
+    if (gst_structure_get_fraction (like, field, &numerator, &denominator)
+        && gst_structure_has_field (structure, field))
+      gst_structure_fixate_field_nearest_fraction (
+          structure, field, numerator, denominator);
+  }
+}
+
+/* Caps of arrays that leave open how large they are can not be fixated. */
+static void
+open_dimensions_as_in (GstStructure *structure, const GstStructure *like)
+{
+  Stream stream;
+
+  if (!has_name (structure, TENSORS_NAME)
+      || gst_structure_has_field (structure, "dimensions")
+      || !stream_of_structure ("input", like, stream))
+    return;
+  gst_structure_set (structure, "dimensions", G_TYPE_STRING,
+      opencl::dimensions_text (stream.array.shape).c_str (), nullptr);
+  gst_structure_fixate_field_string (
+      structure, "types", opencl::info_of (stream.array.type).name);
+}
+
+GstCaps *
+fixate_like (GstCaps *caps, GstCaps *like)
+{
+  GstCaps *same = gst_caps_intersect_full (caps, like, GST_CAPS_INTERSECT_FIRST);
+
+  if (!gst_caps_is_empty (same)) {
+    gst_caps_unref (caps);
+    caps = same;
+  } else {
+    gst_caps_unref (same);
+  }
+  caps = gst_caps_truncate (gst_caps_make_writable (caps));
+  GstStructure *structure = gst_caps_get_structure (caps, 0);
+  open_dimensions_as_in (structure, gst_caps_get_structure (like, 0));
+  fixate_structure (structure, gst_caps_get_structure (like, 0));
+  gst_caps_unref (like);
+  return gst_caps_fixate (caps);
+}
+} // namespace compute

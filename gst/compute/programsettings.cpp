@@ -1,0 +1,70 @@
+/* The properties that elements with a program of the user's have in common
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "programsettings.hpp"
+
+namespace compute {
+opencl::PropertyTable<Settings>
+program_properties ()
+{
+  return {
+      {"location", "Location",
+          "A file of OpenCL C, which may include files beside it and <random.clh>; one "
+          "of "
+          "location, source and expression is set",
+          &Settings::location, opencl::playing},
+      {"source", "Source", "OpenCL C", &Settings::source, opencl::playing},
+      {"expression", "Expression",
+          "One expression of OpenCL C for each element: of x, the input (a mixer's "
+          "inputs "
+          "by their pads' names), of the names in arguments, frame, time, and i0 … i3, "
+          "where the element stands, innermost first. Video is 0 … 1 in each component; "
+          "arrays are broadcast as NumPy does",
+          &Settings::expression, opencl::playing},
+      {"kernel", "Kernel", "Name of the kernel; unset: the program's only one",
+          &Settings::kernel, opencl::playing},
+      {"options", "Build options", "For the compiler, such as -DRADIUS=3",
+          &Settings::options, opencl::playing},
+      {"arguments", "Arguments",
+          "The kernel's arguments by name, \"arguments, gain=2.5, color=<1,0,0,1>, "
+          "weights=w.npy\": numbers, arrays of them for vectors, a .npy file for a "
+          "pointer, a count of elements for local memory",
+          &Settings::arguments, opencl::playing},
+      {"global-size", "Global size",
+          "Work-items, \"x,y,z\" of numbers, width, height, count and shape0 … shape3, "
+          "also "
+          "\"width/4\", rounded up; unset: one for each pixel or element of the output",
+          &Settings::global_size, opencl::playing},
+      {"local-size", "Local size",
+          "Work-items of a group, \"x,y,z\"; unset: as the device likes",
+          &Settings::local_size, opencl::playing},
+      {"output-caps", "Output caps",
+          "Of the output, as far as it differs from the input; unset: as downstream "
+          "says, "
+          "else as the input",
+          &Settings::output_caps, opencl::playing},
+  };
+}
+
+using SettingsOf = opencl::Settings<Settings> *(*)(gpointer instance);
+
+static void
+reload (GClosure *closure, GValue *, guint, const GValue *values, gpointer, gpointer)
+{
+  gpointer instance = g_value_peek_pointer (&values[0]);
+  auto of = reinterpret_cast<SettingsOf> (closure->data);
+  of (instance)->change ([] (Settings &settings) { settings.reloads++; });
+}
+
+void
+install_reload (gpointer klass, SettingsOf of)
+{
+  GClosure *closure =
+      g_closure_new_simple (sizeof (GClosure), reinterpret_cast<gpointer> (of));
+  g_closure_set_marshal (closure, reload);
+  g_signal_newv ("reload", G_TYPE_FROM_CLASS (klass),
+      GSignalFlags (G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION), closure, nullptr, nullptr,
+      nullptr, G_TYPE_NONE, 0, nullptr);
+}
+} // namespace compute

@@ -1,0 +1,26 @@
+/* The properties that elements with a program of the user's have in common
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/settings.hpp>
+
+namespace compute {
+struct Settings {
+  std::string location, source, expression;
+  std::string kernel, options;
+  opencl::Structure arguments;
+  std::string global_size, local_size;
+  opencl::Caps output_caps;
+  bool live = false; /* a source's */
+  guint reloads = 0; /* counts that files are to be read again */
+};
+
+/* Without `is-live`. */
+opencl::PropertyTable<Settings> program_properties ();
+
+/* The action signal `reload`; `of` gives an instance's settings. */
+void install_reload (
+    gpointer klass, opencl::Settings<Settings> *(*of) (gpointer instance));
+} // namespace compute

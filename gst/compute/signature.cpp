@@ -1,0 +1,178 @@
+/* What a kernel of somebody else's wants: its parameters by name and type
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "signature.hpp"
+
+#include <gst/opencl/gstopenclerror.h>
+
+#include <algorithm>
+#include <sstream>
+
+namespace compute {
+namespace {
+/* Drivers name types as they were written, or as OpenCL C abbreviates them. */
+constexpr struct {
+  const char *written, *type;
+} long_names[] = {{"unsigned char", "uchar"}, {"unsigned short", "ushort"},
+    {"unsigned int", "uint"}, {"unsigned long", "ulong"}, {"signed char", "char"},
+    {"unsigned", "uint"}, {"signed int", "int"}};
+
+/* "const float4*" → "float4" */
+std::string
+bare_type (const std::string &name)
+{
+  std::istringstream words (name.substr (0, name.find ('*')));
+  std::string word, bare;
+
+  while (words >> word) {
+    if (word != "const" && word != "volatile" && word.compare (0, 2, "__") != 0)
+      bare += (bare.empty () ? "" : " ") + word;
+  }
+  for (const auto &known : long_names) {
+    if (bare == known.written)
+      return known.type;
+  }
+  return bare;
+}
+
+/* PoCL's headers define the names of built-in functions as others: an argument "step" is
+ * told as "_cl_step". */
+std::string
+written_name (const std::string &name)
+{
+  const std::string prefix = "_cl_";
+  return name.compare (0, prefix.size (), prefix) == 0 ? name.substr (prefix.size ())
+                                                       : name;
+}
+
+/* "float4" is a float of 4 lanes. */
+void
+read_type (Parameter &parameter)
+{
+  const std::string &type = parameter.type;
+  const gsize end = type.find_first_of ("0123456789");
+  const std::string lanes = end == std::string::npos ? "1" : type.substr (end);
+
+  parameter.number = opencl::number_of_opencl (type.substr (0, end).c_str ());
+  parameter.lanes = unsigned (atoi (lanes.c_str ()));
+  const bool is_vector = lanes == "1" || lanes == "2" || lanes == "3" || lanes == "4"
+                         || lanes == "8" || lanes == "16";
+  if (!is_vector)
+    parameter.number = nullptr;
+}
+
+bool
+read_text (cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, std::string &text,
+    GError **error)
+{
+  gsize size = 0;
+  cl_int code = clGetKernelArgInfo (kernel, index, what, 0, nullptr, &size);
+  text.assign (size, '\0');
+  if (code == CL_SUCCESS)
+    code = clGetKernelArgInfo (kernel, index, what, size, &text[0], nullptr);
+  text = text.c_str ();
+  return gst_opencl_check (code, "clGetKernelArgInfo", error);
+}
+
+Parameter::Space
+space_of (cl_kernel_arg_address_qualifier qualifier)
+{
+  switch (qualifier) {
+  case CL_KERNEL_ARG_ADDRESS_GLOBAL:
+    return Parameter::GLOBAL;
+  case CL_KERNEL_ARG_ADDRESS_CONSTANT:
+    return Parameter::CONSTANT;
+  case CL_KERNEL_ARG_ADDRESS_LOCAL:
+    return Parameter::LOCAL;
+  default:
+    return Parameter::VALUE;
+  }
+}
+
+bool
+read_parameter (cl_kernel kernel, cl_uint index, Parameter &parameter, GError **error)
+{
+  cl_kernel_arg_address_qualifier space = 0;
+  cl_kernel_arg_type_qualifier qualifiers = 0;
+  std::string type;
+
+  if (!read_text (kernel, index, CL_KERNEL_ARG_NAME, parameter.name, error)
+      || !read_text (kernel, index, CL_KERNEL_ARG_TYPE_NAME, type, error)
+      || !gst_opencl_check (
+          clGetKernelArgInfo (kernel, index, CL_KERNEL_ARG_ADDRESS_QUALIFIER,
+              sizeof space, &space, nullptr),
+          "clGetKernelArgInfo", error)
+      || !gst_opencl_check (
+          clGetKernelArgInfo (kernel, index, CL_KERNEL_ARG_TYPE_QUALIFIER,
+              sizeof qualifiers, &qualifiers, nullptr),
+          "clGetKernelArgInfo", error))
+    return false;
+  parameter.name = written_name (parameter.name);
+  parameter.type = bare_type (type);
+  parameter.space = space_of (space);
+  const bool is_pointer = type.find ('*') != std::string::npos;
+  if (is_pointer != (parameter.space != Parameter::VALUE))
+    parameter.space = Parameter::OTHER; /* an image */
+  parameter.is_const = parameter.space == Parameter::CONSTANT
+                       || (qualifiers & CL_KERNEL_ARG_TYPE_CONST)
+                       || type.find ("const ") != std::string::npos;
+  read_type (parameter);
+  return true;
+}
+} // namespace
+
+std::string
+Parameter::text () const
+{
+  static const char *const spaces[] = {"", "__global ", "__constant ", "__local ", ""};
+  const bool is_pointer = is_array () || space == LOCAL;
+  return spaces[space] + std::string (is_const && space == GLOBAL ? "const " : "") + type
+         + (is_pointer ? " *" : " ") + name;
+}
+
+std::string
+signature_text (const Signature &signature)
+{
+  std::string text;
+  for (const Parameter &parameter : signature)
+    text += (text.empty () ? "" : ", ") + parameter.text ();
+  return text.empty () ? "(none)" : text;
+}
+
+bool
+read_signature (cl_kernel kernel, Signature &signature, GError **error)
+{
+  cl_uint count = 0;
+
+  if (!gst_opencl_check (
+          clGetKernelInfo (kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr),
+          "clGetKernelInfo", error))
+    return false;
+  signature.assign (count, Parameter ());
+  for (cl_uint index = 0; index < count; index++) {
+    if (!read_parameter (kernel, index, signature[index], error))
+      return false;
+  }
+  return true;
+}
+
+bool
+kernels_of_program (cl_program program, std::vector<std::string> &names, GError **error)
+{
+  gsize size = 0;
+  cl_int code = clGetProgramInfo (program, CL_PROGRAM_KERNEL_NAMES, 0, nullptr, &size);
+  std::string all (size, '\0'), name;
+
+  if (code == CL_SUCCESS)
+    code = clGetProgramInfo (program, CL_PROGRAM_KERNEL_NAMES, size, &all[0], nullptr);
+  if (!gst_opencl_check (code, "clGetProgramInfo", error))
+    return false;
+  std::istringstream parts (all.c_str ());
+  while (std::getline (parts, name, ';'))
+    if (!name.empty ())
+      names.push_back (name);
+  std::sort (names.begin (), names.end ());
+  return true;
+}
+} // namespace compute

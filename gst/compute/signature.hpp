@@ -1,0 +1,44 @@
+/* What a kernel of somebody else's wants: its parameters by name and type
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/numbertype.hpp>
+#include <gst/opencl/opencl-hpp.hpp>
+
+#include <string>
+#include <vector>
+
+namespace compute {
+struct Parameter {
+  enum Space { VALUE, GLOBAL, CONSTANT, LOCAL, OTHER };
+
+  std::string name;
+  std::string type; /* as it is declared, without what qualifies it: "float4" */
+  Space space = VALUE;
+  bool is_const = false; /* what is pointed to */
+  /* Of a value, or of what is pointed to; no number where that is of another type. */
+  const opencl::NumberInfo *number = nullptr;
+  unsigned lanes = 1;
+
+  bool is_array () const { return space == GLOBAL || space == CONSTANT; }
+  bool is_written () const { return space == GLOBAL && !is_const; }
+  /* Bytes; a vector of three takes the room of four. */
+  gsize size () const { return number ? number->size * (lanes == 3 ? 4 : lanes) : 0; }
+  /* "__global const float4 *weights" */
+  std::string text () const;
+};
+
+using Signature = std::vector<Parameter>;
+
+/* "float gain, int n" */
+std::string signature_text (const Signature &signature);
+
+/* The program was built with `-cl-kernel-arg-info`. */
+bool read_signature (cl_kernel kernel, Signature &signature, GError **error);
+
+/* The names of a program's kernels. */
+bool kernels_of_program (
+    cl_program program, std::vector<std::string> &names, GError **error);
+} // namespace compute

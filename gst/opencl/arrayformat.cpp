@@ -1,0 +1,164 @@
+/* Arrays as caps say them: one buffer of numbers, the last dimension contiguous
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "arrayformat.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace opencl {
+namespace {
+/* NNStreamer's largest rank */
+constexpr gsize most_dimensions = 16;
+
+template <typename... Arguments>
+bool
+fail (GError **error, const char *format, Arguments... arguments)
+{
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT, format, arguments...);
+  return false;
+}
+
+bool
+fits_into_memory (const ArrayFormat &array, GError **error)
+{
+  gsize bytes = info_of (array.type).size;
+  for (gsize length : array.shape) {
+    if (!g_size_checked_mul (&bytes, bytes, length) || bytes > gsize (G_MAXSSIZE))
+      return fail (error, "an array of dimensions %s is larger than any memory",
+          dimensions_text (array.shape).c_str ());
+  }
+  return true;
+}
+
+bool
+array_of_tensors (const GstStructure *structure, ArrayFormat &array, GError **error)
+{
+  const gchar *types = gst_structure_get_string (structure, "types");
+  const gchar *dimensions = gst_structure_get_string (structure, "dimensions");
+  const NumberInfo *number = types ? number_named (types) : nullptr;
+
+  if (!number)
+    return fail (error, "types=%s in caps of an array, expected one of " TENSORS_TYPES,
+        types ? types : "(none)");
+  if (!dimensions)
+    return fail (
+        error, "caps of an array have no dimensions, expected such as 640:480%s", "");
+  array.type = number->type;
+  return parse_dimensions (dimensions, array.shape, error)
+         && fits_into_memory (array, error);
+}
+
+bool
+array_of_oct (const GstStructure *structure, ArrayFormat &array, GError **error)
+{
+  const gchar *format = gst_structure_get_string (structure, "format");
+  gint samples = 0, lines = 0;
+
+  if (!format || !gst_structure_get_int (structure, "samples", &samples)
+      || !gst_structure_get_int (structure, "lines", &lines) || samples < 1 || lines < 1)
+    return fail (error, "caps of OCT have no format, samples and lines%s", "");
+  array.type = g_str_equal (format, "U16LE") ? NumberType::u16 : NumberType::f32;
+  array.shape = {gsize (lines), gsize (samples)};
+  if (format[0] == 'C')
+    array.shape.push_back (2);
+  return true;
+}
+} // namespace
+
+gsize
+ArrayFormat::count () const
+{
+  gsize numbers = 1;
+  for (gsize length : shape)
+    numbers *= length;
+  return numbers;
+}
+
+bool
+array_of_caps (GstCaps *caps, ArrayFormat &array, GError **error)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+
+  if (gst_structure_has_name (structure, TENSORS_NAME))
+    return array_of_tensors (structure, array, error);
+  if (gst_structure_has_name (structure, "application/x-oct"))
+    return array_of_oct (structure, array, error);
+  return fail (error, "%s is no array", gst_structure_get_name (structure));
+}
+
+bool
+array_of_video (const GstVideoInfo *info, ArrayFormat &array, GError **error)
+{
+  const gint bytes = (GST_VIDEO_INFO_COMP_DEPTH (info, 0) + 7) / 8;
+  const gint pixel = GST_VIDEO_INFO_COMP_PSTRIDE (info, 0);
+
+  if (GST_VIDEO_INFO_N_PLANES (info) != 1 || bytes > 2 || pixel < bytes
+      || pixel % bytes != 0 || GST_VIDEO_INFO_IS_YUV (info))
+    return fail (error, "video of format %s is no array, expected gray or RGB",
+        GST_VIDEO_INFO_NAME (info));
+  array.type = bytes == 1 ? NumberType::u8 : NumberType::u16;
+  array.shape = {gsize (info->height), gsize (info->width)};
+  if (pixel > bytes)
+    array.shape.push_back (gsize (pixel / bytes));
+  return true;
+}
+
+std::string
+dimensions_text (const std::vector<gsize> &shape)
+{
+  std::string text;
+  for (auto length = shape.rbegin (); length != shape.rend (); ++length)
+    text += (text.empty () ? "" : ":") + std::to_string (*length);
+  return text.empty () ? "1" : text;
+}
+
+bool
+parse_dimensions (const char *text, std::vector<gsize> &shape, GError **error)
+{
+  const char *at = text;
+
+  shape.clear ();
+  for (;;) {
+    gchar *end;
+    const guint64 length = g_ascii_isdigit (*at) ? g_ascii_strtoull (at, &end, 10) : 0;
+    if (length == 0 || length > guint64 (G_MAXSSIZE) || shape.size () == most_dimensions)
+      return fail (
+          error, "dimensions=%s, expected 1 to 16 numbers such as 640:480", text);
+    shape.push_back (gsize (length));
+    if (*end == '\0')
+      break;
+    at = *end == ':' ? end + 1 : "";
+  }
+  std::reverse (shape.begin (), shape.end ());
+  return true;
+}
+
+void
+set_array_fields (GstStructure *structure, const ArrayFormat &array)
+{
+  const gsize rank_of_others = 4;
+  std::vector<gsize> shape = array.shape;
+  GValue spellings = G_VALUE_INIT;
+  g_value_init (&spellings, GST_TYPE_LIST);
+
+  for (;;) {
+    GValue text = G_VALUE_INIT;
+    g_value_init (&text, G_TYPE_STRING);
+    g_value_set_string (&text, dimensions_text (shape).c_str ());
+    gst_value_list_append_and_take_value (&spellings, &text);
+    if (shape.size () >= rank_of_others)
+      break;
+    shape.insert (shape.begin (), 1);
+  }
+  gst_structure_set (
+      structure, "types", G_TYPE_STRING, info_of (array.type).name, nullptr);
+  if (gst_value_list_get_size (&spellings) == 1)
+    gst_structure_set_value (
+        structure, "dimensions", gst_value_list_get_value (&spellings, 0));
+  else
+    gst_structure_set_value (structure, "dimensions", &spellings);
+  g_value_unset (&spellings);
+}
+} // namespace opencl

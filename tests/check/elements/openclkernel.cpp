@@ -1,0 +1,864 @@
+/* openclkernel: what it promises
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "programs.hpp"
+
+#include <gst/video/video.h>
+
+#include <cmath>
+
+using namespace programs;
+using opencl::NumberType;
+
+namespace {
+const char *const negative =
+    "kernel void negative (global const uchar *input, global uchar *output, int stride)"
+    " { size_t i = get_global_id (1) * stride + get_global_id (0);"
+    " output[i] = 255 - input[i]; }";
+
+std::string
+quoted (const std::string &text)
+{
+  return "\"" + text + "\"";
+}
+
+std::string
+with_source (const std::string &source, const std::string &more = "")
+{
+  return "openclkernel name=k source=" + quoted (source) + " " + more;
+}
+
+Bytes
+pattern (gsize size, guint seed = 1)
+{
+  return filled<guint8> (size, [=] (gsize n) { return testing::pattern (n, seed); });
+}
+
+/* A line of GStreamer's begins at a multiple of four bytes. */
+gsize
+stride_of (gsize line)
+{
+  return (line + 3) / 4 * 4;
+}
+
+/* `a` and `b` agree but for what pads lines. */
+void
+assert_lines (const Bytes &got, gsize line, gsize lines,
+    const std::function<int (gsize y, gsize x)> &expected, const char *what)
+{
+  fail_unless_equals_uint64 (got.size (), stride_of (line) * lines);
+  for (gsize y = 0; y < lines; y++) {
+    for (gsize x = 0; x < line; x++) {
+      const int value = got[y * stride_of (line) + x];
+      if (value != expected (y, x))
+        ck_abort_msg ("%s: line %d, byte %d is %d, expected %d", what, int (y), int (x),
+            value, expected (y, x));
+    }
+  }
+}
+
+template <typename T>
+void
+assert_near (const Bytes &bytes, const std::vector<double> &expected, double tolerance,
+    const char *what)
+{
+  const std::vector<T> got = values_of<T> (bytes);
+  fail_unless (got.size () == expected.size (), "%s: %d numbers, expected %d", what,
+      int (got.size ()), int (expected.size ()));
+  for (gsize n = 0; n < got.size (); n++) {
+    if (!(fabs (double (got[n]) - expected[n]) <= tolerance * (1 + fabs (expected[n]))))
+      ck_abort_msg ("%s: number %d is %g, expected %g", what, int (n), double (got[n]),
+          expected[n]);
+  }
+}
+} // namespace
+
+/* --- kernels --- */
+
+GST_START_TEST (test_a_kernel_of_three_lines_runs_over_video_of_any_width)
+{
+  for (int width : {64, 97, 1}) {
+    Chain chain (with_source (negative), video ("GRAY8", width, 11));
+    const Bytes input = pattern (stride_of (width) * 11);
+    const Output output = chain.run (input);
+    assert_lines (
+        output.bytes, width, 11,
+        [&] (gsize y, gsize x) { return 255 - input[y * stride_of (width) + x]; },
+        "negative");
+  }
+}
+GST_END_TEST;
+
+/* What it does not ask for, it need not know: lines stand one behind the other. */
+GST_START_TEST (test_a_kernel_without_a_stride_has_its_lines_one_behind_the_other)
+{
+  const char *source = "kernel void k (global const uchar *input, global uchar *output,"
+                       " int width) { size_t i = get_global_id (1) * width"
+                       " + get_global_id (0); output[i] = input[i] / 2; }";
+  Chain chain (with_source (source), video ("GRAY8", 97, 13));
+  const Bytes input = pattern (100 * 13);
+  assert_lines (
+      chain.run (input).bytes, 97, 13,
+      [&] (gsize y, gsize x) { return input[y * 100 + x] / 2; }, "half");
+}
+GST_END_TEST;
+
+/* A frame that begins within its memory, whose lines are far apart. */
+GST_START_TEST (test_a_kernel_takes_frames_of_any_layout)
+{
+  for (const char *arguments :
+      {"int stride", "int input_stride, int stride", "int width"}) {
+    const bool knows = strstr (arguments, "input_stride");
+    const std::string source =
+        std::string ("kernel void k (global const uchar *input, global uchar *output, ")
+        + arguments
+        + ") { size_t y = get_global_id (1), x = get_global_id (0); output[y * "
+        + (strstr (arguments, "width") ? "width" : "stride") + " + x] = 3 * input[y * "
+        + (knows                          ? "input_stride"
+            : strstr (arguments, "width") ? "width"
+                                          : "stride")
+        + " + x]; }";
+    Chain chain (with_source (source), video ("GRAY8", 50, 9));
+    const Bytes input = pattern (37 + 80 * 9);
+    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, input.size (), nullptr);
+    gst_buffer_fill (buffer, 0, input.data (), input.size ());
+    gsize offsets[] = {37, 0, 0, 0};
+    gint strides[] = {80, 0, 0, 0};
+    gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_FORMAT_GRAY8, 50, 9, 1, offsets, strides);
+    chain.start ();
+    chain.push (buffer);
+    assert_lines (
+        chain.pull ().bytes, 50, 9,
+        [&] (gsize y, gsize x) { return guint8 (3 * input[37 + y * 80 + x]); },
+        arguments);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_kernel_has_a_work_item_for_each_pixel_of_every_format)
+{
+  for (const char *format : {"RGBA", "BGRx", "RGB", "GRAY8", "GRAY16_LE"}) {
+    GstVideoInfo info;
+    gst_video_info_set_format (&info, gst_video_format_from_string (format), 33, 7);
+    const gsize pixel = GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0);
+    const std::string source =
+        "kernel void k (global const uchar *input, global uchar *output, int stride, int "
+        "width, int height) { for (int b = 0; b < PIXEL; b++) { size_t i = get_global_id "
+        "(1) * stride + PIXEL * get_global_id (0) + b; output[i] = input[i] ^ "
+        "(get_global_size (0) == width && get_global_size (1) == height ? 0x55 : 0); } }";
+    Chain chain (with_source (source, "options=-DPIXEL=" + std::to_string (pixel)),
+        video (format, 33, 7));
+    const Bytes input = pattern (GST_VIDEO_INFO_SIZE (&info));
+    const gsize stride = GST_VIDEO_INFO_PLANE_STRIDE (&info, 0);
+    assert_lines (
+        chain.run (input).bytes, 33 * pixel, 7,
+        [&] (gsize y, gsize x) { return input[y * stride + x] ^ 0x55; }, format);
+  }
+}
+GST_END_TEST;
+
+/* Every type by value, vectors, a file, local memory, and what is known by its name. */
+GST_START_TEST (test_arguments_are_bound_by_their_names)
+{
+  Folder folder;
+  const std::string weights =
+      folder.save<float> ("w.npy", NumberType::f32, {2, 3}, {1, 2, 3, 4, 5, 6});
+  const std::string source =
+      "kernel void k (char c, uchar uc, short s, ushort us, int i, uint ui, long l, "
+      "ulong ul, float f, double d, float4 v, uchar3 three, global const float *w, "
+      "ulong w_count, int w_shape1, constant float2 *pairs, local int *tile, "
+      "uint count, int shape0, int shape1, int input_count, uint frame, float time, "
+      "global const float *input, global double *output) {"
+      " size_t n = get_global_id (0); if (n > 0) { tile[get_local_id (0)] = n;"
+      " output[n] = tile[get_local_id (0)] + input[n]; return; }"
+      " double values[] = {c, uc, s, us, i, ui, l, ul, f, d, v.x, v.w, three.x, three.z,"
+      " w[5], w_count, w_shape1, pairs[2].y, count, shape0, shape1, input_count, frame,"
+      " time}; double sum = 0; for (int k = 0; k < 24; k++) sum += values[k] * (k + 1);"
+      " output[0] = sum; }";
+  const std::string arguments =
+      "arguments=\"a,c=-7,uc=200,s=-3000,us=60000,i=-100000,ui=(uint)4000000000,"
+      "l=(gint64)-5000000000,ul=(guint64)9007199254740993,f=0.5,d=1/8,v=<1,2,3,4.5>,"
+      "three=<7,8,9>,w="
+      + weights + ",pairs=" + weights + ",tile=64\"";
+  Chain chain (with_source (source, arguments + " local-size=4") + " ! "
+                   + tensors ("float64", "4:3").replace (13, 0, "(memory:OpenCLMemory)"),
+      tensors ("float32", "4:3"));
+  const std::vector<double> values = {-7, 200, -3000, 60000, -100000, 4000000000, -5e9,
+      9007199254740993.0, 0.5, 0.125, 1, 4.5, 7, 9, 6, 6, 2, 6, 12, 4, 3, 12, 1, 0.04};
+  std::vector<double> expected (12);
+  for (gsize n = 0; n < values.size (); n++)
+    expected[0] += values[n] * double (n + 1);
+  for (gsize n = 1; n < 12; n++)
+    expected[n] = double (n) + 100;
+  const Bytes input = bytes_of (std::vector<float> (12, 100));
+  chain.run (input);
+  chain.push (input);
+  assert_near<double> (chain.pull ().bytes, expected, 1e-8, "arguments");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_kernel_of_fixed_groups_runs_in_them)
+{
+  const char *source =
+      "kernel __attribute__ ((reqd_work_group_size (5, 1, 1))) void k (global const int "
+      "*input, global int *output) { size_t n = get_global_id (0); output[n] = input[n] "
+      "+ "
+      "get_local_size (0); }";
+  Chain chain (with_source (source), tensors ("int32", "20"));
+  assert_near<gint32> (chain.run (bytes_of (std::vector<gint32> (20, 1))).bytes,
+      std::vector<double> (20, 6), 0, "groups of 5");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_the_size_of_the_work_is_told_by_names)
+{
+  const char *source =
+      "kernel void k (global const int *input, global int *output, int shape0) { size_t "
+      "x = "
+      "get_global_id (0), y = get_global_id (1); for (int n = 0; n < 3; n++) if (3 * x + "
+      "n "
+      "< shape0) output[y * shape0 + 3 * x + n] = 100 * get_global_size (0) + "
+      "get_global_size (1) + input[0]; }";
+  Chain chain (with_source (source, "global-size=\"shape0/3, shape1\" local-size=1,2"),
+      tensors ("int32", "10:6"));
+  assert_near<gint32> (chain.run (bytes_of (std::vector<gint32> (60, 1000))).bytes,
+      std::vector<double> (60, 1406), 0, "4 x 6 work-items");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_files_include_files_beside_them_and_those_of_the_library)
+{
+  Folder folder;
+  folder.write ("twice.clh", "inline int twice (int x) { return 2 * x; }\n");
+  const std::string location = folder.write ("main.cl",
+      "#include \"twice.clh\"\n#include <random.clh>\n"
+      "kernel void k (global const int *input, global int *output) {\n"
+      " size_t n = get_global_id (0);\n"
+      " output[n] = twice (input[n]) + (random_uniform (1, n, 0) < 1.0f);\n}\n");
+  Chain chain ("openclkernel name=k location=" + location, tensors ("int32", "5"));
+  assert_near<gint32> (chain.run (bytes_of (std::vector<gint32> (5, 20))).bytes,
+      std::vector<double> (5, 41), 0, "includes");
+}
+GST_END_TEST;
+
+/* --- expressions --- */
+
+namespace {
+/* Arrays of (2, 3, 4) and smaller ones, as NumPy broadcasts them. */
+struct Broadcast {
+  const char *dimensions;   /* of x */
+  std::vector<gsize> shape; /* of w */
+  const char *result;
+};
+
+const Broadcast broadcasts[] = {
+    {"4:3:2", {2, 3, 4}, "4:3:2"},
+    {"4:3:2", {4}, "4:3:2"},
+    {"4:3:2", {1}, "4:3:2"},
+    {"4:3:2", {}, "4:3:2"},
+    {"4:3:2", {3, 1}, "4:3:2"},
+    {"4:3:2", {2, 1, 4}, "4:3:2"},
+    {"4:3:2", {2, 1, 1}, "4:3:2"},
+    {"4:3", {2, 1, 1}, "4:3:2"},
+    {"1:3", {4}, "4:3"},
+    {"1", {5, 7}, "7:5"},
+    {"4:1:2:1", {3, 1, 3, 1}, "4:3:2:3"},
+    {"7:1:2:1:2", {2, 1, 3, 2, 1, 3, 7}, ""},
+    {"33:5", {33}, "33:5"},
+    {"32:5", {5, 1}, "32:5"},
+};
+
+/* The place in an array of `shape` of the number at `n` of one of `result`; both
+ * innermost first. */
+gsize
+place_of (gsize n, const std::vector<gsize> &result, const std::vector<gsize> &shape)
+{
+  gsize place = 0, stride = 1;
+  for (gsize d = 0; d < result.size (); d++) {
+    const gsize at = n % result[d];
+    n /= result[d];
+    if (d >= shape.size ())
+      continue;
+    place += shape[d] == 1 ? 0 : at * stride;
+    stride *= shape[d];
+  }
+  return place;
+}
+
+std::vector<gsize>
+lengths_of (const char *dimensions)
+{
+  std::vector<gsize> shape;
+  fail_unless (opencl::parse_dimensions (dimensions, shape, nullptr));
+  return std::vector<gsize> (shape.rbegin (), shape.rend ());
+}
+
+gsize
+product_of (const std::vector<gsize> &lengths)
+{
+  gsize product = 1;
+  for (gsize length : lengths)
+    product *= length;
+  return product;
+}
+} // namespace
+
+GST_START_TEST (test_expressions_broadcast_as_numpy_does)
+{
+  const Broadcast &row = broadcasts[__i__];
+  Folder folder;
+  const std::vector<gsize> of_x = lengths_of (row.dimensions);
+  const std::vector<gsize> of_w (row.shape.rbegin (), row.shape.rend ());
+  auto x = filled<float> (product_of (of_x), [] (gsize n) { return float (n); });
+  auto w =
+      filled<float> (product_of (of_w), [] (gsize n) { return float (100 + 7 * n); });
+  const std::string file = folder.save<float> ("w.npy", NumberType::f32, row.shape, w);
+  Chain chain ("openclkernel name=k expression=\"x - gain * w\" arguments=\"a,gain=0.5,w="
+                   + file + "\"",
+      tensors ("float32", row.dimensions));
+  if (!*row.result) {
+    chain.start ();
+    chain.push (bytes_of (x));
+    fail_unless (!said_on (chain.bus, 10 * GST_SECOND).errors.empty ());
+    return;
+  }
+  const std::vector<gsize> result = lengths_of (row.result);
+  std::vector<double> expected;
+  for (gsize n = 0; n < product_of (result); n++)
+    expected.push_back (
+        x[place_of (n, result, of_x)] - 0.5 * w[place_of (n, result, of_w)]);
+  const Output output = chain.run (bytes_of (x));
+  assert_near<float> (output.bytes, expected, 1e-6, row.dimensions);
+  fail_unless (output.caps.find ("dimensions=(string)" + std::string (row.result))
+                   != std::string::npos,
+      "%s", output.caps.c_str ());
+}
+GST_END_TEST;
+
+/* Rounded to even and saturated; in double precision where an input is. */
+GST_START_TEST (test_expressions_take_and_make_every_type_of_number)
+{
+  struct Row {
+    const char *type, *expression;
+    std::function<Bytes (const std::vector<double> &)> encode;
+    std::vector<double> input, output;
+  };
+  auto as = [] (auto zero) {
+    return [=] (const std::vector<double> &values) {
+      return bytes_of (filled<decltype (zero)> (
+          values.size (), [&] (gsize n) { return decltype (zero) (values[n]); }));
+    };
+  };
+  const Row rows[] = {
+      {"uint8", "x * 1.5", as (guint8 ()), {0, 1, 3, 5, 200}, {0, 2, 4, 8, 255}},
+      {"int8", "x * 3", as (gint8 ()), {-128, -1, 0, 41, 43}, {-128, -3, 0, 123, 127}},
+      {"uint16", "x - 5", as (guint16 ()), {0, 5, 6, 65535}, {0, 0, 1, 65530}},
+      {"int16", "-x", as (gint16 ()), {-32768, -1, 7}, {32767, 1, -7}},
+      {"uint32", "x / 2", as (guint32 ()), {0, 7, 65536}, {0, 4, 32768}},
+      {"int32", "x / 2", as (gint32 ()), {-7, 3, -65536}, {-4, 2, -32768}},
+      {"uint64", "x + 1", as (guint64 ()), {0, 1000}, {1, 1001}},
+      {"int64", "x * x", as (gint64 ()), {-3000, 5}, {9000000, 25}},
+      {"float32", "sqrt (x)", as (float ()), {4, 9, 16}, {2, 3, 4}},
+      {"float64", "x + 1e-12", as (double ()), {1, 2}, {1 + 1e-12, 2 + 1e-12}},
+      {"float64", "1.0 / x", as (double ()), {3, 7}, {1.0 / 3, 1.0 / 7}},
+      {"int32", "x > 1 ? 10 : -10", as (gint32 ()), {0, 1, 2}, {-10, -10, 10}},
+  };
+  for (const Row &row : rows) {
+    Chain chain (
+        "openclkernel name=k expression=\"" + std::string (row.expression) + "\"",
+        tensors (row.type, std::to_string (row.input.size ())));
+    const Bytes expected = row.encode (row.output);
+    fail_unless (chain.run (row.encode (row.input)).bytes == expected, "%s of %s",
+        row.expression, row.type);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_expressions_take_and_make_numbers_of_16_bits)
+{
+  /* 1, -2, 0.5, 65504 (the largest) */
+  Chain chain ("openclkernel name=k expression=\"x / 2\"", tensors ("float16", "4"));
+  const std::vector<guint16> expected = {0x3800, 0xbc00, 0x3400, 0x77ff};
+  const Output output =
+      chain.run (bytes_of (std::vector<guint16>{0x3c00, 0xc000, 0x3800, 0x7bff}));
+  fail_unless (values_of<guint16> (output.bytes) == expected);
+}
+GST_END_TEST;
+
+/* Each component is 0 … 1, alpha as well; what pads lines is left alone. */
+GST_START_TEST (test_expressions_over_video_are_of_each_component)
+{
+  struct Format {
+    const char *name;
+    gsize components;
+  };
+  for (const Format &format :
+      {Format{"RGBA", 4}, {"xBGR", 4}, {"BGR", 3}, {"GRAY8", 1}}) {
+    for (int width : {64, 33}) {
+      Chain chain (
+          "openclkernel name=k expression=\"0.25f + x * gain\" arguments=a,gain=0.5",
+          video (format.name, width, 5));
+      const gsize line = width * format.components;
+      const Bytes input = pattern (stride_of (line) * 5);
+      assert_lines (
+          chain.run (input).bytes, line, 5,
+          [&] (gsize y, gsize x) {
+            return int (rint (63.75 + input[y * stride_of (line) + x] * 0.5));
+          },
+          format.name);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_an_expression_that_is_its_input_changes_no_bit)
+{
+  for (const char *format : {"GRAY8", "GRAY16_LE", "RGBA"}) {
+    Chain chain ("openclkernel name=k expression=x", video (format, 256, 256));
+    GstVideoInfo info;
+    gst_video_info_set_format (&info, gst_video_format_from_string (format), 256, 256);
+    const Bytes input = filled<guint8> (GST_VIDEO_INFO_SIZE (&info),
+        [] (gsize n) { return guint8 (n % 2 ? n >> 9 : n >> 1); });
+    fail_unless (chain.run (input).bytes == input, "%s", format);
+  }
+}
+GST_END_TEST;
+
+/* A mask of a line, of a column and of the colours, as arrays of NumPy lie on a picture
+ */
+GST_START_TEST (test_arrays_are_broadcast_over_video)
+{
+  Folder folder;
+  struct Row {
+    std::vector<gsize> shape;
+    std::function<gsize (gsize y, gsize x, gsize c)> place;
+  };
+  const Row rows[] = {
+      {{7, 1, 1}, [] (gsize y, gsize, gsize) { return y; }},
+      {{10, 1}, [] (gsize, gsize x, gsize) { return x; }},
+      {{4}, [] (gsize, gsize, gsize c) { return c; }},
+      {{7, 10, 4}, [] (gsize y, gsize x, gsize c) { return (y * 10 + x) * 4 + c; }},
+  };
+  for (const Row &row : rows) {
+    gsize count = 1;
+    for (gsize length : row.shape)
+      count *= length;
+    auto mask = filled<double> (count, [] (gsize n) { return double (n % 5) / 4; });
+    const std::string file =
+        folder.save<double> ("m.npy", NumberType::f64, row.shape, mask);
+    Chain chain ("openclkernel name=k expression=\"x * mask\" arguments=a,mask=" + file,
+        video ("RGBA", 10, 7));
+    const Bytes input = pattern (40 * 7), output = chain.run (input).bytes;
+    for (gsize n = 0; n < input.size (); n++) {
+      const double expected = input[n] * mask[row.place (n / 40, n % 40 / 4, n % 4)];
+      fail_unless (fabs (output[n] - expected) <= 0.5 + 1e-6,
+          "byte %d is %d, expected %g", int (n), output[n], expected);
+    }
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_an_expression_knows_where_an_element_stands_and_when)
+{
+  Chain chain (
+      "openclkernel name=k expression=\"x + i0 + 10 * i1 + 100 * i2 + 1000 * frame "
+      "+ 100000 * time\"",
+      tensors ("float32", "3:2:2"));
+  chain.run (bytes_of (std::vector<float> (12, 0.5)));
+  chain.push (bytes_of (std::vector<float> (12, 0.5)));
+  auto expected = filled<double> (12, [] (gsize n) {
+    return 0.5 + double (n % 3 + 10 * (n / 3 % 2) + 100 * (n / 6)) + 1000 + 4000;
+  });
+  assert_near<float> (chain.pull ().bytes, expected, 1e-6, "places");
+}
+GST_END_TEST;
+
+/* --- caps --- */
+
+#define DEVICE "(memory:OpenCLMemory)"
+
+GST_START_TEST (test_output_caps_are_what_the_property_or_downstream_says)
+{
+  const char *source =
+      "kernel void k (global const uchar *input, global float *output, int input_stride) "
+      "{ size_t n = get_global_id (0); output[n] = input[n]; }";
+  struct Row {
+    const char *properties, *after, *expected;
+  };
+  const Row rows[] = {
+      {"output-caps=other/tensors,types=float32,dimensions=(string)6:2", "",
+          "dimensions=(string)6:2"},
+      {"", " ! other/tensors" DEVICE ",types=float32,dimensions=(string)6:2:1:1",
+          "dimensions=(string)6:2:1:1"},
+      {"", " ! video/x-raw" DEVICE ",format=GRAY8,width=48,height=1", "width=(int)48"},
+  };
+  for (const Row &row : rows) {
+    Chain chain (with_source (source, std::string (row.properties) + " global-size=12")
+                     + row.after,
+        video ("GRAY8", 12, 3));
+    const Output output = chain.run (pattern (36));
+    fail_unless (
+        output.caps.find (row.expected) != std::string::npos, "%s", output.caps.c_str ());
+    fail_unless (output.caps.find ("framerate=(fraction)25/1") != std::string::npos);
+    fail_unless_equals_uint64 (output.bytes.size (), 48);
+    fail_unless (values_of<float> (output.bytes)[7] == float (pattern (36)[7]));
+  }
+}
+GST_END_TEST;
+
+/* As NNStreamer's tensor_converter makes them: four dimensions, whatever they are. */
+GST_START_TEST (test_caps_of_nnstreamer_pass)
+{
+  Chain chain ("openclkernel name=k expression=\"x / 255\" ! other/tensors" DEVICE
+               ",types=float32,dimensions=(string)3:4:2:1",
+      tensors ("uint8", "3:4:2:1"));
+  const Bytes input = pattern (24);
+  assert_near<float> (chain.run (input).bytes,
+      filled<double> (24, [&] (gsize n) { return input[n] / 255.0; }), 1e-6, "tensor");
+}
+GST_END_TEST;
+
+/* What others hold stays as it is, also where a kernel says that it might write it. */
+GST_START_TEST (test_a_kernel_that_writes_its_input_changes_a_copy)
+{
+  const char *source =
+      "kernel void k (global uchar *input, global uchar *output, int "
+      "stride) { size_t i = get_global_id (1) * stride + get_global_id (0); "
+      "output[i] = input[i]; input[i] = 0; }";
+  Chain chain ("tee name=t ! queue ! " + with_source (source) + " ! fakesink t. ! queue",
+      video ("GRAY8", 32, 8));
+  const Bytes input = pattern (32 * 8);
+  for (int n = 0; n < 5; n++)
+    fail_unless (chain.run (input).bytes == input);
+}
+GST_END_TEST;
+
+/* --- mistakes --- */
+
+namespace {
+struct Mistake {
+  const char *properties; /* W is a .npy file of float32, (3,); F is text, no array */
+  const char *expected;   /* in the message */
+  const char *debug = ""; /* in the text that goes with it */
+};
+
+const char *const two_kernels = "kernel void a (global int *output) { } kernel void b "
+                                "(global int *output) { }";
+#define SOURCE(arguments, body) "source=\"kernel void k (" arguments ") { " body " }\" "
+#define COPY(arguments)                                                                  \
+  SOURCE ("global const int *input, global int *output" arguments,                       \
+      "output[get_global_id (0)] = input[get_global_id (0)];")
+
+const Mistake mistakes[] = {
+    {"", "0 of location, source and expression are set, expected one"},
+    {"source=x expression=x", "2 of location, source and expression are set"},
+    {"location=/no/such.cl", "location /no/such.cl cannot be read"},
+    {SOURCE ("global int *output", "output[0] = nothing;"),
+        "source:1:", "use of undeclared identifier 'nothing'"},
+    {"source=\"int f (int x) { return x; }\"", "The program has no kernel"},
+    {"source=\"kernel void a (global int *output) { } kernel void b (global int *output) "
+     "{ "
+     "}\"",
+        "`kernel` says which: a, b"},
+    {"kernel=c source=\"kernel void a (global int *output) { }\"",
+        "no kernel \"c\"; its kernels: a"},
+    {SOURCE ("global const int *input", ""),
+        "has no argument \"output\"; the kernel's arguments: __global const int *input"},
+    {COPY (", float gain"),
+        "no value for its argument \"gain\"; the kernel's arguments: "
+        "__global const int *input, __global int *output, float gain"},
+    {COPY (", float gain") "arguments=a,gain=1,gian=2",
+        "no argument \"gian\"; the kernel's"},
+    {COPY (", float gain") "arguments=a,gain=much", "\"gain\" is set to a gchararray"},
+    {COPY (", int n") "arguments=a,n=2.5", "int n: 2.5 is none of its numbers"},
+    {COPY (", uchar n") "arguments=a,n=256", "uchar n: 256 is none of its numbers"},
+    {COPY (", uint n") "arguments=a,n=-1", "uint n: -1 is none of its numbers"},
+    {COPY (", float4 v") "arguments=a,v=<1,2,3>", "float4 v: 3 numbers, expected 4"},
+    {COPY (", float4 v") "arguments=a,v=1", "float4 v: 1 numbers, expected 4"},
+    {COPY (", global const float *w"), "no array for its argument \"w\""},
+    {COPY (", global const float *w") "arguments=a,w=3",
+        "\"w\" is an array: expected the"},
+    {COPY (", global const float *w") "arguments=a,w=/no/such.npy", "/no/such.npy"},
+    {COPY (", global const float *w") "arguments=a,w=F", "not a .npy file"},
+    {COPY (", global const double *w") "arguments=a,w=W",
+        "holds an array of shape (3,) of '<f4', which is no array for the argument "
+        "\"__global const double *w\""},
+    {COPY (", global const float2 *w") "arguments=a,w=W", "const float2 *w"},
+    {COPY (", local float *tile"), "no value for its argument \"tile\""},
+    {COPY (", local float *tile") "arguments=a,tile=much", "\"tile\" is local memory"},
+    {COPY ("") "arguments=a,input=W", "\"input\" is what flows, and cannot be set"},
+    {COPY (", image2d_t i"), "\"i\" is of a kind that is not supported"},
+    {COPY ("") "local-size=7", "The work of 20 does not divide into groups of 7"},
+    {COPY ("") "global-size=20,3 local-size=4,2",
+        "of 20x3 does not divide into groups of 4x2"},
+    {COPY ("") "local-size=1000000 global-size=1000000",
+        "A group of 1000000 is too large"},
+    {COPY ("") "global-size=0", "global-size=\"0\": expected one to three"},
+    {COPY ("") "global-size=depth", "global-size=\"depth\": expected one to three"},
+    {COPY ("") "local-size=1,1,1,1", "local-size=\"1,1,1,1\": expected one to three"},
+    {"local-size=2 source=\"kernel __attribute__ ((reqd_work_group_size (4, 1, 1))) void "
+     "k "
+     "(global int *output) { }\"",
+        "is written for groups of 4x1x1"},
+    {"source=\"kernel __attribute__ ((reqd_work_group_size (8, 1, 1))) void k "
+     "(global int *output) { }\"",
+        "The work of 20x1x1 does not divide into groups of 8x1x1"},
+    {"expression=\"x + nothing\"", "expression:1:", "undeclared identifier 'nothing'"},
+    {"expression=\"x + w\" arguments=a,w=W",
+        "cannot be broadcast together: x (20,), w (3,)"},
+    {"expression=\"x + w\" arguments=a,w=/no/such.npy", "/no/such.npy"},
+    {"expression=\"x + g\" arguments=a,g=<1,2>", "float g: 2 numbers, expected 1"},
+};
+
+std::string
+with_files (const char *properties, Folder &folder)
+{
+  std::string text = properties;
+  const std::string array = folder.save<float> ("w.npy", NumberType::f32, {3}, {1, 2, 3});
+  const std::string other = folder.write ("text", "no array");
+  for (gsize at; (at = text.find ("=W")) != std::string::npos;)
+    text.replace (at, 2, "=" + array);
+  for (gsize at; (at = text.find ("=F")) != std::string::npos;)
+    text.replace (at, 2, "=" + other);
+  return text;
+}
+
+void
+assert_said (const std::vector<std::string> &said, const Mistake &mistake)
+{
+  fail_unless (said.size () == 1, "%s: said %d times, expected once: %s",
+      mistake.properties, int (said.size ()), said.empty () ? "" : said.back ().c_str ());
+  const gsize end = said[0].find ('\n');
+  fail_unless (said[0].substr (0, end).find (mistake.expected) != std::string::npos
+                   && said[0].find (mistake.debug, end) != std::string::npos,
+      "%s: \"%s\", expected \"%s\" and \"%s\"", mistake.properties, said[0].c_str (),
+      mistake.expected, mistake.debug);
+}
+} // namespace
+
+GST_START_TEST (test_a_mistake_at_the_start_is_one_error_that_says_what_is_wrong)
+{
+  const Mistake &mistake = mistakes[__i__];
+  Folder folder;
+  Chain chain ("openclkernel name=k " + with_files (mistake.properties, folder),
+      tensors ("int32", "20"));
+  chain.start ();
+  GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 80, nullptr);
+  gst_app_src_push_buffer (GST_APP_SRC (chain.in), buffer);
+  assert_said (said_on (chain.bus, 20 * GST_SECOND).errors, mistake);
+}
+GST_END_TEST;
+
+/* Nothing that is set while it plays ends it. */
+GST_START_TEST (test_a_mistake_while_playing_is_one_warning_and_the_program_goes_on)
+{
+  const Mistake &mistake = mistakes[__i__];
+  Folder folder;
+  const std::string good = "expression=\"x + 1\"";
+  Chain chain ("openclkernel name=k " + good, tensors ("int32", "20"));
+  const Bytes input = bytes_of (std::vector<gint32> (20, 5));
+  const Bytes expected = bytes_of (std::vector<gint32> (20, 6));
+  fail_unless (chain.run (input).bytes == expected);
+
+  /* As it would be set at the start: whatever is not named is unset. */
+  GstElement *mistaken =
+      testing::launch ("openclkernel name=m " + with_files (mistake.properties, folder));
+  GObject *element = G_OBJECT (chain.element ());
+  const char *const names[] = {"location", "source", "expression", "kernel", "arguments",
+      "global-size", "local-size"};
+  g_object_freeze_notify (element);
+  for (const char *name : names) {
+    GValue value = G_VALUE_INIT;
+    g_object_get_property (G_OBJECT (mistaken), name, &value);
+    g_object_set_property (element, name, &value);
+    g_value_unset (&value);
+  }
+  g_object_thaw_notify (element);
+  gst_object_unref (mistaken);
+  for (int n = 0; n < 3; n++)
+    fail_unless (chain.run (input).bytes == expected, "%s", mistake.properties);
+  const Said said = said_on (chain.bus);
+  fail_unless (said.errors.empty (), "%s", mistake.properties);
+  assert_said (said.warnings, mistake);
+
+  g_object_freeze_notify (element);
+  for (const char *name : names)
+    g_object_set (element, name, nullptr, nullptr);
+  g_object_set (element, "expression", "x + 2", nullptr);
+  g_object_thaw_notify (element);
+  fail_unless (chain.run (input).bytes == bytes_of (std::vector<gint32> (20, 7)));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_file_that_is_mended_is_read_again_while_it_plays)
+{
+  Folder folder;
+  auto write = [&] (const char *value) {
+    return folder.write ("k.cl", std::string ("kernel void k (global const int *input,\n"
+                                              "    global int *output, int gain)\n"
+                                              "{\n"
+                                              "  output[get_global_id (0)] = ")
+                                     + value + ";\n}\n");
+  };
+  const std::string location = write ("gain * input[0]");
+  Chain chain ("openclkernel name=k arguments=a,gain=3 location=" + location,
+      tensors ("int32", "4"));
+  GstElement *element = chain.element ();
+  const Bytes input = bytes_of (std::vector<gint32> (4, 5));
+  auto made = [&] { return values_of<gint32> (chain.run (input).bytes)[0]; };
+
+  fail_unless_equals_int (made (), 15);
+  write ("gain * inptu[0]");
+  fail_unless_equals_int (made (), 15);
+  /* A file is not read because something else is set. */
+  g_object_set (
+      element, "arguments", gst_structure_new_from_string ("a,gain=4"), nullptr);
+  fail_unless_equals_int (made (), 20);
+  g_signal_emit_by_name (element, "reload");
+  fail_unless_equals_int (made (), 20);
+  fail_unless_equals_int (made (), 20);
+  Said said = said_on (chain.bus);
+  fail_unless (said.errors.empty () && said.warnings.size () == 1);
+  fail_unless (said.warnings[0].find ("k.cl:4:") != std::string::npos, "%s",
+      said.warnings[0].c_str ());
+  write ("gain + input[0]");
+  fail_unless_equals_int (made (), 20);
+  g_signal_emit_by_name (element, "reload");
+  fail_unless_equals_int (made (), 9);
+  fail_unless (said_on (chain.bus).warnings.empty ());
+}
+GST_END_TEST;
+
+/* After an error the element is new, and others on the device have not noticed. */
+GST_START_TEST (test_a_mistake_leaves_others_on_the_device_alone)
+{
+  Chain other ("openclkernel expression=\"x * 2\"", tensors ("int32", "4"));
+  Chain chain (with_source ("kernel void k (global int *output) { nothing; }"),
+      tensors ("int32", "4"));
+  const Bytes input = bytes_of (std::vector<gint32> (4, 5));
+  const Bytes twice = bytes_of (std::vector<gint32> (4, 10));
+  fail_unless (other.run (input).bytes == twice);
+  chain.start ();
+  chain.push (input);
+  fail_unless_equals_int (int (said_on (chain.bus, 20 * GST_SECOND).errors.size ()), 1);
+  fail_unless (other.run (input).bytes == twice);
+  gst_element_set_state (chain.pipeline, GST_STATE_NULL);
+  g_object_set (chain.element (), "source", nullptr, "expression", "x * 2", nullptr);
+  fail_unless (chain.run (input).bytes == twice);
+}
+GST_END_TEST;
+
+/* --- while it plays --- */
+
+GST_START_TEST (test_arguments_and_programs_change_between_two_frames)
+{
+  Folder folder;
+  auto save = [&] (const char *name, float value) {
+    return folder.save<float> (name, NumberType::f32, {1}, {value});
+  };
+  const std::string one = save ("one.npy", 1), two = save ("two.npy", 2);
+  Chain chain (
+      "openclkernel name=k expression=\"gain * x + w\" arguments=a,gain=1.0,w=" + one,
+      tensors ("float32", "3"));
+  auto made = [&] {
+    return values_of<float> (chain.run (bytes_of (std::vector<float> (3, 10))).bytes)[0];
+  };
+  auto set = [&] (const char *property, const std::string &value) {
+    gst_util_set_object_arg (G_OBJECT (chain.element ()), property, value.c_str ());
+  };
+  fail_unless (made () == 11);
+  set ("arguments", "a,gain=2.0,w=" + one);
+  fail_unless (made () == 21);
+  set ("arguments", "a,gain=2.0,w=" + two);
+  fail_unless (made () == 22);
+  set ("expression", "x - w");
+  fail_unless (made () == 8);
+  save ("two.npy", 3);
+  fail_unless (made () == 8);
+  g_signal_emit_by_name (chain.element (), "reload");
+  fail_unless (made () == 7);
+  fail_unless (said_on (chain.bus).warnings.empty ());
+}
+GST_END_TEST;
+
+GST_START_TEST (test_output_caps_change_between_two_frames)
+{
+  const char *source = "kernel void k (global const uchar *input, global uchar *output) "
+                       "{ output[get_global_id (0)] = input[get_global_id (0)] + 1; }";
+  Chain chain (with_source (source, "output-caps=other/tensors,dimensions=(string)5"),
+      tensors ("uint8", "10"));
+  const Bytes input = pattern (10);
+  for (int length : {5, 3, 10, 5}) {
+    const std::string dimensions = std::to_string (length);
+    gst_util_set_object_arg (G_OBJECT (chain.element ()), "output-caps",
+        ("other/tensors,dimensions=(string)" + dimensions).c_str ());
+    const Output output = chain.run (input);
+    fail_unless_equals_int (int (output.bytes.size ()), length);
+    fail_unless_equals_int (output.bytes[2], guint8 (input[2] + 1));
+    fail_unless (
+        output.caps.find ("dimensions=(string)" + dimensions) != std::string::npos);
+  }
+  fail_unless (said_on (chain.bus).warnings.empty ());
+}
+GST_END_TEST;
+
+/* An array that a kernel writes to is its own from frame to frame. */
+GST_START_TEST (test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own)
+{
+  Folder folder;
+  const std::string zeros =
+      folder.save<float> ("z.npy", NumberType::f32, {4}, {0, 0, 0, 0});
+  const char *source = "kernel void k (global const float *input, global float *output, "
+                       "global float *sum) { size_t n = get_global_id (0); "
+                       "output[n] = sum[n] += input[n]; }";
+  Chain chain (
+      with_source (source, "arguments=a,sum=" + zeros), tensors ("float32", "4"));
+  for (int n = 1; n < 5; n++)
+    assert_near<float> (chain.run (bytes_of (std::vector<float> (4, 2))).bytes,
+        std::vector<double> (4, 2 * n), 0, "sum");
+}
+GST_END_TEST;
+
+static Suite *
+openclkernel_suite (void)
+{
+  Suite *suite = suite_create ("openclkernel");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_a_kernel_of_three_lines_runs_over_video_of_any_width);
+  tcase_add_test (tc, test_a_kernel_without_a_stride_has_its_lines_one_behind_the_other);
+  tcase_add_test (tc, test_a_kernel_takes_frames_of_any_layout);
+  tcase_add_test (tc, test_a_kernel_has_a_work_item_for_each_pixel_of_every_format);
+  tcase_add_test (tc, test_arguments_are_bound_by_their_names);
+  tcase_add_test (tc, test_a_kernel_of_fixed_groups_runs_in_them);
+  tcase_add_test (tc, test_the_size_of_the_work_is_told_by_names);
+  tcase_add_test (tc, test_files_include_files_beside_them_and_those_of_the_library);
+  tcase_add_loop_test (
+      tc, test_expressions_broadcast_as_numpy_does, 0, G_N_ELEMENTS (broadcasts));
+  tcase_add_test (tc, test_expressions_take_and_make_every_type_of_number);
+  tcase_add_test (tc, test_expressions_take_and_make_numbers_of_16_bits);
+  tcase_add_test (tc, test_expressions_over_video_are_of_each_component);
+  tcase_add_test (tc, test_an_expression_that_is_its_input_changes_no_bit);
+  tcase_add_test (tc, test_arrays_are_broadcast_over_video);
+  tcase_add_test (tc, test_an_expression_knows_where_an_element_stands_and_when);
+  tcase_add_test (tc, test_output_caps_are_what_the_property_or_downstream_says);
+  tcase_add_test (tc, test_caps_of_nnstreamer_pass);
+  tcase_add_test (tc, test_a_kernel_that_writes_its_input_changes_a_copy);
+  tcase_add_loop_test (tc,
+      test_a_mistake_at_the_start_is_one_error_that_says_what_is_wrong, 0,
+      G_N_ELEMENTS (mistakes));
+  tcase_add_loop_test (tc,
+      test_a_mistake_while_playing_is_one_warning_and_the_program_goes_on, 0,
+      G_N_ELEMENTS (mistakes));
+  tcase_add_test (tc, test_a_file_that_is_mended_is_read_again_while_it_plays);
+  tcase_add_test (tc, test_a_mistake_leaves_others_on_the_device_alone);
+  tcase_add_test (tc, test_arguments_and_programs_change_between_two_frames);
+  tcase_add_test (tc, test_output_caps_change_between_two_frames);
+  tcase_add_test (tc, test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own);
+  return suite;
+}
+
+GST_CHECK_MAIN (openclkernel);

@@ -1,0 +1,209 @@
+/* openclkernelsrc: what it promises
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "programs.hpp"
+
+#include <gst/opencl/opencl.h>
+
+#include <cmath>
+
+using namespace programs;
+
+namespace {
+/* Each element tells where and when it is. */
+const char *const count_up =
+    "source=\"kernel void k (global int *output, uint frame, float time, int step) { "
+    "size_t "
+    "n = get_global_id (0); output[n] = step * n + 1000 * frame + 1000000 * (int) (10 * "
+    "time + 0.5f); }\" arguments=a,step=1 ";
+const char *const four = "output-caps=\"other/tensors,types=int32,dimensions=(string)4,"
+                         "framerate=10/1\" ";
+
+std::string
+counting (const std::string &more = "")
+{
+  return std::string ("openclkernelsrc name=k ") + count_up + four + more;
+}
+
+gint32
+number_of (const Output &output, gsize n)
+{
+  return values_of<gint32> (output.bytes)[n];
+}
+} // namespace
+
+GST_START_TEST (test_a_kernel_makes_frames_and_knows_which_and_when)
+{
+  Chain chain (counting ("num-buffers=5"));
+  chain.start ();
+  for (int frame = 0; frame < 5; frame++) {
+    const Output output = chain.pull ();
+    fail_unless_equals_uint64 (output.bytes.size (), 16);
+    fail_unless_equals_int (number_of (output, 3), 3 + 1001000 * frame);
+    fail_unless_equals_uint64 (output.time, frame * GST_SECOND / 10);
+  }
+  fail_unless (!gst_app_sink_try_pull_sample (GST_APP_SINK (chain.out), 10 * GST_SECOND));
+  fail_unless (gst_app_sink_is_eos (GST_APP_SINK (chain.out)));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_what_is_made_downstream_or_the_property_says)
+{
+  struct Row {
+    const char *properties, *after, *expected;
+    gsize size;
+  };
+  const Row rows[] = {
+      {"output-caps=\"video/x-raw,format=GRAY8,width=10,height=3\"", "", "height=(int)3",
+          36},
+      {"", " ! video/x-raw(memory:OpenCLMemory),format=RGBA,width=10,height=2",
+          "format=(string)RGBA", 80},
+      {"", " ! video/x-raw,format=RGB,width=4,height=2", "format=(string)RGB", 24},
+      {"", " ! other/tensors,types=float64,dimensions=(string)5:2:1:1", "5:2:1:1", 80},
+      {"output-caps=other/tensors,types=uint8,dimensions=(string)7", "",
+          "types=(string)uint8", 7},
+      {"", " ! application/x-oct,format=F32LE,domain=depth,samples=8,lines=3",
+          "samples=(int)8", 96},
+  };
+  for (const Row &row : rows) {
+    Chain chain (std::string ("openclkernelsrc expression=0.5 ") + row.properties
+                 + row.after + " ! openclupload");
+    chain.start ();
+    const Output output = chain.pull ();
+    fail_unless (
+        output.caps.find (row.expected) != std::string::npos, "%s", output.caps.c_str ());
+    fail_unless_equals_uint64 (output.bytes.size (), row.size);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_an_array_without_a_size_is_one_error)
+{
+  for (const char *caps : {"other/tensors,types=uint8", "other/tensors,types=int32,"
+                                                        "dimensions=(string)3:x"}) {
+    Chain chain (
+        std::string ("openclkernelsrc expression=0 output-caps=\"") + caps + "\"");
+    chain.start ();
+    const Said said = said_on (chain.bus, 20 * GST_SECOND);
+    fail_unless (said.errors.size () == 1, "%d errors", int (said.errors.size ()));
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_mistake_at_the_start_is_one_error)
+{
+  for (const char *properties :
+      {"", "source=nonsense", "expression=nothing", "location=/no/such.cl",
+          "source=\"kernel void k (global int *output, int n) { }\""}) {
+    Chain chain (std::string ("openclkernelsrc ") + four + properties);
+    chain.start ();
+    const Said said = said_on (chain.bus, 20 * GST_SECOND);
+    fail_unless (
+        said.errors.size () == 1, "%s: %d errors", properties, int (said.errors.size ()));
+  }
+}
+GST_END_TEST;
+
+/* Frames ahead were made before. */
+static Output
+pull_later (Chain &chain)
+{
+  for (int ahead = 0; ahead < 6; ahead++)
+    chain.pull ();
+  return chain.pull ();
+}
+
+GST_START_TEST (test_knobs_turn_while_it_plays)
+{
+  Chain chain (counting ());
+  GObject *source = G_OBJECT (chain.element ());
+  chain.start ();
+  chain.pull ();
+  gst_util_set_object_arg (source, "arguments", "a,step=7");
+  fail_unless_equals_int (number_of (pull_later (chain), 3) % 1000, 21);
+  gst_util_set_object_arg (source, "arguments", "a,step=0.5");
+  fail_unless_equals_int (number_of (pull_later (chain), 3) % 1000, 21);
+  const Said said = said_on (chain.bus);
+  fail_unless (said.errors.empty () && said.warnings.size () == 1);
+  gst_util_set_object_arg (source, "arguments", "a,step=3");
+  gst_util_set_object_arg (
+      source, "output-caps", "other/tensors,types=int32,dimensions=(string)3:3");
+  fail_unless_equals_uint64 (pull_later (chain).bytes.size (), 36);
+  gst_util_set_object_arg (source, "arguments", "a,step=2");
+  fail_unless_equals_int (number_of (pull_later (chain), 8) % 1000, 16);
+  fail_unless (said_on (chain.bus).warnings.empty ());
+}
+GST_END_TEST;
+
+GST_START_TEST (test_caps_that_downstream_refuses_leave_those_before)
+{
+  Chain chain (counting () + "! other/tensors(memory:OpenCLMemory),dimensions=(string)4");
+  chain.start ();
+  chain.pull ();
+  gst_util_set_object_arg (G_OBJECT (chain.element ()), "output-caps",
+      "other/tensors,types=int32,dimensions=(string)5");
+  fail_unless_equals_uint64 (pull_later (chain).bytes.size (), 16);
+  const Said said = said_on (chain.bus);
+  fail_unless (said.errors.empty () && said.warnings.size () == 1);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_live_source_gives_each_frame_at_its_time)
+{
+  Chain chain (counting ("is-live=true num-buffers=4"));
+  chain.start ();
+  chain.pull ();
+  const gint64 start = g_get_monotonic_time ();
+  for (int n = 0; n < 3; n++)
+    chain.pull ();
+  fail_unless (g_get_monotonic_time () - start > 250000);
+}
+GST_END_TEST;
+
+/* As a film is: frames are counted from where it is sought to. */
+GST_START_TEST (test_a_seek_goes_to_a_frame)
+{
+  Chain chain (counting ("num-buffers=100"));
+  chain.start ();
+  chain.pull ();
+  fail_unless (gst_element_seek_simple (chain.pipeline, GST_FORMAT_TIME,
+      GstSeekFlags (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE), 5 * GST_SECOND));
+  fail_unless_equals_int (number_of (chain.pull (), 1), 1 + 1001000 * 50);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_nothing_is_uploaded_for_a_frame)
+{
+  Chain chain (counting ("num-buffers=50"));
+  GstOpenCLCounts counts;
+  chain.start ();
+  for (int n = 0; n < 50; n++)
+    chain.pull ();
+  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (chain.element ()), &counts);
+  fail_unless_equals_uint64 (counts.upload_bytes, 0);
+  fail_unless_equals_uint64 (counts.host_waits, 0);
+  fail_unless_equals_uint64 (counts.launches, 50);
+}
+GST_END_TEST;
+
+static Suite *
+openclkernelsrc_suite (void)
+{
+  Suite *suite = suite_create ("openclkernelsrc");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_a_kernel_makes_frames_and_knows_which_and_when);
+  tcase_add_test (tc, test_what_is_made_downstream_or_the_property_says);
+  tcase_add_test (tc, test_an_array_without_a_size_is_one_error);
+  tcase_add_test (tc, test_a_mistake_at_the_start_is_one_error);
+  tcase_add_test (tc, test_knobs_turn_while_it_plays);
+  tcase_add_test (tc, test_caps_that_downstream_refuses_leave_those_before);
+  tcase_add_test (tc, test_a_live_source_gives_each_frame_at_its_time);
+  tcase_add_test (tc, test_a_seek_goes_to_a_frame);
+  tcase_add_test (tc, test_nothing_is_uploaded_for_a_frame);
+  return suite;
+}
+
+GST_CHECK_MAIN (openclkernelsrc);

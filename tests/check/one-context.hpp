@@ -1,0 +1,29 @@
+/* gstreamer-opencl tests: all elements of a test in one context
+ *
+ * Whoever wants a device gets the context that somebody holds of it, with the programs
+ * that were built in it. A test that holds one builds each program once, however many
+ * elements it starts and stops; a vendor's compiler takes up to a second for one.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/check/gstcheck.h>
+#include <gst/opencl/opencl.h>
+
+namespace check {
+inline GstOpenCLContext *held_context = nullptr;
+
+inline void
+hold_context ()
+{
+  held_context = gst_opencl_context_new (nullptr, nullptr);
+  fail_unless (held_context != nullptr);
+}
+
+inline void
+release_context ()
+{
+  gst_clear_object (&held_context);
+}
+} // namespace check
