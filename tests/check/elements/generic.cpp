@@ -1,5 +1,6 @@
 /* What every element promises as an element, whatever it computes: flushes, gaps, segments,
- * QoS, latency, allocation, and properties at their extremes
+ * QoS, latency, allocation, and properties at their extremes; and that nothing of these
+ * reaches a compiler's command line
  *
  * Every element of the plugins is taken. One that needs more than its defaults, or frames
  * that its templates do not tell, has a row in `needs`.
@@ -9,7 +10,12 @@
 #include "tests/check/pipeline-run.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <dlfcn.h>
 #include <functional>
+#include <regex>
+
+#include <CL/cl.h>
 
 /* Last: its macro fail() breaks the headers of C++. */
 #include <gst/check/gstcheck.h>
@@ -37,6 +43,14 @@ const Frames all_frames[] = {
      ",domain=depth,format=F32LE,samples=64,lines=8,framerate=25/1",
         64 * 8 * 4},
 };
+
+/* What reaches a compiler's command line: what the elements define, by plain names and
+ * numbers. A word of a user's own would be none of these. */
+const std::regex plain_options (
+    "(-cl-std=CL1\\.2)?( *-D[A-Za-z_][A-Za-z_0-9]*(=[-+.A-Za-z_0-9]*)?| *-cl-[-a-z]+)*");
+const char *const injection = "1 -DINJECTED=1 -I/nowhere";
+std::atomic<guint> builds;
+std::atomic<bool> has_own_options;
 
 /* What an element needs beside its defaults. */
 struct Need {
@@ -66,6 +80,7 @@ stands_in (const char *const *begin, const char *const *end, const std::string &
 std::string
 described (const std::string &name)
 {
+  has_own_options = g_str_has_prefix (name.c_str (), "openclkernel");
   for (const Need &need : needs) {
     if (name == need.element)
       return name + " " + need.properties;
@@ -199,6 +214,7 @@ check_each (Promise promise)
     tested++;
   }
   fail_unless (tested >= 10, "only %u elements", tested);
+  fail_unless (builds > 0, "no program was built");
 }
 
 void
@@ -412,7 +428,7 @@ void
 add_texts (Values &values, GParamSpec *spec)
 {
   for (const char *text :
-      {"", "nonsense", "/nowhere/\xff", static_cast<const char *> (nullptr)})
+      {"", "nonsense", "/nowhere/\xff", injection, static_cast<const char *> (nullptr)})
     add_value (values, spec, g_value_set_string, text);
 }
 
@@ -543,6 +559,23 @@ keep_the_promise_of_extremes (Tested &element)
   gst_object_unref (pad);
 }
 } // namespace
+
+/* In front of the OpenCL loader's. Where `options` are the user's own, they are documented
+ * as code. */
+extern "C" cl_int
+clBuildProgram (cl_program program, cl_uint n_devices, const cl_device_id *devices,
+    const char *options, void (CL_CALLBACK *notify) (cl_program, void *), void *user_data)
+{
+  /* Which came with a plugin, so that RTLD_NEXT does not know it */
+  static void *const loader = dlopen ("libOpenCL.so.1", RTLD_NOW);
+  static const auto next =
+      reinterpret_cast<decltype (&clBuildProgram)> (dlsym (loader, "clBuildProgram"));
+  fail_unless (
+      std::regex_match (options ? options : "", plain_options) || has_own_options,
+      "a compiler is told: %s", options);
+  builds++;
+  return next (program, n_devices, devices, options, notify, user_data);
+}
 
 GST_START_TEST (test_generic_flush_leaves_an_element_as_new)
 {
