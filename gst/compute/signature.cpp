@@ -160,8 +160,14 @@ read_signature (cl_kernel kernel, Signature &signature, GError **error)
 bool
 kernels_of_program (cl_program program, std::vector<std::string> &names, GError **error)
 {
-  gsize size = 0;
-  cl_int code = clGetProgramInfo (program, CL_PROGRAM_KERNEL_NAMES, 0, nullptr, &size);
+  gsize size = 0, count = 0;
+  /* NVIDIA's driver crashes when it is asked for the names of none. */
+  cl_int code =
+      clGetProgramInfo (program, CL_PROGRAM_NUM_KERNELS, sizeof count, &count, nullptr);
+  if (code == CL_SUCCESS && count == 0)
+    return true;
+  if (code == CL_SUCCESS)
+    code = clGetProgramInfo (program, CL_PROGRAM_KERNEL_NAMES, 0, nullptr, &size);
   std::string all (size, '\0'), name;
 
   if (code == CL_SUCCESS)

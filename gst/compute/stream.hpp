@@ -7,14 +7,10 @@
 #include <gst/opencl/arrayformat.hpp>
 
 namespace compute {
-/* Formats of video that are one array of whole components. */
-#define COMPUTE_VIDEO_FORMATS                                                            \
-  "{ RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, GRAY8, GRAY16_LE }"
-
 /* Spectra as a camera gives them are gray video; npyparse, which makes either, is to know
  * that arrays are meant. */
 #define COMPUTE_CAPS(features)                                                           \
-  "video/x-raw" features ", format = (string) " COMPUTE_VIDEO_FORMATS                    \
+  "video/x-raw" features ", format = (string) " ARRAY_VIDEO_FORMATS                      \
   ", width = (int) [ 1, 2147483647 ], height = (int) [ 1, 2147483647 ], "                \
   "framerate = (fraction) [ 0/1, 2147483647/1 ]; " TENSORS_CAPS (                        \
       features) "; application/x-oct" features                                           \

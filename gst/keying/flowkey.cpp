@@ -23,6 +23,7 @@
 #endif
 
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <algorithm>
@@ -51,14 +52,25 @@ struct Settings {
   guint key_color = 0xff00ff00;
 };
 
-/* Words of a tile whose regions a work-group finds in 16 KiB of local memory */
+/* Words of a tile whose regions a work-group finds in 16 KiB of local memory, and in half
+ * of it where there is no more: a driver may take some for itself. */
 const gsize region_words = 4;
-const gsize region_rows = 32;
+
+gsize
+rows_of_region (GstOpenCLContext *context)
+{
+  const gsize local_memory = opencl::local_memory (context);
+  gsize rows = 32;
+  while (rows > 1 && 2 * 32 * region_words * rows * sizeof (cl_uint) > local_memory)
+    rows /= 2;
+  return rows;
+}
 
 /* What the streaming thread works with. */
 struct Work {
   GstVideoInfo info;
   keying::TileShape shape;
+  gsize region_rows;
   opencl::FrameKernel pack_flow;
   opencl::FrameKernel limit_flow;
   opencl::FrameKernel flow_planes;
@@ -133,7 +145,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
 {
   const std::string options = keying::pixel_options (&work.info) + work.shape.options ()
                               + " -DREGION_WORDS=" + std::to_string (region_words)
-                              + " -DREGION_ROWS=" + std::to_string (region_rows);
+                              + " -DREGION_ROWS=" + std::to_string (work.region_rows);
   const struct {
     opencl::FrameKernel &kernel;
     const char *name;
@@ -175,6 +187,7 @@ gst_flow_key_set_formats (
   Work &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   work.shape = keying::TileShape::best_for (context);
+  work.region_rows = rows_of_region (context);
   self->member->set_format (context, &work.info);
   create_kernels (context, work);
   return create_planes (context, work, error) && work.run.create (context, error);
@@ -249,8 +262,8 @@ flow_to_the_end (GstFlowKey *self, cl_command_queue queue, GError **error)
             gsize (words) * 32 * sizeof (cl_uint) * height, error);
   cl_mem parents = work.parents ();
   opencl::Groups tiles = {(words + region_words - 1) / region_words,
-      (height + region_rows - 1) / region_rows,
-      std::min (work.shape.items, region_words * region_rows)};
+      (height + work.region_rows - 1) / work.region_rows,
+      std::min (work.shape.items, region_words * work.region_rows)};
   return parents
          && work.find_regions.launch_groups (
              queue, tiles, error, right, down, words, height, parents)

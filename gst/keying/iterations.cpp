@@ -6,7 +6,7 @@
 
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/gstopenclstatistics-private.h>
+#include <gst/opencl/opencl-private.hpp>
 
 #include <algorithm>
 
@@ -100,13 +100,23 @@ bool
 IterationRun::is_over (
     GstPad *pad, cl_command_queue queue, guint last, bool *over, GError **error)
 {
-  cl_uint changed = 0;
   gst_opencl_count_throttled ();
-  gst_opencl_count_download (sizeof changed);
-  cl_int code = clEnqueueReadBuffer (queue, flags (), CL_TRUE, last * sizeof changed,
-      sizeof changed, &changed, 0, nullptr, nullptr);
-  *over = changed == 0 || GST_PAD_IS_FLUSHING (pad);
-  return gst_opencl_check (code, "clEnqueueReadBuffer", error);
+  gst_opencl_count_download (sizeof *answer);
+  if (!answer)
+    answer = std::make_unique<cl_uint> (0);
+  cl_event event = nullptr;
+  cl_int code = clEnqueueReadBuffer (queue, flags (), CL_FALSE, last * sizeof *answer,
+      sizeof *answer, answer.get (), 0, nullptr, &event);
+  if (!gst_opencl_check (code, "clEnqueueReadBuffer", error))
+    return false;
+  clFlush (queue);
+  gboolean is_read = FALSE;
+  const bool succeeded = gst_opencl_wait (event, &is_read, error);
+  clReleaseEvent (event);
+  *over = *answer == 0 || GST_PAD_IS_FLUSHING (pad);
+  if (!is_read)
+    (void)answer.release (); /* lost: the device may still write it */
+  return succeeded;
 }
 
 bool

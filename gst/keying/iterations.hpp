@@ -8,6 +8,7 @@
 #include <gst/opencl/opencl-hpp.hpp>
 
 #include <functional>
+#include <memory>
 
 namespace keying {
 /* What a work-group holds in local memory, and how many work-items do it */
@@ -66,5 +67,6 @@ private:
       GstPad *pad, cl_command_queue queue, guint last, bool *over, GError **error);
 
   cl::Buffer flags;
+  std::unique_ptr<cl_uint> answer; /* where the last that was asked comes */
 };
 } // namespace keying

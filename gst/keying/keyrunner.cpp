@@ -16,8 +16,10 @@
 namespace keying {
 /* What a work-group of the form `tiles` holds, and how many work-items do it at most. A
  * plane of 4 KiB: five are within the least local memory that OpenCL allows a device, and
- * several groups within that of a GPU. */
-static const gsize tile_words = 8, tile_rows = 128, most_items = 512;
+ * several groups within that of a GPU. Tiles are as high as the longest runs need, and
+ * narrower where a device has less. */
+static const gsize most_words = 8, least_words = 4, tile_rows = 128, most_items = 512;
+static const gsize most_planes = 5;
 
 /* What a work-item of the form `wide` does: four planes of 16 KiB */
 static const gsize wide_columns = 512, wide_rows = 256, wide_vector = 16;
@@ -26,6 +28,22 @@ static KeyRunner::Form
 best_form (GstOpenCLContext *context)
 {
   return opencl::is_cpu (context) ? KeyRunner::Form::wide : KeyRunner::Form::tiles;
+}
+
+static gsize
+bytes_of_plane (gsize words)
+{
+  return (tile_rows + 2) * words * sizeof (cl_uint);
+}
+
+static gsize
+words_of_tile (GstOpenCLContext *context)
+{
+  const gsize local_memory = opencl::local_memory (context);
+  gsize words = most_words;
+  while (words > least_words && most_planes * bytes_of_plane (words) > local_memory)
+    words /= 2;
+  return words;
 }
 
 /* A power of two */
@@ -54,6 +72,7 @@ KeyRunner::KeyRunner (GstOpenCLContext *context, const GstVideoInfo *info, Form 
     return;
   }
   items = items_of_tile (context);
+  tile_words = words_of_tile (context);
   options += " -DTILE_WORDS=" + std::to_string (tile_words) + " -DTILE_ROWS="
              + std::to_string (tile_rows) + " -DGROUP_ITEMS=" + std::to_string (items);
   kernel.prepare (context, FOLDER "keyrun.cl", "run_tiles", options);
@@ -106,10 +125,9 @@ KeyRunner::enqueue_tiles (cl_command_queue queue, const KeyRun &run,
   opencl::Groups groups = {
       count_of (info_.width, columns), count_of (info_.height, rows), items};
   gsize planes = 2 + 2 * run.flows () + (run.rule ().limit > 0);
-  gsize plane_bytes = (tile_rows + 2) * tile_words * sizeof (cl_uint);
 
   return launch (groups, queue, run, input, output, error,
-      opencl::LocalMemory{planes * plane_bytes});
+      opencl::LocalMemory{planes * bytes_of_plane (tile_words)});
 }
 
 /* Tiles of like height */

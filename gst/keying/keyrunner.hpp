@@ -43,6 +43,7 @@ private:
   const GstVideoInfo info_;
   const Form form;
   gsize items = 1;      /* of a work-group */
+  gsize tile_words = 0; /* a line of a tile, in the form `tiles` */
   std::mutex launching; /* a kernel's arguments are one launch's at a time */
   opencl::FrameKernel kernel;
 };

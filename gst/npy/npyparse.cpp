@@ -262,7 +262,8 @@ npy_parse_view (GstNpyParse *self)
   if (self->knows_view)
     return self->view;
   GstCaps *taken = gst_pad_peer_query_caps (self->srcpad, nullptr);
-  GstCaps *spectra = gst_caps_new_empty_simple ("application/x-oct");
+  GstCaps *spectra = gst_caps_new_simple (
+      "application/x-oct", "domain", G_TYPE_STRING, "wavelength", nullptr);
   GstCaps *tensors = gst_caps_new_empty_simple (TENSORS_NAME);
 
   self->view.as_tensors = !gst_caps_is_any (taken)

@@ -17,6 +17,7 @@ plugin_init (GstPlugin *plugin)
 
   /* One line an element, in the order of the alphabet. */
   registered |= GST_ELEMENT_REGISTER (npyparse, plugin);
+  registered |= GST_ELEMENT_REGISTER (npysink, plugin);
   registered |= GST_TYPE_FIND_REGISTER (npy, plugin);
 
   return registered;

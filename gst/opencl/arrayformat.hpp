@@ -27,6 +27,10 @@ namespace opencl {
                         "types = (string) " TENSORS_TYPES ", "                           \
                         "framerate = (fraction) [ 0/1, 2147483647/1 ]"
 
+/* Formats of video that are one array of whole components. */
+#define ARRAY_VIDEO_FORMATS                                                              \
+  "{ RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, GRAY8, GRAY16_LE }"
+
 struct ArrayFormat {
   NumberType type = NumberType::f32;
   std::vector<gsize> shape;

@@ -7,6 +7,7 @@
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclmemory.h"
+#include "patience.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_memory_debug);
 #define GST_CAT_DEFAULT gst_opencl_memory_debug
@@ -166,7 +167,7 @@ fail_to_unmap (GstMemory *memory, cl_command_queue queue, cl_int code)
 {
   GError *error = nullptr;
 
-  clFinish (queue);
+  finish_patiently (queue);
   gst_opencl_check (code, "clEnqueueMarkerWithWaitList", &error);
   GST_ERROR_OBJECT (memory->allocator, "cannot unmap: %s", error->message);
   storage_of (memory).tell_owner (error);

@@ -30,6 +30,11 @@ opencl::StagingRing *gst_opencl_context_get_staging_ring (GstOpenCLContext *cont
 void gst_opencl_context_check_device (GstOpenCLContext *context);
 bool gst_opencl_context_is_lost (GstOpenCLContext *context);
 
+/* The device of the context around `handle` (nullable) does not answer: the context is
+ * lost, and nobody waits for its commands any more. */
+void gst_opencl_context_give_up (cl_context handle);
+bool gst_opencl_context_was_given_up (cl_context handle);
+
 /* gst_opencl_ensure_context() without asking the neighbours. */
 gboolean gst_opencl_ensure_context_alone (
     GstElement *element, const gchar *device, GstOpenCLContext **context, GError **error);

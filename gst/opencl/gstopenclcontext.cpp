@@ -18,6 +18,7 @@
 #include "programsource.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclstatistics-private.h"
+#include "patience.hpp"
 #include "reaper.hpp"
 #include "stagingring.hpp"
 
@@ -41,6 +42,7 @@ struct ContextState {
   std::string index;
   bool shares_host_memory = false;
   std::atomic<bool> lost{false};
+  std::atomic<bool> given_up{false};
 
   std::mutex programs_lock; /* held while building, so that nothing is built twice */
   std::map<std::string, cl::Program> programs;
@@ -138,6 +140,19 @@ public:
       gst_object_unref (living);
     else
       remember (device, context);
+  }
+
+  /* (transfer full) (nullable): also one that is lost */
+  GstOpenCLContext *find_by_handle (cl_context handle)
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    for (auto &known : contexts) {
+      auto *context = static_cast<GstOpenCLContext *> (g_weak_ref_get (&known.second));
+      if (context && gst_opencl_context_get_handle (context) == handle)
+        return context;
+      gst_clear_object (&context);
+    }
+    return nullptr;
   }
 
 private:
@@ -321,9 +336,11 @@ void
 gst_opencl_context_check_device (GstOpenCLContext *context)
 {
   ContextState &state = *context->state;
+  if (state.given_up)
+    return;
   cl_int code = clEnqueueMarkerWithWaitList (state.pinning_queue (), 0, nullptr, nullptr);
   if (code == CL_SUCCESS)
-    code = clFinish (state.pinning_queue ());
+    code = opencl::finish_patiently (state.pinning_queue ());
   if (code == CL_SUCCESS || code == CL_OUT_OF_HOST_MEMORY)
     return;
   if (!state.lost.exchange (true))
@@ -336,6 +353,28 @@ bool
 gst_opencl_context_is_lost (GstOpenCLContext *context)
 {
   return context->state->lost;
+}
+
+void
+gst_opencl_context_give_up (cl_context handle)
+{
+  GstOpenCLContext *context = Registry::get ().find_by_handle (handle);
+  if (!context)
+    return;
+  context->state->lost = true;
+  if (!context->state->given_up.exchange (true))
+    GST_ERROR_OBJECT (context,
+        "the device does not answer and is given up; a new run gets a new context");
+  gst_object_unref (context);
+}
+
+bool
+gst_opencl_context_was_given_up (cl_context handle)
+{
+  GstOpenCLContext *context = Registry::get ().find_by_handle (handle);
+  const bool was = context && context->state->given_up;
+  gst_clear_object (&context);
+  return was;
 }
 
 const gchar *

@@ -4,6 +4,8 @@
  */
 #include "gstopenclerror.h"
 
+#include "patience.hpp"
+
 #include <cstring>
 
 /* The macro makes a string of its first argument: spaces would be in it. */
@@ -97,6 +99,7 @@ const NamedCode named_codes[] = {
     NAMED (CL_INVALID_LINKER_OPTIONS),
     NAMED (CL_INVALID_DEVICE_PARTITION_COUNT),
     {-1001, "CL_PLATFORM_NOT_FOUND_KHR"},
+    {opencl::no_answer, "the device does not answer, and GST_OPENCL_TIMEOUT is over"},
 };
 #undef NAMED
 
@@ -185,9 +188,9 @@ gst_opencl_post_error (GstElement *element, GError *error)
   find_posted_code (error, &domain, &code);
 
   const gchar *rest = strchr (error->message, '\n');
-  gchar *text = rest ? g_strndup (error->message, rest - error->message)
-                     : g_strdup (error->message);
-  gchar *debug = rest ? g_strdup (rest + 1) : nullptr;
+  /* What a file or a compiler said need not be UTF-8, which a message has to be. */
+  gchar *text = g_utf8_make_valid (error->message, rest ? rest - error->message : -1);
+  gchar *debug = rest ? g_utf8_make_valid (rest + 1, -1) : nullptr;
   gst_element_message_full (element, GST_MESSAGE_ERROR, domain, code, text, debug,
       __FILE__, GST_FUNCTION, __LINE__);
   g_error_free (error);

@@ -70,3 +70,15 @@ gst_opencl_in_flight_drain (GstOpenCLInFlight *in_flight, GError **error)
     ok = finish_oldest (in_flight, ok ? error : nullptr) && ok;
   return ok;
 }
+
+gboolean
+gst_opencl_wait (cl_event event, gboolean *is_over, GError **error)
+{
+  opencl::TrackedEvent tracked (event);
+  cl_int status = tracked.status ();
+  if (status > CL_COMPLETE)
+    status = tracked.wait ();
+  if (is_over)
+    *is_over = tracked.is_known_to_be_over ();
+  return gst_opencl_check (status, "a command on the device", error);
+}

@@ -48,4 +48,18 @@ GST_OPENCL_API void gst_opencl_in_flight_add (
 GST_OPENCL_API gboolean gst_opencl_in_flight_drain (
     GstOpenCLInFlight *in_flight, GError **error);
 
+/**
+ * gst_opencl_wait:
+ * @event: (transfer none): of a queue that was flushed
+ * @is_over: (out) (optional): whether the command is over for certain; if not, what it
+ *   uses must stay
+ * @error: set when the command failed, or does not end within GST_OPENCL_TIMEOUT
+ *
+ * Blocks until a command is over.
+ *
+ * Returns: whether it ended without error
+ */
+GST_OPENCL_API gboolean gst_opencl_wait (
+    cl_event event, gboolean *is_over, GError **error);
+
 G_END_DECLS

@@ -6,6 +6,7 @@
 
 #include "gstopenclerror.h"
 #include "gstopenclstatistics-private.h"
+#include "patience.hpp"
 
 #include <algorithm>
 #include <thread>
@@ -106,7 +107,7 @@ void
 StagingRing::give_back (Slot &slot, cl_command_queue queue, cl_event transfer)
 {
   if (!transfer)
-    clFinish (queue);                      /* a part of it may be under way */
+    finish_patiently (queue);              /* a part of it may be under way */
   slot.transfer = TrackedEvent (transfer); /* nobody else has the slot */
   put_back (slot);
 }

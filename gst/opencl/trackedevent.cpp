@@ -4,6 +4,8 @@
  */
 #include "trackedevent.hpp"
 
+#include "patience.hpp"
+
 #include <glib.h>
 
 namespace opencl {
@@ -54,7 +56,9 @@ TrackedEvent::wait () const
   constexpr int tries = 10;
 
   for (int failures = 0; !is_known_to_be_over ();) {
-    cl_int waited = state->event.wait ();
+    cl_int waited = wait_patiently (state->event ());
+    if (waited == no_answer)
+      return no_answer;
     cl_int now;
     cl_int asked = ask (&now);
     if (now <= CL_COMPLETE)

@@ -27,8 +27,8 @@ public:
   /* What was the answer last time, to anybody. */
   cl_int last_status () const { return state ? state->seen.load () : CL_COMPLETE; }
   /* Blocks until it is over: how it ended, CL_COMPLETE or a negative error. Where the
-   * driver tells nothing any more, its error: then it is not known to be over, and what it
-   * uses must stay. */
+   * driver tells nothing any more, its error, and where the wait was given up, no_answer:
+   * then it is not known to be over, and what it uses must stay. */
   cl_int wait () const;
   /* Without asking; none counts as over. */
   bool is_known_to_be_over () const { return last_status () <= CL_COMPLETE; }

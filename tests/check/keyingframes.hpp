@@ -4,14 +4,9 @@
  */
 #pragma once
 
-#include <gst/check/gstcheck.h>
-#include <gst/check/gstharness.h>
-#include <gst/opencl/opencl.h>
-#include <gst/video/video.h>
+#include "harness.hpp"
 
-#include <cstdint>
-#include <string>
-#include <vector>
+#include <gst/opencl/opencl.h>
 
 namespace keying_frames {
 struct Pixel {
@@ -222,7 +217,7 @@ assert_same (const Picture &actual, const Picture &expected, const char *what)
       const Pixel &a = actual.at (x, y);
       const Pixel &e = expected.at (x, y);
       if (!(a == e))
-        fail ("%s, %dx%d: pixel %d,%d is %d,%d,%d,%d, expected %d,%d,%d,%d", what,
+        ck_abort_msg ("%s, %dx%d: pixel %d,%d is %d,%d,%d,%d, expected %d,%d,%d,%d", what,
             expected.width, expected.height, x, y, a.red, a.green, a.blue, a.alpha, e.red,
             e.green, e.blue, e.alpha);
     }

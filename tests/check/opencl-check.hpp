@@ -4,24 +4,19 @@
  */
 #pragma once
 
+#include "harness.hpp"
+
 #include "device-kind.hpp"
 
-#include <gst/check/gstcheck.h>
 #include <gst/opencl/opencl-private.hpp>
 
-#include <algorithm>
-#include <cstring>
-#include <vector>
-
 namespace check {
-using Bytes = std::vector<guint8>;
-
 /* A context on the machine's default device; a machine without one fails the test. */
 inline GstOpenCLContext *
 new_context ()
 {
-  GError *error = nullptr;
-  GstOpenCLContext *context = gst_opencl_context_new (nullptr, &error);
+  Owned<GError> error;
+  GstOpenCLContext *context = gst_opencl_context_new (nullptr, error.out ());
   fail_unless (context != nullptr, "%s", error ? error->message : "no error");
   return context;
 }
@@ -32,13 +27,13 @@ new_other_context (GstOpenCLContext *like)
 {
   cl_device_id device = gst_opencl_context_get_device (like);
   cl_int code;
-  cl_context handle = clCreateContext (nullptr, 1, &device, nullptr, nullptr, &code);
-  fail_unless_equals_int (code, CL_SUCCESS);
-  GError *error = nullptr;
+  OwnedCL<cl_context> handle =
+      clCreateContext (nullptr, 1, &device, nullptr, nullptr, &code);
+  expect_equal (code, CL_SUCCESS);
+  Owned<GError> error;
   GstOpenCLContext *context =
-      gst_opencl_context_new_wrapped (handle, device, nullptr, &error);
+      gst_opencl_context_new_wrapped (handle, device, nullptr, error.out ());
   fail_unless (context != nullptr, "%s", error ? error->message : "no error");
-  clReleaseContext (handle);
   return context;
 }
 
@@ -48,19 +43,6 @@ queue_of (GstOpenCLContext *context, GstOpenCLQueue which = GST_OPENCL_QUEUE_COM
   return gst_opencl_context_get_queue (context, which);
 }
 
-/* Bytes that differ everywhere and from seed to seed. */
-inline Bytes
-pattern (gsize size, guint seed)
-{
-  Bytes bytes (size);
-  guint32 state = seed * 2654435761u + 12345;
-  for (guint8 &byte : bytes) {
-    state = state * 1664525u + 1013904223u;
-    byte = guint8 (state >> 24);
-  }
-  return bytes;
-}
-
 /* Holds everything enqueued behind it until it is opened: a command as slow as wanted. */
 class Gate {
 public:
@@ -68,12 +50,15 @@ public:
   {
     cl_int code;
     event = clCreateUserEvent (gst_opencl_context_get_handle (context), &code);
-    fail_unless_equals_int (code, CL_SUCCESS);
+    expect_equal (code, CL_SUCCESS);
+  }
+  Gate (GstOpenCLContext *context, GstOpenCLQueue which) : Gate (context)
+  {
+    put_into (queue_of (context, which));
   }
   ~Gate ()
   {
-    if (closed)
-      open ();
+    open ();
     clReleaseEvent (event);
   }
   Gate (const Gate &) = delete;
@@ -81,8 +66,7 @@ public:
 
   void put_into (cl_command_queue queue)
   {
-    fail_unless_equals_int (
-        clEnqueueBarrierWithWaitList (queue, 1, &event, nullptr), CL_SUCCESS);
+    expect_equal (clEnqueueBarrierWithWaitList (queue, 1, &event, nullptr), CL_SUCCESS);
     clFlush (queue);
   }
   void open () { set_status (CL_COMPLETE); }
@@ -93,11 +77,39 @@ public:
 private:
   void set_status (cl_int status)
   {
-    closed = false;
-    fail_unless_equals_int (clSetUserEventStatus (event, status), CL_SUCCESS);
+    if (std::exchange (closed, false))
+      expect_equal (clSetUserEventStatus (event, status), CL_SUCCESS);
   }
   bool closed = true;
 };
+
+/* As an application does that has one. */
+inline void
+give_context (GstElement *element, GstOpenCLContext *context)
+{
+  Owned<GstContext> given = gst_opencl_context_to_gst_context (context);
+  gst_element_set_context (element, given);
+}
+
+/* (transfer full): a buffer of device memory. */
+inline GstBuffer *
+device_buffer (GstOpenCLContext *context, const Bytes &bytes)
+{
+  GstBuffer *buffer = gst_buffer_new ();
+  gst_buffer_append_memory (
+      buffer, gst_opencl_memory_new (context, bytes.size (), nullptr));
+  gst_buffer_fill (buffer, 0, bytes.data (), bytes.size ());
+  return buffer;
+}
+
+/* What the library has counted for `element`. */
+inline GstOpenCLCounts
+counts_of (GstElement *element)
+{
+  GstOpenCLCounts counts;
+  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (element), &counts);
+  return counts;
+}
 
 inline cl_int
 status_of (cl_event event)
@@ -120,13 +132,13 @@ inline const gchar *const change_source =
 inline cl_kernel
 make_kernel (GstOpenCLContext *context, const gchar *source, const gchar *name)
 {
-  GError *error = nullptr;
-  cl_program program = gst_opencl_context_get_program (context, source, nullptr, &error);
-  fail_unless (program != nullptr, "%s", error ? error->message : "no error");
+  Owned<GError> error;
+  OwnedCL<cl_program> program =
+      gst_opencl_context_get_program (context, source, nullptr, error.out ());
+  fail_unless (program, "%s", error ? error->message : "no error");
   cl_int code;
   cl_kernel kernel = clCreateKernel (program, name, &code);
-  fail_unless_equals_int (code, CL_SUCCESS);
-  clReleaseProgram (program);
+  expect_equal (code, CL_SUCCESS);
   return kernel;
 }
 
@@ -141,65 +153,10 @@ enqueue_change (cl_command_queue queue, cl_kernel kernel, cl_mem handle, gsize s
   clSetKernelArg (kernel, 1, sizeof first, &first);
   clSetKernelArg (kernel, 2, sizeof bytes, &bytes);
   clSetKernelArg (kernel, 3, sizeof value, &value);
-  fail_unless_equals_int (
+  expect_equal (
       clEnqueueNDRangeKernel (queue, kernel, 1, nullptr, &n, nullptr, 0, nullptr, &event),
       CL_SUCCESS);
   return event;
 }
 
-/* What the CPU reads; fails the test where it cannot be mapped. */
-inline Bytes
-read_memory (GstMemory *memory)
-{
-  GstMapInfo map;
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_READ));
-  Bytes bytes (map.data, map.data + map.size);
-  gst_memory_unmap (memory, &map);
-  return bytes;
-}
-
-inline void
-write_memory (GstMemory *memory, const Bytes &bytes)
-{
-  GstMapInfo map;
-  fail_unless (gst_memory_map (memory, &map, GST_MAP_WRITE));
-  fail_unless (map.size >= bytes.size ());
-  memcpy (map.data, bytes.data (), bytes.size ());
-  gst_memory_unmap (memory, &map);
-}
-
-inline Bytes
-read_buffer (GstBuffer *buffer)
-{
-  GstMapInfo map;
-  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-  Bytes bytes (map.data, map.data + map.size);
-  gst_buffer_unmap (buffer, &map);
-  return bytes;
-}
-
-inline void
-assert_same (const Bytes &got, const Bytes &expected, const char *what)
-{
-  fail_unless (got.size () == expected.size (),
-      "%s: %" G_GSIZE_FORMAT " bytes, expected %" G_GSIZE_FORMAT, what, got.size (),
-      expected.size ());
-  auto differing = std::mismatch (got.begin (), got.end (), expected.begin ());
-  if (differing.first != got.end ())
-    ck_abort_msg ("%s: byte %d is %u, expected %u", what,
-        int (differing.first - got.begin ()), *differing.first, *differing.second);
-}
-
-/* Whether `condition` becomes true within ten seconds. */
-template <typename Condition>
-bool
-soon (Condition condition)
-{
-  for (int i = 0; i < 2000; i++) {
-    if (condition ())
-      return true;
-    g_usleep (5000);
-  }
-  return false;
-}
 } // namespace check

@@ -1,21 +1,12 @@
 /* Raw video pictures for tests: made, filled, padded, and read by component
  *
- * Include after the standard headers: gst-check's macros have the names of some of their
- * functions.
- *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
-#include <functional>
-#include <random>
-#include <string>
-#include <utility>
+#include "harness.hpp"
 
-#include <gst/check/gstcheck.h>
-#include <gst/check/gstharness.h>
 #include <gst/opencl/opencl.h>
-#include <gst/video/video.h>
 
 namespace video {
 inline GstVideoInfo
@@ -193,10 +184,10 @@ largest_difference (const Picture &a, const Picture &b)
 {
   View left (a), right (b);
   int largest = 0;
-  fail_unless_equals_int (left.components (), right.components ());
+  expect_equal (left.components (), right.components ());
   for (int c = 0; c < left.components (); c++) {
-    fail_unless_equals_int (left.width (c), right.width (c));
-    fail_unless_equals_int (left.height (c), right.height (c));
+    expect_equal (left.width (c), right.width (c));
+    expect_equal (left.height (c), right.height (c));
     for (int y = 0; y < left.height (c); y++)
       for (int x = 0; x < left.width (c); x++)
         largest = MAX (largest, ABS (left.at (c, x, y) - right.at (c, x, y)));

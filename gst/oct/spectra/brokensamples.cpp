@@ -4,7 +4,7 @@
  */
 #include "brokensamples.hpp"
 
-#include <gst/opencl/gstopenclstatistics-private.h>
+#include <gst/opencl/opencl-private.hpp>
 
 namespace oct {
 /* Frames from one look to the next: even four bytes cost a call of the driver. */
@@ -12,8 +12,21 @@ static const guint frames_between = 16;
 
 BrokenSamples::~BrokenSamples ()
 {
-  if (under_way ())
-    clWaitForEvents (1, &under_way ());
+  wait ();
+}
+
+/* Whether the count is there. */
+bool
+BrokenSamples::wait ()
+{
+  gboolean is_over = TRUE;
+  const bool there = under_way () && gst_opencl_wait (under_way (), &is_over, nullptr);
+  under_way = cl::Event ();
+  if (!is_over) {
+    (void)count.release (); /* lost: the device may still write it */
+    told = true;
+  }
+  return there;
 }
 
 bool
@@ -30,11 +43,11 @@ bool
 BrokenSamples::read (cl_command_queue queue)
 {
   cl_event event;
-  if (clEnqueueReadBuffer (
-          queue, counter_ (), CL_FALSE, 0, sizeof count, &count, 0, nullptr, &event)
+  if (clEnqueueReadBuffer (queue, counter_ (), CL_FALSE, 0, sizeof *count, count.get (),
+          0, nullptr, &event)
       != CL_SUCCESS)
     return false;
-  gst_opencl_count_download (sizeof count);
+  gst_opencl_count_download (sizeof *count);
   under_way = cl::Event (event);
   return true;
 }
@@ -43,10 +56,10 @@ guint
 BrokenSamples::tell ()
 {
   under_way = cl::Event ();
-  if (told || count == 0)
+  if (told || *count == 0)
     return 0;
   told = true;
-  return count;
+  return *count;
 }
 
 guint
@@ -55,7 +68,7 @@ BrokenSamples::look (cl_command_queue queue)
   if (!counter_ () || told)
     return 0;
   if (under_way ()) {
-    cl_int state = CL_COMPLETE;
+    cl_int state = CL_QUEUED;
     clGetEventInfo (
         under_way (), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
     return state <= CL_COMPLETE ? tell () : 0;
@@ -70,12 +83,10 @@ BrokenSamples::look_at_last (cl_command_queue queue)
 {
   if (!counter_ () || told)
     return 0;
-  if (under_way ())
-    clWaitForEvents (1, &under_way ());
-  under_way = cl::Event ();
-  if (!read (queue))
+  wait ();
+  if (told || !read (queue))
     return 0;
-  clWaitForEvents (1, &under_way ());
-  return tell ();
+  clFlush (queue);
+  return wait () ? tell () : 0;
 }
 } // namespace oct

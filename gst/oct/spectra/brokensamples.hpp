@@ -7,6 +7,8 @@
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
+#include <memory>
+
 namespace oct {
 /* Read back now and then, without anybody waiting for it, and told once. */
 class BrokenSamples {
@@ -29,10 +31,11 @@ public:
 private:
   guint tell ();
   bool read (cl_command_queue queue);
+  bool wait ();
 
   cl::Buffer counter_;
   cl::Event under_way; /* empty where nothing is read */
-  cl_uint count = 0;
+  std::unique_ptr<cl_uint> count = std::make_unique<cl_uint> (0);
   bool told = false;
   guint frames = 0;
 };

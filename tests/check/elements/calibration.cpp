@@ -2,17 +2,16 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <cmath>
-#include <cstring>
-#include <gst/check/gstcheck.h>
+#include "tests/check/harness.hpp"
+
 #include <glib/gstdio.h>
-#include <string>
 
 #include "gst/oct/calibration/calibration.hpp"
 #include "gst/oct/calibration/dispersion.hpp"
 #include "gst/oct/calibration/interpolation.hpp"
 #include "gst/oct/calibration/windowfunction.hpp"
 
+using namespace check;
 using namespace oct;
 
 namespace {
@@ -134,7 +133,7 @@ fail_unless_map_of (const Values &wavelengths, const Values &map)
 {
   gsize n = wavelengths.size ();
   double first = 2 * G_PI / wavelengths[0], last = 2 * G_PI / wavelengths[n - 1];
-  fail_unless_equals_int (map.size (), n);
+  expect_equal (map.size (), n);
   for (gsize m = 0; m < n; m++) {
     double even = first + m * (last - first) / (n - 1);
     double expected = position_of_wavenumber (wavelengths, even);
@@ -169,8 +168,7 @@ interpolate (const Taps &taps, const Values &x, gsize m)
 }
 } // namespace
 
-GST_START_TEST (
-    test_calibration_of_rising_and_falling_wavelengths_brackets_the_wavenumber)
+TEST (test_calibration_of_rising_and_falling_wavelengths_brackets_the_wavenumber)
 {
   for (gsize samples : {2, 64, 999, 2048}) {
     Values rising = spectrometer (samples);
@@ -181,9 +179,8 @@ GST_START_TEST (
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_calibration_does_not_depend_on_the_unit_of_wavelength)
+TEST (test_calibration_does_not_depend_on_the_unit_of_wavelength)
 {
   Values metres = spectrometer (512), map = resample_map_of_wavelengths (metres);
   for (double &wavelength : metres)
@@ -192,18 +189,16 @@ GST_START_TEST (test_calibration_does_not_depend_on_the_unit_of_wavelength)
   for (gsize m = 0; m < map.size (); m++)
     fail_unless (std::abs (map[m] - same[m]) < 1e-9);
 }
-GST_END_TEST
 
-GST_START_TEST (test_calibration_of_a_range_is_that_of_evenly_spaced_wavelengths)
+TEST (test_calibration_of_a_range_is_that_of_evenly_spaced_wavelengths)
 {
   Values wavelengths (1001);
   for (int j = 0; j <= 1000; j++)
     wavelengths[j] = 800 + j * 0.1;
   fail_unless_map_of (wavelengths, load_map (of_range (800, 900), 1001));
 }
-GST_END_TEST
 
-GST_START_TEST (test_calibration_files_are_npy_or_text_with_comments)
+TEST (test_calibration_files_are_npy_or_text_with_comments)
 {
   Values map = {-0.25, 1e-3, 1.5, 4};
   TemporaryFile npy (npy_of (map)), text (text_of (map));
@@ -211,15 +206,13 @@ GST_START_TEST (test_calibration_files_are_npy_or_text_with_comments)
   for (const TemporaryFile *file : {&npy, &text, &untidy})
     fail_unless (load_map (of_map (file->path), 4) == map);
 }
-GST_END_TEST
 
-GST_START_TEST (test_calibration_not_given_is_an_empty_map)
+TEST (test_calibration_not_given_is_an_empty_map)
 {
   fail_unless (load_map (Calibration (), 64).empty ());
 }
-GST_END_TEST
 
-GST_START_TEST (test_calibration_given_twice_is_refused_and_both_are_named)
+TEST (test_calibration_given_twice_is_refused_and_both_are_named)
 {
   Calibration calibration = of_range (800, 900);
   calibration.wavelengths.path = "/nowhere";
@@ -231,9 +224,8 @@ GST_START_TEST (test_calibration_given_twice_is_refused_and_both_are_named)
   calibration.wavelengths.path = "/nowhere";
   fail_unless_bad (calibration, 64, {"resample-map", "wavelengths"});
 }
-GST_END_TEST
 
-GST_START_TEST (test_calibration_range_may_fall)
+TEST (test_calibration_range_may_fall)
 {
   Values wavelengths;
   for (gsize j = 0; j < 64; j++)
@@ -241,18 +233,15 @@ GST_START_TEST (test_calibration_range_may_fall)
   fail_unless (
       load_map (of_range (1433, 1187), 64) == resample_map_of_wavelengths (wavelengths));
 }
-GST_END_TEST
 
-GST_START_TEST (test_calibration_range_must_be_one)
+TEST (test_calibration_range_must_be_one)
 {
   fail_unless_bad (of_range (800, 800), 64, {"800", "differ"});
   fail_unless_bad (of_range (800, 0), 64, {"800", "both"});
   fail_unless_bad (of_range (0, 800), 64, {"800", "both"});
 }
-GST_END_TEST
 
-GST_START_TEST (
-    test_calibration_file_errors_name_the_file_the_value_and_what_was_expected)
+TEST (test_calibration_file_errors_name_the_file_the_value_and_what_was_expected)
 {
   struct {
     std::string contents;
@@ -285,9 +274,8 @@ GST_START_TEST (
   fail_unless_bad (of_wavelengths ("/no/such.npy"), 4, {"/no/such.npy", "No such file"});
   fail_unless_bad (of_wavelengths (g_get_tmp_dir ()), 4, {g_get_tmp_dir (), "directory"});
 }
-GST_END_TEST
 
-GST_START_TEST (test_calibration_map_may_reach_one_sample_beyond_the_ends)
+TEST (test_calibration_map_may_reach_one_sample_beyond_the_ends)
 {
   Values map = {-1, 0, 2.5, 4};
   TemporaryFile good (text_of (map));
@@ -296,38 +284,34 @@ GST_START_TEST (test_calibration_map_may_reach_one_sample_beyond_the_ends)
   fail_unless_bad (of_map (low.path), 4, {"value 0 is -1.01", "from -1 to 4"});
   fail_unless_bad (of_map (high.path), 4, {"value 3 is 4.01", "from -1 to 4"});
 }
-GST_END_TEST
 
-GST_START_TEST (test_calibration_map_must_be_monotone)
+TEST (test_calibration_map_must_be_monotone)
 {
   TemporaryFile falling (text_of ({3, 2, 1, 0})), back (text_of ({0, 2, 1, 3}));
   fail_unless (load_map (of_map (falling.path), 4) == Values ({3, 2, 1, 0}));
   fail_unless_bad (of_map (back.path), 4, {"value 2 is 1 after 2", "samples that rise"});
 }
-GST_END_TEST
 
-GST_START_TEST (test_calibration_that_is_missing_is_found_before_the_samples_are_known)
+TEST (test_calibration_that_is_missing_is_found_before_the_samples_are_known)
 {
   GError *error = nullptr;
   bool good = calibration_check (of_map ("/no/such"), &error);
   fail_unless_error (good, error, {"resample-map file /no/such", "No such file"});
 }
-GST_END_TEST
 
-GST_START_TEST (test_interpolation_none_leaves_samples_as_they_are)
+TEST (test_interpolation_none_leaves_samples_as_they_are)
 {
   Values x = {3, 1, 4, 1, 5}, map = {0.5, 1.5, 2.5, 3.5, 4};
   Taps none = interpolation_taps (Interpolation::none, map, 5);
   Taps uncalibrated = interpolation_taps (Interpolation::lanczos, {}, 5);
   for (const Taps &taps : {none, uncalibrated}) {
-    fail_unless_equals_int (taps.count, 1);
+    expect_equal (taps.count, 1);
     for (gsize m = 0; m < 5; m++)
       fail_unless (interpolate (taps, x, m) == x[m]);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_interpolation_linear_brackets_and_extends_the_end_segments)
+TEST (test_interpolation_linear_brackets_and_extends_the_end_segments)
 {
   Values x = {3, 1, 4, 1, 5}, map = {-0.5, 0.25, 3, 4, 4.5};
   Values expected = {4, 2.5, 1, 5, 7};
@@ -335,9 +319,8 @@ GST_START_TEST (test_interpolation_linear_brackets_and_extends_the_end_segments)
   for (gsize m = 0; m < 5; m++)
     fail_unless_equals_float (interpolate (taps, x, m), expected[m]);
 }
-GST_END_TEST
 
-GST_START_TEST (test_interpolation_cubic_is_catmull_rom_and_repeats_the_end_samples)
+TEST (test_interpolation_cubic_is_catmull_rom_and_repeats_the_end_samples)
 {
   Values x = {3, 1, 4, 1, 5}, map = {0, 0.5, 1.5, 3.5, 4};
   /* Half-way it is (-a + 9b + 9c - d) / 16. */
@@ -347,15 +330,14 @@ GST_START_TEST (test_interpolation_cubic_is_catmull_rom_and_repeats_the_end_samp
   for (gsize m = 0; m < 5; m++)
     fail_unless_equals_float (interpolate (taps, x, m), expected[m]);
 }
-GST_END_TEST
 
-GST_START_TEST (test_interpolation_lanczos_has_eight_normalised_taps_and_keeps_samples)
+TEST (test_interpolation_lanczos_has_eight_normalised_taps_and_keeps_samples)
 {
   Values map (64);
   for (gsize m = 0; m < 64; m++)
     map[m] = m % 2 ? m : m * 0.9 + 0.3;
   Taps taps = interpolation_taps (Interpolation::lanczos, map, 64);
-  fail_unless_equals_int (taps.count, 8);
+  expect_equal (taps.count, 8);
   for (gsize m = 0; m < 64; m++) {
     double sum = 0, i = std::floor (std::min (map[m], 62.0)), weight[8];
     for (int t = 0; t < 8; t++) {
@@ -366,14 +348,13 @@ GST_START_TEST (test_interpolation_lanczos_has_eight_normalised_taps_and_keeps_s
                       : 4 * std::sin (d) * std::sin (d / 4) / d / d;
       sum += weight[t];
     }
-    fail_unless_equals_int (taps.first[m], gint (i) - 3);
+    expect_equal (taps.first[m], gint (i) - 3);
     for (int t = 0; t < 8; t++)
       fail_unless (std::abs (taps.weights[t * 64 + m] - weight[t] / sum) < 1e-12);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_window_functions_have_the_values_of_their_formulas)
+TEST (test_window_functions_have_the_values_of_their_formulas)
 {
   const struct {
     WindowFunction function;
@@ -396,9 +377,8 @@ GST_START_TEST (test_window_functions_have_the_values_of_their_formulas)
   }
   fail_unless_equals_float (window_function (WindowFunction::tukey, 9)[1], 0.5);
 }
-GST_END_TEST
 
-GST_START_TEST (test_window_is_scaled_so_that_a_fringe_keeps_its_amplitude)
+TEST (test_window_is_scaled_so_that_a_fringe_keeps_its_amplitude)
 {
   for (gsize samples : {64, 999, 2048}) {
     for (int function = 0; function <= int (WindowFunction::flattop); function++) {
@@ -414,9 +394,8 @@ GST_START_TEST (test_window_is_scaled_so_that_a_fringe_keeps_its_amplitude)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_dispersion_is_a_polynomial_about_the_middle)
+TEST (test_dispersion_is_a_polynomial_about_the_middle)
 {
   for (gsize samples : {64, 65}) {
     Dispersion dispersion;
@@ -431,9 +410,8 @@ GST_START_TEST (test_dispersion_is_a_polynomial_about_the_middle)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_dispersion_comes_from_file_or_from_coefficients)
+TEST (test_dispersion_comes_from_file_or_from_coefficients)
 {
   Values values = {0, 0.5, -0.5, 7}, phase;
   TemporaryFile file (npy_of (values));
@@ -451,40 +429,3 @@ GST_START_TEST (test_dispersion_comes_from_file_or_from_coefficients)
   loaded = dispersion_load (dispersion, 4, phase, &error);
   fail_unless_error (loaded, error, {file.path, "dispersion-a3 0.25", "either"});
 }
-GST_END_TEST
-
-static Suite *
-calibration_suite (void)
-{
-  Suite *suite = suite_create ("calibration");
-  TCase *tc = tcase_create ("calibration");
-  suite_add_tcase (suite, tc);
-  tcase_add_test (
-      tc, test_calibration_of_rising_and_falling_wavelengths_brackets_the_wavenumber);
-  tcase_add_test (tc, test_calibration_does_not_depend_on_the_unit_of_wavelength);
-  tcase_add_test (tc, test_calibration_of_a_range_is_that_of_evenly_spaced_wavelengths);
-  tcase_add_test (tc, test_calibration_files_are_npy_or_text_with_comments);
-  tcase_add_test (tc, test_calibration_not_given_is_an_empty_map);
-  tcase_add_test (tc, test_calibration_given_twice_is_refused_and_both_are_named);
-  tcase_add_test (tc, test_calibration_range_may_fall);
-  tcase_add_test (tc, test_calibration_range_must_be_one);
-  tcase_add_test (
-      tc, test_calibration_file_errors_name_the_file_the_value_and_what_was_expected);
-  tcase_add_test (tc, test_calibration_map_may_reach_one_sample_beyond_the_ends);
-  tcase_add_test (tc, test_calibration_map_must_be_monotone);
-  tcase_add_test (
-      tc, test_calibration_that_is_missing_is_found_before_the_samples_are_known);
-  tcase_add_test (tc, test_interpolation_none_leaves_samples_as_they_are);
-  tcase_add_test (tc, test_interpolation_linear_brackets_and_extends_the_end_segments);
-  tcase_add_test (
-      tc, test_interpolation_cubic_is_catmull_rom_and_repeats_the_end_samples);
-  tcase_add_test (
-      tc, test_interpolation_lanczos_has_eight_normalised_taps_and_keeps_samples);
-  tcase_add_test (tc, test_window_functions_have_the_values_of_their_formulas);
-  tcase_add_test (tc, test_window_is_scaled_so_that_a_fringe_keeps_its_amplitude);
-  tcase_add_test (tc, test_dispersion_is_a_polynomial_about_the_middle);
-  tcase_add_test (tc, test_dispersion_comes_from_file_or_from_coefficients);
-  return suite;
-}
-
-GST_CHECK_MAIN (calibration);

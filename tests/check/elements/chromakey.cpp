@@ -2,11 +2,14 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/harness.hpp"
+
 #include "keyingreference.hpp"
 
 #include <gst/controller/gstinterpolationcontrolsource.h>
 #include <gst/controller/gstdirectcontrolbinding.h>
 
+using namespace check;
 using namespace keying_reference;
 using keying_frames::ElementUnderTest;
 
@@ -58,7 +61,7 @@ set_rule (ElementUnderTest &element, const Rule &rule)
       "channel", int (rule.channel), "invert", rule.invert);
 }
 
-GST_START_TEST (test_chromakey_distance_is_its_rule_at_every_size)
+TEST (test_chromakey_distance_is_its_rule_at_every_size)
 {
   ElementUnderTest element ("chromakey");
   Rule rule;
@@ -69,9 +72,8 @@ GST_START_TEST (test_chromakey_distance_is_its_rule_at_every_size)
   Picture large = colors (4096, 2160, rule.key, 2);
   assert_same (element.run (large), keyed (large, rule), "distance");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_chromakey_distance_is_its_rule_in_every_format_and_layout)
+TEST (test_chromakey_distance_is_its_rule_in_every_format_and_layout)
 {
   ElementUnderTest element ("chromakey");
   Rule rule;
@@ -84,10 +86,9 @@ GST_START_TEST (test_chromakey_distance_is_its_rule_in_every_format_and_layout)
           element.run (picture, format, layout), keyed (picture, rule), format.name);
   }
 }
-GST_END_TEST;
 
 /* 0.1 * 765 is 76.5, 0.2 * 765 is 153 and a little in doubles, 0.6 * 255 likewise */
-GST_START_TEST (test_chromakey_distance_decides_as_integers_for_every_tolerance)
+TEST (test_chromakey_distance_decides_as_integers_for_every_tolerance)
 {
   ElementUnderTest element ("chromakey");
   for (double tolerance : {0., 1e-12, 0.025, 0.1, 0.2, 0.3, 0.6, 0.7, 1 / 765., 2 / 765.,
@@ -100,10 +101,9 @@ GST_START_TEST (test_chromakey_distance_decides_as_integers_for_every_tolerance)
     }
   }
 }
-GST_END_TEST;
 
 /* The program that this grew from compared signed bytes: there 255 was -1. */
-GST_START_TEST (test_chromakey_distance_takes_black_and_white_for_no_green)
+TEST (test_chromakey_distance_takes_black_and_white_for_no_green)
 {
   ElementUnderTest element ("chromakey tolerance=0.3");
   for (const Pixel &pixel : {Pixel{0, 0, 0, 255}, Pixel{255, 255, 255, 255}}) {
@@ -113,9 +113,8 @@ GST_START_TEST (test_chromakey_distance_takes_black_and_white_for_no_green)
   fail_unless (
       mask_of (element.run (Picture (20, 20, {0, 255, 0, 255}))).count () == 400);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_chromakey_invert_keys_the_rest)
+TEST (test_chromakey_invert_keys_the_rest)
 {
   ElementUnderTest element ("chromakey");
   Rule rule;
@@ -124,9 +123,8 @@ GST_START_TEST (test_chromakey_invert_keys_the_rest)
   Picture picture = colors (100, 50, rule.key, 5);
   assert_same (element.run (picture), keyed (picture, rule), "inverted");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_chromakey_opacity_scales_what_is_not_keyed)
+TEST (test_chromakey_opacity_scales_what_is_not_keyed)
 {
   ElementUnderTest element ("chromakey");
   Rule rule;
@@ -139,7 +137,6 @@ GST_START_TEST (test_chromakey_opacity_scales_what_is_not_keyed)
     assert_same (element.run (picture), expected, "opacity");
   }
 }
-GST_END_TEST;
 
 static Pixel
 mean_of (const Picture &picture, int left, int top, int width, int height)
@@ -175,7 +172,7 @@ quarters (int width, int height)
   return picture;
 }
 
-GST_START_TEST (test_chromakey_auto_key_is_the_mean_of_the_first_frames_corner)
+TEST (test_chromakey_auto_key_is_the_mean_of_the_first_frames_corner)
 {
   const struct {
     const char *corner;
@@ -200,9 +197,8 @@ GST_START_TEST (test_chromakey_auto_key_is_the_mean_of_the_first_frames_corner)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_chromakey_auto_key_takes_a_rectangle_and_clips_it)
+TEST (test_chromakey_auto_key_takes_a_rectangle_and_clips_it)
 {
   ElementUnderTest element ("chromakey auto-key=rectangle auto-key-x=100 auto-key-y=50 "
                             "auto-key-width=30 auto-key-height=20");
@@ -219,9 +215,8 @@ GST_START_TEST (test_chromakey_auto_key_takes_a_rectangle_and_clips_it)
   rule.key = {0, 255, 0, 255};
   assert_same (element.run (picture), keyed (picture, rule), "key-color again");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_chromakey_properties_change_while_it_plays)
+TEST (test_chromakey_properties_change_while_it_plays)
 {
   ElementUnderTest element ("chromakey");
   Picture picture = colors (80, 60, {0, 255, 0, 255}, 9);
@@ -239,12 +234,11 @@ GST_START_TEST (test_chromakey_properties_change_while_it_plays)
     assert_same (element.run (picture), keyed (picture, rule), "size");
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_chromakey_follows_a_controller)
+TEST (test_chromakey_follows_a_controller)
 {
   ElementUnderTest element ("chromakey");
-  GstElement *chromakey = element.element ("chromakey");
+  Owned<GstElement> chromakey = element.element ("chromakey");
   GstControlSource *source = gst_interpolation_control_source_new ();
   g_object_set (source, "mode", GST_INTERPOLATION_MODE_NONE, nullptr);
   GstTimedValueControlSource *timed = GST_TIMED_VALUE_CONTROL_SOURCE (source);
@@ -258,36 +252,29 @@ GST_START_TEST (test_chromakey_follows_a_controller)
   for (int second : {0, 1}) {
     GstBuffer *buffer = element.make_buffer (picture, keying_frames::formats[0], {0, 0});
     GST_BUFFER_PTS (buffer) = second * GST_SECOND;
-    GstBuffer *output = gst_harness_push_and_pull (element.get_harness (), buffer);
+    Owned<GstBuffer> output = gst_harness_push_and_pull (element.get_harness (), buffer);
     Rule rule;
     rule.tolerance = second == 0 ? 0.1 : 0.4;
     assert_same (element.read_buffer (output, picture, keying_frames::formats[0]),
         keyed (picture, rule), "controlled");
-    gst_buffer_unref (output);
   }
   gst_object_unref (source);
-  gst_object_unref (chromakey);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_chromakey_refuses_formats_without_alpha_and_empty_frames)
+TEST (test_chromakey_refuses_formats_without_alpha_and_empty_frames)
 {
-  GstElement *chromakey = gst_element_factory_make ("chromakey", nullptr);
-  GstPad *pad = gst_element_get_static_pad (chromakey, "sink");
+  Owned<GstElement> chromakey = gst_element_factory_make ("chromakey", nullptr);
+  Owned<GstPad> pad = gst_element_get_static_pad (chromakey, "sink");
   const char *refused[] = {
       "video/x-raw(memory:OpenCLMemory), format=RGBx, width=8, height=8",
       "video/x-raw(memory:OpenCLMemory), format=RGBA, width=0, height=8",
       "video/x-raw, format=RGBA, width=8, height=8",
   };
   for (const char *text : refused) {
-    GstCaps *caps = gst_caps_from_string (text);
+    Owned<GstCaps> caps = gst_caps_from_string (text);
     fail_unless (!gst_pad_query_accept_caps (pad, caps), "%s", text);
-    gst_caps_unref (caps);
   }
-  gst_object_unref (pad);
-  gst_object_unref (chromakey);
 }
-GST_END_TEST;
 
 /* The soft methods, in doubles. The distance of a colour from the key: 0 the key's, 1
  * that of grey. */
@@ -342,12 +329,12 @@ check_softly (ElementUnderTest &element, const SoftRule &rule, const Pixel &key,
     double wanted = was.alpha * (rule.invert ? 1 - matte : matte) * rule.opacity;
     if (fabs (is.alpha - wanted) > 0.51 || is.red != was.red || is.green != was.green
         || is.blue != was.blue)
-      fail ("%s: alpha of pixel %d is %d, expected %g", rule.method, int (n), is.alpha,
-          wanted);
+      ck_abort_msg ("%s: alpha of pixel %d is %d, expected %g", rule.method, int (n),
+          is.alpha, wanted);
   }
 }
 
-GST_START_TEST (test_chromakey_soft_methods_are_their_formulas)
+TEST (test_chromakey_soft_methods_are_their_formulas)
 {
   ElementUnderTest element ("chromakey");
   const Pixel keys[] = {{0, 255, 0, 255}, {59, 162, 69, 255}, {13, 88, 8, 255}};
@@ -365,9 +352,8 @@ GST_START_TEST (test_chromakey_soft_methods_are_their_formulas)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_chromakey_a_half_covered_pixel_is_half_transparent)
+TEST (test_chromakey_a_half_covered_pixel_is_half_transparent)
 {
   ElementUnderTest element ("chromakey adaptive=false refine=false similarity=0 "
                             "smoothness=1 key-color=0xff3ba245");
@@ -388,7 +374,6 @@ GST_START_TEST (test_chromakey_a_half_covered_pixel_is_half_transparent)
           "%s: %d of 15 has alpha %d", method, x, result.at (x, 0).alpha);
   }
 }
-GST_END_TEST;
 
 /* From two thirds to four thirds of the key's light, with a grey thing before it */
 static Picture
@@ -424,7 +409,7 @@ wrong_pixels (const Picture &result)
   return wrong;
 }
 
-GST_START_TEST (test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly)
+TEST (test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly)
 {
   const Pixel key = {40, 150, 60, 255};
   for (const char *method : {"chroma", "difference"}) {
@@ -445,7 +430,6 @@ GST_START_TEST (test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly)
     }
   }
 }
-GST_END_TEST;
 
 /* Light and dark strands of hair before the screen, and their exact matte */
 static Picture
@@ -513,7 +497,7 @@ error_of (const Picture &result, const std::vector<double> &matte)
   return sum / matte.size ();
 }
 
-GST_START_TEST (test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred)
+TEST (test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred)
 {
   const Pixel key = {59, 162, 69, 255};
   for (const auto &format : keying_frames::formats) {
@@ -527,9 +511,8 @@ GST_START_TEST (test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred)
     fail_unless (refined < 0.85 * coarse, "%g refined, %g without", refined, coarse);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_chromakey_refine_keeps_sharp_edges_sharp)
+TEST (test_chromakey_refine_keeps_sharp_edges_sharp)
 {
   ElementUnderTest element ("chromakey method=chroma adaptive=false "
                             "key-color=0xff3ba245");
@@ -547,10 +530,9 @@ GST_START_TEST (test_chromakey_refine_keeps_sharp_edges_sharp)
           "alpha %d", result.pixels[n].alpha);
   }
 }
-GST_END_TEST;
 
 /* Nothing there is near the key: a guess from other colours would be wrong. */
-GST_START_TEST (test_chromakey_adaptive_keys_nothing_where_there_is_no_screen)
+TEST (test_chromakey_adaptive_keys_nothing_where_there_is_no_screen)
 {
   ElementUnderTest element ("chromakey method=chroma");
   for (const Pixel &pixel :
@@ -561,7 +543,6 @@ GST_START_TEST (test_chromakey_adaptive_keys_nothing_where_there_is_no_screen)
     }
   }
 }
-GST_END_TEST;
 
 static double
 luma (const Pixel &pixel)
@@ -569,7 +550,7 @@ luma (const Pixel &pixel)
   return 0.299 * pixel.red + 0.587 * pixel.green + 0.114 * pixel.blue;
 }
 
-GST_START_TEST (test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma)
+TEST (test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma)
 {
   ElementUnderTest element (
       "chromakey spill=1 adaptive=false refine=false key-color=0xff3ba245");
@@ -587,13 +568,13 @@ GST_START_TEST (test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma)
       const Pixel &is = result.pixels[n];
       if (fabs (luma (is) - luma (picture.pixels[n])) > 0.51
           || is.green > std::max (is.red, is.blue) + 1)
-        fail ("%s: pixel %d is %d,%d,%d", method, int (n), is.red, is.green, is.blue);
+        ck_abort_msg (
+            "%s: pixel %d is %d,%d,%d", method, int (n), is.red, is.green, is.blue);
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_chromakey_spill_gives_grey_hair_before_the_screen_its_grey_back)
+TEST (test_chromakey_spill_gives_grey_hair_before_the_screen_its_grey_back)
 {
   ElementUnderTest element ("chromakey method=chroma spill=1 adaptive=false refine=false "
                             "key-color=0xff3ba245");
@@ -610,9 +591,8 @@ GST_START_TEST (test_chromakey_spill_gives_grey_hair_before_the_screen_its_grey_
         abs (pixel.red - pixel.green) <= 2 && abs (pixel.green - pixel.blue) <= 2,
         "%d,%d,%d", pixel.red, pixel.green, pixel.blue);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_chromakey_spill_leaves_colours_that_have_nothing_of_the_screen)
+TEST (test_chromakey_spill_leaves_colours_that_have_nothing_of_the_screen)
 {
   ElementUnderTest element ("chromakey method=chroma spill=1 adaptive=false refine=false "
                             "similarity=0 smoothness=0 key-color=0xff3ba245");
@@ -623,10 +603,9 @@ GST_START_TEST (test_chromakey_spill_leaves_colours_that_have_nothing_of_the_scr
     assert_same (element.run (picture), picture, "not the screen's");
   }
 }
-GST_END_TEST;
 
 /* A subject that is nearly as green as the screen and fills many blocks alone */
-GST_START_TEST (test_chromakey_adaptive_does_not_learn_a_large_subject_as_screen)
+TEST (test_chromakey_adaptive_does_not_learn_a_large_subject_as_screen)
 {
   const Pixel screen = {0x3c, 0x96, 0x3c, 255}, subject = {0x4b, 0x87, 0x46, 255};
   Picture picture (960, 540, screen);
@@ -648,48 +627,3 @@ GST_START_TEST (test_chromakey_adaptive_does_not_learn_a_large_subject_as_screen
           int (n % 960), int (n / 960), right.pixels[n].alpha);
   }
 }
-GST_END_TEST;
-
-static Suite *
-chromakey_suite (void)
-{
-  Suite *suite = suite_create ("chromakey");
-  TCase *test_case = tcase_create ("general");
-
-  suite_add_tcase (suite, test_case);
-  tcase_add_test (test_case, test_chromakey_distance_is_its_rule_at_every_size);
-  tcase_add_test (
-      test_case, test_chromakey_distance_is_its_rule_in_every_format_and_layout);
-  tcase_add_test (
-      test_case, test_chromakey_distance_decides_as_integers_for_every_tolerance);
-  tcase_add_test (test_case, test_chromakey_distance_takes_black_and_white_for_no_green);
-  tcase_add_test (test_case, test_chromakey_invert_keys_the_rest);
-  tcase_add_test (test_case, test_chromakey_opacity_scales_what_is_not_keyed);
-  tcase_add_test (
-      test_case, test_chromakey_auto_key_is_the_mean_of_the_first_frames_corner);
-  tcase_add_test (test_case, test_chromakey_auto_key_takes_a_rectangle_and_clips_it);
-  tcase_add_test (test_case, test_chromakey_properties_change_while_it_plays);
-  tcase_add_test (test_case, test_chromakey_follows_a_controller);
-  tcase_add_test (test_case, test_chromakey_soft_methods_are_their_formulas);
-  tcase_add_test (test_case, test_chromakey_a_half_covered_pixel_is_half_transparent);
-  tcase_add_test (
-      test_case, test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly);
-  tcase_add_test (
-      test_case, test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred);
-  tcase_add_test (
-      test_case, test_chromakey_adaptive_does_not_learn_a_large_subject_as_screen);
-  tcase_add_test (test_case, test_chromakey_refine_keeps_sharp_edges_sharp);
-  tcase_add_test (
-      test_case, test_chromakey_adaptive_keys_nothing_where_there_is_no_screen);
-  tcase_add_test (
-      test_case, test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma);
-  tcase_add_test (
-      test_case, test_chromakey_spill_gives_grey_hair_before_the_screen_its_grey_back);
-  tcase_add_test (
-      test_case, test_chromakey_spill_leaves_colours_that_have_nothing_of_the_screen);
-  tcase_add_test (
-      test_case, test_chromakey_refuses_formats_without_alpha_and_empty_frames);
-  return suite;
-}
-
-GST_CHECK_MAIN (chromakey);

@@ -2,8 +2,11 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/harness.hpp"
+
 #include "keyingreference.hpp"
 
+using namespace check;
 using namespace keying_reference;
 using keying_frames::ElementUnderTest;
 
@@ -14,34 +17,33 @@ expected (const Picture &picture, int iterations, const FlowRule &rule = {})
 }
 
 static void
-check (ElementUnderTest &element, const Picture &picture, int iterations,
+expect_flowed (ElementUnderTest &element, const Picture &picture, int iterations,
     const FlowRule &rule = {},
     const keying_frames::Format &format = keying_frames::formats[0],
     Layout layout = {0, 0})
 {
-  gchar *what = g_strdup_printf ("%d iterations, tolerance %g, channel %d, limit %g, %s, "
-                                 "offset %d, padding %d",
-      iterations, rule.tolerance, rule.channel, rule.limit, format.name,
-      int (layout.offset), int (layout.padding));
+  Owned<gchar> what =
+      g_strdup_printf ("%d iterations, tolerance %g, channel %d, limit %g, %s, "
+                       "offset %d, padding %d",
+          iterations, rule.tolerance, rule.channel, rule.limit, format.name,
+          int (layout.offset), int (layout.padding));
   element.set ("flowkey", "iterations", iterations, "tolerance", rule.tolerance,
       "channel", int (rule.channel), "limit", rule.limit);
   assert_same (
       element.run (picture, format, layout), expected (picture, iterations, rule), what);
-  g_free (what);
 }
 
-GST_START_TEST (test_flowkey_is_its_rule_at_every_size)
+TEST (test_flowkey_is_its_rule_at_every_size)
 {
   ElementUnderTest element ("flowkey");
   for (const auto &size : sizes) {
     Picture picture = noise (size[0], size[1], 1, 2);
     for (int iterations : {1, 2, 3, 8, 16, 17, 32, 33, 50, 0})
-      check (element, picture, iterations);
+      expect_flowed (element, picture, iterations);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_flowkey_is_its_rule_in_every_format_and_layout)
+TEST (test_flowkey_is_its_rule_in_every_format_and_layout)
 {
   ElementUnderTest element ("flowkey");
   Picture picture = noise (77, 41, 2, 3);
@@ -50,15 +52,14 @@ GST_START_TEST (test_flowkey_is_its_rule_in_every_format_and_layout)
   for (const auto &format : keying_frames::formats) {
     for (const Layout &layout : keying_frames::layouts) {
       for (int iterations : {3, 40, 0}) {
-        check (element, picture, iterations, {}, format, layout);
-        check (element, picture, iterations, limited, format, layout);
+        expect_flowed (element, picture, iterations, {}, format, layout);
+        expect_flowed (element, picture, iterations, limited, format, layout);
       }
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_flowkey_is_its_rule_for_every_tolerance_and_channel)
+TEST (test_flowkey_is_its_rule_for_every_tolerance_and_channel)
 {
   ElementUnderTest element ("flowkey");
   Picture picture = noise (300, 140, 3, 1);
@@ -68,14 +69,13 @@ GST_START_TEST (test_flowkey_is_its_rule_for_every_tolerance_and_channel)
       FlowRule rule;
       rule.tolerance = tolerance;
       rule.channel = channel;
-      check (element, picture, 7, rule);
-      check (element, picture, 0, rule);
+      expect_flowed (element, picture, 7, rule);
+      expect_flowed (element, picture, 0, rule);
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_flowkey_does_not_enter_what_differs_too_much_from_the_key)
+TEST (test_flowkey_does_not_enter_what_differs_too_much_from_the_key)
 {
   ElementUnderTest element ("flowkey");
   Picture picture = noise (300, 140, 4, 3);
@@ -84,19 +84,17 @@ GST_START_TEST (test_flowkey_does_not_enter_what_differs_too_much_from_the_key)
     rule.limit = limit;
     rule.tolerance = 0.5;
     for (int iterations : {4, 45, 0})
-      check (element, picture, iterations, rule);
+      expect_flowed (element, picture, iterations, rule);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_flowkey_is_its_rule_on_a_frame_of_4096x2160)
+TEST (test_flowkey_is_its_rule_on_a_frame_of_4096x2160)
 {
   ElementUnderTest element ("flowkey");
   Picture picture = noise (4096, 2160, 5, 1);
-  check (element, picture, 3, {}, keying_frames::formats[2]);
-  check (element, picture, 0, {}, keying_frames::formats[2]);
+  expect_flowed (element, picture, 3, {}, keying_frames::formats[2]);
+  expect_flowed (element, picture, 0, {}, keying_frames::formats[2]);
 }
-GST_END_TEST;
 
 /* One way through the whole frame, a pixel wide, between walls of another colour: down a
  * column, up the one after the next, and so on */
@@ -114,7 +112,7 @@ maze (int width, int height)
   return picture;
 }
 
-GST_START_TEST (test_flowkey_finds_through_a_maze_of_a_million_steps)
+TEST (test_flowkey_finds_through_a_maze_of_a_million_steps)
 {
   ElementUnderTest element ("flowkey iterations=0");
   Picture picture = maze (1920, 1080);
@@ -122,27 +120,24 @@ GST_START_TEST (test_flowkey_finds_through_a_maze_of_a_million_steps)
   assert_same (result, expected (picture, 0), "maze");
   fail_unless (mask_of (result).count () == 960 * 1080 + 960 - 1 + 1);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_flowkey_goes_thousands_of_steps_and_no_further)
+TEST (test_flowkey_goes_thousands_of_steps_and_no_further)
 {
   ElementUnderTest element ("flowkey");
   Picture picture = maze (200, 300);
   for (int iterations : {1000, 3000, 10001}) {
-    check (element, picture, iterations);
+    expect_flowed (element, picture, iterations);
     fail_unless (mask_of (element.run (picture)).count () == size_t (iterations) + 1);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_flowkey_a_million_iterations_can_be_interrupted)
+TEST (test_flowkey_a_million_iterations_can_be_interrupted)
 {
   Picture picture = maze (4096, 2160);
   assert_interruptible ("flowkey iterations=1000000", picture);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_flowkey_a_converged_flow_does_not_change)
+TEST (test_flowkey_a_converged_flow_does_not_change)
 {
   ElementUnderTest element ("flowkey iterations=0");
   Picture once = element.run (noise (333, 222, 7, 1));
@@ -150,9 +145,8 @@ GST_START_TEST (test_flowkey_a_converged_flow_does_not_change)
   element.set ("flowkey", "iterations", 50);
   assert_same (element.run (once), once, "converged, 50 more");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_flowkey_is_monotone)
+TEST (test_flowkey_is_monotone)
 {
   ElementUnderTest element ("flowkey iterations=4");
   Picture less = noise (200, 150, 8, 2);
@@ -167,50 +161,21 @@ GST_START_TEST (test_flowkey_is_monotone)
   fail_unless (from_less.count () < from_more.count ());
   fail_unless (from_more.covers (from_less));
 }
-GST_END_TEST;
 
-GST_START_TEST (test_flowkey_tolerance_out_of_range_is_clamped)
+TEST (test_flowkey_tolerance_out_of_range_is_clamped)
 {
-  GstElement *flowkey = gst_element_factory_make ("flowkey", nullptr);
+  Owned<GstElement> flowkey = gst_element_factory_make ("flowkey", nullptr);
   gdouble tolerance, limit;
   gst_util_set_object_arg (G_OBJECT (flowkey), "tolerance", "7");
   gst_util_set_object_arg (G_OBJECT (flowkey), "limit", "-1");
   g_object_get (flowkey, "tolerance", &tolerance, "limit", &limit, nullptr);
   fail_unless (tolerance == 1 && limit == 0);
-  gst_object_unref (flowkey);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_flowkey_properties_change_while_it_plays)
+TEST (test_flowkey_properties_change_while_it_plays)
 {
   ElementUnderTest element ("flowkey");
   Picture picture = noise (100, 80, 10, 3);
   for (int iterations : {5, 0, 60, 1, 17})
-    check (element, picture, iterations);
+    expect_flowed (element, picture, iterations);
 }
-GST_END_TEST;
-
-static Suite *
-flowkey_suite (void)
-{
-  Suite *suite = suite_create ("flowkey");
-  TCase *test_case = tcase_create ("general");
-
-  suite_add_tcase (suite, test_case);
-  tcase_add_test (test_case, test_flowkey_is_its_rule_at_every_size);
-  tcase_add_test (test_case, test_flowkey_is_its_rule_in_every_format_and_layout);
-  tcase_add_test (test_case, test_flowkey_is_its_rule_for_every_tolerance_and_channel);
-  tcase_add_test (
-      test_case, test_flowkey_does_not_enter_what_differs_too_much_from_the_key);
-  tcase_add_test (test_case, test_flowkey_is_its_rule_on_a_frame_of_4096x2160);
-  tcase_add_test (test_case, test_flowkey_finds_through_a_maze_of_a_million_steps);
-  tcase_add_test (test_case, test_flowkey_goes_thousands_of_steps_and_no_further);
-  tcase_add_test (test_case, test_flowkey_a_million_iterations_can_be_interrupted);
-  tcase_add_test (test_case, test_flowkey_a_converged_flow_does_not_change);
-  tcase_add_test (test_case, test_flowkey_is_monotone);
-  tcase_add_test (test_case, test_flowkey_tolerance_out_of_range_is_clamped);
-  tcase_add_test (test_case, test_flowkey_properties_change_while_it_plays);
-  return suite;
-}
-
-GST_CHECK_MAIN (flowkey);

@@ -7,21 +7,14 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "tests/check/pipeline-run.hpp"
+#include "tests/check/harness.hpp"
 
-#include <algorithm>
-#include <atomic>
 #include <dlfcn.h>
-#include <functional>
 #include <regex>
 
 #include <CL/cl.h>
 
-/* Last: its macro fail() breaks the headers of C++. */
-#include <gst/check/gstcheck.h>
-#include <gst/check/gstharness.h>
-
-using namespace testing;
+using namespace check;
 
 namespace {
 #define ON_DEVICE "(memory:OpenCLMemory)"
@@ -123,27 +116,24 @@ frames_of (const std::string &name)
 /* An element that frames go into and come out of; an aggregator has one pad. */
 class Tested {
 public:
-  explicit Tested (const std::string &a_name) : name (a_name), frames (frames_of (a_name))
+  explicit Tested (const std::string &a_name)
+      : name (a_name), frames (frames_of (a_name)),
+        aggregates (template_of (a_name, GST_PAD_SINK)->presence == GST_PAD_REQUEST),
+        harness (gst_harness_new_with_element (
+            Owned<GstElement> (
+                GST_ELEMENT (g_object_ref_sink (launch (described (a_name))))),
+            template_of (a_name, GST_PAD_SINK)->name_template, "src")),
+        bus (gst_bus_new ())
   {
-    GError *error = nullptr;
-    GstElement *element = gst_parse_launch (described (name).c_str (), &error);
-    fail_unless (error == nullptr, "%s: %s", name.c_str (), error ? error->message : "");
-    gst_object_ref_sink (element);
-    aggregates = template_of (name, GST_PAD_SINK)->presence == GST_PAD_REQUEST;
-    harness = gst_harness_new_with_element (
-        element, template_of (name, GST_PAD_SINK)->name_template, "src");
-    gst_object_unref (element);
-    bus = gst_bus_new ();
     gst_element_set_bus (harness->element, bus);
     gst_harness_set_src_caps_str (harness, frames->caps);
   }
   ~Tested ()
   {
     const Outcome outcome = collect (bus);
-    fail_unless (outcome.errors.empty (), "%s: %s", name.c_str (),
-        outcome.errors.empty () ? "" : outcome.errors[0].c_str ());
+    fail_unless (
+        outcome.errors.empty (), "%s: %s", name.c_str (), outcome.line ().c_str ());
     gst_element_set_bus (harness->element, nullptr);
-    gst_object_unref (bus);
     gst_harness_teardown (harness);
   }
   Tested (const Tested &) = delete;
@@ -190,11 +180,11 @@ public:
 
   const std::string name;
   const Frames *const frames;
-  bool aggregates;
-  GstHarness *harness;
+  const bool aggregates;
+  GstHarness *const harness;
 
 private:
-  GstBus *bus;
+  Owned<GstBus> bus;
 };
 
 using Promise = void (*) (Tested &);
@@ -497,9 +487,7 @@ try_extremes (gpointer object, const Attempt &attempt)
     if (!is_own (specs[n]))
       continue;
     for (GValue &value : extremes_of (specs[n])) {
-      gchar *text = gst_value_serialize (&value);
-      GST_INFO_OBJECT (object, "%s=%s", specs[n]->name, text);
-      g_free (text);
+      GST_INFO_OBJECT (object, "%s", specs[n]->name);
       attempt (specs[n], &value);
       g_value_unset (&value);
     }
@@ -519,13 +507,9 @@ start_with (const std::string &name, GParamSpec *spec, const GValue *value)
            + std::to_string (frames->size) + " ! " + frames->caps + " ! " + tested
            + " ! fakesink";
   }
-  GstElement *pipeline = launch (line);
-  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "tested");
-  g_object_set_property (G_OBJECT (element), spec->name, value);
-  play (pipeline);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (element);
-  gst_object_unref (pipeline);
+  Pipeline pipeline (line);
+  g_object_set_property (G_OBJECT (pipeline["tested"]), spec->name, value);
+  pipeline.play ();
 }
 
 /* A frame goes in, and nobody fails: what cannot be done leaves what was in force. */
@@ -577,81 +561,46 @@ clBuildProgram (cl_program program, cl_uint n_devices, const cl_device_id *devic
   return next (program, n_devices, devices, options, notify, user_data);
 }
 
-GST_START_TEST (test_generic_flush_leaves_an_element_as_new)
+TEST (test_generic_flush_leaves_an_element_as_new)
 {
   check_each (keep_the_promise_of_a_flush);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_generic_gap_passes_between_frames)
+TEST (test_generic_gap_passes_between_frames)
 {
   check_each (keep_the_promise_of_a_gap);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_generic_segment_is_kept)
+TEST (test_generic_segment_is_kept)
 {
   check_each (keep_the_promise_of_a_segment);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_generic_qos_stops_nothing)
+TEST (test_generic_qos_stops_nothing)
 {
   check_each (keep_the_promise_of_qos);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_generic_latency_is_passed_on)
+TEST (test_generic_latency_is_passed_on)
 {
   check_each (keep_the_promise_of_latency);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_generic_pools_that_are_offered_work)
+TEST (test_generic_pools_that_are_offered_work)
 {
   check_each (keep_the_promise_of_allocation);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_generic_properties_at_their_ends_start_or_say_why_not)
+TEST_ROWS (test_generic_properties_at_their_ends_start_or_say_why_not, element_names ())
 {
-  const std::vector<std::string> names = element_names ();
-  const std::string &name = names[__i__ % names.size ()];
-  if (gsize (__i__) >= names.size ()
-      || stands_in (std::begin (without_frames), std::end (without_frames), name))
+  if (stands_in (std::begin (without_frames), std::end (without_frames), row))
     return;
-  GstElement *element = gst_element_factory_make (name.c_str (), nullptr);
-  try_extremes (element,
-      [&] (GParamSpec *spec, const GValue *value) { start_with (name, spec, value); });
-  gst_object_unref (element);
+  Owned<GstElement> element = gst_element_factory_make (row.c_str (), nullptr);
+  try_extremes (element.operator->(),
+      [&] (GParamSpec *spec, const GValue *value) { start_with (row, spec, value); });
 }
-GST_END_TEST;
 
-GST_START_TEST (test_generic_properties_at_their_ends_while_playing_stop_nothing)
+TEST (test_generic_properties_at_their_ends_while_playing_stop_nothing)
 {
   check_each (keep_the_promise_of_extremes);
 }
-GST_END_TEST;
-
-static Suite *
-generic_suite ()
-{
-  Suite *suite = suite_create ("generic");
-  TCase *tcase = tcase_create ("general");
-
-  suite_add_tcase (suite, tcase);
-  tcase_add_test (tcase, test_generic_flush_leaves_an_element_as_new);
-  tcase_add_test (tcase, test_generic_gap_passes_between_frames);
-  tcase_add_test (tcase, test_generic_segment_is_kept);
-  tcase_add_test (tcase, test_generic_qos_stops_nothing);
-  tcase_add_test (tcase, test_generic_latency_is_passed_on);
-  tcase_add_test (tcase, test_generic_pools_that_are_offered_work);
-  /* An element each; there are no more than so many. */
-  tcase_add_loop_test (
-      tcase, test_generic_properties_at_their_ends_start_or_say_why_not, 0, 64);
-  tcase_add_test (
-      tcase, test_generic_properties_at_their_ends_while_playing_stop_nothing);
-  return suite;
-}
-
-GST_CHECK_MAIN (generic);

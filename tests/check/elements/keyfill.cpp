@@ -2,8 +2,11 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/harness.hpp"
+
 #include "keyingreference.hpp"
 
+using namespace check;
 using namespace keying_reference;
 using keying_frames::ElementUnderTest;
 
@@ -24,7 +27,7 @@ painted (Picture picture, Pixel color)
   return picture;
 }
 
-GST_START_TEST (test_keyfill_paints_keyed_pixels_and_no_other)
+TEST (test_keyfill_paints_keyed_pixels_and_no_other)
 {
   ElementUnderTest element ("keyfill");
   assert_same (element.run (noise (40, 30, 1, 50)),
@@ -42,7 +45,6 @@ GST_START_TEST (test_keyfill_paints_keyed_pixels_and_no_other)
     }
   }
 }
-GST_END_TEST;
 
 /* What a compositor does, in real numbers */
 static bool
@@ -58,7 +60,7 @@ is_composite (const Pixel &actual, const Pixel &over, const Pixel &under)
          && near (255 * both, actual.alpha);
 }
 
-GST_START_TEST (test_keyfill_composites_as_over_does_rounded)
+TEST (test_keyfill_composites_as_over_does_rounded)
 {
   ElementUnderTest element ("keyfill method=composite");
   Picture picture = noise (256, 100, 3, 20);
@@ -67,22 +69,7 @@ GST_START_TEST (test_keyfill_composites_as_over_does_rounded)
     Picture result = element.run (picture, keying_frames::formats[3]);
     for (size_t n = 0; n < picture.pixels.size (); n++) {
       if (!is_composite (result.pixels[n], picture.pixels[n], color_of (color)))
-        fail ("pixel %d over %08x", int (n), color);
+        ck_abort_msg ("pixel %d over %08x", int (n), color);
     }
   }
 }
-GST_END_TEST;
-
-static Suite *
-keyfill_suite (void)
-{
-  Suite *suite = suite_create ("keyfill");
-  TCase *test_case = tcase_create ("general");
-
-  suite_add_tcase (suite, test_case);
-  tcase_add_test (test_case, test_keyfill_paints_keyed_pixels_and_no_other);
-  tcase_add_test (test_case, test_keyfill_composites_as_over_does_rounded);
-  return suite;
-}
-
-GST_CHECK_MAIN (keyfill);

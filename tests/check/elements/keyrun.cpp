@@ -3,14 +3,15 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/harness.hpp"
+#include "tests/check/opencl-counting.hpp"
+
 #include "keyingreference.hpp"
 
 #include "gst/keying/keyrunner.hpp"
 #include "gst/keying/pixelformats.hpp"
 
-/* Last: its macro fail() breaks the headers of C++. */
-#include <gst/check/gstcheck.h>
-
+using namespace check;
 using namespace keying_reference;
 using keying::KeyRun;
 using keying::KeyRunner;
@@ -219,7 +220,7 @@ random_chain (Random &random)
 }
 } // namespace
 
-GST_START_TEST (test_keyrun_is_the_elements_one_after_another_at_every_size)
+TEST (test_keyrun_is_the_elements_one_after_another_at_every_size)
 {
   Runs runs;
   for (const auto &size : sizes) {
@@ -228,10 +229,9 @@ GST_START_TEST (test_keyrun_is_the_elements_one_after_another_at_every_size)
     runs.check (noise (size[0], size[1], 3, 5), chain_of ({{Element::NOISE, 16, 16}}));
   }
 }
-GST_END_TEST;
 
 /* What one tile writes is 224 by 102 with 13 iterations on a GPU, 480 wide on a CPU. */
-GST_START_TEST (test_keyrun_is_right_where_tiles_meet)
+TEST (test_keyrun_is_right_where_tiles_meet)
 {
   Runs runs;
   for (int width : {224, 225, 449, 480, 481, 961}) {
@@ -241,9 +241,19 @@ GST_START_TEST (test_keyrun_is_right_where_tiles_meet)
   for (int height : {204, 205, 229, 230, 231, 461})
     runs.check (noise (90, height, height, 5), the_whole_run ());
 }
-GST_END_TEST;
 
-GST_START_TEST (test_keyrun_is_right_in_every_format_and_layout)
+TEST (test_keyrun_is_right_in_the_narrow_tiles_of_little_local_memory)
+{
+  const cl_ulong size = 16384;
+  counting::let_devices_say (CL_DEVICE_LOCAL_MEM_SIZE, &size, sizeof size);
+  Runs runs;
+  Chain limited = the_whole_run ();
+  limited.rule.limit = 0.3;
+  for (int width : {1, 95, 96, 97, 193})
+    runs.check (noise (width, 103, width, 5), limited);
+}
+
+TEST (test_keyrun_is_right_in_every_format_and_layout)
 {
   Runs runs;
   Chain limited = the_whole_run ();
@@ -255,9 +265,8 @@ GST_START_TEST (test_keyrun_is_right_in_every_format_and_layout)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_keyrun_is_right_for_random_settings)
+TEST (test_keyrun_is_right_for_random_settings)
 {
   Runs runs;
   Random random (11);
@@ -268,11 +277,10 @@ GST_START_TEST (test_keyrun_is_right_for_random_settings)
         keying_frames::layouts[random.below (6)]);
   }
 }
-GST_END_TEST;
 
 /* Keyed by flow, by fills or by the key itself, and then taken back. What came with alpha
  * 0 has none to give back. */
-GST_START_TEST (test_keyrun_what_is_taken_back_has_the_alpha_that_was_there)
+TEST (test_keyrun_what_is_taken_back_has_the_alpha_that_was_there)
 {
   Runs runs;
   Picture picture (40, 30, {90, 90, 90, 128});
@@ -280,32 +288,31 @@ GST_START_TEST (test_keyrun_what_is_taken_back_has_the_alpha_that_was_there)
   Chain chain = chain_of ({{Element::FLOW, 0, 1}, {Element::NOISE, 0, 4}});
   chain.keys = false;
   runs.check (picture, chain);
-  fail_unless_equals_int (expected (picture, chain).at (21, 15).alpha, 128);
-  fail_unless_equals_int (expected (picture, chain).at (20, 15).alpha, 255);
+  expect_equal (expected (picture, chain).at (21, 15).alpha, 128);
+  expect_equal (expected (picture, chain).at (20, 15).alpha, 255);
 
   picture.at (21, 16).alpha = 0;
   chain = chain_of ({{Element::NOISE, 1, 4}});
   chain.keys = false;
   runs.check (picture, chain);
-  fail_unless_equals_int (expected (picture, chain).at (21, 15).alpha, 128);
+  expect_equal (expected (picture, chain).at (21, 15).alpha, 128);
 
   chain.keys = true;
   chain.opacity = 0.5;
   picture.at (5, 5) = {10, 250, 25, 200};
   runs.check (picture, chain);
-  fail_unless_equals_int (expected (picture, chain).at (5, 5).alpha, 100);
-  fail_unless_equals_int (expected (picture, chain).at (6, 5).alpha, 64);
+  expect_equal (expected (picture, chain).at (5, 5).alpha, 100);
+  expect_equal (expected (picture, chain).at (6, 5).alpha, 64);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_keyrun_has_an_end)
+TEST (test_keyrun_has_an_end)
 {
   keying::FlowRule rule, other;
   other.threshold = 1;
   KeyRun run;
   fail_unless (run.add_noise_reduction (10, 20));
   fail_unless (!run.add_flow (rule, 3));
-  fail_unless_equals_int (run.depth (), 30);
+  expect_equal (run.depth (), 30);
   fail_unless (!run.flows ());
   fail_unless (run.add_flow (rule, 2));
   fail_unless (!run.add_noise_reduction (0, G_MAXINT));
@@ -320,24 +327,5 @@ GST_START_TEST (test_keyrun_has_an_end)
   int added = 0;
   while (many.add_noise_reduction (1, 1))
     added++;
-  fail_unless_equals_int (added, 4); /* fill and reduce, in eight steps */
+  expect_equal (added, 4); /* fill and reduce, in eight steps */
 }
-GST_END_TEST;
-
-static Suite *
-keyrun_suite (void)
-{
-  Suite *suite = suite_create ("keyrun");
-  TCase *test_case = tcase_create ("general");
-
-  suite_add_tcase (suite, test_case);
-  tcase_add_test (test_case, test_keyrun_is_the_elements_one_after_another_at_every_size);
-  tcase_add_test (test_case, test_keyrun_is_right_where_tiles_meet);
-  tcase_add_test (test_case, test_keyrun_is_right_in_every_format_and_layout);
-  tcase_add_test (test_case, test_keyrun_is_right_for_random_settings);
-  tcase_add_test (test_case, test_keyrun_what_is_taken_back_has_the_alpha_that_was_there);
-  tcase_add_test (test_case, test_keyrun_has_an_end);
-  return suite;
-}
-
-GST_CHECK_MAIN (keyrun);

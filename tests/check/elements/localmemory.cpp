@@ -3,9 +3,9 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "../opencl-check.hpp"
-#include "../opencl-counting.hpp"
-#include "../pipeline-run.hpp"
+#include "tests/check/opencl-check.hpp"
+#include "tests/check/opencl-counting.hpp"
+#include "tests/check/harness.hpp"
 
 #include <glib/gstdio.h>
 
@@ -17,7 +17,7 @@ frame_of (const std::string &elements)
   gchar *path = nullptr, *bytes = nullptr;
   gsize size;
   close (g_file_open_tmp (nullptr, &path, nullptr));
-  testing::Outcome outcome = testing::run (
+  check::Outcome outcome = check::run (
       "videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format=RGBA,width=200,"
       "height=150 ! openclupload ! "
       + elements + " ! opencldownload ! filesink location=" + path);
@@ -44,46 +44,26 @@ check_fits (const std::string &elements, cl_ulong least = 16384)
 }
 } // namespace
 
-GST_START_TEST (test_flowkey_fits_into_local_memory)
+TEST (test_flowkey_fits_into_local_memory)
 {
   for (const char *iterations : {"0", "3", "32", "33", "50", "1000"})
     check_fits (std::string ("chromakey ! flowkey iterations=") + iterations);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_noisereduce_fits_into_local_memory)
+TEST (test_noisereduce_fits_into_local_memory)
 {
   for (const char *iterations : {"5", "50", "300"})
     check_fits (std::string ("chromakey ! noisereduce iterations=") + iterations);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_runs_fit_into_local_memory)
+TEST (test_runs_fit_into_local_memory)
 {
   check_fits ("chromakey ! noisereduce ! flowkey limit=0.5 iterations=20");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_soft_keys_fit_into_local_memory)
+TEST (test_soft_keys_fit_into_local_memory)
 {
   check_fits ("chromakey method=chroma spill=1", 32768);
   check_fits ("chromakey method=difference auto-key=top-left", 32768);
   check_fits ("chromakey ! splashkey");
 }
-GST_END_TEST;
-
-static Suite *
-localmemory_suite (void)
-{
-  Suite *suite = suite_create ("local memory");
-  TCase *tests = tcase_create ("elements");
-
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, test_flowkey_fits_into_local_memory);
-  tcase_add_test (tests, test_noisereduce_fits_into_local_memory);
-  tcase_add_test (tests, test_runs_fit_into_local_memory);
-  tcase_add_test (tests, test_soft_keys_fit_into_local_memory);
-  return suite;
-}
-
-GST_CHECK_MAIN (localmemory)

@@ -2,8 +2,11 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/harness.hpp"
+
 #include "keyingreference.hpp"
 
+using namespace check;
 using namespace keying_reference;
 using keying_frames::ElementUnderTest;
 
@@ -14,18 +17,18 @@ expected (const Picture &picture, int fills, int iterations)
 }
 
 static void
-check (ElementUnderTest &element, const Picture &picture, int fills, int iterations,
-    const keying_frames::Format &format, Layout layout)
+expect_reduced (ElementUnderTest &element, const Picture &picture, int fills,
+    int iterations, const keying_frames::Format &format, Layout layout)
 {
-  gchar *what = g_strdup_printf ("%d fills, %d iterations, %s, offset %d, padding %d",
-      fills, iterations, format.name, int (layout.offset), int (layout.padding));
+  Owned<gchar> what =
+      g_strdup_printf ("%d fills, %d iterations, %s, offset %d, padding %d", fills,
+          iterations, format.name, int (layout.offset), int (layout.padding));
   element.set ("noisereduce", "fill-iterations", fills, "iterations", iterations);
   assert_same (
       element.run (picture, format, layout), expected (picture, fills, iterations), what);
-  g_free (what);
 }
 
-GST_START_TEST (test_noisereduce_is_its_rule_at_every_size)
+TEST (test_noisereduce_is_its_rule_at_every_size)
 {
   ElementUnderTest element ("noisereduce");
   const int iterations[][2] = {{0, 0}, {0, 1}, {0, 5}, {1, 0}, {2, 3}, {0, 16}, {0, 32},
@@ -33,33 +36,31 @@ GST_START_TEST (test_noisereduce_is_its_rule_at_every_size)
   for (const auto &size : sizes) {
     Picture dense = noise (size[0], size[1], 1, 90);
     for (const auto &[fills, reductions] : iterations)
-      check (element, dense, fills, reductions, keying_frames::formats[0], {0, 0});
-    check (element, noise (size[0], size[1], 2, 30), 3, 2, keying_frames::formats[0],
-        {0, 0});
+      expect_reduced (
+          element, dense, fills, reductions, keying_frames::formats[0], {0, 0});
+    expect_reduced (element, noise (size[0], size[1], 2, 30), 3, 2,
+        keying_frames::formats[0], {0, 0});
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_noisereduce_is_its_rule_in_every_format_and_layout)
+TEST (test_noisereduce_is_its_rule_in_every_format_and_layout)
 {
   ElementUnderTest element ("noisereduce");
   Picture picture = noise (77, 41, 3, 80);
   for (const auto &format : keying_frames::formats) {
     for (const Layout &layout : keying_frames::layouts) {
-      check (element, picture, 1, 4, format, layout);
-      check (element, picture, 0, 40, format, layout);
+      expect_reduced (element, picture, 1, 4, format, layout);
+      expect_reduced (element, picture, 0, 40, format, layout);
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_noisereduce_is_its_rule_on_a_frame_of_4096x2160)
+TEST (test_noisereduce_is_its_rule_on_a_frame_of_4096x2160)
 {
   ElementUnderTest element ("noisereduce");
   Picture picture = noise (4096, 2160, 4, 95);
-  check (element, picture, 0, 5, keying_frames::formats[1], {0, 0});
+  expect_reduced (element, picture, 0, 5, keying_frames::formats[1], {0, 0});
 }
-GST_END_TEST;
 
 static Picture
 island (int width, int height)
@@ -72,7 +73,7 @@ island (int width, int height)
   return picture;
 }
 
-GST_START_TEST (test_noisereduce_an_island_is_gone_after_as_many_iterations_as_it_is_deep)
+TEST (test_noisereduce_an_island_is_gone_after_as_many_iterations_as_it_is_deep)
 {
   ElementUnderTest element ("noisereduce");
   const int islands[][2] = {{2, 2}, {2, 9}, {3, 3}, {10, 7}, {33, 65}, {64, 2}, {90, 41}};
@@ -88,9 +89,8 @@ GST_START_TEST (test_noisereduce_an_island_is_gone_after_as_many_iterations_as_i
   element.set ("noisereduce", "iterations", 1);
   fail_unless (mask_of (element.run (island (200, 1))).count () == 0);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_noisereduce_a_band_across_the_frame_stays)
+TEST (test_noisereduce_a_band_across_the_frame_stays)
 {
   ElementUnderTest element ("noisereduce");
   Picture across (300, 90), down (90, 300);
@@ -106,9 +106,8 @@ GST_START_TEST (test_noisereduce_a_band_across_the_frame_stays)
     assert_same (element.run (down), down, "a band down");
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_noisereduce_is_monotone)
+TEST (test_noisereduce_is_monotone)
 {
   ElementUnderTest element ("noisereduce fill-iterations=1 iterations=3");
   Picture less = noise (200, 150, 6, 75);
@@ -123,25 +122,22 @@ GST_START_TEST (test_noisereduce_is_monotone)
   fail_unless (from_less.count () < from_more.count ());
   fail_unless (from_more.covers (from_less));
 }
-GST_END_TEST;
 
-GST_START_TEST (test_noisereduce_fill_does_not_begin_at_the_frames_edge)
+TEST (test_noisereduce_fill_does_not_begin_at_the_frames_edge)
 {
   ElementUnderTest element ("noisereduce fill-iterations=100 iterations=0");
   Picture picture (70, 50);
   picture.at (35, 25).alpha = 0;
   assert_same (element.run (picture), picture, "one keyed pixel");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_noisereduce_properties_change_while_it_plays)
+TEST (test_noisereduce_properties_change_while_it_plays)
 {
   ElementUnderTest element ("noisereduce");
   Picture picture = noise (100, 80, 8, 90);
   for (int iterations : {5, 0, 60, 1, 17})
-    check (element, picture, 0, iterations, keying_frames::formats[0], {0, 0});
+    expect_reduced (element, picture, 0, iterations, keying_frames::formats[0], {0, 0});
 }
-GST_END_TEST;
 
 /* A spiral two pixels wide, which goes from its ends, a column an iteration */
 static Picture
@@ -167,41 +163,16 @@ spiral (int width, int height)
   return picture;
 }
 
-GST_START_TEST (test_noisereduce_a_million_iterations_can_be_interrupted)
+TEST (test_noisereduce_a_million_iterations_can_be_interrupted)
 {
   Picture picture = spiral (4096, 2160);
   assert_interruptible ("noisereduce iterations=1000000", picture);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_noisereduce_a_million_iterations_end_and_are_right)
+TEST (test_noisereduce_a_million_iterations_end_and_are_right)
 {
   ElementUnderTest element ("noisereduce iterations=1000000");
   Picture picture = spiral (120, 90);
   Mask left = mask_of (element.run (picture));
   fail_unless (left == reduce (mask_of (picture), 1000000));
 }
-GST_END_TEST;
-
-static Suite *
-noisereduce_suite (void)
-{
-  Suite *suite = suite_create ("noisereduce");
-  TCase *test_case = tcase_create ("general");
-
-  suite_add_tcase (suite, test_case);
-  tcase_add_test (test_case, test_noisereduce_is_its_rule_at_every_size);
-  tcase_add_test (test_case, test_noisereduce_is_its_rule_in_every_format_and_layout);
-  tcase_add_test (test_case, test_noisereduce_is_its_rule_on_a_frame_of_4096x2160);
-  tcase_add_test (test_case,
-      test_noisereduce_an_island_is_gone_after_as_many_iterations_as_it_is_deep);
-  tcase_add_test (test_case, test_noisereduce_a_band_across_the_frame_stays);
-  tcase_add_test (test_case, test_noisereduce_is_monotone);
-  tcase_add_test (test_case, test_noisereduce_fill_does_not_begin_at_the_frames_edge);
-  tcase_add_test (test_case, test_noisereduce_properties_change_while_it_plays);
-  tcase_add_test (test_case, test_noisereduce_a_million_iterations_can_be_interrupted);
-  tcase_add_test (test_case, test_noisereduce_a_million_iterations_end_and_are_right);
-  return suite;
-}
-
-GST_CHECK_MAIN (noisereduce);

@@ -2,21 +2,12 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-/* Before gst-check, whose macros have the names of some of their functions. */
-#include <algorithm>
-#include <array>
-#include <cmath>
-#include <memory>
-#include <string>
-#include <vector>
+#include "tests/check/videoframes.hpp"
 
-#include "../videoframes.hpp"
-
-#include <gst/app/gstappsink.h>
-#include <gst/app/gstappsrc.h>
 #include <gst/video/gstvideoaggregator.h>
 #include <gst/video/navigation.h>
 
+using namespace check;
 using video::info_of;
 using video::of_fields;
 using video::Picture;
@@ -224,7 +215,7 @@ public:
     GstBuffer *buffer = gst_buffer_copy (picture.buffer);
     GST_BUFFER_PTS (buffer) = pts;
     GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
-    fail_unless_equals_int (gst_app_src_push_buffer (source, buffer), GST_FLOW_OK);
+    expect_equal (gst_app_src_push_buffer (source, buffer), GST_FLOW_OK);
   }
 
   void end (int input)
@@ -255,12 +246,10 @@ public:
 
   void wait_for_end ()
   {
-    GstBus *bus = gst_element_get_bus (pipeline);
-    GstMessage *message = gst_bus_timed_pop_filtered (
+    Owned<GstBus> bus = gst_element_get_bus (pipeline);
+    Owned<GstMessage> message = gst_bus_timed_pop_filtered (
         bus, 60 * GST_SECOND, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
     fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
-    gst_message_unref (message);
-    gst_object_unref (bus);
   }
 
   GstOpenCLCounts counts () const
@@ -344,33 +333,31 @@ const char *const backgrounds[] = {"checker", "black", "white", "transparent"};
 
 /* --- blending --- */
 
-GST_START_TEST (test_compositor_blends_every_format)
+TEST_ROWS (test_compositor_blends_every_format, {0, 1, 2, 3})
 {
-  std::vector<Layer> layers = {layer_of (random_picture (formats[__i__], 45, 31, 1)),
-      layer_of (random_picture (formats[(__i__ + 1) % 4], 45, 31, 2)),
-      layer_of (random_picture (formats[(__i__ + 2) % 4], 45, 31, 3))};
+  std::vector<Layer> layers = {layer_of (random_picture (formats[row], 45, 31, 1)),
+      layer_of (random_picture (formats[(row + 1) % 4], 45, 31, 2)),
+      layer_of (random_picture (formats[(row + 2) % 4], 45, 31, 3))};
   Picture made = composed (layers, "background=black");
-  fail_unless (GST_VIDEO_INFO_FORMAT (&made.info)
-               == gst_video_format_from_string (formats[__i__]));
+  fail_unless (
+      GST_VIDEO_INFO_FORMAT (&made.info) == gst_video_format_from_string (formats[row]));
   check_blend (layers, made, "black");
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_blends_with_every_operator_and_alpha)
+TEST_ROWS (test_compositor_blends_with_every_operator_and_alpha, operators)
 {
   for (double alpha : {0.0, 0.25, 0.5, 1.0})
     for (const char *background : backgrounds) {
       std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 40, 24, 1)),
           layer_of (random_picture ("BGRA", 40, 24, 2))};
       layers[1].alpha = alpha;
-      layers[1].blend_operator = operators[__i__];
+      layers[1].blend_operator = row;
       check_blend (layers, composed (layers, std::string ("background=") + background),
           background);
     }
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_shows_the_background_where_no_picture_is)
+TEST (test_compositor_shows_the_background_where_no_picture_is)
 {
   Layer layer = layer_of (random_picture ("RGBA", 20, 10, 1));
   layer.x = 30;
@@ -379,9 +366,8 @@ GST_START_TEST (test_compositor_shows_the_background_where_no_picture_is)
     check_blend ({layer}, composed ({layer}, std::string ("background=") + background),
         background);
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_cuts_off_what_is_outside)
+TEST (test_compositor_cuts_off_what_is_outside)
 {
   std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 50, 40, 1))};
   const int places[][2] = {{-10, -7}, {40, 33}, {-19, 35}, {49, 0}, {60, 60}, {-20, -20}};
@@ -402,9 +388,8 @@ GST_START_TEST (test_compositor_cuts_off_what_is_outside)
   }
   check_blend (layers, mix.pull (), "black");
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_scales_each_picture_to_its_size)
+TEST (test_compositor_scales_each_picture_to_its_size)
 {
   const int sizes[][2] = {{60, 50}, {13, 9}, {1, 1}, {30, 20}, {29, 41}};
   for (auto &size : sizes) {
@@ -415,10 +400,9 @@ GST_START_TEST (test_compositor_scales_each_picture_to_its_size)
     check_blend ({layer}, composed ({layer}, "background=white"), "white");
   }
 }
-GST_END_TEST
 
 /* A keyed-out green keeps its colour in the picture, and must not show at the edges. */
-GST_START_TEST (test_compositor_scaling_bleeds_no_keyed_out_colour)
+TEST (test_compositor_scaling_bleeds_no_keyed_out_colour)
 {
   Picture keyed (info_of ("RGBA", 8, 8));
   video::fill (keyed, [] (int c, int x, int) {
@@ -430,11 +414,10 @@ GST_START_TEST (test_compositor_scaling_bleeds_no_keyed_out_colour)
   Picture made = composed ({layer}, "background=black");
   View view (made);
   for (int x = 0; x < 37; x++)
-    fail_unless_equals_int (view.at (1, x, 18), 0);
+    expect_equal (view.at (1, x, 18), 0);
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_orders_by_zorder)
+TEST (test_compositor_orders_by_zorder)
 {
   std::vector<Layer> layers;
   for (unsigned i = 0; i < 4; i++)
@@ -450,10 +433,9 @@ GST_START_TEST (test_compositor_orders_by_zorder)
     check_blend (sorted, made, "transparent");
   }
 }
-GST_END_TEST
 
 /* More than one launch takes: nothing is rounded between them. */
-GST_START_TEST (test_compositor_blends_any_number_of_pictures)
+TEST (test_compositor_blends_any_number_of_pictures)
 {
   for (unsigned n : {1u, 8u, 9u, 17u, 25u}) {
     std::vector<Layer> layers;
@@ -466,9 +448,8 @@ GST_START_TEST (test_compositor_blends_any_number_of_pictures)
     check_blend (layers, composed (layers, "background=transparent"), "transparent");
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_honours_padded_input)
+TEST (test_compositor_honours_padded_input)
 {
   for (int padding : {4, 13}) {
     std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 33, 17, 1)),
@@ -476,11 +457,10 @@ GST_START_TEST (test_compositor_honours_padded_input)
     check_blend (layers, composed (layers, "background=black"), "black");
   }
 }
-GST_END_TEST
 
 /* --- as an element --- */
 
-GST_START_TEST (test_compositor_output_holds_all_pictures)
+TEST (test_compositor_output_holds_all_pictures)
 {
   Layer low = layer_of (random_picture ("RGBA", 20, 10, 1));
   Layer high = layer_of (random_picture ("RGBA", 8, 8, 2));
@@ -489,12 +469,11 @@ GST_START_TEST (test_compositor_output_holds_all_pictures)
   high.width = 16;
   high.height = 12;
   Picture made = composed ({low, high}, "");
-  fail_unless_equals_int (made.info.width, 46);
-  fail_unless_equals_int (made.info.height, 17);
+  expect_equal (made.info.width, 46);
+  expect_equal (made.info.height, 17);
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_takes_downstreams_format)
+TEST (test_compositor_takes_downstreams_format)
 {
   std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 20, 10, 1))};
   for (const char *format : formats) {
@@ -506,18 +485,17 @@ GST_START_TEST (test_compositor_takes_downstreams_format)
     mix.push (0, layers[0].picture, 0);
     mix.end (0);
     Picture made = mix.pull ();
-    fail_unless_equals_string (GST_VIDEO_INFO_NAME (&made.info), format);
+    expect_equal (GST_VIDEO_INFO_NAME (&made.info), format);
     check_blend (layers, made, "checker");
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_properties_change_while_playing)
+TEST (test_compositor_properties_change_while_playing)
 {
   std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 40, 30, 1)),
       layer_of (random_picture ("RGBA", 10, 10, 2))};
   Mix mix (description_of (layers, "background=black"));
-  GstPad *pad = gst_element_get_static_pad (mix.get ("mix"), "sink_1");
+  Owned<GstPad> pad = gst_element_get_static_pad (mix.get ("mix"), "sink_1");
   mix.start ();
   for (int frame = 0; frame < 5; frame++) {
     layers[1].x = 5 * frame;
@@ -534,11 +512,9 @@ GST_START_TEST (test_compositor_properties_change_while_playing)
   mix.end (0);
   mix.end (1);
   check_blend (layers, mix.pull (), "black");
-  gst_object_unref (pad);
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_carries_a_change_of_size)
+TEST (test_compositor_carries_a_change_of_size)
 {
   std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 40, 30, 1)),
       layer_of (random_picture ("RGBA", 10, 10, 2))};
@@ -558,9 +534,8 @@ GST_START_TEST (test_compositor_carries_a_change_of_size)
   mix.end (1);
   check_blend (layers, mix.pull (), "black");
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_repeats_the_last_frame_of_a_stream_that_ended)
+TEST (test_compositor_repeats_the_last_frame_of_a_stream_that_ended)
 {
   std::vector<Layer> layers = {layer_of (even_picture (16, 16, {1, 0, 0, 1})),
       layer_of (even_picture (8, 8, {0, 0, 1, 1}))};
@@ -575,9 +550,8 @@ GST_START_TEST (test_compositor_repeats_the_last_frame_of_a_stream_that_ended)
     check_blend (layers, mix.pull (), "checker");
   fail_unless (mix.ends ());
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_a_stream_that_ended_is_gone)
+TEST (test_compositor_a_stream_that_ended_is_gone)
 {
   std::vector<Layer> layers = {layer_of (even_picture (16, 16, {1, 0, 0, 1})),
       layer_of (even_picture (8, 8, {0, 0, 1, 1}))};
@@ -593,9 +567,8 @@ GST_START_TEST (test_compositor_a_stream_that_ended_is_gone)
   check_blend ({layers[0]}, mix.pull (), "checker");
   fail_unless (mix.ends ());
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_follows_the_fastest_stream)
+TEST (test_compositor_follows_the_fastest_stream)
 {
   Mix mix ("openclcompositor name=mix ! appsink name=out sync=false "
            "videotestsrc num-buffers=10 ! video/x-raw,framerate=50/1,width=32,height=32 "
@@ -607,16 +580,15 @@ GST_START_TEST (test_compositor_follows_the_fastest_stream)
   int frames = 0;
   while (GstSample *sample = gst_app_sink_try_pull_sample (
              GST_APP_SINK (mix.get ("out")), 20 * GST_SECOND)) {
-    fail_unless_equals_uint64 (
+    expect_equal (
         GST_BUFFER_PTS (gst_sample_get_buffer (sample)), frames * 20 * GST_MSECOND);
     gst_sample_unref (sample);
     frames++;
   }
-  fail_unless_equals_int (frames, 10);
+  expect_equal (frames, 10);
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_takes_two_live_inputs)
+TEST (test_compositor_takes_two_live_inputs)
 {
   Mix mix ("openclcompositor name=mix sink_1::xpos=16 ! appsink name=out sync=false "
            "videotestsrc is-live=true pattern=white ! "
@@ -637,10 +609,9 @@ GST_START_TEST (test_compositor_takes_two_live_inputs)
   }
   fail_unless (both);
 }
-GST_END_TEST
 
 /* Everything stays on the device, and the host never waits for data. */
-GST_START_TEST (test_compositor_transfers_nothing_and_waits_for_nothing)
+TEST (test_compositor_transfers_nothing_and_waits_for_nothing)
 {
   const int frames = 20;
   Mix mix ("openclcompositor name=mix async-depth=64 sink_1::alpha=0.5 ! "
@@ -652,12 +623,11 @@ GST_START_TEST (test_compositor_transfers_nothing_and_waits_for_nothing)
   mix.start ();
   mix.wait_for_end ();
   GstOpenCLCounts counts = mix.counts ();
-  fail_unless_equals_uint64 (counts.launches, frames);
-  fail_unless_equals_uint64 (counts.uploads, 0);
-  fail_unless_equals_uint64 (counts.downloads, 0);
-  fail_unless_equals_uint64 (counts.host_waits, 0);
+  expect_equal (counts.launches, frames);
+  expect_equal (counts.uploads, 0);
+  expect_equal (counts.downloads, 0);
+  expect_equal (counts.host_waits, 0);
 }
-GST_END_TEST
 
 /* --- a flush while a frame is under way --- */
 
@@ -710,7 +680,7 @@ flushing_init (Flushing *self)
 {
 }
 
-GST_START_TEST (test_compositor_keeps_a_frame_that_is_flushed_while_it_mixes)
+TEST (test_compositor_keeps_a_frame_that_is_flushed_while_it_mixes)
 {
   std::vector<Layer> layers = {layer_of (even_picture (16, 16, {1, 0, 0, 1})),
       layer_of (even_picture (8, 8, {0, 0, 1, 1}))};
@@ -726,51 +696,44 @@ GST_START_TEST (test_compositor_keeps_a_frame_that_is_flushed_while_it_mixes)
   mix.end (0);
   mix.end (1);
   check_blend (layers, mix.pull (), "checker");
-  fail_unless_equals_int (flushing->flushes, 1);
+  expect_equal (flushing->flushes, 1);
   fail_unless (flushing->buffer_lived);
   gst_object_unref (flushing);
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_refuses_other_formats)
+TEST (test_compositor_refuses_other_formats)
 {
-  GstElement *mix = gst_element_factory_make ("openclcompositor", nullptr);
-  GstPad *pad = gst_element_request_pad_simple (mix, "sink_%u");
+  Owned<GstElement> mix = gst_element_factory_make ("openclcompositor", nullptr);
+  Owned<GstPad> pad = gst_element_request_pad_simple (mix, "sink_%u");
   for (const char *text : {DEVICE ",format=I420,width=16,height=16,framerate=25/1",
            DEVICE ",format=RGBA,width=0,height=16,framerate=25/1",
            DEVICE ",format=RGBA,width=16,height=16,framerate=25/1,interlace-mode=fields",
            "video/x-raw,format=RGBA,width=16,height=16,framerate=25/1"}) {
-    GstCaps *caps = gst_caps_from_string (text);
+    Owned<GstCaps> caps = gst_caps_from_string (text);
     fail_if (gst_pad_query_accept_caps (pad, caps), "%s", text);
-    gst_caps_unref (caps);
   }
   gst_element_release_request_pad (mix, pad);
-  gst_object_unref (pad);
-  gst_object_unref (mix);
 }
-GST_END_TEST
 
 /* With ends that start anew by themselves, as appsrc and appsink do not. */
-GST_START_TEST (test_compositor_works_again_after_ready)
+TEST (test_compositor_works_again_after_ready)
 {
   Mix mix ("openclcompositor name=mix ! fakesink name=out sync=false "
            "videotestsrc num-buffers=2 pattern=red ! "
            "video/x-raw,format=RGBA,width=16,height=16 ! openclupload ! mix.");
   for (int run = 0; run < 3; run++) {
-    GstSample *sample = nullptr;
+    Owned<GstSample> sample;
     GstVideoInfo info;
     mix.start ();
     mix.wait_for_end ();
-    g_object_get (mix.get ("out"), "last-sample", &sample, nullptr);
+    g_object_get (mix.get ("out"), "last-sample", sample.out (), nullptr);
     fail_unless (sample != nullptr);
     fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
     Picture made (info, gst_buffer_ref (gst_sample_get_buffer (sample)));
     check_blend ({layer_of (even_picture (16, 16, {1, 0, 0, 1}))}, made, "black");
-    gst_sample_unref (sample);
     gst_element_set_state (mix.pipeline, GST_STATE_READY);
   }
 }
-GST_END_TEST
 
 /* --- interlaced video --- */
 
@@ -788,12 +751,12 @@ is_offered (GstPad *pad, const char *mode)
 
 /* Without any picture all modes but what downstream does not take; then that of the
  * others only. */
-GST_START_TEST (test_compositor_offers_one_interlace_mode_to_all)
+TEST (test_compositor_offers_one_interlace_mode_to_all)
 {
   for (const char *mode : {"progressive", "interleaved", "mixed"}) {
     Mix mix ("openclcompositor name=mix ! capsfilter name=filter ! fakesink");
-    GstPad *early = gst_element_request_pad_simple (mix.get ("mix"), "sink_%u");
-    GstPad *late = gst_element_request_pad_simple (mix.get ("mix"), "sink_%u");
+    Owned<GstPad> early = gst_element_request_pad_simple (mix.get ("mix"), "sink_%u");
+    Owned<GstPad> late = gst_element_request_pad_simple (mix.get ("mix"), "sink_%u");
     for (const char *other : {"progressive", "interleaved", "mixed"})
       fail_unless (is_offered (early, other));
 
@@ -801,7 +764,7 @@ GST_START_TEST (test_compositor_offers_one_interlace_mode_to_all)
     gst_caps_set_simple (taken, "interlace-mode", G_TYPE_STRING, mode, nullptr);
     g_object_set (mix.get ("filter"), "caps", taken, nullptr);
     for (const char *other : {"progressive", "interleaved", "mixed"})
-      fail_unless_equals_int (is_offered (early, other), g_str_equal (other, mode));
+      expect_equal (is_offered (early, other), g_str_equal (other, mode));
     gst_caps_unref (taken);
     g_object_set (mix.get ("filter"), "caps", nullptr, nullptr);
 
@@ -815,7 +778,7 @@ GST_START_TEST (test_compositor_offers_one_interlace_mode_to_all)
     gst_pad_query (early, drained); /* so that the caps have been seen */
     gst_query_unref (drained);
     for (const char *other : {"progressive", "interleaved", "mixed"})
-      fail_unless_equals_int (is_offered (late, other), g_str_equal (other, mode));
+      expect_equal (is_offered (late, other), g_str_equal (other, mode));
     fail_unless (gst_pad_query_accept_caps (late, caps));
     caps = gst_caps_make_writable (caps);
     gst_caps_set_simple (caps, "interlace-mode", G_TYPE_STRING,
@@ -823,13 +786,10 @@ GST_START_TEST (test_compositor_offers_one_interlace_mode_to_all)
     fail_if (gst_pad_query_accept_caps (late, caps));
 
     gst_caps_unref (caps);
-    gst_object_unref (early);
-    gst_object_unref (late);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_output_is_interlaced_as_its_pictures_are)
+TEST (test_compositor_output_is_interlaced_as_its_pictures_are)
 {
   for (GstVideoInterlaceMode mode : {GST_VIDEO_INTERLACE_MODE_PROGRESSIVE,
            GST_VIDEO_INTERLACE_MODE_INTERLEAVED, GST_VIDEO_INTERLACE_MODE_MIXED}) {
@@ -839,18 +799,17 @@ GST_START_TEST (test_compositor_output_is_interlaced_as_its_pictures_are)
     GST_VIDEO_INFO_FIELD_ORDER (&layers[0].picture.info) =
         woven ? GST_VIDEO_FIELD_ORDER_TOP_FIELD_FIRST : GST_VIDEO_FIELD_ORDER_UNKNOWN;
     Picture made = composed (layers, "");
-    fail_unless_equals_int (made.info.interlace_mode, mode);
+    expect_equal (made.info.interlace_mode, mode);
     fail_unless (mode != GST_VIDEO_INTERLACE_MODE_INTERLEAVED
                  || GST_VIDEO_INFO_FIELD_ORDER (&made.info)
                         == GST_VIDEO_FIELD_ORDER_TOP_FIELD_FIRST);
-    fail_unless_equals_int (
+    expect_equal (
         GST_BUFFER_FLAG_IS_SET (made.buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED), woven);
     check_blend (layers, made, "checker");
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_scales_fields_each_by_itself)
+TEST (test_compositor_scales_fields_each_by_itself)
 {
   const int sizes[][2] = {{60, 50}, {13, 9}, {1, 1}, {29, 41}};
   for (auto &size : sizes)
@@ -867,9 +826,8 @@ GST_START_TEST (test_compositor_scales_fields_each_by_itself)
       check_blend (layers, composed (layers, "background=white"), "white");
     }
 }
-GST_END_TEST
 
-GST_START_TEST (test_compositor_says_whose_fields_come_first)
+TEST (test_compositor_says_whose_fields_come_first)
 {
   Layer layer = layer_of (random_fields (16, 16, 1, GST_VIDEO_INTERLACE_MODE_MIXED));
   Picture made = composed ({layer}, "");
@@ -878,7 +836,6 @@ GST_START_TEST (test_compositor_says_whose_fields_come_first)
   made = composed ({layer}, "");
   fail_if (GST_BUFFER_FLAG_IS_SET (made.buffer, GST_VIDEO_BUFFER_FLAG_TFF));
 }
-GST_END_TEST
 
 /* --- events from downstream --- */
 
@@ -897,7 +854,7 @@ collect_pointer (GstPad *pad, GstPadProbeInfo *probe, gpointer points)
 
 /* Two pictures, the second of pixels of 2/1, twice as large and partly above the first.
  */
-GST_START_TEST (test_compositor_tells_the_pointer_to_those_who_are_under_it)
+TEST (test_compositor_tells_the_pointer_to_those_who_are_under_it)
 {
   std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 100, 80, 1)),
       layer_of (random_picture ("RGBA", 20, 10, 2))};
@@ -909,10 +866,10 @@ GST_START_TEST (test_compositor_tells_the_pointer_to_those_who_are_under_it)
   Mix mix (description_of (layers, ""));
   Points points[2];
   for (int i = 0; i < 2; i++) {
-    GstPad *pad = gst_element_get_static_pad (mix.get ("in" + std::to_string (i)), "src");
+    Owned<GstPad> pad =
+        gst_element_get_static_pad (mix.get ("in" + std::to_string (i)), "src");
     gst_pad_add_probe (
         pad, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, collect_pointer, &points[i], nullptr);
-    gst_object_unref (pad);
   }
   mix.start ();
   for (int i = 0; i < 2; i++) {
@@ -927,42 +884,3 @@ GST_START_TEST (test_compositor_tells_the_pointer_to_those_who_are_under_it)
   fail_unless (points[0] == Points ({{10, 70}, {80, 40}, {60, 30}}));
   fail_unless (points[1] == Points ({{5, 5}, {15, 2.5}, {0, 0}}));
 }
-GST_END_TEST
-
-static Suite *
-openclcompositor_suite (void)
-{
-  Suite *suite = suite_create ("openclcompositor");
-  TCase *tcase = tcase_create ("general");
-
-  suite_add_tcase (suite, tcase);
-  tcase_add_loop_test (tcase, test_compositor_blends_every_format, 0, 4);
-  tcase_add_loop_test (tcase, test_compositor_blends_with_every_operator_and_alpha, 0, 3);
-  tcase_add_test (tcase, test_compositor_shows_the_background_where_no_picture_is);
-  tcase_add_test (tcase, test_compositor_cuts_off_what_is_outside);
-  tcase_add_test (tcase, test_compositor_scales_each_picture_to_its_size);
-  tcase_add_test (tcase, test_compositor_scaling_bleeds_no_keyed_out_colour);
-  tcase_add_test (tcase, test_compositor_orders_by_zorder);
-  tcase_add_test (tcase, test_compositor_blends_any_number_of_pictures);
-  tcase_add_test (tcase, test_compositor_honours_padded_input);
-  tcase_add_test (tcase, test_compositor_output_holds_all_pictures);
-  tcase_add_test (tcase, test_compositor_takes_downstreams_format);
-  tcase_add_test (tcase, test_compositor_properties_change_while_playing);
-  tcase_add_test (tcase, test_compositor_carries_a_change_of_size);
-  tcase_add_test (tcase, test_compositor_repeats_the_last_frame_of_a_stream_that_ended);
-  tcase_add_test (tcase, test_compositor_a_stream_that_ended_is_gone);
-  tcase_add_test (tcase, test_compositor_follows_the_fastest_stream);
-  tcase_add_test (tcase, test_compositor_takes_two_live_inputs);
-  tcase_add_test (tcase, test_compositor_transfers_nothing_and_waits_for_nothing);
-  tcase_add_test (tcase, test_compositor_keeps_a_frame_that_is_flushed_while_it_mixes);
-  tcase_add_test (tcase, test_compositor_refuses_other_formats);
-  tcase_add_test (tcase, test_compositor_works_again_after_ready);
-  tcase_add_test (tcase, test_compositor_offers_one_interlace_mode_to_all);
-  tcase_add_test (tcase, test_compositor_output_is_interlaced_as_its_pictures_are);
-  tcase_add_test (tcase, test_compositor_scales_fields_each_by_itself);
-  tcase_add_test (tcase, test_compositor_says_whose_fields_come_first);
-  tcase_add_test (tcase, test_compositor_tells_the_pointer_to_those_who_are_under_it);
-  return suite;
-}
-
-GST_CHECK_MAIN (openclcompositor)

@@ -2,11 +2,11 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/harness.hpp"
+
 #include "keyingreference.hpp"
 
-#include <array>
-#include <map>
-
+using namespace check;
 using namespace keying_reference;
 using keying_frames::ElementUnderTest;
 
@@ -70,7 +70,7 @@ scene (int width, int height, int time)
   return picture;
 }
 
-GST_START_TEST (test_splashkey_is_its_rule_frame_after_frame)
+TEST (test_splashkey_is_its_rule_frame_after_frame)
 {
   for (int block_size : {1, 2, 7, 16, 33, 256}) {
     ElementUnderTest element ("splashkey");
@@ -90,9 +90,8 @@ GST_START_TEST (test_splashkey_is_its_rule_frame_after_frame)
     fail_unless (keyed > 0 && (block_size > 100 || keyed < pixels));
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_splashkey_is_its_rule_in_every_format_and_layout)
+TEST (test_splashkey_is_its_rule_in_every_format_and_layout)
 {
   for (const auto &format : keying_frames::formats) {
     ElementUnderTest element ("splashkey");
@@ -105,9 +104,8 @@ GST_START_TEST (test_splashkey_is_its_rule_in_every_format_and_layout)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_splashkey_follows_slow_changes_of_light_and_sees_sudden_ones)
+TEST (test_splashkey_follows_slow_changes_of_light_and_sees_sudden_ones)
 {
   ElementUnderTest element ("splashkey tolerance=0.04");
   for (int light = 0; light < 200; light += 10)
@@ -121,9 +119,8 @@ GST_START_TEST (test_splashkey_follows_slow_changes_of_light_and_sees_sudden_one
   fail_unless (
       mask_of (element.run (Picture (64, 64, {190, 190, 190, 255}))).count () == 64 * 64);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_splashkey_reset_fills_the_store_once)
+TEST (test_splashkey_reset_fills_the_store_once)
 {
   ElementUnderTest element ("splashkey");
   Picture dark (50, 50), bright (50, 50, {255, 255, 255, 255});
@@ -138,10 +135,9 @@ GST_START_TEST (test_splashkey_reset_fills_the_store_once)
   fail_unless (!reset);
   assert_same (element.run (dark), dark, "sudden again");
 }
-GST_END_TEST;
 
 /* A seek flushes, and the source may go on with another framerate. */
-GST_START_TEST (test_splashkey_keeps_what_it_learnt_over_a_flush)
+TEST (test_splashkey_keeps_what_it_learnt_over_a_flush)
 {
   ElementUnderTest element ("splashkey");
   Picture dark (50, 50), bright (50, 50, {255, 255, 255, 255});
@@ -152,9 +148,8 @@ GST_START_TEST (test_splashkey_keeps_what_it_learnt_over_a_flush)
     fail_unless (mask_of (element.run (dark)).count () == 50 * 50);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_splashkey_block_size_changes_while_it_plays)
+TEST (test_splashkey_block_size_changes_while_it_plays)
 {
   ElementUnderTest element ("splashkey tolerance=0.05");
   for (int block_size : {16, 5, 64}) {
@@ -165,23 +160,3 @@ GST_START_TEST (test_splashkey_block_size_changes_while_it_plays)
           store.key (scene (90, 60, time), block_size, 0.05), "splashkey");
   }
 }
-GST_END_TEST;
-
-static Suite *
-splashkey_suite (void)
-{
-  Suite *suite = suite_create ("splashkey");
-  TCase *test_case = tcase_create ("general");
-
-  suite_add_tcase (suite, test_case);
-  tcase_add_test (test_case, test_splashkey_is_its_rule_frame_after_frame);
-  tcase_add_test (test_case, test_splashkey_is_its_rule_in_every_format_and_layout);
-  tcase_add_test (
-      test_case, test_splashkey_follows_slow_changes_of_light_and_sees_sudden_ones);
-  tcase_add_test (test_case, test_splashkey_reset_fills_the_store_once);
-  tcase_add_test (test_case, test_splashkey_keeps_what_it_learnt_over_a_flush);
-  tcase_add_test (test_case, test_splashkey_block_size_changes_while_it_plays);
-  return suite;
-}
-
-GST_CHECK_MAIN (splashkey);

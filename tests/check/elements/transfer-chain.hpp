@@ -4,48 +4,23 @@
  */
 #pragma once
 
-#include "tests/check/device-kind.hpp"
-#include "tests/check/pipeline-run.hpp"
+#include "tests/check/opencl-check.hpp"
 
-#include <gst/check/gstcheck.h>
-#include <gst/check/gstharness.h>
-#include <gst/opencl/opencl-private.hpp>
-
-namespace testing {
-using check::shares_memory;
-
+namespace check {
 inline const char device_gray[] =
     "video/x-raw(memory:OpenCLMemory), format=GRAY8, width=64, height=32, framerate=30/1";
 inline const char system_gray[] =
     "video/x-raw, format=GRAY8, width=64, height=32, framerate=30/1";
 constexpr gsize gray_size = 64 * 32;
 
-/* An element, or a chain of them, between two pads of the test, with a bus. */
-struct Chain {
-  explicit Chain (const char *line, const char *caps = nullptr)
-      : harness (gst_harness_new_parse (line)), bus (gst_bus_new ())
+/* Between pads, of which the last knows GstVideoMeta. */
+struct Chain : Harness {
+  explicit Chain (const std::string &line, const std::string &caps = "") : Harness (line)
   {
-    gst_element_set_bus (harness->element, bus);
     gst_harness_add_propose_allocation_meta (harness, GST_VIDEO_META_API_TYPE, nullptr);
-    if (caps)
-      gst_harness_set_src_caps_str (harness, caps);
+    if (!caps.empty ())
+      set_caps (caps);
   }
-  ~Chain ()
-  {
-    gst_element_set_bus (harness->element, nullptr);
-    gst_object_unref (bus);
-    gst_harness_teardown (harness);
-  }
-
-  GstBuffer *push_and_pull (GstBuffer *buffer)
-  {
-    return gst_harness_push_and_pull (harness, buffer);
-  }
-
-  Outcome outcome () { return testing::collect (bus); }
-
-  GstHarness *harness;
-  GstBus *bus;
 };
 
 /* Every plane's lines as `info` has them, `padding` bytes longer, `gap` bytes between
@@ -108,6 +83,7 @@ check_lines (
     GstBuffer *buffer, const GstVideoInfo &info, const PaddedLayout &from, guint seed)
 {
   GstVideoFrame frame;
+  const Bytes expected = pattern (from.size, seed);
   fail_unless (gst_video_frame_map (
       &frame, const_cast<GstVideoInfo *> (&info), buffer, GST_MAP_READ));
   for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
@@ -117,62 +93,21 @@ check_lines (
       component = GST_VIDEO_INFO_COMP_PLANE (&info, c) == p ? gint (c) : -1;
     for (gint y = 0; y < GST_VIDEO_INFO_COMP_HEIGHT (&info, component); y++) {
       for (gsize x = 0; x < bytes_of_line (info, p); x++) {
-        guint8 expected = pattern (from.offset[p] + y * from.stride[p] + x, seed);
+        guint8 should = expected[from.offset[p] + y * from.stride[p] + x];
         guint8 is = bytes[y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p) + x];
-        if (is != expected)
-          fail ("%s plane %u line %d byte %zu is %u, expected %u",
-              GST_VIDEO_INFO_NAME (&info), p, y, x, is, expected);
+        if (is != should)
+          ck_abort_msg ("%s plane %u line %d byte %zu is %u, expected %u",
+              GST_VIDEO_INFO_NAME (&info), p, y, x, is, should);
       }
     }
   }
   gst_video_frame_unmap (&frame);
 }
 
-/* A user event in front of everything that comes on a queue. */
-struct Gate {
-  Gate (GstOpenCLContext *context, GstOpenCLQueue which)
-  {
-    cl_int code;
-    event = clCreateUserEvent (gst_opencl_context_get_handle (context), &code);
-    fail_unless_equals_int (code, CL_SUCCESS);
-    cl_command_queue queue = gst_opencl_context_get_queue (context, which);
-    fail_unless_equals_int (
-        clEnqueueBarrierWithWaitList (queue, 1, &event, nullptr), CL_SUCCESS);
-    clFlush (queue);
-  }
-  ~Gate ()
-  {
-    open ();
-    clReleaseEvent (event);
-  }
-
-  void open ()
-  {
-    if (!is_open)
-      clSetUserEventStatus (event, CL_COMPLETE);
-    is_open = true;
-  }
-
-  cl_event event;
-  bool is_open = false;
-};
-
 inline GstOpenCLCounts
 counts_of (GstElement *bin, const char *name)
 {
-  GstOpenCLCounts counts;
-  GstElement *element = gst_bin_get_by_name (GST_BIN (bin), name);
-  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (element), &counts);
-  gst_object_unref (element);
-  return counts;
+  Owned<GstElement> element = gst_bin_get_by_name (GST_BIN (bin), name);
+  return counts_of (element);
 }
-
-inline GstOpenCLContext *
-shared_context ()
-{
-  GError *error = nullptr;
-  GstOpenCLContext *context = gst_opencl_context_new (nullptr, &error);
-  fail_unless (context != nullptr, "%s", error ? error->message : "");
-  return context;
-}
-} // namespace testing
+} // namespace check

@@ -3,14 +3,18 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "../opencl-check.hpp"
-#include "../pipeline-run.hpp"
+#include "tests/check/opencl-check.hpp"
+#include "tests/check/harness.hpp"
 
 #include <glib/gstdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "gst/oct/calibration/spectrumtables.hpp"
+
+using namespace check;
+
+static const bool is_quick = check::each_test_may_take (60);
 
 namespace {
 const gsize n_samples = 8;
@@ -69,10 +73,10 @@ refusal (const std::string &path, bool for_background = false)
     settings.calibration.wavelengths.path = path;
   }
   const gint64 start = g_get_monotonic_time ();
-  const gsize before = testing::resident_kib ();
+  const gsize before = check::resident_kib ();
   fail_if (oct::spectrum_tables_load (settings, n_samples, true, tables, &error));
   fail_unless (
-      testing::resident_kib () < before + 16 * 1024, "%s has been read", path.c_str ());
+      check::resident_kib () < before + 16 * 1024, "%s has been read", path.c_str ());
   fail_unless (g_get_monotonic_time () - start < 2 * G_TIME_SPAN_SECOND, "%s takes long",
       path.c_str ());
   std::string message = error->message;
@@ -88,7 +92,7 @@ expect_said (const std::string &message, const char *part)
 }
 } // namespace
 
-GST_START_TEST (test_values_come_from_regular_files_only)
+TEST (test_values_come_from_regular_files_only)
 {
   Path pipe;
   fail_unless (mkfifo (pipe.path.c_str (), 0600) == 0);
@@ -96,9 +100,8 @@ GST_START_TEST (test_values_come_from_regular_files_only)
     for (bool for_background : {false, true})
       expect_said (refusal (path, for_background), "expected a regular file");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_line_without_an_end_is_refused)
+TEST (test_a_line_without_an_end_is_refused)
 {
   Path file;
   file.write ("1\n2\n", 3000000000u);
@@ -106,17 +109,15 @@ GST_START_TEST (test_a_line_without_an_end_is_refused)
   file.write ("1\n# " + std::string (5000, '-') + "\n");
   expect_said (refusal (file.path), "line 2 is longer than 4096 characters");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_the_header_of_npy_tells_that_there_are_too_many_values)
+TEST (test_the_header_of_npy_tells_that_there_are_too_many_values)
 {
   Path file;
   file.write (npy_header (750000000), 6000000128u);
   expect_said (refusal (file.path), "750000000 values, expected 8");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_what_is_behind_the_values_of_npy_is_not_read)
+TEST (test_what_is_behind_the_values_of_npy_is_not_read)
 {
   Path file;
   const double values[n_samples] = {1, 2, 3, 4, 5, 6, 7, 8};
@@ -126,39 +127,36 @@ GST_START_TEST (test_what_is_behind_the_values_of_npy_is_not_read)
   oct::SpectrumSettings settings;
   oct::SpectrumTables tables;
   settings.calibration.wavelengths.path = file.path;
-  const gsize before = testing::resident_kib ();
+  const gsize before = check::resident_kib ();
   fail_unless (oct::spectrum_tables_load (settings, n_samples, true, tables, nullptr));
-  fail_unless (testing::resident_kib () < before + 16 * 1024);
+  fail_unless (check::resident_kib () < before + 16 * 1024);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_no_more_lines_are_read_than_tell_that_there_are_too_many)
+TEST (test_no_more_lines_are_read_than_tell_that_there_are_too_many)
 {
   Path file;
   file.write ("1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n");
   expect_said (refusal (file.path), "9 values or more, expected 8");
 }
-GST_END_TEST;
 
 /* In the very corners of what a double holds, too. */
-GST_START_TEST (test_wavelengths_that_nobody_can_reckon_with_are_one_error)
+TEST (test_wavelengths_that_nobody_can_reckon_with_are_one_error)
 {
   struct {
     const char *min, *max;
   } ranges[] = {{"4.9e-324", "1e-323"}, {"4.9e-324", "1"}, {"1e-308", "1e-307"},
       {"1", "1.7e308"}, {"1e200", "1e201"}, {"1", "1.0000000000000002"}};
   for (const auto &range : ranges) {
-    testing::Outcome outcome = testing::run (
+    check::Outcome outcome = check::run (
         std::string ("octtestsrc num-buffers=2 ! video/x-raw(memory:OpenCLMemory),"
                      "width=64,height=4 ! octwindowinterp name=i wavelength-min=")
         + range.min + " wavelength-max=" + range.max + " ! octfft ! fakesink");
-    fail_unless_equals_int (outcome.errors_of ("i").size (), 1);
+    expect_equal (outcome.errors_of ("i").size (), 1);
     expect_said (outcome.errors_of ("i")[0], "wavelength-min to wavelength-max");
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_wavelengths_of_a_file_are_refused_as_those_of_a_range)
+TEST (test_wavelengths_of_a_file_are_refused_as_those_of_a_range)
 {
   Path file;
   file.write ("4.9e-324\n1e-323\n2e-323\n3e-323\n4e-323\n5e-323\n6e-323\n7e-323\n");
@@ -168,46 +166,20 @@ GST_START_TEST (test_wavelengths_of_a_file_are_refused_as_those_of_a_range)
   file.write ("1\n2\n3\n4\n5\n6\n7\n1e300\n");
   expect_said (refusal (file.path), "value 7 is 1e+300, expected a wavelength");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_what_a_float_does_not_hold_is_no_background)
+TEST (test_what_a_float_does_not_hold_is_no_background)
 {
   Path file;
   file.write ("1\n2\n3\n1e39\n5\n6\n7\n8\n");
   expect_said (refusal (file.path, true), "value 3 is 1e+39");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_phase_that_is_no_number_is_an_error)
+TEST (test_a_phase_that_is_no_number_is_an_error)
 {
   oct::SpectrumSettings settings;
   oct::SpectrumTables tables;
-  GError *error = nullptr;
+  Owned<GError> error;
   settings.dispersion.a2 = 1e308;
-  fail_if (oct::spectrum_tables_load (settings, n_samples, true, tables, &error));
+  fail_if (oct::spectrum_tables_load (settings, n_samples, true, tables, error.out ()));
   expect_said (error->message, "dispersion-a2 1e+308");
-  g_error_free (error);
 }
-GST_END_TEST;
-
-static Suite *
-valuesfiles_suite (void)
-{
-  Suite *suite = suite_create ("values files");
-  TCase *tests = tcase_create ("refusals");
-
-  suite_add_tcase (suite, tests);
-  tcase_set_timeout (tests, 60);
-  tcase_add_test (tests, test_values_come_from_regular_files_only);
-  tcase_add_test (tests, test_a_line_without_an_end_is_refused);
-  tcase_add_test (tests, test_the_header_of_npy_tells_that_there_are_too_many_values);
-  tcase_add_test (tests, test_what_is_behind_the_values_of_npy_is_not_read);
-  tcase_add_test (tests, test_no_more_lines_are_read_than_tell_that_there_are_too_many);
-  tcase_add_test (tests, test_wavelengths_that_nobody_can_reckon_with_are_one_error);
-  tcase_add_test (tests, test_wavelengths_of_a_file_are_refused_as_those_of_a_range);
-  tcase_add_test (tests, test_what_a_float_does_not_hold_is_no_background);
-  tcase_add_test (tests, test_a_phase_that_is_no_number_is_an_error);
-  return suite;
-}
-
-GST_CHECK_MAIN (valuesfiles)

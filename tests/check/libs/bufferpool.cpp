@@ -2,8 +2,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "../opencl-check.hpp"
-#include "../opencl-counting.hpp"
+#include "tests/check/opencl-check.hpp"
+#include "tests/check/opencl-counting.hpp"
 
 #include <gst/video/gstvideometa.h>
 #include <gst/video/gstvideopool.h>
@@ -34,39 +34,35 @@ GstBuffer *
 acquire (GstBufferPool *pool)
 {
   GstBuffer *buffer = nullptr;
-  fail_unless_equals_int (
-      gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr), GST_FLOW_OK);
+  expect_equal (gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr), GST_FLOW_OK);
   return buffer;
 }
 } // namespace
 
-GST_START_TEST (test_pool_buffers_are_one_memory_of_its_kind)
+TEST (test_pool_buffers_are_one_memory_of_its_kind)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
 
   for (bool host : {false, true}) {
     GstBufferPool *pool = new_active_pool (context, host, "application/x-oct", 1000);
     fail_unless (
         gst_opencl_buffer_pool_get_context (GST_OPENCL_BUFFER_POOL (pool)) == context);
-    fail_unless_equals_int (
-        gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (pool)), host);
+    expect_equal (gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (pool)), host);
     GstBuffer *buffer = acquire (pool);
     GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
-    fail_unless_equals_int (gst_buffer_n_memory (buffer), 1);
-    fail_unless_equals_int (gst_buffer_get_size (buffer), 1000);
+    expect_equal (gst_buffer_n_memory (buffer), 1);
+    expect_equal (gst_buffer_get_size (buffer), 1000);
     fail_unless (
         host ? gst_is_opencl_host_memory (memory) : gst_is_opencl_memory (memory));
     fail_unless (gst_buffer_get_video_meta (buffer) == nullptr);
     gst_buffer_unref (buffer);
     stop (pool);
   }
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pool_raises_its_size_to_what_the_caps_need)
+TEST (test_pool_raises_its_size_to_what_the_caps_need)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   GstBufferPool *pool =
       new_active_pool (context, false, "video/x-raw,format=I420,width=33,height=17", 10);
   GstStructure *config = gst_buffer_pool_get_config (pool);
@@ -77,24 +73,22 @@ GST_START_TEST (test_pool_raises_its_size_to_what_the_caps_need)
 
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_I420, 33, 17);
   gst_buffer_pool_config_get_params (config, nullptr, &size, nullptr, nullptr);
-  fail_unless_equals_int (size, GST_VIDEO_INFO_SIZE (&info));
-  fail_unless_equals_int (gst_buffer_get_size (buffer), GST_VIDEO_INFO_SIZE (&info));
+  expect_equal (size, GST_VIDEO_INFO_SIZE (&info));
+  expect_equal (gst_buffer_get_size (buffer), GST_VIDEO_INFO_SIZE (&info));
   fail_unless (meta != nullptr);
-  fail_unless_equals_int (meta->n_planes, 3);
+  expect_equal (meta->n_planes, 3);
   for (guint p = 0; p < 3; p++) {
-    fail_unless_equals_int (meta->stride[p], GST_VIDEO_INFO_PLANE_STRIDE (&info, p));
-    fail_unless_equals_int (meta->offset[p], GST_VIDEO_INFO_PLANE_OFFSET (&info, p));
+    expect_equal (meta->stride[p], GST_VIDEO_INFO_PLANE_STRIDE (&info, p));
+    expect_equal (meta->offset[p], GST_VIDEO_INFO_PLANE_OFFSET (&info, p));
   }
   gst_structure_free (config);
   gst_buffer_unref (buffer);
   stop (pool);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pool_honours_video_alignment)
+TEST (test_pool_honours_video_alignment)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   GstBufferPool *pool = gst_opencl_buffer_pool_new (context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
   GstCaps *caps = gst_caps_from_string ("video/x-raw,format=NV12,width=50,height=20");
@@ -118,14 +112,14 @@ GST_START_TEST (test_pool_honours_video_alignment)
 
   GstBuffer *buffer = acquire (pool);
   GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
-  fail_unless_equals_int (gst_buffer_get_size (buffer), GST_VIDEO_INFO_SIZE (&aligned));
+  expect_equal (gst_buffer_get_size (buffer), GST_VIDEO_INFO_SIZE (&aligned));
   for (guint p = 0; p < 2; p++) {
-    fail_unless_equals_int (meta->stride[p], GST_VIDEO_INFO_PLANE_STRIDE (&aligned, p));
-    fail_unless_equals_int (meta->stride[p] % 64, 0);
-    fail_unless_equals_int (meta->offset[p], GST_VIDEO_INFO_PLANE_OFFSET (&aligned, p));
+    expect_equal (meta->stride[p], GST_VIDEO_INFO_PLANE_STRIDE (&aligned, p));
+    expect_equal (meta->stride[p] % 64, 0);
+    expect_equal (meta->offset[p], GST_VIDEO_INFO_PLANE_OFFSET (&aligned, p));
   }
-  fail_unless_equals_int (meta->alignment.padding_left, alignment.padding_left);
-  fail_unless_equals_int (meta->width, 50);
+  expect_equal (meta->alignment.padding_left, alignment.padding_left);
+  expect_equal (meta->width, 50);
 
   /* The whole picture can be mapped through it. */
   GstVideoInfo info;
@@ -141,13 +135,11 @@ GST_START_TEST (test_pool_honours_video_alignment)
   gst_buffer_unref (buffer);
   gst_caps_unref (caps);
   stop (pool);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pool_refuses_caps_that_are_no_video)
+TEST (test_pool_refuses_caps_that_are_no_video)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   GstCaps *caps = gst_caps_from_string ("video/x-raw,format=NONSENSE,width=1,height=1");
 
   fail_unless (
@@ -157,33 +149,28 @@ GST_START_TEST (test_pool_refuses_caps_that_are_no_video)
   fail_unless (gst_opencl_buffer_pool_new_configured (
                    context, FALSE, nullptr, (gsize (1) << 32) + 10)
                == nullptr);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pool_without_room_gives_an_error_and_works_later)
+TEST (test_pool_without_room_gives_an_error_and_works_later)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   GstBufferPool *pool = new_active_pool (context, false, nullptr, 1000);
   GstBuffer *buffer = nullptr, *in_turn[GST_OPENCL_BUFFERS_IN_TURN];
 
   for (GstBuffer *&made_ahead : in_turn)
     made_ahead = acquire (pool);
   counting::let_fail (counting::CREATE_BUFFER, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
-  fail_unless_equals_int (
-      gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr), GST_FLOW_ERROR);
+  expect_equal (gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr), GST_FLOW_ERROR);
   buffer = acquire (pool);
   gst_buffer_unref (buffer);
   for (GstBuffer *made_ahead : in_turn)
     gst_buffer_unref (made_ahead);
   stop (pool);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pool_in_steady_state_allocates_nothing)
+TEST (test_pool_in_steady_state_allocates_nothing)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   cl_kernel kernel = make_kernel (context, change_source, "add");
   GstBufferPool *device = new_active_pool (context, false, nullptr, 1000);
   GstBufferPool *host = new_active_pool (context, true, nullptr, 1000);
@@ -206,23 +193,21 @@ GST_START_TEST (test_pool_in_steady_state_allocates_nothing)
         gst_buffer_peek_memory (result, 0), 0, memory, 0, 500 + i, nullptr, nullptr));
     gst_buffer_unref (work);
     Bytes bytes = read_buffer (result);
-    fail_unless_equals_int (bytes[0], guint8 (i + 1));
-    fail_unless_equals_int (bytes[499 + i], i ? guint8 (i) : 1);
+    expect_equal (bytes[0], guint8 (i + 1));
+    expect_equal (bytes[499 + i], i ? guint8 (i) : 1);
     gst_buffer_unref (result);
     if (i == 2)
       allocations = counting::allocations ();
   }
-  fail_unless_equals_int (counting::allocations (), allocations);
+  expect_equal (counting::allocations (), allocations);
   clReleaseKernel (kernel);
   stop (device);
   stop (host);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pool_s_next_writer_waits_on_the_device_for_earlier_readers)
+TEST (test_pool_s_next_writer_waits_on_the_device_for_earlier_readers)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   cl_kernel kernel = make_kernel (context, change_source, "add");
   GstBufferPool *pool = new_active_pool (context, false, nullptr, 256);
   GError *error = nullptr;
@@ -256,16 +241,14 @@ GST_START_TEST (test_pool_s_next_writer_waits_on_the_device_for_earlier_readers)
   gst_memory_unref (other);
   clReleaseKernel (kernel);
   stop (pool);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
 /* gst_buffer_make_writable() on a buffer of a tee gives a second buffer around the same
  * memory; the first goes back to its pool. */
-GST_START_TEST (test_pool_leaves_memory_alone_that_another_buffer_still_holds)
+TEST (test_pool_leaves_memory_alone_that_another_buffer_still_holds)
 {
-  GstOpenCLContext *context = new_context ();
-  cl_kernel kernel = make_kernel (context, change_source, "add");
+  Owned<GstOpenCLContext> context = new_context ();
+  OwnedCL<cl_kernel> kernel = make_kernel (context, change_source, "add");
 
   for (bool host : {false, true}) {
     GstBufferPool *pool = new_active_pool (context, host, nullptr, 256);
@@ -295,27 +278,22 @@ GST_START_TEST (test_pool_leaves_memory_alone_that_another_buffer_still_holds)
     gst_buffer_unref (part);
     stop (pool);
   }
-  clReleaseKernel (kernel);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pool_buffer_outlives_its_pool_and_context)
+TEST (test_pool_buffer_outlives_its_pool_and_context)
 {
   GstOpenCLContext *context = new_context ();
   GstBufferPool *pool = new_active_pool (context, false, nullptr, 256);
-  GstBuffer *buffer = acquire (pool);
+  Owned<GstBuffer> buffer = acquire (pool);
 
   stop (pool);
   gst_object_unref (context);
   Bytes bytes = pattern (256, 1);
   gst_buffer_fill (buffer, 0, bytes.data (), 256);
   assert_same (read_buffer (buffer), bytes, "buffer");
-  gst_buffer_unref (buffer);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pool_that_the_device_has_no_room_for_keeps_nothing)
+TEST (test_pool_that_the_device_has_no_room_for_keeps_nothing)
 {
   for (bool host : {false, true}) {
     GstOpenCLContext *context = new_context ();
@@ -337,38 +315,14 @@ GST_START_TEST (test_pool_that_the_device_has_no_room_for_keeps_nothing)
     for (GstBuffer *buffer : buffers)
       gst_clear_buffer (&buffer);
     gst_buffer_pool_set_active (pool, FALSE);
-    fail_unless_equals_int (counting::held_buffers (), held);
+    expect_equal (counting::held_buffers (), held);
     /* Nor is it broken. */
     fail_unless (gst_buffer_pool_set_active (pool, TRUE));
     gst_buffer_unref (acquire (pool));
     stop (pool);
-    fail_unless_equals_int (counting::held_buffers (), held);
+    expect_equal (counting::held_buffers (), held);
     gst_object_unref (context);
     fail_unless (g_weak_ref_get (&alive) == nullptr);
     g_weak_ref_clear (&alive);
   }
 }
-GST_END_TEST;
-
-static Suite *
-bufferpool_suite ()
-{
-  Suite *suite = suite_create ("bufferpool");
-  TCase *general = tcase_create ("general");
-
-  suite_add_tcase (suite, general);
-  tcase_add_test (general, test_pool_buffers_are_one_memory_of_its_kind);
-  tcase_add_test (general, test_pool_raises_its_size_to_what_the_caps_need);
-  tcase_add_test (general, test_pool_honours_video_alignment);
-  tcase_add_test (general, test_pool_refuses_caps_that_are_no_video);
-  tcase_add_test (general, test_pool_without_room_gives_an_error_and_works_later);
-  tcase_add_test (general, test_pool_in_steady_state_allocates_nothing);
-  tcase_add_test (
-      general, test_pool_s_next_writer_waits_on_the_device_for_earlier_readers);
-  tcase_add_test (general, test_pool_leaves_memory_alone_that_another_buffer_still_holds);
-  tcase_add_test (general, test_pool_buffer_outlives_its_pool_and_context);
-  tcase_add_test (general, test_pool_that_the_device_has_no_room_for_keeps_nothing);
-  return suite;
-}
-
-GST_CHECK_MAIN (bufferpool);

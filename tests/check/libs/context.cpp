@@ -2,12 +2,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "../opencl-check.hpp"
-#include "../opencl-counting.hpp"
-
-#include <atomic>
-#include <string>
-#include <thread>
+#include "tests/check/opencl-check.hpp"
+#include "tests/check/opencl-counting.hpp"
 
 using namespace check;
 
@@ -148,10 +144,9 @@ void
 assert_choice_works (const gchar *device)
 {
   GError *error = nullptr;
-  GstOpenCLContext *context = gst_opencl_context_new (device, &error);
+  Owned<GstOpenCLContext> context = gst_opencl_context_new (device, &error);
   fail_unless (context != nullptr, "%s", error ? error->message : "no error");
   fail_unless (gst_opencl_context_matches (context, device));
-  gst_object_unref (context);
 }
 
 bool
@@ -177,24 +172,20 @@ machine_has (cl_device_type type)
 
 /* --- which device --- */
 
-GST_START_TEST (test_context_is_made_for_every_way_to_name_a_device)
+TEST (test_context_is_made_for_every_way_to_name_a_device)
 {
   g_unsetenv ("GST_OPENCL_DEVICE");
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   std::string name = gst_opencl_context_get_device_name (context);
-  gchar *upper = g_ascii_strup (name.substr (2, 6).c_str (), -1);
-  gchar *lower = g_ascii_strdown (name.c_str (), -1);
+  Owned<gchar> upper = g_ascii_strup (name.substr (2, 6).c_str (), -1);
+  Owned<gchar> lower = g_ascii_strdown (name.c_str (), -1);
 
   for (const gchar *device : {(const gchar *)nullptr, "", "auto", "0:0",
            (const gchar *)upper, (const gchar *)lower})
     assert_choice_works (device);
-  g_free (upper);
-  g_free (lower);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_of_a_type_is_made_only_where_there_is_such_a_device)
+TEST (test_context_of_a_type_is_made_only_where_there_is_such_a_device)
 {
   struct {
     const gchar *name;
@@ -209,11 +200,10 @@ GST_START_TEST (test_context_of_a_type_is_made_only_where_there_is_such_a_device
           has (error_of_choice (type.name), std::string ("device=") + type.name));
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_of_no_such_device_lists_those_there_are)
+TEST (test_context_of_no_such_device_lists_those_there_are)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   std::string name = gst_opencl_context_get_device_name (context);
 
   for (const gchar *device : {"nonsense", "0:99", "77:0", "0:0:0", ":", "-1:0"}) {
@@ -223,11 +213,9 @@ GST_START_TEST (test_context_of_no_such_device_lists_those_there_are)
     fail_unless (has (message, "0:0"), "%s", message.c_str ());
     fail_if (gst_opencl_context_matches (context, device));
   }
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_default_comes_from_the_environment)
+TEST (test_context_default_comes_from_the_environment)
 {
   g_setenv ("GST_OPENCL_DEVICE", "nonsense", TRUE);
   for (const gchar *open : {(const gchar *)nullptr, "", "auto"})
@@ -239,16 +227,14 @@ GST_START_TEST (test_context_default_comes_from_the_environment)
   fail_unless (has (error_of_choice ("nonsense"), "nonsense"));
   g_unsetenv ("GST_OPENCL_DEVICE");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_without_any_device_says_so)
+TEST (test_context_without_any_device_says_so)
 {
   counting::hide_platforms (true);
   for (const gchar *device : {(const gchar *)nullptr, "gpu", "0:0", "nonsense"})
     fail_unless (has (error_of_choice (device), "No OpenCL device"));
   counting::hide_platforms (false);
 }
-GST_END_TEST;
 
 namespace {
 /* No way to name the device may lead to it, and each says what it lacks. */
@@ -256,19 +242,18 @@ void
 assert_not_chosen (const gchar *fault)
 {
   for (const gchar *device : {"auto", "0:0", ""}) {
-    GError *error = nullptr;
-    fail_unless (gst_opencl_context_new (device, &error) == nullptr);
+    Owned<GError> error;
+    fail_unless (gst_opencl_context_new (device, error.out ()) == nullptr);
     fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE));
     fail_unless (strstr (error->message, fault) && strstr (error->message, "0:0 "), "%s",
         error->message);
-    g_error_free (error);
   }
   counting::let_devices_say_the_truth ();
   gst_object_unref (new_context ());
 }
 } // namespace
 
-GST_START_TEST (test_context_is_not_made_on_a_device_that_cannot_be_used)
+TEST (test_context_is_not_made_on_a_device_that_cannot_be_used)
 {
   const cl_bool no = CL_FALSE;
 
@@ -285,9 +270,8 @@ GST_START_TEST (test_context_is_not_made_on_a_device_that_cannot_be_used)
     gst_object_unref (new_context ());
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_of_names_that_are_not_text)
+TEST (test_context_of_names_that_are_not_text)
 {
   const char name[] = "Ger\xe4t \xff";
   GError *error = nullptr;
@@ -297,16 +281,14 @@ GST_START_TEST (test_context_of_names_that_are_not_text)
   fail_unless (g_utf8_validate (error->message, -1, nullptr));
   g_clear_error (&error);
   counting::let_devices_say (CL_DEVICE_NAME, name, sizeof name);
-  GstOpenCLContext *context = gst_opencl_context_new ("ger", &error);
+  Owned<GstOpenCLContext> context = gst_opencl_context_new ("ger", &error);
   fail_unless (context != nullptr, "%s", error ? error->message : "");
   fail_unless (
       g_utf8_validate (gst_opencl_context_get_device_name (context), -1, nullptr));
   fail_if (gst_opencl_context_matches (context, "\xfe other"));
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_that_cannot_be_made_names_the_call)
+TEST (test_context_that_cannot_be_made_names_the_call)
 {
   struct {
     counting::Call call;
@@ -316,23 +298,20 @@ GST_START_TEST (test_context_that_cannot_be_made_names_the_call)
 
   for (auto &one : calls)
     for (unsigned n = 1; n <= (one.call == counting::CREATE_QUEUE ? 4u : 1u); n++) {
-      GError *error = nullptr;
+      Owned<GError> error;
       counting::let_fail (one.call, n, CL_OUT_OF_HOST_MEMORY);
-      fail_unless (gst_opencl_context_new (nullptr, &error) == nullptr);
+      fail_unless (gst_opencl_context_new (nullptr, error.out ()) == nullptr);
       fail_unless (has (error->message, one.name), "%s", error->message);
       fail_unless (has (error->message, "CL_OUT_OF_HOST_MEMORY"), "%s", error->message);
-      g_error_free (error);
     }
-  GstOpenCLContext *context = new_context ();
-  gst_object_unref (context);
+  Owned<GstOpenCLContext> context = new_context ();
 }
-GST_END_TEST;
 
 /* --- one for all --- */
 
-GST_START_TEST (test_context_is_the_same_for_whoever_asks_for_the_device)
+TEST (test_context_is_the_same_for_whoever_asks_for_the_device)
 {
-  GstOpenCLContext *first = new_context ();
+  Owned<GstOpenCLContext> first = new_context ();
   std::vector<std::thread> threads;
   std::vector<GstOpenCLContext *> got (8);
 
@@ -344,11 +323,9 @@ GST_START_TEST (test_context_is_the_same_for_whoever_asks_for_the_device)
     fail_unless (context == first);
     gst_object_unref (context);
   }
-  gst_object_unref (first);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_is_made_once_by_threads_that_start_together)
+TEST (test_context_is_made_once_by_threads_that_start_together)
 {
   unsigned made = counting::count (counting::CREATE_CONTEXT);
   for (int round = 0; round < 5; round++) {
@@ -363,11 +340,10 @@ GST_START_TEST (test_context_is_made_once_by_threads_that_start_together)
     for (GstOpenCLContext *context : got)
       gst_object_unref (context);
   }
-  fail_unless_equals_int (counting::count (counting::CREATE_CONTEXT), made + 5);
+  expect_equal (counting::count (counting::CREATE_CONTEXT), made + 5);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_goes_with_its_last_reference)
+TEST (test_context_goes_with_its_last_reference)
 {
   GstOpenCLContext *context = new_context ();
   GWeakRef weak;
@@ -376,11 +352,10 @@ GST_START_TEST (test_context_goes_with_its_last_reference)
   fail_unless (g_weak_ref_get (&weak) == nullptr);
   g_weak_ref_clear (&weak);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_is_found_downstream_and_upstream)
+TEST (test_context_is_found_downstream_and_upstream)
 {
-  GstOpenCLContext *registered = new_context ();
+  Owned<GstOpenCLContext> registered = new_context ();
 
   for (bool downstream : {false, true}) {
     Chain chain;
@@ -389,31 +364,26 @@ GST_START_TEST (test_context_is_found_downstream_and_upstream)
     has_one->context = new_other_context (registered);
     ensure (asks);
     fail_unless (asks->context == has_one->context);
-    fail_unless_equals_int (count_messages (chain.pipeline, GST_MESSAGE_NEED_CONTEXT), 0);
-    fail_unless_equals_int (count_messages (chain.pipeline, GST_MESSAGE_HAVE_CONTEXT), 0);
+    expect_equal (count_messages (chain.pipeline, GST_MESSAGE_NEED_CONTEXT), 0);
+    expect_equal (count_messages (chain.pipeline, GST_MESSAGE_HAVE_CONTEXT), 0);
   }
-  gst_object_unref (registered);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_of_a_neighbour_on_another_device_is_left_alone)
+TEST (test_context_of_a_neighbour_on_another_device_is_left_alone)
 {
   Chain chain;
-  GstOpenCLContext *registered = new_context ();
-  GError *error = nullptr;
+  Owned<GstOpenCLContext> registered = new_context ();
+  Owned<GError> error;
 
   chain.last->context = new_other_context (registered);
   chain.first->device = "nonsense";
-  fail_if (gst_opencl_ensure_context (
-      GST_ELEMENT (chain.first), chain.first->device, &chain.first->context, &error));
+  fail_if (gst_opencl_ensure_context (GST_ELEMENT (chain.first), chain.first->device,
+      &chain.first->context, error.out ()));
   fail_unless (chain.first->context == nullptr);
   fail_unless (has (error->message, "nonsense"));
-  g_error_free (error);
-  gst_object_unref (registered);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_that_nobody_has_is_made_and_announced)
+TEST (test_context_that_nobody_has_is_made_and_announced)
 {
   Chain chain;
   ensure (chain.first);
@@ -422,8 +392,7 @@ GST_START_TEST (test_context_that_nobody_has_is_made_and_announced)
   GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_HAVE_CONTEXT);
   GstContext *announced = nullptr;
   gst_message_parse_have_context (message, &announced);
-  fail_unless_equals_string (
-      gst_context_get_context_type (announced), GST_OPENCL_CONTEXT_TYPE);
+  expect_equal (gst_context_get_context_type (announced), GST_OPENCL_CONTEXT_TYPE);
   fail_unless (gst_context_is_persistent (announced));
   gst_context_unref (announced);
   gst_message_unref (message);
@@ -433,26 +402,21 @@ GST_START_TEST (test_context_that_nobody_has_is_made_and_announced)
   ensure (chain.first);
   ensure (chain.last);
   fail_unless (chain.last->context == chain.first->context);
-  fail_unless_equals_int (count_messages (chain.pipeline, GST_MESSAGE_HAVE_CONTEXT), 0);
+  expect_equal (count_messages (chain.pipeline, GST_MESSAGE_HAVE_CONTEXT), 0);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_can_be_given_by_the_application_beforehand)
+TEST (test_context_can_be_given_by_the_application_beforehand)
 {
   Chain chain;
-  GstOpenCLContext *registered = new_context ();
-  GstOpenCLContext *own = new_other_context (registered);
-  GstContext *given = gst_opencl_context_to_gst_context (own);
+  Owned<GstOpenCLContext> registered = new_context ();
+  Owned<GstOpenCLContext> own = new_other_context (registered);
+  Owned<GstContext> given = gst_opencl_context_to_gst_context (own);
 
   gst_element_set_context (chain.pipeline, given);
   fail_unless (chain.first->context == own && chain.last->context == own);
   ensure (chain.first);
   fail_unless (chain.first->context == own);
-  gst_context_unref (given);
-  gst_object_unref (own);
-  gst_object_unref (registered);
 }
-GST_END_TEST;
 
 static GstBusSyncReply
 give_when_asked (GstBus *bus, GstMessage *message, gpointer given)
@@ -466,58 +430,46 @@ give_when_asked (GstBus *bus, GstMessage *message, gpointer given)
   return GST_BUS_PASS;
 }
 
-GST_START_TEST (test_context_can_be_given_by_the_application_when_asked)
+TEST (test_context_can_be_given_by_the_application_when_asked)
 {
   Chain chain;
-  GstOpenCLContext *registered = new_context ();
-  GstOpenCLContext *own = new_other_context (registered);
-  GstContext *given = gst_opencl_context_to_gst_context (own);
-  GstBus *bus = gst_element_get_bus (chain.pipeline);
+  Owned<GstOpenCLContext> registered = new_context ();
+  Owned<GstOpenCLContext> own = new_other_context (registered);
+  Owned<GstContext> given = gst_opencl_context_to_gst_context (own);
+  Owned<GstBus> bus = gst_element_get_bus (chain.pipeline);
 
   gst_bus_set_sync_handler (bus, give_when_asked, given, nullptr);
   ensure (chain.first);
   fail_unless (chain.first->context == own);
-  fail_unless_equals_int (count_messages (chain.pipeline, GST_MESSAGE_HAVE_CONTEXT), 0);
+  expect_equal (count_messages (chain.pipeline, GST_MESSAGE_HAVE_CONTEXT), 0);
   gst_bus_set_sync_handler (bus, nullptr, nullptr, nullptr);
-  gst_object_unref (bus);
-  gst_context_unref (given);
-  gst_object_unref (own);
-  gst_object_unref (registered);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_answers_only_queries_for_it)
+TEST (test_context_answers_only_queries_for_it)
 {
   TestHolder *holder = new_holder ();
   gst_object_ref_sink (holder);
   GstElement *element = GST_ELEMENT (holder);
-  GstOpenCLContext *context = new_context ();
-  GstQuery *other = gst_query_new_context ("gst.cuda.context");
-  GstQuery *latency = gst_query_new_latency ();
-  GstQuery *query = gst_query_new_context (GST_OPENCL_CONTEXT_TYPE);
+  Owned<GstOpenCLContext> context = new_context ();
+  Owned<GstQuery> other = gst_query_new_context ("gst.cuda.context");
+  Owned<GstQuery> latency = gst_query_new_latency ();
+  Owned<GstQuery> query = gst_query_new_context (GST_OPENCL_CONTEXT_TYPE);
 
   fail_if (gst_opencl_handle_context_query (element, other, context));
   fail_if (gst_opencl_handle_context_query (element, latency, context));
   fail_if (gst_opencl_handle_context_query (element, query, nullptr));
   fail_unless (gst_opencl_handle_context_query (element, query, context));
-  GstContext *foreign = gst_context_new ("gst.cuda.context", TRUE);
-  GstContext *empty = gst_context_new (GST_OPENCL_CONTEXT_TYPE, TRUE);
-  for (GstContext *given : {foreign, empty, (GstContext *)nullptr})
+  Owned<GstContext> foreign = gst_context_new ("gst.cuda.context", TRUE);
+  Owned<GstContext> empty = gst_context_new (GST_OPENCL_CONTEXT_TYPE, TRUE);
+  for (GstContext *given : std::initializer_list<GstContext *>{foreign, empty, nullptr})
     fail_if (gst_opencl_handle_set_context (element, given, nullptr, &holder->context));
   fail_unless (holder->context == nullptr);
-  gst_context_unref (foreign);
-  gst_context_unref (empty);
-  gst_query_unref (other);
-  gst_query_unref (latency);
-  gst_query_unref (query);
-  gst_object_unref (context);
   gst_object_unref (holder);
 }
-GST_END_TEST;
 
 /* --- around the application's handles --- */
 
-GST_START_TEST (test_context_around_an_application_s_handles_uses_them)
+TEST (test_context_around_an_application_s_handles_uses_them)
 {
   GstOpenCLContext *device = new_context ();
   cl_device_id id = gst_opencl_context_get_device (device);
@@ -542,25 +494,20 @@ GST_START_TEST (test_context_around_an_application_s_handles_uses_them)
   /* The application's handles are as before. */
   cl_uint references;
   clGetContextInfo (handle, CL_CONTEXT_REFERENCE_COUNT, 4, &references, nullptr);
-  fail_unless_equals_int (clFinish (queue), CL_SUCCESS);
-  fail_unless_equals_int (clReleaseCommandQueue (queue), CL_SUCCESS);
-  fail_unless_equals_int (clReleaseContext (handle), CL_SUCCESS);
+  expect_equal (clFinish (queue), CL_SUCCESS);
+  expect_equal (clReleaseCommandQueue (queue), CL_SUCCESS);
+  expect_equal (clReleaseContext (handle), CL_SUCCESS);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_that_is_there_already_stays_the_device_s)
+TEST (test_context_that_is_there_already_stays_the_device_s)
 {
-  GstOpenCLContext *first = new_context ();
-  GstOpenCLContext *wrapped = new_other_context (first);
-  GstOpenCLContext *found = new_context ();
+  Owned<GstOpenCLContext> first = new_context ();
+  Owned<GstOpenCLContext> wrapped = new_other_context (first);
+  Owned<GstOpenCLContext> found = new_context ();
   fail_unless (found == first && found != wrapped);
-  gst_object_unref (found);
-  gst_object_unref (wrapped);
-  gst_object_unref (first);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_context_refuses_queues_that_it_cannot_use)
+TEST (test_context_refuses_queues_that_it_cannot_use)
 {
   GstOpenCLContext *first = new_context (), *second = new_other_context (first);
   cl_device_id device = gst_opencl_context_get_device (first);
@@ -569,7 +516,7 @@ GST_START_TEST (test_context_refuses_queues_that_it_cannot_use)
       device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
   GError *error = nullptr;
 
-  fail_unless_equals_int (code, CL_SUCCESS);
+  expect_equal (code, CL_SUCCESS);
   fail_unless (gst_opencl_context_new_wrapped (
                    gst_opencl_context_get_handle (first), device, queue, &error)
                == nullptr);
@@ -586,13 +533,12 @@ GST_START_TEST (test_context_refuses_queues_that_it_cannot_use)
   gst_object_unref (second);
   gst_object_unref (first);
 }
-GST_END_TEST;
 
 /* --- programs --- */
 
-GST_START_TEST (test_program_is_built_once_for_source_and_options)
+TEST (test_program_is_built_once_for_source_and_options)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   struct {
     const gchar *source, *options;
     guint builds;
@@ -606,25 +552,22 @@ GST_START_TEST (test_program_is_built_once_for_source_and_options)
       {"__kernel void a () {}", "-DX=1", 4},
   };
   for (auto &one : wanted) {
-    cl_program program =
+    OwnedCL<cl_program> program =
         gst_opencl_context_get_program (context, one.source, one.options, nullptr);
     fail_unless (program != nullptr);
-    fail_unless_equals_int (gst_opencl_context_get_n_builds (context), one.builds);
-    fail_unless_equals_int (counting::count (counting::BUILD_PROGRAM), one.builds);
-    clReleaseProgram (program);
+    expect_equal (gst_opencl_context_get_n_builds (context), one.builds);
+    expect_equal (counting::count (counting::BUILD_PROGRAM), one.builds);
   }
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_program_is_built_once_by_threads_that_want_it_together)
+TEST (test_program_is_built_once_by_threads_that_want_it_together)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   std::vector<std::thread> threads;
   std::vector<cl_program> programs (6);
 
   for (cl_program &program : programs)
-    threads.emplace_back ([&program, context] {
+    threads.emplace_back ([&program, &context] {
       program = gst_opencl_context_get_program (context, change_source, nullptr, nullptr);
     });
   for (std::thread &thread : threads)
@@ -633,14 +576,12 @@ GST_START_TEST (test_program_is_built_once_by_threads_that_want_it_together)
     fail_unless (program && program == programs[0]);
     clReleaseProgram (program);
   }
-  fail_unless_equals_int (counting::count (counting::BUILD_PROGRAM), 1);
-  gst_object_unref (context);
+  expect_equal (counting::count (counting::BUILD_PROGRAM), 1);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_program_that_does_not_build_gives_the_log)
+TEST (test_program_that_does_not_build_gives_the_log)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   GError *error = nullptr;
   const gchar *broken = "__kernel void k (__global int *x) { x[0] = undeclared; }";
 
@@ -662,9 +603,7 @@ GST_START_TEST (test_program_that_does_not_build_gives_the_log)
                == nullptr);
   g_clear_error (&error);
   clReleaseKernel (make_kernel (context, change_source, "add"));
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
 /* --- letting go later --- */
 
@@ -674,26 +613,24 @@ add_one (gpointer n)
   ++*static_cast<std::atomic<int> *> (n);
 }
 
-GST_START_TEST (test_release_after_waits_for_the_event)
+TEST (test_release_after_waits_for_the_event)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   std::atomic<int> released{0};
   Gate gate (context), failing (context);
 
   gst_opencl_context_release_after (context, gate.event, add_one, &released);
   g_usleep (50000);
-  fail_unless_equals_int (released, 0);
+  expect_equal (released, 0);
   gate.open ();
   fail_unless (soon ([&] { return released == 1; }));
   /* A failed command is over too. */
   gst_opencl_context_release_after (context, failing.event, add_one, &released);
   failing.let_fail ();
   fail_unless (soon ([&] { return released == 2; }));
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_release_after_keeps_what_it_cannot_wait_for)
+TEST (test_release_after_keeps_what_it_cannot_wait_for)
 {
   GstOpenCLContext *context = new_context ();
   std::atomic<int> released{0};
@@ -702,7 +639,7 @@ GST_START_TEST (test_release_after_keeps_what_it_cannot_wait_for)
   counting::let_fail (counting::WAIT_FOR_EVENTS, 1, CL_OUT_OF_RESOURCES);
   gst_opencl_context_release_after (context, gate.event, add_one, &released);
   g_usleep (50000);
-  fail_unless_equals_int (released, 0);
+  expect_equal (released, 0);
   gate.open ();
   fail_unless (soon ([&] { return released == 1; }));
   /* Of this one nothing can be known any more. */
@@ -710,13 +647,12 @@ GST_START_TEST (test_release_after_keeps_what_it_cannot_wait_for)
   counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_OUT_OF_RESOURCES);
   gst_opencl_context_release_after (context, unknown.event, add_one, &released);
   gst_object_unref (context);
-  fail_unless_equals_int (released, 1);
+  expect_equal (released, 1);
   counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_SUCCESS);
   counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_SUCCESS);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_release_after_is_done_before_the_context_goes)
+TEST (test_release_after_is_done_before_the_context_goes)
 {
   GstOpenCLContext *context = new_context ();
   std::atomic<int> released{0};
@@ -729,10 +665,9 @@ GST_START_TEST (test_release_after_is_done_before_the_context_goes)
     gate.open ();
   });
   gst_object_unref (context);
-  fail_unless_equals_int (released, 10);
+  expect_equal (released, 10);
   opener.join ();
 }
-GST_END_TEST;
 
 namespace {
 struct LastReference {
@@ -749,7 +684,7 @@ drop_last_reference (gpointer data)
 }
 } // namespace
 
-GST_START_TEST (test_release_after_may_drop_the_last_reference_to_the_context)
+TEST (test_release_after_may_drop_the_last_reference_to_the_context)
 {
   for (int round = 0; round < 5; round++) {
     GstOpenCLContext *context = new_context ();
@@ -764,9 +699,8 @@ GST_START_TEST (test_release_after_may_drop_the_last_reference_to_the_context)
     fail_unless (soon ([&] { return released == 3; }));
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_enums_are_known_by_their_types)
+TEST (test_enums_are_known_by_their_types)
 {
   const struct {
     GType type;
@@ -783,11 +717,10 @@ GST_START_TEST (test_enums_are_known_by_their_types)
     auto *values = static_cast<GEnumClass *> (g_type_class_ref (known.type));
     GEnumValue *value = g_enum_get_value_by_nick (values, known.nick);
     fail_unless (value != nullptr, "%s of %s", known.nick, g_type_name (known.type));
-    fail_unless_equals_int (value->value, known.value);
+    expect_equal (value->value, known.value);
     g_type_class_unref (values);
   }
 }
-GST_END_TEST;
 
 static void
 show_platforms ()
@@ -797,53 +730,5 @@ show_platforms ()
   g_unsetenv ("GST_OPENCL_DEVICE");
 }
 
-static Suite *
-context_suite ()
-{
-  Suite *suite = suite_create ("context");
-  TCase *choice = tcase_create ("choice"), *sharing = tcase_create ("sharing"),
-        *wrapped = tcase_create ("wrapped"), *programs = tcase_create ("programs"),
-        *release = tcase_create ("release");
-  for (TCase *all : {choice, sharing, wrapped, programs, release}) {
-    suite_add_tcase (suite, all);
-    tcase_add_checked_fixture (all, show_platforms, show_platforms);
-  }
-
-  tcase_add_test (choice, test_context_is_made_for_every_way_to_name_a_device);
-  tcase_add_test (
-      choice, test_context_of_a_type_is_made_only_where_there_is_such_a_device);
-  tcase_add_test (choice, test_context_of_no_such_device_lists_those_there_are);
-  tcase_add_test (choice, test_context_default_comes_from_the_environment);
-  tcase_add_test (choice, test_context_without_any_device_says_so);
-  tcase_add_test (choice, test_context_is_not_made_on_a_device_that_cannot_be_used);
-  tcase_add_test (choice, test_context_of_names_that_are_not_text);
-  tcase_add_test (choice, test_context_that_cannot_be_made_names_the_call);
-
-  tcase_add_test (choice, test_enums_are_known_by_their_types);
-
-  tcase_add_test (sharing, test_context_is_the_same_for_whoever_asks_for_the_device);
-  tcase_add_test (sharing, test_context_is_made_once_by_threads_that_start_together);
-  tcase_add_test (sharing, test_context_goes_with_its_last_reference);
-  tcase_add_test (sharing, test_context_is_found_downstream_and_upstream);
-  tcase_add_test (sharing, test_context_of_a_neighbour_on_another_device_is_left_alone);
-  tcase_add_test (sharing, test_context_that_nobody_has_is_made_and_announced);
-  tcase_add_test (sharing, test_context_can_be_given_by_the_application_beforehand);
-  tcase_add_test (sharing, test_context_can_be_given_by_the_application_when_asked);
-  tcase_add_test (sharing, test_context_answers_only_queries_for_it);
-
-  tcase_add_test (wrapped, test_context_around_an_application_s_handles_uses_them);
-  tcase_add_test (wrapped, test_context_that_is_there_already_stays_the_device_s);
-  tcase_add_test (wrapped, test_context_refuses_queues_that_it_cannot_use);
-
-  tcase_add_test (programs, test_program_is_built_once_for_source_and_options);
-  tcase_add_test (programs, test_program_is_built_once_by_threads_that_want_it_together);
-  tcase_add_test (programs, test_program_that_does_not_build_gives_the_log);
-
-  tcase_add_test (release, test_release_after_waits_for_the_event);
-  tcase_add_test (release, test_release_after_keeps_what_it_cannot_wait_for);
-  tcase_add_test (release, test_release_after_is_done_before_the_context_goes);
-  tcase_add_test (release, test_release_after_may_drop_the_last_reference_to_the_context);
-  return suite;
-}
-
-GST_CHECK_MAIN (context);
+static const bool each_begins_anew =
+    check::around_each_test (show_platforms, show_platforms);

@@ -2,20 +2,18 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "../opencl-check.hpp"
+#include "tests/check/opencl-check.hpp"
 
 #include <gst/opencl/gstopencldeferred.h>
 
-#include <atomic>
-#include <thread>
-#include <vector>
+using namespace check;
 
 namespace {
 const gsize size = 4096;
-const guint8 pattern = 0x5a;
+const guint8 fill = 0x5a;
 } // namespace
 
-/* Fills with `pattern`, or fails. */
+/* Fills with `fill`, or fails. */
 #define TYPE_FILLING (filling_get_type ())
 G_DECLARE_FINAL_TYPE (Filling, filling, TEST, FILLING, GstOpenCLDeferred)
 
@@ -38,7 +36,7 @@ filling_fill (GstOpenCLDeferred *deferred, cl_mem data, gsize offset,
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_FAILED, "as asked for");
     return FALSE;
   }
-  return gst_opencl_check (clEnqueueFillBuffer (queue, data, &pattern, 1, offset,
+  return gst_opencl_check (clEnqueueFillBuffer (queue, data, &fill, 1, offset,
                                size - offset, 0, nullptr, nullptr),
       "clEnqueueFillBuffer", error);
 }
@@ -78,7 +76,7 @@ struct Deferred {
   {
     gst_memory_unref (memory);
     gst_object_unref (context);
-    fail_unless_equals_int (frees, made);
+    expect_equal (frees, made);
   }
 
   void defer (gboolean fails = FALSE)
@@ -107,45 +105,41 @@ has_pattern (GstMemory *memory, gsize expected_size)
     return false;
   bool equal = map.size == expected_size;
   for (gsize i = 0; i < map.size; i++)
-    equal = equal && map.data[i] == pattern;
+    equal = equal && map.data[i] == fill;
   gst_memory_unmap (memory, &map);
   return equal;
 }
 } // namespace
 
-GST_START_TEST (test_deferred_contents_are_made_once_when_the_cpu_maps_them)
+TEST (test_deferred_contents_are_made_once_when_the_cpu_maps_them)
 {
   Deferred deferred;
-  fail_unless_equals_int (deferred.calls, 0);
+  expect_equal (deferred.calls, 0);
   fail_unless (has_pattern (deferred.memory, size));
   fail_unless (has_pattern (deferred.memory, size));
-  fail_unless_equals_int (deferred.calls, 1);
-  fail_unless_equals_int (deferred.frees, 1);
+  expect_equal (deferred.calls, 1);
+  expect_equal (deferred.frees, 1);
 }
-GST_END_TEST
 
-GST_START_TEST (test_deferred_contents_are_there_for_the_device)
+TEST (test_deferred_contents_are_there_for_the_device)
 {
   Deferred deferred;
-  GstMemory *copy = gst_memory_copy (deferred.memory, 0, -1);
-  fail_unless_equals_int (deferred.calls, 1);
+  Owned<GstMemory> copy = gst_memory_copy (deferred.memory, 0, -1);
+  expect_equal (deferred.calls, 1);
   fail_unless (has_pattern (copy, size));
-  gst_memory_unref (copy);
 }
-GST_END_TEST
 
-GST_START_TEST (test_deferred_contents_are_there_for_a_part_that_is_shared)
+TEST (test_deferred_contents_are_there_for_a_part_that_is_shared)
 {
   Deferred deferred;
   GstMemory *part = gst_memory_share (deferred.memory, 100, 1000);
-  fail_unless_equals_int (deferred.calls, 0);
+  expect_equal (deferred.calls, 0);
   fail_unless (has_pattern (part, 1000));
   gst_memory_unref (part);
-  fail_unless_equals_int (deferred.calls, 1);
+  expect_equal (deferred.calls, 1);
 }
-GST_END_TEST
 
-GST_START_TEST (test_deferred_work_that_is_taken_over_is_never_done)
+TEST (test_deferred_work_that_is_taken_over_is_never_done)
 {
   Deferred deferred;
   GstOpenCLDeferred *work = gst_opencl_memory_ref_deferred (deferred.memory);
@@ -153,12 +147,11 @@ GST_START_TEST (test_deferred_work_that_is_taken_over_is_never_done)
   g_object_unref (work);
   gst_opencl_memory_discard (deferred.memory);
   fail_unless (gst_opencl_memory_ref_deferred (deferred.memory) == nullptr);
-  fail_unless_equals_int (deferred.frees, 1);
-  fail_unless_equals_int (deferred.calls, 0);
+  expect_equal (deferred.frees, 1);
+  expect_equal (deferred.calls, 0);
 }
-GST_END_TEST
 
-GST_START_TEST (test_deferred_contents_replace_those_before_in_either_place)
+TEST (test_deferred_contents_replace_those_before_in_either_place)
 {
   Deferred deferred;
   GstMapInfo map;
@@ -170,24 +163,22 @@ GST_START_TEST (test_deferred_contents_replace_those_before_in_either_place)
   deferred.defer ();
   deferred.defer (); /* and each other */
   fail_unless (has_pattern (deferred.memory, size));
-  fail_unless_equals_int (deferred.calls, 3);
+  expect_equal (deferred.calls, 3);
 }
-GST_END_TEST
 
-GST_START_TEST (test_deferred_work_that_fails_makes_the_map_fail)
+TEST (test_deferred_work_that_fails_makes_the_map_fail)
 {
   Deferred deferred (TRUE);
   GstMapInfo map;
   fail_if (gst_memory_map (deferred.memory, &map, GST_MAP_READ));
-  fail_unless_equals_int (deferred.calls, 1);
+  expect_equal (deferred.calls, 1);
   deferred.defer ();
   fail_unless (has_pattern (deferred.memory, size));
 }
-GST_END_TEST
 
 /* Not only of who came first: there are no contents for anybody, until all are written.
  */
-GST_START_TEST (test_deferred_work_that_fails_has_failed_for_every_reader)
+TEST (test_deferred_work_that_fails_has_failed_for_every_reader)
 {
   Deferred deferred (TRUE);
   cl_command_queue queue = check::queue_of (deferred.context);
@@ -196,18 +187,17 @@ GST_START_TEST (test_deferred_work_that_fails_has_failed_for_every_reader)
     GstMapInfo map;
     fail_if (gst_memory_map (deferred.memory, &map, GST_MAP_READ));
     fail_if (gst_opencl_memory_begin (deferred.memory, queue, GST_MAP_READ, &error));
-    fail_unless_equals_string (error->message, "as asked for");
+    expect_equal (error->message, "as asked for");
     g_error_free (error);
     GstMemory *copy = gst_memory_copy (deferred.memory, 0, -1);
     fail_unless (copy == nullptr);
   }
-  fail_unless_equals_int (deferred.calls, 1);
-  check::write_memory (deferred.memory, check::Bytes (size, pattern));
+  expect_equal (deferred.calls, 1);
+  check::write_memory (deferred.memory, check::Bytes (size, fill));
   fail_unless (has_pattern (deferred.memory, size));
 }
-GST_END_TEST
 
-GST_START_TEST (test_deferred_contents_are_whole_for_every_thread_that_comes_at_once)
+TEST (test_deferred_contents_are_whole_for_every_thread_that_comes_at_once)
 {
   Deferred deferred;
   for (int round = 0; round < 50; round++) {
@@ -218,30 +208,8 @@ GST_START_TEST (test_deferred_contents_are_whole_for_every_thread_that_comes_at_
       threads.emplace_back ([&] { right += has_pattern (deferred.memory, size); });
     for (std::thread &thread : threads)
       thread.join ();
-    fail_unless_equals_int (right, 4);
-    fail_unless_equals_int (deferred.calls, 1);
+    expect_equal (right, 4);
+    expect_equal (deferred.calls, 1);
     deferred.defer ();
   }
 }
-GST_END_TEST
-
-static Suite *
-deferred_suite (void)
-{
-  Suite *suite = suite_create ("deferred");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_deferred_contents_are_made_once_when_the_cpu_maps_them);
-  tcase_add_test (tc, test_deferred_contents_are_there_for_the_device);
-  tcase_add_test (tc, test_deferred_contents_are_there_for_a_part_that_is_shared);
-  tcase_add_test (tc, test_deferred_work_that_is_taken_over_is_never_done);
-  tcase_add_test (tc, test_deferred_contents_replace_those_before_in_either_place);
-  tcase_add_test (tc, test_deferred_work_that_fails_makes_the_map_fail);
-  tcase_add_test (tc, test_deferred_work_that_fails_has_failed_for_every_reader);
-  tcase_add_test (
-      tc, test_deferred_contents_are_whole_for_every_thread_that_comes_at_once);
-  return suite;
-}
-
-GST_CHECK_MAIN (deferred);

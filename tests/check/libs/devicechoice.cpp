@@ -2,15 +2,13 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/harness.hpp"
+
 #include "gst/opencl/devicechoice.hpp"
 
 #include <gst/opencl/opencl.h>
 
-#include <algorithm>
-
-/* Last: its macro fail() breaks the headers of C++. */
-#include <gst/check/gstcheck.h>
-
+using namespace check;
 using opencl::choose_among;
 using opencl::DeviceDescription;
 
@@ -60,7 +58,7 @@ assert_chosen (std::vector<DeviceDescription> listed, const char *choice,
 }
 } // namespace
 
-GST_START_TEST (test_choice_prefers_a_card_to_an_integrated_gpu_to_a_cpu)
+TEST (test_choice_prefers_a_card_to_an_integrated_gpu_to_a_cpu)
 {
   for (const char *choice : {"auto", "gpu"}) {
     assert_chosen ({cpu, integrated, discrete, other}, choice, discrete);
@@ -70,9 +68,8 @@ GST_START_TEST (test_choice_prefers_a_card_to_an_integrated_gpu_to_a_cpu)
   assert_chosen ({other}, "auto", other);
   assert_chosen ({cpu, integrated, discrete}, "cpu", cpu);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_choice_among_equals_is_the_larger_memory_then_the_first)
+TEST (test_choice_among_equals_is_the_larger_memory_then_the_first)
 {
   assert_chosen ({cpu, integrated, discrete, larger}, "auto", larger);
   assert_chosen ({discrete, larger}, "card", larger);
@@ -81,9 +78,8 @@ GST_START_TEST (test_choice_among_equals_is_the_larger_memory_then_the_first)
   fail_unless (chosen_of ({discrete, larger, twin}, "auto") == "2:1");
   fail_unless (chosen_of ({discrete, twin, larger}, "auto") == "2:2");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_choice_passes_over_what_cannot_be_used)
+TEST (test_choice_passes_over_what_cannot_be_used)
 {
   DeviceDescription away = with_fault (larger, "is not available");
   DeviceDescription mute = with_fault (discrete, "has no compiler");
@@ -103,9 +99,8 @@ GST_START_TEST (test_choice_passes_over_what_cannot_be_used)
                    != std::string::npos,
       "%s", message.c_str ());
 }
-GST_END_TEST;
 
-GST_START_TEST (test_choice_of_none_lists_those_there_are)
+TEST (test_choice_of_none_lists_those_there_are)
 {
   std::string message = chosen_of ({cpu, discrete}, "7:0");
   fail_unless (message.find ("0:0 Processor, 2:0 Card") != std::string::npos, "%s",
@@ -113,19 +108,3 @@ GST_START_TEST (test_choice_of_none_lists_those_there_are)
   fail_unless (chosen_of ({}, "auto").find ("no platform") != std::string::npos);
   fail_unless (chosen_of ({cpu}, "gpu").find ("0:0 Processor") != std::string::npos);
 }
-GST_END_TEST;
-
-static Suite *
-devicechoice_suite ()
-{
-  Suite *suite = suite_create ("devicechoice");
-  TCase *general = tcase_create ("general");
-  suite_add_tcase (suite, general);
-  tcase_add_test (general, test_choice_prefers_a_card_to_an_integrated_gpu_to_a_cpu);
-  tcase_add_test (general, test_choice_among_equals_is_the_larger_memory_then_the_first);
-  tcase_add_test (general, test_choice_passes_over_what_cannot_be_used);
-  tcase_add_test (general, test_choice_of_none_lists_those_there_are);
-  return suite;
-}
-
-GST_CHECK_MAIN (devicechoice);

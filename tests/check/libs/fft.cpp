@@ -2,23 +2,16 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <algorithm>
-#include <cmath>
-#include <cstring>
-#include <random>
-#include <string>
-#include <vector>
+#include "tests/check/harness.hpp"
 
 #include <gst/opencl/opencl.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
-#include "../fft-libraries.hpp"
-#include "../fourier.hpp"
-#include "../opencl-counting.hpp"
+#include "tests/check/fft-libraries.hpp"
+#include "tests/check/fourier.hpp"
+#include "tests/check/opencl-counting.hpp"
 
-/* Last: its macro fail() breaks the headers of C++. */
-#include <gst/check/gstcheck.h>
-
+using namespace check;
 using fourier::Complex;
 using fourier::Line;
 
@@ -58,7 +51,7 @@ public:
     cl::Buffer made (clCreateBuffer (gst_opencl_context_get_handle (context),
         CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, contents.size () * sizeof (float),
         const_cast<float *> (contents.data ()), &code));
-    fail_unless_equals_int (code, CL_SUCCESS);
+    expect_equal (code, CL_SUCCESS);
     return made;
   }
 
@@ -67,8 +60,8 @@ public:
     size_t bytes = 0;
     clGetMemObjectInfo (buffer (), CL_MEM_SIZE, sizeof bytes, &bytes, nullptr);
     std::vector<float> contents (bytes / sizeof (float));
-    fail_unless_equals_int (clEnqueueReadBuffer (from, buffer (), CL_TRUE, 0, bytes,
-                                contents.data (), 0, nullptr, nullptr),
+    expect_equal (clEnqueueReadBuffer (from, buffer (), CL_TRUE, 0, bytes,
+                      contents.data (), 0, nullptr, nullptr),
         CL_SUCCESS);
     return contents;
   }
@@ -298,10 +291,8 @@ check_case (const Device &device, GstOpenCLFFTLibrary library, const Case &which
   const Sides sides (which, *gst_opencl_fft_get_description (fft));
   const std::vector<float> input = sides.input.contents ();
   const gsize output = sides.output.elements () * sides.output.parts ();
-  fail_unless_equals_uint64 (
-      gst_opencl_fft_get_input_size (fft), input.size () * sizeof (float));
-  fail_unless_equals_uint64 (
-      gst_opencl_fft_get_output_size (fft), output * sizeof (float));
+  expect_equal (gst_opencl_fft_get_input_size (fft), input.size () * sizeof (float));
+  expect_equal (gst_opencl_fft_get_output_size (fft), output * sizeof (float));
 
   const cl::Buffer from = device.buffer (input);
   const cl::Buffer to = device.buffer (std::vector<float> (output, untouched));
@@ -329,11 +320,10 @@ void
 assert_refused (
     const Device &device, const GstOpenCLFFTDescription &description, const char *message)
 {
-  GError *error = nullptr;
-  fail_if (gst_opencl_fft_new_described (device.context, &description, &error));
+  Owned<GError> error;
+  fail_if (gst_opencl_fft_new_described (device.context, &description, error.out ()));
   fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
-  fail_unless_equals_string (error->message, message);
-  g_clear_error (&error);
+  expect_equal (error->message, message);
 }
 
 void
@@ -345,7 +335,7 @@ assert_length_refused (
 }
 } // namespace
 
-GST_START_TEST (test_vkfft_is_right_for_common_lengths)
+TEST (test_vkfft_is_right_for_common_lengths)
 {
   Device device;
   for (gsize length : {64, 1000, 1001, 1024, 1536, 2000, 2048, 4096, 8192, 16384}) {
@@ -354,9 +344,8 @@ GST_START_TEST (test_vkfft_is_right_for_common_lengths)
     check_case (device, VKFFT, {length, 1, 7});
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_vkfft_is_right_for_lengths_with_large_prime_factors)
+TEST (test_vkfft_is_right_for_lengths_with_large_prime_factors)
 {
   Device device;
   for (gsize length : {17, 127, 2039, 4099, 9999, 16337}) {
@@ -364,9 +353,8 @@ GST_START_TEST (test_vkfft_is_right_for_lengths_with_large_prime_factors)
       check_case (device, VKFFT, {length, 1, 3, real});
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_vkfft_is_right_in_every_direction)
+TEST (test_vkfft_is_right_in_every_direction)
 {
   Device device;
   for (gsize length : {2, 3, 31, 64, 999, 2039, 2048})
@@ -374,9 +362,8 @@ GST_START_TEST (test_vkfft_is_right_in_every_direction)
   check_all_kinds (device, VKFFT, 128, 1, 1);
   check_case (device, VKFFT, {16384, 1, 3, true, true});
 }
-GST_END_TEST;
 
-GST_START_TEST (test_clfft_is_right_in_every_direction)
+TEST (test_clfft_is_right_in_every_direction)
 {
   Device device;
   if (!check::has_clfft ())
@@ -385,9 +372,8 @@ GST_START_TEST (test_clfft_is_right_in_every_direction)
     check_all_kinds (device, CLFFT, length, 1, 7);
   check_case (device, CLFFT, {16384, 1, 3, true});
 }
-GST_END_TEST;
 
-GST_START_TEST (test_vkfft_is_right_in_two_dimensions)
+TEST (test_vkfft_is_right_in_two_dimensions)
 {
   Device device;
   check_all_kinds (device, VKFFT, 31, 31, 1);
@@ -398,17 +384,15 @@ GST_START_TEST (test_vkfft_is_right_in_two_dimensions)
     check_case (device, VKFFT, {128, 63, 2, true, inverse});
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_large_image_is_right)
+TEST (test_a_large_image_is_right)
 {
   Device device;
   check_case (device, VKFFT, {512, 512, 1, true});
   check_case (device, VKFFT, {512, 512, 1, true, true});
 }
-GST_END_TEST;
 
-GST_START_TEST (test_clfft_is_right_in_two_dimensions)
+TEST (test_clfft_is_right_in_two_dimensions)
 {
   Device device;
   if (!check::has_clfft ())
@@ -418,18 +402,16 @@ GST_START_TEST (test_clfft_is_right_in_two_dimensions)
     check_case (device, CLFFT, {48, 30, 3, false, inverse});
   }
 }
-GST_END_TEST;
 
 /* Longer than any local memory, where VkFFT has no real transform of odd lengths. */
-GST_START_TEST (test_long_odd_lines_are_right_in_both_directions)
+TEST (test_long_odd_lines_are_right_in_both_directions)
 {
   Device device;
   for (bool inverse : {false, true})
     check_case (device, VKFFT, {295245, 1, 2, true, inverse});
 }
-GST_END_TEST;
 
-GST_START_TEST (test_any_strides_are_honoured_and_gaps_left_alone)
+TEST (test_any_strides_are_honoured_and_gaps_left_alone)
 {
   const Case cases[] = {
       /* Gaps between lines: even, odd, on either side. */
@@ -454,9 +436,8 @@ GST_START_TEST (test_any_strides_are_honoured_and_gaps_left_alone)
       check_case (device, library, which);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_any_strides_of_images_are_honoured_and_gaps_left_alone)
+TEST (test_any_strides_of_images_are_honoured_and_gaps_left_alone)
 {
   const Case cases[] = {
       {40, 24, 4, true, false, {4, 160, 1}, {1, 0, 0}},
@@ -479,9 +460,8 @@ GST_START_TEST (test_any_strides_of_images_are_honoured_and_gaps_left_alone)
     check_case (device, CLFFT, {40, 24, 2, true, true, {1, 25, 0}, {1, 44, 1100}});
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_long_lines_with_gaps_are_right_too)
+TEST (test_long_lines_with_gaps_are_right_too)
 {
   Device device;
   for (bool inverse : {false, true}) {
@@ -491,9 +471,8 @@ GST_START_TEST (test_long_lines_with_gaps_are_right_too)
         device, VKFFT, {1 << 16, 1, 2, true, inverse, {1, 0, 65600}, {1, 0, 65800}});
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_an_inverse_is_normalized_where_asked)
+TEST (test_an_inverse_is_normalized_where_asked)
 {
   Device device;
   for (GstOpenCLFFTLibrary library : libraries ()) {
@@ -503,9 +482,8 @@ GST_START_TEST (test_an_inverse_is_normalized_where_asked)
     check_case (device, library, {16, 12, 2, true, true, {}, {}, true});
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_any_number_of_lines_is_transformed)
+TEST (test_any_number_of_lines_is_transformed)
 {
   Device device;
   for (GstOpenCLFFTLibrary library : libraries ()) {
@@ -515,9 +493,8 @@ GST_START_TEST (test_any_number_of_lines_is_transformed)
   check_case (device, VKFFT, {64, 1, 999, true, true});
   check_case (device, VKFFT, {16, 16, 301, true, true});
 }
-GST_END_TEST;
 
-GST_START_TEST (test_forward_and_inverse_multiply_by_the_number_of_samples)
+TEST (test_forward_and_inverse_multiply_by_the_number_of_samples)
 {
   const gsize columns = 16, rows = 12;
   Device device;
@@ -537,9 +514,8 @@ GST_START_TEST (test_forward_and_inverse_multiply_by_the_number_of_samples)
     gst_opencl_fft_free (inverse);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_plan_transforms_one_frame_after_another)
+TEST (test_a_plan_transforms_one_frame_after_another)
 {
   const Case which = {64, 1, 5, true};
   Device device;
@@ -561,9 +537,8 @@ GST_START_TEST (test_a_plan_transforms_one_frame_after_another)
     gst_opencl_fft_free (fft);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_plan_may_be_freed_before_its_transform_has_finished)
+TEST (test_a_plan_may_be_freed_before_its_transform_has_finished)
 {
   Device device;
   const Case cases[] = {{64, 1, 301, true}, {60, 1, 300, true, true, {}, {3, 0, 180}}};
@@ -581,9 +556,8 @@ GST_START_TEST (test_a_plan_may_be_freed_before_its_transform_has_finished)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_plan_works_on_any_queue_of_its_context)
+TEST (test_a_plan_works_on_any_queue_of_its_context)
 {
   Device device;
   cl_command_queue queue =
@@ -600,9 +574,8 @@ GST_START_TEST (test_a_plan_works_on_any_queue_of_its_context)
     gst_opencl_fft_free (fft);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_transform_in_place_or_of_too_small_a_buffer_is_refused)
+TEST (test_a_transform_in_place_or_of_too_small_a_buffer_is_refused)
 {
   Device device;
   GstOpenCLFFT *fft = make_plan (device, VKFFT, {64, 1, 2});
@@ -617,18 +590,16 @@ GST_START_TEST (test_a_transform_in_place_or_of_too_small_a_buffer_is_refused)
       {whole, small, "The output of a transform has 1020 bytes: expected 1024 at least"},
   };
   for (const auto &bad : cases) {
-    GError *error = nullptr;
-    fail_if (
-        gst_opencl_fft_enqueue (fft, device.queue, bad.input (), bad.output (), &error));
+    Owned<GError> error;
+    fail_if (gst_opencl_fft_enqueue (
+        fft, device.queue, bad.input (), bad.output (), error.out ()));
     fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
-    fail_unless_equals_string (error->message, bad.message);
-    g_clear_error (&error);
+    expect_equal (error->message, bad.message);
   }
   gst_opencl_fft_free (fft);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_enqueueing_allocates_nothing_and_waits_for_nothing)
+TEST (test_enqueueing_allocates_nothing_and_waits_for_nothing)
 {
   const Case cases[] = {{64, 1, 3, true}, {16, 12, 2, true, true},
       {60, 1, 3, true, false, {3, 0, 1}, {2, 0, 1000}}};
@@ -645,9 +616,9 @@ GST_START_TEST (test_enqueueing_allocates_nothing_and_waits_for_nothing)
       fail_unless (made > 0); /* the counting itself works */
       for (int n = 0; n < 3; n++)
         assert_enqueued (fft, device.queue, input, output);
-      fail_unless_equals_int (counting::allocations (), made);
-      fail_unless_equals_int (counting::count (counting::WAIT_FOR_EVENTS)
-                                  + counting::count (counting::FINISH),
+      expect_equal (counting::allocations (), made);
+      expect_equal (counting::count (counting::WAIT_FOR_EVENTS)
+                        + counting::count (counting::FINISH),
           waits);
       assert_values (
           which.name (library), sides.output, device.read (device.queue, output));
@@ -655,26 +626,24 @@ GST_START_TEST (test_enqueueing_allocates_nothing_and_waits_for_nothing)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_description_says_how_it_was_filled_in)
+TEST (test_a_description_says_how_it_was_filled_in)
 {
   Device device;
   GstOpenCLFFTDescription wanted = {};
   wanted.lengths[0] = 64;
   GstOpenCLFFT *fft = make_plan (device, wanted, "defaults");
   const GstOpenCLFFTDescription *resolved = gst_opencl_fft_get_description (fft);
-  fail_unless_equals_int (resolved->library, VKFFT);
-  fail_unless_equals_int (resolved->dimensions, 1);
-  fail_unless_equals_uint64 (resolved->batch, 1);
-  fail_unless_equals_uint64 (resolved->input.sample, 1);
-  fail_unless_equals_uint64 (resolved->output.transform, 64);
-  fail_unless_equals_uint64 (gst_opencl_fft_get_output_stride (fft), 64);
+  expect_equal (resolved->library, VKFFT);
+  expect_equal (resolved->dimensions, 1);
+  expect_equal (resolved->batch, 1);
+  expect_equal (resolved->input.sample, 1);
+  expect_equal (resolved->output.transform, 64);
+  expect_equal (gst_opencl_fft_get_output_stride (fft), 64);
   gst_opencl_fft_free (fft);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_description_that_makes_no_sense_is_refused)
+TEST (test_a_description_that_makes_no_sense_is_refused)
 {
   Device device;
   GstOpenCLFFTDescription description = Case{64, 64, 1}.description (VKFFT);
@@ -694,23 +663,21 @@ GST_START_TEST (test_a_description_that_makes_no_sense_is_refused)
   assert_refused (device, description,
       "VkFFT cannot transform 0 samples: a line has 2 samples or more");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_auto_takes_vkfft_and_a_named_library_is_kept)
+TEST (test_auto_takes_vkfft_and_a_named_library_is_kept)
 {
   Device device;
   GstOpenCLFFT *fft = make_plan (device, GST_OPENCL_FFT_LIBRARY_AUTO, {64, 1, 2, true});
-  fail_unless_equals_int (gst_opencl_fft_get_library (fft), VKFFT);
+  expect_equal (gst_opencl_fft_get_library (fft), VKFFT);
   gst_opencl_fft_free (fft);
   for (GstOpenCLFFTLibrary library : libraries ()) {
     fft = gst_opencl_fft_new (device.context, library, 64, 2, TRUE, nullptr);
-    fail_unless_equals_int (gst_opencl_fft_get_library (fft), library);
+    expect_equal (gst_opencl_fft_get_library (fft), library);
     gst_opencl_fft_free (fft);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_clfft_refuses_a_length_with_a_larger_prime_factor_than_13)
+TEST (test_clfft_refuses_a_length_with_a_larger_prime_factor_than_13)
 {
   Device device;
   if (!check::has_clfft ())
@@ -726,32 +693,29 @@ GST_START_TEST (test_clfft_refuses_a_length_with_a_larger_prime_factor_than_13)
       "use fft-library=vkfft or auto");
   fail_unless (gst_opencl_fft_library_accepts (CLFFT, 1001));
 }
-GST_END_TEST;
 
-GST_START_TEST (test_clfft_is_refused_where_it_is_not_built)
+TEST (test_clfft_is_refused_where_it_is_not_built)
 {
   Device device;
   fail_unless (gst_opencl_fft_library_is_built (GST_OPENCL_FFT_LIBRARY_AUTO));
   fail_unless (gst_opencl_fft_library_is_built (VKFFT));
   fail_unless (gst_opencl_fft_library_accepts (GST_OPENCL_FFT_LIBRARY_AUTO, 2039));
-  fail_unless_equals_int (gst_opencl_fft_library_accepts (CLFFT, 64),
+  expect_equal (gst_opencl_fft_library_accepts (CLFFT, 64),
       gst_opencl_fft_library_is_built (CLFFT));
   if (!check::has_clfft ())
     assert_length_refused (
         device, CLFFT, 64, "Built without clFFT: use fft-library=vkfft or auto");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_line_of_one_sample_is_refused)
+TEST (test_a_line_of_one_sample_is_refused)
 {
   Device device;
   for (GstOpenCLFFTLibrary library : {VKFFT, GST_OPENCL_FFT_LIBRARY_AUTO})
     assert_length_refused (device, library, 1,
         "VkFFT cannot transform 1 samples: a line has 2 samples or more");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_launches_are_counted)
+TEST (test_launches_are_counted)
 {
   const struct {
     Case which;
@@ -771,48 +735,8 @@ GST_START_TEST (test_launches_are_counted)
     assert_enqueued (fft, device.queue, device.buffer (sides.input.contents ()),
         device.buffer (sides.output.contents ()));
     gst_opencl_statistics_get_counts (gst_opencl_statistics_of (nullptr), &after);
-    fail_unless_equals_uint64 (after.launches - before.launches, entry.launches);
+    expect_equal (after.launches - before.launches, entry.launches);
     clFinish (device.queue);
     gst_opencl_fft_free (fft);
   }
 }
-GST_END_TEST;
-
-static Suite *
-fft_suite (void)
-{
-  Suite *suite = suite_create ("fft");
-  TCase *right = tcase_create ("right");
-  TCase *plan = tcase_create ("plan");
-  suite_add_tcase (suite, right);
-  tcase_add_test (right, test_vkfft_is_right_for_common_lengths);
-  tcase_add_test (right, test_vkfft_is_right_for_lengths_with_large_prime_factors);
-  tcase_add_test (right, test_vkfft_is_right_in_every_direction);
-  tcase_add_test (right, test_clfft_is_right_in_every_direction);
-  tcase_add_test (right, test_vkfft_is_right_in_two_dimensions);
-  tcase_add_test (right, test_a_large_image_is_right);
-  tcase_add_test (right, test_clfft_is_right_in_two_dimensions);
-  tcase_add_test (right, test_long_odd_lines_are_right_in_both_directions);
-  tcase_add_test (right, test_any_strides_are_honoured_and_gaps_left_alone);
-  tcase_add_test (right, test_any_strides_of_images_are_honoured_and_gaps_left_alone);
-  tcase_add_test (right, test_long_lines_with_gaps_are_right_too);
-  tcase_add_test (right, test_an_inverse_is_normalized_where_asked);
-  tcase_add_test (right, test_any_number_of_lines_is_transformed);
-  tcase_add_test (right, test_forward_and_inverse_multiply_by_the_number_of_samples);
-  suite_add_tcase (suite, plan);
-  tcase_add_test (plan, test_a_plan_transforms_one_frame_after_another);
-  tcase_add_test (plan, test_a_plan_may_be_freed_before_its_transform_has_finished);
-  tcase_add_test (plan, test_a_plan_works_on_any_queue_of_its_context);
-  tcase_add_test (plan, test_a_transform_in_place_or_of_too_small_a_buffer_is_refused);
-  tcase_add_test (plan, test_enqueueing_allocates_nothing_and_waits_for_nothing);
-  tcase_add_test (plan, test_a_description_says_how_it_was_filled_in);
-  tcase_add_test (plan, test_a_description_that_makes_no_sense_is_refused);
-  tcase_add_test (plan, test_auto_takes_vkfft_and_a_named_library_is_kept);
-  tcase_add_test (plan, test_clfft_refuses_a_length_with_a_larger_prime_factor_than_13);
-  tcase_add_test (plan, test_clfft_is_refused_where_it_is_not_built);
-  tcase_add_test (plan, test_a_line_of_one_sample_is_refused);
-  tcase_add_test (plan, test_launches_are_counted);
-  return suite;
-}
-
-GST_CHECK_MAIN (fft);

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "../opencl-check.hpp"
+#include "tests/check/opencl-check.hpp"
 
 #include <gst/video/gstvideometa.h>
 
@@ -22,11 +22,10 @@ new_buffer (GstOpenCLContext *context, gsize size, gsize front = 0)
 void
 unmap (GstOpenCLFrame &frame)
 {
-  cl_event event;
-  clEnqueueMarkerWithWaitList (frame.queue, 0, nullptr, &event);
+  OwnedCL<cl_event> event;
+  clEnqueueMarkerWithWaitList (frame.queue, 0, nullptr, event.out ());
   gst_opencl_frame_unmap (&frame, event);
   clFlush (frame.queue);
-  clReleaseEvent (event);
 }
 
 /* Maps, expects the failure and that the message has all of `parts`. */
@@ -35,22 +34,21 @@ assert_refused (GstOpenCLContext *context, GstBuffer *buffer, const GstVideoInfo
     gsize size, std::initializer_list<const char *> parts)
 {
   GstOpenCLFrame frame;
-  GError *error = nullptr;
+  Owned<GError> error;
   fail_if (gst_opencl_frame_map (
-      &frame, info, size, buffer, queue_of (context), GST_MAP_READ, &error));
+      &frame, info, size, buffer, queue_of (context), GST_MAP_READ, error.out ()));
   fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT));
   for (const char *part : parts)
     fail_unless (
         strstr (error->message, part), "'%s' is not in: %s", part, error->message);
-  g_error_free (error);
   gst_buffer_unref (buffer);
 }
 } // namespace
 
-GST_START_TEST (test_frame_of_bytes_is_one_plane)
+TEST (test_frame_of_bytes_is_one_plane)
 {
-  GstOpenCLContext *context = new_context ();
-  GstBuffer *buffer = new_buffer (context, 100, 12);
+  Owned<GstOpenCLContext> context = new_context ();
+  Owned<GstBuffer> buffer = new_buffer (context, 100, 12);
   GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
   GstOpenCLFrame frame;
 
@@ -58,32 +56,29 @@ GST_START_TEST (test_frame_of_bytes_is_one_plane)
       &frame, nullptr, 100, buffer, queue_of (context), GST_MAP_WRITE, nullptr));
   fail_unless (frame.buffer == buffer && frame.memory == memory);
   fail_unless (frame.data == gst_opencl_memory_get_handle (memory));
-  fail_unless_equals_int (frame.size, 100);
-  fail_unless_equals_int (frame.n_planes, 1);
-  fail_unless_equals_int (frame.offset[0], 12);
-  fail_unless_equals_int (frame.stride[0], 0);
-  fail_unless_equals_int (GST_VIDEO_INFO_FORMAT (&frame.info), GST_VIDEO_FORMAT_UNKNOWN);
-  fail_unless_equals_int (GST_VIDEO_INFO_WIDTH (&frame.info), 0);
+  expect_equal (frame.size, 100);
+  expect_equal (frame.n_planes, 1);
+  expect_equal (frame.offset[0], 12);
+  expect_equal (frame.stride[0], 0);
+  expect_equal (GST_VIDEO_INFO_FORMAT (&frame.info), GST_VIDEO_FORMAT_UNKNOWN);
+  expect_equal (GST_VIDEO_INFO_WIDTH (&frame.info), 0);
   unmap (frame);
-  gst_buffer_unref (buffer);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_frame_of_video_takes_its_layout_from_the_caps_or_from_its_meta)
+TEST (test_frame_of_video_takes_its_layout_from_the_caps_or_from_its_meta)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, 30, 10);
-  GstBuffer *buffer = new_buffer (context, 2000, 7);
+  Owned<GstBuffer> buffer = new_buffer (context, 2000, 7);
   GstOpenCLFrame frame;
 
   fail_unless (gst_opencl_frame_map (
       &frame, &info, 0, buffer, queue_of (context), GST_MAP_WRITE, nullptr));
-  fail_unless_equals_int (frame.n_planes, 2);
+  expect_equal (frame.n_planes, 2);
   for (guint p = 0; p < 2; p++) {
-    fail_unless_equals_int (frame.offset[p], 7 + GST_VIDEO_INFO_PLANE_OFFSET (&info, p));
-    fail_unless_equals_int (frame.stride[p], GST_VIDEO_INFO_PLANE_STRIDE (&info, p));
+    expect_equal (frame.offset[p], 7 + GST_VIDEO_INFO_PLANE_OFFSET (&info, p));
+    expect_equal (frame.stride[p], GST_VIDEO_INFO_PLANE_STRIDE (&info, p));
   }
   unmap (frame);
 
@@ -94,23 +89,20 @@ GST_START_TEST (test_frame_of_video_takes_its_layout_from_the_caps_or_from_its_m
   fail_unless (gst_opencl_frame_map (
       &frame, &info, 0, buffer, queue_of (context), GST_MAP_WRITE, nullptr));
   for (guint p = 0; p < 2; p++) {
-    fail_unless_equals_int (frame.offset[p], 7 + offset[p]);
-    fail_unless_equals_int (frame.stride[p], stride[p]);
-    fail_unless_equals_int (GST_VIDEO_INFO_PLANE_OFFSET (&frame.info, p), offset[p]);
-    fail_unless_equals_int (GST_VIDEO_INFO_PLANE_STRIDE (&frame.info, p), stride[p]);
+    expect_equal (frame.offset[p], 7 + offset[p]);
+    expect_equal (frame.stride[p], stride[p]);
+    expect_equal (GST_VIDEO_INFO_PLANE_OFFSET (&frame.info, p), offset[p]);
+    expect_equal (GST_VIDEO_INFO_PLANE_STRIDE (&frame.info, p), stride[p]);
   }
-  fail_unless_equals_int (GST_VIDEO_INFO_FORMAT (&frame.info), GST_VIDEO_FORMAT_NV12);
-  fail_unless_equals_int (GST_VIDEO_INFO_WIDTH (&frame.info), 30);
-  fail_unless_equals_int (GST_VIDEO_INFO_HEIGHT (&frame.info), 10);
+  expect_equal (GST_VIDEO_INFO_FORMAT (&frame.info), GST_VIDEO_FORMAT_NV12);
+  expect_equal (GST_VIDEO_INFO_WIDTH (&frame.info), 30);
+  expect_equal (GST_VIDEO_INFO_HEIGHT (&frame.info), 10);
   unmap (frame);
-  gst_buffer_unref (buffer);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_frame_that_is_too_short_is_refused_with_both_sizes)
+TEST (test_frame_that_is_too_short_is_refused_with_both_sizes)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 20, 6);
 
@@ -133,13 +125,11 @@ GST_START_TEST (test_frame_that_is_too_short_is_refused_with_both_sizes)
   gst_buffer_add_video_meta_full (wrapped, GST_VIDEO_FRAME_FLAG_NONE,
       GST_VIDEO_FORMAT_GRAY8, 20, 6, 1, offset, stride);
   assert_refused (context, wrapped, &info, 0, {"120 "});
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_frame_with_a_stride_shorter_than_a_line_is_refused)
+TEST (test_frame_with_a_stride_shorter_than_a_line_is_refused)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 20, 6);
   gsize offset[4] = {};
@@ -148,13 +138,11 @@ GST_START_TEST (test_frame_with_a_stride_shorter_than_a_line_is_refused)
   gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
       GST_VIDEO_FORMAT_GRAY8, 20, 6, 1, offset, stride);
   assert_refused (context, buffer, &info, 0, {"19 ", "20"});
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_frame_of_other_memory_is_refused)
+TEST (test_frame_of_other_memory_is_refused)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   GstBuffer *two = gst_buffer_append (new_buffer (context, 50), new_buffer (context, 50));
   GstBuffer *pinned = gst_buffer_new ();
   gst_buffer_append_memory (pinned, gst_opencl_host_memory_new (context, 100, nullptr));
@@ -164,17 +152,15 @@ GST_START_TEST (test_frame_of_other_memory_is_refused)
   assert_refused (context, gst_buffer_new_allocate (nullptr, 100, nullptr), nullptr, 100,
       {"SystemMemory"});
   assert_refused (context, gst_buffer_new (), nullptr, 100, {"0 memories"});
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_frame_orders_what_is_enqueued_between_map_and_unmap)
+TEST (test_frame_orders_what_is_enqueued_between_map_and_unmap)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   /* Which comes first makes a difference. */
-  cl_kernel add = make_kernel (context, change_source, "add");
-  cl_kernel flip = make_kernel (context, change_source, "flip");
-  GstBuffer *buffer = new_buffer (context, 300);
+  OwnedCL<cl_kernel> add = make_kernel (context, change_source, "add");
+  OwnedCL<cl_kernel> flip = make_kernel (context, change_source, "flip");
+  Owned<GstBuffer> buffer = new_buffer (context, 300);
   Gate gate (context);
   Bytes bytes = pattern (300, 1);
 
@@ -195,28 +181,4 @@ GST_START_TEST (test_frame_orders_what_is_enqueued_between_map_and_unmap)
   for (guint8 &byte : bytes)
     byte = guint8 (byte + 77) ^ 77;
   assert_same (read_buffer (buffer), bytes, "after both kernels");
-  gst_buffer_unref (buffer);
-  clReleaseKernel (add);
-  clReleaseKernel (flip);
-  gst_object_unref (context);
 }
-GST_END_TEST;
-
-static Suite *
-frame_suite ()
-{
-  Suite *suite = suite_create ("frame");
-  TCase *general = tcase_create ("general");
-
-  suite_add_tcase (suite, general);
-  tcase_add_test (general, test_frame_of_bytes_is_one_plane);
-  tcase_add_test (
-      general, test_frame_of_video_takes_its_layout_from_the_caps_or_from_its_meta);
-  tcase_add_test (general, test_frame_that_is_too_short_is_refused_with_both_sizes);
-  tcase_add_test (general, test_frame_with_a_stride_shorter_than_a_line_is_refused);
-  tcase_add_test (general, test_frame_of_other_memory_is_refused);
-  tcase_add_test (general, test_frame_orders_what_is_enqueued_between_map_and_unmap);
-  return suite;
-}
-
-GST_CHECK_MAIN (frame);

@@ -2,11 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "../opencl-check.hpp"
-
-#include <atomic>
-#include <memory>
-#include <thread>
+#include "tests/check/opencl-check.hpp"
 
 using namespace check;
 
@@ -43,7 +39,7 @@ assert_admits (Frames &frames, guint depth)
 {
   guint64 before = frames.throttled ();
   fail_unless (gst_opencl_in_flight_admit (frames.in_flight, depth, nullptr));
-  fail_unless_equals_uint64 (frames.throttled (), before); /* without waiting */
+  expect_equal (frames.throttled (), before); /* without waiting */
 }
 
 /* `work` ends only when `gate` is opened. */
@@ -64,7 +60,7 @@ assert_waits_for (Gate &gate, Work work)
 }
 } // namespace
 
-GST_START_TEST (test_in_flight_admits_as_many_as_its_depth_and_waits_then)
+TEST (test_in_flight_admits_as_many_as_its_depth_and_waits_then)
 {
   for (guint depth : {1u, 2u, 5u}) {
     Frames frames;
@@ -81,9 +77,8 @@ GST_START_TEST (test_in_flight_admits_as_many_as_its_depth_and_waits_then)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_in_flight_counts_a_wait_as_throttled_only_when_it_blocked)
+TEST (test_in_flight_counts_a_wait_as_throttled_only_when_it_blocked)
 {
   Frames frames;
   GstOpenCLCounts counts;
@@ -92,17 +87,16 @@ GST_START_TEST (test_in_flight_counts_a_wait_as_throttled_only_when_it_blocked)
   frames.add ();
   frames.gates[0]->open ();
   fail_unless (gst_opencl_in_flight_admit (frames.in_flight, 1, nullptr));
-  fail_unless_equals_uint64 (frames.throttled (), before);
+  expect_equal (frames.throttled (), before);
   frames.add ();
   assert_waits_for (*frames.gates[1],
       [&] { fail_unless (gst_opencl_in_flight_admit (frames.in_flight, 1, nullptr)); });
-  fail_unless_equals_uint64 (frames.throttled (), before + 1);
+  expect_equal (frames.throttled (), before + 1);
   gst_opencl_statistics_get_counts (gst_opencl_statistics_of (nullptr), &counts);
-  fail_unless_equals_uint64 (counts.host_waits, 0);
+  expect_equal (counts.host_waits, 0);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_in_flight_drain_waits_for_every_frame)
+TEST (test_in_flight_drain_waits_for_every_frame)
 {
   Frames frames;
   fail_unless (gst_opencl_in_flight_drain (frames.in_flight, nullptr)); /* of none */
@@ -114,9 +108,8 @@ GST_START_TEST (test_in_flight_drain_waits_for_every_frame)
       [&] { fail_unless (gst_opencl_in_flight_drain (frames.in_flight, nullptr)); });
   assert_admits (frames, 1);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_in_flight_smaller_depth_waits_for_the_frames_too_many)
+TEST (test_in_flight_smaller_depth_waits_for_the_frames_too_many)
 {
   Frames frames;
   for (int i = 0; i < 5; i++)
@@ -126,9 +119,8 @@ GST_START_TEST (test_in_flight_smaller_depth_waits_for_the_frames_too_many)
   assert_waits_for (*frames.gates[3],
       [&] { fail_unless (gst_opencl_in_flight_admit (frames.in_flight, 2, nullptr)); });
 }
-GST_END_TEST;
 
-GST_START_TEST (test_in_flight_reports_a_failed_frame_once)
+TEST (test_in_flight_reports_a_failed_frame_once)
 {
   for (bool drains : {false, true}) {
     Frames frames;
@@ -147,37 +139,15 @@ GST_START_TEST (test_in_flight_reports_a_failed_frame_once)
     fail_unless (gst_opencl_in_flight_drain (frames.in_flight, &error));
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_in_flight_drain_waits_also_behind_a_failed_frame)
+TEST (test_in_flight_drain_waits_also_behind_a_failed_frame)
 {
   Frames frames;
-  GError *error = nullptr;
+  Owned<GError> error;
   for (int i = 0; i < 3; i++)
     frames.add ();
   frames.gates[0]->let_fail ();
   frames.gates[1]->let_fail ();
   assert_waits_for (*frames.gates[2],
-      [&] { fail_if (gst_opencl_in_flight_drain (frames.in_flight, &error)); });
-  g_error_free (error);
+      [&] { fail_if (gst_opencl_in_flight_drain (frames.in_flight, error.out ())); });
 }
-GST_END_TEST;
-
-static Suite *
-inflight_suite ()
-{
-  Suite *suite = suite_create ("inflight");
-  TCase *general = tcase_create ("general");
-
-  suite_add_tcase (suite, general);
-  tcase_add_test (general, test_in_flight_admits_as_many_as_its_depth_and_waits_then);
-  tcase_add_test (
-      general, test_in_flight_counts_a_wait_as_throttled_only_when_it_blocked);
-  tcase_add_test (general, test_in_flight_drain_waits_for_every_frame);
-  tcase_add_test (general, test_in_flight_smaller_depth_waits_for_the_frames_too_many);
-  tcase_add_test (general, test_in_flight_reports_a_failed_frame_once);
-  tcase_add_test (general, test_in_flight_drain_waits_also_behind_a_failed_frame);
-  return suite;
-}
-
-GST_CHECK_MAIN (inflight);

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "../opencl-check.hpp"
+#include "tests/check/opencl-check.hpp"
 
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/kernel.hpp>
@@ -36,8 +36,8 @@ struct Device {
   {
     cl::Buffer buffer = opencl::make_buffer (context, bytes.size (), nullptr);
     fail_unless (buffer () != nullptr);
-    fail_unless_equals_int (clEnqueueWriteBuffer (queue, buffer (), CL_TRUE, 0,
-                                bytes.size (), bytes.data (), 0, nullptr, nullptr),
+    expect_equal (clEnqueueWriteBuffer (queue, buffer (), CL_TRUE, 0, bytes.size (),
+                      bytes.data (), 0, nullptr, nullptr),
         CL_SUCCESS);
     return buffer;
   }
@@ -45,8 +45,8 @@ struct Device {
   template <typename T> std::vector<T> read (const cl::Buffer &buffer, gsize count)
   {
     std::vector<T> values (count);
-    fail_unless_equals_int (clEnqueueReadBuffer (queue, buffer (), CL_TRUE, 0,
-                                count * sizeof (T), values.data (), 0, nullptr, nullptr),
+    expect_equal (clEnqueueReadBuffer (queue, buffer (), CL_TRUE, 0, count * sizeof (T),
+                      values.data (), 0, nullptr, nullptr),
         CL_SUCCESS);
     return values;
   }
@@ -90,7 +90,7 @@ fail_unless_has (const std::string &text, const char *part)
 }
 } // namespace
 
-GST_START_TEST (test_kernel_visits_each_column_and_row_once)
+TEST (test_kernel_visits_each_column_and_row_once)
 {
   const cl_uint sizes[][2] = {{1, 1}, {13, 7}, {64, 2}, {65, 3}, {300, 5}};
   const gsize offset = 5, stride = 311;
@@ -121,9 +121,8 @@ GST_START_TEST (test_kernel_visits_each_column_and_row_once)
     fail_unless (device.read<guint8> (plane, before.size ()) == expected);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_kernel_takes_buffers_local_memory_and_values)
+TEST (test_kernel_takes_buffers_local_memory_and_values)
 {
   Device device;
   KernelPointer kernel = make_kernel_of (device.context, sum_source, "sum");
@@ -137,26 +136,24 @@ GST_START_TEST (test_kernel_takes_buffers_local_memory_and_values)
       && gst_opencl_kernel_set_value (kernel.get (), 2, sizeof size, &size, nullptr)
       && gst_opencl_kernel_set_value (kernel.get (), 3, sizeof weight, &weight, nullptr)
       && gst_opencl_kernel_launch (kernel.get (), device.queue, 64, 1, nullptr));
-  fail_unless_equals_int (device.read<cl_int> (sum, 1)[0], 48 * -7);
+  expect_equal (device.read<cl_int> (sum, 1)[0], 48 * -7);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_kernel_argument_of_a_wrong_size_is_refused)
+TEST (test_kernel_argument_of_a_wrong_size_is_refused)
 {
   Device device;
   KernelPointer kernel = make_kernel_of (device.context, sum_source, "sum");
-  GError *error = nullptr;
+  Owned<GError> error;
   const cl_uchar small = 1;
 
-  fail_if (gst_opencl_kernel_set_value (kernel.get (), 2, sizeof small, &small, &error));
+  fail_if (
+      gst_opencl_kernel_set_value (kernel.get (), 2, sizeof small, &small, error.out ()));
   fail_unless (error != nullptr);
   fail_unless_has (error->message, "CL_INVALID_ARG_SIZE");
-  g_error_free (error);
 }
-GST_END_TEST;
 
 /* What would be a division by zero, or no work at all once it is rounded up. */
-GST_START_TEST (test_kernel_launch_of_no_group_or_too_many_items_is_refused)
+TEST (test_kernel_launch_of_no_group_or_too_many_items_is_refused)
 {
   const struct {
     gsize global, local;
@@ -169,17 +166,15 @@ GST_START_TEST (test_kernel_launch_of_no_group_or_too_many_items_is_refused)
       make_kernel_of (device.context, "__kernel void nothing () {}", "nothing");
 
   for (const auto &row : rows) {
-    GError *error = nullptr;
+    Owned<GError> error;
     fail_if (
         gst_opencl_launch (device.queue, gst_opencl_kernel_get_handle (kernel.get ()), 1,
-            &row.global, &row.local, &error));
+            &row.global, &row.local, error.out ()));
     fail_unless_has (error->message, row.reason);
-    g_error_free (error);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_kernel_includes_each_file_once)
+TEST (test_kernel_includes_each_file_once)
 {
   Device device;
   opencl::Kernel kernel;
@@ -190,32 +185,29 @@ GST_START_TEST (test_kernel_includes_each_file_once)
       kernel.create (device.context, FOLDER "count.cl", "count", nullptr, &error), "%s",
       error ? error->message : "");
   fail_unless (kernel.launch (device.queue, 1, 1, nullptr, sum ()));
-  fail_unless_equals_int (device.read<cl_int> (sum, 1)[0], 1 + 2 + 3);
+  expect_equal (device.read<cl_int> (sum, 1)[0], 1 + 2 + 3);
 }
-GST_END_TEST;
 
 /* Lines count as they were written, before and after what was put in. */
-GST_START_TEST (test_kernel_build_log_names_file_and_line)
+TEST (test_kernel_build_log_names_file_and_line)
 {
   Device device;
   std::string log = error_of (device.context, FOLDER "broken.cl", "broken_in_line_7");
-  GError *error = nullptr;
+  Owned<GError> error;
 
   fail_unless_has (log, "broken.clh:5");
   fail_unless_has (log, "broken.cl:7");
   fail_unless (gst_opencl_kernel_new (device.context,
                    "#include <frame.clh>\n\nkernel void broken (undeclared x) {}\n",
-                   "broken", nullptr, &error)
+                   "broken", nullptr, error.out ())
                == nullptr);
   fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_BUILD));
   fail_unless_has (error->message, "source:3");
-  g_error_free (error);
 }
-GST_END_TEST;
 
 /* As NVIDIA's compiler counts: all lines, those of `#line` and of what was put in, too.
  */
-GST_START_TEST (test_kernel_build_log_of_a_compiler_without_line_names_file_and_line)
+TEST (test_kernel_build_log_of_a_compiler_without_line_names_file_and_line)
 {
   const std::string source =
       "first\n#line 1 \"a.clh\"\nin a\n#line 3 \"source\"\nthird\n";
@@ -228,9 +220,8 @@ GST_START_TEST (test_kernel_build_log_of_a_compiler_without_line_names_file_and_
                == "source:1:9: error: x\n y\na.clh:1:2: note: z source:3:4");
   fail_unless (opencl::name_lines (other, source) == other);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_kernel_that_is_not_there_is_named)
+TEST (test_kernel_that_is_not_there_is_named)
 {
   Device device;
 
@@ -243,9 +234,8 @@ GST_START_TEST (test_kernel_that_is_not_there_is_named)
   fail_unless_has (message, "nowhere.clh");
   fail_unless_has (message, "missing.cl:2");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_kernel_groups_are_as_large_as_the_device_allows)
+TEST (test_kernel_groups_are_as_large_as_the_device_allows)
 {
   const opencl::Groups wanted[] = {{3, 5, 4, 8}, {1, 1, 1 << 20}, {2, 3, 8, 1 << 20}};
   Device device;
@@ -258,26 +248,24 @@ GST_START_TEST (test_kernel_groups_are_as_large_as_the_device_allows)
     fail_unless (kernel.launch_groups (device.queue, groups, nullptr, found ()));
     std::vector<cl_int> values = device.read<cl_int> (found, 3);
     gsize items = gsize (values[1]) * gsize (values[2]);
-    fail_unless_equals_int (values[0], int (groups.columns * groups.rows));
+    expect_equal (values[0], int (groups.columns * groups.rows));
     fail_unless (values[1] <= int (groups.items) && values[2] <= int (groups.item_rows));
     fail_unless (kernel.allows (items));
     fail_unless (items == groups.items * groups.item_rows || !kernel.allows (2 * items));
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_kernel_built_for_a_group_runs_in_no_other)
+TEST (test_kernel_built_for_a_group_runs_in_no_other)
 {
   const char *source = "__kernel __attribute__ ((reqd_work_group_size (4, 2, 1))) void\n"
                        "fixed (__global int *found) { found[0] = get_local_size (0); }\n";
   Device device;
   KernelPointer kernel = make_kernel_of (device.context, source, "fixed");
 
-  fail_unless_equals_int (gst_opencl_kernel_get_group_size (kernel.get ()), 8);
+  expect_equal (gst_opencl_kernel_get_group_size (kernel.get ()), 8);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_kernel_variant_suits_the_worst_of_the_frames)
+TEST (test_kernel_variant_suits_the_worst_of_the_frames)
 {
   const struct {
     gsize offsets[2];
@@ -297,7 +285,7 @@ GST_START_TEST (test_kernel_variant_suits_the_worst_of_the_frames)
   cl::Buffer found = opencl::make_buffer (device.context, sizeof (cl_int), nullptr);
 
   kernel.prepare (device.context, FOLDER "alignment.cl", "alignment", "");
-  fail_unless_equals_int (gst_opencl_context_get_n_builds (device.context), 0);
+  expect_equal (gst_opencl_context_get_n_builds (device.context), 0);
   for (auto &one : cases) {
     GstOpenCLFrame frames[2] = {};
     for (gsize n = 0; n < 2; n++) {
@@ -306,32 +294,7 @@ GST_START_TEST (test_kernel_variant_suits_the_worst_of_the_frames)
     }
     opencl::Kernel *variant = kernel.variant ({&frames[0], nullptr, &frames[1]}, nullptr);
     fail_unless (variant && variant->launch (device.queue, 1, 1, nullptr, found ()));
-    fail_unless_equals_int (device.read<cl_int> (found, 1)[0], one.alignment);
-    fail_unless_equals_int (gst_opencl_context_get_n_builds (device.context), one.builds);
+    expect_equal (device.read<cl_int> (found, 1)[0], one.alignment);
+    expect_equal (gst_opencl_context_get_n_builds (device.context), one.builds);
   }
 }
-GST_END_TEST;
-
-static Suite *
-kernel_suite ()
-{
-  Suite *suite = suite_create ("kernel");
-  TCase *general = tcase_create ("general");
-
-  suite_add_tcase (suite, general);
-  tcase_add_test (general, test_kernel_visits_each_column_and_row_once);
-  tcase_add_test (general, test_kernel_takes_buffers_local_memory_and_values);
-  tcase_add_test (general, test_kernel_argument_of_a_wrong_size_is_refused);
-  tcase_add_test (general, test_kernel_launch_of_no_group_or_too_many_items_is_refused);
-  tcase_add_test (general, test_kernel_includes_each_file_once);
-  tcase_add_test (general, test_kernel_build_log_names_file_and_line);
-  tcase_add_test (
-      general, test_kernel_build_log_of_a_compiler_without_line_names_file_and_line);
-  tcase_add_test (general, test_kernel_that_is_not_there_is_named);
-  tcase_add_test (general, test_kernel_built_for_a_group_runs_in_no_other);
-  tcase_add_test (general, test_kernel_groups_are_as_large_as_the_device_allows);
-  tcase_add_test (general, test_kernel_variant_suits_the_worst_of_the_frames);
-  return suite;
-}
-
-GST_CHECK_MAIN (kernel);

@@ -5,12 +5,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "../opencl-check.hpp"
-#include "../opencl-counting.hpp"
-
-#include <atomic>
-#include <random>
-#include <thread>
+#include "tests/check/opencl-check.hpp"
+#include "tests/check/opencl-counting.hpp"
 
 using namespace check;
 
@@ -66,12 +62,11 @@ struct Device {
     fail_unless (gst_opencl_memory_begin (memory, queue, GST_MAP_READWRITE, nullptr));
     if (gate)
       gate->put_into (queue);
-    cl_event event =
+    OwnedCL<cl_event> event =
         enqueue_change (queue, kernels[0], gst_opencl_memory_get_handle (memory),
             gst_opencl_memory_get_offset (memory), memory->size, value);
     gst_opencl_memory_end (memory, queue, GST_MAP_READWRITE, event);
     clFlush (queue);
-    clReleaseEvent (event);
   }
 };
 
@@ -100,77 +95,46 @@ added (Bytes bytes, guint8 value)
   return bytes;
 }
 
-/* Runs in a thread of its own; says whether it has ended. */
-class Background {
-public:
-  template <typename Work>
-  explicit Background (Work work)
-      : thread ([this, work] {
-          work ();
-          done = true;
-        })
-  {
-  }
-  ~Background () { thread.join (); }
-  bool ended () const { return done; }
-  bool stays_blocked () const
-  {
-    g_usleep (150000);
-    return !done;
-  }
-
-private:
-  std::atomic<bool> done{false};
-  std::thread thread;
-};
 } // namespace
 
 /* --- what a memory is --- */
 
-GST_START_TEST (test_memory_tells_what_it_is)
+TEST (test_memory_tells_what_it_is)
 {
   Device device;
-  GstMemory *memory = device.new_memory (100);
-  GstMemory *host = device.new_host_memory (100);
-  GstMemory *system = gst_allocator_alloc (nullptr, 100, nullptr);
+  Owned<GstMemory> memory = device.new_memory (100);
+  Owned<GstMemory> host = device.new_host_memory (100);
+  Owned<GstMemory> system = gst_allocator_alloc (nullptr, 100, nullptr);
 
   fail_unless (gst_is_opencl_memory (memory) && !gst_is_opencl_host_memory (memory));
   fail_unless (gst_is_opencl_host_memory (host) && !gst_is_opencl_memory (host));
   fail_if (gst_is_opencl_memory (system) || gst_is_opencl_host_memory (system));
   fail_if (gst_is_opencl_memory (nullptr) || gst_is_opencl_host_memory (nullptr));
-  fail_unless_equals_string (memory->allocator->mem_type, "OpenCLMemory");
+  expect_equal (memory->allocator->mem_type, "OpenCLMemory");
   fail_unless (gst_opencl_memory_get_context (memory) == device.context);
   fail_unless (gst_opencl_memory_get_context (host) == device.context);
-  fail_unless_equals_int (gst_opencl_memory_get_offset (memory), 0);
-  fail_unless_equals_int (memory->size, 100);
-
-  gst_memory_unref (memory);
-  gst_memory_unref (host);
-  gst_memory_unref (system);
+  expect_equal (gst_opencl_memory_get_offset (memory), 0);
+  expect_equal (memory->size, 100);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_of_no_bytes_can_be_mapped_and_copied)
+TEST (test_memory_of_no_bytes_can_be_mapped_and_copied)
 {
   Device device;
-  GstMemory *memory = device.new_memory (0);
+  Owned<GstMemory> memory = device.new_memory (0);
   GstMapInfo map;
 
   fail_unless (gst_memory_map (memory, &map, GST_MAP_READWRITE));
-  fail_unless_equals_int (map.size, 0);
+  expect_equal (map.size, 0);
   gst_memory_unmap (memory, &map);
-  GstMemory *copied = gst_memory_copy (memory, 0, -1);
+  Owned<GstMemory> copied = gst_memory_copy (memory, 0, -1);
   fail_unless (copied != nullptr);
-  fail_unless_equals_int (copied->size, 0);
-  gst_memory_unref (copied);
-  gst_memory_unref (memory);
+  expect_equal (copied->size, 0);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_copy_between_other_memories_is_refused)
+TEST (test_copy_between_other_memories_is_refused)
 {
   Device device;
-  GstOpenCLContext *other = new_other_context (device.context);
+  Owned<GstOpenCLContext> other = new_other_context (device.context);
   GstMemory *own = device.new_memory (100);
   GstMemory *pinned = gst_opencl_host_memory_new (device.context, 100, nullptr);
   GstMemory *pinned_too = gst_opencl_host_memory_new (device.context, 100, nullptr);
@@ -181,19 +145,16 @@ GST_START_TEST (test_copy_between_other_memories_is_refused)
       {elsewhere, pinned}, {own, nullptr}};
 
   for (auto &[destination, source] : refused) {
-    GError *error = nullptr;
-    fail_if (
-        gst_opencl_memory_copy_async (destination, 0, source, 0, 100, nullptr, &error));
+    Owned<GError> error;
+    fail_if (gst_opencl_memory_copy_async (
+        destination, 0, source, 0, 100, nullptr, error.out ()));
     fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
-    g_clear_error (&error);
   }
   for (GstMemory *memory : {own, pinned, pinned_too, elsewhere, system})
     gst_memory_unref (memory);
-  gst_object_unref (other);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_copy_behind_the_end_of_a_memory_is_refused)
+TEST (test_copy_behind_the_end_of_a_memory_is_refused)
 {
   Device device;
   GstMemory *a = device.new_memory (100), *b = device.new_memory (100);
@@ -201,51 +162,45 @@ GST_START_TEST (test_copy_behind_the_end_of_a_memory_is_refused)
       {0, G_MAXSIZE, 2}, {G_MAXSIZE - 10, 0, 20}};
 
   for (auto &[to, from, size] : to_from_size) {
-    GError *error = nullptr;
-    fail_if (gst_opencl_memory_copy_async (a, to, b, from, size, nullptr, &error));
+    Owned<GError> error;
+    fail_if (gst_opencl_memory_copy_async (a, to, b, from, size, nullptr, error.out ()));
     fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT));
-    g_clear_error (&error);
   }
   gst_memory_unref (a);
   gst_memory_unref (b);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_outlives_every_other_reference_to_its_context)
+TEST (test_memory_outlives_every_other_reference_to_its_context)
 {
   auto *device = new Device;
-  GstMemory *memory = device->new_memory (64);
-  GstMemory *host = device->new_host_memory (64);
+  Owned<GstMemory> memory = device->new_memory (64);
+  Owned<GstMemory> host = device->new_host_memory (64);
   Bytes bytes = pattern (64, 1);
 
   delete device;
   write_memory (memory, bytes);
   copy_and_forget (host, memory);
   assert_same (read_memory (host), bytes, "host memory");
-  gst_memory_unref (memory);
-  gst_memory_unref (host);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_that_no_device_has_is_refused_with_its_bytes)
+TEST (test_memory_that_no_device_has_is_refused_with_its_bytes)
 {
   Device device;
   const gsize absurd = gsize (1) << 60;
 
   for (bool host : {false, true}) {
-    GError *error = nullptr;
-    GstMemory *memory = host ? gst_opencl_host_memory_new (device.context, absurd, &error)
-                             : gst_opencl_memory_new (device.context, absurd, &error);
+    Owned<GError> error;
+    GstMemory *memory =
+        host ? gst_opencl_host_memory_new (device.context, absurd, error.out ())
+             : gst_opencl_memory_new (device.context, absurd, error.out ());
     fail_unless (memory == nullptr);
     fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY),
         "%s", error->message);
     fail_unless (strstr (error->message, "1152921504606846976"), "%s", error->message);
-    g_clear_error (&error);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_that_the_device_has_no_room_for_is_refused)
+TEST (test_memory_that_the_device_has_no_room_for_is_refused)
 {
   Device device;
   GError *error = nullptr;
@@ -258,7 +213,7 @@ GST_START_TEST (test_memory_that_the_device_has_no_room_for_is_refused)
   g_clear_error (&error);
 
   /* No memory for the CPU's view: the map fails, later ones need not. */
-  GstMemory *memory = device.new_memory (4096);
+  Owned<GstMemory> memory = device.new_memory (4096);
   GstMapInfo map;
   if (!shares_memory ()) {
     counting::let_fail (counting::CREATE_BUFFER, 1, CL_MEM_OBJECT_ALLOCATION_FAILURE);
@@ -270,9 +225,7 @@ GST_START_TEST (test_memory_that_the_device_has_no_room_for_is_refused)
   write_memory (memory, bytes);
   device.add_by_map (memory, 1);
   assert_same (read_memory (memory), added (bytes, 1), "memory");
-  gst_memory_unref (memory);
 }
-GST_END_TEST;
 
 /* --- contents --- */
 
@@ -322,7 +275,7 @@ private:
     GstMapInfo map;
     auto access = below (2) ? GST_MAP_WRITE : GST_MAP_READWRITE;
     fail_unless (gst_memory_map (mirrored.memory, &map, access));
-    fail_unless_equals_int (map.size, mirrored.bytes.size ());
+    expect_equal (map.size, mirrored.bytes.size ());
     gsize start = below (map.size), n = below (map.size - start + 1);
     for (gsize i = start; i < start + n; i++)
       map.data[i] = mirrored.bytes[i] = guint8 (random ());
@@ -365,36 +318,32 @@ private:
   {
     gsize offset = below (mirrored.bytes.size ());
     gsize size = 1 + below (mirrored.bytes.size () - offset);
-    GstMemory *shared = gst_memory_share (mirrored.memory, offset, size);
+    Owned<GstMemory> shared = gst_memory_share (mirrored.memory, offset, size);
     Bytes expected (
         mirrored.bytes.begin () + offset, mirrored.bytes.begin () + offset + size);
     fail_unless (gst_opencl_memory_get_handle (shared)
                  == gst_opencl_memory_get_handle (mirrored.memory));
-    fail_unless_equals_int (gst_opencl_memory_get_offset (shared),
+    expect_equal (gst_opencl_memory_get_offset (shared),
         gst_opencl_memory_get_offset (mirrored.memory) + offset);
     assert_same (read_memory (shared), expected, "share");
-    GstMemory *copied = gst_memory_copy (shared, size / 2, -1);
+    Owned<GstMemory> copied = gst_memory_copy (shared, size / 2, -1);
     assert_same (read_memory (copied),
         Bytes (expected.begin () + size / 2, expected.end ()), "copy of a share");
-    gst_memory_unref (copied);
-    gst_memory_unref (shared);
   }
 
   void read_region ()
   {
-    GstBuffer *buffer = gst_buffer_new ();
+    Owned<GstBuffer> buffer = gst_buffer_new ();
     gst_buffer_append_memory (buffer, gst_memory_ref (mirrored.memory));
     gsize offset = below (mirrored.bytes.size ());
     gsize size = 1 + below (mirrored.bytes.size () - offset);
     auto flags = below (2)
                      ? GST_BUFFER_COPY_MEMORY
                      : GstBufferCopyFlags (GST_BUFFER_COPY_ALL | GST_BUFFER_COPY_DEEP);
-    GstBuffer *region = gst_buffer_copy_region (buffer, flags, offset, size);
+    Owned<GstBuffer> region = gst_buffer_copy_region (buffer, flags, offset, size);
     assert_same (read_buffer (region),
         Bytes (mirrored.bytes.begin () + offset, mirrored.bytes.begin () + offset + size),
         "region");
-    gst_buffer_unref (region);
-    gst_buffer_unref (buffer);
   }
 
   void resize ()
@@ -446,7 +395,7 @@ private:
   {
     gsize size = mirrored.bytes.size ();
     gsize start = below (size);
-    GstMemory *other = device.new_memory (size);
+    Owned<GstMemory> other = device.new_memory (size);
     Bytes expected = pattern (size, guint (random ()));
     write_memory (other, expected);
     fail_unless (gst_opencl_memory_copy_async (
@@ -454,12 +403,12 @@ private:
     std::copy (mirrored.bytes.begin () + start, mirrored.bytes.end (),
         expected.begin () + start);
     if (below (2)) {
-      std::swap (other, mirrored.memory);
+      GstMemory *before = std::exchange (mirrored.memory, other.give ());
+      other = before;
       mirrored.bytes = expected;
     } else {
       assert_same (read_memory (other), expected, "device to device");
     }
-    gst_memory_unref (other);
   }
 
   /* Contents become undefined, so that only writing them all makes sense. */
@@ -483,10 +432,10 @@ private:
     fail_unless (gst_memory_map (
         mirrored.memory, &map, GstMapFlags (GST_MAP_READ | GST_MAP_OPENCL)));
     Bytes bytes (mirrored.bytes.size ());
-    fail_unless_equals_int (clEnqueueReadBuffer (queue_of (device.context),
-                                reinterpret_cast<cl_mem> (map.data), CL_TRUE,
-                                gst_opencl_memory_get_offset (mirrored.memory),
-                                bytes.size (), bytes.data (), 0, nullptr, nullptr),
+    expect_equal (clEnqueueReadBuffer (queue_of (device.context),
+                      reinterpret_cast<cl_mem> (map.data), CL_TRUE,
+                      gst_opencl_memory_get_offset (mirrored.memory), bytes.size (),
+                      bytes.data (), 0, nullptr, nullptr),
         CL_SUCCESS);
     gst_memory_unmap (mirrored.memory, &map);
     assert_same (bytes, mirrored.bytes, "what the device sees");
@@ -494,14 +443,13 @@ private:
 
   void write_whole_through_buffer ()
   {
-    GstBuffer *buffer = gst_buffer_new ();
+    Owned<GstBuffer> buffer = gst_buffer_new ();
     gst_buffer_append_memory (buffer, mirrored.memory);
     Bytes bytes = pattern (mirrored.bytes.size (), guint (random ()));
     gsize half = bytes.size () / 2;
     gst_buffer_fill (buffer, half, bytes.data () + half, bytes.size () - half);
     std::copy (bytes.begin () + half, bytes.end (), mirrored.bytes.begin () + half);
     gst_memory_ref (mirrored.memory);
-    gst_buffer_unref (buffer);
   }
 
   Device &device;
@@ -511,7 +459,7 @@ private:
 };
 } // namespace
 
-GST_START_TEST (test_memory_holds_its_bytes_through_every_order_of_operations)
+TEST (test_memory_holds_its_bytes_through_every_order_of_operations)
 {
   Device device;
   for (guint seed = 1; seed <= 8; seed++) {
@@ -521,16 +469,15 @@ GST_START_TEST (test_memory_holds_its_bytes_through_every_order_of_operations)
     model.read ();
   }
 }
-GST_END_TEST;
 
 /* Or not at all, where the CPU sees the device's memory itself. */
-GST_START_TEST (test_memory_written_by_the_cpu_is_uploaded_once_and_read_back_once)
+TEST (test_memory_written_by_the_cpu_is_uploaded_once_and_read_back_once)
 {
   Device device;
   const guint64 copies = shares_memory () ? 0 : 1;
   GstOpenCLStatistics *application = gst_opencl_statistics_of (nullptr);
   GstOpenCLCounts before, after;
-  GstMemory *memory = device.new_memory (1000);
+  Owned<GstMemory> memory = device.new_memory (1000);
 
   gst_opencl_statistics_get_counts (application, &before);
   write_memory (memory, pattern (1000, 1));
@@ -540,52 +487,45 @@ GST_START_TEST (test_memory_written_by_the_cpu_is_uploaded_once_and_read_back_on
   read_memory (memory);
   read_memory (memory);
   gst_opencl_statistics_get_counts (application, &after);
-  fail_unless_equals_uint64 (after.uploads - before.uploads, copies);
-  fail_unless_equals_uint64 (after.upload_bytes - before.upload_bytes, 1000 * copies);
-  fail_unless_equals_uint64 (after.downloads - before.downloads, copies);
-  fail_unless_equals_uint64 (after.download_bytes - before.download_bytes, 1000 * copies);
-  gst_memory_unref (memory);
+  expect_equal (after.uploads - before.uploads, copies);
+  expect_equal (after.upload_bytes - before.upload_bytes, 1000 * copies);
+  expect_equal (after.downloads - before.downloads, copies);
+  expect_equal (after.download_bytes - before.download_bytes, 1000 * copies);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_discarded_is_not_transferred)
+TEST (test_memory_discarded_is_not_transferred)
 {
   Device device;
-  GstMemory *memory = device.new_memory (1000);
+  Owned<GstMemory> memory = device.new_memory (1000);
 
   write_memory (memory, pattern (1000, 1));
   gst_opencl_memory_discard (memory);
   unsigned writes = counting::count (counting::ENQUEUE_WRITE);
   device.add_by_map (memory, 1);
-  fail_unless_equals_int (counting::count (counting::ENQUEUE_WRITE), writes);
+  expect_equal (counting::count (counting::ENQUEUE_WRITE), writes);
   gst_opencl_memory_discard (memory);
   unsigned reads = counting::count (counting::ENQUEUE_READ);
   write_memory (memory, pattern (1000, 2));
-  fail_unless_equals_int (counting::count (counting::ENQUEUE_READ), reads);
-  gst_memory_unref (memory);
+  expect_equal (counting::count (counting::ENQUEUE_READ), reads);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_from_the_allocator_has_prefix_and_padding)
+TEST (test_memory_from_the_allocator_has_prefix_and_padding)
 {
   Device device;
-  GstMemory *any = device.new_memory (1);
+  Owned<GstMemory> any = device.new_memory (1);
   GstAllocationParams params = {GstMemoryFlags (0), 0, 16, 24, {nullptr}};
-  GstMemory *memory = gst_allocator_alloc (any->allocator, 100, &params);
+  Owned<GstMemory> memory = gst_allocator_alloc (any->allocator, 100, &params);
   gsize offset, maxsize;
 
   fail_unless (memory != nullptr);
-  fail_unless_equals_int (gst_memory_get_sizes (memory, &offset, &maxsize), 100);
-  fail_unless_equals_int (offset, 16);
-  fail_unless_equals_int (maxsize, 140);
+  expect_equal (gst_memory_get_sizes (memory, &offset, &maxsize), 100);
+  expect_equal (offset, 16);
+  expect_equal (maxsize, 140);
   Bytes bytes = pattern (100, 7);
   write_memory (memory, bytes);
   device.add_by_map (memory, 9);
   assert_same (read_memory (memory), added (bytes, 9), "memory with a prefix");
-  gst_memory_unref (memory);
-  gst_memory_unref (any);
 }
-GST_END_TEST;
 
 /* --- an application's buffer --- */
 
@@ -595,7 +535,7 @@ count_call (gpointer calls)
   ++*static_cast<std::atomic<int> *> (calls);
 }
 
-GST_START_TEST (test_memory_around_an_application_s_buffer_shows_both_sides_changes)
+TEST (test_memory_around_an_application_s_buffer_shows_both_sides_changes)
 {
   Device device;
   Bytes bytes = pattern (500, 3);
@@ -614,27 +554,26 @@ GST_START_TEST (test_memory_around_an_application_s_buffer_shows_both_sides_chan
 
   GstMemory *shared = gst_memory_share (memory, 10, 20);
   gst_memory_unref (memory);
-  fail_unless_equals_int (notified, 0);
+  expect_equal (notified, 0);
   assert_same (read_memory (shared), Bytes (20, 43), "share of the wrapped memory");
   gst_memory_unref (shared);
   fail_unless (soon ([&] { return notified == 1; }));
 
   /* The application's own reference is untouched. */
   Bytes seen (500);
-  fail_unless_equals_int (clEnqueueReadBuffer (queue_of (device.context), handle, CL_TRUE,
-                              0, 500, seen.data (), 0, nullptr, nullptr),
+  expect_equal (clEnqueueReadBuffer (queue_of (device.context), handle, CL_TRUE, 0, 500,
+                    seen.data (), 0, nullptr, nullptr),
       CL_SUCCESS);
   assert_same (seen, Bytes (500, 43), "the application's buffer");
-  fail_unless_equals_int (clReleaseMemObject (handle), CL_SUCCESS);
-  fail_unless_equals_int (notified, 1);
+  expect_equal (clReleaseMemObject (handle), CL_SUCCESS);
+  expect_equal (notified, 1);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_around_an_application_s_buffer_is_given_back_unused)
+TEST (test_memory_around_an_application_s_buffer_is_given_back_unused)
 {
   Device device;
   cl_int code;
-  cl_mem handle = clCreateBuffer (gst_opencl_context_get_handle (device.context),
+  OwnedCL<cl_mem> handle = clCreateBuffer (gst_opencl_context_get_handle (device.context),
       CL_MEM_READ_WRITE, 64, nullptr, &code);
   std::atomic<int> notified{0};
   GstMemory *memory =
@@ -645,16 +584,14 @@ GST_START_TEST (test_memory_around_an_application_s_buffer_is_given_back_unused)
   device.add_on_queue (memory, GST_OPENCL_QUEUE_COMPUTE, 1, &gate);
   gst_memory_unref (memory);
   g_usleep (100000);
-  fail_unless_equals_int (notified, 0); /* a kernel still runs on it */
+  expect_equal (notified, 0); /* a kernel still runs on it */
   gate.open ();
   fail_unless (soon ([&] { return notified == 1; }));
-  clReleaseMemObject (handle);
 }
-GST_END_TEST;
 
 /* --- order --- */
 
-GST_START_TEST (test_memory_reader_waits_on_the_device_for_the_writer_of_another_queue)
+TEST (test_memory_reader_waits_on_the_device_for_the_writer_of_another_queue)
 {
   Device device;
   GstMemory *memory = device.new_memory (300), *host = device.new_host_memory (300);
@@ -663,19 +600,18 @@ GST_START_TEST (test_memory_reader_waits_on_the_device_for_the_writer_of_another
 
   write_memory (memory, bytes);
   device.add_on_queue (memory, GST_OPENCL_QUEUE_COMPUTE, 5, &gate);
-  cl_event downloaded = copy (host, memory); /* returns though the kernel is held */
+  OwnedCL<cl_event> downloaded =
+      copy (host, memory); /* returns though the kernel is held */
   g_usleep (100000);
   fail_unless (status_of (downloaded) > CL_COMPLETE);
   gate.open ();
   assert_same (read_memory (host), added (bytes, 5), "download");
-  fail_unless_equals_int (status_of (downloaded), CL_COMPLETE);
-  clReleaseEvent (downloaded);
+  expect_equal (status_of (downloaded), CL_COMPLETE);
   gst_memory_unref (memory);
   gst_memory_unref (host);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_writer_waits_on_the_device_for_readers_of_other_queues)
+TEST (test_memory_writer_waits_on_the_device_for_readers_of_other_queues)
 {
   Device device;
   GstMemory *memory = device.new_memory (300), *host = device.new_host_memory (300);
@@ -685,23 +621,21 @@ GST_START_TEST (test_memory_writer_waits_on_the_device_for_readers_of_other_queu
   write_memory (memory, bytes);
   device.add_by_map (memory, 0);
   gate.put_into (queue_of (device.context, GST_OPENCL_QUEUE_DOWNLOAD));
-  cl_event downloaded = copy (host, memory);
+  OwnedCL<cl_event> downloaded = copy (host, memory);
   device.add_by_map (memory, 100); /* must not reach what is still to be read */
   g_usleep (100000);
   gate.open ();
-  clWaitForEvents (1, &downloaded);
+  clWaitForEvents (1, downloaded.list ());
   assert_same (read_memory (host), bytes, "what was read before the change");
   assert_same (read_memory (memory), added (bytes, 100), "what was changed");
-  clReleaseEvent (downloaded);
   gst_memory_unref (memory);
   gst_memory_unref (host);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_change_on_every_queue_in_turn_is_in_order)
+TEST (test_memory_change_on_every_queue_in_turn_is_in_order)
 {
   Device device;
-  GstMemory *memory = device.new_memory (2000);
+  Owned<GstMemory> memory = device.new_memory (2000);
   Bytes bytes = pattern (2000, 8);
 
   write_memory (memory, bytes);
@@ -719,14 +653,12 @@ GST_START_TEST (test_memory_change_on_every_queue_in_turn_is_in_order)
       byte = i % 2 ? byte ^ guint8 (i * 37 + 11) : byte + guint8 (i * 37 + 11);
   }
   assert_same (read_memory (memory), bytes, "after 60 changes on 3 queues");
-  gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_waits_once_for_an_event_before_it_asks_how_far_it_is)
+TEST (test_memory_waits_once_for_an_event_before_it_asks_how_far_it_is)
 {
   Device device;
-  GstMemory *memory = device.new_memory (64);
+  Owned<GstMemory> memory = device.new_memory (64);
   cl_command_queue compute = queue_of (device.context);
   cl_command_queue other = queue_of (device.context, GST_OPENCL_QUEUE_DOWNLOAD);
   Gate gate (device.context);
@@ -750,75 +682,65 @@ GST_START_TEST (test_memory_waits_once_for_an_event_before_it_asks_how_far_it_is
     unsigned before = counting::count (counting::GET_EVENT_INFO);
     fail_unless (gst_opencl_memory_begin (memory, use.queue, GST_MAP_READ, nullptr));
     gst_opencl_memory_discard (memory);
-    fail_unless_equals_int (
-        counting::count (counting::GET_EVENT_INFO) - before, use.questions);
+    expect_equal (counting::count (counting::GET_EVENT_INFO) - before, use.questions);
   }
-  gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_map_for_the_device_does_not_block)
+TEST (test_memory_map_for_the_device_does_not_block)
 {
   Device device;
-  GstMemory *memory = device.new_memory (64);
+  Owned<GstMemory> memory = device.new_memory (64);
   Gate gate (device.context);
 
   write_memory (memory, Bytes (64, 1));
   unsigned waits = counting::count (counting::WAIT_FOR_EVENTS);
   device.add_on_queue (memory, GST_OPENCL_QUEUE_DOWNLOAD, 1, &gate);
   device.add_by_map (memory, 1); /* would hang here */
-  fail_unless_equals_int (counting::count (counting::WAIT_FOR_EVENTS), waits);
+  expect_equal (counting::count (counting::WAIT_FOR_EVENTS), waits);
   gate.open ();
   assert_same (read_memory (memory), Bytes (64, 3), "memory");
-  gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_cpu_map_waits_for_the_kernel_that_writes_it)
+TEST (test_memory_cpu_map_waits_for_the_kernel_that_writes_it)
 {
   Device device;
-  GstMemory *memory = device.new_memory (64);
+  Owned<GstMemory> memory = device.new_memory (64);
   Gate gate (device.context);
 
   write_memory (memory, Bytes (64, 1));
   device.add_on_queue (memory, GST_OPENCL_QUEUE_COMPUTE, 1, &gate);
   {
-    Background map ([&] { assert_same (read_memory (memory), Bytes (64, 2), "memory"); });
+    Worker map ([&] { assert_same (read_memory (memory), Bytes (64, 2), "memory"); });
     fail_unless (map.stays_blocked ());
     gate.open ();
   }
-  gst_memory_unref (memory);
 }
-GST_END_TEST;
 
 /* One question or one wait that fails, the first, second or third there is. */
-GST_START_TEST (test_memory_cpu_map_waits_though_the_driver_fails_to_tell)
+TEST (test_memory_cpu_map_waits_though_the_driver_fails_to_tell)
 {
   Device device;
 
   for (counting::Call call : {counting::GET_EVENT_INFO, counting::WAIT_FOR_EVENTS}) {
     for (unsigned n : {1, 2, 3}) {
-      GstMemory *memory = device.new_memory (64);
+      Owned<GstMemory> memory = device.new_memory (64);
       Gate gate (device.context);
 
       write_memory (memory, Bytes (64, 1));
       device.add_on_queue (memory, GST_OPENCL_QUEUE_COMPUTE, 1, &gate);
       counting::let_fail (call, n, CL_OUT_OF_RESOURCES);
       {
-        Background map (
-            [&] { assert_same (read_memory (memory), Bytes (64, 2), "memory"); });
+        Worker map ([&] { assert_same (read_memory (memory), Bytes (64, 2), "memory"); });
         fail_unless (map.stays_blocked ());
         gate.open ();
       }
       counting::let_fail (call, 0, CL_SUCCESS);
-      gst_memory_unref (memory);
     }
   }
 }
-GST_END_TEST;
 
 /* It is lost rather than freed under the device's hands. */
-GST_START_TEST (test_host_memory_that_the_device_may_still_use_is_not_freed)
+TEST (test_host_memory_that_the_device_may_still_use_is_not_freed)
 {
   Device device;
   GstMemory *host = device.new_host_memory (64);
@@ -830,17 +752,16 @@ GST_START_TEST (test_host_memory_that_the_device_may_still_use_is_not_freed)
   counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_OUT_OF_RESOURCES);
   counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_OUT_OF_RESOURCES);
   gst_memory_unref (host);
-  fail_unless_equals_int (counting::held_buffers (), held);
+  expect_equal (counting::held_buffers (), held);
   counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_SUCCESS);
   counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_SUCCESS);
   gate.open ();
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_mapped_ahead_is_only_to_be_waited_for)
+TEST (test_memory_mapped_ahead_is_only_to_be_waited_for)
 {
   Device device;
-  GstMemory *memory = device.new_memory (64);
+  Owned<GstMemory> memory = device.new_memory (64);
   Gate gate (device.context);
   cl_event ahead = nullptr;
 
@@ -852,12 +773,12 @@ GST_START_TEST (test_memory_mapped_ahead_is_only_to_be_waited_for)
   unsigned commands =
       counting::count (counting::ENQUEUE_MAP) + counting::count (counting::ENQUEUE_READ);
   {
-    Background map ([&] { assert_same (read_memory (memory), Bytes (64, 2), "memory"); });
+    Worker map ([&] { assert_same (read_memory (memory), Bytes (64, 2), "memory"); });
     fail_unless (map.stays_blocked ());
     gate.open ();
   }
-  fail_unless_equals_int (status_of (ahead), CL_COMPLETE);
-  fail_unless_equals_int (
+  expect_equal (status_of (ahead), CL_COMPLETE);
+  expect_equal (
       counting::count (counting::ENQUEUE_MAP) + counting::count (counting::ENQUEUE_READ),
       commands);
   clReleaseEvent (ahead);
@@ -865,35 +786,31 @@ GST_START_TEST (test_memory_mapped_ahead_is_only_to_be_waited_for)
   /* What the device writes next is not what was mapped ahead. */
   device.add_by_map (memory, 5);
   assert_same (read_memory (memory), Bytes (64, 7), "written again");
-  gst_memory_unref (memory);
 }
-GST_END_TEST;
 
 /* The queue that maps ahead waits; others' maps must not wait with it. */
-GST_START_TEST (test_memory_may_be_freed_while_a_map_is_ahead)
+TEST (test_memory_may_be_freed_while_a_map_is_ahead)
 {
   Device device;
   GstMemory *memory = device.new_memory (64), *other = device.new_memory (64);
   Gate gate (device.context);
-  cl_event ahead = nullptr;
+  OwnedCL<cl_event> ahead;
 
   write_memory (memory, Bytes (64, 1));
   device.add_on_queue (memory, GST_OPENCL_QUEUE_COMPUTE, 1, &gate);
-  fail_unless (gst_opencl_memory_map_ahead (memory, &ahead, nullptr));
+  fail_unless (gst_opencl_memory_map_ahead (memory, ahead.out (), nullptr));
   {
-    Background freeing ([&] { gst_memory_unref (memory); });
+    Worker freeing ([&] { gst_memory_unref (memory); });
     g_usleep (20000);
     write_memory (other, Bytes (64, 9)); /* would hang here */
     assert_same (read_memory (other), Bytes (64, 9), "other memory");
     gate.open ();
   }
-  clWaitForEvents (1, &ahead);
-  clReleaseEvent (ahead);
+  clWaitForEvents (1, ahead.out ());
   gst_memory_unref (other);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_may_be_freed_while_commands_use_it)
+TEST (test_memory_may_be_freed_while_commands_use_it)
 {
   Device device;
   Gate gate (device.context);
@@ -904,16 +821,15 @@ GST_START_TEST (test_memory_may_be_freed_while_commands_use_it)
   device.add_on_queue (memory, GST_OPENCL_QUEUE_COMPUTE, 1, &gate);
   copy_and_forget (target, memory);
   {
-    Background freeing ([&] { gst_memory_unref (memory); });
+    Worker freeing ([&] { gst_memory_unref (memory); });
     g_usleep (50000);
     gate.open ();
   }
   assert_same (read_memory (target), added (bytes, 1), "copy of the freed memory");
   gst_memory_unref (target);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_host_memory_map_waits_for_a_download)
+TEST (test_host_memory_map_waits_for_a_download)
 {
   Device device;
   GstMemory *memory = device.new_memory (64), *host = device.new_host_memory (64);
@@ -923,16 +839,15 @@ GST_START_TEST (test_host_memory_map_waits_for_a_download)
   gate.put_into (queue_of (device.context, GST_OPENCL_QUEUE_DOWNLOAD));
   copy_and_forget (host, memory);
   {
-    Background map ([&] { assert_same (read_memory (host), Bytes (64, 9), "host"); });
+    Worker map ([&] { assert_same (read_memory (host), Bytes (64, 9), "host"); });
     fail_unless (map.stays_blocked ());
     gate.open ();
   }
   gst_memory_unref (memory);
   gst_memory_unref (host);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_host_memory_map_for_writing_waits_for_an_upload)
+TEST (test_host_memory_map_for_writing_waits_for_an_upload)
 {
   Device device;
   GstMemory *memory = device.new_memory (64), *host = device.new_host_memory (64);
@@ -943,7 +858,7 @@ GST_START_TEST (test_host_memory_map_for_writing_waits_for_an_upload)
   copy_and_forget (memory, host);
   assert_same (read_memory (host), Bytes (64, 9), "reading beside the upload");
   {
-    Background map ([&] { write_memory (host, Bytes (64, 1)); });
+    Worker map ([&] { write_memory (host, Bytes (64, 1)); });
     fail_unless (map.stays_blocked ());
     gate.open ();
   }
@@ -951,9 +866,8 @@ GST_START_TEST (test_host_memory_map_for_writing_waits_for_an_upload)
   gst_memory_unref (memory);
   gst_memory_unref (host);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_host_memory_freed_waits_for_its_transfers_even_behind_a_failed_one)
+TEST (test_host_memory_freed_waits_for_its_transfers_even_behind_a_failed_one)
 {
   Device device;
   GstMemory *memory = device.new_memory (64), *host = device.new_host_memory (64);
@@ -965,19 +879,18 @@ GST_START_TEST (test_host_memory_freed_waits_for_its_transfers_even_behind_a_fai
   gst_opencl_memory_end (
       host, queue_of (device.context, GST_OPENCL_QUEUE_UPLOAD), GST_MAP_READ, slow.event);
   {
-    Background freeing ([&] { gst_memory_unref (host); });
+    Worker freeing ([&] { gst_memory_unref (host); });
     fail_unless (freeing.stays_blocked ());
     slow.open ();
   }
   gst_memory_unref (memory);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_is_read_by_several_threads_and_a_kernel_at_once)
+TEST (test_memory_is_read_by_several_threads_and_a_kernel_at_once)
 {
   Device device;
   const gsize size = 1 << 16;
-  GstMemory *memory = device.new_memory (size);
+  Owned<GstMemory> memory = device.new_memory (size);
   Bytes bytes = pattern (size, 2);
 
   write_memory (memory, bytes);
@@ -989,16 +902,13 @@ GST_START_TEST (test_memory_is_read_by_several_threads_and_a_kernel_at_once)
       threads.emplace_back (
           [&] { assert_same (read_memory (memory), bytes, "read in a thread"); });
     threads.emplace_back ([&] {
-      GstMemory *copied = gst_memory_copy (memory, 0, -1);
+      Owned<GstMemory> copied = gst_memory_copy (memory, 0, -1);
       assert_same (read_memory (copied), bytes, "copy in a thread");
-      gst_memory_unref (copied);
     });
     for (std::thread &thread : threads)
       thread.join ();
   }
-  gst_memory_unref (memory);
 }
-GST_END_TEST;
 
 /* --- failures --- */
 
@@ -1008,7 +918,7 @@ static void
 assert_failed_write_is_reported (bool host, bool fails_before_the_map)
 {
   Device device;
-  GstMemory *memory = host ? device.new_host_memory (64) : device.new_memory (64);
+  Owned<GstMemory> memory = host ? device.new_host_memory (64) : device.new_memory (64);
   Gate gate (device.context);
   GstMapInfo map;
 
@@ -1021,7 +931,7 @@ assert_failed_write_is_reported (bool host, bool fails_before_the_map)
     gate.let_fail ();
     fail_if (gst_memory_map (memory, &map, GST_MAP_READ));
   } else {
-    Background mapping ([&] { fail_if (gst_memory_map (memory, &map, GST_MAP_READ)); });
+    Worker mapping ([&] { fail_if (gst_memory_map (memory, &map, GST_MAP_READ)); });
     g_usleep (100000);
     gate.let_fail ();
   }
@@ -1035,32 +945,28 @@ assert_failed_write_is_reported (bool host, bool fails_before_the_map)
     device.add_by_map (memory, 1);
     assert_same (read_memory (memory), Bytes (64, 4), "memory used again");
   }
-  gst_memory_unref (memory);
 }
 
-GST_START_TEST (test_memory_whose_kernel_failed_cannot_be_read)
+TEST (test_memory_whose_kernel_failed_cannot_be_read)
 {
   assert_failed_write_is_reported (false, true);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_host_memory_whose_download_failed_cannot_be_read)
+TEST (test_host_memory_whose_download_failed_cannot_be_read)
 {
   assert_failed_write_is_reported (true, true);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_host_memory_whose_download_fails_during_the_map_cannot_be_read)
+TEST (test_host_memory_whose_download_fails_during_the_map_cannot_be_read)
 {
   assert_failed_write_is_reported (true, false);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_whose_reader_failed_is_as_good_as_before)
+TEST (test_memory_whose_reader_failed_is_as_good_as_before)
 {
   Device device;
   for (bool host : {false, true}) {
-    GstMemory *memory = host ? device.new_host_memory (64) : device.new_memory (64);
+    Owned<GstMemory> memory = host ? device.new_host_memory (64) : device.new_memory (64);
     Gate gate (device.context);
     write_memory (memory, Bytes (64, 1));
     gst_opencl_memory_end (memory, queue_of (device.context), GST_MAP_READ, gate.event);
@@ -1068,15 +974,13 @@ GST_START_TEST (test_memory_whose_reader_failed_is_as_good_as_before)
     assert_same (read_memory (memory), Bytes (64, 1), "after a failed read");
     write_memory (memory, Bytes (64, 2));
     assert_same (read_memory (memory), Bytes (64, 2), "written after a failed read");
-    gst_memory_unref (memory);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_memory_whose_transfer_cannot_be_enqueued_can_be_mapped_later)
+TEST (test_memory_whose_transfer_cannot_be_enqueued_can_be_mapped_later)
 {
   Device device;
-  GstMemory *memory = device.new_memory (64);
+  Owned<GstMemory> memory = device.new_memory (64);
   GstMapInfo map;
   GError *error = nullptr;
   const bool shares = shares_memory ();
@@ -1098,71 +1002,4 @@ GST_START_TEST (test_memory_whose_transfer_cannot_be_enqueued_can_be_mapped_late
   counting::let_fail (down, 1, CL_OUT_OF_RESOURCES);
   fail_if (gst_memory_map (memory, &map, GST_MAP_READ));
   assert_same (read_memory (memory), Bytes (64, 6), "memory");
-  gst_memory_unref (memory);
 }
-GST_END_TEST;
-
-static Suite *
-memory_suite ()
-{
-  Suite *suite = suite_create ("memory");
-  TCase *what = tcase_create ("what it is"), *contents = tcase_create ("contents"),
-        *wrapped = tcase_create ("wrapped"), *order = tcase_create ("order"),
-        *failures = tcase_create ("failures");
-
-  suite_add_tcase (suite, what);
-  tcase_add_test (what, test_memory_tells_what_it_is);
-  tcase_add_test (what, test_memory_of_no_bytes_can_be_mapped_and_copied);
-  tcase_add_test (what, test_copy_between_other_memories_is_refused);
-  tcase_add_test (what, test_copy_behind_the_end_of_a_memory_is_refused);
-  tcase_add_test (what, test_memory_outlives_every_other_reference_to_its_context);
-  tcase_add_test (what, test_memory_that_no_device_has_is_refused_with_its_bytes);
-  tcase_add_test (what, test_memory_that_the_device_has_no_room_for_is_refused);
-
-  suite_add_tcase (suite, contents);
-  tcase_add_test (
-      contents, test_memory_holds_its_bytes_through_every_order_of_operations);
-  tcase_add_test (
-      contents, test_memory_written_by_the_cpu_is_uploaded_once_and_read_back_once);
-  tcase_add_test (contents, test_memory_discarded_is_not_transferred);
-  tcase_add_test (contents, test_memory_from_the_allocator_has_prefix_and_padding);
-
-  suite_add_tcase (suite, wrapped);
-  tcase_add_test (
-      wrapped, test_memory_around_an_application_s_buffer_shows_both_sides_changes);
-  tcase_add_test (
-      wrapped, test_memory_around_an_application_s_buffer_is_given_back_unused);
-
-  suite_add_tcase (suite, order);
-  tcase_add_test (
-      order, test_memory_reader_waits_on_the_device_for_the_writer_of_another_queue);
-  tcase_add_test (
-      order, test_memory_writer_waits_on_the_device_for_readers_of_other_queues);
-  tcase_add_test (order, test_memory_change_on_every_queue_in_turn_is_in_order);
-  tcase_add_test (
-      order, test_memory_waits_once_for_an_event_before_it_asks_how_far_it_is);
-  tcase_add_test (order, test_memory_map_for_the_device_does_not_block);
-  tcase_add_test (order, test_memory_cpu_map_waits_for_the_kernel_that_writes_it);
-  tcase_add_test (order, test_memory_cpu_map_waits_though_the_driver_fails_to_tell);
-  tcase_add_test (order, test_host_memory_that_the_device_may_still_use_is_not_freed);
-  tcase_add_test (order, test_memory_mapped_ahead_is_only_to_be_waited_for);
-  tcase_add_test (order, test_memory_may_be_freed_while_a_map_is_ahead);
-  tcase_add_test (order, test_memory_may_be_freed_while_commands_use_it);
-  tcase_add_test (order, test_host_memory_map_waits_for_a_download);
-  tcase_add_test (order, test_host_memory_map_for_writing_waits_for_an_upload);
-  tcase_add_test (
-      order, test_host_memory_freed_waits_for_its_transfers_even_behind_a_failed_one);
-  tcase_add_test (order, test_memory_is_read_by_several_threads_and_a_kernel_at_once);
-
-  suite_add_tcase (suite, failures);
-  tcase_add_test (failures, test_memory_whose_kernel_failed_cannot_be_read);
-  tcase_add_test (failures, test_host_memory_whose_download_failed_cannot_be_read);
-  tcase_add_test (
-      failures, test_host_memory_whose_download_fails_during_the_map_cannot_be_read);
-  tcase_add_test (failures, test_memory_whose_reader_failed_is_as_good_as_before);
-  tcase_add_test (
-      failures, test_memory_whose_transfer_cannot_be_enqueued_can_be_mapped_later);
-  return suite;
-}
-
-GST_CHECK_MAIN (memory);

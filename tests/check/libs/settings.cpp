@@ -4,12 +4,9 @@
  */
 #include <gst/opencl/settings.hpp>
 
-#include "../settings-check.hpp"
+#include "tests/check/harness.hpp"
 
-#include <cmath>
-
-using testing::expect_warnings;
-using testing::set_together;
+using namespace check;
 
 namespace {
 enum class Mood {
@@ -135,7 +132,7 @@ public:
 };
 } // namespace
 
-GST_START_TEST (test_settings_of_every_type_have_defaults_and_come_back_as_set)
+TEST (test_settings_of_every_type_have_defaults_and_come_back_as_set)
 {
   const struct {
     const char *name, *initial, *value;
@@ -175,9 +172,8 @@ GST_START_TEST (test_settings_of_every_type_have_defaults_and_come_back_as_set)
   g_object_set (element.self, "path", nullptr, nullptr);
   fail_unless (element.settings ().committed ().path.empty ());
 }
-GST_END_TEST;
 
-GST_START_TEST (test_settings_that_are_no_numbers_leave_the_array_as_it_is)
+TEST (test_settings_that_are_no_numbers_leave_the_array_as_it_is)
 {
   Element element;
   std::string words = "< (string)one, (string)two >";
@@ -186,10 +182,9 @@ GST_START_TEST (test_settings_that_are_no_numbers_leave_the_array_as_it_is)
   fail_unless (
       element.settings ().committed ().numbers == std::vector<double> ({1, 2.5}));
 }
-GST_END_TEST;
 
 /* Where a value out of range is taken as the end of the range, NaN has no such end. */
-GST_START_TEST (test_settings_that_are_not_a_number_leave_the_number_as_it_is)
+TEST (test_settings_that_are_not_a_number_leave_the_number_as_it_is)
 {
   Element element;
   ASSERT_WARNING (g_object_set (element.self, "ratio", gdouble (NAN), nullptr));
@@ -199,26 +194,24 @@ GST_START_TEST (test_settings_that_are_not_a_number_leave_the_number_as_it_is)
   g_object_set (element.self, "depth", gdouble (INFINITY), nullptr);
   fail_unless (element.settings ().committed ().inner.depth == 10);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_settings_set_together_are_committed_together)
+TEST (test_settings_set_together_are_committed_together)
 {
   Element element;
   g_object_freeze_notify (G_OBJECT (element.self));
   g_object_set (element.self, "low", 50, nullptr);
-  fail_unless_equals_int (element.settings ().committed ().low, -1);
+  expect_equal (element.settings ().committed ().low, -1);
   g_object_set (element.self, "high", 60, nullptr);
   gint low = 0;
   g_object_get (element.self, "low", &low, nullptr);
-  fail_unless_equals_int (low, 50); /* a getter gives what was set */
-  fail_unless_equals_int (element.settings ().committed ().high, 9);
+  expect_equal (low, 50); /* a getter gives what was set */
+  expect_equal (element.settings ().committed ().high, 9);
   g_object_thaw_notify (G_OBJECT (element.self));
-  fail_unless_equals_int (element.settings ().committed ().low, 50);
-  fail_unless_equals_int (element.settings ().committed ().high, 60);
+  expect_equal (element.settings ().committed ().low, 50);
+  expect_equal (element.settings ().committed ().high, 60);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_settings_that_contradict_leave_the_last_ones_in_force_and_warn_once)
+TEST (test_settings_that_contradict_leave_the_last_ones_in_force_and_warn_once)
 {
   Element element;
   element.start ();
@@ -226,34 +219,33 @@ GST_START_TEST (test_settings_that_contradict_leave_the_last_ones_in_force_and_w
   element.set ("low=20");
   for (int frame = 0; frame < 3; frame++)
     fail_if (element.settings ().update (accept));
-  fail_unless_equals_int (element.settings ().current ().low, -1);
-  fail_unless_equals_int (element.settings ().committed ().low, 20);
+  expect_equal (element.settings ().current ().low, -1);
+  expect_equal (element.settings ().committed ().low, 20);
   expect_warnings (element.bus, "low", {"low is 20 and high is 9; what was set before"});
 
   element.set ("count=8"); /* for the same reason, which was said */
   fail_if (element.settings ().update (accept));
-  fail_unless_equals_int (element.settings ().current ().count, 7);
+  expect_equal (element.settings ().current ().count, 7);
   expect_warnings (element.bus, "count", {});
 
   element.set ("high=30");
   fail_unless (element.settings ().update (accept));
-  fail_unless_equals_int (element.settings ().current ().low, 20);
-  fail_unless_equals_int (element.settings ().current ().high, 30);
-  fail_unless_equals_int (element.settings ().current ().count, 8);
+  expect_equal (element.settings ().current ().low, 20);
+  expect_equal (element.settings ().current ().high, 30);
+  expect_equal (element.settings ().current ().count, 8);
   element.set ("high=9"); /* the reason of before is news again */
   fail_if (element.settings ().update (accept));
   expect_warnings (element.bus, "high", {"low is 20 and high is 9"});
 }
-GST_END_TEST;
 
-GST_START_TEST (test_settings_that_contradict_at_the_start_are_an_error)
+TEST (test_settings_that_contradict_at_the_start_are_an_error)
 {
   Element element;
   element.set ("low=20");
   for (int start = 0; start < 2; start++) {
     GError *error = nullptr;
     fail_if (element.settings ().adopt (accept, &error));
-    fail_unless_equals_string (error->message, "low is 20 and high is 9");
+    expect_equal (error->message, "low is 20 and high is 9");
     g_error_free (error);
     fail_if (element.settings ().is_started ());
     element.set ("high=30");
@@ -263,10 +255,9 @@ GST_START_TEST (test_settings_that_contradict_at_the_start_are_an_error)
   }
   expect_warnings (element.bus, "at the start", {});
 }
-GST_END_TEST;
 
 /* New caps: what was refused has another chance, silently. */
-GST_START_TEST (test_settings_refused_before_are_taken_when_caps_allow_them)
+TEST (test_settings_refused_before_are_taken_when_caps_allow_them)
 {
   Element element;
   gint limit = 10;
@@ -283,33 +274,31 @@ GST_START_TEST (test_settings_refused_before_are_taken_when_caps_allow_them)
   expect_warnings (element.bus, "refused", {"high is 15, expected less than 10"});
   limit = 12;
   fail_unless (element.settings ().adopt (fits, nullptr));
-  fail_unless_equals_int (element.settings ().current ().high, 9);
+  expect_equal (element.settings ().current ().high, 9);
   fail_if (element.settings ().update (fits));
   expect_warnings (element.bus, "still refused", {});
   limit = 20;
   fail_unless (element.settings ().adopt (fits, nullptr));
-  fail_unless_equals_int (element.settings ().current ().high, 15);
+  expect_equal (element.settings ().current ().high, 15);
   fail_if (element.settings ().update (fits));
   expect_warnings (element.bus, "taken", {});
 }
-GST_END_TEST;
 
-GST_START_TEST (test_settings_count_how_often_a_property_was_set)
+TEST (test_settings_count_how_often_a_property_was_set)
 {
   Element element;
   element.start ();
   for (guint n = 1; n <= 3; n++) {
     element.set ("path=/the/same on=false");
     fail_unless (element.settings ().update (accept));
-    fail_unless_equals_int (element.settings ().current ().path_revision, n);
+    expect_equal (element.settings ().current ().path_revision, n);
   }
   element.set ("on=true");
   fail_unless (element.settings ().update (accept));
-  fail_unless_equals_int (element.settings ().current ().path_revision, 3);
+  expect_equal (element.settings ().current ().path_revision, 3);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_settings_that_the_element_takes_back_are_no_new_set)
+TEST (test_settings_that_the_element_takes_back_are_no_new_set)
 {
   Element element;
   element.start ();
@@ -322,7 +311,6 @@ GST_START_TEST (test_settings_that_the_element_takes_back_are_no_new_set)
   fail_if (element.settings ().committed ().on);
   fail_if (element.settings ().update (accept));
 }
-GST_END_TEST;
 
 /* high is always 10 above low, and the text says what both are. */
 static gpointer
@@ -338,7 +326,7 @@ set_often (gpointer data)
 }
 
 /* A controller in the streaming thread, of another property. */
-GST_START_TEST (test_settings_set_from_any_thread_are_never_seen_half)
+TEST (test_settings_set_from_any_thread_are_never_seen_half)
 {
   Element element;
   element.set ("low=0 high=10");
@@ -349,40 +337,17 @@ GST_START_TEST (test_settings_set_from_any_thread_are_never_seen_half)
   for (guint frame = 0; frame < 20000; frame++) {
     g_object_set (element.self, "count", frame, nullptr);
     auto is_whole = [] (const Values &values, GError **) {
-      fail_unless_equals_int (values.high, values.low + 10);
-      fail_unless_equals_int (std::stoi (values.name), values.low);
+      expect_equal (values.high, values.low + 10);
+      expect_equal (std::stoi (values.name), values.low);
       return true;
     };
     taken += element.settings ().update (is_whole);
     Values current = element.settings ().current ();
-    fail_unless_equals_int (current.high, current.low + 10);
+    expect_equal (current.high, current.low + 10);
   }
   g_thread_join (thread);
   element.settings ().update (accept);
-  fail_unless_equals_int (element.settings ().current ().low, 40);
+  expect_equal (element.settings ().current ().low, 40);
   fail_unless (taken > 0);
   expect_warnings (element.bus, "whole sets", {});
 }
-GST_END_TEST;
-
-static Suite *
-settings_suite (void)
-{
-  Suite *suite = suite_create ("settings");
-  TCase *tc = tcase_create ("settings");
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_settings_of_every_type_have_defaults_and_come_back_as_set);
-  tcase_add_test (tc, test_settings_that_are_no_numbers_leave_the_array_as_it_is);
-  tcase_add_test (tc, test_settings_that_are_not_a_number_leave_the_number_as_it_is);
-  tcase_add_test (tc, test_settings_set_together_are_committed_together);
-  tcase_add_test (
-      tc, test_settings_that_contradict_leave_the_last_ones_in_force_and_warn_once);
-  tcase_add_test (tc, test_settings_that_contradict_at_the_start_are_an_error);
-  tcase_add_test (tc, test_settings_refused_before_are_taken_when_caps_allow_them);
-  tcase_add_test (tc, test_settings_count_how_often_a_property_was_set);
-  tcase_add_test (tc, test_settings_that_the_element_takes_back_are_no_new_set);
-  tcase_add_test (tc, test_settings_set_from_any_thread_are_never_seen_half);
-  return suite;
-}
-
-GST_CHECK_MAIN (settings);

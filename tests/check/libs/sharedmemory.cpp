@@ -4,12 +4,10 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "../opencl-check.hpp"
-#include "../opencl-counting.hpp"
+#include "tests/check/opencl-check.hpp"
+#include "tests/check/opencl-counting.hpp"
 
-#include <atomic>
 #include <gst/video/gstvideometa.h>
-#include <thread>
 
 using namespace check;
 
@@ -53,11 +51,10 @@ struct Shared {
     fail_unless (gst_opencl_memory_begin (memory, queue, GST_MAP_READWRITE, nullptr));
     if (gate)
       gate->put_into (queue);
-    cl_event event = enqueue_change (
+    OwnedCL<cl_event> event = enqueue_change (
         queue, add, gst_opencl_memory_get_handle (memory), 0, size, value);
     clFlush (queue);
     gst_opencl_memory_end (memory, queue, GST_MAP_READWRITE, event);
-    clReleaseEvent (event);
   }
 
   /* Somebody on the device who reads until `gate` opens. */
@@ -118,7 +115,7 @@ waits_for (Gate &gate, Work work)
 }
 } // namespace
 
-GST_START_TEST (test_shared_memory_goes_to_the_device_and_back_without_a_copy)
+TEST (test_shared_memory_goes_to_the_device_and_back_without_a_copy)
 {
   Shared shared;
   Bytes bytes = pattern (size, 1);
@@ -135,15 +132,14 @@ GST_START_TEST (test_shared_memory_goes_to_the_device_and_back_without_a_copy)
     gst_opencl_memory_discard (shared.memory);
   }
   const GstOpenCLCounts after = application_counts ();
-  fail_unless_equals_int (copies (), copied);
-  fail_unless_equals_int (counting::allocations (), allocated);
-  fail_unless_equals_uint64 (after.uploads, before.uploads);
-  fail_unless_equals_uint64 (after.downloads, before.downloads);
+  expect_equal (copies (), copied);
+  expect_equal (counting::allocations (), allocated);
+  expect_equal (after.uploads, before.uploads);
+  expect_equal (after.downloads, before.downloads);
 }
-GST_END_TEST;
 
 /* Whatever is not written keeps its value, also after maps of other kinds. */
-GST_START_TEST (test_shared_memory_written_in_parts_keeps_the_rest)
+TEST (test_shared_memory_written_in_parts_keeps_the_rest)
 {
   Shared shared;
   Bytes bytes = pattern (size, 1);
@@ -165,30 +161,28 @@ GST_START_TEST (test_shared_memory_written_in_parts_keeps_the_rest)
   }
   assert_same (read_memory (shared.memory), bytes, "parts");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_shared_memory_mapped_again_costs_no_command)
+TEST (test_shared_memory_mapped_again_costs_no_command)
 {
   Shared shared;
   unsigned before = commands_of_maps ();
   write_memory (shared.memory, pattern (size, 1));
-  fail_unless_equals_int (commands_of_maps () - before, 1);
+  expect_equal (commands_of_maps () - before, 1);
   for (guint i = 0; i < 10; i++) {
     read_memory (shared.memory);
     write_memory (shared.memory, pattern (size, i));
   }
-  fail_unless_equals_int (commands_of_maps () - before, 1);
+  expect_equal (commands_of_maps () - before, 1);
   shared.add_on_device (1); /* ends it */
-  fail_unless_equals_int (commands_of_maps () - before, 2);
+  expect_equal (commands_of_maps () - before, 2);
   shared.add_on_device (1);
-  fail_unless_equals_int (commands_of_maps () - before, 2);
+  expect_equal (commands_of_maps () - before, 2);
   assert_same (
       read_memory (shared.memory), added (pattern (size, 9), 2), "after ten writes");
-  fail_unless_equals_int (commands_of_maps () - before, 3);
+  expect_equal (commands_of_maps () - before, 3);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_shared_memory_is_read_beside_readers_on_the_device)
+TEST (test_shared_memory_is_read_beside_readers_on_the_device)
 {
   Shared shared;
   Bytes bytes = pattern (size, 2);
@@ -204,11 +198,10 @@ GST_START_TEST (test_shared_memory_is_read_beside_readers_on_the_device)
   shared.read_on_device (other, GST_OPENCL_QUEUE_DOWNLOAD);
   assert_same (Bytes (map.data, map.data + map.size), bytes, "beside a later reader");
   gst_memory_unmap (shared.memory, &map);
-  fail_unless_equals_int (commands_of_maps (), before);
+  expect_equal (commands_of_maps (), before);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_shared_memory_is_written_when_readers_on_the_device_are_done)
+TEST (test_shared_memory_is_written_when_readers_on_the_device_are_done)
 {
   Shared shared;
   Gate gate (shared.context);
@@ -219,16 +212,15 @@ GST_START_TEST (test_shared_memory_is_written_when_readers_on_the_device_are_don
       waits_for (gate, [&] { write_memory (shared.memory, pattern (size, 3)); }));
   const GstOpenCLCounts after = application_counts ();
   /* That bounds a source's run-ahead; it wants no data. */
-  fail_unless_equals_uint64 (after.throttled - before.throttled, 1);
-  fail_unless_equals_uint64 (after.host_waits, before.host_waits);
+  expect_equal (after.throttled - before.throttled, 1);
+  expect_equal (after.host_waits, before.host_waits);
   shared.add_on_device (1);
   assert_same (
       read_memory (shared.memory), added (pattern (size, 3), 1), "what was written");
 }
-GST_END_TEST;
 
 /* A source whose buffer comes back before the device has filled it for somebody else. */
-GST_START_TEST (test_shared_memory_discarded_is_waited_for_but_not_for_its_data)
+TEST (test_shared_memory_discarded_is_waited_for_but_not_for_its_data)
 {
   Shared shared;
   Gate gate (shared.context);
@@ -238,13 +230,12 @@ GST_START_TEST (test_shared_memory_discarded_is_waited_for_but_not_for_its_data)
   fail_unless (
       waits_for (gate, [&] { write_memory (shared.memory, pattern (size, 3)); }));
   const GstOpenCLCounts after = application_counts ();
-  fail_unless_equals_uint64 (after.throttled - before.throttled, 1);
-  fail_unless_equals_uint64 (after.host_waits, before.host_waits);
+  expect_equal (after.throttled - before.throttled, 1);
+  expect_equal (after.host_waits, before.host_waits);
   assert_same (read_memory (shared.memory), pattern (size, 3), "what was written");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_shared_memory_read_waits_for_the_kernel_and_counts_once)
+TEST (test_shared_memory_read_waits_for_the_kernel_and_counts_once)
 {
   for (bool ahead : {false, true}) {
     Shared shared;
@@ -252,40 +243,36 @@ GST_START_TEST (test_shared_memory_read_waits_for_the_kernel_and_counts_once)
     write_memory (shared.memory, pattern (size, 4));
     shared.add_on_device (3, &gate);
     if (ahead) {
-      cl_event event = nullptr;
-      fail_unless (gst_opencl_memory_map_ahead (shared.memory, &event, nullptr));
-      clReleaseEvent (event);
+      OwnedCL<cl_event> event;
+      fail_unless (gst_opencl_memory_map_ahead (shared.memory, event.out (), nullptr));
     }
     const GstOpenCLCounts before = application_counts ();
     fail_unless (waits_for (gate, [&] {
       assert_same (read_memory (shared.memory), added (pattern (size, 4), 3), "read");
     }));
     const GstOpenCLCounts after = application_counts ();
-    fail_unless_equals_uint64 (after.host_waits - before.host_waits, 1);
-    fail_unless_equals_uint64 (after.throttled, before.throttled);
+    expect_equal (after.host_waits - before.host_waits, 1);
+    expect_equal (after.throttled, before.throttled);
   }
 }
-GST_END_TEST;
 
 /* As a decoder reads the picture that it has pushed. */
-GST_START_TEST (test_shared_memory_stays_in_place_for_a_reader_when_the_device_reads_too)
+TEST (test_shared_memory_stays_in_place_for_a_reader_when_the_device_reads_too)
 {
   Shared shared;
   Bytes bytes = pattern (size, 5);
   GstMapInfo map;
   write_memory (shared.memory, bytes);
   fail_unless (gst_memory_map (shared.memory, &map, GST_MAP_READ));
-  GstMemory *copied = gst_memory_copy (shared.memory, 0, -1);
+  Owned<GstMemory> copied = gst_memory_copy (shared.memory, 0, -1);
   assert_same (read_memory (copied), bytes, "what the device read");
   assert_same (Bytes (map.data, map.data + map.size), bytes, "what the CPU reads on");
   gst_memory_unmap (shared.memory, &map);
   shared.add_on_device (1);
   assert_same (read_memory (shared.memory), added (bytes, 1), "afterwards");
-  gst_memory_unref (copied);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_shared_memory_mapped_within_a_map_lasts_as_long_as_either)
+TEST (test_shared_memory_mapped_within_a_map_lasts_as_long_as_either)
 {
   Shared shared;
   GstMapInfo outer, inner, share;
@@ -300,18 +287,16 @@ GST_START_TEST (test_shared_memory_mapped_within_a_map_lasts_as_long_as_either)
   std::fill_n (expected.begin (), size / 2, 3);
   assert_same (read_memory (shared.memory), expected, "nested");
 
-  GstMemory *part = gst_memory_share (shared.memory, 100, 50);
+  Owned<GstMemory> part = gst_memory_share (shared.memory, 100, 50);
   fail_unless (gst_memory_map (shared.memory, &outer, GST_MAP_READ));
   fail_unless (gst_memory_map (part, &share, GST_MAP_READ));
-  fail_unless_equals_int (share.size, 50);
+  expect_equal (share.size, 50);
   gst_memory_unmap (shared.memory, &outer);
   assert_same (Bytes (share.data, share.data + 50), Bytes (50, 3), "share");
   gst_memory_unmap (part, &share);
-  gst_memory_unref (part);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_shared_memory_is_read_by_threads_while_kernels_read_it)
+TEST (test_shared_memory_is_read_by_threads_while_kernels_read_it)
 {
   Shared shared;
   Bytes bytes = pattern (size, 6);
@@ -324,18 +309,16 @@ GST_START_TEST (test_shared_memory_is_read_by_threads_while_kernels_read_it)
       threads.emplace_back (
           [&] { assert_same (read_memory (shared.memory), bytes, "CPU"); });
       threads.emplace_back ([&] {
-        GstMemory *copied = gst_memory_copy (shared.memory, 0, -1);
+        Owned<GstMemory> copied = gst_memory_copy (shared.memory, 0, -1);
         assert_same (read_memory (copied), bytes, "device");
-        gst_memory_unref (copied);
       });
     }
     for (std::thread &thread : threads)
       thread.join ();
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_shared_memory_whose_map_fails_can_be_mapped_later)
+TEST (test_shared_memory_whose_map_fails_can_be_mapped_later)
 {
   Shared shared;
   GstMapInfo map;
@@ -353,9 +336,8 @@ GST_START_TEST (test_shared_memory_whose_map_fails_can_be_mapped_later)
   g_clear_error (&error);
   assert_same (read_memory (shared.memory), added (pattern (size, 7), 1), "later");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_shared_memory_freed_in_any_state_leaves_no_buffer_behind)
+TEST (test_shared_memory_freed_in_any_state_leaves_no_buffer_behind)
 {
   const int before = counting::held_buffers ();
   {
@@ -374,9 +356,8 @@ GST_START_TEST (test_shared_memory_freed_in_any_state_leaves_no_buffer_behind)
       shared.memory = shared.new_memory ();
     }
   }
-  fail_unless_equals_int (counting::held_buffers (), before);
+  expect_equal (counting::held_buffers (), before);
 }
-GST_END_TEST;
 
 /* --- whole buffers --- */
 
@@ -397,12 +378,12 @@ struct Planes {
 };
 } // namespace
 
-GST_START_TEST (test_one_memory_of_the_context_is_host_visible)
+TEST (test_one_memory_of_the_context_is_host_visible)
 {
   Shared shared;
-  GstOpenCLContext *other = new_other_context (shared.context);
+  Owned<GstOpenCLContext> other = new_other_context (shared.context);
   g_setenv ("GST_OPENCL_SHARE_MEMORY", "0", TRUE);
-  GstOpenCLContext *apart = new_other_context (shared.context);
+  Owned<GstOpenCLContext> apart = new_other_context (shared.context);
   const struct {
     GstOpenCLContext *context;
     GstBuffer *buffer;
@@ -419,17 +400,14 @@ GST_START_TEST (test_one_memory_of_the_context_is_host_visible)
       {apart, buffer_of ({gst_opencl_memory_new (apart, size, nullptr)}), false},
   };
   for (const auto &one : cases) {
-    fail_unless_equals_int (
+    expect_equal (
         gst_opencl_buffer_is_host_visible (one.context, one.buffer, nullptr, TRUE),
         one.is);
     gst_buffer_unref (one.buffer);
   }
-  gst_object_unref (apart);
-  gst_object_unref (other);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_lines_have_to_stand_where_the_next_user_looks_for_them)
+TEST (test_lines_have_to_stand_where_the_next_user_looks_for_them)
 {
   Shared shared;
   GstVideoInfo info;
@@ -443,22 +421,20 @@ GST_START_TEST (test_lines_have_to_stand_where_the_next_user_looks_for_them)
       {2, 121, 20, false, false},
   };
   for (const Planes &layout : layouts) {
-    GstBuffer *buffer =
+    Owned<GstBuffer> buffer =
         buffer_of ({gst_opencl_memory_new (shared.context, layout.bytes, nullptr)});
     gsize offset[GST_VIDEO_MAX_PLANES] = {layout.offset};
     gint stride[GST_VIDEO_MAX_PLANES] = {layout.stride};
     gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
         GST_VIDEO_FORMAT_GRAY8, 20, 6, 1, offset, stride);
     for (bool any : {false, true})
-      fail_unless_equals_int (
+      expect_equal (
           gst_opencl_buffer_is_host_visible (shared.context, buffer, &info, any),
           any ? layout.any_layout : layout.as_caps);
-    gst_buffer_unref (buffer);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_the_environment_says_what_the_device_does_not)
+TEST (test_the_environment_says_what_the_device_does_not)
 {
   const struct {
     const char *said;
@@ -466,50 +442,15 @@ GST_START_TEST (test_the_environment_says_what_the_device_does_not)
   } cases[] = {{"0", false}, {"1", true}};
   for (const auto &one : cases) {
     g_setenv ("GST_OPENCL_SHARE_MEMORY", one.said, TRUE);
-    GstOpenCLContext *context = new_context ();
-    fail_unless_equals_int (gst_opencl_context_shares_host_memory (context), one.shares);
-    gst_object_unref (context);
+    Owned<GstOpenCLContext> context = new_context ();
+    expect_equal (gst_opencl_context_shares_host_memory (context), one.shares);
   }
   for (const char *nothing : {"", (const char *)nullptr}) {
     if (nothing)
       g_setenv ("GST_OPENCL_SHARE_MEMORY", nothing, TRUE);
     else
       g_unsetenv ("GST_OPENCL_SHARE_MEMORY");
-    GstOpenCLContext *context = new_context ();
-    fail_unless_equals_int (
-        gst_opencl_context_shares_host_memory (context), shares_memory ());
-    gst_object_unref (context);
+    Owned<GstOpenCLContext> context = new_context ();
+    expect_equal (gst_opencl_context_shares_host_memory (context), shares_memory ());
   }
 }
-GST_END_TEST;
-
-static Suite *
-sharedmemory_suite ()
-{
-  Suite *suite = suite_create ("sharedmemory");
-  TCase *maps = tcase_create ("maps"), *buffers = tcase_create ("buffers");
-
-  suite_add_tcase (suite, maps);
-  tcase_add_test (maps, test_shared_memory_goes_to_the_device_and_back_without_a_copy);
-  tcase_add_test (maps, test_shared_memory_written_in_parts_keeps_the_rest);
-  tcase_add_test (maps, test_shared_memory_mapped_again_costs_no_command);
-  tcase_add_test (maps, test_shared_memory_is_read_beside_readers_on_the_device);
-  tcase_add_test (
-      maps, test_shared_memory_is_written_when_readers_on_the_device_are_done);
-  tcase_add_test (maps, test_shared_memory_discarded_is_waited_for_but_not_for_its_data);
-  tcase_add_test (maps, test_shared_memory_read_waits_for_the_kernel_and_counts_once);
-  tcase_add_test (
-      maps, test_shared_memory_stays_in_place_for_a_reader_when_the_device_reads_too);
-  tcase_add_test (maps, test_shared_memory_mapped_within_a_map_lasts_as_long_as_either);
-  tcase_add_test (maps, test_shared_memory_is_read_by_threads_while_kernels_read_it);
-  tcase_add_test (maps, test_shared_memory_whose_map_fails_can_be_mapped_later);
-  tcase_add_test (maps, test_shared_memory_freed_in_any_state_leaves_no_buffer_behind);
-
-  suite_add_tcase (suite, buffers);
-  tcase_add_test (buffers, test_one_memory_of_the_context_is_host_visible);
-  tcase_add_test (buffers, test_lines_have_to_stand_where_the_next_user_looks_for_them);
-  tcase_add_test (buffers, test_the_environment_says_what_the_device_does_not);
-  return suite;
-}
-
-GST_CHECK_MAIN (sharedmemory);

@@ -2,13 +2,10 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "../opencl-check.hpp"
-#include "../opencl-counting.hpp"
+#include "tests/check/opencl-check.hpp"
+#include "tests/check/opencl-counting.hpp"
 
-#include <atomic>
 #include <gst/video/gstvideometa.h>
-#include <string>
-#include <thread>
 
 using namespace check;
 
@@ -55,13 +52,12 @@ void
 upload (GstOpenCLContext *context, GstBuffer *destination, GstBuffer *source,
     const GstVideoInfo *info = nullptr)
 {
-  cl_event event = nullptr;
+  OwnedCL<cl_event> event;
   GError *error = nullptr;
-  fail_unless (
-      gst_opencl_buffer_copy_async (context, destination, source, info, &event, &error),
+  fail_unless (gst_opencl_buffer_copy_async (
+                   context, destination, source, info, event.out (), &error),
       "%s", error ? error->message : "no error");
   fail_unless (event != nullptr);
-  clReleaseEvent (event);
 }
 
 /* Whether a frame of `size` is let go of while the device cannot have read it. */
@@ -100,10 +96,9 @@ copy_threads ()
   fail_unless (tasks != nullptr);
   while (const gchar *task = g_dir_read_name (tasks)) {
     std::string path = std::string ("/proc/self/task/") + task + "/comm";
-    gchar *name = nullptr;
-    if (g_file_get_contents (path.c_str (), &name, nullptr, nullptr))
+    Owned<gchar> name;
+    if (g_file_get_contents (path.c_str (), name.out (), nullptr, nullptr))
       n += g_str_has_prefix (name, "opencl-copy") ? 1 : 0;
-    g_free (name);
   }
   g_dir_close (tasks);
   return n;
@@ -113,9 +108,9 @@ const gsize sizes[] = {256 * KiB, 256 * KiB + 1, MiB - 1, 3 * MiB + 5, 4 * MiB,
     4 * MiB + 1, 8 * MiB, 9 * MiB + 4097, 37 * MiB + 3};
 } // namespace
 
-GST_START_TEST (test_staged_upload_has_every_byte_at_every_size)
+TEST (test_staged_upload_has_every_byte_at_every_size)
 {
-  GstOpenCLContext *context = new_staging_context ();
+  Owned<GstOpenCLContext> context = new_staging_context ();
   for (gsize size : sizes) {
     Source source (pattern (size, guint (size)));
     GstBuffer *buffer = source.wrap (), *destination = new_destination (context, size);
@@ -125,13 +120,11 @@ GST_START_TEST (test_staged_upload_has_every_byte_at_every_size)
     assert_same (read_buffer (destination), source.bytes, std::to_string (size).c_str ());
     gst_buffer_unref (destination);
   }
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_staged_upload_takes_parts_of_memories_to_parts_of_memories)
+TEST (test_staged_upload_takes_parts_of_memories_to_parts_of_memories)
 {
-  GstOpenCLContext *context = new_staging_context ();
+  Owned<GstOpenCLContext> context = new_staging_context ();
   Bytes bytes = pattern (6 * MiB, 3), around (6 * MiB, 0x55);
   for (guint n : {1u, 3u}) {
     GstBuffer *source = gst_buffer_new ();
@@ -142,7 +135,7 @@ GST_START_TEST (test_staged_upload_takes_parts_of_memories_to_parts_of_memories)
       gst_memory_resize (memory, 33, MiB + 7);
       gst_buffer_append_memory (source, memory);
     }
-    GstBuffer *destination = new_destination (context, around.size ());
+    Owned<GstBuffer> destination = new_destination (context, around.size ());
     write_memory (gst_buffer_peek_memory (destination, 0), around);
     gst_memory_resize (gst_buffer_peek_memory (destination, 0), 77, 5 * MiB);
     upload (context, destination, source);
@@ -154,11 +147,8 @@ GST_START_TEST (test_staged_upload_takes_parts_of_memories_to_parts_of_memories)
           bytes.begin () + i * MiB + 33, MiB + 7, expected.begin () + 77 + i * (MiB + 7));
     gst_memory_resize (gst_buffer_peek_memory (destination, 0), -77, around.size ());
     assert_same (read_buffer (destination), expected, n == 1 ? "one" : "three");
-    gst_buffer_unref (destination);
   }
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
 namespace {
 struct Picture {
@@ -217,7 +207,7 @@ check_picture (GstOpenCLContext *context, const Picture &picture)
   Source source (pattern (place (info, picture.extra_in, in_offset, in_stride), 5));
   Bytes expected (place (info, picture.extra_out, out_offset, out_stride), 0x55);
   GstBuffer *buffer = source.wrap ();
-  GstBuffer *destination = new_destination (context, expected.size ());
+  Owned<GstBuffer> destination = new_destination (context, expected.size ());
   add_meta (buffer, info, in_offset, in_stride);
   add_meta (destination, info, out_offset, out_stride);
   write_memory (gst_buffer_peek_memory (destination, 0), expected);
@@ -231,40 +221,35 @@ check_picture (GstOpenCLContext *context, const Picture &picture)
   gate.put_into (queue_of (context, GST_OPENCL_QUEUE_UPLOAD));
   upload (context, destination, buffer, &info);
   gst_buffer_unref (buffer);
-  fail_unless_equals_int (source.released, picture.staged);
+  expect_equal (source.released, picture.staged);
   gate.open ();
   assert_same (read_buffer (destination), expected, GST_VIDEO_INFO_NAME (&info));
   fail_unless (soon ([&] { return source.released.load (); }));
-  gst_buffer_unref (destination);
 }
 } // namespace
 
 /* Also that nothing is written beside the lines. */
-GST_START_TEST (test_staged_upload_of_video_honours_strides_and_planes)
+TEST (test_staged_upload_of_video_honours_strides_and_planes)
 {
-  GstOpenCLContext *context = new_staging_context ();
+  Owned<GstOpenCLContext> context = new_staging_context ();
   for (const Picture &picture : pictures)
     check_picture (context, picture);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_only_large_frames_are_staged)
+TEST (test_only_large_frames_are_staged)
 {
-  GstOpenCLContext *context = new_staging_context ();
+  Owned<GstOpenCLContext> context = new_staging_context ();
   fail_if (is_staged (context, 256 * KiB - 1));
-  fail_unless_equals_int (copy_threads (), 0);
+  expect_equal (copy_threads (), 0);
   fail_unless (is_staged (context, 256 * KiB));
   fail_unless (is_staged (context, 4 * MiB));
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_frames_are_staged_where_the_device_does_not_share_host_memory)
+TEST (test_frames_are_staged_where_the_device_does_not_share_host_memory)
 {
   g_unsetenv ("GST_OPENCL_STAGE_UPLOADS");
   GstOpenCLContext *context = new_context ();
-  fail_unless_equals_int (
+  expect_equal (
       is_staged (context, 4 * MiB), !gst_opencl_context_shares_host_memory (context));
   gst_object_unref (context);
   g_setenv ("GST_OPENCL_STAGE_UPLOADS", "0", TRUE);
@@ -272,11 +257,10 @@ GST_START_TEST (test_frames_are_staged_where_the_device_does_not_share_host_memo
   fail_if (is_staged (context, 4 * MiB));
   gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_staged_uploads_from_many_threads_do_not_mix)
+TEST (test_staged_uploads_from_many_threads_do_not_mix)
 {
-  GstOpenCLContext *context = new_staging_context ();
+  Owned<GstOpenCLContext> context = new_staging_context ();
   std::vector<std::thread> threads;
   std::atomic<guint> wrong{0};
   for (guint t = 0; t < 12; t++)
@@ -285,27 +269,24 @@ GST_START_TEST (test_staged_uploads_from_many_threads_do_not_mix)
         Source source (
             pattern (256 * KiB + (t * 7 + i) * 91001 % (5 * MiB), t * 100 + i));
         GstBuffer *buffer = source.wrap ();
-        GstBuffer *destination = new_destination (context, source.bytes.size ());
+        Owned<GstBuffer> destination = new_destination (context, source.bytes.size ());
         upload (context, destination, buffer);
         gst_buffer_unref (buffer);
         Bytes expected = source.bytes;
         std::fill (source.bytes.begin (), source.bytes.end (), 0); /* it is free */
         wrong += read_buffer (destination) != expected ? 1 : 0;
-        gst_buffer_unref (destination);
       }
     });
   for (std::thread &thread : threads)
     thread.join ();
-  fail_unless_equals_int (wrong, 0);
-  gst_object_unref (context);
+  expect_equal (wrong, 0);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_staged_uploads_to_one_memory_arrive_in_order)
+TEST (test_staged_uploads_to_one_memory_arrive_in_order)
 {
-  GstOpenCLContext *context = new_staging_context ();
+  Owned<GstOpenCLContext> context = new_staging_context ();
   Source source (Bytes (5 * MiB));
-  GstBuffer *destination = new_destination (context, source.bytes.size ());
+  Owned<GstBuffer> destination = new_destination (context, source.bytes.size ());
   for (guint i = 0; i < 20; i++) {
     source.bytes = pattern (5 * MiB, i);
     GstBuffer *buffer = source.wrap ();
@@ -314,14 +295,11 @@ GST_START_TEST (test_staged_uploads_to_one_memory_arrive_in_order)
     if (i % 4 == 3)
       assert_same (read_buffer (destination), source.bytes, "the last");
   }
-  gst_buffer_unref (destination);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_staged_uploads_run_ahead_by_the_ring_and_are_throttled_then)
+TEST (test_staged_uploads_run_ahead_by_the_ring_and_are_throttled_then)
 {
-  GstOpenCLContext *context = new_staging_context ();
+  Owned<GstOpenCLContext> context = new_staging_context ();
   Source source (pattern (MiB, 1));
   GstBuffer *buffer = source.wrap (), *destination = new_destination (context, MiB);
   Gate gate (context);
@@ -329,7 +307,7 @@ GST_START_TEST (test_staged_uploads_run_ahead_by_the_ring_and_are_throttled_then
   guint64 before = throttled ();
   for (guint i = 0; i < blocks; i++)
     upload (context, destination, buffer);
-  fail_unless_equals_uint64 (throttled (), before);
+  expect_equal (throttled (), before);
 
   std::atomic<bool> done{false};
   std::thread ninth ([&] {
@@ -342,17 +320,15 @@ GST_START_TEST (test_staged_uploads_run_ahead_by_the_ring_and_are_throttled_then
   gate.open ();
   ninth.join ();
   assert_same (read_buffer (destination), source.bytes, "ninth");
-  fail_unless_equals_uint64 (throttled (), before + 1);
+  expect_equal (throttled (), before + 1);
   gst_buffer_unref (buffer);
   gst_buffer_unref (destination);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
 /* Nor is a block filled that the device may still read. */
-GST_START_TEST (test_staged_upload_says_so_when_it_cannot_wait_for_a_block)
+TEST (test_staged_upload_says_so_when_it_cannot_wait_for_a_block)
 {
-  GstOpenCLContext *context = new_staging_context ();
+  Owned<GstOpenCLContext> context = new_staging_context ();
   Source source (pattern (256 * KiB, 1));
   GstBuffer *buffer = source.wrap (), *destination = new_destination (context, 256 * KiB);
   GError *error = nullptr;
@@ -380,21 +356,18 @@ GST_START_TEST (test_staged_upload_says_so_when_it_cannot_wait_for_a_block)
   assert_same (read_buffer (destination), source.bytes, "again");
   gst_buffer_unref (buffer);
   gst_buffer_unref (destination);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
 /* The second frame costs no allocation any more, nor a thread. */
-GST_START_TEST (test_staged_uploads_allocate_only_at_the_first)
+TEST (test_staged_uploads_allocate_only_at_the_first)
 {
-  GstOpenCLContext *context = new_staging_context ();
+  Owned<GstOpenCLContext> context = new_staging_context ();
   Source source (pattern (9 * MiB, 1));
   GstBuffer *buffer = source.wrap (), *destination = new_destination (context, 9 * MiB);
-  fail_unless_equals_int (copy_threads (), 0);
+  expect_equal (copy_threads (), 0);
   unsigned before = counting::count (counting::CREATE_BUFFER);
   upload (context, destination, buffer);
-  fail_unless_equals_int (
-      counting::count (counting::CREATE_BUFFER) - before, int (blocks));
+  expect_equal (counting::count (counting::CREATE_BUFFER) - before, int (blocks));
   int threads = std::clamp (int (std::thread::hardware_concurrency ()), 1, 8) - 1;
   fail_unless (soon ([&] { return copy_threads () == threads; })); /* have their names */
 
@@ -402,22 +375,20 @@ GST_START_TEST (test_staged_uploads_allocate_only_at_the_first)
   unsigned maps = counting::count (counting::ENQUEUE_MAP);
   for (guint i = 0; i < 30; i++)
     upload (context, destination, buffer);
-  fail_unless_equals_int (counting::allocations (), allocations);
-  fail_unless_equals_int (counting::count (counting::ENQUEUE_MAP), maps);
-  fail_unless_equals_int (copy_threads (), threads);
+  expect_equal (counting::allocations (), allocations);
+  expect_equal (counting::count (counting::ENQUEUE_MAP), maps);
+  expect_equal (copy_threads (), threads);
   assert_same (read_buffer (destination), source.bytes, "last");
   gst_buffer_unref (buffer);
   gst_buffer_unref (destination);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_staged_uploads_do_with_the_pinned_memory_there_is)
+TEST (test_staged_uploads_do_with_the_pinned_memory_there_is)
 {
   for (int room : {0, 1, 3}) {
-    GstOpenCLContext *context = new_staging_context ();
+    Owned<GstOpenCLContext> context = new_staging_context ();
     Source source (pattern (13 * MiB, 1));
-    GstBuffer *destination = new_destination (context, source.bytes.size ());
+    Owned<GstBuffer> destination = new_destination (context, source.bytes.size ());
     counting::fail_buffers_after (room);
     for (guint i = 0; i < 3; i++) {
       GstBuffer *buffer = source.wrap ();
@@ -427,15 +398,12 @@ GST_START_TEST (test_staged_uploads_do_with_the_pinned_memory_there_is)
     }
     counting::fail_buffers_after (-1);
     assert_same (read_buffer (destination), source.bytes, std::to_string (room).c_str ());
-    gst_buffer_unref (destination);
-    gst_object_unref (context);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_staged_upload_that_cannot_be_enqueued_says_so_and_lets_go)
+TEST (test_staged_upload_that_cannot_be_enqueued_says_so_and_lets_go)
 {
-  GstOpenCLContext *context = new_staging_context ();
+  Owned<GstOpenCLContext> context = new_staging_context ();
   Source source (pattern (11 * MiB, 1));
   GstBuffer *buffer = source.wrap (), *destination = new_destination (context, 11 * MiB);
   for (unsigned piece : {1, 2, 3}) {
@@ -454,12 +422,10 @@ GST_START_TEST (test_staged_upload_that_cannot_be_enqueued_says_so_and_lets_go)
   }
   gst_buffer_unref (buffer);
   gst_buffer_unref (destination);
-  gst_object_unref (context);
 }
-GST_END_TEST;
 
 /* With a transfer under way, and also when the context's own thread drops it last. */
-GST_START_TEST (test_a_context_takes_its_staging_memory_and_threads_with_it)
+TEST (test_a_context_takes_its_staging_memory_and_threads_with_it)
 {
   for (bool in_own_thread : {false, true}) {
     int held = counting::held_buffers ();
@@ -485,33 +451,3 @@ GST_START_TEST (test_a_context_takes_its_staging_memory_and_threads_with_it)
     fail_unless (soon ([&] { return copy_threads () == 0; }));
   }
 }
-GST_END_TEST;
-
-static Suite *
-stagedupload_suite ()
-{
-  Suite *suite = suite_create ("stagedupload");
-  TCase *general = tcase_create ("general");
-
-  suite_add_tcase (suite, general);
-  tcase_add_test (general, test_staged_upload_has_every_byte_at_every_size);
-  tcase_add_test (
-      general, test_staged_upload_takes_parts_of_memories_to_parts_of_memories);
-  tcase_add_test (general, test_staged_upload_of_video_honours_strides_and_planes);
-  tcase_add_test (general, test_only_large_frames_are_staged);
-  tcase_add_test (
-      general, test_frames_are_staged_where_the_device_does_not_share_host_memory);
-  tcase_add_test (general, test_staged_uploads_from_many_threads_do_not_mix);
-  tcase_add_test (general, test_staged_uploads_to_one_memory_arrive_in_order);
-  tcase_add_test (
-      general, test_staged_uploads_run_ahead_by_the_ring_and_are_throttled_then);
-  tcase_add_test (general, test_staged_upload_says_so_when_it_cannot_wait_for_a_block);
-  tcase_add_test (general, test_staged_uploads_allocate_only_at_the_first);
-  tcase_add_test (general, test_staged_uploads_do_with_the_pinned_memory_there_is);
-  tcase_add_test (
-      general, test_staged_upload_that_cannot_be_enqueued_says_so_and_lets_go);
-  tcase_add_test (general, test_a_context_takes_its_staging_memory_and_threads_with_it);
-  return suite;
-}
-
-GST_CHECK_MAIN (stagedupload);

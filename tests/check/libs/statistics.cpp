@@ -2,9 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "../opencl-check.hpp"
-
-#include <thread>
+#include "tests/check/opencl-check.hpp"
 
 using namespace check;
 
@@ -26,13 +24,12 @@ counts_of (GstOpenCLStatistics *stats)
 void
 assert_name (GstOpenCLStatistics *stats, const gchar *expected)
 {
-  gchar *name = gst_opencl_statistics_get_name (stats);
-  fail_unless_equals_string (name, expected);
-  g_free (name);
+  Owned<gchar> name = gst_opencl_statistics_get_name (stats);
+  expect_equal (name, expected);
 }
 } // namespace
 
-GST_START_TEST (test_statistics_belong_to_one_element)
+TEST (test_statistics_belong_to_one_element)
 {
   GstElement *a = new_element ("a"), *b = new_element ("b");
   GstOpenCLStatistics *of_a = gst_opencl_statistics_of (a);
@@ -51,27 +48,24 @@ GST_START_TEST (test_statistics_belong_to_one_element)
   gst_object_unref (a);
   gst_object_unref (b);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_statistics_are_made_once_by_threads_that_ask_together)
+TEST (test_statistics_are_made_once_by_threads_that_ask_together)
 {
   for (int round = 0; round < 20; round++) {
-    GstElement *element = new_element ("e");
+    Owned<GstElement> element = new_element ("e");
     std::vector<GstOpenCLStatistics *> got (4);
     std::vector<std::thread> threads;
     for (auto &stats : got)
       threads.emplace_back (
-          [&stats, element] { stats = gst_opencl_statistics_of (element); });
+          [&stats, &element] { stats = gst_opencl_statistics_of (element); });
     for (std::thread &thread : threads)
       thread.join ();
     for (GstOpenCLStatistics *stats : got)
       fail_unless (stats == got[0]);
-    gst_object_unref (element);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_statistics_count_for_whoever_is_entered_in_the_thread)
+TEST (test_statistics_count_for_whoever_is_entered_in_the_thread)
 {
   GstElement *a = new_element ("a"), *b = new_element ("b");
   GstOpenCLStatistics *of_a = gst_opencl_statistics_of (a);
@@ -97,23 +91,22 @@ GST_START_TEST (test_statistics_count_for_whoever_is_entered_in_the_thread)
   gst_opencl_count_launches (100);
 
   GstOpenCLCounts ca = counts_of (of_a), cb = counts_of (of_b);
-  fail_unless_equals_uint64 (ca.uploads, 2);
-  fail_unless_equals_uint64 (ca.upload_bytes, 123);
-  fail_unless_equals_uint64 (ca.downloads, 0);
-  fail_unless_equals_uint64 (ca.host_waits, 0);
-  fail_unless_equals_uint64 (ca.throttled, 1);
-  fail_unless_equals_uint64 (ca.launches, 5);
-  fail_unless_equals_uint64 (cb.downloads, 1);
-  fail_unless_equals_uint64 (cb.download_bytes, 7);
-  fail_unless_equals_uint64 (cb.host_waits, 1);
-  fail_unless_equals_uint64 (cb.uploads + cb.launches + cb.throttled, 0);
-  fail_unless_equals_uint64 (counts_of (of_none).launches - outside, 111);
+  expect_equal (ca.uploads, 2);
+  expect_equal (ca.upload_bytes, 123);
+  expect_equal (ca.downloads, 0);
+  expect_equal (ca.host_waits, 0);
+  expect_equal (ca.throttled, 1);
+  expect_equal (ca.launches, 5);
+  expect_equal (cb.downloads, 1);
+  expect_equal (cb.download_bytes, 7);
+  expect_equal (cb.host_waits, 1);
+  expect_equal (cb.uploads + cb.launches + cb.throttled, 0);
+  expect_equal (counts_of (of_none).launches - outside, 111);
   gst_object_unref (a);
   gst_object_unref (b);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_statistics_tell_whether_there_is_anything_to_tell)
+TEST (test_statistics_tell_whether_there_is_anything_to_tell)
 {
   GstElement *idle = new_element ("idle"), *marked = new_element ("marked"),
              *counting = new_element ("counting");
@@ -133,9 +126,8 @@ GST_START_TEST (test_statistics_tell_whether_there_is_anything_to_tell)
   gst_object_unref (marked);
   gst_object_unref (counting);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_statistics_outlive_their_element)
+TEST (test_statistics_outlive_their_element)
 {
   GstElement *element = new_element ("gone");
   GstOpenCLStatistics *stats =
@@ -145,19 +137,18 @@ GST_START_TEST (test_statistics_outlive_their_element)
   gst_object_unref (element);
   gst_opencl_count_launches (3);
   gst_opencl_statistics_leave (before);
-  fail_unless_equals_uint64 (counts_of (stats).launches, 3);
+  expect_equal (counts_of (stats).launches, 3);
   assert_name (stats, "gone");
   gst_opencl_statistics_unref (stats);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_statistics_of_a_cpu_map_are_its_threads)
+TEST (test_statistics_of_a_cpu_map_are_its_threads)
 {
-  GstOpenCLContext *context = new_context ();
-  GstElement *element = new_element ("mapper");
+  Owned<GstOpenCLContext> context = new_context ();
+  Owned<GstElement> element = new_element ("mapper");
   GstOpenCLStatistics *stats = gst_opencl_statistics_of (element);
-  cl_kernel kernel = make_kernel (context, change_source, "add");
-  GstMemory *memory = gst_opencl_memory_new (context, 4000, nullptr);
+  OwnedCL<cl_kernel> kernel = make_kernel (context, change_source, "add");
+  Owned<GstMemory> memory = gst_opencl_memory_new (context, 4000, nullptr);
   Gate gate (context);
   GstMapInfo map;
 
@@ -179,31 +170,8 @@ GST_START_TEST (test_statistics_of_a_cpu_map_are_its_threads)
   reader.join ();
   GstOpenCLCounts counts = counts_of (stats);
   const guint64 downloads = shares_memory () ? 0 : 1;
-  fail_unless_equals_uint64 (counts.downloads, downloads);
-  fail_unless_equals_uint64 (counts.download_bytes, 4000 * downloads);
-  fail_unless_equals_uint64 (counts.host_waits, 1);
-  fail_unless_equals_uint64 (counts.uploads, 0);
-  gst_memory_unref (memory);
-  clReleaseKernel (kernel);
-  gst_object_unref (element);
-  gst_object_unref (context);
+  expect_equal (counts.downloads, downloads);
+  expect_equal (counts.download_bytes, 4000 * downloads);
+  expect_equal (counts.host_waits, 1);
+  expect_equal (counts.uploads, 0);
 }
-GST_END_TEST;
-
-static Suite *
-statistics_suite ()
-{
-  Suite *suite = suite_create ("statistics");
-  TCase *general = tcase_create ("general");
-
-  suite_add_tcase (suite, general);
-  tcase_add_test (general, test_statistics_belong_to_one_element);
-  tcase_add_test (general, test_statistics_are_made_once_by_threads_that_ask_together);
-  tcase_add_test (general, test_statistics_count_for_whoever_is_entered_in_the_thread);
-  tcase_add_test (general, test_statistics_tell_whether_there_is_anything_to_tell);
-  tcase_add_test (general, test_statistics_outlive_their_element);
-  tcase_add_test (general, test_statistics_of_a_cpu_map_are_its_threads);
-  return suite;
-}
-
-GST_CHECK_MAIN (statistics);

@@ -3,22 +3,12 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <cmath>
-#include <cstring>
-#include <string>
-#include <vector>
-
-#include <gst/app/gstappsink.h>
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/video/video.h>
 
 #include "tests/check/opencl-counting.hpp"
-#include "tests/check/pipeline-run.hpp"
+#include "tests/check/harness.hpp"
 
-/* Last: its macro fail() breaks the headers of C++. */
-#include <gst/check/gstcheck.h>
-
-using namespace testing;
+using namespace check;
 using Bytes = std::vector<guint8>;
 
 namespace {
@@ -105,10 +95,10 @@ run_to_appsinks (const std::string &line, bool second = false)
 void
 assert_same_pictures (const std::vector<Bytes> &fused, const std::vector<Bytes> &apart)
 {
-  fail_unless_equals_int (fused.size (), 4);
-  fail_unless_equals_int (apart.size (), 4);
+  expect_equal (fused.size (), 4);
+  expect_equal (apart.size (), 4);
   for (gsize f = 0; f < fused.size (); f++) {
-    fail_unless_equals_int (fused[f].size (), apart[f].size ());
+    expect_equal (fused[f].size (), apart[f].size ());
     for (gsize i = 0; i < fused[f].size (); i++)
       fail_unless (i % picture_stride >= n_lines /* nobody writes there */
                        || std::abs (fused[f][i] - apart[f][i]) <= 1,
@@ -127,9 +117,9 @@ amplitude_of (const Bytes &frame, gsize n)
 void
 assert_same_levels (const std::vector<Bytes> &fused, const std::vector<Bytes> &apart)
 {
-  fail_unless_equals_int (fused.size (), 4);
+  expect_equal (fused.size (), 4);
   for (gsize f = 0; f < fused.size (); f++) {
-    fail_unless_equals_int (fused[f].size (), apart[f].size ());
+    expect_equal (fused[f].size (), apart[f].size ());
     for (gsize n = 0; n < fused[f].size () / sizeof (float); n++) {
       double a = amplitude_of (fused[f], n), b = amplitude_of (apart[f], n);
       fail_unless (std::abs (a - b) < raw_rounding + own_rounding * b,
@@ -156,54 +146,49 @@ const struct {
     {" background=rolling background-frames=2", picture},
 };
 
-GST_START_TEST (test_fused_results_are_those_of_the_two_elements)
+TEST_ROWS (test_fused_results_are_those_of_the_two_elements, same_either_way)
 {
-  const auto &entry = same_either_way[__i__];
-  std::string head = std::string (raw) + " ! " + resample + entry.options + " ! ";
-  Run fused = run_to_appsinks (head + fft (true, entry.caps) + to_a);
-  Run apart = run_to_appsinks (head + fft (false, entry.caps) + to_a);
-  if (entry.caps == picture)
+  std::string head = std::string (raw) + " ! " + resample + row.options + " ! ";
+  Run fused = run_to_appsinks (head + fft (true, row.caps) + to_a);
+  Run apart = run_to_appsinks (head + fft (false, row.caps) + to_a);
+  if (row.caps == picture)
     assert_same_pictures (fused.a, apart.a);
   else
     assert_same_levels (fused.a, apart.a);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_fused_frames_cost_one_launch)
+TEST (test_fused_frames_cost_one_launch)
 {
   std::string head = std::string (raw) + " ! " + resample + " ! ";
   Run fused = run_to_appsinks (head + fft (true, picture) + to_a);
-  fail_unless_equals_uint64 (fused.window_launches, 0);
-  fail_unless_equals_uint64 (fused.fft_launches, 4);
+  expect_equal (fused.window_launches, 0);
+  expect_equal (fused.fft_launches, 4);
   Run apart = run_to_appsinks (head + fft (false, picture) + to_a);
-  fail_unless_equals_uint64 (apart.window_launches, 4);
+  expect_equal (apart.window_launches, 4);
   fail_unless (apart.fft_launches >= 8);
 }
-GST_END_TEST;
 
 /* Two for the mean; what subtracts it stays the one. */
-GST_START_TEST (test_fused_frames_with_a_background_cost_two_launches_more)
+TEST (test_fused_frames_with_a_background_cost_two_launches_more)
 {
   for (const char *background : {" background=frame", " background=rolling"}) {
     Run fused = run_to_appsinks (
         std::string (raw) + " ! " + resample + background + " ! " + automatic + to_a);
-    fail_unless_equals_uint64 (fused.window_launches, 8);
-    fail_unless_equals_uint64 (fused.fft_launches, 4);
+    expect_equal (fused.window_launches, 8);
+    expect_equal (fused.fft_launches, 4);
   }
 }
-GST_END_TEST;
 
 /* One program instead of one of either element. */
-GST_START_TEST (test_fused_builds_nothing_that_no_frame_needs)
+TEST (test_fused_builds_nothing_that_no_frame_needs)
 {
   std::string head = std::string (raw) + " ! " + resample + " ! ";
   Run fused = run_to_appsinks (head + fft (true, picture) + to_a);
   Run apart = run_to_appsinks (head + fft (false, picture) + to_a);
-  fail_unless_equals_int (fused.builds + 1, apart.builds);
+  expect_equal (fused.builds + 1, apart.builds);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_fused_on_a_device_without_compute_units_is_the_same)
+TEST (test_fused_on_a_device_without_compute_units_is_the_same)
 {
   const cl_uint none = 0;
   std::string line = std::string (raw) + " ! " + resample + " ! " + fft (true, picture);
@@ -213,20 +198,18 @@ GST_START_TEST (test_fused_on_a_device_without_compute_units_is_the_same)
   counting::let_devices_say_the_truth ();
   assert_same_pictures (with.a, without.a);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_fused_over_a_queue_is_the_same)
+TEST (test_fused_over_a_queue_is_the_same)
 {
   std::string head = std::string (raw) + " ! " + resample + " ! queue ! ";
   Run fused = run_to_appsinks (head + fft (true, picture) + to_a);
   Run apart = run_to_appsinks (head + fft (false, picture) + to_a);
   assert_same_pictures (fused.a, apart.a);
-  fail_unless_equals_uint64 (fused.window_launches, 0);
+  expect_equal (fused.window_launches, 0);
 }
-GST_END_TEST;
 
 /* The branch without octfft sees the spectra, made when it wants them. */
-GST_START_TEST (test_fused_beside_a_tee_shows_the_spectra_as_they_are)
+TEST (test_fused_beside_a_tee_shows_the_spectra_as_they_are)
 {
   for (const char *background : {"", " background=rolling background-frames=2"}) {
     std::string head =
@@ -235,11 +218,10 @@ GST_START_TEST (test_fused_beside_a_tee_shows_the_spectra_as_they_are)
     Run fused = run_to_appsinks (head + fft (true, picture) + to_a + other, true);
     Run apart = run_to_appsinks (head + fft (false, picture) + to_a + other, true);
     assert_same_pictures (fused.a, apart.a);
-    fail_unless_equals_int (fused.b.size (), 4);
+    expect_equal (fused.b.size (), 4);
     fail_unless (fused.b == apart.b);
   }
 }
-GST_END_TEST;
 
 /* Through identity, whose probe maps every frame for the CPU. */
 static GstPadProbeReturn
@@ -254,45 +236,40 @@ keep_bytes (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   return GST_PAD_PROBE_OK;
 }
 
-GST_START_TEST (test_fused_lets_a_probe_between_see_the_spectra)
+TEST (test_fused_lets_a_probe_between_see_the_spectra)
 {
   std::vector<Bytes> seen[2];
   for (bool fused : {false, true}) {
-    GstElement *pipeline = launch (
+    Owned<GstElement> pipeline = launch (
         std::string (raw) + " ! " + resample + " ! " + fft (fused, picture) + to_a);
-    GstElement *window = gst_bin_get_by_name (GST_BIN (pipeline), "window");
-    GstPad *pad = gst_element_get_static_pad (window, "src");
+    Owned<GstElement> window = gst_bin_get_by_name (GST_BIN (pipeline), "window");
+    Owned<GstPad> pad = gst_element_get_static_pad (window, "src");
     gst_pad_add_probe (
         pad, GST_PAD_PROBE_TYPE_BUFFER, keep_bytes, &seen[fused ? 1 : 0], nullptr);
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
-    fail_unless_equals_int (pull_all (pipeline, "a").size (), 4);
+    expect_equal (pull_all (pipeline, "a").size (), 4);
     gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (pad);
-    gst_object_unref (window);
-    gst_object_unref (pipeline);
   }
-  fail_unless_equals_int (seen[0].size (), 4);
+  expect_equal (seen[0].size (), 4);
   fail_unless (seen[0] == seen[1]);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_fused_is_refused_for_a_length_that_no_work_group_holds)
+TEST (test_fused_is_refused_for_a_length_that_no_work_group_holds)
 {
   Outcome outcome = run ("octtestsrc num-buffers=1 ! "
                          "video/x-raw(memory:OpenCLMemory),width=1001,height=4 ! "
                          "octwindowinterp ! octfft name=fft fused=always ! fakesink");
-  fail_unless_equals_int (outcome.errors_of ("fft").size (), 1);
+  expect_equal (outcome.errors_of ("fft").size (), 1);
   fail_unless (outcome.errors_of ("fft")[0].find ("1001") != std::string::npos);
   outcome = run ("octtestsrc num-buffers=1 ! "
                  "video/x-raw(memory:OpenCLMemory),width=1001,height=4 ! "
                  "octwindowinterp ! octfft name=fft ! fakesink");
   fail_unless (outcome.eos);
 }
-GST_END_TEST;
 
 /* An element between that changes the caps and leaves the buffers: what is pending makes
  * more lines than octfft has room for. */
-GST_START_TEST (test_spectra_of_other_caps_are_not_taken_up)
+TEST (test_spectra_of_other_caps_are_not_taken_up)
 {
   const std::string source = "octtestsrc num-buffers=3 ! "
                              "video/x-raw(memory:OpenCLMemory),width=512,height=64 ! "
@@ -303,9 +280,9 @@ GST_START_TEST (test_spectra_of_other_caps_are_not_taken_up)
   Run whole = run_to_appsinks (source + "octfft name=fft fused=never ! " + sink);
   Run part = run_to_appsinks (source + fewer + "octfft name=fft fused=always ! " + sink);
 
-  fail_unless_equals_int (part.a.size (), 3);
+  expect_equal (part.a.size (), 3);
   for (gsize f = 0; f < 3; f++) {
-    fail_unless_equals_int (part.a[f].size (), 32 * 256 * sizeof (float));
+    expect_equal (part.a[f].size (), 32 * 256 * sizeof (float));
     auto *made = reinterpret_cast<const float *> (part.a[f].data ());
     auto *expected = reinterpret_cast<const float *> (whole.a[f].data ());
     for (gsize i = 0; i < 32 * 256; i++)
@@ -314,11 +291,10 @@ GST_START_TEST (test_spectra_of_other_caps_are_not_taken_up)
           "frame %zu value %zu: %f dB, expected %f dB", f, i, made[i], expected[i]);
   }
 }
-GST_END_TEST
 
 /* Likewise in keying: the memory holds pictures of 64 columns, whatever is said of them.
  */
-GST_START_TEST (test_pictures_of_another_width_are_not_taken_up)
+TEST (test_pictures_of_another_width_are_not_taken_up)
 {
   for (const char *width : {"32", "65", "640"}) {
     Outcome outcome =
@@ -331,19 +307,18 @@ GST_START_TEST (test_pictures_of_another_width_are_not_taken_up)
         width, outcome.errors.empty () ? "nothing" : outcome.errors[0].c_str ());
   }
 }
-GST_END_TEST
 
 /* The recording beside a display that shows a tenth of the frames has all of them. */
-GST_START_TEST (test_a_slow_display_loses_nothing_of_a_recording)
+TEST (test_a_slow_display_loses_nothing_of_a_recording)
 {
-  GstElement *pipeline = launch (
+  Owned<GstElement> pipeline = launch (
       "octtestsrc num-buffers=150 ! "
       "video/x-raw(memory:OpenCLMemory),width=256,height=8,framerate=300/1 ! "
       "octwindowinterp name=window ! octfft name=fft ! opencldownload ! tee name=t "
       "t. ! queue max-size-buffers=2 leaky=downstream ! "
       "identity sleep-time=30000 ! fakesink sync=true qos=true max-lateness=1 "
       "t. ! queue ! fakesink name=recording sync=false signal-handoffs=true");
-  GstElement *recording = gst_bin_get_by_name (GST_BIN (pipeline), "recording");
+  Owned<GstElement> recording = gst_bin_get_by_name (GST_BIN (pipeline), "recording");
   guint frames = 0;
   g_signal_connect (recording, "handoff",
       G_CALLBACK (+[] (GstElement *, GstBuffer *, GstPad *, guint *n) { (*n)++; }),
@@ -351,44 +326,15 @@ GST_START_TEST (test_a_slow_display_loses_nothing_of_a_recording)
   Outcome outcome = play (pipeline);
   gst_element_set_state (pipeline, GST_STATE_NULL);
   fail_unless (outcome.eos && outcome.errors.empty ());
-  fail_unless_equals_int (frames, 150);
+  expect_equal (frames, 150);
   /* It is a default, and can be had. */
   for (const char *name : {"window", "fft"}) {
-    GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+    Owned<GstElement> element = gst_bin_get_by_name (GST_BIN (pipeline), name);
     gboolean qos;
     g_object_get (element, "qos", &qos, nullptr);
     fail_if (qos);
     g_object_set (element, "qos", TRUE, nullptr);
     g_object_get (element, "qos", &qos, nullptr);
     fail_unless (qos);
-    gst_object_unref (element);
   }
-  gst_object_unref (recording);
-  gst_object_unref (pipeline);
 }
-GST_END_TEST
-
-static Suite *
-fused_suite (void)
-{
-  Suite *suite = suite_create ("fused");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_add_loop_test (tc, test_fused_results_are_those_of_the_two_elements, 0,
-      G_N_ELEMENTS (same_either_way));
-  tcase_add_test (tc, test_pictures_of_another_width_are_not_taken_up);
-  tcase_add_test (tc, test_spectra_of_other_caps_are_not_taken_up);
-  tcase_add_test (tc, test_a_slow_display_loses_nothing_of_a_recording);
-  tcase_add_test (tc, test_fused_frames_cost_one_launch);
-  tcase_add_test (tc, test_fused_frames_with_a_background_cost_two_launches_more);
-  tcase_add_test (tc, test_fused_builds_nothing_that_no_frame_needs);
-  tcase_add_test (tc, test_fused_on_a_device_without_compute_units_is_the_same);
-  tcase_add_test (tc, test_fused_over_a_queue_is_the_same);
-  tcase_add_test (tc, test_fused_beside_a_tee_shows_the_spectra_as_they_are);
-  tcase_add_test (tc, test_fused_lets_a_probe_between_see_the_spectra);
-  tcase_add_test (tc, test_fused_is_refused_for_a_length_that_no_work_group_holds);
-  return suite;
-}
-
-GST_CHECK_MAIN (fused);

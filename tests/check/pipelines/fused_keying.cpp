@@ -5,17 +5,11 @@
  */
 #include <gst/opencl/gstopencldeferred.h>
 #include "tests/check/elements/keyingreference.hpp"
-#include "tests/check/pipeline-run.hpp"
+#include "tests/check/harness.hpp"
 
-#include <gst/app/gstappsink.h>
-#include <gst/app/gstappsrc.h>
 #include <gst/opencl/opencl-private.hpp>
 
-#include <memory>
-
-/* Last: its macro fail() breaks the headers of C++. */
-#include <gst/check/gstcheck.h>
-
+using namespace check;
 using namespace keying_reference;
 using keying_frames::ElementUnderTest;
 using keying_frames::Format;
@@ -126,7 +120,7 @@ struct Pending {
 };
 } // namespace
 
-GST_START_TEST (test_fused_keying_is_what_the_elements_make_one_by_one)
+TEST (test_fused_keying_is_what_the_elements_make_one_by_one)
 {
   Random random (5);
   ElementUnderTest together (chain_of (whole_run).c_str ());
@@ -138,9 +132,8 @@ GST_START_TEST (test_fused_keying_is_what_the_elements_make_one_by_one)
         one_by_one (whole_run, picture, format).back (), "the whole run");
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_fused_keying_in_any_order_is_what_they_make_one_by_one)
+TEST (test_fused_keying_in_any_order_is_what_they_make_one_by_one)
 {
   Random random (6);
   for (int n = 0; n < 40; n++) {
@@ -157,21 +150,19 @@ GST_START_TEST (test_fused_keying_in_any_order_is_what_they_make_one_by_one)
         together.run (picture), one_by_one (elements, picture).back (), chain.c_str ());
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_fused_keying_costs_one_launch_a_frame)
+TEST (test_fused_keying_costs_one_launch_a_frame)
 {
   ElementUnderTest together (chain_of (whole_run).c_str ());
   for (int n = 0; n < 3; n++)
     together.run (noise (100, 80, n, 5));
   for (const char *name : {"chroma", "first", "flow"})
-    fail_unless_equals_uint64 (launches_of (together, name), 0);
-  fail_unless_equals_uint64 (launches_of (together, "last"), 3);
+    expect_equal (launches_of (together, name), 0);
+  expect_equal (launches_of (together, "last"), 3);
 }
-GST_END_TEST;
 
 /* Each launch is counted where it is needed. */
-GST_START_TEST (test_fused_keying_that_looks_too_far_takes_more_launches)
+TEST (test_fused_keying_that_looks_too_far_takes_more_launches)
 {
   Elements elements = {"noisereduce name=first iterations=20",
       "noisereduce name=second iterations=20", "noisereduce name=third iterations=12"};
@@ -179,14 +170,13 @@ GST_START_TEST (test_fused_keying_that_looks_too_far_takes_more_launches)
   Picture picture = noise (400, 300, 3, 97);
   assert_same (
       together.run (picture), one_by_one (elements, picture).back (), "52 iterations");
-  fail_unless_equals_uint64 (launches_of (together, "first"), 0);
-  fail_unless_equals_uint64 (launches_of (together, "second"), 1);
-  fail_unless_equals_uint64 (launches_of (together, "third"), 1);
+  expect_equal (launches_of (together, "first"), 0);
+  expect_equal (launches_of (together, "second"), 1);
+  expect_equal (launches_of (together, "third"), 1);
 }
-GST_END_TEST;
 
 /* Settings with which an element does its work alone, between others */
-GST_START_TEST (test_fused_keying_goes_around_what_cannot_take_part)
+TEST (test_fused_keying_goes_around_what_cannot_take_part)
 {
   for (const char *odd : {"flowkey iterations=0", "noisereduce iterations=70",
            "chromakey method=chroma", "chromakey spill=1", "chromakey auto-key=top-left",
@@ -198,10 +188,9 @@ GST_START_TEST (test_fused_keying_goes_around_what_cannot_take_part)
     assert_same (together.run (picture), one_by_one (elements, picture).back (), odd);
   }
 }
-GST_END_TEST;
 
 /* auto-key takes the key from one frame and keeps it for those that follow. */
-GST_START_TEST (test_fused_keying_keeps_the_key_that_was_taken)
+TEST (test_fused_keying_keeps_the_key_that_was_taken)
 {
   Elements elements = {"chromakey auto-key=top-left tolerance=0.2", whole_run[1]};
   ElementUnderTest together (chain_of (elements).c_str ());
@@ -216,9 +205,8 @@ GST_START_TEST (test_fused_keying_keeps_the_key_that_was_taken)
     assert_same (together.run (picture), one_by_one (all, picture).back (), "a frame");
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_fused_keying_follows_properties_while_it_plays)
+TEST (test_fused_keying_follows_properties_while_it_plays)
 {
   ElementUnderTest together (chain_of (whole_run).c_str ());
   ElementUnderTest key (chroma), flow ("flowkey iterations=3");
@@ -237,7 +225,6 @@ GST_START_TEST (test_fused_keying_follows_properties_while_it_plays)
     assert_same (together.run (picture), one_by_one (all, picture).back (), "a frame");
   }
 }
-GST_END_TEST;
 
 /* A probe that maps every frame for the CPU */
 static GstPadProbeReturn
@@ -251,7 +238,7 @@ keep_bytes (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
   return GST_PAD_PROBE_OK;
 }
 
-GST_START_TEST (test_fused_keying_lets_a_probe_between_see_what_is_there)
+TEST (test_fused_keying_lets_a_probe_between_see_what_is_there)
 {
   Picture picture = noise (301, 142, 12, 5);
   std::vector<Picture> right = one_by_one (whole_run, picture);
@@ -259,20 +246,17 @@ GST_START_TEST (test_fused_keying_lets_a_probe_between_see_what_is_there)
   for (int probed = 0; probed < 3; probed++) {
     ElementUnderTest together (chain_of (whole_run).c_str ());
     GstElement *bin = together.get_harness ()->element;
-    GstElement *element = gst_bin_get_by_name (GST_BIN (bin), names[probed]);
-    GstPad *pad = gst_element_get_static_pad (element, "src");
+    Owned<GstElement> element = gst_bin_get_by_name (GST_BIN (bin), names[probed]);
+    Owned<GstPad> pad = gst_element_get_static_pad (element, "src");
     Picture seen (picture.width, picture.height);
     gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, keep_bytes, &seen, nullptr);
     assert_same (together.run (picture), right.back (), "behind a probe");
     assert_same (seen, right[probed], names[probed]);
-    gst_object_unref (pad);
-    gst_object_unref (element);
   }
 }
-GST_END_TEST;
 
 /* Against the rules themselves: together, with a probe between, and one by one */
-GST_START_TEST (test_fused_keying_what_is_taken_back_has_the_alpha_that_was_there)
+TEST (test_fused_keying_what_is_taken_back_has_the_alpha_that_was_there)
 {
   const Elements elements = {std::string (chroma) + " opacity=0.5", "noisereduce"};
   Picture picture = noise (203, 97, 17, 3);
@@ -293,16 +277,13 @@ GST_START_TEST (test_fused_keying_what_is_taken_back_has_the_alpha_that_was_ther
   assert_same (together.run (picture), right, "together");
   assert_same (one_by_one (elements, picture).back (), right, "one by one");
   GstElement *bin = together.get_harness ()->element;
-  GstElement *element = gst_bin_get_by_name (GST_BIN (bin), "chroma");
-  GstPad *pad = gst_element_get_static_pad (element, "src");
+  Owned<GstElement> element = gst_bin_get_by_name (GST_BIN (bin), "chroma");
+  Owned<GstPad> pad = gst_element_get_static_pad (element, "src");
   Picture seen (picture.width, picture.height);
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, keep_bytes, &seen, nullptr);
   assert_same (together.run (picture), right, "with a probe");
   assert_same (seen, keyed, "what the probe sees");
-  gst_object_unref (pad);
-  gst_object_unref (element);
 }
-GST_END_TEST;
 
 /* All that arrives at the appsink `name` until EOS. */
 static std::vector<Picture>
@@ -320,7 +301,7 @@ pull_all (
   return pictures;
 }
 
-GST_START_TEST (test_fused_keying_is_the_same_in_every_branch_of_a_tee)
+TEST (test_fused_keying_is_the_same_in_every_branch_of_a_tee)
 {
   const Elements branches[][2] = {
       {{"noisereduce iterations=4", "flowkey"}, {"flowkey iterations=7"}},
@@ -330,13 +311,13 @@ GST_START_TEST (test_fused_keying_is_the_same_in_every_branch_of_a_tee)
   ElementUnderTest frames ("identity");
   Picture picture = noise (400, 200, 13, 5);
   for (const auto &branch : branches) {
-    GstElement *pipeline = testing::launch (
+    Owned<GstElement> pipeline = check::launch (
         "appsrc name=source format=time caps=\"video/x-raw(memory:OpenCLMemory), "
         "format=RGBA, width=400, height=200, framerate=30/1\" ! "
         + std::string (chroma) + " ! flowkey iterations=2 ! tee name=t ! queue ! "
         + chain_of (branch[0]) + " ! appsink name=a sync=false t. ! queue ! "
         + chain_of (branch[1]) + " ! appsink name=b sync=false");
-    GstElement *source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+    Owned<GstElement> source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
     for (int n = 0; n < 6; n++)
       gst_app_src_push_buffer (
@@ -349,18 +330,15 @@ GST_START_TEST (test_fused_keying_is_the_same_in_every_branch_of_a_tee)
       Elements whole = {chroma, "flowkey iterations=2"};
       whole.insert (whole.end (), branch[n].begin (), branch[n].end ());
       Picture right = one_by_one (whole, picture).back ();
-      fail_unless_equals_int (pictures.size (), 6);
+      expect_equal (pictures.size (), 6);
       for (const Picture &each : pictures)
         assert_same (each, right, sinks[n]);
     }
     gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (source);
-    gst_object_unref (pipeline);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_fused_keying_survives_a_flush)
+TEST (test_fused_keying_survives_a_flush)
 {
   ElementUnderTest together (chain_of (whole_run).c_str ());
   Picture picture = noise (120, 90, 14, 5);
@@ -375,10 +353,9 @@ GST_START_TEST (test_fused_keying_survives_a_flush)
     assert_same (together.run (picture), right, "after");
   }
 }
-GST_END_TEST;
 
 /* Pending work needs nothing of the element that has left it. */
-GST_START_TEST (test_fused_keying_what_is_pending_outlives_flush_and_element)
+TEST (test_fused_keying_what_is_pending_outlives_flush_and_element)
 {
   auto pending = std::make_unique<Pending> ();
   ElementUnderTest frames ("identity");
@@ -392,37 +369,34 @@ GST_START_TEST (test_fused_keying_what_is_pending_outlives_flush_and_element)
   pending.reset ();
 
   pending = std::make_unique<Pending> ();
-  GstBuffer *left = pending->make ();
+  Owned<GstBuffer> left = pending->make ();
   GstBuffer *unwanted = pending->make ();
   pending.reset ();
   gst_buffer_unref (unwanted);
   assert_same (frames.read_buffer (left, picture, formats[0]), right, "left");
-  gst_buffer_unref (left);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_fused_keying_has_the_properties_of_the_frames_time)
+TEST (test_fused_keying_has_the_properties_of_the_frames_time)
 {
   Pending pending;
   GstBuffer *buffer = pending.make ();
   pending.element.set ("chromakey", "key-color", 0xff000000u, "tolerance", 0.9);
   ElementUnderTest taker ("noisereduce iterations=2");
   taker.negotiate (pending.picture, formats[0]);
-  GstBuffer *taken = gst_harness_push_and_pull (taker.get_harness (), buffer);
+  Owned<GstBuffer> taken = gst_harness_push_and_pull (taker.get_harness (), buffer);
   Elements elements = {chroma, "noisereduce iterations=2"};
   assert_same (taker.read_buffer (taken, pending.picture, formats[0]),
       one_by_one (elements, pending.picture).back (), "as it was keyed");
-  gst_buffer_unref (taken);
 }
-GST_END_TEST;
 
 /* The frame that a run reads, and that has the alpha of what is keyed, is nobody's to
  * write or to use again. */
-GST_START_TEST (test_fused_keying_holds_its_source)
+TEST (test_fused_keying_holds_its_source)
 {
   Pending pending;
   pending.element.negotiate (pending.picture, formats[0]);
-  GstBuffer *source = pending.element.make_buffer (pending.picture, formats[0], {0, 0});
+  Owned<GstBuffer> source =
+      pending.element.make_buffer (pending.picture, formats[0], {0, 0});
   gst_buffer_ref (source);
   GstBuffer *made = gst_harness_push_and_pull (pending.element.get_harness (), source);
   fail_unless (!gst_buffer_is_writable (source));
@@ -431,15 +405,13 @@ GST_START_TEST (test_fused_keying_holds_its_source)
   fail_unless (!gst_buffer_is_writable (source));
   gst_buffer_unref (made);
   fail_unless (gst_buffer_is_writable (source));
-  gst_buffer_unref (source);
 }
-GST_END_TEST;
 
 /* As an element between may do: the upper half of the picture, as a frame of its own */
-GST_START_TEST (test_fused_keying_does_not_take_over_for_another_frame)
+TEST (test_fused_keying_does_not_take_over_for_another_frame)
 {
   Pending pending;
-  GstBuffer *whole = pending.make ();
+  Owned<GstBuffer> whole = pending.make ();
   GstBuffer *buffer = gst_buffer_new ();
   gst_buffer_append_memory (buffer, gst_buffer_get_memory (whole, 0));
   Picture half (200, 45);
@@ -448,37 +420,7 @@ GST_START_TEST (test_fused_keying_does_not_take_over_for_another_frame)
 
   ElementUnderTest taker ("noisereduce iterations=3");
   taker.negotiate (half, formats[0]);
-  GstBuffer *taken = gst_harness_push_and_pull (taker.get_harness (), buffer);
+  Owned<GstBuffer> taken = gst_harness_push_and_pull (taker.get_harness (), buffer);
   assert_same (taker.read_buffer (taken, half, formats[0]),
       with_mask (half, reduce (mask_of (half), 3)), "the upper half");
-  gst_buffer_unref (taken);
-  gst_buffer_unref (whole);
 }
-GST_END_TEST;
-
-static Suite *
-fused_keying_suite (void)
-{
-  Suite *suite = suite_create ("fused_keying");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_fused_keying_is_what_the_elements_make_one_by_one);
-  tcase_add_test (tc, test_fused_keying_in_any_order_is_what_they_make_one_by_one);
-  tcase_add_test (tc, test_fused_keying_costs_one_launch_a_frame);
-  tcase_add_test (tc, test_fused_keying_that_looks_too_far_takes_more_launches);
-  tcase_add_test (tc, test_fused_keying_goes_around_what_cannot_take_part);
-  tcase_add_test (tc, test_fused_keying_keeps_the_key_that_was_taken);
-  tcase_add_test (tc, test_fused_keying_follows_properties_while_it_plays);
-  tcase_add_test (tc, test_fused_keying_lets_a_probe_between_see_what_is_there);
-  tcase_add_test (tc, test_fused_keying_what_is_taken_back_has_the_alpha_that_was_there);
-  tcase_add_test (tc, test_fused_keying_is_the_same_in_every_branch_of_a_tee);
-  tcase_add_test (tc, test_fused_keying_survives_a_flush);
-  tcase_add_test (tc, test_fused_keying_what_is_pending_outlives_flush_and_element);
-  tcase_add_test (tc, test_fused_keying_has_the_properties_of_the_frames_time);
-  tcase_add_test (tc, test_fused_keying_holds_its_source);
-  tcase_add_test (tc, test_fused_keying_does_not_take_over_for_another_frame);
-  return suite;
-}
-
-GST_CHECK_MAIN (fused_keying);

@@ -3,14 +3,13 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "../opencl-check.hpp"
-#include "../opencl-counting.hpp"
-#include "../pipeline-run.hpp"
+#include "tests/check/opencl-check.hpp"
+#include "tests/check/opencl-counting.hpp"
+#include "tests/check/harness.hpp"
 
 #include <glib/gstdio.h>
-#include <gst/app/gstappsrc.h>
 
-using testing::Outcome;
+using namespace check;
 
 namespace {
 const guint frame_size = 64 * 48;
@@ -19,42 +18,29 @@ const char *const converted =
     "videoconvert name=sink ! video/x-raw,format=RGB ! fakesink";
 
 /* Frames of pattern() from ordinary memory, up and down, into a sink. */
-struct Transfers {
+struct Transfers : Pipeline {
   explicit Transfers (const std::string &sink)
-      : pipeline (testing::launch (
-          "appsrc name=source format=time caps=video/x-raw,format=GRAY8,width=64,"
-          "height=48,framerate=25/1 ! openclupload ! opencldownload name=down ! "
-          + sink))
+      : Pipeline ("appsrc name=source format=time caps=video/x-raw,format=GRAY8,width=64,"
+                  "height=48,framerate=25/1 ! openclupload ! opencldownload name=down ! "
+                  + sink)
   {
     push ();
-  }
-  ~Transfers ()
-  {
-    gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (pipeline);
   }
 
   void push ()
   {
-    GstElement *source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
+    GstAppSrc *source = GST_APP_SRC ((*this)["source"]);
     for (guint i = 0; i < n_frames; i++)
-      gst_app_src_push_buffer (
-          GST_APP_SRC (source), testing::pattern_buffer (frame_size, i));
-    gst_app_src_end_of_stream (GST_APP_SRC (source));
-    gst_object_unref (source);
+      gst_app_src_push_buffer (source, pattern_buffer (frame_size, i));
+    gst_app_src_end_of_stream (source);
   }
 
   void probe (const char *element, const char *pad_name, GstPadProbeCallback callback,
       gpointer data)
   {
-    GstElement *found = gst_bin_get_by_name (GST_BIN (pipeline), element);
-    GstPad *pad = gst_element_get_static_pad (found, pad_name);
-    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, data, nullptr);
-    gst_object_unref (pad);
-    gst_object_unref (found);
+    gst_pad_add_probe (
+        pad (element, pad_name), GST_PAD_PROBE_TYPE_BUFFER, callback, data, nullptr);
   }
-
-  GstElement *const pipeline;
 };
 
 /* From when a frame comes to the sink until the next leaves the source nobody can find
@@ -97,52 +83,50 @@ check_one_error (const Outcome &outcome)
   guint of_elements = 0; /* a source adds one of its own */
   for (const std::string &error : outcome.errors)
     of_elements += error.find ("Internal data stream error") == std::string::npos;
-  fail_unless_equals_int (of_elements, 1);
+  expect_equal (of_elements, 1);
 }
 } // namespace
 
-GST_START_TEST (test_a_frame_that_filesink_cannot_map_is_an_error_and_not_in_the_file)
+TEST (test_a_frame_that_filesink_cannot_map_is_an_error_and_not_in_the_file)
 {
-  gchar *path = nullptr;
-  close (g_file_open_tmp (nullptr, &path, nullptr));
-  gchar *contents;
-  gsize size;
+  Owned<gchar> path;
+  close (g_file_open_tmp (nullptr, path.out (), nullptr));
   {
-    Transfers transfers (
-        std::string ("filesink name=sink buffer-mode=unbuffered location=") + path);
+    Transfers transfers (text (
+        "filesink name=sink buffer-mode=unbuffered location=%s", path.operator->()));
     Outage outage (transfers, 3);
-    check_one_error (testing::play (transfers.pipeline));
+    check_one_error (transfers.play ());
   }
-  fail_unless (g_file_get_contents (path, &contents, &size, nullptr));
-  fail_unless_equals_uint64 (size, 3 * frame_size);
-  for (gsize i = 0; i < size; i++)
-    fail_unless_equals_int (
-        guint8 (contents[i]), testing::pattern (i % frame_size, guint (i / frame_size)));
-  g_free (contents);
+  Owned<gchar> contents;
+  gsize size;
+  fail_unless (g_file_get_contents (path, contents.out (), &size, nullptr));
+  const Bytes got (contents.operator->(), contents.operator->() + size);
+  Bytes expected;
+  for (guint frame = 0; frame < 3; frame++) {
+    const Bytes bytes = pattern (frame_size, frame);
+    expected.insert (expected.end (), bytes.begin (), bytes.end ());
+  }
+  assert_same (got, expected, "the file");
   g_unlink (path);
-  g_free (path);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_frame_that_videoconvert_cannot_map_is_an_error)
+TEST (test_a_frame_that_videoconvert_cannot_map_is_an_error)
 {
   Transfers transfers (converted);
   Outage outage (transfers, 3);
-  check_one_error (testing::play (transfers.pipeline));
+  check_one_error (transfers.play ());
 }
-GST_END_TEST;
 
-GST_START_TEST (test_no_frame_follows_one_that_was_lost)
+TEST (test_no_frame_follows_one_that_was_lost)
 {
   Transfers transfers (converted);
   Outage outage (transfers, 3);
-  testing::play (transfers.pipeline);
-  fail_unless_equals_int (outage.come, 4);
+  transfers.play ();
+  expect_equal (outage.come, 4);
 }
-GST_END_TEST;
 
 /* The sink of an application that looks at what a map says has no bytes to take. */
-GST_START_TEST (test_a_lost_frame_has_no_bytes_and_what_stands_there_is_zero)
+TEST (test_a_lost_frame_has_no_bytes_and_what_stands_there_is_zero)
 {
   Transfers transfers ("fakesink name=sink signal-handoffs=true");
   Outage outage (transfers, 3);
@@ -151,66 +135,41 @@ GST_START_TEST (test_a_lost_frame_has_no_bytes_and_what_stands_there_is_zero)
     {
       GstMapInfo map;
       fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-      fail_unless_equals_uint64 (map.size, *frame == 3 ? 0 : frame_size);
-      for (guint i = 0; i < frame_size; i++)
-        fail_unless_equals_int (
-            map.data[i], *frame == 3 ? 0 : testing::pattern (i, *frame));
+      expect_equal (map.size, *frame == 3 ? 0 : frame_size);
+      assert_same (Bytes (map.data, map.data + frame_size),
+          *frame == 3 ? Bytes (frame_size) : pattern (frame_size, *frame), "frame");
       gst_buffer_unmap (buffer, &map);
       ++*frame;
     }
   };
   guint frame = 0;
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (transfers.pipeline), "sink");
-  g_signal_connect (sink, "handoff", G_CALLBACK (Sink::take), &frame);
-  gst_object_unref (sink);
-  check_one_error (testing::play (transfers.pipeline));
-  fail_unless_equals_int (frame, 4);
+  g_signal_connect (transfers["sink"], "handoff", G_CALLBACK (Sink::take), &frame);
+  check_one_error (transfers.play ());
+  expect_equal (frame, 4);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_frame_that_a_source_cannot_write_is_an_error)
+TEST (test_a_frame_that_a_source_cannot_write_is_an_error)
 {
   /* Where a source fills pinned memory, later buffers are ones that can be done without.
    */
-  const guint n_maps = check::shares_memory () ? 3 : 1;
+  const guint n_maps = shares_memory () ? 3 : 1;
   for (guint map = 1; map <= n_maps; map++) {
     counting::let_fail (counting::ENQUEUE_MAP, map, CL_OUT_OF_RESOURCES);
-    check_one_error (testing::run (
-        "videotestsrc num-buffers=8 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
-        "openclupload ! fakesink"));
+    check_one_error (
+        run ("videotestsrc num-buffers=8 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
+             "openclupload ! fakesink"));
     counting::let_fail (counting::ENQUEUE_MAP, 0, CL_SUCCESS);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_an_element_is_as_new_after_a_lost_frame_and_ready)
+TEST (test_an_element_is_as_new_after_a_lost_frame_and_ready)
 {
   Transfers transfers (converted);
   Outage outage (transfers, 3);
-  check_one_error (testing::play (transfers.pipeline));
-  gst_element_set_state (transfers.pipeline, GST_STATE_READY);
-  gst_element_set_state (transfers.pipeline, GST_STATE_PAUSED);
+  check_one_error (transfers.play ());
+  gst_element_set_state (transfers, GST_STATE_READY);
+  gst_element_set_state (transfers, GST_STATE_PAUSED);
   transfers.push ();
-  Outcome again = testing::play (transfers.pipeline);
+  Outcome again = transfers.play ();
   fail_unless (again.eos && again.errors.empty ());
 }
-GST_END_TEST;
-
-static Suite *
-lost_frames_suite (void)
-{
-  Suite *suite = suite_create ("lost frames");
-  TCase *maps = tcase_create ("maps");
-
-  suite_add_tcase (suite, maps);
-  tcase_add_test (
-      maps, test_a_frame_that_filesink_cannot_map_is_an_error_and_not_in_the_file);
-  tcase_add_test (maps, test_a_frame_that_videoconvert_cannot_map_is_an_error);
-  tcase_add_test (maps, test_no_frame_follows_one_that_was_lost);
-  tcase_add_test (maps, test_a_lost_frame_has_no_bytes_and_what_stands_there_is_zero);
-  tcase_add_test (maps, test_a_frame_that_a_source_cannot_write_is_an_error);
-  tcase_add_test (maps, test_an_element_is_as_new_after_a_lost_frame_and_ready);
-  return suite;
-}
-
-GST_CHECK_MAIN (lost_frames)

@@ -5,21 +5,13 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <algorithm>
-#include <map>
-#include <string>
-#include <vector>
-
 #include <glib/gstdio.h>
-#include <gst/app/gstappsink.h>
-#include <gst/app/gstappsrc.h>
 #include <gst/opencl/opencl.h>
 
-#include "tests/check/device-kind.hpp"
-#include "tests/check/pipeline-run.hpp"
+#include "tests/check/opencl-check.hpp"
+#include "tests/check/harness.hpp"
 
-/* Last: its macro fail() breaks the headers of C++. */
-#include <gst/check/gstcheck.h>
+using namespace check;
 
 namespace {
 constexpr guint few = 10, many = 1000;
@@ -239,15 +231,14 @@ check_pipeline (const Pipeline &pipeline)
   check_nobody_waits (pipeline, long_run);
   /* One transfer for each frame, of the frame's bytes, or none where there is nothing
    * between host and device. */
-  fail_unless_equals_uint64 (
-      sum (long_run, pipeline.uploads, "uploads"), frames * copies);
-  fail_unless_equals_uint64 (
+  expect_equal (sum (long_run, pipeline.uploads, "uploads"), frames * copies);
+  expect_equal (
       sum (long_run, pipeline.uploads, "upload-bytes"), many * pipeline.bytes * copies);
-  fail_unless_equals_uint64 (sum (long_run, pipeline.downloads, "uploads"), 0);
-  fail_unless_equals_uint64 (sum (long_run, pipeline.downloads, "downloads"),
+  expect_equal (sum (long_run, pipeline.downloads, "uploads"), 0);
+  expect_equal (sum (long_run, pipeline.downloads, "downloads"),
       frames * pipeline.downloads.size () * copies);
   /* Tables go up when the elements are configured, however many frames follow. */
-  fail_unless_equals_uint64 (sum (long_run, pipeline.between, "uploads"),
+  expect_equal (sum (long_run, pipeline.between, "uploads"),
       sum (short_run, pipeline.between, "uploads"));
   /* At least one a frame: neighbours may do their work in one launch. */
   fail_unless (pipeline.between.empty ()
@@ -255,13 +246,12 @@ check_pipeline (const Pipeline &pipeline)
 }
 } // namespace
 
-GST_START_TEST (test_nothing_goes_back_to_the_host_over_1000_frames)
+TEST_ROWS (test_nothing_goes_back_to_the_host_over_1000_frames, pipelines)
 {
-  check_pipeline (pipelines[__i__]);
+  check_pipeline (row);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_source_on_the_device_uploads_nothing)
+TEST (test_source_on_the_device_uploads_nothing)
 {
   Records records = trace ("octtestsrc name=source num-buffers=200 ! "
                            "'video/x-raw(memory:OpenCLMemory),width=512,height=16' ! "
@@ -271,13 +261,12 @@ GST_START_TEST (test_source_on_the_device_uploads_nothing)
                          "octwindowinterp name=window ! octfft name=fft ! fakesink");
   const std::vector<std::string> all = {"source", "window", "fft"};
   for (const char *counter : {"downloads", "host-waits"})
-    fail_unless_equals_uint64 (sum (records, all, counter), 0);
-  fail_unless_equals_uint64 (sum (records, all, "uploads"), sum (fewer, all, "uploads"));
+    expect_equal (sum (records, all, counter), 0);
+  expect_equal (sum (records, all, "uploads"), sum (fewer, all, "uploads"));
 }
-GST_END_TEST;
 
 /* What the test above is there to find is found, and is put on the right account. */
-GST_START_TEST (test_an_element_that_maps_for_the_cpu_is_reported)
+TEST (test_an_element_that_maps_for_the_cpu_is_reported)
 {
   Records records = trace (
       "videotestsrc num-buffers=10 ! " SPECTRA " ! openclupload name=up ! "
@@ -285,30 +274,27 @@ GST_START_TEST (test_an_element_that_maps_for_the_cpu_is_reported)
       "opencldownload name=down ! fakesink");
   const guint64 copies = check::shares_memory () ? 0 : 1;
   Counts cpu = records["cpu"]; /* nothing, where it neither copied nor waited */
-  fail_unless_equals_uint64 (cpu["downloads"], 10 * copies);
-  fail_unless_equals_uint64 (cpu["download-bytes"], 10 * 512 * 16 * 4 * copies);
+  expect_equal (cpu["downloads"], 10 * copies);
+  expect_equal (cpu["download-bytes"], 10 * 512 * 16 * 4 * copies);
   /* Whether a thread was found waiting depends on how fast the device is. */
   fail_unless (cpu["host-waits"] <= 10);
   for (const char *name : {"up", "window", "fft"})
-    fail_unless_equals_uint64 (records.at (name).at ("downloads"), 0);
+    expect_equal (records.at (name).at ("downloads"), 0);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_downstream_that_reads_a_frame_is_reported)
+TEST (test_downstream_that_reads_a_frame_is_reported)
 {
   Records records =
       trace ("videotestsrc num-buffers=10 ! " SPECTRA " ! openclupload name=up ! "
              "opencldownload name=down ! filesink name=file location=/dev/null");
-  fail_unless_equals_uint64 (sum (records, {"down"}, "host-waits"), 0);
-  fail_unless_equals_uint64 (
-      sum (records, {"down"}, "downloads"), check::shares_memory () ? 0 : 10);
+  expect_equal (sum (records, {"down"}, "host-waits"), 0);
+  expect_equal (sum (records, {"down"}, "downloads"), check::shares_memory () ? 0 : 10);
   /* On a device that finishes at once there may be nothing to wait for. */
   if (records.count ("file")) {
-    fail_unless_equals_uint64 (sum (records, {"file"}, "downloads"), 0);
+    expect_equal (sum (records, {"file"}, "downloads"), 0);
     fail_unless (sum (records, {"file"}, "host-waits") <= 10);
   }
 }
-GST_END_TEST;
 
 static GstOpenCLCounts
 counts_of (GstElement *pipeline, const char *name)
@@ -321,25 +307,23 @@ counts_of (GstElement *pipeline, const char *name)
 }
 
 /* No query reaches from one to the other, and still they share a context. */
-GST_START_TEST (test_one_pipeline_hands_device_memory_to_another)
+TEST (test_one_pipeline_hands_device_memory_to_another)
 {
-  GstElement *giver =
-      testing::launch ("videotestsrc num-buffers=300 ! " SPECTRA
-                       " ! openclupload ! appsink name=out max-buffers=2");
+  GstElement *giver = check::launch ("videotestsrc num-buffers=300 ! " SPECTRA
+                                     " ! openclupload ! appsink name=out max-buffers=2");
   GstElement *taker =
-      testing::launch ("appsrc name=in format=time block=true max-buffers=2 "
-                       "! octwindowinterp name=window ! octfft name=fft ! "
-                       "fakesink");
-  GstElement *out = gst_bin_get_by_name (GST_BIN (giver), "out");
-  GstElement *in = gst_bin_get_by_name (GST_BIN (taker), "in");
-  GstBus *bus = gst_element_get_bus (taker);
+      check::launch ("appsrc name=in format=time block=true max-buffers=2 "
+                     "! octwindowinterp name=window ! octfft name=fft ! "
+                     "fakesink");
+  Owned<GstElement> out = gst_bin_get_by_name (GST_BIN (giver), "out");
+  Owned<GstElement> in = gst_bin_get_by_name (GST_BIN (taker), "in");
+  Owned<GstBus> bus = gst_element_get_bus (taker);
   guint handed = 0;
 
   gst_element_set_state (giver, GST_STATE_PLAYING);
   gst_element_set_state (taker, GST_STATE_PLAYING);
   while (GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (out))) {
-    fail_unless_equals_int (
-        gst_app_src_push_sample (GST_APP_SRC (in), sample), GST_FLOW_OK);
+    expect_equal (gst_app_src_push_sample (GST_APP_SRC (in), sample), GST_FLOW_OK);
     gst_sample_unref (sample);
     handed++;
   }
@@ -349,50 +333,26 @@ GST_START_TEST (test_one_pipeline_hands_device_memory_to_another)
   fail_unless (end && GST_MESSAGE_TYPE (end) == GST_MESSAGE_EOS);
   gst_message_unref (end);
 
-  fail_unless_equals_int (handed, 300);
+  expect_equal (handed, 300);
   GstOpenCLCounts window = counts_of (taker, "window"), fft = counts_of (taker, "fft");
   fail_unless (window.launches + fft.launches >= 300);
   /* Tables, at configuration. */
   guint64 uploads = window.uploads + fft.uploads;
   fail_unless (uploads < 20, "%" G_GUINT64_FORMAT " uploads", uploads);
-  fail_unless_equals_uint64 (window.downloads + fft.downloads, 0);
-  fail_unless_equals_uint64 (window.host_waits + fft.host_waits, 0);
+  expect_equal (window.downloads + fft.downloads, 0);
+  expect_equal (window.host_waits + fft.host_waits, 0);
   for (GstElement *pipeline : {giver, taker}) {
     gst_element_set_state (pipeline, GST_STATE_NULL);
     gst_object_unref (pipeline);
   }
-  gst_object_unref (bus);
-  gst_object_unref (out);
-  gst_object_unref (in);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_names_of_all_kinds_can_be_read_from_the_log)
+TEST (test_names_of_all_kinds_can_be_read_from_the_log)
 {
   Records records =
       trace ("videotestsrc num-buffers=5 ! openclupload name='up (1), \"a\"' "
              "! opencldownload name=down ! fakesink");
   const guint64 copies = check::shares_memory () ? 0 : 5;
-  fail_unless_equals_uint64 (sum (records, {"up (1), \"a\""}, "uploads"), copies);
-  fail_unless_equals_uint64 (sum (records, {"down"}, "downloads"), copies);
+  expect_equal (sum (records, {"up (1), \"a\""}, "uploads"), copies);
+  expect_equal (sum (records, {"down"}, "downloads"), copies);
 }
-GST_END_TEST;
-
-static Suite *
-no_round_trip_suite ()
-{
-  Suite *suite = suite_create ("no_round_trip");
-  TCase *tcase = tcase_create ("general");
-
-  suite_add_tcase (suite, tcase);
-  tcase_add_loop_test (tcase, test_nothing_goes_back_to_the_host_over_1000_frames, 0,
-      G_N_ELEMENTS (pipelines));
-  tcase_add_test (tcase, test_source_on_the_device_uploads_nothing);
-  tcase_add_test (tcase, test_an_element_that_maps_for_the_cpu_is_reported);
-  tcase_add_test (tcase, test_downstream_that_reads_a_frame_is_reported);
-  tcase_add_test (tcase, test_one_pipeline_hands_device_memory_to_another);
-  tcase_add_test (tcase, test_names_of_all_kinds_can_be_read_from_the_log);
-  return suite;
-}
-
-GST_CHECK_MAIN (no_round_trip);

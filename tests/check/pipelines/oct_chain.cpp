@@ -4,24 +4,15 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <algorithm>
 #include <clocale>
-#include <cmath>
-#include <cstring>
-#include <random>
-#include <string>
-#include <vector>
 
 #include <glib/gstdio.h>
 
 #include "tests/check/fft-libraries.hpp"
 #include "tests/check/octreference.hpp"
-#include "tests/check/pipeline-run.hpp"
+#include "tests/check/harness.hpp"
 
-/* Last: its macro fail() breaks the headers of C++. */
-#include <gst/check/gstcheck.h>
-
-using namespace testing;
+using namespace check;
 using reference::Chain;
 using reference::Display;
 using reference::Values;
@@ -33,7 +24,7 @@ enum class Background { NONE, FRAME, ROLLING, FILE };
 enum class Wavelengths { NONE, RISING, FALLING };
 
 struct Case {
-  const char *name;
+  const char *label;
   gsize samples, lines, frames;
   Wavelengths wavelengths;
   Background background;
@@ -311,7 +302,7 @@ run_to_end (const std::string &line)
 
 /* What is to come out. */
 struct Expected {
-  const char *name;
+  const char *label;
   gsize depths, lines;
   Values decibels; /* [frame][line][depth] */
   double floor;    /* which they are compared above */
@@ -321,7 +312,7 @@ struct Expected {
 void
 check_decibels (const Expected &of, const std::string &bytes)
 {
-  fail_unless_equals_uint64 (bytes.size (), of.decibels.size () * sizeof (float));
+  expect_equal (bytes.size (), of.decibels.size () * sizeof (float));
   gsize above = 0;
   for (gsize i = 0; i < of.decibels.size (); i++) {
     float is;
@@ -330,11 +321,11 @@ check_decibels (const Expected &of, const std::string &bytes)
       continue;
     above++;
     if (!(std::abs (is - of.decibels[i]) <= 0.05))
-      fail ("%s: line %zu depth %zu is %f dB, expected %f", of.name, i / of.depths,
-          i % of.depths, is, of.decibels[i]);
+      ck_abort_msg ("%s: line %zu depth %zu is %f dB, expected %f", of.label,
+          i / of.depths, i % of.depths, is, of.decibels[i]);
   }
   /* Else this would check nothing. */
-  fail_unless (above > of.decibels.size () / 8, "%s: %zu values above %g dB", of.name,
+  fail_unless (above > of.decibels.size () / 8, "%s: %zu values above %g dB", of.label,
       above, of.floor);
 }
 
@@ -342,7 +333,7 @@ void
 check_pictures (const Expected &of, const std::string &bytes)
 {
   const gsize stride = round_up_4 (of.lines), size = of.decibels.size ();
-  fail_unless_equals_uint64 (bytes.size (), size / of.lines * stride);
+  expect_equal (bytes.size (), size / of.lines * stride);
   gsize near = 0, shades = 0;
   for (gsize i = 0; i < size; i++) {
     gsize line = i / of.depths, depth = i % of.depths;
@@ -353,18 +344,18 @@ check_pictures (const Expected &of, const std::string &bytes)
     near += std::abs (is - should) <= 1;
     shades += should > 0 && should < 255;
     if (std::abs (is - should) > 2)
-      fail ("%s: frame %zu depth %zu A-line %zu is %d, expected %d", of.name, frame,
-          depth, column, is, should);
+      ck_abort_msg ("%s: frame %zu depth %zu A-line %zu is %d, expected %d", of.label,
+          frame, depth, column, is, should);
   }
   fail_unless (
-      near >= size * 0.999, "%s: %zu of %zu within one level", of.name, near, size);
-  fail_unless (shades > size / 4, "%s: the picture shows nothing", of.name);
+      near >= size * 0.999, "%s: %zu of %zu within one level", of.label, near, size);
+  fail_unless (shades > size / 4, "%s: the picture shows nothing", of.label);
 }
 
 Expected
 expect (const Case &of, const std::vector<guint16> &raw)
 {
-  return {of.name, of.samples / 2, of.lines, expected_of (of, raw), 0, display};
+  return {of.label, of.samples / 2, of.lines, expected_of (of, raw), 0, display};
 }
 
 /* Numbers and pictures of one spectrum, through a tee and queues. */
@@ -406,39 +397,36 @@ without_padding (const Case &of, const std::string &pictures)
 }
 } // namespace
 
-GST_START_TEST (test_depths_are_those_of_double_precision)
+TEST_ROWS (test_depths_are_those_of_double_precision, cases)
 {
-  const Case &of = cases[__i__];
-  std::vector<guint16> raw = raw_spectra (of);
-  const Expected expected = expect (of, raw);
+  std::vector<guint16> raw = raw_spectra (row);
+  const Expected expected = expect (row, raw);
   for (const char *library : check::fft_libraries ()) {
     for (Source source : sources) {
       Folder folder;
-      check_chain (of, library, source (of, folder, raw), folder, expected);
+      check_chain (row, library, source (row, folder, raw), folder, expected);
     }
   }
 }
-GST_END_TEST;
 
 /* What everybody gets who sets nothing: each background, with dispersion and without. */
-GST_START_TEST (test_the_default_path_is_that_of_double_precision)
+TEST_ROWS (test_the_default_path_is_that_of_double_precision, {0, 1, 2, 3, 4, 5, 6, 7})
 {
-  Case of = {"default path", 2048, 21, 4, Wavelengths::RISING, Background (__i__ / 2),
-      __i__ % 2 ? 8e-5 : 0, 0};
+  Case of = {"default path", 2048, 21, 4, Wavelengths::RISING, Background (row / 2),
+      row % 2 ? 8e-5 : 0, 0};
   std::vector<guint16> raw = raw_spectra (of);
   Folder folder;
   check_default_path (from_pictures (of, folder, raw) + " ! openclupload ! "
                           + window_element (of, folder),
       "db-max=70", folder, expect (of, raw));
 }
-GST_END_TEST;
 
 /* By how many levels two pictures differ at most. */
 int
 most_between (const std::string &a, const std::string &b)
 {
   int most = 0;
-  fail_unless_equals_int (a.size (), b.size ());
+  expect_equal (a.size (), b.size ());
   for (gsize i = 0; i < a.size (); i++)
     most = std::max (most, std::abs (guint8 (a[i]) - guint8 (b[i])));
   return most;
@@ -446,7 +434,7 @@ most_between (const std::string &a, const std::string &b)
 
 /* Whatever stands between the elements. Where it wants the spectra, too, they are made,
  * and rounded, on the way. */
-GST_START_TEST (test_queues_change_no_bit_and_tees_no_more_than_rounding)
+TEST (test_queues_change_no_bit_and_tees_no_more_than_rounding)
 {
   const Case &of = cases[2];
   std::vector<guint16> raw = raw_spectra (of);
@@ -483,10 +471,9 @@ GST_START_TEST (test_queues_change_no_bit_and_tees_no_more_than_rounding)
         line.text.c_str ());
   }
 }
-GST_END_TEST;
 
 /* Libraries that write kernels set it, so that numbers have a point. */
-GST_START_TEST (test_the_application_s_locale_is_left_alone)
+TEST (test_the_application_s_locale_is_left_alone)
 {
   setlocale (LC_ALL, "C.UTF-8");
   const std::string before = setlocale (LC_ALL, nullptr);
@@ -495,10 +482,9 @@ GST_START_TEST (test_the_application_s_locale_is_left_alone)
                              "video/x-raw(memory:OpenCLMemory),width=64,height=4 ! "
                              "octwindowinterp ! ")
                 + depth_element (library) + " ! fakesink");
-    fail_unless_equals_string (setlocale (LC_ALL, nullptr), before.c_str ());
+    expect_equal (setlocale (LC_ALL, nullptr), before.c_str ());
   }
 }
-GST_END_TEST;
 
 /* --- measured spectra --- */
 
@@ -528,11 +514,11 @@ read_values (const std::string &path)
   return values;
 }
 
-GST_START_TEST (test_measured_tape_is_that_of_double_precision)
+TEST_ROWS (test_measured_tape_is_that_of_double_precision, {false, true})
 {
   const std::string raw = data_file ("tape/tape_lambda_domain_999x2048_u16le.raw");
   const std::string wavelengths = data_file ("tape/lambda_cobra_s_nm.npy");
-  const bool dispersion = __i__;
+  const bool dispersion = row;
   Chain chain;
   chain.map = reference::map_of (read_values (wavelengths));
   if (dispersion)
@@ -549,12 +535,11 @@ GST_START_TEST (test_measured_tape_is_that_of_double_precision)
           + (dispersion ? " dispersion-a2=7.994e-5 dispersion-a3=2.67e-9" : ""),
       "db-min=-10 db-max=42", folder, expected);
 }
-GST_END_TEST;
 
 /* Float samples, far below 1. */
-GST_START_TEST (test_measured_scatterer_is_that_of_double_precision)
+TEST_ROWS (test_measured_scatterer_is_that_of_double_precision, {"frame", "rolling"})
 {
-  const char *const kinds[] = {"frame", "rolling"};
+  const std::string background = row;
   const std::string map = data_file ("scatterer/klinear_frac_index.npy");
   const std::string phase = data_file ("scatterer/dispersion_phase.npy");
   std::vector<Values> frames;
@@ -564,66 +549,31 @@ GST_START_TEST (test_measured_scatterer_is_that_of_double_precision)
   Chain chain;
   chain.map = read_values (map);
   chain.phase = read_values (phase);
-  Values decibels =
-      decibels_of (chain, __i__ ? Background::ROLLING : Background::FRAME, frames, 1024);
+  Values decibels = decibels_of (chain,
+      background == "frame" ? Background::FRAME : Background::ROLLING, frames, 1024);
   const double floor = *std::max_element (decibels.begin (), decibels.end ()) - 50;
   Expected expected = {"scatterer", 512, 100, decibels, floor, {false, -80, -20}};
   Folder folder;
   check_default_path ("multifilesrc location=" + data_file ("scatterer/bscan/%03d.npy")
                           + " start-index=50 stop-index=53 caps=application/x-npy ! "
                             "npyparse ! openclupload ! octwindowinterp background="
-                          + kinds[__i__] + " resample-map=" + map
+                          + background + " resample-map=" + map
                           + " dispersion-phase=" + phase,
       "db-min=-80 db-max=-20", folder, expected);
 }
-GST_END_TEST;
 
-static Suite *
-oct_data_suite ()
-{
-  Suite *suite = suite_create ("oct_data");
-  TCase *tcase = tcase_create ("general");
-
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 300);
-  tcase_add_loop_test (tcase, test_measured_tape_is_that_of_double_precision, 0, 2);
-  tcase_add_loop_test (tcase, test_measured_scatterer_is_that_of_double_precision, 0, 2);
-  return suite;
-}
-
-static Suite *
-oct_chain_suite ()
-{
-  Suite *suite = suite_create ("oct_chain");
-  TCase *tcase = tcase_create ("general");
-
-  suite_add_tcase (suite, tcase);
-  tcase_add_loop_test (
-      tcase, test_depths_are_those_of_double_precision, 0, G_N_ELEMENTS (cases));
-  tcase_add_loop_test (tcase, test_the_default_path_is_that_of_double_precision, 0, 8);
-  tcase_add_test (tcase, test_queues_change_no_bit_and_tees_no_more_than_rounding);
-  tcase_add_test (tcase, test_the_application_s_locale_is_left_alone);
-  return suite;
-}
-
-/* 77 is meson's word for skipped. */
-static int
-check_data ()
+static bool
+data_is_there ()
 {
   for (const char *name : {"tape", "scatterer"}) {
     if (!g_file_test (data_file (name).c_str (), G_FILE_TEST_IS_DIR)) {
       g_print ("NOT CHECKED: no %s\n", data_file (name).c_str ());
-      return 77;
+      return false;
     }
   }
-  return gst_check_run_suite (oct_data_suite (), "oct_data", __FILE__);
+  return true;
 }
 
-int
-main (int argc, char **argv)
-{
-  gst_check_init (&argc, &argv);
-  if (argc > 1 && g_str_equal (argv[1], "data"))
-    return check_data ();
-  return gst_check_run_suite (oct_chain_suite (), "oct_chain", __FILE__);
-}
+static const bool data_are_asked_for =
+    check::only_with ("data", "test_measured_", data_is_there);
+static const bool is_patient = check::each_test_may_take (300);

@@ -4,22 +4,16 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "tests/check/pipeline-run.hpp"
+#include "tests/check/harness.hpp"
 
-#include <algorithm>
-#include <cstring>
 #include <glib/gstdio.h>
 #include <mutex>
 
-/* Last: its macro fail() breaks the headers of C++. */
-#include <gst/check/gstcheck.h>
-
-using namespace testing;
+using namespace check;
 
 namespace {
 constexpr guint n_frames = 50;
 constexpr GstClockTime frame_time = 20 * GST_MSECOND; /* a second of frames in all */
-constexpr GstClockTime patience = 60 * GST_SECOND;
 
 std::string folder;
 
@@ -59,43 +53,39 @@ remove_folder ()
 }
 
 /* Files of 50 frames at 50 a second, through the elements. */
-const char *const lines[] = {
-    "filesrc location=%s/spectra.npy ! npyparse framerate=50/1 ! openclupload ! "
-    "octwindowinterp ! octfft ! opencldownload ! fakesink name=sink sync=true",
-    "filesrc location=%s/film.avi ! avidemux ! jpegdec ! openclupload ! openclconvert ! "
-    "chromakey ! noisereduce ! flowkey ! keyfill ! opencldownload ! queue ! "
-    "fakesink name=sink sync=true",
+struct File {
+  const char *label, *line;
+};
+const File files[] = {
+    {"spectra",
+        "filesrc location=%s/spectra.npy ! npyparse framerate=50/1 ! openclupload ! "
+        "octwindowinterp ! octfft ! opencldownload ! fakesink name=sink sync=true"},
+    {"film", "filesrc location=%s/film.avi ! avidemux ! jpegdec ! openclupload ! "
+             "openclconvert ! "
+             "chromakey ! noisereduce ! flowkey ! keyfill ! opencldownload ! queue ! "
+             "fakesink name=sink sync=true"},
 };
 
 /* A file that is played, and the frames that come out since the last seek. */
 class Player {
 public:
-  explicit Player (const char *form)
+  explicit Player (const File &file) : pipeline (text (file.line, folder.c_str ()))
   {
-    gchar *line = g_strdup_printf (form, folder.c_str ());
-    pipeline = launch (line);
-    g_free (line);
-    bus = gst_element_get_bus (pipeline);
-    GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
-    GstPad *pad = gst_element_get_static_pad (sink, "sink");
-    gst_pad_add_probe (pad,
-        GstPadProbeType (GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_FLUSH),
-        note, this, nullptr);
-    gst_object_unref (pad);
-    gst_object_unref (sink);
+    const auto seen =
+        GstPadProbeType (GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_FLUSH);
+    watch (pipeline.pad ("sink", "sink"), seen, [this] (GstPadProbeInfo *info) {
+      note (info);
+      return GST_PAD_PROBE_OK;
+    });
     go_to (GST_STATE_PAUSED);
   }
   ~Player ()
   {
-    const Outcome outcome = collect (bus);
-    fail_unless (outcome.errors.empty (), "%s",
-        outcome.errors.empty () ? "" : outcome.errors[0].c_str ());
+    const Outcome outcome = pipeline.said ();
+    fail_unless (outcome.errors.empty (), "%s", outcome.line ().c_str ());
+    /* Before what the probe refers to. */
     gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (bus);
-    gst_object_unref (pipeline);
   }
-  Player (const Player &) = delete;
-  Player &operator= (const Player &) = delete;
 
   void go_to (GstState state)
   {
@@ -123,10 +113,9 @@ public:
   /* To its end, from `first` to `last`, each once and in order. */
   void expect_until_end (guint first, guint last)
   {
-    GstMessage *message = gst_bus_timed_pop_filtered (
-        bus, patience, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
-    fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS, "no end");
-    gst_message_unref (message);
+    Owned<GstMessage> message = gst_bus_timed_pop_filtered (
+        pipeline.bus, patience, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+    fail_unless (message && message->type == GST_MESSAGE_EOS, "no end");
     std::vector<guint> expected;
     for (guint n = std::min (first, last); n <= std::max (first, last); n++)
       expected.push_back (n);
@@ -158,59 +147,53 @@ private:
                  == GST_STATE_CHANGE_SUCCESS);
   }
 
-  static GstPadProbeReturn note (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+  void note (GstPadProbeInfo *info)
   {
-    auto *self = static_cast<Player *> (data);
-    std::lock_guard<std::mutex> lock (self->mutex);
+    std::lock_guard<std::mutex> lock (mutex);
     if (!(info->type & GST_PAD_PROBE_TYPE_BUFFER)) {
-      self->shown.clear ();
+      shown.clear ();
     } else {
       const GstClockTime time = GST_BUFFER_PTS (GST_PAD_PROBE_INFO_BUFFER (info));
-      self->shown.push_back (guint ((time + frame_time / 2) / frame_time));
+      shown.push_back (guint ((time + frame_time / 2) / frame_time));
     }
-    return GST_PAD_PROBE_OK;
   }
 
-  GstElement *pipeline;
-  GstBus *bus;
   std::mutex mutex;
   std::vector<guint> shown;
+  Pipeline pipeline;
 };
 } // namespace
 
-GST_START_TEST (test_scenario_seek_forward)
+TEST_ROWS (test_scenario_seek_forward, files)
 {
-  Player player (lines[__i__]);
+  Player player (row);
   player.go_to (GST_STATE_PLAYING);
   for (guint frame : {5, 15, 30, 40})
     player.seek (1, frame);
   player.expect_until_end (40, n_frames - 1);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_scenario_seek_backward)
+TEST_ROWS (test_scenario_seek_backward, files)
 {
-  Player player (lines[__i__]);
+  Player player (row);
   player.go_to (GST_STATE_PLAYING);
   for (guint frame : {45, 30, 12, 0})
     player.seek (1, frame);
   player.expect_until_end (0, n_frames - 1);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_scenario_scrub)
+TEST_ROWS (test_scenario_scrub, files)
 {
-  Player player (lines[__i__]);
+  Player player (row);
   for (guint frame : {0, 7, 14, 21, 28, 35, 42, 49, 40, 31, 22, 13, 4}) {
     player.seek (1, frame);
     player.expect_shown (frame);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_scenario_pause_and_resume)
+TEST_ROWS (test_scenario_pause_and_resume, files)
 {
-  Player player (lines[__i__]);
+  Player player (row);
   for (guint round = 0; round < 4; round++) {
     player.go_to (GST_STATE_PLAYING);
     g_usleep (100000);
@@ -222,56 +205,33 @@ GST_START_TEST (test_scenario_pause_and_resume)
   player.go_to (GST_STATE_PLAYING);
   player.expect_until_end (0, n_frames - 1);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_scenario_reverse)
+TEST_ROWS (test_scenario_reverse, files)
 {
-  Player player (lines[__i__]);
+  Player player (row);
   player.seek (-1, 0);
   player.expect_shown (n_frames - 1);
   player.go_to (GST_STATE_PLAYING);
   player.expect_until_end (n_frames - 1, 0);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_scenario_a_part_forward_and_backward)
+TEST_ROWS (test_scenario_a_part_forward_and_backward, files)
 {
-  Player player (lines[__i__]);
+  Player player (row);
   player.go_to (GST_STATE_PLAYING);
   player.seek (1, 10, 20);
   player.expect_until_end (10, 19);
   player.seek (-1, 10, 20);
   player.expect_until_end (19, 10);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_scenario_fast_forward)
+TEST_ROWS (test_scenario_fast_forward, files)
 {
-  Player player (lines[__i__]);
+  Player player (row);
   player.seek (4, 0);
   player.go_to (GST_STATE_PLAYING);
   player.expect_until_end (0, n_frames - 1);
 }
-GST_END_TEST;
 
-static Suite *
-scenarios_suite ()
-{
-  Suite *suite = suite_create ("scenarios");
-  TCase *tcase = tcase_create ("general");
-  const int n = G_N_ELEMENTS (lines);
-
-  suite_add_tcase (suite, tcase);
-  /* In each process: threads that have played something are not there after a fork. */
-  tcase_add_checked_fixture (tcase, make_folder, remove_folder);
-  tcase_add_loop_test (tcase, test_scenario_seek_forward, 0, n);
-  tcase_add_loop_test (tcase, test_scenario_seek_backward, 0, n);
-  tcase_add_loop_test (tcase, test_scenario_scrub, 0, n);
-  tcase_add_loop_test (tcase, test_scenario_pause_and_resume, 0, n);
-  tcase_add_loop_test (tcase, test_scenario_reverse, 0, n);
-  tcase_add_loop_test (tcase, test_scenario_a_part_forward_and_backward, 0, n);
-  tcase_add_loop_test (tcase, test_scenario_fast_forward, 0, n);
-  return suite;
-}
-
-GST_CHECK_MAIN (scenarios);
+/* In each process: threads that have played something are not there after a fork. */
+static const bool with_files = around_each_test (make_folder, remove_folder);

@@ -2,14 +2,9 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "tests/check/pipeline-run.hpp"
-#include "tests/check/settings-check.hpp"
+#include "tests/check/harness.hpp"
 
-#include <gst/app/gstappsink.h>
-#include <gst/app/gstappsrc.h>
-#include <gst/video/video.h>
-
-using namespace testing;
+using namespace check;
 
 namespace {
 #define DEVICE_MEMORY "(memory:OpenCLMemory)"
@@ -263,9 +258,8 @@ turn_quickly (gpointer data)
 }
 } // namespace
 
-GST_START_TEST (test_knobs_turned_one_by_one_keep_the_last_valid_set)
+TEST_ROWS (test_knobs_turned_one_by_one_keep_the_last_valid_set, rows)
 {
-  const Row &row = rows[__i__];
   Session session (row.chain, "");
   session.frame ();
   for (const Turn &turn : row.turns) {
@@ -273,47 +267,28 @@ GST_START_TEST (test_knobs_turned_one_by_one_keep_the_last_valid_set)
     set_together (session.knobs, turn.set);
     for (int n = 0; n < 2; n++)
       fail_unless (session.frame () == expected,
-          "row %d, %s: not as with \"%s\": %.200s, expected %.200s", __i__, turn.set,
-          turn.in_force, session.frame ().c_str (), expected.c_str ());
+          "%s: not as with \"%s\": %.200s, expected %.200s", turn.set, turn.in_force,
+          session.frame ().c_str (), expected.c_str ());
     expect_warnings (session.bus, turn.set,
         turn.warning ? std::vector<std::string>{turn.warning}
                      : std::vector<std::string> ());
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_knobs_turned_ten_thousand_times_give_one_of_the_sets)
+TEST_ROWS (test_knobs_turned_ten_thousand_times_give_one_of_the_sets, pairs)
 {
-  const Pair &pair = pairs[__i__];
-  std::string first = frame_with (pair.chain, pair.first);
-  std::string second = frame_with (pair.chain, pair.second);
+  std::string first = frame_with (row.chain, row.first);
+  std::string second = frame_with (row.chain, row.second);
   fail_unless (first != second);
 
-  Session session (pair.chain, pair.first);
-  Turning turning = {session.knobs, pair};
+  Session session (row.chain, row.first);
+  Turning turning = {session.knobs, row};
   GThread *thread = g_thread_new ("turn", turn_quickly, &turning);
   for (int n = 0; n < 60; n++) {
     std::string frame = session.frame ();
-    fail_unless (
-        frame == first || frame == second, "pair %d, frame %d: neither", __i__, n);
+    fail_unless (frame == first || frame == second, "frame %d: neither", n);
   }
   g_thread_join (thread);
   fail_unless (session.frame () == second);
-  expect_warnings (session.bus, pair.second, {});
+  expect_warnings (session.bus, row.second, {});
 }
-GST_END_TEST;
-
-static Suite *
-settings_suite (void)
-{
-  Suite *suite = suite_create ("settings");
-  TCase *tc = tcase_create ("settings");
-  suite_add_tcase (suite, tc);
-  tcase_add_loop_test (
-      tc, test_knobs_turned_one_by_one_keep_the_last_valid_set, 0, G_N_ELEMENTS (rows));
-  tcase_add_loop_test (tc, test_knobs_turned_ten_thousand_times_give_one_of_the_sets, 0,
-      G_N_ELEMENTS (pairs));
-  return suite;
-}
-
-GST_CHECK_MAIN (settings);

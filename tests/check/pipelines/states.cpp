@@ -2,14 +2,9 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <thread>
+#include "tests/check/harness.hpp"
 
-#include "tests/check/pipeline-run.hpp"
-
-/* Last: its macro fail() breaks the headers of C++. */
-#include <gst/check/gstcheck.h>
-
-using namespace testing;
+using namespace check;
 
 namespace {
 GstElement *
@@ -85,41 +80,36 @@ is_own (GParamSpec *spec)
 }
 } // namespace
 
-GST_START_TEST (test_every_element_goes_up_and_down_alone)
+TEST (test_every_element_goes_up_and_down_alone)
 {
   for (const std::string &name : element_names ()) {
-    GstElement *element = make (name);
+    Owned<GstElement> element = make (name);
     for (guint round = 0; round < 3; round++) {
       for (GstState state : sequence)
         go_to (element, state);
     }
-    gst_object_unref (element);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_chains_go_up_and_down)
+TEST (test_chains_go_up_and_down)
 {
   for (const char *line : chains) {
-    GstElement *pipeline = launch (line);
-    GstBus *bus = gst_element_get_bus (pipeline);
+    Owned<GstElement> pipeline = launch (line);
+    Owned<GstBus> bus = gst_element_get_bus (pipeline);
     for (guint round = 0; round < 5; round++) {
       for (GstState state : sequence)
         go_to (pipeline, state);
     }
     fail_unless (collect (bus).errors.empty (), "%s", line);
-    gst_object_unref (bus);
-    gst_object_unref (pipeline);
   }
 }
-GST_END_TEST;
 
 /* Stopped at once, while it starts. */
-GST_START_TEST (test_chains_stop_before_they_have_started)
+TEST (test_chains_stop_before_they_have_started)
 {
   for (const char *line : chains) {
-    GstElement *pipeline = launch (line);
-    GstBus *bus = gst_element_get_bus (pipeline);
+    Owned<GstElement> pipeline = launch (line);
+    Owned<GstBus> bus = gst_element_get_bus (pipeline);
     for (guint round = 0; round < 20; round++) {
       gst_element_set_state (pipeline, GST_STATE_PLAYING);
       g_usleep (round * 500);
@@ -127,40 +117,34 @@ GST_START_TEST (test_chains_stop_before_they_have_started)
     }
     fail_unless (collect (bus).errors.empty (), "%s", line);
     gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (bus);
-    gst_object_unref (pipeline);
   }
 }
-GST_END_TEST;
 
 /* They share one context, which comes and goes with those that run. */
-GST_START_TEST (test_pipelines_start_and_stop_beside_each_other)
+TEST (test_pipelines_start_and_stop_beside_each_other)
 {
   std::vector<std::thread> threads;
   for (const char *line : chains) {
     threads.emplace_back ([line] {
-      GstElement *pipeline = gst_parse_launch (line, nullptr);
+      Owned<GstElement> pipeline = gst_parse_launch (line, nullptr);
       for (guint round = 0; round < 15; round++) {
         gst_element_set_state (pipeline, GST_STATE_PLAYING);
         g_usleep (g_random_int_range (0, 40000));
         gst_element_set_state (pipeline, GST_STATE_NULL);
       }
-      GstBus *bus = gst_element_get_bus (pipeline);
+      Owned<GstBus> bus = gst_element_get_bus (pipeline);
       GstMessage *error = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
       g_assert_null (error);
-      gst_object_unref (bus);
-      gst_object_unref (pipeline);
     });
   }
   for (std::thread &thread : threads)
     thread.join ();
 }
-GST_END_TEST;
 
-GST_START_TEST (test_every_property_can_be_read_and_set_to_its_default)
+TEST (test_every_property_can_be_read_and_set_to_its_default)
 {
   for (const std::string &name : element_names ()) {
-    GstElement *element = make (name);
+    Owned<GstElement> element = make (name);
     guint n_specs;
     GParamSpec **specs =
         g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n_specs);
@@ -171,12 +155,10 @@ GST_START_TEST (test_every_property_can_be_read_and_set_to_its_default)
     g_free (specs);
     go_to (element, GST_STATE_PAUSED);
     go_to (element, GST_STATE_NULL);
-    gst_object_unref (element);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_every_element_says_what_it_is)
+TEST (test_every_element_says_what_it_is)
 {
   std::vector<std::string> names = element_names ();
   fail_unless (names.size () >= 13, "only %zu elements", names.size ());
@@ -190,10 +172,9 @@ GST_START_TEST (test_every_element_says_what_it_is)
     gst_object_unref (factory);
   }
 }
-GST_END_TEST;
 
 /* Never started, or only looked at: as a registry or an editor does. */
-GST_START_TEST (test_elements_that_are_never_started_are_freed)
+TEST (test_elements_that_are_never_started_are_freed)
 {
   for (const std::string &name : element_names ()) {
     GstElement *element = make (name);
@@ -204,23 +185,3 @@ GST_START_TEST (test_elements_that_are_never_started_are_freed)
     fail_unless (watched == nullptr, "%s is not freed", name.c_str ());
   }
 }
-GST_END_TEST;
-
-static Suite *
-states_suite ()
-{
-  Suite *suite = suite_create ("states");
-  TCase *tcase = tcase_create ("general");
-
-  suite_add_tcase (suite, tcase);
-  tcase_add_test (tcase, test_every_element_goes_up_and_down_alone);
-  tcase_add_test (tcase, test_chains_go_up_and_down);
-  tcase_add_test (tcase, test_chains_stop_before_they_have_started);
-  tcase_add_test (tcase, test_pipelines_start_and_stop_beside_each_other);
-  tcase_add_test (tcase, test_every_property_can_be_read_and_set_to_its_default);
-  tcase_add_test (tcase, test_every_element_says_what_it_is);
-  tcase_add_test (tcase, test_elements_that_are_never_started_are_freed);
-  return suite;
-}
-
-GST_CHECK_MAIN (states);

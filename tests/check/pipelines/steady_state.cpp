@@ -4,18 +4,15 @@
  */
 #include "tests/check/fft-libraries.hpp"
 #include "tests/check/opencl-counting.hpp"
-#include "tests/check/pipeline-run.hpp"
+#include "tests/check/harness.hpp"
 
 #include <malloc.h>
 
-/* Last: its macro fail() breaks the headers of C++. */
-#include <gst/check/gstcheck.h>
-
-using namespace testing;
+using namespace check;
 
 namespace {
-struct Pipeline {
-  const char *name;
+struct Case {
+  const char *label;
   const char *line; /* without its sink */
   /* Pools that grow later because threads drift further apart; queues bound that. */
   unsigned late_allocations;
@@ -23,7 +20,7 @@ struct Pipeline {
 
 #define SPECTRA "video/x-raw,format=GRAY16_LE,width=256,height=8"
 
-const Pipeline pipelines[] = {
+const Case pipelines[] = {
     {"upload and download", "videotestsrc ! " SPECTRA " ! openclupload ! opencldownload",
         0},
     {"frames of no fixed size",
@@ -59,6 +56,12 @@ const Pipeline pipelines[] = {
         0},
 };
 
+std::vector<Case>
+cases_of_this_build ()
+{
+  return {std::begin (pipelines), std::end (pipelines) - (has_clfft () ? 0 : 1)};
+}
+
 /* Counts frames, and notes what there is after so many of them. */
 struct Watch {
   std::vector<guint> at; /* numbers of frames, rising */
@@ -85,50 +88,41 @@ count_frame (GstPad *pad, GstPadProbeInfo *info, gpointer user_data)
 void
 run_until_noted (const std::string &line, Watch &watch)
 {
-  GstElement *pipeline = launch (line + " ! fakesink name=out");
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "out");
-  GstPad *pad = gst_element_get_static_pad (sink, "sink");
-  GstBus *bus = gst_element_get_bus (pipeline);
-
-  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, count_frame, &watch, nullptr);
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  GstMessage *error = nullptr;
+  Pipeline pipeline (line + " ! fakesink name=out");
+  gst_pad_add_probe (pipeline.pad ("out", "sink"), GST_PAD_PROBE_TYPE_BUFFER, count_frame,
+      &watch, nullptr);
+  pipeline.start ();
+  Owned<GstMessage> error;
   while (guint (g_atomic_int_get (&watch.frames)) <= watch.at.back () && !error)
-    error = gst_bus_timed_pop_filtered (bus, 20 * GST_MSECOND, GST_MESSAGE_ERROR);
-  fail_unless (error == nullptr, "%s", line.c_str ());
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
-  gst_object_unref (pad);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
+    error =
+        gst_bus_timed_pop_filtered (pipeline.bus, 20 * GST_MSECOND, GST_MESSAGE_ERROR);
+  fail_if (error, "%s", line.c_str ());
 }
 } // namespace
 
-GST_START_TEST (test_nothing_is_made_on_the_device_after_the_first_frames)
+TEST_ROWS (
+    test_nothing_is_made_on_the_device_after_the_first_frames, cases_of_this_build ())
 {
   Watch watch{{1, 50, 1050}};
-  run_until_noted (pipelines[__i__].line, watch);
+  run_until_noted (row.line, watch);
   /* The counting itself works. */
-  fail_unless (watch.calls[0] > 0, "%s", pipelines[__i__].name);
-  fail_unless (watch.calls[2] <= watch.calls[1] + pipelines[__i__].late_allocations,
-      "%s: %u calls that allocate in 1000 frames", pipelines[__i__].name,
-      watch.calls[2] - watch.calls[1]);
+  fail_unless (watch.calls[0] > 0);
+  fail_unless (watch.calls[2] <= watch.calls[1] + row.late_allocations,
+      "%u calls that allocate in 1000 frames", watch.calls[2] - watch.calls[1]);
 }
-GST_END_TEST;
 
 /* A leak of 100 bytes a frame would be 900 KiB, and as much again; on a busy machine an
  * allocator may once take more. */
-GST_START_TEST (test_memory_of_the_process_is_flat_over_9000_frames)
+TEST_ROWS (test_memory_of_the_process_is_flat_over_9000_frames, cases_of_this_build ())
 {
   constexpr gsize bound_kib = 600;
   Watch watch{{1000, 10000, 19000}};
-  run_until_noted (pipelines[__i__].line, watch);
+  run_until_noted (row.line, watch);
   const std::vector<gsize> &kib = watch.resident;
   fail_unless (kib[1] <= kib[0] + bound_kib || kib[2] <= kib[1] + bound_kib,
-      "%s: %zu KiB after 1000 frames, %zu after 10000, %zu after 19000",
-      pipelines[__i__].name, kib[0], kib[1], kib[2]);
+      "%zu KiB after 1000 frames, %zu after 10000, %zu after 19000", kib[0], kib[1],
+      kib[2]);
 }
-GST_END_TEST;
 
 /* Threads that come and go take arenas of several MiB each, sooner or later. */
 static void
@@ -140,41 +134,20 @@ use_one_arena ()
 }
 
 /* Nor does going up and down keep anything. */
-GST_START_TEST (test_memory_of_the_process_is_flat_over_many_starts)
+TEST (test_memory_of_the_process_is_flat_over_many_starts)
 {
-  GstElement *pipeline = launch (
+  Pipeline pipeline (
       "videotestsrc num-buffers=3 ! " SPECTRA " ! openclupload ! octwindowinterp ! "
       "octfft ! opencldownload ! fakesink");
   gsize early = 0;
 
   use_one_arena ();
   for (guint i = 0; i < 160; i++) {
-    Outcome outcome = play (pipeline);
-    fail_unless (outcome.eos && outcome.errors.empty ());
+    pipeline.play_to_the_end ();
     gst_element_set_state (pipeline, GST_STATE_NULL);
     if (i == 60)
       early = resident_kib ();
   }
   fail_unless (resident_kib () <= early + 3 * 1024,
       "%zu KiB after 60 starts, %zu after 160", early, resident_kib ());
-  gst_object_unref (pipeline);
 }
-GST_END_TEST;
-
-static Suite *
-steady_state_suite ()
-{
-  Suite *suite = suite_create ("steady_state");
-  TCase *tcase = tcase_create ("general");
-  const int count = G_N_ELEMENTS (pipelines) - (check::has_clfft () ? 0 : 1);
-
-  suite_add_tcase (suite, tcase);
-  tcase_add_loop_test (
-      tcase, test_nothing_is_made_on_the_device_after_the_first_frames, 0, count);
-  tcase_add_loop_test (
-      tcase, test_memory_of_the_process_is_flat_over_9000_frames, 0, count);
-  tcase_add_test (tcase, test_memory_of_the_process_is_flat_over_many_starts);
-  return suite;
-}
-
-GST_CHECK_MAIN (steady_state);

@@ -4,9 +4,6 @@
  */
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/app/gstappsink.h>
-#include <string>
-
 using namespace check;
 
 /* PoCL has as many devices as it is told; other platforms have what they have. */
@@ -18,8 +15,8 @@ count_devices ()
 {
   cl_platform_id platform;
   cl_uint n = 0;
-  fail_unless_equals_int (clGetPlatformIDs (1, &platform, nullptr), CL_SUCCESS);
-  fail_unless_equals_int (
+  expect_equal (clGetPlatformIDs (1, &platform, nullptr), CL_SUCCESS);
+  expect_equal (
       clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &n), CL_SUCCESS);
   return n;
 }
@@ -59,26 +56,23 @@ branch (const std::string &device, const char *name)
 
 /* Elements start from the sink, so that each of these has to ask before the one that
  * names a device has started. */
-GST_START_TEST (test_branches_run_on_the_devices_that_their_first_elements_name)
+TEST (test_branches_run_on_the_devices_that_their_first_elements_name)
 {
   if (count_devices () < 2) {
     g_print ("one device: nothing to tell two branches by\n");
     return;
   }
-  GstElement *pipeline =
+  Owned<GstElement> pipeline =
       gst_parse_launch ((branch ("0:0", "a") + branch ("0:1", "b")).c_str (), nullptr);
   fail_unless (
       gst_element_set_state (pipeline, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE);
   for (const char *name : {"a", "b"}) {
-    GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), name);
+    Owned<GstElement> sink = gst_bin_get_by_name (GST_BIN (pipeline), name);
     fail_unless (
         device_of (sink) == device_by_name (g_str_equal (name, "a") ? "0:0" : "0:1"));
-    gst_object_unref (sink);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* (transfer full) (nullable): the context that an element has before it starts */
 static GstOpenCLContext *
@@ -98,80 +92,47 @@ ask_before_start (GstElement *element)
   return context;
 }
 
-GST_START_TEST (test_an_element_with_a_device_by_name_has_its_context_before_it_starts)
+TEST (test_an_element_with_a_device_by_name_has_its_context_before_it_starts)
 {
-  GstElement *named =
+  Owned<GstElement> named =
       gst_element_factory_make_full ("openclupload", "device", "0:0", nullptr);
-  GstElement *any = gst_element_factory_make ("openclupload", nullptr);
-  GstOpenCLContext *context = ask_before_start (named);
+  Owned<GstElement> any = gst_element_factory_make ("openclupload", nullptr);
+  Owned<GstOpenCLContext> context = ask_before_start (named);
 
   fail_unless (context != nullptr);
   fail_unless (gst_opencl_context_get_device (context) == device_by_name ("0:0"));
   fail_unless (ask_before_start (any) == nullptr);
-  gst_object_unref (context);
-  gst_object_unref (named);
-  gst_object_unref (any);
 }
-GST_END_TEST;
 
 /* An application's context of that device is the one that is told. */
-GST_START_TEST (test_an_element_tells_neighbours_the_context_that_it_was_given)
+TEST (test_an_element_tells_neighbours_the_context_that_it_was_given)
 {
-  GstOpenCLContext *like = new_context ();
-  GstOpenCLContext *given = new_other_context (like);
-  GstContext *gst_context = gst_opencl_context_to_gst_context (given);
-  GstElement *named = gst_element_factory_make_full (
+  Owned<GstOpenCLContext> like = new_context ();
+  Owned<GstOpenCLContext> given = new_other_context (like);
+  Owned<GstContext> gst_context = gst_opencl_context_to_gst_context (given);
+  Owned<GstElement> named = gst_element_factory_make_full (
       "openclupload", "device", gst_opencl_context_get_device_name (like), nullptr);
   gst_element_set_context (named, gst_context);
-  GstOpenCLContext *told = ask_before_start (named);
+  Owned<GstOpenCLContext> told = ask_before_start (named);
 
   fail_unless (told == given);
-  gst_object_unref (told);
-  gst_object_unref (named);
-  gst_context_unref (gst_context);
-  gst_object_unref (given);
-  gst_object_unref (like);
 }
-GST_END_TEST;
 
 /* A device that is named anew after somebody asked is the one that counts. */
-GST_START_TEST (test_a_device_named_after_neighbours_asked_is_the_one_that_counts)
+TEST (test_a_device_named_after_neighbours_asked_is_the_one_that_counts)
 {
-  GstElement *element =
+  Owned<GstElement> element =
       gst_element_factory_make_full ("openclupload", "device", "0:0", nullptr);
-  GstBus *bus = gst_bus_new ();
-  GstOpenCLContext *context = ask_before_start (element);
+  Owned<GstBus> bus = gst_bus_new ();
+  Owned<GstOpenCLContext> context = ask_before_start (element);
 
   gst_element_set_bus (element, bus);
   g_object_set (element, "device", "no such device", nullptr);
-  fail_unless_equals_int (
+  expect_equal (
       gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
   GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
   fail_unless (message != nullptr);
   gst_message_unref (message);
   gst_element_set_state (element, GST_STATE_NULL);
   gst_element_set_bus (element, nullptr);
-  gst_object_unref (context);
-  gst_object_unref (bus);
-  gst_object_unref (element);
 }
-GST_END_TEST;
-
-static Suite *
-two_devices_suite (void)
-{
-  Suite *suite = suite_create ("two_devices");
-  TCase *tests = tcase_create ("general");
-
-  g_setenv ("POCL_DEVICES", devices_of_pocl, TRUE);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, test_branches_run_on_the_devices_that_their_first_elements_name);
-  tcase_add_test (
-      tests, test_an_element_with_a_device_by_name_has_its_context_before_it_starts);
-  tcase_add_test (tests, test_an_element_tells_neighbours_the_context_that_it_was_given);
-  tcase_add_test (
-      tests, test_a_device_named_after_neighbours_asked_is_the_one_that_counts);
-  return suite;
-}
-
-GST_CHECK_MAIN (two_devices);

@@ -1,0 +1,405 @@
+/* npysink: what it promises
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "programs.hpp"
+
+#include <gst/video/video.h>
+
+#include <atomic>
+#include <cerrno>
+#include <dlfcn.h>
+#include <glob.h>
+#include <set>
+#include <sys/stat.h>
+
+using namespace programs;
+
+namespace {
+/* Bytes that the disk still takes; negative: any number. */
+std::atomic<gssize> room{-1};
+} // namespace
+
+/* In front of the C library's: a disk that is full. */
+extern "C" ssize_t
+pwrite64 (int descriptor, const void *data, size_t size, off64_t offset)
+{
+  using Write = ssize_t (*) (int, const void *, size_t, off64_t);
+  static const Write write = reinterpret_cast<Write> (dlsym (RTLD_NEXT, "pwrite64"));
+  if (room >= 0 && offset > 0) { /* a header stands where one stood before */
+    if (room == 0) {
+      errno = ENOSPC;
+      return -1;
+    }
+    size = MIN (size, gsize (room));
+    room -= gssize (size);
+  }
+  return write (descriptor, data, size, offset);
+}
+
+namespace {
+struct Saved {
+  std::string header;
+  Bytes values;
+};
+
+Saved
+read_npy (const std::string &path)
+{
+  std::ifstream file (path, std::ios::binary);
+  const std::string all ((std::istreambuf_iterator<char> (file)), {});
+  fail_unless (all.size () >= 10, "%s has %d bytes", path.c_str (), int (all.size ()));
+  fail_unless (all.compare (0, 8, std::string ("\x93NUMPY\x01\x00", 8)) == 0);
+  const gsize length = guint8 (all[8]) + 256 * guint8 (all[9]);
+  fail_unless ((10 + length) % 64 == 0 && all[9 + length] == '\n');
+  Saved saved = {all.substr (10, length), Bytes (all.begin () + 10 + length, all.end ())};
+  return saved;
+}
+
+void
+assert_header (const Saved &saved, const char *descr, const char *shape)
+{
+  const std::string begin = std::string ("{'descr': '") + descr
+                            + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  fail_unless (saved.header.compare (0, begin.size (), begin) == 0, "%s, expected %s",
+      saved.header.c_str (), begin.c_str ());
+  fail_unless (
+      saved.header.find_first_not_of (' ', begin.size ()) == saved.header.size () - 1);
+}
+
+std::vector<std::string>
+files_like (const std::string &pattern)
+{
+  glob_t found;
+  std::vector<std::string> names;
+  if (glob (pattern.c_str (), 0, nullptr, &found) == 0)
+    names.assign (found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree (&found);
+  return names;
+}
+
+/* appsrc ! npysink, and frames of a pattern */
+class Writer {
+public:
+  Writer (const std::string &caps, const std::string &location)
+  {
+    pipeline = testing::launch ("appsrc name=in format=time caps=" + caps
+                                + " ! npysink async=false location=" + location);
+    in = gst_bin_get_by_name (GST_BIN (pipeline), "in");
+    bus = gst_element_get_bus (pipeline);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  }
+  ~Writer ()
+  {
+    stop ();
+    gst_object_unref (in);
+    gst_object_unref (bus);
+    gst_object_unref (pipeline);
+  }
+  Writer (const Writer &) = delete;
+
+  void push (gsize size, guint seed)
+  {
+    gst_app_src_push_buffer (GST_APP_SRC (in), testing::pattern_buffer (size, seed));
+  }
+  void end ()
+  {
+    gst_app_src_end_of_stream (GST_APP_SRC (in));
+    GstMessage *message = gst_bus_timed_pop_filtered (
+        bus, 30 * GST_SECOND, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+    fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
+    gst_message_unref (message);
+  }
+  void stop () { gst_element_set_state (pipeline, GST_STATE_NULL); }
+
+  GstElement *pipeline, *in;
+  GstBus *bus;
+};
+
+Bytes
+patterns (gsize size, guint frames)
+{
+  Bytes bytes;
+  for (guint frame = 0; frame < frames; frame++)
+    for (gsize n = 0; n < size; n++)
+      bytes.push_back (testing::pattern (n, frame));
+  return bytes;
+}
+
+struct Kind {
+  const char *caps, *descr, *shape; /* of three frames, */
+  const char *frame;                /* and of one alone */
+  gsize size;
+};
+
+const Kind kinds[] = {
+    {"other/"
+     "tensors,format=static,num_tensors=1,types=float32,dimensions=(string)5:3,framerate="
+     "9/1",
+        "<f4", "(3, 3, 5)", "(3, 5)", 60},
+    {"other/"
+     "tensors,format=static,num_tensors=1,types=int64,dimensions=(string)7:1:1:1,"
+     "framerate=9/1",
+        "<i8", "(3, 1, 1, 1, 7)", "(1, 1, 1, 7)", 56},
+    {"other/"
+     "tensors,format=static,num_tensors=1,types=uint8,dimensions=(string)9,framerate=9/1",
+        "|u1", "(3, 9)", "(9,)", 9},
+    {"other/"
+     "tensors,format=static,num_tensors=1,types=float16,dimensions=(string)9,framerate=9/"
+     "1",
+        "<f2", "(3, 9)", "(9,)", 18},
+    {"application/x-oct,domain=depth,format=F32LE,samples=8,lines=2,framerate=9/1", "<f4",
+        "(3, 2, 8)", "(2, 8)", 64},
+    {"application/x-oct,domain=depth,format=CF32LE,samples=8,lines=2,framerate=9/1",
+        "<c8", "(3, 2, 8)", "(2, 8)", 128},
+    {"application/x-oct,domain=wavelength,format=U16LE,samples=8,lines=2,framerate=9/1",
+        "<u2", "(3, 2, 8)", "(2, 8)", 32},
+    {"video/x-raw,format=GRAY8,width=8,height=2,framerate=9/1", "|u1", "(3, 2, 8)",
+        "(2, 8)", 16},
+    {"video/x-raw,format=GRAY16_LE,width=8,height=2,framerate=9/1", "<u2", "(3, 2, 8)",
+        "(2, 8)", 32},
+    {"video/x-raw,format=RGB,width=4,height=2,framerate=9/1", "|u1", "(3, 2, 4, 3)",
+        "(2, 4, 3)", 24},
+    {"video/x-raw,format=BGRA,width=5,height=2,framerate=9/1", "|u1", "(3, 2, 5, 4)",
+        "(2, 5, 4)", 40},
+};
+} // namespace
+
+GST_START_TEST (test_frames_of_every_kind_become_one_array)
+{
+  for (const Kind &kind : kinds) {
+    Folder folder;
+    const std::string file = folder.file ("out.npy");
+    Writer writer (kind.caps, file);
+    for (guint n = 0; n < 3; n++)
+      writer.push (kind.size, n);
+    writer.end ();
+    const Saved saved = read_npy (file);
+    assert_header (saved, kind.descr, kind.shape);
+    fail_unless (saved.values == patterns (kind.size, 3), "%s", kind.caps);
+    fail_unless_equals_int (int (files_like (folder.path + "/*").size ()), 1);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_location_with_a_counter_has_a_file_for_each_frame)
+{
+  for (const Kind &kind : kinds) {
+    Folder folder;
+    Writer writer (kind.caps, folder.path + "/f%03d.npy");
+    for (guint n = 0; n < 3; n++)
+      writer.push (kind.size, n);
+    writer.end ();
+    for (guint n = 0; n < 3; n++) {
+      const Saved saved = read_npy (folder.file ("f00" + std::to_string (n) + ".npy"));
+      assert_header (saved, kind.descr, kind.frame);
+      const Bytes all = patterns (kind.size, 3);
+      fail_unless (
+          saved.values
+          == Bytes (all.begin () + n * kind.size, all.begin () + (n + 1) * kind.size));
+    }
+    fail_unless_equals_int (int (files_like (folder.path + "/*").size ()), 3);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_lines_that_stand_apart_are_packed)
+{
+  Folder folder;
+  const std::string file = folder.file ("out.npy");
+  Writer writer ("video/x-raw,format=GRAY8,width=7,height=3,framerate=9/1", file);
+  GstBuffer *buffer = testing::pattern_buffer (5 + 3 * 16, 1);
+  gsize offsets[] = {5, 0, 0, 0};
+  gint strides[] = {16, 0, 0, 0};
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_FORMAT_GRAY8, 7, 3, 1, offsets, strides);
+  gst_app_src_push_buffer (GST_APP_SRC (writer.in), buffer);
+  writer.push (8 * 3, 2); /* GStreamer's own: of four bytes */
+  writer.end ();
+  const Saved saved = read_npy (file);
+  assert_header (saved, "|u1", "(2, 3, 7)");
+  for (gsize n = 0; n < 21; n++) {
+    fail_unless_equals_int (
+        saved.values[n], testing::pattern (5 + n / 7 * 16 + n % 7, 1));
+    fail_unless_equals_int (
+        saved.values[21 + n], testing::pattern (n / 7 * 8 + n % 7, 2));
+  }
+}
+GST_END_TEST;
+
+/* So that a crash at any moment leaves an array of all frames until then. */
+GST_START_TEST (test_a_growing_file_is_an_array_at_any_moment)
+{
+  Folder folder;
+  const std::string file = folder.file ("out.npy");
+  Writer writer (tensors ("uint8", "300"), file);
+  for (guint frames = 1; frames <= 12; frames++) {
+    const std::string shape = "(" + std::to_string (frames) + ", 300)";
+    bool there = false;
+    writer.push (300, frames - 1);
+    for (int n = 0; n < 2000 && !there; n++) {
+      const auto files = files_like (file + ".*");
+      there = files.size () == 1
+              && read_npy (files[0]).header.find (shape) != std::string::npos;
+      if (!there)
+        g_usleep (5000);
+    }
+    fail_unless (there, "no array of shape %s", shape.c_str ());
+    fail_unless (read_npy (files_like (file + ".*")[0]).values == patterns (300, frames));
+    fail_unless (files_like (file).empty (), "it has its name before it is whole");
+  }
+  /* A recording is stopped. */
+  writer.stop ();
+  fail_unless (files_like (file + ".*").empty ());
+  assert_header (read_npy (file), "|u1", "(12, 300)");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_full_disk_is_one_error_and_leaves_what_was_there_readable)
+{
+  Folder folder;
+  const std::string file = folder.write ("out.npy", "before");
+  Writer writer (tensors ("uint8", "300"), file);
+  room = 1000;
+  for (guint n = 0; n < 5; n++)
+    writer.push (300, n);
+  const Said said = said_on (writer.bus, 20 * GST_SECOND);
+  room = -1;
+  fail_unless (said.errors.size () == 1, "%d errors", int (said.errors.size ()));
+  fail_unless (said.errors[0].find ("3 frames are whole in ") == 0
+                   && said.errors[0].find ("No space left") != std::string::npos,
+      "%s", said.errors[0].c_str ());
+  writer.stop ();
+  const auto files = files_like (file + ".*");
+  fail_unless_equals_int (int (files.size ()), 1);
+  fail_unless (said.errors[0].find (files[0]) != std::string::npos);
+  const Saved saved = read_npy (folder.file (files[0].substr (folder.path.size () + 1)));
+  assert_header (saved, "|u1", "(3, 300)");
+  fail_unless (saved.values == patterns (300, 3));
+  std::ifstream before (file);
+  const std::string text ((std::istreambuf_iterator<char> (before)), {});
+  fail_unless (text == "before");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_full_disk_leaves_the_files_of_the_frames_before)
+{
+  Folder folder;
+  Writer writer (tensors ("uint8", "300"), folder.path + "/f%d.npy");
+  room = 1000;
+  for (guint n = 0; n < 5; n++)
+    writer.push (300, n);
+  const Said said = said_on (writer.bus, 20 * GST_SECOND);
+  room = -1;
+  fail_unless_equals_int (int (said.errors.size ()), 1);
+  writer.stop ();
+  fail_unless_equals_int (int (files_like (folder.path + "/*").size ()), 3);
+  for (const char *name : {"f0.npy", "f1.npy", "f2.npy"})
+    assert_header (read_npy (folder.file (name)), "|u1", "(300,)");
+}
+GST_END_TEST;
+
+GST_START_TEST (test_what_cannot_be_written_is_one_error)
+{
+  Folder folder;
+  struct Row {
+    std::string location;
+    const char *expected;
+  };
+  const Row rows[] = {{"/no/such/folder/a.npy", "/no/such/folder/a.npy: No such file"},
+      {"\"\"", "location is not set"}};
+  for (const Row &row : rows) {
+    Writer writer (tensors ("uint8", "3"), row.location);
+    writer.push (3, 0);
+    const Said said = said_on (writer.bus, 20 * GST_SECOND);
+    fail_unless_equals_int (int (said.errors.size ()), 1);
+    fail_unless (said.errors[0].find (row.expected) == 0, "%s", said.errors[0].c_str ());
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_frames_of_another_shape_are_one_error_of_a_growing_file)
+{
+  Folder folder;
+  const std::string file = folder.file ("out.npy");
+  Writer writer (tensors ("uint8", "3"), file);
+  writer.push (3, 0);
+  GstCaps *other = gst_caps_from_string (tensors ("uint8", "4").c_str ());
+  gst_app_src_set_caps (GST_APP_SRC (writer.in), other);
+  gst_caps_unref (other);
+  writer.push (4, 0);
+  const Said said = said_on (writer.bus, 20 * GST_SECOND);
+  fail_unless_equals_int (int (said.errors.size ()), 1);
+  fail_unless (said.errors[0].find ("frames of another shape") != std::string::npos);
+  for (const std::string &left : files_like (file + ".*"))
+    unlink (left.c_str ());
+}
+GST_END_TEST;
+
+/* A file of its own has the rights that any has; a name of others' is left alone. */
+GST_START_TEST (test_the_file_has_the_rights_that_are_usual)
+{
+  Folder folder;
+  const std::string file = folder.file ("out.npy");
+  Writer writer (tensors ("uint8", "3"), file);
+  writer.push (3, 0);
+  writer.end ();
+  struct stat status;
+  const mode_t mask = umask (0);
+  umask (mask);
+  fail_unless_equals_int (stat (file.c_str (), &status), 0);
+  fail_unless_equals_int (int (status.st_mode & 0777), int (0666 & ~mask));
+}
+GST_END_TEST;
+
+/* As npyparse reads them: with a kernel between, and device memory to the sink. */
+GST_START_TEST (test_what_is_written_is_read_again)
+{
+  Folder folder;
+  const std::string first = folder.file ("a.npy"), second = folder.file ("b.npy");
+  const testing::Outcome made = testing::run (
+      "openclkernelsrc num-buffers=3 expression=\"i0 + 10 * i1 + 100 * frame\" "
+      "output-caps=\"other/tensors,types=float32,dimensions=(string)5:4\" ! npysink "
+      "location="
+      + first);
+  fail_unless (made.eos && made.errors.empty ());
+  assert_header (read_npy (first), "<f4", "(3, 4, 5)");
+  for (const char *split : {"false", "true"}) {
+    const testing::Outcome done = testing::run (
+        "filesrc location=" + first + " ! npyparse split=" + split
+        + " ! openclupload ! openclkernel expression=\"-x\" ! opencldownload ! npysink "
+          "location="
+        + second);
+    fail_unless (done.eos && done.errors.empty ());
+    const Saved saved = read_npy (second);
+    assert_header (
+        saved, "<f4", g_str_equal (split, "true") ? "(3, 4, 5)" : "(1, 3, 4, 5)");
+    const auto values = values_of<float> (saved.values);
+    for (gsize n = 0; n < 60; n++)
+      fail_unless (
+          values[n] == -float (n % 5 + 10 * (n / 5 % 4) + 100 * (n / 20)), "%d", int (n));
+  }
+}
+GST_END_TEST;
+
+static Suite *
+npysink_suite (void)
+{
+  Suite *suite = suite_create ("npysink");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_frames_of_every_kind_become_one_array);
+  tcase_add_test (tc, test_a_location_with_a_counter_has_a_file_for_each_frame);
+  tcase_add_test (tc, test_lines_that_stand_apart_are_packed);
+  tcase_add_test (tc, test_a_growing_file_is_an_array_at_any_moment);
+  tcase_add_test (tc, test_a_full_disk_is_one_error_and_leaves_what_was_there_readable);
+  tcase_add_test (tc, test_a_full_disk_leaves_the_files_of_the_frames_before);
+  tcase_add_test (tc, test_what_cannot_be_written_is_one_error);
+  tcase_add_test (tc, test_frames_of_another_shape_are_one_error_of_a_growing_file);
+  tcase_add_test (tc, test_the_file_has_the_rights_that_are_usual);
+  tcase_add_test (tc, test_what_is_written_is_read_again);
+  return suite;
+}
+
+GST_CHECK_MAIN (npysink);

@@ -1,0 +1,122 @@
+/* Runs the tests that the program's files have written down
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "harness.hpp"
+
+namespace check {
+namespace {
+struct Known {
+  const char *name;
+  void (*run) (int);
+  Labels labels;
+};
+
+/* Filled before main(), by the definitions of tests. */
+struct Program {
+  std::vector<Known> tests;
+  void (*before) () = nullptr;
+  void (*after) () = nullptr;
+  double seconds = 0;
+  /* Of tests for which something must be there. */
+  std::string argument, beginning;
+  bool (*is_there) () = nullptr;
+};
+
+Program &
+program ()
+{
+  static Program only;
+  return only;
+}
+
+bool
+is_special (const Known &test)
+{
+  const std::string &beginning = program ().beginning;
+  return !beginning.empty () && g_str_has_prefix (test.name, beginning.c_str ());
+}
+
+/* Check keeps the names that it is given. */
+void
+add (TCase *tcase, const Known &test)
+{
+  if (!test.labels) {
+    _tcase_add_test (tcase, test.run, test.name, 0, 0, 0, 1);
+    return;
+  }
+  int row = 0;
+  for (const std::string &label : test.labels ()) {
+    std::string name = std::string (test.name) + " [" + label + "]";
+    _tcase_add_test (tcase, test.run, g_strdup (name.c_str ()), 0, 0, row, row + 1);
+    row++;
+  }
+}
+} // namespace
+
+bool
+know (const char *name, void (*run) (int), Labels labels)
+{
+  program ().tests.push_back ({name, run, std::move (labels)});
+  return true;
+}
+
+bool
+around_each_test (void (*before) (), void (*after) ())
+{
+  program ().before = before;
+  program ().after = after;
+  return true;
+}
+
+bool
+each_test_may_take (double seconds)
+{
+  program ().seconds = seconds;
+  return true;
+}
+
+bool
+only_with (const char *argument, const char *beginning, bool (*is_there) ())
+{
+  program ().argument = argument;
+  program ().beginning = beginning;
+  program ().is_there = is_there;
+  return true;
+}
+
+void
+begin (const char *name, const char *file, int line)
+{
+  GST_DEBUG ("test start");
+  tcase_fn_start (name, file, line);
+}
+
+void
+end ()
+{
+  gst_task_cleanup_all ();
+}
+} // namespace check
+
+int
+main (int argc, char **argv)
+{
+  using namespace check;
+  gst_check_init (&argc, &argv);
+  g_autofree gchar *name = g_path_get_basename (argv[0]);
+  const bool special = argc > 1 && program ().argument == argv[1];
+  if (special && !program ().is_there ())
+    return 77; /* meson's word for skipped */
+  Suite *suite = suite_create (name);
+  TCase *tcase = tcase_create ("general");
+  suite_add_tcase (suite, tcase);
+  if (program ().before || program ().after)
+    tcase_add_checked_fixture (tcase, program ().before, program ().after);
+  if (program ().seconds > 0)
+    tcase_set_timeout (tcase, program ().seconds);
+  for (const Known &test : program ().tests)
+    if (special == is_special (test))
+      add (tcase, test);
+  return gst_check_run_suite (suite, name, argv[0]);
+}

@@ -1,0 +1,299 @@
+/* A device that does not answer, that is lost and comes back, or that has no more memory:
+ * the pipeline says so, the process lives, and other devices go on.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "../opencl-check.hpp"
+#include "../opencl-counting.hpp"
+#include "../pipeline-run.hpp"
+
+#include <atomic>
+#include <thread>
+
+using testing::Outcome;
+
+namespace {
+const char *const oct =
+    "octtestsrc num-buffers=30 pattern=mirrors ! video/x-raw(memory:OpenCLMemory),"
+    "width=512,height=16 ! octwindowinterp wavelength-min=1187 wavelength-max=1433 ! "
+    "octfft name=last ! opencldownload ! videoconvert ! fakesink";
+const char *const keying =
+    "videotestsrc num-buffers=30 ! video/x-raw,format=RGBA,width=96,height=64 ! "
+    "openclupload ! chromakey ! noisereduce ! flowkey name=last iterations=2000 ! "
+    "opencldownload ! videoconvert ! fakesink";
+const char *const composition =
+    "videotestsrc num-buffers=30 ! video/x-raw,format=RGBA,width=96,height=64 ! "
+    "openclupload ! openclcompositor name=last ! opencldownload ! videoconvert ! "
+    "fakesink";
+const char *const pipelines[] = {oct, keying, composition};
+
+/* From the tenth frame of element `last` on its device's compute queue stands still, as in
+ * a kernel that does not end, until open(). */
+struct Stall {
+  explicit Stall (GstElement *pipeline)
+  {
+    GstElement *last = gst_bin_get_by_name (GST_BIN (pipeline), "last");
+    GstPad *pad = gst_element_get_static_pad (last, "src");
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, count, this, nullptr);
+    gst_object_unref (pad);
+    gst_object_unref (last);
+  }
+  ~Stall ()
+  {
+    open ();
+    if (event)
+      clReleaseEvent (event);
+    gst_clear_object (&context);
+  }
+
+  void open ()
+  {
+    if (event && !is_open)
+      clSetUserEventStatus (event, CL_COMPLETE);
+    is_open = true;
+  }
+
+  static GstPadProbeReturn count (GstPad *, GstPadProbeInfo *info, gpointer data)
+  {
+    auto *self = static_cast<Stall *> (data);
+    if (++self->frames == 10)
+      self->begin (GST_PAD_PROBE_INFO_BUFFER (info));
+    return GST_PAD_PROBE_OK;
+  }
+
+  void begin (GstBuffer *frame)
+  {
+    cl_int code;
+    context = GST_OPENCL_CONTEXT (gst_object_ref (
+        gst_opencl_memory_get_context (gst_buffer_peek_memory (frame, 0))));
+    event = clCreateUserEvent (gst_opencl_context_get_handle (context), &code);
+    fail_unless_equals_int (code, CL_SUCCESS);
+    fail_unless_equals_int (
+        clEnqueueBarrierWithWaitList (check::queue_of (context), 1, &event, nullptr),
+        CL_SUCCESS);
+    clFlush (check::queue_of (context));
+    since = g_get_monotonic_time ();
+  }
+
+  gdouble seconds () const
+  {
+    return gdouble (g_get_monotonic_time () - since) / G_TIME_SPAN_SECOND;
+  }
+
+  std::atomic<guint> frames{0};
+  GstOpenCLContext *context = nullptr;
+  cl_event event = nullptr;
+  std::atomic<gint64> since{0};
+  bool is_open = false;
+};
+
+std::string
+all_of (const Outcome &outcome)
+{
+  std::string all = outcome.eos ? "an end" : "";
+  for (const std::string &error : outcome.errors)
+    all += (all.empty () ? "" : ", ") + error;
+  return all;
+}
+
+void
+check_works (const char *line)
+{
+  Outcome outcome = testing::run (line);
+  fail_unless (
+      outcome.eos && outcome.errors.empty (), "%s: %s", line, all_of (outcome).c_str ());
+}
+
+/* Of platform 0, which "0:N" names */
+cl_uint
+count_devices ()
+{
+  cl_platform_id platform;
+  cl_uint n = 0;
+  fail_unless_equals_int (clGetPlatformIDs (1, &platform, nullptr), CL_SUCCESS);
+  clGetDeviceIDs (platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &n);
+  return n;
+}
+
+guint
+errors_of_elements (const Outcome &outcome)
+{
+  guint errors = 0; /* a source adds one of its own */
+  for (const std::string &error : outcome.errors)
+    errors += error.find ("Internal data stream error") == std::string::npos;
+  return errors;
+}
+} // namespace
+
+GST_START_TEST (test_a_device_that_does_not_answer_is_an_error_in_time)
+{
+  g_setenv ("GST_OPENCL_TIMEOUT", "1", TRUE);
+  GstElement *pipeline = testing::launch (pipelines[__i__]);
+  Stall stall (pipeline);
+  Outcome outcome = testing::play (pipeline);
+  fail_unless (stall.seconds () < 3, "an error after %g s", stall.seconds ());
+  fail_unless (errors_of_elements (outcome) >= 1);
+  fail_unless (outcome.errors[0].find ("GST_OPENCL_TIMEOUT") != std::string::npos, "%s",
+      outcome.errors[0].c_str ());
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+  fail_unless (stall.seconds () < 6, "stopped after %g s", stall.seconds ());
+
+  /* While the old context still stands still. */
+  check_works (pipelines[__i__]);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_without_a_limit_a_device_is_waited_for)
+{
+  GstElement *pipeline = testing::launch (pipelines[__i__]);
+  Stall stall (pipeline);
+  std::thread later ([&stall] {
+    while (!stall.since)
+      g_usleep (1000);
+    g_usleep (3 * G_USEC_PER_SEC);
+    stall.open ();
+  });
+  Outcome outcome = testing::play (pipeline);
+  later.join ();
+  fail_unless (outcome.eos && outcome.errors.empty ());
+  fail_unless (stall.seconds () >= 3);
+  fail_unless_equals_int (stall.frames, 30);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* A limit that is not reached changes nothing. */
+GST_START_TEST (test_within_the_limit_a_device_is_waited_for)
+{
+  g_setenv ("GST_OPENCL_TIMEOUT", "30", TRUE);
+  for (const char *line : pipelines)
+    check_works (line);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_another_device_goes_on)
+{
+  g_setenv ("GST_OPENCL_TIMEOUT", "1", TRUE);
+  g_setenv ("POCL_DEVICES", "pthread pthread", TRUE);
+  if (count_devices () < 2)
+    return; /* of another platform than PoCL, which has as many as it is told */
+  GstElement *other = testing::launch (
+      "videotestsrc num-buffers=300 ! video/x-raw,format=RGBA,width=96,height=64,"
+      "framerate=100/1 ! openclupload device=0:1 ! chromakey ! opencldownload ! "
+      "fakesink sync=true");
+  gst_element_set_state (other, GST_STATE_PLAYING);
+  GstElement *pipeline = testing::launch (
+      "octtestsrc device=0:0 num-buffers=30 ! video/x-raw(memory:OpenCLMemory),"
+      "width=512,height=16 ! octwindowinterp name=last ! octfft ! opencldownload ! "
+      "videoconvert ! fakesink");
+  Stall stall (pipeline);
+  fail_unless (errors_of_elements (testing::play (pipeline)) >= 1);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  Outcome outcome = testing::play (other);
+  fail_unless (outcome.eos && outcome.errors.empty ());
+  for (GstElement *each : {pipeline, other}) {
+    gst_element_set_state (each, GST_STATE_NULL);
+    gst_object_unref (each);
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_device_that_was_lost_comes_back)
+{
+  struct Loss {
+    static GstPadProbeReturn count (GstPad *, GstPadProbeInfo *, gpointer data)
+    {
+      if (++*static_cast<guint *> (data) == 10)
+        counting::lose_device (true);
+      return GST_PAD_PROBE_OK;
+    }
+  };
+  const char *line = pipelines[__i__];
+  guint frames = 0;
+  GstElement *pipeline = testing::launch (line);
+  GstElement *last = gst_bin_get_by_name (GST_BIN (pipeline), "last");
+  GstPad *pad = gst_element_get_static_pad (last, "src");
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, Loss::count, &frames, nullptr);
+  gst_object_unref (pad);
+  gst_object_unref (last);
+  fail_unless (errors_of_elements (testing::play (pipeline)) >= 1);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+
+  counting::hide_platforms (true); /* gone from the bus */
+  Outcome without = testing::run (line);
+  fail_unless (errors_of_elements (without) >= 1);
+  counting::hide_platforms (false);
+  check_works (line);
+  frames = 100; /* the very same elements, too */
+  Outcome again = testing::play (pipeline);
+  fail_unless (again.eos && again.errors.empty (), "%s", all_of (again).c_str ());
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
+/* Elements that each fail to get some say so, each of them once. */
+GST_START_TEST (test_no_more_memory_is_said_and_the_next_pipeline_works)
+{
+  const char *line = pipelines[__i__];
+  check_works (line);
+  for (int left : {0, 1, 2, 3, 5, 8}) {
+    counting::fail_buffers_after (left);
+    Outcome outcome = testing::run (line);
+    fail_unless (outcome.eos || !outcome.errors.empty (), "%d buffers: %s", left,
+        all_of (outcome).c_str ());
+    for (const std::string &error : outcome.errors) {
+      const std::string element = error.substr (0, error.find (':'));
+      fail_unless_equals_int (outcome.errors_of (element.c_str ()).size (), 1);
+    }
+    counting::fail_buffers_after (-1);
+    check_works (line);
+  }
+}
+GST_END_TEST;
+
+/* The driver's own refusal of more than a device has; PoCL's has what it is told. */
+GST_START_TEST (test_a_frame_too_large_for_the_device_is_one_error)
+{
+  g_setenv ("POCL_MEMORY_LIMIT", "1", TRUE); /* GiB, of which a quarter for a buffer */
+  GstOpenCLContext *context = check::new_context ();
+  cl_ulong most = 0;
+  clGetDeviceInfo (gst_opencl_context_get_device (context), CL_DEVICE_MAX_MEM_ALLOC_SIZE,
+      sizeof most, &most, nullptr);
+  gst_object_unref (context);
+  if (most >= 400000000)
+    return;
+  Outcome outcome = testing::run (
+      "videotestsrc num-buffers=1 pattern=black ! video/x-raw,format=GRAY8,width=20000,"
+      "height=20000 ! openclupload ! opencldownload ! fakesink");
+  fail_unless_equals_int (errors_of_elements (outcome), 1);
+  check_works (keying);
+}
+GST_END_TEST;
+
+static Suite *
+outages_suite (void)
+{
+  Suite *suite = suite_create ("outages");
+  TCase *hangs = tcase_create ("hangs");
+  TCase *losses = tcase_create ("losses");
+  const int n = G_N_ELEMENTS (pipelines);
+
+  suite_add_tcase (suite, hangs);
+  tcase_add_loop_test (
+      hangs, test_a_device_that_does_not_answer_is_an_error_in_time, 0, n);
+  tcase_add_loop_test (hangs, test_without_a_limit_a_device_is_waited_for, 0, n);
+  tcase_add_test (hangs, test_within_the_limit_a_device_is_waited_for);
+  tcase_add_test (hangs, test_another_device_goes_on);
+
+  suite_add_tcase (suite, losses);
+  tcase_add_loop_test (losses, test_a_device_that_was_lost_comes_back, 0, n);
+  tcase_add_loop_test (
+      losses, test_no_more_memory_is_said_and_the_next_pipeline_works, 0, n);
+  tcase_add_test (losses, test_a_frame_too_large_for_the_device_is_one_error);
+  return suite;
+}
+
+GST_CHECK_MAIN (outages)

@@ -1,0 +1,113 @@
+/* How a test becomes known: by being written
+ *
+ *   TEST (test_filter_finishes_all_frames_before_eos)
+ *   {
+ *     …
+ *   }
+ *
+ *   TEST_ROWS (test_filter_runs_ahead_by_its_depth, {1u, 2u, 5u})
+ *   {
+ *     … row …
+ *   }
+ *
+ * A row is a test of its own, of the name "test_… [label]". The label is the row itself
+ * where that is a text or a number, else its member `label`, else its number.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <functional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace check {
+using Labels = std::function<std::vector<std::string> ()>;
+
+/* One test, or one for each label. */
+bool know (const char *name, void (*run) (int), Labels labels);
+void begin (const char *name, const char *file, int line);
+void end ();
+
+/* Of all tests of the program: called around each of them, and the seconds that one may
+ * take where those of the environment do not do. */
+bool around_each_test (void (*before) (), void (*after) ());
+bool each_test_may_take (double seconds);
+/* Tests of such names run where the program is given that argument, and then alone. */
+bool only_with (const char *argument, const char *beginning, bool (*is_there) ());
+
+template <typename T, std::size_t n>
+std::vector<T>
+rows_of (const T (&rows)[n])
+{
+  return std::vector<T> (rows, rows + n);
+}
+
+template <typename T>
+std::vector<T>
+rows_of (std::vector<T> rows)
+{
+  return rows;
+}
+
+template <typename Row, typename = void> struct HasLabel : std::false_type {
+};
+template <typename Row>
+struct HasLabel<Row, std::void_t<decltype (Row::label)>> : std::true_type {
+};
+
+template <typename Row>
+std::string
+label_of (const Row &row, std::size_t n)
+{
+  if constexpr (std::is_convertible_v<const Row &, std::string>)
+    return row;
+  else if constexpr (std::is_arithmetic_v<Row>)
+    return std::to_string (row);
+  else if constexpr (HasLabel<Row>::value)
+    return row.label;
+  else
+    return std::to_string (n);
+}
+
+template <typename Rows>
+std::vector<std::string>
+labels_of (const Rows &rows)
+{
+  std::vector<std::string> labels;
+  for (const auto &row : rows)
+    labels.push_back (label_of (row, labels.size ()));
+  return labels;
+}
+} // namespace check
+
+#define TEST(name)                                                                       \
+  static void name ();                                                                   \
+  static void name##_as_check_runs_it (int)                                              \
+  {                                                                                      \
+    check::begin (#name, __FILE__, __LINE__);                                            \
+    name ();                                                                             \
+    check::end ();                                                                       \
+  }                                                                                      \
+  [[maybe_unused]] static const bool name##_is_known =                                   \
+      check::know (#name, name##_as_check_runs_it, nullptr);                             \
+  static void name ()
+
+/* The rows, in braces, an array or a std::vector, are made when the program begins. */
+#define TEST_ROWS(name, ...)                                                             \
+  static const auto &name##_rows ()                                                      \
+  {                                                                                      \
+    static const auto made = check::rows_of (__VA_ARGS__);                               \
+    return made;                                                                         \
+  }                                                                                      \
+  static void name (const std::decay_t<decltype (name##_rows ())>::value_type &row);     \
+  static void name##_as_check_runs_it (int n)                                            \
+  {                                                                                      \
+    check::begin (#name, __FILE__, __LINE__);                                            \
+    name (name##_rows ()[n]);                                                            \
+    check::end ();                                                                       \
+  }                                                                                      \
+  [[maybe_unused]] static const bool name##_is_known = check::know (                     \
+      #name, name##_as_check_runs_it, [] { return check::labels_of (name##_rows ()); }); \
+  static void name (const std::decay_t<decltype (name##_rows ())>::value_type &row)

@@ -1,0 +1,21 @@
+#!/bin/bash
+# memory, descriptors and threads that grow in long runs; [SCALE] (1: about ten minutes) [CASE…]
+#
+# shellcheck disable=SC1091,SC2154
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -uo pipefail
+source "$(dirname "$0")/common.sh"
+
+scale=${1:-1}
+shift
+[ $# -gt 0 ] || set -- lines keying pipelines properties caps
+build_or_refuse all
+passed=0 failed=0
+for case in "$@"; do
+  if in_build "$build/tests/soak/soak" "$case" "$scale"; then
+    passed=$((passed + 1))
+  else
+    failed=$((failed + 1))
+  fi
+done
+conclude "$passed" "$failed"

@@ -1,0 +1,307 @@
+/* soak: runs one thing for long and looks whether the process grows
+ *
+ * soak CASE [SCALE] runs a case, SCALE (1) times as long as it is meant, and prints what
+ * the process has in the end, beside what it had when it was warm: resident memory, file
+ * descriptors, threads. Exits with 1 where it has more, or where a pipeline fails.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include <gst/gst.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+namespace {
+/* --- what a process has --- */
+
+struct Possessions {
+  gsize resident = 0; /* KiB */
+  guint descriptors = 0;
+  guint threads = 0;
+};
+
+guint
+count_entries (const char *folder)
+{
+  guint n = 0;
+  GDir *directory = g_dir_open (folder, 0, nullptr);
+  while (g_dir_read_name (directory))
+    n++;
+  g_dir_close (directory);
+  return n;
+}
+
+Possessions
+look ()
+{
+  Possessions now;
+  unsigned long total = 0, resident = 0;
+  FILE *file = fopen ("/proc/self/statm", "r");
+  if (fscanf (file, "%lu %lu", &total, &resident) != 2)
+    g_error ("/proc/self/statm is not to be read");
+  fclose (file);
+  now.resident = resident * gsize (sysconf (_SC_PAGESIZE)) / 1024;
+  now.descriptors = count_entries ("/proc/self/fd");
+  now.threads = count_entries ("/proc/self/task");
+  return now;
+}
+
+/* What the process has in its course: the most of the second fifth, by when it is warm,
+ * and the most of the last. */
+class Watch {
+public:
+  explicit Watch (guint64 steps) : steps (steps) {}
+
+  void at (guint64 step)
+  {
+    const guint64 fifth = step * 5 / steps;
+    if (fifth != 1 && fifth < 4)
+      return;
+    const Possessions now = look ();
+    Possessions &most = fifth == 1 ? warm : last;
+    most.resident = std::max (most.resident, now.resident);
+    most.descriptors = std::max (most.descriptors, now.descriptors);
+    most.threads = std::max (most.threads, now.threads);
+  }
+
+  /* Pages that were touched for the first time late, a cache that fills: but no more. */
+  bool is_flat () const
+  {
+    const gsize room = 8 * 1024 + warm.resident / 20;
+    return warm.resident > 0 && last.resident <= warm.resident + room
+           && last.descriptors <= warm.descriptors && last.threads <= warm.threads;
+  }
+
+  void print (const char *name, gdouble seconds) const
+  {
+    g_print ("%s: %" G_GUINT64_FORMAT " in %.0f s; resident %.1f MiB, then %.1f; "
+             "descriptors %u, then %u; threads %u, then %u%s\n",
+        name, steps, seconds, warm.resident / 1024.0, last.resident / 1024.0,
+        warm.descriptors, last.descriptors, warm.threads, last.threads,
+        is_flat () ? "" : ": it grows");
+  }
+
+private:
+  const guint64 steps;
+  Possessions warm, last;
+};
+
+/* --- pipelines --- */
+
+GstElement *
+launch (const std::string &line)
+{
+  GError *error = nullptr;
+  GstElement *pipeline =
+      gst_parse_launch_full (line.c_str (), nullptr, GST_PARSE_FLAG_FATAL_ERRORS, &error);
+  if (!pipeline)
+    g_error ("%s: %s", line.c_str (), error->message);
+  return GST_ELEMENT (gst_object_ref_sink (pipeline));
+}
+
+/* Until EOS; false, and said, at an error. */
+bool
+wait_for_end (GstElement *pipeline)
+{
+  GstBus *bus = gst_element_get_bus (pipeline);
+  GstMessage *message = gst_bus_timed_pop_filtered (
+      bus, GST_CLOCK_TIME_NONE, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  const bool ended = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
+  if (!ended) {
+    GError *error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    g_print ("%s: %s\n", GST_MESSAGE_SRC_NAME (message), error->message);
+    g_error_free (error);
+  }
+  gst_message_unref (message);
+  gst_object_unref (bus);
+  return ended;
+}
+
+void
+stop (GstElement *pipeline)
+{
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+
+/* Looks now and then when a frame comes to a sink. */
+struct Frames {
+  const guint64 every;
+  Watch &watch;
+  guint64 n = 0;
+
+  static void count (GstElement *, GstBuffer *, GstPad *, gpointer data)
+  {
+    auto *self = static_cast<Frames *> (data);
+    if (++self->n % self->every == 0)
+      self->watch.at (self->n - 1);
+  }
+};
+
+/* `line` has a place for how many frames, and a sink named end. */
+bool
+run_frames (const char *line, guint64 n, Watch &watch)
+{
+  gchar *text = g_strdup_printf (line, guint (n));
+  GstElement *pipeline = launch (text);
+  g_free (text);
+  GstElement *end = gst_bin_get_by_name (GST_BIN (pipeline), "end");
+  Frames frames{std::max<guint64> (1, n / 500), watch};
+  g_object_set (end, "signal-handoffs", TRUE, nullptr);
+  g_signal_connect (end, "handoff", G_CALLBACK (Frames::count), &frames);
+  gst_object_unref (end);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  const bool ended = wait_for_end (pipeline) && frames.n == n;
+  stop (pipeline);
+  return ended;
+}
+
+/* --- cases --- */
+
+#define OCT                                                                              \
+  "octwindowinterp name=interp wavelength-min=1187 wavelength-max=1433 ! "               \
+  "octfft name=fft ! opencldownload ! "
+#define KEYING                                                                           \
+  "openclupload ! chromakey name=key ! noisereduce name=noise ! flowkey name=flow ! "    \
+  "keyfill name=fill ! opencldownload ! "
+#define END "fakesink name=end"
+
+bool
+run_lines (guint64 n, Watch &watch)
+{
+  return run_frames ("octtestsrc num-buffers=%u pattern=mirrors ! "
+                     "video/x-raw(memory:OpenCLMemory),width=512,height=60 ! " OCT END,
+      n, watch);
+}
+
+bool
+run_keying (guint64 n, Watch &watch)
+{
+  return run_frames ("videotestsrc num-buffers=%u pattern=smpte ! "
+                     "video/x-raw,format=RGBA,width=640,height=480 ! " KEYING END,
+      n, watch);
+}
+
+bool
+run_pipelines (guint64 n, Watch &watch)
+{
+  for (guint64 i = 0; i < n; i++) {
+    GstElement *pipeline =
+        launch ("videotestsrc num-buffers=4 ! video/x-raw,format=RGBA,width=1920,"
+                "height=1080 ! queue ! " KEYING "queue ! videoconvert ! "
+                "video/x-raw,format=I420 ! " END);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    const bool ended = wait_for_end (pipeline);
+    stop (pipeline);
+    if (!ended)
+      return false;
+    watch.at (i);
+  }
+  return true;
+}
+
+struct Knob {
+  const char *element, *property;
+  std::vector<const char *> values;
+};
+
+/* Turns one after the other while a pipeline plays; a pause lets some frames pass. */
+bool
+turn_knobs (const char *line, const std::vector<Knob> &knobs, guint64 n, Watch &watch)
+{
+  const gulong pause = 2000; /* µs */
+  GstElement *pipeline = launch (line);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  gst_element_get_state (pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  bool failed = false;
+  for (guint64 i = 0; i < n && !failed; i++) {
+    const Knob &knob = knobs[i % knobs.size ()];
+    GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), knob.element);
+    gst_util_set_object_arg (G_OBJECT (element), knob.property,
+        knob.values[i / knobs.size () % knob.values.size ()]);
+    gst_object_unref (element);
+    g_usleep (pause);
+    GstMessage *error = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    failed = error != nullptr;
+    gst_clear_message (&error);
+    watch.at (i);
+  }
+  gst_object_unref (bus);
+  stop (pipeline);
+  return !failed;
+}
+
+bool
+run_properties (guint64 n, Watch &watch)
+{
+  return turn_knobs ("octtestsrc ! video/x-raw(memory:OpenCLMemory),width=512,height=60 "
+                     "! " OCT "fakesink videotestsrc is-live=false ! "
+                     "video/x-raw,format=RGBA,width=320,height=240 ! " KEYING "fakesink",
+      {{"key", "tolerance", {"0.1", "0.3", "0.02"}},
+          {"interp", "window", {"hann", "tukey", "rectangular"}},
+          {"flow", "iterations", {"1", "40", "0", "3"}},
+          {"interp", "dispersion-a2", {"0", "1e-5"}}, {"noise", "iterations", {"5", "1"}},
+          {"fft", "db-min", {"-60", "-20"}}, {"key", "method", {"distance", "chroma"}},
+          {"interp", "interpolation", {"linear", "cubic", "lanczos"}},
+          {"fill", "color", {"0xff0000ff", "0xffff0000"}}},
+      n, watch);
+}
+
+bool
+run_caps (guint64 n, Watch &watch)
+{
+  return turn_knobs ("videotestsrc ! capsfilter name=size caps-change-mode=delayed "
+                     "caps=video/x-raw,format=RGBA,width=64,height=48 ! " KEYING
+                     "fakesink",
+      {{"size", "caps",
+          {"video/x-raw,format=RGBA,width=64,height=48",
+              "video/x-raw,format=RGBA,width=320,height=240",
+              "video/x-raw,format=BGRA,width=100,height=75"}}},
+      n, watch);
+}
+
+struct Case {
+  const char *name;
+  guint64 n; /* as long as it is meant */
+  guint64 least;
+  bool (*run) (guint64 n, Watch &watch);
+};
+
+const Case cases[] = {
+    {"lines", 1000000, 2000, run_lines},
+    {"keying", 200000, 1000, run_keying},
+    {"pipelines", 400, 20, run_pipelines},
+    {"properties", 10000, 200, run_properties},
+    {"caps", 2000, 60, run_caps},
+};
+} // namespace
+
+int
+main (int argc, char **argv)
+{
+  gst_init (&argc, &argv);
+  const gdouble scale = argc > 2 ? g_ascii_strtod (argv[2], nullptr) : 1;
+  for (const Case &known : cases) {
+    if (argc < 2 || strcmp (argv[1], known.name) != 0)
+      continue;
+    const guint64 n = std::max (known.least, guint64 (std::llround (known.n * scale)));
+    Watch watch (n);
+    const gint64 start = g_get_monotonic_time ();
+    const bool ended = known.run (n, watch);
+    watch.print (
+        known.name, gdouble (g_get_monotonic_time () - start) / G_TIME_SPAN_SECOND);
+    return ended && watch.is_flat () ? 0 : 1;
+  }
+  g_printerr ("soak CASE [SCALE], of which CASE is one of:");
+  for (const Case &known : cases)
+    g_printerr (" %s", known.name);
+  g_printerr ("\n");
+  return 2;
+}
