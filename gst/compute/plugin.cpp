@@ -14,7 +14,9 @@ plugin_init (GstPlugin *plugin)
   gboolean registered = FALSE;
 
   /* One line an element, in the order of the alphabet. */
+  registered |= GST_ELEMENT_REGISTER (openclconvolve, plugin);
   registered |= GST_ELEMENT_REGISTER (openclkernel, plugin);
+  registered |= GST_ELEMENT_REGISTER (openclkernelmixer, plugin);
   registered |= GST_ELEMENT_REGISTER (openclkernelsrc, plugin);
 
   return registered;

@@ -156,12 +156,32 @@ append_outputs_of_expression (
 void
 append_outputs_of (GstCaps *result, const Settings &settings, GstStructure *input)
 {
+  if (append_outputs_of_expression (result, settings, input))
+    return;
   if (settings.output_caps) {
     gst_caps_append (result, complete_caps (settings.output_caps.get (), input, false));
-  } else if (!append_outputs_of_expression (result, settings, input)) {
-    append_in_device_memory (result, gst_structure_copy (input));
-    append_all_at_rate (result, input);
+    return;
   }
+  append_in_device_memory (result, gst_structure_copy (input));
+  append_all_at_rate (result, input);
+}
+
+/* Those of `made` (transfer full) that are wanted, or what is wanted where none are. */
+GstCaps *
+wanted_of (GstCaps *made, const Settings &settings, const GstStructure *like)
+{
+  if (!settings.output_caps)
+    return made;
+  GstCaps *wanted = complete_caps (settings.output_caps.get (), nullptr, false);
+  GstCaps *both = gst_caps_intersect_full (wanted, made, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (made);
+  if (!gst_caps_is_empty (both)) {
+    gst_caps_unref (wanted);
+    return both;
+  }
+  gst_caps_unref (both);
+  gst_caps_unref (wanted);
+  return complete_caps (settings.output_caps.get (), like, false);
 }
 } // namespace
 
@@ -217,7 +237,7 @@ outputs_of_expression (const Settings &settings, const std::vector<Stream> &inpu
     append_in_device_memory (result, gst_structure_copy (like));
   append_tensors_of_all_types (result, array, like);
   append_video (result, array.shape, like);
-  return result;
+  return wanted_of (result, settings, like);
 }
 
 /* As in `like`, or near to it. */

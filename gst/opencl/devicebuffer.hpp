@@ -49,6 +49,13 @@ make_buffer (GstOpenCLContext *context, gsize size, GError **error)
   return make_buffer (context, CL_MEM_READ_WRITE, size, error);
 }
 
+inline bool
+make_buffer (GstOpenCLContext *context, gsize size, cl::Buffer &buffer, GError **error)
+{
+  buffer = make_buffer (context, size, error);
+  return buffer () != nullptr;
+}
+
 /* What kernels only read; it is counted as an upload. */
 inline cl::Buffer
 make_table (GstOpenCLContext *context, const void *values, gsize size, GError **error)

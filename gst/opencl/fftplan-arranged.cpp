@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "devicebuffer.hpp"
 #include "fftplan.hpp"
 
 #include <utility>
@@ -79,11 +80,12 @@ public:
     return (!steps.before
                || (before_.create (context, steps.before, shape, columns, shape.input,
                        steps.inner.input, error)
-                   && allocate (context, steps.inner.input_bytes (), &input_, error)))
+                   && make_buffer (context, steps.inner.input_bytes (), input_, error)))
            && (!steps.after
                || (after_.create (context, steps.after, shape, shape.output_columns (),
                        steps.inner.output, shape.output, error)
-                   && allocate (context, steps.inner.output_bytes (), &output_, error)));
+                   && make_buffer (
+                       context, steps.inner.output_bytes (), output_, error)));
   }
 
   bool enqueue (
@@ -97,15 +99,6 @@ public:
   }
 
 private:
-  static bool allocate (
-      GstOpenCLContext *context, gsize bytes, cl::Buffer *buffer, GError **error)
-  {
-    cl_int code;
-    *buffer = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
-        CL_MEM_READ_WRITE, bytes, nullptr, &code));
-    return gst_opencl_check (code, "clCreateBuffer", error);
-  }
-
   FFTPlanPointer inner_;
   Arrangement before_, after_;
   cl::Buffer input_, output_;

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "devicebuffer.hpp"
 #include "fftplan.hpp"
 
 #include <clFFT.h>
@@ -61,8 +62,7 @@ public:
     return create (gst_opencl_context_get_handle (context), error) && describe (error)
            && compile (
                gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE), error)
-           && allocate (gst_opencl_context_get_handle (context), error)
-           && rehearse (context, error);
+           && allocate (context, error) && rehearse (context, error);
   }
 
   bool enqueue (
@@ -140,34 +140,24 @@ private:
         clfftBakePlan (handle_, 1, &queue, nullptr, nullptr), "clfftBakePlan", error);
   }
 
-  bool allocate (cl_context context, GError **error)
+  bool allocate (GstOpenCLContext *context, GError **error)
   {
     size_t bytes = 0;
     if (!check (clfftGetTmpBufSize (handle_, &bytes), "clfftGetTmpBufSize", error))
       return false;
-    return bytes == 0 || create_buffer (context, bytes, &work_, error);
+    return bytes == 0 || make_buffer (context, bytes, work_, error);
   }
 
   /* clFFT makes more work memory at the first transform, so that one takes place here, on
    * buffers that the queue keeps until it is done. */
   bool rehearse (GstOpenCLContext *context, GError **error)
   {
-    cl_context handle = gst_opencl_context_get_handle (context);
     cl::Buffer input, output;
-    if (!create_buffer (handle, shape_.input_bytes (), &input, error)
-        || !create_buffer (handle, shape_.output_bytes (), &output, error))
+    if (!make_buffer (context, shape_.input_bytes (), input, error)
+        || !make_buffer (context, shape_.output_bytes (), output, error))
       return false;
     return transform (gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE),
         input (), output (), error);
-  }
-
-  static bool create_buffer (
-      cl_context context, gsize bytes, cl::Buffer *buffer, GError **error)
-  {
-    cl_int code;
-    *buffer =
-        cl::Buffer (clCreateBuffer (context, CL_MEM_READ_WRITE, bytes, nullptr, &code));
-    return gst_opencl_check (code, "clCreateBuffer", error);
   }
 
   bool transform (cl_command_queue queue, cl_mem input, cl_mem output, GError **error)

@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "devicebuffer.hpp"
 #include "fftplan.hpp"
 
 #include <algorithm>
@@ -128,13 +129,13 @@ public:
       deleteVkFFT (&application_);
   }
 
-  bool initialise (GError **error)
+  bool initialise (GstOpenCLContext *context, GError **error)
   {
     PlainNumbers numbers;
     VkFFTResult result = initializeVkFFT (&application_, configuration ());
     initialised_ = result == VKFFT_SUCCESS;
     return check (result, "initializeVkFFT", shape_, error) && is_right (error)
-           && allocate_work (error);
+           && allocate_work (context, error);
   }
 
   bool enqueue (
@@ -205,16 +206,14 @@ private:
     return shape_.inverse ? application_.localFFTPlan_inverse : application_.localFFTPlan;
   }
 
-  bool allocate_work (GError **error)
+  bool allocate_work (GstOpenCLContext *context, GError **error)
   {
     if (launches () == 1)
       return true;
-    cl_int code;
-    work_ = cl::Buffer (clCreateBuffer (context_, CL_MEM_READ_WRITE,
-        shape_.batch * shape_.lengths[1] * shape_.bins () * sizeof (cl_float2), nullptr,
-        &code));
+    const gsize values = shape_.batch * shape_.lengths[1] * shape_.bins ();
+    bool made = make_buffer (context, values * sizeof (cl_float2), work_, error);
     between_ = work_ ();
-    return gst_opencl_check (code, "clCreateBuffer", error);
+    return made;
   }
 
   /* As VkFFTAppend() walks through them. */
@@ -270,7 +269,7 @@ make (GstOpenCLContext *context, const FFTShape &shape, GError **error)
 {
   init_debug_category ();
   auto plan = std::make_unique<VkFFTPlanOwner> (context, shape);
-  return plan->initialise (error) ? std::move (plan) : nullptr;
+  return plan->initialise (context, error) ? std::move (plan) : nullptr;
 }
 } // namespace
 

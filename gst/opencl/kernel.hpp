@@ -70,6 +70,15 @@ public:
   }
   bool enqueue_groups (cl_command_queue queue, Groups groups, GError **error);
 
+  /* In three dimensions, for a kernel that is built for groups of `local`; `global` is in
+   * work-items. */
+  bool enqueue_box (cl_command_queue queue, const gsize (&global)[3],
+      const gsize (&local)[3], GError **error)
+  {
+    return gst_opencl_launch (
+        queue, gst_opencl_kernel_get_handle (kernel.get ()), 3, global, local, error);
+  }
+
   /* set_all() and enqueue() */
   template <typename... Arguments>
   bool launch (cl_command_queue queue, gsize columns, gsize rows, GError **error,

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <gst/opencl/gstopenclcombiner-private.h>
 #include <gst/opencl/gstopenclcontext-private.hpp>
 #include <gst/opencl/gstopencldeferred.h>
 #include <gst/opencl/gstopenclfilter-private.h>

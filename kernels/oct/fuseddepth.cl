@@ -530,11 +530,10 @@ find_values (float2 *y, VALUE values[2][POINTS / 2], local PART *places,
 #define PAIR uint
 #endif
 
-/* Half to even, by where float32 has no more fractions. */
 uint
 pixel (float brightness)
 {
-  return as_uint (fmin (brightness, FULL) + 8388608.0f) & (uint)FULL;
+  return PIXEL_WORDS (as_uint, fmin (brightness, FULL));
 }
 
 void

@@ -341,9 +341,7 @@ put (Output output, uint depth, Point bin)
     return;
   FLOATS brightness = level (bin, output.scale);
   brightness = brightness < FULL ? brightness : (FLOATS)FULL;
-  /* Half to even, by where float32 has no more fractions. */
-  WORDS integers = AS_WORDS (brightness + 8388608.0f) & (uint)FULL;
-  output.values[row * (TILE / LANES)] = TO_PIXELS (integers);
+  output.values[row * (TILE / LANES)] = TO_PIXELS (PIXEL_WORDS (AS_WORDS, brightness));
 }
 
 /* Rows of a picture lie far apart: they are visited once for several times LANES. */

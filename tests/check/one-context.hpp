@@ -8,22 +8,18 @@
  */
 #pragma once
 
-#include <gst/check/gstcheck.h>
+#include "harness.hpp"
+
 #include <gst/opencl/opencl.h>
 
 namespace check {
 inline GstOpenCLContext *held_context = nullptr;
 
-inline void
-hold_context ()
-{
-  held_context = gst_opencl_context_new (nullptr, nullptr);
-  fail_unless (held_context != nullptr);
-}
-
-inline void
-release_context ()
-{
-  gst_clear_object (&held_context);
-}
+/* A file that includes this holds one in each of its tests. */
+inline const bool one_context_is_held = around_each_test (
+    [] {
+      held_context = gst_opencl_context_new (nullptr, nullptr);
+      fail_unless (held_context != nullptr);
+    },
+    [] { gst_clear_object (&held_context); });
 } // namespace check

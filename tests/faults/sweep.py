@@ -6,7 +6,7 @@ sweep.py [--quick] [--share SHARE] [--only PATTERN] [--jobs N] FAULTY_LAUNCH
 Each pipeline runs once as it is, which counts its calls. Then each kind of call fails, at
 each count, once and for good, with each code that matters for it; the kind "event" is a
 command that fails on the device, with all that wait for it. A run is good where it ends in
-the very bytes of the run without a fault, or in exactly one element error after bytes that
+the bytes of the run without a fault, or in exactly one element error after bytes that
 the other begins with; nobody crashes, hangs, complains to GLib, or keeps an OpenCL object.
 The last line says how many runs were good.
 
@@ -34,7 +34,8 @@ CHAIN = "octwindowinterp wavelength-min=1187 wavelength-max=1433"
 PICTURE = "videotestsrc num-buffers=5 pattern=ball ! video/x-raw,format=RGBA,width=96,height=64"
 KEYS = "chromakey ! noisereduce ! flowkey"
 ON_DEVICE = "(memory:OpenCLMemory)"
-OUT = " ! opencldownload ! filesink location={out}"
+# Unbuffered, as filesink otherwise maps several frames at once, and goes on behind a lost one.
+OUT = " ! opencldownload ! filesink buffer-mode=unbuffered location={out}"
 
 # Every way that frames take; {out} is where the result goes, {files} where inputs are.
 PIPELINES = {
@@ -51,6 +52,11 @@ PIPELINES = {
     "converted": "videotestsrc num-buffers=5 ! video/x-raw,format=NV12,width=96,height=64 ! "
         "openclupload ! openclconvert ! video/x-raw(memory:OpenCLMemory),format=RGBA,width=64,"
         f"height=48{OUT}",
+    "program": "openclkernelsrc num-buffers=5 expression=\"i0 + frame\" output-caps="
+        "\"other/tensors,types=float32,dimensions=(string)100:30\" ! openclkernel "
+        f"expression=\"sqrt (x) + 2\"{OUT}",
+    "convolution": f"{PICTURE} ! openclupload ! openclconvolve "
+        f"kernel=\"<<0,-1,0>,<-1,5,-1>,<0,-1,0>>\"{OUT}",
     "files": "filesrc location={files}/spectra.npy ! npyparse ! openclupload ! octwindowinterp "
         "wavelengths={files}/wavelengths.npy background=file background-file={files}/"
         f"background.txt ! octfft ! application/x-oct(memory:OpenCLMemory),format=F32LE{OUT}",
@@ -59,7 +65,7 @@ PIPELINES = {
 # Also as a device that has memory of its own sees them.
 COPYING = ["oct-fused", "oct-copied", "keying-fused", "composed", "files"]
 QUICK = ["oct-fused", "oct-plain", "oct-copied-copying", "keying-fused", "keying-plain",
-         "composed", "converted", "files"]
+         "program", "convolution", "composed", "converted", "files"]
 
 OUT_OF_RESOURCES, OUT_OF_HOST_MEMORY = -5, -6
 ALLOCATION_FAILURE, INVALID_CONTEXT, NOT_AVAILABLE = -4, -34, -2
@@ -71,6 +77,19 @@ CODES = {
     "event": [OUT_OF_RESOURCES, -14],
 }
 ANY_CODES = [OUT_OF_RESOURCES, OUT_OF_HOST_MEMORY, INVALID_CONTEXT, NOT_AVAILABLE]
+
+
+# Who gets no answer takes another form of a kernel, or another engine, that rounds otherwise.
+QUESTIONS = ("clGetDeviceInfo", "clGetKernelWorkGroupInfo")
+
+
+def are_alike(made, right, kind):
+    """Whether values of struct's kind are the same but for rounding: a level, or 0.01 dB."""
+    if len(made) != len(right):
+        return False
+    most = 1 if kind == "B" else 0.01
+    values = zip(struct.iter_unpack("<" + kind, made), struct.iter_unpack("<" + kind, right))
+    return all(abs(a - b) <= most for (a,), (b,) in values)
 
 
 def write_npy(path, kind, shape, values):
@@ -121,7 +140,7 @@ class Way:
             with open(out, "rb") if os.path.exists(out) else open(os.devnull, "rb") as file:
                 return report, file.read()
 
-    def judge(self, report, made):
+    def judge(self, report, made, fault=""):
         """What is wrong with a run, or None."""
         if "hangs" in report:
             return "hangs"
@@ -136,15 +155,19 @@ class Way:
         if len(errors) > 1:
             return f"{len(errors)} errors: {errors}"
         if errors:
-            return None if self.right.startswith(made) else f"wrong bytes before {errors[0]}"
+            # A mixer goes on without an input that has ended by its error.
+            told = "mix." in self.pipeline or self.right.startswith(made)
+            return None if told else f"wrong bytes before {errors[0]}"
         if report["errors"]:
             return "no element says what failed"
-        if made != self.right:
-            return "other bytes without a word"
-        return None
+        kind = "f" if "format=F32LE" in self.pipeline else "B"
+        if made == self.right \
+                or (fault.startswith(QUESTIONS) and are_alike(made, self.right, kind)):
+            return None
+        return "other bytes without a word"
 
-    def run(self, fault):
-        return self.judge(*self.launch(fault))
+    def run(self, fault, patience=HANGS_AFTER):
+        return self.judge(*self.launch(fault, patience), fault)
 
     def faults(self, report, quick):
         for call, calls in sorted(report["calls"].items()):
@@ -172,7 +195,7 @@ class Way:
         wrongs = []
         for fault, wrong in results:
             if wrong == "hangs":
-                wrong = self.judge(*self.launch(fault, PATIENCE))
+                wrong = self.run(fault, PATIENCE)
             if wrong:
                 wrongs.append(f"{self.name} {fault}: {wrong}")
         return 1 + len(faults) - len(wrongs), wrongs

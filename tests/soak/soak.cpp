@@ -211,27 +211,30 @@ struct Knob {
   std::vector<const char *> values;
 };
 
-/* Turns one after the other while a pipeline plays; a pause lets some frames pass. */
+/* Turns one after the other while a pipeline plays; a pause lets some frames pass. At first
+ * a longer one, unwatched, until all that is built in its course has been. */
 bool
 turn_knobs (const char *line, const std::vector<Knob> &knobs, guint64 n, Watch &watch)
 {
-  const gulong pause = 2000; /* µs */
+  const gulong pause = 2000, long_pause = 20000; /* µs */
+  const guint64 until_warm = 36 * knobs.size ();
   GstElement *pipeline = launch (line);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   gst_element_get_state (pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
   GstBus *bus = gst_element_get_bus (pipeline);
   bool failed = false;
-  for (guint64 i = 0; i < n && !failed; i++) {
+  for (guint64 i = 0; i < until_warm + n && !failed; i++) {
     const Knob &knob = knobs[i % knobs.size ()];
     GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), knob.element);
     gst_util_set_object_arg (G_OBJECT (element), knob.property,
         knob.values[i / knobs.size () % knob.values.size ()]);
     gst_object_unref (element);
-    g_usleep (pause);
+    g_usleep (i < until_warm ? long_pause : pause);
     GstMessage *error = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
     failed = error != nullptr;
     gst_clear_message (&error);
-    watch.at (i);
+    if (i >= until_warm)
+      watch.at (i - until_warm);
   }
   gst_object_unref (bus);
   stop (pipeline);

@@ -29,12 +29,6 @@ bytes_of_spectra (const EngineFormat &format)
          * (format.complex ? 2 : 1);
 }
 
-bool
-create_buffer (GstOpenCLContext *context, gsize bytes, cl::Buffer &buffer, GError **error)
-{
-  buffer = opencl::make_buffer (context, bytes, error);
-  return buffer () != nullptr;
-}
 } // namespace
 
 std::unique_ptr<DepthEngine>
@@ -58,13 +52,16 @@ LibraryDepth::create (
   if (!fft)
     return false;
   gsize stride = gst_opencl_fft_get_output_stride (fft.get ());
-  return create_buffer (context, stride * format.lines * sizeof (cl_float2), bins, error)
-         && create_buffer (context, bytes_of_spectra (format), aside, error)
+  return opencl::make_buffer (
+             context, stride * format.lines * sizeof (cl_float2), bins, error)
+         && opencl::make_buffer (context, bytes_of_spectra (format), aside, error)
          && kernel.create (context, resource,
              strips    ? "make_picture_strips"
              : picture ? "make_picture"
                        : "make_lines",
-             value_of (format).options, error);
+             (std::string (value_of (format).options) + (strips ? " -DSTRIPS" : ""))
+                 .c_str (),
+             error);
 }
 
 /* A transform reads its input from the start of a cl_mem. */
@@ -88,6 +85,7 @@ LibraryDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem
     cl_uint, const DepthOutput &output, GError **error)
 {
   const DepthValue &value = value_of (format);
+  const DepthScaling scaling = scaling_of (format, output);
   gsize columns = output.depths, rows = format.lines;
   if (strips) {
     columns = blocks_of (format.lines, strip_lines);
@@ -101,9 +99,8 @@ LibraryDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem
          && kernel.launch (queue, columns, rows, error, bins (),
              cl_uint (gst_opencl_fft_get_output_stride (fft.get ())),
              cl_uint (output.first), cl_uint (output.depths), cl_uint (format.lines),
-             cl_uint (output.logarithmic), cl_float (output.black),
-             cl_float (value.full / (output.white - output.black)), output.data,
-             cl_ulong (output.offset / value.bytes),
+             cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,
+             output.data, cl_ulong (output.offset / value.bytes),
              cl_uint (output.stride / value.bytes));
 }
 } // namespace oct

@@ -39,13 +39,6 @@ const gsize most_lines_of_block = 65536;
 /* Lines of floats that are added before what rounding takes is looked at. */
 const gsize most_floats_together = 16;
 
-bool
-create_buffer (GstOpenCLContext *context, gsize bytes, cl::Buffer &buffer, GError **error)
-{
-  buffer = opencl::make_buffer (context, bytes, error);
-  return buffer () != nullptr;
-}
-
 const Shares &
 shares_of (GstOpenCLContext *context)
 {
@@ -83,9 +76,9 @@ BackgroundMean::create (GstOpenCLContext *of, SampleFormat format, gsize n_sampl
     together = std::min (together, cl_uint (most_floats_together));
   workers = shares.group > 1 ? cl_uint (parts_of (samples, wide)) : 1;
   frames = preceding;
-  return create_buffer (
+  return opencl::make_buffer (
              of, sizeof (float) * samples * blocks * rows_of_block, sums, error)
-         && create_buffer (
+         && opencl::make_buffer (
              of, sizeof (float) * samples * std::max (frames, 1u), means, error);
 }
 
@@ -123,7 +116,7 @@ BackgroundMean::unused_mean (GError **error)
     return mean;
   }
   auto made = std::make_shared<cl::Buffer> ();
-  if (!create_buffer (context, sizeof (float) * samples, *made, error))
+  if (!opencl::make_buffer (context, sizeof (float) * samples, *made, error))
     return nullptr;
   backgrounds.push_back (made);
   return made;

@@ -4,6 +4,7 @@
  */
 #include "brokensamples.hpp"
 
+#include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 namespace oct {
@@ -32,11 +33,10 @@ BrokenSamples::wait ()
 bool
 BrokenSamples::create (GstOpenCLContext *context, GError **error)
 {
-  cl_uint none = 0;
-  cl_int code;
-  counter_ = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context),
-      CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof none, &none, &code));
-  return gst_opencl_check (code, "clCreateBuffer", error);
+  const cl_uint none = 0;
+  counter_ = opencl::make_buffer (
+      context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof none, error, &none);
+  return counter_ () != nullptr;
 }
 
 bool

@@ -8,6 +8,7 @@
  */
 #include "testspectra.hpp"
 
+#include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclfilter.h>
@@ -193,7 +194,7 @@ oct_test_settings_within (OctTestSettings settings, guint samples)
 bool
 OctTestSpectra::open (GstOpenCLContext *from, GError **error)
 {
-  context = cl::Context (gst_opencl_context_get_handle (from), true);
+  context = from;
   largest_plane = find_largest_plane (from);
   groups_per_item = opencl::is_cpu (from) ? cpu_groups : 1;
   const std::string options = "-DGROUPS=" + std::to_string (groups_per_item);
@@ -223,23 +224,15 @@ OctTestSpectra::configure (
 bool
 OctTestSpectra::upload (cl::Buffer &buffer, const void *data, gsize size, GError **error)
 {
-  cl_int code;
-  buffer = cl::Buffer (context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, size,
-      const_cast<void *> (data), &code);
-  if (!gst_opencl_check (code, "clCreateBuffer", error))
-    return false;
-  gst_opencl_count_upload (size);
-  return true;
+  buffer = opencl::make_table (context, data, size, error);
+  return buffer () != nullptr;
 }
 
 bool
 OctTestSpectra::allocate (cl::Buffer &buffer, gsize size, GError **error)
 {
-  cl_int code;
   /* No buffer is empty. */
-  buffer =
-      cl::Buffer (context, CL_MEM_READ_WRITE, std::max<gsize> (size, 16), nullptr, &code);
-  return gst_opencl_check (code, "clCreateBuffer", error);
+  return opencl::make_buffer (context, std::max<gsize> (size, 16), buffer, error);
 }
 
 /* What of a fringe depends on the sample alone: where on the even grid it lies, the

@@ -84,8 +84,8 @@ private:
   bool enqueue_tissue (const OctTestSettings &settings, const OctTestMoment &moment,
       cl_command_queue queue, GError **error);
 
-  cl::Context context;
-  gsize largest_plane = 0; /* bytes that one of still tissue may have */
+  GstOpenCLContext *context = nullptr; /* outlives this */
+  gsize largest_plane = 0;             /* bytes that one of still tissue may have */
   opencl::Kernel mirrors, tissue, still_tissue, turn, layers_of_tissue;
   gsize groups_per_item = 1;
 

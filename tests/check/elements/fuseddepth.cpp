@@ -371,7 +371,7 @@ assert_right (const Device &device, const Case &of)
 }
 } // namespace
 
-GST_START_TEST (test_bins_are_right_for_every_length_that_fits)
+TEST (test_bins_are_right_for_every_length_that_fits)
 {
   Device device;
   for (guint samples = 64; samples <= 16384; samples *= 2) {
@@ -387,9 +387,8 @@ GST_START_TEST (test_bins_are_right_for_every_length_that_fits)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pictures_are_right_for_short_and_long_lines)
+TEST (test_pictures_are_right_for_short_and_long_lines)
 {
   Device device;
   for (guint samples : {64, 256, 2048, 8192, 16384}) {
@@ -400,11 +399,10 @@ GST_START_TEST (test_pictures_are_right_for_short_and_long_lines)
     assert_right (device, of);
   }
 }
-GST_END_TEST;
 
 /* Amounts that leave samples and transform, real and imaginary parts, both or neither to
  * take turns. */
-GST_START_TEST (test_little_local_memory_is_enough)
+TEST (test_little_local_memory_is_enough)
 {
   Device device;
   for (gsize bytes : {26000, 17500, 17000, 16500, 9000}) {
@@ -420,9 +418,8 @@ GST_START_TEST (test_little_local_memory_is_enough)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pictures_need_little_local_memory_too)
+TEST (test_pictures_need_little_local_memory_too)
 {
   Device device;
   for (gsize bytes : {40000, 30000, 13000}) {
@@ -434,11 +431,10 @@ GST_START_TEST (test_pictures_need_little_local_memory_too)
     assert_right_in_form (device, of);
   }
 }
-GST_END_TEST;
 
 /* Amounts that leave 16, 8 and 4 lanes, and of each 64 to as few A-lines in a tile of a
  * picture. */
-GST_START_TEST (test_lanes_are_as_many_as_local_memory_holds)
+TEST (test_lanes_are_as_many_as_local_memory_holds)
 {
   const struct {
     DepthFormat output;
@@ -461,9 +457,8 @@ GST_START_TEST (test_lanes_are_as_many_as_local_memory_holds)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_every_kind_of_sample_is_read_and_integers_are_shifted)
+TEST (test_every_kind_of_sample_is_read_and_integers_are_shifted)
 {
   Device device;
   for (SampleFormat input :
@@ -479,9 +474,8 @@ GST_START_TEST (test_every_kind_of_sample_is_read_and_integers_are_shifted)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_every_interpolation_is_done)
+TEST (test_every_interpolation_is_done)
 {
   Device device;
   for (Interpolation interpolation : {Interpolation::none, Interpolation::linear,
@@ -493,9 +487,8 @@ GST_START_TEST (test_every_interpolation_is_done)
     assert_right (device, of);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_background_is_subtracted)
+TEST (test_a_background_is_subtracted)
 {
   Device device;
   for (Interpolation interpolation : {Interpolation::linear, Interpolation::lanczos}) {
@@ -507,9 +500,8 @@ GST_START_TEST (test_a_background_is_subtracted)
     assert_right (device, of);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_every_output_shows_decibels_and_amplitudes)
+TEST (test_every_output_shows_decibels_and_amplitudes)
 {
   Device device;
   for (DepthFormat output : {DepthFormat::gray8, DepthFormat::gray16, DepthFormat::levels,
@@ -527,9 +519,8 @@ GST_START_TEST (test_every_output_shows_decibels_and_amplitudes)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_decibels_are_within_a_twentieth_wherever_they_are_above_0)
+TEST (test_decibels_are_within_a_twentieth_wherever_they_are_above_0)
 {
   Device device;
   Case of;
@@ -552,9 +543,8 @@ GST_START_TEST (test_decibels_are_within_a_twentieth_wherever_they_are_above_0)
   }
   fail_unless (above > of.samples);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_any_number_of_lines_is_made)
+TEST (test_any_number_of_lines_is_made)
 {
   Device device;
   for (guint samples : {64, 512}) {
@@ -569,9 +559,8 @@ GST_START_TEST (test_any_number_of_lines_is_made)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_only_the_depths_that_are_wanted_are_written)
+TEST (test_only_the_depths_that_are_wanted_are_written)
 {
   Device device;
   for (DepthFormat output : {DepthFormat::gray8, DepthFormat::gray16, DepthFormat::levels,
@@ -589,9 +578,8 @@ GST_START_TEST (test_only_the_depths_that_are_wanted_are_written)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_rows_may_lie_anywhere_in_a_buffer)
+TEST (test_rows_may_lie_anywhere_in_a_buffer)
 {
   Device device;
   for (DepthFormat output : {DepthFormat::gray8, DepthFormat::gray16, DepthFormat::levels,
@@ -609,7 +597,6 @@ GST_START_TEST (test_rows_may_lie_anywhere_in_a_buffer)
     }
   }
 }
-GST_END_TEST;
 
 /* What shows no amplitude. */
 static double
@@ -619,7 +606,7 @@ nothing_of (const Case &of)
 }
 
 /* A pair of A-lines shares a transform: 2 is the first of one, 5 the second. */
-GST_START_TEST (test_what_is_not_finite_is_black_in_its_own_line_alone)
+TEST (test_what_is_not_finite_is_black_in_its_own_line_alone)
 {
   const float broken[] = {NAN, INFINITY, -INFINITY};
   Device device;
@@ -658,9 +645,8 @@ GST_START_TEST (test_what_is_not_finite_is_black_in_its_own_line_alone)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_tables_of_octwindowinterp_fit)
+TEST (test_tables_of_octwindowinterp_fit)
 {
   Device device;
   Case of;
@@ -679,9 +665,8 @@ GST_START_TEST (test_tables_of_octwindowinterp_fit)
       own.words.begin () + own.background_offset,
       loaded.words.begin () + 2 * of.samples));
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_frame_is_one_launch)
+TEST (test_a_frame_is_one_launch)
 {
   Device device;
   Case of;
@@ -695,9 +680,8 @@ GST_START_TEST (test_a_frame_is_one_launch)
   gst_opencl_statistics_get_counts (statistics, &after);
   fail_unless_equals_uint64 (after.launches - before.launches, 1);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_other_lengths_are_refused_by_name)
+TEST (test_other_lengths_are_refused_by_name)
 {
   Device device;
   for (guint samples : {2u, 32u, 1000u, 1536u, 2047u, 32768u}) {
@@ -714,9 +698,8 @@ GST_START_TEST (test_other_lengths_are_refused_by_name)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_cpu_does_it_in_lanes_and_a_gpu_in_groups)
+TEST (test_a_cpu_does_it_in_lanes_and_a_gpu_in_groups)
 {
   Device device;
   cl_device_type type = 0;
@@ -732,9 +715,8 @@ GST_START_TEST (test_a_cpu_does_it_in_lanes_and_a_gpu_in_groups)
   fail_unless_equals_int (
       DepthEngine::is_faster_in_one (device.context, format_of (of, 2)), !cpu);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_values_that_are_not_aligned_are_refused)
+TEST (test_values_that_are_not_aligned_are_refused)
 {
   Device device;
   Case of;
@@ -751,35 +733,3 @@ GST_START_TEST (test_values_that_are_not_aligned_are_refused)
   fail_unless (strstr (error->message, "multiples of 4") != nullptr);
   g_error_free (error);
 }
-GST_END_TEST;
-
-static Suite *
-fuseddepth_suite (void)
-{
-  Suite *suite = suite_create ("fuseddepth");
-  TCase *chain = tcase_create ("general");
-  suite_add_tcase (suite, chain);
-  tcase_add_checked_fixture (chain, check::hold_context, check::release_context);
-  tcase_add_test (chain, test_bins_are_right_for_every_length_that_fits);
-  tcase_add_test (chain, test_pictures_are_right_for_short_and_long_lines);
-  tcase_add_test (chain, test_little_local_memory_is_enough);
-  tcase_add_test (chain, test_pictures_need_little_local_memory_too);
-  tcase_add_test (chain, test_lanes_are_as_many_as_local_memory_holds);
-  tcase_add_test (chain, test_every_kind_of_sample_is_read_and_integers_are_shifted);
-  tcase_add_test (chain, test_every_interpolation_is_done);
-  tcase_add_test (chain, test_a_background_is_subtracted);
-  tcase_add_test (chain, test_every_output_shows_decibels_and_amplitudes);
-  tcase_add_test (chain, test_decibels_are_within_a_twentieth_wherever_they_are_above_0);
-  tcase_add_test (chain, test_any_number_of_lines_is_made);
-  tcase_add_test (chain, test_only_the_depths_that_are_wanted_are_written);
-  tcase_add_test (chain, test_rows_may_lie_anywhere_in_a_buffer);
-  tcase_add_test (chain, test_what_is_not_finite_is_black_in_its_own_line_alone);
-  tcase_add_test (chain, test_tables_of_octwindowinterp_fit);
-  tcase_add_test (chain, test_a_frame_is_one_launch);
-  tcase_add_test (chain, test_other_lengths_are_refused_by_name);
-  tcase_add_test (chain, test_a_cpu_does_it_in_lanes_and_a_gpu_in_groups);
-  tcase_add_test (chain, test_values_that_are_not_aligned_are_refused);
-  return suite;
-}
-
-GST_CHECK_MAIN (fuseddepth);

@@ -14,15 +14,14 @@
 #include "../fft-libraries.hpp"
 #include "../octreference.hpp"
 
-/* Last: their macro fail() breaks the headers of C++. */
 #include "../one-context.hpp"
-#include "../settings-check.hpp"
+#include "../harness.hpp"
 #include <gst/check/gstharness.h>
 
+using check::expect_warnings;
+using check::set_together;
 using fourier::Complex;
 using fourier::Line;
-using testing::expect_warnings;
-using testing::set_together;
 
 namespace {
 const gsize lengths[] = {64, 1000, 1001, 1024, 2039, 2048, 16384};
@@ -345,7 +344,7 @@ formats_to_try (gsize samples, bool complex)
   return {output_formats[one]};
 }
 
-GST_START_TEST (test_octfft_gives_the_first_half_of_the_bins_in_every_format)
+TEST (test_octfft_gives_the_first_half_of_the_bins_in_every_format)
 {
   for (gsize samples : lengths) {
     for (bool complex : {false, true}) {
@@ -361,9 +360,8 @@ GST_START_TEST (test_octfft_gives_the_first_half_of_the_bins_in_every_format)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_linear_scale_gives_amplitudes)
+TEST (test_octfft_linear_scale_gives_amplitudes)
 {
   Expected expected;
   expected.linear = true;
@@ -376,9 +374,8 @@ GST_START_TEST (test_octfft_linear_scale_gives_amplitudes)
     assert_output (octfft.process (spectra), spectra, expected);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_takes_any_number_of_lines_and_depths)
+TEST (test_octfft_takes_any_number_of_lines_and_depths)
 {
   for (gsize samples : {64, 127}) {
     for (gsize lines : {1, 2, 31, 32, 33, 65, 257}) {
@@ -388,9 +385,8 @@ GST_START_TEST (test_octfft_takes_any_number_of_lines_and_depths)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_pixels_are_rounded_half_to_even_and_clamped)
+TEST (test_octfft_pixels_are_rounded_half_to_even_and_clamped)
 {
   const std::vector<float> amplitudes = {0, 0.5, 1.5, 2.5, 100.25, 253.5, 254.5, 255, 300,
       65533.5, 65534.5, 65535, 70000, 1e9};
@@ -413,9 +409,8 @@ GST_START_TEST (test_octfft_pixels_are_rounded_half_to_even_and_clamped)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_display_range_goes_from_black_to_white)
+TEST (test_octfft_display_range_goes_from_black_to_white)
 {
   const double db_min = -20, db_max = 40;
   const std::vector<double> levels = {-130, -20.5, -20, -19, 0, 10, 39.5, 40, 40.5, 150};
@@ -433,9 +428,8 @@ GST_START_TEST (test_octfft_display_range_goes_from_black_to_white)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_silence_is_minus_120_db)
+TEST (test_octfft_silence_is_minus_120_db)
 {
   Element octfft;
   octfft.want ("F32LE");
@@ -443,9 +437,8 @@ GST_START_TEST (test_octfft_silence_is_minus_120_db)
   for (const Complex &value : output.values)
     fail_unless (std::abs (value.real () + 120) < 1e-4, "%g dB", value.real ());
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_peak_of_a_mirror_is_at_its_depth_with_the_fringe_amplitude)
+TEST (test_octfft_peak_of_a_mirror_is_at_its_depth_with_the_fringe_amplitude)
 {
   const gsize samples = 2048;
   const double amplitude = 37.5;
@@ -479,9 +472,8 @@ GST_START_TEST (test_octfft_peak_of_a_mirror_is_at_its_depth_with_the_fringe_amp
     fail_unless (std::abs (peak - amplitude) < 1e-4 * amplitude, "%g", peak);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_both_libraries_agree)
+TEST (test_octfft_both_libraries_agree)
 {
   for (gsize samples : {64, 1001, 2048}) {
     for (bool complex : {false, true}) {
@@ -494,11 +486,10 @@ GST_START_TEST (test_octfft_both_libraries_agree)
     }
   }
 }
-GST_END_TEST;
 
 /* Whoever transforms: of the A-line itself nothing is left, and its neighbours, one of
  * which may share a transform with it, lose nothing. */
-GST_START_TEST (test_octfft_what_is_not_finite_has_no_depth_and_stays_in_its_line)
+TEST (test_octfft_what_is_not_finite_has_no_depth_and_stays_in_its_line)
 {
   const float broken[] = {NAN, INFINITY};
   for (const char *launch : {"octfft", "octfft fft-library=vkfft",
@@ -525,10 +516,9 @@ GST_START_TEST (test_octfft_what_is_not_finite_has_no_depth_and_stays_in_its_lin
     }
   }
 }
-GST_END_TEST;
 
 /* Also where the last lines do not fill what is made together. */
-GST_START_TEST (test_octfft_in_one_launch_and_in_two_is_the_same)
+TEST (test_octfft_in_one_launch_and_in_two_is_the_same)
 {
   const struct {
     const char *launch;
@@ -552,11 +542,10 @@ GST_START_TEST (test_octfft_in_one_launch_and_in_two_is_the_same)
     }
   }
 }
-GST_END_TEST;
 
 /* Depths */
 
-GST_START_TEST (test_octfft_depth_start_and_count_cut_a_part_out)
+TEST (test_octfft_depth_start_and_count_cut_a_part_out)
 {
   const struct {
     const char *launch;
@@ -584,11 +573,10 @@ GST_START_TEST (test_octfft_depth_start_and_count_cut_a_part_out)
     }
   }
 }
-GST_END_TEST;
 
 /* Buffers */
 
-GST_START_TEST (test_octfft_leaves_its_input_as_it_is)
+TEST (test_octfft_leaves_its_input_as_it_is)
 {
   for (const char *input : input_formats) {
     Spectra spectra = make_noise (2039, 3, g_str_equal (input, "CF32LE"));
@@ -603,9 +591,8 @@ GST_START_TEST (test_octfft_leaves_its_input_as_it_is)
     gst_buffer_unref (buffer);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_takes_input_that_begins_anywhere_in_its_memory)
+TEST (test_octfft_takes_input_that_begins_anywhere_in_its_memory)
 {
   for (gsize offset : {1, 4, 100, 4096}) {
     for (const char *input : input_formats) {
@@ -619,7 +606,6 @@ GST_START_TEST (test_octfft_takes_input_that_begins_anywhere_in_its_memory)
     }
   }
 }
-GST_END_TEST;
 
 static GstPadProbeReturn
 propose_padded_pool (GstPad *pad, GstPadProbeInfo *info, gpointer context)
@@ -650,7 +636,7 @@ propose_padded_pool (GstPad *pad, GstPadProbeInfo *info, gpointer context)
   return GST_PAD_PROBE_HANDLED;
 }
 
-GST_START_TEST (test_octfft_honours_the_stride_and_offset_of_its_output)
+TEST (test_octfft_honours_the_stride_and_offset_of_its_output)
 {
   for (const char *format : {"GRAY8", "GRAY16_LE"}) {
     Element octfft;
@@ -669,9 +655,8 @@ GST_START_TEST (test_octfft_honours_the_stride_and_offset_of_its_output)
     assert_output (octfft.read (buffer), spectra);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_makes_no_round_trip)
+TEST (test_octfft_makes_no_round_trip)
 {
   for (const char *description : {"octfft fused=never", "octfft"}) {
     Spectra spectra = make_noise (1024, 9);
@@ -699,7 +684,6 @@ GST_START_TEST (test_octfft_makes_no_round_trip)
     gst_buffer_unref (buffer);
   }
 }
-GST_END_TEST;
 
 /* Caps */
 
@@ -719,7 +703,7 @@ assert_caps (
   gst_object_unref (pad);
 }
 
-GST_START_TEST (test_octfft_caps_downstream_follow_those_upstream)
+TEST (test_octfft_caps_downstream_follow_those_upstream)
 {
   Element octfft ("octfft depth-start=10");
   gst_harness_set_src_caps_str (octfft.harness,
@@ -730,9 +714,8 @@ GST_START_TEST (test_octfft_caps_downstream_follow_those_upstream)
       "framerate=30/1; application/x-oct(memory:OpenCLMemory), domain=depth, "
       "format={F32LE, CF32LE}, samples=490, lines=7, framerate=30/1");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_caps_upstream_follow_those_downstream)
+TEST (test_octfft_caps_upstream_follow_those_downstream)
 {
   Element octfft ("octfft depth-start=10");
   gst_harness_set_sink_caps_str (octfft.harness,
@@ -750,9 +733,8 @@ GST_START_TEST (test_octfft_caps_upstream_follow_those_downstream)
       "CF32LE}, "
       "samples=[200, 401], lines=[1, 7], framerate=30/1");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_makes_the_8_bit_picture_when_downstream_has_no_wish)
+TEST (test_octfft_makes_the_8_bit_picture_when_downstream_has_no_wish)
 {
   Element octfft;
   fail_unless_equals_string (
@@ -765,9 +747,8 @@ GST_START_TEST (test_octfft_makes_the_8_bit_picture_when_downstream_has_no_wish)
   fail_unless_equals_int (denominator, 1);
   gst_caps_unref (caps);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_makes_the_8_bit_picture_also_through_opencldownload)
+TEST (test_octfft_makes_the_8_bit_picture_also_through_opencldownload)
 {
   GstHarness *harness = gst_harness_new_parse ("octfft ! opencldownload");
   gst_harness_set_src_caps_str (harness, Spectra (64, 3).caps ().c_str ());
@@ -781,9 +762,8 @@ GST_START_TEST (test_octfft_makes_the_8_bit_picture_also_through_opencldownload)
   gst_caps_unref (expected);
   gst_harness_teardown (harness);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_says_which_spectra_are_too_short_or_too_long)
+TEST (test_octfft_says_which_spectra_are_too_short_or_too_long)
 {
   for (gsize samples : {63, 16385}) {
     Element octfft;
@@ -794,9 +774,8 @@ GST_START_TEST (test_octfft_says_which_spectra_are_too_short_or_too_long)
         std::to_string (samples) + " samples per A-line, expected 64 to 16384");
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_caps_may_change_in_mid_stream)
+TEST (test_octfft_caps_may_change_in_mid_stream)
 {
   Element octfft;
   for (const Spectra &spectra : {make_noise (64, 5), make_noise (1000, 3, true),
@@ -806,11 +785,10 @@ GST_START_TEST (test_octfft_caps_may_change_in_mid_stream)
   }
   octfft.expect_no_error ();
 }
-GST_END_TEST;
 
 /* Properties that change while playing */
 
-GST_START_TEST (test_octfft_display_range_changes_with_the_next_frame)
+TEST (test_octfft_display_range_changes_with_the_next_frame)
 {
   Spectra spectra = make_noise (1000, 5);
   Element octfft;
@@ -830,9 +808,8 @@ GST_START_TEST (test_octfft_display_range_changes_with_the_next_frame)
   assert_output (octfft.process (spectra), spectra, expected);
   octfft.expect_no_error ();
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_depths_change_with_the_next_frame)
+TEST (test_octfft_depths_change_with_the_next_frame)
 {
   const struct {
     guint start, count;
@@ -854,7 +831,6 @@ GST_START_TEST (test_octfft_depths_change_with_the_next_frame)
     octfft.expect_no_error ();
   }
 }
-GST_END_TEST;
 
 /* A control binding that sets db-max to its second of stream time, plus 60. */
 typedef GstControlBinding RisingRange;
@@ -880,7 +856,7 @@ rising_range_init (RisingRange *)
 {
 }
 
-GST_START_TEST (test_octfft_display_range_is_controllable_frame_by_frame)
+TEST (test_octfft_display_range_is_controllable_frame_by_frame)
 {
   Spectra spectra = make_noise (64, 5);
   Element octfft;
@@ -898,11 +874,10 @@ GST_START_TEST (test_octfft_display_range_is_controllable_frame_by_frame)
     assert_output (octfft.pull (), spectra, expected);
   }
 }
-GST_END_TEST;
 
 /* Bad input */
 
-GST_START_TEST (test_octfft_does_not_start_with_an_empty_display_range)
+TEST (test_octfft_does_not_start_with_an_empty_display_range)
 {
   Element octfft;
   gst_element_set_state (octfft.element, GST_STATE_READY);
@@ -916,7 +891,6 @@ GST_START_TEST (test_octfft_does_not_start_with_an_empty_display_range)
   Spectra spectra = make_noise (64, 3);
   assert_output (octfft.process (spectra), spectra);
 }
-GST_END_TEST;
 
 /* Is set badly, fails once with `error`, is set well, and works again. */
 static void
@@ -936,7 +910,7 @@ check_failure (const Spectra &spectra, const std::string &bad, const std::string
   octfft.expect_no_error ();
 }
 
-GST_START_TEST (test_octfft_does_not_start_with_depths_that_lie_outside)
+TEST (test_octfft_does_not_start_with_depths_that_lie_outside)
 {
   const struct {
     const char *bad, *values;
@@ -954,7 +928,6 @@ GST_START_TEST (test_octfft_does_not_start_with_depths_that_lie_outside)
         make_noise (1000, 3), entry.bad, "depth-start=0 depth-count=0", error.c_str ());
   }
 }
-GST_END_TEST;
 
 /* What is set before a frame, what is said of it, and what the frame is made with. */
 struct Turn {
@@ -999,7 +972,7 @@ check_turns (const std::vector<Turn> &turns)
   }
 }
 
-GST_START_TEST (test_octfft_display_range_turned_knob_by_knob_keeps_the_last_valid_one)
+TEST (test_octfft_display_range_turned_knob_by_knob_keeps_the_last_valid_one)
 {
   check_turns ({
       turn ("db-min=70", "db-min is 70 and db-max is 60, expected db-min below", 0, 60),
@@ -1011,9 +984,8 @@ GST_START_TEST (test_octfft_display_range_turned_knob_by_knob_keeps_the_last_val
       turn ("db-min=30 db-max=90", nullptr, 30, 90),
   });
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_depths_turned_knob_by_knob_keep_the_last_valid_ones)
+TEST (test_octfft_depths_turned_knob_by_knob_keep_the_last_valid_ones)
 {
   check_turns ({
       turn ("depth-start=500", "depth-start is 500 and depth-count is 0", 0, 60),
@@ -1028,9 +1000,8 @@ GST_START_TEST (test_octfft_depths_turned_knob_by_knob_keep_the_last_valid_ones)
       turn ("depth-start=0 depth-count=0", nullptr, 0, 90, 0, 500),
   });
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_depths_beyond_those_of_new_caps_are_cut_and_come_back)
+TEST (test_octfft_depths_beyond_those_of_new_caps_are_cut_and_come_back)
 {
   Spectra many = make_noise (1000, 5), few = make_noise (500, 5);
   const struct {
@@ -1059,9 +1030,8 @@ GST_START_TEST (test_octfft_depths_beyond_those_of_new_caps_are_cut_and_come_bac
     octfft.expect_no_error ();
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_depths_refused_before_are_taken_with_caps_that_have_them)
+TEST (test_octfft_depths_refused_before_are_taken_with_caps_that_have_them)
 {
   Spectra few = make_noise (500, 5), many = make_noise (1000, 5);
   Element octfft;
@@ -1077,7 +1047,6 @@ GST_START_TEST (test_octfft_depths_refused_before_are_taken_with_caps_that_have_
   assert_output (output, many, expected);
   expect_warnings (octfft.bus, "many", {});
 }
-GST_END_TEST;
 
 /* Ranges that overlap in a half set pair, but for which no half is right. */
 static gpointer
@@ -1093,8 +1062,7 @@ turn_quickly (gpointer data)
   return nullptr;
 }
 
-GST_START_TEST (
-    test_octfft_set_ten_thousand_times_while_playing_is_always_one_of_the_sets)
+TEST (test_octfft_set_ten_thousand_times_while_playing_is_always_one_of_the_sets)
 {
   Spectra spectra = make_noise (1000, 5);
   Element octfft;
@@ -1115,9 +1083,8 @@ GST_START_TEST (
   expect_warnings (octfft.bus, "ten thousand sets", {});
   octfft.expect_no_error ();
 }
-GST_END_TEST;
 
-GST_START_TEST (test_octfft_fails_once_when_clfft_cannot_take_the_length)
+TEST (test_octfft_fails_once_when_clfft_cannot_take_the_length)
 {
   check_failure (make_noise (2039, 3), "fft-library=clfft", "fft-library=auto",
       check::has_clfft ()
@@ -1125,54 +1092,3 @@ GST_START_TEST (test_octfft_fails_once_when_clfft_cannot_take_the_length)
             "use fft-library=vkfft or auto"
           : "Built without clFFT: use fft-library=vkfft or auto");
 }
-GST_END_TEST;
-
-static Suite *
-octfft_suite (void)
-{
-  Suite *suite = suite_create ("octfft");
-  TCase *chain = tcase_create ("general");
-  suite_add_tcase (suite, chain);
-  tcase_add_checked_fixture (chain, check::hold_context, check::release_context);
-  tcase_add_test (chain, test_octfft_gives_the_first_half_of_the_bins_in_every_format);
-  tcase_add_test (chain, test_octfft_linear_scale_gives_amplitudes);
-  tcase_add_test (chain, test_octfft_takes_any_number_of_lines_and_depths);
-  tcase_add_test (chain, test_octfft_pixels_are_rounded_half_to_even_and_clamped);
-  tcase_add_test (chain, test_octfft_display_range_goes_from_black_to_white);
-  tcase_add_test (chain, test_octfft_silence_is_minus_120_db);
-  tcase_add_test (
-      chain, test_octfft_peak_of_a_mirror_is_at_its_depth_with_the_fringe_amplitude);
-  tcase_add_test (chain, test_octfft_both_libraries_agree);
-  tcase_add_test (
-      chain, test_octfft_what_is_not_finite_has_no_depth_and_stays_in_its_line);
-  tcase_add_test (chain, test_octfft_in_one_launch_and_in_two_is_the_same);
-  tcase_add_test (chain, test_octfft_depth_start_and_count_cut_a_part_out);
-  tcase_add_test (chain, test_octfft_leaves_its_input_as_it_is);
-  tcase_add_test (chain, test_octfft_takes_input_that_begins_anywhere_in_its_memory);
-  tcase_add_test (chain, test_octfft_honours_the_stride_and_offset_of_its_output);
-  tcase_add_test (chain, test_octfft_makes_no_round_trip);
-  tcase_add_test (chain, test_octfft_caps_downstream_follow_those_upstream);
-  tcase_add_test (chain, test_octfft_caps_upstream_follow_those_downstream);
-  tcase_add_test (chain, test_octfft_makes_the_8_bit_picture_when_downstream_has_no_wish);
-  tcase_add_test (chain, test_octfft_makes_the_8_bit_picture_also_through_opencldownload);
-  tcase_add_test (chain, test_octfft_says_which_spectra_are_too_short_or_too_long);
-  tcase_add_test (chain, test_octfft_caps_may_change_in_mid_stream);
-  tcase_add_test (chain, test_octfft_display_range_changes_with_the_next_frame);
-  tcase_add_test (chain, test_octfft_display_range_is_controllable_frame_by_frame);
-  tcase_add_test (chain, test_octfft_depths_change_with_the_next_frame);
-  tcase_add_test (chain, test_octfft_does_not_start_with_an_empty_display_range);
-  tcase_add_test (chain, test_octfft_does_not_start_with_depths_that_lie_outside);
-  tcase_add_test (
-      chain, test_octfft_display_range_turned_knob_by_knob_keeps_the_last_valid_one);
-  tcase_add_test (chain, test_octfft_depths_turned_knob_by_knob_keep_the_last_valid_ones);
-  tcase_add_test (
-      chain, test_octfft_depths_beyond_those_of_new_caps_are_cut_and_come_back);
-  tcase_add_test (
-      chain, test_octfft_depths_refused_before_are_taken_with_caps_that_have_them);
-  tcase_add_test (
-      chain, test_octfft_set_ten_thousand_times_while_playing_is_always_one_of_the_sets);
-  tcase_add_test (chain, test_octfft_fails_once_when_clfft_cannot_take_the_length);
-  return suite;
-}
-
-GST_CHECK_MAIN (octfft);

@@ -2,7 +2,6 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-/* Before gst-check, whose macros have the names of some of their functions. */
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/check/settings-check.hpp"
+#include "tests/check/harness.hpp"
 #include <gst/app/gstappsink.h>
 #include <gst/check/gstharness.h>
 #include <gst/check/gsttestclock.h>
@@ -154,7 +153,7 @@ frames_of (const std::string &properties, const std::string &caps, guint n)
   while (pipeline.pull (frame))
     frames.push_back (frame);
   for (const std::string &error : pipeline.errors ())
-    fail ("%s", error.c_str ());
+    ck_abort_msg ("%s", error.c_str ());
   fail_unless_equals_int (frames.size (), n);
   return frames;
 }
@@ -535,7 +534,7 @@ counts_after (const char *caps, const char *pattern, guint n)
 }
 } // namespace
 
-GST_START_TEST (test_mirrors_give_the_exact_fringe_of_any_wavelengths_and_dispersion)
+TEST (test_mirrors_give_the_exact_fringe_of_any_wavelengths_and_dispersion)
 {
   for (guint samples : {64u, 2048u, 16384u}) {
     Spectrometer spectrometer;
@@ -549,9 +548,8 @@ GST_START_TEST (test_mirrors_give_the_exact_fringe_of_any_wavelengths_and_disper
       {{0, 100}, {0.125, 300}, {123.456, 1000}, {499.9, 900}}, 3);
   check_mirrors ({1433, 1187}, {{50, 1000}, {300.5, 700}}, 3); /* they may fall */
 }
-GST_END_TEST
 
-GST_START_TEST (test_mirrors_peak_at_their_depths_with_their_amplitudes)
+TEST (test_mirrors_peak_at_their_depths_with_their_amplitudes)
 {
   const Spectrometer spectrometer;
   const std::vector<Mirror> mirrors = {{50, 1000}, {200, 500}, {450, 2000}};
@@ -568,9 +566,8 @@ GST_START_TEST (test_mirrors_peak_at_their_depths_with_their_amplitudes)
   for (double between : {20, 125, 300, 600, 800})
     fail_unless (magnitude_at (even, between, spectrometer, 0) < 1);
 }
-GST_END_TEST
 
-GST_START_TEST (test_dispersion_is_undone_by_the_same_values)
+TEST (test_dispersion_is_undone_by_the_same_values)
 {
   Spectrometer spectrometer;
   spectrometer.a2 = 8e-5;
@@ -587,9 +584,8 @@ GST_START_TEST (test_dispersion_is_undone_by_the_same_values)
     fail_unless (magnitude_at (even, depth, spectrometer, -1) < 350);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_noise_is_normal_with_its_standard_deviation_and_mean_zero)
+TEST (test_noise_is_normal_with_its_standard_deviation_and_mean_zero)
 {
   const auto frames = frames_of (
       std::string (no_mirrors) + "noise=100", sized (device_caps, 1024, 128), 2);
@@ -622,9 +618,8 @@ GST_START_TEST (test_noise_is_normal_with_its_standard_deviation_and_mean_zero)
   }
   fail_unless (std::fabs (correlation (noise[0], noise[1])) < 0.015);
 }
-GST_END_TEST
 
-GST_START_TEST (test_noise_is_philox_of_seed_frame_line_and_sample)
+TEST (test_noise_is_philox_of_seed_frame_line_and_sample)
 {
   /* The paper's known answer, for the generator of this test itself. */
   const auto known = philox ({0, 0, 0, 0}, 0, 0);
@@ -647,9 +642,8 @@ GST_START_TEST (test_noise_is_philox_of_seed_frame_line_and_sample)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_same_seed_gives_the_same_frames_and_another_seed_others)
+TEST (test_same_seed_gives_the_same_frames_and_another_seed_others)
 {
   for (const char *pattern : {"pattern=layers ", "pattern=mirrors depths=\"<20>\" "
                                                  "amplitudes=\"<900>\" noise=30 "}) {
@@ -664,18 +658,16 @@ GST_START_TEST (test_same_seed_gives_the_same_frames_and_another_seed_others)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_mirrors_without_noise_stand_still)
+TEST (test_mirrors_without_noise_stand_still)
 {
   const auto frames =
       frames_of (property_of ({{20, 900}}) + "noise=0", sized (device_caps, 256, 4), 3);
   fail_unless (frames[0].samples == frames[1].samples);
   fail_unless (frames[0].samples == frames[2].samples);
 }
-GST_END_TEST
 
-GST_START_TEST (test_raw_values_are_clamped_to_sixteen_bits)
+TEST (test_raw_values_are_clamped_to_sixteen_bits)
 {
   const Spectrometer spectrometer;
   const std::vector<Mirror> mirrors = {{100, 3000}};
@@ -688,9 +680,8 @@ GST_START_TEST (test_raw_values_are_clamped_to_sixteen_bits)
     fail_unless (worst_difference (frame, spectrometer, mirrors, level) <= 0.52);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_timestamps_are_exact_over_many_frames)
+TEST (test_timestamps_are_exact_over_many_frames)
 {
   const auto frames = frames_of (std::string (no_mirrors) + "noise=0",
       sized (device_caps, 64, 1, "30000/1001"), 3000);
@@ -702,9 +693,8 @@ GST_START_TEST (test_timestamps_are_exact_over_many_frames)
     fail_unless_equals_uint64 (frames[n].offset, n);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_another_framerate_goes_on_where_the_old_one_ended)
+TEST (test_another_framerate_goes_on_where_the_old_one_ended)
 {
   Pipeline pipeline (std::string (no_mirrors), sized (device_caps, 64, 2, "30/1"));
   const auto steady = frames_of (no_mirrors, sized (device_caps, 64, 2, "30/1"), 60);
@@ -725,9 +715,8 @@ GST_START_TEST (test_another_framerate_goes_on_where_the_old_one_ended)
   fail_unless (frames.front ().duration > 33 * GST_MSECOND);
   fail_unless_equals_uint64 (frames.back ().duration, 20 * GST_MSECOND);
 }
-GST_END_TEST
 
-GST_START_TEST (test_a_still_is_one_frame)
+TEST (test_a_still_is_one_frame)
 {
   Pipeline pipeline ("", sized (device_caps, 64, 4, "0/1"));
   Frame frame;
@@ -738,9 +727,8 @@ GST_START_TEST (test_a_still_is_one_frame)
   fail_if (pipeline.pull (frame));
   fail_unless (pipeline.errors ().empty ());
 }
-GST_END_TEST
 
-GST_START_TEST (test_live_frames_come_when_the_clock_reaches_their_time)
+TEST (test_live_frames_come_when_the_clock_reaches_their_time)
 {
   GstHarness *harness = gst_harness_new_parse ("octtestsrc is-live=true");
   gst_harness_set_sink_caps_str (harness, sized (device_caps, 64, 2, "25/1").c_str ());
@@ -761,9 +749,8 @@ GST_START_TEST (test_live_frames_come_when_the_clock_reaches_their_time)
   gst_object_unref (clock);
   gst_harness_teardown (harness);
 }
-GST_END_TEST
 
-GST_START_TEST (test_latency_is_a_frame_and_live_when_live)
+TEST (test_latency_is_a_frame_and_live_when_live)
 {
   for (bool live : {false, true}) {
     Pipeline pipeline (
@@ -781,9 +768,8 @@ GST_START_TEST (test_latency_is_a_frame_and_live_when_live)
     gst_query_unref (query);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_a_seek_gives_the_frame_of_that_time)
+TEST (test_a_seek_gives_the_frame_of_that_time)
 {
   const std::string caps = sized (device_caps, 64, 2, "30/1");
   const auto all = frames_of ("pattern=layers", caps, 35);
@@ -801,7 +787,6 @@ GST_START_TEST (test_a_seek_gives_the_frame_of_that_time)
     fail_unless (frame.samples == all[n].samples);
   }
 }
-GST_END_TEST
 
 static bool
 seek_to (GstElement *pipeline, gdouble rate, GstClockTime start, GstClockTime stop)
@@ -811,7 +796,7 @@ seek_to (GstElement *pipeline, gdouble rate, GstClockTime start, GstClockTime st
       GST_SEEK_TYPE_SET, start, GST_SEEK_TYPE_SET, stop);
 }
 
-GST_START_TEST (test_backwards_the_frames_come_in_descending_time)
+TEST (test_backwards_the_frames_come_in_descending_time)
 {
   const std::string caps = sized (device_caps, 64, 2, "30/1");
   const auto all = frames_of ("pattern=layers", caps, 20);
@@ -837,9 +822,8 @@ GST_START_TEST (test_backwards_the_frames_come_in_descending_time)
     fail_if (pipeline.pull (frame)); /* the end */
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_scrubbing_shows_the_frame_of_each_time)
+TEST (test_scrubbing_shows_the_frame_of_each_time)
 {
   const std::string caps = sized (device_caps, 64, 2, "30/1");
   const auto all = frames_of ("pattern=layers", caps, 30);
@@ -858,9 +842,8 @@ GST_START_TEST (test_scrubbing_shows_the_frame_of_each_time)
     fail_unless (frame.samples == all[n].samples);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_num_buffers_ends_the_stream_and_gives_a_duration)
+TEST (test_num_buffers_ends_the_stream_and_gives_a_duration)
 {
   Pipeline pipeline ("num-buffers=45", sized (device_caps, 64, 2, "30/1"));
   Frame frame;
@@ -886,9 +869,8 @@ GST_START_TEST (test_num_buffers_ends_the_stream_and_gives_a_duration)
   fail_if (gst_element_query_duration (endless.pipeline, GST_FORMAT_TIME, &duration)
            && duration >= 0);
 }
-GST_END_TEST
 
-GST_START_TEST (test_system_and_device_memory_hold_the_same_frames)
+TEST (test_system_and_device_memory_hold_the_same_frames)
 {
   struct Size {
     guint width, height;
@@ -911,9 +893,8 @@ GST_START_TEST (test_system_and_device_memory_hold_the_same_frames)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_odd_sizes_are_whole_to_the_last_sample_of_the_last_line)
+TEST (test_odd_sizes_are_whole_to_the_last_sample_of_the_last_line)
 {
   const std::vector<Mirror> mirrors = {{7, 1000}, {30.25, 500}};
   for (const char *caps : {device_caps, system_caps}) {
@@ -926,9 +907,8 @@ GST_START_TEST (test_odd_sizes_are_whole_to_the_last_sample_of_the_last_line)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_the_smallest_and_the_largest_frames_show_tissue)
+TEST (test_the_smallest_and_the_largest_frames_show_tissue)
 {
   struct Size {
     guint width, height;
@@ -949,9 +929,8 @@ GST_START_TEST (test_the_smallest_and_the_largest_frames_show_tissue)
     fail_unless (strongest > 200 && strongest < 20000, "%g", strongest);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_without_wishes_frames_are_in_device_memory)
+TEST (test_without_wishes_frames_are_in_device_memory)
 {
   Pipeline pipeline ("num-buffers=1", "video/x-raw,height=2;"
                                       "video/x-raw(memory:OpenCLMemory),height=2");
@@ -962,9 +941,8 @@ GST_START_TEST (test_without_wishes_frames_are_in_device_memory)
   fail_unless_equals_int (frame.width, 2048);
   fail_unless_equals_uint64 (frame.duration, GST_SECOND / 30);
 }
-GST_END_TEST
 
-GST_START_TEST (test_nothing_is_uploaded_for_a_frame_and_nobody_waits)
+TEST (test_nothing_is_uploaded_for_a_frame_and_nobody_waits)
 {
   for (const char *pattern : {"pattern=layers", "pattern=mirrors depths=\"<20>\" "
                                                 "amplitudes=\"<900>\""}) {
@@ -985,9 +963,8 @@ GST_START_TEST (test_nothing_is_uploaded_for_a_frame_and_nobody_waits)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_the_context_is_shared_with_whoever_asks)
+TEST (test_the_context_is_shared_with_whoever_asks)
 {
   Pipeline pipeline ("", sized (device_caps, 64, 2));
   Frame frame;
@@ -1000,9 +977,8 @@ GST_START_TEST (test_the_context_is_shared_with_whoever_asks)
   fail_unless (context != nullptr);
   gst_query_unref (query);
 }
-GST_END_TEST
 
-GST_START_TEST (test_bad_settings_are_one_error_that_names_the_value)
+TEST (test_bad_settings_are_one_error_that_names_the_value)
 {
   struct Case {
     const char *properties, *named, *expected;
@@ -1037,13 +1013,12 @@ GST_START_TEST (test_bad_settings_are_one_error_that_names_the_value)
     pipeline.play ();
     const bool came = pipeline.pull (frame);
     for (const std::string &error : pipeline.errors ())
-      fail ("%s", error.c_str ());
+      ck_abort_msg ("%s", error.c_str ());
     fail_unless (came, "%s", bad.properties);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_settings_that_change_while_playing_show_in_the_frames_after)
+TEST (test_settings_that_change_while_playing_show_in_the_frames_after)
 {
   Pipeline pipeline (property_of ({{20, 900}}) + "noise=0", sized (device_caps, 64, 2));
   Spectrometer spectrometer;
@@ -1058,7 +1033,6 @@ GST_START_TEST (test_settings_that_change_while_playing_show_in_the_frames_after
     fail_unless (pipeline.pull (frame));
   fail_unless (worst_difference (frame, spectrometer, {{20, 900}}, 30000) <= 0.52);
 }
-GST_END_TEST
 
 /* Frames that were under way before something changed. */
 static void
@@ -1069,7 +1043,7 @@ pull_until_sized (Pipeline &pipeline, guint samples, Frame &frame)
   while (frame.width != samples);
 }
 
-GST_START_TEST (test_mirrors_too_deep_for_new_caps_are_left_out_and_come_back)
+TEST (test_mirrors_too_deep_for_new_caps_are_left_out_and_come_back)
 {
   Pipeline pipeline (
       property_of ({{20, 900}, {50, 500}}) + "noise=0", sized (device_caps, 128, 2));
@@ -1087,13 +1061,12 @@ GST_START_TEST (test_mirrors_too_deep_for_new_caps_are_left_out_and_come_back)
     const std::vector<Mirror> mirrors =
         deep ? std::vector<Mirror>{{20, 900}, {50, 500}} : std::vector<Mirror>{{20, 900}};
     fail_unless (worst_difference (frame, spectrometer, mirrors, 20000) <= 0.52);
-    testing::expect_warnings (bus, "new caps",
+    check::expect_warnings (bus, "new caps",
         deep ? std::vector<std::string> ()
              : std::vector<std::string>{"depths: 50, expected 0 to 32 (half of 64"});
   }
   gst_object_unref (bus);
 }
-GST_END_TEST
 
 /* A B-scan of the tissue: magnitude at [line][depth]. */
 static std::vector<std::vector<double>>
@@ -1130,7 +1103,7 @@ mean_between (const std::vector<std::vector<double>> &scan, guint first, guint l
   return sum;
 }
 
-GST_START_TEST (test_tissue_is_the_sum_of_its_scatterers)
+TEST (test_tissue_is_the_sum_of_its_scatterers)
 {
   for (bool kept : {true, false}) {
     g_setenv ("GST_OPENCL_KEEP_TISSUE", kept ? "1" : "0", TRUE);
@@ -1151,9 +1124,8 @@ GST_START_TEST (test_tissue_is_the_sum_of_its_scatterers)
   }
   g_unsetenv ("GST_OPENCL_KEEP_TISSUE");
 }
-GST_END_TEST
 
-GST_START_TEST (test_another_seed_while_playing_is_another_tissue)
+TEST (test_another_seed_while_playing_is_another_tissue)
 {
   Pipeline pipeline ("pattern=layers noise=0 seed=3", sized (device_caps, 128, 50));
   Spectrometer spectrometer;
@@ -1167,9 +1139,8 @@ GST_START_TEST (test_another_seed_while_playing_is_another_tissue)
     fail_unless (pipeline.pull (frame));
   assert_tissue (frame, spectrometer, 4, 10000);
 }
-GST_END_TEST
 
-GST_START_TEST (test_tissue_has_a_surface_and_speckle_of_its_own_and_fades_with_depth)
+TEST (test_tissue_has_a_surface_and_speckle_of_its_own_and_fades_with_depth)
 {
   const Frame frame = frame_of ("pattern=layers noise=0", 2048, 512);
   const auto scan = b_scan (frame, 236, 40, 420);
@@ -1199,9 +1170,8 @@ GST_START_TEST (test_tissue_has_a_surface_and_speckle_of_its_own_and_fades_with_
   fail_unless (neighbours > 0.6, "%g", neighbours);
   fail_unless (distant < 0.3, "%g", distant);
 }
-GST_END_TEST
 
-GST_START_TEST (test_tissue_moves_a_little_from_frame_to_frame)
+TEST (test_tissue_moves_a_little_from_frame_to_frame)
 {
   const auto frames =
       frames_of ("pattern=layers noise=0", sized (device_caps, 2048, 16), 2);
@@ -1213,53 +1183,3 @@ GST_START_TEST (test_tissue_moves_a_little_from_frame_to_frame)
   fail_unless (related > 0.8, "%g", related);
   fail_unless (related < 0.99999, "%g", related);
 }
-GST_END_TEST
-
-static Suite *
-octtestsrc_suite ()
-{
-  Suite *suite = suite_create ("octtestsrc");
-  TCase *model = tcase_create ("model");
-  TCase *stream = tcase_create ("stream");
-  suite_add_tcase (suite, model);
-  tcase_add_checked_fixture (model, check::hold_context, check::release_context);
-  tcase_add_test (
-      model, test_mirrors_give_the_exact_fringe_of_any_wavelengths_and_dispersion);
-  tcase_add_test (model, test_mirrors_peak_at_their_depths_with_their_amplitudes);
-  tcase_add_test (model, test_dispersion_is_undone_by_the_same_values);
-  tcase_add_test (model, test_noise_is_normal_with_its_standard_deviation_and_mean_zero);
-  tcase_add_test (model, test_noise_is_philox_of_seed_frame_line_and_sample);
-  tcase_add_test (model, test_same_seed_gives_the_same_frames_and_another_seed_others);
-  tcase_add_test (model, test_mirrors_without_noise_stand_still);
-  tcase_add_test (model, test_raw_values_are_clamped_to_sixteen_bits);
-  tcase_add_test (model, test_the_smallest_and_the_largest_frames_show_tissue);
-  tcase_add_test (model, test_tissue_is_the_sum_of_its_scatterers);
-  tcase_add_test (model, test_another_seed_while_playing_is_another_tissue);
-  tcase_add_test (
-      model, test_tissue_has_a_surface_and_speckle_of_its_own_and_fades_with_depth);
-  tcase_add_test (model, test_tissue_moves_a_little_from_frame_to_frame);
-
-  suite_add_tcase (suite, stream);
-  tcase_add_checked_fixture (stream, check::hold_context, check::release_context);
-  tcase_add_test (stream, test_timestamps_are_exact_over_many_frames);
-  tcase_add_test (stream, test_another_framerate_goes_on_where_the_old_one_ended);
-  tcase_add_test (stream, test_a_still_is_one_frame);
-  tcase_add_test (stream, test_live_frames_come_when_the_clock_reaches_their_time);
-  tcase_add_test (stream, test_latency_is_a_frame_and_live_when_live);
-  tcase_add_test (stream, test_a_seek_gives_the_frame_of_that_time);
-  tcase_add_test (stream, test_backwards_the_frames_come_in_descending_time);
-  tcase_add_test (stream, test_scrubbing_shows_the_frame_of_each_time);
-  tcase_add_test (stream, test_num_buffers_ends_the_stream_and_gives_a_duration);
-  tcase_add_test (stream, test_system_and_device_memory_hold_the_same_frames);
-  tcase_add_test (stream, test_odd_sizes_are_whole_to_the_last_sample_of_the_last_line);
-  tcase_add_test (stream, test_without_wishes_frames_are_in_device_memory);
-  tcase_add_test (stream, test_nothing_is_uploaded_for_a_frame_and_nobody_waits);
-  tcase_add_test (stream, test_the_context_is_shared_with_whoever_asks);
-  tcase_add_test (stream, test_bad_settings_are_one_error_that_names_the_value);
-  tcase_add_test (stream, test_mirrors_too_deep_for_new_caps_are_left_out_and_come_back);
-  tcase_add_test (
-      stream, test_settings_that_change_while_playing_show_in_the_frames_after);
-  return suite;
-}
-
-GST_CHECK_MAIN (octtestsrc)

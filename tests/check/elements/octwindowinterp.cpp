@@ -16,10 +16,10 @@
 
 #include "../octreference.hpp"
 #include "../one-context.hpp"
-#include "../settings-check.hpp"
+#include "../harness.hpp"
 
-using testing::expect_warnings;
-using testing::set_together;
+using check::expect_warnings;
+using check::set_together;
 
 namespace {
 using reference::Values;
@@ -354,7 +354,7 @@ const char *const all_formats[] = {"GRAY8", "GRAY16_LE", "GRAY16_BE", "U16LE", "
 const gsize all_samples[] = {64, 65, 999, 1001, 1024, 2048, 16384};
 } // namespace
 
-GST_START_TEST (test_octwindowinterp_takes_every_format_of_every_size)
+TEST (test_octwindowinterp_takes_every_format_of_every_size)
 {
   for (const char *format : all_formats) {
     for (gsize samples : all_samples) {
@@ -368,9 +368,8 @@ GST_START_TEST (test_octwindowinterp_takes_every_format_of_every_size)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_output_caps_say_what_the_spectra_are)
+TEST (test_octwindowinterp_output_caps_say_what_the_spectra_are)
 {
   Element element ("octwindowinterp");
   fail_unless (element.start (make_frame ("GRAY16_LE", 128, 9)));
@@ -383,9 +382,8 @@ GST_START_TEST (test_octwindowinterp_output_caps_say_what_the_spectra_are)
   gst_caps_unref (expected);
   gst_caps_unref (caps);
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_says_which_spectra_are_too_short_or_too_long)
+TEST (test_octwindowinterp_says_which_spectra_are_too_short_or_too_long)
 {
   for (gsize samples : {63, 16385}) {
     Element element ("octwindowinterp");
@@ -400,9 +398,8 @@ GST_START_TEST (test_octwindowinterp_says_which_spectra_are_too_short_or_too_lon
         "%s", errors[0].c_str ());
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_multiplies_by_each_window)
+TEST (test_octwindowinterp_multiplies_by_each_window)
 {
   for (const char *window :
       {"rectangular", "hann", "hamming", "blackman", "gaussian", "tukey", "flattop"}) {
@@ -414,9 +411,8 @@ GST_START_TEST (test_octwindowinterp_multiplies_by_each_window)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_resamples_rising_and_falling_wavelengths)
+TEST (test_octwindowinterp_resamples_rising_and_falling_wavelengths)
 {
   for (const char *interpolation : {"none", "linear", "cubic", "lanczos"}) {
     for (gsize samples : {65, 1024}) {
@@ -435,9 +431,8 @@ GST_START_TEST (test_octwindowinterp_resamples_rising_and_falling_wavelengths)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_resamples_a_range_of_even_wavelengths)
+TEST (test_octwindowinterp_resamples_a_range_of_even_wavelengths)
 {
   Values wavelengths (512);
   for (gsize j = 0; j < 512; j++)
@@ -447,9 +442,8 @@ GST_START_TEST (test_octwindowinterp_resamples_a_range_of_even_wavelengths)
   check_spectra (
       "wavelength-min=790 wavelength-max=910", make_frame ("GRAY16_LE", 512, 2), chain);
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_resamples_by_a_map_that_leaves_the_samples_a_little)
+TEST (test_octwindowinterp_resamples_by_a_map_that_leaves_the_samples_a_little)
 {
   Chain chain;
   chain.window = "rectangular";
@@ -463,7 +457,6 @@ GST_START_TEST (test_octwindowinterp_resamples_by_a_map_that_leaves_the_samples_
         make_frame ("F32LE", 256, 3), chain);
   }
 }
-GST_END_TEST
 
 /* Three samples in A-lines 2 and 5, of every kind that is not finite. */
 static Frame
@@ -476,7 +469,7 @@ make_broken_frame ()
   return frame;
 }
 
-GST_START_TEST (test_octwindowinterp_what_is_not_finite_counts_as_nothing_in_a_mean)
+TEST (test_octwindowinterp_what_is_not_finite_counts_as_nothing_in_a_mean)
 {
   Frame frame = make_broken_frame ();
   Chain chain;
@@ -490,10 +483,9 @@ GST_START_TEST (test_octwindowinterp_what_is_not_finite_counts_as_nothing_in_a_m
         "point %d is %g, expected %g", int (n), found[n].real (), expected[n].real ());
   }
 }
-GST_END_TEST
 
 /* With some frame that follows, or at the end. */
-GST_START_TEST (test_octwindowinterp_says_once_how_many_samples_are_not_finite)
+TEST (test_octwindowinterp_says_once_how_many_samples_are_not_finite)
 {
   const struct {
     const char *launch;
@@ -518,11 +510,10 @@ GST_START_TEST (test_octwindowinterp_says_once_how_many_samples_are_not_finite)
     fail_unless (element.errors ().empty ());
   }
 }
-GST_END_TEST
 
 /* What linear interpolation does to a fringe, by its depth: a promise to users, and the
  * reason for the other interpolations. */
-GST_START_TEST (test_octwindowinterp_linear_loses_what_its_theory_says)
+TEST (test_octwindowinterp_linear_loses_what_its_theory_says)
 {
   const struct {
     int bin;
@@ -564,9 +555,8 @@ GST_START_TEST (test_octwindowinterp_linear_loses_what_its_theory_says)
         known[line].artefacts);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_honours_strides_and_offsets_of_any_byte)
+TEST (test_octwindowinterp_honours_strides_and_offsets_of_any_byte)
 {
   for (const char *format : all_formats) {
     for (gsize offset : {0, 1, 2, 4, 7}) {
@@ -579,9 +569,8 @@ GST_START_TEST (test_octwindowinterp_honours_strides_and_offsets_of_any_byte)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_subtracts_the_mean_from_unaligned_frames_too)
+TEST (test_octwindowinterp_subtracts_the_mean_from_unaligned_frames_too)
 {
   for (const char *format : all_formats) {
     Frame frame = make_frame (format, 129, 35, 3);
@@ -591,9 +580,8 @@ GST_START_TEST (test_octwindowinterp_subtracts_the_mean_from_unaligned_frames_to
     check_spectra ("background=frame", frame, chain);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_shifts_integers_right_and_leaves_floats)
+TEST (test_octwindowinterp_shifts_integers_right_and_leaves_floats)
 {
   for (const char *format : all_formats) {
     for (guint shift : {1, 4, 15}) {
@@ -606,9 +594,8 @@ GST_START_TEST (test_octwindowinterp_shifts_integers_right_and_leaves_floats)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_subtracts_the_mean_of_the_frame_before_resampling)
+TEST (test_octwindowinterp_subtracts_the_mean_of_the_frame_before_resampling)
 {
   for (const char *format : all_formats) {
     for (gsize lines : {1, 2, 17, 1025}) {
@@ -622,9 +609,8 @@ GST_START_TEST (test_octwindowinterp_subtracts_the_mean_of_the_frame_before_resa
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_subtracts_a_file_after_the_shift)
+TEST (test_octwindowinterp_subtracts_a_file_after_the_shift)
 {
   Frame frame = make_frame ("GRAY16_BE", 321, 3);
   Chain chain;
@@ -635,9 +621,8 @@ GST_START_TEST (test_octwindowinterp_subtracts_a_file_after_the_shift)
   check_spectra (
       "bit-shift=4 background=file background-file=" + file.path, frame, chain);
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_rolling_background_is_the_mean_of_preceding_frames)
+TEST (test_octwindowinterp_rolling_background_is_the_mean_of_preceding_frames)
 {
   Element element ("octwindowinterp background=rolling background-frames=3");
   std::vector<Frame> frames;
@@ -654,9 +639,8 @@ GST_START_TEST (test_octwindowinterp_rolling_background_is_the_mean_of_preceding
         "rolling, frame " + std::to_string (n));
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_rolling_background_starts_anew_with_new_samples)
+TEST (test_octwindowinterp_rolling_background_starts_anew_with_new_samples)
 {
   Element element ("octwindowinterp background=rolling");
   Frame first = make_frame ("GRAY16_LE", 100, 5, 1);
@@ -681,9 +665,8 @@ GST_START_TEST (test_octwindowinterp_rolling_background_starts_anew_with_new_sam
   fail_unless (element.start (last));
   fail_unless_own_mean (last, "restart");
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_compensates_dispersion_by_coefficients)
+TEST (test_octwindowinterp_compensates_dispersion_by_coefficients)
 {
   for (gsize samples : {64, 999, 2048}) {
     for (const char *interpolation : {"linear", "lanczos"}) {
@@ -699,9 +682,8 @@ GST_START_TEST (test_octwindowinterp_compensates_dispersion_by_coefficients)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_compensates_dispersion_by_file)
+TEST (test_octwindowinterp_compensates_dispersion_by_file)
 {
   Frame frame = make_frame ("F32LE", 333, 5);
   Chain chain;
@@ -711,9 +693,8 @@ GST_START_TEST (test_octwindowinterp_compensates_dispersion_by_file)
   chain.background = mean_of (frame);
   check_spectra ("background=frame dispersion-phase=" + file.path, frame, chain);
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_turns_complex_and_back_when_dispersion_is_set)
+TEST (test_octwindowinterp_turns_complex_and_back_when_dispersion_is_set)
 {
   Element element ("octwindowinterp");
   Frame frame = make_frame ("GRAY8", 130, 3);
@@ -729,7 +710,6 @@ GST_START_TEST (test_octwindowinterp_turns_complex_and_back_when_dispersion_is_s
     element.set ("dispersion-a2", "0");
   }
 }
-GST_END_TEST
 
 static gpointer
 toggle_dispersion (gpointer data)
@@ -742,7 +722,7 @@ toggle_dispersion (gpointer data)
   return nullptr;
 }
 
-GST_START_TEST (test_octwindowinterp_changes_in_another_thread_never_mix_in_a_frame)
+TEST (test_octwindowinterp_changes_in_another_thread_never_mix_in_a_frame)
 {
   Element element ("octwindowinterp");
   Frame frame = make_frame ("GRAY8", 130, 3);
@@ -760,9 +740,8 @@ GST_START_TEST (test_octwindowinterp_changes_in_another_thread_never_mix_in_a_fr
   fail_unless_equals_string (element.output_format ().c_str (), "F32LE");
   fail_unless (element.errors ().empty ());
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_uses_changed_properties_from_the_next_frame_on)
+TEST (test_octwindowinterp_uses_changed_properties_from_the_next_frame_on)
 {
   Element element ("octwindowinterp");
   Frame frame = make_frame ("GRAY16_LE", 300, 9);
@@ -794,9 +773,8 @@ GST_START_TEST (test_octwindowinterp_uses_changed_properties_from_the_next_frame
   fail_unless_follows ("background", "none");
   fail_unless (element.errors ().empty ());
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_properties_set_together_take_effect_together)
+TEST (test_octwindowinterp_properties_set_together_take_effect_together)
 {
   Element element ("octwindowinterp");
   Frame frame = make_frame ("GRAY16_LE", 128, 2);
@@ -816,9 +794,8 @@ GST_START_TEST (test_octwindowinterp_properties_set_together_take_effect_togethe
   fail_unless_spectra (element.process (frame), frame, chain, "set");
   fail_unless (element.errors ().empty ());
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_follows_caps_in_mid_stream)
+TEST (test_octwindowinterp_follows_caps_in_mid_stream)
 {
   Element element ("octwindowinterp wavelength-min=800 wavelength-max=900");
   bool started = false;
@@ -836,9 +813,8 @@ GST_START_TEST (test_octwindowinterp_follows_caps_in_mid_stream)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_bad_settings_give_one_error_and_can_be_mended)
+TEST (test_octwindowinterp_bad_settings_give_one_error_and_can_be_mended)
 {
   Values wavelengths = make_wavelengths (128), not_finite = wavelengths,
          bent = wavelengths;
@@ -899,7 +875,6 @@ GST_START_TEST (test_octwindowinterp_bad_settings_give_one_error_and_can_be_mend
     fail_unless (element.errors ().empty ());
   }
 }
-GST_END_TEST
 
 /* What is set before a frame, what is said of it, and what the frame is made with. */
 struct Turn {
@@ -943,7 +918,7 @@ with_map (const Values &wavelengths)
   return chain;
 }
 
-GST_START_TEST (test_octwindowinterp_wavelengths_turned_knob_by_knob_keep_the_last_range)
+TEST (test_octwindowinterp_wavelengths_turned_knob_by_knob_keep_the_last_range)
 {
   Chain low = with_map (even_wavelengths (800, 900, 128));
   Chain high = with_map (even_wavelengths (950, 1000, 128));
@@ -960,9 +935,8 @@ GST_START_TEST (test_octwindowinterp_wavelengths_turned_knob_by_knob_keep_the_la
       {"wavelength-min=0 wavelength-max=0", nullptr, Chain ()},
   });
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_files_that_are_wrong_leave_the_last_ones_in_force)
+TEST (test_octwindowinterp_files_that_are_wrong_leave_the_last_ones_in_force)
 {
   Values wavelengths = make_wavelengths (128), phase (128), background (128);
   for (gsize m = 0; m < 128; m++) {
@@ -999,7 +973,6 @@ GST_START_TEST (test_octwindowinterp_files_that_are_wrong_leave_the_last_ones_in
       {"background=none", nullptr, resampled},
   });
 }
-GST_END_TEST
 
 /* Neither end of the one range goes with the other of the other; every second set is
  * complex besides. */
@@ -1016,8 +989,7 @@ turn_quickly (gpointer data)
   return nullptr;
 }
 
-GST_START_TEST (
-    test_octwindowinterp_set_ten_thousand_times_while_playing_is_always_one_of_the_sets)
+TEST (test_octwindowinterp_set_ten_thousand_times_while_playing_is_always_one_of_the_sets)
 {
   Element element ("octwindowinterp wavelength-min=800 wavelength-max=1000");
   Frame frame = make_frame ("GRAY8", 128, 3);
@@ -1035,9 +1007,8 @@ GST_START_TEST (
   fail_unless_spectra (element.process (frame), frame, second, "at last");
   expect_warnings (element.bus, "ten thousand sets", {});
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_calibration_of_the_next_caps_may_be_set_before_them)
+TEST (test_octwindowinterp_calibration_of_the_next_caps_may_be_set_before_them)
 {
   Element element ("octwindowinterp");
   Frame frame = make_frame ("GRAY8", 128, 3), longer = make_frame ("GRAY8", 200, 3);
@@ -1055,9 +1026,8 @@ GST_START_TEST (test_octwindowinterp_calibration_of_the_next_caps_may_be_set_bef
       element.process (longer), longer, with_map (make_wavelengths (200)), "200");
   expect_warnings (element.bus, "new caps", {});
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_missing_file_fails_before_any_data)
+TEST (test_octwindowinterp_missing_file_fails_before_any_data)
 {
   GstElement *element =
       gst_parse_launch ("octwindowinterp wavelengths=/no/such.npy", nullptr);
@@ -1083,7 +1053,6 @@ GST_START_TEST (test_octwindowinterp_missing_file_fails_before_any_data)
   gst_object_unref (bus);
   gst_object_unref (element);
 }
-GST_END_TEST
 
 static void
 count_uncalibrated (GstDebugCategory *category, GstDebugLevel level, const gchar *,
@@ -1095,7 +1064,7 @@ count_uncalibrated (GstDebugCategory *category, GstDebugLevel level, const gchar
     ++*static_cast<int *> (count);
 }
 
-GST_START_TEST (test_octwindowinterp_says_that_it_has_no_calibration)
+TEST (test_octwindowinterp_says_that_it_has_no_calibration)
 {
   int count = 0;
   Frame frame = make_frame ("GRAY8", 64, 2);
@@ -1108,9 +1077,8 @@ GST_START_TEST (test_octwindowinterp_says_that_it_has_no_calibration)
   fail_unless_equals_int (count, 1);
   gst_debug_remove_log_function (count_uncalibrated);
 }
-GST_END_TEST
 
-GST_START_TEST (test_octwindowinterp_transfers_nothing_and_waits_for_nothing_per_frame)
+TEST (test_octwindowinterp_transfers_nothing_and_waits_for_nothing_per_frame)
 {
   const struct {
     const char *launch;
@@ -1145,60 +1113,3 @@ GST_START_TEST (test_octwindowinterp_transfers_nothing_and_waits_for_nothing_per
     gst_buffer_unref (buffer);
   }
 }
-GST_END_TEST
-
-static Suite *
-octwindowinterp_suite (void)
-{
-  Suite *suite = suite_create ("octwindowinterp");
-  TCase *tc = tcase_create ("octwindowinterp");
-  suite_add_tcase (suite, tc);
-  tcase_add_checked_fixture (tc, check::hold_context, check::release_context);
-  tcase_add_test (tc, test_octwindowinterp_takes_every_format_of_every_size);
-  tcase_add_test (tc, test_octwindowinterp_output_caps_say_what_the_spectra_are);
-  tcase_add_test (tc, test_octwindowinterp_says_which_spectra_are_too_short_or_too_long);
-  tcase_add_test (tc, test_octwindowinterp_multiplies_by_each_window);
-  tcase_add_test (tc, test_octwindowinterp_resamples_rising_and_falling_wavelengths);
-  tcase_add_test (tc, test_octwindowinterp_resamples_a_range_of_even_wavelengths);
-  tcase_add_test (
-      tc, test_octwindowinterp_resamples_by_a_map_that_leaves_the_samples_a_little);
-  tcase_add_test (
-      tc, test_octwindowinterp_what_is_not_finite_counts_as_nothing_in_a_mean);
-  tcase_add_test (tc, test_octwindowinterp_says_once_how_many_samples_are_not_finite);
-  tcase_add_test (tc, test_octwindowinterp_linear_loses_what_its_theory_says);
-  tcase_add_test (tc, test_octwindowinterp_honours_strides_and_offsets_of_any_byte);
-  tcase_add_test (tc, test_octwindowinterp_subtracts_the_mean_from_unaligned_frames_too);
-  tcase_add_test (tc, test_octwindowinterp_shifts_integers_right_and_leaves_floats);
-  tcase_add_test (
-      tc, test_octwindowinterp_subtracts_the_mean_of_the_frame_before_resampling);
-  tcase_add_test (tc, test_octwindowinterp_subtracts_a_file_after_the_shift);
-  tcase_add_test (
-      tc, test_octwindowinterp_rolling_background_is_the_mean_of_preceding_frames);
-  tcase_add_test (
-      tc, test_octwindowinterp_rolling_background_starts_anew_with_new_samples);
-  tcase_add_test (tc, test_octwindowinterp_compensates_dispersion_by_coefficients);
-  tcase_add_test (tc, test_octwindowinterp_compensates_dispersion_by_file);
-  tcase_add_test (tc, test_octwindowinterp_turns_complex_and_back_when_dispersion_is_set);
-  tcase_add_test (
-      tc, test_octwindowinterp_changes_in_another_thread_never_mix_in_a_frame);
-  tcase_add_test (
-      tc, test_octwindowinterp_uses_changed_properties_from_the_next_frame_on);
-  tcase_add_test (tc, test_octwindowinterp_properties_set_together_take_effect_together);
-  tcase_add_test (tc, test_octwindowinterp_follows_caps_in_mid_stream);
-  tcase_add_test (tc, test_octwindowinterp_bad_settings_give_one_error_and_can_be_mended);
-  tcase_add_test (
-      tc, test_octwindowinterp_wavelengths_turned_knob_by_knob_keep_the_last_range);
-  tcase_add_test (
-      tc, test_octwindowinterp_files_that_are_wrong_leave_the_last_ones_in_force);
-  tcase_add_test (tc,
-      test_octwindowinterp_set_ten_thousand_times_while_playing_is_always_one_of_the_sets);
-  tcase_add_test (
-      tc, test_octwindowinterp_calibration_of_the_next_caps_may_be_set_before_them);
-  tcase_add_test (tc, test_octwindowinterp_missing_file_fails_before_any_data);
-  tcase_add_test (tc, test_octwindowinterp_says_that_it_has_no_calibration);
-  tcase_add_test (
-      tc, test_octwindowinterp_transfers_nothing_and_waits_for_nothing_per_frame);
-  return suite;
-}
-
-GST_CHECK_MAIN (octwindowinterp);

@@ -3,7 +3,6 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-/* Before gst-check, whose macros have the names of some of their functions. */
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,7 +10,7 @@
 #include <vector>
 
 #include "../one-context.hpp"
-#include "../pipeline-run.hpp"
+#include "../harness.hpp"
 #include "../videoframes.hpp"
 
 #include <gst/app/gstappsink.h>
@@ -416,7 +415,7 @@ check_negotiated (const char *in, const char *downstream, const char *expected)
 
 /* --- formats --- */
 
-GST_START_TEST (test_convert_is_right_for_every_pair)
+TEST (test_convert_is_right_for_every_pair)
 {
   for (const char *from : formats)
     for (const char *to : formats)
@@ -425,9 +424,8 @@ GST_START_TEST (test_convert_is_right_for_every_pair)
           check_pair (
               info_of (from, 36 + odd, 22 + odd), info_of (to, 36 + odd, 22 + odd));
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_is_right_for_every_colorimetry)
+TEST (test_convert_is_right_for_every_colorimetry)
 {
   const char *const colorimetries[] = {
       "bt601", "bt709", "bt2020", "1:4:0:0", "1:3:5:1", "1:6:0:0"};
@@ -444,9 +442,8 @@ GST_START_TEST (test_convert_is_right_for_every_colorimetry)
       if (!g_str_equal (from, to))
         check_pair (info_of ("AYUV", 64, 32, from), info_of ("AYUV", 64, 32, to));
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_is_right_for_every_chroma_site)
+TEST (test_convert_is_right_for_every_chroma_site)
 {
   const char *const pairs[][2] = {{"NV12", "RGBA"}, {"RGBA", "NV12"}, {"YUY2", "RGBA"},
       {"RGBA", "UYVY"}, {"I420", "YUY2"}};
@@ -459,9 +456,8 @@ GST_START_TEST (test_convert_is_right_for_every_chroma_site)
   check_pair (info_of ("I420", 36, 22, nullptr, "jpeg"),
       info_of ("I420", 36, 22, nullptr, "mpeg2"));
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_makes_the_nearest_level)
+TEST (test_convert_makes_the_nearest_level)
 {
   const char *const colorimetries[] = {
       "bt601", "bt709", "bt2020", "1:4:0:0", "1:3:5:1", "1:6:0:0"};
@@ -487,9 +483,8 @@ GST_START_TEST (test_convert_makes_the_nearest_level)
         }
     }
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_follows_the_range_that_the_caps_name)
+TEST (test_convert_follows_the_range_that_the_caps_name)
 {
   GstVideoInfo in = info_of ("AYUV", 256, 1, "bt601");
   GstVideoInfo out = info_of ("AYUV", 256, 1, "1:4:0:0");
@@ -504,9 +499,8 @@ GST_START_TEST (test_convert_follows_the_range_that_the_caps_name)
       fail_unless (std::fabs (view.at (c, x, 0) - expected[c]) < 0.501);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_gives_back_what_it_only_rearranged)
+TEST (test_convert_gives_back_what_it_only_rearranged)
 {
   const char *const pairs[][2] = {{"RGBA", "ABGR"}, {"RGB", "xBGR"}, {"BGRA", "ARGB"},
       {"I420", "NV21"}, {"NV12", "YV12"}, {"YUY2", "UYVY"}, {"GRAY8", "GRAY16_LE"}};
@@ -519,9 +513,8 @@ GST_START_TEST (test_convert_gives_back_what_it_only_rearranged)
         video::largest_difference (picture, back (there (picture))), 0);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_there_and_back_loses_a_level_or_two)
+TEST (test_convert_there_and_back_loses_a_level_or_two)
 {
   GstVideoInfo rgb = info_of ("RGBA", 64, 64), yuv = info_of ("AYUV", 64, 64, "1:4:0:0");
   Picture picture (rgb);
@@ -531,9 +524,8 @@ GST_START_TEST (test_convert_there_and_back_loses_a_level_or_two)
   /* half a level of luma, and half a level of Cb that counts 1.772 times in blue */
   fail_unless (video::largest_difference (picture, back (there (picture))) <= 2);
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_without_alpha_is_opaque)
+TEST (test_convert_without_alpha_is_opaque)
 {
   GstVideoInfo in = info_of ("NV12", 16, 16), out = info_of ("BGRA", 16, 16);
   Picture picture (in);
@@ -544,9 +536,8 @@ GST_START_TEST (test_convert_without_alpha_is_opaque)
   for (int i = 0; i < 256; i++)
     fail_unless_equals_int (view.at (3, i % 16, i / 16), 255);
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_chroma_nearest_takes_the_shared_sample)
+TEST (test_convert_chroma_nearest_takes_the_shared_sample)
 {
   GstVideoInfo in = info_of ("I420", 9, 7), out = info_of ("AYUV", 9, 7);
   Picture picture (in);
@@ -559,10 +550,9 @@ GST_START_TEST (test_convert_chroma_nearest_takes_the_shared_sample)
       for (int c : {1, 2})
         fail_unless_equals_int (to.at (c, x, y), from.at (c, x / 2, y / 2));
 }
-GST_END_TEST
 
 /* videoconvert repeats the line; the place of the sample says otherwise. */
-GST_START_TEST (test_convert_interpolates_lines_of_cosited_chroma)
+TEST (test_convert_interpolates_lines_of_cosited_chroma)
 {
   GstVideoInfo in = info_of ("I420", 8, 8, nullptr, "cosited");
   GstVideoInfo out = info_of ("AYUV", 8, 8, nullptr, "cosited");
@@ -579,11 +569,10 @@ GST_START_TEST (test_convert_interpolates_lines_of_cosited_chroma)
         fail_unless_equals_int (to.at (c, x, y), (here + below + 1) / 2);
       }
 }
-GST_END_TEST
 
 /* --- layout --- */
 
-GST_START_TEST (test_convert_honours_padded_input)
+TEST (test_convert_honours_padded_input)
 {
   for (const char *format : {"RGB", "I420", "NV12", "YUY2", "GRAY16_LE", "ABGR"}) {
     GstVideoInfo in = info_of (format, 33, 17), out = info_of ("RGBA", 33, 17);
@@ -594,7 +583,6 @@ GST_START_TEST (test_convert_honours_padded_input)
     fail_unless_equals_int (video::largest_difference (run (tight), run (padded)), 0);
   }
 }
-GST_END_TEST
 
 /* Downstream proposes a pool of padded device memory. */
 static GstPadProbeReturn
@@ -630,7 +618,7 @@ propose_padded_pool (GstPad *pad, GstPadProbeInfo *probe, gpointer user_data)
   return GST_PAD_PROBE_HANDLED;
 }
 
-GST_START_TEST (test_convert_honours_padded_output)
+TEST (test_convert_honours_padded_output)
 {
   for (const char *format : {"RGB", "I420", "NV12", "YUY2", "GRAY16_LE", "ABGR"}) {
     GstVideoInfo in = info_of ("BGRx", 34, 18), out = info_of (format, 34, 18);
@@ -643,9 +631,8 @@ GST_START_TEST (test_convert_honours_padded_output)
     fail_unless_equals_int (video::largest_difference (plain (picture), padded), 0);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_carries_a_change_of_size_and_format)
+TEST (test_convert_carries_a_change_of_size_and_format)
 {
   GstVideoInfo out = info_of ("RGBA", 40, 30);
   GstHarness *harness = gst_harness_new ("openclconvert");
@@ -665,25 +652,24 @@ GST_START_TEST (test_convert_carries_a_change_of_size_and_format)
   }
   gst_harness_teardown (harness);
 }
-GST_END_TEST
 
 /* --- scaling --- */
 
-GST_START_TEST (test_convert_scales_as_its_method_says)
+TEST (test_convert_scales_as_its_method_says)
 {
-  const char *const methods[] = {"nearest", "bilinear", "area"};
   const int sizes[][4] = {{32, 24, 64, 48}, {32, 24, 33, 25}, {31, 17, 16, 9},
       {40, 40, 7, 61}, {1, 1, 5, 4}, {13, 9, 1, 1}};
   for (auto &size : sizes) {
     GstVideoInfo in = info_of ("RGBA", size[0], size[1]);
     GstVideoInfo out = info_of ("RGBA", size[2], size[3]);
-    check_scaling (methods[__i__], in, out);
-    check_scaling (methods[__i__], of_fields (in), of_fields (out));
+    for (const char *method : {"nearest", "bilinear", "area"}) {
+      check_scaling (method, in, out);
+      check_scaling (method, of_fields (in), of_fields (out));
+    }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_scales_and_converts_at_once)
+TEST (test_convert_scales_and_converts_at_once)
 {
   GstVideoInfo in = info_of ("NV12", 64, 48), out = info_of ("I420", 31, 23);
   Picture picture (in);
@@ -702,11 +688,10 @@ GST_START_TEST (test_convert_scales_and_converts_at_once)
   GstOpenCLCounts counts = counts_of (run);
   fail_unless_equals_uint64 (counts.launches, 1);
 }
-GST_END_TEST
 
 /* --- interlaced video --- */
 
-GST_START_TEST (test_convert_is_right_for_interlaced_video)
+TEST (test_convert_is_right_for_interlaced_video)
 {
   const char *const pairs[][3] = {{"NV12", "RGBA", "mpeg2"}, {"I420", "BGRx", "jpeg"},
       {"YV12", "RGB", "cosited"}, {"RGBA", "NV21", "jpeg"}, {"BGRA", "I420", "mpeg2"},
@@ -716,7 +701,6 @@ GST_START_TEST (test_convert_is_right_for_interlaced_video)
       check_pair (of_fields (info_of (pair[0], 36 + odd, 24 - 3 * odd, nullptr, pair[2])),
           of_fields (info_of (pair[1], 36 + odd, 24 - 3 * odd, nullptr, pair[2])));
 }
-GST_END_TEST
 
 /* Each field even in itself, in lines of chroma that stand in turns too. */
 static Picture
@@ -756,7 +740,7 @@ check_fields_apart (const char *element, const char *format, int width, int heig
   }
 }
 
-GST_START_TEST (test_convert_keeps_the_chroma_of_a_field_in_its_field)
+TEST (test_convert_keeps_the_chroma_of_a_field_in_its_field)
 {
   for (const char *format : {"I420", "NV12"})
     for (int height : {1, 2, 3, 5, 6, 7, 24})
@@ -764,10 +748,9 @@ GST_START_TEST (test_convert_keeps_the_chroma_of_a_field_in_its_field)
   for (int height : {6, 7})
     check_fields_apart ("openclconvert", "NV12", 6, height);
 }
-GST_END_TEST
 
 /* A ramp that nothing moves in is still one ramp: videoscale tears its fields apart. */
-GST_START_TEST (test_convert_scales_fields_where_they_stand)
+TEST (test_convert_scales_fields_where_they_stand)
 {
   for (int height : {20, 30, 80}) {
     GstVideoInfo in = of_fields (info_of ("GRAY8", 8, 40));
@@ -785,10 +768,9 @@ GST_START_TEST (test_convert_scales_fields_where_they_stand)
     }
   }
 }
-GST_END_TEST
 
 /* What a mixed stream makes of a picture that is flagged, or not, as interlaced. */
-GST_START_TEST (test_convert_takes_each_frame_of_mixed_video_as_flagged)
+TEST (test_convert_takes_each_frame_of_mixed_video_as_flagged)
 {
   GstVideoInfo in = info_of ("I420", 32, 24), out = info_of ("RGBA", 40, 36);
   Run progressive ("openclconvert", in, out);
@@ -806,9 +788,8 @@ GST_START_TEST (test_convert_takes_each_frame_of_mixed_video_as_flagged)
         video::largest_difference (i % 2 ? woven : whole, mixed (picture)), 0);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_keeps_what_a_buffer_says_of_its_fields)
+TEST (test_convert_keeps_what_a_buffer_says_of_its_fields)
 {
   GstVideoInfo in = of_fields (info_of ("NV12", 16, 16), GST_VIDEO_INTERLACE_MODE_MIXED);
   GstVideoInfo out = of_fields (info_of ("RGBA", 16, 8), GST_VIDEO_INTERLACE_MODE_MIXED);
@@ -823,7 +804,6 @@ GST_START_TEST (test_convert_keeps_what_a_buffer_says_of_its_fields)
     fail_unless_equals_int (GST_BUFFER_FLAGS (made.buffer) & all, flag);
   }
 }
-GST_END_TEST
 
 /* Film at 24 pictures a second in video of 60 fields, and back. */
 static std::vector<Picture>
@@ -854,7 +834,7 @@ telecined (const std::string &pattern, const std::string &converter)
   return pictures;
 }
 
-GST_START_TEST (test_convert_amid_telecine_makes_what_videoconvert_makes)
+TEST (test_convert_amid_telecine_makes_what_videoconvert_makes)
 {
   for (const char *pattern : {"1:1", "2:2", "2:3", "2:3:3:2"}) {
     auto expected =
@@ -871,11 +851,10 @@ GST_START_TEST (test_convert_amid_telecine_makes_what_videoconvert_makes)
     }
   }
 }
-GST_END_TEST
 
 /* --- frames that are not as their caps say --- */
 
-GST_START_TEST (test_convert_of_frames_smaller_than_their_caps_is_one_error)
+TEST (test_convert_of_frames_smaller_than_their_caps_is_one_error)
 {
   const char *const sources[] = {
       "videotestsrc num-buffers=3 ! video/x-raw,format=%s,width=64,height=48 ! "
@@ -891,13 +870,12 @@ GST_START_TEST (test_convert_of_frames_smaller_than_their_caps_is_one_error)
         std::string line = std::string (filmed) + " ! capssetter caps=\"" DEVICE ","
                            + raised + "\" ! openclconvert name=last ! " DEVICE "," + made
                            + " ! opencldownload ! fakesink";
-        testing::Outcome outcome = testing::run (line.c_str ());
+        check::Outcome outcome = check::run (line.c_str ());
         fail_unless (outcome.errors_of ("last").size () == 1, "%zu errors of %s",
             outcome.errors_of ("last").size (), line.c_str ());
         g_free (filmed);
       }
 }
-GST_END_TEST
 
 /* --- colour maps --- */
 
@@ -923,21 +901,20 @@ colored_ramp (const char *map, const char *gray, const char *color)
   return run (ramp);
 }
 
-GST_START_TEST (test_convert_colormaps_end_where_published)
+TEST (test_convert_colormaps_end_where_published)
 {
-  const MapEnds &ends = map_ends[__i__];
-  for (const char *gray : {"GRAY8", "GRAY16_LE"}) {
-    Picture made = colored_ramp (ends.name, gray, "RGBA");
-    View view (made);
-    for (int c = 0; c < 3; c++) {
-      fail_unless_equals_int (view.at (c, 0, 0), ends.first[c]);
-      fail_unless_equals_int (view.at (c, 255, 1), ends.last[c]);
+  for (const MapEnds &ends : map_ends)
+    for (const char *gray : {"GRAY8", "GRAY16_LE"}) {
+      Picture made = colored_ramp (ends.name, gray, "RGBA");
+      View view (made);
+      for (int c = 0; c < 3; c++) {
+        fail_unless_equals_int (view.at (c, 0, 0), ends.first[c]);
+        fail_unless_equals_int (view.at (c, 255, 1), ends.last[c]);
+      }
     }
-  }
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_viridis_and_inferno_rise_in_luminance)
+TEST (test_convert_viridis_and_inferno_rise_in_luminance)
 {
   for (const char *map : {"viridis", "inferno", "hot"}) {
     Picture made = colored_ramp (map, "GRAY8", "RGB");
@@ -953,10 +930,9 @@ GST_START_TEST (test_convert_viridis_and_inferno_rise_in_luminance)
     }
   }
 }
-GST_END_TEST
 
 /* Published values between the anchors. */
-GST_START_TEST (test_convert_colormaps_are_the_published_ones)
+TEST (test_convert_colormaps_are_the_published_ones)
 {
   const struct {
     const char *map;
@@ -979,9 +955,8 @@ GST_START_TEST (test_convert_colormaps_are_the_published_ones)
           view.at (c, entry.level, 0), entry.color[c]);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_colormap_in_yuv_is_the_colour_in_rgb)
+TEST (test_convert_colormap_in_yuv_is_the_colour_in_rgb)
 {
   Picture yuv = colored_ramp ("turbo", "GRAY8", "AYUV");
   Picture rgb = colored_ramp ("turbo", "GRAY8", "RGBA");
@@ -994,9 +969,8 @@ GST_START_TEST (test_convert_colormap_in_yuv_is_the_colour_in_rgb)
       fail_unless (std::fabs (255 * back[c] - of_rgb.at (c, x, 0)) < 2.5);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_colormap_can_be_set_while_playing)
+TEST (test_convert_colormap_can_be_set_while_playing)
 {
   GstHarness *harness = gst_harness_new ("openclconvert");
   GstVideoInfo in = info_of ("GRAY8", 16, 16);
@@ -1016,11 +990,10 @@ GST_START_TEST (test_convert_colormap_can_be_set_while_playing)
   }
   gst_harness_teardown (harness);
 }
-GST_END_TEST
 
 /* --- what a pipeline sees --- */
 
-GST_START_TEST (test_convert_equal_caps_pass_through)
+TEST (test_convert_equal_caps_pass_through)
 {
   GstVideoInfo info = info_of ("I420", 32, 32);
   Picture picture (info);
@@ -1031,9 +1004,8 @@ GST_START_TEST (test_convert_equal_caps_pass_through)
   gst_buffer_unref (made);
   fail_unless_equals_uint64 (counts_of (run).launches, 0);
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_launches_once_and_never_waits)
+TEST (test_convert_launches_once_and_never_waits)
 {
   GstVideoInfo in = info_of ("NV12", 64, 64), out = info_of ("RGBA", 64, 64);
   Run run ("openclconvert async-depth=64", in, out);
@@ -1058,9 +1030,8 @@ GST_START_TEST (test_convert_launches_once_and_never_waits)
   fail_unless_equals_int (gst_opencl_context_get_n_builds (context), builds);
   gst_object_unref (context);
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_negotiates_like_videoconvert_and_videoscale)
+TEST (test_convert_negotiates_like_videoconvert_and_videoscale)
 {
   const char *i420 = DEVICE ",format=I420,width=320,height=240,framerate=25/1,"
                             "pixel-aspect-ratio=1/1,colorimetry=bt601";
@@ -1086,7 +1057,6 @@ GST_START_TEST (test_convert_negotiates_like_videoconvert_and_videoscale)
   check_negotiated (
       i420, DEVICE ",format=GRAY8", DEVICE ",format=GRAY8,colorimetry=bt601");
 }
-GST_END_TEST
 
 static gint refusals;
 
@@ -1118,7 +1088,7 @@ check_refused (const char *caps_string, const char *reason)
   gst_harness_teardown (harness);
 }
 
-GST_START_TEST (test_convert_says_why_it_refuses)
+TEST (test_convert_says_why_it_refuses)
 {
   check_refused (
       DEVICE ",format=P010_10LE,width=16,height=16,framerate=25/1", "P010_10LE");
@@ -1132,9 +1102,8 @@ GST_START_TEST (test_convert_says_why_it_refuses)
       "height=16,framerate=25/1,interlace-mode=alternate",
       "interlace-mode alternate");
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_keeps_the_interlace_mode)
+TEST (test_convert_keeps_the_interlace_mode)
 {
 #define FILMED ",format=I420,width=320,height=240,framerate=25/1"
   check_negotiated (DEVICE FILMED
@@ -1154,7 +1123,6 @@ GST_START_TEST (test_convert_keeps_the_interlace_mode)
                == nullptr);
 #undef FILMED
 }
-GST_END_TEST
 
 /* --- events from downstream --- */
 
@@ -1222,7 +1190,7 @@ metas_after (const char *element, const char *features)
   return text;
 }
 
-GST_START_TEST (test_convert_takes_metas_along_as_videoconvertscale_does)
+TEST (test_convert_takes_metas_along_as_videoconvertscale_does)
 {
   std::string made = metas_after ("openclconvert", "(memory:OpenCLMemory)");
   std::string expected = metas_after ("videoconvertscale", "");
@@ -1230,9 +1198,8 @@ GST_START_TEST (test_convert_takes_metas_along_as_videoconvertscale_does)
   fail_unless (made.find ("20,2 16x4") != std::string::npos, "%s", made.c_str ());
   fail_unless (made.find ("Caption") != std::string::npos, "%s", made.c_str ());
 }
-GST_END_TEST
 
-GST_START_TEST (test_convert_tells_the_pointer_in_pixels_of_the_input)
+TEST (test_convert_tells_the_pointer_in_pixels_of_the_input)
 {
   GstVideoInfo in = info_of ("I420", 320, 240), out = info_of ("RGBA", 160, 60);
   using Point = std::pair<double, double>;
@@ -1249,52 +1216,3 @@ GST_START_TEST (test_convert_tells_the_pointer_in_pixels_of_the_input)
   out = in;
   fail_unless (pointer_upstream ("openclconvert", in, out, 7, 9) == Point (7, 9));
 }
-GST_END_TEST
-
-static Suite *
-openclconvert_suite (void)
-{
-  Suite *suite = suite_create ("openclconvert");
-  TCase *tcase = tcase_create ("general");
-
-  suite_add_tcase (suite, tcase);
-  tcase_add_checked_fixture (tcase, check::hold_context, check::release_context);
-  tcase_add_test (tcase, test_convert_is_right_for_every_pair);
-  tcase_add_test (tcase, test_convert_is_right_for_every_colorimetry);
-  tcase_add_test (tcase, test_convert_is_right_for_every_chroma_site);
-  tcase_add_test (tcase, test_convert_makes_the_nearest_level);
-  tcase_add_test (tcase, test_convert_follows_the_range_that_the_caps_name);
-  tcase_add_test (tcase, test_convert_gives_back_what_it_only_rearranged);
-  tcase_add_test (tcase, test_convert_there_and_back_loses_a_level_or_two);
-  tcase_add_test (tcase, test_convert_without_alpha_is_opaque);
-  tcase_add_test (tcase, test_convert_chroma_nearest_takes_the_shared_sample);
-  tcase_add_test (tcase, test_convert_interpolates_lines_of_cosited_chroma);
-  tcase_add_test (tcase, test_convert_honours_padded_input);
-  tcase_add_test (tcase, test_convert_honours_padded_output);
-  tcase_add_test (tcase, test_convert_carries_a_change_of_size_and_format);
-  tcase_add_loop_test (tcase, test_convert_scales_as_its_method_says, 0, 3);
-  tcase_add_test (tcase, test_convert_scales_and_converts_at_once);
-  tcase_add_loop_test (
-      tcase, test_convert_colormaps_end_where_published, 0, G_N_ELEMENTS (map_ends));
-  tcase_add_test (tcase, test_convert_viridis_and_inferno_rise_in_luminance);
-  tcase_add_test (tcase, test_convert_colormaps_are_the_published_ones);
-  tcase_add_test (tcase, test_convert_colormap_in_yuv_is_the_colour_in_rgb);
-  tcase_add_test (tcase, test_convert_colormap_can_be_set_while_playing);
-  tcase_add_test (tcase, test_convert_equal_caps_pass_through);
-  tcase_add_test (tcase, test_convert_launches_once_and_never_waits);
-  tcase_add_test (tcase, test_convert_negotiates_like_videoconvert_and_videoscale);
-  tcase_add_test (tcase, test_convert_says_why_it_refuses);
-  tcase_add_test (tcase, test_convert_of_frames_smaller_than_their_caps_is_one_error);
-  tcase_add_test (tcase, test_convert_keeps_the_interlace_mode);
-  tcase_add_test (tcase, test_convert_is_right_for_interlaced_video);
-  tcase_add_test (tcase, test_convert_keeps_the_chroma_of_a_field_in_its_field);
-  tcase_add_test (tcase, test_convert_scales_fields_where_they_stand);
-  tcase_add_test (tcase, test_convert_takes_each_frame_of_mixed_video_as_flagged);
-  tcase_add_test (tcase, test_convert_amid_telecine_makes_what_videoconvert_makes);
-  tcase_add_test (tcase, test_convert_keeps_what_a_buffer_says_of_its_fields);
-  tcase_add_test (tcase, test_convert_takes_metas_along_as_videoconvertscale_does);
-  tcase_add_test (tcase, test_convert_tells_the_pointer_in_pixels_of_the_input);
-  return suite;
-}
-
-GST_CHECK_MAIN (openclconvert)

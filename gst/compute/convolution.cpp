@@ -1,0 +1,360 @@
+/* What a convolution is: its settings, its taps, and how large everything of it is
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "convolution.hpp"
+
+#include <gst/opencl/npyfile.hpp>
+#include <gst/video/video.h>
+
+#include <algorithm>
+
+namespace compute {
+namespace {
+template <typename... Arguments>
+bool
+fail (GError **error, const char *format, Arguments... arguments)
+{
+  g_set_error (
+      error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS, format, arguments...);
+  return false;
+}
+
+/* Where the colours of a pixel stand: they are neighbours in every order. */
+struct Components {
+  GstVideoFormat format;
+  gsize first, colors, all;
+  gint other; /* alpha, or what pads; -1: none */
+};
+
+constexpr Components orders[] = {
+    {GST_VIDEO_FORMAT_GRAY8, 0, 1, 1, -1},
+    {GST_VIDEO_FORMAT_GRAY16_LE, 0, 1, 1, -1},
+    {GST_VIDEO_FORMAT_RGB, 0, 3, 3, -1},
+    {GST_VIDEO_FORMAT_BGR, 0, 3, 3, -1},
+    {GST_VIDEO_FORMAT_RGBA, 0, 3, 4, 3},
+    {GST_VIDEO_FORMAT_BGRA, 0, 3, 4, 3},
+    {GST_VIDEO_FORMAT_RGBx, 0, 3, 4, 3},
+    {GST_VIDEO_FORMAT_BGRx, 0, 3, 4, 3},
+    {GST_VIDEO_FORMAT_ARGB, 1, 3, 4, 0},
+    {GST_VIDEO_FORMAT_ABGR, 1, 3, 4, 0},
+    {GST_VIDEO_FORMAT_xRGB, 1, 3, 4, 0},
+    {GST_VIDEO_FORMAT_xBGR, 1, 3, 4, 0},
+};
+
+bool
+take_video (const ConvolutionSettings &settings, const Stream &input,
+    GstVideoFormat format, Convolution &convolution, GError **error)
+{
+  auto order = std::find_if (std::begin (orders), std::end (orders),
+      [=] (const Components &one) { return one.format == format; });
+  if (order == std::end (orders))
+    return fail (error, "video of format %s is not convolved, expected gray or RGB",
+        gst_video_format_to_string (format));
+  const bool all = settings.alpha && order->other >= 0;
+  convolution.video = true;
+  convolution.components = order->all;
+  convolution.first_component = all ? 0 : order->first;
+  convolution.kept_component = all ? -1 : order->other;
+  convolution.input = {
+      1, all ? order->all : order->colors, input.height (), input.width ()};
+  return true;
+}
+
+bool
+is_real_number (opencl::NumberType type)
+{
+  using opencl::NumberType;
+  switch (type) {
+  case NumberType::u8:
+  case NumberType::i8:
+  case NumberType::u16:
+  case NumberType::i16:
+  case NumberType::f16:
+  case NumberType::f32:
+  case NumberType::f64:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/* (height, width), or (height, width, channels), or with images before; channels first
+ * in NCHW. */
+bool
+take_tensor (const ConvolutionSettings &settings, const Stream &input,
+    Convolution &convolution, GError **error)
+{
+  std::vector<gsize> shape = input.array.shape;
+  const bool nchw = settings.layout == TensorLayout::nchw;
+
+  while (shape.size () > 4 && shape.front () == 1)
+    shape.erase (shape.begin ());
+  if (shape.size () < 2 || shape.size () > 4)
+    return fail (error,
+        "an array of dimensions %s is not convolved, expected 2 to 4 of them",
+        opencl::dimensions_text (input.array.shape).c_str ());
+  if (!is_real_number (input.array.type))
+    return fail (error,
+        "an array of %s is not convolved, expected float32, float16, "
+        "float64 or integers of 8 or 16 bits",
+        opencl::info_of (input.array.type).name);
+  if (shape.size () == 2)
+    shape.insert (nchw ? shape.begin () : shape.end (), 1);
+  if (shape.size () == 3)
+    shape.insert (shape.begin (), 1);
+  convolution.nchw = nchw;
+  convolution.input = nchw ? Extent{shape[0], shape[1], shape[2], shape[3]}
+                           : Extent{shape[0], shape[3], shape[1], shape[2]};
+  return true;
+}
+
+/* --- weights --- */
+
+/* (filters, channels of a group, lines, columns) of a kernel of any rank, and where each
+ * of these is in the file. */
+struct KernelShape {
+  gsize length[4] = {1, 1, 1, 1};
+  gsize step[4] = {0, 0, 0, 0};
+};
+
+KernelShape
+shape_of_kernel (const std::vector<gsize> &shape, bool hwio)
+{
+  /* From the innermost: which of the four */
+  static constexpr int oihw_order[] = {3, 2, 1, 0}, hwio_order[] = {0, 1, 3, 2};
+  static constexpr int planes_order[] = {3, 2, 0}; /* a plane for each channel */
+  const int *order = shape.size () == 3 ? planes_order : hwio ? hwio_order : oihw_order;
+  KernelShape found;
+  gsize step = 1;
+
+  for (gsize n = 0; n < shape.size (); n++) {
+    const gsize length = shape[shape.size () - 1 - n];
+    found.length[order[n]] = length;
+    found.step[order[n]] = step;
+    step *= length;
+  }
+  return found;
+}
+
+bool
+fits (const KernelShape &kernel, gsize channels, gsize groups)
+{
+  return kernel.length[1] * groups == channels && kernel.length[0] % groups == 0;
+}
+
+bool
+choose_kernel (const ConvolutionSettings &settings, const std::vector<gsize> &shape,
+    gsize channels, KernelShape &kernel, GError **error)
+{
+  const bool any = settings.kernel_layout == KernelLayout::automatic;
+  const bool hwio = settings.kernel_layout == KernelLayout::hwio;
+  const KernelShape before = shape_of_kernel (shape, hwio && shape.size () == 4);
+  const KernelShape other = shape_of_kernel (shape, true);
+
+  kernel = any && !fits (before, channels, settings.groups) ? other : before;
+  if (fits (kernel, channels, settings.groups))
+    return true;
+  return fail (error,
+      "kernel of shape %s does not fit %" G_GSIZE_FORMAT " channels in %u groups; "
+      "expected (filters, %" G_GSIZE_FORMAT ", height, width)%s",
+      opencl::npy_shape_text (shape).c_str (), channels, settings.groups,
+      MAX (channels / settings.groups, 1),
+      any ? ", or (height, width, channels, filters)" : "");
+}
+
+/* One kernel for every channel, or one for each of them. */
+bool
+take_planes (const std::vector<gsize> &shape, gsize channels, Convolution &convolution,
+    KernelShape &kernel, GError **error)
+{
+  kernel = shape_of_kernel (shape, false);
+  if (shape.size () == 3 && kernel.length[0] != channels)
+    return fail (error,
+        "kernel of shape %s has %" G_GSIZE_FORMAT " planes, expected one for each of "
+        "%" G_GSIZE_FORMAT " channels",
+        opencl::npy_shape_text (shape).c_str (), kernel.length[0], channels);
+  kernel.length[0] = channels;
+  convolution.groups = channels;
+  return true;
+}
+
+bool
+take_kernel (const ConvolutionSettings &settings, const Taps &taps,
+    Convolution &convolution, GError **error)
+{
+  const gsize channels = convolution.input.channels;
+  KernelShape kernel;
+
+  if (taps.shape.empty () || taps.shape.size () > (convolution.video ? 3 : 4))
+    return fail (error, "kernel has shape %s, expected %s",
+        opencl::npy_shape_text (taps.shape).c_str (),
+        convolution.video ? "(height, width)" : "(filters, channels, height, width)");
+  convolution.groups = settings.groups;
+  if (!(taps.shape.size () < 4
+              ? take_planes (taps.shape, channels, convolution, kernel, error)
+              : choose_kernel (settings, taps.shape, channels, kernel, error)))
+    return false;
+  convolution.tap_lines = kernel.length[2];
+  convolution.tap_columns = kernel.length[3];
+  convolution.output.channels = kernel.length[0];
+
+  const bool flips =
+      settings.flip == Flip::automatic ? convolution.video : settings.flip == Flip::yes;
+  const gsize lines = kernel.length[2], columns = kernel.length[3];
+  for (gsize filter = 0; filter < kernel.length[0]; filter++)
+    for (gsize channel = 0; channel < kernel.length[1]; channel++)
+      for (gsize y = 0; y < lines; y++)
+        for (gsize x = 0; x < columns; x++) {
+          const gsize line = flips ? lines - 1 - y : y;
+          const gsize column = flips ? columns - 1 - x : x;
+          convolution.weights.push_back (
+              taps.values[filter * kernel.step[0] + channel * kernel.step[1]
+                          + line * kernel.step[2] + column * kernel.step[3]]);
+        }
+  return true;
+}
+
+bool
+take_bias (const Taps *taps, Convolution &convolution, GError **error)
+{
+  const gsize filters = convolution.output.channels;
+
+  convolution.bias.assign (filters, 0);
+  if (!taps)
+    return true;
+  if (taps->values.size () == filters)
+    convolution.bias = taps->values;
+  else if (taps->values.size () == 1)
+    convolution.bias.assign (filters, taps->values[0]);
+  else
+    return fail (error,
+        "bias has %" G_GSIZE_FORMAT " numbers, expected one for each of %" G_GSIZE_FORMAT
+        " filters, or one for all",
+        taps->values.size (), filters);
+  return true;
+}
+
+/* --- sizes --- */
+
+/* Along one axis. */
+bool
+take_size (const ConvolutionSettings &settings, const char *axis, gsize input, gsize taps,
+    gsize &output, gsize &before, GError **error)
+{
+  const gsize seen = (taps - 1) * settings.dilation + 1;
+  const gsize stride = settings.stride;
+
+  if (settings.padding < 0) {
+    output = (input + stride - 1) / stride;
+    const gsize needed = (output - 1) * stride + seen;
+    before = needed > input ? (needed - input) / 2 : 0;
+    return true;
+  }
+  before = gsize (settings.padding);
+  const gsize padded = input + 2 * before;
+  if (padded < seen)
+    return fail (error,
+        "kernel is %" G_GSIZE_FORMAT " %s (dilation %u), more than the %" G_GSIZE_FORMAT
+        " of the input with padding",
+        seen, axis, settings.dilation, padded);
+  output = (padded - seen) / stride + 1;
+  return true;
+}
+
+bool
+fits_into_int (const Convolution &convolution, GError **error)
+{
+  const gsize most = G_MAXINT32;
+  const gsize padded = convolution.reach_lines () * convolution.reach_columns ();
+  const gsize planes = convolution.input.images * convolution.input.channels;
+  if (convolution.output.count () <= most && padded <= most / planes
+      && convolution.input.count () <= most)
+    return true;
+  return fail (error, "arrays of more than %u numbers are not convolved", guint (most));
+}
+
+void
+make_output (const Stream &input, const Convolution &convolution, opencl::ArrayFormat &to)
+{
+  const Extent &made = convolution.output;
+  to.type = convolution.output_type;
+  if (convolution.video) {
+    to.shape = {made.height, made.width};
+    if (convolution.components > 1)
+      to.shape.push_back (convolution.components);
+    return;
+  }
+  to.shape =
+      convolution.nchw
+          ? std::vector<gsize>{made.images, made.channels, made.height, made.width}
+          : std::vector<gsize>{made.images, made.height, made.width, made.channels};
+  if (input.array.shape.size () < 4)
+    to.shape.erase (to.shape.begin ());
+  if (input.array.shape.size () < 3 && made.channels == 1)
+    to.shape.erase (convolution.nchw ? to.shape.begin () : to.shape.end () - 1);
+}
+
+/* What is computed of numbers: video's own; else of real numbers the same. */
+opencl::NumberType
+type_of_output (const Stream &input)
+{
+  const bool real = opencl::info_of (input.array.type).kind == 'f';
+  return input.is_video || real ? input.array.type : opencl::NumberType::f32;
+}
+} // namespace
+
+Placement
+Convolution::place_of (const Extent &extent, opencl::NumberType type) const
+{
+  const gssize size = gssize (opencl::info_of (type).size);
+  const gssize channels = gssize (extent.channels), width = gssize (extent.width);
+  Placement place;
+
+  if (video) {
+    place.channel = size;
+    place.column = size * gssize (components);
+  } else if (nchw) {
+    place.column = size;
+    place.line = size * width;
+    place.channel = place.line * gssize (extent.height);
+    place.image = place.channel * channels;
+  } else {
+    place.channel = size;
+    place.column = size * channels;
+    place.line = place.column * width;
+    place.image = place.line * gssize (extent.height);
+  }
+  return place;
+}
+
+bool
+make_convolution (const ConvolutionSettings &settings, const ConvolutionData &data,
+    const Stream &input, GstVideoFormat format, Convolution &convolution,
+    opencl::ArrayFormat &output, GError **error)
+{
+  Extent &made = convolution.output;
+
+  if (!(input.is_video ? take_video (settings, input, format, convolution, error)
+                       : take_tensor (settings, input, convolution, error))
+      || !take_kernel (settings, *data.kernel, convolution, error)
+      || !take_bias (data.bias.get (), convolution, error)
+      || !take_size (settings, "lines", convolution.input.height, convolution.tap_lines,
+          made.height, convolution.top, error)
+      || !take_size (settings, "columns", convolution.input.width,
+          convolution.tap_columns, made.width, convolution.left, error))
+    return false;
+  made.images = convolution.input.images;
+  convolution.stride = settings.stride;
+  convolution.dilation = settings.dilation;
+  convolution.border = settings.border;
+  convolution.activation = settings.activation;
+  convolution.method = settings.method;
+  convolution.scale = input.is_video ? settings.scale : 1;
+  convolution.offset = input.is_video ? settings.offset : 0;
+  convolution.input_type = input.array.type;
+  convolution.output_type = type_of_output (input);
+  make_output (input, convolution, output);
+  return fits_into_int (convolution, error);
+}
+} // namespace compute

@@ -1,0 +1,418 @@
+/* What the methods of a convolution are made of, each one launch
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "convolvestages.hpp"
+
+#include <gst/opencl/deviceinfo.hpp>
+
+#include <algorithm>
+
+namespace compute {
+namespace {
+#define RESOURCES "/org/freedesktop/gstreamer/opencl/compute/"
+
+/* Lanes read whole vectors behind a line's end. */
+const gsize slack = 64 * 16;
+
+/* A cache line */
+const gsize pitch_multiple = 16;
+
+/* In the order of opencl::NumberType */
+constexpr const char *number_names[] = {
+    "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "f32", "f64"};
+
+template <typename T>
+cl::Buffer
+make_table (GstOpenCLContext *context, const std::vector<T> &values, GError **error)
+{
+  return opencl::make_table (context, values.data (), values.size () * sizeof (T), error);
+}
+
+std::vector<cl_float>
+floats_of (const std::vector<double> &values)
+{
+  return std::vector<cl_float> (values.begin (), values.end ());
+}
+
+gsize
+divided_up (gsize number, gsize by)
+{
+  return (number + by - 1) / by;
+}
+} // namespace
+
+bool
+convolves_in_lanes (GstOpenCLContext *context)
+{
+  const gchar *groups = g_getenv ("GST_OPENCL_CONVOLVE_GROUPS");
+  return groups ? groups[0] == '0' : opencl::is_cpu (context);
+}
+
+gsize
+lanes_of (GstOpenCLContext *context)
+{
+  const cl_uint native =
+      opencl::device_info<cl_uint> (context, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+  return native >= 16 ? 16 : native >= 8 ? 8 : 4;
+}
+
+std::string
+number_options (opencl::NumberType input, opencl::NumberType output)
+{
+  return std::string ("-cl-mad-enable -DINPUT_") + number_names[int (input)]
+         + " -DOUTPUT_" + number_names[int (output)];
+}
+
+Steps
+steps_of (const Placement &place, opencl::NumberType type)
+{
+  const gssize size = gssize (opencl::info_of (type).size);
+  return {cl_int (place.image / size), cl_int (place.channel / size),
+      cl_int (place.line / size), cl_int (place.column / size)};
+}
+
+/* --- Gathering --- */
+
+bool
+Gathering::create (GstOpenCLContext *context, const Convolution &convolution,
+    const char *kind, gsize count, GError **error)
+{
+  extent = convolution.input;
+  groups = convolution.groups;
+  top = convolution.top;
+  left = convolution.left;
+  border = convolution.border;
+  in_lanes = convolves_in_lanes (context);
+  const std::string name =
+      std::string ("gather_") + kind + (in_lanes ? "_lines" : "_numbers");
+  numbers = PlaneTaps::make_planes (context, count, error);
+  return numbers ()
+         && kernel.create (context, RESOURCES "convolvegather.cl", name.c_str (),
+             number_options (convolution.input_type, opencl::NumberType::f32).c_str (),
+             error);
+}
+
+bool
+Gathering::create_planes (GstOpenCLContext *context, const Convolution &convolution,
+    gsize lines, gsize columns, GError **error)
+{
+  n_lines = lines;
+  n_columns = columns;
+  of_line = divided_up (columns, pitch_multiple) * pitch_multiple;
+  const Extent &input = convolution.input;
+  return create (context, convolution, "plane",
+      input.images * input.channels * lines * of_line, error);
+}
+
+bool
+Gathering::create_pixels (GstOpenCLContext *context, const Convolution &convolution,
+    gsize lines, gsize columns, GError **error)
+{
+  n_lines = lines;
+  n_columns = columns;
+  of_pixel = divided_up (convolution.channels_of_group (), 4) * 4 * convolution.groups;
+  return create (context, convolution, "pixel",
+      convolution.input.images * lines * columns * of_pixel, error);
+}
+
+bool
+Gathering::enqueue (cl_command_queue queue, const Region &input, GError **error)
+{
+  const Placement &place = input.place;
+  const bool planes = of_pixel == 0;
+  const gsize outer = extent.images * (planes ? extent.channels : 1);
+  cl_uint index = 0;
+
+  auto set = [&] (const auto &value) { return kernel.set (index, value, error); };
+  if (!set (input.data) || !set (cl_ulong (place.offset)) || !set (cl_long (place.image))
+      || !set (cl_long (place.channel)) || !set (cl_long (place.line))
+      || !set (cl_long (place.column)) || !set (cl_int (extent.channels))
+      || !set (cl_int (extent.height)) || !set (cl_int (extent.width))
+      || !set (cl_int (n_lines)) || !set (cl_int (n_columns)) || !set (cl_int (top))
+      || !set (cl_int (left)) || !set (cl_int (border)) || !set (numbers ()))
+    return false;
+  if (!(planes ? set (cl_int (of_line))
+               : set (cl_int (groups)) && set (cl_int (of_pixel))))
+    return false;
+  if (in_lanes)
+    return kernel.enqueue_groups (queue, {n_lines, outer, 1}, error);
+  return kernel.enqueue (
+      queue, n_columns * (planes ? 1 : of_pixel), n_lines * outer, error);
+}
+
+/* --- Multiplication --- */
+
+bool
+Multiplication::create (GstOpenCLContext *a_context, gsize a_batch, gsize rows,
+    gsize a_depth, gsize a_width, opencl::NumberType output, Activation an_activation,
+    GError **error)
+{
+  context = a_context;
+  batch = a_batch;
+  depth = a_depth;
+  width = a_width;
+  activation = cl_int (an_activation);
+  in_lanes = convolves_in_lanes (context);
+  std::string options = number_options (opencl::NumberType::f32, output);
+
+  if (in_lanes) {
+    const gsize lanes = lanes_of (context);
+    rows_of_group = lanes >= 16 ? 6 : 4; /* two vectors each, in registers */
+    panel = 2 * lanes;
+    options += " -DLANES=" + std::to_string (lanes);
+  } else {
+    const gsize units = opencl::compute_units (context);
+    panel = width > 64 ? 128 : 64;
+    rows_of_group = 128;
+    const auto groups = [&] {
+      return divided_up (rows, rows_of_group) * divided_up (width, panel) * batch;
+    };
+    if (groups () < units * 2)
+      panel = 64;
+    if (groups () < units * 2)
+      rows_of_group = 64;
+    options += " -DCOLUMNS=" + std::to_string (panel);
+  }
+  options += " -DROWS=" + std::to_string (rows_of_group);
+  return kernel.create (context, RESOURCES "convolvemultiply.cl",
+      in_lanes ? "multiply_lanes" : "multiply_groups", options.c_str (), error);
+}
+
+bool
+Multiplication::set_fours (std::vector<cl_int> steps, GError **error)
+{
+  steps.resize (padded_depth () / 4, 0); /* meet weights of zero */
+  fours = make_table (context, steps, error);
+  return fours () != nullptr;
+}
+
+bool
+Multiplication::take_weights (const std::vector<cl_float> &panels,
+    const std::vector<cl_float> &biases, GError **error)
+{
+  weights = make_table (context, panels, error);
+  if (!weights ())
+    return false;
+  bias = make_table (context, biases, error);
+  return bias () != nullptr;
+}
+
+bool
+Multiplication::enqueue (cl_command_queue queue, const Rows &rows, cl_mem a,
+    const Steps &a_steps, gsize a_batch, cl_mem c, gsize c_offset, const Steps &c_steps,
+    gsize c_batch, GError **error)
+{
+  const gsize side = in_lanes ? 1 : 16;
+  const gsize global[] = {
+      divided_up (rows.count (), rows_of_group) * side, n_panels () * side, batch};
+  const gsize local[] = {side, side, 1};
+  return kernel.set_all (error, a, cl_int (a_batch), a_steps.image, a_steps.line,
+             a_steps.column, fours (), cl_int (padded_depth () / 4), weights (), bias (),
+             activation, c, cl_long (c_offset), cl_int (c_batch), c_steps.image,
+             c_steps.line, c_steps.column, c_steps.channel, cl_int (rows.count ()),
+             cl_int (rows.lines), cl_int (rows.columns), cl_int (width))
+         && kernel.enqueue_box (queue, global, local, error);
+}
+
+/* --- rows of pixels --- */
+
+static gsize
+filled_up (gsize channels)
+{
+  return divided_up (channels, 4) * 4;
+}
+
+std::vector<cl_int>
+fours_of_taps (const Convolution &convolution, const Gathering &pixels)
+{
+  const gsize depth = pixels.depth (), dilation = convolution.dilation;
+  std::vector<cl_int> fours;
+  for (gsize y = 0; y < convolution.tap_lines; y++)
+    for (gsize x = 0; x < convolution.tap_columns; x++)
+      for (gsize c = 0; c < filled_up (convolution.channels_of_group ()); c += 4)
+        fours.push_back (cl_int ((y * pixels.columns () + x) * dilation * depth + c));
+  return fours;
+}
+
+Steps
+steps_of_pixels (const Convolution &convolution, const Gathering &pixels)
+{
+  const gsize depth = pixels.depth (), line = pixels.columns () * depth;
+  return {cl_int (pixels.lines () * line), 1, cl_int (convolution.stride * line),
+      cl_int (convolution.stride * depth)};
+}
+
+bool
+set_weights_of_taps (
+    Multiplication &product, const Convolution &convolution, GError **error)
+{
+  const gsize filters = convolution.filters_of_group ();
+  const gsize channels = convolution.channels_of_group (), deep = filled_up (channels);
+  auto weight = [&] (gsize group, gsize k, gsize filter) {
+    const gsize tap = k / deep, channel = k % deep;
+    return channel < channels ? convolution.weight (group * filters + filter, channel,
+               tap / convolution.tap_columns, tap % convolution.tap_columns)
+                              : 0.0;
+  };
+  auto bias = [&] (gsize group, gsize filter) {
+    return convolution.bias[group * filters + filter];
+  };
+  return product.set_weights (weight, bias, error);
+}
+
+/* --- PlaneTaps --- */
+
+PlaneTaps::Task
+PlaneTaps::task_of (const Convolution &convolution, const Gathering &planes)
+{
+  Task task;
+  task.images = convolution.input.images;
+  task.planes = convolution.input.channels;
+  task.groups = convolution.groups;
+  task.filters = convolution.output.channels;
+  task.plane_lines = planes.lines ();
+  task.pitch = planes.pitch ();
+  task.tap_lines = convolution.tap_lines;
+  task.tap_columns = convolution.tap_columns;
+  task.stride_y = task.stride_x = convolution.stride;
+  task.dilation = convolution.dilation;
+  task.height = convolution.output.height;
+  task.width = convolution.output.width;
+  task.activation = convolution.activation;
+  task.scale = convolution.scale;
+  task.offset = convolution.offset;
+  task.output = convolution.output_type;
+  return task;
+}
+
+cl::Buffer
+PlaneTaps::make_planes (GstOpenCLContext *context, gsize count, GError **error)
+{
+  return opencl::make_buffer (context, (count + slack) * sizeof (cl_float), error);
+}
+
+bool
+PlaneTaps::create (GstOpenCLContext *context, const Task &a_task,
+    const std::vector<double> &weights, const std::vector<double> &bias, GError **error)
+{
+  task = a_task;
+  in_lanes = convolves_in_lanes (context);
+  taps = make_table (context, floats_of (weights), error);
+  if (!taps ())
+    return false;
+  biases = make_table (context, floats_of (bias), error);
+  return biases () && create_kernel (context, error);
+}
+
+/* As many lines of a work-item as local memory holds what its group sees. */
+bool
+PlaneTaps::create_kernel (GstOpenCLContext *context, GError **error)
+{
+  const gsize across = 32, down = 4; /* as in the kernel */
+  std::string options = number_options (opencl::NumberType::f32, task.output);
+
+  rows_of_item = 4;
+  if (in_lanes) {
+    lanes = lanes_of (context);
+    options += " -DLANES=" + std::to_string (lanes);
+    if (task.stride_x > 1)
+      options += " -DSTRIDED";
+    if (task.height < 4 * rows_of_item)
+      rows_of_item = 1;
+  } else {
+    const gsize room = gsize (opencl::local_memory (context));
+    tile_columns =
+        (across - 1) * task.stride_x + (task.tap_columns - 1) * task.dilation + 1;
+    for (;; rows_of_item /= 2) {
+      tile_lines = (down * rows_of_item - 1) * task.stride_y
+                   + (task.tap_lines - 1) * task.dilation + 1;
+      const gsize bytes = tile_lines * tile_columns * sizeof (cl_float);
+      if (bytes <= room)
+        break;
+      if (rows_of_item == 1) {
+        g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+            "kernel of %" G_GSIZE_FORMAT " lines of %" G_GSIZE_FORMAT
+            " needs %" G_GSIZE_FORMAT " bytes of local memory, %s has %" G_GSIZE_FORMAT,
+            task.tap_lines, task.tap_columns, bytes,
+            gst_opencl_context_get_device_name (context), room);
+        return false;
+      }
+    }
+  }
+  options += " -DITEM_ROWS=" + std::to_string (rows_of_item);
+  return kernel.create (context, RESOURCES "convolveplanes.cl",
+      in_lanes ? "convolve_lanes" : "convolve_groups", options.c_str (), error);
+}
+
+bool
+PlaneTaps::enqueue (
+    cl_command_queue queue, cl_mem planes, const Region &output, GError **error)
+{
+  const gssize size = gssize (opencl::info_of (task.output).size);
+  const Placement &place = output.place;
+  const gsize across = in_lanes ? lanes : 32, down = in_lanes ? 1 : 4;
+  cl_uint index = 0;
+
+  auto set = [&] (const auto &...values) {
+    return (kernel.set (index, values, error) && ...);
+  };
+  if (!set (planes, cl_int (task.plane_lines), cl_int (task.pitch), cl_int (task.planes),
+          cl_int (task.planes / task.groups), cl_int (task.filters),
+          cl_int (task.filters / task.groups), taps (), cl_int (task.tap_lines),
+          cl_int (task.tap_columns), cl_int (task.stride_y), cl_int (task.stride_x),
+          cl_int (task.dilation), biases (), cl_int (task.activation),
+          cl_float (task.scale), cl_float (task.offset), output.data,
+          cl_long (place.offset / gsize (size)), cl_long (place.image / size),
+          cl_long (place.channel / size), cl_long (place.line / size),
+          cl_long (place.column / size), cl_int (task.height), cl_int (task.width)))
+    return false;
+  const gsize outer = task.images * task.filters;
+  const gsize columns = divided_up (task.width, across);
+  const gsize rows = divided_up (task.height, down * rows_of_item);
+  const gsize local[] = {in_lanes ? 1 : across, down, 1};
+  const gsize global[] = {columns * local[0], rows * local[1], outer};
+  if (!in_lanes
+      && !set (opencl::LocalMemory{tile_lines * tile_columns * sizeof (cl_float)},
+          cl_int (tile_lines), cl_int (tile_columns)))
+    return false;
+  return kernel.enqueue_box (queue, global, local, error);
+}
+
+/* --- KeptComponent --- */
+
+bool
+KeptComponent::create (
+    GstOpenCLContext *context, const Convolution &convolution, GError **error)
+{
+  if (convolution.kept_component < 0)
+    return true;
+  input_extent = convolution.input;
+  output_extent = convolution.output;
+  stride = cl_int (convolution.stride);
+  top = cl_int (convolution.tap_lines / 2 * convolution.dilation)
+        - cl_int (convolution.top);
+  left = cl_int (convolution.tap_columns / 2 * convolution.dilation)
+         - cl_int (convolution.left);
+  bytes = cl_int (opencl::info_of (convolution.input_type).size);
+  from_first =
+      (convolution.kept_component - cl_int (convolution.first_component)) * bytes;
+  return kernel.create (context, RESOURCES "convolvegather.cl", "keep_component",
+      number_options (convolution.input_type, opencl::NumberType::f32).c_str (), error);
+}
+
+bool
+KeptComponent::enqueue (
+    cl_command_queue queue, const Region &input, const Region &output, GError **error)
+{
+  if (!kernel.created ())
+    return true;
+  const Placement &from = input.place, &to = output.place;
+  return kernel.launch (queue, output_extent.width, output_extent.height, error,
+      input.data, cl_ulong (gssize (from.offset) + from_first), cl_long (from.line),
+      cl_int (from.column), cl_int (input_extent.height), cl_int (input_extent.width),
+      output.data, cl_ulong (gssize (to.offset) + from_first), cl_long (to.line),
+      cl_int (to.column), cl_int (output_extent.height), cl_int (output_extent.width),
+      stride, top, left, bytes);
+}
+} // namespace compute

@@ -1,0 +1,169 @@
+/* What the methods of a convolution are made of, each one launch
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "convolver.hpp"
+
+#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/kernel.hpp>
+
+namespace compute {
+/* Numbers that one of a frame is away from another, of an array that is in `place`. */
+struct Steps {
+  cl_int image = 0, channel = 0, line = 0, column = 0;
+};
+Steps steps_of (const Placement &place, opencl::NumberType type);
+
+/* The input as floats with its border around. */
+class Gathering {
+public:
+  /* Planes [image][channel][line][pitch], or pixels [image][line][column][depth], the
+   * channels of each group filled up to a multiple of four. `lines`, `columns`: of the
+   * padded input. */
+  bool create_planes (GstOpenCLContext *context, const Convolution &convolution,
+      gsize lines, gsize columns, GError **error);
+  bool create_pixels (GstOpenCLContext *context, const Convolution &convolution,
+      gsize lines, gsize columns, GError **error);
+
+  bool enqueue (cl_command_queue queue, const Region &input, GError **error);
+
+  cl_mem data () const { return numbers (); }
+  gsize lines () const { return n_lines; }
+  gsize columns () const { return n_columns; }
+  gsize pitch () const { return of_line; }
+  gsize depth () const { return of_pixel; }
+
+private:
+  bool create (GstOpenCLContext *context, const Convolution &convolution,
+      const char *kind, gsize count, GError **error);
+
+  Extent extent;
+  gsize groups, top, left, n_lines, n_columns, of_line = 0, of_pixel = 0;
+  Border border;
+  bool in_lanes;
+  opencl::Kernel kernel;
+  cl::Buffer numbers;
+};
+
+/* Rows of a product that stand for the numbers of an output: images of lines × columns. */
+struct Rows {
+  gsize images, lines, columns;
+  gsize count () const { return images * lines * columns; }
+};
+
+/* C = A · B for a batch, bias, activation: kernels/compute/convolvemultiply.cl */
+class Multiplication {
+public:
+  /* `depth`: of a row of A, a multiple of four. `width`: columns of B and C. */
+  bool create (GstOpenCLContext *context, gsize batch, gsize rows, gsize depth,
+      gsize width, opencl::NumberType output, Activation activation, GError **error);
+
+  /* Where each four numbers of a row of A begin. */
+  bool set_fours (std::vector<cl_int> fours, GError **error);
+  /* `of` (batch, k, column), `bias_of` (batch, column) */
+  template <typename Of, typename BiasOf>
+  bool set_weights (Of of, BiasOf bias_of, GError **error)
+  {
+    std::vector<cl_float> panels (batch * n_panels () * padded_depth () * panel, 0.0f);
+    std::vector<cl_float> biases (batch * n_panels () * panel, 0.0f);
+    for (gsize n = 0; n < batch; n++) {
+      for (gsize c = 0; c < width; c++) {
+        const gsize of_panel = n * n_panels () + c / panel;
+        biases[of_panel * panel + c % panel] = cl_float (bias_of (n, c));
+        for (gsize k = 0; k < depth; k++)
+          panels[(of_panel * padded_depth () + k) * panel + c % panel] =
+              cl_float (of (n, k, c));
+      }
+    }
+    return take_weights (panels, biases, error);
+  }
+
+  /* `a` and `c`: in numbers; the channel of `a` is without a meaning. */
+  bool enqueue (cl_command_queue queue, const Rows &rows, cl_mem a, const Steps &a_steps,
+      gsize a_batch, cl_mem c, gsize c_offset, const Steps &c_steps, gsize c_batch,
+      GError **error);
+
+private:
+  gsize n_panels () const { return (width + panel - 1) / panel; }
+  gsize padded_depth () const { return (depth + 7) / 8 * 8; }
+  bool take_weights (const std::vector<cl_float> &panels,
+      const std::vector<cl_float> &biases, GError **error);
+
+  GstOpenCLContext *context;
+  gsize batch, depth, width;
+  gsize panel, rows_of_group;
+  bool in_lanes;
+  cl_int activation;
+  opencl::Kernel kernel;
+  cl::Buffer fours, weights, bias;
+};
+
+/* Of a row that stands for a number of the output: where each four that it sees begin in
+ * `pixels`, channel by channel, tap by tap. */
+std::vector<cl_int> fours_of_taps (
+    const Convolution &convolution, const Gathering &pixels);
+/* From a number of the output to the next, in `pixels`. */
+Steps steps_of_pixels (const Convolution &convolution, const Gathering &pixels);
+/* Weights and bias in that order; a batch is a group. */
+bool set_weights_of_taps (
+    Multiplication &product, const Convolution &convolution, GError **error);
+
+/* Tap by tap over planes: kernels/compute/convolveplanes.cl */
+class PlaneTaps {
+public:
+  struct Task {
+    gsize images, planes, groups, filters;
+    gsize plane_lines, pitch;
+    gsize tap_lines, tap_columns;
+    gsize stride_y, stride_x, dilation;
+    gsize height, width; /* of the output */
+    Activation activation = Activation::none;
+    double scale = 1, offset = 0;
+    opencl::NumberType output = opencl::NumberType::f32;
+  };
+
+  /* All of `convolution`, over `planes` that were gathered for it. */
+  static Task task_of (const Convolution &convolution, const Gathering &planes);
+
+  /* Memory of `count` numbers for planes that another launch makes. */
+  static cl::Buffer make_planes (GstOpenCLContext *context, gsize count, GError **error);
+
+  bool create (GstOpenCLContext *context, const Task &task,
+      const std::vector<double> &weights, const std::vector<double> &bias,
+      GError **error);
+
+  bool enqueue (
+      cl_command_queue queue, cl_mem planes, const Region &output, GError **error);
+
+private:
+  bool create_kernel (GstOpenCLContext *context, GError **error);
+
+  Task task;
+  bool in_lanes;
+  gsize lanes = 0, rows_of_item, tile_lines = 0, tile_columns = 0;
+  opencl::Kernel kernel;
+  cl::Buffer taps, biases;
+};
+
+/* The component of video that is no colour. */
+class KeptComponent {
+public:
+  /* Does nothing where there is none. */
+  bool create (GstOpenCLContext *context, const Convolution &convolution, GError **error);
+  bool enqueue (
+      cl_command_queue queue, const Region &input, const Region &output, GError **error);
+
+private:
+  Extent input_extent, output_extent;
+  cl_int stride, top, left, bytes, from_first;
+  opencl::Kernel kernel;
+};
+
+/* Build options of an input's and an output's numbers. */
+std::string number_options (opencl::NumberType input, opencl::NumberType output);
+
+/* -DLANES=…: as many as the device's vectors have */
+gsize lanes_of (GstOpenCLContext *context);
+} // namespace compute

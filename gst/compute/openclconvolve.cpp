@@ -1,0 +1,519 @@
+/* openclconvolve: convolutions of images and arrays
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:element-openclconvolve
+ * @title: openclconvolve
+ *
+ * Convolves gray and RGB video, each colour by itself, and arrays of real numbers,
+ * (images, height, width, channels) or, with `layout=nchw`, (images, channels, height,
+ * width).
+ *
+ * `kernel` is a .npy file or an array as text, "<<0,1,0>,<1,-4,1>,<0,1,0>>". Of two axes,
+ * (height, width), it is used for every channel; of three, each channel has its own; of
+ * four, (filters, channels of a group, height, width) or (height, width, channels of a
+ * group, filters), all channels of a group go into each of its filters. Video takes a
+ * kernel of two axes; alpha stays as it is unless `alpha` is set.
+ *
+ * The output is activation (Σ kernel · input + bias), for video times `scale` plus
+ * `offset`, rounded and saturated. Of 8 and 16 bit integers in arrays it makes float32.
+ * All properties can change while it plays: a set that does not fit is one WARNING, and
+ * the one before stays in force.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 videotestsrc ! video/x-raw,format=GRAY8 ! openclupload ! \
+ *   openclconvolve kernel="<<0,1,0>,<1,-4,1>,<0,1,0>>" offset=128 border=clamp ! \
+ *   opencldownload ! videoconvert ! autovideosink
+ * ]| Edges of a picture
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "convolver.hpp"
+#include "elements.h"
+
+#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/settings.hpp>
+
+#include <mutex>
+
+GST_DEBUG_CATEGORY_STATIC (opencl_convolve_debug);
+#define GST_CAT_DEFAULT opencl_convolve_debug
+
+using compute::Convolution;
+using compute::ConvolutionData;
+using compute::ConvolutionSettings;
+using compute::Convolver;
+using compute::Placement;
+using compute::Stream;
+
+#define DEVICE_MEMORY GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
+#define CONVOLVE_CAPS                                                                    \
+  "video/x-raw(" DEVICE_MEMORY "), format = (string) " ARRAY_VIDEO_FORMATS               \
+  ", width = (int) [ 1, 2147483647 ], height = (int) [ 1, 2147483647 ], "                \
+  "framerate = (fraction) [ 0/1, 2147483647/1 ]; " TENSORS_CAPS ("(" DEVICE_MEMORY ")")
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CONVOLVE_CAPS));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CONVOLVE_CAPS));
+
+/* --- enumerations --- */
+
+#define DEFINE_ENUM(function, name, ...)                                                 \
+  static GType function ()                                                               \
+  {                                                                                      \
+    static const GEnumValue values[] = {__VA_ARGS__, {0, nullptr, nullptr}};             \
+    static const GType type = g_enum_register_static (name, values);                     \
+    return type;                                                                         \
+  }
+
+DEFINE_ENUM (border_type, "GstOpenCLConvolveBorder",
+    {int (compute::Border::zero), "Zeros", "zero"},
+    {int (compute::Border::clamp), "The edge's own numbers", "clamp"},
+    {int (compute::Border::mirror), "Mirrored at the edge, which is there once",
+        "mirror"},
+    {int (compute::Border::wrap), "From the other side", "wrap"})
+
+DEFINE_ENUM (activation_type, "GstOpenCLConvolveActivation",
+    {int (compute::Activation::none), "None", "none"},
+    {int (compute::Activation::relu), "max (x, 0)", "relu"},
+    {int (compute::Activation::relu6), "min (max (x, 0), 6)", "relu6"},
+    {int (compute::Activation::hardswish), "x relu6 (x + 3) / 6", "hardswish"},
+    {int (compute::Activation::sigmoid), "1 / (1 + exp (-x))", "sigmoid"},
+    {int (compute::Activation::silu), "x sigmoid (x)", "silu"})
+
+DEFINE_ENUM (method_type, "GstOpenCLConvolveMethod",
+    {int (compute::Method::automatic), "The fastest for such sizes", "auto"},
+    {int (compute::Method::direct), "The sum as it is", "direct"},
+    {int (compute::Method::separable), "Lines, then columns: of a column times a line",
+        "separable"},
+    {int (compute::Method::winograd), "Winograd's F(4x4, 3x3): arrays, 3x3 taps",
+        "winograd"},
+    {int (compute::Method::im2col), "A product of matrices: arrays", "im2col"},
+    {int (compute::Method::fft), "By way of spectra", "fft"})
+
+DEFINE_ENUM (layout_type, "GstOpenCLConvolveLayout",
+    {int (compute::TensorLayout::nhwc), "(images, height, width, channels)", "nhwc"},
+    {int (compute::TensorLayout::nchw), "(images, channels, height, width)", "nchw"})
+
+DEFINE_ENUM (kernel_layout_type, "GstOpenCLConvolveKernelLayout",
+    {int (compute::KernelLayout::automatic), "What fits the channels, oihw first",
+        "auto"},
+    {int (compute::KernelLayout::oihw), "(filters, channels, height, width)", "oihw"},
+    {int (compute::KernelLayout::hwio), "(height, width, channels, filters)", "hwio"})
+
+DEFINE_ENUM (flip_type, "GstOpenCLConvolveFlip",
+    {int (compute::Flip::automatic), "For video", "auto"},
+    {int (compute::Flip::no), "Correlation", "false"},
+    {int (compute::Flip::yes), "Convolution in the strict sense", "true"})
+
+/* --- the element --- */
+
+G_DECLARE_FINAL_TYPE (
+    GstOpenCLConvolve, gst_opencl_convolve, GST, OPENCL_CONVOLVE, GstOpenCLFilter)
+
+/* Files as they were read last: caps are asked for from several threads. */
+struct ReadData {
+  std::mutex lock;
+  ConvolutionSettings of;
+  ConvolutionData data;
+};
+
+struct _GstOpenCLConvolve {
+  GstOpenCLFilter parent;
+
+  opencl::Settings<ConvolutionSettings> *settings;
+  ReadData *read;
+  std::unique_ptr<Convolver> *convolver; /* with the caps in use, else empty */
+  Convolution *convolution;
+};
+
+G_DEFINE_TYPE_WITH_CODE (GstOpenCLConvolve, gst_opencl_convolve, GST_TYPE_OPENCL_FILTER,
+    GST_DEBUG_CATEGORY_INIT (opencl_convolve_debug, "openclconvolve", 0, "Convolutions"))
+GST_ELEMENT_REGISTER_DEFINE (
+    openclconvolve, "openclconvolve", GST_RANK_NONE, gst_opencl_convolve_get_type ())
+
+static const opencl::PropertyTable<ConvolutionSettings> properties = {
+    {"kernel", "Kernel",
+        "A .npy file, or an array as text, <<0,1,0>,<1,-4,1>,<0,1,0>>; set again, a file "
+        "is read again",
+        &ConvolutionSettings::kernel, opencl::playing, &ConvolutionSettings::kernel_sets},
+    {"kernel-layout", "Kernel layout", "Axes of a kernel of four",
+        &ConvolutionSettings::kernel_layout, kernel_layout_type, opencl::playing},
+    {"layout", "Layout", "Axes of an array", &ConvolutionSettings::layout, layout_type,
+        opencl::playing},
+    {"bias", "Bias", "A number for each filter, or one for all; as kernel",
+        &ConvolutionSettings::bias, opencl::playing, &ConvolutionSettings::bias_sets},
+    {"stride", "Stride", "Numbers from one place of the kernel to the next",
+        &ConvolutionSettings::stride, {1, 1024}, opencl::playing},
+    {"dilation", "Dilation", "Numbers from one tap of the kernel to the next",
+        &ConvolutionSettings::dilation, {1, 1024}, opencl::playing},
+    {"padding", "Padding",
+        "Lines and columns of border before and after the input; -1: as many as leave "
+        "the "
+        "output as large as the input over stride",
+        &ConvolutionSettings::padding, {-1, 4096}, opencl::playing},
+    {"groups", "Groups", "Of channels, each with filters of its own",
+        &ConvolutionSettings::groups, {1, 1 << 20}, opencl::playing},
+    {"border", "Border", "What stands outside of the input", &ConvolutionSettings::border,
+        border_type, opencl::playing},
+    {"activation", "Activation", "Of what the kernel gives with bias",
+        &ConvolutionSettings::activation, activation_type, opencl::playing},
+    {"flip", "Flip", "Whether the kernel is turned by 180 degrees",
+        &ConvolutionSettings::flip, flip_type, opencl::playing},
+    {"method", "Method", "How it is computed", &ConvolutionSettings::method, method_type,
+        opencl::playing},
+    {"scale", "Scale", "Of video: what the output is multiplied by, a byte being 0 … 255",
+        &ConvolutionSettings::scale, {-G_MAXFLOAT, G_MAXFLOAT}, opencl::controllable},
+    {"offset", "Offset", "Of video: what is added then", &ConvolutionSettings::offset,
+        {-G_MAXFLOAT, G_MAXFLOAT}, opencl::controllable},
+    {"alpha", "Alpha", "Of video: convolve alpha, too", &ConvolutionSettings::alpha,
+        opencl::playing},
+};
+
+/* --- what it computes --- */
+
+static bool
+read_data (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
+    ConvolutionData &data, GError **error)
+{
+  ReadData *read = self->read;
+  std::lock_guard<std::mutex> guard (read->lock);
+  const ConvolutionSettings &of = read->of;
+  data = read->data;
+
+  if (settings.kernel.empty ()) {
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "kernel is not set, expected a .npy file or an array such as "
+        "<<0,1,0>,<1,-4,1>,<0,1,0>>");
+    return false;
+  }
+  if (!data.kernel || of.kernel != settings.kernel
+      || of.kernel_sets != settings.kernel_sets)
+    data.kernel = compute::read_taps ("kernel", settings.kernel, error);
+  if (!data.kernel)
+    return false;
+  if (settings.bias.empty ())
+    data.bias = nullptr;
+  else if (!data.bias || of.bias != settings.bias || of.bias_sets != settings.bias_sets)
+    data.bias = compute::read_taps ("bias", settings.bias, error);
+  if (!settings.bias.empty () && !data.bias)
+    return false;
+  read->of = settings;
+  read->data = data;
+  return true;
+}
+
+static bool
+find_convolution (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
+    GstCaps *input, Convolution &convolution, opencl::ArrayFormat &output, GError **error)
+{
+  ConvolutionData data;
+  Stream stream;
+  GstVideoInfo info;
+
+  if (!read_data (self, settings, data, error)
+      || !compute::stream_of_caps ("input", input, stream, error))
+    return false;
+  gst_video_info_init (&info);
+  if (stream.is_video)
+    gst_video_info_from_caps (&info, input);
+  return compute::make_convolution (
+      settings, data, stream, GST_VIDEO_INFO_FORMAT (&info), convolution, output, error);
+}
+
+/* --- caps --- */
+
+static bool
+is_fixed (const GstStructure *structure)
+{
+  GstCaps *caps = gst_caps_new_full (gst_structure_copy (structure), nullptr);
+  const bool fixed = gst_caps_is_fixed (caps);
+  gst_caps_unref (caps);
+  return fixed;
+}
+
+/* What is made of fixed caps; NULL where nothing is. */
+static GstStructure *
+output_of (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
+    const GstStructure *input, GError **error)
+{
+  GstCaps *caps = gst_caps_new_full (gst_structure_copy (input), nullptr);
+  GstStructure *made = nullptr;
+  Convolution convolution;
+  opencl::ArrayFormat output;
+
+  if (gst_caps_is_fixed (caps)
+      && find_convolution (self, settings, caps, convolution, output, error)) {
+    made = gst_structure_copy (input);
+    if (convolution.video)
+      gst_structure_set (made, "width", G_TYPE_INT, gint (output.shape[1]), "height",
+          G_TYPE_INT, gint (output.shape[0]), nullptr);
+    else
+      opencl::set_array_fields (made, output);
+  }
+  gst_caps_unref (caps);
+  return made;
+}
+
+/* Of the same kind, of any size. Fixed caps that nothing is made of stay as they are: when
+ * they come, the reason is said. */
+static GstStructure *
+any_size (const GstStructure *structure, bool fixed_stay)
+{
+  GstStructure *any = gst_structure_copy (structure);
+  if (fixed_stay && is_fixed (structure))
+    return any;
+  gst_structure_remove_fields (any, "width", "height", "types", "dimensions", nullptr);
+  if (gst_structure_has_name (any, "video/x-raw"))
+    gst_structure_set (any, "width", GST_TYPE_INT_RANGE, 1, G_MAXINT, "height",
+        GST_TYPE_INT_RANGE, 1, G_MAXINT, nullptr);
+  return any;
+}
+
+static GstCaps *
+outputs_of (GstOpenCLConvolve *self, const ConvolutionSettings &settings, GstCaps *inputs)
+{
+  GstCaps *result = gst_caps_new_empty ();
+  for (guint n = 0; n < gst_caps_get_size (inputs); n++) {
+    const GstStructure *input = gst_caps_get_structure (inputs, n);
+    GstStructure *output = output_of (self, settings, input, nullptr);
+    gst_caps_append_structure_full (result, output ? output : any_size (input, true),
+        gst_caps_features_new_single (DEVICE_MEMORY));
+  }
+  return result;
+}
+
+static GstCaps *
+gst_opencl_convolve_transform_caps (GstBaseTransform *transform,
+    GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  GstOpenCLConvolve *self = GST_OPENCL_CONVOLVE (transform);
+  GstCaps *result;
+
+  if (direction == GST_PAD_SINK) {
+    result = outputs_of (self, self->settings->current (), caps);
+  } else {
+    result = gst_caps_new_empty ();
+    for (guint n = 0; n < gst_caps_get_size (caps); n++)
+      gst_caps_append_structure_full (result,
+          any_size (gst_caps_get_structure (caps, n), false),
+          gst_caps_features_new_single (DEVICE_MEMORY));
+  }
+  if (filter)
+    gst_caps_take (
+        &result, gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST));
+  return result;
+}
+
+static gboolean
+gst_opencl_convolve_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
+{
+  opencl::ArrayFormat array;
+  if (!opencl::array_of_caps (caps, array, nullptr))
+    return FALSE;
+  *size = array.bytes ();
+  return TRUE;
+}
+
+/* --- life --- */
+
+static gboolean
+gst_opencl_convolve_open (GstOpenCLFilter *filter, GError **error)
+{
+  GstOpenCLConvolve *self = GST_OPENCL_CONVOLVE (filter);
+  ConvolutionData data;
+  return read_data (self, self->settings->committed (), data, error);
+}
+
+static void
+gst_opencl_convolve_close (GstOpenCLFilter *filter)
+{
+  GstOpenCLConvolve *self = GST_OPENCL_CONVOLVE (filter);
+  self->convolver->reset ();
+  self->settings->stop ();
+}
+
+/* Changes nothing where it fails. */
+static bool
+make_convolver (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
+    GstCaps *input, GstCaps *output, GError **error)
+{
+  Convolution convolution;
+  opencl::ArrayFormat made, agreed;
+
+  if (!find_convolution (self, settings, input, convolution, made, error))
+    return false;
+  Stream stream;
+  if (!compute::stream_of_caps ("output", output, stream, error))
+    return false;
+  agreed = stream.array;
+  if (agreed.count () != made.count () || agreed.type != made.type) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "the output has dimensions %s of %s, its caps say %s of %s",
+        opencl::dimensions_text (made.shape).c_str (), opencl::info_of (made.type).name,
+        opencl::dimensions_text (agreed.shape).c_str (),
+        opencl::info_of (agreed.type).name);
+    return false;
+  }
+  std::unique_ptr<Convolver> convolver = Convolver::create (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), convolution, error);
+  if (!convolver)
+    return false;
+  *self->convolver = std::move (convolver);
+  *self->convolution = std::move (convolution);
+  return true;
+}
+
+static gboolean
+gst_opencl_convolve_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstOpenCLConvolve *self = GST_OPENCL_CONVOLVE (filter);
+  auto accept = [&] (const ConvolutionSettings &settings, GError **why) {
+    return make_convolver (self, settings, input, output, why);
+  };
+  return self->settings->adopt (accept, error);
+}
+
+/* --- settings --- */
+
+/* The output with `settings`; FALSE where there is none, or downstream does not take it. */
+static bool
+choose_output (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
+    GstCaps *input, GstCaps **output, GError **error)
+{
+  GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
+  GstStructure *made =
+      output_of (self, settings, gst_caps_get_structure (input, 0), error);
+  if (!made)
+    return false;
+  GstCaps *outputs = gst_caps_new_empty ();
+  gst_caps_append_structure_full (
+      outputs, made, gst_caps_features_new_single (DEVICE_MEMORY));
+  if (gst_caps_can_intersect (outputs, *output)) {
+    gst_caps_unref (outputs);
+    return true;
+  }
+  if (!opencl::is_taken_downstream (transform, gst_caps_ref (outputs), error)) {
+    gst_caps_unref (outputs);
+    return false;
+  }
+  gst_caps_take (output, gst_caps_fixate (outputs));
+  return true;
+}
+
+/* Between two frames. Where the output becomes another, the base class agrees on that
+ * with downstream before this very frame. */
+static void
+update_settings (GstOpenCLConvolve *self)
+{
+  GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
+  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
+  GstCaps *before = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SRC_PAD (transform));
+  GstCaps *output = before ? gst_caps_ref (before) : nullptr;
+  auto accept = [&] (const ConvolutionSettings &wanted, GError **error) {
+    return choose_output (self, wanted, input, &output, error)
+           && make_convolver (self, wanted, input, output, error);
+  };
+
+  if (input && output && self->settings->is_started () && self->settings->update (accept)
+      && !gst_caps_is_equal (before, output))
+    gst_base_transform_reconfigure_src (transform);
+  gst_clear_caps (&input);
+  gst_clear_caps (&before);
+  gst_clear_caps (&output);
+}
+
+static GstFlowReturn
+gst_opencl_convolve_submit_input_buffer (
+    GstBaseTransform *transform, gboolean discont, GstBuffer *input)
+{
+  opencl::sync_controlled_values (transform, input);
+  update_settings (GST_OPENCL_CONVOLVE (transform));
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_convolve_parent_class)
+      ->submit_input_buffer (transform, discont, input);
+}
+
+/* --- frames --- */
+
+static Placement
+place_in (const GstOpenCLFrame *frame, const Convolution &convolution,
+    const compute::Extent &extent, opencl::NumberType type)
+{
+  Placement place = convolution.place_of (extent, type);
+  place.offset = frame->offset[0];
+  if (convolution.video) {
+    place.offset += convolution.first_component * opencl::info_of (type).size;
+    place.line = frame->stride[0];
+  }
+  return place;
+}
+
+static gboolean
+gst_opencl_convolve_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstOpenCLConvolve *self = GST_OPENCL_CONVOLVE (filter);
+  const Convolution &convolution = *self->convolution;
+  return (*self->convolver)
+      ->enqueue (queue,
+          {input->data,
+              place_in (input, convolution, convolution.input, convolution.input_type)},
+          {output->data, place_in (output, convolution, convolution.output,
+                             convolution.output_type)},
+          error);
+}
+
+/* --- the class --- */
+
+static void
+gst_opencl_convolve_finalize (GObject *object)
+{
+  GstOpenCLConvolve *self = GST_OPENCL_CONVOLVE (object);
+  delete self->settings;
+  delete self->read;
+  delete self->convolver;
+  delete self->convolution;
+  G_OBJECT_CLASS (gst_opencl_convolve_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_convolve_init (GstOpenCLConvolve *self)
+{
+  self->settings = new opencl::Settings<ConvolutionSettings> (self, properties);
+  self->read = new ReadData ();
+  self->convolver = new std::unique_ptr<Convolver> ();
+  self->convolution = new Convolution ();
+  /* What is computed may be a measurement. */
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
+}
+
+static void
+gst_opencl_convolve_class_init (GstOpenCLConvolveClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_convolve_finalize;
+  opencl::install_settings<&GstOpenCLConvolve::settings> (klass, properties);
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OpenCL convolution",
+      "Filter/Effect/Video", "Convolves video and arrays", "The gst-opencl developers");
+
+  transform_class->transform_caps = gst_opencl_convolve_transform_caps;
+  transform_class->submit_input_buffer = gst_opencl_convolve_submit_input_buffer;
+  filter_class->open = gst_opencl_convolve_open;
+  filter_class->close = gst_opencl_convolve_close;
+  filter_class->set_formats = gst_opencl_convolve_set_formats;
+  filter_class->get_frame_size = gst_opencl_convolve_get_frame_size;
+  filter_class->transform = gst_opencl_convolve_transform;
+}

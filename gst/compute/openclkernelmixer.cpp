@@ -1,0 +1,317 @@
+/* openclkernelmixer: a kernel of the user's over several inputs
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:element-openclkernelmixer
+ * @title: openclkernelmixer
+ *
+ * Makes one buffer of several, video or arrays in device memory, with a kernel from a file
+ * (`location`) or a text (`source`), or with one `expression` for each element. A pad is
+ * requested by the name of the kernel's argument that it is bound to; without a name pads
+ * are `a`, `b`, and so on. All else is as in `openclkernel`: `a_width` and `a_stride` are
+ * those of what `a` gives, `width` and `stride` of the output, which is as the first
+ * pad's unless downstream or `output-caps` say otherwise; arrays in an expression are
+ * broadcast as NumPy does.
+ *
+ * The first pad says when a frame is made. Of each other it takes what is shown at that
+ * time; the last buffer of one that has ended stays.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 openclkernelmixer name=m expression="mix (left, right, share)" \
+ *   arguments=a,share=0.3 ! opencldownload ! videoconvert ! autovideosink \
+ *   videotestsrc ! video/x-raw,format=RGBA ! openclupload ! m.left \
+ *   videotestsrc pattern=ball ! video/x-raw,format=RGBA ! openclupload ! m.right
+ * ]|
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "elements.h"
+#include "liveprogram.hpp"
+#include "programcaps.hpp"
+
+#include <gst/opencl/opencl-private.hpp>
+
+GST_DEBUG_CATEGORY_STATIC (opencl_kernel_mixer_debug);
+#define GST_CAT_DEFAULT opencl_kernel_mixer_debug
+
+using compute::LiveProgram;
+using compute::Settings;
+using compute::Stream;
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("%s", GST_PAD_SINK, GST_PAD_REQUEST,
+        GST_STATIC_CAPS (COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
+
+G_DECLARE_FINAL_TYPE (GstOpenCLKernelMixer, gst_opencl_kernel_mixer, GST,
+    OPENCL_KERNEL_MIXER, GstOpenCLCombiner)
+
+struct _GstOpenCLKernelMixer {
+  GstOpenCLCombiner parent;
+
+  opencl::Settings<Settings> *settings;
+  LiveProgram *program; /* between open and close, else null */
+  guint64 frames;       /* since then */
+};
+
+G_DEFINE_TYPE_WITH_CODE (GstOpenCLKernelMixer, gst_opencl_kernel_mixer,
+    GST_TYPE_OPENCL_COMBINER,
+    GST_DEBUG_CATEGORY_INIT (
+        opencl_kernel_mixer_debug, "openclkernelmixer", 0, "Kernels of the user's"))
+GST_ELEMENT_REGISTER_DEFINE (openclkernelmixer, "openclkernelmixer", GST_RANK_NONE,
+    gst_opencl_kernel_mixer_get_type ())
+
+static const opencl::PropertyTable<Settings> properties = compute::program_properties ();
+
+/* --- pads --- */
+
+static bool
+has_pad (GstElement *element, const char *name)
+{
+  GstPad *pad = gst_element_get_static_pad (element, name);
+  const bool found = pad != nullptr;
+  gst_clear_object (&pad);
+  return found;
+}
+
+/* The first letter that no pad has. */
+static std::string
+free_name (GstElement *element)
+{
+  std::string name = "a";
+  while (name[0] < 'z' && has_pad (element, name.c_str ()))
+    name[0]++;
+  return name;
+}
+
+static GstAggregatorPad *
+gst_opencl_kernel_mixer_create_new_pad (GstAggregator *aggregator, GstPadTemplate *templ,
+    const gchar *wanted, const GstCaps *caps)
+{
+  GstElement *element = GST_ELEMENT (aggregator);
+  const std::string name = wanted ? wanted : free_name (element);
+
+  if (has_pad (element, name.c_str ()) || name == "output") {
+    GST_WARNING_OBJECT (element, "there is a pad \"%s\" already", name.c_str ());
+    return nullptr;
+  }
+  return GST_AGGREGATOR_PAD (g_object_new (GST_TYPE_OPENCL_COMBINER_PAD, "name",
+      name.c_str (), "direction", templ->direction, "template", templ, nullptr));
+}
+
+/* --- caps --- */
+
+static bool
+find_inputs (GstPad **pads, GstCaps **inputs, guint n_inputs,
+    std::vector<Stream> &streams, GError **error)
+{
+  streams.resize (n_inputs);
+  for (guint n = 0; n < n_inputs; n++) {
+    if (!compute::stream_of_caps (
+            GST_OBJECT_NAME (pads[n]), inputs[n], streams[n], error))
+      return false;
+  }
+  return true;
+}
+
+static GstCaps *
+outputs_of (const Settings &settings, GstPad **pads, GstCaps **inputs, guint n_inputs,
+    GError **error)
+{
+  std::vector<Stream> streams;
+  const GstStructure *first = gst_caps_get_structure (inputs[0], 0);
+
+  if (!find_inputs (pads, inputs, n_inputs, streams, error))
+    return nullptr;
+  if (!settings.expression.empty ())
+    return compute::outputs_of_expression (settings, streams, first, error);
+  return compute::outputs_of (settings, inputs[0]);
+}
+
+static GstCaps *
+gst_opencl_kernel_mixer_find_output (GstOpenCLCombiner *combiner, GstPad **pads,
+    GstCaps **inputs, guint n_inputs, GError **error)
+{
+  GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (combiner);
+  return outputs_of (self->settings->current (), pads, inputs, n_inputs, error);
+}
+
+/* As the first input, as far as that goes. */
+static GstCaps *
+gst_opencl_kernel_mixer_fixate_src_caps (GstAggregator *aggregator, GstCaps *caps)
+{
+  GList *first = GST_ELEMENT (aggregator)->sinkpads;
+  GstCaps *like = first ? gst_pad_get_current_caps (GST_PAD (first->data)) : nullptr;
+  return like ? compute::fixate_like (caps, like) : gst_caps_fixate (caps);
+}
+
+static gboolean
+gst_opencl_kernel_mixer_get_frame_size (
+    GstOpenCLCombiner *combiner, GstCaps *caps, gsize *size)
+{
+  opencl::ArrayFormat array;
+  if (!opencl::array_of_caps (caps, array, nullptr))
+    return FALSE;
+  *size = array.bytes ();
+  return TRUE;
+}
+
+/* --- the program --- */
+
+static gboolean
+gst_opencl_kernel_mixer_open (GstOpenCLCombiner *combiner, GError **error)
+{
+  GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (combiner);
+  self->program =
+      new LiveProgram (gst_opencl_combiner_get_context (combiner), self->settings);
+  self->frames = 0;
+  return LiveProgram::check (self->settings->committed (), error);
+}
+
+static void
+gst_opencl_kernel_mixer_close (GstOpenCLCombiner *combiner)
+{
+  GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (combiner);
+  delete self->program;
+  self->program = nullptr;
+  self->settings->stop ();
+}
+
+static gboolean
+gst_opencl_kernel_mixer_set_formats (GstOpenCLCombiner *combiner, GstPad **pads,
+    GstCaps **inputs, guint n_inputs, GstCaps *output, GError **error)
+{
+  auto streams = [&] (const Settings &, std::vector<Stream> &found, GError **why) {
+    Stream made;
+    if (!find_inputs (pads, inputs, n_inputs, found, why)
+        || !compute::stream_of_caps ("output", output, made, why))
+      return false;
+    found.push_back (made);
+    return true;
+  };
+  return GST_OPENCL_KERNEL_MIXER (combiner)->program->adopt (streams, error);
+}
+
+/* The caps in use where they hold with `wanted`; else some that downstream takes. */
+static bool
+choose_output (GstOpenCLKernelMixer *self, const Settings &wanted, GstCaps *outputs,
+    GstCaps **output, GError **error)
+{
+  if (wanted.output_caps == self->settings->current ().output_caps
+      && gst_caps_can_intersect (outputs, *output))
+    return true;
+  GstAggregator *aggregator = GST_AGGREGATOR (self);
+  GstCaps *taken = gst_pad_peer_query_caps (GST_AGGREGATOR_SRC_PAD (aggregator), outputs);
+  if (!gst_caps_is_empty (taken)) {
+    gst_caps_take (output, gst_opencl_kernel_mixer_fixate_src_caps (aggregator, taken));
+    return true;
+  }
+  gchar *text = gst_caps_to_string (outputs);
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "downstream does not take %s", text);
+  g_free (text);
+  gst_caps_unref (taken);
+  return false;
+}
+
+static gboolean
+gst_opencl_kernel_mixer_update (GstOpenCLCombiner *combiner, GstPad **pads,
+    GstCaps **inputs, guint n_inputs, GstCaps *before)
+{
+  GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (combiner);
+  GstCaps *output = gst_caps_ref (before);
+  auto streams = [&] (
+                     const Settings &wanted, std::vector<Stream> &found, GError **error) {
+    Stream made;
+    GstCaps *outputs = outputs_of (wanted, pads, inputs, n_inputs, error);
+    const bool chosen = outputs && choose_output (self, wanted, outputs, &output, error);
+    gst_clear_caps (&outputs);
+    if (!chosen || !find_inputs (pads, inputs, n_inputs, found, error)
+        || !compute::stream_of_caps ("output", output, made, error))
+      return false;
+    found.push_back (made);
+    return true;
+  };
+  const bool other = self->settings->is_started () && self->program->update (streams)
+                     && !gst_caps_is_equal (before, output);
+  gst_caps_unref (output);
+  return other;
+}
+
+static gboolean
+gst_opencl_kernel_mixer_combine (GstOpenCLCombiner *combiner,
+    const GstOpenCLFrame *inputs, guint n_inputs, const GstOpenCLFrame *output,
+    cl_command_queue queue, GError **error)
+{
+  GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (combiner);
+  const GstClockTime time = GST_BUFFER_PTS (output->buffer);
+  std::vector<const GstOpenCLFrame *> frames;
+
+  for (guint n = 0; n < n_inputs; n++)
+    frames.push_back (&inputs[n]);
+  frames.push_back (output);
+  return self->program->enqueue (queue, frames,
+      {self->frames++, GST_CLOCK_TIME_IS_VALID (time) ? double (time) / GST_SECOND : 0},
+      error);
+}
+
+/* --- the class --- */
+
+static opencl::Settings<Settings> *
+settings_of (gpointer instance)
+{
+  return GST_OPENCL_KERNEL_MIXER (instance)->settings;
+}
+
+static void
+gst_opencl_kernel_mixer_finalize (GObject *object)
+{
+  GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (object);
+  delete self->settings;
+  delete self->program;
+  G_OBJECT_CLASS (gst_opencl_kernel_mixer_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_kernel_mixer_init (GstOpenCLKernelMixer *self)
+{
+  self->settings = new opencl::Settings<Settings> (self, properties);
+}
+
+static void
+gst_opencl_kernel_mixer_class_init (GstOpenCLKernelMixerClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstAggregatorClass *aggregator_class = GST_AGGREGATOR_CLASS (klass);
+  GstOpenCLCombinerClass *combiner_class = GST_OPENCL_COMBINER_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_kernel_mixer_finalize;
+  opencl::install_settings<&GstOpenCLKernelMixer::settings> (klass, properties);
+  compute::install_reload (klass, settings_of);
+
+  gst_element_class_add_static_pad_template_with_gtype (
+      element_class, &sink_template, GST_TYPE_OPENCL_COMBINER_PAD);
+  gst_element_class_add_static_pad_template_with_gtype (
+      element_class, &src_template, GST_TYPE_AGGREGATOR_PAD);
+  gst_element_class_set_static_metadata (element_class, "OpenCL kernel mixer",
+      "Filter/Editor/Video/Compositor",
+      "Makes one of several inputs with an OpenCL kernel or an expression of the user's",
+      "The gst-opencl developers");
+
+  aggregator_class->create_new_pad = gst_opencl_kernel_mixer_create_new_pad;
+  aggregator_class->fixate_src_caps = gst_opencl_kernel_mixer_fixate_src_caps;
+  combiner_class->open = gst_opencl_kernel_mixer_open;
+  combiner_class->close = gst_opencl_kernel_mixer_close;
+  combiner_class->get_frame_size = gst_opencl_kernel_mixer_get_frame_size;
+  combiner_class->find_output = gst_opencl_kernel_mixer_find_output;
+  combiner_class->set_formats = gst_opencl_kernel_mixer_set_formats;
+  combiner_class->update = gst_opencl_kernel_mixer_update;
+  combiner_class->combine = gst_opencl_kernel_mixer_combine;
+}

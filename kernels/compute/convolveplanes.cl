@@ -1,0 +1,141 @@
+/* A convolution over planes, tap by tap: each number of the output is the sum of what one
+ * filter's taps see of its group's planes
+ *
+ * Planes are what convolvegather.cl makes, `reach` numbers a line; numbers behind a
+ * line's last may be read and count for nothing. Weights are [filter][plane of
+ * group][line][column].
+ *
+ * `…_lanes`, for a CPU: a work-item makes ITEM_ROWS lines of LANES. `…_groups`: a
+ * work-item makes a column of ITEM_ROWS, of which the group has what it sees in local
+ * memory.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "convolve.clh"
+
+#define PARAMETERS                                                                       \
+  global const float *planes, int plane_lines, int pitch, int planes_of_image,           \
+      int planes_of_group, int filters, int filters_of_group,                            \
+      global const float *weights, int tap_lines, int tap_columns, int stride_y,         \
+      int stride_x, int dilation, global const float *bias, int activation, float scale, \
+      float zero, global OUTPUT *output, long out_offset, long out_image,                \
+      long out_channel, long out_line, long out_column, int height, int width
+
+#ifdef LANES
+#ifdef STRIDED
+FLOATS
+load (global const float *from, int stride)
+{
+  float values[LANES];
+  for (int l = 0; l < LANES; l++)
+    values[l] = from[l * stride];
+  return VLOAD (0, values);
+}
+#else
+#define load(from, stride) VLOAD (0, from)
+#endif
+
+void
+put_lanes (FLOATS value, global OUTPUT *out, long column, int count)
+{
+  if (column == 1 && count >= LANES) {
+    PUT_VECTOR (value, out, 0);
+    return;
+  }
+  float values[LANES];
+  VSTORE (value, 0, values);
+  for (int l = 0; l < min (count, LANES); l++)
+    PUT (values[l], out, l * column);
+}
+
+kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
+convolve_lanes (PARAMETERS)
+{
+  int x = get_global_id (0) * LANES, y = get_global_id (1) * ITEM_ROWS;
+  int image = (int)get_global_id (2) / filters, filter = (int)get_global_id (2) % filters;
+  int first = image * planes_of_image + filter / filters_of_group * planes_of_group;
+  int plane_size = plane_lines * pitch;
+  global const float *weight =
+      weights + (long)filter * planes_of_group * tap_lines * tap_columns;
+  global const float *line[ITEM_ROWS];
+  FLOATS sum[ITEM_ROWS];
+
+#pragma unroll
+  for (int r = 0; r < ITEM_ROWS; r++) {
+    line[r] = planes + (long)first * plane_size
+              + min (y + r, height - 1) * stride_y * pitch + x * stride_x;
+    sum[r] = bias[filter];
+  }
+  for (int plane = 0; plane < planes_of_group; plane++) {
+    for (int j = 0; j < tap_lines; j++) {
+      int from = plane * plane_size + j * dilation * pitch;
+      for (int i = 0; i < tap_columns; i++) {
+        FLOATS tap = *weight++;
+#pragma unroll
+        for (int r = 0; r < ITEM_ROWS; r++)
+          sum[r] += tap * load (line[r] + from + i * dilation, stride_x);
+      }
+    }
+  }
+  output += out_offset + image * out_image + filter * out_channel + x * out_column;
+  FLOATS sums[ITEM_ROWS]; /* the rest of the code is there once */
+#pragma unroll
+  for (int r = 0; r < ITEM_ROWS; r++)
+    sums[r] = sum[r];
+#pragma unroll 1
+  for (int r = 0; r < min (ITEM_ROWS, height - y); r++)
+    put_lanes (ACTIVATE (sums[r], activation) * scale + zero, output + (y + r) * out_line,
+        out_column, width - x);
+}
+#else
+/* Work-items of a group */
+#define ACROSS 32
+#define DOWN 4
+
+/* Lines and columns that `tile` has. */
+kernel __attribute__ ((reqd_work_group_size (ACROSS, DOWN, 1))) void
+convolve_groups (PARAMETERS, local float *tile, int tile_lines, int tile_columns)
+{
+  int left = get_group_id (0) * ACROSS, top = get_group_id (1) * DOWN * ITEM_ROWS;
+  int across = get_local_id (0), down = get_local_id (1);
+  int image = (int)get_global_id (2) / filters, filter = (int)get_global_id (2) % filters;
+  int first = image * planes_of_image + filter / filters_of_group * planes_of_group;
+  int x = left + across, y = top + down * ITEM_ROWS;
+  int lines = min (tile_lines, plane_lines - top * stride_y);
+  int columns = min (tile_columns, pitch - left * stride_x);
+  float sum[ITEM_ROWS];
+
+  weights += (long)filter * planes_of_group * tap_lines * tap_columns;
+#pragma unroll
+  for (int r = 0; r < ITEM_ROWS; r++)
+    sum[r] = bias[filter];
+  for (int plane = 0; plane < planes_of_group; plane++) {
+    global const float *from =
+        planes + ((long)(first + plane) * plane_lines + top * stride_y) * pitch
+        + left * stride_x;
+    for (int j = down; j < lines; j += DOWN)
+      for (int i = across; i < columns; i += ACROSS)
+        tile[j * tile_columns + i] = from[(long)j * pitch + i];
+    barrier (CLK_LOCAL_MEM_FENCE);
+    for (int j = 0; j < tap_lines; j++) {
+      local const float *seen =
+          tile + (down * ITEM_ROWS * stride_y + j * dilation) * tile_columns
+          + across * stride_x;
+      for (int i = 0; i < tap_columns; i++) {
+        float tap = *weights++;
+#pragma unroll
+        for (int r = 0; r < ITEM_ROWS; r++)
+          sum[r] = fma (tap, seen[r * stride_y * tile_columns + i * dilation], sum[r]);
+      }
+    }
+    barrier (CLK_LOCAL_MEM_FENCE);
+  }
+  output += out_offset + image * out_image + filter * out_channel + x * out_column;
+#pragma unroll
+  for (int r = 0; r < ITEM_ROWS; r++) {
+    if (x < width && y + r < height)
+      PUT (
+          activate_float (sum[r], activation) * scale + zero, output, (y + r) * out_line);
+  }
+}
+#endif

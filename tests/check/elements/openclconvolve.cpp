@@ -1,0 +1,564 @@
+/* openclconvolve: what it promises
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "convolvereference.hpp"
+#include "programs.hpp"
+#include "tests/check/one-context.hpp"
+
+#include <gst/video/video.h>
+
+#include <cmath>
+
+using namespace programs;
+using opencl::NumberType;
+using reference::Case;
+
+namespace {
+const bool takes_long = check::each_test_may_take (300);
+
+/* Numbers between -1 and 1 that differ from seed to seed. */
+class Random {
+public:
+  explicit Random (guint seed) : state (seed * 2654435761u + 977) {}
+
+  guint next ()
+  {
+    state = state * 1664525u + 1013904223u;
+    return state >> 8;
+  }
+  int between (int least, int most) { return least + int (next () % (most - least + 1)); }
+  template <typename T> T one_of (const std::vector<T> &values)
+  {
+    return values[next () % values.size ()];
+  }
+  std::vector<float> floats (gsize count)
+  {
+    std::vector<float> values (count);
+    for (float &value : values)
+      value = float (next ()) / (1 << 23) - 1;
+    return values;
+  }
+
+private:
+  guint32 state;
+};
+
+std::vector<double>
+doubles (const std::vector<float> &values)
+{
+  return {values.begin (), values.end ()};
+}
+
+std::string
+text_of (const Case &of)
+{
+  gchar *text = g_strdup_printf ("%d images of %d x %dx%d, %d filters of %dx%d in %d "
+                                 "groups, stride %d, dilation %d, padding %d, border %s, "
+                                 "%s, %s",
+      of.images, of.channels, of.height, of.width, of.filters, of.lines, of.columns,
+      of.groups, of.stride, of.dilation, of.padding, of.border.c_str (),
+      of.activation.c_str (), of.nchw ? "nchw" : "nhwc");
+  std::string copy = text;
+  g_free (text);
+  return copy;
+}
+
+std::string
+dimensions_of (const Case &of)
+{
+  return opencl::dimensions_text (
+      of.nchw ? std::vector<gsize>{gsize (of.images), gsize (of.channels),
+          gsize (of.height), gsize (of.width)}
+              : std::vector<gsize>{gsize (of.images), gsize (of.height), gsize (of.width),
+                  gsize (of.channels)});
+}
+
+std::string
+element_of (const Case &of, const std::string &method)
+{
+  return "openclconvolve name=k method=" + method + " stride="
+         + std::to_string (of.stride) + " dilation=" + std::to_string (of.dilation)
+         + " padding=" + std::to_string (of.padding)
+         + " groups=" + std::to_string (of.groups) + " border=" + of.border
+         + " activation=" + of.activation + " layout=" + (of.nchw ? "nchw" : "nhwc");
+}
+
+/* Relative to the largest number of all. */
+void
+assert_near (const std::vector<double> &got, const std::vector<double> &expected,
+    double tolerance, const std::string &what)
+{
+  fail_unless (got.size () == expected.size (), "%s: %d numbers, expected %d",
+      what.c_str (), int (got.size ()), int (expected.size ()));
+  double largest = 1e-30;
+  for (double value : expected)
+    largest = std::max (largest, fabs (value));
+  for (gsize n = 0; n < got.size (); n++) {
+    if (!(fabs (got[n] - expected[n]) <= tolerance * largest))
+      ck_abort_msg ("%s: number %d is %.9g, expected %.9g of at most %g", what.c_str (),
+          int (n), got[n], expected[n], largest);
+  }
+}
+
+struct Layer {
+  std::vector<float> input, kernel, bias;
+};
+
+Layer
+random_layer (const Case &of, guint seed)
+{
+  Random random (seed);
+  return {random.floats (gsize (of.images) * of.channels * of.height * of.width),
+      random.floats (gsize (of.filters) * of.of_group () * of.lines * of.columns),
+      random.floats (gsize (of.filters))};
+}
+
+/* `of` by `method` in float32 against double precision. */
+void
+check_layer (const Case &of, const Layer &layer, const std::string &method,
+    double tolerance, const std::string &more = "")
+{
+  Folder folder;
+  const std::string kernel = folder.save<float> ("kernel.npy", NumberType::f32,
+      {gsize (of.filters), gsize (of.of_group ()), gsize (of.lines), gsize (of.columns)},
+      layer.kernel);
+  const std::string bias =
+      folder.save<float> ("bias.npy", NumberType::f32, {gsize (of.filters)}, layer.bias);
+  Chain chain (element_of (of, method) + " kernel-layout=oihw kernel=" + kernel
+                   + " bias=" + bias + " " + more,
+      tensors ("float32", dimensions_of (of)));
+  const Output output = chain.run (bytes_of (layer.input));
+  assert_near (doubles (values_of<float> (output.bytes)),
+      reference::convolve (
+          of, doubles (layer.input), doubles (layer.kernel), doubles (layer.bias)),
+      tolerance, method + ": " + text_of (of));
+}
+
+/* All that may differ, drawn together, within what a method does. */
+struct Limits {
+  int most_taps = 31;
+  std::vector<int> strides = {1, 2, 3}, dilations = {1, 2};
+  std::vector<int> groups = {1, 1, 2, 4};
+  bool depthwise = false;
+};
+
+Case
+drawn (Random &random, const Limits &limits)
+{
+  Case of;
+  of.nchw = random.between (0, 1);
+  of.images = random.between (1, 2);
+  of.groups = random.one_of (limits.groups);
+  of.channels = of.groups * random.one_of<int> ({1, 2, 3, 4, 7});
+  of.filters = of.groups * random.one_of<int> ({1, 2, 5, 8, 16, 33});
+  if (limits.depthwise || random.between (0, 3) == 0)
+    of.filters = of.groups = of.channels;
+  of.lines = random.one_of<int> ({1, 2, 3, 3, 5, 7});
+  of.columns = random.one_of<int> ({1, 2, 3, 3, 4, 7});
+  of.stride = random.one_of (limits.strides);
+  of.dilation = random.one_of (limits.dilations);
+  of.padding = random.between (-1, 3);
+  of.border = random.one_of<std::string> ({"zero", "clamp", "mirror", "wrap"});
+  of.activation = random.one_of<std::string> (
+      {"none", "none", "relu", "relu6", "hardswish", "sigmoid", "silu"});
+  of.height = random.between (of.seen (of.lines), of.seen (of.lines) + 29);
+  of.width = random.between (of.seen (of.columns), of.seen (of.columns) + 45);
+  return of;
+}
+
+void
+check_drawn (
+    const std::string &method, int cases, double tolerance, const Limits &limits = {})
+{
+  Random random (guint (method.size ()) * 31 + method[0]);
+  for (int n = 0; n < cases; n++) {
+    const Case of = drawn (random, limits);
+    check_layer (of, random_layer (of, guint (n)), method, tolerance);
+  }
+}
+
+/* One channel by one filter. */
+Case
+plane (int height, int width, int lines, int columns)
+{
+  Case of;
+  of.height = height;
+  of.width = width;
+  of.lines = lines;
+  of.columns = columns;
+  return of;
+}
+} // namespace
+
+/* --- methods --- */
+
+TEST (test_direct_agrees_with_double_precision)
+{
+  check_drawn ("direct", 40, 1e-5);
+}
+
+TEST (test_im2col_agrees_with_double_precision)
+{
+  check_drawn ("im2col", 25, 1e-5);
+}
+
+TEST (test_fft_agrees_with_double_precision)
+{
+  check_drawn ("fft", 25, 1e-5);
+  Case of = plane (45, 61, 31, 31);
+  of.border = "wrap";
+  check_layer (of, random_layer (of, 3), "fft", 1e-5);
+}
+
+TEST (test_winograd_agrees_with_double_precision)
+{
+  Random random (9);
+  for (int n = 0; n < 20; n++) {
+    Case of = drawn (random, {});
+    of.lines = of.columns = 3;
+    of.stride = of.dilation = of.groups = 1;
+    of.filters = random.one_of<int> ({1, 5, 16, 33});
+    check_layer (of, random_layer (of, guint (n)), "winograd", 1e-4);
+  }
+  Case of = plane (13, 17, 3, 3);
+  of.channels = of.filters = 64;
+  check_layer (of, random_layer (of, 4), "winograd", 1e-4);
+}
+
+TEST (test_separable_agrees_with_double_precision)
+{
+  Random random (10);
+  for (int n = 0; n < 25; n++) {
+    Case of = drawn (random, {});
+    of.groups = of.channels;
+    of.filters = of.channels * random.between (1, 2);
+    if (n == 0)
+      of.lines = of.columns = 31;
+    of.height += of.seen (of.lines), of.width += of.seen (of.columns);
+    Layer layer = random_layer (of, guint (n));
+    const std::vector<float> factors = random.floats (gsize (of.lines) + of.columns);
+    for (int f = 0; f < of.filters; f++)
+      for (int y = 0; y < of.lines; y++)
+        for (int x = 0; x < of.columns; x++)
+          layer.kernel[(f * of.lines + y) * of.columns + x] =
+              factors[(y + f) % of.lines] * factors[of.lines + x];
+    check_layer (of, layer, "separable", 1e-5);
+  }
+}
+
+/* The kernels for a GPU, whatever the device. */
+TEST (test_groups_of_work_items_agree_with_double_precision)
+{
+  g_setenv ("GST_OPENCL_CONVOLVE_GROUPS", "1", TRUE);
+  check_drawn ("direct", 12, 1e-5);
+  Case of = plane (19, 37, 3, 3);
+  of.channels = 24;
+  of.filters = 136;
+  check_layer (of, random_layer (of, 8), "direct", 1e-5);
+}
+
+TEST (test_direct_takes_kernels_of_every_size_to_31)
+{
+  const int sizes[][2] = {{1, 1}, {1, 31}, {31, 1}, {9, 8}, {11, 11}, {15, 16}, {31, 31}};
+  for (const auto &size : sizes) {
+    Case of = plane (45, 61, size[0], size[1]);
+    of.border = "mirror";
+    check_layer (of, random_layer (of, 3), "direct", 1e-5);
+  }
+}
+
+TEST (test_direct_takes_64_filters_of_64_channels)
+{
+  Case of = plane (13, 17, 3, 3);
+  of.channels = of.filters = 64;
+  check_layer (of, random_layer (of, 4), "direct", 1e-5);
+}
+
+/* --- arrays --- */
+
+/* The same layer, however its kernel and its input are laid out. */
+TEST (test_kernels_are_taken_in_either_layout)
+{
+  Case of = plane (9, 12, 3, 2);
+  of.channels = 3;
+  of.filters = 5;
+  const Layer layer = random_layer (of, 5);
+  const std::vector<double> expected = reference::convolve (
+      of, doubles (layer.input), doubles (layer.kernel), std::vector<double> (5));
+  std::vector<float> turned (layer.kernel.size ());
+  for (int f = 0; f < 5; f++)
+    for (int c = 0; c < 3; c++)
+      for (int tap = 0; tap < 6; tap++)
+        turned[(tap * 3 + c) * 5 + f] = layer.kernel[(f * 3 + c) * 6 + tap];
+  Folder folder;
+  const std::string oihw =
+      folder.save<float> ("a.npy", NumberType::f32, {5, 3, 3, 2}, layer.kernel);
+  const std::string hwio =
+      folder.save<float> ("b.npy", NumberType::f32, {3, 2, 3, 5}, turned);
+  for (const std::string &kernel : {oihw, hwio, hwio + " kernel-layout=hwio"}) {
+    Chain chain (element_of (of, "direct") + " kernel=" + kernel,
+        tensors ("float32", dimensions_of (of)));
+    const Output output = chain.run (bytes_of (layer.input));
+    assert_near (doubles (values_of<float> (output.bytes)), expected, 1e-5, kernel);
+    fail_unless (strstr (output.caps.c_str (), "5:12:9"), "%s", output.caps.c_str ());
+  }
+}
+
+TEST (test_a_kernel_of_two_axes_is_every_channels)
+{
+  Case of = plane (8, 21, 3, 3);
+  of.channels = of.filters = of.groups = 3;
+  Layer layer = random_layer (of, 6);
+  for (int n = 0; n < 27; n++)
+    layer.kernel[n] = float (n % 9) / 4 - 1;
+  const std::string text = "<<-1,-0.75,-1/2>,<-1/4,0,0.25>,<0.5,3/4,1>>";
+  Chain chain (
+      "openclconvolve kernel=\"" + text + "\" bias=0.125", tensors ("float32", "3:21:8"));
+  const Output output = chain.run (bytes_of (layer.input));
+  assert_near (doubles (values_of<float> (output.bytes)),
+      reference::convolve (of, doubles (layer.input), doubles (layer.kernel),
+          std::vector<double> (3, 0.125)),
+      1e-5, "of two axes");
+  fail_unless (strstr (output.caps.c_str (), "3:21:8"), "%s", output.caps.c_str ());
+}
+
+template <typename T, typename Made>
+static void
+check_type (const std::string &type, const std::string &made)
+{
+  const std::vector<T> input =
+      filled<T> (7 * 9, [] (gsize n) { return T (n * 37 % 120); });
+  Case of = plane (7, 9, 3, 3);
+  const std::vector<double> kernel = {1, 2, 1, 0, 3, 0, -1, -2, 0.5};
+  Chain chain (
+      "openclconvolve kernel=\"<<1,2,1>,<0,3,0>,<-1,-2,0.5>>\"", tensors (type, "9:7"));
+  const Output output = chain.run (bytes_of (input));
+  fail_unless (strstr (output.caps.c_str (), made.c_str ()), "%s", output.caps.c_str ());
+  const std::vector<Made> got = values_of<Made> (output.bytes);
+  assert_near ({got.begin (), got.end ()},
+      reference::convolve (of, {input.begin (), input.end ()}, kernel, {0}), 1e-5, type);
+}
+
+TEST (test_numbers_of_other_types_are_convolved_as_real_ones)
+{
+  check_type<guint8, float> ("uint8", "float32");
+  check_type<gint8, float> ("int8", "float32");
+  check_type<guint16, float> ("uint16", "float32");
+  check_type<gint16, float> ("int16", "float32");
+  check_type<double, double> ("float64", "float64");
+}
+
+/* --- video --- */
+
+/* A picture with even ground, edges, noise and full black and white. */
+static Bytes
+picture (int width, int height, int components)
+{
+  return filled<guint8> (gsize (width) * height * components, [=] (gsize n) {
+    const int x = int (n) / components % width, y = int (n) / components / width;
+    const int c = int (n) % components;
+    if ((x / 16 + y / 12) % 3 == 0)
+      return guint8 (c * 80);
+    if ((x / 16 + y / 12) % 3 == 1)
+      return guint8 (testing::pattern (n, guint (c)));
+    return guint8 ((x * 5 + y * 3 + c * 40) % 256);
+  });
+}
+
+/* What FFmpeg's filter of the same name says to GRAY8 and RGBA, within a level. */
+static void
+check_video (const char *format, int components, int first, int colors,
+    const std::string &more, double scale, double offset, bool alpha = false)
+{
+  const int width = 76, height = 33;
+  const Bytes input = picture (width, height, components);
+  const std::vector<double> kernel = {1, 2, 1, 0, 3, 0, -1, -2, -1};
+  const std::vector<double> turned (kernel.rbegin (), kernel.rend ());
+  Chain chain (
+      "openclconvolve kernel=\"<<1,2,1>,<0,3,0>,<-1,-2,-1>>\" border=mirror " + more,
+      video (format, width, height));
+  const Bytes got = chain.run (input).bytes;
+  fail_unless_equals_uint64 (got.size (), input.size ());
+  Case of = plane (height, width, 3, 3);
+  of.border = "mirror";
+  for (int c = 0; c < components; c++) {
+    std::vector<double> one (gsize (width) * height);
+    for (gsize n = 0; n < one.size (); n++)
+      one[n] = input[n * components + c];
+    const bool kept = !alpha && (c < first || c >= first + colors);
+    const std::vector<double> sums = reference::convolve (of, one, turned, {0});
+    for (gsize n = 0; n < one.size (); n++) {
+      const double value =
+          kept ? one[n] : CLAMP (nearbyint (sums[n] * scale + offset), 0, 255);
+      if (fabs (got[n * components + c] - value) > 1e-3)
+        ck_abort_msg ("%s: component %d of pixel %d is %d, expected %g", format, c,
+            int (n), got[n * components + c], value);
+    }
+  }
+}
+
+TEST (test_each_colour_of_video_is_convolved_and_alpha_kept)
+{
+  check_video ("GRAY8", 1, 0, 1, "scale=0.5 offset=10", 0.5, 10);
+  check_video ("RGBA", 4, 0, 3, "scale=0.5", 0.5, 0);
+  check_video ("BGRx", 4, 0, 3, "offset=100", 1, 100);
+  check_video ("ARGB", 4, 1, 3, "scale=0.25 offset=60", 0.25, 60);
+  check_video ("ABGR", 4, 0, 4, "scale=0.25 alpha=true", 0.25, 0, true);
+}
+
+TEST (test_gray_of_16_bits_is_convolved_to_its_last_bit)
+{
+  const std::vector<guint16> input =
+      filled<guint16> (64 * 20, [] (gsize n) { return guint16 (n * 40503); });
+  Chain chain ("openclconvolve flip=false kernel=\"<<1,2,1>,<2,4,2>,<1,2,1>>\" "
+               "scale=0.0625 border=clamp",
+      video ("GRAY16_LE", 64, 20));
+  const std::vector<guint16> got =
+      values_of<guint16> (chain.run (bytes_of (input)).bytes);
+  Case of = plane (20, 64, 3, 3);
+  of.border = "clamp";
+  const std::vector<double> sums = reference::convolve (
+      of, {input.begin (), input.end ()}, {1, 2, 1, 2, 4, 2, 1, 2, 1}, {0});
+  for (gsize n = 0; n < got.size (); n++) {
+    if (got[n] != nearbyint (sums[n] / 16))
+      ck_abort_msg (
+          "pixel %d is %d, expected %g", int (n), got[n], nearbyint (sums[n] / 16));
+  }
+}
+
+/* A frame that begins within its memory, whose lines are far apart. */
+TEST (test_video_of_any_layout_is_convolved)
+{
+  const Bytes input =
+      filled<guint8> (37 + 80 * 9, [] (gsize n) { return testing::pattern (n, 1); });
+  GstBuffer *buffer = gst_buffer_new_allocate (nullptr, input.size (), nullptr);
+  gst_buffer_fill (buffer, 0, input.data (), input.size ());
+  gsize offsets[] = {37, 0, 0, 0};
+  gint strides[] = {80, 0, 0, 0};
+  gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      GST_VIDEO_FORMAT_GRAY8, 52, 9, 1, offsets, strides);
+  Chain chain ("openclconvolve kernel=\"<0,0,1>\"", video ("GRAY8", 52, 9));
+  chain.start ();
+  chain.push (buffer);
+  const Bytes got = chain.pull ().bytes; /* flipped: the right neighbour's place */
+  for (int y = 0; y < 9; y++)
+    for (int x = 0; x < 52; x++)
+      fail_unless_equals_int (got[y * 52 + x], x > 0 ? input[37 + y * 80 + x - 1] : 0);
+}
+
+TEST (test_stride_and_padding_change_the_size_of_video)
+{
+  Chain chain ("openclconvolve stride=2 padding=0 kernel=\"<<0,0,0>,<0,1,0>,<0,0,0>>\"",
+      video ("RGBA", 41, 23));
+  const Bytes input = picture (41, 23, 4);
+  const Output output = chain.run (input);
+  fail_unless (strstr (output.caps.c_str (), "width=(int)20")
+               && strstr (output.caps.c_str (), "height=(int)11"));
+  for (int y = 0; y < 11; y++)
+    for (int x = 0; x < 20; x++)
+      for (int c = 0; c < 4; c++)
+        fail_unless_equals_int (output.bytes[(y * 20 + x) * 4 + c],
+            input[((2 * y + 1) * 41 + 2 * x + 1) * 4 + c]);
+}
+
+/* --- knobs --- */
+
+static const guint8 *
+gray_of (const Output &output)
+{
+  return output.bytes.data ();
+}
+
+TEST (test_settings_change_between_two_frames)
+{
+  Chain chain ("openclconvolve name=k kernel=\"<1>\"", video ("GRAY8", 16, 4));
+  const Bytes frame (16 * 4, 40);
+  fail_unless_equals_int (gray_of (chain.run (frame))[20], 40);
+  g_object_set (chain.element (), "kernel", "<<1,1,1>>", "scale", 1.0, nullptr);
+  chain.push (frame);
+  Output output = chain.pull ();
+  fail_unless_equals_int (gray_of (output)[20], 120);
+  fail_unless_equals_int (gray_of (output)[16], 80);
+  gst_util_set_object_arg (G_OBJECT (chain.element ()), "border", "clamp");
+  chain.push (frame);
+  fail_unless_equals_int (gray_of (chain.pull ())[16], 120);
+  g_object_set (chain.element (), "bias", "-122", nullptr);
+  chain.push (frame);
+  fail_unless_equals_int (gray_of (chain.pull ())[20], 0);
+  g_object_set (chain.element (), "scale", -1.0, nullptr);
+  chain.push (frame);
+  fail_unless_equals_int (gray_of (chain.pull ())[20], 2);
+  gst_util_set_object_arg (G_OBJECT (chain.element ()), "activation", "relu");
+  chain.push (frame);
+  fail_unless_equals_int (gray_of (chain.pull ())[20], 0);
+  g_object_set (chain.element (), "stride", 2, "bias", "", "scale", 1.0, nullptr);
+  chain.push (frame);
+  output = chain.pull ();
+  fail_unless (strstr (output.caps.c_str (), "width=(int)8"));
+  fail_unless_equals_int (gray_of (output)[9], 120);
+  fail_unless_equals_uint64 (said_on (chain.bus).warnings.size (), 0);
+}
+
+TEST (test_a_wrong_setting_is_one_warning_and_the_last_stays)
+{
+  Folder folder;
+  const std::string cut = folder.write ("cut.npy", "no array");
+  const std::string wrong[][2] = {{"kernel", "<<1,2>,<3>>"}, {"kernel", "<<1,nan>>"},
+      {"kernel", "/nowhere/kernel.npy"}, {"kernel", cut}, {"kernel", ""},
+      {"bias", "<1,2>"}, {"kernel", "<<<<1>>>>"}};
+  Chain chain ("openclconvolve name=k kernel=\"<2>\"", video ("GRAY8", 16, 4));
+  const Bytes frame (16 * 4, 40);
+  fail_unless_equals_int (gray_of (chain.run (frame))[5], 80);
+  for (const auto &set : wrong) {
+    g_object_set (chain.element (), set[0].c_str (), set[1].c_str (), nullptr);
+    for (int n = 0; n < 2; n++) {
+      chain.push (frame);
+      fail_unless_equals_int (gray_of (chain.pull ())[5], 80);
+    }
+    const Said said = said_on (chain.bus);
+    fail_unless (said.warnings.size () == 1 && said.errors.empty (), "%s=%s: %d warnings",
+        set[0].c_str (), set[1].c_str (), int (said.warnings.size ()));
+    fail_unless (g_str_has_prefix (said.warnings[0].c_str (), set[0].c_str ()), "%s",
+        said.warnings[0].c_str ());
+    g_object_set (chain.element (), "kernel", "<2>", "bias", "", nullptr);
+    chain.push (frame);
+    fail_unless_equals_int (gray_of (chain.pull ())[5], 80);
+  }
+  g_object_set (chain.element (), "kernel", "<3>", nullptr);
+  chain.push (frame);
+  fail_unless_equals_int (gray_of (chain.pull ())[5], 120);
+}
+
+/* --- mistakes at the start --- */
+
+TEST (test_what_is_wrong_at_the_start_is_one_error_that_names_it)
+{
+  Folder folder;
+  const std::string oihw = folder.save<float> (
+      "k.npy", NumberType::f32, {4, 3, 3, 3}, std::vector<float> (108));
+  const std::string kernel = " kernel=" + oihw;
+  const std::string wrong[][3] = {
+      {"", "3:8:8", "kernel is not set"},
+      {"kernel=<<1,2>,<3>>", "3:8:8", "kernel=<<1,2>,<3>>"},
+      {"kernel=/nowhere.npy", "3:8:8", "kernel cannot be read"},
+      {kernel, "5:8:8", "kernel of shape (4, 3, 3, 3) does not fit 5 channels"},
+      {kernel + " groups=3", "3:8:8", "in 3 groups"},
+      {kernel + " bias=<1,2>", "3:8:8", "bias has 2 numbers"},
+      {kernel + " padding=0", "3:8:2", "3 lines"},
+      {kernel + " dilation=9 padding=1", "3:8:8", "19 lines"},
+      {kernel, "3", "an array of dimensions 3"},
+      {"kernel=<<<<<1>>>>>", "3:8:8", "kernel="},
+  };
+  for (const auto &one : wrong) {
+    Chain chain ("openclconvolve name=k " + one[0], tensors ("float32", one[1]));
+    chain.start ();
+    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 4 * 3 * 64 * 5, nullptr);
+    gst_app_src_push_buffer (GST_APP_SRC (chain.in), buffer);
+    const Said said = said_on (chain.bus, 20 * GST_SECOND);
+    fail_unless (said.errors.size () == 1, "%s: %d errors", one[2].c_str (),
+        int (said.errors.size ()));
+    fail_unless (strstr (said.errors[0].c_str (), one[2].c_str ()), "%s: %s",
+        one[2].c_str (), said.errors[0].c_str ());
+  }
+}

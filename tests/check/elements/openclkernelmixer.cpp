@@ -1,0 +1,289 @@
+/* openclkernelmixer: what it promises
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "programs.hpp"
+
+#include <gst/check/gstharness.h>
+
+using namespace programs;
+
+namespace {
+/* A source of arrays of int32, whose numbers are `value` in every frame. */
+std::string
+source (const std::string &value, const std::string &dimensions, const std::string &pad,
+    const std::string &more = "")
+{
+  return " openclkernelsrc expression=\"" + value + "\" output-caps=\"other/tensors,"
+         + "types=int32,dimensions=(string)" + dimensions + ",framerate=10/1\" " + more
+         + " ! m." + pad;
+}
+
+std::string
+mixer (const std::string &properties, const std::string &after = "")
+{
+  return "openclkernelmixer name=m " + properties + after + " ! opencldownload ! appsink "
+         + "name=out sync=false max-buffers=2";
+}
+
+/* A pipeline with an appsink named out. */
+class Mix {
+public:
+  explicit Mix (const std::string &line)
+  {
+    pipeline = testing::launch (line);
+    out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+    bus = gst_element_get_bus (pipeline);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  }
+  ~Mix ()
+  {
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_object_unref (out);
+    gst_object_unref (bus);
+    gst_object_unref (pipeline);
+  }
+  Mix (const Mix &) = delete;
+
+  bool pull (Output &output)
+  {
+    GstSample *sample =
+        gst_app_sink_try_pull_sample (GST_APP_SINK (out), 30 * GST_SECOND);
+    if (sample)
+      output = output_of (sample);
+    return sample != nullptr;
+  }
+  std::vector<gint32> numbers ()
+  {
+    Output output;
+    if (!pull (output)) {
+      for (const std::string &text : said_on (bus).errors)
+        fprintf (stderr, "error: %s\n", text.c_str ());
+      ck_abort_msg ("no frame came");
+    }
+    return values_of<gint32> (output.bytes);
+  }
+  GObject *element (const char *name)
+  {
+    GstElement *found = gst_bin_get_by_name (GST_BIN (pipeline), name);
+    gst_object_unref (found); /* the pipeline has it */
+    return G_OBJECT (found);
+  }
+
+  GstElement *pipeline, *out;
+  GstBus *bus;
+};
+
+using Numbers = std::vector<gint32>;
+} // namespace
+
+GST_START_TEST (test_pads_are_bound_to_arguments_by_their_names)
+{
+  const char *kernel = "source=\"kernel void k (global const int *ones, global const int "
+                       "*tens, global int "
+                       "*output, int tens_count, int ones_shape0) { size_t n = "
+                       "get_global_id (0); output[n] = "
+                       "ones[n] + 10 * tens[n % tens_count] + 100 * ones_shape0; }\"";
+  Mix mix (mixer (kernel) + source ("i0", "4", "ones") + source ("i0 + 1", "2", "tens"));
+  fail_unless (mix.numbers () == (Numbers{410, 421, 412, 423}));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_pads_without_a_name_are_letters)
+{
+  Mix mix (mixer ("expression=\"a - 2 * b + c\"") + source ("5", "3", "")
+           + source ("i0", "3", "") + source ("100", "1", ""));
+  fail_unless (mix.numbers () == (Numbers{105, 103, 101}));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_expressions_broadcast_over_all_inputs)
+{
+  Mix mix (mixer ("expression=\"row + 10 * column\"") + source ("i0", "3", "row")
+           + source ("i1", "1:2", "column"));
+  Output output;
+  fail_unless (mix.pull (output));
+  fail_unless (values_of<gint32> (output.bytes) == (Numbers{0, 1, 2, 10, 11, 12}));
+  fail_unless (output.caps.find ("dimensions=(string)3:2") != std::string::npos);
+}
+GST_END_TEST;
+
+GST_START_TEST (test_video_is_mixed_with_arrays)
+{
+  Mix mix (mixer ("expression=\"picture * mask\"")
+           + " openclkernelsrc expression=1 output-caps=video/x-raw,format=RGBA,width=3,"
+             "height=2 ! m.picture openclkernelsrc num-buffers=1 expression=\"i1 / 2\" "
+             "output-caps=other/tensors,types=float32,dimensions=(string)1:3 ! m.mask");
+  Output output;
+  fail_unless (mix.pull (output));
+  fail_unless (output.caps.find ("format=(string)RGBA") != std::string::npos);
+  for (gsize n = 0; n < 24; n++)
+    fail_unless_equals_int (output.bytes[n], (Numbers{0, 128, 255})[n / 4 % 3]);
+}
+GST_END_TEST;
+
+/* The first pad makes frames; of the others what is shown at their times. */
+GST_START_TEST (test_the_first_pad_says_when)
+{
+  const std::string slow =
+      " openclkernelsrc expression=frame output-caps=\"other/tensors,types=int32,"
+      "dimensions=(string)1,framerate=5/2\" num-buffers=2 ! m.slow";
+  Mix mix (mixer ("expression=\"fast + 100 * slow\"")
+           + source ("frame", "1", "fast", "num-buffers=12") + slow);
+  for (int frame = 0; frame < 12; frame++) {
+    Output output;
+    fail_unless (mix.pull (output));
+    /* The slow one has ended after 8. */
+    fail_unless_equals_int (
+        values_of<gint32> (output.bytes)[0], frame + 100 * std::min (frame / 4, 1));
+    fail_unless_equals_uint64 (output.time, frame * GST_SECOND / 10);
+  }
+  Output none;
+  fail_unless (!mix.pull (none) && gst_app_sink_is_eos (GST_APP_SINK (mix.out)));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_one_buffer_may_be_both_inputs)
+{
+  const char *kernel =
+      "source=\"kernel void k (global int *a, global int *b, global int *output) { "
+      "size_t n "
+      "= get_global_id (0); output[n] = a[n] + b[n]; a[n] = b[n] = -1; }\"";
+  Mix mix (mixer (kernel)
+           + " openclkernelsrc expression=7 output-caps=other/tensors,types=int32,"
+             "dimensions=(string)3 ! tee name=t ! queue ! m.a t. ! queue ! m.b");
+  for (int n = 0; n < 4; n++)
+    fail_unless (mix.numbers () == (Numbers{14, 14, 14}));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_mistake_at_the_start_is_one_error)
+{
+  struct Row {
+    const char *properties, *expected;
+    const char *dimensions = "3"; /* of b */
+  };
+  const Row rows[] = {
+      {"", "0 of location, source and expression are set"},
+      {"expression=\"a + d\"", "expression:1:"},
+      {"expression=\"a + b\"", "cannot be broadcast together: a (3,), b (2,)", "2"},
+      {"source=\"kernel void k (global const int *a, global const int *c, global int "
+       "*output) { }\"",
+          "no array for its argument \"c\""},
+  };
+  for (const Row &row : rows) {
+    Mix mix (mixer (row.properties) + source ("1", "3", "a")
+             + source ("1", row.dimensions, "b"));
+    const Said said = said_on (mix.bus, 20 * GST_SECOND);
+    gsize of_mixer = 0;
+    for (const std::string &text : said.errors)
+      of_mixer += text.find ("/GstOpenCLKernelMixer:m") != std::string::npos;
+    fail_unless (of_mixer == 1, "%s: %d errors", row.properties, int (of_mixer));
+    fail_unless (said.errors[0].find (row.expected) != std::string::npos, "%s",
+        said.errors[0].c_str ());
+  }
+}
+GST_END_TEST;
+
+static Numbers
+numbers_later (Mix &mix)
+{
+  for (int ahead = 0; ahead < 8; ahead++)
+    mix.numbers ();
+  return mix.numbers ();
+}
+
+GST_START_TEST (test_knobs_turn_while_it_plays)
+{
+  Mix mix (mixer ("expression=\"a + gain * b\" arguments=a,gain=2.0")
+           + source ("1", "2", "a") + source ("10", "2", "b"));
+  GObject *element = mix.element ("m");
+  fail_unless (mix.numbers () == (Numbers{21, 21}));
+  gst_util_set_object_arg (element, "arguments", "a,gain=3.0");
+  fail_unless (numbers_later (mix) == (Numbers{31, 31}));
+  gst_util_set_object_arg (element, "expression", "a + nothing");
+  fail_unless (numbers_later (mix) == (Numbers{31, 31}));
+  const Said said = said_on (mix.bus);
+  fail_unless (said.errors.empty () && said.warnings.size () == 1);
+  gst_util_set_object_arg (element, "expression", "b - a");
+  fail_unless (numbers_later (mix) == (Numbers{9, 9}));
+  gst_util_set_object_arg (element, "output-caps", "other/tensors,types=int16");
+  Output output;
+  numbers_later (mix);
+  fail_unless (mix.pull (output));
+  fail_unless (values_of<gint16> (output.bytes) == (std::vector<gint16>{9, 9}));
+  fail_unless (said_on (mix.bus).warnings.empty ());
+}
+GST_END_TEST;
+
+/* An input may change its shape while it plays. */
+GST_START_TEST (test_inputs_change_their_caps_while_it_plays)
+{
+  Mix mix (mixer ("expression=\"a + b\"") + source ("i0", "2", "a")
+           + source ("10", "1", "b", "name=other"));
+  fail_unless (mix.numbers () == (Numbers{10, 11}));
+  gst_util_set_object_arg (mix.element ("other"), "output-caps",
+      "other/tensors,types=int32,dimensions=(string)2:2,framerate=10/1");
+  fail_unless (numbers_later (mix) == (Numbers{10, 11, 10, 11}));
+}
+GST_END_TEST;
+
+GST_START_TEST (test_it_plays_again_after_a_stop_and_a_seek)
+{
+  Mix mix (mixer ("expression=\"a + 100 * b\"")
+           + source ("frame", "1", "a", "num-buffers=50")
+           + source ("frame", "1", "b", "num-buffers=50"));
+  fail_unless (mix.numbers () == Numbers{0});
+  fail_unless (gst_element_seek_simple (mix.pipeline, GST_FORMAT_TIME,
+      GstSeekFlags (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE), 2 * GST_SECOND));
+  fail_unless_equals_int (mix.numbers ()[0], 101 * 20);
+  for (int n = 0; n < 3; n++) {
+    gst_element_set_state (mix.pipeline, GST_STATE_READY);
+    gst_element_set_state (mix.pipeline, GST_STATE_PLAYING);
+    fail_unless (mix.numbers () == Numbers{0});
+    fail_unless (mix.numbers () == Numbers{101});
+  }
+}
+GST_END_TEST;
+
+GST_START_TEST (test_a_pad_has_a_name_of_its_own)
+{
+  GstElement *element = gst_element_factory_make ("openclkernelmixer", nullptr);
+  const char *const names[] = {"left", "a", "b", "weights_2"};
+  GstPad *pads[4];
+  for (int n = 0; n < 4; n++) {
+    pads[n] = n == 2 ? gst_element_request_pad_simple (element, "%s")
+                     : gst_element_request_pad_simple (element, names[n]);
+    fail_unless (pads[n] != nullptr, "%s", names[n]);
+    assert_equals_string (GST_OBJECT_NAME (pads[n]), names[n]);
+  }
+  for (GstPad *pad : pads) {
+    gst_element_release_request_pad (element, pad);
+    gst_object_unref (pad);
+  }
+  gst_object_unref (element);
+}
+GST_END_TEST;
+
+static Suite *
+openclkernelmixer_suite (void)
+{
+  Suite *suite = suite_create ("openclkernelmixer");
+  TCase *tc = tcase_create ("general");
+
+  suite_add_tcase (suite, tc);
+  tcase_add_test (tc, test_pads_are_bound_to_arguments_by_their_names);
+  tcase_add_test (tc, test_pads_without_a_name_are_letters);
+  tcase_add_test (tc, test_expressions_broadcast_over_all_inputs);
+  tcase_add_test (tc, test_video_is_mixed_with_arrays);
+  tcase_add_test (tc, test_the_first_pad_says_when);
+  tcase_add_test (tc, test_one_buffer_may_be_both_inputs);
+  tcase_add_test (tc, test_a_mistake_at_the_start_is_one_error);
+  tcase_add_test (tc, test_knobs_turn_while_it_plays);
+  tcase_add_test (tc, test_inputs_change_their_caps_while_it_plays);
+  tcase_add_test (tc, test_it_plays_again_after_a_stop_and_a_seek);
+  tcase_add_test (tc, test_a_pad_has_a_name_of_its_own);
+  return suite;
+}
+
+GST_CHECK_MAIN (openclkernelmixer);
