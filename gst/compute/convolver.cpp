@@ -15,6 +15,10 @@ struct MethodMaker {
 
 constexpr MethodMaker makers[] = {
     {Method::direct, make_direct},
+    {Method::separable, make_separable},
+    {Method::winograd, make_winograd},
+    {Method::im2col, make_im2col},
+    {Method::fft, make_fft},
 };
 
 Method

@@ -86,7 +86,7 @@ Gathering::create (GstOpenCLContext *context, const Convolution &convolution,
   in_lanes = convolves_in_lanes (context);
   const std::string name =
       std::string ("gather_") + kind + (in_lanes ? "_lines" : "_numbers");
-  numbers = opencl::make_buffer (context, (count + slack) * sizeof (cl_float), error);
+  numbers = PlaneTaps::make_planes (context, count, error);
   return numbers ()
          && kernel.create (context, RESOURCES "convolvegather.cl", name.c_str (),
              number_options (convolution.input_type, opencl::NumberType::f32).c_str (),
@@ -215,7 +215,82 @@ Multiplication::enqueue (cl_command_queue queue, const Rows &rows, cl_mem a,
          && kernel.enqueue_box (queue, global, local, error);
 }
 
+/* --- rows of pixels --- */
+
+static gsize
+filled_up (gsize channels)
+{
+  return divided_up (channels, 4) * 4;
+}
+
+std::vector<cl_int>
+fours_of_taps (const Convolution &convolution, const Gathering &pixels)
+{
+  const gsize depth = pixels.depth (), dilation = convolution.dilation;
+  std::vector<cl_int> fours;
+  for (gsize y = 0; y < convolution.tap_lines; y++)
+    for (gsize x = 0; x < convolution.tap_columns; x++)
+      for (gsize c = 0; c < filled_up (convolution.channels_of_group ()); c += 4)
+        fours.push_back (cl_int ((y * pixels.columns () + x) * dilation * depth + c));
+  return fours;
+}
+
+Steps
+steps_of_pixels (const Convolution &convolution, const Gathering &pixels)
+{
+  const gsize depth = pixels.depth (), line = pixels.columns () * depth;
+  return {cl_int (pixels.lines () * line), 1, cl_int (convolution.stride * line),
+      cl_int (convolution.stride * depth)};
+}
+
+bool
+set_weights_of_taps (
+    Multiplication &product, const Convolution &convolution, GError **error)
+{
+  const gsize filters = convolution.filters_of_group ();
+  const gsize channels = convolution.channels_of_group (), deep = filled_up (channels);
+  auto weight = [&] (gsize group, gsize k, gsize filter) {
+    const gsize tap = k / deep, channel = k % deep;
+    return channel < channels ? convolution.weight (group * filters + filter, channel,
+               tap / convolution.tap_columns, tap % convolution.tap_columns)
+                              : 0.0;
+  };
+  auto bias = [&] (gsize group, gsize filter) {
+    return convolution.bias[group * filters + filter];
+  };
+  return product.set_weights (weight, bias, error);
+}
+
 /* --- PlaneTaps --- */
+
+PlaneTaps::Task
+PlaneTaps::task_of (const Convolution &convolution, const Gathering &planes)
+{
+  Task task;
+  task.images = convolution.input.images;
+  task.planes = convolution.input.channels;
+  task.groups = convolution.groups;
+  task.filters = convolution.output.channels;
+  task.plane_lines = planes.lines ();
+  task.pitch = planes.pitch ();
+  task.tap_lines = convolution.tap_lines;
+  task.tap_columns = convolution.tap_columns;
+  task.stride_y = task.stride_x = convolution.stride;
+  task.dilation = convolution.dilation;
+  task.height = convolution.output.height;
+  task.width = convolution.output.width;
+  task.activation = convolution.activation;
+  task.scale = convolution.scale;
+  task.offset = convolution.offset;
+  task.output = convolution.output_type;
+  return task;
+}
+
+cl::Buffer
+PlaneTaps::make_planes (GstOpenCLContext *context, gsize count, GError **error)
+{
+  return opencl::make_buffer (context, (count + slack) * sizeof (cl_float), error);
+}
 
 bool
 PlaneTaps::create (GstOpenCLContext *context, const Task &a_task,
