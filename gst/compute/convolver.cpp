@@ -21,10 +21,10 @@ constexpr MethodMaker makers[] = {
     {Method::fft, make_fft},
 };
 
-/* From where on a method is the fastest, as `opencl-bench compute` found with
- *   --case 'convolve-3x3-*' for Winograd's,
- *   --case 'convolve-product-*' for lines and columns,
- *   --case 'convolve-picture-*' for spectra.
+/* From where on a method is the fastest, as `opencl-bench convolve` found with
+ *   --case '3x3-*' for Winograd's,
+ *   --case 'product-*' for lines and columns,
+ *   --case 'picture-*' for spectra.
  * A matrix that is written out was nowhere ahead of the input itself in its place. */
 struct Rule {
   bool in_lanes;        /* of a CPU */
