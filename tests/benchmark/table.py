@@ -3,7 +3,7 @@
 
 usage: table.py [COMMAND...] [-- OPTION...]
 
-COMMAND is oct, keying, transfer, fft, stages oct or stages keying; without any, all are
+COMMAND is oct, keying, transfer, fft, compute, stages oct or stages keying; without any, all are
 run. The options go to opencl-bench, which is taken from the build folder "build" or, where
 there is none, from PATH.
 
@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 
-ALL = [["oct"], ["keying"], ["transfer"], ["fft"], ["stages", "oct"], ["stages", "keying"]]
+ALL = [["oct"], ["keying"], ["transfer"], ["fft"], ["compute"], ["stages", "oct"], ["stages", "keying"]]
 # Pairs of which docs/performance.md gives the quotient of the rates.
 QUOTIENTS = [
     ("oct/host-pinned", "oct/baseline-fftw"),
@@ -26,6 +26,10 @@ QUOTIENTS = [
     ("keying/hd-chromakey", "keying/baseline-ffmpeg-opencl"),
     ("keying/hd-chromakey", "keying/baseline-ffmpeg"),
     ("keying/hd-chromakey", "keying/baseline-alpha"),
+    ("compute/mesh", "compute/baseline-numba-mesh"),
+    ("compute/mandelbrot-20", "compute/baseline-numba-mandelbrot-20"),
+    ("compute/mandelbrot-1000", "compute/baseline-numba-mandelbrot-1000"),
+    ("compute/blackscholes", "compute/baseline-numba-blackscholes"),
 ]
 HEAD = "| what | sizes | rate | least … greatest | of the limit | latency p50, p99; more |"
 MORE = ["of_alone", "of_device_time", "calls_per_frame", "threads"]

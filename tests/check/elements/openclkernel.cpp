@@ -821,6 +821,52 @@ GST_START_TEST (test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own)
 }
 GST_END_TEST;
 
+/* --- links --- */
+
+GST_START_TEST (test_it_links_between_a_camera_and_a_key)
+{
+  const testing::Outcome outcome = testing::run (
+      "videotestsrc num-buffers=5 ! video/x-raw,format=YUY2,width=64,height=48 ! "
+      "openclupload ! "
+      "openclconvert ! openclkernel expression=\"sqrt (x)\" ! chromakey ! keyfill ! "
+      "opencldownload ! fakesink");
+  fail_unless (outcome.eos && outcome.errors.empty ());
+}
+GST_END_TEST;
+
+/* Decibels to amplitudes, by a kernel and by an expression, real and complex */
+GST_START_TEST (test_depth_of_oct_goes_into_a_file)
+{
+  struct Row {
+    const char *format, *program, *shape;
+  };
+  const Row rows[] = {
+      {"F32LE", "expression=\"exp10 (x / 20)\"", "(4, 32, 128)"},
+      {"CF32LE", "expression=\"x * 2\"", "(4, 32, 128)"},
+      {"CF32LE",
+          "source=\"kernel void k (global const float2 *input, global float *output) { "
+          "size_t n = get_global_id (0); output[n] = length (input[n]); }\" "
+          "output-caps=other/tensors,types=float32,dimensions=(string)128:32",
+          "(4, 32, 128)"},
+  };
+  for (const Row &row : rows) {
+    Folder folder;
+    const std::string file = folder.file ("depth.npy");
+    const testing::Outcome outcome = testing::run (
+        "octtestsrc num-buffers=4 pattern=mirrors depths=<20> amplitudes=<1000> ! "
+        "video/x-raw(memory:OpenCLMemory),width=256,height=32 ! octwindowinterp ! octfft "
+        "! "
+        "application/x-oct(memory:OpenCLMemory),format="
+        + std::string (row.format) + " ! openclkernel " + row.program
+        + " ! npysink location=" + file);
+    fail_unless (outcome.eos && outcome.errors.empty (), "%s", row.program);
+    std::ifstream saved (file, std::ios::binary);
+    const std::string text ((std::istreambuf_iterator<char> (saved)), {});
+    fail_unless (text.find (row.shape) < 128, "%s: %.128s", row.program, text.c_str ());
+  }
+}
+GST_END_TEST;
+
 static Suite *
 openclkernel_suite (void)
 {
@@ -858,6 +904,8 @@ openclkernel_suite (void)
   tcase_add_test (tc, test_arguments_and_programs_change_between_two_frames);
   tcase_add_test (tc, test_output_caps_change_between_two_frames);
   tcase_add_test (tc, test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own);
+  tcase_add_test (tc, test_it_links_between_a_camera_and_a_key);
+  tcase_add_test (tc, test_depth_of_oct_goes_into_a_file);
   return suite;
 }
 

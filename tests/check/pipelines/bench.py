@@ -18,6 +18,7 @@ OPTIONAL = {
     "baseline-fftw": "libfftw3-dev",
     "baseline-ffmpeg": "ffmpeg",
     "baseline-alpha": "no element",
+    "baseline-numba": "numba is not installed",
     "two-devices": "no second device",
 }
 
