@@ -30,9 +30,8 @@ judge () {
 check_program () {
   local name
   name=$(basename "$1")
-  in_build env LD_PRELOAD="$build/tests/leaks/deinit.so" GST_TRACERS=leaks \
-    GST_DEBUG=GST_TRACER:7 GST_DEBUG_NO_COLOR=1 GST_DEBUG_FILE="$logs/$name.log" \
-    CK_DEFAULT_TIMEOUT=300 "$1" >"$logs/$name.out" 2>&1
+  in_build env GST_TRACERS=leaks GST_DEBUG=GST_TRACER:7 GST_DEBUG_NO_COLOR=1 \
+    GST_DEBUG_FILE="$logs/$name.log" CK_DEFAULT_TIMEOUT=300 "$1" >"$logs/$name.out" 2>&1
   judge "$name" $?
 }
 

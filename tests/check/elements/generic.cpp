@@ -48,10 +48,11 @@ std::atomic<bool> has_own_options;
 /* What an element needs beside its defaults. */
 struct Need {
   const char *element, *properties;
+  const char *pad = nullptr; /* to request */
 };
 const Need needs[] = {
     {"openclkernel", "expression=x"},
-    {"openclkernelmixer", "expression=a+b"},
+    {"openclkernelmixer", "expression=a", "a"},
     {"openclkernelsrc",
         "source=\"__kernel void f (__global uchar *output) { output[0] = 1; }\" "
         "output-caps=\"video/x-raw,format=RGBA,width=64,height=48,framerate=25/1\""},
@@ -70,15 +71,21 @@ stands_in (const char *const *begin, const char *const *end, const std::string &
   return std::any_of (begin, end, [&] (const char *entry) { return name == entry; });
 }
 
+Need
+need_of (const std::string &name)
+{
+  for (const Need &need : needs) {
+    if (name == need.element)
+      return need;
+  }
+  return {name.c_str (), ""};
+}
+
 std::string
 described (const std::string &name)
 {
   has_own_options = g_str_has_prefix (name.c_str (), "openclkernel");
-  for (const Need &need : needs) {
-    if (name == need.element)
-      return name + " " + need.properties;
-  }
-  return name;
+  return name + " " + need_of (name).properties;
 }
 
 GstStaticPadTemplate *
@@ -113,6 +120,14 @@ frames_of (const std::string &name)
   return found;
 }
 
+/* Of the pad that frames go into. */
+const char *
+sink_name_of (const std::string &name)
+{
+  const char *requested = need_of (name).pad;
+  return requested ? requested : template_of (name, GST_PAD_SINK)->name_template;
+}
+
 /* An element that frames go into and come out of; an aggregator has one pad. */
 class Tested {
 public:
@@ -122,7 +137,7 @@ public:
         harness (gst_harness_new_with_element (
             Owned<GstElement> (
                 GST_ELEMENT (g_object_ref_sink (launch (described (a_name))))),
-            template_of (a_name, GST_PAD_SINK)->name_template, "src")),
+            sink_name_of (a_name), "src")),
         bus (gst_bus_new ())
   {
     gst_element_set_bus (harness->element, bus);
@@ -503,9 +518,12 @@ start_with (const std::string &name, GParamSpec *spec, const GValue *value)
   std::string line = tested + " num-buffers=2 ! fakesink";
   if (template_of (name, GST_PAD_SINK)) {
     const Frames *frames = frames_of (name);
-    line = "fakesrc num-buffers=2 format=time sizetype=fixed filltype=zero sizemax="
-           + std::to_string (frames->size) + " ! " + frames->caps + " ! " + tested
-           + " ! fakesink";
+    const char *requested = need_of (name).pad;
+    line = tested
+           + " ! fakesink fakesrc num-buffers=2 format=time sizetype=fixed "
+             "filltype=zero sizemax="
+           + std::to_string (frames->size) + " ! " + frames->caps + " ! tested."
+           + (requested ? requested : "");
   }
   Pipeline pipeline (line);
   g_object_set_property (G_OBJECT (pipeline["tested"]), spec->name, value);
