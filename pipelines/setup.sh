@@ -23,7 +23,7 @@ packages=(
   # what opencl-bench compares with; with ffmpeg too, where somebody has installed it
   libfftw3-dev
   # the reference that some tests compare with, and checks of the sources themselves
-  python3 python3-numpy clang-format shellcheck
+  python3 python3-numpy librandom123-dev clang-format shellcheck
 )
 
 missing_packages () {

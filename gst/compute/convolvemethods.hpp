@@ -14,4 +14,22 @@ using MakeConvolver = std::unique_ptr<Convolver> (*) (
  * filters enough, as a product of matrices whose left one is the input itself. */
 std::unique_ptr<Convolver> make_direct (
     GstOpenCLContext *context, const Convolution &convolution, GError **error);
+
+/* Lines, then columns: taps that are a column times a line, each channel by itself. */
+bool is_separable (const Convolution &convolution);
+std::unique_ptr<Convolver> make_separable (
+    GstOpenCLContext *context, const Convolution &convolution, GError **error);
+
+/* 3×3 taps of one group, side by side: 36 products in place of 144. */
+bool is_winograd (const Convolution &convolution);
+std::unique_ptr<Convolver> make_winograd (
+    GstOpenCLContext *context, const Convolution &convolution, GError **error);
+
+/* As direct over pixels, with the left matrix written out. Arrays only. */
+std::unique_ptr<Convolver> make_im2col (
+    GstOpenCLContext *context, const Convolution &convolution, GError **error);
+
+/* By way of spectra. */
+std::unique_ptr<Convolver> make_fft (
+    GstOpenCLContext *context, const Convolution &convolution, GError **error);
 } // namespace compute

@@ -15,6 +15,10 @@ namespace {
 /* Lanes read whole vectors behind a line's end. */
 const gsize slack = 64 * 16;
 
+/* From so many lines of taps on, each number that is read is worth keeping for several
+ * lines of the output. */
+const gsize least_tall = 8, rows_of_tall = 8;
+
 /* A cache line */
 const gsize pitch_multiple = 16;
 
@@ -27,6 +31,21 @@ cl::Buffer
 make_table (GstOpenCLContext *context, const std::vector<T> &values, GError **error)
 {
   return opencl::make_table (context, values.data (), values.size () * sizeof (T), error);
+}
+
+/* With lines of zeros before and behind those of each of `planes`. */
+std::vector<double>
+with_margins (const std::vector<double> &taps, gsize planes, gsize margin)
+{
+  const gsize plane = taps.size () / planes;
+  std::vector<double> padded;
+  for (gsize n = 0; n < planes; n++) {
+    padded.insert (padded.end (), margin, 0);
+    padded.insert (padded.end (), taps.begin () + gssize (n * plane),
+        taps.begin () + gssize ((n + 1) * plane));
+    padded.insert (padded.end (), margin, 0);
+  }
+  return padded;
 }
 
 std::vector<cl_float>
@@ -86,7 +105,7 @@ Gathering::create (GstOpenCLContext *context, const Convolution &convolution,
   in_lanes = convolves_in_lanes (context);
   const std::string name =
       std::string ("gather_") + kind + (in_lanes ? "_lines" : "_numbers");
-  numbers = opencl::make_buffer (context, (count + slack) * sizeof (cl_float), error);
+  numbers = PlaneTaps::make_planes (context, count, error);
   return numbers ()
          && kernel.create (context, RESOURCES "convolvegather.cl", name.c_str (),
              number_options (convolution.input_type, opencl::NumberType::f32).c_str (),
@@ -215,7 +234,82 @@ Multiplication::enqueue (cl_command_queue queue, const Rows &rows, cl_mem a,
          && kernel.enqueue_box (queue, global, local, error);
 }
 
+/* --- rows of pixels --- */
+
+static gsize
+filled_up (gsize channels)
+{
+  return divided_up (channels, 4) * 4;
+}
+
+std::vector<cl_int>
+fours_of_taps (const Convolution &convolution, const Gathering &pixels)
+{
+  const gsize depth = pixels.depth (), dilation = convolution.dilation;
+  std::vector<cl_int> fours;
+  for (gsize y = 0; y < convolution.tap_lines; y++)
+    for (gsize x = 0; x < convolution.tap_columns; x++)
+      for (gsize c = 0; c < filled_up (convolution.channels_of_group ()); c += 4)
+        fours.push_back (cl_int ((y * pixels.columns () + x) * dilation * depth + c));
+  return fours;
+}
+
+Steps
+steps_of_pixels (const Convolution &convolution, const Gathering &pixels)
+{
+  const gsize depth = pixels.depth (), line = pixels.columns () * depth;
+  return {cl_int (pixels.lines () * line), 1, cl_int (convolution.stride * line),
+      cl_int (convolution.stride * depth)};
+}
+
+bool
+set_weights_of_taps (
+    Multiplication &product, const Convolution &convolution, GError **error)
+{
+  const gsize filters = convolution.filters_of_group ();
+  const gsize channels = convolution.channels_of_group (), deep = filled_up (channels);
+  auto weight = [&] (gsize group, gsize k, gsize filter) {
+    const gsize tap = k / deep, channel = k % deep;
+    return channel < channels ? convolution.weight (group * filters + filter, channel,
+               tap / convolution.tap_columns, tap % convolution.tap_columns)
+                              : 0.0;
+  };
+  auto bias = [&] (gsize group, gsize filter) {
+    return convolution.bias[group * filters + filter];
+  };
+  return product.set_weights (weight, bias, error);
+}
+
 /* --- PlaneTaps --- */
+
+PlaneTaps::Task
+PlaneTaps::task_of (const Convolution &convolution, const Gathering &planes)
+{
+  Task task;
+  task.images = convolution.input.images;
+  task.planes = convolution.input.channels;
+  task.groups = convolution.groups;
+  task.filters = convolution.output.channels;
+  task.plane_lines = planes.lines ();
+  task.pitch = planes.pitch ();
+  task.tap_lines = convolution.tap_lines;
+  task.tap_columns = convolution.tap_columns;
+  task.stride_y = task.stride_x = convolution.stride;
+  task.dilation = convolution.dilation;
+  task.height = convolution.output.height;
+  task.width = convolution.output.width;
+  task.activation = convolution.activation;
+  task.scale = convolution.scale;
+  task.offset = convolution.offset;
+  task.output = convolution.output_type;
+  return task;
+}
+
+cl::Buffer
+PlaneTaps::make_planes (GstOpenCLContext *context, gsize count, GError **error)
+{
+  return opencl::make_buffer (context, (count + slack) * sizeof (cl_float), error);
+}
 
 bool
 PlaneTaps::create (GstOpenCLContext *context, const Task &a_task,
@@ -223,7 +317,11 @@ PlaneTaps::create (GstOpenCLContext *context, const Task &a_task,
 {
   task = a_task;
   in_lanes = convolves_in_lanes (context);
-  taps = make_table (context, floats_of (weights), error);
+  is_tall = in_lanes && task.stride_y == 1 && task.stride_x == 1 && task.dilation == 1
+            && task.tap_lines >= least_tall;
+  const gsize planes = task.filters * (task.planes / task.groups);
+  const gsize margin = is_tall ? (rows_of_tall - 1) * task.tap_columns : 0;
+  taps = make_table (context, floats_of (with_margins (weights, planes, margin)), error);
   if (!taps ())
     return false;
   biases = make_table (context, floats_of (bias), error);
@@ -243,7 +341,9 @@ PlaneTaps::create_kernel (GstOpenCLContext *context, GError **error)
     options += " -DLANES=" + std::to_string (lanes);
     if (task.stride_x > 1)
       options += " -DSTRIDED";
-    if (task.height < 4 * rows_of_item)
+    if (is_tall)
+      rows_of_item = rows_of_tall;
+    else if (task.height < 4 * rows_of_item)
       rows_of_item = 1;
   } else {
     const gsize room = gsize (opencl::local_memory (context));
@@ -267,7 +367,10 @@ PlaneTaps::create_kernel (GstOpenCLContext *context, GError **error)
   }
   options += " -DITEM_ROWS=" + std::to_string (rows_of_item);
   return kernel.create (context, RESOURCES "convolveplanes.cl",
-      in_lanes ? "convolve_lanes" : "convolve_groups", options.c_str (), error);
+      is_tall    ? "convolve_tall"
+      : in_lanes ? "convolve_lanes"
+                 : "convolve_groups",
+      options.c_str (), error);
 }
 
 bool
@@ -276,7 +379,10 @@ PlaneTaps::enqueue (
 {
   const gssize size = gssize (opencl::info_of (task.output).size);
   const Placement &place = output.place;
-  const gsize across = in_lanes ? lanes : 32, down = in_lanes ? 1 : 4;
+  const gsize across = is_tall    ? 2 * lanes
+                       : in_lanes ? lanes
+                                  : 32,
+              down = in_lanes ? 1 : 4;
   cl_uint index = 0;
 
   auto set = [&] (const auto &...values) {

@@ -100,6 +100,16 @@ private:
   cl::Buffer fours, weights, bias;
 };
 
+/* Of a row that stands for a number of the output: where each four that it sees begin in
+ * `pixels`, channel by channel, tap by tap. */
+std::vector<cl_int> fours_of_taps (
+    const Convolution &convolution, const Gathering &pixels);
+/* From a number of the output to the next, in `pixels`. */
+Steps steps_of_pixels (const Convolution &convolution, const Gathering &pixels);
+/* Weights and bias in that order; a batch is a group. */
+bool set_weights_of_taps (
+    Multiplication &product, const Convolution &convolution, GError **error);
+
 /* Tap by tap over planes: kernels/compute/convolveplanes.cl */
 class PlaneTaps {
 public:
@@ -114,6 +124,12 @@ public:
     opencl::NumberType output = opencl::NumberType::f32;
   };
 
+  /* All of `convolution`, over `planes` that were gathered for it. */
+  static Task task_of (const Convolution &convolution, const Gathering &planes);
+
+  /* Memory of `count` numbers for planes that another launch makes. */
+  static cl::Buffer make_planes (GstOpenCLContext *context, gsize count, GError **error);
+
   bool create (GstOpenCLContext *context, const Task &task,
       const std::vector<double> &weights, const std::vector<double> &bias,
       GError **error);
@@ -125,7 +141,7 @@ private:
   bool create_kernel (GstOpenCLContext *context, GError **error);
 
   Task task;
-  bool in_lanes;
+  bool in_lanes, is_tall;
   gsize lanes = 0, rows_of_item, tile_lines = 0, tile_columns = 0;
   opencl::Kernel kernel;
   cl::Buffer taps, biases;

@@ -53,7 +53,7 @@ using compute::Stream;
 
 #define DEVICE_MEMORY GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
 #define CONVOLVE_CAPS                                                                    \
-  "video/x-raw(" DEVICE_MEMORY "), format = (string) " ARRAY_VIDEO_FORMATS             \
+  "video/x-raw(" DEVICE_MEMORY "), format = (string) " ARRAY_VIDEO_FORMATS               \
   ", width = (int) [ 1, 2147483647 ], height = (int) [ 1, 2147483647 ], "                \
   "framerate = (fraction) [ 0/1, 2147483647/1 ]; " TENSORS_CAPS ("(" DEVICE_MEMORY ")")
 
@@ -89,7 +89,13 @@ DEFINE_ENUM (activation_type, "GstOpenCLConvolveActivation",
 
 DEFINE_ENUM (method_type, "GstOpenCLConvolveMethod",
     {int (compute::Method::automatic), "The fastest for such sizes", "auto"},
-    {int (compute::Method::direct), "The sum as it is", "direct"})
+    {int (compute::Method::direct), "The sum as it is", "direct"},
+    {int (compute::Method::separable), "Lines, then columns: of a column times a line",
+        "separable"},
+    {int (compute::Method::winograd), "Winograd's F(4x4, 3x3): arrays, 3x3 taps",
+        "winograd"},
+    {int (compute::Method::im2col), "A product of matrices: arrays", "im2col"},
+    {int (compute::Method::fft), "By way of spectra", "fft"})
 
 DEFINE_ENUM (layout_type, "GstOpenCLConvolveLayout",
     {int (compute::TensorLayout::nhwc), "(images, height, width, channels)", "nhwc"},

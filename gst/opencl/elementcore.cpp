@@ -9,6 +9,7 @@
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace opencl {
@@ -273,14 +274,13 @@ void
 ElementCore::report (GError *error)
 {
   g_return_if_fail (error != nullptr); /* a subclass failed without a reason */
-  Told nothing = Told::NOTHING;
-  post (error, !told.compare_exchange_strong (nothing, Told::FAILURE));
+  post (error, Told::FAILURE);
 }
 
 void
 ElementCore::report_lost_frame (GError *error)
 {
-  post (error, told.exchange (Told::LOST_FRAME) != Told::NOTHING);
+  post (error, Told::LOST_FRAME);
 }
 
 void
@@ -290,20 +290,27 @@ ElementCore::forget_failure ()
   told.compare_exchange_strong (failure, Told::NOTHING);
 }
 
+/* Who comes second leaves only when the first has told: else the end of the stream, or an
+ * error that names nothing, may come to the application before. */
 void
-ElementCore::post (GError *error, bool again)
+ElementCore::post (GError *error, Told what)
 {
-  GstOpenCLContext *context = ref_context ();
-  if (context && error->domain == GST_OPENCL_ERROR)
+  GstOpenCLContext *context =
+      error->domain == GST_OPENCL_ERROR ? ref_context () : nullptr;
+  {
+    std::lock_guard<std::recursive_mutex> guard (telling);
+    const Told before = told.load ();
+    told = std::max (before, what);
+    if (before == Told::NOTHING) {
+      gst_opencl_post_error (element, error);
+    } else {
+      GST_DEBUG_OBJECT (element, "failed again: %s", error->message);
+      g_error_free (error);
+    }
+  }
+  if (context)
     gst_opencl_context_check_device (context);
   gst_clear_object (&context);
-
-  if (again) {
-    GST_DEBUG_OBJECT (element, "failed again: %s", error->message);
-    g_error_free (error);
-    return;
-  }
-  gst_opencl_post_error (element, error);
 }
 
 /* --- frames in flight --- */

@@ -15,6 +15,7 @@
 #include <gst/opencl/gstopenclstatistics-private.h>
 
 #include <atomic>
+#include <mutex>
 
 namespace opencl {
 /* What caps say of buffers. */
@@ -123,7 +124,6 @@ private:
   gchar *dup_device ();
   void settle_on_named_device ();
   void drop_context_of_another_device (const gchar *wanted);
-  void post (GError *error, bool again);
   bool ensure_import_pool (gsize size, GError **error);
 
   GstElement *const element;
@@ -132,6 +132,8 @@ private:
   guint async_depth_;                   /* object lock */
   bool opened = false;                  /* object lock */
   enum class Told { NOTHING, FAILURE, LOST_FRAME };
+  void post (GError *error, Told what);
+  std::recursive_mutex telling; /* held while a failure is told */
   std::atomic<Told> told{Told::NOTHING};
   GstOpenCLInFlight *const in_flight;
   GstOpenCLStatistics *statistics_ = nullptr; /* owned by the element */

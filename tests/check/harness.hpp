@@ -133,6 +133,9 @@ public:
   Owned<GstBus> bus;
 };
 
+/* Names of all elements of the project's plugins. */
+std::vector<std::string> element_names ();
+
 /* --- pipelines --- */
 
 constexpr GstClockTime patience = 60 * GST_SECOND;
@@ -221,6 +224,18 @@ private:
   std::atomic<bool> done{false};
   std::thread thread;
 };
+
+/* Calls `work` with 0, 1, … `n` - 1, each in a thread of its own, and waits for all. */
+template <typename Work>
+void
+together (guint n, Work work)
+{
+  std::vector<std::thread> threads;
+  for (guint i = 0; i < n; i++)
+    threads.emplace_back ([&work, i] { work (i); });
+  for (std::thread &thread : threads)
+    thread.join ();
+}
 
 /* Whether `condition` becomes true within ten seconds. */
 template <typename Condition>

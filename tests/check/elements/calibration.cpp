@@ -22,12 +22,11 @@ class TemporaryFile {
 public:
   explicit TemporaryFile (const std::string &contents)
   {
-    gchar *name = nullptr;
-    gint descriptor = g_file_open_tmp ("oct-calibration-XXXXXX", &name, nullptr);
+    Owned<gchar> name;
+    gint descriptor = g_file_open_tmp ("oct-calibration-XXXXXX", name.out (), nullptr);
     fail_unless (descriptor >= 0);
     g_close (descriptor, nullptr);
     path = name;
-    g_free (name);
     fail_unless (
         g_file_set_contents (path.c_str (), contents.data (), contents.size (), nullptr));
   }

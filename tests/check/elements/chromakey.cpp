@@ -184,9 +184,8 @@ TEST (test_chromakey_auto_key_is_the_mean_of_the_first_frames_corner)
     int columns = std::max (1, width / 16), rows = std::max (1, height / 16);
     for (const auto &corner : corners) {
       ElementUnderTest element ("chromakey");
-      GstElement *chromakey = element.element ("chromakey");
+      Owned<GstElement> chromakey = element.element ("chromakey");
       gst_util_set_object_arg (G_OBJECT (chromakey), "auto-key", corner.corner);
-      gst_object_unref (chromakey);
       Rule rule;
       rule.key = mean_of (first, corner.right ? width - columns : 0,
           corner.bottom ? height - rows : 0, columns, rows);
@@ -312,12 +311,11 @@ static void
 check_softly (ElementUnderTest &element, const SoftRule &rule, const Pixel &key,
     const Picture &picture, const keying_frames::Format &format, Layout layout)
 {
-  GstElement *chromakey = element.element ("chromakey");
+  Owned<GstElement> chromakey = element.element ("chromakey");
   gst_util_set_object_arg (G_OBJECT (chromakey), "method", rule.method);
   g_object_set (chromakey, "adaptive", FALSE, "refine", FALSE, "similarity",
       rule.similarity, "smoothness", rule.smoothness, "opacity", rule.opacity, "invert",
       rule.invert, "key-color", argb_of (key), nullptr);
-  gst_object_unref (chromakey);
 
   Picture result = element.run (picture, format, layout);
   for (size_t n = 0; n < picture.pixels.size (); n++) {
@@ -358,9 +356,8 @@ TEST (test_chromakey_a_half_covered_pixel_is_half_transparent)
   ElementUnderTest element ("chromakey adaptive=false refine=false similarity=0 "
                             "smoothness=1 key-color=0xff3ba245");
   for (const char *method : {"chroma", "difference"}) {
-    GstElement *chromakey = element.element ("chromakey");
+    Owned<GstElement> chromakey = element.element ("chromakey");
     gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
-    gst_object_unref (chromakey);
     Picture picture (16, 1);
     for (int x = 0; x < 16; x++) {
       double part = x / 15.;
@@ -416,14 +413,13 @@ TEST (test_chromakey_adaptive_follows_a_screen_that_is_lit_unevenly)
     for (const auto &[width, height] :
         {std::pair (640, 360), std::pair (333, 257), std::pair (100, 1080)}) {
       ElementUnderTest element ("chromakey refine=false similarity=0.1 smoothness=0.5");
-      GstElement *chromakey = element.element ("chromakey");
+      Owned<GstElement> chromakey = element.element ("chromakey");
       gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
       g_object_set (chromakey, "key-color", argb_of (key), nullptr);
       Picture picture = uneven_screen (width, height, key);
       int adaptive = wrong_pixels (element.run (picture, keying_frames::formats[1]));
       g_object_set (chromakey, "adaptive", FALSE, nullptr);
       int fixed = wrong_pixels (element.run (picture, keying_frames::formats[1]));
-      gst_object_unref (chromakey);
       fail_unless (adaptive == 0, "%s, %dx%d: %d wrong", method, width, height, adaptive);
       fail_unless (fixed > width * height / 10, "%s, %dx%d: %d wrong without", method,
           width, height, fixed);
@@ -560,9 +556,8 @@ TEST (test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma)
     pixel = {uint8_t (60 + random.below (120)), uint8_t (60 + random.below (120)),
         uint8_t (60 + random.below (120)), 255};
   for (const char *method : {"distance", "chroma", "difference"}) {
-    GstElement *chromakey = element.element ("chromakey");
+    Owned<GstElement> chromakey = element.element ("chromakey");
     gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
-    gst_object_unref (chromakey);
     Picture result = element.run (picture, keying_frames::formats[2]);
     for (size_t n = 0; n < picture.pixels.size (); n++) {
       const Pixel &is = result.pixels[n];

@@ -110,11 +110,11 @@ public:
     GstVideoInfo info;
     gst_video_info_set_format (
         &info, gst_video_format_from_string (format.name), picture.width, picture.height);
-    GstBuffer *from = frames.make_buffer (picture, format, layout);
-    GstBuffer *to = frames.make_buffer (
+    Owned<GstBuffer> from = frames.make_buffer (picture, format, layout);
+    Owned<GstBuffer> to = frames.make_buffer (
         Picture (picture.width, picture.height, {1, 2, 3, 4}), format, layout);
     GstOpenCLFrame input, output;
-    cl_event event;
+    OwnedCL<cl_event> event;
 
     fail_unless (
         gst_opencl_frame_map (&input, &info, 0, from, queue, GST_MAP_READ, nullptr)
@@ -123,14 +123,13 @@ public:
     KeyRunner runner (context, &info, form);
     fail_unless (runner.enqueue (queue, run_of (chain, &info), &input, &output, &error),
         "%s", error ? error->message : "");
-    clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event);
+    clEnqueueMarkerWithWaitList (queue, 0, nullptr, event.out ());
     gst_opencl_frame_unmap (&input, event);
     gst_opencl_frame_unmap (&output, event);
-    clReleaseEvent (event);
     Picture result = frames.read_buffer (to, picture, format);
     assert_rest_untouched (to, picture, layout);
-    gst_buffer_unref (from);
-    gst_buffer_unref (to);
+    from = nullptr;
+    to = nullptr;
     return result;
   }
 

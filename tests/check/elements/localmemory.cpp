@@ -9,25 +9,25 @@
 
 #include <glib/gstdio.h>
 
+using namespace check;
+
 namespace {
 /* The bytes of a frame; an error fails the test. */
 std::string
 frame_of (const std::string &elements)
 {
-  gchar *path = nullptr, *bytes = nullptr;
+  Owned<gchar> path, bytes;
   gsize size;
-  close (g_file_open_tmp (nullptr, &path, nullptr));
-  check::Outcome outcome = check::run (
-      "videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format=RGBA,width=200,"
-      "height=150 ! openclupload ! "
-      + elements + " ! opencldownload ! filesink location=" + path);
+  close (g_file_open_tmp (nullptr, path.out (), nullptr));
+  Outcome outcome =
+      run ("videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format=RGBA,width=200,"
+           "height=150 ! openclupload ! "
+           + elements + " ! opencldownload ! filesink location=" + path.operator->());
   fail_unless (outcome.eos && outcome.errors.empty (), "%s: %s", elements.c_str (),
-      outcome.errors.empty () ? "" : outcome.errors[0].c_str ());
-  fail_unless (g_file_get_contents (path, &bytes, &size, nullptr));
+      outcome.line ().c_str ());
+  fail_unless (g_file_get_contents (path, bytes.out (), &size, nullptr));
   std::string frame (bytes, size);
-  g_free (bytes);
   g_unlink (path);
-  g_free (path);
   return frame;
 }
 

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/opencl-check.hpp"
 #include "tests/check/videoframes.hpp"
 
 #include <gst/video/gstvideoaggregator.h>
@@ -177,41 +178,17 @@ description_of (const std::vector<Layer> &layers, const std::string &properties)
   return text;
 }
 
-class Mix {
+class Mix : public Pipeline {
 public:
-  explicit Mix (const std::string &description)
-  {
-    GError *error = nullptr;
-    pipeline = gst_parse_launch (description.c_str (), &error);
-    fail_unless (pipeline && !error, "%s", error ? error->message : "no pipeline");
-  }
-  Mix (const Mix &) = delete;
-  Mix &operator= (const Mix &) = delete;
-  ~Mix ()
-  {
-    gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (pipeline);
-  }
-
-  GstElement *get (const std::string &name) const
-  {
-    GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name.c_str ());
-    fail_unless (element != nullptr);
-    gst_object_unref (element); /* the pipeline holds it */
-    return element;
-  }
-
-  void start () { gst_element_set_state (pipeline, GST_STATE_PLAYING); }
+  using Pipeline::Pipeline;
 
   void push (int input, const Picture &picture, GstClockTime pts)
   {
-    GstAppSrc *source = GST_APP_SRC (get ("in" + std::to_string (input)));
-    GstCaps *caps = video::device_caps (picture.info);
-    GstCaps *before = gst_app_src_get_caps (source);
+    GstAppSrc *source = GST_APP_SRC ((*this)["in" + std::to_string (input)]);
+    Owned<GstCaps> caps = video::device_caps (picture.info);
+    Owned<GstCaps> before = gst_app_src_get_caps (source);
     if (!before || !gst_caps_is_equal (before, caps))
       gst_app_src_set_caps (source, caps);
-    gst_clear_caps (&before);
-    gst_caps_unref (caps);
     GstBuffer *buffer = gst_buffer_copy (picture.buffer);
     GST_BUFFER_PTS (buffer) = pts;
     GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
@@ -220,74 +197,43 @@ public:
 
   void end (int input)
   {
-    gst_app_src_end_of_stream (GST_APP_SRC (get ("in" + std::to_string (input))));
+    gst_app_src_end_of_stream (GST_APP_SRC ((*this)["in" + std::to_string (input)]));
   }
 
   /* The next output; fails on error or EOS. */
-  Picture pull ()
+  Picture picture ()
   {
-    GstSample *sample =
-        gst_app_sink_try_pull_sample (GST_APP_SINK (get ("out")), 20 * GST_SECOND);
-    fail_unless (sample != nullptr, "no output: %s", last_error ().c_str ());
+    Owned<GstSample> sample = pull ();
+    fail_unless (sample, "no output: %s", said ().line ().c_str ());
+    return picture_of (sample);
+  }
+
+  static Picture picture_of (GstSample *sample)
+  {
     GstVideoInfo info;
     fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
     GstBuffer *buffer = gst_buffer_ref (gst_sample_get_buffer (sample));
     fail_unless (gst_is_opencl_memory (gst_buffer_peek_memory (buffer, 0)));
-    gst_sample_unref (sample);
     return Picture (info, buffer);
   }
 
-  bool ends ()
-  {
-    return gst_app_sink_try_pull_sample (GST_APP_SINK (get ("out")), 10 * GST_SECOND)
-               == nullptr
-           && gst_app_sink_is_eos (GST_APP_SINK (get ("out")));
-  }
-
-  void wait_for_end ()
-  {
-    Owned<GstBus> bus = gst_element_get_bus (pipeline);
-    Owned<GstMessage> message = gst_bus_timed_pop_filtered (
-        bus, 60 * GST_SECOND, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
-    fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
-  }
-
-  GstOpenCLCounts counts () const
-  {
-    GstOpenCLCounts counts;
-    gst_opencl_statistics_get_counts (gst_opencl_statistics_of (get ("mix")), &counts);
-    return counts;
-  }
-
-  GstElement *pipeline;
-
-private:
-  std::string last_error ()
-  {
-    GstBus *bus = gst_element_get_bus (pipeline);
-    GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
-    gst_object_unref (bus);
-    if (!message)
-      return "no error either";
-    GError *error = nullptr;
-    gst_message_parse_error (message, &error, nullptr);
-    std::string text = error->message;
-    g_clear_error (&error);
-    gst_message_unref (message);
-    return text;
-  }
+  bool ends () { return !pull () && gst_app_sink_is_eos (GST_APP_SINK ((*this)["out"])); }
 };
 
+/* The first picture of all; `more` stands between the element and its sink. */
 Picture
-composed (const std::vector<Layer> &layers, const std::string &properties)
+composed (const std::vector<Layer> &layers, const std::string &properties,
+    const std::string &more = "")
 {
-  Mix mix (description_of (layers, properties));
+  std::string description = description_of (layers, properties);
+  description.replace (description.find ("! appsink"), 0, more);
+  Mix mix (description);
   mix.start ();
   for (size_t i = 0; i < layers.size (); i++) {
     mix.push (i, layers[i].picture, 0);
     mix.end (i);
   }
-  return mix.pull ();
+  return mix.picture ();
 }
 
 /* Of one format and size, with other contents for each seed. */
@@ -377,16 +323,9 @@ TEST (test_compositor_cuts_off_what_is_outside)
     layers.back ().y = places[i][1];
     layers.back ().zorder = i + 1;
   }
-  std::string description = description_of (layers, "background=black");
-  description.replace (
-      description.find ("! appsink"), 0, "! " DEVICE ",width=50,height=40,format=RGBA ");
-  Mix mix (description);
-  mix.start ();
-  for (size_t i = 0; i < layers.size (); i++) {
-    mix.push (i, layers[i].picture, 0);
-    mix.end (i);
-  }
-  check_blend (layers, mix.pull (), "black");
+  Picture made = composed (
+      layers, "background=black", "! " DEVICE ",width=50,height=40,format=RGBA ");
+  check_blend (layers, made, "black");
 }
 
 TEST (test_compositor_scales_each_picture_to_its_size)
@@ -477,14 +416,7 @@ TEST (test_compositor_takes_downstreams_format)
 {
   std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 20, 10, 1))};
   for (const char *format : formats) {
-    std::string description = description_of (layers, "");
-    description.replace (description.find ("! appsink"), 0,
-        std::string ("! " DEVICE ",format=") + format + " ");
-    Mix mix (description);
-    mix.start ();
-    mix.push (0, layers[0].picture, 0);
-    mix.end (0);
-    Picture made = mix.pull ();
+    Picture made = composed (layers, "", text ("! " DEVICE ",format=%s ", format));
     expect_equal (GST_VIDEO_INFO_NAME (&made.info), format);
     check_blend (layers, made, "checker");
   }
@@ -495,23 +427,23 @@ TEST (test_compositor_properties_change_while_playing)
   std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 40, 30, 1)),
       layer_of (random_picture ("RGBA", 10, 10, 2))};
   Mix mix (description_of (layers, "background=black"));
-  Owned<GstPad> pad = gst_element_get_static_pad (mix.get ("mix"), "sink_1");
+  Owned<GstPad> pad = mix.pad ("mix", "sink_1");
   mix.start ();
   for (int frame = 0; frame < 5; frame++) {
     layers[1].x = 5 * frame;
     layers[1].alpha = 0.2 * frame;
     layers[1].width = 10 + frame;
-    g_object_set (pad, "xpos", layers[1].x, "alpha", layers[1].alpha, "width",
-        layers[1].width, nullptr);
+    g_object_set (pad.operator->(), "xpos", layers[1].x, "alpha", layers[1].alpha,
+        "width", layers[1].width, nullptr);
     for (int i = 0; i < 2; i++)
       mix.push (i, layers[i].picture, frame * 40 * GST_MSECOND);
     if (frame > 0)
-      mix.pull (); /* of the frame before, now that its end is known */
+      mix.picture (); /* of the frame before, now that its end is known */
   }
   /* the last frame is blended with what was set before it came in */
   mix.end (0);
   mix.end (1);
-  check_blend (layers, mix.pull (), "black");
+  check_blend (layers, mix.picture (), "black");
 }
 
 TEST (test_compositor_carries_a_change_of_size)
@@ -528,11 +460,11 @@ TEST (test_compositor_carries_a_change_of_size)
     for (int i = 0; i < 2; i++)
       mix.push (i, layers[i].picture, frame * 40 * GST_MSECOND);
     if (frame > 0)
-      mix.pull ();
+      mix.picture ();
   }
   mix.end (0);
   mix.end (1);
-  check_blend (layers, mix.pull (), "black");
+  check_blend (layers, mix.picture (), "black");
 }
 
 TEST (test_compositor_repeats_the_last_frame_of_a_stream_that_ended)
@@ -547,7 +479,7 @@ TEST (test_compositor_repeats_the_last_frame_of_a_stream_that_ended)
     mix.push (0, layers[0].picture, frame * 40 * GST_MSECOND);
   mix.end (0);
   for (int frame = 0; frame < 5; frame++)
-    check_blend (layers, mix.pull (), "checker");
+    check_blend (layers, mix.picture (), "checker");
   fail_unless (mix.ends ());
 }
 
@@ -562,9 +494,9 @@ TEST (test_compositor_a_stream_that_ended_is_gone)
   for (int frame = 0; frame < 3; frame++)
     mix.push (0, layers[0].picture, frame * 40 * GST_MSECOND);
   mix.end (0);
-  check_blend (layers, mix.pull (), "checker");
-  check_blend ({layers[0]}, mix.pull (), "checker");
-  check_blend ({layers[0]}, mix.pull (), "checker");
+  check_blend (layers, mix.picture (), "checker");
+  check_blend ({layers[0]}, mix.picture (), "checker");
+  check_blend ({layers[0]}, mix.picture (), "checker");
   fail_unless (mix.ends ());
 }
 
@@ -578,11 +510,9 @@ TEST (test_compositor_follows_the_fastest_stream)
            "! openclupload ! openclconvert ! mix.");
   mix.start ();
   int frames = 0;
-  while (GstSample *sample = gst_app_sink_try_pull_sample (
-             GST_APP_SINK (mix.get ("out")), 20 * GST_SECOND)) {
+  while (Owned<GstSample> sample = mix.pull ()) {
     expect_equal (
         GST_BUFFER_PTS (gst_sample_get_buffer (sample)), frames * 20 * GST_MSECOND);
-    gst_sample_unref (sample);
     frames++;
   }
   expect_equal (frames, 10);
@@ -600,7 +530,7 @@ TEST (test_compositor_takes_two_live_inputs)
   mix.start ();
   bool both = false;
   for (int frame = 0; frame < 30 && !both; frame++) {
-    Picture made = mix.pull ();
+    Picture made = mix.picture ();
     if (made.info.width < 32)
       continue; /* before the second stream has caps */
     View view (made);
@@ -620,9 +550,8 @@ TEST (test_compositor_transfers_nothing_and_waits_for_nothing)
            "openclupload ! mix.sink_0 "
            "videotestsrc num-buffers=20 ! video/x-raw,format=BGRA,width=64,height=64 ! "
            "openclupload ! mix.sink_1");
-  mix.start ();
-  mix.wait_for_end ();
-  GstOpenCLCounts counts = mix.counts ();
+  mix.play_to_the_end ();
+  const GstOpenCLCounts counts = counts_of (mix["mix"]);
   expect_equal (counts.launches, frames);
   expect_equal (counts.uploads, 0);
   expect_equal (counts.downloads, 0);
@@ -649,7 +578,7 @@ flushing_sync_values (GstControlBinding *binding, GstObject *object,
     GstClockTime timestamp, GstClockTime last_sync)
 {
   Flushing *self = TEST_FLUSHING (binding);
-  GstPad *pad = gst_element_get_static_pad (GST_ELEMENT (object), "sink_1");
+  Owned<GstPad> pad = gst_element_get_static_pad (GST_ELEMENT (object), "sink_1");
   GstBuffer *shown =
       gst_video_aggregator_pad_get_current_buffer (GST_VIDEO_AGGREGATOR_PAD (pad));
 
@@ -665,7 +594,6 @@ flushing_sync_values (GstControlBinding *binding, GstObject *object,
     if (!freed)
       gst_mini_object_weak_unref (GST_MINI_OBJECT (shown), notify, &freed);
   }
-  gst_object_unref (pad);
   return TRUE;
 }
 
@@ -685,7 +613,7 @@ TEST (test_compositor_keeps_a_frame_that_is_flushed_while_it_mixes)
   std::vector<Layer> layers = {layer_of (even_picture (16, 16, {1, 0, 0, 1})),
       layer_of (even_picture (8, 8, {0, 0, 1, 1}))};
   Mix mix (description_of (layers, ""));
-  GstElement *element = mix.get ("mix");
+  GstElement *element = mix["mix"];
   auto *flushing = static_cast<Flushing *> (
       g_object_new (TYPE_FLUSHING, "object", element, "name", "background", nullptr));
   gst_object_ref_sink (flushing);
@@ -695,7 +623,7 @@ TEST (test_compositor_keeps_a_frame_that_is_flushed_while_it_mixes)
     mix.push (i, layers[i].picture, 0);
   mix.end (0);
   mix.end (1);
-  check_blend (layers, mix.pull (), "checker");
+  check_blend (layers, mix.picture (), "checker");
   expect_equal (flushing->flushes, 1);
   fail_unless (flushing->buffer_lived);
   gst_object_unref (flushing);
@@ -723,70 +651,59 @@ TEST (test_compositor_works_again_after_ready)
            "video/x-raw,format=RGBA,width=16,height=16 ! openclupload ! mix.");
   for (int run = 0; run < 3; run++) {
     Owned<GstSample> sample;
-    GstVideoInfo info;
-    mix.start ();
-    mix.wait_for_end ();
-    g_object_get (mix.get ("out"), "last-sample", sample.out (), nullptr);
-    fail_unless (sample != nullptr);
-    fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
-    Picture made (info, gst_buffer_ref (gst_sample_get_buffer (sample)));
-    check_blend ({layer_of (even_picture (16, 16, {1, 0, 0, 1}))}, made, "black");
-    gst_element_set_state (mix.pipeline, GST_STATE_READY);
+    mix.play_to_the_end ();
+    g_object_get (mix["out"], "last-sample", sample.out (), nullptr);
+    fail_unless (sample);
+    check_blend ({layer_of (even_picture (16, 16, {1, 0, 0, 1}))},
+        Mix::picture_of (sample), "black");
+    mix.set_state (GST_STATE_READY);
   }
 }
 
 /* --- interlaced video --- */
 
+static const char *const modes[] = {"progressive", "interleaved", "mixed"};
+
+static std::string
+caps_of_mode (const char *mode, const char *more = "")
+{
+  return text (DEVICE "%s,interlace-mode=%s", more, mode);
+}
+
 static bool
 is_offered (GstPad *pad, const char *mode)
 {
-  GstCaps *offered = gst_pad_query_caps (pad, nullptr);
-  GstCaps *wanted = gst_caps_from_string (DEVICE);
-  gst_caps_set_simple (wanted, "interlace-mode", G_TYPE_STRING, mode, nullptr);
-  bool is = gst_caps_can_intersect (offered, wanted);
-  gst_caps_unref (offered);
-  gst_caps_unref (wanted);
-  return is;
+  Owned<GstCaps> offered = gst_pad_query_caps (pad, nullptr);
+  return gst_caps_can_intersect (offered, caps_of (caps_of_mode (mode)));
 }
 
 /* Without any picture all modes but what downstream does not take; then that of the
  * others only. */
-TEST (test_compositor_offers_one_interlace_mode_to_all)
+TEST_ROWS (test_compositor_offers_one_interlace_mode_to_all, modes)
 {
-  for (const char *mode : {"progressive", "interleaved", "mixed"}) {
-    Mix mix ("openclcompositor name=mix ! capsfilter name=filter ! fakesink");
-    Owned<GstPad> early = gst_element_request_pad_simple (mix.get ("mix"), "sink_%u");
-    Owned<GstPad> late = gst_element_request_pad_simple (mix.get ("mix"), "sink_%u");
-    for (const char *other : {"progressive", "interleaved", "mixed"})
-      fail_unless (is_offered (early, other));
+  Mix mix ("openclcompositor name=mix ! capsfilter name=filter ! fakesink");
+  Owned<GstPad> early = gst_element_request_pad_simple (mix["mix"], "sink_%u");
+  Owned<GstPad> late = gst_element_request_pad_simple (mix["mix"], "sink_%u");
+  for (const char *other : modes)
+    fail_unless (is_offered (early, other));
 
-    GstCaps *taken = gst_caps_from_string (DEVICE);
-    gst_caps_set_simple (taken, "interlace-mode", G_TYPE_STRING, mode, nullptr);
-    g_object_set (mix.get ("filter"), "caps", taken, nullptr);
-    for (const char *other : {"progressive", "interleaved", "mixed"})
-      expect_equal (is_offered (early, other), g_str_equal (other, mode));
-    gst_caps_unref (taken);
-    g_object_set (mix.get ("filter"), "caps", nullptr, nullptr);
+  set_together (mix["filter"], "caps=" + caps_of_mode (row));
+  for (const char *other : modes)
+    expect_equal (is_offered (early, other), g_str_equal (other, row));
+  set_together (mix["filter"], "caps=");
 
-    mix.start ();
-    GstCaps *caps =
-        gst_caps_from_string (DEVICE ",format=RGBA,width=16,height=16,framerate=25/1");
-    gst_caps_set_simple (caps, "interlace-mode", G_TYPE_STRING, mode, nullptr);
-    gst_pad_send_event (early, gst_event_new_stream_start ("first"));
-    fail_unless (gst_pad_send_event (early, gst_event_new_caps (caps)));
-    GstQuery *drained = gst_query_new_drain ();
-    gst_pad_query (early, drained); /* so that the caps have been seen */
-    gst_query_unref (drained);
-    for (const char *other : {"progressive", "interleaved", "mixed"})
-      expect_equal (is_offered (late, other), g_str_equal (other, mode));
-    fail_unless (gst_pad_query_accept_caps (late, caps));
-    caps = gst_caps_make_writable (caps);
-    gst_caps_set_simple (caps, "interlace-mode", G_TYPE_STRING,
-        g_str_equal (mode, "mixed") ? "progressive" : "mixed", nullptr);
-    fail_if (gst_pad_query_accept_caps (late, caps));
-
-    gst_caps_unref (caps);
-  }
+  mix.start ();
+  const char *const small = ",format=RGBA,width=16,height=16,framerate=25/1";
+  Owned<GstCaps> caps = caps_of (caps_of_mode (row, small));
+  gst_pad_send_event (early, gst_event_new_stream_start ("first"));
+  fail_unless (gst_pad_send_event (early, gst_event_new_caps (caps)));
+  Owned<GstQuery> drained = gst_query_new_drain ();
+  gst_pad_query (early, drained); /* so that the caps have been seen */
+  for (const char *other : modes)
+    expect_equal (is_offered (late, other), g_str_equal (other, row));
+  fail_unless (gst_pad_query_accept_caps (late, caps));
+  const char *another = g_str_equal (row, "mixed") ? "progressive" : "mixed";
+  fail_if (gst_pad_query_accept_caps (late, caps_of (caps_of_mode (another, small))));
 }
 
 TEST (test_compositor_output_is_interlaced_as_its_pictures_are)
@@ -841,17 +758,6 @@ TEST (test_compositor_says_whose_fields_come_first)
 
 using Points = std::vector<std::pair<double, double>>;
 
-static GstPadProbeReturn
-collect_pointer (GstPad *pad, GstPadProbeInfo *probe, gpointer points)
-{
-  GstEvent *event = GST_PAD_PROBE_INFO_EVENT (probe);
-  double x, y;
-  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION
-      && gst_navigation_event_get_coordinates (event, &x, &y))
-    static_cast<Points *> (points)->push_back ({x, y});
-  return GST_PAD_PROBE_OK;
-}
-
 /* Two pictures, the second of pixels of 2/1, twice as large and partly above the first.
  */
 TEST (test_compositor_tells_the_pointer_to_those_who_are_under_it)
@@ -866,21 +772,25 @@ TEST (test_compositor_tells_the_pointer_to_those_who_are_under_it)
   Mix mix (description_of (layers, ""));
   Points points[2];
   for (int i = 0; i < 2; i++) {
-    Owned<GstPad> pad =
-        gst_element_get_static_pad (mix.get ("in" + std::to_string (i)), "src");
-    gst_pad_add_probe (
-        pad, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, collect_pointer, &points[i], nullptr);
+    watch (mix.pad ("in" + std::to_string (i), "src"), GST_PAD_PROBE_TYPE_EVENT_UPSTREAM,
+        [&, i] (GstPadProbeInfo *info) {
+          GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
+          double x, y;
+          if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION
+              && gst_navigation_event_get_coordinates (event, &x, &y))
+            points[i].push_back ({x, y});
+          return GST_PAD_PROBE_OK;
+        });
   }
   mix.start ();
   for (int i = 0; i < 2; i++) {
     mix.push (i, layers[i].picture, 0);
     mix.end (i);
   }
-  Picture made = mix.pull ();
+  Picture made = mix.picture ();
   for (auto &point : Points{{10, 70}, {80, 40}, {120, 35}, {140, 35}, {60, 30}, {-1, 5}})
-    gst_element_send_event (
-        mix.get ("out"), gst_navigation_event_new_mouse_move (
-                             point.first, point.second, GST_NAVIGATION_MODIFIER_NONE));
+    gst_element_send_event (mix["out"], gst_navigation_event_new_mouse_move (point.first,
+                                            point.second, GST_NAVIGATION_MODIFIER_NONE));
   fail_unless (points[0] == Points ({{10, 70}, {80, 40}, {60, 30}}));
   fail_unless (points[1] == Points ({{5, 5}, {15, 2.5}, {0, 0}}));
 }

@@ -4,6 +4,7 @@
  */
 #include "convolvereference.hpp"
 #include "programs.hpp"
+#include "tests/check/one-context.hpp"
 
 #include <gst/video/video.h>
 
@@ -14,6 +15,8 @@ using opencl::NumberType;
 using reference::Case;
 
 namespace {
+const bool takes_long = check::each_test_may_take (300);
+
 /* Numbers between -1 and 1 that differ from seed to seed. */
 class Random {
 public:
@@ -190,14 +193,62 @@ plane (int height, int width, int lines, int columns)
 
 /* --- methods --- */
 
-GST_START_TEST (test_direct_agrees_with_double_precision)
+TEST (test_direct_agrees_with_double_precision)
 {
   check_drawn ("direct", 40, 1e-5);
 }
-GST_END_TEST;
+
+TEST (test_im2col_agrees_with_double_precision)
+{
+  check_drawn ("im2col", 25, 1e-5);
+}
+
+TEST (test_fft_agrees_with_double_precision)
+{
+  check_drawn ("fft", 25, 1e-5);
+  Case of = plane (45, 61, 31, 31);
+  of.border = "wrap";
+  check_layer (of, random_layer (of, 3), "fft", 1e-5);
+}
+
+TEST (test_winograd_agrees_with_double_precision)
+{
+  Random random (9);
+  for (int n = 0; n < 20; n++) {
+    Case of = drawn (random, {});
+    of.lines = of.columns = 3;
+    of.stride = of.dilation = of.groups = 1;
+    of.filters = random.one_of<int> ({1, 5, 16, 33});
+    check_layer (of, random_layer (of, guint (n)), "winograd", 1e-4);
+  }
+  Case of = plane (13, 17, 3, 3);
+  of.channels = of.filters = 64;
+  check_layer (of, random_layer (of, 4), "winograd", 1e-4);
+}
+
+TEST (test_separable_agrees_with_double_precision)
+{
+  Random random (10);
+  for (int n = 0; n < 25; n++) {
+    Case of = drawn (random, {});
+    of.groups = of.channels;
+    of.filters = of.channels * random.between (1, 2);
+    if (n == 0)
+      of.lines = of.columns = 31;
+    of.height += of.seen (of.lines), of.width += of.seen (of.columns);
+    Layer layer = random_layer (of, guint (n));
+    const std::vector<float> factors = random.floats (gsize (of.lines) + of.columns);
+    for (int f = 0; f < of.filters; f++)
+      for (int y = 0; y < of.lines; y++)
+        for (int x = 0; x < of.columns; x++)
+          layer.kernel[(f * of.lines + y) * of.columns + x] =
+              factors[(y + f) % of.lines] * factors[of.lines + x];
+    check_layer (of, layer, "separable", 1e-5);
+  }
+}
 
 /* The kernels for a GPU, whatever the device. */
-GST_START_TEST (test_groups_of_work_items_agree_with_double_precision)
+TEST (test_groups_of_work_items_agree_with_double_precision)
 {
   g_setenv ("GST_OPENCL_CONVOLVE_GROUPS", "1", TRUE);
   check_drawn ("direct", 12, 1e-5);
@@ -206,9 +257,8 @@ GST_START_TEST (test_groups_of_work_items_agree_with_double_precision)
   of.filters = 136;
   check_layer (of, random_layer (of, 8), "direct", 1e-5);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_direct_takes_kernels_of_every_size_to_31)
+TEST (test_direct_takes_kernels_of_every_size_to_31)
 {
   const int sizes[][2] = {{1, 1}, {1, 31}, {31, 1}, {9, 8}, {11, 11}, {15, 16}, {31, 31}};
   for (const auto &size : sizes) {
@@ -217,20 +267,36 @@ GST_START_TEST (test_direct_takes_kernels_of_every_size_to_31)
     check_layer (of, random_layer (of, 3), "direct", 1e-5);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_direct_takes_64_filters_of_64_channels)
+/* Whatever it chooses, of small and of large. */
+TEST (test_auto_agrees_with_double_precision)
+{
+  check_drawn ("auto", 10, 1e-4);
+  Case of = plane (67, 70, 45, 43);
+  of.border = "clamp";
+  check_layer (of, random_layer (of, 6), "auto", 1e-5);
+  of = plane (21, 20, 3, 3);
+  of.channels = of.filters = 32;
+  check_layer (of, random_layer (of, 7), "auto", 1e-4);
+  of.channels = of.filters = of.groups = 6;
+  of.lines = of.columns = 5;
+  Layer layer = random_layer (of, 8);
+  for (gsize n = 0; n < layer.kernel.size (); n++)
+    layer.kernel[n] = float (n / 5 % 5 + 1) * float (n % 5 + 1);
+  check_layer (of, layer, "auto", 1e-5);
+}
+
+TEST (test_direct_takes_64_filters_of_64_channels)
 {
   Case of = plane (13, 17, 3, 3);
   of.channels = of.filters = 64;
   check_layer (of, random_layer (of, 4), "direct", 1e-5);
 }
-GST_END_TEST;
 
 /* --- arrays --- */
 
 /* The same layer, however its kernel and its input are laid out. */
-GST_START_TEST (test_kernels_are_taken_in_either_layout)
+TEST (test_kernels_are_taken_in_either_layout)
 {
   Case of = plane (9, 12, 3, 2);
   of.channels = 3;
@@ -256,9 +322,8 @@ GST_START_TEST (test_kernels_are_taken_in_either_layout)
     fail_unless (strstr (output.caps.c_str (), "5:12:9"), "%s", output.caps.c_str ());
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_kernel_of_two_axes_is_every_channels)
+TEST (test_a_kernel_of_two_axes_is_every_channels)
 {
   Case of = plane (8, 21, 3, 3);
   of.channels = of.filters = of.groups = 3;
@@ -275,7 +340,6 @@ GST_START_TEST (test_a_kernel_of_two_axes_is_every_channels)
       1e-5, "of two axes");
   fail_unless (strstr (output.caps.c_str (), "3:21:8"), "%s", output.caps.c_str ());
 }
-GST_END_TEST;
 
 template <typename T, typename Made>
 static void
@@ -294,7 +358,7 @@ check_type (const std::string &type, const std::string &made)
       reference::convolve (of, {input.begin (), input.end ()}, kernel, {0}), 1e-5, type);
 }
 
-GST_START_TEST (test_numbers_of_other_types_are_convolved_as_real_ones)
+TEST (test_numbers_of_other_types_are_convolved_as_real_ones)
 {
   check_type<guint8, float> ("uint8", "float32");
   check_type<gint8, float> ("int8", "float32");
@@ -302,7 +366,6 @@ GST_START_TEST (test_numbers_of_other_types_are_convolved_as_real_ones)
   check_type<gint16, float> ("int16", "float32");
   check_type<double, double> ("float64", "float64");
 }
-GST_END_TEST;
 
 /* --- video --- */
 
@@ -353,7 +416,7 @@ check_video (const char *format, int components, int first, int colors,
   }
 }
 
-GST_START_TEST (test_each_colour_of_video_is_convolved_and_alpha_kept)
+TEST (test_each_colour_of_video_is_convolved_and_alpha_kept)
 {
   check_video ("GRAY8", 1, 0, 1, "scale=0.5 offset=10", 0.5, 10);
   check_video ("RGBA", 4, 0, 3, "scale=0.5", 0.5, 0);
@@ -361,9 +424,8 @@ GST_START_TEST (test_each_colour_of_video_is_convolved_and_alpha_kept)
   check_video ("ARGB", 4, 1, 3, "scale=0.25 offset=60", 0.25, 60);
   check_video ("ABGR", 4, 0, 4, "scale=0.25 alpha=true", 0.25, 0, true);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_gray_of_16_bits_is_convolved_to_its_last_bit)
+TEST (test_gray_of_16_bits_is_convolved_to_its_last_bit)
 {
   const std::vector<guint16> input =
       filled<guint16> (64 * 20, [] (gsize n) { return guint16 (n * 40503); });
@@ -382,10 +444,9 @@ GST_START_TEST (test_gray_of_16_bits_is_convolved_to_its_last_bit)
           "pixel %d is %d, expected %g", int (n), got[n], nearbyint (sums[n] / 16));
   }
 }
-GST_END_TEST;
 
 /* A frame that begins within its memory, whose lines are far apart. */
-GST_START_TEST (test_video_of_any_layout_is_convolved)
+TEST (test_video_of_any_layout_is_convolved)
 {
   const Bytes input =
       filled<guint8> (37 + 80 * 9, [] (gsize n) { return testing::pattern (n, 1); });
@@ -403,9 +464,8 @@ GST_START_TEST (test_video_of_any_layout_is_convolved)
     for (int x = 0; x < 52; x++)
       fail_unless_equals_int (got[y * 52 + x], x > 0 ? input[37 + y * 80 + x - 1] : 0);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_stride_and_padding_change_the_size_of_video)
+TEST (test_stride_and_padding_change_the_size_of_video)
 {
   Chain chain ("openclconvolve stride=2 padding=0 kernel=\"<<0,0,0>,<0,1,0>,<0,0,0>>\"",
       video ("RGBA", 41, 23));
@@ -419,7 +479,6 @@ GST_START_TEST (test_stride_and_padding_change_the_size_of_video)
         fail_unless_equals_int (output.bytes[(y * 20 + x) * 4 + c],
             input[((2 * y + 1) * 41 + 2 * x + 1) * 4 + c]);
 }
-GST_END_TEST;
 
 /* --- knobs --- */
 
@@ -429,7 +488,7 @@ gray_of (const Output &output)
   return output.bytes.data ();
 }
 
-GST_START_TEST (test_settings_change_between_two_frames)
+TEST (test_settings_change_between_two_frames)
 {
   Chain chain ("openclconvolve name=k kernel=\"<1>\"", video ("GRAY8", 16, 4));
   const Bytes frame (16 * 4, 40);
@@ -458,9 +517,8 @@ GST_START_TEST (test_settings_change_between_two_frames)
   fail_unless_equals_int (gray_of (output)[9], 120);
   fail_unless_equals_uint64 (said_on (chain.bus).warnings.size (), 0);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_wrong_setting_is_one_warning_and_the_last_stays)
+TEST (test_a_wrong_setting_is_one_warning_and_the_last_stays)
 {
   Folder folder;
   const std::string cut = folder.write ("cut.npy", "no array");
@@ -489,11 +547,10 @@ GST_START_TEST (test_a_wrong_setting_is_one_warning_and_the_last_stays)
   chain.push (frame);
   fail_unless_equals_int (gray_of (chain.pull ())[5], 120);
 }
-GST_END_TEST;
 
 /* --- mistakes at the start --- */
 
-GST_START_TEST (test_what_is_wrong_at_the_start_is_one_error_that_names_it)
+TEST (test_what_is_wrong_at_the_start_is_one_error_that_names_it)
 {
   Folder folder;
   const std::string oihw = folder.save<float> (
@@ -523,40 +580,3 @@ GST_START_TEST (test_what_is_wrong_at_the_start_is_one_error_that_names_it)
         one[2].c_str (), said.errors[0].c_str ());
   }
 }
-GST_END_TEST;
-
-static Suite *
-openclconvolve_suite ()
-{
-  Suite *suite = suite_create ("openclconvolve");
-  TCase *methods = tcase_create ("methods");
-  tcase_set_timeout (methods, 300);
-
-  tcase_add_test (methods, test_direct_agrees_with_double_precision);
-  tcase_add_test (methods, test_groups_of_work_items_agree_with_double_precision);
-  tcase_add_test (methods, test_direct_takes_kernels_of_every_size_to_31);
-  tcase_add_test (methods, test_direct_takes_64_filters_of_64_channels);
-  suite_add_tcase (suite, methods);
-
-  TCase *arrays = tcase_create ("arrays");
-  tcase_add_test (arrays, test_kernels_are_taken_in_either_layout);
-  tcase_add_test (arrays, test_a_kernel_of_two_axes_is_every_channels);
-  tcase_add_test (arrays, test_numbers_of_other_types_are_convolved_as_real_ones);
-  suite_add_tcase (suite, arrays);
-
-  TCase *pictures = tcase_create ("video");
-  tcase_add_test (pictures, test_each_colour_of_video_is_convolved_and_alpha_kept);
-  tcase_add_test (pictures, test_gray_of_16_bits_is_convolved_to_its_last_bit);
-  tcase_add_test (pictures, test_video_of_any_layout_is_convolved);
-  tcase_add_test (pictures, test_stride_and_padding_change_the_size_of_video);
-  suite_add_tcase (suite, pictures);
-
-  TCase *knobs = tcase_create ("knobs");
-  tcase_add_test (knobs, test_settings_change_between_two_frames);
-  tcase_add_test (knobs, test_a_wrong_setting_is_one_warning_and_the_last_stays);
-  tcase_add_test (knobs, test_what_is_wrong_at_the_start_is_one_error_that_names_it);
-  suite_add_tcase (suite, knobs);
-  return suite;
-}
-
-GST_CHECK_MAIN (openclconvolve)

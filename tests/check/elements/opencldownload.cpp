@@ -229,15 +229,14 @@ pending_frame (GstOpenCLContext *context, guint8 value)
   cl_command_queue queue =
       gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
   GstMemory *memory = gst_opencl_memory_new (context, gray_size, nullptr);
-  cl_event event;
+  OwnedCL<cl_event> event;
 
   fail_unless (gst_opencl_memory_begin (memory, queue, GST_MAP_WRITE, nullptr));
   expect_equal (clEnqueueFillBuffer (queue, gst_opencl_memory_get_handle (memory), &value,
-                    1, 0, gray_size, 0, nullptr, &event),
+                    1, 0, gray_size, 0, nullptr, event.out ()),
       CL_SUCCESS);
   clFlush (queue);
   gst_opencl_memory_end (memory, queue, GST_MAP_WRITE, event);
-  clReleaseEvent (event);
   GstBuffer *buffer = gst_buffer_new ();
   gst_buffer_append_memory (buffer, memory);
   return buffer;

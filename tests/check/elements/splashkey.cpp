@@ -129,9 +129,8 @@ TEST (test_splashkey_reset_fills_the_store_once)
   assert_same (element.run (bright), bright, "sudden");
   element.set ("splashkey", "reset", TRUE);
   fail_unless (mask_of (element.run (bright)).count () == 50 * 50);
-  GstElement *splashkey = element.element ("splashkey");
+  Owned<GstElement> splashkey = element.element ("splashkey");
   g_object_get (splashkey, "reset", &reset, nullptr);
-  gst_object_unref (splashkey);
   fail_unless (!reset);
   assert_same (element.run (dark), dark, "sudden again");
 }

@@ -64,7 +64,7 @@ refusal (const std::string &path, bool for_background = false)
 {
   oct::SpectrumSettings settings;
   oct::SpectrumTables tables;
-  GError *error = nullptr;
+  Owned<GError> error;
 
   if (for_background) {
     settings.background_from_file = true;
@@ -74,13 +74,12 @@ refusal (const std::string &path, bool for_background = false)
   }
   const gint64 start = g_get_monotonic_time ();
   const gsize before = check::resident_kib ();
-  fail_if (oct::spectrum_tables_load (settings, n_samples, true, tables, &error));
+  fail_if (oct::spectrum_tables_load (settings, n_samples, true, tables, error.out ()));
   fail_unless (
       check::resident_kib () < before + 16 * 1024, "%s has been read", path.c_str ());
   fail_unless (g_get_monotonic_time () - start < 2 * G_TIME_SPAN_SECOND, "%s takes long",
       path.c_str ());
   std::string message = error->message;
-  g_error_free (error);
   return message;
 }
 

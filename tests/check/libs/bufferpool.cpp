@@ -14,10 +14,9 @@ namespace {
 GstBufferPool *
 new_active_pool (GstOpenCLContext *context, bool host, const gchar *caps, gsize size)
 {
-  GstCaps *parsed = caps ? gst_caps_from_string (caps) : nullptr;
+  Owned<GstCaps> parsed = caps ? gst_caps_from_string (caps) : nullptr;
   GstBufferPool *pool =
       gst_opencl_buffer_pool_new_configured (context, host, parsed, size);
-  gst_clear_caps (&parsed);
   fail_unless (pool != nullptr);
   fail_unless (gst_buffer_pool_set_active (pool, TRUE));
   return pool;
@@ -48,14 +47,14 @@ TEST (test_pool_buffers_are_one_memory_of_its_kind)
     fail_unless (
         gst_opencl_buffer_pool_get_context (GST_OPENCL_BUFFER_POOL (pool)) == context);
     expect_equal (gst_opencl_buffer_pool_is_host (GST_OPENCL_BUFFER_POOL (pool)), host);
-    GstBuffer *buffer = acquire (pool);
+    Owned<GstBuffer> buffer = acquire (pool);
     GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
     expect_equal (gst_buffer_n_memory (buffer), 1);
     expect_equal (gst_buffer_get_size (buffer), 1000);
     fail_unless (
         host ? gst_is_opencl_host_memory (memory) : gst_is_opencl_memory (memory));
     fail_unless (gst_buffer_get_video_meta (buffer) == nullptr);
-    gst_buffer_unref (buffer);
+    buffer = nullptr;
     stop (pool);
   }
 }
@@ -66,7 +65,7 @@ TEST (test_pool_raises_its_size_to_what_the_caps_need)
   GstBufferPool *pool =
       new_active_pool (context, false, "video/x-raw,format=I420,width=33,height=17", 10);
   GstStructure *config = gst_buffer_pool_get_config (pool);
-  GstBuffer *buffer = acquire (pool);
+  Owned<GstBuffer> buffer = acquire (pool);
   GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   GstVideoInfo info;
   guint size;
@@ -82,7 +81,7 @@ TEST (test_pool_raises_its_size_to_what_the_caps_need)
     expect_equal (meta->offset[p], GST_VIDEO_INFO_PLANE_OFFSET (&info, p));
   }
   gst_structure_free (config);
-  gst_buffer_unref (buffer);
+  buffer = nullptr;
   stop (pool);
 }
 
@@ -91,7 +90,8 @@ TEST (test_pool_honours_video_alignment)
   Owned<GstOpenCLContext> context = new_context ();
   GstBufferPool *pool = gst_opencl_buffer_pool_new (context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
-  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=NV12,width=50,height=20");
+  Owned<GstCaps> caps =
+      gst_caps_from_string ("video/x-raw,format=NV12,width=50,height=20");
   GstVideoAlignment alignment;
   GstVideoInfo aligned;
 
@@ -110,7 +110,7 @@ TEST (test_pool_honours_video_alignment)
   fail_unless (gst_buffer_pool_set_config (pool, config));
   fail_unless (gst_buffer_pool_set_active (pool, TRUE));
 
-  GstBuffer *buffer = acquire (pool);
+  Owned<GstBuffer> buffer = acquire (pool);
   GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   expect_equal (gst_buffer_get_size (buffer), GST_VIDEO_INFO_SIZE (&aligned));
   for (guint p = 0; p < 2; p++) {
@@ -132,19 +132,18 @@ TEST (test_pool_honours_video_alignment)
                   + row * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, p),
           7, 50);
   gst_video_frame_unmap (&frame);
-  gst_buffer_unref (buffer);
-  gst_caps_unref (caps);
+  buffer = nullptr;
   stop (pool);
 }
 
 TEST (test_pool_refuses_caps_that_are_no_video)
 {
   Owned<GstOpenCLContext> context = new_context ();
-  GstCaps *caps = gst_caps_from_string ("video/x-raw,format=NONSENSE,width=1,height=1");
+  Owned<GstCaps> caps =
+      gst_caps_from_string ("video/x-raw,format=NONSENSE,width=1,height=1");
 
   fail_unless (
       gst_opencl_buffer_pool_new_configured (context, FALSE, caps, 10) == nullptr);
-  gst_caps_unref (caps);
   /* GstBufferPool counts bytes in 32 bits: more is refused, not cut off. */
   fail_unless (gst_opencl_buffer_pool_new_configured (
                    context, FALSE, nullptr, (gsize (1) << 32) + 10)
@@ -171,13 +170,13 @@ TEST (test_pool_without_room_gives_an_error_and_works_later)
 TEST (test_pool_in_steady_state_allocates_nothing)
 {
   Owned<GstOpenCLContext> context = new_context ();
-  cl_kernel kernel = make_kernel (context, change_source, "add");
+  OwnedCL<cl_kernel> kernel = make_kernel (context, change_source, "add");
   GstBufferPool *device = new_active_pool (context, false, nullptr, 1000);
   GstBufferPool *host = new_active_pool (context, true, nullptr, 1000);
   unsigned allocations = 0;
 
   for (int i = 0; i < 50; i++) {
-    GstBuffer *work = acquire (device), *result = acquire (host);
+    Owned<GstBuffer> work = acquire (device), result = acquire (host);
     GstMemory *memory = gst_buffer_peek_memory (work, 0);
     /* Smaller contents give a buffer back in its full size. */
     gst_buffer_set_size (work, 500 + i);
@@ -191,16 +190,15 @@ TEST (test_pool_in_steady_state_allocates_nothing)
     gst_buffer_unmap (work, &map);
     fail_unless (gst_opencl_memory_copy_async (
         gst_buffer_peek_memory (result, 0), 0, memory, 0, 500 + i, nullptr, nullptr));
-    gst_buffer_unref (work);
+    work = nullptr;
     Bytes bytes = read_buffer (result);
     expect_equal (bytes[0], guint8 (i + 1));
     expect_equal (bytes[499 + i], i ? guint8 (i) : 1);
-    gst_buffer_unref (result);
+    result = nullptr;
     if (i == 2)
       allocations = counting::allocations ();
   }
   expect_equal (counting::allocations (), allocations);
-  clReleaseKernel (kernel);
   stop (device);
   stop (host);
 }
@@ -208,22 +206,22 @@ TEST (test_pool_in_steady_state_allocates_nothing)
 TEST (test_pool_s_next_writer_waits_on_the_device_for_earlier_readers)
 {
   Owned<GstOpenCLContext> context = new_context ();
-  cl_kernel kernel = make_kernel (context, change_source, "add");
+  OwnedCL<cl_kernel> kernel = make_kernel (context, change_source, "add");
   GstBufferPool *pool = new_active_pool (context, false, nullptr, 256);
   GError *error = nullptr;
-  GstMemory *host = gst_opencl_host_memory_new (context, 256, &error);
-  GstMemory *other = gst_opencl_host_memory_new (context, 256, &error);
+  Owned<GstMemory> host = gst_opencl_host_memory_new (context, 256, &error);
+  Owned<GstMemory> other = gst_opencl_host_memory_new (context, 256, &error);
   Bytes bytes = pattern (256, 1);
   Gate gate (context);
 
-  GstBuffer *buffer = acquire (pool);
+  Owned<GstBuffer> buffer = acquire (pool);
   GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
   cl_mem handle = gst_opencl_memory_get_handle (memory);
   write_memory (other, bytes);
   fail_unless (gst_opencl_memory_copy_async (memory, 0, other, 0, 256, nullptr, nullptr));
   gate.put_into (queue_of (context, GST_OPENCL_QUEUE_DOWNLOAD));
   fail_unless (gst_opencl_memory_copy_async (host, 0, memory, 0, 256, nullptr, nullptr));
-  gst_buffer_unref (buffer); /* while it is still to be read */
+  buffer = nullptr;
 
   for (int others = 0; others < GST_OPENCL_BUFFERS_IN_TURN - 1; others++)
     gst_buffer_unref (acquire (pool));
@@ -236,10 +234,9 @@ TEST (test_pool_s_next_writer_waits_on_the_device_for_earlier_readers)
   gate.open ();
   assert_same (read_memory (host), bytes, "what the earlier reader got");
   assert_same (read_memory (memory), pattern (256, 2), "what the next writer wrote");
-  gst_buffer_unref (buffer);
-  gst_memory_unref (host);
-  gst_memory_unref (other);
-  clReleaseKernel (kernel);
+  buffer = nullptr;
+  host = nullptr;
+  other = nullptr;
   stop (pool);
 }
 
@@ -252,7 +249,7 @@ TEST (test_pool_leaves_memory_alone_that_another_buffer_still_holds)
 
   for (bool host : {false, true}) {
     GstBufferPool *pool = new_active_pool (context, host, nullptr, 256);
-    GstBuffer *buffer = acquire (pool);
+    Owned<GstBuffer> buffer = acquire (pool);
     Bytes bytes = pattern (256, 1);
     gst_buffer_fill (buffer, 0, bytes.data (), 256);
     if (!host) {
@@ -265,29 +262,30 @@ TEST (test_pool_leaves_memory_alone_that_another_buffer_still_holds)
       for (guint8 &byte : bytes)
         byte++;
     }
-    GstBuffer *kept = gst_buffer_copy (buffer);
-    GstBuffer *part = gst_buffer_copy_region (buffer, GST_BUFFER_COPY_MEMORY, 100, 50);
-    gst_buffer_unref (buffer);
-    GstBuffer *next = acquire (pool);
+    Owned<GstBuffer> kept = gst_buffer_copy (buffer);
+    Owned<GstBuffer> part =
+        gst_buffer_copy_region (buffer, GST_BUFFER_COPY_MEMORY, 100, 50);
+    buffer = nullptr;
+    Owned<GstBuffer> next = acquire (pool);
     gst_buffer_memset (next, 0, 0xee, 256);
     assert_same (read_buffer (kept), bytes, "the buffer that holds the memory");
     assert_same (read_buffer (part), Bytes (bytes.begin () + 100, bytes.begin () + 150),
         "the buffer that holds a part");
-    gst_buffer_unref (next);
-    gst_buffer_unref (kept);
-    gst_buffer_unref (part);
+    next = nullptr;
+    kept = nullptr;
+    part = nullptr;
     stop (pool);
   }
 }
 
 TEST (test_pool_buffer_outlives_its_pool_and_context)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   GstBufferPool *pool = new_active_pool (context, false, nullptr, 256);
   Owned<GstBuffer> buffer = acquire (pool);
 
   stop (pool);
-  gst_object_unref (context);
+  context = nullptr;
   Bytes bytes = pattern (256, 1);
   gst_buffer_fill (buffer, 0, bytes.data (), 256);
   assert_same (read_buffer (buffer), bytes, "buffer");
@@ -296,7 +294,7 @@ TEST (test_pool_buffer_outlives_its_pool_and_context)
 TEST (test_pool_that_the_device_has_no_room_for_keeps_nothing)
 {
   for (bool host : {false, true}) {
-    GstOpenCLContext *context = new_context ();
+    Owned<GstOpenCLContext> context = new_context ();
     GWeakRef alive;
     g_weak_ref_init (&alive, context);
     GstBufferPool *pool =
@@ -321,7 +319,7 @@ TEST (test_pool_that_the_device_has_no_room_for_keeps_nothing)
     gst_buffer_unref (acquire (pool));
     stop (pool);
     expect_equal (counting::held_buffers (), held);
-    gst_object_unref (context);
+    context = nullptr;
     fail_unless (g_weak_ref_get (&alive) == nullptr);
     g_weak_ref_clear (&alive);
   }

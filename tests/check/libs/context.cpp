@@ -118,26 +118,21 @@ ensure (TestHolder *holder)
 guint
 count_messages (GstElement *pipeline, GstMessageType type)
 {
-  GstBus *bus = gst_element_get_bus (pipeline);
+  Owned<GstBus> bus = gst_element_get_bus (pipeline);
   guint n = 0;
-  while (GstMessage *message = gst_bus_pop_filtered (bus, type)) {
-    gst_message_unref (message);
+  while (Owned<GstMessage> message = gst_bus_pop_filtered (bus, type))
     n++;
-  }
-  gst_object_unref (bus);
   return n;
 }
 
 std::string
 error_of_choice (const gchar *device)
 {
-  GError *error = nullptr;
-  GstOpenCLContext *context = gst_opencl_context_new (device, &error);
+  Owned<GError> error;
+  GstOpenCLContext *context = gst_opencl_context_new (device, error.out ());
   fail_unless (context == nullptr);
   fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE));
-  std::string message = error->message;
-  g_error_free (error);
-  return message;
+  return error->message;
 }
 
 void
@@ -147,12 +142,6 @@ assert_choice_works (const gchar *device)
   Owned<GstOpenCLContext> context = gst_opencl_context_new (device, &error);
   fail_unless (context != nullptr, "%s", error ? error->message : "no error");
   fail_unless (gst_opencl_context_matches (context, device));
-}
-
-bool
-has (const std::string &text, const std::string &part)
-{
-  return text.find (part) != std::string::npos;
 }
 
 bool
@@ -196,8 +185,7 @@ TEST (test_context_of_a_type_is_made_only_where_there_is_such_a_device)
     if (machine_has (type.type))
       assert_choice_works (type.name);
     else
-      fail_unless (
-          has (error_of_choice (type.name), std::string ("device=") + type.name));
+      expect_says (error_of_choice (type.name), {std::string ("device=") + type.name});
   }
 }
 
@@ -207,10 +195,7 @@ TEST (test_context_of_no_such_device_lists_those_there_are)
   std::string name = gst_opencl_context_get_device_name (context);
 
   for (const gchar *device : {"nonsense", "0:99", "77:0", "0:0:0", ":", "-1:0"}) {
-    std::string message = error_of_choice (device);
-    fail_unless (has (message, device), "%s", message.c_str ());
-    fail_unless (has (message, name), "%s", message.c_str ());
-    fail_unless (has (message, "0:0"), "%s", message.c_str ());
+    expect_says (error_of_choice (device), {device, name, "0:0"});
     fail_if (gst_opencl_context_matches (context, device));
   }
 }
@@ -219,12 +204,12 @@ TEST (test_context_default_comes_from_the_environment)
 {
   g_setenv ("GST_OPENCL_DEVICE", "nonsense", TRUE);
   for (const gchar *open : {(const gchar *)nullptr, "", "auto"})
-    fail_unless (has (error_of_choice (open), "nonsense"));
+    expect_says (error_of_choice (open), {"nonsense"});
   assert_choice_works ("0:0"); /* who names one does not care */
   g_setenv ("GST_OPENCL_DEVICE", "0:0", TRUE);
-  GstOpenCLContext *context = new_context ();
-  gst_object_unref (context);
-  fail_unless (has (error_of_choice ("nonsense"), "nonsense"));
+  Owned<GstOpenCLContext> context = new_context ();
+  context = nullptr;
+  expect_says (error_of_choice ("nonsense"), {"nonsense"});
   g_unsetenv ("GST_OPENCL_DEVICE");
 }
 
@@ -232,7 +217,7 @@ TEST (test_context_without_any_device_says_so)
 {
   counting::hide_platforms (true);
   for (const gchar *device : {(const gchar *)nullptr, "gpu", "0:0", "nonsense"})
-    fail_unless (has (error_of_choice (device), "No OpenCL device"));
+    expect_says (error_of_choice (device), {"No OpenCL device"});
   counting::hide_platforms (false);
 }
 
@@ -245,8 +230,7 @@ assert_not_chosen (const gchar *fault)
     Owned<GError> error;
     fail_unless (gst_opencl_context_new (device, error.out ()) == nullptr);
     fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE));
-    fail_unless (strstr (error->message, fault) && strstr (error->message, "0:0 "), "%s",
-        error->message);
+    expect_says (error->message, {fault, "0:0 "});
   }
   counting::let_devices_say_the_truth ();
   gst_object_unref (new_context ());
@@ -274,14 +258,13 @@ TEST (test_context_is_not_made_on_a_device_that_cannot_be_used)
 TEST (test_context_of_names_that_are_not_text)
 {
   const char name[] = "Ger\xe4t \xff";
-  GError *error = nullptr;
+  Owned<GError> error;
 
-  fail_unless (gst_opencl_context_new ("\xff\xfe", &error) == nullptr);
+  fail_unless (gst_opencl_context_new ("\xff\xfe", error.out ()) == nullptr);
   fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE));
   fail_unless (g_utf8_validate (error->message, -1, nullptr));
-  g_clear_error (&error);
   counting::let_devices_say (CL_DEVICE_NAME, name, sizeof name);
-  Owned<GstOpenCLContext> context = gst_opencl_context_new ("ger", &error);
+  Owned<GstOpenCLContext> context = gst_opencl_context_new ("ger", error.out ());
   fail_unless (context != nullptr, "%s", error ? error->message : "");
   fail_unless (
       g_utf8_validate (gst_opencl_context_get_device_name (context), -1, nullptr));
@@ -301,8 +284,7 @@ TEST (test_context_that_cannot_be_made_names_the_call)
       Owned<GError> error;
       counting::let_fail (one.call, n, CL_OUT_OF_HOST_MEMORY);
       fail_unless (gst_opencl_context_new (nullptr, error.out ()) == nullptr);
-      fail_unless (has (error->message, one.name), "%s", error->message);
-      fail_unless (has (error->message, "CL_OUT_OF_HOST_MEMORY"), "%s", error->message);
+      expect_says (error->message, {one.name, "CL_OUT_OF_HOST_MEMORY"});
     }
   Owned<GstOpenCLContext> context = new_context ();
 }
@@ -312,43 +294,31 @@ TEST (test_context_that_cannot_be_made_names_the_call)
 TEST (test_context_is_the_same_for_whoever_asks_for_the_device)
 {
   Owned<GstOpenCLContext> first = new_context ();
-  std::vector<std::thread> threads;
-  std::vector<GstOpenCLContext *> got (8);
+  std::vector<Owned<GstOpenCLContext>> got (8);
 
-  for (auto &context : got)
-    threads.emplace_back ([&context] { context = new_context (); });
-  for (std::thread &thread : threads)
-    thread.join ();
-  for (GstOpenCLContext *context : got) {
+  together (got.size (), [&] (guint i) { got[i] = new_context (); });
+  for (const auto &context : got)
     fail_unless (context == first);
-    gst_object_unref (context);
-  }
 }
 
 TEST (test_context_is_made_once_by_threads_that_start_together)
 {
   unsigned made = counting::count (counting::CREATE_CONTEXT);
   for (int round = 0; round < 5; round++) {
-    std::vector<std::thread> threads;
-    std::vector<GstOpenCLContext *> got (6);
-    for (auto &context : got)
-      threads.emplace_back ([&context] { context = new_context (); });
-    for (std::thread &thread : threads)
-      thread.join ();
-    for (GstOpenCLContext *context : got)
+    std::vector<Owned<GstOpenCLContext>> got (6);
+    together (got.size (), [&] (guint i) { got[i] = new_context (); });
+    for (const auto &context : got)
       fail_unless (context == got[0]);
-    for (GstOpenCLContext *context : got)
-      gst_object_unref (context);
   }
   expect_equal (counting::count (counting::CREATE_CONTEXT), made + 5);
 }
 
 TEST (test_context_goes_with_its_last_reference)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   GWeakRef weak;
   g_weak_ref_init (&weak, context);
-  gst_object_unref (context);
+  context = nullptr;
   fail_unless (g_weak_ref_get (&weak) == nullptr);
   g_weak_ref_clear (&weak);
 }
@@ -380,7 +350,7 @@ TEST (test_context_of_a_neighbour_on_another_device_is_left_alone)
   fail_if (gst_opencl_ensure_context (GST_ELEMENT (chain.first), chain.first->device,
       &chain.first->context, error.out ()));
   fail_unless (chain.first->context == nullptr);
-  fail_unless (has (error->message, "nonsense"));
+  expect_says (error->message, {"nonsense"});
 }
 
 TEST (test_context_that_nobody_has_is_made_and_announced)
@@ -388,15 +358,12 @@ TEST (test_context_that_nobody_has_is_made_and_announced)
   Chain chain;
   ensure (chain.first);
   fail_unless (chain.first->context != nullptr);
-  GstBus *bus = gst_element_get_bus (chain.pipeline);
-  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_HAVE_CONTEXT);
-  GstContext *announced = nullptr;
-  gst_message_parse_have_context (message, &announced);
+  Owned<GstBus> bus = gst_element_get_bus (chain.pipeline);
+  Owned<GstMessage> message = gst_bus_pop_filtered (bus, GST_MESSAGE_HAVE_CONTEXT);
+  Owned<GstContext> announced;
+  gst_message_parse_have_context (message, announced.out ());
   expect_equal (gst_context_get_context_type (announced), GST_OPENCL_CONTEXT_TYPE);
   fail_unless (gst_context_is_persistent (announced));
-  gst_context_unref (announced);
-  gst_message_unref (message);
-  gst_object_unref (bus);
 
   /* Nobody asks again, and the other end finds it by its query. */
   ensure (chain.first);
@@ -410,9 +377,8 @@ TEST (test_context_can_be_given_by_the_application_beforehand)
   Chain chain;
   Owned<GstOpenCLContext> registered = new_context ();
   Owned<GstOpenCLContext> own = new_other_context (registered);
-  Owned<GstContext> given = gst_opencl_context_to_gst_context (own);
 
-  gst_element_set_context (chain.pipeline, given);
+  give_context (chain.pipeline, own);
   fail_unless (chain.first->context == own && chain.last->context == own);
   ensure (chain.first);
   fail_unless (chain.first->context == own);
@@ -471,14 +437,15 @@ TEST (test_context_answers_only_queries_for_it)
 
 TEST (test_context_around_an_application_s_handles_uses_them)
 {
-  GstOpenCLContext *device = new_context ();
+  Owned<GstOpenCLContext> device = new_context ();
   cl_device_id id = gst_opencl_context_get_device (device);
   cl_int code;
   cl_context handle = clCreateContext (nullptr, 1, &id, nullptr, nullptr, &code);
   cl_command_queue queue = clCreateCommandQueue (handle, id, 0, &code);
-  gst_object_unref (device); /* from here on the device has no context */
+  device = nullptr;
 
-  GstOpenCLContext *context = gst_opencl_context_new_wrapped (handle, id, queue, nullptr);
+  Owned<GstOpenCLContext> context =
+      gst_opencl_context_new_wrapped (handle, id, queue, nullptr);
   fail_unless (gst_opencl_context_get_handle (context) == handle);
   fail_unless (gst_opencl_context_get_device (context) == id);
   fail_unless (queue_of (context) == queue);
@@ -486,10 +453,10 @@ TEST (test_context_around_an_application_s_handles_uses_them)
     fail_unless (queue_of (context, other) != queue && queue_of (context, other));
 
   /* Elements that pick the device find it. */
-  GstOpenCLContext *found = new_context ();
+  Owned<GstOpenCLContext> found = new_context ();
   fail_unless (found == context);
-  gst_object_unref (found);
-  gst_object_unref (context);
+  found = nullptr;
+  context = nullptr;
 
   /* The application's handles are as before. */
   cl_uint references;
@@ -509,29 +476,25 @@ TEST (test_context_that_is_there_already_stays_the_device_s)
 
 TEST (test_context_refuses_queues_that_it_cannot_use)
 {
-  GstOpenCLContext *first = new_context (), *second = new_other_context (first);
+  Owned<GstOpenCLContext> first = new_context (), second = new_other_context (first);
   cl_device_id device = gst_opencl_context_get_device (first);
   cl_int code;
   cl_command_queue queue = clCreateCommandQueue (gst_opencl_context_get_handle (first),
       device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
-  GError *error = nullptr;
+  Owned<GError> error;
 
   expect_equal (code, CL_SUCCESS);
   fail_unless (gst_opencl_context_new_wrapped (
-                   gst_opencl_context_get_handle (first), device, queue, &error)
+                   gst_opencl_context_get_handle (first), device, queue, error.out ())
                == nullptr);
-  fail_unless (has (error->message, "out of order"), "%s", error->message);
-  g_clear_error (&error);
+  expect_says (error->message, {"out of order"});
   clReleaseCommandQueue (queue);
 
   /* One of another cl_context. */
   fail_unless (gst_opencl_context_new_wrapped (gst_opencl_context_get_handle (first),
-                   device, queue_of (second), &error)
+                   device, queue_of (second), error.out ())
                == nullptr);
-  fail_unless (has (error->message, "context"), "%s", error->message);
-  g_clear_error (&error);
-  gst_object_unref (second);
-  gst_object_unref (first);
+  expect_says (error->message, {"context"});
 }
 
 /* --- programs --- */
@@ -563,45 +526,38 @@ TEST (test_program_is_built_once_for_source_and_options)
 TEST (test_program_is_built_once_by_threads_that_want_it_together)
 {
   Owned<GstOpenCLContext> context = new_context ();
-  std::vector<std::thread> threads;
-  std::vector<cl_program> programs (6);
+  std::vector<OwnedCL<cl_program>> programs (6);
 
-  for (cl_program &program : programs)
-    threads.emplace_back ([&program, &context] {
-      program = gst_opencl_context_get_program (context, change_source, nullptr, nullptr);
-    });
-  for (std::thread &thread : threads)
-    thread.join ();
-  for (cl_program program : programs) {
+  together (programs.size (), [&] (guint i) {
+    programs[i] =
+        gst_opencl_context_get_program (context, change_source, nullptr, nullptr);
+  });
+  for (const auto &program : programs)
     fail_unless (program && program == programs[0]);
-    clReleaseProgram (program);
-  }
   expect_equal (counting::count (counting::BUILD_PROGRAM), 1);
 }
 
 TEST (test_program_that_does_not_build_gives_the_log)
 {
   Owned<GstOpenCLContext> context = new_context ();
-  GError *error = nullptr;
+  Owned<GError> error;
   const gchar *broken = "__kernel void k (__global int *x) { x[0] = undeclared; }";
 
-  fail_unless (
-      gst_opencl_context_get_program (context, broken, "-DONE=1", &error) == nullptr);
+  fail_unless (gst_opencl_context_get_program (context, broken, "-DONE=1", error.out ())
+               == nullptr);
   fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_BUILD));
   std::string message = error->message;
   auto line_end = message.find ('\n');
   fail_unless (line_end != std::string::npos);
-  fail_unless (has (message.substr (0, line_end), "does not build"));
-  fail_if (has (message.substr (0, line_end), "undeclared"));
-  fail_unless (has (message.substr (line_end), "undeclared"), "%s", message.c_str ());
-  fail_unless (has (message.substr (line_end), "-DONE=1"), "%s", message.c_str ());
-  g_clear_error (&error);
+  expect_says (message.substr (0, line_end), {"does not build"});
+  fail_unless (message.find ("undeclared") > line_end);
+  expect_says (message.substr (line_end), {"undeclared", "-DONE=1"});
 
   /* It is not kept: what failed for lack of something else may work later. */
   counting::let_fail (counting::BUILD_PROGRAM, 1, CL_OUT_OF_HOST_MEMORY);
-  fail_unless (gst_opencl_context_get_program (context, change_source, nullptr, &error)
-               == nullptr);
-  g_clear_error (&error);
+  fail_unless (
+      gst_opencl_context_get_program (context, change_source, nullptr, error.out ())
+      == nullptr);
   clReleaseKernel (make_kernel (context, change_source, "add"));
 }
 
@@ -632,7 +588,7 @@ TEST (test_release_after_waits_for_the_event)
 
 TEST (test_release_after_keeps_what_it_cannot_wait_for)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   std::atomic<int> released{0};
   Gate gate (context), unknown (context);
 
@@ -646,7 +602,7 @@ TEST (test_release_after_keeps_what_it_cannot_wait_for)
   counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_OUT_OF_RESOURCES);
   counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_OUT_OF_RESOURCES);
   gst_opencl_context_release_after (context, unknown.event, add_one, &released);
-  gst_object_unref (context);
+  context = nullptr;
   expect_equal (released, 1);
   counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_SUCCESS);
   counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_SUCCESS);
@@ -654,7 +610,7 @@ TEST (test_release_after_keeps_what_it_cannot_wait_for)
 
 TEST (test_release_after_is_done_before_the_context_goes)
 {
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   std::atomic<int> released{0};
   Gate gate (context);
 
@@ -664,7 +620,7 @@ TEST (test_release_after_is_done_before_the_context_goes)
     g_usleep (50000);
     gate.open ();
   });
-  gst_object_unref (context);
+  context = nullptr;
   expect_equal (released, 10);
   opener.join ();
 }

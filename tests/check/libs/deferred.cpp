@@ -132,10 +132,10 @@ TEST (test_deferred_contents_are_there_for_the_device)
 TEST (test_deferred_contents_are_there_for_a_part_that_is_shared)
 {
   Deferred deferred;
-  GstMemory *part = gst_memory_share (deferred.memory, 100, 1000);
+  Owned<GstMemory> part = gst_memory_share (deferred.memory, 100, 1000);
   expect_equal (deferred.calls, 0);
   fail_unless (has_pattern (part, 1000));
-  gst_memory_unref (part);
+  part = nullptr;
   expect_equal (deferred.calls, 1);
 }
 
@@ -183,12 +183,12 @@ TEST (test_deferred_work_that_fails_has_failed_for_every_reader)
   Deferred deferred (TRUE);
   cl_command_queue queue = check::queue_of (deferred.context);
   for (int reader = 0; reader < 3; reader++) {
-    GError *error = nullptr;
+    Owned<GError> error;
     GstMapInfo map;
     fail_if (gst_memory_map (deferred.memory, &map, GST_MAP_READ));
-    fail_if (gst_opencl_memory_begin (deferred.memory, queue, GST_MAP_READ, &error));
+    fail_if (
+        gst_opencl_memory_begin (deferred.memory, queue, GST_MAP_READ, error.out ()));
     expect_equal (error->message, "as asked for");
-    g_error_free (error);
     GstMemory *copy = gst_memory_copy (deferred.memory, 0, -1);
     fail_unless (copy == nullptr);
   }
@@ -202,12 +202,8 @@ TEST (test_deferred_contents_are_whole_for_every_thread_that_comes_at_once)
   Deferred deferred;
   for (int round = 0; round < 50; round++) {
     std::atomic<int> right{0};
-    std::vector<std::thread> threads;
     deferred.calls = 0;
-    for (int t = 0; t < 4; t++)
-      threads.emplace_back ([&] { right += has_pattern (deferred.memory, size); });
-    for (std::thread &thread : threads)
-      thread.join ();
+    together (4, [&] (guint) { right += has_pattern (deferred.memory, size); });
     expect_equal (right, 4);
     expect_equal (deferred.calls, 1);
     deferred.defer ();

@@ -33,11 +33,10 @@ with_fault (DeviceDescription device, const char *fault)
 std::string
 chosen_of (const std::vector<DeviceDescription> &listed, const char *choice)
 {
-  GError *error = nullptr;
-  int chosen = choose_among (listed, choice, &error);
+  Owned<GError> error;
+  int chosen = choose_among (listed, choice, error.out ());
   fail_unless ((chosen < 0) == (error != nullptr));
   std::string result = error ? error->message : listed[chosen].index;
-  g_clear_error (&error);
   return result;
 }
 

@@ -335,54 +335,57 @@ assert_length_refused (
 }
 } // namespace
 
-TEST (test_vkfft_is_right_for_common_lengths)
+/* Every plan is a program or several, which a vendor's compiler takes its time for: not
+ * every length in every direction, but each that a library has a way of its own for. */
+static void
+check_cases (GstOpenCLFFTLibrary library, const std::vector<Case> &cases)
 {
   Device device;
-  for (gsize length : {64, 1000, 1001, 1024, 1536, 2000, 2048, 4096, 8192, 16384}) {
-    for (gsize batch : {1, 7})
-      check_case (device, VKFFT, {length, 1, batch, true});
-    check_case (device, VKFFT, {length, 1, 7});
-  }
+  for (const Case &which : cases)
+    check_case (device, library, which);
+}
+
+TEST (test_vkfft_is_right_for_common_lengths)
+{
+  for (gsize length : {64, 1000, 1001, 1024, 1536, 2000, 2048, 4096, 8192, 16384})
+    check_cases (VKFFT, {{length, 1, 7, true}});
+  check_cases (VKFFT, {{2048, 1, 1, true}, {1000, 1, 7}, {2048, 1, 7}, {16384, 1, 7}});
 }
 
 TEST (test_vkfft_is_right_for_lengths_with_large_prime_factors)
 {
-  Device device;
-  for (gsize length : {17, 127, 2039, 4099, 9999, 16337}) {
-    for (bool real : {true, false})
-      check_case (device, VKFFT, {length, 1, 3, real});
-  }
+  check_cases (VKFFT, {{17, 1, 3, true}, {127, 1, 3}, {2039, 1, 3, true}, {2039, 1, 3},
+                          {4099, 1, 3}, {9999, 1, 3, true}, {16337, 1, 3, true}});
 }
 
 TEST (test_vkfft_is_right_in_every_direction)
 {
   Device device;
-  for (gsize length : {2, 3, 31, 64, 999, 2039, 2048})
+  for (gsize length : {3, 64})
     check_all_kinds (device, VKFFT, length, 1, 6);
-  check_all_kinds (device, VKFFT, 128, 1, 1);
-  check_case (device, VKFFT, {16384, 1, 3, true, true});
+  check_cases (VKFFT,
+      {{2, 1, 6, true, true}, {2, 1, 6}, {31, 1, 6, false, true}, {999, 1, 6, true, true},
+          {2039, 1, 6, true, true}, {2048, 1, 6, false, true}, {2048, 1, 6, true, true},
+          {128, 1, 1, true}, {16384, 1, 3, true, true}});
 }
 
 TEST (test_clfft_is_right_in_every_direction)
 {
-  Device device;
   if (!check::has_clfft ())
     return; /* test_clfft_is_refused_where_it_is_not_built */
-  for (gsize length : {2, 3, 64, 1001, 2048})
-    check_all_kinds (device, CLFFT, length, 1, 7);
-  check_case (device, CLFFT, {16384, 1, 3, true});
+  Device device;
+  check_all_kinds (device, CLFFT, 64, 1, 7);
+  check_cases (CLFFT,
+      {{2, 1, 7, false, true}, {3, 1, 7, true, true}, {3, 1, 7, true}, {1001, 1, 7},
+          {1001, 1, 7, true}, {2048, 1, 7, true, true}, {16384, 1, 3, true}});
 }
 
 TEST (test_vkfft_is_right_in_two_dimensions)
 {
   Device device;
-  check_all_kinds (device, VKFFT, 31, 31, 1);
   check_all_kinds (device, VKFFT, 64, 48, 3);
-  for (bool inverse : {false, true}) {
-    check_case (device, VKFFT, {37, 60, 2, true, inverse});
-    check_case (device, VKFFT, {2, 129, 2, false, inverse});
-    check_case (device, VKFFT, {128, 63, 2, true, inverse});
-  }
+  check_cases (VKFFT, {{31, 31, 1}, {31, 31, 1, true}, {37, 60, 2, true, true},
+                          {2, 129, 2, false, true}, {128, 63, 2, true, true}});
 }
 
 TEST (test_a_large_image_is_right)
@@ -394,13 +397,8 @@ TEST (test_a_large_image_is_right)
 
 TEST (test_clfft_is_right_in_two_dimensions)
 {
-  Device device;
-  if (!check::has_clfft ())
-    return; /* test_clfft_is_refused_where_it_is_not_built */
-  for (bool inverse : {false, true}) {
-    check_case (device, CLFFT, {33, 35, 1, true, inverse});
-    check_case (device, CLFFT, {48, 30, 3, false, inverse});
-  }
+  if (check::has_clfft ()) /* test_clfft_is_refused_where_it_is_not_built */
+    check_cases (CLFFT, {{33, 35, 1, true}, {48, 30, 3, false, true}});
 }
 
 /* Longer than any local memory, where VkFFT has no real transform of odd lengths. */
@@ -430,11 +428,9 @@ TEST (test_any_strides_are_honoured_and_gaps_left_alone)
       {64, 1, 7, true, false, {1, 0, 16}, {1, 0, 0}},
       {64, 1, 7, false, false, {1, 0, 15}, {1, 0, 0}},
   };
-  Device device;
-  for (GstOpenCLFFTLibrary library : libraries ()) {
-    for (const Case &which : cases)
-      check_case (device, library, which);
-  }
+  check_cases (VKFFT, {std::begin (cases), std::end (cases)});
+  if (check::has_clfft ()) /* which takes any strides itself */
+    check_cases (CLFFT, {cases[0], cases[2], cases[5], cases[8], cases[10]});
 }
 
 TEST (test_any_strides_of_images_are_honoured_and_gaps_left_alone)
@@ -487,7 +483,7 @@ TEST (test_any_number_of_lines_is_transformed)
 {
   Device device;
   for (GstOpenCLFFTLibrary library : libraries ()) {
-    for (gsize count : {2, 16, 33, 500, 999, 1025})
+    for (gsize count : {2, 33, 1025})
       check_case (device, library, {64, 1, count, true});
   }
   check_case (device, VKFFT, {64, 1, 999, true, true});

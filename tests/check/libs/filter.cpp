@@ -68,14 +68,13 @@ test_flip_open (GstOpenCLFilter *filter, GError **error)
 {
   behaviour.opened++;
   TEST_FLIP (filter)->kernel = nullptr;
-  cl_program program = gst_opencl_context_get_program (
+  OwnedCL<cl_program> program = gst_opencl_context_get_program (
       gst_opencl_filter_get_context (filter),
       behaviour.open_fails ? "first line\nwhat is this" : flip_source, nullptr, error);
   if (!program)
     return FALSE;
   cl_int code;
   TEST_FLIP (filter)->kernel = clCreateKernel (program, "flip", &code);
-  clReleaseProgram (program);
   return gst_opencl_check (code, "clCreateKernel", error);
 }
 
@@ -864,7 +863,7 @@ TEST (test_launch_rounds_up_to_whole_groups)
   Owned<GError> error;
   gsize global[1] = {4}, huge[1] = {1 << 30};
   fail_if (gst_opencl_launch (queue_of (context), kernel, 1, global, huge, error.out ()));
-  fail_unless (strstr (error->message, "clEnqueueNDRangeKernel"));
+  expect_says (error->message, {"clEnqueueNDRangeKernel"});
 }
 
 /* --- a tee --- */

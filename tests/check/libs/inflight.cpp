@@ -124,19 +124,18 @@ TEST (test_in_flight_reports_a_failed_frame_once)
 {
   for (bool drains : {false, true}) {
     Frames frames;
-    GError *error = nullptr;
+    Owned<GError> error;
     for (int i = 0; i < 3; i++)
       frames.add ();
     frames.gates[0]->open ();
     frames.gates[1]->let_fail ();
     frames.gates[2]->open ();
-    fail_if (drains ? gst_opencl_in_flight_drain (frames.in_flight, &error)
-                    : gst_opencl_in_flight_admit (frames.in_flight, 2, &error));
+    fail_if (drains ? gst_opencl_in_flight_drain (frames.in_flight, error.out ())
+                    : gst_opencl_in_flight_admit (frames.in_flight, 2, error.out ()));
     fail_unless (error && error->domain == GST_OPENCL_ERROR);
-    fail_unless (strstr (error->message, "CL_OUT_OF_RESOURCES"), "%s", error->message);
-    g_clear_error (&error);
+    expect_says (error->message, {"CL_OUT_OF_RESOURCES"});
     assert_admits (frames, 1);
-    fail_unless (gst_opencl_in_flight_drain (frames.in_flight, &error));
+    fail_unless (gst_opencl_in_flight_drain (frames.in_flight, error.out ()));
   }
 }
 

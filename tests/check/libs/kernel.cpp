@@ -73,13 +73,12 @@ make_kernel_of (GstOpenCLContext *context, const char *source, const char *name)
 std::string
 error_of (GstOpenCLContext *context, const char *resource, const char *name)
 {
-  GError *error = nullptr;
+  Owned<GError> error;
   fail_unless (
-      gst_opencl_kernel_new_from_resource (context, resource, name, nullptr, &error)
+      gst_opencl_kernel_new_from_resource (context, resource, name, nullptr, error.out ())
       == nullptr);
   fail_unless (error != nullptr);
   std::string message = error->message;
-  g_error_free (error);
   return message;
 }
 

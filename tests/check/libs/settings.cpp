@@ -162,10 +162,9 @@ TEST (test_settings_of_every_type_have_defaults_and_come_back_as_set)
       g_value_init (&value, spec->value_type);
       g_object_get_property (G_OBJECT (element.self), row.name, &value);
       bool null = G_VALUE_HOLDS_STRING (&value) && !g_value_get_string (&value);
-      gchar *text = null ? g_strdup ("NULL") : gst_value_serialize (&value);
+      Owned<gchar> text = null ? g_strdup ("NULL") : gst_value_serialize (&value);
       fail_unless (g_str_has_prefix (text, expected), "%s is %s, expected %s", row.name,
-          text, expected);
-      g_free (text);
+          text.operator->(), expected);
       g_value_unset (&value);
     }
   }
@@ -243,10 +242,9 @@ TEST (test_settings_that_contradict_at_the_start_are_an_error)
   Element element;
   element.set ("low=20");
   for (int start = 0; start < 2; start++) {
-    GError *error = nullptr;
-    fail_if (element.settings ().adopt (accept, &error));
+    Owned<GError> error;
+    fail_if (element.settings ().adopt (accept, error.out ()));
     expect_equal (error->message, "low is 20 and high is 9");
-    g_error_free (error);
     fail_if (element.settings ().is_started ());
     element.set ("high=30");
     fail_unless (element.settings ().adopt (accept, nullptr));

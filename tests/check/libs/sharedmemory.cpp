@@ -304,17 +304,14 @@ TEST (test_shared_memory_is_read_by_threads_while_kernels_read_it)
   for (int round = 0; round < 30; round++) {
     shared.add_on_device (1);
     bytes = added (bytes, 1);
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; t++) {
-      threads.emplace_back (
-          [&] { assert_same (read_memory (shared.memory), bytes, "CPU"); });
-      threads.emplace_back ([&] {
+    together (6, [&] (guint t) {
+      if (t % 2) {
+        assert_same (read_memory (shared.memory), bytes, "CPU");
+      } else {
         Owned<GstMemory> copied = gst_memory_copy (shared.memory, 0, -1);
         assert_same (read_memory (copied), bytes, "device");
-      });
-    }
-    for (std::thread &thread : threads)
-      thread.join ();
+      }
+    });
   }
 }
 
@@ -329,11 +326,10 @@ TEST (test_shared_memory_whose_map_fails_can_be_mapped_later)
     fail_if (gst_memory_map (shared.memory, &map, access));
   }
   cl_event event = nullptr;
-  GError *error = nullptr;
+  Owned<GError> error;
   counting::let_fail (counting::ENQUEUE_MAP, 1, CL_MAP_FAILURE);
-  fail_if (gst_opencl_memory_map_ahead (shared.memory, &event, &error));
-  fail_unless (strstr (error->message, "CL_MAP_FAILURE"), "%s", error->message);
-  g_clear_error (&error);
+  fail_if (gst_opencl_memory_map_ahead (shared.memory, &event, error.out ()));
+  expect_says (error->message, {"CL_MAP_FAILURE"});
   assert_same (read_memory (shared.memory), added (pattern (size, 7), 1), "later");
 }
 
@@ -343,14 +339,13 @@ TEST (test_shared_memory_freed_in_any_state_leaves_no_buffer_behind)
   {
     Shared shared;
     for (int state = 0; state < 4; state++) {
-      cl_event event = nullptr;
+      OwnedCL<cl_event> event;
       if (state > 0)
         write_memory (shared.memory, pattern (size, 1));
       if (state > 1)
         shared.add_on_device (1);
       if (state > 2) {
-        fail_unless (gst_opencl_memory_map_ahead (shared.memory, &event, nullptr));
-        clReleaseEvent (event);
+        fail_unless (gst_opencl_memory_map_ahead (shared.memory, event.out (), nullptr));
       }
       gst_memory_unref (shared.memory);
       shared.memory = shared.new_memory ();

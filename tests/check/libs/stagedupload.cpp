@@ -65,17 +65,17 @@ bool
 is_staged (GstOpenCLContext *context, gsize size)
 {
   Source source (pattern (size, 1));
-  GstBuffer *buffer = source.wrap (), *destination = new_destination (context, size);
+  Owned<GstBuffer> buffer = source.wrap (), destination = new_destination (context, size);
   Gate gate (context);
   gate.put_into (queue_of (context, GST_OPENCL_QUEUE_UPLOAD));
   upload (context, destination, buffer);
-  gst_buffer_unref (buffer);
+  buffer = nullptr;
   g_usleep (20000);
   bool released = source.released;
   gate.open ();
   assert_same (read_buffer (destination), source.bytes, "staged or not");
   fail_unless (soon ([&] { return source.released.load (); }));
-  gst_buffer_unref (destination);
+  destination = nullptr;
   return released;
 }
 
@@ -113,12 +113,12 @@ TEST (test_staged_upload_has_every_byte_at_every_size)
   Owned<GstOpenCLContext> context = new_staging_context ();
   for (gsize size : sizes) {
     Source source (pattern (size, guint (size)));
-    GstBuffer *buffer = source.wrap (), *destination = new_destination (context, size);
+    Owned<GstBuffer> buffer = source.wrap (),
+                     destination = new_destination (context, size);
     upload (context, destination, buffer);
-    gst_buffer_unref (buffer);
+    buffer = nullptr;
     fail_unless (source.released);
     assert_same (read_buffer (destination), source.bytes, std::to_string (size).c_str ());
-    gst_buffer_unref (destination);
   }
 }
 
@@ -127,7 +127,7 @@ TEST (test_staged_upload_takes_parts_of_memories_to_parts_of_memories)
   Owned<GstOpenCLContext> context = new_staging_context ();
   Bytes bytes = pattern (6 * MiB, 3), around (6 * MiB, 0x55);
   for (guint n : {1u, 3u}) {
-    GstBuffer *source = gst_buffer_new ();
+    Owned<GstBuffer> source = gst_buffer_new ();
     for (guint i = 0; i < n; i++) {
       GstMemory *memory = gst_allocator_alloc (nullptr, 2 * MiB + 100, nullptr);
       write_memory (memory,
@@ -139,7 +139,7 @@ TEST (test_staged_upload_takes_parts_of_memories_to_parts_of_memories)
     write_memory (gst_buffer_peek_memory (destination, 0), around);
     gst_memory_resize (gst_buffer_peek_memory (destination, 0), 77, 5 * MiB);
     upload (context, destination, source);
-    gst_buffer_unref (source);
+    source = nullptr;
 
     Bytes expected = around;
     for (guint i = 0; i < n; i++)
@@ -206,7 +206,7 @@ check_picture (GstOpenCLContext *context, const Picture &picture)
   gint in_stride[4] = {}, out_stride[4] = {};
   Source source (pattern (place (info, picture.extra_in, in_offset, in_stride), 5));
   Bytes expected (place (info, picture.extra_out, out_offset, out_stride), 0x55);
-  GstBuffer *buffer = source.wrap ();
+  Owned<GstBuffer> buffer = source.wrap ();
   Owned<GstBuffer> destination = new_destination (context, expected.size ());
   add_meta (buffer, info, in_offset, in_stride);
   add_meta (destination, info, out_offset, out_stride);
@@ -220,7 +220,7 @@ check_picture (GstOpenCLContext *context, const Picture &picture)
   Gate gate (context);
   gate.put_into (queue_of (context, GST_OPENCL_QUEUE_UPLOAD));
   upload (context, destination, buffer, &info);
-  gst_buffer_unref (buffer);
+  buffer = nullptr;
   expect_equal (source.released, picture.staged);
   gate.open ();
   assert_same (read_buffer (destination), expected, GST_VIDEO_INFO_NAME (&info));
@@ -248,37 +248,31 @@ TEST (test_only_large_frames_are_staged)
 TEST (test_frames_are_staged_where_the_device_does_not_share_host_memory)
 {
   g_unsetenv ("GST_OPENCL_STAGE_UPLOADS");
-  GstOpenCLContext *context = new_context ();
+  Owned<GstOpenCLContext> context = new_context ();
   expect_equal (
       is_staged (context, 4 * MiB), !gst_opencl_context_shares_host_memory (context));
-  gst_object_unref (context);
+  context = nullptr;
   g_setenv ("GST_OPENCL_STAGE_UPLOADS", "0", TRUE);
   context = new_context ();
   fail_if (is_staged (context, 4 * MiB));
-  gst_object_unref (context);
 }
 
 TEST (test_staged_uploads_from_many_threads_do_not_mix)
 {
   Owned<GstOpenCLContext> context = new_staging_context ();
-  std::vector<std::thread> threads;
   std::atomic<guint> wrong{0};
-  for (guint t = 0; t < 12; t++)
-    threads.emplace_back ([&, t] {
-      for (guint i = 0; i < 6; i++) {
-        Source source (
-            pattern (256 * KiB + (t * 7 + i) * 91001 % (5 * MiB), t * 100 + i));
-        GstBuffer *buffer = source.wrap ();
-        Owned<GstBuffer> destination = new_destination (context, source.bytes.size ());
-        upload (context, destination, buffer);
-        gst_buffer_unref (buffer);
-        Bytes expected = source.bytes;
-        std::fill (source.bytes.begin (), source.bytes.end (), 0); /* it is free */
-        wrong += read_buffer (destination) != expected ? 1 : 0;
-      }
-    });
-  for (std::thread &thread : threads)
-    thread.join ();
+  together (12, [&] (guint t) {
+    for (guint i = 0; i < 6; i++) {
+      Source source (pattern (256 * KiB + (t * 7 + i) * 91001 % (5 * MiB), t * 100 + i));
+      Owned<GstBuffer> buffer = source.wrap ();
+      Owned<GstBuffer> destination = new_destination (context, source.bytes.size ());
+      upload (context, destination, buffer);
+      buffer = nullptr;
+      Bytes expected = source.bytes;
+      std::fill (source.bytes.begin (), source.bytes.end (), 0); /* it is free */
+      wrong += read_buffer (destination) != expected ? 1 : 0;
+    }
+  });
   expect_equal (wrong, 0);
 }
 
@@ -289,9 +283,9 @@ TEST (test_staged_uploads_to_one_memory_arrive_in_order)
   Owned<GstBuffer> destination = new_destination (context, source.bytes.size ());
   for (guint i = 0; i < 20; i++) {
     source.bytes = pattern (5 * MiB, i);
-    GstBuffer *buffer = source.wrap ();
+    Owned<GstBuffer> buffer = source.wrap ();
     upload (context, destination, buffer);
-    gst_buffer_unref (buffer);
+    buffer = nullptr;
     if (i % 4 == 3)
       assert_same (read_buffer (destination), source.bytes, "the last");
   }
@@ -301,7 +295,7 @@ TEST (test_staged_uploads_run_ahead_by_the_ring_and_are_throttled_then)
 {
   Owned<GstOpenCLContext> context = new_staging_context ();
   Source source (pattern (MiB, 1));
-  GstBuffer *buffer = source.wrap (), *destination = new_destination (context, MiB);
+  Owned<GstBuffer> buffer = source.wrap (), destination = new_destination (context, MiB);
   Gate gate (context);
   gate.put_into (queue_of (context, GST_OPENCL_QUEUE_UPLOAD));
   guint64 before = throttled ();
@@ -321,8 +315,6 @@ TEST (test_staged_uploads_run_ahead_by_the_ring_and_are_throttled_then)
   ninth.join ();
   assert_same (read_buffer (destination), source.bytes, "ninth");
   expect_equal (throttled (), before + 1);
-  gst_buffer_unref (buffer);
-  gst_buffer_unref (destination);
 }
 
 /* Nor is a block filled that the device may still read. */
@@ -330,8 +322,9 @@ TEST (test_staged_upload_says_so_when_it_cannot_wait_for_a_block)
 {
   Owned<GstOpenCLContext> context = new_staging_context ();
   Source source (pattern (256 * KiB, 1));
-  GstBuffer *buffer = source.wrap (), *destination = new_destination (context, 256 * KiB);
-  GError *error = nullptr;
+  Owned<GstBuffer> buffer = source.wrap (),
+                   destination = new_destination (context, 256 * KiB);
+  Owned<GError> error;
   cl_event event = nullptr;
   Gate gate (context);
 
@@ -345,17 +338,14 @@ TEST (test_staged_upload_says_so_when_it_cannot_wait_for_a_block)
     gate.open ();
   });
   fail_if (gst_opencl_buffer_copy_async (
-      context, destination, buffer, nullptr, &event, &error));
-  fail_unless (strstr (error->message, "CL_OUT_OF_RESOURCES"), "%s", error->message);
-  g_error_free (error);
+      context, destination, buffer, nullptr, &event, error.out ()));
+  expect_says (error->message, {"CL_OUT_OF_RESOURCES"});
   opener.join ();
   counting::let_fail_for_good (counting::GET_EVENT_INFO, CL_SUCCESS);
   counting::let_fail_for_good (counting::WAIT_FOR_EVENTS, CL_SUCCESS);
   for (guint i = 0; i < 2 * blocks; i++)
     upload (context, destination, buffer);
   assert_same (read_buffer (destination), source.bytes, "again");
-  gst_buffer_unref (buffer);
-  gst_buffer_unref (destination);
 }
 
 /* The second frame costs no allocation any more, nor a thread. */
@@ -363,7 +353,8 @@ TEST (test_staged_uploads_allocate_only_at_the_first)
 {
   Owned<GstOpenCLContext> context = new_staging_context ();
   Source source (pattern (9 * MiB, 1));
-  GstBuffer *buffer = source.wrap (), *destination = new_destination (context, 9 * MiB);
+  Owned<GstBuffer> buffer = source.wrap (),
+                   destination = new_destination (context, 9 * MiB);
   expect_equal (copy_threads (), 0);
   unsigned before = counting::count (counting::CREATE_BUFFER);
   upload (context, destination, buffer);
@@ -379,8 +370,6 @@ TEST (test_staged_uploads_allocate_only_at_the_first)
   expect_equal (counting::count (counting::ENQUEUE_MAP), maps);
   expect_equal (copy_threads (), threads);
   assert_same (read_buffer (destination), source.bytes, "last");
-  gst_buffer_unref (buffer);
-  gst_buffer_unref (destination);
 }
 
 TEST (test_staged_uploads_do_with_the_pinned_memory_there_is)
@@ -391,9 +380,9 @@ TEST (test_staged_uploads_do_with_the_pinned_memory_there_is)
     Owned<GstBuffer> destination = new_destination (context, source.bytes.size ());
     counting::fail_buffers_after (room);
     for (guint i = 0; i < 3; i++) {
-      GstBuffer *buffer = source.wrap ();
+      Owned<GstBuffer> buffer = source.wrap ();
       upload (context, destination, buffer);
-      gst_buffer_unref (buffer);
+      buffer = nullptr;
       fail_unless (soon ([&] { return source.released.load (); }));
     }
     counting::fail_buffers_after (-1);
@@ -405,23 +394,21 @@ TEST (test_staged_upload_that_cannot_be_enqueued_says_so_and_lets_go)
 {
   Owned<GstOpenCLContext> context = new_staging_context ();
   Source source (pattern (11 * MiB, 1));
-  GstBuffer *buffer = source.wrap (), *destination = new_destination (context, 11 * MiB);
+  Owned<GstBuffer> buffer = source.wrap (),
+                   destination = new_destination (context, 11 * MiB);
   for (unsigned piece : {1, 2, 3}) {
-    GError *error = nullptr;
+    Owned<GError> error;
     cl_event event = nullptr;
     counting::let_fail (counting::ENQUEUE_WRITE, piece, CL_OUT_OF_RESOURCES);
     fail_if (gst_opencl_buffer_copy_async (
-        context, destination, buffer, nullptr, &event, &error));
+        context, destination, buffer, nullptr, &event, error.out ()));
     fail_unless (event == nullptr);
-    fail_unless (strstr (error->message, "CL_OUT_OF_RESOURCES"), "%s", error->message);
-    g_error_free (error);
-    ASSERT_BUFFER_REFCOUNT (buffer, "source", 1);
+    expect_says (error->message, {"CL_OUT_OF_RESOURCES"});
+    expect_equal (GST_MINI_OBJECT_REFCOUNT_VALUE (buffer), 1);
     for (guint i = 0; i < 2 * blocks; i++)
       upload (context, destination, buffer); /* every block is usable again */
     assert_same (read_buffer (destination), source.bytes, "again");
   }
-  gst_buffer_unref (buffer);
-  gst_buffer_unref (destination);
 }
 
 /* With a transfer under way, and also when the context's own thread drops it last. */
@@ -429,24 +416,25 @@ TEST (test_a_context_takes_its_staging_memory_and_threads_with_it)
 {
   for (bool in_own_thread : {false, true}) {
     int held = counting::held_buffers ();
-    GstOpenCLContext *context = new_staging_context ();
+    Owned<GstOpenCLContext> context = new_staging_context ();
     Source source (pattern (6 * MiB, 1));
-    GstBuffer *buffer = source.wrap (), *destination = new_destination (context, 6 * MiB);
-    cl_event event = nullptr;
+    Owned<GstBuffer> buffer = source.wrap (),
+                     destination = new_destination (context, 6 * MiB);
+    OwnedCL<cl_event> event;
     fail_unless (gst_opencl_buffer_copy_async (
-        context, destination, buffer, nullptr, &event, nullptr));
-    gst_buffer_unref (buffer);
+        context, destination, buffer, nullptr, event.out (), nullptr));
+    buffer = nullptr;
+    destination = nullptr;
     if (in_own_thread) {
-      gst_buffer_unref (destination);
       Gate gate (context);
       gst_opencl_context_release_after (
-          context, gate.event, [] (gpointer last) { gst_object_unref (last); }, context);
+          context, gate.event, [] (gpointer last) { gst_object_unref (last); },
+          context.operator->());
       gate.open ();
+      context.give ();
     } else {
-      gst_buffer_unref (destination);
-      gst_object_unref (context);
+      context = nullptr;
     }
-    clReleaseEvent (event);
     fail_unless (soon ([&] { return counting::held_buffers () == held; }));
     fail_unless (soon ([&] { return copy_threads () == 0; }));
   }

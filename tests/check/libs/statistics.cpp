@@ -31,7 +31,7 @@ assert_name (GstOpenCLStatistics *stats, const gchar *expected)
 
 TEST (test_statistics_belong_to_one_element)
 {
-  GstElement *a = new_element ("a"), *b = new_element ("b");
+  Owned<GstElement> a = new_element ("a"), b = new_element ("b");
   GstOpenCLStatistics *of_a = gst_opencl_statistics_of (a);
   GstOpenCLStatistics *of_b = gst_opencl_statistics_of (b);
   GstOpenCLStatistics *of_none = gst_opencl_statistics_of (nullptr);
@@ -45,8 +45,6 @@ TEST (test_statistics_belong_to_one_element)
   gst_object_set_name (GST_OBJECT (a), "renamed");
   gst_opencl_statistics_of (a);
   assert_name (of_a, "renamed");
-  gst_object_unref (a);
-  gst_object_unref (b);
 }
 
 TEST (test_statistics_are_made_once_by_threads_that_ask_together)
@@ -54,12 +52,8 @@ TEST (test_statistics_are_made_once_by_threads_that_ask_together)
   for (int round = 0; round < 20; round++) {
     Owned<GstElement> element = new_element ("e");
     std::vector<GstOpenCLStatistics *> got (4);
-    std::vector<std::thread> threads;
-    for (auto &stats : got)
-      threads.emplace_back (
-          [&stats, &element] { stats = gst_opencl_statistics_of (element); });
-    for (std::thread &thread : threads)
-      thread.join ();
+    together (
+        got.size (), [&] (guint i) { got[i] = gst_opencl_statistics_of (element); });
     for (GstOpenCLStatistics *stats : got)
       fail_unless (stats == got[0]);
   }
@@ -67,7 +61,7 @@ TEST (test_statistics_are_made_once_by_threads_that_ask_together)
 
 TEST (test_statistics_count_for_whoever_is_entered_in_the_thread)
 {
-  GstElement *a = new_element ("a"), *b = new_element ("b");
+  Owned<GstElement> a = new_element ("a"), b = new_element ("b");
   GstOpenCLStatistics *of_a = gst_opencl_statistics_of (a);
   GstOpenCLStatistics *of_b = gst_opencl_statistics_of (b);
   GstOpenCLStatistics *of_none = gst_opencl_statistics_of (nullptr);
@@ -102,14 +96,12 @@ TEST (test_statistics_count_for_whoever_is_entered_in_the_thread)
   expect_equal (cb.host_waits, 1);
   expect_equal (cb.uploads + cb.launches + cb.throttled, 0);
   expect_equal (counts_of (of_none).launches - outside, 111);
-  gst_object_unref (a);
-  gst_object_unref (b);
 }
 
 TEST (test_statistics_tell_whether_there_is_anything_to_tell)
 {
-  GstElement *idle = new_element ("idle"), *marked = new_element ("marked"),
-             *counting = new_element ("counting");
+  Owned<GstElement> idle = new_element ("idle"), marked = new_element ("marked"),
+                    counting = new_element ("counting");
   GstOpenCLCounts counts;
 
   fail_if (gst_opencl_statistics_get_counts (gst_opencl_statistics_of (idle), &counts));
@@ -122,19 +114,16 @@ TEST (test_statistics_tell_whether_there_is_anything_to_tell)
   gst_opencl_statistics_leave (before);
   fail_unless (
       gst_opencl_statistics_get_counts (gst_opencl_statistics_of (counting), &counts));
-  gst_object_unref (idle);
-  gst_object_unref (marked);
-  gst_object_unref (counting);
 }
 
 TEST (test_statistics_outlive_their_element)
 {
-  GstElement *element = new_element ("gone");
+  Owned<GstElement> element = new_element ("gone");
   GstOpenCLStatistics *stats =
       gst_opencl_statistics_ref (gst_opencl_statistics_of (element));
   GstOpenCLStatistics *before = gst_opencl_statistics_enter (stats);
 
-  gst_object_unref (element);
+  element = nullptr;
   gst_opencl_count_launches (3);
   gst_opencl_statistics_leave (before);
   expect_equal (counts_of (stats).launches, 3);

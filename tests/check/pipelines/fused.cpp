@@ -33,16 +33,15 @@ fft (bool fused, const char *caps)
 std::vector<Bytes>
 pull_all (GstElement *pipeline, const char *name)
 {
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  Owned<GstElement> sink = gst_bin_get_by_name (GST_BIN (pipeline), name);
   std::vector<Bytes> frames;
-  while (GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (sink))) {
+  while (Owned<GstSample> sample = gst_app_sink_pull_sample (GST_APP_SINK (sink))) {
     GstMapInfo map;
     fail_unless (gst_buffer_map (gst_sample_get_buffer (sample), &map, GST_MAP_READ));
     frames.emplace_back (map.data, map.data + map.size);
     gst_buffer_unmap (gst_sample_get_buffer (sample), &map);
-    gst_sample_unref (sample);
   }
-  gst_object_unref (sink);
+  sink = nullptr;
   return frames;
 }
 
@@ -58,20 +57,20 @@ struct Run {
 guint64
 launches_of (GstElement *pipeline, const char *name)
 {
-  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  Owned<GstElement> element = gst_bin_get_by_name (GST_BIN (pipeline), name);
   GstOpenCLCounts counts;
   gst_opencl_statistics_get_counts (gst_opencl_statistics_of (element), &counts);
-  gst_object_unref (element);
+  element = nullptr;
   return counts.launches;
 }
 
 guint
 builds_of (GstElement *pipeline, const char *name)
 {
-  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  Owned<GstElement> element = gst_bin_get_by_name (GST_BIN (pipeline), name);
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (element);
   guint builds = gst_opencl_context_get_n_builds (gst_opencl_filter_get_context (filter));
-  gst_object_unref (element);
+  element = nullptr;
   return builds;
 }
 
@@ -79,7 +78,7 @@ Run
 run_to_appsinks (const std::string &line, bool second = false)
 {
   Run result;
-  GstElement *pipeline = launch (line);
+  Owned<GstElement> pipeline = launch (line);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   result.a = pull_all (pipeline, "a");
   if (second)
@@ -88,7 +87,7 @@ run_to_appsinks (const std::string &line, bool second = false)
   result.fft_launches = launches_of (pipeline, "fft");
   result.builds = builds_of (pipeline, "fft");
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (pipeline);
+  pipeline = nullptr;
   return result;
 }
 

@@ -3,6 +3,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/opencl-check.hpp"
 #include <gst/opencl/gstopencldeferred.h>
 #include "tests/check/elements/keyingreference.hpp"
 #include "tests/check/harness.hpp"
@@ -38,12 +39,11 @@ one_by_one (const std::vector<ElementUnderTest *> &elements, const Picture &pict
     const Format &format = formats[0])
 {
   std::vector<Picture> pictures;
-  GstBuffer *buffer = elements[0]->make_buffer (picture, format, {0, 0});
+  Owned<GstBuffer> buffer = elements[0]->make_buffer (picture, format, {0, 0});
   for (ElementUnderTest *element : elements) {
-    buffer = element->pass (buffer, picture, format);
+    buffer = element->pass (buffer.give (), picture, format);
     pictures.push_back (element->read_buffer (buffer, picture, format));
   }
-  gst_buffer_unref (buffer);
   return pictures;
 }
 
@@ -63,33 +63,25 @@ one_by_one (
 guint64
 launches_of (GstElement *element)
 {
-  GstOpenCLCounts counts;
-  gst_opencl_statistics_get_counts (gst_opencl_statistics_of (element), &counts);
-  return counts.launches;
+  return counts_of (element).launches;
 }
 
 guint64
 launches_of (ElementUnderTest &elements, const char *name)
 {
   GstElement *bin = elements.get_harness ()->element;
-  GstElement *element = gst_bin_get_by_name (GST_BIN (bin), name);
-  guint64 launches = launches_of (element);
-  gst_object_unref (element);
-  return launches;
+  Owned<GstElement> element = gst_bin_get_by_name (GST_BIN (bin), name);
+  return launches_of (element);
 }
 
 std::string
 random_element (Random &random)
 {
-  gchar *text = random.below (2)
-                    ? g_strdup_printf ("noisereduce fill-iterations=%u iterations=%u",
-                        random.below (3) ? 0 : random.below (4), random.below (12))
-                    : g_strdup_printf ("flowkey iterations=%u tolerance=%.3f limit=%.2f",
-                        random.below (9), 0.02 * random.below (3),
-                        random.below (3) ? 0 : 0.3 * random.below (2));
-  std::string element = text;
-  g_free (text);
-  return element;
+  return random.below (2)
+             ? text ("noisereduce fill-iterations=%u iterations=%u",
+                 random.below (3) ? 0 : random.below (4), random.below (12))
+             : text ("flowkey iterations=%u tolerance=%.3f limit=%.2f", random.below (9),
+                 0.02 * random.below (3), random.below (3) ? 0 : 0.3 * random.below (2));
 }
 
 /* Frames as an element leaves them to others, and what was to be in them */
@@ -290,14 +282,13 @@ static std::vector<Picture>
 pull_all (
     GstElement *pipeline, const char *name, ElementUnderTest &frames, const Picture &like)
 {
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  Owned<GstElement> sink = gst_bin_get_by_name (GST_BIN (pipeline), name);
   std::vector<Picture> pictures;
-  while (GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (sink))) {
+  while (Owned<GstSample> sample = gst_app_sink_pull_sample (GST_APP_SINK (sink))) {
     pictures.push_back (
         frames.read_buffer (gst_sample_get_buffer (sample), like, formats[0]));
-    gst_sample_unref (sample);
   }
-  gst_object_unref (sink);
+  sink = nullptr;
   return pictures;
 }
 
@@ -361,18 +352,18 @@ TEST (test_fused_keying_what_is_pending_outlives_flush_and_element)
   ElementUnderTest frames ("identity");
   Picture picture = pending->picture, right = pending->right;
   GstHarness *harness = pending->element.get_harness ();
-  GstBuffer *flushed = pending->make ();
+  Owned<GstBuffer> flushed = pending->make ();
   gst_harness_push_event (harness, gst_event_new_flush_start ());
   gst_harness_push_event (harness, gst_event_new_flush_stop (TRUE));
   assert_same (frames.read_buffer (flushed, picture, formats[0]), right, "flushed");
-  gst_buffer_unref (flushed);
+  flushed = nullptr;
   pending.reset ();
 
   pending = std::make_unique<Pending> ();
   Owned<GstBuffer> left = pending->make ();
-  GstBuffer *unwanted = pending->make ();
+  Owned<GstBuffer> unwanted = pending->make ();
   pending.reset ();
-  gst_buffer_unref (unwanted);
+  unwanted = nullptr;
   assert_same (frames.read_buffer (left, picture, formats[0]), right, "left");
 }
 
@@ -398,12 +389,13 @@ TEST (test_fused_keying_holds_its_source)
   Owned<GstBuffer> source =
       pending.element.make_buffer (pending.picture, formats[0], {0, 0});
   gst_buffer_ref (source);
-  GstBuffer *made = gst_harness_push_and_pull (pending.element.get_harness (), source);
+  Owned<GstBuffer> made =
+      gst_harness_push_and_pull (pending.element.get_harness (), source);
   fail_unless (!gst_buffer_is_writable (source));
   assert_same (
       pending.element.read_buffer (made, pending.picture, formats[0]), pending.right, "");
   fail_unless (!gst_buffer_is_writable (source));
-  gst_buffer_unref (made);
+  made = nullptr;
   fail_unless (gst_buffer_is_writable (source));
 }
 

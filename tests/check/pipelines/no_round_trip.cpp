@@ -45,13 +45,12 @@ Records
 read_records (const std::string &path)
 {
   Records records;
-  gchar *text = nullptr;
-  fail_unless (g_file_get_contents (path.c_str (), &text, nullptr, nullptr));
+  Owned<gchar> text;
+  fail_unless (g_file_get_contents (path.c_str (), text.out (), nullptr, nullptr));
   gchar **lines = g_strsplit (text, "\n", -1);
   for (gchar **line = lines; *line; line++)
     add_record (records, *line);
   g_strfreev (lines);
-  g_free (text);
   return records;
 }
 
@@ -71,28 +70,26 @@ tracing_environment (const std::string &log)
 Records
 trace (const std::string &line)
 {
-  gchar *directory = g_dir_make_tmp ("no-round-trip-XXXXXX", nullptr);
+  Owned<gchar> directory = g_dir_make_tmp ("no-round-trip-XXXXXX", nullptr);
   const std::string log = std::string (directory) + "/log";
   const std::string command = "gst-launch-1.0 -q " + line;
   gchar **arguments = nullptr, **environment = tracing_environment (log);
-  gchar *errors = nullptr;
+  Owned<gchar> errors;
   gint status = -1;
   GError *error = nullptr;
 
   fail_unless (g_shell_parse_argv (command.c_str (), nullptr, &arguments, nullptr));
   fail_unless (g_spawn_sync (nullptr, arguments, environment,
                    GSpawnFlags (G_SPAWN_SEARCH_PATH | G_SPAWN_STDOUT_TO_DEV_NULL),
-                   nullptr, nullptr, nullptr, &errors, &status, &error),
+                   nullptr, nullptr, nullptr, errors.out (), &status, &error),
       "%s", error ? error->message : "");
-  fail_unless (status == 0, "%s: %s", command.c_str (), errors);
+  fail_unless (status == 0, "%s: %s", command.c_str (), errors.operator->());
   Records records = read_records (log);
 
-  g_free (errors);
   g_strfreev (arguments);
   g_strfreev (environment);
   g_unlink (log.c_str ());
   g_rmdir (directory);
-  g_free (directory);
   return records;
 }
 
@@ -300,9 +297,9 @@ static GstOpenCLCounts
 counts_of (GstElement *pipeline, const char *name)
 {
   GstOpenCLCounts counts;
-  GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+  Owned<GstElement> element = gst_bin_get_by_name (GST_BIN (pipeline), name);
   gst_opencl_statistics_get_counts (gst_opencl_statistics_of (element), &counts);
-  gst_object_unref (element);
+  element = nullptr;
   return counts;
 }
 
@@ -328,10 +325,9 @@ TEST (test_one_pipeline_hands_device_memory_to_another)
     handed++;
   }
   gst_app_src_end_of_stream (GST_APP_SRC (in));
-  GstMessage *end = gst_bus_timed_pop_filtered (
+  Owned<GstMessage> end = gst_bus_timed_pop_filtered (
       bus, 60 * GST_SECOND, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
   fail_unless (end && GST_MESSAGE_TYPE (end) == GST_MESSAGE_EOS);
-  gst_message_unref (end);
 
   expect_equal (handed, 300);
   GstOpenCLCounts window = counts_of (taker, "window"), fft = counts_of (taker, "fft");

@@ -171,12 +171,11 @@ private:
 std::string
 read (const std::string &path)
 {
-  gchar *bytes = nullptr;
+  Owned<gchar> bytes;
   gsize size = 0;
-  fail_unless (
-      g_file_get_contents (path.c_str (), &bytes, &size, nullptr), "%s", path.c_str ());
+  fail_unless (g_file_get_contents (path.c_str (), bytes.out (), &size, nullptr), "%s",
+      path.c_str ());
   std::string text (bytes, size);
-  g_free (bytes);
   return text;
 }
 

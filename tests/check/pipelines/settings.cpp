@@ -49,86 +49,62 @@ const Chain compositor_pad = {PICTURE, "openclcompositor name=knobs background=b
 const Chain fill = {PICTURE, "chromakey tolerance=0.4 ! keyfill name=knobs ", ""};
 
 /* A chain that plays. */
-class Session {
+class Session : public Pipeline {
 public:
-  Session (const Chain &chain, const std::string &properties) : chain (chain)
+  Session (const Chain &chain, const std::string &properties)
+      : Pipeline ((chain.caps ? text (
+                       "appsrc name=in format=time caps=%s ! openclupload ! ", chain.caps)
+                              : "")
+                  + chain.before + chain.after
+                  + " ! opencldownload ! appsink name=out sync=false max-buffers=1"),
+        chain (chain)
   {
-    std::string source = chain.caps
-                             ? "appsrc name=in format=time caps="
-                                   + std::string (chain.caps) + " ! openclupload ! "
-                             : "";
-    pipeline = launch (source + chain.before + chain.after
-                       + " ! opencldownload ! appsink name=out sync=false max-buffers=1");
-    in = gst_bin_get_by_name (GST_BIN (pipeline), "in");
-    out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
-    GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), "knobs");
-    knobs = chain.pad ? GST_OBJECT (gst_element_get_static_pad (element, chain.pad))
-                      : GST_OBJECT (gst_object_ref (element));
-    gst_object_unref (element);
+    GstElement *element = (*this)["knobs"];
+    knobs =
+        GST_OBJECT (chain.pad ? gpointer (gst_element_get_static_pad (element, chain.pad))
+                              : gst_object_ref (element));
     set_together (knobs, properties);
-    bus = gst_element_get_bus (pipeline);
-    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    start ();
   }
-
-  ~Session ()
-  {
-    gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_clear_object (&in);
-    for (gpointer object : {gpointer (out), gpointer (knobs), gpointer (bus)})
-      gst_object_unref (object);
-    gst_object_unref (pipeline);
-  }
-  Session (const Session &) = delete;
 
   /* A frame made with what is set now, and its caps. */
   std::string frame ()
   {
-    if (in)
+    if (chain.caps)
       push ();
     else
       for (int ahead = 0; ahead < 4; ahead++)
-        pull ();
-    return pull ();
+        pull_frame ();
+    return pull_frame ();
   }
 
-  GstObject *knobs = nullptr;
-  GstBus *bus = nullptr;
+  Owned<GstObject> knobs;
 
 private:
   void push ()
   {
-    GstCaps *caps = gst_caps_from_string (chain.caps);
+    Owned<GstCaps> caps = gst_caps_from_string (chain.caps);
     GstVideoInfo info;
     gst_video_info_from_caps (&info, caps);
-    gst_caps_unref (caps);
     GstBuffer *buffer = pattern_buffer (GST_VIDEO_INFO_SIZE (&info), 3);
     GST_BUFFER_PTS (buffer) = pushed++ * GST_SECOND / 25;
     GST_BUFFER_DURATION (buffer) = GST_SECOND / 25;
-    gst_app_src_push_buffer (GST_APP_SRC (in), buffer);
+    gst_app_src_push_buffer (GST_APP_SRC ((*this)["in"]), buffer);
   }
 
-  std::string pull ()
+  std::string pull_frame ()
   {
-    GstSample *sample =
-        gst_app_sink_try_pull_sample (GST_APP_SINK (out), 20 * GST_SECOND);
+    Owned<GstSample> sample = pull ();
     if (!sample) {
       expect_warnings (bus, "no frame came", {});
       ck_abort_msg ("no frame came");
     }
-    gchar *caps = gst_caps_to_string (gst_sample_get_caps (sample));
-    GstMapInfo map;
-    std::string result = caps;
-    fail_unless (gst_buffer_map (gst_sample_get_buffer (sample), &map, GST_MAP_READ));
-    result.append (reinterpret_cast<const char *> (map.data), map.size);
-    gst_buffer_unmap (gst_sample_get_buffer (sample), &map);
-    gst_sample_unref (sample);
-    g_free (caps);
-    return result;
+    Owned<gchar> caps = gst_caps_to_string (gst_sample_get_caps (sample));
+    const Bytes bytes = read_buffer (gst_sample_get_buffer (sample));
+    return std::string (caps) + std::string (bytes.begin (), bytes.end ());
   }
 
   const Chain &chain;
-  GstElement *pipeline;
-  GstElement *in = nullptr, *out = nullptr;
   guint pushed = 0;
 };
 

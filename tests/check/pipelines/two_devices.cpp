@@ -24,13 +24,12 @@ count_devices ()
 static cl_device_id
 device_of (GstElement *sink)
 {
-  GstSample *sample = gst_app_sink_pull_sample (GST_APP_SINK (sink));
+  Owned<GstSample> sample = gst_app_sink_pull_sample (GST_APP_SINK (sink));
   fail_unless (sample != nullptr);
   GstMemory *memory = gst_buffer_peek_memory (gst_sample_get_buffer (sample), 0);
   fail_unless (gst_is_opencl_memory (memory));
   cl_device_id device =
       gst_opencl_context_get_device (gst_opencl_memory_get_context (memory));
-  gst_sample_unref (sample);
   return device;
 }
 
@@ -38,10 +37,10 @@ static cl_device_id
 device_by_name (const char *name)
 {
   GError *error = nullptr;
-  GstOpenCLContext *context = gst_opencl_context_new (name, &error);
+  Owned<GstOpenCLContext> context = gst_opencl_context_new (name, &error);
   fail_unless (context != nullptr, "%s", error ? error->message : "no error");
   cl_device_id device = gst_opencl_context_get_device (context);
-  gst_object_unref (context);
+  context = nullptr;
   return device;
 }
 
@@ -78,8 +77,8 @@ TEST (test_branches_run_on_the_devices_that_their_first_elements_name)
 static GstOpenCLContext *
 ask_before_start (GstElement *element)
 {
-  GstPad *pad = gst_element_get_static_pad (element, "src");
-  GstQuery *query = gst_query_new_context (GST_OPENCL_CONTEXT_TYPE);
+  Owned<GstPad> pad = gst_element_get_static_pad (element, "src");
+  Owned<GstQuery> query = gst_query_new_context (GST_OPENCL_CONTEXT_TYPE);
   GstContext *answer = nullptr;
   GstOpenCLContext *context = nullptr;
   if (gst_pad_query (pad, query))
@@ -87,8 +86,6 @@ ask_before_start (GstElement *element)
   if (answer)
     gst_structure_get (gst_context_get_structure (answer), GST_OPENCL_CONTEXT_TYPE,
         GST_TYPE_OPENCL_CONTEXT, &context, nullptr);
-  gst_query_unref (query);
-  gst_object_unref (pad);
   return context;
 }
 
@@ -130,9 +127,8 @@ TEST (test_a_device_named_after_neighbours_asked_is_the_one_that_counts)
   g_object_set (element, "device", "no such device", nullptr);
   expect_equal (
       gst_element_set_state (element, GST_STATE_PAUSED), GST_STATE_CHANGE_FAILURE);
-  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  Owned<GstMessage> message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
   fail_unless (message != nullptr);
-  gst_message_unref (message);
   gst_element_set_state (element, GST_STATE_NULL);
   gst_element_set_bus (element, nullptr);
 }

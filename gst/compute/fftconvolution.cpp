@@ -1,0 +1,192 @@
+/* Convolution by way of spectra, where it is a product
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "convolvemethods.hpp"
+#include "convolvestages.hpp"
+
+#include <gst/opencl/gstopenclfft.h>
+
+namespace compute {
+namespace {
+#define RESOURCE "/org/freedesktop/gstreamer/opencl/compute/convolvespectrum.cl"
+
+struct FreePlan {
+  void operator() (GstOpenCLFFT *plan) const { gst_opencl_fft_free (plan); }
+};
+using Plan = std::unique_ptr<GstOpenCLFFT, FreePlan>;
+
+/* The least length from `least` that transforms are fast of: prime factors to 7, and the
+ * half of it whole. */
+gsize
+fast_length (gsize least)
+{
+  for (gsize length = least + least % 2;; length += 2) {
+    gsize rest = length;
+    for (gsize factor : {2, 3, 5, 7}) {
+      while (rest % factor == 0)
+        rest /= factor;
+    }
+    if (rest == 1)
+      return length;
+  }
+}
+
+class Spectral : public Convolver {
+public:
+  bool create (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+  {
+    lines = fast_length (convolution.reach_lines ());
+    columns = fast_length (convolution.reach_columns ());
+    images = convolution.input.images;
+    channels = convolution.input.channels;
+    filters = convolution.output.channels;
+    groups = convolution.groups;
+    in_lanes = convolves_in_lanes (context);
+    return gathering.create_planes (context, convolution, lines, columns, error)
+           && create_plans (context, error) && create_memory (context, error)
+           && transform_taps (context, convolution, error)
+           && create_ending (context, convolution, error)
+           && kernel.create (
+               context, RESOURCE, "multiply_spectra", "-cl-mad-enable", error)
+           && kept.create (context, convolution, error);
+  }
+
+  bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
+      GError **error) override
+  {
+    const gsize run = in_lanes ? 2048 : 1;
+    return gathering.enqueue (queue, input, error)
+           && gst_opencl_fft_enqueue (
+               forward.get (), queue, gathering.data (), seen (), error)
+           && kernel.set_all (error, seen (), cl_int (channels),
+               cl_int (channels / groups), taps (), cl_int (filters),
+               cl_int (filters / groups), cl_int (bins ()), products (), cl_int (run))
+           && enqueue_products (queue, run, error)
+           && gst_opencl_fft_enqueue (
+               inverse.get (), queue, products (), planes (), error)
+           && ending.enqueue (queue, planes (), output, error)
+           && kept.enqueue (queue, input, output, error);
+  }
+
+private:
+  gsize bins () const { return (columns / 2 + 1) * lines; }
+
+  bool enqueue_products (cl_command_queue queue, gsize run, GError **error)
+  {
+    const gsize runs = (bins () + run - 1) / run;
+    if (in_lanes)
+      return kernel.enqueue_groups (queue, {runs, images * filters, 1}, error);
+    return kernel.enqueue (queue, runs, images * filters, error);
+  }
+
+  Plan make_plan (GstOpenCLContext *context, GstOpenCLFFTDirection direction, gsize batch,
+      gsize pitch, GError **error) const
+  {
+    GstOpenCLFFTDescription description = {};
+    description.direction = direction;
+    description.real = TRUE;
+    description.normalized = direction == GST_OPENCL_FFT_INVERSE;
+    description.dimensions = 2;
+    description.lengths[0] = columns;
+    description.lengths[1] = lines;
+    description.batch = batch;
+    GstOpenCLFFTStrides &real =
+        direction == GST_OPENCL_FFT_INVERSE ? description.output : description.input;
+    real.row = pitch;
+    real.transform = pitch * lines;
+    return Plan (gst_opencl_fft_new_described (context, &description, error));
+  }
+
+  bool create_plans (GstOpenCLContext *context, GError **error)
+  {
+    forward = make_plan (
+        context, GST_OPENCL_FFT_FORWARD, images * channels, gathering.pitch (), error);
+    if (!forward)
+      return false;
+    inverse =
+        make_plan (context, GST_OPENCL_FFT_INVERSE, images * filters, columns, error);
+    return inverse != nullptr;
+  }
+
+  bool create_memory (GstOpenCLContext *context, GError **error)
+  {
+    const gsize bin = sizeof (cl_float2);
+    seen = opencl::make_buffer (context, images * channels * bins () * bin, error);
+    if (!seen ())
+      return false;
+    products = opencl::make_buffer (context, images * filters * bins () * bin, error);
+    if (!products ())
+      return false;
+    taps = opencl::make_buffer (
+        context, filters * (channels / groups) * bins () * bin, error);
+    if (!taps ())
+      return false;
+    planes = PlaneTaps::make_planes (context, images * filters * lines * columns, error);
+    return planes () != nullptr;
+  }
+
+  /* Taps in planes as large as the input's, transformed once. */
+  bool transform_taps (
+      GstOpenCLContext *context, const Convolution &convolution, GError **error)
+  {
+    const gsize of_group = channels / groups, dilation = convolution.dilation;
+    std::vector<cl_float> spread (filters * of_group * lines * columns);
+    for (gsize filter = 0; filter < filters; filter++)
+      for (gsize channel = 0; channel < of_group; channel++)
+        for (gsize y = 0; y < convolution.tap_lines; y++)
+          for (gsize x = 0; x < convolution.tap_columns; x++)
+            spread[((filter * of_group + channel) * lines + y * dilation) * columns
+                   + x * dilation] =
+                cl_float (convolution.weight (filter, channel, y, x));
+    cl::Buffer table = opencl::make_table (
+        context, spread.data (), spread.size () * sizeof (cl_float), error);
+    if (!table ())
+      return false;
+    Plan plan =
+        make_plan (context, GST_OPENCL_FFT_FORWARD, filters * of_group, columns, error);
+    return plan
+           && gst_opencl_fft_enqueue (plan.get (),
+               gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE), table (),
+               taps (), error);
+  }
+
+  /* Takes each number where the stride wants it; bias, activation, scale. */
+  bool create_ending (
+      GstOpenCLContext *context, const Convolution &convolution, GError **error)
+  {
+    PlaneTaps::Task task;
+    task.images = images;
+    task.planes = task.groups = task.filters = filters;
+    task.plane_lines = lines;
+    task.pitch = columns;
+    task.tap_lines = task.tap_columns = task.dilation = 1;
+    task.stride_y = task.stride_x = convolution.stride;
+    task.height = convolution.output.height;
+    task.width = convolution.output.width;
+    task.activation = convolution.activation;
+    task.scale = convolution.scale;
+    task.offset = convolution.offset;
+    task.output = convolution.output_type;
+    return ending.create (
+        context, task, std::vector<double> (filters, 1), convolution.bias, error);
+  }
+
+  gsize lines, columns, images, channels, filters, groups;
+  bool in_lanes;
+  Gathering gathering;
+  Plan forward, inverse;
+  cl::Buffer seen, taps, products, planes;
+  opencl::Kernel kernel;
+  PlaneTaps ending;
+  KeptComponent kept;
+};
+} // namespace
+
+std::unique_ptr<Convolver>
+make_fft (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+{
+  auto made = std::make_unique<Spectral> ();
+  return made->create (context, convolution, error) ? std::move (made) : nullptr;
+}
+} // namespace compute

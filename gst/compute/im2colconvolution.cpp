@@ -1,0 +1,125 @@
+/* Convolution as a product of matrices, the left one written out: what each number of the
+ * output sees
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "convolvemethods.hpp"
+#include "convolvestages.hpp"
+
+#include <algorithm>
+
+namespace compute {
+namespace {
+#define RESOURCE "/org/freedesktop/gstreamer/opencl/compute/convolveunfold.cl"
+
+/* Bytes of the matrix of as many images as are done at a time. */
+const gsize most_bytes = 256 << 20;
+
+class Unfolded : public Convolver {
+public:
+  bool create (
+      GstOpenCLContext *context, const Convolution &a_convolution, GError **error)
+  {
+    convolution = a_convolution;
+    in_lanes = convolves_in_lanes (context);
+    const Extent &made = convolution.output;
+    if (!gathering.create_pixels (context, convolution, convolution.reach_lines (),
+            convolution.reach_columns (), error))
+      return false;
+    depth = convolution.taps () * gathering.depth () / convolution.groups;
+    const gsize bytes = made.pixels () * convolution.groups * depth * sizeof (cl_float);
+    at_once = std::clamp (most_bytes / bytes, gsize (1), made.images);
+    matrix = opencl::make_buffer (context, at_once * bytes, error);
+    return matrix ()
+           && product.create (context, convolution.groups, at_once * made.pixels (),
+               depth, convolution.filters_of_group (), convolution.output_type,
+               convolution.activation, error)
+           && set_fours (context, error)
+           && set_weights_of_taps (product, convolution, error)
+           && kernel.create (context, RESOURCE, "unfold", nullptr, error);
+  }
+
+  bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
+      GError **error) override
+  {
+    if (!gathering.enqueue (queue, input, error))
+      return false;
+    for (gsize first = 0; first < convolution.output.images; first += at_once) {
+      const gsize images = std::min (at_once, convolution.output.images - first);
+      if (!enqueue_images (queue, first, images, output, error))
+        return false;
+    }
+    return true;
+  }
+
+private:
+  bool set_fours (GstOpenCLContext *context, GError **error)
+  {
+    const std::vector<cl_int> seen = fours_of_taps (convolution, gathering);
+    std::vector<cl_int> in_order;
+    for (gsize k = 0; k < depth; k += 4)
+      in_order.push_back (cl_int (k));
+    fours =
+        opencl::make_table (context, seen.data (), seen.size () * sizeof (cl_int), error);
+    return fours () && product.set_fours (in_order, error);
+  }
+
+  bool unfold (cl_command_queue queue, gsize first, gsize rows, gsize group,
+      const Steps &from, GError **error)
+  {
+    const gsize n_fours = depth / 4, run = in_lanes ? n_fours : 1;
+    const gsize columns = (n_fours + run - 1) / run;
+    const gsize of_group = gathering.depth () / convolution.groups;
+    const Extent &made = convolution.output;
+    cl::Buffer all = matrix;
+    if (!kernel.set_all (error, gathering.data (), from.image, from.line, from.column,
+            cl_int (first * gsize (from.image) + group * of_group), fours (),
+            cl_int (n_fours), cl_int (run), all (), cl_int (depth), cl_int (made.height),
+            cl_int (made.width), cl_int (rows), cl_long (group * rows * depth)))
+      return false;
+    if (in_lanes)
+      return kernel.enqueue_groups (queue, {columns, rows, 1}, error);
+    return kernel.enqueue (queue, columns, rows, error);
+  }
+
+  bool enqueue_images (cl_command_queue queue, gsize first, gsize images,
+      const Region &output, GError **error)
+  {
+    const Extent &made = convolution.output;
+    const gsize rows = images * made.pixels (), line = made.width * depth;
+    const Steps from = steps_of_pixels (convolution, gathering);
+    const Steps to = steps_of (output.place, convolution.output_type);
+    const gsize size = opencl::info_of (convolution.output_type).size;
+
+    for (gsize group = 0; group < convolution.groups; group++) {
+      if (!unfold (queue, first, rows, group, from, error))
+        return false;
+    }
+    return product.enqueue (queue, {images, made.height, made.width}, matrix (),
+        {cl_int (made.height * line), 1, cl_int (line), cl_int (depth)}, rows * depth,
+        output.data, output.place.offset / size + first * gsize (to.image), to,
+        convolution.filters_of_group () * gsize (to.channel), error);
+  }
+
+  Convolution convolution;
+  bool in_lanes;
+  gsize depth, at_once;
+  Gathering gathering;
+  opencl::Kernel kernel;
+  cl::Buffer matrix, fours;
+  Multiplication product;
+};
+} // namespace
+
+std::unique_ptr<Convolver>
+make_im2col (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+{
+  if (convolution.video) {
+    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+        "method=im2col is for arrays, expected direct, separable or fft for video");
+    return nullptr;
+  }
+  auto made = std::make_unique<Unfolded> ();
+  return made->create (context, convolution, error) ? std::move (made) : nullptr;
+}
+} // namespace compute

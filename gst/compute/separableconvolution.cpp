@@ -1,0 +1,168 @@
+/* Convolution by lines and then by columns, where the taps are a product of both
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "convolvemethods.hpp"
+#include "convolvestages.hpp"
+
+#include <cmath>
+
+namespace compute {
+namespace {
+using Column = std::vector<double>;
+
+/* What is left of taps that count as a product, of the largest of them: less than what
+ * float32 makes of them. */
+const double most_left = 1e-6;
+
+/* The product that is nearest to `taps` (lines × columns): of its singular values the
+ * largest, found by iteration, which for a product itself ends at once. */
+void
+first_product (
+    const double *taps, gsize lines, gsize columns, Column &down, Column &across)
+{
+  auto length = [] (const Column &of) {
+    double sum = 0;
+    for (double value : of)
+      sum += value * value;
+    return std::sqrt (sum);
+  };
+  /* Begins with the longest line, which no product's line is at right angles to. */
+  across.assign (taps, taps + columns);
+  for (gsize y = 1; y < lines; y++) {
+    const Column line (taps + y * columns, taps + (y + 1) * columns);
+    if (length (line) > length (across))
+      across = line;
+  }
+  down.assign (lines, 0);
+  for (guint round = 0; round < 30; round++) {
+    const double of = length (across);
+    if (of == 0)
+      return;
+    for (double &value : across)
+      value /= of;
+    for (gsize y = 0; y < lines; y++) {
+      down[y] = 0;
+      for (gsize x = 0; x < columns; x++)
+        down[y] += taps[y * columns + x] * across[x];
+    }
+    const double square = length (down) * length (down);
+    if (square == 0)
+      return;
+    for (gsize x = 0; x < columns; x++) {
+      across[x] = 0;
+      for (gsize y = 0; y < lines; y++)
+        across[x] += taps[y * columns + x] * down[y] / square;
+    }
+  }
+}
+
+bool
+is_product (const double *taps, const Column &down, const Column &across)
+{
+  double largest = 0, left = 0;
+  for (gsize y = 0; y < down.size (); y++)
+    for (gsize x = 0; x < across.size (); x++) {
+      const double tap = taps[y * across.size () + x];
+      largest = std::fmax (largest, std::fabs (tap));
+      left = std::fmax (left, std::fabs (tap - down[y] * across[x]));
+    }
+  return left <= most_left * largest;
+}
+
+/* Of all filters, one behind the other; false where one of them is no product. */
+bool
+find_products (const Convolution &convolution, Column &downs, Column &acrosses)
+{
+  for (gsize filter = 0; filter < convolution.output.channels; filter++) {
+    const double *taps = convolution.weights.data () + filter * convolution.taps ();
+    Column down, across;
+    first_product (taps, convolution.tap_lines, convolution.tap_columns, down, across);
+    if (!is_product (taps, down, across))
+      return false;
+    downs.insert (downs.end (), down.begin (), down.end ());
+    acrosses.insert (acrosses.end (), across.begin (), across.end ());
+  }
+  return true;
+}
+
+class Separable : public Convolver {
+public:
+  bool create (GstOpenCLContext *context, const Convolution &convolution,
+      const Column &downs, const Column &acrosses, GError **error)
+  {
+    if (!gathering.create_planes (context, convolution, convolution.reach_lines (),
+            convolution.reach_columns (), error))
+      return false;
+    const gsize filters = convolution.output.channels, width = convolution.output.width;
+    const gsize pitch = (width + 15) / 16 * 16;
+    PlaneTaps::Task columns = PlaneTaps::task_of (convolution, gathering);
+    PlaneTaps::Task lines = columns;
+    lines.tap_lines = lines.stride_y = 1;
+    lines.height = gathering.lines ();
+    lines.activation = Activation::none;
+    lines.scale = 1;
+    lines.offset = 0;
+    lines.output = opencl::NumberType::f32;
+    columns.planes = columns.groups = filters;
+    columns.pitch = pitch;
+    columns.tap_columns = columns.stride_x = 1;
+
+    const gssize line = gssize (pitch * sizeof (cl_float));
+    between.place.column = sizeof (cl_float);
+    between.place.line = line;
+    between.place.channel = line * gssize (lines.height);
+    between.place.image = between.place.channel * gssize (filters);
+    summed = PlaneTaps::make_planes (
+        context, lines.images * filters * lines.height * pitch, error);
+    between.data = summed ();
+    return summed () && across.create (context, lines, acrosses, Column (filters), error)
+           && down.create (context, columns, downs, convolution.bias, error)
+           && kept.create (context, convolution, error);
+  }
+
+  bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
+      GError **error) override
+  {
+    return gathering.enqueue (queue, input, error)
+           && across.enqueue (queue, gathering.data (), between, error)
+           && down.enqueue (queue, summed (), output, error)
+           && kept.enqueue (queue, input, output, error);
+  }
+
+private:
+  Gathering gathering;
+  PlaneTaps across, down;
+  cl::Buffer summed;
+  Region between;
+  KeptComponent kept;
+};
+} // namespace
+
+bool
+is_separable (const Convolution &convolution)
+{
+  Column downs, acrosses;
+  return convolution.channels_of_group () == 1
+         && find_products (convolution, downs, acrosses);
+}
+
+std::unique_ptr<Convolver>
+make_separable (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+{
+  Column downs, acrosses;
+  auto made = std::make_unique<Separable> ();
+
+  if (convolution.channels_of_group () != 1
+      || !find_products (convolution, downs, acrosses)) {
+    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+        "method=separable: %s, expected a kernel that is a column times a line, and each "
+        "channel by itself",
+        convolution.channels_of_group () != 1 ? "filters of several channels"
+                                              : "the kernel is no such product");
+    return nullptr;
+  }
+  return made->create (context, convolution, downs, acrosses, error) ? std::move (made)
+                                                                     : nullptr;
+}
+} // namespace compute

@@ -1,0 +1,176 @@
+/* Convolution of 3×3 taps after Winograd: fewer products, more sums
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "convolvemethods.hpp"
+#include "convolvestages.hpp"
+
+namespace compute {
+namespace {
+#define RESOURCE "/org/freedesktop/gstreamer/opencl/compute/convolvewinograd.cl"
+
+/* As in the kernel. */
+const gsize taps = 3, made = 4, tile = 6;
+
+/* Of the taps: G · g · Gᵀ */
+const double transform[tile][taps] = {{1 / 4.0, 0, 0}, {-1 / 6.0, -1 / 6.0, -1 / 6.0},
+    {-1 / 6.0, 1 / 6.0, -1 / 6.0}, {1 / 24.0, 1 / 12.0, 1 / 6.0},
+    {1 / 24.0, -1 / 12.0, 1 / 6.0}, {0, 0, 1}};
+
+double
+transformed (const Convolution &convolution, gsize filter, gsize channel, gsize place)
+{
+  double sum = 0;
+  for (gsize y = 0; y < taps; y++)
+    for (gsize x = 0; x < taps; x++)
+      sum += transform[place / tile][y] * transform[place % tile][x]
+             * convolution.weight (filter, channel, y, x);
+  return sum;
+}
+
+class Winograd : public Convolver {
+public:
+  bool create (
+      GstOpenCLContext *context, const Convolution &a_convolution, GError **error)
+  {
+    convolution = a_convolution;
+    in_lanes = convolves_in_lanes (context);
+    across = (convolution.output.width + made - 1) / made;
+    down = (convolution.output.height + made - 1) / made;
+    tiles = convolution.output.images * across * down;
+    return gathering.create_pixels (context, convolution, down * made + tile - made,
+               across * made + tile - made, error)
+           && create_kernels (context, error) && create_memory (context, error)
+           && create_product (context, error);
+  }
+
+  bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
+      GError **error) override
+  {
+    const gsize depth = gathering.depth ();
+    return gathering.enqueue (queue, input, error)
+           && first.set_all (error, gathering.data (), cl_int (gathering.lines ()),
+               cl_int (gathering.columns ()), cl_int (depth), cl_int (down),
+               cl_int (across), cl_int (tiles), seen ())
+           && enqueue_tiles (first, queue, depth / lanes_in, error)
+           && product.enqueue (queue, {1, 1, tiles}, seen (), {0, 1, 0, cl_int (depth)},
+               tiles * depth, products (), 0, {0, 1, 0, cl_int (filled)}, tiles * filled,
+               error)
+           && enqueue_last (queue, output, error);
+  }
+
+private:
+  bool enqueue_last (cl_command_queue queue, const Region &output, GError **error)
+  {
+    const gssize size = gssize (opencl::info_of (convolution.output_type).size);
+    const Placement &place = output.place;
+    return last.set_all (error, products (), cl_int (filled), cl_int (down),
+               cl_int (across), cl_int (tiles), bias (), cl_int (convolution.activation),
+               output.data, cl_long (gssize (place.offset) / size),
+               cl_long (place.image / size), cl_long (place.channel / size),
+               cl_long (place.line / size), cl_long (place.column / size),
+               cl_int (convolution.output.channels), cl_int (convolution.output.height),
+               cl_int (convolution.output.width))
+           && enqueue_tiles (last, queue, filled / lanes_out, error);
+  }
+
+  bool enqueue_tiles (
+      opencl::Kernel &kernel, cl_command_queue queue, gsize columns, GError **error)
+  {
+    if (in_lanes)
+      return kernel.enqueue_groups (queue, {columns, tiles, 1}, error);
+    return kernel.enqueue (queue, columns, tiles, error);
+  }
+
+  /* A CPU's vectors where the channels fill them; on a GPU registers are short. */
+  bool create_kernels (GstOpenCLContext *context, GError **error)
+  {
+    const gsize wide = in_lanes ? lanes_of (context) : 2;
+    const gsize filters = convolution.output.channels;
+    lanes_in = gathering.depth () % wide == 0 ? wide : 4;
+    lanes_out = filters >= wide ? wide : 4;
+    filled = (filters + lanes_out - 1) / lanes_out * lanes_out;
+    return create_kernel (context, first, "transform_input", lanes_in, error)
+           && create_kernel (context, last, "transform_output", lanes_out, error);
+  }
+
+  bool create_kernel (GstOpenCLContext *context, opencl::Kernel &kernel, const char *name,
+      gsize lanes, GError **error)
+  {
+    const std::string options =
+        number_options (opencl::NumberType::f32, convolution.output_type)
+        + " -DLANES=" + std::to_string (lanes);
+    return kernel.create (context, RESOURCE, name, options.c_str (), error);
+  }
+
+  bool create_memory (GstOpenCLContext *context, GError **error)
+  {
+    const gsize places = tile * tile * tiles * sizeof (cl_float);
+    std::vector<cl_float> biases (convolution.bias.begin (), convolution.bias.end ());
+    biases.resize (filled, 0);
+    seen = opencl::make_buffer (context, places * gathering.depth (), error);
+    if (!seen ())
+      return false;
+    products = opencl::make_buffer (context, places * filled, error);
+    if (!products ())
+      return false;
+    bias = opencl::make_table (
+        context, biases.data (), biases.size () * sizeof (cl_float), error);
+    return bias () != nullptr;
+  }
+
+  bool create_product (GstOpenCLContext *context, GError **error)
+  {
+    const gsize depth = gathering.depth ();
+    std::vector<cl_int> fours;
+    for (gsize k = 0; k < depth; k += 4)
+      fours.push_back (cl_int (k));
+    auto weight = [&] (gsize place, gsize channel, gsize filter) {
+      return channel < convolution.input.channels
+                 ? transformed (convolution, filter, channel, place)
+                 : 0.0;
+    };
+    auto no_bias = [] (gsize, gsize) { return 0.0; };
+    return product.create (context, tile * tile, tiles, depth,
+               convolution.output.channels, opencl::NumberType::f32, Activation::none,
+               error)
+           && product.set_fours (fours, error)
+           && product.set_weights (weight, no_bias, error);
+  }
+
+  Convolution convolution;
+  bool in_lanes;
+  gsize across, down, tiles;
+  gsize lanes_in, lanes_out, filled; /* filters, up to whole vectors */
+  Gathering gathering;
+  opencl::Kernel first, last;
+  Multiplication product;
+  cl::Buffer seen, products, bias;
+};
+} // namespace
+
+bool
+is_winograd (const Convolution &convolution)
+{
+  return !convolution.video && convolution.tap_lines == taps
+         && convolution.tap_columns == taps && convolution.stride == 1
+         && convolution.dilation == 1 && convolution.groups == 1;
+}
+
+std::unique_ptr<Convolver>
+make_winograd (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+{
+  if (!is_winograd (convolution)) {
+    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+        "method=winograd is for arrays and filters of 3x3 taps, stride 1, dilation 1 and "
+        "one group; these are %" G_GSIZE_FORMAT "x%" G_GSIZE_FORMAT
+        ", stride %" G_GSIZE_FORMAT ", dilation %" G_GSIZE_FORMAT ", %" G_GSIZE_FORMAT
+        " groups",
+        convolution.tap_lines, convolution.tap_columns, convolution.stride,
+        convolution.dilation, convolution.groups);
+    return nullptr;
+  }
+  auto made = std::make_unique<Winograd> ();
+  return made->create (context, convolution, error) ? std::move (made) : nullptr;
+}
+} // namespace compute

@@ -1,0 +1,34 @@
+# What the scripts here share: `--float` and where the output goes. They source it.
+#
+# shellcheck shell=bash disable=SC1091,SC2034
+#
+# SPDX-License-Identifier: LGPL-2.1-or-later
+
+programs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+source "$programs/../setup.sh"
+source "$programs/../common.sh"
+
+# read_options OUTPUT WORD…: in `output`, OUTPUT unless it is named; in `real` and `type`
+# double precision or, with --float, single
+read_options () {
+  output=$1 real=double type=float64
+  shift
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --float) real=float type=float32 ;;
+      --help)
+        sed -n '2,/^$/s/^# \?//p' "$0"
+        exit ;;
+      -*) fail "$1: no such option (see --help)" ;;
+      *) output=$1 ;;
+    esac
+    shift
+  done
+  prepare
+}
+
+# into_npy WORD…: runs a pipeline into the .npy file `output`
+into_npy () {
+  launch "$@" ! npysink "location=$output" || exit 1
+  realpath -- "$output"
+}

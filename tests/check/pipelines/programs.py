@@ -1,0 +1,175 @@
+#!/usr/bin/env python3
+"""Promises: the examples in pipelines/programs/ make what numpy computes; nothing is uploaded
+for a mesh that is made on the device.
+
+usage: programs.py PROGRAMS-FOLDER BUILD-FOLDER
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
+os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
+
+
+def made(script, *options):
+    print(script, *options, flush=True)
+    done = subprocess.run(
+        [PROGRAMS / script, *options], capture_output=True, text=True, timeout=200, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stderr
+
+
+def relative_error(got, expected):
+    return np.abs(got - expected).max() / np.abs(expected).max()
+
+
+def distances():
+    """Of the mesh, by the angle between vectors, which errs in other places."""
+    latitude = np.radians(np.linspace(29, 31, 1000))[:, None]
+    longitude = np.radians(np.linspace(99, 101, 1000))[None, :]
+    to_latitude, to_longitude = np.radians(30), np.radians(101)
+    points = np.stack(np.broadcast_arrays(
+        np.cos(latitude) * np.cos(longitude), np.cos(latitude) * np.sin(longitude),
+        np.sin(latitude)))  # fmt: skip
+    to = np.array([np.cos(to_latitude) * np.cos(to_longitude),
+                   np.cos(to_latitude) * np.sin(to_longitude), np.sin(to_latitude)])  # fmt: skip
+    chord = np.sqrt(((points - to[:, None, None]) ** 2).sum(axis=0))
+    return 2 * 6371 * np.arcsin(chord / 2)
+
+
+def check_distance():
+    expected = distances()
+    for option, tolerance in ((), 1e-9), (("--float",), 1e-5):
+        made("distance.sh", *option, "distance.npy")
+        got = np.load("distance.npy")[0]
+        each = np.abs(got - expected) / expected
+        assert each.max() < tolerance, (option, each.max())
+    made("distance.sh", "distance.png")
+    head = pathlib.Path("distance.png").read_bytes()[:24]
+    assert head[:8] == b"\x89PNG\r\n\x1a\n" and head[16:24] == b"\0\0\x03\xe8\0\0\x03\xe8"
+
+
+def check_nothing_is_uploaded():
+    """By the tracer's count, into a sink that leaves frames on the device."""
+    os.environ.update(GST_TRACERS="openclstats", GST_DEBUG="GST_TRACER:7")
+    log = made("distance.sh", "distance.npy")
+    for name in "GST_TRACERS", "GST_DEBUG":
+        del os.environ[name]
+    found = re.search(r"openclstats, element=\(string\)openclkernelsrc0, .*", log)
+    assert found and "upload-bytes=(guint64)0" in found[0], log
+
+
+def counts(time):
+    scale = 3.5 * math.exp(-1.2 * time) / 640
+    x = -0.743643887 + (np.arange(640) - 320) * scale
+    y = 0.131825904 + (np.arange(480) - 240) * scale
+    c = x[None, :] + 1j * y[:, None]
+    z = np.zeros_like(c)
+    count = np.zeros(c.shape, int)
+    for _ in range(200):
+        stays = z.real**2 + z.imag**2 <= 4
+        count += stays
+        z = np.where(stays, z * z + c, 4)
+    return count
+
+
+def check_mandelbrot():
+    for option, most in ((), 0.001), (("--float",), 0.02):
+        made("mandelbrot.sh", *option, "mandelbrot.npy")
+        got = np.load("mandelbrot.npy")
+        assert got.shape == (3, 480, 640), got.shape
+        for frame in range(3):
+            expected = np.rint(counts(frame / 25) * 255 / 200)
+            other = (np.abs(got[frame] - expected) > 1).mean()
+            assert other <= most, (option, frame, other)
+    made("mandelbrot.sh", "mandelbrot.avi")
+    assert pathlib.Path("mandelbrot.avi").stat().st_size > 100_000
+
+
+def normal(x):
+    return 0.5 * np.vectorize(math.erfc)(-x / math.sqrt(2))
+
+
+def check_blackscholes():
+    for option, tolerance in ((), 1e-6), (("--float",), 1e-4):
+        made("blackscholes.sh", *option, "options.npy")
+        drawn = np.load("options.npy")[0].astype(float)
+        assert drawn.shape == (5, 4_000_000), drawn.shape
+        now, strike, years, call, put = drawn[:, ::16]
+        assert now.min() >= 5 and now.max() <= 30 and abs(strike.mean() - 50.5) < 0.2
+        spread = 0.3 * np.sqrt(years)
+        d1 = (np.log(now / strike) + (0.02 + 0.5 * 0.3**2) * years) / spread
+        later = strike * np.exp(-0.02 * years)
+        expected = now * normal(d1) - later * normal(d1 - spread)
+        norm = np.abs(call - expected).sum() / np.abs(expected).sum()
+        assert norm < tolerance, (option, norm)
+        norm = np.abs(put - (expected - now + later)).sum() / np.abs(put).sum()
+        assert norm < tolerance, (option, norm)
+        parity = np.abs(call - put - (now - later)).max()
+        assert parity < (1e-4 if option else 1e-12), (option, parity)
+
+
+def philox(counter, key):
+    """Philox4x32-10, in integers of Python's."""
+    counter, key = list(counter), list(key)
+    for _ in range(10):
+        first, second = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
+        counter = [(second >> 32) ^ counter[1] ^ key[0], second & 0xFFFFFFFF,
+                   (first >> 32) ^ counter[3] ^ key[1], first & 0xFFFFFFFF]  # fmt: skip
+        key = [(key[0] + 0x9E3779B9) & 0xFFFFFFFF, (key[1] + 0xBB67AE85) & 0xFFFFFFFF]
+    return counter
+
+
+def uniform_pairs(seed, count):
+    """random_uniform4 ().xy of the first indices"""
+    words = np.array([philox((n, 0, 0, 0), (seed, 0))[:2] for n in range(count)])
+    return (words >> 8) * 2.0**-24
+
+
+def check_arithmetic():
+    made("arithmetic.sh", "product.npy")
+    made("arithmetic.sh", "sum.npy")
+    product, total = np.load("product.npy")[0], np.load("sum.npy")[0]
+    assert product.shape == total.shape == (1_000_000, 2), product.shape
+    a, b = (2 * uniform_pairs(seed, 2000) - 1 for seed in (1, 2))
+    assert relative_error(total[:2000], a + b) < 1e-6
+    complex_product = (a[:, 0] + 1j * a[:, 1]) * (b[:, 0] + 1j * b[:, 1])
+    expected = np.stack([complex_product.real, complex_product.imag], 1)
+    assert relative_error(product[:2000], expected) < 1e-6
+    assert abs(total.mean()) < 0.01 and 0.6 < total.var() < 0.7
+
+
+def normals(seed, count):
+    """random_normal (), of Box and Muller, in double precision"""
+    words = np.array([philox((n, 0, 0, 0), (seed, 0))[:2] for n in range(count)])
+    even = ((words[:, 0] >> 9) + 0.5) / 2**23
+    return np.sqrt(-2 * np.log(even)) * np.cos(np.pi * (words[:, 1] >> 8) / 2**23)
+
+
+def check_matrix_product():
+    made("matrixproduct.sh", "matrixproduct.npy")
+    got = np.load("matrixproduct.npy")[0]
+    a, b = normals(1, 500 * 300).reshape(500, 300), normals(2, 300 * 700).reshape(300, 700)
+    assert relative_error(got, a @ b) < 1e-5, relative_error(got, a @ b)
+
+
+with tempfile.TemporaryDirectory() as folder:
+    os.chdir(folder)
+    check_distance()
+    check_nothing_is_uploaded()
+    check_mandelbrot()
+    check_blackscholes()
+    check_arithmetic()
+    check_matrix_product()
+    os.chdir("/")
+print("as promised")
