@@ -141,7 +141,7 @@ private:
   bool create_kernel (GstOpenCLContext *context, GError **error);
 
   Task task;
-  bool in_lanes;
+  bool in_lanes, is_tall;
   gsize lanes = 0, rows_of_item, tile_lines = 0, tile_columns = 0;
   opencl::Kernel kernel;
   cl::Buffer taps, biases;

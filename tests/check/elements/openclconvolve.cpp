@@ -268,6 +268,24 @@ TEST (test_direct_takes_kernels_of_every_size_to_31)
   }
 }
 
+/* Whatever it chooses, of small and of large. */
+TEST (test_auto_agrees_with_double_precision)
+{
+  check_drawn ("auto", 10, 1e-4);
+  Case of = plane (67, 70, 45, 43);
+  of.border = "clamp";
+  check_layer (of, random_layer (of, 6), "auto", 1e-5);
+  of = plane (21, 20, 3, 3);
+  of.channels = of.filters = 32;
+  check_layer (of, random_layer (of, 7), "auto", 1e-4);
+  of.channels = of.filters = of.groups = 6;
+  of.lines = of.columns = 5;
+  Layer layer = random_layer (of, 8);
+  for (gsize n = 0; n < layer.kernel.size (); n++)
+    layer.kernel[n] = float (n / 5 % 5 + 1) * float (n % 5 + 1);
+  check_layer (of, layer, "auto", 1e-5);
+}
+
 TEST (test_direct_takes_64_filters_of_64_channels)
 {
   Case of = plane (13, 17, 3, 3);
