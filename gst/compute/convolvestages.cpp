@@ -61,11 +61,16 @@ divided_up (gsize number, gsize by)
 }
 } // namespace
 
+/* A work-item alone does its part in lanes, which any device can. */
 bool
 convolves_in_lanes (GstOpenCLContext *context)
 {
+  const gsize items = 16 * 16, local_bytes = 17 * 1024; /* of multiply_groups */
   const gchar *groups = g_getenv ("GST_OPENCL_CONVOLVE_GROUPS");
-  return groups ? groups[0] == '0' : opencl::is_cpu (context);
+  if (groups)
+    return groups[0] == '0';
+  return opencl::is_cpu (context) || opencl::local_memory (context) < local_bytes
+         || opencl::device_info<size_t> (context, CL_DEVICE_MAX_WORK_GROUP_SIZE) < items;
 }
 
 gsize
