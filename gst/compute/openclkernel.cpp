@@ -61,10 +61,11 @@ static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
         GST_STATIC_CAPS (COMPUTE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
 
-G_DECLARE_FINAL_TYPE (GstOpenCLKernelFilter, gst_opencl_kernel_filter, GST,
-    OPENCL_KERNEL_FILTER, GstOpenCLFilter)
+/* GstOpenCLKernel is the library's; elements are named after their type. */
+G_DECLARE_FINAL_TYPE (
+    GstOpenclKernel, gst_opencl_kernel_filter, GST, OPENCL_KERNEL_FILTER, GstOpenCLFilter)
 
-struct _GstOpenCLKernelFilter {
+struct _GstOpenclKernel {
   GstOpenCLFilter parent;
 
   opencl::Settings<Settings> *settings;
@@ -72,7 +73,7 @@ struct _GstOpenCLKernelFilter {
   guint64 frames;       /* since then */
 };
 
-G_DEFINE_TYPE_WITH_CODE (GstOpenCLKernelFilter, gst_opencl_kernel_filter,
+G_DEFINE_TYPE_WITH_CODE (GstOpenclKernel, gst_opencl_kernel_filter,
     GST_TYPE_OPENCL_FILTER,
     GST_DEBUG_CATEGORY_INIT (
         opencl_kernel_debug, "openclkernel", 0, "Kernels of the user's"))
@@ -141,7 +142,7 @@ find_streams (const Settings &settings, GstCaps *input, GstCaps *output,
 static gboolean
 gst_opencl_kernel_filter_open (GstOpenCLFilter *filter, GError **error)
 {
-  GstOpenCLKernelFilter *self = GST_OPENCL_KERNEL_FILTER (filter);
+  GstOpenclKernel *self = GST_OPENCL_KERNEL_FILTER (filter);
   self->program =
       new LiveProgram (gst_opencl_filter_get_context (filter), self->settings);
   self->frames = 0;
@@ -151,7 +152,7 @@ gst_opencl_kernel_filter_open (GstOpenCLFilter *filter, GError **error)
 static void
 gst_opencl_kernel_filter_close (GstOpenCLFilter *filter)
 {
-  GstOpenCLKernelFilter *self = GST_OPENCL_KERNEL_FILTER (filter);
+  GstOpenclKernel *self = GST_OPENCL_KERNEL_FILTER (filter);
   delete self->program;
   self->program = nullptr;
   self->settings->stop ();
@@ -161,7 +162,7 @@ static gboolean
 gst_opencl_kernel_filter_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
-  GstOpenCLKernelFilter *self = GST_OPENCL_KERNEL_FILTER (filter);
+  GstOpenclKernel *self = GST_OPENCL_KERNEL_FILTER (filter);
   auto streams = [&] (
                      const Settings &settings, std::vector<Stream> &found, GError **why) {
     return find_streams (settings, input, output, found, why);
@@ -172,7 +173,7 @@ gst_opencl_kernel_filter_set_formats (
 /* Whether the caps that are in use hold with `wanted`; else downstream has to take those
  * that do, and `output` becomes one of them. */
 static bool
-choose_output (GstOpenCLKernelFilter *self, const Settings &wanted, GstCaps *input,
+choose_output (GstOpenclKernel *self, const Settings &wanted, GstCaps *input,
     GstCaps **output, GError **error)
 {
   GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
@@ -198,7 +199,7 @@ choose_output (GstOpenCLKernelFilter *self, const Settings &wanted, GstCaps *inp
 /* Between two frames. Where the output becomes another, the base class agrees on that
  * with downstream before this very frame. */
 static void
-update_settings (GstOpenCLKernelFilter *self)
+update_settings (GstOpenclKernel *self)
 {
   GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
   GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
@@ -245,7 +246,7 @@ static gboolean
 gst_opencl_kernel_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
-  GstOpenCLKernelFilter *self = GST_OPENCL_KERNEL_FILTER (filter);
+  GstOpenclKernel *self = GST_OPENCL_KERNEL_FILTER (filter);
   const compute::Moment moment = {
       self->frames++, time_of (GST_BASE_TRANSFORM (filter), output->buffer)};
   return self->program->enqueue (queue, {input, output}, moment, error);
@@ -262,14 +263,14 @@ settings_of (gpointer instance)
 static void
 gst_opencl_kernel_filter_finalize (GObject *object)
 {
-  GstOpenCLKernelFilter *self = GST_OPENCL_KERNEL_FILTER (object);
+  GstOpenclKernel *self = GST_OPENCL_KERNEL_FILTER (object);
   delete self->settings;
   delete self->program;
   G_OBJECT_CLASS (gst_opencl_kernel_filter_parent_class)->finalize (object);
 }
 
 static void
-gst_opencl_kernel_filter_init (GstOpenCLKernelFilter *self)
+gst_opencl_kernel_filter_init (GstOpenclKernel *self)
 {
   self->settings = new opencl::Settings<Settings> (self, properties);
   /* What is computed may be a measurement. */
@@ -277,14 +278,14 @@ gst_opencl_kernel_filter_init (GstOpenCLKernelFilter *self)
 }
 
 static void
-gst_opencl_kernel_filter_class_init (GstOpenCLKernelFilterClass *klass)
+gst_opencl_kernel_filter_class_init (GstOpenclKernelClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   G_OBJECT_CLASS (klass)->finalize = gst_opencl_kernel_filter_finalize;
-  opencl::install_settings<&GstOpenCLKernelFilter::settings> (klass, properties);
+  opencl::install_settings<&GstOpenclKernel::settings> (klass, properties);
   compute::install_reload (klass, settings_of);
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);

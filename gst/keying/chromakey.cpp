@@ -29,6 +29,7 @@
 #endif
 
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
@@ -96,8 +97,10 @@ const gsize taking_group = 256;
 const guint blocks_across = 14;
 const guint samples_across = 16;
 
-/* What a work-group of key_finely writes, and the most work-items it has */
+/* What a work-group of key_finely writes, in half as many rows where the device has less
+ * local memory than that takes, and the most work-items it has */
 const gsize fine_columns = 32, fine_rows = 16, fine_group = 64;
+const cl_ulong fine_bytes = 24 * 1024;
 /* Of the expected chroma: what counts as screen at first, where that is the key's, and
  * then, where it is what was measured */
 const cl_float least_chroma[] = {0.6f, 0.9f};
@@ -108,6 +111,7 @@ struct Work {
   opencl::FrameKernel key_by_distance;
   opencl::FrameKernel key_softly;
   opencl::FrameKernel key_finely;
+  gsize fine_rows = 0; /* of a work-group */
   opencl::FrameKernel take_key;
   opencl::FrameKernel measure_screen;
   opencl::FrameKernel smooth_screen;
@@ -253,9 +257,12 @@ gst_chroma_key_close (GstOpenCLFilter *filter)
 static void
 create_kernels (GstOpenCLContext *context, Work &work)
 {
+  work.fine_rows =
+      opencl::local_memory (context) < fine_bytes ? fine_rows / 2 : fine_rows;
   const std::string options = keying::pixel_options (&work.info)
                               + " -DGROUP=" + std::to_string (taking_group)
-                              + " -DSAMPLES=" + std::to_string (samples_across);
+                              + " -DSAMPLES=" + std::to_string (samples_across)
+                              + " -DCORE_ROWS=" + std::to_string (work.fine_rows);
   const struct {
     opencl::FrameKernel &kernel;
     const char *name;
@@ -446,8 +453,8 @@ key_softly (Work &work, const Settings &settings, const GstOpenCLFrame *input,
   if (!settings.refine)
     return kernel->enqueue (queue, (width + 7) / 8, height, error);
   return kernel->enqueue_groups (queue,
-      {(width + fine_columns - 1) / fine_columns, (height + fine_rows - 1) / fine_rows,
-          fine_group},
+      {(width + fine_columns - 1) / fine_columns,
+          (height + work.fine_rows - 1) / work.fine_rows, fine_group},
       error);
 }
 

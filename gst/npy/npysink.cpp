@@ -85,7 +85,7 @@ struct _GstNpySink {
   GstBaseSink parent;
 
   opencl::Settings<Settings> *settings;
-  Work *work; /* between start and stop, else null */
+  Work *work; /* between READY and PAUSED, and back, else null */
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstNpySink, gst_npy_sink, GST_TYPE_BASE_SINK,
@@ -142,31 +142,6 @@ fail (GstNpySink *self, GError *error)
   return GST_FLOW_ERROR;
 }
 
-/* Not in start(): where that fails, the parent class posts a second error, that names
- * nothing. */
-static GstStateChangeReturn
-gst_npy_sink_change_state (GstElement *element, GstStateChange transition)
-{
-  GstNpySink *self = GST_NPY_SINK (element);
-  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED
-      && self->settings->committed ().location.empty ()) {
-    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
-        ("location is not set, expected the name of a .npy file"), (nullptr));
-    return GST_STATE_CHANGE_FAILURE;
-  }
-  return GST_ELEMENT_CLASS (gst_npy_sink_parent_class)
-      ->change_state (element, transition);
-}
-
-static gboolean
-gst_npy_sink_start (GstBaseSink *sink)
-{
-  GstNpySink *self = GST_NPY_SINK (sink);
-  self->work = new Work;
-  self->work->location = self->settings->committed ().location;
-  return TRUE;
-}
-
 static void
 finish (GstNpySink *self)
 {
@@ -181,14 +156,45 @@ finish (GstNpySink *self)
     fail (self, error);
 }
 
-static gboolean
-gst_npy_sink_stop (GstBaseSink *sink)
+static void
+forget (GstNpySink *self)
 {
-  GstNpySink *self = GST_NPY_SINK (sink);
-  finish (self);
+  if (self->work)
+    finish (self);
   delete self->work;
   self->work = nullptr;
-  return TRUE;
+}
+
+static bool
+prepare (GstNpySink *self)
+{
+  const std::string location = self->settings->committed ().location;
+
+  if (location.empty ()) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
+        ("location is not set, expected the name of a .npy file"), (nullptr));
+    return false;
+  }
+  self->work = new Work;
+  self->work->location = location;
+  return true;
+}
+
+/* Not in start() and stop(), which a sink does on its way from and to NULL: a recording
+ * ends where the pipeline stops. */
+static GstStateChangeReturn
+gst_npy_sink_change_state (GstElement *element, GstStateChange transition)
+{
+  GstNpySink *self = GST_NPY_SINK (element);
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !prepare (self))
+    return GST_STATE_CHANGE_FAILURE;
+  const GstStateChangeReturn result =
+      GST_ELEMENT_CLASS (gst_npy_sink_parent_class)->change_state (element, transition);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY
+      || (transition == GST_STATE_CHANGE_READY_TO_PAUSED
+          && result == GST_STATE_CHANGE_FAILURE))
+    forget (self);
+  return result;
 }
 
 /* When somebody hears of EOS, the file is there. */
@@ -369,8 +375,6 @@ gst_npy_sink_class_init (GstNpySinkClass *klass)
       "Writes video, OCT data and arrays to NumPy's .npy files", PACKAGE_ORIGIN);
 
   element_class->change_state = gst_npy_sink_change_state;
-  sink_class->start = gst_npy_sink_start;
-  sink_class->stop = gst_npy_sink_stop;
   sink_class->event = gst_npy_sink_event;
   sink_class->set_caps = gst_npy_sink_set_caps;
   sink_class->propose_allocation = gst_npy_sink_propose_allocation;

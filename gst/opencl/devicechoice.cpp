@@ -191,6 +191,7 @@ choose_device (const char *choice, cl::Device &device, GError **error)
 {
   std::vector<ListedDevice> listed = list_devices ();
   std::vector<DeviceDescription> described;
+  described.reserve (listed.size ());
   for (const ListedDevice &entry : listed)
     described.push_back (describe_device (entry.device, entry.index));
   int chosen = choose_among (described, choice, error);

@@ -188,9 +188,9 @@ gst_opencl_post_error (GstElement *element, GError *error)
   find_posted_code (error, &domain, &code);
 
   const gchar *rest = strchr (error->message, '\n');
-  gchar *text = rest ? g_strndup (error->message, rest - error->message)
-                     : g_strdup (error->message);
-  gchar *debug = rest ? g_strdup (rest + 1) : nullptr;
+  /* What a file or a compiler said need not be UTF-8, which a message has to be. */
+  gchar *text = g_utf8_make_valid (error->message, rest ? rest - error->message : -1);
+  gchar *debug = rest ? g_utf8_make_valid (rest + 1, -1) : nullptr;
   gst_element_message_full (element, GST_MESSAGE_ERROR, domain, code, text, debug,
       __FILE__, GST_FUNCTION, __LINE__);
   g_error_free (error);

@@ -264,12 +264,14 @@ warn_of_settings (gpointer owner, const GError *reason)
   }
   if (!poster)
     return;
-  gchar **parts = g_strsplit (reason->message, "\n", 2);
+  gchar *message = g_utf8_make_valid (reason->message, -1);
+  gchar **parts = g_strsplit (message, "\n", 2);
   gst_element_message_full (GST_ELEMENT_CAST (poster), GST_MESSAGE_WARNING,
       reason->domain, reason->code,
       g_strdup_printf ("%s; what was set before stays in force", parts[0]),
       g_strdup (parts[1]), __FILE__, GST_FUNCTION, __LINE__);
   g_strfreev (parts);
+  g_free (message);
   gst_object_unref (poster);
 }
 

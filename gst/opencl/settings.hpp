@@ -233,10 +233,10 @@ public:
       take (wanted);
       return true;
     }
-    if (seen == refused)
-      g_error_free (reason);
-    else
+    if (seen != refused && reason)
       warn (reason);
+    else
+      g_clear_error (&reason);
     refused = seen;
     return false;
   }

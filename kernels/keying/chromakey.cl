@@ -373,11 +373,10 @@ key_softly (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
 /* The same with finer edges. Cameras take chroma more coarsely than luma, and with more
  * noise; where the distance goes with luma, as it does at hair, luma says better where it
  * lies. Around each pixel a line is fitted through the distances over luma; the better it
- * fits, the more of it is taken. */
+ * fits, the more of it is taken. A work-group makes CORE_ROWS lines. */
 #define RADIUS 3
 #define SIDE (2 * RADIUS + 1)
 #define CORE_GROUPS 4 /* of eight columns */
-#define CORE_ROWS 16
 #define EDGE_GROUPS (CORE_GROUPS + 2)
 #define EDGE_ROWS (CORE_ROWS + 2 * RADIUS)
 #define EDGE_COLUMNS (8 * EDGE_GROUPS)

@@ -13,7 +13,7 @@ source "$(dirname "$0")/options.sh"
 read_options distance.png "$@"
 mesh=(openclkernelsrc num-buffers=1 "location=$programs/distance.cl" "options=-DREAL=$real"
   "arguments=mesh,south=29,north=31,west=99,east=101,latitude=30,longitude=101"
-  "global-size=shape0,shape1"
+  "global-size=shape0/4,shape1"
   "output-caps=other/tensors,types=$type,dimensions=(string)1000:1000")
 case $output in
   *.npy) into_npy "${mesh[@]}" ;;

@@ -11,7 +11,8 @@ namespace {
 using namespace bench;
 
 const std::map<std::string, const std::vector<Case> *> commands = {{"oct", &oct_cases},
-    {"keying", &keying_cases}, {"transfer", &transfer_cases}, {"fft", &fft_cases}};
+    {"keying", &keying_cases}, {"transfer", &transfer_cases}, {"fft", &fft_cases},
+    {"compute", &compute_cases}, {"convolve", &convolve_cases}};
 
 int
 list (const std::vector<Case> &cases)

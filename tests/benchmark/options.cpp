@@ -18,6 +18,9 @@ const char *const summary =
     "  keying    green screens: chromakey, noisereduce, flowkey and what goes with them\n"
     "  transfer  openclupload and opencldownload\n"
     "  fft       octfft alone, with each Fourier transform library\n"
+    "  compute   openclkernel, openclkernelsrc and openclconvolve, beside numba,\n"
+    "            onnxruntime and scipy\n"
+    "  convolve  openclconvolve by each of its methods\n"
     "  stages [oct|keying]\n"
     "            where the time goes: each kernel and transfer, by the device's clock\n"
     "  first-frame [oct|keying]\n"
@@ -69,7 +72,8 @@ parse_arguments (int argc, char **argv, Raw &raw, GError **error)
       {"lines", 0, 0, G_OPTION_ARG_INT, &raw.lines,
           "oct, fft: A-lines of a frame, instead of each case's own", "N"},
       {"size", 0, 0, G_OPTION_ARG_STRING, &raw.size,
-          "keying, transfer: size of a picture, instead of each case's own", "WxH"},
+          "keying, transfer, compute: size of a picture, instead of each case's own",
+          "WxH"},
       {"seconds", 's', 0, G_OPTION_ARG_DOUBLE, &raw.seconds, "Of a window (1)", "S"},
       {"windows", 'w', 0, G_OPTION_ARG_INT, &raw.windows, "Windows of a case (5)", "N"},
       {"warm-up", 0, 0, G_OPTION_ARG_DOUBLE, &raw.warm_up,
@@ -96,12 +100,13 @@ is_one_of (const gchar *word, const gchar *const *words)
 const char *
 take (const Raw &raw, Options &options)
 {
-  static const gchar *const commands[] = {
-      "oct", "keying", "transfer", "fft", "stages", "first-frame", nullptr};
+  static const gchar *const commands[] = {"oct", "keying", "transfer", "fft", "compute",
+      "convolve", "stages", "first-frame", nullptr};
   static const gchar *const fields[] = {"oct", "keying", nullptr};
 
   if (!raw.rest || !is_one_of (raw.rest[0], commands))
-    return "expected a command: oct, keying, transfer, fft, stages or first-frame";
+    return "expected a command: oct, keying, transfer, fft, compute, convolve, stages or "
+           "first-frame";
   options.command = raw.rest[0];
   const bool of_field = options.command == "stages" || options.command == "first-frame";
   options.of = of_field && raw.rest[1] ? raw.rest[1] : "oct";

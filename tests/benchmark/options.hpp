@@ -10,7 +10,7 @@
 
 namespace bench {
 struct Options {
-  std::string command;     /* oct, keying, transfer, fft, stages, first-frame */
+  std::string command;     /* oct, keying, transfer, fft, compute, … */
   std::string of;          /* what stages and first-frame are of: oct or keying */
   std::string device;      /* empty: the library's default */
   std::string cases = "*"; /* pattern of the names of the cases to run */

@@ -307,6 +307,25 @@ LoneElement::goes_to (GstState state)
   return gst_element_set_state (element, state) == GST_STATE_CHANGE_SUCCESS;
 }
 
+std::vector<std::string>
+element_names ()
+{
+  std::vector<std::string> names;
+  for (const char *plugin : {"compute", "keying", "npy", "oct", "opencl"}) {
+    GList *features =
+        gst_registry_get_feature_list_by_plugin (gst_registry_get (), plugin);
+    /* Not fail_unless(), which a list of rows, made before any test runs, cannot use. */
+    if (!features)
+      g_error ("plugin %s has no features", plugin);
+    for (GList *item = features; item; item = item->next) {
+      if (GST_IS_ELEMENT_FACTORY (item->data))
+        names.push_back (GST_OBJECT_NAME (item->data));
+    }
+    gst_plugin_feature_list_free (features);
+  }
+  return names;
+}
+
 /* --- pipelines --- */
 
 Outcome

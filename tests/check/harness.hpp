@@ -133,6 +133,9 @@ public:
   Owned<GstBus> bus;
 };
 
+/* Names of all elements of the project's plugins. */
+std::vector<std::string> element_names ();
+
 /* --- pipelines --- */
 
 constexpr GstClockTime patience = 60 * GST_SECOND;

@@ -14,13 +14,15 @@ shift
 need clang++ clang
 export CC=clang CXX=clang++
 build_beside fuzz plugins -Dfuzzing=true -Dhardening=false -Dbenchmark=false \
-  -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1
+  -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 \
+  "-Dcpp_args=-fno-sanitize=enum" "-Dc_args=-fno-sanitize=enum" # GST_MAP_OPENCL, as GST_MAP_GL
 
 targets=("$@")
 [ $# -gt 0 ] || mapfile -t targets < <(cd "$root/tests/fuzz/corpus" && ls)
 programs=("${targets[@]/#/tests/fuzz/fuzz_}")
 ninja -C "$build" "${programs[@]}" </dev/null || refuse "The build failed."
 
+scan_plugins_within
 # What a library does not free until its process ends is --asan's to find.
 export ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1
 export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1

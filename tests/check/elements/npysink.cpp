@@ -382,6 +382,28 @@ GST_START_TEST (test_what_is_written_is_read_again)
 }
 GST_END_TEST;
 
+/* A recording ends where the pipeline stops, and the next one is another. */
+GST_START_TEST (test_a_pipeline_that_stops_and_plays_again_writes_another_file)
+{
+  Folder folder;
+  const std::string first = folder.file ("a.npy"), second = folder.file ("b.npy");
+  GstElement *pipeline = testing::launch (
+      "openclkernelsrc num-buffers=2 expression=1 output-caps=other/tensors,types=uint8,"
+      "dimensions=(string)3 ! npysink name=sink location="
+      + first);
+  fail_unless (testing::play (pipeline).eos);
+  gst_element_set_state (pipeline, GST_STATE_READY);
+  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_object_set (sink, "location", second.c_str (), nullptr);
+  gst_object_unref (sink);
+  fail_unless (testing::play (pipeline).eos);
+  for (const std::string &file : {first, second})
+    assert_header (read_npy (file), "|u1", "(2, 3)");
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
 static Suite *
 npysink_suite (void)
 {
@@ -399,6 +421,7 @@ npysink_suite (void)
   tcase_add_test (tc, test_frames_of_another_shape_are_one_error_of_a_growing_file);
   tcase_add_test (tc, test_the_file_has_the_rights_that_are_usual);
   tcase_add_test (tc, test_what_is_written_is_read_again);
+  tcase_add_test (tc, test_a_pipeline_that_stops_and_plays_again_writes_another_file);
   return suite;
 }
 

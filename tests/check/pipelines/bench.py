@@ -18,6 +18,8 @@ OPTIONAL = {
     "baseline-fftw": "libfftw3-dev",
     "baseline-ffmpeg": "ffmpeg",
     "baseline-alpha": "no element",
+    "baseline-numba": "numba is not installed",
+    "baseline-convolve": "No module named",
     "two-devices": "no second device",
 }
 

@@ -121,8 +121,9 @@ def run(command):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     if "openclstats" in command:
-        assert "openclstats, element=(string)octfft0" in done.stderr, done.stderr
-        assert re.search(r"octfft0, .*host-waits=\(guint64\)0", done.stderr), done.stderr
+        last = "octfft0" if "octfft" in command else "openclkernel0"
+        assert f"openclstats, element=(string){last}" in done.stderr, done.stderr
+        assert re.search(rf"{last}, .*host-waits=\(guint64\)0", done.stderr), done.stderr
 
 
 def check(document):

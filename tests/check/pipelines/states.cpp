@@ -7,26 +7,6 @@
 using namespace check;
 
 namespace {
-const char *const plugins[] = {"compute", "keying", "npy", "oct", "opencl"};
-
-/* Names of all elements of these plugins that are there. */
-std::vector<std::string>
-element_names ()
-{
-  std::vector<std::string> names;
-  for (const char *plugin : plugins) {
-    GList *features =
-        gst_registry_get_feature_list_by_plugin (gst_registry_get (), plugin);
-    fail_unless (features != nullptr, "plugin %s has no features", plugin);
-    for (GList *item = features; item; item = item->next) {
-      if (GST_IS_ELEMENT_FACTORY (item->data))
-        names.push_back (GST_OBJECT_NAME (item->data));
-    }
-    gst_plugin_feature_list_free (features);
-  }
-  return names;
-}
-
 GstElement *
 make (const std::string &name)
 {

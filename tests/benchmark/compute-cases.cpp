@@ -1,0 +1,194 @@
+/* opencl-bench: the cases of programs of the user's own
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "baselines.hpp"
+#include "convolvecases.hpp"
+#include "keyingchain.hpp"
+#include "session.hpp"
+
+#include <gst/opencl/deviceinfo.hpp>
+
+namespace bench {
+namespace {
+/* What a case works on: as large as it is meant, or of --size. */
+struct Side {
+  unsigned width, height;
+};
+
+Side
+size_of (const Session &session, unsigned width, unsigned height)
+{
+  if (session.options.width)
+    return {session.options.width, session.options.height};
+  return {width, height};
+}
+
+/* A program of pipelines/programs as a property in a launch line. */
+std::string
+source_of (const std::string &name)
+{
+  std::string quoted;
+  for (char letter : resource_text (("/bench/" + name).c_str ())) {
+    if (letter == '"' || letter == '\\')
+      quoted += '\\';
+    quoted += letter;
+  }
+  return "source=\"" + quoted + "\" ";
+}
+
+/* A CPU's vectors; on a GPU neighbours of a work-item only lengthen it. */
+std::string
+lanes_of (const Session &session, unsigned on_cpu)
+{
+  return std::to_string (opencl::is_cpu (session.context) ? on_cpu : 2);
+}
+
+/* --- over frames --- */
+
+const char *const invert =
+    "source=\"kernel void invert (global const uchar4 *input, global uchar4 *output, int "
+    "stride, int width) { size_t x = get_global_id (0), y = get_global_id (1); "
+    "output[y * (stride / 4) + x] = (uchar4) (255) - input[y * (stride / 4) + x]; }\"";
+
+std::function<void (Session &, const std::string &)>
+over_frames (const std::string &properties)
+{
+  return [properties] (Session &session, const std::string &what) {
+    const Side side = size_of (session, 3840, 2160);
+    Result result =
+        session.result (what, picture_size (side.width, side.height), "frames/s");
+    Feed feed = green_screen (side.width, side.height);
+    Line line;
+    feed.kind = Feed::HELD;
+    result.limit = session.ceilings.memory_limit (8.0 * side.width * side.height);
+    if (hold_frame (
+            "benchmarksource name=source ! openclupload ! appsink name=sink sync=false",
+            {{"source", feed}}, feed, result.error)) {
+      line.text =
+          "benchmarksource name=source ! openclkernel " + properties + " ! " + sink;
+      line.feeds = {{"source", feed}};
+      measure (line, session.options.timing, result);
+    }
+    session.print (result);
+  };
+}
+
+/* --- made on the device --- */
+
+void
+run_source (Session &session, const std::string &what, const Side &side, gsize bytes,
+    const std::string &properties)
+{
+  Result result =
+      session.result (what, picture_size (side.width, side.height), "frames/s");
+  Line line;
+  result.limit = session.ceilings.memory_limit (double (bytes));
+  line.text = "openclkernelsrc " + properties + " ! " + sink;
+  measure (line, session.options.timing, result);
+  session.print (result);
+}
+
+void
+run_mesh (Session &session, const std::string &what)
+{
+  const Side whole = size_of (session, 1000, 1000);
+  const Side side = {whole.width / 8 * 8, whole.height};
+  const std::string lanes = lanes_of (session, 4);
+  run_source (session, what, side, 8 * gsize (side.width) * side.height,
+      source_of ("distance.cl") + "options=\"-DREAL=double -DLANES=" + lanes
+          + "\" global-size=shape0/" + lanes
+          + ",shape1 "
+            "arguments=a,south=29,north=31,west=99,east=101,latitude=30,longitude=101 "
+            "output-caps=other/tensors,types=float64,dimensions=(string)"
+          + std::to_string (side.width) + ":" + std::to_string (side.height));
+}
+
+std::function<void (Session &, const std::string &)>
+mandelbrot (unsigned iterations)
+{
+  return [iterations] (Session &session, const std::string &what) {
+    const Side side = size_of (session, 1536, 1024);
+    const std::string lanes = lanes_of (session, 8);
+    run_source (session, what, side, gsize (side.width) * side.height,
+        source_of ("mandelbrot.cl") + "options=\"-DREAL=double -DLANES=" + lanes
+            + "\" global-size=width/" + lanes
+            + ",height arguments=\"a,centre=<-0.5,0.0>,span=3.0,zoom=0.0,iterations="
+            + std::to_string (iterations)
+            + "\" output-caps=video/x-raw,format=GRAY8,width="
+            + std::to_string (side.width) + ",height=" + std::to_string (side.height));
+  };
+}
+
+void
+run_black_scholes (Session &session, const std::string &what)
+{
+  const gsize n = session.options.width
+                      ? gsize (session.options.width) * session.options.height / 16 * 16
+                      : 4000000;
+  const std::string lanes = lanes_of (session, 16), length = std::to_string (n);
+  Result result = session.result (what, {{"options", unsigned (n)}}, "frames/s");
+  Feed feed;
+  Line line;
+  result.limit = session.ceilings.memory_limit (20.0 * double (n));
+  if (hold_frame ("openclkernelsrc num-buffers=1 " + source_of ("drawn.cl")
+                      + "kernel=options arguments=a,seed=1 global-size=shape0 "
+                        "output-caps=other/tensors,types=float32,dimensions=(string)"
+                      + length + ":3 ! appsink name=sink sync=false",
+          {}, feed, result.error)) {
+    line.text = "benchmarksource name=source ! openclkernel "
+                + source_of ("blackscholes.cl") + "options=-DLANES=" + lanes
+                + " global-size=shape0/" + lanes
+                + " arguments=a,rate=0.02,volatility=0.3 "
+                  "output-caps=other/tensors,dimensions=(string)"
+                + length + ":2 ! " + sink;
+    line.feeds = {{"source", feed}};
+    measure (line, session.options.timing, result);
+  }
+  session.print (result);
+}
+
+/* --- baselines --- */
+
+std::function<void (Session &, const std::string &)>
+numba (const char *name, unsigned width, unsigned height)
+{
+  return [=] (Session &session, const std::string &what) {
+    const unsigned side = session.options.width;
+    Result result = session.result (
+        what, picture_size (side ? side : width, side ? side : height), "frames/s");
+    result.device = "CPU";
+    measure_python ("/bench/baseline-numba.py", {name, std::to_string (side)},
+        session.options.timing, result);
+    session.print (result);
+  };
+}
+} // namespace
+
+static std::vector<Case>
+with_convolutions (std::vector<Case> cases)
+{
+  for (const Case &one : convolutions_of_compute ())
+    cases.push_back (one);
+  return cases;
+}
+
+const std::vector<Case> compute_cases = with_convolutions ({
+    {"expression", "an expression over RGBA frames, device to device",
+        over_frames ("expression=\"0.1 + 0.8 * x\"")},
+    {"kernel", "a kernel over their pixels", over_frames (invert)},
+    {"mesh", "distances of a mesh, double precision", run_mesh},
+    {"mandelbrot-20", "the Mandelbrot set, double precision, 20 iterations",
+        mandelbrot (20)},
+    {"mandelbrot-1000", "the same, 1000 iterations", mandelbrot (1000)},
+    {"blackscholes", "call and put of options that are on the device, single precision",
+        run_black_scholes},
+    {"baseline-numba-mesh", "numba, parallel and fastmath", numba ("mesh", 1000, 1000)},
+    {"baseline-numba-mandelbrot-20", "numba, parallel and fastmath",
+        numba ("mandelbrot-20", 1536, 1024)},
+    {"baseline-numba-mandelbrot-1000", "numba, parallel and fastmath",
+        numba ("mandelbrot-1000", 1536, 1024)},
+    {"baseline-numba-blackscholes", "numba, parallel and fastmath",
+        numba ("blackscholes", 2000, 2000)},
+});
+} // namespace bench

@@ -1,0 +1,624 @@
+/* What every element promises as an element, whatever it computes: flushes, gaps, segments,
+ * QoS, latency, allocation, and properties at their extremes; and that nothing of these
+ * reaches a compiler's command line
+ *
+ * Every element of the plugins is taken. One that needs more than its defaults, or frames
+ * that its templates do not tell, has a row in `needs`.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/harness.hpp"
+
+#include <dlfcn.h>
+#include <regex>
+
+#include <CL/cl.h>
+
+using namespace check;
+
+namespace {
+#define ON_DEVICE "(memory:OpenCLMemory)"
+
+/* Frames: the first that an element's sink pads take is what it gets. */
+struct Frames {
+  const char *caps;
+  gsize size;
+};
+const Frames all_frames[] = {
+    {"video/x-raw" ON_DEVICE ",format=RGBA,width=64,height=48,framerate=25/1",
+        64 * 48 * 4},
+    {"video/x-raw" ON_DEVICE ",format=GRAY16_LE,width=64,height=48,framerate=25/1",
+        64 * 48 * 2},
+    {"application/x-oct" ON_DEVICE
+     ",domain=wavenumber,format=F32LE,samples=64,lines=8,framerate=25/1",
+        64 * 8 * 4},
+    {"application/x-oct" ON_DEVICE
+     ",domain=depth,format=F32LE,samples=64,lines=8,framerate=25/1",
+        64 * 8 * 4},
+};
+
+/* What reaches a compiler's command line: what the elements define, by plain names and
+ * numbers. A word of a user's own would be none of these. */
+const std::regex plain_options (
+    "(-cl-std=CL1\\.2)?( *-D[A-Za-z_][A-Za-z_0-9]*(=[-+.A-Za-z_0-9]*)?| *-cl-[-a-z]+)*");
+const char *const injection = "1 -DINJECTED=1 -I/nowhere";
+std::atomic<guint> builds;
+std::atomic<bool> has_own_options;
+
+/* What an element needs beside its defaults. */
+struct Need {
+  const char *element, *properties;
+  const char *pad = nullptr; /* to request */
+};
+const Need needs[] = {
+    {"openclkernel", "expression=x"},
+    {"openclkernelmixer", "expression=a", "a"},
+    {"openclkernelsrc",
+        "source=\"__kernel void f (__global uchar *output) { output[0] = 1; }\" "
+        "output-caps=\"video/x-raw,format=RGBA,width=64,height=48,framerate=25/1\""},
+    {"openclconvolve", "kernel=<(double)1>"},
+};
+
+/* These have other tests: no frames come in that a harness could make of caps alone, or
+ * none go out. */
+const char *const without_frames[] = {"npyparse", "npysink", "greenscreenbin"};
+
+constexpr GstClockTime frame_time = 40 * GST_MSECOND;
+
+bool
+stands_in (const char *const *begin, const char *const *end, const std::string &name)
+{
+  return std::any_of (begin, end, [&] (const char *entry) { return name == entry; });
+}
+
+Need
+need_of (const std::string &name)
+{
+  for (const Need &need : needs) {
+    if (name == need.element)
+      return need;
+  }
+  return {name.c_str (), ""};
+}
+
+std::string
+described (const std::string &name)
+{
+  has_own_options = g_str_has_prefix (name.c_str (), "openclkernel");
+  return name + " " + need_of (name).properties;
+}
+
+GstStaticPadTemplate *
+template_of (const std::string &name, GstPadDirection direction)
+{
+  GstElementFactory *factory = gst_element_factory_find (name.c_str ());
+  const GList *templates = gst_element_factory_get_static_pad_templates (factory);
+  GstStaticPadTemplate *found = nullptr;
+  for (; templates && !found; templates = templates->next) {
+    auto *entry = static_cast<GstStaticPadTemplate *> (templates->data);
+    if (entry->direction == direction)
+      found = entry;
+  }
+  gst_object_unref (factory);
+  return found;
+}
+
+const Frames *
+frames_of (const std::string &name)
+{
+  GstCaps *taken = gst_static_pad_template_get_caps (template_of (name, GST_PAD_SINK));
+  const Frames *found = nullptr;
+  for (const Frames &frames : all_frames) {
+    GstCaps *caps = gst_caps_from_string (frames.caps);
+    if (!found && gst_caps_can_intersect (caps, taken))
+      found = &frames;
+    gst_caps_unref (caps);
+  }
+  gst_caps_unref (taken);
+  fail_unless (
+      found != nullptr, "%s takes no frames that this test knows", name.c_str ());
+  return found;
+}
+
+/* Of the pad that frames go into. */
+const char *
+sink_name_of (const std::string &name)
+{
+  const char *requested = need_of (name).pad;
+  return requested ? requested : template_of (name, GST_PAD_SINK)->name_template;
+}
+
+/* An element that frames go into and come out of; an aggregator has one pad. */
+class Tested {
+public:
+  explicit Tested (const std::string &a_name)
+      : name (a_name), frames (frames_of (a_name)),
+        aggregates (template_of (a_name, GST_PAD_SINK)->presence == GST_PAD_REQUEST),
+        harness (gst_harness_new_with_element (
+            Owned<GstElement> (
+                GST_ELEMENT (g_object_ref_sink (launch (described (a_name))))),
+            sink_name_of (a_name), "src")),
+        bus (gst_bus_new ())
+  {
+    gst_element_set_bus (harness->element, bus);
+    gst_harness_set_src_caps_str (harness, frames->caps);
+  }
+  ~Tested ()
+  {
+    const Outcome outcome = collect (bus);
+    fail_unless (
+        outcome.errors.empty (), "%s: %s", name.c_str (), outcome.line ().c_str ());
+    gst_element_set_bus (harness->element, nullptr);
+    gst_harness_teardown (harness);
+  }
+  Tested (const Tested &) = delete;
+  Tested &operator= (const Tested &) = delete;
+
+  GstBuffer *new_frame (guint n) const
+  {
+    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, frames->size, nullptr);
+    gst_buffer_memset (buffer, 0, guint8 (60 + n), gsize (-1));
+    GST_BUFFER_PTS (buffer) = n * frame_time;
+    GST_BUFFER_DURATION (buffer) = frame_time;
+    return buffer;
+  }
+
+  void push (guint n)
+  {
+    const GstFlowReturn flow = gst_harness_push (harness, new_frame (n));
+    fail_unless (
+        flow == GST_FLOW_OK, "%s gives %s", name.c_str (), gst_flow_get_name (flow));
+  }
+
+  /* The frame numbered `n` comes out, before any other. */
+  void expect (guint n)
+  {
+    GstBuffer *buffer = gst_harness_pull (harness);
+    fail_unless (buffer != nullptr, "%s gives no frame %u", name.c_str (), n);
+    fail_unless (GST_BUFFER_PTS (buffer) == n * frame_time,
+        "%s gives %" GST_TIME_FORMAT ", expected frame %u", name.c_str (),
+        GST_TIME_ARGS (GST_BUFFER_PTS (buffer)), n);
+    gst_buffer_unref (buffer);
+  }
+
+  /* An event of `type` comes out, after others or not. */
+  void expect (GstEventType type)
+  {
+    for (bool found = false; !found;) {
+      GstEvent *event = gst_harness_pull_event (harness);
+      fail_unless (event != nullptr, "%s: no %s comes out", name.c_str (),
+          gst_event_type_get_name (type));
+      found = GST_EVENT_TYPE (event) == type;
+      gst_event_unref (event);
+    }
+  }
+
+  const std::string name;
+  const Frames *const frames;
+  const bool aggregates;
+  GstHarness *const harness;
+
+private:
+  Owned<GstBus> bus;
+};
+
+using Promise = void (*) (Tested &);
+
+/* For each element that frames go through. */
+void
+check_each (Promise promise)
+{
+  guint tested = 0;
+  for (const std::string &name : element_names ()) {
+    if (!template_of (name, GST_PAD_SINK)
+        || stands_in (std::begin (without_frames), std::end (without_frames), name))
+      continue;
+    GST_INFO ("%s", name.c_str ());
+    Tested element (name);
+    promise (element);
+    tested++;
+  }
+  fail_unless (tested >= 10, "only %u elements", tested);
+  fail_unless (builds > 0, "no program was built");
+}
+
+void
+flush (Tested &element)
+{
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_harness_push_event (element.harness, gst_event_new_flush_start ());
+  gst_harness_push_event (element.harness, gst_event_new_flush_stop (TRUE));
+  gst_harness_push_event (element.harness, gst_event_new_segment (&segment));
+}
+
+void
+keep_the_promise_of_a_flush (Tested &element)
+{
+  for (guint round = 0; round < 3; round++) {
+    for (guint n = 0; n < 4; n++)
+      element.push (n);
+    flush (element);
+    while (GstBuffer *buffer = gst_harness_try_pull (element.harness))
+      gst_buffer_unref (buffer);
+    element.expect (GST_EVENT_FLUSH_STOP);
+  }
+  /* An aggregator shows what there is from the segment's begin on. */
+  const guint n = element.aggregates ? 0 : 7;
+  element.push (n);
+  gst_harness_push_event (element.harness, gst_event_new_eos ());
+  element.expect (n);
+}
+
+void
+keep_the_promise_of_a_gap (Tested &element)
+{
+  element.push (0);
+  gst_harness_push_event (element.harness, gst_event_new_gap (frame_time, frame_time));
+  element.push (2);
+  gst_harness_push_event (element.harness, gst_event_new_eos ());
+  element.expect (0);
+  if (!element.aggregates) /* which shows the frame before on */
+    element.expect (2);
+  element.expect (GST_EVENT_EOS);
+}
+
+void
+keep_the_promise_of_a_segment (Tested &element)
+{
+  GstSegment segment;
+  const GstSegment *got;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  segment.rate = 2;
+  segment.start = 3 * frame_time;
+  segment.time = 11 * frame_time;
+  segment.base = 5 * frame_time;
+  gst_harness_push_event (element.harness, gst_event_new_segment (&segment));
+  element.push (3);
+  gst_harness_push_event (element.harness, gst_event_new_eos ());
+  GstBuffer *buffer = gst_harness_pull (element.harness);
+  fail_unless (buffer != nullptr, "%s gives no frame", element.name.c_str ());
+  /* At the time it had; an aggregator has a segment of its own. */
+  GstEvent *event =
+      gst_pad_get_sticky_event (element.harness->sinkpad, GST_EVENT_SEGMENT, 0);
+  gst_event_parse_segment (event, &got);
+  const guint64 at =
+      gst_segment_to_running_time (got, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  fail_unless (at == (element.aggregates ? at : 5 * frame_time),
+      "%s: running time %" GST_TIME_FORMAT, element.name.c_str (), GST_TIME_ARGS (at));
+  if (!element.aggregates) {
+    fail_unless (
+        got->rate == 2 && got->time == segment.time && got->start == segment.start,
+        "%s changes the segment", element.name.c_str ());
+  }
+  gst_event_unref (event);
+  gst_buffer_unref (buffer);
+}
+
+/* Of one who is told to be late by an hour; measurements all come out. */
+void
+keep_the_promise_of_qos (Tested &element)
+{
+  element.push (0);
+  gst_harness_push_upstream_event (element.harness,
+      gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 0.5, 3600 * GST_SECOND, 0));
+  for (guint n = 1; n < 4; n++)
+    element.push (n);
+  gst_harness_push_event (element.harness, gst_event_new_eos ());
+  GstBuffer *buffer;
+  guint frames = 0;
+  while ((buffer = gst_harness_try_pull (element.harness))) {
+    frames++;
+    gst_buffer_unref (buffer);
+  }
+  fail_unless (frames >= 1, "%s gives nothing more", element.name.c_str ());
+  if (g_str_has_prefix (element.name.c_str (), "oct"))
+    fail_unless (frames == 4, "%s leaves measurements out", element.name.c_str ());
+}
+
+void
+keep_the_promise_of_latency (Tested &element)
+{
+  gst_harness_set_live (element.harness, TRUE);
+  gst_harness_set_upstream_latency (element.harness, 70 * GST_MSECOND);
+  element.push (0);
+  const GstClockTime latency = gst_harness_query_latency (element.harness);
+  fail_unless (latency >= 70 * GST_MSECOND && latency <= 200 * GST_MSECOND,
+      "%s: latency %" GST_TIME_FORMAT, element.name.c_str (), GST_TIME_ARGS (latency));
+}
+
+/* Any pool that is offered works, and what comes from it is taken. */
+void
+use_pool (Tested &element, GstBufferPool *pool, guint size)
+{
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+  GstCaps *caps = gst_caps_from_string (element.frames->caps);
+  GstBuffer *buffer = nullptr;
+
+  fail_unless (size >= element.frames->size, "%s offers buffers of %u bytes",
+      element.name.c_str (), size);
+  gst_buffer_pool_config_set_params (config, caps, size, 0, 0);
+  fail_unless (gst_buffer_pool_set_config (pool, config));
+  fail_unless (gst_buffer_pool_set_active (pool, TRUE));
+  fail_unless (gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr) == GST_FLOW_OK);
+  gst_buffer_memset (buffer, 0, 99, gsize (-1));
+  GST_BUFFER_PTS (buffer) = 0;
+  GST_BUFFER_DURATION (buffer) = frame_time;
+  fail_unless (gst_harness_push (element.harness, buffer) == GST_FLOW_OK);
+  gst_harness_push_event (element.harness, gst_event_new_eos ());
+  element.expect (0);
+  gst_buffer_pool_set_active (pool, FALSE);
+  gst_caps_unref (caps);
+}
+
+void
+keep_the_promise_of_allocation (Tested &element)
+{
+  GstCaps *caps = gst_caps_from_string (element.frames->caps);
+
+  for (bool need_pool : {false, true}) {
+    GstQuery *query = gst_query_new_allocation (caps, need_pool);
+    if (gst_pad_peer_query (element.harness->srcpad, query)
+        && gst_query_get_n_allocation_pools (query) > 0 && need_pool) {
+      GstBufferPool *pool;
+      guint size, least, most;
+      gst_query_parse_nth_allocation_pool (query, 0, &pool, &size, &least, &most);
+      if (pool) {
+        use_pool (element, pool, size);
+        gst_object_unref (pool);
+      }
+    }
+    gst_query_unref (query);
+  }
+  gst_caps_unref (caps);
+}
+
+/* Properties */
+
+/* Those of the base classes are none of ours. */
+bool
+is_own (GParamSpec *spec)
+{
+  const char *const others[] = {"GstObject", "GstBaseSrc", "GstBaseSink",
+      "GstBaseTransform", "GstAggregator", "GstAggregatorPad", "GstVideoAggregator",
+      "GstVideoAggregatorPad", "GstBin"};
+  return (spec->flags & G_PARAM_WRITABLE) && !(spec->flags & G_PARAM_CONSTRUCT_ONLY)
+         && !stands_in (
+             std::begin (others), std::end (others), g_type_name (spec->owner_type));
+}
+
+using Values = std::vector<GValue>;
+
+template <typename Set, typename Number>
+void
+add_value (Values &values, GParamSpec *spec, Set set, Number number)
+{
+  GValue value = G_VALUE_INIT;
+  g_value_init (&value, spec->value_type);
+  set (&value, number);
+  values.push_back (value);
+}
+
+template <typename Spec, typename Set>
+void
+add_ends (Values &values, GParamSpec *spec, Set set)
+{
+  const auto *range = reinterpret_cast<const Spec *> (spec);
+  add_value (values, spec, set, range->minimum);
+  add_value (values, spec, set, range->maximum);
+}
+
+void
+add_fractions (Values &values, GParamSpec *spec)
+{
+  const GstParamSpecFraction *range = GST_PARAM_SPEC_FRACTION (spec);
+  auto set = [] (GValue *value, const gint *fraction) {
+    gst_value_set_fraction (value, fraction[0], fraction[1]);
+  };
+  const gint least[] = {range->min_num, range->min_den};
+  const gint most[] = {range->max_num, range->max_den};
+  add_value (values, spec, set, least);
+  add_value (values, spec, set, most);
+}
+
+void
+add_choices (Values &values, GParamSpec *spec)
+{
+  const GEnumClass *choices = G_PARAM_SPEC_ENUM (spec)->enum_class;
+  for (guint n = 0; n < choices->n_values; n++)
+    add_value (values, spec, g_value_set_enum, choices->values[n].value);
+}
+
+void
+add_texts (Values &values, GParamSpec *spec)
+{
+  for (const char *text :
+      {"", "nonsense", "/nowhere/\xff", injection, static_cast<const char *> (nullptr)})
+    add_value (values, spec, g_value_set_string, text);
+}
+
+/* A property's extremes; its type's own initial value where it has none. */
+Values
+extremes_of (GParamSpec *spec)
+{
+  const struct {
+    GType type;
+    void (*add) (Values &, GParamSpec *);
+  } kinds[] = {
+      {G_TYPE_INT,
+          [] (Values &v, GParamSpec *s) {
+            add_ends<GParamSpecInt> (v, s, g_value_set_int);
+          }},
+      {G_TYPE_UINT,
+          [] (Values &v, GParamSpec *s) {
+            add_ends<GParamSpecUInt> (v, s, g_value_set_uint);
+          }},
+      {G_TYPE_INT64,
+          [] (Values &v, GParamSpec *s) {
+            add_ends<GParamSpecInt64> (v, s, g_value_set_int64);
+          }},
+      {G_TYPE_UINT64,
+          [] (Values &v, GParamSpec *s) {
+            add_ends<GParamSpecUInt64> (v, s, g_value_set_uint64);
+          }},
+      {G_TYPE_FLOAT,
+          [] (Values &v, GParamSpec *s) {
+            add_ends<GParamSpecFloat> (v, s, g_value_set_float);
+          }},
+      {G_TYPE_DOUBLE,
+          [] (Values &v, GParamSpec *s) {
+            add_ends<GParamSpecDouble> (v, s, g_value_set_double);
+          }},
+      {G_TYPE_BOOLEAN,
+          [] (Values &v, GParamSpec *s) {
+            add_value (v, s, g_value_set_boolean, FALSE);
+            add_value (v, s, g_value_set_boolean, TRUE);
+          }},
+      {G_TYPE_ENUM, add_choices},
+      {G_TYPE_STRING, add_texts},
+      {GST_TYPE_FRACTION, add_fractions},
+  };
+  Values values;
+  for (const auto &kind : kinds) {
+    if (g_type_is_a (spec->value_type, kind.type))
+      kind.add (values, spec);
+  }
+  if (values.empty ())
+    add_value (
+        values, spec, [] (GValue *, int) {}, 0);
+  return values;
+}
+
+using Attempt = std::function<void (GParamSpec *, const GValue *)>;
+
+void
+try_extremes (gpointer object, const Attempt &attempt)
+{
+  guint n_specs;
+  GParamSpec **specs =
+      g_object_class_list_properties (G_OBJECT_GET_CLASS (object), &n_specs);
+
+  for (guint n = 0; n < n_specs; n++) {
+    if (!is_own (specs[n]))
+      continue;
+    for (GValue &value : extremes_of (specs[n])) {
+      GST_INFO_OBJECT (object, "%s", specs[n]->name);
+      attempt (specs[n], &value);
+      g_value_unset (&value);
+    }
+  }
+  g_free (specs);
+}
+
+/* Plays, or one element says why not; either within what play() waits. */
+void
+start_with (const std::string &name, GParamSpec *spec, const GValue *value)
+{
+  const std::string tested = described (name) + " name=tested";
+  std::string line = tested + " num-buffers=2 ! fakesink";
+  if (template_of (name, GST_PAD_SINK)) {
+    const Frames *frames = frames_of (name);
+    const char *requested = need_of (name).pad;
+    line = tested
+           + " ! fakesink fakesrc num-buffers=2 format=time sizetype=fixed "
+             "filltype=zero sizemax="
+           + std::to_string (frames->size) + " ! " + frames->caps + " ! tested."
+           + (requested ? requested : "");
+  }
+  Pipeline pipeline (line);
+  g_object_set_property (G_OBJECT (pipeline["tested"]), spec->name, value);
+  pipeline.play ();
+}
+
+/* A frame goes in, and nobody fails: what cannot be done leaves what was in force. */
+void
+set_while_playing (Tested &element, gpointer object)
+{
+  guint n = 0;
+  element.push (n++);
+  try_extremes (object, [&] (GParamSpec *spec, const GValue *value) {
+    GValue before = G_VALUE_INIT;
+    g_value_init (&before, spec->value_type);
+    g_object_get_property (G_OBJECT (object), spec->name, &before);
+    for (const GValue *next : {value, static_cast<const GValue *> (&before)}) {
+      g_object_set_property (G_OBJECT (object), spec->name, next);
+      element.push (n++);
+    }
+    g_value_unset (&before);
+    while (GstBuffer *buffer = gst_harness_try_pull (element.harness))
+      gst_buffer_unref (buffer);
+  });
+}
+
+void
+keep_the_promise_of_extremes (Tested &element)
+{
+  set_while_playing (element, element.harness->element);
+  if (!element.aggregates)
+    return;
+  GstPad *pad = gst_pad_get_peer (element.harness->srcpad);
+  set_while_playing (element, pad);
+  gst_object_unref (pad);
+}
+} // namespace
+
+/* In front of the OpenCL loader's. Where `options` are the user's own, they are documented
+ * as code. */
+extern "C" cl_int
+clBuildProgram (cl_program program, cl_uint n_devices, const cl_device_id *devices,
+    const char *options, void (CL_CALLBACK *notify) (cl_program, void *), void *user_data)
+{
+  /* Which came with a plugin, so that RTLD_NEXT does not know it */
+  static void *const loader = dlopen ("libOpenCL.so.1", RTLD_NOW);
+  static const auto next =
+      reinterpret_cast<decltype (&clBuildProgram)> (dlsym (loader, "clBuildProgram"));
+  fail_unless (
+      std::regex_match (options ? options : "", plain_options) || has_own_options,
+      "a compiler is told: %s", options);
+  builds++;
+  return next (program, n_devices, devices, options, notify, user_data);
+}
+
+TEST (test_generic_flush_leaves_an_element_as_new)
+{
+  check_each (keep_the_promise_of_a_flush);
+}
+
+TEST (test_generic_gap_passes_between_frames)
+{
+  check_each (keep_the_promise_of_a_gap);
+}
+
+TEST (test_generic_segment_is_kept)
+{
+  check_each (keep_the_promise_of_a_segment);
+}
+
+TEST (test_generic_qos_stops_nothing)
+{
+  check_each (keep_the_promise_of_qos);
+}
+
+TEST (test_generic_latency_is_passed_on)
+{
+  check_each (keep_the_promise_of_latency);
+}
+
+TEST (test_generic_pools_that_are_offered_work)
+{
+  check_each (keep_the_promise_of_allocation);
+}
+
+TEST_ROWS (test_generic_properties_at_their_ends_start_or_say_why_not, element_names ())
+{
+  if (stands_in (std::begin (without_frames), std::end (without_frames), row))
+    return;
+  Owned<GstElement> element = gst_element_factory_make (row.c_str (), nullptr);
+  try_extremes (element.operator->(),
+      [&] (GParamSpec *spec, const GValue *value) { start_with (row, spec, value); });
+}
+
+TEST (test_generic_properties_at_their_ends_while_playing_stop_nothing)
+{
+  check_each (keep_the_promise_of_extremes);
+}

@@ -1,0 +1,237 @@
+/* What somebody does with a file in a player: seek forward and backward, scrub, pause and
+ * resume, play backward, a part, or fast. The moves are those of GstValidate's scenarios,
+ * which Debian 12 has no package of.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/harness.hpp"
+
+#include <glib/gstdio.h>
+#include <mutex>
+
+using namespace check;
+
+namespace {
+constexpr guint n_frames = 50;
+constexpr GstClockTime frame_time = 20 * GST_MSECOND; /* a second of frames in all */
+
+std::string folder;
+
+/* 50 frames of 4 A-lines of 64 samples. */
+void
+write_spectra (const std::string &path)
+{
+  std::string header = "{'descr': '<u2', 'fortran_order': False, 'shape': (50, 4, 64), }";
+  header.resize (117, ' ');
+  std::string file = std::string ("\x93NUMPY\x01\0\x76\0", 10) + header + '\n';
+  for (guint n = 0; n < n_frames * 4 * 64; n++)
+    file += std::string ({char (n * 7), char (n / 256)});
+  fail_unless (g_file_set_contents (path.c_str (), file.data (), file.size (), nullptr));
+}
+
+void
+make_folder ()
+{
+  gchar *path = g_dir_make_tmp ("scenarios-XXXXXX", nullptr);
+  folder = path;
+  g_free (path);
+  write_spectra (folder + "/spectra.npy");
+  const Outcome outcome =
+      run ("videotestsrc num-buffers=50 ! "
+           "video/x-raw,width=64,height=48,framerate=50/1 ! jpegenc ! "
+           "avimux ! filesink location="
+           + folder + "/film.avi");
+  fail_unless (outcome.eos);
+}
+
+void
+remove_folder ()
+{
+  for (const char *name : {"/spectra.npy", "/film.avi"})
+    g_remove ((folder + name).c_str ());
+  g_rmdir (folder.c_str ());
+}
+
+/* Files of 50 frames at 50 a second, through the elements. */
+struct File {
+  const char *label, *line;
+};
+const File files[] = {
+    {"spectra",
+        "filesrc location=%s/spectra.npy ! npyparse framerate=50/1 ! openclupload ! "
+        "octwindowinterp ! octfft ! opencldownload ! fakesink name=sink sync=true"},
+    {"film", "filesrc location=%s/film.avi ! avidemux ! jpegdec ! openclupload ! "
+             "openclconvert ! "
+             "chromakey ! noisereduce ! flowkey ! keyfill ! opencldownload ! queue ! "
+             "fakesink name=sink sync=true"},
+};
+
+/* A file that is played, and the frames that come out since the last seek. */
+class Player {
+public:
+  explicit Player (const File &file) : pipeline (text (file.line, folder.c_str ()))
+  {
+    const auto seen =
+        GstPadProbeType (GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_FLUSH);
+    watch (pipeline.pad ("sink", "sink"), seen, [this] (GstPadProbeInfo *info) {
+      note (info);
+      return GST_PAD_PROBE_OK;
+    });
+    go_to (GST_STATE_PAUSED);
+  }
+  ~Player ()
+  {
+    const Outcome outcome = pipeline.said ();
+    fail_unless (outcome.errors.empty (), "%s", outcome.line ().c_str ());
+    /* Before what the probe refers to. */
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+  }
+
+  void go_to (GstState state)
+  {
+    gst_element_set_state (pipeline, state);
+    settle ();
+  }
+
+  /* Forward from frame `begin` up to `end`, backward from before `end` down to `begin`. */
+  void seek (gdouble rate, guint begin, guint end = n_frames)
+  {
+    fail_unless (gst_element_seek (pipeline, rate, GST_FORMAT_TIME,
+        GstSeekFlags (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE), GST_SEEK_TYPE_SET,
+        begin * frame_time, GST_SEEK_TYPE_SET, end * frame_time));
+    settle ();
+  }
+
+  /* What is shown while it is paused. */
+  void expect_shown (guint frame)
+  {
+    const std::vector<guint> seen = frames ();
+    fail_unless (seen.size () == 1 && seen[0] == frame, "frame %d is shown, expected %u",
+        seen.empty () ? -1 : int (seen[0]), frame);
+  }
+
+  /* To its end, from `first` to `last`, each once and in order. */
+  void expect_until_end (guint first, guint last)
+  {
+    Owned<GstMessage> message = gst_bus_timed_pop_filtered (
+        pipeline.bus, patience, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+    fail_unless (message && message->type == GST_MESSAGE_EOS, "no end");
+    std::vector<guint> expected;
+    for (guint n = std::min (first, last); n <= std::max (first, last); n++)
+      expected.push_back (n);
+    if (first > last)
+      std::reverse (expected.begin (), expected.end ());
+    const std::vector<guint> seen = frames ();
+    fail_unless (seen == expected, "%zu frames, %d to %d; expected %u to %u",
+        seen.size (), seen.empty () ? -1 : int (seen.front ()),
+        seen.empty () ? -1 : int (seen.back ()), first, last);
+  }
+
+  gint64 position ()
+  {
+    gint64 now = -1;
+    fail_unless (gst_element_query_position (pipeline, GST_FORMAT_TIME, &now));
+    return now;
+  }
+
+  std::vector<guint> frames ()
+  {
+    std::lock_guard<std::mutex> lock (mutex);
+    return shown;
+  }
+
+private:
+  void settle ()
+  {
+    fail_unless (gst_element_get_state (pipeline, nullptr, nullptr, patience)
+                 == GST_STATE_CHANGE_SUCCESS);
+  }
+
+  void note (GstPadProbeInfo *info)
+  {
+    std::lock_guard<std::mutex> lock (mutex);
+    if (!(info->type & GST_PAD_PROBE_TYPE_BUFFER)) {
+      shown.clear ();
+    } else {
+      const GstClockTime time = GST_BUFFER_PTS (GST_PAD_PROBE_INFO_BUFFER (info));
+      shown.push_back (guint ((time + frame_time / 2) / frame_time));
+    }
+  }
+
+  std::mutex mutex;
+  std::vector<guint> shown;
+  Pipeline pipeline;
+};
+} // namespace
+
+TEST_ROWS (test_scenario_seek_forward, files)
+{
+  Player player (row);
+  player.go_to (GST_STATE_PLAYING);
+  for (guint frame : {5, 15, 30, 40})
+    player.seek (1, frame);
+  player.expect_until_end (40, n_frames - 1);
+}
+
+TEST_ROWS (test_scenario_seek_backward, files)
+{
+  Player player (row);
+  player.go_to (GST_STATE_PLAYING);
+  for (guint frame : {45, 30, 12, 0})
+    player.seek (1, frame);
+  player.expect_until_end (0, n_frames - 1);
+}
+
+TEST_ROWS (test_scenario_scrub, files)
+{
+  Player player (row);
+  for (guint frame : {0, 7, 14, 21, 28, 35, 42, 49, 40, 31, 22, 13, 4}) {
+    player.seek (1, frame);
+    player.expect_shown (frame);
+  }
+}
+
+TEST_ROWS (test_scenario_pause_and_resume, files)
+{
+  Player player (row);
+  for (guint round = 0; round < 4; round++) {
+    player.go_to (GST_STATE_PLAYING);
+    g_usleep (100000);
+    player.go_to (GST_STATE_PAUSED);
+    const gint64 before = player.position ();
+    g_usleep (60000);
+    fail_unless (player.position () == before, "it goes on while it is paused");
+  }
+  player.go_to (GST_STATE_PLAYING);
+  player.expect_until_end (0, n_frames - 1);
+}
+
+TEST_ROWS (test_scenario_reverse, files)
+{
+  Player player (row);
+  player.seek (-1, 0);
+  player.expect_shown (n_frames - 1);
+  player.go_to (GST_STATE_PLAYING);
+  player.expect_until_end (n_frames - 1, 0);
+}
+
+TEST_ROWS (test_scenario_a_part_forward_and_backward, files)
+{
+  Player player (row);
+  player.go_to (GST_STATE_PLAYING);
+  player.seek (1, 10, 20);
+  player.expect_until_end (10, 19);
+  player.seek (-1, 10, 20);
+  player.expect_until_end (19, 10);
+}
+
+TEST_ROWS (test_scenario_fast_forward, files)
+{
+  Player player (row);
+  player.seek (4, 0);
+  player.go_to (GST_STATE_PLAYING);
+  player.expect_until_end (0, n_frames - 1);
+}
+
+/* In each process: threads that have played something are not there after a fork. */
+static const bool with_files = around_each_test (make_folder, remove_folder);
