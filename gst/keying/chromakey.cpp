@@ -11,7 +11,7 @@
  * rises from 0 at a distance of `similarity` to 1 at `similarity` + `smoothness`, where
  * the screen itself is at 0, and grey and black are at 1. `chroma` takes the distance in
  * the plane of Cb and Cr, and `difference` how far the screen's component is above the
- * other two. With `adaptive` they follow a screen that is lit unevenly, and with `refine`
+ * `balance` of the other two. With `adaptive` they follow a screen that is lit unevenly, and with `refine`
  * the luma of the picture, which is finer than its chroma, says where edges lie.
  *
  * Alpha is straight, and multiplied with that of the input. Red, green and blue stay as
@@ -29,6 +29,7 @@
 #endif
 
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
@@ -74,6 +75,7 @@ struct Settings {
   guint key_color = 0xff00ff00;
   gdouble tolerance = 0.025;
   Channel channel = Channel::all;
+  gdouble balance = 0.75;
   gdouble similarity = 0.08;
   gdouble smoothness = 0.8;
   bool adaptive = true;
@@ -95,8 +97,10 @@ const gsize taking_group = 256;
 const guint blocks_across = 14;
 const guint samples_across = 16;
 
-/* What a work-group of key_finely writes, and the most work-items it has */
+/* What a work-group of key_finely writes, in half as many rows where the device has less
+ * local memory than that takes, and the most work-items it has */
 const gsize fine_columns = 32, fine_rows = 16, fine_group = 64;
+const cl_ulong fine_bytes = 24 * 1024;
 /* Of the expected chroma: what counts as screen at first, where that is the key's, and
  * then, where it is what was measured */
 const cl_float least_chroma[] = {0.6f, 0.9f};
@@ -107,6 +111,7 @@ struct Work {
   opencl::FrameKernel key_by_distance;
   opencl::FrameKernel key_softly;
   opencl::FrameKernel key_finely;
+  gsize fine_rows = 0; /* of a work-group */
   opencl::FrameKernel take_key;
   opencl::FrameKernel measure_screen;
   opencl::FrameKernel smooth_screen;
@@ -187,6 +192,10 @@ const opencl::PropertyTable<Settings> properties = {
         "What tolerance compares; with method=difference and spill, the screen's "
         "component, where all is that which the key has most of",
         &Settings::channel, keying::channel_get_type, keying::playing_flags},
+    {"balance", "Balance",
+        "method=difference: what the screen's component is compared with, from the "
+        "smaller of the other two, 0, to the larger, 1",
+        &Settings::balance, {0, 1}, keying::playing_flags},
     {"similarity", "Similarity",
         "Soft methods: the distance from the screen up to which all is transparent; 1 is "
         "that of grey",
@@ -248,9 +257,12 @@ gst_chroma_key_close (GstOpenCLFilter *filter)
 static void
 create_kernels (GstOpenCLContext *context, Work &work)
 {
+  work.fine_rows =
+      opencl::local_memory (context) < fine_bytes ? fine_rows / 2 : fine_rows;
   const std::string options = keying::pixel_options (&work.info)
                               + " -DGROUP=" + std::to_string (taking_group)
-                              + " -DSAMPLES=" + std::to_string (samples_across);
+                              + " -DSAMPLES=" + std::to_string (samples_across)
+                              + " -DCORE_ROWS=" + std::to_string (work.fine_rows);
   const struct {
     opencl::FrameKernel &kernel;
     const char *name;
@@ -433,7 +445,7 @@ key_softly (Work &work, const Settings &settings, const GstOpenCLFrame *input,
           work.screen (), cl_uint (settings.adaptive ? work.block_columns : 0),
           work.block_rows, work.block_size,
           cl_uint (settings.method == Method::difference), cl_uint (settings.channel),
-          cl_float (settings.similarity),
+          cl_float (settings.balance), cl_float (settings.similarity),
           cl_float (std::max (settings.smoothness, least_smoothness)),
           cl_uint (settings.invert), cl_float (settings.opacity),
           cl_float (settings.spill)))
@@ -441,8 +453,8 @@ key_softly (Work &work, const Settings &settings, const GstOpenCLFrame *input,
   if (!settings.refine)
     return kernel->enqueue (queue, (width + 7) / 8, height, error);
   return kernel->enqueue_groups (queue,
-      {(width + fine_columns - 1) / fine_columns, (height + fine_rows - 1) / fine_rows,
-          fine_group},
+      {(width + fine_columns - 1) / fine_columns,
+          (height + work.fine_rows - 1) / work.fine_rows, fine_group},
       error);
 }
 
