@@ -161,8 +161,9 @@ Gathering::enqueue (cl_command_queue queue, const Region &input, GError **error)
     return false;
   if (in_lanes)
     return kernel.enqueue_groups (queue, {n_lines, outer, 1}, error);
-  return kernel.enqueue (
-      queue, n_columns * (planes ? 1 : of_pixel), n_lines * outer, error);
+  const gsize of_row = n_columns * (planes ? 1 : of_pixel);
+  return set (cl_int (extent.images))
+         && kernel.enqueue (queue, of_row * n_lines * outer, 1, error);
 }
 
 /* --- Multiplication --- */
@@ -267,17 +268,37 @@ steps_of_pixels (const Convolution &convolution, const Gathering &pixels)
       cl_int (convolution.stride * depth)};
 }
 
+/* What fills channels up to fours weighs nothing. */
+static double
+weight_of_row (const Convolution &convolution, gsize group, gsize k, gsize filter)
+{
+  const gsize channels = convolution.channels_of_group (), deep = filled_up (channels);
+  const gsize tap = k / deep, channel = k % deep;
+  return channel < channels
+             ? convolution.weight (group * convolution.filters_of_group () + filter,
+                 channel, tap / convolution.tap_columns, tap % convolution.tap_columns)
+             : 0.0;
+}
+
+std::vector<cl_float>
+weights_of_taps (const Convolution &convolution)
+{
+  const gsize depth = convolution.taps () * filled_up (convolution.channels_of_group ());
+  std::vector<cl_float> weights;
+  for (gsize group = 0; group < convolution.groups; group++)
+    for (gsize k = 0; k < depth; k++)
+      for (gsize filter = 0; filter < convolution.filters_of_group (); filter++)
+        weights.push_back (cl_float (weight_of_row (convolution, group, k, filter)));
+  return weights;
+}
+
 bool
 set_weights_of_taps (
     Multiplication &product, const Convolution &convolution, GError **error)
 {
   const gsize filters = convolution.filters_of_group ();
-  const gsize channels = convolution.channels_of_group (), deep = filled_up (channels);
   auto weight = [&] (gsize group, gsize k, gsize filter) {
-    const gsize tap = k / deep, channel = k % deep;
-    return channel < channels ? convolution.weight (group * filters + filter, channel,
-               tap / convolution.tap_columns, tap % convolution.tap_columns)
-                              : 0.0;
+    return weight_of_row (convolution, group, k, filter);
   };
   auto bias = [&] (gsize group, gsize filter) {
     return convolution.bias[group * filters + filter];

@@ -106,7 +106,9 @@ std::vector<cl_int> fours_of_taps (
     const Convolution &convolution, const Gathering &pixels);
 /* From a number of the output to the next, in `pixels`. */
 Steps steps_of_pixels (const Convolution &convolution, const Gathering &pixels);
-/* Weights and bias in that order; a batch is a group. */
+/* [group][number of a row][filter of the group], in that order */
+std::vector<cl_float> weights_of_taps (const Convolution &convolution);
+/* The same, and bias; a batch is a group. */
 bool set_weights_of_taps (
     Multiplication &product, const Convolution &convolution, GError **error);
 

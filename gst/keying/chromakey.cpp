@@ -11,7 +11,7 @@
  * rises from 0 at a distance of `similarity` to 1 at `similarity` + `smoothness`, where
  * the screen itself is at 0, and grey and black are at 1. `chroma` takes the distance in
  * the plane of Cb and Cr, and `difference` how far the screen's component is above the
- * other two. With `adaptive` they follow a screen that is lit unevenly, and with `refine`
+ * `balance` of the other two. With `adaptive` they follow a screen that is lit unevenly, and with `refine`
  * the luma of the picture, which is finer than its chroma, says where edges lie.
  *
  * Alpha is straight, and multiplied with that of the input. Red, green and blue stay as
@@ -75,6 +75,7 @@ struct Settings {
   guint key_color = 0xff00ff00;
   gdouble tolerance = 0.025;
   Channel channel = Channel::all;
+  gdouble balance = 0.75;
   gdouble similarity = 0.08;
   gdouble smoothness = 0.8;
   bool adaptive = true;
@@ -191,6 +192,10 @@ const opencl::PropertyTable<Settings> properties = {
         "What tolerance compares; with method=difference and spill, the screen's "
         "component, where all is that which the key has most of",
         &Settings::channel, keying::channel_get_type, keying::playing_flags},
+    {"balance", "Balance",
+        "method=difference: what the screen's component is compared with, from the "
+        "smaller of the other two, 0, to the larger, 1",
+        &Settings::balance, {0, 1}, keying::playing_flags},
     {"similarity", "Similarity",
         "Soft methods: the distance from the screen up to which all is transparent; 1 is "
         "that of grey",
@@ -440,7 +445,7 @@ key_softly (Work &work, const Settings &settings, const GstOpenCLFrame *input,
           work.screen (), cl_uint (settings.adaptive ? work.block_columns : 0),
           work.block_rows, work.block_size,
           cl_uint (settings.method == Method::difference), cl_uint (settings.channel),
-          cl_float (settings.similarity),
+          cl_float (settings.balance), cl_float (settings.similarity),
           cl_float (std::max (settings.smoothness, least_smoothness)),
           cl_uint (settings.invert), cl_float (settings.opacity),
           cl_float (settings.spill)))

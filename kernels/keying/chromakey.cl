@@ -97,14 +97,14 @@ main_component (float4 key, uint channel)
   return key.s2 >= key.s0 ? 2 : 0;
 }
 
+/* Above the two others: `balance` of the larger and the rest of the smaller */
 float8
-excess_of (Colors colors, uint component)
+excess_of (Colors colors, uint component, float balance)
 {
-  if (component == 0)
-    return colors.red - max (colors.green, colors.blue);
-  if (component == 1)
-    return colors.green - max (colors.red, colors.blue);
-  return colors.blue - max (colors.red, colors.green);
+  float8 of = component == 0 ? colors.red : component == 1 ? colors.green : colors.blue;
+  float8 one = component == 0 ? colors.green : colors.red;
+  float8 other = component == 2 ? colors.green : colors.blue;
+  return of - mix (min (one, other), max (one, other), balance);
 }
 
 /* Takes the screen's light off a colour and leaves its luma as it was: first the part of
@@ -121,7 +121,7 @@ despilled (Colors colors, Colors key, uint component, float spill)
   colors.green = clamp (colors.green - part * (key.green - key_luma), 0.0f, 255.0f);
   colors.blue = clamp (colors.blue - part * (key.blue - key_luma), 0.0f, 255.0f);
 
-  float8 excess = max (excess_of (colors, component), 0.0f) * spill;
+  float8 excess = max (excess_of (colors, component, 1), 0.0f) * spill;
   float8 grey = excess * (component == 0 ? 0.299f : component == 1 ? 0.587f : 0.114f);
   colors.red += grey - (component == 0 ? excess : (float8)(0));
   colors.green += grey - (component == 1 ? excess : (float8)(0));
@@ -290,17 +290,6 @@ screen_at (__global const float4 *screen, uint columns, uint rows, uint block_si
   return colors;
 }
 
-/* How far from the screen: 0 is screen, 1 has nothing of it */
-float8
-distance_from_screen (Colors colors, Colors screen, uint by_excess, uint component)
-{
-  if (by_excess)
-    return 1 - excess_of (colors, component) / max (excess_of (screen, component), 1.0f);
-  float8 along, across;
-  chroma_along_key (colors, screen, &along, &across);
-  return chroma_distance (along, across);
-}
-
 /* What all pixels of a frame are keyed with */
 typedef struct {
   float4 key;
@@ -308,7 +297,7 @@ typedef struct {
   uint columns, rows, block_size; /* of screen; columns 0 where it is the key all over */
   uint by_excess;                 /* 1 for method difference, 0 for chroma */
   uint component;
-  float similarity, smoothness;
+  float balance, similarity, smoothness;
   uint inverted;
   float opacity, spill;
 } Keyer;
@@ -316,19 +305,33 @@ typedef struct {
 #define KEYER                                                                            \
   __global const uint *auto_key, uint use_auto_key, uint key,                            \
       __global const float4 *screen, uint columns, uint rows, uint block_size,           \
-      uint by_excess, uint channel, float similarity, float smoothness, uint inverted,   \
-      float opacity, float spill
+      uint by_excess, uint channel, float balance, float similarity, float smoothness,   \
+      uint inverted, float opacity, float spill
 #define THE_KEYER                                                                        \
   keyer_of (auto_key, use_auto_key, key, screen, columns, rows, block_size, by_excess,   \
-      channel, similarity, smoothness, inverted, opacity, spill)
+      channel, balance, similarity, smoothness, inverted, opacity, spill)
 
 Keyer
 keyer_of (KEYER)
 {
   float4 color = color_of_key (use_auto_key ? *auto_key : key);
   Keyer keyer = {color, screen, columns, rows, block_size, by_excess,
-      main_component (color, channel), similarity, smoothness, inverted, opacity, spill};
+      main_component (color, channel), balance, similarity, smoothness, inverted, opacity,
+      spill};
   return keyer;
+}
+
+/* How far from the screen: 0 is screen, 1 has nothing of it */
+float8
+distance_from_screen (Colors colors, Colors screen, Keyer keyer)
+{
+  if (keyer.by_excess)
+    return 1
+           - excess_of (colors, keyer.component, keyer.balance)
+                 / max (excess_of (screen, keyer.component, keyer.balance), 1.0f);
+  float8 along, across;
+  chroma_along_key (colors, screen, &along, &across);
+  return chroma_distance (along, across);
 }
 
 Colors
@@ -362,7 +365,7 @@ key_softly (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
   Colors here = screen_of (keyer, x, y);
   uint8 pixels = load_pixels (LINE (input, y), x, width);
   Colors colors = colors_of_pixels (pixels);
-  float8 distance = distance_from_screen (colors, here, keyer.by_excess, keyer.component);
+  float8 distance = distance_from_screen (colors, here, keyer);
   store_pixels (
       LINE (output, y), x, width, keyed (pixels, colors, here, distance, keyer));
 }
@@ -468,8 +471,7 @@ load_edges (FRAME (const, input), uint width, uint height, int x0, int y0, Keyer
     Colors colors = colors_of_pixels (pixels);
     Colors here = screen_of (keyer, clamp (x, 0, (int)width - 1), y);
     vstore8 (luma_of (colors), n, lumas);
-    vstore8 (distance_from_screen (colors, here, keyer.by_excess, keyer.component), n,
-        distances);
+    vstore8 (distance_from_screen (colors, here, keyer), n, distances);
   }
 }
 

@@ -166,6 +166,18 @@ parse_depth_layout (const GstCaps *caps, DepthLayout &layout)
 }
 
 bool
+check_places (const GstOpenCLFrame *frame, gsize bytes, GError **error)
+{
+  if (frame->offset[0] % bytes == 0 && frame->stride[0] % gint (bytes) == 0)
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "a buffer begins at byte %" G_GSIZE_FORMAT " and has lines of %d bytes, expected "
+      "multiples of %" G_GSIZE_FORMAT,
+      frame->offset[0], frame->stride[0], bytes);
+  return false;
+}
+
+bool
 takes_input (const DepthLayout &input, const DepthChange &change, GError **error)
 {
   if (!change.from || input.complex == (g_strcmp0 (change.from, "CF32LE") == 0))

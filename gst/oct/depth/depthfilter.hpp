@@ -36,6 +36,9 @@ struct DepthLayout {
 
 bool parse_depth_layout (const GstCaps *caps, DepthLayout &layout);
 
+/* An error, where values of so many bytes do not lie at multiples of that. */
+bool check_places (const GstOpenCLFrame *frame, gsize bytes, GError **error);
+
 /* How the caps of the output follow from those of the input. */
 struct DepthChange {
   guint frames = 1;               /* of the input for one of the output */

@@ -293,17 +293,26 @@ chroma_distance (const Pixel &pixel, const Pixel &key)
 }
 
 static double
-difference_distance (const Pixel &pixel, const Pixel &key)
+difference_distance (const Pixel &pixel, const Pixel &key, double balance)
 {
-  auto excess = [] (const Pixel &p) {
-    return double (p.green) - std::max (p.red, p.blue);
+  const uint8_t Pixel::*components[] = {&Pixel::red, &Pixel::green, &Pixel::blue};
+  int largest = 1;
+  for (int n : {0, 2}) {
+    if (key.*components[n] > key.*components[largest])
+      largest = n;
+  }
+  auto excess = [&] (const Pixel &p) {
+    double one = p.*components[(largest + 1) % 3],
+           other = p.*components[(largest + 2) % 3];
+    return p.*components[largest] - balance * std::max (one, other)
+           - (1 - balance) * std::min (one, other);
   };
   return 1 - excess (pixel) / excess (key);
 }
 
 struct SoftRule {
   const char *method = "chroma";
-  double similarity = 0.1, smoothness = 0.6, opacity = 1;
+  double similarity = 0.1, smoothness = 0.6, opacity = 1, balance = 0.75;
   bool invert = false;
 };
 
@@ -313,16 +322,16 @@ check_softly (ElementUnderTest &element, const SoftRule &rule, const Pixel &key,
 {
   Owned<GstElement> chromakey = element.element ("chromakey");
   gst_util_set_object_arg (G_OBJECT (chromakey), "method", rule.method);
-  g_object_set (chromakey, "adaptive", FALSE, "refine", FALSE, "similarity",
-      rule.similarity, "smoothness", rule.smoothness, "opacity", rule.opacity, "invert",
-      rule.invert, "key-color", argb_of (key), nullptr);
+  g_object_set (chromakey, "adaptive", FALSE, "refine", FALSE, "balance", rule.balance,
+      "similarity", rule.similarity, "smoothness", rule.smoothness, "opacity",
+      rule.opacity, "invert", rule.invert, "key-color", argb_of (key), nullptr);
 
   Picture result = element.run (picture, format, layout);
   for (size_t n = 0; n < picture.pixels.size (); n++) {
     Pixel is = result.pixels[n], was = picture.pixels[n];
     double distance = g_str_equal (rule.method, "chroma")
                           ? chroma_distance (was, key)
-                          : difference_distance (was, key);
+                          : difference_distance (was, key, rule.balance);
     double matte = std::clamp ((distance - rule.similarity) / rule.smoothness, 0., 1.);
     double wanted = was.alpha * (rule.invert ? 1 - matte : matte) * rule.opacity;
     if (fabs (is.alpha - wanted) > 0.51 || is.red != was.red || is.green != was.green
@@ -349,6 +358,37 @@ TEST (test_chromakey_soft_methods_are_their_formulas)
         check_softly (element, rule, key, picture, format, {0, 0});
     }
   }
+}
+
+TEST (test_chromakey_balance_weighs_what_the_screens_component_is_compared_with)
+{
+  ElementUnderTest element ("chromakey");
+  const Pixel keys[] = {{0xbb, 0xfe, 0x3c, 255}, {20, 200, 120, 255}, {30, 60, 190, 255},
+      {190, 30, 60, 255}};
+  SoftRule rule;
+  rule.method = "difference";
+  for (const Pixel &key : keys) {
+    Picture picture = colors (77, 41, key, 16);
+    for (double balance : {0., 0.5, 0.75, 1.}) {
+      rule.balance = balance;
+      check_softly (element, rule, key, picture, keying_frames::formats[3], {0, 0});
+    }
+  }
+}
+
+/* As a jacket or a plant is: green above blue, and red nearly as high as green */
+TEST (test_chromakey_balance_of_the_default_keeps_what_the_larger_alone_makes_transparent)
+{
+  ElementUnderTest element ("chromakey method=difference adaptive=false refine=false "
+                            "key-color=0xff3ba245");
+  /* Half a screen, half a skin: the skin's red hides the screen's green. */
+  Picture picture (8, 4, {129, 151, 82, 255});
+  element.set ("chromakey", "balance", 1.);
+  int larger = element.run (picture).at (0, 0).alpha;
+  element.set ("chromakey", "balance", 0.75);
+  int balanced = element.run (picture).at (0, 0).alpha;
+  fail_unless (abs (balanced - 128) < abs (larger - 128), "alpha %d, %d with the larger",
+      balanced, larger);
 }
 
 TEST (test_chromakey_a_half_covered_pixel_is_half_transparent)
