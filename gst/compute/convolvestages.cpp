@@ -161,8 +161,9 @@ Gathering::enqueue (cl_command_queue queue, const Region &input, GError **error)
     return false;
   if (in_lanes)
     return kernel.enqueue_groups (queue, {n_lines, outer, 1}, error);
-  return kernel.enqueue (
-      queue, n_columns * (planes ? 1 : of_pixel), n_lines * outer, error);
+  const gsize of_row = n_columns * (planes ? 1 : of_pixel);
+  return set (cl_int (extent.images))
+         && kernel.enqueue (queue, of_row * n_lines * outer, 1, error);
 }
 
 /* --- Multiplication --- */

@@ -116,10 +116,11 @@ private:
               {rows, depth, filters, matrix (), weights (), products (),
                   group * rows * depth, group * depth * filters, start},
               error)
-          || !ending.launch (queue, filters, rows, error, products (), cl_long (start),
-              cl_int (filters), cl_int (rows), bias (), cl_int (group * filters),
-              cl_int (convolution.activation), output.data, cl_long (offset), to.image,
-              to.line, to.column, to.channel, cl_int (made.height), cl_int (made.width)))
+          || !ending.launch (queue, filters * rows, 1, error, products (),
+              cl_long (start), cl_int (filters), cl_int (rows), bias (),
+              cl_int (group * filters), cl_int (convolution.activation), output.data,
+              cl_long (offset), to.image, to.line, to.column, to.channel,
+              cl_int (made.height), cl_int (made.width)))
         return false;
     }
     return true;
@@ -139,8 +140,8 @@ private:
             cl_int (made.width), cl_int (rows), cl_long (group * rows * depth)))
       return false;
     if (in_lanes)
-      return kernel.enqueue_groups (queue, {columns, rows, 1}, error);
-    return kernel.enqueue (queue, columns, rows, error);
+      return kernel.enqueue_groups (queue, {columns * rows, 1, 1}, error);
+    return kernel.enqueue (queue, columns * rows, 1, error);
   }
 
   bool enqueue_images (cl_command_queue queue, gsize first, gsize images,

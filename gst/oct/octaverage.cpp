@@ -158,20 +158,6 @@ Average::prepare (GstOpenCLContext *context, GError **error)
   return true;
 }
 
-/* Lines of values of a picture or of numbers, or an error where they do not lie at
- * multiples of their size. */
-bool
-check_places (const GstOpenCLFrame *frame, gsize pitch, gsize bytes, GError **error)
-{
-  if (frame->offset[0] % bytes == 0 && pitch % bytes == 0)
-    return true;
-  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-      "a buffer begins at byte %" G_GSIZE_FORMAT " and has lines of %" G_GSIZE_FORMAT
-      " bytes, expected multiples of %" G_GSIZE_FORMAT,
-      frame->offset[0], pitch, bytes);
-  return false;
-}
-
 /* `to` is null where nothing comes yet. */
 bool
 Average::enqueue (const GstOpenCLFrame *from, const GstOpenCLFrame *to, guint position,
@@ -186,8 +172,8 @@ Average::enqueue (const GstOpenCLFrame *from, const GstOpenCLFrame *to, guint po
                                               : output.depths * output.bytes;
   const guint frames = in_force.rolling ? seen + 1 : in_force.frames;
 
-  return check_places (from, pitch, input.complex ? input.bytes / 2 : input.bytes, error)
-         && (!to || check_places (to, output_pitch, output.bytes, error))
+  return oct::check_places (from, input.bytes, error)
+         && (!to || oct::check_places (to, output.bytes, error))
          && kernel.launch (queue, columns, rows, error, from->data,
              cl_ulong (from->offset[0]), cl_ulong (pitch), to ? to->data : kept (),
              cl_ulong (to ? to->offset[0] : 0), cl_ulong (output_pitch),

@@ -14,8 +14,9 @@ unfold (global const float *pixels, int of_image, int of_line, int of_column, in
     global const int *fours, int n_fours, int run, global float *rows, int depth,
     int height, int width, int n_rows, long rows_start)
 {
-  int first = get_global_id (0) * run, row = get_global_id (1);
-  if (first >= n_fours || row >= n_rows)
+  uint n = get_global_id (0), runs = (n_fours + run - 1) / run;
+  int first = n % runs * run, row = n / runs;
+  if (row >= n_rows)
     return;
   int line = row / width;
   pixels += (long)(line / height) * of_image + line % height * of_line
@@ -31,8 +32,9 @@ finish (global const float *rows, long rows_start, int width, int n_rows,
     global const float *bias, int bias_start, int activation, global OUTPUT *output, long out_offset,
     int out_image, int out_line, int out_column, int out_channel, int height, int columns)
 {
-  int column = get_global_id (0), row = get_global_id (1);
-  if (column >= width || row >= n_rows)
+  uint n = get_global_id (0);
+  int column = n % width, row = n / width;
+  if (row >= n_rows)
     return;
   int line = row / columns;
   float value = rows[rows_start + (long)row * width + column] + bias[bias_start + column];

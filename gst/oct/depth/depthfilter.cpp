@@ -166,6 +166,18 @@ parse_depth_layout (const GstCaps *caps, DepthLayout &layout)
 }
 
 bool
+check_places (const GstOpenCLFrame *frame, gsize bytes, GError **error)
+{
+  if (frame->offset[0] % bytes == 0 && frame->stride[0] % gint (bytes) == 0)
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "a buffer begins at byte %" G_GSIZE_FORMAT " and has lines of %d bytes, expected "
+      "multiples of %" G_GSIZE_FORMAT,
+      frame->offset[0], frame->stride[0], bytes);
+  return false;
+}
+
+bool
 takes_input (const DepthLayout &input, const DepthChange &change, GError **error)
 {
   if (!change.from || input.complex == (g_strcmp0 (change.from, "CF32LE") == 0))
@@ -295,7 +307,10 @@ gst_oct_depth_filter_submit_input_buffer (
   GstOctDepthFilterPrivate &priv = private_of (base);
 
   opencl::sync_controlled_values (base, input);
-  if (priv.work->update ())
+  bool broken = false;
+  if (priv.work->update (broken))
+    priv.prepared = false;
+  if (broken)
     begin_anew (priv);
   priv.arrival.time = GST_BUFFER_PTS (input);
   priv.arrival.duration = GST_BUFFER_DURATION (input);

@@ -231,7 +231,7 @@ TEST (test_im2col_by_clblast_agrees_with_double_precision)
 
 TEST (test_fft_agrees_with_double_precision)
 {
-  check_drawn ("fft", 25, 1e-5);
+  check_drawn ("fft", 14, 1e-5);
   Case of = plane (45, 61, 31, 31);
   of.border = "wrap";
   check_layer (of, random_layer (of, 3), "fft", 1e-5);
@@ -281,7 +281,10 @@ TEST (test_groups_of_work_items_agree_with_double_precision)
   Case of = plane (19, 37, 3, 3);
   of.channels = 24;
   of.filters = 136;
-  check_layer (of, random_layer (of, 8), "direct", 1e-5);
+  for (const char *method : {"direct", "im2col", "winograd", "fft"})
+    check_layer (of, random_layer (of, 8), method, 2e-5);
+  check_drawn ("im2col", 4, 1e-5);
+  check_drawn ("fft", 4, 1e-5);
 }
 
 TEST (test_direct_takes_kernels_of_every_size_to_31)
