@@ -225,7 +225,8 @@ const opencl::PropertyTable<Settings> properties = {
         "smoothness serve its edges alone",
         &Settings::core, keying::playing_flags},
     {"spill", "Spill",
-        "How much of the screen's light is taken off the picture, luma kept",
+        "How much of the screen's light is taken off the picture: out of what the matte "
+        "says is mixed with it, and off what has its hue, luma kept",
         &Settings::spill, {0, 1}, keying::playing_flags},
     {"invert", "Invert", "Key what differs from the key instead", &Settings::invert,
         keying::playing_flags},

@@ -107,15 +107,37 @@ excess_of (Colors colors, uint component, float balance)
   return of - mix (min (one, other), max (one, other), balance);
 }
 
-/* Takes the screen's light off a colour and leaves its luma as it was: first the part of
- * the key's chroma that it has, as far as it is like the key at all (a yellow has green
- * in it as well), then what the screen's component still is above the others. */
+/* Takes the screen's light off a colour, in three steps. Where the matte says that the
+ * screen is seen through it, the screen is taken out of the mixture, as far as the colour
+ * has the key's chroma. Then what is left of light of the key's hue, its luma kept:
+ * within HUE_CONE times as far across as along it, so that skin before a yellow-green
+ * screen stays. Last what the screen's component still is above the others. `narrow` says
+ * how much of the chroma across counts against the first step: the matte of method chroma
+ * takes hues near the key for partly screen. */
+#define HUE_CONE 1.25f
+#define MOST_UNMIXED 0.9f /* less than a tenth of a colour is mostly noise */
+
 Colors
-despilled (Colors colors, Colors key, uint component, float spill)
+unmixed (Colors colors, Colors key, float8 matte, float narrow, float spill)
 {
   float8 along, across;
   chroma_along_key (colors, key, &along, &across);
-  float8 part = clamp (1 - chroma_distance (along, 0.7f * across), 0.0f, 1.0f) * spill;
+  float8 part = min (1 - matte, along - narrow * fabs (across));
+  part = clamp (part, 0.0f, MOST_UNMIXED) * spill;
+  Colors thing = {clamp ((colors.red - part * key.red) / (1 - part), 0.0f, 255.0f),
+      clamp ((colors.green - part * key.green) / (1 - part), 0.0f, 255.0f),
+      clamp ((colors.blue - part * key.blue) / (1 - part), 0.0f, 255.0f)};
+  return thing;
+}
+
+Colors
+despilled (
+    Colors colors, Colors key, uint component, float8 matte, float narrow, float spill)
+{
+  colors = unmixed (colors, key, matte, narrow, spill);
+  float8 along, across;
+  chroma_along_key (colors, key, &along, &across);
+  float8 part = clamp (along - HUE_CONE * fabs (across), 0.0f, 1.0f) * spill;
   float8 key_luma = luma_of (key);
   colors.red = clamp (colors.red - part * (key.red - key_luma), 0.0f, 255.0f);
   colors.green = clamp (colors.green - part * (key.green - key_luma), 0.0f, 255.0f);
@@ -154,7 +176,7 @@ key_by_distance (FRAME (const, input), FRAME (, output), uint width, uint height
     float4 screen = color_of_key (color);
     pixels =
         with_colors (pixels, despilled (colors_of_pixels (pixels), same_color (screen),
-                                 main_component (screen, channel), spill));
+                                 main_component (screen, channel), 1, 0, spill));
   }
   store_pixels (LINE (output, y), x, width, with_alpha (pixels, alpha));
 }
@@ -369,11 +391,13 @@ keyed (uint8 pixels, Colors colors, Colors here, float8 distance, uint x, uint y
 {
   float8 matte = clamp ((distance - keyer.similarity) / keyer.smoothness, 0.0f, 1.0f);
   matte = max (matte, core_at (keyer, x, y));
+  float8 covered = matte;
   if (keyer.inverted)
     matte = 1 - matte;
   float8 alpha = convert_float8 (COMPONENT (pixels, ALPHA)) * matte * keyer.opacity;
   if (keyer.spill > 0)
-    pixels = with_colors (pixels, despilled (colors, here, keyer.component, keyer.spill));
+    pixels = with_colors (pixels, despilled (colors, here, keyer.component, covered,
+                                      keyer.by_excess ? 0 : 1, keyer.spill));
   return with_alpha (pixels, level (alpha));
 }
 
