@@ -300,16 +300,20 @@ typedef struct {
   float balance, similarity, smoothness;
   uint inverted;
   float opacity, spill;
+  __global const uchar *core; /* how far within the subject, of CORE_FULL */
+  uint core_stride;           /* 0 where there is none */
 } Keyer;
 
 #define KEYER                                                                            \
   __global const uint *auto_key, uint use_auto_key, uint key,                            \
       __global const float4 *screen, uint columns, uint rows, uint block_size,           \
       uint by_excess, uint channel, float balance, float similarity, float smoothness,   \
-      uint inverted, float opacity, float spill
+      uint inverted, float opacity, float spill, __global const uchar *core,             \
+      uint core_stride
 #define THE_KEYER                                                                        \
   keyer_of (auto_key, use_auto_key, key, screen, columns, rows, block_size, by_excess,   \
-      channel, balance, similarity, smoothness, inverted, opacity, spill)
+      channel, balance, similarity, smoothness, inverted, opacity, spill, core,          \
+      core_stride)
 
 Keyer
 keyer_of (KEYER)
@@ -317,7 +321,7 @@ keyer_of (KEYER)
   float4 color = color_of_key (use_auto_key ? *auto_key : key);
   Keyer keyer = {color, screen, columns, rows, block_size, by_excess,
       main_component (color, channel), balance, similarity, smoothness, inverted, opacity,
-      spill};
+      spill, core, core_stride};
   return keyer;
 }
 
@@ -342,16 +346,101 @@ screen_of (Keyer keyer, uint x, uint y)
              : same_color (keyer.key);
 }
 
+/* The core: what is surely of the subject and not near its edge, closed whatever the ramp
+ * makes of it. Marks are a byte a pixel, 1 where the distance is beyond CORE_DISTANCE;
+ * eroded and then blurred by the same radius, so that nothing outside is touched. Beyond
+ * the frame lie the marks of its rim. */
+#define CORE_DISTANCE 0.6f
+#define CORE_RADIUS 4
+#define CORE_FULL ((2 * CORE_RADIUS + 1) * (2 * CORE_RADIUS + 1))
+
+float8
+core_at (Keyer keyer, uint x, uint y)
+{
+  if (keyer.core_stride == 0)
+    return 0;
+  __global const uchar *line = keyer.core + (ulong)y * keyer.core_stride;
+  return convert_float8 (vload8 (x / 8, line)) / CORE_FULL;
+}
+
 uint8
-keyed (uint8 pixels, Colors colors, Colors here, float8 distance, Keyer keyer)
+keyed (uint8 pixels, Colors colors, Colors here, float8 distance, uint x, uint y,
+    Keyer keyer)
 {
   float8 matte = clamp ((distance - keyer.similarity) / keyer.smoothness, 0.0f, 1.0f);
+  matte = max (matte, core_at (keyer, x, y));
   if (keyer.inverted)
     matte = 1 - matte;
   float8 alpha = convert_float8 (COMPONENT (pixels, ALPHA)) * matte * keyer.opacity;
   if (keyer.spill > 0)
     pixels = with_colors (pixels, despilled (colors, here, keyer.component, keyer.spill));
   return with_alpha (pixels, level (alpha));
+}
+
+__kernel void
+mark_core (FRAME (const, input), uint width, uint height, KEYER, __global uchar *marks)
+{
+  uint x = 8 * get_global_id (0);
+  uint y = get_global_id (1);
+  if (x >= width || y >= height)
+    return;
+  Keyer keyer = THE_KEYER;
+  Colors colors = colors_of_pixels (load_pixels (LINE (input, y), x, width));
+  float8 distance = distance_from_screen (colors, screen_of (keyer, x, y), keyer);
+  uchar8 beyond = convert_uchar8 (-(distance > CORE_DISTANCE));
+  vstore8 (beyond, x / 8, marks + (ulong)y * core_stride);
+}
+
+/* A work-group closes so many groups of eight columns and rows. A row more of bytes
+ * stands behind, for what loads by eight beyond its end. */
+#define CLOSED_GROUPS 4
+#define CLOSED_ROWS 16
+#define CLOSED_COLUMNS (8 * CLOSED_GROUPS + 4 * CORE_RADIUS)
+#define MARKED_ROWS (CLOSED_ROWS + 4 * CORE_RADIUS)
+#define CLOSED_BYTES ((MARKED_ROWS + 1) * CLOSED_COLUMNS)
+#define CORE_SIDE (2 * CORE_RADIUS + 1)
+
+/* Of CORE_SIDE neighbours `step` apart from each of the first `rows` rows on: whether all
+ * are marked, or their sum */
+void
+gather (__local const uchar *from, __local uchar *to, uint rows, uint step, bool all_of)
+{
+  const uint groups = CLOSED_COLUMNS / 8;
+  for (uint n = get_local_id (0); n < groups * rows; n += get_local_size (0)) {
+    uchar8 sum = 0;
+    for (uint k = 0; k < CORE_SIDE; k++)
+      sum += vload8 (0, from + 8 * n + k * step);
+    vstore8 (all_of ? sum / (uchar)(CORE_SIDE) : sum, n, to);
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+}
+
+__kernel void
+close_core (__global const uchar *marks, uint width, uint height, uint stride,
+    __global uchar *core)
+{
+  __local uchar one[CLOSED_BYTES], other[CLOSED_BYTES];
+  int x0 = get_group_id (0) * CLOSED_GROUPS * 8;
+  int y0 = get_group_id (1) * CLOSED_ROWS;
+  for (uint n = get_local_id (0); n < CLOSED_BYTES; n += get_local_size (0)) {
+    int x = clamp (x0 + (int)(n % CLOSED_COLUMNS) - 2 * CORE_RADIUS, 0, (int)width - 1);
+    int y = clamp (y0 + (int)(n / CLOSED_COLUMNS) - 2 * CORE_RADIUS, 0, (int)height - 1);
+    one[n] = marks[(ulong)y * stride + x];
+    other[n] = 0;
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+  gather (one, other, MARKED_ROWS, 1, true);
+  gather (other, one, MARKED_ROWS - 2 * CORE_RADIUS, CLOSED_COLUMNS, true);
+  gather (one, other, MARKED_ROWS - 2 * CORE_RADIUS, 1, false);
+  gather (other, one, CLOSED_ROWS, CLOSED_COLUMNS, false);
+  for (uint n = get_local_id (0); n < CLOSED_GROUPS * CLOSED_ROWS;
+       n += get_local_size (0)) {
+    uint x = x0 + 8 * (n % CLOSED_GROUPS);
+    uint row = n / CLOSED_GROUPS;
+    if (x < width && y0 + row < height)
+      vstore8 (vload8 (0, one + row * CLOSED_COLUMNS + 8 * (n % CLOSED_GROUPS)), x / 8,
+          core + (ulong)(y0 + row) * stride);
+  }
 }
 
 __kernel void
@@ -367,7 +456,7 @@ key_softly (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
   Colors colors = colors_of_pixels (pixels);
   float8 distance = distance_from_screen (colors, here, keyer);
   store_pixels (
-      LINE (output, y), x, width, keyed (pixels, colors, here, distance, keyer));
+      LINE (output, y), x, width, keyed (pixels, colors, here, distance, x, y, keyer));
 }
 
 /* The same with finer edges. Cameras take chroma more coarsely than luma, and with more
@@ -503,8 +592,8 @@ key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
         vload8 (0, lumas + middle), vload8 (0, distances + middle));
     uint8 pixels = load_pixels (LINE (input, y), x, width);
     store_pixels (LINE (output, y), x, width,
-        keyed (
-            pixels, colors_of_pixels (pixels), screen_of (keyer, x, y), distance, keyer));
+        keyed (pixels, colors_of_pixels (pixels), screen_of (keyer, x, y), distance, x, y,
+            keyer));
   }
 }
 

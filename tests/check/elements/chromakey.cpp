@@ -662,3 +662,130 @@ TEST (test_chromakey_adaptive_does_not_learn_a_large_subject_as_screen)
           int (n % 960), int (n / 960), right.pixels[n].alpha);
   }
 }
+
+/* The core, from its words: marks beyond the distance, eroded by 4 and blurred by 4, the
+ * frame's rim repeated. Of 81 parts. */
+static std::vector<int>
+core_of (const Picture &picture, const std::vector<double> &distances)
+{
+  const int width = picture.width, height = picture.height, radius = 4;
+  auto within = [&] (int x, int y) {
+    x = std::clamp (x, 0, width - 1), y = std::clamp (y, 0, height - 1);
+    return distances[size_t (y) * width + x] > 0.6;
+  };
+  int wide = width + 2 * radius;
+  std::vector<int> eroded;
+  for (int y = -radius; y < height + radius; y++) {
+    for (int x = -radius; x < width + radius; x++) {
+      bool all = true;
+      for (int n = 0; n < 81 && all; n++)
+        all = within (x + n % 9 - radius, y + n / 9 - radius);
+      eroded.push_back (all);
+    }
+  }
+  std::vector<int> core;
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++) {
+      int sum = 0;
+      for (int n = 0; n < 81; n++)
+        sum += eroded[size_t (y + n / 9) * wide + x + n % 9];
+      core.push_back (sum);
+    }
+  }
+  return core;
+}
+
+/* A thing of some distance before the screen, with holes and reaching over a rim */
+static Picture
+thing_before (const Pixel &key, int width, int height)
+{
+  Random random (17);
+  Picture picture (width, height, key);
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++) {
+      Pixel &pixel = picture.at (x, y);
+      bool inside =
+          3 * x > width && hypot (x - 0.7 * width, y - 0.5 * height) < 0.4 * width;
+      if (inside && random.below (300) > 0)
+        pixel = {uint8_t (90 + random.below (40)), uint8_t (100 + random.below (40)),
+            uint8_t (80 + random.below (40)), 255};
+      pixel.alpha = uint8_t (128 + random.below (128));
+    }
+  }
+  return picture;
+}
+
+static void
+check_core (ElementUnderTest &element, const char *method, bool invert,
+    const Picture &picture, const keying_frames::Format &format, Layout layout)
+{
+  const Pixel key = {59, 162, 69, 255};
+  bool by_chroma = g_str_equal (method, "chroma");
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+  g_object_set (chromakey, "invert", invert, nullptr);
+  std::vector<double> distances;
+  for (const Pixel &pixel : picture.pixels)
+    distances.push_back (by_chroma ? chroma_distance (pixel, key)
+                                   : difference_distance (pixel, key, 0.75));
+  std::vector<int> core = core_of (picture, distances);
+
+  Picture result = element.run (picture, format, layout);
+  for (size_t n = 0; n < core.size (); n++) {
+    double matte =
+        std::max (std::clamp ((distances[n] - 0.1) / 1.2, 0., 1.), core[n] / 81.);
+    double wanted = picture.pixels[n].alpha * (invert ? 1 - matte : matte);
+    if (fabs (result.pixels[n].alpha - wanted) > 0.51)
+      ck_abort_msg ("%s, %dx%d: alpha of pixel %d is %d, expected %g", method,
+          picture.width, picture.height, int (n), result.pixels[n].alpha, wanted);
+  }
+}
+
+TEST (test_chromakey_core_is_its_formula_at_odd_sizes_and_in_every_format)
+{
+  ElementUnderTest element ("chromakey core=true adaptive=false refine=false "
+                            "similarity=0.1 smoothness=1.2 key-color=0xff3ba245");
+  const Pixel key = {59, 162, 69, 255};
+  for (const char *method : {"chroma", "difference"}) {
+    for (const auto &[width, height] : {std::pair (1, 1), std::pair (7, 50),
+             std::pair (33, 17), std::pair (131, 97), std::pair (64, 32)})
+      check_core (element, method, false, thing_before (key, width, height),
+          keying_frames::formats[0], {0, 0});
+    Picture picture = thing_before (key, 101, 67);
+    for (const auto &format : keying_frames::formats) {
+      for (const Layout &layout : keying_frames::layouts)
+        check_core (element, method, false, picture, format, layout);
+    }
+    check_core (element, method, true, picture, keying_frames::formats[1], {0, 0});
+  }
+}
+
+TEST (test_chromakey_core_closes_the_interior_and_leaves_edges_and_screen)
+{
+  ElementUnderTest element ("chromakey method=difference adaptive=false smoothness=1.2 "
+                            "key-color=0xff3ba245");
+  /* A green shirt, three quarters of the way from the screen; a strand; a marker */
+  const Pixel shirt = {90, 130, 95, 255};
+  Picture picture (120, 80, {59, 162, 69, 255});
+  for (int y = 20; y < 80; y++) {
+    for (int x = 40; x < 90; x++)
+      picture.at (x, y) = shirt;
+  }
+  for (int y = 0; y < 80; y++)
+    picture.at (10, y) = shirt;
+  Picture without = element.run (picture);
+  for (bool core : {true, false, true}) {
+    element.set ("chromakey", "core", core);
+    Picture result = element.run (picture);
+    for (int y : {40, 60, 79})
+      fail_unless (core ? result.at (65, y).alpha == 255 : result.at (65, y).alpha < 180,
+          "alpha %d", result.at (65, y).alpha);
+    for (int y = 0; y < 80; y++) {
+      for (int x = 0; x < 120; x++) {
+        bool inside = x >= 40 && x < 90 && y >= 20;
+        fail_unless (inside || result.at (x, y) == without.at (x, y));
+        fail_unless (result.at (x, y).alpha >= without.at (x, y).alpha);
+      }
+    }
+  }
+}
