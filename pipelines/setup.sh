@@ -17,9 +17,10 @@ packages=(
   gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad
   # windows, and for the tests a screen to open them on
   gstreamer1.0-x xvfb x11-utils
-  # OpenCL, its Fourier transforms, and the device of a machine without a GPU
+  # OpenCL, its Fourier transforms and matrix products, and the device of a machine without
+  # a GPU
   ocl-icd-opencl-dev opencl-c-headers opencl-clhpp-headers libclfft-dev libvkfft-dev
-  pocl-opencl-icd
+  libclblast-dev pocl-opencl-icd
   # what opencl-bench compares with; with ffmpeg too, where somebody has installed it
   libfftw3-dev
   # the reference that some tests compare with, and checks of the sources themselves

@@ -350,6 +350,7 @@ make_convolution (const ConvolutionSettings &settings, const ConvolutionData &da
   convolution.border = settings.border;
   convolution.activation = settings.activation;
   convolution.method = settings.method;
+  convolution.gemm = settings.gemm;
   convolution.scale = input.is_video ? settings.scale : 1;
   convolution.offset = input.is_video ? settings.offset : 0;
   convolution.input_type = input.array.type;

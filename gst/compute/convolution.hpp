@@ -13,6 +13,8 @@ enum class Border { zero, clamp, mirror, wrap };
 enum class Activation { none, relu, relu6, hardswish, sigmoid, silu };
 
 enum class Method { automatic, direct, separable, winograd, im2col, fft };
+/* Who multiplies matrices that are written out */
+enum class Gemm { automatic, own, clblast };
 enum class TensorLayout { nhwc, nchw };
 enum class KernelLayout { automatic, oihw, hwio };
 enum class Flip { automatic, no, yes };
@@ -29,6 +31,7 @@ struct ConvolutionSettings {
   Border border = Border::zero;
   Activation activation = Activation::none;
   Method method = Method::automatic;
+  Gemm gemm = Gemm::automatic;
   double scale = 1, offset = 0;
   bool alpha = false;
 };
@@ -58,6 +61,7 @@ struct Convolution {
   Border border = Border::zero;
   Activation activation = Activation::none;
   Method method = Method::automatic;
+  Gemm gemm = Gemm::automatic;
   double scale = 1, offset = 0;
   opencl::NumberType input_type, output_type;
   bool video = false;

@@ -21,10 +21,59 @@ constexpr MethodMaker makers[] = {
     {Method::fft, make_fft},
 };
 
-Method
-fastest (GstOpenCLContext *, const Convolution &)
+/* From where on a method is the fastest, as `opencl-bench convolve` found with
+ *   --case '3x3-*' for Winograd's,
+ *   --case 'product-*' for lines and columns,
+ *   --case 'picture-*' for spectra.
+ * A matrix that is written out was nowhere ahead of the input itself in its place. */
+struct Rule {
+  bool in_lanes;        /* of a CPU */
+  gsize winograd_depth; /* channels, and filters */
+  gsize winograd_tiles; /* of 4x4 numbers */
+  gsize separable_taps; /* lines × columns of the kernel */
+  gsize fft_taps;       /* for each number of the output */
+  gsize fft_pixels;     /* of the output */
+};
+
+constexpr Rule rules[] = {
+    {true, 16, 4, 49, 3400, 64 * 64},
+    {false, 32, 16, 49, 1600, 512 * 512},
+};
+
+const Rule &
+rule_of (GstOpenCLContext *context)
 {
-  return Method::direct;
+  return rules[convolves_in_lanes (context) ? 0 : 1];
+}
+
+bool
+is_worth_winograd (const Rule &rule, const Convolution &convolution)
+{
+  const Extent &made = convolution.output;
+  return is_winograd (convolution) && convolution.input.channels >= rule.winograd_depth
+         && made.channels >= rule.winograd_depth
+         && made.images * made.pixels () >= 16 * rule.winograd_tiles;
+}
+
+/* Of a stride, spectra make what is not asked for as well. */
+bool
+is_worth_fft (const Rule &rule, const Convolution &convolution)
+{
+  const gsize asked = convolution.stride * convolution.stride;
+  return convolution.channels_of_group () == 1
+         && convolution.taps () >= rule.fft_taps * asked
+         && convolution.output.pixels () >= rule.fft_pixels;
+}
+
+Method
+fastest (GstOpenCLContext *context, const Convolution &convolution)
+{
+  const Rule &rule = rule_of (context);
+  if (is_worth_winograd (rule, convolution))
+    return Method::winograd;
+  if (convolution.taps () >= rule.separable_taps && is_separable (convolution))
+    return Method::separable;
+  return is_worth_fft (rule, convolution) ? Method::fft : Method::direct;
 }
 } // namespace
 

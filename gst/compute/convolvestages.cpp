@@ -15,6 +15,10 @@ namespace {
 /* Lanes read whole vectors behind a line's end. */
 const gsize slack = 64 * 16;
 
+/* From so many lines of taps on, each number that is read is worth keeping for several
+ * lines of the output. */
+const gsize least_tall = 8, rows_of_tall = 8;
+
 /* A cache line */
 const gsize pitch_multiple = 16;
 
@@ -42,11 +46,16 @@ divided_up (gsize number, gsize by)
 }
 } // namespace
 
+/* A work-item alone does its part in lanes, which any device can. */
 bool
 convolves_in_lanes (GstOpenCLContext *context)
 {
+  const gsize items = 16 * 16, local_bytes = 17 * 1024; /* of multiply_groups */
   const gchar *groups = g_getenv ("GST_OPENCL_CONVOLVE_GROUPS");
-  return groups ? groups[0] == '0' : opencl::is_cpu (context);
+  if (groups)
+    return groups[0] == '0';
+  return opencl::is_cpu (context) || opencl::local_memory (context) < local_bytes
+         || opencl::device_info<size_t> (context, CL_DEVICE_MAX_WORK_GROUP_SIZE) < items;
 }
 
 gsize
@@ -137,8 +146,9 @@ Gathering::enqueue (cl_command_queue queue, const Region &input, GError **error)
     return false;
   if (in_lanes)
     return kernel.enqueue_groups (queue, {n_lines, outer, 1}, error);
-  return kernel.enqueue (
-      queue, n_columns * (planes ? 1 : of_pixel), n_lines * outer, error);
+  const gsize of_row = n_columns * (planes ? 1 : of_pixel);
+  return set (cl_int (extent.images))
+         && kernel.enqueue (queue, of_row * n_lines * outer, 1, error);
 }
 
 /* --- Multiplication --- */
@@ -243,17 +253,37 @@ steps_of_pixels (const Convolution &convolution, const Gathering &pixels)
       cl_int (convolution.stride * depth)};
 }
 
+/* What fills channels up to fours weighs nothing. */
+static double
+weight_of_row (const Convolution &convolution, gsize group, gsize k, gsize filter)
+{
+  const gsize channels = convolution.channels_of_group (), deep = filled_up (channels);
+  const gsize tap = k / deep, channel = k % deep;
+  return channel < channels
+             ? convolution.weight (group * convolution.filters_of_group () + filter,
+                 channel, tap / convolution.tap_columns, tap % convolution.tap_columns)
+             : 0.0;
+}
+
+std::vector<cl_float>
+weights_of_taps (const Convolution &convolution)
+{
+  const gsize depth = convolution.taps () * filled_up (convolution.channels_of_group ());
+  std::vector<cl_float> weights;
+  for (gsize group = 0; group < convolution.groups; group++)
+    for (gsize k = 0; k < depth; k++)
+      for (gsize filter = 0; filter < convolution.filters_of_group (); filter++)
+        weights.push_back (cl_float (weight_of_row (convolution, group, k, filter)));
+  return weights;
+}
+
 bool
 set_weights_of_taps (
     Multiplication &product, const Convolution &convolution, GError **error)
 {
   const gsize filters = convolution.filters_of_group ();
-  const gsize channels = convolution.channels_of_group (), deep = filled_up (channels);
   auto weight = [&] (gsize group, gsize k, gsize filter) {
-    const gsize tap = k / deep, channel = k % deep;
-    return channel < channels ? convolution.weight (group * filters + filter, channel,
-               tap / convolution.tap_columns, tap % convolution.tap_columns)
-                              : 0.0;
+    return weight_of_row (convolution, group, k, filter);
   };
   auto bias = [&] (gsize group, gsize filter) {
     return convolution.bias[group * filters + filter];
@@ -298,6 +328,8 @@ PlaneTaps::create (GstOpenCLContext *context, const Task &a_task,
 {
   task = a_task;
   in_lanes = convolves_in_lanes (context);
+  is_tall = in_lanes && task.stride_y == 1 && task.stride_x == 1 && task.dilation == 1
+            && task.tap_lines >= least_tall;
   taps = make_table (context, floats_of (weights), error);
   if (!taps ())
     return false;
@@ -318,7 +350,9 @@ PlaneTaps::create_kernel (GstOpenCLContext *context, GError **error)
     options += " -DLANES=" + std::to_string (lanes);
     if (task.stride_x > 1)
       options += " -DSTRIDED";
-    if (task.height < 4 * rows_of_item)
+    if (is_tall)
+      rows_of_item = rows_of_tall;
+    else if (task.height < 4 * rows_of_item)
       rows_of_item = 1;
   } else {
     const gsize room = gsize (opencl::local_memory (context));
@@ -342,7 +376,10 @@ PlaneTaps::create_kernel (GstOpenCLContext *context, GError **error)
   }
   options += " -DITEM_ROWS=" + std::to_string (rows_of_item);
   return kernel.create (context, RESOURCES "convolveplanes.cl",
-      in_lanes ? "convolve_lanes" : "convolve_groups", options.c_str (), error);
+      is_tall    ? "convolve_tall"
+      : in_lanes ? "convolve_lanes"
+                 : "convolve_groups",
+      options.c_str (), error);
 }
 
 bool
@@ -351,7 +388,10 @@ PlaneTaps::enqueue (
 {
   const gssize size = gssize (opencl::info_of (task.output).size);
   const Placement &place = output.place;
-  const gsize across = in_lanes ? lanes : 32, down = in_lanes ? 1 : 4;
+  const gsize across = is_tall    ? 2 * lanes
+                       : in_lanes ? lanes
+                                  : 32,
+              down = in_lanes ? 1 : 4;
   cl_uint index = 0;
 
   auto set = [&] (const auto &...values) {

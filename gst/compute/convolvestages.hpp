@@ -106,7 +106,9 @@ std::vector<cl_int> fours_of_taps (
     const Convolution &convolution, const Gathering &pixels);
 /* From a number of the output to the next, in `pixels`. */
 Steps steps_of_pixels (const Convolution &convolution, const Gathering &pixels);
-/* Weights and bias in that order; a batch is a group. */
+/* [group][number of a row][filter of the group], in that order */
+std::vector<cl_float> weights_of_taps (const Convolution &convolution);
+/* The same, and bias; a batch is a group. */
 bool set_weights_of_taps (
     Multiplication &product, const Convolution &convolution, GError **error);
 
@@ -141,7 +143,7 @@ private:
   bool create_kernel (GstOpenCLContext *context, GError **error);
 
   Task task;
-  bool in_lanes;
+  bool in_lanes, is_tall;
   gsize lanes = 0, rows_of_item, tile_lines = 0, tile_columns = 0;
   opencl::Kernel kernel;
   cl::Buffer taps, biases;

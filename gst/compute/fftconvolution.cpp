@@ -61,7 +61,8 @@ public:
                forward.get (), queue, gathering.data (), seen (), error)
            && kernel.set_all (error, seen (), cl_int (channels),
                cl_int (channels / groups), taps (), cl_int (filters),
-               cl_int (filters / groups), cl_int (bins ()), products (), cl_int (run))
+               cl_int (filters / groups), cl_int (bins ()), products (), cl_int (run),
+               cl_int (images * filters))
            && enqueue_products (queue, run, error)
            && gst_opencl_fft_enqueue (
                inverse.get (), queue, products (), planes (), error)
@@ -76,8 +77,8 @@ private:
   {
     const gsize runs = (bins () + run - 1) / run;
     if (in_lanes)
-      return kernel.enqueue_groups (queue, {runs, images * filters, 1}, error);
-    return kernel.enqueue (queue, runs, images * filters, error);
+      return kernel.enqueue_groups (queue, {runs * images * filters, 1, 1}, error);
+    return kernel.enqueue (queue, runs * images * filters, 1, error);
   }
 
   Plan make_plan (GstOpenCLContext *context, GstOpenCLFFTDirection direction, gsize batch,

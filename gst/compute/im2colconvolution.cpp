@@ -5,6 +5,7 @@
  */
 #include "convolvemethods.hpp"
 #include "convolvestages.hpp"
+#include "libraryproduct.hpp"
 
 #include <algorithm>
 
@@ -30,13 +31,11 @@ public:
     const gsize bytes = made.pixels () * convolution.groups * depth * sizeof (cl_float);
     at_once = std::clamp (most_bytes / bytes, gsize (1), made.images);
     matrix = opencl::make_buffer (context, at_once * bytes, error);
-    return matrix ()
-           && product.create (context, convolution.groups, at_once * made.pixels (),
-               depth, convolution.filters_of_group (), convolution.output_type,
-               convolution.activation, error)
-           && set_fours (context, error)
-           && set_weights_of_taps (product, convolution, error)
-           && kernel.create (context, RESOURCE, "unfold", nullptr, error);
+    by_library = convolution.gemm == Gemm::clblast;
+    return matrix () && set_fours (context, error)
+           && kernel.create (context, RESOURCE, "unfold", options ().c_str (), error)
+           && (by_library ? create_library (context, error)
+                          : create_own (context, error));
   }
 
   bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
@@ -53,15 +52,78 @@ public:
   }
 
 private:
+  std::string options () const
+  {
+    return number_options (opencl::NumberType::f32, convolution.output_type);
+  }
+
   bool set_fours (GstOpenCLContext *context, GError **error)
   {
     const std::vector<cl_int> seen = fours_of_taps (convolution, gathering);
+    fours =
+        opencl::make_table (context, seen.data (), seen.size () * sizeof (cl_int), error);
+    return fours () != nullptr;
+  }
+
+  bool create_own (GstOpenCLContext *context, GError **error)
+  {
     std::vector<cl_int> in_order;
     for (gsize k = 0; k < depth; k += 4)
       in_order.push_back (cl_int (k));
-    fours =
-        opencl::make_table (context, seen.data (), seen.size () * sizeof (cl_int), error);
-    return fours () && product.set_fours (in_order, error);
+    return product.create (context, convolution.groups,
+               at_once * convolution.output.pixels (), depth,
+               convolution.filters_of_group (), convolution.output_type,
+               convolution.activation, error)
+           && product.set_fours (in_order, error)
+           && set_weights_of_taps (product, convolution, error);
+  }
+
+  /* Weights [group][k][filter] as they are, products that wait for bias and activation. */
+  bool create_library (GstOpenCLContext *context, GError **error)
+  {
+    const Extent &made = convolution.output;
+    const std::vector<cl_float> all = weights_of_taps (convolution);
+    if (!has_clblast ())
+      return enqueue_library_product (nullptr, {}, error);
+    weights =
+        opencl::make_table (context, all.data (), all.size () * sizeof (cl_float), error);
+    if (!weights ())
+      return false;
+    const std::vector<cl_float> biases (
+        convolution.bias.begin (), convolution.bias.end ());
+    bias = opencl::make_table (
+        context, biases.data (), biases.size () * sizeof (cl_float), error);
+    if (!bias ())
+      return false;
+    products = opencl::make_buffer (
+        context, at_once * made.pixels () * made.channels * sizeof (cl_float), error);
+    return products ()
+           && ending.create (context, RESOURCE, "finish", options ().c_str (), error);
+  }
+
+  bool enqueue_library (cl_command_queue queue, gsize rows, gsize first,
+      const Region &output, GError **error)
+  {
+    const gsize filters = convolution.filters_of_group ();
+    const Extent &made = convolution.output;
+    const Steps to = steps_of (output.place, convolution.output_type);
+    const gsize size = opencl::info_of (convolution.output_type).size;
+    for (gsize group = 0; group < convolution.groups; group++) {
+      const gsize start = group * rows * filters;
+      const gsize offset = output.place.offset / size + first * gsize (to.image)
+                           + group * filters * gsize (to.channel);
+      if (!enqueue_library_product (queue,
+              {rows, depth, filters, matrix (), weights (), products (),
+                  group * rows * depth, group * depth * filters, start},
+              error)
+          || !ending.launch (queue, filters * rows, 1, error, products (),
+              cl_long (start), cl_int (filters), cl_int (rows), bias (),
+              cl_int (group * filters), cl_int (convolution.activation), output.data,
+              cl_long (offset), to.image, to.line, to.column, to.channel,
+              cl_int (made.height), cl_int (made.width)))
+        return false;
+    }
+    return true;
   }
 
   bool unfold (cl_command_queue queue, gsize first, gsize rows, gsize group,
@@ -78,8 +140,8 @@ private:
             cl_int (made.width), cl_int (rows), cl_long (group * rows * depth)))
       return false;
     if (in_lanes)
-      return kernel.enqueue_groups (queue, {columns, rows, 1}, error);
-    return kernel.enqueue (queue, columns, rows, error);
+      return kernel.enqueue_groups (queue, {columns * rows, 1, 1}, error);
+    return kernel.enqueue (queue, columns * rows, 1, error);
   }
 
   bool enqueue_images (cl_command_queue queue, gsize first, gsize images,
@@ -95,6 +157,8 @@ private:
       if (!unfold (queue, first, rows, group, from, error))
         return false;
     }
+    if (by_library)
+      return enqueue_library (queue, rows, first, output, error);
     return product.enqueue (queue, {images, made.height, made.width}, matrix (),
         {cl_int (made.height * line), 1, cl_int (line), cl_int (depth)}, rows * depth,
         output.data, output.place.offset / size + first * gsize (to.image), to,
@@ -102,11 +166,11 @@ private:
   }
 
   Convolution convolution;
-  bool in_lanes;
+  bool in_lanes, by_library;
   gsize depth, at_once;
   Gathering gathering;
-  opencl::Kernel kernel;
-  cl::Buffer matrix, fours;
+  opencl::Kernel kernel, ending;
+  cl::Buffer matrix, fours, weights, bias, products;
   Multiplication product;
 };
 } // namespace

@@ -97,6 +97,11 @@ DEFINE_ENUM (method_type, "GstOpenCLConvolveMethod",
     {int (compute::Method::im2col), "A product of matrices: arrays", "im2col"},
     {int (compute::Method::fft), "By way of spectra", "fft"})
 
+DEFINE_ENUM (gemm_type, "GstOpenCLConvolveGemm",
+    {int (compute::Gemm::automatic), "The fastest: the element's own", "auto"},
+    {int (compute::Gemm::own), "The element's own", "own"},
+    {int (compute::Gemm::clblast), "CLBlast, where this build has it", "clblast"})
+
 DEFINE_ENUM (layout_type, "GstOpenCLConvolveLayout",
     {int (compute::TensorLayout::nhwc), "(images, height, width, channels)", "nhwc"},
     {int (compute::TensorLayout::nchw), "(images, channels, height, width)", "nchw"})
@@ -168,6 +173,8 @@ static const opencl::PropertyTable<ConvolutionSettings> properties = {
         &ConvolutionSettings::flip, flip_type, opencl::playing},
     {"method", "Method", "How it is computed", &ConvolutionSettings::method, method_type,
         opencl::playing},
+    {"gemm", "GEMM", "Who multiplies the matrices of method=im2col",
+        &ConvolutionSettings::gemm, gemm_type, opencl::playing},
     {"scale", "Scale", "Of video: what the output is multiplied by, a byte being 0 … 255",
         &ConvolutionSettings::scale, {-G_MAXFLOAT, G_MAXFLOAT}, opencl::controllable},
     {"offset", "Offset", "Of video: what is added then", &ConvolutionSettings::offset,

@@ -78,8 +78,8 @@ private:
       opencl::Kernel &kernel, cl_command_queue queue, gsize columns, GError **error)
   {
     if (in_lanes)
-      return kernel.enqueue_groups (queue, {columns, tiles, 1}, error);
-    return kernel.enqueue (queue, columns, tiles, error);
+      return kernel.enqueue_groups (queue, {columns * tiles, 1, 1}, error);
+    return kernel.enqueue (queue, columns * tiles, 1, error);
   }
 
   /* A CPU's vectors where the channels fill them; on a GPU registers are short. */

@@ -9,6 +9,9 @@
 G_BEGIN_DECLS
 
 /* GST_ELEMENT_REGISTER_DECLARE (NAME); one line an element, in the order of the alphabet. */
+GST_ELEMENT_REGISTER_DECLARE (octangio);
+GST_ELEMENT_REGISTER_DECLARE (octaverage);
+GST_ELEMENT_REGISTER_DECLARE (octdoppler);
 GST_ELEMENT_REGISTER_DECLARE (octfft);
 GST_ELEMENT_REGISTER_DECLARE (octtestsrc);
 GST_ELEMENT_REGISTER_DECLARE (octwindowinterp);

@@ -4,7 +4,8 @@
  * where channels beyond the input's are 0. Lines and columns are those that a kernel's
  * taps reach; `top` and `left` of them come before the input's.
  *
- * `…_lines` make a line in a work-item, for a CPU; `…_numbers` a number.
+ * `…_lines` make a line in a work-item, for a CPU; `…_numbers` a number, in one
+ * dimension: rows may be more than a device takes in another.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -67,13 +68,14 @@ gather_plane_lines (INPUT_PARAMETERS, PLACE_PARAMETERS, global float *planes, in
 }
 
 kernel void
-gather_plane_numbers (INPUT_PARAMETERS, PLACE_PARAMETERS, global float *planes, int pitch)
+gather_plane_numbers (INPUT_PARAMETERS, PLACE_PARAMETERS, global float *planes, int pitch,
+    int images)
 {
-  int x = get_global_id (0), row = get_global_id (1);
-  int plane = row / lines, y = row % lines;
-  if (x >= columns)
-    return;
+  uint n = get_global_id (0);
+  int x = n % columns, row = n / columns, plane = row / lines, y = row % lines;
   int image = plane / channels, channel = plane % channels;
+  if (image >= images)
+    return;
   global const uchar *line =
       line_at (input + offset + image * image_step + channel * channel_step, line_step,
           y - top, height, border);
@@ -141,15 +143,17 @@ gather_pixel_lines (
 
 kernel void
 gather_pixel_numbers (
-    INPUT_PARAMETERS, PLACE_PARAMETERS, global float *pixels, int groups, int depth)
+    INPUT_PARAMETERS, PLACE_PARAMETERS, global float *pixels, int groups, int depth,
+    int images)
 {
-  int n = get_global_id (0), row = get_global_id (1);
-  int x = n / depth, c = n % depth, image = row / lines, y = row % lines;
-  if (x >= columns)
+  uint n = get_global_id (0);
+  int c = n % depth, place = n / depth, x = place % columns, row = place / columns;
+  int image = row / lines, y = row % lines;
+  if (image >= images)
     return;
   global const uchar *line =
       line_at (input + offset + image * image_step, line_step, y - top, height, border);
-  pixels[(long)row * columns * depth + n] =
+  pixels[n] =
       line ? channel_at (line, channel_step, column_step, x - left, width, border,
           channels, groups, depth, c)
            : 0.0f;

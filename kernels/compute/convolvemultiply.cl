@@ -111,6 +111,9 @@ multiply_lanes (PARAMETERS)
 /* Reads of four stay aligned, writes of a column meet other banks. */
 #define PITCH (ROWS + 4)
 
+/* Every four of local memory is aligned. */
+#define FOUR(numbers) (*(local float4 *)(numbers))
+
 /* Fours of A and B that a work-item brings for a step. */
 #define A_LOADS ((ROWS * DEEP / 4 + SIDE * SIDE - 1) / (SIDE * SIDE))
 #define B_LOADS ((COLUMNS * DEEP / 4 + SIDE * SIDE - 1) / (SIDE * SIDE))
@@ -118,8 +121,8 @@ multiply_lanes (PARAMETERS)
 kernel __attribute__ ((reqd_work_group_size (SIDE, SIDE, 1))) void
 multiply_groups (PARAMETERS)
 {
-  local float as[2][DEEP * PITCH];
-  local float bs[2][DEEP * COLUMNS];
+  local float as[2][DEEP * PITCH] __attribute__ ((aligned (16)));
+  local float bs[2][DEEP * COLUMNS] __attribute__ ((aligned (16)));
   int item = get_local_id (1) * SIDE + get_local_id (0);
   int across = get_local_id (0), down = get_local_id (1);
   int first = get_group_id (0) * ROWS, panel = get_group_id (1);
@@ -168,7 +171,7 @@ multiply_groups (PARAMETERS)
       at[3 * PITCH] = a_next[n].w;                                                       \
     }                                                                                    \
     _Pragma ("unroll") for (int n = 0; n < B_LOADS; n++) if (IN_B (n))                   \
-        vstore4 (b_next[n], item + n * SIDE * SIDE, bs[part]);                           \
+        FOUR (bs[part] + 4 * (item + n * SIDE * SIDE)) = b_next[n];                      \
   }
 
   BRING (0)
@@ -183,10 +186,10 @@ multiply_groups (PARAMETERS)
       float4 above[ROW_FOURS], beside[COLUMN_FOURS];
 #pragma unroll
       for (int q = 0; q < ROW_FOURS; q++)
-        above[q] = vload4 (0, as[part] + k * PITCH + q * 4 * SIDE + down * 4);
+        above[q] = FOUR (as[part] + k * PITCH + q * 4 * SIDE + down * 4);
 #pragma unroll
       for (int q = 0; q < COLUMN_FOURS; q++)
-        beside[q] = vload4 (0, bs[part] + k * COLUMNS + q * 4 * SIDE + across * 4);
+        beside[q] = FOUR (bs[part] + k * COLUMNS + q * 4 * SIDE + across * 4);
 #pragma unroll
       for (int r = 0; r < ROW_FOURS; r++)
 #pragma unroll

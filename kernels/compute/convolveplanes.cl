@@ -5,9 +5,10 @@
  * line's last may be read and count for nothing. Weights are [filter][plane of
  * group][line][column].
  *
- * `…_lanes`, for a CPU: a work-item makes ITEM_ROWS lines of LANES. `…_groups`: a
- * work-item makes a column of ITEM_ROWS, of which the group has what it sees in local
- * memory.
+ * `…_lanes`, for a CPU: a work-item makes ITEM_ROWS lines of LANES. `…_tall` makes twice
+ * as many, and uses each number that it reads for all of its lines; that is for tall taps
+ * side by side, of ITEM_ROWS lines or more. `…_groups`: a work-item makes a column of
+ * ITEM_ROWS, of which the group has what it sees in local memory.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -86,6 +87,67 @@ convolve_lanes (PARAMETERS)
   for (int r = 0; r < min (ITEM_ROWS, height - y); r++)
     put_lanes (ACTIVATE (sums[r], activation) * scale + zero, output + (y + r) * out_line,
         out_column, width - x);
+}
+
+/* Line `j` of what is seen, which is a tap's for those lines of the output that `meets`
+ * says. */
+#define ADD_LINE(j, meets)                                                               \
+  {                                                                                      \
+    global const float *line = from + min (y + (j), plane_lines - 1) * pitch;            \
+    for (int i = 0; i < tap_columns; i++) {                                              \
+      FLOATS near = VLOAD (0, line + i), far = VLOAD (1, line + i);                      \
+      _Pragma ("unroll") for (int r = 0; r < ITEM_ROWS; r++)                             \
+      {                                                                                  \
+        if (meets) {                                                                     \
+          FLOATS tap = weight[((j) - r) * tap_columns + i];                              \
+          left[r] += tap * near;                                                         \
+          right[r] += tap * far;                                                         \
+        }                                                                                \
+      }                                                                                  \
+    }                                                                                    \
+  }
+
+kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
+convolve_tall (PARAMETERS)
+{
+  int x = get_global_id (0) * 2 * LANES, y = get_global_id (1) * ITEM_ROWS;
+  int image = (int)get_global_id (2) / filters, filter = (int)get_global_id (2) % filters;
+  int first = image * planes_of_image + filter / filters_of_group * planes_of_group;
+  int plane_size = plane_lines * pitch;
+  global const float *weight =
+      weights + (long)filter * planes_of_group * tap_lines * tap_columns;
+  global const float *from = planes + (long)first * plane_size + x;
+  FLOATS left[ITEM_ROWS], right[ITEM_ROWS];
+
+#pragma unroll
+  for (int r = 0; r < ITEM_ROWS; r++)
+    left[r] = right[r] = bias[filter];
+  for (int plane = 0; plane < planes_of_group; plane++) {
+#pragma unroll
+    for (int j = 0; j < ITEM_ROWS - 1; j++)
+      ADD_LINE (j, r <= j)
+    for (int j = ITEM_ROWS - 1; j < tap_lines; j++)
+      ADD_LINE (j, true)
+#pragma unroll
+    for (int j = 0; j < ITEM_ROWS - 1; j++)
+      ADD_LINE (tap_lines + j, r > j)
+    from += plane_size;
+    weight += tap_lines * tap_columns;
+  }
+  FLOATS sums[2 * ITEM_ROWS]; /* the rest of the code is there once */
+#pragma unroll
+  for (int r = 0; r < ITEM_ROWS; r++) {
+    sums[2 * r] = left[r];
+    sums[2 * r + 1] = right[r];
+  }
+  output += out_offset + image * out_image + filter * out_channel + x * out_column;
+#pragma unroll 1
+  for (int n = 0; n < 2 * min (ITEM_ROWS, height - y); n++) {
+    int column = n % 2 * LANES;
+    put_lanes (ACTIVATE (sums[n], activation) * scale + zero,
+        output + (y + n / 2) * out_line + column * out_column, out_column,
+        width - x - column);
+  }
 }
 #else
 /* Work-items of a group */

@@ -8,11 +8,12 @@
 kernel void
 multiply_spectra (global const float2 *seen, int planes, int planes_of_group,
     global const float2 *taps, int filters, int filters_of_group, int bins,
-    global float2 *output, int run)
+    global float2 *output, int run, int rows)
 {
-  int first = get_global_id (0) * run, row = get_global_id (1);
+  uint n = get_global_id (0), runs = (bins + run - 1) / run;
+  int first = n % runs * run, row = n / runs;
   int image = row / filters, filter = row % filters;
-  if (first >= bins)
+  if (row >= rows)
     return;
   seen += (long)(image * planes + filter / filters_of_group * planes_of_group) * bins;
   taps += (long)filter * planes_of_group * bins;

@@ -1,17 +1,22 @@
 /* What each number of an output sees of the input, as the row of a matrix ("im2col")
  *
+ * A product's rows as they came out of a library get bias and activation in `finish`.
+ *
  * Pixels are what convolvegather.cl makes; each four of a row begin at `fours`. A
  * work-item copies `run` fours.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "convolve.clh"
+
 kernel void
 unfold (global const float *pixels, int of_image, int of_line, int of_column, int start,
     global const int *fours, int n_fours, int run, global float *rows, int depth,
     int height, int width, int n_rows, long rows_start)
 {
-  int first = get_global_id (0) * run, row = get_global_id (1);
-  if (first >= n_fours || row >= n_rows)
+  uint n = get_global_id (0), runs = (n_fours + run - 1) / run;
+  int first = n % runs * run, row = n / runs;
+  if (row >= n_rows)
     return;
   int line = row / width;
   pixels += (long)(line / height) * of_image + line % height * of_line
@@ -19,4 +24,21 @@ unfold (global const float *pixels, int of_image, int of_line, int of_column, in
   rows += rows_start + (long)row * depth;
   for (int f = first; f < min (first + run, n_fours); f++)
     vstore4 (vload4 (0, pixels + fours[f]), f, rows);
+}
+
+/* Of `rows` (row × width) and the columns of one group, a number in a work-item. */
+kernel void
+finish (global const float *rows, long rows_start, int width, int n_rows,
+    global const float *bias, int bias_start, int activation, global OUTPUT *output, long out_offset,
+    int out_image, int out_line, int out_column, int out_channel, int height, int columns)
+{
+  uint n = get_global_id (0);
+  int column = n % width, row = n / width;
+  if (row >= n_rows)
+    return;
+  int line = row / columns;
+  float value = rows[rows_start + (long)row * width + column] + bias[bias_start + column];
+  PUT (activate_float (value, activation), output,
+      out_offset + (long)(line / height) * out_image + line % height * out_line
+          + row % columns * out_column + (long)column * out_channel);
 }

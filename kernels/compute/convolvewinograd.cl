@@ -46,8 +46,9 @@ kernel void
 transform_input (global const float *pixels, int lines, int columns, int depth,
     int tiles_down, int tiles_across, int tiles, global float *seen)
 {
-  int channel = get_global_id (0) * LANES, tile = get_global_id (1);
-  if (channel >= depth || tile >= tiles)
+  uint item = get_global_id (0), vectors = depth / LANES;
+  int channel = item % vectors * LANES, tile = item / vectors;
+  if (tile >= tiles)
     return;
   int across = tile % tiles_across, down = tile / tiles_across % tiles_down;
   int image = tile / tiles_across / tiles_down;
@@ -80,8 +81,9 @@ transform_output (global const float *products, int depth, int tiles_down,
     global OUTPUT *output, long out_offset, long out_image, long out_channel,
     long out_line, long out_column, int filters, int height, int width)
 {
-  int filter = get_global_id (0) * LANES, tile = get_global_id (1);
-  if (filter >= depth || tile >= tiles)
+  uint item = get_global_id (0), vectors = depth / LANES;
+  int filter = item % vectors * LANES, tile = item / vectors;
+  if (tile >= tiles)
     return;
   int left = tile % tiles_across * MADE, top = tile / tiles_across % tiles_down * MADE;
   int image = tile / tiles_across / tiles_down;

@@ -1,4 +1,4 @@
-# What the scripts here share: `--float` and where the output goes. They source it.
+# What the scripts here share: their options and where the output goes. They source it.
 #
 # shellcheck shell=bash disable=SC1091,SC2034
 #
@@ -7,6 +7,9 @@
 programs=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$programs/../setup.sh"
 source "$programs/../common.sh"
+
+# Of a script's own, each with a value, which goes to the variable of that name
+named_options=()
 
 # read_options OUTPUT WORD…: in `output`, OUTPUT unless it is named; in `real` and `type`
 # double precision or, with --float, single
@@ -19,6 +22,12 @@ read_options () {
       --help)
         sed -n '2,/^$/s/^# \?//p' "$0"
         exit ;;
+      --*)
+        [[ " ${named_options[*]} " == *" ${1#--} "* ]] \
+          || fail "$1: no such option (see --help)"
+        [ $# -gt 1 ] || fail "$1: a value is missing (see --help)"
+        printf -v "${1#--}" %s "$2"
+        shift ;;
       -*) fail "$1: no such option (see --help)" ;;
       *) output=$1 ;;
     esac

@@ -1,6 +1,6 @@
 """What numba reaches with the same work: one line a window, in times a second.
 
-usage: python3 baseline-numba.py CASE WARM-UP SECONDS WINDOWS
+usage: python3 baseline-numba.py WARM-UP SECONDS WINDOWS CASE SIDE
 
 opencl-bench has it within itself and runs it with the interpreter that GST_OPENCL_PYTHON
 names, else python3; numba comes with `pip install numba`.
@@ -104,7 +104,7 @@ def run(step, seconds):
     return count / (now - start) if count > 1 else 1 / (time.perf_counter() - start)
 
 
-def main(case, warm_up, seconds, windows, size):
+def main(warm_up, seconds, windows, case, size):
     step = step_of(case, int(size))
     step()  # is compiled
     run(step, float(warm_up))

@@ -29,10 +29,10 @@ void measure_blocking_keying (GstOpenCLContext *context, unsigned width, unsigne
 void measure_ffmpeg (const std::string &device_name, bool opencl, unsigned width,
     unsigned height, const Timing &timing, Result &result);
 
-/* The same work in numba: a case's name without "baseline-numba-", and what it is a
- * square of where that is not 0. */
-void measure_numba (
-    const std::string &name, unsigned side, const Timing &timing, Result &result);
+/* The same work in Python: a script that this program has within itself, which prints a
+ * rate for each window. */
+void measure_python (const char *script, const std::vector<std::string> &arguments,
+    const Timing &timing, Result &result);
 
 /* A text that this program has within itself. */
 std::string resource_text (const char *path);

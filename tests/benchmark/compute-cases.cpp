@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "baselines.hpp"
+#include "convolvecases.hpp"
 #include "keyingchain.hpp"
 #include "session.hpp"
 
@@ -157,13 +158,22 @@ numba (const char *name, unsigned width, unsigned height)
     Result result = session.result (
         what, picture_size (side ? side : width, side ? side : height), "frames/s");
     result.device = "CPU";
-    measure_numba (name, side, session.options.timing, result);
+    measure_python ("/bench/baseline-numba.py", {name, std::to_string (side)},
+        session.options.timing, result);
     session.print (result);
   };
 }
 } // namespace
 
-const std::vector<Case> compute_cases = {
+static std::vector<Case>
+with_convolutions (std::vector<Case> cases)
+{
+  for (const Case &one : convolutions_of_compute ())
+    cases.push_back (one);
+  return cases;
+}
+
+const std::vector<Case> compute_cases = with_convolutions ({
     {"expression", "an expression over RGBA frames, device to device",
         over_frames ("expression=\"0.1 + 0.8 * x\"")},
     {"kernel", "a kernel over their pixels", over_frames (invert)},
@@ -180,5 +190,5 @@ const std::vector<Case> compute_cases = {
         numba ("mandelbrot-1000", 1536, 1024)},
     {"baseline-numba-blackscholes", "numba, parallel and fastmath",
         numba ("blackscholes", 2000, 2000)},
-};
+});
 } // namespace bench

@@ -12,7 +12,7 @@ using namespace bench;
 
 const std::map<std::string, const std::vector<Case> *> commands = {{"oct", &oct_cases},
     {"keying", &keying_cases}, {"transfer", &transfer_cases}, {"fft", &fft_cases},
-    {"compute", &compute_cases}};
+    {"compute", &compute_cases}, {"convolve", &convolve_cases}};
 
 int
 list (const std::vector<Case> &cases)

@@ -18,7 +18,9 @@ const char *const summary =
     "  keying    green screens: chromakey, noisereduce, flowkey and what goes with them\n"
     "  transfer  openclupload and opencldownload\n"
     "  fft       octfft alone, with each Fourier transform library\n"
-    "  compute   openclkernel and openclkernelsrc, beside numba\n"
+    "  compute   openclkernel, openclkernelsrc and openclconvolve, beside numba,\n"
+    "            onnxruntime and scipy\n"
+    "  convolve  openclconvolve by each of its methods\n"
     "  stages [oct|keying]\n"
     "            where the time goes: each kernel and transfer, by the device's clock\n"
     "  first-frame [oct|keying]\n"
@@ -98,12 +100,12 @@ is_one_of (const gchar *word, const gchar *const *words)
 const char *
 take (const Raw &raw, Options &options)
 {
-  static const gchar *const commands[] = {
-      "oct", "keying", "transfer", "fft", "compute", "stages", "first-frame", nullptr};
+  static const gchar *const commands[] = {"oct", "keying", "transfer", "fft", "compute",
+      "convolve", "stages", "first-frame", nullptr};
   static const gchar *const fields[] = {"oct", "keying", nullptr};
 
   if (!raw.rest || !is_one_of (raw.rest[0], commands))
-    return "expected a command: oct, keying, transfer, fft, compute, stages or "
+    return "expected a command: oct, keying, transfer, fft, compute, convolve, stages or "
            "first-frame";
   options.command = raw.rest[0];
   const bool of_field = options.command == "stages" || options.command == "first-frame";

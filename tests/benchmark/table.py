@@ -3,8 +3,8 @@
 
 usage: table.py [COMMAND...] [-- OPTION...]
 
-COMMAND is oct, keying, transfer, fft, compute, stages oct or stages keying; without any, all are
-run. The options go to opencl-bench, which is taken from the build folder "build" or, where
+COMMAND is oct, keying, transfer, fft, compute, convolve, stages oct or stages keying; without
+any, all are run. The options go to opencl-bench, which is taken from the build folder "build" or, where
 there is none, from PATH.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
@@ -15,7 +15,10 @@ import shutil
 import subprocess
 import sys
 
-ALL = [["oct"], ["keying"], ["transfer"], ["fft"], ["compute"], ["stages", "oct"], ["stages", "keying"]]
+ALL = [["oct"], ["keying"], ["transfer"], ["fft"], ["compute"], ["convolve"],
+       ["stages", "oct"], ["stages", "keying"]]
+CONVOLUTIONS = ["3x3-64", "3x3-128", "3x3-256", "3x3-512", "1x1-64-256", "1x1-256-64", "7x7-3-64",
+                "depthwise-128", "picture-5x5", "picture-31x31"]  # fmt: skip
 # Pairs of which docs/performance.md gives the quotient of the rates.
 QUOTIENTS = [
     ("oct/host-pinned", "oct/baseline-fftw"),
@@ -30,6 +33,7 @@ QUOTIENTS = [
     ("compute/mandelbrot-20", "compute/baseline-numba-mandelbrot-20"),
     ("compute/mandelbrot-1000", "compute/baseline-numba-mandelbrot-1000"),
     ("compute/blackscholes", "compute/baseline-numba-blackscholes"),
+    *((f"compute/convolve-{size}", f"compute/baseline-convolve-{size}") for size in CONVOLUTIONS),
 ]
 HEAD = "| what | sizes | rate | least … greatest | of the limit | latency p50, p99; more |"
 MORE = ["of_alone", "of_device_time", "calls_per_frame", "threads"]

@@ -6,8 +6,9 @@
 #define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "opencl-counting.hpp"
 
+#include "tests/faults/realopencl.hpp"
+
 #include <atomic>
-#include <dlfcn.h>
 #include <cstring>
 #include <initializer_list>
 #include <map>
@@ -71,16 +72,6 @@ has_room ()
   return left != 0;
 }
 
-/* Where only plugins use OpenCL, the loader is not behind this program in the order of
- * symbols, so that RTLD_NEXT finds nothing. */
-template <typename Function>
-Function *
-real (Function *, const char *name)
-{
-  static void *const loader = dlopen ("libOpenCL.so.1", RTLD_LAZY);
-  return reinterpret_cast<Function *> (dlsym (loader ? loader : RTLD_NEXT, name));
-}
-
 /* For calls that return an object and set a code. */
 template <typename Object>
 Object
@@ -91,8 +82,6 @@ refuse (cl_int code, cl_int *returned)
   return nullptr;
 }
 } // namespace
-
-#define REAL(name) real (name, #name)
 
 namespace counting {
 unsigned

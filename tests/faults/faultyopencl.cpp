@@ -2,14 +2,12 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#define CL_TARGET_OPENCL_VERSION 120
-#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
 #include "faultyopencl.hpp"
 
-#include <CL/cl.h>
+#include "otherdevice.hpp"
+#include "realopencl.hpp"
+
 #include <cstdio>
-#include <dlfcn.h>
 #include <mutex>
 
 namespace {
@@ -98,16 +96,6 @@ take (cl_uint n, const cl_event *waits, cl_event *event)
   else
     all.failed[*event] = failure;
 }
-
-/* Where only plugins use OpenCL, the loader is not behind this program in the order of
- * symbols, so that RTLD_NEXT finds nothing. */
-template <typename Function>
-Function *
-real (Function *, const char *name)
-{
-  static void *const loader = dlopen ("libOpenCL.so.1", RTLD_LAZY);
-  return reinterpret_cast<Function *> (dlsym (loader ? loader : RTLD_NEXT, name));
-}
 } // namespace
 
 namespace faults {
@@ -159,19 +147,26 @@ balance ()
 
 /* A call that returns a code. */
 #define CALL(name, parameters, arguments)                                                \
+  CALL_OF (name, REAL (name), parameters, arguments)
+
+/* What `function` does, which is the real one but for some. */
+#define CALL_OF(name, function, parameters, arguments)                                   \
   cl_int name parameters                                                                 \
   {                                                                                      \
     cl_int failure = enter (#name);                                                      \
-    return failure ? failure : real (name, #name) arguments;                             \
+    return failure ? failure : otherdevice::make ([&] { return function arguments; });   \
   }
 
 /* The same, of a command with an event. */
 #define COMMAND(name, parameters, arguments)                                             \
+  COMMAND_OF (name, REAL (name), parameters, arguments)
+
+#define COMMAND_OF(name, function, parameters, arguments)                                \
   cl_int name parameters                                                                 \
   {                                                                                      \
     if (cl_int failure = enter (#name))                                                  \
       return failure;                                                                    \
-    cl_int code = real (name, #name) arguments;                                          \
+    cl_int code = otherdevice::make ([&] { return function arguments; });                \
     if (code == CL_SUCCESS)                                                              \
       take (n, waits, event);                                                            \
     return code;                                                                         \
@@ -179,6 +174,9 @@ balance ()
 
 /* A call that returns an object and sets a code. */
 #define MAKE(kind, type, name, parameters, arguments)                                    \
+  MAKE_OF (kind, type, name, REAL (name), parameters, arguments)
+
+#define MAKE_OF(kind, type, name, function, parameters, arguments)                       \
   type name parameters                                                                   \
   {                                                                                      \
     if (cl_int failure = enter (#name)) {                                                \
@@ -186,7 +184,7 @@ balance ()
         *code = failure;                                                                 \
       return nullptr;                                                                    \
     }                                                                                    \
-    type made = real (name, #name) arguments;                                            \
+    type made = otherdevice::make ([&] { return function arguments; });                  \
     hold (kind, made ? 1 : 0);                                                           \
     return made;                                                                         \
   }
@@ -195,7 +193,7 @@ balance ()
 #define COUNTED(kind, name, type, change)                                                \
   cl_int name (type object)                                                              \
   {                                                                                      \
-    cl_int code = real (name, #name) (object);                                           \
+    cl_int code = otherdevice::make ([&] { return REAL (name) (object); });              \
     hold (kind, code == CL_SUCCESS ? change : 0);                                        \
     return code;                                                                         \
   }
@@ -225,14 +223,14 @@ MAKE (QUEUE, cl_command_queue, clCreateCommandQueue,
     (cl_context context, cl_device_id device, cl_command_queue_properties properties,
         cl_int *code),
     (context, device, properties, code))
-MAKE (BUFFER, cl_mem, clCreateBuffer,
+MAKE_OF (BUFFER, cl_mem, clCreateBuffer, otherdevice::create_buffer,
     (cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code),
     (context, flags, size, host, code))
 MAKE (BUFFER, cl_mem, clCreateSubBuffer,
     (cl_mem buffer, cl_mem_flags flags, cl_buffer_create_type type, const void *info,
         cl_int *code),
     (buffer, flags, type, info, code))
-MAKE (PROGRAM, cl_program, clCreateProgramWithSource,
+MAKE_OF (PROGRAM, cl_program, clCreateProgramWithSource, otherdevice::create_program,
     (cl_context context, cl_uint n, const char **texts, const size_t *lengths,
         cl_int *code),
     (context, n, texts, lengths, code))
@@ -249,7 +247,7 @@ CALL (clGetDeviceIDs,
     (cl_platform_id platform, cl_device_type type, cl_uint room, cl_device_id *devices,
         cl_uint *n),
     (platform, type, room, devices, n))
-CALL (clGetDeviceInfo,
+CALL_OF (clGetDeviceInfo, otherdevice::get_device_info,
     (cl_device_id device, cl_device_info what, size_t room, void *value, size_t *size),
     (device, what, room, value, size))
 CALL (clGetContextInfo,
@@ -262,7 +260,7 @@ CALL (clGetCommandQueueInfo,
     (cl_command_queue queue, cl_command_queue_info what, size_t room, void *value,
         size_t *size),
     (queue, what, room, value, size))
-CALL (clBuildProgram,
+CALL_OF (clBuildProgram, otherdevice::build_program,
     (cl_program program, cl_uint n, const cl_device_id *devices, const char *options,
         void (CL_CALLBACK *notify) (cl_program, void *), void *data),
     (program, n, devices, options, notify, data))
@@ -273,7 +271,7 @@ CALL (clGetProgramBuildInfo,
     (cl_program program, cl_device_id device, cl_program_build_info what, size_t room,
         void *value, size_t *size),
     (program, device, what, room, value, size))
-CALL (clGetKernelWorkGroupInfo,
+CALL_OF (clGetKernelWorkGroupInfo, otherdevice::get_kernel_work_group_info,
     (cl_kernel kernel, cl_device_id device, cl_kernel_work_group_info what, size_t room,
         void *value, size_t *size),
     (kernel, device, what, room, value, size))
@@ -289,7 +287,8 @@ clGetEventInfo (
 {
   if (cl_int failure = enter ("clGetEventInfo"))
     return failure;
-  cl_int code = real (clGetEventInfo, "clGetEventInfo") (event, what, room, value, size);
+  cl_int code = otherdevice::make (
+      [&] { return REAL (clGetEventInfo) (event, what, room, value, size); });
   if (what == CL_EVENT_COMMAND_EXECUTION_STATUS && value && code == CL_SUCCESS
       && *static_cast<cl_int *> (value) == CL_COMPLETE)
     *static_cast<cl_int *> (value) = failure_of (event);
@@ -301,7 +300,7 @@ clWaitForEvents (cl_uint n, const cl_event *events)
 {
   if (cl_int failure = enter ("clWaitForEvents"))
     return failure;
-  cl_int code = real (clWaitForEvents, "clWaitForEvents") (n, events);
+  cl_int code = otherdevice::make ([&] { return REAL (clWaitForEvents) (n, events); });
   for (cl_uint i = 0; i < n; i++) {
     if (failure_of (events[i]) != CL_SUCCESS)
       return CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST;
@@ -346,7 +345,7 @@ COMMAND (clEnqueueFillBuffer,
 COMMAND (clEnqueueUnmapMemObject,
     (cl_command_queue queue, cl_mem buffer, void *data, WAITS),
     (queue, buffer, data, n, waits, event))
-COMMAND (clEnqueueNDRangeKernel,
+COMMAND_OF (clEnqueueNDRangeKernel, otherdevice::enqueue_kernel,
     (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions, const size_t *offset,
         const size_t *global, const size_t *local, WAITS),
     (queue, kernel, dimensions, offset, global, local, n, waits, event))
@@ -364,8 +363,10 @@ clEnqueueMapBuffer (cl_command_queue queue, cl_mem buffer, cl_bool blocking,
       *code = failure;
     return nullptr;
   }
-  void *data = real (clEnqueueMapBuffer, "clEnqueueMapBuffer") (
-      queue, buffer, blocking, flags, offset, size, n, waits, event, code);
+  void *data = otherdevice::make ([&] {
+    return REAL (clEnqueueMapBuffer) (
+        queue, buffer, blocking, flags, offset, size, n, waits, event, code);
+  });
   if (data)
     take (n, waits, event);
   return data;

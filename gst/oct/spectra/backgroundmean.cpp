@@ -21,17 +21,16 @@ struct Shares {
   gsize group;       /* work-items of one */
   gsize wide;        /* samples that a work-item adds at once, */
   gsize together;    /* and lines; 0: all of its block */
-  gsize columns;     /* samples of which a group makes the mean */
+  gsize columns;     /* samples of which a group makes the mean, */
+  gsize mean_group;  /* and work-items of it */
 };
 
 /* Enough blocks to keep a GPU busy, few enough to be summed quickly, by several
  * work-items a sample. */
-const Shares shares_of_gpu = {256, 16, 128, 4, 0, 16};
+const Shares shares_of_gpu = {256, 16, 128, 4, 0, 16, 128};
 
 /* A work-item for a row of blocks: each core reads memory from one end to the other. */
-const Shares shares_of_cpu = {0, 8, 1, 16, 8, 128};
-
-const gsize mean_group = 128;
+const Shares shares_of_cpu = {0, 8, 1, 16, 8, 128, 128};
 
 /* So that 32 bits hold a block's sum of 16 bit integers. */
 const gsize most_lines_of_block = 65536;
@@ -39,10 +38,18 @@ const gsize most_lines_of_block = 65536;
 /* Lines of floats that are added before what rounding takes is looked at. */
 const gsize most_floats_together = 16;
 
-const Shares &
+/* In groups as the device allows them */
+Shares
 shares_of (GstOpenCLContext *context)
 {
-  return opencl::is_cpu (context) ? shares_of_cpu : shares_of_gpu;
+  Shares shares = opencl::is_cpu (context) ? shares_of_cpu : shares_of_gpu;
+  const gsize most = std::max<gsize> (
+      1, opencl::device_info<size_t> (context, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+  while (shares.mean_group > most)
+    shares.mean_group /= 2;
+  shares.group = std::min (shares.group, shares.mean_group);
+  shares.columns = std::min (shares.columns, shares.mean_group);
+  return shares;
 }
 
 gsize
@@ -56,7 +63,7 @@ bool
 BackgroundMean::create (GstOpenCLContext *of, SampleFormat format, gsize n_samples,
     gsize lines, guint preceding, GError **error)
 {
-  const Shares &shares = shares_of (of);
+  const Shares shares = shares_of (of);
   const bool floats = format == SampleFormat::f32le;
   const gsize rows_of_block = floats ? 3 : 1; /* as in the kernel */
   *this = BackgroundMean ();
@@ -64,9 +71,7 @@ BackgroundMean::create (GstOpenCLContext *of, SampleFormat format, gsize n_sampl
   input = format;
   samples = cl_uint (n_samples);
   const gsize most_blocks =
-      shares.most_blocks
-          ? shares.most_blocks
-          : 2 * opencl::device_info<cl_uint> (of, CL_DEVICE_MAX_COMPUTE_UNITS);
+      shares.most_blocks ? shares.most_blocks : 2 * opencl::compute_units (of);
   block = cl_uint (std::clamp (
       parts_of (lines, most_blocks), shares.least_lines, most_lines_of_block));
   blocks = cl_uint (parts_of (lines, block));
@@ -85,7 +90,7 @@ BackgroundMean::create (GstOpenCLContext *of, SampleFormat format, gsize n_sampl
 BackgroundMean::Kernels *
 BackgroundMean::suiting (const RawSpectra &spectra, GError **error)
 {
-  const Shares &shares = shares_of (context);
+  const Shares shares = shares_of (context);
   const gsize bytes = sample_of (input).bytes;
   const guint aligned = spectra.is_multiple_of (bytes * wide) ? 2
                         : spectra.is_multiple_of (bytes)      ? 1
@@ -95,8 +100,8 @@ BackgroundMean::suiting (const RawSpectra &spectra, GError **error)
     return &made;
   gchar *options = g_strdup_printf (
       "-D%s -DALIGNED=%u -DWIDE=%u -DGROUP=%u -DMEAN_GROUP=%u -DCOLUMNS=%u",
-      sample_of (input).option, aligned, wide, guint (shares.group), guint (mean_group),
-      guint (shares.columns));
+      sample_of (input).option, aligned, wide, guint (shares.group),
+      guint (shares.mean_group), guint (shares.columns));
   made.created = made.sum_blocks.create (context, KERNELS, "sum_blocks", options, error)
                  && made.find_background.create (
                      context, KERNELS, "find_background", options, error);
@@ -126,7 +131,7 @@ bool
 BackgroundMean::update (const RawSpectra &spectra, cl_command_queue queue,
     std::shared_ptr<cl::Buffer> &mean, GError **error)
 {
-  const Shares &shares = shares_of (context);
+  const Shares shares = shares_of (context);
   Kernels *made = suiting (spectra, error);
   if (!made || !(mean = unused_mean (error))
       || !made->sum_blocks.launch_groups (queue,
@@ -134,8 +139,8 @@ BackgroundMean::update (const RawSpectra &spectra, cl_command_queue queue,
           spectra.data, spectra.offset, spectra.stride, samples, spectra.lines,
           spectra.shift, block, together, workers, sums ())
       || !made->find_background.launch_groups (queue, parts_of (samples, shares.columns),
-          mean_group, error, sums (), samples, blocks, spectra.lines, means (), filled,
-          frames, next, (*mean) ()))
+          shares.mean_group, error, sums (), samples, blocks, spectra.lines, means (),
+          filled, frames, next, (*mean) ()))
     return false;
   if (frames > 0) {
     filled = std::min (filled + 1, frames);

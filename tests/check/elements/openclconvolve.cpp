@@ -203,9 +203,35 @@ TEST (test_im2col_agrees_with_double_precision)
   check_drawn ("im2col", 25, 1e-5);
 }
 
+/* Where the build has it; else that is what the error says. */
+TEST (test_im2col_by_clblast_agrees_with_double_precision)
+{
+  Case of = plane (13, 17, 3, 3);
+  of.images = 2;
+  of.channels = 10;
+  of.filters = 14;
+  of.groups = 2;
+  of.activation = "relu";
+  const std::string gemm = "gemm=clblast";
+#ifdef HAVE_CLBLAST
+  check_layer (of, random_layer (of, 4), "im2col", 1e-5, gemm);
+#else
+  Folder folder;
+  const std::string kernel = folder.save<float> (
+      "k.npy", NumberType::f32, {14, 5, 3, 3}, random_layer (of, 4).kernel);
+  Chain chain (element_of (of, "im2col") + " " + gemm + " kernel=" + kernel,
+      tensors ("float32", dimensions_of (of)));
+  chain.start ();
+  chain.push (bytes_of (random_layer (of, 4).input));
+  const Said said = said_on (chain.bus, 20 * GST_SECOND);
+  fail_unless_equals_int (int (said.errors.size ()), 1);
+  fail_unless (strstr (said.errors[0].c_str (), "Built without CLBlast"));
+#endif
+}
+
 TEST (test_fft_agrees_with_double_precision)
 {
-  check_drawn ("fft", 25, 1e-5);
+  check_drawn ("fft", 14, 1e-5);
   Case of = plane (45, 61, 31, 31);
   of.border = "wrap";
   check_layer (of, random_layer (of, 3), "fft", 1e-5);
@@ -255,7 +281,10 @@ TEST (test_groups_of_work_items_agree_with_double_precision)
   Case of = plane (19, 37, 3, 3);
   of.channels = 24;
   of.filters = 136;
-  check_layer (of, random_layer (of, 8), "direct", 1e-5);
+  for (const char *method : {"direct", "im2col", "winograd", "fft"})
+    check_layer (of, random_layer (of, 8), method, 2e-5);
+  check_drawn ("im2col", 4, 1e-5);
+  check_drawn ("fft", 4, 1e-5);
 }
 
 TEST (test_direct_takes_kernels_of_every_size_to_31)
@@ -266,6 +295,24 @@ TEST (test_direct_takes_kernels_of_every_size_to_31)
     of.border = "mirror";
     check_layer (of, random_layer (of, 3), "direct", 1e-5);
   }
+}
+
+/* Whatever it chooses, of small and of large. */
+TEST (test_auto_agrees_with_double_precision)
+{
+  check_drawn ("auto", 10, 1e-4);
+  Case of = plane (67, 70, 61, 59);
+  of.border = "clamp";
+  check_layer (of, random_layer (of, 6), "auto", 1e-5);
+  of = plane (21, 20, 3, 3);
+  of.channels = of.filters = 32;
+  check_layer (of, random_layer (of, 7), "auto", 1e-4);
+  of.channels = of.filters = of.groups = 6;
+  of.lines = of.columns = 5;
+  Layer layer = random_layer (of, 8);
+  for (gsize n = 0; n < layer.kernel.size (); n++)
+    layer.kernel[n] = float (n / 5 % 5 + 1) * float (n % 5 + 1);
+  check_layer (of, layer, "auto", 1e-5);
 }
 
 TEST (test_direct_takes_64_filters_of_64_channels)

@@ -750,6 +750,36 @@ GST_START_TEST (test_a_mistake_leaves_others_on_the_device_alone)
 }
 GST_END_TEST;
 
+/* A loop that ends late: whoever stops waits for what is on the device, and no longer. */
+GST_START_TEST (test_a_kernel_that_runs_long_ends_with_its_pipeline)
+{
+  const char *source =
+      "kernel void k (global const int *input, global int *output, int rounds) { int sum "
+      "= "
+      "input[0]; for (int n = 0; n < rounds; n++) for (int m = 0; m < 1000000; m++) sum "
+      "= sum "
+      "* 1664525 + 1013904223 + output[0]; output[get_global_id (0)] = sum; }";
+  Chain other ("openclkernel expression=\"x * 2\"", tensors ("int32", "4"));
+  const Bytes input = bytes_of (std::vector<gint32> (4, 5));
+  const Bytes twice = bytes_of (std::vector<gint32> (4, 10));
+  fail_unless (other.run (input).bytes == twice);
+  {
+    Chain chain (with_source (source, "arguments=a,rounds=50 async-depth=2"),
+        tensors ("int32", "4"));
+    chain.start ();
+    for (int n = 0; n < 20; n++)
+      chain.push (input);
+    g_usleep (200000);
+    g_object_set (chain.element (), "arguments",
+        gst_structure_new_from_string ("a,rounds=1"), nullptr);
+    for (int n = 0; n < 20; n++)
+      chain.pull ();
+    fail_unless (said_on (chain.bus).errors.empty ());
+  }
+  fail_unless (other.run (input).bytes == twice);
+}
+GST_END_TEST;
+
 /* --- while it plays --- */
 
 GST_START_TEST (test_arguments_and_programs_change_between_two_frames)
@@ -901,6 +931,7 @@ openclkernel_suite (void)
       G_N_ELEMENTS (mistakes));
   tcase_add_test (tc, test_a_file_that_is_mended_is_read_again_while_it_plays);
   tcase_add_test (tc, test_a_mistake_leaves_others_on_the_device_alone);
+  tcase_add_test (tc, test_a_kernel_that_runs_long_ends_with_its_pipeline);
   tcase_add_test (tc, test_arguments_and_programs_change_between_two_frames);
   tcase_add_test (tc, test_output_caps_change_between_two_frames);
   tcase_add_test (tc, test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own);

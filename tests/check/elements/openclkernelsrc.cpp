@@ -187,6 +187,47 @@ GST_START_TEST (test_nothing_is_uploaded_for_a_frame)
 }
 GST_END_TEST;
 
+/* Straight into an application, which sees what is on the device. Of an array of 5 lines of
+ * 7 columns of 2 channels, each with the numbers beside it and nothing beyond the edge. */
+GST_START_TEST (test_what_is_made_is_convolved_and_an_application_reads_it)
+{
+  const int taps[3][3] = {{1, 0, -2}, {0, 4, 3}, {5, 0, -1}};
+  auto made = [] (int frame, int y, int x, int c) {
+    return y < 0 || y >= 5 || x < 0 || x >= 7 ? 0 : y * y + 3 * x + 50 * c + frame * x;
+  };
+  GstElement *pipeline = testing::launch (
+      "openclkernelsrc expression=\"i2 * i2 + 3 * i1 + 50 * i0 + frame * i1\" "
+      "output-caps=other/tensors,types=float32,dimensions=(string)2:7:5:1 ! "
+      "openclconvolve kernel=\"<<1,0,-2>,<0,4,3>,<5,0,-1>>\" ! "
+      "appsink name=out sync=false max-buffers=2");
+  GstElement *out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  for (int frame = 0; frame < 3; frame++) {
+    GstSample *sample =
+        gst_app_sink_try_pull_sample (GST_APP_SINK (out), 30 * GST_SECOND);
+    fail_unless (sample != nullptr);
+    fail_unless (gst_is_opencl_memory (
+        gst_buffer_peek_memory (gst_sample_get_buffer (sample), 0)));
+    const Output output = output_of (sample);
+    fail_unless (
+        output.caps.find ("2:7:5:1") != std::string::npos, "%s", output.caps.c_str ());
+    const std::vector<float> numbers = values_of<float> (output.bytes);
+    fail_unless_equals_uint64 (numbers.size (), 5 * 7 * 2);
+    for (int n = 0; n < 5 * 7 * 2; n++) {
+      float expected = 0;
+      for (int tap = 0; tap < 9; tap++)
+        expected += taps[tap / 3][tap % 3]
+                    * made (frame, n / 14 + tap / 3 - 1, n / 2 % 7 + tap % 3 - 1, n % 2);
+      fail_unless_equals_float (numbers[n], expected);
+    }
+  }
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_object_unref (out);
+  gst_object_unref (pipeline);
+}
+GST_END_TEST;
+
 static Suite *
 openclkernelsrc_suite (void)
 {
@@ -203,6 +244,7 @@ openclkernelsrc_suite (void)
   tcase_add_test (tc, test_a_live_source_gives_each_frame_at_its_time);
   tcase_add_test (tc, test_a_seek_goes_to_a_frame);
   tcase_add_test (tc, test_nothing_is_uploaded_for_a_frame);
+  tcase_add_test (tc, test_what_is_made_is_convolved_and_an_application_reads_it);
   return suite;
 }
 

@@ -153,6 +153,23 @@ const Pipeline pipelines[] = {
      ",format=NV12,width=64,height=64\" ! opencldownload "
      "name=down ! fakesink",
         {"up"}, {"window", "fft", "convert"}, {"down"}, 1, 512 * 16 * 2},
+    /* Means of B-scans. */
+    {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
+     "octwindowinterp name=window ! octfft name=fft ! octaverage name=average "
+     "rolling=true "
+     "mean=log lines=3 ! opencldownload name=down ! fakesink",
+        {"up"}, {"window", "fft", "average"}, {"down"}, 1, 512 * 16 * 2},
+    /* Angiograms beside them. */
+    {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
+     "octwindowinterp name=window ! octfft name=fft ! tee name=t "
+     "t. ! queue ! octangio name=angio method=complex-variance ! fakesink "
+     "t. ! queue ! opencldownload name=down ! fakesink",
+        {"up"}, {"window", "fft", "angio"}, {"down"}, 1, 512 * 16 * 2},
+    /* Velocities. */
+    {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
+     "octwindowinterp name=window ! octfft name=fft ! octdoppler name=flow "
+     "! opencldownload name=down ! fakesink",
+        {"up"}, {"window", "fft", "flow"}, {"down"}, 1, 512 * 16 * 2},
     /* A green screen, with iterations of one launch and of many. */
     {"videotestsrc num-buffers=FRAMES pattern=smpte ! "
      "video/x-raw,format=I420,width=64,height=32 ! openclupload name=up ! "

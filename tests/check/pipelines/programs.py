@@ -2,7 +2,9 @@
 """Promises: the examples in pipelines/programs/ make what numpy computes; nothing is uploaded
 for a mesh that is made on the device.
 
-usage: programs.py PROGRAMS-FOLDER BUILD-FOLDER
+usage: programs.py PROGRAMS-FOLDER BUILD-FOLDER [clblast]
+
+`clblast` is said of a build that has it; another has to say that it is missing.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -17,14 +19,19 @@ import tempfile
 import numpy as np
 
 PROGRAMS = pathlib.Path(sys.argv[1]).resolve()
+HAS_CLBLAST = "clblast" in sys.argv[3:]
 os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
 
 
-def made(script, *options):
+def run(script, *options):
     print(script, *options, flush=True)
-    done = subprocess.run(
+    return subprocess.run(
         [PROGRAMS / script, *options], capture_output=True, text=True, timeout=200, check=False
     )
+
+
+def made(script, *options):
+    done = run(script, *options)
     assert done.returncode == 0, done.stderr
     return done.stderr
 
@@ -157,10 +164,100 @@ def normals(seed, count):
 
 
 def check_matrix_product():
-    made("matrixproduct.sh", "matrixproduct.npy")
-    got = np.load("matrixproduct.npy")[0]
     a, b = normals(1, 500 * 300).reshape(500, 300), normals(2, 300 * 700).reshape(300, 700)
-    assert relative_error(got, a @ b) < 1e-5, relative_error(got, a @ b)
+    for by in ["tiles", "clblast"] if HAS_CLBLAST else ["tiles"]:
+        made("matrixproduct.sh", "--by", by, "matrixproduct.npy")
+        got = np.load("matrixproduct.npy").reshape(500, 700)
+        assert relative_error(got, a @ b) < 1e-5, (by, relative_error(got, a @ b))
+    if not HAS_CLBLAST:
+        done = run("matrixproduct.sh", "--by", "clblast", "without.npy")
+        assert done.returncode != 0 and "without CLBlast" in done.stderr, done.stderr
+        assert not pathlib.Path("without.npy").exists()
+
+
+PICTURE = PROGRAMS.parent.parent / "docs" / "greenscreen-before.png"
+
+
+def decoded(picture, pixels):
+    """A picture as GStreamer decodes it, without the device"""
+    caps = f"video/x-raw,format={pixels}"
+    subprocess.run(
+        ["gst-launch-1.0", "-q", "filesrc", f"location={picture}", "!", "decodebin", "!",
+         "videoconvert", "!", caps, "!", "npysink", "location=decoded.npy"],
+        check=True, timeout=200)  # fmt: skip
+    return np.load("decoded.npy")[0]
+
+
+def laplacian(gray):
+    """Of 5 by 5 taps, mirrored at the edge; shifted to 128, but not yet cut off there"""
+    taps = [[0, 0, 1, 0, 0], [0, 1, 2, 1, 0], [1, 2, -16, 2, 1], [0, 1, 2, 1, 0],
+            [0, 0, 1, 0, 0]]  # fmt: skip
+    padded = np.pad(gray.astype(float), 2, mode="reflect")
+    height, width = gray.shape
+    return 128 + sum(tap * padded[y : y + height, x : x + width]
+                     for y, line in enumerate(taps) for x, tap in enumerate(line))  # fmt: skip
+
+
+def check_laplacian():
+    gray = decoded(PICTURE, "GRAY8")
+    expected = np.clip(laplacian(gray), 0, 255)
+    assert np.ptp(expected) > 200, np.ptp(expected)
+    for method in "fft", "direct":
+        made("laplacian.sh", "--method", method, "edges.npy")
+        edges = np.load("edges.npy")[0]
+        assert edges.shape == gray.shape, edges.shape
+        assert np.abs(edges - expected).max() <= 1, (method, np.abs(edges - expected).max())
+    made("laplacian.sh", "--picture", PICTURE, "edges.png")
+    assert np.abs(decoded("edges.png", "GRAY8") - expected).max() <= 1
+
+
+def windows(image, side, stride, padding, filling):
+    """Of (height, width, channels): (lines, columns, side, side, channels) of the output"""
+    padded = np.pad(image, ((padding,) * 2, (padding,) * 2, (0, 0)), constant_values=filling)
+    seen = np.lib.stride_tricks.sliding_window_view(padded, (side, side), axis=(0, 1))
+    return seen[::stride, ::stride].transpose(0, 1, 3, 4, 2)
+
+
+def convolved(image, folder, name, stride=1, padding=0):
+    weights, bias = (np.load(folder / f"{name}.{what}.npy") for what in ("weight", "bias"))
+    seen = windows(image, weights.shape[2], stride, padding, 0)
+    return np.einsum("yxijc,fcij->yxf", seen, weights.astype(float), optimize=True) + bias
+
+
+def relu(values):
+    return np.maximum(values, 0)
+
+
+def first_stage(colours, folder):
+    """Of ResNet-50, in double precision, of (height, width, 3) as torchvision normalizes it"""
+    image = (colours / 255 - [0.485, 0.456, 0.406]) / [0.229, 0.224, 0.225]
+    image = relu(convolved(image, folder, "conv1", 2, 3))
+    pooled = windows(image, 3, 2, 1, -np.inf).max(axis=(2, 3))
+    image = relu(convolved(pooled, folder, "layer1.0.conv1"))
+    image = relu(convolved(image, folder, "layer1.0.conv2", 1, 1))
+    image = convolved(image, folder, "layer1.0.conv3")
+    return relu(image + convolved(pooled, folder, "layer1.0.downsample"))
+
+
+def check_resnet():
+    """With weights that it draws itself, and with a folder of others; of odd sizes too."""
+    os.environ.setdefault("GST_OPENCL_PYTHON", sys.executable)
+    folder = pathlib.Path("weights")
+    for width, height in (64, 48), (61, 35):
+        subprocess.run(
+            ["gst-launch-1.0", "-q", "filesrc", f"location={PICTURE}", "!", "decodebin", "!",
+             "videoscale", "!", f"video/x-raw,width={width},height={height}", "!", "pngenc",
+             "snapshot=true", "!", "filesink", "location=small.png"],
+            check=True, timeout=200)  # fmt: skip
+        made("resnet.sh", "--weights", folder, "--picture", "small.png",
+             "--size", f"{width}x{height}", "stage.npy")  # fmt: skip
+        expected = first_stage(decoded("small.png", "RGBA")[..., :3], folder)
+        got = np.load("stage.npy")[0, 0]
+        assert got.shape == expected.shape, (got.shape, expected.shape)
+        assert (expected > 0).any() and (expected == 0).any()
+        assert relative_error(got, expected) < 1e-4, relative_error(got, expected)
+        for file in folder.iterdir():
+            np.save(file, np.load(file)[::-1] * np.float32(0.9))
 
 
 with tempfile.TemporaryDirectory() as folder:
@@ -171,5 +268,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_blackscholes()
     check_arithmetic()
     check_matrix_product()
+    check_laplacian()
+    check_resnet()
     os.chdir("/")
 print("as promised")

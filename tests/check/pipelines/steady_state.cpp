@@ -35,6 +35,20 @@ const Case pipelines[] = {
         "wavelength-min=1187 wavelength-max=1433 background=rolling ! octfft "
         "! opencldownload",
         0},
+    {"means of B-scans",
+        "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
+        "octwindowinterp ! octfft ! octaverage frames=2 mean=complex ! "
+        "octaverage rolling=true mean=linear ! opencldownload",
+        0},
+    {"angiograms",
+        "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
+        "octwindowinterp ! octfft ! octangio repeats=2 method=complex-variance ! "
+        "opencldownload",
+        0},
+    {"velocities",
+        "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
+        "octwindowinterp ! octfft ! octdoppler between=frames ! opencldownload",
+        0},
     {"a source on the device",
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,"
         "height=8 ! octwindowinterp ! octfft ! opencldownload",

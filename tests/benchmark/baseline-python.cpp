@@ -1,4 +1,4 @@
-/* opencl-bench: the same work in numba
+/* opencl-bench: the same work by libraries of Python's
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -23,30 +23,31 @@ resource_text (const char *path)
 }
 
 static GSubprocess *
-start (const std::string &name, unsigned side, const Timing &timing, GError **error)
+start (const char *script, const std::vector<std::string> &arguments,
+    const Timing &timing, GError **error)
 {
   const gchar *python = g_getenv ("GST_OPENCL_PYTHON");
-  const std::string script = resource_text ("/bench/baseline-numba.py");
-  const std::string warm_up = std::to_string (timing.warm_up);
-  const std::string seconds = std::to_string (timing.seconds);
-  const std::string windows = std::to_string (timing.windows);
-  const std::string size = std::to_string (side);
-  const gchar *words[] = {python ? python : "python3", "-c", script.c_str (),
-      name.c_str (), warm_up.c_str (), seconds.c_str (), windows.c_str (), size.c_str (),
-      nullptr};
+  std::vector<std::string> words = {python ? python : "python3", "-c",
+      resource_text (script), std::to_string (timing.warm_up),
+      std::to_string (timing.seconds), std::to_string (timing.windows)};
+  std::vector<const gchar *> argv;
 
-  return g_subprocess_newv (words,
+  words.insert (words.end (), arguments.begin (), arguments.end ());
+  for (const std::string &word : words)
+    argv.push_back (word.c_str ());
+  argv.push_back (nullptr);
+  return g_subprocess_newv (argv.data (),
       GSubprocessFlags (G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE),
       error);
 }
 
 void
-measure_numba (
-    const std::string &name, unsigned side, const Timing &timing, Result &result)
+measure_python (const char *script, const std::vector<std::string> &arguments,
+    const Timing &timing, Result &result)
 {
   GError *reason = nullptr;
   gchar *output = nullptr, *said = nullptr;
-  GSubprocess *process = start (name, side, timing, &reason);
+  GSubprocess *process = start (script, arguments, timing, &reason);
 
   if (process
       && g_subprocess_communicate_utf8 (
@@ -55,9 +56,9 @@ measure_numba (
     for (double rate; lines >> rate;)
       result.rates.push_back (rate);
     if (result.rates.empty ())
-      result.error = std::string ("numba: ") + (said ? said : "no output");
+      result.error = std::string ("python: ") + (said ? said : "no output");
   } else {
-    result.error = std::string ("numba: ") + (reason ? reason->message : "did not run");
+    result.error = std::string ("python: ") + (reason ? reason->message : "did not run");
   }
   g_clear_error (&reason);
   g_clear_object (&process);

@@ -1,0 +1,427 @@
+/* What filters of depths have in common: caps, knobs, and which frames belong together
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "depthfilter.hpp"
+
+#include <algorithm>
+
+namespace oct {
+namespace {
+/* A number, a range or a list of them, as another; nothing else is a number of lines. */
+using Bounds = std::pair<gint64, gint64>;
+
+bool
+bounds_of (const GValue *value, Bounds &bounds)
+{
+  if (value && G_VALUE_HOLDS_INT (value))
+    bounds = {g_value_get_int (value), g_value_get_int (value)};
+  else if (value && GST_VALUE_HOLDS_INT_RANGE (value))
+    bounds = {gst_value_get_int_range_min (value), gst_value_get_int_range_max (value)};
+  else
+    return false;
+  return true;
+}
+
+void
+set_bounds (GstStructure *structure, const char *field, Bounds bounds)
+{
+  gint least = gint (std::clamp<gint64> (bounds.first, 1, G_MAXINT));
+  gint most = gint (std::clamp<gint64> (bounds.second, 1, G_MAXINT));
+  if (least == most)
+    gst_structure_set (structure, field, G_TYPE_INT, least, nullptr);
+  else
+    gst_structure_set (structure, field, GST_TYPE_INT_RANGE, least, most, nullptr);
+}
+
+const char *
+lines_field (const GstStructure *structure)
+{
+  return gst_structure_has_name (structure, "video/x-raw") ? "width" : "lines";
+}
+
+/* A frame of fewer lines than `every` has one line in the output. */
+void
+change_lines (GstStructure *structure, gint64 every, bool to_output)
+{
+  const char *field = lines_field (structure);
+  Bounds bounds = {1, G_MAXINT};
+
+  if (every == 1)
+    return;
+  bounds_of (gst_structure_get_value (structure, field), bounds);
+  if (to_output)
+    bounds = {bounds.first / every, bounds.second / every};
+  else
+    bounds = {
+        bounds.first == 1 ? 1 : bounds.first * every, bounds.second * every + every - 1};
+  set_bounds (structure, field, bounds);
+}
+
+void
+change_rate (GstStructure *structure, guint every, bool to_output)
+{
+  const GValue *rate = gst_structure_get_value (structure, "framerate");
+  if (every == 1 || !rate)
+    return;
+  gint numerator, denominator;
+  if (GST_VALUE_HOLDS_FRACTION (rate)
+      && gst_util_fraction_multiply (gst_value_get_fraction_numerator (rate),
+          gst_value_get_fraction_denominator (rate), to_output ? 1 : gint (every),
+          to_output ? gint (every) : 1, &numerator, &denominator))
+    gst_structure_set (
+        structure, "framerate", GST_TYPE_FRACTION, numerator, denominator, nullptr);
+  else
+    gst_structure_set (
+        structure, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, nullptr);
+}
+
+bool
+can_have_format (const GstStructure *structure, const char *format)
+{
+  const GValue *value = gst_structure_get_value (structure, "format");
+  GValue wanted = G_VALUE_INIT;
+  if (!format || !value)
+    return true;
+  g_value_init (&wanted, G_TYPE_STRING);
+  g_value_set_static_string (&wanted, format);
+  bool can = gst_value_can_intersect (value, &wanted);
+  g_value_unset (&wanted);
+  return can;
+}
+
+/* The structure of one side as that of the other: (transfer full) (nullable). */
+GstStructure *
+changed (const GstStructure *from, const DepthChange &change, bool to_output)
+{
+  const char *needed = to_output ? change.from : change.to;
+  const char *made = to_output ? change.to : change.from;
+  const bool picture = gst_structure_has_name (from, "video/x-raw");
+
+  if ((picture && (change.from || change.to)) || !can_have_format (from, needed))
+    return nullptr;
+  GstStructure *to = gst_structure_copy (from);
+  change_lines (to, change.lines, to_output);
+  change_rate (to, change.frames, to_output);
+  if (picture)
+    return to;
+  if (made)
+    gst_structure_set (to, "format", G_TYPE_STRING, made, nullptr);
+  if (change.to)
+    gst_structure_remove_field (to, "quantity");
+  if (to_output && change.quantity)
+    gst_structure_set (to, "quantity", G_TYPE_STRING, change.quantity, nullptr);
+  return to;
+}
+
+/* (transfer full) */
+GstCaps *
+other_side (const GstCaps *caps, const DepthChange &change, bool to_output)
+{
+  GstCaps *result = gst_caps_new_empty ();
+  for (guint n = 0; n < gst_caps_get_size (caps); n++) {
+    GstStructure *structure =
+        changed (gst_caps_get_structure (caps, n), change, to_output);
+    if (structure)
+      gst_caps_append_structure_full (
+          result, structure, gst_caps_features_copy (gst_caps_get_features (caps, n)));
+  }
+  return result;
+}
+} // namespace
+
+bool
+DepthChange::operator== (const DepthChange &other) const
+{
+  return frames == other.frames && lines == other.lines
+         && g_strcmp0 (from, other.from) == 0 && g_strcmp0 (to, other.to) == 0
+         && g_strcmp0 (quantity, other.quantity) == 0;
+}
+
+bool
+parse_depth_layout (const GstCaps *caps, DepthLayout &layout)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  const char *format = gst_structure_get_string (structure, "format");
+  gint lines, depths;
+
+  layout = DepthLayout ();
+  layout.picture = gst_structure_has_name (structure, "video/x-raw");
+  layout.complex = g_strcmp0 (format, "CF32LE") == 0;
+  for (const auto &known : std::initializer_list<std::pair<const char *, gsize>>{
+           {"GRAY8", 1}, {"GRAY16_LE", 2}, {"F32LE", 4}, {"CF32LE", 8}}) {
+    if (g_strcmp0 (format, known.first) == 0)
+      layout.bytes = known.second;
+  }
+  if (layout.bytes == 0
+      || !gst_structure_get_int (structure, lines_field (structure), &lines)
+      || !gst_structure_get_int (
+          structure, layout.picture ? "height" : "samples", &depths))
+    return false;
+  gst_structure_get_fraction (
+      structure, "framerate", &layout.rate.numerator, &layout.rate.denominator);
+  layout.lines = gsize (lines);
+  layout.depths = gsize (depths);
+  return true;
+}
+
+bool
+check_places (const GstOpenCLFrame *frame, gsize bytes, GError **error)
+{
+  if (frame->offset[0] % bytes == 0 && frame->stride[0] % gint (bytes) == 0)
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "a buffer begins at byte %" G_GSIZE_FORMAT " and has lines of %d bytes, expected "
+      "multiples of %" G_GSIZE_FORMAT,
+      frame->offset[0], frame->stride[0], bytes);
+  return false;
+}
+
+bool
+takes_input (const DepthLayout &input, const DepthChange &change, GError **error)
+{
+  if (!change.from || input.complex == (g_strcmp0 (change.from, "CF32LE") == 0))
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "what comes in is not complex: expected %s of domain=depth", change.from);
+  return false;
+}
+
+GstCaps *
+changed_caps (GstBaseTransform *base, const DepthChange &change)
+{
+  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
+  GstCaps *output = other_side (input, change, true);
+  gst_caps_unref (input);
+  return output;
+}
+} // namespace oct
+
+using oct::DepthFilter;
+using oct::FrameSequence;
+
+typedef struct {
+  DepthFilter *work;
+  bool prepared; /* for the settings in force */
+  bool agrees;   /* they are what the caps were made of */
+  bool lost;     /* something before the next frame was */
+  bool outdated; /* what was kept of frames before, before the next one */
+  bool break_in_output;
+  FrameSequence *sequence;
+  FrameSequence::Arrival arrival;
+} GstOctDepthFilterPrivate;
+
+G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (
+    GstOctDepthFilter, gst_oct_depth_filter, GST_TYPE_OPENCL_FILTER)
+
+static GstOctDepthFilterPrivate &
+private_of (gpointer filter)
+{
+  return *static_cast<GstOctDepthFilterPrivate *> (
+      gst_oct_depth_filter_get_instance_private (GST_OCT_DEPTH_FILTER (filter)));
+}
+
+void
+gst_oct_depth_filter_set_work (gpointer filter, DepthFilter *work)
+{
+  private_of (filter).work = work;
+}
+
+/* --- caps --- */
+
+static GstCaps *
+gst_oct_depth_filter_transform_caps (
+    GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  GstCaps *changed = oct::other_side (
+      caps, private_of (base).work->change (), direction == GST_PAD_SINK);
+  if (!filter)
+    return changed;
+  GstCaps *result = gst_caps_intersect_full (filter, changed, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (changed);
+  return result;
+}
+
+static gboolean
+gst_oct_depth_filter_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
+{
+  oct::DepthLayout layout;
+  if (!oct::parse_depth_layout (caps, layout))
+    return FALSE;
+  *size = layout.size ();
+  return TRUE;
+}
+
+/* A frame is the first of those that one comes of. */
+static void
+begin_anew (GstOctDepthFilterPrivate &priv)
+{
+  const opencl::Fraction &rate = priv.work->input.rate;
+  GstClockTime each = rate.numerator > 0 ? gst_util_uint64_scale_int (
+                          GST_SECOND, rate.denominator, rate.numerator)
+                                         : GST_CLOCK_TIME_NONE;
+  priv.sequence->restart (priv.work->change ().frames, each);
+  priv.outdated = true;
+  priv.prepared = false;
+}
+
+static gboolean
+gst_oct_depth_filter_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstOctDepthFilterPrivate &priv = private_of (filter);
+
+  if (!oct::parse_depth_layout (input, priv.work->input)
+      || !oct::parse_depth_layout (output, priv.work->output)) {
+    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "the caps have no format of depths");
+    return FALSE;
+  }
+  if (!priv.work->adopt (error))
+    return FALSE;
+  /* Set anew since these caps were agreed on: the first frame brings others. */
+  GstCaps *expected = oct::other_side (input, priv.work->change (), true);
+  priv.agrees = gst_caps_can_intersect (expected, output);
+  gst_caps_unref (expected);
+  if (!priv.agrees)
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (filter));
+  begin_anew (priv);
+  return TRUE;
+}
+
+static void
+gst_oct_depth_filter_close (GstOpenCLFilter *filter)
+{
+  GstOctDepthFilterPrivate &priv = private_of (filter);
+  priv.work->stop ();
+  priv.work->release ();
+  priv.prepared = priv.lost = priv.break_in_output = false;
+}
+
+/* --- frames --- */
+
+static GstFlowReturn
+gst_oct_depth_filter_submit_input_buffer (
+    GstBaseTransform *base, gboolean discont, GstBuffer *input)
+{
+  GstOctDepthFilterPrivate &priv = private_of (base);
+
+  opencl::sync_controlled_values (base, input);
+  bool broken = false;
+  if (priv.work->update (broken))
+    priv.prepared = false;
+  if (broken)
+    begin_anew (priv);
+  priv.arrival.time = GST_BUFFER_PTS (input);
+  priv.arrival.duration = GST_BUFFER_DURATION (input);
+  priv.arrival.lost =
+      priv.lost || GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT);
+  priv.arrival.empty = GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_GAP);
+  priv.lost = false;
+  return GST_BASE_TRANSFORM_CLASS (gst_oct_depth_filter_parent_class)
+      ->submit_input_buffer (base, discont, input);
+}
+
+static gboolean
+gst_oct_depth_filter_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    cl_command_queue queue, guint *outputs, GError **error)
+{
+  GstOctDepthFilterPrivate &priv = private_of (filter);
+  DepthFilter &work = *priv.work;
+
+  *outputs = 0;
+  if (!priv.agrees)
+    return TRUE;
+  if (!priv.prepared && !work.prepare (gst_opencl_filter_get_context (filter), error))
+    return FALSE;
+  priv.prepared = true;
+  const FrameSequence::Part part = priv.sequence->next (priv.arrival);
+  if (priv.arrival.lost || priv.arrival.empty || priv.outdated)
+    work.forget ();
+  priv.outdated = false;
+  priv.break_in_output = priv.break_in_output || priv.arrival.lost || priv.arrival.empty;
+  if (part == FrameSequence::Part::none)
+    return TRUE;
+  if (part == FrameSequence::Part::some)
+    return work.keep (input, priv.sequence->position (), queue, error);
+  *outputs = work.outputs ();
+  return *outputs > 0 || work.finish (input, queue, error);
+}
+
+static gboolean
+gst_oct_depth_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  DepthFilter &work = *private_of (filter).work;
+  return work.transform (input, output, queue, error)
+         && work.finish (input, queue, error);
+}
+
+/* An output lasts as long as those that it is made of. */
+static gboolean
+gst_oct_depth_filter_copy_metadata (
+    GstBaseTransform *base, GstBuffer *input, GstBuffer *output)
+{
+  GstOctDepthFilterPrivate &priv = private_of (base);
+
+  if (!GST_BASE_TRANSFORM_CLASS (gst_oct_depth_filter_parent_class)
+           ->copy_metadata (base, input, output))
+    return FALSE;
+  if (GST_CLOCK_TIME_IS_VALID (priv.sequence->start ())) {
+    GST_BUFFER_PTS (output) = priv.sequence->start ();
+    GST_BUFFER_DURATION (output) = priv.sequence->duration ();
+  }
+  if (priv.break_in_output)
+    GST_BUFFER_FLAG_SET (output, GST_BUFFER_FLAG_DISCONT);
+  else
+    GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_DISCONT);
+  priv.break_in_output = false;
+  return TRUE;
+}
+
+static gboolean
+gst_oct_depth_filter_sink_event (GstBaseTransform *base, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_GAP
+      || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+    private_of (base).lost = true;
+  return GST_BASE_TRANSFORM_CLASS (gst_oct_depth_filter_parent_class)
+      ->sink_event (base, event);
+}
+
+/* --- the class --- */
+
+static void
+gst_oct_depth_filter_init (GstOctDepthFilter *self)
+{
+  private_of (self).sequence = new FrameSequence;
+  /* A measurement that a slow display leaves out is missing in the recording beside it. */
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
+}
+
+static void
+gst_oct_depth_filter_finalize (GObject *object)
+{
+  delete private_of (object).work;
+  delete private_of (object).sequence;
+  G_OBJECT_CLASS (gst_oct_depth_filter_parent_class)->finalize (object);
+}
+
+static void
+gst_oct_depth_filter_class_init (GstOctDepthFilterClass *klass)
+{
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_oct_depth_filter_finalize;
+  transform_class->transform_caps = gst_oct_depth_filter_transform_caps;
+  transform_class->submit_input_buffer = gst_oct_depth_filter_submit_input_buffer;
+  transform_class->copy_metadata = gst_oct_depth_filter_copy_metadata;
+  transform_class->sink_event = gst_oct_depth_filter_sink_event;
+  filter_class->close = gst_oct_depth_filter_close;
+  filter_class->set_formats = gst_oct_depth_filter_set_formats;
+  filter_class->get_frame_size = gst_oct_depth_filter_get_frame_size;
+  filter_class->submit = gst_oct_depth_filter_submit;
+  filter_class->transform = gst_oct_depth_filter_transform;
+  gst_type_mark_as_plugin_api (GST_TYPE_OCT_DEPTH_FILTER, GstPluginAPIFlags (0));
+}

@@ -1,0 +1,183 @@
+/* What filters of depths have in common: caps, knobs, and which frames belong together
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "framesequence.hpp"
+
+#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/settings.hpp>
+
+#include <memory>
+
+#define OCT_DEPTH_CAPS(formats)                                                          \
+  "application/x-oct(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                       \
+  "domain=(string)depth, format=(string)" formats ", samples=(int)[1, 2147483647], "     \
+  "lines=(int)[1, 2147483647], framerate=(fraction)[0/1, 2147483647/1]"
+#define OCT_PICTURE_CAPS                                                                 \
+  "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                             \
+  "format=(string){GRAY8, GRAY16_LE}, width=(int)[1, 2147483647], "                      \
+  "height=(int)[1, 2147483647], framerate=(fraction)[0/1, 2147483647/1]"
+
+namespace oct {
+/* A B-scan, as its caps say. */
+struct DepthLayout {
+  bool picture = false; /* a column an A-line, else an A-line after the other */
+  bool complex = false;
+  gsize bytes = 0; /* of a value */
+  gsize depths = 0;
+  gsize lines = 0;
+  opencl::Fraction rate = {0, 1};
+
+  gsize size () const { return bytes * depths * lines; }
+};
+
+bool parse_depth_layout (const GstCaps *caps, DepthLayout &layout);
+
+/* An error, where values of so many bytes do not lie at multiples of that. */
+bool check_places (const GstOpenCLFrame *frame, gsize bytes, GError **error);
+
+/* How the caps of the output follow from those of the input. */
+struct DepthChange {
+  guint frames = 1;               /* of the input for one of the output */
+  guint lines = 1;                /* likewise; of a frame that has fewer, all */
+  const char *from = nullptr;     /* format that is needed, null: any of the template's */
+  const char *to = nullptr;       /* format of the output, null: as the input's */
+  const char *quantity = nullptr; /* what those numbers are, where it is told */
+
+  bool operator== (const DepthChange &other) const;
+};
+
+/* The work of a GstOctDepthFilter. All run in the streaming thread, but for change(). */
+class DepthFilter {
+public:
+  virtual ~DepthFilter () = default;
+
+  /* As set; any thread. */
+  virtual DepthChange change () const = 0;
+  /* Between two frames: whether other settings are in force, and with `broken` what was
+   * kept of frames before is of no use with them. */
+  virtual bool update (bool &broken) = 0;
+  /* With new caps. */
+  virtual bool adopt (GError **error) = 0;
+  virtual void stop () = 0;
+  /* What prepare() made; everything enqueued has finished. */
+  virtual void release () = 0;
+
+  /* Kernels and work memory for `input` and `output`, with what is in force; also after
+   * an update. */
+  virtual bool prepare (GstOpenCLContext *context, GError **error) = 0;
+  /* What frames left here is of no more use. */
+  virtual void forget () {}
+  /* A frame that is not the last of those that one comes of. `position` counts them. */
+  virtual bool keep (
+      const GstOpenCLFrame *input, guint position, cl_command_queue queue, GError **error)
+  {
+    return true;
+  }
+  /* How many come of the last of those. */
+  virtual guint outputs () { return 1; }
+  virtual bool transform (const GstOpenCLFrame *input, const GstOpenCLFrame *output,
+      cl_command_queue queue, GError **error) = 0;
+  /* After transform(), or in its place where outputs() is 0. */
+  virtual bool finish (
+      const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
+  {
+    return true;
+  }
+
+  DepthLayout input, output;
+};
+
+/* Likewise, with Settings of an element. A subclass says `change_of` and `check`. */
+template <typename Values> class DepthFilterOf : public DepthFilter {
+public:
+  DepthFilterOf (gpointer element, opencl::Settings<Values> *settings)
+      : base (GST_BASE_TRANSFORM (element)), settings (settings)
+  {
+  }
+
+  DepthChange change () const override { return change_of (settings->current ()); }
+
+  bool update (bool &broken) override
+  {
+    if (!settings->is_started ())
+      return false;
+    return settings->update ([&] (const Values &wanted, GError **error) {
+      if (!suits (wanted, error))
+        return false;
+      if (!(change_of (wanted) == change_of (in_force))) {
+        if (!opencl::is_taken_downstream (base, outputs_with (wanted), error))
+          return false;
+        gst_base_transform_reconfigure_src (base);
+      }
+      broken = breaks (wanted);
+      in_force = wanted;
+      return true;
+    });
+  }
+
+  bool adopt (GError **error) override
+  {
+    auto accept = [this] (const Values &wanted, GError **why) {
+      /* What was set since these caps were agreed on is for the next frame. */
+      return (!settings->is_started () || change_of (wanted) == change ())
+             && suits (wanted, why);
+    };
+    if (!settings->adopt (accept, error))
+      return false;
+    in_force = settings->current ();
+    return true;
+  }
+
+  void stop () override { settings->stop (); }
+
+protected:
+  virtual DepthChange change_of (const Values &wanted) const = 0;
+  virtual bool check (const Values &wanted, GError **error) const { return true; }
+  /* Whether frames that were kept are of no use with other settings than `in_force`. */
+  virtual bool breaks (const Values &wanted) const { return true; }
+
+  Values in_force;
+
+private:
+  bool suits (const Values &wanted, GError **error) const;
+  GstCaps *outputs_with (const Values &wanted) const;
+
+  GstBaseTransform *base;
+  opencl::Settings<Values> *settings;
+};
+
+/* For DepthFilterOf: whether `change` takes frames as they come in. */
+bool takes_input (const DepthLayout &input, const DepthChange &change, GError **error);
+/* (transfer full): what comes out of a pad's current caps */
+GstCaps *changed_caps (GstBaseTransform *base, const DepthChange &change);
+
+template <typename Values>
+bool
+DepthFilterOf<Values>::suits (const Values &wanted, GError **error) const
+{
+  return takes_input (input, change_of (wanted), error) && check (wanted, error);
+}
+
+template <typename Values>
+GstCaps *
+DepthFilterOf<Values>::outputs_with (const Values &wanted) const
+{
+  return changed_caps (base, change_of (wanted));
+}
+} // namespace oct
+
+/* Base class of elements that take depths, or pictures of them, and give others. */
+#define GST_TYPE_OCT_DEPTH_FILTER (gst_oct_depth_filter_get_type ())
+G_DECLARE_DERIVABLE_TYPE (
+    GstOctDepthFilter, gst_oct_depth_filter, GST, OCT_DEPTH_FILTER, GstOpenCLFilter)
+
+struct _GstOctDepthFilterClass {
+  GstOpenCLFilterClass parent_class;
+};
+
+/* In an instance's init; takes @work. */
+void gst_oct_depth_filter_set_work (gpointer filter, oct::DepthFilter *work);

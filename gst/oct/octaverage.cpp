@@ -1,0 +1,276 @@
+/* octaverage: the mean of B-scans and of neighbouring A-lines
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-octaverage
+ *
+ * Gives the mean of each N B-scans (`frames`) and of each M A-lines beside each other
+ * (`lines`), of depths or of pictures of them: one for N, which lasts as long as those N,
+ * or with `rolling` one for each, of the last N and of the M around each A-line.
+ *
+ * What is averaged are the values as they come (decibels, where a picture shows decibels),
+ * or, of complex depths, which `octfft` makes when it is asked, their amplitudes or their
+ * levels. The mean of complex values lowers the noise most, where the phase stands still.
+ *
+ * A B-scan that was lost (DISCONT, GAP) leaves out the mean that it belongs to, and a
+ * rolling mean begins anew: frames from before and after are not mixed. The next group
+ * begins where it would have, by the frames' time.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 octtestsrc ! octwindowinterp wavelength-min=1187 wavelength-max=1433 !
+ * octfft ! octaverage frames=4 rolling=true ! opencldownload ! videoconvert !
+ * autovideosink
+ * ]|
+ *
+ * Since: 0.2
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <algorithm>
+
+#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/kernel.hpp>
+
+#include "depth/depthfilter.hpp"
+#include "elements.h"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octaverage.cl"
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (OCT_PICTURE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}")));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (OCT_PICTURE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}")));
+
+namespace {
+enum class Mean {
+  values,
+  complex,
+  linear,
+  log,
+};
+
+const guint most_frames = 1024, most_lines = 1024;
+
+struct Settings {
+  guint frames = 4;
+  guint lines = 1;
+  bool rolling = false;
+  Mean mean = Mean::values;
+};
+
+class Average : public oct::DepthFilterOf<Settings> {
+public:
+  using DepthFilterOf::DepthFilterOf;
+
+  void release () override
+  {
+    kernel = opencl::Kernel ();
+    kept = cl::Buffer ();
+    kept_bytes = 0;
+    built.clear ();
+    forget ();
+  }
+  bool prepare (GstOpenCLContext *context, GError **error) override;
+  void forget () override { seen = next = 0; }
+  bool keep (const GstOpenCLFrame *frame, guint position, cl_command_queue queue,
+      GError **error) override
+  {
+    return enqueue (frame, nullptr, position, queue, error);
+  }
+  bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+      cl_command_queue queue, GError **error) override;
+
+protected:
+  oct::DepthChange change_of (const Settings &wanted) const override;
+
+private:
+  bool is_real_of_complex () const { return input.complex && !output.complex; }
+  /* An A-line of fewer is of all. */
+  guint lines_of_mean () const
+  {
+    return guint (std::min<gsize> (in_force.lines, input.lines));
+  }
+  std::string options () const;
+  bool enqueue (const GstOpenCLFrame *from, const GstOpenCLFrame *to, guint position,
+      cl_command_queue queue, GError **error);
+
+  opencl::Kernel kernel;
+  std::string built; /* options of the kernel */
+  cl::Buffer kept;
+  gsize kept_bytes = 0;
+  guint seen = 0; /* frames that a rolling mean has */
+  guint next = 0; /* the oldest of them */
+};
+
+oct::DepthChange
+Average::change_of (const Settings &wanted) const
+{
+  oct::DepthChange change;
+  if (!wanted.rolling) {
+    change.frames = wanted.frames;
+    change.lines = wanted.lines;
+  }
+  if (wanted.mean != Mean::values)
+    change.from = change.to = "CF32LE";
+  if (wanted.mean == Mean::linear || wanted.mean == Mean::log) {
+    change.to = "F32LE";
+    change.quantity = wanted.mean == Mean::log ? "decibels" : "amplitude";
+  }
+  return change;
+}
+
+std::string
+Average::options () const
+{
+  if (output.picture)
+    return output.bytes == 1 ? "-DSTORED=uchar -DFULL=255.0f -DVALUE=float"
+                             : "-DSTORED=ushort -DFULL=65535.0f -DVALUE=float";
+  if (!is_real_of_complex ())
+    return output.complex ? "-DSTORED=float2 -DVALUE=float2"
+                          : "-DSTORED=float -DVALUE=float";
+  return std::string ("-DINPUT=float2 -DSTORED=float -DVALUE=float ")
+         + (in_force.mean == Mean::log ? "-DDECIBELS" : "-DLINEAR");
+}
+
+bool
+Average::prepare (GstOpenCLContext *context, GError **error)
+{
+  const gsize planes = in_force.rolling ? in_force.frames : 1;
+  const gsize bytes = output.depths * output.lines * planes
+                      * (output.complex ? sizeof (cl_float2) : sizeof (cl_float));
+  if (bytes != kept_bytes) {
+    if (!opencl::make_buffer (context, bytes, kept, error))
+      return false;
+    kept_bytes = bytes;
+  }
+  if (options () != built) {
+    built.clear ();
+    if (!kernel.create (context, KERNELS, "average", options ().c_str (), error))
+      return false;
+    built = options ();
+  }
+  return true;
+}
+
+/* `to` is null where nothing comes yet. */
+bool
+Average::enqueue (const GstOpenCLFrame *from, const GstOpenCLFrame *to, guint position,
+    cl_command_queue queue, GError **error)
+{
+  const gsize columns = output.picture ? output.lines : output.depths;
+  const gsize rows = output.picture ? output.depths : output.lines;
+  const gsize pitch =
+      input.picture ? gsize (from->stride[0]) : input.depths * input.bytes;
+  const gsize output_pitch = !to              ? 0
+                             : output.picture ? gsize (to->stride[0])
+                                              : output.depths * output.bytes;
+  const guint frames = in_force.rolling ? seen + 1 : in_force.frames;
+
+  return oct::check_places (from, input.bytes, error)
+         && (!to || oct::check_places (to, output.bytes, error))
+         && kernel.launch (queue, columns, rows, error, from->data,
+             cl_ulong (from->offset[0]), cl_ulong (pitch), to ? to->data : kept (),
+             cl_ulong (to ? to->offset[0] : 0), cl_ulong (output_pitch),
+             cl_uint (columns), cl_uint (rows), cl_uint (input.picture),
+             cl_uint (input.lines), cl_uint (lines_of_mean ()),
+             cl_uint (in_force.rolling), kept (), cl_ulong (columns * rows),
+             cl_uint (in_force.rolling ? next : position), cl_uint (frames),
+             cl_uint (!in_force.rolling || in_force.frames == 1),
+             cl_uint (to != nullptr));
+}
+
+bool
+Average::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+    cl_command_queue queue, GError **error)
+{
+  if (in_force.rolling)
+    seen = std::min (seen, in_force.frames - 1);
+  if (!enqueue (from, to, in_force.frames - 1, queue, error))
+    return false;
+  if (in_force.rolling) {
+    seen++;
+    next = (next + 1) % in_force.frames;
+  }
+  return true;
+}
+} // namespace
+
+#define GST_TYPE_OCT_AVERAGE (gst_oct_average_get_type ())
+G_DECLARE_FINAL_TYPE (GstOctAverage, gst_oct_average, GST, OCT_AVERAGE, GstOctDepthFilter)
+
+struct _GstOctAverage {
+  GstOctDepthFilter parent;
+
+  opencl::Settings<Settings> *settings;
+};
+
+G_DEFINE_TYPE (GstOctAverage, gst_oct_average, GST_TYPE_OCT_DEPTH_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (
+    octaverage, "octaverage", GST_RANK_NONE, GST_TYPE_OCT_AVERAGE)
+
+static GType
+mean_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Mean::values), "Values as they come", "values"},
+      {gint (Mean::complex), "Complex values", "complex"},
+      {gint (Mean::linear), "Amplitudes of complex values", "linear"},
+      {gint (Mean::log), "Decibels of complex values", "log"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstOctMean", values));
+  return type;
+}
+
+const opencl::PropertyTable<Settings> properties = {
+    {"frames", "B-scans", "Number of B-scans that a mean is of", &Settings::frames,
+        {1, most_frames}, opencl::playing},
+    {"lines", "A-lines",
+        "Number of neighbouring A-lines that a mean is of; those of a B-scan that are "
+        "left over are left out",
+        &Settings::lines, {1, most_lines}, opencl::playing},
+    {"rolling", "Rolling",
+        "Whether a mean comes of each B-scan and for each A-line, of the last and of "
+        "those around it, instead of one for so many",
+        &Settings::rolling, opencl::playing},
+    {"mean", "Mean", "Of what the mean is; all but values need format CF32LE",
+        &Settings::mean, mean_get_type, opencl::playing},
+};
+
+static void
+gst_oct_average_init (GstOctAverage *self)
+{
+  self->settings = new opencl::Settings<Settings> (self, properties);
+  gst_oct_depth_filter_set_work (self, new Average (self, self->settings));
+}
+
+static void
+gst_oct_average_finalize (GObject *object)
+{
+  delete GST_OCT_AVERAGE (object)->settings;
+  G_OBJECT_CLASS (gst_oct_average_parent_class)->finalize (object);
+}
+
+static void
+gst_oct_average_class_init (GstOctAverageClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_oct_average_finalize;
+  opencl::install_settings<&GstOctAverage::settings> (klass, properties);
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OCT average",
+      "Filter/Effect/Video",
+      "Averages B-scans and neighbouring A-lines, on an OpenCL device",
+      "The gst-opencl developers");
+  gst_type_mark_as_plugin_api (mean_get_type (), GstPluginAPIFlags (0));
+}

@@ -1,0 +1,323 @@
+/* opencl-bench: the cases of convolutions
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "convolvecases.hpp"
+
+#include "baselines.hpp"
+
+#include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/npyfile.hpp>
+
+#include <fstream>
+#include <random>
+
+#include <unistd.h>
+
+namespace bench {
+namespace {
+/* Square images and taps; a layer, or, of no filters, a gray picture. */
+struct Size {
+  const char *name;
+  unsigned side, channels, filters, taps, stride, groups;
+  bool product = false; /* taps are a column times a line */
+};
+
+constexpr Size sizes[] = {
+    {"3x3-64", 56, 64, 64, 3, 1, 1},
+    {"3x3-128", 28, 128, 128, 3, 1, 1},
+    {"3x3-256", 14, 256, 256, 3, 1, 1},
+    {"3x3-512", 7, 512, 512, 3, 1, 1},
+    {"1x1-64-256", 56, 64, 256, 1, 1, 1},
+    {"1x1-256-64", 56, 256, 64, 1, 1, 1},
+    {"7x7-3-64", 224, 3, 64, 7, 2, 1},
+    {"depthwise-128", 28, 128, 128, 3, 1, 128},
+    {"picture-3x3", 512, 1, 0, 3, 1, 1},
+    {"picture-5x5", 512, 1, 0, 5, 1, 1},
+    {"picture-15x15", 512, 1, 0, 15, 1, 1},
+    {"picture-31x31", 512, 1, 0, 31, 1, 1},
+    {"picture-63x63", 512, 1, 0, 63, 1, 1},
+    {"product-3x3", 512, 1, 0, 3, 1, 1, true},
+    {"product-7x7", 512, 1, 0, 7, 1, 1, true},
+    {"product-15x15", 512, 1, 0, 15, 1, 1, true},
+};
+
+bool
+is_layer (const Size &size)
+{
+  return size.filters > 0;
+}
+
+constexpr const char *methods[] = {
+    "auto", "direct", "separable", "winograd", "im2col", "fft"};
+
+bool
+does (const std::string &method, const Size &size)
+{
+  if (method == "separable")
+    return size.product;
+  if (method == "im2col")
+    return is_layer (size) && size.groups == 1;
+  if (method == "winograd")
+    return is_layer (size) && size.groups == 1 && size.taps == 3;
+  return method != "fft" || !is_layer (size) || size.groups > 1;
+}
+
+/* Multiplications and additions, tap by tap, of an image. */
+double
+operations_of (const Size &size)
+{
+  const double side = size.side / size.stride,
+               filters = is_layer (size) ? size.filters : 1;
+  return 2 * side * side * filters * size.taps * size.taps * size.channels / size.groups;
+}
+
+/* As it is meant, or a picture of --size. */
+Size
+asked (const Session &session, Size size)
+{
+  if (!is_layer (size) && session.options.width)
+    size.side = session.options.width;
+  return size;
+}
+
+unsigned
+images_of (const Session &session, const Size &size)
+{
+  return !is_layer (size) || opencl::is_cpu (session.context) ? 1 : 32;
+}
+
+std::vector<float>
+random_numbers (gsize count)
+{
+  std::minstd_rand random (1);
+  std::uniform_real_distribution<float> between (-0.5f, 0.5f);
+  std::vector<float> numbers (count);
+  for (float &number : numbers)
+    number = between (random);
+  return numbers;
+}
+
+/* A file of taps that is gone with it. */
+class TapsFile {
+public:
+  explicit TapsFile (const Size &size)
+  {
+    const gsize n = size.taps;
+    const std::vector<gsize> shape = is_layer (size) ? std::vector<gsize>{size.filters,
+                                         size.channels / size.groups, n, n}
+                                                     : std::vector<gsize>{n, n};
+    gsize count = 1;
+    for (gsize length : shape)
+      count *= length;
+    std::vector<float> taps = random_numbers (count);
+    if (size.product)
+      for (gsize at = n; at < count; at++)
+        taps[at] = taps[at % n] * (at / n + 1);
+    const int descriptor = g_file_open_tmp ("taps-XXXXXX.npy", &path, nullptr);
+    if (descriptor < 0)
+      return;
+    close (descriptor);
+    std::ofstream (path, std::ios::binary)
+        << opencl::npy_make_header (opencl::NumberType::f32, false, shape)
+        << std::string (
+               reinterpret_cast<const char *> (taps.data ()), count * sizeof (float));
+  }
+  ~TapsFile ()
+  {
+    if (path)
+      unlink (path);
+    g_free (path);
+  }
+  TapsFile (const TapsFile &) = delete;
+
+  std::string name () const { return path ? path : ""; }
+
+private:
+  gchar *path = nullptr;
+};
+
+/* An image, or a batch of them, on the device. */
+bool
+hold_input (const Size &size, unsigned images, Feed &feed, std::string &error)
+{
+  const std::string side = std::to_string (size.side);
+  const gsize count = gsize (images) * size.side * size.side * size.channels;
+  const std::vector<float> numbers = random_numbers (count);
+  std::string caps;
+  GstBuffer *buffer;
+
+  if (is_layer (size)) {
+    caps = "other/tensors,format=static,num_tensors=1,types=float32,framerate=30/1,"
+           "dimensions=(string)"
+           + std::to_string (size.channels) + ":" + side + ":" + side + ":"
+           + std::to_string (images);
+    buffer = gst_buffer_new_memdup (numbers.data (), count * sizeof (float));
+  } else {
+    std::vector<guint8> bytes (count);
+    for (gsize n = 0; n < count; n++)
+      bytes[n] = guint8 ((numbers[n] + 0.5f) * 255);
+    caps = "video/x-raw,format=GRAY8,framerate=30/1,width=" + side + ",height=" + side;
+    buffer = gst_buffer_new_memdup (bytes.data (), count);
+  }
+  feed.caps = hold (gst_caps_from_string (caps.c_str ()));
+  feed.frames = {hold (buffer)};
+  return hold_frame (
+      "benchmarksource name=source ! openclupload ! appsink name=sink sync=false",
+      {{"source", feed}}, feed, error);
+}
+
+/* --- the device's own peak --- */
+
+const char *const peak_source =
+    "kernel void multiply (global float *out, float a, float b) {"
+    "  VECTOR s[8]; for (int n = 0; n < 8; n++) s[n] = get_global_id (0) + n;"
+    "  for (int k = 0; k < 4096; k++) {\n"
+    "#pragma unroll\n"
+    "    for (int n = 0; n < 8; n++) s[n] = s[n] * a + b; }"
+    "  VECTOR t = 0; for (int n = 0; n < 8; n++) t += s[n];"
+    "  VSTORE (t, get_global_id (0), out); }";
+
+/* Multiplications and additions a second that go into each other; 0 where none are. */
+double
+measure_peak (GstOpenCLContext *context)
+{
+  const bool cpu = opencl::is_cpu (context);
+  const gsize lanes = cpu ? 16 : 2;
+  const gsize items = cpu ? 4096 : opencl::compute_units (context) * gsize (16384);
+  const std::string width = std::to_string (lanes);
+  const std::string options =
+      "-cl-mad-enable -DVECTOR=float" + width + " -DVSTORE=vstore" + width;
+  GstOpenCLKernel *kernel =
+      gst_opencl_kernel_new (context, peak_source, "multiply", options.c_str (), nullptr);
+  cl::Buffer out =
+      opencl::make_buffer (context, items * lanes * sizeof (cl_float), nullptr);
+  cl_command_queue queue =
+      gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  const cl_float a = 0.999f, b = 0.5f;
+  double best = 0;
+
+  if (!kernel || !out ())
+    return 0;
+  gst_opencl_kernel_set_buffer (kernel, 0, out (), nullptr);
+  gst_opencl_kernel_set_value (kernel, 1, sizeof a, &a, nullptr);
+  gst_opencl_kernel_set_value (kernel, 2, sizeof b, &b, nullptr);
+  for (int n = 0; n < 10; n++) {
+    const double start = now ();
+    gst_opencl_kernel_launch (kernel, queue, items, 1, nullptr);
+    clFinish (queue);
+    best = std::max (best, 2.0 * 8 * 4096 * double (lanes * items) / (now () - start));
+  }
+  gst_opencl_kernel_free (kernel);
+  return best;
+}
+
+/* Measured once, by the first who asks. */
+double
+peak_of (const Session &session)
+{
+  static const double peak = measure_peak (session.context);
+  return peak;
+}
+
+/* --- cases --- */
+
+Result
+result_of (
+    const Session &session, const std::string &what, const Size &size, unsigned images)
+{
+  Result result = session.result (what,
+      {{"images", images}, {"side", size.side}, {"channels", size.channels},
+          {"filters", is_layer (size) ? size.filters : 1}, {"taps", size.taps},
+          {"stride", size.stride}},
+      is_layer (size) ? "FLOP/s" : "frames/s");
+  return result;
+}
+
+std::function<void (Session &, const std::string &)>
+convolve (const Size &meant, const std::string &method)
+{
+  return [=] (Session &session, const std::string &what) {
+    const Size size = asked (session, meant);
+    const unsigned images = images_of (session, size);
+    Result result = result_of (session, what, size, images);
+    const TapsFile taps (size);
+    Feed feed;
+    Line line;
+    if (is_layer (size))
+      result.limit = peak_of (session);
+    if (hold_input (size, images, feed, result.error)) {
+      line.text = "benchmarksource name=source ! openclconvolve kernel=" + taps.name ()
+                  + " kernel-layout=oihw method=" + method
+                  + " stride=" + std::to_string (size.stride)
+                  + " groups=" + std::to_string (size.groups) + " ! " + sink;
+      line.feeds = {{"source", feed}};
+      line.amount = is_layer (size) ? images * operations_of (size) : 1;
+      measure (line, session.options.timing, result);
+    }
+    session.print (result);
+  };
+}
+
+/* onnxruntime for layers, scipy for pictures */
+std::function<void (Session &, const std::string &)>
+baseline (const Size &meant)
+{
+  return [=] (Session &session, const std::string &what) {
+    const Size size = asked (session, meant);
+    Result result = result_of (session, what, size, 1);
+    const std::vector<std::string> words = {is_layer (size) ? "onnxruntime" : "scipy",
+        std::to_string (size.side), std::to_string (size.channels),
+        std::to_string (size.filters), std::to_string (size.taps),
+        std::to_string (size.stride), std::to_string (size.groups)};
+    result.device = "CPU";
+    measure_python ("/bench/baseline-convolve.py", words, session.options.timing, result);
+    if (is_layer (size))
+      for (double &rate : result.rates)
+        rate *= operations_of (size);
+    session.print (result);
+  };
+}
+
+/* Names live as long as the program. */
+const char *
+kept_name (const std::string &name)
+{
+  return g_intern_string (name.c_str ());
+}
+} // namespace
+
+std::vector<Case>
+convolutions_of_compute ()
+{
+  std::vector<Case> cases;
+  for (const Size &size : sizes) {
+    const std::string name = std::string ("convolve-") + size.name;
+    const bool layer = is_layer (size);
+    cases.push_back ({kept_name (name),
+        layer ? "openclconvolve, a layer" : "openclconvolve, a gray picture",
+        convolve (size, "auto")});
+    cases.push_back ({kept_name ("baseline-" + name),
+        layer ? "onnxruntime on two threads" : "scipy's fftconvolve on two threads",
+        baseline (size)});
+  }
+  return cases;
+}
+
+static std::vector<Case>
+all_methods ()
+{
+  std::vector<Case> cases;
+  for (const Size &size : sizes)
+    for (const char *method : methods) {
+      if (does (method, size))
+        cases.push_back ({kept_name (std::string (size.name) + "-" + method), method,
+            convolve (size, method)});
+    }
+  return cases;
+}
+
+const std::vector<Case> convolve_cases = all_methods ();
+} // namespace bench

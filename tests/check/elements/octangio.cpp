@@ -1,0 +1,322 @@
+/* octangio: angiograms of repeats, and never of two places
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "depthframes.hpp"
+
+using namespace check;
+using namespace depths;
+
+namespace {
+/* --- what is promised, in double precision --- */
+
+using Reference = Values (*) (const std::vector<Pairs> &repeats);
+
+Values
+speckle_variance (const std::vector<Pairs> &repeats)
+{
+  Values result;
+  for (gsize at = 0; at < repeats[0].size (); at++) {
+    double mean = 0, sum = 0;
+    for (const Pairs &repeat : repeats)
+      mean += std::abs (repeat[at]) / repeats.size ();
+    for (const Pairs &repeat : repeats)
+      sum += std::pow (std::abs (repeat[at]) - mean, 2);
+    result.push_back (sum / repeats.size ());
+  }
+  return result;
+}
+
+Values
+decorrelation (const std::vector<Pairs> &repeats)
+{
+  Values result;
+  for (gsize at = 0; at < repeats[0].size (); at++) {
+    double sum = 0;
+    for (gsize n = 0; n + 1 < repeats.size (); n++) {
+      double a = std::abs (repeats[n][at]), b = std::abs (repeats[n + 1][at]);
+      sum += a * b / ((a * a + b * b) / 2);
+    }
+    result.push_back (1 - sum / (repeats.size () - 1));
+  }
+  return result;
+}
+
+Values
+complex_variance (const std::vector<Pairs> &repeats)
+{
+  Values result (repeats[0].size ());
+  for (gsize n = 0; n + 1 < repeats.size (); n++) {
+    for (gsize line = 0; line < n_lines; line++) {
+      Complex bulk = 0;
+      for (gsize at = line * n_depths; at < (line + 1) * n_depths; at++)
+        bulk += repeats[n + 1][at] * std::conj (repeats[n][at]);
+      const Complex back = std::polar (1.0, -std::arg (bulk));
+      for (gsize at = line * n_depths; at < (line + 1) * n_depths; at++)
+        result[at] += std::norm (repeats[n + 1][at] * back - repeats[n][at])
+                      / (repeats.size () - 1);
+    }
+  }
+  return result;
+}
+
+struct Method {
+  std::string label;
+  Reference reference;
+};
+
+const Method methods[] = {{"speckle-variance", speckle_variance},
+    {"decorrelation", decorrelation}, {"complex-variance", complex_variance}};
+
+/* --- B-scans --- */
+
+bool
+is_vessel (gsize line, gsize depth)
+{
+  return line >= 8 && line < 14 && depth >= 10 && depth < 20;
+}
+
+/* Tissue that stands still, but for noise; blood is new each time. All of an A-line turns
+ * by the movement of the sample. */
+Pairs
+flow_phantom (guint place, guint repeat)
+{
+  const Pairs still = speckle (1000 + place), moving = speckle (17 * place + repeat);
+  const Pairs noise = speckle (5000 + 17 * place + repeat);
+  Pairs pairs (still.size ());
+  for (gsize line = 0; line < n_lines; line++) {
+    const Complex turn = std::polar (1.0, 0.9 * repeat + 0.3 * line * repeat);
+    for (gsize depth = 0; depth < n_depths; depth++) {
+      const gsize at = line * n_depths + depth;
+      const Complex grain = is_vessel (line, depth) ? moving[at] : still[at];
+      pairs[at] = (grain + 0.03 * noise[at]) * turn;
+    }
+  }
+  return as_float (pairs);
+}
+
+/* How often a value of blood is above one of tissue. */
+double
+area_under_curve (const Values &angiogram)
+{
+  Values blood, tissue;
+  for (gsize at = 0; at < angiogram.size (); at++)
+    (is_vessel (at / n_depths, at % n_depths) ? blood : tissue).push_back (angiogram[at]);
+  double above = 0;
+  for (double b : blood)
+    above +=
+        std::count_if (tissue.begin (), tissue.end (), [b] (double t) { return b > t; });
+  return above / (double (blood.size ()) * tissue.size ());
+}
+
+std::vector<Pairs>
+repeats_of (guint place, guint n = 4)
+{
+  std::vector<Pairs> repeats;
+  for (guint repeat = 0; repeat < n; repeat++)
+    repeats.push_back (flow_phantom (place, repeat));
+  return repeats;
+}
+
+Values
+scaled (Values values, double by)
+{
+  for (double &value : values)
+    value /= by;
+  return values;
+}
+
+void
+push_place (Harness &harness, guint place, const std::vector<guint> &repeats)
+{
+  guint expected = 0;
+  for (guint repeat : repeats) {
+    harness.push (complex_frame (flow_phantom (place, repeat), 4 * place + repeat,
+        repeat == expected ? 0 : GST_BUFFER_FLAG_DISCONT));
+    expected = repeat + 1;
+  }
+}
+} // namespace
+
+TEST_ROWS (test_octangio_is_what_is_promised, methods)
+{
+  Harness harness ("octangio method=" + row.label, frame_caps ("CF32LE"));
+  for (guint place = 0; place < 3; place++) {
+    push_place (harness, place, {0, 1, 2, 3});
+    Owned<GstBuffer> out = harness.pull ();
+    expect_equal (waiting (harness), 0u);
+    expect_equal (GST_BUFFER_PTS (out), 4 * place * each);
+    expect_equal (GST_BUFFER_DURATION (out), 4 * each);
+    const Values expected = row.reference (repeats_of (place));
+    const double most = *std::max_element (expected.begin (), expected.end ());
+    expect_near (scaled (numbers_in<float> (read_buffer (out)), most),
+        scaled (expected, most), 1e-5, row.label);
+  }
+}
+
+TEST_ROWS (test_octangio_takes_any_number_of_repeats, {2u, 3u, 8u})
+{
+  for (const Method &method : methods) {
+    Harness harness (text ("octangio repeats=%u method=%s", row, method.label.c_str ()),
+        frame_caps ("CF32LE"));
+    const std::vector<Pairs> repeats = repeats_of (1, row);
+    for (guint n = 0; n < row; n++)
+      harness.push (complex_frame (repeats[n], n));
+    const Values expected = method.reference (repeats);
+    const double most = *std::max_element (expected.begin (), expected.end ());
+    expect_near (scaled (pull_numbers (harness), most), scaled (expected, most), 1e-5,
+        method.label);
+  }
+}
+
+TEST_ROWS (test_octangio_tells_vessel_from_tissue, methods)
+{
+  Harness harness ("octangio method=" + row.label, frame_caps ("CF32LE"));
+  push_place (harness, 0, {0, 1, 2, 3});
+  const double area = area_under_curve (pull_numbers (harness));
+  fail_unless (area >= 0.95, "%s: %g", row.label.c_str (), area);
+}
+
+/* Nothing but the whole sample moves. */
+TEST (test_octangio_takes_the_bulk_phase_out)
+{
+  Harness harness ("octangio method=complex-variance", frame_caps ("CF32LE"));
+  const Pairs still = speckle (3);
+  for (guint n = 0; n < 4; n++) {
+    Pairs turned = still;
+    for (gsize at = 0; at < turned.size (); at++)
+      turned[at] *= std::polar (1.0, 2.5 * n + 0.7 * n * (at / n_depths));
+    harness.push (complex_frame (as_float (turned), n));
+  }
+  const Values angiogram = pull_numbers (harness);
+  const double most = *std::max_element (angiogram.begin (), angiogram.end ());
+  fail_unless (most < 1e-4, "%g of a power of 20000", most);
+}
+
+TEST_ROWS (test_octangio_of_nothing_is_nothing, methods)
+{
+  Harness harness ("octangio repeats=2 method=" + row.label, frame_caps ("CF32LE"));
+  for (guint n = 0; n < 2; n++)
+    harness.push (complex_frame (Pairs (n_depths * n_lines), n));
+  expect_near (pull_numbers (harness), Values (n_depths * n_lines), 0, row.label);
+}
+
+TEST (test_octangio_says_what_comes_out)
+{
+  Harness harness ("octangio method=decorrelation", frame_caps ("CF32LE"));
+  push_place (harness, 0, {0, 1, 2, 3});
+  Owned<GstCaps> expected = gst_caps_from_string (
+      frame_caps ("F32LE", n_lines, n_depths, "25/2", "decorrelation").c_str ());
+  fail_unless (gst_caps_is_equal (harness.caps (), expected));
+}
+
+/* --- lost B-scans --- */
+
+namespace {
+struct Loss {
+  std::string label;
+  std::vector<std::vector<guint>> repeats; /* that come of each place */
+  std::vector<guint> places;               /* of which an angiogram comes */
+};
+} // namespace
+
+/* Each angiogram that comes is that of one place, and of all its repeats. */
+TEST_ROWS (test_octangio_never_mixes_places,
+    std::vector<Loss>{
+        {"first of a place", {{0, 1, 2, 3}, {1, 2, 3}, {0, 1, 2, 3}}, {0, 2}},
+        {"within a place", {{0, 1, 2, 3}, {0, 1, 3}, {0, 1, 2, 3}}, {0, 2}},
+        {"last of a place", {{0, 1, 2}, {0, 1, 2, 3}, {0, 1, 2, 3}}, {1, 2}},
+        {"one of each", {{0, 2, 3}, {0, 1, 2}, {1, 2, 3}, {0, 1, 2, 3}}, {3}},
+        {"a whole place", {{0, 1, 2, 3}, {}, {0, 1, 2, 3}}, {0, 2}}})
+{
+  Harness harness ("octangio method=complex-variance", frame_caps ("CF32LE"));
+  guint expected = 0;
+  for (guint place = 0; place < row.repeats.size (); place++) {
+    for (guint repeat : row.repeats[place]) {
+      const guint frame = 4 * place + repeat;
+      harness.push (complex_frame (flow_phantom (place, repeat), frame,
+          frame == expected ? 0 : GST_BUFFER_FLAG_DISCONT));
+      expected = frame + 1;
+    }
+  }
+  expect_equal (waiting (harness), row.places.size (), row.label);
+  for (guint place : row.places) {
+    const Values of = complex_variance (repeats_of (place));
+    const double most = *std::max_element (of.begin (), of.end ());
+    expect_near (
+        scaled (pull_numbers (harness), most), scaled (of, most), 1e-5, row.label);
+  }
+}
+
+TEST (test_octangio_leaves_out_what_a_gap_belongs_to)
+{
+  Harness harness ("octangio", frame_caps ("CF32LE"));
+  for (guint n = 0; n < 12; n++)
+    harness.push (
+        complex_frame (flow_phantom (n / 4, n % 4), n, n == 6 ? GST_BUFFER_FLAG_GAP : 0));
+  expect_equal (waiting (harness), 2u);
+  for (guint place : {0, 2}) {
+    const Values of = speckle_variance (repeats_of (place));
+    expect_near (pull_numbers (harness), of, 1, "gap");
+  }
+}
+
+TEST (test_octangio_counts_what_a_gap_event_stands_for)
+{
+  Harness harness ("octangio", frame_caps ("CF32LE"));
+  push_place (harness, 0, {0, 1});
+  harness.send (gst_event_new_gap (2 * each, each));
+  harness.push (complex_frame (flow_phantom (0, 3), 3));
+  push_place (harness, 1, {0, 1, 2, 3});
+  expect_equal (waiting (harness), 1u);
+  expect_near (
+      pull_numbers (harness), speckle_variance (repeats_of (1)), 1, "after an event");
+}
+
+TEST (test_octangio_finds_its_places_after_a_flush)
+{
+  Harness harness ("octangio", frame_caps ("CF32LE"));
+  push_place (harness, 0, {0, 1});
+  harness.flush ();
+  harness.start_segment ();
+  /* A seek that came down within a place. */
+  push_place (harness, 5, {2, 3});
+  push_place (harness, 6, {0, 1, 2, 3});
+  expect_equal (waiting (harness), 1u);
+  expect_near (
+      pull_numbers (harness), speckle_variance (repeats_of (6)), 1, "after a flush");
+}
+
+TEST (test_octangio_begins_anew_with_new_caps)
+{
+  Harness harness ("octangio repeats=2", frame_caps ("CF32LE"));
+  harness.push (complex_frame (speckle (1), 0));
+  harness.set_caps (frame_caps ("CF32LE", 3, 5));
+  const std::vector<Pairs> repeats = {speckle (2, 15), speckle (3, 15)};
+  for (guint n = 0; n < 2; n++)
+    harness.push (complex_frame (repeats[n], n));
+  expect_equal (waiting (harness), 1u);
+  expect_near (pull_numbers (harness), speckle_variance (repeats), 1, "other caps");
+}
+
+TEST (test_octangio_takes_knobs_between_two_frames)
+{
+  Harness harness ("octangio", frame_caps ("CF32LE"));
+  push_place (harness, 0, {0, 1, 2, 3});
+  expect_near (pull_numbers (harness), speckle_variance (repeats_of (0)), 1, "before");
+  set_together (harness.find ("octangio"), "method=decorrelation repeats=2");
+  const std::vector<Pairs> repeats = repeats_of (1, 2);
+  for (guint n = 0; n < 2; n++)
+    harness.push (complex_frame (repeats[n], 4 + n));
+  expect_near (pull_numbers (harness), decorrelation (repeats), 1e-5, "after");
+  expect_warnings (harness.bus, "knobs", {});
+}
+
+TEST (test_octangio_makes_octfft_give_complex_depths)
+{
+  Outcome outcome = run (
+      "octtestsrc num-buffers=8 ! video/x-raw(memory:OpenCLMemory),width=256,height=32 ! "
+      "octwindowinterp ! octfft ! octangio method=complex-variance ! opencldownload ! "
+      "fakesink");
+  fail_unless (outcome.eos && outcome.is_clean (), "%s", outcome.line ().c_str ());
+}

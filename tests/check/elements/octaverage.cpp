@@ -1,0 +1,324 @@
+/* octaverage: means of B-scans and of A-lines, and of nothing that does not belong to them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "depthframes.hpp"
+
+using namespace check;
+using namespace depths;
+
+namespace {
+/* A frame's values, line by line, as [line * n_depths + depth]. */
+Pairs
+mean_of_frames (const std::vector<Pairs> &frames)
+{
+  Pairs mean (frames[0].size ());
+  for (gsize n = 0; n < mean.size (); n++) {
+    for (const Pairs &frame : frames)
+      mean[n] += frame[n] / double (frames.size ());
+  }
+  return mean;
+}
+
+/* Of `every` A-lines each or, rolling, of those around each. */
+Values
+mean_of_lines (const Values &frame, gsize every, bool rolling)
+{
+  Values mean;
+  const gint before = gint (every - 1) / 2;
+  for (gint line = 0; line < gint (rolling ? n_lines : n_lines / every); line++) {
+    gint from = rolling ? std::max (0, line - before) : line * gint (every);
+    gint end = rolling ? std::min (gint (n_lines), line - before + gint (every))
+                       : from + gint (every);
+    for (gsize depth = 0; depth < n_depths; depth++) {
+      double sum = 0;
+      for (gint of = from; of < end; of++)
+        sum += frame[of * n_depths + depth];
+      mean.push_back (sum / (end - from));
+    }
+  }
+  return mean;
+}
+
+double
+decibels (const Complex &value)
+{
+  return 20 * std::log10 (std::max (std::abs (value), 1e-6));
+}
+
+Pairs
+mapped (const Pairs &pairs, double (*function) (const Complex &))
+{
+  Pairs result;
+  for (const Complex &value : pairs)
+    result.push_back (function (value));
+  return result;
+}
+
+double
+magnitude (const Complex &value)
+{
+  return std::abs (value);
+}
+
+struct Kind {
+  const char *label;
+  const char *mean;
+  const char *output, *quantity;
+  double (*function) (const Complex &); /* null: complex */
+  double tolerance;
+};
+
+const Kind kinds[] = {
+    {"values", "values", "CF32LE", nullptr, nullptr, 1e-3},
+    {"complex", "complex", "CF32LE", nullptr, nullptr, 1e-3},
+    {"linear", "linear", "F32LE", "amplitude", magnitude, 1e-3},
+    {"log", "log", "F32LE", "decibels", decibels, 1e-4},
+};
+
+void
+expect_output (Harness &harness, const char *format, const char *quantity)
+{
+  const GstStructure *structure = gst_caps_get_structure (harness.caps (), 0);
+  expect_equal (gst_structure_get_string (structure, "format"), format);
+  fail_unless (
+      g_strcmp0 (gst_structure_get_string (structure, "quantity"), quantity) == 0);
+}
+
+std::vector<Pairs>
+frames_of (guint n)
+{
+  std::vector<Pairs> frames;
+  for (guint frame = 0; frame < n; frame++)
+    frames.push_back (speckle (frame + 1));
+  return frames;
+}
+} // namespace
+
+TEST_ROWS (test_octaverage_gives_the_mean_of_each_n_frames_of_complex_depths, kinds)
+{
+  Harness harness (text ("octaverage frames=3 mean=%s", row.mean), frame_caps ("CF32LE"));
+  const std::vector<Pairs> frames = frames_of (6);
+  for (guint n = 0; n < 6; n++) {
+    harness.push (complex_frame (frames[n], n));
+    expect_equal (waiting (harness), n % 3 == 2 ? 1u : 0u);
+    if (n % 3 < 2)
+      continue;
+    Owned<GstBuffer> out = harness.pull ();
+    expect_output (harness, row.output, row.quantity);
+    expect_equal (GST_BUFFER_PTS (out), (n - 2) * each);
+    expect_equal (GST_BUFFER_DURATION (out), 3 * each);
+    std::vector<Pairs> of (frames.begin () + n - 2, frames.begin () + n + 1);
+    if (!row.function) {
+      expect_near (
+          pairs_in (read_buffer (out)), mean_of_frames (of), row.tolerance, row.label);
+      continue;
+    }
+    for (Pairs &frame : of)
+      frame = mapped (frame, row.function);
+    expect_near (numbers_in<float> (read_buffer (out)), real_of (mean_of_frames (of)),
+        row.tolerance, row.label);
+  }
+}
+
+TEST (test_octaverage_divides_the_frame_rate)
+{
+  Harness harness ("octaverage frames=4", frame_caps ("F32LE"));
+  for (guint n = 0; n < 4; n++)
+    harness.push (timed (bytes_of<float> (real_of (speckle (n))), n));
+  gint numerator, denominator;
+  gst_structure_get_fraction (
+      gst_caps_get_structure (harness.caps (), 0), "framerate", &numerator, &denominator);
+  expect_equal (numerator, 25);
+  expect_equal (denominator, 2);
+}
+
+TEST (test_octaverage_rolls_over_the_last_frames_from_the_first_on)
+{
+  Harness harness ("octaverage frames=3 rolling=true", frame_caps ("F32LE"));
+  const std::vector<Pairs> frames = frames_of (8);
+  for (guint n = 0; n < 8; n++) {
+    harness.push (timed (bytes_of<float> (real_of (frames[n])), n));
+    Owned<GstBuffer> out = harness.pull ();
+    expect_equal (GST_BUFFER_PTS (out), n * each);
+    expect_equal (GST_BUFFER_DURATION (out), each);
+    std::vector<Pairs> of (
+        frames.begin () + (n > 2 ? n - 2 : 0), frames.begin () + n + 1);
+    expect_near (numbers_in<float> (read_buffer (out)), real_of (mean_of_frames (of)),
+        1e-3, text ("frame %u", n));
+  }
+}
+
+struct Lines {
+  std::string label;
+  gsize every;
+  bool rolling;
+};
+
+TEST_ROWS (test_octaverage_gives_the_mean_of_neighbouring_a_lines,
+    std::vector<Lines>{{"each 2", 2, false}, {"each 3", 3, false}, {"all", 21, false},
+        {"rolling 2", 2, true}, {"rolling 5", 5, true}, {"rolling 40", 40, true}})
+{
+  Harness harness (
+      text ("octaverage frames=1 lines=%zu rolling=%d", row.every, int (row.rolling)),
+      frame_caps ("F32LE"));
+  const Values values = real_of (speckle (7));
+  harness.push (timed (bytes_of<float> (values), 0));
+  const gsize every = std::min (row.every, n_lines);
+  expect_near (pull_numbers (harness), mean_of_lines (values, every, row.rolling), 1e-3,
+      row.label);
+}
+
+/* Columns of a picture are A-lines; half of a gray level is rounded to an even one. */
+TEST_ROWS (test_octaverage_takes_pictures, std::vector<std::string>{"GRAY8", "GRAY16_LE"})
+{
+  Harness harness ("octaverage frames=2 lines=2", frame_caps (row, 32, 20));
+  const gsize bytes = row == "GRAY8" ? 1 : 2;
+  std::vector<Values> frames;
+  for (guint n = 0; n < 2; n++) {
+    const Bytes picture = pattern (32 * 20 * bytes, n);
+    frames.push_back (
+        bytes == 1 ? numbers_in<guint8> (picture) : numbers_in<guint16> (picture));
+    harness.push (timed (picture, n));
+  }
+  Values expected;
+  for (gsize depth = 0; depth < 20; depth++) {
+    for (gsize line = 0; line < 32; line += 2) {
+      double sum = 0;
+      for (const Values &frame : frames)
+        sum += frame[depth * 32 + line] + frame[depth * 32 + line + 1];
+      expected.push_back (std::nearbyint (sum / 4));
+    }
+  }
+  const Bytes got = read_buffer (harness.pull ());
+  expect_near (bytes == 1 ? numbers_in<guint8> (got) : numbers_in<guint16> (got),
+      expected, 0, row);
+}
+
+/* --- what does not belong together --- */
+
+namespace {
+/* Frame n has the value n everywhere, so that a mean says of which frames it is. */
+GstBuffer *
+numbered (guint n, guint flags = 0)
+{
+  return timed (bytes_of<float> (Values (n_depths * n_lines, double (n))), n, flags);
+}
+
+Values
+means_that_came (Harness &harness)
+{
+  Values means;
+  while (waiting (harness) > 0)
+    means.push_back (pull_numbers (harness)[0]);
+  return means;
+}
+
+struct Loss {
+  std::string label;
+  std::string properties;
+  std::vector<guint> frames; /* that come; DISCONT where one is left out */
+  Values means;
+};
+} // namespace
+
+TEST_ROWS (test_octaverage_mixes_no_frames_over_a_loss,
+    std::vector<Loss>{{"none", "frames=4", {0, 1, 2, 3, 4, 5, 6, 7}, {1.5, 5.5}},
+        {"within", "frames=4", {0, 1, 3, 4, 5, 6, 7}, {5.5}},
+        {"first of a group", "frames=4", {0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11}, {1.5, 9.5}},
+        {"over a border", "frames=4", {0, 1, 2, 6, 7, 8, 9, 10, 11}, {9.5}},
+        {"a whole group", "frames=4", {0, 1, 2, 3, 8, 9, 10, 11}, {1.5, 9.5}},
+        {"rolling", "frames=3 rolling=true", {0, 1, 2, 5, 6, 7, 8},
+            {0, 0.5, 1, 5, 5.5, 6, 7}}})
+{
+  Harness harness ("octaverage " + row.properties, frame_caps ("F32LE"));
+  guint expected = 0;
+  for (guint frame : row.frames) {
+    harness.push (numbered (frame, frame == expected ? 0 : GST_BUFFER_FLAG_DISCONT));
+    expected = frame + 1;
+  }
+  expect_near (means_that_came (harness), row.means, 1e-5, row.label);
+}
+
+TEST (test_octaverage_takes_no_values_from_a_gap)
+{
+  Harness harness ("octaverage frames=2", frame_caps ("F32LE"));
+  for (guint n = 0; n < 6; n++)
+    harness.push (numbered (n, n == 2 ? GST_BUFFER_FLAG_GAP : 0));
+  expect_near (means_that_came (harness), Values{0.5, 4.5}, 1e-5, "gap");
+}
+
+TEST (test_octaverage_marks_the_mean_after_a_loss)
+{
+  Harness harness ("octaverage frames=2", frame_caps ("F32LE"));
+  for (guint n : {0, 1, 2, 3, 5, 6, 7, 8, 9})
+    harness.push (numbered (n, n == 5 ? GST_BUFFER_FLAG_DISCONT : 0));
+  std::vector<bool> breaks;
+  while (waiting (harness) > 0)
+    breaks.push_back (
+        GST_BUFFER_FLAG_IS_SET (harness.pull ().operator->(), GST_BUFFER_FLAG_DISCONT));
+  fail_unless (breaks == std::vector<bool> ({false, false, true, false}));
+}
+
+TEST (test_octaverage_begins_anew_after_a_flush)
+{
+  Harness harness ("octaverage frames=2", frame_caps ("F32LE"));
+  harness.push (numbered (0));
+  harness.flush ();
+  harness.start_segment ();
+  for (guint n : {10, 11})
+    harness.push (numbered (n));
+  expect_near (means_that_came (harness), Values{10.5}, 1e-5, "after a flush");
+}
+
+TEST (test_octaverage_begins_anew_with_new_caps)
+{
+  Harness harness ("octaverage frames=2", frame_caps ("F32LE"));
+  harness.push (numbered (0));
+  harness.set_caps (frame_caps ("F32LE", 3, 5));
+  for (guint n : {4, 6})
+    harness.push (timed (bytes_of<float> (Values (15, double (n))), n - 4));
+  const Values mean = pull_numbers (harness);
+  expect_near (mean, Values (15, 5.0), 1e-5, "other caps");
+}
+
+/* --- knobs --- */
+
+TEST (test_octaverage_takes_knobs_between_two_frames)
+{
+  Harness harness ("octaverage frames=1", frame_caps ("CF32LE"));
+  const Pairs frame = speckle (3);
+  auto pass = [&] { return read_buffer (harness.pass (complex_frame (frame, 0))); };
+  expect_near (pairs_in (pass ()), frame, 1e-4, "as it comes");
+  set_together (harness.find ("octaverage"), "mean=linear");
+  expect_near (numbers_in<float> (pass ()), amplitudes (frame), 1e-3, "linear");
+  set_together (harness.find ("octaverage"), "mean=log");
+  expect_near (
+      numbers_in<float> (pass ()), real_of (mapped (frame, decibels)), 1e-4, "log");
+  set_together (harness.find ("octaverage"), "mean=linear lines=3");
+  expect_near (numbers_in<float> (pass ()), mean_of_lines (amplitudes (frame), 3, false),
+      1e-3, "lines");
+  expect_warnings (harness.bus, "knobs", {});
+}
+
+TEST (test_octaverage_keeps_what_is_in_force_where_numbers_are_not_complex)
+{
+  Harness harness ("octaverage frames=1", frame_caps ("F32LE"));
+  const Values frame = real_of (speckle (3));
+  for (guint n = 0; n < 3; n++) {
+    if (n == 1)
+      set_together (harness.find ("octaverage"), "mean=complex");
+    Owned<GstBuffer> out = harness.pass (timed (bytes_of<float> (frame), n));
+    expect_near (numbers_in<float> (read_buffer (out)), frame, 0, "values");
+  }
+  expect_warnings (harness.bus, "mean=complex", {"what comes in is not complex"});
+}
+
+TEST (test_octaverage_ends_a_chain_of_octfft)
+{
+  Outcome outcome = run (
+      "octtestsrc num-buffers=8 ! video/x-raw(memory:OpenCLMemory),width=256,height=32 ! "
+      "octwindowinterp ! octfft ! octaverage frames=2 mean=log lines=2 ! "
+      "octaverage rolling=true ! opencldownload ! fakesink");
+  fail_unless (outcome.eos && outcome.is_clean (), "%s", outcome.line ().c_str ());
+}

@@ -1,0 +1,56 @@
+/* A device that is not as this machine's: another vendor's
+ *
+ * What the environment's OTHER_DEVICE names, "type=4 group=64 local=16384", every device
+ * says of itself, and keeps to: larger work-groups do not run, nor does what needs more
+ * local memory. Besides `facts` there are
+ *
+ *   kernel-group=64  the largest work-group of a kernel that is not built for one size,
+ *                    where that is less than the device's
+ *   doubles=0        programs that use double precision do not compile
+ *   guard=1          buffers are full of what nobody put there, and memory that follows
+ *                    them is nobody's to touch; 2: memory in front of them
+ *   one-thread=1     one thread makes all calls: what Oclgrind needs to keep account of
+ *                    what is not initialized
+ *
+ * Every program that is built is written into the folder OTHER_DEVICE_PROGRAMS, where that
+ * is named.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#include <CL/cl.h>
+
+#include <functional>
+
+/* These do what the calls do whose names they have, on that device. */
+namespace otherdevice {
+cl_int get_device_info (
+    cl_device_id device, cl_device_info what, size_t room, void *value, size_t *size);
+cl_int get_kernel_work_group_info (cl_kernel kernel, cl_device_id device,
+    cl_kernel_work_group_info what, size_t room, void *value, size_t *size);
+cl_mem create_buffer (
+    cl_context context, cl_mem_flags flags, size_t size, void *host, cl_int *code);
+cl_program create_program (cl_context context, cl_uint n, const char **texts,
+    const size_t *lengths, cl_int *code);
+cl_int build_program (cl_program program, cl_uint n, const cl_device_id *devices,
+    const char *options, void (CL_CALLBACK *notify) (cl_program, void *), void *data);
+cl_int enqueue_kernel (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
+    const size_t *offset, const size_t *global, const size_t *local, cl_uint n,
+    const cl_event *waits, cl_event *event);
+
+void run (const std::function<void ()> &work);
+
+/* What `call` returns, which runs where calls to that device do. */
+template <typename Call>
+auto
+make (Call call)
+{
+  decltype (call ()) result{};
+  run ([&] { result = call (); });
+  return result;
+}
+} // namespace otherdevice

@@ -1,0 +1,394 @@
+#!/usr/bin/env python3
+"""Every kernel in every form, as other vendors' devices would have it run.
+
+devices.py [--quick] [--oclgrind] [--strict] [--only PATTERN] [--device PATTERN] FAULTY_LAUNCH
+
+Pipelines of few and odd sizes run on this machine's device while it says of itself what
+another one says, and keeps to it (tests/faults/otherdevice.hpp); every buffer ends where
+memory ends that anybody may touch, and is full of what nobody put there. A run is good
+where its bytes are those of the device as it is, up to rounding where that is said.
+
+--oclgrind runs them in Oclgrind instead, which knows each access to memory: beyond an
+array, by two work-items with no barrier between them, of what nobody wrote, and each call
+that OpenCL does not allow. Optimizations are off there: what a compiler computes without
+using it is nobody's access, and Oclgrind 21.10 crashes on vectors that LLVM chooses over
+arrays.
+
+--strict compiles every program that was built for 32 and 64 bit addresses, without any
+extension it does not ask for; a warning is an error.
+
+The last line says how many were good.
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import argparse
+import concurrent.futures
+import fnmatch
+import glob
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "faults"))
+import sweep  # noqa: E402
+
+PATIENCE = 300  # seconds; a form that is new to this machine is compiled first
+
+CPU, GPU = 2, 4
+OWN, IN_GLOBAL = 1, 2  # local memory
+
+
+def device(kind, group, local, **more):
+    """What such a device says of itself."""
+    facts = {"type": kind, "group": group, "local": 1024 * local, **more}
+    return " ".join(f"{name.replace('_', '-')}={value}" for name, value in facts.items())
+
+
+# Of the sizes that vendors have, not of one product of theirs.
+DEVICES = {
+    "cpu-narrow": device(CPU, 4096, 32, lanes=4, units=1, local_type=IN_GLOBAL, align=1024),
+    "cpu-wide": device(CPU, 8192, 256, lanes=16, units=64, local_type=IN_GLOBAL, align=4096),
+    "cpu-small": device(CPU, 128, 16, lanes=1, units=0, local_type=IN_GLOBAL, doubles=0, bits=32),
+    "gpu-64": device(GPU, 64, 16, local_type=OWN, unified=0, units=2, doubles=0, bits=32,
+                     align=32768),
+    "gpu-128": device(GPU, 128, 32, local_type=IN_GLOBAL, unified=1, units=7, doubles=0,
+                      align=1024),
+    "gpu-256": device(GPU, 256, 64, local_type=OWN, unified=0, units=60, align=2048),
+    "gpu-1024": device(GPU, 1024, 48, local_type=OWN, unified=0, units=132, align=4096),
+    # Where kernels take so many registers that fewer work-items run than the device allows
+    "gpu-registers": device(GPU, 512, 32, kernel_group=32, local_type=OWN, unified=1, units=16,
+                            doubles=0),
+}
+QUICK_DEVICES = ["cpu-small", "gpu-64", "gpu-1024"]
+OCLGRIND_DEVICES = ["cpu-narrow", "cpu-wide", "gpu-64", "gpu-1024"]
+
+ON_DEVICE = "(memory:OpenCLMemory)"
+OUT = " ! opencldownload ! npysink location={out}"
+
+
+def picture(form, pattern="smpte", frames=2):
+    """Pictures of the case's size."""
+    return f"videotestsrc num-buffers={frames} pattern={pattern} ! " \
+           f"video/x-raw,format={form},width=WIDTH,height=HEIGHT ! openclupload"
+
+
+PLANAR = ["NV12", "YV12"]
+
+
+def keyed(elements, form="RGBA", pattern="smpte", frames=2):
+    return picture(form, pattern, frames) + f" ! {elements}" + OUT
+
+
+def converted(form, to, more="", caps="", size="width=WIDTH,height=HEIGHT"):
+    """Twice where rows of `to` have padding, which is nobody's."""
+    more += f" ! video/x-raw{ON_DEVICE},format={to},{size} ! openclconvert" if to in PLANAR else ""
+    to = "RGBA" if to in PLANAR else to
+    return f"videotestsrc num-buffers=1 ! video/x-raw,format={form},width=WIDTH,height=HEIGHT{caps}" \
+           f" ! openclupload ! openclconvert {more} ! " \
+           f"video/x-raw{ON_DEVICE},format={to},{size}" + OUT
+
+
+def depth(settings="", fft="", caps="", source="layers", camera="GRAY16_LE"):
+    """OCT of the case's size, the whole chain."""
+    if camera == "GRAY16_LE":
+        spectra = f"octtestsrc num-buffers=2 pattern={source} noise=0 ! " \
+                  f"video/x-raw{ON_DEVICE},width=WIDTH,height=HEIGHT"
+    elif camera == "F32LE":
+        spectra = "filesrc location={files}/f32-WIDTHxHEIGHT.npy ! npyparse ! openclupload"
+    else:
+        spectra = picture(camera)
+    return f"{spectra} ! octwindowinterp wavelength-min=1187 wavelength-max=1433 {settings} ! " \
+           f"octfft {fft}" + (f" ! {caps}" if caps else "") + OUT
+
+
+def depths(form):
+    return f"application/x-oct{ON_DEVICE},format={form}"
+
+
+def array(elements):
+    return "filesrc location={files}/tensor-WIDTHxHEIGHT.npy ! npyparse ! openclupload ! " \
+           + elements + OUT
+
+
+# How far results may differ: of bytes and of 16 bits; of other numbers as a part of the largest
+ROUNDED = {"u1": 1, "u2": 16, "f4": 2e-5, "c8": 2e-5}
+DECIBELS = {"f4": 2e-4}  # 0.01 of 50
+EXACT = {"u1": 0, "u2": 0}
+
+PICTURES = [(3, 2), (37, 23), (291, 150)]
+LINES = [(64, 1), (256, 9), (2048, 67)]
+ARRAYS = [(1, 1), (37, 21)]
+
+GROUP_SUM = ("kernel void k (global const uchar *input, global uchar *output, uint count, "
+             "local uint *sums) {{ uint i = get_local_id (0), n = get_local_size (0); "
+             "uint at = get_global_id (0); sums[i] = at < count ? input[at] : 0; "
+             "barrier (CLK_LOCAL_MEM_FENCE); if (at < count) output[at] = sums[i ^ 1]; }}")
+
+# name: (pipeline, how far results may differ, sizes)
+PIPELINES = {
+    "key-run": (keyed("chromakey ! noisereduce ! flowkey limit=0.3 iterations=7"), EXACT, PICTURES),
+    "key-run-long": (keyed("chromakey channel=green tolerance=0.2 ! noisereduce iterations=3 "
+                           "fill-iterations=4 ! flowkey channel=red iterations=20", "ABGR", "ball"),
+                     EXACT, PICTURES),
+    "distance": (keyed("chromakey auto-key=top-left invert=true ! keyfill", "BGRA"), EXACT, PICTURES),
+    "chroma": (keyed("chromakey method=chroma spill=1", pattern="ball"), ROUNDED, PICTURES),
+    "chroma-plain": (keyed("chromakey method=chroma adaptive=false refine=false", "ARGB"), ROUNDED,
+                     PICTURES),
+    "difference": (keyed("chromakey method=difference auto-key=rectangle auto-key-width=9"), ROUNDED,
+                   PICTURES),
+    "noise": (keyed("chromakey ! noisereduce iterations=50 fill-iterations=3"), EXACT, PICTURES),
+    "flow-far": (keyed("chromakey ! flowkey iterations=50", pattern="ball"), EXACT, PICTURES),
+    "flow-all": (keyed("chromakey ! flowkey iterations=0"), EXACT, PICTURES),
+    "flow-limit": (keyed("chromakey ! flowkey iterations=0 limit=0.2 channel=blue"), EXACT, PICTURES),
+    "splash": (keyed("splashkey", pattern="ball", frames=3), EXACT, PICTURES),
+    "splash-odd": (keyed("splashkey block-size=7 tolerance=0.05", "BGRA", "ball", 3), EXACT, PICTURES),
+    "fill": (keyed("chromakey method=chroma ! keyfill method=composite color=0x80112233"), ROUNDED,
+             PICTURES),
+    "from-planes": (converted("I420", "RGBA"), ROUNDED, PICTURES),
+    "to-planes": (converted("BGRA", "NV12"), ROUNDED, PICTURES),
+    "packed": (converted("YUY2", "ARGB", "chroma-resampler=nearest"), ROUNDED, PICTURES),
+    "three-bytes": (converted("RGB", "YV12", "scale-method=area", size="width=19,height=11"), ROUNDED,
+                    PICTURES),
+    "enlarged": (converted("NV21", "RGBx", size="width=139,height=77"), ROUNDED, PICTURES),
+    "nearest": (converted("UYVY", "GRAY16_LE", "scale-method=nearest", size="width=41,height=90"),
+                ROUNDED, PICTURES),
+    "colormap": (converted("GRAY8", "RGBA", "colormap=turbo"), ROUNDED, PICTURES),
+    "fields": (converted("I420", "RGBA", caps=",interlace-mode=interleaved"), ROUNDED, PICTURES),
+    "composed": (picture("RGBA") + " ! mix.sink_0 " + picture("BGRA", "ball")
+                 + " ! mix.sink_1 openclcompositor name=mix sink_1::xpos=5 sink_1::ypos=-1 "
+                 "sink_1::alpha=0.5 sink_1::width=77" + OUT, ROUNDED, PICTURES),
+    "oct": (depth(), ROUNDED, LINES),
+    "oct-16": (depth("window=blackman", "depth-start=3 depth-count=19", f"video/x-raw{ON_DEVICE},"
+                     "format=GRAY16_LE"), ROUNDED, LINES),
+    "oct-dispersion": (depth("interpolation=cubic dispersion-a2=1e-4", "db-min=20"), ROUNDED, LINES),
+    "oct-rolling": (depth("interpolation=lanczos background=rolling"), ROUNDED, LINES),
+    "oct-levels": (depth("background=frame", "scale=linear", depths("F32LE")), ROUNDED, LINES),
+    "oct-decibels": (depth("", "depth-count=7", depths("F32LE"), camera="GRAY8"), DECIBELS, LINES),
+    "oct-complex": (depth("interpolation=none", "", depths("CF32LE"), "mirrors depths=<4,9.5> amplitudes=<900,400>"),
+                    ROUNDED, LINES),
+    "oct-floats": (depth("background=frame", "", "", camera="F32LE"), ROUNDED, LINES),
+    "oct-two-steps": (depth("", "fused=never fft-library=vkfft"), ROUNDED, LINES),
+    "oct-two-steps-floats": (depth("dispersion-a3=1e-7", "fused=never fft-library=vkfft "
+                                   "depth-start=1", depths("CF32LE"), camera="F32LE"), ROUNDED, LINES),
+    "oct-big-endian": (depth("bit-shift=4", camera="GRAY16_BE"), ROUNDED, LINES),
+    "tissue": ("octtestsrc num-buffers=3 ! video/x-raw" + ON_DEVICE
+               + ",width=WIDTH,height=HEIGHT" + OUT, ROUNDED, LINES),
+    "expression": (keyed("openclkernel expression='0.5f + 0.5f * sin (9 * x + i0)'"), ROUNDED, PICTURES),
+    "expression-array": (array("openclkernel expression='x * x - i1'"), ROUNDED, ARRAYS),
+    "group": (keyed(f"openclkernel source=\"{GROUP_SUM}\" global-size=count local-size=32 "
+                    "arguments=\"a,sums=32\"", "GRAY8"), EXACT, [(16, 16)]),
+    "source": (f"openclkernelsrc num-buffers=2 expression='i0 * 0.01f + i1' output-caps=video/x-raw"
+               f"{ON_DEVICE},format=RGBA,width=WIDTH,height=HEIGHT" + OUT, ROUNDED, PICTURES),
+    "mixer": (picture("GRAY8") + " ! m.a " + picture("GRAY8", "ball")
+              + " ! m.b openclkernelmixer name=m expression='max (a, b)'" + OUT, ROUNDED, PICTURES),
+    "convolved": (keyed("openclconvolve kernel=\"<<0,1,0>,<1,-4,1>,<0,1,2>>\" offset=128 border=mirror "
+                        "alpha=true"), ROUNDED, PICTURES),
+    "convolved-gray": (keyed("openclconvolve kernel=\"<<1,2,3,4,5>>\" scale=0.06 border=wrap", "GRAY8"),
+                       ROUNDED, PICTURES),
+    "layer": (array("openclconvolve kernel={files}/filters.npy activation=silu"), ROUNDED, ARRAYS),
+    "layer-strided": (array("openclconvolve kernel={files}/filters.npy stride=2 dilation=2 bias=<0.5> "
+                            "padding=4"), ROUNDED, ARRAYS),
+    "layer-direct": (array("openclconvolve kernel={files}/deep.npy groups=3 method=direct"),
+                     ROUNDED, ARRAYS),
+}
+QUICK = {"key-run": (291, 150), "flow-far": (37, 23), "chroma": (37, 23), "oct": (256, 9),
+         "oct-levels": (256, 9), "from-planes": (37, 23), "convolved": (37, 23)}
+
+
+def write_inputs(folder):
+    numbers = numpy.random.default_rng(1)
+
+    def save(name, *shape):
+        numpy.save(os.path.join(folder, name), numbers.normal(100, 20, shape).astype("<f4"))
+
+    for width, height in LINES:
+        save(f"f32-{width}x{height}", 2, height, width)
+    for width, height in ARRAYS:
+        save(f"tensor-{width}x{height}", 1, height, width, 3)
+    numpy.save(os.path.join(folder, "filters"), numbers.normal(0, 0.1, (7, 3, 3, 3)).astype("<f4"))
+    numpy.save(os.path.join(folder, "deep"), numbers.normal(0, 0.1, (6, 1, 3, 5)).astype("<f4"))
+
+
+def difference(made, right, tolerance):
+    """What is wrong with these bytes, or None."""
+    if made == right:
+        return None
+    made, right = (numpy.load(io.BytesIO(these)) for these in (made, right))
+    if made.shape != right.shape or made.dtype != right.dtype:
+        return f"{made.shape} {made.dtype} instead of {right.shape} {right.dtype}"
+    kind = right.dtype.str[1:]
+    most = tolerance[kind]
+    if kind in ("f4", "c8"):
+        most *= numpy.nanmax(numpy.abs(right))
+    else:
+        made, right = made.astype(int), right.astype(int)
+    apart = numpy.abs(made - right)
+    if (numpy.isnan(made) == numpy.isnan(right)).all() and not (apart > most).any():
+        return None
+    return f"{(apart > most).sum()} of {apart.size} values differ by more than {most:g}, by " \
+           f"{numpy.nanmax(apart):g}; the first at {tuple(numpy.argwhere(~(apart <= most))[0])}"
+
+
+class Case(sweep.Way):
+    """A pipeline and a size, on some device."""
+
+    def __init__(self, options, name, size):
+        self.case, self.size = name, size
+        pipeline, self.tolerance, _ = PIPELINES[name]
+        pipeline = pipeline.replace("WIDTH", str(size[0])).replace("HEIGHT", str(size[1]))
+        super().__init__(options.program, f"{name} {size[0]}x{size[1]}", pipeline, options.files,
+                         {"GST_OPENCL_KEEP_TISSUE": str(size[1] % 2), **options.environment})
+
+    def run_plainly(self):
+        """What is wrong on the device as it is, or None; keeps the bytes that are right."""
+        report, self.right = self.launch(patience=PATIENCE)
+        wrong = self.complaint(report)
+        return wrong or (None if self.right else "no bytes")
+
+    def complaint(self, report):
+        if report.get("errors"):
+            return f"fails: {report['errors']}"
+        return super().judge(report, self.right)
+
+    def on(self, name, facts):
+        """(where, what is wrong or None)"""
+        way = sweep.Way(self.program, f"{self.name} on {name}", self.pipeline, self.files,
+                        {**self.environment, **facts})
+        report, made = way.launch(patience=PATIENCE)
+        return way.name, self.complaint(report) or difference(made, self.right, self.tolerance)
+
+
+def run_all(options, runs):
+    """runs: functions that give (where, what is wrong or None). (good, wrong)"""
+    good = wrong = 0
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for where, fault in pool.map(lambda run: run(), runs):
+            good += fault is None
+            wrong += fault is not None
+            if fault is not None:
+                print(f"{where}: {fault}", flush=True)
+    return good, wrong
+
+
+def chosen(options, quick_devices):
+    """Cases, and names of devices."""
+    sizes = {name: [QUICK[name]] if options.quick else PIPELINES[name][2]
+             for name in (QUICK if options.quick else PIPELINES)}
+    cases = [Case(options, name, size) for name in sizes for size in sizes[name]
+             if fnmatch.fnmatch(name, options.only)]
+    return cases, [name for name in quick_devices if fnmatch.fnmatch(name, options.device)]
+
+
+def on_other_devices(options):
+    """Each buffer between guards, those of the same size by turns at its end and its begin."""
+    cases, names = chosen(options, QUICK_DEVICES if options.quick else DEVICES)
+
+    def plainly(case):
+        return lambda: (case.name, case.run_plainly())
+
+    def otherwise(case, name, guard):
+        return lambda: case.on(name, {"OTHER_DEVICE": f"{DEVICES[name]} guard={guard}"})
+
+    good, wrong = run_all(options, [plainly(case) for case in cases])
+    cases = [case for case in cases if case.right]
+    runs = [otherwise(case, name, 1 + (number + turn) % 2 if not options.quick else 1)
+            for turn, case in enumerate(cases) for number, name in enumerate(names)]
+    more, wrongs = run_all(options, runs)
+    return good + more, wrong + wrongs
+
+
+# Of the FFT libraries' own
+FOREIGN = ["Kernel: VkFFT_main"]
+
+
+def first_words(log):
+    """Each kind of what Oclgrind says, once: its first line, kernel and place."""
+    kinds = {}
+    for block in log.split("\n\n"):
+        lines = [re.sub(" address 0x.*", "", line.strip()) for line in block.strip().splitlines()]
+        if lines and not any(line in lines for line in FOREIGN):
+            words = [line for line in lines if line.startswith(("Kernel:", "At line"))]
+            kinds.setdefault("; ".join([lines[0], *words]), lines)
+    return " | ".join(kinds)
+
+
+def in_oclgrind(options):
+    cases, names = chosen(options, OCLGRIND_DEVICES)
+    vendor = os.path.join(options.files, "oclgrind.icd")
+    with open(vendor, "w", encoding="ascii") as file:
+        file.write("/usr/lib/oclgrind/liboclgrind-rt-icd.so\n")
+
+    def watched(case, name):
+        log = os.path.join(options.files, f"{case.name} {name}.log".replace(" ", "-"))
+        facts = {"OTHER_DEVICE": DEVICES[name] + " one-thread=1", "OCL_ICD_VENDORS": vendor,
+                 "OCLGRIND_LOG": log, "OCLGRIND_BUILD_OPTIONS": "-cl-opt-disable",
+                 "OCLGRIND_LOCAL_MEM_SIZE": "65536", "OCLGRIND_MAX_WGSIZE": "1024",
+                 "OCLGRIND_MAX_ERRORS": "1000"}
+        for check in ("DATA_RACES", "CHECK_API", "UNINITIALIZED"):
+            facts["OCLGRIND_" + check] = "1"
+        where, wrong = case.on(name, facts)
+        with open(log, encoding="utf-8", errors="replace") as file:
+            said = first_words(file.read())
+        return where + " in Oclgrind", said or wrong
+
+    small = {}
+    for case in cases:
+        if case.size[0] * case.size[1] <= 2048:
+            small[case.case] = case  # the largest of them
+    cases = list(small.values())
+    good, wrong = run_all(options, [lambda case=case: (case.name, case.run_plainly())
+                                    for case in cases])
+    more, wrongs = run_all(options, [lambda case=case, name=name: watched(case, name)
+                                     for case in cases if case.right for name in names])
+    return good + more, wrong + wrongs
+
+
+def compile_strictly(options):
+    """Every program that options.programs has."""
+    def compiled(path, target):
+        with open(path, encoding="utf-8") as file:
+            words = file.readline()[2:].split()
+            extensions = "-all,+cl_khr_fp64" if "double" in file.read() else "-all"
+        words = [word for word in words if not word.startswith("-cl-std")]
+        command = ["clang", "-x", "cl", "-cl-std=CL1.2", "-target", target, "-fsyntax-only",
+                   "-Xclang", "-finclude-default-header", f"-cl-ext={extensions}", "-Werror",
+                   "-Wall", "-Wextra", *words, path]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+        return f"{path} for {target}", None if run.returncode == 0 else run.stderr[:2000]
+
+    return run_all(options, [lambda path=path, target=target: compiled(path, target)
+                             for path in sorted(glob.glob(os.path.join(options.programs, "*.cl")))
+                             for target in ("spir", "spir64")])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program", help="faulty-launch")
+    parser.add_argument("--quick", action="store_true", help="a few pipelines and devices")
+    parser.add_argument("--oclgrind", action="store_true", help="in Oclgrind instead")
+    parser.add_argument("--strict", action="store_true", help="compile what was built, too")
+    parser.add_argument("--only", default="*", help="pipelines of this name; * stands for any")
+    parser.add_argument("--device", default="*", help="devices of this name")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+
+    with tempfile.TemporaryDirectory() as folder:
+        options.files, options.programs = folder, os.path.join(folder, "programs")
+        os.mkdir(options.programs)
+        options.environment = {"OTHER_DEVICE_PROGRAMS": options.programs} if options.strict else {}
+        write_inputs(folder)
+        good, wrong = (in_oclgrind if options.oclgrind else on_other_devices)(options)
+        if options.strict:
+            more, wrongs = compile_strictly(options)
+            good, wrong = good + more, wrong + wrongs
+    print(f"{good} passed, {wrong} failed")
+    return 1 if wrong or not good else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
