@@ -33,21 +33,6 @@ make_table (GstOpenCLContext *context, const std::vector<T> &values, GError **er
   return opencl::make_table (context, values.data (), values.size () * sizeof (T), error);
 }
 
-/* With lines of zeros before and behind those of each of `planes`. */
-std::vector<double>
-with_margins (const std::vector<double> &taps, gsize planes, gsize margin)
-{
-  const gsize plane = taps.size () / planes;
-  std::vector<double> padded;
-  for (gsize n = 0; n < planes; n++) {
-    padded.insert (padded.end (), margin, 0);
-    padded.insert (padded.end (), taps.begin () + gssize (n * plane),
-        taps.begin () + gssize ((n + 1) * plane));
-    padded.insert (padded.end (), margin, 0);
-  }
-  return padded;
-}
-
 std::vector<cl_float>
 floats_of (const std::vector<double> &values)
 {
@@ -354,9 +339,7 @@ PlaneTaps::create (GstOpenCLContext *context, const Task &a_task,
   in_lanes = convolves_in_lanes (context);
   is_tall = in_lanes && task.stride_y == 1 && task.stride_x == 1 && task.dilation == 1
             && task.tap_lines >= least_tall;
-  const gsize planes = task.filters * (task.planes / task.groups);
-  const gsize margin = is_tall ? (rows_of_tall - 1) * task.tap_columns : 0;
-  taps = make_table (context, floats_of (with_margins (weights, planes, margin)), error);
+  taps = make_table (context, floats_of (weights), error);
   if (!taps ())
     return false;
   biases = make_table (context, floats_of (bias), error);

@@ -14,6 +14,9 @@
  * `balance` of the other two. With `adaptive` they follow a screen that is lit unevenly, and with `refine`
  * the luma of the picture, which is finer than its chroma, says where edges lie.
  *
+ * With `core` what is well within the subject is opaque; glass that is large and lets less
+ * than two fifths of the screen through is taken for that too.
+ *
  * Alpha is straight, and multiplied with that of the input. Red, green and blue stay as
  * filmed, unless `spill` takes the screen's light off them.
  *
@@ -80,6 +83,7 @@ struct Settings {
   gdouble smoothness = 0.8;
   bool adaptive = true;
   bool refine = true;
+  bool core = false;
   gdouble spill = 0;
   bool invert = false;
   gdouble opacity = 1;
@@ -100,6 +104,8 @@ const guint samples_across = 16;
 /* What a work-group of key_finely writes, in half as many rows where the device has less
  * local memory than that takes, and the most work-items it has */
 const gsize fine_columns = 32, fine_rows = 16, fine_group = 64;
+/* The same of close_core */
+const gsize closed_columns = 32, closed_rows = 16, closing_group = 64;
 const cl_ulong fine_bytes = 24 * 1024;
 /* Of the expected chroma: what counts as screen at first, where that is the key's, and
  * then, where it is what was measured */
@@ -112,6 +118,8 @@ struct Work {
   opencl::FrameKernel key_softly;
   opencl::FrameKernel key_finely;
   gsize fine_rows = 0; /* of a work-group */
+  opencl::FrameKernel mark_core;
+  opencl::FrameKernel close_core;
   opencl::FrameKernel take_key;
   opencl::FrameKernel measure_screen;
   opencl::FrameKernel smooth_screen;
@@ -119,6 +127,7 @@ struct Work {
   cl_uint block_size, block_columns, block_rows;
   cl::Buffer measured; /* of each block */
   cl::Buffer screen;
+  cl::Buffer marks, core;   /* a byte a pixel; from the first frame on that needs them */
   guint taken_revision = 0; /* of the settings that auto_key is from */
 };
 } // namespace
@@ -211,8 +220,13 @@ const opencl::PropertyTable<Settings> properties = {
         "Soft methods: let the picture's luma, which is finer than its chroma, say where "
         "edges lie",
         &Settings::refine, keying::playing_flags},
+    {"core", "Core",
+        "Soft methods: close what is well within the subject, so that similarity and "
+        "smoothness serve its edges alone",
+        &Settings::core, keying::playing_flags},
     {"spill", "Spill",
-        "How much of the screen's light is taken off the picture, luma kept",
+        "How much of the screen's light is taken off the picture: out of what the matte "
+        "says is mixed with it, and off what has its hue, luma kept",
         &Settings::spill, {0, 1}, keying::playing_flags},
     {"invert", "Invert", "Key what differs from the key instead", &Settings::invert,
         keying::playing_flags},
@@ -270,6 +284,8 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.key_by_distance, "key_by_distance"},
       {work.key_softly, "key_softly"},
       {work.key_finely, "key_finely"},
+      {work.mark_core, "mark_core"},
+      {work.close_core, "close_core"},
       {work.take_key, "take_key"},
       {work.measure_screen, "measure_screen"},
       {work.smooth_screen, "smooth_screen"},
@@ -428,27 +444,79 @@ measure_screen (Work &work, const Settings &settings, const GstOpenCLFrame *inpu
   return TRUE;
 }
 
+static gsize
+core_stride_of (const Work &work)
+{
+  return (gsize (work.info.width) + 7) / 8 * 8;
+}
+
 static gboolean
-key_softly (Work &work, const Settings &settings, const GstOpenCLFrame *input,
-    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+ensure_core (GstOpenCLContext *context, Work &work, GError **error)
+{
+  gsize bytes = core_stride_of (work) * work.info.height;
+  if (!work.marks ())
+    work.marks = opencl::make_buffer (context, bytes, error);
+  if (work.marks () && !work.core ())
+    work.core = opencl::make_buffer (context, bytes, error);
+  return work.marks () && work.core ();
+}
+
+/* Sets what KEYER of the kernels names, between what comes before and after it */
+template <typename... After>
+static gboolean
+set_keyer (opencl::Kernel *kernel, Work &work, const Settings &settings,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error,
+    After... after)
 {
   /* An edge of no width, yet a number to divide by */
   const gdouble least_smoothness = 1e-6;
+  cl_uint width = work.info.width, height = work.info.height;
+  cl_mem core = settings.core ? work.core () : work.auto_key ();
+  auto set = [&] (auto... frames) {
+    return kernel->set_all (error, frames..., width, height, work.auto_key (),
+        cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
+        work.screen (), cl_uint (settings.adaptive ? work.block_columns : 0),
+        work.block_rows, work.block_size, cl_uint (settings.method == Method::difference),
+        cl_uint (settings.channel), cl_float (settings.balance),
+        cl_float (settings.similarity),
+        cl_float (std::max (settings.smoothness, least_smoothness)),
+        cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
+        core, cl_uint (settings.core ? core_stride_of (work) : 0), after...);
+  };
+  return output ? set (input, output) : set (input);
+}
+
+static gboolean
+find_core (Work &work, const Settings &settings, const GstOpenCLFrame *input,
+    cl_command_queue queue, GError **error)
+{
+  cl_uint width = work.info.width, height = work.info.height;
+  opencl::Kernel *kernel = work.mark_core.variant ({input}, error);
+  opencl::Groups groups = {(width + closed_columns - 1) / closed_columns,
+      (height + closed_rows - 1) / closed_rows, closing_group};
+
+  return kernel
+         && set_keyer (kernel, work, settings, input, nullptr, error, work.marks ())
+         && kernel->enqueue (queue, (width + 7) / 8, height, error)
+         && work.close_core.launch_groups (queue, groups, error, work.marks (), width,
+             height, cl_uint (core_stride_of (work)), work.core ());
+}
+
+static gboolean
+key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
+    GError **error)
+{
   cl_uint width = work.info.width, height = work.info.height;
   opencl::FrameKernel &method = settings.refine ? work.key_finely : work.key_softly;
   opencl::Kernel *kernel = method.variant ({input, output}, error);
 
   if (!kernel
       || (settings.adaptive && !measure_screen (work, settings, input, queue, error))
-      || !kernel->set_all (error, input, output, width, height, work.auto_key (),
-          cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
-          work.screen (), cl_uint (settings.adaptive ? work.block_columns : 0),
-          work.block_rows, work.block_size,
-          cl_uint (settings.method == Method::difference), cl_uint (settings.channel),
-          cl_float (settings.balance), cl_float (settings.similarity),
-          cl_float (std::max (settings.smoothness, least_smoothness)),
-          cl_uint (settings.invert), cl_float (settings.opacity),
-          cl_float (settings.spill)))
+      || (settings.core
+          && !(ensure_core (context, work, error)
+               && find_core (work, settings, input, queue, error)))
+      || !set_keyer (kernel, work, settings, input, output, error))
     return FALSE;
   if (!settings.refine)
     return kernel->enqueue (queue, (width + 7) / 8, height, error);
@@ -469,12 +537,12 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 
   keying::keep_original (output->buffer, input->buffer, opacity_of (settings),
       hard ? keying::Keying::hard : keying::Keying::soft);
-  if (!take_key (
-          gst_opencl_filter_get_context (filter), work, settings, input, queue, error))
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+  if (!take_key (context, work, settings, input, queue, error))
     return FALSE;
   if (hard)
     return key_by_distance (work, settings, input, output, queue, error);
-  return key_softly (work, settings, input, output, queue, error);
+  return key_softly (context, work, settings, input, output, queue, error);
 }
 
 /* Runs over several elements */

@@ -75,6 +75,10 @@ public:
 
 protected:
   oct::DepthChange change_of (const Settings &wanted) const override;
+  bool breaks (const Settings &wanted) const override
+  {
+    return wanted.repeats != in_force.repeats;
+  }
 
 private:
   /* All methods', so that turning to another one makes nothing. */

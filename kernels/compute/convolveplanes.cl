@@ -7,9 +7,8 @@
  *
  * `…_lanes`, for a CPU: a work-item makes ITEM_ROWS lines of LANES. `…_tall` makes twice
  * as many, and uses each number that it reads for all of its lines; that is for tall taps
- * side by side, which have ITEM_ROWS - 1 lines of zeros before and behind. `…_groups`: a
- * work-item makes a column of ITEM_ROWS, of which the group has what it sees in local
- * memory.
+ * side by side, of ITEM_ROWS lines or more. `…_groups`: a work-item makes a column of
+ * ITEM_ROWS, of which the group has what it sees in local memory.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -90,15 +89,33 @@ convolve_lanes (PARAMETERS)
         out_column, width - x);
 }
 
+/* Line `j` of what is seen, which is a tap's for those lines of the output that `meets`
+ * says. */
+#define ADD_LINE(j, meets)                                                               \
+  {                                                                                      \
+    global const float *line = from + min (y + (j), plane_lines - 1) * pitch;            \
+    for (int i = 0; i < tap_columns; i++) {                                              \
+      FLOATS near = VLOAD (0, line + i), far = VLOAD (1, line + i);                      \
+      _Pragma ("unroll") for (int r = 0; r < ITEM_ROWS; r++)                             \
+      {                                                                                  \
+        if (meets) {                                                                     \
+          FLOATS tap = weight[((j) - r) * tap_columns + i];                              \
+          left[r] += tap * near;                                                         \
+          right[r] += tap * far;                                                         \
+        }                                                                                \
+      }                                                                                  \
+    }                                                                                    \
+  }
+
 kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
 convolve_tall (PARAMETERS)
 {
   int x = get_global_id (0) * 2 * LANES, y = get_global_id (1) * ITEM_ROWS;
   int image = (int)get_global_id (2) / filters, filter = (int)get_global_id (2) % filters;
   int first = image * planes_of_image + filter / filters_of_group * planes_of_group;
-  int plane_size = plane_lines * pitch, padded = tap_lines + 2 * (ITEM_ROWS - 1);
+  int plane_size = plane_lines * pitch;
   global const float *weight =
-      weights + ((long)filter * planes_of_group * padded + ITEM_ROWS - 1) * tap_columns;
+      weights + (long)filter * planes_of_group * tap_lines * tap_columns;
   global const float *from = planes + (long)first * plane_size + x;
   FLOATS left[ITEM_ROWS], right[ITEM_ROWS];
 
@@ -106,20 +123,16 @@ convolve_tall (PARAMETERS)
   for (int r = 0; r < ITEM_ROWS; r++)
     left[r] = right[r] = bias[filter];
   for (int plane = 0; plane < planes_of_group; plane++) {
-    for (int j = 0; j < tap_lines + ITEM_ROWS - 1; j++) {
-      global const float *line = from + min (y + j, plane_lines - 1) * pitch;
-      for (int i = 0; i < tap_columns; i++) {
-        FLOATS near = VLOAD (0, line + i), far = VLOAD (1, line + i);
 #pragma unroll
-        for (int r = 0; r < ITEM_ROWS; r++) {
-          FLOATS tap = weight[(j - r) * tap_columns + i];
-          left[r] += tap * near;
-          right[r] += tap * far;
-        }
-      }
-    }
+    for (int j = 0; j < ITEM_ROWS - 1; j++)
+      ADD_LINE (j, r <= j)
+    for (int j = ITEM_ROWS - 1; j < tap_lines; j++)
+      ADD_LINE (j, true)
+#pragma unroll
+    for (int j = 0; j < ITEM_ROWS - 1; j++)
+      ADD_LINE (tap_lines + j, r > j)
     from += plane_size;
-    weight += padded * tap_columns;
+    weight += tap_lines * tap_columns;
   }
   FLOATS sums[2 * ITEM_ROWS]; /* the rest of the code is there once */
 #pragma unroll

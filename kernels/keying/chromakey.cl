@@ -107,15 +107,37 @@ excess_of (Colors colors, uint component, float balance)
   return of - mix (min (one, other), max (one, other), balance);
 }
 
-/* Takes the screen's light off a colour and leaves its luma as it was: first the part of
- * the key's chroma that it has, as far as it is like the key at all (a yellow has green
- * in it as well), then what the screen's component still is above the others. */
+/* Takes the screen's light off a colour, in three steps. Where the matte says that the
+ * screen is seen through it, the screen is taken out of the mixture, as far as the colour
+ * has the key's chroma. Then what is left of light of the key's hue, its luma kept:
+ * within HUE_CONE times as far across as along it, so that skin before a yellow-green
+ * screen stays. Last what the screen's component still is above the others. `narrow` says
+ * how much of the chroma across counts against the first step: the matte of method chroma
+ * takes hues near the key for partly screen. */
+#define HUE_CONE 1.25f
+#define MOST_UNMIXED 0.9f /* less than a tenth of a colour is mostly noise */
+
 Colors
-despilled (Colors colors, Colors key, uint component, float spill)
+unmixed (Colors colors, Colors key, float8 matte, float narrow, float spill)
 {
   float8 along, across;
   chroma_along_key (colors, key, &along, &across);
-  float8 part = clamp (1 - chroma_distance (along, 0.7f * across), 0.0f, 1.0f) * spill;
+  float8 part = min (1 - matte, along - narrow * fabs (across));
+  part = clamp (part, 0.0f, MOST_UNMIXED) * spill;
+  Colors thing = {clamp ((colors.red - part * key.red) / (1 - part), 0.0f, 255.0f),
+      clamp ((colors.green - part * key.green) / (1 - part), 0.0f, 255.0f),
+      clamp ((colors.blue - part * key.blue) / (1 - part), 0.0f, 255.0f)};
+  return thing;
+}
+
+Colors
+despilled (
+    Colors colors, Colors key, uint component, float8 matte, float narrow, float spill)
+{
+  colors = unmixed (colors, key, matte, narrow, spill);
+  float8 along, across;
+  chroma_along_key (colors, key, &along, &across);
+  float8 part = clamp (along - HUE_CONE * fabs (across), 0.0f, 1.0f) * spill;
   float8 key_luma = luma_of (key);
   colors.red = clamp (colors.red - part * (key.red - key_luma), 0.0f, 255.0f);
   colors.green = clamp (colors.green - part * (key.green - key_luma), 0.0f, 255.0f);
@@ -154,7 +176,7 @@ key_by_distance (FRAME (const, input), FRAME (, output), uint width, uint height
     float4 screen = color_of_key (color);
     pixels =
         with_colors (pixels, despilled (colors_of_pixels (pixels), same_color (screen),
-                                 main_component (screen, channel), spill));
+                                 main_component (screen, channel), 1, 0, spill));
   }
   store_pixels (LINE (output, y), x, width, with_alpha (pixels, alpha));
 }
@@ -300,16 +322,20 @@ typedef struct {
   float balance, similarity, smoothness;
   uint inverted;
   float opacity, spill;
+  __global const uchar *core; /* how far within the subject, of CORE_FULL */
+  uint core_stride;           /* 0 where there is none */
 } Keyer;
 
 #define KEYER                                                                            \
   __global const uint *auto_key, uint use_auto_key, uint key,                            \
       __global const float4 *screen, uint columns, uint rows, uint block_size,           \
       uint by_excess, uint channel, float balance, float similarity, float smoothness,   \
-      uint inverted, float opacity, float spill
+      uint inverted, float opacity, float spill, __global const uchar *core,             \
+      uint core_stride
 #define THE_KEYER                                                                        \
   keyer_of (auto_key, use_auto_key, key, screen, columns, rows, block_size, by_excess,   \
-      channel, balance, similarity, smoothness, inverted, opacity, spill)
+      channel, balance, similarity, smoothness, inverted, opacity, spill, core,          \
+      core_stride)
 
 Keyer
 keyer_of (KEYER)
@@ -317,7 +343,7 @@ keyer_of (KEYER)
   float4 color = color_of_key (use_auto_key ? *auto_key : key);
   Keyer keyer = {color, screen, columns, rows, block_size, by_excess,
       main_component (color, channel), balance, similarity, smoothness, inverted, opacity,
-      spill};
+      spill, core, core_stride};
   return keyer;
 }
 
@@ -342,16 +368,103 @@ screen_of (Keyer keyer, uint x, uint y)
              : same_color (keyer.key);
 }
 
+/* The core: what is surely of the subject and not near its edge, closed whatever the ramp
+ * makes of it. Marks are a byte a pixel, 1 where the distance is beyond CORE_DISTANCE;
+ * eroded and then blurred by the same radius, so that nothing outside is touched. Beyond
+ * the frame lie the marks of its rim. */
+#define CORE_DISTANCE 0.6f
+#define CORE_RADIUS 4
+#define CORE_FULL ((2 * CORE_RADIUS + 1) * (2 * CORE_RADIUS + 1))
+
+float8
+core_at (Keyer keyer, uint x, uint y)
+{
+  if (keyer.core_stride == 0)
+    return 0;
+  __global const uchar *line = keyer.core + (ulong)y * keyer.core_stride;
+  return convert_float8 (vload8 (x / 8, line)) / CORE_FULL;
+}
+
 uint8
-keyed (uint8 pixels, Colors colors, Colors here, float8 distance, Keyer keyer)
+keyed (uint8 pixels, Colors colors, Colors here, float8 distance, uint x, uint y,
+    Keyer keyer)
 {
   float8 matte = clamp ((distance - keyer.similarity) / keyer.smoothness, 0.0f, 1.0f);
+  matte = max (matte, core_at (keyer, x, y));
+  float8 covered = matte;
   if (keyer.inverted)
     matte = 1 - matte;
   float8 alpha = convert_float8 (COMPONENT (pixels, ALPHA)) * matte * keyer.opacity;
   if (keyer.spill > 0)
-    pixels = with_colors (pixels, despilled (colors, here, keyer.component, keyer.spill));
+    pixels = with_colors (pixels, despilled (colors, here, keyer.component, covered,
+                                      keyer.by_excess ? 0 : 1, keyer.spill));
   return with_alpha (pixels, level (alpha));
+}
+
+__kernel void
+mark_core (FRAME (const, input), uint width, uint height, KEYER, __global uchar *marks)
+{
+  uint x = 8 * get_global_id (0);
+  uint y = get_global_id (1);
+  if (x >= width || y >= height)
+    return;
+  Keyer keyer = THE_KEYER;
+  Colors colors = colors_of_pixels (load_pixels (LINE (input, y), x, width));
+  float8 distance = distance_from_screen (colors, screen_of (keyer, x, y), keyer);
+  uchar8 beyond = convert_uchar8 (-(distance > CORE_DISTANCE));
+  vstore8 (beyond, x / 8, marks + (ulong)y * core_stride);
+}
+
+/* A work-group closes so many groups of eight columns and rows. A row more of bytes
+ * stands behind, for what loads by eight beyond its end. */
+#define CLOSED_GROUPS 4
+#define CLOSED_ROWS 16
+#define CLOSED_COLUMNS (8 * CLOSED_GROUPS + 4 * CORE_RADIUS)
+#define MARKED_ROWS (CLOSED_ROWS + 4 * CORE_RADIUS)
+#define CLOSED_BYTES ((MARKED_ROWS + 1) * CLOSED_COLUMNS)
+#define CORE_SIDE (2 * CORE_RADIUS + 1)
+
+/* Of CORE_SIDE neighbours `step` apart from each of the first `rows` rows on: whether all
+ * are marked, or their sum */
+void
+gather (__local const uchar *from, __local uchar *to, uint rows, uint step, bool all_of)
+{
+  const uint groups = CLOSED_COLUMNS / 8;
+  for (uint n = get_local_id (0); n < groups * rows; n += get_local_size (0)) {
+    uchar8 sum = 0;
+    for (uint k = 0; k < CORE_SIDE; k++)
+      sum += vload8 (0, from + 8 * n + k * step);
+    vstore8 (all_of ? sum / (uchar)(CORE_SIDE) : sum, n, to);
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+}
+
+__kernel void
+close_core (__global const uchar *marks, uint width, uint height, uint stride,
+    __global uchar *core)
+{
+  __local uchar one[CLOSED_BYTES], other[CLOSED_BYTES];
+  int x0 = get_group_id (0) * CLOSED_GROUPS * 8;
+  int y0 = get_group_id (1) * CLOSED_ROWS;
+  for (uint n = get_local_id (0); n < CLOSED_BYTES; n += get_local_size (0)) {
+    int x = clamp (x0 + (int)(n % CLOSED_COLUMNS) - 2 * CORE_RADIUS, 0, (int)width - 1);
+    int y = clamp (y0 + (int)(n / CLOSED_COLUMNS) - 2 * CORE_RADIUS, 0, (int)height - 1);
+    one[n] = marks[(ulong)y * stride + x];
+    other[n] = 0;
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+  gather (one, other, MARKED_ROWS, 1, true);
+  gather (other, one, MARKED_ROWS - 2 * CORE_RADIUS, CLOSED_COLUMNS, true);
+  gather (one, other, MARKED_ROWS - 2 * CORE_RADIUS, 1, false);
+  gather (other, one, CLOSED_ROWS, CLOSED_COLUMNS, false);
+  for (uint n = get_local_id (0); n < CLOSED_GROUPS * CLOSED_ROWS;
+       n += get_local_size (0)) {
+    uint x = x0 + 8 * (n % CLOSED_GROUPS);
+    uint row = n / CLOSED_GROUPS;
+    if (x < width && y0 + row < height)
+      vstore8 (vload8 (0, one + row * CLOSED_COLUMNS + 8 * (n % CLOSED_GROUPS)), x / 8,
+          core + (ulong)(y0 + row) * stride);
+  }
 }
 
 __kernel void
@@ -367,7 +480,7 @@ key_softly (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
   Colors colors = colors_of_pixels (pixels);
   float8 distance = distance_from_screen (colors, here, keyer);
   store_pixels (
-      LINE (output, y), x, width, keyed (pixels, colors, here, distance, keyer));
+      LINE (output, y), x, width, keyed (pixels, colors, here, distance, x, y, keyer));
 }
 
 /* The same with finer edges. Cameras take chroma more coarsely than luma, and with more
@@ -503,8 +616,8 @@ key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
         vload8 (0, lumas + middle), vload8 (0, distances + middle));
     uint8 pixels = load_pixels (LINE (input, y), x, width);
     store_pixels (LINE (output, y), x, width,
-        keyed (
-            pixels, colors_of_pixels (pixels), screen_of (keyer, x, y), distance, keyer));
+        keyed (pixels, colors_of_pixels (pixels), screen_of (keyer, x, y), distance, x, y,
+            keyer));
   }
 }
 

@@ -1,25 +1,46 @@
 #!/bin/bash
 # The product of two matrices of normal numbers, of shape (500, 300) and (300, 700).
 #
-# Usage: matrixproduct.sh [OUTPUT]
+# Usage: matrixproduct.sh [--by tiles|clblast] [OUTPUT]
 #
-# OUTPUT is an array of shape (1, 500, 700), .npy (default matrixproduct.npy).
+# It is computed by tiles in local memory (default) or, for comparison, by CLBlast, which
+# openclconvolve has where it was found when that was built. OUTPUT is an array of shape
+# (1, 500, 700), .npy (default matrixproduct.npy); CLBlast's is of (1, 1, 1, 500, 700).
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail
 source "$(dirname "$0")/options.sh"
 
+by=tiles
+named_options=(by)
 read_options matrixproduct.npy "$@"
+check --by "$by" 'tiles|clblast' 'tiles or clblast'
 # drawn SEED DIMENSIONS: a matrix, in `drawn`
 drawn () {
   drawn=(openclkernelsrc num-buffers=1 "location=$programs/drawn.cl" kernel=normal_numbers
     "arguments=a,seed=$1"
     "output-caps=other/tensors,types=float32,dimensions=(string)$2")
 }
-drawn 1 300:500
-first=("${drawn[@]}")
-drawn 2 700:300
+
 # In groups of 16 by 16
-into_npy "${first[@]}" ! both.a "${drawn[@]}" ! both.b openclkernelmixer name=both \
-  "location=$programs/matrixproduct.cl" global-size=704,512 \
-  "output-caps=other/tensors,types=float32,dimensions=(string)700:500"
+by_tiles () {
+  local first
+  drawn 1 300:500
+  first=("${drawn[@]}")
+  drawn 2 700:300
+  into_npy "${first[@]}" ! both.a "${drawn[@]}" ! both.b openclkernelmixer name=both \
+    "location=$programs/matrixproduct.cl" global-size=704,512 \
+    "output-caps=other/tensors,types=float32,dimensions=(string)700:500"
+}
+
+# The second is a convolution of 1 by 1 from 300 channels to 700 filters.
+by_clblast () {
+  unfinished=$(mktemp)
+  drawn 2 700:300:1
+  launch "${drawn[@]}" ! npysink "location=$unfinished"
+  drawn 1 300:500:1:1
+  into_npy "${drawn[@]}" ! openclconvolve "kernel=$unfinished" kernel-layout=hwio \
+    method=im2col gemm=clblast
+}
+
+"by_$by"

@@ -307,7 +307,10 @@ gst_oct_depth_filter_submit_input_buffer (
   GstOctDepthFilterPrivate &priv = private_of (base);
 
   opencl::sync_controlled_values (base, input);
-  if (priv.work->update ())
+  bool broken = false;
+  if (priv.work->update (broken))
+    priv.prepared = false;
+  if (broken)
     begin_anew (priv);
   priv.arrival.time = GST_BUFFER_PTS (input);
   priv.arrival.duration = GST_BUFFER_DURATION (input);

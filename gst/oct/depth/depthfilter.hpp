@@ -57,8 +57,9 @@ public:
 
   /* As set; any thread. */
   virtual DepthChange change () const = 0;
-  /* Between two frames; whether other settings are in force. */
-  virtual bool update () = 0;
+  /* Between two frames: whether other settings are in force, and with `broken` what was
+   * kept of frames before is of no use with them. */
+  virtual bool update (bool &broken) = 0;
   /* With new caps. */
   virtual bool adopt (GError **error) = 0;
   virtual void stop () = 0;
@@ -100,11 +101,11 @@ public:
 
   DepthChange change () const override { return change_of (settings->current ()); }
 
-  bool update () override
+  bool update (bool &broken) override
   {
     if (!settings->is_started ())
       return false;
-    return settings->update ([this] (const Values &wanted, GError **error) {
+    return settings->update ([&] (const Values &wanted, GError **error) {
       if (!suits (wanted, error))
         return false;
       if (!(change_of (wanted) == change_of (in_force))) {
@@ -112,6 +113,7 @@ public:
           return false;
         gst_base_transform_reconfigure_src (base);
       }
+      broken = breaks (wanted);
       in_force = wanted;
       return true;
     });
@@ -135,6 +137,8 @@ public:
 protected:
   virtual DepthChange change_of (const Values &wanted) const = 0;
   virtual bool check (const Values &wanted, GError **error) const { return true; }
+  /* Whether frames that were kept are of no use with other settings than `in_force`. */
+  virtual bool breaks (const Values &wanted) const { return true; }
 
   Values in_force;
 

@@ -6,6 +6,8 @@
 
 #include "keyingreference.hpp"
 
+#include <array>
+
 #include <gst/controller/gstinterpolationcontrolsource.h>
 #include <gst/controller/gstdirectcontrolbinding.h>
 
@@ -586,7 +588,7 @@ luma (const Pixel &pixel)
   return 0.299 * pixel.red + 0.587 * pixel.green + 0.114 * pixel.blue;
 }
 
-TEST (test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma)
+TEST (test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma_where_opaque)
 {
   ElementUnderTest element (
       "chromakey spill=1 adaptive=false refine=false key-color=0xff3ba245");
@@ -601,7 +603,8 @@ TEST (test_chromakey_spill_takes_the_screens_light_off_and_keeps_luma)
     Picture result = element.run (picture, keying_frames::formats[2]);
     for (size_t n = 0; n < picture.pixels.size (); n++) {
       const Pixel &is = result.pixels[n];
-      if (fabs (luma (is) - luma (picture.pixels[n])) > 0.51
+      bool opaque = g_str_equal (method, "distance") || is.alpha == 255;
+      if ((opaque && fabs (luma (is) - luma (picture.pixels[n])) > 0.51)
           || is.green > std::max (is.red, is.blue) + 1)
         ck_abort_msg (
             "%s: pixel %d is %d,%d,%d", method, int (n), is.red, is.green, is.blue);
@@ -660,5 +663,247 @@ TEST (test_chromakey_adaptive_does_not_learn_a_large_subject_as_screen)
       fail_unless (abs (result.pixels[n].alpha - right.pixels[n].alpha) <= 1,
           "%s: alpha %d at %d,%d, expected %d", method, result.pixels[n].alpha,
           int (n % 960), int (n / 960), right.pixels[n].alpha);
+  }
+}
+
+/* The core, from its words: marks beyond the distance, eroded by 4 and blurred by 4, the
+ * frame's rim repeated. Of 81 parts. */
+static std::vector<int>
+core_of (const Picture &picture, const std::vector<double> &distances)
+{
+  const int width = picture.width, height = picture.height, radius = 4;
+  auto within = [&] (int x, int y) {
+    x = std::clamp (x, 0, width - 1), y = std::clamp (y, 0, height - 1);
+    return distances[size_t (y) * width + x] > 0.6;
+  };
+  int wide = width + 2 * radius;
+  std::vector<int> eroded;
+  for (int y = -radius; y < height + radius; y++) {
+    for (int x = -radius; x < width + radius; x++) {
+      bool all = true;
+      for (int n = 0; n < 81 && all; n++)
+        all = within (x + n % 9 - radius, y + n / 9 - radius);
+      eroded.push_back (all);
+    }
+  }
+  std::vector<int> core;
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++) {
+      int sum = 0;
+      for (int n = 0; n < 81; n++)
+        sum += eroded[size_t (y + n / 9) * wide + x + n % 9];
+      core.push_back (sum);
+    }
+  }
+  return core;
+}
+
+/* A thing of some distance before the screen, with holes and reaching over a rim */
+static Picture
+thing_before (const Pixel &key, int width, int height)
+{
+  Random random (17);
+  Picture picture (width, height, key);
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++) {
+      Pixel &pixel = picture.at (x, y);
+      bool inside =
+          3 * x > width && hypot (x - 0.7 * width, y - 0.5 * height) < 0.4 * width;
+      if (inside && random.below (300) > 0)
+        pixel = {uint8_t (90 + random.below (40)), uint8_t (100 + random.below (40)),
+            uint8_t (80 + random.below (40)), 255};
+      pixel.alpha = uint8_t (128 + random.below (128));
+    }
+  }
+  return picture;
+}
+
+static void
+check_core (ElementUnderTest &element, const char *method, bool invert,
+    const Picture &picture, const keying_frames::Format &format, Layout layout)
+{
+  const Pixel key = {59, 162, 69, 255};
+  bool by_chroma = g_str_equal (method, "chroma");
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+  g_object_set (chromakey, "invert", invert, nullptr);
+  std::vector<double> distances;
+  for (const Pixel &pixel : picture.pixels)
+    distances.push_back (by_chroma ? chroma_distance (pixel, key)
+                                   : difference_distance (pixel, key, 0.75));
+  std::vector<int> core = core_of (picture, distances);
+
+  Picture result = element.run (picture, format, layout);
+  for (size_t n = 0; n < core.size (); n++) {
+    double matte =
+        std::max (std::clamp ((distances[n] - 0.1) / 1.2, 0., 1.), core[n] / 81.);
+    double wanted = picture.pixels[n].alpha * (invert ? 1 - matte : matte);
+    if (fabs (result.pixels[n].alpha - wanted) > 0.51)
+      ck_abort_msg ("%s, %dx%d: alpha of pixel %d is %d, expected %g", method,
+          picture.width, picture.height, int (n), result.pixels[n].alpha, wanted);
+  }
+}
+
+TEST (test_chromakey_core_is_its_formula_at_odd_sizes_and_in_every_format)
+{
+  ElementUnderTest element ("chromakey core=true adaptive=false refine=false "
+                            "similarity=0.1 smoothness=1.2 key-color=0xff3ba245");
+  const Pixel key = {59, 162, 69, 255};
+  for (const char *method : {"chroma", "difference"}) {
+    for (const auto &[width, height] : {std::pair (1, 1), std::pair (7, 50),
+             std::pair (33, 17), std::pair (131, 97), std::pair (64, 32)})
+      check_core (element, method, false, thing_before (key, width, height),
+          keying_frames::formats[0], {0, 0});
+    Picture picture = thing_before (key, 101, 67);
+    for (const auto &format : keying_frames::formats) {
+      for (const Layout &layout : keying_frames::layouts)
+        check_core (element, method, false, picture, format, layout);
+    }
+    check_core (element, method, true, picture, keying_frames::formats[1], {0, 0});
+  }
+}
+
+TEST (test_chromakey_core_closes_the_interior_and_leaves_edges_and_screen)
+{
+  ElementUnderTest element ("chromakey method=difference adaptive=false smoothness=1.2 "
+                            "key-color=0xff3ba245");
+  /* A green shirt, three quarters of the way from the screen; a strand; a marker */
+  const Pixel shirt = {90, 130, 95, 255};
+  Picture picture (120, 80, {59, 162, 69, 255});
+  for (int y = 20; y < 80; y++) {
+    for (int x = 40; x < 90; x++)
+      picture.at (x, y) = shirt;
+  }
+  for (int y = 0; y < 80; y++)
+    picture.at (10, y) = shirt;
+  Picture without = element.run (picture);
+  for (bool core : {true, false, true}) {
+    element.set ("chromakey", "core", core);
+    Picture result = element.run (picture);
+    for (int y : {40, 60, 79})
+      fail_unless (core ? result.at (65, y).alpha == 255 : result.at (65, y).alpha < 180,
+          "alpha %d", result.at (65, y).alpha);
+    for (int y = 0; y < 80; y++) {
+      for (int x = 0; x < 120; x++) {
+        bool inside = x >= 40 && x < 90 && y >= 20;
+        fail_unless (inside || result.at (x, y) == without.at (x, y));
+        fail_unless (result.at (x, y).alpha >= without.at (x, y).alpha);
+      }
+    }
+  }
+}
+
+/* CIE Lab of sRGB, D65 */
+static std::array<double, 3>
+lab_of (const Pixel &pixel)
+{
+  auto linear = [] (uint8_t level) {
+    double c = level / 255.;
+    return c <= 0.04045 ? c / 12.92 : pow ((c + 0.055) / 1.055, 2.4);
+  };
+  auto f = [] (double t) {
+    return t > 216. / 24389 ? cbrt (t) : (24389. / 27 * t + 16) / 116;
+  };
+  double r = linear (pixel.red), g = linear (pixel.green), b = linear (pixel.blue);
+  double x = f ((0.4124 * r + 0.3576 * g + 0.1805 * b) / 0.9505);
+  double y = f (0.2126 * r + 0.7152 * g + 0.0722 * b);
+  double z = f ((0.0193 * r + 0.1192 * g + 0.9505 * b) / 1.089);
+  return {116 * y - 16, 500 * (x - y), 200 * (y - z)};
+}
+
+TEST (test_chromakey_spill_keeps_skin_before_every_green_and_blue_screen)
+{
+  const Pixel skins[] = {{200, 140, 95, 255}, {255, 224, 189, 255}, {255, 205, 148, 255},
+      {234, 192, 134, 255}, {255, 173, 96, 255}, {141, 85, 36, 255}, {198, 134, 66, 255},
+      {224, 172, 105, 255}, {241, 194, 125, 255}, {92, 58, 40, 255}, {255, 219, 172, 255},
+      {230, 180, 160, 255}, {170, 110, 80, 255}};
+  const Pixel keys[] = {{0xbb, 0xfe, 0x3c, 255}, {150, 230, 60, 255}, {59, 162, 69, 255},
+      {0, 255, 0, 255}, {13, 88, 8, 255}, {20, 200, 120, 255}, {0, 177, 140, 255},
+      {30, 60, 190, 255}, {20, 90, 220, 255}, {0, 71, 187, 255}};
+  ElementUnderTest element ("chromakey spill=1 adaptive=false refine=false");
+  Picture picture (int (G_N_ELEMENTS (skins)), 1);
+  std::copy (std::begin (skins), std::end (skins), picture.pixels.begin ());
+  for (const char *method : {"distance", "chroma", "difference"}) {
+    Owned<GstElement> chromakey = element.element ("chromakey");
+    gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+    for (const Pixel &key : keys) {
+      g_object_set (chromakey, "key-color", argb_of (key), nullptr);
+      Picture result = element.run (picture);
+      for (size_t n = 0; n < picture.pixels.size (); n++) {
+        const Pixel &is = result.pixels[n];
+        std::array<double, 3> a = lab_of (is), b = lab_of (skins[n]);
+        double off =
+            sqrt (pow (a[0] - b[0], 2) + pow (a[1] - b[1], 2) + pow (a[2] - b[2], 2));
+        fail_unless (off <= 3, "%s: skin %d before %x is %d,%d,%d, off by %g", method,
+            int (n), argb_of (key), is.red, is.green, is.blue, off);
+      }
+    }
+  }
+}
+
+/* In doubles, as the words of `spill` go */
+static std::array<double, 3>
+despilled (
+    const Pixel &pixel, const Pixel &key, double matte, double narrow, double spill)
+{
+  typedef std::array<double, 3> Color;
+  const Color screen = {double (key.red), double (key.green), double (key.blue)};
+  const double weights[] = {0.299, 0.587, 0.114};
+  auto cb = [] (const Color &c) { return (-21 * c[0] - 43 * c[1] + 64 * c[2]) / 128; };
+  auto cr = [] (const Color &c) { return (64 * c[0] - 54 * c[1] - 10 * c[2]) / 128; };
+  auto like_key = [&] (const Color &c, double cone) {
+    double square = pow (cb (screen), 2) + pow (cr (screen), 2);
+    double along = (cb (c) * cb (screen) + cr (c) * cr (screen)) / square;
+    double across = (cb (c) * cr (screen) - cr (c) * cb (screen)) / square;
+    return along - cone * fabs (across);
+  };
+  Color color = {double (pixel.red), double (pixel.green), double (pixel.blue)};
+  double part =
+      spill * std::clamp (std::min (1 - matte, like_key (color, narrow)), 0., 0.9);
+  for (int n = 0; n < 3; n++)
+    color[n] = std::clamp ((color[n] - part * screen[n]) / (1 - part), 0., 255.);
+  part = spill * std::clamp (like_key (color, 1.25), 0., 1.);
+  double key_luma = 0.299 * screen[0] + 0.587 * screen[1] + 0.114 * screen[2];
+  for (int n = 0; n < 3; n++)
+    color[n] = std::clamp (color[n] - part * (screen[n] - key_luma), 0., 255.);
+  int largest = key.green >= std::max (key.red, key.blue) ? 1
+                : key.blue >= key.red                     ? 2
+                                                          : 0;
+  double other = std::max (color[(largest + 1) % 3], color[(largest + 2) % 3]);
+  double excess = spill * std::max (color[largest] - other, 0.);
+  color[largest] -= excess;
+  for (double &component : color)
+    component += excess * weights[largest];
+  return color;
+}
+
+TEST (test_chromakey_spill_is_its_formula)
+{
+  ElementUnderTest element ("chromakey adaptive=false refine=false similarity=0.1 "
+                            "smoothness=0.6");
+  const Pixel keys[] = {{59, 162, 69, 255}, {0xbb, 0xfe, 0x3c, 255}, {30, 60, 190, 255}};
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  for (const Pixel &key : keys) {
+    Picture picture = colors (77, 41, key, 18);
+    for (const char *method : {"chroma", "difference"}) {
+      gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+      bool by_chroma = g_str_equal (method, "chroma");
+      for (double spill : {1., 0.4}) {
+        g_object_set (chromakey, "key-color", argb_of (key), "spill", spill, nullptr);
+        Picture result = element.run (picture, keying_frames::formats[2], {4, 12});
+        for (size_t n = 0; n < picture.pixels.size (); n++) {
+          const Pixel &was = picture.pixels[n], &is = result.pixels[n];
+          double distance = by_chroma ? chroma_distance (was, key)
+                                      : difference_distance (was, key, 0.75);
+          std::array<double, 3> wanted = despilled (was, key,
+              std::clamp ((distance - 0.1) / 0.6, 0., 1.), by_chroma ? 1 : 0, spill);
+          fail_unless (fabs (is.red - wanted[0]) <= 0.51
+                           && fabs (is.green - wanted[1]) <= 0.51
+                           && fabs (is.blue - wanted[2]) <= 0.51,
+              "%s: pixel %d is %d,%d,%d, expected %g,%g,%g", method, int (n), is.red,
+              is.green, is.blue, wanted[0], wanted[1], wanted[2]);
+        }
+      }
+    }
   }
 }

@@ -301,7 +301,7 @@ TEST (test_direct_takes_kernels_of_every_size_to_31)
 TEST (test_auto_agrees_with_double_precision)
 {
   check_drawn ("auto", 10, 1e-4);
-  Case of = plane (67, 70, 45, 43);
+  Case of = plane (67, 70, 61, 59);
   of.border = "clamp";
   check_layer (of, random_layer (of, 6), "auto", 1e-5);
   of = plane (21, 20, 3, 3);

@@ -165,6 +165,11 @@ const Pipeline pipelines[] = {
      "t. ! queue ! octangio name=angio method=complex-variance ! fakesink "
      "t. ! queue ! opencldownload name=down ! fakesink",
         {"up"}, {"window", "fft", "angio"}, {"down"}, 1, 512 * 16 * 2},
+    /* Velocities. */
+    {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
+     "octwindowinterp name=window ! octfft name=fft ! octdoppler name=flow "
+     "! opencldownload name=down ! fakesink",
+        {"up"}, {"window", "fft", "flow"}, {"down"}, 1, 512 * 16 * 2},
     /* A green screen, with iterations of one launch and of many. */
     {"videotestsrc num-buffers=FRAMES pattern=smpte ! "
      "video/x-raw,format=I420,width=64,height=32 ! openclupload name=up ! "

@@ -1,0 +1,334 @@
+/* octdoppler: flow, by how the phase turns
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-octdoppler
+ *
+ * Finds how far the phase Δφ turns from each A-line to the next one or, with
+ * `between=frames`, from each B-scan to the next: the argument of the sum of X_j+1 X_j* over
+ * a window of `window-depths` × `window-lines` (Kasai's autocorrelation), from -π to π. At
+ * the edges the window is of what there is; the last A-line has what the one before it has.
+ *
+ * What it gives is that phase or the velocity v = Δφ λ f / (4 π n cos θ) in mm/s, of the
+ * light's `wavelength` λ, the `refractive-index` n, the `angle` θ between beam and flow, and
+ * the rate f, that is `line-rate`, or where that is 0 the caps' frame rate times the
+ * A-lines of a B-scan, or between B-scans the frame rate itself. Where the mean power of the
+ * window is below `threshold` it gives 0.
+ *
+ * A positive velocity is one at which the phase of a bin rises. Behind an octwindowinterp
+ * whose spectra begin with the longest wavelength, that is a movement to greater depth;
+ * where they begin with the shortest, set `invert`.
+ *
+ * Between B-scans there is nothing of the first one, nor of the first after a loss
+ * (DISCONT, GAP).
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 octtestsrc num-buffers=20 !
+ * octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft !
+ * octdoppler line-rate=100000 invert=true threshold=40 ! opencldownload !
+ * npysink location=flow.npy
+ * ]|
+ *
+ * Since: 0.2
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <cmath>
+
+#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/kernel.hpp>
+
+#include "depth/depthfilter.hpp"
+#include "elements.h"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octdoppler.cl"
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE")));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("F32LE")));
+
+namespace {
+enum class Between {
+  lines,
+  frames,
+};
+
+enum class Quantity {
+  velocity,
+  phase,
+};
+
+const guint most_window = 256;
+const double most_angle = 89.9, least_level = -1000, most_level = 1000;
+
+struct Settings {
+  Between between = Between::lines;
+  Quantity quantity = Quantity::velocity;
+  guint window_depths = 3;
+  guint window_lines = 3;
+  double wavelength = 1310;
+  double refractive_index = 1;
+  double angle = 0;
+  double line_rate = 0;
+  double threshold = least_level;
+  bool invert = false;
+};
+
+class Doppler : public oct::DepthFilterOf<Settings> {
+public:
+  using DepthFilterOf::DepthFilterOf;
+
+  void release () override;
+  bool prepare (GstOpenCLContext *context, GError **error) override;
+  void forget () override { has_before = false; }
+  guint outputs () override { return of_frames () && !has_before ? 0 : 1; }
+  bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+      cl_command_queue queue, GError **error) override;
+  bool finish (
+      const GstOpenCLFrame *from, cl_command_queue queue, GError **error) override;
+
+protected:
+  oct::DepthChange change_of (const Settings &wanted) const override;
+  bool check (const Settings &wanted, GError **error) const override;
+  bool breaks (const Settings &wanted) const override
+  {
+    return wanted.between != in_force.between;
+  }
+
+private:
+  bool of_frames () const { return in_force.between == Between::frames; }
+  double rate_of (const Settings &settings) const;
+  double unit () const;
+  bool sum_depths (
+      const GstOpenCLFrame *from, guint pairs, cl_command_queue queue, GError **error);
+
+  bool created = false;
+  opencl::Kernel depths_kernel, phase_kernel;
+  cl::Buffer sums;
+  cl::Buffer before; /* the B-scan before, where it is wanted */
+  gsize sums_bytes = 0, before_bytes = 0;
+  bool has_before = false;
+};
+
+oct::DepthChange
+Doppler::change_of (const Settings &wanted) const
+{
+  oct::DepthChange change;
+  change.from = "CF32LE";
+  change.to = "F32LE";
+  change.quantity = wanted.quantity == Quantity::phase ? "phase" : "velocity";
+  return change;
+}
+
+/* A second; 0 where nobody knows. */
+double
+Doppler::rate_of (const Settings &settings) const
+{
+  const double frames = double (input.rate.numerator) / input.rate.denominator;
+  if (settings.between == Between::frames)
+    return frames;
+  return settings.line_rate > 0 ? settings.line_rate : frames * double (input.lines);
+}
+
+bool
+Doppler::check (const Settings &wanted, GError **error) const
+{
+  if (wanted.between == Between::lines && input.lines < 2) {
+    g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "between=lines: expected 2 A-lines or more in a B-scan, not 1");
+    return false;
+  }
+  if (wanted.quantity == Quantity::phase || rate_of (wanted) > 0)
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "quantity=velocity: the caps have no framerate, expected one%s",
+      wanted.between == Between::lines ? " or a line-rate" : "");
+  return false;
+}
+
+/* mm/s, of a turn by 1 rad; the wavelength is in nm. */
+double
+Doppler::unit () const
+{
+  const double sign = in_force.invert ? -1 : 1;
+  if (in_force.quantity == Quantity::phase)
+    return sign;
+  return sign * in_force.wavelength * 1e-6 * rate_of (in_force)
+         / (4 * G_PI * in_force.refractive_index
+             * std::cos (in_force.angle * G_PI / 180));
+}
+
+void
+Doppler::release ()
+{
+  depths_kernel = opencl::Kernel ();
+  phase_kernel = opencl::Kernel ();
+  sums = before = cl::Buffer ();
+  sums_bytes = before_bytes = 0;
+  created = false;
+}
+
+bool
+Doppler::prepare (GstOpenCLContext *context, GError **error)
+{
+  const struct {
+    cl::Buffer &buffer;
+    gsize &bytes;
+    gsize wanted;
+  } memories[] = {{sums, sums_bytes, 3 * sizeof (cl_float) * input.depths * input.lines},
+      {before, before_bytes, of_frames () ? input.size () : sizeof (cl_float2)}};
+  for (const auto &memory : memories) {
+    if (memory.bytes == memory.wanted)
+      continue;
+    memory.bytes = 0;
+    if (!opencl::make_buffer (context, memory.wanted, memory.buffer, error))
+      return false;
+    memory.bytes = memory.wanted;
+  }
+  created = created
+            || (depths_kernel.create (context, KERNELS, "sum_depths", nullptr, error)
+                && phase_kernel.create (context, KERNELS, "find_phase", nullptr, error));
+  return created;
+}
+
+bool
+Doppler::sum_depths (
+    const GstOpenCLFrame *from, guint pairs, cl_command_queue queue, GError **error)
+{
+  const cl_ulong offset = from->offset[0], line = input.depths * input.bytes;
+  return depths_kernel.launch (queue, input.depths, pairs, error,
+      of_frames () ? before () : from->data, of_frames () ? cl_ulong (0) : offset,
+      from->data, of_frames () ? offset : offset + line, cl_uint (input.depths),
+      cl_uint (pairs), cl_uint (in_force.window_depths), sums ());
+}
+
+bool
+Doppler::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+    cl_command_queue queue, GError **error)
+{
+  const guint pairs = guint (of_frames () ? input.lines : input.lines - 1);
+  return oct::check_places (from, input.bytes, error)
+         && oct::check_places (to, output.bytes, error)
+         && sum_depths (from, pairs, queue, error)
+         && phase_kernel.launch (queue, input.depths, input.lines, error, sums (),
+             cl_uint (input.depths), cl_uint (input.lines), cl_uint (pairs),
+             cl_uint (in_force.window_depths), cl_uint (in_force.window_lines),
+             cl_float (std::pow (10, in_force.threshold / 10)), cl_float (unit ()),
+             to->data, cl_ulong (to->offset[0]));
+}
+
+bool
+Doppler::finish (const GstOpenCLFrame *from, cl_command_queue queue, GError **error)
+{
+  if (!of_frames ())
+    return true;
+  cl_int code = clEnqueueCopyBuffer (queue, from->data, before (), from->offset[0], 0,
+      input.size (), 0, nullptr, nullptr);
+  has_before = gst_opencl_check (code, "clEnqueueCopyBuffer", error);
+  return has_before;
+}
+} // namespace
+
+#define GST_TYPE_OCT_DOPPLER (gst_oct_doppler_get_type ())
+G_DECLARE_FINAL_TYPE (GstOctDoppler, gst_oct_doppler, GST, OCT_DOPPLER, GstOctDepthFilter)
+
+struct _GstOctDoppler {
+  GstOctDepthFilter parent;
+
+  opencl::Settings<Settings> *settings;
+};
+
+G_DEFINE_TYPE (GstOctDoppler, gst_oct_doppler, GST_TYPE_OCT_DEPTH_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (
+    octdoppler, "octdoppler", GST_RANK_NONE, GST_TYPE_OCT_DOPPLER)
+
+static GType
+between_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Between::lines), "Neighbouring A-lines", "lines"},
+      {gint (Between::frames), "B-scans that follow each other", "frames"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstOctBetween", values));
+  return type;
+}
+
+static GType
+quantity_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Quantity::velocity), "Velocity in mm/s", "velocity"},
+      {gint (Quantity::phase), "Phase in rad", "phase"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstOctFlow", values));
+  return type;
+}
+
+const opencl::PropertyTable<Settings> properties = {
+    {"between", "Between", "What the phase turns between", &Settings::between,
+        between_get_type, opencl::playing},
+    {"quantity", "Quantity", "What is given", &Settings::quantity, quantity_get_type,
+        opencl::playing},
+    {"window-depths", "Depths of the window", "Depths that are summed up",
+        &Settings::window_depths, {1, most_window}, opencl::playing},
+    {"window-lines", "A-lines of the window", "Neighbouring A-lines that are summed up",
+        &Settings::window_lines, {1, most_window}, opencl::playing},
+    {"wavelength", "Wavelength", "Of the middle of the light's spectrum, in nm",
+        &Settings::wavelength, {1, 1e6}, opencl::playing},
+    {"refractive-index", "Refractive index", "Of what moves", &Settings::refractive_index,
+        {0.1, 10}, opencl::playing},
+    {"angle", "Angle", "Between the beam and the flow, in degrees", &Settings::angle,
+        {-most_angle, most_angle}, opencl::playing},
+    {"line-rate", "Line rate",
+        "A-lines a second; 0: those of the caps' frame rate, without pauses between",
+        &Settings::line_rate, {0, 1e9}, opencl::playing},
+    {"threshold", "Threshold",
+        "Mean level of the window, in dB, below which there is no flow",
+        &Settings::threshold, {least_level, most_level}, opencl::controllable},
+    {"invert", "Invert",
+        "Whether the sign is turned round: for spectra that begin with the shortest "
+        "wavelength",
+        &Settings::invert, opencl::playing},
+};
+
+static void
+gst_oct_doppler_init (GstOctDoppler *self)
+{
+  self->settings = new opencl::Settings<Settings> (self, properties);
+  gst_oct_depth_filter_set_work (self, new Doppler (self, self->settings));
+}
+
+static void
+gst_oct_doppler_finalize (GObject *object)
+{
+  delete GST_OCT_DOPPLER (object)->settings;
+  G_OBJECT_CLASS (gst_oct_doppler_parent_class)->finalize (object);
+}
+
+static void
+gst_oct_doppler_class_init (GstOctDopplerClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_oct_doppler_finalize;
+  opencl::install_settings<&GstOctDoppler::settings> (klass, properties);
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OCT Doppler flow",
+      "Filter/Effect/Video",
+      "Finds velocities by the phase of OCT depths, on an OpenCL device",
+      "The gst-opencl developers");
+  gst_type_mark_as_plugin_api (between_get_type (), GstPluginAPIFlags (0));
+  gst_type_mark_as_plugin_api (quantity_get_type (), GstPluginAPIFlags (0));
+}
