@@ -35,6 +35,9 @@ const Frames all_frames[] = {
     {"application/x-oct" ON_DEVICE
      ",domain=depth,format=F32LE,samples=64,lines=8,framerate=25/1",
         64 * 8 * 4},
+    {"application/x-oct" ON_DEVICE
+     ",domain=depth,format=CF32LE,samples=64,lines=8,framerate=25/1",
+        64 * 8 * 8},
 };
 
 /* What reaches a compiler's command line: what the elements define, by plain names and
@@ -59,9 +62,10 @@ const Need needs[] = {
     {"openclconvolve", "kernel=<(double)1>"},
 };
 
-/* These have other tests: no frames come in that a harness could make of caps alone, or
- * none go out. */
-const char *const without_frames[] = {"npyparse", "npysink", "greenscreenbin"};
+/* These have other tests: no frames come in that a harness could make of caps alone, none
+ * go out, or not one for each. */
+const char *const without_frames[] = {
+    "npyparse", "npysink", "greenscreenbin", "octangio", "octaverage"};
 
 constexpr GstClockTime frame_time = 40 * GST_MSECOND;
 
