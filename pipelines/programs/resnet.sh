@@ -7,7 +7,7 @@
 # FOLDER (default resnet-weights) has the weights of each convolution, NAME.weight.npy and
 # NAME.bias.npy, the normalization of batches in them, by torchvision's names: conv1 and, of
 # layer1.0, conv1, conv2, conv3 and downsample. Where there is no such folder, it is made,
-# with random numbers, by python3 and its numpy. FILE is a picture that GStreamer decodes
+# with random numbers, by Debian's python3 and its numpy. FILE is a picture that GStreamer decodes
 # (default docs/greenscreen-before.png), which is scaled to WxH (default 224x224). OUTPUT is
 # an array of shape (1, 1, height / 4, width / 4, 256), .npy (default resnet.npy).
 #
@@ -22,7 +22,7 @@ check_file --picture "$picture"
 check --size "$size" "$pixels" 'such as 224x224'
 split "$size" x
 width=$first height=$second
-[ -e "$weights" ] || "${GST_OPENCL_PYTHON:-python3}" "$programs/resnet_weights.py" "$weights"
+[ -e "$weights" ] || "${GST_OPENCL_PYTHON:-/usr/bin/python3}" "$programs/resnet_weights.py" "$weights"
 
 # convolution NAME WORD…: of that name's weights, in `convolution`
 convolution () {
