@@ -319,7 +319,16 @@ PlaneTaps::task_of (const Convolution &convolution, const Gathering &planes)
 cl::Buffer
 PlaneTaps::make_planes (GstOpenCLContext *context, gsize count, GError **error)
 {
-  return opencl::make_buffer (context, (count + slack) * sizeof (cl_float), error);
+  const gsize bytes = (count + slack) * sizeof (cl_float);
+  const cl_float nothing = 0; /* beyond lines and planes, which is read without need */
+  cl::Buffer planes = opencl::make_buffer (context, bytes, error);
+  if (!planes ())
+    return planes;
+  cl_command_queue queue =
+      gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  cl_int code = clEnqueueFillBuffer (
+      queue, planes (), &nothing, sizeof nothing, 0, bytes, 0, nullptr, nullptr);
+  return gst_opencl_check (code, "clEnqueueFillBuffer", error) ? planes : cl::Buffer ();
 }
 
 bool

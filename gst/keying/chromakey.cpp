@@ -521,8 +521,8 @@ key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
   if (!settings.refine)
     return kernel->enqueue (queue, (width + 7) / 8, height, error);
   return kernel->enqueue_groups (queue,
-      {(width + fine_columns - 1) / fine_columns, (height + fine_rows - 1) / fine_rows,
-          fine_group},
+      {(width + fine_columns - 1) / fine_columns,
+          (height + work.fine_rows - 1) / work.fine_rows, fine_group},
       error);
 }
 

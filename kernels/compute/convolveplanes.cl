@@ -175,9 +175,10 @@ convolve_groups (PARAMETERS, local float *tile, int tile_lines, int tile_columns
     global const float *from =
         planes + ((long)(first + plane) * plane_lines + top * stride_y) * pitch
         + left * stride_x;
-    for (int j = down; j < lines; j += DOWN)
-      for (int i = across; i < columns; i += ACROSS)
-        tile[j * tile_columns + i] = from[(long)j * pitch + i];
+    for (int j = down; j < tile_lines; j += DOWN)
+      for (int i = across; i < tile_columns; i += ACROSS)
+        tile[j * tile_columns + i] =
+            j < lines && i < columns ? from[(long)j * pitch + i] : 0.0f;
     barrier (CLK_LOCAL_MEM_FENCE);
     for (int j = 0; j < tap_lines; j++) {
       local const float *seen =

@@ -66,6 +66,10 @@ flow_planes (__global const uint *from, __global uint *to, __global const uint *
   int word0 = (int)get_group_id (0) * (TILE_WORDS - 2) - 1;
   int y0 = (int)get_group_id (1) * (TILE_ROWS - 2 * margin) - margin;
 
+  clear_rim (first);
+  clear_rim (second);
+  clear_rim (tile_right);
+  clear_rim (tile_down);
   FOR_EACH_OF_GROUP (n, TILE_SIZE)
   {
     int word = word0 + n % TILE_WORDS;

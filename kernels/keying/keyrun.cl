@@ -141,6 +141,12 @@ run_tiles (FRAME (const, input), FRAME (, output), ORIGINAL, uint width, uint he
   Key key = THE_KEY;
   Rule rule = THE_RULE;
 
+  clear_rim (planes.keyed);
+  clear_rim (planes.other);
+  if (flows) {
+    clear_rim (planes.right);
+    clear_rim (planes.down);
+  }
   FOR_EACH_OF_GROUP (n, TILE_ROWS / STRIP_ROWS * TILE_BYTES)
   load_strip (THE_FRAME (input), place, key, rule, flows, planes,
       n / TILE_BYTES * STRIP_ROWS, n % TILE_BYTES);

@@ -96,6 +96,10 @@ void
 end ()
 {
   gst_task_cleanup_all ();
+  /* What the device has just done with is let go by a thread of its own, which the tracer
+   * `leaks` would not wait for. */
+  if (g_getenv ("GST_TRACERS"))
+    g_usleep (200000);
 }
 } // namespace check
 

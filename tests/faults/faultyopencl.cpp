@@ -338,7 +338,7 @@ COMMAND (clEnqueueCopyBufferRect,
         size_t to_row, size_t to_slice, WAITS),
     (queue, from, to, from_origin, to_origin, region, from_row, from_slice, to_row,
         to_slice, n, waits, event))
-COMMAND (clEnqueueFillBuffer,
+COMMAND_OF (clEnqueueFillBuffer, otherdevice::fill_buffer,
     (cl_command_queue queue, cl_mem buffer, const void *pattern, size_t pattern_size,
         size_t offset, size_t size, WAITS),
     (queue, buffer, pattern, pattern_size, offset, size, n, waits, event))

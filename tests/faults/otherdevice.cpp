@@ -303,6 +303,22 @@ enqueue_kernel (cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
       queue, kernel, dimensions, offset, global, local, n, waits, event);
 }
 
+/* Oclgrind keeps account of what a call has written last: that is to be all of it. */
+cl_int
+fill_buffer (cl_command_queue queue, cl_mem buffer, const void *pattern,
+    size_t pattern_size, size_t offset, size_t size, cl_uint n, const cl_event *waits,
+    cl_event *event)
+{
+  if (!said ("one-thread", 0))
+    return REAL (clEnqueueFillBuffer) (
+        queue, buffer, pattern, pattern_size, offset, size, n, waits, event);
+  std::vector<char> bytes (size);
+  for (size_t at = 0; at < size; at += pattern_size)
+    memcpy (&bytes[at], pattern, pattern_size);
+  return REAL (clEnqueueWriteBuffer) (
+      queue, buffer, CL_TRUE, offset, size, bytes.data (), n, waits, event);
+}
+
 void
 run (const std::function<void ()> &work)
 {

@@ -42,6 +42,10 @@ cl_int enqueue_kernel (cl_command_queue queue, cl_kernel kernel, cl_uint dimensi
     const size_t *offset, const size_t *global, const size_t *local, cl_uint n,
     const cl_event *waits, cl_event *event);
 
+cl_int fill_buffer (cl_command_queue queue, cl_mem buffer, const void *pattern,
+    size_t pattern_size, size_t offset, size_t size, cl_uint n, const cl_event *waits,
+    cl_event *event);
+
 void run (const std::function<void ()> &work);
 
 /* What `call` returns, which runs where calls to that device do. */

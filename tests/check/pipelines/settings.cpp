@@ -34,6 +34,10 @@ const Chain fft_lines = {SPECTRA, "octwindowinterp ! octfft fused=never name=kno
     "! application/x-oct" DEVICE_MEMORY ",format=F32LE"};
 const Chain fft_of_64 = {SPECTRA, "octwindowinterp ! octfft depth-start=64 name=knobs ",
     "! video/x-raw" DEVICE_MEMORY ",height=64"};
+const Chain average = {
+    SPECTRA, "octwindowinterp ! octfft ! octaverage frames=1 name=knobs ", ""};
+const Chain flow_of_lines = {
+    SPECTRA, "octwindowinterp ! octfft ! octdoppler name=knobs ", ""};
 const Chain convert_gray = {
     GRAY, "openclconvert name=knobs ", "! video/x-raw" DEVICE_MEMORY ",format=GRAY8"};
 const Chain convert = {GRAY, "openclconvert name=knobs ",
@@ -177,6 +181,12 @@ const Row rows[] = {
             {"depth-count=64 depth-start=20", nullptr, "depth-start=20 depth-count=64"},
             {"depth-start=65", "depth-start is 65 and depth-count is 64",
                 "depth-start=20 depth-count=64"}}},
+    {average, {{"lines=2", nullptr, "lines=2"},
+                  {"mean=complex", "what comes in is not complex", "lines=2"},
+                  {"mean=values rolling=true lines=5", nullptr, "rolling=true lines=5"}}},
+    {flow_of_lines, {{"threshold=20 angle=40", nullptr, "threshold=20 angle=40"},
+                        {"quantity=phase invert=true", nullptr,
+                            "quantity=phase invert=true threshold=20 angle=40"}}},
     {convert_gray, {{"colormap=viridis", "downstream does not take video/x-raw", ""},
                        {"colormap=none", nullptr, ""}}},
     {convert,
