@@ -123,7 +123,7 @@ shape_of_kernel (const std::vector<gsize> &shape, bool hwio)
 {
   /* From the innermost: which of the four */
   static constexpr int oihw_order[] = {3, 2, 1, 0}, hwio_order[] = {0, 1, 3, 2};
-  static constexpr int planes_order[] = {3, 2, 0}; /* a plane for each channel */
+  static constexpr int planes_order[] = {3, 2, 0, 1}; /* a plane for each channel */
   const int *order = shape.size () == 3 ? planes_order : hwio ? hwio_order : oihw_order;
   KernelShape found;
   gsize step = 1;

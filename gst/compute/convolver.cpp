@@ -36,7 +36,7 @@ struct Rule {
 };
 
 constexpr Rule rules[] = {
-    {true, 16, 4, 49, 3400, 64 * 64},
+    {true, 16, 8, 49, 3400, 64 * 64},
     {false, 32, 16, 49, 1600, 512 * 512},
 };
 

@@ -24,16 +24,17 @@
 
 #ifdef LANES
 #ifdef STRIDED
+/* Lanes behind the output's last would see what lies strides behind the planes. */
 FLOATS
-load (global const float *from, int stride)
+load (global const float *from, int stride, int last)
 {
   float values[LANES];
   for (int l = 0; l < LANES; l++)
-    values[l] = from[l * stride];
+    values[l] = from[min (l, last) * stride];
   return VLOAD (0, values);
 }
 #else
-#define load(from, stride) VLOAD (0, from)
+#define load(from, stride, last) VLOAD (0, from)
 #endif
 
 void
@@ -74,7 +75,7 @@ convolve_lanes (PARAMETERS)
         FLOATS tap = *weight++;
 #pragma unroll
         for (int r = 0; r < ITEM_ROWS; r++)
-          sum[r] += tap * load (line[r] + from + i * dilation, stride_x);
+          sum[r] += tap * load (line[r] + from + i * dilation, stride_x, width - 1 - x);
       }
     }
   }
