@@ -37,7 +37,7 @@ struct Rule {
 
 constexpr Rule rules[] = {
     {true, 16, 8, 49, 3400, 64 * 64},
-    {false, 32, 16, 49, 1600, 512 * 512},
+    {false, 32, 16, 289, 529, 512 * 512},
 };
 
 const Rule &
