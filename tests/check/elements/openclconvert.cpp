@@ -265,15 +265,6 @@ largest_difference_of_lines (const Picture &a, const Picture &b, int first, int 
 }
 
 void
-make_opaque (const Picture &picture)
-{
-  View view (picture, GST_MAP_READWRITE);
-  for (int y = 0; y < view.height (3); y++)
-    for (int x = 0; x < view.width (3); x++)
-      view.set (3, x, y, 255);
-}
-
-void
 check_pair (const GstVideoInfo &in, const GstVideoInfo &out)
 {
   Run run ("openclconvert", in, out);
