@@ -50,8 +50,8 @@ TEST (test_padded_lines_and_gaps_between_planes_are_honoured)
     for (gint padding : {0, 5, 64}) {
       for (gsize gap : {0, 7, 100}) {
         PaddedLayout layout (info, gap, padding);
-        check_lines (
-            chain.pass (padded_buffer (info, layout, ++seed)), info, layout, seed);
+        seed++;
+        check_lines (chain.pass (padded_buffer (info, layout, seed)), info, layout, seed);
       }
     }
     fail_unless (chain.said ().errors.empty ());
@@ -158,7 +158,8 @@ TEST (test_buffers_of_any_size_come_back_as_they_were)
     Chain chain ("openclupload ! opencldownload", these);
     guint seed = 0;
     for (gsize size : sizes) {
-      check_pattern (chain.pass (pattern_buffer (size, ++seed)), size, seed);
+      seed++;
+      check_pattern (chain.pass (pattern_buffer (size, seed)), size, seed);
     }
     fail_unless (chain.said ().errors.empty ());
   }
