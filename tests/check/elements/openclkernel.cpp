@@ -642,12 +642,17 @@ GST_START_TEST (test_a_mistake_at_the_start_is_one_error_that_says_what_is_wrong
 {
   const Mistake &mistake = mistakes[__i__];
   Folder folder;
+  Chain other ("openclkernel expression=\"x * 2\"", tensors ("int32", "4"));
   Chain chain ("openclkernel name=k " + with_files (mistake.properties, folder),
       tensors ("int32", "20"));
+  const Bytes input = bytes_of (std::vector<gint32> (4, 5));
+  const Bytes twice = bytes_of (std::vector<gint32> (4, 10));
+  fail_unless (other.run (input).bytes == twice);
   chain.start ();
   GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 80, nullptr);
   gst_app_src_push_buffer (GST_APP_SRC (chain.in), buffer);
   assert_said (said_on (chain.bus, 20 * GST_SECOND).errors, mistake);
+  fail_unless (other.run (input).bytes == twice, "%s", mistake.properties);
 }
 GST_END_TEST;
 
@@ -864,7 +869,8 @@ GST_START_TEST (test_it_links_between_a_camera_and_a_key)
 }
 GST_END_TEST;
 
-/* Decibels to amplitudes, by a kernel and by an expression, real and complex */
+/* Decibels to amplitudes, by a kernel and by an expression, real and complex; the numbers are
+ * looked at in programlinks.cpp. */
 GST_START_TEST (test_depth_of_oct_goes_into_a_file)
 {
   struct Row {
