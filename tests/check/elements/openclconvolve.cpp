@@ -283,6 +283,13 @@ TEST (test_groups_of_work_items_agree_with_double_precision)
   of.filters = 136;
   for (const char *method : {"direct", "im2col", "winograd", "fft"})
     check_layer (of, random_layer (of, 8), method, 2e-5);
+  of = plane (5, 7, 3, 3); /* few and deep: several groups share a sum */
+  of.channels = 144;
+  of.filters = 26;
+  of.groups = 2;
+  of.activation = "relu6";
+  for (const char *method : {"direct", "im2col"})
+    check_layer (of, random_layer (of, 8), method, 2e-5);
   check_drawn ("im2col", 4, 1e-5);
   check_drawn ("fft", 4, 1e-5);
 }

@@ -7,6 +7,7 @@
 #include <gst/video/video.h>
 
 #include <cmath>
+#include <limits>
 
 using namespace programs;
 using opencl::NumberType;
@@ -372,6 +373,35 @@ GST_START_TEST (test_expressions_take_and_make_every_type_of_number)
     const Bytes expected = row.encode (row.output);
     fail_unless (chain.run (row.encode (row.input)).bytes == expected, "%s of %s",
         row.expression, row.type);
+  }
+}
+GST_END_TEST;
+
+/* A compiler knows the value, and once made anything of it. */
+GST_START_TEST (test_expressions_of_a_constant_out_of_range_are_saturated)
+{
+  struct Row {
+    const char *type;
+    Bytes least, most;
+  };
+  auto row = [] (const char *type, auto zero) {
+    using Limits = std::numeric_limits<decltype (zero)>;
+    return Row{type, bytes_of (std::vector{Limits::min ()}),
+        bytes_of (std::vector{Limits::max ()})};
+  };
+  const Row rows[] = {row ("uint8", guint8 ()), row ("int8", gint8 ()),
+      row ("uint16", guint16 ()), row ("int16", gint16 ()), row ("uint32", guint32 ()),
+      row ("int32", gint32 ()), row ("uint64", guint64 ()), row ("int64", gint64 ())};
+  for (const Row &row : rows) {
+    auto expect = [&] (const std::string &expression, const Bytes &expected) {
+      Chain chain ("openclkernel name=k expression=\"" + expression + "\"",
+          tensors (row.type, "1"));
+      fail_unless (chain.run (row.most).bytes == expected, "%s of %s",
+          expression.c_str (), row.type);
+    };
+    expect ("3e19f", row.most);
+    expect ("-INFINITY", row.least);
+    expect ("NAN", Bytes (row.most.size (), 0));
   }
 }
 GST_END_TEST;
@@ -965,6 +995,7 @@ openclkernel_suite (void)
   tcase_add_loop_test (
       tc, test_expressions_broadcast_as_numpy_does, 0, G_N_ELEMENTS (broadcasts));
   tcase_add_test (tc, test_expressions_take_and_make_every_type_of_number);
+  tcase_add_test (tc, test_expressions_of_a_constant_out_of_range_are_saturated);
   tcase_add_test (tc, test_expressions_take_and_make_numbers_of_16_bits);
   tcase_add_test (tc, test_numbers_of_16_bits_come_from_everywhere_and_go_everywhere);
   tcase_add_test (tc, test_expressions_over_video_are_of_each_component);
