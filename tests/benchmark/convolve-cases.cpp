@@ -50,15 +50,27 @@ is_layer (const Size &size)
   return size.filters > 0;
 }
 
-constexpr const char *methods[] = {
-    "auto", "direct", "separable", "winograd", "im2col", "fft"};
+/* How a case is called, and what the element is told. */
+struct Method {
+  const char *name, *properties, *blurb;
+};
+
+constexpr Method methods[] = {
+    {"auto", "method=auto", "the method that is chosen"},
+    {"direct", "method=direct", "as the sum that it is"},
+    {"separable", "method=separable", "lines, then columns"},
+    {"winograd", "method=winograd", "after Winograd"},
+    {"im2col", "method=im2col gemm=own", "a matrix that is written out"},
+    {"clblast", "method=im2col gemm=clblast", "the same, multiplied by CLBlast"},
+    {"fft", "method=fft", "by way of spectra"},
+};
 
 bool
 does (const std::string &method, const Size &size)
 {
   if (method == "separable")
     return size.product;
-  if (method == "im2col")
+  if (method == "im2col" || method == "clblast")
     return is_layer (size) && size.groups == 1;
   if (method == "winograd")
     return is_layer (size) && size.groups == 1 && size.taps == 3;
@@ -87,17 +99,6 @@ unsigned
 images_of (const Session &session, const Size &size)
 {
   return !is_layer (size) || opencl::is_cpu (session.context) ? 1 : 32;
-}
-
-std::vector<float>
-random_numbers (gsize count)
-{
-  std::minstd_rand random (1);
-  std::uniform_real_distribution<float> between (-0.5f, 0.5f);
-  std::vector<float> numbers (count);
-  for (float &number : numbers)
-    number = between (random);
-  return numbers;
 }
 
 /* A file of taps that is gone with it. */
@@ -180,7 +181,6 @@ const char *const peak_source =
     "  VECTOR t = 0; for (int n = 0; n < 8; n++) t += s[n];"
     "  VSTORE (t, get_global_id (0), out); }";
 
-/* Multiplications and additions a second that go into each other; 0 where none are. */
 double
 measure_peak (GstOpenCLContext *context)
 {
@@ -214,14 +214,6 @@ measure_peak (GstOpenCLContext *context)
   return best;
 }
 
-/* Measured once, by the first who asks. */
-double
-peak_of (const Session &session)
-{
-  static const double peak = measure_peak (session.context);
-  return peak;
-}
-
 /* --- cases --- */
 
 Result
@@ -237,7 +229,7 @@ result_of (
 }
 
 std::function<void (Session &, const std::string &)>
-convolve (const Size &meant, const std::string &method)
+convolve (const Size &meant, const std::string &properties)
 {
   return [=] (Session &session, const std::string &what) {
     const Size size = asked (session, meant);
@@ -250,7 +242,7 @@ convolve (const Size &meant, const std::string &method)
       result.limit = peak_of (session);
     if (hold_input (size, images, feed, result.error)) {
       line.text = "benchmarksource name=source ! openclconvolve kernel=" + taps.name ()
-                  + " kernel-layout=oihw method=" + method
+                  + " kernel-layout=oihw " + properties
                   + " stride=" + std::to_string (size.stride)
                   + " groups=" + std::to_string (size.groups) + " ! " + sink;
       line.feeds = {{"source", feed}};
@@ -281,6 +273,23 @@ baseline (const Size &meant)
   };
 }
 
+/* CLBlast's product of the matrices of a layer, which are there already */
+std::function<void (Session &, const std::string &)>
+product_alone (const Size &size)
+{
+  return [=] (Session &session, const std::string &what) {
+    const unsigned images = images_of (session, size);
+    const gsize side = size.side / size.stride;
+    Result result = result_of (session, what, size, images);
+    result.limit = peak_of (session);
+    measure_clblast (session.context,
+        {images * side * side, gsize (size.taps) * size.taps * size.channels,
+            size.filters},
+        session.options.timing, result);
+    session.print (result);
+  };
+}
+
 /* Names live as long as the program. */
 const char *
 kept_name (const std::string &name)
@@ -288,6 +297,24 @@ kept_name (const std::string &name)
   return g_intern_string (name.c_str ());
 }
 } // namespace
+
+std::vector<float>
+random_numbers (gsize count)
+{
+  std::minstd_rand random (1);
+  std::uniform_real_distribution<float> between (-0.5f, 0.5f);
+  std::vector<float> numbers (count);
+  for (float &number : numbers)
+    number = between (random);
+  return numbers;
+}
+
+double
+peak_of (const Session &session)
+{
+  static const double peak = measure_peak (session.context);
+  return peak;
+}
 
 std::vector<Case>
 convolutions_of_compute ()
@@ -298,7 +325,7 @@ convolutions_of_compute ()
     const bool layer = is_layer (size);
     cases.push_back ({kept_name (name),
         layer ? "openclconvolve, a layer" : "openclconvolve, a gray picture",
-        convolve (size, "auto")});
+        convolve (size, "method=auto")});
     cases.push_back ({kept_name ("baseline-" + name),
         layer ? "onnxruntime on two threads" : "scipy's fftconvolve on two threads",
         baseline (size)});
@@ -311,10 +338,15 @@ all_methods ()
 {
   std::vector<Case> cases;
   for (const Size &size : sizes)
-    for (const char *method : methods) {
-      if (does (method, size))
-        cases.push_back ({kept_name (std::string (size.name) + "-" + method), method,
-            convolve (size, method)});
+    for (const Method &method : methods) {
+      const std::string name = size.name;
+      if (!does (method.name, size))
+        continue;
+      cases.push_back ({kept_name (name + "-" + method.name), method.blurb,
+          convolve (size, method.properties)});
+      if (method.name == std::string ("clblast"))
+        cases.push_back ({kept_name ("baseline-clblast-" + name),
+            "CLBlast's product of these matrices alone", product_alone (size)});
     }
   return cases;
 }

@@ -283,6 +283,13 @@ TEST (test_groups_of_work_items_agree_with_double_precision)
   of.filters = 136;
   for (const char *method : {"direct", "im2col", "winograd", "fft"})
     check_layer (of, random_layer (of, 8), method, 2e-5);
+  of = plane (5, 7, 3, 3); /* few and deep: several groups share a sum */
+  of.channels = 144;
+  of.filters = 26;
+  of.groups = 2;
+  of.activation = "relu6";
+  for (const char *method : {"direct", "im2col"})
+    check_layer (of, random_layer (of, 8), method, 2e-5);
   check_drawn ("im2col", 4, 1e-5);
   check_drawn ("fft", 4, 1e-5);
 }
@@ -394,6 +401,83 @@ TEST (test_numbers_of_other_types_are_convolved_as_real_ones)
   check_type<guint16, float> ("uint16", "float32");
   check_type<gint16, float> ("int16", "float32");
   check_type<double, double> ("float64", "float64");
+}
+
+/* A float of 16 bits is 2^(exponent - 15) · (1 + fraction / 1024). */
+static double
+number_of_half (guint16 bits)
+{
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const double size =
+      exponent ? ldexp (1024 + fraction, exponent - 25) : ldexp (fraction, -24);
+  return bits >> 15 ? -size : size;
+}
+
+/* Positive, and one that such a float can be */
+static guint16
+half_of_number (double number)
+{
+  int exponent;
+  const double fraction = frexp (number, &exponent); /* 0.5 … 1 */
+  return number == 0 ? 0 : guint16 ((exponent + 14) << 10 | int (fraction * 2048 - 1024));
+}
+
+/* Rounded once, when it is written: each to half of its last bit. */
+static void
+check_halves (const Case &of, const std::string &method)
+{
+  Layer layer = random_layer (of, 12);
+  std::vector<guint16> input (layer.input.size ());
+  for (gsize n = 0; n < input.size (); n++) {
+    layer.input[n] = float (n * 37 % 129) / 16;
+    input[n] = half_of_number (layer.input[n]);
+  }
+  Folder folder;
+  const std::string kernel = folder.save<float> ("k.npy", NumberType::f32,
+      {gsize (of.filters), gsize (of.of_group ()), gsize (of.lines), gsize (of.columns)},
+      layer.kernel);
+  Chain chain (
+      element_of (of, method) + " kernel-layout=oihw kernel=" + kernel + " bias=0.25",
+      tensors ("float16", dimensions_of (of)));
+  const Output output = chain.run (bytes_of (input));
+  fail_unless (strstr (output.caps.c_str (), "float16"), "%s", output.caps.c_str ());
+  const std::vector<guint16> got = values_of<guint16> (output.bytes);
+  const std::vector<double> expected = reference::convolve (of, doubles (layer.input),
+      doubles (layer.kernel), std::vector<double> (of.filters, 0.25));
+  fail_unless_equals_uint64 (got.size (), expected.size ());
+  double largest = 0;
+  for (double value : expected)
+    largest = std::max (largest, fabs (value));
+  for (gsize n = 0; n < got.size (); n++) {
+    const double value = number_of_half (got[n]);
+    if (!(fabs (value - expected[n]) <= fabs (expected[n]) / 2048 + 1e-4 * largest))
+      ck_abort_msg ("%s of %s: number %d is %g, expected %g", method.c_str (),
+          text_of (of).c_str (), int (n), value, expected[n]);
+  }
+}
+
+TEST (test_floats_of_16_bits_are_convolved_by_every_method)
+{
+  Case of = plane (13, 17, 3, 3);
+  of.images = 2;
+  of.channels = 20;
+  of.filters = 40;
+  for (bool nchw : {false, true}) {
+    of.nchw = nchw;
+    for (const char *method : {"direct", "im2col", "winograd", "fft", "auto"})
+      check_halves (of, method);
+    Case depthwise = of;
+    depthwise.filters = depthwise.groups = depthwise.channels;
+    for (const char *method : {"direct", "fft", "auto"})
+      check_halves (depthwise, method);
+    Case line = depthwise;
+    line.lines = 1;
+    line.stride = 2;
+    check_halves (line, "separable");
+  }
+  g_setenv ("GST_OPENCL_CONVOLVE_GROUPS", "1", TRUE);
+  for (const char *method : {"direct", "im2col", "winograd", "fft"})
+    check_halves (of, method);
 }
 
 /* --- video --- */
