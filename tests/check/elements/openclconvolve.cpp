@@ -294,6 +294,24 @@ TEST (test_groups_of_work_items_agree_with_double_precision)
   check_drawn ("fft", 4, 1e-5);
 }
 
+/* Channels side by side, a lane for each; by single work-items and as a GPU does it. */
+TEST_ROWS (test_channels_by_themselves_agree_with_double_precision, {"0", "1"})
+{
+  g_setenv ("GST_OPENCL_CONVOLVE_GROUPS", row, TRUE);
+  Random random (11);
+  for (int n = 0; n < 14; n++) {
+    Limits limits;
+    limits.depthwise = true;
+    limits.groups = {4, 5, 8, 16, 21, 35};
+    Case of = drawn (random, limits);
+    of.nchw = false;
+    if (n == 0)
+      of.lines = 31, of.columns = 15;
+    of.height += of.seen (of.lines), of.width += of.seen (of.columns);
+    check_layer (of, random_layer (of, guint (n)), "direct", 1e-5);
+  }
+}
+
 TEST (test_direct_takes_kernels_of_every_size_to_31)
 {
   const int sizes[][2] = {{1, 1}, {1, 31}, {31, 1}, {9, 8}, {11, 11}, {15, 16}, {31, 31}};
@@ -377,21 +395,31 @@ TEST (test_a_kernel_of_two_axes_is_every_channels)
   fail_unless (strstr (output.caps.c_str (), "3:21:8"), "%s", output.caps.c_str ());
 }
 
+/* Of one channel, and of six by themselves */
 template <typename T, typename Made>
 static void
-check_type (const std::string &type, const std::string &made)
+check_type (const std::string &type, const std::string &made, int channels = 1)
 {
   const std::vector<T> input =
-      filled<T> (7 * 9, [] (gsize n) { return T (n * 37 % 120); });
+      filled<T> (7 * 9 * channels, [] (gsize n) { return T (n * 37 % 120); });
   Case of = plane (7, 9, 3, 3);
-  const std::vector<double> kernel = {1, 2, 1, 0, 3, 0, -1, -2, 0.5};
-  Chain chain (
-      "openclconvolve kernel=\"<<1,2,1>,<0,3,0>,<-1,-2,0.5>>\"", tensors (type, "9:7"));
+  of.channels = of.filters = of.groups = channels;
+  std::vector<double> kernel;
+  for (int n = 0; n < channels; n++)
+    kernel.insert (kernel.end (), {1, 2, 1, 0, 3, 0, -1, -2, 0.5});
+  const std::string dimensions =
+      channels > 1 ? std::to_string (channels) + ":9:7" : "9:7";
+  Chain chain ("openclconvolve kernel=\"<<1,2,1>,<0,3,0>,<-1,-2,0.5>>\"",
+      tensors (type, dimensions));
   const Output output = chain.run (bytes_of (input));
   fail_unless (strstr (output.caps.c_str (), made.c_str ()), "%s", output.caps.c_str ());
   const std::vector<Made> got = values_of<Made> (output.bytes);
   assert_near ({got.begin (), got.end ()},
-      reference::convolve (of, {input.begin (), input.end ()}, kernel, {0}), 1e-5, type);
+      reference::convolve (
+          of, {input.begin (), input.end ()}, kernel, std::vector<double> (channels)),
+      1e-5, type);
+  if (channels == 1)
+    check_type<T, Made> (type, made, 6);
 }
 
 TEST (test_numbers_of_other_types_are_convolved_as_real_ones)
