@@ -102,6 +102,8 @@ struct Settings {
   guint repeats = 1;
   guint b_scans = 0;
   bool columns = false;
+  double line_step = 0; /* µm, 0: not known here */
+  double b_scan_step = 0;
 
   /* Of a sweep, for which the delay leaves no lines of its B-scan. */
   guint missing () const { return guint (std::max (0.0, std::ceil (delay) - flyback)); }
@@ -164,6 +166,8 @@ Scan::change_of (const Settings &wanted) const
   change.dropped = wanted.dropped ();
   change.wanted = wanted.lines;
   change.rows = !wanted.columns;
+  change.line_step = wanted.line_step;
+  change.b_scan_step = wanted.b_scan_step;
   return change;
 }
 
@@ -375,6 +379,12 @@ const opencl::PropertyTable<Settings> properties = {
         &Settings::repeats, {1, most_parts}, opencl::playing},
     {"b-scans", "B-scans", "B-scans of a volume, repeats not counted; 0 = it has no end",
         &Settings::b_scans, {0, most_lines}, opencl::playing},
+    {"line-step", "Line step",
+        "From A-line to A-line in micrometres, told in the caps; 0 = as those that come "
+        "in say, if they do",
+        &Settings::line_step, {0, 1e9}, opencl::playing},
+    {"b-scan-step", "B-scan step", "Likewise from B-scan to B-scan",
+        &Settings::b_scan_step, {0, 1e9}, opencl::playing},
     {"columns", "Columns", "Whether raw video is pictures, whose A-lines are columns",
         &Settings::columns, opencl::ready},
 };

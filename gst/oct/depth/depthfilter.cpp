@@ -86,6 +86,26 @@ change_rate (GstStructure *structure, const DepthChange &change, bool to_output)
         structure, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, nullptr);
 }
 
+/* Means of lines lie further apart. */
+void
+change_steps (GstStructure *structure, const DepthChange &change, bool to_output)
+{
+  double step = 0;
+  if (to_output && change.lines > 1
+      && gst_structure_get_double (structure, "line-step", &step))
+    gst_structure_set (
+        structure, "line-step", G_TYPE_DOUBLE, step * change.lines, nullptr);
+  if (!to_output && (change.lines > 1 || change.line_step > 0))
+    gst_structure_remove_field (structure, "line-step");
+  if (!to_output && change.b_scan_step > 0)
+    gst_structure_remove_field (structure, "b-scan-step");
+  if (to_output && change.line_step > 0)
+    gst_structure_set (structure, "line-step", G_TYPE_DOUBLE, change.line_step, nullptr);
+  if (to_output && change.b_scan_step > 0)
+    gst_structure_set (
+        structure, "b-scan-step", G_TYPE_DOUBLE, change.b_scan_step, nullptr);
+}
+
 bool
 can_have_format (const GstStructure *structure, const char *format)
 {
@@ -113,6 +133,7 @@ changed (const GstStructure *from, const DepthChange &change, bool to_output)
   GstStructure *to = gst_structure_copy (from);
   change_lines (to, change, to_output);
   change_rate (to, change, to_output);
+  change_steps (to, change, to_output);
   if (picture)
     return to;
   if (made)
@@ -145,6 +166,7 @@ DepthChange::operator== (const DepthChange &other) const
 {
   return frames == other.frames && lines == other.lines && parts == other.parts
          && dropped == other.dropped && wanted == other.wanted && rows == other.rows
+         && line_step == other.line_step && b_scan_step == other.b_scan_step
          && g_strcmp0 (from, other.from) == 0 && g_strcmp0 (to, other.to) == 0
          && g_strcmp0 (quantity, other.quantity) == 0;
 }

@@ -44,12 +44,14 @@ bool check_places (const GstOpenCLFrame *frame, gsize bytes, GError **error);
 
 /* How the caps of the output follow from those of the input. */
 struct DepthChange {
-  guint frames = 1;               /* of the input for one of the output */
-  guint lines = 1;                /* likewise; of a frame that has fewer, all */
-  guint parts = 1;                /* of a frame, of which each is one of the output */
-  guint dropped = 0;              /* lines of each of those */
-  guint wanted = 0;               /* lines of the output, 0: all that remain */
-  bool rows = false;              /* of raw video are A-lines */
+  guint frames = 1;     /* of the input for one of the output */
+  guint lines = 1;      /* likewise; of a frame that has fewer, all */
+  guint parts = 1;      /* of a frame, of which each is one of the output */
+  guint dropped = 0;    /* lines of each of those */
+  guint wanted = 0;     /* lines of the output, 0: all that remain */
+  bool rows = false;    /* of raw video are A-lines */
+  double line_step = 0; /* µm, 0: as those of the input */
+  double b_scan_step = 0;
   const char *from = nullptr;     /* format that is needed, null: any of the template's */
   const char *to = nullptr;       /* format of the output, null: as the input's */
   const char *quantity = nullptr; /* what those numbers are, where it is told */
