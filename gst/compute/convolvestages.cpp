@@ -146,7 +146,7 @@ Gathering::enqueue (cl_command_queue queue, const Region &input, GError **error)
     return false;
   if (in_lanes)
     return kernel.enqueue_groups (queue, {n_lines, outer, 1}, error);
-  const gsize of_row = n_columns * (planes ? 1 : of_pixel);
+  const gsize of_row = n_columns * (planes ? 1 : of_pixel / 4);
   return set (cl_int (extent.images))
          && kernel.enqueue (queue, of_row * n_lines * outer, 1, error);
 }
@@ -248,8 +248,8 @@ Multiplication::take_weights (const std::vector<cl_float> &panels,
 
 bool
 Multiplication::enqueue (cl_command_queue queue, const Rows &rows, cl_mem a,
-    const Steps &a_steps, gsize a_batch, cl_mem c, gsize c_offset, const Steps &c_steps,
-    gsize c_batch, GError **error)
+    gsize a_offset, const Steps &a_steps, gsize a_batch, cl_mem c, gsize c_offset,
+    const Steps &c_steps, gsize c_batch, GError **error)
 {
   const gsize across = in_lanes ? 1 : 8, down = in_lanes ? 1 : 16;
   const gsize global[] = {divided_up (rows.count (), rows_of_group) * across,
@@ -259,10 +259,10 @@ Multiplication::enqueue (cl_command_queue queue, const Rows &rows, cl_mem a,
   const bool whole = n_parts == 1;
   const Steps to =
       whole ? c_steps : Steps{cl_int (rows.lines) * line, 1, line, cl_int (width)};
-  if (!kernel.set_all (error, a, cl_int (a_batch), a_steps.image, a_steps.line,
-          a_steps.column, fours (), cl_int (padded_depth () / 4), weights (), bias (),
-          whole ? activation : cl_int (Activation::none), whole ? c : parts (),
-          cl_long (whole ? c_offset : 0),
+  if (!kernel.set_all (error, a, cl_long (a_offset), cl_int (a_batch), a_steps.image,
+          a_steps.line, a_steps.column, fours (), cl_int (padded_depth () / 4),
+          weights (), bias (), whole ? activation : cl_int (Activation::none),
+          whole ? c : parts (), cl_long (whole ? c_offset : 0),
           cl_int (whole ? c_batch : rows.count () * width), to.image, to.line, to.column,
           to.channel, cl_int (rows.count ()), cl_int (rows.lines), cl_int (rows.columns),
           cl_int (width))

@@ -100,9 +100,9 @@ public:
   }
 
   /* `a` and `c`: in numbers; the channel of `a` is without a meaning. */
-  bool enqueue (cl_command_queue queue, const Rows &rows, cl_mem a, const Steps &a_steps,
-      gsize a_batch, cl_mem c, gsize c_offset, const Steps &c_steps, gsize c_batch,
-      GError **error);
+  bool enqueue (cl_command_queue queue, const Rows &rows, cl_mem a, gsize a_offset,
+      const Steps &a_steps, gsize a_batch, cl_mem c, gsize c_offset, const Steps &c_steps,
+      gsize c_batch, GError **error);
 
 private:
   gsize n_panels () const { return (width + panel - 1) / panel; }

@@ -151,7 +151,7 @@ private:
     if (by_library)
       return enqueue_library (
           queue, {images, made.height, made.width}, first, output, error);
-    return product.enqueue (queue, {images, made.height, made.width}, matrix (),
+    return product.enqueue (queue, {images, made.height, made.width}, matrix (), 0,
         {cl_int (made.height * line), 1, cl_int (line), cl_int (depth)}, rows * depth,
         output.data, output.place.offset / size + first * gsize (to.image), to,
         convolution.filters_of_group () * gsize (to.channel), error);

@@ -21,7 +21,7 @@ typedef struct {
 } Steps;
 
 #define PARAMETERS                                                                       \
-  global const float *a, int a_batch, int a_image, int a_line, int a_column,             \
+  global const float *a, long a_offset, int a_batch, int a_image, int a_line, int a_column,             \
       global const int *fours, int n_fours, global const float *b,                       \
       global const float *bias, int activation, global OUTPUT *c, long c_offset,         \
       int c_batch, int c_image, int c_line, int c_column, int c_step, int rows,          \
@@ -69,7 +69,7 @@ multiply_lanes (PARAMETERS)
   global const float *row[ROWS];
   FLOATS x[ROWS], y[ROWS];
 
-  a += (long)batch * a_batch;
+  a += a_offset + (long)batch * a_batch;
   b += ((long)batch * panels + panel) * n_fours * 4 * COLUMNS;
   bias += ((long)batch * panels + panel) * COLUMNS;
 #pragma unroll
@@ -180,7 +180,7 @@ multiply_groups (PARAMETERS)
   int a_row[A_LOADS];
   float4 a_next[A_LOADS], b_next[B_LOADS], above[2][2], beside[2][2], sum[8][2];
 
-  a += (long)batch * a_batch;
+  a += a_offset + (long)batch * a_batch;
   b += ((long)batch * panels + panel) * n_fours * 4 * COLUMNS;
   bias += ((long)batch * panels + panel) * COLUMNS;
 #pragma unroll
