@@ -30,6 +30,20 @@ void measure_blocking_keying (GstOpenCLContext *context, unsigned width, unsigne
 void measure_ffmpeg (const std::string &device_name, const std::string &filters,
     unsigned width, unsigned height, const Timing &timing, Result &result);
 
+/* A matrix of `rows` by `depth` times one of `depth` by `width` */
+struct Product {
+  size_t rows, depth, width;
+
+  double operations () const
+  {
+    return 2.0 * double (rows) * double (depth) * double (width);
+  }
+};
+
+/* CLBlast's product alone, on the same device, in operations a second. */
+void measure_clblast (GstOpenCLContext *context, const Product &product,
+    const Timing &timing, Result &result);
+
 /* The same work in Python: a script that this program has within itself, which prints a
  * rate for each window. */
 void measure_python (const char *script, const std::vector<std::string> &arguments,
