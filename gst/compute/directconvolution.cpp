@@ -118,6 +118,8 @@ const gsize least_filters = 6;
 std::unique_ptr<Convolver>
 make_direct (GstOpenCLContext *context, const Convolution &convolution, GError **error)
 {
+  if (is_depthwise (convolution))
+    return make_depthwise (context, convolution, error);
   return !convolution.video && convolution.filters_of_group () >= least_filters
              ? make<DirectPixels> (context, convolution, error)
              : make<DirectPlanes> (context, convolution, error);

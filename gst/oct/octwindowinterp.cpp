@@ -14,6 +14,9 @@
  * sample, ends included. Without `wavelengths`, `wavelength-min` and `wavelength-max`, or
  * `resample-map` the samples are taken as already even in wavenumber.
  *
+ * Where the `wavelength-unit` of these is known, caps tell the step from one wavenumber to
+ * the next (`wavenumber-step`, rad/µm), and those of octfft the step in depth.
+ *
  * `background=rolling` subtracts the mean of the mean spectra of the `background-frames`
  * frames before, or of as many as there were; from the first frame, its own mean. It
  * starts anew with new caps, after a stop, and when `background`, `background-frames` or
@@ -85,14 +88,31 @@ enum class Background {
   file,
 };
 
+enum class Unit {
+  none,
+  nanometres,
+  micrometres,
+  metres,
+};
+
 struct Settings {
   oct::SpectrumSettings spectrum;
+  Unit unit = Unit::none;
   Background background = Background::none;
   guint background_frames = 16;
   guint bit_shift = 0;
   guint tables_revision = 0; /* counts changes that need new tables */
 
   bool complex () const { return spectrum.dispersion.given (); }
+
+  /* rad/µm between the wavenumbers of so many samples; 0 where nobody knows. */
+  double step_of (guint samples) const
+  {
+    const double micrometres[] = {0, 1e-3, 1, 1e6};
+    return unit == Unit::none ? 0
+                              : oct::calibration_step (spectrum.calibration, samples,
+                                  micrometres[gsize (unit)]);
+  }
 };
 
 struct CapsFormat {
@@ -112,7 +132,7 @@ const CapsFormat caps_formats[] = {
     {"application/x-oct", "CF32LE", oct::SampleFormat::f32le, 8, false},
 };
 
-/* The same three things have other names in raw video. */
+/* Some of the same things have other names in raw video. */
 const struct {
   const char *oct;
   const char *video;
@@ -120,6 +140,8 @@ const struct {
     {"samples", "width"},
     {"lines", "height"},
     {"framerate", "framerate"},
+    {"line-step", "line-step"},
+    {"b-scan-step", "b-scan-step"},
 };
 
 /* What the streaming thread works with. */
@@ -128,6 +150,7 @@ struct Work {
   guint samples = 0;
   guint lines = 0;
   bool complex = false;
+  double step = 0; /* that the caps tell */
 
   Settings settings;            /* that the rest was made for */
   std::optional<Settings> next; /* that are to follow with the frame at hand */
@@ -197,6 +220,20 @@ window_get_type (void)
 }
 
 static GType
+unit_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Unit::none), "Nobody knows: depths have no unit either", "none"},
+      {gint (Unit::nanometres), "Nanometres", "nm"},
+      {gint (Unit::micrometres), "Micrometres", "um"},
+      {gint (Unit::metres), "Metres", "m"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  return register_once (&type, "GstOctWavelengthUnit", values);
+}
+
+static GType
 background_get_type (void)
 {
   static const GEnumValue values[] = {
@@ -232,6 +269,10 @@ const opencl::PropertyTable<Settings> properties = {
         "of wavelength-min; 0 = not set",
         [] (Settings &s) -> double & { return s.spectrum.calibration.wavelength_max; },
         {0, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
+    {"wavelength-unit", "Unit of wavelengths",
+        "Of wavelengths, wavelength-min and wavelength-max, from which octfft tells the "
+        "distance of two depths in its caps",
+        &Settings::unit, unit_get_type, opencl::playing},
     {"resample-map", "Resample map",
         "File with the fractional sample at which each even wavenumber lies",
         [] (Settings &s) -> std::string & {
@@ -386,6 +427,26 @@ parse_caps (GstCaps *caps, guint *samples, guint *lines)
   return find_format (structure);
 }
 
+/* Says how far apart the wavenumbers are, where that is known. */
+static GstCaps *
+gst_oct_window_interp_fixate_caps (
+    GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *others)
+{
+  others = GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
+               ->fixate_caps (base, direction, caps, others);
+  guint samples, lines;
+  if (direction != GST_PAD_SINK || gst_caps_is_empty (others)
+      || !parse_caps (caps, &samples, &lines))
+    return others;
+  const double step =
+      GST_OCT_WINDOW_INTERP (base)->settings->current ().step_of (samples);
+  if (step > 0) {
+    others = gst_caps_make_writable (others);
+    gst_caps_set_simple (others, "wavenumber-step", G_TYPE_DOUBLE, step, nullptr);
+  }
+  return others;
+}
+
 static gboolean
 gst_oct_window_interp_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
 {
@@ -495,7 +556,9 @@ gst_oct_window_interp_submit_input_buffer (
     return true;
   };
 
-  if (work && self->settings->update (accept) && work->next->complex () != work->complex)
+  if (work && self->settings->update (accept)
+      && (work->next->complex () != work->complex
+          || work->next->step_of (work->samples) != work->step))
     gst_base_transform_reconfigure_src (base);
   return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
       ->submit_input_buffer (base, discont, input);
@@ -580,7 +643,8 @@ adopt_settings (GstOctWindowInterp *self, GError **error)
     return FALSE;
   work.settings = self->settings->current ();
   /* Set anew since these caps were agreed on: the first frame brings others. */
-  if (work.settings.complex () != work.complex)
+  if (work.settings.complex () != work.complex
+      || work.settings.step_of (work.samples) != work.step)
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return make_stage (self, work.settings, tables, error)
          && create_mean (self, work.settings, error);
@@ -607,6 +671,8 @@ gst_oct_window_interp_set_formats (
   if (!oct::check_samples (work.samples, error))
     return FALSE;
   work.complex = g_str_equal (made->format, "CF32LE");
+  gst_structure_get_double (
+      gst_caps_get_structure (output, 0), "wavenumber-step", &work.step);
   if (!work.input->integer
       && !work.broken.create (
           gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), error))
@@ -772,11 +838,12 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
       "Filter/Effect/Video",
       "Makes raw OCT spectra even in wavenumber and windowed, on an OpenCL device",
       "The gst-opencl developers");
-  for (GType type :
-      {interpolation_get_type (), window_get_type (), background_get_type ()})
+  for (GType type : {interpolation_get_type (), window_get_type (),
+           background_get_type (), unit_get_type ()})
     gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
 
   transform_class->transform_caps = gst_oct_window_interp_transform_caps;
+  transform_class->fixate_caps = gst_oct_window_interp_fixate_caps;
   transform_class->sink_event = gst_oct_window_interp_sink_event;
   transform_class->submit_input_buffer = gst_oct_window_interp_submit_input_buffer;
   filter_class->open = gst_oct_window_interp_open;
