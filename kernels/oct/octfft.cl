@@ -3,7 +3,8 @@
  * All kernels take the same arguments; an A-line is `bin_stride` bins long, of which
  * `depths` from `first` on are wanted. A program is built for one output: PIXEL is the
  * type of its values, FULL, for a picture, the brightest, and BINS leaves the bins
- * complex. STRIPS is defined for make_picture_strips.
+ * complex. STRIPS is defined for make_picture_strips, ROLLED where bins are multiplied
+ * with `rolloff`.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -25,15 +26,22 @@
 #include "level.clh"
 
 #define ARGUMENTS                                                                        \
-  global const float2 *restrict bins, uint bin_stride, uint first, uint depths,          \
-      uint lines, uint logarithmic, float factor, float zero, float least,               \
-      global PIXEL *restrict output, ulong offset, uint output_stride
+  global const float2 *restrict bins, global const float *restrict rolloff,              \
+      uint bin_stride, uint first, uint depths, uint lines, uint logarithmic,            \
+      float factor, float zero, float least, global PIXEL *restrict output,              \
+      ulong offset, uint output_stride
 #define SCALE                                                                            \
   {                                                                                      \
     logarithmic, factor, zero, least                                                     \
   }
 
 #define TILE 32
+
+#ifdef ROLLED
+#define ROLLOFF(bin) rolloff[bin]
+#else
+#define ROLLOFF(bin) 1.0f
+#endif
 
 COMPONENT
 level (COMPONENT real, COMPONENT imaginary, Scale scale)
@@ -58,7 +66,8 @@ pixels (COMPONENT brightness)
 #define STRIP_DEPTHS 8
 
 COMPONENT
-levels (global const float2 *bins, size_t bin_stride, uint count, Scale scale)
+levels (
+    global const float2 *bins, float rolloff, size_t bin_stride, uint count, Scale scale)
 {
   float real[STRIP_LINES], imaginary[STRIP_LINES];
   for (uint line = 0; line < STRIP_LINES; line++) {
@@ -66,7 +75,7 @@ levels (global const float2 *bins, size_t bin_stride, uint count, Scale scale)
     real[line] = bin.x;
     imaginary[line] = bin.y;
   }
-  return level (vload16 (0, real), vload16 (0, imaginary), scale);
+  return level (rolloff * vload16 (0, real), rolloff * vload16 (0, imaginary), scale);
 }
 
 kernel void
@@ -84,11 +93,14 @@ make_picture_strips (ARGUMENTS)
     global const float2 *strip = bins + line * bin_stride + first + depth;
     global PIXEL *row = output + offset + depth * output_stride + line;
     PIXEL values[STRIP_LINES];
+    const float factor_of_depth = ROLLOFF (first + depth);
     if (count == STRIP_LINES) {
-      vstore16 (pixels (levels (strip, bin_stride, STRIP_LINES, scale)), 0, row);
+      vstore16 (pixels (levels (strip, factor_of_depth, bin_stride, STRIP_LINES, scale)),
+          0, row);
       continue;
     }
-    vstore16 (pixels (levels (strip, bin_stride, count, scale)), 0, values);
+    vstore16 (
+        pixels (levels (strip, factor_of_depth, bin_stride, count, scale)), 0, values);
     for (uint rest = 0; rest < count; rest++)
       row[rest] = values[rest];
   }
@@ -110,7 +122,7 @@ make_picture (ARGUMENTS)
   for (uint n = get_local_id (0); n < TILE * TILE; n += get_local_size (0)) {
     size_t line = first_line + n / TILE, depth = first_depth + n % TILE;
     if (line < lines && depth < depths) {
-      float2 bin = bins[line * bin_stride + first + depth];
+      float2 bin = bins[line * bin_stride + first + depth] * ROLLOFF (first + depth);
       tile[n / TILE][n % TILE] = level (bin.x, bin.y, scale);
     }
   }
@@ -132,7 +144,7 @@ make_lines (ARGUMENTS)
   size_t depth = get_global_id (0), line = get_global_id (1);
   if (depth >= depths || line >= lines)
     return;
-  float2 bin = bins[line * bin_stride + first + depth];
+  float2 bin = bins[line * bin_stride + first + depth] * ROLLOFF (first + depth);
 #ifdef BINS
   output[offset + line * output_stride + depth] = bin;
 #else

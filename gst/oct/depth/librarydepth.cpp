@@ -52,14 +52,16 @@ LibraryDepth::create (
   if (!fft)
     return false;
   gsize stride = gst_opencl_fft_get_output_stride (fft.get ());
-  return opencl::make_buffer (
+  return create_rolloff (context, format, rolloff, error)
+         && opencl::make_buffer (
              context, stride * format.lines * sizeof (cl_float2), bins, error)
          && opencl::make_buffer (context, bytes_of_spectra (format), aside, error)
          && kernel.create (context, resource,
              strips    ? "make_picture_strips"
              : picture ? "make_picture"
                        : "make_lines",
-             (std::string (value_of (format).options) + (strips ? " -DSTRIPS" : ""))
+             (std::string (value_of (format).options) + (strips ? " -DSTRIPS" : "")
+                 + (format.oversampling > 1 ? " -DROLLED" : ""))
                  .c_str (),
              error);
 }
@@ -96,7 +98,7 @@ LibraryDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem
     rows = blocks_of (output.depths, tile);
   }
   return check_alignment (output, value.bytes, error) && transform (queue, spectra, error)
-         && kernel.launch (queue, columns, rows, error, bins (),
+         && kernel.launch (queue, columns, rows, error, bins (), rolloff (),
              cl_uint (gst_opencl_fft_get_output_stride (fft.get ())),
              cl_uint (output.first), cl_uint (output.depths), cl_uint (format.lines),
              cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,

@@ -31,6 +31,7 @@ private:
   EngineFormat format;
   std::unique_ptr<GstOpenCLFFT, Free> fft;
   cl::Buffer aside; /* for spectra that do not begin where their cl_mem does */
+  cl::Buffer rolloff;
   cl::Buffer bins;
   bool strips = false; /* a picture is made in strips */
   opencl::Kernel kernel;
