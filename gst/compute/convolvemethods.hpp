@@ -11,8 +11,13 @@ using MakeConvolver = std::unique_ptr<Convolver> (*) (
     GstOpenCLContext *context, const Convolution &convolution, GError **error);
 
 /* Each number of the output as the sum that it is: over planes, or where a group has
- * filters enough, as a product of matrices whose left one is the input itself. */
+ * filters enough, as a product of matrices whose left one is the input itself, or where
+ * each channel is by itself and beside the next, in a lane for each. */
 std::unique_ptr<Convolver> make_direct (
+    GstOpenCLContext *context, const Convolution &convolution, GError **error);
+
+bool is_depthwise (const Convolution &convolution);
+std::unique_ptr<Convolver> make_depthwise (
     GstOpenCLContext *context, const Convolution &convolution, GError **error);
 
 /* Lines, then columns: taps that are a column times a line, each channel by itself. */

@@ -50,7 +50,7 @@ divided_up (gsize number, gsize by)
 bool
 convolves_in_lanes (GstOpenCLContext *context)
 {
-  const gsize items = 16 * 16, local_bytes = 17 * 1024; /* of multiply_groups */
+  const gsize items = 8 * 16, local_bytes = 25 * 1024; /* of multiply_groups */
   const gchar *groups = g_getenv ("GST_OPENCL_CONVOLVE_GROUPS");
   if (groups)
     return groups[0] == '0';
@@ -146,9 +146,32 @@ Gathering::enqueue (cl_command_queue queue, const Region &input, GError **error)
     return false;
   if (in_lanes)
     return kernel.enqueue_groups (queue, {n_lines, outer, 1}, error);
-  const gsize of_row = n_columns * (planes ? 1 : of_pixel);
+  const gsize of_row = n_columns * (planes ? 1 : of_pixel / 4);
   return set (cl_int (extent.images))
          && kernel.enqueue (queue, of_row * n_lines * outer, 1, error);
+}
+
+/* --- ProductEnding --- */
+
+bool
+ProductEnding::create (
+    GstOpenCLContext *context, opencl::NumberType output, GError **error)
+{
+  return kernel.create (context, RESOURCES "convolveunfold.cl", "finish",
+      number_options (opencl::NumberType::f32, output).c_str (), error);
+}
+
+bool
+ProductEnding::enqueue (cl_command_queue queue, const Products &products,
+    const Rows &rows, cl_int activation, cl_mem c, gsize c_offset, const Steps &c_steps,
+    gsize c_batch, GError **error)
+{
+  return kernel.launch (queue, rows.count () * products.width, products.batches, error,
+      products.numbers, cl_int (products.parts), cl_int (products.width),
+      cl_int (rows.count ()), cl_int (products.batches), products.bias,
+      cl_int (products.bias_batch), activation, c, cl_long (c_offset), cl_int (c_batch),
+      c_steps.image, c_steps.line, c_steps.column, c_steps.channel, cl_int (rows.lines),
+      cl_int (rows.columns));
 }
 
 /* --- Multiplication --- */
@@ -164,29 +187,44 @@ Multiplication::create (GstOpenCLContext *a_context, gsize a_batch, gsize rows,
   width = a_width;
   activation = cl_int (an_activation);
   in_lanes = convolves_in_lanes (context);
-  std::string options = number_options (opencl::NumberType::f32, output);
+  n_parts = 1;
+  if (!in_lanes)
+    return create_parts (rows, output, error);
 
-  if (in_lanes) {
-    const gsize lanes = lanes_of (context);
-    rows_of_group = lanes >= 16 ? 6 : 4; /* two vectors each, in registers */
-    panel = 2 * lanes;
-    options += " -DLANES=" + std::to_string (lanes);
-  } else {
-    const gsize units = opencl::compute_units (context);
-    panel = width > 64 ? 128 : 64;
-    rows_of_group = 128;
-    const auto groups = [&] {
-      return divided_up (rows, rows_of_group) * divided_up (width, panel) * batch;
-    };
-    if (groups () < units * 2)
-      panel = 64;
-    if (groups () < units * 2)
-      rows_of_group = 64;
-    options += " -DCOLUMNS=" + std::to_string (panel);
+  const gsize lanes = lanes_of (context);
+  rows_of_group = lanes >= 16 ? 6 : 4; /* two vectors each, in registers */
+  panel = 2 * lanes;
+  step = 4;
+  const std::string options = number_options (opencl::NumberType::f32, output)
+                              + " -DLANES=" + std::to_string (lanes)
+                              + " -DROWS=" + std::to_string (rows_of_group);
+  return kernel.create (context, RESOURCES "convolvemultiply.cl", "multiply_lanes",
+      options.c_str (), error);
+}
+
+/* Deep products of few rows leave much of a device idle: then more groups share a sum, as
+ * many as the device runs at a time. */
+bool
+Multiplication::create_parts (gsize rows, opencl::NumberType output, GError **error)
+{
+  const gsize at_a_time = 3 * opencl::compute_units (context), least_steps = 8;
+  rows_of_group = 128; /* as in the kernel */
+  panel = 64;
+  step = 16;
+  const gsize groups = divided_up (rows, rows_of_group) * n_panels () * batch;
+  n_parts = std::clamp (at_a_time / groups, gsize (1),
+      std::max (padded_depth () / step / least_steps, gsize (1)));
+  if (n_parts > 1) {
+    parts = opencl::make_buffer (
+        context, n_parts * batch * rows * width * sizeof (cl_float), error);
+    if (!parts () || !ending.create (context, output, error))
+      return false;
+    output = opencl::NumberType::f32;
   }
-  options += " -DROWS=" + std::to_string (rows_of_group);
-  return kernel.create (context, RESOURCES "convolvemultiply.cl",
-      in_lanes ? "multiply_lanes" : "multiply_groups", options.c_str (), error);
+  const std::string options = number_options (opencl::NumberType::f32, output)
+                              + " -DPARTS=" + std::to_string (n_parts);
+  return kernel.create (context, RESOURCES "convolvemultiply.cl", "multiply_groups",
+      options.c_str (), error);
 }
 
 bool
@@ -210,19 +248,30 @@ Multiplication::take_weights (const std::vector<cl_float> &panels,
 
 bool
 Multiplication::enqueue (cl_command_queue queue, const Rows &rows, cl_mem a,
-    const Steps &a_steps, gsize a_batch, cl_mem c, gsize c_offset, const Steps &c_steps,
-    gsize c_batch, GError **error)
+    gsize a_offset, const Steps &a_steps, gsize a_batch, cl_mem c, gsize c_offset,
+    const Steps &c_steps, gsize c_batch, GError **error)
 {
-  const gsize side = in_lanes ? 1 : 16;
-  const gsize global[] = {
-      divided_up (rows.count (), rows_of_group) * side, n_panels () * side, batch};
-  const gsize local[] = {side, side, 1};
-  return kernel.set_all (error, a, cl_int (a_batch), a_steps.image, a_steps.line,
-             a_steps.column, fours (), cl_int (padded_depth () / 4), weights (), bias (),
-             activation, c, cl_long (c_offset), cl_int (c_batch), c_steps.image,
-             c_steps.line, c_steps.column, c_steps.channel, cl_int (rows.count ()),
-             cl_int (rows.lines), cl_int (rows.columns), cl_int (width))
-         && kernel.enqueue_box (queue, global, local, error);
+  const gsize across = in_lanes ? 1 : 8, down = in_lanes ? 1 : 16;
+  const gsize global[] = {divided_up (rows.count (), rows_of_group) * across,
+      n_panels () * down, batch * n_parts};
+  const gsize local[] = {across, down, 1};
+  const cl_int line = cl_int (rows.columns * width);
+  const bool whole = n_parts == 1;
+  const Steps to =
+      whole ? c_steps : Steps{cl_int (rows.lines) * line, 1, line, cl_int (width)};
+  if (!kernel.set_all (error, a, cl_long (a_offset), cl_int (a_batch), a_steps.image,
+          a_steps.line, a_steps.column, fours (), cl_int (padded_depth () / 4),
+          weights (), bias (), whole ? activation : cl_int (Activation::none),
+          whole ? c : parts (), cl_long (whole ? c_offset : 0),
+          cl_int (whole ? c_batch : rows.count () * width), to.image, to.line, to.column,
+          to.channel, cl_int (rows.count ()), cl_int (rows.lines), cl_int (rows.columns),
+          cl_int (width))
+      || !kernel.enqueue_box (queue, global, local, error))
+    return false;
+  return whole
+         || ending.enqueue (queue,
+             {parts (), bias (), n_parts, batch, width, n_panels () * panel}, rows,
+             activation, c, c_offset, c_steps, c_batch, error);
 }
 
 /* --- rows of pixels --- */

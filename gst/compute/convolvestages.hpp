@@ -53,6 +53,25 @@ struct Rows {
   gsize count () const { return images * lines * columns; }
 };
 
+/* Products that wait for bias and activation: kernels/compute/convolveunfold.cl */
+class ProductEnding {
+public:
+  bool create (GstOpenCLContext *context, opencl::NumberType output, GError **error);
+
+  /* `products`: [part][batch][row][width], a sum of `parts`; of `bias`, a batch is so many
+   * numbers from the next. */
+  struct Products {
+    cl_mem numbers, bias;
+    gsize parts, batches, width, bias_batch;
+  };
+  bool enqueue (cl_command_queue queue, const Products &products, const Rows &rows,
+      cl_int activation, cl_mem c, gsize c_offset, const Steps &c_steps, gsize c_batch,
+      GError **error);
+
+private:
+  opencl::Kernel kernel;
+};
+
 /* C = A · B for a batch, bias, activation: kernels/compute/convolvemultiply.cl */
 class Multiplication {
 public:
@@ -81,23 +100,25 @@ public:
   }
 
   /* `a` and `c`: in numbers; the channel of `a` is without a meaning. */
-  bool enqueue (cl_command_queue queue, const Rows &rows, cl_mem a, const Steps &a_steps,
-      gsize a_batch, cl_mem c, gsize c_offset, const Steps &c_steps, gsize c_batch,
-      GError **error);
+  bool enqueue (cl_command_queue queue, const Rows &rows, cl_mem a, gsize a_offset,
+      const Steps &a_steps, gsize a_batch, cl_mem c, gsize c_offset, const Steps &c_steps,
+      gsize c_batch, GError **error);
 
 private:
   gsize n_panels () const { return (width + panel - 1) / panel; }
-  gsize padded_depth () const { return (depth + 7) / 8 * 8; }
+  gsize padded_depth () const { return (depth + step - 1) / step * step; }
+  bool create_parts (gsize rows, opencl::NumberType output, GError **error);
   bool take_weights (const std::vector<cl_float> &panels,
       const std::vector<cl_float> &biases, GError **error);
 
   GstOpenCLContext *context;
   gsize batch, depth, width;
-  gsize panel, rows_of_group;
+  gsize panel, rows_of_group, step, n_parts;
   bool in_lanes;
   cl_int activation;
   opencl::Kernel kernel;
-  cl::Buffer fours, weights, bias;
+  ProductEnding ending;
+  cl::Buffer fours, weights, bias, parts;
 };
 
 /* Of a row that stands for a number of the output: where each four that it sees begin in

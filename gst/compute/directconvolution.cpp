@@ -56,18 +56,46 @@ public:
   bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
       GError **error) override
   {
-    const Extent &made = convolution.output;
-    const Steps from = steps_of_pixels (convolution, gathering);
-    const Steps to = steps_of (output.place, convolution.output_type);
-    const gsize size = opencl::info_of (convolution.output_type).size;
+    if (is_as_gathered (input.place)) {
+      const Steps step = steps_of (input.place, opencl::NumberType::f32);
+      const cl_int stride = cl_int (convolution.stride);
+      return multiply (queue, input.data, input.place.offset / sizeof (cl_float),
+          {step.image, 1, stride * step.line, stride * step.column}, output, error);
+    }
     return gathering.enqueue (queue, input, error)
-           && product.enqueue (queue, {made.images, made.height, made.width},
-               gathering.data (), from, gathering.depth () / convolution.groups,
-               output.data, output.place.offset / size, to,
-               convolution.filters_of_group () * gsize (to.channel), error);
+           && multiply (queue, gathering.data (), 0,
+               steps_of_pixels (convolution, gathering), output, error);
   }
 
 private:
+  /* One tap, and floats of which fours are aligned: nothing to bring into order */
+  bool is_as_gathered (const Placement &place) const
+  {
+    const gssize four = sizeof (cl_float4);
+    return convolution.taps () == 1 && convolution.top == 0 && convolution.left == 0
+           && (convolution.output.height - 1) * convolution.stride
+                  < convolution.input.height
+           && (convolution.output.width - 1) * convolution.stride
+                  < convolution.input.width
+           && convolution.input_type == opencl::NumberType::f32
+           && gathering.depth () == convolution.input.channels
+           && place.channel == gssize (sizeof (cl_float)) && place.column % four == 0
+           && place.line % four == 0 && place.image % four == 0
+           && place.offset % gsize (four) == 0;
+  }
+
+  bool multiply (cl_command_queue queue, cl_mem from, gsize offset, const Steps &steps,
+      const Region &output, GError **error)
+  {
+    const Extent &made = convolution.output;
+    const Steps to = steps_of (output.place, convolution.output_type);
+    const gsize size = opencl::info_of (convolution.output_type).size;
+    return product.enqueue (queue, {made.images, made.height, made.width}, from, offset,
+        steps, gathering.depth () / convolution.groups, output.data,
+        output.place.offset / size, to,
+        convolution.filters_of_group () * gsize (to.channel), error);
+  }
+
   Convolution convolution;
   Gathering gathering;
   Multiplication product;
@@ -90,6 +118,8 @@ const gsize least_filters = 6;
 std::unique_ptr<Convolver>
 make_direct (GstOpenCLContext *context, const Convolution &convolution, GError **error)
 {
+  if (is_depthwise (convolution))
+    return make_depthwise (context, convolution, error);
   return !convolution.video && convolution.filters_of_group () >= least_filters
              ? make<DirectPixels> (context, convolution, error)
              : make<DirectPlanes> (context, convolution, error);

@@ -252,7 +252,28 @@ store (const Operand &output, const std::string &value)
                : std::string ("(") + number.opencl + ") " + value;
   const std::string scaled =
       output.scale == 1 ? value : value + " * " + std::to_string (output.scale);
-  return std::string ("convert_") + number.opencl + "_sat_rte (" + scaled + ")";
+  return "saturated (" + scaled + ")";
+}
+
+/* A real number as the output's whole ones: to the nearest, or else the last that there is.
+ * Only what lies between is converted, as a compiler that knows an expression's value may
+ * make anything of a conversion that is beyond its range, saturated or not. */
+std::string
+conversion_to (const Operand &output)
+{
+  const opencl::NumberInfo &number = opencl::info_of (output.array.type);
+  if (number.kind == 'f')
+    return "";
+  const std::string type = number.opencl;
+  const std::string unsigned_type = (number.kind == 'u' ? "" : "u") + type;
+  const std::string most = "(" + type + ") ((" + unsigned_type + ") -1"
+                           + (number.kind == 'u' ? ")" : " >> 1)");
+  return type + " saturated (real value)\n{\n  const " + type + " most = " + most
+         + ", least = " + (number.kind == 'u' ? "0" : "~most") + ";\n"
+         + "  const bool above = value >= (real) most, below = value <= (real) least;\n"
+           "  const real between = above || below || isnan (value) ? (real) 0 : value;\n"
+           "  return above ? most : below ? least : convert_"
+         + type + "_rte (between);\n}\n";
 }
 
 /* In the order of the parameters of the function that the expression is. */
@@ -347,8 +368,9 @@ source_of (const Plan &plan)
 {
   const gsize rank = plan.lengths.size ();
   std::string text = std::string ("typedef ") + (plan.is_double ? "double" : "float")
-                     + " real;\n" + function_of (plan) + "__kernel void\nexpression ("
-                     + parameters_of (plan) + ")\n{\n" + indices_of (plan);
+                     + " real;\n" + conversion_to (plan.output) + function_of (plan)
+                     + "__kernel void\nexpression (" + parameters_of (plan) + ")\n{\n"
+                     + indices_of (plan);
   for (const Operand &operand : plan.operands)
     text += pointer (operand, rank, true);
   return text + pointer (plan.output, rank, false) + body_of (plan) + "}\n";

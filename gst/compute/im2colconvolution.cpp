@@ -33,7 +33,9 @@ public:
     matrix = opencl::make_buffer (context, at_once * bytes, error);
     by_library = convolution.gemm == Gemm::clblast;
     return matrix () && set_fours (context, error)
-           && kernel.create (context, RESOURCE, "unfold", options ().c_str (), error)
+           && kernel.create (context, RESOURCE, "unfold",
+               number_options (opencl::NumberType::f32, opencl::NumberType::f32).c_str (),
+               error)
            && (by_library ? create_library (context, error)
                           : create_own (context, error));
   }
@@ -52,11 +54,6 @@ public:
   }
 
 private:
-  std::string options () const
-  {
-    return number_options (opencl::NumberType::f32, convolution.output_type);
-  }
-
   bool set_fours (GstOpenCLContext *context, GError **error)
   {
     const std::vector<cl_int> seen = fours_of_taps (convolution, gathering);
@@ -97,33 +94,27 @@ private:
       return false;
     products = opencl::make_buffer (
         context, at_once * made.pixels () * made.channels * sizeof (cl_float), error);
-    return products ()
-           && ending.create (context, RESOURCE, "finish", options ().c_str (), error);
+    return products () && ending.create (context, convolution.output_type, error);
   }
 
-  bool enqueue_library (cl_command_queue queue, gsize rows, gsize first,
+  bool enqueue_library (cl_command_queue queue, const Rows &of, gsize first,
       const Region &output, GError **error)
   {
-    const gsize filters = convolution.filters_of_group ();
-    const Extent &made = convolution.output;
+    const gsize filters = convolution.filters_of_group (), rows = of.count ();
     const Steps to = steps_of (output.place, convolution.output_type);
     const gsize size = opencl::info_of (convolution.output_type).size;
     for (gsize group = 0; group < convolution.groups; group++) {
-      const gsize start = group * rows * filters;
-      const gsize offset = output.place.offset / size + first * gsize (to.image)
-                           + group * filters * gsize (to.channel);
       if (!enqueue_library_product (queue,
               {rows, depth, filters, matrix (), weights (), products (),
-                  group * rows * depth, group * depth * filters, start},
-              error)
-          || !ending.launch (queue, filters * rows, 1, error, products (),
-              cl_long (start), cl_int (filters), cl_int (rows), bias (),
-              cl_int (group * filters), cl_int (convolution.activation), output.data,
-              cl_long (offset), to.image, to.line, to.column, to.channel,
-              cl_int (made.height), cl_int (made.width)))
+                  group * rows * depth, group * depth * filters, group * rows * filters},
+              error))
         return false;
     }
-    return true;
+    return ending.enqueue (queue,
+        {products (), bias (), 1, convolution.groups, filters, filters}, of,
+        cl_int (convolution.activation), output.data,
+        output.place.offset / size + first * gsize (to.image), to,
+        filters * gsize (to.channel), error);
   }
 
   bool unfold (cl_command_queue queue, gsize first, gsize rows, gsize group,
@@ -158,8 +149,9 @@ private:
         return false;
     }
     if (by_library)
-      return enqueue_library (queue, rows, first, output, error);
-    return product.enqueue (queue, {images, made.height, made.width}, matrix (),
+      return enqueue_library (
+          queue, {images, made.height, made.width}, first, output, error);
+    return product.enqueue (queue, {images, made.height, made.width}, matrix (), 0,
         {cl_int (made.height * line), 1, cl_int (line), cl_int (depth)}, rows * depth,
         output.data, output.place.offset / size + first * gsize (to.image), to,
         convolution.filters_of_group () * gsize (to.channel), error);
@@ -169,9 +161,10 @@ private:
   bool in_lanes, by_library;
   gsize depth, at_once;
   Gathering gathering;
-  opencl::Kernel kernel, ending;
+  opencl::Kernel kernel;
   cl::Buffer matrix, fours, weights, bias, products;
   Multiplication product;
+  ProductEnding ending;
 };
 } // namespace
 

@@ -53,9 +53,9 @@ public:
                cl_int (gathering.columns ()), cl_int (depth), cl_int (down),
                cl_int (across), cl_int (tiles), seen ())
            && enqueue_tiles (first, queue, depth / lanes_in, error)
-           && product.enqueue (queue, {1, 1, tiles}, seen (), {0, 1, 0, cl_int (depth)},
-               tiles * depth, products (), 0, {0, 1, 0, cl_int (filled)}, tiles * filled,
-               error)
+           && product.enqueue (queue, {1, 1, tiles}, seen (), 0,
+               {0, 1, 0, cl_int (depth)}, tiles * depth, products (), 0,
+               {0, 1, 0, cl_int (filled)}, tiles * filled, error)
            && enqueue_last (queue, output, error);
   }
 
@@ -99,7 +99,7 @@ private:
   {
     const std::string options =
         number_options (opencl::NumberType::f32, convolution.output_type)
-        + " -DLANES=" + std::to_string (lanes);
+        + " -DLANES=" + std::to_string (lanes) + (in_lanes ? "" : " -DUNROLLED");
     return kernel.create (context, RESOURCE, name, options.c_str (), error);
   }
 

@@ -11,8 +11,10 @@
  * downstream asks for, the 8 bit picture if it has no wish.
  *
  * With the spectrum scaled as octwindowinterp does, a fringe of amplitude a, in units of
- * the raw samples, is 20 log10(a) dB. Bin b lies at depth b pi / (N dk), N samples being
- * dk apart in wavenumber. Properties that are set in one g_object_set() take effect
+ * the raw samples, is 20 log10(a) dB. Bin b lies at depth b pi / (N dk n), N samples being
+ * dk apart in wavenumber and n the `refractive-index`; where dk is known (`wavelength-unit`
+ * of octwindowinterp), caps of numbers tell the step as `depth-step` in micrometres, beside
+ * `line-step` and `b-scan-step` where those are. Properties that are set in one g_object_set() take effect
  * together, with the next frame.
  *
  * ## Example launch line
@@ -83,6 +85,9 @@ struct Settings {
   guint depth_count = 0; /* 0: all that remain */
   GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO;
   Fused fused = Fused::automatic;
+  double refractive_index = 1;
+  double line_step = 0; /* µm, 0: as the caps say */
+  bool true_scale = false;
 };
 
 struct OutputFormat {
@@ -141,7 +146,8 @@ struct _GstOctFFT {
   GstOpenCLFilter parent;
 
   opencl::Settings<Settings> *settings;
-  Work *work; /* between open and close, else null */
+  Settings caps_settings; /* that those agreed on were made of */
+  Work *work;             /* between open and close, else null */
 };
 
 G_DEFINE_TYPE (GstOctFFT, gst_oct_fft, GST_TYPE_OPENCL_FILTER)
@@ -197,6 +203,18 @@ const opencl::PropertyTable<Settings> properties = {
         &Settings::depth_start, {0, MOST_DEPTHS - 1}, opencl::playing},
     {"depth-count", "Number of depths", "Depth bins of the output, 0 = all that remain",
         &Settings::depth_count, {0, MOST_DEPTHS}, opencl::playing},
+    {"refractive-index", "Refractive index",
+        "Of what is looked at: divides the depth-step that the caps tell",
+        &Settings::refractive_index, {0.1, 10}, opencl::playing},
+    {"line-step", "Line step",
+        "From A-line to A-line in micrometres, told in the caps; 0 = as those that come "
+        "in say, if they do",
+        &Settings::line_step, {0, 1e9}, opencl::playing},
+    {"true-scale", "True scale",
+        "Whether a picture's pixel-aspect-ratio is that of line-step and depth-step, "
+        "where "
+        "both are known",
+        &Settings::true_scale, opencl::playing},
     {"fft-library", "FFT library",
         "Library that transforms what is not done in one launch; clFFT takes lengths "
         "whose prime factors are at most 13",
@@ -349,6 +367,45 @@ depths_field (const GstStructure *structure)
   return gst_structure_has_name (structure, "video/x-raw") ? "height" : "samples";
 }
 
+/* µm from bin to bin: pi / (N dk n); 0 where nobody knows. */
+static double
+depth_step_of (const GstStructure *input, const Settings &settings)
+{
+  double step = 0;
+  gint samples = 0;
+  gst_structure_get_double (input, "wavenumber-step", &step);
+  gst_structure_get_int (input, "samples", &samples);
+  if (!(step > 0) || samples <= 0)
+    return 0;
+  return G_PI / (samples * step * settings.refractive_index);
+}
+
+/* What lengths there are. */
+static void
+set_steps (GstStructure *output, const GstStructure *input, const Settings &settings)
+{
+  const double depth_step = depth_step_of (input, settings);
+  double line_step = settings.line_step, b_scan_step = 0;
+  gint numerator, denominator;
+
+  if (line_step == 0)
+    gst_structure_get_double (input, "line-step", &line_step);
+  gst_structure_get_double (input, "b-scan-step", &b_scan_step);
+  if (gst_structure_has_name (output, "video/x-raw")) {
+    if (!settings.true_scale || !(depth_step > 0) || !(line_step > 0))
+      return;
+    gst_util_double_to_fraction (line_step / depth_step, &numerator, &denominator);
+    gst_structure_set (output, "pixel-aspect-ratio", GST_TYPE_FRACTION,
+        std::max (numerator, 1), denominator, nullptr);
+    return;
+  }
+  for (const auto &[field, step] : {std::pair ("depth-step", depth_step),
+           std::pair ("line-step", line_step), std::pair ("b-scan-step", b_scan_step)}) {
+    if (step > 0)
+      gst_structure_set (output, field, G_TYPE_DOUBLE, step, nullptr);
+  }
+}
+
 static void
 append_outputs (GstCaps *caps, const GstStructure *input, const Settings &settings)
 {
@@ -359,6 +416,7 @@ append_outputs (GstCaps *caps, const GstStructure *input, const Settings &settin
     copy_field (output, "framerate", input, "framerate");
     set_depths (output, depths_field (output), gst_structure_get_value (input, "samples"),
         oversampling_of (input), settings);
+    set_steps (output, input, settings);
     gst_caps_append_structure_full (
         caps, output, gst_caps_features_copy (gst_caps_get_features (outputs, n)));
   }
@@ -417,6 +475,16 @@ gst_oct_fft_transform_caps (
   }
   GST_DEBUG_OBJECT (base, "%" GST_PTR_FORMAT " becomes %" GST_PTR_FORMAT, caps, result);
   return result;
+}
+
+static GstCaps *
+gst_oct_fft_fixate_caps (
+    GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *others)
+{
+  GstOctFFT *self = GST_OCT_FFT (base);
+  self->caps_settings = self->settings->current ();
+  return GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
+      ->fixate_caps (base, direction, caps, others);
 }
 
 static bool
@@ -493,6 +561,18 @@ gst_oct_fft_close (GstOpenCLFilter *filter)
   self->settings->stop ();
 }
 
+/* Whether they make the caps that were agreed on. */
+static bool
+makes_these_caps (GstOctFFT *self, const Settings &settings)
+{
+  const Settings &before = self->caps_settings;
+  return depths_of (settings, self->work->spectra.wavenumbers ())
+             == gint (self->work->depths)
+         && settings.refractive_index == before.refractive_index
+         && settings.line_step == before.line_step
+         && settings.true_scale == before.true_scale;
+}
+
 /* Those that are set, or as near to them as these caps allow: who turned knobs for
  * another number of samples is told, and loses no frame. */
 static bool
@@ -503,19 +583,19 @@ adopt_settings (GstOctFFT *self, GError **error)
   guint samples = work.spectra.wavenumbers ();
   bool starts = !self->settings->is_started ();
   auto accept = [&] (const Settings &wanted, GError **why) {
-    return (starts || depths_of (wanted, samples) == gint (work.depths))
-           && check (wanted, samples, why);
+    return (starts || makes_these_caps (self, wanted)) && check (wanted, samples, why);
   };
   if (!self->settings->adopt (accept, &reason)) {
     if (starts) {
       g_propagate_error (error, reason);
       return false;
     }
-    self->settings->warn (reason);
+    if (reason) /* else they are for the next frame */
+      self->settings->warn (reason);
   }
   work.settings = fitted (self->settings->current (), samples);
   /* Set anew since these caps were agreed on: the first frame brings others. */
-  if (depths_of (work.settings, samples) != gint (work.depths))
+  if (!makes_these_caps (self, work.settings))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return true;
 }
@@ -562,7 +642,7 @@ update_settings (GstOctFFT *self)
   auto accept = [&] (const Settings &wanted, GError **error) {
     if (!check (wanted, samples, error))
       return false;
-    if (depths_of (wanted, samples) == gint (work.depths)) {
+    if (makes_these_caps (self, wanted)) {
       work.settings = wanted;
       return true;
     }
@@ -798,6 +878,7 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
     gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
 
   transform_class->transform_caps = gst_oct_fft_transform_caps;
+  transform_class->fixate_caps = gst_oct_fft_fixate_caps;
   transform_class->submit_input_buffer = gst_oct_fft_submit_input_buffer;
   filter_class->open = gst_oct_fft_open;
   filter_class->close = gst_oct_fft_close;

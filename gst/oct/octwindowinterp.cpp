@@ -14,6 +14,9 @@
  * sample, ends included. Without `wavelengths`, `wavelength-min` and `wavelength-max`, or
  * `resample-map` the samples are taken as already even in wavenumber.
  *
+ * Where the `wavelength-unit` of these is known, caps tell the step from one wavenumber to
+ * the next (`wavenumber-step`, rad/µm), and those of octfft the step in depth.
+ *
  * Interpolation between samples loses level with depth. `interpolation=nufft` has none: it
  * is the sum over all samples for each depth, by a grid of twice as many points, which
  * octfft transforms and rolls off (the field `oversampling` of the caps between them says
@@ -97,8 +100,16 @@ enum class Background {
   file,
 };
 
+enum class Unit {
+  none,
+  nanometres,
+  micrometres,
+  metres,
+};
+
 struct Settings {
   oct::SpectrumSettings spectrum;
+  Unit unit = Unit::none;
   Background background = Background::none;
   guint background_frames = 16;
   guint bit_shift = 0;
@@ -106,9 +117,20 @@ struct Settings {
 
   bool complex () const { return spectrum.dispersion.given (); }
   /* Whether that is what the caps of the output say for so many samples. */
-  bool makes (guint samples, bool a_complex, guint points) const
+  bool makes (guint samples, bool a_complex, guint points, double step) const
   {
-    return complex () == a_complex && spectrum.points_of (samples) == points;
+    return complex () == a_complex && spectrum.points_of (samples) == points
+           && step_of (samples) == step;
+  }
+
+  /* rad/µm from a point of the output to the next, of so many samples; 0 where nobody knows. */
+  double step_of (guint samples) const
+  {
+    const double micrometres[] = {0, 1e-3, 1, 1e6};
+    return unit == Unit::none ? 0
+                              : oct::calibration_step (spectrum.calibration,
+                                    spectrum.used_of (samples), micrometres[gsize (unit)])
+                                    / spectrum.oversampling ();
   }
 };
 
@@ -129,7 +151,7 @@ const CapsFormat caps_formats[] = {
     {"application/x-oct", "CF32LE", oct::SampleFormat::f32le, 8, false},
 };
 
-/* The same three things have other names in raw video. */
+/* Some of the same things have other names in raw video. */
 const struct {
   const char *oct;
   const char *video;
@@ -137,6 +159,8 @@ const struct {
     {"samples", "width"},
     {"lines", "height"},
     {"framerate", "framerate"},
+    {"line-step", "line-step"},
+    {"b-scan-step", "b-scan-step"},
 };
 
 /* What the streaming thread works with. */
@@ -146,6 +170,7 @@ struct Work {
   guint lines = 0;
   bool complex = false;
   guint points = 0; /* of an A-line of the output */
+  double step = 0;  /* that the caps tell */
 
   Settings settings;            /* that the rest was made for */
   std::optional<Settings> next; /* that are to follow with the frame at hand */
@@ -219,6 +244,20 @@ window_get_type (void)
 }
 
 static GType
+unit_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Unit::none), "Nobody knows: depths have no unit either", "none"},
+      {gint (Unit::nanometres), "Nanometres", "nm"},
+      {gint (Unit::micrometres), "Micrometres", "um"},
+      {gint (Unit::metres), "Metres", "m"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  return register_once (&type, "GstOctWavelengthUnit", values);
+}
+
+static GType
 background_get_type (void)
 {
   static const GEnumValue values[] = {
@@ -254,6 +293,10 @@ const opencl::PropertyTable<Settings> properties = {
         "of wavelength-min; 0 = not set",
         [] (Settings &s) -> double & { return s.spectrum.calibration.wavelength_max; },
         {0, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
+    {"wavelength-unit", "Unit of wavelengths",
+        "Of wavelengths, wavelength-min and wavelength-max, from which octfft tells the "
+        "distance of two depths in its caps",
+        &Settings::unit, unit_get_type, opencl::playing},
     {"resample-map", "Resample map",
         "File with the fractional sample at which each even wavenumber lies",
         [] (Settings &s) -> std::string & {
@@ -458,6 +501,26 @@ parse_caps (GstCaps *caps, guint *samples, guint *lines)
   return find_format (structure);
 }
 
+/* Says how far apart the wavenumbers are, where that is known. */
+static GstCaps *
+gst_oct_window_interp_fixate_caps (
+    GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *others)
+{
+  others = GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
+               ->fixate_caps (base, direction, caps, others);
+  guint samples, lines;
+  if (direction != GST_PAD_SINK || gst_caps_is_empty (others)
+      || !parse_caps (caps, &samples, &lines))
+    return others;
+  const double step =
+      GST_OCT_WINDOW_INTERP (base)->settings->current ().step_of (samples);
+  if (step > 0) {
+    others = gst_caps_make_writable (others);
+    gst_caps_set_simple (others, "wavenumber-step", G_TYPE_DOUBLE, step, nullptr);
+  }
+  return others;
+}
+
 static gboolean
 gst_oct_window_interp_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
 {
@@ -558,7 +621,7 @@ gst_oct_window_interp_submit_input_buffer (
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (base);
   Work *work = self->work;
   auto makes = [&] (const Settings &wanted) {
-    return wanted.makes (work->samples, work->complex, work->points);
+    return wanted.makes (work->samples, work->complex, work->points, work->step);
   };
   auto accept = [&] (const Settings &wanted, GError **error) {
     oct::SpectrumTables tables;
@@ -651,14 +714,16 @@ adopt_settings (GstOctWindowInterp *self, GError **error)
   oct::SpectrumTables tables;
   bool starts = !self->settings->is_started ();
   auto accept = [&] (const Settings &wanted, GError **why) {
-    return (starts || wanted.makes (work.samples, work.complex, work.points))
+    return (starts
+               || (wanted.complex () == work.complex
+                   && wanted.spectrum.points_of (work.samples) == work.points))
            && load_tables (work, wanted, tables, why);
   };
   if (!self->settings->adopt (accept, error))
     return FALSE;
   work.settings = self->settings->current ();
   /* Set anew since these caps were agreed on: the first frame brings others. */
-  if (!work.settings.makes (work.samples, work.complex, work.points))
+  if (!work.settings.makes (work.samples, work.complex, work.points, work.step))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return make_stage (self, work.settings, tables, error)
          && create_mean (self, work.settings, error);
@@ -685,6 +750,8 @@ gst_oct_window_interp_set_formats (
   if (!oct::check_samples (work.samples, error))
     return FALSE;
   work.complex = g_str_equal (made->format, "CF32LE");
+  gst_structure_get_double (
+      gst_caps_get_structure (output, 0), "wavenumber-step", &work.step);
   if (!work.input->integer
       && !work.broken.create (
           gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), error))
@@ -851,11 +918,12 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
       "Filter/Effect/Video",
       "Makes raw OCT spectra even in wavenumber and windowed, on an OpenCL device",
       "The gst-opencl developers");
-  for (GType type :
-      {interpolation_get_type (), window_get_type (), background_get_type ()})
+  for (GType type : {interpolation_get_type (), window_get_type (),
+           background_get_type (), unit_get_type ()})
     gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
 
   transform_class->transform_caps = gst_oct_window_interp_transform_caps;
+  transform_class->fixate_caps = gst_oct_window_interp_fixate_caps;
   transform_class->sink_event = gst_oct_window_interp_sink_event;
   transform_class->submit_input_buffer = gst_oct_window_interp_submit_input_buffer;
   filter_class->open = gst_oct_window_interp_open;

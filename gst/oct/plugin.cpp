@@ -9,17 +9,21 @@
 #include <gst/gst.h>
 
 #include "elements.h"
+#include "octscanmeta.h"
 
 static gboolean
 plugin_init (GstPlugin *plugin)
 {
   gboolean registered = FALSE;
 
+  gst_oct_scan_meta_register ();
+
   /* One line an element, in the order of the alphabet. */
   registered |= GST_ELEMENT_REGISTER (octangio, plugin);
   registered |= GST_ELEMENT_REGISTER (octaverage, plugin);
   registered |= GST_ELEMENT_REGISTER (octdoppler, plugin);
   registered |= GST_ELEMENT_REGISTER (octfft, plugin);
+  registered |= GST_ELEMENT_REGISTER (octscan, plugin);
   registered |= GST_ELEMENT_REGISTER (octtestsrc, plugin);
   registered |= GST_ELEMENT_REGISTER (octwindowinterp, plugin);
 

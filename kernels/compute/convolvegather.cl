@@ -4,7 +4,7 @@
  * where channels beyond the input's are 0. Lines and columns are those that a kernel's
  * taps reach; `top` and `left` of them come before the input's.
  *
- * `…_lines` make a line in a work-item, for a CPU; `…_numbers` a number, in one
+ * `…_lines` make a line in a work-item, for a CPU; `…_numbers` one number or four, in one
  * dimension: rows may be more than a device takes in another.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -141,22 +141,39 @@ gather_pixel_lines (
   }
 }
 
+/* Four channels in a work-item */
 kernel void
 gather_pixel_numbers (
     INPUT_PARAMETERS, PLACE_PARAMETERS, global float *pixels, int groups, int depth,
     int images)
 {
   uint n = get_global_id (0);
-  int c = n % depth, place = n / depth, x = place % columns, row = place / columns;
-  int image = row / lines, y = row % lines;
+  int c = n % (depth / 4) * 4, place = n / (depth / 4);
+  int x = place % columns, row = place / columns, image = row / lines, y = row % lines;
   if (image >= images)
     return;
   global const uchar *line =
       line_at (input + offset + image * image_step, line_step, y - top, height, border);
-  pixels[n] =
-      line ? channel_at (line, channel_step, column_step, x - left, width, border,
-          channels, groups, depth, c)
-           : 0.0f;
+  int from = border_index (x - left, width, border);
+  float4 four = 0.0f;
+  if (line && from >= 0) {
+#define CHANNEL(c)                                                                       \
+  channel_at (                                                                           \
+      line, channel_step, column_step, x - left, width, border, channels, groups, depth, c)
+#ifdef INPUT_f32
+    global const uchar *at = line + from * column_step + c * sizeof (float);
+    if (depth == channels && channel_step == sizeof (float)
+        && (ulong)at % sizeof (float4) == 0) {
+      ((global float4 *)pixels)[n] = *(global const float4 *)at;
+      return;
+    }
+#endif
+    four.x = CHANNEL (c);
+    four.y = CHANNEL (c + 1);
+    four.z = CHANNEL (c + 2);
+    four.w = CHANNEL (c + 3);
+  }
+  ((global float4 *)pixels)[n] = four;
 }
 
 /* A component that is no colour, as it is where the taps' middle is. */

@@ -7,7 +7,9 @@
  * C stand so many numbers from one to the next.
  *
  * `multiply_lanes`, for a CPU: a work-item makes ROWS x 2 · LANES of C in registers.
- * `multiply_groups`: 16 x 16 work-items make ROWS x COLUMNS of it by way of local memory.
+ * `multiply_groups`: 8 x 16 work-items make 128 x 64 of it by way of local memory. Where
+ * that is too few groups for a device, each makes one of PARTS sums along k, which
+ * convolveunfold.cl's `finish` adds up: then C is [part][batch] and bias waits.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -19,7 +21,7 @@ typedef struct {
 } Steps;
 
 #define PARAMETERS                                                                       \
-  global const float *a, int a_batch, int a_image, int a_line, int a_column,             \
+  global const float *a, long a_offset, int a_batch, int a_image, int a_line, int a_column,             \
       global const int *fours, int n_fours, global const float *b,                       \
       global const float *bias, int activation, global OUTPUT *c, long c_offset,         \
       int c_batch, int c_image, int c_line, int c_column, int c_step, int rows,          \
@@ -67,7 +69,7 @@ multiply_lanes (PARAMETERS)
   global const float *row[ROWS];
   FLOATS x[ROWS], y[ROWS];
 
-  a += (long)batch * a_batch;
+  a += a_offset + (long)batch * a_batch;
   b += ((long)batch * panels + panel) * n_fours * 4 * COLUMNS;
   bias += ((long)batch * panels + panel) * COLUMNS;
 #pragma unroll
@@ -103,11 +105,15 @@ multiply_lanes (PARAMETERS)
   }
 }
 #else
+/* A work-item's part of C is 8 x 8, two fours of rows by two of columns. */
+#define ACROSS 8
+#define DOWN 16
+#define ITEMS (ACROSS * DOWN)
+#define ROWS (2 * 4 * DOWN)
+#define COLUMNS (2 * 4 * ACROSS)
 /* In a step along k */
-#define DEEP 8
-#define SIDE 16
-#define ROW_FOURS (ROWS / SIDE / 4)
-#define COLUMN_FOURS (COLUMNS / SIDE / 4)
+#define DEEP 16
+#define FOURS (DEEP / 4)
 /* Reads of four stay aligned, writes of a column meet other banks. */
 #define PITCH (ROWS + 4)
 
@@ -115,106 +121,111 @@ multiply_lanes (PARAMETERS)
 #define FOUR(numbers) (*(local float4 *)(numbers))
 
 /* Fours of A and B that a work-item brings for a step. */
-#define A_LOADS ((ROWS * DEEP / 4 + SIDE * SIDE - 1) / (SIDE * SIDE))
-#define B_LOADS ((COLUMNS * DEEP / 4 + SIDE * SIDE - 1) / (SIDE * SIDE))
+#define A_LOADS (ROWS * FOURS / ITEMS)
+#define B_LOADS (COLUMNS * FOURS / ITEMS)
 
-kernel __attribute__ ((reqd_work_group_size (SIDE, SIDE, 1))) void
-multiply_groups (PARAMETERS)
-{
-  local float as[2][DEEP * PITCH] __attribute__ ((aligned (16)));
-  local float bs[2][DEEP * COLUMNS] __attribute__ ((aligned (16)));
-  int item = get_local_id (1) * SIDE + get_local_id (0);
-  int across = get_local_id (0), down = get_local_id (1);
-  int first = get_group_id (0) * ROWS, panel = get_group_id (1);
-  int batch = get_group_id (2), panels = get_num_groups (1);
-  int n_steps = n_fours / (DEEP / 4);
-  int a_row[A_LOADS];
-  float4 a_next[A_LOADS], b_next[B_LOADS];
-  float4 sum[4 * ROW_FOURS][COLUMN_FOURS];
-
-  a += (long)batch * a_batch;
-  b += ((long)batch * panels + panel) * n_fours * 4 * COLUMNS;
-  bias += ((long)batch * panels + panel) * COLUMNS;
-#pragma unroll
-  for (int n = 0; n < A_LOADS; n++)
-    a_row[n] =
-        place_of_row (min (first + (item + n * SIDE * SIDE) / (DEEP / 4), rows - 1),
-            lines, columns, a_image, a_line, a_column);
-#pragma unroll
-  for (int r = 0; r < 4 * ROW_FOURS; r++)
-#pragma unroll
-    for (int q = 0; q < COLUMN_FOURS; q++)
-      sum[r][q] = vload4 (0, bias + q * 4 * SIDE + across * 4);
-
-#define IN_A(n)                                                                          \
-  (ROWS * DEEP / 4 % (SIDE * SIDE) == 0 || item + n * SIDE * SIDE < ROWS * DEEP / 4)
-#define IN_B(n)                                                                          \
-  (COLUMNS * DEEP / 4 % (SIDE * SIDE) == 0 || item + n * SIDE * SIDE < COLUMNS * DEEP / 4)
+/* From global memory into registers, and where A's next fours begin, which takes as long. */
 #define BRING(step)                                                                      \
   {                                                                                      \
-    _Pragma ("unroll") for (int n = 0; n < A_LOADS; n++) if (IN_A (n)) a_next[n] =       \
-        *(global const float4 *)(a + a_row[n]                                            \
-                                 + fours[(step) * (DEEP / 4) + item % (DEEP / 4)]);      \
-    _Pragma ("unroll") for (int n = 0; n < B_LOADS; n++) if (IN_B (n)) b_next[n] = ((    \
-        global const float4 *)(b                                                         \
-                               + (long)(step)*DEEP * COLUMNS))[item + n * SIDE * SIDE];  \
+    _Pragma ("unroll") for (int n = 0; n < A_LOADS; n++) a_next[n] =                     \
+        *(global const float4 *)(a + a_row[n] + four);                                   \
+    four = fours[min ((step) + 1, n_steps - 1) * FOURS + item % FOURS];                  \
+    _Pragma ("unroll") for (int n = 0; n < B_LOADS; n++) b_next[n] =                     \
+        ((global const float4 *)(b + (long)(step) * DEEP * COLUMNS))[item + n * ITEMS];  \
   }
-#define KEEP(part)                                                                       \
+/* From there into one side of local memory, A turned. */
+#define KEEP(side)                                                                       \
   {                                                                                      \
-    _Pragma ("unroll") for (int n = 0; n < A_LOADS; n++) if (IN_A (n))                   \
+    _Pragma ("unroll") for (int n = 0; n < A_LOADS; n++)                                 \
     {                                                                                    \
-      local float *at = as[part] + item % (DEEP / 4) * 4 * PITCH                         \
-                        + (item + n * SIDE * SIDE) / (DEEP / 4);                         \
+      local float *at =                                                                  \
+          as[side] + item % FOURS * 4 * PITCH + (item + n * ITEMS) / FOURS;              \
       at[0] = a_next[n].x;                                                               \
       at[PITCH] = a_next[n].y;                                                           \
       at[2 * PITCH] = a_next[n].z;                                                       \
       at[3 * PITCH] = a_next[n].w;                                                       \
     }                                                                                    \
-    _Pragma ("unroll") for (int n = 0; n < B_LOADS; n++) if (IN_B (n))                   \
-        FOUR (bs[part] + 4 * (item + n * SIDE * SIDE)) = b_next[n];                      \
+    _Pragma ("unroll") for (int n = 0; n < B_LOADS; n++)                                 \
+        FOUR (bs[side] + 4 * (item + n * ITEMS)) = b_next[n];                            \
+  }
+/* What one k multiplies, read while the one before is multiplied. */
+#define READ(set, side, k)                                                               \
+  _Pragma ("unroll") for (int q = 0; q < 2; q++)                                         \
+  {                                                                                      \
+    above[set][q] = FOUR (as[side] + (k) * PITCH + q * 4 * DOWN + down * 4);             \
+    beside[set][q] = FOUR (bs[side] + (k) * COLUMNS + q * 4 * ACROSS + across * 4);      \
+  }
+#define MULTIPLY(set)                                                                    \
+  _Pragma ("unroll") for (int r = 0; r < 2; r++)                                         \
+      _Pragma ("unroll") for (int q = 0; q < 2; q++)                                     \
+  {                                                                                      \
+    float4 by = beside[set][q];                                                          \
+    sum[4 * r][q] = fma ((float4)above[set][r].x, by, sum[4 * r][q]);                    \
+    sum[4 * r + 1][q] = fma ((float4)above[set][r].y, by, sum[4 * r + 1][q]);            \
+    sum[4 * r + 2][q] = fma ((float4)above[set][r].z, by, sum[4 * r + 2][q]);            \
+    sum[4 * r + 3][q] = fma ((float4)above[set][r].w, by, sum[4 * r + 3][q]);            \
   }
 
-  BRING (0)
+kernel __attribute__ ((reqd_work_group_size (ACROSS, DOWN, 1))) void
+multiply_groups (PARAMETERS)
+{
+  local float as[2][DEEP * PITCH] __attribute__ ((aligned (16)));
+  local float bs[2][DEEP * COLUMNS] __attribute__ ((aligned (16)));
+  int across = get_local_id (0), down = get_local_id (1), item = down * ACROSS + across;
+  int first = get_group_id (0) * ROWS, panel = get_group_id (1);
+  int batches = get_num_groups (2) / PARTS, panels = get_num_groups (1);
+  int batch = get_group_id (2) % batches, part = get_group_id (2) / batches;
+  int steps = n_fours / FOURS;
+  int begin = steps * part / PARTS, n_steps = steps * (part + 1) / PARTS;
+  int a_row[A_LOADS];
+  float4 a_next[A_LOADS], b_next[B_LOADS], above[2][2], beside[2][2], sum[8][2];
+
+  a += a_offset + (long)batch * a_batch;
+  b += ((long)batch * panels + panel) * n_fours * 4 * COLUMNS;
+  bias += ((long)batch * panels + panel) * COLUMNS;
+#pragma unroll
+  for (int n = 0; n < A_LOADS; n++)
+    a_row[n] = place_of_row (min (first + (item + n * ITEMS) / FOURS, rows - 1), lines,
+        columns, a_image, a_line, a_column);
+#pragma unroll
+  for (int r = 0; r < 8; r++)
+#pragma unroll
+    for (int q = 0; q < 2; q++)
+      sum[r][q] =
+          PARTS == 1 ? vload4 (0, bias + q * 4 * ACROSS + across * 4) : (float4)0.0f;
+
+  int four = fours[begin * FOURS + item % FOURS];
+  BRING (begin)
   KEEP (0)
   barrier (CLK_LOCAL_MEM_FENCE);
-  for (int step = 0; step < n_steps; step++) {
-    int part = step % 2;
+  READ (0, 0, 0)
+  for (int step = begin; step < n_steps; step++) {
+    int side = (step - begin) % 2;
     if (step + 1 < n_steps)
       BRING (step + 1)
 #pragma unroll
-    for (int k = 0; k < DEEP; k++) {
-      float4 above[ROW_FOURS], beside[COLUMN_FOURS];
-#pragma unroll
-      for (int q = 0; q < ROW_FOURS; q++)
-        above[q] = FOUR (as[part] + k * PITCH + q * 4 * SIDE + down * 4);
-#pragma unroll
-      for (int q = 0; q < COLUMN_FOURS; q++)
-        beside[q] = FOUR (bs[part] + k * COLUMNS + q * 4 * SIDE + across * 4);
-#pragma unroll
-      for (int r = 0; r < ROW_FOURS; r++)
-#pragma unroll
-        for (int q = 0; q < COLUMN_FOURS; q++) {
-          sum[4 * r][q] = fma (above[r].x, beside[q], sum[4 * r][q]);
-          sum[4 * r + 1][q] = fma (above[r].y, beside[q], sum[4 * r + 1][q]);
-          sum[4 * r + 2][q] = fma (above[r].z, beside[q], sum[4 * r + 2][q]);
-          sum[4 * r + 3][q] = fma (above[r].w, beside[q], sum[4 * r + 3][q]);
-        }
+    for (int k = 0; k < DEEP - 1; k++) {
+      READ ((k + 1) % 2, side, k + 1)
+      MULTIPLY (k % 2)
     }
     if (step + 1 < n_steps)
-      KEEP (1 - part)
+      KEEP (1 - side)
     barrier (CLK_LOCAL_MEM_FENCE);
+    if (step + 1 < n_steps)
+      READ (0, 1 - side, 0)
+    MULTIPLY (1)
   }
 
-  c += c_offset + (long)batch * c_batch;
+  c += c_offset + ((long)part * batches + batch) * c_batch;
 #pragma unroll
-  for (int r = 0; r < 4 * ROW_FOURS; r++) {
-    int row = first + r / 4 * 4 * SIDE + down * 4 + r % 4;
+  for (int r = 0; r < 8; r++) {
+    int row = first + r / 4 * 4 * DOWN + down * 4 + r % 4;
     if (row < rows) {
       global OUTPUT *out =
           c + place_of_row (row, lines, columns, c_image, c_line, c_column);
 #pragma unroll
-      for (int q = 0; q < COLUMN_FOURS; q++) {
-        int column = panel * COLUMNS + q * 4 * SIDE + across * 4;
+      for (int q = 0; q < 2; q++) {
+        int column = panel * COLUMNS + q * 4 * ACROSS + across * 4;
         float4 values = sum[r][q];
         values.x = activate_float (values.x, activation);
         values.y = activate_float (values.y, activation);

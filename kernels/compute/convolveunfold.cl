@@ -1,6 +1,6 @@
 /* What each number of an output sees of the input, as the row of a matrix ("im2col")
  *
- * A product's rows as they came out of a library get bias and activation in `finish`.
+ * Products that came out of a library, or in parts, get bias and activation in `finish`.
  *
  * Pixels are what convolvegather.cl makes; each four of a row begin at `fours`. A
  * work-item copies `run` fours.
@@ -26,19 +26,25 @@ unfold (global const float *pixels, int of_image, int of_line, int of_column, in
     vstore4 (vload4 (0, pixels + fours[f]), f, rows);
 }
 
-/* Of `rows` (row × width) and the columns of one group, a number in a work-item. */
+/* Products [part][batch][row][width], a number in a work-item: the sum of its parts. */
 kernel void
-finish (global const float *rows, long rows_start, int width, int n_rows,
-    global const float *bias, int bias_start, int activation, global OUTPUT *output, long out_offset,
-    int out_image, int out_line, int out_column, int out_channel, int height, int columns)
+finish (global const float *products, int parts, int width, int n_rows, int batches,
+    global const float *bias, int bias_batch, int activation, global OUTPUT *output,
+    long out_offset, int out_batch, int out_image, int out_line, int out_column,
+    int out_channel, int height, int columns)
 {
-  uint n = get_global_id (0);
+  uint n = get_global_id (0), batch = get_global_id (1);
   int column = n % width, row = n / width;
-  if (row >= n_rows)
+  if (row >= n_rows || batch >= batches)
     return;
   int line = row / columns;
-  float value = rows[rows_start + (long)row * width + column] + bias[bias_start + column];
+  long of_batch = (long)n_rows * width;
+  float value = bias[(long)batch * bias_batch + column];
+  products += batch * of_batch + (long)row * width + column;
+  for (int part = 0; part < parts; part++)
+    value += products[part * batches * of_batch];
   PUT (activate_float (value, activation), output,
-      out_offset + (long)(line / height) * out_image + line % height * out_line
-          + row % columns * out_column + (long)column * out_channel);
+      out_offset + (long)batch * out_batch + (long)(line / height) * out_image
+          + line % height * out_line + row % columns * out_column
+          + (long)column * out_channel);
 }

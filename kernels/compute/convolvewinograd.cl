@@ -4,7 +4,7 @@
  * Input comes as pixels [image][line][column][channel] of convolvegather.cl, in tiles of
  * 6×6 that begin every 4. Between the two transforms stand 36 products of matrices,
  * [tile][channel] · [channel][filter]. A work-item transforms LANES channels, or filters,
- * of a tile.
+ * of a tile. UNROLLED: as often as it has numbers.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,6 +12,10 @@
 
 #define TILE 6
 #define MADE 4
+
+/* Channels and filters are filled up to whole vectors. */
+#define READ(numbers) (*(global const FLOATS *)(numbers))
+#define WRITE(values, numbers) (*(global FLOATS *)(numbers) = (values))
 
 /* Bᵀ · d, of six numbers that stand `step` apart */
 #define TRANSFORM_INPUT(d, step)                                                         \
@@ -61,7 +65,7 @@ transform_input (global const float *pixels, int lines, int columns, int depth,
   for (int y = 0; y < TILE; y++)
 #pragma unroll
     for (int x = 0; x < TILE; x++)
-      d[y * TILE + x] = VLOAD (0, from + (y * columns + x) * depth);
+      d[y * TILE + x] = READ (from + (y * columns + x) * depth);
 #pragma unroll
   for (int x = 0; x < TILE; x++)
     TRANSFORM_INPUT ((d + x), TILE)
@@ -71,7 +75,7 @@ transform_input (global const float *pixels, int lines, int columns, int depth,
   seen += (long)tile * depth + channel;
 #pragma unroll
   for (int n = 0; n < TILE * TILE; n++)
-    VSTORE (d[n], 0, seen + (long)n * tiles * depth);
+    WRITE (d[n], seen + (long)n * tiles * depth);
 }
 
 /* `products`: [36][tile][depth], of `filters` and what fills them up */
@@ -87,12 +91,12 @@ transform_output (global const float *products, int depth, int tiles_down,
     return;
   int left = tile % tiles_across * MADE, top = tile / tiles_across % tiles_down * MADE;
   int image = tile / tiles_across / tiles_down;
-  FLOATS m[TILE * TILE], made[MADE * MADE], biases = VLOAD (0, bias + filter);
+  FLOATS m[TILE * TILE], made[MADE * MADE], biases = READ (bias + filter);
 
   products += (long)tile * depth + filter;
 #pragma unroll
   for (int n = 0; n < TILE * TILE; n++)
-    m[n] = VLOAD (0, products + (long)n * tiles * depth);
+    m[n] = READ (products + (long)n * tiles * depth);
 #pragma unroll
   for (int x = 0; x < TILE; x++)
     TRANSFORM_OUTPUT ((m + x), TILE)
@@ -104,7 +108,11 @@ transform_output (global const float *products, int depth, int tiles_down,
     made[n] = m[n / MADE * TILE + n % MADE] + biases;
 
   output += out_offset + image * out_image + filter * out_channel;
+#ifdef UNROLLED /* numbers of a GPU stay in registers */
+#pragma unroll
+#else
 #pragma unroll 1
+#endif
   for (int n = 0; n < MADE * MADE; n++) {
     int y = top + n / MADE, x = left + n % MADE;
     if (y >= height || x >= width)

@@ -148,7 +148,74 @@ run_black_scholes (Session &session, const std::string &what)
   session.print (result);
 }
 
+/* --- the product of matrices --- */
+
+/* Square ones, or the second as wide as --size says; groups are of 16 by 16. */
+Product
+product_of (const Session &session)
+{
+  const unsigned length = opencl::is_cpu (session.context) ? 512 : 4096;
+  const Side side = size_of (session, length, length);
+  return {side.height / 16 * 16, side.height / 16 * 16, side.width / 16 * 16};
+}
+
+Result
+result_of (const Session &session, const std::string &what, const Product &product)
+{
+  Result result = session.result (what,
+      {{"rows", unsigned (product.rows)}, {"depth", unsigned (product.depth)},
+          {"width", unsigned (product.width)}},
+      "FLOP/s");
+  result.limit = peak_of (session);
+  return result;
+}
+
+/* A matrix of normal numbers on the device */
+bool
+hold_matrix (gsize rows, gsize columns, Feed &feed, std::string &error)
+{
+  return hold_frame ("openclkernelsrc num-buffers=1 " + source_of ("drawn.cl")
+                         + "kernel=normal_numbers arguments=a,seed=1 "
+                           "output-caps=other/tensors,types=float32,dimensions=(string)"
+                         + std::to_string (columns) + ":" + std::to_string (rows)
+                         + " ! appsink name=sink sync=false",
+      {}, feed, error);
+}
+
+void
+run_product (Session &session, const std::string &what)
+{
+  const Product product = product_of (session);
+  const std::string size =
+      std::to_string (product.width) + "," + std::to_string (product.rows);
+  const std::string shape =
+      std::to_string (product.width) + ":" + std::to_string (product.rows);
+  Result result = result_of (session, what, product);
+  Feed a, b;
+  Line line;
+  if (hold_matrix (product.rows, product.depth, a, result.error)
+      && hold_matrix (product.depth, product.width, b, result.error)) {
+    line.text = "openclkernelmixer name=both " + source_of ("matrixproduct.cl")
+                + "global-size=" + size + " output-caps=other/tensors,dimensions=(string)"
+                + shape + " ! " + sink
+                + " benchmarksource name=a ! both.a benchmarksource name=b ! both.b";
+    line.feeds = {{"a", a}, {"b", b}};
+    line.amount = product.operations ();
+    measure (line, session.options.timing, result);
+  }
+  session.print (result);
+}
+
 /* --- baselines --- */
+
+void
+run_clblast (Session &session, const std::string &what)
+{
+  const Product product = product_of (session);
+  Result result = result_of (session, what, product);
+  measure_clblast (session.context, product, session.options.timing, result);
+  session.print (result);
+}
 
 std::function<void (Session &, const std::string &)>
 numba (const char *name, unsigned width, unsigned height)
@@ -183,6 +250,8 @@ const std::vector<Case> compute_cases = with_convolutions ({
     {"mandelbrot-1000", "the same, 1000 iterations", mandelbrot (1000)},
     {"blackscholes", "call and put of options that are on the device, single precision",
         run_black_scholes},
+    {"matrixproduct", "a product of matrices by tiles, single precision", run_product},
+    {"baseline-clblast-matrixproduct", "CLBlast's", run_clblast},
     {"baseline-numba-mesh", "numba, parallel and fastmath", numba ("mesh", 1000, 1000)},
     {"baseline-numba-mandelbrot-20", "numba, parallel and fastmath",
         numba ("mandelbrot-20", 1536, 1024)},

@@ -11,8 +11,11 @@
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/npyfile.hpp>
 
+#include <cstring>
 #include <fstream>
+#include <map>
 #include <random>
+#include <utility>
 
 #include <unistd.h>
 
@@ -44,24 +47,52 @@ constexpr Size sizes[] = {
     {"product-15x15", 512, 1, 0, 15, 1, 1, true},
 };
 
+/* More of those between which `auto` has to decide */
+constexpr Size sizes_of_choice[] = {
+    {"3x3-16", 56, 16, 16, 3, 1, 1},
+    {"3x3-64-8", 56, 64, 8, 3, 1, 1},
+    {"3x3-512-2", 14, 512, 512, 3, 2, 1},
+    {"5x5-32", 28, 32, 32, 5, 1, 1},
+    {"1x1-512-2048", 7, 512, 2048, 1, 1, 1},
+    {"depthwise-7x7", 28, 96, 96, 7, 1, 96},
+};
+
 bool
 is_layer (const Size &size)
 {
   return size.filters > 0;
 }
 
-constexpr const char *methods[] = {
-    "auto", "direct", "separable", "winograd", "im2col", "fft"};
+/* How a case is called, and what the element is told. */
+struct Method {
+  const char *name, *properties, *blurb;
+};
+
+constexpr Method methods[] = {
+    {"auto", "method=auto", "the method that is chosen"},
+    {"direct", "method=direct", "as the sum that it is"},
+    {"separable", "method=separable", "lines, then columns"},
+    {"winograd", "method=winograd", "after Winograd"},
+    {"im2col", "method=im2col gemm=own", "a matrix that is written out"},
+    {"clblast", "method=im2col gemm=clblast", "the same, multiplied by CLBlast"},
+    {"fft", "method=fft", "by way of spectra"},
+};
+
+bool
+is_chosen_from (const Method &method)
+{
+  return method.name != std::string ("auto") && method.name != std::string ("clblast");
+}
 
 bool
 does (const std::string &method, const Size &size)
 {
   if (method == "separable")
     return size.product;
-  if (method == "im2col")
+  if (method == "im2col" || method == "clblast")
     return is_layer (size) && size.groups == 1;
   if (method == "winograd")
-    return is_layer (size) && size.groups == 1 && size.taps == 3;
+    return is_layer (size) && size.groups == 1 && size.taps == 3 && size.stride == 1;
   return method != "fft" || !is_layer (size) || size.groups > 1;
 }
 
@@ -87,17 +118,6 @@ unsigned
 images_of (const Session &session, const Size &size)
 {
   return !is_layer (size) || opencl::is_cpu (session.context) ? 1 : 32;
-}
-
-std::vector<float>
-random_numbers (gsize count)
-{
-  std::minstd_rand random (1);
-  std::uniform_real_distribution<float> between (-0.5f, 0.5f);
-  std::vector<float> numbers (count);
-  for (float &number : numbers)
-    number = between (random);
-  return numbers;
 }
 
 /* A file of taps that is gone with it. */
@@ -180,7 +200,6 @@ const char *const peak_source =
     "  VECTOR t = 0; for (int n = 0; n < 8; n++) t += s[n];"
     "  VSTORE (t, get_global_id (0), out); }";
 
-/* Multiplications and additions a second that go into each other; 0 where none are. */
 double
 measure_peak (GstOpenCLContext *context)
 {
@@ -214,14 +233,6 @@ measure_peak (GstOpenCLContext *context)
   return best;
 }
 
-/* Measured once, by the first who asks. */
-double
-peak_of (const Session &session)
-{
-  static const double peak = measure_peak (session.context);
-  return peak;
-}
-
 /* --- cases --- */
 
 Result
@@ -236,8 +247,23 @@ result_of (
   return result;
 }
 
+/* A line with openclconvolve, of one of its methods */
+Line
+line_of (const Size &size, unsigned images, const TapsFile &taps, const Feed &feed,
+    const std::string &properties)
+{
+  Line line;
+  line.text = "benchmarksource name=source ! openclconvolve kernel=" + taps.name ()
+              + " kernel-layout=oihw " + properties
+              + " stride=" + std::to_string (size.stride)
+              + " groups=" + std::to_string (size.groups) + " ! " + sink;
+  line.feeds = {{"source", feed}};
+  line.amount = is_layer (size) ? images * operations_of (size) : 1;
+  return line;
+}
+
 std::function<void (Session &, const std::string &)>
-convolve (const Size &meant, const std::string &method)
+convolve (const Size &meant, const std::string &properties)
 {
   return [=] (Session &session, const std::string &what) {
     const Size size = asked (session, meant);
@@ -245,18 +271,80 @@ convolve (const Size &meant, const std::string &method)
     Result result = result_of (session, what, size, images);
     const TapsFile taps (size);
     Feed feed;
-    Line line;
     if (is_layer (size))
       result.limit = peak_of (session);
-    if (hold_input (size, images, feed, result.error)) {
-      line.text = "benchmarksource name=source ! openclconvolve kernel=" + taps.name ()
-                  + " kernel-layout=oihw method=" + method
-                  + " stride=" + std::to_string (size.stride)
-                  + " groups=" + std::to_string (size.groups) + " ! " + sink;
-      line.feeds = {{"source", feed}};
-      line.amount = is_layer (size) ? images * operations_of (size) : 1;
-      measure (line, session.options.timing, result);
+    if (hold_input (size, images, feed, result.error))
+      measure (
+          line_of (size, images, taps, feed, properties), session.options.timing, result);
+    session.print (result);
+  };
+}
+
+/* --- what `auto` takes --- */
+
+void
+keep_choice (GstDebugCategory *, GstDebugLevel, const gchar *, const gchar *, gint,
+    GObject *, GstDebugMessage *message, gpointer choice)
+{
+  const char *const begins = "method=auto takes ",
+                    *text = gst_debug_message_get (message);
+  if (g_str_has_prefix (text, begins))
+    *static_cast<std::string *> (choice) = text + strlen (begins);
+}
+
+/* The element says it to whoever listens. */
+std::string
+choice_of (const Line &line)
+{
+  std::string choice;
+  Result result;
+  gst_debug_remove_log_function (gst_debug_log_default);
+  gst_debug_add_log_function (keep_choice, &choice, nullptr);
+  gst_debug_set_threshold_for_name ("openclconvolve", GST_LEVEL_INFO);
+  measure (line, {0, 0.001, 1}, result);
+  gst_debug_unset_threshold_for_name ("openclconvolve");
+  gst_debug_remove_log_function (keep_choice);
+  gst_debug_add_log_function (gst_debug_log_default, nullptr, nullptr);
+  return choice;
+}
+
+/* Each window is one of each method in turn, so that what else the machine does slows all
+ * of them, and of a CPU's time that counts which this process had. The rate is that of
+ * the method which auto takes. */
+std::function<void (Session &, const std::string &)>
+choose (const Size &meant)
+{
+  return [=] (Session &session, const std::string &what) {
+    const Size size = asked (session, meant);
+    const unsigned images = images_of (session, size);
+    Timing timing = session.options.timing;
+    const unsigned rounds = std::exchange (timing.windows, 1);
+    timing.warm_up /= 4;
+    if (opencl::is_cpu (session.context))
+      timing.clock = processor_time;
+    Result result = result_of (session, what, size, images);
+    const TapsFile taps (size);
+    Feed feed;
+    std::map<std::string, std::vector<double>> rates;
+    if (hold_input (size, images, feed, result.error))
+      result.choice = choice_of (line_of (size, images, taps, feed, "method=auto"));
+    for (unsigned n = 0; n < rounds && result.error.empty (); n++)
+      for (const Method &method : methods) {
+        Result one;
+        if (!is_chosen_from (method) || !does (method.name, size))
+          continue;
+        measure (line_of (size, images, taps, feed, method.properties), timing, one);
+        result.error = one.error;
+        rates[method.name].insert (
+            rates[method.name].end (), one.rates.begin (), one.rates.end ());
+      }
+    double fastest = 0;
+    for (const auto &of_method : rates) {
+      result.more.push_back ({of_method.first, median (of_method.second)});
+      fastest = std::max (fastest, median (of_method.second));
     }
+    result.rates = rates[result.choice];
+    result.more.push_back ({"of_fastest", median (result.rates) / fastest});
     session.print (result);
   };
 }
@@ -281,6 +369,23 @@ baseline (const Size &meant)
   };
 }
 
+/* CLBlast's product of the matrices of a layer, which are there already */
+std::function<void (Session &, const std::string &)>
+product_alone (const Size &size)
+{
+  return [=] (Session &session, const std::string &what) {
+    const unsigned images = images_of (session, size);
+    const gsize side = size.side / size.stride;
+    Result result = result_of (session, what, size, images);
+    result.limit = peak_of (session);
+    measure_clblast (session.context,
+        {images * side * side, gsize (size.taps) * size.taps * size.channels,
+            size.filters},
+        session.options.timing, result);
+    session.print (result);
+  };
+}
+
 /* Names live as long as the program. */
 const char *
 kept_name (const std::string &name)
@@ -288,6 +393,24 @@ kept_name (const std::string &name)
   return g_intern_string (name.c_str ());
 }
 } // namespace
+
+std::vector<float>
+random_numbers (gsize count)
+{
+  std::minstd_rand random (1);
+  std::uniform_real_distribution<float> between (-0.5f, 0.5f);
+  std::vector<float> numbers (count);
+  for (float &number : numbers)
+    number = between (random);
+  return numbers;
+}
+
+double
+peak_of (const Session &session)
+{
+  static const double peak = measure_peak (session.context);
+  return peak;
+}
 
 std::vector<Case>
 convolutions_of_compute ()
@@ -298,7 +421,7 @@ convolutions_of_compute ()
     const bool layer = is_layer (size);
     cases.push_back ({kept_name (name),
         layer ? "openclconvolve, a layer" : "openclconvolve, a gray picture",
-        convolve (size, "auto")});
+        convolve (size, "method=auto")});
     cases.push_back ({kept_name ("baseline-" + name),
         layer ? "onnxruntime on two threads" : "scipy's fftconvolve on two threads",
         baseline (size)});
@@ -311,13 +434,32 @@ all_methods ()
 {
   std::vector<Case> cases;
   for (const Size &size : sizes)
-    for (const char *method : methods) {
-      if (does (method, size))
-        cases.push_back ({kept_name (std::string (size.name) + "-" + method), method,
-            convolve (size, method)});
+    for (const Method &method : methods) {
+      const std::string name = size.name;
+      if (!does (method.name, size))
+        continue;
+      cases.push_back ({kept_name (name + "-" + method.name), method.blurb,
+          convolve (size, method.properties)});
+      if (method.name == std::string ("clblast"))
+        cases.push_back ({kept_name ("baseline-clblast-" + name),
+            "CLBlast's product of these matrices alone", product_alone (size)});
     }
   return cases;
 }
 
-const std::vector<Case> convolve_cases = all_methods ();
+static std::vector<Case>
+with_choices (std::vector<Case> cases)
+{
+  auto add = [&] (const Size &size) {
+    cases.push_back ({kept_name (std::string ("choice-") + size.name),
+        "what auto takes, and each method in turn", choose (size)});
+  };
+  for (const Size &size : sizes)
+    add (size);
+  for (const Size &size : sizes_of_choice)
+    add (size);
+  return cases;
+}
+
+const std::vector<Case> convolve_cases = with_choices (all_methods ());
 } // namespace bench

@@ -19,9 +19,9 @@ const char *const summary =
     "  transfer  openclupload and opencldownload\n"
     "  fft       octfft alone, with each Fourier transform library\n"
     "  compute   openclkernel, openclkernelsrc and openclconvolve, beside numba,\n"
-    "            onnxruntime and scipy\n"
-    "  convolve  openclconvolve by each of its methods\n"
-    "  stages [oct|keying]\n"
+    "            CLBlast, onnxruntime and scipy\n"
+    "  convolve  openclconvolve by each of its methods, and CLBlast's products alone\n"
+    "  stages [oct|keying|soft|camera]\n"
     "            where the time goes: each kernel and transfer, by the device's clock\n"
     "  first-frame [oct|keying]\n"
     "            one frame, then the end: what oct and keying start to time a cold start";
@@ -38,6 +38,7 @@ const char *const description =
     "\n"
     "  opencl-bench oct --list\n"
     "  opencl-bench oct --device gpu --case 'host*'\n"
+    "  opencl-bench convolve --case '3x3-*-direct,*3x3-*-clblast'\n"
     "  opencl-bench keying --size 1920x1080 --windows 3";
 
 struct Raw {
@@ -63,7 +64,7 @@ parse_arguments (int argc, char **argv, Raw &raw, GError **error)
       {"device", 'd', 0, G_OPTION_ARG_STRING, &raw.device,
           "auto, gpu, cpu, PLATFORM:DEVICE or part of a name", "DEVICE"},
       {"case", 'c', 0, G_OPTION_ARG_STRING, &raw.cases,
-          "Only cases of this name; * and ? stand for others", "PATTERN"},
+          "Only cases of these names; * and ? stand for others", "PATTERN,…"},
       {"no-baselines", 'n', 0, G_OPTION_ARG_NONE, &raw.no_baselines,
           "Leave out what other programs reach", nullptr},
       {"list", 'L', 0, G_OPTION_ARG_NONE, &raw.list, "Name the cases and end", nullptr},
@@ -103,6 +104,7 @@ take (const Raw &raw, Options &options)
   static const gchar *const commands[] = {"oct", "keying", "transfer", "fft", "compute",
       "convolve", "stages", "first-frame", nullptr};
   static const gchar *const fields[] = {"oct", "keying", nullptr};
+  static const gchar *const subjects[] = {"oct", "keying", "soft", "camera", nullptr};
 
   if (!raw.rest || !is_one_of (raw.rest[0], commands))
     return "expected a command: oct, keying, transfer, fft, compute, convolve, stages or "
@@ -110,7 +112,9 @@ take (const Raw &raw, Options &options)
   options.command = raw.rest[0];
   const bool of_field = options.command == "stages" || options.command == "first-frame";
   options.of = of_field && raw.rest[1] ? raw.rest[1] : "oct";
-  if (!is_one_of (options.of.c_str (), fields))
+  if (options.command == "stages" && !is_one_of (options.of.c_str (), subjects))
+    return "expected oct, keying, soft or camera";
+  if (options.command != "stages" && !is_one_of (options.of.c_str (), fields))
     return "expected oct or keying";
   if (raw.rest[1] && (!of_field || raw.rest[2]))
     return "too many words";

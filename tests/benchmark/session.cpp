@@ -56,12 +56,26 @@ Session::print (const Result &result)
   fflush (stdout);
 }
 
+namespace {
+/* "host*,device": a name that one of the patterns takes */
+bool
+is_asked_for (const std::string &patterns, const char *name)
+{
+  gchar **all = g_strsplit (patterns.c_str (), ",", -1);
+  bool found = false;
+  for (gchar **one = all; *one && !found; one++)
+    found = g_pattern_match_simple (*one, name);
+  g_strfreev (all);
+  return found;
+}
+} // namespace
+
 void
 run_cases (Session &session, const std::vector<Case> &cases)
 {
   bool any = false;
   for (const Case &one : cases) {
-    if (!g_pattern_match_simple (session.options.cases.c_str (), one.name)
+    if (!is_asked_for (session.options.cases, one.name)
         || (!session.options.baselines && g_str_has_prefix (one.name, "baseline-")))
       continue;
     any = true;

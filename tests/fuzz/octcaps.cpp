@@ -39,9 +39,9 @@ set_field (GstStructure *structure, const char *name, fuzz::Input &input)
     gst_structure_set (structure, name, G_TYPE_STRING,
         texts[input.choose (G_N_ELEMENTS (texts))], nullptr);
     break;
-  case 3:
-    gst_structure_set (
-        structure, name, GST_TYPE_FRACTION, a, b != 0 && b != G_MININT ? b : 1, nullptr);
+  case 3: /* no fraction is made of G_MININT, whose negative is no int */
+    gst_structure_set (structure, name, GST_TYPE_FRACTION, std::max (a, -G_MAXINT),
+        b != 0 ? std::max (b, -G_MAXINT) : 1, nullptr);
     break;
   case 4:
     if (a < b)

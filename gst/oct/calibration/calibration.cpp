@@ -6,6 +6,7 @@
 #include "gridding.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <gst/gst.h>
 
 namespace oct {
@@ -172,6 +173,24 @@ calibration_check (const Calibration &calibration, GError **error)
   return check_one_way (calibration, error) && check_range (calibration, error)
          && values_file_check (calibration.wavelengths, error)
          && values_file_check (calibration.resample_map, error);
+}
+
+double
+calibration_step (const Calibration &calibration, const Samples &samples, double unit)
+{
+  std::vector<double> wavelengths;
+  if (calibration.resample_map.given ()
+      || (calibration.wavelengths.given ()
+          && !values_file_load_used (
+              calibration.wavelengths, samples, wavelengths, nullptr)))
+    return 0;
+  if (range_given (calibration))
+    wavelengths = even_wavelengths (
+        calibration.wavelength_min, calibration.wavelength_max, samples);
+  if (wavelengths.size () < 2)
+    return 0;
+  const double span = two_pi / wavelengths.front () - two_pi / wavelengths.back ();
+  return std::abs (span) / (double (wavelengths.size () - 1) * unit);
 }
 
 bool

@@ -34,6 +34,11 @@ bool calibration_check (const Calibration &calibration, GError **error);
 bool calibration_load (const Calibration &calibration, const Samples &samples,
     std::vector<double> &map, GError **error, std::vector<double> *places = nullptr);
 
+/* rad/µm from one even wavenumber to the next, of wavelengths in units of so many µm; 0
+ * where they are not known. */
+double calibration_step (
+    const Calibration &calibration, const Samples &samples, double unit);
+
 /* r of wavelengths that are positive and rise, or fall, strictly: the wavenumbers
  * k = 2 pi / wavelength, evenly from the first to the last, ends included, looked up in
  * the k of the samples with straight lines between them. */

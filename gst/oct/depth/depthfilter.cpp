@@ -4,6 +4,8 @@
  */
 #include "depthfilter.hpp"
 
+#include "../octscanmeta.h"
+
 #include <algorithm>
 
 namespace oct {
@@ -35,45 +37,73 @@ set_bounds (GstStructure *structure, const char *field, Bounds bounds)
 }
 
 const char *
-lines_field (const GstStructure *structure)
+lines_field (const GstStructure *structure, bool rows)
 {
-  return gst_structure_has_name (structure, "video/x-raw") ? "width" : "lines";
+  if (!gst_structure_has_name (structure, "video/x-raw"))
+    return "lines";
+  return rows ? "height" : "width";
 }
 
-/* A frame of fewer lines than `every` has one line in the output. */
+/* A frame of fewer lines than make one has one line in the output. */
 void
-change_lines (GstStructure *structure, gint64 every, bool to_output)
+change_lines (GstStructure *structure, const DepthChange &change, bool to_output)
 {
-  const char *field = lines_field (structure);
+  const char *field = lines_field (structure, change.rows);
+  const gint64 every = gint64 (change.lines) * change.parts, dropped = change.dropped;
   Bounds bounds = {1, G_MAXINT};
 
-  if (every == 1)
+  if (every == 1 && dropped == 0 && change.wanted == 0)
     return;
   bounds_of (gst_structure_get_value (structure, field), bounds);
-  if (to_output)
-    bounds = {bounds.first / every, bounds.second / every};
+  if (change.wanted > 0)
+    bounds = to_output ? Bounds{change.wanted, change.wanted}
+                       : Bounds{(change.wanted + dropped) * every, G_MAXINT};
+  else if (to_output)
+    bounds = {bounds.first / every - dropped, bounds.second / every - dropped};
   else
-    bounds = {
-        bounds.first == 1 ? 1 : bounds.first * every, bounds.second * every + every - 1};
+    bounds = {bounds.first == 1 ? 1 : (bounds.first + dropped) * every,
+        (bounds.second + dropped) * every + every - 1};
   set_bounds (structure, field, bounds);
 }
 
 void
-change_rate (GstStructure *structure, guint every, bool to_output)
+change_rate (GstStructure *structure, const DepthChange &change, bool to_output)
 {
   const GValue *rate = gst_structure_get_value (structure, "framerate");
-  if (every == 1 || !rate)
+  const gint more = gint (to_output ? change.parts : change.frames);
+  const gint fewer = gint (to_output ? change.frames : change.parts);
+  if (more == fewer || !rate)
     return;
   gint numerator, denominator;
   if (GST_VALUE_HOLDS_FRACTION (rate)
       && gst_util_fraction_multiply (gst_value_get_fraction_numerator (rate),
-          gst_value_get_fraction_denominator (rate), to_output ? 1 : gint (every),
-          to_output ? gint (every) : 1, &numerator, &denominator))
+          gst_value_get_fraction_denominator (rate), more, fewer, &numerator,
+          &denominator))
     gst_structure_set (
         structure, "framerate", GST_TYPE_FRACTION, numerator, denominator, nullptr);
   else
     gst_structure_set (
         structure, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, nullptr);
+}
+
+/* Means of lines lie further apart. */
+void
+change_steps (GstStructure *structure, const DepthChange &change, bool to_output)
+{
+  double step = 0;
+  if (to_output && change.lines > 1
+      && gst_structure_get_double (structure, "line-step", &step))
+    gst_structure_set (
+        structure, "line-step", G_TYPE_DOUBLE, step * change.lines, nullptr);
+  if (!to_output && (change.lines > 1 || change.line_step > 0))
+    gst_structure_remove_field (structure, "line-step");
+  if (!to_output && change.b_scan_step > 0)
+    gst_structure_remove_field (structure, "b-scan-step");
+  if (to_output && change.line_step > 0)
+    gst_structure_set (structure, "line-step", G_TYPE_DOUBLE, change.line_step, nullptr);
+  if (to_output && change.b_scan_step > 0)
+    gst_structure_set (
+        structure, "b-scan-step", G_TYPE_DOUBLE, change.b_scan_step, nullptr);
 }
 
 bool
@@ -101,8 +131,9 @@ changed (const GstStructure *from, const DepthChange &change, bool to_output)
   if ((picture && (change.from || change.to)) || !can_have_format (from, needed))
     return nullptr;
   GstStructure *to = gst_structure_copy (from);
-  change_lines (to, change.lines, to_output);
-  change_rate (to, change.frames, to_output);
+  change_lines (to, change, to_output);
+  change_rate (to, change, to_output);
+  change_steps (to, change, to_output);
   if (picture)
     return to;
   if (made)
@@ -133,30 +164,38 @@ other_side (const GstCaps *caps, const DepthChange &change, bool to_output)
 bool
 DepthChange::operator== (const DepthChange &other) const
 {
-  return frames == other.frames && lines == other.lines
+  return frames == other.frames && lines == other.lines && parts == other.parts
+         && dropped == other.dropped && wanted == other.wanted && rows == other.rows
+         && line_step == other.line_step && b_scan_step == other.b_scan_step
          && g_strcmp0 (from, other.from) == 0 && g_strcmp0 (to, other.to) == 0
          && g_strcmp0 (quantity, other.quantity) == 0;
 }
 
 bool
-parse_depth_layout (const GstCaps *caps, DepthLayout &layout)
+parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
   const char *format = gst_structure_get_string (structure, "format");
   gint lines, depths;
 
   layout = DepthLayout ();
-  layout.picture = gst_structure_has_name (structure, "video/x-raw");
+  layout.video = gst_structure_has_name (structure, "video/x-raw");
+  layout.picture = layout.video && !rows;
   layout.complex = g_strcmp0 (format, "CF32LE") == 0;
+  layout.swapped = g_strcmp0 (format, "GRAY16_BE") == 0;
   for (const auto &known : std::initializer_list<std::pair<const char *, gsize>>{
-           {"GRAY8", 1}, {"GRAY16_LE", 2}, {"F32LE", 4}, {"CF32LE", 8}}) {
+           {"GRAY8", 1}, {"GRAY16_LE", 2}, {"GRAY16_BE", 2}, {"U16LE", 2}, {"F32LE", 4},
+           {"CF32LE", 8}}) {
     if (g_strcmp0 (format, known.first) == 0)
       layout.bytes = known.second;
   }
   if (layout.bytes == 0
-      || !gst_structure_get_int (structure, lines_field (structure), &lines)
-      || !gst_structure_get_int (
-          structure, layout.picture ? "height" : "samples", &depths))
+      || !gst_structure_get_int (structure, lines_field (structure, rows), &lines)
+      || !gst_structure_get_int (structure,
+          layout.picture ? "height"
+          : layout.video ? "width"
+                         : "samples",
+          &depths))
     return false;
   gst_structure_get_fraction (
       structure, "framerate", &layout.rate.numerator, &layout.rate.denominator);
@@ -209,6 +248,9 @@ typedef struct {
   bool break_in_output;
   FrameSequence *sequence;
   FrameSequence::Arrival arrival;
+  GstOctScan scan; /* of it, where it has a number */
+  bool first_is_known;
+  GstOctScan first; /* of those that one comes of */
 } GstOctDepthFilterPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (
@@ -246,7 +288,7 @@ static gboolean
 gst_oct_depth_filter_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
 {
   oct::DepthLayout layout;
-  if (!oct::parse_depth_layout (caps, layout))
+  if (!oct::parse_depth_layout (caps, private_of (filter).work->change ().rows, layout))
     return FALSE;
   *size = layout.size ();
   return TRUE;
@@ -260,7 +302,7 @@ begin_anew (GstOctDepthFilterPrivate &priv)
   GstClockTime each = rate.numerator > 0 ? gst_util_uint64_scale_int (
                           GST_SECOND, rate.denominator, rate.numerator)
                                          : GST_CLOCK_TIME_NONE;
-  priv.sequence->restart (priv.work->change ().frames, each);
+  priv.sequence->restart (priv.work->change ().frames, priv.work->period (), each);
   priv.outdated = true;
   priv.prepared = false;
 }
@@ -271,8 +313,9 @@ gst_oct_depth_filter_set_formats (
 {
   GstOctDepthFilterPrivate &priv = private_of (filter);
 
-  if (!oct::parse_depth_layout (input, priv.work->input)
-      || !oct::parse_depth_layout (output, priv.work->output)) {
+  const bool rows = priv.work->change ().rows;
+  if (!oct::parse_depth_layout (input, rows, priv.work->input)
+      || !oct::parse_depth_layout (output, rows, priv.work->output)) {
     g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
         "the caps have no format of depths");
     return FALSE;
@@ -317,6 +360,9 @@ gst_oct_depth_filter_submit_input_buffer (
   priv.arrival.lost =
       priv.lost || GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT);
   priv.arrival.empty = GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_GAP);
+  priv.arrival.number.reset ();
+  if (gst_buffer_get_oct_scan (input, &priv.scan))
+    priv.arrival.number = priv.scan.frame;
   priv.lost = false;
   return GST_BASE_TRANSFORM_CLASS (gst_oct_depth_filter_parent_class)
       ->submit_input_buffer (base, discont, input);
@@ -336,10 +382,16 @@ gst_oct_depth_filter_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *inpu
     return FALSE;
   priv.prepared = true;
   const FrameSequence::Part part = priv.sequence->next (priv.arrival);
-  if (priv.arrival.lost || priv.arrival.empty || priv.outdated)
+  work.frame_number = priv.sequence->number ();
+  const bool lost = priv.sequence->lost () || priv.arrival.empty;
+  if (lost || priv.outdated)
     work.forget ();
   priv.outdated = false;
-  priv.break_in_output = priv.break_in_output || priv.arrival.lost || priv.arrival.empty;
+  priv.break_in_output = priv.break_in_output || lost;
+  if (priv.sequence->position () == 0) {
+    priv.first_is_known = priv.arrival.number.has_value ();
+    priv.first = priv.scan;
+  }
   if (part == FrameSequence::Part::none)
     return TRUE;
   if (part == FrameSequence::Part::some)
@@ -355,6 +407,23 @@ gst_oct_depth_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *i
   DepthFilter &work = *private_of (filter).work;
   return work.transform (input, output, queue, error)
          && work.finish (input, queue, error);
+}
+
+/* Of one of so many: repeats become fewer, or where it is of all of them, B-scans. */
+static GstOctScan
+scan_of_group (GstOctScan scan, guint frames)
+{
+  scan.frame /= frames;
+  if (scan.repeats % frames == 0) {
+    scan.repeat /= frames;
+    scan.repeats /= frames;
+  } else if (frames % scan.repeats == 0) {
+    scan.b_scan /= frames / scan.repeats;
+    scan.b_scans /= frames / scan.repeats;
+    scan.repeat = 0;
+    scan.repeats = 1;
+  }
+  return scan;
 }
 
 /* An output lasts as long as those that it is made of. */
@@ -376,6 +445,13 @@ gst_oct_depth_filter_copy_metadata (
   else
     GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_DISCONT);
   priv.break_in_output = false;
+  const guint frames = priv.work->change ().frames;
+  if (frames > 1 && priv.first_is_known) {
+    const GstOctScan scan = scan_of_group (priv.first, frames);
+    gst_buffer_set_oct_scan (output, &scan);
+  }
+  priv.work->describe (
+      output, gst_opencl_filter_get_output_index (GST_OPENCL_FILTER (base)));
   return TRUE;
 }
 

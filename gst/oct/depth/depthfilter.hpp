@@ -25,6 +25,8 @@ namespace oct {
 /* A B-scan, as its caps say. */
 struct DepthLayout {
   bool picture = false; /* a column an A-line, else an A-line after the other */
+  bool video = false;
+  bool swapped = false; /* of 16 bits, the higher byte first */
   bool complex = false;
   gsize bytes = 0; /* of a value */
   gsize depths = 0;
@@ -34,15 +36,22 @@ struct DepthLayout {
   gsize size () const { return bytes * depths * lines; }
 };
 
-bool parse_depth_layout (const GstCaps *caps, DepthLayout &layout);
+/* Raw video is pictures, or with `rows` spectra: a row an A-line. */
+bool parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout);
 
 /* An error, where values of so many bytes do not lie at multiples of that. */
 bool check_places (const GstOpenCLFrame *frame, gsize bytes, GError **error);
 
 /* How the caps of the output follow from those of the input. */
 struct DepthChange {
-  guint frames = 1;               /* of the input for one of the output */
-  guint lines = 1;                /* likewise; of a frame that has fewer, all */
+  guint frames = 1;     /* of the input for one of the output */
+  guint lines = 1;      /* likewise; of a frame that has fewer, all */
+  guint parts = 1;      /* of a frame, of which each is one of the output */
+  guint dropped = 0;    /* lines of each of those */
+  guint wanted = 0;     /* lines of the output, 0: all that remain */
+  bool rows = false;    /* of raw video are A-lines */
+  double line_step = 0; /* µm, 0: as those of the input */
+  double b_scan_step = 0;
   const char *from = nullptr;     /* format that is needed, null: any of the template's */
   const char *to = nullptr;       /* format of the output, null: as the input's */
   const char *quantity = nullptr; /* what those numbers are, where it is told */
@@ -79,6 +88,11 @@ public:
   }
   /* How many come of the last of those. */
   virtual guint outputs () { return 1; }
+  /* Frames after which all is as at the first one, where nobody knows how many were lost.
+   */
+  virtual guint period () const { return change ().frames; }
+  /* What else there is to say of an output, the `index`-th of its input. */
+  virtual void describe (GstBuffer *output, guint index) {}
   virtual bool transform (const GstOpenCLFrame *input, const GstOpenCLFrame *output,
       cl_command_queue queue, GError **error) = 0;
   /* After transform(), or in its place where outputs() is 0. */
@@ -89,6 +103,7 @@ public:
   }
 
   DepthLayout input, output;
+  guint64 frame_number = 0; /* of the input at hand, lost ones counted */
 };
 
 /* Likewise, with Settings of an element. A subclass says `change_of` and `check`. */
@@ -139,6 +154,12 @@ protected:
   virtual bool check (const Values &wanted, GError **error) const { return true; }
   /* Whether frames that were kept are of no use with other settings than `in_force`. */
   virtual bool breaks (const Values &wanted) const { return true; }
+
+  /* In transform(): which of the outputs of its input. */
+  guint output_index () const
+  {
+    return gst_opencl_filter_get_output_index (GST_OPENCL_FILTER (base));
+  }
 
   Values in_force;
 

@@ -288,6 +288,36 @@ TEST (test_the_window_stands_where_it_is_wanted)
   fail_unless (worst < exact, "%g", worst);
 }
 
+/* Which bin lies at which depth does not depend on how points were made, only on how many
+ * there are, and how much of the spectrum. */
+TEST (test_a_depth_has_the_same_step_by_nufft)
+{
+  const Values wavelengths = spectrometer (1000);
+  TableFile file (wavelengths);
+  const struct {
+    const char *settings;
+    double points, first, last; /* of the wavenumbers */
+  } cases[] = {{"", 1000, 0, 999}, {"padded-samples=2048", 2048, 0, 999},
+      {"first-sample=100 samples=512", 512, 100, 611}};
+  for (const auto &of : cases) {
+    for (const char *interpolation : {" interpolation=linear", " interpolation=nufft"}) {
+      DepthChain chain (std::string ("wavelength-unit=nm wavelengths=") + file.path + " "
+                            + of.settings + interpolation,
+          "", 1000, 1);
+      chain.pass (noise (1000));
+      double step = 0;
+      gst_structure_get_double (
+          gst_caps_get_structure (chain.harness.caps (), 0), "depth-step", &step);
+      const double k =
+          2 * G_PI * 1e3
+          * (1 / wavelengths[gsize (of.first)] - 1 / wavelengths[gsize (of.last)])
+          / (of.last - of.first); /* rad/um */
+      fail_unless (std::abs (step - G_PI / (of.points * k)) < 1e-9 * step, "%s%s: %g, %g",
+          of.settings, interpolation, step, G_PI / (of.points * k));
+    }
+  }
+}
+
 /* To a grid and back, with zeros and without, while it plays. */
 TEST (test_nufft_comes_and_goes_with_the_next_frame)
 {

@@ -283,8 +283,33 @@ TEST (test_groups_of_work_items_agree_with_double_precision)
   of.filters = 136;
   for (const char *method : {"direct", "im2col", "winograd", "fft"})
     check_layer (of, random_layer (of, 8), method, 2e-5);
+  of = plane (5, 7, 3, 3); /* few and deep: several groups share a sum */
+  of.channels = 144;
+  of.filters = 26;
+  of.groups = 2;
+  of.activation = "relu6";
+  for (const char *method : {"direct", "im2col"})
+    check_layer (of, random_layer (of, 8), method, 2e-5);
   check_drawn ("im2col", 4, 1e-5);
   check_drawn ("fft", 4, 1e-5);
+}
+
+/* Channels side by side, a lane for each; by single work-items and as a GPU does it. */
+TEST_ROWS (test_channels_by_themselves_agree_with_double_precision, {"0", "1"})
+{
+  g_setenv ("GST_OPENCL_CONVOLVE_GROUPS", row, TRUE);
+  Random random (11);
+  for (int n = 0; n < 14; n++) {
+    Limits limits;
+    limits.depthwise = true;
+    limits.groups = {4, 5, 8, 16, 21, 35};
+    Case of = drawn (random, limits);
+    of.nchw = false;
+    if (n == 0)
+      of.lines = 31, of.columns = 15;
+    of.height += of.seen (of.lines), of.width += of.seen (of.columns);
+    check_layer (of, random_layer (of, guint (n)), "direct", 1e-5);
+  }
 }
 
 TEST (test_direct_takes_kernels_of_every_size_to_31)
@@ -313,6 +338,36 @@ TEST (test_auto_agrees_with_double_precision)
   for (gsize n = 0; n < layer.kernel.size (); n++)
     layer.kernel[n] = float (n / 5 % 5 + 1) * float (n % 5 + 1);
   check_layer (of, layer, "auto", 1e-5);
+}
+
+static void
+keep_message (GstDebugCategory *, GstDebugLevel, const gchar *, const gchar *, gint,
+    GObject *, GstDebugMessage *message, gpointer kept)
+{
+  static_cast<std::vector<std::string> *> (kept)->push_back (
+      gst_debug_message_get (message));
+}
+
+/* One line a method that is taken, for GST_DEBUG=openclconvolve:4 */
+TEST (test_what_auto_takes_is_told)
+{
+  static std::vector<std::string> told;
+  gst_debug_add_log_function (keep_message, &told, nullptr);
+  gst_debug_set_threshold_for_name ("openclconvolve", GST_LEVEL_INFO);
+  Case of = plane (21, 20, 3, 3);
+  of.channels = of.filters = 32;
+  for (const char *method : {"auto", "direct"})
+    check_layer (of, random_layer (of, 7), method, 1e-4);
+  of.filters = of.groups = of.channels;
+  check_layer (of, random_layer (of, 7), "auto", 1e-4);
+  gst_debug_remove_log_function (keep_message);
+  const std::vector<std::string> expected = {"method=auto takes winograd",
+      "method=direct takes direct", "method=auto takes direct"};
+  std::vector<std::string> methods;
+  for (const std::string &line : told)
+    if (line.rfind ("method=", 0) == 0)
+      methods.push_back (line);
+  fail_unless (methods == expected, "%d lines", int (methods.size ()));
 }
 
 TEST (test_direct_takes_64_filters_of_64_channels)
@@ -370,21 +425,31 @@ TEST (test_a_kernel_of_two_axes_is_every_channels)
   fail_unless (strstr (output.caps.c_str (), "3:21:8"), "%s", output.caps.c_str ());
 }
 
+/* Of one channel, and of six by themselves */
 template <typename T, typename Made>
 static void
-check_type (const std::string &type, const std::string &made)
+check_type (const std::string &type, const std::string &made, int channels = 1)
 {
   const std::vector<T> input =
-      filled<T> (7 * 9, [] (gsize n) { return T (n * 37 % 120); });
+      filled<T> (7 * 9 * channels, [] (gsize n) { return T (n * 37 % 120); });
   Case of = plane (7, 9, 3, 3);
-  const std::vector<double> kernel = {1, 2, 1, 0, 3, 0, -1, -2, 0.5};
-  Chain chain (
-      "openclconvolve kernel=\"<<1,2,1>,<0,3,0>,<-1,-2,0.5>>\"", tensors (type, "9:7"));
+  of.channels = of.filters = of.groups = channels;
+  std::vector<double> kernel;
+  for (int n = 0; n < channels; n++)
+    kernel.insert (kernel.end (), {1, 2, 1, 0, 3, 0, -1, -2, 0.5});
+  const std::string dimensions =
+      channels > 1 ? std::to_string (channels) + ":9:7" : "9:7";
+  Chain chain ("openclconvolve kernel=\"<<1,2,1>,<0,3,0>,<-1,-2,0.5>>\"",
+      tensors (type, dimensions));
   const Output output = chain.run (bytes_of (input));
   fail_unless (strstr (output.caps.c_str (), made.c_str ()), "%s", output.caps.c_str ());
   const std::vector<Made> got = values_of<Made> (output.bytes);
   assert_near ({got.begin (), got.end ()},
-      reference::convolve (of, {input.begin (), input.end ()}, kernel, {0}), 1e-5, type);
+      reference::convolve (
+          of, {input.begin (), input.end ()}, kernel, std::vector<double> (channels)),
+      1e-5, type);
+  if (channels == 1)
+    check_type<T, Made> (type, made, 6);
 }
 
 TEST (test_numbers_of_other_types_are_convolved_as_real_ones)
@@ -394,6 +459,83 @@ TEST (test_numbers_of_other_types_are_convolved_as_real_ones)
   check_type<guint16, float> ("uint16", "float32");
   check_type<gint16, float> ("int16", "float32");
   check_type<double, double> ("float64", "float64");
+}
+
+/* A float of 16 bits is 2^(exponent - 15) · (1 + fraction / 1024). */
+static double
+number_of_half (guint16 bits)
+{
+  const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  const double size =
+      exponent ? ldexp (1024 + fraction, exponent - 25) : ldexp (fraction, -24);
+  return bits >> 15 ? -size : size;
+}
+
+/* Positive, and one that such a float can be */
+static guint16
+half_of_number (double number)
+{
+  int exponent;
+  const double fraction = frexp (number, &exponent); /* 0.5 … 1 */
+  return number == 0 ? 0 : guint16 ((exponent + 14) << 10 | int (fraction * 2048 - 1024));
+}
+
+/* Rounded once, when it is written: each to half of its last bit. */
+static void
+check_halves (const Case &of, const std::string &method)
+{
+  Layer layer = random_layer (of, 12);
+  std::vector<guint16> input (layer.input.size ());
+  for (gsize n = 0; n < input.size (); n++) {
+    layer.input[n] = float (n * 37 % 129) / 16;
+    input[n] = half_of_number (layer.input[n]);
+  }
+  Folder folder;
+  const std::string kernel = folder.save<float> ("k.npy", NumberType::f32,
+      {gsize (of.filters), gsize (of.of_group ()), gsize (of.lines), gsize (of.columns)},
+      layer.kernel);
+  Chain chain (
+      element_of (of, method) + " kernel-layout=oihw kernel=" + kernel + " bias=0.25",
+      tensors ("float16", dimensions_of (of)));
+  const Output output = chain.run (bytes_of (input));
+  fail_unless (strstr (output.caps.c_str (), "float16"), "%s", output.caps.c_str ());
+  const std::vector<guint16> got = values_of<guint16> (output.bytes);
+  const std::vector<double> expected = reference::convolve (of, doubles (layer.input),
+      doubles (layer.kernel), std::vector<double> (of.filters, 0.25));
+  fail_unless_equals_uint64 (got.size (), expected.size ());
+  double largest = 0;
+  for (double value : expected)
+    largest = std::max (largest, fabs (value));
+  for (gsize n = 0; n < got.size (); n++) {
+    const double value = number_of_half (got[n]);
+    if (!(fabs (value - expected[n]) <= fabs (expected[n]) / 2048 + 1e-4 * largest))
+      ck_abort_msg ("%s of %s: number %d is %g, expected %g", method.c_str (),
+          text_of (of).c_str (), int (n), value, expected[n]);
+  }
+}
+
+TEST (test_floats_of_16_bits_are_convolved_by_every_method)
+{
+  Case of = plane (13, 17, 3, 3);
+  of.images = 2;
+  of.channels = 20;
+  of.filters = 40;
+  for (bool nchw : {false, true}) {
+    of.nchw = nchw;
+    for (const char *method : {"direct", "im2col", "winograd", "fft", "auto"})
+      check_halves (of, method);
+    Case depthwise = of;
+    depthwise.filters = depthwise.groups = depthwise.channels;
+    for (const char *method : {"direct", "fft", "auto"})
+      check_halves (depthwise, method);
+    Case line = depthwise;
+    line.lines = 1;
+    line.stride = 2;
+    check_halves (line, "separable");
+  }
+  g_setenv ("GST_OPENCL_CONVOLVE_GROUPS", "1", TRUE);
+  for (const char *method : {"direct", "im2col", "winograd", "fft"})
+    check_halves (of, method);
 }
 
 /* --- video --- */

@@ -7,6 +7,7 @@
 #include <gst/video/video.h>
 
 #include <cmath>
+#include <limits>
 
 using namespace programs;
 using opencl::NumberType;
@@ -376,6 +377,35 @@ GST_START_TEST (test_expressions_take_and_make_every_type_of_number)
 }
 GST_END_TEST;
 
+/* A compiler knows the value, and once made anything of it. */
+GST_START_TEST (test_expressions_of_a_constant_out_of_range_are_saturated)
+{
+  struct Row {
+    const char *type;
+    Bytes least, most;
+  };
+  auto row = [] (const char *type, auto zero) {
+    using Limits = std::numeric_limits<decltype (zero)>;
+    return Row{type, bytes_of (std::vector{Limits::min ()}),
+        bytes_of (std::vector{Limits::max ()})};
+  };
+  const Row rows[] = {row ("uint8", guint8 ()), row ("int8", gint8 ()),
+      row ("uint16", guint16 ()), row ("int16", gint16 ()), row ("uint32", guint32 ()),
+      row ("int32", gint32 ()), row ("uint64", guint64 ()), row ("int64", gint64 ())};
+  for (const Row &row : rows) {
+    auto expect = [&] (const std::string &expression, const Bytes &expected) {
+      Chain chain ("openclkernel name=k expression=\"" + expression + "\"",
+          tensors (row.type, "1"));
+      fail_unless (chain.run (row.most).bytes == expected, "%s of %s",
+          expression.c_str (), row.type);
+    };
+    expect ("3e19f", row.most);
+    expect ("-INFINITY", row.least);
+    expect ("NAN", Bytes (row.most.size (), 0));
+  }
+}
+GST_END_TEST;
+
 GST_START_TEST (test_expressions_take_and_make_numbers_of_16_bits)
 {
   /* 1, -2, 0.5, 65504 (the largest) */
@@ -384,6 +414,50 @@ GST_START_TEST (test_expressions_take_and_make_numbers_of_16_bits)
   const Output output =
       chain.run (bytes_of (std::vector<guint16>{0x3c00, 0xc000, 0x3800, 0x7bff}));
   fail_unless (values_of<guint16> (output.bytes) == expected);
+}
+GST_END_TEST;
+
+/* Halves of a file, broadcast, to numbers of another type and from them; a kernel of the
+ * user's reads them as OpenCL C does without cl_khr_fp16. */
+GST_START_TEST (test_numbers_of_16_bits_come_from_everywhere_and_go_everywhere)
+{
+  Folder folder;
+  const std::string w = folder.save<guint16> (
+      "w.npy", NumberType::f16, {3}, {0x3c00, 0xc000, 0x3800}); /* 1, -2, 0.5 */
+  const std::vector<guint16> halves = {0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600};
+  const Bytes input = bytes_of (halves); /* 1 … 6 */
+  const std::string tensor = tensors ("float16", "3:2");
+  {
+    Chain chain ("openclkernel expression=\"x * w\" arguments=a,w=" + w, tensor);
+    const std::vector<guint16> expected = {
+        0x3c00, 0xc400, 0x3e00, 0x4400, 0xc900, 0x4200}; /* 1, -4, 1.5, 4, -10, 3 */
+    fail_unless (values_of<guint16> (chain.run (input).bytes) == expected);
+  }
+  {
+    Chain chain ("openclkernel expression=\"x / 8\" "
+                 "output-caps=other/tensors,types=float32",
+        tensor);
+    assert_near<float> (
+        chain.run (input).bytes, {0.125, 0.25, 0.375, 0.5, 0.625, 0.75}, 0, "to float32");
+  }
+  {
+    Chain chain ("openclkernel expression=\"x / 2\" "
+                 "output-caps=other/tensors,types=float16",
+        tensors ("uint8", "4"));
+    const std::vector<guint16> expected = {0x3800, 0x3c00, 0x5640, 0x57f8};
+    fail_unless (values_of<guint16> (chain.run ({1, 2, 200, 255}).bytes) == expected);
+  }
+  {
+    Chain chain (with_source ("kernel void k (global const half *input, global half "
+                              "*output, global const half *w) { size_t n = get_global_id "
+                              "(0); vstore_half (vload_half (n, input) + vload_half (n % "
+                              "3, w), n, output); }",
+                     "arguments=a,w=" + w),
+        tensor);
+    const std::vector<guint16> expected = {
+        0x4000, 0x0000, 0x4300, 0x4500, 0x4200, 0x4680}; /* 2, 0, 3.5, 5, 3, 6.5 */
+    fail_unless (values_of<guint16> (chain.run (input).bytes) == expected);
+  }
 }
 GST_END_TEST;
 
@@ -642,12 +716,17 @@ GST_START_TEST (test_a_mistake_at_the_start_is_one_error_that_says_what_is_wrong
 {
   const Mistake &mistake = mistakes[__i__];
   Folder folder;
+  Chain other ("openclkernel expression=\"x * 2\"", tensors ("int32", "4"));
   Chain chain ("openclkernel name=k " + with_files (mistake.properties, folder),
       tensors ("int32", "20"));
+  const Bytes input = bytes_of (std::vector<gint32> (4, 5));
+  const Bytes twice = bytes_of (std::vector<gint32> (4, 10));
+  fail_unless (other.run (input).bytes == twice);
   chain.start ();
   GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 80, nullptr);
   gst_app_src_push_buffer (GST_APP_SRC (chain.in), buffer);
   assert_said (said_on (chain.bus, 20 * GST_SECOND).errors, mistake);
+  fail_unless (other.run (input).bytes == twice, "%s", mistake.properties);
 }
 GST_END_TEST;
 
@@ -864,7 +943,8 @@ GST_START_TEST (test_it_links_between_a_camera_and_a_key)
 }
 GST_END_TEST;
 
-/* Decibels to amplitudes, by a kernel and by an expression, real and complex */
+/* Decibels to amplitudes, by a kernel and by an expression, real and complex; the numbers are
+ * looked at in programlinks.cpp. */
 GST_START_TEST (test_depth_of_oct_goes_into_a_file)
 {
   struct Row {
@@ -915,7 +995,9 @@ openclkernel_suite (void)
   tcase_add_loop_test (
       tc, test_expressions_broadcast_as_numpy_does, 0, G_N_ELEMENTS (broadcasts));
   tcase_add_test (tc, test_expressions_take_and_make_every_type_of_number);
+  tcase_add_test (tc, test_expressions_of_a_constant_out_of_range_are_saturated);
   tcase_add_test (tc, test_expressions_take_and_make_numbers_of_16_bits);
+  tcase_add_test (tc, test_numbers_of_16_bits_come_from_everywhere_and_go_everywhere);
   tcase_add_test (tc, test_expressions_over_video_are_of_each_component);
   tcase_add_test (tc, test_an_expression_that_is_its_input_changes_no_bit);
   tcase_add_test (tc, test_arrays_are_broadcast_over_video);

@@ -16,6 +16,8 @@ CEILINGS = ["ceiling/upload", "ceiling/download", "ceiling/both-ways", "ceiling/
 OPTIONAL = {
     "clfft": "Built without clFFT",
     "baseline-fftw": "libfftw3-dev",
+    "baseline-clblast": "built without CLBlast",
+    "3x3-512-clblast": "Built without CLBlast",
     "baseline-ffmpeg": "ffmpeg",
     "baseline-alpha": "no element",
     "baseline-numba": "numba is not installed",
@@ -97,8 +99,9 @@ def check_promises(command, results):
 def main():
     program, command, *cases = sys.argv[1:]
     words = [cases.pop(0)] if command == "stages" else []
+    only = [f"--case={','.join(cases)}"] if command == "convolve" else []  # of many
     run = subprocess.run(
-        [program, command, *words, *BRIEF], stdout=subprocess.PIPE, text=True, check=False
+        [program, command, *words, *BRIEF, *only], stdout=subprocess.PIPE, text=True, check=False
     )
     results = [json.loads(line) for line in run.stdout.splitlines()]
     for result in results:

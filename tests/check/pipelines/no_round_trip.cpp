@@ -170,6 +170,12 @@ const Pipeline pipelines[] = {
      "octwindowinterp name=window ! octfft name=fft ! octdoppler name=flow "
      "! opencldownload name=down ! fakesink",
         {"up"}, {"window", "fft", "flow"}, {"down"}, 1, 512 * 16 * 2},
+    /* B-scans of a resonant scanner that come back, two in a buffer. */
+    {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
+     "octscan name=scan b-scans-per-buffer=2 reverse=odd sinusoidal=1 delay=1.5 "
+     "repeats=2 ! octwindowinterp name=window ! octfft name=fft ! octangio name=angio "
+     "repeats=2 ! opencldownload name=down ! fakesink",
+        {"up"}, {"scan", "window", "fft", "angio"}, {"down"}, 1, 512 * 16 * 2},
     /* A green screen, with iterations of one launch and of many. */
     {"videotestsrc num-buffers=FRAMES pattern=smpte ! "
      "video/x-raw,format=I420,width=64,height=32 ! openclupload name=up ! "

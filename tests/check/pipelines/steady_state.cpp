@@ -45,6 +45,10 @@ const Case pipelines[] = {
         "octwindowinterp ! octfft ! octangio repeats=2 method=complex-variance ! "
         "opencldownload",
         0},
+    {"B-scans that come back",
+        "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
+        "octscan reverse=odd delay=1 ! octwindowinterp ! octfft ! opencldownload",
+        0},
     {"velocities",
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
         "octwindowinterp ! octfft ! octdoppler between=frames ! opencldownload",

@@ -1,0 +1,117 @@
+/* Convolution of each channel by itself, of pixels whose channels are neighbours
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "convolvemethods.hpp"
+#include "convolvestages.hpp"
+
+#include <algorithm>
+
+namespace compute {
+namespace {
+#define RESOURCE "/org/freedesktop/gstreamer/opencl/compute/convolvedepthwise.cl"
+
+/* Columns that a work-item makes at a time, as in the kernel. */
+const gsize made_at_once = 4;
+
+/* Fewer channels leave lanes idle, more taps need more registers than there are. */
+const gsize least_channels = 4, most_columns = 15;
+
+class Depthwise : public Convolver {
+public:
+  bool create (
+      GstOpenCLContext *context, const Convolution &a_convolution, GError **error)
+  {
+    convolution = a_convolution;
+    in_lanes = convolves_in_lanes (context);
+    lanes = in_lanes ? lanes_of (context) : 4;
+    while (lanes / 2 >= std::max (convolution.input.channels, least_channels))
+      lanes /= 2;
+    filled = (convolution.input.channels + lanes - 1) / lanes * lanes;
+    return create_kernel (context, error) && create_tables (context, error);
+  }
+
+  bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
+      GError **error) override
+  {
+    const Extent &seen = convolution.input, &made = convolution.output;
+    const Placement &from = input.place;
+    const Steps to = steps_of (output.place, convolution.output_type);
+    const gsize at_once = (made.width + made_at_once - 1) / made_at_once;
+    const gsize run = in_lanes ? at_once : 1;
+    const gsize items = filled / lanes * (at_once / run) * made.height * made.images;
+    if (!kernel.set_all (error, input.data, cl_ulong (from.offset), cl_long (from.image),
+            cl_long (from.line), cl_long (from.column), cl_int (seen.height),
+            cl_int (seen.width), cl_int (convolution.top), cl_int (convolution.left),
+            cl_int (convolution.border), weights (), cl_int (filled), bias (),
+            cl_int (convolution.activation), output.data,
+            cl_long (
+                output.place.offset / opencl::info_of (convolution.output_type).size),
+            cl_long (to.image), cl_long (to.line), cl_long (to.column),
+            cl_int (made.channels), cl_int (made.height), cl_int (made.width),
+            cl_int (run), cl_int (items)))
+      return false;
+    return in_lanes ? kernel.enqueue_groups (queue, {items, 1, 1}, error)
+                    : kernel.enqueue (queue, items, 1, error);
+  }
+
+private:
+  bool create_kernel (GstOpenCLContext *context, GError **error)
+  {
+    auto option = [] (const char *name, gsize value) {
+      return std::string (" -D") + name + "=" + std::to_string (value);
+    };
+    const std::string options =
+        number_options (convolution.input_type, convolution.output_type)
+        + option ("LANES", lanes) + option ("TAP_LINES", convolution.tap_lines)
+        + option ("TAP_COLUMNS", convolution.tap_columns)
+        + option ("STRIDE", convolution.stride)
+        + option ("DILATION", convolution.dilation)
+        + option ("INPUT_BYTES", opencl::info_of (convolution.input_type).size);
+    return kernel.create (
+        context, RESOURCE, "convolve_depthwise", options.c_str (), error);
+  }
+
+  bool create_tables (GstOpenCLContext *context, GError **error)
+  {
+    const gsize channels = convolution.input.channels;
+    std::vector<cl_float> all (convolution.taps () * filled), biases (filled);
+    for (gsize c = 0; c < channels; c++) {
+      biases[c] = cl_float (convolution.bias[c]);
+      for (gsize tap = 0; tap < convolution.taps (); tap++)
+        all[tap * filled + c] =
+            cl_float (convolution.weights[c * convolution.taps () + tap]);
+    }
+    weights =
+        opencl::make_table (context, all.data (), all.size () * sizeof (cl_float), error);
+    if (!weights ())
+      return false;
+    bias = opencl::make_table (
+        context, biases.data (), biases.size () * sizeof (cl_float), error);
+    return bias () != nullptr;
+  }
+
+  Convolution convolution;
+  bool in_lanes;
+  gsize lanes, filled; /* channels, up to whole vectors */
+  opencl::Kernel kernel;
+  cl::Buffer weights, bias;
+};
+} // namespace
+
+bool
+is_depthwise (const Convolution &convolution)
+{
+  return !convolution.video && !convolution.nchw && convolution.channels_of_group () == 1
+         && convolution.filters_of_group () == 1
+         && convolution.input.channels >= least_channels
+         && convolution.tap_columns <= most_columns;
+}
+
+std::unique_ptr<Convolver>
+make_depthwise (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+{
+  auto made = std::make_unique<Depthwise> ();
+  return made->create (context, convolution, error) ? std::move (made) : nullptr;
+}
+} // namespace compute

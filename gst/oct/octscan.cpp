@@ -1,0 +1,420 @@
+/* octscan: B-scans of what a scanner's way across the sample gives
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-octscan
+ *
+ * Puts A-lines into the order in which they lie in the sample, and says which B-scan of
+ * which volume a buffer is. A buffer is of `b-scans-per-buffer` of them, one after the
+ * other; each comes out as a buffer of its own.
+ *
+ * A B-scan begins with a sweep over the sample; the last `flyback` lines are none of it and
+ * are dropped. The scanner is `delay` lines behind, and where it comes back through its way
+ * every second B-scan is turned round (`reverse`); `reverse-samples` does so to the spectra
+ * of a source whose every second sweep runs backwards. What a delay leaves without lines,
+ * at one end or with `reverse` at both, is left out. Of what remains `lines` from
+ * `first-line` on come out.
+ *
+ * A resonant scanner moves by a sine: with `sinusoidal` lines are taken where they are
+ * evenly spaced. 1 says that a sweep is all the way from one turn to the other, half a
+ * period, less that it is that part of it, about the middle.
+ *
+ * Each B-scan is taken `repeats` times, `b-scans` are a volume, which begins with the first
+ * buffer. Where buffers were lost (DISCONT, GAP) their time says how many, so that
+ * directions, repeats and volumes stay as they are; without a time, the next begins a
+ * volume, or where that has no end a B-scan. All this goes along with the buffers as
+ * #GstOctScanMeta, by which `octangio` and `octaverage` find repeats, too.
+ *
+ * It takes raw spectra, spectra and depths, and with `columns` pictures of them, whose
+ * A-lines are columns.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 octtestsrc ! octscan flyback=32 reverse=odd repeats=4 b-scans=128 !
+ * octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft ! opencldownload !
+ * videoconvert ! autovideosink
+ * ]|
+ *
+ * Since: 0.2
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/kernel.hpp>
+
+#include "depth/depthfilter.hpp"
+#include "elements.h"
+#include "octscanmeta.h"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octscan.cl"
+
+#define RAW_CAPS                                                                         \
+  "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                             \
+  "format=(string){GRAY8, GRAY16_LE, GRAY16_BE}, width=(int)[1, 2147483647], "           \
+  "height=(int)[1, 2147483647], framerate=(fraction)[0/1, 2147483647/1]"
+#define OCT_CAPS(domain, formats)                                                        \
+  "application/x-oct(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                       \
+  "domain=(string)" domain ", format=(string)" formats                                   \
+  ", samples=(int)[1, 2147483647], lines=(int)[1, 2147483647], "                         \
+  "framerate=(fraction)[0/1, 2147483647/1]"
+#define ALL_CAPS                                                                         \
+  RAW_CAPS "; " OCT_CAPS ("wavelength", "{U16LE, F32LE}") "; " OCT_CAPS (                \
+      "{wavenumber, depth}", "{F32LE, CF32LE}")
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (ALL_CAPS));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (ALL_CAPS));
+
+namespace {
+enum class Every {
+  none,
+  odd, /* the second, fourth, … */
+  even,
+};
+
+enum class Between {
+  nearest,
+  linear,
+};
+
+const guint most_parts = 4096, most_lines = 1 << 20;
+
+struct Settings {
+  guint parts = 1;
+  guint flyback = 0;
+  double delay = 0;
+  guint first_line = 0;
+  guint lines = 0;
+  Every reverse = Every::none;
+  Every reverse_samples = Every::none;
+  double sinusoidal = 0;
+  Between interpolation = Between::nearest;
+  guint repeats = 1;
+  guint b_scans = 0;
+  bool columns = false;
+  double line_step = 0; /* µm, 0: not known here */
+  double b_scan_step = 0;
+
+  /* Of a sweep, for which the delay leaves no lines of its B-scan. */
+  guint missing () const { return guint (std::max (0.0, std::ceil (delay) - flyback)); }
+  /* Lines of the sweep before the first that can come out. */
+  guint start () const { return reverse == Every::none ? 0 : missing (); }
+  guint dropped () const { return flyback + start () + missing () + first_line; }
+};
+
+class Scan : public oct::DepthFilterOf<Settings> {
+public:
+  using DepthFilterOf::DepthFilterOf;
+
+  void release () override;
+  bool prepare (GstOpenCLContext *context, GError **error) override;
+  guint outputs () override { return in_force.parts; }
+  guint period () const override;
+  void describe (GstBuffer *buffer, guint index) override;
+  bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+      cl_command_queue queue, GError **error) override;
+
+protected:
+  oct::DepthChange change_of (const Settings &wanted) const override;
+  bool check (const Settings &wanted, GError **error) const override;
+  bool breaks (const Settings &wanted) const override
+  {
+    return wanted.parts != in_force.parts || wanted.repeats != in_force.repeats
+           || wanted.b_scans != in_force.b_scans;
+  }
+
+private:
+  guint lines_of_part () const { return guint (input.lines / in_force.parts); }
+  std::string options () const;
+  bool is_reversed (guint64 frame) const
+  {
+    return in_force.reverse != Every::none
+           && (frame % 2 == 1) == (in_force.reverse == Every::odd);
+  }
+  double time_at (double position) const;
+  bool make_places (
+      GstOpenCLContext *context, bool reversed, cl::Buffer &places, GError **error) const;
+
+  opencl::Kernel kernel;
+  std::string built; /* options of the kernel */
+  cl::Buffer forward, backward;
+};
+
+void
+Scan::release ()
+{
+  kernel = opencl::Kernel ();
+  built.clear ();
+  forward = backward = cl::Buffer ();
+}
+
+oct::DepthChange
+Scan::change_of (const Settings &wanted) const
+{
+  oct::DepthChange change;
+  change.parts = wanted.parts;
+  change.dropped = wanted.dropped ();
+  change.wanted = wanted.lines;
+  change.rows = !wanted.columns;
+  change.line_step = wanted.line_step;
+  change.b_scan_step = wanted.b_scan_step;
+  return change;
+}
+
+bool
+Scan::check (const Settings &wanted, GError **error) const
+{
+  const gsize there = input.lines / wanted.parts;
+  const gsize needed = gsize (wanted.dropped ()) + std::max (1u, wanted.lines);
+  if (needed <= there)
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "b-scans-per-buffer=%u: %" G_GSIZE_FORMAT " lines of a B-scan, expected "
+      "%" G_GSIZE_FORMAT " or more: flyback, what the delay costs, first-line and lines",
+      wanted.parts, there, needed);
+  return false;
+}
+
+/* Buffers, after which volumes, or B-scans, and directions are as at the first. */
+guint
+Scan::period () const
+{
+  const guint64 volume = guint64 (in_force.repeats) * std::max (1u, in_force.b_scans);
+  const guint64 frames =
+      in_force.reverse == Every::none ? volume : std::lcm (volume, guint64 (2));
+  return guint (
+      std::min<guint64> (std::lcm (frames, in_force.parts) / in_force.parts, G_MAXUINT));
+}
+
+void
+Scan::describe (GstBuffer *buffer, guint index)
+{
+  const guint64 frame = frame_number * in_force.parts + index;
+  const guint64 place = frame / in_force.repeats;
+  GstOctScan scan = {};
+  scan.frame = frame;
+  scan.repeat = guint (frame % in_force.repeats);
+  scan.repeats = in_force.repeats;
+  scan.b_scans = in_force.b_scans;
+  scan.b_scan = guint (in_force.b_scans > 0 ? place % in_force.b_scans : place);
+  scan.volume = in_force.b_scans > 0 ? place / in_force.b_scans : 0;
+  scan.reversed = is_reversed (frame);
+  gst_buffer_set_oct_scan (buffer, &scan);
+}
+
+/* Where of its sweep, in lines, the scanner is at a line's place. */
+double
+Scan::time_at (double position) const
+{
+  const double sweep = double (lines_of_part ()) - in_force.flyback;
+  if (in_force.sinusoidal == 0 || sweep < 2)
+    return position;
+  /* From the middle; 1 is the last line of the sweep. */
+  const double away = 2 * position / (sweep - 1) - 1;
+  const double edge = in_force.sinusoidal * G_PI / 2;
+  const double angle = std::asin (std::clamp (away * std::sin (edge), -1.0, 1.0));
+  return (angle / edge + 1) / 2 * (sweep - 1);
+}
+
+bool
+Scan::make_places (
+    GstOpenCLContext *context, bool reversed, cl::Buffer &places, GError **error) const
+{
+  const guint last_of_part = lines_of_part () - 1;
+  const double end = double (last_of_part - in_force.flyback);
+  const bool nearest = in_force.interpolation == Between::nearest;
+  std::vector<cl_uint2> lines (output.lines);
+
+  for (gsize n = 0; n < lines.size (); n++) {
+    const double time =
+        time_at (double (in_force.start ()) + in_force.first_line + double (n));
+    double line = in_force.delay + (reversed ? end - time : time);
+    line = std::clamp (nearest ? std::round (line) : line, 0.0, double (last_of_part));
+    /* What is a whole one but for rounding has nothing of its neighbour. */
+    const double whole = std::floor (line + 1e-6);
+    const cl_float part = cl_float (std::max (0.0, line - whole));
+    cl_uint bits;
+    memcpy (&bits, &part, sizeof bits);
+    lines[n] = {{cl_uint (whole), part < 1e-6f ? 0 : bits}};
+  }
+  places =
+      opencl::make_table (context, lines.data (), lines.size () * sizeof lines[0], error);
+  return places () != nullptr;
+}
+
+std::string
+Scan::options () const
+{
+  const char *const stored[] = {"", "uchar", "ushort", "", "float", "", "", "", "float2"};
+  std::string options = std::string ("-DSTORED=") + stored[input.bytes];
+  if (input.swapped)
+    options += " -DSWAPPED";
+  else if (input.bytes < 4)
+    options += " -DWHOLE";
+  if (in_force.interpolation == Between::linear)
+    options += " -DLINEAR";
+  if (in_force.columns && input.video)
+    options += " -DCOLUMNS";
+  if (in_force.reverse_samples != Every::none)
+    options += in_force.reverse_samples == Every::odd ? " -DTURNED=1" : " -DTURNED=0";
+  return options;
+}
+
+bool
+Scan::prepare (GstOpenCLContext *context, GError **error)
+{
+  if (options () != built) {
+    built.clear ();
+    if (!kernel.create (context, KERNELS, "arrange", options ().c_str (), error))
+      return false;
+    built = options ();
+  }
+  return make_places (context, false, forward, error)
+         && make_places (context, true, backward, error);
+}
+
+bool
+Scan::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+    cl_command_queue queue, GError **error)
+{
+  const guint index = output_index ();
+  const bool reversed = is_reversed (frame_number * in_force.parts + index);
+  const gsize columns = input.picture ? output.lines : input.depths;
+  const gsize rows = input.picture ? input.depths : output.lines;
+  auto pitch = [this] (const GstOpenCLFrame *frame, const oct::DepthLayout &layout) {
+    return cl_uint (
+        layout.video ? gsize (frame->stride[0]) / input.bytes : layout.depths);
+  };
+
+  return oct::check_places (from, input.bytes, error)
+         && oct::check_places (to, output.bytes, error)
+         && kernel.launch (queue, columns, rows, error, from->data,
+             cl_ulong (from->offset[0]), pitch (from, input),
+             cl_uint (index * lines_of_part ()), reversed ? backward () : forward (),
+             cl_uint (input.depths), cl_uint (output.lines), to->data,
+             cl_ulong (to->offset[0]), pitch (to, output));
+}
+} // namespace
+
+#define GST_TYPE_OCT_SCAN (gst_oct_scan_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstOctScanElement, gst_oct_scan, GST, OCT_SCAN_ELEMENT, GstOctDepthFilter)
+
+struct _GstOctScanElement {
+  GstOctDepthFilter parent;
+
+  opencl::Settings<Settings> *settings;
+};
+
+G_DEFINE_TYPE (GstOctScanElement, gst_oct_scan, GST_TYPE_OCT_DEPTH_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (octscan, "octscan", GST_RANK_NONE, GST_TYPE_OCT_SCAN)
+
+static GType
+every_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Every::none), "None", "none"},
+      {gint (Every::odd), "The second, fourth, …", "odd"},
+      {gint (Every::even), "The first, third, …", "even"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstOctEvery", values));
+  return type;
+}
+
+static GType
+between_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Between::nearest), "The nearer line", "nearest"},
+      {gint (Between::linear),
+          "Straight line between two lines; of spectra, it takes away what is not the "
+          "same in both",
+          "linear"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstOctScanInterpolation", values));
+  return type;
+}
+
+const opencl::PropertyTable<Settings> properties = {
+    {"b-scans-per-buffer", "B-scans in a buffer",
+        "Number of B-scans, one after the other, that each buffer is of; lines that are "
+        "left over are left out",
+        &Settings::parts, {1, most_parts}, opencl::playing},
+    {"flyback", "Flyback", "Lines at the end of each B-scan that are none of its sweep",
+        &Settings::flyback, {0, most_lines}, opencl::playing},
+    {"delay", "Delay", "Lines by which the scanner is behind", &Settings::delay,
+        {0, most_lines}, opencl::playing},
+    {"first-line", "First line", "Lines of the sweep that are left out before others",
+        &Settings::first_line, {0, most_lines}, opencl::playing},
+    {"lines", "Lines", "Lines that come out, 0 = all that remain", &Settings::lines,
+        {0, most_lines}, opencl::playing},
+    {"reverse", "Reverse", "Which B-scans were taken on the way back", &Settings::reverse,
+        every_get_type, opencl::playing},
+    {"reverse-samples", "Reverse samples",
+        "Which A-lines of a buffer have their samples in the opposite order",
+        &Settings::reverse_samples, every_get_type, opencl::playing},
+    {"sinusoidal", "Sinusoidal",
+        "Part of a half period of a sine that a sweep is, about its middle; 0 = the "
+        "scanner moves evenly",
+        &Settings::sinusoidal, {0, 1}, opencl::playing},
+    {"interpolation", "Interpolation", "What is taken between two lines",
+        &Settings::interpolation, between_get_type, opencl::playing},
+    {"repeats", "Repeats", "How often each B-scan is taken before the next",
+        &Settings::repeats, {1, most_parts}, opencl::playing},
+    {"b-scans", "B-scans", "B-scans of a volume, repeats not counted; 0 = it has no end",
+        &Settings::b_scans, {0, most_lines}, opencl::playing},
+    {"line-step", "Line step",
+        "From A-line to A-line in micrometres, told in the caps; 0 = as those that come "
+        "in say, if they do",
+        &Settings::line_step, {0, 1e9}, opencl::playing},
+    {"b-scan-step", "B-scan step", "Likewise from B-scan to B-scan",
+        &Settings::b_scan_step, {0, 1e9}, opencl::playing},
+    {"columns", "Columns", "Whether raw video is pictures, whose A-lines are columns",
+        &Settings::columns, opencl::ready},
+};
+
+static void
+gst_oct_scan_init (GstOctScanElement *self)
+{
+  self->settings = new opencl::Settings<Settings> (self, properties);
+  gst_oct_depth_filter_set_work (self, new Scan (self, self->settings));
+}
+
+static void
+gst_oct_scan_finalize (GObject *object)
+{
+  delete GST_OCT_SCAN_ELEMENT (object)->settings;
+  G_OBJECT_CLASS (gst_oct_scan_parent_class)->finalize (object);
+}
+
+static void
+gst_oct_scan_class_init (GstOctScanElementClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_oct_scan_finalize;
+  opencl::install_settings<&GstOctScanElement::settings> (klass, properties);
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OCT scan", "Filter/Effect/Video",
+      "Puts A-lines into the order in which they lie in the sample, on an OpenCL device",
+      "The gst-opencl developers");
+  gst_type_mark_as_plugin_api (every_get_type (), GstPluginAPIFlags (0));
+  gst_type_mark_as_plugin_api (between_get_type (), GstPluginAPIFlags (0));
+}

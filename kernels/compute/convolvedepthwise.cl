@@ -1,0 +1,124 @@
+/* A convolution of each channel by itself where channels are neighbours in memory: a lane
+ * for each of them
+ *
+ * The input is read where it is. A work-item makes LANES channels of MADE columns at a
+ * time, `run` times side by side; neighbouring work-items make neighbouring channels. What
+ * it reads of a line goes into all of its columns. Weights are [line][column][filled].
+ *
+ * Built with LANES, TAP_LINES, TAP_COLUMNS, STRIDE, DILATION, and INPUT_BYTES of a number.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "convolve.clh"
+
+#define MADE 4
+#define REACH ((MADE - 1) * STRIDE + (TAP_COLUMNS - 1) * DILATION + 1)
+
+/* A line of the input, and how its columns are found. */
+typedef struct {
+  global const uchar *first;
+  long step; /* in bytes from column to column */
+  int width, border;
+} Line;
+
+FLOATS
+channels_at (global const uchar *from, int count)
+{
+#if defined(INPUT_f32)
+  if (count >= LANES)
+    return VLOAD (0, (global const float *)from);
+#elif defined(INPUT_f16)
+  if (count >= LANES)
+    return VLOAD_HALF (0, (global const half *)from);
+#endif
+  float values[LANES];
+#pragma unroll
+  for (int l = 0; l < LANES; l++)
+    values[l] = l < count ? GET (from + l * INPUT_BYTES) : 0.0f;
+  return VLOAD (0, values);
+}
+
+/* `x`: the column of the first tap; `inside`: no border is seen. */
+void
+add_line (FLOATS *sum, Line line, int x, int count, bool inside,
+    global const float *weights, int filled)
+{
+  FLOATS tap[TAP_COLUMNS];
+
+#pragma unroll
+  for (int i = 0; i < TAP_COLUMNS; i++)
+    tap[i] = VLOAD (0, weights + i * filled);
+#pragma unroll
+  for (int i = 0; i < REACH; i++) {
+    int at = inside ? x + i : border_index (x + i, line.width, line.border);
+    FLOATS value = 0;
+    if (at >= 0)
+      value = channels_at (line.first + at * line.step, count);
+#pragma unroll
+    for (int m = 0; m < MADE; m++) {
+      int place = i - m * STRIDE;
+      if (place >= 0 && place % DILATION == 0 && place / DILATION < TAP_COLUMNS)
+        sum[m] = fma (value, tap[place / DILATION], sum[m]);
+    }
+  }
+}
+
+void
+put_channels (FLOATS value, global OUTPUT *out, int count)
+{
+  if (count >= LANES) {
+    PUT_VECTOR (value, out, 0);
+    return;
+  }
+  float values[LANES];
+  VSTORE (value, 0, values);
+#pragma unroll
+  for (int l = 0; l < LANES; l++)
+    if (l < count)
+      PUT (values[l], out, l);
+}
+
+kernel void
+convolve_depthwise (global const uchar *input, ulong in_offset, long in_image,
+    long in_line, long in_column, int in_height, int in_width, int top, int left,
+    int border, global const float *weights, int filled, global const float *bias,
+    int activation, global OUTPUT *output, long out_offset, long out_image, long out_line,
+    long out_column, int channels, int height, int width, int run, int items)
+{
+  int n = get_global_id (0), of_line = (width + MADE * run - 1) / (MADE * run);
+  if (n >= items)
+    return;
+  int across = filled / LANES, first = n % across * LANES, rest = n / across;
+  int begin = rest % of_line * run * MADE, row = rest / of_line;
+  int y = row % height, image = row / height;
+  int count = channels - first;
+
+  input += in_offset + image * in_image + first * INPUT_BYTES;
+  output += out_offset + image * out_image + y * out_line + first;
+  weights += first;
+  for (int x = begin; x < min (begin + run * MADE, width); x += MADE) {
+    int from = x * STRIDE - left;
+    bool inside = from >= 0 && from + REACH <= in_width && count >= LANES;
+    FLOATS sum[MADE];
+#pragma unroll
+    for (int m = 0; m < MADE; m++)
+      sum[m] = VLOAD (0, bias + first);
+#pragma unroll 1
+    for (int j = 0; j < TAP_LINES; j++) {
+      int at = border_index (y * STRIDE + j * DILATION - top, in_height, border);
+      Line line = {input + at * in_line, in_column, in_width, border};
+      global const float *of_line = weights + j * TAP_COLUMNS * filled;
+      if (at < 0)
+        continue;
+      if (inside)
+        add_line (sum, line, from, LANES, true, of_line, filled);
+      else
+        add_line (sum, line, from, count, false, of_line, filled);
+    }
+#pragma unroll
+    for (int m = 0; m < MADE; m++)
+      if (x + m < width)
+        put_channels (
+            ACTIVATE (sum[m], activation), output + (x + m) * out_column, count);
+  }
+}

@@ -1,0 +1,196 @@
+/* How large what is seen is: micrometres from depth to depth and from line to line, along
+ * the chain
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "depthframes.hpp"
+
+#include <glib/gstdio.h>
+
+using namespace check;
+using namespace depths;
+
+namespace {
+const gsize samples = 256, lines = 8;
+
+std::string
+spectra_caps ()
+{
+  return text ("video/x-raw(memory:OpenCLMemory),format=GRAY16_LE,width=%zu,height=%zu,"
+               "framerate=50/1",
+      samples, lines);
+}
+
+/* µm from bin to bin, of a spectrum from wavelength to wavelength in µm */
+double
+depth_step (double first, double last, double index = 1)
+{
+  const double span = 2 * G_PI * std::abs (1 / first - 1 / last);
+  return G_PI / (samples * span / (samples - 1) * index);
+}
+
+Bytes
+spectra_of_a_mirror (double first, double last, double depth)
+{
+  Values values;
+  for (gsize line = 0; line < lines; line++) {
+    for (gsize j = 0; j < samples; j++) {
+      const double k = 2 * G_PI / (first + (last - first) * j / (samples - 1));
+      values.push_back (std::round (30000 + 9000 * std::cos (2 * k * depth)));
+    }
+  }
+  return bytes_of<guint16> (values);
+}
+
+/* 0 where there is none */
+double
+field_of (Harness &harness, const char *field)
+{
+  double value = 0;
+  Owned<GstCaps> caps = harness.caps ();
+  gst_structure_get_double (gst_caps_get_structure (caps, 0), field, &value);
+  return value;
+}
+
+void
+expect_close (double got, double expected, const std::string &what)
+{
+  fail_unless (std::abs (got - expected) <= 1e-9 * std::abs (expected),
+      "%s: %.12g, expected %.12g", what.c_str (), got, expected);
+}
+
+Owned<GstBuffer>
+pass (Harness &harness, guint n)
+{
+  return harness.pass (timed (spectra_of_a_mirror (1.2, 1.4, 100), n));
+}
+
+struct Unit {
+  std::string label;
+  double micrometres;
+};
+
+const Unit units[] = {{"nm", 1e-3}, {"um", 1}, {"m", 1e6}};
+const std::string numbers =
+    " ! capsfilter caps=\"application/x-oct(memory:OpenCLMemory),format=F32LE\"";
+} // namespace
+
+TEST_ROWS (test_octscales_the_depth_step_follows_from_the_wavelengths, units)
+{
+  for (bool falling : {false, true}) {
+    const double first = falling ? 1.4 : 1.2, last = falling ? 1.2 : 1.4;
+    Harness harness (text ("octwindowinterp wavelength-min=%.17g wavelength-max=%.17g "
+                           "wavelength-unit=%s ! octfft refractive-index=1.38%s",
+                         first / row.micrometres, last / row.micrometres,
+                         row.label.c_str (), numbers.c_str ()),
+        spectra_caps ());
+    pass (harness, 0);
+    expect_close (
+        field_of (harness, "depth-step"), depth_step (first, last, 1.38), row.label);
+  }
+}
+
+TEST (test_octscales_the_depth_step_follows_from_a_file)
+{
+  gchar *path = nullptr;
+  const int file = g_file_open_tmp ("wavelengths-XXXXXX.txt", &path, nullptr);
+  std::string content;
+  for (gsize j = 0; j < samples; j++)
+    content += text ("%.17g\n", 800 + 100 * std::pow (double (j) / (samples - 1), 1.1));
+  fail_unless (g_file_set_contents (path, content.c_str (), -1, nullptr));
+  Harness harness (text ("octwindowinterp wavelengths=%s wavelength-unit=nm ! octfft%s",
+                       path, numbers.c_str ()),
+      spectra_caps ());
+  pass (harness, 0);
+  expect_close (field_of (harness, "depth-step"), depth_step (0.8, 0.9), "file");
+  g_remove (path);
+  g_free (path);
+  g_close (file, nullptr);
+}
+
+TEST (test_octscales_a_mirror_is_where_the_depth_step_says)
+{
+  const double depth = 117.3;
+  Harness harness ("octwindowinterp wavelength-min=1.2 wavelength-max=1.4 "
+                   "wavelength-unit=um ! octfft scale=linear"
+                       + numbers,
+      spectra_caps ());
+  harness.push (timed (spectra_of_a_mirror (1.2, 1.4, depth), 0));
+  const Values got = pull_numbers (harness);
+  const auto peak = std::max_element (got.begin () + 5, got.begin () + samples / 2);
+  const double found = double (peak - got.begin ()) * field_of (harness, "depth-step");
+  fail_unless (std::abs (found - depth) <= depth_step (1.2, 1.4) / 2 + 1e-9,
+      "%g µm, expected %g", found, depth);
+}
+
+TEST (test_octscales_nothing_is_told_that_nobody_knows)
+{
+  for (const char *settings :
+      {"wavelength-min=1187 wavelength-max=1433", "wavelength-unit=nm"}) {
+    Harness harness (std::string ("octwindowinterp ") + settings + " ! octfft" + numbers,
+        spectra_caps ());
+    pass (harness, 0);
+    expect_equal (field_of (harness, "depth-step"), 0.0);
+    expect_equal (field_of (harness, "line-step"), 0.0);
+  }
+}
+
+TEST (test_octscales_follow_knobs_with_the_next_frame)
+{
+  Harness harness ("octwindowinterp wavelength-min=1200 wavelength-max=1400 "
+                   "wavelength-unit=nm ! octfft"
+                       + numbers,
+      spectra_caps ());
+  GstElement *window = harness.find ("octwindowinterp"), *fft = harness.find ("octfft");
+  pass (harness, 0);
+  expect_close (field_of (harness, "depth-step"), depth_step (1.2, 1.4), "first");
+  set_together (fft, "refractive-index=1.5 line-step=7");
+  pass (harness, 1);
+  expect_close (field_of (harness, "depth-step"), depth_step (1.2, 1.4, 1.5), "index");
+  expect_close (field_of (harness, "line-step"), 7, "line step");
+  set_together (window, "wavelength-min=1100");
+  pass (harness, 2);
+  expect_close (
+      field_of (harness, "depth-step"), depth_step (1.1, 1.4, 1.5), "wavelength");
+  set_together (window, "wavelength-unit=none");
+  pass (harness, 3);
+  expect_equal (field_of (harness, "depth-step"), 0.0);
+  expect_warnings (harness.bus, "knobs", {});
+}
+
+/* Lines that are averaged lie further apart. */
+TEST (test_octscales_go_along_the_chain)
+{
+  Harness harness (
+      "octscan line-step=5 b-scan-step=11 ! octwindowinterp "
+      "wavelength-min=1200 wavelength-max=1400 wavelength-unit=nm ! octfft ! "
+      "octaverage frames=1 lines=4 mean=complex ! octangio repeats=2",
+      spectra_caps ());
+  harness.push (timed (spectra_of_a_mirror (1.2, 1.4, 100), 0));
+  harness.push (timed (spectra_of_a_mirror (1.2, 1.4, 100), 1));
+  harness.pull ();
+  expect_close (field_of (harness, "depth-step"), depth_step (1.2, 1.4), "depth");
+  expect_close (field_of (harness, "line-step"), 20, "line");
+  expect_close (field_of (harness, "b-scan-step"), 11, "B-scan");
+}
+
+TEST (test_octscales_a_picture_has_true_proportions_when_asked)
+{
+  Harness harness ("octwindowinterp wavelength-min=1200 wavelength-max=1400 "
+                   "wavelength-unit=nm ! octfft line-step=20",
+      spectra_caps ());
+  auto ratio = [&] {
+    gint numerator = 1, denominator = 1;
+    Owned<GstCaps> caps = harness.caps ();
+    gst_structure_get_fraction (
+        gst_caps_get_structure (caps, 0), "pixel-aspect-ratio", &numerator, &denominator);
+    return double (numerator) / denominator;
+  };
+  pass (harness, 0);
+  expect_equal (ratio (), 1.0);
+  set_together (harness.find ("octfft"), "true-scale=true");
+  pass (harness, 1);
+  const double expected = 20 / depth_step (1.2, 1.4);
+  fail_unless (
+      std::abs (ratio () / expected - 1) < 1e-6, "%g, expected %g", ratio (), expected);
+}

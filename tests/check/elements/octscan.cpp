@@ -1,0 +1,472 @@
+/* octscan: lines where they lie in the sample, and which B-scan a buffer is
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "depthframes.hpp"
+
+#include "gst/oct/octscanmeta.h"
+
+using namespace check;
+using namespace depths;
+
+namespace {
+const gsize n_samples = 13, lines_there = 20;
+
+/* --- frames, of which a value tells its line and sample --- */
+
+struct Kind {
+  std::string label;
+  const char *caps; /* with %zu for samples and %zu for lines */
+  gsize bytes;
+  bool big_endian = false;
+  bool columns = false;
+  bool real = true;
+};
+
+#define ON_DEVICE "(memory:OpenCLMemory)"
+const Kind kinds[] = {
+    {"8 bits", "video/x-raw" ON_DEVICE ",format=GRAY8,width=%zu,height=%zu", 1},
+    {"16 bits", "video/x-raw" ON_DEVICE ",format=GRAY16_LE,width=%zu,height=%zu", 2},
+    {"16 bits, high byte first",
+        "video/x-raw" ON_DEVICE ",format=GRAY16_BE,width=%zu,height=%zu", 2, true},
+    {"a picture", "video/x-raw" ON_DEVICE ",format=GRAY8,height=%zu,width=%zu", 1, false,
+        true},
+    {"application/x-oct",
+        "application/x-oct" ON_DEVICE
+        ",domain=wavelength,format=U16LE,samples=%zu,lines=%zu",
+        2},
+    {"float",
+        "application/x-oct" ON_DEVICE
+        ",domain=wavenumber,format=F32LE,samples=%zu,lines=%zu",
+        4},
+    {"complex",
+        "application/x-oct" ON_DEVICE ",domain=depth,format=CF32LE,samples=%zu,lines=%zu",
+        8},
+};
+
+G_GNUC_BEGIN_IGNORE_DEPRECATIONS
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+std::string
+caps_of (const Kind &kind, gsize lines, const char *rate = "50/1")
+{
+  return text (kind.caps, n_samples, lines) + ",framerate=" + rate;
+}
+#pragma GCC diagnostic pop
+G_GNUC_END_IGNORE_DEPRECATIONS
+
+/* Rows of raw video are padded to multiples of 4 bytes. */
+gsize
+pitch_of (const Kind &kind, gsize lines)
+{
+  const gsize row = (kind.columns ? lines : n_samples) * kind.bytes;
+  return std::string (kind.caps).find ("video") == 0 ? (row + 3) / 4 * 4 : row;
+}
+
+gsize
+place_of (const Kind &kind, gsize lines, gsize line, gsize sample)
+{
+  const gsize pitch = pitch_of (kind, lines);
+  return kind.columns ? sample * pitch + line * kind.bytes
+                      : line * pitch + sample * kind.bytes;
+}
+
+gsize
+size_of (const Kind &kind, gsize lines)
+{
+  return pitch_of (kind, lines) * (kind.columns ? n_samples : lines);
+}
+
+void
+put (const Kind &kind, guint8 *at, double value)
+{
+  const float pair[] = {float (value), float (-2 * value)};
+  if (kind.bytes >= 4) {
+    memcpy (at, pair, kind.bytes);
+    return;
+  }
+  const guint whole = guint (value);
+  at[0] = guint8 (kind.big_endian ? whole >> 8 : whole);
+  if (kind.bytes == 2)
+    at[1] = guint8 (kind.big_endian ? whole : whole >> 8);
+}
+
+double
+get (const Kind &kind, const guint8 *at)
+{
+  if (kind.bytes >= 4) {
+    float value;
+    memcpy (&value, at, sizeof value);
+    return value;
+  }
+  if (kind.bytes == 1)
+    return at[0];
+  return kind.big_endian ? at[0] << 8 | at[1] : at[1] << 8 | at[0];
+}
+
+using Value = std::function<double (gsize line, gsize sample)>;
+
+Bytes
+frame_of (const Kind &kind, gsize lines, const Value &value)
+{
+  Bytes bytes (size_of (kind, lines), 0xee);
+  for (gsize line = 0; line < lines; line++) {
+    for (gsize sample = 0; sample < n_samples; sample++)
+      put (kind, bytes.data () + place_of (kind, lines, line, sample),
+          value (line, sample));
+  }
+  return bytes;
+}
+
+void
+expect_lines (const Kind &kind, GstBuffer *buffer, gsize lines, const Value &value,
+    double tolerance = 0)
+{
+  const Bytes bytes = read_buffer (buffer);
+  expect_equal (bytes.size (), size_of (kind, lines), kind.label);
+  for (gsize line = 0; line < lines; line++) {
+    for (gsize sample = 0; sample < n_samples; sample++) {
+      const double got = get (kind, bytes.data () + place_of (kind, lines, line, sample));
+      const double expected = value (line, sample);
+      fail_unless (std::abs (got - expected) <= tolerance,
+          "%s: line %zu, sample %zu: %g, expected %g", kind.label.c_str (), line, sample,
+          got, expected);
+    }
+  }
+}
+
+/* Different in each line and sample, within 8 bits. */
+double
+told (gsize line, gsize sample)
+{
+  return double (line * 11 + sample);
+}
+
+GstOctScan
+scan_of (GstBuffer *buffer)
+{
+  GstOctScan scan = {};
+  fail_unless (gst_buffer_get_oct_scan (buffer, &scan), "nobody says which B-scan it is");
+  return scan;
+}
+
+std::string
+line_of (const GstOctScan &scan)
+{
+  return text ("frame %" G_GUINT64_FORMAT " volume %" G_GUINT64_FORMAT
+               " b-scan %u/%u repeat %u/%u%s",
+      scan.frame, scan.volume, scan.b_scan, scan.b_scans, scan.repeat, scan.repeats,
+      scan.reversed ? " reversed" : "");
+}
+
+const Kind &spectra = kinds[1];
+const Kind &levels = kinds[5];
+
+std::string
+element_for (const Kind &kind, const std::string &settings)
+{
+  return "octscan " + settings + (kind.columns ? " columns=true" : "");
+}
+} // namespace
+
+/* --- lines --- */
+
+TEST_ROWS (test_octscan_leaves_all_as_it_is_unless_told, kinds)
+{
+  Harness harness (element_for (row, ""), caps_of (row, lines_there));
+  Owned<GstBuffer> out = harness.pass (timed (frame_of (row, lines_there, told), 0));
+  expect_lines (row, out, lines_there, told);
+}
+
+TEST_ROWS (test_octscan_drops_the_flyback, kinds)
+{
+  Harness harness (
+      element_for (row, "flyback=6 first-line=2 delay=3"), caps_of (row, lines_there));
+  Owned<GstBuffer> out = harness.pass (timed (frame_of (row, lines_there, told), 0));
+  expect_lines (row, out, lines_there - 8,
+      [] (gsize line, gsize sample) { return told (line + 2 + 3, sample); });
+}
+
+/* A sample of 16 places is passed forth and back; line t of a buffer was taken at place
+ * t - delay, or coming back at 15 minus that. */
+TEST_ROWS (test_octscan_turns_what_comes_back_round, kinds)
+{
+  const gsize sweep = 16, delay = 3;
+  Harness harness (
+      element_for (row, "flyback=4 delay=3 reverse=odd"), caps_of (row, lines_there));
+  for (guint n = 0; n < 4; n++) {
+    auto taken = [&] (gsize line, gsize sample) {
+      const gsize time = line - delay;
+      if (line < delay || time >= sweep)
+        return 255.0;
+      return told (n % 2 ? sweep - 1 - time : time, sample);
+    };
+    Owned<GstBuffer> out = harness.pass (timed (frame_of (row, lines_there, taken), n));
+    expect_lines (row, out, sweep, told);
+    expect_equal (scan_of (out).reversed, n % 2 == 1);
+  }
+}
+
+/* Without a flyback the delay costs lines at one end of each way: only places that both
+ * have come out, and the same of both. */
+TEST (test_octscan_has_the_same_places_both_ways)
+{
+  const gsize delay = 3;
+  Harness harness ("octscan delay=3 reverse=even", caps_of (spectra, lines_there));
+  for (guint n = 0; n < 4; n++) {
+    auto taken = [&] (gsize line, gsize sample) {
+      const gsize time = line - delay;
+      if (line < delay)
+        return 60000.0;
+      return told (n % 2 ? time : lines_there - 1 - time, sample);
+    };
+    Owned<GstBuffer> out =
+        harness.pass (timed (frame_of (spectra, lines_there, taken), n));
+    expect_lines (spectra, out, lines_there - 2 * delay,
+        [] (gsize line, gsize sample) { return told (line + delay, sample); });
+  }
+}
+
+TEST_ROWS (test_octscan_turns_samples_of_every_second_line_round, kinds)
+{
+  for (bool odd : {false, true}) {
+    Harness harness (
+        element_for (row, odd ? "reverse-samples=odd" : "reverse-samples=even"),
+        caps_of (row, lines_there));
+    Owned<GstBuffer> out = harness.pass (timed (frame_of (row, lines_there, told), 0));
+    expect_lines (row, out, lines_there, [&] (gsize line, gsize sample) {
+      return told (line, (line % 2 == 1) == odd ? n_samples - 1 - sample : sample);
+    });
+  }
+}
+
+TEST_ROWS (test_octscan_tells_b_scans_of_a_buffer_apart, kinds)
+{
+  Harness harness (
+      element_for (row, "b-scans-per-buffer=3 flyback=1"), caps_of (row, lines_there));
+  for (guint n = 0; n < 2; n++) {
+    harness.push (timed (frame_of (row, lines_there, told), n));
+    expect_equal (waiting (harness), 3u);
+    for (guint part = 0; part < 3; part++) {
+      Owned<GstBuffer> out = harness.pull ();
+      expect_lines (row, out, 5,
+          [&] (gsize line, gsize sample) { return told (6 * part + line, sample); });
+      expect_equal (scan_of (out).frame, guint64 (3 * n + part));
+      expect_equal (GST_BUFFER_PTS (out), n * each + part * each / 3);
+    }
+  }
+  Owned<GstCaps> expected = gst_caps_from_string (caps_of (row, 5, "150/1").c_str ());
+  fail_unless (gst_caps_can_intersect (harness.caps (), expected));
+}
+
+namespace {
+struct Sine {
+  std::string label;
+  double part;
+  bool back;
+};
+} // namespace
+
+/* A resonant scanner over a sample that rises evenly: so do the lines that come out. */
+TEST_ROWS (test_octscan_straightens_a_sine,
+    std::vector<Sine>{
+        {"all the way", 1, false}, {"and back", 1, true}, {"the middle", 0.6, false}})
+{
+  const gsize lines = 101;
+  const double edge = row.part * G_PI / 2;
+  auto place_at = [&] (double line) {
+    return std::sin (edge * (2 * line / (lines - 1) - 1)) / std::sin (edge);
+  };
+  auto taken = [&] (gsize line, gsize sample) {
+    return 1000 * place_at (row.back ? double (lines - 1 - line) : double (line))
+           + double (sample);
+  };
+  Harness harness (text ("octscan interpolation=linear sinusoidal=%g reverse=%s",
+                       row.part, row.back ? "even" : "none"),
+      caps_of (levels, lines));
+  Owned<GstBuffer> out = harness.pass (timed (frame_of (levels, lines, taken), 0));
+  /* Straight lines between lines that are 2 % of the way apart */
+  expect_lines (
+      levels, out, lines,
+      [&] (gsize line, gsize sample) {
+        return 1000 * (2 * double (line) / (lines - 1) - 1) + double (sample);
+      },
+      1);
+}
+
+/* Within the rounding of whole numbers. */
+TEST_ROWS (test_octscan_takes_what_is_between_two_lines, kinds)
+{
+  Harness harness (element_for (row, "flyback=4 delay=1.25 interpolation=linear"),
+      caps_of (row, lines_there));
+  Owned<GstBuffer> out = harness.pass (timed (frame_of (row, lines_there, told), 0));
+  expect_lines (
+      row, out, lines_there - 4,
+      [&] (gsize line, gsize sample) { return told (line, sample) + 1.25 * 11; },
+      row.bytes < 4 ? 0.5 : 1e-4);
+}
+
+TEST (test_octscan_takes_the_nearer_line)
+{
+  for (const auto &[delay, expected] :
+      std::vector<std::pair<double, gsize>>{{1.25, 1}, {1.75, 2}}) {
+    Harness harness (
+        text ("octscan flyback=4 delay=%g", delay), caps_of (spectra, lines_there));
+    Owned<GstBuffer> out =
+        harness.pass (timed (frame_of (spectra, lines_there, told), 0));
+    const gsize from = expected;
+    expect_lines (spectra, out, lines_there - 4,
+        [&] (gsize line, gsize sample) { return told (line + from, sample); });
+  }
+}
+
+TEST (test_octscan_needs_the_lines_that_it_is_told_of)
+{
+  Harness harness ("octscan flyback=6 delay=8 lines=13", caps_of (spectra, lines_there));
+  harness.push (timed (frame_of (spectra, lines_there, told), 0));
+  harness.said ().expect_one_error ({"20 lines of a B-scan, expected 21"});
+}
+
+TEST (test_octscan_takes_knobs_between_two_frames)
+{
+  Harness harness ("octscan", caps_of (spectra, lines_there));
+  GstElement *element = harness.find ("octscan");
+  auto pass = [&] (guint n, gsize lines, gsize first) {
+    Owned<GstBuffer> out =
+        harness.pass (timed (frame_of (spectra, lines_there, told), n));
+    expect_lines (spectra, out, lines,
+        [&] (gsize line, gsize sample) { return told (line + first, sample); });
+  };
+  pass (0, lines_there, 0);
+  set_together (element, "flyback=5 first-line=1");
+  pass (1, lines_there - 6, 1);
+  set_together (element, "flyback=20");
+  pass (2, lines_there - 6, 1);
+  set_together (element, "flyback=0 first-line=0 lines=4");
+  pass (3, 4, 0);
+  expect_warnings (harness.bus, "knobs", {"b-scans-per-buffer=1: 20 lines"});
+}
+
+/* --- which B-scan it is --- */
+
+TEST (test_octscan_counts_repeats_b_scans_and_volumes)
+{
+  Harness harness ("octscan repeats=2 b-scans=3", caps_of (spectra, lines_there));
+  for (guint n = 0; n < 14; n++) {
+    Owned<GstBuffer> out =
+        harness.pass (timed (frame_of (spectra, lines_there, told), n));
+    expect_equal (line_of (scan_of (out)),
+        text ("frame %u volume %u b-scan %u/3 repeat %u/2", n, n / 6, n / 2 % 3, n % 2));
+  }
+}
+
+namespace {
+struct Loss {
+  std::string label;
+  guint before, after; /* numbers of the frames around it */
+  guint flags;
+  bool timed;
+  guint expected; /* number of the second */
+};
+} // namespace
+
+TEST_ROWS (test_octscan_counts_what_was_lost,
+    std::vector<Loss>{{"three", 4, 8, GST_BUFFER_FLAG_DISCONT, true, 8},
+        {"more than a volume", 4, 23, GST_BUFFER_FLAG_DISCONT, true, 23},
+        {"none", 4, 5, GST_BUFFER_FLAG_DISCONT, true, 5},
+        {"nobody knows how many: a volume begins", 4, 5, GST_BUFFER_FLAG_DISCONT, false,
+            12}})
+{
+  Harness harness (
+      "octscan repeats=2 b-scans=3 reverse=odd", caps_of (spectra, lines_there));
+  auto pass = [&] (guint n, guint flags) {
+    GstBuffer *buffer = timed (frame_of (spectra, lines_there, told), n, flags);
+    if (!row.timed)
+      GST_BUFFER_PTS (buffer) = GST_CLOCK_TIME_NONE;
+    return harness.pass (buffer);
+  };
+  for (guint n = 0; n <= row.before; n++)
+    pass (n, 0);
+  Owned<GstBuffer> out = pass (row.after, row.flags);
+  const guint n = row.timed ? row.expected : 6;
+  expect_equal (line_of (scan_of (out)),
+      text ("frame %u volume %u b-scan %u/3 repeat %u/2%s", n, n / 6, n / 2 % 3, n % 2,
+          n % 2 ? " reversed" : ""),
+      row.label);
+  expect_lines (spectra, out, lines_there, [&] (gsize line, gsize sample) {
+    return told (n % 2 ? lines_there - 1 - line : line, sample);
+  });
+}
+
+/* What is made of it, behind elements of others, says so too. */
+TEST (test_octscan_is_remembered_down_the_chain)
+{
+  Pipeline pipeline (
+      "octtestsrc num-buffers=12 ! video/x-raw(memory:OpenCLMemory),width=256,height=20 "
+      "! "
+      "octscan repeats=2 b-scans=3 reverse=odd flyback=4 ! tee name=t "
+      "t. ! queue ! octwindowinterp ! tee name=u ! queue ! octfft ! identity ! "
+      "opencldownload ! appsink name=out sync=false "
+      "u. ! queue ! octfft ! octaverage frames=2 mean=complex ! opencldownload ! "
+      "appsink name=mean sync=false "
+      "t. ! queue ! opencldownload ! fakesink");
+  pipeline.start ();
+  for (guint n = 0; n < 12; n++)
+    expect_equal (line_of (scan_of (gst_sample_get_buffer (pipeline.pull ("out")))),
+        text ("frame %u volume %u b-scan %u/3 repeat %u/2%s", n, n / 6, n / 2 % 3, n % 2,
+            n % 2 ? " reversed" : ""));
+  for (guint n = 0; n < 6; n++)
+    expect_equal (line_of (scan_of (gst_sample_get_buffer (pipeline.pull ("mean")))),
+        text ("frame %u volume %u b-scan %u/3 repeat 0/1", n, n / 3, n % 3));
+}
+
+namespace {
+GstBuffer *
+told_repeat (guint frame)
+{
+  GstBuffer *buffer = complex_frame (speckle (frame), frame);
+  const GstOctScan scan = {frame, 0, frame / 2, frame % 2, 0, 2, FALSE};
+  gst_buffer_set_oct_scan (buffer, &scan);
+  return buffer;
+}
+
+Values
+variance_of (guint first)
+{
+  Values values = amplitudes (speckle (first)), other = amplitudes (speckle (first + 1));
+  for (gsize n = 0; n < values.size (); n++)
+    values[n] = std::pow ((values[n] - other[n]) / 2, 2);
+  return values;
+}
+} // namespace
+
+/* Who drops frames without a flag is found out. */
+TEST (test_octscan_lets_no_angiogram_be_of_two_places)
+{
+  Harness harness ("octangio repeats=2", frame_caps ("CF32LE"));
+  for (guint n : {1, 2, 3, 4, 7, 8, 9})
+    harness.push (told_repeat (n));
+  for (guint first : {2, 8}) {
+    Owned<GstBuffer> out = harness.pull ();
+    expect_equal (scan_of (out).frame, guint64 (first / 2));
+    expect_equal (scan_of (out).b_scan, first / 2);
+    expect_near (
+        numbers_in<float> (read_buffer (out)), variance_of (first), 1, "repeats");
+  }
+  expect_equal (waiting (harness), 0u);
+}
+
+/* For applications that know nothing of this header. */
+TEST (test_octscan_meta_is_a_structure)
+{
+  Harness harness ("octscan b-scans=4", caps_of (spectra, lines_there));
+  harness.pass (timed (frame_of (spectra, lines_there, told), 0));
+  Owned<GstBuffer> out = harness.pass (timed (frame_of (spectra, lines_there, told), 1));
+  Owned<GstBuffer> copy = gst_buffer_copy (out);
+  GstCustomMeta *meta = gst_buffer_get_custom_meta (copy, "GstOctScanMeta");
+  fail_unless (meta != nullptr);
+  guint b_scan = 0;
+  fail_unless (
+      gst_structure_get_uint (gst_custom_meta_get_structure (meta), "b-scan", &b_scan));
+  expect_equal (b_scan, 1u);
+}
