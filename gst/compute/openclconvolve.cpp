@@ -346,6 +346,17 @@ gst_opencl_convolve_close (GstOpenCLFilter *filter)
   self->settings->stop ();
 }
 
+/* What auto took, for those who look. */
+static void
+tell_method (GstOpenCLConvolve *self, compute::Method set, compute::Method taken)
+{
+  GEnumClass *names = G_ENUM_CLASS (g_type_class_ref (method_type ()));
+  GST_INFO_OBJECT (self, "method=%s takes %s",
+      g_enum_get_value (names, int (set))->value_nick,
+      g_enum_get_value (names, int (taken))->value_nick);
+  g_type_class_unref (names);
+}
+
 /* Changes nothing where it fails. */
 static bool
 make_convolver (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
@@ -372,6 +383,7 @@ make_convolver (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
       gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), convolution, error);
   if (!convolver)
     return false;
+  tell_method (self, convolution.method, convolver->method ());
   *self->convolver = std::move (convolver);
   *self->convolution = std::move (convolution);
   return true;

@@ -27,6 +27,7 @@
 #include "interlacing.hpp"
 
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/settings.hpp>
@@ -71,6 +72,7 @@ struct Layer {
 /* What the streaming thread works with while the element is started. */
 struct Work {
   opencl::FrameKernel kernels[2]; /* for progressive layers only, and for any */
+  bool wide = false;              /* the first of them makes lines */
   cl::Buffer carried; /* between launches, where one does not take all layers */
   gsize carried_size = 0;
   std::vector<Layer> layers; /* of the frame under way */
@@ -133,11 +135,13 @@ gst_opencl_compositor_open (GstOpenCLAggregator *aggregator, GError **error)
   GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (aggregator);
 
   self->work = new Work;
+  GstOpenCLContext *context = gst_opencl_aggregator_get_context (aggregator);
+  bool wide = self->work->wide = opencl::is_cpu (context);
   /* To look for fields would cost progressive video a quarter more time on a CPU. */
-  for (int interlaced : {0, 1})
-    self->work->kernels[interlaced].prepare (
-        gst_opencl_aggregator_get_context (aggregator), KERNELS, "composite",
-        "-DINTERLACED=" + std::to_string (interlaced), {4, 1});
+  self->work->kernels[0].prepare (context, KERNELS, wide ? "composite_wide" : "composite",
+      "-DINTERLACED=0 -DWIDE=" + std::to_string (wide), {4, 1});
+  self->work->kernels[1].prepare (
+      context, KERNELS, "composite", "-DINTERLACED=1 -DWIDE=0", {4, 1});
   return self->work->kernels[0].variant ({}, error) != nullptr;
 }
 
@@ -393,7 +397,7 @@ gst_opencl_compositor_uses_pad (
 
 /* For how all frames lie, and how many fields they have. */
 static opencl::Kernel *
-choose_kernel (Work &work, const GstOpenCLFrame &output, GError **error)
+choose_kernel (Work &work, const GstOpenCLFrame &output, bool *wide, GError **error)
 {
   const GstOpenCLFrame *least_aligned = &output;
   bool interlaced = false;
@@ -403,6 +407,7 @@ choose_kernel (Work &work, const GstOpenCLFrame &output, GError **error)
     if ((layer.frame->offset[0] | gsize (layer.frame->stride[0])) % 4 != 0)
       least_aligned = layer.frame;
   }
+  *wide = work.wide && !interlaced;
   return work.kernels[interlaced].variant ({&output, least_aligned}, error);
 }
 
@@ -453,8 +458,8 @@ set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer,
 
 /* One launch, from layer `first` on. */
 static bool
-launch (GstOpenCLCompositor *self, opencl::Kernel &kernel, const GstOpenCLFrame &output,
-    Background background, gsize first, GError **error)
+launch (GstOpenCLCompositor *self, opencl::Kernel &kernel, bool wide,
+    const GstOpenCLFrame &output, Background background, gsize first, GError **error)
 {
   Work &work = *self->work;
   const GstVideoInfo &info = GST_VIDEO_AGGREGATOR (self)->info;
@@ -474,7 +479,8 @@ launch (GstOpenCLCompositor *self, opencl::Kernel &kernel, const GstOpenCLFrame 
     if (!set_layer (kernel, index, layer, frame, error))
       return false;
   }
-  return kernel.enqueue (output.queue, info.width, info.height, error);
+  return wide ? kernel.enqueue_groups (output.queue, {1, gsize (info.height), 1}, error)
+              : kernel.enqueue (output.queue, info.width, info.height, error);
 }
 
 static Layer
@@ -515,12 +521,13 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
     layers.push_back (layer_of (aggregator, *input));
   flag_fields (output->buffer, layers);
 
-  opencl::Kernel *kernel = choose_kernel (*self->work, *output, error);
+  bool wide = false;
+  opencl::Kernel *kernel = choose_kernel (*self->work, *output, &wide, error);
   if (!kernel || !ensure_carried (self, gsize (info.width) * info.height, error))
     return false;
   gsize first = 0;
   do {
-    if (!launch (self, *kernel, *output, background, first, error))
+    if (!launch (self, *kernel, wide, *output, background, first, error))
       return false;
     first += layers_of_launch;
   } while (first < layers.size ());

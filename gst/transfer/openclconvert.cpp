@@ -41,6 +41,7 @@
 #include "interlacing.hpp"
 
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/settings.hpp>
@@ -94,6 +95,7 @@ struct Work {
   Settings settings;
   transfer::ColorConversion colors;
   opencl::FrameKernel kernels[2]; /* for whole frames, and for two fields */
+  bool wide = false;              /* the first of them goes along lines */
   cl::Buffer color_table;         /* where gray is mapped */
 };
 } // namespace
@@ -207,6 +209,55 @@ gst_opencl_convert_accept_caps (
   return FALSE;
 }
 
+/* --- how pictures lie --- */
+
+/* The byte of RGBx and its like that holds no component. */
+static gsize
+padding_offset (const GstVideoInfo &info)
+{
+  gsize offset = 0 + 1 + 2 + 3;
+  for (guint c = 0; c < 3; c++)
+    offset -= GST_VIDEO_INFO_COMP_POFFSET (&info, c);
+  return offset;
+}
+
+static bool
+has_padding (const GstVideoInfo &info)
+{
+  return GST_VIDEO_INFO_IS_RGB (&info) && GST_VIDEO_INFO_N_COMPONENTS (&info) == 3
+         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
+}
+
+static Layout
+layout_of (const GstVideoInfo &info, const GstOpenCLFrame &frame)
+{
+  Layout layout = {};
+
+  layout.size.s[0] = info.width;
+  layout.size.s[1] = info.height;
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&info); c++) {
+    guint plane = GST_VIDEO_INFO_COMP_PLANE (&info, c);
+    layout.start.s[c] = frame.offset[plane] + GST_VIDEO_INFO_COMP_POFFSET (&info, c);
+    layout.stride.s[c] = frame.stride[plane];
+    layout.step.s[c] = GST_VIDEO_INFO_COMP_PSTRIDE (&info, c);
+  }
+  return layout;
+}
+
+/* Padding is filled as alpha is, but never read. */
+static Layout
+layout_of_output (const GstVideoInfo &info, const GstOpenCLFrame &frame)
+{
+  Layout layout = layout_of (info, frame);
+
+  if (has_padding (info)) {
+    layout.start.s[3] = frame.offset[0] + padding_offset (info);
+    layout.stride.s[3] = frame.stride[0];
+    layout.step.s[3] = GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0);
+  }
+  return layout;
+}
+
 /* --- building the kernel --- */
 
 static bool
@@ -297,6 +348,35 @@ build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoI
   return options;
 }
 
+/* A CPU's registers hold sixteen pixels. */
+static bool
+is_wide (GstOpenCLContext *context, const GstVideoInfo &in, const GstVideoInfo &out,
+    bool mapped)
+{
+  return opencl::is_cpu (context) && !mapped && in.width == out.width
+         && in.height == out.height && GST_VIDEO_INFO_COMP_DEPTH (&in, 0) == 8
+         && GST_VIDEO_INFO_COMP_DEPTH (&out, 0) == 8;
+}
+
+static void
+define_steps (std::string &options, const char *side, const cl_int4 &steps)
+{
+  std::string all;
+  for (int n = 0; n < 4; n++)
+    all += (n > 0 ? "," : "") + std::to_string (steps.s[n]);
+  define (options, side, "_STEPS", all);
+}
+
+static std::string
+wide_options (const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  const GstOpenCLFrame anywhere = {};
+  std::string options = " -DWIDE=1";
+  define_steps (options, "IN", layout_of (in, anywhere).step);
+  define_steps (options, "OUT", layout_of_output (out, anywhere).step);
+  return options;
+}
+
 /* The map's colours in samples of the output, four floats a level. */
 static bool
 make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &output,
@@ -329,9 +409,13 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
   work->settings = settings;
   work->colors = mapped ? transfer::choose_map_conversion (in)
                         : transfer::choose_color_conversion (in, out);
+  work->wide = is_wide (gst_opencl_filter_get_context (filter), in, out, mapped);
   for (bool fields : {false, true})
     work->kernels[fields].prepare (gst_opencl_filter_get_context (filter), KERNELS,
-        "convert", build_options (settings, in, out, work->colors, fields), {4, 1});
+        work->wide && !fields ? "convert_wide" : "convert",
+        build_options (settings, in, out, work->colors, fields)
+            + (work->wide && !fields ? wide_options (in, out) : ""),
+        {4, 1});
   if (!work->kernels[GST_VIDEO_INFO_IS_INTERLACED (&in)].variant ({}, error))
     return FALSE;
   if (mapped
@@ -398,53 +482,6 @@ gst_opencl_convert_close (GstOpenCLFilter *filter)
 
 /* --- frames --- */
 
-/* The byte of RGBx and its like that holds no component. */
-static gsize
-padding_offset (const GstVideoInfo &info)
-{
-  gsize offset = 0 + 1 + 2 + 3;
-  for (guint c = 0; c < 3; c++)
-    offset -= GST_VIDEO_INFO_COMP_POFFSET (&info, c);
-  return offset;
-}
-
-static bool
-has_padding (const GstVideoInfo &info)
-{
-  return GST_VIDEO_INFO_IS_RGB (&info) && GST_VIDEO_INFO_N_COMPONENTS (&info) == 3
-         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
-}
-
-static Layout
-layout_of (const GstVideoInfo &info, const GstOpenCLFrame &frame)
-{
-  Layout layout = {};
-
-  layout.size.s[0] = info.width;
-  layout.size.s[1] = info.height;
-  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&info); c++) {
-    guint plane = GST_VIDEO_INFO_COMP_PLANE (&info, c);
-    layout.start.s[c] = frame.offset[plane] + GST_VIDEO_INFO_COMP_POFFSET (&info, c);
-    layout.stride.s[c] = frame.stride[plane];
-    layout.step.s[c] = GST_VIDEO_INFO_COMP_PSTRIDE (&info, c);
-  }
-  return layout;
-}
-
-/* Padding is filled as alpha is, but never read. */
-static Layout
-layout_of_output (const GstVideoInfo &info, const GstOpenCLFrame &frame)
-{
-  Layout layout = layout_of (info, frame);
-
-  if (has_padding (info)) {
-    layout.start.s[3] = frame.offset[0] + padding_offset (info);
-    layout.stride.s[3] = frame.stride[0];
-    layout.step.s[3] = GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0);
-  }
-  return layout;
-}
-
 /* How many blocks of pixels that share their chroma; those of two fields take turns. */
 static gsize
 blocks (gint side, guint subsampling, guint fields = 1)
@@ -505,11 +542,15 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
       {has_pixels_of_four_bytes (in_info) ? input : nullptr,
           has_pixels_of_four_bytes (out_info) ? output : nullptr},
       error);
-  return kernel
-         && kernel->launch (queue, blocks (out_info.width, out_info.finfo->w_sub[2]),
-             blocks (out_info.height, out_info.finfo->h_sub[2], fields ? 2 : 1), error,
-             input->data, in.size, in.start, in.stride, in.step, output->data, out.size,
-             out.start, out.stride, out.step, rows[0], rows[1], rows[2], colors);
+  gsize columns = blocks (out_info.width, out_info.finfo->w_sub[2]);
+  gsize lines = blocks (out_info.height, out_info.finfo->h_sub[2], fields ? 2 : 1);
+  if (!kernel
+      || !kernel->set_all (error, input->data, in.size, in.start, in.stride, in.step,
+          output->data, out.size, out.start, out.stride, out.step, rows[0], rows[1],
+          rows[2], colors))
+    return FALSE;
+  return work.wide && !fields ? kernel->enqueue_groups (queue, {1, lines, 1}, error)
+                              : kernel->enqueue (queue, columns, lines, error);
 }
 
 /* --- events from downstream --- */

@@ -5,7 +5,7 @@
  * take several launches, which hand the pixels on in `carried`.
  *
  * Build options ALIGNMENT: pixels begin at multiples of so many bytes: 4 or 1.
- * INTERLACED: a layer may have two fields.
+ * INTERLACED: a layer may have two fields. WIDE: composite_wide, without such layers.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -50,12 +50,13 @@ store_word (__global uchar *at, uint word)
 #endif
 }
 
-/* Red, green, blue and alpha in 0 … 1. */
+/* Red, green and blue in levels, alpha in 0 … 1. */
 float4
 load_pixel (FRAME (const, layer), int4 order, int x, int y)
 {
   uint word = load_word (LINE (layer, y) + 4 * (ulong) x);
-  return convert_float4 ((uint4) (word) >> convert_uint4 (order) & 255) / 255.0f;
+  return convert_float4 ((uint4) (word) >> convert_uint4 (order) & 255)
+         * (float4) (1.0f, 1.0f, 1.0f, 1.0f / 255.0f);
 }
 
 /* Colours count as much as they are seen: what is keyed out does not bleed. */
@@ -125,9 +126,9 @@ background_at (int background, int x, int y)
   float checker = (x >> 3 & 1) ^ (y >> 3 & 1) ? 160 : 80;
   switch (background) {
   case BACKGROUND_CHECKER:
-    return (float4) ((float3) (checker / 255.0f), 1.0f);
+    return (float4) ((float3) (checker), 1.0f);
   case BACKGROUND_WHITE:
-    return (float4) (1.0f);
+    return (float4) ((float3) (255.0f), 1.0f);
   case BACKGROUND_BLACK:
     return (float4) (0.0f, 0.0f, 0.0f, 1.0f);
   default:
@@ -136,34 +137,193 @@ background_at (int background, int x, int y)
 }
 
 /* `last`: store bytes instead of handing the pixel on. */
-__kernel void
-composite (FRAME (, output), int4 order, int2 out_size, int background, int last, __global float4 *carried, LAYER (0),
-    LAYER (1), LAYER (2), LAYER (3), LAYER (4), LAYER (5), LAYER (6), LAYER (7))
-{
-  int x = get_global_id (0);
-  int y = get_global_id (1);
-  if (x >= out_size.x || y >= out_size.y)
-    return;
+#define ARGUMENTS                                                                        \
+  FRAME (, output), int4 order, int2 out_size, int background, int last,                 \
+      __global float4 *carried, LAYER (0), LAYER (1), LAYER (2), LAYER (3), LAYER (4),   \
+      LAYER (5), LAYER (6), LAYER (7)
+#define THE_LAYER(n) THE_FRAME (layer##n), order##n, place##n, alpha##n
+#define THE_ARGUMENTS                                                                    \
+  THE_FRAME (output), order, out_size, background, last, carried, THE_LAYER (0),         \
+      THE_LAYER (1), THE_LAYER (2), THE_LAYER (3), THE_LAYER (4), THE_LAYER (5),         \
+      THE_LAYER (6), THE_LAYER (7)
+#define FOR_ALL_LAYERS(DO) DO (0) DO (1) DO (2) DO (3) DO (4) DO (5) DO (6) DO (7)
 
+void
+composite_pixel (int x, int y, ARGUMENTS)
+{
   ulong index = (ulong) y * out_size.x + x;
   float4 pixel = background == BACKGROUND_CARRIED ? carried[index]
                                                   : background_at (background, x, y);
-#define ADD(n)                                                                           \
-  pixel = add_layer (pixel, x, y, THE_FRAME (layer##n), order##n, place##n, alpha##n)
-  ADD (0);
-  ADD (1);
-  ADD (2);
-  ADD (3);
-  ADD (4);
-  ADD (5);
-  ADD (6);
-  ADD (7);
+#define ADD(n) pixel = add_layer (pixel, x, y, THE_LAYER (n));
+  FOR_ALL_LAYERS (ADD)
 
   if (!last) {
     carried[index] = pixel;
     return;
   }
-  uint4 bytes = convert_uint4_rte (pixel * 255.0f) << convert_uint4 (order);
+  pixel.w *= 255.0f;
+  uint4 bytes = convert_uint4_rte (pixel) << convert_uint4 (order);
   store_word (LINE (output, y) + 4 * (ulong) x,
       bytes.x | bytes.y | bytes.z | bytes.w);
 }
+
+__kernel void
+composite (ARGUMENTS)
+{
+  int x = get_global_id (0);
+  int y = get_global_id (1);
+  if (x < out_size.x && y < out_size.y)
+    composite_pixel (x, y, THE_ARGUMENTS);
+}
+
+#if WIDE
+/* For a CPU: a work-item makes a line, sixteen columns at a time; those that a layer
+ * covers in part, or scaled, pixel by pixel. */
+#define COLUMNS 16
+#define INLINED __attribute__ ((always_inline))
+
+typedef struct
+{
+  float16 red, green, blue, alpha;
+} Pixels;
+
+INLINED uint16
+load_words (__global const uchar *at)
+{
+#if ALIGNMENT >= 4
+  return vload16 (0, (__global const uint *) at);
+#else
+  return (uint16) (as_uint4 (vload16 (0, at)), as_uint4 (vload16 (1, at)),
+      as_uint4 (vload16 (2, at)), as_uint4 (vload16 (3, at)));
+#endif
+}
+
+INLINED void
+store_words (__global uchar *at, uint16 words)
+{
+#if ALIGNMENT >= 4
+  vstore16 (words, 0, (__global uint *) at);
+#else
+  vstore16 (as_uchar16 (words.s0123), 0, at);
+  vstore16 (as_uchar16 (words.s4567), 1, at);
+  vstore16 (as_uchar16 (words.s89ab), 2, at);
+  vstore16 (as_uchar16 (words.scdef), 3, at);
+#endif
+}
+
+INLINED Pixels
+background_wide (int background, int x, int y)
+{
+  float4 first = background_at (background, x, y);
+  float4 second = background_at (background, x + 8, y);
+  Pixels pixels = {(float16) ((float8) (first.x), (float8) (second.x)),
+      (float16) ((float8) (first.y), (float8) (second.y)),
+      (float16) ((float8) (first.z), (float8) (second.z)), (float16) (first.w)};
+  return pixels;
+}
+
+bool
+is_on_line (int8 place, int y)
+{
+  return place.s4 > 0 && y >= place.s3 && y - place.s3 < place.s5;
+}
+
+/* Whether a layer on the line does not touch the columns, or covers all as it is */
+INLINED bool
+is_plain (int8 place, int x)
+{
+  int at_x = x - place.s2;
+  if (at_x + COLUMNS <= 0 || at_x >= place.s4)
+    return true;
+  return at_x >= 0 && at_x + COLUMNS <= place.s4 && place.s0 == place.s4
+         && place.s1 == place.s5;
+}
+
+INLINED void
+blend_wide (Pixels *below, Pixels layer, int operator)
+{
+  float16 kept = below->alpha * (1.0f - layer.alpha);
+  float16 sum = layer.alpha + kept;
+  if (operator == OPERATOR_SOURCE) {
+    *below = layer;
+    return;
+  }
+  float16 red = layer.red * layer.alpha + below->red * kept;
+  float16 green = layer.green * layer.alpha + below->green * kept;
+  float16 blue = layer.blue * layer.alpha + below->blue * kept;
+  if (any (sum != 1.0f)) {
+    red = select (layer.red, red / sum, sum > 0.0f);
+    green = select (layer.green, green / sum, sum > 0.0f);
+    blue = select (layer.blue, blue / sum, sum > 0.0f);
+  }
+  below->red = red;
+  below->green = green;
+  below->blue = blue;
+  below->alpha =
+      operator == OPERATOR_ADD ? min (layer.alpha + below->alpha, 1.0f) : sum;
+}
+
+/* What is all clear or all opaque, as most of a keyed picture is, needs no arithmetic. */
+INLINED void
+add_wide_layer (Pixels *below, int x, int y, FRAME (const, layer), int4 order, int8 place,
+    float alpha)
+{
+  int at_x = x - place.s2;
+  int at_y = y - place.s3;
+  if (at_x < 0 || at_x >= place.s4)
+    return;
+  uint16 words = load_words (LINE (layer, at_y) + 4 * (ulong) at_x);
+  uint4 bits = convert_uint4 (order);
+  uint16 alphas = words >> bits.w & 255;
+  bool clear = !any (alphas != (uint16) (0)) && place.s6 != OPERATOR_SOURCE;
+  bool opaque = !any (alphas != (uint16) (255)) && alpha == 1.0f;
+  if (clear && !any (below->alpha <= 0.0f))
+    return;
+  Pixels pixels = {convert_float16 (words >> bits.x & 255),
+      convert_float16 (words >> bits.y & 255), convert_float16 (words >> bits.z & 255),
+      convert_float16 (alphas) * (1.0f / 255.0f) * alpha};
+  if (opaque)
+    *below = pixels;
+  else
+    blend_wide (below, pixels, place.s6);
+}
+
+INLINED void
+store_wide (__global uchar *at, int4 order, Pixels pixels)
+{
+  uint4 bits = convert_uint4 (order);
+  store_words (at, convert_uint16_rte (pixels.red) << bits.x
+                       | convert_uint16_rte (pixels.green) << bits.y
+                       | convert_uint16_rte (pixels.blue) << bits.z
+                       | convert_uint16_rte (pixels.alpha * 255.0f) << bits.w);
+}
+
+__kernel void
+composite_wide (ARGUMENTS)
+{
+  int y = get_global_id (1);
+  if (y >= out_size.y)
+    return;
+  uint here = 0; /* a bit a layer */
+#define FIND(n) here |= is_on_line (place##n, y) ? 1 << n : 0;
+  FOR_ALL_LAYERS (FIND)
+  for (int x = 0; x < out_size.x; x += COLUMNS) {
+    bool plain = last && background != BACKGROUND_CARRIED && x + COLUMNS <= out_size.x;
+#define CHECK(n)                                                                         \
+  if (here & 1 << n)                                                                     \
+    plain = plain && is_plain (place##n, x);
+    FOR_ALL_LAYERS (CHECK)
+    if (!plain) {
+      for (int at = x; at < min (x + COLUMNS, out_size.x); at++)
+        composite_pixel (at, y, THE_ARGUMENTS);
+      continue;
+    }
+    Pixels pixels = background_wide (background, x, y);
+#define ADD_WIDE(n)                                                                      \
+  if (here & 1 << n)                                                                     \
+    add_wide_layer (&pixels, x, y, THE_LAYER (n));
+    FOR_ALL_LAYERS (ADD_WIDE)
+    store_wide (LINE (output, y) + 4 * (ulong) x, order, pixels);
+  }
+}
+#endif

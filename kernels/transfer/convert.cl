@@ -17,6 +17,8 @@
  *   CHROMA_OUT_H, _OUT_V       between luma samples, CHROMA_COSITED with even ones
  *   SCALING                    SCALE_NONE, SCALE_NEAREST, SCALE_BILINEAR, SCALE_AREA
  *   COLORS                     COLORS_COPY, COLORS_MATRIX, COLORS_MAP
+ *   WIDE                       1 for convert_wide, and then
+ *   IN_STEPS, OUT_STEPS        what in_step and out_step are
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -266,22 +268,40 @@ color (int4 pixel, long4 row)
   return clamp ((int) (sum >> FRACTION), 0, MAXIMUM (OUT_BYTES));
 }
 
+/* The matrix, and the map's colours where there is one */
+typedef struct
+{
+  long4 row0, row1, row2;
+  __global const float *map;
+} Colors;
+
 int4
-convert_pixel (
-    int4 pixel, long4 row0, long4 row1, long4 row2, __global const float *colors)
+convert_pixel (int4 pixel, const Colors *colors)
 {
 #if COLORS == COLORS_COPY
   return with_depth_of_output (pixel);
 #elif COLORS == COLORS_MAP
   float at = clamp (
-      (float) weighted_sum (pixel, row0) / (1L << FRACTION), 0.0f, 255.0f);
+      (float) weighted_sum (pixel, colors->row0) / (1L << FRACTION), 0.0f, 255.0f);
   int first = min ((int) at, 254);
-  float4 color = mix (vload4 (first, colors), vload4 (first + 1, colors), at - first);
+  float4 color =
+      mix (vload4 (first, colors->map), vload4 (first + 1, colors->map), at - first);
   return (int4) (convert_int4_rte (color).xyz, pixel.w);
 #else
-  return (int4) (color (pixel, row0), color (pixel, row1), color (pixel, row2), pixel.w);
+  return (int4) (color (pixel, colors->row0), color (pixel, colors->row1),
+      color (pixel, colors->row2), pixel.w);
 #endif
 }
+
+/* What is written, as a Picture is read */
+typedef struct
+{
+  __global uchar *data;
+  int2 size;
+  ulong4 start;
+  int4 stride;
+  int4 step;
+} Canvas;
 
 void
 store_sample (__global uchar *at, int value)
@@ -293,12 +313,11 @@ store_sample (__global uchar *at, int value)
 }
 
 #define STORE(component, x, y, value)                                                    \
-  store_sample (out_data + out_start.component + (ulong) (y) * out_stride.component      \
-                    + (ulong) (x) * out_step.component,                                  \
+  store_sample (out->data + out->start.component + (ulong) (y) * out->stride.component   \
+                    + (ulong) (x) * out->step.component,                                 \
       value)
 
-#define PIXEL(x, y)                                                                      \
-  convert_pixel (sample (&in, out_size, x, y), row0, row1, row2, colors)
+#define PIXEL(x, y) convert_pixel (sample (in, out->size, x, y), colors)
 
 /* Blocks of the two fields take turns. */
 int
@@ -330,31 +349,26 @@ between_lines (int2 above, int2 below, int y)
 #endif
 }
 
-__kernel void
-convert (__global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_stride,
-    int4 in_step, __global uchar *out_data, int2 out_size, ulong4 out_start,
-    int4 out_stride, int4 out_step, long4 row0, long4 row1, long4 row2,
-    __global const float *colors)
+/* The block that begins at column x of the block's first line */
+void
+convert_block (const Picture *in, const Canvas *out, const Colors *colors, int x,
+    int block)
 {
-  Picture in = {in_data, in_size, in_start, in_stride, in_step};
-  int x = get_global_id (0) << OUT_W_SUB;
-  int y = first_line (get_global_id (1));
-  if (x >= out_size.x || y >= out_size.y)
-    return;
+  int y = first_line (block);
 #if OUT_PACKED
-  uint4 bytes = convert_uint4 (PIXEL (x, y)) << (convert_uint4 (out_start & 3) << 3);
+  uint4 bytes = convert_uint4 (PIXEL (x, y)) << (convert_uint4 (out->start & 3) << 3);
   __global uchar *out_line =
-      out_data + (out_start.x & ~3UL) + (ulong) y * out_stride.x;
+      out->data + (out->start.x & ~3UL) + (ulong) y * out->stride.x;
   ((__global uint *) out_line)[x] = bytes.x | bytes.y | bytes.z | bytes.w;
 #else
   int2 chroma[OUT_BLOCK_W]; /* of each column of the block */
   for (int i = 0; i < OUT_BLOCK_W; i++) {
-    int column = min (x + i, out_size.x - 1);
+    int column = min (x + i, out->size.x - 1);
     for (int j = 0; j < OUT_BLOCK_H; j++) {
-      int line = line_of_block (y, j, out_size.y);
+      int line = line_of_block (y, j, out->size.y);
       int4 pixel = PIXEL (column, line);
       STORE (x, column, line, pixel.x);
-      if (out_step.w)
+      if (out->step.w)
         STORE (w, column, line, pixel.w);
 #if CHROMA_OUT_V == CHROMA_CENTRED
       chroma[i] = j == 0 ? pixel.yz : between_lines (chroma[i], pixel.yz, y);
@@ -373,14 +387,14 @@ convert (__global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_s
   if (x > 0) {
     left = PIXEL (x - 1, y).yz;
 #if CHROMA_OUT_V == CHROMA_CENTRED
-    int second = line_of_block (y, OUT_BLOCK_H - 1, out_size.y);
+    int second = line_of_block (y, OUT_BLOCK_H - 1, out->size.y);
     left = between_lines (left, PIXEL (x - 1, second).yz, y);
 #endif
   }
   /* The last sample leaves out what is to its right, as videoconvert's does. */
   if (x == 0)
     result = (3 * result + chroma[OUT_BLOCK_W - 1] + 2) >> 2;
-  else if (x + 2 >= out_size.x)
+  else if (x + 2 >= out->size.x)
     result = (left + 3 * result + 2) >> 2;
   else
     result = (left + 2 * result + chroma[OUT_BLOCK_W - 1] + 2) >> 2;
@@ -388,9 +402,301 @@ convert (__global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_s
   int2 result = chroma[0];
 #endif
   int chroma_x = x >> OUT_W_SUB;
-  int chroma_y = get_global_id (1);
+  int chroma_y = block;
   STORE (y, chroma_x, chroma_y, result.x);
   STORE (z, chroma_x, chroma_y, result.y);
 #endif
 #endif
 }
+
+#define ARGUMENTS                                                                        \
+  __global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_stride,          \
+      int4 in_step, __global uchar *out_data, int2 out_size, ulong4 out_start,           \
+      int4 out_stride, int4 out_step, long4 row0, long4 row1, long4 row2,                \
+      __global const float *map
+#define THE_PICTURES                                                                     \
+  Picture in = {in_data, in_size, in_start, in_stride, in_step};                         \
+  Canvas out = {out_data, out_size, out_start, out_stride, out_step};                    \
+  Colors colors = {row0, row1, row2, map}
+
+__kernel void
+convert (ARGUMENTS)
+{
+  THE_PICTURES;
+  int x = get_global_id (0) << OUT_W_SUB;
+  int block = get_global_id (1);
+  if (x < out_size.x && first_line (block) < out_size.y)
+    convert_block (&in, &out, &colors, x, block);
+}
+
+#if WIDE
+/* For a CPU, without scaling and fields, in bytes: a work-item goes along the lines of a
+ * block, sixteen columns at a time, and pixel by pixel near the frame's sides. */
+#define COLUMNS 16
+#define REACH 2 /* beyond them, to chroma's neighbours */
+/* What steps are known only within the kernel makes of them. */
+#define INLINED __attribute__ ((always_inline))
+
+typedef struct
+{
+  int16 x, y, z, w;
+} Pixels;
+
+/* So many samples `step` bytes apart. With steps of two the last byte read is that after
+ * the last sample: another component's, or the next sample's. */
+INLINED uchar8
+load_eight (__global const uchar *at, int step)
+{
+  if (step == 1)
+    return vload8 (0, at);
+  if (step == 2)
+    return vload16 (0, at).even;
+  return (uchar8) (at[0], at[step], at[2 * step], at[3 * step], at[4 * step],
+      at[5 * step], at[6 * step], at[7 * step]);
+}
+
+INLINED uchar16
+load_sixteen (__global const uchar *at, int step)
+{
+  return step == 1 ? vload16 (0, at)
+                   : (uchar16) (load_eight (at, step), load_eight (at + 8 * step, step));
+}
+
+INLINED void
+store_eight (__global uchar *at, int step, uchar8 values)
+{
+  if (step == 1) {
+    vstore8 (values, 0, at);
+    return;
+  }
+  uchar each[8];
+  vstore8 (values, 0, each);
+  for (int n = 0; n < 8; n++)
+    at[n * step] = each[n];
+}
+
+#define ADDRESS(picture, component, x, y)                                                \
+  ((picture)->data + (picture)->start.component                                          \
+      + (ulong) (y) * (picture)->stride.component                                        \
+      + (ulong) (x) * (picture)->step.component)
+
+#if !IN_GRAY && !IN_PACKED
+#if IN_W_SUB
+/* chroma_across() of sixteen columns from x, which is even */
+#define CHROMA_ACROSS(name, component)                                                   \
+  INLINED short16 name (const Picture *in, int x, int line)                                      \
+  {                                                                                      \
+    __global const uchar *at = ADDRESS (in, component, x >> 1, line);                    \
+    int step = in->step.component;                                                       \
+    short8 here = convert_short8 (load_eight (at, step));                                \
+    short16 all;                                                                         \
+    all.even = here;                                                                     \
+    all.odd = here;                                                                      \
+    if (CHROMA_IN_H == CHROMA_CENTRED) {                                                 \
+      short8 left = convert_short8 (load_eight (at - step, step));                       \
+      short8 right = convert_short8 (load_eight (at + step, step));                      \
+      all.even = ((short8) (3) * here + left + (short8) (2)) >> (short8) (2);              \
+      all.odd = ((short8) (3) * here + right + (short8) (2)) >> (short8) (2);              \
+    } else if (CHROMA_IN_H == CHROMA_COSITED) {                                          \
+      short8 right = convert_short8 (load_eight (at + step, step));                      \
+      all.odd = (here + right + (short8) (1)) >> (short8) (1);                           \
+    }                                                                                    \
+    return all;                                                                          \
+  }
+#else
+#define CHROMA_ACROSS(name, component)                                                   \
+  INLINED short16 name (const Picture *in, int x, int line)                                      \
+  {                                                                                      \
+    return convert_short16 (                                                             \
+        load_sixteen (ADDRESS (in, component, x, line), in->step.component));            \
+  }
+#endif
+CHROMA_ACROSS (first_chroma, y)
+CHROMA_ACROSS (second_chroma, z)
+
+/* chroma_at() of a line's sixteen columns */
+INLINED void
+load_chroma_wide (const Picture *in, int x, int y, Pixels *pixels)
+{
+  int line = y >> IN_H_SUB;
+  int last = (in->size.y - 1) >> IN_H_SUB;
+  short16 first = first_chroma (in, x, line);
+  short16 second = second_chroma (in, x, line);
+  if (CHROMA_IN_V == CHROMA_CENTRED) {
+    int beside = clamp (y & 1 ? line + 1 : line - 1, 0, last);
+    first = ((short16) (3) * first + first_chroma (in, x, beside) + (short16) (2))
+            >> (short16) (2);
+    second = ((short16) (3) * second + second_chroma (in, x, beside) + (short16) (2))
+             >> (short16) (2);
+  } else if (CHROMA_IN_V == CHROMA_COSITED) {
+    int beside = min (line + (y & 1), last);
+    first = (first + first_chroma (in, x, beside) + (short16) (1)) >> (short16) (1);
+    second = (second + second_chroma (in, x, beside) + (short16) (1)) >> (short16) (1);
+  }
+  pixels->y = convert_int16 (first);
+  pixels->z = convert_int16 (second);
+}
+#endif
+
+INLINED Pixels
+load_wide (const Picture *in, int x, int y)
+{
+  Pixels pixels;
+#if IN_PACKED
+  __global const uchar *line =
+      in->data + (in->start.x & ~3UL) + (ulong) y * in->stride.x;
+  uint16 words = vload16 (0, (__global const uint *) line + x);
+  uint4 bits = convert_uint4 (in->start & 3) << 3;
+  pixels.x = convert_int16 (words >> bits.x & 255);
+  pixels.y = convert_int16 (words >> bits.y & 255);
+  pixels.z = convert_int16 (words >> bits.z & 255);
+  pixels.w = in->step.w ? convert_int16 (words >> bits.w & 255) : (int16) (255);
+#else
+  pixels.x = convert_int16 (load_sixteen (ADDRESS (in, x, x, y), in->step.x));
+  pixels.w = in->step.w
+                 ? convert_int16 (load_sixteen (ADDRESS (in, w, x, y), in->step.w))
+                 : (int16) (255);
+#if IN_GRAY
+  pixels.y = pixels.z = MIDDLE (IN_BYTES);
+#else
+  load_chroma_wide (in, x, y, &pixels);
+#endif
+#endif
+  return pixels;
+}
+
+INLINED int16
+color_wide (Pixels pixels, long4 row)
+{
+  int16 sum = (int) row.x * pixels.x + (int) row.y * pixels.y + (int) row.z * pixels.z
+              + ((int) row.w + (1 << (FRACTION - 1)));
+  return clamp (sum >> FRACTION, 0, 255);
+}
+
+INLINED Pixels
+converted_wide (const Picture *in, const Colors *colors, int x, int y)
+{
+  Pixels pixels = load_wide (in, x, y);
+#if COLORS == COLORS_MATRIX
+  Pixels made = {color_wide (pixels, colors->row0), color_wide (pixels, colors->row1),
+      color_wide (pixels, colors->row2), pixels.w};
+  return made;
+#else
+  return pixels;
+#endif
+}
+
+/* `before`: the chroma to the left of the block, both components */
+INLINED void
+store_chroma_wide (
+    const Canvas *out, int x, int block, int16 first, int16 second, int2 before)
+{
+#if OUT_W_SUB
+  int8 results[2];
+  for (int n = 0; n < 2; n++) {
+    int16 chroma = n == 0 ? first : second;
+    int8 here = chroma.even, right = chroma.odd;
+    int8 left = (int8) (n == 0 ? before.x : before.y, right.s0123, right.s45, right.s6);
+    results[n] = CHROMA_OUT_H == CHROMA_CENTRED   ? (here + right + 1) >> 1
+                 : CHROMA_OUT_H == CHROMA_COSITED ? (left + 2 * here + right + 2) >> 2
+                                                  : here;
+  }
+  __global uchar *at = ADDRESS (out, y, x >> 1, block);
+  __global uchar *other = ADDRESS (out, z, x >> 1, block);
+  if (out->step.y == 2 && (other == at + 1 || at == other + 1)) {
+    uchar16 both;
+    both.even = convert_uchar8 (other > at ? results[0] : results[1]);
+    both.odd = convert_uchar8 (other > at ? results[1] : results[0]);
+    vstore16 (both, 0, other > at ? at : other);
+    return;
+  }
+  store_eight (at, out->step.y, convert_uchar8 (results[0]));
+  store_eight (other, out->step.z, convert_uchar8 (results[1]));
+#else
+  __global uchar *at = ADDRESS (out, y, x, block);
+  __global uchar *other = ADDRESS (out, z, x, block);
+  store_eight (at, out->step.y, convert_uchar8 (first.lo));
+  store_eight (at + 8 * out->step.y, out->step.y, convert_uchar8 (first.hi));
+  store_eight (other, out->step.z, convert_uchar8 (second.lo));
+  store_eight (other + 8 * out->step.z, out->step.z, convert_uchar8 (second.hi));
+#endif
+}
+
+/* The chroma of the column before x, of a block's lines together */
+int2
+chroma_before (const Picture *in, const Canvas *out, const Colors *colors, int x, int y)
+{
+  int2 left = PIXEL (x - 1, y).yz;
+#if CHROMA_OUT_V == CHROMA_CENTRED
+  int second = line_of_block (y, OUT_BLOCK_H - 1, out->size.y);
+  left = between_lines (left, PIXEL (x - 1, second).yz, y);
+#endif
+  return left;
+}
+
+/* `before` is exchanged for what is left of the next sixteen columns. */
+INLINED void
+convert_wide_block (const Picture *in, const Canvas *out, const Colors *colors, int x,
+    int block, int2 *before)
+{
+  int y = block << OUT_H_SUB;
+#if OUT_PACKED
+  Pixels pixels = converted_wide (in, colors, x, y);
+  uint4 bits = convert_uint4 (out->start & 3) << 3;
+  __global uchar *line = out->data + (out->start.x & ~3UL) + (ulong) y * out->stride.x;
+  vstore16 (as_uint16 (pixels.x) << bits.x | as_uint16 (pixels.y) << bits.y
+                | as_uint16 (pixels.z) << bits.z | as_uint16 (pixels.w) << bits.w,
+      0, (__global uint *) line + x);
+#else
+  int16 first, second;
+  for (int j = 0; j < OUT_BLOCK_H; j++) {
+    int line = line_of_block (y, j, out->size.y);
+    Pixels pixels = converted_wide (in, colors, x, line);
+    uchar16 lumas = convert_uchar16 (pixels.x);
+    __global uchar *at = ADDRESS (out, x, x, line);
+    store_eight (at, out->step.x, lumas.lo);
+    store_eight (at + 8 * out->step.x, out->step.x, lumas.hi);
+    if (out->step.w) {
+      uchar16 alphas = convert_uchar16 (pixels.w);
+      at = ADDRESS (out, w, x, line);
+      store_eight (at, out->step.w, alphas.lo);
+      store_eight (at + 8 * out->step.w, out->step.w, alphas.hi);
+    }
+    bool between = CHROMA_OUT_V == CHROMA_CENTRED;
+    first = j == 0 ? pixels.y : between ? (first + pixels.y + 1) >> 1 : first;
+    second = j == 0 ? pixels.z : between ? (second + pixels.z + 1) >> 1 : second;
+  }
+#if !OUT_GRAY
+  store_chroma_wide (out, x, block, first, second, *before);
+  *before = (int2) (first.sf, second.sf);
+#endif
+#endif
+}
+
+__kernel void
+convert_wide (ARGUMENTS)
+{
+  THE_PICTURES;
+  in.step = (int4) (IN_STEPS); /* known to the compiler, which drops all other ways */
+  out.step = (int4) (OUT_STEPS);
+  int block = get_global_id (1);
+  int2 before = 0;
+  bool has_before = false;
+  if (block << OUT_H_SUB >= out_size.y)
+    return;
+  for (int x = 0; x < out_size.x; x += COLUMNS) {
+    if (x < REACH || x + COLUMNS + REACH > out_size.x) {
+      for (int end = min (x + COLUMNS, out_size.x), at = x; at < end; at += OUT_BLOCK_W)
+        convert_block (&in, &out, &colors, at, block);
+      has_before = false;
+      continue;
+    }
+#if CHROMA_OUT_H == CHROMA_COSITED
+    if (!has_before)
+      before = chroma_before (&in, &out, &colors, x, block << OUT_H_SUB);
+    has_before = true;
+#endif
+    convert_wide_block (&in, &out, &colors, x, block, &before);
+  }
+}
+#endif

@@ -11,24 +11,22 @@ namespace {
 using Process = std::shared_ptr<GSubprocess>;
 
 std::vector<std::string>
-arguments (const std::string &device_name, bool opencl, unsigned width, unsigned height)
+arguments (const std::string &device_name, const std::string &filters, unsigned width,
+    unsigned height)
 {
   const std::string size = std::to_string (width) + "x" + std::to_string (height);
   /* The source hands out one picture again and again. */
   const std::string input = "color=c=green:s=" + size + ":r=1000,format=rgba";
   std::vector<std::string> words = {"ffmpeg", "-hide_banner", "-nostdin", "-loglevel",
       "error", "-progress", "pipe:1", "-stats_period", "0.1"};
-  if (opencl)
+  if (!device_name.empty ())
     words.insert (
         words.end (), {"-init_hw_device", "opencl=device:,device_name=" + device_name,
                           "-filter_hw_device", "device"});
   else
     words.insert (words.end (), {"-filter_threads", "2"});
-  words.insert (words.end (),
-      {"-f", "lavfi", "-i", input, "-vf",
-          opencl ? "hwupload,colorkey_opencl=green:0.025:0,hwdownload,format=rgba"
-                 : "colorkey=green:0.025:0",
-          "-c:v", "wrapped_avframe", "-f", "null", "-"});
+  words.insert (words.end (), {"-f", "lavfi", "-i", input, "-vf", filters, "-c:v",
+                                  "wrapped_avframe", "-f", "null", "-"});
   return words;
 }
 
@@ -77,8 +75,8 @@ private:
 } // namespace
 
 void
-measure_ffmpeg (const std::string &device_name, bool opencl, unsigned width,
-    unsigned height, const Timing &timing, Result &result)
+measure_ffmpeg (const std::string &device_name, const std::string &filters,
+    unsigned width, unsigned height, const Timing &timing, Result &result)
 {
   gchar *program = g_find_program_in_path ("ffmpeg");
   if (!program) {
@@ -86,7 +84,7 @@ measure_ffmpeg (const std::string &device_name, bool opencl, unsigned width,
     return;
   }
   g_free (program);
-  Process process = start (arguments (device_name, opencl, width, height), result.error);
+  Process process = start (arguments (device_name, filters, width, height), result.error);
   if (!process)
     return;
   Progress progress (timing);

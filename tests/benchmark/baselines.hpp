@@ -25,9 +25,10 @@ void measure_blocking_oct (GstOpenCLContext *context, const OctFrame &frame,
 void measure_blocking_keying (GstOpenCLContext *context, unsigned width, unsigned height,
     const Buffer &picture, const Timing &timing, Result &result);
 
-/* A filter of the command ffmpeg on pictures of this size. */
-void measure_ffmpeg (const std::string &device_name, bool opencl, unsigned width,
-    unsigned height, const Timing &timing, Result &result);
+/* Filters of the command ffmpeg on RGBA of this size, on two threads, or where
+ * `device_name` is not empty on that OpenCL device. */
+void measure_ffmpeg (const std::string &device_name, const std::string &filters,
+    unsigned width, unsigned height, const Timing &timing, Result &result);
 
 /* A matrix of `rows` by `depth` times one of `depth` by `width` */
 struct Product {

@@ -11,8 +11,11 @@
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/npyfile.hpp>
 
+#include <cstring>
 #include <fstream>
+#include <map>
 #include <random>
+#include <utility>
 
 #include <unistd.h>
 
@@ -44,6 +47,16 @@ constexpr Size sizes[] = {
     {"product-15x15", 512, 1, 0, 15, 1, 1, true},
 };
 
+/* More of those between which `auto` has to decide */
+constexpr Size sizes_of_choice[] = {
+    {"3x3-16", 56, 16, 16, 3, 1, 1},
+    {"3x3-64-8", 56, 64, 8, 3, 1, 1},
+    {"3x3-512-2", 14, 512, 512, 3, 2, 1},
+    {"5x5-32", 28, 32, 32, 5, 1, 1},
+    {"1x1-512-2048", 7, 512, 2048, 1, 1, 1},
+    {"depthwise-7x7", 28, 96, 96, 7, 1, 96},
+};
+
 bool
 is_layer (const Size &size)
 {
@@ -66,6 +79,12 @@ constexpr Method methods[] = {
 };
 
 bool
+is_chosen_from (const Method &method)
+{
+  return method.name != std::string ("auto") && method.name != std::string ("clblast");
+}
+
+bool
 does (const std::string &method, const Size &size)
 {
   if (method == "separable")
@@ -73,7 +92,7 @@ does (const std::string &method, const Size &size)
   if (method == "im2col" || method == "clblast")
     return is_layer (size) && size.groups == 1;
   if (method == "winograd")
-    return is_layer (size) && size.groups == 1 && size.taps == 3;
+    return is_layer (size) && size.groups == 1 && size.taps == 3 && size.stride == 1;
   return method != "fft" || !is_layer (size) || size.groups > 1;
 }
 
@@ -228,6 +247,21 @@ result_of (
   return result;
 }
 
+/* A line with openclconvolve, of one of its methods */
+Line
+line_of (const Size &size, unsigned images, const TapsFile &taps, const Feed &feed,
+    const std::string &properties)
+{
+  Line line;
+  line.text = "benchmarksource name=source ! openclconvolve kernel=" + taps.name ()
+              + " kernel-layout=oihw " + properties
+              + " stride=" + std::to_string (size.stride)
+              + " groups=" + std::to_string (size.groups) + " ! " + sink;
+  line.feeds = {{"source", feed}};
+  line.amount = is_layer (size) ? images * operations_of (size) : 1;
+  return line;
+}
+
 std::function<void (Session &, const std::string &)>
 convolve (const Size &meant, const std::string &properties)
 {
@@ -237,18 +271,80 @@ convolve (const Size &meant, const std::string &properties)
     Result result = result_of (session, what, size, images);
     const TapsFile taps (size);
     Feed feed;
-    Line line;
     if (is_layer (size))
       result.limit = peak_of (session);
-    if (hold_input (size, images, feed, result.error)) {
-      line.text = "benchmarksource name=source ! openclconvolve kernel=" + taps.name ()
-                  + " kernel-layout=oihw " + properties
-                  + " stride=" + std::to_string (size.stride)
-                  + " groups=" + std::to_string (size.groups) + " ! " + sink;
-      line.feeds = {{"source", feed}};
-      line.amount = is_layer (size) ? images * operations_of (size) : 1;
-      measure (line, session.options.timing, result);
+    if (hold_input (size, images, feed, result.error))
+      measure (
+          line_of (size, images, taps, feed, properties), session.options.timing, result);
+    session.print (result);
+  };
+}
+
+/* --- what `auto` takes --- */
+
+void
+keep_choice (GstDebugCategory *, GstDebugLevel, const gchar *, const gchar *, gint,
+    GObject *, GstDebugMessage *message, gpointer choice)
+{
+  const char *const begins = "method=auto takes ",
+                    *text = gst_debug_message_get (message);
+  if (g_str_has_prefix (text, begins))
+    *static_cast<std::string *> (choice) = text + strlen (begins);
+}
+
+/* The element says it to whoever listens. */
+std::string
+choice_of (const Line &line)
+{
+  std::string choice;
+  Result result;
+  gst_debug_remove_log_function (gst_debug_log_default);
+  gst_debug_add_log_function (keep_choice, &choice, nullptr);
+  gst_debug_set_threshold_for_name ("openclconvolve", GST_LEVEL_INFO);
+  measure (line, {0, 0.001, 1}, result);
+  gst_debug_unset_threshold_for_name ("openclconvolve");
+  gst_debug_remove_log_function (keep_choice);
+  gst_debug_add_log_function (gst_debug_log_default, nullptr, nullptr);
+  return choice;
+}
+
+/* Each window is one of each method in turn, so that what else the machine does slows all
+ * of them, and of a CPU's time that counts which this process had. The rate is that of
+ * the method which auto takes. */
+std::function<void (Session &, const std::string &)>
+choose (const Size &meant)
+{
+  return [=] (Session &session, const std::string &what) {
+    const Size size = asked (session, meant);
+    const unsigned images = images_of (session, size);
+    Timing timing = session.options.timing;
+    const unsigned rounds = std::exchange (timing.windows, 1);
+    timing.warm_up /= 4;
+    if (opencl::is_cpu (session.context))
+      timing.clock = processor_time;
+    Result result = result_of (session, what, size, images);
+    const TapsFile taps (size);
+    Feed feed;
+    std::map<std::string, std::vector<double>> rates;
+    if (hold_input (size, images, feed, result.error))
+      result.choice = choice_of (line_of (size, images, taps, feed, "method=auto"));
+    for (unsigned n = 0; n < rounds && result.error.empty (); n++)
+      for (const Method &method : methods) {
+        Result one;
+        if (!is_chosen_from (method) || !does (method.name, size))
+          continue;
+        measure (line_of (size, images, taps, feed, method.properties), timing, one);
+        result.error = one.error;
+        rates[method.name].insert (
+            rates[method.name].end (), one.rates.begin (), one.rates.end ());
+      }
+    double fastest = 0;
+    for (const auto &of_method : rates) {
+      result.more.push_back ({of_method.first, median (of_method.second)});
+      fastest = std::max (fastest, median (of_method.second));
     }
+    result.rates = rates[result.choice];
+    result.more.push_back ({"of_fastest", median (result.rates) / fastest});
     session.print (result);
   };
 }
@@ -351,5 +447,19 @@ all_methods ()
   return cases;
 }
 
-const std::vector<Case> convolve_cases = all_methods ();
+static std::vector<Case>
+with_choices (std::vector<Case> cases)
+{
+  auto add = [&] (const Size &size) {
+    cases.push_back ({kept_name (std::string ("choice-") + size.name),
+        "what auto takes, and each method in turn", choose (size)});
+  };
+  for (const Size &size : sizes)
+    add (size);
+  for (const Size &size : sizes_of_choice)
+    add (size);
+  return cases;
+}
+
+const std::vector<Case> convolve_cases = with_choices (all_methods ());
 } // namespace bench

@@ -16,7 +16,7 @@ struct Size {
   unsigned width, height;
 };
 
-constexpr Size uhd = {3840, 2160}, hd = {1920, 1080};
+constexpr Size uhd = {3840, 2160}, hd = {1920, 1080}, half_hd = {1280, 720};
 
 Size
 size_or (const Session &session, const Size &fallback)
@@ -36,15 +36,6 @@ pinned (Feed feed)
 {
   feed.kind = Feed::POOL;
   return feed;
-}
-
-/* `feed`'s frame on the device, as `format`. */
-bool
-hold_on_device (const Feed &feed, Feed &held, std::string &error)
-{
-  return hold_frame (
-      "benchmarksource name=source ! openclupload ! appsink name=sink sync=false",
-      {{"source", feed}}, held, error);
 }
 
 Result
@@ -105,42 +96,51 @@ run_convergence (Session &session, const std::string &what)
       "flowkey iterations=0");
 }
 
-/* The background's frames come with the picture's, as the compositor takes one of each.
- */
-bool
-composited_line (const Size &size, Line &line, std::string &error)
+void
+run_soft (Session &session, const std::string &what, const Size &fallback)
 {
-  const std::string on_device = "video/x-raw(memory:OpenCLMemory),format=";
-  const GstClockTime duration = GST_SECOND / 30;
-  Feed filmed, background;
-  if (!hold_frame (
-          "benchmarksource name=source ! openclupload ! openclconvert ! " + on_device
-              + "NV12 ! opencldownload ! video/x-raw ! appsink name=sink sync=false",
-          {{"source", green_screen (size.width, size.height)}}, filmed, error)
-      || !hold_on_device (long_flow (size.width, size.height, 100), background, error)
-      || !to_host (filmed, Feed::POOL, 1, error))
-    return false;
-  filmed.duration = background.duration = duration;
-  line.text = "openclcompositor name=mix background=transparent ! openclconvert ! "
-              + on_device + "NV12 ! opencldownload ! " + queued_sink
-              + " benchmarksource name=behind ! mix.sink_0 "
-                "benchmarksource name=source ! openclupload ! openclconvert ! "
-              + on_device + "RGBA ! " + keying_chain + " ! mix.sink_1";
-  line.feeds = {{"source", filmed}, {"behind", background}};
-  return true;
+  const Size size = size_or (session, fallback);
+  run_on_device (session, what, size, green_screen (size.width, size.height), soft_chain);
+}
+
+/* NV12 in and NV12 out: half of RGBA's bytes and an eighth less */
+void
+run_nv12 (Session &session, const std::string &what, const Size &size, Line line,
+    const std::string &error, bool on_cpu)
+{
+  const double bytes = rgba_bytes (size) * 3 / 8;
+  Result result = frames_result (session, what, size);
+  result.error = error;
+  if (on_cpu)
+    result.device = "CPU";
+  else
+    result.limit = session.ceilings.link_limit (bytes, bytes);
+  if (error.empty ())
+    measure (line, session.options.timing, result);
+  session.print (result);
 }
 
 void
-run_composited (Session &session, const std::string &what)
+run_camera (
+    Session &session, const std::string &what, const Size &fallback, const char *keyer)
 {
-  const Size size = size_or (session, uhd);
-  const double bytes = rgba_bytes (size) * 3 / 8;
-  Result result = frames_result (session, what, size);
+  const Size size = size_or (session, fallback);
   Line line;
-  result.limit = session.ceilings.link_limit (bytes, bytes);
-  if (composited_line (size, line, result.error))
-    measure (line, session.options.timing, result);
-  session.print (result);
+  std::string error;
+  camera_line (keyer, size.width, size.height, line, error);
+  run_nv12 (session, what, size, line, error, false);
+}
+
+using MakeLine = bool (*) (unsigned, unsigned, Line &, std::string &);
+
+void
+run_line (Session &session, const std::string &what, MakeLine make, bool on_cpu)
+{
+  const Size size = size_or (session, hd);
+  Line line;
+  std::string error;
+  make (size.width, size.height, line, error);
+  run_nv12 (session, what, size, line, error, on_cpu);
 }
 
 void
@@ -168,13 +168,14 @@ run_blocking (Session &session, const std::string &what, const Size &fallback)
 }
 
 void
-run_ffmpeg (Session &session, const std::string &what, bool opencl)
+run_ffmpeg (Session &session, const std::string &what, const Size &fallback,
+    const char *filters, bool opencl)
 {
-  const Size size = size_or (session, hd);
+  const Size size = size_or (session, fallback);
   Result result = frames_result (session, what, size);
   if (!opencl)
     result.device = "CPU";
-  measure_ffmpeg (session.device_name, opencl, size.width, size.height,
+  measure_ffmpeg (opencl ? session.device_name : "", filters, size.width, size.height,
       session.options.timing, result);
   session.print (result);
 }
@@ -202,7 +203,29 @@ const std::vector<Case> keying_cases = {
           run_host (session, what, uhd, keying_chain);
         }},
     {"composited", "3840x2160 NV12 to NV12, over a background that is on the device",
-        run_composited},
+        [] (Session &session, const std::string &what) {
+          run_camera (session, what, uhd, keying_chain);
+        }},
+    {"camera", "the same at 1920x1080",
+        [] (Session &session, const std::string &what) {
+          run_camera (session, what, hd, keying_chain);
+        }},
+    {"camera-soft", "the same with a soft key",
+        [] (Session &session, const std::string &what) {
+          run_camera (session, what, hd, soft_chain);
+        }},
+    {"conversion", "1920x1080 NV12 to RGBA and back to NV12, host to host",
+        [] (Session &session, const std::string &what) {
+          run_line (session, what, conversion_line, false);
+        }},
+    {"soft", "1280x720 RGBA on the device: a soft key, refined, its core and spill",
+        [] (Session &session, const std::string &what) {
+          run_soft (session, what, half_hd);
+        }},
+    {"soft-uhd", "the same at 3840x2160",
+        [] (Session &session, const std::string &what) {
+          run_soft (session, what, uhd);
+        }},
     {"device", "3840x2160 RGBA that is and stays on the device: the whole run",
         run_device},
     {"convergence", "1920x1080 on the device: flowkey until nothing changes, 1000 deep",
@@ -231,12 +254,27 @@ const std::vector<Case> keying_cases = {
         }},
     {"baseline-ffmpeg-opencl", "ffmpeg's colorkey_opencl, 1920x1080",
         [] (Session &session, const std::string &what) {
-          run_ffmpeg (session, what, true);
+          run_ffmpeg (session, what, hd,
+              "hwupload,colorkey_opencl=green:0.025:0,hwdownload,format=rgba", true);
         }},
     {"baseline-ffmpeg", "ffmpeg's colorkey, 1920x1080",
         [] (Session &session, const std::string &what) {
-          run_ffmpeg (session, what, false);
+          run_ffmpeg (session, what, hd, "colorkey=green:0.025:0", false);
+        }},
+    {"baseline-ffmpeg-soft", "ffmpeg's chromakey and despill, 1280x720",
+        [] (Session &session, const std::string &what) {
+          run_ffmpeg (session, what, half_hd,
+              "chromakey=green:0.1:0.1,format=rgba,despill=green,format=rgba", false);
         }},
     {"baseline-alpha", "GStreamer's alpha, 1920x1080", run_alpha},
+    {"baseline-alpha-camera",
+        "GStreamer's videoconvert, alpha and compositor for camera, two threads",
+        [] (Session &session, const std::string &what) {
+          run_line (session, what, cpu_camera_line, true);
+        }},
+    {"baseline-videoconvert", "GStreamer's videoconvert for conversion, two threads",
+        [] (Session &session, const std::string &what) {
+          run_line (session, what, cpu_conversion_line, true);
+        }},
 };
 } // namespace bench

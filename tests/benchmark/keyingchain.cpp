@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "keyingchain.hpp"
+#include "octchain.hpp"
 
 #include <random>
 
@@ -10,6 +11,8 @@ namespace bench {
 const char *const keying_chain =
     "chromakey ! noisereduce iterations=5 ! flowkey iterations=3 ! "
     "noisereduce iterations=5";
+const char *const soft_chain =
+    "chromakey method=difference adaptive=true refine=true core=true spill=1";
 
 namespace {
 struct Pixel {
@@ -68,5 +71,105 @@ long_flow (unsigned width, unsigned height, unsigned columns)
       return Pixel{200, 60, 90, 255};
     return Pixel{0, 240, 0, guint8 (x == 0 ? 0 : 255)};
   });
+}
+
+bool
+hold_on_device (const Feed &feed, Feed &held, std::string &error)
+{
+  return hold_frame (
+      "benchmarksource name=source ! openclupload ! appsink name=sink sync=false",
+      {{"source", feed}}, held, error);
+}
+
+namespace {
+const std::string on_device = "video/x-raw(memory:OpenCLMemory),format=";
+const GstClockTime frame_duration = GST_SECOND / 30;
+
+/* `filmed` as `format` of host memory, as a camera gives it */
+bool
+as_format (const char *format, const Feed &filmed, Feed::Kind kind, Feed &made,
+    std::string &error)
+{
+  return hold_frame ("benchmarksource name=source ! openclupload ! openclconvert ! "
+                         + on_device + format
+                         + " ! opencldownload ! video/x-raw ! appsink name=sink "
+                           "sync=false",
+             {{"source", filmed}}, made, error)
+         && to_host (made, kind, 1, error);
+}
+
+/* AYUV is what `alpha` and `compositor` hand on between them. */
+bool
+as_ayuv (const Feed &picture, Feed &made, std::string &error)
+{
+  return hold_frame ("benchmarksource name=source ! videoconvert ! "
+                     "video/x-raw,format=AYUV ! appsink name=sink sync=false",
+      {{"source", picture}}, made, error);
+}
+} // namespace
+
+/* The background's frames come with the picture's, as the compositor takes one of each.
+ */
+bool
+camera_line (const std::string &keyer, unsigned width, unsigned height, Line &line,
+    std::string &error)
+{
+  Feed filmed, background;
+  if (!as_format ("NV12", green_screen (width, height), Feed::POOL, filmed, error)
+      || !hold_on_device (long_flow (width, height, 100), background, error))
+    return false;
+  filmed.duration = background.duration = frame_duration;
+  line.text = "openclcompositor name=mix background=transparent ! openclconvert ! "
+              + on_device + "NV12 ! opencldownload ! " + queued_sink
+              + " benchmarksource name=behind ! mix.sink_0 "
+                "benchmarksource name=source ! openclupload ! openclconvert ! "
+              + on_device + "RGBA ! " + keyer + " ! mix.sink_1";
+  line.feeds = {{"source", filmed}, {"behind", background}};
+  return true;
+}
+
+bool
+cpu_camera_line (unsigned width, unsigned height, Line &line, std::string &error)
+{
+  Feed filmed, background;
+  if (!as_format ("NV12", green_screen (width, height), Feed::HELD, filmed, error)
+      || !as_ayuv (long_flow (width, height, 100), background, error))
+    return false;
+  filmed.duration = background.duration = frame_duration;
+  line.text = std::string ("compositor name=mix max-threads=2 background=transparent ! "
+                           "videoconvert n-threads=2 ! video/x-raw,format=NV12 ! ")
+              + queued_sink
+              + " benchmarksource name=behind ! mix.sink_0 "
+                "benchmarksource name=source ! videoconvert n-threads=2 ! "
+                "alpha method=green ! mix.sink_1";
+  line.feeds = {{"source", filmed}, {"behind", background}};
+  return true;
+}
+
+bool
+conversion_line (unsigned width, unsigned height, Line &line, std::string &error)
+{
+  Feed filmed;
+  if (!as_format ("NV12", green_screen (width, height), Feed::POOL, filmed, error))
+    return false;
+  line.text = "benchmarksource name=source ! openclupload ! openclconvert ! " + on_device
+              + "RGBA ! openclconvert ! " + on_device + "NV12 ! opencldownload ! "
+              + queued_sink;
+  line.feeds = {{"source", filmed}};
+  return true;
+}
+
+bool
+cpu_conversion_line (unsigned width, unsigned height, Line &line, std::string &error)
+{
+  Feed filmed;
+  if (!as_format ("NV12", green_screen (width, height), Feed::HELD, filmed, error))
+    return false;
+  line.text = std::string ("benchmarksource name=source ! videoconvert n-threads=2 ! "
+                           "video/x-raw,format=RGBA ! videoconvert n-threads=2 ! "
+                           "video/x-raw,format=NV12 ! ")
+              + queued_sink;
+  line.feeds = {{"source", filmed}};
+  return true;
 }
 } // namespace bench

@@ -86,6 +86,8 @@ to_json (const Result &result)
   add_rate (object, result);
   if (!result.delays.empty ())
     add_delays (object, result);
+  if (!result.choice.empty ())
+    object.add ("choice", quoted (result.choice));
   for (const auto &value : result.more)
     object.add (value.first, value.second);
   return object.text ();

@@ -21,6 +21,7 @@ struct Result {
   std::vector<double> delays; /* seconds from source to sink; may be empty */
   double limit = 0;           /* what the ceilings allow, in the rate's unit; 0: none */
   Values more;                /* further numbers by name */
+  std::string choice;         /* of several ways the one that was taken */
   std::string error;          /* why there is no rate */
 };
 

@@ -12,7 +12,10 @@ namespace {
 struct Subject {
   Line line;
   Result::Sizes sizes;
+  bool complete = false; /* the line has transfers of its own */
 };
+
+using MakeSubject = bool (*) (const Options &, Subject &, std::string &);
 
 bool
 oct_subject (const Options &options, Subject &subject, std::string &error)
@@ -38,6 +41,25 @@ keying_subject (const Options &options, Subject &subject, std::string &)
   subject.line.text = keying_chain;
   subject.line.feeds = {{"source", feed}};
   return true;
+}
+
+bool
+soft_subject (const Options &options, Subject &subject, std::string &error)
+{
+  if (!keying_subject (options, subject, error))
+    return false;
+  subject.line.text = soft_chain;
+  return true;
+}
+
+bool
+camera_subject (const Options &options, Subject &subject, std::string &error)
+{
+  const unsigned width = options.width ? options.width : 1920;
+  const unsigned height = options.height ? options.height : 1080;
+  subject.sizes = picture_size (width, height);
+  subject.complete = true;
+  return camera_line (keying_chain, width, height, subject.line, error);
 }
 
 /* Records while the windows run. Frames under way at either end make no difference that
@@ -88,12 +110,14 @@ run_stages (const Options &options)
     return 1;
   Subject subject;
   Result frames = session.result ("stages/" + options.of, {}, "frames/s");
-  const auto make = options.of == "oct" ? oct_subject : keying_subject;
+  static const std::map<std::string, MakeSubject> subjects = {{"oct", oct_subject},
+      {"keying", keying_subject}, {"soft", soft_subject}, {"camera", camera_subject}};
   guint64 count = 0;
-  if (make (options, subject, frames.error)) {
+  if (subjects.at (options.of) (options, subject, frames.error)) {
     frames.sizes = subject.sizes;
-    subject.line.text = "benchmarksource name=source ! openclupload ! "
-                        + subject.line.text + " ! opencldownload ! " + queued_sink;
+    if (!subject.complete)
+      subject.line.text = "benchmarksource name=source ! openclupload ! "
+                          + subject.line.text + " ! opencldownload ! " + queued_sink;
     count = record (subject.line, options, frames);
   }
   session.print (frames);

@@ -36,7 +36,7 @@ QUOTIENTS = [
     *((f"compute/convolve-{size}", f"compute/baseline-convolve-{size}") for size in CONVOLUTIONS),
 ]
 HEAD = "| what | sizes | rate | least … greatest | of the limit | latency p50, p99; more |"
-MORE = ["of_alone", "of_device_time", "calls_per_frame", "threads"]
+MORE = ["of_fastest", "of_alone", "of_device_time", "calls_per_frame", "threads"]
 
 
 def program():
@@ -74,6 +74,8 @@ def quantity(value, unit):
 
 def remarks(result):
     remarks = [f"{key} {result[key]:.3g}" for key in MORE if key in result]
+    if "choice" in result:
+        remarks.insert(0, result["choice"])
     if "latency_p50_ms" in result:
         delays = [f"{result[f'latency_{part}_ms']:.3g}" for part in ("p50", "p99")]
         remarks.insert(0, ", ".join(delays) + " ms")

@@ -3,13 +3,36 @@
  * faulty-launch [FAULT] PIPELINE runs the pipeline until it ends, by itself or by an
  * error, and prints one JSON object: what its elements said, how often each OpenCL call
  * was made, and which OpenCL objects nobody has released. FAULT is CALL:N:CODE for the
- * N-th call, CALL:N+:CODE for all from then on.
+ * N-th call, CALL:N+:CODE for all from then on, or "sites": none fails, but it is printed,
+ * too, which calls came from one and the same place.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "faultyopencl.hpp"
 
+#define GST_USE_UNSTABLE_API /* tracers */
 #include <gst/gst.h>
+
+/* Tells where one element's work on a frame ends, and another's begins. */
+struct StepTracer {
+  GstTracer parent;
+};
+struct StepTracerClass {
+  GstTracerClass parent;
+};
+G_DEFINE_TYPE (StepTracer, step_tracer, GST_TYPE_TRACER)
+
+static void
+step_tracer_class_init (StepTracerClass *)
+{
+}
+
+static void
+step_tracer_init (StepTracer *self)
+{
+  for (const char *hook : {"pad-push-pre", "pad-push-post"})
+    gst_tracing_register_hook (GST_TRACER (self), hook, G_CALLBACK (faults::next_step));
+}
 
 namespace {
 /* What came over the bus. */
@@ -100,6 +123,27 @@ print_map (const char *name, const std::map<std::string, Number> &map)
   }
   g_print ("}");
 }
+void
+print_sites ()
+{
+  const char *between = "";
+  g_print (", \"sites\": {");
+  for (const auto &call : faults::sites ()) {
+    g_print ("%s\"%s\": [", between, call.first.c_str ());
+    const char *between_sites = "";
+    for (const auto &site : call.second) {
+      g_print ("%s[", between_sites);
+      for (size_t n = 0; n < site.size (); n++)
+        g_print ("%s%u", n ? ", " : "", site[n]);
+      g_print ("]");
+      between_sites = ", ";
+    }
+    g_print ("]");
+    between = ", ";
+  }
+  g_print ("}");
+}
+
 } // namespace
 
 int
@@ -110,11 +154,16 @@ main (int argc, char **argv)
 
   gst_init (&argc, &argv);
   g_log_set_default_handler (complain, nullptr);
-  if (argc < 2 || (argc > 2 && !faults::parse (argv[1], fault))) {
-    g_printerr ("faulty-launch [CALL:N[+]:CODE] PIPELINE\n");
+  const bool asks_sites = argc > 2 && g_str_equal (argv[1], "sites");
+  if (argc < 2 || (argc > 2 && !asks_sites && !faults::parse (argv[1], fault))) {
+    g_printerr ("faulty-launch [CALL:N[+]:CODE | sites] PIPELINE\n");
     return 2;
   }
   faults::set (fault);
+  if (asks_sites) {
+    g_object_new (step_tracer_get_type (), nullptr); /* its hooks stay */
+    faults::note_sites ();
+  }
   GstElement *pipeline = gst_parse_launch_full (
       argv[argc - 1], nullptr, GST_PARSE_FLAG_FATAL_ERRORS, &error);
   if (!pipeline) {
@@ -132,6 +181,8 @@ main (int argc, char **argv)
       outcome.complaints, faults::injected ());
   print_map ("calls", faults::calls ());
   print_map ("balance", faults::balance ());
+  if (asks_sites)
+    print_sites ();
   g_print ("}\n");
   return 0;
 }

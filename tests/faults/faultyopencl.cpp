@@ -8,7 +8,9 @@
 #include "realopencl.hpp"
 
 #include <cstdio>
+#include <execinfo.h>
 #include <mutex>
+#include <tuple>
 
 namespace {
 enum Kind {
@@ -25,6 +27,22 @@ enum Kind {
 const char *const kinds[] = {
     "none", "contexts", "queues", "buffers", "programs", "kernels", "events"};
 
+/* --- where calls are made --- */
+
+/* Who called whom, and the how many-th time in this step of the thread's. */
+using Site = std::tuple<std::string, std::vector<void *>, unsigned>;
+
+std::vector<void *>
+callers ()
+{
+  std::vector<void *> frames (64);
+  frames.resize (size_t (backtrace (frames.data (), int (frames.size ()))));
+  return frames;
+}
+
+/* How often a call has been made from one place in this step. */
+thread_local std::map<std::pair<std::string, std::vector<void *>>, unsigned> in_this_step;
+
 /* Everything that is known, for as long as the process lives: threads of a driver and
  * objects that are never released may call when all else is gone. */
 struct Knowledge {
@@ -32,6 +50,8 @@ struct Knowledge {
   faults::Fault fault;
   std::map<std::string, unsigned> calls;
   unsigned injected = 0;
+  bool notes_sites = false;
+  std::map<Site, std::vector<unsigned>> sites;
   int held[N_KINDS] = {};
   std::map<cl_event, cl_int> failed; /* of commands, and what they ended with */
 };
@@ -43,13 +63,33 @@ knowledge ()
   return *all;
 }
 
+void
+note_site (const char *call, unsigned n)
+{
+  const std::vector<void *> frames = callers ();
+  const unsigned position = in_this_step[{call, frames}]++;
+  Knowledge &all = knowledge ();
+  std::lock_guard<std::mutex> guard (all.lock);
+  all.sites[{call, frames, position}].push_back (n);
+}
+
+unsigned
+count (const char *call)
+{
+  Knowledge &all = knowledge ();
+  std::lock_guard<std::mutex> guard (all.lock);
+  return ++all.calls[call];
+}
+
 /* Counts a call. What it is to return instead of doing its work, or CL_SUCCESS. */
 cl_int
 enter (const char *call)
 {
+  const unsigned n = count (call);
   Knowledge &all = knowledge ();
+  if (all.notes_sites)
+    note_site (call, n);
   std::lock_guard<std::mutex> guard (all.lock);
-  const unsigned n = ++all.calls[call];
   const faults::Fault &fault = all.fault;
   if (fault.at == 0 || fault.call != call
       || (fault.for_good ? n < fault.at : n != fault.at))
@@ -130,6 +170,28 @@ injected ()
 {
   std::lock_guard<std::mutex> guard (knowledge ().lock);
   return knowledge ().injected;
+}
+
+void
+note_sites ()
+{
+  knowledge ().notes_sites = true;
+}
+
+void
+next_step ()
+{
+  in_this_step.clear ();
+}
+
+std::map<std::string, std::vector<std::vector<unsigned>>>
+sites ()
+{
+  std::lock_guard<std::mutex> guard (knowledge ().lock);
+  std::map<std::string, std::vector<std::vector<unsigned>>> sites;
+  for (const auto &site : knowledge ().sites)
+    sites[std::get<0> (site.first)].push_back (site.second);
+  return sites;
 }
 
 std::map<std::string, int>

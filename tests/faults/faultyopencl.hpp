@@ -9,6 +9,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 namespace faults {
 /* One failure, or one that stays. */
@@ -28,6 +29,16 @@ void set (const Fault &fault);
 /* How often each was called, and how many of them failed because they had to. */
 std::map<std::string, unsigned> calls ();
 unsigned injected ();
+
+/* From now on it is noted from where each call is made: by which functions, and the how many-th
+ * time since the thread began with this frame, or with the next element that works on it,
+ * which next_step () says. */
+void note_sites ();
+void next_step ();
+
+/* Of each call, for each place that it is made from, which ones of all calls came from there,
+ * counted from 1. */
+std::map<std::string, std::vector<std::vector<unsigned>>> sites ();
 
 /* Objects that were created or retained and not released, by kind; only those that are
  * not 0. */

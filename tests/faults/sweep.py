@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
 """Every OpenCL call of a short run fails once, and what the pipeline makes of it is judged.
 
-sweep.py [--quick] [--share SHARE] [--only PATTERN] [--jobs N] FAULTY_LAUNCH
+sweep.py [--quick | --every] [--share SHARE] [--only PATTERN] [--jobs N] FAULTY_LAUNCH
 
-Each pipeline runs once as it is, which counts its calls. Then each kind of call fails, at
-each count, once and for good, with each code that matters for it; the kind "event" is a
-command that fails on the device, with all that wait for it. A run is good where it ends in
-the bytes of the run without a fault, or in exactly one element error after bytes that
-the other begins with; nobody crashes, hangs, complains to GLib, or keeps an OpenCL object.
-The last line says how many runs were good.
+Each pipeline runs once as it is, which notes its calls. Then each of them fails, once and
+for good; the kind "event" is a command that fails on the device, with all that wait for it.
+Calls that are made by the same functions, the same how many-th time in one element's work on
+one frame, are repetitions of a steady state: the first, the second and the last stand for
+all. The library tells none of the codes that matter from another but by name, so they take
+turns. --every leaves nothing out: each call, with each code.
+
+A run is good where it ends in the bytes of the run without a fault, or in exactly one element
+error after bytes that the other begins with; nobody crashes, hangs, complains to GLib, or
+keeps an OpenCL object. The last line says how many runs were good.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -23,6 +27,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 
 # Seconds. What takes longer is tried once more with all others done, as a loaded machine
 # is slow and a hang is for ever.
@@ -119,7 +124,7 @@ class Way:
     def __init__(self, program, name, pipeline, files, environment):
         self.program, self.name, self.files = program, name, files
         self.pipeline, self.environment = pipeline, environment
-        self.right = None
+        self.right, self.turn = None, zlib.crc32(name.encode())
 
     def launch(self, fault=None, patience=HANGS_AFTER):
         """What faulty-launch says of one run, and the bytes that came out."""
@@ -169,25 +174,43 @@ class Way:
     def run(self, fault, patience=HANGS_AFTER):
         return self.judge(*self.launch(fault, patience), fault)
 
-    def faults(self, report, quick):
+    @staticmethod
+    def faults_quickly(report):
+        """Each kind of call in the middle, at its end, and all from the first on."""
         for call, calls in sorted(report["calls"].items()):
             codes = CODES.get(call, ANY_CODES)
-            if quick:
-                middle = (calls + 1) // 2
-                yield from {f"{call}:{middle}:{codes[0]}": None, f"{call}:{calls}:{codes[0]}": None,
-                            f"{call}:1+:{codes[-1]}": None}
-                continue
+            yield from {f"{call}:{(calls + 1) // 2}:{codes[0]}": None,
+                        f"{call}:{calls}:{codes[0]}": None, f"{call}:1+:{codes[-1]}": None}
+
+    @staticmethod
+    def faults_of_every_call(report):
+        for call, calls in sorted(report["calls"].items()):
             for count, for_good in itertools.product(range(1, calls + 1), ("", "+")):
-                for code in codes:
+                for code in CODES.get(call, ANY_CODES):
                     yield f"{call}:{count}{for_good}:{code}"
+
+    def faults_of_every_site(self, report):
+        """At the first, the second and the last call from each place."""
+        for call, places in sorted(report["sites"].items()):
+            codes = CODES.get(call, ANY_CODES)
+            counts = sorted({count for place in places for count in place[:2] + place[-1:]})
+            for count, for_good in itertools.product(counts, ("", "+")):
+                yield f"{call}:{count}{for_good}:{codes[self.turn % len(codes)]}"
+                self.turn += 1
+
+    def faults(self, report, options):
+        if options.quick:
+            return self.faults_quickly(report)
+        return self.faults_of_every_call(report) if options.every \
+            else self.faults_of_every_site(report)
 
     def sweep(self, options):
         """(good runs, complaints)"""
-        report, self.right = self.launch(patience=PATIENCE)
+        report, self.right = self.launch("sites", PATIENCE)
         wrong = self.judge(report, self.right)
         if wrong or not report.get("ended"):
             return 0, [f"{self.name} without a fault: {wrong or report}"]
-        faults = [fault for fault in self.faults(report, options.quick)
+        faults = [fault for fault in self.faults(report, options)
                   if options.chance.random() < options.share
                   and fnmatch.fnmatch(fault, options.fault)]
         with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
@@ -215,6 +238,8 @@ def main():
     parser.add_argument("program", help="faulty-launch")
     parser.add_argument("--quick", action="store_true",
                         help="each kind of call in the middle, at its end, and for good")
+    parser.add_argument("--every", action="store_true",
+                        help="each call with each code: half a day")
     parser.add_argument("--share", type=float, default=1,
                         help="as much of all runs, by chance (1)")
     parser.add_argument("--seed", type=int, default=0, help="of that chance")

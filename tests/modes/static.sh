@@ -1,5 +1,5 @@
 #!/bin/bash
-# faults that the sources show: compilers' warnings, clang-tidy, cppcheck, layout, scripts, symbols
+# faults that the sources show: warnings, clang-tidy, cppcheck, layout, scripts, symbols, hardening
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -uo pipefail
@@ -7,6 +7,7 @@ source "$(dirname "$0")/common.sh"
 
 need clang-tidy clang-tidy
 need cppcheck cppcheck
+need dpkg-buildflags dpkg-dev
 build_beside static all -Db_pch=false --werror # which is every warning, of -Wall -Wextra
 passed=1 failed=0
 
@@ -22,11 +23,24 @@ check () {
   fi
 }
 
+# shellcheck disable=SC2317 # check () calls it
+check_hardening () {
+  "$root/tests/static/hardening.sh" true "$build"/gst/*/lib*.so "$build/tests/benchmark/opencl-bench"
+}
+
+# As Debian's packages are built, with the flags that they give to every program
+# shellcheck disable=SC2317
+check_package () (
+  eval "$(dpkg-buildflags --export=sh)"
+  build_beside package plugins --buildtype=plain --prefix=/usr --wrap-mode=nodownload -Dtests=false
+  ninja -C "$build" tests/benchmark/opencl-bench </dev/null && check_hardening
+)
+
 check layout "$root/tests/static/format.sh" "$root"
 check shellcheck "$root/tests/static/shell.sh" "$root"
 check symbols "$root/tests/check/libs/symbols.sh" "$build/gst/opencl/libgstopencl-1.0.so"
-check hardening "$root/tests/static/hardening.sh" true "$build"/gst/*/lib*.so \
-  "$build/tests/benchmark/opencl-bench"
+check hardening check_hardening
+check "hardening of a package" check_package
 check cppcheck "$root/tests/static/cppcheck.sh" "$root"
 check clang-tidy "$root/tests/static/tidy.sh" "$root" "$build"
 conclude "$passed" "$failed"

@@ -340,6 +340,36 @@ TEST (test_auto_agrees_with_double_precision)
   check_layer (of, layer, "auto", 1e-5);
 }
 
+static void
+keep_message (GstDebugCategory *, GstDebugLevel, const gchar *, const gchar *, gint,
+    GObject *, GstDebugMessage *message, gpointer kept)
+{
+  static_cast<std::vector<std::string> *> (kept)->push_back (
+      gst_debug_message_get (message));
+}
+
+/* One line a method that is taken, for GST_DEBUG=openclconvolve:4 */
+TEST (test_what_auto_takes_is_told)
+{
+  static std::vector<std::string> told;
+  gst_debug_add_log_function (keep_message, &told, nullptr);
+  gst_debug_set_threshold_for_name ("openclconvolve", GST_LEVEL_INFO);
+  Case of = plane (21, 20, 3, 3);
+  of.channels = of.filters = 32;
+  for (const char *method : {"auto", "direct"})
+    check_layer (of, random_layer (of, 7), method, 1e-4);
+  of.filters = of.groups = of.channels;
+  check_layer (of, random_layer (of, 7), "auto", 1e-4);
+  gst_debug_remove_log_function (keep_message);
+  const std::vector<std::string> expected = {"method=auto takes winograd",
+      "method=direct takes direct", "method=auto takes direct"};
+  std::vector<std::string> methods;
+  for (const std::string &line : told)
+    if (line.rfind ("method=", 0) == 0)
+      methods.push_back (line);
+  fail_unless (methods == expected, "%d lines", int (methods.size ()));
+}
+
 TEST (test_direct_takes_64_filters_of_64_channels)
 {
   Case of = plane (13, 17, 3, 3);

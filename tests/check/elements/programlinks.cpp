@@ -6,6 +6,7 @@
 #include "programs.hpp"
 #include "tests/check/octreference.hpp"
 #include "tests/check/opencl-check.hpp"
+#include "tests/check/slowness.hpp"
 
 #include <gst/opencl/arrayformat.hpp>
 
@@ -283,9 +284,11 @@ TEST (test_a_kernel_that_does_not_end_is_one_error_in_time)
     fail_unless (
         errors.size () == 1 && errors[0].find ("GST_OPENCL_TIMEOUT") != std::string::npos,
         "%s", outcome.line ().c_str ());
-    fail_unless (seconds_since (start) < 8, "after %g s", seconds_since (start));
+    fail_unless (seconds_since (start) < 8 * check::slowness (), "after %g s",
+        seconds_since (start));
   }
-  fail_unless (seconds_since (start) < 9, "stopped after %g s", seconds_since (start));
+  fail_unless (seconds_since (start) < 9 * check::slowness (), "stopped after %g s",
+      seconds_since (start));
   Chain chain ("openclkernel name=k expression=\"x * 2\"", tensors ("int32", "4"));
   fail_unless (chain.run (bytes_of (std::vector<gint32> (4, 5))).bytes
                == bytes_of (std::vector<gint32> (4, 10)));
@@ -304,5 +307,6 @@ TEST (test_a_stop_does_not_wait_for_a_kernel_that_does_not_end)
     g_usleep (300000);
     start = g_get_monotonic_time ();
   }
-  fail_unless (seconds_since (start) < 6, "stopped after %g s", seconds_since (start));
+  fail_unless (seconds_since (start) < 6 * check::slowness (), "stopped after %g s",
+      seconds_since (start));
 }

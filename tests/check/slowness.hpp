@@ -1,0 +1,33 @@
+/* Limits of time that a loaded machine keeps to, and a sanitizer
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <glib.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <ctime>
+
+namespace check {
+/* How many times as long as alone on the machine, and as it is built by default, the program
+ * may take just now: others get the processors, too, and tests/modes say what tools cost. */
+inline gdouble
+slowness ()
+{
+  const gdouble work = 0.05; /* s of a processor's time */
+  const char *multiplier = getenv ("CK_TIMEOUT_MULTIPLIER");
+  const gint64 start = g_get_monotonic_time ();
+  timespec begun, now;
+
+  clock_gettime (CLOCK_THREAD_CPUTIME_ID, &begun);
+  do
+    clock_gettime (CLOCK_THREAD_CPUTIME_ID, &now);
+  while (gdouble (now.tv_sec - begun.tv_sec) + gdouble (now.tv_nsec - begun.tv_nsec) / 1e9
+         < work);
+  const gdouble took = gdouble (g_get_monotonic_time () - start) / G_TIME_SPAN_SECOND;
+  return std::max (1.0, took / work)
+         * std::max (1.0, multiplier ? strtod (multiplier, nullptr) : 1);
+}
+} // namespace check
