@@ -44,7 +44,8 @@
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
-#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/chromakey.cl"
+#define FOLDER "/org/freedesktop/gstreamer/opencl/keying/"
+#define KERNELS FOLDER "chromakey.cl"
 
 GST_DEBUG_CATEGORY_STATIC (chroma_key_debug);
 #define GST_CAT_DEFAULT chroma_key_debug
@@ -107,6 +108,8 @@ const gsize fine_columns = 32, fine_rows = 16, fine_group = 64;
 /* The same of close_core */
 const gsize closed_columns = 32, closed_rows = 16, closing_group = 64;
 const cl_ulong fine_bytes = 24 * 1024;
+/* What a work-item of key_tiles writes, at most */
+const gsize wide_columns = 256, wide_rows = 64;
 /* Of the expected chroma: what counts as screen at first, where that is the key's, and
  * then, where it is what was measured */
 const cl_float least_chroma[] = {0.6f, 0.9f};
@@ -118,6 +121,8 @@ struct Work {
   opencl::FrameKernel key_softly;
   opencl::FrameKernel key_finely;
   gsize fine_rows = 0; /* of a work-group */
+  bool wide = false;   /* key_tiles instead, and of the core */
+  opencl::FrameKernel key_tiles;
   opencl::FrameKernel mark_core;
   opencl::FrameKernel close_core;
   opencl::FrameKernel take_key;
@@ -126,6 +131,7 @@ struct Work {
   cl::Buffer auto_key;
   cl_uint block_size, block_columns, block_rows;
   cl::Buffer measured; /* of each block */
+  cl::Buffer across;   /* sums of measured */
   cl::Buffer screen;
   cl::Buffer marks, core;   /* a byte a pixel; from the first frame on that needs them */
   guint taken_revision = 0; /* of the settings that auto_key is from */
@@ -292,6 +298,9 @@ create_kernels (GstOpenCLContext *context, Work &work)
   };
   for (const auto &entry : kernels)
     entry.kernel.prepare (context, KERNELS, entry.name, options);
+  work.wide = opencl::is_cpu (context);
+  work.key_tiles.prepare (context, FOLDER "chromakeywide.cl", "key_tiles",
+      keying::pixel_options (&work.info) + " -DWIDE_ROWS=" + std::to_string (wide_rows));
 }
 
 static gboolean
@@ -313,8 +322,10 @@ create_buffers (GstOpenCLContext *context, Work &work, GError **error)
   gsize bytes = gsize (work.block_columns) * work.block_rows * sizeof (cl_float4);
 
   work.measured = opencl::make_buffer (context, bytes, error);
+  work.across = opencl::make_buffer (context, 2 * bytes, error);
   work.screen = opencl::make_buffer (context, bytes, error);
-  return make_auto_key (context, work, error) && work.measured () && work.screen ();
+  return make_auto_key (context, work, error) && work.measured () && work.across ()
+         && work.screen ();
 }
 
 static gboolean
@@ -430,15 +441,16 @@ measure_screen (Work &work, const Settings &settings, const GstOpenCLFrame *inpu
   cl_uint columns = work.block_columns, rows = work.block_rows;
   cl_uint use_auto_key = settings.auto_key != AutoKey::none;
   cl_uint key = settings.key_color;
-  opencl::Groups blocks = {columns, rows, samples_across * samples_across};
+  opencl::Groups blocks = {columns, rows, samples_across * samples_across / 8};
 
   for (cl_uint round : {0, 1}) {
     if (!work.measure_screen.launch_groups (queue, blocks, error, input,
             cl_uint (work.info.width), cl_uint (work.info.height), work.auto_key (),
             use_auto_key, key, work.screen (), round, work.block_size,
             least_chroma[round], work.measured ())
-        || !work.smooth_screen.launch (queue, columns, rows, error, work.auto_key (),
-            use_auto_key, key, work.measured (), columns, rows, work.screen ()))
+        || !work.smooth_screen.launch_groups (queue, {1, 1, taking_group}, error,
+            work.auto_key (), use_auto_key, key, work.measured (), columns, rows,
+            work.across (), work.screen ()))
       return FALSE;
   }
   return TRUE;
@@ -471,7 +483,6 @@ set_keyer (opencl::Kernel *kernel, Work &work, const Settings &settings,
   /* An edge of no width, yet a number to divide by */
   const gdouble least_smoothness = 1e-6;
   cl_uint width = work.info.width, height = work.info.height;
-  cl_mem core = settings.core ? work.core () : work.auto_key ();
   auto set = [&] (auto... frames) {
     return kernel->set_all (error, frames..., width, height, work.auto_key (),
         cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
@@ -481,7 +492,7 @@ set_keyer (opencl::Kernel *kernel, Work &work, const Settings &settings,
         cl_float (settings.similarity),
         cl_float (std::max (settings.smoothness, least_smoothness)),
         cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
-        core, cl_uint (settings.core ? core_stride_of (work) : 0), after...);
+        after...);
   };
   return output ? set (input, output) : set (input);
 }
@@ -496,14 +507,16 @@ find_core (Work &work, const Settings &settings, const GstOpenCLFrame *input,
       (height + closed_rows - 1) / closed_rows, closing_group};
 
   return kernel
-         && set_keyer (kernel, work, settings, input, nullptr, error, work.marks ())
+         && set_keyer (kernel, work, settings, input, nullptr, error, work.marks (),
+             cl_uint (core_stride_of (work)))
          && kernel->enqueue (queue, (width + 7) / 8, height, error)
          && work.close_core.launch_groups (queue, groups, error, work.marks (), width,
              height, cl_uint (core_stride_of (work)), work.core ());
 }
 
+/* For a GPU: distances of a work-group's pixels are in local memory. */
 static gboolean
-key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
+key_in_groups (GstOpenCLContext *context, Work &work, const Settings &settings,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
     GError **error)
 {
@@ -512,11 +525,13 @@ key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
   opencl::Kernel *kernel = method.variant ({input, output}, error);
 
   if (!kernel
-      || (settings.adaptive && !measure_screen (work, settings, input, queue, error))
       || (settings.core
           && !(ensure_core (context, work, error)
-               && find_core (work, settings, input, queue, error)))
-      || !set_keyer (kernel, work, settings, input, output, error))
+               && find_core (work, settings, input, queue, error))))
+    return FALSE;
+  cl_mem core = settings.core ? work.core () : work.auto_key (); /* or unused */
+  cl_uint stride = settings.core ? core_stride_of (work) : 0;
+  if (!set_keyer (kernel, work, settings, input, output, error, core, stride))
     return FALSE;
   if (!settings.refine)
     return kernel->enqueue (queue, (width + 7) / 8, height, error);
@@ -524,6 +539,35 @@ key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
       {(width + fine_columns - 1) / fine_columns,
           (height + work.fine_rows - 1) / work.fine_rows, fine_group},
       error);
+}
+
+/* For a CPU, in tiles of like height */
+static gboolean
+key_in_tiles (Work &work, const Settings &settings, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  gsize width = work.info.width, height = work.info.height;
+  gsize tiles = (height + wide_rows - 1) / wide_rows;
+  gsize rows = (height + tiles - 1) / tiles;
+  opencl::Kernel *kernel = work.key_tiles.variant ({input, output}, error);
+
+  return kernel
+         && set_keyer (kernel, work, settings, input, output, error,
+             cl_uint (settings.refine), cl_uint (settings.core), cl_uint (rows))
+         && kernel->enqueue_groups (queue,
+             {(width + wide_columns - 1) / wide_columns, (height + rows - 1) / rows, 1},
+             error);
+}
+
+static gboolean
+key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
+    GError **error)
+{
+  if (settings.adaptive && !measure_screen (work, settings, input, queue, error))
+    return FALSE;
+  return work.wide ? key_in_tiles (work, settings, input, output, queue, error)
+                   : key_in_groups (context, work, settings, input, output, queue, error);
 }
 
 static gboolean

@@ -572,7 +572,7 @@ write_piece (local const PAIR *pair, uint lines, uint words, global PIXEL *row)
 /* A work-item writes the same piece of one row after another. */
 void
 write_rows (local const PAIR *pairs, uint first, uint depths, uint lines, uint words,
-    global PIXEL *restrict rows, uint output_stride)
+    global PIXEL *restrict rows, int output_stride)
 {
   const uint pieces = TILE / PIECE, together = GROUP / pieces;
   uint line = get_local_id (0) % pieces * PIECE;
@@ -580,7 +580,7 @@ write_rows (local const PAIR *pairs, uint first, uint depths, uint lines, uint w
     uint depth = begin + get_local_id (0) / pieces;
     if (depth < depths && line < lines)
       write_piece (pairs + line / 2 * PITCH + first + depth, lines - line, words,
-          rows + (size_t)depth * output_stride + line);
+          rows + (long)depth * output_stride + line);
   }
 }
 #else
@@ -611,7 +611,7 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
     global const float *restrict tables, global const float *restrict background,
     uint background_offset, global const float2 *restrict roots, uint lines_of_group,
     uint first, uint depths, uint logarithmic, float factor, float zero, float least,
-    global void *restrict output, ulong output_offset, uint output_stride, uint words)
+    global void *restrict output, ulong output_offset, int output_stride, uint words)
 {
   local PART places[SIDE_BY_SIDE][ROOM] __attribute__ ((aligned (16)));
 #if SHARED
@@ -698,7 +698,7 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
 #else
     for (uint l = 0; l < 2 && line + l < end; l++)
       write_line (
-          (global VALUE *)output + output_offset + (ulong)(line + l) * output_stride,
+          (global VALUE *)output + output_offset + (long)(line + l) * output_stride,
           item, values[l], first, depths);
 #endif
   }

@@ -4,9 +4,8 @@
  */
 #pragma once
 
-#include "depthengine.hpp"
+#include "display.hpp"
 
-#include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 
 namespace oct {
@@ -32,7 +31,6 @@ private:
   std::unique_ptr<GstOpenCLFFT, Free> fft;
   cl::Buffer aside; /* for spectra that do not begin where their cl_mem does */
   cl::Buffer bins;
-  bool strips = false; /* a picture is made in strips */
-  opencl::Kernel kernel;
+  Display display;
 };
 } // namespace oct
