@@ -654,7 +654,7 @@ write_piece (local const PAIR *pair, uint lines, uint words, global PIXEL *row)
 /* A work-item writes the same piece of one row after another. */
 void
 write_rows (local const PAIR *pairs, uint first, uint depths, uint lines, uint words,
-    global PIXEL *restrict rows, uint output_stride)
+    global PIXEL *restrict rows, int output_stride)
 {
   const uint pieces = TILE / PIECE, together = GROUP / pieces;
   const uint line = get_local_id (0) % pieces * PIECE;
@@ -663,7 +663,7 @@ write_rows (local const PAIR *pairs, uint first, uint depths, uint lines, uint w
     uint depth = begin + get_local_id (0) / pieces;
     if (depth < depths)
       write_piece (pairs + line / 2 * PITCH + first + depth, rest, words,
-          rows + (size_t)depth * output_stride + line);
+          rows + (long)depth * output_stride + line);
   }
 }
 #else
@@ -695,7 +695,7 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
     uint background_offset, global const float2 *restrict roots,
     global const float *restrict rolloff, uint lines_of_group, uint first, uint depths,
     uint logarithmic, float factor, float zero, float least, global void *restrict output,
-    ulong output_offset, uint output_stride, uint words)
+    ulong output_offset, int output_stride, uint words)
 {
   local PART places[SIDE_BY_SIDE][ROOM] __attribute__ ((aligned (16)));
 #if SHARED
@@ -786,8 +786,8 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
 #else
     for (uint l = 0; l < 2 && line + l < end; l++)
       write_line (
-          (global VALUE *)output + output_offset + (ulong)(line + l) * output_stride,
-          item, values[l], first, depths);
+          (global VALUE *)output + output_offset + (long)(line + l) * output_stride, item,
+          values[l], first, depths);
 #endif
   }
 

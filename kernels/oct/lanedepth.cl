@@ -389,12 +389,12 @@ put (Output output, uint depth, Point bin)
 /* Rows of a picture lie far apart: they are visited once for several times LANES. */
 void
 write_rows (
-    local const PIXELS *tile, uint depths, uint lines, global PIXEL *rows, uint stride)
+    local const PIXELS *tile, uint depths, uint lines, global PIXEL *rows, int stride)
 {
   const uint whole = lines / LANES;
   for (uint depth = 0; depth < depths; depth++) {
     local const PIXELS *values = tile + depth * (TILE / LANES);
-    global PIXEL *row = rows + (size_t)depth * stride;
+    global PIXEL *row = rows + (long)depth * stride;
     for (uint n = 0; n < whole; n++)
       STORE (values[n], n, row);
     for (uint line = whole * LANES; line < lines; line++)
@@ -493,7 +493,7 @@ make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
     uint background_offset, global const float2 *restrict roots,
     global const float *restrict rolloff, uint lines_of_group, uint first, uint depths,
     uint logarithmic, float factor, float zero, float least, global void *restrict output,
-    ulong output_offset, uint output_stride)
+    ulong output_offset, int output_stride)
 {
   local FLOATS samples[MOST_NUMBERS + 2 * EDGE];
   local Point points[ROWS * PITCH];

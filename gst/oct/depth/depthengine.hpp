@@ -69,13 +69,16 @@ struct EngineFormat {
 /* Where depths go, and which. */
 struct DepthOutput {
   cl_mem data;
-  gsize offset; /* in bytes, as the stride; multiples of the size of a value */
-  gsize stride; /* of a picture from depth to depth, else from A-line to A-line */
+  gsize offset;  /* in bytes, as the stride; multiples of the size of a value */
+  gssize stride; /* of a picture from depth to depth, upwards too; else between A-lines */
   guint first;
   guint depths; /* first + depths at most samples / 2 */
   bool logarithmic;
   double black; /* of a picture, in decibels or amplitude, whichever it shows */
   double white;
+
+  /* In values of so many bytes. */
+  cl_int pitch (gsize bytes) const { return cl_int (stride / gssize (bytes)); }
 };
 
 /* Makes depth of spectra that are made, or, in one launch while an A-line stays on the

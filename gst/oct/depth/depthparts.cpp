@@ -24,9 +24,9 @@ const DepthValue value_formats[] = {
 } // namespace
 
 const DepthValue &
-value_of (const EngineFormat &format)
+value_of (DepthFormat format)
 {
-  return value_formats[gsize (format.output)];
+  return value_formats[gsize (format)];
 }
 
 bool
@@ -60,9 +60,13 @@ DepthScaling
 scaling_of (const EngineFormat &format, const DepthOutput &output)
 {
   const double decibels = 10 * std::log10 (2.0), least_decibels = -120;
-  double unit = output.logarithmic ? decibels : 1;
-  double least = output.logarithmic ? least_decibels : 0;
-  double full = value_of (format).full;
+  return scaling_to (value_of (format).full, output.logarithmic ? decibels : 1,
+      output.logarithmic ? least_decibels : 0, output);
+}
+
+DepthScaling
+scaling_to (double full, double unit, double least, const DepthOutput &output)
+{
   if (full == 0)
     return {cl_float (unit), 0, cl_float (least)};
   double factor = full / (output.white - output.black);
@@ -73,11 +77,11 @@ scaling_of (const EngineFormat &format, const DepthOutput &output)
 bool
 check_alignment (const DepthOutput &output, gsize bytes, GError **error)
 {
-  if (output.offset % bytes == 0 && output.stride % bytes == 0)
+  if (output.offset % bytes == 0 && output.stride % gssize (bytes) == 0)
     return true;
   g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
       "the output buffer begins at byte %" G_GSIZE_FORMAT
-      " and has a stride of %" G_GSIZE_FORMAT
+      " and has a stride of %" G_GSSIZE_FORMAT
       " bytes, expected multiples of %" G_GSIZE_FORMAT,
       output.offset, output.stride, bytes);
   return false;

@@ -16,7 +16,12 @@ struct DepthValue {
   double full; /* brightest pixel, 0 where there are none */
 };
 
-const DepthValue &value_of (const EngineFormat &format);
+const DepthValue &value_of (DepthFormat format);
+inline const DepthValue &
+value_of (const EngineFormat &format)
+{
+  return value_of (format.output);
+}
 
 /* exp (-2 pi i k / samples) for all k. */
 bool create_roots (
@@ -32,6 +37,11 @@ struct DepthScaling {
   cl_float zero;
   cl_float least;
 };
+
+/* Of values in such units, of which `least` is the least, to the range of the output; `full`
+ * is 0 where there is none. */
+DepthScaling scaling_to (
+    double full, double unit, double least, const DepthOutput &output);
 
 DepthScaling scaling_of (const EngineFormat &format, const DepthOutput &output);
 

@@ -213,7 +213,7 @@ GroupDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem t
   gsize groups = (spectra.lines + lines - 1) / lines;
   gsize four = 4 * sample_of (format.input).bytes;
   bool aligned = spectra.offset % four == 0 && spectra.stride % cl_long (four) == 0;
-  bool words = (output.offset | output.stride | lines * value.bytes) % 4 == 0;
+  bool words = (output.offset | gsize (output.stride) | lines * value.bytes) % 4 == 0;
   DepthScaling scaling = scaling_of (format, output);
 
   return kernel.launch_groups (queue, groups, group, error, spectra.data, spectra.offset,
@@ -221,7 +221,7 @@ GroupDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem t
       tables, background, background_offset, roots (), rolloff (), lines,
       cl_uint (output.first), cl_uint (output.depths), cl_uint (output.logarithmic),
       scaling.factor, scaling.zero, scaling.least, output.data,
-      cl_ulong (output.offset / value.bytes), cl_uint (output.stride / value.bytes),
+      cl_ulong (output.offset / value.bytes), output.pitch (value.bytes),
       cl_uint (words));
 }
 } // namespace oct

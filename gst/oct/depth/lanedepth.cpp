@@ -190,6 +190,6 @@ LaneDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem ta
       tables, background, background_offset, roots (), rolloff (), lines,
       cl_uint (output.first), cl_uint (output.depths), cl_uint (output.logarithmic),
       scaling.factor, scaling.zero, scaling.least, output.data,
-      cl_ulong (output.offset / bytes), cl_uint (output.stride / bytes));
+      cl_ulong (output.offset / bytes), output.pitch (bytes));
 }
 } // namespace oct

@@ -307,7 +307,7 @@ run (const Device &device, const Case &of, const Tables &tables, const Spectra &
       of.lines, of.shift, cl::Buffer ()};
   if (broken)
     raw.broken = device.buffer (broken, sizeof *broken);
-  DepthOutput where = {output (), of.output_offset, result.stride, of.first,
+  DepthOutput where = {output (), of.output_offset, gssize (result.stride), of.first,
       of.wanted_depths (), of.logarithmic, black, white};
 
   GError *error = nullptr;
