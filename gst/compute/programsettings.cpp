@@ -37,7 +37,7 @@ program_properties ()
           "\"width/4\", rounded up; unset: one for each pixel or element of the output",
           &Settings::global_size, opencl::playing},
       {"local-size", "Local size",
-          "Work-items of a group, \"x,y,z\"; unset: as the device likes",
+          "Work-items of a group, \"x,y,z\"; unset: as the device likes, on a GPU a row",
           &Settings::local_size, opencl::playing},
       {"output-caps", "Output caps",
           "Of the output, as far as it differs from the input; unset: as downstream "

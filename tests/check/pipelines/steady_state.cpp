@@ -49,6 +49,10 @@ const Case pipelines[] = {
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
         "octscan reverse=odd delay=1 ! octwindowinterp ! octfft ! opencldownload",
         0},
+    {"pictures that find their range",
+        "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
+        "octwindowinterp ! octfft db-auto=true ! opencldownload",
+        0},
     {"velocities",
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
         "octwindowinterp ! octfft ! octdoppler between=frames ! opencldownload",
