@@ -17,7 +17,7 @@
  * With `quiet` alpha is keyed from the mean of pictures where nothing moves; red, green and
  * blue stay those of the picture itself.
  *
- * What `auto-key` takes is told in an element message, "chromakey-key", as `key-color`.
+ * What `auto-key=screen` finds is told in an element message, "chromakey-key", as `key-color`.
  *
  * With `core` what is well within the subject is opaque; glass that is large and lets less
  * than two fifths of the screen through is taken for that too.
@@ -408,8 +408,8 @@ has_its_key (const Work &work, const Settings &settings)
          || work.taken_revision == settings.auto_key_revision;
 }
 
-/* The key goes from the picture to the device's own memory, and to the host only for its
- * message. What has been left to downstream with the key of before keeps that. */
+/* The key goes from the picture to the device's own memory, and to the host only where it
+ * was found, for its message. What has been left to downstream with the key of before keeps that. */
 static gboolean
 take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
@@ -421,18 +421,17 @@ take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
   if (!make_auto_key (context, work, error))
     return FALSE;
   work.taken_revision = settings.auto_key_revision;
+  if (settings.auto_key == AutoKey::screen)
+    return work.find_key.launch_groups (queue, one_group, error, input,
+               cl_uint (work.info.width), cl_uint (work.info.height),
+               cl_uint (settings.key_color), work.auto_key ())
+           && work.taken_key.read (queue, work.auto_key (), error);
   Rectangle from = rectangle_of (settings, work.info.width, work.info.height);
-  gboolean taken = settings.auto_key == AutoKey::screen
-                       ? work.find_key.launch_groups (queue, one_group, error, input,
-                           cl_uint (work.info.width), cl_uint (work.info.height),
-                           cl_uint (settings.key_color), work.auto_key ())
-                       : work.take_key.launch_groups (queue, one_group, error, input,
-                           cl_uint (from.x), cl_uint (from.y), cl_uint (from.width),
-                           cl_uint (from.height), work.auto_key ());
-  return taken && work.taken_key.read (queue, work.auto_key (), error);
+  return work.take_key.launch_groups (queue, one_group, error, input, cl_uint (from.x),
+      cl_uint (from.y), cl_uint (from.width), cl_uint (from.height), work.auto_key ());
 }
 
-/* Once it is known which key was taken */
+/* Once it is known which key was found */
 static void
 tell_key (GstChromaKey *self, bool wait)
 {
@@ -445,7 +444,7 @@ tell_key (GstChromaKey *self, bool wait)
               gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE),
           wait, &key))
     return;
-  GST_INFO_OBJECT (self, "took 0x%08x for key-color", key);
+  GST_INFO_OBJECT (self, "found 0x%08x for key-color", key);
   gst_element_post_message (GST_ELEMENT (self),
       gst_message_new_element (GST_OBJECT (self),
           gst_structure_new ("chromakey-key", "key-color", G_TYPE_UINT, key, nullptr)));
