@@ -183,7 +183,7 @@ PIPELINES = {
     "average-rolling": (depth("", "scale=linear", f"{depths('F32LE')} ! octaverage lines=3 frames=2 "
                               "rolling=true"), ROUNDED, LINES[1:]),
     "speckle-variance": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2"), LOOSELY, LINES[1:]),
-    "decorrelation": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 "
+    "decorrelation": (depth("", "depth-count=30", f"{depths('CF32LE')} ! octangio repeats=2 "
                             "method=decorrelation"), LOOSELY, LINES[1:]),
     "complex-variance": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 "
                                "method=complex-variance"), LOOSELY, LINES[1:]),
