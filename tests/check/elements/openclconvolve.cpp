@@ -8,6 +8,7 @@
 
 #include <gst/video/video.h>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace programs;
@@ -368,6 +369,32 @@ TEST (test_what_auto_takes_is_told)
     if (line.rfind ("method=", 0) == 0)
       methods.push_back (line);
   fail_unless (methods == expected, "%d lines", int (methods.size ()));
+}
+
+/* A plan for spectra takes a compiler's time. */
+TEST (test_what_is_made_is_made_once)
+{
+  static std::vector<std::string> told;
+  gst_debug_add_log_function (keep_message, &told, nullptr);
+  gst_debug_set_threshold_for_name ("openclconvolve", GST_LEVEL_INFO);
+  Chain chain (
+      "openclconvolve name=k kernel=<<1,2,1>> method=fft", tensors ("float32", "8:6"));
+  const Bytes input = bytes_of (std::vector<float> (48, 1));
+  auto made = [] {
+    const gsize lines = gsize (std::count_if (told.begin (), told.end (),
+        [] (const std::string &line) { return line.rfind ("method=", 0) == 0; }));
+    told.clear ();
+    return int (lines);
+  };
+  chain.run (input);
+  fail_unless_equals_int (made (), 1);
+  g_object_set (chain.element (), "padding", 1, nullptr);
+  fail_unless_equals_uint64 (chain.run (input).bytes.size (), 8 * 8 * sizeof (float));
+  fail_unless_equals_int (made (), 1);
+  g_object_set (chain.element (), "kernel", "<<1,2,1>>", nullptr);
+  chain.run (input);
+  fail_unless_equals_int (made (), 0);
+  gst_debug_remove_log_function (keep_message);
 }
 
 TEST (test_direct_takes_64_filters_of_64_channels)
