@@ -306,7 +306,7 @@ function_of (const Plan &plan)
   for (gsize d = 0; plan.uses_indices && d < 4; d++)
     text += ", real i" + std::to_string (d);
   return text + ")\n{\n  return (\n#line 1 \"expression\"\n" + plan.expression
-         + "\n#line 1 \"generated\"\n  );\n}\n";
+         + "\n);\n}\n#line 1 \"generated\"\n";
 }
 
 /* Types by their own names: drivers tell those of arguments as they are written. */

@@ -66,10 +66,10 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_P
     GST_PAD_ALWAYS,
     GST_STATIC_CAPS ("video/x-raw" OPENCL_MEMORY ", "
                      "format=(string){GRAY8, GRAY16_LE}, "
-                     "width=(int)[1, 2147483647], height=(int)[1, 8192], " FRAMERATE ";"
+                     "width=(int)[1, 2147483647], height=(int)[1, 32768], " FRAMERATE ";"
                      "application/x-oct" OPENCL_MEMORY ", "
                      "domain=(string)depth, format=(string){F32LE, CF32LE}, "
-                     "samples=(int)[1, 8192], lines=(int)[1, 2147483647], " FRAMERATE));
+                     "samples=(int)[1, 32768], lines=(int)[1, 2147483647], " FRAMERATE));
 
 namespace {
 using oct::Fused;
@@ -112,7 +112,11 @@ const OutputFormat output_formats[] = {
 struct Spectra {
   guint samples = 0;
   guint lines = 0;
+  guint oversampling = 1;
   bool complex = false;
+
+  /* That have a place in the even wavenumbers of their own. */
+  guint wavenumbers () const { return samples / oversampling; }
 
   gsize line_bytes () const
   {
@@ -310,11 +314,22 @@ limits_of (const GValue *value, Limits limits)
   return found;
 }
 
+/* Of the grid that octwindowinterp makes with interpolation=nufft. */
+static gint
+oversampling_of (const GstStructure *spectra)
+{
+  gint oversampling = 1;
+  gst_structure_get_int (spectra, "oversampling", &oversampling);
+  return std::max (oversampling, 1);
+}
+
 static void
 set_depths (GstStructure *output, const char *field, const GValue *samples,
-    const Settings &settings)
+    gint oversampling, const Settings &settings)
 {
-  Limits limits = limits_of (samples, {LEAST_SAMPLES, MOST_SAMPLES});
+  Limits limits =
+      limits_of (samples, {LEAST_SAMPLES * oversampling, MOST_SAMPLES * oversampling});
+  limits = {limits.least / oversampling, limits.most / oversampling};
   /* Of others nothing is made but an error. */
   limits = {CLAMP (limits.least, LEAST_SAMPLES, MOST_SAMPLES),
       CLAMP (limits.most, LEAST_SAMPLES, MOST_SAMPLES)};
@@ -400,7 +415,7 @@ append_outputs (GstCaps *caps, const GstStructure *input, const Settings &settin
     copy_field (output, lines_field (output), input, "lines");
     copy_field (output, "framerate", input, "framerate");
     set_depths (output, depths_field (output), gst_structure_get_value (input, "samples"),
-        settings);
+        oversampling_of (input), settings);
     set_steps (output, input, settings);
     gst_caps_append_structure_full (
         caps, output, gst_caps_features_copy (gst_caps_get_features (outputs, n)));
@@ -428,9 +443,13 @@ append_inputs (GstCaps *caps, const GstStructure *output, const Settings &settin
   GstStructure *input = gst_structure_copy (gst_caps_get_structure (inputs, 0));
   copy_field (input, "lines", output, lines_field (output));
   copy_field (input, "framerate", output, "framerate");
+  GstStructure *grid = gst_structure_copy (input);
   set_samples (input, gst_structure_get_value (output, depths_field (output)), settings);
-  gst_caps_append_structure_full (
-      caps, input, gst_caps_features_copy (gst_caps_get_features (inputs, 0)));
+  gst_structure_set (
+      grid, "oversampling", G_TYPE_INT, gint (oct::gridding_oversampling), nullptr);
+  for (GstStructure *either : {input, grid})
+    gst_caps_append_structure_full (
+        caps, either, gst_caps_features_copy (gst_caps_get_features (inputs, 0)));
   gst_caps_unref (inputs);
 }
 
@@ -491,6 +510,7 @@ parse_input (GstCaps *caps, Spectra *spectra)
     return false;
   spectra->samples = guint (samples);
   spectra->lines = guint (lines);
+  spectra->oversampling = guint (oversampling_of (structure));
   spectra->complex =
       g_strcmp0 (gst_structure_get_string (structure, "format"), "CF32LE") == 0;
   return true;
@@ -557,7 +577,8 @@ static bool
 makes_these_caps (GstOctFFT *self, const Settings &settings)
 {
   const Settings &before = self->caps_settings;
-  return depths_of (settings, self->work->spectra.samples) == gint (self->work->depths)
+  return depths_of (settings, self->work->spectra.wavenumbers ())
+             == gint (self->work->depths)
          && settings.refractive_index == before.refractive_index
          && settings.line_step == before.line_step
          && settings.true_scale == before.true_scale
@@ -571,7 +592,7 @@ adopt_settings (GstOctFFT *self, GError **error)
 {
   Work &work = *self->work;
   GError *reason = nullptr;
-  guint samples = work.spectra.samples;
+  guint samples = work.spectra.wavenumbers ();
   bool starts = !self->settings->is_started ();
   auto accept = [&] (const Settings &wanted, GError **why) {
     return (starts || makes_these_caps (self, wanted)) && check (wanted, samples, why);
@@ -581,7 +602,8 @@ adopt_settings (GstOctFFT *self, GError **error)
       g_propagate_error (error, reason);
       return false;
     }
-    self->settings->warn (reason);
+    if (reason) /* else they are for the next frame */
+      self->settings->warn (reason);
   }
   work.settings = fitted (self->settings->current (), samples);
   /* Set anew since these caps were agreed on: the first frame brings others. */
@@ -605,7 +627,7 @@ gst_oct_fft_set_formats (
         "the caps have no format of spectra or of depths");
     return FALSE;
   }
-  if (!oct::check_samples (spectra.samples, error))
+  if (!oct::check_samples (spectra.wavenumbers (), error))
     return FALSE;
   work.spectra = spectra;
   return adopt_settings (self, error);
@@ -628,7 +650,7 @@ update_settings (GstOctFFT *self)
 {
   GstBaseTransform *base = GST_BASE_TRANSFORM (self);
   Work &work = *self->work;
-  guint samples = work.spectra.samples;
+  guint samples = work.spectra.wavenumbers ();
   auto accept = [&] (const Settings &wanted, GError **error) {
     if (!check (wanted, samples, error))
       return false;
@@ -728,6 +750,7 @@ format_of_spectra (const Work &work)
   format.input = oct::SampleFormat::f32le;
   format.output = made_by_engine (work);
   format.samples = work.spectra.samples;
+  format.oversampling = work.spectra.oversampling;
   format.lines = work.spectra.lines;
   format.taps = 0;
   format.complex = work.spectra.complex;
@@ -812,7 +835,11 @@ gst_oct_fft_takes_up (GstOpenCLFilter *filter)
   GstOctFFT *self = GST_OCT_FFT (filter);
   oct::EngineFormat format;
 
-  format.samples = self->work ? self->work->spectra.samples : 0;
+  if (self->work) {
+    format.samples = self->work->spectra.wavenumbers ();
+    format.points = self->work->spectra.samples;
+    format.oversampling = self->work->spectra.oversampling;
+  }
   format.library = self->work ? self->work->settings.library : format.library;
   return self->work
          && oct::DepthEngine::wants_one_launch (
@@ -827,6 +854,8 @@ format_of_deferred (const Work &work, GstOctDeferredSpectra *deferred)
   format.input = stage.format ().input;
   format.output = made_by_engine (work);
   format.samples = stage.format ().samples;
+  format.points = guint (stage.points ());
+  format.oversampling = stage.format ().oversampling;
   format.taps = stage.taps ();
   format.complex = stage.format ().complex;
   format.background = stage.format ().background;

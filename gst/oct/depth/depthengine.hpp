@@ -36,8 +36,11 @@ enum class Fused {
 struct EngineFormat {
   SampleFormat input = SampleFormat::u16le;
   DepthFormat output = DepthFormat::gray8;
-  guint samples = 0;
-  guint lines = 0; /* of a frame; of no meaning in one launch */
+  guint samples = 0;      /* of an A-line */
+  guint points = 0;       /* of its spectrum as it is transformed; 0: as many */
+  guint oversampling = 1; /* of them for one of the even wavenumbers: 2 of a grid, whose
+                             depths are rolled off */
+  guint lines = 0;        /* of a frame; of no meaning in one launch */
   gsize taps =
       1; /* of SpectrumTables, 0: of spectra as octfft takes them, without tables */
   bool complex = false;    /* the tables begin with a phase, or the spectra are complex */
@@ -49,9 +52,14 @@ struct EngineFormat {
   /* Resampling and windowing are to be done too. */
   bool from_raw () const { return taps > 0; }
 
+  guint length () const { return points ? points : samples; }
+  /* That there are. */
+  guint depths () const { return length () / oversampling / 2; }
+
   bool operator== (const EngineFormat &other) const
   {
     return input == other.input && output == other.output && samples == other.samples
+           && points == other.points && oversampling == other.oversampling
            && taps == other.taps && complex == other.complex
            && background == other.background && local_memory == other.local_memory
            && form == other.form && lines == other.lines && library == other.library;

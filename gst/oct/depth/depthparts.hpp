@@ -27,6 +27,10 @@ value_of (const EngineFormat &format)
 bool create_roots (
     GstOpenCLContext *context, guint samples, cl::Buffer &roots, GError **error);
 
+/* What each depth of a grid is multiplied with; of others a single 1. */
+bool create_rolloff (GstOpenCLContext *context, const EngineFormat &format,
+    cl::Buffer &rolloff, GError **error);
+
 /* From log2 of the power, or from the amplitude, to the values of the output. */
 struct DepthScaling {
   cl_float factor;

@@ -461,6 +461,29 @@ TEST (test_numbers_of_other_types_are_convolved_as_real_ones)
   check_type<double, double> ("float64", "float64");
 }
 
+/* What its pads promise is what the test above tries. */
+TEST (test_pads_take_and_make_the_types_that_are_convolved)
+{
+  const std::pair<const char *, const char *> promised[] = {
+      {"sink", "{ float32, float64, float16, uint8, int8, uint16, int16 }"},
+      {"src", "{ float32, float64, float16 }"}};
+  GstElement *element = testing::launch ("openclconvolve");
+  for (const auto &pad : promised) {
+    GstCaps *caps =
+        gst_pad_template_get_caps (gst_element_get_pad_template (element, pad.first));
+    GValue types = G_VALUE_INIT;
+    g_value_init (&types, GST_TYPE_LIST);
+    fail_unless (gst_value_deserialize (&types, pad.second));
+    fail_unless_equals_int (
+        gst_value_compare (
+            gst_structure_get_value (gst_caps_get_structure (caps, 1), "types"), &types),
+        GST_VALUE_EQUAL);
+    g_value_unset (&types);
+    gst_caps_unref (caps);
+  }
+  gst_object_unref (element);
+}
+
 /* A float of 16 bits is 2^(exponent - 15) · (1 + fraction / 1024). */
 static double
 number_of_half (guint16 bits)
