@@ -216,6 +216,11 @@ TEST (test_im2col_by_clblast_agrees_with_double_precision)
   const std::string gemm = "gemm=clblast";
 #ifdef HAVE_CLBLAST
   check_layer (of, random_layer (of, 4), "im2col", 1e-5, gemm);
+  Random random (13);
+  for (int n = 0; n < 10; n++) {
+    const Case drawn_one = drawn (random, {});
+    check_layer (drawn_one, random_layer (drawn_one, guint (n)), "im2col", 1e-5, gemm);
+  }
 #else
   Folder folder;
   const std::string kernel = folder.save<float> (
