@@ -11,7 +11,7 @@ build=${GST_OPENCL_BUILD:-$root/build} # where that is set, it is whole already
 
 packages=(
   # the build
-  build-essential meson ninja-build pkg-config libglib2.0-dev-bin
+  build-essential meson ninja-build pkg-config libglib2.0-dev-bin libgirepository1.0-dev
   # GStreamer, its headers and the elements that pipelines, demos and tests link with
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-tools
   gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad
@@ -25,6 +25,10 @@ packages=(
   libfftw3-dev
   # the reference that some tests compare with, and checks of the sources themselves
   python3 python3-numpy librandom123-dev clang-format shellcheck
+  # what the examples in docs/examples are for
+  cmake python3-gi gir1.2-gst-plugins-base-1.0 python3-pyopencl
+  # the reference: meson compile docs
+  gi-docgen
 )
 
 missing_packages () {

@@ -22,22 +22,22 @@ constexpr MethodMaker makers[] = {
 };
 
 /* From where on a method is the fastest, as `opencl-bench convolve` found with
- *   --case '3x3-*' for Winograd's,
- *   --case 'product-*' for lines and columns,
- *   --case 'picture-*' for spectra.
+ *   --case 'choice-3x3-*' for Winograd's,
+ *   --case 'choice-product-*' for lines and columns,
+ *   --case 'choice-picture-*' for spectra.
  * A matrix that is written out was nowhere ahead of the input itself in its place. */
 struct Rule {
-  bool in_lanes;        /* of a CPU */
-  gsize winograd_depth; /* channels, and filters */
-  gsize winograd_tiles; /* of 4x4 numbers */
+  bool in_lanes;                                               /* of a CPU */
+  gsize winograd_channels, winograd_filters, winograd_weights; /* their product */
+  gsize winograd_tiles;                                        /* of 4x4 numbers */
   gsize separable_taps; /* lines × columns of the kernel */
   gsize fft_taps;       /* for each number of the output */
   gsize fft_pixels;     /* of the output */
 };
 
 constexpr Rule rules[] = {
-    {true, 16, 8, 49, 3400, 64 * 64},
-    {false, 32, 16, 289, 529, 512 * 512},
+    {true, 16, 4, 256, 8, 49, 3400, 64 * 64},
+    {false, 32, 32, 1024, 16, 289, 529, 512 * 512},
 };
 
 const Rule &
@@ -50,8 +50,10 @@ bool
 is_worth_winograd (const Rule &rule, const Convolution &convolution)
 {
   const Extent &made = convolution.output;
-  return is_winograd (convolution) && convolution.input.channels >= rule.winograd_depth
-         && made.channels >= rule.winograd_depth
+  const gsize channels = convolution.input.channels;
+  return is_winograd (convolution) && channels >= rule.winograd_channels
+         && made.channels >= rule.winograd_filters
+         && channels * made.channels >= rule.winograd_weights
          && made.images * made.pixels () >= 16 * rule.winograd_tiles;
 }
 

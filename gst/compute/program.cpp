@@ -4,6 +4,7 @@
  */
 #include "program.hpp"
 
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/gstopenclkernel.h>
 
@@ -504,8 +505,8 @@ Program::set_size (const Task &task, GError **error)
                               + size_text (fixed));
     local = fixed;
   }
-  if (task.checks_size && local.empty ())
-    choose_groups ();
+  if (local.empty ())
+    task.checks_size ? choose_groups () : choose_rows ();
   if (!local.empty ()) {
     const gsize dimensions = std::max (local.size (), global.size ());
     local.resize (dimensions, 1);
@@ -525,6 +526,26 @@ Program::choose_groups ()
     group *= 2;
   local = {group};
   global[0] = round_up (global[0], group);
+}
+
+/* Neighbours in memory together, where a kernel that does not check its place allows that:
+ * a GPU's driver may take tiles, which read half of what a line brings. */
+void
+Program::choose_rows ()
+{
+  cl_device_id device = gst_opencl_context_get_device (context);
+  gsize most = 1, multiple = 0, group = 256;
+
+  if (opencl::is_cpu (context))
+    return;
+  clGetKernelWorkGroupInfo (
+      kernel (), device, CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, nullptr);
+  clGetKernelWorkGroupInfo (kernel (), device,
+      CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE, sizeof multiple, &multiple, nullptr);
+  while (group > most || global[0] % group != 0)
+    group /= 2;
+  if (group >= multiple)
+    local = {group};
 }
 
 bool

@@ -91,6 +91,7 @@ private:
   bool resolve_term (const std::string &term, gsize &value) const;
   bool check_groups (GError **error) const;
   void choose_groups ();
+  void choose_rows ();
 
   bool find_attribute (const std::string &name, gsize &value) const;
   const Stream *stream_named (const std::string &name) const;

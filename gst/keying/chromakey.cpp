@@ -14,6 +14,8 @@
  * `balance` of the other two. With `adaptive` they follow a screen that is lit unevenly, and with `refine`
  * the luma of the picture, which is finer than its chroma, says where edges lie.
  *
+ * What `auto-key` takes is told in an element message, "chromakey-key", as `key-color`.
+ *
  * With `core` what is well within the subject is opaque; glass that is large and lets less
  * than two fifths of the screen through is taken for that too.
  *
@@ -43,8 +45,10 @@
 #include "original.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
+#include "takenkey.hpp"
 
-#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/chromakey.cl"
+#define FOLDER "/org/freedesktop/gstreamer/opencl/keying/"
+#define KERNELS FOLDER "chromakey.cl"
 
 GST_DEBUG_CATEGORY_STATIC (chroma_key_debug);
 #define GST_CAT_DEFAULT chroma_key_debug
@@ -66,6 +70,7 @@ enum class AutoKey {
   bottom_left,
   bottom_right,
   rectangle,
+  screen,
 };
 
 struct Rectangle {
@@ -107,6 +112,8 @@ const gsize fine_columns = 32, fine_rows = 16, fine_group = 64;
 /* The same of close_core */
 const gsize closed_columns = 32, closed_rows = 16, closing_group = 64;
 const cl_ulong fine_bytes = 24 * 1024;
+/* What a work-item of key_tiles writes, at most */
+const gsize wide_columns = 256, wide_rows = 64;
 /* Of the expected chroma: what counts as screen at first, where that is the key's, and
  * then, where it is what was measured */
 const cl_float least_chroma[] = {0.6f, 0.9f};
@@ -118,14 +125,19 @@ struct Work {
   opencl::FrameKernel key_softly;
   opencl::FrameKernel key_finely;
   gsize fine_rows = 0; /* of a work-group */
+  bool wide = false;   /* key_tiles instead, and of the core */
+  opencl::FrameKernel key_tiles;
   opencl::FrameKernel mark_core;
   opencl::FrameKernel close_core;
   opencl::FrameKernel take_key;
+  opencl::FrameKernel find_key;
   opencl::FrameKernel measure_screen;
   opencl::FrameKernel smooth_screen;
   cl::Buffer auto_key;
+  keying::TakenKey taken_key;
   cl_uint block_size, block_columns, block_rows;
   cl::Buffer measured; /* of each block */
+  cl::Buffer across;   /* sums of measured */
   cl::Buffer screen;
   cl::Buffer marks, core;   /* a byte a pixel; from the first frame on that needs them */
   guint taken_revision = 0; /* of the settings that auto_key is from */
@@ -176,6 +188,8 @@ auto_key_get_type (void)
       {gint (AutoKey::bottom_right), "The same, bottom right", "bottom-right"},
       {gint (AutoKey::rectangle), "Mean of auto-key-x, -y, -width and -height",
           "rectangle"},
+      {gint (AutoKey::screen),
+          "The green or blue that most of the frame is of, wherever it is", "screen"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
@@ -287,11 +301,15 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.mark_core, "mark_core"},
       {work.close_core, "close_core"},
       {work.take_key, "take_key"},
+      {work.find_key, "find_key"},
       {work.measure_screen, "measure_screen"},
       {work.smooth_screen, "smooth_screen"},
   };
   for (const auto &entry : kernels)
     entry.kernel.prepare (context, KERNELS, entry.name, options);
+  work.wide = opencl::is_cpu (context);
+  work.key_tiles.prepare (context, FOLDER "chromakeywide.cl", "key_tiles",
+      keying::pixel_options (&work.info) + " -DWIDE_ROWS=" + std::to_string (wide_rows));
 }
 
 static gboolean
@@ -313,8 +331,10 @@ create_buffers (GstOpenCLContext *context, Work &work, GError **error)
   gsize bytes = gsize (work.block_columns) * work.block_rows * sizeof (cl_float4);
 
   work.measured = opencl::make_buffer (context, bytes, error);
+  work.across = opencl::make_buffer (context, 2 * bytes, error);
   work.screen = opencl::make_buffer (context, bytes, error);
-  return make_auto_key (context, work, error) && work.measured () && work.screen ();
+  return make_auto_key (context, work, error) && work.measured () && work.across ()
+         && work.screen ();
 }
 
 static gboolean
@@ -372,21 +392,56 @@ has_its_key (const Work &work, const Settings &settings)
          || work.taken_revision == settings.auto_key_revision;
 }
 
-/* The key goes from the picture to the device's own memory; nobody on the host sees it.
- * What has been left to downstream with the key of before keeps that. */
+/* The key goes from the picture to the device's own memory, and to the host only for its
+ * message. What has been left to downstream with the key of before keeps that. */
 static gboolean
 take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
 {
+  const opencl::Groups one_group = {1, 1, taking_group};
+
   if (has_its_key (work, settings))
     return TRUE;
   if (!make_auto_key (context, work, error))
     return FALSE;
   work.taken_revision = settings.auto_key_revision;
   Rectangle from = rectangle_of (settings, work.info.width, work.info.height);
-  return work.take_key.launch_groups (queue, {1, 1, taking_group}, error, input,
-      cl_uint (from.x), cl_uint (from.y), cl_uint (from.width), cl_uint (from.height),
-      work.auto_key ());
+  gboolean taken = settings.auto_key == AutoKey::screen
+                       ? work.find_key.launch_groups (queue, one_group, error, input,
+                           cl_uint (work.info.width), cl_uint (work.info.height),
+                           cl_uint (settings.key_color), work.auto_key ())
+                       : work.take_key.launch_groups (queue, one_group, error, input,
+                           cl_uint (from.x), cl_uint (from.y), cl_uint (from.width),
+                           cl_uint (from.height), work.auto_key ());
+  return taken && work.taken_key.read (queue, work.auto_key (), error);
+}
+
+/* Once it is known which key was taken */
+static void
+tell_key (GstChromaKey *self, bool wait)
+{
+  GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
+  guint key;
+
+  if (!self->work
+      || !self->work->taken_key.tell (
+          gst_opencl_context_get_queue (
+              gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE),
+          wait, &key))
+    return;
+  GST_INFO_OBJECT (self, "took 0x%08x for key-color", key);
+  gst_element_post_message (GST_ELEMENT (self),
+      gst_message_new_element (GST_OBJECT (self),
+          gst_structure_new ("chromakey-key", "key-color", G_TYPE_UINT, key, nullptr)));
+}
+
+static gboolean
+gst_chroma_key_sink_event (GstBaseTransform *transform, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+    tell_key (GST_CHROMA_KEY (transform), true);
+  return GST_BASE_TRANSFORM_CLASS (gst_chroma_key_parent_class)
+      ->sink_event (transform, event);
 }
 
 static cl_uint
@@ -430,15 +485,16 @@ measure_screen (Work &work, const Settings &settings, const GstOpenCLFrame *inpu
   cl_uint columns = work.block_columns, rows = work.block_rows;
   cl_uint use_auto_key = settings.auto_key != AutoKey::none;
   cl_uint key = settings.key_color;
-  opencl::Groups blocks = {columns, rows, samples_across * samples_across};
+  opencl::Groups blocks = {columns, rows, samples_across * samples_across / 8};
 
   for (cl_uint round : {0, 1}) {
     if (!work.measure_screen.launch_groups (queue, blocks, error, input,
             cl_uint (work.info.width), cl_uint (work.info.height), work.auto_key (),
             use_auto_key, key, work.screen (), round, work.block_size,
             least_chroma[round], work.measured ())
-        || !work.smooth_screen.launch (queue, columns, rows, error, work.auto_key (),
-            use_auto_key, key, work.measured (), columns, rows, work.screen ()))
+        || !work.smooth_screen.launch_groups (queue, {1, 1, taking_group}, error,
+            work.auto_key (), use_auto_key, key, work.measured (), columns, rows,
+            work.across (), work.screen ()))
       return FALSE;
   }
   return TRUE;
@@ -471,7 +527,6 @@ set_keyer (opencl::Kernel *kernel, Work &work, const Settings &settings,
   /* An edge of no width, yet a number to divide by */
   const gdouble least_smoothness = 1e-6;
   cl_uint width = work.info.width, height = work.info.height;
-  cl_mem core = settings.core ? work.core () : work.auto_key ();
   auto set = [&] (auto... frames) {
     return kernel->set_all (error, frames..., width, height, work.auto_key (),
         cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
@@ -481,7 +536,7 @@ set_keyer (opencl::Kernel *kernel, Work &work, const Settings &settings,
         cl_float (settings.similarity),
         cl_float (std::max (settings.smoothness, least_smoothness)),
         cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
-        core, cl_uint (settings.core ? core_stride_of (work) : 0), after...);
+        after...);
   };
   return output ? set (input, output) : set (input);
 }
@@ -496,14 +551,16 @@ find_core (Work &work, const Settings &settings, const GstOpenCLFrame *input,
       (height + closed_rows - 1) / closed_rows, closing_group};
 
   return kernel
-         && set_keyer (kernel, work, settings, input, nullptr, error, work.marks ())
+         && set_keyer (kernel, work, settings, input, nullptr, error, work.marks (),
+             cl_uint (core_stride_of (work)))
          && kernel->enqueue (queue, (width + 7) / 8, height, error)
          && work.close_core.launch_groups (queue, groups, error, work.marks (), width,
              height, cl_uint (core_stride_of (work)), work.core ());
 }
 
+/* For a GPU: distances of a work-group's pixels are in local memory. */
 static gboolean
-key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
+key_in_groups (GstOpenCLContext *context, Work &work, const Settings &settings,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
     GError **error)
 {
@@ -512,11 +569,13 @@ key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
   opencl::Kernel *kernel = method.variant ({input, output}, error);
 
   if (!kernel
-      || (settings.adaptive && !measure_screen (work, settings, input, queue, error))
       || (settings.core
           && !(ensure_core (context, work, error)
-               && find_core (work, settings, input, queue, error)))
-      || !set_keyer (kernel, work, settings, input, output, error))
+               && find_core (work, settings, input, queue, error))))
+    return FALSE;
+  cl_mem core = settings.core ? work.core () : work.auto_key (); /* or unused */
+  cl_uint stride = settings.core ? core_stride_of (work) : 0;
+  if (!set_keyer (kernel, work, settings, input, output, error, core, stride))
     return FALSE;
   if (!settings.refine)
     return kernel->enqueue (queue, (width + 7) / 8, height, error);
@@ -524,6 +583,35 @@ key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
       {(width + fine_columns - 1) / fine_columns,
           (height + work.fine_rows - 1) / work.fine_rows, fine_group},
       error);
+}
+
+/* For a CPU, in tiles of like height */
+static gboolean
+key_in_tiles (Work &work, const Settings &settings, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  gsize width = work.info.width, height = work.info.height;
+  gsize tiles = (height + wide_rows - 1) / wide_rows;
+  gsize rows = (height + tiles - 1) / tiles;
+  opencl::Kernel *kernel = work.key_tiles.variant ({input, output}, error);
+
+  return kernel
+         && set_keyer (kernel, work, settings, input, output, error,
+             cl_uint (settings.refine), cl_uint (settings.core), cl_uint (rows))
+         && kernel->enqueue_groups (queue,
+             {(width + wide_columns - 1) / wide_columns, (height + rows - 1) / rows, 1},
+             error);
+}
+
+static gboolean
+key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
+    GError **error)
+{
+  if (settings.adaptive && !measure_screen (work, settings, input, queue, error))
+    return FALSE;
+  return work.wide ? key_in_tiles (work, settings, input, output, queue, error)
+                   : key_in_groups (context, work, settings, input, output, queue, error);
 }
 
 static gboolean
@@ -567,6 +655,7 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   Settings settings = get_settings (self);
   RunMember::Outcome outcome = RunMember::Outcome::plain;
+  tell_key (self, false);
   if (begins_run (*self->work, settings))
     outcome = self->member->leave (filter,
         keying::KeyRun (distance_key_of (*self->work, settings)), input, output, error);
@@ -611,6 +700,7 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
   gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
   gst_type_mark_as_plugin_api (auto_key_get_type (), GstPluginAPIFlags (0));
 
+  GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_chroma_key_sink_event;
   filter_class->close = gst_chroma_key_close;
   filter_class->set_formats = gst_chroma_key_set_formats;
   filter_class->transform = gst_chroma_key_transform;

@@ -23,7 +23,10 @@
  * openclupload ! octwindowinterp ! octfft db-max=90 ! opencldownload ! videoconvert !
  * autovideosink
  * ]|
- * The test picture taken for spectra.
+ * The test picture taken for spectra. 16 bits are `octfft ! "video/x-raw(ANY),
+ * format=GRAY16_LE" ! …`, decibels as floats `octfft ! "application/x-oct(ANY),format=F32LE" !
+ * opencldownload ! npysink location=levels.npy`, colours `octfft ! openclconvert
+ * colormap=viridis ! …`.
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"
@@ -33,13 +36,15 @@
 #include <cmath>
 #include <memory>
 
+#include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/settings.hpp>
 
 #include "spectra/deferredspectra.hpp"
 #include "elements.h"
-#include "depth/depthengine.hpp"
+#include "depth/depthfilter.hpp"
+#include "depth/display.hpp"
 
 GST_DEBUG_CATEGORY_STATIC (oct_fft_debug);
 #define GST_CAT_DEFAULT oct_fft_debug
@@ -61,26 +66,24 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_P
     GST_PAD_ALWAYS,
     GST_STATIC_CAPS ("video/x-raw" OPENCL_MEMORY ", "
                      "format=(string){GRAY8, GRAY16_LE}, "
-                     "width=(int)[1, 2147483647], height=(int)[1, 8192], " FRAMERATE ";"
+                     "width=(int)[1, 2147483647], height=(int)[1, 32768], " FRAMERATE ";"
                      "application/x-oct" OPENCL_MEMORY ", "
                      "domain=(string)depth, format=(string){F32LE, CF32LE}, "
-                     "samples=(int)[1, 8192], lines=(int)[1, 2147483647], " FRAMERATE));
+                     "samples=(int)[1, 32768], lines=(int)[1, 2147483647], " FRAMERATE));
 
 namespace {
 using oct::Fused;
-
-enum class Scale {
-  log,
-  linear,
-};
-
-const double least_db = -1000;
-const double most_db = 1000;
+using oct::least_db;
+using oct::most_db;
+using oct::Scale;
+using oct::scale_get_type;
 
 struct Settings {
   Scale scale = Scale::log;
   double db_min = 0;
   double db_max = 60;
+  bool db_auto = false;
+  bool flip = false;
   guint depth_start = 0;
   guint depth_count = 0; /* 0: all that remain */
   GstOpenCLFFTLibrary library = GST_OPENCL_FFT_LIBRARY_AUTO;
@@ -109,7 +112,11 @@ const OutputFormat output_formats[] = {
 struct Spectra {
   guint samples = 0;
   guint lines = 0;
+  guint oversampling = 1;
   bool complex = false;
+
+  /* That have a place in the even wavenumbers of their own. */
+  guint wavenumbers () const { return samples / oversampling; }
 
   gsize line_bytes () const
   {
@@ -132,6 +139,14 @@ struct Work {
 
   Engine from_raw;     /* what octwindowinterp leaves to this element, */
   Engine from_spectra; /* and what is made */
+
+  /* Of a picture that finds its range: what it is made of, and by. */
+  cl::Buffer levels;
+  gsize levels_bytes = 0;
+  oct::Display display;
+  Scale display_scale = Scale::log;
+  oct::DepthFormat display_format = oct::DepthFormat::gray8;
+  bool finds_range () const { return settings.db_auto && output->picture; }
 };
 } // namespace
 
@@ -148,20 +163,6 @@ struct _GstOctFFT {
 
 G_DEFINE_TYPE (GstOctFFT, gst_oct_fft, GST_TYPE_OPENCL_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (octfft, "octfft", GST_RANK_NONE, GST_TYPE_OCT_FFT)
-
-static GType
-scale_get_type (void)
-{
-  static const GEnumValue values[] = {
-      {gint (Scale::log), "Decibels: 20 log10(max(amplitude, 1e-6))", "log"},
-      {gint (Scale::linear), "Amplitude", "linear"},
-      {0, nullptr, nullptr},
-  };
-  static gsize type = 0;
-  if (g_once_init_enter (&type))
-    g_once_init_leave (&type, g_enum_register_static ("GstOctScale", values));
-  return type;
-}
 
 static GType
 fused_get_type (void)
@@ -194,6 +195,13 @@ const opencl::PropertyTable<Settings> properties = {
         &Settings::db_min, {least_db, most_db}, opencl::controllable},
     {"db-max", "White level", "Level that is white in a picture, in dB; above db-min",
         &Settings::db_max, {least_db, most_db}, opencl::controllable},
+    {"db-auto", "Automatic range",
+        "Whether black and white are found of the picture instead, steadily over frames: "
+        "one in 20 of its pixels is darker than black, one in 1000 brighter than white",
+        &Settings::db_auto, opencl::playing},
+    {"flip", "Flip",
+        "Whether a picture's first depth is its lowest row; numbers stay in their order",
+        &Settings::flip, opencl::playing},
     {"depth-start", "First depth",
         "First depth bin of the output; N samples per A-line give N/2",
         &Settings::depth_start, {0, MOST_DEPTHS - 1}, opencl::playing},
@@ -306,11 +314,22 @@ limits_of (const GValue *value, Limits limits)
   return found;
 }
 
+/* Of the grid that octwindowinterp makes with interpolation=nufft. */
+static gint
+oversampling_of (const GstStructure *spectra)
+{
+  gint oversampling = 1;
+  gst_structure_get_int (spectra, "oversampling", &oversampling);
+  return std::max (oversampling, 1);
+}
+
 static void
 set_depths (GstStructure *output, const char *field, const GValue *samples,
-    const Settings &settings)
+    gint oversampling, const Settings &settings)
 {
-  Limits limits = limits_of (samples, {LEAST_SAMPLES, MOST_SAMPLES});
+  Limits limits =
+      limits_of (samples, {LEAST_SAMPLES * oversampling, MOST_SAMPLES * oversampling});
+  limits = {limits.least / oversampling, limits.most / oversampling};
   /* Of others nothing is made but an error. */
   limits = {CLAMP (limits.least, LEAST_SAMPLES, MOST_SAMPLES),
       CLAMP (limits.most, LEAST_SAMPLES, MOST_SAMPLES)};
@@ -371,17 +390,13 @@ set_steps (GstStructure *output, const GstStructure *input, const Settings &sett
 {
   const double depth_step = depth_step_of (input, settings);
   double line_step = settings.line_step, b_scan_step = 0;
-  gint numerator, denominator;
 
   if (line_step == 0)
     gst_structure_get_double (input, "line-step", &line_step);
   gst_structure_get_double (input, "b-scan-step", &b_scan_step);
   if (gst_structure_has_name (output, "video/x-raw")) {
-    if (!settings.true_scale || !(depth_step > 0) || !(line_step > 0))
-      return;
-    gst_util_double_to_fraction (line_step / depth_step, &numerator, &denominator);
-    gst_structure_set (output, "pixel-aspect-ratio", GST_TYPE_FRACTION,
-        std::max (numerator, 1), denominator, nullptr);
+    if (settings.true_scale)
+      oct::set_true_scale (output, line_step, depth_step);
     return;
   }
   for (const auto &[field, step] : {std::pair ("depth-step", depth_step),
@@ -400,7 +415,7 @@ append_outputs (GstCaps *caps, const GstStructure *input, const Settings &settin
     copy_field (output, lines_field (output), input, "lines");
     copy_field (output, "framerate", input, "framerate");
     set_depths (output, depths_field (output), gst_structure_get_value (input, "samples"),
-        settings);
+        oversampling_of (input), settings);
     set_steps (output, input, settings);
     gst_caps_append_structure_full (
         caps, output, gst_caps_features_copy (gst_caps_get_features (outputs, n)));
@@ -428,9 +443,13 @@ append_inputs (GstCaps *caps, const GstStructure *output, const Settings &settin
   GstStructure *input = gst_structure_copy (gst_caps_get_structure (inputs, 0));
   copy_field (input, "lines", output, lines_field (output));
   copy_field (input, "framerate", output, "framerate");
+  GstStructure *grid = gst_structure_copy (input);
   set_samples (input, gst_structure_get_value (output, depths_field (output)), settings);
-  gst_caps_append_structure_full (
-      caps, input, gst_caps_features_copy (gst_caps_get_features (inputs, 0)));
+  gst_structure_set (
+      grid, "oversampling", G_TYPE_INT, gint (oct::gridding_oversampling), nullptr);
+  for (GstStructure *either : {input, grid})
+    gst_caps_append_structure_full (
+        caps, either, gst_caps_features_copy (gst_caps_get_features (inputs, 0)));
   gst_caps_unref (inputs);
 }
 
@@ -464,8 +483,19 @@ gst_oct_fft_fixate_caps (
 {
   GstOctFFT *self = GST_OCT_FFT (base);
   self->caps_settings = self->settings->current ();
-  return GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
-      ->fixate_caps (base, direction, caps, others);
+  others = GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
+               ->fixate_caps (base, direction, caps, others);
+  /* What float32 is. */
+  if (direction == GST_PAD_SINK && gst_caps_is_fixed (others)
+      && g_strcmp0 (
+             gst_structure_get_string (gst_caps_get_structure (others, 0), "format"),
+             "F32LE")
+             == 0) {
+    others = gst_caps_make_writable (others);
+    gst_caps_set_simple (others, "quantity", G_TYPE_STRING,
+        self->caps_settings.scale == Scale::log ? "decibels" : "amplitude", nullptr);
+  }
+  return others;
 }
 
 static bool
@@ -480,6 +510,7 @@ parse_input (GstCaps *caps, Spectra *spectra)
     return false;
   spectra->samples = guint (samples);
   spectra->lines = guint (lines);
+  spectra->oversampling = guint (oversampling_of (structure));
   spectra->complex =
       g_strcmp0 (gst_structure_get_string (structure, "format"), "CF32LE") == 0;
   return true;
@@ -546,10 +577,12 @@ static bool
 makes_these_caps (GstOctFFT *self, const Settings &settings)
 {
   const Settings &before = self->caps_settings;
-  return depths_of (settings, self->work->spectra.samples) == gint (self->work->depths)
+  return depths_of (settings, self->work->spectra.wavenumbers ())
+             == gint (self->work->depths)
          && settings.refractive_index == before.refractive_index
          && settings.line_step == before.line_step
-         && settings.true_scale == before.true_scale;
+         && settings.true_scale == before.true_scale
+         && (self->work->output->picture || settings.scale == before.scale);
 }
 
 /* Those that are set, or as near to them as these caps allow: who turned knobs for
@@ -559,7 +592,7 @@ adopt_settings (GstOctFFT *self, GError **error)
 {
   Work &work = *self->work;
   GError *reason = nullptr;
-  guint samples = work.spectra.samples;
+  guint samples = work.spectra.wavenumbers ();
   bool starts = !self->settings->is_started ();
   auto accept = [&] (const Settings &wanted, GError **why) {
     return (starts || makes_these_caps (self, wanted)) && check (wanted, samples, why);
@@ -569,7 +602,8 @@ adopt_settings (GstOctFFT *self, GError **error)
       g_propagate_error (error, reason);
       return false;
     }
-    self->settings->warn (reason);
+    if (reason) /* else they are for the next frame */
+      self->settings->warn (reason);
   }
   work.settings = fitted (self->settings->current (), samples);
   /* Set anew since these caps were agreed on: the first frame brings others. */
@@ -593,7 +627,7 @@ gst_oct_fft_set_formats (
         "the caps have no format of spectra or of depths");
     return FALSE;
   }
-  if (!oct::check_samples (spectra.samples, error))
+  if (!oct::check_samples (spectra.wavenumbers (), error))
     return FALSE;
   work.spectra = spectra;
   return adopt_settings (self, error);
@@ -616,7 +650,7 @@ update_settings (GstOctFFT *self)
 {
   GstBaseTransform *base = GST_BASE_TRANSFORM (self);
   Work &work = *self->work;
-  guint samples = work.spectra.samples;
+  guint samples = work.spectra.wavenumbers ();
   auto accept = [&] (const Settings &wanted, GError **error) {
     if (!check (wanted, samples, error))
       return false;
@@ -659,10 +693,47 @@ range_of (const Settings &settings)
   return {std::pow (10, settings.db_min / 20), std::pow (10, settings.db_max / 20)};
 }
 
+/* A range that was found goes on with other depths. */
+static bool
+prepare_range (GstOctFFT *self, GError **error)
+{
+  Work &work = *self->work;
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  const Scale scale = work.settings.scale;
+  const gsize bytes = gsize (work.depths) * work.spectra.lines * sizeof (cl_float);
+
+  if (!work.finds_range ())
+    return true;
+  if (work.levels_bytes != bytes) {
+    work.levels_bytes = 0;
+    if (!opencl::make_buffer (context, bytes, work.levels, error))
+      return false;
+    work.levels_bytes = bytes;
+  }
+  if (work.display.has_range () && work.display_scale == scale
+      && work.display_format == work.output->values)
+    return true;
+  work.display_scale = scale;
+  work.display_format = work.output->values;
+  return work.display.create (context,
+             scale == Scale::log ? oct::Numbers::values : oct::Numbers::amplitudes,
+             work.output->values, error)
+         && work.display.create_range (context, error);
+}
+
+/* What the engine makes: the output, or levels that one is made of then. */
+static oct::DepthFormat
+made_by_engine (const Work &work)
+{
+  return work.finds_range () ? oct::DepthFormat::levels : work.output->values;
+}
+
 /* An engine for spectra of another kind than before. */
 static bool
 prepare (GstOctFFT *self, Engine &engine, const oct::EngineFormat &format, GError **error)
 {
+  if (!prepare_range (self, error))
+    return false;
   if (engine.format == format)
     return true;
   if (!oct::DepthEngine::choose (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
@@ -677,8 +748,9 @@ format_of_spectra (const Work &work)
 {
   oct::EngineFormat format;
   format.input = oct::SampleFormat::f32le;
-  format.output = work.output->values;
+  format.output = made_by_engine (work);
   format.samples = work.spectra.samples;
+  format.oversampling = work.spectra.oversampling;
   format.lines = work.spectra.lines;
   format.taps = 0;
   format.complex = work.spectra.complex;
@@ -694,14 +766,44 @@ describe_output (const Work &work, const GstOpenCLFrame *output)
   oct::DepthOutput depths;
   depths.data = output->data;
   depths.offset = output->offset[0];
-  depths.stride =
-      work.output->picture ? output->stride[0] : work.depths * work.output->bytes;
+  depths.stride = work.output->picture ? output->stride[0]
+                                       : gssize (work.depths * work.output->bytes);
   depths.first = settings.depth_start;
   depths.depths = work.depths;
   depths.logarithmic = settings.scale == Scale::log;
   depths.black = range.low;
   depths.white = range.high;
-  return depths;
+  return work.output->picture && settings.flip ? oct::flipped (depths) : depths;
+}
+
+/* Levels or amplitudes, A-line by A-line, for a picture that finds its range. */
+static oct::DepthOutput
+describe_levels (const Work &work)
+{
+  oct::DepthOutput levels = {};
+  levels.data = work.levels ();
+  levels.stride = gssize (work.depths * sizeof (cl_float));
+  levels.first = work.settings.depth_start;
+  levels.depths = work.depths;
+  levels.logarithmic = work.settings.scale == Scale::log;
+  return levels;
+}
+
+static bool
+enqueue_depth (Work &work, oct::DepthEngine &engine, const GstOpenCLFrame *output,
+    const oct::RawSpectra &spectra, cl_mem tables, cl_mem background,
+    cl_uint background_offset, GError **error)
+{
+  const oct::DepthOutput depths = describe_output (work, output);
+  if (!engine.enqueue (output->queue, spectra, tables, background, background_offset,
+          work.finds_range () ? describe_levels (work) : depths, error))
+    return false;
+  if (!work.finds_range ())
+    return true;
+  oct::DepthOutput picture = depths;
+  picture.first = 0;
+  return work.display.enqueue_in_range (output->queue,
+      {work.levels (), 0, work.depths, work.spectra.lines}, picture, error);
 }
 
 static gboolean
@@ -721,8 +823,8 @@ gst_oct_fft_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   described.samples = spectra.samples;
   described.lines = spectra.lines;
   described.shift = 0;
-  return work.from_spectra.depth->enqueue (queue, described, input->data, input->data, 0,
-      describe_output (work, output), error);
+  return enqueue_depth (work, *work.from_spectra.depth, output, described, input->data,
+      input->data, 0, error);
 }
 
 /* --- spectra that octwindowinterp has not made yet --- */
@@ -733,7 +835,11 @@ gst_oct_fft_takes_up (GstOpenCLFilter *filter)
   GstOctFFT *self = GST_OCT_FFT (filter);
   oct::EngineFormat format;
 
-  format.samples = self->work ? self->work->spectra.samples : 0;
+  if (self->work) {
+    format.samples = self->work->spectra.wavenumbers ();
+    format.points = self->work->spectra.samples;
+    format.oversampling = self->work->spectra.oversampling;
+  }
   format.library = self->work ? self->work->settings.library : format.library;
   return self->work
          && oct::DepthEngine::wants_one_launch (
@@ -746,8 +852,10 @@ format_of_deferred (const Work &work, GstOctDeferredSpectra *deferred)
   const oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
   oct::EngineFormat format;
   format.input = stage.format ().input;
-  format.output = work.output->values;
+  format.output = made_by_engine (work);
   format.samples = stage.format ().samples;
+  format.points = guint (stage.points ());
+  format.oversampling = stage.format ().oversampling;
   format.taps = stage.taps ();
   format.complex = stage.format ().complex;
   format.background = stage.format ().background;
@@ -761,9 +869,9 @@ enqueue_fused (Work &work, GstOctDeferredSpectra *deferred, const GstOpenCLFrame
 {
   oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
   oct::Background background = gst_oct_deferred_spectra_get_background (deferred);
-  return work.from_raw.depth->enqueue (output->queue,
+  return enqueue_depth (work, *work.from_raw.depth, output,
       gst_oct_deferred_spectra_get_raw (deferred), stage.tables (), background.buffer (),
-      background.offset, describe_output (work, output), error);
+      background.offset, error);
 }
 
 static gboolean

@@ -17,6 +17,16 @@
  * Where the `wavelength-unit` of these is known, caps tell the step from one wavenumber to
  * the next (`wavenumber-step`, rad/µm), and those of octfft the step in depth.
  *
+ * Interpolation between samples loses level with depth. `interpolation=nufft` has none: it
+ * is the sum over all samples for each depth, by a grid of twice as many points, which
+ * octfft transforms and rolls off (the field `oversampling` of the caps between them says
+ * so): within 1.2e-5 of the largest depth. It takes 32768 wavenumbers at most. What a
+ * camera undersamples, as fringes of the last depths at the end of its spectrum where
+ * wavenumbers are furthest apart, no method brings back.
+ *
+ * `first-sample` and `samples` choose a part of each A-line, `padded-samples` puts zeros
+ * behind the spectrum.
+ *
  * `background=rolling` subtracts the mean of the mean spectra of the `background-frames`
  * frames before, or of as many as there were; from the first frame, its own mean. It
  * starts anew with new caps, after a stop, and when `background`, `background-frames` or
@@ -48,6 +58,8 @@
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/settings.hpp>
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "spectra/backgroundmean.hpp"
@@ -104,14 +116,21 @@ struct Settings {
   guint tables_revision = 0; /* counts changes that need new tables */
 
   bool complex () const { return spectrum.dispersion.given (); }
+  /* Whether that is what the caps of the output say for so many samples. */
+  bool makes (guint samples, bool a_complex, guint points, double step) const
+  {
+    return complex () == a_complex && spectrum.points_of (samples) == points
+           && step_of (samples) == step;
+  }
 
-  /* rad/µm between the wavenumbers of so many samples; 0 where nobody knows. */
+  /* rad/µm from a point of the output to the next, of so many samples; 0 where nobody knows. */
   double step_of (guint samples) const
   {
     const double micrometres[] = {0, 1e-3, 1, 1e6};
     return unit == Unit::none ? 0
-                              : oct::calibration_step (spectrum.calibration, samples,
-                                  micrometres[gsize (unit)]);
+                              : oct::calibration_step (spectrum.calibration,
+                                    spectrum.used_of (samples), micrometres[gsize (unit)])
+                                    / spectrum.oversampling ();
   }
 };
 
@@ -150,7 +169,8 @@ struct Work {
   guint samples = 0;
   guint lines = 0;
   bool complex = false;
-  double step = 0; /* that the caps tell */
+  guint points = 0; /* of an A-line of the output */
+  double step = 0;  /* that the caps tell */
 
   Settings settings;            /* that the rest was made for */
   std::optional<Settings> next; /* that are to follow with the frame at hand */
@@ -193,6 +213,10 @@ interpolation_get_type (void)
       {gint (Interpolation::linear), "Straight line between two samples", "linear"},
       {gint (Interpolation::cubic), "Catmull-Rom curve through four samples", "cubic"},
       {gint (Interpolation::lanczos), "Windowed sinc over eight samples", "lanczos"},
+      {gint (Interpolation::nufft),
+          "None: samples are spread over a grid of twice as many points (Kaiser-Bessel), "
+          "whose transform octfft rolls off: exact to all depths",
+          "nufft"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
@@ -285,8 +309,30 @@ const opencl::PropertyTable<Settings> properties = {
     {"window", "Window",
         "Window over the wavenumbers, scaled by 2 / its sum so that fringes keep their "
         "amplitude",
-        [] (Settings &s) -> WindowFunction & { return s.spectrum.window; },
+        [] (Settings &s) -> WindowFunction & { return s.spectrum.window.function; },
         window_get_type, opencl::playing, &Settings::tables_revision},
+    {"window-centre", "Centre of the window",
+        "Where it stands, as a share of the spectrum from its first wavenumber to its "
+        "last",
+        [] (Settings &s) -> double & { return s.spectrum.window.centre; }, {0, 1},
+        opencl::playing, &Settings::tables_revision},
+    {"window-width", "Width of the window",
+        "From one end to the other, as a share of the spectrum; outside it is 0",
+        [] (Settings &s) -> double & { return s.spectrum.window.width; }, {0.01, 2},
+        opencl::playing, &Settings::tables_revision},
+    {"first-sample", "First sample", "First sample of an A-line that is used",
+        [] (Settings &s) -> guint & { return s.spectrum.first_sample; },
+        {0, oct::most_samples - 1}, opencl::playing, &Settings::tables_revision},
+    {"samples", "Samples",
+        "Samples of an A-line that are used, 0 = all that remain. Files of wavelengths "
+        "and of a background may have a value for each sample, or for each that is used",
+        [] (Settings &s) -> guint & { return s.spectrum.samples; },
+        {0, oct::most_samples}, opencl::playing, &Settings::tables_revision},
+    {"padded-samples", "Padded samples",
+        "Wavenumbers of the spectrum after zeros are put behind it, so that depths are "
+        "closer to one another; 0 = no zeros",
+        [] (Settings &s) -> guint & { return s.spectrum.padded_samples; },
+        {0, oct::most_samples}, opencl::playing, &Settings::tables_revision},
     {"dispersion-a2", "Dispersion, second order",
         "a2 in exp(-i (a2 q^2 + a3 q^3)), in rad; q = wavenumber's index - samples / 2",
         [] (Settings &s) -> double & { return s.spectrum.dispersion.a2; },
@@ -342,28 +388,53 @@ copy_layout (GstStructure *to, const GstStructure *from)
   }
 }
 
+/* What the caps of the output are made of. */
 static GstStructure *
-new_output_structure (bool complex)
+new_output_structure (const Settings &settings)
 {
-  return gst_structure_new ("application/x-oct", "domain", G_TYPE_STRING, "wavenumber",
-      "format", G_TYPE_STRING, complex ? "CF32LE" : "F32LE", nullptr);
+  GstStructure *output =
+      gst_structure_new ("application/x-oct", "domain", G_TYPE_STRING, "wavenumber",
+          "format", G_TYPE_STRING, settings.complex () ? "CF32LE" : "F32LE", nullptr);
+  if (settings.spectrum.gridded ())
+    gst_structure_set (output, "oversampling", G_TYPE_INT,
+        gint (settings.spectrum.oversampling ()), nullptr);
+  return output;
+}
+
+/* Others than a number have any number on the other side. */
+static void
+change_samples (GstStructure *structure, const char *field,
+    const std::function<gint64 (gint)> &changed)
+{
+  gint samples;
+  if (!gst_structure_get_int (structure, field, &samples)) {
+    gst_structure_remove_field (structure, field);
+    return;
+  }
+  gint64 other = std::clamp<gint64> (changed (samples), 1, G_MAXINT);
+  gst_structure_set (structure, field, G_TYPE_INT, gint (other), nullptr);
 }
 
 static void
-append_outputs (GstCaps *caps, const GstStructure *input, bool complex)
+append_outputs (GstCaps *caps, const GstStructure *input, const Settings &settings)
 {
-  GstStructure *output = new_output_structure (complex);
+  GstStructure *output = new_output_structure (settings);
   copy_layout (output, input);
+  if (!settings.spectrum.keeps_samples ())
+    change_samples (output, "samples",
+        [&] (gint samples) { return gint64 (settings.spectrum.points_of (samples)); });
   append_structure (caps, output);
 }
 
 /* None where downstream wants the format that the dispersion as it is set does not make.
  */
 static void
-append_inputs (GstCaps *caps, const GstStructure *output, bool complex)
+append_inputs (GstCaps *caps, const GstStructure *output, const Settings &settings)
 {
-  GstStructure *made = new_output_structure (complex);
-  gboolean wanted = gst_structure_can_intersect (made, output);
+  GstStructure *made = new_output_structure (settings);
+  gboolean wanted = gst_structure_can_intersect (made, output)
+                    && (settings.spectrum.gridded ()
+                        || !gst_structure_has_field (output, "oversampling"));
   gst_structure_free (made);
   if (!wanted)
     return;
@@ -372,6 +443,9 @@ append_inputs (GstCaps *caps, const GstStructure *output, bool complex)
   for (guint n = 0; n < gst_caps_get_size (inputs); n++) {
     GstStructure *input = gst_structure_copy (gst_caps_get_structure (inputs, n));
     copy_layout (input, output);
+    if (!settings.spectrum.keeps_samples ())
+      gst_structure_remove_field (
+          input, gst_structure_has_name (input, "video/x-raw") ? "width" : "samples");
     append_structure (caps, input);
   }
   gst_caps_unref (inputs);
@@ -381,15 +455,15 @@ static GstCaps *
 gst_oct_window_interp_transform_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  bool complex = GST_OCT_WINDOW_INTERP (base)->settings->current ().complex ();
+  const Settings settings = GST_OCT_WINDOW_INTERP (base)->settings->current ();
   GstCaps *result = gst_caps_new_empty ();
 
   for (guint n = 0; n < gst_caps_get_size (caps); n++) {
     const GstStructure *structure = gst_caps_get_structure (caps, n);
     if (direction == GST_PAD_SINK)
-      append_outputs (result, structure, complex);
+      append_outputs (result, structure, settings);
     else
-      append_inputs (result, structure, complex);
+      append_inputs (result, structure, settings);
   }
   if (filter) {
     GstCaps *filtered =
@@ -490,14 +564,15 @@ make_stage (GstOctWindowInterp *self, const Settings &settings,
     const oct::SpectrumTables &tables, GError **error)
 {
   Work &work = *self->work;
+  const oct::Samples used = settings.spectrum.used_of (work.samples);
   if (!tables.calibrated)
     GST_INFO_OBJECT (self, "no calibration is set: the samples are taken as already even "
                            "in wavenumber");
 
   work.stage =
       oct::SpectrumStage::make (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-          {work.input->sample, work.samples, work.complex,
-              settings.background != Background::none},
+          {work.input->sample, guint (used.used), settings.spectrum.oversampling (),
+              work.complex, settings.background != Background::none},
           tables, error);
   return work.stage != nullptr;
 }
@@ -513,7 +588,7 @@ create_mean (GstOctWindowInterp *self, const Settings &settings, GError **error)
   bool rolling = settings.background == Background::rolling;
   work.mean = std::make_unique<oct::BackgroundMean> ();
   return work.mean->create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-      work.input->sample, work.samples, work.lines,
+      work.input->sample, settings.spectrum.used_of (work.samples).used, work.lines,
       rolling ? settings.background_frames : 0, error);
 }
 
@@ -522,7 +597,9 @@ static bool
 mean_starts_anew (const Settings &before, const Settings &after)
 {
   return before.background != after.background || before.bit_shift != after.bit_shift
-         || before.background_frames != after.background_frames;
+         || before.background_frames != after.background_frames
+         || before.spectrum.first_sample != after.spectrum.first_sample
+         || before.spectrum.samples != after.spectrum.samples;
 }
 
 static GstCaps *
@@ -530,7 +607,7 @@ outputs_of (GstBaseTransform *base, const Settings &settings)
 {
   GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
   GstCaps *outputs = gst_caps_new_empty ();
-  append_outputs (outputs, gst_caps_get_structure (input, 0), settings.complex ());
+  append_outputs (outputs, gst_caps_get_structure (input, 0), settings);
   gst_caps_unref (input);
   return outputs;
 }
@@ -543,11 +620,14 @@ gst_oct_window_interp_submit_input_buffer (
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (base);
   Work *work = self->work;
+  auto makes = [&] (const Settings &wanted) {
+    return wanted.makes (work->samples, work->complex, work->points, work->step);
+  };
   auto accept = [&] (const Settings &wanted, GError **error) {
     oct::SpectrumTables tables;
     bool same = wanted.tables_revision == work->settings.tables_revision;
     if ((!same && !load_tables (*work, wanted, tables, error))
-        || (wanted.complex () != work->complex
+        || (!makes (wanted)
             && !opencl::is_taken_downstream (base, outputs_of (base, wanted), error)))
       return false;
     if (!same)
@@ -556,9 +636,7 @@ gst_oct_window_interp_submit_input_buffer (
     return true;
   };
 
-  if (work && self->settings->update (accept)
-      && (work->next->complex () != work->complex
-          || work->next->step_of (work->samples) != work->step))
+  if (work && self->settings->update (accept) && !makes (*work->next))
     gst_base_transform_reconfigure_src (base);
   return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
       ->submit_input_buffer (base, discont, input);
@@ -636,15 +714,16 @@ adopt_settings (GstOctWindowInterp *self, GError **error)
   oct::SpectrumTables tables;
   bool starts = !self->settings->is_started ();
   auto accept = [&] (const Settings &wanted, GError **why) {
-    return (starts || wanted.complex () == work.complex)
+    return (starts
+               || (wanted.complex () == work.complex
+                   && wanted.spectrum.points_of (work.samples) == work.points))
            && load_tables (work, wanted, tables, why);
   };
   if (!self->settings->adopt (accept, error))
     return FALSE;
   work.settings = self->settings->current ();
   /* Set anew since these caps were agreed on: the first frame brings others. */
-  if (work.settings.complex () != work.complex
-      || work.settings.step_of (work.samples) != work.step)
+  if (!work.settings.makes (work.samples, work.complex, work.points, work.step))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
   return make_stage (self, work.settings, tables, error)
          && create_mean (self, work.settings, error);
@@ -655,14 +734,14 @@ gst_oct_window_interp_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
-  guint samples, lines;
+  guint lines;
 
   look_at_last_samples (self);
   delete self->work;
   self->work = new Work;
   Work &work = *self->work;
   work.input = parse_caps (input, &work.samples, &work.lines);
-  const CapsFormat *made = parse_caps (output, &samples, &lines);
+  const CapsFormat *made = parse_caps (output, &work.points, &lines);
   if (!work.input || !made) {
     g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
         "the caps have no format of spectra");
@@ -691,12 +770,13 @@ is_aligned (const GstOpenCLFrame *frame, gsize bytes)
 static oct::RawSpectra
 describe_spectra (const Work &work, const GstOpenCLFrame *frame)
 {
+  const oct::Samples used = work.settings.spectrum.used_of (work.samples);
   bool packed = frame->stride[0] == 0;
   oct::RawSpectra spectra;
   spectra.data = frame->data;
-  spectra.offset = frame->offset[0];
+  spectra.offset = frame->offset[0] + used.first * work.input->bytes;
   spectra.stride = packed ? work.samples * work.input->bytes : frame->stride[0];
-  spectra.samples = work.samples;
+  spectra.samples = cl_uint (used.used);
   spectra.lines = work.lines;
   spectra.shift = work.input->integer ? work.settings.bit_shift : 0;
   spectra.broken = work.broken.counter ();

@@ -12,12 +12,6 @@
 #include <mutex>
 
 namespace opencl {
-namespace {
-struct ListedDevice {
-  cl::Device device;
-  std::string index;
-};
-
 std::vector<ListedDevice>
 list_devices ()
 {
@@ -38,6 +32,7 @@ list_devices ()
   return listed;
 }
 
+namespace {
 std::string
 fault_of (const cl::Device &device)
 {

@@ -21,6 +21,13 @@ struct DeviceDescription {
   std::string fault;               /* "is not available"; empty where it can be used */
 };
 
+/* A device of this machine, and where its platform lists it: "PLATFORM:DEVICE" */
+struct ListedDevice {
+  cl::Device device;
+  std::string index;
+};
+std::vector<ListedDevice> list_devices ();
+
 /* What is really asked for: %NULL and "auto" give way to GST_OPENCL_DEVICE. */
 const char *effective_device (const char *device);
 

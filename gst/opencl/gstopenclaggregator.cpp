@@ -225,12 +225,48 @@ gst_opencl_aggregator_set_context (GstElement *element, GstContext *context)
   GST_ELEMENT_CLASS (gst_opencl_aggregator_parent_class)->set_context (element, context);
 }
 
+/* GstVideoAggregator knows nothing of caps with features: what the template says is
+ * taken, at any size and rate. */
+static void
+answer_caps_query (GstPad *pad, GstQuery *query)
+{
+  GstCaps *filter, *caps = gst_pad_get_pad_template_caps (pad);
+
+  gst_query_parse_caps (query, &filter);
+  if (filter) {
+    GstCaps *both = gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref (caps);
+    caps = both;
+  }
+  gst_query_set_caps_result (query, caps);
+  gst_caps_unref (caps);
+}
+
+static void
+answer_accept_caps_query (GstPad *pad, GstQuery *query)
+{
+  GstCaps *asked, *caps = gst_pad_get_pad_template_caps (pad);
+
+  gst_query_parse_accept_caps (query, &asked);
+  gst_query_set_accept_caps_result (query, gst_caps_is_subset (asked, caps));
+  gst_caps_unref (caps);
+}
+
 static gboolean
 gst_opencl_aggregator_sink_query (
     GstAggregator *aggregator, GstAggregatorPad *pad, GstQuery *query)
 {
-  return core_of (aggregator).answer_context_query (query)
-         || parent_of_all ()->sink_query (aggregator, pad, query);
+  switch (GST_QUERY_TYPE (query)) {
+  case GST_QUERY_CAPS:
+    answer_caps_query (GST_PAD (pad), query);
+    return TRUE;
+  case GST_QUERY_ACCEPT_CAPS:
+    answer_accept_caps_query (GST_PAD (pad), query);
+    return TRUE;
+  default:
+    return core_of (aggregator).answer_context_query (query)
+           || parent_of_all ()->sink_query (aggregator, pad, query);
+  }
 }
 
 static gboolean

@@ -512,6 +512,21 @@ has_default_layout (GstBuffer *buffer, const GstVideoInfo *info)
 }
 
 gboolean
+gst_opencl_buffer_get_handle (GstBuffer *buffer, cl_mem *handle, gsize *offset)
+{
+  g_return_val_if_fail (GST_IS_BUFFER (buffer) && handle, FALSE);
+  GstMemory *memory =
+      gst_buffer_n_memory (buffer) == 1 ? gst_buffer_peek_memory (buffer, 0) : nullptr;
+
+  if (!gst_is_opencl_memory (memory))
+    return FALSE;
+  *handle = gst_opencl_memory_get_handle (memory);
+  if (offset)
+    *offset = gst_opencl_memory_get_offset (memory);
+  return TRUE;
+}
+
+gboolean
 gst_opencl_buffer_is_host_visible (GstOpenCLContext *context, GstBuffer *buffer,
     const GstVideoInfo *info, gboolean any_layout)
 {

@@ -36,6 +36,23 @@ GST_OPENCL_API gboolean gst_opencl_buffer_copy_async (GstOpenCLContext *context,
     GError **error);
 
 /**
+ * gst_opencl_buffer_get_handle:
+ * @buffer: any buffer
+ * @handle: (out) (type gpointer) (transfer none): its cl_mem, valid as long as its memory
+ * @offset: (out) (optional): where its bytes begin in @handle
+ *
+ * What a map with %GST_MAP_OPENCL gives, for languages that know only GStreamer's own map
+ * flags. Without any synchronisation: commands on @handle stand between
+ * gst_opencl_memory_begin() and gst_opencl_memory_end() of the buffer's one memory.
+ *
+ * Returns: whether @buffer is one device memory; of any other nothing is set
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API gboolean gst_opencl_buffer_get_handle (
+    GstBuffer *buffer, cl_mem *handle, gsize *offset);
+
+/**
  * gst_opencl_buffer_is_host_visible:
  * @context: a context
  * @buffer: any buffer

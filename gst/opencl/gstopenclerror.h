@@ -58,7 +58,7 @@ GST_OPENCL_API GQuark gst_opencl_error_quark (void);
 
 /**
  * gst_opencl_error_name:
- * @code: an OpenCL return code
+ * @code: (type gint): an OpenCL return code
  *
  * Returns: (transfer none): its name as in cl.h ("CL_INVALID_VALUE"), or
  *   "unknown OpenCL error"
@@ -69,7 +69,7 @@ GST_OPENCL_API const gchar *gst_opencl_error_name (cl_int code);
 
 /**
  * gst_opencl_check:
- * @code: what an OpenCL call returned
+ * @code: (type gint): what an OpenCL call returned
  * @call: the call's name, "clCreateBuffer"
  * @error: (out) (optional): set when @code is not CL_SUCCESS; one that is set already
  *   is kept, so that the first failure is the one reported

@@ -8,6 +8,7 @@
 
 #include "gstopenclfft.h"
 
+#include <atomic>
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -27,6 +28,7 @@ struct _GstOpenCLFFT {
   GstOpenCLFFTDescription description;
   gsize input_bytes, output_bytes;
   FFTPlanPointer plan;
+  std::atomic<int> references{1};
 };
 
 namespace opencl {
@@ -312,10 +314,20 @@ gst_opencl_fft_new (GstOpenCLContext *context, GstOpenCLFFTLibrary library, gsiz
   return gst_opencl_fft_new_described (context, &description, error);
 }
 
+static GstOpenCLFFT *
+gst_opencl_fft_ref (GstOpenCLFFT *fft)
+{
+  fft->references++;
+  return fft;
+}
+
+G_DEFINE_BOXED_TYPE (
+    GstOpenCLFFT, gst_opencl_fft, gst_opencl_fft_ref, gst_opencl_fft_free)
+
 void
 gst_opencl_fft_free (GstOpenCLFFT *fft)
 {
-  if (!fft)
+  if (!fft || --fft->references > 0)
     return;
   fft->plan.reset ();
   gst_object_unref (fft->context);

@@ -152,6 +152,16 @@ typedef struct {
  */
 typedef struct _GstOpenCLFFT GstOpenCLFFT;
 
+#define GST_TYPE_OPENCL_FFT (gst_opencl_fft_get_type ())
+/**
+ * gst_opencl_fft_get_type:
+ *
+ * Returns: the boxed #GType of #GstOpenCLFFT, of which a copy is another reference
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API GType gst_opencl_fft_get_type (void);
+
 /**
  * gst_opencl_fft_new_described:
  * @context: where it runs

@@ -10,10 +10,12 @@
 #include "opencl-hpp.hpp"
 #include "programsource.hpp"
 
+#include <atomic>
 #include <algorithm>
 #include <memory>
 
 struct _GstOpenCLKernel {
+  std::atomic<int> references{1};
   cl::Kernel handle;
   gsize largest_group = 1;
 };
@@ -89,10 +91,21 @@ gst_opencl_kernel_new_from_resource (GstOpenCLContext *context, const gchar *pat
              : nullptr;
 }
 
+static GstOpenCLKernel *
+gst_opencl_kernel_ref (GstOpenCLKernel *kernel)
+{
+  kernel->references++;
+  return kernel;
+}
+
+G_DEFINE_BOXED_TYPE (
+    GstOpenCLKernel, gst_opencl_kernel, gst_opencl_kernel_ref, gst_opencl_kernel_free)
+
 void
 gst_opencl_kernel_free (GstOpenCLKernel *kernel)
 {
-  delete kernel;
+  if (kernel && --kernel->references == 0)
+    delete kernel;
 }
 
 cl_kernel

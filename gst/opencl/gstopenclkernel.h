@@ -26,6 +26,16 @@ G_BEGIN_DECLS
  */
 typedef struct _GstOpenCLKernel GstOpenCLKernel;
 
+#define GST_TYPE_OPENCL_KERNEL (gst_opencl_kernel_get_type ())
+/**
+ * gst_opencl_kernel_get_type:
+ *
+ * Returns: the boxed #GType of #GstOpenCLKernel, of which a copy is another reference
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API GType gst_opencl_kernel_get_type (void);
+
 /**
  * gst_opencl_kernel_new:
  * @context: where it runs

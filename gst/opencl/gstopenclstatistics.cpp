@@ -88,6 +88,9 @@ gst_opencl_statistics_of (GstElement *element)
   return stats;
 }
 
+G_DEFINE_BOXED_TYPE (GstOpenCLStatistics, gst_opencl_statistics,
+    gst_opencl_statistics_ref, gst_opencl_statistics_unref)
+
 GstOpenCLStatistics *
 gst_opencl_statistics_ref (GstOpenCLStatistics *stats)
 {

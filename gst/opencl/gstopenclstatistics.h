@@ -18,6 +18,16 @@ G_BEGIN_DECLS
  */
 typedef struct _GstOpenCLStatistics GstOpenCLStatistics;
 
+#define GST_TYPE_OPENCL_STATISTICS (gst_opencl_statistics_get_type ())
+/**
+ * gst_opencl_statistics_get_type:
+ *
+ * Returns: the boxed #GType of #GstOpenCLStatistics, of which a copy is another reference
+ *
+ * Since: 0.2
+ */
+GST_OPENCL_API GType gst_opencl_statistics_get_type (void);
+
 /**
  * GstOpenCLCounts:
  * @uploads: host to device transfers

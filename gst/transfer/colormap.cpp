@@ -3,13 +3,14 @@
  * Each map is given by its colours at every eighth level, with straight lines between:
  * within two levels of the published tables. Viridis and inferno are by Stéfan van der
  * Walt and Nathaniel Smith (CC0), turbo by Anton Mikhailov (Apache-2.0); hot is black,
- * red, yellow, white.
+ * red, yellow, white; flow is black in the middle.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "colormap.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace transfer {
 namespace {
@@ -65,6 +66,15 @@ hot (int level)
   };
   return {ramp (0, 0.375), ramp (0.375, 0.75), ramp (0.75, 1)};
 }
+/* Black in the middle, red to yellow above, blue to cyan below it. */
+Rgb
+flow (int level)
+{
+  const double away = (level - 127.5) / 127.5,
+               far = std::clamp (2 * std::abs (away) - 1, 0.0, 1.0);
+  const double near = std::clamp (2 * std::abs (away), 0.0, 1.0);
+  return away > 0 ? Rgb{near, far, 0} : Rgb{0, far, near};
+}
 } // namespace
 
 Rgb
@@ -79,7 +89,7 @@ colormap_color (Colormap map, int level)
     return mix (unpack (anchors.colors[first]), unpack (anchors.colors[first + 1]),
         double (level - begin) / (end - begin));
   }
-  return hot (level);
+  return map == Colormap::flow ? flow (level) : hot (level);
 }
 
 GType
@@ -92,6 +102,8 @@ colormap_get_type (void)
       {gint (Colormap::inferno), "Black, purple, orange, pale yellow", "inferno"},
       {gint (Colormap::turbo), "Rainbow without false edges", "turbo"},
       {gint (Colormap::hot), "Black, red, yellow, white", "hot"},
+      {gint (Colormap::flow),
+          "Cyan, blue, black in the middle, red, yellow: what has a direction", "flow"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;

@@ -13,6 +13,7 @@ enum class Colormap {
   inferno,
   turbo,
   hot,
+  flow,
 };
 
 GType colormap_get_type (void);

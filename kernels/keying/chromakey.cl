@@ -1,155 +1,10 @@
 /* chromakey: what has the colour of the key becomes transparent
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
- *
- * Colours are in levels, 0 to 255. The key's chroma is the axis of the soft methods: a
- * pixel of u times that chroma, and of v across it, has a part u of the screen's light
- * where it is grey or black itself.
  */
+#define LANES 8
+#include "softkey.clh"
 #include "unkeyed.clh"
-
-typedef struct {
-  float8 red, green, blue;
-} Colors;
-
-Colors
-colors_of_pixels (uint8 pixels)
-{
-  Colors colors = {convert_float8 (COMPONENT (pixels, RED)),
-      convert_float8 (COMPONENT (pixels, GREEN)),
-      convert_float8 (COMPONENT (pixels, BLUE))};
-  return colors;
-}
-
-uint8
-level (float8 value)
-{
-  return convert_uint8 (clamp (value, 0.0f, 255.0f) + 0.5f);
-}
-
-uint8
-with_colors (uint8 pixels, Colors colors)
-{
-  return (pixels & ALPHA_MASK) | level (colors.red) << RED | level (colors.green) << GREEN
-         | level (colors.blue) << BLUE;
-}
-
-/* A colour as 0xRRGGBB, as red, green, blue and nothing */
-float4
-color_of_key (uint key)
-{
-  return (float4)(key >> 16 & 255, key >> 8 & 255, key & 255, 0);
-}
-
-Colors
-same_color (float4 color)
-{
-  Colors colors = {color.s0, color.s1, color.s2};
-  return colors;
-}
-
-float8
-luma_of (Colors colors)
-{
-  return 0.299f * colors.red + 0.587f * colors.green + 0.114f * colors.blue;
-}
-
-float8
-cb_of (Colors colors)
-{
-  return (-21 * colors.red - 43 * colors.green + 64 * colors.blue) / 128;
-}
-
-float8
-cr_of (Colors colors)
-{
-  return (64 * colors.red - 54 * colors.green - 10 * colors.blue) / 128;
-}
-
-/* Along the key's chroma and across it, in its length. A grey key has none: then a level
- * is the unit. */
-void
-chroma_along_key (Colors colors, Colors key, float8 *along, float8 *across)
-{
-  float8 cb = cb_of (colors), cr = cr_of (colors);
-  float8 key_cb = cb_of (key), key_cr = cr_of (key);
-  float8 square = max (key_cb * key_cb + key_cr * key_cr, 1.0f);
-  *along = (cb * key_cb + cr * key_cr) / square;
-  *across = (cb * key_cr - cr * key_cb) / square;
-}
-
-/* What is more of the key's chroma than the key has is as near as the key is. */
-float8
-chroma_distance (float8 along, float8 across)
-{
-  float8 missing = max (1 - along, 0.0f);
-  return sqrt (missing * missing + across * across);
-}
-
-/* The component that the screen is of, 0 to 2, and how far it is above the others */
-uint
-main_component (float4 key, uint channel)
-{
-  if (channel > 0)
-    return channel - 1;
-  if (key.s1 >= max (key.s0, key.s2))
-    return 1;
-  return key.s2 >= key.s0 ? 2 : 0;
-}
-
-/* Above the two others: `balance` of the larger and the rest of the smaller */
-float8
-excess_of (Colors colors, uint component, float balance)
-{
-  float8 of = component == 0 ? colors.red : component == 1 ? colors.green : colors.blue;
-  float8 one = component == 0 ? colors.green : colors.red;
-  float8 other = component == 2 ? colors.green : colors.blue;
-  return of - mix (min (one, other), max (one, other), balance);
-}
-
-/* Takes the screen's light off a colour, in three steps. Where the matte says that the
- * screen is seen through it, the screen is taken out of the mixture, as far as the colour
- * has the key's chroma. Then what is left of light of the key's hue, its luma kept:
- * within HUE_CONE times as far across as along it, so that skin before a yellow-green
- * screen stays. Last what the screen's component still is above the others. `narrow` says
- * how much of the chroma across counts against the first step: the matte of method chroma
- * takes hues near the key for partly screen. */
-#define HUE_CONE 1.25f
-#define MOST_UNMIXED 0.9f /* less than a tenth of a colour is mostly noise */
-
-Colors
-unmixed (Colors colors, Colors key, float8 matte, float narrow, float spill)
-{
-  float8 along, across;
-  chroma_along_key (colors, key, &along, &across);
-  float8 part = min (1 - matte, along - narrow * fabs (across));
-  part = clamp (part, 0.0f, MOST_UNMIXED) * spill;
-  Colors thing = {clamp ((colors.red - part * key.red) / (1 - part), 0.0f, 255.0f),
-      clamp ((colors.green - part * key.green) / (1 - part), 0.0f, 255.0f),
-      clamp ((colors.blue - part * key.blue) / (1 - part), 0.0f, 255.0f)};
-  return thing;
-}
-
-Colors
-despilled (
-    Colors colors, Colors key, uint component, float8 matte, float narrow, float spill)
-{
-  colors = unmixed (colors, key, matte, narrow, spill);
-  float8 along, across;
-  chroma_along_key (colors, key, &along, &across);
-  float8 part = clamp (along - HUE_CONE * fabs (across), 0.0f, 1.0f) * spill;
-  float8 key_luma = luma_of (key);
-  colors.red = clamp (colors.red - part * (key.red - key_luma), 0.0f, 255.0f);
-  colors.green = clamp (colors.green - part * (key.green - key_luma), 0.0f, 255.0f);
-  colors.blue = clamp (colors.blue - part * (key.blue - key_luma), 0.0f, 255.0f);
-
-  float8 excess = max (excess_of (colors, component, 1), 0.0f) * spill;
-  float8 grey = excess * (component == 0 ? 0.299f : component == 1 ? 0.587f : 0.114f);
-  colors.red += grey - (component == 0 ? excess : (float8)(0));
-  colors.green += grey - (component == 1 ? excess : (float8)(0));
-  colors.blue += grey - (component == 2 ? excess : (float8)(0));
-  return colors;
-}
 
 uint8
 as_pixel (uint color)
@@ -184,32 +39,55 @@ key_by_distance (FRAME (const, input), FRAME (, output), uint width, uint height
 /* The screen's colour, measured place by place: in a grid of blocks, the centre of each
  * the place of its colour */
 
+float
+sum_of_lanes (float8 values)
+{
+  float4 four = values.lo + values.hi;
+  float2 two = four.lo + four.hi;
+  return two.x + two.y;
+}
+
+/* Eight samples of a line, `step` pixels apart; `there`: 1 for those within the line */
+uint8
+load_samples (__global const uchar *line, uint x, uint step, uint width, float8 *there)
+{
+  uint8 columns = x + step * (uint8)(0, 1, 2, 3, 4, 5, 6, 7);
+  *there = select ((float8)(0), (float8)(1), columns < width);
+  columns = min (columns, width - 1);
+  return (uint8)(load_pixel (line, columns.s0), load_pixel (line, columns.s1),
+      load_pixel (line, columns.s2), load_pixel (line, columns.s3),
+      load_pixel (line, columns.s4), load_pixel (line, columns.s5),
+      load_pixel (line, columns.s6), load_pixel (line, columns.s7));
+}
+
 /* What of a block is screen: more than `least` of the chroma that is expected there, and
- * of its hue. The sums and the count of such samples, one a work-item. */
+ * of its hue. The sums and the count of such samples, eight a work-item. */
 __kernel void
 measure_screen (FRAME (const, input), uint width, uint height,
     __global const uint *auto_key, uint use_auto_key, uint key,
     __global const float4 *screen, uint use_screen, uint block_size, float least,
     __global float4 *measured)
 {
-  __local float4 sums[SAMPLES * SAMPLES];
+  __local float4 sums[SAMPLES * SAMPLES / 8];
   uint block = get_group_id (1) * get_num_groups (0) + get_group_id (0);
   uint step = block_size / SAMPLES;
-  float4 color =
-      use_screen ? screen[block] : color_of_key (use_auto_key ? *auto_key : key);
-  Colors expected = same_color (color);
+  Colors expected = same_color (
+      use_screen ? screen[block] : color_of_key (use_auto_key ? *auto_key : key));
 
   float4 sum = 0;
-  for (uint n = get_local_id (0); n < SAMPLES * SAMPLES; n += get_local_size (0)) {
-    uint x = get_group_id (0) * block_size + n % SAMPLES * step;
-    uint y = get_group_id (1) * block_size + n / SAMPLES * step;
+  for (uint n = get_local_id (0); n < SAMPLES * SAMPLES / 8; n += get_local_size (0)) {
+    uint x = get_group_id (0) * block_size + 8 * n % SAMPLES * step;
+    uint y = get_group_id (1) * block_size + 8 * n / SAMPLES * step;
     if (x >= width || y >= height)
       continue;
-    Colors sample = colors_of_pixels ((uint8)(load_pixel (LINE (input, y), x)));
+    float8 is;
+    Colors samples =
+        colors_of_pixels (load_samples (LINE (input, y), x, step, width, &is));
     float8 along, across;
-    chroma_along_key (sample, expected, &along, &across);
-    if (along.s0 > least && fabs (across.s0) < 0.25f * along.s0)
-      sum += (float4)(sample.red.s0, sample.green.s0, sample.blue.s0, 1);
+    chroma_along_key (samples, expected, &along, &across);
+    is = select ((float8)(0), is, along > least && fabs (across) < 0.25f * along);
+    sum += (float4)(sum_of_lanes (samples.red * is), sum_of_lanes (samples.green * is),
+        sum_of_lanes (samples.blue * is), sum_of_lanes (is));
   }
   sums[get_local_id (0)] = sum;
   barrier (CLK_LOCAL_MEM_FENCE);
@@ -260,31 +138,47 @@ least_saturation (__global const float4 *measured, uint blocks, __local float4 *
   return least;
 }
 
+/* Weights of a block so many rows or columns away: of a near one, and, where there is no
+ * screen near, of a far one, a millionth of that in rows and columns together */
+#define FARTHEST 8
+__constant float near_weights[] = {1.0f, 0.706648278f, 0.249352209f, 0.0439369336f, 0.00386592014f, 0.000169856677f, 3.72665317e-06f, 4.08283604e-08f, 2.23363144e-10f};
+__constant float far_weights[] = {0.001f, 0.000986207117f, 0.000945959469f, 0.000882496903f, 0.000800737403f, 0.000706648278f, 0.00060653066f, 0.000506335617f, 0.000411112291f};
+
 /* Blocks that have little screen, or none, take their neighbours' colour; where there is
- * none near, the key stands. */
+ * none near, the key stands. One work-group; `across`: room for two sums a block. */
 __kernel void
 smooth_screen (__global const uint *auto_key, uint use_auto_key, uint key,
-    __global const float4 *measured, uint columns, uint rows, __global float4 *screen)
+    __global const float4 *measured, uint columns, uint rows, __global float4 *across,
+    __global float4 *screen)
 {
   __local float4 sums[GROUP];
-  int column = get_global_id (0);
-  int row = get_global_id (1);
-  float least = least_saturation (measured, columns * rows, sums);
-  if (column >= (int)columns || row >= (int)rows)
-    return;
-  float4 sum =
-      (color_of_key (use_auto_key ? *auto_key : key) + (float4)(0, 0, 0, 1)) * 1e-6f;
-  for (int y = max (row - 8, 0); y <= min (row + 8, (int)rows - 1); y++) {
-    for (int x = max (column - 8, 0); x <= min (column + 8, (int)columns - 1); x++) {
-      float square = (x - column) * (x - column) + (y - row) * (y - row);
-      float near = exp (-square / (2 * 1.2f * 1.2f));
-      float far = 1e-6f * exp (-square / (2 * 6.0f * 6.0f));
-      float4 block = measured[y * columns + x];
-      if (saturation_of (block) >= least)
-        sum += (near + far) * block;
+  const uint blocks = columns * rows;
+  float least = least_saturation (measured, blocks, sums);
+  for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
+    int column = n % columns;
+    float4 near = 0, far = 0;
+    for (int x = max (column - FARTHEST, 0);
+         x <= min (column + FARTHEST, (int)columns - 1); x++) {
+      float4 block = measured[n - column + x];
+      if (saturation_of (block) < least)
+        continue;
+      near += near_weights[abs (x - column)] * block;
+      far += far_weights[abs (x - column)] * block;
     }
+    across[2 * n] = near;
+    across[2 * n + 1] = far;
   }
-  screen[row * columns + column] = sum / sum.s3;
+  barrier (CLK_GLOBAL_MEM_FENCE);
+  for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
+    int column = n % columns, row = n / columns;
+    float4 sum =
+        (color_of_key (use_auto_key ? *auto_key : key) + (float4)(0, 0, 0, 1)) * 1e-6f;
+    for (int y = max (row - FARTHEST, 0); y <= min (row + FARTHEST, (int)rows - 1); y++) {
+      __global const float4 *line = across + 2 * (y * columns + column);
+      sum += near_weights[abs (y - row)] * line[0] + far_weights[abs (y - row)] * line[1];
+    }
+    screen[n] = sum / sum.s3;
+  }
 }
 
 /* Between the centres of four blocks. No centre lies within eight pixels: their number is
@@ -312,54 +206,6 @@ screen_at (__global const float4 *screen, uint columns, uint rows, uint block_si
   return colors;
 }
 
-/* What all pixels of a frame are keyed with */
-typedef struct {
-  float4 key;
-  __global const float4 *screen;
-  uint columns, rows, block_size; /* of screen; columns 0 where it is the key all over */
-  uint by_excess;                 /* 1 for method difference, 0 for chroma */
-  uint component;
-  float balance, similarity, smoothness;
-  uint inverted;
-  float opacity, spill;
-  __global const uchar *core; /* how far within the subject, of CORE_FULL */
-  uint core_stride;           /* 0 where there is none */
-} Keyer;
-
-#define KEYER                                                                            \
-  __global const uint *auto_key, uint use_auto_key, uint key,                            \
-      __global const float4 *screen, uint columns, uint rows, uint block_size,           \
-      uint by_excess, uint channel, float balance, float similarity, float smoothness,   \
-      uint inverted, float opacity, float spill, __global const uchar *core,             \
-      uint core_stride
-#define THE_KEYER                                                                        \
-  keyer_of (auto_key, use_auto_key, key, screen, columns, rows, block_size, by_excess,   \
-      channel, balance, similarity, smoothness, inverted, opacity, spill, core,          \
-      core_stride)
-
-Keyer
-keyer_of (KEYER)
-{
-  float4 color = color_of_key (use_auto_key ? *auto_key : key);
-  Keyer keyer = {color, screen, columns, rows, block_size, by_excess,
-      main_component (color, channel), balance, similarity, smoothness, inverted, opacity,
-      spill, core, core_stride};
-  return keyer;
-}
-
-/* How far from the screen: 0 is screen, 1 has nothing of it */
-float8
-distance_from_screen (Colors colors, Colors screen, Keyer keyer)
-{
-  if (keyer.by_excess)
-    return 1
-           - excess_of (colors, keyer.component, keyer.balance)
-                 / max (excess_of (screen, keyer.component, keyer.balance), 1.0f);
-  float8 along, across;
-  chroma_along_key (colors, screen, &along, &across);
-  return chroma_distance (along, across);
-}
-
 Colors
 screen_of (Keyer keyer, uint x, uint y)
 {
@@ -368,41 +214,20 @@ screen_of (Keyer keyer, uint x, uint y)
              : same_color (keyer.key);
 }
 
-/* The core: what is surely of the subject and not near its edge, closed whatever the ramp
- * makes of it. Marks are a byte a pixel, 1 where the distance is beyond CORE_DISTANCE;
- * eroded and then blurred by the same radius, so that nothing outside is touched. Beyond
- * the frame lie the marks of its rim. */
-#define CORE_DISTANCE 0.6f
-#define CORE_RADIUS 4
-#define CORE_FULL ((2 * CORE_RADIUS + 1) * (2 * CORE_RADIUS + 1))
+#define CORE __global const uchar *core, uint core_stride /* 0 where there is none */
 
 float8
-core_at (Keyer keyer, uint x, uint y)
+core_at (CORE, uint x, uint y)
 {
-  if (keyer.core_stride == 0)
+  if (core_stride == 0)
     return 0;
-  __global const uchar *line = keyer.core + (ulong)y * keyer.core_stride;
+  __global const uchar *line = core + (ulong)y * core_stride;
   return convert_float8 (vload8 (x / 8, line)) / CORE_FULL;
 }
 
-uint8
-keyed (uint8 pixels, Colors colors, Colors here, float8 distance, uint x, uint y,
-    Keyer keyer)
-{
-  float8 matte = clamp ((distance - keyer.similarity) / keyer.smoothness, 0.0f, 1.0f);
-  matte = max (matte, core_at (keyer, x, y));
-  float8 covered = matte;
-  if (keyer.inverted)
-    matte = 1 - matte;
-  float8 alpha = convert_float8 (COMPONENT (pixels, ALPHA)) * matte * keyer.opacity;
-  if (keyer.spill > 0)
-    pixels = with_colors (pixels, despilled (colors, here, keyer.component, covered,
-                                      keyer.by_excess ? 0 : 1, keyer.spill));
-  return with_alpha (pixels, level (alpha));
-}
-
 __kernel void
-mark_core (FRAME (const, input), uint width, uint height, KEYER, __global uchar *marks)
+mark_core (FRAME (const, input), uint width, uint height, KEYER, __global uchar *marks,
+    uint core_stride)
 {
   uint x = 8 * get_global_id (0);
   uint y = get_global_id (1);
@@ -422,7 +247,6 @@ mark_core (FRAME (const, input), uint width, uint height, KEYER, __global uchar 
 #define CLOSED_COLUMNS (8 * CLOSED_GROUPS + 4 * CORE_RADIUS)
 #define MARKED_ROWS (CLOSED_ROWS + 4 * CORE_RADIUS)
 #define CLOSED_BYTES ((MARKED_ROWS + 1) * CLOSED_COLUMNS)
-#define CORE_SIDE (2 * CORE_RADIUS + 1)
 
 /* Of CORE_SIDE neighbours `step` apart from each of the first `rows` rows on: whether all
  * are marked, or their sum */
@@ -468,7 +292,8 @@ close_core (__global const uchar *marks, uint width, uint height, uint stride,
 }
 
 __kernel void
-key_softly (FRAME (const, input), FRAME (, output), uint width, uint height, KEYER)
+key_softly (FRAME (const, input), FRAME (, output), uint width, uint height, KEYER,
+    CORE)
 {
   uint x = 8 * get_global_id (0);
   uint y = get_global_id (1);
@@ -480,26 +305,17 @@ key_softly (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
   Colors colors = colors_of_pixels (pixels);
   float8 distance = distance_from_screen (colors, here, keyer);
   store_pixels (
-      LINE (output, y), x, width, keyed (pixels, colors, here, distance, x, y, keyer));
+      LINE (output, y), x, width, keyed (pixels, colors, here, distance,
+                                          core_at (core, core_stride, x, y), keyer));
 }
 
-/* The same with finer edges. Cameras take chroma more coarsely than luma, and with more
- * noise; where the distance goes with luma, as it does at hair, luma says better where it
- * lies. Around each pixel a line is fitted through the distances over luma; the better it
- * fits, the more of it is taken. A work-group makes CORE_ROWS lines. */
-#define RADIUS 3
-#define SIDE (2 * RADIUS + 1)
+/* The same with finer edges. A work-group makes CORE_ROWS lines. */
 #define CORE_GROUPS 4 /* of eight columns */
 #define EDGE_GROUPS (CORE_GROUPS + 2)
 #define EDGE_ROWS (CORE_ROWS + 2 * RADIUS)
 #define EDGE_COLUMNS (8 * EDGE_GROUPS)
 
-/* Sums that a line is fitted from, a plane each in local memory */
-typedef struct {
-  float8 luma, distance, luma_square, product, distance_square;
-} Moments;
-
-#define MOMENTS 5
+/* Planes of moments in local memory */
 #define MOMENT_PLANE (CORE_ROWS * EDGE_COLUMNS)
 
 /* Of a column of SIDE lines */
@@ -549,27 +365,6 @@ sum_of_columns (__local const float *moments, uint at)
   return sum;
 }
 
-/* Variances below these are noise: 4.5 levels of luma, a hundredth of the distance */
-#define LUMA_NOISE 20.0f
-#define DISTANCE_NOISE 1e-4f
-
-float8
-distance_on_line (Moments sum, float8 luma, float8 distance)
-{
-  const float part = 1.0f / (SIDE * SIDE);
-  float8 mean_luma = sum.luma * part;
-  float8 mean_distance = sum.distance * part;
-  float8 product = sum.product * part - mean_luma * mean_distance;
-  float8 of_luma =
-      max (sum.luma_square * part - mean_luma * mean_luma, 0.0f) + LUMA_NOISE;
-  float8 of_distance =
-      max (sum.distance_square * part - mean_distance * mean_distance, 0.0f)
-      + DISTANCE_NOISE;
-  float8 fitted = mean_distance + product / of_luma * (luma - mean_luma);
-  float8 explained = product * product / (of_luma * of_distance);
-  return distance + explained * (fitted - distance);
-}
-
 /* Beyond the frame lie the pixels of its rim. */
 void
 load_edges (FRAME (const, input), uint width, uint height, int x0, int y0, Keyer keyer,
@@ -589,7 +384,8 @@ load_edges (FRAME (const, input), uint width, uint height, int x0, int y0, Keyer
 }
 
 __kernel void
-key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEYER)
+key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEYER,
+    CORE)
 {
   __local float lumas[EDGE_ROWS * EDGE_COLUMNS];
   __local float distances[EDGE_ROWS * EDGE_COLUMNS];
@@ -616,8 +412,8 @@ key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
         vload8 (0, lumas + middle), vload8 (0, distances + middle));
     uint8 pixels = load_pixels (LINE (input, y), x, width);
     store_pixels (LINE (output, y), x, width,
-        keyed (pixels, colors_of_pixels (pixels), screen_of (keyer, x, y), distance, x, y,
-            keyer));
+        keyed (pixels, colors_of_pixels (pixels), screen_of (keyer, x, y), distance,
+            core_at (core, core_stride, x, y), keyer));
   }
 }
 
@@ -651,4 +447,99 @@ take_key (FRAME (const, input), uint left, uint top, uint columns, uint rows,
   for (uint n = 0; n < 3; n++)
     color = color << 8 | (uint)((2 * total[n] + count) / (2 * count));
   *auto_key = color;
+}
+
+/* The screen of a frame of which nothing is known: what is green or blue, in its hue, and
+ * most seen. Hues are told in sixty-fourths of a turn in the plane of Cb and Cr. */
+#define HUES 64
+#define SEEN 256          /* samples across and down */
+#define LEAST_CHROMA 12.0f /* of a colour that has a hue, in levels */
+#define STRONG 0.8f       /* of the hue's mean chroma: what is not half hidden or in haze */
+
+/* Chroma, and where that has a hue which a screen may have, which one, else HUES */
+uint
+hue_of (float4 color, float *chroma)
+{
+  float cb = dot (color, (float4)(-21, -43, 64, 0)) / 128;
+  float cr = dot (color, (float4)(64, -54, -10, 0)) / 128;
+  *chroma = sqrt (cb * cb + cr * cr);
+  if (*chroma < LEAST_CHROMA || color.s0 >= max (color.s1, color.s2))
+    return HUES;
+  return (uint)((atan2pi (cr, cb) + 1) * (HUES / 2)) % HUES;
+}
+
+/* Sample n of a frame */
+float4
+sample_of (FRAME (const, input), uint width, uint height, uint n)
+{
+  uint x = (ulong)(2 * (n % SEEN) + 1) * width / (2 * SEEN);
+  uint y = (ulong)(2 * (n / SEEN) + 1) * height / (2 * SEEN);
+  uint pixel = load_pixel (LINE (input, y), x);
+  return (float4)(
+      COMPONENT (pixel, RED), COMPONENT (pixel, GREEN), COMPONENT (pixel, BLUE), 0);
+}
+
+/* The hue with most chroma, its neighbours' counted half, or HUES where there is none */
+uint
+strongest_hue (__local const uint *chromas)
+{
+  uint best = HUES, most = 0;
+  for (uint hue = 0; hue < HUES; hue++) {
+    uint sum = 2 * chromas[hue] + chromas[(hue + 1) % HUES]
+               + chromas[(hue + HUES - 1) % HUES];
+    if (sum > most) {
+      most = sum;
+      best = hue;
+    }
+  }
+  return best;
+}
+
+bool
+is_beside (uint hue, uint best)
+{
+  return hue < HUES && (hue + HUES - best + 2) % HUES <= 4;
+}
+
+/* One work-group. The key is the mean of what is strong in the strongest hue, or
+ * `fallback`. Integers are summed, in any order to the same. */
+__kernel void
+find_key (FRAME (const, input), uint width, uint height, uint fallback,
+    __global uint *auto_key)
+{
+  __local uint chromas[HUES];
+  __local uint counts[HUES];
+  __local uint sums[4];
+  float chroma;
+  for (uint n = get_local_id (0); n < HUES; n += get_local_size (0))
+    chromas[n] = counts[n] = 0;
+  for (uint n = get_local_id (0); n < 4; n += get_local_size (0))
+    sums[n] = 0;
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (uint n = get_local_id (0); n < SEEN * SEEN; n += get_local_size (0)) {
+    uint hue = hue_of (sample_of (THE_FRAME (input), width, height, n), &chroma);
+    if (hue == HUES)
+      continue;
+    atomic_add (&chromas[hue], (uint)(chroma + 0.5f));
+    atomic_inc (&counts[hue]);
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+  uint best = strongest_hue (chromas);
+  float strong = best < HUES ? STRONG * chromas[best] / max (counts[best], 1u) : 0;
+  for (uint n = get_local_id (0); n < SEEN * SEEN; n += get_local_size (0)) {
+    float4 color = sample_of (THE_FRAME (input), width, height, n);
+    if (!is_beside (hue_of (color, &chroma), best) || chroma < strong)
+      continue;
+    atomic_add (&sums[0], (uint)color.s0);
+    atomic_add (&sums[1], (uint)color.s1);
+    atomic_add (&sums[2], (uint)color.s2);
+    atomic_inc (&sums[3]);
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+  if (get_local_id (0) != 0)
+    return;
+  uint color = 0xff;
+  for (uint n = 0; n < 3; n++)
+    color = color << 8 | (2 * sums[n] + sums[3]) / max (2 * sums[3], 1u);
+  *auto_key = sums[3] > 0 ? color : fallback;
 }

@@ -11,6 +11,7 @@
 #include "flowrule.clh"
 #include "keysteps.clh"
 #include "unkeyed.clh"
+#include "widepixels.clh"
 
 #define LINE_PIXELS 512
 #define VECTORS 32
@@ -41,47 +42,6 @@ of_right (uint16 bits)
 {
   return bits.s123456789abcdef0
          >> (uint16)(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1);
-}
-
-/* Sixteen pixels from x on; those beyond the line are its first or last one. */
-uint16
-load_wide (__global const uchar *line, int x, int width)
-{
-  if (x >= 0 && x + 16 <= width) {
-#if ALIGNMENT >= 4 && defined(__ENDIAN_LITTLE__)
-    return vload16 (0, (__global const uint *)line + x);
-#elif defined(__ENDIAN_LITTLE__)
-    __global const uchar *bytes = line + 4 * (long)x;
-    return (uint16)(as_uint4 (vload16 (0, bytes)), as_uint4 (vload16 (1, bytes)),
-        as_uint4 (vload16 (2, bytes)), as_uint4 (vload16 (3, bytes)));
-#endif
-  }
-  uint each[16];
-  for (int n = 0; n < 16; n++)
-    each[n] = load_pixel (line, clamp (x + n, 0, width - 1));
-  return vload16 (0, each);
-}
-
-void
-store_wide (__global uchar *line, int x, int width, uint16 pixels)
-{
-  if (x + 16 <= width) {
-#if ALIGNMENT >= 4 && defined(__ENDIAN_LITTLE__)
-    vstore16 (pixels, 0, (__global uint *)line + x);
-    return;
-#elif defined(__ENDIAN_LITTLE__)
-    __global uchar *bytes = line + 4 * (long)x;
-    vstore16 (as_uchar16 (pixels.s0123), 0, bytes);
-    vstore16 (as_uchar16 (pixels.s4567), 1, bytes);
-    vstore16 (as_uchar16 (pixels.s89ab), 2, bytes);
-    vstore16 (as_uchar16 (pixels.scdef), 3, bytes);
-    return;
-#endif
-  }
-  uint each[16];
-  vstore16 (pixels, 0, each);
-  for (int n = 0; n < 16 && x + n < width; n++)
-    store_pixel (line, x + n, each[n]);
 }
 
 /* All ones where the components in `mask` differ by less, else 0 */

@@ -10,9 +10,11 @@
  * picture's rows are written in segments.
  *
  * Built for one combination of
- *   SAMPLES: of an A-line, a power of two
+ *   SAMPLES: of an A-line
+ *   GRID: points of its spectrum, a power of two: OVERSAMPLING times as many, which is 2
+ *   where they are of a grid, whose depths are rolled off, else 1
  *   POINTS: of them in a work-item
- *   RADIX_1 … RADIX_4: whose product is SAMPLES, 1 for steps that are not needed. The
+ *   RADIX_1 … RADIX_4: whose product is GRID, 1 for steps that are not needed. The
  *     first is POINTS, 16, and in the last a work-item has at least two butterflies
  *   SIDE_BY_SIDE: transforms in a work-group
  *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
@@ -27,9 +29,9 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#define ITEMS (SAMPLES / POINTS)
+#define ITEMS (GRID / POINTS)
 #define GROUP (ITEMS * SIDE_BY_SIDE)
-#define DEPTHS (SAMPLES / 2)
+#define DEPTHS (GRID / OVERSAMPLING / 2)
 
 /* A gap after every 16 points, so that work-items that store 16 each, or load one beside
  * the other, find them in different banks. */
@@ -70,7 +72,7 @@
 #else
 #define FOUR uint2
 #endif
-#define FOURS (POINTS / 4)
+#define FOURS (POINTS / OVERSAMPLING / 4)
 
 #ifdef __ENDIAN_LITTLE__
 FOUR
@@ -179,10 +181,18 @@ fetch (global const uchar *restrict input, long stride, uint line, uint lines, u
   }
 }
 
-/* What lies beyond an end is as the sample there. */
+/* What lies beyond an end is as the sample there, or of a ring the other end. */
 void
 extend (local SAMPLE *samples, uint item)
 {
+#if GRIDDED
+  /* Those that other work-items brought. */
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (uint n = item; n < EDGE; n += ITEMS) {
+    samples[(int)n - EDGE] = samples[SAMPLES + n - EDGE];
+    samples[SAMPLES + n] = samples[n];
+  }
+#else
   if (item == 0) {
     for (uint n = 0; n < EDGE; n++)
       samples[(int)n - EDGE] = samples[0];
@@ -191,6 +201,7 @@ extend (local SAMPLE *samples, uint item)
     for (uint n = 0; n < EDGE; n++)
       samples[SAMPLES + n] = samples[SAMPLES - 1];
   }
+#endif
 }
 
 void
@@ -214,7 +225,7 @@ butterflies (float2 *x, uint radix)
 }
 
 /* Which butterfly of a step a work-item's b-th is. In the last step half of them mirror
- * the other half, so that a work-item has the bins k and SAMPLES - k. */
+ * the other half, so that a work-item has the bins k and GRID - k. */
 uint
 butterfly (uint item, uint b, uint radix, bool last)
 {
@@ -222,10 +233,10 @@ butterfly (uint item, uint b, uint radix, bool last)
   if (!last || b < half_of)
     return item + b * ITEMS;
   uint mirrored = item + (b - half_of) * ITEMS;
-  return mirrored == 0 ? SAMPLES / radix / 2 : SAMPLES / radix - mirrored;
+  return mirrored == 0 ? GRID / radix / 2 : GRID / radix - mirrored;
 }
 
-/* roots[k] = exp (-2 pi i k / SAMPLES). Few powers are multiplied up to any, which keeps
+/* roots[k] = exp (-2 pi i k / GRID). Few powers are multiplied up to any, which keeps
  * rounding small. */
 void
 turn_butterfly (float2 *x, global const float2 *restrict roots, uint root, uint radix)
@@ -263,7 +274,7 @@ turn_all (float2 *x, global const float2 *restrict roots, uint item, uint radix,
 #pragma unroll
   for (uint b = 0; b < POINTS / radix; b++) {
     uint of_step = butterfly (item, b, radix, last) % before;
-    turn_butterfly (x + b * radix, roots, of_step * (SAMPLES / (before * radix)), radix);
+    turn_butterfly (x + b * radix, roots, of_step * (GRID / (before * radix)), radix);
   }
 }
 
@@ -276,11 +287,11 @@ place (uint butterfly, uint r, uint radix, uint before)
   return before == 1 ? PADDED (first) + r : first + r * before;
 }
 
-/* Where the next step, of which SAMPLES / radix is a multiple of 16, finds them. */
+/* Where the next step, of which GRID / radix is a multiple of 16, finds them. */
 uint
 place_of_input (uint butterfly, uint r, uint radix, uint before)
 {
-  uint apart = SAMPLES / radix;
+  uint apart = GRID / radix;
   return before == 1 ? PADDED (butterfly) + r * PADDED (apart) : butterfly + r * apart;
 }
 
@@ -358,31 +369,51 @@ transform (float2 *x, local PART *places, global const float2 *restrict roots, u
 /* Few taps stay in registers, next to one transform. */
 #define HELD (TAPS <= 2 && !COMPLEX)
 
+#if TURNS
+#define WEIGHT float2
+#else
+#define WEIGHT float
+#endif
+
 /* Of one point: where its first sample is, and how much it takes of each. */
 typedef struct {
   local const SAMPLE *from;
-  float weight[TAPS];
+  WEIGHT weight[TAPS];
 } Tap;
 
 /* The n-th point of a work-item, in the order in which the first step takes them. */
 uint
 point (uint item, uint n)
 {
-  return item + n / RADIX_1 * ITEMS + n % RADIX_1 * (SAMPLES / RADIX_1);
+  return item + n / RADIX_1 * ITEMS + n % RADIX_1 * (GRID / RADIX_1);
 }
 
 Tap
 tap_of (global const float *restrict tables, local const SAMPLE *samples, uint point)
 {
-  global const float *weights = weights_of (tables, SAMPLES);
+  global const WEIGHT *weights = (global const WEIGHT *)weights_of (tables, GRID);
   Tap tap;
-  tap.from = samples + first_tap (tables, SAMPLES, point);
+  tap.from = samples + first_tap (tables, SAMPLES, GRID, point);
 #pragma unroll
   for (uint t = 0; t < TAPS; t++)
-    tap.weight[t] = PORTION * weights[t * SAMPLES + point];
+    tap.weight[t] = PORTION * weights[t * GRID + point];
   return tap;
 }
 
+#if TURNS
+/* Of the first or the second A-line of a pair. */
+float2
+interpolate_turned (Tap tap, float2 value, bool second)
+{
+#pragma unroll
+  for (uint t = 0; t < TAPS; t++) {
+    SAMPLE pair = tap.from[t];
+    float2 samples = SAMPLES_OF (pair);
+    value += tap.weight[t] * (second ? samples.y : samples.x);
+  }
+  return value;
+}
+#else
 /* `value` is what the sum begins with. */
 float2
 interpolate (Tap tap, float2 value)
@@ -394,44 +425,69 @@ interpolate (Tap tap, float2 value)
   }
   return value;
 }
+#endif
 
 /* What the background contributes to a point. */
-float
+WEIGHT
 background_at (
     Tap tap, local const SAMPLE *samples, global const float *restrict background)
 {
   int first = (int)(tap.from - samples);
-  float sum = 0.0f;
+  WEIGHT sum = 0.0f;
   for (int t = 0; t < TAPS; t++)
-    sum += tap.weight[t] * background[clamp (first + t, 0, SAMPLES - 1)];
+    sum += tap.weight[t] * background[sample_of_tap (first + t, SAMPLES)];
   return sum;
 }
 
 /* What comes out */
 
+/* So many of a butterfly's bins are depths, */
+#define BINS_OF_BUTTERFLY (LAST / OVERSAMPLING / 2)
+/* and of a work-item's points. */
+#define DEPTHS_OF_ITEM (POINTS / OVERSAMPLING / 2)
+
 /* The n-th depth of a work-item, as the last step leaves them. */
 uint
 depth_of (uint item, uint n)
 {
-  return butterfly (item, n / (LAST / 2), LAST, true) + n % (LAST / 2) * (SAMPLES / LAST);
+  return butterfly (item, n / BINS_OF_BUTTERFLY, LAST, true)
+         + n % BINS_OF_BUTTERFLY * (GRID / LAST);
+}
+
+/* Where x has the n-th of them. */
+uint
+place_of_depth (uint n)
+{
+  return n / BINS_OF_BUTTERFLY * LAST + n % BINS_OF_BUTTERFLY;
+}
+
+/* Of a grid all bins are rolled off. */
+void
+roll_off (float2 *bins, global const float *restrict rolloff, uint item)
+{
+#if GRIDDED
+#pragma unroll
+  for (uint n = 0; n < DEPTHS_OF_ITEM; n++)
+    bins[n] *= rolloff[depth_of (item, n)];
+#endif
 }
 
 void
-take_half (const float2 *x, float2 *bins)
+take_depths (const float2 *x, float2 *bins)
 {
 #pragma unroll
-  for (uint n = 0; n < POINTS / 2; n++)
-    bins[n] = x[n / (LAST / 2) * LAST + n % (LAST / 2)];
+  for (uint n = 0; n < DEPTHS_OF_ITEM; n++)
+    bins[n] = x[place_of_depth (n)];
 }
 
-/* Bins k and SAMPLES - k of one transform give bin k of both A-lines. */
+/* Bins k and GRID - k of one transform give bin k of both A-lines. */
 void
 take_apart (const float2 *x, float2 *first, float2 *second, uint item)
 {
   const uint half_of = POINTS / LAST / 2;
 #pragma unroll
-  for (uint n = 0; n < POINTS / 2; n++) {
-    uint q = n % (LAST / 2), b = n / (LAST / 2);
+  for (uint n = 0; n < DEPTHS_OF_ITEM; n++) {
+    uint q = n % BINS_OF_BUTTERFLY, b = n / BINS_OF_BUTTERFLY;
     float2 bin = x[b * LAST + q];
     float2 mirror = x[(b < half_of ? b + half_of : b - half_of) * LAST + LAST - 1 - q];
     /* The first butterfly and the one half-way mirror themselves. */
@@ -450,7 +506,7 @@ void
 values_of (const float2 *bins, VALUE *values, Scale scale)
 {
 #pragma unroll
-  for (uint n = 0; n < POINTS / 2; n++)
+  for (uint n = 0; n < DEPTHS_OF_ITEM; n++)
     values[n] = bins[n];
 }
 #else
@@ -461,58 +517,84 @@ void
 values_of (const float2 *bins, VALUE *values, Scale scale)
 {
 #pragma unroll
-  for (uint n = 0; n < POINTS / 2; n++)
+  for (uint n = 0; n < DEPTHS_OF_ITEM; n++)
     values[n] = bins[n].x * bins[n].x + bins[n].y * bins[n].y;
 #ifdef LOAD_F32LE
 #pragma unroll
-  for (uint n = 0; n < POINTS / 2; n++)
+  for (uint n = 0; n < DEPTHS_OF_ITEM; n++)
     values[n] = finite_power (values[n]);
 #endif
   if (scale.logarithmic) {
 #pragma unroll
-    for (uint n = 0; n < POINTS / 2; n++)
+    for (uint n = 0; n < DEPTHS_OF_ITEM; n++)
       values[n] = native_log2 (values[n]);
   } else {
 #pragma unroll
-    for (uint n = 0; n < POINTS / 2; n++)
+    for (uint n = 0; n < DEPTHS_OF_ITEM; n++)
       values[n] = sqrt (values[n]);
   }
   /* Whatever is not a number becomes the least. */
 #pragma unroll
-  for (uint n = 0; n < POINTS / 2; n++)
+  for (uint n = 0; n < DEPTHS_OF_ITEM; n++)
     values[n] = fmax (values[n] * scale.factor + scale.zero, scale.least);
 }
 #endif
 
 /* The values of both A-lines of the points y. */
-#if COMPLEX
+#if TURNS
+/* The points of one A-line are made as they are transformed: there is room for no more. */
 void
-find_values (const float2 *y, VALUE values[2][POINTS / 2], local PART *places,
-    global const float *restrict tables, global const float2 *restrict roots, uint item,
-    Scale scale)
+find_values (local const SAMPLE *samples, const float2 *below,
+    VALUE values[2][DEPTHS_OF_ITEM], local PART *places,
+    global const float *restrict tables, global const float2 *restrict roots,
+    global const float *restrict rolloff, uint item, Scale scale)
 {
 #pragma unroll
   for (uint l = 0; l < 2; l++) {
-    float2 x[POINTS], bins[POINTS / 2];
+    float2 x[POINTS], bins[DEPTHS_OF_ITEM];
+#pragma unroll
+    for (uint n = 0; n < POINTS; n++)
+      x[n] =
+          interpolate_turned (tap_of (tables, samples, point (item, n)), below[n], l > 0);
+    if (l)
+      barrier (CLK_LOCAL_MEM_FENCE);
+    transform (x, places, roots, item);
+    take_depths (x, bins);
+    roll_off (bins, rolloff, item);
+    values_of (bins, values[l], scale);
+  }
+}
+#elif COMPLEX
+void
+find_values (const float2 *y, VALUE values[2][DEPTHS_OF_ITEM], local PART *places,
+    global const float *restrict tables, global const float2 *restrict roots,
+    global const float *restrict rolloff, uint item, Scale scale)
+{
+#pragma unroll
+  for (uint l = 0; l < 2; l++) {
+    float2 x[POINTS], bins[DEPTHS_OF_ITEM];
 #pragma unroll
     for (uint n = 0; n < POINTS; n++)
       x[n] = (l ? y[n].y : y[n].x) * phase_at (tables, point (item, n));
     if (l)
       barrier (CLK_LOCAL_MEM_FENCE);
     transform (x, places, roots, item);
-    take_half (x, bins);
+    take_depths (x, bins);
+    roll_off (bins, rolloff, item);
     values_of (bins, values[l], scale);
   }
 }
 #else
 void
-find_values (float2 *y, VALUE values[2][POINTS / 2], local PART *places,
-    global const float *restrict tables, global const float2 *restrict roots, uint item,
-    Scale scale)
+find_values (float2 *y, VALUE values[2][DEPTHS_OF_ITEM], local PART *places,
+    global const float *restrict tables, global const float2 *restrict roots,
+    global const float *restrict rolloff, uint item, Scale scale)
 {
-  float2 bins[2][POINTS / 2];
+  float2 bins[2][DEPTHS_OF_ITEM];
   transform (y, places, roots, item);
   take_apart (y, bins[0], bins[1], item);
+  roll_off (bins[0], rolloff, item);
+  roll_off (bins[1], rolloff, item);
   values_of (bins[0], values[0], scale);
   values_of (bins[1], values[1], scale);
 }
@@ -540,7 +622,7 @@ void
 collect (local PAIR *pair, uint item, const float *first, const float *second)
 {
 #pragma unroll
-  for (uint n = 0; n < POINTS / 2; n++)
+  for (uint n = 0; n < DEPTHS_OF_ITEM; n++)
     pair[depth_of (item, n)] = pixel (first[n]) | pixel (second[n]) << FULL_BITS;
 }
 
@@ -572,15 +654,16 @@ write_piece (local const PAIR *pair, uint lines, uint words, global PIXEL *row)
 /* A work-item writes the same piece of one row after another. */
 void
 write_rows (local const PAIR *pairs, uint first, uint depths, uint lines, uint words,
-    global PIXEL *restrict rows, uint output_stride)
+    global PIXEL *restrict rows, int output_stride)
 {
   const uint pieces = TILE / PIECE, together = GROUP / pieces;
-  uint line = get_local_id (0) % pieces * PIECE;
+  const uint line = get_local_id (0) % pieces * PIECE;
+  const uint rest = line < lines ? lines - line : 0;
   for (uint begin = 0; begin < depths; begin += together) {
     uint depth = begin + get_local_id (0) / pieces;
-    if (depth < depths && line < lines)
-      write_piece (pairs + line / 2 * PITCH + first + depth, lines - line, words,
-          rows + (size_t)depth * output_stride + line);
+    if (depth < depths)
+      write_piece (pairs + line / 2 * PITCH + first + depth, rest, words,
+          rows + (long)depth * output_stride + line);
   }
 }
 #else
@@ -589,7 +672,7 @@ write_line (
     global VALUE *restrict line, uint item, const VALUE *values, uint first, uint depths)
 {
 #pragma unroll
-  for (uint n = 0; n < POINTS / 2; n++) {
+  for (uint n = 0; n < DEPTHS_OF_ITEM; n++) {
     uint depth = depth_of (item, n) - first;
     if (depth < depths)
       line[depth] = values[n];
@@ -598,7 +681,7 @@ write_line (
 #endif
 
 /* Local memory of a transform, and of the samples of a pair, in PARTs. */
-#define PLACES (SAMPLES + SAMPLES / 16 + 2 * EDGE)
+#define PLACES (GRID + GRID / 16 + 2 * EDGE)
 #define STAGED ((SAMPLES + 2 * EDGE) * sizeof (SAMPLE) / sizeof (PART))
 #define ROOM (SHARED && STAGED > PLACES ? STAGED : PLACES)
 
@@ -609,9 +692,10 @@ kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 make_depth (global const uchar *restrict input, ulong input_offset, long input_stride,
     uint aligned, uint lines, uint bit_shift, global uint *broken,
     global const float *restrict tables, global const float *restrict background,
-    uint background_offset, global const float2 *restrict roots, uint lines_of_group,
-    uint first, uint depths, uint logarithmic, float factor, float zero, float least,
-    global void *restrict output, ulong output_offset, uint output_stride, uint words)
+    uint background_offset, global const float2 *restrict roots,
+    global const float *restrict rolloff, uint lines_of_group, uint first, uint depths,
+    uint logarithmic, float factor, float zero, float least, global void *restrict output,
+    ulong output_offset, int output_stride, uint words)
 {
   local PART places[SIDE_BY_SIDE][ROOM] __attribute__ ((aligned (16)));
 #if SHARED
@@ -640,13 +724,13 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
 #endif
 
   Tap tap[POINTS];
-  float below[POINTS];
+  WEIGHT below[POINTS];
 #pragma unroll
   for (uint n = 0; n < POINTS; n++) {
     tap[n] = tap_of (tables, samples, point (item, n));
     below[n] = BACKGROUND
                    ? -background_at (tap[n], samples, background + background_offset)
-                   : 0.0f;
+                   : (WEIGHT)0.0f;
   }
 
   FOUR a[FOURS], b[FOURS];
@@ -677,6 +761,11 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
     /* 0, but a compiler cannot know that: it would read the tables once and keep them in
      * so many registers that fewer work-items ran. */
     const uint anew = pass >> 31;
+    VALUE values[2][DEPTHS_OF_ITEM];
+#if TURNS
+    find_values (samples, below, values, places[beside], tables + anew, roots, rolloff,
+        item, scale);
+#else
     float2 y[POINTS];
 #pragma unroll
     for (uint n = 0; n < POINTS; n++)
@@ -684,13 +773,12 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
           HELD ? tap[n] : tap_of (tables + anew, samples, point (item, n)), below[n]);
     if (SHARED)
       barrier (CLK_LOCAL_MEM_FENCE);
-
-    VALUE values[2][POINTS / 2];
-    find_values (y, values, places[beside], tables, roots, item, scale);
+    find_values (y, values, places[beside], tables, roots, rolloff, item, scale);
+#endif
 #ifdef LOAD_F32LE
 #pragma unroll
     for (uint l = 0; l < 2; l++)
-      for (uint n = 0; n < POINTS / 2; n++)
+      for (uint n = 0; n < DEPTHS_OF_ITEM; n++)
         values[l][n] = is_broken[l] ? OF_BROKEN : values[l][n];
 #endif
 #ifdef FULL
@@ -698,8 +786,8 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
 #else
     for (uint l = 0; l < 2 && line + l < end; l++)
       write_line (
-          (global VALUE *)output + output_offset + (ulong)(line + l) * output_stride,
-          item, values[l], first, depths);
+          (global VALUE *)output + output_offset + (long)(line + l) * output_stride, item,
+          values[l], first, depths);
 #endif
   }
 

@@ -13,7 +13,9 @@
  *
  * Built for one combination of
  *   LANES: 4, 8 or 16
- *   SAMPLES: of an A-line, a power of two
+ *   SAMPLES: of an A-line
+ *   GRID: points of its spectrum, a power of two, and OVERSAMPLING: 2 where those are of a
+ *   grid, whose depths are rolled off, else 1
  *   RADIX_1, RADIX_2: of a column; RADIX_3, RADIX_4: of a row. Each 2, 4, 8 or 16
  *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
  *   TAPS: samples that a point is interpolated from; 0: they are the spectrum itself,
@@ -40,13 +42,22 @@
 #define LOAD JOIN (vload, LANES)
 #define STORE JOIN (vstore, LANES)
 
-#define POINTS (COMPLEX ? SAMPLES : SAMPLES / 2)
+#define POINTS (COMPLEX ? GRID : GRID / 2)
 #define ROWS (RADIX_1 * RADIX_2)
 #define COLUMNS (RADIX_3 * RADIX_4)
-#define DEPTHS (SAMPLES / 2)
+#define DEPTHS (GRID / OVERSAMPLING / 2)
 
 /* Numbers that an A-line is in memory. */
 #define NUMBERS (TAPS == 0 && COMPLEX ? 2 * SAMPLES : SAMPLES)
+
+/* Values that it leaves in the same place, where they go out line by line. */
+#ifdef BINS
+#define VALUES_OF_DEPTH 2
+#else
+#define VALUES_OF_DEPTH 1
+#endif
+#define MOST_NUMBERS                                                                     \
+  (NUMBERS > VALUES_OF_DEPTH * DEPTHS ? NUMBERS : VALUES_OF_DEPTH * DEPTHS)
 
 /* From one row to the next: a cache has more places for them than for powers of two. */
 #define PITCH (COLUMNS + 1)
@@ -184,30 +195,48 @@ load_samples (local FLOATS *samples, global const uchar *input, long stride, uin
     }
   }
   count_broken (broken, last, counter);
-  /* What lies beyond an end is as the sample there. */
+  /* What lies beyond an end is as the sample there, or of a ring the other end. */
   for (uint n = 1; TAPS > 2 && n <= EDGE; n++) {
-    samples[-(int)n] = samples[0];
-    samples[SAMPLES - 1 + n] = samples[SAMPLES - 1];
+    samples[-(int)n] = samples[GRIDDED ? SAMPLES - n : 0];
+    samples[SAMPLES - 1 + n] = samples[GRIDDED ? n - 1 : SAMPLES - 1];
   }
 }
 
 FLOATS
 interpolate (local const FLOATS *samples, global const float *tables, uint point)
 {
-  global const float *weights = weights_of (tables, SAMPLES) + point;
-  local const FLOATS *from = samples + first_tap (tables, SAMPLES, point);
+  global const float *weights = weights_of (tables, GRID) + point;
+  local const FLOATS *from = samples + first_tap (tables, SAMPLES, GRID, point);
   FLOATS value = weights[0] * from[0];
 #pragma unroll
   for (uint t = 1; t < TAPS; t++)
-    value += weights[t * SAMPLES] * from[t];
+    value += weights[t * GRID] * from[t];
   return value;
 }
+
+#if TURNS
+Point
+interpolate_turned (local const FLOATS *samples, global const float *tables, uint point)
+{
+  global const float2 *weights = (global const float2 *)weights_of (tables, GRID) + point;
+  local const FLOATS *from = samples + first_tap (tables, SAMPLES, GRID, point);
+  Point value = {weights[0].x * from[0], weights[0].y * from[0]};
+#pragma unroll
+  for (uint t = 1; t < TAPS; t++) {
+    value.x += weights[t * GRID].x * from[t];
+    value.y += weights[t * GRID].y * from[t];
+  }
+  return value;
+}
+#endif
 
 Point
 point_of (local const FLOATS *samples, global const float *tables, uint n)
 {
 #if TAPS == 0
   return (Point){samples[2 * n], samples[2 * n + 1]};
+#elif TURNS
+  return interpolate_turned (samples, tables, n);
 #elif COMPLEX
   FLOATS value = interpolate (samples, tables, n);
   float2 turn = phase_at (tables, n);
@@ -220,9 +249,9 @@ point_of (local const FLOATS *samples, global const float *tables, uint n)
 
 /* Fourier transforms */
 
-/* roots[k] = exp (-2 pi i k / SAMPLES), of which a transform of `length` takes every so
+/* roots[k] = exp (-2 pi i k / GRID), of which a transform of `length` takes every so
  * many. */
-#define ROOT(length, k) roots[(SAMPLES / (length)) * (k)]
+#define ROOT(length, k) roots[(GRID / (length)) * (k)]
 
 void
 transform_column (local const FLOATS *samples, local Point *points,
@@ -290,6 +319,7 @@ typedef struct {
   uint first;
   uint depths;
   Scale scale;
+  global const float *rolloff;
 #ifdef FULL
   local PIXELS *values; /* TILE a depth */
 #else
@@ -331,6 +361,18 @@ level (Point bin, Scale scale)
   return at_least (value * scale.factor + scale.zero, scale.least);
 }
 
+/* Of a depth that there is. */
+Point
+rolled_off (Output output, uint depth, Point bin)
+{
+#if GRIDDED
+  const float factor = output.rolloff[depth];
+  return (Point){bin.x * factor, bin.y * factor};
+#else
+  return bin;
+#endif
+}
+
 #if defined(FULL)
 /* Lanes beside each other are pixels beside each other. */
 void
@@ -339,7 +381,7 @@ put (Output output, uint depth, Point bin)
   uint row = depth - output.first;
   if (row >= output.depths)
     return;
-  FLOATS brightness = level (bin, output.scale);
+  FLOATS brightness = level (rolled_off (output, depth, bin), output.scale);
   brightness = brightness < FULL ? brightness : (FLOATS)FULL;
   output.values[row * (TILE / LANES)] = TO_PIXELS (PIXEL_WORDS (AS_WORDS, brightness));
 }
@@ -347,12 +389,12 @@ put (Output output, uint depth, Point bin)
 /* Rows of a picture lie far apart: they are visited once for several times LANES. */
 void
 write_rows (
-    local const PIXELS *tile, uint depths, uint lines, global PIXEL *rows, uint stride)
+    local const PIXELS *tile, uint depths, uint lines, global PIXEL *rows, int stride)
 {
   const uint whole = lines / LANES;
   for (uint depth = 0; depth < depths; depth++) {
     local const PIXELS *values = tile + depth * (TILE / LANES);
-    global PIXEL *row = rows + (size_t)depth * stride;
+    global PIXEL *row = rows + (long)depth * stride;
     for (uint n = 0; n < whole; n++)
       STORE (values[n], n, row);
     for (uint line = whole * LANES; line < lines; line++)
@@ -360,18 +402,13 @@ write_rows (
   }
 }
 #else
-#ifdef BINS
-#define VALUES_OF_DEPTH 2
-#else
-#define VALUES_OF_DEPTH 1
-#endif
-
 void
 put (Output output, uint depth, Point bin)
 {
   uint row = depth - output.first;
   if (row >= output.depths)
     return;
+  bin = rolled_off (output, depth, bin);
 #ifdef BINS
   output.values[2 * row] = bin.x * (1.0f / ENLARGED);
   output.values[2 * row + 1] = bin.y * (1.0f / ENLARGED);
@@ -415,7 +452,7 @@ make_rows (local const Point *points, global const float2 *restrict roots, Outpu
   for (uint row = 0; row < ROWS; row++) {
     Point bins[COLUMNS];
     transform_row (points, bins, roots, row);
-    for (uint k = 0; k < COLUMNS / 2; k++)
+    for (uint k = 0; k < COLUMNS / OVERSAMPLING / 2; k++)
       put (output, row + ROWS * k, bins[k]);
   }
 }
@@ -453,11 +490,12 @@ kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
 make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
     long input_stride, uint words, uint lines, uint bit_shift, global uint *broken,
     global const float *restrict tables, global const float *restrict background,
-    uint background_offset, global const float2 *restrict roots, uint lines_of_group,
-    uint first, uint depths, uint logarithmic, float factor, float zero, float least,
-    global void *restrict output, ulong output_offset, uint output_stride)
+    uint background_offset, global const float2 *restrict roots,
+    global const float *restrict rolloff, uint lines_of_group, uint first, uint depths,
+    uint logarithmic, float factor, float zero, float least, global void *restrict output,
+    ulong output_offset, int output_stride)
 {
-  local FLOATS samples[NUMBERS + 2 * EDGE];
+  local FLOATS samples[MOST_NUMBERS + 2 * EDGE];
   local Point points[ROWS * PITCH];
 #ifdef FULL
   local PIXELS tile[DEPTHS * (TILE / LANES)];
@@ -470,6 +508,7 @@ make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
   Output out;
   out.first = first;
   out.depths = depths;
+  out.rolloff = rolloff;
   out.scale.logarithmic = logarithmic;
   out.scale.factor = logarithmic ? factor : factor / ENLARGED;
   out.scale.zero = logarithmic ? zero - 2.0f * LOG2_ENLARGED * factor : zero;

@@ -1,9 +1,10 @@
-/* From the bins of A-lines to what octfft puts out
+/* From the bins of A-lines to what octfft and octdisplay put out
  *
- * All kernels take the same arguments; an A-line is `bin_stride` bins long, of which
+ * All kernels take the same arguments; A-lines are `bin_stride` bins apart, of which
  * `depths` from `first` on are wanted. A program is built for one output: PIXEL is the
  * type of its values, FULL, for a picture, the brightest, and BINS leaves the bins
- * complex. STRIPS is defined for make_picture_strips.
+ * complex. STRIPS is defined for make_picture_strips. What bins are, complex unless told,
+ * shown.clh says. With AUTOMATIC the scale is what find_range left in `range`.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -23,24 +24,37 @@
 #endif
 
 #include "level.clh"
+#include "shown.clh"
 
 #define ARGUMENTS                                                                        \
-  global const float2 *restrict bins, uint bin_stride, uint first, uint depths,          \
+  global const BIN *restrict bins, uint bin_stride, ulong first, uint depths,            \
       uint lines, uint logarithmic, float factor, float zero, float least,               \
-      global PIXEL *restrict output, ulong offset, uint output_stride
+      global const float *restrict range, global PIXEL *restrict output, ulong offset,   \
+      int output_stride
+#ifdef AUTOMATIC
+#define SCALE                                                                            \
+  {                                                                                      \
+    logarithmic, range[0], range[1], range[2]                                            \
+  }
+#else
 #define SCALE                                                                            \
   {                                                                                      \
     logarithmic, factor, zero, least                                                     \
   }
+#endif
 
 #define TILE 32
 
 COMPONENT
 level (COMPONENT real, COMPONENT imaginary, Scale scale)
 {
-  COMPONENT power = finite_power (real * real + imaginary * imaginary);
-  COMPONENT value = scale.logarithmic ? log2 (power) : sqrt (power);
+#ifdef VALUES
+  return at_least (real * scale.factor + scale.zero, scale.least);
+#else
+  COMPONENT power = finite_power (POWER (real, imaginary));
+  COMPONENT value = scale.logarithmic ? log2 (power) : AMPLITUDE (power);
   return at_least (value * scale.factor + scale.zero, scale.least);
+#endif
 }
 
 #ifdef FULL
@@ -58,13 +72,13 @@ pixels (COMPONENT brightness)
 #define STRIP_DEPTHS 8
 
 COMPONENT
-levels (global const float2 *bins, size_t bin_stride, uint count, Scale scale)
+levels (global const BIN *bins, size_t bin_stride, uint count, Scale scale)
 {
   float real[STRIP_LINES], imaginary[STRIP_LINES];
   for (uint line = 0; line < STRIP_LINES; line++) {
-    float2 bin = bins[min (line, count - 1) * bin_stride];
-    real[line] = bin.x;
-    imaginary[line] = bin.y;
+    BIN bin = bins[min (line, count - 1) * bin_stride];
+    real[line] = REAL (bin);
+    imaginary[line] = IMAGINARY (bin);
   }
   return level (vload16 (0, real), vload16 (0, imaginary), scale);
 }
@@ -81,8 +95,8 @@ make_picture_strips (ARGUMENTS)
 
   const uint count = min (lines - (uint)line, (uint)STRIP_LINES);
   for (size_t depth = first_depth; depth < end; depth++) {
-    global const float2 *strip = bins + line * bin_stride + first + depth;
-    global PIXEL *row = output + offset + depth * output_stride + line;
+    global const BIN *strip = bins + line * bin_stride + first + depth;
+    global PIXEL *row = output + offset + (long)depth * output_stride + line;
     PIXEL values[STRIP_LINES];
     if (count == STRIP_LINES) {
       vstore16 (pixels (levels (strip, bin_stride, STRIP_LINES, scale)), 0, row);
@@ -110,8 +124,8 @@ make_picture (ARGUMENTS)
   for (uint n = get_local_id (0); n < TILE * TILE; n += get_local_size (0)) {
     size_t line = first_line + n / TILE, depth = first_depth + n % TILE;
     if (line < lines && depth < depths) {
-      float2 bin = bins[line * bin_stride + first + depth];
-      tile[n / TILE][n % TILE] = level (bin.x, bin.y, scale);
+      BIN bin = bins[line * bin_stride + first + depth];
+      tile[n / TILE][n % TILE] = level (REAL (bin), IMAGINARY (bin), scale);
     }
   }
   barrier (CLK_LOCAL_MEM_FENCE);
@@ -119,7 +133,7 @@ make_picture (ARGUMENTS)
   for (uint n = get_local_id (0); n < TILE * TILE; n += get_local_size (0)) {
     size_t line = first_line + n % TILE, depth = first_depth + n / TILE;
     if (line < lines && depth < depths)
-      output[offset + depth * output_stride + line] = pixels (tile[n % TILE][n / TILE]);
+      output[offset + (long)depth * output_stride + line] = pixels (tile[n % TILE][n / TILE]);
   }
 }
 
@@ -132,11 +146,11 @@ make_lines (ARGUMENTS)
   size_t depth = get_global_id (0), line = get_global_id (1);
   if (depth >= depths || line >= lines)
     return;
-  float2 bin = bins[line * bin_stride + first + depth];
+  BIN bin = bins[line * bin_stride + first + depth];
 #ifdef BINS
-  output[offset + line * output_stride + depth] = bin;
+  output[offset + (long)line * output_stride + depth] = bin;
 #else
-  output[offset + line * output_stride + depth] = level (bin.x, bin.y, scale);
+  output[offset + (long)line * output_stride + depth] = level (REAL (bin), IMAGINARY (bin), scale);
 #endif
 }
 #endif

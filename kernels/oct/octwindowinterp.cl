@@ -9,9 +9,16 @@
  *   LINES: A-lines that a work-item makes, with the same taps
  *   BACKGROUND: one is subtracted
  *   COMPLEX: the spectrum is turned by a phase
+ *   OVERSAMPLING: 2 where samples are spread over a grid, else 1
  */
 
 #include "tables.clh"
+
+#if TURNS
+#define WEIGHT float2
+#else
+#define WEIGHT float
+#endif
 
 /* A GPU faults on a load that is not aligned; such samples are put together of bytes. */
 #if ALIGNED && defined(__ENDIAN_LITTLE__)
@@ -40,43 +47,45 @@ load_sample (__global const uchar *line, uint sample, uint shift)
 
 __kernel void
 make_spectrum (__global const uchar *restrict input, ulong input_offset,
-    long input_stride, uint samples, uint lines, uint shift,
+    long input_stride, uint samples, uint points, uint lines, uint shift,
     __global const float *restrict tables, __global const float *restrict background,
     uint background_offset, __global float *restrict output, ulong output_offset,
     __global uint *broken)
 {
   uint m = get_global_id (0);
   uint line = get_global_id (1) * LINES;
-  if (m >= samples || line >= lines)
+  if (m >= points || line >= lines)
     return;
 
-  const int first = first_taps (tables, samples)[m];
-  __global const float *weights = weights_of (tables, samples);
+  const int first = first_taps (tables, points)[m];
+  __global const float *weights = weights_of (tables, points);
   uint sample[TAPS];
-  float weight[TAPS];
+  WEIGHT weight[TAPS];
   float below[TAPS];
   for (int t = 0; t < TAPS; t++) {
-    sample[t] = clamp (first + t, 0, (int)samples - 1);
-    weight[t] = weights[t * samples + m];
+    sample[t] = sample_of_tap (first + t, samples);
+    weight[t] = ((__global const WEIGHT *)weights)[t * points + m];
     below[t] = BACKGROUND ? background[background_offset + sample[t]] : 0.0f;
   }
 
-#if COMPLEX
+#if PHASED
   float2 turn = phase_at (tables, m);
 #endif
 
   uint end = min (line + LINES, lines);
   for (; line < end; line++) {
     __global const uchar *spectrum = input + input_offset + (long)line * input_stride;
-    ulong point = (ulong)line * samples + m;
+    ulong point = (ulong)line * points + m;
 #ifdef LOAD_F32LE
-    if (broken && isnan (load_sample (spectrum, m, shift)))
+    if (broken && m < samples && isnan (load_sample (spectrum, m, shift)))
       atomic_inc (broken);
 #endif
-    float y = 0.0f;
+    WEIGHT y = 0.0f;
     for (int t = 0; t < TAPS; t++)
       y += weight[t] * (load_sample (spectrum, sample[t], shift) - below[t]);
-#if COMPLEX
+#if TURNS
+    ((__global float2 *)(output + output_offset))[point] = y;
+#elif COMPLEX
     ((__global float2 *)(output + output_offset))[point] = y * turn;
 #else
     output[output_offset + point] = y;

@@ -51,6 +51,14 @@ const char *const invert =
     "stride, int width) { size_t x = get_global_id (0), y = get_global_id (1); "
     "output[y * (stride / 4) + x] = (uchar4) (255) - input[y * (stride / 4) + x]; }\"";
 
+/* The same by vectors of four pixels */
+const char *const invert_fours =
+    "global-size=width/4,height source=\"kernel void invert (global const uchar16 "
+    "*input, "
+    "global uchar16 *output, int stride) { size_t at = get_global_id (1) * (stride / 16) "
+    "+ "
+    "get_global_id (0); output[at] = (uchar16) (255) - input[at]; }\"";
+
 std::function<void (Session &, const std::string &)>
 over_frames (const std::string &properties)
 {
@@ -244,6 +252,7 @@ const std::vector<Case> compute_cases = with_convolutions ({
     {"expression", "an expression over RGBA frames, device to device",
         over_frames ("expression=\"0.1 + 0.8 * x\"")},
     {"kernel", "a kernel over their pixels", over_frames (invert)},
+    {"kernel-fours", "a kernel over fours of them", over_frames (invert_fours)},
     {"mesh", "distances of a mesh, double precision", run_mesh},
     {"mandelbrot-20", "the Mandelbrot set, double precision, 20 iterations",
         mandelbrot (20)},

@@ -15,6 +15,7 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <utility>
 
 #include <unistd.h>
 
@@ -91,7 +92,7 @@ does (const std::string &method, const Size &size)
   if (method == "im2col" || method == "clblast")
     return is_layer (size) && size.groups == 1;
   if (method == "winograd")
-    return is_layer (size) && size.groups == 1 && size.taps == 3;
+    return is_layer (size) && size.groups == 1 && size.taps == 3 && size.stride == 1;
   return method != "fft" || !is_layer (size) || size.groups > 1;
 }
 
@@ -308,27 +309,31 @@ choice_of (const Line &line)
 }
 
 /* Each window is one of each method in turn, so that what else the machine does slows all
- * of them; the rate is that of the one which auto takes. */
+ * of them, and of a CPU's time that counts which this process had. The rate is that of
+ * the method which auto takes. */
 std::function<void (Session &, const std::string &)>
 choose (const Size &meant)
 {
   return [=] (Session &session, const std::string &what) {
     const Size size = asked (session, meant);
     const unsigned images = images_of (session, size);
-    const Timing &timing = session.options.timing;
+    Timing timing = session.options.timing;
+    const unsigned rounds = std::exchange (timing.windows, 1);
+    timing.warm_up /= 4;
+    if (opencl::is_cpu (session.context))
+      timing.clock = processor_time;
     Result result = result_of (session, what, size, images);
     const TapsFile taps (size);
     Feed feed;
     std::map<std::string, std::vector<double>> rates;
     if (hold_input (size, images, feed, result.error))
       result.choice = choice_of (line_of (size, images, taps, feed, "method=auto"));
-    for (unsigned n = 0; n < timing.windows && result.error.empty (); n++)
+    for (unsigned n = 0; n < rounds && result.error.empty (); n++)
       for (const Method &method : methods) {
         Result one;
         if (!is_chosen_from (method) || !does (method.name, size))
           continue;
-        measure (line_of (size, images, taps, feed, method.properties),
-            {timing.warm_up / 4, timing.seconds, 1}, one);
+        measure (line_of (size, images, taps, feed, method.properties), timing, one);
         result.error = one.error;
         rates[method.name].insert (
             rates[method.name].end (), one.rates.begin (), one.rates.end ());

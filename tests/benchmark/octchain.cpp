@@ -19,7 +19,8 @@ text_of (double value)
 std::string
 oct_chain (OctChain which)
 {
-  std::string chain = "octwindowinterp window=hann interpolation=linear";
+  std::string chain = "octwindowinterp window=hann interpolation=";
+  chain += which == OctChain::NUFFT ? "nufft" : "linear";
   if (which != OctChain::NO_RESAMPLING)
     chain += " wavelength-min=" + text_of (wavelength_min)
              + " wavelength-max=" + text_of (wavelength_max);

@@ -30,6 +30,7 @@ enum class OctChain {
   BACKGROUND_FRAME,
   BACKGROUND_ROLLING,
   NO_RESAMPLING,
+  NUFFT,
 };
 
 /* Elements that make a picture of spectra on the device. */

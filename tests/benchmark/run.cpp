@@ -136,7 +136,7 @@ Run::arrive (GstBuffer *buffer, bool on_device)
   const double time = now ();
 
   std::lock_guard<std::mutex> guard (lock);
-  windows.add (time, amount);
+  windows.add (windows.time (), amount);
   arrived++;
   if (!on_device && stamped && windows.warm () && !windows.complete ()
       && latencies.size () < most_latencies)

@@ -6,12 +6,21 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ctime>
 
 namespace bench {
 double
 now ()
 {
   return g_get_monotonic_time () * 1e-6;
+}
+
+double
+processor_time ()
+{
+  timespec time;
+  clock_gettime (CLOCK_PROCESS_CPUTIME_ID, &time);
+  return double (time.tv_sec) + time.tv_nsec * 1e-9;
 }
 
 double

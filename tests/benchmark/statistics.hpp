@@ -9,14 +9,17 @@
 #include <vector>
 
 namespace bench {
+/* Monotonic, in seconds. */
+double now ();
+/* What this process has had of all CPUs, in seconds. */
+double processor_time ();
+
 struct Timing {
   double warm_up = 1; /* seconds that do not count */
   double seconds = 1; /* of a window, at least */
   unsigned windows = 5;
+  double (*clock) () = now;
 };
-
-/* Monotonic, in seconds. */
-double now ();
 
 /* The value below which `part` (0 … 1) of `values` lie. */
 double percentile (std::vector<double> values, double part);
@@ -32,6 +35,7 @@ public:
    * windows. */
   bool add (double time, double amount);
 
+  double time () const { return timing.clock (); }
   bool warm () const { return phase == COUNTING; }
   bool complete () const { return rates.size () >= timing.windows; }
   const std::vector<double> &per_second () const { return rates; }

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "calibration.hpp"
+#include "gridding.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -58,11 +59,11 @@ check_range (const Calibration &calibration, GError **error)
 }
 
 std::vector<double>
-even_wavelengths (double first, double last, gsize samples)
+even_wavelengths (double first, double last, const Samples &samples)
 {
-  std::vector<double> wavelengths (samples);
-  for (gsize j = 0; j < samples; j++)
-    wavelengths[j] = first + (last - first) * j / (samples - 1);
+  std::vector<double> wavelengths (samples.used);
+  for (gsize j = 0; j < samples.used; j++)
+    wavelengths[j] = first + (last - first) * (samples.first + j) / (samples.all - 1);
   return wavelengths;
 }
 
@@ -133,6 +134,17 @@ check_resample_map (
   }
   return check_monotone (file.described (), map, "samples", error);
 }
+/* Of each sample between the first, at 0, and the last. */
+std::vector<double>
+places_of_wavelengths (const std::vector<double> &wavelengths)
+{
+  const double last = double (wavelengths.size () - 1);
+  const double begin = 1 / wavelengths.front (), span = 1 / wavelengths.back () - begin;
+  std::vector<double> places;
+  for (double wavelength : wavelengths)
+    places.push_back ((1 / wavelength - begin) / span * last);
+  return places;
+}
 } // namespace
 
 std::vector<double>
@@ -164,12 +176,13 @@ calibration_check (const Calibration &calibration, GError **error)
 }
 
 double
-calibration_step (const Calibration &calibration, gsize samples, double unit)
+calibration_step (const Calibration &calibration, const Samples &samples, double unit)
 {
   std::vector<double> wavelengths;
   if (calibration.resample_map.given ()
       || (calibration.wavelengths.given ()
-          && !values_file_load (calibration.wavelengths, samples, wavelengths, nullptr)))
+          && !values_file_load_used (
+              calibration.wavelengths, samples, wavelengths, nullptr)))
     return 0;
   if (range_given (calibration))
     wavelengths = even_wavelengths (
@@ -181,15 +194,22 @@ calibration_step (const Calibration &calibration, gsize samples, double unit)
 }
 
 bool
-calibration_load (const Calibration &calibration, gsize samples, std::vector<double> &map,
-    GError **error)
+calibration_load (const Calibration &calibration, const Samples &samples,
+    std::vector<double> &map, GError **error, std::vector<double> *places)
 {
   map.clear ();
+  if (places)
+    places->clear ();
   if (!calibration_check (calibration, error))
     return false;
-  if (calibration.resample_map.given ())
-    return values_file_load (calibration.resample_map, samples, map, error)
-           && check_resample_map (calibration.resample_map, map, error);
+  if (calibration.resample_map.given ()) {
+    if (!values_file_load (calibration.resample_map, samples.used, map, error)
+        || !check_resample_map (calibration.resample_map, map, error))
+      return false;
+    if (places)
+      *places = places_of_map (map, samples.used);
+    return true;
+  }
 
   std::vector<double> wavelengths;
   const ValuesFile &file = calibration.wavelengths;
@@ -199,13 +219,15 @@ calibration_load (const Calibration &calibration, gsize samples, std::vector<dou
         calibration.wavelength_min, calibration.wavelength_max, samples);
   else if (!file.given ())
     return true;
-  else if (!values_file_load (file, samples, wavelengths, error))
+  else if (!values_file_load_used (file, samples, wavelengths, error))
     return false;
   if (!check_wavelengths (
           is_range ? "wavelength-min to wavelength-max" : file.described (), wavelengths,
           error))
     return false;
   map = resample_map_of_wavelengths (wavelengths);
+  if (places)
+    *places = places_of_wavelengths (wavelengths);
   return true;
 }
 } // namespace oct

@@ -16,6 +16,12 @@ struct Calibration {
   double wavelength_min = 0; /* 0: not given */
   double wavelength_max = 0;
   ValuesFile resample_map{"resample-map", ""};
+
+  bool given () const
+  {
+    return wavelengths.given () || wavelength_min != 0 || wavelength_max != 0
+           || resample_map.given ();
+  }
 };
 
 /* What can be said before the number of samples is known: that one way is given at most,
@@ -23,13 +29,15 @@ struct Calibration {
 bool calibration_check (const Calibration &calibration, GError **error);
 
 /* Fills map with r: for each even wavenumber the fractional sample at which it lies.
- * Leaves it empty where no calibration is given: the samples are even in wavenumber. */
-bool calibration_load (const Calibration &calibration, gsize samples,
-    std::vector<double> &map, GError **error);
+ * Leaves it empty where no calibration is given: the samples are even in wavenumber.
+ * Likewise `places`, where it is wanted: for each sample the fractional even wavenumber. */
+bool calibration_load (const Calibration &calibration, const Samples &samples,
+    std::vector<double> &map, GError **error, std::vector<double> *places = nullptr);
 
 /* rad/µm from one even wavenumber to the next, of wavelengths in units of so many µm; 0
  * where they are not known. */
-double calibration_step (const Calibration &calibration, gsize samples, double unit);
+double calibration_step (
+    const Calibration &calibration, const Samples &samples, double unit);
 
 /* r of wavelengths that are positive and rise, or fall, strictly: the wavenumbers
  * k = 2 pi / wavelength, evenly from the first to the last, ends included, looked up in

@@ -60,6 +60,7 @@ const Kind kinds[] = {
     {2, 0, linear_weights},
     {4, -1, cubic_weights},
     {most_taps, -3, lanczos_weights},
+    {1, 0, nullptr},
 };
 
 Taps

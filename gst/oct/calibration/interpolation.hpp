@@ -13,6 +13,7 @@ enum class Interpolation {
   linear,
   cubic,
   lanczos,
+  nufft, /* no interpolation: see gridding.hpp */
 };
 
 /* For each point m: the sum over t of weight(m, t) x[clamp(first[m] + t, 0, samples -
@@ -30,6 +31,8 @@ struct Taps {
  *  linear   x[i] + f (x[i + 1] - x[i])
  *  cubic    Catmull-Rom through i - 1 … i + 2
  *  lanczos  sinc(d) sinc(d / 4) of the distances to i - 3 … i + 4, divided by their sum
+ *
+ *  nufft    nothing: the samples as they are
  *
  * An empty map leaves the samples as they are. */
 Taps interpolation_taps (

@@ -4,8 +4,11 @@
  */
 #pragma once
 
+#include <algorithm>
+
 #include "calibration.hpp"
 #include "dispersion.hpp"
+#include "gridding.hpp"
 #include "interpolation.hpp"
 #include "windowfunction.hpp"
 
@@ -14,18 +17,45 @@ namespace oct {
 struct SpectrumSettings {
   Calibration calibration;
   Interpolation interpolation = Interpolation::linear;
-  WindowFunction window = WindowFunction::hann;
+  Window window;
   Dispersion dispersion;
   bool background_from_file = false;
   ValuesFile background{"background-file", ""};
+
+  guint first_sample = 0;
+  guint samples = 0;        /* of an A-line that are used, 0: all that remain */
+  guint padded_samples = 0; /* wavenumbers that are transformed, 0: as many */
+
+  /* Of so many. */
+  Samples used_of (gsize all) const;
+  /* That come out for each A-line of so many samples. */
+  gsize points_of (gsize all) const
+  {
+    return std::max<gsize> (padded_samples, used_of (all).used) * oversampling ();
+  }
+
+  /* Whether as many points come out as samples go in, however many. */
+  bool keeps_samples () const
+  {
+    return !gridded () && first_sample == 0 && samples == 0 && padded_samples == 0;
+  }
+
+  /* The output is a grid of gridding_oversampling points a wavenumber. */
+  bool gridded () const
+  {
+    return interpolation == Interpolation::nufft && calibration.given ();
+  }
+  guint oversampling () const { return gridded () ? gridding_oversampling : 1; }
 };
 
 /* One after the other: for a complex spectrum (cos, -sin) of the phase of each point; the
  * sample of each point's first tap, as integers; the weights of taps and window together,
  * all points of tap 0, then all of tap 1, …; the background, where it comes from a file.
- */
+ * Of a grid, whose samples are turned before they are spread, weights are complex instead
+ * of a phase of each point. */
 struct SpectrumTables {
   gsize taps = 0;
+  gsize points = 0; /* of the output */
   bool calibrated = false;
   gsize background_offset = 0; /* in words */
   std::vector<guint32> words;  /* float32 or int32 */
@@ -33,6 +63,10 @@ struct SpectrumTables {
 
 /* What can be said before the number of samples is known. */
 bool spectrum_settings_check (const SpectrumSettings &settings, GError **error);
+
+/* Whether the samples that are to be used are there, and as many as can be transformed. */
+bool spectrum_samples_check (
+    const SpectrumSettings &settings, gsize samples, GError **error);
 
 bool spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool complex,
     SpectrumTables &tables, GError **error);

@@ -213,4 +213,16 @@ values_file_load (
                     : load_text (file, opened, samples + 1, values, error))
          && check_values (file, samples, values, error);
 }
+
+bool
+values_file_load_used (const ValuesFile &file, const Samples &samples,
+    std::vector<double> &values, GError **error)
+{
+  if (samples.used == samples.all
+      || !values_file_load (file, samples.all, values, nullptr))
+    return values_file_load (file, samples.used, values, error);
+  values.erase (values.begin () + gssize (samples.first + samples.used), values.end ());
+  values.erase (values.begin (), values.begin () + gssize (samples.first));
+  return true;
+}
 } // namespace oct

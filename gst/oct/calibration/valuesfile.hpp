@@ -19,6 +19,19 @@ struct ValuesFile {
   std::string described () const { return std::string (name) + " file " + path; }
 };
 
+/* What an A-line may have. Caps say nothing of it, so that who brings others is told. */
+constexpr guint least_samples = 16, most_samples = 65536;
+
+/* Of an A-line: all of them, and those that are used. */
+struct Samples {
+  Samples (gsize all) : all (all), used (all) {}
+  Samples (gsize all, gsize first, gsize used) : all (all), first (first), used (used) {}
+
+  gsize all;
+  gsize first = 0;
+  gsize used;
+};
+
 /* Fails where the file cannot be opened or is none of a disk; for an early answer, before
  * the caps are known. */
 bool values_file_check (const ValuesFile &file, GError **error);
@@ -28,4 +41,8 @@ bool values_file_check (const ValuesFile &file, GError **error);
  * no more is read than tells that. */
 bool values_file_load (
     const ValuesFile &file, gsize samples, std::vector<double> &values, GError **error);
+
+/* One for each sample that is used, from a file that has those, or one for each sample. */
+bool values_file_load_used (const ValuesFile &file, const Samples &samples,
+    std::vector<double> &values, GError **error);
 } // namespace oct

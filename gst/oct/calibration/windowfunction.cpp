@@ -81,22 +81,35 @@ double (*const functions[]) (double) = {
 };
 } // namespace
 
-std::vector<double>
-window_function (WindowFunction function, gsize samples)
+double
+Window::at (double share) const
 {
-  std::vector<double> window (samples);
+  const double u = (share - centre) / width + 0.5;
+  return u < 0 || u > 1 ? 0 : functions[static_cast<int> (function)](u);
+}
+
+static std::vector<double>
+values_of (const Window &window, gsize samples)
+{
+  std::vector<double> values (samples);
   for (gsize m = 0; m < samples; m++)
-    window[m] = functions[static_cast<int> (function)](double (m) / (samples - 1));
-  return window;
+    values[m] = window.at (double (m) / (samples - 1));
+  return values;
 }
 
 std::vector<double>
-scaled_window_function (WindowFunction function, gsize samples)
+window_function (WindowFunction function, gsize samples)
 {
-  std::vector<double> window = window_function (function, samples);
-  double sum = std::accumulate (window.begin (), window.end (), 0.0);
-  for (double &weight : window)
+  return values_of ({function}, samples);
+}
+
+std::vector<double>
+scaled_window_function (const Window &window, gsize samples)
+{
+  std::vector<double> weights = values_of (window, samples);
+  double sum = std::accumulate (weights.begin (), weights.end (), 0.0);
+  for (double &weight : weights)
     weight *= 2 / sum;
-  return window;
+  return weights;
 }
 } // namespace oct

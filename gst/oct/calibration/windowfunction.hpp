@@ -31,7 +31,18 @@ enum class WindowFunction {
  */
 std::vector<double> window_function (WindowFunction function, gsize samples);
 
-/* The same times 2 / sum, so that a fringe of amplitude a, in raw units, comes out of the
+/* Where it stands: u is 0.5 at the share `centre` of the spectrum, and runs from 0 to 1
+ * within the share `width` of it, outside of which the window is 0. */
+struct Window {
+  WindowFunction function = WindowFunction::hann;
+  double centre = 0.5;
+  double width = 1;
+
+  /* At a share of the spectrum from 0 to 1. */
+  double at (double share) const;
+};
+
+/* A window times 2 / its sum, so that a fringe of amplitude a, in raw units, comes out of the
  * Fourier transform as magnitude a. */
-std::vector<double> scaled_window_function (WindowFunction function, gsize samples);
+std::vector<double> scaled_window_function (const Window &window, gsize samples);
 } // namespace oct

@@ -36,8 +36,11 @@ enum class Fused {
 struct EngineFormat {
   SampleFormat input = SampleFormat::u16le;
   DepthFormat output = DepthFormat::gray8;
-  guint samples = 0;
-  guint lines = 0; /* of a frame; of no meaning in one launch */
+  guint samples = 0;      /* of an A-line */
+  guint points = 0;       /* of its spectrum as it is transformed; 0: as many */
+  guint oversampling = 1; /* of them for one of the even wavenumbers: 2 of a grid, whose
+                             depths are rolled off */
+  guint lines = 0;        /* of a frame; of no meaning in one launch */
   gsize taps =
       1; /* of SpectrumTables, 0: of spectra as octfft takes them, without tables */
   bool complex = false;    /* the tables begin with a phase, or the spectra are complex */
@@ -49,9 +52,14 @@ struct EngineFormat {
   /* Resampling and windowing are to be done too. */
   bool from_raw () const { return taps > 0; }
 
+  guint length () const { return points ? points : samples; }
+  /* That there are. */
+  guint depths () const { return length () / oversampling / 2; }
+
   bool operator== (const EngineFormat &other) const
   {
     return input == other.input && output == other.output && samples == other.samples
+           && points == other.points && oversampling == other.oversampling
            && taps == other.taps && complex == other.complex
            && background == other.background && local_memory == other.local_memory
            && form == other.form && lines == other.lines && library == other.library;
@@ -61,13 +69,16 @@ struct EngineFormat {
 /* Where depths go, and which. */
 struct DepthOutput {
   cl_mem data;
-  gsize offset; /* in bytes, as the stride; multiples of the size of a value */
-  gsize stride; /* of a picture from depth to depth, else from A-line to A-line */
+  gsize offset;  /* in bytes, as the stride; multiples of the size of a value */
+  gssize stride; /* of a picture from depth to depth, upwards too; else between A-lines */
   guint first;
   guint depths; /* first + depths at most samples / 2 */
   bool logarithmic;
   double black; /* of a picture, in decibels or amplitude, whichever it shows */
   double white;
+
+  /* In values of so many bytes. */
+  cl_int pitch (gsize bytes) const { return cl_int (stride / gssize (bytes)); }
 };
 
 /* Makes depth of spectra that are made, or, in one launch while an A-line stays on the

@@ -120,6 +120,39 @@ can_have_format (const GstStructure *structure, const char *format)
   return can;
 }
 
+void
+copy_field (
+    GstStructure *to, const char *to_field, const GstStructure *from, const char *field)
+{
+  const GValue *value = gst_structure_get_value (from, field);
+  if (value)
+    gst_structure_set_value (to, to_field, value);
+}
+
+/* Of depths, or of pictures of them: (transfer full) (nullable) */
+GstStructure *
+shown (const GstStructure *from, bool true_scale, bool to_output)
+{
+  const bool picture = gst_structure_has_name (from, "video/x-raw");
+  if (picture == to_output)
+    return nullptr;
+  GstStructure *to = gst_structure_from_string (
+      to_output
+          ? "video/x-raw, format=(string){GRAY8, GRAY16_LE}"
+          : "application/x-oct, domain=(string)depth, format=(string){F32LE, CF32LE}",
+      nullptr);
+  copy_field (to, to_output ? "width" : "lines", from, to_output ? "lines" : "width");
+  copy_field (
+      to, to_output ? "height" : "samples", from, to_output ? "samples" : "height");
+  copy_field (to, "framerate", from, "framerate");
+  double line_step = 0, depth_step = 0;
+  gst_structure_get_double (from, "line-step", &line_step);
+  gst_structure_get_double (from, "depth-step", &depth_step);
+  if (to_output && true_scale)
+    set_true_scale (to, line_step, depth_step);
+  return to;
+}
+
 /* The structure of one side as that of the other: (transfer full) (nullable). */
 GstStructure *
 changed (const GstStructure *from, const DepthChange &change, bool to_output)
@@ -128,6 +161,8 @@ changed (const GstStructure *from, const DepthChange &change, bool to_output)
   const char *made = to_output ? change.to : change.from;
   const bool picture = gst_structure_has_name (from, "video/x-raw");
 
+  if (change.shows)
+    return shown (from, change.true_scale, to_output);
   if ((picture && (change.from || change.to)) || !can_have_format (from, needed))
     return nullptr;
   GstStructure *to = gst_structure_copy (from);
@@ -161,12 +196,24 @@ other_side (const GstCaps *caps, const DepthChange &change, bool to_output)
 }
 } // namespace
 
+void
+set_true_scale (GstStructure *picture, double line_step, double depth_step)
+{
+  gint numerator, denominator;
+  if (!(line_step > 0) || !(depth_step > 0))
+    return;
+  gst_util_double_to_fraction (line_step / depth_step, &numerator, &denominator);
+  gst_structure_set (picture, "pixel-aspect-ratio", GST_TYPE_FRACTION,
+      std::max (numerator, 1), denominator, nullptr);
+}
+
 bool
 DepthChange::operator== (const DepthChange &other) const
 {
   return frames == other.frames && lines == other.lines && parts == other.parts
          && dropped == other.dropped && wanted == other.wanted && rows == other.rows
          && line_step == other.line_step && b_scan_step == other.b_scan_step
+         && shows == other.shows && true_scale == other.true_scale
          && g_strcmp0 (from, other.from) == 0 && g_strcmp0 (to, other.to) == 0
          && g_strcmp0 (quantity, other.quantity) == 0;
 }
@@ -199,6 +246,8 @@ parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
     return false;
   gst_structure_get_fraction (
       structure, "framerate", &layout.rate.numerator, &layout.rate.denominator);
+  if (const char *quantity = gst_structure_get_string (structure, "quantity"))
+    layout.quantity = quantity;
   layout.lines = gsize (lines);
   layout.depths = gsize (depths);
   return true;

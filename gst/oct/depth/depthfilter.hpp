@@ -11,6 +11,7 @@
 #include <gst/opencl/settings.hpp>
 
 #include <memory>
+#include <string>
 
 #define OCT_DEPTH_CAPS(formats)                                                          \
   "application/x-oct(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                       \
@@ -32,6 +33,7 @@ struct DepthLayout {
   gsize depths = 0;
   gsize lines = 0;
   opencl::Fraction rate = {0, 1};
+  std::string quantity; /* that numbers are of, where it is told */
 
   gsize size () const { return bytes * depths * lines; }
 };
@@ -41,6 +43,9 @@ bool parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout);
 
 /* An error, where values of so many bytes do not lie at multiples of that. */
 bool check_places (const GstOpenCLFrame *frame, gsize bytes, GError **error);
+
+/* Of a picture whose A-lines and depths are so far apart, where both are known. */
+void set_true_scale (GstStructure *picture, double line_step, double depth_step);
 
 /* How the caps of the output follow from those of the input. */
 struct DepthChange {
@@ -52,6 +57,8 @@ struct DepthChange {
   bool rows = false;    /* of raw video are A-lines */
   double line_step = 0; /* µm, 0: as those of the input */
   double b_scan_step = 0;
+  bool shows = false;             /* the output is a picture of numbers */
+  bool true_scale = false;        /* with the pixel-aspect-ratio that the steps make */
   const char *from = nullptr;     /* format that is needed, null: any of the template's */
   const char *to = nullptr;       /* format of the output, null: as the input's */
   const char *quantity = nullptr; /* what those numbers are, where it is told */

@@ -4,6 +4,8 @@
  */
 #include "depthparts.hpp"
 
+#include "../calibration/kaiserbessel.hpp"
+
 #include <gst/opencl/devicebuffer.hpp>
 
 #include <algorithm>
@@ -22,9 +24,9 @@ const DepthValue value_formats[] = {
 } // namespace
 
 const DepthValue &
-value_of (const EngineFormat &format)
+value_of (DepthFormat format)
 {
-  return value_formats[gsize (format.output)];
+  return value_formats[gsize (format)];
 }
 
 bool
@@ -40,13 +42,31 @@ create_roots (GstOpenCLContext *context, guint samples, cl::Buffer &roots, GErro
   return roots () != nullptr;
 }
 
+bool
+create_rolloff (GstOpenCLContext *context, const EngineFormat &format,
+    cl::Buffer &rolloff, GError **error)
+{
+  std::vector<float> factors (1, 1.0f);
+  if (format.oversampling > 1)
+    factors.resize (format.depths ());
+  for (gsize bin = 1; bin < factors.size (); bin++)
+    factors[bin] = float (KaiserBessel::rolloff (bin, format.length ()));
+  gsize bytes = factors.size () * sizeof factors[0];
+  rolloff = opencl::make_table (context, factors.data (), bytes, error);
+  return rolloff () != nullptr;
+}
+
 DepthScaling
 scaling_of (const EngineFormat &format, const DepthOutput &output)
 {
   const double decibels = 10 * std::log10 (2.0), least_decibels = -120;
-  double unit = output.logarithmic ? decibels : 1;
-  double least = output.logarithmic ? least_decibels : 0;
-  double full = value_of (format).full;
+  return scaling_to (value_of (format).full, output.logarithmic ? decibels : 1,
+      output.logarithmic ? least_decibels : 0, output);
+}
+
+DepthScaling
+scaling_to (double full, double unit, double least, const DepthOutput &output)
+{
   if (full == 0)
     return {cl_float (unit), 0, cl_float (least)};
   double factor = full / (output.white - output.black);
@@ -57,11 +77,11 @@ scaling_of (const EngineFormat &format, const DepthOutput &output)
 bool
 check_alignment (const DepthOutput &output, gsize bytes, GError **error)
 {
-  if (output.offset % bytes == 0 && output.stride % bytes == 0)
+  if (output.offset % bytes == 0 && output.stride % gssize (bytes) == 0)
     return true;
   g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
       "the output buffer begins at byte %" G_GSIZE_FORMAT
-      " and has a stride of %" G_GSIZE_FORMAT
+      " and has a stride of %" G_GSSIZE_FORMAT
       " bytes, expected multiples of %" G_GSIZE_FORMAT,
       output.offset, output.stride, bytes);
   return false;

@@ -16,11 +16,20 @@ struct DepthValue {
   double full; /* brightest pixel, 0 where there are none */
 };
 
-const DepthValue &value_of (const EngineFormat &format);
+const DepthValue &value_of (DepthFormat format);
+inline const DepthValue &
+value_of (const EngineFormat &format)
+{
+  return value_of (format.output);
+}
 
 /* exp (-2 pi i k / samples) for all k. */
 bool create_roots (
     GstOpenCLContext *context, guint samples, cl::Buffer &roots, GError **error);
+
+/* What each depth of a grid is multiplied with; of others a single 1. */
+bool create_rolloff (GstOpenCLContext *context, const EngineFormat &format,
+    cl::Buffer &rolloff, GError **error);
 
 /* From log2 of the power, or from the amplitude, to the values of the output. */
 struct DepthScaling {
@@ -28,6 +37,11 @@ struct DepthScaling {
   cl_float zero;
   cl_float least;
 };
+
+/* Of values in such units, of which `least` is the least, to the range of the output; `full`
+ * is 0 where there is none. */
+DepthScaling scaling_to (
+    double full, double unit, double least, const DepthOutput &output);
 
 DepthScaling scaling_of (const EngineFormat &format, const DepthOutput &output);
 

@@ -16,6 +16,7 @@ const char *const resource = "/org/freedesktop/gstreamer/opencl/oct/fuseddepth.c
 /* Samples that a work-item holds in registers, and those beyond the ends of an A-line. */
 const gsize points = 16;
 const gsize edge = 4;
+const gsize most_taps = 2 * edge;
 
 /* Short A-lines share a work-group, so that it has no fewer work-items than this. */
 const gsize least_group = 128;
@@ -73,10 +74,10 @@ local_bytes (const EngineFormat &format, const Layout &layout)
   gsize sample = format.input == SampleFormat::f32le ? 8 : 4; /* of a pair */
   gsize samples = (format.samples + 2 * edge) * sample;
   gsize places =
-      (format.samples + format.samples / 16 + 2 * edge) * (layout.halves ? 4 : 8);
+      (format.length () + format.length () / 16 + 2 * edge) * (layout.halves ? 4 : 8);
   gsize transform = layout.shared ? std::max (samples, places) : samples + places;
   const DepthValue &value = value_of (format);
-  gsize picture = layout.lines * (format.samples / 2 + 8) * value.bytes;
+  gsize picture = layout.lines * (format.depths () + 8) * value.bytes;
   return layout.transforms * transform + (value.full > 0 ? picture : 0);
 }
 
@@ -91,6 +92,9 @@ fit (const EngineFormat &format, gsize memory, Layout &layout)
     layout.lines = std::max (segment / pixel, layout.step);
     for (bool halves : {false, true}) {
       for (bool shared : {false, true}) {
+        /* Both A-lines of a pair are made of them, one after the other. */
+        if (shared && format.oversampling > 1 && format.complex)
+          continue;
         layout.halves = halves;
         layout.shared = shared;
         if (local_bytes (format, layout) <= memory)
@@ -104,10 +108,11 @@ fit (const EngineFormat &format, gsize memory, Layout &layout)
 bool
 plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
 {
-  layout.steps = find_steps (format.samples);
-  if (!layout.steps || format.taps == 0)
+  layout.steps = find_steps (format.length ());
+  if (!layout.steps || format.taps == 0 || format.taps > most_taps
+      || format.length () != format.samples * format.oversampling)
     return false;
-  layout.items = format.samples / points;
+  layout.items = format.length () / points;
   layout.transforms = std::max<gsize> (1, least_group / layout.items);
   gsize memory = local_memory_of (context, format);
   return layout.group ()
@@ -119,14 +124,16 @@ std::string
 build_options (const EngineFormat &format, const Layout &layout)
 {
   const guint *radix = layout.steps->radix;
-  gchar *options = g_strdup_printf (
-      "-cl-mad-enable -DSAMPLES=%u -DPOINTS=%u -DRADIX_1=%u -DRADIX_2=%u -DRADIX_3=%u "
-      "-DRADIX_4=%u -DSIDE_BY_SIDE=%u -D%s -DTAPS=%u -DBACKGROUND=%d "
-      "-DCOMPLEX=%d -DTILE=%u -DSHARED=%d -DHALVES=%d %s",
-      format.samples, guint (points), radix[0], radix[1], radix[2], radix[3],
-      guint (layout.transforms), sample_of (format.input).option, guint (format.taps),
-      format.background, format.complex, guint (layout.lines), layout.shared,
-      layout.halves, value_of (format).options);
+  gchar *options =
+      g_strdup_printf ("-cl-mad-enable -DSAMPLES=%u -DGRID=%u -DOVERSAMPLING=%u "
+                       "-DPOINTS=%u -DRADIX_1=%u -DRADIX_2=%u -DRADIX_3=%u "
+                       "-DRADIX_4=%u -DSIDE_BY_SIDE=%u -D%s -DTAPS=%u -DBACKGROUND=%d "
+                       "-DCOMPLEX=%d -DTILE=%u -DSHARED=%d -DHALVES=%d %s",
+          format.samples, format.length (), format.oversampling, guint (points), radix[0],
+          radix[1], radix[2], radix[3], guint (layout.transforms),
+          sample_of (format.input).option, guint (format.taps), format.background,
+          format.complex, guint (layout.lines), layout.shared, layout.halves,
+          value_of (format).options);
   std::string copy (options);
   g_free (options);
   return copy;
@@ -170,7 +177,8 @@ GroupDepth::create (GstOpenCLContext *context, const EngineFormat &wanted, GErro
   least_lines = cl_uint (layout.step);
   most_lines = cl_uint (layout.lines);
   wanted_groups = groups_of_unit * opencl::compute_units (context);
-  if (!create_roots (context, format.samples, roots, error)
+  if (!create_roots (context, format.length (), roots, error)
+      || !create_rolloff (context, format, rolloff, error)
       || !kernel.create (context, resource, "make_depth",
           build_options (format, layout).c_str (), error))
     return false;
@@ -205,14 +213,15 @@ GroupDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem t
   gsize groups = (spectra.lines + lines - 1) / lines;
   gsize four = 4 * sample_of (format.input).bytes;
   bool aligned = spectra.offset % four == 0 && spectra.stride % cl_long (four) == 0;
-  bool words = (output.offset | output.stride | lines * value.bytes) % 4 == 0;
+  bool words = (output.offset | gsize (output.stride) | lines * value.bytes) % 4 == 0;
   DepthScaling scaling = scaling_of (format, output);
 
   return kernel.launch_groups (queue, groups, group, error, spectra.data, spectra.offset,
       spectra.stride, cl_uint (aligned), spectra.lines, spectra.shift, spectra.broken (),
-      tables, background, background_offset, roots (), lines, cl_uint (output.first),
-      cl_uint (output.depths), cl_uint (output.logarithmic), scaling.factor, scaling.zero,
-      scaling.least, output.data, cl_ulong (output.offset / value.bytes),
-      cl_uint (output.stride / value.bytes), cl_uint (words));
+      tables, background, background_offset, roots (), rolloff (), lines,
+      cl_uint (output.first), cl_uint (output.depths), cl_uint (output.logarithmic),
+      scaling.factor, scaling.zero, scaling.least, output.data,
+      cl_ulong (output.offset / value.bytes), output.pitch (value.bytes),
+      cl_uint (words));
 }
 } // namespace oct

@@ -16,8 +16,12 @@ const char *const resource = "/org/freedesktop/gstreamer/opencl/oct/lanedepth.cl
 const guint most_lanes = 16;
 const guint least_lanes = 4;
 
+/* Points of an A-line that are worth it. */
+const gsize shortest = 64, longest = 16384;
+
 /* As in the kernel. */
 const gsize edge = 4;
+const gsize most_taps = 2 * edge;
 
 /* Bytes of a picture's row that a work-group writes: a CPU's cache line. */
 const gsize segment = 64;
@@ -51,12 +55,13 @@ const Steps all_steps[] = {
 const Steps *
 find_steps (const EngineFormat &format)
 {
-  if (format.samples < least_samples || format.samples > most_samples)
+  const gsize length = format.length ();
+  if (length < shortest || format.samples > longest)
     return nullptr;
-  gsize points = format.complex ? format.samples : format.samples / 2;
+  const gsize points = format.complex ? length : length / 2;
   auto found = std::find_if (std::begin (all_steps), std::end (all_steps),
       [points] (const Steps &steps) { return steps.points == points; });
-  return found == std::end (all_steps) || format.samples % 2 ? nullptr : found;
+  return found == std::end (all_steps) || length % 2 ? nullptr : found;
 }
 
 /* How A-lines are laid out on a device. */
@@ -71,9 +76,10 @@ local_bytes (const EngineFormat &format, const Layout &layout)
 {
   const DepthValue &value = value_of (format);
   bool pairs = format.taps == 0 && format.complex;
-  gsize samples = format.samples * (pairs ? 2 : 1) + 2 * edge;
+  gsize values = format.depths () * (format.output == DepthFormat::complex ? 2 : 1);
+  gsize samples = std::max<gsize> (format.samples * (pairs ? 2 : 1), values) + 2 * edge;
   gsize points = layout.steps->rows () * (layout.steps->columns () + 1);
-  gsize picture = layout.tile * (format.samples / 2) * value.bytes;
+  gsize picture = layout.tile * format.depths () * value.bytes;
   return (samples + 2 * points) * layout.lanes * sizeof (cl_float)
          + (value.full > 0 ? picture : 0);
 }
@@ -83,7 +89,7 @@ bool
 plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
 {
   layout.steps = find_steps (format);
-  if (!layout.steps)
+  if (!layout.steps || format.taps > most_taps)
     return false;
   gsize memory = local_memory_of (context, format);
   guint native =
@@ -91,6 +97,8 @@ plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
   guint widest = guint (segment / value_of (format).bytes);
   for (layout.lanes = std::clamp (native, least_lanes, most_lanes);
        layout.lanes >= least_lanes; layout.lanes /= 2) {
+    if (format.samples * sample_of (format.input).bytes % (4 * layout.lanes) != 0)
+      continue; /* samples come in blocks of as many words */
     for (layout.tile = std::max (widest, layout.lanes); layout.tile >= layout.lanes;
          layout.tile /= 2) {
       if (local_bytes (format, layout) <= memory)
@@ -105,12 +113,13 @@ build_options (const EngineFormat &format, const Layout &layout)
 {
   const guint *radix = layout.steps->radix;
   gchar *options = g_strdup_printf (
-      "-cl-mad-enable -DLANES=%u -DSAMPLES=%u -DRADIX_1=%u -DRADIX_2=%u -DRADIX_3=%u "
+      "-cl-mad-enable -DLANES=%u -DSAMPLES=%u -DGRID=%u -DOVERSAMPLING=%u -DRADIX_1=%u "
+      "-DRADIX_2=%u -DRADIX_3=%u "
       "-DRADIX_4=%u -D%s -DTAPS=%u -DBACKGROUND=%d -DCOMPLEX=%d "
       "-DTILE=%u %s",
-      layout.lanes, format.samples, radix[0], radix[1], radix[2], radix[3],
-      sample_of (format.input).option, guint (format.taps), format.background,
-      format.complex, layout.tile, value_of (format).options);
+      layout.lanes, format.samples, format.length (), format.oversampling, radix[0],
+      radix[1], radix[2], radix[3], sample_of (format.input).option, guint (format.taps),
+      format.background, format.complex, layout.tile, value_of (format).options);
   std::string copy (options);
   g_free (options);
   return copy;
@@ -139,17 +148,17 @@ LaneDepth::create (GstOpenCLContext *context, const EngineFormat &wanted, GError
   Layout layout;
   if (!plan (context, wanted, layout)) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "%u samples per A-line, expected a power of two from %u to %u of which the local "
-        "memory of %s holds %u A-lines",
-        wanted.samples, least_samples, most_samples,
-        gst_opencl_context_get_device_name (context), least_lanes);
+        "%u samples per A-line, expected a power of two from 64 to 16384 of which the "
+        "local memory of %s holds %u A-lines",
+        wanted.samples, gst_opencl_context_get_device_name (context), least_lanes);
     return false;
   }
   format = wanted;
   lanes = layout.lanes;
   most_lines = layout.tile;
   wanted_groups = groups_of_unit * opencl::compute_units (context);
-  return create_roots (context, format.samples, roots, error)
+  return create_roots (context, format.length (), roots, error)
+         && create_rolloff (context, format, rolloff, error)
          && kernel.create (context, resource, "make_depth_in_lanes",
              build_options (format, layout).c_str (), error);
 }
@@ -178,9 +187,9 @@ LaneDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem ta
 
   return kernel.launch_groups (queue, groups, 1, error, spectra.data, spectra.offset,
       spectra.stride, cl_uint (words), spectra.lines, spectra.shift, spectra.broken (),
-      tables, background, background_offset, roots (), lines, cl_uint (output.first),
-      cl_uint (output.depths), cl_uint (output.logarithmic), scaling.factor, scaling.zero,
-      scaling.least, output.data, cl_ulong (output.offset / bytes),
-      cl_uint (output.stride / bytes));
+      tables, background, background_offset, roots (), rolloff (), lines,
+      cl_uint (output.first), cl_uint (output.depths), cl_uint (output.logarithmic),
+      scaling.factor, scaling.zero, scaling.least, output.data,
+      cl_ulong (output.offset / bytes), output.pitch (bytes));
 }
 } // namespace oct

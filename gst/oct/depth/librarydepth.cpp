@@ -9,18 +9,7 @@
 
 namespace oct {
 namespace {
-const char *const resource = "/org/freedesktop/gstreamer/opencl/oct/octfft.cl";
-
-/* As in the kernels. */
-const gsize tile = 32;
-const gsize strip_lines = 16;
-const gsize strip_depths = 8;
-
-gsize
-blocks_of (gsize values, gsize block)
-{
-  return (values + block - 1) / block;
-}
+const char *const rolling_resource = "/org/freedesktop/gstreamer/opencl/oct/rolloff.cl";
 
 gsize
 bytes_of_spectra (const EngineFormat &format)
@@ -44,24 +33,29 @@ bool
 LibraryDepth::create (
     GstOpenCLContext *context, const EngineFormat &wanted, GError **error)
 {
-  const bool picture = value_of (wanted).full > 0;
   format = wanted;
-  strips = picture && opencl::is_cpu (context);
   fft.reset (gst_opencl_fft_new (
       context, format.library, format.samples, format.lines, !format.complex, error));
   if (!fft)
     return false;
   gsize stride = gst_opencl_fft_get_output_stride (fft.get ());
-  return opencl::make_buffer (
+  return create_rolloff (context, format, rolloff, error)
+         && opencl::make_buffer (
              context, stride * format.lines * sizeof (cl_float2), bins, error)
          && opencl::make_buffer (context, bytes_of_spectra (format), aside, error)
-         && kernel.create (context, resource,
-             strips    ? "make_picture_strips"
-             : picture ? "make_picture"
-                       : "make_lines",
-             (std::string (value_of (format).options) + (strips ? " -DSTRIPS" : ""))
-                 .c_str (),
-             error);
+         && (format.oversampling == 1
+             || rolling.create (context, rolling_resource, "roll_off", "", error))
+         && display.create (context, Numbers::complex, format.output, error);
+}
+
+/* Of a grid, before anything is shown of it. */
+bool
+LibraryDepth::roll_off (cl_command_queue queue, GError **error)
+{
+  return format.oversampling == 1
+         || rolling.launch (queue, format.depths (), format.lines, error, bins (),
+             cl_uint (gst_opencl_fft_get_output_stride (fft.get ())), rolloff (),
+             cl_uint (format.depths ()), cl_uint (format.lines));
 }
 
 /* A transform reads its input from the start of a cl_mem. */
@@ -84,23 +78,9 @@ bool
 LibraryDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem, cl_mem,
     cl_uint, const DepthOutput &output, GError **error)
 {
-  const DepthValue &value = value_of (format);
-  const DepthScaling scaling = scaling_of (format, output);
-  gsize columns = output.depths, rows = format.lines;
-  if (strips) {
-    columns = blocks_of (format.lines, strip_lines);
-    rows = blocks_of (output.depths, strip_depths);
-  } else if (value.full > 0) {
-    /* A work-group for each tile, or more where groups are smaller. */
-    columns = blocks_of (format.lines, tile) * opencl::Kernel::largest_group;
-    rows = blocks_of (output.depths, tile);
-  }
-  return check_alignment (output, value.bytes, error) && transform (queue, spectra, error)
-         && kernel.launch (queue, columns, rows, error, bins (),
-             cl_uint (gst_opencl_fft_get_output_stride (fft.get ())),
-             cl_uint (output.first), cl_uint (output.depths), cl_uint (format.lines),
-             cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,
-             output.data, cl_ulong (output.offset / value.bytes),
-             cl_uint (output.stride / value.bytes));
+  const Shown shown = {
+      bins (), 0, guint (gst_opencl_fft_get_output_stride (fft.get ())), format.lines};
+  return transform (queue, spectra, error) && roll_off (queue, error)
+         && display.enqueue (queue, shown, output, error);
 }
 } // namespace oct

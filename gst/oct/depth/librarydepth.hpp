@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "depthengine.hpp"
+#include "display.hpp"
 
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
@@ -26,13 +26,15 @@ private:
   };
 
   bool create (GstOpenCLContext *context, const EngineFormat &format, GError **error);
+  bool roll_off (cl_command_queue queue, GError **error);
   bool transform (cl_command_queue queue, const RawSpectra &spectra, GError **error);
 
   EngineFormat format;
   std::unique_ptr<GstOpenCLFFT, Free> fft;
   cl::Buffer aside; /* for spectra that do not begin where their cl_mem does */
+  opencl::Kernel rolling;
+  cl::Buffer rolloff;
   cl::Buffer bins;
-  bool strips = false; /* a picture is made in strips */
-  opencl::Kernel kernel;
+  Display display;
 };
 } // namespace oct

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "../calibration/valuesfile.hpp"
+
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
@@ -22,8 +24,6 @@ struct Sample {
 
 const Sample &sample_of (SampleFormat format);
 
-/* Of an A-line. Caps say nothing of it, so that who brings others is told. */
-constexpr guint least_samples = 64, most_samples = 16384;
 bool check_samples (guint samples, GError **error);
 
 struct RawSpectra {

@@ -18,6 +18,7 @@ SpectrumStage::make (GstOpenCLContext *context, const SpectrumFormat &format,
   stage->context_.reset (GST_OPENCL_CONTEXT (gst_object_ref (context)));
   stage->format_ = format;
   stage->taps_ = tables.taps;
+  stage->points_ = tables.points;
   stage->background_offset_ = cl_uint (tables.background_offset);
   return stage->upload (tables, error) ? stage : nullptr;
 }
@@ -36,9 +37,10 @@ SpectrumStage::create (MakeSpectrum &made, bool for_aligned, GError **error)
   if (made.created)
     return true;
   gchar *options = g_strdup_printf (
-      "-D%s -DALIGNED=%d -DTAPS=%u -DLINES=%u -DBACKGROUND=%d -DCOMPLEX=%d",
+      "-D%s -DALIGNED=%d -DTAPS=%u -DLINES=%u -DBACKGROUND=%d -DCOMPLEX=%d "
+      "-DOVERSAMPLING=%u",
       sample_of (format_.input).option, for_aligned, guint (taps_), lines_of_item,
-      format_.background, format_.complex);
+      format_.background, format_.complex, format_.oversampling);
   made.created =
       made.kernel.create (context_.get (), KERNELS, "make_spectrum", options, error);
   g_free (options);
@@ -55,9 +57,9 @@ SpectrumStage::enqueue (cl_command_queue queue, const RawSpectra &spectra,
   std::lock_guard<std::mutex> guard (launching);
   MakeSpectrum &made = is_aligned ? aligned : unaligned;
   return create (made, is_aligned, error)
-         && made.kernel.launch (queue, spectra.samples, items, error, spectra.data,
-             spectra.offset, spectra.stride, spectra.samples, spectra.lines,
-             spectra.shift, tables_ (), background.buffer (), background.offset, data,
-             output, spectra.broken ());
+         && made.kernel.launch (queue, points_, items, error, spectra.data,
+             spectra.offset, spectra.stride, spectra.samples, cl_uint (points_),
+             spectra.lines, spectra.shift, tables_ (), background.buffer (),
+             background.offset, data, output, spectra.broken ());
 }
 } // namespace oct

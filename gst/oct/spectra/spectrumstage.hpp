@@ -18,6 +18,7 @@ namespace oct {
 struct SpectrumFormat {
   SampleFormat input = SampleFormat::u16le;
   guint samples = 0;
+  guint oversampling = 1;  /* points of the output for one of the even wavenumbers */
   bool complex = false;    /* dispersion is compensated */
   bool background = false; /* one is subtracted */
 };
@@ -42,6 +43,7 @@ public:
 
   const SpectrumFormat &format () const { return format_; }
   gsize taps () const { return taps_; }
+  gsize points () const { return points_; }
   cl_mem tables () const { return tables_ (); }
 
   /* The one in the tables (of no meaning where none is subtracted). */
@@ -67,6 +69,7 @@ private:
   SpectrumFormat format_;
   cl::Buffer tables_;
   gsize taps_ = 0;
+  gsize points_ = 0;              /* of an A-line of the output */
   cl_uint background_offset_ = 0; /* of the one in the tables */
   std::mutex launching; /* a kernel's arguments are set one by one, and it is made once */
   MakeSpectrum aligned;

@@ -381,7 +381,7 @@ TEST (test_window_is_scaled_so_that_a_fringe_keeps_its_amplitude)
 {
   for (gsize samples : {64, 999, 2048}) {
     for (int function = 0; function <= int (WindowFunction::flattop); function++) {
-      Values w = scaled_window_function (WindowFunction (function), samples);
+      Values w = scaled_window_function ({WindowFunction (function)}, samples);
       double real = 0, imaginary = 0, bin = samples / 4;
       for (gsize m = 0; m < samples; m++) {
         double angle = 2 * G_PI * bin * m / samples, fringe = 123 * std::cos (angle);

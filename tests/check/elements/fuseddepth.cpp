@@ -49,6 +49,7 @@ struct Case {
   gsize local_memory = 0;
   DepthForm form = DepthForm::suiting;
 
+  bool gridded () const { return interpolation == Interpolation::nufft; }
   guint wanted_depths () const { return depths ? depths : samples / 2 - first; }
   bool picture () const
   {
@@ -161,7 +162,7 @@ private:
 const char *
 name_of (Interpolation interpolation)
 {
-  const char *const names[] = {"none", "linear", "cubic", "lanczos"};
+  const char *const names[] = {"none", "linear", "cubic", "lanczos", "nufft"};
   return names[gsize (interpolation)];
 }
 
@@ -169,11 +170,17 @@ name_of (Interpolation interpolation)
 struct Tables {
   reference::Chain chain;
   gsize taps;
+  gsize points = 0;
+  Values places = {}; /* of a grid */
   std::vector<guint32> words;
   gsize background_offset = 0;
 
   explicit Tables (const Case &of)
   {
+    if (of.gridded ()) {
+      make_grid_of (of);
+      return;
+    }
     chain.interpolation = name_of (of.interpolation);
     chain.map = make_map (of.samples);
     for (guint m = 0; m < of.samples; m++) {
@@ -187,7 +194,7 @@ struct Tables {
       append (std::cos (angle));
       append (-std::sin (angle));
     }
-    const Values window = scaled_window_function (WindowFunction::hann, of.samples);
+    const Values window = scaled_window_function ({WindowFunction::hann}, of.samples);
     const Taps made = interpolation_taps (of.interpolation, chain.map, of.samples);
     taps = made.count;
     for (gint first : made.first)
@@ -199,8 +206,41 @@ struct Tables {
       append (value);
   }
 
+  /* As octwindowinterp has them of evenly spaced wavelengths. */
+  void make_grid_of (const Case &of)
+  {
+    SpectrumSettings settings;
+    SpectrumTables made;
+    Values wavelengths;
+    for (guint j = 0; j < of.samples; j++)
+      wavelengths.push_back (1187 + 246.0 * j / (of.samples - 1));
+    settings.interpolation = of.interpolation;
+    settings.calibration.wavelength_min = wavelengths.front ();
+    settings.calibration.wavelength_max = wavelengths.back ();
+    places = reference::places_of (wavelengths);
+    const double a2 = 30.0 / of.samples / of.samples;
+    settings.dispersion.a2 = of.dispersion ? a2 : 0;
+    for (double place : places) {
+      double q = place - of.samples / 2.0;
+      if (of.dispersion)
+        chain.phase.push_back (a2 * q * q);
+    }
+    fail_unless (
+        spectrum_tables_load (settings, of.samples, of.dispersion, made, nullptr));
+    taps = made.taps;
+    points = made.points;
+    words = made.words;
+    background_offset = words.size ();
+    for (guint j = 0; of.background && j < of.samples; j++) {
+      chain.background.push_back (100 + 20 * std::sin (0.01 * j));
+      append (chain.background[j]);
+    }
+  }
+
   fourier::Line depths_of (const Values &line) const
   {
+    if (!places.empty ())
+      return reference::nonuniform_depths_of (chain, line, places);
     return reference::depths_of (reference::spectrum_of (chain, line));
   }
 
@@ -214,13 +254,15 @@ struct Tables {
 };
 
 EngineFormat
-format_of (const Case &of, gsize taps)
+format_of (const Case &of, gsize taps, guint points = 0)
 {
   EngineFormat format;
   format.input = of.input;
   format.output = of.output;
   format.samples = of.samples;
   format.taps = taps;
+  format.points = points;
+  format.oversampling = of.gridded () ? 2 : 1;
   format.complex = of.dispersion;
   format.background = of.background;
   format.local_memory = of.local_memory;
@@ -265,12 +307,12 @@ run (const Device &device, const Case &of, const Tables &tables, const Spectra &
       of.lines, of.shift, cl::Buffer ()};
   if (broken)
     raw.broken = device.buffer (broken, sizeof *broken);
-  DepthOutput where = {output (), of.output_offset, result.stride, of.first,
+  DepthOutput where = {output (), of.output_offset, gssize (result.stride), of.first,
       of.wanted_depths (), of.logarithmic, black, white};
 
   GError *error = nullptr;
-  auto depth =
-      DepthEngine::make_in_one (device.context, format_of (of, tables.taps), &error);
+  auto depth = DepthEngine::make_in_one (
+      device.context, format_of (of, tables.taps, guint (tables.points)), &error);
   fail_unless (depth
                    && depth->enqueue (device.queue, raw, table (), table (),
                        cl_uint (tables.background_offset), where, &error),
@@ -304,8 +346,10 @@ assert_value (const Case &of, const Result &result, guint line, guint depth, Com
     slack = slack / (white - black) * full + 0.5 + 2e-6 * full;
   }
   fail_unless (std::abs (off) <= slack,
-      "%u samples, %u lines, line %u, depth %u: %.9g, expected %.9g within %g of it",
-      of.samples, of.lines, line, depth, got, got - off, slack);
+      "form %d, input %d, %u samples, %u lines, line %u, depth %u: %.9g, expected %.9g "
+      "within %g of it",
+      int (of.form), int (of.input), of.samples, of.lines, line, depth, got, got - off,
+      slack);
 }
 
 /* Nothing around the depths is written to. */
@@ -330,9 +374,9 @@ fits (const Device &device, const Case &of)
 {
   GError *error = nullptr;
   Tables tables (of);
-  bool fits =
-      DepthEngine::make_in_one (device.context, format_of (of, tables.taps), &error)
-      != nullptr;
+  bool fits = DepthEngine::make_in_one (device.context,
+                  format_of (of, tables.taps, guint (tables.points)), &error)
+              != nullptr;
   if (!fits)
     fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
   g_clear_error (&error);
@@ -385,6 +429,59 @@ TEST (test_bins_are_right_for_every_length_that_fits)
       of.dispersion = dispersion;
       assert_right (device, of);
     }
+  }
+}
+
+/* Against the sum that it stands for. */
+TEST (test_a_grid_is_right_for_every_length_that_fits)
+{
+  Device device;
+  for (guint samples : {64, 512, 2048, 8192}) {
+    /* Complex ones take the steps that real ones of some other length do. */
+    for (bool dispersion : {false, true}) {
+      Case of;
+      if (dispersion && samples != 64 && samples != 2048)
+        continue;
+      of.samples = samples;
+      of.lines = 3;
+      of.interpolation = Interpolation::nufft;
+      of.dispersion = dispersion;
+      of.background = samples < 2048;
+      assert_right (device, of);
+    }
+  }
+}
+
+TEST (test_pictures_of_a_grid_are_right_of_all_samples)
+{
+  Device device;
+  for (SampleFormat input :
+      {SampleFormat::u8, SampleFormat::u16be, SampleFormat::f32le}) {
+    Case of;
+    of.samples = 1024;
+    of.lines = 37;
+    of.interpolation = Interpolation::nufft;
+    of.input = input;
+    of.dispersion = input == SampleFormat::u16be;
+    of.output = of.dispersion ? DepthFormat::gray16 : DepthFormat::gray8;
+    of.first = 3;
+    of.depths = 400;
+    assert_right (device, of);
+  }
+}
+
+/* Amounts that leave real and imaginary parts to take turns. */
+TEST (test_little_local_memory_is_enough_for_a_grid)
+{
+  Device device;
+  for (gsize bytes : {50000, 43000, 27000}) {
+    Case of;
+    of.form = DepthForm::groups;
+    of.interpolation = Interpolation::nufft;
+    of.local_memory = bytes;
+    of.dispersion = bytes == 43000;
+    of.lines = 7;
+    assert_right_in_form (device, of);
   }
 }
 

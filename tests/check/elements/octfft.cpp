@@ -693,7 +693,12 @@ assert_caps (
 {
   GstPad *pad = gst_element_get_static_pad (element, pad_name);
   GstCaps *wanted = gst_caps_from_string (expected);
-  GstCaps *caps = gst_pad_query_caps (pad, nullptr);
+  GstCaps *caps = gst_caps_make_writable (gst_pad_query_caps (pad, nullptr));
+  /* Those of a grid, of which nothing is expected here, come behind the others. */
+  for (guint n = gst_caps_get_size (caps); n-- > 0;) {
+    if (gst_structure_has_field (gst_caps_get_structure (caps, n), "oversampling"))
+      gst_caps_remove_structure (caps, n);
+  }
   gchar *text = gst_caps_to_string (caps);
   fail_unless (gst_caps_is_equal (caps, wanted), "%s: %s pad has %s, expected %s", filter,
       pad_name, text, expected);
@@ -765,13 +770,13 @@ TEST (test_octfft_makes_the_8_bit_picture_also_through_opencldownload)
 
 TEST (test_octfft_says_which_spectra_are_too_short_or_too_long)
 {
-  for (gsize samples : {63, 16385}) {
+  for (gsize samples : {15, 65537}) {
     Element octfft;
     Spectra spectra (samples, 1);
     octfft.set_caps (spectra.caps ());
     fail_if (octfft.push (spectra) == GST_FLOW_OK);
     octfft.expect_one_error (
-        std::to_string (samples) + " samples per A-line, expected 64 to 16384");
+        std::to_string (samples) + " samples per A-line, expected 16 to 65536");
   }
 }
 

@@ -880,6 +880,7 @@ static const MapEnds map_ends[] = {
     {"inferno", {0, 0, 4}, {252, 255, 164}},
     {"turbo", {48, 18, 59}, {122, 4, 3}},
     {"hot", {0, 0, 0}, {255, 255, 255}},
+    {"flow", {0, 255, 255}, {255, 255, 0}},
 };
 
 static Picture
@@ -936,6 +937,9 @@ TEST (test_convert_colormaps_are_the_published_ones)
       {"turbo", 100, {63, 246, 138}},
       {"turbo", 140, {195, 241, 52}},
       {"hot", 96, {255, 1, 0}},
+      {"flow", 128, {2, 0, 0}},
+      {"flow", 64, {0, 0, 254}},
+      {"flow", 191, {254, 0, 0}},
   };
   for (auto &entry : published) {
     Picture made = colored_ramp (entry.map, "GRAY8", "RGBA");

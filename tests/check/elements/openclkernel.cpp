@@ -4,6 +4,7 @@
  */
 #include "programs.hpp"
 
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/video/video.h>
 
 #include <cmath>
@@ -210,6 +211,35 @@ GST_START_TEST (test_a_kernel_of_fixed_groups_runs_in_them)
   Chain chain (with_source (source), tensors ("int32", "20"));
   assert_near<gint32> (chain.run (bytes_of (std::vector<gint32> (20, 1))).bytes,
       std::vector<double> (20, 6), 0, "groups of 5");
+}
+GST_END_TEST;
+
+/* Groups that nobody asked for hold no more than there is to do; a GPU's are rows. */
+GST_START_TEST (test_groups_that_are_not_asked_for_divide_the_work)
+{
+  const char *source =
+      "kernel void k (global const uchar *input, global int *output) { size_t y = "
+      "get_global_id (1), x = get_global_id (0), n = y * get_global_size (0) + x; "
+      "output[n] = input[n] + get_global_size (0) % get_local_size (0) + 1000 * "
+      "get_global_size (0) + 10 * (get_local_size (0) > 31 && get_local_size (1) == 1); "
+      "}";
+  GstOpenCLContext *context = gst_opencl_context_new (nullptr, nullptr);
+  const bool on_cpu = opencl::is_cpu (context);
+  gst_object_unref (context);
+  for (int width : {3840, 1920, 97, 48, 1}) {
+    const std::string dimensions = std::to_string (width) + ":5";
+    Chain chain (with_source (source, "global-size=shape0,shape1 output-caps=other/"
+                                      "tensors,types=int32,dimensions=(string)"
+                                          + dimensions),
+        tensors ("uint8", dimensions));
+    const std::vector<gint32> got =
+        values_of<gint32> (chain.run (Bytes (5 * width, 1)).bytes);
+    for (gint32 number : got) {
+      const int row = number - 1 - 1000 * width;
+      fail_unless (row == 10 || (row == 0 && (on_cpu || width % 32 != 0)), "%d of %d",
+          number, width);
+    }
+  }
 }
 GST_END_TEST;
 
@@ -680,6 +710,7 @@ const Mistake mistakes[] = {
      "(global int *output) { }\"",
         "The work of 20x1x1 does not divide into groups of 8x1x1"},
     {"expression=\"x + nothing\"", "expression:1:", "undeclared identifier 'nothing'"},
+    {"expression=\"x +\"", "expression:2:1: expected expression"},
     {"expression=\"x + w\" arguments=a,w=W",
         "cannot be broadcast together: x (20,), w (3,)"},
     {"expression=\"x + w\" arguments=a,w=/no/such.npy", "/no/such.npy"},
@@ -990,6 +1021,7 @@ openclkernel_suite (void)
   tcase_add_test (tc, test_a_kernel_has_a_work_item_for_each_pixel_of_every_format);
   tcase_add_test (tc, test_arguments_are_bound_by_their_names);
   tcase_add_test (tc, test_a_kernel_of_fixed_groups_runs_in_them);
+  tcase_add_test (tc, test_groups_that_are_not_asked_for_divide_the_work);
   tcase_add_test (tc, test_the_size_of_the_work_is_told_by_names);
   tcase_add_test (tc, test_files_include_files_beside_them_and_those_of_the_library);
   tcase_add_loop_test (

@@ -162,7 +162,8 @@ const Pipeline pipelines[] = {
     /* Angiograms beside them. */
     {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
      "octwindowinterp name=window ! octfft name=fft ! tee name=t "
-     "t. ! queue ! octangio name=angio method=complex-variance ! fakesink "
+     "t. ! queue ! octangio name=angio method=complex-variance axial-shift=3 bands=2 ! "
+     "fakesink "
      "t. ! queue ! opencldownload name=down ! fakesink",
         {"up"}, {"window", "fft", "angio"}, {"down"}, 1, 512 * 16 * 2},
     /* Velocities. */
@@ -176,6 +177,15 @@ const Pipeline pipelines[] = {
      "repeats=2 ! octwindowinterp name=window ! octfft name=fft ! octangio name=angio "
      "repeats=2 ! opencldownload name=down ! fakesink",
         {"up"}, {"scan", "window", "fft", "angio"}, {"down"}, 1, 512 * 16 * 2},
+    /* Pictures that find their range, of velocities too. */
+    {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
+     "octwindowinterp name=window ! octfft name=fft ! tee name=t "
+     "t. ! queue ! octdoppler name=flow ! octdisplay name=show ! openclconvert "
+     "name=convert colormap=flow ! fakesink "
+     "t. ! queue ! octdisplay name=show2 db-auto=true ! opencldownload name=down ! "
+     "fakesink",
+        {"up"}, {"window", "fft", "flow", "show", "convert", "show2"}, {"down"}, 1,
+        512 * 16 * 2},
     /* A green screen, with iterations of one launch and of many. */
     {"videotestsrc num-buffers=FRAMES pattern=smpte ! "
      "video/x-raw,format=I420,width=64,height=32 ! openclupload name=up ! "

@@ -42,12 +42,17 @@ const Case pipelines[] = {
         0},
     {"angiograms",
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
-        "octwindowinterp ! octfft ! octangio repeats=2 method=complex-variance ! "
+        "octwindowinterp ! octfft ! octangio repeats=2 method=complex-variance "
+        "axial-shift=2 bands=2 ! "
         "opencldownload",
         0},
     {"B-scans that come back",
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
         "octscan reverse=odd delay=1 ! octwindowinterp ! octfft ! opencldownload",
+        0},
+    {"pictures that find their range",
+        "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
+        "octwindowinterp ! octfft db-auto=true ! opencldownload",
         0},
     {"velocities",
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "

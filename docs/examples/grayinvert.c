@@ -80,6 +80,7 @@ gray_invert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 static void
 gray_invert_init (GrayInvert *self)
 {
+  (void)self;
 }
 
 static void

@@ -1,0 +1,173 @@
+/* What ends a chain of depths: levels, their range, and the picture or the lines of them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "display.hpp"
+
+#include "depthparts.hpp"
+
+#include <gst/opencl/devicebuffer.hpp>
+
+#include <cmath>
+#include <vector>
+
+namespace oct {
+namespace {
+const char *const pictures = "/org/freedesktop/gstreamer/opencl/oct/octfft.cl";
+const char *const ranges = "/org/freedesktop/gstreamer/opencl/oct/displayrange.cl";
+
+/* As in the kernels. */
+const gsize tile = 32;
+const gsize strip_lines = 16;
+const gsize strip_depths = 8;
+
+/* Levels are counted from -120 dB on. */
+const gsize steps = 2048;
+const double steps_of_decibel = 6, least_decibels = -120, least_span = 1;
+const gsize range_words = 6;
+
+const float black_share = 0.05f, white_share = 0.999f;
+const float share_of_frame = 0.125f;
+
+const char *const number_options[] = {"", " -DAMPLITUDES", " -DPOWERS", " -DVALUES"};
+
+gsize
+blocks_of (gsize values, gsize block)
+{
+  return (values + block - 1) / block;
+}
+
+/* From log2 of the power, or what is shown of it, to the unit of black and white. */
+double
+unit_of (Numbers numbers, bool logarithmic)
+{
+  return logarithmic && numbers != Numbers::values ? 10 * std::log10 (2.0) : 1;
+}
+
+double
+least_of (Numbers numbers, bool logarithmic)
+{
+  if (numbers == Numbers::values)
+    return -FLT_MAX;
+  return logarithmic ? least_decibels : 0;
+}
+} // namespace
+
+GType
+scale_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Scale::log), "Decibels: 20 log10(max(amplitude, 1e-6))", "log"},
+      {gint (Scale::linear), "Amplitude", "linear"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstOctScale", values));
+  return type;
+}
+
+DepthOutput
+flipped (DepthOutput output)
+{
+  output.offset += gsize (output.stride) * (output.depths - 1);
+  output.stride = -output.stride;
+  return output;
+}
+
+bool
+Display::create (
+    GstOpenCLContext *context, Numbers wanted, DepthFormat output, GError **error)
+{
+  const DepthValue &value = value_of (output);
+  const bool picture = value.full > 0;
+  numbers = wanted;
+  format = output;
+  strips = picture && opencl::is_cpu (context);
+  counts = range = cl::Buffer ();
+  const std::string options = std::string (value.options)
+                              + number_options[gsize (numbers)]
+                              + (strips ? " -DSTRIPS" : "");
+  const char *name = strips    ? "make_picture_strips"
+                     : picture ? "make_picture"
+                               : "make_lines";
+  return kernel.create (context, pictures, name, options.c_str (), error);
+}
+
+bool
+Display::create_range (GstOpenCLContext *context, GError **error)
+{
+  group = opencl::is_cpu (context) ? 1 : 64;
+  const std::string number = number_options[gsize (numbers)];
+  gchar *told = g_strdup_printf ("-DGROUP=%u -DSTEPS=%u -DSTEPS_OF_DECIBEL=%u.0f "
+                                 "-DLEAST_DECIBELS=-%u.0f -DLEAST_SPAN=%u.0f",
+      guint (group), guint (steps), guint (steps_of_decibel), guint (-least_decibels),
+      guint (least_span));
+  const std::string options = told + number;
+  const std::string shown = std::string (value_of (format).options) + number
+                            + (strips ? " -DSTRIPS" : "") + " -DAUTOMATIC";
+  g_free (told);
+  const std::vector<cl_uint> zeros (steps);
+  counts =
+      opencl::make_table (context, zeros.data (), zeros.size () * sizeof zeros[0], error);
+  if (counts ())
+    range = opencl::make_table (
+        context, zeros.data (), range_words * sizeof (cl_float), error);
+  return range ()
+         && kernel_in_range.create (context, pictures,
+             strips ? "make_picture_strips" : "make_picture", shown.c_str (), error)
+         && count_levels.create (context, ranges, "count_levels", options.c_str (), error)
+         && find_range.create (context, ranges, "find_range", options.c_str (), error);
+}
+
+bool
+Display::launch (opencl::Kernel &used, cl_command_queue queue, const Shown &shown,
+    const DepthOutput &output, GError **error)
+{
+  const DepthValue &value = value_of (format);
+  const bool logarithmic = output.logarithmic && numbers != Numbers::values;
+  const DepthScaling scaling = scaling_to (value.full, unit_of (numbers, logarithmic),
+      least_of (numbers, logarithmic), output);
+  gsize columns = output.depths, rows = shown.lines;
+  if (strips) {
+    columns = blocks_of (shown.lines, strip_lines);
+    rows = blocks_of (output.depths, strip_depths);
+  } else if (value.full > 0) {
+    /* A work-group for each tile, or more where groups are smaller. */
+    columns = blocks_of (shown.lines, tile) * opencl::Kernel::largest_group;
+    rows = blocks_of (output.depths, tile);
+  }
+  return check_alignment (output, value.bytes, error)
+         && used.launch (queue, columns, rows, error, shown.data, cl_uint (shown.stride),
+             cl_ulong (shown.offset + output.first), cl_uint (output.depths),
+             cl_uint (shown.lines), cl_uint (logarithmic), scaling.factor, scaling.zero,
+             scaling.least, range () ? range () : shown.data, output.data,
+             cl_ulong (output.offset / value.bytes), output.pitch (value.bytes));
+}
+
+bool
+Display::enqueue (
+    cl_command_queue queue, const Shown &shown, const DepthOutput &output, GError **error)
+{
+  return launch (kernel, queue, shown, output, error);
+}
+
+bool
+Display::enqueue_in_range (
+    cl_command_queue queue, const Shown &shown, const DepthOutput &output, GError **error)
+{
+  const bool logarithmic = output.logarithmic;
+  const gsize every_line = blocks_of (gsize (shown.lines) * output.depths, most_samples);
+  const cl_uint lines = cl_uint (std::min<gsize> (every_line, shown.lines));
+  const cl_uint depths = cl_uint (blocks_of (every_line, lines));
+  return count_levels.launch (queue, blocks_of (output.depths, depths),
+             blocks_of (shown.lines, lines), error, shown.data, cl_uint (shown.stride),
+             cl_ulong (shown.offset + output.first), cl_uint (output.depths),
+             cl_uint (shown.lines), depths, lines, counts ())
+         && find_range.launch_groups (queue, 1, group, error, counts (), black_share,
+             white_share, share_of_frame, cl_uint (logarithmic),
+             cl_float (value_of (format).full), cl_float (unit_of (numbers, logarithmic)),
+             cl_float (least_of (numbers, logarithmic)), range ())
+         && launch (kernel_in_range, queue, shown, output, error);
+}
+} // namespace oct

@@ -1,0 +1,73 @@
+/* What ends a chain of depths: levels, their range, and the picture or the lines of them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "depthengine.hpp"
+
+#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/opencl-hpp.hpp>
+
+namespace oct {
+enum class Scale {
+  log,
+  linear,
+};
+GType scale_get_type (void);
+
+const double least_db = -1000, most_db = 1000;
+
+/* What the numbers of depths are. */
+enum class Numbers {
+  complex,
+  amplitudes,
+  powers,
+  values, /* shown as they are; also decibels */
+};
+
+/* Where they lie. */
+struct Shown {
+  cl_mem data;
+  gsize offset; /* in numbers, as the stride from A-line to A-line */
+  guint stride;
+  guint lines;
+};
+
+/* A picture whose first depth is its lowest row. */
+DepthOutput flipped (DepthOutput output);
+
+class Display {
+public:
+  static constexpr guint most_samples = 1 << 16; /* that a range is found of */
+
+  /* The kernel for such numbers and such an output. */
+  bool create (
+      GstOpenCLContext *context, Numbers numbers, DepthFormat format, GError **error);
+
+  /* Neither allocates nor waits. What is logarithmic is in decibels, and so are then black
+   * and white; values are never. */
+  bool enqueue (cl_command_queue queue, const Shown &shown, const DepthOutput &output,
+      GError **error);
+
+  /* Likewise, black and white by the picture itself and those before: 1 in 20 pixels is
+   * darker, 1 in 1000 is brighter. create_range() comes first. `values` are decibels. */
+  bool create_range (GstOpenCLContext *context, GError **error);
+  bool has_range () const { return counts () != nullptr; }
+  bool enqueue_in_range (cl_command_queue queue, const Shown &shown,
+      const DepthOutput &output, GError **error);
+
+private:
+  bool launch (opencl::Kernel &kernel, cl_command_queue queue, const Shown &shown,
+      const DepthOutput &output, GError **error);
+
+  Numbers numbers = Numbers::complex;
+  DepthFormat format = DepthFormat::gray8;
+  bool strips = false; /* a picture is made in strips */
+  opencl::Kernel kernel;
+
+  opencl::Kernel kernel_in_range, count_levels, find_range;
+  cl::Buffer counts, range;
+  gsize group = 1;
+};
+} // namespace oct

@@ -1,0 +1,392 @@
+/* interpolation=nufft: depth of spectra that are uneven in wavenumber, against the sum
+ * over their samples in double precision
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "depthchain.hpp"
+
+using check::DepthChain;
+using check::TableFile;
+using reference::Values;
+
+namespace {
+/* A spectrometer's: even in wavelength but for a bend of some percent. */
+Values
+spectrometer (gsize samples, double bend = 0.067)
+{
+  Values wavelengths;
+  for (gsize j = 0; j < samples; j++) {
+    double u = double (j) / double (samples - 1);
+    wavelengths.push_back (1187.176 + 245.666 * (u + bend * u * (1 - u)));
+  }
+  return wavelengths;
+}
+
+/* Samples that are even in wavenumber to 1 %, as those of a clocked, swept source. */
+Values
+nearly_even (gsize samples)
+{
+  Values wavelengths;
+  for (gsize j = 0; j < samples; j++) {
+    double u = double (j) / double (samples - 1);
+    double k =
+        1 / 1360.0
+        + (1 / 1260.0 - 1 / 1360.0) * (u + 0.01 / (6 * G_PI) * std::sin (6 * G_PI * u));
+    wavelengths.push_back (1 / k);
+  }
+  return wavelengths;
+}
+
+/* Of a mirror whose peak is at `bin`. */
+Values
+fringe (const Values &places, double bin, double amplitude = 100)
+{
+  Values x;
+  for (double place : places)
+    x.push_back (amplitude * std::cos (2 * G_PI * bin * place / double (places.size ())));
+  return x;
+}
+
+Values
+noise (gsize count)
+{
+  std::mt19937 random{guint (count)};
+  std::normal_distribution<double> normal (0, 100);
+  Values x;
+  for (gsize n = 0; n < count; n++)
+    x.push_back (double (float (normal (random))));
+  return x;
+}
+
+/* Relative to the largest. */
+double
+worst_difference (const fourier::Line &found, const fourier::Line &expected)
+{
+  double largest = 0, worst = 0;
+  fail_unless_equals_int (found.size (), expected.size ());
+  for (gsize b = 0; b < found.size (); b++) {
+    largest = std::max (largest, std::abs (expected[b]));
+    worst = std::max (worst, std::abs (found[b] - expected[b]));
+  }
+  return worst / largest;
+}
+
+/* Level and the mean of everything that is not the peak, in dB, of it. */
+struct Quality {
+  double level, artefacts;
+};
+
+Quality
+quality_of (const fourier::Line &bins, int peak, double amplitude = 100)
+{
+  double rest = 0;
+  for (int b = 0; b < int (bins.size ()); b++) {
+    if (std::abs (b - peak) > 3)
+      rest += std::norm (bins[b]) / double (bins.size ());
+  }
+  const double at_peak = std::abs (bins[peak]);
+  return {20 * std::log10 (at_peak / amplitude),
+      20 * std::log10 (std::sqrt (rest) / at_peak)};
+}
+
+/* Of the largest bin: float32 alone, and what the kernel's six points leave of other
+ * depths, 1.2e-5 at the deepest. */
+const double exact = 5e-6, of_grid = 1.3e-5;
+
+/* What octfft makes by the way that suits the device, and in steps by each library. */
+const char *const ways[] = {"", "fused=never fft-library=vkfft"};
+} // namespace
+
+TEST (test_nufft_is_the_sum_over_the_samples)
+{
+  for (gsize samples : {64, 999, 1000, 2048}) {
+    for (bool falling : {false, true}) {
+      Values wavelengths = spectrometer (samples);
+      if (falling)
+        std::reverse (wavelengths.begin (), wavelengths.end ());
+      TableFile file (wavelengths);
+      for (const char *way : ways) {
+        DepthChain chain (
+            "interpolation=nufft wavelengths=" + file.path, way, samples, 2);
+        Values x = noise (2 * samples);
+        fourier::Line found = chain.pass (x);
+        fourier::Line expected = reference::nonuniform_depths_of ({},
+            Values (x.begin () + gssize (samples), x.end ()),
+            reference::places_of (wavelengths));
+        found.erase (found.begin (), found.begin () + gssize (samples / 2));
+        double worst = worst_difference (found, expected);
+        fail_unless (worst < of_grid, "%d samples, %s: %g", int (samples), way, worst);
+      }
+    }
+  }
+}
+
+/* The phase is taken where the samples are: dispersion does not change what is rolled
+ * off. */
+TEST (test_nufft_with_dispersion_and_background_is_the_sum_over_the_samples)
+{
+  const gsize samples = 1024;
+  const Values wavelengths = spectrometer (samples);
+  const Values places = reference::places_of (wavelengths);
+  TableFile file (wavelengths), background (Values (samples, 12.5));
+  reference::Chain expected;
+  expected.window = "blackman";
+  expected.background = Values (samples, 12.5);
+  for (double place : places) {
+    double q = place - samples / 2.0;
+    expected.phase.push_back (4e-4 * q * q - 3e-8 * q * q * q);
+  }
+  for (const char *way : ways) {
+    DepthChain chain ("interpolation=nufft window=blackman dispersion-a2=4e-4 "
+                      "dispersion-a3=-3e-8 background=file background-file="
+                          + background.path + " wavelengths=" + file.path,
+        way, samples, 1);
+    Values x = noise (samples);
+    double worst = worst_difference (
+        chain.pass (x), reference::nonuniform_depths_of (expected, x, places));
+    fail_unless (worst < of_grid, "%s: %g", way, worst);
+  }
+}
+
+/* A map of samples says the same as wavelengths do, as far as straight lines between its
+ * entries follow them. */
+TEST (test_nufft_of_a_map_is_that_of_its_wavelengths)
+{
+  const gsize samples = 2048;
+  const Values wavelengths = spectrometer (samples);
+  TableFile file (wavelengths), map_file (reference::map_of (wavelengths));
+  Values x = noise (samples);
+  DepthChain by_map ("interpolation=nufft resample-map=" + map_file.path, "", samples, 1);
+  DepthChain exact ("interpolation=nufft wavelengths=" + file.path, "", samples, 1);
+  double worst = worst_difference (by_map.pass (x), exact.pass (x));
+  fail_unless (worst < 1e-3, "%g", worst);
+}
+
+/* To 0.95 of the last depth, where linear interpolation loses 6.8 dB and has artefacts of
+ * -30 dB. */
+TEST (test_nufft_keeps_level_and_makes_no_artefacts_to_all_depths)
+{
+  const gsize samples = 2048;
+  const Values wavelengths = nearly_even (samples);
+  const Values places = reference::places_of (wavelengths);
+  TableFile file (wavelengths);
+  DepthChain nufft ("interpolation=nufft wavelengths=" + file.path, "", samples, 1);
+  DepthChain linear ("interpolation=linear wavelengths=" + file.path, "", samples, 1);
+  for (int bin : {50, 200, 400, 600, 800, 950, 972}) {
+    const Values x = fringe (places, bin);
+    const Quality good = quality_of (nufft.pass (x), bin);
+    const Quality bad = quality_of (linear.pass (x), bin);
+    fail_unless (std::abs (good.level) < 0.1 && good.artefacts < -70,
+        "bin %d: %.3f dB, artefacts %.1f dB", bin, good.level, good.artefacts);
+    if (bin > 900)
+      fail_unless (bad.level < -4 && bad.artefacts > -40,
+          "bin %d by linear interpolation: %.3f dB, artefacts %.1f dB", bin, bad.level,
+          bad.artefacts);
+    GST_INFO ("bin %d: nufft %.4f dB, %.1f dB; linear %.3f dB, %.1f dB", bin, good.level,
+        good.artefacts, bad.level, bad.artefacts);
+  }
+}
+
+/* Where a camera itself takes fewer than two samples of a fringe's period, as of this one
+ * beyond depth 0.78 of the last at one end of the spectrum, no sum can tell: there it has what the samples
+ * have, and adds nothing. */
+TEST (test_nufft_adds_no_artefacts_to_those_of_the_camera)
+{
+  const gsize samples = 2048;
+  const Values wavelengths = spectrometer (samples);
+  const Values places = reference::places_of (wavelengths);
+  TableFile file (wavelengths);
+  DepthChain nufft ("interpolation=nufft wavelengths=" + file.path, "", samples, 1);
+  for (int bin : {50, 400, 560, 800, 950, 972}) {
+    const Values x = fringe (places, bin);
+    const fourier::Line found = nufft.pass (x);
+    double worst =
+        worst_difference (found, reference::nonuniform_depths_of ({}, x, places));
+    const Quality quality = quality_of (found, bin);
+    fail_unless (worst < 3e-6, "bin %d: %g", bin, worst); /* -110 dB */
+    if (bin < 600)
+      fail_unless (std::abs (quality.level) < 0.1 && quality.artefacts < -70,
+          "bin %d: %.3f dB, artefacts %.1f dB", bin, quality.level, quality.artefacts);
+  }
+}
+
+/* Zeros behind the spectrum bring depths closer, on an even grid and on that of nufft. */
+TEST (test_padded_samples_give_depths_between_the_depths)
+{
+  const gsize samples = 1000, padded = 2048;
+  const Values wavelengths = spectrometer (samples);
+  TableFile file (wavelengths);
+  const Values x = noise (samples);
+  reference::Chain chain;
+  chain.map = reference::map_of (wavelengths);
+  chain.phase = reference::phase_of (samples, 2e-4, 0);
+  fourier::Line even = reference::spectrum_of (chain, x);
+  even.resize (padded);
+  chain.phase.clear ();
+  for (double place : reference::places_of (wavelengths))
+    chain.phase.push_back (2e-4 * (place - samples / 2.0) * (place - samples / 2.0));
+  const fourier::Line uneven = reference::nonuniform_depths_of (
+      chain, x, reference::places_of (wavelengths), padded);
+
+  const std::string settings = "padded-samples=2048 dispersion-a2=2e-4 wavelengths=";
+  for (const char *way : ways) {
+    DepthChain linear (settings + file.path, way, samples, 1);
+    double worst = worst_difference (linear.pass (x), reference::depths_of (even));
+    fail_unless (worst < exact, "linear, %s: %g", way, worst);
+    DepthChain nufft ("interpolation=nufft " + settings + file.path, way, samples, 1);
+    worst = worst_difference (nufft.pass (x), uneven);
+    fail_unless (worst < of_grid, "nufft, %s: %g", way, worst);
+  }
+}
+
+/* Files may have a value for each sample of the camera or for each that is used. */
+TEST (test_only_the_samples_that_are_wanted_are_used)
+{
+  const gsize all = 1500, first = 101, samples = 1024;
+  const Values wavelengths = spectrometer (all);
+  const Values used (
+      wavelengths.begin () + first, wavelengths.begin () + first + samples);
+  TableFile whole_file (wavelengths), used_file (used);
+  const Values x = noise (2 * all);
+  const Values second (
+      x.begin () + all + first, x.begin () + gssize (all + first + samples));
+  reference::Chain chain;
+  chain.map = reference::map_of (used);
+  const fourier::Line even =
+      reference::depths_of (reference::spectrum_of (chain, second));
+  const fourier::Line uneven =
+      reference::nonuniform_depths_of ({}, second, reference::places_of (used));
+  for (const TableFile *file : {&whole_file, &used_file}) {
+    for (bool grid : {false, true}) {
+      DepthChain cropped ("first-sample=101 samples=1024 wavelengths=" + file->path
+                              + (grid ? " interpolation=nufft" : ""),
+          "", all, 2);
+      fourier::Line found = cropped.pass (x);
+      found.erase (found.begin (), found.begin () + samples / 2);
+      double worst = worst_difference (found, grid ? uneven : even);
+      fail_unless (worst < (grid ? of_grid : exact), "%g", worst);
+    }
+  }
+}
+
+TEST (test_the_window_stands_where_it_is_wanted)
+{
+  const gsize samples = 512;
+  const Values x = noise (samples);
+  double sum = 0;
+  fourier::Line spectrum (samples);
+  for (gsize m = 0; m < samples; m++) {
+    double u = (double (m) / (samples - 1) - 0.4) / 0.5 + 0.5;
+    double weight = u < 0 || u > 1 ? 0 : 0.5 - 0.5 * std::cos (2 * G_PI * u);
+    sum += weight;
+    spectrum[m] = x[m] * weight;
+  }
+  for (auto &value : spectrum)
+    value *= 2 / sum;
+  DepthChain chain ("window-centre=0.4 window-width=0.5", "", samples, 1);
+  double worst = worst_difference (chain.pass (x), reference::depths_of (spectrum));
+  fail_unless (worst < exact, "%g", worst);
+}
+
+/* Which bin lies at which depth does not depend on how points were made, only on how many
+ * there are, and how much of the spectrum. */
+TEST (test_a_depth_has_the_same_step_by_nufft)
+{
+  const Values wavelengths = spectrometer (1000);
+  TableFile file (wavelengths);
+  const struct {
+    const char *settings;
+    double points, first, last; /* of the wavenumbers */
+  } cases[] = {{"", 1000, 0, 999}, {"padded-samples=2048", 2048, 0, 999},
+      {"first-sample=100 samples=512", 512, 100, 611}};
+  for (const auto &of : cases) {
+    for (const char *interpolation : {" interpolation=linear", " interpolation=nufft"}) {
+      DepthChain chain (std::string ("wavelength-unit=nm wavelengths=") + file.path + " "
+                            + of.settings + interpolation,
+          "", 1000, 1);
+      chain.pass (noise (1000));
+      double step = 0;
+      gst_structure_get_double (
+          gst_caps_get_structure (chain.harness.caps (), 0), "depth-step", &step);
+      const double k =
+          2 * G_PI * 1e3
+          * (1 / wavelengths[gsize (of.first)] - 1 / wavelengths[gsize (of.last)])
+          / (of.last - of.first); /* rad/um */
+      fail_unless (std::abs (step - G_PI / (of.points * k)) < 1e-9 * step, "%s%s: %g, %g",
+          of.settings, interpolation, step, G_PI / (of.points * k));
+    }
+  }
+}
+
+/* To a grid and back, with zeros and without, while it plays. */
+TEST (test_nufft_comes_and_goes_with_the_next_frame)
+{
+  const gsize samples = 1000;
+  const Values wavelengths = spectrometer (samples);
+  const Values places = reference::places_of (wavelengths);
+  TableFile file (wavelengths);
+  const Values x = noise (samples);
+  reference::Chain linear;
+  linear.map = reference::map_of (wavelengths);
+  const fourier::Line of_linear =
+      reference::depths_of (reference::spectrum_of (linear, x));
+  const fourier::Line of_nufft = reference::nonuniform_depths_of ({}, x, places);
+  const fourier::Line of_padded = reference::nonuniform_depths_of ({}, x, places, 2048);
+  const struct {
+    const char *set;
+    const fourier::Line &expected;
+  } turns[] = {{"interpolation=nufft", of_nufft}, {"padded-samples=2048", of_padded},
+      {"padded-samples=0", of_nufft}, {"interpolation=linear", of_linear}};
+  for (const char *way : ways) {
+    DepthChain chain ("wavelengths=" + file.path, way, samples, 1);
+    for (int round = 0; round < 2; round++) {
+      for (const auto &turn : turns) {
+        check::set_together (chain.find ("octwindowinterp"), turn.set);
+        for (int n = 0; n < 2; n++) {
+          double worst = worst_difference (chain.pass (x), turn.expected);
+          fail_unless (worst < of_grid, "%s: %g", turn.set, worst);
+        }
+      }
+    }
+    fail_unless (chain.harness.said ().is_clean ());
+  }
+}
+
+TEST (test_samples_that_are_not_there_leave_the_last_ones_in_force)
+{
+  const gsize samples = 300;
+  const Values x = noise (samples);
+  DepthChain chain ("", "", samples, 1);
+  const fourier::Line before = chain.pass (x);
+  for (const char *set : {"first-sample=290", "first-sample=0 samples=301",
+           "samples=200 padded-samples=199"}) {
+    check::set_together (chain.find ("octwindowinterp"), set);
+    fail_unless (worst_difference (chain.pass (x), before) < 1e-9);
+    fail_unless_equals_int (chain.harness.said ().warnings.size (), 1);
+  }
+}
+
+/* From 16 samples to 65536, which is what comes of a camera and of a fast digitizer. */
+TEST (test_spectra_of_16_to_65536_samples_have_depths)
+{
+  for (gsize samples : {16, 17, 40, 32768, 65536}) {
+    const Values wavelengths = spectrometer (samples);
+    TableFile file (wavelengths);
+    const Values x = noise (samples);
+    reference::Chain chain;
+    chain.map = reference::map_of (wavelengths);
+    DepthChain linear ("wavelengths=" + file.path, "", samples, 1);
+    double worst = worst_difference (
+        linear.pass (x), reference::depths_of (reference::spectrum_of (chain, x)));
+    fail_unless (worst < 1e-5, "%d: %g", int (samples), worst);
+    if (samples > 1000 && samples < 65536)
+      continue;
+    DepthChain nufft ("interpolation=nufft wavelengths=" + file.path, "", samples, 1);
+    fourier::Line found = nufft.pass (x);
+    if (samples < 1000) {
+      worst = worst_difference (found,
+          reference::nonuniform_depths_of ({}, x, reference::places_of (wavelengths)));
+      fail_unless (worst < of_grid, "nufft, %d: %g", int (samples), worst);
+    }
+  }
+}

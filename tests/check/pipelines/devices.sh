@@ -1,0 +1,37 @@
+#!/bin/bash
+# Promise: opencl-devices names devices as the property `device` takes them, and marks the
+# one that an element takes.
+#
+# Usage: devices.sh OPENCL-DEVICES
+#
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -euo pipefail
+devices=$1
+listed=$("$devices")
+
+fail () {
+  echo "$1"
+  echo "$listed"
+  exit 1
+}
+
+mapfile -t heads < <(grep -E '^[0-9]+:[0-9]+  ' <<<"$listed")
+[ ${#heads[@]} -gt 0 ] || fail "no device is listed"
+[ "$(grep -c '  (taken)$' <<<"$listed")" -eq 1 ] || fail "not one device is taken"
+[ "$(grep -c '^    runs ' <<<"$listed")" -eq ${#heads[@]} ] || fail "not each says what it runs"
+
+for head in "${heads[@]}"; do
+  index=${head%%  *}
+  name=${head#*  }
+  name=${name%  (taken)}
+  for choice in "$index" "$name"; do
+    "$devices" "$choice" | grep -qF "$index  $name  (taken)" || fail "$choice is not taken"
+    gst-launch-1.0 --quiet videotestsrc num-buffers=1 ! openclupload "device=$choice" \
+      ! opencldownload ! fakesink || fail "openclupload does not take device=$choice"
+  done
+done
+GST_OPENCL_DEVICE=${heads[0]%%  *} "$devices" | grep -q '(taken)$' \
+  || fail "GST_OPENCL_DEVICE is not heard"
+said=$("$devices" "no such device" 2>&1 >/dev/null) && fail "an unknown device is taken"
+[[ $said == *"device=no such device"* ]] || fail "an unknown device is not named: $said"
+echo "${#heads[@]} devices"

@@ -1,0 +1,89 @@
+#!/bin/bash
+# Promise: what is installed is all that an application or an element in another tree
+# needs, in C, C++ and Python. Installs into a temporary folder, builds docs/examples
+# against it with Meson and with CMake, and compares what they make.
+#
+# Usage: examples.sh MESON BUILD-FOLDER EXAMPLES PYTHON
+#
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -euo pipefail
+meson=$1
+build=$2
+examples=$3
+python=$4
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The environment that meson gives to tests points into the build folder.
+unset GST_PLUGIN_PATH LD_LIBRARY_PATH
+"$meson" install -C "$build" --no-rebuild --quiet --destdir "$work/installed"
+pc=$(find "$work/installed" -name gstreamer-opencl-1.0.pc)
+library=$(dirname "$(find "$work/installed" -name libgstopencl-1.0.so)")
+prefix=$(sed -n 's/^prefix=//p' "$pc")
+# --destdir moved it away from the prefix that it was configured for.
+sed -i "s|^prefix=.*|prefix=$work/installed$prefix|" "$pc"
+export PKG_CONFIG_PATH=${pc%/*}
+
+# quietly COMMAND…: what it says only where it fails
+quietly () {
+  "$@" >"$work/log" 2>&1 || { cat "$work/log"; echo "$* failed"; exit 1; }
+}
+
+quietly "$meson" setup --werror "$work/meson" "$examples"
+quietly ninja -C "$work/meson"
+warnings="-Wall -Wextra -Wpedantic -Werror"
+quietly cmake -S "$examples" -B "$work/cmake" -DCMAKE_C_STANDARD=17 -DCMAKE_CXX_STANDARD=20 \
+  -DCMAKE_C_FLAGS="$warnings" -DCMAKE_CXX_FLAGS="$warnings"
+quietly cmake --build "$work/cmake"
+
+export LD_LIBRARY_PATH=$library
+export GST_REGISTRY=$work/registry.bin
+export GI_TYPELIB_PATH=$library/girepository-1.0
+test_picture=(videotestsrc num-buffers=3 pattern=smpte75
+  ! "video/x-raw,format=GRAY8,width=320,height=241")
+
+# says EXPECTED COMMAND…: whether the output has a line that matches
+says () {
+  local expected=$1
+  shift
+  quietly "$@"
+  grep -qxE "$expected" "$work/log" && return
+  cat "$work/log"
+  echo "$* does not say: $expected"
+  exit 1
+}
+
+elements () {
+  gst-launch-1.0 --quiet "${test_picture[@]}" ! filesink "location=$work/input"
+  gst-launch-1.0 --quiet "${test_picture[@]}" ! openclupload ! grayinvert ! opencldownload \
+    ! filesink "location=$work/inverse"
+  gst-launch-1.0 --quiet grayramp num-buffers=3 \
+    ! "video/x-raw(memory:OpenCLMemory),width=320,height=241" ! opencldownload \
+    ! filesink "location=$work/ramp"
+  gst-launch-1.0 --quiet graymean name=mean ! opencldownload ! filesink "location=$work/mean" \
+    "${test_picture[@]}" ! openclupload ! mean. \
+    "${test_picture[@]}" ! openclupload ! grayinvert ! mean.
+  "$python" - "$work" <<'END'
+import sys
+
+before, inverse, ramp, mean = (
+    open(f"{sys.argv[1]}/{name}", "rb").read() for name in ("input", "inverse", "ramp", "mean"))
+assert len(before) == 3 * 320 * 241, len(before)
+assert len(set(before)) > 2, "a picture of one colour proves nothing"
+assert inverse == bytes(255 - value for value in before), "not the inverse"
+assert ramp == bytes((x + n) % 256 for n in range(3) for _ in range(241) for x in range(320)), \
+    "not a ramp"
+assert mean == bytes(v // 2 + (255 - v) // 2 for v in before), "not the mean"
+END
+}
+
+for built in "$work/meson" "$work/cmake"; do
+  export GST_PLUGIN_PATH=$library/gstreamer-1.0:$built
+  elements
+  says "the mirror is at depth bin 100" "$built/own-context"
+  says "by way of the host: 0" "$built/own-context"
+  says "[1-9][0-9] % are keyed out" "$built/two-pipelines"
+done
+says "the mirror is at depth bin 100" "$python" "$examples/numpy-frames.py"
+says "[2-9][0-9]* levels of gray in 76800 pixels" "$python" "$examples/pyopencl-frames.py"
+echo "the examples do what they say, built with Meson and with CMake"

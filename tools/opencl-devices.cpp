@@ -1,0 +1,109 @@
+/* opencl-devices: the OpenCL devices of this machine, by the names that `device` takes
+ *
+ * opencl-devices [DEVICE]: all, or those that DEVICE names (auto, gpu, cpu, 0:1, part of a
+ * name). The one that an element takes is marked. It ends with 1 where none can be used.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include <gst/opencl/devicechoice.hpp>
+
+#include <iomanip>
+#include <iostream>
+
+namespace {
+const char *
+kind_of (const opencl::DeviceDescription &device)
+{
+  if (device.type & CL_DEVICE_TYPE_GPU)
+    return device.shares_host_memory ? "GPU in the host's memory"
+                                     : "GPU with memory of its own";
+  return device.type & CL_DEVICE_TYPE_CPU ? "CPU" : "other device";
+}
+
+std::string
+bytes_of (cl_ulong bytes)
+{
+  gchar *text = g_format_size_full (bytes, G_FORMAT_SIZE_IEC_UNITS);
+  std::string formatted = text;
+  g_free (text);
+  return formatted;
+}
+
+bool
+has_extension (const cl::Device &device, const std::string &name)
+{
+  const std::string all = device.getInfo<CL_DEVICE_EXTENSIONS> ().c_str ();
+  return (" " + all + " ").find (" " + name + " ") != std::string::npos;
+}
+
+/* What an element may ask for beyond what every device of OpenCL 1.2 has. */
+struct Ability {
+  const char *extension, *name;
+};
+constexpr Ability abilities[] = {
+    {"cl_khr_fp64", "double precision"},
+    {"cl_khr_fp16", "half precision"},
+};
+
+std::string
+abilities_of (const cl::Device &device)
+{
+  std::string known;
+  for (const Ability &ability : abilities)
+    if (has_extension (device, ability.extension))
+      known += (known.empty () ? "" : ", ") + std::string (ability.name);
+  return known.empty () ? "single precision alone" : known;
+}
+
+void
+print (const opencl::ListedDevice &listed, const opencl::DeviceDescription &device,
+    bool is_taken)
+{
+  const cl::Device &handle = listed.device;
+  const auto line = [] (const char *title) -> std::ostream & {
+    return std::cout << "    " << std::left << std::setw (14) << title;
+  };
+  std::cout << device.index << "  " << device.name << (is_taken ? "  (taken)" : "")
+            << "\n";
+  line ("kind") << kind_of (device) << ", "
+                << handle.getInfo<CL_DEVICE_MAX_COMPUTE_UNITS> () << " compute units\n";
+  line ("version") << handle.getInfo<CL_DEVICE_VERSION> ().c_str () << ", driver "
+                   << handle.getInfo<CL_DRIVER_VERSION> ().c_str () << "\n";
+  line ("memory") << bytes_of (device.memory) << ", a buffer up to "
+                  << bytes_of (handle.getInfo<CL_DEVICE_MAX_MEM_ALLOC_SIZE> ())
+                  << ", local memory "
+                  << bytes_of (handle.getInfo<CL_DEVICE_LOCAL_MEM_SIZE> ()) << "\n";
+  line ("knows") << abilities_of (handle) << "\n";
+  line ("runs") << (device.fault.empty () ? "every element"
+                                          : "nothing: it " + device.fault)
+                << "\n";
+}
+} // namespace
+
+int
+main (int argc, char *argv[])
+{
+  const std::string choice = opencl::effective_device (argc > 1 ? argv[1] : nullptr);
+  GError *error = nullptr;
+
+  if (argc > 2 || choice == "--help") {
+    std::cout
+        << "opencl-devices [DEVICE]: devices by the names that the property `device` "
+           "and GST_OPENCL_DEVICE take\n";
+    return argc > 2 ? 2 : 0;
+  }
+  const std::vector<opencl::ListedDevice> listed = opencl::list_devices ();
+  std::vector<opencl::DeviceDescription> described;
+  for (const opencl::ListedDevice &entry : listed)
+    described.push_back (opencl::describe_device (entry.device, entry.index));
+  const int taken = opencl::choose_among (described, choice.c_str (), &error);
+  for (size_t n = 0; n < listed.size (); n++) {
+    if (argc < 2 || opencl::device_is_chosen (described[n], choice.c_str ()))
+      print (listed[n], described[n], int (n) == taken);
+  }
+  if (taken >= 0)
+    return 0;
+  std::cerr << error->message << "\n";
+  g_error_free (error);
+  return 1;
+}
