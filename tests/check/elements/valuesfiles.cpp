@@ -11,6 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <numeric>
+#include <vector>
+
 #include "gst/oct/calibration/spectrumtables.hpp"
 
 using namespace check;
@@ -18,7 +21,7 @@ using namespace check;
 static const bool is_quick = check::each_test_may_take (60);
 
 namespace {
-const gsize n_samples = 8;
+const gsize n_samples = 16;
 
 /* A file in a folder of its own, for as long as a test needs it. */
 class Path {
@@ -85,6 +88,18 @@ refusal (const std::string &path, bool for_background = false)
   return message;
 }
 
+/* A line each: what is given, and behind it the numbers from there to the last sample. */
+std::string
+lines_of (std::vector<const char *> first)
+{
+  std::string lines;
+  for (const char *line : first)
+    lines += std::string (line) + "\n";
+  for (gsize n = first.size () + 1; n <= n_samples; n++)
+    lines += std::to_string (n) + "\n";
+  return lines;
+}
+
 void
 expect_said (const std::string &message, const char *part)
 {
@@ -115,13 +130,14 @@ TEST (test_the_header_of_npy_tells_that_there_are_too_many_values)
 {
   Path file;
   file.write (npy_header (750000000), 6000000128u);
-  expect_said (refusal (file.path), "750000000 values, expected 8");
+  expect_said (refusal (file.path), "750000000 values, expected 16");
 }
 
 TEST (test_what_is_behind_the_values_of_npy_is_not_read)
 {
   Path file;
-  const double values[n_samples] = {1, 2, 3, 4, 5, 6, 7, 8};
+  double values[n_samples];
+  std::iota (values, values + n_samples, 1.0);
   file.write (npy_header (n_samples)
                   + std::string (reinterpret_cast<const char *> (values), sizeof values),
       6000000000u);
@@ -136,8 +152,8 @@ TEST (test_what_is_behind_the_values_of_npy_is_not_read)
 TEST (test_no_more_lines_are_read_than_tell_that_there_are_too_many)
 {
   Path file;
-  file.write ("1\n2\n3\n4\n5\n6\n7\n8\n9\nten\n");
-  expect_said (refusal (file.path), "9 values or more, expected 8");
+  file.write (lines_of ({}) + "17\neighteen\n");
+  expect_said (refusal (file.path), "17 values or more, expected 16");
 }
 
 /* In the very corners of what a double holds, too. */
@@ -160,18 +176,18 @@ TEST (test_wavelengths_that_nobody_can_reckon_with_are_one_error)
 TEST (test_wavelengths_of_a_file_are_refused_as_those_of_a_range)
 {
   Path file;
-  file.write ("4.9e-324\n1e-323\n2e-323\n3e-323\n4e-323\n5e-323\n6e-323\n7e-323\n");
+  file.write (lines_of ({"4.9e-324", "1e-323", "2e-323"}));
   expect_said (refusal (file.path), "value 0 is 4.94065646e-324, expected a wavelength");
-  file.write ("1.9000000000000001\n1.9000000000000004\n3\n4\n5\n6\n7\n8\n");
+  file.write (lines_of ({"1.9000000000000001", "1.9000000000000004"}));
   expect_said (refusal (file.path), "value 1 is 1.9, expected a wavelength further");
-  file.write ("1\n2\n3\n4\n5\n6\n7\n1e300\n");
+  file.write (lines_of ({"1", "2", "3", "4", "5", "6", "7", "1e300"}));
   expect_said (refusal (file.path), "value 7 is 1e+300, expected a wavelength");
 }
 
 TEST (test_what_a_float_does_not_hold_is_no_background)
 {
   Path file;
-  file.write ("1\n2\n3\n1e39\n5\n6\n7\n8\n");
+  file.write (lines_of ({"1", "2", "3", "1e39"}));
   expect_said (refusal (file.path, true), "value 3 is 1e+39");
 }
 
