@@ -22,9 +22,10 @@ Background:
   --background RRGGBB     a colour (without: an evening sky)
 
 Key:
-  --key RRGGBB            the screen's colour, or the corner of the first frame where it is
-                          seen: top-left (default), top-right, bottom-left, bottom-right
-  --method METHOD         chroma (default) or difference, which are soft, or distance
+  --key RRGGBB            the screen's colour; "screen" (default), the green or blue that most
+                          of the first frame is of; or the corner of the first frame where it
+                          is seen: top-left, top-right, bottom-left, bottom-right
+  --method METHOD         difference (default) or chroma, which are soft, or distance
   --similarity VALUE      soft: 0 … 2, up to where all is transparent (0.08)
   --smoothness VALUE      soft: 0 … 2, from there to where all is opaque (0.8)
   --tolerance VALUE       distance: 0 … 1, up to where all is transparent (0.025)
@@ -54,7 +55,7 @@ Examples:
 END
 }
 
-file='' camera='' background='' key='' method=chroma spill=1
+file='' camera='' background='' key='' method=difference spill=1
 output='' before='' size=''
 limit=0
 soft=() hard=()
@@ -199,8 +200,9 @@ what_is_behind () {
 keyer_of_options () {
   local key_color=()
   keyer=(chromakey "method=$method" "spill=$spill")
-  case ${key:=top-left} in
-    *-*) keyer+=("auto-key=$key") ;;
+  [ "$method" = distance ] || keyer+=(core=true)
+  case ${key:=screen} in
+    screen | *-*) keyer+=("auto-key=$key") ;;
     *) key_color=("key-color=0xff$key") ;;
   esac
   keyer+=("${key_color[@]}" "${hard[@]}" "${soft[@]}")
@@ -239,8 +241,8 @@ encoder_of () {
 check_options () {
   [[ $method =~ ^(chroma|difference|distance)$ ]] \
     || fail "--method $method: expected chroma, difference or distance"
-  [[ -z $key || $key =~ ^([0-9a-fA-F]{6}|(top|bottom)-(left|right))$ ]] \
-    || fail "--key $key: expected RRGGBB, or top-left, top-right, bottom-left, bottom-right"
+  [[ -z $key || $key =~ ^([0-9a-fA-F]{6}|screen|(top|bottom)-(left|right))$ ]] \
+    || fail "--key $key: expected RRGGBB, screen, top-left, top-right, bottom-left, bottom-right"
   [[ -z $background || $background =~ ^[0-9a-fA-F]{6}$ ]] \
     || check_file --background "$background"
   [[ -z $before || $before == *.png ]] || fail "--before $before: expected .png"

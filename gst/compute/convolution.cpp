@@ -61,24 +61,6 @@ take_video (const ConvolutionSettings &settings, const Stream &input,
   return true;
 }
 
-bool
-is_real_number (opencl::NumberType type)
-{
-  using opencl::NumberType;
-  switch (type) {
-  case NumberType::u8:
-  case NumberType::i8:
-  case NumberType::u16:
-  case NumberType::i16:
-  case NumberType::f16:
-  case NumberType::f32:
-  case NumberType::f64:
-    return true;
-  default:
-    return false;
-  }
-}
-
 /* (height, width), or (height, width, channels), or with images before; channels first
  * in NCHW. */
 bool
@@ -94,11 +76,6 @@ take_tensor (const ConvolutionSettings &settings, const Stream &input,
     return fail (error,
         "an array of dimensions %s is not convolved, expected 2 to 4 of them",
         opencl::dimensions_text (input.array.shape).c_str ());
-  if (!is_real_number (input.array.type))
-    return fail (error,
-        "an array of %s is not convolved, expected float32, float16, "
-        "float64 or integers of 8 or 16 bits",
-        opencl::info_of (input.array.type).name);
   if (shape.size () == 2)
     shape.insert (nchw ? shape.begin () : shape.end (), 1);
   if (shape.size () == 3)

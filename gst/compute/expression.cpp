@@ -256,8 +256,8 @@ store (const Operand &output, const std::string &value)
 }
 
 /* A real number as the output's whole ones: to the nearest, or else the last that there is.
- * Only what lies between is converted, as a compiler that knows an expression's value may
- * make anything of a conversion that is beyond its range, saturated or not. */
+ * PoCL's compiler, where it knows a value, makes anything of a conversion that is beyond
+ * its range, saturated or not: there only what lies between is converted. */
 std::string
 conversion_to (const Operand &output)
 {
@@ -268,12 +268,17 @@ conversion_to (const Operand &output)
   const std::string unsigned_type = (number.kind == 'u' ? "" : "u") + type;
   const std::string most = "(" + type + ") ((" + unsigned_type + ") -1"
                            + (number.kind == 'u' ? ")" : " >> 1)");
-  return type + " saturated (real value)\n{\n  const " + type + " most = " + most
-         + ", least = " + (number.kind == 'u' ? "0" : "~most") + ";\n"
+  return type
+         + " saturated (real value)\n{\n"
+           "#ifdef POCL_DEVICE_ADDRESS_BITS\n"
+           "  const "
+         + type + " most = " + most + ", least = " + (number.kind == 'u' ? "0" : "~most")
+         + ";\n"
          + "  const bool above = value >= (real) most, below = value <= (real) least;\n"
            "  const real between = above || below || isnan (value) ? (real) 0 : value;\n"
            "  return above ? most : below ? least : convert_"
-         + type + "_rte (between);\n}\n";
+         + type + "_rte (between);\n#else\n  return convert_" + type
+         + "_sat_rte (value);\n#endif\n}\n";
 }
 
 /* In the order of the parameters of the function that the expression is. */
@@ -301,7 +306,7 @@ function_of (const Plan &plan)
   for (gsize d = 0; plan.uses_indices && d < 4; d++)
     text += ", real i" + std::to_string (d);
   return text + ")\n{\n  return (\n#line 1 \"expression\"\n" + plan.expression
-         + "\n#line 1 \"generated\"\n  );\n}\n";
+         + "\n);\n}\n#line 1 \"generated\"\n";
 }
 
 /* Types by their own names: drivers tell those of arguments as they are written. */

@@ -52,15 +52,18 @@ using compute::Placement;
 using compute::Stream;
 
 #define DEVICE_MEMORY GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
-#define CONVOLVE_CAPS                                                                    \
+#define CONVOLVE_CAPS(types)                                                             \
   "video/x-raw(" DEVICE_MEMORY "), format = (string) " ARRAY_VIDEO_FORMATS               \
   ", width = (int) [ 1, 2147483647 ], height = (int) [ 1, 2147483647 ], "                \
-  "framerate = (fraction) [ 0/1, 2147483647/1 ]; " TENSORS_CAPS ("(" DEVICE_MEMORY ")")
+  "framerate = (fraction) [ 0/1, 2147483647/1 ]; " TENSORS_CAPS_OF (                     \
+      "(" DEVICE_MEMORY ")", types)
 
-static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CONVOLVE_CAPS));
-static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CONVOLVE_CAPS));
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (
+            CONVOLVE_CAPS ("{ float32, float64, float16, uint8, int8, uint16, int16 }")));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
+    GST_PAD_ALWAYS, GST_STATIC_CAPS (CONVOLVE_CAPS ("{ float32, float64, float16 }")));
 
 /* --- enumerations --- */
 
@@ -379,6 +382,9 @@ make_convolver (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
         opencl::info_of (agreed.type).name);
     return false;
   }
+  /* New settings come here a second time where they change the output's caps. */
+  if (*self->convolver && *self->convolution == convolution)
+    return true;
   std::unique_ptr<Convolver> convolver = Convolver::create (
       gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), convolution, error);
   if (!convolver)

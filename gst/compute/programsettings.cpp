@@ -32,7 +32,8 @@ program_properties ()
           "pointer, a count of elements for local memory",
           &Settings::arguments, opencl::playing},
       {"global-size", "Global size",
-          "Work-items, \"x,y,z\" of numbers, width, height, count and shape0 … shape3, "
+          "Work-items of a kernel, \"x,y,z\" of numbers, width, height, count and shape0 "
+          "… shape3, "
           "also "
           "\"width/4\", rounded up; unset: one for each pixel or element of the output",
           &Settings::global_size, opencl::playing},

@@ -14,6 +14,8 @@
  * `balance` of the other two. With `adaptive` they follow a screen that is lit unevenly, and with `refine`
  * the luma of the picture, which is finer than its chroma, says where edges lie.
  *
+ * What `auto-key` takes is told in an element message, "chromakey-key", as `key-color`.
+ *
  * With `core` what is well within the subject is opaque; glass that is large and lets less
  * than two fifths of the screen through is taken for that too.
  *
@@ -43,6 +45,7 @@
 #include "original.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
+#include "takenkey.hpp"
 
 #define FOLDER "/org/freedesktop/gstreamer/opencl/keying/"
 #define KERNELS FOLDER "chromakey.cl"
@@ -67,6 +70,7 @@ enum class AutoKey {
   bottom_left,
   bottom_right,
   rectangle,
+  screen,
 };
 
 struct Rectangle {
@@ -126,9 +130,11 @@ struct Work {
   opencl::FrameKernel mark_core;
   opencl::FrameKernel close_core;
   opencl::FrameKernel take_key;
+  opencl::FrameKernel find_key;
   opencl::FrameKernel measure_screen;
   opencl::FrameKernel smooth_screen;
   cl::Buffer auto_key;
+  keying::TakenKey taken_key;
   cl_uint block_size, block_columns, block_rows;
   cl::Buffer measured; /* of each block */
   cl::Buffer across;   /* sums of measured */
@@ -182,6 +188,8 @@ auto_key_get_type (void)
       {gint (AutoKey::bottom_right), "The same, bottom right", "bottom-right"},
       {gint (AutoKey::rectangle), "Mean of auto-key-x, -y, -width and -height",
           "rectangle"},
+      {gint (AutoKey::screen),
+          "The green or blue that most of the frame is of, wherever it is", "screen"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
@@ -293,6 +301,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.mark_core, "mark_core"},
       {work.close_core, "close_core"},
       {work.take_key, "take_key"},
+      {work.find_key, "find_key"},
       {work.measure_screen, "measure_screen"},
       {work.smooth_screen, "smooth_screen"},
   };
@@ -383,21 +392,56 @@ has_its_key (const Work &work, const Settings &settings)
          || work.taken_revision == settings.auto_key_revision;
 }
 
-/* The key goes from the picture to the device's own memory; nobody on the host sees it.
- * What has been left to downstream with the key of before keeps that. */
+/* The key goes from the picture to the device's own memory, and to the host only for its
+ * message. What has been left to downstream with the key of before keeps that. */
 static gboolean
 take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
 {
+  const opencl::Groups one_group = {1, 1, taking_group};
+
   if (has_its_key (work, settings))
     return TRUE;
   if (!make_auto_key (context, work, error))
     return FALSE;
   work.taken_revision = settings.auto_key_revision;
   Rectangle from = rectangle_of (settings, work.info.width, work.info.height);
-  return work.take_key.launch_groups (queue, {1, 1, taking_group}, error, input,
-      cl_uint (from.x), cl_uint (from.y), cl_uint (from.width), cl_uint (from.height),
-      work.auto_key ());
+  gboolean taken = settings.auto_key == AutoKey::screen
+                       ? work.find_key.launch_groups (queue, one_group, error, input,
+                           cl_uint (work.info.width), cl_uint (work.info.height),
+                           cl_uint (settings.key_color), work.auto_key ())
+                       : work.take_key.launch_groups (queue, one_group, error, input,
+                           cl_uint (from.x), cl_uint (from.y), cl_uint (from.width),
+                           cl_uint (from.height), work.auto_key ());
+  return taken && work.taken_key.read (queue, work.auto_key (), error);
+}
+
+/* Once it is known which key was taken */
+static void
+tell_key (GstChromaKey *self, bool wait)
+{
+  GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
+  guint key;
+
+  if (!self->work
+      || !self->work->taken_key.tell (
+          gst_opencl_context_get_queue (
+              gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE),
+          wait, &key))
+    return;
+  GST_INFO_OBJECT (self, "took 0x%08x for key-color", key);
+  gst_element_post_message (GST_ELEMENT (self),
+      gst_message_new_element (GST_OBJECT (self),
+          gst_structure_new ("chromakey-key", "key-color", G_TYPE_UINT, key, nullptr)));
+}
+
+static gboolean
+gst_chroma_key_sink_event (GstBaseTransform *transform, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+    tell_key (GST_CHROMA_KEY (transform), true);
+  return GST_BASE_TRANSFORM_CLASS (gst_chroma_key_parent_class)
+      ->sink_event (transform, event);
 }
 
 static cl_uint
@@ -611,6 +655,7 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   Settings settings = get_settings (self);
   RunMember::Outcome outcome = RunMember::Outcome::plain;
+  tell_key (self, false);
   if (begins_run (*self->work, settings))
     outcome = self->member->leave (filter,
         keying::KeyRun (distance_key_of (*self->work, settings)), input, output, error);
@@ -655,6 +700,7 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
   gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
   gst_type_mark_as_plugin_api (auto_key_get_type (), GstPluginAPIFlags (0));
 
+  GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_chroma_key_sink_event;
   filter_class->close = gst_chroma_key_close;
   filter_class->set_formats = gst_chroma_key_set_formats;
   filter_class->transform = gst_chroma_key_transform;

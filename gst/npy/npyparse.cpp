@@ -12,9 +12,10 @@
  * number of such files, one behind the other, as `filesrc` reads one and `multifilesrc`
  * many. Integers of 8 to 32 bits and float32 pass as they are, in either order of bytes;
  * float64 becomes float32.
- * Where downstream takes `other/tensors` and no spectra, as `openclkernel` does, an array
- * of any shape and of any numbers of a fixed size is one buffer, complex numbers with an
- * innermost 2; with `split`, each along the outermost dimension is.
+ * Where downstream takes `other/tensors` and no spectra, as `openclkernel` does, or both,
+ * as `npysink` does, and the file has none, an array of any shape and of any numbers of a
+ * fixed size is one buffer, complex numbers with an innermost 2; with `split`, each along
+ * the outermost dimension is.
  *
  * A file can be sought in, and played backward; a source that gives any part of a file on
  * request, as `filesrc` does, is asked for one frame at a time.
@@ -121,6 +122,7 @@ struct GstNpyParse {
   bool started;
   bool knows_view;
   npy::View view;
+  bool takes_both; /* spectra and arrays */
   GstAdapter *adapter;
   guint64 offset;
   gsize skip;
@@ -268,9 +270,11 @@ npy_parse_view (GstNpyParse *self)
       "application/x-oct", "domain", G_TYPE_STRING, "wavelength", nullptr);
   GstCaps *tensors = gst_caps_new_empty_simple (TENSORS_NAME);
 
-  self->view.as_tensors = !gst_caps_is_any (taken)
-                          && !gst_caps_can_intersect (taken, spectra)
-                          && gst_caps_can_intersect (taken, tensors);
+  const bool takes_spectra = gst_caps_can_intersect (taken, spectra);
+  const bool takes_tensors =
+      !gst_caps_is_any (taken) && gst_caps_can_intersect (taken, tensors);
+  self->view.as_tensors = !takes_spectra && takes_tensors;
+  self->takes_both = takes_spectra && takes_tensors;
   self->view.split = self->settings->committed ().split;
   self->knows_view = true;
   gst_caps_unref (taken);
@@ -279,12 +283,31 @@ npy_parse_view (GstNpyParse *self)
   return self->view;
 }
 
+/* What is no spectra is an array, for those who take both. */
+static bool
+npy_parse_read_header (
+    GstNpyParse *self, const guint8 *data, gsize size, FrameArray &array, GError **error)
+{
+  npy::View view = npy_parse_view (self);
+  GError *reason = nullptr;
+
+  if (npy::frame_array_parse (data, size, view, array, &reason))
+    return true;
+  view.as_tensors = self->takes_both;
+  if (self->takes_both && npy::frame_array_parse (data, size, view, array, nullptr)) {
+    g_error_free (reason);
+    return true;
+  }
+  g_propagate_error (error, reason);
+  return false;
+}
+
 static gboolean
 npy_parse_start_array (GstNpyParse *self, const guint8 *data, gsize size, GError **error)
 {
   FrameArray array;
 
-  if (!npy::frame_array_parse (data, size, npy_parse_view (self), array, error)
+  if (!npy_parse_read_header (self, data, size, array, error)
       || !npy_parse_check_stream_size (self, array, error))
     return FALSE;
 
@@ -1103,8 +1126,8 @@ npy_parse_pull_array (GstNpyParse *self, FrameArray *array)
   if (size < needed)
     return false;
   gconstpointer data = gst_adapter_map (self->adapter, size);
-  bool parsed = npy::frame_array_parse (
-      static_cast<const guint8 *> (data), size, npy_parse_view (self), *array, nullptr);
+  bool parsed = npy_parse_read_header (
+      self, static_cast<const guint8 *> (data), size, *array, nullptr);
   gst_adapter_unmap (self->adapter);
   return parsed;
 }

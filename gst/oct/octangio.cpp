@@ -14,6 +14,14 @@
  *   the phase by which all of the A-line has turned, arg of the sum of X_i+1 X_i* over its
  *   depths, as it does when the sample moves
  *
+ * With `axial-shift` a sample that moves along the beam between two repeats is moved back
+ * first, by as much of so many bins as makes the amplitudes of the whole B-scan most like
+ * those of its first repeat. With `bands` the spectrum is split into so many, whose
+ * angiograms are averaged: each sees a longer depth, and less of how the sample moves along
+ * the beam (with decorrelation, SSADA after Jia et al. 2012). What does not come from the
+ * sample, as the light's own spectrum, is to be taken away before (`background`,
+ * `depth-start`), since it does not turn with it.
+ *
  * Complex depths come from `octfft` when it is asked, as it is here. The first B-scan is
  * the first of its place. Where some are lost (DISCONT, GAP) the angiogram that they belong
  * to is left out; how many were lost is told by the frames' time, so that repeats of two
@@ -32,6 +40,10 @@
 #ifdef HAVE_CONFIG_H
 #include "config.h"
 #endif
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
@@ -55,11 +67,14 @@ enum class Method {
 };
 
 const guint least_repeats = 2, most_repeats = 64;
+const guint most_shifts = 32, most_bands = 16;
 const gsize largest_group = 64;
 
 struct Settings {
   guint repeats = 4;
   Method method = Method::speckle_variance;
+  guint axial_shift = 0;
+  guint bands = 1;
 };
 
 class Angiogram : public oct::DepthFilterOf<Settings> {
@@ -77,25 +92,59 @@ protected:
   oct::DepthChange change_of (const Settings &wanted) const override;
   bool breaks (const Settings &wanted) const override
   {
-    return wanted.repeats != in_force.repeats;
+    return wanted.repeats != in_force.repeats
+           || wanted.axial_shift != in_force.axial_shift;
   }
 
 private:
   /* All methods', so that turning to another one makes nothing. */
   struct Kernels {
     opencl::Kernel speckle_variance, decorrelation, bulk_phase, complex_variance;
+    opencl::Kernel correlate, find_shift, align, take_band;
+  };
+
+  /* All repeats: all but the last one after the other in a buffer, from its start, and the
+   * last. */
+  struct Repeats {
+    cl_mem others;
+    cl_mem last;
+    gsize last_offset;
+  };
+
+  /* Where it goes, how much of it, and whether it is added to what is there. */
+  struct Sum {
+    const GstOpenCLFrame *to;
+    float share;
+    bool adds;
   };
 
   bool create_kernels (GstOpenCLContext *context, GError **error);
-  bool transform_complex (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
-      cl_command_queue queue, GError **error);
+  bool create_memory (GstOpenCLContext *context, GError **error);
+  bool create_taps (GstOpenCLContext *context, GError **error);
+  bool align_repeat (
+      cl_mem from, gsize offset, guint position, cl_command_queue queue, GError **error);
+  bool compare (
+      const Repeats &repeats, const Sum &sum, cl_command_queue queue, GError **error);
+  bool compare_complex (
+      const Repeats &repeats, const Sum &sum, cl_command_queue queue, GError **error);
+  bool split (const Repeats &repeats, guint band, cl_command_queue queue, GError **error);
+  guint reach () const { return 2 * in_force.bands; }
+  cl_ulong values_of_frames (guint frames) const
+  {
+    return cl_ulong (frames) * input.depths * input.lines;
+  }
 
   bool created = false;
   Kernels kernels;
   gsize group = 1;
-  cl::Buffer kept;   /* all repeats but the last */
-  cl::Buffer phases; /* of each A-line, between two repeats each */
-  gsize kept_bytes = 0;
+  cl::Buffer kept;      /* all repeats but the last, which only is where it is moved */
+  cl::Buffer phases;    /* of each A-line, between two repeats each */
+  cl::Buffer sums;      /* of amplitudes that are alike, of each A-line and shift */
+  cl::Buffer shift;     /* that was found */
+  cl::Buffer taps;      /* of all bands */
+  cl::Buffer band;      /* all repeats in one */
+  guint taps_bands = 0; /* of which they are */
+  gsize kept_bytes = 0, phases_bytes = 0, band_bytes = 0, sums_bytes = 0;
 };
 
 oct::DepthChange
@@ -113,8 +162,9 @@ void
 Angiogram::release ()
 {
   kernels = Kernels ();
-  kept = phases = cl::Buffer ();
-  kept_bytes = 0;
+  kept = phases = sums = shift = taps = band = cl::Buffer ();
+  kept_bytes = phases_bytes = band_bytes = sums_bytes = 0;
+  taps_bands = 0;
   created = false;
 }
 
@@ -126,56 +176,160 @@ Angiogram::create_kernels (GstOpenCLContext *context, GError **error)
     const char *name;
   } wanted[] = {{kernels.speckle_variance, "speckle_variance"},
       {kernels.decorrelation, "decorrelation"}, {kernels.bulk_phase, "bulk_phase"},
-      {kernels.complex_variance, "complex_variance"}};
+      {kernels.complex_variance, "complex_variance"}, {kernels.correlate, "correlate"},
+      {kernels.find_shift, "find_shift"}, {kernels.align, "align"},
+      {kernels.take_band, "take_band"}};
   /* On a CPU a work-item reads an A-line from one end to the other. */
   group = opencl::is_cpu (context) ? 1 : largest_group;
-  const std::string options = "-DGROUP=" + std::to_string (group);
+  const std::string options = "-DGROUP=" + std::to_string (group)
+                              + " -DMOST_SHIFTS=" + std::to_string (most_shifts);
   for (const auto &entry : wanted) {
     if (!entry.kernel.create (context, KERNELS, entry.name, options.c_str (), error))
       return false;
   }
+  return opencl::make_buffer (context, sizeof (cl_float), shift, error);
+}
+
+/* Memory of another size than before; what is not needed is not kept. */
+static bool
+resize (GstOpenCLContext *context, gsize wanted, cl::Buffer &buffer, gsize &bytes,
+    GError **error)
+{
+  if (wanted == bytes)
+    return true;
+  bytes = 0;
+  buffer = cl::Buffer ();
+  if (wanted > 0 && !opencl::make_buffer (context, wanted, buffer, error))
+    return false;
+  bytes = wanted;
+  return true;
+}
+
+bool
+Angiogram::create_memory (GstOpenCLContext *context, GError **error)
+{
+  const gsize repeats = in_force.repeats, pairs = repeats - 1;
+  const gsize frames = in_force.axial_shift > 0 ? repeats : pairs;
+  const gsize shifts = in_force.axial_shift > 0 ? 2 * in_force.axial_shift + 1 : 0;
+  return resize (context, frames * input.size (), kept, kept_bytes, error)
+         && resize (context, pairs * input.lines * sizeof (cl_float2), phases,
+             phases_bytes, error)
+         && resize (context, in_force.bands > 1 ? repeats * input.size () : 0, band,
+             band_bytes, error)
+         && resize (
+             context, shifts * input.lines * sizeof (cl_float), sums, sums_bytes, error);
+}
+
+/* Along depth, a Gaussian of the spectrum whose half maximum is where the next band's is:
+ * the sum over bands is nearly even. Parts of the spectrum run from 0 to 1. */
+bool
+Angiogram::create_taps (GstOpenCLContext *context, GError **error)
+{
+  const guint bands = in_force.bands;
+  if (bands == 1 || bands == taps_bands)
+    return true;
+  const double sigma = 1 / (bands * std::sqrt (8 * std::log (2.0)));
+  std::vector<cl_float2> values;
+  for (guint n = 0; n < bands; n++) {
+    for (gint bin = -gint (reach ()); bin <= gint (reach ()); bin++) {
+      const double height =
+          sigma * std::sqrt (2 * G_PI) * std::exp (-2 * std::pow (G_PI * sigma * bin, 2));
+      const double phase = -2 * G_PI * bin * (n + 0.5) / bands;
+      values.push_back (
+          {{cl_float (height * std::cos (phase)), cl_float (height * std::sin (phase))}});
+    }
+  }
+  taps_bands = 0;
+  taps = opencl::make_table (
+      context, values.data (), values.size () * sizeof values[0], error);
+  if (!taps ())
+    return false;
+  taps_bands = bands;
   return true;
 }
 
 bool
 Angiogram::prepare (GstOpenCLContext *context, GError **error)
 {
-  const gsize pairs = in_force.repeats - 1, bytes = input.size () * pairs;
   if (!created && !create_kernels (context, error))
     return false;
   created = true;
-  if (bytes != kept_bytes) {
-    kept_bytes = 0;
-    if (!opencl::make_buffer (context, bytes, kept, error)
-        || !opencl::make_buffer (
-            context, pairs * input.lines * sizeof (cl_float2), phases, error))
-      return false;
-    kept_bytes = bytes;
-  }
-  return true;
+  return create_memory (context, error) && create_taps (context, error);
+}
+
+/* To its place among those that are kept, as the first one lies. */
+bool
+Angiogram::align_repeat (
+    cl_mem from, gsize offset, guint position, cl_command_queue queue, GError **error)
+{
+  const cl_uint depths = cl_uint (input.depths), lines = cl_uint (input.lines);
+  const cl_uint shifts = std::min (in_force.axial_shift, depths - 1);
+  return kernels.correlate.launch (queue, 2 * shifts + 1, lines, error, kept (), from,
+             cl_ulong (offset), depths, lines, shifts, sums ())
+         && kernels.find_shift.launch_groups (
+             queue, 1, group, error, sums (), lines, shifts, shift ())
+         && kernels.align.launch (queue, depths, lines, error, from, cl_ulong (offset),
+             depths, lines, shift (), kept (), values_of_frames (position));
 }
 
 bool
 Angiogram::keep (
     const GstOpenCLFrame *frame, guint position, cl_command_queue queue, GError **error)
 {
+  if (!oct::check_places (frame, input.bytes, error))
+    return false;
+  if (in_force.axial_shift > 0 && position > 0)
+    return align_repeat (frame->data, frame->offset[0], position, queue, error);
   cl_int code = clEnqueueCopyBuffer (queue, frame->data, kept (), frame->offset[0],
       position * input.size (), input.size (), 0, nullptr, nullptr);
   return gst_opencl_check (code, "clEnqueueCopyBuffer", error);
 }
 
+/* All repeats in one band. */
 bool
-Angiogram::transform_complex (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
-    cl_command_queue queue, GError **error)
+Angiogram::split (
+    const Repeats &repeats, guint number, cl_command_queue queue, GError **error)
+{
+  const cl_uint depths = cl_uint (input.depths), lines = cl_uint (input.lines);
+  const guint last = in_force.repeats - 1;
+  for (guint n = 0; n <= last; n++) {
+    if (!kernels.take_band.launch (queue, depths, lines, error,
+            n < last ? repeats.others : repeats.last,
+            cl_ulong (n < last ? n * input.size () : repeats.last_offset), depths, lines,
+            taps (), cl_uint (number * (2 * reach () + 1)), cl_uint (reach ()), band (),
+            values_of_frames (n)))
+      return false;
+  }
+  return true;
+}
+
+bool
+Angiogram::compare_complex (
+    const Repeats &of, const Sum &sum, cl_command_queue queue, GError **error)
 {
   const cl_uint repeats = in_force.repeats, depths = cl_uint (input.depths);
   const cl_uint lines = cl_uint (input.lines);
   return kernels.bulk_phase.launch_groups (queue, gsize (repeats - 1) * lines, group,
-             error, kept (), from->data, cl_ulong (from->offset[0]), repeats, depths,
-             lines, phases ())
-         && kernels.complex_variance.launch (queue, depths, lines, error, kept (),
-             from->data, cl_ulong (from->offset[0]), repeats, depths, lines, phases (),
-             to->data, cl_ulong (to->offset[0]));
+             error, of.others, of.last, cl_ulong (of.last_offset), repeats, depths, lines,
+             phases ())
+         && kernels.complex_variance.launch (queue, depths, lines, error, of.others,
+             of.last, cl_ulong (of.last_offset), repeats, depths, lines, phases (),
+             sum.share, cl_uint (sum.adds), sum.to->data, cl_ulong (sum.to->offset[0]));
+}
+
+bool
+Angiogram::compare (
+    const Repeats &of, const Sum &sum, cl_command_queue queue, GError **error)
+{
+  if (in_force.method == Method::complex_variance)
+    return compare_complex (of, sum, queue, error);
+  opencl::Kernel &kernel = in_force.method == Method::decorrelation
+                               ? kernels.decorrelation
+                               : kernels.speckle_variance;
+  return kernel.launch (queue, input.depths, input.lines, error, of.others, of.last,
+      cl_ulong (of.last_offset), cl_uint (in_force.repeats), cl_uint (input.depths),
+      cl_uint (input.lines), sum.share, cl_uint (sum.adds), sum.to->data,
+      cl_ulong (sum.to->offset[0]));
 }
 
 bool
@@ -185,14 +339,22 @@ Angiogram::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
   if (!oct::check_places (from, input.bytes, error)
       || !oct::check_places (to, output.bytes, error))
     return false;
-  if (in_force.method == Method::complex_variance)
-    return transform_complex (from, to, queue, error);
-  opencl::Kernel &kernel = in_force.method == Method::decorrelation
-                               ? kernels.decorrelation
-                               : kernels.speckle_variance;
-  return kernel.launch (queue, input.depths, input.lines, error, kept (), from->data,
-      cl_ulong (from->offset[0]), cl_uint (in_force.repeats), cl_uint (input.depths),
-      cl_uint (input.lines), to->data, cl_ulong (to->offset[0]));
+  const guint last = in_force.repeats - 1, bands = in_force.bands;
+  Repeats repeats = {kept (), from->data, from->offset[0]};
+  if (in_force.axial_shift > 0) {
+    if (!align_repeat (from->data, from->offset[0], last, queue, error))
+      return false;
+    repeats = {kept (), kept (), last * input.size ()};
+  }
+  if (bands == 1)
+    return compare (repeats, {to, 1, false}, queue, error);
+  for (guint n = 0; n < bands; n++) {
+    if (!split (repeats, n, queue, error)
+        || !compare ({band (), band (), last * input.size ()},
+            {to, 1.0f / float (bands), n > 0}, queue, error))
+      return false;
+  }
+  return true;
 }
 } // namespace
 
@@ -230,6 +392,13 @@ const opencl::PropertyTable<Settings> properties = {
         {least_repeats, most_repeats}, opencl::playing},
     {"method", "Method", "What an angiogram shows", &Settings::method, method_get_type,
         opencl::playing},
+    {"axial-shift", "Axial shift",
+        "Most depth bins by which a repeat is moved back along the beam to lie where the "
+        "first one does, 0 = it stays",
+        &Settings::axial_shift, {0, most_shifts}, opencl::playing},
+    {"bands", "Bands",
+        "Bands into which the spectrum is split, whose angiograms are averaged",
+        &Settings::bands, {1, most_bands}, opencl::playing},
 };
 
 static void

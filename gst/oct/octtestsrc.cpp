@@ -17,6 +17,11 @@
  * even wavenumbers and q = m - N/2: octwindowinterp with the same wavelengths and
  * dispersion undoes both.
  *
+ * The tissue (`pattern=layers`) is a phantom of flow, too: with `velocity` all blood in its
+ * vessel moves along the beam so fast, A-line by A-line, and what leaves the vessel is
+ * followed by other. With `sinusoidal` and `bidirectional` it is looked at as by a resonant
+ * scanner; `octscan` with the same and `reverse=odd` puts that right.
+ *
  * ## Example launch line
  * |[
  * gst-launch-1.0 octtestsrc ! octwindowinterp wavelength-min=1187 wavelength-max=1433 ! \
@@ -133,6 +138,25 @@ const opencl::PropertyTable<Settings> properties = {
     {"seed", "Seed", "Which noise and which tissue",
         [] (Settings &s) -> guint & { return s.spectra.seed; }, {0, G_MAXUINT},
         opencl::playing},
+    {"velocity", "Velocity",
+        "Of the blood along the beam, in mm/s, to greater depth if positive; wavelengths "
+        "are nm then. 0 = it turns, not known how fast (pattern=layers)",
+        [] (Settings &s) -> double & { return s.spectra.velocity; }, {-10000, 10000},
+        opencl::playing},
+    {"line-rate", "Line rate",
+        "A-lines a second, in the time between which the blood moves; 0 = as many as "
+        "there are in a second's frames",
+        [] (Settings &s) -> double & { return s.spectra.line_rate; }, {0, 1e9},
+        opencl::playing},
+    {"sinusoidal", "Sinusoidal",
+        "Part of a half period of a sine that the scanner moves by in a frame; 0 = "
+        "evenly "
+        "(pattern=layers)",
+        [] (Settings &s) -> double & { return s.spectra.sinusoidal; }, {0, 1},
+        opencl::playing, &Settings::tables_revision},
+    {"bidirectional", "Bidirectional",
+        "Whether every second frame is taken on the scanner's way back (pattern=layers)",
+        [] (Settings &s) -> bool & { return s.spectra.bidirectional; }, opencl::playing},
     {"is-live", "Is live", "Whether to deliver as a camera would", &Settings::live,
         opencl::ready},
 };
@@ -216,6 +240,17 @@ update_settings (GstOctTestSrc *self, const GstVideoInfo *info)
   self->settings->update (accept);
 }
 
+static double
+line_seconds (const OctTestSettings &settings, const GstVideoInfo *info)
+{
+  if (settings.line_rate > 0)
+    return 1 / settings.line_rate;
+  return GST_VIDEO_INFO_FPS_N (info) > 0
+             ? double (GST_VIDEO_INFO_FPS_D (info)) / GST_VIDEO_INFO_FPS_N (info)
+                   / GST_VIDEO_INFO_HEIGHT (info)
+             : 0;
+}
+
 static gboolean
 gst_oct_test_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTime time,
     const GstOpenCLFrame *frame, cl_command_queue queue, GError **error)
@@ -223,10 +258,11 @@ gst_oct_test_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTime tim
   GstOctTestSrc *self = GST_OCT_TEST_SRC (src);
   Work &work = *self->work;
   const OctTestSettings &settings = work.settings.spectra;
-  const OctTestMoment moment = {number, static_cast<double> (time) / GST_SECOND};
   const GstVideoInfo *info = gst_opencl_src_get_video_info (src);
 
   update_settings (self, info);
+  const OctTestMoment moment = {
+      number, static_cast<double> (time) / GST_SECOND, line_seconds (settings, info)};
   if (!work.tables
       && !work.spectra.configure (
           settings, GST_VIDEO_INFO_WIDTH (info), GST_VIDEO_INFO_HEIGHT (info), error))

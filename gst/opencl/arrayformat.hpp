@@ -22,9 +22,10 @@ namespace opencl {
 #define TENSORS_TYPES                                                                    \
   "{ float32, float64, float16, uint8, int8, uint16, int16, uint32, int32, uint64, "     \
   "int64 }"
-#define TENSORS_CAPS(features)                                                           \
+#define TENSORS_CAPS(features) TENSORS_CAPS_OF (features, TENSORS_TYPES)
+#define TENSORS_CAPS_OF(features, of_types)                                              \
   TENSORS_NAME features ", format = (string) static, num_tensors = (int) 1, "            \
-                        "types = (string) " TENSORS_TYPES ", "                           \
+                        "types = (string) " of_types ", "                                \
                         "framerate = (fraction) [ 0/1, 2147483647/1 ]"
 
 /* Formats of video that are one array of whole components. */

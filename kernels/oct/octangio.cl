@@ -34,9 +34,120 @@ amplitude (float2 bin)
   return sqrt (bin.x * bin.x + bin.y * bin.y);
 }
 
+/* What is put out: `share` of it, and with `adds` what is there already. */
+#define OUTPUT                                                                           \
+  float share, uint adds, global uchar *restrict output, ulong output_offset
+
+void
+put_out (float value, size_t at, float share, uint adds, global uchar *output, ulong offset)
+{
+  global float *to = (global float *)(output + offset) + at;
+  *to = adds ? *to + share * value : share * value;
+}
+
+/* How alike the amplitudes of an A-line are to those of another, `shifts` bins deeper and
+ * higher, and all between: 2 shifts + 1 sums of each A-line. */
+kernel void
+correlate (global const float2 *restrict first, global const uchar *restrict bytes,
+    ulong offset, uint depths, uint lines, uint shifts, global float *restrict sums)
+{
+  const uint shift = get_global_id (0), line = get_global_id (1);
+  if (shift > 2 * shifts || line >= lines)
+    return;
+  global const float2 *a = first + (size_t)line * depths;
+  global const float2 *b = (global const float2 *)(bytes + offset) + (size_t)line * depths;
+  const int deeper = (int)shift - (int)shifts;
+  const uint from = max (0, -deeper), end = depths - max (0, deeper);
+  float sum = 0.0f;
+  for (uint depth = from; depth < end; depth++) {
+    const float2 x = a[depth], y = b[depth + deeper];
+    sum += sqrt ((x.x * x.x + x.y * x.y) * (y.x * y.x + y.y * y.y));
+  }
+  sums[(size_t)line * (2 * shifts + 1) + shift] = sum <= FLT_MAX ? sum : 0.0f;
+}
+
+/* The shift where all A-lines together are most alike, to a part of a bin by the parabola
+ * through three sums. One work-group. */
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
+find_shift (global const float *restrict sums, uint lines, uint shifts,
+    global float *restrict found)
+{
+  const uint count = 2 * shifts + 1, item = get_local_id (0);
+  local float parts[GROUP][2 * MOST_SHIFTS + 1];
+  for (uint n = 0; n < count; n++) {
+    float sum = 0.0f;
+    for (uint line = item; line < lines; line += GROUP)
+      sum += sums[(size_t)line * count + n];
+    parts[item][n] = sum;
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+  if (item > 0)
+    return;
+  local float *totals = parts[0];
+  for (uint n = 0; n < count; n++) {
+    for (uint other = 1; other < GROUP; other++)
+      totals[n] += parts[other][n];
+  }
+  uint best = shifts;
+  for (uint n = 0; n < count; n++)
+    best = totals[n] > totals[best] ? n : best;
+  float part = 0.0f;
+  if (best > 0 && best + 1 < count) {
+    const float below = totals[best - 1], above = totals[best + 1];
+    const float bend = below - 2.0f * totals[best] + above;
+    part = bend < 0.0f ? clamp (0.5f * (below - above) / bend, -0.5f, 0.5f) : 0.0f;
+  }
+  *found = (float)best - shifts + part;
+}
+
+/* Each A-line as much higher: a Catmull-Rom curve through bins that are turned as if the
+ * spectrum had its middle at 0, as they do from bin to bin by half a turn. */
+kernel void
+align (global const uchar *restrict bytes, ulong offset, uint depths, uint lines,
+    global const float *restrict found, global float2 *restrict output, ulong to)
+{
+  const uint depth = get_global_id (0), line = get_global_id (1);
+  if (depth >= depths || line >= lines)
+    return;
+  global const float2 *b = (global const float2 *)(bytes + offset) + (size_t)line * depths;
+  const float whole = floor (*found), t = *found - whole;
+  const float weights[] = {((-0.5f * t + 1.0f) * t - 0.5f) * t,
+      (1.5f * t - 2.5f) * t * t + 1.0f, ((-1.5f * t + 2.0f) * t + 0.5f) * t,
+      (0.5f * t - 0.5f) * t * t};
+  float2 sum = 0.0f;
+  for (int n = 0; n < 4; n++) {
+    const int from = (int)depth + (int)whole - 1 + n;
+    if (from >= 0 && from < (int)depths)
+      sum += (n % 2 ? weights[n] : -weights[n]) * b[from];
+  }
+  output[to + (size_t)line * depths + depth] = sum;
+}
+
+/* The part of the bins that is of a band of the spectrum: `taps` from -reach to reach. */
+kernel void
+take_band (global const uchar *restrict bytes, ulong offset, uint depths, uint lines,
+    global const float2 *restrict taps, uint first_tap, uint reach,
+    global float2 *restrict output, ulong to)
+{
+  const uint depth = get_global_id (0), line = get_global_id (1);
+  if (depth >= depths || line >= lines)
+    return;
+  global const float2 *bins =
+      (global const float2 *)(bytes + offset) + (size_t)line * depths;
+  /* Tap n is for the bin depth + reach - n. */
+  const uint from = depth + reach >= depths ? depth + reach + 1 - depths : 0;
+  const uint end = min (2 * reach, depth + reach);
+  float2 sum = 0.0f;
+  for (uint n = from; n <= end; n++) {
+    const float2 x = bins[depth + reach - n], w = taps[first_tap + n];
+    sum += (float2) (x.x * w.x - x.y * w.y, x.x * w.y + x.y * w.x);
+  }
+  output[to + (size_t)line * depths + depth] = sum;
+}
+
 /* The sum of (A - mean)^2 / N. */
 kernel void
-speckle_variance (REPEATS, global uchar *restrict output, ulong output_offset)
+speckle_variance (REPEATS, OUTPUT)
 {
   const Repeats of = THE_REPEATS;
   const size_t depth = get_global_id (0), line = get_global_id (1);
@@ -52,14 +163,14 @@ speckle_variance (REPEATS, global uchar *restrict output, ulong output_offset)
     const float away = amplitude (repeat (&of, n)[at]) - mean;
     squares += away * away;
   }
-  ((global float *)(output + output_offset))[at] = squares / repeats;
+  put_out (squares / repeats, at, share, adds, output, output_offset);
 }
 
 /* 1 - the mean of A_i A_i+1 / ((A_i^2 + A_i+1^2) / 2) = the mean of (A_i - A_i+1)^2 /
  * (A_i^2 + A_i+1^2), which loses nothing where they are alike. Two that are nothing are
  * alike. */
 kernel void
-decorrelation (REPEATS, global uchar *restrict output, ulong output_offset)
+decorrelation (REPEATS, OUTPUT)
 {
   const Repeats of = THE_REPEATS;
   const size_t depth = get_global_id (0), line = get_global_id (1);
@@ -74,7 +185,7 @@ decorrelation (REPEATS, global uchar *restrict output, ulong output_offset)
     sum += power > 0.0f ? (after - before) * (after - before) / power : 0.0f;
     before = after;
   }
-  ((global float *)(output + output_offset))[at] = sum / (repeats - 1);
+  put_out (sum / (repeats - 1), at, share, adds, output, output_offset);
 }
 
 /* Of each A-line and each two repeats that follow each other, the phase by which the whole
@@ -108,8 +219,7 @@ bulk_phase (REPEATS, global float2 *restrict phases)
 
 /* The mean of |X_i+1 exp (-i bulk phase) - X_i|^2. */
 kernel void
-complex_variance (REPEATS, global const float2 *restrict phases,
-    global uchar *restrict output, ulong output_offset)
+complex_variance (REPEATS, global const float2 *restrict phases, OUTPUT)
 {
   const Repeats of = THE_REPEATS;
   const size_t depth = get_global_id (0), line = get_global_id (1);
@@ -127,5 +237,5 @@ complex_variance (REPEATS, global const float2 *restrict phases,
     sum += change.x * change.x + change.y * change.y;
     before = after;
   }
-  ((global float *)(output + output_offset))[at] = sum / (repeats - 1);
+  put_out (sum / (repeats - 1), at, share, adds, output, output_offset);
 }

@@ -312,13 +312,25 @@ typedef uint4 Box;
 #define STILL 1u
 #define BLOOD 2u
 
-/* The scatterers of A-lines. Neighbouring A-lines look at the same grains, with weights
+/* Blood that moves along the beam, in depth cells and 2^-32 of them; its phase is the
+ * light's own, in turns. */
+typedef struct {
+  ulong cells;
+  uint phase;
+} Shift;
+
+/* The scatterers of A-lines, which are taken where `places` says, in lines. With `advances`,
+ * whole blood moves by `flow_step` and `flow_turns` from A-line to A-line, from `flow_start`
+ * and `flow_phase` on, instead of turning by `flow`; `turned` says that the lines were taken
+ * from the last to the first. Neighbouring A-lines look at the same grains, with weights
  * that keep the mean intensity: that is what speckle is. Those that are not of `kinds`
  * have no amplitude. */
 __kernel void
 tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
     float4 vessel, uint kinds, uint flow, uint2 displacement, uint displacement_phase,
-    float gain, uint seed, uint lines, Box box, __global Scatterer *scatterers)
+    float gain, uint seed, uint lines, __global const float *places, uint advances,
+    ulong flow_start, ulong flow_step, uint flow_phase, uint flow_turns, uint turned,
+    Box box, __global Scatterer *scatterers)
 {
   const uint column = get_global_id (0);
   const uint row = get_global_id (1);
@@ -328,22 +340,34 @@ tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
   const uint index = box.x + column;
   const uint line = box.z + row;
   __global Scatterer *scatterer = scatterers + (size_t) row * box.y + column;
-  const float across = (line + 0.5f) / lines;
+  const float taken = places[line];
+  const float across = (taken + 0.5f) / lines;
   const float speed = 8.0f * inside_vessel (vessel, (index + 0.5f) * cell, across);
   if (!(kinds & (speed > 0.0f ? BLOOD : STILL))) {
     *scatterer = 0;
     return;
   }
 
-  const float place = line * grains;
+  const bool moves = advances && speed > 0.0f;
+  const uint time = turned ? lines - 1 - line : line;
+  const Shift shift = {moves ? flow_start + time * flow_step : 0,
+      moves ? flow_phase + time * flow_turns : 0};
+  const float place = taken * grains;
   const uint left = convert_uint_rtz (place);
   const float between = place - left;
-  const float3 a = grain (index, left, seed, speed, flow);
-  const float3 b = grain (index, left + 1, seed, speed, flow);
+  /* Which of all the blood that passes is here now. */
+  const uint which = index - (uint)(shift.cells >> 32);
+  const float3 a = grain (which, left, seed, speed, flow);
+  const float3 b = grain (which, left + 1, seed, speed, flow);
   const float2 field = cospi (0.5f * between) * a.xy + sinpi (0.5f * between) * b.xy;
 
-  const float below = (index + 0.25f + 0.5f * mix (a.z, b.z, between)) * cell;
-  const float depth = layer_begins (layers[0], across) + below;
+  const float on = moves ? (uint)shift.cells * 0x1p-32f : 0.0f;
+  const float below = (index + 0.25f + 0.5f * mix (a.z, b.z, between) + on) * cell;
+  const float surface = layer_begins (layers[0], across);
+  const float depth = surface + below;
+  /* A surface that slopes is no flow: in the middle of the spectrum nothing turns with it. */
+  const float half_turns = advances ? 0.5f * surface : 0.0f;
+  const uint level = convert_uint_sat ((half_turns - floor (half_turns)) * 0x1p32f);
   const float blood = speed > 0.0f ? 0.25f : 1.0f;
   const float amplitude =
       gain * blood * backscatter_at (layers, n_layers, below, across) * length (field);
@@ -353,7 +377,7 @@ tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
   const uint moved = rest + displacement.y;
   *scatterer =
       (Scatterer) (convert_uint (whole) + displacement.x + (moved < rest ? 1u : 0u), moved,
-          as_uint (phase) + displacement_phase, as_uint (amplitude));
+          as_uint (phase) + displacement_phase + shift.phase - level, as_uint (amplitude));
 }
 
 /* What of the tissue stays as it is but for its breath, which moves all of it alike: the
@@ -416,26 +440,28 @@ sum_of_fringes (__global const Scatterer *scatterers, uint count, uint8 at, uint
 /* raw = level S (1 + what is still + what moves) + noise.  Drexler and Fujimoto, Optical
  * Coherence Tomography: Technology and Applications, chapter 2, without the terms of
  * scatterers among themselves. What moves lies in `box`, of which each A-line has the
- * cells `reach`; without `keeps_still` that is all there is. */
+ * cells `reach`; without `keeps_still` that is all there is. `turned`: from the last line to
+ * the first. */
 __kernel void
 layers_of_tissue (__global const uint8 *position, __global const uint8 *dispersion,
     __global const float8 *envelope, __global const float8 *turn_real,
     __global const float8 *turn_imaginary, uint keeps_still, __global const float8 *real,
     __global const float8 *imaginary, uint groups, Box box, __global const uint2 *reach,
-    __global const Scatterer *scatterers, float level, OUTPUT)
+    __global const Scatterer *scatterers, uint turned, float level, OUTPUT)
 {
   const uint first_group = get_global_id (0) * GROUPS;
   const uint line = get_global_id (1);
   if (first_group * GROUP_SAMPLES >= samples || line >= lines)
     return;
 
-  const uint row = line - box.z;
+  const uint taken = turned ? lines - 1 - line : line;
+  const uint row = taken - box.z;
   const uint2 moving = row < box.w ? reach[row] : (uint2) (0, 0);
   __global const Scatterer *first = scatterers + (size_t) row * box.y + moving.x;
   float8 values[GROUPS];
   for (uint i = 0; i < GROUPS; i++) {
     const uint group = first_group + i;
-    const size_t place = (size_t) line * groups + group;
+    const size_t place = (size_t) taken * groups + group;
     float8 value = envelope[group];
     if (moving.y > 0)
       value += value

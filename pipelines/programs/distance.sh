@@ -11,6 +11,7 @@ set -euo pipefail
 source "$(dirname "$0")/options.sh"
 
 read_options distance.png "$@"
+check_output .png .npy
 mesh=(openclkernelsrc num-buffers=1 "location=$programs/distance.cl" "options=-DREAL=$real"
   "arguments=mesh,south=29,north=31,west=99,east=101,latitude=30,longitude=101"
   "global-size=shape0/4,shape1"

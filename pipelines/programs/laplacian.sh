@@ -15,6 +15,7 @@ source "$(dirname "$0")/options.sh"
 method=fft picture=$root/docs/greenscreen-before.png
 named_options=(method picture)
 read_options laplacian.png "$@"
+check_output .png .npy
 check --method "$method" 'fft|direct' 'fft or direct'
 check_file --picture "$picture"
 edges=(filesrc "location=$picture" ! decodebin ! videoconvert

@@ -11,6 +11,7 @@ set -euo pipefail
 source "$(dirname "$0")/options.sh"
 
 read_options mandelbrot.avi "$@"
+check_output .avi .npy window
 source=(openclkernelsrc "location=$programs/mandelbrot.cl" "options=-DREAL=$real"
   "arguments=a,centre=<-0.743643887,0.131825904>,span=3.5,zoom=1.2,iterations=200"
   "global-size=width/4,height"

@@ -36,8 +36,18 @@ read_options () {
   prepare
 }
 
+# check_output ENDING…: that `output` has one of them, which says what is written
+check_output () {
+  local ending
+  for ending in "$@"; do
+    [[ $output != *"$ending" ]] || return 0
+  done
+  fail "$output: expected a name that ends with $*"
+}
+
 # into_npy WORD…: runs a pipeline into the .npy file `output`
 into_npy () {
+  check_output .npy
   launch "$@" ! npysink "location=$output" || exit 1
   realpath -- "$output"
 }

@@ -31,8 +31,12 @@ oct_chain (OctChain which)
     chain += " background=frame";
   if (which == OctChain::BACKGROUND_ROLLING)
     chain += " background=rolling";
-  return chain + " ! octfft scale=log db-min=" + text_of (db_min) + " db-max="
-         + text_of (db_max) + " ! video/x-raw(memory:OpenCLMemory),format=GRAY8";
+  const std::string range =
+      " scale=log db-min=" + text_of (db_min) + " db-max=" + text_of (db_max);
+  const std::string picture = " ! video/x-raw(memory:OpenCLMemory),format=GRAY8";
+  if (which == OctChain::FIXED_PATTERN)
+    return chain + " ! octfft ! octbackground ! octdisplay" + range + picture;
+  return chain + " ! octfft" + range + picture;
 }
 
 std::string

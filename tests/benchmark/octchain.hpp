@@ -31,6 +31,7 @@ enum class OctChain {
   BACKGROUND_ROLLING,
   NO_RESAMPLING,
   NUFFT,
+  FIXED_PATTERN,
 };
 
 /* Elements that make a picture of spectra on the device. */

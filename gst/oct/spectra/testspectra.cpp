@@ -70,11 +70,17 @@ turns_from_double (double turns)
       static_cast<guint64> (std::llround ((turns - std::floor (turns)) * turn)));
 }
 
-/* Whole depth bins and the rest in 2^-32; a negative depth wraps around too. */
+/* Whole numbers and the rest in 2^-32; a negative one wraps around too. */
+cl_ulong
+fixed_number (double number)
+{
+  return static_cast<guint64> (std::llround (number * turn));
+}
+
 cl_uint2
 fixed_depth (double depth)
 {
-  const auto fixed = static_cast<guint64> (std::llround (depth * turn));
+  const cl_ulong fixed = fixed_number (depth);
   return {{cl_uint (fixed >> 32), cl_uint (fixed)}};
 }
 
@@ -218,7 +224,7 @@ OctTestSpectra::configure (
   if (!configure_samples (settings, error))
     return false;
   return pattern == OCT_TEST_PATTERN_MIRRORS ? configure_mirrors (settings, error)
-                                             : configure_tissue (error);
+                                             : configure_tissue (settings, error);
 }
 
 bool
@@ -254,6 +260,7 @@ OctTestSpectra::configure_samples (const OctTestSettings &settings, GError **err
     envelopes[j] = flat ? 1.0f : cl_float (std::exp (-0.5 * off_centre * off_centre));
   }
   turns_per_bin = grid.wavenumber (0) / grid.step () / samples;
+  bin_step = two_pi / 2 / (std::abs (grid.step ()) * samples);
   return upload (position, positions.data (), padded * sizeof (cl_uint), error)
          && upload (dispersion, phases.data (), padded * sizeof (cl_uint), error)
          && upload (envelope, envelopes.data (), padded * sizeof (cl_float), error);
@@ -286,8 +293,28 @@ OctTestSpectra::configure_mirrors (const OctTestSettings &settings, GError **err
   return upload (fringes, table.data (), table.size () * sizeof (cl_float), error);
 }
 
+/* As the mirror of a scanner moves; forth and back are mirror images. */
+double
+OctTestSpectra::place_of (const OctTestSettings &settings, guint line) const
+{
+  if (settings.sinusoidal == 0 || lines < 2)
+    return line;
+  const double edge = settings.sinusoidal * two_pi / 4, last = lines - 1;
+  return (std::sin (edge * (2 * line / last - 1)) / std::sin (edge) + 1) / 2 * last;
+}
+
 bool
-OctTestSpectra::configure_tissue (GError **error)
+OctTestSpectra::configure_places (const OctTestSettings &settings, GError **error)
+{
+  line_places.clear ();
+  for (guint line = 0; line < lines; line++)
+    line_places.push_back (cl_float (place_of (settings, line)));
+  return upload (
+      places, line_places.data (), line_places.size () * sizeof (cl_float), error);
+}
+
+bool
+OctTestSpectra::configure_tissue (const OctTestSettings &settings, GError **error)
 {
   depth_range = std::min (samples / 2.0, deepest_range);
   cells = guint (std::round (tissue_thickness * depth_range / bins_per_cell));
@@ -301,7 +328,8 @@ OctTestSpectra::configure_tissue (GError **error)
     table.push_back (entry);
   }
   return upload (layers, table.data (), table.size () * sizeof (cl_float8), error)
-         && configure_still (error) && configure_moving (error);
+         && configure_places (settings, error) && configure_still (error)
+         && configure_moving (error);
 }
 
 /* What is still is summed up once and kept, where there is room for it; elsewhere all
@@ -328,8 +356,13 @@ OctTestSpectra::configure_moving (GError **error)
   };
   moving = {{0, cells, 0, lines}};
   if (keeps_still) {
-    const double first = (vessel.middle - vessel.half_width) * lines;
-    const double last = (vessel.middle + vessel.half_width) * lines;
+    const auto line_at = [&] (double across) {
+      return double (std::lower_bound (line_places.begin (), line_places.end (),
+                         cl_float (across * lines))
+                     - line_places.begin ());
+    };
+    const double first = line_at (vessel.middle - vessel.half_width) - 1;
+    const double last = line_at (vessel.middle + vessel.half_width);
     moving.s[0] = cell_at (vessel.below - vessel.half_height - cell);
     moving.s[1] = cell_at (vessel.below + vessel.half_height + 2 * cell) - moving.s[0];
     moving.s[2] = guint (std::clamp (first - 1, 0.0, lines - 1.0));
@@ -338,7 +371,8 @@ OctTestSpectra::configure_moving (GError **error)
 
   std::vector<cl_uint2> reaches;
   for (guint row = 0; row < moving.s[3]; row++) {
-    const double chord = vessel.half_chord ((moving.s[2] + row + 0.5) / lines);
+    const double chord =
+        vessel.half_chord ((line_places[moving.s[2] + row] + 0.5) / lines);
     const guint begins = cell_at (vessel.below - chord - cell);
     const guint ends = cell_at (vessel.below + chord + 2 * cell);
     if (!keeps_still)
@@ -365,38 +399,62 @@ OctTestSpectra::enqueue_scatterers (cl_command_queue queue, guint seed, guint ki
   return tissue.launch (queue, box.s[1], box.s[3], error, layers (),
       cl_uint (G_N_ELEMENTS (tissue_layers)), cell, grains, place, cl_uint (kinds),
       motion.flow, motion.displacement, motion.displacement_phase, cl_float (tissue_gain),
-      cl_uint (seed), cl_uint (lines), box, to);
+      cl_uint (seed), cl_uint (lines), places (), motion.advances, motion.start,
+      motion.step, motion.start_phase, motion.step_phase, motion.turned, box, to);
 }
 
 /* A strip of A-lines after the other, so that their scatterers take little room. */
 bool
-OctTestSpectra::enqueue_still (cl_command_queue queue, guint seed, GError **error)
+OctTestSpectra::enqueue_still (
+    cl_command_queue queue, guint seed, bool flows, GError **error)
 {
-  if (!keeps_still || (still_is_made && still_seed == seed))
+  if (!keeps_still || (still_is_made && still_seed == seed && still_flows == flows))
     return true;
+  Motion motion;
+  motion.advances = flows;
   const guint strip = std::min (lines, still_strip);
   cl::Buffer scatterers;
   if (!allocate (scatterers, gsize (strip) * cells * sizeof (cl_uint4), error))
     return false;
   for (guint first = 0; first < lines; first += strip) {
     const cl_uint4 box = {{0, cells, first, std::min (strip, lines - first)}};
-    if (!enqueue_scatterers (queue, seed, still, Motion (), box, scatterers (), error)
+    if (!enqueue_scatterers (queue, seed, still, motion, box, scatterers (), error)
         || !still_tissue.launch (queue, groups, box.s[3], error, position (),
             scatterers (), box, cl_uint (groups), still_real (), still_imaginary ()))
       return false;
   }
   still_is_made = true;
   still_seed = seed;
+  still_flows = flows;
   return true;
 }
 
 OctTestSpectra::Motion
-OctTestSpectra::motion_at (double seconds) const
+OctTestSpectra::motion_at (
+    const OctTestSettings &settings, const OctTestMoment &moment) const
 {
-  const double breath = std::sin (two_pi * breaths_per_second * seconds);
+  const double breath = std::sin (two_pi * breaths_per_second * moment.seconds);
   const double displacement = breath_depth * depth_range * breath;
-  return {turns_from_double (flow_turns_per_second * seconds), fixed_depth (displacement),
-      turns_from_double (displacement * turns_per_bin)};
+  Motion motion;
+  motion.displacement = fixed_depth (displacement);
+  motion.displacement_phase = turns_from_double (displacement * turns_per_bin);
+  motion.turned = settings.bidirectional && moment.frame % 2;
+  if (settings.velocity == 0) {
+    motion.flow = turns_from_double (flow_turns_per_second * moment.seconds);
+    return motion;
+  }
+
+  /* mm/s are 1e6 nm/s */
+  const double bins_per_second = settings.velocity * 1e6 / bin_step;
+  const double cell = tissue_thickness * depth_range / cells;
+  motion.advances = 1;
+  motion.start = fixed_number (bins_per_second * moment.seconds / cell);
+  motion.step = fixed_number (bins_per_second * moment.line_seconds / cell);
+  motion.start_phase =
+      turns_from_double (bins_per_second * moment.seconds * turns_per_bin);
+  motion.step_phase =
+      turns_from_double (bins_per_second * moment.line_seconds * turns_per_bin);
+  return motion;
 }
 
 /* What the frame's kernel reads. */
@@ -404,8 +462,8 @@ bool
 OctTestSpectra::enqueue_tissue (const OctTestSettings &settings,
     const OctTestMoment &moment, cl_command_queue queue, GError **error)
 {
-  const Motion motion = motion_at (moment.seconds);
-  return enqueue_still (queue, settings.seed, error)
+  const Motion motion = motion_at (settings, moment);
+  return enqueue_still (queue, settings.seed, motion.advances, error)
          && turn.launch (queue, groups, 1, error, position (), dispersion (), envelope (),
              motion.displacement, motion.displacement_phase, cl_uint (groups),
              turn_real (), turn_imaginary ())
@@ -437,6 +495,7 @@ OctTestSpectra::enqueue (const OctTestSettings &settings, const OctTestMoment &m
          && layers_of_tissue.launch (frame.queue, items, lines, error, position (),
              dispersion (), envelope (), turn_real (), turn_imaginary (),
              cl_uint (keeps_still), still_real (), still_imaginary (), cl_uint (groups),
-             moving, reach (), moving_scatterers (), level, noise, seed, number,
-             cl_uint (samples), cl_uint (lines), offset, stride, frame.data);
+             moving, reach (), moving_scatterers (),
+             cl_uint (settings.bidirectional && moment.frame % 2), level, noise, seed,
+             number, cl_uint (samples), cl_uint (lines), offset, stride, frame.data);
 }

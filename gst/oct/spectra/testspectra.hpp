@@ -26,12 +26,17 @@ struct OctTestSettings {
   double level = 20000;
   double noise = 20;
   guint seed = 1;
+  double velocity = 0;   /* of the blood, in mm/s to greater depth; wavelengths in nm */
+  double line_rate = 0;  /* A-lines a second, 0: a frame's time for its lines */
+  double sinusoidal = 0; /* part of a half period that a frame is */
+  bool bidirectional = false; /* every second frame is taken on the way back */
 };
 
 /* Which frame: its number draws the noise, its time moves the tissue. */
 struct OctTestMoment {
   guint64 frame;
   double seconds;
+  double line_seconds; /* from A-line to A-line */
 };
 
 /* Whether the settings make sense whatever the caps; @error names the value that does
@@ -65,6 +70,12 @@ private:
     cl_uint flow = 0;               /* of the slowest blood, in turns */
     cl_uint2 displacement = {};     /* depth bins */
     cl_uint displacement_phase = 0; /* of the light itself, in turns */
+
+    /* Blood along the beam, and how much more from A-line to A-line. */
+    cl_uint advances = 0;
+    cl_ulong start = 0, step = 0; /* depth cells in 2^-32 */
+    cl_uint start_phase = 0, step_phase = 0;
+    cl_uint turned = 0; /* from the last A-line to the first */
   };
 
   bool upload (cl::Buffer &buffer, const void *data, gsize size, GError **error);
@@ -73,14 +84,16 @@ private:
   double dispersion_at (const OctTestSettings &settings, double m) const;
   bool configure_samples (const OctTestSettings &settings, GError **error);
   bool configure_mirrors (const OctTestSettings &settings, GError **error);
-  bool configure_tissue (GError **error);
+  bool configure_tissue (const OctTestSettings &settings, GError **error);
   bool configure_still (GError **error);
   bool configure_moving (GError **error);
 
-  Motion motion_at (double seconds) const;
+  double place_of (const OctTestSettings &settings, guint line) const;
+  bool configure_places (const OctTestSettings &settings, GError **error);
+  Motion motion_at (const OctTestSettings &settings, const OctTestMoment &moment) const;
   bool enqueue_scatterers (cl_command_queue queue, guint seed, guint kinds,
       const Motion &motion, const cl_uint4 &box, cl_mem to, GError **error);
-  bool enqueue_still (cl_command_queue queue, guint seed, GError **error);
+  bool enqueue_still (cl_command_queue queue, guint seed, bool flows, GError **error);
   bool enqueue_tissue (const OctTestSettings &settings, const OctTestMoment &moment,
       cl_command_queue queue, GError **error);
 
@@ -99,11 +112,15 @@ private:
   guint cells = 0;          /* of depth, each with a scatterer */
   double depth_range = 0;   /* that the tissue is made for, in depth bins */
   double turns_per_bin = 0; /* of the light itself, when the tissue moves */
+  double bin_step = 0;      /* in units of the wavelength */
   cl::Buffer layers;
+  std::vector<cl_float> line_places; /* across the tissue, in lines */
+  cl::Buffer places;
   cl::Buffer turn_real, turn_imaginary;
   bool keeps_still = false;
   bool still_is_made = false;
   guint still_seed = 0;
+  bool still_flows = false;
   cl::Buffer still_real, still_imaginary;
   cl_uint4 moving = {}; /* first cell, cells, first line, lines */
   cl::Buffer reach;     /* of the moving cells, those of each line: first, count */

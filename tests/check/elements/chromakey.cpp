@@ -227,6 +227,76 @@ TEST (test_chromakey_auto_key_takes_a_rectangle_and_clips_it)
   assert_same (element.run (picture), keyed (picture, rule), "key-color again");
 }
 
+/* A screen of `key` with a red thing before it that is larger, and black bars */
+static Picture
+screen_behind_red (int width, int height, const Pixel &key)
+{
+  Random random (21);
+  Picture picture (width, height, {0, 0, 0, 255});
+  for (int y = height / 8; y < height - height / 8; y++) {
+    for (int x = 0; x < width; x++) {
+      Pixel &pixel = picture.at (x, y);
+      pixel = x > width * 2 / 5 ? Pixel{190, 40, 60, 255} : key;
+      pixel.red += uint8_t (random.below (5));
+      pixel.blue += uint8_t (random.below (5));
+    }
+  }
+  return picture;
+}
+
+/* The key of a message, or 0 */
+static guint
+told_key (GstBus *bus)
+{
+  guint key = 0;
+  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ELEMENT);
+  if (message && gst_message_has_name (message, "chromakey-key"))
+    gst_structure_get_uint (gst_message_get_structure (message), "key-color", &key);
+  if (message)
+    gst_message_unref (message);
+  return key;
+}
+
+TEST (test_chromakey_auto_key_finds_the_screen_wherever_it_is_and_tells)
+{
+  for (const Pixel &key : {Pixel{20, 180, 50, 255}, Pixel{10, 88, 8, 255},
+           Pixel{30, 50, 200, 255}, Pixel{120, 170, 130, 255}}) {
+    for (const auto &format : keying_frames::formats) {
+      ElementUnderTest element ("chromakey auto-key=screen method=difference");
+      Owned<GstElement> chromakey = element.element ("chromakey");
+      Owned<GstBus> bus = gst_bus_new ();
+      gst_element_set_bus (chromakey, bus);
+      Picture picture = screen_behind_red (333, 201, key);
+      Picture result = element.run (picture, format);
+      gst_harness_push_event (element.get_harness (), gst_event_new_eos ());
+      guint told = told_key (bus);
+      gst_element_set_bus (chromakey, nullptr);
+      Pixel taken = {uint8_t (told >> 16), uint8_t (told >> 8), uint8_t (told), 255};
+      fail_unless (abs (taken.red - key.red) <= 4 && abs (taken.green - key.green) <= 4
+                       && abs (taken.blue - key.blue) <= 4,
+          "told %x for %d,%d,%d", told, key.red, key.green, key.blue);
+      fail_unless (result.at (20, 100).alpha <= 2 && result.at (200, 100).alpha == 255
+                       && result.at (20, 5).alpha == 255,
+          "alpha %d, %d, %d", result.at (20, 100).alpha, result.at (200, 100).alpha,
+          result.at (20, 5).alpha);
+    }
+  }
+}
+
+TEST (test_chromakey_auto_key_is_key_color_where_no_screen_is_seen)
+{
+  ElementUnderTest element ("chromakey auto-key=screen key-color=0xff123456");
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  Owned<GstBus> bus = gst_bus_new ();
+  gst_element_set_bus (chromakey, bus);
+  Picture picture (40, 30, {200, 60, 50, 255});
+  assert_same (element.run (picture), picture, "no screen");
+  gst_harness_push_event (element.get_harness (), gst_event_new_eos ());
+  guint told = told_key (bus);
+  gst_element_set_bus (chromakey, nullptr);
+  fail_unless (told == 0xff123456, "told %x", told);
+}
+
 TEST (test_chromakey_properties_change_while_it_plays)
 {
   ElementUnderTest element ("chromakey");

@@ -382,6 +382,31 @@ GST_START_TEST (test_what_is_written_is_read_again)
 }
 GST_END_TEST;
 
+/* The sink takes spectra as well: what the file has none of comes as an array. */
+GST_START_TEST (test_any_file_is_read_and_written_again)
+{
+  Folder folder;
+  const std::string first = folder.file ("a.npy"), second = folder.file ("b.npy");
+  const char *const arrays[][3] = {{"uint8", "4:5", "(1, 2, 5, 4)"},
+      {"int64", "4:5", "(1, 2, 5, 4)"}, {"float32", "4:3:5", "(1, 2, 5, 3, 4)"},
+      {"float32", "4:5", "(2, 5, 4)"}};
+  for (const auto &array : arrays) {
+    const testing::Outcome made = testing::run (
+        "openclkernelsrc num-buffers=2 expression=i0 output-caps=\"other/tensors,types="
+        + std::string (array[0]) + ",dimensions=(string)" + array[1]
+        + "\" ! npysink location=" + first);
+    fail_unless (made.eos && made.errors.empty ());
+    const testing::Outcome done = testing::run (
+        "filesrc location=" + first + " ! npyparse ! npysink location=" + second);
+    fail_unless (done.eos && done.errors.empty (), "%s", done.line ().c_str ());
+    const Saved from = read_npy (first), to = read_npy (second);
+    fail_unless (
+        to.header.find (array[2]) != std::string::npos, "%s", to.header.c_str ());
+    fail_unless (from.values == to.values, "%s", array[0]);
+  }
+}
+GST_END_TEST;
+
 /* A recording ends where the pipeline stops, and the next one is another. */
 GST_START_TEST (test_a_pipeline_that_stops_and_plays_again_writes_another_file)
 {
@@ -421,6 +446,7 @@ npysink_suite (void)
   tcase_add_test (tc, test_frames_of_another_shape_are_one_error_of_a_growing_file);
   tcase_add_test (tc, test_the_file_has_the_rights_that_are_usual);
   tcase_add_test (tc, test_what_is_written_is_read_again);
+  tcase_add_test (tc, test_any_file_is_read_and_written_again);
   tcase_add_test (tc, test_a_pipeline_that_stops_and_plays_again_writes_another_file);
   return suite;
 }

@@ -210,6 +210,130 @@ TEST (test_octangio_says_what_comes_out)
   fail_unless (gst_caps_is_equal (harness.caps (), expected));
 }
 
+/* --- axial movement, bands --- */
+
+namespace {
+/* Grains of a spectrum whose middle is strongest, `shift` bins deeper than they are; all of
+ * an A-line turns with it. */
+Pairs
+moved (guint seed, double shift)
+{
+  Pairs frame;
+  for (gsize line = 0; line < n_lines; line++) {
+    const Pairs grains = speckle (seed + 100 * guint (line), 2 * n_depths);
+    for (gsize depth = 0; depth < n_depths; depth++) {
+      Complex sum = 0;
+      for (gsize grain = 0; grain < grains.size (); grain++) {
+        const double away = double (depth) - (0.6 * double (grain) - 3 + shift);
+        sum += grains[grain] * std::exp (-0.35 * away * away)
+               * std::polar (1.0, -G_PI * away);
+      }
+      frame.push_back (sum * std::polar (1.0, 5.3 * 2 * G_PI * shift));
+    }
+  }
+  return as_float (frame);
+}
+
+double
+mean_inside (const Values &values)
+{
+  double sum = 0, count = 0;
+  for (gsize at = 0; at < values.size (); at++) {
+    const gsize depth = at % n_depths;
+    if (depth < 6 || depth >= n_depths - 6)
+      continue;
+    sum += values[at];
+    count++;
+  }
+  return sum / count;
+}
+
+/* The filter of a band, by the transform of each line among zeros. */
+Pairs
+in_band (const Pairs &frame, guint band, guint bands)
+{
+  const gsize size = 256;
+  const double sigma = 1 / (bands * std::sqrt (8 * std::log (2)));
+  Pairs result;
+  for (gsize line = 0; line < n_lines; line++) {
+    Pairs spectrum (size), filtered (n_depths);
+    for (gsize m = 0; m < size; m++) {
+      const double part = double (m) / size;
+      double height = 0;
+      for (int turn = -2; turn <= 2; turn++)
+        height +=
+            std::exp (-0.5 * std::pow ((part - (band + 0.5) / bands + turn) / sigma, 2));
+      for (gsize depth = 0; depth < n_depths; depth++)
+        spectrum[m] += height * frame[line * n_depths + depth]
+                       * std::polar (1.0, 2 * G_PI * part * double (depth));
+    }
+    for (gsize depth = 0; depth < n_depths; depth++) {
+      Complex sum = 0;
+      for (gsize m = 0; m < size; m++)
+        sum +=
+            spectrum[m] * std::polar (1.0 / size, -2 * G_PI * double (m * depth) / size);
+      result.push_back (sum);
+    }
+  }
+  return result;
+}
+} // namespace
+
+/* Blood aside, all that is seen of a sample that moves by so many bins is its movement. */
+TEST_ROWS (test_octangio_takes_the_axial_movement_out, {-2.0, -0.4, 0.7, 1.0, 3.3})
+{
+  for (const Method &method : methods) {
+    double seen[2];
+    for (bool aligned : {false, true}) {
+      Harness harness (text ("octangio repeats=3 axial-shift=%u method=%s",
+                           aligned ? 5 : 0, method.label.c_str ()),
+          frame_caps ("CF32LE"));
+      for (guint n = 0; n < 3; n++)
+        harness.push (complex_frame (moved (9, n * row / 2), n));
+      seen[aligned] = mean_inside (pull_numbers (harness));
+    }
+    fail_unless (seen[1] < 0.25 * seen[0], "%s, %g bins: %g, of %g",
+        method.label.c_str (), row, seen[1], seen[0]);
+  }
+}
+
+TEST (test_octangio_leaves_what_stands_still_where_it_is)
+{
+  for (const Method &method : methods) {
+    Harness harness (
+        "octangio axial-shift=4 method=" + method.label, frame_caps ("CF32LE"));
+    for (guint n = 0; n < 4; n++)
+      harness.push (complex_frame (speckle (2), n));
+    const Values angiogram = pull_numbers (harness);
+    fail_unless (*std::max_element (angiogram.begin (), angiogram.end ()) < 1e-2, "%s",
+        method.label.c_str ());
+  }
+}
+
+TEST_ROWS (test_octangio_averages_the_bands_of_a_spectrum, {2u, 4u, 7u})
+{
+  const std::vector<Pairs> repeats = repeats_of (2, 3);
+  for (const Method &method : methods) {
+    Values expected (n_depths * n_lines);
+    for (guint band = 0; band < row; band++) {
+      std::vector<Pairs> filtered;
+      for (const Pairs &repeat : repeats)
+        filtered.push_back (in_band (repeat, band, row));
+      const Values part = method.reference (filtered);
+      for (gsize at = 0; at < expected.size (); at++)
+        expected[at] += part[at] / row;
+    }
+    Harness harness (
+        text ("octangio repeats=3 bands=%u method=%s", row, method.label.c_str ()),
+        frame_caps ("CF32LE"));
+    for (guint n = 0; n < 3; n++)
+      harness.push (complex_frame (repeats[n], n));
+    const double most = *std::max_element (expected.begin (), expected.end ());
+    expect_near (scaled (pull_numbers (harness), most), scaled (expected, most), 1e-5,
+        method.label);
+  }
+}
+
 /* --- lost B-scans --- */
 
 namespace {

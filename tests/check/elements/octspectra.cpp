@@ -191,6 +191,46 @@ TEST (test_frames_that_wait_keep_their_samples)
   }
 }
 
+/* Raw spectra are recorded as they came. */
+TEST (test_integers_are_recorded_by_npysink_and_read_again)
+{
+  const struct {
+    const char *format, *type;
+    gsize bytes;
+  } all[] = {{"U8", "|u1", 1}, {"S8", "|i1", 1}, {"S16LE", "<i2", 2}, {"S32LE", "<i4", 4},
+      {"U32LE", "<u4", 4}};
+  for (const auto &of : all) {
+    gchar *folder = g_dir_make_tmp ("oct-npy-XXXXXX", nullptr);
+    const std::string path = std::string (folder) + "/a.npy";
+    const Bytes bytes = check::pattern (2 * 3 * 16 * of.bytes, 7);
+    {
+      check::Harness sink ("npysink location=" + path,
+          std::string ("application/x-oct,domain=wavelength,samples=16,lines=3,"
+                       "framerate=25/1,format=")
+              + of.format);
+      const auto middle = bytes.begin () + gssize (bytes.size () / 2);
+      fail_unless_equals_int (
+          sink.push (check::buffer_of (Bytes (bytes.begin (), middle))), GST_FLOW_OK);
+      fail_unless_equals_int (
+          sink.push (check::buffer_of (Bytes (middle, bytes.end ()))), GST_FLOW_OK);
+      sink.send (gst_event_new_eos ());
+    }
+    gchar *file = nullptr;
+    gsize size = 0;
+    fail_unless (g_file_get_contents (path.c_str (), &file, &size, nullptr));
+    const std::string text (file, size);
+    fail_unless (text.find (std::string ("'descr': '") + of.type) != std::string::npos,
+        "%s: %s", of.format, text.substr (0, 100).c_str ());
+    fail_unless (text.find ("(2, 3, 16)") != std::string::npos);
+    fail_unless (
+        memcmp (text.data () + size - bytes.size (), bytes.data (), bytes.size ()) == 0);
+    g_free (file);
+    g_remove (path.c_str ());
+    g_rmdir (folder);
+    g_free (folder);
+  }
+}
+
 /* As an application has them that reads a file a frame at a time. */
 TEST (test_a_file_of_nothing_but_samples_is_read_by_filesrc)
 {

@@ -8,6 +8,7 @@
 
 #include <gst/video/video.h>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace programs;
@@ -215,6 +216,11 @@ TEST (test_im2col_by_clblast_agrees_with_double_precision)
   const std::string gemm = "gemm=clblast";
 #ifdef HAVE_CLBLAST
   check_layer (of, random_layer (of, 4), "im2col", 1e-5, gemm);
+  Random random (13);
+  for (int n = 0; n < 10; n++) {
+    const Case drawn_one = drawn (random, {});
+    check_layer (drawn_one, random_layer (drawn_one, guint (n)), "im2col", 1e-5, gemm);
+  }
 #else
   Folder folder;
   const std::string kernel = folder.save<float> (
@@ -370,6 +376,32 @@ TEST (test_what_auto_takes_is_told)
   fail_unless (methods == expected, "%d lines", int (methods.size ()));
 }
 
+/* A plan for spectra takes a compiler's time. */
+TEST (test_what_is_made_is_made_once)
+{
+  static std::vector<std::string> told;
+  gst_debug_add_log_function (keep_message, &told, nullptr);
+  gst_debug_set_threshold_for_name ("openclconvolve", GST_LEVEL_INFO);
+  Chain chain (
+      "openclconvolve name=k kernel=<<1,2,1>> method=fft", tensors ("float32", "8:6"));
+  const Bytes input = bytes_of (std::vector<float> (48, 1));
+  auto made = [] {
+    const gsize lines = gsize (std::count_if (told.begin (), told.end (),
+        [] (const std::string &line) { return line.rfind ("method=", 0) == 0; }));
+    told.clear ();
+    return int (lines);
+  };
+  chain.run (input);
+  fail_unless_equals_int (made (), 1);
+  g_object_set (chain.element (), "padding", 1, nullptr);
+  fail_unless_equals_uint64 (chain.run (input).bytes.size (), 8 * 8 * sizeof (float));
+  fail_unless_equals_int (made (), 1);
+  g_object_set (chain.element (), "kernel", "<<1,2,1>>", nullptr);
+  chain.run (input);
+  fail_unless_equals_int (made (), 0);
+  gst_debug_remove_log_function (keep_message);
+}
+
 TEST (test_direct_takes_64_filters_of_64_channels)
 {
   Case of = plane (13, 17, 3, 3);
@@ -459,6 +491,29 @@ TEST (test_numbers_of_other_types_are_convolved_as_real_ones)
   check_type<guint16, float> ("uint16", "float32");
   check_type<gint16, float> ("int16", "float32");
   check_type<double, double> ("float64", "float64");
+}
+
+/* What its pads promise is what the test above tries. */
+TEST (test_pads_take_and_make_the_types_that_are_convolved)
+{
+  const std::pair<const char *, const char *> promised[] = {
+      {"sink", "{ float32, float64, float16, uint8, int8, uint16, int16 }"},
+      {"src", "{ float32, float64, float16 }"}};
+  GstElement *element = testing::launch ("openclconvolve");
+  for (const auto &pad : promised) {
+    GstCaps *caps =
+        gst_pad_template_get_caps (gst_element_get_pad_template (element, pad.first));
+    GValue types = G_VALUE_INIT;
+    g_value_init (&types, GST_TYPE_LIST);
+    fail_unless (gst_value_deserialize (&types, pad.second));
+    fail_unless_equals_int (
+        gst_value_compare (
+            gst_structure_get_value (gst_caps_get_structure (caps, 1), "types"), &types),
+        GST_VALUE_EQUAL);
+    g_value_unset (&types);
+    gst_caps_unref (caps);
+  }
+  gst_object_unref (element);
 }
 
 /* A float of 16 bits is 2^(exponent - 15) · (1 + fraction / 1024). */

@@ -162,7 +162,8 @@ const Pipeline pipelines[] = {
     /* Angiograms beside them. */
     {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
      "octwindowinterp name=window ! octfft name=fft ! tee name=t "
-     "t. ! queue ! octangio name=angio method=complex-variance ! fakesink "
+     "t. ! queue ! octangio name=angio method=complex-variance axial-shift=3 bands=2 ! "
+     "fakesink "
      "t. ! queue ! opencldownload name=down ! fakesink",
         {"up"}, {"window", "fft", "angio"}, {"down"}, 1, 512 * 16 * 2},
     /* Velocities. */

@@ -126,6 +126,15 @@ def check_blackscholes():
         assert parity < (1e-4 if option else 1e-12), (option, parity)
 
 
+def check_endings():
+    """A name that says something else than what would be written is an error."""
+    for script, name in ("distance.sh", "mesh.avi"), ("mandelbrot.sh", "zoom.png"), (
+        "laplacian.sh", "edges"), ("arithmetic.sh", "product.png"):  # fmt: skip
+        done = run(script, name)
+        assert done.returncode == 2 and f"{name}: expected a name" in done.stderr, done.stderr
+        assert not pathlib.Path(name).exists()
+
+
 def philox(counter, key):
     """Philox4x32-10, in integers of Python's."""
     counter, key = list(counter), list(key)
@@ -262,6 +271,7 @@ def check_resnet():
 
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
+    check_endings()
     check_distance()
     check_nothing_is_uploaded()
     check_mandelbrot()

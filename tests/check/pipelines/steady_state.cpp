@@ -42,7 +42,8 @@ const Case pipelines[] = {
         0},
     {"angiograms",
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
-        "octwindowinterp ! octfft ! octangio repeats=2 method=complex-variance ! "
+        "octwindowinterp ! octfft ! octangio repeats=2 method=complex-variance "
+        "axial-shift=2 bands=2 ! "
         "opencldownload",
         0},
     {"B-scans that come back",
