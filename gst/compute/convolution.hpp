@@ -7,6 +7,8 @@
 #include "stream.hpp"
 #include "taps.hpp"
 
+#include <tuple>
+
 namespace compute {
 /* In the order of kernels/compute/convolve.clh */
 enum class Border { zero, clamp, mirror, wrap };
@@ -42,6 +44,8 @@ struct Extent {
 
   gsize pixels () const { return height * width; }
   gsize count () const { return images * channels * pixels (); }
+  auto all () const { return std::tie (images, channels, height, width); }
+  bool operator== (const Extent &other) const { return all () == other.all (); }
 };
 
 /* From one number to the next, in bytes, and where the first is. */
@@ -90,6 +94,13 @@ struct Convolution {
                        * tap_columns
                    + column];
   }
+  auto all () const
+  {
+    return std::tie (input, output, groups, tap_lines, tap_columns, stride, dilation, top,
+        left, border, activation, method, gemm, scale, offset, input_type, output_type,
+        video, nchw, first_component, components, kept_component, weights, bias);
+  }
+  bool operator== (const Convolution &other) const { return all () == other.all (); }
   /* Of arrays; of video the frame says from line to line. */
   Placement place_of (const Extent &extent, opencl::NumberType type) const;
 };

@@ -382,6 +382,9 @@ make_convolver (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
         opencl::info_of (agreed.type).name);
     return false;
   }
+  /* New settings come here a second time where they change the output's caps. */
+  if (*self->convolver && *self->convolution == convolution)
+    return true;
   std::unique_ptr<Convolver> convolver = Convolver::create (
       gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), convolution, error);
   if (!convolver)

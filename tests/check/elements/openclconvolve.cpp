@@ -8,6 +8,7 @@
 
 #include <gst/video/video.h>
 
+#include <algorithm>
 #include <cmath>
 
 using namespace programs;
@@ -215,6 +216,11 @@ TEST (test_im2col_by_clblast_agrees_with_double_precision)
   const std::string gemm = "gemm=clblast";
 #ifdef HAVE_CLBLAST
   check_layer (of, random_layer (of, 4), "im2col", 1e-5, gemm);
+  Random random (13);
+  for (int n = 0; n < 10; n++) {
+    const Case drawn_one = drawn (random, {});
+    check_layer (drawn_one, random_layer (drawn_one, guint (n)), "im2col", 1e-5, gemm);
+  }
 #else
   Folder folder;
   const std::string kernel = folder.save<float> (
@@ -368,6 +374,32 @@ TEST (test_what_auto_takes_is_told)
     if (line.rfind ("method=", 0) == 0)
       methods.push_back (line);
   fail_unless (methods == expected, "%d lines", int (methods.size ()));
+}
+
+/* A plan for spectra takes a compiler's time. */
+TEST (test_what_is_made_is_made_once)
+{
+  static std::vector<std::string> told;
+  gst_debug_add_log_function (keep_message, &told, nullptr);
+  gst_debug_set_threshold_for_name ("openclconvolve", GST_LEVEL_INFO);
+  Chain chain (
+      "openclconvolve name=k kernel=<<1,2,1>> method=fft", tensors ("float32", "8:6"));
+  const Bytes input = bytes_of (std::vector<float> (48, 1));
+  auto made = [] {
+    const gsize lines = gsize (std::count_if (told.begin (), told.end (),
+        [] (const std::string &line) { return line.rfind ("method=", 0) == 0; }));
+    told.clear ();
+    return int (lines);
+  };
+  chain.run (input);
+  fail_unless_equals_int (made (), 1);
+  g_object_set (chain.element (), "padding", 1, nullptr);
+  fail_unless_equals_uint64 (chain.run (input).bytes.size (), 8 * 8 * sizeof (float));
+  fail_unless_equals_int (made (), 1);
+  g_object_set (chain.element (), "kernel", "<<1,2,1>>", nullptr);
+  chain.run (input);
+  fail_unless_equals_int (made (), 0);
+  gst_debug_remove_log_function (keep_message);
 }
 
 TEST (test_direct_takes_64_filters_of_64_channels)
