@@ -117,6 +117,7 @@ def array(elements):
 
 # How far results may differ: of bytes and of 16 bits; of other numbers as a part of the largest
 ROUNDED = {"u1": 1, "u2": 16, "f4": 2e-5, "c8": 2e-5}
+LOOSELY = {"f4": 1e-3, "c8": 1e-3}  # differences of what is nearly the same
 DECIBELS = {"f4": 2e-4}  # 0.01 of 50
 EXACT = {"u1": 0, "u2": 0}
 
@@ -150,6 +151,9 @@ PIPELINES = {
     "splash-odd": (keyed("splashkey block-size=7 tolerance=0.05", "BGRA", "ball", 3), EXACT, PICTURES),
     "fill": (keyed("chromakey method=chroma ! keyfill method=composite color=0x80112233"), ROUNDED,
              PICTURES),
+    "soft-core": (keyed("chromakey method=difference core=true quiet=true auto-key=screen", "BGRA",
+                        "ball", 3), ROUNDED, PICTURES),
+    "shape": (keyed("chromakey method=chroma ! matteshape grow=-3 feather=5"), ROUNDED, PICTURES),
     "from-planes": (converted("I420", "RGBA"), ROUNDED, PICTURES),
     "to-planes": (converted("BGRA", "NV12"), ROUNDED, PICTURES),
     "packed": (converted("YUY2", "ARGB", "chroma-resampler=nearest"), ROUNDED, PICTURES),
@@ -177,6 +181,22 @@ PIPELINES = {
     "oct-two-steps-floats": (depth("dispersion-a3=1e-7", "fused=never fft-library=vkfft "
                                    "depth-start=1", depths("CF32LE"), camera="F32LE"), ROUNDED, LINES),
     "oct-big-endian": (depth("bit-shift=4", camera="GRAY16_BE"), ROUNDED, LINES),
+    "average": (depth("", "", f"{depths('CF32LE')} ! octaverage lines=2 frames=2 mean=linear"), ROUNDED,
+                LINES[1:]),
+    "average-rolling": (depth("", "scale=linear", f"{depths('F32LE')} ! octaverage lines=3 frames=2 "
+                              "rolling=true"), ROUNDED, LINES[1:]),
+    "speckle-variance": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2"), LOOSELY, LINES[1:]),
+    "decorrelation": (depth("", "depth-count=30", f"{depths('CF32LE')} ! octangio repeats=2 "
+                            "method=decorrelation"), LOOSELY, LINES[1:]),
+    "complex-variance": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 "
+                               "method=complex-variance"), LOOSELY, LINES[1:]),
+    "doppler": (depth("", "", f"{depths('CF32LE')} ! octdoppler wavelength=1310 line-rate=50000 angle=60 "
+                      "threshold=20 window-depths=3 window-lines=2"), LOOSELY, LINES[1:]),
+    "doppler-frames": (depth("", "", f"{depths('CF32LE')} ! octdoppler quantity=phase between=frames "
+                             "wavelength=1310 line-rate=50000 angle=60 threshold=20"), LOOSELY, LINES[1:]),
+    "scan": ("octtestsrc num-buffers=2 pattern=layers noise=0 ! video/x-raw" + ON_DEVICE
+             + ",width=WIDTH,height=HEIGHT ! octscan sinusoidal=0.7 interpolation=linear reverse=odd "
+             "reverse-samples=even first-line=1 flyback=1" + OUT, ROUNDED, LINES[1:]),
     "tissue": ("octtestsrc num-buffers=3 ! video/x-raw" + ON_DEVICE
                + ",width=WIDTH,height=HEIGHT" + OUT, ROUNDED, LINES),
     "expression": (keyed("openclkernel expression=\"0.5f + 0.5f * sin (9 * x + i0)\""), ROUNDED, PICTURES),
@@ -194,6 +214,15 @@ PIPELINES = {
     "layer": (array("openclconvolve kernel={files}/filters.npy activation=silu"), ROUNDED, ARRAYS),
     "layer-strided": (array("openclconvolve kernel={files}/filters.npy stride=2 dilation=2 bias=<0.5> "
                             "padding=4"), ROUNDED, ARRAYS),
+    "layer-winograd": (array("openclconvolve kernel={files}/filters.npy method=winograd"), LOOSELY, ARRAYS),
+    "layer-matrix": (array("openclconvolve kernel={files}/filters.npy method=im2col gemm=own"), ROUNDED,
+                     ARRAYS),
+    "layer-spectra": (array("openclconvolve kernel={files}/filters.npy method=fft border=mirror"),
+                      LOOSELY, ARRAYS[1:]),
+    "convolved-separable": (keyed("openclconvolve kernel=\"<<1,2,1>,<2,4,2>,<1,2,1>>\" scale=0.06 "
+                                  "method=separable"), ROUNDED, PICTURES),
+    "convolved-spectra": (keyed("openclconvolve kernel=\"<<1,2,1>,<2,4,2>,<1,2,1>>\" scale=0.06 "
+                                "method=fft alpha=true"), ROUNDED, PICTURES),
     "layer-direct": (array("openclconvolve kernel={files}/deep.npy groups=3 method=direct"),
                      ROUNDED, ARRAYS),
 }

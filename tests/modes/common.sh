@@ -46,9 +46,13 @@ build_beside () {
 }
 
 # scan_plugins_within: GStreamer's own scanner of plugins cannot load those with a sanitizer,
-# and would remember that
+# and would remember that. Those of others it knows before, as not all of them stand one.
 scan_plugins_within () {
-  rm -f "$build/tests/registry.bin" "$build/tests/check/registry.bin"
+  local registry=$build/tests/check/registry.bin
+  rm -f "$registry"
+  mkdir -p "${registry%/*}"
+  GST_PLUGIN_PATH='' GST_REGISTRY=$registry gst-inspect-1.0 >/dev/null
+  cp "$registry" "$build/tests/registry.bin"
   export GST_REGISTRY_FORK=no
 }
 
@@ -78,5 +82,5 @@ run_slowly () {
   export CK_TIMEOUT_MULTIPLIER=$factor
   run_tests --timeout-multiplier "$factor" "$@"
 }
-left_out_slowly='^(static|pipelines_(bench|readme|demo|greenscreen|examples|reference|oct_data|steady_state|oct_chain|no_round_trip))'
+left_out_slowly='^(static|pipelines_(bench|programs|convolutions_.*|readme|demo|greenscreen|examples|reference|oct_data|steady_state|oct_chain|no_round_trip))'
 left_out_slowly+='|^libs_(symbols|headers|documented|fft)|_copying$|^elements_(openclconvert|keyrun|octfft|octwindowinterp)|^faults'

@@ -9,9 +9,11 @@
 #include <gst/gst.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -211,14 +213,52 @@ struct Knob {
   std::vector<const char *> values;
 };
 
+/* Frames that have come to every sink of a pipeline. */
+class Arrivals {
+public:
+  explicit Arrivals (GstElement *pipeline)
+  {
+    GstIterator *sinks = gst_bin_iterate_sinks (GST_BIN (pipeline));
+    gst_iterator_foreach (sinks, watch, this);
+    gst_iterator_free (sinks);
+  }
+
+  /* Until some more have come to each: a machine that is slow has built by then, too, what
+   * was new. Not for ever, as the pipeline may have failed. */
+  void wait (guint more)
+  {
+    const gint64 end = g_get_monotonic_time () + 10 * G_TIME_SPAN_SECOND;
+    for (auto &frames : counts) {
+      const guint enough = *frames + more;
+      while (*frames < enough && g_get_monotonic_time () < end)
+        g_usleep (1000);
+    }
+  }
+
+private:
+  static void watch (const GValue *sink, gpointer data)
+  {
+    auto &counts = static_cast<Arrivals *> (data)->counts;
+    counts.push_back (std::make_unique<std::atomic<guint>> (0));
+    g_object_set (g_value_get_object (sink), "signal-handoffs", TRUE, nullptr);
+    g_signal_connect (g_value_get_object (sink), "handoff",
+        G_CALLBACK (+[] (GstElement *, GstBuffer *, GstPad *,
+                         std::atomic<guint> *frames) { ++*frames; }),
+        counts.back ().get ());
+  }
+
+  std::vector<std::unique_ptr<std::atomic<guint>>> counts;
+};
+
 /* Turns one after the other while a pipeline plays; a pause lets some frames pass. At first
  * a longer one, unwatched, until all that is built in its course has been. */
 bool
 turn_knobs (const char *line, const std::vector<Knob> &knobs, guint64 n, Watch &watch)
 {
-  const gulong pause = 2000, long_pause = 20000; /* µs */
+  const gulong pause = 2000; /* µs */
   const guint64 until_warm = 36 * knobs.size ();
   GstElement *pipeline = launch (line);
+  Arrivals arrivals (pipeline);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   gst_element_get_state (pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
   GstBus *bus = gst_element_get_bus (pipeline);
@@ -229,7 +269,10 @@ turn_knobs (const char *line, const std::vector<Knob> &knobs, guint64 n, Watch &
     gst_util_set_object_arg (G_OBJECT (element), knob.property,
         knob.values[i / knobs.size () % knob.values.size ()]);
     gst_object_unref (element);
-    g_usleep (i < until_warm ? long_pause : pause);
+    if (i < until_warm)
+      arrivals.wait (3);
+    else
+      g_usleep (pause);
     GstMessage *error = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
     failed = error != nullptr;
     gst_clear_message (&error);
