@@ -27,6 +27,8 @@ added_to (OctChain which, const std::string &range)
     return " ! octangio repeats=4 ! octdisplay" + range + picture;
   case OctChain::DOPPLER:
     return " ! octdoppler ! octdisplay" + picture;
+  case OctChain::FIXED_PATTERN:
+    return " ! octbackground ! octdisplay" + range + picture;
   default:
     return range + picture;
   }

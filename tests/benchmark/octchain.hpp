@@ -31,9 +31,10 @@ enum class OctChain {
   BACKGROUND_ROLLING,
   NO_RESAMPLING,
   NUFFT,
-  AVERAGE,     /* pictures, of four each */
-  ANGIOGRAPHY, /* of four repeats each, with its display */
-  DOPPLER,     /* likewise, of each */
+  FIXED_PATTERN, /* taken out, with its display */
+  AVERAGE,       /* pictures, of four each */
+  ANGIOGRAPHY,   /* of four repeats each, with its display */
+  DOPPLER,       /* likewise, of each */
 };
 
 /* Frames of spectra that one of the output is of. */
