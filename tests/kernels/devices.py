@@ -184,7 +184,7 @@ PIPELINES = {
                               "rolling=true"), ROUNDED, LINES[1:]),
     "speckle-variance": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2"), LOOSELY, LINES[1:]),
     "decorrelation": (depth("", "depth-count=30", f"{depths('CF32LE')} ! octangio repeats=2 "
-                            "method=decorrelation"), LOOSELY, LINES[1:]),
+                            "method=decorrelation"), {"f4": 1e-2}, LINES[1:]),
     "complex-variance": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 "
                                "method=complex-variance"), LOOSELY, LINES[1:]),
     "doppler": (depth("", "", f"{depths('CF32LE')} ! octdoppler wavelength=1310 line-rate=50000 angle=60 "
