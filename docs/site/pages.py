@@ -43,6 +43,8 @@ PICTURES = {
     "chromakey": SCREEN + "chromakey key-color=0xff20a040 method=difference ! keyfill "
                  "method=composite color=0xffe0a060 ! openclconvert",
     "keyfill": SCREEN + "chromakey key-color=0xff20a040 ! keyfill color=0xff3050c0 ! openclconvert",
+    "matteshape": SCREEN + "chromakey key-color=0xff20a040 method=difference ! matteshape grow=-2 "
+                  "feather=3 ! keyfill method=composite color=0xffe0a060 ! openclconvert",
     "openclkernelsrc": "openclkernelsrc num-buffers=1 output-caps=video/x-raw,format=GRAY8,"
                        "width=320,height=180 expression=\"0.5+0.5*sin(0.1f*i0)*sin(0.1f*i1)\" ! "
                        "openclconvert",

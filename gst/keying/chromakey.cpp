@@ -14,7 +14,10 @@
  * `balance` of the other two. With `adaptive` they follow a screen that is lit unevenly, and with `refine`
  * the luma of the picture, which is finer than its chroma, says where edges lie.
  *
- * What `auto-key` takes is told in an element message, "chromakey-key", as `key-color`.
+ * With `quiet` alpha is keyed from the mean of pictures where nothing moves; red, green and
+ * blue stay those of the picture itself.
+ *
+ * What `auto-key=screen` finds is told in an element message, "chromakey-key", as `key-color`.
  *
  * With `core` what is well within the subject is opaque; glass that is large and lets less
  * than two fifths of the screen through is taken for that too.
@@ -89,6 +92,7 @@ struct Settings {
   bool adaptive = true;
   bool refine = true;
   bool core = false;
+  bool quiet = false;
   gdouble spill = 0;
   bool invert = false;
   gdouble opacity = 1;
@@ -131,6 +135,7 @@ struct Work {
   opencl::FrameKernel close_core;
   opencl::FrameKernel take_key;
   opencl::FrameKernel find_key;
+  opencl::FrameKernel quieten;
   opencl::FrameKernel measure_screen;
   opencl::FrameKernel smooth_screen;
   cl::Buffer auto_key;
@@ -139,6 +144,11 @@ struct Work {
   cl::Buffer measured; /* of each block */
   cl::Buffer across;   /* sums of measured */
   cl::Buffer screen;
+  cl::Buffer
+      means[2];     /* over time, of four bytes each two more; from the first frame on */
+  cl::Buffer quiet; /* that needs them, as the picture that they make */
+  guint newer_mean = 0;
+  bool has_mean = false;
   cl::Buffer marks, core;   /* a byte a pixel; from the first frame on that needs them */
   guint taken_revision = 0; /* of the settings that auto_key is from */
 };
@@ -238,6 +248,11 @@ const opencl::PropertyTable<Settings> properties = {
         "Soft methods: close what is well within the subject, so that similarity and "
         "smoothness serve its edges alone",
         &Settings::core, keying::playing_flags},
+    {"quiet", "Quiet",
+        "Soft methods: key from a mean over time where nothing moves, so that edges do "
+        "not "
+        "flicker with a camera's noise",
+        &Settings::quiet, keying::playing_flags},
     {"spill", "Spill",
         "How much of the screen's light is taken off the picture: out of what the matte "
         "says is mixed with it, and off what has its hue, luma kept",
@@ -302,6 +317,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.close_core, "close_core"},
       {work.take_key, "take_key"},
       {work.find_key, "find_key"},
+      {work.quieten, "quiet"},
       {work.measure_screen, "measure_screen"},
       {work.smooth_screen, "smooth_screen"},
   };
@@ -392,8 +408,8 @@ has_its_key (const Work &work, const Settings &settings)
          || work.taken_revision == settings.auto_key_revision;
 }
 
-/* The key goes from the picture to the device's own memory, and to the host only for its
- * message. What has been left to downstream with the key of before keeps that. */
+/* The key goes from the picture to the device's own memory, and to the host only where it
+ * was found, for its message. What has been left to downstream with the key of before keeps that. */
 static gboolean
 take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
@@ -405,18 +421,17 @@ take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
   if (!make_auto_key (context, work, error))
     return FALSE;
   work.taken_revision = settings.auto_key_revision;
+  if (settings.auto_key == AutoKey::screen)
+    return work.find_key.launch_groups (queue, one_group, error, input,
+               cl_uint (work.info.width), cl_uint (work.info.height),
+               cl_uint (settings.key_color), work.auto_key ())
+           && work.taken_key.read (queue, work.auto_key (), error);
   Rectangle from = rectangle_of (settings, work.info.width, work.info.height);
-  gboolean taken = settings.auto_key == AutoKey::screen
-                       ? work.find_key.launch_groups (queue, one_group, error, input,
-                           cl_uint (work.info.width), cl_uint (work.info.height),
-                           cl_uint (settings.key_color), work.auto_key ())
-                       : work.take_key.launch_groups (queue, one_group, error, input,
-                           cl_uint (from.x), cl_uint (from.y), cl_uint (from.width),
-                           cl_uint (from.height), work.auto_key ());
-  return taken && work.taken_key.read (queue, work.auto_key (), error);
+  return work.take_key.launch_groups (queue, one_group, error, input, cl_uint (from.x),
+      cl_uint (from.y), cl_uint (from.width), cl_uint (from.height), work.auto_key ());
 }
 
-/* Once it is known which key was taken */
+/* Once it is known which key was found */
 static void
 tell_key (GstChromaKey *self, bool wait)
 {
@@ -429,7 +444,7 @@ tell_key (GstChromaKey *self, bool wait)
               gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE),
           wait, &key))
     return;
-  GST_INFO_OBJECT (self, "took 0x%08x for key-color", key);
+  GST_INFO_OBJECT (self, "found 0x%08x for key-color", key);
   gst_element_post_message (GST_ELEMENT (self),
       gst_message_new_element (GST_OBJECT (self),
           gst_structure_new ("chromakey-key", "key-color", G_TYPE_UINT, key, nullptr)));
@@ -517,18 +532,22 @@ ensure_core (GstOpenCLContext *context, Work &work, GError **error)
   return work.marks () && work.core ();
 }
 
+/* What distances are told from, what is keyed, and, unless marks are made, the result */
+struct Frames {
+  const GstOpenCLFrame *seen, *input, *output;
+};
+
 /* Sets what KEYER of the kernels names, between what comes before and after it */
 template <typename... After>
 static gboolean
 set_keyer (opencl::Kernel *kernel, Work &work, const Settings &settings,
-    const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error,
-    After... after)
+    const Frames &frames, GError **error, After... after)
 {
   /* An edge of no width, yet a number to divide by */
   const gdouble least_smoothness = 1e-6;
   cl_uint width = work.info.width, height = work.info.height;
-  auto set = [&] (auto... frames) {
-    return kernel->set_all (error, frames..., width, height, work.auto_key (),
+  auto set = [&] (auto... which) {
+    return kernel->set_all (error, which..., width, height, work.auto_key (),
         cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
         work.screen (), cl_uint (settings.adaptive ? work.block_columns : 0),
         work.block_rows, work.block_size, cl_uint (settings.method == Method::difference),
@@ -538,21 +557,22 @@ set_keyer (opencl::Kernel *kernel, Work &work, const Settings &settings,
         cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
         after...);
   };
-  return output ? set (input, output) : set (input);
+  return frames.output ? set (frames.seen, frames.input, frames.output)
+                       : set (frames.seen);
 }
 
 static gboolean
-find_core (Work &work, const Settings &settings, const GstOpenCLFrame *input,
+find_core (Work &work, const Settings &settings, const Frames &frames,
     cl_command_queue queue, GError **error)
 {
   cl_uint width = work.info.width, height = work.info.height;
-  opencl::Kernel *kernel = work.mark_core.variant ({input}, error);
+  opencl::Kernel *kernel = work.mark_core.variant ({frames.seen}, error);
   opencl::Groups groups = {(width + closed_columns - 1) / closed_columns,
       (height + closed_rows - 1) / closed_rows, closing_group};
 
   return kernel
-         && set_keyer (kernel, work, settings, input, nullptr, error, work.marks (),
-             cl_uint (core_stride_of (work)))
+         && set_keyer (kernel, work, settings, {frames.seen, nullptr, nullptr}, error,
+             work.marks (), cl_uint (core_stride_of (work)))
          && kernel->enqueue (queue, (width + 7) / 8, height, error)
          && work.close_core.launch_groups (queue, groups, error, work.marks (), width,
              height, cl_uint (core_stride_of (work)), work.core ());
@@ -561,21 +581,21 @@ find_core (Work &work, const Settings &settings, const GstOpenCLFrame *input,
 /* For a GPU: distances of a work-group's pixels are in local memory. */
 static gboolean
 key_in_groups (GstOpenCLContext *context, Work &work, const Settings &settings,
-    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
-    GError **error)
+    const Frames &frames, cl_command_queue queue, GError **error)
 {
   cl_uint width = work.info.width, height = work.info.height;
   opencl::FrameKernel &method = settings.refine ? work.key_finely : work.key_softly;
-  opencl::Kernel *kernel = method.variant ({input, output}, error);
+  opencl::Kernel *kernel =
+      method.variant ({frames.seen, frames.input, frames.output}, error);
 
   if (!kernel
       || (settings.core
           && !(ensure_core (context, work, error)
-               && find_core (work, settings, input, queue, error))))
+               && find_core (work, settings, frames, queue, error))))
     return FALSE;
   cl_mem core = settings.core ? work.core () : work.auto_key (); /* or unused */
   cl_uint stride = settings.core ? core_stride_of (work) : 0;
-  if (!set_keyer (kernel, work, settings, input, output, error, core, stride))
+  if (!set_keyer (kernel, work, settings, frames, error, core, stride))
     return FALSE;
   if (!settings.refine)
     return kernel->enqueue (queue, (width + 7) / 8, height, error);
@@ -587,31 +607,79 @@ key_in_groups (GstOpenCLContext *context, Work &work, const Settings &settings,
 
 /* For a CPU, in tiles of like height */
 static gboolean
-key_in_tiles (Work &work, const Settings &settings, const GstOpenCLFrame *input,
-    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+key_in_tiles (Work &work, const Settings &settings, const Frames &frames,
+    cl_command_queue queue, GError **error)
 {
   gsize width = work.info.width, height = work.info.height;
   gsize tiles = (height + wide_rows - 1) / wide_rows;
   gsize rows = (height + tiles - 1) / tiles;
-  opencl::Kernel *kernel = work.key_tiles.variant ({input, output}, error);
+  opencl::Kernel *kernel =
+      work.key_tiles.variant ({frames.seen, frames.input, frames.output}, error);
 
   return kernel
-         && set_keyer (kernel, work, settings, input, output, error,
-             cl_uint (settings.refine), cl_uint (settings.core), cl_uint (rows))
+         && set_keyer (kernel, work, settings, frames, error, cl_uint (settings.refine),
+             cl_uint (settings.core), cl_uint (rows))
          && kernel->enqueue_groups (queue,
              {(width + wide_columns - 1) / wide_columns, (height + rows - 1) / rows, 1},
              error);
 }
 
 static gboolean
+ensure_means (GstOpenCLContext *context, Work &work, GError **error)
+{
+  gsize pixels = gsize (work.info.width) * work.info.height;
+  gsize stride = core_stride_of (work) * 4;
+
+  for (cl::Buffer &mean : work.means)
+    if (!mean ())
+      mean = opencl::make_buffer (context, pixels * sizeof (cl_ushort4), error);
+  if (!work.quiet ())
+    work.quiet = opencl::make_buffer (context, stride * work.info.height, error);
+  return work.means[0]() && work.means[1]() && work.quiet ();
+}
+
+/* `seen`: the quieter picture, in work memory */
+static gboolean
+quieten (GstOpenCLContext *context, Work &work, const GstOpenCLFrame *input,
+    GstOpenCLFrame *seen, cl_command_queue queue, GError **error)
+{
+  cl_uint width = work.info.width, height = work.info.height;
+
+  if (!ensure_means (context, work, error))
+    return FALSE;
+  seen->data = work.quiet ();
+  seen->stride[0] = gint (core_stride_of (work) * 4);
+  const cl::Buffer &before = work.means[work.newer_mean];
+  const cl::Buffer &after = work.means[1 - work.newer_mean];
+  if (!work.quieten.launch (queue, (width + 7) / 8, height, error, input,
+          const_cast<const GstOpenCLFrame *> (seen), width, height,
+          cl_uint (!work.has_mean), before (), after ()))
+    return FALSE;
+  work.newer_mean = 1 - work.newer_mean;
+  return TRUE;
+}
+
+/* Another picture than the one before, such as after a seek, has no mean. */
+static gboolean
 key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
     GError **error)
 {
+  GstOpenCLFrame quiet = {};
+  Frames frames = {input, input, output};
+
+  if (GST_BUFFER_IS_DISCONT (input->buffer))
+    work.has_mean = false;
+  if (settings.quiet) {
+    if (!quieten (context, work, input, &quiet, queue, error))
+      return FALSE;
+    frames.seen = &quiet;
+  }
+  work.has_mean = settings.quiet;
   if (settings.adaptive && !measure_screen (work, settings, input, queue, error))
     return FALSE;
-  return work.wide ? key_in_tiles (work, settings, input, output, queue, error)
-                   : key_in_groups (context, work, settings, input, output, queue, error);
+  return work.wide ? key_in_tiles (work, settings, frames, queue, error)
+                   : key_in_groups (context, work, settings, frames, queue, error);
 }
 
 static gboolean

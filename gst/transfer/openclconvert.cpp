@@ -33,6 +33,13 @@
  *   openclconvert colormap=viridis ! opencldownload ! videoconvert ! autovideosink
  * ]|
  * Gray levels as colours, as an OCT B-scan is looked at.
+ * |[
+ * gst-launch-1.0 videotestsrc pattern=smpte ! openclupload ! openclconvert ! \
+ *   chromakey method=difference ! openclconvert alpha-only=true ! \
+ *   "video/x-raw(memory:OpenCLMemory),format=GRAY8" ! opencldownload ! videoconvert ! \
+ *   autovideosink
+ * ]|
+ * The matte alone.
  */
 #include "colorconversion.hpp"
 #include "colormap.hpp"
@@ -73,12 +80,14 @@ struct Settings {
   Colormap colormap = Colormap::none;
   ScaleMethod scale_method = ScaleMethod::bilinear;
   ChromaResampler chroma_resampler = ChromaResampler::linear;
+  bool alpha_only = false;
 
   bool maps () const { return colormap != Colormap::none; }
   bool operator== (const Settings &other) const
   {
     return colormap == other.colormap && scale_method == other.scale_method
-           && chroma_resampler == other.chroma_resampler;
+           && chroma_resampler == other.chroma_resampler
+           && alpha_only == other.alpha_only;
   }
 };
 
@@ -167,6 +176,9 @@ const opencl::PropertyTable<Settings> properties = {
     {"chroma-resampler", "Chroma resampler",
         "How chroma is taken from one raster to another", &Settings::chroma_resampler,
         chroma_resampler_get_type, opencl::controllable},
+    {"alpha-only", "Alpha only",
+        "Gray output is the input's alpha, such as the matte of a key, not its luma",
+        &Settings::alpha_only, opencl::controllable},
 };
 
 /* --- caps --- */
@@ -266,6 +278,14 @@ is_color_mapped (const Settings &settings, const GstVideoInfo &input)
   return settings.maps () && GST_VIDEO_INFO_IS_GRAY (&input);
 }
 
+/* Then the input is taken for gray, of which alpha is the level. */
+static bool
+takes_alpha (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  return settings.alpha_only && GST_VIDEO_INFO_HAS_ALPHA (&in)
+         && GST_VIDEO_INFO_IS_GRAY (&out);
+}
+
 /* As in videoconvert, chroma is resampled when its raster changes. */
 static bool
 is_chroma_resampled (
@@ -309,9 +329,9 @@ has_pixels_of_four_bytes (const GstVideoInfo &info)
 }
 
 static void
-define_side (std::string &options, const char *side, const GstVideoInfo &info)
+define_side (std::string &options, const char *side, const GstVideoInfo &info, bool gray)
 {
-  define (options, side, "_GRAY", GST_VIDEO_INFO_IS_GRAY (&info) ? "1" : "0");
+  define (options, side, "_GRAY", gray ? "1" : "0");
   define (options, side, "_BYTES", GST_VIDEO_INFO_COMP_DEPTH (&info, 0) > 8 ? "2" : "1");
   define (options, side, "_W_SUB", std::to_string (info.finfo->w_sub[2]));
   define (options, side, "_WORDS", has_pixels_of_four_bytes (info) ? "1" : "0");
@@ -336,8 +356,9 @@ build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoI
   ChromaFilter down = chroma_filter (out, resampled);
   std::string options;
 
-  define_side (options, "IN", in);
-  define_side (options, "OUT", out);
+  define_side (
+      options, "IN", in, GST_VIDEO_INFO_IS_GRAY (&in) || takes_alpha (settings, in, out));
+  define_side (options, "OUT", out, GST_VIDEO_INFO_IS_GRAY (&out));
   define (options, "CHROMA_IN", "_H", up.across);
   define (options, "CHROMA_IN", "_V", up.down);
   define (options, "CHROMA_OUT", "_H", down.across);
@@ -408,7 +429,9 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
 
   work->settings = settings;
   work->colors = mapped ? transfer::choose_map_conversion (in)
-                        : transfer::choose_color_conversion (in, out);
+                 : takes_alpha (settings, in, out)
+                     ? transfer::ColorConversion{"COLORS_COPY", {}}
+                     : transfer::choose_color_conversion (in, out);
   work->wide = is_wide (gst_opencl_filter_get_context (filter), in, out, mapped);
   for (bool fields : {false, true})
     work->kernels[fields].prepare (gst_opencl_filter_get_context (filter), KERNELS,
@@ -534,6 +557,10 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   Work &work = *self->work;
   Layout in = layout_of (in_info, *input);
   Layout out = layout_of_output (out_info, *output);
+  if (takes_alpha (settings, in_info, out_info)) {
+    in.start.s[0] = in.start.s[3];
+    in.stride.s[0] = in.stride.s[3];
+  }
   const cl_long4 *rows = work.colors.rows;
   cl_mem colors = work.color_table () ? work.color_table () : input->data; /* or unused */
   bool fields = transfer::has_two_fields (in_info, input->buffer);

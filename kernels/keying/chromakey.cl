@@ -226,7 +226,7 @@ core_at (CORE, uint x, uint y)
 }
 
 __kernel void
-mark_core (FRAME (const, input), uint width, uint height, KEYER, __global uchar *marks,
+mark_core (FRAME (const, seen), uint width, uint height, KEYER, __global uchar *marks,
     uint core_stride)
 {
   uint x = 8 * get_global_id (0);
@@ -234,7 +234,7 @@ mark_core (FRAME (const, input), uint width, uint height, KEYER, __global uchar 
   if (x >= width || y >= height)
     return;
   Keyer keyer = THE_KEYER;
-  Colors colors = colors_of_pixels (load_pixels (LINE (input, y), x, width));
+  Colors colors = colors_of_pixels (load_pixels (LINE (seen, y), x, width));
   float8 distance = distance_from_screen (colors, screen_of (keyer, x, y), keyer);
   uchar8 beyond = convert_uchar8 (-(distance > CORE_DISTANCE));
   vstore8 (beyond, x / 8, marks + (ulong)y * core_stride);
@@ -291,9 +291,10 @@ close_core (__global const uchar *marks, uint width, uint height, uint stride,
   }
 }
 
+/* Distances are those of `seen`, a quieter picture of the same, or `input` itself. */
 __kernel void
-key_softly (FRAME (const, input), FRAME (, output), uint width, uint height, KEYER,
-    CORE)
+key_softly (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
+    uint height, KEYER, CORE)
 {
   uint x = 8 * get_global_id (0);
   uint y = get_global_id (1);
@@ -303,7 +304,8 @@ key_softly (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
   Colors here = screen_of (keyer, x, y);
   uint8 pixels = load_pixels (LINE (input, y), x, width);
   Colors colors = colors_of_pixels (pixels);
-  float8 distance = distance_from_screen (colors, here, keyer);
+  float8 distance = distance_from_screen (
+      colors_of_pixels (load_pixels (LINE (seen, y), x, width)), here, keyer);
   store_pixels (
       LINE (output, y), x, width, keyed (pixels, colors, here, distance,
                                           core_at (core, core_stride, x, y), keyer));
@@ -384,8 +386,8 @@ load_edges (FRAME (const, input), uint width, uint height, int x0, int y0, Keyer
 }
 
 __kernel void
-key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEYER,
-    CORE)
+key_finely (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
+    uint height, KEYER, CORE)
 {
   __local float lumas[EDGE_ROWS * EDGE_COLUMNS];
   __local float distances[EDGE_ROWS * EDGE_COLUMNS];
@@ -395,7 +397,7 @@ key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
   int y0 = get_group_id (1) * CORE_ROWS;
 
   load_edges (
-      THE_FRAME (input), width, height, x0 - 8, y0 - RADIUS, keyer, lumas, distances);
+      THE_FRAME (seen), width, height, x0 - 8, y0 - RADIUS, keyer, lumas, distances);
   barrier (CLK_LOCAL_MEM_FENCE);
   sum_columns (lumas, distances, moments);
 
@@ -414,6 +416,71 @@ key_finely (FRAME (const, input), FRAME (, output), uint width, uint height, KEY
     store_pixels (LINE (output, y), x, width,
         keyed (pixels, colors_of_pixels (pixels), screen_of (keyer, x, y), distance,
             core_at (core, core_stride, x, y), keyer));
+  }
+}
+
+/* A quieter picture: where nothing moves, a mean over time. Whether something does, the
+ * mean difference of three by three pixels says, which is quieter than that of one: above
+ * MOVING levels a pixel is taken as it is, up to STILL the mean takes a part of it. Means
+ * are in 1/256 of a level. */
+#define STILL 2.5f
+#define MOVING 4.5f
+#define PART 0.2f
+
+int4
+bytes_of_pixel (uint pixel)
+{
+  return convert_int4 (as_uchar4 (pixel)) << 8;
+}
+
+/* Of three pixels above each other; beyond the frame lie those of its rim. */
+int4
+change_of_column (FRAME (const, input), uint width, uint height,
+    __global const ushort4 *before, int x, int y)
+{
+  int4 sum = 0;
+  x = clamp (x, 0, (int)width - 1);
+  for (int row = y - 1; row <= y + 1; row++) {
+    int line = clamp (row, 0, (int)height - 1);
+    sum += bytes_of_pixel (load_pixel (LINE (input, line), x))
+           - convert_int4 (before[(ulong)line * width + x]);
+  }
+  return sum;
+}
+
+/* Eight pixels a work-item; `starts`: there is nothing before. */
+__kernel void
+quiet (FRAME (const, input), FRAME (, seen), uint width, uint height, uint starts,
+    __global const ushort4 *before, __global ushort4 *after)
+{
+  int x = 8 * get_global_id (0);
+  int y = get_global_id (1);
+  if (x >= (int)width || y >= (int)height)
+    return;
+  __global const uchar *line = LINE (input, y);
+  int4 left = 0, middle = 0;
+  if (!starts) {
+    left = change_of_column (THE_FRAME (input), width, height, before, x - 1, y);
+    middle = change_of_column (THE_FRAME (input), width, height, before, x, y);
+  }
+  for (int end = min (x + 8, (int)width); x < end; x++) {
+    ulong at = (ulong)y * width + x;
+    int4 mean = bytes_of_pixel (load_pixel (line, x));
+    if (!starts) {
+      int4 right =
+          change_of_column (THE_FRAME (input), width, height, before, x + 1, y);
+      uint4 changes = abs (left + middle + right);
+      uint change = max (max (changes.x, changes.y), max (changes.z, changes.w));
+      float part = clamp (
+          PART + (change / (9 * 256.0f) - STILL) * (1 - PART) / (MOVING - STILL), PART,
+          1.0f);
+      int4 was = convert_int4 (before[at]);
+      mean = was + convert_int4_rte (part * convert_float4 (mean - was));
+      left = middle;
+      middle = right;
+    }
+    after[at] = convert_ushort4 (mean);
+    store_pixel (LINE (seen, y), x, as_uint (convert_uchar4_sat ((mean + 128) >> 8)));
   }
 }
 

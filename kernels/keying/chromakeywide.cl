@@ -225,9 +225,11 @@ write_line (FRAME (const, input), FRAME (, output), Place place, Keyer keyer, in
   }
 }
 
-/* Work-groups of one work-item, of each at most `most_rows` lines */
+/* Distances are those of `seen`, a quieter picture of the same, or `input` itself.
+ * Work-groups of one work-item, of each at most `most_rows` lines */
 __kernel void
-key_tiles (FRAME (const, input), FRAME (, output), uint width, uint height, KEYER,
+key_tiles (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
+    uint height, KEYER,
     uint refining, uint closing, uint most_rows)
 {
   Tile tile;
@@ -238,7 +240,7 @@ key_tiles (FRAME (const, input), FRAME (, output), uint width, uint height, KEYE
   place.rows = min (place.height - place.y, (int)most_rows);
 
   for (int row = 0; row < place.rows + 2 * place.reach; row++)
-    look_at_line (THE_FRAME (input), place, keyer, row, closing, &tile);
+    look_at_line (THE_FRAME (seen), place, keyer, row, closing, &tile);
   if (closing)
     close_core (place, &tile);
   for (int row = 0; row < place.rows; row++) {

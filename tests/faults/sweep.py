@@ -51,7 +51,7 @@ PIPELINES = {
     "oct-copied": SPECTRA.format(device="") + f" ! openclupload ! {CHAIN} ! octfft{OUT}",
     "keying-fused": f"{PICTURE} ! openclupload ! {KEYS}{OUT}",
     "keying-plain": f"{PICTURE} ! openclupload ! chromakey method=chroma spill=1 ! "
-        f"splashkey ! keyfill{OUT}",
+        f"splashkey ! matteshape grow=2 feather=2 ! keyfill{OUT}",
     "composed": f"{PICTURE} ! openclupload ! mix.sink_0 {PICTURE} ! openclupload ! mix.sink_1 "
         f"openclcompositor name=mix sink_1::xpos=20{OUT}",
     "converted": "videotestsrc num-buffers=5 ! video/x-raw,format=NV12,width=96,height=64 ! "

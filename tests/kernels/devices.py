@@ -152,6 +152,9 @@ PIPELINES = {
     "splash-odd": (keyed("splashkey block-size=7 tolerance=0.05", "BGRA", "ball", 3), EXACT, PICTURES),
     "fill": (keyed("chromakey method=chroma ! keyfill method=composite color=0x80112233"), ROUNDED,
              PICTURES),
+    "soft-core": (keyed("chromakey method=difference core=true quiet=true auto-key=screen", "BGRA",
+                        "ball", 3), ROUNDED, PICTURES),
+    "shape": (keyed("chromakey method=chroma ! matteshape grow=-3 feather=5"), ROUNDED, PICTURES),
     "from-planes": (converted("I420", "RGBA"), ROUNDED, PICTURES),
     "to-planes": (converted("BGRA", "NV12"), ROUNDED, PICTURES),
     "packed": (converted("YUY2", "ARGB", "chroma-resampler=nearest"), ROUNDED, PICTURES),
@@ -223,6 +226,8 @@ PIPELINES = {
                                 "method=fft alpha=true"), ROUNDED, PICTURES),
     "layer-direct": (array("openclconvolve kernel={files}/deep.npy groups=3 method=direct"),
                      ROUNDED, ARRAYS),
+    "layer-channels": (array("openclconvolve kernel=\"<<1,2,1>,<2,4,3>>\" bias=0.5 border=mirror "
+                             "method=direct").replace("tensor-", "wide-"), ROUNDED, ARRAYS),
 }
 QUICK = {"key-run": (291, 150), "flow-far": (37, 23), "chroma": (37, 23), "oct": (256, 9),
          "oct-levels": (256, 9), "from-planes": (37, 23), "convolved": (37, 23)}
@@ -238,6 +243,7 @@ def write_inputs(folder):
         save(f"f32-{width}x{height}", 2, height, width)
     for width, height in ARRAYS:
         save(f"tensor-{width}x{height}", 1, height, width, 3)
+        save(f"wide-{width}x{height}", 1, height, width, 21)
     numpy.save(os.path.join(folder, "filters"), numbers.normal(0, 0.1, (7, 3, 3, 3)).astype("<f4"))
     numpy.save(os.path.join(folder, "deep"), numbers.normal(0, 0.1, (6, 1, 3, 5)).astype("<f4"))
 

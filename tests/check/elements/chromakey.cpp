@@ -987,3 +987,97 @@ TEST (test_chromakey_spill_is_its_formula)
     }
   }
 }
+
+/* A soft edge across a screen, at column `at`, with noise of so many levels' standard
+ * deviation that is fresh in every frame */
+static Picture
+noisy_edge (int width, int height, double at, double deviation, Random &random)
+{
+  Picture picture (width, height);
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++) {
+      double part = std::clamp ((x - at) / 6 + 0.5, 0., 1.);
+      auto level = [&] (int screen, int thing) {
+        double noise = -3;
+        for (int n = 0; n < 12; n++)
+          noise += random.below (1001) / 2000.;
+        return uint8_t (
+            lround (screen + part * (thing - screen) + 2 * deviation * noise));
+      };
+      picture.at (x, y) = {level (59, 150), level (162, 120), level (69, 110), 255};
+    }
+  }
+  return picture;
+}
+
+/* Of alpha from frame to frame, where it is neither nothing nor all */
+static double
+deviation_at_edges (const std::vector<Picture> &results)
+{
+  double sum = 0;
+  int count = 0;
+  for (size_t n = 0; n < results[0].pixels.size (); n++) {
+    double mean = 0, square = 0;
+    for (const Picture &result : results) {
+      mean += result.pixels[n].alpha / double (results.size ());
+      square += pow (result.pixels[n].alpha, 2) / double (results.size ());
+    }
+    if (mean < 20 || mean > 235)
+      continue;
+    sum += std::max (square - mean * mean, 0.);
+    count++;
+  }
+  fail_unless (count > 100);
+  return sqrt (sum / count);
+}
+
+/* As much as makes edges flicker by about two levels, and far more */
+TEST (test_chromakey_quiet_edges_do_not_flicker_with_noise)
+{
+  for (const char *method : {"chroma", "difference"}) {
+    for (double noise : {0.7, 2.5}) {
+      double deviations[2];
+      for (int quiet : {0, 1}) {
+        ElementUnderTest element ("chromakey key-color=0xff3ba245");
+        Owned<GstElement> chromakey = element.element ("chromakey");
+        gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+        element.set ("chromakey", "quiet", quiet);
+        Random random (31);
+        std::vector<Picture> results;
+        for (int frame = 0; frame < 40; frame++) {
+          Picture result = element.run (noisy_edge (101, 67, 48, noise, random));
+          if (frame >= 16)
+            results.push_back (result);
+        }
+        deviations[quiet] = deviation_at_edges (results);
+      }
+      fail_unless (deviations[1] < 0.5 * deviations[0]
+                       && (noise > 1 || (deviations[0] > 1.8 && deviations[1] <= 1.2)),
+          "%s, noise %g: %g levels, %g quiet", method, noise, deviations[0],
+          deviations[1]);
+    }
+  }
+}
+
+/* What the edge has left is keyed as if it had never been there. */
+TEST (test_chromakey_quiet_leaves_no_trail_behind_what_moves)
+{
+  ElementUnderTest element ("chromakey method=difference key-color=0xff3ba245");
+  for (double speed : {0.5, 3., 11.}) {
+    Random random (33), same (33);
+    int worst = 0;
+    for (int frame = 0; frame < 24; frame++) {
+      element.set ("chromakey", "quiet", TRUE);
+      Picture quiet = element.run (noisy_edge (131, 40, 20 + speed * frame, 2.5, random));
+      ElementUnderTest plain ("chromakey method=difference key-color=0xff3ba245");
+      Picture right = plain.run (noisy_edge (131, 40, 20 + speed * frame, 2.5, same));
+      for (int x = 4; x < 127; x++) {
+        int sum = 0;
+        for (int y = 4; y < 36; y++)
+          sum += quiet.at (x, y).alpha - right.at (x, y).alpha;
+        worst = std::max (worst, abs (sum / 32));
+      }
+    }
+    fail_unless (worst <= 4, "%g columns a frame: off by %d", speed, worst);
+  }
+}

@@ -8,7 +8,7 @@ using namespace check;
 
 namespace {
 const char *const elements[] = {
-    "chromakey", "noisereduce", "flowkey", "splashkey", "keyfill"};
+    "chromakey", "noisereduce", "flowkey", "splashkey", "keyfill", "matteshape"};
 
 #define ON_DEVICE "video/x-raw(memory:OpenCLMemory), framerate=30/1, "
 

@@ -680,6 +680,29 @@ TEST (test_convert_scales_and_converts_at_once)
   fail_unless_equals_uint64 (counts.launches, 1);
 }
 
+TEST (test_convert_alpha_only_is_the_matte_as_gray)
+{
+  for (const char *from : {"RGBA", "BGRA", "ARGB", "ABGR", "AYUV"})
+    for (const char *to : {"GRAY8", "GRAY16_LE"})
+      for (int width : {1, 37, 64}) {
+        GstVideoInfo in = info_of (from, width, 9), out = info_of (to, width, 9);
+        Picture picture (in);
+        video::fill_random (picture, 3);
+        for (bool alpha_only : {false, true}) {
+          Run run (
+              alpha_only ? "openclconvert alpha-only=true" : "openclconvert", in, out);
+          Picture made = run (picture);
+          View is (made), was (picture);
+          bool same = true;
+          for (int y = 0; y < 9; y++)
+            for (int x = 0; x < width; x++)
+              same =
+                  same && is.at (0, x, y) == was.at (3, x, y) * (is.is_wide () ? 257 : 1);
+          fail_unless (same == alpha_only, "%s to %s, %d wide", from, to, width);
+        }
+      }
+}
+
 /* --- interlaced video --- */
 
 TEST (test_convert_is_right_for_interlaced_video)

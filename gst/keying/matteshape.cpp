@@ -1,0 +1,285 @@
+/* matteshape: a matte grown, shrunk, feathered, inverted
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-matteshape
+ *
+ * Changes alpha after it was keyed, and leaves red, green and blue alone: first `grow`
+ * moves its edges outwards by so many pixels, or inwards where negative (a choke), round
+ * corners staying round; then `feather` makes them so many pixels softer on both sides;
+ * then `invert` takes the complement.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc pattern=smpte ! video/x-raw,format=RGBA ! openclupload !
+ * chromakey method=difference ! matteshape grow=-1 feather=2 !
+ * keyfill method=composite color=0xff0000ff ! opencldownload ! videoconvert !
+ * autovideosink
+ * ]|
+ *
+ * Since: 0.2
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/opencl.h>
+
+#include <cmath>
+#include <cstdlib>
+
+#include "elements.h"
+#include "pixelformats.hpp"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/matteshape.cl"
+
+GST_DEBUG_CATEGORY_STATIC (matte_shape_debug);
+#define GST_CAT_DEFAULT matte_shape_debug
+
+namespace {
+const gint farthest = 64;
+/* MARGIN of the kernels on both sides, and what a load of eight may read behind */
+const gsize margins = 160, behind = 256;
+/* Planes of runs of 1 to 128 columns */
+const guint most_planes = 8;
+
+struct Settings {
+  gint grow = 0;
+  guint feather = 0;
+  bool invert = false;
+};
+
+/* What the streaming thread works with. Buffers are there from the first frame on that
+ * needs them. */
+struct Work {
+  GstVideoInfo info;
+  gsize stride = 0, runs_stride = 0;
+  opencl::FrameKernel take_alpha, put_alpha;
+  opencl::Kernel double_runs, grow_by_disc, feather_across, feather_down;
+  cl::Buffer runs, plane, feathered, weights;
+  guint planes = 0;     /* that `runs` has room for */
+  guint weights_of = 0; /* the radius */
+
+  gsize bytes_of_runs () const { return runs_stride * info.height; }
+};
+} // namespace
+
+#define GST_TYPE_MATTE_SHAPE (gst_matte_shape_get_type ())
+G_DECLARE_FINAL_TYPE (GstMatteShape, gst_matte_shape, GST, MATTE_SHAPE, GstOpenCLFilter)
+
+struct _GstMatteShape {
+  GstOpenCLFilter parent;
+
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between set_formats and close, else null */
+};
+
+G_DEFINE_TYPE (GstMatteShape, gst_matte_shape, GST_TYPE_OPENCL_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (
+    matteshape, "matteshape", GST_RANK_NONE, GST_TYPE_MATTE_SHAPE)
+
+const opencl::PropertyTable<Settings> properties = {
+    {"grow", "Grow", "Pixels by which edges move outwards, or inwards where negative",
+        &Settings::grow, {-farthest, farthest}, keying::playing_flags},
+    {"feather", "Feather", "Pixels on both sides over which edges become softer",
+        &Settings::feather, {0, farthest}, keying::playing_flags},
+    {"invert", "Invert", "Make transparent what is opaque, after all else",
+        &Settings::invert, keying::playing_flags},
+};
+
+static void
+gst_matte_shape_close (GstOpenCLFilter *filter)
+{
+  GstMatteShape *self = GST_MATTE_SHAPE (filter);
+  delete self->work;
+  self->work = nullptr;
+}
+
+static gboolean
+create_kernels (GstOpenCLContext *context, Work &work, GError **error)
+{
+  const std::string options = keying::pixel_options (&work.info) + " -DALIGNMENT=1";
+  const struct {
+    opencl::Kernel &kernel;
+    const char *name;
+  } kernels[] = {
+      {work.double_runs, "double_runs"},
+      {work.grow_by_disc, "grow_by_disc"},
+      {work.feather_across, "feather_across"},
+      {work.feather_down, "feather_down"},
+  };
+  work.take_alpha.prepare (
+      context, KERNELS, "take_alpha", keying::pixel_options (&work.info));
+  work.put_alpha.prepare (
+      context, KERNELS, "put_alpha", keying::pixel_options (&work.info));
+  for (const auto &entry : kernels)
+    if (!entry.kernel.create (context, KERNELS, entry.name, options.c_str (), error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+gst_matte_shape_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstMatteShape *self = GST_MATTE_SHAPE (filter);
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+
+  gst_matte_shape_close (filter);
+  self->work = new Work;
+  Work &work = *self->work;
+  work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  work.stride = (gsize (work.info.width) + 7) / 8 * 8;
+  work.runs_stride = work.stride + margins;
+  work.plane =
+      opencl::make_buffer (context, work.stride * work.info.height + behind, error);
+  return work.plane () && create_kernels (context, work, error);
+}
+
+/* How many doublings of runs cover a line of 2 radius + 1 columns */
+static guint
+doublings_of (guint radius)
+{
+  guint doublings = 0;
+  while (2u << doublings <= 2 * radius + 1)
+    doublings++;
+  return doublings;
+}
+
+static gboolean
+ensure_runs (GstOpenCLContext *context, Work &work, guint planes, GError **error)
+{
+  if (work.planes >= planes)
+    return TRUE;
+  work.runs =
+      opencl::make_buffer (context, planes * work.bytes_of_runs () + behind, error);
+  work.planes = work.runs () ? planes : 0;
+  return work.planes > 0;
+}
+
+/* Of a Gaussian that the radius is two deviations of, on one side */
+static gboolean
+ensure_feather (GstOpenCLContext *context, Work &work, guint radius, GError **error)
+{
+  if (!work.feathered ())
+    work.feathered = opencl::make_buffer (
+        context, work.stride * work.info.height * sizeof (cl_float) + behind, error);
+  if (!work.feathered () || work.weights_of == radius)
+    return work.feathered () != nullptr;
+  cl_float weights[farthest + 1];
+  gdouble sum = 0;
+  for (guint away = 0; away <= radius; away++)
+    sum +=
+        (away > 0 ? 2 : 1) * std::exp (-2. * away * away / (gdouble (radius) * radius));
+  for (guint away = 0; away <= radius; away++)
+    weights[away] =
+        cl_float (std::exp (-2. * away * away / (gdouble (radius) * radius)) / sum);
+  work.weights =
+      opencl::make_table (context, weights, (radius + 1) * sizeof (cl_float), error);
+  work.weights_of = work.weights () ? radius : 0;
+  return work.weights () != nullptr;
+}
+
+/* A launch for the plane's pixels, eight a work-item */
+template <typename... Arguments>
+static gboolean
+launch (opencl::Kernel &kernel, cl_command_queue queue, gsize columns, gsize rows,
+    GError **error, const Arguments &...arguments)
+{
+  return kernel.launch (queue, (columns + 7) / 8, rows, error, arguments...);
+}
+
+/* Alpha, or its complement, grown, in the plane */
+static gboolean
+grow (GstOpenCLContext *context, Work &work, guint radius, cl_uint flip,
+    const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
+{
+  const cl_uint stride = work.runs_stride, height = work.info.height;
+  const guint doublings = doublings_of (radius);
+  const gsize bytes = work.bytes_of_runs ();
+
+  if (!ensure_runs (context, work, doublings + 1, error)
+      || !work.take_alpha.launch (queue, stride / 8, height, error, input,
+          cl_uint (work.info.width), height, flip, work.runs (), stride))
+    return FALSE;
+  for (guint n = 0; n < doublings; n++)
+    if (!launch (work.double_runs, queue, stride, height, error, work.runs (),
+            cl_ulong (n * bytes), cl_ulong ((n + 1) * bytes), stride, height,
+            cl_uint (1u << n)))
+      return FALSE;
+  return launch (work.grow_by_disc, queue, work.info.width, height, error, work.runs (),
+      stride, cl_ulong (bytes), cl_uint (work.info.width), height, cl_uint (radius),
+      work.plane (), cl_uint (work.stride));
+}
+
+static gboolean
+feather (GstOpenCLContext *context, Work &work, guint radius, cl_command_queue queue,
+    GError **error)
+{
+  const cl_uint stride = work.stride, width = work.info.width, height = work.info.height;
+
+  if (radius == 0)
+    return TRUE;
+  return ensure_feather (context, work, radius, error)
+         && launch (work.feather_across, queue, width, height, error, work.plane (),
+             stride, width, height, work.weights (), cl_uint (radius), work.feathered ())
+         && launch (work.feather_down, queue, width, height, error, work.feathered (),
+             stride, width, height, work.weights (), cl_uint (radius), work.plane ());
+}
+
+static gboolean
+gst_matte_shape_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstMatteShape *self = GST_MATTE_SHAPE (filter);
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+  Work &work = *self->work;
+  const Settings settings = self->settings->committed ();
+  const cl_uint flip = settings.grow < 0 ? 255 : 0;
+  const cl_uint width = work.info.width, height = work.info.height;
+
+  return grow (context, work, std::abs (settings.grow), flip, input, queue, error)
+         && feather (context, work, settings.feather, queue, error)
+         && work.put_alpha.launch (queue, (width + 7) / 8, height, error, input, output,
+             width, height, work.plane (), cl_uint (work.stride),
+             settings.invert ? 255 - flip : flip);
+}
+
+static void
+gst_matte_shape_init (GstMatteShape *self)
+{
+  self->settings = new opencl::Settings<Settings> (self, properties);
+}
+
+static void
+gst_matte_shape_finalize (GObject *object)
+{
+  GstMatteShape *self = GST_MATTE_SHAPE (object);
+  delete self->settings;
+  delete self->work;
+  G_OBJECT_CLASS (gst_matte_shape_parent_class)->finalize (object);
+}
+
+static void
+gst_matte_shape_class_init (GstMatteShapeClass *klass)
+{
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_matte_shape_finalize;
+  opencl::install_settings<&GstMatteShape::settings> (klass, properties);
+
+  keying::set_up_class (filter_class);
+  gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Matte shape",
+      "Filter/Effect/Video",
+      "Grows, shrinks, feathers or inverts a picture's alpha, on an OpenCL device",
+      "The gst-opencl developers");
+
+  filter_class->close = gst_matte_shape_close;
+  filter_class->set_formats = gst_matte_shape_set_formats;
+  filter_class->transform = gst_matte_shape_transform;
+
+  GST_DEBUG_CATEGORY_INIT (matte_shape_debug, "matteshape", 0, "Matte shape");
+}

@@ -1,0 +1,126 @@
+/* matteshape: alpha grown or shrunk by a disc, and feathered
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * To shrink is to grow the complement. The largest in a disc is the largest of its lines,
+ * each of which two runs of a power of two cover: of the runs' maxima there is a plane for
+ * each power. Beyond the frame lie the pixels of its rim.
+ */
+#include "pixels.clh"
+
+#define MARGIN 80 /* columns on both sides of a plane of runs */
+
+/* Alpha, or its complement where `flip` is 255, eight columns of a plane of runs */
+__kernel void
+take_alpha (FRAME (const, input), uint width, uint height, uint flip,
+    __global uchar *plane, uint stride)
+{
+  uint column = 8 * get_global_id (0);
+  uint y = get_global_id (1);
+  if (column >= stride || y >= height)
+    return;
+  uchar each[8];
+  for (int n = 0; n < 8; n++) {
+    int x = clamp ((int)(column + n) - MARGIN, 0, (int)width - 1);
+    each[n] = COMPONENT (load_pixel (LINE (input, y), x), ALPHA) ^ flip;
+  }
+  vstore8 (vload8 (0, each), 0, plane + (ulong)y * stride + column);
+}
+
+/* From maxima of `run` columns those of twice as many, in the planes that begin at `runs`
+ * and `doubled`. A run that begins near a line's end
+ * goes on in the next line: nobody asks for it. */
+__kernel void
+double_runs (__global uchar *planes, ulong runs, ulong doubled, uint stride, uint height,
+    uint run)
+{
+  uint column = 8 * get_global_id (0);
+  uint y = get_global_id (1);
+  if (column >= stride || y >= height)
+    return;
+  __global const uchar *from = planes + runs + (ulong)y * stride + column;
+  vstore8 (max (vload8 (0, from), vload8 (0, from + run)), 0,
+      planes + doubled + (ulong)y * stride + column);
+}
+
+/* `runs`: planes of runs of 1, 2, 4, …, one after the other, `plane` bytes each */
+__kernel void
+grow_by_disc (__global const uchar *runs, uint stride, ulong plane, uint width,
+    uint height, uint radius, __global uchar *grown, uint grown_stride)
+{
+  uint x = 8 * get_global_id (0);
+  uint y = get_global_id (1);
+  if (x >= width || y >= height)
+    return;
+  uchar8 most = 0;
+  for (int down = -(int)radius; down <= (int)radius; down++) {
+    int half_width = (int)sqrt ((float)(radius * radius - down * down) + 0.5f);
+    int power = 31 - (int)clz ((uint)(2 * half_width + 1));
+    uint line = clamp ((int)y + down, 0, (int)height - 1);
+    __global const uchar *at = runs + power * plane + (ulong)line * stride + MARGIN + x;
+    most = max (most, max (vload8 (0, at - half_width),
+                          vload8 (0, at + half_width + 1 - (1 << power))));
+  }
+  vstore8 (most, 0, grown + (ulong)y * grown_stride + x);
+}
+
+/* Eight from x on; beyond the line lies its first or last. */
+float8
+load_eight (__global const uchar *line, int x, int width)
+{
+  if (x >= 0 && x + 8 <= width)
+    return convert_float8 (vload8 (0, line + x));
+  float each[8];
+  for (int n = 0; n < 8; n++)
+    each[n] = line[clamp (x + n, 0, width - 1)];
+  return vload8 (0, each);
+}
+
+/* `weights`: of the middle, and of what is 1 to `radius` away */
+__kernel void
+feather_across (__global const uchar *plane, uint stride, uint width, uint height,
+    __global const float *weights, uint radius, __global float *feathered)
+{
+  int x = 8 * get_global_id (0);
+  uint y = get_global_id (1);
+  if (x >= (int)width || y >= height)
+    return;
+  __global const uchar *line = plane + (ulong)y * stride;
+  float8 sum = weights[0] * load_eight (line, x, width);
+  for (int away = 1; away <= (int)radius; away++)
+    sum += weights[away]
+           * (load_eight (line, x - away, width) + load_eight (line, x + away, width));
+  vstore8 (sum, 0, feathered + (ulong)y * stride + x);
+}
+
+__kernel void
+feather_down (__global const float *feathered, uint stride, uint width, uint height,
+    __global const float *weights, uint radius, __global uchar *plane)
+{
+  uint x = 8 * get_global_id (0);
+  int y = get_global_id (1);
+  if (x >= width || y >= (int)height)
+    return;
+  float8 sum = weights[0] * vload8 (0, feathered + (ulong)y * stride + x);
+  for (int away = 1; away <= (int)radius; away++) {
+    ulong above = max (y - away, 0), below = min (y + away, (int)height - 1);
+    sum += weights[away]
+           * (vload8 (0, feathered + above * stride + x)
+               + vload8 (0, feathered + below * stride + x));
+  }
+  vstore8 (convert_uchar8_sat_rte (sum), 0, plane + (ulong)y * stride + x);
+}
+
+/* The plane, or its complement, as the picture's alpha */
+__kernel void
+put_alpha (FRAME (const, input), FRAME (, output), uint width, uint height,
+    __global const uchar *plane, uint stride, uint flip)
+{
+  uint x = 8 * get_global_id (0);
+  uint y = get_global_id (1);
+  if (x >= width || y >= height)
+    return;
+  uint8 alpha = convert_uint8 (vload8 (0, plane + (ulong)y * stride + x)) ^ flip;
+  store_pixels (LINE (output, y), x, width,
+      with_alpha (load_pixels (LINE (input, y), x, width), alpha));
+}
