@@ -108,15 +108,13 @@ source_of_npy () {
   source=(filesrc "location=$file" ! npyparse ! openclupload)
 }
 
-# Rows as they are: GStreamer's own begin at multiples of four bytes.
+# Nothing but samples: each buffer of the reader is a frame.
 source_of_raw () {
-  local -A formats=([8]=gray8 [16]=gray16-le)
+  local -A formats=([8]=U8 [16]=U16LE)
   [ -n "$lines" ] || fail "$file has no header: --size SAMPLESxLINES is needed"
   split "$lines" x
-  source=(filesrc "location=$file"
-    ! rawvideoparse "format=${formats[$bits]}" "width=$first" "height=$second"
-    "plane-strides=<(int)$((first * bits / 8))>" "plane-offsets=<(int)0>"
-    "frame-size=$((first * second * bits / 8))"
+  source=(filesrc "location=$file" "blocksize=$((first * second * bits / 8))"
+    ! "application/x-oct,domain=wavelength,format=${formats[$bits]},samples=$first,lines=$second,framerate=25/1"
     ! openclupload)
 }
 

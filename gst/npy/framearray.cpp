@@ -22,6 +22,23 @@ fail (GError **error, const std::vector<gsize> &shape, const char *wrong,
   return FALSE;
 }
 
+const char *
+spectra_format (opencl::NumberType type)
+{
+  using opencl::NumberType;
+  const struct {
+    NumberType type;
+    const char *format;
+  } formats[] = {{NumberType::u8, "U8"}, {NumberType::i8, "S8"},
+      {NumberType::u16, "U16LE"}, {NumberType::i16, "S16LE"}, {NumberType::u32, "U32LE"},
+      {NumberType::i32, "S32LE"}, {NumberType::f32, "F32LE"}, {NumberType::f64, "F32LE"}};
+  for (const auto &known : formats) {
+    if (known.type == type)
+      return known.format;
+  }
+  return nullptr;
+}
+
 static const char *
 what_is_wrong_with_spectra (const std::vector<gsize> &shape)
 {
@@ -40,16 +57,11 @@ what_is_wrong_with_spectra (const std::vector<gsize> &shape)
 static gboolean
 check_spectra (const opencl::NpyHeader &header, GError **error)
 {
-  using opencl::NumberType;
-  const NumberType type = header.type;
-  const bool known =
-      type == NumberType::u16 || type == NumberType::f32 || type == NumberType::f64;
-
-  if (header.complex || header.big_endian || !known) {
+  if (header.complex || !spectra_format (header.type)) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        ".npy header: values are of type '%s'%s, expected '<u2', '<f4' or '<f8' "
-        "(little-endian), or somebody who takes " TENSORS_NAME,
-        header.descr.c_str (), header.big_endian ? ", which is big-endian" : "");
+        ".npy header: values are of type '%s', expected u1, i1, u2, i2, u4, i4, f4 or "
+        "f8, or somebody who takes " TENSORS_NAME,
+        header.descr.c_str ());
     return FALSE;
   }
   const char *wrong = what_is_wrong_with_spectra (header.shape);

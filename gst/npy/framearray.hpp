@@ -73,6 +73,9 @@ struct Framerate {
   }
 };
 
+/* (nullable): what caps of spectra call numbers of `type`. */
+const char *spectra_format (opencl::NumberType type);
+
 /* Reads the header that `data` begins with. Spectra are of shape (samples,), (lines,
  * samples) or (frames, lines, samples). */
 gboolean frame_array_parse (

@@ -10,7 +10,8 @@
  * Makes frames of raw spectra of .npy files: an array of shape (samples,) is one A-line,
  * (lines, samples) one frame and (frames, lines, samples) that many. The stream is any
  * number of such files, one behind the other, as `filesrc` reads one and `multifilesrc`
- * many. Values of type uint16 and float32 pass as they are, float64 becomes float32.
+ * many. Integers of 8 to 32 bits and float32 pass as they are, in either order of bytes;
+ * float64 becomes float32.
  * Where downstream takes `other/tensors` and no spectra, as `openclkernel` does, or both,
  * as `npysink` does, and the file has none, an array of any shape and of any numbers of a
  * fixed size is one buffer, complex numbers with an innermost 2; with `split`, each along
@@ -55,7 +56,8 @@ static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
         GST_STATIC_CAPS (
             "application/x-oct, domain = (string) wavelength, "
-            "format = (string) { U16LE, F32LE }, samples = (int) [ 1, max ], "
+            "format = (string) { U16LE, F32LE, U8, S8, S16LE, S32LE, U32LE }, samples = "
+            "(int) [ 1, max ], "
             "lines = (int) [ 1, max ], framerate = (fraction) [ 0, max ]; " TENSORS_CAPS (
                 "")));
 
@@ -347,9 +349,9 @@ npy_parse_make_caps (GstNpyParse *self)
     opencl::set_array_fields (structure, array.format ());
   } else {
     structure = gst_structure_new ("application/x-oct", "domain", G_TYPE_STRING,
-        "wavelength", "format", G_TYPE_STRING,
-        array.type == opencl::NumberType::u16 ? "U16LE" : "F32LE", "samples", G_TYPE_INT,
-        gint (array.lengths[1]), "lines", G_TYPE_INT, gint (array.lengths[0]), nullptr);
+        "wavelength", "format", G_TYPE_STRING, npy::spectra_format (array.type),
+        "samples", G_TYPE_INT, gint (array.lengths[1]), "lines", G_TYPE_INT,
+        gint (array.lengths[0]), nullptr);
   }
   gst_structure_set (structure, "framerate", GST_TYPE_FRACTION, self->framerate.n,
       self->framerate.d, nullptr);
@@ -471,11 +473,13 @@ npy_parse_allocate (GstNpyParse *self, GstBuffer **buffer)
 }
 
 static void
-convert_doubles (const guint8 *doubles, gsize count, guint8 *floats)
+convert_doubles (const guint8 *doubles, gsize count, bool big_endian, guint8 *floats)
 {
-  for (gsize i = 0; i < count; i++)
+  for (gsize i = 0; i < count; i++) {
+    const guint8 *from = doubles + i * sizeof (double);
     GST_WRITE_FLOAT_LE (floats + i * sizeof (float),
-        float (GST_READ_DOUBLE_LE (doubles + i * sizeof (double))));
+        float (big_endian ? GST_READ_DOUBLE_BE (from) : GST_READ_DOUBLE_LE (from)));
+  }
 }
 
 static void
@@ -490,8 +494,8 @@ npy_parse_fill (GstNpyParse *self, guint8 *destination)
     return;
   }
   gconstpointer data = gst_adapter_map (self->adapter, size);
-  convert_doubles (
-      static_cast<const guint8 *> (data), size / sizeof (double), destination);
+  convert_doubles (static_cast<const guint8 *> (data), size / sizeof (double),
+      self->array.big_endian, destination);
   gst_adapter_unmap (self->adapter);
 }
 

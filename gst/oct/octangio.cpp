@@ -50,6 +50,7 @@
 #include <gst/opencl/kernel.hpp>
 
 #include "depth/depthfilter.hpp"
+#include "depth/heldframes.hpp"
 #include "elements.h"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octangio.cl"
@@ -82,6 +83,7 @@ public:
   using DepthFilterOf::DepthFilterOf;
 
   void release () override;
+  void forget () override { held.clear (); }
   bool prepare (GstOpenCLContext *context, GError **error) override;
   bool keep (const GstOpenCLFrame *frame, guint position, cl_command_queue queue,
       GError **error) override;
@@ -93,13 +95,16 @@ protected:
   bool breaks (const Settings &wanted) const override
   {
     return wanted.repeats != in_force.repeats
-           || wanted.axial_shift != in_force.axial_shift;
+           || wanted.axial_shift != in_force.axial_shift
+           || (wanted.bands == 1) != (in_force.bands == 1);
   }
 
 private:
   /* All methods', so that turning to another one makes nothing. */
   struct Kernels {
     opencl::Kernel speckle_variance, decorrelation, bulk_phase, complex_variance;
+    /* For a CPU's vectors */
+    opencl::Kernel wide_speckle_variance, wide_decorrelation;
     opencl::Kernel correlate, find_shift, align, take_band;
   };
 
@@ -109,6 +114,7 @@ private:
     cl_mem others;
     cl_mem last;
     gsize last_offset;
+    bool held; /* instead, in buffers of their own, and the last */
   };
 
   /* Where it goes, how much of it, and whether it is added to what is there. */
@@ -134,8 +140,20 @@ private:
     return cl_ulong (frames) * input.depths * input.lines;
   }
 
+  /* Where nothing is made of them before. */
+  bool holds () const
+  {
+    return in_force.axial_shift == 0 && in_force.bands == 1
+           && in_force.repeats <= oct::HeldFrames::most;
+  }
+  template <typename... Rest>
+  bool set_repeats (
+      opencl::Kernel &kernel, const Repeats &of, GError **error, const Rest &...rest);
+
   bool created = false;
+  bool built_for_held = false;
   Kernels kernels;
+  oct::HeldFrames held;
   gsize group = 1;
   cl::Buffer kept;      /* all repeats but the last, which only is where it is moved */
   cl::Buffer phases;    /* of each A-line, between two repeats each */
@@ -162,6 +180,7 @@ void
 Angiogram::release ()
 {
   kernels = Kernels ();
+  held.clear ();
   kept = phases = sums = shift = taps = band = cl::Buffer ();
   kept_bytes = phases_bytes = band_bytes = sums_bytes = 0;
   taps_bands = 0;
@@ -174,19 +193,30 @@ Angiogram::create_kernels (GstOpenCLContext *context, GError **error)
   const struct {
     opencl::Kernel &kernel;
     const char *name;
-  } wanted[] = {{kernels.speckle_variance, "speckle_variance"},
-      {kernels.decorrelation, "decorrelation"}, {kernels.bulk_phase, "bulk_phase"},
-      {kernels.complex_variance, "complex_variance"}, {kernels.correlate, "correlate"},
-      {kernels.find_shift, "find_shift"}, {kernels.align, "align"},
-      {kernels.take_band, "take_band"}};
+  } wide[] = {{kernels.wide_speckle_variance, "speckle_variance"},
+      {kernels.wide_decorrelation, "decorrelation"}},
+    wanted[] = {{kernels.speckle_variance, "speckle_variance"},
+        {kernels.decorrelation, "decorrelation"}, {kernels.bulk_phase, "bulk_phase"},
+        {kernels.complex_variance, "complex_variance"}, {kernels.correlate, "correlate"},
+        {kernels.find_shift, "find_shift"}, {kernels.align, "align"},
+        {kernels.take_band, "take_band"}};
   /* On a CPU a work-item reads an A-line from one end to the other. */
   group = opencl::is_cpu (context) ? 1 : largest_group;
   const std::string options = "-DGROUP=" + std::to_string (group)
-                              + " -DMOST_SHIFTS=" + std::to_string (most_shifts);
+                              + " -DMOST_SHIFTS=" + std::to_string (most_shifts)
+                              + (holds () ? " -DHELD" : "");
   for (const auto &entry : wanted) {
-    if (!entry.kernel.create (context, KERNELS, entry.name, options.c_str (), error))
+    if (!entry.kernel.create (
+            context, KERNELS, entry.name, (options + " -DWIDTH=1").c_str (), error))
       return false;
   }
+  for (const auto &entry : wide) {
+    if (opencl::is_cpu (context)
+        && !entry.kernel.create (
+            context, KERNELS, entry.name, (options + " -DWIDTH=8").c_str (), error))
+      return false;
+  }
+  built_for_held = holds ();
   return opencl::make_buffer (context, sizeof (cl_float), shift, error);
 }
 
@@ -209,7 +239,7 @@ bool
 Angiogram::create_memory (GstOpenCLContext *context, GError **error)
 {
   const gsize repeats = in_force.repeats, pairs = repeats - 1;
-  const gsize frames = in_force.axial_shift > 0 ? repeats : pairs;
+  const gsize frames = holds () ? 0 : in_force.axial_shift > 0 ? repeats : pairs;
   const gsize shifts = in_force.axial_shift > 0 ? 2 * in_force.axial_shift + 1 : 0;
   return resize (context, frames * input.size (), kept, kept_bytes, error)
          && resize (context, pairs * input.lines * sizeof (cl_float2), phases,
@@ -251,6 +281,8 @@ Angiogram::create_taps (GstOpenCLContext *context, GError **error)
 bool
 Angiogram::prepare (GstOpenCLContext *context, GError **error)
 {
+  if (created && built_for_held != holds ())
+    created = false;
   if (!created && !create_kernels (context, error))
     return false;
   created = true;
@@ -278,6 +310,12 @@ Angiogram::keep (
 {
   if (!oct::check_places (frame, input.bytes, error))
     return false;
+  if (holds ()) {
+    if (position == 0)
+      held.clear ();
+    held.hold (frame);
+    return true;
+  }
   if (in_force.axial_shift > 0 && position > 0)
     return align_repeat (frame->data, frame->offset[0], position, queue, error);
   cl_int code = clEnqueueCopyBuffer (queue, frame->data, kept (), frame->offset[0],
@@ -303,18 +341,41 @@ Angiogram::split (
   return true;
 }
 
+template <typename... Rest>
+bool
+Angiogram::set_repeats (
+    opencl::Kernel &kernel, const Repeats &of, GError **error, const Rest &...rest)
+{
+  cl_uint index = 0;
+  bool set = true;
+  if (of.held) {
+    cl_ulong8 offsets = {};
+    for (guint n = 0; n < oct::HeldFrames::most; n++) {
+      const bool earlier = n < held.frames ().size ();
+      offsets.s[n] = earlier ? held.frames ()[n].offset[0] : of.last_offset;
+      set = set && kernel.set (index, earlier ? held.frames ()[n].data : of.last, error);
+    }
+    set = set && kernel.set (index, offsets, error);
+  } else {
+    set = kernel.set (index, of.others, error) && kernel.set (index, of.last, error)
+          && kernel.set (index, cl_ulong (of.last_offset), error);
+  }
+  return set && kernel.set (index, cl_uint (in_force.repeats), error)
+         && kernel.set (index, cl_uint (input.depths), error)
+         && kernel.set (index, cl_uint (input.lines), error)
+         && (kernel.set (index, rest, error) && ...);
+}
+
 bool
 Angiogram::compare_complex (
     const Repeats &of, const Sum &sum, cl_command_queue queue, GError **error)
 {
-  const cl_uint repeats = in_force.repeats, depths = cl_uint (input.depths);
-  const cl_uint lines = cl_uint (input.lines);
-  return kernels.bulk_phase.launch_groups (queue, gsize (repeats - 1) * lines, group,
-             error, of.others, of.last, cl_ulong (of.last_offset), repeats, depths, lines,
-             phases ())
-         && kernels.complex_variance.launch (queue, depths, lines, error, of.others,
-             of.last, cl_ulong (of.last_offset), repeats, depths, lines, phases (),
-             sum.share, cl_uint (sum.adds), sum.to->data, cl_ulong (sum.to->offset[0]));
+  const gsize pairs = in_force.repeats - 1;
+  return set_repeats (kernels.bulk_phase, of, error, phases ())
+         && kernels.bulk_phase.launch_groups (queue, pairs * input.lines, group, error)
+         && set_repeats (kernels.complex_variance, of, error, phases (), sum.share,
+             cl_uint (sum.adds), sum.to->data, cl_ulong (sum.to->offset[0]))
+         && kernels.complex_variance.enqueue (queue, input.depths, input.lines, error);
 }
 
 bool
@@ -323,13 +384,18 @@ Angiogram::compare (
 {
   if (in_force.method == Method::complex_variance)
     return compare_complex (of, sum, queue, error);
-  opencl::Kernel &kernel = in_force.method == Method::decorrelation
-                               ? kernels.decorrelation
-                               : kernels.speckle_variance;
-  return kernel.launch (queue, input.depths, input.lines, error, of.others, of.last,
-      cl_ulong (of.last_offset), cl_uint (in_force.repeats), cl_uint (input.depths),
-      cl_uint (input.lines), sum.share, cl_uint (sum.adds), sum.to->data,
-      cl_ulong (sum.to->offset[0]));
+  const gsize width = 8; /* in the kernels for a CPU */
+  const bool is_wide = kernels.wide_decorrelation.created () && input.depths % width == 0;
+  const bool decorrelates = in_force.method == Method::decorrelation;
+  opencl::Kernel &wide =
+      decorrelates ? kernels.wide_decorrelation : kernels.wide_speckle_variance;
+  opencl::Kernel &narrow =
+      decorrelates ? kernels.decorrelation : kernels.speckle_variance;
+  opencl::Kernel &kernel = is_wide ? wide : narrow;
+  return set_repeats (kernel, of, error, sum.share, cl_uint (sum.adds), sum.to->data,
+             cl_ulong (sum.to->offset[0]))
+         && kernel.enqueue (
+             queue, is_wide ? input.depths / width : input.depths, input.lines, error);
 }
 
 bool
@@ -340,17 +406,22 @@ Angiogram::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       || !oct::check_places (to, output.bytes, error))
     return false;
   const guint last = in_force.repeats - 1, bands = in_force.bands;
-  Repeats repeats = {kept (), from->data, from->offset[0]};
+  Repeats repeats = {kept (), from->data, from->offset[0], holds ()};
+  if (holds ()) {
+    const bool made = held.map (false, input.size (), queue, error)
+                      && compare (repeats, {to, 1, false}, queue, error);
+    return held.release (queue, made ? error : nullptr) && made;
+  }
   if (in_force.axial_shift > 0) {
     if (!align_repeat (from->data, from->offset[0], last, queue, error))
       return false;
-    repeats = {kept (), kept (), last * input.size ()};
+    repeats = {kept (), kept (), last * input.size (), false};
   }
   if (bands == 1)
     return compare (repeats, {to, 1, false}, queue, error);
   for (guint n = 0; n < bands; n++) {
     if (!split (repeats, n, queue, error)
-        || !compare ({band (), band (), last * input.size ()},
+        || !compare ({band (), band (), last * input.size (), false},
             {to, 1.0f / float (bands), n > 0}, queue, error))
       return false;
   }

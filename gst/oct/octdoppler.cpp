@@ -40,6 +40,7 @@
 #include <cmath>
 
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/kernel.hpp>
 
 #include "depth/depthfilter.hpp"
@@ -64,6 +65,10 @@ enum class Quantity {
 };
 
 const guint most_window = 256;
+/* Up to so many places a window is summed up in one launch, without sums in between. */
+const guint small_window = 36;
+/* Depths and A-lines of a work-item, as in the kernel. */
+const gsize cpu_block = 256, cpu_lines = 16;
 const double most_angle = 89.9, least_level = -1000, most_level = 1000;
 
 struct Settings {
@@ -104,11 +109,20 @@ private:
   bool of_frames () const { return in_force.between == Between::frames; }
   double rate_of (const Settings &settings) const;
   double unit () const;
-  bool sum_depths (
-      const GstOpenCLFrame *from, guint pairs, cl_command_queue queue, GError **error);
+  bool is_small () const
+  {
+    return in_force.window_depths * in_force.window_lines <= small_window;
+  }
+  guint pairs () const { return guint (of_frames () ? input.lines : input.lines - 1); }
+  float least_power () const { return float (std::pow (10, in_force.threshold / 10)); }
+  bool find_flow (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+      cl_command_queue queue, GError **error);
+  bool sum_depths (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
 
   bool created = false;
   opencl::Kernel depths_kernel, phase_kernel;
+  opencl::Kernel flow_kernel;
+  gsize block = 1, block_lines = 1; /* of one of its work-items */
   cl::Buffer sums;
   cl::Buffer before; /* the B-scan before, where it is wanted */
   gsize sums_bytes = 0, before_bytes = 0;
@@ -168,6 +182,7 @@ Doppler::release ()
 {
   depths_kernel = opencl::Kernel ();
   phase_kernel = opencl::Kernel ();
+  flow_kernel = opencl::Kernel ();
   sums = before = cl::Buffer ();
   sums_bytes = before_bytes = 0;
   created = false;
@@ -180,7 +195,9 @@ Doppler::prepare (GstOpenCLContext *context, GError **error)
     cl::Buffer &buffer;
     gsize &bytes;
     gsize wanted;
-  } memories[] = {{sums, sums_bytes, 3 * sizeof (cl_float) * input.depths * input.lines},
+  } memories[] = {{sums, sums_bytes,
+                      is_small () ? sizeof (cl_float)
+                                  : 3 * sizeof (cl_float) * input.depths * input.lines},
       {before, before_bytes, of_frames () ? input.size () : sizeof (cl_float2)}};
   for (const auto &memory : memories) {
     if (memory.bytes == memory.wanted)
@@ -190,36 +207,56 @@ Doppler::prepare (GstOpenCLContext *context, GError **error)
       return false;
     memory.bytes = memory.wanted;
   }
+  const char *one = "-DWIDTH=1";
+  const std::string wide = "-DWIDTH=8 -DMOST_WINDOW=" + std::to_string (small_window);
   created = created
-            || (depths_kernel.create (context, KERNELS, "sum_depths", nullptr, error)
-                && phase_kernel.create (context, KERNELS, "find_phase", nullptr, error));
+            || (depths_kernel.create (context, KERNELS, "sum_depths", one, error)
+                && phase_kernel.create (context, KERNELS, "find_phase", one, error)
+                && flow_kernel.create (context, KERNELS, "find_flow",
+                    opencl::is_cpu (context) ? wide.c_str () : one, error));
+  block = opencl::is_cpu (context) ? cpu_block : 1;
+  block_lines = opencl::is_cpu (context) ? cpu_lines : 1;
   return created;
 }
 
 bool
-Doppler::sum_depths (
-    const GstOpenCLFrame *from, guint pairs, cl_command_queue queue, GError **error)
+Doppler::find_flow (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+    cl_command_queue queue, GError **error)
 {
   const cl_ulong offset = from->offset[0], line = input.depths * input.bytes;
-  return depths_kernel.launch (queue, input.depths, pairs, error,
+  return flow_kernel.launch (queue, (input.depths + block - 1) / block, input.lines,
+      error, of_frames () ? before () : from->data, of_frames () ? cl_ulong (0) : offset,
+      from->data, of_frames () ? offset : offset + line, cl_uint (input.depths),
+      cl_uint (input.lines), cl_uint (pairs ()), cl_uint (in_force.window_depths),
+      cl_uint (in_force.window_lines), cl_float (least_power ()), cl_float (unit ()),
+      to->data, cl_ulong (to->offset[0]));
+}
+
+bool
+Doppler::sum_depths (const GstOpenCLFrame *from, cl_command_queue queue, GError **error)
+{
+  const cl_ulong offset = from->offset[0], line = input.depths * input.bytes;
+  return depths_kernel.launch (queue, input.depths, pairs (), error,
       of_frames () ? before () : from->data, of_frames () ? cl_ulong (0) : offset,
       from->data, of_frames () ? offset : offset + line, cl_uint (input.depths),
-      cl_uint (pairs), cl_uint (in_force.window_depths), sums ());
+      cl_uint (pairs ()), cl_uint (in_force.window_depths), sums ());
 }
 
 bool
 Doppler::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  const guint pairs = guint (of_frames () ? input.lines : input.lines - 1);
-  return oct::check_places (from, input.bytes, error)
-         && oct::check_places (to, output.bytes, error)
-         && sum_depths (from, pairs, queue, error)
+  if (!oct::check_places (from, input.bytes, error)
+      || !oct::check_places (to, output.bytes, error))
+    return false;
+  if (is_small ())
+    return find_flow (from, to, queue, error);
+  return sum_depths (from, queue, error)
          && phase_kernel.launch (queue, input.depths, input.lines, error, sums (),
-             cl_uint (input.depths), cl_uint (input.lines), cl_uint (pairs),
+             cl_uint (input.depths), cl_uint (input.lines), cl_uint (pairs ()),
              cl_uint (in_force.window_depths), cl_uint (in_force.window_lines),
-             cl_float (std::pow (10, in_force.threshold / 10)), cl_float (unit ()),
-             to->data, cl_ulong (to->offset[0]));
+             cl_float (least_power ()), cl_float (unit ()), to->data,
+             cl_ulong (to->offset[0]));
 }
 
 bool

@@ -33,6 +33,16 @@
  * `bit-shift` change. A mean takes away what is the same in all A-lines, a flat interface
  * too.
  *
+ * `application/x-oct` takes samples that raw video has no name for: signed ones
+ * (`S16LE`, of balanced detection), such of 32 bits, and packed ones as GenICam lays them
+ * out: `MONO10P` and `MONO12P`, bits behind each other, the lowest first, and
+ * `MONO12PACKED`, two in three bytes. An A-line begins with a byte. A file of nothing but
+ * samples is read a frame at a time by
+ * |[
+ * filesrc location=FILE blocksize=BYTES-OF-A-FRAME !
+ * application/x-oct,domain=wavelength,format=S16LE,samples=2048,lines=512,framerate=25/1
+ * ]|
+ *
  * Float samples that are not finite count as nothing in a mean; their A-line has no
  * depth. One WARNING message says how many there were.
  *
@@ -65,6 +75,7 @@
 #include "spectra/backgroundmean.hpp"
 #include "spectra/brokensamples.hpp"
 #include "spectra/deferredspectra.hpp"
+#include "spectra/unpacking.hpp"
 #include "elements.h"
 
 GST_DEBUG_CATEGORY_STATIC (oct_window_interp_debug);
@@ -81,7 +92,9 @@ static GstStaticPadTemplate sink_template =
             "format=(string){GRAY8, GRAY16_LE, GRAY16_BE}, "
             "width=(int)[1, 2147483647], height=(int)[1, 2147483647], " FRAMERATE ";"
             "application/x-oct(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "
-            "domain=(string)wavelength, format=(string){U16LE, F32LE}, " SPECTRUM_SIZE));
+            "domain=(string)wavelength, "
+            "format=(string){U16LE, F32LE, U8, S8, U16BE, S16LE, S16BE, S32LE, U32LE, "
+            "MONO10P, MONO12P, MONO12PACKED}, " SPECTRUM_SIZE));
 
 static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
@@ -137,18 +150,33 @@ struct Settings {
 struct CapsFormat {
   const char *media_type;
   const char *format;
-  oct::SampleFormat sample; /* of input */
-  gsize bytes;
+  oct::SampleFormat sample; /* of input, where it was unpacked what became of it */
+  guint bits;
   bool integer;
+  const char *unpack; /* option of the kernel that does, or null */
+
+  /* Every A-line begins with a byte. */
+  gsize line_bytes (gsize samples) const { return (samples * bits + 7) / 8; }
 };
 
 const CapsFormat caps_formats[] = {
-    {"video/x-raw", "GRAY8", oct::SampleFormat::u8, 1, true},
-    {"video/x-raw", "GRAY16_LE", oct::SampleFormat::u16le, 2, true},
-    {"video/x-raw", "GRAY16_BE", oct::SampleFormat::u16be, 2, true},
-    {"application/x-oct", "U16LE", oct::SampleFormat::u16le, 2, true},
-    {"application/x-oct", "F32LE", oct::SampleFormat::f32le, 4, false},
-    {"application/x-oct", "CF32LE", oct::SampleFormat::f32le, 8, false},
+    {"video/x-raw", "GRAY8", oct::SampleFormat::u8, 8, true, nullptr},
+    {"video/x-raw", "GRAY16_LE", oct::SampleFormat::u16le, 16, true, nullptr},
+    {"video/x-raw", "GRAY16_BE", oct::SampleFormat::u16be, 16, true, nullptr},
+    {"application/x-oct", "U8", oct::SampleFormat::u8, 8, true, nullptr},
+    {"application/x-oct", "U16LE", oct::SampleFormat::u16le, 16, true, nullptr},
+    {"application/x-oct", "U16BE", oct::SampleFormat::u16be, 16, true, nullptr},
+    {"application/x-oct", "F32LE", oct::SampleFormat::f32le, 32, false, nullptr},
+    {"application/x-oct", "CF32LE", oct::SampleFormat::f32le, 64, false, nullptr},
+    {"application/x-oct", "S8", oct::SampleFormat::f32le, 8, true, "UNPACK_S8"},
+    {"application/x-oct", "S16LE", oct::SampleFormat::f32le, 16, true, "UNPACK_S16LE"},
+    {"application/x-oct", "S16BE", oct::SampleFormat::f32le, 16, true, "UNPACK_S16BE"},
+    {"application/x-oct", "S32LE", oct::SampleFormat::f32le, 32, true, "UNPACK_S32LE"},
+    {"application/x-oct", "U32LE", oct::SampleFormat::f32le, 32, true, "UNPACK_U32LE"},
+    {"application/x-oct", "MONO10P", oct::SampleFormat::u16le, 10, true, "UNPACK_10P"},
+    {"application/x-oct", "MONO12P", oct::SampleFormat::u16le, 12, true, "UNPACK_12P"},
+    {"application/x-oct", "MONO12PACKED", oct::SampleFormat::u16le, 12, true,
+        "UNPACK_12PACKED"},
 };
 
 /* Some of the same things have other names in raw video. */
@@ -176,6 +204,8 @@ struct Work {
   std::optional<Settings> next; /* that are to follow with the frame at hand */
   std::optional<oct::SpectrumTables> next_tables;
   std::shared_ptr<oct::SpectrumStage> stage;
+  std::unique_ptr<oct::Unpacking>
+      unpacking; /* or null, where samples are read as they are */
   std::unique_ptr<oct::BackgroundMean> mean; /* or null, where none is subtracted */
   oct::BrokenSamples broken;                 /* of floats */
 };
@@ -362,7 +392,7 @@ const opencl::PropertyTable<Settings> properties = {
     {"bit-shift", "Bit shift",
         "Bits that integer samples are shifted right by first (cameras that send 12 bits "
         "in the upper part of 16); float samples are left as they are",
-        &Settings::bit_shift, {0, 15}, opencl::playing},
+        &Settings::bit_shift, {0, 31}, opencl::playing},
 };
 
 /* Caps */
@@ -529,7 +559,7 @@ gst_oct_window_interp_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gs
 
   if (!format)
     return FALSE;
-  *size = format->bytes * samples * lines;
+  *size = format->line_bytes (samples) * lines;
   return TRUE;
 }
 
@@ -752,9 +782,13 @@ gst_oct_window_interp_set_formats (
   work.complex = g_str_equal (made->format, "CF32LE");
   gst_structure_get_double (
       gst_caps_get_structure (output, 0), "wavenumber-step", &work.step);
-  if (!work.input->integer
-      && !work.broken.create (
-          gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), error))
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+  if (work.input->unpack) {
+    work.unpacking = std::make_unique<oct::Unpacking> ();
+    if (!work.unpacking->create (context, work.input->unpack, work.input->sample, error))
+      return FALSE;
+  }
+  if (!work.input->integer && !work.broken.create (context, error))
     return FALSE;
   return adopt_settings (self, error);
 }
@@ -767,20 +801,25 @@ is_aligned (const GstOpenCLFrame *frame, gsize bytes)
   return frame->offset[0] % bytes == 0 && frame->stride[0] % gint (bytes) == 0;
 }
 
-static oct::RawSpectra
-describe_spectra (const Work &work, const GstOpenCLFrame *frame)
+/* The samples that are used, which are unpacked first where that is needed. */
+static bool
+read_spectra (const Work &work, const GstOpenCLFrame *frame, cl_command_queue queue,
+    oct::RawSpectra &spectra, GError **error)
 {
   const oct::Samples used = work.settings.spectrum.used_of (work.samples);
-  bool packed = frame->stride[0] == 0;
-  oct::RawSpectra spectra;
+  const gsize line = work.input->line_bytes (work.samples);
   spectra.data = frame->data;
-  spectra.offset = frame->offset[0] + used.first * work.input->bytes;
-  spectra.stride = packed ? work.samples * work.input->bytes : frame->stride[0];
+  spectra.offset = frame->offset[0];
+  spectra.stride = frame->stride[0] == 0 ? cl_long (line) : frame->stride[0];
   spectra.samples = cl_uint (used.used);
   spectra.lines = work.lines;
   spectra.shift = work.input->integer ? work.settings.bit_shift : 0;
   spectra.broken = work.broken.counter ();
-  return spectra;
+  if (work.unpacking)
+    return work.unpacking->enqueue (
+        queue, guint (used.first), guint (used.used), spectra, error);
+  spectra.offset += used.first * work.input->bits / 8;
+  return true;
 }
 
 static gboolean
@@ -799,8 +838,10 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
     return FALSE;
   }
 
-  oct::RawSpectra spectra = describe_spectra (work, input);
+  oct::RawSpectra spectra = {};
   std::shared_ptr<cl::Buffer> mean;
+  if (!read_spectra (work, input, queue, spectra, error))
+    return FALSE;
   if (work.mean && !work.mean->update (spectra, queue, mean, error))
     return FALSE;
   return work.stage->enqueue (queue, spectra,
@@ -824,12 +865,16 @@ can_defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output)
 /* Of the frame as it comes: rolling means follow the order of the frames, whenever and
  * whether ever the spectra are made. */
 static gboolean
-enqueue_mean (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
-    std::shared_ptr<cl::Buffer> &mean, cl_event *event, GError **error)
+enqueue_at_once (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
+    oct::RawSpectra &spectra, std::shared_ptr<cl::Buffer> &mean, cl_event *event,
+    GError **error)
 {
   Work &work = *self->work;
-  bool enqueued =
-      work.mean->update (describe_spectra (work, raw), raw->queue, mean, error);
+  if (!read_spectra (work, raw, raw->queue, spectra, error))
+    return FALSE;
+  if (!work.mean && !work.unpacking)
+    return TRUE;
+  bool enqueued = !work.mean || work.mean->update (spectra, raw->queue, mean, error);
   GError **next_error = enqueued ? error : nullptr;
   if (!gst_opencl_check (clEnqueueMarkerWithWaitList (raw->queue, 0, nullptr, event),
           "clEnqueueMarkerWithWaitList", next_error))
@@ -848,16 +893,17 @@ defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output, cl_event *
   Work &work = *self->work;
   cl_command_queue queue = compute_queue_of (self);
   GstOpenCLFrame raw;
+  oct::RawSpectra spectra = {};
   std::shared_ptr<cl::Buffer> mean;
 
   if (!gst_opencl_frame_map (&raw,
           gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
-          work.input->bytes * work.samples * work.lines, input, queue, GST_MAP_READ,
+          work.input->line_bytes (work.samples) * work.lines, input, queue, GST_MAP_READ,
           error)
-      || (work.mean && !enqueue_mean (self, &raw, mean, event, error)))
+      || !enqueue_at_once (self, &raw, spectra, mean, event, error))
     return FALSE;
-  GstOctDeferredSpectra *deferred = gst_oct_deferred_spectra_new (
-      work.stage, &raw, describe_spectra (work, &raw), mean);
+  GstOctDeferredSpectra *deferred =
+      gst_oct_deferred_spectra_new (work.stage, &raw, spectra, mean);
   gst_opencl_filter_defer (filter, GST_OPENCL_DEFERRED (deferred), output);
   g_object_unref (deferred);
   return TRUE;

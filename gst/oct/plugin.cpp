@@ -21,6 +21,7 @@ plugin_init (GstPlugin *plugin)
   /* One line an element, in the order of the alphabet. */
   registered |= GST_ELEMENT_REGISTER (octangio, plugin);
   registered |= GST_ELEMENT_REGISTER (octaverage, plugin);
+  registered |= GST_ELEMENT_REGISTER (octbackground, plugin);
   registered |= GST_ELEMENT_REGISTER (octdisplay, plugin);
   registered |= GST_ELEMENT_REGISTER (octdoppler, plugin);
   registered |= GST_ELEMENT_REGISTER (octfft, plugin);

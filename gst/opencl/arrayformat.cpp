@@ -50,6 +50,14 @@ array_of_tensors (const GstStructure *structure, ArrayFormat &array, GError **er
          && fits_into_memory (array, error);
 }
 
+/* Of spectra; all others are floats. */
+const struct {
+  const char *format;
+  NumberType type;
+} oct_integers[] = {{"U8", NumberType::u8}, {"S8", NumberType::i8},
+    {"U16LE", NumberType::u16}, {"S16LE", NumberType::i16}, {"U32LE", NumberType::u32},
+    {"S32LE", NumberType::i32}};
+
 bool
 array_of_oct (const GstStructure *structure, ArrayFormat &array, GError **error)
 {
@@ -59,7 +67,11 @@ array_of_oct (const GstStructure *structure, ArrayFormat &array, GError **error)
   if (!format || !gst_structure_get_int (structure, "samples", &samples)
       || !gst_structure_get_int (structure, "lines", &lines) || samples < 1 || lines < 1)
     return fail (error, "caps of OCT have no format, samples and lines%s", "");
-  array.type = g_str_equal (format, "U16LE") ? NumberType::u16 : NumberType::f32;
+  array.type = NumberType::f32;
+  for (const auto &known : oct_integers) {
+    if (g_str_equal (format, known.format))
+      array.type = known.type;
+  }
   array.shape = {gsize (lines), gsize (samples)};
   if (format[0] == 'C')
     array.shape.push_back (2);

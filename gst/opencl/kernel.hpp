@@ -58,9 +58,9 @@ public:
 
   /* In the kernel's order */
   template <typename... Arguments>
-  bool set_all (GError **error, const Arguments &...arguments)
+  bool set_all ([[maybe_unused]] GError **error, const Arguments &...arguments)
   {
-    cl_uint index = 0;
+    [[maybe_unused]] cl_uint index = 0;
     return (set (index, arguments, error) && ...);
   }
 

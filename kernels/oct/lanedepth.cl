@@ -72,6 +72,7 @@ typedef struct {
 #define POINT_OF(x, y) ((Point){x, y})
 
 #include "level.clh"
+#include "logarithm.clh"
 #include "radix.clh"
 #include "tables.clh"
 
@@ -330,23 +331,6 @@ typedef struct {
 /* Two real samples a point leave the bins at twice their size. */
 #define ENLARGED (COMPLEX ? 1.0f : 2.0f)
 #define LOG2_ENLARGED (COMPLEX ? 0.0f : 1.0f)
-
-/* Of numbers that are neither 0 nor denormal, to float32's own precision. The exponent is
- * taken off so that what remains lies around 1. */
-FLOATS
-log2_of (FLOATS value)
-{
-  const float terms[] = {1.44269499f, -0.721352931f, 0.480916708f, -0.360225182f,
-      0.287288882f, -0.249271822f, 0.232652579f, -0.142759734f};
-  INTS bits = AS_INTS (value);
-  INTS exponent = (bits - 0x3f3504f3) >> 23;
-  FLOATS t = AS_FLOATS (bits - (exponent << 23)) - 1.0f;
-  FLOATS sum = terms[7];
-#pragma unroll
-  for (int n = 6; n >= 0; n--)
-    sum = sum * t + terms[n];
-  return sum * t + TO_FLOATS (exponent);
-}
 
 FLOATS
 level (Point bin, Scale scale)

@@ -1,12 +1,42 @@
 /* What changes between repeats of a B-scan: blood, where all else stands still
  *
  * Repeats are `values` bins each: all but the last one after the other in `kept`, the last
- * in the input.
+ * in the input; or with HELD up to eight in buffers of their own. WIDTH: depths that a
+ * work-item makes of amplitudes, 8 on a CPU, else 1.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#ifdef HELD
 #define REPEATS                                                                          \
-  global const float2 *restrict kept, global const uchar *restrict last_bytes,              \
+  global const uchar *restrict held0, global const uchar *restrict held1,                \
+      global const uchar *restrict held2, global const uchar *restrict held3,            \
+      global const uchar *restrict held4, global const uchar *restrict held5,            \
+      global const uchar *restrict held6, global const uchar *restrict held7,            \
+      ulong8 offsets, uint repeats, uint depths, uint lines
+
+typedef struct {
+  global const float2 *all[8];
+} Repeats;
+
+#define BINS_OF(bytes, offset) (global const float2 *)((bytes) + (offset))
+#define THE_REPEATS                                                                      \
+  {                                                                                      \
+    {                                                                                    \
+      BINS_OF (held0, offsets.s0), BINS_OF (held1, offsets.s1),                          \
+          BINS_OF (held2, offsets.s2), BINS_OF (held3, offsets.s3),                      \
+          BINS_OF (held4, offsets.s4), BINS_OF (held5, offsets.s5),                      \
+          BINS_OF (held6, offsets.s6), BINS_OF (held7, offsets.s7)                       \
+    }                                                                                    \
+  }
+
+global const float2 *
+repeat (const Repeats *of, uint n)
+{
+  return of->all[n];
+}
+#else
+#define REPEATS                                                                          \
+  global const float2 *restrict kept, global const uchar *restrict last_bytes,           \
       ulong last_offset, uint repeats, uint depths, uint lines
 
 typedef struct {
@@ -18,7 +48,7 @@ typedef struct {
 
 #define THE_REPEATS                                                                      \
   {                                                                                      \
-    kept, (global const float2 *)(last_bytes + last_offset), repeats,                       \
+    kept, (global const float2 *)(last_bytes + last_offset), repeats,                    \
         (size_t)depths * lines                                                           \
   }
 
@@ -27,22 +57,40 @@ repeat (const Repeats *of, uint n)
 {
   return n + 1 < of->repeats ? of->kept + n * of->values : of->last;
 }
+#endif
+
+#if WIDTH == 1
+#define FLOATS float
+#define STORE(values, to) *(to) = values
+#define STORED(from) *(from)
 
 float
-amplitude (float2 bin)
+amplitude (global const float2 *bin)
 {
-  return sqrt (bin.x * bin.x + bin.y * bin.y);
+  return sqrt (bin->x * bin->x + bin->y * bin->y);
 }
+#else
+#define FLOATS float8
+#define STORE(values, to) vstore8 (values, 0, to)
+#define STORED(from) vload8 (0, from)
+
+float8
+amplitude (global const float2 *bins)
+{
+  const float16 pairs = vload16 (0, (global const float *)bins);
+  return sqrt (pairs.even * pairs.even + pairs.odd * pairs.odd);
+}
+#endif
 
 /* What is put out: `share` of it, and with `adds` what is there already. */
 #define OUTPUT                                                                           \
   float share, uint adds, global uchar *restrict output, ulong output_offset
 
 void
-put_out (float value, size_t at, float share, uint adds, global uchar *output, ulong offset)
+put_out (FLOATS value, size_t at, float share, uint adds, global uchar *output, ulong offset)
 {
   global float *to = (global float *)(output + offset) + at;
-  *to = adds ? *to + share * value : share * value;
+  STORE (adds ? STORED (to) + share * value : share * value, to);
 }
 
 /* How alike the amplitudes of an A-line are to those of another, `shifts` bins deeper and
@@ -150,20 +198,20 @@ kernel void
 speckle_variance (REPEATS, OUTPUT)
 {
   const Repeats of = THE_REPEATS;
-  const size_t depth = get_global_id (0), line = get_global_id (1);
+  const size_t depth = get_global_id (0) * WIDTH, line = get_global_id (1);
   const size_t at = line * depths + depth;
   if (depth >= depths || line >= lines)
     return;
 
-  float sum = 0.0f, squares = 0.0f;
+  FLOATS sum = 0.0f, squares = 0.0f;
   for (uint n = 0; n < repeats; n++)
-    sum += amplitude (repeat (&of, n)[at]);
-  const float mean = sum / repeats;
+    sum += amplitude (repeat (&of, n) + at);
+  const FLOATS mean = sum / (float)repeats;
   for (uint n = 0; n < repeats; n++) {
-    const float away = amplitude (repeat (&of, n)[at]) - mean;
+    const FLOATS away = amplitude (repeat (&of, n) + at) - mean;
     squares += away * away;
   }
-  put_out (squares / repeats, at, share, adds, output, output_offset);
+  put_out (squares / (float)repeats, at, share, adds, output, output_offset);
 }
 
 /* 1 - the mean of A_i A_i+1 / ((A_i^2 + A_i+1^2) / 2) = the mean of (A_i - A_i+1)^2 /
@@ -173,21 +221,22 @@ kernel void
 decorrelation (REPEATS, OUTPUT)
 {
   const Repeats of = THE_REPEATS;
-  const size_t depth = get_global_id (0), line = get_global_id (1);
+  const size_t depth = get_global_id (0) * WIDTH, line = get_global_id (1);
   const size_t at = line * depths + depth;
   if (depth >= depths || line >= lines)
     return;
 
-  float sum = 0.0f, before = amplitude (repeat (&of, 0)[at]);
+  FLOATS sum = 0.0f, before = amplitude (repeat (&of, 0) + at);
   for (uint n = 1; n < repeats; n++) {
-    const float after = amplitude (repeat (&of, n)[at]);
-    const float power = before * before + after * after;
-    sum += power > 0.0f ? (after - before) * (after - before) / power : 0.0f;
+    const FLOATS after = amplitude (repeat (&of, n) + at);
+    const FLOATS power = before * before + after * after;
+    sum += power > 0.0f ? (after - before) * (after - before) / power : (FLOATS)0.0f;
     before = after;
   }
-  put_out (sum / (repeats - 1), at, share, adds, output, output_offset);
+  put_out (sum / (float)(repeats - 1), at, share, adds, output, output_offset);
 }
 
+#if WIDTH == 1
 /* Of each A-line and each two repeats that follow each other, the phase by which the whole
  * line has turned, arg of the sum of X_i+1 X_i*, as a number of amplitude 1. A work-group
  * of GROUP for each. */
@@ -239,3 +288,4 @@ complex_variance (REPEATS, global const float2 *restrict phases, OUTPUT)
   }
   put_out (sum / (repeats - 1), at, share, adds, output, output_offset);
 }
+#endif

@@ -8,23 +8,27 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#define JOINED(a, b) a##b
-#define JOIN(a, b) JOINED (a, b)
-
 #ifdef STRIPS
-#define COMPONENT float16
-#define AS_WORDS as_uint16
-#define PIXELS JOIN (PIXEL, 16)
-#define TO_PIXELS JOIN (convert_, PIXELS)
+#define COMPONENT float8
+#define INTS int8
+#define AS_INTS as_int8
+#define AS_FLOATS as_float8
+#define TO_FLOATS convert_float8
+#define AS_WORDS as_uint8
 #else
 #define COMPONENT float
 #define AS_WORDS as_uint
-#define PIXELS PIXEL
-#define TO_PIXELS (PIXEL)
 #endif
 
 #include "level.clh"
 #include "shown.clh"
+
+#ifdef STRIPS
+#include "logarithm.clh"
+#define LOG2(power) log2_of (at_least (power, LEAST_POWER))
+#else
+#define LOG2(power) log2 (power)
+#endif
 
 #define ARGUMENTS                                                                        \
   global const BIN *restrict bins, uint bin_stride, ulong first, uint depths,            \
@@ -52,59 +56,97 @@ level (COMPONENT real, COMPONENT imaginary, Scale scale)
   return at_least (real * scale.factor + scale.zero, scale.least);
 #else
   COMPONENT power = finite_power (POWER (real, imaginary));
-  COMPONENT value = scale.logarithmic ? log2 (power) : AMPLITUDE (power);
+  COMPONENT value = scale.logarithmic ? LOG2 (power) : AMPLITUDE (power);
   return at_least (value * scale.factor + scale.zero, scale.least);
 #endif
 }
 
-#ifdef FULL
-PIXELS
-pixels (COMPONENT brightness)
+#if defined(STRIPS)
+uint8
+words_of (COMPONENT brightness)
 {
-  return TO_PIXELS (PIXEL_WORDS (AS_WORDS, fmin (brightness, FULL)));
+  return PIXEL_WORDS (AS_WORDS, brightness < FULL ? brightness : (COMPONENT)FULL);
+}
+#elif defined(FULL)
+PIXEL
+pixel (COMPONENT brightness)
+{
+  return (PIXEL) (PIXEL_WORDS (AS_WORDS, brightness < FULL ? brightness : (COMPONENT)FULL));
 }
 #endif
 
 #if defined(STRIPS)
 /* For a CPU, which has no use for local memory and barriers: a work-item makes a strip of
- * STRIP_LINES x STRIP_DEPTHS, whose bins come in whole cache lines. */
-#define STRIP_LINES 16
-#define STRIP_DEPTHS 8
+ * STRIP_LINES x STRIP_DEPTHS, whose bins come in whole cache lines, VECTOR of an A-line at
+ * once. */
+#define STRIP_LINES 64
+#define STRIP_DEPTHS 64
+#define VECTOR 8
+#define PIXELS_OF_WORD (4 / sizeof (PIXEL))
+#ifdef __ENDIAN_LITTLE__
+#define PLACE_IN_WORD(n) (FULL_BITS * (n))
+#else
+#define PLACE_IN_WORD(n) (32 - FULL_BITS * ((n) + 1))
+#endif
 
 COMPONENT
-levels (global const BIN *bins, size_t bin_stride, uint count, Scale scale)
+levels (global const BIN *bins, uint count, Scale scale)
 {
-  float real[STRIP_LINES], imaginary[STRIP_LINES];
-  for (uint line = 0; line < STRIP_LINES; line++) {
-    BIN bin = bins[min (line, count - 1) * bin_stride];
-    real[line] = REAL (bin);
-    imaginary[line] = IMAGINARY (bin);
+  float real[VECTOR], imaginary[VECTOR];
+  if (count >= VECTOR) {
+#if IS_COMPLEX
+    const float16 pairs = vload16 (0, (global const float *)bins);
+    return level (pairs.even, pairs.odd, scale);
+#else
+    return level (vload8 (0, bins), (COMPONENT)0.0f, scale);
+#endif
   }
-  return level (vload16 (0, real), vload16 (0, imaginary), scale);
+  for (uint n = 0; n < VECTOR; n++) {
+    const BIN bin = bins[min (n, count - 1)];
+    real[n] = REAL (bin);
+    imaginary[n] = IMAGINARY (bin);
+  }
+  return level (vload8 (0, real), vload8 (0, imaginary), scale);
 }
 
 kernel void
 make_picture_strips (ARGUMENTS)
 {
   const Scale scale = SCALE;
-  size_t line = get_global_id (0) * STRIP_LINES;
-  size_t first_depth = get_global_id (1) * STRIP_DEPTHS;
-  size_t end = min (first_depth + STRIP_DEPTHS, (size_t)depths);
-  if (line >= lines)
+  const size_t first_line = get_global_id (0) * STRIP_LINES;
+  const uint first_depth = get_global_id (1) * STRIP_DEPTHS;
+  if (first_line >= lines || first_depth >= depths)
     return;
 
-  const uint count = min (lines - (uint)line, (uint)STRIP_LINES);
-  for (size_t depth = first_depth; depth < end; depth++) {
-    global const BIN *strip = bins + line * bin_stride + first + depth;
-    global PIXEL *row = output + offset + (long)depth * output_stride + line;
-    PIXEL values[STRIP_LINES];
-    if (count == STRIP_LINES) {
-      vstore16 (pixels (levels (strip, bin_stride, STRIP_LINES, scale)), 0, row);
+  const uint count = min (depths - first_depth, (uint)STRIP_DEPTHS);
+  const uint n_lines = min (lines - (uint)first_line, (uint)STRIP_LINES);
+  /* Pixels beside each other are put together in words, which are fewer. */
+  uint tile[STRIP_DEPTHS][STRIP_LINES / PIXELS_OF_WORD];
+  global const BIN *from = bins + first_line * bin_stride + first + first_depth;
+  for (uint line = 0; line < n_lines; line += PIXELS_OF_WORD) {
+    for (uint depth = 0; depth < count; depth += VECTOR) {
+      uint8 words = 0;
+      for (uint n = 0; n < PIXELS_OF_WORD; n++) {
+        const size_t at = min (line + n, n_lines - 1) * (size_t)bin_stride + depth;
+        words |= words_of (levels (from + at, count - depth, scale)) << PLACE_IN_WORD (n);
+      }
+      uint values[VECTOR];
+      vstore8 (words, 0, values);
+      for (uint n = 0; n < VECTOR; n++)
+        tile[depth + n][line / PIXELS_OF_WORD] = values[n];
+    }
+  }
+  for (uint n = 0; n < count; n++) {
+    global PIXEL *row =
+        output + offset + (long)(first_depth + n) * output_stride + first_line;
+    const PIXEL *pixels_of_row = (const PIXEL *)tile[n];
+    if (n_lines == STRIP_LINES) {
+      for (uint part = 0; part < STRIP_LINES / 16; part++)
+        vstore16 (vload16 (part, pixels_of_row), part, row);
       continue;
     }
-    vstore16 (pixels (levels (strip, bin_stride, count, scale)), 0, values);
-    for (uint rest = 0; rest < count; rest++)
-      row[rest] = values[rest];
+    for (uint line = 0; line < n_lines; line++)
+      row[line] = pixels_of_row[line];
   }
 }
 
@@ -133,7 +175,7 @@ make_picture (ARGUMENTS)
   for (uint n = get_local_id (0); n < TILE * TILE; n += get_local_size (0)) {
     size_t line = first_line + n % TILE, depth = first_depth + n / TILE;
     if (line < lines && depth < depths)
-      output[offset + (long)depth * output_stride + line] = pixels (tile[n % TILE][n / TILE]);
+      output[offset + (long)depth * output_stride + line] = pixel (tile[n % TILE][n / TILE]);
   }
 }
 

@@ -57,7 +57,7 @@ make_line (const OctCase &which, const OctFrame &frame, const char *sink, Line &
                       : "openclupload ! " + chain + " ! opencldownload")
               + " ! " + sink;
   line.feeds = {{"source", feed}};
-  line.amount = which.count_frames ? 1 : frame.lines;
+  line.amount = (which.count_frames ? 1 : frame.lines) * frames_of (which.chain);
   return true;
 }
 
@@ -191,6 +191,37 @@ run_two_devices (Session &session, const std::string &what)
   session.print (result);
 }
 
+/* What a chain does beside the plain one, in pairs: rates of both, and of one another. */
+void
+run_added (Session &session, const std::string &what, const OctCase &which)
+{
+  const OctFrame frame = frame_of (session, which.lines);
+  Result result = session.result (what, frame.sizes (), "A-lines/s");
+  OctCase plain = which;
+  Line line, plain_line;
+  double with = 0, without = 0;
+  const int pairs = 2;
+  result.limit = limit_of (session, which, frame);
+  plain.chain = OctChain::PLAIN;
+  const char *end = which.from == OctCase::ON_DEVICE ? sink : queued_sink;
+  if (!make_line (which, frame, end, line, result.error)
+      || !make_line (plain, frame, end, plain_line, result.error)) {
+    session.print (result);
+    return;
+  }
+  for (int n = 0; n < pairs && result.error.empty (); n++) {
+    double one = NAN;
+    measure_together ({plain_line}, session.options.timing, result, one);
+    without += one / pairs;
+    measure_together ({line}, session.options.timing, result, one);
+    with += one / pairs;
+  }
+  if (result.error.empty ())
+    result.rates = {with};
+  result.more = {{"without", without}, {"of_without", with / without}};
+  session.print (result);
+}
+
 void
 run_fftw (Session &session, const std::string &what, bool dispersion)
 {
@@ -232,6 +263,14 @@ source (const char *pattern)
 }
 
 std::function<void (Session &, const std::string &)>
+added (unsigned lines, decltype (OctCase::from) from, OctChain chain)
+{
+  return [=] (Session &session, const std::string &what) {
+    run_added (session, what, {lines, from, chain, false});
+  };
+}
+
+std::function<void (Session &, const std::string &)>
 rate (const OctCase &which)
 {
   return [which] (Session &session, const std::string &what) {
@@ -262,10 +301,26 @@ const std::vector<Case> oct_cases = {
         rate ({16384, OctCase::ON_DEVICE, OctChain::NUFFT, false})},
     {"host-nufft", "host-pinned, with interpolation=nufft",
         rate ({1024, OctCase::HOST_PINNED, OctChain::NUFFT, false})},
+    {"device-fixed-pattern", "device, octbackground between octfft and octdisplay",
+        added (16384, OctCase::ON_DEVICE, OctChain::FIXED_PATTERN)},
+    {"host-fixed-pattern", "host-pinned, octbackground likewise",
+        added (1024, OctCase::HOST_PINNED, OctChain::FIXED_PATTERN)},
     {"host-background-frame", "host-pinned, each frame's mean subtracted",
         rate ({1024, OctCase::HOST_PINNED, OctChain::BACKGROUND_FRAME, false})},
     {"host-background-rolling", "host-pinned, the mean of 16 frames before subtracted",
         rate ({1024, OctCase::HOST_PINNED, OctChain::BACKGROUND_ROLLING, false})},
+    {"host-average", "host-pinned, means of 4 pictures, beside host-pinned",
+        added (1024, OctCase::HOST_PINNED, OctChain::AVERAGE)},
+    {"host-angiography", "host-pinned, angiograms of 4 repeats, beside host-pinned",
+        added (1024, OctCase::HOST_PINNED, OctChain::ANGIOGRAPHY)},
+    {"host-doppler", "host-pinned, velocities, beside host-pinned",
+        added (1024, OctCase::HOST_PINNED, OctChain::DOPPLER)},
+    {"device-average", "device, means of 4 pictures, beside device",
+        added (16384, OctCase::ON_DEVICE, OctChain::AVERAGE)},
+    {"device-angiography", "device, angiograms of 4 repeats, beside device",
+        added (16384, OctCase::ON_DEVICE, OctChain::ANGIOGRAPHY)},
+    {"device-doppler", "device, velocities, beside device",
+        added (16384, OctCase::ON_DEVICE, OctChain::DOPPLER)},
     {"source-mirrors", "16384 lines that octtestsrc makes on the device: three mirrors",
         source ("mirrors")},
     {"source-layers", "the same of moving tissue", source ("layers")},

@@ -14,7 +14,32 @@ text_of (double value)
   char text[G_ASCII_DTOSTR_BUF_SIZE];
   return g_ascii_dtostr (text, sizeof text, value);
 }
+
+/* What stands between octfft and the picture. */
+std::string
+added_to (OctChain which, const std::string &range)
+{
+  const std::string picture = " ! video/x-raw(memory:OpenCLMemory),format=GRAY8";
+  switch (which) {
+  case OctChain::AVERAGE:
+    return range + " ! octaverage frames=4" + picture;
+  case OctChain::ANGIOGRAPHY:
+    return " ! octangio repeats=4 ! octdisplay" + range + picture;
+  case OctChain::DOPPLER:
+    return " ! octdoppler ! octdisplay" + picture;
+  case OctChain::FIXED_PATTERN:
+    return " ! octbackground ! octdisplay" + range + picture;
+  default:
+    return range + picture;
+  }
+}
 } // namespace
+
+unsigned
+frames_of (OctChain which)
+{
+  return which == OctChain::AVERAGE || which == OctChain::ANGIOGRAPHY ? 4 : 1;
+}
 
 std::string
 oct_chain (OctChain which)
@@ -31,8 +56,9 @@ oct_chain (OctChain which)
     chain += " background=frame";
   if (which == OctChain::BACKGROUND_ROLLING)
     chain += " background=rolling";
-  return chain + " ! octfft scale=log db-min=" + text_of (db_min) + " db-max="
-         + text_of (db_max) + " ! video/x-raw(memory:OpenCLMemory),format=GRAY8";
+  const std::string range =
+      " scale=log db-min=" + text_of (db_min) + " db-max=" + text_of (db_max);
+  return chain + " ! octfft" + added_to (which, range);
 }
 
 std::string

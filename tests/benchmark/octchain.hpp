@@ -31,7 +31,14 @@ enum class OctChain {
   BACKGROUND_ROLLING,
   NO_RESAMPLING,
   NUFFT,
+  FIXED_PATTERN, /* taken out, with its display */
+  AVERAGE,       /* pictures, of four each */
+  ANGIOGRAPHY,   /* of four repeats each, with its display */
+  DOPPLER,       /* likewise, of each */
 };
+
+/* Frames of spectra that one of the output is of. */
+unsigned frames_of (OctChain which);
 
 /* Elements that make a picture of spectra on the device. */
 std::string oct_chain (OctChain which);

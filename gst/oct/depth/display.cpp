@@ -18,8 +18,8 @@ const char *const ranges = "/org/freedesktop/gstreamer/opencl/oct/displayrange.c
 
 /* As in the kernels. */
 const gsize tile = 32;
-const gsize strip_lines = 16;
-const gsize strip_depths = 8;
+const gsize strip_lines = 64;
+const gsize strip_depths = 64;
 
 /* Levels are counted from -120 dB on. */
 const gsize steps = 2048;

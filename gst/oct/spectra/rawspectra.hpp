@@ -9,6 +9,8 @@
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
+#include <memory>
+
 namespace oct {
 enum class SampleFormat {
   u8,
@@ -34,6 +36,8 @@ struct RawSpectra {
   cl_uint lines;
   cl_uint shift;
   cl::Buffer broken; /* a uint to which samples that are not finite are added; or empty */
+  std::shared_ptr<cl::Buffer>
+      unpacked; /* that `data` is, where they were not as they are */
 
   /* Whether every A-line begins at a multiple of so many bytes. */
   bool is_multiple_of (gsize bytes) const

@@ -174,13 +174,19 @@ GST_START_TEST (test_a_mistake_at_the_start_is_one_error)
   for (const Row &row : rows) {
     Mix mix (mixer (row.properties) + source ("1", "3", "a")
              + source ("1", row.dimensions, "b"));
-    const Said said = said_on (mix.bus, 20 * GST_SECOND);
-    gsize of_mixer = 0;
-    for (const std::string &text : said.errors)
-      of_mixer += text.find ("/GstOpenCLKernelMixer:m") != std::string::npos;
-    fail_unless (of_mixer == 1, "%s: %d errors", row.properties, int (of_mixer));
-    fail_unless (said.errors[0].find (row.expected) != std::string::npos, "%s",
-        said.errors[0].c_str ());
+    /* The sources say that they cannot go on, at times before the mixer says why. */
+    std::vector<std::string> of_mixer, all;
+    for (int times = 0; times < 3 && of_mixer.empty (); times++)
+      for (const std::string &text : said_on (mix.bus, 20 * GST_SECOND).errors) {
+        all.push_back (text);
+        if (text.find ("/GstOpenCLKernelMixer:m") != std::string::npos)
+          of_mixer.push_back (text);
+      }
+    fail_unless (of_mixer.size () == 1, "%s: %d errors of %d, the first: %s",
+        row.properties, int (of_mixer.size ()), int (all.size ()),
+        all.empty () ? "" : all[0].c_str ());
+    fail_unless (
+        of_mixer[0].find (row.expected) != std::string::npos, "%s", of_mixer[0].c_str ());
   }
 }
 GST_END_TEST;

@@ -1,0 +1,261 @@
+/* octbackground: fixed patterns of depths, and what reaches them from the spectrum's mean
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-octbackground
+ *
+ * Takes away what stands still in the A-lines of a B-scan of complex depths, such as
+ * reflections within the optics. The real and the imaginary part of each depth are looked
+ * at in segments of `segment-lines` neighbouring A-lines; the mean of the segment in which
+ * they vary least is the pattern (Moon, Lee and Chen, 2010).
+ *
+ * octwindowinterp's `background=frame` takes the mean of all A-lines away, and with it by
+ * 64 dB a flat interface, as of a cover glass. Here such an interface stays where one
+ * segment is without it, or where its phase moves within each. What stands still in phase
+ * from the first A-line to the last no method tells from a pattern: `method=recorded` takes
+ * away the pattern of one B-scan, the next after it was set, for which the sample can be
+ * taken out.
+ *
+ * `dc-depths` puts the first depths to 0, which is where the mean along the spectrum and
+ * its window lie.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 octtestsrc ! octwindowinterp wavelength-min=1187 wavelength-max=1433 !
+ * octfft ! octbackground dc-depths=3 ! octdisplay ! opencldownload ! videoconvert !
+ * autovideosink
+ * ]|
+ *
+ * Since: 0.2
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <algorithm>
+
+#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/kernel.hpp>
+
+#include "depth/depthfilter.hpp"
+#include "elements.h"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octbackground.cl"
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE")));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (OCT_DEPTH_CAPS ("CF32LE")));
+
+namespace {
+enum class Method {
+  minimum_variance,
+  mean,
+  recorded,
+  none,
+};
+
+const guint most_lines = 65536, most_depths = 32768;
+
+struct Settings {
+  Method method = Method::minimum_variance;
+  guint segment_lines = 32;
+  guint dc_depths = 0;
+  guint recordings = 0; /* counts the sets of `method` */
+};
+
+/* Lines that a work-item of the last kernel has. */
+const cl_uint lines_of_item = 16;
+
+class Background : public oct::DepthFilterOf<Settings> {
+public:
+  using DepthFilterOf::DepthFilterOf;
+
+  void release () override
+  {
+    for (opencl::Kernel *kernel : {&find, &choose, &subtract})
+      *kernel = opencl::Kernel ();
+    means = variances = pattern = cl::Buffer ();
+    wide = 0;
+    columns = segments = 0;
+    recorded = false;
+  }
+  bool prepare (GstOpenCLContext *context, GError **error) override;
+  bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+      cl_command_queue queue, GError **error) override;
+
+protected:
+  oct::DepthChange change_of (const Settings &wanted) const override { return {}; }
+  bool breaks (const Settings &wanted) const override { return false; }
+
+private:
+  /* No more than are whole. */
+  cl_uint segments_of (const Settings &settings) const
+  {
+    return settings.method == Method::mean
+               ? 1
+               : cl_uint (std::max<gsize> (input.lines / settings.segment_lines, 1));
+  }
+  bool build (GstOpenCLContext *context, guint floats, GError **error);
+  bool find_pattern (
+      const GstOpenCLFrame *from, cl_command_queue queue, gsize items, GError **error);
+
+  opencl::Kernel find, choose, subtract;
+  guint wide = 0; /* floats of a work-item, of which the kernels are built */
+  cl::Buffer means, variances, pattern;
+  cl_uint columns = 0, segments = 0; /* that these are for */
+  bool recorded = false;             /* the pattern is one that stays */
+  guint recording = 0;               /* which */
+};
+
+/* As wide as a line has floats for. */
+bool
+Background::build (GstOpenCLContext *context, guint floats, GError **error)
+{
+  guint wanted = opencl::is_cpu (context) ? 16 : 4;
+  while (wanted > floats)
+    wanted /= 2;
+  if (wanted == wide)
+    return true;
+  const std::string options = "-DWIDE=" + std::to_string (wanted);
+  wide = 0;
+  if (!find.create (context, KERNELS, "find_segments", options.c_str (), error)
+      || !choose.create (context, KERNELS, "choose_segments", options.c_str (), error)
+      || !subtract.create (context, KERNELS, "subtract", options.c_str (), error))
+    return false;
+  wide = wanted;
+  return true;
+}
+
+bool
+Background::prepare (GstOpenCLContext *context, GError **error)
+{
+  const cl_uint wanted_columns = cl_uint (2 * input.depths);
+  const cl_uint wanted_segments = segments_of (in_force);
+  if (in_force.recordings != recording || wanted_columns != columns)
+    recorded = false;
+  recording = in_force.recordings;
+  if (!build (context, wanted_columns, error))
+    return false;
+  if (wanted_columns == columns && wanted_segments == segments)
+    return true;
+  const gsize line = sizeof (cl_float) * wanted_columns;
+  columns = segments = 0;
+  if (!opencl::make_buffer (context, line * wanted_segments, means, error)
+      || !opencl::make_buffer (context, line * wanted_segments, variances, error)
+      || (!recorded && !opencl::make_buffer (context, line, pattern, error)))
+    return false;
+  columns = wanted_columns;
+  segments = wanted_segments;
+  return true;
+}
+
+bool
+Background::find_pattern (
+    const GstOpenCLFrame *from, cl_command_queue queue, gsize items, GError **error)
+{
+  if (in_force.method == Method::none || recorded)
+    return true;
+  recorded = in_force.method == Method::recorded;
+  return find.launch (queue, items, segments, error, from->data,
+             cl_ulong (from->offset[0] / sizeof (cl_float)), cl_ulong (columns), columns,
+             cl_uint (input.lines), segments, means (), variances ())
+         && choose.launch (queue, items, 1, error, means (), variances (), columns,
+             segments, pattern ());
+}
+
+bool
+Background::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+    cl_command_queue queue, GError **error)
+{
+  const gsize items = (columns + wide - 1) / wide;
+  const gsize rows = (input.lines + lines_of_item - 1) / lines_of_item;
+  return oct::check_places (from, input.bytes, error)
+         && oct::check_places (to, output.bytes, error)
+         && find_pattern (from, queue, items, error)
+         && subtract.launch (queue, items, rows, error, from->data,
+             cl_ulong (from->offset[0] / sizeof (cl_float)), cl_ulong (columns), columns,
+             cl_uint (input.lines), pattern (), cl_uint (in_force.method != Method::none),
+             cl_uint (2 * in_force.dc_depths), lines_of_item, to->data,
+             cl_ulong (to->offset[0] / sizeof (cl_float)), cl_ulong (columns));
+}
+} // namespace
+
+#define GST_TYPE_OCT_BACKGROUND (gst_oct_background_filter_get_type ())
+G_DECLARE_FINAL_TYPE (GstOctBackgroundFilter, gst_oct_background_filter, GST,
+    OCT_BACKGROUND, GstOctDepthFilter)
+
+struct _GstOctBackgroundFilter {
+  GstOctDepthFilter parent;
+
+  opencl::Settings<Settings> *settings;
+};
+
+G_DEFINE_TYPE (
+    GstOctBackgroundFilter, gst_oct_background_filter, GST_TYPE_OCT_DEPTH_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (
+    octbackground, "octbackground", GST_RANK_NONE, GST_TYPE_OCT_BACKGROUND)
+
+static GType
+method_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Method::minimum_variance),
+          "Mean of the segment of A-lines that varies least, for each depth",
+          "minimum-variance"},
+      {gint (Method::mean), "Mean of all A-lines, which takes flat interfaces away too",
+          "mean"},
+      {gint (Method::recorded),
+          "That of minimum-variance in the next B-scan, from then on; set again, anew",
+          "recorded"},
+      {gint (Method::none), "Nothing is taken away", "none"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstOctBackgroundMethod", values));
+  return type;
+}
+
+const opencl::PropertyTable<Settings> properties = {
+    {"method", "Method", "Which pattern is taken away", &Settings::method,
+        method_get_type, opencl::playing, &Settings::recordings},
+    {"segment-lines", "A-lines of a segment",
+        "Neighbouring A-lines whose variance is looked at; those that are left over "
+        "are spread over the segments",
+        &Settings::segment_lines, {2, most_lines}, opencl::playing},
+    {"dc-depths", "Depths of DC", "First depths that become 0; 3 with a Hann window",
+        &Settings::dc_depths, {0, most_depths}, opencl::playing},
+};
+
+static void
+gst_oct_background_filter_init (GstOctBackgroundFilter *self)
+{
+  self->settings = new opencl::Settings<Settings> (self, properties);
+  gst_oct_depth_filter_set_work (self, new Background (self, self->settings));
+}
+
+static void
+gst_oct_background_filter_finalize (GObject *object)
+{
+  delete GST_OCT_BACKGROUND (object)->settings;
+  G_OBJECT_CLASS (gst_oct_background_filter_parent_class)->finalize (object);
+}
+
+static void
+gst_oct_background_filter_class_init (GstOctBackgroundFilterClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_oct_background_filter_finalize;
+  opencl::install_settings<&GstOctBackgroundFilter::settings> (klass, properties);
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OCT background",
+      "Filter/Effect/Video",
+      "Takes fixed patterns out of complex OCT depths, on an OpenCL device",
+      "The gst-opencl developers");
+  gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
+}

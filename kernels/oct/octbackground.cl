@@ -1,0 +1,91 @@
+/* What is the same in all A-lines of depths: found where they vary least, and taken away
+ *
+ * A frame is lines of `columns` floats, the real and imaginary parts of depths; each column
+ * is on its own. A work-item has WIDE of them beside each other, the last ones of a line
+ * once more where they are no multiple of that.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define JOINED(a, b) a##b
+#define JOIN(a, b) JOINED (a, b)
+#define FLOATS JOIN (float, WIDE)
+#define INTS JOIN (int, WIDE)
+#define LOAD JOIN (vload, WIDE)
+#define STORE JOIN (vstore, WIDE)
+
+uint
+first_column (uint columns)
+{
+  return min ((uint)get_global_id (0) * WIDE, columns - WIDE);
+}
+
+/* Mean and variance of the lines of each segment, one segment behind the other. What is
+ * taken away first keeps rounding small. */
+kernel void
+find_segments (global const float *restrict input, ulong offset, ulong pitch,
+    uint columns, uint lines, uint segments, global float *restrict means,
+    global float *restrict variances)
+{
+  const uint segment = get_global_id (1);
+  if (get_global_id (0) * WIDE >= columns || segment >= segments)
+    return;
+  const uint column = first_column (columns);
+  const uint begin = (ulong)lines * segment / segments;
+  const uint end = (ulong)lines * (segment + 1) / segments;
+  global const float *line = input + offset + begin * pitch + column;
+  const FLOATS first = LOAD (0, line);
+  FLOATS sum = 0.0f, squares = 0.0f;
+  for (uint n = begin; n < end; n++, line += pitch) {
+    const FLOATS value = LOAD (0, line) - first;
+    sum += value;
+    squares += value * value;
+  }
+  const FLOATS mean = sum / (float)(end - begin);
+  const size_t at = (size_t)segment * columns + column;
+  STORE (first + mean, 0, means + at);
+  STORE (squares / (float)(end - begin) - mean * mean, 0, variances + at);
+}
+
+/* Of each column the mean of the segment with the least variance, 0 where none is finite.
+ */
+kernel void
+choose_segments (global const float *restrict means,
+    global const float *restrict variances, uint columns, uint segments,
+    global float *restrict background)
+{
+  if (get_global_id (0) * WIDE >= columns)
+    return;
+  const uint column = first_column (columns);
+  FLOATS least = INFINITY, chosen = 0.0f;
+  for (uint segment = 0; segment < segments; segment++) {
+    const size_t at = (size_t)segment * columns + column;
+    const FLOATS variance = LOAD (0, variances + at);
+    const INTS less = isless (variance, least);
+    least = select (least, variance, less);
+    chosen = select (chosen, LOAD (0, means + at), less);
+  }
+  STORE (chosen, 0, background + column);
+}
+
+/* `lines_of_item` lines each; columns before `empty` become 0. */
+kernel void
+subtract (global const float *restrict input, ulong offset, ulong pitch, uint columns,
+    uint lines, global const float *restrict background, uint subtracts, uint empty,
+    uint lines_of_item, global float *restrict output, ulong output_offset,
+    ulong output_pitch)
+{
+  const uint begin = get_global_id (1) * lines_of_item;
+  if (get_global_id (0) * WIDE >= columns || begin >= lines)
+    return;
+  const uint column = first_column (columns);
+  const uint end = min (begin + lines_of_item, lines);
+  FLOATS below = subtracts ? LOAD (0, background + column) : (FLOATS)0.0f;
+  FLOATS kept;
+  for (uint n = 0; n < WIDE; n++)
+    ((float *)&kept)[n] = column + n < empty ? 0.0f : 1.0f;
+  for (uint line = begin; line < end; line++) {
+    const FLOATS value = LOAD (0, input + offset + line * pitch + column) - below;
+    STORE (kept != 0.0f ? value : (FLOATS)0.0f, 0,
+        output + output_offset + line * output_pitch + column);
+  }
+}

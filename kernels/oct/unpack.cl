@@ -1,0 +1,71 @@
+/* Samples that other kernels do not read as they are: signed, of 32 bits, or packed
+ *
+ * Built for one combination of
+ *   UNPACK_S8, UNPACK_S16LE, UNPACK_S16BE, UNPACK_S32LE, UNPACK_U32LE: to float32, or
+ *   UNPACK_10P, UNPACK_12P, UNPACK_12PACKED: to uint16
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#if defined(UNPACK_10P) || defined(UNPACK_12P) || defined(UNPACK_12PACKED)
+#define SAMPLE ushort
+#else
+#define SAMPLE float
+#endif
+
+uint
+assemble_16 (global const uchar *bytes)
+{
+  return bytes[0] | (uint)bytes[1] << 8;
+}
+
+uint
+assemble_32 (global const uchar *bytes)
+{
+  return assemble_16 (bytes) | assemble_16 (bytes + 2) << 16;
+}
+
+/* Bits behind each other, the lowest first, from byte to byte. */
+uint
+bits_at (global const uchar *line, uint sample, uint bits)
+{
+  const uint first = sample * bits;
+  return assemble_16 (line + first / 8) >> first % 8 & ((1u << bits) - 1);
+}
+
+/* The sign is shifted in, as it is of two's complement everywhere. */
+SAMPLE
+sample_at (global const uchar *line, uint sample, uint shift)
+{
+#if defined(UNPACK_S8)
+  return (float)((int)(char)line[sample] >> shift);
+#elif defined(UNPACK_S16LE)
+  return (float)((int)(short)assemble_16 (line + 2 * sample) >> shift);
+#elif defined(UNPACK_S16BE)
+  return (
+      float)((int)(short)(line[2 * sample + 1] | (uint)line[2 * sample] << 8) >> shift);
+#elif defined(UNPACK_S32LE)
+  return (float)((int)assemble_32 (line + 4 * sample) >> shift);
+#elif defined(UNPACK_U32LE)
+  return (float)(assemble_32 (line + 4 * sample) >> shift);
+#elif defined(UNPACK_10P)
+  return bits_at (line, sample, 10) >> shift;
+#elif defined(UNPACK_12P)
+  return bits_at (line, sample, 12) >> shift;
+#else
+  /* Of two samples in three bytes the upper eight bits stand around both lower fours. */
+  global const uchar *pair = line + sample / 2 * 3;
+  const uint lower = sample % 2 ? pair[1] >> 4 : pair[1] & 15;
+  return ((uint)pair[sample % 2 ? 2 : 0] << 4 | lower) >> shift;
+#endif
+}
+
+/* `samples` of each A-line from `first` on, one A-line behind the other. */
+kernel void
+unpack (global const uchar *restrict input, ulong input_offset, long input_stride,
+    uint first, uint samples, uint lines, uint shift, global SAMPLE *restrict output)
+{
+  const uint sample = get_global_id (0), line = get_global_id (1);
+  if (sample < samples && line < lines)
+    output[(size_t)line * samples + sample] =
+        sample_at (input + input_offset + line * input_stride, first + sample, shift);
+}

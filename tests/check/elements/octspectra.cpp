@@ -1,0 +1,270 @@
+/* Spectra as cameras and digitizers send them: every kind of sample becomes the depths of
+ * its numbers, in double precision
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "depthchain.hpp"
+
+using check::Bytes;
+using check::DepthChain;
+using reference::Values;
+
+namespace {
+using Integers = std::vector<gint64>;
+
+/* Lays an A-line out; each begins with a byte. */
+using Layout = void (*) (const Integers &line, Bytes &bytes);
+
+template <guint size, bool big_endian>
+void
+lay_out (const Integers &line, Bytes &bytes)
+{
+  for (gint64 value : line) {
+    for (guint n = 0; n < size; n++)
+      bytes.push_back (guint8 (value >> 8 * (big_endian ? size - 1 - n : n)));
+  }
+}
+
+/* GenICam's Mono10p and Mono12p: a stream of bits, the lowest first. */
+template <guint bits>
+void
+lay_out_bits (const Integers &line, Bytes &bytes)
+{
+  std::vector<bool> stream;
+  for (gint64 value : line) {
+    for (guint bit = 0; bit < bits; bit++)
+      stream.push_back (value >> bit & 1);
+  }
+  stream.resize ((stream.size () + 7) / 8 * 8);
+  for (gsize n = 0; n < stream.size (); n += 8) {
+    guint8 byte = 0;
+    for (guint bit = 0; bit < 8; bit++)
+      byte |= guint8 (stream[n + bit] << bit);
+    bytes.push_back (byte);
+  }
+}
+
+/* Mono12Packed: upper eight bits, lower four of both, upper eight. */
+void
+lay_out_pairs (const Integers &line, Bytes &bytes)
+{
+  for (gsize n = 0; n < line.size (); n += 2) {
+    const gint64 second = n + 1 < line.size () ? line[n + 1] : 0;
+    bytes.push_back (guint8 (line[n] >> 4));
+    bytes.push_back (guint8 ((line[n] & 15) | (second & 15) << 4));
+    if (n + 1 < line.size ())
+      bytes.push_back (guint8 (second >> 4));
+  }
+}
+
+struct Kind {
+  const char *format;
+  gint64 least, most;
+  Layout layout;
+};
+
+const Kind kinds[] = {
+    {"U8", 0, 255, lay_out<1, false>},
+    {"S8", -128, 127, lay_out<1, false>},
+    {"U16LE", 0, 65535, lay_out<2, false>},
+    {"U16BE", 0, 65535, lay_out<2, true>},
+    {"S16LE", -32768, 32767, lay_out<2, false>},
+    {"S16BE", -32768, 32767, lay_out<2, true>},
+    {"S32LE", -2147483648LL, 2147483647, lay_out<4, false>},
+    {"U32LE", 0, 4294967295LL, lay_out<4, false>},
+    {"MONO10P", 0, 1023, lay_out_bits<10>},
+    {"MONO12P", 0, 4095, lay_out_bits<12>},
+    {"MONO12PACKED", 0, 4095, lay_out_pairs},
+};
+
+struct Frame {
+  Bytes bytes;
+  std::vector<Integers> lines;
+};
+
+Frame
+make_frame (const Kind &kind, gsize samples, gsize lines)
+{
+  std::mt19937 random{guint (samples + lines)};
+  std::uniform_int_distribution<gint64> any (kind.least, kind.most);
+  Frame frame;
+  for (gsize l = 0; l < lines; l++) {
+    Integers line;
+    for (gsize j = 0; j < samples; j++)
+      line.push_back (any (random));
+    line[0] = kind.least;
+    line[samples - 1] = kind.most;
+    kind.layout (line, frame.bytes);
+    frame.lines.push_back (line);
+  }
+  return frame;
+}
+
+/* What comes of samples `first` to `end` of all lines, the mean of all taken away or not.
+ */
+fourier::Line
+expected_of (const Frame &frame, guint shift, gsize first, gsize end, bool mean)
+{
+  fourier::Line bins;
+  std::vector<Values> lines;
+  Values sum (end - first);
+  for (const Integers &line : frame.lines) {
+    Values x;
+    for (gsize j = first; j < end; j++)
+      x.push_back (double (line[j] >> shift));
+    for (gsize j = 0; j < x.size (); j++)
+      sum[j] += x[j] / double (frame.lines.size ());
+    lines.push_back (x);
+  }
+  for (const Values &x : lines) {
+    reference::Chain chain;
+    if (mean)
+      chain.background = sum;
+    const fourier::Line of = reference::depths_of (reference::spectrum_of (chain, x));
+    bins.insert (bins.end (), of.begin (), of.end ());
+  }
+  return bins;
+}
+
+void
+assert_near (
+    const fourier::Line &found, const fourier::Line &expected, const std::string &what)
+{
+  double largest = 0, worst = 0;
+  fail_unless_equals_int (found.size (), expected.size ());
+  for (gsize b = 0; b < found.size (); b++) {
+    largest = std::max (largest, std::abs (expected[b]));
+    worst = std::max (worst, std::abs (found[b] - expected[b]));
+  }
+  fail_unless (
+      worst < 5e-6 * largest, "%s: %g of the largest", what.c_str (), worst / largest);
+}
+} // namespace
+
+TEST (test_every_kind_of_sample_becomes_its_depths)
+{
+  for (const Kind &kind : kinds) {
+    const Frame frame = make_frame (kind, 256, 5);
+    DepthChain chain ("background=frame", "", 256, 5, kind.format);
+    assert_near (chain.pass_bytes (frame.bytes), expected_of (frame, 0, 0, 256, true),
+        kind.format);
+  }
+}
+
+/* Where A-lines end within a byte, the next one begins with a byte; in steps, too. */
+TEST (test_packed_lines_of_odd_length_begin_with_a_byte)
+{
+  for (gsize n : {8, 9, 10}) {
+    const Frame frame = make_frame (kinds[n], 99, 5);
+    DepthChain chain ("", "fused=never fft-library=vkfft", 99, 5, kinds[n].format);
+    assert_near (chain.pass_bytes (frame.bytes), expected_of (frame, 0, 0, 99, false),
+        kinds[n].format);
+  }
+}
+
+/* Signed ones keep their sign. */
+TEST (test_every_kind_of_sample_is_shifted_and_cropped)
+{
+  const gsize samples = 345;
+  for (const Kind &kind : kinds) {
+    const Frame frame = make_frame (kind, samples, 3);
+    DepthChain chain (
+        "bit-shift=3 first-sample=77 samples=256", "", samples, 3, kind.format);
+    assert_near (chain.pass_bytes (frame.bytes),
+        expected_of (frame, 3, 77, 77 + 256, false), kind.format);
+  }
+}
+
+/* What is left to octfft has samples of its own, however long that takes. */
+TEST (test_frames_that_wait_keep_their_samples)
+{
+  const gsize samples = 256;
+  DepthChain chain ("! tee name=t ! fakesink async=false sync=false "
+                    "t. ! queue max-size-buffers=4",
+      "", samples, 2, "S16LE");
+  for (guint n = 0; n < 20; n++) {
+    Kind kind = kinds[4];
+    kind.most -= n;
+    const Frame frame = make_frame (kind, samples, 2);
+    assert_near (chain.pass_bytes (frame.bytes),
+        expected_of (frame, 0, 0, samples, false), "frame " + std::to_string (n));
+  }
+}
+
+/* Raw spectra are recorded as they came. */
+TEST (test_integers_are_recorded_by_npysink_and_read_again)
+{
+  const struct {
+    const char *format, *type;
+    gsize bytes;
+  } all[] = {{"U8", "|u1", 1}, {"S8", "|i1", 1}, {"S16LE", "<i2", 2}, {"S32LE", "<i4", 4},
+      {"U32LE", "<u4", 4}};
+  for (const auto &of : all) {
+    gchar *folder = g_dir_make_tmp ("oct-npy-XXXXXX", nullptr);
+    const std::string path = std::string (folder) + "/a.npy";
+    const Bytes bytes = check::pattern (2 * 3 * 16 * of.bytes, 7);
+    {
+      check::Harness sink ("npysink location=" + path,
+          std::string ("application/x-oct,domain=wavelength,samples=16,lines=3,"
+                       "framerate=25/1,format=")
+              + of.format);
+      const auto middle = bytes.begin () + gssize (bytes.size () / 2);
+      fail_unless_equals_int (
+          sink.push (check::buffer_of (Bytes (bytes.begin (), middle))), GST_FLOW_OK);
+      fail_unless_equals_int (
+          sink.push (check::buffer_of (Bytes (middle, bytes.end ()))), GST_FLOW_OK);
+      sink.send (gst_event_new_eos ());
+    }
+    gchar *file = nullptr;
+    gsize size = 0;
+    fail_unless (g_file_get_contents (path.c_str (), &file, &size, nullptr));
+    const std::string text (file, size);
+    fail_unless (text.find (std::string ("'descr': '") + of.type) != std::string::npos,
+        "%s: %s", of.format, text.substr (0, 100).c_str ());
+    fail_unless (text.find ("(2, 3, 16)") != std::string::npos);
+    fail_unless (
+        memcmp (text.data () + size - bytes.size (), bytes.data (), bytes.size ()) == 0);
+    g_free (file);
+    g_remove (path.c_str ());
+    g_rmdir (folder);
+    g_free (folder);
+  }
+}
+
+/* As an application has them that reads a file a frame at a time. */
+TEST (test_a_file_of_nothing_but_samples_is_read_by_filesrc)
+{
+  const gsize samples = 256, lines = 3, frames = 4;
+  Bytes all;
+  std::vector<Frame> made;
+  for (gsize n = 0; n < frames; n++) {
+    Kind kind = kinds[4];
+    kind.least += n;
+    made.push_back (make_frame (kind, samples, lines));
+    all.insert (all.end (), made[n].bytes.begin (), made[n].bytes.end ());
+  }
+  gchar *name = nullptr;
+  g_close (g_file_open_tmp ("oct-raw-XXXXXX", &name, nullptr), nullptr);
+  fail_unless (g_file_set_contents (name, reinterpret_cast<const gchar *> (all.data ()),
+      gssize (all.size ()), nullptr));
+  check::Pipeline pipeline (
+      std::string ("filesrc location=") + name
+      + " blocksize=" + std::to_string (samples * lines * 2)
+      + " ! application/x-oct,domain=wavelength,format=S16LE,samples=256,lines=3,"
+        "framerate=25/1 ! openclupload ! octwindowinterp ! octfft ! "
+        "application/x-oct(memory:OpenCLMemory),domain=depth,format=CF32LE ! "
+        "opencldownload ! appsink name=out sync=false");
+  pipeline.start ();
+  for (gsize n = 0; n < frames; n++) {
+    check::Owned<GstSample> sample = pipeline.pull ();
+    fail_unless (sample);
+    const Bytes bytes = check::read_buffer (gst_sample_get_buffer (sample));
+    fourier::Line bins (bytes.size () / 8);
+    for (gsize b = 0; b < bins.size (); b++)
+      bins[b] = {
+          GST_READ_FLOAT_LE (&bytes[8 * b]), GST_READ_FLOAT_LE (&bytes[8 * b + 4])};
+    assert_near (bins, expected_of (made[n], 0, 0, samples, false), "file");
+  }
+  g_remove (name);
+  g_free (name);
+}
