@@ -37,7 +37,7 @@ struct Rule {
 
 constexpr Rule rules[] = {
     {true, 16, 4, 256, 8, 49, 3400, 64 * 64},
-    {false, 32, 32, 1024, 16, 289, 529, 512 * 512},
+    {false, 32, 8, 512, 16, 289, 529, 512 * 512},
 };
 
 const Rule &

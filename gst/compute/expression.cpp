@@ -257,7 +257,9 @@ store (const Operand &output, const std::string &value)
 
 /* A real number as the output's whole ones: to the nearest, or else the last that there is.
  * PoCL's compiler, where it knows a value, makes anything of a conversion that is beyond
- * its range, saturated or not: there only what lies between is converted. */
+ * its range, saturated or not, and NVIDIA's something of what is no number, in integers of
+ * 64 bits: there only what lies between is converted. Whole numbers of 8 and 16 bits are
+ * what memory brings faster than that takes. */
 std::string
 conversion_to (const Operand &output)
 {
@@ -270,7 +272,9 @@ conversion_to (const Operand &output)
                            + (number.kind == 'u' ? ")" : " >> 1)");
   return type
          + " saturated (real value)\n{\n"
-           "#ifdef POCL_DEVICE_ADDRESS_BITS\n"
+           "#if defined(POCL_DEVICE_ADDRESS_BITS) || "
+         + (number.size > 2 ? "1" : "0")
+         + "\n"
            "  const "
          + type + " most = " + most + ", least = " + (number.kind == 'u' ? "0" : "~most")
          + ";\n"

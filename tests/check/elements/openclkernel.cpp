@@ -710,7 +710,8 @@ const Mistake mistakes[] = {
      "(global int *output) { }\"",
         "The work of 20x1x1 does not divide into groups of 8x1x1"},
     {"expression=\"x + nothing\"", "expression:1:", "undeclared identifier 'nothing'"},
-    {"expression=\"x +\"", "expression:2:1: expected expression"},
+    {"expression=\"x +\"",
+        "expression:2:1: ", "expected expression"}, /* some say "error:" */
     {"expression=\"x + w\" arguments=a,w=W",
         "cannot be broadcast together: x (20,), w (3,)"},
     {"expression=\"x + w\" arguments=a,w=/no/such.npy", "/no/such.npy"},
