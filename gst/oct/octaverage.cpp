@@ -36,6 +36,7 @@
 #include <gst/opencl/kernel.hpp>
 
 #include "depth/depthfilter.hpp"
+#include "depth/heldframes.hpp"
 #include "elements.h"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octaverage.cl"
@@ -71,17 +72,27 @@ public:
   void release () override
   {
     kernel = opencl::Kernel ();
+    mean_of_frames = opencl::Kernel ();
     kept = cl::Buffer ();
     kept_bytes = 0;
     built.clear ();
     forget ();
   }
   bool prepare (GstOpenCLContext *context, GError **error) override;
-  void forget () override { seen = next = 0; }
+  void forget () override
+  {
+    seen = next = 0;
+    held.clear ();
+  }
   bool keep (const GstOpenCLFrame *frame, guint position, cl_command_queue queue,
       GError **error) override
   {
-    return enqueue (frame, nullptr, position, queue, error);
+    if (!holds ())
+      return enqueue (frame, nullptr, position, queue, error);
+    if (position == 0)
+      held.clear ();
+    held.hold (frame);
+    return oct::check_places (frame, input.bytes, error);
   }
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
@@ -96,11 +107,24 @@ private:
   {
     return guint (std::min<gsize> (in_force.lines, input.lines));
   }
+  /* A few whole frames: they need not be summed up as they come. */
+  bool holds () const
+  {
+    return !in_force.rolling && in_force.frames <= oct::HeldFrames::most
+           && lines_of_mean () == 1 && !is_real_of_complex ();
+  }
+  gsize pitch_of (const GstOpenCLFrame *frame, const oct::DepthLayout &layout) const
+  {
+    return layout.picture ? gsize (frame->stride[0]) : layout.depths * layout.bytes;
+  }
+  bool average_held (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+      cl_command_queue queue, GError **error);
   std::string options () const;
   bool enqueue (const GstOpenCLFrame *from, const GstOpenCLFrame *to, guint position,
       cl_command_queue queue, GError **error);
 
-  opencl::Kernel kernel;
+  opencl::Kernel kernel, mean_of_frames;
+  oct::HeldFrames held;
   std::string built; /* options of the kernel */
   cl::Buffer kept;
   gsize kept_bytes = 0;
@@ -129,11 +153,12 @@ std::string
 Average::options () const
 {
   if (output.picture)
-    return output.bytes == 1 ? "-DSTORED=uchar -DFULL=255.0f -DVALUE=float"
-                             : "-DSTORED=ushort -DFULL=65535.0f -DVALUE=float";
+    return output.bytes == 1
+               ? "-DSTORED=uchar -DFULL=255.0f -DVALUE=float -DELEMENT=uchar"
+               : "-DSTORED=ushort -DFULL=65535.0f -DVALUE=float -DELEMENT=ushort";
   if (!is_real_of_complex ())
-    return output.complex ? "-DSTORED=float2 -DVALUE=float2"
-                          : "-DSTORED=float -DVALUE=float";
+    return output.complex ? "-DSTORED=float2 -DVALUE=float2 -DELEMENT=float"
+                          : "-DSTORED=float -DVALUE=float -DELEMENT=float";
   return std::string ("-DINPUT=float2 -DSTORED=float -DVALUE=float ")
          + (in_force.mean == Mean::log ? "-DDECIBELS" : "-DLINEAR");
 }
@@ -142,8 +167,8 @@ bool
 Average::prepare (GstOpenCLContext *context, GError **error)
 {
   const gsize planes = in_force.rolling ? in_force.frames : 1;
-  const gsize bytes = output.depths * output.lines * planes
-                      * (output.complex ? sizeof (cl_float2) : sizeof (cl_float));
+  const gsize value = output.complex ? sizeof (cl_float2) : sizeof (cl_float);
+  const gsize bytes = holds () ? value : output.depths * output.lines * planes * value;
   if (bytes != kept_bytes) {
     if (!opencl::make_buffer (context, bytes, kept, error))
       return false;
@@ -151,7 +176,10 @@ Average::prepare (GstOpenCLContext *context, GError **error)
   }
   if (options () != built) {
     built.clear ();
-    if (!kernel.create (context, KERNELS, "average", options ().c_str (), error))
+    if (!kernel.create (context, KERNELS, "average", options ().c_str (), error)
+        || (!is_real_of_complex ()
+            && !mean_of_frames.create (
+                context, KERNELS, "mean_of_frames", options ().c_str (), error)))
       return false;
     built = options ();
   }
@@ -165,11 +193,8 @@ Average::enqueue (const GstOpenCLFrame *from, const GstOpenCLFrame *to, guint po
 {
   const gsize columns = output.picture ? output.lines : output.depths;
   const gsize rows = output.picture ? output.depths : output.lines;
-  const gsize pitch =
-      input.picture ? gsize (from->stride[0]) : input.depths * input.bytes;
-  const gsize output_pitch = !to              ? 0
-                             : output.picture ? gsize (to->stride[0])
-                                              : output.depths * output.bytes;
+  const gsize pitch = pitch_of (from, input);
+  const gsize output_pitch = to ? pitch_of (to, output) : 0;
   const guint frames = in_force.rolling ? seen + 1 : in_force.frames;
 
   return oct::check_places (from, input.bytes, error)
@@ -186,9 +211,40 @@ Average::enqueue (const GstOpenCLFrame *from, const GstOpenCLFrame *to, guint po
 }
 
 bool
+Average::average_held (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+    cl_command_queue queue, GError **error)
+{
+  const gsize wide = 16, element = input.complex ? sizeof (cl_float) : input.bytes;
+  const gsize rows = output.picture ? output.depths : output.lines;
+  const gsize columns =
+      (output.picture ? output.lines : output.depths) * (input.bytes / element);
+  cl_ulong8 offsets = {};
+  cl_uint8 pitches = {};
+  cl_mem data[oct::HeldFrames::most];
+  for (guint n = 0; n < oct::HeldFrames::most; n++) {
+    const GstOpenCLFrame *frame = n < held.frames ().size () ? &held.frames ()[n] : from;
+    data[n] = frame->data;
+    offsets.s[n] = frame->offset[0];
+    pitches.s[n] = cl_uint (pitch_of (frame, input));
+  }
+  return oct::check_places (from, input.bytes, error)
+         && oct::check_places (to, output.bytes, error)
+         && mean_of_frames.launch (queue, (columns + wide - 1) / wide, rows, error,
+             data[0], data[1], data[2], data[3], data[4], data[5], data[6], data[7],
+             offsets, pitches, cl_uint (columns), cl_uint (rows),
+             cl_uint (in_force.frames), to->data, cl_ulong (to->offset[0]),
+             cl_ulong (pitch_of (to, output)));
+}
+
+bool
 Average::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
+  if (holds ()) {
+    const bool made = held.map (input.video, input.size (), queue, error)
+                      && average_held (from, to, queue, error);
+    return held.release (queue, made ? error : nullptr) && made;
+  }
   if (in_force.rolling)
     seen = std::min (seen, in_force.frames - 1);
   if (!enqueue (from, to, in_force.frames - 1, queue, error))

@@ -67,7 +67,8 @@ enum class Quantity {
 const guint most_window = 256;
 /* Up to so many places a window is summed up in one launch, without sums in between. */
 const guint small_window = 36;
-const gsize cpu_block = 64; /* depths of a work-item, as in the kernel */
+/* Depths and A-lines of a work-item, as in the kernel. */
+const gsize cpu_block = 256, cpu_lines = 16;
 const double most_angle = 89.9, least_level = -1000, most_level = 1000;
 
 struct Settings {
@@ -121,7 +122,7 @@ private:
   bool created = false;
   opencl::Kernel depths_kernel, phase_kernel;
   opencl::Kernel flow_kernel;
-  gsize block = 1; /* depths of one of its work-items */
+  gsize block = 1, block_lines = 1; /* of one of its work-items */
   cl::Buffer sums;
   cl::Buffer before; /* the B-scan before, where it is wanted */
   gsize sums_bytes = 0, before_bytes = 0;
@@ -214,6 +215,7 @@ Doppler::prepare (GstOpenCLContext *context, GError **error)
                 && flow_kernel.create (context, KERNELS, "find_flow",
                     opencl::is_cpu (context) ? wide.c_str () : one, error));
   block = opencl::is_cpu (context) ? cpu_block : 1;
+  block_lines = opencl::is_cpu (context) ? cpu_lines : 1;
   return created;
 }
 

@@ -8,7 +8,8 @@
 
 #define CONVERT_FORMATS                                                                  \
   "RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, AYUV, YUY2, UYVY, I420, "   \
-  "YV12, NV12, NV21, GRAY16_LE, GRAY8"
+  "YV12, NV12, NV21, GRAY16_LE, GRAY8, Y42B, Y444, NV16, NV61, NV24, YVYU, VYUY, A420, " \
+  "VUYA, GBR, GBRA"
 
 #define CONVERT_CAPS                                                                     \
   "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                             \

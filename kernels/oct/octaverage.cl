@@ -100,3 +100,55 @@ average (global const uchar *restrict input_bytes, ulong input_offset, ulong inp
     *output = stored_of (frames > 1 ? value / (float)frames : value);
   }
 }
+
+#ifdef ELEMENT
+/* The mean of up to eight frames as they came, of WIDE numbers ELEMENT of a row each: a
+ * complex one is two. `offsets` and `pitches` are in bytes. */
+#define WIDE 16
+#define JOINED(a, b) a##b
+#define JOIN(a, b) JOINED (a, b)
+
+kernel void
+mean_of_frames (global const uchar *restrict held0, global const uchar *restrict held1,
+    global const uchar *restrict held2, global const uchar *restrict held3,
+    global const uchar *restrict held4, global const uchar *restrict held5,
+    global const uchar *restrict held6, global const uchar *restrict held7,
+    ulong8 offsets, uint8 pitches, uint columns, uint rows, uint frames,
+    global uchar *restrict output, ulong output_offset, ulong output_pitch)
+{
+  const uint column = get_global_id (0) * WIDE, row = get_global_id (1);
+  if (column >= columns || row >= rows)
+    return;
+
+  global const uchar *all[8] = {held0, held1, held2, held3, held4, held5, held6, held7};
+  const ulong offset[8] = {offsets.s0, offsets.s1, offsets.s2, offsets.s3, offsets.s4,
+      offsets.s5, offsets.s6, offsets.s7};
+  const uint pitch[8] = {pitches.s0, pitches.s1, pitches.s2, pitches.s3, pitches.s4,
+      pitches.s5, pitches.s6, pitches.s7};
+  global ELEMENT *to =
+      (global ELEMENT *)(output + output_offset + row * output_pitch) + column;
+  const bool whole = column + WIDE <= columns;
+  ELEMENT rest[WIDE] = {0};
+  float16 sum = 0.0f;
+  for (uint n = 0; n < frames; n++) {
+    global const ELEMENT *from =
+        (global const ELEMENT *)(all[n] + offset[n] + row * (size_t)pitch[n]) + column;
+    for (uint at = 0; !whole && column + at < columns; at++)
+      rest[at] = from[at];
+    sum += whole ? convert_float16 (vload16 (0, from)) : convert_float16 (vload16 (0, rest));
+  }
+  sum /= (float)frames;
+#ifdef FULL
+  const JOIN (ELEMENT, 16) mean = JOIN (convert_, JOIN (ELEMENT, 16)) (rint (sum));
+#else
+  const float16 mean = sum;
+#endif
+  if (whole) {
+    vstore16 (mean, 0, to);
+    return;
+  }
+  vstore16 (mean, 0, rest);
+  for (uint at = 0; column + at < columns; at++)
+    to[at] = rest[at];
+}
+#endif

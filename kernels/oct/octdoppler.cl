@@ -48,7 +48,7 @@ FLOATS
 flow_of (FLOATS real, FLOATS imaginary, FLOATS power, float least_power, float unit)
 {
   const FLOATS phase = phase_of (imaginary, real) * unit;
-  return power >= least_power && power > 0.0f ? phase : (FLOATS)0.0f;
+  return (power >= least_power) & (power > 0.0f) ? phase : (FLOATS)0.0f;
 }
 
 /* All in one, for a window that is small. */
@@ -83,72 +83,99 @@ find_flow (FLOW)
       flow_of (real, imaginary, power, least_power, unit);
 }
 #else
-/* For a CPU: BLOCK depths of an A-line a work-item, whose pairs are summed up before the
- * window's depths are. */
-#define BLOCK 64
+/* For a CPU: BLOCK depths of LINES A-lines a work-item, for which each pair is multiplied,
+ * and summed up over the window's depths, once. */
+#define BLOCK 256
+#define LINES 16
 #define ALL (BLOCK + MOST_WINDOW + WIDTH)
 
-kernel void
-find_flow (FLOW)
-{
-  const uint begin = get_global_id (0) * BLOCK, line = get_global_id (1);
-  if (begin >= depths || line >= lines)
-    return;
+typedef struct {
+  float real[BLOCK], imaginary[BLOCK], power[BLOCK];
+} Sums;
 
-  global const float2 *before = (global const float2 *)(before_bytes + before_offset);
-  global const float2 *after = (global const float2 *)(after_bytes + after_offset);
-  const uint middle = min (line, pairs - 1), earlier = (window - 1) / 2;
-  const int above = (window_depths - 1) / 2;
-  const uint first_pair = max (middle, earlier) - earlier;
-  const uint end_pair = min (middle + window - earlier, pairs);
-  const int start = (int)begin - above;
+/* Of a pair, from the depth `start` on, which may lie before the A-line's first. */
+void
+sum_pair (global const float2 *a, global const float2 *b, int start, int depths,
+    int window_depths, Sums *sums)
+{
   const int needed = BLOCK + window_depths - 1;
   const int whole = (needed + WIDTH - 1) / WIDTH * WIDTH;
-  const int inside = start >= 0 && start + whole <= (int)depths;
   float real[ALL], imaginary[ALL], power[ALL];
-  for (int n = 0; n < whole; n += WIDTH) {
-    vstore8 (0.0f, 0, real + n);
-    vstore8 (0.0f, 0, imaginary + n);
-    vstore8 (0.0f, 0, power + n);
-  }
-  for (uint pair = first_pair; pair < end_pair; pair++) {
-    global const float2 *a = after + (size_t)pair * depths;
-    global const float2 *b = before + (size_t)pair * depths;
-    for (int n = 0; inside && n < whole; n += WIDTH) {
+  if (start >= 0 && start + whole <= depths) {
+    for (int n = 0; n < whole; n += WIDTH) {
       const float16 x = vload16 (0, (global const float *)(a + start + n));
       const float16 y = vload16 (0, (global const float *)(b + start + n));
       const float8 ax = x.even, ay = x.odd, bx = y.even, by = y.odd;
-      vstore8 (vload8 (0, real + n) + ax * bx + ay * by, 0, real + n);
-      vstore8 (vload8 (0, imaginary + n) + ay * bx - ax * by, 0, imaginary + n);
-      vstore8 (vload8 (0, power + n) + ax * ax + ay * ay + bx * bx + by * by, 0, power + n);
+      vstore8 (ax * bx + ay * by, 0, real + n);
+      vstore8 (ay * bx - ax * by, 0, imaginary + n);
+      vstore8 (ax * ax + ay * ay + bx * bx + by * by, 0, power + n);
     }
-    for (int n = max (0, -start); !inside && n < min (needed, (int)depths - start); n++) {
-      const float2 x = a[start + n], y = b[start + n];
-      real[n] += x.x * y.x + x.y * y.y;
-      imaginary[n] += x.y * y.x - x.x * y.y;
-      power[n] += x.x * x.x + x.y * x.y + y.x * y.x + y.y * y.y;
+  } else {
+    for (int n = 0; n < needed; n++) {
+      const int at = start + n;
+      const bool there = at >= 0 && at < depths;
+      const float2 x = there ? a[at] : (float2)0.0f, y = there ? b[at] : (float2)0.0f;
+      real[n] = x.x * y.x + x.y * y.y;
+      imaginary[n] = x.y * y.x - x.x * y.y;
+      power[n] = x.x * x.x + x.y * x.y + y.x * y.x + y.y * y.y;
     }
   }
-  global float *to =
-      (global float *)(output + output_offset) + (size_t)line * depths + begin;
-  for (int n = 0; n < BLOCK && begin + n < depths; n += WIDTH) {
-    float8 x = 0.0f, y = 0.0f, p = 0.0f;
-    for (uint k = 0; k < window_depths; k++) {
+  for (int n = 0; n < BLOCK; n += WIDTH) {
+    float8 x = vload8 (0, real + n), y = vload8 (0, imaginary + n);
+    float8 p = vload8 (0, power + n);
+    for (int k = 1; k < window_depths; k++) {
       x += vload8 (0, real + n + k);
       y += vload8 (0, imaginary + n + k);
       p += vload8 (0, power + n + k);
     }
-    const int8 depth = (int)begin + n + (int8) (0, 1, 2, 3, 4, 5, 6, 7);
-    const int8 summed = min (depth + (int)window_depths - above, (int)depths)
-                        - (max (depth, above) - above);
-    p *= 0.5f / (convert_float8 (max (summed, 1)) * (float)(end_pair - first_pair));
-    const float8 flow = flow_of (x, y, p, least_power, unit);
-    if (begin + n + WIDTH <= depths) {
-      vstore8 (flow, 0, to + n);
-      continue;
+    vstore8 (x, 0, sums->real + n);
+    vstore8 (y, 0, sums->imaginary + n);
+    vstore8 (p, 0, sums->power + n);
+  }
+}
+
+kernel void
+find_flow (FLOW)
+{
+  const uint begin = get_global_id (0) * BLOCK, first_line = get_global_id (1) * LINES;
+  if (begin >= depths || first_line >= lines)
+    return;
+
+  global const float2 *before = (global const float2 *)(before_bytes + before_offset);
+  global const float2 *after = (global const float2 *)(after_bytes + after_offset);
+  const uint earlier = (window - 1) / 2;
+  const int above = (window_depths - 1) / 2;
+  Sums sums[MOST_WINDOW]; /* of the pairs of a window, a pair's at its number modulo that */
+  uint next = max (min (first_line, pairs - 1), earlier) - earlier;
+  for (uint line = first_line; line < min (first_line + LINES, lines); line++) {
+    const uint middle = min (line, pairs - 1);
+    const uint first_pair = max (middle, earlier) - earlier;
+    const uint end_pair = min (middle + window - earlier, pairs);
+    for (; next < end_pair; next++)
+      sum_pair (after + (size_t)next * depths, before + (size_t)next * depths,
+          (int)begin - above, depths, window_depths, &sums[next % window]);
+    global float *to =
+        (global float *)(output + output_offset) + (size_t)line * depths + begin;
+    for (int n = 0; n < BLOCK && begin + n < depths; n += WIDTH) {
+      float8 x = 0.0f, y = 0.0f, p = 0.0f;
+      for (uint pair = first_pair; pair < end_pair; pair++) {
+        const Sums *of = &sums[pair % window];
+        x += vload8 (0, of->real + n);
+        y += vload8 (0, of->imaginary + n);
+        p += vload8 (0, of->power + n);
+      }
+      const int8 depth = (int)begin + n + (int8) (0, 1, 2, 3, 4, 5, 6, 7);
+      const int8 summed = min (depth + (int)window_depths - above, (int)depths)
+                          - (max (depth, above) - above);
+      p *= 0.5f / (convert_float8 (max (summed, 1)) * (float)(end_pair - first_pair));
+      const float8 flow = flow_of (x, y, p, least_power, unit);
+      if (begin + n + WIDTH <= depths) {
+        vstore8 (flow, 0, to + n);
+        continue;
+      }
+      for (uint rest = 0; begin + n + rest < depths; rest++)
+        to[n + rest] = ((const float *)&flow)[rest];
     }
-    for (uint rest = 0; begin + n + rest < depths; rest++)
-      to[n + rest] = ((const float *)&flow)[rest];
   }
 }
 #endif

@@ -8,9 +8,6 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#define JOINED(a, b) a##b
-#define JOIN(a, b) JOINED (a, b)
-
 #ifdef STRIPS
 #define COMPONENT float8
 #define INTS int8
@@ -18,13 +15,9 @@
 #define AS_FLOATS as_float8
 #define TO_FLOATS convert_float8
 #define AS_WORDS as_uint8
-#define PIXELS JOIN (PIXEL, 8)
-#define TO_PIXELS JOIN (convert_, PIXELS)
 #else
 #define COMPONENT float
 #define AS_WORDS as_uint
-#define PIXELS PIXEL
-#define TO_PIXELS (PIXEL)
 #endif
 
 #include "level.clh"
@@ -68,11 +61,17 @@ level (COMPONENT real, COMPONENT imaginary, Scale scale)
 #endif
 }
 
-#ifdef FULL
-PIXELS
-pixels (COMPONENT brightness)
+#if defined(STRIPS)
+uint8
+words_of (COMPONENT brightness)
 {
-  return TO_PIXELS (PIXEL_WORDS (AS_WORDS, brightness < FULL ? brightness : (COMPONENT)FULL));
+  return PIXEL_WORDS (AS_WORDS, brightness < FULL ? brightness : (COMPONENT)FULL);
+}
+#elif defined(FULL)
+PIXEL
+pixel (COMPONENT brightness)
+{
+  return (PIXEL) (PIXEL_WORDS (AS_WORDS, brightness < FULL ? brightness : (COMPONENT)FULL));
 }
 #endif
 
@@ -83,6 +82,12 @@ pixels (COMPONENT brightness)
 #define STRIP_LINES 64
 #define STRIP_DEPTHS 64
 #define VECTOR 8
+#define PIXELS_OF_WORD (4 / sizeof (PIXEL))
+#ifdef __ENDIAN_LITTLE__
+#define PLACE_IN_WORD(n) (FULL_BITS * (n))
+#else
+#define PLACE_IN_WORD(n) (32 - FULL_BITS * ((n) + 1))
+#endif
 
 COMPONENT
 levels (global const BIN *bins, uint count, Scale scale)
@@ -115,28 +120,33 @@ make_picture_strips (ARGUMENTS)
 
   const uint count = min (depths - first_depth, (uint)STRIP_DEPTHS);
   const uint n_lines = min (lines - (uint)first_line, (uint)STRIP_LINES);
-  PIXEL tile[STRIP_DEPTHS][STRIP_LINES];
+  /* Pixels beside each other are put together in words, which are fewer. */
+  uint tile[STRIP_DEPTHS][STRIP_LINES / PIXELS_OF_WORD];
   global const BIN *from = bins + first_line * bin_stride + first + first_depth;
-  for (uint line = 0; line < n_lines; line++) {
+  for (uint line = 0; line < n_lines; line += PIXELS_OF_WORD) {
     for (uint depth = 0; depth < count; depth += VECTOR) {
-      PIXEL values[VECTOR];
-      vstore8 (pixels (levels (from + line * (size_t)bin_stride + depth, count - depth,
-                   scale)),
-          0, values);
+      uint8 words = 0;
+      for (uint n = 0; n < PIXELS_OF_WORD; n++) {
+        const size_t at = min (line + n, n_lines - 1) * (size_t)bin_stride + depth;
+        words |= words_of (levels (from + at, count - depth, scale)) << PLACE_IN_WORD (n);
+      }
+      uint values[VECTOR];
+      vstore8 (words, 0, values);
       for (uint n = 0; n < VECTOR; n++)
-        tile[depth + n][line] = values[n];
+        tile[depth + n][line / PIXELS_OF_WORD] = values[n];
     }
   }
   for (uint n = 0; n < count; n++) {
     global PIXEL *row =
         output + offset + (long)(first_depth + n) * output_stride + first_line;
+    const PIXEL *pixels_of_row = (const PIXEL *)tile[n];
     if (n_lines == STRIP_LINES) {
       for (uint part = 0; part < STRIP_LINES / 16; part++)
-        vstore16 (vload16 (part, tile[n]), part, row);
+        vstore16 (vload16 (part, pixels_of_row), part, row);
       continue;
     }
     for (uint line = 0; line < n_lines; line++)
-      row[line] = tile[n][line];
+      row[line] = pixels_of_row[line];
   }
 }
 
@@ -165,7 +175,7 @@ make_picture (ARGUMENTS)
   for (uint n = get_local_id (0); n < TILE * TILE; n += get_local_size (0)) {
     size_t line = first_line + n % TILE, depth = first_depth + n / TILE;
     if (line < lines && depth < depths)
-      output[offset + (long)depth * output_stride + line] = pixels (tile[n % TILE][n / TILE]);
+      output[offset + (long)depth * output_stride + line] = pixel (tile[n % TILE][n / TILE]);
   }
 }
 

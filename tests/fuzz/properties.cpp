@@ -93,7 +93,7 @@ check_round (const Place &place)
 int
 LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
 {
-  static const std::vector<Place> places = all_properties ();
+  static const auto &places = *new std::vector<Place> (all_properties ());
   fuzz::Input input (data, size);
 
   while (input.remaining () > 0) {

@@ -114,6 +114,8 @@ UNREFS (gst_mini_object_unref, GstMiniObject)
 
 PUSHES (g_async_queue_push, GAsyncQueue, gpointer)
 POPS (g_async_queue_pop, GAsyncQueue, gpointer, (GAsyncQueue * queue), (queue))
+POPS (g_async_queue_timeout_pop, GAsyncQueue, gpointer,
+    (GAsyncQueue * queue, guint64 timeout), (queue, timeout))
 POPS (g_async_queue_try_pop, GAsyncQueue, gpointer, (GAsyncQueue * queue), (queue))
 
 gboolean

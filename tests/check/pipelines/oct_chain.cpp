@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include <clocale>
+#include <numeric>
 
 #include <glib/gstdio.h>
 
@@ -559,6 +560,210 @@ TEST_ROWS (test_measured_scatterer_is_that_of_double_precision, {"frame", "rolli
                           + background + " resample-map=" + map
                           + " dispersion-phase=" + phase,
       "db-min=-80 db-max=-20", folder, expected);
+}
+
+/* --- what is made of several depths --- */
+
+using Frames = std::vector<reference::Line>; /* [frame][line * bin] */
+
+/* A number that is expected, and how far it may be away; below 0: it says nothing. */
+struct Known {
+  double value, tolerance;
+};
+
+struct Stage {
+  std::string label;
+  gsize outputs;
+  std::function<std::vector<Known> (const Frames &frames, gsize bins)> expected;
+};
+
+static double
+largest (const Frames &frames)
+{
+  double most = 0;
+  for (const auto &frame : frames) {
+    for (const auto &bin : frame)
+      most = std::max (most, std::abs (bin));
+  }
+  return most;
+}
+
+/* Of each place the amplitudes of all frames. */
+static std::vector<Known>
+of_amplitudes (
+    const Frames &frames, const std::function<Known (const Values &, double)> &known)
+{
+  const double most = largest (frames);
+  std::vector<Known> result;
+  for (gsize at = 0; at < frames[0].size (); at++) {
+    Values amplitudes;
+    for (const auto &frame : frames)
+      amplitudes.push_back (std::abs (frame[at]));
+    result.push_back (known (amplitudes, most));
+  }
+  return result;
+}
+
+/* 50 dB below the brightest the chain's own rounding is 3e-5 of a number. */
+static bool
+is_seen (const Values &amplitudes, double most)
+{
+  return *std::min_element (amplitudes.begin (), amplitudes.end ()) > most * 0.00316;
+}
+
+static std::vector<Known>
+speckle_variance (const Frames &frames, gsize)
+{
+  return of_amplitudes (frames, [] (const Values &a, double most) {
+    const double mean = std::accumulate (a.begin (), a.end (), 0.0) / double (a.size ());
+    double sum = 0;
+    for (double value : a)
+      sum += (value - mean) * (value - mean);
+    return Known{sum / double (a.size ()), 1e-5 * most * most};
+  });
+}
+
+static std::vector<Known>
+decorrelation (const Frames &frames, gsize)
+{
+  return of_amplitudes (frames, [] (const Values &a, double most) {
+    double sum = 0;
+    for (gsize n = 0; n + 1 < a.size (); n++)
+      sum += a[n] * a[n + 1] / ((a[n] * a[n] + a[n + 1] * a[n + 1]) / 2);
+    return Known{1 - sum / double (a.size () - 1), is_seen (a, most) ? 1e-4 : -1};
+  });
+}
+
+static std::vector<Known>
+mean_decibels (const Frames &frames, gsize)
+{
+  return of_amplitudes (frames, [] (const Values &a, double most) {
+    double sum = 0;
+    for (double value : a)
+      sum += 20 * std::log10 (value) / double (a.size ());
+    return Known{sum, is_seen (a, most) ? 1e-3 : -1};
+  });
+}
+
+static std::vector<Known>
+mean_complex (const Frames &frames, gsize)
+{
+  const double most = largest (frames);
+  std::vector<Known> result;
+  for (gsize at = 0; at < frames[0].size (); at++) {
+    std::complex<double> sum = 0;
+    for (const auto &frame : frames)
+      sum += frame[at] / double (frames.size ());
+    result.push_back ({sum.real (), 1e-5 * most});
+    result.push_back ({sum.imag (), 1e-5 * most});
+  }
+  return result;
+}
+
+static std::vector<Known>
+complex_variance (const Frames &frames, gsize bins)
+{
+  const double most = largest (frames);
+  std::vector<Known> result (frames[0].size (), {0, 1e-5 * most * most});
+  for (gsize n = 0; n + 1 < frames.size (); n++) {
+    for (gsize first = 0; first < result.size (); first += bins) {
+      std::complex<double> bulk = 0;
+      for (gsize at = first; at < first + bins; at++)
+        bulk += frames[n + 1][at] * std::conj (frames[n][at]);
+      const auto back = std::polar (1.0, -std::arg (bulk));
+      for (gsize at = first; at < first + bins; at++)
+        result[at].value += std::norm (frames[n + 1][at] * back - frames[n][at])
+                            / double (frames.size () - 1);
+    }
+  }
+  return result;
+}
+
+/* Of the last frame, between neighbouring A-lines, over 3 × 3; 40 dB below the brightest. */
+static std::vector<Known>
+phases (const Frames &frames, gsize bins)
+{
+  const auto &frame = frames.back ();
+  const double most = largest (frames);
+  const gint lines = gint (frame.size () / bins), last = lines - 2;
+  std::vector<Known> result;
+  for (gint line = 0; line < lines; line++) {
+    for (gint bin = 0; bin < gint (bins); bin++) {
+      const gint middle = std::min (line, last);
+      std::complex<double> sum = 0;
+      double count = 0;
+      for (gint pair = std::max (middle - 1, 0); pair <= std::min (middle + 1, last);
+           pair++) {
+        for (gint at = std::max (bin - 1, 0); at <= std::min (bin + 1, gint (bins) - 1);
+             at++, count++)
+          sum += frame[(pair + 1) * bins + at] * std::conj (frame[pair * bins + at]);
+      }
+      const bool seen = std::abs (sum) / count > 1e-4 * most * most;
+      result.push_back ({std::arg (sum), seen ? 1e-4 : -1});
+    }
+  }
+  return result;
+}
+
+TEST_ROWS (test_measured_stages_are_those_of_double_precision,
+    std::vector<Stage>{{"octangio", 1, speckle_variance},
+        {"octangio method=decorrelation", 1, decorrelation},
+        {"octangio method=complex-variance", 1, complex_variance},
+        {"octdoppler quantity=phase", 4, phases},
+        {"octaverage mean=complex", 1, mean_complex},
+        {"octaverage mean=log", 1, mean_decibels}})
+{
+  const std::string map = data_file ("scatterer/klinear_frac_index.npy");
+  const std::string phase = data_file ("scatterer/dispersion_phase.npy");
+  const gsize samples = 1024, bins = samples / 2;
+  Chain chain;
+  chain.map = read_values (map);
+  chain.phase = read_values (phase);
+  std::vector<Values> raw;
+  for (int n = 50; n < 54; n++)
+    raw.push_back (
+        read_values (data_file ("scatterer/bscan/0" + std::to_string (n) + ".npy")));
+  Frames frames;
+  for (gsize n = 0; n < raw.size (); n++) {
+    chain.background = background_of (Background::FRAME, raw, n, samples);
+    frames.emplace_back ();
+    for (auto line = raw[n].begin (); line != raw[n].end (); line += samples) {
+      const auto depths = reference::depths_of (
+          reference::spectrum_of (chain, Values (line, line + samples)));
+      frames.back ().insert (frames.back ().end (), depths.begin (), depths.end ());
+    }
+  }
+
+  Pipeline pipeline ("multifilesrc location=" + data_file ("scatterer/bscan/%03d.npy")
+                     + " start-index=50 stop-index=53 caps=application/x-npy ! npyparse "
+                       "! openclupload ! "
+                       "octwindowinterp background=frame resample-map="
+                     + map + " dispersion-phase=" + phase
+                     + " ! octfft ! capsfilter "
+                       "caps=\"application/x-oct(memory:OpenCLMemory),format=CF32LE\" ! "
+                     + row.label + " ! opencldownload ! appsink name=out sync=false");
+  pipeline.start ();
+  Bytes got;
+  for (gsize n = 0; n < row.outputs; n++)
+    got = read_buffer (gst_sample_get_buffer (pipeline.pull ()));
+  const std::vector<Known> expected = row.expected (frames, bins);
+  expect_equal (got.size (), expected.size () * 4, row.label);
+  gsize known = 0;
+  for (gsize at = 0; at < expected.size (); at++) {
+    if (expected[at].tolerance < 0)
+      continue;
+    known++;
+    float value;
+    memcpy (&value, &got[4 * at], sizeof value);
+    double away = value - expected[at].value;
+    if (row.label.find ("phase") != std::string::npos)
+      away = std::remainder (away, 2 * G_PI);
+    fail_unless (std::abs (away) <= expected[at].tolerance,
+        "%s: value %zu is %g, expected %g within %g", row.label.c_str (), at, value,
+        expected[at].value, expected[at].tolerance);
+  }
+  fail_unless (known > expected.size () / 100, "%s: only %zu values say anything",
+      row.label.c_str (), known);
 }
 
 static bool
