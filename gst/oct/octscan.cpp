@@ -26,7 +26,7 @@
  * volume, or where that has no end a B-scan. All this goes along with the buffers as
  * #GstOctScanMeta, by which `octangio` and `octaverage` find repeats, too.
  *
- * It takes raw spectra, spectra and depths, and with `columns` pictures of them, whose
+ * It takes raw spectra of whole bytes, spectra and depths, and with `columns` pictures of them, whose
  * A-lines are columns.
  *
  * ## Example launch line
@@ -67,7 +67,8 @@
   ", samples=(int)[1, 2147483647], lines=(int)[1, 2147483647], "                         \
   "framerate=(fraction)[0/1, 2147483647/1]"
 #define ALL_CAPS                                                                         \
-  RAW_CAPS "; " OCT_CAPS ("wavelength", "{U16LE, F32LE}") "; " OCT_CAPS (                \
+  RAW_CAPS "; " OCT_CAPS ("wavelength", "{U16LE, F32LE, U8, S8, U16BE, S16LE, S16BE, "   \
+                                        "S32LE, U32LE}") "; " OCT_CAPS (                 \
       "{wavenumber, depth}", "{F32LE, CF32LE}")
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
@@ -255,11 +256,10 @@ Scan::make_places (
 std::string
 Scan::options () const
 {
-  const char *const stored[] = {"", "uchar", "ushort", "", "float", "", "", "", "float2"};
-  std::string options = std::string ("-DSTORED=") + stored[input.bytes];
+  std::string options = std::string ("-DSTORED=") + input.stored;
   if (input.swapped)
     options += " -DSWAPPED";
-  else if (input.bytes < 4)
+  else if (!g_str_has_prefix (input.stored, "float"))
     options += " -DWHOLE";
   if (in_force.interpolation == Between::linear)
     options += " -DLINEAR";

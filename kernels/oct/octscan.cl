@@ -9,8 +9,8 @@
  */
 #ifdef LINEAR
 #ifdef SWAPPED
-#define NUMBER(stored) (float)(ushort)((stored) << 8 | (stored) >> 8)
-#define BETWEEN(value) (rotate ((ushort)rint (value), (ushort)8))
+#define NUMBER(stored) (float)rotate (stored, (STORED)8)
+#define BETWEEN(value) rotate ((STORED)rint (value), (STORED)8)
 #elif defined(WHOLE)
 #define NUMBER(stored) (float)(stored)
 #define BETWEEN(value) (STORED) rint (value)

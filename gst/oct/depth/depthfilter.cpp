@@ -218,6 +218,32 @@ DepthChange::operator== (const DepthChange &other) const
          && g_strcmp0 (quantity, other.quantity) == 0;
 }
 
+namespace {
+/* What a value is, in the kernels' words. */
+struct StoredFormat {
+  const char *name;
+  gsize bytes;
+  const char *stored;
+  bool swapped; /* of 16 bits, the higher byte first */
+};
+
+const StoredFormat stored_formats[] = {
+    {"GRAY8", 1, "uchar", false},
+    {"GRAY16_LE", 2, "ushort", false},
+    {"GRAY16_BE", 2, "ushort", true},
+    {"U8", 1, "uchar", false},
+    {"S8", 1, "char", false},
+    {"U16LE", 2, "ushort", false},
+    {"U16BE", 2, "ushort", true},
+    {"S16LE", 2, "short", false},
+    {"S16BE", 2, "short", true},
+    {"U32LE", 4, "uint", false},
+    {"S32LE", 4, "int", false},
+    {"F32LE", 4, "float", false},
+    {"CF32LE", 8, "float2", false},
+};
+} // namespace
+
 bool
 parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
 {
@@ -229,12 +255,12 @@ parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
   layout.video = gst_structure_has_name (structure, "video/x-raw");
   layout.picture = layout.video && !rows;
   layout.complex = g_strcmp0 (format, "CF32LE") == 0;
-  layout.swapped = g_strcmp0 (format, "GRAY16_BE") == 0;
-  for (const auto &known : std::initializer_list<std::pair<const char *, gsize>>{
-           {"GRAY8", 1}, {"GRAY16_LE", 2}, {"GRAY16_BE", 2}, {"U16LE", 2}, {"F32LE", 4},
-           {"CF32LE", 8}}) {
-    if (g_strcmp0 (format, known.first) == 0)
-      layout.bytes = known.second;
+  for (const StoredFormat &known : stored_formats) {
+    if (g_strcmp0 (format, known.name) != 0)
+      continue;
+    layout.bytes = known.bytes;
+    layout.stored = known.stored;
+    layout.swapped = known.swapped;
   }
   if (layout.bytes == 0
       || !gst_structure_get_int (structure, lines_field (structure, rows), &lines)

@@ -20,7 +20,7 @@ struct Kind {
   gsize bytes;
   bool big_endian = false;
   bool columns = false;
-  bool real = true;
+  bool whole = false; /* of 32 bits */
 };
 
 #define ON_DEVICE "(memory:OpenCLMemory)"
@@ -39,12 +39,19 @@ const Kind kinds[] = {
         "application/x-oct" ON_DEVICE
         ",domain=wavenumber,format=F32LE,samples=%zu,lines=%zu",
         4},
+    {"signed, high byte first",
+        "application/x-oct" ON_DEVICE
+        ",domain=wavelength,format=S16BE,samples=%zu,lines=%zu",
+        2, true},
+    {"32 bits",
+        "application/x-oct" ON_DEVICE
+        ",domain=wavelength,format=S32LE,samples=%zu,lines=%zu",
+        4, false, false, true},
     {"complex",
         "application/x-oct" ON_DEVICE ",domain=depth,format=CF32LE,samples=%zu,lines=%zu",
         8},
 };
 
-G_GNUC_BEGIN_IGNORE_DEPRECATIONS
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 std::string
@@ -53,7 +60,6 @@ caps_of (const Kind &kind, gsize lines, const char *rate = "50/1")
   return text (kind.caps, n_samples, lines) + ",framerate=" + rate;
 }
 #pragma GCC diagnostic pop
-G_GNUC_END_IGNORE_DEPRECATIONS
 
 /* Rows of raw video are padded to multiples of 4 bytes. */
 gsize
@@ -80,6 +86,11 @@ size_of (const Kind &kind, gsize lines)
 void
 put (const Kind &kind, guint8 *at, double value)
 {
+  if (kind.whole) {
+    const gint32 number = gint32 (value);
+    memcpy (at, &number, sizeof number);
+    return;
+  }
   const float pair[] = {float (value), float (-2 * value)};
   if (kind.bytes >= 4) {
     memcpy (at, pair, kind.bytes);
@@ -94,6 +105,8 @@ put (const Kind &kind, guint8 *at, double value)
 double
 get (const Kind &kind, const guint8 *at)
 {
+  if (kind.whole)
+    return gint32 (GST_READ_UINT32_LE (at));
   if (kind.bytes >= 4) {
     float value;
     memcpy (&value, at, sizeof value);
@@ -303,7 +316,7 @@ TEST_ROWS (test_octscan_takes_what_is_between_two_lines, kinds)
   expect_lines (
       row, out, lines_there - 4,
       [&] (gsize line, gsize sample) { return told (line, sample) + 1.25 * 11; },
-      row.bytes < 4 ? 0.5 : 1e-4);
+      row.bytes < 4 || row.whole ? 0.5 : 1e-4);
 }
 
 TEST (test_octscan_takes_the_nearer_line)
