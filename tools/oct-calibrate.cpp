@@ -17,31 +17,37 @@ using Values = std::vector<double>;
 /* In the order of the command line; --subtract and --add are of the mirror before. */
 struct Options {
   std::vector<Values> mirrors;
+  Values lines, map; /* to make sharp, and what to resample by */
+  std::string map_file;
+  gsize samples = 0; /* of one of the lines */
   bool opposite = true;
   std::string output = ".";
 };
 
 const char *const help =
-    "Usage: oct-calibrate --mirror FILE [--subtract FILE | --add FILE]… [--mirror FILE "
-    "…]\n"
-    "                     [--same-side] [--output FOLDER]\n"
+    "Usage: oct-calibrate --mirror FILE [--subtract FILE | --add FILE]...\n"
+    "                     [--mirror FILE ...] [--same-side] [--sharpen FILE]\n"
+    "                     [--output FOLDER]\n"
+    "       oct-calibrate --sharpen FILE [--resample-map FILE] [--output FOLDER]\n"
     "\n"
-    "Finds the resample map of a spectrometer or a swept source from the fringe of a "
-    "mirror\n"
-    "and, from a second one, the dispersion apart from it. FILE is .npy, of one A-line "
-    "or of\n"
-    "several, whose mean is taken. What is there without the mirror is to be "
-    "subtracted.\n"
+    "Finds the resample map of a spectrometer or a swept source from the fringe of\n"
+    "a mirror and, from a second one, the dispersion apart from it; or dispersion\n"
+    "from what makes any sample sharpest. FILE is .npy, of one A-line or several,\n"
+    "of which a mirror is the mean. What is there without it is to be subtracted.\n"
     "\n"
-    "  --mirror FILE      spectrum of a mirror\n"
-    "  --subtract FILE    what is taken from the mirror before; --add FILE, added\n"
-    "  --same-side        both mirrors are on the same side of zero delay; else on "
-    "either\n"
-    "  --output FOLDER    where resample-map.npy, dispersion-phase.npy and settings.txt "
-    "go\n"
+    "  --mirror FILE         spectrum of a mirror\n"
+    "  --subtract FILE       what is taken from the mirror before\n"
+    "  --add FILE            what is added to it\n"
+    "  --same-side           both mirrors are on the same side of zero delay; else\n"
+    "                        on either side of it\n"
+    "  --sharpen FILE        A-lines of any sample: finds dispersion-a2 and -a3\n"
+    "  --resample-map FILE   for --sharpen without a mirror; none: samples are even\n"
+    "                        in wavenumber\n"
+    "  --output FOLDER       where resample-map.npy, dispersion-phase.npy and\n"
+    "                        settings.txt go (default: the current one)\n"
     "\n"
     "  gst-launch-1.0 filesrc location=SPECTRA.npy ! npyparse ! openclupload !\n"
-    "      octwindowinterp $(cat settings.txt) ! octfft ! …\n";
+    "      octwindowinterp settings=settings.txt ! octfft ! ...\n";
 
 bool
 fail (GError **error, const std::string &what)
@@ -51,17 +57,27 @@ fail (GError **error, const std::string &what)
   return false;
 }
 
-/* The mean of all A-lines of a file. */
 bool
-load (const char *path, Values &line, GError **error)
+load_lines (const char *path, Values &all, gsize &samples, GError **error)
 {
   std::vector<gsize> shape;
-  Values all;
   if (!opencl::npy_load_doubles (path, all, shape, error))
     return false;
   if (shape.empty () || shape.back () == 0 || all.size () % shape.back ())
     return fail (error, std::string (path) + ": expected A-lines of real numbers");
-  const gsize samples = shape.back (), lines = all.size () / samples;
+  samples = shape.back ();
+  return true;
+}
+
+/* The mean of all A-lines of a file. */
+bool
+load (const char *path, Values &line, GError **error)
+{
+  Values all;
+  gsize samples = 0;
+  if (!load_lines (path, all, samples, error))
+    return false;
+  const gsize lines = all.size () / samples;
   line.assign (samples, 0);
   for (gsize n = 0; n < all.size (); n++)
     line[n % samples] += all[n] / double (lines);
@@ -102,6 +118,13 @@ parse (int count, char **words, Options &options, GError **error)
       options.mirrors.emplace_back ();
       if (!load (value, options.mirrors.back (), error))
         return false;
+    } else if (word == "--sharpen") {
+      if (!load_lines (value, options.lines, options.samples, error))
+        return false;
+    } else if (word == "--resample-map") {
+      options.map_file = value;
+      if (!load (value, options.map, error))
+        return false;
     } else if (word == "--output") {
       options.output = value;
     } else if (word == "--subtract" || word == "--add") {
@@ -111,8 +134,8 @@ parse (int count, char **words, Options &options, GError **error)
       return fail (error, word + ": no such option (see --help)");
     }
   }
-  if (options.mirrors.empty () || options.mirrors.size () > 2)
-    return fail (error, "expected one or two --mirror (see --help)");
+  if (options.mirrors.size () > 2 || (options.mirrors.empty () && options.lines.empty ()))
+    return fail (error, "expected one or two --mirror, or --sharpen (see --help)");
   return true;
 }
 
@@ -128,23 +151,57 @@ write_npy (const std::string &path, const Values &values, GError **error)
 }
 
 bool
-calibrate (const Options &options, GError **error)
+calibrate_by_mirrors (
+    const Options &options, Values &map, std::string &settings, GError **error)
 {
   oct::MirrorCalibration found;
   const Values second = options.mirrors.size () > 1 ? options.mirrors[1] : Values ();
-  const std::string map = options.output + "/resample-map.npy";
-  const std::string phase = options.output + "/dispersion-phase.npy";
+  const std::string map_file = options.output + "/resample-map.npy";
+  const std::string phase_file = options.output + "/dispersion-phase.npy";
+  const bool phase = !second.empty () && options.lines.empty ();
   if (!oct::calibration_of_mirrors (
           options.mirrors[0], second, options.opposite, found, error)
-      || !write_npy (map, found.map, error)
-      || (!found.dispersion.empty () && !write_npy (phase, found.dispersion, error)))
+      || !write_npy (map_file, found.map, error)
+      || (phase && !write_npy (phase_file, found.dispersion, error)))
     return false;
-  std::string settings = "resample-map=" + map;
-  if (!found.dispersion.empty ())
-    settings += " dispersion-phase=" + phase;
-  printf ("width of the first mirror's peak: %.2f depths, calibrated %.2f\n%s\n",
-      found.width_before, found.width_after, settings.c_str ());
-  settings += "\n";
+  map = found.map;
+  settings += "resample-map=" + map_file + "\n";
+  if (phase)
+    settings += "dispersion-phase=" + phase_file + "\n";
+  printf ("# width of the first mirror's peak: %.2f depths, calibrated %.2f\n",
+      found.width_before, found.width_after);
+  return true;
+}
+
+bool
+sharpen (const Options &options, Values map, std::string &settings, GError **error)
+{
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  const bool even = map.empty ();
+  for (gsize m = 0; even && m < options.samples; m++)
+    map.push_back (double (m));
+  if (map.size () != options.samples)
+    return fail (error, "--sharpen has " + std::to_string (options.samples)
+                            + " samples per A-line, the map has "
+                            + std::to_string (map.size ()));
+  if (!options.map_file.empty ())
+    settings += "resample-map=" + options.map_file + "\n";
+  const oct::SharpestDispersion found = oct::sharpest_dispersion (options.lines, map);
+  for (const auto &[name, value] :
+      {std::pair ("dispersion-a2=", found.a2), std::pair ("dispersion-a3=", found.a3)})
+    settings += std::string (name) + g_ascii_dtostr (text, sizeof text, value) + "\n";
+  return true;
+}
+
+bool
+calibrate (const Options &options, GError **error)
+{
+  Values map = options.map;
+  std::string settings;
+  if ((!options.mirrors.empty () && !calibrate_by_mirrors (options, map, settings, error))
+      || (!options.lines.empty () && !sharpen (options, map, settings, error)))
+    return false;
+  fputs (settings.c_str (), stdout);
   return g_file_set_contents ((options.output + "/settings.txt").c_str (),
       settings.data (), gssize (settings.size ()), error);
 }

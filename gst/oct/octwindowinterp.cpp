@@ -126,6 +126,7 @@ struct Settings {
   Background background = Background::none;
   guint background_frames = 16;
   guint bit_shift = 0;
+  std::string file;          /* of other properties */
   guint tables_revision = 0; /* counts changes that need new tables */
 
   bool complex () const { return spectrum.dispersion.given (); }
@@ -389,11 +390,93 @@ const opencl::PropertyTable<Settings> properties = {
         "Most frames, before the one at hand, whose mean background=rolling subtracts; "
         "the first frame has its own mean subtracted",
         &Settings::background_frames, {1, 1024}, opencl::playing},
+    {"settings", "Settings file",
+        "File of properties of this element, NAME=VALUE a line, as oct-calibrate writes "
+        "it; they are set when this is",
+        [] (Settings &s) -> std::string & { return s.file; }, opencl::playing},
     {"bit-shift", "Bit shift",
         "Bits that integer samples are shifted right by first (cameras that send 12 bits "
         "in the upper part of 16); float samples are left as they are",
         &Settings::bit_shift, {0, 31}, opencl::playing},
 };
+
+/* Files of properties */
+
+using Words = std::vector<std::pair<std::string, std::string>>;
+
+static bool
+fail_at_word (const std::string &path, const std::string &word, GError **error)
+{
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+      "settings file %s: \"%.80s\", expected NAME=VALUE of a property of "
+      "octwindowinterp a line",
+      path.c_str (), word.c_str ());
+  return false;
+}
+
+/* NAME=VALUE a line; empty ones and those that begin with # say nothing. */
+static bool
+read_settings (const std::string &path, Words &words, GError **error)
+{
+  gchar *text = nullptr;
+  GError *reason = nullptr;
+  if (path.empty ())
+    return true;
+  if (!g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR)
+      || !g_file_get_contents (path.c_str (), &text, nullptr, &reason)) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+        "settings file %s: %s", path.c_str (), reason ? reason->message : "no file");
+    g_clear_error (&reason);
+    return false;
+  }
+  auto *klass =
+      static_cast<GObjectClass *> (g_type_class_ref (GST_TYPE_OCT_WINDOW_INTERP));
+  bool good = true;
+  gchar **lines = g_strsplit (text, "\n", -1);
+  for (gchar **line = lines; *line && good; line++) {
+    const std::string word = g_strstrip (*line);
+    const gsize sign = word.find ('=');
+    if (word.empty () || word[0] == '#')
+      continue;
+    const std::string name = word.substr (0, sign);
+    const GParamSpec *spec = g_object_class_find_property (klass, name.c_str ());
+    good = sign != std::string::npos && spec && name != "settings"
+           && spec->owner_type == GST_TYPE_OCT_WINDOW_INTERP;
+    if (good)
+      words.emplace_back (name, word.substr (sign + 1));
+    else
+      fail_at_word (path, word, error);
+  }
+  g_type_class_unref (klass);
+  g_strfreev (lines);
+  g_free (text);
+  return good;
+}
+
+/* All of them together. What is wrong with the file is told when frames come. */
+static void
+take_settings_file (GObject *object, GParamSpec *, gpointer)
+{
+  Words words;
+  GError *error = nullptr;
+  gchar *path = nullptr;
+  g_object_get (object, "settings", &path, nullptr);
+  if (read_settings (path ? path : "", words, &error)) {
+    g_object_freeze_notify (object);
+    for (const auto &[name, value] : words)
+      gst_util_set_object_arg (object, name.c_str (), value.c_str ());
+    g_object_thaw_notify (object);
+  }
+  g_clear_error (&error);
+  g_free (path);
+}
+
+static bool
+check_settings_file (const Settings &settings, GError **error)
+{
+  Words words;
+  return read_settings (settings.file, words, error);
+}
 
 /* Caps */
 
@@ -656,7 +739,8 @@ gst_oct_window_interp_submit_input_buffer (
   auto accept = [&] (const Settings &wanted, GError **error) {
     oct::SpectrumTables tables;
     bool same = wanted.tables_revision == work->settings.tables_revision;
-    if ((!same && !load_tables (*work, wanted, tables, error))
+    if (!check_settings_file (wanted, error)
+        || (!same && !load_tables (*work, wanted, tables, error))
         || (!makes (wanted)
             && !opencl::is_taken_downstream (base, outputs_of (base, wanted), error)))
       return false;
@@ -723,7 +807,8 @@ static gboolean
 gst_oct_window_interp_open (GstOpenCLFilter *filter, GError **error)
 {
   Settings settings = GST_OCT_WINDOW_INTERP (filter)->settings->committed ();
-  return oct::spectrum_settings_check (spectrum_of (settings), error);
+  return check_settings_file (settings, error)
+         && oct::spectrum_settings_check (spectrum_of (settings), error);
 }
 
 static void
@@ -933,6 +1018,7 @@ static void
 gst_oct_window_interp_init (GstOctWindowInterp *self)
 {
   self->settings = new opencl::Settings<Settings> (self, properties);
+  g_signal_connect (self, "notify::settings", G_CALLBACK (take_settings_file), nullptr);
   /* A measurement that a slow display leaves out is missing in the recording beside it.
    */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);

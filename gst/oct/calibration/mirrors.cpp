@@ -25,34 +25,47 @@ const guint rounds = 5;
 const double first_reach = 30, reach = 6;
 const gsize least_depth = 6; /* nearer lies what the lamp's spectrum leaves */
 
-/* Of any length; few lines at a time. sign is that of the exponent. */
+/* Of n values that lie step apart. */
+void
+transform_from (const Complex *x, gsize n, gsize step, const Line &roots, Complex *bins)
+{
+  const gsize apart = roots.size () / n;
+  if (n % 2) {
+    for (gsize b = 0; b < n; b++) {
+      bins[b] = 0;
+      for (gsize k = 0; k < n; k++)
+        bins[b] += x[k * step] * roots[b * k % n * apart];
+    }
+    return;
+  }
+  transform_from (x, n / 2, 2 * step, roots, bins);
+  transform_from (x + step, n / 2, 2 * step, roots, bins + n / 2);
+  for (gsize b = 0; b < n / 2; b++) {
+    const Complex a = bins[b], z = bins[b + n / 2], root = roots[b * apart];
+    const Complex turned (z.real () * root.real () - z.imag () * root.imag (),
+        z.real () * root.imag () + z.imag () * root.real ());
+    bins[b] = a + turned;
+    bins[b + n / 2] = a - turned;
+  }
+}
+
+/* exp (sign 2 pi i k / n) for all k. */
+Line
+roots_of (gsize n, int sign)
+{
+  Line roots;
+  for (gsize k = 0; k < n; k++)
+    roots.push_back (std::polar (1.0, sign * 2 * G_PI * double (k) / double (n)));
+  return roots;
+}
+
+/* Of any length. sign is that of the exponent. */
 Line
 transform (const Line &line, int sign)
 {
-  const gsize n = line.size ();
-  if (n % 2) {
-    Line roots (n), sums (n);
-    for (gsize k = 0; k < n; k++)
-      roots[k] = std::polar (1.0, sign * 2 * G_PI * double (k) / double (n));
-    for (gsize b = 0; b < n; b++) {
-      for (gsize k = 0; k < n; k++)
-        sums[b] += line[k] * roots[b * k % n];
-    }
-    return sums;
-  }
-  Line even (n / 2), odd (n / 2), bins (n);
-  for (gsize k = 0; k < n / 2; k++) {
-    even[k] = line[2 * k];
-    odd[k] = line[2 * k + 1];
-  }
-  even = transform (even, sign);
-  odd = transform (odd, sign);
-  for (gsize b = 0; b < n / 2; b++) {
-    const Complex turned =
-        odd[b] * std::polar (1.0, sign * 2 * G_PI * double (b) / double (n));
-    bins[b] = even[b] + turned;
-    bins[b + n / 2] = even[b] - turned;
-  }
+  Line bins (line.size ());
+  transform_from (
+      line.data (), line.size (), 1, roots_of (line.size (), sign), bins.data ());
   return bins;
 }
 
@@ -230,6 +243,97 @@ together (const Fringe &first, const Fringe &second, bool two, bool opposite)
   return both;
 }
 } // namespace
+
+namespace {
+/* Windowed A-lines without what is in all of them. */
+std::vector<Line>
+prepared (const Values &lines, const Values &map)
+{
+  const gsize samples = map.size (), count = lines.size () / samples, most = 24;
+  Values mean (samples);
+  for (gsize n = 0; n < count * samples; n++)
+    mean[n % samples] += lines[n] / double (count);
+  std::vector<Line> chosen;
+  for (gsize n = 0; n < std::min (count, most); n++) {
+    const gsize line = n * count / std::min (count, most);
+    Values x (samples);
+    for (gsize j = 0; j < samples; j++)
+      x[j] = lines[line * samples + j] - (count > 1 ? mean[j] : 0);
+    chosen.push_back (resampled (x, map));
+    for (gsize m = 0; m < samples; m++)
+      chosen.back ()[m] *= 0.5 - 0.5 * std::cos (2 * G_PI * double (m) / (samples - 1));
+  }
+  return chosen;
+}
+
+/* Of the power of depths: the sum of its squares to the square of its sum. */
+double
+sharpness_of (
+    const std::vector<Line> &lines, const Line &roots, SharpestDispersion dispersion)
+{
+  double sharpness = 0;
+  Line turns, bins (roots.size ());
+  for (gsize m = 0; m < roots.size (); m++) {
+    const double q = double (m) - double (roots.size ()) / 2;
+    turns.push_back (std::polar (1.0, -(dispersion.a2 + dispersion.a3 * q) * q * q));
+  }
+  for (Line line : lines) {
+    double sum = 0, squares = 0;
+    for (gsize m = 0; m < line.size (); m++)
+      line[m] = line[m].real () * turns[m];
+    transform_from (line.data (), line.size (), 1, roots, bins.data ());
+    for (gsize b = least_depth; b < line.size () / 2; b++) {
+      const double power = std::norm (bins[b]);
+      sum += power;
+      squares += power * power;
+    }
+    sharpness += sum > 0 ? squares / (sum * sum) : 0;
+  }
+  return sharpness;
+}
+} // namespace
+
+/* First far and wide, then each coefficient in turn, ever closer. */
+SharpestDispersion
+sharpest_dispersion (const Values &lines, const Values &map)
+{
+  const std::vector<Line> chosen = prepared (lines, map);
+  const double half = double (map.size ()) / 2;
+  const double steps[] = {1 / (half * half), 1 / (half * half * half)}; /* 1 rad */
+  const Line roots = roots_of (map.size (), -1);
+  SharpestDispersion best;
+  double most = sharpness_of (chosen, roots, best);
+  auto look = [&] (int which, double change) {
+    SharpestDispersion tried = best;
+    (which ? tried.a3 : tried.a2) += change * steps[which];
+    const double sharpness = sharpness_of (chosen, roots, tried);
+    if (sharpness <= most)
+      return false;
+    most = sharpness;
+    best = tried;
+    return true;
+  };
+  SharpestDispersion widest;
+  for (double radians = -90; radians <= 90; radians += 3) {
+    const SharpestDispersion tried = {radians * steps[0], 0};
+    const double sharpness = sharpness_of (chosen, roots, tried);
+    if (sharpness > most) {
+      most = sharpness;
+      widest = tried;
+    }
+  }
+  best = widest;
+  for (double step = 2; step > 0.02; step /= 2) {
+    for (int n = 0, moved = 1; moved && n < 8; n++) {
+      moved = 0;
+      for (int which : {0, 1}) {
+        for (double change : {step, -step})
+          moved += look (which, change);
+      }
+    }
+  }
+  return best;
+}
 
 double
 peak_width (const Values &spectrum, const Values &phase)

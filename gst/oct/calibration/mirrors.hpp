@@ -27,6 +27,17 @@ bool calibration_of_mirrors (const std::vector<double> &first,
     const std::vector<double> &second, bool opposite, MirrorCalibration &found,
     GError **error);
 
+/* Dispersion as octwindowinterp's dispersion-a2 and -a3 have it, in rad. */
+struct SharpestDispersion {
+  double a2 = 0, a3 = 0;
+};
+
+/* That which makes the depths of any sample sharpest: with most of their power in few of
+ * them. `lines` are raw A-lines one behind the other, of as many samples as `map` has
+ * entries; up to 24 of them are looked at, and what all have in common is taken away. */
+SharpestDispersion sharpest_dispersion (
+    const std::vector<double> &lines, const std::vector<double> &map);
+
 /* Of the highest amplitude peak of a spectrum's transform with a Hann window, in depths;
  * `phase` is taken away first, unless it is empty. */
 double peak_width (

@@ -161,6 +161,33 @@ TEST (test_one_mirror_without_dispersion_tells_the_map)
   fail_unless (found.dispersion.empty ());
 }
 
+/* Layers within tissue, by 25 rad out of shape. */
+TEST (test_the_sharpest_picture_tells_the_dispersion)
+{
+  const double a2 = 25 / 512.0 / 512, a3 = -6 / 512.0 / 512 / 512;
+  std::mt19937 random{11};
+  std::uniform_real_distribution<double> uniform (0, 1);
+  Values lines, even;
+  for (gsize m = 0; m < samples; m++)
+    even.push_back (double (m));
+  for (int line = 0; line < 30; line++) {
+    Values x (samples);
+    for (int layer = 0; layer < 6; layer++) {
+      const double depth = 60 + 50 * layer + 20 * uniform (random);
+      const double turn = 2 * G_PI * uniform (random);
+      for (gsize m = 0; m < samples; m++) {
+        const double q = double (m) - 512;
+        x[m] += std::cos (
+            2 * G_PI * depth * double (m) / samples + a2 * q * q + a3 * q * q * q + turn);
+      }
+    }
+    lines.insert (lines.end (), x.begin (), x.end ());
+  }
+  const SharpestDispersion found = sharpest_dispersion (lines, even);
+  fail_unless (std::abs (found.a2 / a2 - 1) < 0.01 && std::abs (found.a3 / a3 - 1) < 0.05,
+      "a2 %g, expected %g; a3 %g, expected %g", found.a2, a2, found.a3, a3);
+}
+
 TEST (test_no_fringe_is_no_calibration)
 {
   MirrorCalibration found;

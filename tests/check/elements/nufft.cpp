@@ -352,6 +352,31 @@ TEST (test_nufft_comes_and_goes_with_the_next_frame)
   }
 }
 
+/* As oct-calibrate writes it. */
+TEST (test_a_settings_file_sets_what_is_in_it)
+{
+  const gsize samples = 512;
+  const Values wavelengths = spectrometer (samples);
+  const Values x = noise (samples);
+  TableFile file (wavelengths), settings ({}), wrong ({});
+  const std::string text =
+      "# found\ninterpolation=nufft\n\nwavelengths=" + file.path + "\n";
+  g_file_set_contents (settings.path.c_str (), text.c_str (), -1, nullptr);
+  g_file_set_contents (wrong.path.c_str (), "name=x\n", -1, nullptr);
+  const fourier::Line expected =
+      reference::nonuniform_depths_of ({}, x, reference::places_of (wavelengths));
+  DepthChain chain ("settings=" + settings.path, "", samples, 1);
+  fail_unless (worst_difference (chain.pass (x), expected) < of_grid);
+  fail_unless (chain.harness.said ().is_clean ());
+  for (const std::string &path : {std::string ("/no/such"), wrong.path}) {
+    check::set_together (chain.find ("octwindowinterp"), "settings=" + path);
+    fail_unless (worst_difference (chain.pass (x), expected) < of_grid);
+    check::Outcome said = chain.harness.said ();
+    fail_unless_equals_int (said.warnings.size (), 1);
+    fail_unless (said.warnings[0].find ("settings file " + path) != std::string::npos);
+  }
+}
+
 TEST (test_samples_that_are_not_there_leave_the_last_ones_in_force)
 {
   const gsize samples = 300;
