@@ -2,15 +2,18 @@
 # Mattes of chromakey beside those of FFmpeg's and GStreamer's keyers
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Keys pictures whose exact matte is known with each keyer at its own best parameters,
-found by the same search for all, and prints how far the mattes are from the exact one.
+"""Puts pictures whose exact matte is known before a green screen, tunes each keyer's
+parameters on those with odd numbers, by the same search for all, and prints how far its
+mattes of those with even numbers are from the exact ones: the mean of all.
 
-    mattes.py MATTE PICTURE...
+    mattes.py FOLDER [PICTURES]
 
-MATTE is the exact matte in grey, each PICTURE the same thing before a green screen. Needs
-ffmpeg, python3-numpy, python3-gi and the built plugins (meson devenv).
+FOLDER has, as the low-resolution training set of alphamatting.com, input_training_lowres/
+and gt_training_lowres/ with GT01.png, GT02.png, …; of them the first PICTURES are taken
+(without: all). Needs ffmpeg, python3-numpy, python3-gi and the built plugins (meson devenv).
 """
 import itertools
+import pathlib
 import subprocess
 import sys
 
@@ -20,6 +23,15 @@ import numpy as np
 gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
+SCREEN = np.array([59, 162, 69])
+NOISE = 3  # levels
+
+
+def ffmpeg(source, arguments, data=None):
+    return subprocess.run(
+        ["ffmpeg", "-v", "error", *source, *arguments, "-f", "rawvideo", "-"],
+        input=data, check=True, capture_output=True).stdout
+
 
 def decode(path, pixel_format, components):
     size = subprocess.run(
@@ -27,10 +39,66 @@ def decode(path, pixel_format, components):
          "stream=width,height", "-of", "csv=p=0", path],
         check=True, capture_output=True, text=True).stdout
     width, height = (int(n) for n in size.strip().strip(",").split(",")[:2])
-    raw = subprocess.run(
-        ["ffmpeg", "-v", "error", "-i", path, "-f", "rawvideo", "-pix_fmt", pixel_format,
-         "-"], check=True, capture_output=True).stdout
+    raw = ffmpeg(["-i", path], ["-pix_fmt", pixel_format])
     return np.frombuffer(raw, np.uint8).reshape(height, width, components)
+
+
+# --- pictures before a screen ---
+
+
+def halved(image):
+    height, width = (n + n % 2 for n in image.shape[:2])
+    even = np.pad(image, ((0, height - image.shape[0]), (0, width - image.shape[1]), (0, 0)))
+    return even[::2, ::2] + even[1::2, ::2] + even[::2, 1::2] + even[1::2, 1::2]
+
+
+def spread(sums):
+    """Weighted colours, where there is no weight from ever wider around."""
+    if min(sums.shape[:2]) <= 1:
+        return sums[..., :3] / np.maximum(sums[..., 3:], 1e-9)
+    wide = spread(halved(sums)).repeat(2, 0).repeat(2, 1)
+    wide = wide[: sums.shape[0], : sums.shape[1]]
+    share = np.minimum(sums[..., 3:], 1)
+    return share * sums[..., :3] / np.maximum(sums[..., 3:], 1e-9) + (1 - share) * wide
+
+
+def foreground(picture, matte):
+    """What is opaque keeps its colour, the rest has that of what is opaque around it."""
+    weight = (matte > 0.98)[..., None].astype(float)
+    return spread(np.concatenate([picture * weight, weight], -1))
+
+
+class Shot:
+    """A picture before a screen that is 1.5 times as bright in one corner as in the
+    opposite one, with noise, and where `jpeg` as a camera's chroma and a JPEG leave it."""
+
+    def __init__(self, folder, number, jpeg):
+        name = "GT%02d.png" % number
+        picture = decode(str(folder / "input_training_lowres" / name), "rgb24", 3)
+        self.exact = decode(str(folder / "gt_training_lowres" / name), "gray", 1)[..., 0]
+        matte = self.exact / 255.0
+        height, width = self.exact.shape
+        light = 0.8 + 0.4 * np.add.outer(
+            np.linspace(0, 0.5, height), np.linspace(0, 0.5, width))
+        made = matte[..., None] * foreground(picture, matte)
+        made += (1 - matte[..., None]) * light[..., None] * SCREEN
+        noise = np.random.default_rng(number).normal(0, NOISE, made.shape)
+        self.picture = np.clip(made + noise, 0, 255).round().astype(np.uint8)
+        if jpeg:
+            self.picture = with_jpeg(self.picture)
+
+
+def with_jpeg(picture):
+    height, width = picture.shape[:2]
+    raw = ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", "%dx%d" % (width, height), "-i", "-"]
+    coded = subprocess.run(
+        ["ffmpeg", "-v", "error", *raw, "-pix_fmt", "yuvj420p", "-q:v", "4", "-f", "mjpeg",
+         "-"], input=picture.tobytes(), check=True, capture_output=True).stdout
+    back = ffmpeg(["-f", "mjpeg", "-i", "-"], ["-pix_fmt", "rgb24"], coded)
+    return np.frombuffer(back, np.uint8).reshape(picture.shape)
+
+
+# --- keyers ---
 
 
 class FFmpeg:
@@ -40,131 +108,140 @@ class FFmpeg:
 
     formats = {"colorkey": "rgba", "chromakey": "yuva444p"}
 
-    def __init__(self, name, picture, key):
-        self.name = name
-        self.picture = picture
-        self.key = key
+    def __init__(self, name):
+        self.name = "FFmpeg " + name
+        self.filter = "format=%s,%s=0x%02x%02x%02x" % (self.formats[name], name, *SCREEN)
 
-    def matte(self, similarity, blend):
-        height, width = self.picture.shape[:2]
-        keyer = "format=%s,%s=0x%02x%02x%02x:%.5f:%.5f" % (
-            self.formats[self.name], self.name, *self.key, similarity, blend)
-        raw = subprocess.run(
-            ["ffmpeg", "-v", "error", "-f", "rawvideo", "-pix_fmt", "rgb24", "-s",
-             "%dx%d" % (width, height), "-i", "-", "-vf",
-             keyer + ",alphaextract,format=gray", "-f", "rawvideo", "-pix_fmt", "gray",
-             "-"],
-            input=self.picture.tobytes(), check=True, capture_output=True).stdout
+    def matte(self, shot, similarity, blend):
+        height, width = shot.exact.shape
+        raw = ffmpeg(
+            ["-f", "rawvideo", "-pix_fmt", "rgb24", "-s", "%dx%d" % (width, height), "-i", "-"],
+            ["-vf", "%s:%.5f:%.5f,alphaextract,format=gray" % (self.filter, similarity, blend),
+             "-pix_fmt", "gray"], shot.picture.tobytes())
         return np.frombuffer(raw, np.uint8).reshape(height, width)
 
+    def close(self):
+        pass
 
-class GStreamer:
-    """An element whose properties change from one frame to the next."""
 
-    def __init__(self, launch, picture, ranges, alpha):
-        height, width = picture.shape[:2]
-        self.ranges = ranges
-        self.alpha = alpha
-        self.shape = (height, width, 4)
-        opaque = np.full((height, width, 1), 255, np.uint8)
-        self.frame = np.concatenate([picture, opaque], -1).tobytes()
+class Pipeline:
+    """One of a size, for frames that come one by one."""
+
+    def __init__(self, launch, shape):
+        self.shape = (*shape, 4)
         self.pipeline = Gst.parse_launch(
             "appsrc name=source format=time caps=video/x-raw,format=RGBA,width=%d,"
             "height=%d,framerate=30/1 ! %s ! appsink name=sink sync=false"
-            % (width, height, launch))
+            % (shape[1], shape[0], launch))
         self.source = self.pipeline.get_by_name("source")
         self.sink = self.pipeline.get_by_name("sink")
         self.keyer = self.pipeline.get_by_name("keyer")
         self.pipeline.set_state(Gst.State.PLAYING)
 
-    def matte(self, **properties):
+    def run(self, picture, properties):
         for name, value in properties.items():
             kind = type(self.keyer.get_property(name.replace("_", "-")))
             self.keyer.set_property(name.replace("_", "-"), kind(value))
-        self.source.emit("push-buffer", Gst.Buffer.new_wrapped(self.frame))
+        opaque = np.full((*picture.shape[:2], 1), 255, np.uint8)
+        frame = np.concatenate([picture, opaque], -1).tobytes()
+        self.source.emit("push-buffer", Gst.Buffer.new_wrapped(frame))
         buffer = self.sink.emit("pull-sample").get_buffer()
         raw = buffer.extract_dup(0, buffer.get_size())
-        return np.frombuffer(raw, np.uint8).reshape(self.shape)[..., self.alpha]
+        return np.frombuffer(raw, np.uint8).reshape(self.shape)
+
+
+class GStreamer:
+    """An element whose properties change from one frame to the next."""
+
+    def __init__(self, name, launch, ranges, alpha):
+        self.name = name
+        self.launch = launch
+        self.ranges = ranges
+        self.alpha = alpha
+        self.pipelines = {}
+
+    def matte(self, shot, **properties):
+        shape = shot.exact.shape
+        if shape not in self.pipelines:
+            self.pipelines[shape] = Pipeline(self.launch, shape)
+        return self.pipelines[shape].run(shot.picture, properties)[..., self.alpha]
 
     def close(self):
-        self.pipeline.set_state(Gst.State.NULL)
+        for pipeline in self.pipelines.values():
+            pipeline.pipeline.set_state(Gst.State.NULL)
 
 
-def keyers(picture, key):
-    soft = {"similarity": (0.0, 0.4), "smoothness": (0.2, 1.2)}
-    color = "0xff%02x%02x%02x" % tuple(key)
-    ours = ("openclupload ! chromakey name=keyer method=%s adaptive=%s key-color=" + color
-            + " ! opencldownload")
-    for method, adaptive in itertools.product(("chroma", "difference"), ("true", "false")):
-        name = "chromakey method=%s adaptive=%s" % (method, adaptive)
-        yield name, GStreamer(ours % (method, adaptive), picture, soft, 3)
+def keyers():
+    soft = {"similarity": (0.0, 0.4), "smoothness": (0.2, 1.6)}
+    color = "0xff%02x%02x%02x" % tuple(SCREEN)
+    ours = "openclupload ! chromakey name=keyer key-color=" + color + " %s ! opencldownload"
+    for properties in ("method=difference", "method=difference core=true",
+                       "method=difference adaptive=false", "method=difference refine=false",
+                       "method=chroma", "method=chroma core=true"):
+        yield GStreamer("chromakey " + properties, ours % properties, soft, 3)
     for name in ("colorkey", "chromakey"):
-        yield "FFmpeg " + name, FFmpeg(name, picture, key)
+        yield FFmpeg(name)
     custom = ("alpha name=keyer method=custom target-r=%d target-g=%d target-b=%d"
               " ! video/x-raw,format=ARGB")
-    yield "GStreamer alpha", GStreamer(
-        custom % tuple(key), picture,
+    yield GStreamer(
+        "GStreamer alpha", custom % tuple(SCREEN),
         {"angle": (0.0, 90.0), "noise_level": (0.0, 64.0), "black_sensitivity": (0, 128),
          "white_sensitivity": (0, 128)}, 0)
+
+
+# --- tuning and judging ---
 
 
 def mean_square(matte, exact):
     return float((((matte.astype(float) - exact) / 255) ** 2).mean())
 
 
-def search(keyer, exact):
+def mean_error(keyer, shots, parameters):
+    return float(np.mean([mean_square(keyer.matte(s, **parameters), s.exact) for s in shots]))
+
+
+def tune(keyer, shots):
     """The best of a coarse grid, and then of ever finer ones around the best so far."""
     names = list(keyer.ranges)
-    steps = 6 if len(names) == 2 else 4
+    steps = 4 if len(names) == 2 else 2
     best = None
     spans = dict(keyer.ranges)
-    for _ in range(6):
+    for _ in range(4):
         axes = [np.linspace(*spans[name], steps + 1) for name in names]
         for values in itertools.product(*axes):
-            matte = keyer.matte(**dict(zip(names, values)))
-            error = mean_square(matte, exact)
+            parameters = dict(zip(names, values))
+            error = mean_error(keyer, shots, parameters)
             if best is None or error < best[0]:
-                best = error, dict(zip(names, values)), matte
+                best = error, parameters
         for name in names:
             low, high = keyer.ranges[name]
             half = (spans[name][1] - spans[name][0]) / steps
             center = best[1][name]
             spans[name] = max(low, center - half), min(high, center + half)
-    return best
-
-
-def gradient_error(matte, exact):
-    rows, columns = np.gradient(matte / 255.0)
-    exact_rows, exact_columns = np.gradient(exact / 255.0)
-    difference = np.hypot(rows, columns) - np.hypot(exact_rows, exact_columns)
-    return float((difference**2).sum())
-
-
-def report(path, exact):
-    picture = decode(path, "rgb24", 3)
-    if picture.shape[:2] != exact.shape:
-        sys.exit("%s is of %dx%d, its matte of %dx%d" % (
-            path, *picture.shape[1::-1], *exact.shape[::-1]))
-    key = np.rint(np.median(picture[exact == 0], axis=0)).astype(int)
-    print("%s, screen %d,%d,%d" % (path, *key))
-    print("  %-40s %8s %8s %8s  at" % ("", "MSE*1e3", "SAD*1e-3", "gradient"))
-    for name, keyer in keyers(picture, key):
-        error, parameters, matte = search(keyer, exact)
-        sad = np.abs(matte.astype(float) - exact).sum() / 255e3
-        at = " ".join("%s=%.3g" % item for item in parameters.items())
-        print("  %-40s %8.3f %8.3f %8.1f  %s" % (
-            name, error * 1e3, sad, gradient_error(matte, exact), at), flush=True)
-        if isinstance(keyer, GStreamer):
-            keyer.close()
+    return best[1]
 
 
 def main():
-    if len(sys.argv) < 3:
+    if len(sys.argv) not in (2, 3):
         sys.exit(__doc__.strip())
     Gst.init(None)
-    exact = decode(sys.argv[1], "gray", 1)[..., 0]
-    for path in sys.argv[2:]:
-        report(path, exact)
+    folder = pathlib.Path(sys.argv[1])
+    numbers = sorted(int(path.stem[2:]) for path in (folder / "gt_training_lowres").glob("GT*.png"))
+    numbers = numbers[: int(sys.argv[2])] if len(sys.argv) == 3 else numbers
+    if len(numbers) < 2:
+        sys.exit("%s: expected gt_training_lowres/GT01.png, GT02.png, …" % folder)
+    for jpeg in False, True:
+        shots = {n: Shot(folder, n, jpeg) for n in numbers}
+        tuning = [shots[n] for n in numbers if n % 2]
+        judging = [shots[n] for n in numbers if n % 2 == 0]
+        print("%s: tuned on %d pictures, judged on %d, MSE*1e3" % (
+            "uneven light, JPEG" if jpeg else "uneven light", len(tuning), len(judging)))
+        for keyer in keyers():
+            parameters = tune(keyer, tuning)
+            at = " ".join("%s=%.3g" % item for item in parameters.items())
+            print("  %-40s %8.3f  %s" % (
+                keyer.name, 1e3 * mean_error(keyer, judging, parameters), at), flush=True)
+            keyer.close()
 
 
 if __name__ == "__main__":

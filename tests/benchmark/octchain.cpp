@@ -72,9 +72,14 @@ made_spectra (const OctFrame &frame, const std::string &properties)
 bool
 hold_spectra (const OctFrame &frame, Feed &feed, std::string &error)
 {
-  return hold_frame (
-      made_spectra (frame, "num-buffers=1") + " ! appsink name=sink sync=false", {}, feed,
-      error);
+  if (!hold_frame (
+          made_spectra (frame, "num-buffers=1") + " ! appsink name=sink sync=false", {},
+          feed, error))
+    return false;
+  /* Nothing is lost where it comes again and again. */
+  for (const Buffer &held : feed.frames)
+    GST_BUFFER_FLAG_UNSET (held.get (), GST_BUFFER_FLAG_DISCONT);
+  return true;
 }
 
 bool
