@@ -47,7 +47,8 @@ GST_DEBUG_CATEGORY_STATIC (npy_sink_debug);
   "video/x-raw" features ", format = (string) " ARRAY_VIDEO_FORMATS                      \
   "; " TENSORS_CAPS (features) "; application/x-oct" features                            \
                                ", format = (string) { U16LE, F32LE, CF32LE, U8, S8, "    \
-                               "S16LE, S32LE, U32LE }, samples = (int) [ 1, max ], lines = (int) [ 1, max ]"
+                               "S16LE, S32LE, U32LE }, samples = (int) [ 1, max ], "     \
+                               "lines = (int) [ 1, max ]"
 
 static GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,

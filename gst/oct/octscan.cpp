@@ -67,9 +67,9 @@
   ", samples=(int)[1, 2147483647], lines=(int)[1, 2147483647], "                         \
   "framerate=(fraction)[0/1, 2147483647/1]"
 #define ALL_CAPS                                                                         \
-  RAW_CAPS "; " OCT_CAPS ("wavelength", "{U16LE, F32LE, U8, S8, U16BE, S16LE, S16BE, "   \
-                                        "S32LE, U32LE}") "; " OCT_CAPS (                 \
-      "{wavenumber, depth}", "{F32LE, CF32LE}")
+  RAW_CAPS "; " OCT_CAPS ("wavelength",                                                  \
+      "{U16LE, F32LE, U8, S8, U16BE, S16LE, S16BE, "                                     \
+      "S32LE, U32LE}") "; " OCT_CAPS ("{wavenumber, depth}", "{F32LE, CF32LE}")
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (ALL_CAPS));

@@ -404,14 +404,21 @@ TEST (test_spectra_of_16_to_65536_samples_have_depths)
     double worst = worst_difference (
         linear.pass (x), reference::depths_of (reference::spectrum_of (chain, x)));
     fail_unless (worst < 1e-5, "%d: %g", int (samples), worst);
-    if (samples > 32768) /* what spectra of nufft have at most */
+    if (samples > 1000)
       continue;
     DepthChain nufft ("interpolation=nufft wavelengths=" + file.path, "", samples, 1);
-    fourier::Line found = nufft.pass (x);
-    if (samples < 1000) {
-      worst = worst_difference (found,
-          reference::nonuniform_depths_of ({}, x, reference::places_of (wavelengths)));
-      fail_unless (worst < of_grid, "nufft, %d: %g", int (samples), worst);
-    }
+    worst = worst_difference (nufft.pass (x),
+        reference::nonuniform_depths_of ({}, x, reference::places_of (wavelengths)));
+    fail_unless (worst < of_grid, "nufft, %d: %g", int (samples), worst);
   }
+}
+
+/* A grid of 65536 points is the largest that is transformed. */
+TEST (test_nufft_says_which_spectra_are_too_long)
+{
+  DepthChain nufft (
+      "interpolation=nufft wavelength-min=800 wavelength-max=900", "", 65536, 1);
+  fail_unless (
+      nufft.harness.push (check::buffer_of (check::Bytes (4 * 65536))) != GST_FLOW_OK);
+  nufft.harness.said ().expect_one_error ({"65536 wavenumbers, expected 32768 at most"});
 }

@@ -220,7 +220,8 @@ TEST (test_octbackground_waits_for_nothing_and_allocates_nothing_per_frame)
     harness.pull ();
   }
   GstOpenCLCounts before, after;
-  GstOpenCLStatistics *statistics = gst_opencl_statistics_of (harness.find ("octbackground"));
+  GstOpenCLStatistics *statistics =
+      gst_opencl_statistics_of (harness.find ("octbackground"));
   gst_opencl_statistics_get_counts (statistics, &before);
   for (guint n = 3; n < 13; n++) {
     harness.push (complex_frame (frame, n));
