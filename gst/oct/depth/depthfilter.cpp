@@ -7,6 +7,7 @@
 #include "../octscanmeta.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace oct {
 namespace {
@@ -196,15 +197,19 @@ other_side (const GstCaps *caps, const DepthChange &change, bool to_output)
 }
 } // namespace
 
+/* Sinks multiply the ratio with sizes, in 32 bits: of larger terms they refuse the caps. */
 void
 set_true_scale (GstStructure *picture, double line_step, double depth_step)
 {
-  gint numerator, denominator;
+  const double most = 10000;
   if (!(line_step > 0) || !(depth_step > 0))
     return;
-  gst_util_double_to_fraction (line_step / depth_step, &numerator, &denominator);
-  gst_structure_set (picture, "pixel-aspect-ratio", GST_TYPE_FRACTION,
-      std::max (numerator, 1), denominator, nullptr);
+  const double ratio = std::clamp (line_step / depth_step, 1 / most, most);
+  const double lesser = std::floor (most * std::min (ratio, 1 / ratio));
+  const gint numerator = gint (ratio < 1 ? lesser : std::lround (lesser * ratio));
+  const gint denominator = gint (ratio < 1 ? std::lround (lesser / ratio) : lesser);
+  gst_structure_set (
+      picture, "pixel-aspect-ratio", GST_TYPE_FRACTION, numerator, denominator, nullptr);
 }
 
 bool

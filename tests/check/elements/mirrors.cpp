@@ -199,13 +199,30 @@ TEST (test_no_fringe_is_no_calibration)
   g_clear_error (&error);
 }
 
-/* Where GST_OPENCL_OCT_DATA names the folder of measured spectra. */
-TEST (test_measured_mirrors_give_the_map_that_comes_with_them)
+/* --- measured spectra, of the folder that GST_OPENCL_OCT_DATA names --- */
+
+static std::string
+data_folder ()
 {
   const char *data = g_getenv ("GST_OPENCL_OCT_DATA");
-  if (!data)
-    return;
-  const std::string folder = std::string (data) + "/scatterer/";
+  return std::string (data ? data : "") + "/scatterer/";
+}
+
+static bool
+data_is_there ()
+{
+  if (g_file_test (data_folder ().c_str (), G_FILE_TEST_IS_DIR))
+    return true;
+  g_print ("NOT CHECKED: no %s\n", data_folder ().c_str ());
+  return false;
+}
+
+static const bool data_are_asked_for =
+    check::only_with ("data", "test_measured_", data_is_there);
+
+TEST (test_measured_mirrors_give_the_map_that_comes_with_them)
+{
+  const std::string folder = data_folder ();
   Values mirrors[2];
   for (int n = 0; n < 2; n++) {
     const std::string number = std::to_string (n + 1);
