@@ -7,6 +7,7 @@
 #include <gst/opencl/gstopenclerror.h>
 
 #include <algorithm>
+#include <cstring>
 #include <sstream>
 
 namespace compute {
@@ -71,7 +72,7 @@ read_text (cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, std::string
   text.assign (size, '\0');
   if (code == CL_SUCCESS)
     code = clGetKernelArgInfo (kernel, index, what, size, &text[0], nullptr);
-  text = text.c_str ();
+  text.resize (strlen (text.c_str ()));
   return gst_opencl_check (code, "clGetKernelArgInfo", error);
 }
 

@@ -50,7 +50,7 @@ private:
 
   int descriptor = -1;
   std::string location, temporary;
-  FrameFormat format;
+  FrameFormat format = {};
   bool growing = false;
   guint64 written = 0; /* frames */
   guint64 end = 0;     /* of what is whole, in bytes */

@@ -81,7 +81,7 @@ private:
   }
 
   RegularFile &file;
-  char block[4096];
+  char block[4096] = {};
   gsize at = 0, there = 0;
   bool failed = false;
 };
