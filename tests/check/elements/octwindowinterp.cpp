@@ -17,11 +17,13 @@
 #include "../octreference.hpp"
 #include "../one-context.hpp"
 #include "../harness.hpp"
+#include "tablefile.hpp"
 
 using check::expect_warnings;
 using check::set_together;
 
 namespace {
+using check::TableFile;
 using reference::Values;
 using Spectra = reference::Line;
 
@@ -244,28 +246,6 @@ public:
   GstHarness *harness;
   GstOpenCLContext *context;
   GstBus *bus;
-};
-
-/* A file of numbers for as long as a test needs it. */
-class TableFile {
-public:
-  explicit TableFile (const Values &values)
-  {
-    std::string text;
-    char number[G_ASCII_DTOSTR_BUF_SIZE];
-    for (double value : values)
-      text += std::string (g_ascii_dtostr (number, sizeof number, value)) + "\n";
-    gchar *name = nullptr;
-    gint descriptor = g_file_open_tmp ("oct-table-XXXXXX", &name, nullptr);
-    fail_unless (descriptor >= 0);
-    g_close (descriptor, nullptr);
-    path = name;
-    g_free (name);
-    fail_unless (
-        g_file_set_contents (path.c_str (), text.data (), text.size (), nullptr));
-  }
-  ~TableFile () { g_remove (path.c_str ()); }
-  std::string path;
 };
 
 /* The samples as numbers, after the shift. */
