@@ -8,6 +8,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/harness.hpp"
+#include "tests/check/one-context.hpp"
 
 #include <dlfcn.h>
 #include <regex>

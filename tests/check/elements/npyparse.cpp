@@ -742,6 +742,31 @@ TEST_ROWS (test_npyparse_says_how_long_a_file_is, ways_of_reading)
   expect_equal (duration_of (run, GST_FORMAT_DEFAULT), 10);
 }
 
+/* From a thread of their own, as a player's window does; --tsan watches. */
+TEST (test_npyparse_answers_while_streams_begin)
+{
+  const std::string file = u16_file ("(3, 4)", counted (12));
+  Parser parser ("npyparse name=npyparse framerate=30/1");
+  std::atomic<bool> ends{false};
+  std::thread asking ([&] {
+    gint64 length, passed;
+    while (!ends) {
+      if (gst_pad_peer_query_duration (parser->sinkpad, GST_FORMAT_DEFAULT, &length))
+        expect_equal (length, 1);
+      if (gst_pad_peer_query_position (parser->sinkpad, GST_FORMAT_DEFAULT, &passed))
+        fail_unless (passed <= 1);
+    }
+  });
+
+  for (guint round = 0; round < 100; round++) {
+    expect_equal (parser.push (file), GST_FLOW_OK);
+    parser.flush ();
+    parser.start_bytes (0);
+  }
+  ends = true;
+  asking.join ();
+}
+
 /* Downstream that wants no more */
 
 TEST_ROWS (test_npyparse_is_silent_when_downstream_ends_first, ways_of_reading)

@@ -18,6 +18,7 @@
 
 #include "tests/check/device-kind.hpp"
 #include "tests/check/one-context.hpp"
+#include "tests/check/opencl-counting.hpp"
 
 namespace {
 const double pi = 3.14159265358979323846;
@@ -1015,6 +1016,21 @@ TEST (test_bad_settings_are_one_error_that_names_the_value)
     for (const std::string &error : pipeline.errors ())
       ck_abort_msg ("%s", error.c_str ());
     fail_unless (came, "%s", bad.properties);
+  }
+}
+
+TEST (test_no_memory_for_a_frame_is_said_in_words)
+{
+  for (const char *caps : {device_caps, system_caps}) {
+    counting::fail_buffers_after (0);
+    Pipeline pipeline ("", sized (caps, 64, 2));
+    pipeline.play ();
+    const auto errors = pipeline.errors_when_stopped ();
+    counting::fail_buffers_after (-1);
+    fail_unless_equals_int (errors.size (), 1);
+    fail_unless (
+        errors[0].find ("No memory for a frame of 256 bytes on") != std::string::npos,
+        "%s", errors[0].c_str ());
   }
 }
 

@@ -107,3 +107,20 @@ TEST (test_choice_of_none_lists_those_there_are)
   fail_unless (chosen_of ({}, "auto").find ("no platform") != std::string::npos);
   fail_unless (chosen_of ({cpu}, "gpu").find ("0:0 Processor") != std::string::npos);
 }
+
+/* A word of a user's may be any bytes; a message goes to a bus, which takes UTF-8. */
+TEST (test_choice_takes_any_bytes_for_a_name)
+{
+  const DeviceDescription accented{
+      "0:0", "Pr\u00c9cis", CL_DEVICE_TYPE_CPU, true, gib, ""};
+  assert_chosen ({accented, cpu}, "pr\u00e9CIS", accented);
+  for (const char *choice : {"\xff", "\xc3",
+           "Pr\xc9"
+           "cis",
+           "\xf0\x9f\x98", "a\xed\xa0\x80z"}) {
+    const std::string message = chosen_of ({accented, cpu}, choice);
+    fail_unless (g_utf8_validate (message.c_str (), -1, nullptr)
+                     && message.find ("matches device=") != std::string::npos,
+        "%s", message.c_str ());
+  }
+}
