@@ -21,7 +21,7 @@ const char *const summary =
     "  compute   openclkernel, openclkernelsrc and openclconvolve, beside numba,\n"
     "            CLBlast, onnxruntime and scipy\n"
     "  convolve  openclconvolve by each of its methods, and CLBlast's products alone\n"
-    "  stages [oct|keying|soft|camera]\n"
+    "  stages [oct|nufft|average|angiography|doppler|fixed-pattern|keying|soft|camera]\n"
     "            where the time goes: each kernel and transfer, by the device's clock\n"
     "  first-frame [oct|keying]\n"
     "            one frame, then the end: what oct and keying start to time a cold start";
@@ -104,7 +104,8 @@ take (const Raw &raw, Options &options)
   static const gchar *const commands[] = {"oct", "keying", "transfer", "fft", "compute",
       "convolve", "stages", "first-frame", nullptr};
   static const gchar *const fields[] = {"oct", "keying", nullptr};
-  static const gchar *const subjects[] = {"oct", "keying", "soft", "camera", nullptr};
+  static const gchar *const subjects[] = {"oct", "nufft", "average", "angiography",
+      "doppler", "fixed-pattern", "keying", "soft", "camera", nullptr};
 
   if (!raw.rest || !is_one_of (raw.rest[0], commands))
     return "expected a command: oct, keying, transfer, fft, compute, convolve, stages or "
@@ -113,7 +114,8 @@ take (const Raw &raw, Options &options)
   const bool of_field = options.command == "stages" || options.command == "first-frame";
   options.of = of_field && raw.rest[1] ? raw.rest[1] : "oct";
   if (options.command == "stages" && !is_one_of (options.of.c_str (), subjects))
-    return "expected oct, keying, soft or camera";
+    return "expected oct, nufft, average, angiography, doppler, fixed-pattern, keying, soft "
+           "or camera";
   if (options.command != "stages" && !is_one_of (options.of.c_str (), fields))
     return "expected oct or keying";
   if (raw.rest[1] && (!of_field || raw.rest[2]))

@@ -17,6 +17,7 @@ struct Subject {
 
 using MakeSubject = bool (*) (const Options &, Subject &, std::string &);
 
+template <OctChain chain>
 bool
 oct_subject (const Options &options, Subject &subject, std::string &error)
 {
@@ -25,7 +26,7 @@ oct_subject (const Options &options, Subject &subject, std::string &error)
   if (!host_spectra (frame, Feed::POOL, 1, feed, error))
     return false;
   subject.sizes = frame.sizes ();
-  subject.line.text = oct_chain (OctChain::PLAIN);
+  subject.line.text = oct_chain (chain);
   subject.line.feeds = {{"source", feed}};
   return true;
 }
@@ -110,7 +111,12 @@ run_stages (const Options &options)
     return 1;
   Subject subject;
   Result frames = session.result ("stages/" + options.of, {}, "frames/s");
-  static const std::map<std::string, MakeSubject> subjects = {{"oct", oct_subject},
+  static const std::map<std::string, MakeSubject> subjects = {
+      {"oct", oct_subject<OctChain::PLAIN>}, {"nufft", oct_subject<OctChain::NUFFT>},
+      {"average", oct_subject<OctChain::AVERAGE>},
+      {"angiography", oct_subject<OctChain::ANGIOGRAPHY>},
+      {"doppler", oct_subject<OctChain::DOPPLER>},
+      {"fixed-pattern", oct_subject<OctChain::FIXED_PATTERN>},
       {"keying", keying_subject}, {"soft", soft_subject}, {"camera", camera_subject}};
   guint64 count = 0;
   if (subjects.at (options.of) (options, subject, frames.error)) {
