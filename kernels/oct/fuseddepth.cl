@@ -15,7 +15,7 @@
  *   where they are of a grid, whose depths are rolled off, else 1
  *   POINTS: of them in a work-item
  *   RADIX_1 … RADIX_4: whose product is GRID, 1 for steps that are not needed. The
- *     first is POINTS, 16, and in the last a work-item has at least two butterflies
+ *     first is 16, and in the last a work-item has at least two butterflies
  *   SIDE_BY_SIDE: transforms in a work-group
  *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
  *   TAPS: samples that a point is interpolated from
@@ -53,15 +53,18 @@
 
 /* Raw samples */
 
-/* Of both A-lines of a pair. */
-#ifdef LOAD_F32LE
+/* By where float32 has no more fractions: a GPU adds faster than it converts. */
+#define NUMBER(as_floats, integer) (as_floats ((integer) | 0x4b000000) - 8388608.0f)
+
+/* Of both A-lines of a pair. Those that a grid takes, each of them for several points, are
+ * numbers before they are taken. */
+#if defined(LOAD_F32LE) || GRIDDED
 #define SAMPLE float2
 #define SAMPLES_OF(pair) (pair)
 #else
 #define SAMPLE uint
-/* By where float32 has no more fractions: a GPU adds faster than it converts. */
-#define NUMBER(integer) (as_float ((integer) | 0x4b000000) - 8388608.0f)
-#define SAMPLES_OF(pair) ((float2)(NUMBER ((pair)&0xffff), NUMBER ((pair) >> 16)))
+#define SAMPLES_OF(pair)                                                                 \
+  ((float2)(NUMBER (as_float, (pair)&0xffff), NUMBER (as_float, (pair) >> 16)))
 #endif
 
 /* Four samples as they are in memory, and how many of them a work-item brings. */
@@ -122,14 +125,29 @@ take_broken (FOUR *samples, local uint *mark, bool counts, global uint *counter)
 }
 #endif
 
-/* Both A-lines' samples beside each other. */
+/* Both A-lines' samples beside each other, which come as two halves of each integer. */
+#ifndef LOAD_F32LE
+void
+store_pairs (local SAMPLE *samples, uint four, uint4 pairs)
+{
+#if GRIDDED
+  const float4 a = NUMBER (as_float4, pairs & 0xffff), b = NUMBER (as_float4, pairs >> 16);
+  ((local float4 *)samples)[2 * four] = (float4)(a.x, b.x, a.y, b.y);
+  ((local float4 *)samples)[2 * four + 1] = (float4)(a.z, b.z, a.w, b.w);
+#else
+  ((local uint4 *)samples)[four] = pairs;
+#endif
+}
+#endif
+
 #if defined(LOAD_U8)
 void
 store_four (local SAMPLE *samples, uint four, FOUR a, FOUR b, uint shift)
 {
   uint4 places = (uint4)(0, 8, 16, 24);
-  ((local uint4 *)samples)[four] = (((uint4)a >> places) & 0xff) >> shift
-                                   | ((((uint4)b >> places) & 0xff) >> shift) << 16;
+  store_pairs (samples, four,
+      (((uint4)a >> places) & 0xff) >> shift
+          | ((((uint4)b >> places) & 0xff) >> shift) << 16);
 }
 #elif defined(LOAD_F32LE)
 void
@@ -154,7 +172,7 @@ store_four (local SAMPLE *samples, uint four, FOUR a, FOUR b, uint shift)
   uint2 first = integers (a, shift), second = integers (b, shift);
   uint2 even = (first & 0xffff) | second << 16;
   uint2 odd = first >> 16 | (second & 0xffff0000);
-  ((local uint4 *)samples)[four] = (uint4)(even.x, odd.x, even.y, odd.y);
+  store_pairs (samples, four, (uint4)(even.x, odd.x, even.y, odd.y));
 }
 #endif
 
@@ -363,8 +381,10 @@ transform (float2 *x, local PART *places, global const float2 *restrict roots, u
 
 /* What points are made of */
 
-/* Two real A-lines leave their transform at twice their size. */
+/* Two real A-lines leave their transform at twice their size, which is halved before, or
+ * where depths are rolled off. */
 #define PORTION (COMPLEX ? 1.0f : 0.5f)
+#define PORTION_BEFORE (GRIDDED ? 1.0f : PORTION)
 
 /* Few taps stay in registers, next to one transform. */
 #define HELD (TAPS <= 2 && !COMPLEX)
@@ -396,7 +416,7 @@ tap_of (global const float *restrict tables, local const SAMPLE *samples, uint p
   tap.from = samples + first_tap (tables, SAMPLES, GRID, point);
 #pragma unroll
   for (uint t = 0; t < TAPS; t++)
-    tap.weight[t] = PORTION * weights[t * GRID + point];
+    tap.weight[t] = PORTION_BEFORE * weights[t * GRID + point];
   return tap;
 }
 
@@ -468,7 +488,7 @@ roll_off (float2 *bins, global const float *restrict rolloff, uint item)
 #if GRIDDED
 #pragma unroll
   for (uint n = 0; n < DEPTHS_OF_ITEM; n++)
-    bins[n] *= rolloff[depth_of (item, n)];
+    bins[n] *= PORTION * rolloff[depth_of (item, n)];
 #endif
 }
 

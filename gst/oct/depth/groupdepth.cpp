@@ -13,8 +13,7 @@ namespace oct {
 namespace {
 const char *const resource = "/org/freedesktop/gstreamer/opencl/oct/fuseddepth.cl";
 
-/* Samples that a work-item holds in registers, and those beyond the ends of an A-line. */
-const gsize points = 16;
+/* Samples beyond the ends of an A-line. */
 const gsize edge = 4;
 const gsize most_taps = 2 * edge;
 
@@ -31,27 +30,35 @@ const cl_uint groups_of_unit = 2;
 /* A step of radix 16 costs the fewest exchanges; in the last one a work-item has at least
  * two butterflies, and each begins 16 or a multiple of it apart. */
 struct Steps {
-  guint samples;
+  guint length;
+  guint points; /* that a work-item holds in registers */
   guint radix[4];
 };
 
 const Steps all_steps[] = {
-    {64, {16, 4, 1, 1}},
-    {128, {16, 8, 1, 1}},
-    {256, {16, 4, 4, 1}},
-    {512, {16, 4, 8, 1}},
-    {1024, {16, 8, 8, 1}},
-    {2048, {16, 16, 8, 1}},
-    {4096, {16, 16, 4, 4}},
-    {8192, {16, 16, 8, 4}},
-    {16384, {16, 16, 8, 8}},
+    {64, 16, {16, 4, 1, 1}},
+    {128, 16, {16, 8, 1, 1}},
+    {256, 16, {16, 4, 4, 1}},
+    {512, 16, {16, 4, 8, 1}},
+    {1024, 16, {16, 8, 8, 1}},
+    {2048, 16, {16, 16, 8, 1}},
+    {4096, 16, {16, 16, 4, 4}},
+    {8192, 16, {16, 16, 8, 4}},
+    {16384, 16, {16, 16, 8, 8}},
 };
 
+/* One exchange less, by registers that hold neither taps nor a background. */
+const Steps steps_of_grid = {4096, 32, {16, 16, 16, 1}};
+
 const Steps *
-find_steps (guint samples)
+find_steps (const EngineFormat &format)
 {
+  const guint length = format.length ();
+  if (format.oversampling > 1 && !format.complex && !format.background
+      && length == steps_of_grid.length)
+    return &steps_of_grid;
   auto found = std::find_if (std::begin (all_steps), std::end (all_steps),
-      [samples] (const Steps &steps) { return steps.samples == samples; });
+      [length] (const Steps &steps) { return steps.length == length; });
   return found == std::end (all_steps) ? nullptr : found;
 }
 
@@ -71,7 +78,8 @@ struct Layout {
 gsize
 local_bytes (const EngineFormat &format, const Layout &layout)
 {
-  gsize sample = format.input == SampleFormat::f32le ? 8 : 4; /* of a pair */
+  const bool numbers = format.input == SampleFormat::f32le || format.oversampling > 1;
+  gsize sample = numbers ? 8 : 4; /* of a pair */
   gsize samples = (format.samples + 2 * edge) * sample;
   gsize places =
       (format.length () + format.length () / 16 + 2 * edge) * (layout.halves ? 4 : 8);
@@ -108,11 +116,11 @@ fit (const EngineFormat &format, gsize memory, Layout &layout)
 bool
 plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
 {
-  layout.steps = find_steps (format.length ());
+  layout.steps = find_steps (format);
   if (!layout.steps || format.taps == 0 || format.taps > most_taps
       || format.length () != format.samples * format.oversampling)
     return false;
-  layout.items = format.length () / points;
+  layout.items = format.length () / layout.steps->points;
   layout.transforms = std::max<gsize> (1, least_group / layout.items);
   gsize memory = local_memory_of (context, format);
   return layout.group ()
@@ -129,8 +137,8 @@ build_options (const EngineFormat &format, const Layout &layout)
                        "-DPOINTS=%u -DRADIX_1=%u -DRADIX_2=%u -DRADIX_3=%u "
                        "-DRADIX_4=%u -DSIDE_BY_SIDE=%u -D%s -DTAPS=%u -DBACKGROUND=%d "
                        "-DCOMPLEX=%d -DTILE=%u -DSHARED=%d -DHALVES=%d %s",
-          format.samples, format.length (), format.oversampling, guint (points), radix[0],
-          radix[1], radix[2], radix[3], guint (layout.transforms),
+          format.samples, format.length (), format.oversampling, layout.steps->points,
+          radix[0], radix[1], radix[2], radix[3], guint (layout.transforms),
           sample_of (format.input).option, guint (format.taps), format.background,
           format.complex, guint (layout.lines), layout.shared, layout.halves,
           value_of (format).options);
