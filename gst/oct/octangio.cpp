@@ -146,12 +146,13 @@ private:
     return in_force.axial_shift == 0 && in_force.bands == 1
            && in_force.repeats <= oct::HeldFrames::most;
   }
+  guint held_repeats () const { return holds () ? in_force.repeats : 0; }
   template <typename... Rest>
   bool set_repeats (
       opencl::Kernel &kernel, const Repeats &of, GError **error, const Rest &...rest);
 
   bool created = false;
-  bool built_for_held = false;
+  guint built_for_held = 0;
   Kernels kernels;
   oct::HeldFrames held;
   gsize group = 1;
@@ -202,9 +203,11 @@ Angiogram::create_kernels (GstOpenCLContext *context, GError **error)
         {kernels.take_band, "take_band"}};
   /* On a CPU a work-item reads an A-line from one end to the other. */
   group = opencl::is_cpu (context) ? 1 : largest_group;
-  const std::string options = "-DGROUP=" + std::to_string (group)
-                              + " -DMOST_SHIFTS=" + std::to_string (most_shifts)
-                              + (holds () ? " -DHELD" : "");
+  const std::string options =
+      "-DGROUP=" + std::to_string (group)
+      + " -DMOST_SHIFTS=" + std::to_string (most_shifts)
+      + (held_repeats () > 0 ? " -DHELD=" + std::to_string (held_repeats ())
+                             : std::string ());
   for (const auto &entry : wanted) {
     if (!entry.kernel.create (
             context, KERNELS, entry.name, (options + " -DWIDTH=1").c_str (), error))
@@ -216,7 +219,7 @@ Angiogram::create_kernels (GstOpenCLContext *context, GError **error)
             context, KERNELS, entry.name, (options + " -DWIDTH=8").c_str (), error))
       return false;
   }
-  built_for_held = holds ();
+  built_for_held = held_repeats ();
   return opencl::make_buffer (context, sizeof (cl_float), shift, error);
 }
 
@@ -281,7 +284,7 @@ Angiogram::create_taps (GstOpenCLContext *context, GError **error)
 bool
 Angiogram::prepare (GstOpenCLContext *context, GError **error)
 {
-  if (created && built_for_held != holds ())
+  if (built_for_held != held_repeats ())
     created = false;
   if (!created && !create_kernels (context, error))
     return false;

@@ -226,8 +226,8 @@ Doppler::find_flow (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
   const cl_ulong offset = from->offset[0], line = input.depths * input.bytes;
   const gsize columns = (input.depths + block - 1) / block;
   const gsize rows = (input.lines + block_lines - 1) / block_lines;
-  return flow_kernel.launch (queue, columns, rows,
-      error, of_frames () ? before () : from->data, of_frames () ? cl_ulong (0) : offset,
+  return flow_kernel.launch (queue, columns, rows, error,
+      of_frames () ? before () : from->data, of_frames () ? cl_ulong (0) : offset,
       from->data, of_frames () ? offset : offset + line, cl_uint (input.depths),
       cl_uint (input.lines), cl_uint (pairs ()), cl_uint (in_force.window_depths),
       cl_uint (in_force.window_lines), cl_float (least_power ()), cl_float (unit ()),

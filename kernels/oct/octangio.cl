@@ -1,12 +1,14 @@
 /* What changes between repeats of a B-scan: blood, where all else stands still
  *
  * Repeats are `values` bins each: all but the last one after the other in `kept`, the last
- * in the input; or with HELD up to eight in buffers of their own. WIDTH: depths that a
- * work-item makes of amplitudes, 8 on a CPU, else 1.
+ * in the input; or HELD of them, up to eight, in buffers of their own, so many that none is
+ * looked for while it runs. WIDTH: depths that a work-item makes of amplitudes, 8 on a CPU,
+ * else 1.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #ifdef HELD
+#define COUNT HELD
 #define REPEATS                                                                          \
   global const uchar *restrict held0, global const uchar *restrict held1,                \
       global const uchar *restrict held2, global const uchar *restrict held3,            \
@@ -35,6 +37,7 @@ repeat (const Repeats *of, uint n)
   return of->all[n];
 }
 #else
+#define COUNT repeats
 #define REPEATS                                                                          \
   global const float2 *restrict kept, global const uchar *restrict last_bytes,           \
       ulong last_offset, uint repeats, uint depths, uint lines
@@ -203,15 +206,19 @@ speckle_variance (REPEATS, OUTPUT)
   if (depth >= depths || line >= lines)
     return;
 
+  /* Of how far they are from the first one, which keeps rounding small. */
+  const FLOATS first = amplitude (repeat (&of, 0) + at);
   FLOATS sum = 0.0f, squares = 0.0f;
-  for (uint n = 0; n < repeats; n++)
-    sum += amplitude (repeat (&of, n) + at);
-  const FLOATS mean = sum / (float)repeats;
-  for (uint n = 0; n < repeats; n++) {
-    const FLOATS away = amplitude (repeat (&of, n) + at) - mean;
+#pragma unroll
+  for (uint n = 1; n < COUNT; n++) {
+    const FLOATS away = amplitude (repeat (&of, n) + at) - first;
+    sum += away;
     squares += away * away;
   }
-  put_out (squares / (float)repeats, at, share, adds, output, output_offset);
+  const FLOATS mean = sum / (float)COUNT;
+  const FLOATS variance = squares / (float)COUNT - mean * mean;
+  put_out (variance < 0.0f ? (FLOATS)0.0f : variance, at, share, adds, output,
+      output_offset);
 }
 
 /* 1 - the mean of A_i A_i+1 / ((A_i^2 + A_i+1^2) / 2) = the mean of (A_i - A_i+1)^2 /
@@ -227,13 +234,14 @@ decorrelation (REPEATS, OUTPUT)
     return;
 
   FLOATS sum = 0.0f, before = amplitude (repeat (&of, 0) + at);
-  for (uint n = 1; n < repeats; n++) {
+#pragma unroll
+  for (uint n = 1; n < COUNT; n++) {
     const FLOATS after = amplitude (repeat (&of, n) + at);
     const FLOATS power = before * before + after * after;
     sum += power > 0.0f ? (after - before) * (after - before) / power : (FLOATS)0.0f;
     before = after;
   }
-  put_out (sum / (float)(repeats - 1), at, share, adds, output, output_offset);
+  put_out (sum / (float)(COUNT - 1), at, share, adds, output, output_offset);
 }
 
 #if WIDTH == 1
@@ -278,7 +286,8 @@ complex_variance (REPEATS, global const float2 *restrict phases, OUTPUT)
 
   float sum = 0.0f;
   float2 before = repeat (&of, 0)[at];
-  for (uint n = 1; n < repeats; n++) {
+#pragma unroll
+  for (uint n = 1; n < COUNT; n++) {
     const float2 after = repeat (&of, n)[at], turn = phases[(n - 1) * (size_t)lines + line];
     const float2 still =
         (float2) (after.x * turn.x + after.y * turn.y, after.y * turn.x - after.x * turn.y);
@@ -286,6 +295,6 @@ complex_variance (REPEATS, global const float2 *restrict phases, OUTPUT)
     sum += change.x * change.x + change.y * change.y;
     before = after;
   }
-  put_out (sum / (repeats - 1), at, share, adds, output, output_offset);
+  put_out (sum / (COUNT - 1), at, share, adds, output, output_offset);
 }
 #endif

@@ -114,7 +114,8 @@ take (const Raw &raw, Options &options)
   const bool of_field = options.command == "stages" || options.command == "first-frame";
   options.of = of_field && raw.rest[1] ? raw.rest[1] : "oct";
   if (options.command == "stages" && !is_one_of (options.of.c_str (), subjects))
-    return "expected oct, nufft, average, angiography, doppler, fixed-pattern, keying, soft "
+    return "expected oct, nufft, average, angiography, doppler, fixed-pattern, keying, "
+           "soft "
            "or camera";
   if (options.command != "stages" && !is_one_of (options.of.c_str (), fields))
     return "expected oct or keying";

@@ -116,8 +116,8 @@ run_stages (const Options &options)
       {"average", oct_subject<OctChain::AVERAGE>},
       {"angiography", oct_subject<OctChain::ANGIOGRAPHY>},
       {"doppler", oct_subject<OctChain::DOPPLER>},
-      {"fixed-pattern", oct_subject<OctChain::FIXED_PATTERN>},
-      {"keying", keying_subject}, {"soft", soft_subject}, {"camera", camera_subject}};
+      {"fixed-pattern", oct_subject<OctChain::FIXED_PATTERN>}, {"keying", keying_subject},
+      {"soft", soft_subject}, {"camera", camera_subject}};
   guint64 count = 0;
   if (subjects.at (options.of) (options, subject, frames.error)) {
     frames.sizes = subject.sizes;
