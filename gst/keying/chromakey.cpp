@@ -110,12 +110,13 @@ const gsize taking_group = 256;
 const guint blocks_across = 14;
 const guint samples_across = 16;
 
-/* What a work-group of key_finely writes, in half as many rows where the device has less
- * local memory than that takes, and the most work-items it has */
-const gsize fine_columns = 32, fine_rows = 16, fine_group = 64;
-/* The same of close_core */
-const gsize closed_columns = 32, closed_rows = 16, closing_group = 64;
-const cl_ulong fine_bytes = 24 * 1024;
+/* What a work-item of key_in_groups writes, and a work-group: the first of these rows for
+ * which the device has as much local memory as they take */
+const gsize item_columns = 4, item_rows = 8, tile_columns = 128;
+const struct {
+  gsize rows;
+  cl_ulong local_bytes;
+} tiles[] = {{32, 43 * 1024}, {16, 25 * 1024}, {8, 0}};
 /* What a work-item of key_tiles writes, at most */
 const gsize wide_columns = 256, wide_rows = 64;
 /* Of the expected chroma: what counts as screen at first, where that is the key's, and
@@ -126,13 +127,10 @@ const cl_float least_chroma[] = {0.6f, 0.9f};
 struct Work {
   GstVideoInfo info;
   opencl::FrameKernel key_by_distance;
-  opencl::FrameKernel key_softly;
-  opencl::FrameKernel key_finely;
-  gsize fine_rows = 0; /* of a work-group */
-  bool wide = false;   /* key_tiles instead, and of the core */
+  opencl::FrameKernel key_in_groups[2][2]; /* without and with refine, and core */
+  gsize tile_rows = 0;
+  bool wide = false; /* key_tiles instead */
   opencl::FrameKernel key_tiles;
-  opencl::FrameKernel mark_core;
-  opencl::FrameKernel close_core;
   opencl::FrameKernel take_key;
   opencl::FrameKernel find_key;
   opencl::FrameKernel quieten;
@@ -149,7 +147,6 @@ struct Work {
   cl::Buffer quiet; /* that needs them, as the picture that they make */
   guint newer_mean = 0;
   bool has_mean = false;
-  cl::Buffer marks, core;   /* a byte a pixel; from the first frame on that needs them */
   guint taken_revision = 0; /* of the settings that auto_key is from */
 };
 } // namespace
@@ -297,24 +294,44 @@ gst_chroma_key_close (GstOpenCLFilter *filter)
   self->member->close ();
 }
 
+static gsize
+tile_rows_for (cl_ulong local_bytes)
+{
+  for (const auto &tile : tiles) {
+    if (local_bytes >= tile.local_bytes)
+      return tile.rows;
+  }
+  g_return_val_if_reached (0);
+}
+
+static void
+create_soft_kernels (GstOpenCLContext *context, Work &work, const std::string &options)
+{
+  work.wide = opencl::is_cpu (context);
+  work.key_tiles.prepare (context, FOLDER "chromakeywide.cl", "key_tiles",
+      options + " -DWIDE_ROWS=" + std::to_string (wide_rows));
+  work.tile_rows = tile_rows_for (opencl::local_memory (context));
+  for (bool refine : {false, true}) {
+    for (bool core : {false, true})
+      work.key_in_groups[refine][core].prepare (context, FOLDER "chromakeygroups.cl",
+          "key_in_groups",
+          options + " -cl-mad-enable -DRECIPROCAL=native_recip" + " -DREFINING="
+              + std::to_string (refine) + " -DCLOSING=" + std::to_string (core)
+              + " -DTILE_COLUMNS=" + std::to_string (tile_columns)
+              + " -DTILE_ROWS=" + std::to_string (work.tile_rows)
+              + " -DITEM_ROWS=" + std::to_string (item_rows));
+  }
+}
+
 static void
 create_kernels (GstOpenCLContext *context, Work &work)
 {
-  work.fine_rows =
-      opencl::local_memory (context) < fine_bytes ? fine_rows / 2 : fine_rows;
-  const std::string options = keying::pixel_options (&work.info)
-                              + " -DGROUP=" + std::to_string (taking_group)
-                              + " -DSAMPLES=" + std::to_string (samples_across)
-                              + " -DCORE_ROWS=" + std::to_string (work.fine_rows);
+  const std::string options = keying::pixel_options (&work.info);
   const struct {
     opencl::FrameKernel &kernel;
     const char *name;
   } kernels[] = {
       {work.key_by_distance, "key_by_distance"},
-      {work.key_softly, "key_softly"},
-      {work.key_finely, "key_finely"},
-      {work.mark_core, "mark_core"},
-      {work.close_core, "close_core"},
       {work.take_key, "take_key"},
       {work.find_key, "find_key"},
       {work.quieten, "quiet"},
@@ -322,10 +339,10 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.smooth_screen, "smooth_screen"},
   };
   for (const auto &entry : kernels)
-    entry.kernel.prepare (context, KERNELS, entry.name, options);
-  work.wide = opencl::is_cpu (context);
-  work.key_tiles.prepare (context, FOLDER "chromakeywide.cl", "key_tiles",
-      keying::pixel_options (&work.info) + " -DWIDE_ROWS=" + std::to_string (wide_rows));
+    entry.kernel.prepare (context, KERNELS, entry.name,
+        options + " -DGROUP=" + std::to_string (taking_group)
+            + " -DSAMPLES=" + std::to_string (samples_across));
+  create_soft_kernels (context, work, options);
 }
 
 static gboolean
@@ -515,94 +532,48 @@ measure_screen (Work &work, const Settings &settings, const GstOpenCLFrame *inpu
   return TRUE;
 }
 
-static gsize
-core_stride_of (const Work &work)
-{
-  return (gsize (work.info.width) + 7) / 8 * 8;
-}
-
-static gboolean
-ensure_core (GstOpenCLContext *context, Work &work, GError **error)
-{
-  gsize bytes = core_stride_of (work) * work.info.height;
-  if (!work.marks ())
-    work.marks = opencl::make_buffer (context, bytes, error);
-  if (work.marks () && !work.core ())
-    work.core = opencl::make_buffer (context, bytes, error);
-  return work.marks () && work.core ();
-}
-
-/* What distances are told from, what is keyed, and, unless marks are made, the result */
+/* What distances are told from, what is keyed, and the result */
 struct Frames {
   const GstOpenCLFrame *seen, *input, *output;
 };
 
-/* Sets what KEYER of the kernels names, between what comes before and after it */
+/* Sets what the kernels have in common, frames and KEYER, and what comes after it */
 template <typename... After>
 static gboolean
 set_keyer (opencl::Kernel *kernel, Work &work, const Settings &settings,
     const Frames &frames, GError **error, After... after)
 {
-  /* An edge of no width, yet a number to divide by */
-  const gdouble least_smoothness = 1e-6;
-  cl_uint width = work.info.width, height = work.info.height;
-  auto set = [&] (auto... which) {
-    return kernel->set_all (error, which..., width, height, work.auto_key (),
-        cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
-        work.screen (), cl_uint (settings.adaptive ? work.block_columns : 0),
-        work.block_rows, work.block_size, cl_uint (settings.method == Method::difference),
-        cl_uint (settings.channel), cl_float (settings.balance),
-        cl_float (settings.similarity),
-        cl_float (std::max (settings.smoothness, least_smoothness)),
-        cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
-        after...);
-  };
-  return frames.output ? set (frames.seen, frames.input, frames.output)
-                       : set (frames.seen);
+  /* An edge of no width, yet a number to divide by, and one beside which the rounding of
+   * distances is nothing */
+  const gdouble least_smoothness = 1e-4;
+
+  return kernel->set_all (error, frames.seen, frames.input, frames.output,
+      cl_uint (work.info.width), cl_uint (work.info.height), work.auto_key (),
+      cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
+      work.screen (), cl_uint (settings.adaptive ? work.block_columns : 0),
+      work.block_rows, work.block_size, cl_uint (settings.method == Method::difference),
+      cl_uint (settings.channel), cl_float (settings.balance),
+      cl_float (settings.similarity),
+      cl_float (std::max (settings.smoothness, least_smoothness)),
+      cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
+      after...);
 }
 
+/* For a GPU: what neighbours need is in a work-group's local memory. */
 static gboolean
-find_core (Work &work, const Settings &settings, const Frames &frames,
+key_in_groups (Work &work, const Settings &settings, const Frames &frames,
     cl_command_queue queue, GError **error)
 {
-  cl_uint width = work.info.width, height = work.info.height;
-  opencl::Kernel *kernel = work.mark_core.variant ({frames.seen}, error);
-  opencl::Groups groups = {(width + closed_columns - 1) / closed_columns,
-      (height + closed_rows - 1) / closed_rows, closing_group};
+  gsize width = work.info.width, height = work.info.height;
+  opencl::Kernel *kernel = work.key_in_groups[settings.refine][settings.core].variant (
+      {frames.seen, frames.input, frames.output}, error);
 
-  return kernel
-         && set_keyer (kernel, work, settings, {frames.seen, nullptr, nullptr}, error,
-             work.marks (), cl_uint (core_stride_of (work)))
-         && kernel->enqueue (queue, (width + 7) / 8, height, error)
-         && work.close_core.launch_groups (queue, groups, error, work.marks (), width,
-             height, cl_uint (core_stride_of (work)), work.core ());
-}
-
-/* For a GPU: distances of a work-group's pixels are in local memory. */
-static gboolean
-key_in_groups (GstOpenCLContext *context, Work &work, const Settings &settings,
-    const Frames &frames, cl_command_queue queue, GError **error)
-{
-  cl_uint width = work.info.width, height = work.info.height;
-  opencl::FrameKernel &method = settings.refine ? work.key_finely : work.key_softly;
-  opencl::Kernel *kernel =
-      method.variant ({frames.seen, frames.input, frames.output}, error);
-
-  if (!kernel
-      || (settings.core
-          && !(ensure_core (context, work, error)
-               && find_core (work, settings, frames, queue, error))))
-    return FALSE;
-  cl_mem core = settings.core ? work.core () : work.auto_key (); /* or unused */
-  cl_uint stride = settings.core ? core_stride_of (work) : 0;
-  if (!set_keyer (kernel, work, settings, frames, error, core, stride))
-    return FALSE;
-  if (!settings.refine)
-    return kernel->enqueue (queue, (width + 7) / 8, height, error);
-  return kernel->enqueue_groups (queue,
-      {(width + fine_columns - 1) / fine_columns,
-          (height + work.fine_rows - 1) / work.fine_rows, fine_group},
-      error);
+  return kernel && set_keyer (kernel, work, settings, frames, error)
+         && kernel->enqueue_groups (queue,
+             {(width + tile_columns - 1) / tile_columns,
+                 (height + work.tile_rows - 1) / work.tile_rows,
+                 tile_columns / item_columns * (work.tile_rows / item_rows)},
+             error);
 }
 
 /* For a CPU, in tiles of like height */
@@ -624,11 +595,18 @@ key_in_tiles (Work &work, const Settings &settings, const Frames &frames,
              error);
 }
 
+/* As aligned as kernels have use for */
+static gsize
+quiet_stride_of (const Work &work)
+{
+  return (gsize (work.info.width) + 7) / 8 * 8 * 4;
+}
+
 static gboolean
 ensure_means (GstOpenCLContext *context, Work &work, GError **error)
 {
   gsize pixels = gsize (work.info.width) * work.info.height;
-  gsize stride = core_stride_of (work) * 4;
+  gsize stride = quiet_stride_of (work);
 
   for (cl::Buffer &mean : work.means)
     if (!mean ())
@@ -648,7 +626,7 @@ quieten (GstOpenCLContext *context, Work &work, const GstOpenCLFrame *input,
   if (!ensure_means (context, work, error))
     return FALSE;
   seen->data = work.quiet ();
-  seen->stride[0] = gint (core_stride_of (work) * 4);
+  seen->stride[0] = gint (quiet_stride_of (work));
   const cl::Buffer &before = work.means[work.newer_mean];
   const cl::Buffer &after = work.means[1 - work.newer_mean];
   if (!work.quieten.launch (queue, (width + 7) / 8, height, error, input,
@@ -679,7 +657,7 @@ key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
   if (settings.adaptive && !measure_screen (work, settings, input, queue, error))
     return FALSE;
   return work.wide ? key_in_tiles (work, settings, frames, queue, error)
-                   : key_in_groups (context, work, settings, frames, queue, error);
+                   : key_in_groups (work, settings, frames, queue, error);
 }
 
 static gboolean

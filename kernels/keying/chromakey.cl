@@ -39,6 +39,24 @@ key_by_distance (FRAME (const, input), FRAME (, output), uint width, uint height
 /* The screen's colour, measured place by place: in a grid of blocks, the centre of each
  * the place of its colour */
 
+/* Of all work-items of a group, which all come here, to each of them; `sums` has room for
+ * one of each. */
+float4
+sum_of_group (float4 mine, __local float4 *sums)
+{
+  uint item = get_local_id (0);
+  barrier (CLK_LOCAL_MEM_FENCE);
+  sums[item] = mine;
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (uint count = get_local_size (0); count > 1; count = (count + 1) / 2) {
+    uint half_of_them = (count + 1) / 2;
+    if (item + half_of_them < count)
+      sums[item] += sums[item + half_of_them];
+    barrier (CLK_LOCAL_MEM_FENCE);
+  }
+  return sums[0];
+}
+
 float
 sum_of_lanes (float8 values)
 {
@@ -89,13 +107,9 @@ measure_screen (FRAME (const, input), uint width, uint height,
     sum += (float4)(sum_of_lanes (samples.red * is), sum_of_lanes (samples.green * is),
         sum_of_lanes (samples.blue * is), sum_of_lanes (is));
   }
-  sums[get_local_id (0)] = sum;
-  barrier (CLK_LOCAL_MEM_FENCE);
-  if (get_local_id (0) != 0)
-    return;
-  for (uint n = 1; n < get_local_size (0); n++)
-    sum += sums[n];
-  measured[block] = sum;
+  sum = sum_of_group (sum, sums);
+  if (get_local_id (0) == 0)
+    measured[block] = sum;
 }
 
 /* The square of a sum's chroma, in 1/128, for its luma: what light falls on a screen
@@ -125,15 +139,8 @@ least_saturation (__global const float4 *measured, uint blocks, __local float4 *
       if (saturation_of (measured[n]) >= least)
         sum += measured[n];
     }
-    sums[get_local_id (0)] = sum;
-    barrier (CLK_LOCAL_MEM_FENCE);
-    if (get_local_id (0) == 0) {
-      for (uint n = 1; n < get_local_size (0); n++)
-        sums[0] += sums[n];
-    }
-    barrier (CLK_LOCAL_MEM_FENCE);
-    least = LEAST_SATURATION * LEAST_SATURATION * saturation_of (sums[0]);
-    barrier (CLK_LOCAL_MEM_FENCE);
+    least = LEAST_SATURATION * LEAST_SATURATION
+            * saturation_of (sum_of_group (sum, sums));
   }
   return least;
 }
@@ -145,23 +152,27 @@ __constant float near_weights[] = {1.0f, 0.706648278f, 0.249352209f, 0.043936933
 __constant float far_weights[] = {0.001f, 0.000986207117f, 0.000945959469f, 0.000882496903f, 0.000800737403f, 0.000706648278f, 0.00060653066f, 0.000506335617f, 0.000411112291f};
 
 /* Blocks that have little screen, or none, take their neighbours' colour; where there is
- * none near, the key stands. One work-group; `across`: room for two sums a block. */
+ * none near, the key stands. One work-group; `across`: room for two sums a block. What is
+ * no screen leaves `measured`. */
 __kernel void
 smooth_screen (__global const uint *auto_key, uint use_auto_key, uint key,
-    __global const float4 *measured, uint columns, uint rows, __global float4 *across,
+    __global float4 *measured, uint columns, uint rows, __global float4 *across,
     __global float4 *screen)
 {
   __local float4 sums[GROUP];
   const uint blocks = columns * rows;
   float least = least_saturation (measured, blocks, sums);
   for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
+    if (saturation_of (measured[n]) < least)
+      measured[n] = 0;
+  }
+  barrier (CLK_GLOBAL_MEM_FENCE);
+  for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
     int column = n % columns;
     float4 near = 0, far = 0;
     for (int x = max (column - FARTHEST, 0);
          x <= min (column + FARTHEST, (int)columns - 1); x++) {
       float4 block = measured[n - column + x];
-      if (saturation_of (block) < least)
-        continue;
       near += near_weights[abs (x - column)] * block;
       far += far_weights[abs (x - column)] * block;
     }
@@ -178,244 +189,6 @@ smooth_screen (__global const uint *auto_key, uint use_auto_key, uint key,
       sum += near_weights[abs (y - row)] * line[0] + far_weights[abs (y - row)] * line[1];
     }
     screen[n] = sum / sum.s3;
-  }
-}
-
-/* Between the centres of four blocks. No centre lies within eight pixels: their number is
- * half of a multiple of 16. */
-Colors
-screen_at (__global const float4 *screen, uint columns, uint rows, uint block_size,
-    uint x, uint y)
-{
-  float8 offsets = (float8)(0, 1, 2, 3, 4, 5, 6, 7);
-  float8 column = ((float)x + offsets + 0.5f) / block_size - 0.5f;
-  float row = ((float)y + 0.5f) / block_size - 0.5f;
-  uint left = (uint)clamp (floor (column.s0), 0.0f, (float)(columns - 1));
-  uint above = (uint)clamp (floor (row), 0.0f, (float)(rows - 1));
-  uint right = min (left + 1, columns - 1);
-  uint below = min (above + 1, rows - 1);
-  float down = clamp (row - above, 0.0f, 1.0f);
-  float8 across = clamp (column - (float)left, 0.0f, 1.0f);
-
-  float4 from =
-      mix (screen[above * columns + left], screen[below * columns + left], down);
-  float4 to =
-      mix (screen[above * columns + right], screen[below * columns + right], down);
-  Colors colors = {from.s0 + across * (to.s0 - from.s0),
-      from.s1 + across * (to.s1 - from.s1), from.s2 + across * (to.s2 - from.s2)};
-  return colors;
-}
-
-Colors
-screen_of (Keyer keyer, uint x, uint y)
-{
-  return keyer.columns > 0
-             ? screen_at (keyer.screen, keyer.columns, keyer.rows, keyer.block_size, x, y)
-             : same_color (keyer.key);
-}
-
-#define CORE __global const uchar *core, uint core_stride /* 0 where there is none */
-
-float8
-core_at (CORE, uint x, uint y)
-{
-  if (core_stride == 0)
-    return 0;
-  __global const uchar *line = core + (ulong)y * core_stride;
-  return convert_float8 (vload8 (x / 8, line)) / CORE_FULL;
-}
-
-__kernel void
-mark_core (FRAME (const, seen), uint width, uint height, KEYER, __global uchar *marks,
-    uint core_stride)
-{
-  uint x = 8 * get_global_id (0);
-  uint y = get_global_id (1);
-  if (x >= width || y >= height)
-    return;
-  Keyer keyer = THE_KEYER;
-  Colors colors = colors_of_pixels (load_pixels (LINE (seen, y), x, width));
-  float8 distance = distance_from_screen (colors, screen_of (keyer, x, y), keyer);
-  uchar8 beyond = convert_uchar8 (-(distance > CORE_DISTANCE));
-  vstore8 (beyond, x / 8, marks + (ulong)y * core_stride);
-}
-
-/* A work-group closes so many groups of eight columns and rows. A row more of bytes
- * stands behind, for what loads by eight beyond its end. */
-#define CLOSED_GROUPS 4
-#define CLOSED_ROWS 16
-#define CLOSED_COLUMNS (8 * CLOSED_GROUPS + 4 * CORE_RADIUS)
-#define MARKED_ROWS (CLOSED_ROWS + 4 * CORE_RADIUS)
-#define CLOSED_BYTES ((MARKED_ROWS + 1) * CLOSED_COLUMNS)
-
-/* Of CORE_SIDE neighbours `step` apart from each of the first `rows` rows on: whether all
- * are marked, or their sum */
-void
-gather (__local const uchar *from, __local uchar *to, uint rows, uint step, bool all_of)
-{
-  const uint groups = CLOSED_COLUMNS / 8;
-  for (uint n = get_local_id (0); n < groups * rows; n += get_local_size (0)) {
-    uchar8 sum = 0;
-    for (uint k = 0; k < CORE_SIDE; k++)
-      sum += vload8 (0, from + 8 * n + k * step);
-    vstore8 (all_of ? sum / (uchar)(CORE_SIDE) : sum, n, to);
-  }
-  barrier (CLK_LOCAL_MEM_FENCE);
-}
-
-__kernel void
-close_core (__global const uchar *marks, uint width, uint height, uint stride,
-    __global uchar *core)
-{
-  __local uchar one[CLOSED_BYTES], other[CLOSED_BYTES];
-  int x0 = get_group_id (0) * CLOSED_GROUPS * 8;
-  int y0 = get_group_id (1) * CLOSED_ROWS;
-  for (uint n = get_local_id (0); n < CLOSED_BYTES; n += get_local_size (0)) {
-    int x = clamp (x0 + (int)(n % CLOSED_COLUMNS) - 2 * CORE_RADIUS, 0, (int)width - 1);
-    int y = clamp (y0 + (int)(n / CLOSED_COLUMNS) - 2 * CORE_RADIUS, 0, (int)height - 1);
-    one[n] = marks[(ulong)y * stride + x];
-    other[n] = 0;
-  }
-  barrier (CLK_LOCAL_MEM_FENCE);
-  gather (one, other, MARKED_ROWS, 1, true);
-  gather (other, one, MARKED_ROWS - 2 * CORE_RADIUS, CLOSED_COLUMNS, true);
-  gather (one, other, MARKED_ROWS - 2 * CORE_RADIUS, 1, false);
-  gather (other, one, CLOSED_ROWS, CLOSED_COLUMNS, false);
-  for (uint n = get_local_id (0); n < CLOSED_GROUPS * CLOSED_ROWS;
-       n += get_local_size (0)) {
-    uint x = x0 + 8 * (n % CLOSED_GROUPS);
-    uint row = n / CLOSED_GROUPS;
-    if (x < width && y0 + row < height)
-      vstore8 (vload8 (0, one + row * CLOSED_COLUMNS + 8 * (n % CLOSED_GROUPS)), x / 8,
-          core + (ulong)(y0 + row) * stride);
-  }
-}
-
-/* Distances are those of `seen`, a quieter picture of the same, or `input` itself. */
-__kernel void
-key_softly (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
-    uint height, KEYER, CORE)
-{
-  uint x = 8 * get_global_id (0);
-  uint y = get_global_id (1);
-  if (x >= width || y >= height)
-    return;
-  Keyer keyer = THE_KEYER;
-  Colors here = screen_of (keyer, x, y);
-  uint8 pixels = load_pixels (LINE (input, y), x, width);
-  Colors colors = colors_of_pixels (pixels);
-  float8 distance = distance_from_screen (
-      colors_of_pixels (load_pixels (LINE (seen, y), x, width)), here, keyer);
-  store_pixels (
-      LINE (output, y), x, width, keyed (pixels, colors, here, distance,
-                                          core_at (core, core_stride, x, y), keyer));
-}
-
-/* The same with finer edges. A work-group makes CORE_ROWS lines. */
-#define CORE_GROUPS 4 /* of eight columns */
-#define EDGE_GROUPS (CORE_GROUPS + 2)
-#define EDGE_ROWS (CORE_ROWS + 2 * RADIUS)
-#define EDGE_COLUMNS (8 * EDGE_GROUPS)
-
-/* Planes of moments in local memory */
-#define MOMENT_PLANE (CORE_ROWS * EDGE_COLUMNS)
-
-/* Of a column of SIDE lines */
-Moments
-moments_of_column (__local const float *lumas, __local const float *distances, uint at)
-{
-  Moments sum = {0, 0, 0, 0, 0};
-  for (uint row = 0; row < SIDE; row++, at += EDGE_COLUMNS) {
-    float8 luma = vload8 (0, lumas + at);
-    float8 distance = vload8 (0, distances + at);
-    sum.luma += luma;
-    sum.distance += distance;
-    sum.luma_square += luma * luma;
-    sum.product += luma * distance;
-    sum.distance_square += distance * distance;
-  }
-  return sum;
-}
-
-void
-sum_columns (
-    __local const float *lumas, __local const float *distances, __local float *moments)
-{
-  for (uint n = get_local_id (0); n < EDGE_GROUPS * CORE_ROWS; n += get_local_size (0)) {
-    Moments sum = moments_of_column (lumas, distances, 8 * n);
-    vstore8 (sum.luma, n, moments);
-    vstore8 (sum.distance, n, moments + MOMENT_PLANE);
-    vstore8 (sum.luma_square, n, moments + 2 * MOMENT_PLANE);
-    vstore8 (sum.product, n, moments + 3 * MOMENT_PLANE);
-    vstore8 (sum.distance_square, n, moments + 4 * MOMENT_PLANE);
-  }
-  barrier (CLK_LOCAL_MEM_FENCE);
-}
-
-/* Of SIDE columns from `at` */
-Moments
-sum_of_columns (__local const float *moments, uint at)
-{
-  Moments sum = {0, 0, 0, 0, 0};
-  for (uint column = 0; column < SIDE; column++, at++) {
-    sum.luma += vload8 (0, moments + at);
-    sum.distance += vload8 (0, moments + at + MOMENT_PLANE);
-    sum.luma_square += vload8 (0, moments + at + 2 * MOMENT_PLANE);
-    sum.product += vload8 (0, moments + at + 3 * MOMENT_PLANE);
-    sum.distance_square += vload8 (0, moments + at + 4 * MOMENT_PLANE);
-  }
-  return sum;
-}
-
-/* Beyond the frame lie the pixels of its rim. */
-void
-load_edges (FRAME (const, input), uint width, uint height, int x0, int y0, Keyer keyer,
-    __local float *lumas, __local float *distances)
-{
-  for (uint n = get_local_id (0); n < EDGE_GROUPS * EDGE_ROWS; n += get_local_size (0)) {
-    int x = x0 + 8 * (int)(n % EDGE_GROUPS);
-    int y = clamp (y0 + (int)(n / EDGE_GROUPS), 0, (int)height - 1);
-    uint8 pixels = x < 0             ? (uint8)(load_pixel (LINE (input, y), 0))
-                   : x >= (int)width ? (uint8)(load_pixel (LINE (input, y), width - 1))
-                                     : load_pixels (LINE (input, y), x, width);
-    Colors colors = colors_of_pixels (pixels);
-    Colors here = screen_of (keyer, clamp (x, 0, (int)width - 1), y);
-    vstore8 (luma_of (colors), n, lumas);
-    vstore8 (distance_from_screen (colors, here, keyer), n, distances);
-  }
-}
-
-__kernel void
-key_finely (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
-    uint height, KEYER, CORE)
-{
-  __local float lumas[EDGE_ROWS * EDGE_COLUMNS];
-  __local float distances[EDGE_ROWS * EDGE_COLUMNS];
-  __local float moments[MOMENTS * MOMENT_PLANE];
-  Keyer keyer = THE_KEYER;
-  int x0 = get_group_id (0) * CORE_GROUPS * 8;
-  int y0 = get_group_id (1) * CORE_ROWS;
-
-  load_edges (
-      THE_FRAME (seen), width, height, x0 - 8, y0 - RADIUS, keyer, lumas, distances);
-  barrier (CLK_LOCAL_MEM_FENCE);
-  sum_columns (lumas, distances, moments);
-
-  for (uint n = get_local_id (0); n < CORE_GROUPS * CORE_ROWS; n += get_local_size (0)) {
-    uint group = n % CORE_GROUPS;
-    uint row = n / CORE_GROUPS;
-    uint x = x0 + 8 * group;
-    uint y = y0 + row;
-    if (x >= width || y >= height)
-      continue;
-    uint first = row * EDGE_COLUMNS + 8 * group + 8 - RADIUS;
-    uint middle = first + RADIUS * EDGE_COLUMNS + RADIUS;
-    float8 distance = distance_on_line (sum_of_columns (moments, first),
-        vload8 (0, lumas + middle), vload8 (0, distances + middle));
-    uint8 pixels = load_pixels (LINE (input, y), x, width);
-    store_pixels (LINE (output, y), x, width,
-        keyed (pixels, colors_of_pixels (pixels), screen_of (keyer, x, y), distance,
-            core_at (core, core_stride, x, y), keyer));
   }
 }
 

@@ -7,7 +7,7 @@
  * core, in memory of its own: the picture is read twice and written once.
  */
 #define LANES 16
-#include "softkey.clh"
+#include "screenline.clh"
 #include "widepixels.clh"
 
 #define TILE_COLUMNS 256
@@ -31,43 +31,6 @@ typedef struct {
   int columns, rows; /* that are written, */
   int reach;         /* and lines above and below that are looked at */
 } Place;
-
-/* The screen's colour along a line, from one centre of the blocks to the next: at
- * column x it is color + slope * (x + 0.5 - from), up to column `end` */
-typedef struct {
-  float4 color, slope;
-  float from;
-  int end;
-} Segment;
-
-INLINED Segment
-segment_at (Keyer keyer, int x, int y)
-{
-  Segment segment = {keyer.key, 0, 0, INT_MAX};
-  if (keyer.columns == 0)
-    return segment;
-  int size = keyer.block_size;
-  float row = (y + 0.5f) / size - 0.5f;
-  int above = clamp ((int)floor (row), 0, (int)keyer.rows - 1);
-  int below = min (above + 1, (int)keyer.rows - 1);
-  float down = clamp (row - above, 0.0f, 1.0f);
-  int left = (x - size / 2) / size;
-  int right = left + 1;
-  if (x < size / 2)
-    left = right = 0;
-  else if (right >= (int)keyer.columns)
-    left = right = keyer.columns - 1;
-  __global const float4 *upper = keyer.screen + above * keyer.columns;
-  __global const float4 *lower = keyer.screen + below * keyer.columns;
-  segment.color = mix (upper[left], lower[left], down);
-  segment.slope = (mix (upper[right], lower[right], down) - segment.color) / size;
-  segment.from = (left + 0.5f) * size;
-  if (x < size / 2)
-    segment.end = size / 2;
-  else if (left != right)
-    segment.end = right * size + size / 2;
-  return segment;
-}
 
 #define OF_BOTH(field, component)                                                        \
   (float16)((float8)(first.field.component), (float8)(second.field.component))

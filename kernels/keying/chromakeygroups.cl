@@ -1,0 +1,328 @@
+/* chromakey: the soft methods for a device that is a GPU
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A work-group makes a tile of TILE_COLUMNS by TILE_ROWS pixels. What neighbours need goes
+ * to local memory first: lumas and distances, and a bit a pixel of what may be core. Then
+ * each work-item goes down ITEM_ROWS lines of four columns, with sums of the lines around
+ * in registers, so that the picture is read once and a little and written once.
+ *
+ * Built for one combination of
+ *   REFINING, CLOSING: 1 for finer edges, and for the core
+ *   TILE_COLUMNS: a multiple of 32; TILE_ROWS: one of ITEM_ROWS
+ */
+#define LANES 4
+#include "screenline.clh"
+
+#define LOOKING (REFINING || CLOSING)
+#define REACH (CLOSING ? 2 * CORE_RADIUS : RADIUS) /* lines that are looked at beyond */
+#define MARGIN 8                                   /* and columns */
+#define LOOKED_ROWS (TILE_ROWS + 2 * REACH)
+#define LOOKED_EIGHTS ((TILE_COLUMNS + 2 * MARGIN) / 8)
+
+/* Lumas and distances, by four; those of the tile's first columns are at 1. */
+#define EDGE_ROWS (TILE_ROWS + 2 * RADIUS)
+#define EDGE_FOURS (TILE_COLUMNS / 4 + 2)
+
+/* Marks, and what is left of them after erosion: a line is so many words, the last one
+ * half used. Marks are written by eight. */
+#define MARKED_WORDS (TILE_COLUMNS / 32 + 1)
+#ifdef __ENDIAN_LITTLE__
+#define EIGHT_OF_WORDS(eight) (eight)
+#else
+#define EIGHT_OF_WORDS(eight) ((eight) ^ 3)
+#endif
+#define ERODED_ROWS (TILE_ROWS + 2 * CORE_RADIUS)
+
+INLINED Colors
+screen_of_four (Segment segment, int x)
+{
+  float4 along = x - segment.from + (float4)(0.5f, 1.5f, 2.5f, 3.5f);
+  Colors colors = {segment.color.s0 + segment.slope.s0 * along,
+      segment.color.s1 + segment.slope.s1 * along,
+      segment.color.s2 + segment.slope.s2 * along};
+  return colors;
+}
+
+/* Pixels from x on, a multiple of as many; those beyond the line are its first or last. */
+uint8
+load_eight (__global const uchar *line, int x, int width)
+{
+  return x >= 0 && x < width ? load_pixels (line, x, width)
+                             : (uint8)(load_pixel (line, x < 0 ? 0 : width - 1));
+}
+
+uint4
+load_four (__global const uchar *line, uint x, uint width)
+{
+#if ALIGNMENT >= 16 && defined(__ENDIAN_LITTLE__)
+  if (x + 4 <= width)
+    return ((__global const uint4 *)line)[x / 4];
+#endif
+  uint last = width - 1;
+  return (uint4)(load_pixel (line, x), load_pixel (line, min (x + 1, last)),
+      load_pixel (line, min (x + 2, last)), load_pixel (line, min (x + 3, last)));
+}
+
+void
+store_four (__global uchar *line, uint x, uint width, uint4 pixels)
+{
+#if ALIGNMENT >= 16 && defined(__ENDIAN_LITTLE__)
+  if (x + 4 <= width) {
+    ((__global uint4 *)line)[x / 4] = pixels;
+    return;
+  }
+#endif
+  store_pixel (line, x, pixels.s0);
+  if (x + 1 < width)
+    store_pixel (line, x + 1, pixels.s1);
+  if (x + 2 < width)
+    store_pixel (line, x + 2, pixels.s2);
+  if (x + 3 < width)
+    store_pixel (line, x + 3, pixels.s3);
+}
+
+/* Eight bits, the first column's lowest */
+INLINED uchar
+marks_of (float4 first, float4 second)
+{
+  uint4 low = as_uint4 (first > CORE_DISTANCE) & (uint4)(1, 2, 4, 8);
+  uint4 high = as_uint4 (second > CORE_DISTANCE) & (uint4)(16, 32, 64, 128);
+  uint4 all = low | high;
+  return all.s0 | all.s1 | all.s2 | all.s3;
+}
+
+/* Of eight pixels, the two halves of which a line of the tile begins and ends between */
+INLINED void
+keep_edges (const Colors *colors, const float4 *distance, uint eight,
+    __local float4 *lumas, __local float4 *distances)
+{
+  if (eight > 0) {
+    lumas[2 * eight - 1] = luma_of (colors[0]);
+    distances[2 * eight - 1] = distance[0];
+  }
+  if (eight < LOOKED_EIGHTS - 1) {
+    lumas[2 * eight] = luma_of (colors[1]);
+    distances[2 * eight] = distance[1];
+  }
+}
+
+INLINED void
+keep_marks (const float4 *distance, uint eight, __local uchar *marks)
+{
+  marks[EIGHT_OF_WORDS (eight)] = marks_of (distance[0], distance[1]);
+  for (uint unused = LOOKED_EIGHTS; eight == 0 && unused < 4 * MARKED_WORDS; unused++)
+    marks[EIGHT_OF_WORDS (unused)] = 0;
+}
+
+/* The tile and what lies around it; beyond the frame lie the pixels of its rim. */
+INLINED void
+look_at_tile (FRAME (const, seen), int width, int height, int x0, int y0, Keyer keyer,
+    __local float4 *lumas, __local float4 *distances, __local uint *marks)
+{
+  for (uint n = get_local_id (0); n < LOOKED_EIGHTS * LOOKED_ROWS;
+       n += get_local_size (0)) {
+    uint eight = n % LOOKED_EIGHTS, row = n / LOOKED_EIGHTS;
+    int x = x0 - MARGIN + 8 * (int)eight;
+    int y = clamp (y0 - REACH + (int)row, 0, height - 1);
+    Segment segment = segment_at (keyer, x, y);
+    uint8 pixels = load_eight (LINE (seen, y), x, width);
+    Colors colors[2] = {colors_of_pixels (pixels.lo), colors_of_pixels (pixels.hi)};
+    float4 distance[2] = {
+        distance_from_screen (colors[0], screen_of_four (segment, x), keyer),
+        distance_from_screen (colors[1], screen_of_four (segment, x + 4), keyer)};
+    uint edge_row = row - (REACH - RADIUS);
+    if (REFINING && edge_row < EDGE_ROWS)
+      keep_edges (colors, distance, eight, lumas + edge_row * EDGE_FOURS,
+          distances + edge_row * EDGE_FOURS);
+    if (CLOSING)
+      keep_marks (distance, eight, (__local uchar *)(marks + row * MARKED_WORDS));
+  }
+}
+
+/* Bits of a line from `bit` on, of which the last may be in the next word */
+INLINED uint
+bits_from (__local const uint *words, uint bit)
+{
+  uint word = bit / 32, shift = bit % 32;
+  return words[word] >> shift | words[word + 1] << 1 << (31 - shift);
+}
+
+/* Whether all CORE_SIDE pixels from each bit on are set */
+INLINED uint
+all_of_side (uint bits, uint next)
+{
+  ulong all = (ulong)next << 32 | bits;
+  ulong of_two = all & all >> 1;
+  ulong of_four = of_two & of_two >> 2;
+  return of_four & of_four >> 4 & all >> 8;
+}
+
+/* Bit 0 of a line that is left is CORE_RADIUS columns before the tile. Nobody looks at
+ * what is left of a line's last bits. */
+INLINED void
+erode (__local const uint *marks, __local uint *eroded)
+{
+  for (uint n = get_local_id (0); n < MARKED_WORDS * ERODED_ROWS;
+       n += get_local_size (0)) {
+    bool is_last = n % MARKED_WORDS == MARKED_WORDS - 1;
+    uint bits = ~0u, next = ~0u;
+    for (uint row = 0; row < CORE_SIDE; row++) {
+      bits &= marks[n + row * MARKED_WORDS];
+      next &= is_last ? 0 : marks[n + row * MARKED_WORDS + 1];
+    }
+    eroded[n] = all_of_side (bits, next);
+  }
+}
+
+/* How many are left of the CORE_SIDE columns around each of four, in one line */
+INLINED int4
+left_of_line (__local const uint *eroded, uint column)
+{
+  uint bits = bits_from (eroded, column);
+  uint4 each = ((uint4)(bits) >> (uint4)(0, 1, 2, 3)) & ((1u << CORE_SIDE) - 1);
+  return convert_int4 (popcount (each));
+}
+
+/* Around each of the four in the middle */
+INLINED float4
+sum_of_side (float4 before, float4 middle, float4 after)
+{
+  float all = middle.s0 + middle.s1 + (middle.s2 + middle.s3);
+  float near_before = before.s2 + before.s3, near_after = after.s0 + after.s1;
+  return all
+         + (float4)(before.s1 + near_before, near_before + after.s0,
+             before.s3 + near_after, near_after + after.s2);
+}
+
+INLINED Moments
+moments_of_line (__local const float4 *lumas, __local const float4 *distances)
+{
+  float4 luma[3] = {lumas[-1], lumas[0], lumas[1]};
+  float4 distance[3] = {distances[-1], distances[0], distances[1]};
+  Moments sum = {sum_of_side (luma[0], luma[1], luma[2]),
+      sum_of_side (distance[0], distance[1], distance[2]),
+      sum_of_side (luma[0] * luma[0], luma[1] * luma[1], luma[2] * luma[2]),
+      sum_of_side (luma[0] * distance[0], luma[1] * distance[1], luma[2] * distance[2]),
+      sum_of_side (distance[0] * distance[0], distance[1] * distance[1],
+          distance[2] * distance[2])};
+  return sum;
+}
+
+INLINED void
+add_moments (Moments *sum, float sign, Moments more)
+{
+  sum->luma += sign * more.luma;
+  sum->distance += sign * more.distance;
+  sum->luma_square += sign * more.luma_square;
+  sum->product += sign * more.product;
+  sum->distance_square += sign * more.distance_square;
+}
+
+/* Sums over the lines around one, as they go down line by line */
+typedef struct {
+  __local const float4 *lumas, *distances; /* of the first line */
+  Moments moments;
+  __local const uint *eroded; /* the same */
+  uint column;
+  int4 left;
+} Around;
+
+INLINED Around
+around_first (__local const float4 *lumas, __local const float4 *distances,
+    __local const uint *eroded, uint column, uint row)
+{
+  Around around = {lumas + row * EDGE_FOURS + 1 + column / 4,
+      distances + row * EDGE_FOURS + 1 + column / 4, {0, 0, 0, 0, 0},
+      eroded + row * MARKED_WORDS, column, 0};
+  if (REFINING) {
+    for (uint n = 0; n < SIDE; n++)
+      add_moments (&around.moments, 1,
+          moments_of_line (
+              around.lumas + n * EDGE_FOURS, around.distances + n * EDGE_FOURS));
+  }
+  if (CLOSING) {
+    for (uint n = 0; n < CORE_SIDE; n++)
+      around.left += left_of_line (around.eroded + n * MARKED_WORDS, column);
+  }
+  return around;
+}
+
+INLINED void
+go_down (Around *around)
+{
+  if (REFINING) {
+    add_moments (&around->moments, 1,
+        moments_of_line (
+            around->lumas + SIDE * EDGE_FOURS, around->distances + SIDE * EDGE_FOURS));
+    add_moments (
+        &around->moments, -1, moments_of_line (around->lumas, around->distances));
+    around->lumas += EDGE_FOURS;
+    around->distances += EDGE_FOURS;
+  }
+  if (CLOSING) {
+    around->left +=
+        left_of_line (around->eroded + CORE_SIDE * MARKED_WORDS, around->column)
+        - left_of_line (around->eroded, around->column);
+    around->eroded += MARKED_WORDS;
+  }
+}
+
+/* In the line that `around` has come to */
+INLINED void
+key_four (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width, uint x,
+    uint y, Keyer keyer, const Around *around)
+{
+  uint4 pixels = load_four (LINE (input, y), x, width);
+  Colors here = screen_of_four (segment_at (keyer, x, y), x);
+  float4 distance, core = 0;
+  if (REFINING)
+    distance = distance_on_line (around->moments, around->lumas[RADIUS * EDGE_FOURS],
+        around->distances[RADIUS * EDGE_FOURS]);
+  else
+    distance = distance_from_screen (
+        colors_of_pixels (load_four (LINE (seen, y), x, width)), here, keyer);
+  if (CLOSING)
+    core = convert_float4 (around->left) / CORE_FULL;
+  store_four (LINE (output, y), x, width,
+      keyed (pixels, colors_of_pixels (pixels), here, distance, core, keyer));
+}
+
+/* Distances are those of `seen`, a quieter picture of the same, or `input` itself. */
+__kernel void
+key_in_groups (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
+    uint height, KEYER)
+{
+  __local float4 lumas[REFINING ? EDGE_ROWS * EDGE_FOURS : 1];
+  __local float4 distances[REFINING ? EDGE_ROWS * EDGE_FOURS : 1];
+  __local uint marks[CLOSING ? MARKED_WORDS * LOOKED_ROWS : 1];
+  __local uint eroded[CLOSING ? MARKED_WORDS * ERODED_ROWS : 1];
+  Keyer keyer = THE_KEYER;
+  uint x0 = get_group_id (0) * TILE_COLUMNS;
+  uint y0 = get_group_id (1) * TILE_ROWS;
+  if (LOOKING) {
+    look_at_tile (
+        THE_FRAME (seen), width, height, x0, y0, keyer, lumas, distances, marks);
+    barrier (CLK_LOCAL_MEM_FENCE);
+  }
+  if (CLOSING) {
+    erode (marks, eroded);
+    barrier (CLK_LOCAL_MEM_FENCE);
+  }
+  for (uint n = get_local_id (0); n < TILE_COLUMNS / 4 * (TILE_ROWS / ITEM_ROWS);
+       n += get_local_size (0)) {
+    uint column = n % (TILE_COLUMNS / 4) * 4;
+    uint row = n / (TILE_COLUMNS / 4) * ITEM_ROWS;
+    if (x0 + column >= width)
+      continue;
+    uint y = y0 + row, end = min (y + ITEM_ROWS, height);
+    Around around = around_first (lumas, distances, eroded, column, row);
+#pragma unroll 1
+    while (y < end) {
+      key_four (THE_FRAME (seen), THE_FRAME (input), THE_FRAME (output), width,
+          x0 + column, y, keyer, &around);
+      if (++y < end)
+        go_down (&around);
+    }
+  }
+}
