@@ -26,10 +26,8 @@
 #include "config.h"
 #endif
 
-#include <cmath>
-
 #include "depth/depthfilter.hpp"
-#include "depth/display.hpp"
+#include "depth/shownrange.hpp"
 #include "elements.h"
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
@@ -39,39 +37,13 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
 
 namespace {
 using oct::Numbers;
-using oct::Scale;
-
-const double most_value = 1e9;
 
 struct Settings {
-  Scale scale = Scale::log;
-  double db_min = 0;
-  double db_max = 60;
+  oct::ShownRange range;
   bool db_auto = false;
-  double min = 0; /* both 0: as suits the quantity */
-  double max = 0;
   bool flip = false;
   bool true_scale = false;
 };
-
-struct Quantity {
-  const char *name;
-  Numbers numbers;
-  bool decibels; /* is shown in them */
-  double min, max;
-};
-
-/* The last one is what is not told. */
-const Quantity quantities[] = {
-    {"amplitude", Numbers::amplitudes, true, 0, 0},
-    {"variance", Numbers::powers, true, 0, 0},
-    {"decorrelation", Numbers::values, false, 0, 1},
-    {"phase", Numbers::values, false, -G_PI, G_PI},
-    {"velocity", Numbers::values, false, -10, 10},
-    {"decibels", Numbers::values, true, 0, 0},
-};
-
-const Quantity complex_numbers = {"", Numbers::complex, true, 0, 0};
 
 class Picture : public oct::DepthFilterOf<Settings> {
 public:
@@ -88,17 +60,19 @@ public:
 
 protected:
   oct::DepthChange change_of (const Settings &wanted) const override;
-  bool check (const Settings &wanted, GError **error) const override;
+  bool check (const Settings &wanted, GError **error) const override
+  {
+    return wanted.range.check (error);
+  }
   bool breaks (const Settings &wanted) const override { return false; }
 
 private:
-  const Quantity &quantity () const;
+  const oct::Quantity &quantity () const { return oct::quantity_of (input); }
   oct::DepthFormat format () const
   {
     return output.bytes == 1 ? oct::DepthFormat::gray8 : oct::DepthFormat::gray16;
   }
   bool finds_range () const { return in_force.db_auto && quantity ().decibels; }
-  void set_range (oct::DepthOutput &picture) const;
 
   oct::Display display;
   bool created = false;
@@ -116,31 +90,6 @@ Picture::change_of (const Settings &wanted) const
 }
 
 bool
-Picture::check (const Settings &wanted, GError **error) const
-{
-  if (wanted.db_min < wanted.db_max
-      && (wanted.min < wanted.max || (wanted.min == 0 && wanted.max == 0)))
-    return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "db-min is %g and db-max is %g, min is %g and max is %g, expected db-min below "
-      "db-max and min below max",
-      wanted.db_min, wanted.db_max, wanted.min, wanted.max);
-  return false;
-}
-
-const Quantity &
-Picture::quantity () const
-{
-  if (input.complex)
-    return complex_numbers;
-  for (const Quantity &entry : quantities) {
-    if (input.quantity == entry.name)
-      return entry;
-  }
-  return *(std::end (quantities) - 1);
-}
-
-bool
 Picture::prepare (GstOpenCLContext *context, GError **error)
 {
   const Numbers numbers = quantity ().numbers;
@@ -155,25 +104,6 @@ Picture::prepare (GstOpenCLContext *context, GError **error)
   return !finds_range () || display.has_range () || display.create_range (context, error);
 }
 
-/* Decibels that come in are never amplitudes. */
-void
-Picture::set_range (oct::DepthOutput &picture) const
-{
-  const Quantity &shown = quantity ();
-  picture.logarithmic = in_force.scale == Scale::log || shown.numbers == Numbers::values;
-  picture.black = in_force.db_min;
-  picture.white = in_force.db_max;
-  if (!shown.decibels) {
-    const bool told = in_force.min < in_force.max;
-    picture.black = told ? in_force.min : shown.min;
-    picture.white = told ? in_force.max : shown.max;
-  } else if (!picture.logarithmic) {
-    const double tenfold = shown.numbers == Numbers::powers ? 10 : 20;
-    picture.black = std::pow (10, in_force.db_min / tenfold);
-    picture.white = std::pow (10, in_force.db_max / tenfold);
-  }
-}
-
 bool
 Picture::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
@@ -183,7 +113,7 @@ Picture::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
   picture.offset = to->offset[0];
   picture.stride = to->stride[0];
   picture.depths = guint (output.depths);
-  set_range (picture);
+  in_force.range.set (quantity (), picture);
   if (in_force.flip)
     picture = oct::flipped (picture);
   const oct::Shown shown = {from->data, from->offset[0] / input.bytes,
@@ -208,33 +138,21 @@ G_DEFINE_TYPE (GstOctDisplay, gst_oct_display, GST_TYPE_OCT_DEPTH_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (
     octdisplay, "octdisplay", GST_RANK_NONE, GST_TYPE_OCT_DISPLAY)
 
-const opencl::PropertyTable<Settings> properties = {
-    {"scale", "Scale", "How what is shown in decibels is scaled", &Settings::scale,
-        oct::scale_get_type, opencl::playing},
-    {"db-min", "Black level", "Level that is black, in dB; below db-max",
-        &Settings::db_min, {oct::least_db, oct::most_db}, opencl::controllable},
-    {"db-max", "White level", "Level that is white, in dB; above db-min",
-        &Settings::db_max, {oct::least_db, oct::most_db}, opencl::controllable},
-    {"db-auto", "Automatic range",
-        "Whether black and white of what is shown in decibels are found of the picture "
-        "instead, steadily over frames: one in 20 of its pixels is darker than black, "
-        "one "
-        "in 1000 brighter than white",
-        &Settings::db_auto, opencl::playing},
-    {"min", "Least number",
-        "That is black, of numbers that are not shown in decibels; min and max 0: as "
-        "suits them",
-        &Settings::min, {-most_value, most_value}, opencl::controllable},
-    {"max", "Greatest number",
-        "That is white, of numbers that are not shown in decibels; above min",
-        &Settings::max, {-most_value, most_value}, opencl::controllable},
-    {"flip", "Flip", "Whether the first depth is the lowest row", &Settings::flip,
-        opencl::playing},
-    {"true-scale", "True scale",
-        "Whether the picture's pixel-aspect-ratio is that of the caps' line-step and "
-        "depth-step, where both are there",
-        &Settings::true_scale, opencl::playing},
-};
+const opencl::PropertyTable<Settings> properties =
+    oct::joined<Settings> (oct::shown_range_properties<Settings> (),
+        {
+            {"db-auto", "Automatic range",
+                "Whether black and white of what is shown in decibels are found of the "
+                "picture instead, steadily over frames: one in 20 of its pixels is "
+                "darker than black, one in 1000 brighter than white",
+                &Settings::db_auto, opencl::playing},
+            {"flip", "Flip", "Whether the first depth is the lowest row", &Settings::flip,
+                opencl::playing},
+            {"true-scale", "True scale",
+                "Whether the picture's pixel-aspect-ratio is that of the caps' line-step "
+                "and depth-step, where both are there",
+                &Settings::true_scale, opencl::playing},
+        });
 
 static void
 gst_oct_display_init (GstOctDisplay *self)

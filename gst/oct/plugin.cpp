@@ -27,6 +27,7 @@ plugin_init (GstPlugin *plugin)
   registered |= GST_ELEMENT_REGISTER (octfft, plugin);
   registered |= GST_ELEMENT_REGISTER (octscan, plugin);
   registered |= GST_ELEMENT_REGISTER (octtestsrc, plugin);
+  registered |= GST_ELEMENT_REGISTER (octvolume, plugin);
   registered |= GST_ELEMENT_REGISTER (octwindowinterp, plugin);
 
   return registered;

@@ -1,0 +1,134 @@
+/* An en face picture that grows by a row with each B-scan
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "enface.hpp"
+
+#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/deviceinfo.hpp>
+
+namespace oct {
+namespace {
+const char *const kernels = "/org/freedesktop/gstreamer/opencl/oct/octvolume.cl";
+
+/* Black, whatever the range: Display takes it for the least that there is. */
+const cl_float nothing = -FLT_MAX;
+} // namespace
+
+GType
+projection_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Projection::mean), "Mean of the depths", "mean"},
+      {gint (Projection::maximum), "Maximum of the depths", "maximum"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstOctProjection", values));
+  return type;
+}
+
+PlacedBScan::PlacedBScan (const GstOpenCLFrame *frame, const DepthLayout &layout)
+    : data (frame->data), offset (frame->offset[0] / layout.bytes),
+      depths (cl_uint (layout.depths)), lines (cl_uint (layout.lines))
+{
+  const cl_uint stride =
+      cl_uint (layout.picture ? gsize (frame->stride[0]) / layout.bytes : layout.depths);
+  line_step = layout.picture ? 1 : stride;
+  depth_step = layout.picture ? stride : 1;
+}
+
+std::string
+options_of (const DepthLayout &layout)
+{
+  return std::string ("-DINPUT=") + layout.stored + (layout.complex ? " -DCOMPLEX" : "");
+}
+
+/* On a CPU a work-item does all of an A-line: it has no others to hide its waiting. */
+bool
+EnFace::create_project (GstOpenCLContext *context, GError **error)
+{
+  const bool alone = opencl::is_cpu (context);
+  group_lines = input.picture ? 16 : alone ? 1 : 4;
+  group_parts = alone ? 1 : input.picture ? 8 : 32;
+  for (;;) {
+    const std::string options =
+        options_of (input) + " -DLINES=" + std::to_string (group_lines)
+        + " -DPARTS=" + std::to_string (group_parts) + (input.picture ? "" : " -DALONG");
+    if (!project.create (context, kernels, "project", options.c_str (), error))
+      return false;
+    if (project.allows (group_lines * group_parts) || group_parts == 1)
+      return true;
+    group_parts /= 2;
+  }
+}
+
+bool
+EnFace::create (GstOpenCLContext *context, const DepthLayout &of, guint b_scans,
+    guint pixel_bytes, GError **error)
+{
+  input = of;
+  rows = b_scans;
+  quantity = quantity_of (input);
+  if (input.complex) { /* of which the plane has amplitudes */
+    quantity.numbers = Numbers::amplitudes;
+    quantity.decibels = true;
+  }
+  return create_project (context, error)
+         && clear_one.create (
+             context, kernels, "clear_row", options_of (input).c_str (), error)
+         && display.create (context, quantity.numbers,
+             pixel_bytes == 1 ? DepthFormat::gray8 : DepthFormat::gray16, error)
+         && opencl::make_buffer (
+             context, input.lines * rows * sizeof (cl_float), plane, error);
+}
+
+bool
+EnFace::clear_row (guint row, cl_command_queue queue, GError **error)
+{
+  return clear_one.launch (queue, input.lines, 1, error, plane (), cl_uint (rows),
+      cl_uint (row), cl_uint (input.lines),
+      quantity.numbers == Numbers::values ? nothing : 0.0f);
+}
+
+bool
+EnFace::clear (cl_command_queue queue, GError **error)
+{
+  /* As one row, as long as all. */
+  const gsize values = input.lines * rows;
+  return clear_one.launch (queue, values, 1, error, plane (), cl_uint (1), cl_uint (0),
+      cl_uint (values), quantity.numbers == Numbers::values ? nothing : 0.0f);
+}
+
+bool
+EnFace::put_row (const GstOpenCLFrame *frame, guint row, const Slab &slab,
+    cl_command_queue queue, GError **error)
+{
+  const PlacedBScan from (frame, input);
+  const gsize groups = (input.lines + group_lines - 1) / group_lines;
+  return check_places (frame, input.bytes, error)
+         && project.launch_groups (queue, groups, gsize (group_lines) * group_parts,
+             error, from.data, from.offset, from.line_step, from.depth_step, from.depths,
+             from.lines, cl_uint (slab.projection == Projection::maximum),
+             cl_int (slab.start), cl_uint (slab.depths > 0 ? slab.depths : CL_UINT_MAX),
+             cl_uint (slab.surface), cl_float (slab.threshold),
+             cl_uint ((slab.smooth - 1) / 2), cl_uint (slab.surface_from),
+             quantity.numbers == Numbers::values ? nothing : 0.0f, plane (),
+             cl_uint (rows), cl_uint (row));
+}
+
+bool
+EnFace::show (const GstOpenCLFrame *picture, const ShownRange &range,
+    cl_command_queue queue, GError **error)
+{
+  DepthOutput output = {};
+  output.data = picture->data;
+  output.offset = picture->offset[0];
+  output.stride = picture->stride[0];
+  output.depths = rows;
+  range.set (quantity, output);
+  return display.enqueue (
+      queue, {plane (), 0, guint (rows), guint (input.lines)}, output, error);
+}
+} // namespace oct

@@ -1,0 +1,66 @@
+/* An en face picture that grows by a row with each B-scan
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "shownrange.hpp"
+
+#include <gst/opencl/kernel.hpp>
+
+namespace oct {
+enum class Projection {
+  mean,
+  maximum,
+};
+GType projection_get_type (void);
+
+/* Which depths a pixel is of. */
+struct Slab {
+  Projection projection = Projection::mean;
+  gint start = 0;
+  guint depths = 0; /* 0: all that follow */
+  bool surface = false;
+  double threshold = 0;
+  guint smooth = 1;
+  guint surface_from = 0;
+};
+
+/* Where values of a B-scan lie, in a kernel's arguments. */
+struct PlacedBScan {
+  cl_mem data;
+  cl_ulong offset; /* in values, as the steps */
+  cl_uint line_step, depth_step;
+  cl_uint depths, lines;
+
+  PlacedBScan (const GstOpenCLFrame *frame, const DepthLayout &layout);
+};
+
+/* Build options of octvolume.cl for B-scans of that kind. */
+std::string options_of (const DepthLayout &layout);
+
+class EnFace {
+public:
+  /* Of so many B-scans, of which nothing has come yet; anything enqueued has finished. */
+  bool create (GstOpenCLContext *context, const DepthLayout &input, guint b_scans,
+      guint pixel_bytes, GError **error);
+  /* All rows are as where nothing came. */
+  bool clear (cl_command_queue queue, GError **error);
+  bool clear_row (guint row, cl_command_queue queue, GError **error);
+  bool put_row (const GstOpenCLFrame *frame, guint row, const Slab &slab,
+      cl_command_queue queue, GError **error);
+  bool show (const GstOpenCLFrame *picture, const ShownRange &range,
+      cl_command_queue queue, GError **error);
+
+private:
+  bool create_project (GstOpenCLContext *context, GError **error);
+
+  opencl::Kernel project, clear_one;
+  Display display;
+  DepthLayout input;
+  Quantity quantity = {};
+  guint rows = 0;
+  guint group_lines = 1, group_parts = 1;
+  cl::Buffer plane;
+};
+} // namespace oct

@@ -1,0 +1,71 @@
+/* What numbers are shown as black and as white
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "depthfilter.hpp"
+#include "display.hpp"
+
+namespace oct {
+/* How the numbers of which caps tell the `quantity` are shown. */
+struct Quantity {
+  const char *name;
+  Numbers numbers;
+  bool decibels; /* is shown in them */
+  double min, max;
+};
+
+const Quantity &quantity_of (const DepthLayout &input);
+
+/* As properties say it. */
+struct ShownRange {
+  Scale scale = Scale::log;
+  double db_min = 0;
+  double db_max = 60;
+  double min = 0; /* both 0: as suits the quantity */
+  double max = 0;
+
+  bool check (GError **error) const;
+  /* Decibels that come in are never amplitudes. */
+  void set (const Quantity &shown, DepthOutput &picture) const;
+};
+
+/* Rows of an element's table of properties, whose ShownRange is its Values' `range`. */
+template <typename Values>
+opencl::PropertyTable<Values>
+shown_range_properties ()
+{
+  const double most_value = 1e9;
+  auto part = [] (auto ShownRange::*member) {
+    return [member](Values & values) -> auto &
+    {
+      return values.range.*member;
+    };
+  };
+  return {
+      {"scale", "Scale", "How what is shown in decibels is scaled",
+          part (&ShownRange::scale), scale_get_type, opencl::playing},
+      {"db-min", "Black level", "Level that is black, in dB; below db-max",
+          part (&ShownRange::db_min), {least_db, most_db}, opencl::controllable},
+      {"db-max", "White level", "Level that is white, in dB; above db-min",
+          part (&ShownRange::db_max), {least_db, most_db}, opencl::controllable},
+      {"min", "Least number",
+          "That is black, of numbers that are not shown in decibels; min and max 0: as "
+          "suits them",
+          part (&ShownRange::min), {-most_value, most_value}, opencl::controllable},
+      {"max", "Greatest number",
+          "That is white, of numbers that are not shown in decibels; above min",
+          part (&ShownRange::max), {-most_value, most_value}, opencl::controllable},
+  };
+}
+
+/* All rows of two tables. */
+template <typename Values>
+opencl::PropertyTable<Values>
+joined (opencl::PropertyTable<Values> first, const opencl::PropertyTable<Values> &second)
+{
+  first.insert (first.end (), second.begin (), second.end ());
+  return first;
+}
+} // namespace oct

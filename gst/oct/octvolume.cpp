@@ -1,0 +1,938 @@
+/* octvolume: B-scans gathered to a volume, or to the picture that one sees from above
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-octvolume
+ *
+ * Gathers B-scans, depths or pictures of them, on the device. What comes out is what
+ * downstream takes:
+ *
+ * - video: the picture en face, a row a B-scan and a column an A-line. With each B-scan it
+ *   comes anew, with that row. A pixel is the mean of its A-line, or the maximum
+ *   (`projection`), or that of a slab of it: `slab-depths` depths from `slab-start` on, and
+ *   with `surface` counted from the sample's surface, the first depth whose level, averaged
+ *   over `surface-smooth` depths, is above `surface-level`.
+ * - `other/tensors`: the volume, of dimensions depth:lines:b-scans, when its last B-scan
+ *   has come; with `live` after each B-scan, as it is by then: the same memory, unless
+ *   somebody still holds it, who keeps what he has while a copy goes on. Of complex depths
+ *   it has the amplitudes, of others the numbers as they come.
+ *
+ * Which row a B-scan is its #GstOctScanMeta says, which `octscan` gives it; of repeats the
+ * last one counts. Without one B-scans are counted, and where some were lost (DISCONT, GAP)
+ * their time says how many. What a lost B-scan should have filled is zero in the volume and
+ * black in the picture, and no other row moves; such buffers have the flag CORRUPTED. A
+ * volume that has not come to its end comes with the first B-scan of the next one, or at
+ * EOS.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 octtestsrc ! octscan b-scans=128 !
+ * octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft !
+ * octvolume projection=maximum slab-start=60 ! opencldownload ! videoconvert !
+ * autovideosink
+ * ]|
+ * |[
+ * gst-launch-1.0 octtestsrc num-buffers=64 ! octscan b-scans=64 !
+ * octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft ! octvolume !
+ * opencldownload ! npysink location=volume%d.npy
+ * ]|
+ *
+ * Since: 0.2
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <deque>
+#include <utility>
+
+#include <gst/opencl/arrayformat.hpp>
+#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/kernel.hpp>
+
+#include "depth/enface.hpp"
+#include "depth/volumerows.hpp"
+#include "elements.h"
+#include "octscanmeta.h"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octvolume.cl"
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (OCT_PICTURE_CAPS "; " OCT_DEPTH_CAPS ("{F32LE, CF32LE}")));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC,
+    GST_PAD_ALWAYS,
+    GST_STATIC_CAPS (OCT_PICTURE_CAPS "; " TENSORS_CAPS_OF (
+        "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")", "{ uint8, uint16, float32 }")));
+
+namespace {
+using opencl::NumberType;
+
+const guint usual_b_scans = 512, most_b_scans = 1 << 16, most_depths = 1 << 20;
+const guint most_smooth = 255;
+
+struct Settings {
+  guint b_scans = 0; /* 0: as the buffers say, else the usual number */
+  bool live = false;
+  oct::Slab slab;
+  oct::ShownRange range;
+  bool true_scale = false;
+};
+
+/* How many B-scans a volume has, and how often each comes. */
+struct Extent {
+  guint b_scans = usual_b_scans;
+  guint repeats = 1;
+
+  bool operator!= (const Extent &other) const
+  {
+    return b_scans != other.b_scans || repeats != other.repeats;
+  }
+};
+
+/* What the streaming thread works with. */
+struct Work {
+  Settings in_force;
+  oct::DepthLayout input;
+  bool makes_picture = false;
+  guint pixel_bytes = 1;
+  gsize volume_bytes = 0, row_bytes = 0;
+
+  /* Which B-scan comes. */
+  oct::FrameSequence sequence;
+  oct::FrameSequence::Arrival arrival;
+  std::optional<GstOctScan> scan;
+  bool lost = false;
+  oct::VolumeRows rows;
+
+  /* The picture. */
+  oct::EnFace en_face;
+  bool cleared = false;
+
+  /* The volume. */
+  opencl::Kernel store;
+  GstBufferPool *pool = nullptr;
+  GstBuffer *volume = nullptr;   /* that B-scans are put into */
+  std::deque<GstBuffer *> ready; /* to be pushed */
+  GstClockTime start = GST_CLOCK_TIME_NONE;
+};
+} // namespace
+
+#define GST_TYPE_OCT_VOLUME (gst_oct_volume_get_type ())
+G_DECLARE_FINAL_TYPE (GstOctVolume, gst_oct_volume, GST, OCT_VOLUME, GstOpenCLFilter)
+
+struct _GstOctVolume {
+  GstOpenCLFilter parent;
+
+  opencl::Settings<Settings> *settings;
+  Work *work;
+  Extent said; /* by the buffers; object lock */
+};
+
+G_DEFINE_TYPE (GstOctVolume, gst_oct_volume, GST_TYPE_OPENCL_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (octvolume, "octvolume", GST_RANK_NONE, GST_TYPE_OCT_VOLUME)
+
+/* --- caps --- */
+
+static Extent
+extent_of (GstOctVolume *self, const Settings &settings)
+{
+  GST_OBJECT_LOCK (self);
+  Extent extent = self->said;
+  GST_OBJECT_UNLOCK (self);
+  if (settings.b_scans > 0)
+    extent.b_scans = settings.b_scans;
+  return extent;
+}
+
+static void
+copy_steps (GstStructure *to, const GstStructure *from)
+{
+  for (const char *field : {"depth-step", "line-step", "b-scan-step", "quantity"}) {
+    if (const GValue *value = gst_structure_get_value (from, field))
+      gst_structure_set_value (to, field, value);
+  }
+}
+
+/* (transfer full) */
+static GstStructure *
+picture_of (const GstStructure *input, const Extent &extent, bool true_scale)
+{
+  const bool video = gst_structure_has_name (input, "video/x-raw");
+  double line_step = 0, b_scan_step = 0;
+  GstStructure *picture = gst_structure_from_string (
+      "video/x-raw, format=(string){GRAY8, GRAY16_LE}", nullptr);
+
+  if (const GValue *lines = gst_structure_get_value (input, video ? "width" : "lines"))
+    gst_structure_set_value (picture, "width", lines);
+  gst_structure_set (picture, "height", G_TYPE_INT, gint (extent.b_scans), nullptr);
+  if (const GValue *rate = gst_structure_get_value (input, "framerate"))
+    gst_structure_set_value (picture, "framerate", rate);
+  gst_structure_get_double (input, "line-step", &line_step);
+  gst_structure_get_double (input, "b-scan-step", &b_scan_step);
+  if (true_scale)
+    oct::set_true_scale (picture, line_step, b_scan_step);
+  return picture;
+}
+
+static NumberType
+type_of (const oct::DepthLayout &layout)
+{
+  if (!layout.video)
+    return NumberType::f32;
+  return layout.bytes == 1 ? NumberType::u8 : NumberType::u16;
+}
+
+/* (transfer full): any, where the input's are not known */
+static GstStructure *
+volume_of (GstCaps *input, guint n, const Extent &extent, bool live)
+{
+  GstStructure *volume = gst_structure_new (TENSORS_NAME, "format", G_TYPE_STRING,
+      "static", "num_tensors", G_TYPE_INT, 1, nullptr);
+  GstCaps *one = gst_caps_copy_nth (input, n);
+  const GstStructure *structure = gst_caps_get_structure (one, 0);
+  oct::DepthLayout layout;
+
+  if (gst_caps_is_fixed (one) && oct::parse_depth_layout (one, false, layout)) {
+    opencl::set_array_fields (
+        volume, {type_of (layout), {extent.b_scans, layout.lines, layout.depths}});
+    gint numerator = layout.rate.numerator, denominator = layout.rate.denominator;
+    if (!live
+        && !gst_util_fraction_multiply (numerator, denominator, 1,
+            gint (extent.b_scans * extent.repeats), &numerator, &denominator))
+      numerator = 0, denominator = 1;
+    gst_structure_set (
+        volume, "framerate", GST_TYPE_FRACTION, numerator, denominator, nullptr);
+    copy_steps (volume, structure);
+  }
+  gst_caps_unref (one);
+  return volume;
+}
+
+/* (transfer full): the picture first, for whoever takes both */
+static GstCaps *
+outputs_of (GstCaps *inputs, const Settings &settings, const Extent &extent)
+{
+  GstCaps *outputs = gst_caps_new_empty ();
+  for (guint n = 0; n < gst_caps_get_size (inputs); n++) {
+    GstCapsFeatures *features = gst_caps_get_features (inputs, n);
+    const GstStructure *input = gst_caps_get_structure (inputs, n);
+    for (GstStructure *output : {picture_of (input, extent, settings.true_scale),
+             volume_of (inputs, n, extent, settings.live)})
+      gst_caps_append_structure_full (outputs, output, gst_caps_features_copy (features));
+  }
+  return outputs;
+}
+
+/* (transfer full): of any depth, and of any length a picture's line has none of */
+static GstCaps *
+inputs_of (GstCaps *outputs)
+{
+  GstCaps *inputs = gst_caps_new_empty ();
+  for (guint n = 0; n < gst_caps_get_size (outputs); n++) {
+    const GstStructure *output = gst_caps_get_structure (outputs, n);
+    const GValue *width = gst_structure_get_value (output, "width");
+    GstCaps *any = gst_static_pad_template_get_caps (&sink_template);
+    any = gst_caps_make_writable (any);
+    for (guint i = 0; width && i < gst_caps_get_size (any); i++) {
+      GstStructure *input = gst_caps_get_structure (any, i);
+      gst_structure_set_value (input,
+          gst_structure_has_name (input, "video/x-raw") ? "width" : "lines", width);
+    }
+    inputs = gst_caps_merge (inputs, any);
+  }
+  return inputs;
+}
+
+static GstCaps *
+gst_oct_volume_transform_caps (
+    GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  GstOctVolume *self = GST_OCT_VOLUME (base);
+  const Settings settings = self->settings->current ();
+  GstCaps *result = direction == GST_PAD_SINK
+                        ? outputs_of (caps, settings, extent_of (self, settings))
+                        : inputs_of (caps);
+  if (!filter)
+    return result;
+  GstCaps *filtered = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (result);
+  return filtered;
+}
+
+static gboolean
+gst_oct_volume_get_frame_size (GstOpenCLFilter *, GstCaps *caps, gsize *size)
+{
+  opencl::ArrayFormat array;
+  if (!opencl::array_of_caps (caps, array, nullptr))
+    return FALSE;
+  *size = array.bytes ();
+  return TRUE;
+}
+
+/* --- settings --- */
+
+static void
+drop_volumes (Work &work)
+{
+  for (GstBuffer *buffer : work.ready)
+    gst_buffer_unref (buffer);
+  work.ready.clear ();
+  gst_clear_buffer (&work.volume);
+}
+
+/* Nothing has come yet. */
+static void
+begin_anew (GstOctVolume *self)
+{
+  Work &work = *self->work;
+  const Extent extent = extent_of (self, work.in_force);
+  const opencl::Fraction &rate = work.input.rate;
+
+  drop_volumes (work);
+  work.cleared = false;
+  work.rows.restart (extent.b_scans);
+  work.sequence.restart (1, extent.b_scans,
+      rate.numerator > 0
+          ? gst_util_uint64_scale_int (GST_SECOND, rate.denominator, rate.numerator)
+          : GST_CLOCK_TIME_NONE);
+}
+
+static bool
+suits (const Settings &wanted, GError **error)
+{
+  return wanted.range.check (error);
+}
+
+/* Whether downstream takes what other settings, or other numbers of B-scans, make. */
+static bool
+is_taken (
+    GstOctVolume *self, const Settings &settings, const Extent &extent, GError **error)
+{
+  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
+  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
+  GstCaps *outputs = outputs_of (input, settings, extent);
+  gst_caps_unref (input);
+  if (!opencl::is_taken_downstream (base, outputs, error))
+    return false;
+  gst_base_transform_reconfigure_src (base);
+  return true;
+}
+
+static void
+update_settings (GstOctVolume *self)
+{
+  Work &work = *self->work;
+
+  if (!self->settings->is_started ())
+    return;
+  bool changes_buffers = false;
+  self->settings->update ([&] (const Settings &wanted, GError **error) {
+    const bool changes_caps = wanted.b_scans != work.in_force.b_scans
+                              || wanted.live != work.in_force.live
+                              || wanted.true_scale != work.in_force.true_scale;
+    if (!suits (wanted, error)
+        || (changes_caps && !is_taken (self, wanted, extent_of (self, wanted), error)))
+      return false;
+    changes_buffers = wanted.live != work.in_force.live;
+    work.in_force = wanted;
+    return true;
+  });
+  if (changes_buffers)
+    begin_anew (self);
+}
+
+/* What a buffer says of its volume, where nobody has set it. */
+static void
+update_extent (GstOctVolume *self)
+{
+  Work &work = *self->work;
+  const Extent now = extent_of (self, work.in_force);
+  Extent said = now;
+  GError *error = nullptr;
+
+  if (!work.scan || !self->settings->is_started ())
+    return;
+  said.repeats = std::max (1u, work.scan->repeats);
+  if (work.in_force.b_scans == 0 && work.scan->b_scans > 0)
+    said.b_scans = std::min (work.scan->b_scans, most_b_scans);
+  if (!(said != now))
+    return;
+  if (is_taken (self, work.in_force, said, &error)) {
+    GST_OBJECT_LOCK (self);
+    self->said = said;
+    GST_OBJECT_UNLOCK (self);
+  } else {
+    self->settings->warn (error);
+  }
+}
+
+/* --- formats --- */
+
+static void
+drop_pool (Work &work)
+{
+  if (work.pool)
+    gst_buffer_pool_set_active (work.pool, FALSE);
+  gst_clear_object (&work.pool);
+}
+
+static bool
+prepare_picture (GstOctVolume *self, guint b_scans, GError **error)
+{
+  Work &work = *self->work;
+  return work.en_face.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+      work.input, b_scans, work.pixel_bytes, error);
+}
+
+static bool
+prepare_volume (GstOctVolume *self, GError **error)
+{
+  Work &work = *self->work;
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  const std::string options =
+      oct::options_of (work.input) + (work.input.picture ? " -DTURNED" : "");
+
+  drop_pool (work);
+  if (work.volume_bytes <= G_MAXUINT)
+    work.pool =
+        gst_opencl_filter_new_pool (GST_OPENCL_FILTER (self), FALSE, work.volume_bytes);
+  if (!work.pool || !gst_buffer_pool_set_active (work.pool, TRUE)) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
+        "a volume of %" G_GSIZE_FORMAT " bytes cannot be had", work.volume_bytes);
+    return false;
+  }
+  return work.store.create (context, KERNELS, "store", options.c_str (), error);
+}
+
+/* Whether what was gathered goes on with other caps. */
+static bool
+goes_on (const Work &work, const oct::DepthLayout &input, gsize volume_bytes,
+    guint pixel_bytes, guint b_scans)
+{
+  return input.lines == work.input.lines && input.depths == work.input.depths
+         && input.bytes == work.input.bytes && input.complex == work.input.complex
+         && input.video == work.input.video && input.quantity == work.input.quantity
+         && volume_bytes == work.volume_bytes && pixel_bytes == work.pixel_bytes
+         && b_scans == work.rows.rows ();
+}
+
+static gboolean
+gst_oct_volume_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
+{
+  GstOctVolume *self = GST_OCT_VOLUME (filter);
+  Work &work = *self->work;
+  const GstVideoInfo *picture = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  oct::DepthLayout layout;
+  gsize volume_bytes = 0;
+  auto accept = [] (const Settings &wanted, GError **why) { return suits (wanted, why); };
+
+  if (!oct::parse_depth_layout (input, false, layout)) {
+    g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "the caps have no format of depths");
+    return FALSE;
+  }
+  if (!self->settings->adopt (accept, error))
+    return FALSE;
+  if (!picture && !gst_oct_volume_get_frame_size (filter, output, &volume_bytes))
+    return FALSE;
+  work.in_force = self->settings->current ();
+  const guint b_scans = extent_of (self, work.in_force).b_scans;
+  const guint pixel_bytes =
+      picture ? guint (GST_VIDEO_INFO_COMP_DEPTH (picture, 0) / 8) : 0;
+  const bool same = goes_on (work, layout, volume_bytes, pixel_bytes, b_scans);
+  work.input = layout;
+  if (same)
+    return TRUE;
+  work.makes_picture = picture != nullptr;
+  work.pixel_bytes = pixel_bytes;
+  work.volume_bytes = volume_bytes;
+  work.row_bytes = volume_bytes / b_scans;
+  begin_anew (self);
+  return work.makes_picture ? prepare_picture (self, b_scans, error)
+                            : prepare_volume (self, error);
+}
+
+static gboolean
+gst_oct_volume_open (GstOpenCLFilter *filter, GError **)
+{
+  GstOctVolume *self = GST_OCT_VOLUME (filter);
+  self->work = new Work;
+  GST_OBJECT_LOCK (self);
+  self->said = Extent ();
+  GST_OBJECT_UNLOCK (self);
+  return TRUE;
+}
+
+static void
+gst_oct_volume_close (GstOpenCLFilter *filter)
+{
+  GstOctVolume *self = GST_OCT_VOLUME (filter);
+  self->settings->stop ();
+  if (self->work) {
+    drop_volumes (*self->work);
+    drop_pool (*self->work);
+  }
+  delete std::exchange (self->work, nullptr);
+}
+
+/* --- volumes --- */
+
+static cl_command_queue
+queue_of (GstOctVolume *self)
+{
+  return gst_opencl_context_get_queue (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), GST_OPENCL_QUEUE_COMPUTE);
+}
+
+/* (transfer full) (nullable) */
+static GstBuffer *
+acquire_volume (Work &work, GError **error)
+{
+  GstBuffer *buffer = nullptr;
+  if (gst_buffer_pool_acquire_buffer (work.pool, &buffer, nullptr) == GST_FLOW_OK)
+    return buffer;
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
+      "a volume of %" G_GSIZE_FORMAT " bytes cannot be had", work.volume_bytes);
+  return nullptr;
+}
+
+/* Enqueues what changes the volume: `work` (const GstOpenCLFrame &, GError **) does. */
+template <typename Change>
+static bool
+change_volume (GstOctVolume *self, GError **error, Change change)
+{
+  Work &work = *self->work;
+  cl_command_queue queue = queue_of (self);
+  cl_event event = nullptr;
+  GstOpenCLFrame volume;
+
+  if (!gst_opencl_frame_map (
+          &volume, nullptr, work.volume_bytes, work.volume, queue, GST_MAP_WRITE, error))
+    return false;
+  const bool enqueued = change (volume, error);
+  const bool finished = gst_opencl_frames_finish (
+      queue, nullptr, &volume, &event, enqueued ? error : nullptr);
+  if (event)
+    clReleaseEvent (event);
+  return enqueued && finished;
+}
+
+static bool
+fill_with_zeros (GstOctVolume *self, const GstOpenCLFrame &volume, gsize offset,
+    gsize bytes, GError **error)
+{
+  const cl_uchar zero = 0;
+  const cl_int code = clEnqueueFillBuffer (volume.queue, volume.data, &zero, sizeof zero,
+      volume.offset[0] + offset, bytes, 0, nullptr, nullptr);
+  return gst_opencl_check (code, "clEnqueueFillBuffer", error);
+}
+
+template <typename IsWanted>
+static bool
+clear_rows (GstOctVolume *self, IsWanted is_wanted, GError **error)
+{
+  const Work &work = *self->work;
+  return change_volume (self, error, [&] (const GstOpenCLFrame &volume, GError **why) {
+    for (guint row = 0; row < work.rows.rows (); row++) {
+      if (is_wanted (row)
+          && !fill_with_zeros (self, volume, row * work.row_bytes, work.row_bytes, why))
+        return false;
+    }
+    return true;
+  });
+}
+
+/* Somebody downstream has the memory of what was pushed. */
+static bool
+is_held (GstBuffer *volume)
+{
+  return GST_MINI_OBJECT_REFCOUNT_VALUE (volume) > 1
+         || GST_MINI_OBJECT_REFCOUNT_VALUE (gst_buffer_peek_memory (volume, 0)) > 1;
+}
+
+/* Another one that nobody else has, with the same in it. */
+static bool
+copy_volume (GstOctVolume *self, GError **error)
+{
+  Work &work = *self->work;
+  GstBuffer *copy = acquire_volume (work, error);
+  cl_event event = nullptr;
+
+  if (!copy)
+    return false;
+  const bool copied = gst_opencl_buffer_copy_async (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), copy, work.volume,
+      nullptr, &event, error);
+  if (event)
+    clReleaseEvent (event);
+  gst_buffer_unref (std::exchange (work.volume, copy));
+  return copied;
+}
+
+/* One to put B-scans into. */
+static bool
+ensure_volume (GstOctVolume *self, GError **error)
+{
+  Work &work = *self->work;
+
+  if (work.volume)
+    return !is_held (work.volume) || copy_volume (self, error);
+  work.volume = acquire_volume (work, error);
+  return work.volume
+         && (!work.in_force.live
+             || clear_rows (
+                 self, [] (guint) { return true; }, error));
+}
+
+static bool
+put_b_scan (GstOctVolume *self, const GstOpenCLFrame *frame, guint row, GError **error)
+{
+  Work &work = *self->work;
+  const oct::PlacedBScan from (frame, work.input);
+  const gsize tile = 16; /* as in the kernel */
+  const gsize groups[] = {
+      (work.input.lines + tile - 1) / tile, (work.input.depths + tile - 1) / tile};
+  const gsize number = opencl::info_of (type_of (work.input)).size;
+
+  if (!oct::check_places (frame, work.input.bytes, error))
+    return false;
+  return change_volume (self, error, [&] (const GstOpenCLFrame &volume, GError **why) {
+    const cl_ulong place = (volume.offset[0] + row * work.row_bytes) / number;
+    return work.store.set_all (why, from.data, from.offset, from.line_step,
+               from.depth_step, from.depths, from.lines, volume.data, place)
+           && work.store.enqueue_box (volume.queue,
+               {groups[0] * tile, groups[1] * tile, 1}, {tile, tile, 1}, why);
+  });
+}
+
+static void
+describe_volume (Work &work, GstBuffer *buffer, bool incomplete)
+{
+  const GstClockTime time = work.arrival.time, duration = work.arrival.duration;
+
+  GST_BUFFER_PTS (buffer) = work.start;
+  if (GST_CLOCK_TIME_IS_VALID (work.start) && GST_CLOCK_TIME_IS_VALID (time)
+      && GST_CLOCK_TIME_IS_VALID (duration) && time >= work.start)
+    GST_BUFFER_DURATION (buffer) = time + duration - work.start;
+  if (incomplete)
+    GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_CORRUPTED);
+  GstOctScan scan = {};
+  scan.frame = scan.volume = work.rows.volume ();
+  scan.b_scans = 1;
+  scan.repeats = 1;
+  gst_buffer_set_oct_scan (buffer, &scan);
+}
+
+/* Ends the volume: what never came is zero. */
+static bool
+finish_volume (GstOctVolume *self, GError **error)
+{
+  Work &work = *self->work;
+  bool whole = true;
+
+  work.rows.end ();
+  for (guint row = 0; row < work.rows.rows (); row++)
+    whole = whole && work.rows.is_filled (row);
+  if (!whole
+      && !clear_rows (
+          self, [&] (guint row) { return !work.rows.is_filled (row); }, error))
+    return false;
+  describe_volume (work, work.volume, !whole);
+  work.ready.push_back (std::exchange (work.volume, nullptr));
+  return true;
+}
+
+/* As it is by now, in the same memory. The buffer of the pool lives as long. */
+static void
+show_live_volume (Work &work)
+{
+  GstBuffer *shown = gst_buffer_new ();
+  gst_buffer_append_memory (
+      shown, gst_memory_ref (gst_buffer_peek_memory (work.volume, 0)));
+  gst_buffer_add_parent_buffer_meta (shown, work.volume);
+  work.start = work.arrival.time;
+  describe_volume (work, shown, work.rows.has_gaps ());
+  work.ready.push_back (shown);
+}
+
+/* --- frames --- */
+
+static GstFlowReturn
+gst_oct_volume_submit_input_buffer (
+    GstBaseTransform *base, gboolean discont, GstBuffer *input)
+{
+  GstOctVolume *self = GST_OCT_VOLUME (base);
+  Work &work = *self->work;
+  GstOctScan scan;
+
+  opencl::sync_controlled_values (base, input);
+  work.scan.reset ();
+  if (gst_buffer_get_oct_scan (input, &scan))
+    work.scan = scan;
+  update_settings (self);
+  update_extent (self);
+  work.arrival.time = GST_BUFFER_PTS (input);
+  work.arrival.duration = GST_BUFFER_DURATION (input);
+  work.arrival.lost =
+      work.lost || GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT);
+  work.arrival.empty = GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_GAP);
+  work.lost = false;
+  return GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)
+      ->submit_input_buffer (base, discont, input);
+}
+
+/* Among the B-scans of all volumes. */
+static guint64
+place_of (Work &work)
+{
+  work.sequence.next (work.arrival);
+  if (!work.scan)
+    return work.sequence.number ();
+  return work.scan->volume * work.scan->b_scans + work.scan->b_scan;
+}
+
+static bool
+put_into_picture (GstOctVolume *self, const GstOpenCLFrame *input,
+    const oct::VolumeRows::Step &step, cl_command_queue queue, GError **error)
+{
+  Work &work = *self->work;
+  if (!work.cleared && !work.en_face.clear (queue, error))
+    return false;
+  work.cleared = true;
+  for (guint row : step.lost) {
+    if (!work.en_face.clear_row (row, queue, error))
+      return false;
+  }
+  return !step.stores
+         || work.en_face.put_row (input, step.row, work.in_force.slab, queue, error);
+}
+
+static bool
+put_into_volume (GstOctVolume *self, const GstOpenCLFrame *input,
+    const oct::VolumeRows::Step &step, GError **error)
+{
+  Work &work = *self->work;
+  if (step.begins)
+    work.start = work.arrival.time;
+  if (!ensure_volume (self, error))
+    return false;
+  if (work.in_force.live && !step.lost.empty ()) {
+    auto is_lost = [&] (guint row) {
+      return std::find (step.lost.begin (), step.lost.end (), row) != step.lost.end ();
+    };
+    if (!clear_rows (self, is_lost, error))
+      return false;
+  }
+  if (step.stores && !put_b_scan (self, input, step.row, error))
+    return false;
+  if (work.in_force.live)
+    show_live_volume (work);
+  else if (step.completes)
+    return finish_volume (self, error);
+  return true;
+}
+
+static gboolean
+gst_oct_volume_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    cl_command_queue queue, guint *outputs, GError **error)
+{
+  GstOctVolume *self = GST_OCT_VOLUME (filter);
+  Work &work = *self->work;
+  const guint64 place = place_of (work);
+  const bool last = !work.scan || work.scan->repeat + 1 >= work.scan->repeats;
+
+  *outputs = 0;
+  if (!work.makes_picture && !work.in_force.live && work.rows.leaves (place)
+      && !finish_volume (self, error))
+    return FALSE;
+  const oct::VolumeRows::Step step = work.rows.next (place, last, work.arrival.empty);
+  if (work.makes_picture) {
+    *outputs = 1;
+    return put_into_picture (self, input, step, queue, error);
+  }
+  if (!put_into_volume (self, input, step, error))
+    return FALSE;
+  if (step.completes)
+    work.rows.end ();
+  *outputs = work.ready.empty () ? 0 : 1; /* where it is two, the other comes next time */
+  return TRUE;
+}
+
+static gboolean
+gst_oct_volume_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  Work &work = *GST_OCT_VOLUME (filter)->work;
+  /* A volume is made already. */
+  return !work.makes_picture
+         || work.en_face.show (output, work.in_force.range, queue, error);
+}
+
+static GstFlowReturn
+gst_oct_volume_prepare_output_buffer (
+    GstBaseTransform *base, GstBuffer *input, GstBuffer **output)
+{
+  Work &work = *GST_OCT_VOLUME (base)->work;
+
+  if (work.makes_picture)
+    return GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)
+        ->prepare_output_buffer (base, input, output);
+  *output = work.ready.front ();
+  work.ready.pop_front ();
+  return GST_FLOW_OK;
+}
+
+static gboolean
+gst_oct_volume_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffer *output)
+{
+  if (!GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)
+           ->copy_metadata (base, input, output))
+    return FALSE;
+  GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_GAP);
+  if (GST_OCT_VOLUME (base)->work->rows.has_gaps ())
+    GST_BUFFER_FLAG_SET (output, GST_BUFFER_FLAG_CORRUPTED);
+  return TRUE;
+}
+
+/* What has come of the last volume, before the end. */
+static void
+push_rest (GstOctVolume *self)
+{
+  Work &work = *self->work;
+  GError *error = nullptr;
+
+  if (work.makes_picture)
+    return;
+  if (work.rows.began () && !work.in_force.live && !finish_volume (self, &error)) {
+    gst_opencl_post_error (GST_ELEMENT (self), error);
+    return;
+  }
+  while (!work.ready.empty ()) {
+    GstBuffer *buffer = work.ready.front ();
+    work.ready.pop_front ();
+    gst_pad_push (GST_BASE_TRANSFORM_SRC_PAD (self), buffer);
+  }
+}
+
+static gboolean
+gst_oct_volume_sink_event (GstBaseTransform *base, GstEvent *event)
+{
+  GstOctVolume *self = GST_OCT_VOLUME (base);
+  const GstEventType type = GST_EVENT_TYPE (event);
+
+  if (self->work) {
+    if (type == GST_EVENT_EOS)
+      push_rest (self);
+    if (type == GST_EVENT_GAP)
+      self->work->lost = true;
+  }
+  const gboolean handled =
+      GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)->sink_event (base, event);
+  if (self->work && type == GST_EVENT_FLUSH_STOP && self->settings->is_started ())
+    begin_anew (self);
+  return handled;
+}
+
+/* --- properties --- */
+
+template <typename Member>
+static auto
+of_slab (Member oct::Slab::*member)
+{
+  return [member] (Settings &settings) -> Member & { return settings.slab.*member; };
+}
+
+const opencl::PropertyTable<Settings> properties = oct::joined<Settings> (
+    {
+        {"b-scans", "B-scans",
+            "B-scans of a volume; 0 = as octscan says with each buffer, 512 where it "
+            "does not",
+            &Settings::b_scans, {0, most_b_scans}, opencl::playing},
+        {"live", "Live",
+            "Whether the volume comes after each B-scan, as it is by then, instead of "
+            "when its last one has come",
+            &Settings::live, opencl::playing},
+        {"projection", "Projection", "What a pixel of the picture is of its depths",
+            of_slab (&oct::Slab::projection), oct::projection_get_type, opencl::playing},
+        {"slab-start", "Start of the slab",
+            "First depth of the picture; with surface, counted from there, above it "
+            "too",
+            of_slab (&oct::Slab::start), {-gint (most_depths), gint (most_depths)},
+            opencl::playing},
+        {"slab-depths", "Depths of the slab",
+            "Depths of the picture, 0 = all that follow", of_slab (&oct::Slab::depths),
+            {0, most_depths}, opencl::playing},
+        {"surface", "Surface",
+            "Whether the slab counts from the sample's surface instead of the first "
+            "depth",
+            of_slab (&oct::Slab::surface), opencl::playing},
+        {"surface-level", "Surface level",
+            "The surface is the first depth whose level is above this, in the numbers "
+            "that come in",
+            of_slab (&oct::Slab::threshold), {-1e9, 1e9}, opencl::playing},
+        {"surface-smooth", "Surface smoothing",
+            "Depths, that depth in their middle, that its level is the mean of; odd",
+            of_slab (&oct::Slab::smooth), {1, most_smooth}, opencl::playing},
+        {"surface-from", "Surface from",
+            "First depth that may be the surface, below what a spectrum's mean leaves",
+            of_slab (&oct::Slab::surface_from), {0, most_depths}, opencl::playing},
+        {"true-scale", "True scale",
+            "Whether the picture's pixel-aspect-ratio is that of the caps' line-step "
+            "and b-scan-step, where both are there",
+            &Settings::true_scale, opencl::playing},
+    },
+    oct::shown_range_properties<Settings> ());
+
+/* --- the class --- */
+
+static void
+gst_oct_volume_init (GstOctVolume *self)
+{
+  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->said = Extent ();
+  /* A B-scan that a slow display leaves out is a row of the volume. */
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
+}
+
+static void
+gst_oct_volume_finalize (GObject *object)
+{
+  GstOctVolume *self = GST_OCT_VOLUME (object);
+  delete self->settings;
+  delete self->work;
+  G_OBJECT_CLASS (gst_oct_volume_parent_class)->finalize (object);
+}
+
+static void
+gst_oct_volume_class_init (GstOctVolumeClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_oct_volume_finalize;
+  opencl::install_settings<&GstOctVolume::settings> (klass, properties);
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OCT volume",
+      "Filter/Effect/Video",
+      "Gathers B-scans to a volume or a picture en face, on an OpenCL device",
+      "The gst-opencl developers");
+
+  transform_class->transform_caps = gst_oct_volume_transform_caps;
+  transform_class->submit_input_buffer = gst_oct_volume_submit_input_buffer;
+  transform_class->prepare_output_buffer = gst_oct_volume_prepare_output_buffer;
+  transform_class->copy_metadata = gst_oct_volume_copy_metadata;
+  transform_class->sink_event = gst_oct_volume_sink_event;
+  filter_class->open = gst_oct_volume_open;
+  filter_class->close = gst_oct_volume_close;
+  filter_class->set_formats = gst_oct_volume_set_formats;
+  filter_class->get_frame_size = gst_oct_volume_get_frame_size;
+  filter_class->submit = gst_oct_volume_submit;
+  filter_class->transform = gst_oct_volume_transform;
+  gst_type_mark_as_plugin_api (oct::projection_get_type (), GstPluginAPIFlags (0));
+  gst_type_mark_as_plugin_api (oct::scale_get_type (), GstPluginAPIFlags (0));
+}

@@ -1,0 +1,137 @@
+/* B-scans into a volume, and into rows of an en face picture
+ *
+ * INPUT is the type of what comes in, float2 with COMPLEX. A value of line l and depth d
+ * lies at offset + l * line_step + d * depth_step.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifdef COMPLEX
+#define NUMBER float
+#define NUMBER_OF(value) hypot ((value).x, (value).y)
+#else
+#define NUMBER INPUT
+#define NUMBER_OF(value) (value)
+#endif
+
+#define B_SCAN                                                                           \
+  global const INPUT *restrict input, ulong offset, uint line_step, uint depth_step,     \
+      uint depths, uint lines
+
+#ifdef PARTS
+/* A work-group looks at LINES A-lines, each by PARTS work-items: those beside each other
+ * at values beside each other, along A-lines with ALONG. */
+#define GROUP (LINES * PARTS)
+#ifdef ALONG
+#define LINE_OF(item) ((item) / PARTS)
+#define PART_OF(item) ((item) % PARTS)
+#else
+#define LINE_OF(item) ((item) % LINES)
+#define PART_OF(item) ((item) / LINES)
+#endif
+
+/* The mean of the bins around one, of those that there are. */
+float
+level_around (global const INPUT *line, uint depth_step, uint depths, uint depth, uint reach)
+{
+  const uint from = max (depth, reach) - reach, last = min (depth + reach, depths - 1);
+  float sum = 0.0f;
+  for (uint n = from; n <= last; n++)
+    sum += (float)NUMBER_OF (line[n * (size_t)depth_step]);
+  return sum / (float)(last - from + 1);
+}
+
+/* One row of `rows` of a plane, in which rows lie beside each other: of each A-line the
+ * mean, or with `maximum` that, of `slab` depths from `start`, which with `finds` counts
+ * from the first depth from `first` on where the level passes `threshold`. `nothing` where
+ * there are none. */
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
+project (B_SCAN, uint maximum, int start, uint slab, uint finds, float threshold,
+    uint reach, uint first, float nothing, global float *restrict plane, uint rows,
+    uint row)
+{
+  local uint found[GROUP];
+  local float values[GROUP];
+  local uint counts[GROUP];
+  const uint item = get_local_id (0), part = PART_OF (item);
+  const uint line = get_group_id (0) * LINES + LINE_OF (item);
+  global const INPUT *from = input + offset + min (line, lines - 1) * (size_t)line_step;
+
+  long origin = 0;
+  if (finds) {
+    uint depth = first + part;
+    while (depth < depths && !(level_around (from, depth_step, depths, depth, reach) > threshold))
+      depth += PARTS;
+    found[item] = depth;
+    barrier (CLK_LOCAL_MEM_FENCE);
+    uint surface = found[item];
+    for (uint n = 0; n < PARTS; n++)
+#ifdef ALONG
+      surface = min (surface, found[item - part + n]);
+#else
+      surface = min (surface, found[item % LINES + n * LINES]);
+#endif
+    origin = surface < depths ? (long)surface : (long)depths;
+  }
+  const bool none = origin >= (long)depths;
+  const long begin = clamp (origin + start, 0L, (long)depths);
+  const long end = clamp (origin + start + (long)slab, begin, (long)depths);
+  float value = maximum ? -INFINITY : 0.0f;
+  uint count = 0;
+  for (long depth = begin + part; depth < end && !none; depth += PARTS, count++) {
+    const float number = (float)NUMBER_OF (from[depth * depth_step]);
+    value = maximum ? fmax (value, number) : value + number;
+  }
+  values[item] = value;
+  counts[item] = count;
+  barrier (CLK_LOCAL_MEM_FENCE);
+  if (part > 0 || line >= lines)
+    return;
+  for (uint n = 1; n < PARTS; n++) {
+#ifdef ALONG
+    const uint other = item + n;
+#else
+    const uint other = item + n * LINES;
+#endif
+    value = maximum ? fmax (value, values[other]) : value + values[other];
+    count += counts[other];
+  }
+  plane[line * (size_t)rows + row] =
+      count == 0 ? nothing : maximum ? value : value / (float)count;
+}
+#else
+#define TILE 16
+
+/* To A-lines one after the other, of a picture, whose columns they are, by a tile in local
+ * memory. */
+kernel __attribute__ ((reqd_work_group_size (TILE, TILE, 1))) void
+store (B_SCAN, global NUMBER *restrict volume, ulong place)
+{
+  local NUMBER tile[TILE][TILE + 1];
+  const uint x = get_local_id (0), y = get_local_id (1);
+  const uint first_line = get_group_id (0) * TILE, first_depth = get_group_id (1) * TILE;
+#ifdef TURNED
+  uint line = first_line + x, depth = first_depth + y;
+  if (line < lines && depth < depths)
+    tile[x][y] = NUMBER_OF (input[offset + line * (size_t)line_step + depth * (size_t)depth_step]);
+  barrier (CLK_LOCAL_MEM_FENCE);
+  line = first_line + y;
+  depth = first_depth + x;
+  if (line < lines && depth < depths)
+    volume[place + line * (size_t)depths + depth] = tile[y][x];
+#else
+  const uint line = first_line + y, depth = first_depth + x;
+  if (line < lines && depth < depths)
+    volume[place + line * (size_t)depths + depth] =
+        NUMBER_OF (input[offset + line * (size_t)line_step + depth * (size_t)depth_step]);
+#endif
+}
+
+/* What nothing came for. */
+kernel void
+clear_row (global float *restrict plane, uint rows, uint row, uint lines, float nothing)
+{
+  const uint line = get_global_id (0);
+  if (line < lines)
+    plane[line * (size_t)rows + row] = nothing;
+}
+#endif
