@@ -27,6 +27,8 @@ packages=(
   python3 python3-numpy librandom123-dev clang-format shellcheck
   # what the examples in docs/examples are for
   cmake python3-gi gir1.2-gst-plugins-base-1.0 python3-pyopencl
+  # pipelines/reprocess.py
+  python3-distributed
   # the reference: meson compile docs
   gi-docgen
 )

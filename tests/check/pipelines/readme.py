@@ -50,6 +50,8 @@ def make_files():
     np.save("map.npy", np.linspace(0, 2047, 2048))
     rng.integers(0, 4096, (999, 2048)).astype("<u2").tofile("spectra.raw")
     np.save("spectra.npy", rng.integers(0, 4096, (2, 99, 2048)).astype("<u2"))
+    pathlib.Path("recordings").mkdir()
+    np.save("recordings/first.npy", rng.integers(0, 4096, (2, 99, 2048)).astype("<u2"))
     ball = "videotestsrc num-buffers={} pattern=ball background-color=0xff{}"
     picture = f"{ball} ! video/x-raw,width=320,height=180 ! videoconvert"
     launch(f"{picture.format(1, '0d5808')} ! jpegenc ! filesink location=actor.jpg")
