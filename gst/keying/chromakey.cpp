@@ -11,8 +11,14 @@
  * rises from 0 at a distance of `similarity` to 1 at `similarity` + `smoothness`, where
  * the screen itself is at 0, and grey and black are at 1. `chroma` takes the distance in
  * the plane of Cb and Cr, and `difference` how far the screen's component is above the
- * `balance` of the other two. With `adaptive` they follow a screen that is lit unevenly, and with `refine`
- * the luma of the picture, which is finer than its chroma, says where edges lie.
+ * `balance` of the other two. With `refine` the luma of the picture, which is finer than
+ * its chroma, says where edges lie.
+ *
+ * `plate` says what the screen looks like, place by place. It is measured near the key's
+ * colour in each frame, which follows any light; with `plate=measured` what was seen is
+ * remembered where something comes before the screen, so that edges beside it stay as they
+ * are, and `plate=frozen` keeps that as it is. `plate=file` is a picture of the empty
+ * screen, which knows its folds, too.
  *
  * With `quiet` alpha is keyed from the mean of pictures where nothing moves; red, green and
  * blue stay those of the picture itself.
@@ -38,6 +44,7 @@
 
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/gstopenclfilter-private.h>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
@@ -46,8 +53,11 @@
 
 #include "elements.h"
 #include "original.hpp"
+#include "picturefile.hpp"
 #include "pixelformats.hpp"
+#include "readframe.hpp"
 #include "runmember.hpp"
+#include "screenplate.hpp"
 #include "takenkey.hpp"
 
 #define FOLDER "/org/freedesktop/gstreamer/opencl/keying/"
@@ -58,6 +68,7 @@ GST_DEBUG_CATEGORY_STATIC (chroma_key_debug);
 
 namespace {
 using keying::Channel;
+using keying::Plate;
 using keying::RunMember;
 
 enum class Method {
@@ -89,7 +100,9 @@ struct Settings {
   gdouble balance = 0.75;
   gdouble similarity = 0.08;
   gdouble smoothness = 0.8;
-  bool adaptive = true;
+  Plate plate = Plate::adaptive;
+  std::string plate_location;
+  bool adaptive = true; /* else Plate::adaptive is none */
   bool refine = true;
   bool core = false;
   bool quiet = false;
@@ -104,12 +117,6 @@ struct Settings {
 /* Work-items of the one group that takes the key */
 const gsize taking_group = 256;
 
-/* The screen's colour is measured in blocks, of which this many lie across the shorter
- * side of a frame, and in each at a square of samples. A block's sides are multiples
- * of 16. */
-const guint blocks_across = 14;
-const guint samples_across = 16;
-
 /* What a work-item of key_in_groups writes, and a work-group: the first of these rows for
  * which the device has as much local memory as they take */
 const gsize item_columns = 4, item_rows = 8, tile_columns = 128;
@@ -119,29 +126,23 @@ const struct {
 } tiles[] = {{32, 43 * 1024}, {16, 25 * 1024}, {8, 0}};
 /* What a work-item of key_tiles writes, at most */
 const gsize wide_columns = 256, wide_rows = 64;
-/* Of the expected chroma: what counts as screen at first, where that is the key's, and
- * then, where it is what was measured */
-const cl_float least_chroma[] = {0.6f, 0.9f};
 
 /* What the streaming thread works with. */
 struct Work {
   GstVideoInfo info;
   opencl::FrameKernel key_by_distance;
-  opencl::FrameKernel key_in_groups[2][2]; /* without and with refine, and core */
+  opencl::FrameKernel key_in_groups[2][2]
+                                   [2]; /* of a plate that is a picture or not, without
+                                            * and with refine, and core */
   gsize tile_rows = 0;
   bool wide = false; /* key_tiles instead */
   opencl::FrameKernel key_tiles;
   opencl::FrameKernel take_key;
   opencl::FrameKernel find_key;
   opencl::FrameKernel quieten;
-  opencl::FrameKernel measure_screen;
-  opencl::FrameKernel smooth_screen;
   cl::Buffer auto_key;
   keying::TakenKey taken_key;
-  cl_uint block_size, block_columns, block_rows;
-  cl::Buffer measured; /* of each block */
-  cl::Buffer across;   /* sums of measured */
-  cl::Buffer screen;
+  keying::ScreenPlate plate;
   cl::Buffer
       means[2];     /* over time, of four bytes each two more; from the first frame on */
   cl::Buffer quiet; /* that needs them, as the picture that they make */
@@ -158,7 +159,9 @@ struct _GstChromaKey {
   GstOpenCLFilter parent;
 
   opencl::Settings<Settings> *settings;
-  Work *work; /* between set_formats and close, else null */
+  std::string *plate_location; /* of the picture that was read last */
+  GstSample *plate_sample;     /* (nullable): that */
+  Work *work;                  /* between set_formats and close, else null */
   RunMember *member;
 };
 
@@ -233,10 +236,15 @@ const opencl::PropertyTable<Settings> properties = {
     {"smoothness", "Smoothness",
         "Soft methods: the distance beyond similarity at which all is opaque",
         &Settings::smoothness, {0, 2}, keying::playing_flags},
-    {"adaptive", "Adaptive",
-        "Soft methods: measure the screen's colour in every frame, place by place, near "
-        "that of the key, so that it may be lit unevenly",
-        &Settings::adaptive, keying::playing_flags},
+    {"plate", "Plate",
+        "Soft methods: where the screen's colour is taken from, place by place, so that "
+        "it may be lit unevenly",
+        &Settings::plate, keying::plate_get_type, keying::playing_flags},
+    {"plate-location", "Plate location",
+        "plate=file: a picture of the screen with nothing before it, scaled to the frame",
+        &Settings::plate_location, opencl::playing},
+    {"adaptive", "Adaptive", "FALSE makes of plate=adaptive plate=none",
+        &Settings::adaptive, GParamFlags (keying::playing_flags | G_PARAM_DEPRECATED)},
     {"refine", "Refine",
         "Soft methods: let the picture's luma, which is finer than its chroma, say where "
         "edges lie",
@@ -280,18 +288,56 @@ const opencl::PropertyTable<Settings> properties = {
 static Settings
 get_settings (gpointer self)
 {
-  return GST_CHROMA_KEY (self)->settings->committed ();
+  return GST_CHROMA_KEY (self)->settings->current ();
+}
+
+static Plate
+plate_of (const Settings &settings)
+{
+  return settings.plate == Plate::adaptive && !settings.adaptive ? Plate::none
+                                                                 : settings.plate;
+}
+
+/* Reads the plate of settings that are to be taken up. */
+static bool
+read_plate (GstChromaKey *self, const Settings &wanted, GError **error)
+{
+  if (wanted.plate != Plate::file
+      || (self->plate_sample && wanted.plate_location == *self->plate_location))
+    return true;
+  if (wanted.plate_location.empty ()) {
+    g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "plate=file needs plate-location");
+    return false;
+  }
+  GstSample *sample = keying::load_picture (wanted.plate_location, error);
+  if (!sample)
+    return false;
+  if (self->plate_sample)
+    gst_sample_unref (self->plate_sample);
+  self->plate_sample = sample;
+  *self->plate_location = wanted.plate_location;
+  if (self->work)
+    self->work->plate.drop_picture ();
+  return true;
 }
 
 /* Kernels and work memory */
 
 static void
-gst_chroma_key_close (GstOpenCLFilter *filter)
+drop_work (GstChromaKey *self)
 {
-  GstChromaKey *self = GST_CHROMA_KEY (filter);
   delete self->work;
   self->work = nullptr;
   self->member->close ();
+}
+
+static void
+gst_chroma_key_close (GstOpenCLFilter *filter)
+{
+  GstChromaKey *self = GST_CHROMA_KEY (filter);
+  drop_work (self);
+  self->settings->stop ();
 }
 
 static gsize
@@ -311,15 +357,16 @@ create_soft_kernels (GstOpenCLContext *context, Work &work, const std::string &o
   work.key_tiles.prepare (context, FOLDER "chromakeywide.cl", "key_tiles",
       options + " -DWIDE_ROWS=" + std::to_string (wide_rows));
   work.tile_rows = tile_rows_for (opencl::local_memory (context));
-  for (bool refine : {false, true}) {
-    for (bool core : {false, true})
-      work.key_in_groups[refine][core].prepare (context, FOLDER "chromakeygroups.cl",
-          "key_in_groups",
-          options + " -cl-mad-enable -DRECIPROCAL=native_recip" + " -DREFINING="
-              + std::to_string (refine) + " -DCLOSING=" + std::to_string (core)
-              + " -DTILE_COLUMNS=" + std::to_string (tile_columns)
-              + " -DTILE_ROWS=" + std::to_string (work.tile_rows)
-              + " -DITEM_ROWS=" + std::to_string (item_rows));
+  const std::string tile = options + " -cl-mad-enable -DRECIPROCAL=native_recip"
+                           + " -DTILE_COLUMNS=" + std::to_string (tile_columns)
+                           + " -DTILE_ROWS=" + std::to_string (work.tile_rows)
+                           + " -DITEM_ROWS=" + std::to_string (item_rows);
+  for (guint which = 0; which < 8; which++) {
+    const guint pictured = which >> 2, refine = which >> 1 & 1, core = which & 1;
+    work.key_in_groups[pictured][refine][core].prepare (context,
+        FOLDER "chromakeygroups.cl", "key_in_groups",
+        tile + " -DREFINING=" + std::to_string (refine) + " -DCLOSING="
+            + std::to_string (core) + " -DPICTURED=" + std::to_string (pictured));
   }
 }
 
@@ -335,13 +382,10 @@ create_kernels (GstOpenCLContext *context, Work &work)
       {work.take_key, "take_key"},
       {work.find_key, "find_key"},
       {work.quieten, "quiet"},
-      {work.measure_screen, "measure_screen"},
-      {work.smooth_screen, "smooth_screen"},
   };
   for (const auto &entry : kernels)
     entry.kernel.prepare (context, KERNELS, entry.name,
-        options + " -DGROUP=" + std::to_string (taking_group)
-            + " -DSAMPLES=" + std::to_string (samples_across));
+        options + " -DGROUP=" + std::to_string (taking_group));
   create_soft_kernels (context, work, options);
 }
 
@@ -353,37 +397,32 @@ make_auto_key (GstOpenCLContext *context, Work &work, GError **error)
 }
 
 static gboolean
-create_buffers (GstOpenCLContext *context, Work &work, GError **error)
-{
-  guint width = work.info.width, height = work.info.height;
-  guint sixteenths =
-      std::lround (std::min (width, height) / gdouble (blocks_across) / 16);
-  work.block_size = 16 * std::max (1u, sixteenths);
-  work.block_columns = (width + work.block_size - 1) / work.block_size;
-  work.block_rows = (height + work.block_size - 1) / work.block_size;
-  gsize bytes = gsize (work.block_columns) * work.block_rows * sizeof (cl_float4);
-
-  work.measured = opencl::make_buffer (context, bytes, error);
-  work.across = opencl::make_buffer (context, 2 * bytes, error);
-  work.screen = opencl::make_buffer (context, bytes, error);
-  return make_auto_key (context, work, error) && work.measured () && work.across ()
-         && work.screen ();
-}
-
-static gboolean
 gst_chroma_key_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
 
-  gst_chroma_key_close (filter);
+  const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  auto accept = [&] (const Settings &wanted, GError **reason) {
+    return read_plate (self, wanted, reason);
+  };
+
+  if (!self->settings->adopt (accept, error))
+    return FALSE;
+  /* After a seek a source may have another framerate: what the screen is stays known. */
+  if (self->work && keying::shows_the_same (&self->work->info, info)) {
+    self->work->info = *info;
+    return TRUE;
+  }
+  drop_work (self);
   self->work = new Work;
   Work &work = *self->work;
-  work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  work.info = *info;
   self->member->set_format (context, &work.info);
   create_kernels (context, work);
-  return create_buffers (context, work, error);
+  return make_auto_key (context, work, error)
+         && work.plate.create (context, info, keying::pixel_options (info), error);
 }
 
 /* The work */
@@ -470,10 +509,20 @@ tell_key (GstChromaKey *self, bool wait)
 static gboolean
 gst_chroma_key_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
+  GstChromaKey *self = GST_CHROMA_KEY (transform);
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
-    tell_key (GST_CHROMA_KEY (transform), true);
+    tell_key (self, true);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP && self->work)
+    self->work->plate.forget ();
   return GST_BASE_TRANSFORM_CLASS (gst_chroma_key_parent_class)
       ->sink_event (transform, event);
+}
+
+static keying::ScreenKey
+screen_key_of (const Work &work, const Settings &settings)
+{
+  return {work.auto_key (), cl_uint (settings.auto_key != AutoKey::none),
+      settings.key_color, work.taken_revision};
 }
 
 static cl_uint
@@ -509,29 +558,6 @@ key_by_distance (Work &work, const Settings &settings, const GstOpenCLFrame *inp
       key.inverted, key.opacity, cl_uint (settings.channel), cl_float (settings.spill));
 }
 
-/* Twice, since what is screen is told better from its own colour than from the key's. */
-static gboolean
-measure_screen (Work &work, const Settings &settings, const GstOpenCLFrame *input,
-    cl_command_queue queue, GError **error)
-{
-  cl_uint columns = work.block_columns, rows = work.block_rows;
-  cl_uint use_auto_key = settings.auto_key != AutoKey::none;
-  cl_uint key = settings.key_color;
-  opencl::Groups blocks = {columns, rows, samples_across * samples_across / 8};
-
-  for (cl_uint round : {0, 1}) {
-    if (!work.measure_screen.launch_groups (queue, blocks, error, input,
-            cl_uint (work.info.width), cl_uint (work.info.height), work.auto_key (),
-            use_auto_key, key, work.screen (), round, work.block_size,
-            least_chroma[round], work.measured ())
-        || !work.smooth_screen.launch_groups (queue, {1, 1, taking_group}, error,
-            work.auto_key (), use_auto_key, key, work.measured (), columns, rows,
-            work.across (), work.screen ()))
-      return FALSE;
-  }
-  return TRUE;
-}
-
 /* What distances are told from, what is keyed, and the result */
 struct Frames {
   const GstOpenCLFrame *seen, *input, *output;
@@ -550,10 +576,10 @@ set_keyer (opencl::Kernel *kernel, Work &work, const Settings &settings,
   return kernel->set_all (error, frames.seen, frames.input, frames.output,
       cl_uint (work.info.width), cl_uint (work.info.height), work.auto_key (),
       cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
-      work.screen (), cl_uint (settings.adaptive ? work.block_columns : 0),
-      work.block_rows, work.block_size, cl_uint (settings.method == Method::difference),
-      cl_uint (settings.channel), cl_float (settings.balance),
-      cl_float (settings.similarity),
+      work.plate.colors (), work.plate.columns (), work.plate.rows (),
+      work.plate.block_size (), work.plate.picture (), work.plate.picture_stride (),
+      cl_uint (settings.method == Method::difference), cl_uint (settings.channel),
+      cl_float (settings.balance), cl_float (settings.similarity),
       cl_float (std::max (settings.smoothness, least_smoothness)),
       cl_uint (settings.invert), cl_float (settings.opacity), cl_float (settings.spill),
       after...);
@@ -565,8 +591,9 @@ key_in_groups (Work &work, const Settings &settings, const Frames &frames,
     cl_command_queue queue, GError **error)
 {
   gsize width = work.info.width, height = work.info.height;
-  opencl::Kernel *kernel = work.key_in_groups[settings.refine][settings.core].variant (
-      {frames.seen, frames.input, frames.output}, error);
+  opencl::Kernel *kernel =
+      work.key_in_groups[work.plate.picture_stride () > 0][settings.refine][settings.core]
+          .variant ({frames.seen, frames.input, frames.output}, error);
 
   return kernel && set_keyer (kernel, work, settings, frames, error)
          && kernel->enqueue_groups (queue,
@@ -637,6 +664,34 @@ quieten (GstOpenCLContext *context, Work &work, const GstOpenCLFrame *input,
   return TRUE;
 }
 
+static bool
+take_plate (GstChromaKey *self, cl_command_queue queue, GError **error)
+{
+  keying::ReadFrame picture;
+  GstVideoInfo info;
+
+  if (!gst_video_info_from_caps (&info, gst_sample_get_caps (self->plate_sample)))
+    g_return_val_if_reached (false);
+  GstBuffer *buffer = gst_opencl_filter_import (
+      GST_OPENCL_FILTER (self), gst_sample_get_buffer (self->plate_sample), error);
+  bool taken = buffer && picture.map (buffer, &info, queue, error)
+               && self->work->plate.take_picture (picture.frame (), &info, queue, error);
+  gst_clear_buffer (&buffer);
+  return taken;
+}
+
+static bool
+follow_plate (GstChromaKey *self, const Settings &settings, const GstOpenCLFrame *input,
+    cl_command_queue queue, GError **error)
+{
+  Work &work = *self->work;
+  if (settings.plate == Plate::file && !work.plate.has_picture ()
+      && !take_plate (self, queue, error))
+    return false;
+  return work.plate.follow (
+      plate_of (settings), screen_key_of (work, settings), input, queue, error);
+}
+
 /* Another picture than the one before, such as after a seek, has no mean. */
 static gboolean
 key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
@@ -654,8 +709,6 @@ key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
     frames.seen = &quiet;
   }
   work.has_mean = settings.quiet;
-  if (settings.adaptive && !measure_screen (work, settings, input, queue, error))
-    return FALSE;
   return work.wide ? key_in_tiles (work, settings, frames, queue, error)
                    : key_in_groups (work, settings, frames, queue, error);
 }
@@ -676,6 +729,8 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     return FALSE;
   if (hard)
     return key_by_distance (work, settings, input, output, queue, error);
+  if (!follow_plate (self, settings, input, queue, error))
+    return FALSE;
   return key_softly (context, work, settings, input, output, queue, error);
 }
 
@@ -699,6 +754,9 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
     cl_event *event, GError **error)
 {
   GstChromaKey *self = GST_CHROMA_KEY (filter);
+  self->settings->update ([&] (const Settings &wanted, GError **reason) {
+    return read_plate (self, wanted, reason);
+  });
   Settings settings = get_settings (self);
   RunMember::Outcome outcome = RunMember::Outcome::plain;
   tell_key (self, false);
@@ -715,6 +773,7 @@ static void
 gst_chroma_key_init (GstChromaKey *self)
 {
   self->settings = new opencl::Settings<Settings> (self, properties);
+  self->plate_location = new std::string;
   self->member = new RunMember;
 }
 
@@ -722,6 +781,9 @@ static void
 gst_chroma_key_finalize (GObject *object)
 {
   GstChromaKey *self = GST_CHROMA_KEY (object);
+  if (self->plate_sample)
+    gst_sample_unref (self->plate_sample);
+  delete self->plate_location;
   delete self->settings;
   delete self->work;
   delete self->member;
@@ -745,6 +807,7 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
   gst_type_mark_as_plugin_api (keying::channel_get_type (), GstPluginAPIFlags (0));
   gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
   gst_type_mark_as_plugin_api (auto_key_get_type (), GstPluginAPIFlags (0));
+  gst_type_mark_as_plugin_api (keying::plate_get_type (), GstPluginAPIFlags (0));
 
   GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_chroma_key_sink_event;
   filter_class->close = gst_chroma_key_close;

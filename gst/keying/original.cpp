@@ -112,28 +112,11 @@ Original::map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo 
     const OriginalMeta *known = original_of (seen[n].frame->buffer);
     if (!known || !is_beside (known->buffer, frame->memory))
       return true;
-    if (!gst_opencl_frame_map (
-            &mapped[n], info, 0, known->buffer, queue, GST_MAP_READ, error)) {
-      mapped[n].memory = nullptr;
+    if (!mapped[n].map (known->buffer, info, queue, error))
       return false;
-    }
-    seen[n] = {&mapped[n], product (known->opacity, seen[n].opacity)};
+    seen[n] = {mapped[n].frame (), product (known->opacity, seen[n].opacity)};
     seen[1] = seen[n];
   }
   return true;
-}
-
-Original::~Original ()
-{
-  for (GstOpenCLFrame &frame : mapped) {
-    cl_event event;
-    if (!frame.memory)
-      continue;
-    if (gst_opencl_check (clEnqueueMarkerWithWaitList (frame.queue, 0, nullptr, &event),
-            "clEnqueueMarkerWithWaitList", nullptr)) {
-      gst_opencl_frame_unmap (&frame, event);
-      clReleaseEvent (event);
-    }
-  }
 }
 } // namespace keying

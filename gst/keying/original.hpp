@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl.h>
+#include "readframe.hpp"
 
 namespace keying {
 /* Opacities are in 1/65536. */
@@ -33,11 +33,6 @@ struct Seen {
  * for its queue as long as this lives. */
 class Original {
 public:
-  Original () = default;
-  ~Original ();
-  Original (const Original &) = delete;
-  Original &operator= (const Original &) = delete;
-
   /* With `opacity` after all that the frame has seen */
   bool map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo *info,
       cl_command_queue queue, GError **error);
@@ -48,7 +43,7 @@ public:
   const Seen &deeper () const { return seen[1]; }
 
 private:
-  GstOpenCLFrame mapped[2] = {};
+  ReadFrame mapped[2];
   Seen seen[2];
 };
 } // namespace keying

@@ -49,6 +49,14 @@ pixel_options (const GstVideoInfo *info)
          + " -DALPHA=" + std::to_string (format.alpha);
 }
 
+bool
+shows_the_same (const GstVideoInfo *a, const GstVideoInfo *b)
+{
+  return GST_VIDEO_INFO_FORMAT (a) == GST_VIDEO_INFO_FORMAT (b) && a->width == b->width
+         && a->height == b->height
+         && gst_video_colorimetry_is_equal (&a->colorimetry, &b->colorimetry);
+}
+
 cl_uint
 component_mask (const GstVideoInfo *info, Channel channel)
 {

@@ -30,6 +30,9 @@ struct Color {
 const PixelFormat &pixel_format_of (const GstVideoInfo *info);
 std::string pixel_options (const GstVideoInfo *info);
 
+/* What was learnt of one holds for the other. */
+bool shows_the_same (const GstVideoInfo *a, const GstVideoInfo *b);
+
 /* The bits of a pixel that `channel` compares */
 cl_uint component_mask (const GstVideoInfo *info, Channel channel);
 /* What the sum of absolute differences stays below where the distance is below

@@ -128,15 +128,6 @@ gst_splash_key_close (GstOpenCLFilter *filter)
   self->work = nullptr;
 }
 
-/* What was learnt of one holds for the other. */
-static bool
-shows_the_same (const GstVideoInfo *a, const GstVideoInfo *b)
-{
-  return GST_VIDEO_INFO_FORMAT (a) == GST_VIDEO_INFO_FORMAT (b) && a->width == b->width
-         && a->height == b->height
-         && gst_video_colorimetry_is_equal (&a->colorimetry, &b->colorimetry);
-}
-
 static gboolean
 gst_splash_key_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
@@ -146,7 +137,7 @@ gst_splash_key_set_formats (
   const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
 
   /* After a seek a source may have another framerate. */
-  if (self->work && shows_the_same (&self->work->info, info)) {
+  if (self->work && keying::shows_the_same (&self->work->info, info)) {
     self->work->info = *info;
     return TRUE;
   }

@@ -15,4 +15,9 @@ G_BEGIN_DECLS
 GST_OPENCL_API GstBufferPool *gst_opencl_filter_new_pool (
     GstOpenCLFilter *filter, gboolean host, gsize size);
 
+/* (transfer full) (nullable): what is beside the input, in memory of the filter's context:
+ * `buffer` itself, or a copy with its layout. Of the streaming thread. */
+GST_OPENCL_API GstBuffer *gst_opencl_filter_import (
+    GstOpenCLFilter *filter, GstBuffer *buffer, GError **error);
+
 G_END_DECLS

@@ -721,6 +721,13 @@ gst_opencl_filter_new_pool (GstOpenCLFilter *filter, gboolean host, gsize size)
   return core_of (filter).make_pool (host, nullptr, size, GST_OPENCL_BUFFERS_IN_TURN);
 }
 
+GstBuffer *
+gst_opencl_filter_import (GstOpenCLFilter *filter, GstBuffer *buffer, GError **error)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
+  return core_of (filter).import (buffer, error);
+}
+
 guint
 gst_opencl_filter_get_output_index (GstOpenCLFilter *filter)
 {

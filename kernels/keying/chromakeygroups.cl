@@ -9,6 +9,7 @@
  *
  * Built for one combination of
  *   REFINING, CLOSING: 1 for finer edges, and for the core
+ *   PICTURED: 1 where the plate is a picture
  *   TILE_COLUMNS: a multiple of 32; TILE_ROWS: one of ITEM_ROWS
  */
 #define LANES 4
@@ -34,9 +35,13 @@
 #endif
 #define ERODED_ROWS (TILE_ROWS + 2 * CORE_RADIUS)
 
+/* Of columns x on, a multiple of four; of a picture beyond its line any of it */
 INLINED Colors
-screen_of_four (Segment segment, int x)
+screen_of_four (Keyer keyer, Segment segment, int x, int y)
 {
+  if (PICTURED)
+    return colors_of_pixels (((__global const uint4 *)PLATE_LINE (
+        keyer, y))[clamp (x / 4, 0, (int)keyer.plate_stride / 16 - 1)]);
   float4 along = x - segment.from + (float4)(0.5f, 1.5f, 2.5f, 3.5f);
   Colors colors = {segment.color.s0 + segment.slope.s0 * along,
       segment.color.s1 + segment.slope.s1 * along,
@@ -129,8 +134,8 @@ look_at_tile (FRAME (const, seen), int width, int height, int x0, int y0, Keyer 
     uint8 pixels = load_eight (LINE (seen, y), x, width);
     Colors colors[2] = {colors_of_pixels (pixels.lo), colors_of_pixels (pixels.hi)};
     float4 distance[2] = {
-        distance_from_screen (colors[0], screen_of_four (segment, x), keyer),
-        distance_from_screen (colors[1], screen_of_four (segment, x + 4), keyer)};
+        distance_from_screen (colors[0], screen_of_four (keyer, segment, x, y), keyer),
+        distance_from_screen (colors[1], screen_of_four (keyer, segment, x + 4, y), keyer)};
     uint edge_row = row - (REACH - RADIUS);
     if (REFINING && edge_row < EDGE_ROWS)
       keep_edges (colors, distance, eight, lumas + edge_row * EDGE_FOURS,
@@ -274,7 +279,7 @@ key_four (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint widt
     uint y, Keyer keyer, const Around *around)
 {
   uint4 pixels = load_four (LINE (input, y), x, width);
-  Colors here = screen_of_four (segment_at (keyer, x, y), x);
+  Colors here = screen_of_four (keyer, segment_at (keyer, x, y), x, y);
   float4 distance, core = 0;
   if (REFINING)
     distance = distance_on_line (around->moments, around->lumas[RADIUS * EDGE_FOURS],

@@ -176,7 +176,7 @@ def keyers():
     color = "0xff%02x%02x%02x" % tuple(SCREEN)
     ours = "openclupload ! chromakey name=keyer key-color=" + color + " %s ! opencldownload"
     for properties in ("method=difference", "method=difference core=true",
-                       "method=difference adaptive=false", "method=difference refine=false",
+                       "method=difference plate=none", "method=difference refine=false",
                        "method=chroma", "method=chroma core=true"):
         yield GStreamer("chromakey " + properties, ours % properties, soft, 3)
     for name in ("colorkey", "chromakey"):

@@ -746,6 +746,208 @@ TEST (test_chromakey_adaptive_does_not_learn_a_large_subject_as_screen)
   }
 }
 
+/* A screen that darkens from left to right, with a soft edge of a thing in it, and where
+ * `at` is, a dark disc before both: its edge lies that many columns to the right. */
+static Picture
+soft_edge_and_disc (double at)
+{
+  const int width = 480, height = 270;
+  Picture picture (width, height);
+  for (int y = 0; y < height; y++) {
+    for (int x = 0; x < width; x++) {
+      double light = 1.5 - 0.95 * x / width, part = std::clamp ((x - 230) / 12., 0., 1.);
+      auto level = [&] (int screen, int thing) {
+        return uint8_t (lround (screen * light * (1 - part) + thing * part));
+      };
+      bool under_disc = hypot (x - at, y - 140) < 90 && (x < 215 || x > 260);
+      picture.at (x, y) = {level (59, 150), level (162, 120), level (69, 110), 255};
+      if (x > 260)
+        picture.at (x, y) = {uint8_t (lround (59 * light)),
+            uint8_t (lround (162 * light)), uint8_t (lround (69 * light)), 255};
+      if (under_disc)
+        picture.at (x, y) = {40, 30, 60, 255};
+    }
+  }
+  return picture;
+}
+
+/* By how much alpha at the edge that stands still changes while the disc passes */
+static int
+pumping (const char *plate)
+{
+  ElementUnderTest element ("chromakey method=difference key-color=0xff3ba245");
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  gst_util_set_object_arg (G_OBJECT (chromakey), "plate", plate);
+  std::vector<int> least (480 * 270, 255), most (480 * 270, 0);
+  int worst = 0;
+  for (int frame = 0; frame < 44; frame++) {
+    Picture result = element.run (soft_edge_and_disc (-100 + 16 * frame));
+    for (int y = 10; y < 260; y++) {
+      for (int x = 222; x < 250; x++) {
+        int n = 480 * y + x;
+        least[n] = std::min (least[n], int (result.pixels[n].alpha));
+        most[n] = std::max (most[n], int (result.pixels[n].alpha));
+        worst = std::max (worst, most[n] - least[n]);
+      }
+    }
+  }
+  return worst;
+}
+
+TEST (test_chromakey_measured_plate_keeps_a_still_edge_still_while_something_passes)
+{
+  int measured = pumping ("measured"), adaptive = pumping ("adaptive");
+  fail_unless (measured <= 3 && adaptive > 8, "%d levels, %d if measured in each frame",
+      measured, adaptive);
+}
+
+/* Nearly of the screen's colour, it comes and stays. */
+TEST (test_chromakey_measured_plate_does_not_learn_a_subject_of_nearly_its_colour)
+{
+  const Pixel screen = {0x3c, 0x96, 0x3c, 255};
+  for (const Pixel &subject :
+      {Pixel{0x45, 0x8c, 0x42, 255}, Pixel{0x2e, 0x76, 0x2e, 255}}) {
+    for (const char *method : {"chroma", "difference"}) {
+      ElementUnderTest element (
+          "chromakey plate=measured key-color=0xff3c963c refine=false similarity=0");
+      Owned<GstElement> chromakey = element.element ("chromakey");
+      gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+      Picture picture (640, 360, screen);
+      fail_unless (element.run (picture).at (300, 200).alpha == 0);
+      int first = 0;
+      for (int frame = 0; frame < 60; frame++) {
+        for (int y = 60; y < 330; y++) {
+          for (int x = 190; x < 470; x++)
+            picture.at (x, y) = subject;
+        }
+        int alpha = element.run (picture).at (320, 200).alpha;
+        first = frame == 0 ? alpha : first;
+        fail_unless (first >= 30 && abs (alpha - first) <= 1,
+            "%s: alpha %d in frame %d, %d", method, alpha, frame, first);
+      }
+    }
+  }
+}
+
+/* As a cloud dims daylight within two seconds; and as a lamp goes out */
+TEST (test_chromakey_measured_plate_follows_the_light)
+{
+  for (double step : {0.99, 0.7}) {
+    ElementUnderTest element (
+        "chromakey method=difference plate=measured key-color=0xff3ba245 similarity=0.1");
+    double light = 1;
+    for (int frame = 0; frame < 50; frame++) {
+      light = step < 0.9 ? (frame < 20 ? 1 : step) : light * step;
+      auto lit = [&] (int level) { return uint8_t (lround (level * light)); };
+      Picture result =
+          element.run (Picture (320, 180, {lit (59), lit (162), lit (69), 255}));
+      fail_unless (mask_of (result).count () == 320 * 180, "light %g", light);
+    }
+  }
+}
+
+TEST (test_chromakey_frozen_plate_is_what_was_measured_whatever_is_seen_then)
+{
+  const Pixel key = {40, 150, 60, 255};
+  ElementUnderTest element ("chromakey method=difference refine=false similarity=0.1 "
+                            "smoothness=0.5 key-color=0xff28963c");
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  Picture uneven = uneven_screen (640, 360, key);
+  fail_unless (wrong_pixels (element.run (uneven)) == 0);
+  gst_util_set_object_arg (G_OBJECT (chromakey), "plate", "frozen");
+  element.run (Picture (640, 360, key));
+  element.flush (true);
+  fail_unless (wrong_pixels (element.run (uneven)) == 0);
+  /* Frozen to begin with, it is measured once. */
+  ElementUnderTest other ("chromakey method=difference refine=false similarity=0.1 "
+                          "smoothness=0.5 plate=frozen key-color=0xff28963c");
+  other.run (Picture (640, 360, key));
+  fail_unless (wrong_pixels (other.run (uneven)) > 10000);
+}
+
+static void
+write_picture (const Picture &picture, const char *path)
+{
+  gchar *launch =
+      g_strdup_printf ("appsrc name=source num-buffers=1 format=time "
+                       "caps=video/x-raw,format=RGBA,width=%d,"
+                       "height=%d,framerate=1/1 ! pngenc ! filesink location=%s",
+          picture.width, picture.height, path);
+  Owned<GstElement> pipeline = gst_parse_launch (launch, nullptr);
+  Owned<GstElement> source =
+      gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "source");
+  GstFlowReturn flow;
+  gsize size = 4 * picture.pixels.size ();
+  GstBuffer *buffer = gst_buffer_new_memdup (picture.pixels.data (), size);
+  g_free (launch);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  g_signal_emit_by_name (source, "push-buffer", buffer, &flow);
+  gst_buffer_unref (buffer);
+  Owned<GstBus> bus = gst_element_get_bus (pipeline);
+  gst_message_unref (gst_bus_timed_pop_filtered (
+      bus, GST_CLOCK_TIME_NONE, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR)));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+}
+
+/* A folded screen, of another light at each pixel, and alphas by the rule against it */
+TEST (test_chromakey_plate_of_a_file_is_the_screens_colour_at_each_pixel)
+{
+  const Pixel key = {59, 162, 69, 255};
+  gchar *path = g_build_filename (g_get_tmp_dir (), "chromakey-plate.png", nullptr);
+  for (const auto &[width, height] : {std::pair (77, 41), std::pair (320, 33)}) {
+    Random random (41);
+    Picture plate (width, height), picture = colors (width, height, key, 42);
+    for (Pixel &pixel : plate.pixels) {
+      double light = 0.5 + random.below (1000) / 1000.;
+      pixel = {uint8_t (59 * light), uint8_t (162 * light), uint8_t (69 * light), 255};
+    }
+    write_picture (plate, path);
+    for (const char *method : {"chroma", "difference"}) {
+      ElementUnderTest element ("chromakey similarity=0.1 smoothness=0.6 refine=false "
+                                "key-color=0xff3ba245");
+      Owned<GstElement> chromakey = element.element ("chromakey");
+      gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+      gst_util_set_object_arg (G_OBJECT (chromakey), "plate", "file");
+      g_object_set (chromakey, "plate-location", path, nullptr);
+      for (const auto &format : keying_frames::formats) {
+        Picture result = element.run (picture, format, {4, 12});
+        for (size_t n = 0; n < picture.pixels.size (); n++) {
+          double distance =
+              g_str_equal (method, "chroma")
+                  ? chroma_distance (picture.pixels[n], plate.pixels[n])
+                  : difference_distance (picture.pixels[n], plate.pixels[n], 0.75);
+          double wanted =
+              picture.pixels[n].alpha * std::clamp ((distance - 0.1) / 0.6, 0., 1.);
+          fail_unless (fabs (result.pixels[n].alpha - wanted) <= 0.51,
+              "%s: alpha of pixel %d is %d, expected %g", method, int (n),
+              result.pixels[n].alpha, wanted);
+        }
+      }
+    }
+  }
+  remove (path);
+  g_free (path);
+}
+
+TEST (test_chromakey_plate_that_cannot_be_read_leaves_the_one_before_with_a_warning)
+{
+  ElementUnderTest element ("chromakey method=difference key-color=0xff3ba245");
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  Owned<GstBus> bus = gst_bus_new ();
+  gst_element_set_bus (chromakey, bus);
+  Picture picture = uneven_screen (200, 120, {59, 162, 69, 255});
+  Picture before = element.run (picture);
+  gst_util_set_object_arg (G_OBJECT (chromakey), "plate", "file");
+  for (const char *path : {"", "/nowhere/plate.png", "/dev/null"}) {
+    g_object_set (chromakey, "plate-location", path, nullptr);
+    assert_same (element.run (picture), before, path);
+    GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING);
+    fail_unless (message != nullptr, "no warning of \"%s\"", path);
+    gst_message_unref (message);
+  }
+  gst_element_set_bus (chromakey, nullptr);
+}
+
 /* The core, from its words: marks beyond the distance, eroded by 4 and blurred by 4, the
  * frame's rim repeated. Of 81 parts. */
 static std::vector<int>

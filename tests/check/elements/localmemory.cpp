@@ -82,7 +82,7 @@ TEST (test_soft_keys_are_the_same_on_a_cpu_and_a_gpu)
   const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
   for (const char *options : {"method=chroma spill=1", "method=chroma refine=false",
            "method=difference core=true spill=0.5 key-color=0xff208030",
-           "method=difference core=true refine=false adaptive=false"}) {
+           "method=difference core=true refine=false plate=none"}) {
     const std::string elements = std::string ("chromakey ") + options;
     const std::string one = frame_of (elements);
     counting::let_devices_say (CL_DEVICE_TYPE, &gpu, sizeof gpu);

@@ -1,0 +1,25 @@
+/* A picture beside the one that is keyed, mapped for its queue
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/opencl.h>
+
+namespace keying {
+/* Commands that the queue was given while it lives may read it. */
+class ReadFrame {
+public:
+  ReadFrame () = default;
+  ~ReadFrame ();
+  ReadFrame (const ReadFrame &) = delete;
+  ReadFrame &operator= (const ReadFrame &) = delete;
+
+  bool map (GstBuffer *buffer, const GstVideoInfo *info, cl_command_queue queue,
+      GError **error);
+  const GstOpenCLFrame *frame () const { return &mapped; }
+
+private:
+  GstOpenCLFrame mapped = {};
+};
+} // namespace keying

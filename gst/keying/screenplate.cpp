@@ -1,0 +1,146 @@
+/* What the screen looks like, place by place, also where something stands before it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "screenplate.hpp"
+
+#include <gst/opencl/devicebuffer.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include "pixelformats.hpp"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/plate.cl"
+
+namespace keying {
+namespace {
+/* The screen's colour is measured in blocks, of which this many lie across the shorter
+ * side of a frame, and in each at a square of samples. A block's sides are multiples
+ * of 16. */
+const guint blocks_across = 14;
+const guint samples_across = 16;
+/* Work-items of a group that looks at all blocks */
+const gsize smoothing_group = 256;
+/* Of the expected chroma: what counts as screen at first, where that is the key's, and
+ * then, where it is what was measured */
+const cl_float least_chroma[] = {0.6f, 0.9f};
+} // namespace
+
+GType
+plate_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Plate::none), "The key's colour all over", "none"},
+      {gint (Plate::adaptive), "Measured in each frame near the key's colour",
+          "adaptive"},
+      {gint (Plate::measured),
+          "The same, and remembered where something comes before the screen", "measured"},
+      {gint (Plate::frozen), "As it was measured last, in the first frame at the latest",
+          "frozen"},
+      {gint (Plate::file),
+          "A picture of the screen alone: of plate-location or of the pad plate", "file"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstKeyingPlate", values));
+  return type;
+}
+
+bool
+ScreenPlate::create (GstOpenCLContext *of, const GstVideoInfo *info,
+    const std::string &options, GError **error)
+{
+  context = of;
+  width = info->width, height = info->height;
+  size = 16 * std::max (1l, std::lround (std::min (width, height) / 16. / blocks_across));
+  block_columns = (width + size - 1) / size;
+  block_rows = (height + size - 1) / size;
+  stride = (width + 7) / 8 * 8 * 4;
+  const std::string all = options + " -DGROUP=" + std::to_string (smoothing_group)
+                          + " -DSAMPLES=" + std::to_string (samples_across);
+  measure_screen.prepare (context, KERNELS, "measure_screen", all);
+  smooth_screen.prepare (context, KERNELS, "smooth_screen", all);
+  remember_screen.prepare (context, KERNELS, "remember_screen", all);
+  take_plate.prepare (context, KERNELS, "take_plate", all);
+
+  gsize bytes = gsize (block_columns) * block_rows * sizeof (cl_float4);
+  return opencl::make_buffer (context, bytes, measured, error)
+         && opencl::make_buffer (context, bytes, known, error)
+         && opencl::make_buffer (context, 2 * bytes, across, error)
+         && opencl::make_buffer (context, bytes, screen, error);
+}
+
+bool
+ScreenPlate::smooth (const ScreenKey &key, const cl::Buffer &blocks,
+    cl_command_queue queue, GError **error)
+{
+  return smooth_screen.launch_groups (queue, {1, 1, smoothing_group}, error, key.auto_key,
+      key.use_auto_key, key.color, blocks (), block_columns, block_rows, across (),
+      screen ());
+}
+
+/* Twice, since what is screen is told better from its own colour than from the key's. */
+bool
+ScreenPlate::measure (const ScreenKey &key, const GstOpenCLFrame *input,
+    cl_command_queue queue, GError **error)
+{
+  const opencl::Groups blocks = {
+      block_columns, block_rows, samples_across * samples_across / 8};
+
+  for (cl_uint round : {0, 1}) {
+    if (!measure_screen.launch_groups (queue, blocks, error, input, cl_uint (width),
+            cl_uint (height), key.auto_key, key.use_auto_key, key.color, screen (), round,
+            size, least_chroma[round], measured ())
+        || !smooth (key, measured, queue, error))
+      return false;
+  }
+  return true;
+}
+
+bool
+ScreenPlate::remember (const ScreenKey &key, cl_command_queue queue, GError **error)
+{
+  const bool starts = !remembers;
+  remembers = true;
+  return remember_screen.launch_groups (queue, {1, 1, smoothing_group}, error,
+             measured (), block_columns * block_rows, cl_uint (starts), known ())
+         && smooth (key, known, queue, error);
+}
+
+bool
+ScreenPlate::follow (Plate plate, const ScreenKey &key, const GstOpenCLFrame *input,
+    cl_command_queue queue, GError **error)
+{
+  const bool other_key = !(key == key_in_force);
+
+  in_force = plate;
+  if (plate == Plate::none || plate == Plate::file)
+    return true;
+  key_in_force = key;
+  if (plate == Plate::frozen && has_screen && !other_key)
+    return true;
+  if (plate != Plate::measured || other_key)
+    remembers = false;
+  has_screen = true;
+  return measure (key, input, queue, error)
+         && (plate != Plate::measured || remember (key, queue, error));
+}
+
+bool
+ScreenPlate::take_picture (const GstOpenCLFrame *picture, const GstVideoInfo *info,
+    cl_command_queue queue, GError **error)
+{
+  const PixelFormat &format = pixel_format_of (info);
+  const cl_uint4 shifts = {{format.red, format.green, format.blue, format.alpha}};
+
+  if (!picture_ ()
+      && !opencl::make_buffer (context, gsize (stride) * height, picture_, error))
+    return false;
+  has_picture_ = take_plate.launch (queue, stride / 4, height, error, picture, shifts,
+      cl_uint (info->width), cl_uint (info->height), cl_uint (width), cl_uint (height),
+      picture_ (), stride);
+  return has_picture_;
+}
+} // namespace keying

@@ -1,0 +1,241 @@
+/* chromakey: the clean plate, which is what the screen looks like where something stands
+ * before it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#define LANES 8
+#include "softkey.clh"
+
+/* The screen's colour, measured place by place: in a grid of blocks, the centre of each
+ * the place of its colour */
+
+/* Of all work-items of a group, which all come here, to each of them; `sums` has room for
+ * one of each. */
+float4
+sum_of_group (float4 mine, __local float4 *sums)
+{
+  uint item = get_local_id (0);
+  barrier (CLK_LOCAL_MEM_FENCE);
+  sums[item] = mine;
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (uint count = get_local_size (0); count > 1; count = (count + 1) / 2) {
+    uint half_of_them = (count + 1) / 2;
+    if (item + half_of_them < count)
+      sums[item] += sums[item + half_of_them];
+    barrier (CLK_LOCAL_MEM_FENCE);
+  }
+  return sums[0];
+}
+
+float
+sum_of_lanes (float8 values)
+{
+  float4 four = values.lo + values.hi;
+  float2 two = four.lo + four.hi;
+  return two.x + two.y;
+}
+
+/* Eight samples of a line, `step` pixels apart; `there`: 1 for those within the line */
+uint8
+load_samples (__global const uchar *line, uint x, uint step, uint width, float8 *there)
+{
+  uint8 columns = x + step * (uint8)(0, 1, 2, 3, 4, 5, 6, 7);
+  *there = select ((float8)(0), (float8)(1), columns < width);
+  columns = min (columns, width - 1);
+  return (uint8)(load_pixel (line, columns.s0), load_pixel (line, columns.s1),
+      load_pixel (line, columns.s2), load_pixel (line, columns.s3),
+      load_pixel (line, columns.s4), load_pixel (line, columns.s5),
+      load_pixel (line, columns.s6), load_pixel (line, columns.s7));
+}
+
+/* What of a block is screen: more than `least` of the chroma that is expected there, and
+ * of its hue. The sums and the count of such samples, eight a work-item. */
+__kernel void
+measure_screen (FRAME (const, input), uint width, uint height,
+    __global const uint *auto_key, uint use_auto_key, uint key,
+    __global const float4 *screen, uint use_screen, uint block_size, float least,
+    __global float4 *measured)
+{
+  __local float4 sums[SAMPLES * SAMPLES / 8];
+  uint block = get_group_id (1) * get_num_groups (0) + get_group_id (0);
+  uint step = block_size / SAMPLES;
+  Colors expected = same_color (
+      use_screen ? screen[block] : color_of_key (use_auto_key ? *auto_key : key));
+
+  float4 sum = 0;
+  for (uint n = get_local_id (0); n < SAMPLES * SAMPLES / 8; n += get_local_size (0)) {
+    uint x = get_group_id (0) * block_size + 8 * n % SAMPLES * step;
+    uint y = get_group_id (1) * block_size + 8 * n / SAMPLES * step;
+    if (x >= width || y >= height)
+      continue;
+    float8 is;
+    Colors samples =
+        colors_of_pixels (load_samples (LINE (input, y), x, step, width, &is));
+    float8 along, across;
+    chroma_along_key (samples, expected, &along, &across);
+    is = select ((float8)(0), is, along > least && fabs (across) < 0.25f * along);
+    sum += (float4)(sum_of_lanes (samples.red * is), sum_of_lanes (samples.green * is),
+        sum_of_lanes (samples.blue * is), sum_of_lanes (is));
+  }
+  sum = sum_of_group (sum, sums);
+  if (get_local_id (0) == 0)
+    measured[block] = sum;
+}
+
+/* The square of a sum's chroma, in 1/128, for its luma: what light falls on a screen
+ * changes both alike. */
+float
+saturation_of (float4 sum)
+{
+  float luma = dot (sum, (float4)(0.299f, 0.587f, 0.114f, 0));
+  float cb = dot (sum, (float4)(-21, -43, 64, 0));
+  float cr = dot (sum, (float4)(64, -54, -10, 0));
+  return (cb * cb + cr * cr) / max (luma * luma, 1e-6f);
+}
+
+/* The least saturation of what is screen: a large subject of a similar colour is paler
+ * than the screen, which most blocks show. At first all of them say what that is, and
+ * then those alone that are not paler. */
+#define LEAST_SATURATION 0.85f
+
+/* All work-items of a group come here; `sums` has room for each. */
+float
+least_saturation (__global const float4 *measured, uint blocks, __local float4 *sums)
+{
+  float least = 0;
+  for (uint round = 0; round < 2; round++) {
+    float4 sum = 0;
+    for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
+      if (saturation_of (measured[n]) >= least)
+        sum += measured[n];
+    }
+    least = LEAST_SATURATION * LEAST_SATURATION
+            * saturation_of (sum_of_group (sum, sums));
+  }
+  return least;
+}
+
+/* Weights of a block so many rows or columns away: of a near one, and, where there is no
+ * screen near, of a far one, a millionth of that in rows and columns together */
+#define FARTHEST 8
+__constant float near_weights[] = {1.0f, 0.706648278f, 0.249352209f, 0.0439369336f, 0.00386592014f, 0.000169856677f, 3.72665317e-06f, 4.08283604e-08f, 2.23363144e-10f};
+__constant float far_weights[] = {0.001f, 0.000986207117f, 0.000945959469f, 0.000882496903f, 0.000800737403f, 0.000706648278f, 0.00060653066f, 0.000506335617f, 0.000411112291f};
+
+/* Blocks that have little screen, or none, take their neighbours' colour; where there is
+ * none near, the key stands. One work-group; `across`: room for two sums a block. What is
+ * no screen leaves `measured`. */
+__kernel void
+smooth_screen (__global const uint *auto_key, uint use_auto_key, uint key,
+    __global float4 *measured, uint columns, uint rows, __global float4 *across,
+    __global float4 *screen)
+{
+  __local float4 sums[GROUP];
+  const uint blocks = columns * rows;
+  float least = least_saturation (measured, blocks, sums);
+  for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
+    if (saturation_of (measured[n]) < least)
+      measured[n] = 0;
+  }
+  barrier (CLK_GLOBAL_MEM_FENCE);
+  for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
+    int column = n % columns;
+    float4 near = 0, far = 0;
+    for (int x = max (column - FARTHEST, 0);
+         x <= min (column + FARTHEST, (int)columns - 1); x++) {
+      float4 block = measured[n - column + x];
+      near += near_weights[abs (x - column)] * block;
+      far += far_weights[abs (x - column)] * block;
+    }
+    across[2 * n] = near;
+    across[2 * n + 1] = far;
+  }
+  barrier (CLK_GLOBAL_MEM_FENCE);
+  for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
+    int column = n % columns, row = n / columns;
+    float4 sum =
+        (color_of_key (use_auto_key ? *auto_key : key) + (float4)(0, 0, 0, 1)) * 1e-6f;
+    for (int y = max (row - FARTHEST, 0); y <= min (row + FARTHEST, (int)rows - 1); y++) {
+      __global const float4 *line = across + 2 * (y * columns + column);
+      sum += near_weights[abs (y - row)] * line[0] + far_weights[abs (y - row)] * line[1];
+    }
+    screen[n] = sum / sum.s3;
+  }
+}
+
+/* A plate that remembers. What a frame shows of a block's screen takes a part of what is
+ * known of it, but where less of it is seen than was, since what is seen through a gap or
+ * beside a soft edge would move the colour of all that is around; and where it is another
+ * colour than a change of light makes of it, since that is a subject. */
+#define LEARNT 0.25f      /* of a frame, or of how much is seen of a new block */
+#define MOSTLY_SEEN 0.75f /* of what is remembered */
+#define PALER 0.92f
+#define OTHER_LIGHT 0.1f
+
+float
+mean_luma (float4 sum)
+{
+  return dot (sum, (float4)(0.299f, 0.587f, 0.114f, 0)) / max (sum.s3, 1.0f);
+}
+
+bool
+is_known_screen (float4 seen, float4 known)
+{
+  float luma = mean_luma (known);
+  return known.s3 < 1
+         || (saturation_of (seen) >= PALER * PALER * saturation_of (known)
+             && fabs (mean_luma (seen) - luma) <= OTHER_LIGHT * luma);
+}
+
+/* One work-group. `starts`: nothing is known; nor is it where most of what looks like the
+ * screen is not as it was, which is another shot or another light. */
+__kernel void
+remember_screen (__global const float4 *measured, uint blocks, uint starts,
+    __global float4 *known)
+{
+  __local float4 sums[GROUP];
+  float4 sum = 0; /* of samples that look like the screen, and that are as it was */
+  for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
+    bool same = !starts && is_known_screen (measured[n], known[n]);
+    sum += (float4)(measured[n].s3, same ? measured[n].s3 : 0, 0, 0);
+  }
+  sum = sum_of_group (sum, sums);
+  bool anew = starts || 2 * sum.s1 < sum.s0;
+  for (uint n = get_local_id (0); n < blocks; n += get_local_size (0)) {
+    float4 block = measured[n];
+    if (anew)
+      known[n] = block;
+    else if (block.s3 >= MOSTLY_SEEN * known[n].s3 && is_known_screen (block, known[n]))
+      known[n] += LEARNT * (block - known[n]);
+  }
+}
+
+/* A picture of any size and order, `shifts` the bits of its components, as lines of
+ * pixels of the frame's own, `stride` bytes each, filled to their ends; scaled between
+ * pixels' centres */
+float4
+color_at (FRAME (const, picture), uint4 shifts, int x, int y)
+{
+  return convert_float4 ((uint4)(load_pixel (LINE (picture, y), x)) >> shifts & 255);
+}
+
+__kernel void
+take_plate (FRAME (const, picture), uint4 shifts, uint from_width, uint from_height,
+    uint width, uint height, __global uchar *plate, uint stride)
+{
+  uint x = get_global_id (0);
+  uint y = get_global_id (1);
+  if (x >= stride / 4 || y >= height)
+    return;
+  float2 size = (float2)(from_width, from_height);
+  float2 at = ((float2)(x, y) + 0.5f) * size / (float2)(width, height) - 0.5f;
+  at = clamp (at, 0.0f, size - 1);
+  int2 first = convert_int2 (at);
+  int2 next = min (first + 1, (int2)(from_width - 1, from_height - 1));
+  float2 part = at - convert_float2 (first);
+#define CORNER(column, row) color_at (THE_FRAME (picture), shifts, column, row)
+  float4 color = mix (mix (CORNER (first.x, first.y), CORNER (next.x, first.y), part.x),
+      mix (CORNER (first.x, next.y), CORNER (next.x, next.y), part.x), part.y);
+  uint4 levels = convert_uint4_rte (color);
+  store_pixel (plate + (ulong)y * stride, x,
+      levels.s0 << RED | levels.s1 << GREEN | levels.s2 << BLUE | ALPHA_MASK);
+}
