@@ -37,6 +37,7 @@
 #include "config.h"
 #endif
 
+#include <algorithm>
 #include <cmath>
 
 #include <gst/opencl/devicebuffer.hpp>
@@ -208,7 +209,12 @@ Doppler::prepare (GstOpenCLContext *context, GError **error)
     memory.bytes = memory.wanted;
   }
   const char *one = "-DWIDTH=1";
-  const std::string wide = "-DWIDTH=8 -DMOST_WINDOW=" + std::to_string (small_window);
+  const std::string wide =
+      "-DWIDTH="
+      + std::to_string (std::clamp (
+          opencl::device_info<cl_uint> (context, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT), 4u,
+          16u))
+      + " -DMOST_WINDOW=" + std::to_string (small_window);
   created = created
             || (depths_kernel.create (context, KERNELS, "sum_depths", one, error)
                 && phase_kernel.create (context, KERNELS, "find_phase", one, error)
@@ -226,12 +232,14 @@ Doppler::find_flow (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
   const cl_ulong offset = from->offset[0], line = input.depths * input.bytes;
   const gsize columns = (input.depths + block - 1) / block;
   const gsize rows = (input.lines + block_lines - 1) / block_lines;
-  return flow_kernel.launch (queue, columns, rows, error,
-      of_frames () ? before () : from->data, of_frames () ? cl_ulong (0) : offset,
-      from->data, of_frames () ? offset : offset + line, cl_uint (input.depths),
-      cl_uint (input.lines), cl_uint (pairs ()), cl_uint (in_force.window_depths),
-      cl_uint (in_force.window_lines), cl_float (least_power ()), cl_float (unit ()),
-      to->data, cl_ulong (to->offset[0]));
+  return flow_kernel.set_all (error, of_frames () ? before () : from->data,
+             of_frames () ? cl_ulong (0) : offset, from->data,
+             of_frames () ? offset : offset + line, cl_uint (input.depths),
+             cl_uint (input.lines), cl_uint (pairs ()), cl_uint (in_force.window_depths),
+             cl_uint (in_force.window_lines), cl_float (least_power ()),
+             cl_float (unit ()), to->data, cl_ulong (to->offset[0]))
+         && (block > 1 ? flow_kernel.enqueue_groups (queue, {columns, rows, 1}, error)
+                       : flow_kernel.enqueue (queue, columns, rows, error));
 }
 
 bool

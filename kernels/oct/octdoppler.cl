@@ -8,19 +8,35 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
-/* WIDTH: of the vectors, 8 on a CPU, else 1. */
+/* WIDTH: of the vectors, on a CPU 8 or what its own have, else 1. */
 #if WIDTH == 1
 #define FLOATS float
+#define AS_INTS as_int
+#define AS_FLOATS as_float
 #else
-#define FLOATS float8
+#define JOINED(a, b) a##b
+#define JOIN(a, b) JOINED (a, b)
+#define FLOATS JOIN (float, WIDTH)
+#define INTS JOIN (int, WIDTH)
+#define AS_INTS JOIN (as_int, WIDTH)
+#define AS_FLOATS JOIN (as_float, WIDTH)
+#define TO_FLOATS JOIN (convert_float, WIDTH)
+#define LOAD JOIN (vload, WIDTH)
+#define STORE JOIN (vstore, WIDTH)
 #endif
+
+/* By its bits and by comparisons, which are vectors everywhere. */
+FLOATS
+magnitude (FLOATS value)
+{
+  return AS_FLOATS (AS_INTS (value) & 0x7fffffff);
+}
 
 /* atan2 (y, x) by Abramowitz and Stegun's 4.4.49, 2e-8 off at most. */
 FLOATS
 phase_of (FLOATS y, FLOATS x)
 {
-  /* By comparisons, which are vectors everywhere. */
-  const FLOATS across = x < 0.0f ? -x : x, up = y < 0.0f ? -y : y;
+  const FLOATS across = magnitude (x), up = magnitude (y);
   const FLOATS least = up > across ? across : up, most = up > across ? up : across;
   const FLOATS ratio = least / (most > FLT_MIN ? most : (FLOATS)FLT_MIN);
   const FLOATS square = ratio * ratio;
@@ -84,7 +100,7 @@ find_flow (FLOW)
 }
 #else
 /* For a CPU: BLOCK depths of LINES A-lines a work-item, for which each pair is multiplied,
- * and summed up over the window's depths, once. */
+ * and summed up over the window's depths, once. Powers are, where any are too low. */
 #define BLOCK 256
 #define LINES 16
 #define ALL (BLOCK + MOST_WINDOW + WIDTH)
@@ -93,45 +109,92 @@ typedef struct {
   float real[BLOCK], imaginary[BLOCK], power[BLOCK];
 } Sums;
 
-/* Of a pair, from the depth `start` on, which may lie before the A-line's first. */
+constant int lanes_of_vector[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+
+/* Real and imaginary parts of bins beside each other. */
+typedef struct {
+  FLOATS x, y;
+} Bins;
+
+Bins
+load_bins (global const float2 *bins)
+{
+  const FLOATS first = LOAD (0, (global const float *)bins);
+  const FLOATS second = LOAD (1, (global const float *)bins);
+  return (Bins){(FLOATS) (first.even, second.even), (FLOATS) (first.odd, second.odd)};
+}
+
+FLOATS
+sum_of_depths (const float *of, int window_depths)
+{
+  FLOATS sum = LOAD (0, of);
+  for (int k = 1; k < window_depths; k++)
+    sum += LOAD (0, of + k);
+  return sum;
+}
+
+/* Of a pair, from the depth `start` on, which may lie before the A-line's first: nothing is
+ * beyond its ends. */
 void
-sum_pair (global const float2 *a, global const float2 *b, int start, int depths,
-    int window_depths, Sums *sums)
+sum_pair (global const float2 *after, global const float2 *before, int start, int depths,
+    int window_depths, bool powers, Sums *sums)
 {
   const int needed = BLOCK + window_depths - 1;
-  const int whole = (needed + WIDTH - 1) / WIDTH * WIDTH;
+  const int end = min (needed, depths - start);
   float real[ALL], imaginary[ALL], power[ALL];
-  if (start >= 0 && start + whole <= depths) {
-    for (int n = 0; n < whole; n += WIDTH) {
-      const float16 x = vload16 (0, (global const float *)(a + start + n));
-      const float16 y = vload16 (0, (global const float *)(b + start + n));
-      const float8 ax = x.even, ay = x.odd, bx = y.even, by = y.odd;
-      vstore8 (ax * bx + ay * by, 0, real + n);
-      vstore8 (ay * bx - ax * by, 0, imaginary + n);
-      vstore8 (ax * ax + ay * ay + bx * bx + by * by, 0, power + n);
-    }
-  } else {
-    for (int n = 0; n < needed; n++) {
-      const int at = start + n;
-      const bool there = at >= 0 && at < depths;
-      const float2 x = there ? a[at] : (float2)0.0f, y = there ? b[at] : (float2)0.0f;
-      real[n] = x.x * y.x + x.y * y.y;
-      imaginary[n] = x.y * y.x - x.x * y.y;
-      power[n] = x.x * x.x + x.y * x.y + y.x * y.x + y.y * y.y;
-    }
+  int n = 0;
+  for (; start + n < 0; n++)
+    real[n] = imaginary[n] = power[n] = 0.0f;
+  for (; n < end && start + n + WIDTH <= depths; n += WIDTH) {
+    const Bins a = load_bins (after + start + n), b = load_bins (before + start + n);
+    STORE (a.x * b.x + a.y * b.y, 0, real + n);
+    STORE (a.y * b.x - a.x * b.y, 0, imaginary + n);
+    if (powers)
+      STORE (a.x * a.x + a.y * a.y + b.x * b.x + b.y * b.y, 0, power + n);
   }
+  for (; n < end; n++) {
+    const float2 a = after[start + n], b = before[start + n];
+    real[n] = a.x * b.x + a.y * b.y;
+    imaginary[n] = a.y * b.x - a.x * b.y;
+    power[n] = a.x * a.x + a.y * a.y + b.x * b.x + b.y * b.y;
+  }
+  for (; n < needed; n++)
+    real[n] = imaginary[n] = power[n] = 0.0f;
   for (int n = 0; n < BLOCK; n += WIDTH) {
-    float8 x = vload8 (0, real + n), y = vload8 (0, imaginary + n);
-    float8 p = vload8 (0, power + n);
-    for (int k = 1; k < window_depths; k++) {
-      x += vload8 (0, real + n + k);
-      y += vload8 (0, imaginary + n + k);
-      p += vload8 (0, power + n + k);
-    }
-    vstore8 (x, 0, sums->real + n);
-    vstore8 (y, 0, sums->imaginary + n);
-    vstore8 (p, 0, sums->power + n);
+    STORE (sum_of_depths (real + n, window_depths), 0, sums->real + n);
+    STORE (sum_of_depths (imaginary + n, window_depths), 0, sums->imaginary + n);
+    if (powers)
+      STORE (sum_of_depths (power + n, window_depths), 0, sums->power + n);
   }
+}
+
+/* Of the pairs of a window, from depth `begin` + `n` on; sums[pair % window] is a pair's. */
+FLOATS
+flow_of_pairs (const Sums *sums, uint window, uint first_pair, uint end_pair, uint n,
+    uint begin, uint depths, uint window_depths, float least_power, float unit)
+{
+  const bool powers = least_power > 0.0f;
+  FLOATS x = 0.0f, y = 0.0f, p = 0.0f;
+  for (uint pair = first_pair, at = first_pair % window; pair < end_pair; pair++) {
+    x += LOAD (0, sums[at].real + n);
+    y += LOAD (0, sums[at].imaginary + n);
+    if (powers)
+      p += LOAD (0, sums[at].power + n);
+    at = at + 1 < window ? at + 1 : 0;
+  }
+  if (!powers) {
+    /* What is not a number has no flow, and what is nothing has none. */
+    const FLOATS flow = phase_of (y, x) * unit;
+    return flow == flow ? flow : (FLOATS)0.0f;
+  }
+  const int above = (window_depths - 1) / 2;
+  const INTS depth = (int)(begin + n) + LOAD (0, lanes_of_vector);
+  const INTS below = depth + (int)window_depths - above;
+  const INTS end = below < (int)depths ? below : (INTS)(int)depths;
+  const INTS first = depth > above ? depth - above : (INTS)0;
+  const INTS summed = end > first ? end - first : (INTS)1;
+  p *= 0.5f / (TO_FLOATS (summed) * (float)(end_pair - first_pair));
+  return flow_of (x, y, p, least_power, unit);
 }
 
 kernel void
@@ -145,7 +208,7 @@ find_flow (FLOW)
   global const float2 *after = (global const float2 *)(after_bytes + after_offset);
   const uint earlier = (window - 1) / 2;
   const int above = (window_depths - 1) / 2;
-  Sums sums[MOST_WINDOW]; /* of the pairs of a window, a pair's at its number modulo that */
+  Sums sums[MOST_WINDOW];
   uint next = max (min (first_line, pairs - 1), earlier) - earlier;
   for (uint line = first_line; line < min (first_line + LINES, lines); line++) {
     const uint middle = min (line, pairs - 1);
@@ -153,24 +216,15 @@ find_flow (FLOW)
     const uint end_pair = min (middle + window - earlier, pairs);
     for (; next < end_pair; next++)
       sum_pair (after + (size_t)next * depths, before + (size_t)next * depths,
-          (int)begin - above, depths, window_depths, &sums[next % window]);
+          (int)begin - above, depths, window_depths, least_power > 0.0f,
+          &sums[next % window]);
     global float *to =
         (global float *)(output + output_offset) + (size_t)line * depths + begin;
-    for (int n = 0; n < BLOCK && begin + n < depths; n += WIDTH) {
-      float8 x = 0.0f, y = 0.0f, p = 0.0f;
-      for (uint pair = first_pair; pair < end_pair; pair++) {
-        const Sums *of = &sums[pair % window];
-        x += vload8 (0, of->real + n);
-        y += vload8 (0, of->imaginary + n);
-        p += vload8 (0, of->power + n);
-      }
-      const int8 depth = (int)begin + n + (int8) (0, 1, 2, 3, 4, 5, 6, 7);
-      const int8 summed = min (depth + (int)window_depths - above, (int)depths)
-                          - (max (depth, above) - above);
-      p *= 0.5f / (convert_float8 (max (summed, 1)) * (float)(end_pair - first_pair));
-      const float8 flow = flow_of (x, y, p, least_power, unit);
+    for (uint n = 0; n < BLOCK && begin + n < depths; n += WIDTH) {
+      const FLOATS flow = flow_of_pairs (sums, window, first_pair, end_pair, n, begin,
+          depths, window_depths, least_power, unit);
       if (begin + n + WIDTH <= depths) {
-        vstore8 (flow, 0, to + n);
+        STORE (flow, 0, to + n);
         continue;
       }
       for (uint rest = 0; begin + n + rest < depths; rest++)

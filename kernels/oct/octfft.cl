@@ -77,10 +77,10 @@ pixel (COMPONENT brightness)
 
 #if defined(STRIPS)
 /* For a CPU, which has no use for local memory and barriers: a work-item makes a strip of
- * STRIP_LINES x STRIP_DEPTHS, whose bins come in whole cache lines, VECTOR of an A-line at
- * once. */
+ * STRIP_LINES x STRIP_DEPTHS, which stays in its core's first cache; bins come in pieces of
+ * an A-line that are long enough to be fetched before they are needed, VECTOR at once. */
 #define STRIP_LINES 64
-#define STRIP_DEPTHS 64
+#define STRIP_DEPTHS 256
 #define VECTOR 8
 #define PIXELS_OF_WORD (4 / sizeof (PIXEL))
 #ifdef __ENDIAN_LITTLE__

@@ -19,7 +19,7 @@ const char *const ranges = "/org/freedesktop/gstreamer/opencl/oct/displayrange.c
 /* As in the kernels. */
 const gsize tile = 32;
 const gsize strip_lines = 64;
-const gsize strip_depths = 64;
+const gsize strip_depths = 256;
 
 /* Levels are counted from -120 dB on. */
 const gsize steps = 2048;
@@ -138,11 +138,13 @@ Display::launch (opencl::Kernel &used, cl_command_queue queue, const Shown &show
     rows = blocks_of (output.depths, tile);
   }
   return check_alignment (output, value.bytes, error)
-         && used.launch (queue, columns, rows, error, shown.data, cl_uint (shown.stride),
+         && used.set_all (error, shown.data, cl_uint (shown.stride),
              cl_ulong (shown.offset + output.first), cl_uint (output.depths),
              cl_uint (shown.lines), cl_uint (logarithmic), scaling.factor, scaling.zero,
              scaling.least, range () ? range () : shown.data, output.data,
-             cl_ulong (output.offset / value.bytes), output.pitch (value.bytes));
+             cl_ulong (output.offset / value.bytes), output.pitch (value.bytes))
+         && (strips ? used.enqueue_groups (queue, {columns, rows, 1}, error)
+                    : used.enqueue (queue, columns, rows, error));
 }
 
 bool
