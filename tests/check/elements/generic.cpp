@@ -39,6 +39,9 @@ const Frames all_frames[] = {
     {"application/x-oct" ON_DEVICE
      ",domain=depth,format=CF32LE,samples=64,lines=8,framerate=25/1",
         64 * 8 * 8},
+    {"other/tensors" ON_DEVICE
+     ",format=static,num_tensors=1,types=uint8,dimensions=(string)16:8:4,framerate=25/1",
+        16 * 8 * 4},
 };
 
 /* What reaches a compiler's command line: what the elements define, by plain names and

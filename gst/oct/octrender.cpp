@@ -1,0 +1,560 @@
+/* octrender: a volume as one sees it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-octrender
+ *
+ * Makes a picture of a volume, `other/tensors` of dimensions depth:lines:b-scans, as
+ * `octvolume` and `npyparse` give it, by a ray through each pixel: of the greatest value
+ * on its way (`mode=maximum`), or of all, of which those in front hide those behind
+ * (`alpha`). Values between voxels are interpolated. All rays are parallel.
+ *
+ * Seen from the front (`azimuth` 0, `elevation` 0) depth goes down, A-lines to the right
+ * and B-scans away from the viewer; with `elevation` 90 one looks along the beam. At `zoom`
+ * 1 the volume fits into the picture however it is turned. It may be turned while it plays,
+ * or turns itself by `turn` with each picture; `frames` pictures come of each volume.
+ *
+ * Voxels are as long as the caps say (`depth-step`, `line-step`, `b-scan-step`) or as the
+ * properties of these names do; a length that nobody knows is like one that is known.
+ *
+ * What is `min` or less is not seen, `max` and more is white. With downstream's RGBA the
+ * alpha of `mode=alpha` is what is hidden of a background; its colour is straight.
+ *
+ * After `octvolume live=true` it shows the volume anew with each B-scan.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 octtestsrc ! octscan b-scans=128 !
+ * octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft !
+ * octvolume live=true ! octrender turn=0.5 elevation=30 min=80 ! opencldownload !
+ * videoconvert ! autovideosink
+ * ]|
+ * |[
+ * gst-launch-1.0 filesrc location=volume0.npy ! npyparse ! openclupload !
+ * octrender frames=360 turn=1 elevation=30 min=80 ! opencldownload ! videoconvert !
+ * pngenc ! multifilesink location=turn%03d.png
+ * ]|
+ *
+ * Since: 0.2
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <gst/opencl/arrayformat.hpp>
+#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/settings.hpp>
+
+#include "elements.h"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octrender.cl"
+
+#define ON_DEVICE "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (TENSORS_CAPS_OF (ON_DEVICE, "{ uint8, uint16, float32 }")));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS ("video/x-raw" ON_DEVICE ", format=(string){GRAY8, RGBA}, "
+                         "width=(int)[1, 32768], height=(int)[1, 32768], "
+                         "framerate=(fraction)[0/1, 2147483647/1]"));
+
+namespace {
+using opencl::NumberType;
+
+const gsize brick = 8; /* as in the kernels */
+const gint usual_size = 512;
+const guint most_frames = 360;
+
+enum class Mode {
+  maximum,
+  alpha,
+};
+
+struct Settings {
+  Mode mode = Mode::maximum;
+  double azimuth = 0; /* in degrees, as the two after it */
+  double elevation = 0;
+  double turn = 0;
+  double zoom = 1;
+  double min = 0; /* both 0: as suits the type */
+  double max = 0;
+  double opacity = 0.1;
+  double step = 1; /* of a ray, in lengths of the shortest side of a voxel */
+  double depth_step = 0;
+  double line_step = 0;
+  double b_scan_step = 0;
+  guint frames = 1;
+};
+
+struct Vector {
+  double x, y, z; /* along depth, lines and B-scans */
+
+  Vector operator+ (const Vector &v) const { return {x + v.x, y + v.y, z + v.z}; }
+  Vector operator* (double by) const { return {x * by, y * by, z * by}; }
+  Vector operator/ (const Vector &v) const { return {x / v.x, y / v.y, z / v.z}; }
+  double length () const { return std::sqrt (x * x + y * y + z * z); }
+  cl_float4 floats () const { return {{cl_float (x), cl_float (y), cl_float (z), 0}}; }
+};
+
+struct Work {
+  Settings in_force;
+  NumberType type = NumberType::u8;
+  cl_uint4 size = {};   /* in voxels */
+  cl_uint4 bricks = {}; /* in bricks */
+  Vector told = {};     /* lengths of a voxel in the caps; 0: not told */
+  bool colors = false;
+  double turned = 0;
+
+  opencl::Kernel bound_depths, bound_bricks, render;
+  cl::Buffer depths, bounds;
+};
+
+/* What of a volume a picture shows, in voxels. */
+struct View {
+  Vector origin, across, down, along;
+};
+} // namespace
+
+#define GST_TYPE_OCT_RENDER (gst_oct_render_get_type ())
+G_DECLARE_FINAL_TYPE (GstOctRender, gst_oct_render, GST, OCT_RENDER, GstOpenCLFilter)
+
+struct _GstOctRender {
+  GstOpenCLFilter parent;
+
+  opencl::Settings<Settings> *settings;
+  Work *work;
+};
+
+G_DEFINE_TYPE (GstOctRender, gst_oct_render, GST_TYPE_OPENCL_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (octrender, "octrender", GST_RANK_NONE, GST_TYPE_OCT_RENDER)
+
+/* --- the view --- */
+
+/* The shortest of those that are known stands for one that is not. */
+static Vector
+lengths_of (const Settings &settings, const Vector &told)
+{
+  double lengths[] = {settings.depth_step, settings.line_step, settings.b_scan_step};
+  const double said[] = {told.x, told.y, told.z};
+  double known = 0;
+
+  for (guint n = 0; n < 3; n++) {
+    if (lengths[n] == 0)
+      lengths[n] = said[n];
+    if (lengths[n] > 0)
+      known = known > 0 ? std::min (known, lengths[n]) : lengths[n];
+  }
+  for (double &length : lengths)
+    length = length > 0 ? length : known > 0 ? known : 1;
+  return {lengths[0], lengths[1], lengths[2]};
+}
+
+static View
+view_of (const Work &work, gint width, gint height)
+{
+  const Settings &settings = work.in_force;
+  const Vector voxel = lengths_of (settings, work.told);
+  const Vector middle = {
+      work.size.s[0] / 2.0, work.size.s[1] / 2.0, work.size.s[2] / 2.0};
+  const Vector box = {
+      2 * middle.x * voxel.x, 2 * middle.y * voxel.y, 2 * middle.z * voxel.z};
+  const double azimuth = (settings.azimuth + work.turned) * G_PI / 180;
+  const double elevation = settings.elevation * G_PI / 180;
+  const double sin_a = std::sin (azimuth), cos_a = std::cos (azimuth);
+  const double sin_e = std::sin (elevation), cos_e = std::cos (elevation);
+  const double pixel = box.length () / (std::min (width, height) * settings.zoom);
+  const double step = settings.step * std::min ({voxel.x, voxel.y, voxel.z});
+
+  View view;
+  view.across = Vector{0, cos_a, sin_a} * pixel / voxel;
+  view.down = Vector{cos_e, sin_a * sin_e, -cos_a * sin_e} * pixel / voxel;
+  view.along = Vector{sin_e, -sin_a * cos_e, cos_a * cos_e} * step / voxel;
+  view.origin =
+      middle + view.across * ((1 - width) / 2.0) + view.down * ((1 - height) / 2.0);
+  return view;
+}
+
+/* --- caps --- */
+
+/* (transfer full) */
+static GstStructure *
+picture_of (const GstStructure *volume, guint frames)
+{
+  GstStructure *picture = gst_structure_from_string (
+      "video/x-raw, format=(string){GRAY8, RGBA}, pixel-aspect-ratio=(fraction)1/1",
+      nullptr);
+  const GValue *rate = gst_structure_get_value (volume, "framerate");
+  gint numerator, denominator;
+
+  gst_structure_set (picture, "width", GST_TYPE_INT_RANGE, 1, 32768, "height",
+      GST_TYPE_INT_RANGE, 1, 32768, nullptr);
+  if (!rate)
+    return picture;
+  if (GST_VALUE_HOLDS_FRACTION (rate)
+      && gst_util_fraction_multiply (gst_value_get_fraction_numerator (rate),
+          gst_value_get_fraction_denominator (rate), gint (frames), 1, &numerator,
+          &denominator))
+    gst_structure_set (
+        picture, "framerate", GST_TYPE_FRACTION, numerator, denominator, nullptr);
+  return picture;
+}
+
+/* (transfer full) */
+static GstCaps *
+outputs_of (GstCaps *inputs, guint frames)
+{
+  GstCaps *outputs = gst_caps_new_empty ();
+  for (guint n = 0; n < gst_caps_get_size (inputs); n++)
+    gst_caps_append_structure_full (outputs,
+        picture_of (gst_caps_get_structure (inputs, n), frames),
+        gst_caps_features_copy (gst_caps_get_features (inputs, n)));
+  return outputs;
+}
+
+static GstCaps *
+gst_oct_render_transform_caps (
+    GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  const Settings settings = GST_OCT_RENDER (base)->settings->current ();
+  GstCaps *result = direction == GST_PAD_SINK
+                        ? outputs_of (caps, settings.frames)
+                        : gst_static_pad_template_get_caps (&sink_template);
+  if (!filter)
+    return result;
+  GstCaps *filtered = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (result);
+  return filtered;
+}
+
+static GstCaps *
+gst_oct_render_fixate_caps (
+    GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *others)
+{
+  if (direction == GST_PAD_SINK && !gst_caps_is_empty (others)) {
+    others = gst_caps_make_writable (gst_caps_truncate (others));
+    GstStructure *picture = gst_caps_get_structure (others, 0);
+    gst_structure_fixate_field_nearest_int (picture, "width", usual_size);
+    gst_structure_fixate_field_nearest_int (picture, "height", usual_size);
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_oct_render_parent_class)
+      ->fixate_caps (base, direction, caps, others);
+}
+
+static gboolean
+gst_oct_render_get_frame_size (GstOpenCLFilter *, GstCaps *caps, gsize *size)
+{
+  opencl::ArrayFormat array;
+  if (!opencl::array_of_caps (caps, array, nullptr))
+    return FALSE;
+  *size = array.bytes ();
+  return TRUE;
+}
+
+/* --- settings --- */
+
+static bool
+suits (const Settings &wanted, GError **error)
+{
+  if (wanted.min < wanted.max || (wanted.min == 0 && wanted.max == 0))
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "min is %g and max is %g, expected min below max", wanted.min, wanted.max);
+  return false;
+}
+
+/* Also between two pictures of one volume. */
+static void
+update_settings (GstOctRender *self)
+{
+  GstBaseTransform *base = GST_BASE_TRANSFORM (self);
+  Work &work = *self->work;
+
+  if (!self->settings->is_started ())
+    return;
+  self->settings->update ([&] (const Settings &wanted, GError **error) {
+    if (!suits (wanted, error))
+      return false;
+    if (wanted.frames != work.in_force.frames) {
+      GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
+      GstCaps *outputs = outputs_of (input, wanted.frames);
+      gst_caps_unref (input);
+      if (!opencl::is_taken_downstream (base, outputs, error))
+        return false;
+      gst_base_transform_reconfigure_src (base);
+    }
+    work.in_force = wanted;
+    return true;
+  });
+}
+
+/* --- formats --- */
+
+static bool
+read_volume (GstCaps *caps, Work &work, GError **error)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  opencl::ArrayFormat array;
+
+  if (!opencl::array_of_caps (caps, array, error))
+    return false;
+  while (array.shape.size () > 3 && array.shape[0] == 1)
+    array.shape.erase (array.shape.begin ());
+  if (array.shape.size () > 3 || array.length (0) > G_MAXINT
+      || array.length (1) > G_MAXINT || array.length (2) > G_MAXINT) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "an array of dimensions %s is no volume, expected depth:lines:b-scans",
+        opencl::dimensions_text (array.shape).c_str ());
+    return false;
+  }
+  work.type = array.type;
+  for (guint n = 0; n < 3; n++) {
+    work.size.s[n] = cl_uint (array.length (n));
+    work.bricks.s[n] = cl_uint ((array.length (n) + brick - 1) / brick);
+  }
+  work.size.s[3] = work.bricks.s[3] = 1;
+  work.told = {};
+  gst_structure_get_double (structure, "depth-step", &work.told.x);
+  gst_structure_get_double (structure, "line-step", &work.told.y);
+  gst_structure_get_double (structure, "b-scan-step", &work.told.z);
+  return true;
+}
+
+static bool
+create_kernels (GstOctRender *self, GError **error)
+{
+  Work &work = *self->work;
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  const opencl::NumberInfo &number = opencl::info_of (work.type);
+  const std::string options =
+      std::string ("-DNUMBER=") + number.opencl + (work.colors ? " -DCOLORS" : "");
+  const gsize lines = gsize (work.size.s[1]) * work.size.s[2];
+  const gsize bricks = gsize (work.bricks.s[1]) * work.bricks.s[2];
+
+  return work.bound_depths.create (
+             context, KERNELS, "bound_depths", options.c_str (), error)
+         && work.bound_bricks.create (
+             context, KERNELS, "bound_bricks", options.c_str (), error)
+         && work.render.create (context, KERNELS, "render", options.c_str (), error)
+         && opencl::make_buffer (
+             context, lines * work.bricks.s[0] * number.size, work.depths, error)
+         && opencl::make_buffer (
+             context, bricks * work.bricks.s[0] * number.size, work.bounds, error);
+}
+
+static gboolean
+gst_oct_render_set_formats (
+    GstOpenCLFilter *filter, GstCaps *input, GstCaps *, GError **error)
+{
+  GstOctRender *self = GST_OCT_RENDER (filter);
+  Work &work = *self->work;
+  const GstVideoInfo *picture = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  auto accept = [] (const Settings &wanted, GError **why) { return suits (wanted, why); };
+
+  if (!self->settings->adopt (accept, error))
+    return FALSE;
+  work.in_force = self->settings->current ();
+  work.colors = GST_VIDEO_INFO_FORMAT (picture) == GST_VIDEO_FORMAT_RGBA;
+  return read_volume (input, work, error) && create_kernels (self, error);
+}
+
+static gboolean
+gst_oct_render_open (GstOpenCLFilter *filter, GError **)
+{
+  GST_OCT_RENDER (filter)->work = new Work;
+  return TRUE;
+}
+
+static void
+gst_oct_render_close (GstOpenCLFilter *filter)
+{
+  GstOctRender *self = GST_OCT_RENDER (filter);
+  self->settings->stop ();
+  delete std::exchange (self->work, nullptr);
+}
+
+/* --- frames --- */
+
+static GstFlowReturn
+gst_oct_render_submit_input_buffer (
+    GstBaseTransform *base, gboolean discont, GstBuffer *input)
+{
+  opencl::sync_controlled_values (base, input);
+  update_settings (GST_OCT_RENDER (base));
+  return GST_BASE_TRANSFORM_CLASS (gst_oct_render_parent_class)
+      ->submit_input_buffer (base, discont, input);
+}
+
+/* Where values begin, in numbers. */
+static bool
+find_values (
+    const Work &work, const GstOpenCLFrame *frame, cl_ulong &offset, GError **error)
+{
+  const gsize bytes = opencl::info_of (work.type).size;
+  offset = frame->offset[0] / bytes;
+  if (frame->offset[0] % bytes == 0)
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "a buffer begins at byte %" G_GSIZE_FORMAT ", expected a multiple of "
+      "%" G_GSIZE_FORMAT,
+      frame->offset[0], bytes);
+  return false;
+}
+
+/* What is bright where, once for all pictures of a volume. */
+static gboolean
+gst_oct_render_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    cl_command_queue queue, guint *outputs, GError **error)
+{
+  Work &work = *GST_OCT_RENDER (filter)->work;
+  const gsize lines = gsize (work.size.s[1]) * work.size.s[2];
+  const gsize bricks = gsize (work.bricks.s[1]) * work.bricks.s[2];
+  cl_ulong offset;
+
+  *outputs = work.in_force.frames;
+  return find_values (work, input, offset, error)
+         && work.bound_depths.launch (queue, work.bricks.s[0], lines, error, input->data,
+             offset, work.size, work.bricks.s[0], work.depths ())
+         && work.bound_bricks.launch (queue, work.bricks.s[0], bricks, error,
+             work.depths (), work.size, work.bricks, work.bounds ());
+}
+
+static std::pair<double, double>
+range_of (const Work &work)
+{
+  const double usual_decibels = 60;
+  if (work.in_force.min < work.in_force.max)
+    return {work.in_force.min, work.in_force.max};
+  return {0, work.type == NumberType::u8    ? G_MAXUINT8
+             : work.type == NumberType::u16 ? G_MAXUINT16
+                                            : usual_decibels};
+}
+
+static gboolean
+gst_oct_render_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstOctRender *self = GST_OCT_RENDER (filter);
+  Work &work = *self->work;
+  const Settings &settings = work.in_force;
+  const gsize width = gsize (output->info.width), height = gsize (output->info.height);
+  cl_ulong offset;
+
+  update_settings (self);
+  const View view = view_of (work, output->info.width, output->info.height);
+  const auto [black, white] = range_of (work);
+  work.turned = std::fmod (work.turned + settings.turn, 360);
+  return find_values (work, input, offset, error)
+         && work.render.launch (queue, width, height, error, input->data, offset,
+             work.size, work.bounds (), work.bricks, view.origin.floats (),
+             view.across.floats (), view.down.floats (), view.along.floats (),
+             cl_float (black), cl_float (white), cl_uint (settings.mode == Mode::alpha),
+             cl_float (settings.opacity), cl_float (settings.step), output->data,
+             cl_ulong (output->offset[0]), cl_uint (output->stride[0]), cl_uint (width),
+             cl_uint (height));
+}
+
+/* --- properties --- */
+
+static GType
+mode_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Mode::maximum), "The greatest value on a ray", "maximum"},
+      {gint (Mode::alpha), "All, of which those in front hide those behind", "alpha"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstOctRenderMode", values));
+  return type;
+}
+
+const opencl::PropertyTable<Settings> properties = {
+    {"mode", "Mode", "What is seen of the values on a ray", &Settings::mode,
+        mode_get_type, opencl::playing},
+    {"azimuth", "Azimuth",
+        "Degrees by which the viewer has gone round the volume, about its depth",
+        &Settings::azimuth, {-1e6, 1e6}, opencl::controllable},
+    {"elevation", "Elevation",
+        "Degrees by which the viewer looks down; 90 is along the beam",
+        &Settings::elevation, {-90, 90}, opencl::controllable},
+    {"turn", "Turn", "Degrees that the azimuth grows by with each picture",
+        &Settings::turn, {-360, 360}, opencl::controllable},
+    {"zoom", "Zoom", "1 = the volume fits into the picture however it is turned",
+        &Settings::zoom, {0.01, 1000}, opencl::controllable},
+    {"min", "Least value",
+        "What is so or less is not seen; min and max 0: all that 8 and 16 bits hold, of "
+        "float32 0 to 60",
+        &Settings::min, {-1e9, 1e9}, opencl::controllable},
+    {"max", "Greatest value", "What is so or more is white; above min", &Settings::max,
+        {-1e9, 1e9}, opencl::controllable},
+    {"opacity", "Opacity",
+        "Part of what is behind that a white voxel hides, with mode=alpha",
+        &Settings::opacity, {0, 1}, opencl::controllable},
+    {"step", "Step", "From sample to sample of a ray, in shortest sides of a voxel",
+        &Settings::step, {0.1, 100}, opencl::controllable},
+    {"depth-step", "Depth step",
+        "Length of a voxel along depth in micrometres, 0 = as the caps say",
+        &Settings::depth_step, {0, 1e9}, opencl::playing},
+    {"line-step", "Line step", "Likewise from A-line to A-line", &Settings::line_step,
+        {0, 1e9}, opencl::playing},
+    {"b-scan-step", "B-scan step", "Likewise from B-scan to B-scan",
+        &Settings::b_scan_step, {0, 1e9}, opencl::playing},
+    {"frames", "Frames", "Pictures of each volume", &Settings::frames, {1, most_frames},
+        opencl::playing},
+};
+
+/* --- the class --- */
+
+static void
+gst_oct_render_init (GstOctRender *self)
+{
+  self->settings = new opencl::Settings<Settings> (self, properties);
+  /* What turns would jump. */
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
+}
+
+static void
+gst_oct_render_finalize (GObject *object)
+{
+  GstOctRender *self = GST_OCT_RENDER (object);
+  delete self->settings;
+  delete self->work;
+  G_OBJECT_CLASS (gst_oct_render_parent_class)->finalize (object);
+}
+
+static void
+gst_oct_render_class_init (GstOctRenderClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
+  GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_oct_render_finalize;
+  opencl::install_settings<&GstOctRender::settings> (klass, properties);
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OCT volume renderer",
+      "Filter/Effect/Video", "Shows volumes, on an OpenCL device",
+      "The gst-opencl developers");
+
+  transform_class->transform_caps = gst_oct_render_transform_caps;
+  transform_class->fixate_caps = gst_oct_render_fixate_caps;
+  transform_class->submit_input_buffer = gst_oct_render_submit_input_buffer;
+  filter_class->open = gst_oct_render_open;
+  filter_class->close = gst_oct_render_close;
+  filter_class->set_formats = gst_oct_render_set_formats;
+  filter_class->get_frame_size = gst_oct_render_get_frame_size;
+  filter_class->submit = gst_oct_render_submit;
+  filter_class->transform = gst_oct_render_transform;
+  gst_type_mark_as_plugin_api (mode_get_type (), GstPluginAPIFlags (0));
+}
