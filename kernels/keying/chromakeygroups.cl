@@ -15,7 +15,6 @@
 #define LANES 4
 #include "screenline.clh"
 
-#define LOOKING (REFINING || CLOSING)
 #define REACH (CLOSING ? 2 * CORE_RADIUS : RADIUS) /* lines that are looked at beyond */
 #define MARGIN 8                                   /* and columns */
 #define LOOKED_ROWS (TILE_ROWS + 2 * REACH)
@@ -120,28 +119,44 @@ keep_marks (const float4 *distance, uint eight, __local uchar *marks)
     marks[EIGHT_OF_WORDS (unused)] = 0;
 }
 
-/* The tile and what lies around it; beyond the frame lie the pixels of its rim. */
+INLINED void
+look_at_eight (uint8 pixels, Keyer keyer, Segment segment, int x, int y, uint eight,
+    uint row, __local float4 *lumas, __local float4 *distances, __local uint *marks)
+{
+  Colors colors[2] = {colors_of_pixels (pixels.lo), colors_of_pixels (pixels.hi)};
+  float4 distance[2] = {
+      distance_from_screen (colors[0], screen_of_four (keyer, segment, x, y), keyer),
+      distance_from_screen (colors[1], screen_of_four (keyer, segment, x + 4, y), keyer)};
+  uint edge_row = row - (REACH - RADIUS);
+  if (REFINING && edge_row < EDGE_ROWS)
+    keep_edges (colors, distance, eight, lumas + edge_row * EDGE_FOURS,
+        distances + edge_row * EDGE_FOURS);
+  if (CLOSING)
+    keep_marks (distance, eight, (__local uchar *)(marks + row * MARKED_WORDS));
+}
+
+/* The tile and what lies around it; beyond the frame lie the pixels of its rim. Each
+ * work-item stays with eight columns as it goes down. */
 INLINED void
 look_at_tile (FRAME (const, seen), int width, int height, int x0, int y0, Keyer keyer,
     __local float4 *lumas, __local float4 *distances, __local uint *marks)
 {
-  for (uint n = get_local_id (0); n < LOOKED_EIGHTS * LOOKED_ROWS;
-       n += get_local_size (0)) {
-    uint eight = n % LOOKED_EIGHTS, row = n / LOOKED_EIGHTS;
+  const uint item = get_local_id (0);
+  const uint eights = min ((uint)get_local_size (0), (uint)LOOKED_EIGHTS);
+  const uint lines = get_local_size (0) / eights;
+  if (item >= eights * lines)
+    return;
+  for (uint eight = item % eights; eight < LOOKED_EIGHTS; eight += eights) {
     int x = x0 - MARGIN + 8 * (int)eight;
-    int y = clamp (y0 - REACH + (int)row, 0, height - 1);
-    Segment segment = segment_at (keyer, x, y);
-    uint8 pixels = load_eight (LINE (seen, y), x, width);
-    Colors colors[2] = {colors_of_pixels (pixels.lo), colors_of_pixels (pixels.hi)};
-    float4 distance[2] = {
-        distance_from_screen (colors[0], screen_of_four (keyer, segment, x, y), keyer),
-        distance_from_screen (colors[1], screen_of_four (keyer, segment, x + 4, y), keyer)};
-    uint edge_row = row - (REACH - RADIUS);
-    if (REFINING && edge_row < EDGE_ROWS)
-      keep_edges (colors, distance, eight, lumas + edge_row * EDGE_FOURS,
-          distances + edge_row * EDGE_FOURS);
-    if (CLOSING)
-      keep_marks (distance, eight, (__local uchar *)(marks + row * MARKED_WORDS));
+    Strip strip;
+    strip.end = INT_MIN;
+    for (uint row = item / eights; row < LOOKED_ROWS; row += lines) {
+      int y = clamp (y0 - REACH + (int)row, 0, height - 1);
+      if (y >= strip.end)
+        strip = strip_at (keyer, x, y);
+      look_at_eight (load_eight (LINE (seen, y), x, width), keyer,
+          line_of_strip (strip, y), x, y, eight, row, lumas, distances, marks);
+    }
   }
 }
 
@@ -200,28 +215,31 @@ sum_of_side (float4 before, float4 middle, float4 after)
              before.s3 + near_after, near_after + after.s2);
 }
 
-INLINED Moments
-moments_of_line (__local const float4 *lumas, __local const float4 *distances)
-{
-  float4 luma[3] = {lumas[-1], lumas[0], lumas[1]};
-  float4 distance[3] = {distances[-1], distances[0], distances[1]};
-  Moments sum = {sum_of_side (luma[0], luma[1], luma[2]),
-      sum_of_side (distance[0], distance[1], distance[2]),
-      sum_of_side (luma[0] * luma[0], luma[1] * luma[1], luma[2] * luma[2]),
-      sum_of_side (luma[0] * distance[0], luma[1] * distance[1], luma[2] * distance[2]),
-      sum_of_side (distance[0] * distance[0], distance[1] * distance[1],
-          distance[2] * distance[2])};
-  return sum;
-}
-
+/* What a line adds where another is left out: for the first ones, none is. */
 INLINED void
-add_moments (Moments *sum, float sign, Moments more)
+add_line (Moments *sum, __local const float4 *lumas, __local const float4 *distances,
+    int left_out)
 {
-  sum->luma += sign * more.luma;
-  sum->distance += sign * more.distance;
-  sum->luma_square += sign * more.luma_square;
-  sum->product += sign * more.product;
-  sum->distance_square += sign * more.distance_square;
+  float4 luma[3], distance[3], luma_square[3], product[3], distance_square[3];
+  for (int n = 0; n < 3; n++) {
+    float4 l = lumas[n - 1], d = distances[n - 1];
+    float4 old_l = 0, old_d = 0;
+    if (left_out) {
+      old_l = lumas[n - 1 - left_out];
+      old_d = distances[n - 1 - left_out];
+    }
+    luma[n] = l - old_l;
+    distance[n] = d - old_d;
+    luma_square[n] = l * l - old_l * old_l;
+    product[n] = l * d - old_l * old_d;
+    distance_square[n] = d * d - old_d * old_d;
+  }
+  sum->luma += sum_of_side (luma[0], luma[1], luma[2]);
+  sum->distance += sum_of_side (distance[0], distance[1], distance[2]);
+  sum->luma_square += sum_of_side (luma_square[0], luma_square[1], luma_square[2]);
+  sum->product += sum_of_side (product[0], product[1], product[2]);
+  sum->distance_square +=
+      sum_of_side (distance_square[0], distance_square[1], distance_square[2]);
 }
 
 /* Sums over the lines around one, as they go down line by line */
@@ -242,9 +260,8 @@ around_first (__local const float4 *lumas, __local const float4 *distances,
       eroded + row * MARKED_WORDS, column, 0};
   if (REFINING) {
     for (uint n = 0; n < SIDE; n++)
-      add_moments (&around.moments, 1,
-          moments_of_line (
-              around.lumas + n * EDGE_FOURS, around.distances + n * EDGE_FOURS));
+      add_line (&around.moments, around.lumas + n * EDGE_FOURS,
+          around.distances + n * EDGE_FOURS, 0);
   }
   if (CLOSING) {
     for (uint n = 0; n < CORE_SIDE; n++)
@@ -257,11 +274,8 @@ INLINED void
 go_down (Around *around)
 {
   if (REFINING) {
-    add_moments (&around->moments, 1,
-        moments_of_line (
-            around->lumas + SIDE * EDGE_FOURS, around->distances + SIDE * EDGE_FOURS));
-    add_moments (
-        &around->moments, -1, moments_of_line (around->lumas, around->distances));
+    add_line (&around->moments, around->lumas + SIDE * EDGE_FOURS,
+        around->distances + SIDE * EDGE_FOURS, SIDE * EDGE_FOURS);
     around->lumas += EDGE_FOURS;
     around->distances += EDGE_FOURS;
   }
@@ -276,10 +290,9 @@ go_down (Around *around)
 /* In the line that `around` has come to */
 INLINED void
 key_four (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width, uint x,
-    uint y, Keyer keyer, const Around *around)
+    uint y, Keyer keyer, Colors here, const Around *around)
 {
   uint4 pixels = load_four (LINE (input, y), x, width);
-  Colors here = screen_of_four (keyer, segment_at (keyer, x, y), x, y);
   float4 distance, core = 0;
   if (REFINING)
     distance = distance_on_line (around->moments, around->lumas[RADIUS * EDGE_FOURS],
@@ -288,9 +301,49 @@ key_four (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint widt
     distance = distance_from_screen (
         colors_of_pixels (load_four (LINE (seen, y), x, width)), here, keyer);
   if (CLOSING)
-    core = convert_float4 (around->left) / CORE_FULL;
+    core = convert_float4 (around->left) * (1.0f / CORE_FULL);
   store_four (LINE (output, y), x, width,
       keyed (pixels, colors_of_pixels (pixels), here, distance, core, keyer));
+}
+
+/* The tile from lines around it that are in local memory */
+INLINED void
+key_tile (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
+    uint height, uint x0, uint y0, Keyer keyer, __local const float4 *lumas,
+    __local const float4 *distances, __local const uint *eroded)
+{
+  for (uint n = get_local_id (0); n < TILE_COLUMNS / 4 * (TILE_ROWS / ITEM_ROWS);
+       n += get_local_size (0)) {
+    uint column = n % (TILE_COLUMNS / 4) * 4;
+    uint row = n / (TILE_COLUMNS / 4) * ITEM_ROWS;
+    uint x = x0 + column, y = y0 + row, end = min (y + ITEM_ROWS, height);
+    if (x >= width)
+      continue;
+    Around around = around_first (lumas, distances, eroded, column, row);
+    Strip strip;
+    strip.end = INT_MIN;
+#pragma unroll 1
+    while (y < end) {
+      if ((int)y >= strip.end)
+        strip = strip_at (keyer, x, y);
+      key_four (THE_FRAME (seen), THE_FRAME (input), THE_FRAME (output), width, x, y,
+          keyer, screen_of_four (keyer, line_of_strip (strip, y), x, y), &around);
+      if (++y < end)
+        go_down (&around);
+    }
+  }
+}
+
+/* What most are: the compiler drops all ways but one. */
+#define MAIN_COMPONENT 1
+#define IS_USUAL(keyer) ((keyer).by_excess && (keyer).component == MAIN_COMPONENT)
+
+INLINED Keyer
+usual (Keyer keyer)
+{
+  keyer.by_excess = 1;
+  keyer.component = MAIN_COMPONENT;
+  return keyer;
 }
 
 /* Distances are those of `seen`, a quieter picture of the same, or `input` itself. */
@@ -305,29 +358,23 @@ key_in_groups (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint
   Keyer keyer = THE_KEYER;
   uint x0 = get_group_id (0) * TILE_COLUMNS;
   uint y0 = get_group_id (1) * TILE_ROWS;
-  if (LOOKING) {
-    look_at_tile (
-        THE_FRAME (seen), width, height, x0, y0, keyer, lumas, distances, marks);
+  if (REFINING || CLOSING) {
+    if (IS_USUAL (keyer))
+      look_at_tile (THE_FRAME (seen), width, height, x0, y0, usual (keyer), lumas,
+          distances, marks);
+    else
+      look_at_tile (
+          THE_FRAME (seen), width, height, x0, y0, keyer, lumas, distances, marks);
     barrier (CLK_LOCAL_MEM_FENCE);
   }
   if (CLOSING) {
     erode (marks, eroded);
     barrier (CLK_LOCAL_MEM_FENCE);
   }
-  for (uint n = get_local_id (0); n < TILE_COLUMNS / 4 * (TILE_ROWS / ITEM_ROWS);
-       n += get_local_size (0)) {
-    uint column = n % (TILE_COLUMNS / 4) * 4;
-    uint row = n / (TILE_COLUMNS / 4) * ITEM_ROWS;
-    if (x0 + column >= width)
-      continue;
-    uint y = y0 + row, end = min (y + ITEM_ROWS, height);
-    Around around = around_first (lumas, distances, eroded, column, row);
-#pragma unroll 1
-    while (y < end) {
-      key_four (THE_FRAME (seen), THE_FRAME (input), THE_FRAME (output), width,
-          x0 + column, y, keyer, &around);
-      if (++y < end)
-        go_down (&around);
-    }
-  }
+  if (IS_USUAL (keyer))
+    key_tile (THE_FRAME (seen), THE_FRAME (input), THE_FRAME (output), width, height, x0,
+        y0, usual (keyer), lumas, distances, eroded);
+  else
+    key_tile (THE_FRAME (seen), THE_FRAME (input), THE_FRAME (output), width, height, x0,
+        y0, keyer, lumas, distances, eroded);
 }
