@@ -28,15 +28,16 @@ Key:
   --method METHOD         difference (default) or chroma, which are soft, or distance
   --similarity VALUE      soft: 0 … 2, up to where all is transparent (0.08)
   --smoothness VALUE      soft: 0 … 2, from there to where all is opaque (0.8)
-  --tolerance VALUE       distance: 0 … 1, up to where all is transparent (0.025)
+  --tolerance VALUE       distance: 0 … 1, up to where all is transparent, and the step that
+                          the key flows over; times the key's saturation (0.2)
   --spill VALUE           0 … 1, how much green light is taken off (1)
 
-Repair of the key, in iterations (0; with --method distance 1, 5 and 3):
+Repair of the key, in iterations (0; with --method distance 1, 5 and all):
   --fill COUNT            keys pixels amid keyed ones
   --noise COUNT           un-keys islands as small as noise
-  --flow COUNT            lets the key flow so many pixels far over even colour
-  --limit VALUE           0 … 1, how far from --key RRGGBB in chroma the key may flow (0:
-                          anywhere)
+  --flow COUNT            lets the key flow so many pixels far over even colour, or "all"
+  --limit VALUE           0 … 1, how far from the key in chroma it may flow, times the key's
+                          saturation (0.3; 0: anywhere)
 docs/keying.md says how to choose these.
 
 Result:
@@ -57,8 +58,8 @@ END
 
 file='' camera='' background='' key='' method=difference spill=1
 output='' before='' size=''
-limit=0
-soft=() hard=()
+limit=0.3 tolerance=0.2
+soft=()
 declare -A iterations
 
 while [ $# -gt 0 ]; do
@@ -77,11 +78,11 @@ while [ $# -gt 0 ]; do
     --key) key=$value ;;
     --method) method=$value ;;
     --similarity | --smoothness) soft+=("${option#--}=$value") ;;
-    --tolerance) hard+=("tolerance=$value") ;;
+    --tolerance) tolerance=$value ;;
     --spill) spill=$value ;;
     --limit) limit=$value ;;
     --fill | --noise | --flow)
-      check "$option" "$value" "$whole" "a whole number"
+      [ "$option $value" = "--flow all" ] || check "$option" "$value" "$whole" "a whole number"
       iterations[${option#--}]=$value ;;
     --output) output=$value ;;
     --before) before=$value ;;
@@ -198,21 +199,27 @@ what_is_behind () {
 
 # keyer_of_options: the elements that make the key, in `keyer`
 keyer_of_options () {
-  local key_color=()
-  keyer=(chromakey "method=$method" "spill=$spill")
-  [ "$method" = distance ] || keyer+=(core=true)
+  local which
   case ${key:=screen} in
-    screen | *-*) keyer+=("auto-key=$key") ;;
-    *) key_color=("key-color=0xff$key") ;;
+    screen | *-*) which=auto-key=$key ;;
+    *) which=key-color=0xff$key ;;
   esac
-  keyer+=("${key_color[@]}" "${hard[@]}" "${soft[@]}")
-  repairs_of_options "${key_color[@]}"
+  keyer=(chromakey "method=$method" "$which")
+  if [ "$method" = distance ]; then
+    # The key flows over colours as they were filmed: spill comes last.
+    keyer+=("tolerance=$tolerance" relative=true)
+    repairs_of_options
+    keyer+=(! chromakey "$which" tolerance=0 "spill=$spill")
+  else
+    keyer+=(core=true "spill=$spill" "${soft[@]}")
+    repairs_of_options
+  fi
 }
 
-# repairs_of_options PROPERTY…: of flowkey, the key color where it is known
+# repairs_of_options: adds what is done to a key that was made
 repairs_of_options () {
   local -A usual=([fill]=0 [noise]=0 [flow]=0)
-  [ "$method" != distance ] || usual=([fill]=1 [noise]=5 [flow]=3)
+  [ "$method" != distance ] || usual=([fill]=1 [noise]=5 [flow]=all)
   local fill=${iterations[fill]:-${usual[fill]}}
   local noise=${iterations[noise]:-${usual[noise]}}
   local flow=${iterations[flow]:-${usual[flow]}}
@@ -220,9 +227,10 @@ repairs_of_options () {
   [ "$((fill + noise))" -eq 0 ] \
     || keyer+=(! noisereduce "fill-iterations=$fill" "iterations=$noise")
   # Zero of flowkey's own is to flow without end.
-  [ "$flow" -eq 0 ] \
-    || keyer+=(! flowkey "iterations=$flow" "limit=$limit" "$@" "${hard[@]}")
-  [ "$flow" -eq 0 ] || [ "$noise" -eq 0 ] || keyer+=(! noisereduce "iterations=$noise")
+  [ "$flow" = 0 ] \
+    || keyer+=(! flowkey "iterations=${flow/all/0}" "tolerance=$tolerance" "limit=$limit"
+      relative=true auto-key=true)
+  [ "$flow" = 0 ] || [ "$noise" -eq 0 ] || keyer+=(! noisereduce "iterations=$noise")
 }
 
 # encoder_of FILE: what goes before a filesink of that name, in `encoder`
@@ -247,8 +255,6 @@ check_options () {
     || check_file --background "$background"
   [[ -z $before || $before == *.png ]] || fail "--before $before: expected .png"
   [ -z "$file" ] || [ -z "$camera" ] || fail "--camera $camera: beside $file"
-  [[ $limit == 0 || -z $file$camera || $key =~ ^[0-9a-fA-F]{6}$ ]] \
-    || fail "--limit $limit: needs --key RRGGBB"
   [ -z "$camera" ] || [ -z "$before" ] || fail "--before $before: not of a camera"
   [[ -z $output || $output == window ]] || encoder_of "$output"
 }

@@ -13,7 +13,7 @@ cd "${1:-$here/../docs}"
   --output greenscreen.png
 
 # Too small for a screen that is lit unevenly, so that the repairs have something to do
-hard='--method distance --tolerance 0.06 --spill 0'
+hard='--method distance --tolerance 0.15 --limit 0 --spill 0'
 while read -r name options; do
   # shellcheck disable=SC2086
   "$here/greenscreen.sh" --size 320x180 --background 6060c0 --output "keying-$name.png" \
@@ -23,7 +23,7 @@ done <<END
   fill $hard --fill 1 --noise 0 --flow 0
   noise $hard --fill 1 --noise 5 --flow 0
   flow $hard --fill 1 --noise 5 --flow 90
-  limit $hard --fill 1 --noise 5 --flow 90 --limit 0.15
+  limit $hard --fill 1 --noise 5 --flow 90 --limit 0.37
   chroma --method chroma --spill 0
   spill --method chroma
 END

@@ -96,6 +96,7 @@ struct Settings {
   Method method = Method::distance;
   guint key_color = 0xff00ff00;
   gdouble tolerance = 0.025;
+  bool relative = false;
   Channel channel = Channel::all;
   gdouble balance = 0.75;
   gdouble similarity = 0.08;
@@ -149,6 +150,9 @@ struct Work {
   guint newer_mean = 0;
   bool has_mean = false;
   guint taken_revision = 0; /* of the settings that auto_key is from */
+  guint host_revision = 0;  /* of those that host_key is from */
+  guint host_key = 0;
+  guint told_downstream = 0; /* the key, opaque, or 0 */
 };
 } // namespace
 
@@ -221,6 +225,10 @@ const opencl::PropertyTable<Settings> properties = {
         "mean of red's, green's and blue's difference, or that of one channel, 1 from "
         "black to white",
         &Settings::tolerance, {0, 1}, keying::playing_flags},
+    {"relative", "Relative",
+        "Multiply tolerance by the key's saturation, of which pure green has 1, so that "
+        "a pale or dark screen keys like a strong one",
+        &Settings::relative, keying::playing_flags},
     {"channel", "Channel",
         "What tolerance compares; with method=difference and spill, the screen's "
         "component, where all is that which the key has most of",
@@ -487,31 +495,72 @@ take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
       cl_uint (from.y), cl_uint (from.width), cl_uint (from.height), work.auto_key ());
 }
 
-/* Once it is known which key was found */
-static void
-tell_key (GstChromaKey *self, bool wait)
+/* The key, where the host knows it */
+static guint
+known_key (const Work &work, const Settings &settings)
 {
-  GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
-  guint key;
+  return settings.auto_key != AutoKey::none && work.host_revision == work.taken_revision
+             ? work.host_key
+             : settings.key_color;
+}
 
-  if (!self->work
-      || !self->work->taken_key.tell (
-          gst_opencl_context_get_queue (
-              gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE),
-          wait, &key))
+/* For flowkey, before the frame that is keyed with it */
+static void
+tell_downstream (GstChromaKey *self, const Settings &settings)
+{
+  Work &work = *self->work;
+  if (settings.auto_key != AutoKey::none && work.host_revision != work.taken_revision)
     return;
-  GST_INFO_OBJECT (self, "found 0x%08x for key-color", key);
-  gst_element_post_message (GST_ELEMENT (self),
-      gst_message_new_element (GST_OBJECT (self),
-          gst_structure_new ("chromakey-key", "key-color", G_TYPE_UINT, key, nullptr)));
+  guint key = known_key (work, settings) | 0xff000000;
+  if (key == work.told_downstream)
+    return;
+  work.told_downstream = key;
+  gst_pad_push_event (GST_BASE_TRANSFORM_SRC_PAD (self), keying::new_key_event (key));
+}
+
+/* Once it is known which key was taken */
+static void
+tell_key (GstChromaKey *self, const Settings &settings, bool wait)
+{
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  Work &work = *self->work;
+
+  if (!work.taken_key.tell (
+          gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE), wait,
+          &work.host_key))
+    return;
+  work.host_revision = work.taken_revision;
+  GST_INFO_OBJECT (self, "took 0x%08x for key-color", work.host_key);
+  if (settings.auto_key == AutoKey::screen)
+    gst_element_post_message (
+        GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self),
+                                gst_structure_new ("chromakey-key", "key-color",
+                                    G_TYPE_UINT, work.host_key, nullptr)));
+}
+
+/* A tolerance that is relative to the key, and flowkey's limit, are numbers of the
+ * host's: it waits for the key once. */
+static bool
+learn_key (
+    GstChromaKey *self, const Settings &settings, cl_command_queue queue, GError **error)
+{
+  Work &work = *self->work;
+  if (settings.auto_key == AutoKey::none || work.host_revision == work.taken_revision)
+    return true;
+  if (!work.taken_key.is_under_way ()
+      && !work.taken_key.read (queue, work.auto_key (), error))
+    return false;
+  tell_key (self, settings, true);
+  tell_downstream (self, settings);
+  return true;
 }
 
 static gboolean
 gst_chroma_key_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstChromaKey *self = GST_CHROMA_KEY (transform);
-  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
-    tell_key (self, true);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && self->work)
+    tell_key (self, get_settings (self), true);
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP && self->work)
     self->work->plate.forget ();
   return GST_BASE_TRANSFORM_CLASS (gst_chroma_key_parent_class)
@@ -539,7 +588,10 @@ distance_key_of (const Work &work, const Settings &settings)
   if (settings.auto_key != AutoKey::none)
     key.auto_key = work.auto_key;
   key.mask = keying::component_mask (&work.info, settings.channel);
-  key.threshold = keying::difference_threshold (settings.tolerance, settings.channel);
+  const gdouble part =
+      settings.relative ? keying::saturation_of (known_key (work, settings)) : 1;
+  key.threshold =
+      keying::difference_threshold (part * settings.tolerance, settings.channel);
   key.inverted = settings.invert ? -1 : 0;
   key.opacity = opacity_of (settings);
   return key;
@@ -728,7 +780,8 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   if (!take_key (context, work, settings, input, queue, error))
     return FALSE;
   if (hard)
-    return key_by_distance (work, settings, input, output, queue, error);
+    return learn_key (self, settings, queue, error)
+           && key_by_distance (work, settings, input, output, queue, error);
   if (!follow_plate (self, settings, input, queue, error))
     return FALSE;
   return key_softly (context, work, settings, input, output, queue, error);
@@ -746,7 +799,9 @@ static bool
 begins_run (const Work &work, const Settings &settings)
 {
   return settings.method == Method::distance && settings.spill == 0
-         && has_its_key (work, settings);
+         && has_its_key (work, settings)
+         && (settings.auto_key == AutoKey::none
+             || work.host_revision == work.taken_revision);
 }
 
 static gboolean
@@ -759,7 +814,8 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   });
   Settings settings = get_settings (self);
   RunMember::Outcome outcome = RunMember::Outcome::plain;
-  tell_key (self, false);
+  tell_key (self, settings, false);
+  tell_downstream (self, settings);
   if (begins_run (*self->work, settings))
     outcome = self->member->leave (filter,
         keying::KeyRun (distance_key_of (*self->work, settings)), input, output, error);

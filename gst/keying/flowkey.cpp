@@ -8,7 +8,8 @@
  * Extends the key of a picture, its pixels of alpha 0, over even colour: an un-keyed
  * pixel becomes keyed when one of its four neighbours is keyed and differs in colour by
  * less than `tolerance`. It stops at edges, and with `limit` at what differs too much
- * from `key-color`, so that it cannot leak through a person. Where flow does not reach,
+ * from `key-color` or, with `auto-key`, from that of chromakey, so that it cannot leak
+ * through a person. Where flow does not reach,
  * pixels keep their alpha; red, green and blue are kept everywhere.
  *
  * ## Example launch line
@@ -50,6 +51,8 @@ struct Settings {
   Channel channel = Channel::all;
   gdouble limit = 0;
   guint key_color = 0xff00ff00;
+  bool auto_key = false;
+  bool relative = false;
 };
 
 /* Words of a tile whose regions a work-group finds in 16 KiB of local memory, and in half
@@ -97,6 +100,7 @@ struct _GstFlowKey {
   opencl::Settings<Settings> *settings;
   Work *work; /* between set_formats and close, else null */
   RunMember *member;
+  guint told_key; /* by chromakey before it, opaque, or 0 */
 };
 
 G_DEFINE_TYPE (GstFlowKey, gst_flow_key, GST_TYPE_OPENCL_FILTER)
@@ -121,12 +125,41 @@ const opencl::PropertyTable<Settings> properties = {
     {"key-color", "Key color",
         "The colour that limit is measured from, 0xAARRGGBB (alpha is ignored)",
         &Settings::key_color, {0, G_MAXUINT}, keying::playing_flags},
+    {"auto-key", "Auto key",
+        "Take the key that chromakey before it has, instead of key-color",
+        &Settings::auto_key, keying::playing_flags},
+    {"relative", "Relative",
+        "Multiply tolerance and limit by the key's saturation, of which pure green has "
+        "1, so that a pale or dark screen keys like a strong one",
+        &Settings::relative, keying::playing_flags},
 };
 
+/* With the key that is to be used */
 static Settings
-get_settings (gpointer self)
+get_settings (gpointer element)
 {
-  return GST_FLOW_KEY (self)->settings->committed ();
+  GstFlowKey *self = GST_FLOW_KEY (element);
+  Settings settings = self->settings->committed ();
+  GST_OBJECT_LOCK (self);
+  if (settings.auto_key && self->told_key)
+    settings.key_color = self->told_key;
+  GST_OBJECT_UNLOCK (self);
+  return settings;
+}
+
+static gboolean
+gst_flow_key_sink_event (GstBaseTransform *transform, GstEvent *event)
+{
+  GstFlowKey *self = GST_FLOW_KEY (transform);
+  guint key;
+
+  if (keying::parse_key_event (event, &key)) {
+    GST_OBJECT_LOCK (self);
+    self->told_key = key;
+    GST_OBJECT_UNLOCK (self);
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_flow_key_parent_class)
+      ->sink_event (transform, event);
 }
 
 /* Kernels and work memory */
@@ -201,10 +234,12 @@ static FlowRule
 rule_of (const Settings &settings, const GstVideoInfo *info)
 {
   keying::Color key = keying::color_of_argb (settings.key_color);
-  gdouble limit = settings.limit * 255 * 128;
+  gdouble part = settings.relative ? keying::saturation_of (settings.key_color) : 1;
+  gdouble limit = part * settings.limit * 255 * 128;
   FlowRule rule;
   rule.mask = keying::component_mask (info, settings.channel);
-  rule.threshold = keying::difference_threshold (settings.tolerance, settings.channel);
+  rule.threshold =
+      keying::difference_threshold (part * settings.tolerance, settings.channel);
   rule.key_cb = -21 * key.red - 43 * key.green + 64 * key.blue;
   rule.key_cr = 64 * key.red - 54 * key.green - 10 * key.blue;
   rule.limit = settings.limit > 0 ? std::max (cl_uint (1), cl_uint (limit * limit)) : 0;
@@ -402,6 +437,7 @@ gst_flow_key_class_init (GstFlowKeyClass *klass)
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (keying::channel_get_type (), GstPluginAPIFlags (0));
 
+  GST_BASE_TRANSFORM_CLASS (klass)->sink_event = gst_flow_key_sink_event;
   filter_class->close = gst_flow_key_close;
   filter_class->set_formats = gst_flow_key_set_formats;
   filter_class->transform = gst_flow_key_transform;

@@ -81,6 +81,33 @@ color_of_argb (guint argb)
       gint (argb >> 24)};
 }
 
+gdouble
+saturation_of (guint argb)
+{
+  auto chroma = [] (const Color &color) {
+    return std::hypot (-21 * color.red - 43 * color.green + 64 * color.blue,
+        64 * color.red - 54 * color.green - 10 * color.blue);
+  };
+  return chroma (color_of_argb (argb)) / chroma (color_of_argb (0xff00ff00));
+}
+
+static const gchar key_event[] = "chromakey-key";
+
+GstEvent *
+new_key_event (guint key)
+{
+  return gst_event_new_custom (GST_EVENT_CUSTOM_DOWNSTREAM_STICKY,
+      gst_structure_new (key_event, "key-color", G_TYPE_UINT, key, nullptr));
+}
+
+bool
+parse_key_event (GstEvent *event, guint *key)
+{
+  return GST_EVENT_TYPE (event) == GST_EVENT_CUSTOM_DOWNSTREAM_STICKY
+         && gst_event_has_name (event, key_event)
+         && gst_structure_get_uint (gst_event_get_structure (event), "key-color", key);
+}
+
 GType
 channel_get_type (void)
 {

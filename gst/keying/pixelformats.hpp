@@ -41,7 +41,16 @@ cl_uint difference_threshold (gdouble tolerance, Channel channel);
 
 Color color_of_argb (guint argb);
 
+/* How far a colour is from grey, in the plane of Cb and Cr; 1 is pure green. What a
+ * tolerance that is relative to the key is multiplied by */
+gdouble saturation_of (guint argb);
+
 GType channel_get_type (void);
+
+/* An event that tells elements downstream which key chromakey uses */
+GstEvent *new_key_event (guint key);
+/* Whether it is one */
+bool parse_key_event (GstEvent *event, guint *key);
 
 /* Pads, and properties that follow their controllers: for class_init */
 void set_up_class (GstOpenCLFilterClass *klass);

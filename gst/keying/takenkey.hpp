@@ -10,7 +10,7 @@
 #include <memory>
 
 namespace keying {
-/* Read back once after it was taken, without anybody waiting for it. */
+/* Read back once after it was taken; who wants it at once waits. */
 class TakenKey {
 public:
   TakenKey () = default;
@@ -19,6 +19,8 @@ public:
 
   /* `key`: four bytes on the device, 0xAARRGGBB */
   bool read (cl_command_queue queue, cl_mem key, GError **error);
+
+  bool is_under_way () const { return under_way () != nullptr; }
 
   /* Whether there is a key that was not told yet; `wait`: for one that is under way */
   bool tell (cl_command_queue queue, bool wait, guint *key);

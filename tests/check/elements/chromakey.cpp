@@ -126,6 +126,27 @@ TEST (test_chromakey_distance_takes_black_and_white_for_no_green)
       mask_of (element.run (Picture (20, 20, {0, 255, 0, 255}))).count () == 400);
 }
 
+/* So that the same tolerance serves a strong, a pale and a dark screen */
+TEST (test_chromakey_relative_tolerance_is_of_the_keys_saturation)
+{
+  for (const Pixel &key : {Pixel{0, 255, 0, 255}, Pixel{120, 170, 130, 255},
+           Pixel{11, 91, 6, 255}, Pixel{30, 60, 200, 255}}) {
+    for (const char *from : {"none", "top-left"}) {
+      ElementUnderTest element ("chromakey relative=true tolerance=0.3");
+      Owned<GstElement> chromakey = element.element ("chromakey");
+      gst_util_set_object_arg (G_OBJECT (chromakey), "auto-key", from);
+      if (g_str_equal (from, "none"))
+        g_object_set (chromakey, "key-color", argb_of (key), nullptr);
+      Picture picture = colors (160, 64, key, 19);
+      for (int n = 0; n < 40; n++)
+        picture.at (n % 10, n / 10) = key;
+      Rule rule = {key, 0.3 * saturation (key), ALL, false};
+      for (int frame = 0; frame < 2; frame++)
+        assert_same (element.run (picture), keyed (picture, rule), from);
+    }
+  }
+}
+
 TEST (test_chromakey_invert_keys_the_rest)
 {
   ElementUnderTest element ("chromakey");

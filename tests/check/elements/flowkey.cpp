@@ -179,3 +179,33 @@ TEST (test_flowkey_properties_change_while_it_plays)
   for (int iterations : {5, 0, 60, 1, 17})
     expect_flowed (element, picture, iterations);
 }
+
+/* Of a pale and of a strong screen, which chromakey finds in the picture itself */
+TEST (test_flowkey_takes_the_key_of_chromakey_and_measures_by_its_saturation)
+{
+  for (const Pixel &key : {Pixel{120, 170, 130, 255}, Pixel{20, 200, 40, 255}}) {
+    ElementUnderTest element ("chromakey auto-key=top-left tolerance=0.004 ! flowkey "
+                              "iterations=0 auto-key=true "
+                              "relative=true tolerance=0.2 limit=0.25");
+    Random random (51);
+    Picture picture (200, 120, key);
+    for (int y = 10; y < 120; y++) {
+      for (int x = 0; x < 200; x++) {
+        double part = std::clamp ((x - 60) / 80., 0., 1.);
+        auto level = [&] (int from, int to) {
+          return uint8_t (lround (from + part * (to - from)) + random.below (3));
+        };
+        picture.at (x, y) = {
+            level (key.red, 150), level (key.green, 140), level (key.blue, 150), 255};
+      }
+    }
+    Picture before = picture;
+    for (Pixel &pixel : before.pixels)
+      pixel.alpha = distance_below (pixel, key, 0.004) ? 0 : 255;
+    FlowRule rule = {0.2 * saturation (key), ALL, 0.25 * saturation (key), key};
+    Mask mask = flow (before, 0, rule);
+    fail_unless (mask.count () > 200 * 50 && mask.count () < 200 * 110);
+    for (int frame = 0; frame < 2; frame++)
+      assert_same (element.run (picture), with_mask (before, mask, picture), "auto-key");
+  }
+}

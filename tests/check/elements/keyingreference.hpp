@@ -34,6 +34,16 @@ distance_below (const Pixel &a, const Pixel &b, double tolerance, Channel channe
   return differences[0] + differences[1] + differences[2] < ceil (tolerance * 765);
 }
 
+/* How far from grey: 1 is pure green. */
+inline double
+saturation (const Pixel &key)
+{
+  auto chroma = [] (double red, double green, double blue) {
+    return hypot (-21 * red - 43 * green + 64 * blue, 64 * red - 54 * green - 10 * blue);
+  };
+  return chroma (key.red, key.green, key.blue) / chroma (0, 255, 0);
+}
+
 struct Mask {
   int width = 0, height = 0;
   std::vector<bool> keyed;
