@@ -2,7 +2,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "gst/oct/calibration/mirrors.hpp"
+#include "gst/oct/calibration/calibration.hpp"
+#include "gst/oct/calibration/calibrationfiles.hpp"
 
 #include <gst/opencl/npyfile.hpp>
 
@@ -19,7 +20,8 @@ struct Options {
   std::vector<Values> mirrors;
   Values lines, map; /* to make sharp, and what to resample by */
   std::string map_file;
-  gsize samples = 0; /* of one of the lines */
+  oct::Calibration told; /* by others' maps */
+  gsize samples = 0;     /* of one of the lines, or as told */
   bool opposite = true;
   std::string output = ".";
 };
@@ -29,6 +31,8 @@ const char *const help =
     "                     [--mirror FILE ...] [--same-side] [--sharpen FILE]\n"
     "                     [--output FOLDER]\n"
     "       oct-calibrate --sharpen FILE [--resample-map FILE] [--output FOLDER]\n"
+    "       oct-calibrate --chirp FILE | --polynomial C0,C1,... --samples N\n"
+    "                     [--output FOLDER]\n"
     "\n"
     "Finds the resample map of a spectrometer or a swept source from the fringe of\n"
     "a mirror and, from a second one, the dispersion apart from it; or dispersion\n"
@@ -43,6 +47,12 @@ const char *const help =
     "  --sharpen FILE        A-lines of any sample: finds dispersion-a2 and -a3\n"
     "  --resample-map FILE   for --sharpen without a mirror; none: samples are even\n"
     "                        in wavenumber\n"
+    "  --chirp FILE          the wavenumber at which each sample lies, as Thorlabs'\n"
+    "                        Chirp.data: becomes a map\n"
+    "  --polynomial C0,C1,...\n"
+    "                        coefficients of a map, as OCTproZ has them: of powers of\n"
+    "                        u, from 0 at the first wavenumber to 1 at the last\n"
+    "  --samples N           of an A-line, for --chirp and --polynomial\n"
     "  --output FOLDER       where resample-map.npy, dispersion-phase.npy and\n"
     "                        settings.txt go (default: the current one)\n"
     "\n"
@@ -125,6 +135,12 @@ parse (int count, char **words, Options &options, GError **error)
       options.map_file = value;
       if (!load (value, options.map, error))
         return false;
+    } else if (word == "--chirp") {
+      options.told.chirp.path = value;
+    } else if (word == "--polynomial") {
+      options.told.polynomial = value;
+    } else if (word == "--samples") {
+      options.samples = gsize (g_ascii_strtoull (value, nullptr, 10));
     } else if (word == "--output") {
       options.output = value;
     } else if (word == "--subtract" || word == "--add") {
@@ -134,20 +150,15 @@ parse (int count, char **words, Options &options, GError **error)
       return fail (error, word + ": no such option (see --help)");
     }
   }
-  if (options.mirrors.size () > 2 || (options.mirrors.empty () && options.lines.empty ()))
-    return fail (error, "expected one or two --mirror, or --sharpen (see --help)");
+  const bool told = options.told.given (), data = !options.mirrors.empty ();
+  if (options.mirrors.size () > 2 || (data && told)
+      || (!data && !told && options.lines.empty ()))
+    return fail (error, "expected one or two --mirror, --sharpen, or one of --chirp and "
+                        "--polynomial (see --help)");
+  if (told
+      && (options.samples < oct::least_samples || options.samples > oct::most_samples))
+    return fail (error, "--chirp and --polynomial: expected --samples of 16 to 65536");
   return true;
-}
-
-bool
-write_npy (const std::string &path, const Values &values, GError **error)
-{
-  std::string bytes =
-      opencl::npy_make_header (opencl::NumberType::f64, false, {values.size ()});
-  bytes.append (
-      reinterpret_cast<const char *> (values.data ()), values.size () * sizeof values[0]);
-  return g_file_set_contents (
-      path.c_str (), bytes.data (), gssize (bytes.size ()), error);
 }
 
 bool
@@ -156,20 +167,26 @@ calibrate_by_mirrors (
 {
   oct::MirrorCalibration found;
   const Values second = options.mirrors.size () > 1 ? options.mirrors[1] : Values ();
-  const std::string map_file = options.output + "/resample-map.npy";
-  const std::string phase_file = options.output + "/dispersion-phase.npy";
   const bool phase = !second.empty () && options.lines.empty ();
   if (!oct::calibration_of_mirrors (
           options.mirrors[0], second, options.opposite, found, error)
-      || !write_npy (map_file, found.map, error)
-      || (phase && !write_npy (phase_file, found.dispersion, error)))
+      || !oct::write_calibration (options.output, found, phase, settings, error))
     return false;
   map = found.map;
-  settings += "resample-map=" + map_file + "\n";
-  if (phase)
-    settings += "dispersion-phase=" + phase_file + "\n";
   printf ("# width of the first mirror's peak: %.2f depths, calibrated %.2f\n",
       found.width_before, found.width_after);
+  return true;
+}
+
+/* What others call a map. */
+bool
+take_told (const Options &options, Values &map, std::string &settings, GError **error)
+{
+  oct::MirrorCalibration found;
+  if (!oct::calibration_load (options.told, options.samples, found.map, error)
+      || !oct::write_calibration (options.output, found, false, settings, error))
+    return false;
+  map = found.map;
   return true;
 }
 
@@ -199,11 +216,11 @@ calibrate (const Options &options, GError **error)
   Values map = options.map;
   std::string settings;
   if ((!options.mirrors.empty () && !calibrate_by_mirrors (options, map, settings, error))
+      || (options.told.given () && !take_told (options, map, settings, error))
       || (!options.lines.empty () && !sharpen (options, map, settings, error)))
     return false;
   fputs (settings.c_str (), stdout);
-  return g_file_set_contents ((options.output + "/settings.txt").c_str (),
-      settings.data (), gssize (settings.size ()), error);
+  return oct::write_settings (options.output, settings, error);
 }
 } // namespace
 

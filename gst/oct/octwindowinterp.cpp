@@ -11,8 +11,10 @@
  * The result is real (F32LE), or complex (CF32LE) when a dispersion is set.
  *
  * The wavenumbers 2 pi / wavelength run evenly from that of the first to that of the last
- * sample, ends included. Without `wavelengths`, `wavelength-min` and `wavelength-max`, or
- * `resample-map` the samples are taken as already even in wavenumber.
+ * sample, ends included. In place of `wavelengths` or `wavelength-min` and `-max` a map says
+ * which sample lies at each even wavenumber (`resample-map`, `resample-polynomial`), or which
+ * wavenumber at each sample (`chirp`). Without any of these the samples are taken as already
+ * even in wavenumber.
  *
  * Where the `wavelength-unit` of these is known, caps tell the step from one wavenumber to
  * the next (`wavenumber-step`, rad/µm), and those of octfft the step in depth.
@@ -46,6 +48,16 @@
  * Float samples that are not finite count as nothing in a mean; their A-line has no
  * depth. One WARNING message says how many there were.
  *
+ * `calibrate=true` finds the calibration from a mirror in the sample's place, whose spectra
+ * play: from the mean of the next frame's, less `background-file` with `background=file`,
+ * which is to be what there is without the mirror. An element message
+ * `octwindowinterp-calibration` tells `resample-map` and, from the second time on, of this
+ * mirror and the one before together, `dispersion-phase` (arrays of doubles, as these
+ * properties' files have them), how many `mirrors` it is of, and the widths of the first
+ * one's peak as it was and calibrated, `width-before` and `width-after`, in depths.
+ * `calibration-folder` has files of them written for `settings`. It is what the command
+ * `oct-calibrate` does with files.
+ *
  * Files hold one value for each sample of an A-line: .npy, or text with one number a
  * line, in which `#` begins a comment. They are read when the caps are known, and again
  * when a property other than `background-frames` and `bit-shift` is set. Properties set
@@ -75,6 +87,7 @@
 #include "spectra/backgroundmean.hpp"
 #include "spectra/brokensamples.hpp"
 #include "spectra/deferredspectra.hpp"
+#include "spectra/livecalibration.hpp"
 #include "spectra/unpacking.hpp"
 #include "elements.h"
 
@@ -128,6 +141,10 @@ struct Settings {
   guint bit_shift = 0;
   std::string file;          /* of other properties */
   guint tables_revision = 0; /* counts changes that need new tables */
+  bool calibrate = false;
+  guint calibrations = 0; /* counts the sets of it */
+  bool same_side = false;
+  std::string calibration_folder;
 
   bool complex () const { return spectrum.dispersion.given (); }
   /* Whether that is what the caps of the output say for so many samples. */
@@ -221,6 +238,8 @@ struct _GstOctWindowInterp {
 
   opencl::Settings<Settings> *settings;
   Work *work; /* between set_formats and close, else null */
+  oct::LiveCalibration *calibration;
+  guint calibrations; /* that were done, as Settings counts them */
 };
 
 G_DEFINE_TYPE (GstOctWindowInterp, gst_oct_window_interp, GST_TYPE_OPENCL_FILTER)
@@ -295,7 +314,7 @@ background_get_type (void)
       {gint (Background::none), "Nothing is subtracted", "none"},
       {gint (Background::frame),
           "Mean spectrum of the frame itself: removes what is the same in all "
-          "A-lines, a flat interface too",
+          "A-lines, a flat interface too (by 64 dB), which octbackground keeps",
           "frame"},
       {gint (Background::rolling), "Mean spectrum of the frames before", "rolling"},
       {gint (Background::file), "Spectrum in background-file", "file"},
@@ -333,6 +352,16 @@ const opencl::PropertyTable<Settings> properties = {
         [] (Settings &s) -> std::string & {
           return s.spectrum.calibration.resample_map.path;
         },
+        opencl::playing, &Settings::tables_revision},
+    {"chirp", "Chirp",
+        "File with the fractional even wavenumber at which each sample lies, the inverse "
+        "of a resample map; also of bare float32 values, as Thorlabs' Chirp.data is",
+        [] (Settings &s) -> std::string & { return s.spectrum.calibration.chirp.path; },
+        opencl::playing, &Settings::tables_revision},
+    {"resample-polynomial", "Resample polynomial",
+        "Coefficients of a resample map, the constant first, with commas between them: "
+        "of the powers of u, from 0 at the first wavenumber to 1 at the last",
+        [] (Settings &s) -> std::string & { return s.spectrum.calibration.polynomial; },
         opencl::playing, &Settings::tables_revision},
     {"interpolation", "Interpolation", "How values between samples are made",
         [] (Settings &s) -> Interpolation & { return s.spectrum.interpolation; },
@@ -394,6 +423,18 @@ const opencl::PropertyTable<Settings> properties = {
         "File of properties of this element, NAME=VALUE a line, as oct-calibrate writes "
         "it; they are set when this is",
         [] (Settings &s) -> std::string & { return s.file; }, opencl::playing},
+    {"calibrate", "Calibrate",
+        "Set to true, the next frame is a mirror's, of which the calibration is found "
+        "and "
+        "posted as a message; set again, with the mirror elsewhere, of both",
+        &Settings::calibrate, opencl::playing, &Settings::calibrations},
+    {"calibrate-same-side", "Mirrors on the same side",
+        "Both mirrors of calibrate are on the same side of zero delay; else one on each",
+        &Settings::same_side, opencl::playing},
+    {"calibration-folder", "Calibration folder",
+        "Folder where calibrate writes resample-map.npy, with two mirrors "
+        "dispersion-phase.npy, and settings.txt for settings; empty: nowhere",
+        &Settings::calibration_folder, opencl::playing},
     {"bit-shift", "Bit shift",
         "Bits that integer samples are shifted right by first (cameras that send 12 bits "
         "in the upper part of 16); float samples are left as they are",
@@ -797,8 +838,11 @@ look_at_last_samples (GstOctWindowInterp *self)
 static gboolean
 gst_oct_window_interp_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
-  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
-    look_at_last_samples (GST_OCT_WINDOW_INTERP (transform));
+  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (transform);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS) {
+    self->calibration->wait ();
+    look_at_last_samples (self);
+  }
   return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
       ->sink_event (transform, event);
 }
@@ -854,6 +898,7 @@ gst_oct_window_interp_set_formats (
   look_at_last_samples (self);
   delete self->work;
   self->work = new Work;
+  self->calibration->forget ();
   Work &work = *self->work;
   work.input = parse_caps (input, &work.samples, &work.lines);
   const CapsFormat *made = parse_caps (output, &work.points, &lines);
@@ -907,6 +952,33 @@ read_spectra (const Work &work, const GstOpenCLFrame *frame, cl_command_queue qu
   return true;
 }
 
+static bool
+wants_calibration (const GstOctWindowInterp *self)
+{
+  const Settings &settings = self->work->settings;
+  return settings.calibrate && settings.calibrations != self->calibrations;
+}
+
+/* Of the mean of the frame's spectra, without those of background=file. */
+static bool
+calibrate_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
+    cl_command_queue queue, GError **error)
+{
+  const Work &work = *self->work;
+  const Settings &settings = work.settings;
+  oct::LiveCalibration::Wish wish = {{}, settings.same_side, settings.calibration_folder};
+  if (!wants_calibration (self))
+    return true;
+  self->calibrations = settings.calibrations;
+  if (settings.background == Background::file
+      && !oct::values_file_load_used (settings.spectrum.background,
+          settings.spectrum.used_of (work.samples), wish.background, error))
+    return false;
+  return self->calibration->take (GST_ELEMENT (self),
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), work.input->sample,
+      spectra, wish, queue, error);
+}
+
 static gboolean
 gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
@@ -925,7 +997,8 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
 
   oct::RawSpectra spectra = {};
   std::shared_ptr<cl::Buffer> mean;
-  if (!read_spectra (work, input, queue, spectra, error))
+  if (!read_spectra (work, input, queue, spectra, error)
+      || !calibrate_if_wanted (self, spectra, queue, error))
     return FALSE;
   if (work.mean && !work.mean->update (spectra, queue, mean, error))
     return FALSE;
@@ -957,9 +1030,10 @@ enqueue_at_once (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
   Work &work = *self->work;
   if (!read_spectra (work, raw, raw->queue, spectra, error))
     return FALSE;
-  if (!work.mean && !work.unpacking)
+  if (!work.mean && !work.unpacking && !wants_calibration (self))
     return TRUE;
-  bool enqueued = !work.mean || work.mean->update (spectra, raw->queue, mean, error);
+  bool enqueued = calibrate_if_wanted (self, spectra, raw->queue, error)
+                  && (!work.mean || work.mean->update (spectra, raw->queue, mean, error));
   GError **next_error = enqueued ? error : nullptr;
   if (!gst_opencl_check (clEnqueueMarkerWithWaitList (raw->queue, 0, nullptr, event),
           "clEnqueueMarkerWithWaitList", next_error))
@@ -1018,6 +1092,7 @@ static void
 gst_oct_window_interp_init (GstOctWindowInterp *self)
 {
   self->settings = new opencl::Settings<Settings> (self, properties);
+  self->calibration = new oct::LiveCalibration;
   g_signal_connect (self, "notify::settings", G_CALLBACK (take_settings_file), nullptr);
   /* A measurement that a slow display leaves out is missing in the recording beside it.
    */
@@ -1030,6 +1105,7 @@ gst_oct_window_interp_finalize (GObject *object)
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (object);
   delete self->settings;
   delete self->work;
+  delete self->calibration;
   G_OBJECT_CLASS (gst_oct_window_interp_parent_class)->finalize (object);
 }
 

@@ -29,6 +29,8 @@ check_one_way (const Calibration &calibration, GError **error)
       {calibration.wavelengths.given (), "wavelengths"},
       {range_given (calibration), "wavelength-min/wavelength-max"},
       {calibration.resample_map.given (), "resample-map"},
+      {calibration.chirp.given (), "chirp"},
+      {!calibration.polynomial.empty (), "resample-polynomial"},
   };
   std::string names;
   guint count = 0;
@@ -119,9 +121,9 @@ check_wavelengths (
   return true;
 }
 
+/* `of` is what it comes from. */
 bool
-check_resample_map (
-    const ValuesFile &file, const std::vector<double> &map, GError **error)
+check_resample_map (const std::string &of, const std::vector<double> &map, GError **error)
 {
   for (gsize m = 0; m < map.size (); m++) {
     if (map[m] >= -1 && map[m] <= map.size ())
@@ -129,10 +131,72 @@ check_resample_map (
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
         "%s: value %" G_GSIZE_FORMAT
         " is %.9g, expected a sample from -1 to %" G_GSIZE_FORMAT,
-        file.described ().c_str (), m, map[m], map.size ());
+        of.c_str (), m, map[m], map.size ());
     return false;
   }
-  return check_monotone (file.described (), map, "samples", error);
+  return check_monotone (of, map, "samples", error);
+}
+
+const gsize most_coefficients = 16;
+
+/* Numbers with commas, or what is blank, between them. */
+bool
+parse_polynomial (
+    const std::string &text, std::vector<double> &coefficients, GError **error)
+{
+  gchar **words = g_strsplit_set (text.c_str (), ", \t", -1);
+  bool good = true;
+  for (gchar **word = words; *word && good; word++) {
+    gchar *end = nullptr;
+    if (**word == '\0')
+      continue;
+    coefficients.push_back (g_ascii_strtod (*word, &end));
+    good = *end == '\0' && std::isfinite (coefficients.back ());
+  }
+  g_strfreev (words);
+  if (good && !coefficients.empty () && coefficients.size () <= most_coefficients)
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "resample-polynomial \"%.80s\": expected up to %" G_GSIZE_FORMAT
+      " numbers with commas between them",
+      text.c_str (), most_coefficients);
+  return false;
+}
+
+bool
+map_of_polynomial (
+    const std::string &text, gsize samples, std::vector<double> &map, GError **error)
+{
+  std::vector<double> coefficients;
+  if (!parse_polynomial (text, coefficients, error))
+    return false;
+  for (gsize m = 0; m < samples; m++) {
+    double value = 0;
+    for (gsize n = coefficients.size (); n > 0; n--)
+      value = value * double (m) / double (samples - 1) + coefficients[n - 1];
+    map.push_back (value);
+  }
+  return true;
+}
+
+/* A map, whichever way it is told. */
+bool
+load_map (const Calibration &calibration, gsize samples, std::vector<double> &map,
+    GError **error)
+{
+  const ValuesFile &chirp = calibration.chirp;
+  if (calibration.resample_map.given ())
+    return values_file_load (calibration.resample_map, samples, map, error)
+           && check_resample_map (calibration.resample_map.described (), map, error);
+  if (!calibration.polynomial.empty ())
+    return map_of_polynomial (calibration.polynomial, samples, map, error)
+           && check_resample_map ("resample-polynomial", map, error);
+  std::vector<double> places;
+  if (!values_file_load (chirp, samples, places, error)
+      || !check_monotone (chirp.described (), places, "wavenumbers", error))
+    return false;
+  map = map_of_places (places);
+  return check_resample_map (chirp.described (), map, error);
 }
 /* Of each sample between the first, at 0, and the last. */
 std::vector<double>
@@ -146,6 +210,15 @@ places_of_wavelengths (const std::vector<double> &wavelengths)
   return places;
 }
 } // namespace
+
+std::vector<double>
+map_of_places (const std::vector<double> &places)
+{
+  std::vector<double> map = places_of_map (places, places.size ());
+  for (double &sample : map)
+    sample = std::clamp (sample, 0.0, double (places.size () - 1));
+  return map;
+}
 
 std::vector<double>
 resample_map_of_wavelengths (const std::vector<double> &wavelengths)
@@ -172,14 +245,15 @@ calibration_check (const Calibration &calibration, GError **error)
 {
   return check_one_way (calibration, error) && check_range (calibration, error)
          && values_file_check (calibration.wavelengths, error)
-         && values_file_check (calibration.resample_map, error);
+         && values_file_check (calibration.resample_map, error)
+         && values_file_check (calibration.chirp, error);
 }
 
 double
 calibration_step (const Calibration &calibration, const Samples &samples, double unit)
 {
   std::vector<double> wavelengths;
-  if (calibration.resample_map.given ()
+  if (calibration.is_map ()
       || (calibration.wavelengths.given ()
           && !values_file_load_used (
               calibration.wavelengths, samples, wavelengths, nullptr)))
@@ -202,9 +276,8 @@ calibration_load (const Calibration &calibration, const Samples &samples,
     places->clear ();
   if (!calibration_check (calibration, error))
     return false;
-  if (calibration.resample_map.given ()) {
-    if (!values_file_load (calibration.resample_map, samples.used, map, error)
-        || !check_resample_map (calibration.resample_map, map, error))
+  if (calibration.is_map ()) {
+    if (!load_map (calibration, samples.used, map, error))
       return false;
     if (places)
       *places = places_of_map (map, samples.used);

@@ -10,17 +10,23 @@
 #include "valuesfile.hpp"
 
 namespace oct {
-/* As the properties give it; at most one of the three ways. */
+/* As the properties give it; at most one of these ways. */
 struct Calibration {
   ValuesFile wavelengths{"wavelengths", ""};
   double wavelength_min = 0; /* 0: not given */
   double wavelength_max = 0;
   ValuesFile resample_map{"resample-map", ""};
+  ValuesFile chirp{"chirp", "", true}; /* a map the other way round */
+  std::string polynomial;              /* coefficients of a map, the constant one first */
 
   bool given () const
   {
     return wavelengths.given () || wavelength_min != 0 || wavelength_max != 0
-           || resample_map.given ();
+           || is_map ();
+  }
+  bool is_map () const
+  {
+    return resample_map.given () || chirp.given () || !polynomial.empty ();
   }
 };
 
@@ -38,6 +44,10 @@ bool calibration_load (const Calibration &calibration, const Samples &samples,
  * where they are not known. */
 double calibration_step (
     const Calibration &calibration, const Samples &samples, double unit);
+
+/* A map, of where each sample lies on the even grid: that turned round. Beyond the first
+ * and the last sample there is nothing. */
+std::vector<double> map_of_places (const std::vector<double> &places);
 
 /* r of wavelengths that are positive and rise, or fall, strictly: the wavenumbers
  * k = 2 pi / wavelength, evenly from the first to the last, ends included, looked up in

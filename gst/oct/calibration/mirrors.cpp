@@ -23,7 +23,8 @@ const guint rounds = 5;
 /* Depths around a fringe's peak that are looked at: first as far as an uneven spectrum
  * smears it, then closely. */
 const double first_reach = 30, reach = 6;
-const gsize least_depth = 6; /* nearer lies what the lamp's spectrum leaves */
+const double least_share = 0.1; /* of all power, in that reach */
+const gsize least_depth = 6;    /* nearer lies what the lamp's spectrum leaves */
 
 /* Of n values that lie step apart. */
 void
@@ -105,9 +106,11 @@ centre_of (const Line &bins)
   return moment / sum;
 }
 
-/* The fringe of a mirror as it turns: its phase, without jumps, and its amplitude. */
+/* The fringe of a mirror as it turns: its phase, without jumps, and its amplitude; and how
+ * much of all power it has. */
 struct Fringe {
   Values phase, amplitude;
+  double share = 0;
 };
 
 Fringe
@@ -118,12 +121,16 @@ fringe_of (const Values &spectrum, const Values &map, bool first)
   const double wide =
       std::min (first ? first_reach * std::max (1.0, centre / 50) : reach, centre - 3);
   Line turning (bins.size ());
+  Fringe fringe;
+  double all = 0, near = 0;
   for (gsize b = 0; b < bins.size () / 2; b++) {
     const double u = std::abs (double (b) - centre) / wide;
     turning[b] = u < 1 ? bins[b] * (0.5 + 0.5 * std::cos (G_PI * u)) : 0.0;
+    all += b < least_depth ? 0 : std::norm (bins[b]);
+    near += u < 1 ? std::norm (bins[b]) : 0;
   }
+  fringe.share = all > 0 ? near / all : 0;
   turning = transform (turning, 1);
-  Fringe fringe;
   double before = 0;
   for (const Complex &value : turning) {
     double phase = std::arg (value);
@@ -386,6 +393,9 @@ calibration_of_mirrors (const Values &first, const Values &second, bool opposite
     if (!map_of_phase (phase, map, error))
       return false;
   }
+
+  if (fringes[0].share < least_share || (two && fringes[1].share < least_share))
+    return fail ("no fringe stands out of what else is there", error);
 
   /* What is not straight in the phase of the first one is dispersion. */
   fringes[0] = fringe_of (first, map, false);

@@ -4,6 +4,7 @@
  */
 #include "valuesfile.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <gst/gst.h>
@@ -132,14 +133,42 @@ open_file (const ValuesFile &file, RegularFile &opened, GError **error)
   return false;
 }
 
+/* How numbers stand in a file. */
+enum class Numbers { NPY, TEXT, BARE };
+
 bool
-begins_with_npy_magic (RegularFile &opened, bool &is_npy, GError **error)
+find_numbers (const ValuesFile &file, RegularFile &opened, gsize samples,
+    Numbers &numbers, GError **error)
 {
-  char begin[sizeof opencl::npy_magic] = {};
+  char begin[64] = {};
   gsize done;
   if (!opened.read (begin, sizeof begin, done, error) || !opened.rewind (error))
     return false;
-  is_npy = memcmp (begin, opencl::npy_magic, sizeof begin) == 0;
+  const bool text = std::all_of (begin, begin + done,
+      [] (char character) { return character >= '\t' && character <= '~'; });
+  if (memcmp (begin, opencl::npy_magic, sizeof opencl::npy_magic) == 0)
+    numbers = Numbers::NPY;
+  else if (file.bare && !text && opened.size () == samples * sizeof (gfloat))
+    numbers = Numbers::BARE;
+  else
+    numbers = Numbers::TEXT;
+  return true;
+}
+
+bool
+load_bare (
+    RegularFile &opened, gsize samples, std::vector<double> &values, GError **error)
+{
+  std::vector<guint32> words (samples);
+  gsize done;
+  if (!opened.read (words.data (), samples * sizeof words[0], done, error))
+    return false;
+  for (guint32 word : words) {
+    gfloat value;
+    word = GUINT32_FROM_LE (word);
+    memcpy (&value, &word, sizeof value);
+    values.push_back (value);
+  }
   return true;
 }
 
@@ -206,12 +235,16 @@ values_file_load (
     const ValuesFile &file, gsize samples, std::vector<double> &values, GError **error)
 {
   RegularFile opened;
-  bool is_npy = false;
+  Numbers numbers = Numbers::TEXT;
   values.clear ();
-  return open_file (file, opened, error) && begins_with_npy_magic (opened, is_npy, error)
-         && (is_npy ? load_npy (file, samples, values, error)
-                    : load_text (file, opened, samples + 1, values, error))
-         && check_values (file, samples, values, error);
+  if (!open_file (file, opened, error)
+      || !find_numbers (file, opened, samples, numbers, error))
+    return false;
+  const bool loaded = numbers == Numbers::NPY ? load_npy (file, samples, values, error)
+                      : numbers == Numbers::BARE
+                          ? load_bare (opened, samples, values, error)
+                          : load_text (file, opened, samples + 1, values, error);
+  return loaded && check_values (file, samples, values, error);
 }
 
 bool

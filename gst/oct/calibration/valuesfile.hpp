@@ -11,8 +11,9 @@
 namespace oct {
 /* What a table is called in messages, and where it comes from. */
 struct ValuesFile {
-  const char *name; /* the property, "wavelengths" */
-  std::string path; /* empty: not given */
+  const char *name;  /* the property, "wavelengths" */
+  std::string path;  /* empty: not given */
+  bool bare = false; /* may be float32 values, the lowest byte first, and nothing else */
 
   bool given () const { return !path.empty (); }
   /* "wavelengths file /x/y.npy": how every message about it begins. */
@@ -37,7 +38,8 @@ struct Samples {
 bool values_file_check (const ValuesFile &file, GError **error);
 
 /* Reads .npy, told by its first bytes, or text: one number a line, '#' begins a comment,
- * blank lines are skipped. Fails unless there are `samples` values, all of them finite;
+ * blank lines are skipped; where that may be, bare float32 values, of which there are as
+ * many as samples, with bytes that no text has. Fails unless there are `samples` values, all of them finite;
  * no more is read than tells that. */
 bool values_file_load (
     const ValuesFile &file, gsize samples, std::vector<double> &values, GError **error);

@@ -4,10 +4,13 @@
  */
 #include <gst/opencl/npyfile.hpp>
 
+#include "gst/oct/calibration/calibration.hpp"
 #include "gst/oct/calibration/gridding.hpp"
 #include "gst/oct/calibration/mirrors.hpp"
 
 #include "../harness.hpp"
+#include "../slowness.hpp"
+#include "depthchain.hpp"
 
 using Values = std::vector<double>;
 using namespace oct;
@@ -197,6 +200,204 @@ TEST (test_no_fringe_is_no_calibration)
   g_clear_error (&error);
   fail_if (calibration_of_mirrors (mirror (60, 1, 1), Values (100), true, found, &error));
   g_clear_error (&error);
+}
+
+/* --- the same while spectra play --- */
+
+namespace {
+/* Waits for what `calibrate` posts. */
+check::Owned<GstMessage>
+next_message (check::DepthChain &chain, GstMessageType type)
+{
+  return gst_bus_timed_pop_filtered (
+      chain.harness.bus, GstClockTime (check::slowness () * 10 * GST_SECOND), type);
+}
+
+Values
+array_of (const GstStructure *structure, const char *field)
+{
+  Values values;
+  const GValue *array = gst_structure_get_value (structure, field);
+  for (guint n = 0; array && n < gst_value_array_get_size (array); n++)
+    values.push_back (g_value_get_double (gst_value_array_get_value (array, n)));
+  return values;
+}
+
+/* Lines of a mirror, on what there is without it. */
+Values
+lines_with (const Values &mirror, const Values &without, gsize lines)
+{
+  Values all;
+  for (gsize n = 0; n < lines * samples; n++)
+    all.push_back (mirror[n % samples] + without[n % samples]);
+  return all;
+}
+
+void
+calibrate (check::DepthChain &chain)
+{
+  check::set_together (chain.find ("octwindowinterp"), "calibrate=true");
+}
+
+/* What does not come from a mirror. */
+Values
+hum ()
+{
+  Values values;
+  for (gsize j = 0; j < samples; j++)
+    values.push_back (2 + std::cos (2 * G_PI * 33 * double (j) / samples));
+  return values;
+}
+} // namespace
+
+TEST (test_octwindowinterp_calibrates_by_the_mirrors_that_play)
+{
+  const Values without = hum ();
+  check::TableFile background (without);
+  check::Owned<gchar> folder = g_dir_make_tmp ("oct-calibration-XXXXXX", nullptr);
+  check::DepthChain chain (
+      "background=file background-file=" + background.path
+          + " calibration-folder=" + std::string (static_cast<gchar *> (folder)),
+      "", samples, 4);
+  const MirrorCalibration expected =
+      found_of (mirror (60, 1, 1), mirror (130, -1, 2), true);
+  chain.pass (lines_with (mirror (300, 1, 4), without, 4)); /* is none of them */
+  calibrate (chain);
+  chain.pass (lines_with (mirror (60, 1, 1), without, 4));
+  check::Owned<GstMessage> message = next_message (chain, GST_MESSAGE_ELEMENT);
+  fail_unless (message != nullptr, "%s", chain.harness.said ().line ().c_str ());
+  const GstStructure *found = gst_message_get_structure (message);
+  int mirrors = 0;
+  fail_unless (gst_structure_has_name (found, "octwindowinterp-calibration"));
+  fail_unless (gst_structure_get_int (found, "mirrors", &mirrors) && mirrors == 1);
+  fail_unless (array_of (found, "dispersion-phase").empty ());
+
+  chain.pass (lines_with (mirror (300, 1, 4), without, 4));
+  calibrate (chain);
+  chain.pass (lines_with (mirror (130, -1, 2), without, 4));
+  message = next_message (chain, GST_MESSAGE_ELEMENT);
+  fail_unless (message != nullptr, "%s", chain.harness.said ().line ().c_str ());
+  found = gst_message_get_structure (message);
+  double width = 0;
+  fail_unless (gst_structure_get_int (found, "mirrors", &mirrors) && mirrors == 2);
+  fail_unless (gst_structure_get_double (found, "width-after", &width)
+               && std::abs (width - expected.width_after) < 0.1);
+  fail_unless (difference (array_of (found, "resample-map"), true_map ()) < 0.05);
+  const Values phase = array_of (found, "dispersion-phase");
+  fail_unless_equals_int (phase.size (), samples);
+  for (gsize m = 0; m < samples; m++)
+    fail_unless (std::abs (phase[m] - expected.dispersion[m]) < 0.01, "%d: %g, not %g",
+        int (m), phase[m], expected.dispersion[m]);
+
+  const std::string path (static_cast<gchar *> (folder));
+  fail_unless (load (path + "/resample-map.npy") == array_of (found, "resample-map"));
+  fail_unless (load (path + "/dispersion-phase.npy") == phase);
+  check::set_together (chain.find ("octwindowinterp"),
+      "calibrate=false settings=" + path + "/settings.txt");
+  chain.pass (lines_with (mirror (60, 1, 1), without, 4));
+  fail_unless (chain.harness.said ().is_clean ());
+  for (const char *name : {"/resample-map.npy", "/dispersion-phase.npy", "/settings.txt"})
+    fail_unless (g_remove ((path + name).c_str ()) == 0);
+  fail_unless (g_rmdir (path.c_str ()) == 0);
+}
+
+TEST (test_octwindowinterp_goes_on_where_no_mirror_plays)
+{
+  check::DepthChain chain ("", "", samples, 1);
+  calibrate (chain);
+  std::mt19937 random{5};
+  std::normal_distribution<double> noise;
+  Values x;
+  for (gsize j = 0; j < samples; j++)
+    x.push_back (noise (random));
+  chain.pass (x);
+  check::Owned<GstMessage> message =
+      next_message (chain, GstMessageType (GST_MESSAGE_WARNING | GST_MESSAGE_ELEMENT));
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
+  chain.pass (x);
+  fail_unless (chain.harness.said ().is_clean ());
+}
+
+/* --- maps as others have them --- */
+
+namespace {
+Calibration
+chirp_at (const std::string &path)
+{
+  Calibration calibration;
+  calibration.chirp.path = path;
+  return calibration;
+}
+
+Values
+map_by (const Calibration &calibration)
+{
+  Values map;
+  GError *error = nullptr;
+  fail_unless (calibration_load (calibration, samples, map, &error), "%s",
+      error ? error->message : "");
+  return map;
+}
+
+double
+worst (const Values &found, const Values &expected)
+{
+  double most = 0;
+  fail_unless_equals_int (found.size (), expected.size ());
+  for (gsize m = 0; m < found.size (); m++)
+    most = std::max (most, std::abs (found[m] - expected[m]));
+  return most;
+}
+} // namespace
+
+TEST (test_a_chirp_is_a_map_turned_round)
+{
+  Values places, expected;
+  std::string bare;
+  for (gsize j = 0; j < samples; j++) {
+    places.push_back (place_of (double (j)));
+    guint8 bytes[4];
+    GST_WRITE_FLOAT_LE (bytes, float (places.back ()));
+    bare.append (reinterpret_cast<const char *> (bytes), sizeof bytes);
+    expected.push_back (std::clamp (sample_of (double (j)), 0.0, double (samples - 1)));
+  }
+  check::TableFile text (places), file ({});
+  fail_unless (g_file_set_contents (
+      file.path.c_str (), bare.data (), gssize (bare.size ()), nullptr));
+  fail_unless (worst (map_by (chirp_at (text.path)), expected) < 1e-5);
+  fail_unless (worst (map_by (chirp_at (file.path)), expected) < 2e-4);
+
+  places[700] = places[698];
+  check::TableFile back (places);
+  Values map;
+  GError *error = nullptr;
+  fail_if (calibration_load (chirp_at (back.path), samples, map, &error));
+  fail_unless (strstr (error->message, "chirp file") && strstr (error->message, "700"));
+  g_clear_error (&error);
+  fail_if (calibration_load (chirp_at (file.path), samples - 1, map, &error));
+  g_clear_error (&error);
+}
+
+TEST (test_a_polynomial_is_the_map_that_octproz_makes_of_it)
+{
+  Calibration calibration;
+  calibration.polynomial = "2, 1100.5,-120 ,30";
+  Values expected;
+  for (gsize m = 0; m < samples; m++) {
+    const double n = double (samples) - 1, x = double (m);
+    expected.push_back (
+        2 + 1100.5 / n * x - 120 / (n * n) * x * x + 30 / (n * n * n) * x * x * x);
+  }
+  fail_unless (worst (map_by (calibration), expected) < 1e-9);
+  for (const char *bad : {"1,2,x", "nan", ",", "0,-5000", "0,1e999"}) {
+    Values map;
+    GError *error = nullptr;
+    calibration.polynomial = bad;
+    fail_if (calibration_load (calibration, samples, map, &error), "%s", bad);
+    fail_unless (
+        strstr (error->message, "resample-polynomial") != nullptr, "%s", error->message);
+    g_clear_error (&error);
+  }
 }
 
 /* --- measured spectra, of the folder that GST_OPENCL_OCT_DATA names --- */

@@ -1,0 +1,41 @@
+/* A calibration in files that octwindowinterp reads
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "calibrationfiles.hpp"
+
+#include <gst/opencl/npyfile.hpp>
+
+namespace oct {
+bool
+write_npy (const std::string &path, const std::vector<double> &values, GError **error)
+{
+  std::string bytes =
+      opencl::npy_make_header (opencl::NumberType::f64, false, {values.size ()});
+  bytes.append (
+      reinterpret_cast<const char *> (values.data ()), values.size () * sizeof values[0]);
+  return g_file_set_contents (
+      path.c_str (), bytes.data (), gssize (bytes.size ()), error);
+}
+
+bool
+write_settings (const std::string &folder, const std::string &settings, GError **error)
+{
+  return g_file_set_contents ((folder + "/settings.txt").c_str (), settings.data (),
+      gssize (settings.size ()), error);
+}
+
+bool
+write_calibration (const std::string &folder, const MirrorCalibration &found, bool phase,
+    std::string &settings, GError **error)
+{
+  const std::string map_file = folder + "/resample-map.npy";
+  const std::string phase_file = folder + "/dispersion-phase.npy";
+  settings += "resample-map=" + map_file + "\n";
+  if (phase)
+    settings += "dispersion-phase=" + phase_file + "\n";
+  return write_npy (map_file, found.map, error)
+         && (!phase || write_npy (phase_file, found.dispersion, error))
+         && write_settings (folder, settings, error);
+}
+} // namespace oct

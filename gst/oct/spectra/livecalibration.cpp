@@ -1,0 +1,159 @@
+/* octwindowinterp calibrate=true: what the mirror tells whose spectra are playing
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "livecalibration.hpp"
+
+#include "../calibration/calibrationfiles.hpp"
+
+#include <gst/opencl/opencl-private.hpp>
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <utility>
+
+namespace oct {
+struct LiveCalibration::Mirrors {
+  std::mutex mutex;
+  std::condition_variable told;
+  guint under_way = 0;
+  std::vector<double> before; /* empty: there was none */
+};
+
+namespace {
+using Values = std::vector<double>;
+
+/* All that the other thread needs, also when the element has stopped meanwhile. */
+struct Job {
+  cl::CommandQueue queue;
+  std::shared_ptr<BackgroundMean> owner;
+  std::shared_ptr<cl::Buffer> mean;
+  gsize samples;
+  LiveCalibration::Wish wish;
+  std::function<Values (const Values &)> exchange; /* for the mirror before */
+  std::function<void ()> end;
+
+  ~Job () { end (); }
+};
+
+bool
+read_mean (const Job &job, Values &mirror, GError **error)
+{
+  std::vector<cl_float> values (job.samples);
+  const gsize bytes = values.size () * sizeof values[0];
+  if (!gst_opencl_check (clEnqueueReadBuffer (job.queue (), (*job.mean) (), CL_TRUE, 0,
+                             bytes, values.data (), 0, nullptr, nullptr),
+          "clEnqueueReadBuffer", error))
+    return false;
+  mirror.assign (values.begin (), values.end ());
+  for (gsize j = 0; j < job.wish.background.size (); j++)
+    mirror[j] -= job.wish.background[j];
+  return true;
+}
+
+void
+set_array (GstStructure *structure, const char *field, const Values &values)
+{
+  GValue array = G_VALUE_INIT, entry = G_VALUE_INIT;
+  gst_value_array_init (&array, guint (values.size ()));
+  g_value_init (&entry, G_TYPE_DOUBLE);
+  for (double value : values) {
+    g_value_set_double (&entry, value);
+    gst_value_array_append_value (&array, &entry);
+  }
+  g_value_unset (&entry);
+  gst_structure_take_value (structure, field, &array);
+}
+
+void
+post (GstElement *element, const MirrorCalibration &found)
+{
+  const bool two = !found.dispersion.empty ();
+  GstStructure *structure = gst_structure_new ("octwindowinterp-calibration", "mirrors",
+      G_TYPE_INT, two ? 2 : 1, "width-before", G_TYPE_DOUBLE, found.width_before,
+      "width-after", G_TYPE_DOUBLE, found.width_after, nullptr);
+  set_array (structure, "resample-map", found.map);
+  if (two)
+    set_array (structure, "dispersion-phase", found.dispersion);
+  gst_element_post_message (
+      element, gst_message_new_element (GST_OBJECT (element), structure));
+}
+
+void
+calibrate (GstElement *element, gpointer data)
+{
+  const Job &job = *static_cast<Job *> (data);
+  GError *error = nullptr;
+  Values mirror;
+  MirrorCalibration found;
+  std::string settings;
+  bool good = read_mean (job, mirror, &error);
+  if (good) {
+    const Values before = job.exchange (mirror);
+    good = calibration_of_mirrors (before.empty () ? mirror : before,
+               before.empty () ? before : mirror, !job.wish.same_side, found, &error)
+           && (job.wish.folder.empty ()
+               || write_calibration (
+                   job.wish.folder, found, !before.empty (), settings, &error));
+  }
+  if (good)
+    post (element, found);
+  else
+    GST_ELEMENT_WARNING (element, RESOURCE, SETTINGS,
+        ("No calibration was found in this frame: %s", error->message), (nullptr));
+  g_clear_error (&error);
+}
+} // namespace
+
+LiveCalibration::LiveCalibration () : mirrors (std::make_shared<Mirrors> ())
+{
+}
+
+LiveCalibration::~LiveCalibration () = default;
+
+void
+LiveCalibration::forget ()
+{
+  std::lock_guard<std::mutex> lock (mirrors->mutex);
+  mirrors->before.clear ();
+}
+
+void
+LiveCalibration::wait ()
+{
+  std::unique_lock<std::mutex> lock (mirrors->mutex);
+  mirrors->told.wait (lock, [this] { return mirrors->under_way == 0; });
+}
+
+bool
+LiveCalibration::take (GstElement *element, GstOpenCLContext *context, SampleFormat input,
+    const RawSpectra &spectra, const Wish &wish, cl_command_queue queue, GError **error)
+{
+  auto job = std::make_unique<Job> ();
+  job->owner = std::make_shared<BackgroundMean> ();
+  job->samples = spectra.samples;
+  job->wish = wish;
+  job->queue = cl::CommandQueue (queue, true);
+  job->exchange = [own = mirrors] (const Values &mirror) {
+    std::lock_guard<std::mutex> lock (own->mutex);
+    return std::exchange (own->before, mirror);
+  };
+  job->end = [own = mirrors] {
+    std::lock_guard<std::mutex> lock (own->mutex);
+    own->under_way--;
+    own->told.notify_all ();
+  };
+  {
+    std::lock_guard<std::mutex> lock (mirrors->mutex);
+    mirrors->under_way++;
+  }
+  if (!job->owner->create (context, input, spectra.samples, spectra.lines, 0, error)
+      || !job->owner->update (spectra, queue, job->mean, error))
+    return false;
+  clFlush (queue);
+  gst_element_call_async (element, calibrate, job.release (),
+      [] (gpointer data) { delete static_cast<Job *> (data); });
+  return true;
+}
+} // namespace oct
