@@ -15,7 +15,13 @@
  * segment is without it, or where its phase moves within each. What stands still in phase
  * from the first A-line to the last no method tells from a pattern: `method=recorded` takes
  * away the pattern of one B-scan, the next after it was set, for which the sample can be
- * taken out.
+ * taken out; `method=file` the mean of all A-lines of a file, as `npysink` writes complex
+ * depths:
+ * |[
+ * gst-launch-1.0 octtestsrc num-buffers=8 ! octwindowinterp wavelength-min=1187
+ * wavelength-max=1433 ! octfft ! "application/x-oct(ANY),domain=depth,format=CF32LE" !
+ * opencldownload ! npysink location=empty.npy
+ * ]|
  *
  * `dc-depths` puts the first depths to 0, which is where the mean along the spectrum and
  * its window lie.
@@ -34,10 +40,13 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
+#include <vector>
 
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/kernel.hpp>
+#include <gst/opencl/npyfile.hpp>
 
 #include "depth/depthfilter.hpp"
 #include "elements.h"
@@ -54,6 +63,7 @@ enum class Method {
   minimum_variance,
   mean,
   recorded,
+  file,
   none,
 };
 
@@ -63,7 +73,8 @@ struct Settings {
   Method method = Method::minimum_variance;
   guint segment_lines = 32;
   guint dc_depths = 0;
-  guint recordings = 0; /* counts the sets of `method` */
+  guint recordings = 0; /* counts the sets of `method` and `location` */
+  std::string location;
 };
 
 /* Lines that a work-item of the last kernel has. */
@@ -77,7 +88,7 @@ public:
   {
     for (opencl::Kernel *kernel : {&find, &choose, &subtract})
       *kernel = opencl::Kernel ();
-    means = variances = pattern = cl::Buffer ();
+    means = variances = pattern = loaded = cl::Buffer ();
     wide = 0;
     columns = segments = 0;
     recorded = false;
@@ -89,26 +100,90 @@ public:
 protected:
   oct::DepthChange change_of (const Settings &wanted) const override { return {}; }
   bool breaks (const Settings &wanted) const override { return false; }
+  bool check (const Settings &wanted, GError **error) const override;
 
 private:
   /* No more than are whole. */
   cl_uint segments_of (const Settings &settings) const
   {
-    return settings.method == Method::mean
+    return settings.method == Method::mean || settings.method == Method::file
                ? 1
                : cl_uint (std::max<gsize> (input.lines / settings.segment_lines, 1));
   }
   bool build (GstOpenCLContext *context, guint floats, GError **error);
+  bool load (GstOpenCLContext *context, GError **error);
   bool find_pattern (
       const GstOpenCLFrame *from, cl_command_queue queue, gsize items, GError **error);
 
   opencl::Kernel find, choose, subtract;
   guint wide = 0; /* floats of a work-item, of which the kernels are built */
   cl::Buffer means, variances, pattern;
+  cl::Buffer loaded;                 /* a pattern from a file */
   cl_uint columns = 0, segments = 0; /* that these are for */
   bool recorded = false;             /* the pattern is one that stays */
   guint recording = 0;               /* which */
 };
+
+/* The mean of all A-lines of a file of complex numbers, or of pairs of real ones, in floats. */
+static bool
+load_pattern (
+    const std::string &path, gsize depths, std::vector<cl_float> &pattern, GError **error)
+{
+  std::vector<double> values;
+  std::vector<gsize> shape;
+  if (!opencl::npy_load_pairs (path.c_str (), values, shape, error))
+    return false;
+  const gsize floats = 2 * depths;
+  if (shape.empty () || shape.back () != depths || values.empty ()) {
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "location %s: of shape %s, expected A-lines of %" G_GSIZE_FORMAT
+        " complex depths",
+        path.c_str (), opencl::npy_shape_text (shape).c_str (), depths);
+    return false;
+  }
+  std::vector<double> mean (floats);
+  const double share = double (floats) / double (values.size ());
+  for (gsize n = 0; n < values.size (); n++)
+    mean[n % floats] += share * values[n];
+  pattern.assign (mean.begin (), mean.end ());
+  for (gsize n = 0; n < floats; n++) {
+    if (std::isfinite (pattern[n]))
+      continue;
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "location %s: the mean at depth %" G_GSIZE_FORMAT " is no number", path.c_str (),
+        n / 2);
+    return false;
+  }
+  return true;
+}
+
+bool
+Background::check (const Settings &wanted, GError **error) const
+{
+  std::vector<cl_float> values;
+  if (wanted.method != Method::file)
+    return true;
+  if (!wanted.location.empty ())
+    return load_pattern (wanted.location, input.depths, values, error);
+  g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "method is file and location is not set, expected the path of a file");
+  return false;
+}
+
+/* Of what check() found to be right. */
+bool
+Background::load (GstOpenCLContext *context, GError **error)
+{
+  std::vector<cl_float> values;
+  if (in_force.method != Method::file || recorded)
+    return true;
+  loaded = cl::Buffer ();
+  if (load_pattern (in_force.location, input.depths, values, error))
+    loaded = opencl::make_table (
+        context, values.data (), values.size () * sizeof values[0], error);
+  recorded = loaded () != nullptr;
+  return recorded;
+}
 
 /* As wide as a line has floats for. */
 bool
@@ -137,7 +212,7 @@ Background::prepare (GstOpenCLContext *context, GError **error)
   if (in_force.recordings != recording || wanted_columns != columns)
     recorded = false;
   recording = in_force.recordings;
-  if (!build (context, wanted_columns, error))
+  if (!build (context, wanted_columns, error) || !load (context, error))
     return false;
   if (wanted_columns == columns && wanted_segments == segments)
     return true;
@@ -145,7 +220,8 @@ Background::prepare (GstOpenCLContext *context, GError **error)
   columns = segments = 0;
   if (!opencl::make_buffer (context, line * wanted_segments, means, error)
       || !opencl::make_buffer (context, line * wanted_segments, variances, error)
-      || (!recorded && !opencl::make_buffer (context, line, pattern, error)))
+      || (!(recorded && pattern ())
+          && !opencl::make_buffer (context, line, pattern, error)))
     return false;
   columns = wanted_columns;
   segments = wanted_segments;
@@ -177,9 +253,11 @@ Background::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
          && find_pattern (from, queue, items, error)
          && subtract.launch (queue, items, rows, error, from->data,
              cl_ulong (from->offset[0] / sizeof (cl_float)), cl_ulong (columns), columns,
-             cl_uint (input.lines), pattern (), cl_uint (in_force.method != Method::none),
-             cl_uint (2 * in_force.dc_depths), lines_of_item, to->data,
-             cl_ulong (to->offset[0] / sizeof (cl_float)), cl_ulong (columns));
+             cl_uint (input.lines),
+             in_force.method == Method::file ? loaded () : pattern (),
+             cl_uint (in_force.method != Method::none), cl_uint (2 * in_force.dc_depths),
+             lines_of_item, to->data, cl_ulong (to->offset[0] / sizeof (cl_float)),
+             cl_ulong (columns));
 }
 } // namespace
 
@@ -210,6 +288,7 @@ method_get_type (void)
       {gint (Method::recorded),
           "That of minimum-variance in the next B-scan, from then on; set again, anew",
           "recorded"},
+      {gint (Method::file), "Mean of the A-lines in a file, location", "file"},
       {gint (Method::none), "Nothing is taken away", "none"},
       {0, nullptr, nullptr},
   };
@@ -222,6 +301,10 @@ method_get_type (void)
 const opencl::PropertyTable<Settings> properties = {
     {"method", "Method", "Which pattern is taken away", &Settings::method,
         method_get_type, opencl::playing, &Settings::recordings},
+    {"location", "Location",
+        "File, .npy, of complex depths without the sample, for method=file: A-lines, or "
+        "whole B-scans of them, of as many depths as come",
+        &Settings::location, opencl::playing, &Settings::recordings},
     {"segment-lines", "A-lines of a segment",
         "Neighbouring A-lines whose variance is looked at; those that are left over "
         "are spread over the segments",

@@ -26,8 +26,9 @@
  * volume, or where that has no end a B-scan. All this goes along with the buffers as
  * #GstOctScanMeta, by which `octangio` and `octaverage` find repeats, too.
  *
- * It takes raw spectra of whole bytes, spectra and depths, and with `columns` pictures of them, whose
- * A-lines are columns.
+ * It takes raw spectra, spectra and depths, and with `columns` pictures of them, whose A-lines
+ * are columns. Samples that are packed, not of whole bytes each, stay so: `reverse-samples` and
+ * `interpolation=linear` take others.
  *
  * ## Example launch line
  * |[
@@ -69,7 +70,9 @@
 #define ALL_CAPS                                                                         \
   RAW_CAPS "; " OCT_CAPS ("wavelength",                                                  \
       "{U16LE, F32LE, U8, S8, U16BE, S16LE, S16BE, "                                     \
-      "S32LE, U32LE}") "; " OCT_CAPS ("{wavenumber, depth}", "{F32LE, CF32LE}")
+      "S32LE, U32LE, MONO10P, MONO12P, MONO12PACKED}") "; " OCT_CAPS ("{wavenumber, "    \
+                                                                      "depth}",          \
+      "{F32LE, CF32LE}")
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
     "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (ALL_CAPS));
@@ -175,6 +178,13 @@ Scan::change_of (const Settings &wanted) const
 bool
 Scan::check (const Settings &wanted, GError **error) const
 {
+  if (input.packed
+      && (wanted.reverse_samples != Every::none
+          || wanted.interpolation == Between::linear)) {
+    g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "samples are packed, expected reverse-samples=none and interpolation=nearest");
+    return false;
+  }
   const gsize there = input.lines / wanted.parts;
   const gsize needed = gsize (wanted.dropped ()) + std::max (1u, wanted.lines);
   if (needed <= there)

@@ -596,6 +596,38 @@ npy_load_header (const char *path, NpyHeader &header, GError **error)
   return FALSE;
 }
 
+/* Both parts of a complex one after the other. */
+static void
+take_numbers (const NpyArray &array, std::vector<double> &values)
+{
+  const gsize parts = array.header.complex ? 2 : 1;
+  const gsize number_size = array.header.value_size () / parts;
+  values.resize (array.header.data_size () / number_size);
+  for (gsize i = 0; i < values.size (); i++)
+    values[i] = value_at (array.header.type, array.values () + i * number_size);
+}
+
+gboolean
+npy_load_pairs (const char *path, std::vector<double> &values, std::vector<gsize> &shape,
+    GError **error)
+{
+  NpyArray array;
+
+  if (!npy_load (path, array, error))
+    return FALSE;
+  shape = array.header.shape;
+  if (!array.header.complex && (shape.empty () || shape.back () != 2)) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "%s: values are of type '%s' and shape %s, expected complex ones or pairs", path,
+        array.header.descr.c_str (), npy_shape_text (shape).c_str ());
+    return FALSE;
+  }
+  if (!array.header.complex)
+    shape.pop_back ();
+  take_numbers (array, values);
+  return TRUE;
+}
+
 gboolean
 npy_load_doubles (const char *path, std::vector<double> &values,
     std::vector<gsize> &shape, GError **error)
@@ -610,10 +642,7 @@ npy_load_doubles (const char *path, std::vector<double> &values,
         array.header.descr.c_str ());
     return FALSE;
   }
-  const gsize value_size = array.header.value_size ();
-  values.resize (array.header.data_size () / value_size);
-  for (gsize i = 0; i < values.size (); i++)
-    values[i] = value_at (array.header.type, array.values () + i * value_size);
+  take_numbers (array, values);
   shape = std::move (array.header.shape);
   return TRUE;
 }

@@ -71,4 +71,9 @@ std::string npy_make_header (
 gboolean npy_load_doubles (const char *path, std::vector<double> &values,
     std::vector<gsize> &shape, GError **error);
 
+/* Likewise of complex values, of pairs of doubles each; the innermost dimension of a file of
+ * real ones is the 2 parts. `shape` is without it. */
+gboolean npy_load_pairs (const char *path, std::vector<double> &values,
+    std::vector<gsize> &shape, GError **error);
+
 } // namespace opencl

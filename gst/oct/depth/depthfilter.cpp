@@ -229,7 +229,8 @@ struct StoredFormat {
   const char *name;
   gsize bytes;
   const char *stored;
-  bool swapped; /* of 16 bits, the higher byte first */
+  bool swapped;     /* of 16 bits, the higher byte first */
+  guint packed = 0; /* bits of a sample, which is not of whole bytes */
 };
 
 const StoredFormat stored_formats[] = {
@@ -246,6 +247,9 @@ const StoredFormat stored_formats[] = {
     {"S32LE", 4, "int", false},
     {"F32LE", 4, "float", false},
     {"CF32LE", 8, "float2", false},
+    {"MONO10P", 1, "uchar", false, 10},
+    {"MONO12P", 1, "uchar", false, 12},
+    {"MONO12PACKED", 1, "uchar", false, 12},
 };
 } // namespace
 
@@ -255,6 +259,7 @@ parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
   const char *format = gst_structure_get_string (structure, "format");
   gint lines, depths;
+  guint packed = 0;
 
   layout = DepthLayout ();
   layout.video = gst_structure_has_name (structure, "video/x-raw");
@@ -266,6 +271,7 @@ parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
     layout.bytes = known.bytes;
     layout.stored = known.stored;
     layout.swapped = known.swapped;
+    packed = known.packed;
   }
   if (layout.bytes == 0
       || !gst_structure_get_int (structure, lines_field (structure, rows), &lines)
@@ -280,7 +286,8 @@ parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
   if (const char *quantity = gst_structure_get_string (structure, "quantity"))
     layout.quantity = quantity;
   layout.lines = gsize (lines);
-  layout.depths = gsize (depths);
+  layout.packed = packed > 0;
+  layout.depths = packed > 0 ? (gsize (depths) * packed + 7) / 8 : gsize (depths);
   return true;
 }
 

@@ -29,7 +29,8 @@ struct DepthLayout {
   bool video = false;
   bool swapped = false; /* of 16 bits, the higher byte first */
   bool complex = false;
-  gsize bytes = 0;         /* of a value */
+  bool packed = false; /* values are bytes, of which an A-line has as many as it takes */
+  gsize bytes = 0;     /* of a value */
   const char *stored = ""; /* its type in a kernel */
   gsize depths = 0;
   gsize lines = 0;

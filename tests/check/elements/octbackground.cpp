@@ -5,6 +5,9 @@
 #include <gst/opencl/opencl.h>
 
 #include "depthframes.hpp"
+#include "tablefile.hpp"
+
+#include <gst/opencl/npyfile.hpp>
 
 using namespace check;
 using namespace depths;
@@ -196,6 +199,40 @@ TEST (test_octbackground_recorded_stays_until_it_is_set_again)
   }
   assert_near (pull_pairs (harness), expected, "DC alone");
   fail_unless (harness.said ().is_clean ());
+}
+
+/* As npysink writes complex depths. */
+TEST (test_octbackground_takes_what_a_file_has_away)
+{
+  const Pairs empty = on_a_pattern (8, 16, 6), frame = on_a_pattern (9, 16, 24, 400);
+  Pairs mean (16);
+  std::string text = opencl::npy_make_header (opencl::NumberType::f32, true, {2, 3, 16});
+  for (gsize n = 0; n < empty.size (); n++) {
+    mean[n % 16] += empty[n] / 6.0;
+    const gfloat parts[] = {gfloat (empty[n].real ()), gfloat (empty[n].imag ())};
+    text.append (reinterpret_cast<const char *> (parts), sizeof parts);
+  }
+  TableFile file ({}), other ({});
+  g_file_set_contents (file.path.c_str (), text.data (), gssize (text.size ()), nullptr);
+  Harness harness (
+      "octbackground method=file location=" + file.path, frame_caps ("CF32LE", 24, 16));
+  for (guint n = 0; n < 2; n++) {
+    harness.push (complex_frame (frame, n));
+    assert_near (pull_pairs (harness), without (frame, mean), "of a file");
+  }
+  /* What cannot be read leaves the last pattern in force. */
+  set_together (harness.find ("octbackground"), "location=" + other.path);
+  harness.push (complex_frame (frame, 2));
+  assert_near (pull_pairs (harness), without (frame, mean), "of the file before");
+  fail_unless_equals_int (harness.said ().warnings.size (), 1);
+  set_together (
+      harness.find ("octbackground"), "method=minimum-variance segment-lines=8");
+  harness.push (complex_frame (frame, 3));
+  assert_near (
+      pull_pairs (harness), without (frame, pattern_of (frame, 24, 16, 8)), "its own");
+  set_together (harness.find ("octbackground"), "method=file location=" + file.path);
+  harness.push (complex_frame (frame, 4));
+  assert_near (pull_pairs (harness), without (frame, mean), "of the file again");
 }
 
 /* An A-line that is not a number stays one, and does not reach the others. */

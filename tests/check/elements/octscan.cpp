@@ -483,3 +483,38 @@ TEST (test_octscan_meta_is_a_structure)
       gst_structure_get_uint (gst_custom_meta_get_structure (meta), "b-scan", &b_scan));
   expect_equal (b_scan, 1u);
 }
+
+/* --- packed samples: an A-line is so many bytes --- */
+
+TEST (test_octscan_moves_packed_lines_as_they_are)
+{
+  for (const char *format : {"MONO10P", "MONO12P", "MONO12PACKED"}) {
+    const gsize bits = g_str_equal (format, "MONO10P") ? 10 : 12;
+    const gsize line = (n_samples * bits + 7) / 8;
+    Bytes frame (line * lines_there);
+    for (gsize n = 0; n < frame.size (); n++)
+      frame[n] = guint8 (n * 37 + n / 256);
+    Harness harness ("octscan flyback=3 reverse=odd",
+        text ("application/x-oct" ON_DEVICE ",domain=wavelength,format=%s,samples=%zu,"
+              "lines=%zu,framerate=50/1",
+            format, n_samples, lines_there));
+    for (guint n = 0; n < 2; n++) {
+      harness.push (buffer_of (frame));
+      const Bytes found = read_buffer (harness.pull ());
+      const gsize kept = lines_there - 3;
+      expect_equal (found.size (), line * kept, format);
+      for (gsize at = 0; at < found.size (); at++) {
+        const gsize of = n ? kept - 1 - at / line : at / line;
+        fail_unless (found[at] == frame[of * line + at % line],
+            "%s: byte %zu of B-scan %u", format, at, n);
+      }
+    }
+    set_together (harness.find ("octscan"), "interpolation=linear");
+    harness.push (buffer_of (frame));
+    read_buffer (harness.pull ());
+    const Outcome said = harness.said ();
+    fail_unless (said.warnings.size () == 1
+                     && said.warnings[0].find ("packed") != std::string::npos,
+        "%s", said.line ().c_str ());
+  }
+}
