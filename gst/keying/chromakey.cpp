@@ -20,6 +20,9 @@
  * are, and `plate=frozen` keeps that as it is. `plate=file` is a picture of the empty
  * screen, which knows its folds, too.
  *
+ * With `linear` the soft methods work with light, as pictures are mixed that a renderer or
+ * an `openclcompositor linear=true` makes; lenses do so, too.
+ *
  * With `quiet` alpha is keyed from the mean of pictures where nothing moves; red, green and
  * blue stay those of the picture itself.
  *
@@ -46,6 +49,7 @@
 #include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/gstopenclfilter-private.h>
 #include <gst/opencl/kernel.hpp>
+#include <gst/opencl/lightcurve.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <algorithm>
@@ -107,6 +111,7 @@ struct Settings {
   bool refine = true;
   bool core = false;
   bool quiet = false;
+  bool linear = false;
   gdouble spill = 0;
   bool invert = false;
   gdouble opacity = 1;
@@ -128,16 +133,21 @@ const struct {
 /* What a work-item of key_tiles writes, at most */
 const gsize wide_columns = 256, wide_rows = 64;
 
+/* Of colours of one kind */
+struct SoftKernels {
+  opencl::FrameKernel key_tiles;
+  /* Of a plate that is a picture or not, without and with refine, and core */
+  opencl::FrameKernel key_in_groups[2][2][2];
+};
+
 /* What the streaming thread works with. */
 struct Work {
   GstVideoInfo info;
   opencl::FrameKernel key_by_distance;
-  opencl::FrameKernel key_in_groups[2][2]
-                                   [2]; /* of a plate that is a picture or not, without
-                                            * and with refine, and core */
   gsize tile_rows = 0;
-  bool wide = false; /* key_tiles instead */
-  opencl::FrameKernel key_tiles;
+  bool wide = false;      /* the tiles of a CPU */
+  SoftKernels soft[2];    /* of levels, and of light, */
+  bool has_curve = false; /* which a curve says */
   opencl::FrameKernel take_key;
   opencl::FrameKernel find_key;
   opencl::FrameKernel quieten;
@@ -266,6 +276,11 @@ const opencl::PropertyTable<Settings> properties = {
         "not "
         "flicker with a camera's noise",
         &Settings::quiet, keying::playing_flags},
+    {"linear", "Linear",
+        "Soft methods: compare and unmix light instead of levels, by the transfer "
+        "function "
+        "of the caps' colorimetry",
+        &Settings::linear, keying::playing_flags},
     {"spill", "Spill",
         "How much of the screen's light is taken off the picture: out of what the matte "
         "says is mixed with it, and off what has its hue, luma kept",
@@ -330,6 +345,20 @@ read_plate (GstChromaKey *self, const Settings &wanted, GError **error)
   return true;
 }
 
+/* Whether settings that are to be taken up go with the caps, and their files are there */
+static bool
+accept_settings (
+    GstChromaKey *self, const GstVideoInfo *info, const Settings &wanted, GError **error)
+{
+  opencl::LightCurve curve;
+  if (wanted.linear && !opencl::light_curve_of (info, curve)) {
+    g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "linear=true does not know what light levels of this transfer function are");
+    return false;
+  }
+  return read_plate (self, wanted, error);
+}
+
 /* Kernels and work memory */
 
 static void
@@ -359,19 +388,18 @@ tile_rows_for (cl_ulong local_bytes)
 }
 
 static void
-create_soft_kernels (GstOpenCLContext *context, Work &work, const std::string &options)
+create_soft_kernels (GstOpenCLContext *context, const Work &work, SoftKernels &kernels,
+    const std::string &options)
 {
-  work.wide = opencl::is_cpu (context);
-  work.key_tiles.prepare (context, FOLDER "chromakeywide.cl", "key_tiles",
+  kernels.key_tiles.prepare (context, FOLDER "chromakeywide.cl", "key_tiles",
       options + " -DWIDE_ROWS=" + std::to_string (wide_rows));
-  work.tile_rows = tile_rows_for (opencl::local_memory (context));
   const std::string tile = options + " -cl-mad-enable -DRECIPROCAL=native_recip"
                            + " -DTILE_COLUMNS=" + std::to_string (tile_columns)
                            + " -DTILE_ROWS=" + std::to_string (work.tile_rows)
                            + " -DITEM_ROWS=" + std::to_string (item_rows);
   for (guint which = 0; which < 8; which++) {
     const guint pictured = which >> 2, refine = which >> 1 & 1, core = which & 1;
-    work.key_in_groups[pictured][refine][core].prepare (context,
+    kernels.key_in_groups[pictured][refine][core].prepare (context,
         FOLDER "chromakeygroups.cl", "key_in_groups",
         tile + " -DREFINING=" + std::to_string (refine) + " -DCLOSING="
             + std::to_string (core) + " -DPICTURED=" + std::to_string (pictured));
@@ -379,9 +407,13 @@ create_soft_kernels (GstOpenCLContext *context, Work &work, const std::string &o
 }
 
 static void
-create_kernels (GstOpenCLContext *context, Work &work)
+create_kernels (GstOpenCLContext *context, Work &work, const std::string (&options_of)[2])
 {
-  const std::string options = keying::pixel_options (&work.info);
+  const std::string &options = options_of[0];
+  work.wide = opencl::is_cpu (context);
+  work.tile_rows = tile_rows_for (opencl::local_memory (context));
+  for (guint linear : {0, 1})
+    create_soft_kernels (context, work, work.soft[linear], options_of[linear]);
   const struct {
     opencl::FrameKernel &kernel;
     const char *name;
@@ -394,7 +426,6 @@ create_kernels (GstOpenCLContext *context, Work &work)
   for (const auto &entry : kernels)
     entry.kernel.prepare (context, KERNELS, entry.name,
         options + " -DGROUP=" + std::to_string (taking_group));
-  create_soft_kernels (context, work, options);
 }
 
 static gboolean
@@ -413,7 +444,7 @@ gst_chroma_key_set_formats (
 
   const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   auto accept = [&] (const Settings &wanted, GError **reason) {
-    return read_plate (self, wanted, reason);
+    return accept_settings (self, info, wanted, reason);
   };
 
   if (!self->settings->adopt (accept, error))
@@ -428,9 +459,13 @@ gst_chroma_key_set_formats (
   Work &work = *self->work;
   work.info = *info;
   self->member->set_format (context, &work.info);
-  create_kernels (context, work);
+  opencl::LightCurve curve;
+  work.has_curve = opencl::light_curve_of (info, curve);
+  const std::string options[] = {keying::pixel_options (info),
+      keying::pixel_options (info) + opencl::light_options (curve)};
+  create_kernels (context, work, options);
   return make_auto_key (context, work, error)
-         && work.plate.create (context, info, keying::pixel_options (info), error);
+         && work.plate.create (context, info, options, error);
 }
 
 /* The work */
@@ -567,11 +602,17 @@ gst_chroma_key_sink_event (GstBaseTransform *transform, GstEvent *event)
       ->sink_event (transform, event);
 }
 
+static bool
+is_linear (const Work &work, const Settings &settings)
+{
+  return settings.linear && work.has_curve;
+}
+
 static keying::ScreenKey
 screen_key_of (const Work &work, const Settings &settings)
 {
   return {work.auto_key (), cl_uint (settings.auto_key != AutoKey::none),
-      settings.key_color, work.taken_revision};
+      settings.key_color, work.taken_revision, is_linear (work, settings)};
 }
 
 static cl_uint
@@ -644,7 +685,8 @@ key_in_groups (Work &work, const Settings &settings, const Frames &frames,
 {
   gsize width = work.info.width, height = work.info.height;
   opencl::Kernel *kernel =
-      work.key_in_groups[work.plate.picture_stride () > 0][settings.refine][settings.core]
+      work.soft[is_linear (work, settings)]
+          .key_in_groups[work.plate.picture_stride () > 0][settings.refine][settings.core]
           .variant ({frames.seen, frames.input, frames.output}, error);
 
   return kernel && set_keyer (kernel, work, settings, frames, error)
@@ -663,8 +705,8 @@ key_in_tiles (Work &work, const Settings &settings, const Frames &frames,
   gsize width = work.info.width, height = work.info.height;
   gsize tiles = (height + wide_rows - 1) / wide_rows;
   gsize rows = (height + tiles - 1) / tiles;
-  opencl::Kernel *kernel =
-      work.key_tiles.variant ({frames.seen, frames.input, frames.output}, error);
+  opencl::Kernel *kernel = work.soft[is_linear (work, settings)].key_tiles.variant (
+      {frames.seen, frames.input, frames.output}, error);
 
   return kernel
          && set_keyer (kernel, work, settings, frames, error, cl_uint (settings.refine),
@@ -810,7 +852,7 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
 {
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   self->settings->update ([&] (const Settings &wanted, GError **reason) {
-    return read_plate (self, wanted, reason);
+    return accept_settings (self, &self->work->info, wanted, reason);
   });
   Settings settings = get_settings (self);
   RunMember::Outcome outcome = RunMember::Outcome::plain;

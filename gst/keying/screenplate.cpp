@@ -22,9 +22,9 @@ const guint blocks_across = 14;
 const guint samples_across = 16;
 /* Work-items of a group that looks at all blocks */
 const gsize smoothing_group = 256;
-/* Of the expected chroma: what counts as screen at first, where that is the key's, and
- * then, where it is what was measured */
-const cl_float least_chroma[] = {0.6f, 0.9f};
+/* Of the expected chroma, of levels and of light: what counts as screen at first, where
+ * that is the key's, and then, where it is what was measured */
+const cl_float least_chroma[2][2] = {{0.6f, 0.9f}, {0.33f, 0.79f}};
 } // namespace
 
 GType
@@ -50,7 +50,7 @@ plate_get_type (void)
 
 bool
 ScreenPlate::create (GstOpenCLContext *of, const GstVideoInfo *info,
-    const std::string &options, GError **error)
+    const std::string (&options)[2], GError **error)
 {
   context = of;
   width = info->width, height = info->height;
@@ -58,12 +58,15 @@ ScreenPlate::create (GstOpenCLContext *of, const GstVideoInfo *info,
   block_columns = (width + size - 1) / size;
   block_rows = (height + size - 1) / size;
   stride = (width + 7) / 8 * 8 * 4;
-  const std::string all = options + " -DGROUP=" + std::to_string (smoothing_group)
-                          + " -DSAMPLES=" + std::to_string (samples_across);
-  measure_screen.prepare (context, KERNELS, "measure_screen", all);
-  smooth_screen.prepare (context, KERNELS, "smooth_screen", all);
-  remember_screen.prepare (context, KERNELS, "remember_screen", all);
-  take_plate.prepare (context, KERNELS, "take_plate", all);
+  const std::string more = " -DGROUP=" + std::to_string (smoothing_group)
+                           + " -DSAMPLES=" + std::to_string (samples_across);
+  for (guint linear : {0, 1}) {
+    const std::string all = options[linear] + more;
+    measure_screen[linear].prepare (context, KERNELS, "measure_screen", all);
+    smooth_screen[linear].prepare (context, KERNELS, "smooth_screen", all);
+  }
+  remember_screen.prepare (context, KERNELS, "remember_screen", options[0] + more);
+  take_plate.prepare (context, KERNELS, "take_plate", options[0] + more);
 
   gsize bytes = gsize (block_columns) * block_rows * sizeof (cl_float4);
   return opencl::make_buffer (context, bytes, measured, error)
@@ -76,9 +79,9 @@ bool
 ScreenPlate::smooth (const ScreenKey &key, const cl::Buffer &blocks,
     cl_command_queue queue, GError **error)
 {
-  return smooth_screen.launch_groups (queue, {1, 1, smoothing_group}, error, key.auto_key,
-      key.use_auto_key, key.color, blocks (), block_columns, block_rows, across (),
-      screen ());
+  return smooth_screen[key.linear].launch_groups (queue, {1, 1, smoothing_group}, error,
+      key.auto_key, key.use_auto_key, key.color, blocks (), block_columns, block_rows,
+      across (), screen ());
 }
 
 /* Twice, since what is screen is told better from its own colour than from the key's. */
@@ -90,9 +93,9 @@ ScreenPlate::measure (const ScreenKey &key, const GstOpenCLFrame *input,
       block_columns, block_rows, samples_across * samples_across / 8};
 
   for (cl_uint round : {0, 1}) {
-    if (!measure_screen.launch_groups (queue, blocks, error, input, cl_uint (width),
-            cl_uint (height), key.auto_key, key.use_auto_key, key.color, screen (), round,
-            size, least_chroma[round], measured ())
+    if (!measure_screen[key.linear].launch_groups (queue, blocks, error, input,
+            cl_uint (width), cl_uint (height), key.auto_key, key.use_auto_key, key.color,
+            screen (), round, size, least_chroma[key.linear][round], measured ())
         || !smooth (key, measured, queue, error))
       return false;
   }

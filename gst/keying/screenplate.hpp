@@ -27,19 +27,20 @@ struct ScreenKey {
   cl_uint use_auto_key;
   cl_uint color;
   guint revision; /* of what auto_key holds */
+  bool linear;    /* colours are light */
 
   bool operator== (const ScreenKey &other) const
   {
-    return use_auto_key == other.use_auto_key
+    return use_auto_key == other.use_auto_key && linear == other.linear
            && (use_auto_key ? revision == other.revision : color == other.color);
   }
 };
 
 class ScreenPlate {
 public:
-  /* For frames of `info`. `options`: of kernels for such pixels */
+  /* For frames of `info`. `options`: of kernels for such pixels, of levels and of light */
   bool create (GstOpenCLContext *context, const GstVideoInfo *info,
-      const std::string &options, GError **error);
+      const std::string (&options)[2], GError **error);
 
   /* Before each frame that is keyed softly */
   bool follow (Plate plate, const ScreenKey &key, const GstOpenCLFrame *input,
@@ -70,7 +71,8 @@ private:
 
   GstOpenCLContext *context = nullptr;
   guint width = 0, height = 0;
-  opencl::FrameKernel measure_screen, smooth_screen, remember_screen, take_plate;
+  opencl::FrameKernel measure_screen[2], smooth_screen[2]; /* of levels and of light */
+  opencl::FrameKernel remember_screen, take_plate;
   cl_uint size = 0, block_columns = 0, block_rows = 0, stride = 0;
   cl::Buffer measured; /* of each block */
   cl::Buffer across;   /* sums of measured */

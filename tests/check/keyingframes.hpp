@@ -147,8 +147,9 @@ public:
     negotiated = wanted;
     gchar *caps = g_strdup_printf (
         "video/x-raw(memory:OpenCLMemory), format=%s, width=%d, height=%d, "
-        "framerate=30/1",
-        format.name, picture.width, picture.height);
+        "framerate=30/1%s%s",
+        format.name, picture.width, picture.height, colorimetry ? ", colorimetry=" : "",
+        colorimetry ? colorimetry : "");
     gst_harness_set_src_caps_str (harness, caps);
     g_free (caps);
   }
@@ -201,6 +202,8 @@ public:
     gst_buffer_unmap (buffer, &map);
     return picture;
   }
+
+  const char *colorimetry = nullptr; /* of the pictures, where they name one */
 
 private:
   GstHarness *harness;

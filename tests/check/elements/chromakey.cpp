@@ -378,15 +378,22 @@ TEST (test_chromakey_refuses_formats_without_alpha_and_empty_frames)
   }
 }
 
+/* Levels, or light on the same scale */
+struct Color {
+  double red, green, blue;
+  Color (double r, double g, double b) : red (r), green (g), blue (b) {}
+  Color (const Pixel &pixel) : Color (pixel.red, pixel.green, pixel.blue) {}
+};
+
 /* The soft methods, in doubles. The distance of a colour from the key: 0 the key's, 1
  * that of grey. */
 static double
-chroma_distance (const Pixel &pixel, const Pixel &key)
+chroma_distance (const Color &pixel, const Color &key)
 {
-  auto cb = [] (const Pixel &p) {
+  auto cb = [] (const Color &p) {
     return (-21. * p.red - 43. * p.green + 64. * p.blue) / 128;
   };
-  auto cr = [] (const Pixel &p) {
+  auto cr = [] (const Color &p) {
     return (64. * p.red - 54. * p.green - 10. * p.blue) / 128;
   };
   double length = hypot (cb (key), cr (key));
@@ -396,15 +403,15 @@ chroma_distance (const Pixel &pixel, const Pixel &key)
 }
 
 static double
-difference_distance (const Pixel &pixel, const Pixel &key, double balance)
+difference_distance (const Color &pixel, const Color &key, double balance)
 {
-  const uint8_t Pixel::*components[] = {&Pixel::red, &Pixel::green, &Pixel::blue};
+  const double Color::*components[] = {&Color::red, &Color::green, &Color::blue};
   int largest = 1;
   for (int n : {0, 2}) {
     if (key.*components[n] > key.*components[largest])
       largest = n;
   }
-  auto excess = [&] (const Pixel &p) {
+  auto excess = [&] (const Color &p) {
     double one = p.*components[(largest + 1) % 3],
            other = p.*components[(largest + 2) % 3];
     return p.*components[largest] - balance * std::max (one, other)
@@ -1147,20 +1154,20 @@ TEST (test_chromakey_spill_keeps_skin_before_every_green_and_blue_screen)
 /* In doubles, as the words of `spill` go */
 static std::array<double, 3>
 despilled (
-    const Pixel &pixel, const Pixel &key, double matte, double narrow, double spill)
+    const Color &pixel, const Color &key, double matte, double narrow, double spill)
 {
-  typedef std::array<double, 3> Color;
-  const Color screen = {double (key.red), double (key.green), double (key.blue)};
+  typedef std::array<double, 3> Three;
+  const Three screen = {key.red, key.green, key.blue};
   const double weights[] = {0.299, 0.587, 0.114};
-  auto cb = [] (const Color &c) { return (-21 * c[0] - 43 * c[1] + 64 * c[2]) / 128; };
-  auto cr = [] (const Color &c) { return (64 * c[0] - 54 * c[1] - 10 * c[2]) / 128; };
-  auto like_key = [&] (const Color &c, double cone) {
+  auto cb = [] (const Three &c) { return (-21 * c[0] - 43 * c[1] + 64 * c[2]) / 128; };
+  auto cr = [] (const Three &c) { return (64 * c[0] - 54 * c[1] - 10 * c[2]) / 128; };
+  auto like_key = [&] (const Three &c, double cone) {
     double square = pow (cb (screen), 2) + pow (cr (screen), 2);
     double along = (cb (c) * cb (screen) + cr (c) * cr (screen)) / square;
     double across = (cb (c) * cr (screen) - cr (c) * cb (screen)) / square;
     return along - cone * fabs (across);
   };
-  Color color = {double (pixel.red), double (pixel.green), double (pixel.blue)};
+  Three color = {pixel.red, pixel.green, pixel.blue};
   double part =
       spill * std::clamp (std::min (1 - matte, like_key (color, narrow)), 0., 0.9);
   for (int n = 0; n < 3; n++)
@@ -1208,6 +1215,90 @@ TEST (test_chromakey_spill_is_its_formula)
         }
       }
     }
+  }
+}
+
+/* By GStreamer's own functions */
+static Color
+light_of (const Pixel &pixel, GstVideoTransferFunction transfer)
+{
+  auto light = [&] (int level) {
+    return 255 * gst_video_transfer_function_decode (transfer, level / 255.);
+  };
+  return {light (pixel.red), light (pixel.green), light (pixel.blue)};
+}
+
+TEST (test_chromakey_linear_is_the_same_formulas_of_light)
+{
+  const struct {
+    const char *colorimetry;
+    GstVideoTransferFunction transfer;
+  } curves[] = {{"sRGB", GST_VIDEO_TRANSFER_SRGB}, {"1:1:5:1", GST_VIDEO_TRANSFER_BT709},
+      {"1:1:4:1", GST_VIDEO_TRANSFER_GAMMA22}, {"1:1:6:1", GST_VIDEO_TRANSFER_SMPTE240M},
+      {"1:1:1:1", GST_VIDEO_TRANSFER_GAMMA10}};
+  const Pixel key = {59, 162, 69, 255};
+  Picture picture = colors (77, 41, key, 18);
+  for (const auto &curve : curves) {
+    ElementUnderTest element ("chromakey adaptive=false refine=false linear=true spill=1 "
+                              "similarity=0.1 smoothness=0.6 key-color=0xff3ba245");
+    element.colorimetry = curve.colorimetry;
+    Owned<GstElement> chromakey = element.element ("chromakey");
+    const Color screen = light_of (key, curve.transfer);
+    for (const char *method : {"chroma", "difference"}) {
+      gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+      bool by_chroma = g_str_equal (method, "chroma");
+      Picture result = element.run (picture, keying_frames::formats[1], {4, 12});
+      for (size_t n = 0; n < picture.pixels.size (); n++) {
+        const Pixel &is = result.pixels[n];
+        const Color light = light_of (picture.pixels[n], curve.transfer);
+        double distance = by_chroma ? chroma_distance (light, screen)
+                                    : difference_distance (light, screen, 0.75);
+        double matte = std::clamp ((distance - 0.1) / 0.6, 0., 1.);
+        std::array<double, 3> wanted =
+            despilled (light, screen, matte, by_chroma ? 1 : 0, 1);
+        for (double &value : wanted)
+          value = 255 * gst_video_transfer_function_encode (curve.transfer, value / 255);
+        fail_unless (fabs (is.red - wanted[0]) <= 0.53
+                         && fabs (is.green - wanted[1]) <= 0.53
+                         && fabs (is.blue - wanted[2]) <= 0.53
+                         && fabs (is.alpha - picture.pixels[n].alpha * matte) <= 0.53,
+            "%s, %s: pixel %d is %d,%d,%d,%d, expected %g,%g,%g,%g", curve.colorimetry,
+            method, int (n), is.red, is.green, is.blue, is.alpha, wanted[0], wanted[1],
+            wanted[2], picture.pixels[n].alpha * matte);
+      }
+    }
+  }
+}
+
+/* A grey thing covers a half of each pixel, as a lens mixes them. */
+TEST (test_chromakey_linear_knows_how_much_a_lens_has_mixed)
+{
+  const Pixel key = {59, 162, 69, 255}, thing = {200, 200, 200, 255};
+  auto mixed = [] (int a, int b) {
+    double light =
+        (gst_video_transfer_function_decode (GST_VIDEO_TRANSFER_SRGB, a / 255.)
+            + gst_video_transfer_function_decode (GST_VIDEO_TRANSFER_SRGB, b / 255.))
+        / 2;
+    return uint8_t (lround (
+        255 * gst_video_transfer_function_encode (GST_VIDEO_TRANSFER_SRGB, light)));
+  };
+  Picture picture (33, 9,
+      {mixed (key.red, thing.red), mixed (key.green, thing.green),
+          mixed (key.blue, thing.blue), 255});
+  for (const char *method : {"chroma", "difference"}) {
+    ElementUnderTest element (
+        "chromakey plate=none refine=false similarity=0 smoothness=1 spill=1 "
+        "key-color=0xff3ba245");
+    element.colorimetry = "sRGB";
+    Owned<GstElement> chromakey = element.element ("chromakey");
+    gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+    int levels = element.run (picture).at (20, 5).alpha;
+    g_object_set (chromakey, "linear", TRUE, nullptr);
+    Pixel is = element.run (picture).at (20, 5);
+    fail_unless (abs (is.alpha - 128) <= 2 && abs (levels - 128) > 8
+                     && abs (is.red - 200) <= 3 && abs (is.blue - 200) <= 3,
+        "%s: %d,%d,%d,%d, alpha %d of levels", method, is.red, is.green, is.blue,
+        is.alpha, levels);
   }
 }
 
