@@ -12,6 +12,9 @@
  * is straight, and counts where a picture is scaled, so that what is keyed out does not
  * bleed into what is not. Up to eight layers take one launch a frame.
  *
+ * With `linear` it is light that is blended, and edges that were keyed with
+ * `chromakey linear=true` are neither too dark nor too bright.
+ *
  * All pictures are of one interlace-mode, which is the output's; those of two fields are
  * scaled field by field. Pointer events go to the pictures under the pointer.
  *
@@ -29,6 +32,7 @@
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/kernel.hpp>
+#include <gst/opencl/lightcurve.hpp>
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/settings.hpp>
 #include <gst/video/navigation.h>
@@ -59,6 +63,7 @@ enum class Background {
 
 struct Settings {
   Background background = Background::checker;
+  bool linear = false;
 };
 
 /* A picture of one frame. */
@@ -67,15 +72,20 @@ struct Layer {
   const GstOpenCLFrame *frame;
   GstOpenCLCompositorPlace place;
   bool interlaced;
+  opencl::LightCurve curve; /* where light is blended */
 };
 
 /* What the streaming thread works with while the element is started. */
 struct Work {
   opencl::FrameKernel kernels[2]; /* for progressive layers only, and for any */
+  opencl::FrameKernel of_light;   /* for any, blended as light */
   bool wide = false;              /* the first of them makes lines */
   cl::Buffer carried; /* between launches, where one does not take all layers */
   gsize carried_size = 0;
-  std::vector<Layer> layers; /* of the frame under way */
+  /* Of the frame under way */
+  std::vector<Layer> layers;
+  bool linear = false;
+  opencl::LightCurve curve; /* of the output, where it is */
 };
 } // namespace
 
@@ -125,6 +135,10 @@ background_get_type (void)
 const opencl::PropertyTable<Settings> properties = {
     {"background", "Background", "What is below the lowest picture",
         &Settings::background, background_get_type, opencl::controllable},
+    {"linear", "Linear",
+        "Scale and blend light instead of levels, by the transfer function of each "
+        "picture's colorimetry, as lenses mix it",
+        &Settings::linear, opencl::controllable},
 };
 
 /* --- life cycle --- */
@@ -142,6 +156,8 @@ gst_opencl_compositor_open (GstOpenCLAggregator *aggregator, GError **error)
       "-DINTERLACED=0 -DWIDE=" + std::to_string (wide), {4, 1});
   self->work->kernels[1].prepare (
       context, KERNELS, "composite", "-DINTERLACED=1 -DWIDE=0", {4, 1});
+  self->work->of_light.prepare (
+      context, KERNELS, "composite", "-DINTERLACED=1 -DWIDE=0 -DLINEAR=1", {4, 1});
   return self->work->kernels[0].variant ({}, error) != nullptr;
 }
 
@@ -407,8 +423,9 @@ choose_kernel (Work &work, const GstOpenCLFrame &output, bool *wide, GError **er
     if ((layer.frame->offset[0] | gsize (layer.frame->stride[0])) % 4 != 0)
       least_aligned = layer.frame;
   }
-  *wide = work.wide && !interlaced;
-  return work.kernels[interlaced].variant ({&output, least_aligned}, error);
+  *wide = work.wide && !interlaced && !work.linear;
+  opencl::FrameKernel &kernel = work.linear ? work.of_light : work.kernels[interlaced];
+  return kernel.variant ({&output, least_aligned}, error);
 }
 
 static bool
@@ -443,8 +460,10 @@ set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer,
   cl_int4 order = {};
   cl_int8 place = {};
   cl_float alpha = 0;
+  opencl::LightCurve curve;
 
   if (layer) {
+    curve = layer->curve;
     const GstOpenCLCompositorPlace &to = layer->place;
     order = order_of (*layer->info);
     place = {{layer->info->width, layer->info->height, to.x, to.y, to.width, to.height,
@@ -453,7 +472,7 @@ set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer,
   }
   return kernel.set (index, layer ? layer->frame : unused, error)
          && kernel.set (index, order, error) && kernel.set (index, place, error)
-         && kernel.set (index, alpha, error);
+         && kernel.set (index, alpha, error) && kernel.set (index, curve, error);
 }
 
 /* One launch, from layer `first` on. */
@@ -471,8 +490,9 @@ launch (GstOpenCLCompositor *self, opencl::Kernel &kernel, bool wide,
   cl_uint index = 0;
 
   if (!kernel.set (index, frame, error) || !kernel.set (index, order_of (info), error)
-      || !kernel.set (index, size, error) || !kernel.set (index, below, error)
-      || !kernel.set (index, last, error) || !kernel.set (index, carried, error))
+      || !kernel.set (index, size, error) || !kernel.set (index, work.curve, error)
+      || !kernel.set (index, below, error) || !kernel.set (index, last, error)
+      || !kernel.set (index, carried, error))
     return false;
   for (gsize i = first; i < first + layers_of_launch; i++) {
     const Layer *layer = i < work.layers.size () ? &work.layers[i] : nullptr;
@@ -488,7 +508,7 @@ layer_of (GstOpenCLAggregator *aggregator, const GstOpenCLInput &input)
 {
   const GstVideoInfo &info = GST_VIDEO_AGGREGATOR_PAD (input.pad)->info;
   return {&info, &input.frame, place_of (aggregator, input.pad),
-      transfer::has_two_fields (info, input.frame.buffer)};
+      transfer::has_two_fields (info, input.frame.buffer), {}};
 }
 
 /* The picture is of two fields where any in it is; which comes first the lowest says. */
@@ -506,6 +526,25 @@ flag_fields (GstBuffer *output, const std::vector<Layer> &layers)
   }
 }
 
+/* Curves of all that is blended as light; levels where one has none. */
+static void
+find_curves (GstOpenCLCompositor *self, bool wanted)
+{
+  Work &work = *self->work;
+  work.linear = wanted;
+  if (!wanted)
+    return;
+  bool known = opencl::light_curve_of (&GST_VIDEO_AGGREGATOR (self)->info, work.curve);
+  for (Layer &layer : work.layers)
+    known = opencl::light_curve_of (layer.info, layer.curve) && known;
+  if (known)
+    return;
+  work.linear = false;
+  self->settings->warn (
+      g_error_new_literal (GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+          "linear=true does not know what light levels of this transfer function are"));
+}
+
 static gboolean
 gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
     const GstOpenCLInput *inputs, guint n_inputs, const GstOpenCLFrame *output,
@@ -514,12 +553,13 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
   GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (aggregator);
   std::vector<Layer> &layers = self->work->layers;
   const GstVideoInfo &info = GST_VIDEO_AGGREGATOR (self)->info;
-  Background background = self->settings->committed ().background;
+  const Settings settings = self->settings->committed ();
 
   layers.clear ();
   for (const GstOpenCLInput *input = inputs; input < inputs + n_inputs; input++)
     layers.push_back (layer_of (aggregator, *input));
   flag_fields (output->buffer, layers);
+  find_curves (self, settings.linear);
 
   bool wide = false;
   opencl::Kernel *kernel = choose_kernel (*self->work, *output, &wide, error);
@@ -527,7 +567,7 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
     return false;
   gsize first = 0;
   do {
-    if (!launch (self, *kernel, wide, *output, background, first, error))
+    if (!launch (self, *kernel, wide, *output, settings.background, first, error))
       return false;
     first += layers_of_launch;
   } while (first < layers.size ());

@@ -6,11 +6,13 @@
  *
  * Build options ALIGNMENT: pixels begin at multiples of so many bytes: 4 or 1.
  * INTERLACED: a layer may have two fields. WIDE: composite_wide, without such layers.
+ * LINEAR: light is blended instead of levels.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "taps.clh"
 #include <frame.clh>
+#include <light.clh>
 
 #define LAYERS 8
 
@@ -26,9 +28,9 @@
 
 /* place: width and height of the input; x, y, width and height in the output (a width of
  * 0: no such layer); operator; 2 where lines belong in turns to two fields, else 1. order:
- * bit of red, green, blue, alpha. */
+ * bit of red, green, blue, alpha. curve: what light its levels are */
 #define LAYER(n)                                                                         \
-  FRAME (const, layer##n), int4 order##n, int8 place##n, float alpha##n
+  FRAME (const, layer##n), int4 order##n, int8 place##n, float alpha##n, float4 curve##n
 
 uint
 load_word (__global const uchar *at)
@@ -50,13 +52,37 @@ store_word (__global uchar *at, uint word)
 #endif
 }
 
+/* With LINEAR colours are light on the levels' scale. */
+float4
+light_of_pixel (float4 pixel, float4 curve)
+{
+#if LINEAR
+  LightCurve of = {curve.s0, curve.s1, curve.s2, curve.s3};
+  return (float4) (255 * LIGHT_OF (float3, pixel.xyz / 255, of), pixel.w);
+#else
+  return pixel;
+#endif
+}
+
+float4
+pixel_of_light (float4 pixel, float4 curve)
+{
+#if LINEAR
+  LightCurve of = {curve.s0, curve.s1, curve.s2, curve.s3};
+  return (float4) (255 * LEVEL_OF (float3, pixel.xyz / 255, of), pixel.w);
+#else
+  return pixel;
+#endif
+}
+
 /* Red, green and blue in levels, alpha in 0 … 1. */
 float4
-load_pixel (FRAME (const, layer), int4 order, int x, int y)
+load_pixel (FRAME (const, layer), int4 order, float4 curve, int x, int y)
 {
   uint word = load_word (LINE (layer, y) + 4 * (ulong) x);
-  return convert_float4 ((uint4) (word) >> convert_uint4 (order) & 255)
-         * (float4) (1.0f, 1.0f, 1.0f, 1.0f / 255.0f);
+  float4 pixel = convert_float4 ((uint4) (word) >> convert_uint4 (order) & 255)
+                 * (float4) (1.0f, 1.0f, 1.0f, 1.0f / 255.0f);
+  return light_of_pixel (pixel, curve);
 }
 
 /* Colours count as much as they are seen: what is keyed out does not bleed. */
@@ -67,7 +93,7 @@ weighted (float4 pixel)
 }
 
 float4
-sample_scaled (FRAME (const, layer), int4 order, int8 place, int x, int y)
+sample_scaled (FRAME (const, layer), int4 order, int8 place, float4 curve, int x, int y)
 {
   float share_x, share_y;
 #if INTERLACED
@@ -80,7 +106,7 @@ sample_scaled (FRAME (const, layer), int4 order, int8 place, int x, int y)
   Place lines = place_of (y, place.s1, place.s5, fields, field);
   int2 rows = fields * neighbours (lines, &share_y) + field;
 #define CORNER(column, row)                                                              \
-  load_pixel (THE_FRAME (layer), order, columns.column, rows.row)
+  load_pixel (THE_FRAME (layer), order, curve, columns.column, rows.row)
   float4 corners[4] = {CORNER (x, x), CORNER (y, x), CORNER (x, y), CORNER (y, y)};
   float4 seen = mix (mix (weighted (corners[0]), weighted (corners[1]), share_x),
       mix (weighted (corners[2]), weighted (corners[3]), share_x), share_y);
@@ -106,7 +132,7 @@ blend (float4 below, float4 layer, int operator)
 
 float4
 add_layer (float4 below, int x, int y, FRAME (const, layer), int4 order, int8 place,
-    float alpha)
+    float alpha, float4 curve)
 {
   int at_x = x - place.s2;
   int at_y = y - place.s3;
@@ -114,8 +140,8 @@ add_layer (float4 below, int x, int y, FRAME (const, layer), int4 order, int8 pl
   if (at_x < 0 || at_y < 0 || at_x >= place.s4 || at_y >= place.s5)
     return below;
   float4 pixel = place.s0 == place.s4 && place.s1 == place.s5
-                     ? load_pixel (THE_FRAME (layer), order, at_x, at_y)
-                     : sample_scaled (THE_FRAME (layer), order, place, at_x, at_y);
+                     ? load_pixel (THE_FRAME (layer), order, curve, at_x, at_y)
+                     : sample_scaled (THE_FRAME (layer), order, place, curve, at_x, at_y);
   pixel.w *= alpha;
   return blend (below, pixel, place.s6);
 }
@@ -138,12 +164,12 @@ background_at (int background, int x, int y)
 
 /* `last`: store bytes instead of handing the pixel on. */
 #define ARGUMENTS                                                                        \
-  FRAME (, output), int4 order, int2 out_size, int background, int last,                 \
+  FRAME (, output), int4 order, int2 out_size, float4 curve, int background, int last,   \
       __global float4 *carried, LAYER (0), LAYER (1), LAYER (2), LAYER (3), LAYER (4),   \
       LAYER (5), LAYER (6), LAYER (7)
-#define THE_LAYER(n) THE_FRAME (layer##n), order##n, place##n, alpha##n
+#define THE_LAYER(n) THE_FRAME (layer##n), order##n, place##n, alpha##n, curve##n
 #define THE_ARGUMENTS                                                                    \
-  THE_FRAME (output), order, out_size, background, last, carried, THE_LAYER (0),         \
+  THE_FRAME (output), order, out_size, curve, background, last, carried, THE_LAYER (0),  \
       THE_LAYER (1), THE_LAYER (2), THE_LAYER (3), THE_LAYER (4), THE_LAYER (5),         \
       THE_LAYER (6), THE_LAYER (7)
 #define FOR_ALL_LAYERS(DO) DO (0) DO (1) DO (2) DO (3) DO (4) DO (5) DO (6) DO (7)
@@ -152,8 +178,9 @@ void
 composite_pixel (int x, int y, ARGUMENTS)
 {
   ulong index = (ulong) y * out_size.x + x;
-  float4 pixel = background == BACKGROUND_CARRIED ? carried[index]
-                                                  : background_at (background, x, y);
+  float4 pixel = background == BACKGROUND_CARRIED
+                     ? carried[index]
+                     : light_of_pixel (background_at (background, x, y), curve);
 #define ADD(n) pixel = add_layer (pixel, x, y, THE_LAYER (n));
   FOR_ALL_LAYERS (ADD)
 
@@ -161,6 +188,7 @@ composite_pixel (int x, int y, ARGUMENTS)
     carried[index] = pixel;
     return;
   }
+  pixel = pixel_of_light (pixel, curve);
   pixel.w *= 255.0f;
   uint4 bytes = convert_uint4_rte (pixel) << convert_uint4 (order);
   store_word (LINE (output, y) + 4 * (ulong) x,
@@ -266,7 +294,7 @@ blend_wide (Pixels *below, Pixels layer, int operator)
 /* What is all clear or all opaque, as most of a keyed picture is, needs no arithmetic. */
 INLINED void
 add_wide_layer (Pixels *below, int x, int y, FRAME (const, layer), int4 order, int8 place,
-    float alpha)
+    float alpha, float4 curve)
 {
   int at_x = x - place.s2;
   int at_y = y - place.s3;

@@ -68,11 +68,26 @@ def foreground(picture, matte):
     return spread(np.concatenate([picture * weight, weight], -1))
 
 
+def light_of(levels):
+    """Of sRGB, 0 to 1"""
+    value = levels / 255.0
+    return np.where(value <= 0.04045, value / 12.92, ((value + 0.055) / 1.055) ** 2.4)
+
+
+def levels_of(light):
+    return 255 * np.where(
+        light <= 0.0031308, light * 12.92, 1.055 * np.maximum(light, 1e-9) ** (1 / 2.4) - 0.055)
+
+
 class Shot:
     """A picture before a screen that is 1.5 times as bright in one corner as in the
-    opposite one, with noise, and where `jpeg` as a camera's chroma and a JPEG leave it."""
+    opposite one, with noise: its levels mixed, or what light they are, as a lens does it;
+    and, of levels, as a camera's chroma and a JPEG leave it."""
 
-    def __init__(self, folder, number, jpeg):
+    KINDS = {"uneven light": "levels", "uneven light, JPEG": "jpeg",
+             "uneven light, mixed as light": "light"}
+
+    def __init__(self, folder, number, kind):
         name = "GT%02d.png" % number
         picture = decode(str(folder / "input_training_lowres" / name), "rgb24", 3)
         self.exact = decode(str(folder / "gt_training_lowres" / name), "gray", 1)[..., 0]
@@ -80,11 +95,15 @@ class Shot:
         height, width = self.exact.shape
         light = 0.8 + 0.4 * np.add.outer(
             np.linspace(0, 0.5, height), np.linspace(0, 0.5, width))
-        made = matte[..., None] * foreground(picture, matte)
-        made += (1 - matte[..., None]) * light[..., None] * SCREEN
+        thing, screen = foreground(picture, matte), light[..., None] * SCREEN
+        if kind == "light":
+            thing, screen = light_of(thing), light_of(screen)
+        made = matte[..., None] * thing + (1 - matte[..., None]) * screen
+        if kind == "light":
+            made = levels_of(made)
         noise = np.random.default_rng(number).normal(0, NOISE, made.shape)
         self.picture = np.clip(made + noise, 0, 255).round().astype(np.uint8)
-        if jpeg:
+        if kind == "jpeg":
             self.picture = with_jpeg(self.picture)
 
 
@@ -176,6 +195,8 @@ def keyers():
     color = "0xff%02x%02x%02x" % tuple(SCREEN)
     ours = "openclupload ! chromakey name=keyer key-color=" + color + " %s ! opencldownload"
     for properties in ("method=difference", "method=difference core=true",
+                       "method=difference linear=true",
+                       "method=difference core=true linear=true",
                        "method=difference plate=none", "method=difference refine=false",
                        "method=chroma", "method=chroma core=true"):
         yield GStreamer("chromakey " + properties, ours % properties, soft, 3)
@@ -230,12 +251,12 @@ def main():
     numbers = numbers[: int(sys.argv[2])] if len(sys.argv) == 3 else numbers
     if len(numbers) < 2:
         sys.exit("%s: expected gt_training_lowres/GT01.png, GT02.png, …" % folder)
-    for jpeg in False, True:
-        shots = {n: Shot(folder, n, jpeg) for n in numbers}
+    for title, kind in Shot.KINDS.items():
+        shots = {n: Shot(folder, n, kind) for n in numbers}
         tuning = [shots[n] for n in numbers if n % 2]
         judging = [shots[n] for n in numbers if n % 2 == 0]
         print("%s: tuned on %d pictures, judged on %d, MSE*1e3" % (
-            "uneven light, JPEG" if jpeg else "uneven light", len(tuning), len(judging)))
+            title, len(tuning), len(judging)))
         for keyer in keyers():
             parameters = tune(keyer, tuning)
             at = " ".join("%s=%.3g" % item for item in parameters.items())

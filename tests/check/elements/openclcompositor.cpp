@@ -31,13 +31,23 @@ struct Layer {
 /* Red, green, blue, alpha in 0 … 1. */
 using Pixel = std::array<double, 4>;
 
+/* With `linear` colours are light, by GStreamer's own functions. */
 Pixel
-pixel_at (const View &view, int x, int y)
+light_of (Pixel pixel, const View &view, bool linear)
+{
+  for (int c = 0; linear && c < 3; c++)
+    pixel[c] = gst_video_transfer_function_decode (
+        view.frame.info.colorimetry.transfer, pixel[c]);
+  return pixel;
+}
+
+Pixel
+pixel_at (const View &view, int x, int y, bool linear)
 {
   Pixel pixel;
   for (int c = 0; c < 4; c++)
     pixel[c] = view.at (c, x, y) / 255.0;
-  return pixel;
+  return light_of (pixel, view, linear);
 }
 
 struct Neighbours {
@@ -60,7 +70,7 @@ neighbours (int at, int in_size, int out_size, int fields = 1)
 
 /* Bilinear, with colours counted as much as they are seen. */
 Pixel
-scaled (const View &view, int x, int y, int width, int height)
+scaled (const View &view, int x, int y, int width, int height, bool linear)
 {
   Neighbours columns = neighbours (x, view.width (0), width);
   int fields = GST_VIDEO_FRAME_IS_INTERLACED (&view.frame) ? 2 : 1;
@@ -68,7 +78,7 @@ scaled (const View &view, int x, int y, int width, int height)
   Pixel seen = {}, plain = {};
   for (int corner = 0; corner < 4; corner++) {
     Pixel pixel = pixel_at (view, corner & 1 ? columns.second : columns.first,
-        corner & 2 ? rows.second : rows.first);
+        corner & 2 ? rows.second : rows.first, linear);
     double share = (corner & 1 ? columns.share : 1 - columns.share)
                    * (corner & 2 ? rows.share : 1 - rows.share);
     for (int c = 0; c < 4; c++) {
@@ -121,10 +131,10 @@ public:
 
 /* Layers stand from the lowest to the highest. */
 Pixel
-expected_at (const std::vector<Layer> &layers, const Views &views,
-    const std::string &background, int x, int y)
+expected_at (const std::vector<Layer> &layers, const Views &views, const View &made,
+    const std::string &background, int x, int y, bool linear)
 {
-  Pixel pixel = background_at (background, x, y);
+  Pixel pixel = light_of (background_at (background, x, y), made, linear);
   for (size_t i = 0; i < layers.size (); i++) {
     const Layer &layer = layers[i];
     const View &view = *views.views[i];
@@ -132,20 +142,23 @@ expected_at (const std::vector<Layer> &layers, const Views &views,
     int height = layer.height > 0 ? layer.height : view.height (0);
     int at_x = x - layer.x, at_y = y - layer.y;
     if (at_x >= 0 && at_y >= 0 && at_x < width && at_y < height)
-      pixel = blended (pixel, scaled (view, at_x, at_y, width, height), layer);
+      pixel = blended (pixel, scaled (view, at_x, at_y, width, height, linear), layer);
   }
+  for (int c = 0; linear && c < 3; c++)
+    pixel[c] = gst_video_transfer_function_encode (
+        made.frame.info.colorimetry.transfer, pixel[c]);
   return pixel;
 }
 
 void
-check_blend (
-    const std::vector<Layer> &layers, const Picture &made, const std::string &background)
+check_blend (const std::vector<Layer> &layers, const Picture &made,
+    const std::string &background, bool linear = false)
 {
   View view (made);
   Views inputs (layers);
   for (int y = 0; y < view.height (0); y++)
     for (int x = 0; x < view.width (0); x++) {
-      Pixel expected = expected_at (layers, inputs, background, x, y);
+      Pixel expected = expected_at (layers, inputs, view, background, x, y, linear);
       /* where nothing is seen, colours are nobody's */
       for (int c = expected[3] > 0 ? 0 : 3; c < 4; c++)
         fail_unless (std::fabs (view.at (c, x, y) - 255 * expected[c]) <= 1,
@@ -301,6 +314,28 @@ TEST_ROWS (test_compositor_blends_with_every_operator_and_alpha, operators)
       check_blend (layers, composed (layers, std::string ("background=") + background),
           background);
     }
+}
+
+/* Each picture's levels are light by its own colorimetry; of one launch, and of several */
+TEST_ROWS (test_compositor_blends_and_scales_light_where_linear, backgrounds)
+{
+  const GstVideoTransferFunction transfers[] = {GST_VIDEO_TRANSFER_SRGB,
+      GST_VIDEO_TRANSFER_BT709, GST_VIDEO_TRANSFER_GAMMA22, GST_VIDEO_TRANSFER_GAMMA10};
+  for (int count : {1, 3, 11}) {
+    std::vector<Layer> layers;
+    for (int i = 0; i < count; i++) {
+      Picture picture = random_picture (formats[i % 4], 40, 24, i);
+      picture.info.colorimetry.transfer = transfers[i % 4];
+      layers.push_back (layer_of (picture));
+      layers.back ().blend_operator = i > 0 ? operators[i % 3] : "over";
+      layers.back ().alpha = i > 0 ? 0.7 : 1;
+      layers.back ().zorder = i;
+      if (i % 3 == 1)
+        layers.back ().width = 55, layers.back ().height = 11;
+    }
+    check_blend (layers, composed (layers, std::string ("linear=true background=") + row),
+        row, true);
+  }
 }
 
 TEST (test_compositor_shows_the_background_where_no_picture_is)
