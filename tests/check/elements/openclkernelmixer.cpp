@@ -47,8 +47,7 @@ public:
 
   bool pull (Output &output)
   {
-    GstSample *sample =
-        gst_app_sink_try_pull_sample (GST_APP_SINK (out), 30 * GST_SECOND);
+    GstSample *sample = pull_in_time (out);
     if (sample)
       output = output_of (sample);
     return sample != nullptr;

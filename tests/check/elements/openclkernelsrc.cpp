@@ -204,8 +204,7 @@ GST_START_TEST (test_what_is_made_is_convolved_and_an_application_reads_it)
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   for (int frame = 0; frame < 3; frame++) {
-    GstSample *sample =
-        gst_app_sink_try_pull_sample (GST_APP_SINK (out), 30 * GST_SECOND);
+    GstSample *sample = pull_in_time (out);
     fail_unless (sample != nullptr);
     fail_unless (gst_is_opencl_memory (
         gst_buffer_peek_memory (gst_sample_get_buffer (sample), 0)));
