@@ -185,11 +185,12 @@ Background::load (GstOpenCLContext *context, GError **error)
   return recorded;
 }
 
-/* As wide as a line has floats for. */
+/* As wide as a line has floats for; on a GPU a depth, as neighbours read together
+ * anyway and a B-scan has few enough columns to leave it idle. */
 bool
 Background::build (GstOpenCLContext *context, guint floats, GError **error)
 {
-  guint wanted = opencl::is_cpu (context) ? 16 : 4;
+  guint wanted = opencl::is_cpu (context) ? 16 : 2;
   while (wanted > floats)
     wanted /= 2;
   if (wanted == wide)

@@ -35,6 +35,7 @@ find_segments (global const float *restrict input, ulong offset, ulong pitch,
   global const float *line = input + offset + begin * pitch + column;
   const FLOATS first = LOAD (0, line);
   FLOATS sum = 0.0f, squares = 0.0f;
+#pragma unroll 8
   for (uint n = begin; n < end; n++, line += pitch) {
     const FLOATS value = LOAD (0, line) - first;
     sum += value;
@@ -57,6 +58,7 @@ choose_segments (global const float *restrict means,
     return;
   const uint column = first_column (columns);
   FLOATS least = INFINITY, chosen = 0.0f;
+#pragma unroll 8
   for (uint segment = 0; segment < segments; segment++) {
     const size_t at = (size_t)segment * columns + column;
     const FLOATS variance = LOAD (0, variances + at);
@@ -83,6 +85,7 @@ subtract (global const float *restrict input, ulong offset, ulong pitch, uint co
   FLOATS kept;
   for (uint n = 0; n < WIDE; n++)
     ((float *)&kept)[n] = column + n < empty ? 0.0f : 1.0f;
+#pragma unroll 8
   for (uint line = begin; line < end; line++) {
     const FLOATS value = LOAD (0, input + offset + line * pitch + column) - below;
     STORE (kept != 0.0f ? value : (FLOATS)0.0f, 0,
