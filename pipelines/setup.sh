@@ -24,7 +24,7 @@ packages=(
   # what opencl-bench compares with; with ffmpeg too, where somebody has installed it
   libfftw3-dev
   # the reference that some tests compare with, and checks of the sources themselves
-  python3 python3-numpy librandom123-dev clang-format shellcheck
+  python3 python3-numpy python3-nibabel python3-pip librandom123-dev clang-format shellcheck
   # what the examples in docs/examples are for
   cmake python3-gi gir1.2-gst-plugins-base-1.0 python3-pyopencl
   # pipelines/reprocess.py
@@ -64,6 +64,14 @@ install_missing () {
   echo "Installing ${missing[*]}" >&2
   as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get install --yes --no-install-recommends "${missing[@]}"
+}
+
+# What tests read files with and Debian has no package of
+install_readers () {
+  local folder=$build/tests/python
+  [ -z "${GST_OPENCL_BUILD:-}" ] && [ ! -e "$folder/nrrd" ] || return 0
+  /usr/bin/python3 -m pip install --quiet --no-deps --target "$folder" pynrrd==1.1.3 \
+    typing_extensions==4.12.2
 }
 
 # build TARGET: `plugins` is what a pipeline runs, `all` the tests and opencl-bench as well.

@@ -30,7 +30,7 @@ need () {
 
 # build_or_refuse TARGET, with what a bare machine lacks
 build_or_refuse () {
-  { install_missing && build "$1"; } </dev/null || refuse "The build failed."
+  { install_missing && install_readers && build "$1"; } </dev/null || refuse "The build failed."
 }
 
 # build_beside NAME TARGET [OPTION…]: in a folder of its own beside the suite's, set up with
@@ -40,6 +40,7 @@ build_beside () {
   install_missing </dev/null || refuse "The build failed."
   build=${GST_OPENCL_BUILD:-$root/build}-$1
   shift 2
+  install_readers </dev/null || refuse "The build failed."
   [ -e "$build/build.ninja" ] || meson setup "$build" "$root" "$@" </dev/null \
     || refuse "The build failed."
   ninja -C "$build" "$target" </dev/null || refuse "The build failed."

@@ -69,7 +69,7 @@ const Need needs[] = {
 /* These have other tests: no frames come in that a harness could make of caps alone, none
  * go out, or not one for each. */
 const char *const without_frames[] = {
-    "npyparse", "npysink", "greenscreenbin", "octangio", "octaverage"};
+    "npyparse", "npysink", "octfilesink", "greenscreenbin", "octangio", "octaverage"};
 
 constexpr GstClockTime frame_time = 40 * GST_MSECOND;
 

@@ -23,6 +23,8 @@ give_needs (GstElement *element, const std::string &name)
     const char *element, *property, *value;
   } needs[] = {
       {"npysink", "location", "/dev/shm/states.npy"},
+      {"octfilesink", "location", "/dev/shm/states.nrrd"},
+      {"octfilesink", "async", "false"},
       {"npysink", "async", "false"},
       {"openclconvolve", "kernel", "<<1>>"},
       {"openclkernel", "expression", "x"},

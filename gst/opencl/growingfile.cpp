@@ -1,10 +1,10 @@
-/* A .npy file that is written frame by frame
+/* A file of a header and frames, that is written frame by frame
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "arrayfile.hpp"
+#include "growingfile.hpp"
 
-#include <gst/opencl/npyfile.hpp>
+#include <gst/gst.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace npy {
+namespace opencl {
 static bool
 fail (GError **error, const std::string &what, int code)
 {
@@ -24,40 +24,33 @@ fail (GError **error, const std::string &what, int code)
   return false;
 }
 
-/* A growing file's header has room for any count, so that values stay where they are. */
-std::string
-ArrayFile::header_of (guint64 frames) const
-{
-  std::vector<gsize> shape = format.shape;
-  if (growing)
-    shape.insert (shape.begin (), gsize (frames));
-  return opencl::npy_make_header (format.type, format.complex, shape);
-}
-
 bool
-ArrayFile::create (const std::string &a_location, const FrameFormat &a_format,
-    bool is_growing, GError **error)
+GrowingFile::create (const std::string &a_location, const std::string &suffix,
+    MakeHeader a_make_header, bool is_growing, GError **error)
 {
+  std::string header;
+
   abandon ();
   location = a_location;
-  format = a_format;
+  make_header = std::move (a_make_header);
   growing = is_growing;
   written = 0;
+  if (!make_header (growing ? 0 : 1, header, error))
+    return false;
 
-  gchar *name = g_strconcat (location.c_str (), ".XXXXXX", nullptr);
+  gchar *name = g_strconcat (location.c_str (), ".XXXXXX", suffix.c_str (), nullptr);
   descriptor = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, 0666);
   const int code = errno;
   temporary = name;
   g_free (name);
   if (descriptor < 0)
     return fail (error, location, code);
-  const std::string header = header_of (0);
   end = header.size ();
   return write_at (0, header.data (), header.size (), error);
 }
 
 bool
-ArrayFile::write_at (guint64 offset, const void *data, gsize size, GError **error)
+GrowingFile::write_at (guint64 offset, const void *data, gsize size, GError **error)
 {
   auto *from = static_cast<const guint8 *> (data);
 
@@ -76,12 +69,19 @@ ArrayFile::write_at (guint64 offset, const void *data, gsize size, GError **erro
 
 /* The header counts a frame once it is there. */
 bool
-ArrayFile::append (const guint8 *data, gsize size, GError **error)
+GrowingFile::write_frame (const guint8 *data, gsize size, GError **error)
 {
-  const std::string header = growing ? header_of (written + 1) : "";
+  std::string header;
+  if (growing && !make_header (written + 1, header, error))
+    return false;
+  return write_at (end, data, size, error)
+         && write_at (0, header.data (), header.size (), error);
+}
 
-  if (!write_at (end, data, size, error)
-      || !write_at (0, header.data (), header.size (), error)) {
+bool
+GrowingFile::append (const guint8 *data, gsize size, GError **error)
+{
+  if (!write_frame (data, size, error)) {
     /* Room that half a frame took is given back; the file is right without, too. */
     if (ftruncate (descriptor, off_t (end)) != 0)
       GST_INFO ("%s cannot be made shorter: %s", temporary.c_str (), g_strerror (errno));
@@ -96,7 +96,7 @@ ArrayFile::append (const guint8 *data, gsize size, GError **error)
 }
 
 bool
-ArrayFile::finish (GError **error)
+GrowingFile::finish (GError **error)
 {
   const bool synced = !growing || fsync (descriptor) == 0 || errno == EINVAL;
   const int code = errno;
@@ -110,7 +110,7 @@ ArrayFile::finish (GError **error)
 }
 
 void
-ArrayFile::abandon ()
+GrowingFile::abandon ()
 {
   if (descriptor < 0)
     return;
@@ -118,4 +118,4 @@ ArrayFile::abandon ()
   if (!growing || written == 0)
     g_unlink (temporary.c_str ());
 }
-} // namespace npy
+} // namespace opencl

@@ -1,0 +1,273 @@
+/* octfilesink: B-scans and volumes to files that other programs open
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-octfilesink
+ *
+ * Writes B-scans, pictures of them, volumes and other arrays as NRRD (`.nrrd`) or NIfTI-1
+ * (`.nii`), by the ending of `location`, with a header of how far apart voxels are: as the
+ * caps say (`depth-step`, `line-step`, `b-scan-step`), or as the properties of these names
+ * do. 3D Slicer, ITK-SNAP, Fiji, `pynrrd` and `nibabel` open them.
+ *
+ * One file grows with each frame, along one more axis: B-scans become a volume, volumes a
+ * series. A `location` with a `%d` in it has one file for each frame instead. Axes are, from
+ * the fastest, depth, A-lines, B-scans and volumes; of a picture the first two are swapped.
+ *
+ * A file has a temporary name, of the same ending, until it is whole: at EOS, or when the
+ * pipeline stops. The header of a growing one counts the frames that are written at any
+ * moment, so what a crash or a full disk leaves can be read.
+ *
+ * NIfTI has no more than 32767 voxels along an axis; neither has numbers of float16. What
+ * is complex is so in NIfTI, and in NRRD has a first axis of two.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 octtestsrc num-buffers=64 ! octscan b-scans=64 line-step=8 b-scan-step=8 !
+ * octwindowinterp wavelength-min=1187 wavelength-max=1433 wavelength-unit=nm ! octfft !
+ * "application/x-oct(memory:OpenCLMemory)" ! opencldownload !
+ * octfilesink location=volume.nrrd
+ * ]|
+ * |[
+ * gst-launch-1.0 octtestsrc num-buffers=64 ! octscan b-scans=32 !
+ * octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft ! octvolume !
+ * opencldownload ! octfilesink location=volume%d.nii depth-step=3.4
+ * ]|
+ *
+ * Since: 0.2
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <gst/base/gstbasesink.h>
+#include <gst/opencl/opencl.h>
+#include <gst/opencl/settings.hpp>
+
+#include <utility>
+
+#include "elements.h"
+#include "volumeheader.hpp"
+
+#define FILE_CAPS(features)                                                              \
+  "application/x-oct" features ", format = (string) { U16LE, F32LE, CF32LE, U8, S8, "    \
+  "S16LE, S32LE, U32LE }, samples = (int) [ 1, max ], lines = (int) [ 1, max ]; "        \
+  "video/x-raw" features                                                                 \
+  ", format = (string) { GRAY8, GRAY16_LE }; " TENSORS_CAPS (features)
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
+    GST_PAD_ALWAYS,
+    GST_STATIC_CAPS (
+        FILE_CAPS ("") "; " FILE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
+
+namespace {
+struct Settings {
+  std::string location;
+  double depth_step = 0;
+  double line_step = 0;
+  double b_scan_step = 0;
+};
+
+const opencl::PropertyTable<Settings> properties = {
+    {"location", "Location",
+        "The file, .nrrd or .nii, or with a %d, such as volume%05d.nii, one for each "
+        "frame, counted from 0",
+        &Settings::location, opencl::ready},
+    {"depth-step", "Depth step",
+        "From voxel to voxel along depth in micrometres, 0 = as the caps say",
+        &Settings::depth_step, {0, 1e9}, opencl::ready},
+    {"line-step", "Line step", "Likewise from A-line to A-line", &Settings::line_step,
+        {0, 1e9}, opencl::ready},
+    {"b-scan-step", "B-scan step", "Likewise from B-scan to B-scan",
+        &Settings::b_scan_step, {0, 1e9}, opencl::ready},
+};
+
+/* By the ending of a location. */
+struct FileKind {
+  const char *ending;
+  bool (*make_header) (const oct::FileAxes &axes, std::string &header, GError **error);
+};
+
+const FileKind file_kinds[] = {
+    {".nrrd", oct::make_nrrd_header},
+    {".nii", oct::make_nifti_header},
+};
+
+/* (nullable) */
+const FileKind *
+kind_of (const std::string &location)
+{
+  for (const FileKind &kind : file_kinds) {
+    if (opencl::extension_of (location) == kind.ending)
+      return &kind;
+  }
+  return nullptr;
+}
+
+/* What the streaming thread works with. */
+struct Work {
+  Settings settings;
+  const FileKind *kind;
+  oct::Spacing spacing;
+  opencl::Recording recording;
+
+  Work (GstElement *sink, const Settings &settings)
+      : settings (settings), kind (kind_of (settings.location)),
+        recording (sink, settings.location, kind->ending,
+            [this] (const opencl::FrameFormat &format, bool growing, guint64 frames,
+                std::string &header, GError **error) {
+              return kind->make_header (
+                  oct::axes_of (format, growing, frames, spacing), header, error);
+            })
+  {
+  }
+};
+} // namespace
+
+#define GST_TYPE_OCT_FILE_SINK (gst_oct_file_sink_get_type ())
+G_DECLARE_FINAL_TYPE (GstOctFileSink, gst_oct_file_sink, GST, OCT_FILE_SINK, GstBaseSink)
+
+struct _GstOctFileSink {
+  GstBaseSink parent;
+
+  opencl::Settings<Settings> *settings;
+  Work *work; /* between READY and PAUSED, and back, else null */
+};
+
+G_DEFINE_TYPE (GstOctFileSink, gst_oct_file_sink, GST_TYPE_BASE_SINK)
+GST_ELEMENT_REGISTER_DEFINE (
+    octfilesink, "octfilesink", GST_RANK_NONE, GST_TYPE_OCT_FILE_SINK)
+
+/* --- life cycle --- */
+
+static bool
+prepare (GstOctFileSink *self)
+{
+  const Settings settings = self->settings->committed ();
+
+  if (!kind_of (settings.location)) {
+    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
+        ("location is %s, expected the name of a .nrrd or .nii file",
+            settings.location.empty () ? "not set" : settings.location.c_str ()),
+        (nullptr));
+    return false;
+  }
+  self->work = new Work (GST_ELEMENT (self), settings);
+  return true;
+}
+
+static void
+forget (GstOctFileSink *self)
+{
+  if (self->work)
+    self->work->recording.finish ();
+  delete std::exchange (self->work, nullptr);
+}
+
+/* As npysink: a recording ends where the pipeline stops. */
+static GstStateChangeReturn
+gst_oct_file_sink_change_state (GstElement *element, GstStateChange transition)
+{
+  GstOctFileSink *self = GST_OCT_FILE_SINK (element);
+  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !prepare (self))
+    return GST_STATE_CHANGE_FAILURE;
+  const GstStateChangeReturn result = GST_ELEMENT_CLASS (gst_oct_file_sink_parent_class)
+                                          ->change_state (element, transition);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY
+      || (transition == GST_STATE_CHANGE_READY_TO_PAUSED
+          && result == GST_STATE_CHANGE_FAILURE))
+    forget (self);
+  return result;
+}
+
+/* When somebody hears of EOS, the file is there. */
+static gboolean
+gst_oct_file_sink_event (GstBaseSink *sink, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+    GST_OCT_FILE_SINK (sink)->work->recording.finish ();
+  return GST_BASE_SINK_CLASS (gst_oct_file_sink_parent_class)->event (sink, event);
+}
+
+/* --- frames --- */
+
+static oct::Spacing
+spacing_of (const Settings &settings, GstCaps *caps)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  const char *const fields[] = {"depth-step", "line-step", "b-scan-step"};
+  oct::Spacing spacing;
+  gint numerator = 0, denominator = 1;
+
+  spacing.picture = gst_structure_has_name (structure, "video/x-raw");
+  spacing.micrometres = {settings.depth_step, settings.line_step, settings.b_scan_step};
+  for (guint n = 0; n < 3; n++) {
+    if (spacing.micrometres[n] == 0)
+      gst_structure_get_double (structure, fields[n], &spacing.micrometres[n]);
+  }
+  if (gst_structure_get_fraction (structure, "framerate", &numerator, &denominator)
+      && numerator > 0)
+    spacing.seconds = double (denominator) / numerator;
+  return spacing;
+}
+
+static gboolean
+gst_oct_file_sink_set_caps (GstBaseSink *sink, GstCaps *caps)
+{
+  Work &work = *GST_OCT_FILE_SINK (sink)->work;
+  work.spacing = spacing_of (work.settings, caps);
+  return work.recording.set_caps (caps);
+}
+
+/* Lines may stand apart. */
+static gboolean
+gst_oct_file_sink_propose_allocation (GstBaseSink *, GstQuery *query)
+{
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
+  return TRUE;
+}
+
+static GstFlowReturn
+gst_oct_file_sink_render (GstBaseSink *sink, GstBuffer *buffer)
+{
+  return GST_OCT_FILE_SINK (sink)->work->recording.render (buffer);
+}
+
+/* --- the class --- */
+
+static void
+gst_oct_file_sink_init (GstOctFileSink *self)
+{
+  self->settings = new opencl::Settings<Settings> (self, properties);
+  /* As fast as frames come: a file has no clock. */
+  gst_base_sink_set_sync (GST_BASE_SINK (self), FALSE);
+}
+
+static void
+gst_oct_file_sink_finalize (GObject *object)
+{
+  GstOctFileSink *self = GST_OCT_FILE_SINK (object);
+  delete self->settings;
+  delete self->work;
+  G_OBJECT_CLASS (gst_oct_file_sink_parent_class)->finalize (object);
+}
+
+static void
+gst_oct_file_sink_class_init (GstOctFileSinkClass *klass)
+{
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseSinkClass *sink_class = GST_BASE_SINK_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_oct_file_sink_finalize;
+  opencl::install_settings<&GstOctFileSink::settings> (klass, properties);
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_set_static_metadata (element_class, "OCT file writer", "Sink/File",
+      "Writes B-scans and volumes to files of NRRD and NIfTI",
+      "The gst-opencl developers");
+
+  element_class->change_state = gst_oct_file_sink_change_state;
+  sink_class->event = gst_oct_file_sink_event;
+  sink_class->set_caps = gst_oct_file_sink_set_caps;
+  sink_class->propose_allocation = gst_oct_file_sink_propose_allocation;
+  sink_class->render = gst_oct_file_sink_render;
+}

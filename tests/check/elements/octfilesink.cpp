@@ -1,0 +1,354 @@
+/* octfilesink: headers, values, and what is left of a recording that was cut short. What
+ * other programs read of its files is in tests/check/pipelines/octfiles.py.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "depthframes.hpp"
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <dlfcn.h>
+#include <fstream>
+#include <glib/gstdio.h>
+#include <sys/wait.h>
+
+using namespace check;
+using namespace depths;
+
+namespace {
+/* Bytes that the disk still takes; negative: any number. */
+std::atomic<gssize> room{-1};
+} // namespace
+
+/* In front of the C library's: a disk that is full. */
+extern "C" ssize_t
+pwrite64 (int descriptor, const void *data, size_t size, off64_t offset)
+{
+  using Write = ssize_t (*) (int, const void *, size_t, off64_t);
+  static const Write write = reinterpret_cast<Write> (dlsym (RTLD_NEXT, "pwrite64"));
+  if (room >= 0 && offset > 0) { /* a header stands where one stood before */
+    if (room == 0) {
+      errno = ENOSPC;
+      return -1;
+    }
+    size = std::min (size, gsize (room));
+    room -= gssize (size);
+  }
+  return write (descriptor, data, size, offset);
+}
+
+namespace {
+class Folder {
+public:
+  Folder () : path (g_dir_make_tmp ("octfilesink-XXXXXX", nullptr)) {}
+  ~Folder ()
+  {
+    for (const std::string &name : names ())
+      g_unlink ((path + "/" + name).c_str ());
+    g_rmdir (path.c_str ());
+  }
+
+  std::vector<std::string> names () const
+  {
+    std::vector<std::string> found;
+    GDir *folder = g_dir_open (path.c_str (), 0, nullptr);
+    while (const gchar *name = g_dir_read_name (folder))
+      found.push_back (name);
+    g_dir_close (folder);
+    std::sort (found.begin (), found.end ());
+    return found;
+  }
+  std::string file (const std::string &name) const { return path + "/" + name; }
+
+  const std::string path;
+};
+
+Bytes
+contents_of (const std::string &path)
+{
+  std::ifstream file (path, std::ios::binary);
+  return Bytes (std::istreambuf_iterator<char> (file), {});
+}
+
+/* Header and values of a file. */
+struct Read {
+  std::string header;
+  Bytes values;
+};
+
+Read
+read_file (const std::string &path)
+{
+  const Bytes all = contents_of (path);
+  const std::string text (all.begin (), all.end ());
+  const bool nrrd = text.compare (0, 4, "NRRD") == 0;
+  const gsize end = nrrd ? text.find ("\n\n") + 2 : 352;
+  fail_unless (
+      end <= all.size () && (!nrrd || end > 2), "%s has no header", path.c_str ());
+  return {text.substr (0, end), Bytes (all.begin () + gssize (end), all.end ())};
+}
+
+template <typename Number>
+Number
+number_at (const std::string &header, gsize place)
+{
+  Number number;
+  memcpy (&number, header.data () + place, sizeof number);
+  return number;
+}
+
+/* nifti1.h: dim is at 40, datatype at 70, bitpix at 72, pixdim at 76, vox_offset at 108,
+ * xyzt_units at 123, sform_code at 254, srow_x at 280, magic at 344. */
+void
+expect_nifti (const std::string &header, const std::vector<gint16> &dim, gint16 datatype,
+    gint16 bits, const std::vector<float> &pixdim)
+{
+  expect_equal (number_at<gint32> (header, 0), 348);
+  expect_equal (number_at<gint16> (header, 40), gint16 (dim.size ()));
+  for (gsize n = 0; n < 7; n++)
+    expect_equal (number_at<gint16> (header, 42 + 2 * n),
+        n < dim.size () ? dim[n] : gint16 (1), text ("dim[%zu]", n + 1));
+  expect_equal (number_at<gint16> (header, 70), datatype);
+  expect_equal (number_at<gint16> (header, 72), bits);
+  for (gsize n = 0; n < pixdim.size (); n++)
+    expect_equal (
+        number_at<float> (header, 80 + 4 * n), pixdim[n], text ("pixdim[%zu]", n + 1));
+  expect_equal (number_at<float> (header, 108), 352.0f);
+  expect_equal (header.substr (344, 3), "n+1");
+  fail_unless (number_at<gint16> (header, 254) > 0);
+  for (gsize n = 0; n < 3; n++)
+    expect_equal (number_at<float> (header, 280 + 16 * n + 4 * n), pixdim[n]);
+}
+
+const char *const depth_caps =
+    "application/x-oct,domain=depth,format=F32LE,samples=8,lines=3,framerate=9/1,"
+    "depth-step=(double)2.5,line-step=(double)7";
+
+Bytes
+patterns (gsize size, guint frames)
+{
+  Bytes all;
+  for (guint frame = 0; frame < frames; frame++) {
+    const Bytes one = pattern (size, frame);
+    all.insert (all.end (), one.begin (), one.end ());
+  }
+  return all;
+}
+
+/* All of the sink's are one; its source has an error of its own then. */
+void
+expect_first_error (const Outcome &outcome, const std::vector<std::string> &parts)
+{
+  const std::vector<std::string> errors = outcome.errors_of ("out");
+  fail_if (errors.empty ());
+  expect_says (errors[0], parts);
+  for (const std::string &error : errors)
+    expect_equal (error, errors[0]);
+}
+
+/* appsrc ! octfilesink */
+class Writer {
+public:
+  Writer (const std::string &caps, const std::string &location,
+      const std::string &settings = "")
+      : pipeline ("appsrc name=in format=time caps=\"" + caps
+                  + "\" ! octfilesink name=out async=false location=" + location + " "
+                  + settings)
+  {
+    pipeline.start ();
+  }
+
+  void push (gsize size, guint frames, guint first = 0)
+  {
+    for (guint n = first; n < first + frames; n++)
+      gst_app_src_push_buffer (GST_APP_SRC (pipeline["in"]), pattern_buffer (size, n));
+  }
+  Outcome end ()
+  {
+    gst_app_src_end_of_stream (GST_APP_SRC (pipeline["in"]));
+    return pipeline.play ();
+  }
+
+  Pipeline pipeline;
+};
+} // namespace
+
+TEST (test_octfilesink_writes_a_nifti_header_of_the_spacing)
+{
+  Folder folder;
+  const std::string file = folder.file ("a.nii");
+  Writer writer (depth_caps, file, "b-scan-step=11");
+  writer.push (96, 4);
+  fail_unless (writer.end ().eos);
+  const Read read = read_file (file);
+  expect_nifti (read.header, {8, 3, 4}, 16, 32, {2.5f, 7, 11});
+  expect_equal (int (read.header[123]), 3);
+  assert_same (read.values, patterns (96, 4), "values");
+  expect_equal (folder.names ().size (), gsize (1));
+}
+
+namespace {
+struct Kind {
+  std::string label; /* caps */
+  gsize size;
+  gint16 nifti;
+  gint16 bits;
+  std::vector<gint16> dim;
+  const char *nrrd; /* lines that are in it */
+};
+
+#define TENSORS(type, dimensions)                                                        \
+  "other/tensors,format=static,num_tensors=1,types=" type                                \
+  ",dimensions=(string)" dimensions ",framerate=4/1"
+
+const Kind kinds[] = {
+    {TENSORS ("uint8", "5:3:2"), 30, 2, 8, {5, 3, 2, 2},
+        "type: uint8\ndimension: 4\nsizes: 5 3 2 2\n"},
+    {TENSORS ("int16", "5:3"), 30, 4, 16, {5, 3, 2},
+        "type: int16\ndimension: 3\nsizes: 5 3 2\n"},
+    {TENSORS ("uint16", "5:3"), 30, 512, 16, {5, 3, 2},
+        "type: uint16\ndimension: 3\nsizes: 5 3 2\n"},
+    {TENSORS ("float32", "5:3:2"), 120, 16, 32, {5, 3, 2, 2},
+        "type: float\ndimension: 4\nsizes: 5 3 2 2\n"},
+    {TENSORS ("float64", "5"), 40, 64, 64, {5, 2},
+        "type: double\ndimension: 2\nsizes: 5 2\n"},
+    {TENSORS ("int64", "5"), 40, 1024, 64, {5, 2},
+        "type: int64\ndimension: 2\nsizes: 5 2\n"},
+    {"application/x-oct,domain=depth,format=CF32LE,samples=8,lines=3,framerate=9/1", 192,
+        32, 64, {8, 3, 2}, "type: float\ndimension: 4\nsizes: 2 8 3 2\n"},
+    {"application/x-oct,domain=wavelength,format=U16LE,samples=8,lines=3,framerate=9/1",
+        48, 512, 16, {8, 3, 2}, "type: uint16\ndimension: 3\nsizes: 8 3 2\n"},
+    {"video/x-raw,format=GRAY8,width=8,height=3,framerate=9/1", 24, 2, 8, {8, 3, 2},
+        "type: uint8\ndimension: 3\nsizes: 8 3 2\n"},
+};
+} // namespace
+
+TEST_ROWS (test_octfilesink_writes_numbers_of_each_type, kinds)
+{
+  for (const char *name : {"a.nii", "a.nrrd"}) {
+    Folder folder;
+    Writer writer (row.label, folder.file (name));
+    writer.push (row.size, 2);
+    fail_unless (writer.end ().eos);
+    const Read read = read_file (folder.file (name));
+    assert_same (read.values, patterns (row.size, 2), name);
+    if (g_str_has_suffix (name, "nrrd"))
+      expect_says (read.header, {row.nrrd, "\nencoding: raw\n", "\nendian: little\n"});
+    else
+      expect_nifti (read.header, row.dim, row.nifti, row.bits, {1, 1, 1});
+  }
+}
+
+TEST (test_octfilesink_says_in_nrrd_how_far_apart_voxels_are)
+{
+  Folder folder;
+  const std::string file = folder.file ("a.nrrd");
+  Writer writer (depth_caps, file);
+  writer.push (96, 2);
+  fail_unless (writer.end ().eos);
+  expect_says (read_file (file).header,
+      {"\nspacings: 2.5 7 nan\n", "\nunits: \"um\" \"um\" \"\"\n",
+          "\nkinds: domain domain domain\n"});
+}
+
+/* Of a picture the columns are A-lines. */
+TEST (test_octfilesink_swaps_the_spacing_of_a_picture)
+{
+  Folder folder;
+  const std::string file = folder.file ("a.nii");
+  Writer writer ("video/x-raw,format=GRAY8,width=8,height=3,framerate=9/1", file,
+      "depth-step=2 line-step=5 b-scan-step=9");
+  writer.push (24, 2);
+  fail_unless (writer.end ().eos);
+  expect_nifti (read_file (file).header, {8, 3, 2}, 2, 8, {5, 2, 9});
+}
+
+TEST (test_octfilesink_has_a_file_for_each_frame_where_it_counts)
+{
+  Folder folder;
+  Writer writer (depth_caps, folder.file ("v%02d.nii"));
+  writer.push (96, 3);
+  fail_unless (writer.end ().eos);
+  fail_unless (
+      folder.names () == std::vector<std::string> ({"v00.nii", "v01.nii", "v02.nii"}));
+  for (guint n = 0; n < 3; n++) {
+    const Read read = read_file (folder.file (text ("v%02u.nii", n)));
+    expect_nifti (read.header, {8, 3}, 16, 32, {2.5f, 7, 1});
+    assert_same (read.values, pattern (96, n), text ("file %u", n));
+  }
+}
+
+TEST_ROWS (test_octfilesink_leaves_a_file_that_is_right_on_a_full_disk,
+    std::vector<std::string>{"nii", "nrrd"})
+{
+  Folder folder;
+  Writer writer (depth_caps, folder.file ("a." + row));
+  room = 96 * 3 + 40;
+  writer.push (96, 5);
+  const Outcome outcome = writer.pipeline.play ();
+  room = -1;
+  expect_first_error (outcome, {"3 frames are whole in ", "No space left"});
+  writer.pipeline.set_state (GST_STATE_NULL);
+  const std::vector<std::string> names = folder.names ();
+  expect_equal (names.size (), gsize (1));
+  fail_unless (g_str_has_suffix (names[0].c_str (), ("." + row).c_str ()));
+  const Read read = read_file (folder.file (names[0]));
+  assert_same (read.values, patterns (96, 3), "what was written before");
+  if (row == "nii")
+    expect_nifti (read.header, {8, 3, 3}, 16, 32, {2.5f, 7, 1});
+  else
+    expect_says (read.header, {"\nsizes: 8 3 3\n"});
+}
+
+/* In a process of its own, which is killed after some frames. */
+TEST_ROWS (test_octfilesink_leaves_a_file_that_is_right_when_it_is_killed,
+    std::vector<std::string>{"nii", "nrrd"})
+{
+  Folder folder;
+  const std::string line =
+      "exec gst-launch-1.0 -q videotestsrc is-live=true pattern=black ! "
+      "video/x-raw,format=GRAY8,width=8,height=3,framerate=100/1 ! octfilesink location="
+      + folder.file ("a." + row);
+  const pid_t child = fork ();
+  if (child == 0) {
+    execl ("/bin/sh", "sh", "-c", line.c_str (), nullptr);
+    _exit (127);
+  }
+  const gsize some_frames = 20;
+  const bool written = soon ([&] {
+    const std::vector<std::string> names = folder.names ();
+    return names.size () == 1
+           && contents_of (folder.file (names[0])).size () > 512 + some_frames * 24;
+  });
+  kill (child, SIGKILL);
+  waitpid (child, nullptr, 0);
+  fail_unless (written, "nothing was written");
+  const Read read = read_file (folder.file (folder.names ()[0]));
+  const gsize frames =
+      row == "nii" ? gsize (number_at<gint16> (read.header, 46))
+                   : gsize (atoi (read.header.c_str () + read.header.find ("8 3 ") + 4));
+  fail_unless (frames >= some_frames && frames * 24 <= read.values.size (),
+      "%zu frames of %zu bytes", frames, read.values.size ());
+}
+
+TEST (test_octfilesink_says_what_it_cannot_write)
+{
+  Folder folder;
+  const struct {
+    std::string caps, location;
+    gsize size;
+    const char *expected;
+  } rows[] = {
+      {depth_caps, "\"\"", 96, "location is not set"},
+      {depth_caps, folder.file ("a.tiff"), 96, ".nrrd or .nii"},
+      {depth_caps, "/no/such/folder/a.nii", 96, "No such file"},
+      {TENSORS ("float16", "5"), folder.file ("a.nrrd"), 10, "float16"},
+      {TENSORS ("uint8", "40000"), folder.file ("a.nii"), 40000, "32767"},
+  };
+  for (const auto &row : rows) {
+    Writer writer (row.caps, row.location);
+    writer.push (row.size, 1);
+    expect_first_error (writer.pipeline.play (), {row.expected});
+  }
+}
