@@ -14,21 +14,12 @@
 
 using fuzz::promise;
 
-int
-LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
+static void
+load (const oct::ValuesFile &file, gsize samples)
 {
-  static const int descriptor = memfd_create ("values", 0);
-  fuzz::Input input (data, size);
-  const gsize samples = input.take<guint16> ();
-  const oct::ValuesFile file{
-      "wavelengths", "/proc/self/fd/" + std::to_string (descriptor)};
   std::vector<double> values;
   GError *error = nullptr;
 
-  promise (ftruncate (descriptor, 0) == 0, "room for a file");
-  promise (pwrite (descriptor, input.rest (), input.remaining (), 0)
-               == gssize (input.remaining ()),
-      "room for a file's bytes");
   promise (oct::values_file_check (file, nullptr), "a file that is there is found");
   if (oct::values_file_load (file, samples, values, &error)) {
     promise (!error && values.size () == samples, "as many values as were asked for");
@@ -38,5 +29,21 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
     promise (error && error->message, "a file that is refused has a reason");
     g_clear_error (&error);
   }
+}
+
+int
+LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
+{
+  static const int descriptor = memfd_create ("values", 0);
+  fuzz::Input input (data, size);
+  const gsize samples = input.take<guint16> ();
+  const std::string path = "/proc/self/fd/" + std::to_string (descriptor);
+
+  promise (ftruncate (descriptor, 0) == 0, "room for a file");
+  promise (pwrite (descriptor, input.rest (), input.remaining (), 0)
+               == gssize (input.remaining ()),
+      "room for a file's bytes");
+  for (const bool bare : {false, true})
+    load ({bare ? "chirp" : "wavelengths", path, bare}, samples);
   return 0;
 }

@@ -137,8 +137,8 @@ open_file (const ValuesFile &file, RegularFile &opened, GError **error)
 enum class Numbers { NPY, TEXT, BARE };
 
 bool
-find_numbers (const ValuesFile &file, RegularFile &opened, gsize samples,
-    Numbers &numbers, GError **error)
+find_numbers (
+    const ValuesFile &file, RegularFile &opened, Numbers &numbers, GError **error)
 {
   char begin[64] = {};
   gsize done;
@@ -148,27 +148,10 @@ find_numbers (const ValuesFile &file, RegularFile &opened, gsize samples,
       [] (char character) { return character >= '\t' && character <= '~'; });
   if (memcmp (begin, opencl::npy_magic, sizeof opencl::npy_magic) == 0)
     numbers = Numbers::NPY;
-  else if (file.bare && !text && opened.size () == samples * sizeof (gfloat))
+  else if (file.bare && !text)
     numbers = Numbers::BARE;
   else
     numbers = Numbers::TEXT;
-  return true;
-}
-
-bool
-load_bare (
-    RegularFile &opened, gsize samples, std::vector<double> &values, GError **error)
-{
-  std::vector<guint32> words (samples);
-  gsize done;
-  if (!opened.read (words.data (), samples * sizeof words[0], done, error))
-    return false;
-  for (guint32 word : words) {
-    gfloat value;
-    word = GUINT32_FROM_LE (word);
-    memcpy (&value, &word, sizeof value);
-    values.push_back (value);
-  }
   return true;
 }
 
@@ -183,6 +166,24 @@ check_count (
       " (samples per A-line)",
       file.described ().c_str (), count, more ? " or more" : "", samples);
   return false;
+}
+
+bool
+load_bare (const ValuesFile &file, RegularFile &opened, gsize samples,
+    std::vector<double> &values, GError **error)
+{
+  std::vector<guint32> words (samples);
+  gsize done;
+  if (!check_count (file, samples, opened.size () / sizeof words[0], false, error)
+      || !opened.read (words.data (), samples * sizeof words[0], done, error))
+    return false;
+  for (guint32 word : words) {
+    gfloat value;
+    word = GUINT32_FROM_LE (word);
+    memcpy (&value, &word, sizeof value);
+    values.push_back (value);
+  }
+  return true;
 }
 
 /* The header says how many there are before any is read. */
@@ -237,12 +238,11 @@ values_file_load (
   RegularFile opened;
   Numbers numbers = Numbers::TEXT;
   values.clear ();
-  if (!open_file (file, opened, error)
-      || !find_numbers (file, opened, samples, numbers, error))
+  if (!open_file (file, opened, error) || !find_numbers (file, opened, numbers, error))
     return false;
   const bool loaded = numbers == Numbers::NPY ? load_npy (file, samples, values, error)
                       : numbers == Numbers::BARE
-                          ? load_bare (opened, samples, values, error)
+                          ? load_bare (file, opened, samples, values, error)
                           : load_text (file, opened, samples + 1, values, error);
   return loaded && check_values (file, samples, values, error);
 }

@@ -186,6 +186,20 @@ const Pipeline pipelines[] = {
      "fakesink",
         {"up"}, {"window", "fft", "flow", "show", "convert", "show2"}, {"down"}, 1,
         512 * 16 * 2},
+    /* All of an OCT system in one. */
+    {"videotestsrc num-buffers=FRAMES ! " SPECTRA " ! openclupload name=up ! "
+     "octscan name=scan reverse=odd flyback=4 repeats=2 ! octwindowinterp name=window "
+     "interpolation=nufft wavelength-min=1187 wavelength-max=1433 background=rolling ! "
+     "octfft name=fft ! octbackground name=pattern ! tee name=t "
+     "t. ! queue ! octangio name=angio repeats=2 bands=2 axial-shift=2 ! "
+     "octdisplay name=show ! fakesink "
+     "t. ! queue ! octdoppler name=flow ! octdisplay name=show2 ! fakesink "
+     "t. ! queue ! octaverage name=average mean=linear rolling=true ! octdisplay "
+     "name=show3 db-auto=true ! opencldownload name=down ! fakesink",
+        {"up"},
+        {"scan", "window", "fft", "pattern", "angio", "show", "flow", "show2", "average",
+            "show3"},
+        {"down"}, 1, 512 * 16 * 2},
     /* A green screen, with iterations of one launch and of many. */
     {"videotestsrc num-buffers=FRAMES pattern=smpte ! "
      "video/x-raw,format=I420,width=64,height=32 ! openclupload name=up ! "

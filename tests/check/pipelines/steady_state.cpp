@@ -58,6 +58,18 @@ const Case pipelines[] = {
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
         "octwindowinterp ! octfft ! octdoppler between=frames ! opencldownload",
         0},
+    {"fixed patterns of gridded spectra, shown",
+        "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
+        "octwindowinterp interpolation=nufft wavelength-min=1187 wavelength-max=1433 ! "
+        "octfft ! octbackground segment-lines=4 ! octdisplay ! opencldownload",
+        0},
+    {"packed samples",
+        "fakesrc sizetype=fixed sizemax=3072 filltype=pattern format=time ! "
+        "application/x-oct,domain=wavelength,format=MONO12P,samples=256,lines=8,"
+        "framerate=25/1 ! openclupload ! octscan reverse=odd ! octwindowinterp ! octfft "
+        "! "
+        "opencldownload",
+        0},
     {"a source on the device",
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,"
         "height=8 ! octwindowinterp ! octfft ! opencldownload",
