@@ -26,6 +26,11 @@
  * With `quiet` alpha is keyed from the mean of pictures where nothing moves; red, green and
  * blue stay those of the picture itself.
  *
+ * Mattes of any size may come in on request pads, white where they hold: what `holdout`
+ * says is kept as it was filmed, what `garbage` says is not seen. The pad `plate` takes the
+ * picture of `plate=file`. Each takes pictures in time with those that are keyed, or one
+ * for all of them.
+ *
  * What `auto-key=screen` finds is told in an element message, "chromakey-key", as `key-color`.
  *
  * With `core` what is well within the subject is opaque; glass that is large and lets less
@@ -56,6 +61,7 @@
 #include <cmath>
 
 #include "elements.h"
+#include "mattes.hpp"
 #include "original.hpp"
 #include "picturefile.hpp"
 #include "pixelformats.hpp"
@@ -154,6 +160,8 @@ struct Work {
   cl::Buffer auto_key;
   keying::TakenKey taken_key;
   keying::ScreenPlate plate;
+  keying::SidePicture plate_picture; /* of the pad */
+  keying::Mattes mattes;
   cl::Buffer
       means[2];     /* over time, of four bytes each two more; from the first frame on */
   cl::Buffer quiet; /* that needs them, as the picture that they make */
@@ -175,7 +183,9 @@ struct _GstChromaKey {
   opencl::Settings<Settings> *settings;
   std::string *plate_location; /* of the picture that was read last */
   GstSample *plate_sample;     /* (nullable): that */
-  Work *work;                  /* between set_formats and close, else null */
+  keying::SideStreams *sides;
+  GstClockTime time; /* of the frame that is keyed: its running time */
+  Work *work;        /* between set_formats and close, else null */
   RunMember *member;
 };
 
@@ -259,7 +269,8 @@ const opencl::PropertyTable<Settings> properties = {
         "it may be lit unevenly",
         &Settings::plate, keying::plate_get_type, keying::playing_flags},
     {"plate-location", "Plate location",
-        "plate=file: a picture of the screen with nothing before it, scaled to the frame",
+        "plate=file: a picture of the screen with nothing before it, scaled to the "
+        "frame, where none comes in on the pad plate",
         &Settings::plate_location, opencl::playing},
     {"adaptive", "Adaptive", "FALSE makes of plate=adaptive plate=none",
         &Settings::adaptive, GParamFlags (keying::playing_flags | G_PARAM_DEPRECATED)},
@@ -326,11 +337,12 @@ static bool
 read_plate (GstChromaKey *self, const Settings &wanted, GError **error)
 {
   if (wanted.plate != Plate::file
-      || (self->plate_sample && wanted.plate_location == *self->plate_location))
+      || (self->plate_sample && wanted.plate_location == *self->plate_location)
+      || self->sides->find ("plate"))
     return true;
   if (wanted.plate_location.empty ()) {
     g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "plate=file needs plate-location");
+        "plate=file needs plate-location, or a picture on the pad plate");
     return false;
   }
   GstSample *sample = keying::load_picture (wanted.plate_location, error);
@@ -464,6 +476,7 @@ gst_chroma_key_set_formats (
   const std::string options[] = {keying::pixel_options (info),
       keying::pixel_options (info) + opencl::light_options (curve)};
   create_kernels (context, work, options);
+  work.mattes.prepare (context, info, options[0]);
   return make_auto_key (context, work, error)
          && work.plate.create (context, info, options, error);
 }
@@ -598,6 +611,9 @@ gst_chroma_key_sink_event (GstBaseTransform *transform, GstEvent *event)
     tell_key (self, get_settings (self), true);
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP && self->work)
     self->work->plate.forget ();
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START
+      || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+    self->sides->interrupt (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START);
   return GST_BASE_TRANSFORM_CLASS (gst_chroma_key_parent_class)
       ->sink_event (transform, event);
 }
@@ -779,6 +795,13 @@ follow_plate (GstChromaKey *self, const Settings &settings, const GstOpenCLFrame
     cl_command_queue queue, GError **error)
 {
   Work &work = *self->work;
+  auto take = [&] (const GstOpenCLFrame *picture, const GstVideoInfo *info) {
+    return work.plate.take_picture (picture, info, queue, error);
+  };
+  if (settings.plate == Plate::file
+      && !work.plate_picture.follow (GST_OPENCL_FILTER (self), *self->sides, "plate",
+          self->time, queue, take, error))
+    return false;
   if (settings.plate == Plate::file && !work.plate.has_picture ()
       && !take_plate (self, queue, error))
     return false;
@@ -808,6 +831,22 @@ key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
 }
 
 static gboolean
+key (GstChromaKey *self, const Settings &settings, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  Work &work = *self->work;
+
+  if (!take_key (context, work, settings, input, queue, error))
+    return FALSE;
+  if (settings.method == Method::distance)
+    return learn_key (self, settings, queue, error)
+           && key_by_distance (work, settings, input, output, queue, error);
+  return follow_plate (self, settings, input, queue, error)
+         && key_softly (context, work, settings, input, output, queue, error);
+}
+
+static gboolean
 gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
@@ -816,17 +855,12 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   Settings settings = get_settings (self);
   bool hard = settings.method == Method::distance;
 
+  if (!work.mattes.follow (filter, *self->sides, self->time, queue, error))
+    return FALSE;
   keying::keep_original (output->buffer, input->buffer, opacity_of (settings),
-      hard ? keying::Keying::hard : keying::Keying::soft);
-  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
-  if (!take_key (context, work, settings, input, queue, error))
-    return FALSE;
-  if (hard)
-    return learn_key (self, settings, queue, error)
-           && key_by_distance (work, settings, input, output, queue, error);
-  if (!follow_plate (self, settings, input, queue, error))
-    return FALSE;
-  return key_softly (context, work, settings, input, output, queue, error);
+      hard && !work.mattes.has_any () ? keying::Keying::hard : keying::Keying::soft);
+  return key (self, settings, input, output, queue, error)
+         && work.mattes.apply (input, output, settings.opacity, queue, error);
 }
 
 /* Runs over several elements */
@@ -858,7 +892,10 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   RunMember::Outcome outcome = RunMember::Outcome::plain;
   tell_key (self, settings, false);
   tell_downstream (self, settings);
-  if (begins_run (*self->work, settings))
+  const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
+  self->time =
+      gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (input));
+  if (begins_run (*self->work, settings) && !self->sides->has_any ())
     outcome = self->member->leave (filter,
         keying::KeyRun (distance_key_of (*self->work, settings)), input, output, error);
   if (outcome == RunMember::Outcome::plain)
@@ -867,9 +904,70 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   return outcome == RunMember::Outcome::done;
 }
 
+/* Pads of what comes beside the picture */
+
+#define SIDE_CAPS(formats)                                                               \
+  "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), format=" formats              \
+  ", width=[1, 32768], height=[1, 32768]; video/x-raw, format=" formats                  \
+  ", width=[1, 32768], height=[1, 32768]"
+
+static GstStaticPadTemplate garbage_template = GST_STATIC_PAD_TEMPLATE (
+    "garbage", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (SIDE_CAPS ("GRAY8")));
+static GstStaticPadTemplate holdout_template = GST_STATIC_PAD_TEMPLATE (
+    "holdout", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (SIDE_CAPS ("GRAY8")));
+static GstStaticPadTemplate plate_template =
+    GST_STATIC_PAD_TEMPLATE ("plate", GST_PAD_SINK, GST_PAD_REQUEST,
+        GST_STATIC_CAPS (SIDE_CAPS ("{RGBA, BGRA, ARGB, ABGR}")));
+
+static gboolean
+query_side (GstPad *pad, GstObject *parent, GstQuery *query)
+{
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT)
+    return GST_BASE_TRANSFORM_GET_CLASS (parent)->query (
+        GST_BASE_TRANSFORM (parent), GST_PAD_SINK, query);
+  return gst_pad_query_default (pad, parent, query);
+}
+
+static GstPad *
+gst_chroma_key_request_new_pad (
+    GstElement *element, GstPadTemplate *of, const gchar *, const GstCaps *)
+{
+  return GST_CHROMA_KEY (element)->sides->request (element, of, query_side);
+}
+
+static void
+gst_chroma_key_release_pad (GstElement *element, GstPad *pad)
+{
+  GST_CHROMA_KEY (element)->sides->release (element, pad);
+}
+
+/* Nobody waits for a side stream while the element stops. */
+static GstStateChangeReturn
+gst_chroma_key_change_state (GstElement *element, GstStateChange change)
+{
+  keying::SideStreams &sides = *GST_CHROMA_KEY (element)->sides;
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY)
+    sides.interrupt (true);
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED)
+    sides.interrupt (false);
+  return GST_ELEMENT_CLASS (gst_chroma_key_parent_class)->change_state (element, change);
+}
+
+static void
+set_up_sides (GstElementClass *klass)
+{
+  gst_element_class_add_static_pad_template (klass, &garbage_template);
+  gst_element_class_add_static_pad_template (klass, &holdout_template);
+  gst_element_class_add_static_pad_template (klass, &plate_template);
+  klass->request_new_pad = gst_chroma_key_request_new_pad;
+  klass->release_pad = gst_chroma_key_release_pad;
+  klass->change_state = gst_chroma_key_change_state;
+}
+
 static void
 gst_chroma_key_init (GstChromaKey *self)
 {
+  self->sides = new keying::SideStreams;
   self->settings = new opencl::Settings<Settings> (self, properties);
   self->plate_location = new std::string;
   self->member = new RunMember;
@@ -882,6 +980,7 @@ gst_chroma_key_finalize (GObject *object)
   if (self->plate_sample)
     gst_sample_unref (self->plate_sample);
   delete self->plate_location;
+  delete self->sides;
   delete self->settings;
   delete self->work;
   delete self->member;
@@ -898,6 +997,7 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
   opencl::install_settings<&GstChromaKey::settings> (klass, properties);
 
   keying::set_up_class (filter_class);
+  set_up_sides (GST_ELEMENT_CLASS (klass));
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Chroma key",
       "Filter/Effect/Video",
       "Makes what has the colour of the key transparent, on an OpenCL device",

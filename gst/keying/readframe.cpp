@@ -9,22 +9,23 @@ bool
 ReadFrame::map (
     GstBuffer *buffer, const GstVideoInfo *info, cl_command_queue queue, GError **error)
 {
-  if (gst_opencl_frame_map (&mapped, info, 0, buffer, queue, GST_MAP_READ, error))
-    return true;
-  mapped.memory = nullptr;
-  return false;
+  if (!gst_opencl_frame_map (&mapped, info, 0, buffer, queue, GST_MAP_READ, error))
+    return false;
+  held = gst_buffer_ref (buffer);
+  return true;
 }
 
 ReadFrame::~ReadFrame ()
 {
   cl_event event;
 
-  if (!mapped.memory
-      || !gst_opencl_check (
-          clEnqueueMarkerWithWaitList (mapped.queue, 0, nullptr, &event),
-          "clEnqueueMarkerWithWaitList", nullptr))
+  if (!held)
     return;
-  gst_opencl_frame_unmap (&mapped, event);
-  clReleaseEvent (event);
+  if (gst_opencl_check (clEnqueueMarkerWithWaitList (mapped.queue, 0, nullptr, &event),
+          "clEnqueueMarkerWithWaitList", nullptr)) {
+    gst_opencl_frame_unmap (&mapped, event);
+    clReleaseEvent (event);
+  }
+  gst_buffer_unref (held);
 }
 } // namespace keying

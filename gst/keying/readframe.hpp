@@ -21,5 +21,6 @@ public:
 
 private:
   GstOpenCLFrame mapped = {};
+  GstBuffer *held = nullptr; /* that of `mapped`, once it is */
 };
 } // namespace keying

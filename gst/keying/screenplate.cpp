@@ -39,7 +39,8 @@ plate_get_type (void)
       {gint (Plate::frozen), "As it was measured last, in the first frame at the latest",
           "frozen"},
       {gint (Plate::file),
-          "A picture of the screen alone: of plate-location or of the pad plate", "file"},
+          "A picture of the screen alone: of the pad plate, or of plate-location",
+          "file"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;

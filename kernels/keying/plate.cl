@@ -5,6 +5,7 @@
  */
 #define LANES 8
 #include "softkey.clh"
+#include "resampled.clh"
 
 /* The screen's colour, measured place by place: in a grid of blocks, the centre of each
  * the place of its colour */
@@ -209,15 +210,8 @@ remember_screen (__global const float4 *measured, uint blocks, uint starts,
   }
 }
 
-/* A picture of any size and order, `shifts` the bits of its components, as lines of
- * pixels of the frame's own, `stride` bytes each, filled to their ends; scaled between
- * pixels' centres */
-float4
-color_at (FRAME (const, picture), uint4 shifts, int x, int y)
-{
-  return convert_float4 ((uint4)(load_pixel (LINE (picture, y), x)) >> shifts & 255);
-}
-
+/* A picture of any size and order as lines of pixels of the frame's own, `stride` bytes
+ * each, filled to their ends */
 __kernel void
 take_plate (FRAME (const, picture), uint4 shifts, uint from_width, uint from_height,
     uint width, uint height, __global uchar *plate, uint stride)
@@ -226,15 +220,8 @@ take_plate (FRAME (const, picture), uint4 shifts, uint from_width, uint from_hei
   uint y = get_global_id (1);
   if (x >= stride / 4 || y >= height)
     return;
-  float2 size = (float2)(from_width, from_height);
-  float2 at = ((float2)(x, y) + 0.5f) * size / (float2)(width, height) - 0.5f;
-  at = clamp (at, 0.0f, size - 1);
-  int2 first = convert_int2 (at);
-  int2 next = min (first + 1, (int2)(from_width - 1, from_height - 1));
-  float2 part = at - convert_float2 (first);
-#define CORNER(column, row) color_at (THE_FRAME (picture), shifts, column, row)
-  float4 color = mix (mix (CORNER (first.x, first.y), CORNER (next.x, first.y), part.x),
-      mix (CORNER (first.x, next.y), CORNER (next.x, next.y), part.x), part.y);
+  float4 color = color_between (THE_FRAME (picture), 4, shifts, from_width, from_height,
+      width, height, x, y);
   uint4 levels = convert_uint4_rte (color);
   store_pixel (plate + (ulong)y * stride, x,
       levels.s0 << RED | levels.s1 << GREEN | levels.s2 << BLUE | ALPHA_MASK);

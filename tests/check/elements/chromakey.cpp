@@ -8,6 +8,8 @@
 #include "keyingreference.hpp"
 
 #include <array>
+#include <memory>
+#include <thread>
 
 #include <gst/controller/gstinterpolationcontrolsource.h>
 #include <gst/controller/gstdirectcontrolbinding.h>
@@ -1393,5 +1395,201 @@ TEST (test_chromakey_quiet_leaves_no_trail_behind_what_moves)
       }
     }
     fail_unless (worst <= 4, "%g columns a frame: off by %d", speed, worst);
+  }
+}
+
+/* A pad of chromakey's for what comes beside the picture, and what is pushed into it */
+class Side {
+public:
+  Side (ElementUnderTest &element, const char *name)
+      : chromakey (element.element ("chromakey")),
+        sink (gst_element_request_pad_simple (chromakey, name)),
+        source (GST_PAD (gst_object_ref_sink (gst_pad_new ("source", GST_PAD_SRC))))
+  {
+    fail_unless (sink != nullptr, "no pad %s", name);
+    /* They stand in no bin together. */
+    gst_pad_link_full (source, sink, GST_PAD_LINK_CHECK_NOTHING);
+    gst_pad_set_active (source, TRUE);
+    gst_pad_push_event (source, gst_event_new_stream_start (name));
+  }
+  ~Side ()
+  {
+    gst_pad_unlink (source, sink);
+    gst_element_release_request_pad (chromakey, sink);
+  }
+
+  void begin (const char *format, int width, int height)
+  {
+    GstSegment segment;
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    Owned<GstCaps> caps = gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING,
+        format, "width", G_TYPE_INT, width, "height", G_TYPE_INT, height, "framerate",
+        GST_TYPE_FRACTION, 30, 1, nullptr);
+    gst_pad_push_event (source, gst_event_new_caps (caps));
+    gst_pad_push_event (source, gst_event_new_segment (&segment));
+  }
+  /* Lines of such bytes, padded as GStreamer's own are */
+  void push (const std::vector<uint8_t> &bytes, int line, GstClockTime time = 0)
+  {
+    gsize stride = (line + 3) / 4 * 4, lines = bytes.size () / line;
+    GstBuffer *buffer = gst_buffer_new_and_alloc (stride * lines);
+    for (gsize y = 0; y < lines; y++)
+      gst_buffer_fill (buffer, y * stride, bytes.data () + y * line, line);
+    GST_BUFFER_PTS (buffer) = time;
+    fail_unless (gst_pad_push (source, buffer) == GST_FLOW_OK);
+  }
+  void end () { gst_pad_push_event (source, gst_event_new_eos ()); }
+
+private:
+  Owned<GstElement> chromakey;
+  Owned<GstPad> sink, source;
+};
+
+static std::vector<uint8_t>
+random_matte (int width, int height, uint32_t seed)
+{
+  Random random (seed);
+  std::vector<uint8_t> matte (size_t (width) * height);
+  for (uint8_t &level : matte)
+    level = random.below (3) == 0 ? 0 : random.below (2) ? 255 : random.below (256);
+  return matte;
+}
+
+TEST (test_chromakey_keeps_what_is_held_out_and_shows_no_garbage)
+{
+  const int width = 77, height = 41;
+  const Pixel key = {0, 255, 0, 255};
+  Picture picture = colors (width, height, key, 61);
+  std::vector<uint8_t> garbage = random_matte (width, height, 62);
+  std::vector<uint8_t> holdout = random_matte (width, height, 63);
+  for (const char *method : {"distance", "chroma", "difference"}) {
+    for (int which : {1, 2, 3}) {
+      ElementUnderTest plain ("chromakey tolerance=0.2 spill=1 opacity=0.9");
+      ElementUnderTest element ("chromakey tolerance=0.2 spill=1 opacity=0.9");
+      std::unique_ptr<Side> sides[2];
+      for (ElementUnderTest *each : {&plain, &element}) {
+        Owned<GstElement> chromakey = each->element ("chromakey");
+        gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
+      }
+      for (int n : {0, 1}) {
+        if (!(which >> n & 1))
+          continue;
+        sides[n] = std::make_unique<Side> (element, n ? "holdout" : "garbage");
+        sides[n]->begin ("GRAY8", width, height);
+        sides[n]->push (n ? holdout : garbage, width);
+        sides[n]->end ();
+      }
+      for (const auto &format : keying_frames::formats) {
+        Picture keyed = plain.run (picture, format, {4, 12});
+        Picture result = element.run (picture, format, {4, 12});
+        for (size_t n = 0; n < picture.pixels.size (); n++) {
+          double held = which & 2 ? holdout[n] / 255. : 0;
+          double seen = which & 1 ? 1 - garbage[n] / 255. : 1;
+          const Pixel &was = picture.pixels[n], &without = keyed.pixels[n];
+          const Pixel &is = result.pixels[n];
+          auto mixed = [&] (uint8_t a, uint8_t b) { return a + held * (b - a); };
+          double alpha = std::max<double> (without.alpha, was.alpha * 0.9 * held) * seen;
+          fail_unless (fabs (is.red - mixed (without.red, was.red)) <= 0.51
+                           && fabs (is.green - mixed (without.green, was.green)) <= 0.51
+                           && fabs (is.blue - mixed (without.blue, was.blue)) <= 0.51
+                           && fabs (is.alpha - alpha) <= 0.51,
+              "%s, %d: pixel %d is %d,%d,%d,%d", method, which, int (n), is.red, is.green,
+              is.blue, is.alpha);
+        }
+      }
+    }
+  }
+}
+
+TEST (test_chromakey_scales_a_matte_to_the_picture)
+{
+  ElementUnderTest element ("chromakey");
+  Side garbage (element, "garbage");
+  garbage.begin ("GRAY8", 2, 1);
+  garbage.push ({0, 255}, 2);
+  garbage.end ();
+  Picture picture (64, 9, {200, 100, 50, 255});
+  Picture result = element.run (picture);
+  for (int x = 0; x < 64; x++) {
+    double at = std::clamp ((x + 0.5) * 2 / 64 - 0.5, 0., 1.);
+    fail_unless (fabs (result.at (x, 4).alpha - 255 * (1 - at)) <= 1.01,
+        "column %d has alpha %d", x, result.at (x, 4).alpha);
+  }
+}
+
+/* Mattes of two frames each; the thread that brings them is as far ahead as it may. */
+TEST (test_chromakey_mattes_are_in_time_with_the_picture)
+{
+  ElementUnderTest element ("chromakey");
+  Side garbage (element, "garbage");
+  Picture picture (40, 20, {200, 100, 50, 255});
+  element.negotiate (picture, keying_frames::formats[0]);
+  std::thread pushing ([&] {
+    garbage.begin ("GRAY8", 40, 20);
+    for (int n = 0; n < 5; n++)
+      garbage.push (std::vector<uint8_t> (800, uint8_t (n * 40)), 40, 2 * n * GST_SECOND);
+    garbage.end ();
+  });
+  for (int second = 0; second < 12; second++) {
+    GstBuffer *buffer = element.make_buffer (picture, keying_frames::formats[0], {0, 0});
+    GST_BUFFER_PTS (buffer) = second * GST_SECOND;
+    Owned<GstBuffer> output = gst_harness_push_and_pull (element.get_harness (), buffer);
+    Picture result = element.read_buffer (output, picture, keying_frames::formats[0]);
+    fail_unless (result.at (7, 7).alpha == 255 - std::min (second / 2, 4) * 40,
+        "alpha %d in second %d", result.at (7, 7).alpha, second);
+  }
+  pushing.join ();
+}
+
+TEST (test_chromakey_plate_of_a_pad_is_the_screens_colour_at_each_pixel)
+{
+  const int width = 64, height = 33;
+  ElementUnderTest element ("chromakey method=difference plate=none refine=false "
+                            "similarity=0.1 smoothness=0.6 key-color=0xff3ba245");
+  Side plate (element, "plate");
+  Random random (71);
+  Picture screen (width, height),
+      picture = colors (width, height, {59, 162, 69, 255}, 72);
+  std::vector<uint8_t> bytes;
+  for (Pixel &pixel : screen.pixels) {
+    double light = 0.5 + random.below (1000) / 1000.;
+    pixel = {uint8_t (59 * light), uint8_t (162 * light), uint8_t (69 * light), 255};
+    for (uint8_t level : {pixel.blue, pixel.green, pixel.red, pixel.alpha})
+      bytes.push_back (level);
+  }
+  plate.begin ("BGRA", width, height);
+  plate.push (bytes, 4 * width);
+  plate.end ();
+  Owned<GstElement> chromakey = element.element ("chromakey");
+  gst_util_set_object_arg (G_OBJECT (chromakey), "plate", "file");
+  Picture result = element.run (picture);
+  for (size_t n = 0; n < picture.pixels.size (); n++) {
+    double distance = difference_distance (picture.pixels[n], screen.pixels[n], 0.75);
+    double wanted = picture.pixels[n].alpha * std::clamp ((distance - 0.1) / 0.6, 0., 1.);
+    fail_unless (fabs (result.pixels[n].alpha - wanted) <= 0.51,
+        "alpha of pixel %d is %d, expected %g", int (n), result.pixels[n].alpha, wanted);
+  }
+}
+
+/* It waits for a matte that does not come. */
+TEST (test_chromakey_stops_while_it_waits_for_a_matte)
+{
+  for (bool flush : {false, true}) {
+    Owned<GstElement> pipeline = gst_parse_launch (
+        "videotestsrc name=main ! video/x-raw,format=RGBA ! openclupload ! "
+        "chromakey name=key ! fakesink appsrc caps=video/x-raw,format=GRAY8,width=8,"
+        "height=8,framerate=1/1 format=time ! key.garbage",
+        nullptr);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+    g_usleep (300000);
+    if (flush) {
+      Owned<GstElement> source =
+          gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "main");
+      gst_element_seek_simple (source, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, 0);
+    }
+    gint64 begin = g_get_monotonic_time ();
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gint64 took = g_get_monotonic_time () - begin;
+    fail_unless (gdouble (took) < 2 * check::slowness () * G_USEC_PER_SEC);
   }
 }

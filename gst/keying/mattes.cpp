@@ -1,0 +1,61 @@
+/* Mattes that come beside the picture: what is garbage, and what is held out
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "mattes.hpp"
+
+#include <gst/opencl/devicebuffer.hpp>
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/mattes.cl"
+
+namespace keying {
+void
+Mattes::prepare (
+    GstOpenCLContext *of, const GstVideoInfo *info, const std::string &options)
+{
+  context = of;
+  width = info->width, height = info->height;
+  take_matte.prepare (context, KERNELS, "take_matte", options);
+  apply_mattes.prepare (context, KERNELS, "apply_mattes", options);
+}
+
+bool
+Mattes::take (Matte &matte, const GstOpenCLFrame *picture, const GstVideoInfo *info,
+    cl_command_queue queue, GError **error)
+{
+  if (!matte.plane ()
+      && !opencl::make_buffer (context, gsize (width) * height, matte.plane, error))
+    return false;
+  return take_matte.launch (queue, width, height, error, picture, cl_uint (info->width),
+      cl_uint (info->height), cl_uint (width), cl_uint (height), matte.plane ());
+}
+
+bool
+Mattes::follow (GstOpenCLFilter *filter, SideStreams &streams, GstClockTime time,
+    cl_command_queue queue, GError **error)
+{
+  for (Matte *matte : {&garbage, &holdout}) {
+    auto take_it = [&] (const GstOpenCLFrame *picture, const GstVideoInfo *info) {
+      return take (*matte, picture, info, queue, error);
+    };
+    if (!matte->picture.follow (
+            filter, streams, matte->name, time, queue, take_it, error))
+      return false;
+  }
+  return true;
+}
+
+bool
+Mattes::apply (const GstOpenCLFrame *input, const GstOpenCLFrame *output, gdouble opacity,
+    cl_command_queue queue, GError **error)
+{
+  const bool has_garbage = garbage.picture.is_there ();
+  const bool has_holdout = holdout.picture.is_there ();
+  if (!has_garbage && !has_holdout)
+    return true;
+  cl_mem any = has_garbage ? garbage.plane () : holdout.plane ();
+  return apply_mattes.launch (queue, width, height, error, input, output, cl_uint (width),
+      cl_uint (height), cl_uint (has_garbage), any, cl_uint (has_holdout),
+      has_holdout ? holdout.plane () : any, cl_float (opacity));
+}
+} // namespace keying

@@ -1,0 +1,47 @@
+/* Mattes that come beside the picture: what is garbage, and what is held out
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/opencl.h>
+
+#include <string>
+
+#include "sidepicture.hpp"
+
+namespace keying {
+class Mattes {
+public:
+  void prepare (
+      GstOpenCLContext *context, const GstVideoInfo *info, const std::string &options);
+
+  /* The mattes of `time` */
+  bool follow (GstOpenCLFilter *filter, SideStreams &streams, GstClockTime time,
+      cl_command_queue queue, GError **error);
+  bool has_any () const
+  {
+    return garbage.picture.is_there () || holdout.picture.is_there ();
+  }
+
+  /* On `output`, which was keyed of `input` */
+  bool apply (const GstOpenCLFrame *input, const GstOpenCLFrame *output, gdouble opacity,
+      cl_command_queue queue, GError **error);
+
+private:
+  struct Matte {
+    const char *name;
+    SidePicture picture;
+    cl::Buffer plane;
+  };
+  bool take (Matte &matte, const GstOpenCLFrame *picture, const GstVideoInfo *info,
+      cl_command_queue queue, GError **error);
+
+  GstOpenCLContext *context = nullptr;
+  guint width = 0, height = 0;
+  opencl::FrameKernel take_matte, apply_mattes;
+  Matte garbage = {"garbage", {}, {}}, holdout = {"holdout", {}, {}};
+};
+} // namespace keying

@@ -1,0 +1,82 @@
+/* Pictures that come beside those that an element keys, in time with them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/video/video.h>
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace keying {
+/* What a request pad brings: of each time the last picture that began before it, which
+ * stays when its stream has ended. One that comes ahead of its time waits in its pad. */
+class SideStream {
+public:
+  /* `query`: for what the pad itself has no answer to */
+  SideStream (GstPadTemplate *of, const gchar *name, GstPadQueryFunction query);
+  ~SideStream ();
+  SideStream (const SideStream &) = delete;
+
+  GstPad *pad () const { return pad_; }
+
+  /* --- the thread that keys --- */
+
+  struct Picture {
+    GstBuffer *buffer = nullptr; /* (nullable): held by the stream until the next call */
+    GstVideoInfo info;
+    guint number = 0; /* of this picture, from 1 on */
+  };
+  /* Waits for the picture of `time`, the running time of what is keyed. */
+  const Picture &picture_at (GstClockTime time);
+
+  /* --- others --- */
+
+  /* Whether nobody shall wait for pictures any more */
+  void interrupt (bool is);
+
+private:
+  static GstFlowReturn chain (GstPad *pad, GstObject *parent, GstBuffer *buffer);
+  static gboolean event (GstPad *pad, GstObject *parent, GstEvent *event);
+  static gboolean activate (
+      GstPad *pad, GstObject *parent, GstPadMode mode, gboolean active);
+  GstFlowReturn take (GstBuffer *buffer);
+  void take_event (GstEvent *event);
+  void flush (bool is);
+  bool next_is_due (GstClockTime time) const;
+  bool needs_no_other (GstClockTime time) const;
+
+  GstPad *const pad_;
+  std::mutex mutex;
+  std::condition_variable changed;
+  GstSegment segment;
+  GstVideoInfo format; /* of what comes */
+  bool has_format = false;
+  Picture current, next;
+  GstClockTime next_begin = GST_CLOCK_TIME_NONE;
+  GstClockTime known_until = 0; /* to when there is no other picture than the current */
+  guint pictures = 0;
+  bool ended = false, flushing = true, interrupted = false;
+};
+
+/* Those of one element, by the names of their pads */
+class SideStreams {
+public:
+  /* For GstElementClass.request_new_pad and release_pad: (transfer none) (nullable) */
+  GstPad *request (GstElement *element, GstPadTemplate *of, GstPadQueryFunction query);
+  void release (GstElement *element, GstPad *pad);
+
+  /* (nullable) */
+  std::shared_ptr<SideStream> find (const std::string &name);
+  bool has_any ();
+  void interrupt (bool is);
+
+private:
+  std::mutex mutex;
+  std::map<std::string, std::shared_ptr<SideStream>> streams;
+};
+} // namespace keying

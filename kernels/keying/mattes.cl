@@ -1,0 +1,44 @@
+/* chromakey: mattes that come beside the picture
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "resampled.clh"
+
+/* A picture of one byte a pixel as a plane of the frame's size */
+__kernel void
+take_matte (FRAME (const, picture), uint from_width, uint from_height, uint width,
+    uint height, __global uchar *matte)
+{
+  uint x = get_global_id (0);
+  uint y = get_global_id (1);
+  if (x >= width || y >= height)
+    return;
+  float4 level = color_between (THE_FRAME (picture), 1, (uint4)(0), from_width,
+      from_height, width, height, x, y);
+  matte[(ulong)y * width + x] = convert_uchar_sat_rte (level.x);
+}
+
+/* What is held out is as it was filmed, and what is garbage is not seen, held out or not;
+ * `garbage`, `holdout`: 0 where there is no such matte. */
+__kernel void
+apply_mattes (FRAME (const, input), FRAME (, output), uint width, uint height,
+    uint garbage, __global const uchar *garbage_matte, uint holdout,
+    __global const uchar *holdout_matte, float opacity)
+{
+  uint x = get_global_id (0);
+  uint y = get_global_id (1);
+  if (x >= width || y >= height)
+    return;
+  ulong at = (ulong)y * width + x;
+  float held = holdout ? holdout_matte[at] / 255.0f : 0;
+  float seen = garbage ? 1 - garbage_matte[at] / 255.0f : 1;
+  uint filmed = load_pixel (LINE (input, y), x);
+  uint pixel = load_pixel (LINE (output, y), x);
+  const uint4 shifts = (uint4)(RED, GREEN, BLUE, ALPHA);
+  float4 before = convert_float4 ((uint4)(filmed) >> shifts & 255);
+  float4 keyed = convert_float4 ((uint4)(pixel) >> shifts & 255);
+  float4 result = mix (keyed, before, held);
+  result.w = max (keyed.w, before.w * opacity * held) * seen;
+  uint4 bytes = convert_uint4_rte (result) << shifts;
+  store_pixel (LINE (output, y), x, bytes.x | bytes.y | bytes.z | bytes.w);
+}
