@@ -85,3 +85,30 @@ run_slowly () {
 }
 left_out_slowly='^(static|pipelines_(bench|programs|convolutions_.*|readme|demo|greenscreen|examples|devices|reprocess|reference|oct_data|steady_state|oct_chain|no_round_trip))'
 left_out_slowly+='|^libs_(symbols|headers|documented|fft)|_copying$|^elements_(openclconvert|keyrun|octfft|octwindowinterp)|^faults'
+
+# A Debian 12 with nothing installed, as root only can make one
+
+empty=${GST_OPENCL_BUILD:-$root/build}-empty
+
+# new_debian NAME: another one, with a clone of this checkout in its /checkout
+new_debian () {
+  local folder=$empty/$1
+  need debootstrap debootstrap
+  need unshare util-linux
+  [ "$(id -u)" -eq 0 ] || refuse "An empty Debian is made by root."
+  mkdir -p "$empty"
+  [ -e "$empty/base" ] || { debootstrap --variant=minbase bookworm "$empty/unfinished" \
+    && mv "$empty/unfinished" "$empty/base"; } </dev/null >&2 || refuse "debootstrap failed."
+  { rm -rf "$folder" && cp -a "$empty/base" "$folder" \
+    && cp /etc/resolv.conf "$folder/etc/resolv.conf" \
+    && git clone --quiet "$root" "$folder/checkout"; } || refuse "No room for $folder?"
+}
+
+# within NAME COMMAND: of bash, in that Debian; its processes and mounts end with it
+within () {
+  # shellcheck disable=SC2016  # $0 is that of this bash
+  unshare --mount --pid --fork --kill-child bash -c '
+    mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" env -i \
+      HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+      DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 bash -c "$1"' "$empty/$1" "$2" </dev/null
+}

@@ -1,0 +1,22 @@
+#!/bin/bash
+# what README's two commands lack on a Debian 12 with nothing installed; in a folder beside build
+#
+# shellcheck disable=SC1091,SC2154
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -uo pipefail
+source "$(dirname "$0")/common.sh"
+
+new_debian bare
+passed=0 failed=0
+
+# shellcheck disable=SC2016  # expanded in there
+if within bare 'cd /tmp && /checkout/pipelines/demo.sh && [ -s bscan.png ] && [ -s greenscreen.png ]'; then
+  passed=1
+else
+  echo "pipelines/demo.sh fails"
+  failed=1
+fi
+result=$(within bare '/checkout/tests/run.sh' | tee /dev/stderr | tail -1)
+[[ $result =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]] || result="0 passed, 1 failed"
+read -r good _ bad _ <<<"$result"
+conclude $((passed + good)) $((failed + bad))
