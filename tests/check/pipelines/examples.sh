@@ -88,6 +88,8 @@ for built in "$work/meson" "$work/cmake"; do
   says "the mirror is at depth bin 100" "$built/own-context"
   said "by way of the host: 0"
   says "[1-9][0-9] % are keyed out" "$built/two-pipelines"
+  says "depth  128: #{4,}" "$built/bscan" # within the tissue
+  said "depth  960: #?"                   # and below
 done
 says "the mirror is at depth bin 100" "$python" "$examples/numpy-frames.py"
 says "[2-9][0-9]* levels of gray in 76800 pixels" "$python" "$examples/pyopencl-frames.py"

@@ -146,11 +146,19 @@ def size_of_png(path):
     return struct.unpack(">II", head[16:])
 
 
+def check_programs(document):
+    """What it shows of C is what the examples build."""
+    built = "".join(path.read_text() for path in (ROOT / "docs/examples").glob("*.c"))
+    for block in re.findall(r"^```c\n(.*?)^```", document.read_text(), re.M | re.S):
+        assert block in built, block
+
+
 assert len([c for c in commands(DOCUMENTS[0]) if "gst-launch-1.0" in c]) == 4
 with tempfile.TemporaryDirectory() as folder, screen():
     os.chdir(folder)
     make_files()
     for each in DOCUMENTS:
+        check_programs(each)
         check(each)
     assert size_of_png("bscan.png") == (512, 1024), size_of_png("bscan.png")
     assert size_of_png("out.png") == (320, 180), size_of_png("out.png")
