@@ -12,7 +12,7 @@ build_or_refuse all
 passed=0 failed=0
 for part in --strict --oclgrind; do
   result=$(in_build /usr/bin/python3 "$root/tests/kernels/devices.py" "$part" "$@" \
-    "$build/tests/faults/faulty-launch" | tee /dev/stderr | tail -1)
+    "$build/tests/faults/faulty-launch" | tee >(cat >&2) | tail -1)
   [[ $result =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]] || result="0 passed, 1 failed"
   read -r good _ bad _ <<<"$result"
   passed=$((passed + good))
