@@ -42,7 +42,7 @@ load_samples (__global const uchar *line, uint x, uint step, uint width, float8 
 {
   uint8 columns = x + step * (uint8)(0, 1, 2, 3, 4, 5, 6, 7);
   *there = select ((float8)(0), (float8)(1), columns < width);
-  columns = min (columns, width - 1);
+  columns = min (columns, (uint8)(width - 1));
   return (uint8)(load_pixel (line, columns.s0), load_pixel (line, columns.s1),
       load_pixel (line, columns.s2), load_pixel (line, columns.s3),
       load_pixel (line, columns.s4), load_pixel (line, columns.s5),
