@@ -29,6 +29,12 @@
  * `first-sample` and `samples` choose a part of each A-line, `padded-samples` puts zeros
  * behind the spectrum.
  *
+ * With `k-clock` an A-line is of two channels, that of the sample and that of a clock, an
+ * interferometer's fringes: by their phase each A-line is put on even wavenumbers by itself
+ * (Catmull-Rom), before all else. The clock's fringes are of 2.3 to 12 samples; in its
+ * first and last 20 samples the sweep goes on as it came. A background is then one of
+ * even wavenumbers.
+ *
  * `background=rolling` subtracts the mean of the mean spectra of the `background-frames`
  * frames before, or of as many as there were; from the first frame, its own mean. It
  * starts anew with new caps, after a stop, and when `background`, `background-frames` or
@@ -86,6 +92,7 @@
 
 #include "spectra/backgroundmean.hpp"
 #include "spectra/brokensamples.hpp"
+#include "spectra/clockedspectra.hpp"
 #include "spectra/deferredspectra.hpp"
 #include "spectra/livecalibration.hpp"
 #include "spectra/unpacking.hpp"
@@ -116,6 +123,7 @@ static GstStaticPadTemplate src_template =
             "domain=(string)wavenumber, format=(string){F32LE, CF32LE}, " SPECTRUM_SIZE));
 
 namespace {
+using oct::Clock;
 using oct::Interpolation;
 using oct::WindowFunction;
 
@@ -146,6 +154,7 @@ struct Settings {
   bool same_side = false;
   std::string calibration_folder;
 
+  bool is_clocked () const { return spectrum.clock != Clock::none; }
   bool complex () const { return spectrum.dispersion.given (); }
   /* Whether that is what the caps of the output say for so many samples. */
   bool makes (guint samples, bool a_complex, guint points, double step) const
@@ -224,8 +233,9 @@ struct Work {
   std::shared_ptr<oct::SpectrumStage> stage;
   std::unique_ptr<oct::Unpacking>
       unpacking; /* or null, where samples are read as they are */
-  std::unique_ptr<oct::BackgroundMean> mean; /* or null, where none is subtracted */
-  oct::BrokenSamples broken;                 /* of floats */
+  std::unique_ptr<oct::ClockedSpectra> clocked; /* likewise, without a clock */
+  std::unique_ptr<oct::BackgroundMean> mean;    /* or null, where none is subtracted */
+  oct::BrokenSamples broken;                    /* of floats */
 };
 } // namespace
 
@@ -291,6 +301,19 @@ window_get_type (void)
   };
   static gsize type = 0;
   return register_once (&type, "GstOctWindowFunction", values);
+}
+
+static GType
+clock_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Clock::none), "There is none", "none"},
+      {gint (Clock::interleaved), "Every second sample is the clock's", "interleaved"},
+      {gint (Clock::behind), "The second half of each A-line is the clock's", "behind"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  return register_once (&type, "GstOctClock", values);
 }
 
 static GType
@@ -362,6 +385,12 @@ const opencl::PropertyTable<Settings> properties = {
         "Coefficients of a resample map, the constant first, with commas between them: "
         "of the powers of u, from 0 at the first wavenumber to 1 at the last",
         [] (Settings &s) -> std::string & { return s.spectrum.calibration.polynomial; },
+        opencl::playing, &Settings::tables_revision},
+    {"k-clock", "k-clock",
+        "Where the samples of a second channel are, the fringes of a clock, by which "
+        "each "
+        "A-line is put on even wavenumbers, in place of a calibration",
+        [] (Settings &s) -> Clock & { return s.spectrum.clock; }, clock_get_type,
         opencl::playing, &Settings::tables_revision},
     {"interpolation", "Interpolation", "How values between samples are made",
         [] (Settings &s) -> Interpolation & { return s.spectrum.interpolation; },
@@ -712,6 +741,12 @@ load_tables (const Work &work, const Settings &settings, oct::SpectrumTables &ta
       spectrum_of (settings), work.samples, work.complex, tables, error);
 }
 
+static oct::SampleFormat
+sample_format (const Work &work, const Settings &settings)
+{
+  return settings.is_clocked () ? oct::SampleFormat::f32le : work.input->sample;
+}
+
 /* A new one: frames in flight still use the old one, which lives as long as they. */
 static gboolean
 make_stage (GstOctWindowInterp *self, const Settings &settings,
@@ -725,10 +760,34 @@ make_stage (GstOctWindowInterp *self, const Settings &settings,
 
   work.stage =
       oct::SpectrumStage::make (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-          {work.input->sample, guint (used.used), settings.spectrum.oversampling (),
-              work.complex, settings.background != Background::none},
+          {sample_format (work, settings), guint (used.used),
+              settings.spectrum.oversampling (), work.complex,
+              settings.background != Background::none},
           tables, error);
   return work.stage != nullptr;
+}
+
+/* What makes samples that are read otherwise than they came. */
+static bool
+make_reader (GstOctWindowInterp *self, const Settings &settings, GError **error)
+{
+  static const char *const as_they_are[] = {
+      "UNPACK_U8", "UNPACK_U16LE", "UNPACK_U16BE", "UNPACK_F32LE"};
+  Work &work = *self->work;
+  const CapsFormat &input = *work.input;
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  if (!settings.is_clocked ())
+    work.clocked.reset ();
+  if (settings.is_clocked ()
+      && !(work.clocked && work.settings.spectrum.clock == settings.spectrum.clock)) {
+    work.clocked = std::make_unique<oct::ClockedSpectra> ();
+    return work.clocked->create (context, settings.spectrum.clock,
+        input.unpack ? input.unpack : as_they_are[gsize (input.sample)], error);
+  }
+  if (settings.is_clocked () || !input.unpack || work.unpacking)
+    return true;
+  work.unpacking = std::make_unique<oct::Unpacking> ();
+  return work.unpacking->create (context, input.unpack, input.sample, error);
 }
 
 static gboolean
@@ -742,8 +801,8 @@ create_mean (GstOctWindowInterp *self, const Settings &settings, GError **error)
   bool rolling = settings.background == Background::rolling;
   work.mean = std::make_unique<oct::BackgroundMean> ();
   return work.mean->create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-      work.input->sample, settings.spectrum.used_of (work.samples).used, work.lines,
-      rolling ? settings.background_frames : 0, error);
+      sample_format (work, settings), settings.spectrum.used_of (work.samples).used,
+      work.lines, rolling ? settings.background_frames : 0, error);
 }
 
 /* Means of other samples than those to come say nothing of their background. */
@@ -753,7 +812,8 @@ mean_starts_anew (const Settings &before, const Settings &after)
   return before.background != after.background || before.bit_shift != after.bit_shift
          || before.background_frames != after.background_frames
          || before.spectrum.first_sample != after.spectrum.first_sample
-         || before.spectrum.samples != after.spectrum.samples;
+         || before.spectrum.samples != after.spectrum.samples
+         || before.spectrum.clock != after.spectrum.clock;
 }
 
 static GstCaps *
@@ -804,7 +864,9 @@ apply_changes (GstOctWindowInterp *self, GError **error)
   Work &work = *self->work;
   if (!work.next)
     return TRUE;
-  if (work.next_tables && !make_stage (self, *work.next, *work.next_tables, error))
+  if (work.next_tables
+      && !(make_reader (self, *work.next, error)
+           && make_stage (self, *work.next, *work.next_tables, error)))
     return FALSE;
   if (mean_starts_anew (work.settings, *work.next)
       && !create_mean (self, *work.next, error))
@@ -884,7 +946,8 @@ adopt_settings (GstOctWindowInterp *self, GError **error)
   /* Set anew since these caps were agreed on: the first frame brings others. */
   if (!work.settings.makes (work.samples, work.complex, work.points, work.step))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return make_stage (self, work.settings, tables, error)
+  return make_reader (self, work.settings, error)
+         && make_stage (self, work.settings, tables, error)
          && create_mean (self, work.settings, error);
 }
 
@@ -912,13 +975,8 @@ gst_oct_window_interp_set_formats (
   work.complex = g_str_equal (made->format, "CF32LE");
   gst_structure_get_double (
       gst_caps_get_structure (output, 0), "wavenumber-step", &work.step);
-  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
-  if (work.input->unpack) {
-    work.unpacking = std::make_unique<oct::Unpacking> ();
-    if (!work.unpacking->create (context, work.input->unpack, work.input->sample, error))
-      return FALSE;
-  }
-  if (!work.input->integer && !work.broken.create (context, error))
+  if (!work.input->integer
+      && !work.broken.create (gst_opencl_filter_get_context (filter), error))
     return FALSE;
   return adopt_settings (self, error);
 }
@@ -945,6 +1003,9 @@ read_spectra (const Work &work, const GstOpenCLFrame *frame, cl_command_queue qu
   spectra.lines = work.lines;
   spectra.shift = work.input->integer ? work.settings.bit_shift : 0;
   spectra.broken = work.broken.counter ();
+  if (work.clocked)
+    return work.clocked->enqueue (
+        queue, guint (used.all), guint (used.first), guint (used.used), spectra, error);
   if (work.unpacking)
     return work.unpacking->enqueue (
         queue, guint (used.first), guint (used.used), spectra, error);
@@ -975,8 +1036,8 @@ calibrate_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
           settings.spectrum.used_of (work.samples), wish.background, error))
     return false;
   return self->calibration->take (GST_ELEMENT (self),
-      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), work.input->sample,
-      spectra, wish, queue, error);
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
+      sample_format (work, settings), spectra, wish, queue, error);
 }
 
 static gboolean
@@ -1030,7 +1091,7 @@ enqueue_at_once (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
   Work &work = *self->work;
   if (!read_spectra (work, raw, raw->queue, spectra, error))
     return FALSE;
-  if (!work.mean && !work.unpacking && !wants_calibration (self))
+  if (!work.mean && !spectra.unpacked && !wants_calibration (self))
     return TRUE;
   bool enqueued = calibrate_if_wanted (self, spectra, raw->queue, error)
                   && (!work.mean || work.mean->update (spectra, raw->queue, mean, error));
@@ -1126,7 +1187,7 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
       "Filter/Effect/Video",
       "Makes raw OCT spectra even in wavenumber and windowed, on an OpenCL device",
       "The gst-opencl developers");
-  for (GType type : {interpolation_get_type (), window_get_type (),
+  for (GType type : {interpolation_get_type (), clock_get_type (), window_get_type (),
            background_get_type (), unit_get_type ()})
     gst_type_mark_as_plugin_api (type, GstPluginAPIFlags (0));
 

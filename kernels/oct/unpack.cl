@@ -2,11 +2,13 @@
  *
  * Built for one combination of
  *   UNPACK_S8, UNPACK_S16LE, UNPACK_S16BE, UNPACK_S32LE, UNPACK_U32LE: to float32, or
- *   UNPACK_10P, UNPACK_12P, UNPACK_12PACKED: to uint16
+ *   UNPACK_10P, UNPACK_12P, UNPACK_12PACKED: to uint16, or with TO_FLOAT to float32, as
+ *   then UNPACK_U8, UNPACK_U16LE, UNPACK_U16BE, UNPACK_F32LE
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#if defined(UNPACK_10P) || defined(UNPACK_12P) || defined(UNPACK_12PACKED)
+#if !defined(TO_FLOAT)                                                                   \
+    && (defined(UNPACK_10P) || defined(UNPACK_12P) || defined(UNPACK_12PACKED))
 #define SAMPLE ushort
 #else
 #define SAMPLE float
@@ -36,7 +38,15 @@ bits_at (global const uchar *line, uint sample, uint bits)
 SAMPLE
 sample_at (global const uchar *line, uint sample, uint shift)
 {
-#if defined(UNPACK_S8)
+#if defined(UNPACK_U8)
+  return line[sample] >> shift;
+#elif defined(UNPACK_U16LE)
+  return assemble_16 (line + 2 * sample) >> shift;
+#elif defined(UNPACK_U16BE)
+  return (line[2 * sample + 1] | (uint)line[2 * sample] << 8) >> shift;
+#elif defined(UNPACK_F32LE)
+  return as_float (assemble_32 (line + 4 * sample));
+#elif defined(UNPACK_S8)
   return (float)((int)(char)line[sample] >> shift);
 #elif defined(UNPACK_S16LE)
   return (float)((int)(short)assemble_16 (line + 2 * sample) >> shift);

@@ -198,6 +198,8 @@ PIPELINES = {
                       "threshold=20 window-depths=3 window-lines=2"), LOOSELY, SOME_LINES),
     "doppler-frames": (depth("", "", f"{depths('CF32LE')} ! octdoppler quantity=phase between=frames "
                              "wavelength=1310 line-rate=50000 angle=60 threshold=20"), LOOSELY, SOME_LINES),
+    "background": (depth("", "", f"{depths('CF32LE')} ! octbackground segment-lines=2"), ROUNDED, SOME_LINES),
+    "k-clock": (depth("k-clock=behind", ""), ROUNDED, LINES[1:]),
     "scan": ("octtestsrc num-buffers=2 pattern=layers noise=0 ! video/x-raw" + ON_DEVICE
              + ",width=WIDTH,height=HEIGHT ! octscan sinusoidal=0.7 interpolation=linear reverse=odd "
              "reverse-samples=even first-line=1 flyback=1" + OUT, ROUNDED, SOME_LINES),

@@ -147,6 +147,17 @@ check_background_values (const SpectrumSettings &settings,
 }
 
 bool
+check_clock (const SpectrumSettings &settings, GError **error)
+{
+  if (settings.clock == Clock::none || !settings.calibration.given ())
+    return true;
+  g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "k-clock and a calibration are set, expected one of them: a clock tells where each "
+      "sample lies");
+  return false;
+}
+
+bool
 check_background (const SpectrumSettings &settings, GError **error)
 {
   if (!settings.background_from_file)
@@ -160,8 +171,9 @@ check_background (const SpectrumSettings &settings, GError **error)
 } // namespace
 
 Samples
-SpectrumSettings::used_of (gsize all) const
+SpectrumSettings::used_of (gsize samples_of_line) const
 {
+  const gsize all = std::max<gsize> (samples_of_line / channels (), 1);
   const gsize first = std::min<gsize> (first_sample, all - 1);
   const gsize rest = all - first;
   return {all, first, samples > 0 ? std::min<gsize> (samples, rest) : rest};
@@ -179,6 +191,13 @@ spectrum_samples_check (const SpectrumSettings &settings, gsize samples, GError 
         most_samples / gridding_oversampling);
     return false;
   }
+  samples /= settings.channels ();
+  if (settings.clock != Clock::none && used < least_clocked_samples) {
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "k-clock: %" G_GSIZE_FORMAT " samples of each channel, expected %u or more", used,
+        least_clocked_samples);
+    return false;
+  }
   if (settings.first_sample < samples
       && settings.samples <= samples - settings.first_sample && used >= least_samples
       && (settings.padded_samples == 0 || settings.padded_samples >= used))
@@ -194,7 +213,7 @@ spectrum_samples_check (const SpectrumSettings &settings, gsize samples, GError 
 bool
 spectrum_settings_check (const SpectrumSettings &settings, GError **error)
 {
-  return calibration_check (settings.calibration, error)
+  return check_clock (settings, error) && calibration_check (settings.calibration, error)
          && dispersion_check (settings.dispersion, error)
          && check_background (settings, error);
 }
@@ -205,7 +224,7 @@ spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool comp
 {
   std::vector<double> map, places, phase, background;
   const Samples used = settings.used_of (samples);
-  if (!spectrum_samples_check (settings, samples, error)
+  if (!spectrum_samples_check (settings, samples, error) || !check_clock (settings, error)
       || !check_background (settings, error)
       || !calibration_load (settings.calibration, used, map, error, &places)
       || !dispersion_load (settings.dispersion, used.used, phase, error)

@@ -13,6 +13,17 @@
 #include "windowfunction.hpp"
 
 namespace oct {
+/* Where the samples of a second channel are, whose fringes say how even the wavenumbers are
+ * of each A-line. */
+enum class Clock {
+  none,
+  interleaved, /* one behind each of the first channel's */
+  behind,      /* all behind all of the first channel's */
+};
+
+/* Fewer of a channel are less than the filter of a clock takes. */
+constexpr guint least_clocked_samples = 128;
+
 /* As the properties give it. */
 struct SpectrumSettings {
   Calibration calibration;
@@ -23,10 +34,11 @@ struct SpectrumSettings {
   ValuesFile background{"background-file", ""};
 
   guint first_sample = 0;
-  guint samples = 0;        /* of an A-line that are used, 0: all that remain */
+  guint samples = 0; /* of an A-line that are used, 0: all that remain */
+  Clock clock = Clock::none;
   guint padded_samples = 0; /* wavenumbers that are transformed, 0: as many */
 
-  /* Of so many. */
+  /* Of so many in all channels. */
   Samples used_of (gsize all) const;
   /* That come out for each A-line of so many samples. */
   gsize points_of (gsize all) const
@@ -37,8 +49,12 @@ struct SpectrumSettings {
   /* Whether as many points come out as samples go in, however many. */
   bool keeps_samples () const
   {
-    return !gridded () && first_sample == 0 && samples == 0 && padded_samples == 0;
+    return !gridded () && channels () == 1 && first_sample == 0 && samples == 0
+           && padded_samples == 0;
   }
+
+  /* That an A-line's samples are of. */
+  guint channels () const { return clock == Clock::none ? 1 : 2; }
 
   /* The output is a grid of gridding_oversampling points a wavenumber. */
   bool gridded () const

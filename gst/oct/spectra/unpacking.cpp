@@ -4,10 +4,6 @@
  */
 #include "unpacking.hpp"
 
-#include <gst/opencl/devicebuffer.hpp>
-
-#include <atomic>
-
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/unpack.cl"
 
 namespace oct {
@@ -21,33 +17,13 @@ Unpacking::create (
       of, KERNELS, "unpack", (std::string ("-D") + option).c_str (), error);
 }
 
-/* Whoever kept it before has enqueued what reads it, on the queue on which it is written
- * next. */
-std::shared_ptr<cl::Buffer>
-Unpacking::unused (gsize wanted, GError **error)
-{
-  if (wanted != bytes)
-    buffers.clear ();
-  bytes = wanted;
-  for (auto &buffer : buffers) {
-    if (buffer.use_count () > 1)
-      continue;
-    std::atomic_thread_fence (std::memory_order_acquire);
-    return buffer;
-  }
-  auto made = std::make_shared<cl::Buffer> ();
-  if (!opencl::make_buffer (context, bytes, *made, error))
-    return nullptr;
-  buffers.push_back (made);
-  return made;
-}
-
 bool
 Unpacking::enqueue (cl_command_queue queue, guint first, guint samples,
     RawSpectra &spectra, GError **error)
 {
   const gsize line = samples * sample_bytes;
-  std::shared_ptr<cl::Buffer> made = unused (line * spectra.lines, error);
+  std::shared_ptr<cl::Buffer> made =
+      buffers.unused (context, line * spectra.lines, error);
   if (!made
       || !kernel.launch (queue, samples, spectra.lines, error, spectra.data,
           spectra.offset, spectra.stride, cl_uint (first), cl_uint (samples),

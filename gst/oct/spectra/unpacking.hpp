@@ -4,12 +4,10 @@
  */
 #pragma once
 
+#include "framebuffers.hpp"
 #include "rawspectra.hpp"
 
 #include <gst/opencl/kernel.hpp>
-
-#include <memory>
-#include <vector>
 
 namespace oct {
 /* Makes float32 or uint16 of them, in memory that is the frame's alone. */
@@ -26,12 +24,9 @@ public:
       GError **error);
 
 private:
-  std::shared_ptr<cl::Buffer> unused (gsize bytes, GError **error);
-
   GstOpenCLContext *context = nullptr; /* of the element, which outlives this */
   opencl::Kernel kernel;
   gsize sample_bytes = 0;
-  gsize bytes = 0; /* of each of these, which frames under way may still use */
-  std::vector<std::shared_ptr<cl::Buffer>> buffers;
+  FrameBuffers buffers;
 };
 } // namespace oct

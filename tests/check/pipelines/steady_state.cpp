@@ -63,6 +63,10 @@ const Case pipelines[] = {
         "octwindowinterp interpolation=nufft wavelength-min=1187 wavelength-max=1433 ! "
         "octfft ! octbackground segment-lines=4 ! octdisplay ! opencldownload",
         0},
+    {"a clock's fringes beside the sample's",
+        "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,height=8 ! "
+        "octwindowinterp k-clock=behind background=rolling ! octfft ! opencldownload",
+        0},
     {"packed samples",
         "fakesrc sizetype=fixed sizemax=3072 filltype=pattern format=time ! "
         "application/x-oct,domain=wavelength,format=MONO12P,samples=256,lines=8,"

@@ -1,0 +1,110 @@
+/* k-clock: A-lines on even wavenumbers by the fringes of a second channel
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "clockedspectra.hpp"
+
+#include <gst/opencl/deviceinfo.hpp>
+
+#include <cmath>
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/kclock.cl"
+
+namespace oct {
+namespace {
+const gint reach = 20;          /* of the filter */
+const gsize largest_group = 64; /* that shares an A-line */
+
+/* I0, for Kaiser's window. */
+double
+bessel (double x)
+{
+  double sum = 1, term = 1;
+  for (int n = 1; term > sum * 1e-17; n++)
+    sum += term *= x * x / 4 / n / n;
+  return sum;
+}
+
+/* Frequencies around a quarter of the samples', of which nothing is left of negative ones,
+ * nor of what does not turn: those are 60 dB lower (Kaiser's window). */
+std::vector<cl_float2>
+filter_weights ()
+{
+  const double pass = 0.19, beta = 5.65;
+  std::vector<cl_float2> weights;
+  for (gint n = -reach; n <= reach; n++) {
+    const double u = double (n) / (reach + 1);
+    const double height = n == 0 ? 2 * pass : std::sin (2 * G_PI * pass * n) / (G_PI * n);
+    const double window = bessel (beta * std::sqrt (1 - u * u)) / bessel (beta);
+    const double angle = -G_PI / 2 * n;
+    weights.push_back ({{cl_float (height * window * std::cos (angle)),
+        cl_float (height * window * std::sin (angle))}});
+  }
+  return weights;
+}
+} // namespace
+
+bool
+ClockedSpectra::create (
+    GstOpenCLContext *of, Clock where, const std::string &option, GError **error)
+{
+  context = of;
+  clock = where;
+  group = opencl::is_cpu (of) ? 1 : largest_group;
+  const std::string options =
+      "-DFILTER=" + std::to_string (reach) + " -DGROUP=" + std::to_string (group);
+  const std::vector<cl_float2> values = filter_weights ();
+  weights =
+      opencl::make_table (of, values.data (), values.size () * sizeof values[0], error);
+  return weights ()
+         && unpacking.create (
+             of, (option + " -DTO_FLOAT").c_str (), SampleFormat::f32le, error)
+         && find_turning.create (of, KERNELS, "find_turning", options.c_str (), error)
+         && find_places.create (of, KERNELS, "find_places", options.c_str (), error)
+         && resample.create (of, KERNELS, "resample", options.c_str (), error);
+}
+
+bool
+ClockedSpectra::make_room (gsize numbers, GError **error)
+{
+  if (numbers == room)
+    return true;
+  room = 0;
+  if (!opencl::make_buffer (context, numbers * sizeof (cl_float2), turning, error)
+      || !opencl::make_buffer (context, numbers * sizeof (cl_float), places, error))
+    return false;
+  room = numbers;
+  return true;
+}
+
+bool
+ClockedSpectra::enqueue (cl_command_queue queue, guint all, guint first, guint samples,
+    RawSpectra &spectra, GError **error)
+{
+  const bool beside = clock == Clock::interleaved;
+  const cl_uint apart = beside ? 2 : 1;
+  const cl_ulong line = 2 * (beside ? samples : all);
+  const gsize numbers = gsize (samples) * spectra.lines;
+  /* Of the one kind only what is wanted is unpacked. */
+  if (!unpacking.enqueue (queue, beside ? 2 * first : 0, guint (line), spectra, error)
+      || !make_room (numbers, error))
+    return false;
+  const cl_uint begin = beside ? 0 : first;
+  const cl_uint behind = beside ? 1 : all + first;
+  std::shared_ptr<cl::Buffer> output =
+      made.unused (context, numbers * sizeof (cl_float), error);
+  if (!output
+      || !find_turning.launch (queue, samples, spectra.lines, error, spectra.data, line,
+          behind, apart, cl_uint (samples), spectra.lines, weights (), turning ())
+      || !find_places.launch_groups (queue, spectra.lines, group, error, turning (),
+          cl_uint (samples), spectra.lines, places ())
+      || !resample.launch (queue, samples, spectra.lines, error, spectra.data, begin,
+          line, apart, cl_uint (samples), spectra.lines, places (), (*output) ()))
+    return false;
+  spectra.data = (*output) ();
+  spectra.stride = cl_long (samples * sizeof (cl_float));
+  spectra.samples = samples;
+  spectra.unpacked = std::move (output);
+  return true;
+}
+} // namespace oct
