@@ -31,7 +31,7 @@ new_debian packages-use
 { mkdir -p "$installed" && cp "$built"/*.deb "$installed"; } || refuse "no packages"
 step "their installation" packages-use \
   'apt-get -q update && apt-get -qy install /root/built/*.deb && opencl-devices cpu \
-    && oct-reprocess --help && oct-calibrate --help && opencl-bench --help'
+    && opencl-view --help && oct-reprocess --help && oct-calibrate --help && opencl-bench --help'
 step "README and documents as installed" packages-use \
   'apt-get -qy install --no-install-recommends gstreamer1.0-plugins-bad gstreamer1.0-x \
     xvfb x11-utils python3-numpy && python3 /checkout/tests/check/pipelines/readme.py /checkout /usr'

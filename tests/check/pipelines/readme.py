@@ -9,7 +9,6 @@ usage: readme.py ROOT BUILD-FOLDER
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
-import contextlib
 import os
 import pathlib
 import re
@@ -21,6 +20,8 @@ import tempfile
 import time
 
 import numpy as np
+
+from xscreen import levels_on_screen, screen
 
 ROOT = pathlib.Path(sys.argv[1]).resolve()
 os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
@@ -64,40 +65,11 @@ def make_files():
            " ! filesink location=beach.webm")  # fmt: skip
 
 
-@contextlib.contextmanager
-def screen():
-    """An X server, as DISPLAY."""
-    read, write = os.pipe()
-    server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1024x24", "-noreset", "-nolisten", "tcp"],
-        pass_fds=[write],
-        stderr=subprocess.DEVNULL,
-    )
-    os.close(write)
-    number = os.read(read, 16).decode().strip()
-    assert number, "no X server"
-    os.environ["DISPLAY"] = f":{number}"
-    os.environ.pop("WAYLAND_DISPLAY", None)
-    try:
-        yield
-    finally:
-        server.terminate()
-        server.wait()
-
-
 def has_window():
     tree = subprocess.run(
         ["xwininfo", "-root", "-children"], capture_output=True, text=True, check=True
     )
     return "gst-launch-1.0" in tree.stdout
-
-
-def levels_on_screen():
-    """How many levels of gray it shows; an empty one shows one."""
-    with tempfile.NamedTemporaryFile() as shown:
-        launch("ximagesrc num-buffers=1 show-pointer=false ! videoconvert"
-               f" ! video/x-raw,format=GRAY8 ! filesink location={shown.name}")  # fmt: skip
-        return len(np.unique(np.fromfile(shown.name, np.uint8)))
 
 
 def show(command):

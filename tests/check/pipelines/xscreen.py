@@ -1,0 +1,41 @@
+"""What tests of windows share: a screen of their own, and what is to be seen on it.
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import contextlib
+import os
+import subprocess
+import tempfile
+
+import numpy as np
+
+
+@contextlib.contextmanager
+def screen():
+    """An X server, as DISPLAY."""
+    read, write = os.pipe()
+    server = subprocess.Popen(
+        ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1024x24", "-noreset", "-nolisten", "tcp"],
+        pass_fds=[write],
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(write)
+    number = os.read(read, 16).decode().strip()
+    assert number, "no X server"
+    os.environ["DISPLAY"] = f":{number}"
+    os.environ.pop("WAYLAND_DISPLAY", None)
+    try:
+        yield
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def levels_on_screen():
+    """How many levels of gray it shows; an empty one shows one."""
+    with tempfile.NamedTemporaryFile() as shown:
+        subprocess.run(
+            "gst-launch-1.0 -q ximagesrc num-buffers=1 show-pointer=false ! videoconvert"
+            f" ! video/x-raw,format=GRAY8 ! filesink location={shown.name}".split(),
+            check=True, timeout=100)
+        return len(np.unique(np.fromfile(shown.name, np.uint8)))

@@ -1,0 +1,223 @@
+#!/usr/bin/python3
+"""opencl-view: a pipeline in a window, with its frame rate and what can be turned while it plays.
+
+opencl-view ELEMENT [PROPERTY=VALUE...] ! ELEMENT ...
+
+The words are those of gst-launch-1.0, up to what makes the picture: what shows it is put
+behind. Each element of ours has a control for each property that may change while it
+plays, made from what the element itself says of it: name, range and choices.
+
+  opencl-view octtestsrc is-live=true ! octwindowinterp ! octfft
+  opencl-view v4l2src ! openclupload ! openclconvert ! chromakey ! keyfill
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import math
+import sys
+
+import gi
+
+gi.require_version("Gst", "1.0")
+gi.require_version("Gtk", "3.0")
+from gi.repository import GLib, GObject, Gst, Gtk  # noqa: E402
+
+PLUGINS = ("opencl", "oct", "keying", "compute", "npy")
+SHOW = " ! opencldownload ! videoconvert ! gtksink name=opencl_view_sink"
+# At least so many steps has a scale; a number of a wider range is typed in.
+STEPS = 200
+LARGEST_SCALE = 1e5
+
+
+def is_turned_while_playing(spec):
+    wanted = GObject.ParamFlags.WRITABLE | GObject.ParamFlags.READABLE
+    return bool(spec.flags & Gst.PARAM_MUTABLE_PLAYING) and spec.flags & wanted == wanted
+
+
+def properties_of(element):
+    """Its own, those of its base classes in GStreamer aside."""
+    factory = element.get_factory()
+    if not factory or factory.get_plugin_name() not in PLUGINS:
+        return []
+    return [spec for spec in element.list_properties() if is_turned_while_playing(spec)]
+
+
+def set_property(element, name, value):
+    """The element says by a warning on the bus where it keeps what was in force."""
+    if element.get_property(name) != value:
+        element.set_property(name, value)
+
+
+def new_switch(element, spec):
+    control = Gtk.CheckButton(active=element.get_property(spec.name))
+    control.connect("toggled", lambda c: set_property(element, spec.name, c.get_active()))
+    return control
+
+
+def new_choice(element, spec):
+    control = Gtk.ComboBoxText()
+    values = list(spec.enum_class.__enum_values__.values())
+    for value in values:
+        control.append(value.value_nick, value.value_nick)
+    control.set_active_id(element.get_property(spec.name).value_nick)
+    by_nick = {value.value_nick: value for value in values}
+    control.connect("changed", lambda c: set_property(
+        element, spec.name, by_nick[c.get_active_id()]))
+    return control
+
+
+def new_scale(element, spec):
+    whole = spec.value_type not in (GObject.TYPE_DOUBLE, GObject.TYPE_FLOAT)
+    step = 1 if whole else 10 ** math.floor(math.log10((spec.maximum - spec.minimum) / STEPS))
+    adjustment = Gtk.Adjustment(
+        value=element.get_property(spec.name), lower=spec.minimum, upper=spec.maximum,
+        step_increment=step, page_increment=10 * step)
+    adjustment.connect("value-changed", lambda a: set_property(
+        element, spec.name, round(a.get_value()) if whole else a.get_value()))
+    digits = 0 if whole else max(0, -math.floor(math.log10(step)))
+    return Gtk.Scale(adjustment=adjustment, digits=digits, value_pos=Gtk.PositionType.RIGHT)
+
+
+def new_number(element, spec):
+    """A scale, or a field where the range is too wide for one."""
+    if spec.maximum - spec.minimum <= LARGEST_SCALE:
+        return new_scale(element, spec)
+    control = Gtk.Entry(text=f"{element.get_property(spec.name):g}")
+
+    def take(entry):
+        try:
+            value = type(spec.default_value)(float(entry.get_text()))
+            set_property(element, spec.name, min(max(value, spec.minimum), spec.maximum))
+        except (ValueError, OverflowError):
+            pass
+        entry.set_text(f"{element.get_property(spec.name):g}")
+
+    control.connect("activate", take)
+    return control
+
+
+def new_text(element, spec):
+    control = Gtk.Entry(text=element.get_property(spec.name) or "")
+    control.connect("activate", lambda c: set_property(element, spec.name, c.get_text()))
+    return control
+
+
+def new_control(element, spec):
+    """(nullable) a widget for a property, by its type"""
+    makers = [
+        (GObject.TYPE_BOOLEAN, new_switch), (GObject.TYPE_ENUM, new_choice),
+        (GObject.TYPE_STRING, new_text),
+        *((kind, new_number) for kind in (
+            GObject.TYPE_INT, GObject.TYPE_UINT, GObject.TYPE_INT64, GObject.TYPE_UINT64,
+            GObject.TYPE_DOUBLE, GObject.TYPE_FLOAT)),
+    ]
+    for kind, maker in makers:
+        if GObject.type_is_a(spec.value_type, kind):
+            control = maker(element, spec)
+            control.set_name(f"{element.get_name()}.{spec.name}")
+            control.set_tooltip_text(spec.blurb)
+            return control
+    return None
+
+
+def controls_of(element):
+    """A frame with a row for each property, or None for an element without one"""
+    rows = [(spec.name, new_control(element, spec)) for spec in properties_of(element)]
+    rows = [(name, control) for name, control in rows if control]
+    if not rows:
+        return None
+    grid = Gtk.Grid(column_spacing=8, row_spacing=2, margin=6)
+    for row, (name, control) in enumerate(rows):
+        control.set_hexpand(True)
+        grid.attach(Gtk.Label(label=name, xalign=0), 0, row, 1, 1)
+        grid.attach(control, 1, row, 1, 1)
+    expander = Gtk.Expander(label=element.get_name(), expanded=True)
+    expander.add(grid)
+    return expander
+
+
+class View:
+    """A window around a pipeline, which it plays until the one or the other ends."""
+
+    def __init__(self, line):
+        self.pipeline = Gst.parse_launch(line + SHOW)
+        self.sink = self.pipeline.get_by_name("opencl_view_sink")
+        self.frames, self.failed = 0, None
+        self.said = Gtk.Label(label="", xalign=0, margin=6, wrap=True)
+        self.window = Gtk.Window(title="opencl-view", default_width=1200, default_height=800)
+        self.window.connect("destroy", lambda _: self.stop())
+        self.window.add(self.layout())
+        self.sink.get_static_pad("sink").add_probe(Gst.PadProbeType.BUFFER, self.count)
+        bus = self.pipeline.get_bus()
+        bus.add_signal_watch()
+        bus.connect("message", lambda _, message: self.hear(message))
+        GLib.timeout_add_seconds(1, self.say_rate)
+
+    def elements(self):
+        """In the order of the line, which is not that of the bin."""
+        found = []
+        self.pipeline.iterate_sorted().foreach(found.append)
+        return reversed(found)
+
+    def layout(self):
+        controls = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+        for element in self.elements():
+            frame = controls_of(element)
+            if frame:
+                controls.pack_start(frame, False, False, 0)
+        scrolled = Gtk.ScrolledWindow(min_content_width=380)
+        scrolled.add(controls)
+        side = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+        side.pack_start(self.said, False, False, 0)
+        side.pack_start(scrolled, True, True, 0)
+        both = Gtk.Paned()
+        both.pack1(self.sink.get_property("widget"), True, True)
+        both.pack2(side, False, False)
+        return both
+
+    def count(self, _pad, _info):
+        self.frames += 1
+        return Gst.PadProbeReturn.OK
+
+    def say_rate(self):
+        self.said.set_text(f"{self.frames} frames/s")
+        self.frames = 0
+        return GLib.SOURCE_CONTINUE
+
+    def hear(self, message):
+        if message.type == Gst.MessageType.ERROR:
+            self.failed = f"{message.src.get_name()}: {message.parse_error()[0].message}"
+            self.stop()
+        elif message.type == Gst.MessageType.WARNING:
+            print(f"{message.src.get_name()}: {message.parse_warning()[0].message}",
+                  file=sys.stderr)
+        elif message.type == Gst.MessageType.EOS:
+            self.stop()
+
+    def play(self):
+        self.window.show_all()
+        self.pipeline.set_state(Gst.State.PLAYING)
+
+    def stop(self):
+        self.pipeline.set_state(Gst.State.NULL)
+        Gtk.main_quit()
+
+
+def main():
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        print(__doc__.partition("SPDX")[0].rstrip())
+        return
+    Gst.init(None)
+    if not Gtk.init_check(None)[0]:
+        sys.exit("opencl-view: no display to open a window on")
+    try:
+        view = View(" ".join(sys.argv[1:]))
+    except GLib.Error as error:
+        sys.exit(f"opencl-view: {error.message}")
+    view.play()
+    Gtk.main()
+    if view.failed:
+        sys.exit(view.failed)
+
+
+if __name__ == "__main__":
+    main()
