@@ -1,12 +1,16 @@
 #!/bin/bash
 # Makes the pictures of README.md and of docs/keying.md: greenscreen.sh's scene, stage by
-# stage.
+# stage; and frames that were filmed, by its defaults and by a hard key.
 #
-# Usage: keyingpictures.sh [FOLDER]     (default: docs)
+# Usage: keyingpictures.sh [FOLDER [FRAME…]]     (default: docs, and no frames)
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail
 here=$(realpath "$(dirname "$0")")
+frames=()
+for frame in "${@:2}"; do
+  frames+=("$(realpath "$frame")")
+done
 cd "${1:-$here/../docs}"
 
 "$here/greenscreen.sh" --size 400x225 --before greenscreen-before.png \
@@ -27,3 +31,12 @@ done <<END
   chroma --method chroma --spill 0
   spill --method chroma
 END
+
+number=0
+for frame in "${frames[@]}"; do
+  number=$((number + 1))
+  "$here/greenscreen.sh" --size 240x150 --background c060c0 \
+    --output "keying-frame$number.png" "$frame"
+  "$here/greenscreen.sh" --size 240x150 --background c060c0 --method distance \
+    --output "keying-frame$number-hard.png" "$frame"
+done

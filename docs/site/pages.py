@@ -42,6 +42,7 @@ PICTURES = {
                   "octaverage frames=8 ! openclconvert",
     "chromakey": SCREEN + "chromakey key-color=0xff20a040 method=difference ! keyfill "
                  "method=composite color=0xffe0a060 ! openclconvert",
+    "greenscreenbin": SCREEN + "greenscreenbin background-color=0xffe0a060 ! openclupload ! openclconvert",
     "keyfill": SCREEN + "chromakey key-color=0xff20a040 ! keyfill color=0xff3050c0 ! openclconvert",
     "matteshape": SCREEN + "chromakey key-color=0xff20a040 method=difference ! matteshape grow=-2 "
                   "feather=3 ! keyfill method=composite color=0xffe0a060 ! openclconvert",

@@ -11,6 +11,7 @@ plugin_init (GstPlugin *plugin)
 
   registered |= GST_ELEMENT_REGISTER (chromakey, plugin);
   registered |= GST_ELEMENT_REGISTER (flowkey, plugin);
+  registered |= GST_ELEMENT_REGISTER (greenscreenbin, plugin);
   registered |= GST_ELEMENT_REGISTER (keyfill, plugin);
   registered |= GST_ELEMENT_REGISTER (matteshape, plugin);
   registered |= GST_ELEMENT_REGISTER (noisereduce, plugin);

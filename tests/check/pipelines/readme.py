@@ -57,6 +57,7 @@ def make_files():
     picture = f"{ball} ! video/x-raw,width=320,height=180 ! videoconvert"
     launch(f"{picture.format(1, '0d5808')} ! jpegenc ! filesink location=actor.jpg")
     launch(f"{picture.format(1, '30fe00')} ! pngenc ! filesink location=markers.png")
+    launch(f"{picture.format(1, '000000')} ! pngenc ! filesink location=mask.png")
     launch(f"{picture.format(1, '209038')} ! pngenc ! filesink location=animal.png")
     launch(f"{picture.format(9, '209038')} ! jpegenc ! avimux ! filesink location=film.avi")
     for name in "beach", "desert":

@@ -1,0 +1,535 @@
+/* greenscreenbin: a key and a background as one element
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+/**
+ * SECTION:element-greenscreenbin
+ *
+ * Keys what is before a screen and puts it over a background, for applications that take
+ * one element: video of any raw format goes in and comes out, in ordinary memory or on the
+ * device. The background is what comes in on the request pad `background`, the picture or
+ * film `background-location` or else `background-color`, of which 0 leaves the picture
+ * transparent; both are scaled to the picture. A background that ends before the picture
+ * keeps its last frame.
+ *
+ * Its other properties are those of #chromakey, which it begins to use with
+ * `method=difference auto-key=screen core=true spill=1`.
+ *
+ * ## Example launch lines
+ * |[
+ * gst-launch-1.0 videotestsrc pattern=smpte ! greenscreenbin background-color=0xff2040c0 !
+ * videoconvert ! autovideosink
+ * ]|
+ * |[
+ * gst-launch-1.0 playbin uri=file:///tmp/actor.webm
+ * video-filter="greenscreenbin background-location=/tmp/beach.jpg"
+ * ]|
+ *
+ * Since: 0.2
+ */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include <gst/opencl/opencl.h>
+#include <gst/video/video.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "elements.h"
+
+GST_DEBUG_CATEGORY_STATIC (greenscreen_bin_debug);
+#define GST_CAT_DEFAULT greenscreen_bin_debug
+
+#define ON_DEVICE "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
+#define CAPS "video/x-raw(ANY)"
+
+namespace {
+enum {
+  PROP_BACKGROUND_LOCATION = 1,
+  PROP_BACKGROUND_COLOR,
+  FIRST_OF_KEY, /* of those that are chromakey's */
+};
+
+/* What other defaults than chromakey's own are for */
+struct Default {
+  const gchar *name, *value;
+};
+const Default defaults[] = {
+    {"method", "difference"}, {"auto-key", "screen"}, {"core", "true"}, {"spill", "1"}};
+
+/* Since the picture's end its background goes nowhere. */
+struct End {
+  bool is_over = false;
+  GstClockTime time = 0; /* running, of the picture's last frame's end */
+  GstSegment segment;
+};
+} // namespace
+
+#define GST_TYPE_GREENSCREEN_BIN (gst_greenscreen_bin_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstGreenscreenBin, gst_greenscreen_bin, GST, GREENSCREEN_BIN, GstBin)
+
+struct _GstGreenscreenBin {
+  GstBin parent;
+
+  const gchar *missing; /* (nullable): a factory without which this does nothing */
+  GstElement *key, *fill, *out;
+  GstElement *mix;     /* (nullable): in place of fill, with a background, */
+  GstElement *made;    /* and what its result is to be */
+  GstPad *background;  /* (nullable): the request pad */
+  GstElement *decoder; /* (nullable): of a background that is a file */
+  gchar *location;     /* (nullable); object lock */
+};
+
+G_DEFINE_TYPE (GstGreenscreenBin, gst_greenscreen_bin, GST_TYPE_BIN)
+GST_ELEMENT_REGISTER_DEFINE (
+    greenscreenbin, "greenscreenbin", GST_RANK_NONE, GST_TYPE_GREENSCREEN_BIN)
+
+GType gst_chroma_key_get_type (void);
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
+static GstStaticPadTemplate background_template = GST_STATIC_PAD_TEMPLATE (
+    "background", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (CAPS));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
+
+/* --- what it is made of --- */
+
+/* (transfer none) (nullable): in the bin; what cannot be made is remembered. */
+static GstElement *
+add (GstGreenscreenBin *self, const gchar *factory)
+{
+  GstElement *element = gst_element_factory_make (factory, nullptr);
+
+  if (!element) {
+    self->missing = factory;
+    return nullptr;
+  }
+  gst_bin_add (GST_BIN (self), element);
+  return element;
+}
+
+/* openclupload and what makes RGBA of anything: first and last element */
+static GstElement *
+add_way_in (GstGreenscreenBin *self, GstElement **last)
+{
+  GstElement *upload = add (self, "openclupload");
+  GstElement *convert = add (self, "openclconvert");
+  *last = add (self, "capsfilter");
+  if (!upload || !convert || !*last)
+    return nullptr;
+  GstCaps *rgba = gst_caps_from_string (ON_DEVICE ", format=RGBA");
+  g_object_set (*last, "caps", rgba, nullptr);
+  gst_caps_unref (rgba);
+  gst_element_link_many (upload, convert, *last, nullptr);
+  return upload;
+}
+
+static void
+add_ghost (GstGreenscreenBin *self, const gchar *name, GstElement *of, const gchar *pad)
+{
+  GstPad *target = gst_element_get_static_pad (of, pad);
+  gst_element_add_pad (GST_ELEMENT (self), gst_ghost_pad_new (name, target));
+  gst_object_unref (target);
+}
+
+static void
+gst_greenscreen_bin_init (GstGreenscreenBin *self)
+{
+  GstElement *last;
+  GstElement *first = add_way_in (self, &last);
+  self->key = add (self, "chromakey");
+  self->fill = add (self, "keyfill");
+  self->out = add (self, "openclconvert");
+  GstElement *download = add (self, "opencldownload");
+
+  for (const Default &other : defaults)
+    gst_util_set_object_arg (G_OBJECT (self->key), other.name, other.value);
+  if (self->missing)
+    return;
+  gst_util_set_object_arg (G_OBJECT (self->fill), "method", "composite");
+  gst_element_link_many (last, self->key, self->fill, self->out, download, nullptr);
+  add_ghost (self, "sink", first, "sink");
+  add_ghost (self, "src", download, "src");
+}
+
+/* --- a background that moves --- */
+
+/* The result and what is behind are as the picture is, whatever downstream and the
+ * background would have. */
+static GstPadProbeReturn
+fit_to_picture (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
+  GstVideoInfo video;
+  GstCaps *caps;
+
+  if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
+    return GST_PAD_PROBE_OK;
+  gst_event_parse_caps (event, &caps);
+  if (!gst_video_info_from_caps (&video, caps))
+    return GST_PAD_PROBE_OK;
+  GstCaps *made = gst_caps_from_string (ON_DEVICE);
+  gst_caps_set_simple (made, "width", G_TYPE_INT, video.width, "height", G_TYPE_INT,
+      video.height, "pixel-aspect-ratio", GST_TYPE_FRACTION, video.par_n, video.par_d,
+      nullptr);
+  if (video.fps_n > 0)
+    gst_caps_set_simple (
+        made, "framerate", GST_TYPE_FRACTION, video.fps_n, video.fps_d, nullptr);
+  g_object_set (self->made, "caps", made, nullptr);
+  gst_caps_unref (made);
+  GstPad *below = gst_element_get_static_pad (self->mix, "sink_0");
+  if (below)
+    g_object_set (below, "width", video.width, "height", video.height, nullptr);
+  gst_clear_object (&below);
+  return GST_PAD_PROBE_OK;
+}
+
+/* In the picture's own thread, before the compositor sees it */
+static GstPadProbeReturn
+watch_picture (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  End &end = *static_cast<End *> (data);
+  GST_OBJECT_LOCK (pad);
+  if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
+    GstBuffer *buffer = GST_PAD_PROBE_INFO_BUFFER (info);
+    GstClockTime time = gst_segment_to_running_time (
+        &end.segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+    if (GST_CLOCK_TIME_IS_VALID (time))
+      end.time =
+          time
+          + (GST_BUFFER_DURATION_IS_VALID (buffer) ? GST_BUFFER_DURATION (buffer) : 1);
+  } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_SEGMENT) {
+    gst_event_copy_segment (GST_PAD_PROBE_INFO_EVENT (info), &end.segment);
+    end.is_over = false;
+  } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_EOS) {
+    end.is_over = true;
+  }
+  GST_OBJECT_UNLOCK (pad);
+  return GST_PAD_PROBE_OK;
+}
+
+/* A background that is longer than the picture does not go on alone. */
+static GstPadProbeReturn
+end_with_picture (GstPad *pad, GstPadProbeInfo *info, gpointer above)
+{
+  End &end = *static_cast<End *> (g_object_get_data (G_OBJECT (above), "end"));
+  GstEvent *event = gst_pad_get_sticky_event (pad, GST_EVENT_SEGMENT, 0);
+  GstClockTime time = GST_CLOCK_TIME_NONE;
+  const GstSegment *segment;
+
+  if (event) {
+    gst_event_parse_segment (event, &segment);
+    time = gst_segment_to_running_time (
+        segment, GST_FORMAT_TIME, GST_BUFFER_PTS (GST_PAD_PROBE_INFO_BUFFER (info)));
+    gst_event_unref (event);
+  }
+  GST_OBJECT_LOCK (above);
+  bool is_after = end.is_over && GST_CLOCK_TIME_IS_VALID (time) && time >= end.time;
+  GST_OBJECT_UNLOCK (above);
+  if (!is_after)
+    return GST_PAD_PROBE_OK;
+  gst_buffer_unref (GST_PAD_PROBE_INFO_BUFFER (info));
+  GST_PAD_PROBE_INFO_FLOW_RETURN (info) = GST_FLOW_EOS;
+  return GST_PAD_PROBE_HANDLED;
+}
+
+static void
+watch_pads (GstGreenscreenBin *self, GstPad *above)
+{
+  End *end = new End;
+  GstPad *source = gst_element_get_static_pad (self->mix, "src");
+
+  gst_segment_init (&end->segment, GST_FORMAT_TIME);
+  g_object_set_data_full (G_OBJECT (above), "end", end,
+      [] (gpointer data) { delete static_cast<End *> (data); });
+  gst_pad_add_probe (
+      above, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, fit_to_picture, self, nullptr);
+  gst_pad_add_probe (above,
+      GstPadProbeType (GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM),
+      watch_picture, end, nullptr);
+  gst_pad_add_probe (source, GST_PAD_PROBE_TYPE_BUFFER, end_with_picture, above, nullptr);
+  gst_object_unref (source);
+}
+
+/* The element that a background goes into, with openclcompositor in keyfill's place:
+ * (transfer none) (nullable) */
+static GstElement *
+put_background_behind (GstGreenscreenBin *self)
+{
+  GstElement *last;
+  GstElement *first = add_way_in (self, &last);
+  GstElement *queue = add (self, "queue");
+  GstElement *ahead = add (self, "queue");
+  self->mix = add (self, "openclcompositor");
+  self->made = add (self, "capsfilter");
+
+  if (!first || !queue || !ahead || !self->mix || !self->made)
+    return nullptr;
+  gst_util_set_object_arg (G_OBJECT (self->mix), "background", "transparent");
+  gst_element_unlink_many (self->key, self->fill, self->out, nullptr);
+  gst_element_set_locked_state (self->fill, TRUE);
+  GstPad *below = gst_element_request_pad_simple (self->mix, "sink_0");
+  GstPad *above = gst_element_request_pad_simple (self->mix, "sink_1");
+  g_object_set (below, "zorder", 0, "repeat-after-eos", TRUE, nullptr);
+  g_object_set (above, "zorder", 1, nullptr);
+  watch_pads (self, above);
+  gst_element_link (last, queue);
+  gst_element_link_pads (queue, "src", self->mix, "sink_0");
+  gst_element_link (self->key, ahead);
+  gst_element_link_pads (ahead, "src", self->mix, "sink_1");
+  gst_element_link_many (self->mix, self->made, self->out, nullptr);
+  gst_object_unref (below);
+  gst_object_unref (above);
+  return first;
+}
+
+static void
+link_decoded (GstElement *, GstPad *pad, gpointer to)
+{
+  GstPad *sink = gst_element_get_static_pad (GST_ELEMENT (to), "sink");
+  if (!gst_pad_is_linked (sink))
+    gst_pad_link (pad, sink);
+  gst_object_unref (sink);
+}
+
+static void
+decode_background (GstGreenscreenBin *self, const gchar *location)
+{
+  GstElement *first = put_background_behind (self);
+  GstElement *file = add (self, "filesrc");
+  GstElement *convert = add (self, "videoconvert");
+  self->decoder = add (self, "decodebin");
+
+  if (!first || !file || !convert || !self->decoder)
+    return;
+  GstCaps *video = gst_caps_from_string ("video/x-raw(ANY)");
+  g_object_set (file, "location", location, nullptr);
+  g_object_set (self->decoder, "caps", video, "expose-all-streams", FALSE, nullptr);
+  gst_caps_unref (video);
+  g_signal_connect (self->decoder, "pad-added", G_CALLBACK (link_decoded), convert);
+  gst_element_link (file, self->decoder);
+  gst_element_link (convert, first);
+}
+
+static GstPad *
+gst_greenscreen_bin_request_new_pad (
+    GstElement *element, GstPadTemplate *, const gchar *, const GstCaps *)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
+
+  if (self->missing || self->mix)
+    return nullptr;
+  GstElement *first = put_background_behind (self);
+  if (!first)
+    return nullptr;
+  GstPad *target = gst_element_get_static_pad (first, "sink");
+  self->background = gst_ghost_pad_new ("background", target);
+  gst_object_unref (target);
+  if (GST_STATE (self) > GST_STATE_READY)
+    gst_pad_set_active (self->background, TRUE);
+  gst_element_add_pad (element, self->background);
+  if (GST_STATE (self) > GST_STATE_NULL)
+    gst_bin_sync_children_states (GST_BIN (self));
+  return self->background;
+}
+
+/* The compositor stays, and shows the picture alone. */
+static void
+gst_greenscreen_bin_release_pad (GstElement *element, GstPad *pad)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
+  if (pad != self->background)
+    return;
+  self->background = nullptr;
+  gst_pad_set_active (pad, FALSE);
+  gst_element_remove_pad (element, pad);
+}
+
+/* Until it has a pad decodebin is the end of all that a bin sees, which it starts first:
+ * whoever takes its pictures is to be there before. */
+static void
+start_behind_decoder (GstGreenscreenBin *self)
+{
+  GstPad *pad = gst_element_get_static_pad (self->mix, "sink_0");
+
+  gst_element_set_state (self->mix, GST_STATE_PAUSED);
+  while (GstPad *peer = pad ? gst_pad_get_peer (pad) : nullptr) {
+    GstElement *element = gst_pad_get_parent_element (peer);
+    gst_element_set_state (element, GST_STATE_PAUSED);
+    gst_object_unref (pad);
+    pad = gst_element_get_static_pad (element, "sink");
+    gst_object_unref (peer);
+    gst_object_unref (element);
+  }
+  gst_clear_object (&pad);
+}
+
+static GstStateChangeReturn
+gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
+
+  if (change == GST_STATE_CHANGE_NULL_TO_READY) {
+    GST_OBJECT_LOCK (self);
+    gchar *location = g_strdup (self->location);
+    GST_OBJECT_UNLOCK (self);
+    if (location && !self->mix && !self->missing)
+      decode_background (self, location);
+    g_free (location);
+  }
+  if (self->missing) {
+    GST_ELEMENT_ERROR (
+        self, CORE, MISSING_PLUGIN, ("No element \"%s\"", self->missing), (nullptr));
+    return GST_STATE_CHANGE_FAILURE;
+  }
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED && self->decoder)
+    start_behind_decoder (self);
+  return GST_ELEMENT_CLASS (gst_greenscreen_bin_parent_class)
+      ->change_state (element, change);
+}
+
+/* --- properties --- */
+
+static void
+gst_greenscreen_bin_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *spec)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
+
+  if (id >= FIRST_OF_KEY && self->key) {
+    g_object_set_property (G_OBJECT (self->key), spec->name, value);
+  } else if (id == PROP_BACKGROUND_COLOR && self->fill) {
+    g_object_set_property (G_OBJECT (self->fill), "color", value);
+  } else if (id == PROP_BACKGROUND_LOCATION) {
+    GST_OBJECT_LOCK (self);
+    g_free (self->location);
+    self->location = g_value_dup_string (value);
+    GST_OBJECT_UNLOCK (self);
+  }
+}
+
+static void
+gst_greenscreen_bin_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
+
+  if (id >= FIRST_OF_KEY && self->key) {
+    g_object_get_property (G_OBJECT (self->key), spec->name, value);
+  } else if (id == PROP_BACKGROUND_COLOR && self->fill) {
+    g_object_get_property (G_OBJECT (self->fill), "color", value);
+  } else if (id == PROP_BACKGROUND_LOCATION) {
+    GST_OBJECT_LOCK (self);
+    g_value_set_string (value, self->location);
+    GST_OBJECT_UNLOCK (self);
+  }
+}
+
+/* As this element has it where it is not set */
+static void
+init_default (GParamSpec *of, GValue *value)
+{
+  g_value_init (value, of->value_type);
+  g_param_value_set_default (of, value);
+  for (const Default &other : defaults) {
+    if (g_str_equal (other.name, of->name))
+      gst_value_deserialize (value, other.value);
+  }
+}
+
+/* chromakey's property as one of this element, (nullable) where it is of no such type */
+static GParamSpec *
+copy_of (GParamSpec *of)
+{
+  const gchar *name = of->name, *nick = g_param_spec_get_nick (of);
+  const gchar *blurb = g_param_spec_get_blurb (of);
+  GParamFlags flags = GParamFlags (of->flags & ~GST_PARAM_CONTROLLABLE);
+  GValue value = G_VALUE_INIT;
+  GParamSpec *copy = nullptr;
+
+  init_default (of, &value);
+  if (G_IS_PARAM_SPEC_BOOLEAN (of))
+    copy = g_param_spec_boolean (name, nick, blurb, g_value_get_boolean (&value), flags);
+  else if (G_IS_PARAM_SPEC_ENUM (of))
+    copy = g_param_spec_enum (
+        name, nick, blurb, of->value_type, g_value_get_enum (&value), flags);
+  else if (G_IS_PARAM_SPEC_DOUBLE (of))
+    copy = g_param_spec_double (name, nick, blurb, G_PARAM_SPEC_DOUBLE (of)->minimum,
+        G_PARAM_SPEC_DOUBLE (of)->maximum, g_value_get_double (&value), flags);
+  else if (G_IS_PARAM_SPEC_UINT (of))
+    copy = g_param_spec_uint (name, nick, blurb, G_PARAM_SPEC_UINT (of)->minimum,
+        G_PARAM_SPEC_UINT (of)->maximum, g_value_get_uint (&value), flags);
+  else if (G_IS_PARAM_SPEC_STRING (of))
+    copy = g_param_spec_string (name, nick, blurb, g_value_get_string (&value), flags);
+  g_value_unset (&value);
+  return copy;
+}
+
+/* What chromakey itself adds to its base class, but for what is deprecated; and the device
+ */
+static void
+install_properties_of_key (GObjectClass *klass)
+{
+  const GType key = gst_chroma_key_get_type ();
+  auto *from = static_cast<GObjectClass *> (g_type_class_ref (key));
+  guint count, id = FIRST_OF_KEY;
+  GParamSpec **specs = g_object_class_list_properties (from, &count);
+
+  for (guint n = 0; n < count; n++) {
+    bool is_own = specs[n]->owner_type == key && !(specs[n]->flags & G_PARAM_DEPRECATED);
+    if (!is_own && !g_str_equal (specs[n]->name, "device"))
+      continue;
+    if (GParamSpec *copy = copy_of (specs[n]))
+      g_object_class_install_property (klass, id++, copy);
+  }
+  g_free (specs);
+  g_type_class_unref (from);
+}
+
+static void
+gst_greenscreen_bin_finalize (GObject *object)
+{
+  g_free (GST_GREENSCREEN_BIN (object)->location);
+  G_OBJECT_CLASS (gst_greenscreen_bin_parent_class)->finalize (object);
+}
+
+static void
+gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  const GParamFlags flags = GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS);
+
+  object_class->finalize = gst_greenscreen_bin_finalize;
+  object_class->set_property = gst_greenscreen_bin_set_property;
+  object_class->get_property = gst_greenscreen_bin_get_property;
+  g_object_class_install_property (object_class, PROP_BACKGROUND_LOCATION,
+      g_param_spec_string ("background-location", "Background location",
+          "A picture or a film that goes behind, where the pad background is not used",
+          nullptr, GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property (object_class, PROP_BACKGROUND_COLOR,
+      g_param_spec_uint ("background-color", "Background color",
+          "What goes behind where there is no other background, 0xAARRGGBB: 0 leaves the "
+          "picture transparent",
+          0, G_MAXUINT, 0xff000000, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
+  install_properties_of_key (object_class);
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &background_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "Green screen",
+      "Filter/Effect/Video",
+      "Keys what is before a screen and puts it over a background, on an OpenCL device",
+      "The gst-opencl developers");
+  element_class->request_new_pad = gst_greenscreen_bin_request_new_pad;
+  element_class->release_pad = gst_greenscreen_bin_release_pad;
+  element_class->change_state = gst_greenscreen_bin_change_state;
+
+  GST_DEBUG_CATEGORY_INIT (greenscreen_bin_debug, "greenscreenbin", 0, "Green screen");
+}

@@ -1,0 +1,242 @@
+/* greenscreenbin: a key and a background as one element, in pipelines and in playbin
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/harness.hpp"
+#include "tests/check/owned.hpp"
+
+#include "tests/check/slowness.hpp"
+
+#include <gst/video/video.h>
+
+using namespace check;
+
+namespace {
+/* A screen of 16,160,48 with a white square in it, columns 64 to 95, lines 32 to 63 */
+#define FILMED                                                                           \
+  "compositor name=film sink_1::xpos=64 sink_1::ypos=32 "                                \
+  "videotestsrc num-buffers=5 pattern=solid-color foreground-color=0xff10a030 ! "        \
+  "video/x-raw,width=160,height=96,framerate=25/1 ! film.sink_0 "                        \
+  "videotestsrc num-buffers=5 pattern=white ! video/x-raw,width=32,height=32,"           \
+  "framerate=25/1 ! film.sink_1 "
+#define END                                                                              \
+  " ! videoconvert ! video/x-raw,format=RGBA ! fakesink name=end sync=false "            \
+  "signal-handoffs=true "
+
+struct Result {
+  guint frames = 0;
+  GstVideoInfo info;
+  std::vector<guint8> bytes; /* of the last frame */
+
+  std::array<int, 4> at (int x, int y) const
+  {
+    const guint8 *pixel = &bytes[size_t (y) * info.stride[0] + 4 * x];
+    return {pixel[0], pixel[1], pixel[2], pixel[3]};
+  }
+};
+
+void
+take_frame (GstElement *, GstBuffer *buffer, GstPad *pad, gpointer data)
+{
+  Result &result = *static_cast<Result *> (data);
+  Owned<GstCaps> caps = gst_pad_get_current_caps (pad);
+  GstMapInfo map;
+  result.frames++;
+  fail_unless (gst_video_info_from_caps (&result.info, caps));
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  result.bytes.assign (map.data, map.data + map.size);
+  gst_buffer_unmap (buffer, &map);
+}
+
+/* Until it ends by itself */
+void
+play_to_end (GstElement *pipeline)
+{
+  Owned<GstBus> bus = gst_element_get_bus (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  GstMessage *message = gst_bus_timed_pop_filtered (bus,
+      GstClockTime (40 * check::slowness ()) * GST_SECOND,
+      GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+  fail_unless (message != nullptr, "it does not end");
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR) {
+    GError *error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    ck_abort_msg ("%s", error->message);
+  }
+  gst_message_unref (message);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+}
+
+Result
+result_of (const std::string &launch)
+{
+  Result result;
+  GError *error = nullptr;
+  Owned<GstElement> pipeline = gst_parse_launch (launch.c_str (), &error);
+  fail_unless (error == nullptr, "%s: %s", launch.c_str (), error ? error->message : "");
+  Owned<GstElement> end = gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "end");
+  g_signal_connect (end, "handoff", G_CALLBACK (take_frame), &result);
+  play_to_end (pipeline);
+  return result;
+}
+
+void
+expect_color (const Result &result, int x, int y, const std::array<int, 4> &color)
+{
+  std::array<int, 4> is = result.at (x, y);
+  for (int n = 0; n < 4; n++)
+    fail_unless (abs (is[n] - color[n]) <= 12, "%d,%d is %d,%d,%d,%d", x, y, is[0], is[1],
+        is[2], is[3]);
+}
+
+/* The square is there, and only it */
+void
+expect_square_before (
+    const Result &result, const std::array<int, 4> &left, const std::array<int, 4> &right)
+{
+  fail_unless (result.frames == 5, "%u frames", result.frames);
+  fail_unless (result.info.width == 160 && result.info.height == 96);
+  expect_color (result, 80, 48, {255, 255, 255, 255});
+  for (int y : {3, 48, 92}) {
+    expect_color (result, 20, y, left);
+    expect_color (result, 140, y, right);
+  }
+}
+
+/* A folder that goes with what is in it */
+class Folder {
+public:
+  Folder () : path (g_dir_make_tmp ("greenscreenbin-XXXXXX", nullptr)) {}
+  ~Folder ()
+  {
+    for (const std::string &name : names)
+      remove (name.c_str ());
+    rmdir (path);
+  }
+  std::string file (const char *name)
+  {
+    names.push_back (std::string (path) + "/" + name);
+    return names.back ();
+  }
+
+private:
+  Owned<gchar> path;
+  std::vector<std::string> names;
+};
+
+const std::array<int, 4> blue = {32, 64, 192, 255}, red = {200, 20, 40, 255};
+} // namespace
+
+TEST (test_greenscreenbin_puts_the_picture_over_a_colour_in_every_format)
+{
+  for (const char *format : {"I420", "NV12", "YUY2", "RGBA", "BGRx"}) {
+    std::string launch = std::string (FILMED "film. ! videoconvert ! video/x-raw,format=")
+                         + format + " ! greenscreenbin background-color=0xff2040c0" END;
+    expect_square_before (result_of (launch), blue, blue);
+  }
+}
+
+TEST (test_greenscreenbin_leaves_the_picture_transparent_where_asked)
+{
+  Result result = result_of (
+      FILMED "film. ! greenscreenbin background-color=0 ! video/x-raw,format=RGBA" END);
+  fail_unless (result.at (20, 20)[3] == 0 && result.at (80, 48)[3] == 255);
+}
+
+/* Of another size, and without an end of its own */
+TEST (test_greenscreenbin_shows_what_comes_in_on_its_background_pad)
+{
+  Result result =
+      result_of (FILMED "film. ! queue ! greenscreenbin name=key" END
+                        "compositor name=behind sink_1::xpos=20 ! queue ! key.background "
+                        "videotestsrc pattern=solid-color foreground-color=0xff2040c0 ! "
+                        "video/x-raw,width=40,height=30,framerate=25/1 ! behind.sink_0 "
+                        "videotestsrc pattern=solid-color foreground-color=0xffc81428 ! "
+                        "video/x-raw,width=20,height=30,framerate=25/1 ! behind.sink_1");
+  expect_square_before (result, blue, red);
+}
+
+TEST (test_greenscreenbin_shows_a_picture_or_a_film_of_any_length_behind)
+{
+  Folder folder;
+  const std::string picture = folder.file ("blue.png"), film = folder.file ("blue.avi");
+  const std::string solid =
+      "videotestsrc pattern=solid-color foreground-color=0xff2040c0 ";
+  Owned<GstElement> still = gst_parse_launch (
+      (solid + "num-buffers=1 ! pngenc ! filesink location=" + picture).c_str (),
+      nullptr);
+  play_to_end (still);
+  for (const char *frames : {"2", "50"}) {
+    Owned<GstElement> moving =
+        gst_parse_launch ((solid + "num-buffers=" + frames
+                              + " ! video/x-raw,format=I420,colorimetry=1:4:0:0,"
+                                "framerate=25/1 ! jpegenc ! avimux ! filesink location="
+                              + film)
+                              .c_str (),
+            nullptr);
+    play_to_end (moving);
+    for (const std::string &location : {picture, film})
+      expect_square_before (
+          result_of (
+              FILMED "film. ! greenscreenbin background-location=" + location + END),
+          blue, blue);
+  }
+}
+
+TEST (test_greenscreenbin_has_the_properties_of_chromakey)
+{
+  Owned<GstElement> bin = gst_element_factory_make ("greenscreenbin", nullptr);
+  Owned<GstElement> chromakey = gst_element_factory_make ("chromakey", nullptr);
+  guint count;
+  GParamSpec **specs = g_object_class_list_properties (
+      G_OBJECT_GET_CLASS ((GstElement *)chromakey), &count);
+  for (guint n = 0; n < count; n++) {
+    if (specs[n]->owner_type != G_OBJECT_TYPE ((GstElement *)chromakey)
+        || specs[n]->flags & G_PARAM_DEPRECATED)
+      continue;
+    GParamSpec *own = g_object_class_find_property (
+        G_OBJECT_GET_CLASS ((GstElement *)bin), specs[n]->name);
+    fail_unless (own && own->value_type == specs[n]->value_type, "%s", specs[n]->name);
+    /* What is read is what it says of itself. */
+    GValue value = G_VALUE_INIT;
+    g_object_get_property (G_OBJECT ((GstElement *)bin), own->name, &value);
+    fail_unless (g_param_value_defaults (own, &value), "%s", own->name);
+    g_value_unset (&value);
+  }
+  g_free (specs);
+  gdouble similarity = 0;
+  g_object_set (bin, "similarity", 0.31, nullptr);
+  g_object_get (bin, "similarity", &similarity, nullptr);
+  fail_unless (similarity == 0.31);
+  Result result = result_of (FILMED
+      "film. ! greenscreenbin auto-key=none key-color=0xffff0000 method=distance" END);
+  expect_color (result, 20, 20, {16, 160, 48, 255});
+}
+
+TEST (test_greenscreenbin_is_a_video_filter_of_playbin)
+{
+  Folder folder;
+  const std::string film = folder.file ("film.avi");
+  Owned<GstElement> writing = gst_parse_launch (
+      (FILMED "film. ! videoconvert ! video/x-raw,format=I420,colorimetry=1:4:0:0 ! "
+              "jpegenc quality=95 ! avimux ! filesink location="
+          + film)
+          .c_str (),
+      nullptr);
+  play_to_end (writing);
+  Owned<gchar> uri = gst_filename_to_uri (film.c_str (), nullptr);
+  Owned<GstElement> playbin = gst_element_factory_make ("playbin", nullptr);
+  GstElement *filter = gst_element_factory_make ("greenscreenbin", nullptr);
+  g_object_set (filter, "background-color", 0xff2040c0, nullptr);
+  Result result;
+  GstElement *sink = gst_parse_bin_from_description (
+      "videoconvert ! video/x-raw,format=RGBA ! fakesink name=end sync=false "
+      "signal-handoffs=true",
+      TRUE, nullptr);
+  Owned<GstElement> end = gst_bin_get_by_name (GST_BIN (sink), "end");
+  g_signal_connect (end, "handoff", G_CALLBACK (take_frame), &result);
+  g_object_set (
+      playbin, "uri", (gchar *)uri, "video-filter", filter, "video-sink", sink, nullptr);
+  play_to_end (playbin);
+  expect_square_before (result, blue, blue);
+}
