@@ -28,8 +28,7 @@ take_alpha (FRAME (const, input), uint width, uint height, uint flip,
 }
 
 /* From maxima of `run` columns those of twice as many, in the planes that begin at `runs`
- * and `doubled`. A run that begins near a line's end
- * goes on in the next line: nobody asks for it. */
+ * and `doubled`. A run that goes on beyond its line is none: nobody asks for it. */
 __kernel void
 double_runs (__global uchar *planes, ulong runs, ulong doubled, uint stride, uint height,
     uint run)
@@ -38,8 +37,9 @@ double_runs (__global uchar *planes, ulong runs, ulong doubled, uint stride, uin
   uint y = get_global_id (1);
   if (column >= stride || y >= height)
     return;
-  __global const uchar *from = planes + runs + (ulong)y * stride + column;
-  vstore8 (max (vload8 (0, from), vload8 (0, from + run)), 0,
+  __global const uchar *line = planes + runs + (ulong)y * stride;
+  uint next = min (column + run, stride - 8);
+  vstore8 (max (vload8 (0, line + column), vload8 (0, line + next)), 0,
       planes + doubled + (ulong)y * stride + column);
 }
 
