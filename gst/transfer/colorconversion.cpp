@@ -100,11 +100,21 @@ is_gray_and_color (const GstVideoInfo &input, const GstVideoInfo &output)
   return GST_VIDEO_INFO_IS_GRAY (&input) != GST_VIDEO_INFO_IS_GRAY (&output);
 }
 
+bool
+is_of_one_depth (const GstVideoInfo &input, const GstVideoInfo &output)
+{
+  return GST_VIDEO_INFO_COMP_DEPTH (&input, 0) == GST_VIDEO_INFO_COMP_DEPTH (&output, 0);
+}
+
 /* Between gray and YUV of one matrix, luma stays as it is whatever the ranges: that is
- * what gray means to videoconvert. */
+ * what gray means to videoconvert. Other levels of another depth are those of their range
+ * there. */
 bool
 is_copy (const GstVideoInfo &input, const GstVideoInfo &output)
 {
+  if (!is_of_one_depth (input, output) && !GST_VIDEO_INFO_IS_GRAY (&input)
+      && !GST_VIDEO_INFO_IS_GRAY (&output))
+    return false;
   const GstVideoColorimetry &from = input.colorimetry;
   const GstVideoColorimetry &to = output.colorimetry;
   return from.matrix == to.matrix

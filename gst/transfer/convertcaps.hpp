@@ -9,7 +9,11 @@
 #define CONVERT_FORMATS                                                                  \
   "RGBA, BGRA, ARGB, ABGR, RGBx, BGRx, xRGB, xBGR, RGB, BGR, AYUV, YUY2, UYVY, I420, "   \
   "YV12, NV12, NV21, GRAY16_LE, GRAY8, Y42B, Y444, NV16, NV61, NV24, YVYU, VYUY, A420, " \
-  "VUYA, GBR, GBRA"
+  "VUYA, GBR, GBRA, "                                                                    \
+  "P010_10LE, P012_LE, P016_LE, I420_10LE, I420_12LE, I422_10LE, I422_12LE, "             \
+  "Y444_10LE, Y444_12LE, Y444_16LE, A420_10LE, A422_10LE, A444_10LE, GBR_10LE, "         \
+  "GBR_12LE, GBRA_10LE, v210, Y210, Y212_LE, Y412_LE, AYUV64, ARGB64, RGBA64_LE, "       \
+  "BGRA64_LE, ARGB64_LE, ABGR64_LE, GRAY16_BE"
 
 #define CONVERT_CAPS                                                                     \
   "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                             \

@@ -46,6 +46,7 @@
 #include "convertcaps.hpp"
 #include "elements.h"
 #include "interlacing.hpp"
+#include "samples.hpp"
 
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
@@ -76,17 +77,23 @@ enum class ChromaResampler {
   linear,
 };
 
+enum class Dither {
+  none,
+  bayer,
+};
+
 struct Settings {
   Colormap colormap = Colormap::none;
   ScaleMethod scale_method = ScaleMethod::bilinear;
   ChromaResampler chroma_resampler = ChromaResampler::linear;
+  Dither dither = Dither::none;
   bool alpha_only = false;
 
   bool maps () const { return colormap != Colormap::none; }
   bool operator== (const Settings &other) const
   {
     return colormap == other.colormap && scale_method == other.scale_method
-           && chroma_resampler == other.chroma_resampler
+           && chroma_resampler == other.chroma_resampler && dither == other.dither
            && alpha_only == other.alpha_only;
   }
 };
@@ -165,6 +172,21 @@ chroma_resampler_get_type (void)
   return type;
 }
 
+static GType
+dither_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {gint (Dither::none), "The nearest level", "none"},
+      {gint (Dither::bayer), "One of the two nearest, in a pattern whose mean is right",
+          "bayer"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (&type, g_enum_register_static ("GstOpenCLDither", values));
+  return type;
+}
+
 /* --- properties --- */
 
 const opencl::PropertyTable<Settings> properties = {
@@ -176,6 +198,9 @@ const opencl::PropertyTable<Settings> properties = {
     {"chroma-resampler", "Chroma resampler",
         "How chroma is taken from one raster to another", &Settings::chroma_resampler,
         chroma_resampler_get_type, opencl::controllable},
+    {"dither", "Dither",
+        "What becomes of levels that lie between those of an output with fewer bits",
+        &Settings::dither, dither_get_type, opencl::controllable},
     {"alpha-only", "Alpha only",
         "Gray output is the input's alpha, such as the matte of a key, not its luma",
         &Settings::alpha_only, opencl::controllable},
@@ -249,7 +274,7 @@ layout_of (const GstVideoInfo &info, const GstOpenCLFrame &frame)
   layout.size.s[1] = info.height;
   for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&info); c++) {
     guint plane = GST_VIDEO_INFO_COMP_PLANE (&info, c);
-    layout.start.s[c] = frame.offset[plane] + GST_VIDEO_INFO_COMP_POFFSET (&info, c);
+    layout.start.s[c] = frame.offset[plane] + transfer::sample_offset (info, c);
     layout.stride.s[c] = frame.stride[plane];
     layout.step.s[c] = GST_VIDEO_INFO_COMP_PSTRIDE (&info, c);
   }
@@ -325,14 +350,24 @@ static bool
 has_pixels_of_four_bytes (const GstVideoInfo &info)
 {
   return GST_VIDEO_INFO_N_PLANES (&info) == 1 && info.finfo->w_sub[2] == 0
-         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
+         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4
+         && GST_VIDEO_INFO_COMP_DEPTH (&info, 0) == 8;
+}
+
+static bool
+is_v210 (const GstVideoInfo &info)
+{
+  return GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_v210;
 }
 
 static void
 define_side (std::string &options, const char *side, const GstVideoInfo &info, bool gray)
 {
   define (options, side, "_GRAY", gray ? "1" : "0");
-  define (options, side, "_BYTES", GST_VIDEO_INFO_COMP_DEPTH (&info, 0) > 8 ? "2" : "1");
+  define (options, side, "_BITS", std::to_string (GST_VIDEO_INFO_COMP_DEPTH (&info, 0)));
+  define (options, side, "_SHIFT", std::to_string (transfer::sample_shift (info)));
+  define (options, side, "_BIG_ENDIAN", transfer::is_big_endian (info) ? "1" : "0");
+  define (options, side, "_V210", is_v210 (info) ? "1" : "0");
   define (options, side, "_W_SUB", std::to_string (info.finfo->w_sub[2]));
   define (options, side, "_WORDS", has_pixels_of_four_bytes (info) ? "1" : "0");
   define (options, side, "_H_SUB", std::to_string (info.finfo->h_sub[2]));
@@ -345,6 +380,13 @@ scaling (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &o
   return in.width == out.width && in.height == out.height
              ? "SCALE_NONE"
              : methods[int (settings.scale_method)];
+}
+
+static bool
+dithers (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  return settings.dither == Dither::bayer
+         && GST_VIDEO_INFO_COMP_DEPTH (&out, 0) < GST_VIDEO_INFO_COMP_DEPTH (&in, 0);
 }
 
 static std::string
@@ -365,6 +407,7 @@ build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoI
   define (options, "CHROMA_OUT", "_V", down.down);
   define (options, "SCALING", "", scaling (settings, in, out));
   define (options, "COLORS", "", colors.arithmetic);
+  define (options, "DITHER", "", dithers (settings, in, out) ? "1" : "0");
   define (options, "FIELDS", "", interlaced ? "2" : "1");
   return options;
 }
@@ -569,7 +612,8 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
       {has_pixels_of_four_bytes (in_info) ? input : nullptr,
           has_pixels_of_four_bytes (out_info) ? output : nullptr},
       error);
-  gsize columns = blocks (out_info.width, out_info.finfo->w_sub[2]);
+  gsize columns = is_v210 (out_info) ? (gsize (out_info.width) + 5) / 6
+                                     : blocks (out_info.width, out_info.finfo->w_sub[2]);
   gsize lines = blocks (out_info.height, out_info.finfo->h_sub[2], fields ? 2 : 1);
   if (!kernel
       || !kernel->set_all (error, input->data, in.size, in.start, in.stride, in.step,
@@ -650,6 +694,7 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   gst_type_mark_as_plugin_api (transfer::colormap_get_type (), GstPluginAPIFlags (0));
   gst_type_mark_as_plugin_api (scale_method_get_type (), GstPluginAPIFlags (0));
   gst_type_mark_as_plugin_api (chroma_resampler_get_type (), GstPluginAPIFlags (0));
+  gst_type_mark_as_plugin_api (dither_get_type (), GstPluginAPIFlags (0));
 }
 
 static void

@@ -5,7 +5,10 @@
  * program serves all formats of a kind:
  *
  *   IN_GRAY, OUT_GRAY          only the first component is there
- *   IN_BYTES, OUT_BYTES        of a component: 1, or 2 for GRAY16_LE
+ *   IN_BITS, OUT_BITS          of a sample: 8, or 10 to 16 in two bytes, of which
+ *   IN_SHIFT, OUT_SHIFT        so many are below it and
+ *   IN_BIG_ENDIAN, OUT_...     the higher one is first
+ *   IN_V210, OUT_V210          v210: six pixels in four words of three samples
  *   IN_WORDS, OUT_WORDS        a pixel is four bytes,
  *   ALIGNMENT                  and then offset and stride are multiples of this: 4 or 1
  *   IN_W_SUB, IN_H_SUB,        log2 of the chroma subsampling
@@ -17,6 +20,7 @@
  *   CHROMA_OUT_H, _OUT_V       between luma samples, CHROMA_COSITED with even ones
  *   SCALING                    SCALE_NONE, SCALE_NEAREST, SCALE_BILINEAR, SCALE_AREA
  *   COLORS                     COLORS_COPY, COLORS_MATRIX, COLORS_MAP
+ *   DITHER                     1 where levels between those of the output are mixed
  *   WIDE                       1 for convert_wide, and then
  *   IN_STEPS, OUT_STEPS        what in_step and out_step are
  *
@@ -37,8 +41,11 @@
 #define COLORS_MATRIX 1
 #define COLORS_MAP 2
 
+#define IN_BYTES (IN_BITS > 8 ? 2 : 1)
+#define OUT_BYTES (OUT_BITS > 8 ? 2 : 1)
+
 /* The fixed point of the matrix */
-#if IN_BYTES == 2 || OUT_BYTES == 2
+#if IN_BITS > 8 || OUT_BITS > 8
 #define FIXED long
 #define FRACTION 40
 #else
@@ -48,8 +55,8 @@
 
 #define IN_PACKED (IN_WORDS && ALIGNMENT >= 4)
 #define OUT_PACKED (OUT_WORDS && ALIGNMENT >= 4)
-#define MAXIMUM(bytes) ((bytes) == 2 ? 65535 : 255)
-#define MIDDLE(bytes) ((bytes) == 2 ? 32768 : 128)
+#define MAXIMUM(bits) ((1 << (bits)) - 1)
+#define MIDDLE(bits) (1 << ((bits) - 1))
 #define OUT_BLOCK_W (1 << OUT_W_SUB)
 #define OUT_BLOCK_H (1 << OUT_H_SUB)
 #define FIELD_OF(y) ((y) % FIELDS)
@@ -67,17 +74,47 @@ typedef struct
 int
 load_sample (__global const uchar *at)
 {
-#if IN_BYTES == 2
-  return at[0] | at[1] << 8;
+#if IN_BITS > 8
+  int low = at[IN_BIG_ENDIAN], high = at[1 - IN_BIG_ENDIAN];
+  return (low | high << 8) >> IN_SHIFT & MAXIMUM (IN_BITS);
 #else
   return at[0];
 #endif
 }
 
+/* Six pixels of v210 are twelve samples: Cb Y Cr Y Cb Y Cr Y Cb Y Cr Y. Of them those of a
+ * component: the first, how many further the next one is, and how many there are */
+#define V210_x 1, 2, 6
+#define V210_y 0, 4, 3
+#define V210_z 2, 4, 3
+#define V210_w 0, 0, 1
+
+int
+v210_sample (int at, int first, int step, int count)
+{
+  return first + at % count * step;
+}
+
+#if IN_V210
+int
+load_v210 (__global const uchar *line, int at, int first, int step, int count)
+{
+  int sample = v210_sample (at, first, step, count);
+  __global const uchar *bytes = line + (ulong) (at / count) * 16 + sample / 3 * 4;
+  uint word = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | (uint) bytes[3] << 24;
+  return word >> sample % 3 * 10 & 1023;
+}
+
+#define LOAD(picture, component, x, y)                                                   \
+  load_v210 ((picture)->data + (picture)->start.component                                \
+                 + (ulong) (y) * (picture)->stride.component,                            \
+      x, V210_##component)
+#else
 #define LOAD(picture, component, x, y)                                                   \
   load_sample ((picture)->data + (picture)->start.component                              \
                + (ulong) (y) * (picture)->stride.component                               \
                + (ulong) (x) * (picture)->step.component)
+#endif
 
 #if !IN_GRAY
 int2
@@ -152,11 +189,11 @@ load_pixel (const Picture *in, int x, int y)
   int4 pixel;
   pixel.x = LOAD (in, x, x, y);
 #if IN_GRAY
-  pixel.yz = (int2) (MIDDLE (IN_BYTES));
+  pixel.yz = (int2) (MIDDLE (IN_BITS));
 #else
   pixel.yz = chroma_at (in, x, y);
 #endif
-  pixel.w = in->step.w ? LOAD (in, w, x, y) : 255;
+  pixel.w = in->step.w ? LOAD (in, w, x, y) : MAXIMUM (IN_BITS);
   return pixel;
 }
 #endif
@@ -241,16 +278,31 @@ sample (const Picture *in, int2 out_size, int x, int y)
 }
 #endif
 
-/* 255 and 65535 are both full scale. */
-int4
-with_depth_of_output (int4 pixel)
+/* Of 128: what is added before a level is rounded down. Bayer's matrix of 8 × 8 has each
+ * odd number once, so that the mean is right. */
+int
+rounding (int2 at)
 {
-#if IN_BYTES == 1 && OUT_BYTES == 2
-  pixel.xyz *= 257;
-#elif IN_BYTES == 2 && OUT_BYTES == 1
-  pixel.xyz = (pixel.xyz + 128) / 257;
+#if DITHER
+  int both = at.x ^ at.y;
+  return (both & 1) << 6 | (at.y & 1) << 5 | (both & 2) << 3 | (at.y & 2) << 2
+         | (both & 4) | (at.y & 4) >> 1 | 1;
+#else
+  return 64;
 #endif
-  return pixel;
+}
+
+/* The largest levels are both full scale. */
+int4
+with_depth_of_output (int4 values, int part)
+{
+#if IN_BITS == OUT_BITS
+  return values;
+#else
+  uint4 scaled = convert_uint4 (values) * (uint) MAXIMUM (OUT_BITS);
+  uint full = MAXIMUM (IN_BITS);
+  return convert_int4 ((scaled + full * part / 128) / full);
+#endif
 }
 
 FIXED
@@ -260,12 +312,12 @@ weighted_sum (int4 pixel, long4 row)
          + (FIXED) row.w;
 }
 
-/* The nearest level */
+/* The nearest level, or with DITHER one of the two nearest */
 int
-color (int4 pixel, long4 row)
+color (int4 pixel, long4 row, int part)
 {
-  FIXED sum = weighted_sum (pixel, row) + ((FIXED) 1 << (FRACTION - 1));
-  return clamp ((int) (sum >> FRACTION), 0, MAXIMUM (OUT_BYTES));
+  FIXED sum = weighted_sum (pixel, row) + ((FIXED) part << (FRACTION - 7));
+  return clamp ((int) (sum >> FRACTION), 0, MAXIMUM (OUT_BITS));
 }
 
 /* The matrix, and the map's colours where there is one */
@@ -276,20 +328,21 @@ typedef struct
 } Colors;
 
 int4
-convert_pixel (int4 pixel, const Colors *colors)
+convert_pixel (int4 pixel, const Colors *colors, int2 at)
 {
+  int part = rounding (at);
 #if COLORS == COLORS_COPY
-  return with_depth_of_output (pixel);
+  return with_depth_of_output (pixel, part);
 #elif COLORS == COLORS_MAP
-  float at = clamp (
+  float level = clamp (
       (float) weighted_sum (pixel, colors->row0) / (1L << FRACTION), 0.0f, 255.0f);
-  int first = min ((int) at, 254);
+  int first = min ((int) level, 254);
   float4 color =
-      mix (vload4 (first, colors->map), vload4 (first + 1, colors->map), at - first);
-  return (int4) (convert_int4_rte (color).xyz, pixel.w);
+      mix (vload4 (first, colors->map), vload4 (first + 1, colors->map), level - first);
+  return (int4) (convert_int4_rte (color).xyz, with_depth_of_output (pixel, part).w);
 #else
-  return (int4) (color (pixel, colors->row0), color (pixel, colors->row1),
-      color (pixel, colors->row2), pixel.w);
+  return (int4) (color (pixel, colors->row0, part), color (pixel, colors->row1, part),
+      color (pixel, colors->row2, part), with_depth_of_output (pixel, part).w);
 #endif
 }
 
@@ -301,23 +354,39 @@ typedef struct
   ulong4 start;
   int4 stride;
   int4 step;
+  uint4 *words; /* OUT_V210: of the six pixels that are being made */
 } Canvas;
 
 void
 store_sample (__global uchar *at, int value)
 {
+#if OUT_BITS > 8
+  at[OUT_BIG_ENDIAN] = (uchar) (value << OUT_SHIFT);
+  at[1 - OUT_BIG_ENDIAN] = (uchar) (value << OUT_SHIFT >> 8);
+#else
   at[0] = (uchar) value;
-#if OUT_BYTES == 2
-  at[1] = (uchar) (value >> 8);
 #endif
 }
 
+#if OUT_V210
+void
+store_v210 (uint4 *words, int value, int at, int first, int step, int count)
+{
+  int sample = v210_sample (at, first, step, count);
+  *words |= select ((uint4) (0), (uint4) ((uint) value << sample % 3 * 10),
+      (int4) (sample / 3) == (int4) (0, 1, 2, 3));
+}
+
+#define STORE(component, x, y, value) store_v210 (out->words, value, x, V210_##component)
+#else
 #define STORE(component, x, y, value)                                                    \
   store_sample (out->data + out->start.component + (ulong) (y) * out->stride.component   \
                     + (ulong) (x) * out->step.component,                                 \
       value)
+#endif
 
-#define PIXEL(x, y) convert_pixel (sample (in, out->size, x, y), colors)
+#define PIXEL(x, y)                                                                      \
+  convert_pixel (sample (in, out->size, x, y), colors, (int2) (x, y))
 
 /* Blocks of the two fields take turns. */
 int
@@ -416,17 +485,33 @@ convert_block (const Picture *in, const Canvas *out, const Colors *colors, int x
       __global const float *map
 #define THE_PICTURES                                                                     \
   Picture in = {in_data, in_size, in_start, in_stride, in_step};                         \
-  Canvas out = {out_data, out_size, out_start, out_stride, out_step};                    \
+  Canvas out = {out_data, out_size, out_start, out_stride, out_step, 0};                 \
   Colors colors = {row0, row1, row2, map}
 
 __kernel void
 convert (ARGUMENTS)
 {
   THE_PICTURES;
-  int x = get_global_id (0) << OUT_W_SUB;
   int block = get_global_id (1);
+#if OUT_V210
+  int x = get_global_id (0) * 6;
+  uint4 words = 0;
+  if (x >= out_size.x || block >= out_size.y)
+    return;
+  out.words = &words;
+  for (int column = x; column < min (x + 6, out_size.x); column += OUT_BLOCK_W)
+    convert_block (&in, &out, &colors, column, block);
+  __global uchar *line = out.data + out.start.x + (ulong) block * out.stride.x;
+#ifdef __ENDIAN_LITTLE__
+  vstore16 (as_uchar16 (words), x / 6, line);
+#else
+  vstore16 (as_uchar16 (words).s32107654ba98fedc, x / 6, line);
+#endif
+#else
+  int x = get_global_id (0) << OUT_W_SUB;
   if (x < out_size.x && first_line (block) < out_size.y)
     convert_block (&in, &out, &colors, x, block);
+#endif
 }
 
 #if WIDE
@@ -557,7 +642,7 @@ load_wide (const Picture *in, int x, int y)
                  ? convert_int16 (load_sixteen (ADDRESS (in, w, x, y), in->step.w))
                  : (int16) (255);
 #if IN_GRAY
-  pixels.y = pixels.z = MIDDLE (IN_BYTES);
+  pixels.y = pixels.z = MIDDLE (IN_BITS);
 #else
   load_chroma_wide (in, x, y, &pixels);
 #endif

@@ -161,6 +161,8 @@ PIPELINES = {
     "from-planes": (converted("I420", "RGBA"), ROUNDED, PICTURES),
     "to-planes": (converted("BGRA", "NV12"), ROUNDED, PICTURES),
     "packed": (converted("YUY2", "ARGB", "chroma-resampler=nearest"), ROUNDED, PICTURES),
+    "ten-bits": (converted("P010_10LE", "RGBA", f"dither=bayer ! video/x-raw{ON_DEVICE},format=v210"
+                           " ! openclconvert"), ROUNDED, PICTURES),
     "three-bytes": (converted("RGB", "YV12", "scale-method=area", size="width=19,height=11"), ROUNDED,
                     PICTURES),
     "enlarged": (converted("NV21", "RGBx", size="width=139,height=77"), ROUNDED, PICTURES),
