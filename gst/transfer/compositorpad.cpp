@@ -33,6 +33,24 @@ operator_get_type (void)
   return type;
 }
 
+static GType
+sizing_get_type (void)
+{
+  static const GEnumValue values[] = {
+      {GST_OPENCL_COMPOSITOR_SIZING_NONE,
+          "Scaled to width and height, whatever its shape", "none"},
+      {GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO,
+          "As large as fits into width and height in its own shape, in their middle",
+          "keep-aspect-ratio"},
+      {0, nullptr, nullptr},
+  };
+  static gsize type = 0;
+  if (g_once_init_enter (&type))
+    g_once_init_leave (
+        &type, g_enum_register_static ("GstOpenCLCompositorSizingPolicy", values));
+  return type;
+}
+
 const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
     {"xpos", "X position", "Column of the output where the picture begins",
         &GstOpenCLCompositorPlace::x, {-LARGEST_SIDE, LARGEST_SIDE},
@@ -49,6 +67,9 @@ const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
     {"operator", "Operator", "How the picture is blended with what is below",
         &GstOpenCLCompositorPlace::blend_operator, operator_get_type,
         opencl::controllable},
+    {"sizing-policy", "Sizing policy",
+        "What becomes of a picture whose shape is not that of width and height",
+        &GstOpenCLCompositorPlace::sizing, sizing_get_type, opencl::controllable},
 };
 
 /* The width of the picture where pixels have the output's shape. */
@@ -59,6 +80,30 @@ shown_width (const GstVideoInfo *info, gint par_n, gint par_d)
   gint64 d = gint64 (GST_VIDEO_INFO_PAR_D (info)) * par_n;
   gint64 width = (GST_VIDEO_INFO_WIDTH (info) * n + d / 2) / MAX (d, 1);
   return gint (CLAMP (width, 1, LARGEST_SIDE));
+}
+
+/* Within the place that it has, which is of the output's pixels */
+static void
+keep_shape (
+    GstOpenCLCompositorPlace &place, const GstVideoInfo *info, gint par_n, gint par_d)
+{
+  guint n, d;
+
+  if (!gst_video_calculate_display_ratio (&n, &d, GST_VIDEO_INFO_WIDTH (info),
+          GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_PAR_N (info),
+          GST_VIDEO_INFO_PAR_D (info), par_n, par_d))
+    return;
+  const gint width =
+      gint (gst_util_uint64_scale_int_round (place.height, gint (n), gint (d)));
+  const gint height =
+      gint (gst_util_uint64_scale_int_round (place.width, gint (d), gint (n)));
+  if (width < place.width) {
+    place.x += (place.width - MAX (width, 1)) / 2;
+    place.width = MAX (width, 1);
+  } else if (height < place.height) {
+    place.y += (place.height - MAX (height, 1)) / 2;
+    place.height = MAX (height, 1);
+  }
 }
 
 GstOpenCLCompositorPlace
@@ -77,6 +122,8 @@ gst_opencl_compositor_pad_get_place (GstOpenCLCompositorPad *pad, gint par_n, gi
     place.width = shown_width (&info, par_n, par_d);
   if (place.height <= 0)
     place.height = GST_VIDEO_INFO_HEIGHT (&info);
+  if (place.sizing == GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO)
+    keep_shape (place, &info, par_n, par_d);
   return place;
 }
 
@@ -96,6 +143,7 @@ gst_opencl_compositor_pad_class_init (GstOpenCLCompositorPadClass *klass)
   opencl::install_settings<&GstOpenCLCompositorPad::settings> (klass, properties);
 
   gst_type_mark_as_plugin_api (operator_get_type (), GstPluginAPIFlags (0));
+  gst_type_mark_as_plugin_api (sizing_get_type (), GstPluginAPIFlags (0));
 }
 
 static void

@@ -21,6 +21,11 @@ typedef enum {
   GST_OPENCL_COMPOSITOR_ADD,
 } GstOpenCLCompositorOperator;
 
+typedef enum {
+  GST_OPENCL_COMPOSITOR_SIZING_NONE,
+  GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO,
+} GstOpenCLCompositorSizing;
+
 /**
  * GstOpenCLCompositorPlace:
  * @width: 0 while the pad has no caps
@@ -32,6 +37,7 @@ struct GstOpenCLCompositorPlace {
   gint width = -1, height = -1;
   gdouble alpha = 1;
   GstOpenCLCompositorOperator blend_operator = GST_OPENCL_COMPOSITOR_OVER;
+  GstOpenCLCompositorSizing sizing = GST_OPENCL_COMPOSITOR_SIZING_NONE;
 };
 
 /**

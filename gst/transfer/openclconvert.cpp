@@ -18,6 +18,12 @@
  * `videoconvert`, such as the one from I420 to BGRA, take the nearest chroma whatever the
  * siting; `chroma-resampler=nearest` does so too.
  *
+ * `video-direction` turns or mirrors in the same launch, by the stream's tags where it is
+ * `auto`, and `add-borders` keeps the picture's shape in a size of another.
+ *
+ * Formats of ten bits and more keep their levels; down to fewer, `dither=bayer` mixes the
+ * two nearest, so that slow gradients show no steps.
+ *
  * Interlaced and mixed video stays so: chroma belongs to the lines of its field, and each
  * field is scaled by itself, its lines where they stand in the frame (`videoscale` moves
  * the two fields apart, so that a still picture combs). Fields in buffers of their own
@@ -45,6 +51,7 @@
 #include "colormap.hpp"
 #include "convertcaps.hpp"
 #include "elements.h"
+#include "geometry.hpp"
 #include "interlacing.hpp"
 #include "samples.hpp"
 
@@ -70,6 +77,7 @@ enum class ScaleMethod {
   nearest,
   bilinear,
   area,
+  lanczos,
 };
 
 enum class ChromaResampler {
@@ -87,6 +95,8 @@ struct Settings {
   ScaleMethod scale_method = ScaleMethod::bilinear;
   ChromaResampler chroma_resampler = ChromaResampler::linear;
   Dither dither = Dither::none;
+  GstVideoOrientationMethod direction = GST_VIDEO_ORIENTATION_IDENTITY;
+  bool borders = false;
   bool alpha_only = false;
 
   bool maps () const { return colormap != Colormap::none; }
@@ -94,6 +104,7 @@ struct Settings {
   {
     return colormap == other.colormap && scale_method == other.scale_method
            && chroma_resampler == other.chroma_resampler && dither == other.dither
+           && direction == other.direction && borders == other.borders
            && alpha_only == other.alpha_only;
   }
 };
@@ -109,10 +120,15 @@ struct Layout {
 /* What the streaming thread works with, for one pair of caps and one set of settings. */
 struct Work {
   Settings settings;
+  transfer::Orientation orientation;
+  transfer::Shown shown;
+  cl_int4 border; /* its samples */
   transfer::ColorConversion colors;
   opencl::FrameKernel kernels[2]; /* for whole frames, and for two fields */
   bool wide = false;              /* the first of them goes along lines */
   cl::Buffer color_table;         /* where gray is mapped */
+  cl::Buffer across, down;        /* scale-method=lanczos: weights, and how many */
+  cl_int2 taps = {{0, 0}};
 };
 } // namespace
 
@@ -124,8 +140,11 @@ struct _GstOpenCLConvert {
   GstOpenCLFilter parent;
 
   opencl::Settings<Settings> *settings;
-  cl_int2 shown, filmed; /* sizes of output and input; object lock */
-  Work *work;            /* between set_formats and close, else null */
+  GstVideoOrientationMethod tagged; /* what video-direction=auto is; atomic */
+  GstVideoInfo filmed;              /* the input; object lock, as the next two */
+  transfer::Shown shown;
+  transfer::Orientation orientation;
+  Work *work; /* between set_formats and close, else null */
 };
 
 G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLConvert, gst_opencl_convert,
@@ -148,6 +167,8 @@ scale_method_get_type (void)
       {gint (ScaleMethod::bilinear), "Straight lines between four input pixels",
           "bilinear"},
       {gint (ScaleMethod::area), "Mean of the input that an output pixel covers", "area"},
+      {gint (ScaleMethod::lanczos), "Lanczos' window of three lobes: sharpest, slowest",
+          "lanczos"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
@@ -201,6 +222,14 @@ const opencl::PropertyTable<Settings> properties = {
     {"dither", "Dither",
         "What becomes of levels that lie between those of an output with fewer bits",
         &Settings::dither, dither_get_type, opencl::controllable},
+    {"video-direction", "Video direction",
+        "How the picture is turned or mirrored; auto: as the stream's tags say",
+        &Settings::direction, gst_video_orientation_method_get_type,
+        opencl::controllable},
+    {"add-borders", "Add borders",
+        "Keep the picture's shape where the caps' sizes have another, with black beside "
+        "it",
+        &Settings::borders, opencl::controllable},
     {"alpha-only", "Alpha only",
         "Gray output is the input's alpha, such as the matte of a key, not its luma",
         &Settings::alpha_only, opencl::controllable},
@@ -208,12 +237,32 @@ const opencl::PropertyTable<Settings> properties = {
 
 /* --- caps --- */
 
+static transfer::Orientation
+orientation_of (GstOpenCLConvert *self, const Settings &settings)
+{
+  return transfer::orientation_of (
+      settings.direction == GST_VIDEO_ORIENTATION_AUTO
+          ? GstVideoOrientationMethod (g_atomic_int_get (&self->tagged))
+          : settings.direction);
+}
+
+/* As they are on the other side, before anything is converted. (transfer full) */
+static GstCaps *
+turned_caps (GstOpenCLConvert *self, const Settings &settings, GstCaps *caps)
+{
+  return orientation_of (self, settings).transposed ? transfer::transposed_caps (caps)
+                                                    : gst_caps_ref (caps);
+}
+
 static GstCaps *
 gst_opencl_convert_transform_caps (GstBaseTransform *transform, GstPadDirection direction,
     GstCaps *caps, GstCaps *filter)
 {
-  Settings settings = GST_OPENCL_CONVERT (transform)->settings->current ();
-  GstCaps *result = transfer::convertible_caps (direction, caps, settings.maps ());
+  GstOpenCLConvert *self = GST_OPENCL_CONVERT (transform);
+  Settings settings = self->settings->current ();
+  GstCaps *turned = turned_caps (self, settings, caps);
+  GstCaps *result = transfer::convertible_caps (direction, turned, settings.maps ());
+  gst_caps_unref (turned);
 
   if (filter) {
     GstCaps *both = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
@@ -227,9 +276,12 @@ static GstCaps *
 gst_opencl_convert_fixate_caps (GstBaseTransform *transform, GstPadDirection direction,
     GstCaps *caps, GstCaps *others)
 {
-  GstCaps *fixed = transfer::fixate_converted_caps (direction, caps, others);
+  GstOpenCLConvert *self = GST_OPENCL_CONVERT (transform);
+  GstCaps *turned = turned_caps (self, self->settings->current (), caps);
+  GstCaps *fixed = transfer::fixate_converted_caps (direction, turned, others);
   GST_DEBUG_OBJECT (
       transform, "for %" GST_PTR_FORMAT " took %" GST_PTR_FORMAT, caps, fixed);
+  gst_caps_unref (turned);
   return fixed;
 }
 
@@ -311,16 +363,39 @@ takes_alpha (const Settings &settings, const GstVideoInfo &in, const GstVideoInf
          && GST_VIDEO_INFO_IS_GRAY (&out);
 }
 
+/* The size of the picture in the output, in the input's columns and lines */
+static cl_int2
+unturned_size (const Work &work)
+{
+  const transfer::Shown &shown = work.shown;
+  if (work.orientation.transposed)
+    return {{shown.height, shown.width}};
+  return {{shown.width, shown.height}};
+}
+
+static bool
+is_scaled (const Work &work, const GstVideoInfo &in)
+{
+  cl_int2 size = unturned_size (work);
+  return size.s[0] != in.width || size.s[1] != in.height;
+}
+
+/* Neither turned nor with borders */
+static bool
+is_plain (const Work &work, const GstVideoInfo &out)
+{
+  return !work.orientation.turns () && work.shown.covers (out);
+}
+
 /* As in videoconvert, chroma is resampled when its raster changes. */
 static bool
-is_chroma_resampled (
-    const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out)
+is_chroma_resampled (const Work &work, const GstVideoInfo &in, const GstVideoInfo &out)
 {
-  return settings.chroma_resampler == ChromaResampler::linear
+  bool oblong = work.orientation.transposed && in.finfo->w_sub[2] != in.finfo->h_sub[2];
+  return work.settings.chroma_resampler == ChromaResampler::linear
          && (in.finfo->w_sub[2] != out.finfo->w_sub[2]
              || in.finfo->h_sub[2] != out.finfo->h_sub[2]
-             || in.chroma_site != out.chroma_site || in.width != out.width
-             || in.height != out.height);
+             || in.chroma_site != out.chroma_site || is_scaled (work, in) || oblong);
 }
 
 struct ChromaFilter {
@@ -374,12 +449,11 @@ define_side (std::string &options, const char *side, const GstVideoInfo &info, b
 }
 
 static const char *
-scaling (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out)
+scaling (const Work &work, const GstVideoInfo &in)
 {
-  static const char *const methods[] = {"SCALE_NEAREST", "SCALE_BILINEAR", "SCALE_AREA"};
-  return in.width == out.width && in.height == out.height
-             ? "SCALE_NONE"
-             : methods[int (settings.scale_method)];
+  static const char *const methods[] = {
+      "SCALE_NEAREST", "SCALE_BILINEAR", "SCALE_AREA", "SCALE_LANCZOS"};
+  return is_scaled (work, in) ? methods[int (work.settings.scale_method)] : "SCALE_NONE";
 }
 
 static bool
@@ -390,10 +464,11 @@ dithers (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &o
 }
 
 static std::string
-build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out,
-    const transfer::ColorConversion &colors, bool interlaced)
+build_options (
+    const Work &work, const GstVideoInfo &in, const GstVideoInfo &out, bool interlaced)
 {
-  bool resampled = is_chroma_resampled (settings, in, out);
+  const Settings &settings = work.settings;
+  bool resampled = is_chroma_resampled (work, in, out);
   ChromaFilter up = chroma_filter (in, resampled);
   ChromaFilter down = chroma_filter (out, resampled);
   std::string options;
@@ -405,8 +480,9 @@ build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoI
   define (options, "CHROMA_IN", "_V", up.down);
   define (options, "CHROMA_OUT", "_H", down.across);
   define (options, "CHROMA_OUT", "_V", down.down);
-  define (options, "SCALING", "", scaling (settings, in, out));
-  define (options, "COLORS", "", colors.arithmetic);
+  define (options, "SCALING", "", scaling (work, in));
+  define (options, "ORIENTED", "", is_plain (work, out) ? "0" : "1");
+  define (options, "COLORS", "", work.colors.arithmetic);
   define (options, "DITHER", "", dithers (settings, in, out) ? "1" : "0");
   define (options, "FIELDS", "", interlaced ? "2" : "1");
   return options;
@@ -414,11 +490,11 @@ build_options (const Settings &settings, const GstVideoInfo &in, const GstVideoI
 
 /* A CPU's registers hold sixteen pixels. */
 static bool
-is_wide (GstOpenCLContext *context, const GstVideoInfo &in, const GstVideoInfo &out,
-    bool mapped)
+is_wide (GstOpenCLContext *context, const Work &work, const GstVideoInfo &in,
+    const GstVideoInfo &out, bool mapped)
 {
-  return opencl::is_cpu (context) && !mapped && in.width == out.width
-         && in.height == out.height && GST_VIDEO_INFO_COMP_DEPTH (&in, 0) == 8
+  return opencl::is_cpu (context) && !mapped && is_plain (work, out)
+         && !is_scaled (work, in) && GST_VIDEO_INFO_COMP_DEPTH (&in, 0) == 8
          && GST_VIDEO_INFO_COMP_DEPTH (&out, 0) == 8;
 }
 
@@ -460,6 +536,56 @@ make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &o
   return table () != nullptr;
 }
 
+/* Black, of what the output's alpha has most */
+static cl_int4
+border_of (const GstVideoInfo &output)
+{
+  const transfer::ColorMatrix matrix = transfer::color_matrix_from_rgb (output);
+  cl_int4 border = {{0, 0, 0, (1 << GST_VIDEO_INFO_COMP_DEPTH (&output, 0)) - 1}};
+  for (int i = 0; i < 3; i++)
+    border.s[i] = cl_int (std::lround (matrix.m[i][3]));
+  return border;
+}
+
+static bool
+make_taps (GstOpenCLContext *context, Work &work, const GstVideoInfo &in, GError **error)
+{
+  if (work.settings.scale_method != ScaleMethod::lanczos || !is_scaled (work, in))
+    return true;
+  cl_int2 size = unturned_size (work);
+  gint fields = GST_VIDEO_INFO_IS_INTERLACED (&in) && !work.orientation.turns () ? 2 : 1;
+  auto make = [&] (gint from, gint to, gint turns) {
+    std::vector<cl_float> table = transfer::lanczos_table (from, to, turns);
+    return opencl::make_table (
+        context, table.data (), table.size () * sizeof (cl_float), error);
+  };
+  work.taps = {{transfer::lanczos_taps (in.width, size.s[0]),
+      transfer::lanczos_taps (in.height, size.s[1])}};
+  work.across = make (in.width, size.s[0], 1);
+  work.down = make (in.height, size.s[1], fields);
+  return work.across () && work.down ();
+}
+
+static void
+prepare_kernels (GstOpenCLContext *context, Work &work, const GstVideoInfo &in,
+    const GstVideoInfo &out, bool mapped)
+{
+  work.wide = is_wide (context, work, in, out, mapped);
+  for (bool fields : {false, true})
+    work.kernels[fields].prepare (context, KERNELS,
+        work.wide && !fields ? "convert_wide" : "convert",
+        build_options (work, in, out, fields)
+            + (work.wide && !fields ? wide_options (in, out) : ""),
+        {4, 1});
+}
+
+/* Fields of turned pictures stay with their lines. */
+static bool
+has_fields (const Work &work, const GstVideoInfo &info)
+{
+  return GST_VIDEO_INFO_IS_INTERLACED (&info) && !work.orientation.turns ();
+}
+
 /* The kernel for frames that are aligned is built here, others with the first frame. */
 static gboolean
 make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
@@ -467,30 +593,42 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
   const GstVideoInfo &in = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
   bool mapped = is_color_mapped (settings, in);
   auto work = std::make_unique<Work> ();
 
   work->settings = settings;
+  work->orientation = orientation_of (self, settings);
+  work->shown = transfer::shown_of (in, out, work->orientation, settings.borders);
+  work->border = border_of (out);
   work->colors = mapped ? transfer::choose_map_conversion (in)
                  : takes_alpha (settings, in, out)
                      ? transfer::ColorConversion{"COLORS_COPY", {}}
                      : transfer::choose_color_conversion (in, out);
-  work->wide = is_wide (gst_opencl_filter_get_context (filter), in, out, mapped);
-  for (bool fields : {false, true})
-    work->kernels[fields].prepare (gst_opencl_filter_get_context (filter), KERNELS,
-        work->wide && !fields ? "convert_wide" : "convert",
-        build_options (settings, in, out, work->colors, fields)
-            + (work->wide && !fields ? wide_options (in, out) : ""),
-        {4, 1});
-  if (!work->kernels[GST_VIDEO_INFO_IS_INTERLACED (&in)].variant ({}, error))
+  prepare_kernels (context, *work, in, out, mapped);
+  if (!work->kernels[has_fields (*work, in)].variant ({}, error)
+      || !make_taps (context, *work, in, error))
     return FALSE;
   if (mapped
-      && !make_color_table (gst_opencl_filter_get_context (filter), settings.colormap,
-          out, work->color_table, error))
+      && !make_color_table (context, settings.colormap, out, work->color_table, error))
     return FALSE;
+  GST_OBJECT_LOCK (self);
+  self->filmed = in;
+  self->shown = work->shown;
+  self->orientation = work->orientation;
+  GST_OBJECT_UNLOCK (self);
   delete self->work;
   self->work = work.release ();
   return TRUE;
+}
+
+/* Whether both make the same caps of the same input. */
+static bool
+makes_caps_of (GstOpenCLConvert *self, const Settings &one, const Settings &other)
+{
+  return one.maps () == other.maps ()
+         && orientation_of (self, one).transposed
+                == orientation_of (self, other).transposed;
 }
 
 /* Those that are set, unless gray has become colour, or gray again, since these caps were
@@ -498,10 +636,10 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
 static Settings
 adopt_settings (GstOpenCLConvert *self, const GstVideoInfo &in, const GstVideoInfo &out)
 {
-  bool mapped = self->settings->current ().maps ();
+  const Settings was = self->settings->current ();
   bool starts = !self->settings->is_started ();
   auto accept = [&] (const Settings &wanted, GError **) {
-    return starts || wanted.maps () == mapped;
+    return starts || makes_caps_of (self, was, wanted);
   };
   self->settings->adopt (accept, nullptr);
   Settings settings = self->settings->current ();
@@ -520,7 +658,8 @@ gst_opencl_convert_set_formats (
   const GstVideoInfo *in = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const GstVideoInfo *out = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   Settings settings = adopt_settings (self, *in, *out);
-  bool same = gst_video_info_is_equal (in, out) && !is_color_mapped (settings, *in);
+  bool same = gst_video_info_is_equal (in, out) && !is_color_mapped (settings, *in)
+              && !orientation_of (self, settings).turns ();
 
   if (in->interlace_mode != out->interlace_mode) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
@@ -529,10 +668,6 @@ gst_opencl_convert_set_formats (
         gst_video_interlace_mode_to_string (in->interlace_mode));
     return FALSE;
   }
-  GST_OBJECT_LOCK (self);
-  self->filmed = {{in->width, in->height}};
-  self->shown = {{out->width, out->height}};
-  GST_OBJECT_UNLOCK (self);
   gst_base_transform_set_passthrough (GST_BASE_TRANSFORM (filter), same);
   return same || make_work (self, settings, error);
 }
@@ -561,7 +696,9 @@ static bool
 is_taken_with (GstBaseTransform *transform, const Settings &settings, GError **error)
 {
   GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
-  GstCaps *outputs = transfer::convertible_caps (GST_PAD_SINK, input, settings.maps ());
+  GstCaps *turned = turned_caps (GST_OPENCL_CONVERT (transform), settings, input);
+  GstCaps *outputs = transfer::convertible_caps (GST_PAD_SINK, turned, settings.maps ());
+  gst_caps_unref (turned);
   gst_caps_unref (input);
   return opencl::is_taken_downstream (transform, outputs, error);
 }
@@ -573,15 +710,20 @@ gst_opencl_convert_submit_input_buffer (
     GstBaseTransform *transform, gboolean discont, GstBuffer *input)
 {
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (transform);
-  bool mapped = self->settings->current ().maps ();
+  const Settings was = self->settings->current ();
   auto accept = [&] (const Settings &wanted, GError **error) {
-    return wanted.maps () == mapped || is_taken_with (transform, wanted, error);
+    return makes_caps_of (self, was, wanted) || is_taken_with (transform, wanted, error);
   };
 
   opencl::sync_controlled_values (transform, input);
-  if (self->settings->is_started () && self->settings->update (accept)
-      && self->settings->current ().maps () != mapped)
-    gst_base_transform_reconfigure_src (transform);
+  if (self->settings->is_started () && self->settings->update (accept)) {
+    const Settings is = self->settings->current ();
+    if (!makes_caps_of (self, was, is) || was.direction != is.direction)
+      gst_base_transform_reconfigure_src (transform);
+    /* What passed through may no longer. */
+    if (orientation_of (self, is).turns ())
+      gst_base_transform_set_passthrough (transform, FALSE);
+  }
   return GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class)
       ->submit_input_buffer (transform, discont, input);
 }
@@ -595,7 +737,9 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   const GstVideoInfo &out_info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   Settings settings = self->settings->current ();
 
-  if (!(settings == self->work->settings) && !make_work (self, settings, error))
+  if (!(self->work && settings == self->work->settings
+          && orientation_of (self, settings) == self->work->orientation)
+      && !make_work (self, settings, error))
     return FALSE;
   Work &work = *self->work;
   Layout in = layout_of (in_info, *input);
@@ -606,7 +750,14 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   }
   const cl_long4 *rows = work.colors.rows;
   cl_mem colors = work.color_table () ? work.color_table () : input->data; /* or unused */
-  bool fields = transfer::has_two_fields (in_info, input->buffer);
+  bool fields =
+      transfer::has_two_fields (in_info, input->buffer) && !work.orientation.turns ();
+  const transfer::Shown &at = work.shown;
+  const cl_int4 shown = {{at.left, at.top, at.width, at.height}};
+  const cl_int4 turned = {{work.orientation.transposed, work.orientation.mirrored_x,
+      work.orientation.mirrored_y, 0}};
+  cl_mem across = work.across () ? work.across () : input->data; /* or unused */
+  cl_mem down = work.down () ? work.down () : input->data;
   /* Where pixels are no words, it is all the same how they lie. */
   opencl::Kernel *kernel = work.kernels[fields].variant (
       {has_pixels_of_four_bytes (in_info) ? input : nullptr,
@@ -618,7 +769,7 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   if (!kernel
       || !kernel->set_all (error, input->data, in.size, in.start, in.stride, in.step,
           output->data, out.size, out.start, out.stride, out.step, rows[0], rows[1],
-          rows[2], colors))
+          rows[2], colors, shown, turned, work.border, across, down, work.taps))
     return FALSE;
   return work.wide && !fields ? kernel->enqueue_groups (queue, {1, lines, 1}, error)
                               : kernel->enqueue (queue, columns, lines, error);
@@ -633,15 +784,37 @@ with_pointer_of_input (GstOpenCLConvert *self, GstEvent *event)
   gdouble x, y;
 
   GST_OBJECT_LOCK (self);
-  cl_int2 from = self->shown, to = self->filmed;
+  const GstVideoInfo filmed = self->filmed;
+  const transfer::Shown shown = self->shown;
+  const transfer::Orientation orientation = self->orientation;
   GST_OBJECT_UNLOCK (self);
-  if (from.s[0] == 0 || (from.s[0] == to.s[0] && from.s[1] == to.s[1])
+  if (shown.width == 0 || gst_base_transform_is_passthrough (GST_BASE_TRANSFORM (self))
       || !gst_navigation_event_get_coordinates (event, &x, &y))
     return event;
   event = gst_event_make_writable (event);
-  gst_navigation_event_set_coordinates (
-      event, x * to.s[0] / from.s[0], y * to.s[1] / from.s[1]);
+  transfer::to_input (filmed, shown, orientation, &x, &y);
+  gst_navigation_event_set_coordinates (event, x, y);
   return event;
+}
+
+/* What video-direction=auto is */
+static gboolean
+gst_opencl_convert_sink_event (GstBaseTransform *transform, GstEvent *event)
+{
+  GstOpenCLConvert *self = GST_OPENCL_CONVERT (transform);
+  GstVideoOrientationMethod method;
+  GstTagList *tags;
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_TAG) {
+    gst_event_parse_tag (event, &tags);
+    if (gst_video_orientation_from_tag (tags, &method)
+        && GstVideoOrientationMethod (g_atomic_int_get (&self->tagged)) != method) {
+      g_atomic_int_set (&self->tagged, method);
+      gst_base_transform_reconfigure_src (transform);
+    }
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class)
+      ->sink_event (transform, event);
 }
 
 static gboolean
@@ -687,6 +860,7 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   transform_class->accept_caps = gst_opencl_convert_accept_caps;
   transform_class->submit_input_buffer = gst_opencl_convert_submit_input_buffer;
   transform_class->src_event = gst_opencl_convert_src_event;
+  transform_class->sink_event = gst_opencl_convert_sink_event;
   filter_class->set_formats = gst_opencl_convert_set_formats;
   filter_class->transform = gst_opencl_convert_transform;
   filter_class->close = gst_opencl_convert_close;

@@ -18,7 +18,9 @@
  *                              scaled field by field
  *   CHROMA_IN_H, _IN_V,        how chroma is resampled: CHROMA_NEAREST, CHROMA_CENTRED
  *   CHROMA_OUT_H, _OUT_V       between luma samples, CHROMA_COSITED with even ones
- *   SCALING                    SCALE_NONE, SCALE_NEAREST, SCALE_BILINEAR, SCALE_AREA
+ *   SCALING                    SCALE_NONE, SCALE_NEAREST, SCALE_BILINEAR, SCALE_AREA,
+ *                              SCALE_LANCZOS
+ *   ORIENTED                   1 where the picture is turned or has borders
  *   COLORS                     COLORS_COPY, COLORS_MATRIX, COLORS_MAP
  *   DITHER                     1 where levels between those of the output are mixed
  *   WIDE                       1 for convert_wide, and then
@@ -36,6 +38,7 @@
 #define SCALE_NEAREST 1
 #define SCALE_BILINEAR 2
 #define SCALE_AREA 3
+#define SCALE_LANCZOS 4
 
 #define COLORS_COPY 0
 #define COLORS_MATRIX 1
@@ -68,6 +71,10 @@ typedef struct
   ulong4 start; /* of each component, in bytes */
   int4 stride;  /* bytes from line to line */
   int4 step;    /* bytes from sample to sample; the fourth 0 where there is no alpha */
+  /* SCALE_LANCZOS: for each output column and line the first of so many samples, and
+   * their weights */
+  __global const float *across, *down;
+  int2 taps;
 } Picture;
 
 /* Two bytes are read one by one: a plane may begin anywhere. */
@@ -231,6 +238,26 @@ sample_at (const Picture *in, Place columns, Place lines, int field)
       convert_float4 (load_pixel (in, column.y, row.y)), share_x);
   return convert_int4_rte (mix (above, below, share_y));
 }
+#elif SCALING == SCALE_LANCZOS
+/* Beyond the picture lie the samples of its rim. */
+int4
+weighted (const Picture *in, int x, int y, int field)
+{
+  __global const float *across = in->across + x * (in->taps.x + 1);
+  __global const float *down = in->down + y * (in->taps.y + 1);
+  int last = (in->size.y - 1 - field) / FIELDS;
+  float4 sum = 0;
+  for (int row = 0; row < in->taps.y; row++) {
+    int line = FIELDS * clamp ((int) down[0] + row, 0, last) + field;
+    float4 of_line = 0;
+    for (int column = 0; column < in->taps.x; column++)
+      of_line += across[1 + column]
+                 * convert_float4 (load_pixel (in,
+                     clamp ((int) across[0] + column, 0, in->size.x - 1), line));
+    sum += down[1 + row] * of_line;
+  }
+  return clamp (convert_int4_rte (sum), 0, MAXIMUM (IN_BITS));
+}
 #else
 /* What the output sample covers of the picture: from, to. A line of a field is as wide as
  * two of the frame. */
@@ -273,8 +300,12 @@ int4
 sample (const Picture *in, int2 out_size, int x, int y)
 {
   int field = min (FIELD_OF (y), in->size.y - 1);
+#if SCALING == SCALE_LANCZOS
+  return weighted (in, x, y, field);
+#else
   return sample_at (in, place_of (x, in->size.x, out_size.x, 1, 0),
       place_of (y, in->size.y, out_size.y, FIELDS, field), field);
+#endif
 }
 #endif
 
@@ -355,6 +386,10 @@ typedef struct
   int4 stride;
   int4 step;
   uint4 *words; /* OUT_V210: of the six pixels that are being made */
+  int4 shown;   /* ORIENTED: left, top, width and height of the picture */
+  int4 turned;  /* whether the input's columns and lines change places, and whether its
+                 * columns, and its lines, run the other way */
+  int4 border;  /* what lies beside it */
 } Canvas;
 
 void
@@ -385,8 +420,29 @@ store_v210 (uint4 *words, int value, int at, int first, int step, int count)
       value)
 #endif
 
-#define PIXEL(x, y)                                                                      \
-  convert_pixel (sample (in, out->size, x, y), colors, (int2) (x, y))
+/* The output's pixel */
+int4
+pixel_at (const Picture *in, const Canvas *out, const Colors *colors, int2 at)
+{
+#if ORIENTED
+  int2 place = at - out->shown.xy, size = out->shown.zw;
+  if (place.x < 0 || place.y < 0 || place.x >= size.x || place.y >= size.y)
+    return out->border;
+  if (out->turned.x) {
+    place = place.yx;
+    size = size.yx;
+  }
+  if (out->turned.y)
+    place.x = size.x - 1 - place.x;
+  if (out->turned.z)
+    place.y = size.y - 1 - place.y;
+  return convert_pixel (sample (in, size, place.x, place.y), colors, at);
+#else
+  return convert_pixel (sample (in, out->size, at.x, at.y), colors, at);
+#endif
+}
+
+#define PIXEL(x, y) pixel_at (in, out, colors, (int2) (x, y))
 
 /* Blocks of the two fields take turns. */
 int
@@ -482,10 +538,12 @@ convert_block (const Picture *in, const Canvas *out, const Colors *colors, int x
   __global const uchar *in_data, int2 in_size, ulong4 in_start, int4 in_stride,          \
       int4 in_step, __global uchar *out_data, int2 out_size, ulong4 out_start,           \
       int4 out_stride, int4 out_step, long4 row0, long4 row1, long4 row2,                \
-      __global const float *map
+      __global const float *map, int4 shown, int4 turned, int4 border,                    \
+      __global const float *across, __global const float *down, int2 taps
 #define THE_PICTURES                                                                     \
-  Picture in = {in_data, in_size, in_start, in_stride, in_step};                         \
-  Canvas out = {out_data, out_size, out_start, out_stride, out_step, 0};                 \
+  Picture in = {in_data, in_size, in_start, in_stride, in_step, across, down, taps};     \
+  Canvas out = {out_data, out_size, out_start, out_stride, out_step, 0, shown, turned,   \
+      border};                                                                           \
   Colors colors = {row0, row1, row2, map}
 
 __kernel void

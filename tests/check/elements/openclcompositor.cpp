@@ -375,6 +375,28 @@ TEST (test_compositor_scales_each_picture_to_its_size)
   }
 }
 
+/* In a place of 60 × 50 from 3, 4: as wide and 40 high, as high and half as wide, … */
+TEST (test_compositor_sizing_policy_keeps_the_shape_in_the_middle_of_the_place)
+{
+  const struct {
+    int width, height, par;
+    int shown[4];
+  } rows[] = {{30, 20, 1, {3, 9, 60, 40}}, {20, 40, 1, {20, 4, 25, 50}},
+      {20, 40, 2, {8, 4, 50, 50}}, {36, 30, 1, {3, 4, 60, 50}},
+      {90, 1, 1, {3, 28, 60, 1}}};
+  for (auto &row : rows) {
+    Picture picture = random_picture ("RGBA", row.width, row.height, 4);
+    picture.info.par_n = row.par;
+    Layer layer = layer_of (picture), shown = layer;
+    layer.x = 3, layer.y = 4, layer.width = 60, layer.height = 50;
+    shown.x = row.shown[0], shown.y = row.shown[1];
+    shown.width = row.shown[2], shown.height = row.shown[3];
+    check_blend ({shown},
+        composed ({layer}, "background=white sink_0::sizing-policy=keep-aspect-ratio"),
+        "white");
+  }
+}
+
 /* A keyed-out green keeps its colour in the picture, and must not show at the edges. */
 TEST (test_compositor_scaling_bleeds_no_keyed_out_colour)
 {

@@ -1145,7 +1145,7 @@ check_refused (const char *caps_string, const char *reason)
 TEST (test_convert_says_why_it_refuses)
 {
   check_refused (
-      DEVICE ",format=P010_10LE,width=16,height=16,framerate=25/1", "P010_10LE");
+      DEVICE ",format=NV12_10LE32,width=16,height=16,framerate=25/1", "NV12_10LE32");
   check_refused (DEVICE ",format=I420,width=0,height=16,framerate=25/1", "0x16");
   check_refused ("video/x-raw,format=I420,width=16,height=16,framerate=25/1", "memory");
   check_refused (DEVICE

@@ -1,0 +1,250 @@
+/* openclconvert turns as GStreamer's videoflip does, keeps the picture's shape with
+ * borders, and scales with Lanczos' window as double precision does
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/videoframes.hpp"
+
+#include <gst/video/navigation.h>
+
+#include <cmath>
+
+using video::info_of;
+using video::Picture;
+using video::Run;
+using video::View;
+
+namespace {
+const char *const directions[] = {"90r", "180", "90l", "horiz", "vert", "ul-lr", "ur-ll"};
+
+bool
+transposes (const std::string &direction)
+{
+  return direction == "90r" || direction == "90l" || direction == "ul-lr"
+         || direction == "ur-ll";
+}
+
+/* What GStreamer's element makes of it on the CPU */
+Picture
+flipped (const Picture &picture, const std::string &direction)
+{
+  GstVideoInfo out = transposes (direction)
+                         ? info_of (GST_VIDEO_INFO_NAME (&picture.info),
+                             picture.info.height, picture.info.width)
+                         : picture.info;
+  GstHarness *harness =
+      gst_harness_new_parse (("videoflip video-direction=" + direction).c_str ());
+  gst_harness_set_src_caps (harness, gst_video_info_to_caps (&picture.info));
+  GstBuffer *made = gst_harness_push_and_pull (harness, gst_buffer_ref (picture.buffer));
+  fail_unless (made != nullptr);
+  gst_harness_teardown (harness);
+  return Picture (out, made);
+}
+
+void
+check_direction (const char *format, int width, int height, int padding)
+{
+  GstVideoInfo in = info_of (format, width, height);
+  Picture picture (in), padded (in, padding);
+  video::fill_random (picture, 3);
+  video::fill_random (padded, 3);
+  for (const char *direction : directions) {
+    Picture wanted = flipped (picture, direction);
+    Run run (std::string ("openclconvert video-direction=") + direction, in, wanted.info);
+    int difference = video::largest_difference (run (padded), wanted);
+    fail_unless (difference == 0, "%s %dx%d, %s: off by %d", format, width, height,
+        direction, difference);
+  }
+}
+} // namespace
+
+TEST (test_convert_turns_pixels_as_videoflip_does)
+{
+  check_direction ("RGBA", 37, 22, 4);
+  check_direction ("GRAY8", 33, 7, 3);
+  check_direction ("AYUV", 1, 5, 0);
+  check_direction ("Y444", 19, 31, 1);
+}
+
+TEST (test_convert_turns_planes_of_chroma_as_videoflip_does)
+{
+  check_direction ("I420", 54, 22, 6);
+  check_direction ("NV12", 16, 38, 0);
+}
+
+/* All at once: another format and size than a picture that was turned before */
+TEST (test_convert_turns_and_scales_in_one)
+{
+  GstVideoInfo in = info_of ("RGBA", 48, 20);
+  Picture picture (in);
+  video::fill_random (picture, 6);
+  for (const char *direction : {"90r", "horiz"}) {
+    Picture turned = flipped (picture, direction);
+    GstVideoInfo out = info_of ("AYUV", 31, 57);
+    Run one (std::string ("openclconvert video-direction=") + direction, in, out);
+    Run other ("openclconvert", turned.info, out);
+    int difference = video::largest_difference (one (picture), other (turned));
+    fail_unless (difference <= 1, "%s: off by %d", direction, difference);
+  }
+}
+
+static GstCaps *
+caps_of (const char *launch_line, const char *in)
+{
+  GstHarness *harness = gst_harness_new_parse (launch_line);
+  gst_harness_set_sink_caps_str (harness, "video/x-raw(memory:OpenCLMemory)");
+  gst_harness_set_src_caps_str (harness, in);
+  gst_harness_push (harness, gst_buffer_new_allocate (nullptr, 64 * 48 * 4, nullptr));
+  GstCaps *caps = gst_pad_get_current_caps (harness->sinkpad);
+  gst_harness_teardown (harness);
+  return caps;
+}
+
+TEST (test_convert_turned_to_its_side_has_the_other_size_and_shape_of_pixels)
+{
+  GstCaps *caps = caps_of ("openclconvert video-direction=90r",
+      "video/x-raw(memory:OpenCLMemory),format=RGBA,width=64,height=48,framerate=25/1,"
+      "pixel-aspect-ratio=4/3");
+  GstVideoInfo info;
+  fail_unless (caps && gst_video_info_from_caps (&info, caps));
+  fail_unless (info.width == 48 && info.height == 64, "%dx%d", info.width, info.height);
+  fail_unless (info.par_n == 3 && info.par_d == 4, "%d/%d", info.par_n, info.par_d);
+  gst_caps_unref (caps);
+}
+
+static void
+push_tag (GstHarness *harness, const char *orientation)
+{
+  gst_harness_push_event (harness, gst_event_new_tag (gst_tag_list_new (
+                                       GST_TAG_IMAGE_ORIENTATION, orientation, nullptr)));
+}
+
+TEST (test_convert_turns_by_tag_and_while_it_plays)
+{
+  GstVideoInfo in = info_of ("RGBA", 40, 24), out = info_of ("BGRA", 40, 24);
+  Picture picture (in);
+  video::fill_random (picture, 2);
+  Run run ("openclconvert video-direction=auto", in, out);
+  expect_equal (video::largest_difference (run (picture), picture), 0);
+  push_tag (run.harness, "rotate-180");
+  expect_equal (video::largest_difference (run (picture), flipped (picture, "180")), 0);
+  GstElement *convert = gst_harness_find_element (run.harness, "openclconvert");
+  gst_util_set_object_arg (G_OBJECT (convert), "video-direction", "vert");
+  expect_equal (video::largest_difference (run (picture), flipped (picture, "vert")), 0);
+  gst_util_set_object_arg (G_OBJECT (convert), "video-direction", "identity");
+  expect_equal (video::largest_difference (run (picture), picture), 0);
+  gst_object_unref (convert);
+}
+
+TEST (test_convert_with_borders_keeps_the_shape_and_is_black_beside_it)
+{
+  for (const char *format : {"RGBA", "AYUV", "I420", "GRAY8"}) {
+    GstVideoInfo in = info_of (format, 48, 24), out = info_of (format, 48, 48);
+    Picture picture (in);
+    video::fill (picture, [] (int c, int, int) { return c == 3 ? 1 : 0.6; });
+    Run run ("openclconvert add-borders=true", in, out);
+    Picture made = run (picture);
+    View from (picture), to (made);
+    bool is_yuv = GST_VIDEO_INFO_IS_YUV (&out);
+    for (int c = 0; c < to.components (); c++) {
+      int black = c == 3 ? 255 : is_yuv ? (c == 0 ? 16 : 128) : 0;
+      int rows = to.height (c), first = rows / 4, last = rows * 3 / 4;
+      for (int y = 0; y < rows; y++)
+        for (int x = 0; x < to.width (c); x++)
+          fail_unless (
+              to.at (c, x, y) == (y >= first && y < last ? from.at (c, x, 0) : black),
+              "%s: component %d at %d,%d is %d", format, c, x, y, to.at (c, x, y));
+    }
+  }
+}
+
+/* A picture of 2:1 pixels is as wide as one of twice the columns. */
+TEST (test_convert_with_borders_reckons_with_the_shape_of_pixels)
+{
+  GstVideoInfo in = info_of ("GRAY8", 40, 40), out = info_of ("GRAY8", 80, 40);
+  Picture picture (in);
+  video::fill (picture, [] (int, int, int) { return 1; });
+  for (int par : {1, 2}) {
+    in.par_n = par;
+    picture.info = in;
+    Run run ("openclconvert add-borders=true", in, out);
+    Picture made = run (picture);
+    View view (made);
+    fail_unless (view.at (0, 40, 20) == 255);
+    fail_unless (view.at (0, 2, 20) == (par == 2 ? 255 : 0));
+  }
+}
+
+/* Weights from the words: the window of three lobes, as wide as the larger pixel */
+static double
+lanczos (const View &in, int c, double x, double y, double wide_x, double wide_y)
+{
+  auto weight = [] (double off) {
+    if (off == 0)
+      return 1.;
+    return fabs (off) < 3
+               ? 3 * sin (M_PI * off) * sin (M_PI * off / 3) / (M_PI * M_PI * off * off)
+               : 0.;
+  };
+  double sum = 0, weights = 0;
+  for (int row = int (y - 3 * wide_y) - 1; row <= y + 3 * wide_y + 1; row++)
+    for (int column = int (x - 3 * wide_x) - 1; column <= x + 3 * wide_x + 1; column++) {
+      double w = weight ((row - y) / wide_y) * weight ((column - x) / wide_x);
+      weights += w;
+      sum += w
+             * in.at (c, std::clamp (column, 0, in.width (c) - 1),
+                 std::clamp (row, 0, in.height (c) - 1));
+    }
+  return std::clamp (sum / weights, 0., 255.);
+}
+
+TEST (test_convert_lanczos_is_its_window_in_double_precision)
+{
+  for (auto &size : {std::pair (61, 47), std::pair (13, 40), std::pair (23, 9)}) {
+    GstVideoInfo in = info_of ("AYUV", 37, 22);
+    GstVideoInfo out = info_of ("AYUV", size.first, size.second);
+    Picture picture (in);
+    video::fill_random (picture, 8);
+    Run run ("openclconvert scale-method=lanczos", in, out);
+    Picture made = run (picture);
+    View from (picture), to (made);
+    double ratio_x = 37. / size.first, ratio_y = 22. / size.second;
+    for (int c = 0; c < 4; c++)
+      for (int y = 0; y < size.second; y++)
+        for (int x = 0; x < size.first; x++) {
+          double wanted = lanczos (from, c, (x + 0.5) * ratio_x - 0.5,
+              (y + 0.5) * ratio_y - 0.5, std::max (1., ratio_x), std::max (1., ratio_y));
+          fail_unless (fabs (to.at (c, x, y) - wanted) < 0.52,
+              "%dx%d: component %d at %d,%d is %d, expected %g", size.first, size.second,
+              c, x, y, to.at (c, x, y), wanted);
+        }
+  }
+}
+
+static GstPadProbeReturn
+keep_navigation (GstPad *pad, GstPadProbeInfo *info, gpointer place)
+{
+  gdouble *point = static_cast<gdouble *> (place);
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION)
+    gst_navigation_event_get_coordinates (event, &point[0], &point[1]);
+  return GST_PAD_PROBE_OK;
+}
+
+/* The top left corner of a picture that is turned to the right was at the bottom left. */
+TEST (test_convert_tells_where_the_pointer_is_before_the_picture_was_turned)
+{
+  GstVideoInfo in = info_of ("RGBA", 40, 24), out = info_of ("RGBA", 24, 40);
+  Picture picture (in);
+  gdouble point[2] = {-1, -1};
+  Run run ("openclconvert video-direction=90r", in, out);
+  gst_pad_add_probe (run.harness->srcpad, GST_PAD_PROBE_TYPE_EVENT_UPSTREAM,
+      keep_navigation, point, nullptr);
+  run (picture);
+  gst_harness_push_upstream_event (run.harness,
+      gst_event_new_navigation (gst_structure_new ("application/x-gst-navigation",
+          "event", G_TYPE_STRING, "mouse-move", "button", G_TYPE_INT, 0, "pointer_x",
+          G_TYPE_DOUBLE, 3., "pointer_y", G_TYPE_DOUBLE, 10., nullptr)));
+  fail_unless (fabs (point[0] - 10) < 1e-6 && fabs (point[1] - 21) < 1e-6, "%g,%g",
+      point[0], point[1]);
+}
