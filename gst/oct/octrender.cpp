@@ -85,8 +85,8 @@ struct Settings {
   double elevation = 0;
   double turn = 0;
   double zoom = 1;
-  double min = 0; /* both 0: as suits the type */
-  double max = 0;
+  double min = 0;
+  double max = 0; /* 0, where min is not below: as suits the type */
   double opacity = 0.1;
   double step = 1; /* of a ray, in lengths of the shortest side of a voxel */
   double depth_step = 0;
@@ -264,7 +264,7 @@ gst_oct_render_get_frame_size (GstOpenCLFilter *, GstCaps *caps, gsize *size)
 static bool
 suits (const Settings &wanted, GError **error)
 {
-  if (wanted.min < wanted.max || (wanted.min == 0 && wanted.max == 0))
+  if (wanted.min < wanted.max || wanted.max == 0)
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
       "min is %g and max is %g, expected min below max", wanted.min, wanted.max);
@@ -431,11 +431,13 @@ static std::pair<double, double>
 range_of (const Work &work)
 {
   const double usual_decibels = 60;
-  if (work.in_force.min < work.in_force.max)
-    return {work.in_force.min, work.in_force.max};
-  return {0, work.type == NumberType::u8    ? G_MAXUINT8
-             : work.type == NumberType::u16 ? G_MAXUINT16
-                                            : usual_decibels};
+  const double black = work.in_force.min, white = work.in_force.max;
+  const double most = work.type == NumberType::u8    ? G_MAXUINT8
+                      : work.type == NumberType::u16 ? G_MAXUINT16
+                                                     : usual_decibels;
+  if (black < white)
+    return {black, white};
+  return {black, std::max (most, black + 1)};
 }
 
 static gboolean
@@ -491,12 +493,13 @@ const opencl::PropertyTable<Settings> properties = {
         &Settings::turn, {-360, 360}, opencl::controllable},
     {"zoom", "Zoom", "1 = the volume fits into the picture however it is turned",
         &Settings::zoom, {0.01, 1000}, opencl::controllable},
-    {"min", "Least value",
-        "What is so or less is not seen; min and max 0: all that 8 and 16 bits hold, of "
-        "float32 0 to 60",
-        &Settings::min, {-1e9, 1e9}, opencl::controllable},
-    {"max", "Greatest value", "What is so or more is white; above min", &Settings::max,
-        {-1e9, 1e9}, opencl::controllable},
+    {"min", "Least value", "What is so or less is not seen", &Settings::min, {-1e9, 1e9},
+        opencl::controllable},
+    {"max", "Greatest value",
+        "What is so or more is white; above min, or 0: the most that 8 or 16 bits hold, "
+        "of "
+        "float32 60",
+        &Settings::max, {-1e9, 1e9}, opencl::controllable},
     {"opacity", "Opacity",
         "Part of what is behind that a white voxel hides, with mode=alpha",
         &Settings::opacity, {0, 1}, opencl::controllable},

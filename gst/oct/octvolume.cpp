@@ -35,7 +35,7 @@
  * |[
  * gst-launch-1.0 octtestsrc num-buffers=64 ! octscan b-scans=64 !
  * octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft ! octvolume !
- * opencldownload ! npysink location=volume%d.npy
+ * "other/tensors(ANY),num_tensors=1" ! opencldownload ! npysink location=volume%d.npy
  * ]|
  *
  * Since: 0.2

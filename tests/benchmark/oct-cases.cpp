@@ -64,10 +64,12 @@ make_line (const OctCase &which, const OctFrame &frame, const char *sink, Line &
 double
 limit_of (const Session &session, const OctCase &which, const OctFrame &frame)
 {
-  const double frames =
-      which.from == OctCase::ON_DEVICE
-          ? session.ceilings.memory_limit (frame.bytes_in () + frame.bytes_out ())
-          : session.ceilings.link_limit (frame.bytes_in (), frame.bytes_out ());
+  const double out = which.chain == OctChain::VOLUME
+                         ? double (rendered_size) * rendered_size
+                         : frame.bytes_out ();
+  const double frames = which.from == OctCase::ON_DEVICE
+                            ? session.ceilings.memory_limit (frame.bytes_in () + out)
+                            : session.ceilings.link_limit (frame.bytes_in (), out);
   return frames * (which.count_frames ? 1 : frame.lines);
 }
 
@@ -321,6 +323,13 @@ const std::vector<Case> oct_cases = {
         added (16384, OctCase::ON_DEVICE, OctChain::ANGIOGRAPHY)},
     {"device-doppler", "device, velocities, beside device",
         added (16384, OctCase::ON_DEVICE, OctChain::DOPPLER)},
+    {"device-volume",
+        "device, 512 lines: a volume of 512 B-scans, with each its picture en face and "
+        "one "
+        "of 1024 x 1024 rays: renderings",
+        rate ({512, OctCase::ON_DEVICE, OctChain::VOLUME, true})},
+    {"host-volume", "host-pinned, likewise",
+        rate ({512, OctCase::HOST_PINNED, OctChain::VOLUME, true})},
     {"source-mirrors", "16384 lines that octtestsrc makes on the device: three mirrors",
         source ("mirrors")},
     {"source-layers", "the same of moving tissue", source ("layers")},

@@ -35,7 +35,10 @@ enum class OctChain {
   AVERAGE,       /* pictures, of four each */
   ANGIOGRAPHY,   /* of four repeats each, with its display */
   DOPPLER,       /* likewise, of each */
+  VOLUME,        /* of 512 depths, en face and seen ray by ray with each B-scan */
 };
+
+constexpr unsigned rendered_size = 1024; /* width and height, of VOLUME */
 
 /* Frames of spectra that one of the output is of. */
 unsigned frames_of (OctChain which);

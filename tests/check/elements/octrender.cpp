@@ -381,7 +381,7 @@ TEST (test_octrender_keeps_a_range_that_made_sense)
   const Volume volume = some_volume (usual_size, 255);
   Harness harness (render_line ("min=20 max=120"), volume_caps (volume, "uint8"));
   harness.pass (volume_buffer (volume, "uint8"));
-  set_together (harness.find ("octrender"), "min=200");
+  set_together (harness.find ("octrender"), "min=200 max=150");
   const View view = {"as before"};
   check_gray (harness.pass (volume_buffer (volume, "uint8", 1)), volume, view, width,
       height, 20, 120);
