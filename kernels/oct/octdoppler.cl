@@ -64,7 +64,7 @@ FLOATS
 flow_of (FLOATS real, FLOATS imaginary, FLOATS power, float least_power, float unit)
 {
   const FLOATS phase = phase_of (imaginary, real) * unit;
-  return (power >= least_power) & (power > 0.0f) ? phase : (FLOATS)0.0f;
+  return ((power >= least_power) & (power > 0.0f)) ? phase : (FLOATS)0.0f;
 }
 
 /* All in one, for a window that is small. */
