@@ -325,8 +325,7 @@ const std::vector<Case> oct_cases = {
         added (16384, OctCase::ON_DEVICE, OctChain::DOPPLER)},
     {"device-volume",
         "device, 512 lines: a volume of 512 B-scans, with each its picture en face and "
-        "one "
-        "of 1024 x 1024 rays: renderings",
+        "one of 1024 x 1024 rays: renderings",
         rate ({512, OctCase::ON_DEVICE, OctChain::VOLUME, true})},
     {"host-volume", "host-pinned, likewise",
         rate ({512, OctCase::HOST_PINNED, OctChain::VOLUME, true})},

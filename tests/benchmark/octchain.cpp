@@ -28,11 +28,11 @@ added_to (OctChain which, const std::string &range)
   case OctChain::DOPPLER:
     return " ! octdoppler ! octdisplay" + picture;
   case OctChain::VOLUME:
-    return range + " depth-count=512" + picture + " ! tee name=both both. ! "
-           + "octvolume b-scans=512" + picture
-           + " ! fakesink async=false sync=false both. ! octvolume b-scans=512 live=true "
-             "! "
-             "octrender azimuth=30 elevation=30 turn=0.5 min=60"
+    return range + " depth-count=512" + picture
+           + " ! tee name=both both. ! queue max-size-buffers=4 ! octvolume b-scans=512"
+           + picture
+           + " ! fakesink async=false sync=false both. ! octvolume b-scans=512 live=true"
+             " ! octrender azimuth=30 elevation=30 turn=0.5 min=60"
            + picture + ",width=" + std::to_string (rendered_size)
            + ",height=" + std::to_string (rendered_size);
   case OctChain::FIXED_PATTERN:

@@ -47,7 +47,7 @@ const Frames all_frames[] = {
 /* What reaches a compiler's command line: what the elements define, by plain names and
  * numbers. A word of a user's own would be none of these. */
 const std::regex plain_options (
-    "(-cl-std=CL1\\.2)?( *-D[A-Za-z_][A-Za-z_0-9]*(=[-+.A-Za-z_0-9]*)?| *-cl-[-a-z]+)*");
+    "(-cl-std=CL1\\.2)?( *-D[A-Za-z_][A-Za-z_0-9]*(=[-+.,A-Za-z_0-9]*)?| *-cl-[-a-z]+)*");
 const char *const injection = "1 -DINJECTED=1 -I/nowhere";
 std::atomic<guint> builds;
 std::atomic<bool> has_own_options;
