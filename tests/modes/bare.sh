@@ -16,7 +16,5 @@ else
   echo "pipelines/demo.sh fails"
   failed=1
 fi
-result=$(within bare '/checkout/tests/run.sh' | tee >(cat >&2) | tail -1)
-[[ $result =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]] || result="0 passed, 1 failed"
-read -r good _ bad _ <<<"$result"
-conclude $((passed + good)) $((failed + bad))
+add_up within bare '/checkout/tests/run.sh'
+conclude "$passed" "$failed"

@@ -37,13 +37,22 @@ build_or_refuse () {
 # these options of meson's
 build_beside () {
   local target=$2
-  install_missing </dev/null || refuse "The build failed."
   build=${GST_OPENCL_BUILD:-$root/build}-$1
   shift 2
-  install_readers </dev/null || refuse "The build failed."
+  { install_missing && install_readers; } </dev/null || refuse "The build failed."
   [ -e "$build/build.ninja" ] || meson setup "$build" "$root" "$@" </dev/null \
     || refuse "The build failed."
   ninja -C "$build" "$target" </dev/null || refuse "The build failed."
+}
+
+# add_up COMMAND…: what its last line says, to `passed` and `failed`
+add_up () {
+  local result good bad
+  result=$("$@" | tee >(cat >&2) | tail -1)
+  [[ $result =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]] || result="0 passed, 1 failed"
+  read -r good _ bad _ <<<"$result"
+  passed=$((passed + good))
+  failed=$((failed + bad))
 }
 
 # scan_plugins_within: GStreamer's own scanner of plugins cannot load those with a sanitizer,
