@@ -15,6 +15,7 @@ What fails is named at the end, and the others go on.
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import argparse
+import errno
 import fcntl
 import itertools
 import json
@@ -54,14 +55,17 @@ def listed_devices():
 
 def claim_device(devices):
     """A device, and a claim on it that ends with this process, however it ends: a name of
-    a socket, which no two processes of a host have. More workers than devices share them."""
+    a socket, which no two processes of a host have. More workers than devices share them,
+    and all have the first where the system has no such names."""
     for seat in itertools.count():
         claim = socket.socket(socket.AF_UNIX)
         try:
             claim.bind(f"\0opencl-reprocess-{os.getuid()}-{seat}")
             return devices[seat % len(devices)], claim
-        except OSError:
+        except OSError as error:
             claim.close()
+            if error.errno != errno.EADDRINUSE:
+                return devices[0], None
 
 
 def device_of_worker():
