@@ -115,8 +115,7 @@ take (const Raw &raw, Options &options)
   options.of = of_field && raw.rest[1] ? raw.rest[1] : "oct";
   if (options.command == "stages" && !is_one_of (options.of.c_str (), subjects))
     return "expected oct, nufft, average, angiography, doppler, fixed-pattern, keying, "
-           "soft "
-           "or camera";
+           "soft or camera";
   if (options.command != "stages" && !is_one_of (options.of.c_str (), fields))
     return "expected oct or keying";
   if (raw.rest[1] && (!of_field || raw.rest[2]))

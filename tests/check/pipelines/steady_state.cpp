@@ -70,9 +70,8 @@ const Case pipelines[] = {
     {"packed samples",
         "fakesrc sizetype=fixed sizemax=3072 filltype=pattern format=time ! "
         "application/x-oct,domain=wavelength,format=MONO12P,samples=256,lines=8,"
-        "framerate=25/1 ! openclupload ! octscan reverse=odd ! octwindowinterp ! octfft "
-        "! "
-        "opencldownload",
+        "framerate=25/1 ! openclupload ! octscan reverse=odd ! octwindowinterp ! "
+        "octfft ! opencldownload",
         0},
     {"a source on the device",
         "octtestsrc ! video/x-raw(memory:OpenCLMemory),width=256,"
