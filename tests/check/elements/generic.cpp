@@ -96,15 +96,17 @@ described (const std::string &name)
   return name + " " + need_of (name).properties;
 }
 
+/* The pad that is always there, before those on request: the registry tells templates in
+ * one order when it has scanned a plugin, in another when it has read its cache. */
 GstStaticPadTemplate *
 template_of (const std::string &name, GstPadDirection direction)
 {
   GstElementFactory *factory = gst_element_factory_find (name.c_str ());
   const GList *templates = gst_element_factory_get_static_pad_templates (factory);
   GstStaticPadTemplate *found = nullptr;
-  for (; templates && !found; templates = templates->next) {
+  for (; templates; templates = templates->next) {
     auto *entry = static_cast<GstStaticPadTemplate *> (templates->data);
-    if (entry->direction == direction)
+    if (entry->direction == direction && (!found || entry->presence == GST_PAD_ALWAYS))
       found = entry;
   }
   gst_object_unref (factory);
