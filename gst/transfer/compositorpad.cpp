@@ -8,10 +8,19 @@
 
 #define LARGEST_SIDE 32767
 
+namespace {
+/* What a frame's GstVideoCropMeta says */
+struct Cropped {
+  GstVideoRectangle to = {0, 0, -1, -1}; /* w < 0: there is none */
+  bool is_all = false; /* the caps are of what is left, not of the frame */
+};
+} // namespace
+
 struct _GstOpenCLCompositorPad {
   GstOpenCLAggregatorPad parent;
 
   opencl::Settings<GstOpenCLCompositorPlace> *settings;
+  Cropped cropped; /* the last frame; object lock */
 };
 
 G_DEFINE_FINAL_TYPE (
@@ -62,6 +71,15 @@ const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
         &GstOpenCLCompositorPlace::width, {-1, LARGEST_SIDE}, opencl::controllable},
     {"height", "Height", "Lines that the picture is scaled to (-1 or 0: as it comes)",
         &GstOpenCLCompositorPlace::height, {-1, LARGEST_SIDE}, opencl::controllable},
+    {"crop-left", "Crop left", "Columns of the picture that are not shown at its left",
+        &GstOpenCLCompositorPlace::crop_left, {0, LARGEST_SIDE}, opencl::controllable},
+    {"crop-right", "Crop right", "Columns of the picture that are not shown at its right",
+        &GstOpenCLCompositorPlace::crop_right, {0, LARGEST_SIDE}, opencl::controllable},
+    {"crop-top", "Crop top", "Lines of the picture that are not shown at its top",
+        &GstOpenCLCompositorPlace::crop_top, {0, LARGEST_SIDE}, opencl::controllable},
+    {"crop-bottom", "Crop bottom",
+        "Lines of the picture that are not shown at its bottom",
+        &GstOpenCLCompositorPlace::crop_bottom, {0, LARGEST_SIDE}, opencl::controllable},
     {"alpha", "Alpha", "By how much the picture's own alpha is multiplied",
         &GstOpenCLCompositorPlace::alpha, {0, 1}, opencl::controllable},
     {"operator", "Operator", "How the picture is blended with what is below",
@@ -72,27 +90,48 @@ const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
         &GstOpenCLCompositorPlace::sizing, sizing_get_type, opencl::controllable},
 };
 
-/* The width of the picture where pixels have the output's shape. */
-static gint
-shown_width (const GstVideoInfo *info, gint par_n, gint par_d)
+using Place = GstOpenCLCompositorPlace;
+
+/* Of the frame what its meta shows, and of that what the properties leave */
+static GstVideoRectangle
+shown_of (const Place &place, const GstVideoInfo &info, const Cropped &cropped)
 {
-  gint64 n = gint64 (GST_VIDEO_INFO_PAR_N (info)) * par_d;
-  gint64 d = gint64 (GST_VIDEO_INFO_PAR_D (info)) * par_n;
-  gint64 width = (GST_VIDEO_INFO_WIDTH (info) * n + d / 2) / MAX (d, 1);
-  return gint (CLAMP (width, 1, LARGEST_SIDE));
+  GstVideoRectangle shown = cropped.to;
+  if (shown.w < 0)
+    shown = {0, 0, info.width, info.height};
+  shown.x += place.crop_left;
+  shown.y += place.crop_top;
+  shown.w -= place.crop_left + place.crop_right;
+  shown.h -= place.crop_top + place.crop_bottom;
+  return shown;
+}
+
+static gint
+scaled_side (gint side, guint n, guint d)
+{
+  return CLAMP (
+      gint (gst_util_uint64_scale_int (side, gint (n), gint (d))), 1, LARGEST_SIDE);
+}
+
+/* Neither width nor height is set: as `compositor`, one of them stays, and the height
+ * where both would do, for the sake of interlaced video. */
+static void
+take_natural_size (Place &place, guint n, guint d)
+{
+  place.width = place.shown.w;
+  place.height = place.shown.h;
+  if (place.sizing == GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO)
+    return; /* fitted into that */
+  if (guint (place.height) % n != 0 && guint (place.width) % d == 0)
+    place.height = scaled_side (place.width, d, n);
+  else
+    place.width = scaled_side (place.height, n, d);
 }
 
 /* Within the place that it has, which is of the output's pixels */
 static void
-keep_shape (
-    GstOpenCLCompositorPlace &place, const GstVideoInfo *info, gint par_n, gint par_d)
+keep_shape (Place &place, guint n, guint d)
 {
-  guint n, d;
-
-  if (!gst_video_calculate_display_ratio (&n, &d, GST_VIDEO_INFO_WIDTH (info),
-          GST_VIDEO_INFO_HEIGHT (info), GST_VIDEO_INFO_PAR_N (info),
-          GST_VIDEO_INFO_PAR_D (info), par_n, par_d))
-    return;
   const gint width =
       gint (gst_util_uint64_scale_int_round (place.height, gint (n), gint (d)));
   const gint height =
@@ -106,25 +145,67 @@ keep_shape (
   }
 }
 
+/* `n` and `d`: the shape of what is shown, in the output's pixels */
+static void
+take_size (Place &place, guint n, guint d)
+{
+  if (place.width <= 0 && place.height <= 0)
+    take_natural_size (place, n, d);
+  else if (place.width <= 0)
+    place.width = scaled_side (place.shown.h, n, d);
+  else if (place.height <= 0)
+    place.height = place.shown.h;
+  place.right = place.x + place.width;
+  place.bottom = place.y + place.height;
+  if (place.sizing == GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO)
+    keep_shape (place, n, d);
+}
+
 GstOpenCLCompositorPlace
 gst_opencl_compositor_pad_get_place (GstOpenCLCompositorPad *pad, gint par_n, gint par_d)
 {
-  GstOpenCLCompositorPlace place = pad->settings->committed ();
+  Place place = pad->settings->committed ();
   GST_OBJECT_LOCK (pad);
-  GstVideoInfo info = GST_VIDEO_AGGREGATOR_PAD (pad)->info;
+  const GstVideoInfo info = GST_VIDEO_AGGREGATOR_PAD (pad)->info;
+  const Cropped cropped = pad->cropped;
   GST_OBJECT_UNLOCK (pad);
+  const bool known =
+      info.finfo && GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_UNKNOWN;
+  guint n, d;
 
-  if (!info.finfo || GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_UNKNOWN) {
+  if (known)
+    place.shown = shown_of (place, info, cropped);
+  if (cropped.is_all)
+    place.origin_x = cropped.to.x, place.origin_y = cropped.to.y;
+  if (place.shown.w <= 0 || place.shown.h <= 0
+      || !gst_video_calculate_display_ratio (&n, &d, guint (place.shown.w),
+          guint (place.shown.h), GST_VIDEO_INFO_PAR_N (&info),
+          GST_VIDEO_INFO_PAR_D (&info), par_n, par_d))
     place.width = place.height = 0;
-    return place;
-  }
-  if (place.width <= 0)
-    place.width = shown_width (&info, par_n, par_d);
-  if (place.height <= 0)
-    place.height = GST_VIDEO_INFO_HEIGHT (&info);
-  if (place.sizing == GST_OPENCL_COMPOSITOR_SIZING_KEEP_ASPECT_RATIO)
-    keep_shape (place, &info, par_n, par_d);
+  else
+    take_size (place, n, d);
   return place;
+}
+
+void
+gst_opencl_compositor_pad_see (GstOpenCLCompositorPad *pad, GstBuffer *frame)
+{
+  const GstVideoInfo &info = GST_VIDEO_AGGREGATOR_PAD (pad)->info;
+  const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta (frame);
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (frame);
+  Cropped cropped;
+  auto side = [] (guint side) { return gint (MIN (side, guint (LARGEST_SIDE))); };
+
+  if (crop) {
+    cropped.to = {
+        side (crop->x), side (crop->y), side (crop->width), side (crop->height)};
+    cropped.is_all = meta
+                     && (meta->width != guint (GST_VIDEO_INFO_WIDTH (&info))
+                         || meta->height != guint (GST_VIDEO_INFO_HEIGHT (&info)));
+  }
+  GST_OBJECT_LOCK (pad);
+  pad->cropped = cropped;
+  GST_OBJECT_UNLOCK (pad);
 }
 
 static void
@@ -150,4 +231,5 @@ static void
 gst_opencl_compositor_pad_init (GstOpenCLCompositorPad *pad)
 {
   pad->settings = new opencl::Settings<GstOpenCLCompositorPlace> (pad, properties);
+  pad->cropped = {};
 }

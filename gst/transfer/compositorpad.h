@@ -28,17 +28,35 @@ typedef enum {
 
 /**
  * GstOpenCLCompositorPlace:
- * @width: 0 while the pad has no caps
+ * @width: 0 while the pad has no caps, and where all of its picture is cropped
+ * @right: where the place ends that the picture has, also beside it
+ * @bottom: the same downwards
+ * @shown: what of the pad's frame goes there
+ * @origin_x: column of the frame where the picture of the caps begins
+ * @origin_y: its line
  *
  * Where the pad's picture goes in the output.
  */
 struct GstOpenCLCompositorPlace {
   gint x = 0, y = 0;
   gint width = -1, height = -1;
+  gint crop_left = 0, crop_right = 0, crop_top = 0, crop_bottom = 0;
   gdouble alpha = 1;
   GstOpenCLCompositorOperator blend_operator = GST_OPENCL_COMPOSITOR_OVER;
   GstOpenCLCompositorSizing sizing = GST_OPENCL_COMPOSITOR_SIZING_NONE;
+
+  gint right = 0, bottom = 0;
+  GstVideoRectangle shown = {0, 0, 0, 0};
+  gint origin_x = 0, origin_y = 0;
 };
+
+/**
+ * gst_opencl_compositor_pad_see:
+ * @frame: what the pad's next place is for
+ *
+ * Takes up the frame's GstVideoCropMeta.
+ */
+void gst_opencl_compositor_pad_see (GstOpenCLCompositorPad *pad, GstBuffer *frame);
 
 /**
  * gst_opencl_compositor_pad_get_place:
@@ -46,7 +64,7 @@ struct GstOpenCLCompositorPlace {
  * @par_d: its denominator
  *
  * Returns: the place as the properties say now; without a width or height of its own the
- *   picture has that of its caps, in pixels of the output's shape
+ *   picture has that of what it shows, in pixels of the output's shape
  */
 GstOpenCLCompositorPlace gst_opencl_compositor_pad_get_place (
     GstOpenCLCompositorPad *pad, gint par_n, gint par_d);

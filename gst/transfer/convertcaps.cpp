@@ -326,12 +326,7 @@ is_of_one_subsampling (const GstVideoInfo &a, const GstVideoInfo &b)
 void
 keep_colorimetry (GstStructure *output, const GstVideoInfo &in, const GstVideoInfo &out)
 {
-  GstVideoColorimetry colorimetry = in.colorimetry;
-  if (!are_of_one_family (in, out)) {
-    colorimetry.range = out.colorimetry.range;
-    colorimetry.matrix = out.colorimetry.matrix;
-  }
-  gchar *name = gst_video_colorimetry_to_string (&colorimetry);
+  gchar *name = converted_colorimetry (in, out);
   if (name)
     gst_structure_set (output, "colorimetry", G_TYPE_STRING, name, nullptr);
   g_free (name);
@@ -405,6 +400,17 @@ fixate_converted_caps (GstPadDirection direction, GstCaps *caps, GstCaps *others
   if (direction == GST_PAD_SINK)
     keep_colours (chosen, caps);
   return chosen;
+}
+
+gchar *
+converted_colorimetry (const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  GstVideoColorimetry colorimetry = in.colorimetry;
+  if (!are_of_one_family (in, out)) {
+    colorimetry.range = out.colorimetry.range;
+    colorimetry.matrix = out.colorimetry.matrix;
+  }
+  return gst_video_colorimetry_to_string (&colorimetry);
 }
 
 gchar *

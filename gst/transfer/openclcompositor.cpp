@@ -15,6 +15,11 @@
  * With `linear` it is light that is blended, and edges that were keyed with
  * `chromakey linear=true` are neither too dark nor too bright.
  *
+ * Of each picture what `crop-left` and its like take off is not shown, nor what the frame's
+ * GstVideoCropMeta leaves out, so that a `videocrop` in front copies nothing. The output is
+ * as large as holds all pictures, whatever scales behind, and has the colours of the
+ * lowest.
+ *
  * All pictures are of one interlace-mode, which is the output's; those of two fields are
  * scaled field by field. Pointer events go to the pictures under the pointer.
  *
@@ -26,6 +31,7 @@
  * ]|
  */
 #include "compositorpad.h"
+#include "convertcaps.hpp"
 #include "elements.h"
 #include "interlacing.hpp"
 
@@ -305,7 +311,23 @@ with_only (GstCaps *caps, const gchar *field, const gchar *value)
   return both;
 }
 
-/* The format of the lowest picture where downstream takes it, and its interlace-mode. */
+/* `caps`, and before them those with this value of a field. Takes `caps`. */
+static GstCaps *
+preferring (GstCaps *caps, const gchar *field, const gchar *value)
+{
+  return gst_caps_merge (with_only (caps, field, value), caps);
+}
+
+static gchar *
+colorimetry_of_output (const GstVideoInfo &lowest)
+{
+  GstVideoInfo output;
+  gst_video_info_set_format (&output, GST_VIDEO_FORMAT_RGBA, 1, 1);
+  return transfer::converted_colorimetry (lowest, output);
+}
+
+/* The format of the lowest picture where downstream takes it, its interlace-mode, and its
+ * colours as openclconvert would keep them. */
 static GstCaps *
 gst_opencl_compositor_update_caps (GstVideoAggregator *aggregator, GstCaps *caps)
 {
@@ -314,14 +336,31 @@ gst_opencl_compositor_update_caps (GstVideoAggregator *aggregator, GstCaps *caps
   if (!lowest_info (aggregator, info))
     return gst_caps_ref (caps);
   GstCaps *possible = with_only (caps, "interlace-mode", interlace_mode_of (info));
-  GstCaps *preferred = with_only (possible, "format", GST_VIDEO_INFO_NAME (&info));
-  return gst_caps_merge (preferred, possible);
+  possible = preferring (possible, "format", GST_VIDEO_INFO_NAME (&info));
+  gchar *colors = colorimetry_of_output (info);
+  if (colors)
+    possible = preferring (possible, "colorimetry", colors);
+  g_free (colors);
+  return possible;
 }
 
 /* As large as needed to show all pictures, as fast as the fastest. */
 struct Extent {
   gint width = 1, height = 1;
   gint fps_n = 0, fps_d = 1;
+
+  /* From what the structure would be fixated to */
+  gint distance_to (const GstStructure *structure) const
+  {
+    GstStructure *fixated = gst_structure_copy (structure);
+    gint nearest_width = width, nearest_height = height;
+    gst_structure_fixate_field_nearest_int (fixated, "width", width);
+    gst_structure_fixate_field_nearest_int (fixated, "height", height);
+    gst_structure_get_int (fixated, "width", &nearest_width);
+    gst_structure_get_int (fixated, "height", &nearest_height);
+    gst_structure_free (fixated);
+    return ABS (nearest_width - width) + ABS (nearest_height - height);
+  }
 };
 
 static Extent
@@ -336,8 +375,8 @@ extent_of_pads (GstElement *element, gint par_n, gint par_d)
         GST_OPENCL_COMPOSITOR_PAD (item->data), par_n, par_d);
     if (place.width == 0)
       continue;
-    extent.width = MAX (extent.width, place.width + MAX (place.x, 0));
-    extent.height = MAX (extent.height, place.height + MAX (place.y, 0));
+    extent.width = MAX (extent.width, MAX (place.right, place.width));
+    extent.height = MAX (extent.height, MAX (place.bottom, place.height));
     if (gst_util_fraction_compare (info->fps_n, info->fps_d, extent.fps_n, extent.fps_d)
         > 0) {
       extent.fps_n = info->fps_n;
@@ -363,24 +402,56 @@ keep_field_order (GstAggregator *aggregator, GstStructure *output)
         gst_video_field_order_to_string (GST_VIDEO_INFO_FIELD_ORDER (&info)), nullptr);
 }
 
-static GstCaps *
-gst_opencl_compositor_fixate_src_caps (GstAggregator *aggregator, GstCaps *caps)
+/* For pixels of the shape that the structure has then */
+static Extent
+fixate_pixels (GstElement *element, GstStructure *structure)
 {
   gint par_n = 1, par_d = 1;
 
-  caps = gst_caps_make_writable (gst_caps_truncate (caps));
-  GstStructure *structure = gst_caps_get_structure (caps, 0);
   if (gst_structure_has_field (structure, "pixel-aspect-ratio")) {
     gst_structure_fixate_field_nearest_fraction (structure, "pixel-aspect-ratio", 1, 1);
     gst_structure_get_fraction (structure, "pixel-aspect-ratio", &par_n, &par_d);
   }
+  return extent_of_pads (element, par_n, par_d);
+}
+
+/* Who scales, such as openclconvert, names first the size that it passes on as it is: of
+ * all that downstream takes it is the size of the pictures that counts, so that what is
+ * behind scales, and does not cut off. */
+static guint
+index_of_best_size (GstElement *element, GstCaps *caps)
+{
+  guint best = 0;
+  gint smallest = G_MAXINT;
+
+  for (guint i = 0; i < gst_caps_get_size (caps) && smallest > 0; i++) {
+    GstStructure *structure = gst_structure_copy (gst_caps_get_structure (caps, i));
+    const Extent extent = fixate_pixels (element, structure);
+    const gint distance = extent.distance_to (structure);
+    gst_structure_free (structure);
+    if (distance >= smallest)
+      continue;
+    smallest = distance;
+    best = i;
+  }
+  return best;
+}
+
+static GstCaps *
+gst_opencl_compositor_fixate_src_caps (GstAggregator *aggregator, GstCaps *caps)
+{
+  GstElement *element = GST_ELEMENT (aggregator);
+  GstCaps *fixed = gst_caps_copy_nth (caps, index_of_best_size (element, caps));
+  GstStructure *structure = gst_caps_get_structure (fixed, 0);
+  const Extent extent = fixate_pixels (element, structure);
+
+  gst_caps_unref (caps);
   keep_field_order (aggregator, structure);
-  Extent extent = extent_of_pads (GST_ELEMENT (aggregator), par_n, par_d);
   gst_structure_fixate_field_nearest_int (structure, "width", extent.width);
   gst_structure_fixate_field_nearest_int (structure, "height", extent.height);
   gst_structure_fixate_field_nearest_fraction (
       structure, "framerate", extent.fps_n, extent.fps_d);
-  return gst_caps_fixate (caps);
+  return gst_caps_fixate (fixed);
 }
 
 /* --- the layers of a frame --- */
@@ -406,6 +477,9 @@ static gboolean
 gst_opencl_compositor_uses_pad (
     GstOpenCLAggregator *aggregator, GstOpenCLAggregatorPad *pad)
 {
+  gst_opencl_compositor_pad_see (GST_OPENCL_COMPOSITOR_PAD (pad),
+      gst_video_aggregator_pad_get_prepared_frame (GST_VIDEO_AGGREGATOR_PAD (pad))
+          ->buffer);
   return is_seen (place_of (aggregator, pad), GST_VIDEO_AGGREGATOR (aggregator)->info);
 }
 
@@ -459,6 +533,7 @@ set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer,
 {
   cl_int4 order = {};
   cl_int8 place = {};
+  cl_int2 how = {};
   cl_float alpha = 0;
   opencl::LightCurve curve;
 
@@ -466,13 +541,15 @@ set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer,
     curve = layer->curve;
     const GstOpenCLCompositorPlace &to = layer->place;
     order = order_of (*layer->info);
-    place = {{layer->info->width, layer->info->height, to.x, to.y, to.width, to.height,
-        cl_int (to.blend_operator), layer->interlaced ? 2 : 1}};
+    place = {{to.x, to.y, to.width, to.height, to.shown.x, to.shown.y, to.shown.w,
+        to.shown.h}};
+    how = {{cl_int (to.blend_operator), layer->interlaced ? 2 : 1}};
     alpha = cl_float (to.alpha);
   }
   return kernel.set (index, layer ? layer->frame : unused, error)
          && kernel.set (index, order, error) && kernel.set (index, place, error)
-         && kernel.set (index, alpha, error) && kernel.set (index, curve, error);
+         && kernel.set (index, how, error) && kernel.set (index, alpha, error)
+         && kernel.set (index, curve, error);
 }
 
 /* One launch, from layer `first` on. */
@@ -503,12 +580,38 @@ launch (GstOpenCLCompositor *self, opencl::Kernel &kernel, bool wide,
               : kernel.enqueue (output.queue, info.width, info.height, error);
 }
 
+/* A frame may be larger than its caps, which say what its GstVideoCropMeta shows. */
+static bool
+has_all_that_is_shown (const Layer &layer, GError **error)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (layer.frame->buffer);
+  const GstVideoRectangle &shown = layer.place.shown;
+  GstVideoInfo whole = *layer.info;
+
+  if (meta)
+    gst_video_info_set_format (&whole, meta->format, meta->width, meta->height);
+  const gsize end = layer.frame->offset[0]
+                    + gsize (layer.frame->stride[0]) * (shown.y + shown.h - 1)
+                    + 4 * (gsize (shown.x) + shown.w);
+  if (shown.x + shown.w <= whole.width && shown.y + shown.h <= whole.height
+      && end <= layer.frame->size)
+    return true;
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "A frame of %dx%d is cropped to %dx%d from %d,%d, where it has nothing",
+      whole.width, whole.height, shown.w, shown.h, shown.x, shown.y);
+  return false;
+}
+
+/* Lines stay those of their field. */
 static Layer
 layer_of (GstOpenCLAggregator *aggregator, const GstOpenCLInput &input)
 {
   const GstVideoInfo &info = GST_VIDEO_AGGREGATOR_PAD (input.pad)->info;
-  return {&info, &input.frame, place_of (aggregator, input.pad),
+  Layer layer = {&info, &input.frame, place_of (aggregator, input.pad),
       transfer::has_two_fields (info, input.frame.buffer), {}};
+  if (layer.interlaced)
+    layer.place.shown.y &= ~1;
+  return layer;
 }
 
 /* The picture is of two fields where any in it is; which comes first the lowest says. */
@@ -556,8 +659,11 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
   const Settings settings = self->settings->committed ();
 
   layers.clear ();
-  for (const GstOpenCLInput *input = inputs; input < inputs + n_inputs; input++)
+  for (const GstOpenCLInput *input = inputs; input < inputs + n_inputs; input++) {
     layers.push_back (layer_of (aggregator, *input));
+    if (!has_all_that_is_shown (layers.back (), error))
+      return FALSE;
+  }
   flag_fields (output->buffer, layers);
   find_curves (self, settings.linear);
 
@@ -580,12 +686,10 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
 static gboolean
 push_pointer (GstElement *element, GstPad *pad, gpointer event)
 {
-  GstVideoInfo input, output;
   gdouble x, y;
 
   GST_OBJECT_LOCK (element);
-  output = GST_VIDEO_AGGREGATOR (element)->info;
-  input = GST_VIDEO_AGGREGATOR_PAD (pad)->info;
+  const GstVideoInfo output = GST_VIDEO_AGGREGATOR (element)->info;
   GST_OBJECT_UNLOCK (element);
   GstOpenCLCompositorPlace place = gst_opencl_compositor_pad_get_place (
       GST_OPENCL_COMPOSITOR_PAD (pad), output.par_n, output.par_d);
@@ -594,8 +698,10 @@ push_pointer (GstElement *element, GstPad *pad, gpointer event)
       || y < place.y || x >= place.x + place.width || y >= place.y + place.height)
     return TRUE;
   GstEvent *mapped = gst_event_copy (GST_EVENT (event));
-  gst_navigation_event_set_coordinates (mapped, (x - place.x) * input.width / place.width,
-      (y - place.y) * input.height / place.height);
+  const GstVideoRectangle &shown = place.shown;
+  gst_navigation_event_set_coordinates (mapped,
+      shown.x - place.origin_x + (x - place.x) * shown.w / place.width,
+      shown.y - place.origin_y + (y - place.y) * shown.h / place.height);
   gst_pad_push_event (pad, mapped);
   return TRUE;
 }
@@ -624,6 +730,16 @@ gst_opencl_compositor_finalize (GObject *object)
   G_OBJECT_CLASS (gst_opencl_compositor_parent_class)->finalize (object);
 }
 
+/* Who crops may leave it to us. */
+static gboolean
+gst_opencl_compositor_propose_allocation (GstAggregator *aggregator,
+    GstAggregatorPad *pad, GstQuery *decide_query, GstQuery *query)
+{
+  gst_query_add_allocation_meta (query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
+  return GST_AGGREGATOR_CLASS (gst_opencl_compositor_parent_class)
+      ->propose_allocation (aggregator, pad, decide_query, query);
+}
+
 static void
 set_vfuncs (GstOpenCLCompositorClass *klass)
 {
@@ -633,6 +749,7 @@ set_vfuncs (GstOpenCLCompositorClass *klass)
   aggregator_class->sink_query = gst_opencl_compositor_sink_query;
   aggregator_class->src_event = gst_opencl_compositor_src_event;
   aggregator_class->fixate_src_caps = gst_opencl_compositor_fixate_src_caps;
+  aggregator_class->propose_allocation = gst_opencl_compositor_propose_allocation;
   GST_VIDEO_AGGREGATOR_CLASS (klass)->update_caps = gst_opencl_compositor_update_caps;
   opencl_class->open = gst_opencl_compositor_open;
   opencl_class->close = gst_opencl_compositor_close;

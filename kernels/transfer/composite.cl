@@ -26,11 +26,12 @@
 #define BACKGROUND_TRANSPARENT 3
 #define BACKGROUND_CARRIED 4
 
-/* place: width and height of the input; x, y, width and height in the output (a width of
- * 0: no such layer); operator; 2 where lines belong in turns to two fields, else 1. order:
- * bit of red, green, blue, alpha. curve: what light its levels are */
+/* place: x, y, width and height in the output (a width of 0: no such layer), and of what is
+ * shown of the input. how: operator; 2 where lines belong in turns to two fields, else 1.
+ * order: bit of red, green, blue, alpha. curve: what light its levels are */
 #define LAYER(n)                                                                         \
-  FRAME (const, layer##n), int4 order##n, int8 place##n, float alpha##n, float4 curve##n
+  FRAME (const, layer##n), int4 order##n, int8 place##n, int2 how##n, float alpha##n,    \
+      float4 curve##n
 
 uint
 load_word (__global const uchar *at)
@@ -92,19 +93,27 @@ weighted (float4 pixel)
   return (float4) (pixel.xyz * pixel.w, pixel.w);
 }
 
+bool
+is_scaled (int8 place)
+{
+  return place.s2 != place.s6 || place.s3 != place.s7;
+}
+
 float4
-sample_scaled (FRAME (const, layer), int4 order, int8 place, float4 curve, int x, int y)
+sample_scaled (FRAME (const, layer), int4 order, int8 place, int fields, float4 curve,
+    int x, int y)
 {
   float share_x, share_y;
 #if INTERLACED
-  int fields = place.s7;
-  int field = min (y % fields, place.s1 - 1);
+  int field = min (y % fields, place.s7 - 1);
 #else
-  int fields = 1, field = 0;
+  int field = 0;
+  fields = 1;
 #endif
-  int2 columns = neighbours (place_of (x, place.s0, place.s4, 1, 0), &share_x);
-  Place lines = place_of (y, place.s1, place.s5, fields, field);
-  int2 rows = fields * neighbours (lines, &share_y) + field;
+  int2 columns =
+      place.s4 + neighbours (place_of (x, place.s6, place.s2, 1, 0), &share_x);
+  Place lines = place_of (y, place.s7, place.s3, fields, field);
+  int2 rows = place.s5 + fields * neighbours (lines, &share_y) + field;
 #define CORNER(column, row)                                                              \
   load_pixel (THE_FRAME (layer), order, curve, columns.column, rows.row)
   float4 corners[4] = {CORNER (x, x), CORNER (y, x), CORNER (x, y), CORNER (y, y)};
@@ -132,18 +141,19 @@ blend (float4 below, float4 layer, int operator)
 
 float4
 add_layer (float4 below, int x, int y, FRAME (const, layer), int4 order, int8 place,
-    float alpha, float4 curve)
+    int2 how, float alpha, float4 curve)
 {
-  int at_x = x - place.s2;
-  int at_y = y - place.s3;
+  int at_x = x - place.s0;
+  int at_y = y - place.s1;
 
-  if (at_x < 0 || at_y < 0 || at_x >= place.s4 || at_y >= place.s5)
+  if (at_x < 0 || at_y < 0 || at_x >= place.s2 || at_y >= place.s3)
     return below;
-  float4 pixel = place.s0 == place.s4 && place.s1 == place.s5
-                     ? load_pixel (THE_FRAME (layer), order, curve, at_x, at_y)
-                     : sample_scaled (THE_FRAME (layer), order, place, curve, at_x, at_y);
+  float4 pixel = is_scaled (place) ? sample_scaled (THE_FRAME (layer), order, place,
+                                         how.y, curve, at_x, at_y)
+                                   : load_pixel (THE_FRAME (layer), order, curve,
+                                         place.s4 + at_x, place.s5 + at_y);
   pixel.w *= alpha;
-  return blend (below, pixel, place.s6);
+  return blend (below, pixel, how.x);
 }
 
 float4
@@ -167,7 +177,8 @@ background_at (int background, int x, int y)
   FRAME (, output), int4 order, int2 out_size, float4 curve, int background, int last,   \
       __global float4 *carried, LAYER (0), LAYER (1), LAYER (2), LAYER (3), LAYER (4),   \
       LAYER (5), LAYER (6), LAYER (7)
-#define THE_LAYER(n) THE_FRAME (layer##n), order##n, place##n, alpha##n, curve##n
+#define THE_LAYER(n)                                                                     \
+  THE_FRAME (layer##n), order##n, place##n, how##n, alpha##n, curve##n
 #define THE_ARGUMENTS                                                                    \
   THE_FRAME (output), order, out_size, curve, background, last, carried, THE_LAYER (0),  \
       THE_LAYER (1), THE_LAYER (2), THE_LAYER (3), THE_LAYER (4), THE_LAYER (5),         \
@@ -253,18 +264,17 @@ background_wide (int background, int x, int y)
 bool
 is_on_line (int8 place, int y)
 {
-  return place.s4 > 0 && y >= place.s3 && y - place.s3 < place.s5;
+  return place.s2 > 0 && y >= place.s1 && y - place.s1 < place.s3;
 }
 
 /* Whether a layer on the line does not touch the columns, or covers all as it is */
 INLINED bool
 is_plain (int8 place, int x)
 {
-  int at_x = x - place.s2;
-  if (at_x + COLUMNS <= 0 || at_x >= place.s4)
+  int at_x = x - place.s0;
+  if (at_x + COLUMNS <= 0 || at_x >= place.s2)
     return true;
-  return at_x >= 0 && at_x + COLUMNS <= place.s4 && place.s0 == place.s4
-         && place.s1 == place.s5;
+  return at_x >= 0 && at_x + COLUMNS <= place.s2 && !is_scaled (place);
 }
 
 INLINED void
@@ -294,16 +304,17 @@ blend_wide (Pixels *below, Pixels layer, int operator)
 /* What is all clear or all opaque, as most of a keyed picture is, needs no arithmetic. */
 INLINED void
 add_wide_layer (Pixels *below, int x, int y, FRAME (const, layer), int4 order, int8 place,
-    float alpha, float4 curve)
+    int2 how, float alpha, float4 curve)
 {
-  int at_x = x - place.s2;
-  int at_y = y - place.s3;
-  if (at_x < 0 || at_x >= place.s4)
+  int at_x = x - place.s0;
+  int at_y = y - place.s1;
+  if (at_x < 0 || at_x >= place.s2)
     return;
-  uint16 words = load_words (LINE (layer, at_y) + 4 * (ulong) at_x);
+  uint16 words =
+      load_words (LINE (layer, place.s5 + at_y) + 4 * (ulong) (place.s4 + at_x));
   uint4 bits = convert_uint4 (order);
   uint16 alphas = words >> bits.w & 255;
-  bool clear = !any (alphas != (uint16) (0)) && place.s6 != OPERATOR_SOURCE;
+  bool clear = !any (alphas != (uint16) (0)) && how.x != OPERATOR_SOURCE;
   bool opaque = !any (alphas != (uint16) (255)) && alpha == 1.0f;
   if (clear && !any (below->alpha <= 0.0f))
     return;
@@ -313,7 +324,7 @@ add_wide_layer (Pixels *below, int x, int y, FRAME (const, layer), int4 order, i
   if (opaque)
     *below = pixels;
   else
-    blend_wide (below, pixels, place.s6);
+    blend_wide (below, pixels, how.x);
 }
 
 INLINED void

@@ -397,6 +397,93 @@ TEST (test_compositor_sizing_policy_keeps_the_shape_in_the_middle_of_the_place)
   }
 }
 
+static const int crops[][4] = {{0, 0, 0, 0}, {3, 0, 0, 5}, {0, 7, 2, 0}, {9, 10, 5, 6}};
+
+static Picture
+cut (const Picture &picture, const int (&crop)[4])
+{
+  View from (picture);
+  Picture rest (info_of (
+      "RGBA", from.width (0) - crop[0] - crop[1], from.height (0) - crop[2] - crop[3]));
+  View to (rest, GST_MAP_WRITE);
+  for (int c = 0; c < 4; c++)
+    for (int y = 0; y < to.height (c); y++)
+      for (int x = 0; x < to.width (c); x++)
+        to.set (c, x, y, from.at (c, x + crop[0], y + crop[2]));
+  return rest;
+}
+
+static void
+check_crop (const Layer &layer, const Picture &rest, const std::string &properties)
+{
+  for (int width : {-1, 50}) {
+    Layer whole = layer, shown = layer;
+    shown.picture = rest;
+    whole.width = shown.width = width;
+    whole.x = shown.x = 4;
+    Picture made = composed ({whole}, "background=white " + properties);
+    expect_equal (made.info.width, 4 + (width > 0 ? width : rest.info.width));
+    expect_equal (made.info.height, rest.info.height);
+    check_blend ({shown}, made, "white");
+  }
+}
+
+TEST_ROWS (test_compositor_shows_what_its_crop_leaves, {0, 1, 2, 3})
+{
+  const int (&crop)[4] = crops[row];
+  Layer layer = layer_of (random_picture ("RGBA", 30, 21, 4, row % 2 ? 4 : 0));
+  check_crop (layer, cut (layer.picture, crop),
+      text ("sink_0::crop-left=%d sink_0::crop-right=%d sink_0::crop-top=%d "
+            "sink_0::crop-bottom=%d",
+          crop[0], crop[1], crop[2], crop[3]));
+}
+
+/* The caps are of what is left of a larger frame, as videocrop's and decoders' are. */
+TEST_ROWS (test_compositor_shows_what_a_frames_crop_meta_leaves, {0, 1, 2, 3})
+{
+  const int (&crop)[4] = crops[row];
+  Layer layer = layer_of (random_picture ("RGBA", 30, 21, 4));
+  Picture rest = cut (layer.picture, crop);
+  GstVideoCropMeta *meta = gst_buffer_add_video_crop_meta (layer.picture.buffer);
+  meta->x = crop[0], meta->y = crop[2];
+  meta->width = rest.info.width, meta->height = rest.info.height;
+  layer.picture.info = rest.info;
+  check_crop (layer, rest, "");
+  const int more[4] = {1, 2, 3, 1};
+  check_crop (layer, cut (rest, more),
+      "sink_0::crop-left=1 sink_0::crop-right=2 sink_0::crop-top=3 "
+      "sink_0::crop-bottom=1");
+}
+
+TEST (test_compositor_shows_nothing_of_what_is_all_cropped)
+{
+  Layer low = layer_of (random_picture ("RGBA", 30, 20, 4));
+  Layer high = layer_of (random_picture ("RGBA", 30, 20, 5));
+  check_blend ({low},
+      composed ({low, high}, "sink_1::crop-left=10 sink_1::crop-right=20"), "checker");
+}
+
+/* It leaves the cropping to the compositor, and nothing is copied. */
+TEST (test_compositor_takes_videocrops_frames_as_they_are)
+{
+  Mix mix ("videotestsrc num-buffers=2 pattern=snow ! video/x-raw,format=RGBA,width=64,"
+           "height=48 ! tee name=both ! openclupload ! videocrop left=9 top=4 ! "
+           "openclcompositor name=mix ! opencldownload ! appsink name=out sync=false "
+           "both. ! videocrop left=9 top=4 ! appsink name=wanted sync=false");
+  mix.start ();
+  for (int frame = 0; frame < 2; frame++) {
+    Owned<GstSample> made = mix.pull (), wanted = mix.pull ("wanted");
+    fail_unless (made && wanted);
+    GstVideoInfo info;
+    fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (wanted)));
+    expect_equal (info.width, 55);
+    expect_equal (video::largest_difference (
+                      Picture (info, gst_buffer_ref (gst_sample_get_buffer (made))),
+                      Picture (info, gst_buffer_ref (gst_sample_get_buffer (wanted)))),
+        0);
+  }
+}
+
 /* A keyed-out green keeps its colour in the picture, and must not show at the edges. */
 TEST (test_compositor_scaling_bleeds_no_keyed_out_colour)
 {
@@ -467,6 +554,87 @@ TEST (test_compositor_output_holds_all_pictures)
   Picture made = composed ({low, high}, "");
   expect_equal (made.info.width, 46);
   expect_equal (made.info.height, 17);
+}
+
+static GstVideoInfo
+output_of (Mix &mix)
+{
+  Owned<GstCaps> caps = gst_pad_get_current_caps (mix.pad ("mix", "src"));
+  GstVideoInfo info;
+  fail_unless (caps && gst_video_info_from_caps (&info, caps));
+  return info;
+}
+
+static const struct {
+  const char *behind;
+  int width, height;
+} sizes_behind[] = {{"", 46, 17},
+    {"! openclconvert ! " DEVICE ",width=20,height=9 ", 46, 17},
+    {"! openclconvert ! " DEVICE ",width=100,height=90,format=I420 ", 46, 17},
+    {"! " DEVICE ",width=20,height=9 ", 20, 9},
+    {"! " DEVICE ",width=[1,30],height=[20,40] ", 30, 20}};
+
+/* Scaled by what scales; cut off where nothing does. */
+TEST_ROWS (
+    test_compositor_output_is_the_union_of_its_pictures_or_next_to_it, {0, 1, 2, 3, 4})
+{
+  Mix mix ("openclcompositor name=mix sink_1::xpos=30 sink_1::ypos=5 sink_1::width=16 "
+           "sink_1::height=12 "
+           + std::string (sizes_behind[row].behind)
+           + "! fakesink name=out sync=false "
+             "videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width=20,height=10 ! "
+             "openclupload ! mix.sink_0 "
+             "videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,width=8,height=8 ! "
+             "openclupload ! mix.sink_1");
+  mix.play_to_the_end ();
+  const GstVideoInfo info = output_of (mix);
+  expect_equal (info.width, sizes_behind[row].width);
+  expect_equal (info.height, sizes_behind[row].height);
+}
+
+static const char *const shapes[] = {"720,height=576,pixel-aspect-ratio=16/15",
+    "720,height=480,pixel-aspect-ratio=8/9", "720,height=480,pixel-aspect-ratio=32/27",
+    "20,height=10,pixel-aspect-ratio=3/2", "101,height=31,pixel-aspect-ratio=1/2",
+    "64,height=48,pixel-aspect-ratio=1/1", "4,height=3,pixel-aspect-ratio=64/45"};
+
+/* GStreamer's own compositor beside it, for square pixels and others. What keeps its shape
+ * it rounds down, and the same again beside it. */
+TEST_ROWS (
+    test_compositor_gives_pixels_of_another_shape_the_size_that_compositor_gives, shapes)
+{
+  for (const char *output : {"", ",pixel-aspect-ratio=1/1", ",pixel-aspect-ratio=4/3"})
+    for (const char *policy : {"none", "keep-aspect-ratio"}) {
+      const std::string source =
+          text ("videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=%s ! ", row);
+      const std::string pads =
+          text (" sink_0::sizing-policy=%s sink_0::xpos=7 sink_0::ypos=3 ! ", policy);
+      Mix theirs (
+          source + "compositor name=mix" + pads + "video/x-raw" + output + " ! fakesink");
+      Mix ours (source + "openclupload ! openclcompositor name=mix" + pads + DEVICE
+                + output + " ! fakesink");
+      theirs.play_to_the_end ();
+      ours.play_to_the_end ();
+      const GstVideoInfo got = output_of (ours), wanted = output_of (theirs);
+      expect_near (std::array{got.width, got.height},
+          std::array{wanted.width, wanted.height}, g_str_equal (policy, "none") ? 0 : 1,
+          policy);
+    }
+}
+
+TEST (test_compositor_output_has_the_colours_of_its_lowest_picture)
+{
+  std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 20, 10, 1)),
+      layer_of (random_picture ("BGRA", 20, 10, 2))};
+  for (const char *colors : {"sRGB", "1:1:5:1", "1:1:7:4"}) {
+    fail_unless (
+        gst_video_colorimetry_from_string (&layers[0].picture.info.colorimetry, colors));
+    Picture made = composed (layers, "");
+    fail_unless (gst_video_colorimetry_is_equal (
+        &made.info.colorimetry, &layers[0].picture.info.colorimetry));
+    check_blend (layers, made, "checker");
+    made = composed (layers, "", "! " DEVICE ",colorimetry=1:1:12:1 ");
+    expect_equal (made.info.colorimetry.transfer, GST_VIDEO_TRANSFER_ADOBERGB);
+  }
 }
 
 TEST (test_compositor_takes_downstreams_format)
