@@ -29,13 +29,6 @@ bytes_of (cl_ulong bytes)
   return formatted;
 }
 
-bool
-has_extension (const cl::Device &device, const std::string &name)
-{
-  const std::string all = device.getInfo<CL_DEVICE_EXTENSIONS> ().c_str ();
-  return (" " + all + " ").find (" " + name + " ") != std::string::npos;
-}
-
 /* What an element may ask for beyond what every device of OpenCL 1.2 has. */
 struct Ability {
   const char *extension, *name;
@@ -43,6 +36,8 @@ struct Ability {
 constexpr Ability abilities[] = {
     {"cl_khr_fp64", "double precision"},
     {"cl_khr_fp16", "half precision"},
+    {"cl_khr_external_memory_opaque_fd", "memory of other interfaces by descriptor"},
+    {"cl_khr_external_memory_dma_buf", "memory of other devices by DMABuf"},
 };
 
 std::string
@@ -50,7 +45,7 @@ abilities_of (const cl::Device &device)
 {
   std::string known;
   for (const Ability &ability : abilities)
-    if (has_extension (device, ability.extension))
+    if (opencl::has_extension (device, ability.extension))
       known += (known.empty () ? "" : ", ") + std::string (ability.name);
   return known.empty () ? "single precision alone" : known;
 }

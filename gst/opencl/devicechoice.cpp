@@ -129,6 +129,13 @@ effective_device (const char *device)
   return fallback && *fallback ? fallback : GST_OPENCL_DEVICE_DEFAULT;
 }
 
+bool
+has_extension (const cl::Device &device, const std::string &name)
+{
+  const std::string all = device.getInfo<CL_DEVICE_EXTENSIONS> ().c_str ();
+  return (" " + all + " ").find (" " + name + " ") != std::string::npos;
+}
+
 DeviceDescription
 describe_device (const cl::Device &device, const std::string &index)
 {

@@ -70,18 +70,37 @@ opencl::allocate_memory (
   return memory;
 }
 
-GstMemory *
-opencl::wrap_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
-    gpointer user_data, GDestroyNotify notify)
+/* Of contents that are there already */
+static GstMemory *
+new_filled_memory (std::shared_ptr<DeviceStorage> storage, gsize size, gpointer user_data,
+    GDestroyNotify notify)
 {
-  auto storage = new_storage_of (context, cl::Buffer (handle, true), size);
   storage->set_contents_on_device ();
   storage->set_notify (notify, user_data);
-  GstAllocator *allocator = gst_opencl_context_get_allocator (context, FALSE);
+  GstAllocator *allocator = gst_opencl_context_get_allocator (storage->context, FALSE);
   GstMemory *memory = new_memory (
       allocator, std::move (storage), nullptr, GstMemoryFlags (0), size, 0, size);
   gst_object_unref (allocator);
   return memory;
+}
+
+GstMemory *
+opencl::wrap_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
+    gpointer user_data, GDestroyNotify notify)
+{
+  return new_filled_memory (
+      new_storage_of (context, cl::Buffer (handle, true), size), size, user_data, notify);
+}
+
+/* The CPU sees a copy, on any device: not every driver maps what is another's. */
+GstMemory *
+opencl::acquire_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
+    const ExternalCalls &calls, gpointer user_data, GDestroyNotify notify, GError **error)
+{
+  auto storage = make_staged_storage (context, cl::Buffer (handle, true), size);
+  if (!storage->acquire (calls, error))
+    return nullptr;
+  return new_filled_memory (std::move (storage), size, user_data, notify);
 }
 
 static GstMemory *

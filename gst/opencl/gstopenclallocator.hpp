@@ -48,4 +48,9 @@ GstMemory *allocate_memory (
 /* (transfer full): device memory around `handle`, whose contents are there already */
 GstMemory *wrap_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
     gpointer user_data, GDestroyNotify notify);
+
+/* (transfer full) (nullable): the same of a buffer that is shared with others */
+GstMemory *acquire_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
+    const ExternalCalls &calls, gpointer user_data, GDestroyNotify notify,
+    GError **error);
 } // namespace opencl

@@ -10,6 +10,7 @@
 #include <gst/opencl/gstopenclbufferpool.h>
 #include <gst/opencl/gstopenclcontext.h>
 #include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/gstopenclexternal.h>
 #include <gst/opencl/gstopenclfft.h>
 #include <gst/opencl/gstopenclfilter.h>
 #include <gst/opencl/gstopenclframe.h>

@@ -51,6 +51,8 @@ DeviceStorage::~DeviceStorage ()
 {
   g_clear_object (&deferred);
   g_clear_error (&fill_error);
+  if (release_call)
+    release ();
   buffer = cl::Buffer ();
   if (notify)
     give_back ();
@@ -61,6 +63,44 @@ DeviceStorage::set_notify (GDestroyNotify function, gpointer data)
 {
   notify = function;
   user_data = data;
+}
+
+/* Waits for whatever stood in the compute queue before; all others wait for this. */
+bool
+DeviceStorage::acquire (const ExternalCalls &calls, GError **error)
+{
+  cl_command_queue queue =
+      gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  const cl_mem handle = buffer ();
+  cl_event event;
+
+  if (!gst_opencl_check (calls.acquire (queue, 1, &handle, 0, nullptr, &event),
+          "clEnqueueAcquireExternalMemObjectsKHR", error))
+    return false;
+  clFlush (queue);
+  end (queue, GST_MAP_WRITE, event);
+  clReleaseEvent (event);
+  release_call = calls.release;
+  return true;
+}
+
+/* Behind all that uses it. Where this fails the device is lost, which is said by those
+ * who enqueue frames. */
+void
+DeviceStorage::release ()
+{
+  cl_command_queue queue =
+      gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  const cl_mem handle = buffer ();
+  cl_event event;
+
+  if (!events.enqueue_waits (queue, GST_MAP_READWRITE, nullptr)
+      || !gst_opencl_check (release_call (queue, 1, &handle, 0, nullptr, &event),
+          "clEnqueueReleaseExternalMemObjectsKHR", nullptr))
+    return;
+  clFlush (queue);
+  events.record (queue, GST_MAP_WRITE, event);
+  clReleaseEvent (event);
 }
 
 /* Tells the application that its buffer is free, once nothing uses it. The context

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "accessevents.hpp"
+#include "externalcalls.hpp"
 #include "frameowner.hpp"
 #include "gstopencldeferred.h"
 
@@ -62,6 +63,8 @@ public:
 
   cl_mem handle () const { return buffer (); }
   void set_notify (GDestroyNotify function, gpointer data);
+  /* The buffer is shared with others, who have it back when this ends. */
+  bool acquire (const ExternalCalls &calls, GError **error);
 
   void defer (GstOpenCLDeferred *work, gsize offset);
   GstOpenCLDeferred *ref_deferred ();
@@ -79,6 +82,7 @@ protected:
 
 private:
   bool enqueue_fill (GstOpenCLDeferred *work, GError **error);
+  void release ();
   void give_back ();
 
   /* Held while it is enqueued; the thread that does so uses the memory meanwhile. */
@@ -86,6 +90,8 @@ private:
   GstOpenCLDeferred *deferred = nullptr; /* (nullable): what will make the contents, */
   gsize deferred_offset = 0;             /* and from which byte on */
   GError *fill_error = nullptr;          /* (nullable): why there are no contents */
+
+  ExternalCalls::Enqueue release_call = nullptr; /* while the buffer is acquired */
 
   GDestroyNotify notify = nullptr;
   gpointer user_data = nullptr;

@@ -1,0 +1,190 @@
+/* gstreamer-opencl tests: a device that imports memory by file descriptor
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "importing-device.hpp"
+
+#include "opencl-counting.hpp"
+#include "tests/faults/realopencl.hpp"
+
+#include <CL/cl_ext.h>
+#include <atomic>
+#include <dirent.h>
+#include <mutex>
+#include <set>
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace {
+std::atomic<unsigned> n_imported{0}, n_acquired{0}, n_released{0};
+std::atomic<cl_int> import_code{CL_SUCCESS}, acquire_code{CL_SUCCESS};
+std::mutex held_lock;
+std::set<cl_mem> held; /* acquired */
+
+struct Mapping {
+  void *bytes;
+  size_t size;
+};
+
+cl_int CL_API_CALL
+acquire (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_waits,
+    const cl_event *waits, cl_event *event)
+{
+  if (const cl_int failure = acquire_code.exchange (CL_SUCCESS))
+    return failure;
+  std::lock_guard<std::mutex> guard (held_lock);
+  for (cl_uint i = 0; i < n; i++)
+    if (!held.insert (buffers[i]).second)
+      return CL_INVALID_OPERATION;
+  n_acquired += n;
+  return clEnqueueMarkerWithWaitList (queue, n_waits, waits, event);
+}
+
+cl_int CL_API_CALL
+release (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_waits,
+    const cl_event *waits, cl_event *event)
+{
+  std::lock_guard<std::mutex> guard (held_lock);
+  for (cl_uint i = 0; i < n; i++)
+    if (held.erase (buffers[i]) == 0)
+      return CL_INVALID_OPERATION;
+  n_released += n;
+  return clEnqueueMarkerWithWaitList (queue, n_waits, waits, event);
+}
+
+bool
+is_of_this_device (const cl_ulong *properties, int &fd)
+{
+  fd = int (properties[1]);
+  return (properties[0] == CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR
+             || properties[0] == CL_EXTERNAL_MEMORY_HANDLE_DMA_BUF_KHR)
+         && properties[2] == 0x2051 /* CL_MEM_DEVICE_HANDLE_LIST_KHR */ && properties[3]
+         && properties[4] == 0 && properties[5] == 0;
+}
+} // namespace
+
+extern "C" {
+/* A successful import makes the descriptor its own. */
+cl_mem
+clCreateBufferWithProperties (cl_context context, const cl_ulong *properties,
+    cl_mem_flags flags, size_t size, void *host, cl_int *code)
+{
+  int fd;
+  *code = import_code.exchange (CL_SUCCESS);
+  if (*code == CL_SUCCESS && (host || !is_of_this_device (properties, fd)))
+    *code = CL_INVALID_PROPERTY;
+  if (*code != CL_SUCCESS)
+    return nullptr;
+  void *bytes = mmap (nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (bytes == MAP_FAILED) {
+    *code = CL_INVALID_VALUE;
+    return nullptr;
+  }
+  close (fd);
+  cl_mem buffer =
+      clCreateBuffer (context, flags | CL_MEM_USE_HOST_PTR, size, bytes, code);
+  fail_unless (buffer != nullptr);
+  clSetMemObjectDestructorCallback (
+      buffer,
+      [] (cl_mem, void *data) {
+        auto *mapping = static_cast<Mapping *> (data);
+        munmap (mapping->bytes, mapping->size);
+        delete mapping;
+      },
+      new Mapping{bytes, size});
+  n_imported++;
+  return buffer;
+}
+
+void *
+clGetExtensionFunctionAddressForPlatform (cl_platform_id platform, const char *name)
+{
+  if (g_str_equal (name, "clEnqueueAcquireExternalMemObjectsKHR"))
+    return reinterpret_cast<void *> (acquire);
+  if (g_str_equal (name, "clEnqueueReleaseExternalMemObjectsKHR"))
+    return reinterpret_cast<void *> (release);
+  return REAL (clGetExtensionFunctionAddressForPlatform) (platform, name);
+}
+}
+
+namespace check {
+ImportingDevice::ImportingDevice (const std::string &extensions)
+{
+  n_imported = n_acquired = n_released = 0;
+  counting::let_devices_say (
+      CL_DEVICE_EXTENSIONS, extensions.c_str (), extensions.size () + 1);
+}
+
+ImportingDevice::~ImportingDevice ()
+{
+  counting::let_devices_say_the_truth ();
+}
+
+unsigned
+ImportingDevice::imported () const
+{
+  return n_imported;
+}
+
+unsigned
+ImportingDevice::acquired () const
+{
+  return n_acquired;
+}
+
+unsigned
+ImportingDevice::released () const
+{
+  return n_released;
+}
+
+void
+ImportingDevice::let_import_fail (cl_int code)
+{
+  import_code = code;
+}
+
+void
+ImportingDevice::let_acquire_fail (cl_int code)
+{
+  acquire_code = code;
+}
+
+SharedPages::SharedPages (const Bytes &bytes)
+    : descriptor (memfd_create ("pages", MFD_CLOEXEC)), size (bytes.size ())
+{
+  fail_unless (descriptor >= 0);
+  fill (bytes);
+}
+
+SharedPages::~SharedPages ()
+{
+  close (descriptor);
+}
+
+Bytes
+SharedPages::bytes () const
+{
+  Bytes read (size);
+  fail_unless (pread (descriptor, read.data (), size, 0) == gssize (size));
+  return read;
+}
+
+void
+SharedPages::fill (const Bytes &bytes)
+{
+  fail_unless (pwrite (descriptor, bytes.data (), size, 0) == gssize (size));
+}
+
+unsigned
+open_descriptors ()
+{
+  unsigned n = 0;
+  DIR *folder = opendir ("/proc/self/fd");
+  fail_unless (folder != nullptr);
+  while (readdir (folder))
+    n++;
+  closedir (folder);
+  return n;
+}
+} // namespace check

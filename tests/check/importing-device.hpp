@@ -1,0 +1,51 @@
+/* gstreamer-opencl tests: a device that imports memory by file descriptor
+ *
+ * The machine's own device, in front of which stands what cl_khr_external_memory adds: the
+ * memory of a descriptor is mapped, and a buffer made of where it lies. So what a test
+ * writes there the device reads, and the other way round, without a copy.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "harness.hpp"
+
+#include <CL/cl.h>
+
+namespace check {
+/* What every device says that it is, while this lives. */
+struct ImportingDevice {
+  explicit ImportingDevice (const std::string &extensions =
+                                "cl_khr_external_memory cl_khr_external_memory_opaque_fd "
+                                "cl_khr_external_memory_dma_buf");
+  ~ImportingDevice ();
+
+  /* Of the buffers that were imported since: how often */
+  unsigned imported () const;
+  unsigned acquired () const;
+  unsigned released () const;
+
+  /* What the next call is to fail with. */
+  void let_import_fail (cl_int code);
+  void let_acquire_fail (cl_int code);
+};
+
+/* Memory that has a descriptor and is no dma_buf, but as much of one as can be mapped. */
+class SharedPages {
+public:
+  explicit SharedPages (const Bytes &bytes);
+  ~SharedPages ();
+  SharedPages (const SharedPages &) = delete;
+
+  int fd () const { return descriptor; }
+  Bytes bytes () const;
+  void fill (const Bytes &bytes);
+
+private:
+  int descriptor;
+  gsize size;
+};
+
+/* How many this process has. */
+unsigned open_descriptors ();
+} // namespace check

@@ -1,0 +1,213 @@
+/* Tests of memory that other interfaces and devices share with the device
+ *
+ * On a device that can import: see importing-device.hpp. What a GPU's driver does of it is
+ * seen by tests/interop.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/importing-device.hpp"
+#include "tests/check/opencl-check.hpp"
+
+using namespace check;
+
+namespace {
+constexpr gsize size = 5000;
+
+/* A device that imports, a context, pages that somebody shares, and a kernel that adds. */
+struct Import {
+  ImportingDevice device;
+  Owned<GstOpenCLContext> context;
+  SharedPages pages;
+  OwnedCL<cl_kernel> add;
+
+  Import ()
+      : context (new_context ()), pages (pattern (size, 1)),
+        add (make_kernel (context, change_source, "add"))
+  {
+  }
+
+  /* (transfer full) */
+  GstMemory *memory (gpointer user_data = nullptr, GDestroyNotify notify = nullptr,
+      GstOpenCLHandleTypes type = GST_OPENCL_HANDLE_DMA_BUF)
+  {
+    Owned<GError> error;
+    GstMemory *made = gst_opencl_memory_new_from_fd (
+        context, type, pages.fd (), size, user_data, notify, error.out ());
+    fail_unless (made != nullptr, "%s", error ? error->message : "no error");
+    return made;
+  }
+
+  void add_on_device (GstMemory *memory, guint8 value)
+  {
+    cl_command_queue queue = queue_of (context);
+    fail_unless (gst_opencl_memory_begin (memory, queue, GST_MAP_READWRITE, nullptr));
+    OwnedCL<cl_event> event = enqueue_change (
+        queue, add, gst_opencl_memory_get_handle (memory), 0, size, value);
+    clFlush (queue);
+    gst_opencl_memory_end (memory, queue, GST_MAP_READWRITE, event);
+  }
+
+  void expect_refusal (GstOpenCLHandleTypes type, int fd, gsize bytes, GQuark domain,
+      int code, const std::string &part)
+  {
+    Owned<GError> error;
+    const unsigned before = open_descriptors ();
+    fail_unless (gst_opencl_memory_new_from_fd (
+                     context, type, fd, bytes, nullptr, nullptr, error.out ())
+                 == nullptr);
+    fail_unless (g_error_matches (error, domain, code), "%s", error->message);
+    fail_unless (strstr (error->message, part.c_str ()), "%s", error->message);
+    expect_equal (open_descriptors (), before);
+  }
+};
+
+Bytes
+added (Bytes bytes, guint8 value)
+{
+  for (guint8 &byte : bytes)
+    byte += value;
+  return bytes;
+}
+
+void
+count_call (gpointer data)
+{
+  ++*static_cast<std::atomic<int> *> (data);
+}
+} // namespace
+
+TEST (test_import_types_are_what_the_devices_extensions_say)
+{
+  const struct {
+    const char *extensions;
+    guint types;
+  } rows[] = {
+      {"", 0},
+      {"cl_khr_fp64 cl_khr_external_memory", 0},
+      {"cl_khr_external_memory_opaque_fd", GST_OPENCL_HANDLE_OPAQUE_FD},
+      {"cl_khr_external_memory_dma_buf cl_khr_fp64", GST_OPENCL_HANDLE_DMA_BUF},
+      {"cl_khr_external_memory_dma_buf cl_khr_external_memory_opaque_fd",
+          GST_OPENCL_HANDLE_OPAQUE_FD | GST_OPENCL_HANDLE_DMA_BUF},
+      {"cl_khr_external_memory_dma_buffer", 0},
+  };
+  Owned<GstOpenCLContext> context = new_context ();
+  for (const auto &row : rows) {
+    ImportingDevice device (row.extensions);
+    expect_equal (guint (gst_opencl_context_get_import_types (context)), row.types);
+  }
+}
+
+TEST (test_imported_memory_has_the_bytes_of_its_descriptor)
+{
+  for (auto type : {GST_OPENCL_HANDLE_OPAQUE_FD, GST_OPENCL_HANDLE_DMA_BUF}) {
+    Import import;
+    Owned<GstMemory> memory = import.memory (nullptr, nullptr, type);
+    expect_equal (memory->size, size);
+    import.add_on_device (memory, 3);
+    assert_same (read_memory (memory), added (pattern (size, 1), 3), "read by the CPU");
+  }
+}
+
+TEST (test_what_the_device_writes_is_the_other_sides_when_it_is_told)
+{
+  Import import;
+  std::atomic<int> told{0};
+  GstMemory *memory = import.memory (&told, count_call);
+  import.add_on_device (memory, 7);
+  gst_memory_unref (memory);
+  fail_unless (soon ([&] { return told == 1; }));
+  assert_same (import.pages.bytes (), added (pattern (size, 1), 7), "shared pages");
+  expect_equal (import.device.acquired (), 1u);
+  expect_equal (import.device.released (), 1u);
+}
+
+TEST (test_imported_memory_is_released_only_when_the_device_has_done_with_it)
+{
+  Import import;
+  std::atomic<int> told{0};
+  GstMemory *memory = import.memory (&told, count_call);
+  Gate gate (import.context);
+  cl_command_queue queue = queue_of (import.context, GST_OPENCL_QUEUE_DOWNLOAD);
+  fail_unless (gst_opencl_memory_begin (memory, queue, GST_MAP_READ, nullptr));
+  gst_opencl_memory_end (memory, queue, GST_MAP_READ, gate.event);
+  clFlush (queue);
+  gst_memory_unref (memory);
+  g_usleep (100000);
+  expect_equal (told.load (), 0);
+  gate.open ();
+  fail_unless (soon ([&] { return told == 1; }));
+}
+
+TEST (test_memory_that_comes_again_is_imported_once_and_acquired_each_time)
+{
+  Import import;
+  Owned<GError> error;
+  OwnedCL<cl_mem> handle = gst_opencl_context_import_fd (
+      import.context, GST_OPENCL_HANDLE_DMA_BUF, import.pages.fd (), size, error.out ());
+  fail_unless (handle, "%s", error ? error->message : "no error");
+  for (guint i = 0; i < 5; i++) {
+    import.pages.fill (pattern (size, i));
+    Owned<GstMemory> memory = gst_opencl_memory_new_acquired (
+        import.context, handle, size, nullptr, nullptr, error.out ());
+    fail_unless (memory, "%s", error ? error->message : "no error");
+    assert_same (read_memory (memory), pattern (size, i), "frame");
+  }
+  expect_equal (import.device.imported (), 1u);
+  expect_equal (import.device.acquired (), 5u);
+  expect_equal (import.device.released (), 5u);
+}
+
+TEST (test_descriptors_stay_their_owners)
+{
+  Import import;
+  const unsigned before = open_descriptors ();
+  for (guint i = 0; i < 20; i++)
+    gst_memory_unref (import.memory ());
+  expect_equal (open_descriptors (), before);
+  assert_same (import.pages.bytes (), pattern (size, 1), "still readable");
+}
+
+TEST (test_what_cannot_be_imported_is_refused_with_its_reason)
+{
+  Import import;
+  const auto dma_buf = GST_OPENCL_HANDLE_DMA_BUF;
+  import.expect_refusal (dma_buf, -1, size, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
+      "descriptor -1: Bad file descriptor");
+  import.expect_refusal (dma_buf, import.pages.fd (), size + 1, GST_STREAM_ERROR,
+      GST_STREAM_ERROR_FORMAT, "has 5000 bytes, expected at least 5001");
+  import.expect_refusal (GstOpenCLHandleTypes (1 << 7), import.pages.fd (), size,
+      GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED, "does not import memory by such a");
+  import.device.let_import_fail (CL_INVALID_OPERATION);
+  import.expect_refusal (dma_buf, import.pages.fd (), size, GST_OPENCL_ERROR,
+      GST_OPENCL_ERROR_FAILED, "clCreateBufferWithProperties of 5000 bytes");
+}
+
+TEST (test_a_device_that_imports_nothing_says_so)
+{
+  ImportingDevice other ("cl_khr_fp64");
+  Owned<GstOpenCLContext> context = new_context ();
+  SharedPages pages (pattern (size, 1));
+  Owned<GError> error;
+  fail_unless (gst_opencl_memory_new_from_fd (context, GST_OPENCL_HANDLE_OPAQUE_FD,
+                   pages.fd (), size, nullptr, nullptr, error.out ())
+               == nullptr);
+  fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
+  fail_unless (strstr (error->message, "does not import memory by an opaque"));
+  expect_equal (other.imported (), 0u);
+}
+
+TEST (test_memory_that_cannot_be_acquired_is_refused_and_nobody_told)
+{
+  Import import;
+  std::atomic<int> told{0};
+  Owned<GError> error;
+  import.device.let_acquire_fail (CL_INVALID_OPERATION);
+  fail_unless (gst_opencl_memory_new_from_fd (import.context, GST_OPENCL_HANDLE_DMA_BUF,
+                   import.pages.fd (), size, &told, count_call, error.out ())
+               == nullptr);
+  fail_unless (strstr (error->message, "clEnqueueAcquireExternalMemObjectsKHR failed"),
+      "%s", error->message);
+  g_usleep (20000);
+  expect_equal (told.load (), 0);
+  expect_equal (import.device.released (), 0u);
+}
