@@ -33,10 +33,10 @@
 #include "compositorpad.h"
 #include "convertcaps.hpp"
 #include "elements.h"
-#include "interlacing.hpp"
 
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/interlacing.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/lightcurve.hpp>
 #include <gst/opencl/opencl-private.hpp>
@@ -608,7 +608,7 @@ layer_of (GstOpenCLAggregator *aggregator, const GstOpenCLInput &input)
 {
   const GstVideoInfo &info = GST_VIDEO_AGGREGATOR_PAD (input.pad)->info;
   Layer layer = {&info, &input.frame, place_of (aggregator, input.pad),
-      transfer::has_two_fields (info, input.frame.buffer), {}};
+      opencl::has_two_fields (info, input.frame.buffer), {}};
   if (layer.interlaced)
     layer.place.shown.y &= ~1;
   return layer;

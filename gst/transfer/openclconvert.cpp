@@ -47,18 +47,18 @@
  * ]|
  * The matte alone.
  */
-#include "colorconversion.hpp"
 #include "colormap.hpp"
 #include "convertcaps.hpp"
 #include "elements.h"
 #include "geometry.hpp"
-#include "interlacing.hpp"
-#include "samples.hpp"
 
+#include <gst/opencl/colorconversion.hpp>
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/interlacing.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/samplelayout.hpp>
 #include <gst/opencl/settings.hpp>
 #include <gst/video/navigation.h>
 
@@ -109,21 +109,13 @@ struct Settings {
   }
 };
 
-/* Where the components of a picture stand, as the kernel takes it. */
-struct Layout {
-  cl_int2 size;
-  cl_ulong4 start;
-  cl_int4 stride;
-  cl_int4 step;
-};
-
 /* What the streaming thread works with, for one pair of caps and one set of settings. */
 struct Work {
   Settings settings;
   transfer::Orientation orientation;
   transfer::Shown shown;
   cl_int4 border; /* its samples */
-  transfer::ColorConversion colors;
+  opencl::ColorConversion colors;
   opencl::FrameKernel kernels[2]; /* for whole frames, and for two fields */
   bool wide = false;              /* the first of them goes along lines */
   cl::Buffer color_table;         /* where gray is mapped */
@@ -298,55 +290,6 @@ gst_opencl_convert_accept_caps (
   return FALSE;
 }
 
-/* --- how pictures lie --- */
-
-/* The byte of RGBx and its like that holds no component. */
-static gsize
-padding_offset (const GstVideoInfo &info)
-{
-  gsize offset = 0 + 1 + 2 + 3;
-  for (guint c = 0; c < 3; c++)
-    offset -= GST_VIDEO_INFO_COMP_POFFSET (&info, c);
-  return offset;
-}
-
-static bool
-has_padding (const GstVideoInfo &info)
-{
-  return GST_VIDEO_INFO_IS_RGB (&info) && GST_VIDEO_INFO_N_COMPONENTS (&info) == 3
-         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4;
-}
-
-static Layout
-layout_of (const GstVideoInfo &info, const GstOpenCLFrame &frame)
-{
-  Layout layout = {};
-
-  layout.size.s[0] = info.width;
-  layout.size.s[1] = info.height;
-  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (&info); c++) {
-    guint plane = GST_VIDEO_INFO_COMP_PLANE (&info, c);
-    layout.start.s[c] = frame.offset[plane] + transfer::sample_offset (info, c);
-    layout.stride.s[c] = frame.stride[plane];
-    layout.step.s[c] = GST_VIDEO_INFO_COMP_PSTRIDE (&info, c);
-  }
-  return layout;
-}
-
-/* Padding is filled as alpha is, but never read. */
-static Layout
-layout_of_output (const GstVideoInfo &info, const GstOpenCLFrame &frame)
-{
-  Layout layout = layout_of (info, frame);
-
-  if (has_padding (info)) {
-    layout.start.s[3] = frame.offset[0] + padding_offset (info);
-    layout.stride.s[3] = frame.stride[0];
-    layout.step.s[3] = GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0);
-  }
-  return layout;
-}
-
 /* --- building the kernel --- */
 
 static bool
@@ -398,56 +341,6 @@ is_chroma_resampled (const Work &work, const GstVideoInfo &in, const GstVideoInf
              || in.chroma_site != out.chroma_site || is_scaled (work, in) || oblong);
 }
 
-struct ChromaFilter {
-  const char *across, *down;
-};
-
-static ChromaFilter
-chroma_filter (const GstVideoInfo &info, bool resampled)
-{
-  auto filter = [&] (guint subsampling, guint cosited) {
-    return !resampled || subsampling == 0 ? "CHROMA_NEAREST"
-           : info.chroma_site & cosited   ? "CHROMA_COSITED"
-                                          : "CHROMA_CENTRED";
-  };
-  return {filter (info.finfo->w_sub[2], GST_VIDEO_CHROMA_SITE_H_COSITED),
-      filter (info.finfo->h_sub[2], GST_VIDEO_CHROMA_SITE_V_COSITED)};
-}
-
-static void
-define (
-    std::string &options, const char *side, const char *name, const std::string &value)
-{
-  options += std::string (" -D") + side + name + "=" + value;
-}
-
-static bool
-has_pixels_of_four_bytes (const GstVideoInfo &info)
-{
-  return GST_VIDEO_INFO_N_PLANES (&info) == 1 && info.finfo->w_sub[2] == 0
-         && GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0) == 4
-         && GST_VIDEO_INFO_COMP_DEPTH (&info, 0) == 8;
-}
-
-static bool
-is_v210 (const GstVideoInfo &info)
-{
-  return GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_v210;
-}
-
-static void
-define_side (std::string &options, const char *side, const GstVideoInfo &info, bool gray)
-{
-  define (options, side, "_GRAY", gray ? "1" : "0");
-  define (options, side, "_BITS", std::to_string (GST_VIDEO_INFO_COMP_DEPTH (&info, 0)));
-  define (options, side, "_SHIFT", std::to_string (transfer::sample_shift (info)));
-  define (options, side, "_BIG_ENDIAN", transfer::is_big_endian (info) ? "1" : "0");
-  define (options, side, "_V210", is_v210 (info) ? "1" : "0");
-  define (options, side, "_W_SUB", std::to_string (info.finfo->w_sub[2]));
-  define (options, side, "_WORDS", has_pixels_of_four_bytes (info) ? "1" : "0");
-  define (options, side, "_H_SUB", std::to_string (info.finfo->h_sub[2]));
-}
-
 static const char *
 scaling (const Work &work, const GstVideoInfo &in)
 {
@@ -469,22 +362,18 @@ build_options (
 {
   const Settings &settings = work.settings;
   bool resampled = is_chroma_resampled (work, in, out);
-  ChromaFilter up = chroma_filter (in, resampled);
-  ChromaFilter down = chroma_filter (out, resampled);
   std::string options;
 
-  define_side (
+  opencl::define_samples (
       options, "IN", in, GST_VIDEO_INFO_IS_GRAY (&in) || takes_alpha (settings, in, out));
-  define_side (options, "OUT", out, GST_VIDEO_INFO_IS_GRAY (&out));
-  define (options, "CHROMA_IN", "_H", up.across);
-  define (options, "CHROMA_IN", "_V", up.down);
-  define (options, "CHROMA_OUT", "_H", down.across);
-  define (options, "CHROMA_OUT", "_V", down.down);
-  define (options, "SCALING", "", scaling (work, in));
-  define (options, "ORIENTED", "", is_plain (work, out) ? "0" : "1");
-  define (options, "COLORS", "", work.colors.arithmetic);
-  define (options, "DITHER", "", dithers (settings, in, out) ? "1" : "0");
-  define (options, "FIELDS", "", interlaced ? "2" : "1");
+  opencl::define_samples (options, "OUT", out, GST_VIDEO_INFO_IS_GRAY (&out));
+  opencl::define_chroma (options, "IN", in, resampled);
+  opencl::define_chroma (options, "OUT", out, resampled);
+  opencl::define (options, "SCALING", "", scaling (work, in));
+  opencl::define (options, "ORIENTED", "", is_plain (work, out) ? "0" : "1");
+  opencl::define (options, "COLORS", "", work.colors.arithmetic);
+  opencl::define (options, "DITHER", "", dithers (settings, in, out) ? "1" : "0");
+  opencl::define (options, "FIELDS", "", interlaced ? "2" : "1");
   return options;
 }
 
@@ -498,22 +387,13 @@ is_wide (GstOpenCLContext *context, const Work &work, const GstVideoInfo &in,
          && GST_VIDEO_INFO_COMP_DEPTH (&out, 0) == 8;
 }
 
-static void
-define_steps (std::string &options, const char *side, const cl_int4 &steps)
-{
-  std::string all;
-  for (int n = 0; n < 4; n++)
-    all += (n > 0 ? "," : "") + std::to_string (steps.s[n]);
-  define (options, side, "_STEPS", all);
-}
-
 static std::string
 wide_options (const GstVideoInfo &in, const GstVideoInfo &out)
 {
   const GstOpenCLFrame anywhere = {};
   std::string options = " -DWIDE=1";
-  define_steps (options, "IN", layout_of (in, anywhere).step);
-  define_steps (options, "OUT", layout_of_output (out, anywhere).step);
+  opencl::define_steps (options, "IN", opencl::layout_of (in, anywhere));
+  opencl::define_steps (options, "OUT", opencl::layout_of_output (out, anywhere));
   return options;
 }
 
@@ -523,7 +403,7 @@ make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &o
     cl::Buffer &table, GError **error)
 {
   cl_float values[transfer::colormap_levels][4] = {};
-  transfer::ColorMatrix matrix = transfer::color_matrix_from_rgb (output);
+  opencl::ColorMatrix matrix = opencl::color_matrix_from_rgb (output);
 
   for (int level = 0; level < transfer::colormap_levels; level++) {
     transfer::Rgb color = transfer::colormap_color (map, level);
@@ -540,7 +420,7 @@ make_color_table (GstOpenCLContext *context, Colormap map, const GstVideoInfo &o
 static cl_int4
 border_of (const GstVideoInfo &output)
 {
-  const transfer::ColorMatrix matrix = transfer::color_matrix_from_rgb (output);
+  const opencl::ColorMatrix matrix = opencl::color_matrix_from_rgb (output);
   cl_int4 border = {{0, 0, 0, (1 << GST_VIDEO_INFO_COMP_DEPTH (&output, 0)) - 1}};
   for (int i = 0; i < 3; i++)
     border.s[i] = cl_int (std::lround (matrix.m[i][3]));
@@ -601,10 +481,10 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
   work->orientation = orientation_of (self, settings);
   work->shown = transfer::shown_of (in, out, work->orientation, settings.borders);
   work->border = border_of (out);
-  work->colors = mapped ? transfer::choose_map_conversion (in)
+  work->colors = mapped ? opencl::choose_map_conversion (in)
                  : takes_alpha (settings, in, out)
-                     ? transfer::ColorConversion{"COLORS_COPY", {}}
-                     : transfer::choose_color_conversion (in, out);
+                     ? opencl::ColorConversion{"COLORS_COPY", {}}
+                     : opencl::choose_color_conversion (in, out);
   prepare_kernels (context, *work, in, out, mapped);
   if (!work->kernels[has_fields (*work, in)].variant ({}, error)
       || !make_taps (context, *work, in, error))
@@ -742,8 +622,8 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
       && !make_work (self, settings, error))
     return FALSE;
   Work &work = *self->work;
-  Layout in = layout_of (in_info, *input);
-  Layout out = layout_of_output (out_info, *output);
+  opencl::SampleLayout in = opencl::layout_of (in_info, *input);
+  opencl::SampleLayout out = opencl::layout_of_output (out_info, *output);
   if (takes_alpha (settings, in_info, out_info)) {
     in.start.s[0] = in.start.s[3];
     in.stride.s[0] = in.stride.s[3];
@@ -751,7 +631,7 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   const cl_long4 *rows = work.colors.rows;
   cl_mem colors = work.color_table () ? work.color_table () : input->data; /* or unused */
   bool fields =
-      transfer::has_two_fields (in_info, input->buffer) && !work.orientation.turns ();
+      opencl::has_two_fields (in_info, input->buffer) && !work.orientation.turns ();
   const transfer::Shown &at = work.shown;
   const cl_int4 shown = {{at.left, at.top, at.width, at.height}};
   const cl_int4 turned = {{work.orientation.transposed, work.orientation.mirrored_x,
@@ -760,11 +640,12 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   cl_mem down = work.down () ? work.down () : input->data;
   /* Where pixels are no words, it is all the same how they lie. */
   opencl::Kernel *kernel = work.kernels[fields].variant (
-      {has_pixels_of_four_bytes (in_info) ? input : nullptr,
-          has_pixels_of_four_bytes (out_info) ? output : nullptr},
+      {opencl::has_pixels_of_four_bytes (in_info) ? input : nullptr,
+          opencl::has_pixels_of_four_bytes (out_info) ? output : nullptr},
       error);
-  gsize columns = is_v210 (out_info) ? (gsize (out_info.width) + 5) / 6
-                                     : blocks (out_info.width, out_info.finfo->w_sub[2]);
+  gsize columns = opencl::is_v210 (out_info)
+                      ? (gsize (out_info.width) + 5) / 6
+                      : blocks (out_info.width, out_info.finfo->w_sub[2]);
   gsize lines = blocks (out_info.height, out_info.finfo->h_sub[2], fields ? 2 : 1);
   if (!kernel
       || !kernel->set_all (error, input->data, in.size, in.start, in.stride, in.step,

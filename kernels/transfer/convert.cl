@@ -4,20 +4,9 @@
  * say what differs in kind; where the components stand comes as arguments, so that one
  * program serves all formats of a kind:
  *
- *   IN_GRAY, OUT_GRAY          only the first component is there
- *   IN_BITS, OUT_BITS          of a sample: 8, or 10 to 16 in two bytes, of which
- *   IN_SHIFT, OUT_SHIFT        so many are below it and
- *   IN_BIG_ENDIAN, OUT_...     the higher one is first
- *   IN_V210, OUT_V210          v210: six pixels in four words of three samples
- *   IN_WORDS, OUT_WORDS        a pixel is four bytes,
- *   ALIGNMENT                  and then offset and stride are multiples of this: 4 or 1
- *   IN_W_SUB, IN_H_SUB,        log2 of the chroma subsampling
- *   OUT_W_SUB, OUT_H_SUB
- *   FIELDS                     1, or 2 where lines belong in turns to two fields: chroma
- *                              belongs to the luma of its field, and pictures are
- *                              scaled field by field
- *   CHROMA_IN_H, _IN_V,        how chroma is resampled: CHROMA_NEAREST, CHROMA_CENTRED
- *   CHROMA_OUT_H, _OUT_V       between luma samples, CHROMA_COSITED with even ones
+ *   IN_..., CHROMA_IN_...      as picture.clh has them
+ *   OUT_..., CHROMA_OUT_...    the same of the output
+ *   FIELDS                     1, or 2 where pictures are scaled field by field
  *   SCALING                    SCALE_NONE, SCALE_NEAREST, SCALE_BILINEAR, SCALE_AREA,
  *                              SCALE_LANCZOS
  *   ORIENTED                   1 where the picture is turned or has borders
@@ -29,10 +18,12 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "taps.clh"
+#define COLUMNS 16 /* a CPU's registers hold as many pixels */
+#include <picture.clh>
 
-#define CHROMA_NEAREST 0
-#define CHROMA_CENTRED 1
-#define CHROMA_COSITED 2
+#define COLORS_COPY 0
+#define COLORS_MATRIX 1
+#define COLORS_MAP 2
 
 #define SCALE_NONE 0
 #define SCALE_NEAREST 1
@@ -40,177 +31,24 @@
 #define SCALE_AREA 3
 #define SCALE_LANCZOS 4
 
-#define COLORS_COPY 0
-#define COLORS_MATRIX 1
-#define COLORS_MAP 2
-
-#define IN_BYTES (IN_BITS > 8 ? 2 : 1)
-#define OUT_BYTES (OUT_BITS > 8 ? 2 : 1)
-
-/* The fixed point of the matrix */
-#if IN_BITS > 8 || OUT_BITS > 8
-#define FIXED long
-#define FRACTION 40
-#else
-#define FIXED int
-#define FRACTION 20
-#endif
-
-#define IN_PACKED (IN_WORDS && ALIGNMENT >= 4)
 #define OUT_PACKED (OUT_WORDS && ALIGNMENT >= 4)
-#define MAXIMUM(bits) ((1 << (bits)) - 1)
-#define MIDDLE(bits) (1 << ((bits) - 1))
 #define OUT_BLOCK_W (1 << OUT_W_SUB)
 #define OUT_BLOCK_H (1 << OUT_H_SUB)
-#define FIELD_OF(y) ((y) % FIELDS)
 
+/* SCALE_LANCZOS: for each output column and line the first of so many samples, and their
+ * weights */
 typedef struct
 {
-  __global const uchar *data;
-  int2 size;
-  ulong4 start; /* of each component, in bytes */
-  int4 stride;  /* bytes from line to line */
-  int4 step;    /* bytes from sample to sample; the fourth 0 where there is no alpha */
-  /* SCALE_LANCZOS: for each output column and line the first of so many samples, and
-   * their weights */
   __global const float *across, *down;
-  int2 taps;
-} Picture;
-
-/* Two bytes are read one by one: a plane may begin anywhere. */
-int
-load_sample (__global const uchar *at)
-{
-#if IN_BITS > 8
-  int low = at[IN_BIG_ENDIAN], high = at[1 - IN_BIG_ENDIAN];
-  return (low | high << 8) >> IN_SHIFT & MAXIMUM (IN_BITS);
-#else
-  return at[0];
-#endif
-}
-
-/* Six pixels of v210 are twelve samples: Cb Y Cr Y Cb Y Cr Y Cb Y Cr Y. Of them those of a
- * component: the first, how many further the next one is, and how many there are */
-#define V210_x 1, 2, 6
-#define V210_y 0, 4, 3
-#define V210_z 2, 4, 3
-#define V210_w 0, 0, 1
-
-int
-v210_sample (int at, int first, int step, int count)
-{
-  return first + at % count * step;
-}
-
-#if IN_V210
-int
-load_v210 (__global const uchar *line, int at, int first, int step, int count)
-{
-  int sample = v210_sample (at, first, step, count);
-  __global const uchar *bytes = line + (ulong) (at / count) * 16 + sample / 3 * 4;
-  uint word = bytes[0] | bytes[1] << 8 | bytes[2] << 16 | (uint) bytes[3] << 24;
-  return word >> sample % 3 * 10 & 1023;
-}
-
-#define LOAD(picture, component, x, y)                                                   \
-  load_v210 ((picture)->data + (picture)->start.component                                \
-                 + (ulong) (y) * (picture)->stride.component,                            \
-      x, V210_##component)
-#else
-#define LOAD(picture, component, x, y)                                                   \
-  load_sample ((picture)->data + (picture)->start.component                              \
-               + (ulong) (y) * (picture)->stride.component                               \
-               + (ulong) (x) * (picture)->step.component)
-#endif
-
-#if !IN_GRAY
-int2
-load_chroma (const Picture *in, int x, int y)
-{
-  return (int2) (LOAD (in, y, x, y), LOAD (in, z, x, y));
-}
-
-/* Chroma of the pixel column x in the chroma line. */
-int2
-chroma_across (const Picture *in, int x, int line)
-{
-  int at = x >> IN_W_SUB;
-  int last = (in->size.x - 1) >> IN_W_SUB;
-  int2 here = load_chroma (in, at, line);
-#if CHROMA_IN_H == CHROMA_CENTRED
-  int2 beside = load_chroma (in, clamp (x & 1 ? at + 1 : at - 1, 0, last), line);
-  return (3 * here + beside + 2) >> 2;
-#elif CHROMA_IN_H == CHROMA_COSITED
-  int2 beside = load_chroma (in, min (at + (x & 1), last), line);
-  return (here + beside + 1) >> 1;
-#else
-  return here;
-#endif
-}
-
-/* Centred chroma stands a quarter of the way from one luma line of its field to the next
- * where these are the even ones, three quarters where they are the odd ones. */
-int2
-chroma_at (const Picture *in, int x, int y)
-{
-  int field = FIELD_OF (y);
-  int luma = y / FIELDS; /* all counted in the field */
-  int line = luma >> IN_H_SUB;
-  int last = (in->size.y - 1 - field) / FIELDS >> IN_H_SUB;
-  int2 here = chroma_across (in, x, FIELDS * line + field);
-#if CHROMA_IN_V == CHROMA_CENTRED
-  int near = clamp (luma & 1 ? line + 1 : line - 1, 0, last);
-  int2 beside = chroma_across (in, x, FIELDS * near + field);
-#if FIELDS == 2
-  int share = (luma ^ field) & 1 ? 5 : 7;
-  return (share * here + (8 - share) * beside + 4) >> 3;
-#else
-  return (3 * here + beside + 2) >> 2;
-#endif
-#elif CHROMA_IN_V == CHROMA_COSITED
-  int next = min (line + (luma & 1), last);
-  int2 beside = chroma_across (in, x, FIELDS * next + field);
-  return (here + beside + 1) >> 1;
-#else
-  return here;
-#endif
-}
-#endif
-
-#if IN_PACKED
-int4
-load_pixel (const Picture *in, int x, int y)
-{
-  __global const uchar *line =
-      in->data + (in->start.x & ~3UL) + (ulong) y * in->stride.x;
-  uint word = ((__global const uint *) line)[x];
-  uint4 bits = convert_uint4 (in->start & 3) << 3;
-  int4 pixel = convert_int4 ((uint4) (word) >> bits & 255);
-  pixel.w = in->step.w ? pixel.w : 255;
-  return pixel;
-}
-#else
-int4
-load_pixel (const Picture *in, int x, int y)
-{
-  int4 pixel;
-  pixel.x = LOAD (in, x, x, y);
-#if IN_GRAY
-  pixel.yz = (int2) (MIDDLE (IN_BITS));
-#else
-  pixel.yz = chroma_at (in, x, y);
-#endif
-  pixel.w = in->step.w ? LOAD (in, w, x, y) : MAXIMUM (IN_BITS);
-  return pixel;
-}
-#endif
+  int2 count;
+} Taps;
 
 /* The input at the place of an output pixel. */
 #if SCALING == SCALE_NONE
 int4
-sample (const Picture *in, int2 out_size, int x, int y)
+sample (const Picture *in, const Taps *taps, int2 out_size, int x, int y)
 {
-  return load_pixel (in, x, y);
+  return pixel_of_picture (in, x, y);
 }
 #else
 #if SCALING == SCALE_NEAREST
@@ -223,7 +61,7 @@ nearest (Place place)
 int4
 sample_at (const Picture *in, Place columns, Place lines, int field)
 {
-  return load_pixel (in, nearest (columns), FIELDS * nearest (lines) + field);
+  return pixel_of_picture (in, nearest (columns), FIELDS * nearest (lines) + field);
 }
 #elif SCALING == SCALE_BILINEAR
 int4
@@ -232,27 +70,27 @@ sample_at (const Picture *in, Place columns, Place lines, int field)
   float share_x, share_y;
   int2 column = neighbours (columns, &share_x);
   int2 row = FIELDS * neighbours (lines, &share_y) + field;
-  float4 above = mix (convert_float4 (load_pixel (in, column.x, row.x)),
-      convert_float4 (load_pixel (in, column.y, row.x)), share_x);
-  float4 below = mix (convert_float4 (load_pixel (in, column.x, row.y)),
-      convert_float4 (load_pixel (in, column.y, row.y)), share_x);
+  float4 above = mix (convert_float4 (pixel_of_picture (in, column.x, row.x)),
+      convert_float4 (pixel_of_picture (in, column.y, row.x)), share_x);
+  float4 below = mix (convert_float4 (pixel_of_picture (in, column.x, row.y)),
+      convert_float4 (pixel_of_picture (in, column.y, row.y)), share_x);
   return convert_int4_rte (mix (above, below, share_y));
 }
 #elif SCALING == SCALE_LANCZOS
 /* Beyond the picture lie the samples of its rim. */
 int4
-weighted (const Picture *in, int x, int y, int field)
+weighted (const Picture *in, const Taps *taps, int x, int y, int field)
 {
-  __global const float *across = in->across + x * (in->taps.x + 1);
-  __global const float *down = in->down + y * (in->taps.y + 1);
+  __global const float *across = taps->across + x * (taps->count.x + 1);
+  __global const float *down = taps->down + y * (taps->count.y + 1);
   int last = (in->size.y - 1 - field) / FIELDS;
   float4 sum = 0;
-  for (int row = 0; row < in->taps.y; row++) {
+  for (int row = 0; row < taps->count.y; row++) {
     int line = FIELDS * clamp ((int) down[0] + row, 0, last) + field;
     float4 of_line = 0;
-    for (int column = 0; column < in->taps.x; column++)
+    for (int column = 0; column < taps->count.x; column++)
       of_line += across[1 + column]
-                 * convert_float4 (load_pixel (in,
+                 * convert_float4 (pixel_of_picture (in,
                      clamp ((int) across[0] + column, 0, in->size.x - 1), line));
     sum += down[1 + row] * of_line;
   }
@@ -288,7 +126,7 @@ sample_at (const Picture *in, Place columns, Place lines, int field)
     float4 line = (float4) (0.0f);
     for (int column = across.x / columns.unit; column * columns.unit < across.y; column++)
       line += coverage (column, across, columns.unit)
-              * convert_float4 (load_pixel (in, column, FIELDS * row + field));
+              * convert_float4 (pixel_of_picture (in, column, FIELDS * row + field));
     sum += coverage (row, down, lines.unit) * line;
   }
   return convert_int4_rte (sum);
@@ -297,11 +135,11 @@ sample_at (const Picture *in, Place columns, Place lines, int field)
 
 /* A picture of one line has but one field. */
 int4
-sample (const Picture *in, int2 out_size, int x, int y)
+sample (const Picture *in, const Taps *taps, int2 out_size, int x, int y)
 {
   int field = min (FIELD_OF (y), in->size.y - 1);
 #if SCALING == SCALE_LANCZOS
-  return weighted (in, x, y, field);
+  return weighted (in, taps, x, y, field);
 #else
   return sample_at (in, place_of (x, in->size.x, out_size.x, 1, 0),
       place_of (y, in->size.y, out_size.y, FIELDS, field), field);
@@ -334,13 +172,6 @@ with_depth_of_output (int4 values, int part)
   uint full = MAXIMUM (IN_BITS);
   return convert_int4 ((scaled + full * part / 128) / full);
 #endif
-}
-
-FIXED
-weighted_sum (int4 pixel, long4 row)
-{
-  return (FIXED) row.x * pixel.x + (FIXED) row.y * pixel.y + (FIXED) row.z * pixel.z
-         + (FIXED) row.w;
 }
 
 /* The nearest level, or with DITHER one of the two nearest */
@@ -390,6 +221,7 @@ typedef struct
   int4 turned;  /* whether the input's columns and lines change places, and whether its
                  * columns, and its lines, run the other way */
   int4 border;  /* what lies beside it */
+  Taps taps;
 } Canvas;
 
 void
@@ -436,9 +268,9 @@ pixel_at (const Picture *in, const Canvas *out, const Colors *colors, int2 at)
     place.x = size.x - 1 - place.x;
   if (out->turned.z)
     place.y = size.y - 1 - place.y;
-  return convert_pixel (sample (in, size, place.x, place.y), colors, at);
+  return convert_pixel (sample (in, &out->taps, size, place.x, place.y), colors, at);
 #else
-  return convert_pixel (sample (in, out->size, at.x, at.y), colors, at);
+  return convert_pixel (sample (in, &out->taps, out->size, at.x, at.y), colors, at);
 #endif
 }
 
@@ -541,9 +373,9 @@ convert_block (const Picture *in, const Canvas *out, const Colors *colors, int x
       __global const float *map, int4 shown, int4 turned, int4 border,                    \
       __global const float *across, __global const float *down, int2 taps
 #define THE_PICTURES                                                                     \
-  Picture in = {in_data, in_size, in_start, in_stride, in_step, across, down, taps};     \
+  Picture in = {in_data, in_size, in_start, in_stride, in_step};                         \
   Canvas out = {out_data, out_size, out_start, out_stride, out_step, 0, shown, turned,   \
-      border};                                                                           \
+      border, {across, down, taps}};                                                     \
   Colors colors = {row0, row1, row2, map}
 
 __kernel void
@@ -575,36 +407,6 @@ convert (ARGUMENTS)
 #if WIDE
 /* For a CPU, without scaling and fields, in bytes: a work-item goes along the lines of a
  * block, sixteen columns at a time, and pixel by pixel near the frame's sides. */
-#define COLUMNS 16
-#define REACH 2 /* beyond them, to chroma's neighbours */
-/* What steps are known only within the kernel makes of them. */
-#define INLINED __attribute__ ((always_inline))
-
-typedef struct
-{
-  int16 x, y, z, w;
-} Pixels;
-
-/* So many samples `step` bytes apart. With steps of two the last byte read is that after
- * the last sample: another component's, or the next sample's. */
-INLINED uchar8
-load_eight (__global const uchar *at, int step)
-{
-  if (step == 1)
-    return vload8 (0, at);
-  if (step == 2)
-    return vload16 (0, at).even;
-  return (uchar8) (at[0], at[step], at[2 * step], at[3 * step], at[4 * step],
-      at[5 * step], at[6 * step], at[7 * step]);
-}
-
-INLINED uchar16
-load_sixteen (__global const uchar *at, int step)
-{
-  return step == 1 ? vload16 (0, at)
-                   : (uchar16) (load_eight (at, step), load_eight (at + 8 * step, step));
-}
-
 INLINED void
 store_eight (__global uchar *at, int step, uchar8 values)
 {
@@ -618,108 +420,10 @@ store_eight (__global uchar *at, int step, uchar8 values)
     at[n * step] = each[n];
 }
 
-#define ADDRESS(picture, component, x, y)                                                \
-  ((picture)->data + (picture)->start.component                                          \
-      + (ulong) (y) * (picture)->stride.component                                        \
-      + (ulong) (x) * (picture)->step.component)
-
-#if !IN_GRAY && !IN_PACKED
-#if IN_W_SUB
-/* chroma_across() of sixteen columns from x, which is even */
-#define CHROMA_ACROSS(name, component)                                                   \
-  INLINED short16 name (const Picture *in, int x, int line)                                      \
-  {                                                                                      \
-    __global const uchar *at = ADDRESS (in, component, x >> 1, line);                    \
-    int step = in->step.component;                                                       \
-    short8 here = convert_short8 (load_eight (at, step));                                \
-    short16 all;                                                                         \
-    all.even = here;                                                                     \
-    all.odd = here;                                                                      \
-    if (CHROMA_IN_H == CHROMA_CENTRED) {                                                 \
-      short8 left = convert_short8 (load_eight (at - step, step));                       \
-      short8 right = convert_short8 (load_eight (at + step, step));                      \
-      all.even = ((short8) (3) * here + left + (short8) (2)) >> (short8) (2);              \
-      all.odd = ((short8) (3) * here + right + (short8) (2)) >> (short8) (2);              \
-    } else if (CHROMA_IN_H == CHROMA_COSITED) {                                          \
-      short8 right = convert_short8 (load_eight (at + step, step));                      \
-      all.odd = (here + right + (short8) (1)) >> (short8) (1);                           \
-    }                                                                                    \
-    return all;                                                                          \
-  }
-#else
-#define CHROMA_ACROSS(name, component)                                                   \
-  INLINED short16 name (const Picture *in, int x, int line)                                      \
-  {                                                                                      \
-    return convert_short16 (                                                             \
-        load_sixteen (ADDRESS (in, component, x, line), in->step.component));            \
-  }
-#endif
-CHROMA_ACROSS (first_chroma, y)
-CHROMA_ACROSS (second_chroma, z)
-
-/* chroma_at() of a line's sixteen columns */
-INLINED void
-load_chroma_wide (const Picture *in, int x, int y, Pixels *pixels)
-{
-  int line = y >> IN_H_SUB;
-  int last = (in->size.y - 1) >> IN_H_SUB;
-  short16 first = first_chroma (in, x, line);
-  short16 second = second_chroma (in, x, line);
-  if (CHROMA_IN_V == CHROMA_CENTRED) {
-    int beside = clamp (y & 1 ? line + 1 : line - 1, 0, last);
-    first = ((short16) (3) * first + first_chroma (in, x, beside) + (short16) (2))
-            >> (short16) (2);
-    second = ((short16) (3) * second + second_chroma (in, x, beside) + (short16) (2))
-             >> (short16) (2);
-  } else if (CHROMA_IN_V == CHROMA_COSITED) {
-    int beside = min (line + (y & 1), last);
-    first = (first + first_chroma (in, x, beside) + (short16) (1)) >> (short16) (1);
-    second = (second + second_chroma (in, x, beside) + (short16) (1)) >> (short16) (1);
-  }
-  pixels->y = convert_int16 (first);
-  pixels->z = convert_int16 (second);
-}
-#endif
-
-INLINED Pixels
-load_wide (const Picture *in, int x, int y)
-{
-  Pixels pixels;
-#if IN_PACKED
-  __global const uchar *line =
-      in->data + (in->start.x & ~3UL) + (ulong) y * in->stride.x;
-  uint16 words = vload16 (0, (__global const uint *) line + x);
-  uint4 bits = convert_uint4 (in->start & 3) << 3;
-  pixels.x = convert_int16 (words >> bits.x & 255);
-  pixels.y = convert_int16 (words >> bits.y & 255);
-  pixels.z = convert_int16 (words >> bits.z & 255);
-  pixels.w = in->step.w ? convert_int16 (words >> bits.w & 255) : (int16) (255);
-#else
-  pixels.x = convert_int16 (load_sixteen (ADDRESS (in, x, x, y), in->step.x));
-  pixels.w = in->step.w
-                 ? convert_int16 (load_sixteen (ADDRESS (in, w, x, y), in->step.w))
-                 : (int16) (255);
-#if IN_GRAY
-  pixels.y = pixels.z = MIDDLE (IN_BITS);
-#else
-  load_chroma_wide (in, x, y, &pixels);
-#endif
-#endif
-  return pixels;
-}
-
-INLINED int16
-color_wide (Pixels pixels, long4 row)
-{
-  int16 sum = (int) row.x * pixels.x + (int) row.y * pixels.y + (int) row.z * pixels.z
-              + ((int) row.w + (1 << (FRACTION - 1)));
-  return clamp (sum >> FRACTION, 0, 255);
-}
-
 INLINED Pixels
 converted_wide (const Picture *in, const Colors *colors, int x, int y)
 {
-  Pixels pixels = load_wide (in, x, y);
+  Pixels pixels = pixels_of_picture (in, x, y);
 #if COLORS == COLORS_MATRIX
   Pixels made = {color_wide (pixels, colors->row0), color_wide (pixels, colors->row1),
       color_wide (pixels, colors->row2), pixels.w};

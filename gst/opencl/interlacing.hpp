@@ -1,12 +1,14 @@
 /* Which frames are made of two fields
  *
+ * Not installed: no C++ type stands in a public header.
+ *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
 #include <gst/video/video.h>
 
-namespace transfer {
+namespace opencl {
 /* Whether the lines of `buffer` belong in turns to two fields; of mixed video each buffer
  * says so itself. */
 inline bool
@@ -19,4 +21,4 @@ has_two_fields (const GstVideoInfo &info, GstBuffer *buffer)
   return GST_BUFFER_FLAG_IS_SET (buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED)
          || (meta && meta->flags & GST_VIDEO_FRAME_FLAG_INTERLACED);
 }
-} // namespace transfer
+} // namespace opencl

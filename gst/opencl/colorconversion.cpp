@@ -11,7 +11,7 @@
 
 #include <cmath>
 
-namespace transfer {
+namespace opencl {
 namespace {
 ColorMatrix
 multiply (const ColorMatrix &a, const ColorMatrix &b)
@@ -169,4 +169,4 @@ choose_map_conversion (const GstVideoInfo &input)
   const double row[4] = {255 * matrix.m[0][0], 0, 0, 255 * matrix.m[0][3]};
   return {"COLORS_MAP", {in_fixed_point (row, input, input)}};
 }
-} // namespace transfer
+} // namespace opencl

@@ -1,5 +1,7 @@
 /* From the colours of one raw video format to those of another
  *
+ * Not installed: no C++ type stands in a public header.
+ *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
@@ -7,7 +9,7 @@
 #include <gst/opencl/opencl-prelude.h>
 #include <gst/video/video.h>
 
-namespace transfer {
+namespace opencl {
 /* out[i] = m[i][0] in[0] + m[i][1] in[1] + m[i][2] in[2] + m[i][3] */
 struct ColorMatrix {
   double m[3][4];
@@ -29,4 +31,4 @@ ColorConversion choose_color_conversion (
 
 /* For a colour map: the row that takes gray samples to 0 … 255. */
 ColorConversion choose_map_conversion (const GstVideoInfo &input);
-} // namespace transfer
+} // namespace opencl

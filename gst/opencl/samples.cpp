@@ -4,7 +4,7 @@
  */
 #include "samples.hpp"
 
-namespace transfer {
+namespace opencl {
 namespace {
 /* GstVideoFormatInfo leaves these to its functions that unpack a line. */
 const struct {
@@ -49,4 +49,4 @@ is_big_endian (const GstVideoInfo &info)
          && GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_Y210
          && GST_VIDEO_INFO_FORMAT (&info) != GST_VIDEO_FORMAT_v210;
 }
-} // namespace transfer
+} // namespace opencl
