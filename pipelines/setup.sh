@@ -27,8 +27,8 @@ packages=(
   python3 python3-numpy python3-nibabel python3-pip librandom123-dev clang-format shellcheck
   # what the examples in docs/examples are for
   cmake python3-gi gir1.2-gst-plugins-base-1.0 python3-pyopencl
-  # pipelines/reprocess.py, and opencl-view's window
-  python3-distributed gir1.2-gtk-3.0 gstreamer1.0-gtk3
+  # pipelines/reprocess.py, the windows of opencl-view and oct-live.sh, and cameras in these
+  python3-distributed gir1.2-gtk-3.0 gstreamer1.0-gtk3 libaravis-0.8-0
   # the reference: meson compile docs
   gi-docgen
 )

@@ -13,6 +13,7 @@ plays, made from what the element itself says of it: name, range and choices.
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import math
+import signal
 import sys
 
 import gi
@@ -47,9 +48,16 @@ def set_property(element, name, value):
         element.set_property(name, value)
 
 
+def follow(element, name, show):
+    """Whoever else sets the property, on whichever thread, is shown by the control."""
+    element.connect(f"notify::{name}", lambda *_: GLib.idle_add(
+        lambda: show(element.get_property(name)) or GLib.SOURCE_REMOVE))
+
+
 def new_switch(element, spec):
     control = Gtk.CheckButton(active=element.get_property(spec.name))
     control.connect("toggled", lambda c: set_property(element, spec.name, c.get_active()))
+    follow(element, spec.name, control.set_active)
     return control
 
 
@@ -73,6 +81,7 @@ def new_scale(element, spec):
         step_increment=step, page_increment=10 * step)
     adjustment.connect("value-changed", lambda a: set_property(
         element, spec.name, round(a.get_value()) if whole else a.get_value()))
+    follow(element, spec.name, adjustment.set_value)
     digits = 0 if whole else max(0, -math.floor(math.log10(step)))
     return Gtk.Scale(adjustment=adjustment, digits=digits, value_pos=Gtk.PositionType.RIGHT)
 
@@ -136,17 +145,18 @@ def controls_of(element):
 
 
 class View:
-    """A window around a pipeline, which it plays until the one or the other ends."""
+    """A window around a pipeline, which it plays until the one or the other ends. `sinks` are
+    those that show something, gtksink."""
 
-    def __init__(self, line):
-        self.pipeline = Gst.parse_launch(line + SHOW)
-        self.sink = self.pipeline.get_by_name("opencl_view_sink")
-        self.frames, self.failed = 0, None
+    TITLE = "opencl-view"
+
+    def __init__(self, pipeline, sinks):
+        self.pipeline, self.sinks = pipeline, sinks
+        self.shown, self.failed = [0] * len(sinks), None
         self.said = Gtk.Label(label="", xalign=0, margin=6, wrap=True)
-        self.window = Gtk.Window(title="opencl-view", default_width=1200, default_height=800)
-        self.window.connect("destroy", lambda _: self.stop())
+        self.window = Gtk.Window(title=self.TITLE, default_width=1200, default_height=800)
+        self.window.connect("delete-event", lambda *_: self.stop() or True)
         self.window.add(self.layout())
-        self.sink.get_static_pad("sink").add_probe(Gst.PadProbeType.BUFFER, self.count)
         bus = self.pipeline.get_bus()
         bus.add_signal_watch()
         bus.connect("message", lambda _, message: self.hear(message))
@@ -169,18 +179,27 @@ class View:
         side = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
         side.pack_start(self.said, False, False, 0)
         side.pack_start(scrolled, True, True, 0)
+        pictures = Gtk.Box(orientation=Gtk.Orientation.HORIZONTAL, spacing=4)
+        for sink in self.sinks:
+            pictures.pack_start(sink.get_property("widget"), True, True, 0)
         both = Gtk.Paned()
-        both.pack1(self.sink.get_property("widget"), True, True)
+        both.pack1(pictures, True, True)
         both.pack2(side, False, False)
         return both
 
-    def count(self, _pad, _info):
-        self.frames += 1
-        return Gst.PadProbeReturn.OK
+    def rates(self):
+        """Pictures since they were asked for before, of each sink."""
+        shown = [sink.get_property("stats").get_value("rendered") for sink in self.sinks]
+        # Whose counting a flush begins anew
+        rates = [now - before if now >= before else now for now, before in zip(shown, self.shown)]
+        self.shown = shown
+        return rates
+
+    def report(self):
+        return f"{self.rates()[0]} frames/s"
 
     def say_rate(self):
-        self.said.set_text(f"{self.frames} frames/s")
-        self.frames = 0
+        self.said.set_text(self.report())
         return GLib.SOURCE_CONTINUE
 
     def hear(self, message):
@@ -199,24 +218,42 @@ class View:
 
     def stop(self):
         self.pipeline.set_state(Gst.State.NULL)
-        Gtk.main_quit()
+        if Gtk.main_level():
+            Gtk.main_quit()
+
+
+def view_of(line):
+    """Of elements that make one picture"""
+    pipeline = Gst.parse_launch(line + SHOW)
+    return View(pipeline, [pipeline.get_by_name("opencl_view_sink")])
+
+
+def need_display(program):
+    Gst.init(None)
+    if not Gtk.init_check(None)[0]:
+        sys.exit(f"{program}: no display to open a window on")
+
+
+def show(view):
+    """Until it ends, or is told to"""
+    for number in signal.SIGINT, signal.SIGTERM:
+        GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, number, lambda: view.stop() or True)
+    view.play()
+    Gtk.main()
+    if view.failed:
+        sys.exit(view.failed)
 
 
 def main():
     if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
         print(__doc__.partition("SPDX")[0].rstrip())
         return
-    Gst.init(None)
-    if not Gtk.init_check(None)[0]:
-        sys.exit("opencl-view: no display to open a window on")
+    need_display("opencl-view")
     try:
-        view = View(" ".join(sys.argv[1:]))
+        view = view_of(" ".join(sys.argv[1:]))
     except GLib.Error as error:
         sys.exit(f"opencl-view: {error.message}")
-    view.play()
-    Gtk.main()
-    if view.failed:
-        sys.exit(view.failed)
+    show(view)
 
 
 if __name__ == "__main__":

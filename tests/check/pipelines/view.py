@@ -58,7 +58,7 @@ def check_turning(view, found):
 
 
 def check_window():
-    view = tool.View(LINE.format(-1))
+    view = tool.view_of(LINE.format(-1))
     found = controls(view.window)
     for element in "octtestsrc0", "interp", "fft":
         own = view.pipeline.get_by_name(element)
@@ -76,7 +76,7 @@ def check_window():
 def check_end():
     """What ends, and what cannot play, ends the window."""
     for line, reason in (LINE.format(5), None), ("filesrc location=/nowhere", "filesrc0: "):
-        view = tool.View(line)
+        view = tool.view_of(line)
         view.play()
         tool.Gtk.main()
         assert (view.failed or "").startswith(reason or ""), view.failed

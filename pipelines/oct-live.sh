@@ -1,0 +1,142 @@
+#!/bin/bash
+# Shows OCT as it comes, B-scan and picture from above, and records its spectra.
+#
+# SPDX-License-Identifier: LGPL-2.1-or-later
+set -euo pipefail
+here=$(realpath "$(dirname "$0")")
+source "$here/setup.sh"
+source "$here/common.sh"
+source "$here/octoptions.sh"
+
+usage () {
+  cat <<END
+Usage: oct-live.sh [OPTION…] [FILE]
+
+Installs what is missing (Debian 12), builds, and shows in a window B-scans, the picture from
+above, the frame rate, and what can be turned: of octtestsrc's tissue, of FILE, again and
+again, or of a camera.
+
+  --camera NAME           of those that arv-tool-0.8 lists: GigE Vision and USB3 Vision
+  --features TEXT         of the camera, such as "ExposureTime=20 LineRate=100000"
+
+$(explain_file)
+  --rate FRAMES           a second, of a file (25)
+
+$(explain_calibration)
+
+Pictures:
+  --b-scans COUNT         rows of the picture from above (128)
+$(explain_picture)
+
+Recording, of spectra as they come, into oct-DATE-TIME.npy; beside it a .txt that --settings
+takes:
+  --folder FOLDER         (default: the current one)
+  --record                from the first frame on, not when the space bar is pressed
+  --frames COUNT          after which it ends, of tissue and of cameras
+
+Keys: up and down turn white, right and left black, r finds the range by itself, + and - take
+more or fewer B-scans into a mean, the space bar begins and ends a recording, q ends.
+
+  --print                 writes the pipeline, and does not play it
+$(explain_device)
+
+Examples:
+  oct-live.sh --wavelength-range 1187,1433 --depth 8,400 spectra.npy
+  oct-live.sh --camera Basler-123 --size 2048x1000 --settings settings.txt --folder today
+END
+}
+
+camera='' features='' rate=25 b_scans=128 frames=-1 print=''
+window=()
+
+while [ $# -gt 0 ]; do
+  option=$1
+  case $option in
+    --help) usage; exit 0 ;;
+    --record) window+=("$option"); shift; continue ;;
+    --print) print=yes; shift; continue ;;
+  esac
+  wants_value "$option" $#
+  case $option in
+    --camera) camera=$2 ;;
+    --features) features=$2 ;;
+    --rate | --b-scans | --frames)
+      check "$option" "$2" "[1-9][0-9]{0,4}" "a whole number"
+      case $option in
+        --rate) rate=$2 ;;
+        --b-scans) b_scans=$2 ;;
+        --frames) frames=$2 ;;
+      esac ;;
+    --folder) window+=(--folder "$2") ;;
+    *) take_option "$option" "${2-}" ;;
+  esac
+  [[ $option != --* ]] || shift
+  shift
+done
+[ -z "$file" ] || [ -z "$camera" ] || fail "--camera $camera: beside $file"
+
+# source_of_…: what delivers the spectra, as fast as a camera would, in `source`
+source_of_tissue () {
+  : "${size:=1024x256}"
+  split "$size" x
+  source=(octtestsrc is-live=true "num-buffers=$frames"
+    ! "video/x-raw,width=$first,height=$second,framerate=$rate/1")
+  calibrate_tissue
+  interp=(background=frame "${interp[@]}")
+  [ ${#fft[@]} -gt 0 ] || fft=(depth-start=8)
+}
+
+source_of_camera () {
+  local caps='video/x-raw,format={GRAY16_LE,GRAY8}'
+  if [ -n "$size" ]; then
+    split "$size" x
+    caps+=",width=$first,height=$second"
+  fi
+  source=(aravissrc "camera-name=$camera" "num-buffers=$frames"
+    ${features:+"features=$features"} ! "$caps")
+}
+
+source_of_npy () {
+  source=(filesrc "location=$file" ! npyparse "framerate=$rate/1" ! clocksync)
+  window+=(--repeat)
+}
+
+source_of_raw () {
+  local -A formats=([8]=gray8 [16]=gray16-le)
+  need_size
+  local line=$((first * bits / 8))
+  source=(filesrc "location=$file" ! rawvideoparse "format=${formats[$bits]}" "width=$first"
+    "height=$second" "framerate=$rate/1" "plane-strides=<$line>" "plane-offsets=<0>"
+    "frame-size=$((line * second))" ! clocksync)
+  window+=(--repeat)
+}
+
+case $camera/$file in
+  /) source_of_tissue ;;
+  /*.npy) source_of_npy ;;
+  /*) source_of_raw ;;
+  *) source_of_camera ;;
+esac
+
+# What a slow picture leaves out nobody else misses: each branch of a tee has its queue, and
+# drops what it has no time for.
+drop=(queue leaky=downstream max-size-buffers=2 max-size-bytes=0 max-size-time=0)
+show=(opencldownload ! videoconvert ! gtksink sync=false)
+[ ${#range[@]} -gt 0 ] && shown=("${range[@]}") || shown=(db-auto=true db-min=20 db-max=90)
+[ ${#range[@]} -gt 0 ] || range=(db-min=20 db-max=90)
+pipeline=("${source[@]}" ! tee name=raw allow-not-linked=true
+  raw. ! "${drop[@]}" ! openclupload ! octscan "b-scans=$b_scans"
+  ! octwindowinterp name=interp "${interp[@]}" ! octfft "${fft[@]}"
+  ! "application/x-oct(memory:OpenCLMemory),domain=depth,format=CF32LE" ! tee name=depths
+  depths. ! "${drop[@]}" ! octaverage name=average frames=1 rolling=true mean=linear
+  ! octdisplay name=display "${shown[@]}" ! "${show[@]}" name=b_scan
+  depths. ! "${drop[@]}" ! octvolume name=above projection=maximum "${range[@]}"
+  ! "${show[@]}" name=en_face)
+
+if [ -n "$print" ]; then
+  printf '%q ' "${pipeline[@]}"
+  echo
+  exit
+fi
+prepare
+exec /usr/bin/python3 "$here/octlive.py" "${window[@]}" "${pipeline[@]}"
