@@ -55,7 +55,7 @@ convolves_in_lanes (GstOpenCLContext *context)
   if (groups)
     return groups[0] == '0';
   return opencl::is_cpu (context) || opencl::local_memory (context) < local_bytes
-         || opencl::device_info<size_t> (context, CL_DEVICE_MAX_WORK_GROUP_SIZE) < items;
+         || opencl::largest_group (context) < items;
 }
 
 gsize

@@ -50,7 +50,7 @@ words_of_tile (GstOpenCLContext *context)
 static gsize
 items_of_tile (GstOpenCLContext *context)
 {
-  gsize most = opencl::device_info<size_t> (context, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  gsize most = opencl::largest_group (context);
   gsize items = most_items;
   while (items > 1 && items > most)
     items /= 2;

@@ -49,6 +49,7 @@
 
 #include <gst/opencl/arrayformat.hpp>
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/kernel.hpp>
 
 #include "depth/enface.hpp"
@@ -112,6 +113,7 @@ struct Work {
 
   /* The volume. */
   opencl::Kernel store;
+  gsize tile = 16; /* that it is built for, each way */
   GstBufferPool *pool = nullptr;
   GstBuffer *volume = nullptr;   /* that B-scans are put into */
   std::deque<GstBuffer *> ready; /* to be pushed */
@@ -386,13 +388,24 @@ prepare_picture (GstOctVolume *self, guint b_scans, GError **error)
       work.input, b_scans, work.pixel_bytes, error);
 }
 
+/* In tiles as large as the device takes. */
+static bool
+create_store (GstOpenCLContext *context, Work &work, GError **error)
+{
+  work.tile = 16;
+  while (work.tile > 1 && work.tile * work.tile > opencl::largest_group (context))
+    work.tile /= 2;
+  const std::string options = oct::options_of (work.input)
+                              + (work.input.picture ? " -DTURNED" : "")
+                              + " -DTILE=" + std::to_string (work.tile);
+  return work.store.create (context, KERNELS, "store", options.c_str (), error);
+}
+
 static bool
 prepare_volume (GstOctVolume *self, GError **error)
 {
   Work &work = *self->work;
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  const std::string options =
-      oct::options_of (work.input) + (work.input.picture ? " -DTURNED" : "");
 
   drop_pool (work);
   if (work.volume_bytes <= G_MAXUINT)
@@ -403,7 +416,7 @@ prepare_volume (GstOctVolume *self, GError **error)
         "a volume of %" G_GSIZE_FORMAT " bytes cannot be had", work.volume_bytes);
     return false;
   }
-  return work.store.create (context, KERNELS, "store", options.c_str (), error);
+  return create_store (context, work, error);
 }
 
 /* Whether what was gathered goes on with other caps. */
@@ -592,7 +605,7 @@ put_b_scan (GstOctVolume *self, const GstOpenCLFrame *frame, guint row, GError *
 {
   Work &work = *self->work;
   const oct::PlacedBScan from (frame, work.input);
-  const gsize tile = 16; /* as in the kernel */
+  const gsize tile = work.tile;
   const gsize groups[] = {
       (work.input.lines + tile - 1) / tile, (work.input.depths + tile - 1) / tile};
   const gsize number = opencl::info_of (type_of (work.input)).size;

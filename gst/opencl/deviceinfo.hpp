@@ -39,6 +39,14 @@ local_memory (GstOpenCLContext *context)
   return said > 0 ? said : promised;
 }
 
+/* Work-items of a work-group at most; one where the device says nothing. */
+inline gsize
+largest_group (GstOpenCLContext *context)
+{
+  const size_t said = device_info<size_t> (context, CL_DEVICE_MAX_WORK_GROUP_SIZE);
+  return said > 0 ? said : 1;
+}
+
 inline bool
 is_cpu (GstOpenCLContext *context)
 {

@@ -98,9 +98,7 @@ project (B_SCAN, uint maximum, int start, uint slab, uint finds, float threshold
   plane[line * (size_t)rows + row] =
       count == 0 ? nothing : maximum ? value : value / (float)count;
 }
-#else
-#define TILE 16
-
+#elif defined(TILE)
 /* To A-lines one after the other, of a picture, whose columns they are, by a tile in local
  * memory. */
 kernel __attribute__ ((reqd_work_group_size (TILE, TILE, 1))) void
@@ -126,6 +124,9 @@ store (B_SCAN, global NUMBER *restrict volume, ulong place)
 #endif
 }
 
+#endif
+
+#ifndef TILE
 /* What nothing came for. */
 kernel void
 clear_row (global float *restrict plane, uint rows, uint row, uint lines, float nothing)

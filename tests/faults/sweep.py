@@ -35,20 +35,42 @@ HANGS_AFTER, PATIENCE = 5, 30
 
 SPECTRA = "octtestsrc num-buffers=5 pattern=mirrors ! " \
           "video/x-raw{device},width=512,height=32"
+TISSUE = "octtestsrc num-buffers=5 ! video/x-raw(memory:OpenCLMemory),width=512,height=32"
 CHAIN = "octwindowinterp wavelength-min=1187 wavelength-max=1433"
 PICTURE = "videotestsrc num-buffers=5 pattern=ball ! video/x-raw,format=RGBA,width=96,height=64"
 KEYS = "chromakey ! noisereduce ! flowkey"
 ON_DEVICE = "(memory:OpenCLMemory)"
+DEPTHS = f"{TISSUE} ! octscan b-scans=5 ! {CHAIN} ! octfft depth-count=60 ! " \
+         f"application/x-oct{ON_DEVICE},format=F32LE"
+TENSORS = f"other/tensors{ON_DEVICE},num_tensors=1"
 # Unbuffered, as filesink otherwise maps several frames at once, and goes on behind a lost one.
 OUT = " ! opencldownload ! filesink buffer-mode=unbuffered location={out}"
 
-# Every way that frames take; {out} is where the result goes, {files} where inputs are.
+# Every way that frames take; {out} is where the result goes, with or without .nrrd, {files} where
+# inputs are.
 PIPELINES = {
     "oct-fused": SPECTRA.format(device=ON_DEVICE) + f" ! {CHAIN} ! octfft{OUT}",
     "oct-plain": SPECTRA.format(device=ON_DEVICE) + f" ! {CHAIN} ! octfft fft-library=vkfft{OUT}",
     "oct-background": SPECTRA.format(device=ON_DEVICE)
         + f" ! {CHAIN} background=rolling ! octfft{OUT}",
     "oct-copied": SPECTRA.format(device="") + f" ! openclupload ! {CHAIN} ! octfft{OUT}",
+    "oct-calibrated": SPECTRA.format(device=ON_DEVICE)
+        + f" ! octwindowinterp calibrate=true ! octfft{OUT}",
+    "oct-clocked": f"{SPECTRA.format(device=ON_DEVICE)} ! octwindowinterp k-clock=behind ! octfft{OUT}",
+    "oct-packed": "filesrc location={files}/packed.raw blocksize=1536 ! application/x-oct,"
+        "domain=wavelength,format=MONO12P,samples=64,lines=16,framerate=25/1 ! openclupload ! "
+        f"octscan flyback=4 reverse=odd b-scans=3 ! octwindowinterp ! octfft{OUT}",
+    **{f"oct-pattern-{method}": f"{TISSUE} ! {CHAIN} ! octfft ! octbackground {settings}! octdisplay{OUT}"
+       for method, settings in {
+           "variance": "", "mean": "method=mean ", "recorded": "method=recorded ",
+           "file": "method=file location={files}/pattern.npy "}.items()},
+    "volume": f"{DEPTHS} ! octvolume ! {TENSORS}{OUT}",
+    "volume-live": f"{DEPTHS} ! octvolume live=true ! {TENSORS}{OUT}",
+    "volume-above": f"{DEPTHS} ! octvolume surface=true surface-level=70 slab-depths=20{OUT}",
+    "volume-rendered": f"{DEPTHS} ! octvolume ! octrender frames=3 turn=30 elevation=30 mode=alpha ! "
+        f"video/x-raw{ON_DEVICE},width=48,height=40{OUT}",
+    # One volume, as the header of a file that grows counts its frames.
+    "volume-file": f"{DEPTHS} ! octvolume ! {TENSORS} ! opencldownload ! octfilesink location={{out}}.nrrd",
     "keying-fused": f"{PICTURE} ! openclupload ! {KEYS}{OUT}",
     "keying-plain": f"{PICTURE} ! openclupload ! chromakey method=chroma spill=1 ! "
         f"splashkey ! matteshape grow=2 feather=2 ! keyfill{OUT}",
@@ -116,6 +138,11 @@ def write_inputs(folder):
               [1187 + 4 * n for n in range(samples)])
     with open(os.path.join(folder, "background.txt"), "w", encoding="ascii") as file:
         file.writelines(f"{2048 + n}\n" for n in range(samples))
+    depths = 256  # of SPECTRA, complex
+    write_npy(os.path.join(folder, "pattern.npy"), "d", (2, depths, 2),
+              [noise.random() for _ in range(2 * depths * 2)])
+    with open(os.path.join(folder, "packed.raw"), "wb") as file:
+        file.write(noise.randbytes(frames * lines * samples * 12 // 8))
 
 
 class Way:
@@ -142,7 +169,8 @@ class Way:
                 return {"crash": f"exit status {run.returncode}: {run.stderr[-400:]}"}, b""
             report = json.loads(run.stdout.splitlines()[-1])
             report["stderr"] = run.stderr[-400:]
-            with open(out, "rb") if os.path.exists(out) else open(os.devnull, "rb") as file:
+            written = [path for path in (out, out + ".nrrd") if os.path.exists(path)]
+            with open(written[0] if written else os.devnull, "rb") as file:
                 return report, file.read()
 
     def judge(self, report, made, fault=""):

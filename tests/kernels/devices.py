@@ -94,6 +94,9 @@ def converted(form, to, more="", caps="", size="width=WIDTH,height=HEIGHT"):
            f"video/x-raw{ON_DEVICE},format={to},{size}" + OUT
 
 
+CALIBRATION = "wavelength-min=1187 wavelength-max=1433 "
+
+
 def depth(settings="", fft="", caps="", source="layers", camera="GRAY16_LE"):
     """OCT of the case's size, the whole chain."""
     if camera == "GRAY16_LE":
@@ -103,12 +106,38 @@ def depth(settings="", fft="", caps="", source="layers", camera="GRAY16_LE"):
         spectra = "filesrc location={files}/f32-WIDTHxHEIGHT.npy ! npyparse ! openclupload"
     else:
         spectra = picture(camera)
-    return f"{spectra} ! octwindowinterp wavelength-min=1187 wavelength-max=1433 {settings} ! " \
+    return f"{spectra} ! octwindowinterp {CALIBRATION}{settings} ! " \
            f"octfft {fft}" + (f" ! {caps}" if caps else "") + OUT
 
 
 def depths(form):
     return f"application/x-oct{ON_DEVICE},format={form}"
+
+
+def volume(gathered, settings="", caps=None):
+    """Three B-scans of the case's size, of a volume of four."""
+    return f"octtestsrc num-buffers=3 noise=0 ! video/x-raw{ON_DEVICE},width=WIDTH,height=HEIGHT ! " \
+           f"octscan b-scans=4 ! octwindowinterp {CALIBRATION}! octfft " \
+           + settings + (f" ! {caps}" if caps else "") + f" ! octvolume {gathered}" + OUT
+
+
+def packed(elements):
+    """Samples of 12 bits behind each other, of the case's size."""
+    return "filesrc location={files}/packed-WIDTHxHEIGHT.raw blocksize=PACKED ! application/x-oct," \
+           "domain=wavelength,format=MONO12P,samples=WIDTH,lines=HEIGHT,framerate=25/1 ! openclupload ! " \
+           + elements + OUT
+
+
+def packed_line(samples):
+    return (12 * samples + 7) // 8
+
+
+def clocked(where):
+    return depth(f"k-clock={where}").replace(CALIBRATION, "")
+
+
+def patterns(settings):
+    return depth("", "", f"{depths('CF32LE')} ! octbackground {settings}")
 
 
 def array(elements):
@@ -127,6 +156,10 @@ FIELDS = [(4, 4), (37, 24), (291, 152)]  # videotestsrc leaves the last lines of
 LINES = [(64, 1), (256, 9), (2048, 67)]
 SOME_LINES = [(64, 6), *LINES[1:]]
 ARRAYS = [(1, 1), (37, 21)]
+
+TENSORS = f"other/tensors{ON_DEVICE},num_tensors=1"
+SEEN = " ! octrender frames=2 turn=25 azimuth=10 elevation=35 zoom=1.5 max=70 ! " \
+       f"video/x-raw{ON_DEVICE},format=GRAY8,width=45,height=33"
 
 GROUP_SUM = ("kernel void k (global const uchar *input, global uchar *output, uint count, "
              "local uint *sums) {{ uint i = get_local_id (0), n = get_local_size (0); "
@@ -200,8 +233,31 @@ PIPELINES = {
                       "threshold=24 window-depths=3 window-lines=2"), LOOSELY, SOME_LINES),
     "doppler-frames": (depth("", "", f"{depths('CF32LE')} ! octdoppler quantity=phase between=frames "
                              "wavelength=1310 line-rate=50000 angle=60 threshold=20"), LOOSELY, SOME_LINES),
-    "background": (depth("", "", f"{depths('CF32LE')} ! octbackground segment-lines=2"), ROUNDED, SOME_LINES),
-    "k-clock": (depth("k-clock=behind", ""), ROUNDED, LINES[1:]),
+    "background": (patterns("segment-lines=3"), ROUNDED, SOME_LINES),
+    "background-mean": (patterns("method=mean dc-depths=3"), ROUNDED, SOME_LINES),
+    "background-recorded": (patterns("method=recorded segment-lines=4"), ROUNDED, SOME_LINES),
+    "background-file": (patterns("method=file location={files}/pattern-WIDTHxHEIGHT.npy"), ROUNDED,
+                        SOME_LINES),
+    "display": (depth("", "", f"{depths('CF32LE')} ! octdisplay db-auto=true flip=true"), ROUNDED, LINES),
+    "nufft": (depth("interpolation=nufft", ""), ROUNDED, LINES),
+    "k-clock": (clocked("behind"), ROUNDED, LINES[1:]),
+    "k-clock-interleaved": (clocked("interleaved"), ROUNDED, LINES[1:]),
+    "calibrate": (depth("calibrate=true", "", "", "mirrors depths=<20> amplitudes=<900>"), ROUNDED, LINES[1:]),
+    "packed-samples": (packed("octwindowinterp ! octfft"), ROUNDED, SOME_LINES),
+    "packed-scan": (packed("octscan reverse=odd first-line=1 flyback=1 ! octwindowinterp ! octfft"), ROUNDED,
+                    SOME_LINES),
+    "volume": (volume("", "scale=linear depth-count=19", f"{depths('F32LE')}").replace(
+        OUT, f" ! {TENSORS}{OUT}"), ROUNDED, SOME_LINES),
+    "volume-complex": (volume("live=true", "", f"{depths('CF32LE')}").replace(
+        OUT, f" ! {TENSORS}{OUT}"), ROUNDED, SOME_LINES),
+    "volume-pictures": (volume("", "depth-count=29").replace(OUT, f" ! {TENSORS}{OUT}"), ROUNDED,
+                        SOME_LINES),
+    "above": (volume("projection=maximum slab-start=2 slab-depths=21"), ROUNDED, SOME_LINES),
+    "above-surface": (volume("surface=true surface-level=60 surface-smooth=5 slab-start=-2 slab-depths=9",
+                             "", f"{depths('CF32LE')}"), ROUNDED, SOME_LINES),
+    "rendered": (volume("", "depth-count=30").replace(OUT, SEEN + OUT), ROUNDED, SOME_LINES),
+    "rendered-alpha": (volume("", "depth-count=30", f"{depths('F32LE')}").replace(
+        OUT, SEEN.replace("frames", "mode=alpha frames").replace("GRAY8", "RGBA") + OUT), ROUNDED, SOME_LINES),
     "scan": ("octtestsrc num-buffers=2 pattern=layers noise=0 ! video/x-raw" + ON_DEVICE
              + ",width=WIDTH,height=HEIGHT ! octscan sinusoidal=0.7 interpolation=linear reverse=odd "
              "reverse-samples=even first-line=1 flyback=1" + OUT, ROUNDED, SOME_LINES),
@@ -237,7 +293,7 @@ PIPELINES = {
                              "method=direct").replace("tensor-", "wide-"), ROUNDED, ARRAYS),
 }
 QUICK = {"key-run": (291, 150), "flow-far": (37, 23), "chroma": (37, 23), "oct": (256, 9),
-         "oct-levels": (256, 9), "from-planes": (37, 23), "convolved": (37, 23)}
+         "oct-levels": (256, 9), "volume-pictures": (256, 9), "from-planes": (37, 23), "convolved": (37, 23)}
 
 
 def write_inputs(folder):
@@ -248,6 +304,11 @@ def write_inputs(folder):
 
     for width, height in LINES:
         save(f"f32-{width}x{height}", 2, height, width)
+    for width, height in SOME_LINES:
+        bits = numpy.random.default_rng(width).integers(0, 256, 2 * height * packed_line(width))
+        bits.astype("u1").tofile(os.path.join(folder, f"packed-{width}x{height}.raw"))
+    for width, height in SOME_LINES:
+        save(f"pattern-{width}x{height}", 3, width // 2, 2)
     for width, height in ARRAYS:
         save(f"tensor-{width}x{height}", 1, height, width, 3)
         save(f"wide-{width}x{height}", 1, height, width, 21)
@@ -281,7 +342,8 @@ class Case(sweep.Way):
     def __init__(self, options, name, size):
         self.case, self.size = name, size
         pipeline, self.tolerance, _ = PIPELINES[name]
-        pipeline = pipeline.replace("WIDTH", str(size[0])).replace("HEIGHT", str(size[1]))
+        pipeline = pipeline.replace("WIDTH", str(size[0])).replace("HEIGHT", str(size[1])) \
+            .replace("PACKED", str(size[1] * packed_line(size[0])))
         super().__init__(options.program, f"{name} {size[0]}x{size[1]}", pipeline, options.files,
                          {"GST_OPENCL_KEEP_TISSUE": str(size[1] % 2), **options.environment})
 

@@ -52,16 +52,12 @@ EnFace::create_project (GstOpenCLContext *context, GError **error)
   const bool alone = opencl::is_cpu (context);
   group_lines = input.picture ? 16 : alone ? 1 : 4;
   group_parts = alone ? 1 : input.picture ? 8 : 32;
-  for (;;) {
-    const std::string options =
-        options_of (input) + " -DLINES=" + std::to_string (group_lines)
-        + " -DPARTS=" + std::to_string (group_parts) + (input.picture ? "" : " -DALONG");
-    if (!project.create (context, kernels, "project", options.c_str (), error))
-      return false;
-    if (project.allows (group_lines * group_parts) || group_parts == 1)
-      return true;
+  while (group_parts > 1 && group_lines * group_parts > opencl::largest_group (context))
     group_parts /= 2;
-  }
+  const std::string options =
+      options_of (input) + " -DLINES=" + std::to_string (group_lines)
+      + " -DPARTS=" + std::to_string (group_parts) + (input.picture ? "" : " -DALONG");
+  return project.create (context, kernels, "project", options.c_str (), error);
 }
 
 bool

@@ -123,8 +123,7 @@ plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
   layout.items = format.length () / layout.steps->points;
   layout.transforms = std::max<gsize> (1, least_group / layout.items);
   gsize memory = local_memory_of (context, format);
-  return layout.group ()
-             <= opencl::device_info<size_t> (context, CL_DEVICE_MAX_WORK_GROUP_SIZE)
+  return layout.group () <= opencl::largest_group (context)
          && fit (format, memory, layout);
 }
 

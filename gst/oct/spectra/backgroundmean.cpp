@@ -8,7 +8,6 @@
 #include <gst/opencl/deviceinfo.hpp>
 
 #include <algorithm>
-#include <atomic>
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/background.cl"
 
@@ -43,8 +42,7 @@ Shares
 shares_of (GstOpenCLContext *context)
 {
   Shares shares = opencl::is_cpu (context) ? shares_of_cpu : shares_of_gpu;
-  const gsize most = std::max<gsize> (
-      1, opencl::device_info<size_t> (context, CL_DEVICE_MAX_WORK_GROUP_SIZE));
+  const gsize most = opencl::largest_group (context);
   while (shares.mean_group > most)
     shares.mean_group /= 2;
   shares.group = std::min (shares.group, shares.mean_group);
@@ -109,31 +107,13 @@ BackgroundMean::suiting (const RawSpectra &spectra, GError **error)
   return made.created ? &made : nullptr;
 }
 
-/* Whoever kept it before has enqueued what reads it, on the queue on which it is written
- * next. */
-std::shared_ptr<cl::Buffer>
-BackgroundMean::unused_mean (GError **error)
-{
-  for (auto &mean : backgrounds) {
-    if (mean.use_count () > 1)
-      continue;
-    std::atomic_thread_fence (std::memory_order_acquire);
-    return mean;
-  }
-  auto made = std::make_shared<cl::Buffer> ();
-  if (!opencl::make_buffer (context, sizeof (float) * samples, *made, error))
-    return nullptr;
-  backgrounds.push_back (made);
-  return made;
-}
-
 bool
 BackgroundMean::update (const RawSpectra &spectra, cl_command_queue queue,
     std::shared_ptr<cl::Buffer> &mean, GError **error)
 {
   const Shares shares = shares_of (context);
   Kernels *made = suiting (spectra, error);
-  if (!made || !(mean = unused_mean (error))
+  if (!made || !(mean = backgrounds.unused (context, sizeof (float) * samples, error))
       || !made->sum_blocks.launch_groups (queue,
           parts_of (gsize (workers) * blocks, shares.group), shares.group, error,
           spectra.data, spectra.offset, spectra.stride, samples, spectra.lines,

@@ -4,12 +4,12 @@
  */
 #pragma once
 
+#include "framebuffers.hpp"
 #include "rawspectra.hpp"
 
 #include <gst/opencl/kernel.hpp>
 
 #include <memory>
-#include <vector>
 
 namespace oct {
 /* Of up to `frames` preceding frames, the first one with its own mean; with 0 preceding
@@ -35,7 +35,6 @@ private:
   };
 
   Kernels *suiting (const RawSpectra &spectra, GError **error);
-  std::shared_ptr<cl::Buffer> unused_mean (GError **error);
 
   GstOpenCLContext *context = nullptr; /* of the element, which outlives this */
   SampleFormat input = SampleFormat::u16le;
@@ -52,7 +51,6 @@ private:
   cl_uint filled = 0;   /* how much of it is used, */
   cl_uint next = 0;     /* and which of it is written next */
 
-  /* Of frames that may still be under way; as many as ever were at once. */
-  std::vector<std::shared_ptr<cl::Buffer>> backgrounds;
+  FrameBuffers backgrounds;
 };
 } // namespace oct
