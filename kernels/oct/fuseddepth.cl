@@ -500,9 +500,10 @@ take_depths (const float2 *x, float2 *bins)
     bins[n] = x[place_of_depth (n)];
 }
 
-/* Bins k and GRID - k of one transform give bin k of both A-lines. */
+/* Bins k and GRID - k of one transform give bin k of both A-lines, of which it takes the
+ * first or the second. */
 void
-take_apart (const float2 *x, float2 *first, float2 *second, uint item)
+take_apart (const float2 *x, float2 *bins, bool second, uint item)
 {
   const uint half_of = POINTS / LAST / 2;
 #pragma unroll
@@ -513,8 +514,8 @@ take_apart (const float2 *x, float2 *first, float2 *second, uint item)
     /* The first butterfly and the one half-way mirror themselves. */
     if (b % half_of == 0 && item == 0)
       mirror = x[b * LAST + (b == 0 ? (LAST - q) % LAST : LAST - 1 - q)];
-    first[n] = (float2)(bin.x + mirror.x, bin.y - mirror.y);
-    second[n] = (float2)(bin.y + mirror.y, mirror.x - bin.x);
+    bins[n] = second ? (float2)(bin.y + mirror.y, mirror.x - bin.x)
+                     : (float2)(bin.x + mirror.x, bin.y - mirror.y);
   }
 }
 
@@ -612,11 +613,20 @@ find_values (float2 *y, VALUE values[2][DEPTHS_OF_ITEM], local PART *places,
 {
   float2 bins[2][DEPTHS_OF_ITEM];
   transform (y, places, roots, item);
-  take_apart (y, bins[0], bins[1], item);
-  roll_off (bins[0], rolloff, item);
-  roll_off (bins[1], rolloff, item);
+#if GRIDDED
+  /* One after the other: beside more points, registers hold no more. */
+#pragma unroll
+  for (uint l = 0; l < 2; l++) {
+    take_apart (y, bins[0], l > 0, item);
+    roll_off (bins[0], rolloff, item);
+    values_of (bins[0], values[l], scale);
+  }
+#else
+  take_apart (y, bins[0], false, item);
+  take_apart (y, bins[1], true, item);
   values_of (bins[0], values[0], scale);
   values_of (bins[1], values[1], scale);
+#endif
 }
 #endif
 
@@ -679,6 +689,9 @@ write_rows (local const PAIR *pairs, uint first, uint depths, uint lines, uint w
   const uint pieces = TILE / PIECE, together = GROUP / pieces;
   const uint line = get_local_id (0) % pieces * PIECE;
   const uint rest = line < lines ? lines - line : 0;
+  /* Those that are left over of a TILE of three pieces. */
+  if (get_local_id (0) >= together * pieces)
+    return;
   for (uint begin = 0; begin < depths; begin += together) {
     uint depth = begin + get_local_id (0) / pieces;
     if (depth < depths)

@@ -20,9 +20,16 @@ const gsize most_taps = 2 * edge;
 /* Short A-lines share a work-group, so that it has no fewer work-items than this. */
 const gsize least_group = 128;
 
-/* Bytes of a picture's row that a work-group writes: less waste memory's bandwidth. */
-const gsize longest_segment = 16;
+/* Bytes of a picture's row that a work-group writes at least. */
 const gsize shortest_segment = 4;
+
+/* What costs less comes first: shorter segments waste memory's bandwidth, halves take turns
+ * at three barriers in place of one. */
+const struct {
+  gsize segment;
+  bool halves;
+} all_turns[] = {
+    {16, false}, {12, false}, {16, true}, {8, false}, {8, true}, {4, false}, {4, true}};
 
 /* For each compute unit of a device, so that some have work while others wait. */
 const cl_uint groups_of_unit = 2;
@@ -89,25 +96,22 @@ local_bytes (const EngineFormat &format, const Layout &layout)
   return layout.transforms * transform + (value.full > 0 ? picture : 0);
 }
 
-/* Short segments cost more than what turns in local memory cost. */
 bool
 fit (const EngineFormat &format, gsize memory, Layout &layout)
 {
   const DepthValue &value = value_of (format);
   gsize pixel = value.full > 0 ? value.bytes : 1;
   layout.step = std::max (2 * layout.transforms, shortest_segment / pixel);
-  for (gsize segment = longest_segment; segment >= shortest_segment; segment /= 2) {
-    layout.lines = std::max (segment / pixel, layout.step);
-    for (bool halves : {false, true}) {
-      for (bool shared : {false, true}) {
-        /* Both A-lines of a pair are made of them, one after the other. */
-        if (shared && format.oversampling > 1 && format.complex)
-          continue;
-        layout.halves = halves;
-        layout.shared = shared;
-        if (local_bytes (format, layout) <= memory)
-          return true;
-      }
+  for (const auto &turns : all_turns) {
+    layout.lines = std::max<gsize> (turns.segment / pixel / layout.step, 1) * layout.step;
+    layout.halves = turns.halves;
+    for (bool shared : {false, true}) {
+      /* Both A-lines of a pair are made of them, one after the other. */
+      if (shared && format.oversampling > 1 && format.complex)
+        continue;
+      layout.shared = shared;
+      if (local_bytes (format, layout) <= memory)
+        return true;
     }
   }
   return false;
