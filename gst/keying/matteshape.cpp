@@ -25,10 +25,10 @@
 #endif
 
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/gaussian.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
-#include <cmath>
 #include <cstdlib>
 
 #include "elements.h"
@@ -160,7 +160,6 @@ ensure_runs (GstOpenCLContext *context, Work &work, guint planes, GError **error
   return work.planes > 0;
 }
 
-/* Of a Gaussian that the radius is two deviations of, on one side */
 static gboolean
 ensure_feather (GstOpenCLContext *context, Work &work, guint radius, GError **error)
 {
@@ -169,16 +168,9 @@ ensure_feather (GstOpenCLContext *context, Work &work, guint radius, GError **er
         context, work.stride * work.info.height * sizeof (cl_float) + behind, error);
   if (!work.feathered () || work.weights_of == radius)
     return work.feathered () != nullptr;
-  cl_float weights[farthest + 1];
-  gdouble sum = 0;
-  for (guint away = 0; away <= radius; away++)
-    sum +=
-        (away > 0 ? 2 : 1) * std::exp (-2. * away * away / (gdouble (radius) * radius));
-  for (guint away = 0; away <= radius; away++)
-    weights[away] =
-        cl_float (std::exp (-2. * away * away / (gdouble (radius) * radius)) / sum);
-  work.weights =
-      opencl::make_table (context, weights, (radius + 1) * sizeof (cl_float), error);
+  const std::vector<cl_float> weights = opencl::gaussian_weights (radius);
+  work.weights = opencl::make_table (
+      context, weights.data (), weights.size () * sizeof (cl_float), error);
   work.weights_of = work.weights () ? radius : 0;
   return work.weights () != nullptr;
 }

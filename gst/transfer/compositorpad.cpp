@@ -7,6 +7,7 @@
 #include <gst/opencl/settings.hpp>
 
 #define LARGEST_SIDE 32767
+#define FARTHEST_WRAP 64
 
 namespace {
 /* What a frame's GstVideoCropMeta says */
@@ -88,6 +89,15 @@ const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
     {"sizing-policy", "Sizing policy",
         "What becomes of a picture whose shape is not that of width and height",
         &GstOpenCLCompositorPlace::sizing, sizing_get_type, opencl::controllable},
+    {"light-wrap", "Light wrap",
+        "How much of what is below, blurred, times what the blurred alpha lacks to 1, is "
+        "screened onto the picture's edges",
+        &GstOpenCLCompositorPlace::light_wrap, {0, 1}, opencl::controllable},
+    {"light-wrap-radius", "Light wrap radius",
+        "How far into the picture that light reaches, in pixels of the output: two "
+        "deviations of a Gaussian blur",
+        &GstOpenCLCompositorPlace::light_wrap_radius, {1, FARTHEST_WRAP},
+        opencl::controllable},
 };
 
 using Place = GstOpenCLCompositorPlace;

@@ -44,6 +44,8 @@ struct GstOpenCLCompositorPlace {
   gdouble alpha = 1;
   GstOpenCLCompositorOperator blend_operator = GST_OPENCL_COMPOSITOR_OVER;
   GstOpenCLCompositorSizing sizing = GST_OPENCL_COMPOSITOR_SIZING_NONE;
+  gdouble light_wrap = 0;
+  guint light_wrap_radius = 10;
 
   gint right = 0, bottom = 0;
   GstVideoRectangle shown = {0, 0, 0, 0};

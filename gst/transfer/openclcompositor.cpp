@@ -12,6 +12,11 @@
  * is straight, and counts where a picture is scaled, so that what is keyed out does not
  * bleed into what is not. Up to eight layers take one launch a frame.
  *
+ * With `light-wrap` a picture is lit at its edges by what is below it, as lenses and the
+ * air would: the light below, blurred, times what the blurred alpha lacks to 1, times
+ * `light-wrap`, is screened onto the picture's colours, C + L (1 - C). The blur is a
+ * Gaussian of `light-wrap-radius` pixels of the output, which are two deviations of it.
+ *
  * With `linear` it is light that is blended, and edges that were keyed with
  * `chromakey linear=true` are neither too dark nor too bright.
  *
@@ -30,68 +35,37 @@
  *   videotestsrc pattern=ball ! openclupload ! openclconvert ! mix.sink_1
  * ]|
  */
-#include "compositorpad.h"
+#include "composition.hpp"
 #include "convertcaps.hpp"
 #include "elements.h"
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/interlacing.hpp>
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/lightcurve.hpp>
-#include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/settings.hpp>
 #include <gst/video/navigation.h>
 
-#include <string>
 #include <vector>
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_compositor_debug);
 #define GST_CAT_DEFAULT gst_opencl_compositor_debug
 
-#define KERNELS "/org/freedesktop/gstreamer/opencl/transfer/composite.cl"
 #define CAPS                                                                             \
   "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                             \
   "format=(string){RGBA, BGRA, ARGB, ABGR}, width=(int)[1, 32767], "                     \
   "height=(int)[1, 32767], framerate=(fraction)[0/1, 2147483647/1]"
 
+using transfer::Background;
+using transfer::Layer;
+
 namespace {
-const guint layers_of_launch = 8; /* LAYERS of composite.cl */
-
-/* In the order of the kernel's backgrounds. */
-enum class Background {
-  checker,
-  black,
-  white,
-  transparent,
-  carried, /* of the launch before; no choice of the user's */
-};
-
 struct Settings {
   Background background = Background::checker;
   bool linear = false;
 };
 
-/* A picture of one frame. */
-struct Layer {
-  const GstVideoInfo *info;
-  const GstOpenCLFrame *frame;
-  GstOpenCLCompositorPlace place;
-  bool interlaced;
-  opencl::LightCurve curve; /* where light is blended */
-};
-
 /* What the streaming thread works with while the element is started. */
 struct Work {
-  opencl::FrameKernel kernels[2]; /* for progressive layers only, and for any */
-  opencl::FrameKernel of_light;   /* for any, blended as light */
-  bool wide = false;              /* the first of them makes lines */
-  cl::Buffer carried; /* between launches, where one does not take all layers */
-  gsize carried_size = 0;
-  /* Of the frame under way */
-  std::vector<Layer> layers;
-  bool linear = false;
-  opencl::LightCurve curve; /* of the output, where it is */
+  transfer::Composition composition;
+  std::vector<Layer> layers; /* of the frame under way */
 };
 } // namespace
 
@@ -155,16 +129,8 @@ gst_opencl_compositor_open (GstOpenCLAggregator *aggregator, GError **error)
   GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (aggregator);
 
   self->work = new Work;
-  GstOpenCLContext *context = gst_opencl_aggregator_get_context (aggregator);
-  bool wide = self->work->wide = opencl::is_cpu (context);
-  /* To look for fields would cost progressive video a quarter more time on a CPU. */
-  self->work->kernels[0].prepare (context, KERNELS, wide ? "composite_wide" : "composite",
-      "-DINTERLACED=0 -DWIDE=" + std::to_string (wide), {4, 1});
-  self->work->kernels[1].prepare (
-      context, KERNELS, "composite", "-DINTERLACED=1 -DWIDE=0", {4, 1});
-  self->work->of_light.prepare (
-      context, KERNELS, "composite", "-DINTERLACED=1 -DWIDE=0 -DLINEAR=1", {4, 1});
-  return self->work->kernels[0].variant ({}, error) != nullptr;
+  return self->work->composition.open (
+      gst_opencl_aggregator_get_context (aggregator), error);
 }
 
 static void
@@ -483,103 +449,6 @@ gst_opencl_compositor_uses_pad (
   return is_seen (place_of (aggregator, pad), GST_VIDEO_AGGREGATOR (aggregator)->info);
 }
 
-/* --- launches --- */
-
-/* For how all frames lie, and how many fields they have. */
-static opencl::Kernel *
-choose_kernel (Work &work, const GstOpenCLFrame &output, bool *wide, GError **error)
-{
-  const GstOpenCLFrame *least_aligned = &output;
-  bool interlaced = false;
-
-  for (const Layer &layer : work.layers) {
-    interlaced = interlaced || layer.interlaced;
-    if ((layer.frame->offset[0] | gsize (layer.frame->stride[0])) % 4 != 0)
-      least_aligned = layer.frame;
-  }
-  *wide = work.wide && !interlaced && !work.linear;
-  opencl::FrameKernel &kernel = work.linear ? work.of_light : work.kernels[interlaced];
-  return kernel.variant ({&output, least_aligned}, error);
-}
-
-static bool
-ensure_carried (GstOpenCLCompositor *self, gsize pixels, GError **error)
-{
-  Work &work = *self->work;
-  gsize size = pixels * sizeof (cl_float4);
-
-  if (work.layers.size () <= layers_of_launch || work.carried_size >= size)
-    return true;
-  work.carried = opencl::make_buffer (
-      gst_opencl_aggregator_get_context (GST_OPENCL_AGGREGATOR (self)), size, error);
-  work.carried_size = work.carried () ? size : 0;
-  return work.carried_size > 0;
-}
-
-/* In which bit of a pixel's four bytes each component begins. */
-static cl_int4
-order_of (const GstVideoInfo &info)
-{
-  cl_int4 order;
-  for (guint c = 0; c < 4; c++)
-    order.s[c] = 8 * GST_VIDEO_INFO_COMP_POFFSET (&info, c);
-  return order;
-}
-
-/* Without a layer the arguments are those of none. */
-static bool
-set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer,
-    const GstOpenCLFrame *unused, GError **error)
-{
-  cl_int4 order = {};
-  cl_int8 place = {};
-  cl_int2 how = {};
-  cl_float alpha = 0;
-  opencl::LightCurve curve;
-
-  if (layer) {
-    curve = layer->curve;
-    const GstOpenCLCompositorPlace &to = layer->place;
-    order = order_of (*layer->info);
-    place = {{to.x, to.y, to.width, to.height, to.shown.x, to.shown.y, to.shown.w,
-        to.shown.h}};
-    how = {{cl_int (to.blend_operator), layer->interlaced ? 2 : 1}};
-    alpha = cl_float (to.alpha);
-  }
-  return kernel.set (index, layer ? layer->frame : unused, error)
-         && kernel.set (index, order, error) && kernel.set (index, place, error)
-         && kernel.set (index, how, error) && kernel.set (index, alpha, error)
-         && kernel.set (index, curve, error);
-}
-
-/* One launch, from layer `first` on. */
-static bool
-launch (GstOpenCLCompositor *self, opencl::Kernel &kernel, bool wide,
-    const GstOpenCLFrame &output, Background background, gsize first, GError **error)
-{
-  Work &work = *self->work;
-  const GstVideoInfo &info = GST_VIDEO_AGGREGATOR (self)->info;
-  cl_int below = cl_int (first == 0 ? background : Background::carried);
-  cl_int last = first + layers_of_launch >= work.layers.size ();
-  cl_mem carried = work.carried () ? work.carried () : output.data;
-  const GstOpenCLFrame *frame = &output;
-  cl_int2 size = {{info.width, info.height}};
-  cl_uint index = 0;
-
-  if (!kernel.set (index, frame, error) || !kernel.set (index, order_of (info), error)
-      || !kernel.set (index, size, error) || !kernel.set (index, work.curve, error)
-      || !kernel.set (index, below, error) || !kernel.set (index, last, error)
-      || !kernel.set (index, carried, error))
-    return false;
-  for (gsize i = first; i < first + layers_of_launch; i++) {
-    const Layer *layer = i < work.layers.size () ? &work.layers[i] : nullptr;
-    if (!set_layer (kernel, index, layer, frame, error))
-      return false;
-  }
-  return wide ? kernel.enqueue_groups (output.queue, {1, gsize (info.height), 1}, error)
-              : kernel.enqueue (output.queue, info.width, info.height, error);
-}
-
 /* A frame may be larger than its caps, which say what its GstVideoCropMeta shows. */
 static bool
 has_all_that_is_shown (const Layer &layer, GError **error)
@@ -608,7 +477,7 @@ layer_of (GstOpenCLAggregator *aggregator, const GstOpenCLInput &input)
 {
   const GstVideoInfo &info = GST_VIDEO_AGGREGATOR_PAD (input.pad)->info;
   Layer layer = {&info, &input.frame, place_of (aggregator, input.pad),
-      opencl::has_two_fields (info, input.frame.buffer), {}};
+      opencl::has_two_fields (info, input.frame.buffer)};
   if (layer.interlaced)
     layer.place.shown.y &= ~1;
   return layer;
@@ -629,23 +498,17 @@ flag_fields (GstBuffer *output, const std::vector<Layer> &layers)
   }
 }
 
-/* Curves of all that is blended as light; levels where one has none. */
-static void
-find_curves (GstOpenCLCompositor *self, bool wanted)
+/* Levels are blended where one has a transfer function that nobody knows. */
+static bool
+blends_light (GstOpenCLCompositor *self, const Settings &settings)
 {
-  Work &work = *self->work;
-  work.linear = wanted;
-  if (!wanted)
-    return;
-  bool known = opencl::light_curve_of (&GST_VIDEO_AGGREGATOR (self)->info, work.curve);
-  for (Layer &layer : work.layers)
-    known = opencl::light_curve_of (layer.info, layer.curve) && known;
-  if (known)
-    return;
-  work.linear = false;
+  const GstVideoInfo &info = GST_VIDEO_AGGREGATOR (self)->info;
+  if (!settings.linear || transfer::is_light_known (self->work->layers, info))
+    return settings.linear;
   self->settings->warn (
       g_error_new_literal (GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
           "linear=true does not know what light levels of this transfer function are"));
+  return false;
 }
 
 static gboolean
@@ -655,7 +518,6 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
 {
   GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (aggregator);
   std::vector<Layer> &layers = self->work->layers;
-  const GstVideoInfo &info = GST_VIDEO_AGGREGATOR (self)->info;
   const Settings settings = self->settings->committed ();
 
   layers.clear ();
@@ -665,19 +527,8 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
       return FALSE;
   }
   flag_fields (output->buffer, layers);
-  find_curves (self, settings.linear);
-
-  bool wide = false;
-  opencl::Kernel *kernel = choose_kernel (*self->work, *output, &wide, error);
-  if (!kernel || !ensure_carried (self, gsize (info.width) * info.height, error))
-    return false;
-  gsize first = 0;
-  do {
-    if (!launch (self, *kernel, wide, *output, settings.background, first, error))
-      return false;
-    first += layers_of_launch;
-  } while (first < layers.size ());
-  return true;
+  return self->work->composition.blend (layers, GST_VIDEO_AGGREGATOR (self)->info,
+      *output, settings.background, blends_light (self, settings), error);
 }
 
 /* --- events from downstream --- */

@@ -6,7 +6,8 @@
  *
  * Build options ALIGNMENT: pixels begin at multiples of so many bytes: 4 or 1.
  * INTERLACED: a layer may have two fields. WIDE: composite_wide, without such layers.
- * LINEAR: light is blended instead of levels.
+ * LINEAR: light is blended instead of levels. WRAP: the launch's first layer is lit by what
+ * is below it.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -26,12 +27,28 @@
 #define BACKGROUND_TRANSPARENT 3
 #define BACKGROUND_CARRIED 4
 
-/* place: x, y, width and height in the output (a width of 0: no such layer), and of what is
- * shown of the input. how: operator; 2 where lines belong in turns to two fields, else 1.
- * order: bit of red, green, blue, alpha. curve: what light its levels are */
+/* A layer's argument: place: x, y, width and height in the output (a width of 0: no such
+ * layer), and of what is shown of the input. how: operator; 2 where lines belong in turns
+ * to two fields, else 1. order: bit of red, green, blue, alpha. curve: what light its levels
+ * are */
 #define LAYER(n)                                                                         \
   FRAME (const, layer##n), int4 order##n, int8 place##n, int2 how##n, float alpha##n,    \
       float4 curve##n
+
+typedef struct
+{
+  __global const uchar *data;
+  ulong offset;
+  long stride;
+  int4 order;
+  int8 place;
+  int operator, fields;
+  float alpha;
+  float4 curve;
+} Layer;
+
+#define THE_LAYER(n)                                                                     \
+  (Layer){THE_FRAME (layer##n), order##n, place##n, how##n.x, how##n.y, alpha##n, curve##n}
 
 uint
 load_word (__global const uchar *at)
@@ -76,14 +93,26 @@ pixel_of_light (float4 pixel, float4 curve)
 #endif
 }
 
+__global const uchar *
+address_in (Layer layer, int x, int y)
+{
+  return layer.data + layer.offset + y * layer.stride + 4 * (ulong) x;
+}
+
 /* Red, green and blue in levels, alpha in 0 … 1. */
 float4
-load_pixel (FRAME (const, layer), int4 order, float4 curve, int x, int y)
+load_pixel (Layer layer, int x, int y)
 {
-  uint word = load_word (LINE (layer, y) + 4 * (ulong) x);
-  float4 pixel = convert_float4 ((uint4) (word) >> convert_uint4 (order) & 255)
+  uint word = load_word (address_in (layer, x, y));
+  float4 pixel = convert_float4 ((uint4) (word) >> convert_uint4 (layer.order) & 255)
                  * (float4) (1.0f, 1.0f, 1.0f, 1.0f / 255.0f);
-  return light_of_pixel (pixel, curve);
+  return light_of_pixel (pixel, layer.curve);
+}
+
+float
+load_alpha (Layer layer, int x, int y)
+{
+  return (load_word (address_in (layer, x, y)) >> layer.order.w & 255) / 255.0f;
 }
 
 /* Colours count as much as they are seen: what is keyed out does not bleed. */
@@ -99,28 +128,43 @@ is_scaled (int8 place)
   return place.s2 != place.s6 || place.s3 != place.s7;
 }
 
-float4
-sample_scaled (FRAME (const, layer), int4 order, int8 place, int fields, float4 curve,
-    int x, int y)
+/* The four pixels of the input around a place in the layer */
+typedef struct
 {
-  float share_x, share_y;
+  int2 columns, rows;
+  float share_x, share_y; /* of the second ones */
+} Corners;
+
+Corners
+corners_of (int8 place, int fields, int x, int y)
+{
+  Corners corners;
 #if INTERLACED
   int field = min (y % fields, place.s7 - 1);
 #else
   int field = 0;
   fields = 1;
 #endif
-  int2 columns =
-      place.s4 + neighbours (place_of (x, place.s6, place.s2, 1, 0), &share_x);
+  corners.columns =
+      place.s4 + neighbours (place_of (x, place.s6, place.s2, 1, 0), &corners.share_x);
   Place lines = place_of (y, place.s7, place.s3, fields, field);
-  int2 rows = place.s5 + fields * neighbours (lines, &share_y) + field;
-#define CORNER(column, row)                                                              \
-  load_pixel (THE_FRAME (layer), order, curve, columns.column, rows.row)
+  corners.rows = place.s5 + fields * neighbours (lines, &corners.share_y) + field;
+  return corners;
+}
+
+#define MIXED(corners, first, second, third, fourth)                                     \
+  mix (mix (first, second, corners.share_x), mix (third, fourth, corners.share_x),       \
+      corners.share_y)
+
+float4
+sample_scaled (Layer layer, int x, int y)
+{
+  Corners at = corners_of (layer.place, layer.fields, x, y);
+#define CORNER(column, row) load_pixel (layer, at.columns.column, at.rows.row)
   float4 corners[4] = {CORNER (x, x), CORNER (y, x), CORNER (x, y), CORNER (y, y)};
-  float4 seen = mix (mix (weighted (corners[0]), weighted (corners[1]), share_x),
-      mix (weighted (corners[2]), weighted (corners[3]), share_x), share_y);
-  float4 plain = mix (mix (corners[0], corners[1], share_x),
-      mix (corners[2], corners[3], share_x), share_y);
+  float4 seen = MIXED (at, weighted (corners[0]), weighted (corners[1]),
+      weighted (corners[2]), weighted (corners[3]));
+  float4 plain = MIXED (at, corners[0], corners[1], corners[2], corners[3]);
   return seen.w > 0.0f ? (float4) (seen.xyz / seen.w, seen.w) : plain;
 }
 
@@ -139,22 +183,111 @@ blend (float4 below, float4 layer, int operator)
       color, operator == OPERATOR_ADD ? min (layer.w + below.w, 1.0f) : sum);
 }
 
-float4
-add_layer (float4 below, int x, int y, FRAME (const, layer), int4 order, int8 place,
-    int2 how, float alpha, float4 curve)
+bool
+is_covered (int8 place, int x, int y)
 {
-  int at_x = x - place.s0;
-  int at_y = y - place.s1;
-
-  if (at_x < 0 || at_y < 0 || at_x >= place.s2 || at_y >= place.s3)
-    return below;
-  float4 pixel = is_scaled (place) ? sample_scaled (THE_FRAME (layer), order, place,
-                                         how.y, curve, at_x, at_y)
-                                   : load_pixel (THE_FRAME (layer), order, curve,
-                                         place.s4 + at_x, place.s5 + at_y);
-  pixel.w *= alpha;
-  return blend (below, pixel, how.x);
+  return x >= place.s0 && y >= place.s1 && x - place.s0 < place.s2
+         && y - place.s1 < place.s3;
 }
+
+/* What a layer shows at a place of the output that it covers */
+float4
+pixel_of_layer (Layer layer, int x, int y)
+{
+  int at_x = x - layer.place.s0;
+  int at_y = y - layer.place.s1;
+  return is_scaled (layer.place)
+             ? sample_scaled (layer, at_x, at_y)
+             : load_pixel (layer, layer.place.s4 + at_x, layer.place.s5 + at_y);
+}
+
+float4
+add_layer (float4 below, int x, int y, Layer layer)
+{
+  if (!is_covered (layer.place, x, y))
+    return below;
+  float4 pixel = pixel_of_layer (layer, x, y);
+  pixel.w *= layer.alpha;
+  return blend (below, pixel, layer.operator);
+}
+
+/* --- light wrap --- */
+
+/* pixel_of_layer()'s alone, at the nearest place that the layer covers */
+float
+alpha_of_layer (Layer layer, int x, int y)
+{
+  int8 place = layer.place;
+  int at_x = clamp (x - place.s0, 0, place.s2 - 1);
+  int at_y = clamp (y - place.s1, 0, place.s3 - 1);
+  if (!is_scaled (place))
+    return load_alpha (layer, place.s4 + at_x, place.s5 + at_y);
+  Corners at = corners_of (place, layer.fields, at_x, at_y);
+#define ALPHA(column, row) load_alpha (layer, at.columns.column, at.rows.row)
+  return MIXED (at, ALPHA (x, x), ALPHA (y, x), ALPHA (x, y), ALPHA (y, y));
+}
+
+/* Along lines: the mean of what is seen of what is below, and of the layer's alpha. `region`
+ * (x, y, width, height) is what the layer covers of the output, and `radius` lines above
+ * and below, where the next mean is taken. `weights`: of the middle, and of what is 1 to
+ * `radius` away. Beyond the rim all is as on it. */
+__kernel void
+spread_light (__global const float4 *below, int2 out_size, int4 region,
+    __global const float *weights, int radius, __global float4 *spread, LAYER (0))
+{
+  int x = get_global_id (0);
+  int y = get_global_id (1);
+  if (x >= region.z || y >= region.w)
+    return;
+  __global const float4 *line =
+      below + (ulong) clamp (region.y + y, 0, out_size.y - 1) * out_size.x;
+  float4 sum = (float4) (0.0f);
+  for (int away = -radius; away <= radius; away++) {
+    int column = region.x + x + away;
+    float4 light = weighted (line[clamp (column, 0, out_size.x - 1)]);
+    light.w = alpha_of_layer (THE_LAYER (0), column, region.y + y);
+    sum += weights[abs (away)] * light;
+  }
+  spread[(ulong) y * region.z + x] = sum;
+}
+
+#if WRAP
+#define WRAP_ARGUMENTS                                                                   \
+  , __global const float4 *spread, int4 region, __global const float *weights,           \
+      int radius, float wrap
+#define THE_WRAP , spread, region, weights, radius, wrap
+
+/* A screen over the layer's colours: of the light below, where alpha falls off */
+float4
+lit_from_below (float4 pixel, int x, int y WRAP_ARGUMENTS)
+{
+  __global const float4 *middle =
+      spread + (ulong) (y - region.y) * region.z + (x - region.x);
+  float4 sum = (float4) (0.0f);
+  for (int away = -radius; away <= radius; away++)
+    sum += weights[abs (away)] * middle[away * region.z];
+  float3 light = wrap * max (1.0f - sum.w, 0.0f) * sum.xyz;
+  pixel.xyz += light * (1.0f - pixel.xyz / 255.0f);
+  return pixel;
+}
+
+float4
+add_lit_layer (float4 below, int x, int y, Layer layer WRAP_ARGUMENTS)
+{
+  if (!is_covered (layer.place, x, y))
+    return below;
+  float4 pixel = pixel_of_layer (layer, x, y);
+  if (pixel.w > 0.0f)
+    pixel = lit_from_below (pixel, x, y THE_WRAP);
+  pixel.w *= layer.alpha;
+  return blend (below, pixel, layer.operator);
+}
+#else
+#define WRAP_ARGUMENTS
+#define THE_WRAP
+#endif
+
+/* --- a launch --- */
 
 float4
 background_at (int background, int x, int y)
@@ -176,14 +309,15 @@ background_at (int background, int x, int y)
 #define ARGUMENTS                                                                        \
   FRAME (, output), int4 order, int2 out_size, float4 curve, int background, int last,   \
       __global float4 *carried, LAYER (0), LAYER (1), LAYER (2), LAYER (3), LAYER (4),   \
-      LAYER (5), LAYER (6), LAYER (7)
-#define THE_LAYER(n)                                                                     \
+      LAYER (5), LAYER (6), LAYER (7) WRAP_ARGUMENTS
+#define AS_ARGUMENTS(n)                                                                  \
   THE_FRAME (layer##n), order##n, place##n, how##n, alpha##n, curve##n
 #define THE_ARGUMENTS                                                                    \
-  THE_FRAME (output), order, out_size, curve, background, last, carried, THE_LAYER (0),  \
-      THE_LAYER (1), THE_LAYER (2), THE_LAYER (3), THE_LAYER (4), THE_LAYER (5),         \
-      THE_LAYER (6), THE_LAYER (7)
-#define FOR_ALL_LAYERS(DO) DO (0) DO (1) DO (2) DO (3) DO (4) DO (5) DO (6) DO (7)
+  THE_FRAME (output), order, out_size, curve, background, last, carried,                 \
+      AS_ARGUMENTS (0), AS_ARGUMENTS (1), AS_ARGUMENTS (2), AS_ARGUMENTS (3),            \
+      AS_ARGUMENTS (4), AS_ARGUMENTS (5), AS_ARGUMENTS (6), AS_ARGUMENTS (7) THE_WRAP
+#define FOR_UPPER_LAYERS(DO) DO (1) DO (2) DO (3) DO (4) DO (5) DO (6) DO (7)
+#define FOR_ALL_LAYERS(DO) DO (0) FOR_UPPER_LAYERS (DO)
 
 void
 composite_pixel (int x, int y, ARGUMENTS)
@@ -193,7 +327,12 @@ composite_pixel (int x, int y, ARGUMENTS)
                      ? carried[index]
                      : light_of_pixel (background_at (background, x, y), curve);
 #define ADD(n) pixel = add_layer (pixel, x, y, THE_LAYER (n));
-  FOR_ALL_LAYERS (ADD)
+#if WRAP
+  pixel = add_lit_layer (pixel, x, y, THE_LAYER (0) THE_WRAP);
+#else
+  ADD (0)
+#endif
+  FOR_UPPER_LAYERS (ADD)
 
   if (!last) {
     carried[index] = pixel;
@@ -303,28 +442,27 @@ blend_wide (Pixels *below, Pixels layer, int operator)
 
 /* What is all clear or all opaque, as most of a keyed picture is, needs no arithmetic. */
 INLINED void
-add_wide_layer (Pixels *below, int x, int y, FRAME (const, layer), int4 order, int8 place,
-    int2 how, float alpha, float4 curve)
+add_wide_layer (Pixels *below, int x, int y, Layer layer)
 {
+  int8 place = layer.place;
   int at_x = x - place.s0;
   int at_y = y - place.s1;
   if (at_x < 0 || at_x >= place.s2)
     return;
-  uint16 words =
-      load_words (LINE (layer, place.s5 + at_y) + 4 * (ulong) (place.s4 + at_x));
-  uint4 bits = convert_uint4 (order);
+  uint16 words = load_words (address_in (layer, place.s4 + at_x, place.s5 + at_y));
+  uint4 bits = convert_uint4 (layer.order);
   uint16 alphas = words >> bits.w & 255;
-  bool clear = !any (alphas != (uint16) (0)) && how.x != OPERATOR_SOURCE;
-  bool opaque = !any (alphas != (uint16) (255)) && alpha == 1.0f;
+  bool clear = !any (alphas != (uint16) (0)) && layer.operator != OPERATOR_SOURCE;
+  bool opaque = !any (alphas != (uint16) (255)) && layer.alpha == 1.0f;
   if (clear && !any (below->alpha <= 0.0f))
     return;
   Pixels pixels = {convert_float16 (words >> bits.x & 255),
       convert_float16 (words >> bits.y & 255), convert_float16 (words >> bits.z & 255),
-      convert_float16 (alphas) * (1.0f / 255.0f) * alpha};
+      convert_float16 (alphas) * (1.0f / 255.0f) * layer.alpha};
   if (opaque)
     *below = pixels;
   else
-    blend_wide (below, pixels, how.x);
+    blend_wide (below, pixels, layer.operator);
 }
 
 INLINED void

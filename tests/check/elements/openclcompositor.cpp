@@ -24,6 +24,8 @@ struct Layer {
   double alpha = 1;
   std::string blend_operator = "over";
   unsigned zorder = 0;
+  double wrap = 0; /* light-wrap */
+  int radius = 10;
 };
 
 /* --- the blend in double precision --- */
@@ -119,35 +121,99 @@ background_at (const std::string &background, int x, int y)
   return {gray, gray, gray, 1};
 }
 
-class Views {
-public:
-  explicit Views (const std::vector<Layer> &layers)
+/* All of the output, line by line */
+struct Canvas {
+  int width, height;
+  std::vector<Pixel> pixels;
+
+  Pixel &at (int x, int y) { return pixels[size_t (y) * width + x]; }
+  const Pixel &at_nearest (int x, int y) const
   {
-    for (const Layer &layer : layers)
-      views.push_back (std::make_unique<View> (layer.picture));
+    return pixels[size_t (std::clamp (y, 0, height - 1)) * width
+                  + std::clamp (x, 0, width - 1)];
   }
-  std::vector<std::unique_ptr<View>> views;
 };
 
-/* Layers stand from the lowest to the highest. */
-Pixel
-expected_at (const std::vector<Layer> &layers, const Views &views, const View &made,
-    const std::string &background, int x, int y, bool linear)
-{
-  Pixel pixel = light_of (background_at (background, x, y), made, linear);
-  for (size_t i = 0; i < layers.size (); i++) {
-    const Layer &layer = layers[i];
-    const View &view = *views.views[i];
-    int width = layer.width > 0 ? layer.width : view.width (0);
-    int height = layer.height > 0 ? layer.height : view.height (0);
-    int at_x = x - layer.x, at_y = y - layer.y;
-    if (at_x >= 0 && at_y >= 0 && at_x < width && at_y < height)
-      pixel = blended (pixel, scaled (view, at_x, at_y, width, height, linear), layer);
+/* A layer in the size that it has there */
+struct Shown {
+  const Layer &layer;
+  Canvas picture;
+
+  Shown (const Layer &what, bool linear) : layer (what), picture ({0, 0, {}})
+  {
+    const View view (layer.picture);
+    const int width = layer.width > 0 ? layer.width : view.width (0);
+    const int height = layer.height > 0 ? layer.height : view.height (0);
+    for (int y = 0; y < height; y++)
+      for (int x = 0; x < width; x++)
+        picture.pixels.push_back (scaled (view, x, y, width, height, linear));
+    picture.width = width, picture.height = height;
   }
-  for (int c = 0; linear && c < 3; c++)
-    pixel[c] = gst_video_transfer_function_encode (
-        made.frame.info.colorimetry.transfer, pixel[c]);
+  bool covers (int x, int y) const
+  {
+    return x >= layer.x && y >= layer.y && x < layer.x + picture.width
+           && y < layer.y + picture.height;
+  }
+  const Pixel &at (int x, int y) const
+  {
+    return picture.at_nearest (x - layer.x, y - layer.y);
+  }
+};
+
+/* The light below by the Gaussian's weights in two dimensions, where alpha, by the same,
+ * falls off, screened onto the picture */
+Pixel
+lit (const Shown &shown, const Canvas &below, int x, int y)
+{
+  const int radius = shown.layer.radius;
+  double light[3] = {}, alpha = 0, sum = 0;
+  for (int dy = -radius; dy <= radius; dy++)
+    for (int dx = -radius; dx <= radius; dx++) {
+      const double weight = std::exp (-2.0 * (dx * dx + dy * dy) / (radius * radius));
+      const Pixel &beside = below.at_nearest (x + dx, y + dy);
+      sum += weight;
+      alpha += weight * shown.at (x + dx, y + dy)[3];
+      for (int c = 0; c < 3; c++)
+        light[c] += weight * beside[c] * beside[3];
+    }
+  Pixel pixel = shown.at (x, y);
+  for (int c = 0; c < 3; c++) {
+    const double wrapped = shown.layer.wrap * (1 - alpha / sum) * light[c] / sum;
+    pixel[c] = 1 - (1 - pixel[c]) * (1 - wrapped);
+  }
   return pixel;
+}
+
+void
+add_layer (Canvas &canvas, const Layer &layer, bool linear)
+{
+  const Canvas below = canvas;
+  const Shown shown (layer, linear);
+  for (int y = 0; y < canvas.height; y++)
+    for (int x = 0; x < canvas.width; x++) {
+      if (!shown.covers (x, y))
+        continue;
+      canvas.at (x, y) = blended (canvas.at (x, y),
+          layer.wrap > 0 ? lit (shown, below, x, y) : shown.at (x, y), layer);
+    }
+}
+
+/* Layers stand from the lowest to the highest. */
+Canvas
+expected_of (const std::vector<Layer> &layers, const View &made,
+    const std::string &background, bool linear)
+{
+  Canvas canvas = {made.width (0), made.height (0), {}};
+  for (int y = 0; y < canvas.height; y++)
+    for (int x = 0; x < canvas.width; x++)
+      canvas.pixels.push_back (light_of (background_at (background, x, y), made, linear));
+  for (const Layer &layer : layers)
+    add_layer (canvas, layer, linear);
+  for (Pixel &pixel : canvas.pixels)
+    for (int c = 0; linear && c < 3; c++)
+      pixel[c] = gst_video_transfer_function_encode (
+          made.frame.info.colorimetry.transfer, pixel[c]);
+  return canvas;
 }
 
 void
@@ -155,10 +221,10 @@ check_blend (const std::vector<Layer> &layers, const Picture &made,
     const std::string &background, bool linear = false)
 {
   View view (made);
-  Views inputs (layers);
+  Canvas canvas = expected_of (layers, view, background, linear);
   for (int y = 0; y < view.height (0); y++)
     for (int x = 0; x < view.width (0); x++) {
-      Pixel expected = expected_at (layers, inputs, view, background, x, y, linear);
+      const Pixel &expected = canvas.at (x, y);
       /* where nothing is seen, colours are nobody's */
       for (int c = expected[3] > 0 ? 0 : 3; c < 4; c++)
         fail_unless (std::fabs (view.at (c, x, y) - 255 * expected[c]) <= 1,
@@ -176,13 +242,15 @@ description_of (const std::vector<Layer> &layers, const std::string &properties)
   for (size_t i = 0; i < layers.size (); i++) {
     const Layer &layer = layers[i];
     std::string pad = " sink_" + std::to_string (i) + "::";
-    gchar alpha[G_ASCII_DTOSTR_BUF_SIZE];
+    gchar alpha[G_ASCII_DTOSTR_BUF_SIZE], wrap[G_ASCII_DTOSTR_BUF_SIZE];
     g_ascii_dtostr (alpha, sizeof alpha, layer.alpha);
+    g_ascii_dtostr (wrap, sizeof wrap, layer.wrap);
     text += pad + "xpos=" + std::to_string (layer.x) + pad + "ypos="
             + std::to_string (layer.y) + pad + "width=" + std::to_string (layer.width)
             + pad + "height=" + std::to_string (layer.height) + pad + "alpha=" + alpha
             + pad + "operator=" + layer.blend_operator + pad
-            + "zorder=" + std::to_string (layer.zorder);
+            + "zorder=" + std::to_string (layer.zorder) + pad + "light-wrap=" + wrap + pad
+            + "light-wrap-radius=" + std::to_string (layer.radius);
   }
   text += " ! appsink name=out sync=false";
   for (size_t i = 0; i < layers.size (); i++)
@@ -335,6 +403,89 @@ TEST_ROWS (test_compositor_blends_and_scales_light_where_linear, backgrounds)
     }
     check_blend (layers, composed (layers, std::string ("linear=true background=") + row),
         row, true);
+  }
+}
+
+/* --- light wrap --- */
+
+/* A disc that is opaque, with an edge of some pixels */
+static Picture
+soft_disc (const char *format, int width, int height, const Pixel &color)
+{
+  Picture picture (info_of (format, width, height));
+  video::fill (picture, [&] (int c, int x, int y) {
+    const double away = std::hypot (x - width / 2.0, y - height / 2.0);
+    return c < 3 ? color[c] : std::clamp ((height / 3.0 - away) / 3 + 0.5, 0.0, 1.0);
+  });
+  return picture;
+}
+
+struct Wrap {
+  double amount;
+  int radius, x, y, width;
+  bool linear;
+};
+static const Wrap wraps[] = {{1, 10, 0, 0, -1, false}, {0.4, 3, 5, -9, -1, false},
+    {1, 6, -20, 12, 55, false}, {0.7, 1, 30, 20, 21, true}, {1, 10, 2, 3, -1, true},
+    {1, 64, 0, 0, 30, false}};
+
+/* Over other pictures, below others, of nothing but the background, and of more layers than
+ * a launch takes */
+TEST_ROWS (test_compositor_light_below_wraps_around_edges, {0, 1, 2, 3, 4, 5})
+{
+  const Wrap &wrap = wraps[row];
+  for (int below : {0, 1, 9}) {
+    std::vector<Layer> layers;
+    for (int i = 0; i < below; i++) {
+      layers.push_back (layer_of (random_picture (formats[i % 4], 48, 40, i)));
+      layers.back ().alpha = i > 0 ? 0.3 : 1;
+    }
+    layers.push_back (layer_of (soft_disc (formats[row % 4], 40, 32, {0.3, 0.1, 0.6})));
+    layers.back ().wrap = wrap.amount, layers.back ().radius = wrap.radius;
+    layers.back ().x = wrap.x, layers.back ().y = wrap.y;
+    layers.back ().width = wrap.width;
+    layers.push_back (layers.back ());
+    layers.back ().x += 7, layers.back ().alpha = 0.8;
+    layers.push_back (layer_of (random_picture ("RGBA", 20, 40, 77)));
+    for (size_t i = 0; i < layers.size (); i++)
+      layers[i].zorder = unsigned (i);
+    check_blend (layers,
+        composed (layers, wrap.linear ? "linear=true background=white" : "",
+            "! " DEVICE ",width=48,height=40 "),
+        wrap.linear ? "white" : "checker", wrap.linear);
+  }
+}
+
+/* Far from edges nothing changes, nor does a picture without any; at them it is brighter. */
+TEST (test_compositor_light_wrap_leaves_the_inside_alone)
+{
+  std::vector<Layer> layers = {layer_of (even_picture (60, 60, {1, 1, 1, 1})),
+      layer_of (soft_disc ("RGBA", 60, 60, {0.2, 0.2, 0.2, 1}))};
+  Picture plain = composed (layers, "");
+  layers[1].wrap = 1, layers[1].radius = 5;
+  Picture lit = composed (layers, "");
+  View before (plain), after (lit);
+  expect_equal (after.at (0, 30, 30), before.at (0, 30, 30));
+  expect_equal (after.at (0, 2, 2), 255);
+  fail_unless (after.at (0, 30, 48) > before.at (0, 30, 48) + 40);
+  layers[1].picture = even_picture (60, 60, {0.2, 0.2, 0.2, 1});
+  fail_unless (View (composed (layers, "")).at (0, 0, 0) == 51);
+}
+
+/* Without it a frame is one launch. */
+TEST (test_compositor_light_wrap_costs_nothing_where_it_is_0)
+{
+  for (double wrap : {0.0, 0.5}) {
+    Layer layer = layer_of (random_picture ("RGBA", 16, 16, 1));
+    layer.wrap = wrap;
+    Mix mix (description_of ({layer, layer}, ""));
+    mix.start ();
+    for (int i = 0; i < 2; i++) {
+      mix.push (i, layer.picture, 0);
+      mix.end (i);
+    }
+    mix.picture ();
+    expect_equal (counts_of (mix["mix"]).launches, wrap > 0 ? 5 : 1);
   }
 }
 
