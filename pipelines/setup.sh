@@ -17,6 +17,8 @@ packages=(
   gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad
   # windows, and for the tests a screen to open them on
   gstreamer1.0-x xvfb x11-utils
+  # pictures in textures of OpenGL, and an OpenGL for a machine without a GPU
+  gstreamer1.0-gl libgl1-mesa-dri
   # OpenCL, its Fourier transforms and matrix products, and the device of a machine without
   # a GPU
   ocl-icd-opencl-dev opencl-c-headers opencl-clhpp-headers libclfft-dev libvkfft-dev

@@ -520,7 +520,8 @@ static gboolean
 is_changed_in_place (GstOpenCLFilter *self, GstBuffer *input)
 {
   return private_of (self)->in_place && gst_buffer_is_writable (input)
-         && gst_buffer_is_all_memory_writable (input) && core_of (self).owns (input);
+         && gst_buffer_is_all_memory_writable (input) && core_of (self).owns (input)
+         && !GST_MEMORY_IS_READONLY (gst_buffer_peek_memory (input, 0));
 }
 
 /* The pool is activated here, because the parent class would post an error of its own,

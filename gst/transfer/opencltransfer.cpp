@@ -6,6 +6,9 @@
  */
 #include "opencltransfer.h"
 
+#include "dmabufimport.hpp"
+#include "transfercaps.hpp"
+
 #include <gst/opencl/opencl-private.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_transfer_debug);
@@ -16,7 +19,9 @@ typedef struct {
   GstBufferPool *pool;
   gsize capacity;
   gboolean to_device;
-  gboolean any_layout; /* downstream knows of GstVideoMeta */
+  gboolean any_layout;  /* downstream knows of GstVideoMeta */
+  gboolean can_import;  /* the device says so, and has not refused since */
+  gboolean is_imported; /* the frame at hand */
 } GstOpenCLTransferPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstOpenCLTransfer, gst_opencl_transfer,
@@ -34,124 +39,24 @@ private_of (gpointer transfer)
 
 /* --- caps --- */
 
-enum class Memory { SYSTEM, DEVICE, OTHER };
-
-static Memory
-memory_of (const GstCapsFeatures *features)
+static bool
+imports_dma_bufs (GstOpenCLFilter *filter)
 {
-  Memory memory = Memory::SYSTEM; /* also where no feature speaks of memory */
-
-  if (gst_caps_features_is_any (features))
-    return Memory::SYSTEM;
-  for (guint i = 0; i < gst_caps_features_get_size (features); i++) {
-    const gchar *feature = gst_caps_features_get_nth (features, i);
-    if (g_str_equal (feature, GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY))
-      return Memory::DEVICE;
-    if (g_str_has_prefix (feature, "memory:")
-        && !g_str_equal (feature, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY))
-      memory = Memory::OTHER;
-  }
-  return memory;
-}
-
-static gboolean
-has_meta_feature (const GstCapsFeatures *features)
-{
-  for (guint i = 0; i < gst_caps_features_get_size (features); i++) {
-    if (g_str_has_prefix (gst_caps_features_get_nth (features, i), "meta:"))
-      return TRUE;
-  }
-  return FALSE;
-}
-
-/* The same features, such as meta:… and format:Interlaced, with another memory. By custom
- * system memory is named beside meta:… and not beside others; features are compared as
- * they are spelt. */
-static GstCapsFeatures *
-with_memory (const GstCapsFeatures *features, Memory memory)
-{
-  GstCapsFeatures *changed = gst_caps_features_is_any (features)
-                                 ? gst_caps_features_new_empty ()
-                                 : gst_caps_features_copy (features);
-
-  if (memory_of (changed) == memory)
-    return changed;
-  gst_caps_features_remove (changed, GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
-  gst_caps_features_remove (changed, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
-  if (memory == Memory::DEVICE)
-    gst_caps_features_add (changed, GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
-  else if (has_meta_feature (changed))
-    gst_caps_features_add (changed, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY);
-  return changed;
-}
-
-/* Not gst_caps_simplify(), which makes lists of ranges that GStreamer cannot compare. */
-static void
-append_with_memory (GstCaps *result, const GstCaps *caps, guint index, Memory memory)
-{
-  GstStructure *structure = gst_caps_get_structure (caps, index);
-  GstCapsFeatures *features = with_memory (gst_caps_get_features (caps, index), memory);
-
-  if (gst_caps_is_subset_structure_full (result, structure, features))
-    gst_caps_features_free (features);
-  else
-    gst_caps_append_structure_full (result, gst_structure_copy (structure), features);
-}
-
-/* What can stand on the other side of device or of system memory, best first. */
-struct Conversion {
-  gboolean uploads;
-  GstPadDirection known;
-  Memory memory;
-  guint n_others;
-  Memory others[2];
-};
-
-static const Conversion conversions[] = {
-    {TRUE, GST_PAD_SINK, Memory::SYSTEM, 1, {Memory::DEVICE}},
-    {TRUE, GST_PAD_SINK, Memory::DEVICE, 1, {Memory::DEVICE}},
-    {TRUE, GST_PAD_SRC, Memory::DEVICE, 2, {Memory::DEVICE, Memory::SYSTEM}},
-    {FALSE, GST_PAD_SINK, Memory::SYSTEM, 1, {Memory::SYSTEM}},
-    {FALSE, GST_PAD_SINK, Memory::DEVICE, 2, {Memory::SYSTEM, Memory::DEVICE}},
-    {FALSE, GST_PAD_SRC, Memory::SYSTEM, 2, {Memory::DEVICE, Memory::SYSTEM}},
-    {FALSE, GST_PAD_SRC, Memory::DEVICE, 1, {Memory::DEVICE}},
-};
-
-static const Conversion *
-find_conversion (gboolean uploads, GstPadDirection known, Memory memory)
-{
-  for (const Conversion &conversion : conversions) {
-    if (conversion.uploads == uploads && conversion.known == known
-        && conversion.memory == memory)
-      return &conversion;
-  }
-  return nullptr;
-}
-
-/* All structures in the best memory first, then all in the next. */
-static GstCaps *
-convert_caps (gboolean uploads, GstPadDirection known, GstCaps *caps)
-{
-  GstCaps *result = gst_caps_new_empty ();
-
-  for (guint choice = 0; choice < 2; choice++) {
-    for (guint i = 0; i < gst_caps_get_size (caps); i++) {
-      const Conversion *conversion =
-          find_conversion (uploads, known, memory_of (gst_caps_get_features (caps, i)));
-      if (conversion && choice < conversion->n_others)
-        append_with_memory (result, caps, i, conversion->others[choice]);
-    }
-  }
-  return result;
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+  return context
+         && (gst_opencl_context_get_import_types (context) & GST_OPENCL_HANDLE_DMA_BUF);
 }
 
 static GstCaps *
 gst_opencl_transfer_transform_caps (GstBaseTransform *transform,
     GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  gboolean uploads = GST_OPENCL_TRANSFER_GET_CLASS (transform)->uploads;
+  TransferWay way = TransferWay::DOWNLOAD;
+  if (GST_OPENCL_TRANSFER_GET_CLASS (transform)->uploads)
+    way = imports_dma_bufs (GST_OPENCL_FILTER (transform)) ? TransferWay::IMPORT
+                                                           : TransferWay::UPLOAD;
   GstCaps *result = gst_caps_is_any (caps) ? gst_caps_ref (caps)
-                                           : convert_caps (uploads, direction, caps);
+                                           : convert_transfer_caps (way, direction, caps);
 
   if (filter) {
     GstCaps *both = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
@@ -175,6 +80,7 @@ gst_opencl_transfer_set_formats (
     gst_clear_object (&priv->pool);
   }
   priv->to_device = to == Memory::DEVICE;
+  priv->can_import = priv->to_device && from != to && imports_dma_bufs (filter);
   return TRUE;
 }
 
@@ -222,6 +128,21 @@ acquire_as_large (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer **output)
   return flow;
 }
 
+/* What is another's already is not to be filled by upstream in memory of ours. */
+static gboolean
+gst_opencl_transfer_propose_allocation (
+    GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
+{
+  GstCaps *caps;
+
+  gst_query_parse_allocation (query, &caps, nullptr);
+  if (!caps || !is_memory_of_others (memory_of (gst_caps_get_features (caps, 0))))
+    return GST_BASE_TRANSFORM_CLASS (gst_opencl_transfer_parent_class)
+        ->propose_allocation (transform, decide_query, query);
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
+  return TRUE;
+}
+
 /* Device memory travels with its layout. */
 static gboolean
 gst_opencl_transfer_decide_allocation (GstBaseTransform *transform, GstQuery *query)
@@ -241,6 +162,25 @@ is_output_as_it_is (GstOpenCLFilter *filter, GstBuffer *input)
       private_of (filter)->any_layout);
 }
 
+/* Where the device reads the input where it is, nothing is left to do for process. */
+static bool
+import_input (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer **output)
+{
+  GstOpenCLTransferPrivate *priv = private_of (self);
+  GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
+  GError *error = nullptr;
+
+  priv->is_imported = false;
+  if (!priv->to_device || !priv->can_import || !is_dma_buf (input))
+    return false;
+  *output = import_dma_buf (gst_opencl_filter_get_context (filter), input, &error);
+  priv->is_imported = priv->can_import = *output != nullptr;
+  if (error)
+    GST_WARNING_OBJECT (self, "copied from now on: %s", error->message);
+  g_clear_error (&error);
+  return priv->is_imported;
+}
+
 static GstFlowReturn
 gst_opencl_transfer_prepare_output_buffer (
     GstBaseTransform *transform, GstBuffer *input, GstBuffer **output)
@@ -251,6 +191,10 @@ gst_opencl_transfer_prepare_output_buffer (
   if (!gst_base_transform_is_passthrough (transform)
       && is_output_as_it_is (filter, input)) {
     *output = input; /* which the parent class takes for its own then */
+    return GST_FLOW_OK;
+  }
+  if (import_input (GST_OPENCL_TRANSFER (transform), input, output)) {
+    klass->copy_metadata (transform, input, *output);
     return GST_FLOW_OK;
   }
   if (gst_base_transform_is_passthrough (transform)
@@ -276,6 +220,8 @@ static gboolean
 gst_opencl_transfer_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output,
     cl_event *event, GError **error)
 {
+  if (private_of (filter)->is_imported)
+    return TRUE;
   if (output == input) /* the same memory on both sides */
     return private_of (filter)->to_device
            || gst_opencl_memory_map_ahead (
@@ -301,6 +247,7 @@ gst_opencl_transfer_class_init (GstOpenCLTransferClass *klass)
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
   transform_class->transform_caps = gst_opencl_transfer_transform_caps;
+  transform_class->propose_allocation = gst_opencl_transfer_propose_allocation;
   transform_class->decide_allocation = gst_opencl_transfer_decide_allocation;
   transform_class->prepare_output_buffer = gst_opencl_transfer_prepare_output_buffer;
   transform_class->transform_meta = gst_opencl_transfer_transform_meta;

@@ -13,9 +13,16 @@
  * not share it, copied to pinned memory first. Device memory passes through; on a device
  * that works in the host's memory that is what the pool is of, and nothing is copied.
  *
+ * Video may come as `memory:DMABuf`, too, or in a dma_buf without saying so: where the
+ * device imports such memory it reads it where it is, and no filter writes there; else it
+ * is copied. Of `memory:GLMemory` the host reads the textures.
+ *
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8 ! openclupload !
  * opencldownload ! fakesink
+ * ]|
+ * |[
+ * gst-launch-1.0 gltestsrc ! openclupload ! openclconvert ! opencldownload ! glimagesink
  * ]|
  */
 #include "elements.h"

@@ -1067,6 +1067,18 @@ TEST (test_filter_in_place_copies_only_what_somebody_else_holds)
   expect_equal (GST_BUFFER_PTS (output), GST_BUFFER_PTS (held));
 }
 
+/* As a camera's that is imported */
+TEST (test_filter_in_place_copies_what_is_only_for_reading)
+{
+  Filter filter (TEST_TYPE_PLACED);
+  GstBuffer *input = timed_frame (filter, 1);
+  Owned<GstMemory> memory = gst_buffer_get_memory (input, 0);
+  const Bytes before = read_memory (memory);
+  GST_MINI_OBJECT_FLAG_SET (memory.operator->(), GST_MEMORY_FLAG_READONLY);
+  Filter::assert_flipped (filter.pass (input), 1);
+  assert_same (read_memory (memory), before, "what was read");
+}
+
 /* --- metas --- */
 
 TEST (test_filter_keeps_the_metas_that_still_hold)

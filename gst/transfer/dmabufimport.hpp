@@ -1,0 +1,16 @@
+/* A camera's or decoder's dma_buf as device memory, without a copy
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/opencl.h>
+
+/* Whether `buffer` is one dma_buf, whatever its caps say. A picture whose planes have a
+ * descriptor each is not one buffer for a device. */
+bool is_dma_buf (GstBuffer *buffer);
+
+/* (transfer full) (nullable): a buffer of device memory that is the memory of `input`, in
+ * the layout of its GstVideoMeta. It is read only, and holds `input` until the device has
+ * done with it. The memory is imported when it comes for the first time. */
+GstBuffer *import_dma_buf (GstOpenCLContext *context, GstBuffer *input, GError **error);

@@ -1,0 +1,177 @@
+/* What memory caps speak of, and what uploads and downloads make of it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "transfercaps.hpp"
+
+#include <gst/allocators/gstdmabuf.h>
+#include <gst/opencl/opencl.h>
+
+#include <array>
+
+namespace {
+struct Feature {
+  Memory memory;
+  const char *name;
+};
+const Feature known_features[] = {
+    {Memory::SYSTEM, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY},
+    {Memory::DEVICE, GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY},
+    {Memory::DMA_BUF, GST_CAPS_FEATURE_MEMORY_DMABUF},
+    {Memory::GL, "memory:GLMemory"}, /* without linking GStreamer's GL library */
+};
+
+Memory
+memory_named (const gchar *feature)
+{
+  for (const Feature &known : known_features) {
+    if (g_str_equal (known.name, feature))
+      return known.memory;
+  }
+  return Memory::OTHER;
+}
+
+bool
+has_meta_feature (const GstCapsFeatures *features)
+{
+  for (guint i = 0; i < gst_caps_features_get_size (features); i++) {
+    if (g_str_has_prefix (gst_caps_features_get_nth (features, i), "meta:"))
+      return true;
+  }
+  return false;
+}
+
+/* The same features, such as meta:… and format:Interlaced, with another memory. By custom
+ * system memory is named beside meta:… and not beside others; features are compared as
+ * they are spelt. */
+GstCapsFeatures *
+with_memory (const GstCapsFeatures *features, Memory memory)
+{
+  GstCapsFeatures *changed = gst_caps_features_is_any (features)
+                                 ? gst_caps_features_new_empty ()
+                                 : gst_caps_features_copy (features);
+
+  if (memory_of (changed) == memory)
+    return changed;
+  for (const Feature &known : known_features)
+    gst_caps_features_remove (changed, known.name);
+  for (const Feature &known : known_features) {
+    if (known.memory == memory
+        && (memory != Memory::SYSTEM || has_meta_feature (changed)))
+      gst_caps_features_add (changed, known.name);
+  }
+  return changed;
+}
+
+/* Of textures those that the host can read; what is no texture has no target. */
+GstStructure *
+copy_for (const GstStructure *structure, Memory memory)
+{
+  static const char field[] = "texture-target";
+  GstStructure *copy = gst_structure_copy (structure);
+
+  gst_structure_remove_field (copy, field);
+  if (memory != Memory::GL)
+    return copy;
+  GValue targets = G_VALUE_INIT;
+  g_value_init (&targets, GST_TYPE_LIST);
+  for (const char *target : {"2D", "rectangle"}) {
+    GValue value = G_VALUE_INIT;
+    g_value_init (&value, G_TYPE_STRING);
+    g_value_set_static_string (&value, target);
+    gst_value_list_append_and_take_value (&targets, &value);
+  }
+  gst_structure_take_value (copy, field, &targets);
+  return copy;
+}
+
+/* Not gst_caps_simplify(), which makes lists of ranges that GStreamer cannot compare. */
+void
+append_with_memory (GstCaps *result, const GstCaps *caps, guint index, Memory memory)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, index);
+
+  if (is_memory_of_others (memory) && !gst_structure_has_name (structure, "video/x-raw"))
+    return;
+  GstStructure *changed = copy_for (structure, memory);
+  GstCapsFeatures *features = with_memory (gst_caps_get_features (caps, index), memory);
+  if (gst_caps_is_subset_structure_full (result, changed, features)) {
+    gst_structure_free (changed);
+    gst_caps_features_free (features);
+  } else {
+    gst_caps_append_structure_full (result, changed, features);
+  }
+}
+
+/* What can stand on the other side of a memory, best first. */
+constexpr guint most_others = 4;
+struct Conversion {
+  TransferWay way;
+  GstPadDirection known;
+  Memory memory;
+  std::array<Memory, most_others> others; /* the rest is OTHER */
+};
+
+const Conversion conversions[] = {
+    {TransferWay::UPLOAD, GST_PAD_SINK, Memory::SYSTEM, {Memory::DEVICE}},
+    {TransferWay::UPLOAD, GST_PAD_SINK, Memory::DEVICE, {Memory::DEVICE}},
+    {TransferWay::UPLOAD, GST_PAD_SINK, Memory::DMA_BUF, {Memory::DEVICE}},
+    {TransferWay::UPLOAD, GST_PAD_SINK, Memory::GL, {Memory::DEVICE}},
+    {TransferWay::UPLOAD, GST_PAD_SRC, Memory::DEVICE,
+        {Memory::DEVICE, Memory::SYSTEM, Memory::DMA_BUF, Memory::GL}},
+    {TransferWay::IMPORT, GST_PAD_SRC, Memory::DEVICE,
+        {Memory::DEVICE, Memory::DMA_BUF, Memory::SYSTEM, Memory::GL}},
+    {TransferWay::DOWNLOAD, GST_PAD_SINK, Memory::SYSTEM, {Memory::SYSTEM}},
+    {TransferWay::DOWNLOAD, GST_PAD_SINK, Memory::DEVICE,
+        {Memory::SYSTEM, Memory::DEVICE}},
+    {TransferWay::DOWNLOAD, GST_PAD_SRC, Memory::SYSTEM,
+        {Memory::DEVICE, Memory::SYSTEM}},
+    {TransferWay::DOWNLOAD, GST_PAD_SRC, Memory::DEVICE, {Memory::DEVICE}},
+};
+
+const Conversion *
+find_conversion (TransferWay way, GstPadDirection known, Memory memory)
+{
+  if (way == TransferWay::IMPORT && known == GST_PAD_SINK)
+    way = TransferWay::UPLOAD;
+  for (const Conversion &conversion : conversions) {
+    if (conversion.way == way && conversion.known == known && conversion.memory == memory)
+      return &conversion;
+  }
+  return nullptr;
+}
+} // namespace
+
+Memory
+memory_of (const GstCapsFeatures *features)
+{
+  Memory memory = Memory::SYSTEM;
+
+  if (gst_caps_features_is_any (features))
+    return memory;
+  for (guint i = 0; i < gst_caps_features_get_size (features); i++) {
+    const gchar *feature = gst_caps_features_get_nth (features, i);
+    const Memory named = memory_named (feature);
+    if (named == Memory::DEVICE)
+      return named;
+    if (g_str_has_prefix (feature, "memory:") && named != Memory::SYSTEM)
+      memory = named;
+  }
+  return memory;
+}
+
+GstCaps *
+convert_transfer_caps (TransferWay way, GstPadDirection known, GstCaps *caps)
+{
+  GstCaps *result = gst_caps_new_empty ();
+
+  for (guint choice = 0; choice < most_others; choice++) {
+    for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+      const Conversion *conversion =
+          find_conversion (way, known, memory_of (gst_caps_get_features (caps, i)));
+      if (conversion && conversion->others[choice] != Memory::OTHER)
+        append_with_memory (result, caps, i, conversion->others[choice]);
+    }
+  }
+  return result;
+}

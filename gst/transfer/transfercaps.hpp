@@ -1,0 +1,34 @@
+/* What memory caps speak of, and what uploads and downloads make of it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/gst.h>
+
+enum class Memory {
+  OTHER,  /* which nobody here knows */
+  SYSTEM, /* also where no feature speaks of memory */
+  DEVICE,
+  DMA_BUF,
+  GL,
+};
+
+Memory memory_of (const GstCapsFeatures *features);
+
+/* Neither the host's nor an OpenCL device's, and yet something to upload. */
+inline bool
+is_memory_of_others (Memory memory)
+{
+  return memory == Memory::DMA_BUF || memory == Memory::GL;
+}
+
+enum class TransferWay {
+  UPLOAD,
+  IMPORT, /* uploads, but takes a dma_buf as it is: that goes first */
+  DOWNLOAD,
+};
+
+/* (transfer full): what can stand on the other pad than that of direction `known`, of
+ * caps that are not ANY: all structures in the best memory first, then all in the next. */
+GstCaps *convert_transfer_caps (TransferWay way, GstPadDirection known, GstCaps *caps);

@@ -1,0 +1,294 @@
+/* Tests of openclupload with memory that has a file descriptor: imported where the device
+ * can, else copied
+ *
+ * GStreamer's allocator takes any descriptor that can be mapped, and so does the device of
+ * importing-device.hpp.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/importing-device.hpp"
+#include "transfer-chain.hpp"
+
+#include <gst/allocators/allocators.h>
+
+using namespace check;
+
+namespace {
+const char dma_buf_gray[] =
+    "video/x-raw(memory:DMABuf), format=GRAY8, width=64, height=32, framerate=30/1";
+
+/* What a camera has: pages, and the memory around them that comes with each frame. */
+struct Camera {
+  SharedPages pages;
+  Owned<GstAllocator> allocator;
+  Owned<GstMemory> memory;
+
+  explicit Camera (const Bytes &bytes)
+      : pages (bytes), allocator (gst_dmabuf_allocator_new ()),
+        memory (gst_dmabuf_allocator_alloc (allocator, dup (pages.fd ()), bytes.size ()))
+  {
+  }
+
+  /* (transfer full) */
+  GstBuffer *frame ()
+  {
+    GstBuffer *buffer = gst_buffer_new ();
+    gst_buffer_append_memory (buffer, gst_memory_ref (memory));
+    return buffer;
+  }
+};
+
+std::string
+features_of (const Owned<GstCaps> &caps)
+{
+  Owned<gchar> text = gst_caps_features_to_string (gst_caps_get_features (caps, 0));
+  return text.operator char * ();
+}
+
+/* What the element takes of video in the order in which it would have it */
+std::vector<std::string>
+taken_features (Harness &chain)
+{
+  Owned<GstCaps> video = gst_caps_from_string ("video/x-raw(ANY), format=GRAY8");
+  Owned<GstCaps> caps = gst_pad_peer_query_caps (chain->srcpad, video);
+  std::vector<std::string> features;
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    Owned<gchar> text = gst_caps_features_to_string (gst_caps_get_features (caps, i));
+    features.push_back (text.operator char * ());
+  }
+  return features;
+}
+} // namespace
+
+/* --- where the device imports nothing --- */
+
+TEST (test_dma_bufs_are_copied_where_the_device_imports_none)
+{
+  ImportingDevice device ("cl_khr_fp64");
+  for (const char *caps : {dma_buf_gray, system_gray}) {
+    Chain chain ("openclupload", caps);
+    Camera camera (pattern (gray_size, 5));
+    Owned<GstBuffer> output = chain.pass (camera.frame ());
+    expect_equal (features_of (chain.caps ()), "memory:OpenCLMemory");
+    check_pattern (output, gray_size, 5);
+    camera.pages.fill (pattern (gray_size, 6));
+    check_pattern (output, gray_size, 5);
+    expect_equal (counts_of (chain.find ("openclupload")).uploads, 1u);
+  }
+  expect_equal (device.imported (), 0u);
+}
+
+TEST (test_padded_lines_in_a_copied_dma_buf_are_honoured)
+{
+  ImportingDevice device ("cl_khr_fp64");
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, 37, 11);
+  const PaddedLayout layout (info, 7, 5);
+  Camera camera (pattern (layout.size, 3));
+  Chain chain ("openclupload ! opencldownload",
+      "video/x-raw(memory:DMABuf), format=NV12, width=37, height=11, framerate=30/1");
+  GstBuffer *frame = camera.frame ();
+  add_layout (frame, info, layout);
+  check_lines (chain.pass (frame), info, layout, 3);
+}
+
+/* --- where it does --- */
+
+TEST_ROWS (test_dma_bufs_are_read_where_they_are, {dma_buf_gray, system_gray})
+{
+  ImportingDevice device;
+  Chain chain ("openclupload", row);
+  Camera camera (pattern (gray_size, 5));
+  Owned<GstBuffer> output = chain.pass (camera.frame ());
+  fail_unless (gst_is_opencl_memory (gst_buffer_peek_memory (output, 0)));
+  expect_equal (features_of (chain.caps ()), "memory:OpenCLMemory");
+  camera.pages.fill (pattern (gray_size, 6));
+  check_pattern (output, gray_size, 6); /* of the pages, not of a copy */
+  expect_equal (counts_of (chain.find ("openclupload")).uploads, 0u);
+  fail_unless (chain.said ().is_clean ());
+}
+
+TEST (test_padded_lines_in_an_imported_dma_buf_are_honoured)
+{
+  ImportingDevice device;
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, 37, 11);
+  const PaddedLayout layout (info, 7, 5);
+  Camera camera (pattern (layout.size, 3));
+  Chain chain ("openclupload ! opencldownload",
+      "video/x-raw(memory:DMABuf), format=NV12, width=37, height=11, framerate=30/1");
+  GstBuffer *frame = camera.frame ();
+  add_layout (frame, info, layout);
+  check_lines (chain.pass (frame), info, layout, 3);
+  expect_equal (device.imported (), 1u);
+}
+
+TEST (test_a_part_of_a_dma_buf_begins_where_it_begins)
+{
+  ImportingDevice device;
+  constexpr gsize start = 4096;
+  const Bytes all = pattern (start + gray_size, 7);
+  Camera camera (all);
+  Chain chain ("openclupload", dma_buf_gray);
+  GstBuffer *frame = gst_buffer_new ();
+  gst_buffer_append_memory (frame, gst_memory_share (camera.memory, start, gray_size));
+  Owned<GstBuffer> output = chain.pass (frame);
+  assert_same (read_buffer (output), Bytes (all.begin () + start, all.end ()), "part");
+  expect_equal (device.imported (), 1u);
+}
+
+TEST (test_a_camera_memory_is_imported_once)
+{
+  ImportingDevice device;
+  Chain chain ("openclupload", dma_buf_gray);
+  Camera camera (pattern (gray_size, 0));
+  for (guint i = 0; i < 10; i++) {
+    camera.pages.fill (pattern (gray_size, i));
+    check_pattern (chain.pass (camera.frame ()), gray_size, i);
+  }
+  expect_equal (device.imported (), 1u);
+  expect_equal (device.acquired (), 10u);
+  fail_unless (soon ([&] { return device.released () == 10; }));
+}
+
+TEST (test_a_camera_has_its_frame_back_when_the_device_has_done_with_it)
+{
+  ImportingDevice device;
+  Chain chain ("openclupload", dma_buf_gray);
+  Camera camera (pattern (gray_size, 1));
+  std::atomic<bool> is_back{false};
+  GstBuffer *frame = camera.frame ();
+  gst_mini_object_weak_ref (
+      GST_MINI_OBJECT_CAST (frame),
+      [] (gpointer back, GstMiniObject *) {
+        *static_cast<std::atomic<bool> *> (back) = true;
+      },
+      &is_back);
+  {
+    Owned<GstBuffer> output = chain.pass (frame);
+    GstMemory *memory = gst_buffer_peek_memory (output, 0);
+    GstOpenCLContext *context = gst_opencl_memory_get_context (memory);
+    Gate gate (context);
+    cl_command_queue queue = queue_of (context, GST_OPENCL_QUEUE_DOWNLOAD);
+    fail_unless (gst_opencl_memory_begin (memory, queue, GST_MAP_READ, nullptr));
+    gst_opencl_memory_end (memory, queue, GST_MAP_READ, gate.event);
+    gst_clear_buffer (output.out ());
+    g_usleep (100000);
+    fail_if (is_back);
+    gate.open ();
+  }
+  fail_unless (soon ([&] { return is_back.load (); }));
+}
+
+TEST (test_an_imported_frame_is_not_for_writing)
+{
+  ImportingDevice device;
+  Chain chain ("openclupload", dma_buf_gray);
+  Camera camera (pattern (gray_size, 1));
+  Owned<GstBuffer> output = chain.pass (camera.frame ());
+  GstMapInfo map;
+  fail_if (gst_memory_map (gst_buffer_peek_memory (output, 0), &map, GST_MAP_WRITE));
+}
+
+TEST (test_timestamps_come_along_with_an_imported_frame)
+{
+  ImportingDevice device;
+  Chain chain ("openclupload", dma_buf_gray);
+  Camera camera (pattern (gray_size, 1));
+  GstBuffer *frame = camera.frame ();
+  GST_BUFFER_PTS (frame) = 5 * GST_SECOND;
+  GST_BUFFER_FLAG_SET (frame, GST_BUFFER_FLAG_MARKER);
+  Owned<GstBuffer> output = chain.pass (frame);
+  expect_equal (GST_BUFFER_PTS (output), 5 * GST_SECOND);
+  fail_unless (GST_BUFFER_FLAG_IS_SET (output, GST_BUFFER_FLAG_MARKER));
+}
+
+/* As a driver does with memory that it cannot reach */
+TEST (test_what_the_device_refuses_is_copied_without_an_error)
+{
+  ImportingDevice device;
+  Chain chain ("openclupload", dma_buf_gray);
+  Camera camera (pattern (gray_size, 4));
+  device.let_import_fail (CL_INVALID_OPERATION);
+  for (guint i = 0; i < 3; i++)
+    check_pattern (chain.pass (camera.frame ()), gray_size, 4);
+  expect_equal (device.imported (), 0u);
+  expect_equal (counts_of (chain.find ("openclupload")).uploads, 3u);
+  fail_unless (chain.said ().is_clean ());
+}
+
+TEST (test_planes_with_a_descriptor_each_are_copied_as_one_frame)
+{
+  ImportingDevice device;
+  Chain chain ("openclupload",
+      "video/x-raw(memory:DMABuf), format=NV12, width=64, height=32, framerate=30/1");
+  const Bytes all = pattern (gray_size * 3 / 2, 2);
+  Camera luma (Bytes (all.begin (), all.begin () + gray_size));
+  Camera chroma (Bytes (all.begin () + gray_size, all.end ()));
+  GstBuffer *frame = luma.frame ();
+  gst_buffer_append_memory (frame, gst_memory_ref (chroma.memory));
+  check_pattern (chain.pass (frame), all.size (), 2);
+  expect_equal (device.imported (), 0u);
+}
+
+/* --- caps and pools --- */
+
+/* Before it has started it knows no device; where that imports, that costs least. */
+TEST (test_a_dma_buf_is_preferred_where_it_is_imported)
+{
+  const std::vector<std::string> copying = {
+      "memory:OpenCLMemory", "memory:SystemMemory", "memory:DMABuf", "memory:GLMemory"};
+  const std::vector<std::string> importing = {
+      "memory:OpenCLMemory", "memory:DMABuf", "memory:SystemMemory", "memory:GLMemory"};
+  {
+    ImportingDevice device ("cl_khr_fp64");
+    Chain chain ("openclupload ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory)\"");
+    fail_unless (taken_features (chain) == copying);
+  }
+  ImportingDevice device;
+  Chain chain ("openclupload ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory)\"");
+  fail_unless (taken_features (chain) == importing);
+}
+
+TEST (test_only_video_comes_as_dma_buf_or_texture)
+{
+  Chain chain (
+      "openclupload ! capsfilter caps=\"application/x-oct(memory:OpenCLMemory)\"");
+  Owned<GstCaps> caps = gst_pad_peer_query_caps (chain->srcpad, nullptr);
+  expect_equal (gst_caps_get_size (caps), 2u);
+}
+
+/* A texture's target is not a picture's. */
+TEST (test_textures_that_can_be_read_are_taken)
+{
+  Chain chain ("openclupload ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory)\"");
+  const struct {
+    const char *target;
+    bool is_taken;
+  } rows[] = {{"2D", true}, {"rectangle", true}, {"external-oes", false}};
+  for (const auto &row : rows) {
+    Owned<GstCaps> caps = gst_caps_from_string (
+        (std::string ("video/x-raw(memory:GLMemory), format=RGBA, width=64, height=32, "
+                      "framerate=30/1, texture-target=")
+            + row.target)
+            .c_str ());
+    Owned<GstCaps> taken = gst_pad_peer_query_caps (chain->srcpad, caps);
+    expect_equal (!gst_caps_is_empty (taken), row.is_taken);
+    if (!row.is_taken)
+      continue;
+    fail_unless (gst_pad_push_event (chain->srcpad, gst_event_new_stream_start ("gl")));
+    fail_unless (gst_pad_push_event (chain->srcpad, gst_event_new_caps (caps)));
+    Owned<GstCaps> made = chain.caps ();
+    fail_if (
+        gst_structure_has_field (gst_caps_get_structure (made, 0), "texture-target"));
+  }
+}
+
+TEST (test_no_pool_is_offered_for_memory_of_others)
+{
+  Chain chain ("openclupload", dma_buf_gray);
+  const Offered offered = ask_allocation (chain, dma_buf_gray);
+  fail_if (offered.pool);
+  fail_unless (
+      gst_query_find_allocation_meta (offered.query, GST_VIDEO_META_API_TYPE, nullptr));
+}
