@@ -5,9 +5,13 @@
 /**
  * SECTION:element-chromakey
  *
+ * Takes RGBA, or what cameras give (NV12, I420, YUY2 …), and gives RGBA: what
+ * openclconvert would make of it, in the same launch.
+ *
  * Makes a screen of one colour transparent, `key-color` or, with `auto-key`, a colour of
  * the first frame. `method=distance` is hard: pixels that differ by less than `tolerance`
- * get alpha 0, others keep theirs. The other methods are soft, for hair and motion: alpha
+ * get alpha 0, others keep theirs; the difference is the mean of red's, green's and blue's,
+ * or that of one `channel`, 1 from black to white. The other methods are soft, for hair and motion: alpha
  * rises from 0 at a distance of `similarity` to 1 at `similarity` + `smoothness`, where
  * the screen itself is at 0, and grey and black are at 1. `chroma` takes the distance in
  * the plane of Cb and Cr, and `difference` how far the screen's component is above the
@@ -61,6 +65,7 @@
 #include <cmath>
 
 #include "elements.h"
+#include "filmed.hpp"
 #include "mattes.hpp"
 #include "original.hpp"
 #include "picturefile.hpp"
@@ -148,14 +153,17 @@ struct SoftKernels {
 
 /* What the streaming thread works with. */
 struct Work {
-  GstVideoInfo info;
+  keying::FilmedFormat format; /* of what is filmed, */
+  keying::FilmedFormat packed; /* and once it is of pixels of four bytes */
+  GstVideoInfo info;           /* of what is keyed */
   opencl::FrameKernel key_by_distance;
   gsize tile_rows = 0;
   bool wide = false;      /* the tiles of a CPU */
-  SoftKernels soft[2];    /* of levels, and of light, */
+  SoftKernels soft[2][2]; /* of frames as filmed and packed; of levels, and of light, */
   bool has_curve = false; /* which a curve says */
   opencl::FrameKernel take_key;
   opencl::FrameKernel find_key;
+  opencl::FrameKernel take_pixels;
   opencl::FrameKernel quieten;
   cl::Buffer auto_key;
   keying::TakenKey taken_key;
@@ -163,8 +171,9 @@ struct Work {
   keying::SidePicture plate_picture; /* of the pad */
   keying::Mattes mattes;
   cl::Buffer
-      means[2];     /* over time, of four bytes each two more; from the first frame on */
-  cl::Buffer quiet; /* that needs them, as the picture that they make */
+      means[2];      /* over time, of four bytes each two more; from the first frame on */
+  cl::Buffer quiet;  /* that needs them, as the picture that they make */
+  cl::Buffer pixels; /* of what a camera gives, where that is to be quiet */
   guint newer_mean = 0;
   bool has_mean = false;
   guint taken_revision = 0; /* of the settings that auto_key is from */
@@ -241,68 +250,49 @@ const opencl::PropertyTable<Settings> properties = {
         "The colour that becomes transparent, 0xAARRGGBB (alpha is ignored)",
         &Settings::key_color, {0, G_MAXUINT}, keying::playing_flags},
     {"tolerance", "Tolerance",
-        "method=distance: a pixel is keyed when it differs from the key by less: the "
-        "mean of red's, green's and blue's difference, or that of one channel, 1 from "
-        "black to white",
+        "Hard method: what differs from the key by less is keyed; 1 is black from white",
         &Settings::tolerance, {0, 1}, keying::playing_flags},
     {"relative", "Relative",
-        "Multiply tolerance by the key's saturation, of which pure green has 1, so that "
-        "a pale or dark screen keys like a strong one",
+        "Multiply tolerance by the key's saturation, so that a pale screen keys as a "
+        "strong one",
         &Settings::relative, keying::playing_flags},
     {"channel", "Channel",
-        "What tolerance compares; with method=difference and spill, the screen's "
-        "component, where all is that which the key has most of",
+        "What tolerance compares; soft methods: the component that the screen is of",
         &Settings::channel, keying::channel_get_type, keying::playing_flags},
     {"balance", "Balance",
-        "method=difference: what the screen's component is compared with, from the "
-        "smaller of the other two, 0, to the larger, 1",
+        "method=difference: what the screen's component is compared with: 0 the smaller "
+        "of the others, 1 the larger",
         &Settings::balance, {0, 1}, keying::playing_flags},
     {"similarity", "Similarity",
-        "Soft methods: the distance from the screen up to which all is transparent; 1 is "
-        "that of grey",
+        "Soft methods: up to this distance from the screen all is transparent; grey is "
+        "at 1",
         &Settings::similarity, {0, 2}, keying::playing_flags},
-    {"smoothness", "Smoothness",
-        "Soft methods: the distance beyond similarity at which all is opaque",
+    {"smoothness", "Smoothness", "Soft methods: this much further all is opaque",
         &Settings::smoothness, {0, 2}, keying::playing_flags},
-    {"plate", "Plate",
-        "Soft methods: where the screen's colour is taken from, place by place, so that "
-        "it may be lit unevenly",
+    {"plate", "Plate", "Soft methods: what the screen looks like, place by place",
         &Settings::plate, keying::plate_get_type, keying::playing_flags},
     {"plate-location", "Plate location",
-        "plate=file: a picture of the screen with nothing before it, scaled to the "
-        "frame, where none comes in on the pad plate",
+        "plate=file: a picture of the empty screen, where none comes in on the pad plate",
         &Settings::plate_location, opencl::playing},
     {"adaptive", "Adaptive", "FALSE makes of plate=adaptive plate=none",
         &Settings::adaptive, GParamFlags (keying::playing_flags | G_PARAM_DEPRECATED)},
     {"refine", "Refine",
-        "Soft methods: let the picture's luma, which is finer than its chroma, say where "
-        "edges lie",
+        "Soft methods: edges lie where luma says, which is finer than chroma",
         &Settings::refine, keying::playing_flags},
-    {"core", "Core",
-        "Soft methods: close what is well within the subject, so that similarity and "
-        "smoothness serve its edges alone",
+    {"core", "Core", "Soft methods: make opaque what is well within the subject",
         &Settings::core, keying::playing_flags},
-    {"quiet", "Quiet",
-        "Soft methods: key from a mean over time where nothing moves, so that edges do "
-        "not "
-        "flicker with a camera's noise",
+    {"quiet", "Quiet", "Soft methods: still edges do not flicker with the camera's noise",
         &Settings::quiet, keying::playing_flags},
-    {"linear", "Linear",
-        "Soft methods: compare and unmix light instead of levels, by the transfer "
-        "function "
-        "of the caps' colorimetry",
+    {"linear", "Linear", "Soft methods: work with light instead of levels",
         &Settings::linear, keying::playing_flags},
-    {"spill", "Spill",
-        "How much of the screen's light is taken off the picture: out of what the matte "
-        "says is mixed with it, and off what has its hue, luma kept",
+    {"spill", "Spill", "How much of the screen's light is taken off the picture",
         &Settings::spill, {0, 1}, keying::playing_flags},
     {"invert", "Invert", "Key what differs from the key instead", &Settings::invert,
         keying::playing_flags},
     {"opacity", "Opacity", "Alpha of what is not keyed is multiplied by it",
         &Settings::opacity, {0, 1}, keying::playing_flags},
     {"auto-key", "Auto key",
-        "Where to take the key from, instead of key-color, in the first frame or the "
-        "next one after a change of this",
+        "Take the key from the first frame, or the next after a change of this",
         &Settings::auto_key, auto_key_get_type, keying::playing_flags,
         &Settings::auto_key_revision},
     {"auto-key-x", "Auto key's left", "First column of auto-key's rectangle",
@@ -419,13 +409,16 @@ create_soft_kernels (GstOpenCLContext *context, const Work &work, SoftKernels &k
 }
 
 static void
-create_kernels (GstOpenCLContext *context, Work &work, const std::string (&options_of)[2])
+create_kernels (GstOpenCLContext *context, Work &work, const std::string &light)
 {
-  const std::string &options = options_of[0];
+  const std::string options = work.format.options ();
   work.wide = opencl::is_cpu (context);
   work.tile_rows = tile_rows_for (opencl::local_memory (context));
-  for (guint linear : {0, 1})
-    create_soft_kernels (context, work, work.soft[linear], options_of[linear]);
+  for (guint packed : {0, 1}) {
+    const std::string of_levels = (packed ? work.packed : work.format).options ();
+    create_soft_kernels (context, work, work.soft[packed][0], of_levels);
+    create_soft_kernels (context, work, work.soft[packed][1], of_levels + light);
+  }
   const struct {
     opencl::FrameKernel &kernel;
     const char *name;
@@ -433,6 +426,7 @@ create_kernels (GstOpenCLContext *context, Work &work, const std::string (&optio
       {work.key_by_distance, "key_by_distance"},
       {work.take_key, "take_key"},
       {work.find_key, "find_key"},
+      {work.take_pixels, "take_pixels"},
       {work.quieten, "quiet"},
   };
   for (const auto &entry : kernels)
@@ -454,7 +448,10 @@ gst_chroma_key_set_formats (
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
 
-  const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  const keying::FilmedFormat format (
+      *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
+      *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC));
+  const GstVideoInfo *info = &format.output ();
   auto accept = [&] (const Settings &wanted, GError **reason) {
     return accept_settings (self, info, wanted, reason);
   };
@@ -462,20 +459,20 @@ gst_chroma_key_set_formats (
   if (!self->settings->adopt (accept, error))
     return FALSE;
   /* After a seek a source may have another framerate: what the screen is stays known. */
-  if (self->work && keying::shows_the_same (&self->work->info, info)) {
-    self->work->info = *info;
+  if (self->work && self->work->format.shows_the_same (format))
     return TRUE;
-  }
   drop_work (self);
   self->work = new Work;
   Work &work = *self->work;
+  work.format = format;
+  work.packed = {*info, *info};
   work.info = *info;
-  self->member->set_format (context, &work.info);
+  self->member->set_format (context, format);
   opencl::LightCurve curve;
   work.has_curve = opencl::light_curve_of (info, curve);
-  const std::string options[] = {keying::pixel_options (info),
-      keying::pixel_options (info) + opencl::light_options (curve)};
-  create_kernels (context, work, options);
+  const std::string light = opencl::light_options (curve);
+  const std::string options[] = {format.options (), format.options () + light};
+  create_kernels (context, work, light);
   work.mattes.prepare (context, info, options[0]);
   return make_auto_key (context, work, error)
          && work.plate.create (context, info, options, error);
@@ -534,13 +531,14 @@ take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
     return FALSE;
   work.taken_revision = settings.auto_key_revision;
   if (settings.auto_key == AutoKey::screen)
-    return work.find_key.launch_groups (queue, one_group, error, input,
+    return work.find_key.launch_groups (queue, one_group, error, work.format.of (input),
                cl_uint (work.info.width), cl_uint (work.info.height),
                cl_uint (settings.key_color), work.auto_key ())
            && work.taken_key.read (queue, work.auto_key (), error);
   Rectangle from = rectangle_of (settings, work.info.width, work.info.height);
-  return work.take_key.launch_groups (queue, one_group, error, input, cl_uint (from.x),
-      cl_uint (from.y), cl_uint (from.width), cl_uint (from.height), work.auto_key ());
+  return work.take_key.launch_groups (queue, one_group, error, work.format.of (input),
+      cl_uint (from.x), cl_uint (from.y), cl_uint (from.width), cl_uint (from.height),
+      work.auto_key ());
 }
 
 /* The key, where the host knows it */
@@ -661,15 +659,17 @@ key_by_distance (Work &work, const Settings &settings, const GstOpenCLFrame *inp
   cl_uint width = work.info.width, height = work.info.height;
   keying::DistanceKey key = distance_key_of (work, settings);
 
-  return work.key_by_distance.launch (queue, (width + 7) / 8, height, error, input,
-      output, width, height, work.auto_key (),
+  return work.key_by_distance.launch (queue, (width + 7) / 8, height, error,
+      work.format.of (input), output, width, height, work.auto_key (),
       cl_uint (settings.auto_key != AutoKey::none), key.color, key.mask, key.threshold,
       key.inverted, key.opacity, cl_uint (settings.channel), cl_float (settings.spill));
 }
 
 /* What distances are told from, what is keyed, and the result */
 struct Frames {
-  const GstOpenCLFrame *seen, *input, *output;
+  keying::Filmed seen, input;
+  const GstOpenCLFrame *output;
+  SoftKernels *kernels; /* for these */
 };
 
 /* Sets what the kernels have in common, frames and KEYER, and what comes after it */
@@ -701,9 +701,11 @@ key_in_groups (Work &work, const Settings &settings, const Frames &frames,
 {
   gsize width = work.info.width, height = work.info.height;
   opencl::Kernel *kernel =
-      work.soft[is_linear (work, settings)]
-          .key_in_groups[work.plate.picture_stride () > 0][settings.refine][settings.core]
-          .variant ({frames.seen, frames.input, frames.output}, error);
+      frames.kernels
+          ->key_in_groups[work.plate.picture_stride () > 0][settings.refine]
+                         [settings.core]
+          .variant (
+              {frames.seen.aligned (), frames.input.aligned (), frames.output}, error);
 
   return kernel && set_keyer (kernel, work, settings, frames, error)
          && kernel->enqueue_groups (queue,
@@ -721,8 +723,8 @@ key_in_tiles (Work &work, const Settings &settings, const Frames &frames,
   gsize width = work.info.width, height = work.info.height;
   gsize tiles = (height + wide_rows - 1) / wide_rows;
   gsize rows = (height + tiles - 1) / tiles;
-  opencl::Kernel *kernel = work.soft[is_linear (work, settings)].key_tiles.variant (
-      {frames.seen, frames.input, frames.output}, error);
+  opencl::Kernel *kernel = frames.kernels->key_tiles.variant (
+      {frames.seen.aligned (), frames.input.aligned (), frames.output}, error);
 
   return kernel
          && set_keyer (kernel, work, settings, frames, error, cl_uint (settings.refine),
@@ -732,9 +734,9 @@ key_in_tiles (Work &work, const Settings &settings, const Frames &frames,
              error);
 }
 
-/* As aligned as kernels have use for */
+/* Of a picture in work memory: as aligned as kernels have use for */
 static gsize
-quiet_stride_of (const Work &work)
+work_stride_of (const Work &work)
 {
   return (gsize (work.info.width) + 7) / 8 * 8 * 4;
 }
@@ -743,7 +745,7 @@ static gboolean
 ensure_means (GstOpenCLContext *context, Work &work, GError **error)
 {
   gsize pixels = gsize (work.info.width) * work.info.height;
-  gsize stride = quiet_stride_of (work);
+  gsize stride = work_stride_of (work);
 
   for (cl::Buffer &mean : work.means)
     if (!mean ())
@@ -751,6 +753,29 @@ ensure_means (GstOpenCLContext *context, Work &work, GError **error)
   if (!work.quiet ())
     work.quiet = opencl::make_buffer (context, stride * work.info.height, error);
   return work.means[0]() && work.means[1]() && work.quiet ();
+}
+
+/* Makes of `*input`, where that is a camera's, the same picture in work memory */
+static gboolean
+take_pixels (GstOpenCLContext *context, Work &work, const GstOpenCLFrame **input,
+    GstOpenCLFrame *pixels, cl_command_queue queue, GError **error)
+{
+  const gsize stride = work_stride_of (work);
+  const cl_uint width = work.info.width, height = work.info.height;
+
+  if (!work.format.is_of_camera ())
+    return TRUE;
+  if (!work.pixels ()
+      && !opencl::make_buffer (context, stride * height, work.pixels, error))
+    return FALSE;
+  pixels->data = work.pixels ();
+  pixels->stride[0] = gint (stride);
+  const GstOpenCLFrame *made = pixels;
+  if (!work.take_pixels.launch (queue, (width + 7) / 8, height, error,
+          work.format.of (*input), made, width, height))
+    return FALSE;
+  *input = made;
+  return TRUE;
 }
 
 /* `seen`: the quieter picture, in work memory */
@@ -763,7 +788,7 @@ quieten (GstOpenCLContext *context, Work &work, const GstOpenCLFrame *input,
   if (!ensure_means (context, work, error))
     return FALSE;
   seen->data = work.quiet ();
-  seen->stride[0] = gint (quiet_stride_of (work));
+  seen->stride[0] = gint (work_stride_of (work));
   const cl::Buffer &before = work.means[work.newer_mean];
   const cl::Buffer &after = work.means[1 - work.newer_mean];
   if (!work.quieten.launch (queue, (width + 7) / 8, height, error, input,
@@ -805,8 +830,8 @@ follow_plate (GstChromaKey *self, const Settings &settings, const GstOpenCLFrame
   if (settings.plate == Plate::file && !work.plate.has_picture ()
       && !take_plate (self, queue, error))
     return false;
-  return work.plate.follow (
-      plate_of (settings), screen_key_of (work, settings), input, queue, error);
+  return work.plate.follow (plate_of (settings), screen_key_of (work, settings),
+      work.format.of (input), queue, error);
 }
 
 /* Another picture than the one before, such as after a seek, has no mean. */
@@ -815,15 +840,18 @@ key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
     GError **error)
 {
-  GstOpenCLFrame quiet = {};
-  Frames frames = {input, input, output};
+  GstOpenCLFrame pixels = {}, quiet = {};
+  Frames frames = {work.format.of (input), work.format.of (input), output,
+      &work.soft[0][is_linear (work, settings)]};
 
   if (GST_BUFFER_IS_DISCONT (input->buffer))
     work.has_mean = false;
   if (settings.quiet) {
-    if (!quieten (context, work, input, &quiet, queue, error))
+    if (!take_pixels (context, work, &input, &pixels, queue, error)
+        || !quieten (context, work, input, &quiet, queue, error))
       return FALSE;
-    frames.seen = &quiet;
+    frames = {work.packed.of (&quiet), work.packed.of (input), output,
+        &work.soft[1][is_linear (work, settings)]};
   }
   work.has_mean = settings.quiet;
   return work.wide ? key_in_tiles (work, settings, frames, queue, error)
@@ -857,10 +885,12 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 
   if (!work.mattes.follow (filter, *self->sides, self->time, queue, error))
     return FALSE;
-  keying::keep_original (output->buffer, input->buffer, opacity_of (settings),
+  keying::keep_original (output->buffer, input->buffer, work.format,
+      opacity_of (settings),
       hard && !work.mattes.has_any () ? keying::Keying::hard : keying::Keying::soft);
   return key (self, settings, input, output, queue, error)
-         && work.mattes.apply (input, output, settings.opacity, queue, error);
+         && work.mattes.apply (
+             work.format.of (input), output, settings.opacity, queue, error);
 }
 
 /* Runs over several elements */
@@ -996,7 +1026,7 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
   object_class->finalize = gst_chroma_key_finalize;
   opencl::install_settings<&GstChromaKey::settings> (klass, properties);
 
-  keying::set_up_class (filter_class);
+  keying::set_up_filming_class (filter_class);
   set_up_sides (GST_ELEMENT_CLASS (klass));
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Chroma key",
       "Filter/Effect/Video",

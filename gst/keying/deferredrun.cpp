@@ -73,18 +73,30 @@ gst_keying_deferred_run_get_run (GstKeyingDeferredRun *deferred)
   return *deferred->run;
 }
 
+const std::shared_ptr<keying::KeyRunner> &
+gst_keying_deferred_run_get_runner (GstKeyingDeferredRun *deferred)
+{
+  return *deferred->runner;
+}
+
 namespace keying {
+bool
+is_of_context (GstBuffer *buffer, GstOpenCLContext *context)
+{
+  GstMemory *memory =
+      gst_buffer_n_memory (buffer) == 1 ? gst_buffer_peek_memory (buffer, 0) : nullptr;
+  return memory && gst_is_opencl_memory (memory)
+         && gst_opencl_memory_get_context (memory) == context;
+}
+
 bool
 find_place (
     GstBuffer *buffer, const GstVideoInfo *info, GstOpenCLContext *context, Place *place)
 {
-  GstMemory *memory =
-      gst_buffer_n_memory (buffer) == 1 ? gst_buffer_peek_memory (buffer, 0) : nullptr;
   const GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   gsize width = info->width, height = info->height;
 
-  if (!memory || !gst_is_opencl_memory (memory)
-      || gst_opencl_memory_get_context (memory) != context)
+  if (!is_of_context (buffer, context))
     return false;
   if (meta
       && (meta->format != GST_VIDEO_INFO_FORMAT (info) || meta->width != width

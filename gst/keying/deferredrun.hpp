@@ -25,8 +25,11 @@ struct Place {
   gint stride = 0;
 };
 
-/* False where `buffer` is not of a single memory of this context or does not hold such a
- * picture as its caps say, which is for the plain way to complain of. */
+/* Whether `buffer` is of a single memory of this context */
+bool is_of_context (GstBuffer *buffer, GstOpenCLContext *context);
+
+/* False where `buffer` is not that, or does not hold such a picture as its caps say, which
+ * is for the plain way to complain of. */
 bool find_place (
     GstBuffer *buffer, const GstVideoInfo *info, GstOpenCLContext *context, Place *place);
 } // namespace keying
@@ -37,3 +40,6 @@ GstKeyingDeferredRun *gst_keying_deferred_run_new (
     const GstOpenCLFrame *source, const keying::Place &place);
 
 const keying::KeyRun &gst_keying_deferred_run_get_run (GstKeyingDeferredRun *deferred);
+/* Of frames like its source */
+const std::shared_ptr<keying::KeyRunner> &gst_keying_deferred_run_get_runner (
+    GstKeyingDeferredRun *deferred);

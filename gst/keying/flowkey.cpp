@@ -221,7 +221,7 @@ gst_flow_key_set_formats (
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   work.shape = keying::TileShape::best_for (context);
   work.region_rows = rows_of_region (context);
-  self->member->set_format (context, &work.info);
+  self->member->set_format (context, {work.info, work.info});
   create_kernels (context, work);
   return create_planes (context, work, error) && work.run.create (context, error);
 }

@@ -5,7 +5,6 @@
 #include "keyrunner.hpp"
 
 #include "original.hpp"
-#include "pixelformats.hpp"
 
 #include <gst/opencl/deviceinfo.hpp>
 
@@ -57,15 +56,16 @@ items_of_tile (GstOpenCLContext *context)
   return items;
 }
 
-KeyRunner::KeyRunner (GstOpenCLContext *context, const GstVideoInfo *info)
-    : KeyRunner (context, info, best_form (context))
+KeyRunner::KeyRunner (GstOpenCLContext *context, const FilmedFormat &format)
+    : KeyRunner (context, format, best_form (context))
 {
 }
 
-KeyRunner::KeyRunner (GstOpenCLContext *context, const GstVideoInfo *info, Form form)
-    : context (GST_OPENCL_CONTEXT (gst_object_ref (context))), info_ (*info), form (form)
+KeyRunner::KeyRunner (GstOpenCLContext *context, const FilmedFormat &format, Form form)
+    : context (GST_OPENCL_CONTEXT (gst_object_ref (context))), format_ (format),
+      form (form)
 {
-  std::string options = pixel_options (info);
+  std::string options = format.options ();
   if (form == Form::wide) {
     options += " -DWIDE_ROWS=" + std::to_string (wide_rows);
     kernel.prepare (context, FOLDER "keyrunwide.cl", "run_wide_tiles", options);
@@ -93,13 +93,15 @@ KeyRunner::launch (const opencl::Groups &groups, cl_command_queue queue,
   const FlowRule &rule = run.rule ();
   Original original;
 
-  return original.map (input, key.opacity, &info_, queue, error)
-         && kernel.launch_groups (queue, groups, error, input, output,
+  const Filmed filmed = format_.of (input);
+  return original.map (filmed, key.opacity, format_, queue, error)
+         && kernel.launch_groups (queue, groups, error, filmed, output,
              original.original ().frame, original.original ().opacity,
-             original.deeper ().frame, original.deeper ().opacity, cl_uint (info_.width),
-             cl_uint (info_.height), key.auto_key (), key.color, key.mask, key.threshold,
-             key.inverted, key.least_alpha (), key.opacity, rule.mask, rule.threshold,
-             rule.key_cb, rule.key_cr, rule.limit, run.steps (), cl_uint (run.depth ()),
+             original.deeper ().frame, original.deeper ().opacity,
+             cl_uint (format_.output ().width), cl_uint (format_.output ().height),
+             key.auto_key (), key.color, key.mask, key.threshold, key.inverted,
+             key.least_alpha (), key.opacity, rule.mask, rule.threshold, rule.key_cb,
+             rule.key_cr, rule.limit, run.steps (), cl_uint (run.depth ()),
              cl_uint (run.flows ()), rest...);
 }
 
@@ -122,8 +124,8 @@ KeyRunner::enqueue_tiles (cl_command_queue queue, const KeyRun &run,
 {
   gsize columns = 32 * tile_words - 2 * side_of (run, 8);
   gsize rows = tile_rows - 2 * run.depth ();
-  opencl::Groups groups = {
-      count_of (info_.width, columns), count_of (info_.height, rows), items};
+  opencl::Groups groups = {count_of (format_.output ().width, columns),
+      count_of (format_.output ().height, rows), items};
   gsize planes = 2 + 2 * run.flows () + (run.rule ().limit > 0);
 
   return launch (groups, queue, run, input, output, error,
@@ -136,9 +138,9 @@ KeyRunner::enqueue_wide (cl_command_queue queue, const KeyRun &run,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error)
 {
   gsize columns = wide_columns - 2 * side_of (run, wide_vector);
-  gsize rows = count_of (info_.height, wide_rows - 2 * run.depth ());
-  gsize core = count_of (info_.height, rows);
-  opencl::Groups groups = {count_of (info_.width, columns), rows, 1};
+  gsize rows = count_of (format_.output ().height, wide_rows - 2 * run.depth ());
+  gsize core = count_of (format_.output ().height, rows);
+  opencl::Groups groups = {count_of (format_.output ().width, columns), rows, 1};
 
   return launch (groups, queue, run, input, output, error, cl_uint (core));
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "filmed.hpp"
 #include "keyrun.hpp"
 
 #include <gst/opencl/kernel.hpp>
@@ -17,13 +18,13 @@ public:
   /* Tiles in local memory, many work-items each; or wide vectors and one work-item */
   enum class Form { tiles, wide };
 
-  KeyRunner (GstOpenCLContext *context, const GstVideoInfo *info);
-  KeyRunner (GstOpenCLContext *context, const GstVideoInfo *info, Form form);
+  KeyRunner (GstOpenCLContext *context, const FilmedFormat &format);
+  KeyRunner (GstOpenCLContext *context, const FilmedFormat &format, Form form);
   ~KeyRunner ();
   KeyRunner (const KeyRunner &) = delete;
   KeyRunner &operator= (const KeyRunner &) = delete;
 
-  const GstVideoInfo *info () const { return &info_; }
+  const FilmedFormat &format () const { return format_; }
 
   /* Its kernels are built when first needed. */
   bool enqueue (cl_command_queue queue, const KeyRun &run, const GstOpenCLFrame *input,
@@ -40,7 +41,7 @@ private:
       const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error);
 
   GstOpenCLContext *const context;
-  const GstVideoInfo info_;
+  const FilmedFormat format_;
   const Form form;
   gsize items = 1;      /* of a work-group */
   gsize tile_words = 0; /* a line of a tile, in the form `tiles` */

@@ -46,7 +46,7 @@ Mattes::follow (GstOpenCLFilter *filter, SideStreams &streams, GstClockTime time
 }
 
 bool
-Mattes::apply (const GstOpenCLFrame *input, const GstOpenCLFrame *output, gdouble opacity,
+Mattes::apply (const Filmed &input, const GstOpenCLFrame *output, gdouble opacity,
     cl_command_queue queue, GError **error)
 {
   const bool has_garbage = garbage.picture.is_there ();

@@ -10,6 +10,7 @@
 
 #include <string>
 
+#include "filmed.hpp"
 #include "sidepicture.hpp"
 
 namespace keying {
@@ -27,7 +28,7 @@ public:
   }
 
   /* On `output`, which was keyed of `input` */
-  bool apply (const GstOpenCLFrame *input, const GstOpenCLFrame *output, gdouble opacity,
+  bool apply (const Filmed &input, const GstOpenCLFrame *output, gdouble opacity,
       cl_command_queue queue, GError **error);
 
 private:

@@ -134,7 +134,7 @@ gst_noise_reduce_set_formats (
   Work &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   work.shape = keying::TileShape::best_for (context);
-  self->member->set_format (context, &work.info);
+  self->member->set_format (context, {work.info, work.info});
   create_kernels (context, work);
   return work.run.create (context, error)
          && work.planes.create (context, keying::bytes_of_plane (&work.info), error);

@@ -6,9 +6,11 @@
 
 namespace keying {
 namespace {
+const GstOpenCLFrame opaque = {};
+
 struct OriginalMeta {
   GstMeta meta;
-  GstBuffer *buffer; /* held; nobody writes it any more */
+  GstBuffer *buffer; /* held; nobody writes it any more; null: it was opaque */
   cl_uint opacity;
   Keying keying; /* of the element that made the buffer with this meta */
 };
@@ -43,7 +45,7 @@ set_original (GstBuffer *buffer, GstBuffer *original, cl_uint opacity, Keying ke
 {
   auto *meta = reinterpret_cast<OriginalMeta *> (
       gst_buffer_add_meta (buffer, original_meta_info (), nullptr));
-  meta->buffer = gst_buffer_ref (original);
+  meta->buffer = original ? gst_buffer_ref (original) : nullptr;
   meta->opacity = opacity;
   meta->keying = keying;
 }
@@ -103,6 +105,26 @@ keep_original (GstBuffer *output, GstBuffer *input, cl_uint opacity, Keying keyi
   set_original (output, known->buffer, product (known->opacity, opacity), keying);
 }
 
+void
+keep_original (GstBuffer *output, GstBuffer *input, const FilmedFormat &format,
+    cl_uint opacity, Keying keying)
+{
+  if (format.is_of_camera ())
+    set_original (output, nullptr, opacity, keying);
+  else
+    keep_original (output, input, opacity, keying);
+}
+
+bool
+Original::map (const Filmed &filmed, cl_uint opacity, const FilmedFormat &format,
+    cl_command_queue queue, GError **error)
+{
+  if (!format.is_of_camera ())
+    return map (filmed.frame (), opacity, &format.output (), queue, error);
+  seen[0] = seen[1] = {&opaque, opacity};
+  return true;
+}
+
 bool
 Original::map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo *info,
     cl_command_queue queue, GError **error)
@@ -110,6 +132,10 @@ Original::map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo 
   seen[0] = seen[1] = {frame, opacity};
   for (int n = 0; n < 2; n++) {
     const OriginalMeta *known = original_of (seen[n].frame->buffer);
+    if (known && !known->buffer) {
+      seen[n] = seen[1] = {&opaque, product (known->opacity, seen[n].opacity)};
+      return true;
+    }
     if (!known || !is_beside (known->buffer, frame->memory))
       return true;
     if (!mapped[n].map (known->buffer, info, queue, error))

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "filmed.hpp"
 #include "readframe.hpp"
 
 namespace keying {
@@ -22,8 +23,11 @@ enum class Keying {
  * keeps it; what makes another picture does not. */
 void keep_original (GstBuffer *output, GstBuffer *input, cl_uint opacity = full_opacity,
     Keying keying = Keying::hard);
+/* The same, of an input of `format`: what a camera gives is opaque. */
+void keep_original (GstBuffer *output, GstBuffer *input, const FilmedFormat &format,
+    cl_uint opacity = full_opacity, Keying keying = Keying::hard);
 
-/* A picture, and the opacity that it is seen with */
+/* A picture, and the opacity that it is seen with; one of no data is opaque. */
 struct Seen {
   const GstOpenCLFrame *frame = nullptr;
   cl_uint opacity = full_opacity;
@@ -35,6 +39,9 @@ class Original {
 public:
   /* With `opacity` after all that the frame has seen */
   bool map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo *info,
+      cl_command_queue queue, GError **error);
+  /* The same, of a frame as it was filmed */
+  bool map (const Filmed &filmed, cl_uint opacity, const FilmedFormat &format,
       cl_command_queue queue, GError **error);
 
   /* The picture before the last soft key, and the one before that: arguments of a kernel,

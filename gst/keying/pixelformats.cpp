@@ -4,18 +4,24 @@
  */
 #include "pixelformats.hpp"
 
+#include <gst/opencl/colorconversion.hpp>
+
 #include <cmath>
 
 /* Pixels are counted in 31 bits, so the sides end at 2^15. */
-#define CAPS                                                                             \
-  "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                             \
-  "format=(string){RGBA, BGRA, ARGB, ABGR}, width=(int)[1, 32768], "                     \
-  "height=(int)[1, 32768], framerate=(fraction)[0/1, 2147483647/1]"
+#define CAPS(formats)                                                                    \
+  "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), format=(string)" formats      \
+  ", width=(int)[1, 32768], height=(int)[1, 32768], "                                    \
+  "framerate=(fraction)[0/1, 2147483647/1]"
+#define KEYED "{RGBA, BGRA, ARGB, ABGR}"
+#define FILMED "{NV12, NV21, I420, YV12, YUY2, UYVY}"
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
-static GstStaticPadTemplate src_template =
-    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS (KEYED)));
+static GstStaticPadTemplate filming_sink_template = GST_STATIC_PAD_TEMPLATE ("sink",
+    GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS (KEYED) ";" CAPS (FILMED)));
+static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS (KEYED)));
 
 GST_DEBUG_CATEGORY_STATIC (keying_debug);
 #define GST_CAT_DEFAULT keying_debug
@@ -53,7 +59,7 @@ bool
 shows_the_same (const GstVideoInfo *a, const GstVideoInfo *b)
 {
   return GST_VIDEO_INFO_FORMAT (a) == GST_VIDEO_INFO_FORMAT (b) && a->width == b->width
-         && a->height == b->height
+         && a->height == b->height && a->chroma_site == b->chroma_site
          && gst_video_colorimetry_is_equal (&a->colorimetry, &b->colorimetry);
 }
 
@@ -149,13 +155,92 @@ accept_caps (GstBaseTransform *transform, GstPadDirection direction, GstCaps *ca
   return accepted;
 }
 
-void
-set_up_class (GstOpenCLFilterClass *klass)
+/* --- caps of elements that take what cameras give --- */
+
+/* `caps` with another format, whose colours are open */
+static GstCaps *
+caps_of_formats (GstCaps *caps, const gchar *formats)
 {
-  gst_element_class_add_static_pad_template (GST_ELEMENT_CLASS (klass), &sink_template);
+  GstCaps *result = gst_caps_copy (caps);
+  GValue list = G_VALUE_INIT;
+
+  g_value_init (&list, GST_TYPE_LIST);
+  gst_value_deserialize (&list, formats);
+  gst_caps_set_value (result, "format", &list);
+  g_value_unset (&list);
+  for (guint n = 0; n < gst_caps_get_size (result); n++)
+    gst_structure_remove_fields (
+        gst_caps_get_structure (result, n), "colorimetry", "chroma-site", nullptr);
+  return result;
+}
+
+/* What is keyed already stays in its order of bytes; anything filmed becomes any of
+ * them. */
+static GstCaps *
+transform_filmed_caps (
+    GstBaseTransform *, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
+{
+  static GstStaticCaps keyed_caps = GST_STATIC_CAPS (CAPS (KEYED));
+  static GstStaticCaps filmed_caps = GST_STATIC_CAPS (CAPS (FILMED));
+  const bool forth = direction == GST_PAD_SINK;
+  GstCaps *keyed = gst_static_caps_get (&keyed_caps);
+  GstCaps *filmed = gst_static_caps_get (&filmed_caps);
+
+  GstCaps *result = gst_caps_intersect_full (caps, keyed, GST_CAPS_INTERSECT_FIRST);
+  GstCaps *others =
+      gst_caps_intersect_full (caps, forth ? filmed : keyed, GST_CAPS_INTERSECT_FIRST);
+  GstCaps *made = caps_of_formats (others, forth ? KEYED : FILMED);
+  result = gst_caps_merge (result, made);
+  gst_caps_unref (others);
+  gst_caps_unref (keyed);
+  gst_caps_unref (filmed);
+  if (filter) {
+    GstCaps *both = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref (result);
+    result = both;
+  }
+  return result;
+}
+
+static GstCaps *
+fixate_filmed_caps (
+    GstBaseTransform *, GstPadDirection direction, GstCaps *caps, GstCaps *others)
+{
+  GstCaps *same = gst_caps_intersect (others, caps);
+  const bool is_same = !gst_caps_is_empty (same);
+  GstCaps *fixed = gst_caps_fixate (is_same ? same : gst_caps_ref (others));
+
+  if (!is_same)
+    gst_caps_unref (same);
+  gst_caps_unref (others);
+  if (is_same || direction == GST_PAD_SRC)
+    return fixed;
+  fixed = gst_caps_make_writable (fixed);
+  opencl::keep_colours (fixed, caps);
+  return fixed;
+}
+
+static void
+set_up_with (GstOpenCLFilterClass *klass, GstStaticPadTemplate *sink)
+{
+  gst_element_class_add_static_pad_template (GST_ELEMENT_CLASS (klass), sink);
   gst_element_class_add_static_pad_template (GST_ELEMENT_CLASS (klass), &src_template);
   GST_BASE_TRANSFORM_CLASS (klass)->before_transform = before_transform;
   GST_BASE_TRANSFORM_CLASS (klass)->accept_caps = accept_caps;
   GST_DEBUG_CATEGORY_INIT (keying_debug, "keying", 0, "Keying");
+}
+
+void
+set_up_class (GstOpenCLFilterClass *klass)
+{
+  set_up_with (klass, &sink_template);
+}
+
+void
+set_up_filming_class (GstOpenCLFilterClass *klass)
+{
+  set_up_with (klass, &filming_sink_template);
+  GST_BASE_TRANSFORM_CLASS (klass)->transform_caps = transform_filmed_caps;
+  GST_BASE_TRANSFORM_CLASS (klass)->fixate_caps = fixate_filmed_caps;
 }
 } // namespace keying

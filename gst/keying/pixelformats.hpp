@@ -54,6 +54,8 @@ bool parse_key_event (GstEvent *event, guint *key);
 
 /* Pads, and properties that follow their controllers: for class_init */
 void set_up_class (GstOpenCLFilterClass *klass);
+/* The same for one that takes what cameras give as well, and makes RGBA of it */
+void set_up_filming_class (GstOpenCLFilterClass *klass);
 /* How every property of theirs is declared. Lax: a value out of its range is taken as the
  * end of the range. */
 const GParamFlags playing_flags =

@@ -16,18 +16,27 @@ compute_queue (GstOpenCLFilter *filter)
 }
 
 bool
-find_own_place (GstOpenCLFilter *filter, GstBuffer *buffer, Place *place)
+find_place_of_output (GstOpenCLFilter *filter, GstBuffer *output, Place *place)
 {
-  return find_place (buffer, gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
+  return find_place (output, gst_opencl_filter_get_video_info (filter, GST_PAD_SRC),
       gst_opencl_filter_get_context (filter), place);
 }
 
+/* Where a camera's planes lie mapping says. */
+bool
+is_plain_input (GstOpenCLFilter *filter, const FilmedFormat &format, GstBuffer *input)
+{
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+  Place place;
+  return format.is_of_camera () ? is_of_context (input, context)
+                                : find_place (input, &format.input (), context, &place);
+}
 } // namespace
 
 void
-RunMember::set_format (GstOpenCLContext *context, const GstVideoInfo *info)
+RunMember::set_format (GstOpenCLContext *context, const FilmedFormat &format)
 {
-  runner_ = std::make_shared<KeyRunner> (context, info);
+  runner_ = std::make_shared<KeyRunner> (context, format);
 }
 
 void
@@ -37,12 +46,13 @@ RunMember::close ()
 }
 
 void
-RunMember::attach (GstOpenCLFilter *filter, const KeyRun &run,
-    const GstOpenCLFrame *source, GstBuffer *output, const Place &place)
+RunMember::attach (GstOpenCLFilter *filter, const std::shared_ptr<KeyRunner> &runner,
+    const KeyRun &run, const GstOpenCLFrame *source, GstBuffer *output,
+    const Place &place)
 {
   GstKeyingDeferredRun *deferred =
-      gst_keying_deferred_run_new (runner_, run, source, place);
-  keep_original (output, source->buffer, run.key ().opacity);
+      gst_keying_deferred_run_new (runner, run, source, place);
+  keep_original (output, source->buffer, runner->format (), run.key ().opacity);
   gst_opencl_filter_defer (filter, GST_OPENCL_DEFERRED (deferred), output);
   g_object_unref (deferred);
 }
@@ -51,16 +61,17 @@ RunMember::Outcome
 RunMember::leave (GstOpenCLFilter *filter, const KeyRun &run, GstBuffer *input,
     GstBuffer *output, GError **error)
 {
-  Place from, to;
+  Place to;
   GstOpenCLFrame source;
 
   if (!gst_opencl_filter_can_defer (filter, input, output)
-      || !find_own_place (filter, input, &from) || !find_own_place (filter, output, &to))
+      || !is_plain_input (filter, runner_->format (), input)
+      || !find_place_of_output (filter, output, &to))
     return Outcome::plain;
-  if (!gst_opencl_frame_map (&source, runner_->info (), 0, input, compute_queue (filter),
-          GST_MAP_READ, error))
+  if (!gst_opencl_frame_map (&source, &runner_->format ().input (), 0, input,
+          compute_queue (filter), GST_MAP_READ, error))
     return Outcome::failed;
-  attach (filter, run, &source, output, to);
+  attach (filter, runner_, run, &source, output, to);
   return Outcome::done;
 }
 
@@ -79,13 +90,15 @@ RunMember::finish (GstOpenCLFilter *filter, GstOpenCLDeferred *pending, const Ke
 {
   cl_command_queue queue = compute_queue (filter);
   GstOpenCLFrame source = *gst_opencl_deferred_get_source (pending);
+  const std::shared_ptr<KeyRunner> &runner =
+      gst_keying_deferred_run_get_runner (GST_KEYING_DEFERRED_RUN (pending));
   GstOpenCLFrame made;
 
   if (!gst_opencl_frame_map (
-          &made, runner_->info (), 0, output, queue, GST_MAP_WRITE, error))
+          &made, &runner->format ().output (), 0, output, queue, GST_MAP_WRITE, error))
     return false;
-  keep_original (output, source.buffer, run.key ().opacity);
-  bool enqueued = runner_->enqueue (queue, run, &source, &made, error);
+  keep_original (output, source.buffer, runner->format (), run.key ().opacity);
+  bool enqueued = runner->enqueue (queue, run, &source, &made, error);
   return gst_opencl_frames_finish (
              queue, &source, &made, event, enqueued ? error : nullptr)
          && enqueued;
@@ -101,8 +114,10 @@ RunMember::take_up (GstOpenCLFilter *filter, const std::function<bool (KeyRun &)
   if (!add (run))
     return GST_OPENCL_LEFT;
   if (gst_opencl_filter_can_defer (filter, output, output)
-      && find_own_place (filter, output, &to)) {
-    attach (filter, run, gst_opencl_deferred_get_source (pending), output, to);
+      && find_place_of_output (filter, output, &to)) {
+    attach (filter,
+        gst_keying_deferred_run_get_runner (GST_KEYING_DEFERRED_RUN (pending)), run,
+        gst_opencl_deferred_get_source (pending), output, to);
     return GST_OPENCL_TAKEN_UP;
   }
   return finish (filter, pending, run, output, event, error) ? GST_OPENCL_TAKEN_UP

@@ -19,7 +19,7 @@ public:
   };
 
   /* For frames of these caps; what is pending by now keeps what it needs. */
-  void set_format (GstOpenCLContext *context, const GstVideoInfo *info);
+  void set_format (GstOpenCLContext *context, const FilmedFormat &format);
   void close ();
 
   KeyRunner &runner () { return *runner_; }
@@ -39,8 +39,9 @@ public:
       GstBuffer *output, cl_event *event, GError **error);
 
 private:
-  void attach (GstOpenCLFilter *filter, const KeyRun &run, const GstOpenCLFrame *source,
-      GstBuffer *output, const Place &place);
+  static void attach (GstOpenCLFilter *filter, const std::shared_ptr<KeyRunner> &runner,
+      const KeyRun &run, const GstOpenCLFrame *source, GstBuffer *output,
+      const Place &place);
   bool finish (GstOpenCLFilter *filter, GstOpenCLDeferred *pending, const KeyRun &run,
       GstBuffer *output, cl_event *event, GError **error);
 

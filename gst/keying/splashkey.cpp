@@ -55,7 +55,8 @@ const gsize largest_side = 16;
 
 /* What the streaming thread works with. */
 struct Work {
-  GstVideoInfo info;
+  keying::FilmedFormat format;
+  GstVideoInfo info; /* of what is keyed */
   bool on_cpu;
   opencl::FrameKernel key_blocks;
   cl::Buffer store;
@@ -134,20 +135,21 @@ gst_splash_key_set_formats (
 {
   GstSplashKey *self = GST_SPLASH_KEY (filter);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
-  const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  const keying::FilmedFormat format (
+      *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
+      *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC));
 
   /* After a seek a source may have another framerate. */
-  if (self->work && keying::shows_the_same (&self->work->info, info)) {
-    self->work->info = *info;
+  if (self->work && self->work->format.shows_the_same (format))
     return TRUE;
-  }
   gst_splash_key_close (filter);
   self->work = new Work;
   Work &work = *self->work;
-  work.info = *info;
+  work.format = format;
+  work.info = format.output ();
   work.on_cpu = opencl::is_cpu (context);
   work.key_blocks.prepare (context, KERNELS, "key_blocks",
-      keying::pixel_options (&work.info) + " -DGROUP=" + std::to_string (largest_group));
+      format.options () + " -DGROUP=" + std::to_string (largest_group));
   return ensure_store (context, work, self->settings->committed ().block_size, error);
 }
 
@@ -192,11 +194,11 @@ gst_splash_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   if (!ensure_store (
           gst_opencl_filter_get_context (filter), work, settings.block_size, error))
     return FALSE;
-  keying::keep_original (output->buffer, input->buffer);
+  keying::keep_original (output->buffer, input->buffer, work.format);
   bool fill = settings.reset || work.stored_block_size == 0;
   work.stored_block_size = settings.block_size;
   return work.key_blocks.launch_groups (queue,
-      groups_of_blocks (work, settings.block_size), error, input, output,
+      groups_of_blocks (work, settings.block_size), error, work.format.of (input), output,
       cl_uint (work.info.width), cl_uint (work.info.height),
       cl_uint (settings.block_size), thresholds_of (settings, &work.info),
       cl_uint (fill ? 1 : 0), work.store ());
@@ -226,7 +228,7 @@ gst_splash_key_class_init (GstSplashKeyClass *klass)
   object_class->finalize = gst_splash_key_finalize;
   opencl::install_settings<&GstSplashKey::settings> (klass, properties);
 
-  keying::set_up_class (filter_class);
+  keying::set_up_filming_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Splash key",
       "Filter/Effect/Video",
       "Keys blocks that look as they did before, on an OpenCL device",

@@ -169,4 +169,63 @@ choose_map_conversion (const GstVideoInfo &input)
   const double row[4] = {255 * matrix.m[0][0], 0, 0, 255 * matrix.m[0][3]};
   return {"COLORS_MAP", {in_fixed_point (row, input, input)}};
 }
+
+namespace {
+/* Gray takes part as luma. */
+bool
+are_of_one_family (const GstVideoInfo &a, const GstVideoInfo &b)
+{
+  if (GST_VIDEO_INFO_IS_RGB (&a) || GST_VIDEO_INFO_IS_RGB (&b))
+    return GST_VIDEO_INFO_IS_RGB (&a) && GST_VIDEO_INFO_IS_RGB (&b);
+  return GST_VIDEO_INFO_IS_GRAY (&a) == GST_VIDEO_INFO_IS_GRAY (&b)
+         || a.colorimetry.matrix == b.colorimetry.matrix;
+}
+
+bool
+is_of_one_subsampling (const GstVideoInfo &a, const GstVideoInfo &b)
+{
+  return GST_VIDEO_INFO_IS_YUV (&a) && GST_VIDEO_INFO_IS_YUV (&b)
+         && a.finfo->w_sub[1] == b.finfo->w_sub[1]
+         && a.finfo->h_sub[1] == b.finfo->h_sub[1];
+}
+} // namespace
+
+gchar *
+converted_colorimetry (const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  GstVideoColorimetry colorimetry = in.colorimetry;
+  if (!are_of_one_family (in, out)) {
+    colorimetry.range = out.colorimetry.range;
+    colorimetry.matrix = out.colorimetry.matrix;
+  }
+  return gst_video_colorimetry_to_string (&colorimetry);
+}
+
+static void
+keep_colorimetry (GstStructure *output, const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  gchar *name = converted_colorimetry (in, out);
+  if (name)
+    gst_structure_set (output, "colorimetry", G_TYPE_STRING, name, nullptr);
+  g_free (name);
+}
+
+void
+keep_colours (GstCaps *output_caps, GstCaps *input_caps)
+{
+  GstStructure *output = gst_caps_get_structure (output_caps, 0);
+  const GstStructure *input = gst_caps_get_structure (input_caps, 0);
+  GstVideoInfo in, out;
+
+  if (!gst_video_info_from_caps (&in, input_caps)
+      || !gst_video_info_from_caps (&out, output_caps))
+    return;
+  if (!gst_structure_has_field (output, "colorimetry")
+      && gst_structure_has_field (input, "colorimetry"))
+    keep_colorimetry (output, in, out);
+  const GValue *site = gst_structure_get_value (input, "chroma-site");
+  if (site && !gst_structure_has_field (output, "chroma-site")
+      && is_of_one_subsampling (in, out))
+    gst_structure_set_value (output, "chroma-site", site);
+}
 } // namespace opencl

@@ -31,4 +31,11 @@ ColorConversion choose_color_conversion (
 
 /* For a colour map: the row that takes gray samples to 0 … 255. */
 ColorConversion choose_map_conversion (const GstVideoInfo &input);
+
+/* The colorimetry of `in` with the range and matrix that `out`, which it is converted to,
+ * needs. (transfer full) (nullable) */
+gchar *converted_colorimetry (const GstVideoInfo &in, const GstVideoInfo &out);
+
+/* Puts the input's colours into the caps of what it is converted to, where these are open */
+void keep_colours (GstCaps *output, GstCaps *input);
 } // namespace opencl

@@ -28,6 +28,17 @@ struct LocalMemory {
   gsize bytes;
 };
 
+class Kernel;
+
+/* What sets several arguments of a kernel: a picture of more than one plane */
+class ArgumentGroup {
+public:
+  virtual ~ArgumentGroup () = default;
+  virtual bool set (Kernel &kernel, cl_uint &index, GError **error) const = 0;
+  /* (nullable): what a kernel's ALIGNMENT speaks of, too */
+  virtual const GstOpenCLFrame *aligned () const = 0;
+};
+
 class Kernel {
 public:
   /* Work-items of the largest group of enqueue(): more hide no more latency, and leave
@@ -49,8 +60,11 @@ public:
   bool set (cl_uint &index, const Argument &value, GError **error)
   {
     static_assert (!std::is_pointer_v<Argument>, "a cl_mem or a const GstOpenCLFrame *");
-    return gst_opencl_kernel_set_value (
-        kernel.get (), index++, sizeof value, &value, error);
+    if constexpr (std::is_base_of_v<ArgumentGroup, Argument>)
+      return value.set (*this, index, error);
+    else
+      return gst_opencl_kernel_set_value (
+          kernel.get (), index++, sizeof value, &value, error);
   }
   bool set (cl_uint &index, cl_mem buffer, GError **error);
   bool set (cl_uint &index, const GstOpenCLFrame *frame, GError **error);
@@ -152,7 +166,10 @@ private:
   {
     if constexpr (std::is_convertible_v<Argument, const GstOpenCLFrame *>)
       return argument;
-    return nullptr;
+    else if constexpr (std::is_base_of_v<ArgumentGroup, Argument>)
+      return argument.aligned ();
+    else
+      return nullptr;
   }
 
   GstOpenCLContext *context = nullptr;

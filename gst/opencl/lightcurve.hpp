@@ -23,41 +23,32 @@ struct LightCurve {
 inline bool
 light_curve_of (const GstVideoInfo *info, LightCurve &curve)
 {
-  switch (info->colorimetry.transfer) {
-  case GST_VIDEO_TRANSFER_GAMMA10:
-    curve = {};
+  static const struct {
+    GstVideoTransferFunction transfer;
+    LightCurve curve;
+  } known[] = {
+      {GST_VIDEO_TRANSFER_GAMMA10, {}},
+      {GST_VIDEO_TRANSFER_GAMMA18, {0, 1.8f}},
+      {GST_VIDEO_TRANSFER_GAMMA20, {0, 2}},
+      {GST_VIDEO_TRANSFER_GAMMA22, {0, 2.2f}},
+      {GST_VIDEO_TRANSFER_GAMMA28, {0, 2.8f}},
+      {GST_VIDEO_TRANSFER_ADOBERGB, {0, 2.19921875f}},
+      {GST_VIDEO_TRANSFER_SMPTE240M, {0.1115f, 1 / 0.45f, 4, 0.0913f}},
+      {GST_VIDEO_TRANSFER_SRGB, {0.055f, 2.4f, 12.92f, 0.04045f}},
+      /* A picture of a computer's */
+      {GST_VIDEO_TRANSFER_UNKNOWN, {0.055f, 2.4f, 12.92f, 0.04045f}},
+      {GST_VIDEO_TRANSFER_BT709, {0.099f, 1 / 0.45f, 4.5f, 0.081f}},
+      {GST_VIDEO_TRANSFER_BT601, {0.099f, 1 / 0.45f, 4.5f, 0.081f}},
+      {GST_VIDEO_TRANSFER_BT2020_10, {0.099f, 1 / 0.45f, 4.5f, 0.081f}},
+      {GST_VIDEO_TRANSFER_BT2020_12, {0.099f, 1 / 0.45f, 4.5f, 0.081f}},
+  };
+  for (const auto &entry : known) {
+    if (entry.transfer != info->colorimetry.transfer)
+      continue;
+    curve = entry.curve;
     return true;
-  case GST_VIDEO_TRANSFER_GAMMA18:
-    curve = {0, 1.8f};
-    return true;
-  case GST_VIDEO_TRANSFER_GAMMA20:
-    curve = {0, 2};
-    return true;
-  case GST_VIDEO_TRANSFER_GAMMA22:
-    curve = {0, 2.2f};
-    return true;
-  case GST_VIDEO_TRANSFER_GAMMA28:
-    curve = {0, 2.8f};
-    return true;
-  case GST_VIDEO_TRANSFER_ADOBERGB:
-    curve = {0, 2.19921875f};
-    return true;
-  case GST_VIDEO_TRANSFER_SMPTE240M:
-    curve = {0.1115f, 1 / 0.45f, 4, 0.0913f};
-    return true;
-  case GST_VIDEO_TRANSFER_SRGB:
-  case GST_VIDEO_TRANSFER_UNKNOWN: /* a picture of a computer's */
-    curve = {0.055f, 2.4f, 12.92f, 0.04045f};
-    return true;
-  case GST_VIDEO_TRANSFER_BT709:
-  case GST_VIDEO_TRANSFER_BT601:
-  case GST_VIDEO_TRANSFER_BT2020_10:
-  case GST_VIDEO_TRANSFER_BT2020_12:
-    curve = {0.099f, 1 / 0.45f, 4.5f, 0.081f};
-    return true;
-  default:
-    return false;
   }
+  return false;
 }
 
 /* Of a kernel that is built for one curve */

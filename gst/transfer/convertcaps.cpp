@@ -7,6 +7,8 @@
  */
 #include "convertcaps.hpp"
 
+#include <gst/opencl/colorconversion.hpp>
+
 #include <cmath>
 #include <string>
 #include <vector>
@@ -303,53 +305,6 @@ fixate_shape (GstPadDirection direction, GstStructure *open, const GstStructure 
     gst_structure_remove_field (open, "pixel-aspect-ratio");
 }
 
-/* --- colours --- */
-
-/* Gray takes part as luma. */
-bool
-are_of_one_family (const GstVideoInfo &a, const GstVideoInfo &b)
-{
-  if (GST_VIDEO_INFO_IS_RGB (&a) || GST_VIDEO_INFO_IS_RGB (&b))
-    return GST_VIDEO_INFO_IS_RGB (&a) && GST_VIDEO_INFO_IS_RGB (&b);
-  return GST_VIDEO_INFO_IS_GRAY (&a) == GST_VIDEO_INFO_IS_GRAY (&b)
-         || a.colorimetry.matrix == b.colorimetry.matrix;
-}
-
-bool
-is_of_one_subsampling (const GstVideoInfo &a, const GstVideoInfo &b)
-{
-  return GST_VIDEO_INFO_IS_YUV (&a) && GST_VIDEO_INFO_IS_YUV (&b)
-         && a.finfo->w_sub[1] == b.finfo->w_sub[1]
-         && a.finfo->h_sub[1] == b.finfo->h_sub[1];
-}
-
-void
-keep_colorimetry (GstStructure *output, const GstVideoInfo &in, const GstVideoInfo &out)
-{
-  gchar *name = converted_colorimetry (in, out);
-  if (name)
-    gst_structure_set (output, "colorimetry", G_TYPE_STRING, name, nullptr);
-  g_free (name);
-}
-
-void
-keep_colours (GstCaps *output_caps, GstCaps *input_caps)
-{
-  GstStructure *output = gst_caps_get_structure (output_caps, 0);
-  const GstStructure *input = gst_caps_get_structure (input_caps, 0);
-  GstVideoInfo in, out;
-
-  if (!gst_video_info_from_caps (&in, input_caps)
-      || !gst_video_info_from_caps (&out, output_caps))
-    return;
-  if (!gst_structure_has_field (output, "colorimetry")
-      && gst_structure_has_field (input, "colorimetry"))
-    keep_colorimetry (output, in, out);
-  const GValue *site = gst_structure_get_value (input, "chroma-site");
-  if (site && !gst_structure_has_field (output, "chroma-site")
-      && is_of_one_subsampling (in, out))
-    gst_structure_set_value (output, "chroma-site", site);
-}
 /* Caps that say no interlace-mode are progressive. (transfer full), as `caps` is. */
 GstCaps *
 fixate_rest (GstCaps *caps)
@@ -398,19 +353,8 @@ fixate_converted_caps (GstPadDirection direction, GstCaps *caps, GstCaps *others
   fixate_shape (direction, gst_caps_get_structure (chosen, 0), known);
   chosen = fixate_rest (chosen);
   if (direction == GST_PAD_SINK)
-    keep_colours (chosen, caps);
+    opencl::keep_colours (chosen, caps);
   return chosen;
-}
-
-gchar *
-converted_colorimetry (const GstVideoInfo &in, const GstVideoInfo &out)
-{
-  GstVideoColorimetry colorimetry = in.colorimetry;
-  if (!are_of_one_family (in, out)) {
-    colorimetry.range = out.colorimetry.range;
-    colorimetry.matrix = out.colorimetry.matrix;
-  }
-  return gst_video_colorimetry_to_string (&colorimetry);
 }
 
 gchar *

@@ -32,10 +32,6 @@ GstCaps *convertible_caps (GstPadDirection direction, GstCaps *caps, bool colori
 GstCaps *fixate_converted_caps (
     GstPadDirection direction, GstCaps *caps, GstCaps *others);
 
-/* The colorimetry of `in` with the range and matrix that `out`, which it is converted to,
- * needs. (transfer full) (nullable) */
-gchar *converted_colorimetry (const GstVideoInfo &in, const GstVideoInfo &out);
-
 /* Why `caps` cannot be converted: (transfer full) (nullable) */
 gchar *why_not_convertible (GstCaps *caps);
 } // namespace transfer

@@ -11,24 +11,23 @@ namespace transfer {
 Orientation
 orientation_of (GstVideoOrientationMethod method)
 {
-  switch (method) {
-  case GST_VIDEO_ORIENTATION_90R:
-    return {true, false, true};
-  case GST_VIDEO_ORIENTATION_180:
-    return {false, true, true};
-  case GST_VIDEO_ORIENTATION_90L:
-    return {true, true, false};
-  case GST_VIDEO_ORIENTATION_HORIZ:
-    return {false, true, false};
-  case GST_VIDEO_ORIENTATION_VERT:
-    return {false, false, true};
-  case GST_VIDEO_ORIENTATION_UL_LR:
-    return {true, false, false};
-  case GST_VIDEO_ORIENTATION_UR_LL:
-    return {true, true, true};
-  default:
-    return {false, false, false};
+  static const struct {
+    GstVideoOrientationMethod method;
+    Orientation orientation;
+  } known[] = {
+      {GST_VIDEO_ORIENTATION_90R, {true, false, true}},
+      {GST_VIDEO_ORIENTATION_180, {false, true, true}},
+      {GST_VIDEO_ORIENTATION_90L, {true, true, false}},
+      {GST_VIDEO_ORIENTATION_HORIZ, {false, true, false}},
+      {GST_VIDEO_ORIENTATION_VERT, {false, false, true}},
+      {GST_VIDEO_ORIENTATION_UL_LR, {true, false, false}},
+      {GST_VIDEO_ORIENTATION_UR_LL, {true, true, true}},
+  };
+  for (const auto &entry : known) {
+    if (entry.method == method)
+      return entry.orientation;
   }
+  return {false, false, false};
 }
 
 /* Borders above and to the left are of whole blocks of chroma, in both fields. */

@@ -39,6 +39,7 @@
 #include "convertcaps.hpp"
 #include "elements.h"
 
+#include <gst/opencl/colorconversion.hpp>
 #include <gst/opencl/interlacing.hpp>
 #include <gst/opencl/settings.hpp>
 #include <gst/video/navigation.h>
@@ -289,7 +290,7 @@ colorimetry_of_output (const GstVideoInfo &lowest)
 {
   GstVideoInfo output;
   gst_video_info_set_format (&output, GST_VIDEO_FORMAT_RGBA, 1, 1);
-  return transfer::converted_colorimetry (lowest, output);
+  return opencl::converted_colorimetry (lowest, output);
 }
 
 /* The format of the lowest picture where downstream takes it, its interlace-mode, and its

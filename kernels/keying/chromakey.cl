@@ -15,7 +15,7 @@ as_pixel (uint color)
 
 /* Eight pixels a work-item. `inverted` is all ones when what differs is keyed. */
 __kernel void
-key_by_distance (FRAME (const, input), FRAME (, output), uint width, uint height,
+key_by_distance (FILMED (input), FRAME (, output), uint width, uint height,
     __global const uint *auto_key, uint use_auto_key, uint key, uint mask, uint threshold,
     int inverted, uint opacity, uint channel, float spill)
 {
@@ -24,7 +24,7 @@ key_by_distance (FRAME (const, input), FRAME (, output), uint width, uint height
   if (x >= width || y >= height)
     return;
   uint color = use_auto_key ? *auto_key : key;
-  uint8 pixels = load_pixels (LINE (input, y), x, width);
+  uint8 pixels = filmed_pixels (FILMED_LINE (input, y), x, width);
   int8 keyed = (difference (pixels, as_pixel (color), mask) < threshold) ^ inverted;
   uint8 alpha = select (scaled_alpha (pixels, opacity), (uint8)(0), keyed);
   if (spill > 0) {
@@ -34,6 +34,17 @@ key_by_distance (FRAME (const, input), FRAME (, output), uint width, uint height
                                  main_component (screen, channel), 1, 0, spill));
   }
   store_pixels (LINE (output, y), x, width, with_alpha (pixels, alpha));
+}
+
+/* What was filmed as pixels of four bytes; eight a work-item */
+__kernel void
+take_pixels (FILMED (input), FRAME (, output), uint width, uint height)
+{
+  uint x = 8 * get_global_id (0);
+  uint y = get_global_id (1);
+  if (x < width && y < height)
+    store_pixels (LINE (output, y), x, width,
+        filmed_pixels (FILMED_LINE (input, y), x, width));
 }
 
 /* A quieter picture: where nothing moves, a mean over time. Whether something does, the
@@ -103,7 +114,7 @@ quiet (FRAME (const, input), FRAME (, seen), uint width, uint height, uint start
 
 /* Mean colour of a rectangle, rounded; one work-group */
 __kernel void
-take_key (FRAME (const, input), uint left, uint top, uint columns, uint rows,
+take_key (FILMED (input), uint left, uint top, uint columns, uint rows,
     __global uint *auto_key)
 {
   __local ulong sums[3 * GROUP];
@@ -111,7 +122,7 @@ take_key (FRAME (const, input), uint left, uint top, uint columns, uint rows,
   ulong red = 0, green = 0, blue = 0;
   for (uint row = item; row < rows; row += get_local_size (0)) {
     for (uint column = 0; column < columns; column++) {
-      uint pixel = load_pixel (LINE (input, top + row), left + column);
+      uint pixel = filmed_pixel (FILMED_LINE (input, top + row), left + column);
       red += COMPONENT (pixel, RED);
       green += COMPONENT (pixel, GREEN);
       blue += COMPONENT (pixel, BLUE);
@@ -154,11 +165,11 @@ hue_of (float4 color, float *chroma)
 
 /* Sample n of a frame */
 float4
-sample_of (FRAME (const, input), uint width, uint height, uint n)
+sample_of (FILMED (input), uint width, uint height, uint n)
 {
   uint x = (ulong)(2 * (n % SEEN) + 1) * width / (2 * SEEN);
   uint y = (ulong)(2 * (n / SEEN) + 1) * height / (2 * SEEN);
-  uint pixel = load_pixel (LINE (input, y), x);
+  uint pixel = filmed_pixel (FILMED_LINE (input, y), x);
   return (float4)(
       COMPONENT (pixel, RED), COMPONENT (pixel, GREEN), COMPONENT (pixel, BLUE), 0);
 }
@@ -188,7 +199,7 @@ is_beside (uint hue, uint best)
 /* One work-group. The key is the mean of what is strong in the strongest hue, or
  * `fallback`. Integers are summed, in any order to the same. */
 __kernel void
-find_key (FRAME (const, input), uint width, uint height, uint fallback,
+find_key (FILMED (input), uint width, uint height, uint fallback,
     __global uint *auto_key)
 {
   __local uint chromas[HUES];
@@ -201,7 +212,7 @@ find_key (FRAME (const, input), uint width, uint height, uint fallback,
     sums[n] = 0;
   barrier (CLK_LOCAL_MEM_FENCE);
   for (uint n = get_local_id (0); n < SEEN * SEEN; n += get_local_size (0)) {
-    uint hue = hue_of (sample_of (THE_FRAME (input), width, height, n), &chroma);
+    uint hue = hue_of (sample_of (THE_FILMED (input), width, height, n), &chroma);
     if (hue == HUES)
       continue;
     atomic_add (&chromas[hue], (uint)(chroma + 0.5f));
@@ -211,7 +222,7 @@ find_key (FRAME (const, input), uint width, uint height, uint fallback,
   uint best = strongest_hue (chromas);
   float strong = best < HUES ? STRONG * chromas[best] / max (counts[best], 1u) : 0;
   for (uint n = get_local_id (0); n < SEEN * SEEN; n += get_local_size (0)) {
-    float4 color = sample_of (THE_FRAME (input), width, height, n);
+    float4 color = sample_of (THE_FILMED (input), width, height, n);
     if (!is_beside (hue_of (color, &chroma), best) || chroma < strong)
       continue;
     atomic_add (&sums[0], (uint)color.s0);

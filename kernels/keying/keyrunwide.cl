@@ -83,44 +83,64 @@ place_of_tile (int x, int y, int width, int height, int rows)
   return place;
 }
 
-void
-key_line (FRAME (const, input), Place place, Key key, int row, Tile *tile)
+uint16
+keyed_by (uint16 pixels, Key key, int bit)
 {
-  __global const uchar *line = LINE (input, place.y + row);
-  uint16 keyed = 0;
-  for (int bit = 0; bit < VECTORS; bit++) {
-    uint16 pixels = load_wide (line, place.x + 16 * bit, place.width);
-    int16 here =
-        is_near (pixels, (uint16)(key.color), key.mask, key.threshold) ^ key.inverted;
-    here |= COMPONENT (pixels, ALPHA) < key.least_alpha;
-    keyed |= bit_where (here, bit);
-  }
-  tile->keyed[row + 1] = keyed & place.columns;
+  int16 here =
+      is_near (pixels, (uint16)(key.color), key.mask, key.threshold) ^ key.inverted;
+  here |= COMPONENT (pixels, ALPHA) < key.least_alpha;
+  return bit_where (here, bit);
 }
 
 void
-find_ways_of_line (FRAME (const, input), Place place, Rule rule, int row, Tile *tile)
+key_line (FILMED (input), Place place, Key key, int row, Tile *tile)
+{
+  FilmedLine line = FILMED_LINE (input, place.y + row);
+  uint16 keyed = 0;
+  for (int bit = 0; bit < VECTORS; bit++)
+    keyed |= keyed_by (filmed_wide (line, place.x + 16 * bit, place.width), key, bit);
+  tile->keyed[row + 1] = keyed & place.columns;
+}
+
+/* Keyed pixels and ways; `kept` is the line's pixels, and then the next one's. */
+void
+find_ways_of_line (
+    FILMED (input), Place place, Key key, Rule rule, int row, uint16 *kept, Tile *tile)
 {
   int y = place.y + row;
   bool last = y + 1 >= place.height;
-  __global const uchar *line = LINE (input, y);
-  __global const uchar *next = last ? line : line + input_stride;
-  uint16 right = 0, down = 0, within = 0;
+  FilmedLine next = FILMED_LINE (input, last ? y : y + 1);
+  uint16 keyed = 0, right = 0, down = 0, within = 0;
   for (int bit = 0; bit < VECTORS; bit++) {
-    int x = place.x + 16 * bit;
-    uint16 pixels = load_wide (line, x, place.width);
-    right |= bit_where (
-        is_near (pixels, load_wide (line, x + 1, place.width), rule.mask, rule.threshold),
-        bit);
-    down |= bit_where (
-        is_near (pixels, load_wide (next, x, place.width), rule.mask, rule.threshold),
-        bit);
+    uint16 pixels = kept[bit], ahead = kept[bit + 1];
+    uint16 beside =
+        (uint16)(pixels.s1234, pixels.s567, pixels.s89ab, pixels.scdef, ahead.s0);
+    uint16 below = last ? pixels : filmed_wide (next, place.x + 16 * bit, place.width);
+    keyed |= keyed_by (pixels, key, bit);
+    right |= bit_where (is_near (pixels, beside, rule.mask, rule.threshold), bit);
+    down |= bit_where (is_near (pixels, below, rule.mask, rule.threshold), bit);
     if (rule.limit > 0)
       within |= bit_where (is_within (pixels, rule), bit);
+    kept[bit] = below;
   }
+  tile->keyed[row + 1] = keyed & place.columns;
   tile->right[row] = right & place.pairs;
   tile->down[row + 1] = last ? 0 : down & place.columns;
   tile->within[row] = rule.limit > 0 ? within : ~(uint16)(0);
+}
+
+/* Of all lines, each of which is loaded once */
+void
+find_ways (FILMED (input), Place place, Key key, Rule rule, Tile *tile)
+{
+  uint16 kept[VECTORS + 1]; /* beyond the last vector nobody looks */
+  FilmedLine first = FILMED_LINE (input, place.y + place.begin);
+  for (int bit = 0; bit < VECTORS; bit++)
+    kept[bit] = filmed_wide (first, place.x + 16 * bit, place.width);
+  kept[VECTORS] = 0;
+  tile->down[place.begin] = 0;
+  for (int row = place.begin; row < place.end; row++)
+    find_ways_of_line (THE_FILMED (input), place, key, rule, row, kept, tile);
 }
 
 /* What lies outside of the frame, for a step that reads it */
@@ -197,7 +217,7 @@ take_step (Tile *tile, Place place, int rows, uint kind, uint iterations)
 
 /* A tile's core */
 void
-write_line (FRAME (const, input), FRAME (, output), ORIGINAL, Place place, int side,
+write_line (FILMED (input), FRAME (, output), ORIGINAL, Place place, int side,
     int row, uint opacity, Tile *tile)
 {
   int y = place.y + row;
@@ -205,7 +225,7 @@ write_line (FRAME (const, input), FRAME (, output), ORIGINAL, Place place, int s
   int end = min (VECTORS - side / 16, (place.width - place.x + 15) / 16);
   for (int bit = side / 16; bit < end; bit++) {
     int x = place.x + 16 * bit;
-    uint16 pixels = load_wide (LINE (input, y), x, place.width);
+    uint16 pixels = filmed_wide (FILMED_LINE (input, y), x, place.width);
     uint16 alpha = (COMPONENT (pixels, ALPHA) * opacity + 32768) >> 16;
     int16 here = (keyed & 1u << bit) != (uint16)(0);
     alpha =
@@ -221,7 +241,7 @@ write_line (FRAME (const, input), FRAME (, output), ORIGINAL, Place place, int s
 /* Work-groups of one work-item. `core`: lines that one writes; with the margin of `depth`
  * above and below no more than WIDE_ROWS */
 __kernel void
-run_wide_tiles (FRAME (const, input), FRAME (, output), ORIGINAL, uint width, uint height,
+run_wide_tiles (FILMED (input), FRAME (, output), ORIGINAL, uint width, uint height,
     KEY, RULE, ulong steps, uint depth, uint flows, uint core)
 {
   Tile tile;
@@ -232,16 +252,14 @@ run_wide_tiles (FRAME (const, input), FRAME (, output), ORIGINAL, uint width, ui
   Key key = THE_KEY;
   Rule rule = THE_RULE;
 
-  for (int row = place.begin; row < place.end; row++)
-    key_line (THE_FRAME (input), place, key, row, &tile);
-  if (flows) {
-    tile.down[place.begin] = 0;
+  if (flows)
+    find_ways (THE_FILMED (input), place, key, rule, &tile);
+  else
     for (int row = place.begin; row < place.end; row++)
-      find_ways_of_line (THE_FRAME (input), place, rule, row, &tile);
-  }
+      key_line (THE_FILMED (input), place, key, row, &tile);
   for (; steps > 0; steps >>= 8)
     take_step (&tile, place, rows, KIND_OF_STEP (steps), ITERATIONS_OF_STEP (steps));
   for (int row = depth; row < min (rows - (int)depth, place.end); row++)
-    write_line (THE_FRAME (input), THE_FRAME (output), THE_ORIGINAL, place, side, row,
+    write_line (THE_FILMED (input), THE_FRAME (output), THE_ORIGINAL, place, side, row,
         opacity, &tile);
 }

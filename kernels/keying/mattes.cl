@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "filmed.clh"
 #include "resampled.clh"
 
 /* A picture of one byte a pixel as a plane of the frame's size */
@@ -21,7 +22,7 @@ take_matte (FRAME (const, picture), uint from_width, uint from_height, uint widt
 /* What is held out is as it was filmed, and what is garbage is not seen, held out or not;
  * `garbage`, `holdout`: 0 where there is no such matte. */
 __kernel void
-apply_mattes (FRAME (const, input), FRAME (, output), uint width, uint height,
+apply_mattes (FILMED (input), FRAME (, output), uint width, uint height,
     uint garbage, __global const uchar *garbage_matte, uint holdout,
     __global const uchar *holdout_matte, float opacity)
 {
@@ -32,7 +33,7 @@ apply_mattes (FRAME (const, input), FRAME (, output), uint width, uint height,
   ulong at = (ulong)y * width + x;
   float held = holdout ? holdout_matte[at] / 255.0f : 0;
   float seen = garbage ? 1 - garbage_matte[at] / 255.0f : 1;
-  uint filmed = load_pixel (LINE (input, y), x);
+  uint filmed = filmed_pixel (FILMED_LINE (input, y), x);
   uint pixel = load_pixel (LINE (output, y), x);
   const uint4 shifts = (uint4)(RED, GREEN, BLUE, ALPHA);
   float4 before = convert_float4 ((uint4)(filmed) >> shifts & 255);

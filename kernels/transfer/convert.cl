@@ -373,7 +373,7 @@ convert_block (const Picture *in, const Canvas *out, const Colors *colors, int x
       __global const float *map, int4 shown, int4 turned, int4 border,                    \
       __global const float *across, __global const float *down, int2 taps
 #define THE_PICTURES                                                                     \
-  Picture in = {in_data, in_size, in_start, in_stride, in_step};                         \
+  Picture in = {in_data, in_size, in_start, in_stride, in_step, FIELDS};                 \
   Canvas out = {out_data, out_size, out_start, out_stride, out_step, 0, shown, turned,   \
       border, {across, down, taps}};                                                     \
   Colors colors = {row0, row1, row2, map}
@@ -532,7 +532,7 @@ convert_wide (ARGUMENTS)
   if (block << OUT_H_SUB >= out_size.y)
     return;
   for (int x = 0; x < out_size.x; x += COLUMNS) {
-    if (x < REACH || x + COLUMNS + REACH > out_size.x) {
+    if (x < CHROMA_REACH || x + COLUMNS + CHROMA_REACH > out_size.x) {
       for (int end = min (x + COLUMNS, out_size.x), at = x; at < end; at += OUT_BLOCK_W)
         convert_block (&in, &out, &colors, at, block);
       has_before = false;

@@ -80,12 +80,13 @@ result_of (const std::string &launch)
   return result;
 }
 
+/* A level for videoconvert, whose white is 253 on the way to YUV, and one for JPEG */
 void
 expect_color (const Result &result, int x, int y, const std::array<int, 4> &color)
 {
   std::array<int, 4> is = result.at (x, y);
   for (int n = 0; n < 4; n++)
-    fail_unless (abs (is[n] - color[n]) <= 12, "%d,%d is %d,%d,%d,%d", x, y, is[0], is[1],
+    fail_unless (abs (is[n] - color[n]) <= 2, "%d,%d is %d,%d,%d,%d", x, y, is[0], is[1],
         is[2], is[3]);
 }
 
@@ -167,13 +168,16 @@ TEST (test_greenscreenbin_shows_a_picture_or_a_film_of_any_length_behind)
       nullptr);
   play_to_end (still);
   for (const char *frames : {"2", "50"}) {
-    Owned<GstElement> moving =
-        gst_parse_launch ((solid + "num-buffers=" + frames
-                              + " ! video/x-raw,format=I420,colorimetry=1:4:0:0,"
-                                "framerate=25/1 ! jpegenc ! avimux ! filesink location="
-                              + film)
-                              .c_str (),
-            nullptr);
+    /* videotestsrc knows no full range, and videoconvert strays by 4 levels here. */
+    Owned<GstElement> moving = gst_parse_launch (
+        (solid + "num-buffers=" + frames
+            + " ! video/x-raw,format=RGBA,framerate=25/1 ! openclupload ! openclconvert "
+              "! "
+              "video/x-raw(memory:OpenCLMemory),format=I420,colorimetry=1:4:0:0 ! "
+              "opencldownload ! jpegenc quality=100 ! avimux ! filesink location="
+            + film)
+            .c_str (),
+        nullptr);
     play_to_end (moving);
     for (const std::string &location : {picture, film})
       expect_square_before (

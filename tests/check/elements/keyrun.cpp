@@ -120,7 +120,7 @@ public:
         gst_opencl_frame_map (&input, &info, 0, from, queue, GST_MAP_READ, nullptr)
         && gst_opencl_frame_map (&output, &info, 0, to, queue, GST_MAP_WRITE, nullptr));
     GError *error = nullptr;
-    KeyRunner runner (context, &info, form);
+    KeyRunner runner (context, {info, info}, form);
     fail_unless (runner.enqueue (queue, run_of (chain, &info), &input, &output, &error),
         "%s", error ? error->message : "");
     clEnqueueMarkerWithWaitList (queue, 0, nullptr, event.out ());
