@@ -274,6 +274,7 @@ choose_output () {
 }
 
 check_options
+[ -z "$file$background" ] || packages+=("${film_packages[@]}")
 prepare
 choose_output
 if [ -n "$camera" ]; then

@@ -138,5 +138,6 @@ if [ -n "$print" ]; then
   echo
   exit
 fi
+packages+=("${window_packages[@]}")
 prepare
 exec /usr/bin/python3 "$here/octlive.py" "${window[@]}" "${pipeline[@]}"

@@ -9,28 +9,40 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${GST_OPENCL_BUILD:-$root/build} # where that is set, it is whole already
 # GST_OPENCL_SETUP: an option for `meson setup`, such as --werror
 
+# What every pipeline takes; who needs more adds it before install_missing
 packages=(
   # the build
   build-essential meson ninja-build pkg-config libglib2.0-dev-bin libgirepository1.0-dev
   # GStreamer, its headers and the elements that pipelines, demos and tests link with
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-tools
-  gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad
-  # windows, and for the tests a screen to open them on
-  gstreamer1.0-x xvfb x11-utils
-  # pictures in textures of OpenGL, and an OpenGL for a machine without a GPU
-  gstreamer1.0-gl libgl1-mesa-dri
+  gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-x
   # OpenCL, its Fourier transforms and matrix products, and the device of a machine without
   # a GPU
   ocl-icd-opencl-dev opencl-c-headers opencl-clhpp-headers libclfft-dev libvkfft-dev
   libclblast-dev pocl-opencl-icd
+  # weights and tables that are made up
+  python3 python3-numpy
+)
+# films of any kind
+# shellcheck disable=SC2034  # used by those that source this
+film_packages=(gstreamer1.0-plugins-bad)
+# windows with something to turn, of opencl-view and oct-live.sh, and cameras in these
+# shellcheck disable=SC2034
+window_packages=(
+  python3-gi gir1.2-gst-plugins-base-1.0 gir1.2-gtk-3.0 gstreamer1.0-gtk3 libaravis-0.8-0
+)
+# the tests
+# shellcheck disable=SC2034
+test_packages=(
+  "${film_packages[@]}" "${window_packages[@]}"
+  # a screen for windows, and an OpenGL for a machine without a GPU
+  xvfb x11-utils gstreamer1.0-gl libgl1-mesa-dri
   # what opencl-bench compares with; with ffmpeg too, where somebody has installed it
   libfftw3-dev
   # the reference that some tests compare with, and checks of the sources themselves
-  python3 python3-numpy python3-nibabel python3-pip librandom123-dev clang-format shellcheck
-  # what the examples in docs/examples are for
-  cmake python3-gi gir1.2-gst-plugins-base-1.0 python3-pyopencl
-  # pipelines/reprocess.py, the windows of opencl-view and oct-live.sh, and cameras in these
-  python3-distributed gir1.2-gtk-3.0 gstreamer1.0-gtk3 libaravis-0.8-0
+  python3-nibabel python3-pip librandom123-dev clang-format shellcheck
+  # what the examples in docs/examples are for, and pipelines/reprocess.py
+  cmake python3-pyopencl python3-distributed
   # the reference: meson compile docs
   gi-docgen
 )
@@ -54,6 +66,7 @@ as_root () {
   fi
 }
 
+# A build that was set up without what is installed now looks for it again.
 install_missing () {
   local missing
   [ -z "${GST_OPENCL_BUILD:-}" ] || return 0
@@ -65,7 +78,9 @@ install_missing () {
   [ ${#missing[@]} -gt 0 ] || return 0
   echo "Installing ${missing[*]}" >&2
   as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get install --yes --no-install-recommends "${missing[@]}"
+    apt-get install --yes --no-install-recommends "${missing[@]}" || return 1
+  [ ! -e "$build/build.ninja" ] \
+    || { meson configure --clearcache "$build" && meson setup --reconfigure "$build"; }
 }
 
 # What tests read files with and Debian has no package of

@@ -16,11 +16,14 @@ import math
 import signal
 import sys
 
-import gi
+try:
+    import gi
 
-gi.require_version("Gst", "1.0")
-gi.require_version("Gtk", "3.0")
-from gi.repository import GLib, GObject, Gst, Gtk  # noqa: E402
+    gi.require_version("Gst", "1.0")
+    gi.require_version("Gtk", "3.0")
+    from gi.repository import GLib, GObject, Gst, Gtk
+except (ImportError, ValueError) as error:
+    sys.exit(f"{error}: python3-gi, gir1.2-gtk-3.0 and gstreamer1.0-gtk3 are needed")
 
 PLUGINS = ("opencl", "oct", "keying", "compute", "npy")
 SHOW = " ! opencldownload ! videoconvert ! gtksink name=opencl_view_sink"

@@ -8,6 +8,7 @@
 
 modes=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$modes/../../pipelines/setup.sh"
+packages+=("${test_packages[@]}")
 
 # conclude PASSED FAILED: the last line, and the end; nothing run is a failure
 conclude () {
