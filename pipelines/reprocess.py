@@ -33,6 +33,7 @@ try:
 except ImportError:
     sys.exit("Dask is missing: install python3-distributed")
 
+SCHEDULER_ANSWERS_AFTER = 10  # seconds
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 CHAIN = "octwindowinterp{settings} ! octfft ! " \
         "application/x-oct(memory:OpenCLMemory),domain=depth,format=F32LE"
@@ -216,7 +217,10 @@ def tidy(folder):
 
 def connect(asked):
     if asked.scheduler:
-        return Client(asked.scheduler, timeout=30)
+        try:
+            return Client(asked.scheduler, timeout=SCHEDULER_ANSWERS_AFTER)
+        except (OSError, ValueError) as error:
+            sys.exit(f"--scheduler {asked.scheduler}: no scheduler answers there: {error}")
     return Client(LocalCluster(
         n_workers=asked.workers or len(listed_devices()), threads_per_worker=1,
         dashboard_address=None))
@@ -247,11 +251,11 @@ def main():
     print(f"{len(all_jobs)} recordings, {len(all_jobs) - len(jobs)} of them done before")
     if not all_jobs:
         sys.exit(f"{folder}: nothing there is named {asked.names}")
-    for job in jobs:
-        job.discard()
     failed = []
     if jobs:
         with connect(asked) as client:
+            for job in jobs:
+                job.discard()
             failed = run(client, jobs)
         tidy(output)
     for recording, reason in failed:

@@ -35,13 +35,9 @@
 
 #include "elements.h"
 
-#include <gst/base/gstbasesink.h>
 #include <gst/opencl/npyfile.hpp>
-#include <gst/opencl/opencl.h>
-#include <gst/opencl/recording.hpp>
+#include <gst/opencl/recordingsink.hpp>
 #include <gst/opencl/settings.hpp>
-
-#include <utility>
 
 GST_DEBUG_CATEGORY_STATIC (npy_sink_debug);
 #define GST_CAT_DEFAULT npy_sink_debug
@@ -78,14 +74,14 @@ struct _GstNpySink {
   GstBaseSink parent;
 
   opencl::Settings<Settings> *settings;
-  opencl::Recording *recording; /* between READY and PAUSED, and back, else null */
+  opencl::Recording *recording; /* or null, as RecordingSink says */
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstNpySink, gst_npy_sink, GST_TYPE_BASE_SINK,
     GST_DEBUG_CATEGORY_INIT (npy_sink_debug, "npysink", 0, "arrays to .npy files"))
 GST_ELEMENT_REGISTER_DEFINE (npysink, "npysink", GST_RANK_NONE, gst_npy_sink_get_type ())
 
-/* --- life cycle --- */
+/* --- the recording --- */
 
 static bool
 make_header (const opencl::FrameFormat &format, bool growing, guint64 frames,
@@ -98,74 +94,17 @@ make_header (const opencl::FrameFormat &format, bool growing, guint64 frames,
   return true;
 }
 
-static void
-forget (GstNpySink *self)
-{
-  if (self->recording)
-    self->recording->finish ();
-  delete std::exchange (self->recording, nullptr);
-}
-
-static bool
-prepare (GstNpySink *self)
+static opencl::Recording *
+make_recording (GstNpySink *self)
 {
   const std::string location = self->settings->committed ().location;
 
   if (location.empty ()) {
     GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
         ("location is not set, expected the name of a .npy file"), (nullptr));
-    return false;
+    return nullptr;
   }
-  self->recording = new opencl::Recording (GST_ELEMENT (self), location, "", make_header);
-  return true;
-}
-
-/* Not in start() and stop(), which a sink does on its way from and to NULL: a recording
- * ends where the pipeline stops. */
-static GstStateChangeReturn
-gst_npy_sink_change_state (GstElement *element, GstStateChange transition)
-{
-  GstNpySink *self = GST_NPY_SINK (element);
-  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !prepare (self))
-    return GST_STATE_CHANGE_FAILURE;
-  const GstStateChangeReturn result =
-      GST_ELEMENT_CLASS (gst_npy_sink_parent_class)->change_state (element, transition);
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY
-      || (transition == GST_STATE_CHANGE_READY_TO_PAUSED
-          && result == GST_STATE_CHANGE_FAILURE))
-    forget (self);
-  return result;
-}
-
-/* When somebody hears of EOS, the file is there. */
-static gboolean
-gst_npy_sink_event (GstBaseSink *sink, GstEvent *event)
-{
-  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
-    GST_NPY_SINK (sink)->recording->finish ();
-  return GST_BASE_SINK_CLASS (gst_npy_sink_parent_class)->event (sink, event);
-}
-
-/* --- frames --- */
-
-static gboolean
-gst_npy_sink_set_caps (GstBaseSink *sink, GstCaps *caps)
-{
-  return GST_NPY_SINK (sink)->recording->set_caps (caps);
-}
-
-/* Lines may stand apart. */
-static gboolean
-gst_npy_sink_propose_allocation (GstBaseSink *, GstQuery *query)
-{
-  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
-  return TRUE;
-}
-
-static GstFlowReturn
-gst_npy_sink_render (GstBaseSink *sink, GstBuffer *buffer)
-{
-  return GST_NPY_SINK (sink)->recording->render (buffer);
+  return new opencl::Recording (GST_ELEMENT (self), location, "", make_header);
 }
 
 /* --- the class --- */
@@ -191,7 +130,6 @@ static void
 gst_npy_sink_class_init (GstNpySinkClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-  GstBaseSinkClass *sink_class = GST_BASE_SINK_CLASS (klass);
 
   G_OBJECT_CLASS (klass)->finalize = gst_npy_sink_finalize;
   opencl::install_settings<&GstNpySink::settings> (klass, properties);
@@ -199,9 +137,5 @@ gst_npy_sink_class_init (GstNpySinkClass *klass)
   gst_element_class_set_static_metadata (element_class, "NumPy array writer", "Sink/File",
       "Writes video, OCT data and arrays to NumPy's .npy files", PACKAGE_ORIGIN);
 
-  element_class->change_state = gst_npy_sink_change_state;
-  sink_class->event = gst_npy_sink_event;
-  sink_class->set_caps = gst_npy_sink_set_caps;
-  sink_class->propose_allocation = gst_npy_sink_propose_allocation;
-  sink_class->render = gst_npy_sink_render;
+  opencl::RecordingSink<GstNpySink, make_recording>::install (klass);
 }

@@ -40,11 +40,8 @@
 #include "config.h"
 #endif
 
-#include <gst/base/gstbasesink.h>
-#include <gst/opencl/opencl.h>
+#include <gst/opencl/recordingsink.hpp>
 #include <gst/opencl/settings.hpp>
-
-#include <utility>
 
 #include "elements.h"
 #include "volumeheader.hpp"
@@ -104,94 +101,27 @@ kind_of (const std::string &location)
   return nullptr;
 }
 
-/* What the streaming thread works with. */
-struct Work {
-  Settings settings;
-  const FileKind *kind;
-  oct::Spacing spacing;
-  opencl::Recording recording;
-
-  Work (GstElement *sink, const Settings &settings)
-      : settings (settings), kind (kind_of (settings.location)),
-        recording (sink, settings.location, kind->ending,
-            [this] (const opencl::FrameFormat &format, bool growing, guint64 frames,
-                std::string &header, GError **error) {
-              return kind->make_header (
-                  oct::axes_of (format, growing, frames, spacing), header, error);
-            })
+/* Whose headers say how far apart voxels are. */
+class SpacedRecording : public opencl::Recording {
+public:
+  SpacedRecording (GstElement *sink, const Settings &settings, const FileKind &kind)
+      : Recording (sink, settings.location, kind.ending,
+          [this, &kind] (const opencl::FrameFormat &format, bool growing, guint64 frames,
+              std::string &header, GError **error) {
+            return kind.make_header (
+                oct::axes_of (format, growing, frames, spacing), header, error);
+          }),
+        settings (settings)
   {
   }
-};
-} // namespace
+  bool set_caps (GstCaps *caps) override;
 
-#define GST_TYPE_OCT_FILE_SINK (gst_oct_file_sink_get_type ())
-G_DECLARE_FINAL_TYPE (GstOctFileSink, gst_oct_file_sink, GST, OCT_FILE_SINK, GstBaseSink)
-
-struct _GstOctFileSink {
-  GstBaseSink parent;
-
-  opencl::Settings<Settings> *settings;
-  Work *work; /* between READY and PAUSED, and back, else null */
+private:
+  const Settings settings;
+  oct::Spacing spacing;
 };
 
-G_DEFINE_TYPE (GstOctFileSink, gst_oct_file_sink, GST_TYPE_BASE_SINK)
-GST_ELEMENT_REGISTER_DEFINE (
-    octfilesink, "octfilesink", GST_RANK_NONE, GST_TYPE_OCT_FILE_SINK)
-
-/* --- life cycle --- */
-
-static bool
-prepare (GstOctFileSink *self)
-{
-  const Settings settings = self->settings->committed ();
-
-  if (!kind_of (settings.location)) {
-    GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
-        ("location is %s, expected the name of a .nrrd or .nii file",
-            settings.location.empty () ? "not set" : settings.location.c_str ()),
-        (nullptr));
-    return false;
-  }
-  self->work = new Work (GST_ELEMENT (self), settings);
-  return true;
-}
-
-static void
-forget (GstOctFileSink *self)
-{
-  if (self->work)
-    self->work->recording.finish ();
-  delete std::exchange (self->work, nullptr);
-}
-
-/* As npysink: a recording ends where the pipeline stops. */
-static GstStateChangeReturn
-gst_oct_file_sink_change_state (GstElement *element, GstStateChange transition)
-{
-  GstOctFileSink *self = GST_OCT_FILE_SINK (element);
-  if (transition == GST_STATE_CHANGE_READY_TO_PAUSED && !prepare (self))
-    return GST_STATE_CHANGE_FAILURE;
-  const GstStateChangeReturn result = GST_ELEMENT_CLASS (gst_oct_file_sink_parent_class)
-                                          ->change_state (element, transition);
-  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY
-      || (transition == GST_STATE_CHANGE_READY_TO_PAUSED
-          && result == GST_STATE_CHANGE_FAILURE))
-    forget (self);
-  return result;
-}
-
-/* When somebody hears of EOS, the file is there. */
-static gboolean
-gst_oct_file_sink_event (GstBaseSink *sink, GstEvent *event)
-{
-  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
-    GST_OCT_FILE_SINK (sink)->work->recording.finish ();
-  return GST_BASE_SINK_CLASS (gst_oct_file_sink_parent_class)->event (sink, event);
-}
-
-/* --- frames --- */
-
-static oct::Spacing
+oct::Spacing
 spacing_of (const Settings &settings, GstCaps *caps)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
@@ -211,26 +141,43 @@ spacing_of (const Settings &settings, GstCaps *caps)
   return spacing;
 }
 
-static gboolean
-gst_oct_file_sink_set_caps (GstBaseSink *sink, GstCaps *caps)
+bool
+SpacedRecording::set_caps (GstCaps *caps)
 {
-  Work &work = *GST_OCT_FILE_SINK (sink)->work;
-  work.spacing = spacing_of (work.settings, caps);
-  return work.recording.set_caps (caps);
+  spacing = spacing_of (settings, caps);
+  return Recording::set_caps (caps);
 }
+} // namespace
 
-/* Lines may stand apart. */
-static gboolean
-gst_oct_file_sink_propose_allocation (GstBaseSink *, GstQuery *query)
-{
-  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
-  return TRUE;
-}
+#define GST_TYPE_OCT_FILE_SINK (gst_oct_file_sink_get_type ())
+G_DECLARE_FINAL_TYPE (GstOctFileSink, gst_oct_file_sink, GST, OCT_FILE_SINK, GstBaseSink)
 
-static GstFlowReturn
-gst_oct_file_sink_render (GstBaseSink *sink, GstBuffer *buffer)
+struct _GstOctFileSink {
+  GstBaseSink parent;
+
+  opencl::Settings<Settings> *settings;
+  opencl::Recording *recording; /* or null, as RecordingSink says */
+};
+
+G_DEFINE_TYPE (GstOctFileSink, gst_oct_file_sink, GST_TYPE_BASE_SINK)
+GST_ELEMENT_REGISTER_DEFINE (
+    octfilesink, "octfilesink", GST_RANK_NONE, GST_TYPE_OCT_FILE_SINK)
+
+/* --- the recording --- */
+
+static opencl::Recording *
+make_recording (GstOctFileSink *self)
 {
-  return GST_OCT_FILE_SINK (sink)->work->recording.render (buffer);
+  const Settings settings = self->settings->committed ();
+  const FileKind *kind = kind_of (settings.location);
+
+  if (kind)
+    return new SpacedRecording (GST_ELEMENT (self), settings, *kind);
+  GST_ELEMENT_ERROR (self, RESOURCE, NOT_FOUND,
+      ("location is %s, expected the name of a .nrrd or .nii file",
+          settings.location.empty () ? "not set" : settings.location.c_str ()),
+      (nullptr));
+  return nullptr;
 }
 
 /* --- the class --- */
@@ -248,7 +195,7 @@ gst_oct_file_sink_finalize (GObject *object)
 {
   GstOctFileSink *self = GST_OCT_FILE_SINK (object);
   delete self->settings;
-  delete self->work;
+  delete self->recording;
   G_OBJECT_CLASS (gst_oct_file_sink_parent_class)->finalize (object);
 }
 
@@ -256,7 +203,6 @@ static void
 gst_oct_file_sink_class_init (GstOctFileSinkClass *klass)
 {
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
-  GstBaseSinkClass *sink_class = GST_BASE_SINK_CLASS (klass);
 
   G_OBJECT_CLASS (klass)->finalize = gst_oct_file_sink_finalize;
   opencl::install_settings<&GstOctFileSink::settings> (klass, properties);
@@ -265,9 +211,5 @@ gst_oct_file_sink_class_init (GstOctFileSinkClass *klass)
       "Writes B-scans and volumes to files of NRRD and NIfTI",
       "The gst-opencl developers");
 
-  element_class->change_state = gst_oct_file_sink_change_state;
-  sink_class->event = gst_oct_file_sink_event;
-  sink_class->set_caps = gst_oct_file_sink_set_caps;
-  sink_class->propose_allocation = gst_oct_file_sink_propose_allocation;
-  sink_class->render = gst_oct_file_sink_render;
+  opencl::RecordingSink<GstOctFileSink, make_recording>::install (klass);
 }

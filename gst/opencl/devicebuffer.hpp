@@ -56,14 +56,22 @@ make_buffer (GstOpenCLContext *context, gsize size, cl::Buffer &buffer, GError *
   return buffer () != nullptr;
 }
 
-/* What kernels only read; it is counted as an upload. */
+/* Of these values, which are counted as an upload. */
+inline cl::Buffer
+make_filled_buffer (GstOpenCLContext *context, const void *values, gsize size,
+    GError **error, cl_mem_flags access = CL_MEM_READ_WRITE)
+{
+  cl::Buffer buffer =
+      make_buffer (context, access | CL_MEM_COPY_HOST_PTR, size, error, values);
+  if (buffer ())
+    gst_opencl_count_upload (size);
+  return buffer;
+}
+
+/* What kernels only read. */
 inline cl::Buffer
 make_table (GstOpenCLContext *context, const void *values, gsize size, GError **error)
 {
-  const cl_mem_flags flags = CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR;
-  cl::Buffer table = make_buffer (context, flags, size, error, values);
-  if (table ())
-    gst_opencl_count_upload (size);
-  return table;
+  return make_filled_buffer (context, values, size, error, CL_MEM_READ_ONLY);
 }
 } // namespace opencl

@@ -41,7 +41,10 @@ public:
   {
   }
 
-  bool set_caps (GstCaps *caps);
+  Recording (const Recording &) = delete;
+  virtual ~Recording () = default;
+
+  virtual bool set_caps (GstCaps *caps);
   GstFlowReturn render (GstBuffer *buffer);
   /* What was written is whole. */
   void finish ();

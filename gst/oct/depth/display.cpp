@@ -108,10 +108,10 @@ Display::create_range (GstOpenCLContext *context, GError **error)
                             + (strips ? " -DSTRIPS" : "") + " -DAUTOMATIC";
   g_free (told);
   const std::vector<cl_uint> zeros (steps);
-  counts =
-      opencl::make_table (context, zeros.data (), zeros.size () * sizeof zeros[0], error);
+  counts = opencl::make_filled_buffer (
+      context, zeros.data (), zeros.size () * sizeof zeros[0], error);
   if (counts ())
-    range = opencl::make_table (
+    range = opencl::make_filled_buffer (
         context, zeros.data (), range_words * sizeof (cl_float), error);
   return range ()
          && kernel_in_range.create (context, pictures,

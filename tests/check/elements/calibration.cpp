@@ -6,10 +6,11 @@
 
 #include <glib/gstdio.h>
 
-#include "gst/oct/calibration/calibration.hpp"
 #include "gst/oct/calibration/dispersion.hpp"
 #include "gst/oct/calibration/interpolation.hpp"
 #include "gst/oct/calibration/windowfunction.hpp"
+
+#include "calibrations.hpp"
 
 using namespace check;
 using namespace oct;
@@ -58,27 +59,11 @@ npy_of (const Values &values)
 }
 
 Calibration
-of_wavelengths (const std::string &path)
-{
-  Calibration calibration;
-  calibration.wavelengths.path = path;
-  return calibration;
-}
-
-Calibration
 of_range (double min, double max)
 {
   Calibration calibration;
   calibration.wavelength_min = min;
   calibration.wavelength_max = max;
-  return calibration;
-}
-
-Calibration
-of_map (const std::string &path)
-{
-  Calibration calibration;
-  calibration.resample_map.path = path;
   return calibration;
 }
 
@@ -102,16 +87,6 @@ fail_unless_bad (const Calibration &calibration, gsize samples,
   GError *error = nullptr;
   bool loaded = calibration_load (calibration, samples, map, &error);
   fail_unless_error (loaded, error, parts);
-}
-
-Values
-load_map (const Calibration &calibration, gsize samples)
-{
-  Values map;
-  GError *error = nullptr;
-  fail_unless (calibration_load (calibration, samples, map, &error), "%s",
-      error ? error->message : "no error set");
-  return map;
 }
 
 /* By its definition: the segment, whichever it is, that holds the wavenumber. */

@@ -4,12 +4,12 @@
  */
 #include <gst/opencl/npyfile.hpp>
 
-#include "gst/oct/calibration/calibration.hpp"
 #include "gst/oct/calibration/gridding.hpp"
 #include "gst/oct/calibration/mirrors.hpp"
 
 #include "../harness.hpp"
 #include "../slowness.hpp"
+#include "calibrations.hpp"
 #include "depthchain.hpp"
 
 using Values = std::vector<double>;
@@ -321,24 +321,6 @@ TEST (test_octwindowinterp_goes_on_where_no_mirror_plays)
 /* --- maps as others have them --- */
 
 namespace {
-Calibration
-chirp_at (const std::string &path)
-{
-  Calibration calibration;
-  calibration.chirp.path = path;
-  return calibration;
-}
-
-Values
-map_by (const Calibration &calibration)
-{
-  Values map;
-  GError *error = nullptr;
-  fail_unless (calibration_load (calibration, samples, map, &error), "%s",
-      error ? error->message : "");
-  return map;
-}
-
 double
 worst (const Values &found, const Values &expected)
 {
@@ -364,17 +346,19 @@ TEST (test_a_chirp_is_a_map_turned_round)
   check::TableFile text (places), file ({});
   fail_unless (g_file_set_contents (
       file.path.c_str (), bare.data (), gssize (bare.size ()), nullptr));
-  fail_unless (worst (map_by (chirp_at (text.path)), expected) < 1e-5);
-  fail_unless (worst (map_by (chirp_at (file.path)), expected) < 2e-4);
+  fail_unless (
+      worst (check::load_map (check::of_chirp (text.path), samples), expected) < 1e-5);
+  fail_unless (
+      worst (check::load_map (check::of_chirp (file.path), samples), expected) < 2e-4);
 
   places[700] = places[698];
   check::TableFile back (places);
   Values map;
   GError *error = nullptr;
-  fail_if (calibration_load (chirp_at (back.path), samples, map, &error));
+  fail_if (calibration_load (check::of_chirp (back.path), samples, map, &error));
   fail_unless (strstr (error->message, "chirp file") && strstr (error->message, "700"));
   g_clear_error (&error);
-  fail_if (calibration_load (chirp_at (file.path), samples - 1, map, &error));
+  fail_if (calibration_load (check::of_chirp (file.path), samples - 1, map, &error));
   g_clear_error (&error);
 }
 
@@ -388,7 +372,7 @@ TEST (test_a_polynomial_is_the_map_that_octproz_makes_of_it)
     expected.push_back (
         2 + 1100.5 / n * x - 120 / (n * n) * x * x + 30 / (n * n * n) * x * x * x);
   }
-  fail_unless (worst (map_by (calibration), expected) < 1e-9);
+  fail_unless (worst (check::load_map (calibration, samples), expected) < 1e-9);
   for (const char *bad : {"1,2,x", "nan", ",", "0,-5000", "0,1e999"}) {
     Values map;
     GError *error = nullptr;
@@ -421,27 +405,81 @@ data_is_there ()
 static const bool data_are_asked_for =
     check::only_with ("data", "test_measured_", data_is_there);
 
+namespace {
+/* Spectra of a mirror, `number` 1 or 2, of what is there without it, and of what that
+ * folder's own files say of them. */
+struct Measured {
+  explicit Measured (int number)
+      : with (load (data_folder () + "mirror" + std::to_string (number) + ".npy")),
+        without (load (data_folder () + "dark_sample" + std::to_string (number) + ".npy"))
+  {
+    const Values reference = load (data_folder () + "dark_ref.npy");
+    const Values neither = load (data_folder () + "dark_not.npy");
+    for (gsize j = 0; j < with.size (); j++)
+      without[j] += reference[j] - neither[j];
+  }
+
+  Values fringe () const
+  {
+    Values fringe = with;
+    for (gsize j = 0; j < fringe.size (); j++)
+      fringe[j] -= without[j];
+    return fringe;
+  }
+
+  Values with, without;
+};
+
+void
+expect_their_map (const Values &map)
+{
+  const double off = difference (map, load (data_folder () + "klinear_frac_index.npy"));
+  fail_unless (off < 0.05, "%g samples", off);
+}
+
+/* As narrow as by their map and dispersion, within 5 %. */
+void
+expect_their_width (double width, const Values &fringe)
+{
+  Values theirs;
+  for (double at : load (data_folder () + "klinear_frac_index.npy"))
+    theirs.push_back (value_between (fringe, at));
+  const double expected =
+      peak_width (theirs, load (data_folder () + "dispersion_phase.npy"));
+  fail_unless (width < 1.05 * expected, "%g depths, expected %g", width, expected);
+}
+} // namespace
+
 TEST (test_measured_mirrors_give_the_map_that_comes_with_them)
 {
-  const std::string folder = data_folder ();
-  Values mirrors[2];
-  for (int n = 0; n < 2; n++) {
-    const std::string number = std::to_string (n + 1);
-    mirrors[n] = load (folder + "mirror" + number + ".npy");
-    const Values sample = load (folder + "dark_sample" + number + ".npy");
-    const Values reference = load (folder + "dark_ref.npy");
-    const Values neither = load (folder + "dark_not.npy");
-    for (gsize j = 0; j < mirrors[n].size (); j++)
-      mirrors[n][j] += neither[j] - sample[j] - reference[j];
+  const Values first = Measured (1).fringe (), second = Measured (2).fringe ();
+  const MirrorCalibration found = found_of (first, second, true);
+  expect_their_map (found.map);
+  expect_their_width (found.width_after, first);
+}
+
+TEST (test_measured_mirrors_calibrate_while_they_play)
+{
+  const Measured mirrors[] = {Measured (1), Measured (2)};
+  const gsize n_samples = mirrors[0].with.size (), lines = 4;
+  check::DepthChain chain ("", "", n_samples, lines);
+  check::Owned<GstMessage> message;
+  for (const Measured &mirror : mirrors) {
+    check::TableFile background (mirror.without);
+    Values all;
+    for (gsize n = 0; n < lines * n_samples; n++)
+      all.push_back (mirror.with[n % n_samples]);
+    check::set_together (chain.find ("octwindowinterp"),
+        "calibrate=true background=file background-file=" + background.path);
+    chain.pass (all);
+    message = next_message (chain, GST_MESSAGE_ELEMENT);
+    fail_unless (message != nullptr, "%s", chain.harness.said ().line ().c_str ());
   }
-  const MirrorCalibration found = found_of (mirrors[0], mirrors[1], true);
-  const double off = difference (found.map, load (folder + "klinear_frac_index.npy"));
-  fail_unless (off < 0.05, "%g samples", off);
-  Values theirs;
-  for (double at : load (folder + "klinear_frac_index.npy"))
-    theirs.push_back (value_between (mirrors[0], at));
-  const double width = peak_width (theirs, load (folder + "dispersion_phase.npy"));
-  fail_unless (found.width_after < 1.05 * width, "%g depths, expected %g",
-      found.width_after, width);
-  GST_INFO ("%g samples, %g depths of %g", off, found.width_after, width);
+  const GstStructure *found = gst_message_get_structure (message);
+  int count = 0;
+  double width = 0;
+  fail_unless (gst_structure_get_int (found, "mirrors", &count) && count == 2);
+  fail_unless (gst_structure_get_double (found, "width-after", &width));
+  expect_their_map (array_of (found, "resample-map"));
+  expect_their_width (width, mirrors[0].fringe ());
 }

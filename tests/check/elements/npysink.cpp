@@ -2,40 +2,17 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "fulldisk.hpp"
 #include "programs.hpp"
 
 #include <gst/video/video.h>
 
-#include <atomic>
-#include <cerrno>
-#include <dlfcn.h>
 #include <glob.h>
 #include <set>
 #include <sys/stat.h>
 
 using namespace programs;
-
-namespace {
-/* Bytes that the disk still takes; negative: any number. */
-std::atomic<gssize> room{-1};
-} // namespace
-
-/* In front of the C library's: a disk that is full. */
-extern "C" ssize_t
-pwrite64 (int descriptor, const void *data, size_t size, off64_t offset)
-{
-  using Write = ssize_t (*) (int, const void *, size_t, off64_t);
-  static const Write write = reinterpret_cast<Write> (dlsym (RTLD_NEXT, "pwrite64"));
-  if (room >= 0 && offset > 0) { /* a header stands where one stood before */
-    if (room == 0) {
-      errno = ENOSPC;
-      return -1;
-    }
-    size = MIN (size, gsize (room));
-    room -= gssize (size);
-  }
-  return write (descriptor, data, size, offset);
-}
+using check::room;
 
 namespace {
 struct Saved {

@@ -4,39 +4,15 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "depthframes.hpp"
+#include "fulldisk.hpp"
 
-#include <atomic>
-#include <cerrno>
 #include <csignal>
-#include <dlfcn.h>
 #include <fstream>
 #include <glib/gstdio.h>
 #include <sys/wait.h>
 
 using namespace check;
 using namespace depths;
-
-namespace {
-/* Bytes that the disk still takes; negative: any number. */
-std::atomic<gssize> room{-1};
-} // namespace
-
-/* In front of the C library's: a disk that is full. */
-extern "C" ssize_t
-pwrite64 (int descriptor, const void *data, size_t size, off64_t offset)
-{
-  using Write = ssize_t (*) (int, const void *, size_t, off64_t);
-  static const Write write = reinterpret_cast<Write> (dlsym (RTLD_NEXT, "pwrite64"));
-  if (room >= 0 && offset > 0) { /* a header stands where one stood before */
-    if (room == 0) {
-      errno = ENOSPC;
-      return -1;
-    }
-    size = std::min (size, gsize (room));
-    room -= gssize (size);
-  }
-  return write (descriptor, data, size, offset);
-}
 
 namespace {
 class Folder {

@@ -561,39 +561,46 @@ TEST (test_octvolume_makes_pictures_of_16_bits)
 
 /* --- while it plays --- */
 
+namespace {
+/* A picture's first rows, `settings` being set between them. */
+struct TwoRows {
+  explicit TwoRows (const char *settings)
+      : harness ("octvolume b-scans=5 ! capsfilter "
+                 "caps=\"video/x-raw(memory:OpenCLMemory),format=GRAY8\"",
+          frame_caps ("F32LE")),
+        rows (n_rows)
+  {
+    rows[0] = b_scan_of (levels, 0);
+    rows[1] = b_scan_of (levels, 1);
+    harness.pass (frame_of (levels, rows[0], 0));
+    set_together (harness.find ("octvolume"), settings);
+    out = harness.pass (frame_of (levels, rows[1], 1));
+  }
+
+  Harness harness;
+  std::vector<Values> rows;
+  Owned<GstBuffer> out;
+};
+} // namespace
+
 TEST (test_octvolume_takes_a_new_slab_from_the_next_row_on)
 {
-  Harness harness ("octvolume b-scans=5 ! capsfilter "
-                   "caps=\"video/x-raw(memory:OpenCLMemory),format=GRAY8\"",
-      frame_caps ("F32LE"));
-  std::vector<Values> rows (n_rows);
-  rows[0] = b_scan_of (levels, 0);
-  harness.pass (frame_of (levels, rows[0], 0));
-  set_together (harness.find ("octvolume"), "slab-start=5 slab-depths=9");
-  rows[1] = b_scan_of (levels, 1);
-  Owned<GstBuffer> out = harness.pass (frame_of (levels, rows[1], 1));
+  TwoRows two ("slab-start=5 slab-depths=9");
   Values expected =
-      picture_from ({rows[0]}, mean_between (0, n_depths), in_sixty_decibels);
+      picture_from ({two.rows[0]}, mean_between (0, n_depths), in_sixty_decibels);
   const Values others =
-      picture_from ({rows[1], {}, {}, {}}, mean_between (5, 9), in_sixty_decibels);
+      picture_from ({two.rows[1], {}, {}, {}}, mean_between (5, 9), in_sixty_decibels);
   expected.insert (expected.end (), others.begin (), others.end ());
-  expect_picture (out, expected, "two slabs");
+  expect_picture (two.out, expected, "two slabs");
 }
 
 TEST (test_octvolume_keeps_a_range_that_made_sense)
 {
-  Harness harness ("octvolume b-scans=5 ! capsfilter "
-                   "caps=\"video/x-raw(memory:OpenCLMemory),format=GRAY8\"",
-      frame_caps ("F32LE"));
-  std::vector<Values> rows (n_rows);
-  rows[0] = b_scan_of (levels, 0);
-  harness.pass (frame_of (levels, rows[0], 0));
-  set_together (harness.find ("octvolume"), "db-min=70");
-  rows[1] = b_scan_of (levels, 1);
-  Owned<GstBuffer> out = harness.pass (frame_of (levels, rows[1], 1));
-  expect_picture (out, picture_from (rows, mean_between (0, n_depths), in_sixty_decibels),
+  TwoRows two ("db-min=70");
+  expect_picture (two.out,
+      picture_from (two.rows, mean_between (0, n_depths), in_sixty_decibels),
       "as before");
-  expect_warnings (harness.bus, "db-min above db-max", {"db-min is 70"});
+  expect_warnings (two.harness.bus, "db-min above db-max", {"db-min is 70"});
 }
 
 TEST (test_octvolume_becomes_as_long_as_it_is_told)

@@ -142,9 +142,11 @@ def check_refusals(folder):
         ("--workers", "0"): "--workers 0: expected 1 or more",
         ("--names", "*.raw"): "nothing there is named *.raw",
         ("--chain", "octfft ! nosuchelement"): "nosuchelement",
+        ("--scheduler", "tcp://127.0.0.1:9"): "--scheduler tcp://127.0.0.1:9: no scheduler answers",
+        ("--scheduler", "anywhere:here"): "--scheduler anywhere:here: no scheduler answers",
     }.items():
         _, wrong = finish(reprocess(folder, *options), 2 if "--workers" in options else 1)
-        assert words in wrong, wrong
+        assert words in wrong and "Traceback" not in wrong, wrong
 
 
 with tempfile.TemporaryDirectory() as temporary:
