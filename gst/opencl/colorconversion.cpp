@@ -106,21 +106,6 @@ is_of_one_depth (const GstVideoInfo &input, const GstVideoInfo &output)
   return GST_VIDEO_INFO_COMP_DEPTH (&input, 0) == GST_VIDEO_INFO_COMP_DEPTH (&output, 0);
 }
 
-/* Between gray and YUV of one matrix, luma stays as it is whatever the ranges: that is
- * what gray means to videoconvert. Other levels of another depth are those of their range
- * there. */
-bool
-is_copy (const GstVideoInfo &input, const GstVideoInfo &output)
-{
-  if (!is_of_one_depth (input, output) && !GST_VIDEO_INFO_IS_GRAY (&input)
-      && !GST_VIDEO_INFO_IS_GRAY (&output))
-    return false;
-  const GstVideoColorimetry &from = input.colorimetry;
-  const GstVideoColorimetry &to = output.colorimetry;
-  return from.matrix == to.matrix
-         && (from.range == to.range || is_gray_and_color (input, output));
-}
-
 /* In the fixed point of convert.cl: with as many binary digits after the point as leave a
  * sum of products room in 32 bits, or in 64 where a side has 16. */
 cl_long4
@@ -135,6 +120,21 @@ in_fixed_point (
   return fixed;
 }
 } // namespace
+
+/* Between gray and YUV of one matrix, luma stays as it is whatever the ranges: that is
+ * what gray means to videoconvert. Other levels of another depth are those of their range
+ * there. */
+bool
+is_copy (const GstVideoInfo &input, const GstVideoInfo &output)
+{
+  if (!is_of_one_depth (input, output) && !GST_VIDEO_INFO_IS_GRAY (&input)
+      && !GST_VIDEO_INFO_IS_GRAY (&output))
+    return false;
+  const GstVideoColorimetry &from = input.colorimetry;
+  const GstVideoColorimetry &to = output.colorimetry;
+  return from.matrix == to.matrix
+         && (from.range == to.range || is_gray_and_color (input, output));
+}
 
 ColorMatrix
 color_matrix_from_rgb (const GstVideoInfo &output)

@@ -21,6 +21,9 @@ ColorMatrix color_matrix_between (const GstVideoInfo &input, const GstVideoInfo 
 /* From R'G'B' in 0 … 1 to sample values of `output`. */
 ColorMatrix color_matrix_from_rgb (const GstVideoInfo &output);
 
+/* Whether samples of the one are those of the other */
+bool is_copy (const GstVideoInfo &input, const GstVideoInfo &output);
+
 struct ColorConversion {
   const char *arithmetic; /* COLORS of convert.cl */
   cl_long4 rows[3];       /* of the matrix, in its fixed point */

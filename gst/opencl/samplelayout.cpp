@@ -90,20 +90,27 @@ define_samples (
   define (options, side, "_WORDS", has_pixels_of_four_bytes (info) ? "1" : "0");
 }
 
+ChromaFilter
+chroma_filter (const GstVideoInfo &info, bool resampled)
+{
+  auto filter = [&] (guint subsampling, guint cosited) {
+    return !resampled || subsampling == 0 ? ChromaSamples::nearest
+           : info.chroma_site & cosited   ? ChromaSamples::cosited
+                                          : ChromaSamples::centred;
+  };
+  return {filter (info.finfo->w_sub[2], GST_VIDEO_CHROMA_SITE_H_COSITED),
+      filter (info.finfo->h_sub[2], GST_VIDEO_CHROMA_SITE_V_COSITED)};
+}
+
 void
 define_chroma (
     std::string &options, const char *side, const GstVideoInfo &info, bool resampled)
 {
-  auto filter = [&] (guint subsampling, guint cosited) {
-    return !resampled || subsampling == 0 ? "CHROMA_NEAREST"
-           : info.chroma_site & cosited   ? "CHROMA_COSITED"
-                                          : "CHROMA_CENTRED";
-  };
+  const char *const names[] = {"CHROMA_NEAREST", "CHROMA_CENTRED", "CHROMA_COSITED"};
+  const ChromaFilter filter = chroma_filter (info, resampled);
   const std::string chroma = std::string ("CHROMA_") + side;
-  define (options, chroma.c_str (), "_H",
-      filter (info.finfo->w_sub[2], GST_VIDEO_CHROMA_SITE_H_COSITED));
-  define (options, chroma.c_str (), "_V",
-      filter (info.finfo->h_sub[2], GST_VIDEO_CHROMA_SITE_V_COSITED));
+  define (options, chroma.c_str (), "_H", names[int (filter.across)]);
+  define (options, chroma.c_str (), "_V", names[int (filter.down)]);
 }
 
 void

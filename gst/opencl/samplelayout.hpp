@@ -23,6 +23,16 @@ SampleLayout layout_of (const GstVideoInfo &info, const GstOpenCLFrame &frame);
 /* Padding is filled as alpha is, but never read. */
 SampleLayout layout_of_output (const GstVideoInfo &info, const GstOpenCLFrame &frame);
 
+/* Where chroma stands, by the names and numbers of picture.clh */
+enum class ChromaSamples { nearest, centred, cosited };
+
+struct ChromaFilter {
+  ChromaSamples across, down;
+};
+
+/* How chroma is taken from one raster to another; not `resampled`: the nearest */
+ChromaFilter chroma_filter (const GstVideoInfo &info, bool resampled);
+
 bool has_pixels_of_four_bytes (const GstVideoInfo &info);
 bool is_v210 (const GstVideoInfo &info);
 
@@ -32,7 +42,6 @@ void define (
 /* Where samples stand; `gray`: only the first component is there */
 void define_samples (
     std::string &options, const char *side, const GstVideoInfo &info, bool gray);
-/* How chroma is taken from one raster to another; not `resampled`: the nearest */
 void define_chroma (
     std::string &options, const char *side, const GstVideoInfo &info, bool resampled);
 /* The layout's steps, where the compiler is to know them */

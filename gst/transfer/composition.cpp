@@ -4,10 +4,14 @@
  */
 #include "composition.hpp"
 
+#include <gst/opencl/colorconversion.hpp>
 #include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/gaussian.hpp>
+#include <gst/opencl/samplelayout.hpp>
 
 #include <algorithm>
+#include <cstring>
+#include <string>
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/transfer/composite.cl"
 
@@ -29,6 +33,50 @@ order_of (const GstVideoInfo &info)
   for (guint c = 0; c < 4; c++)
     order.s[c] = 8 * GST_VIDEO_INFO_COMP_POFFSET (&info, c);
   return order;
+}
+
+/* As composite.cl has them */
+enum Kind { AS_WORDS, AS_LEVELS, BY_MATRIX };
+
+/* Four bytes, of which one is alpha */
+bool
+is_of_words (const GstVideoInfo &info)
+{
+  return opencl::has_pixels_of_four_bytes (info) && GST_VIDEO_INFO_IS_RGB (&info)
+         && GST_VIDEO_INFO_HAS_ALPHA (&info);
+}
+
+/* A decoder's picture may be larger than what the caps show of it. */
+cl_int2
+whole_size (const Layer &layer)
+{
+  const GstVideoMeta *meta = gst_buffer_get_video_meta (layer.frame->buffer);
+  return meta ? cl_int2{{cl_int (meta->width), cl_int (meta->height)}}
+              : cl_int2{{layer.info->width, layer.info->height}};
+}
+
+Look
+look_of (const Layer &layer, const GstVideoInfo &output)
+{
+  const GstVideoInfo &info = *layer.info;
+  const bool copied = opencl::is_copy (info, output);
+  Look look = {};
+
+  if (copied && is_of_words (info))
+    return look;
+  const opencl::ColorConversion colors = opencl::choose_color_conversion (info, output);
+  const opencl::SampleLayout layout = opencl::layout_of (info, *layer.frame);
+  const opencl::ChromaFilter chroma = opencl::chroma_filter (info, true);
+  look.kind = copied ? AS_LEVELS : BY_MATRIX;
+  std::copy (std::begin (colors.rows), std::end (colors.rows), look.rows);
+  look.start = layout.start;
+  look.stride = layout.stride;
+  look.step = layout.step;
+  look.size = whole_size (layer);
+  look.subsampling = {{cl_int (info.finfo->w_sub[2]), cl_int (info.finfo->h_sub[2])}};
+  look.chroma = {{cl_int (chroma.across), cl_int (chroma.down)}};
+  look.gray = GST_VIDEO_INFO_IS_GRAY (&info);
+  return look;
 }
 
 opencl::LightCurve
@@ -92,7 +140,7 @@ struct Composition::Frame {
   const std::vector<Layer> &layers;
   const GstVideoInfo &info;
   const GstOpenCLFrame &output;
-  bool linear;
+  guint abilities; /* that its launches need */
 };
 
 /* Of the layers from `first` to before `end` */
@@ -106,48 +154,70 @@ struct Composition::Launch {
 bool
 Composition::open (GstOpenCLContext *of_element, GError **error)
 {
-  const char *const any = "-DINTERLACED=1 -DWIDE=0";
-
   context = of_element;
   is_cpu = opencl::is_cpu (context);
-  levels[0].prepare (context, KERNELS, is_cpu ? "composite_wide" : "composite",
-      "-DINTERLACED=0 -DWIDE=" + std::to_string (is_cpu), {4, 1});
-  levels[1].prepare (context, KERNELS, "composite", any, {4, 1});
-  light.prepare (
-      context, KERNELS, "composite", std::string (any) + " -DLINEAR=1", {4, 1});
-  for (int linear = 0; linear < 2; linear++) {
-    const std::string options =
-        std::string (any) + " -DWRAP=1 -DLINEAR=" + std::to_string (linear);
-    wrapping[linear].prepare (context, KERNELS, "composite", options, {4, 1});
-    spreading[linear].prepare (context, KERNELS, "spread_light", options, {4, 1});
+  for (guint abilities = 0; abilities <= ALL; abilities++) {
+    const bool wide = is_wide (abilities);
+    std::string options;
+    auto define = [&] (const char *name, bool value) {
+      opencl::define (options, name, "", value ? "1" : "0");
+    };
+    define ("WIDE", wide);
+    define ("INTERLACED", abilities & INTERLACED);
+    define ("LINEAR", abilities & LINEAR);
+    define ("SAMPLED", abilities & SAMPLED);
+    define ("WRAP", abilities & WRAP);
+    blending[abilities].prepare (
+        context, KERNELS, wide ? "composite_wide" : "composite", options, {4, 1});
+    spreading[abilities].prepare (context, KERNELS, "spread_light", options, {4, 1});
   }
-  return levels[0].variant ({}, error) != nullptr;
+  return blending[0].variant ({}, error) != nullptr;
 }
 
-/* For how all frames lie, and how many fields they have. */
+bool
+Composition::is_wide (guint abilities) const
+{
+  return is_cpu && !(abilities & (INTERLACED | LINEAR | WRAP));
+}
+
+/* For how all frames lie whose pixels are read in one piece */
 opencl::Kernel *
-Composition::choose_kernel (const Frame &frame, bool wraps, bool *wide, GError **error)
+Composition::choose_kernel (const Frame &frame, guint abilities, GError **error)
 {
   const GstOpenCLFrame *least_aligned = &frame.output;
-  bool interlaced = false;
 
   for (const Layer &layer : frame.layers) {
-    interlaced = interlaced || layer.interlaced;
-    if ((layer.frame->offset[0] | gsize (layer.frame->stride[0])) % 4 != 0)
-      least_aligned = layer.frame;
+    const GstOpenCLFrame *input = layer.frame;
+    if (is_of_words (*layer.info)
+        && (input->offset[0] | gsize (input->stride[0])) % 4 != 0)
+      least_aligned = input;
   }
-  *wide = is_cpu && !interlaced && !frame.linear && !wraps;
-  opencl::FrameKernel &kernel = wraps          ? wrapping[frame.linear]
-                                : frame.linear ? light
-                                               : levels[interlaced];
-  return kernel.variant ({&frame.output, least_aligned}, error);
+  return blending[abilities].variant ({&frame.output, least_aligned}, error);
+}
+
+bool
+Composition::ensure_looks (const Frame &frame, GError **error)
+{
+  std::vector<Look> wanted;
+
+  if (!(frame.abilities & SAMPLED))
+    return true;
+  for (const Layer &layer : frame.layers)
+    wanted.push_back (look_of (layer, frame.info));
+  const gsize bytes = wanted.size () * sizeof (Look);
+  if (look_table () && looks.size () == wanted.size ()
+      && std::memcmp (looks.data (), wanted.data (), bytes) == 0)
+    return true;
+  look_table = opencl::make_table (context, wanted.data (), bytes, error);
+  looks = std::move (wanted);
+  return look_table () != nullptr;
 }
 
 bool
 Composition::launch (const Frame &frame, const Launch &what, GError **error)
 {
-  bool wide = false;
-  opencl::Kernel *kernel = choose_kernel (frame, what.wraps, &wide, error);
+  const guint abilities = frame.abilities | (what.wraps ? WRAP : 0);
+  opencl::Kernel *kernel = choose_kernel (frame, abilities, error);
   const cl_int below = cl_int (what.below), last = what.last;
   const cl_mem handed_on = carried () ? carried () : frame.output.data; /* or unused */
   const GstOpenCLFrame *output = &frame.output;
@@ -166,6 +236,10 @@ Composition::launch (const Frame &frame, const Launch &what, GError **error)
     if (!set_layer (*kernel, index, layer, output, error))
       return false;
   }
+  if (abilities & SAMPLED
+      && (!kernel->set (index, look_table (), error)
+          || !kernel->set (index, cl_int (what.first), error)))
+    return false;
   if (what.wraps) {
     const cl_float wrap = cl_float (frame.layers[what.first].place.light_wrap);
     if (!kernel->set (index, spread (), error) || !kernel->set (index, region, error)
@@ -175,8 +249,9 @@ Composition::launch (const Frame &frame, const Launch &what, GError **error)
       return false;
   }
   const cl_command_queue queue = frame.output.queue;
-  return wide ? kernel->enqueue_groups (queue, {1, gsize (size.s[1]), 1}, error)
-              : kernel->enqueue (queue, size.s[0], size.s[1], error);
+  return is_wide (abilities)
+             ? kernel->enqueue_groups (queue, {1, gsize (size.s[1]), 1}, error)
+             : kernel->enqueue (queue, size.s[0], size.s[1], error);
 }
 
 /* --- light wrap --- */
@@ -206,12 +281,15 @@ ensure_pixels (GstOpenCLContext *context, cl::Buffer &buffer, gsize &has, gsize 
 
 /* Of what has been blended so far, in `carried` */
 bool
-Composition::spread_light (const Frame &frame, const Layer &layer, GError **error)
+Composition::spread_light (const Frame &frame, gsize lit, GError **error)
 {
+  const Layer &layer = frame.layers[lit];
+  const guint abilities = frame.abilities | WRAP;
   const cl_int2 size = {{frame.info.width, frame.info.height}};
   region = region_of (layer.place, frame.info);
   const gsize columns = gsize (region.s[2]), lines = gsize (region.s[3]);
-  opencl::Kernel *kernel = spreading[frame.linear].variant ({layer.frame}, error);
+  opencl::Kernel *kernel = spreading[abilities].variant (
+      {is_of_words (*layer.info) ? layer.frame : nullptr}, error);
   cl_uint index = 0;
 
   return kernel && ensure_weights (layer.place.light_wrap_radius, error)
@@ -221,6 +299,9 @@ Composition::spread_light (const Frame &frame, const Layer &layer, GError **erro
          && kernel->set (index, cl_int (radius), error)
          && kernel->set (index, spread (), error)
          && set_layer (*kernel, index, &layer, nullptr, error)
+         && (!(abilities & SAMPLED)
+             || (kernel->set (index, look_table (), error)
+                 && kernel->set (index, cl_int (lit), error)))
          && kernel->enqueue (frame.output.queue, columns, lines, error);
 }
 
@@ -246,15 +327,28 @@ Composition::ensure_carried (const Frame &frame, GError **error)
              gsize (frame.info.width) * frame.info.height, error);
 }
 
+guint
+Composition::abilities_for (
+    const std::vector<Layer> &layers, const GstVideoInfo &output, bool linear)
+{
+  guint abilities = linear ? LINEAR : 0;
+  for (const Layer &layer : layers) {
+    const bool as_it_lies =
+        is_of_words (*layer.info) && opencl::is_copy (*layer.info, output);
+    abilities |= (layer.interlaced ? INTERLACED : 0) | (as_it_lies ? 0 : SAMPLED);
+  }
+  return abilities;
+}
+
 bool
 Composition::blend (const std::vector<Layer> &layers, const GstVideoInfo &info,
     const GstOpenCLFrame &output, Background background, bool linear, GError **error)
 {
-  const Frame frame = {layers, info, output, linear};
+  const Frame frame = {layers, info, output, abilities_for (layers, info, linear)};
   Background below = background;
   gsize first = 0;
 
-  if (!ensure_carried (frame, error))
+  if (!ensure_carried (frame, error) || !ensure_looks (frame, error))
     return false;
   do {
     const bool lit = first < layers.size () && is_lit (layers[first]);
@@ -265,7 +359,7 @@ Composition::blend (const std::vector<Layer> &layers, const GstVideoInfo &info,
       below = Background::carried;
     }
     const gsize end = end_of_launch (layers, first);
-    if ((lit && !spread_light (frame, layers[first], error))
+    if ((lit && !spread_light (frame, first, error))
         || !launch (frame, {below, first, end, end == layers.size (), lit}, error))
       return false;
     below = Background::carried;

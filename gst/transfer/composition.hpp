@@ -31,6 +31,16 @@ struct Layer {
   bool interlaced;
 };
 
+/* How the samples of a layer stand for pixels of the output's colours: the kernel's Look */
+struct Look {
+  cl_ulong4 start;
+  cl_long4 rows[3];
+  cl_int4 stride, step;
+  cl_int2 size, subsampling, chroma;
+  cl_int gray, kind;
+};
+static_assert (sizeof (Look) == 192);
+
 /* Whether light can be blended: what it is, the transfer functions of all say. */
 bool is_light_known (const std::vector<Layer> &layers, const GstVideoInfo &output);
 
@@ -48,24 +58,30 @@ private:
   struct Frame;
   struct Launch;
 
-  opencl::Kernel *choose_kernel (
-      const Frame &frame, bool wraps, bool *wide, GError **error);
+  /* What kernels can do beside the blending of pixels as they lie */
+  enum Ability { INTERLACED = 1, LINEAR = 2, SAMPLED = 4, WRAP = 8, ALL = 15 };
+
+  static guint abilities_for (
+      const std::vector<Layer> &layers, const GstVideoInfo &output, bool linear);
+  bool is_wide (guint abilities) const;
+  opencl::Kernel *choose_kernel (const Frame &frame, guint abilities, GError **error);
   bool launch (const Frame &frame, const Launch &what, GError **error);
-  bool spread_light (const Frame &frame, const Layer &layer, GError **error);
+  bool spread_light (const Frame &frame, gsize lit, GError **error);
   bool ensure_carried (const Frame &frame, GError **error);
   bool ensure_weights (guint radius, GError **error);
+  bool ensure_looks (const Frame &frame, GError **error);
 
   GstOpenCLContext *context = nullptr;
   bool is_cpu = false;
-  opencl::FrameKernel levels[2];   /* for progressive layers only, and for any */
-  opencl::FrameKernel light;       /* for any, blended as light */
-  opencl::FrameKernel wrapping[2]; /* levels, and light, with a first layer that is lit */
-  opencl::FrameKernel spreading[2]; /* what lights it */
-  cl::Buffer carried;               /* between launches */
+  opencl::FrameKernel blending[ALL + 1];
+  opencl::FrameKernel spreading[ALL + 1]; /* what lights a layer, with WRAP */
+  cl::Buffer carried;                     /* between launches */
   gsize carried_pixels = 0;
   cl::Buffer spread, weights; /* of a layer that is lit, and of its radius */
   gsize spread_pixels = 0;
   guint radius = 0;
   cl_int4 region = {};
+  cl::Buffer look_table; /* of the layers, where one is SAMPLED */
+  std::vector<Look> looks;
 };
 } // namespace transfer

@@ -10,7 +10,8 @@
  * Blends any number of live or recorded streams in device memory, as `compositor` does on
  * the CPU: each sink pad has a place, a size, an alpha, a z-order and an operator. Alpha
  * is straight, and counts where a picture is scaled, so that what is keyed out does not
- * bleed into what is not. Up to eight layers take one launch a frame.
+ * bleed into what is not. Up to eight layers take one launch a frame, also where a picture is
+ * as cameras give it, NV12, I420 or YUY2: it has the colours that openclconvert would give it.
  *
  * With `light-wrap` a picture is lit at its edges by what is below it, as lenses and the
  * air would: the light below, blurred, times what the blurred alpha lacks to 1, times
@@ -49,10 +50,17 @@
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_compositor_debug);
 #define GST_CAT_DEFAULT gst_opencl_compositor_debug
 
-#define CAPS                                                                             \
+#define CAPS_OF(formats)                                                                 \
   "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY "), "                             \
-  "format=(string){RGBA, BGRA, ARGB, ABGR}, width=(int)[1, 32767], "                     \
-  "height=(int)[1, 32767], framerate=(fraction)[0/1, 2147483647/1]"
+  "format=(string){" formats "}, width=(int)[1, 32767], height=(int)[1, 32767], "        \
+  "framerate=(fraction)[0/1, 2147483647/1]"
+#define WORDS "RGBA, BGRA, ARGB, ABGR"
+#define CAPS CAPS_OF (WORDS)
+/* And what openclconvert reads of eight bits */
+#define SINK_CAPS                                                                        \
+  CAPS_OF (WORDS ", NV12, I420, YUY2, UYVY, NV21, YV12, YVYU, VYUY, Y42B, NV16, NV61, "  \
+                 "Y444, NV24, AYUV, VUYA, A420, RGBx, BGRx, xRGB, xBGR, RGB, BGR, GBR, " \
+                 "GBRA, GRAY8")
 
 using transfer::Background;
 using transfer::Layer;
@@ -89,7 +97,7 @@ GST_ELEMENT_REGISTER_DEFINE (
     openclcompositor, "openclcompositor", GST_RANK_NONE, GST_TYPE_OPENCL_COMPOSITOR)
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
-    "sink_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (CAPS));
+    "sink_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (SINK_CAPS));
 static GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
 
@@ -222,8 +230,8 @@ get_sink_caps (GstAggregator *aggregator, GstPad *pad, GstCaps *filter)
 static gboolean
 accepts_caps (GstAggregator *aggregator, GstPad *pad, GstCaps *caps)
 {
-  GstCaps *known =
-      gst_caps_from_string (CAPS ", interlace-mode={progressive, interleaved, mixed}");
+  GstCaps *known = gst_caps_from_string (
+      SINK_CAPS ", interlace-mode={progressive, interleaved, mixed}");
   GstCaps *complete = gst_caps_copy (caps);
   GstVideoInfo info;
 
@@ -450,25 +458,38 @@ gst_opencl_compositor_uses_pad (
   return is_seen (place_of (aggregator, pad), GST_VIDEO_AGGREGATOR (aggregator)->info);
 }
 
+/* Whether all components of a picture of that size lie in the frame */
+static bool
+holds (const GstOpenCLFrame &frame, const GstVideoFormatInfo *format, gint width,
+    gint height)
+{
+  for (guint c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format); c++) {
+    const guint plane = GST_VIDEO_FORMAT_INFO_PLANE (format, c);
+    const gsize columns = gsize (GST_VIDEO_FORMAT_INFO_SCALE_WIDTH (format, c, width));
+    const gsize lines = gsize (GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT (format, c, height));
+    if (frame.offset[plane] + (lines - 1) * gsize (frame.stride[plane])
+            + columns * gsize (GST_VIDEO_FORMAT_INFO_PSTRIDE (format, c))
+        > frame.size)
+      return false;
+  }
+  return true;
+}
+
 /* A frame may be larger than its caps, which say what its GstVideoCropMeta shows. */
 static bool
 has_all_that_is_shown (const Layer &layer, GError **error)
 {
   const GstVideoMeta *meta = gst_buffer_get_video_meta (layer.frame->buffer);
   const GstVideoRectangle &shown = layer.place.shown;
-  GstVideoInfo whole = *layer.info;
+  const gint width = meta ? gint (meta->width) : layer.info->width;
+  const gint height = meta ? gint (meta->height) : layer.info->height;
 
-  if (meta)
-    gst_video_info_set_format (&whole, meta->format, meta->width, meta->height);
-  const gsize end = layer.frame->offset[0]
-                    + gsize (layer.frame->stride[0]) * (shown.y + shown.h - 1)
-                    + 4 * (gsize (shown.x) + shown.w);
-  if (shown.x + shown.w <= whole.width && shown.y + shown.h <= whole.height
-      && end <= layer.frame->size)
+  if (shown.x + shown.w <= width && shown.y + shown.h <= height
+      && holds (*layer.frame, layer.info->finfo, width, height))
     return true;
   g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "A frame of %dx%d is cropped to %dx%d from %d,%d, where it has nothing",
-      whole.width, whole.height, shown.w, shown.h, shown.x, shown.y);
+      "A frame of %dx%d is cropped to %dx%d from %d,%d, where it has nothing", width,
+      height, shown.w, shown.h, shown.x, shown.y);
   return false;
 }
 

@@ -6,14 +6,19 @@
  *
  * Build options ALIGNMENT: pixels begin at multiples of so many bytes: 4 or 1.
  * INTERLACED: a layer may have two fields. WIDE: composite_wide, without such layers.
- * LINEAR: light is blended instead of levels. WRAP: the launch's first layer is lit by what
+ * LINEAR: light is blended instead of levels. SAMPLED: a layer may be of what cameras give,
+ * or of other levels than the output. WRAP: the launch's first layer is lit by what
  * is below it.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "taps.clh"
+#define KINDS 1
+#define OUT_BITS 8
+#define COLUMNS 16 /* a CPU's registers hold as many pixels */
 #include <frame.clh>
 #include <light.clh>
+#include <picture.clh>
 
 #define LAYERS 8
 
@@ -35,6 +40,21 @@
   FRAME (const, layer##n), int4 order##n, int8 place##n, int2 how##n, float alpha##n,    \
       float4 curve##n
 
+#define AS_WORDS 0
+#define AS_LEVELS 1
+#define BY_MATRIX 2
+
+/* How the samples of a layer stand for pixels of the output's colours; what of it is a
+ * Picture, and its matrix */
+typedef struct
+{
+  ulong4 start;
+  long4 row0, row1, row2;
+  int4 stride, step;
+  int2 size, subsampling, chroma;
+  int gray, kind;
+} Look;
+
 typedef struct
 {
   __global const uchar *data;
@@ -45,10 +65,23 @@ typedef struct
   int operator, fields;
   float alpha;
   float4 curve;
+#if SAMPLED
+  __constant const Look *look;
+#endif
 } Layer;
 
+#if SAMPLED
+#define LOOK_ARGUMENTS , __constant const Look *looks, int first_look
+#define THE_LOOKS , looks, first_look
+#define THE_LOOK(n) , looks + first_look + n
+#else
+#define LOOK_ARGUMENTS
+#define THE_LOOKS
+#define THE_LOOK(n)
+#endif
 #define THE_LAYER(n)                                                                     \
-  (Layer){THE_FRAME (layer##n), order##n, place##n, how##n.x, how##n.y, alpha##n, curve##n}
+  (Layer){THE_FRAME (layer##n), order##n, place##n, how##n.x, how##n.y, alpha##n,        \
+      curve##n THE_LOOK (n)}
 
 uint
 load_word (__global const uchar *at)
@@ -99,12 +132,44 @@ address_in (Layer layer, int x, int y)
   return layer.data + layer.offset + y * layer.stride + 4 * (ulong) x;
 }
 
+#if SAMPLED
+Picture
+picture_of (Layer layer)
+{
+  __constant const Look *look = layer.look;
+  Picture picture = {look->gray, look->subsampling, look->chroma, layer.data, look->size,
+      look->start, look->stride, look->step, INTERLACED ? layer.fields : 1};
+  return picture;
+}
+
+int4
+sampled_pixel (Layer layer, int x, int y)
+{
+  Picture picture = picture_of (layer);
+  int4 pixel = pixel_of_picture (&picture, x, y);
+  if (layer.look->kind == BY_MATRIX)
+    pixel.xyz = (int3) (nearest_level (pixel, layer.look->row0),
+        nearest_level (pixel, layer.look->row1), nearest_level (pixel, layer.look->row2));
+  return pixel;
+}
+#endif
+
+int4
+levels_of_pixel (Layer layer, int x, int y)
+{
+#if SAMPLED
+  if (layer.look->kind != AS_WORDS)
+    return sampled_pixel (layer, x, y);
+#endif
+  uint word = load_word (address_in (layer, x, y));
+  return convert_int4 ((uint4) (word) >> convert_uint4 (layer.order) & 255);
+}
+
 /* Red, green and blue in levels, alpha in 0 … 1. */
 float4
 load_pixel (Layer layer, int x, int y)
 {
-  uint word = load_word (address_in (layer, x, y));
-  float4 pixel = convert_float4 ((uint4) (word) >> convert_uint4 (layer.order) & 255)
+  float4 pixel = convert_float4 (levels_of_pixel (layer, x, y))
                  * (float4) (1.0f, 1.0f, 1.0f, 1.0f / 255.0f);
   return light_of_pixel (pixel, layer.curve);
 }
@@ -112,6 +177,12 @@ load_pixel (Layer layer, int x, int y)
 float
 load_alpha (Layer layer, int x, int y)
 {
+#if SAMPLED
+  if (layer.look->kind != AS_WORDS) {
+    Picture picture = picture_of (layer);
+    return picture.step.w ? LOAD (&picture, w, x, y) / 255.0f : 1.0f;
+  }
+#endif
   return (load_word (address_in (layer, x, y)) >> layer.order.w & 255) / 255.0f;
 }
 
@@ -233,7 +304,7 @@ alpha_of_layer (Layer layer, int x, int y)
  * `radius` away. Beyond the rim all is as on it. */
 __kernel void
 spread_light (__global const float4 *below, int2 out_size, int4 region,
-    __global const float *weights, int radius, __global float4 *spread, LAYER (0))
+    __global const float *weights, int radius, __global float4 *spread, LAYER (0) LOOK_ARGUMENTS)
 {
   int x = get_global_id (0);
   int y = get_global_id (1);
@@ -309,13 +380,13 @@ background_at (int background, int x, int y)
 #define ARGUMENTS                                                                        \
   FRAME (, output), int4 order, int2 out_size, float4 curve, int background, int last,   \
       __global float4 *carried, LAYER (0), LAYER (1), LAYER (2), LAYER (3), LAYER (4),   \
-      LAYER (5), LAYER (6), LAYER (7) WRAP_ARGUMENTS
+      LAYER (5), LAYER (6), LAYER (7) LOOK_ARGUMENTS WRAP_ARGUMENTS
 #define AS_ARGUMENTS(n)                                                                  \
   THE_FRAME (layer##n), order##n, place##n, how##n, alpha##n, curve##n
 #define THE_ARGUMENTS                                                                    \
   THE_FRAME (output), order, out_size, curve, background, last, carried,                 \
       AS_ARGUMENTS (0), AS_ARGUMENTS (1), AS_ARGUMENTS (2), AS_ARGUMENTS (3),            \
-      AS_ARGUMENTS (4), AS_ARGUMENTS (5), AS_ARGUMENTS (6), AS_ARGUMENTS (7) THE_WRAP
+      AS_ARGUMENTS (4), AS_ARGUMENTS (5), AS_ARGUMENTS (6), AS_ARGUMENTS (7) THE_LOOKS THE_WRAP
 #define FOR_UPPER_LAYERS(DO) DO (1) DO (2) DO (3) DO (4) DO (5) DO (6) DO (7)
 #define FOR_ALL_LAYERS(DO) DO (0) FOR_UPPER_LAYERS (DO)
 
@@ -357,13 +428,10 @@ composite (ARGUMENTS)
 #if WIDE
 /* For a CPU: a work-item makes a line, sixteen columns at a time; those that a layer
  * covers in part, or scaled, pixel by pixel. */
-#define COLUMNS 16
-#define INLINED __attribute__ ((always_inline))
-
 typedef struct
 {
   float16 red, green, blue, alpha;
-} Pixels;
+} WidePixels;
 
 INLINED uint16
 load_words (__global const uchar *at)
@@ -389,12 +457,12 @@ store_words (__global uchar *at, uint16 words)
 #endif
 }
 
-INLINED Pixels
+INLINED WidePixels
 background_wide (int background, int x, int y)
 {
   float4 first = background_at (background, x, y);
   float4 second = background_at (background, x + 8, y);
-  Pixels pixels = {(float16) ((float8) (first.x), (float8) (second.x)),
+  WidePixels pixels = {(float16) ((float8) (first.x), (float8) (second.x)),
       (float16) ((float8) (first.y), (float8) (second.y)),
       (float16) ((float8) (first.z), (float8) (second.z)), (float16) (first.w)};
   return pixels;
@@ -406,18 +474,50 @@ is_on_line (int8 place, int y)
   return place.s2 > 0 && y >= place.s1 && y - place.s1 < place.s3;
 }
 
-/* Whether a layer on the line does not touch the columns, or covers all as it is */
+/* Whether a layer on the line does not touch the columns, or covers all as it is, and with
+ * its chroma beside them */
 INLINED bool
-is_plain (int8 place, int x)
+is_plain (Layer layer, int x)
 {
+  int8 place = layer.place;
   int at_x = x - place.s0;
   if (at_x + COLUMNS <= 0 || at_x >= place.s2)
     return true;
+#if SAMPLED
+  int at = place.s4 + at_x;
+  if (layer.look->kind != AS_WORDS
+      && (at & 1 || at < CHROMA_REACH
+          || at + COLUMNS + CHROMA_REACH > layer.look->size.x))
+    return false;
+#endif
   return at_x >= 0 && at_x + COLUMNS <= place.s2 && !is_scaled (place);
 }
 
+INLINED Pixels
+load_wide (Layer layer, int x, int y)
+{
+#if SAMPLED
+  if (layer.look->kind != AS_WORDS) {
+    Picture picture = picture_of (layer);
+    Pixels pixels = pixels_of_picture (&picture, x, y);
+    if (layer.look->kind == AS_LEVELS)
+      return pixels;
+    Pixels made = {color_wide (pixels, layer.look->row0),
+        color_wide (pixels, layer.look->row1), color_wide (pixels, layer.look->row2),
+        pixels.w};
+    return made;
+  }
+#endif
+  uint16 words = load_words (address_in (layer, x, y));
+  uint4 bits = convert_uint4 (layer.order);
+  Pixels pixels = {convert_int16 (words >> bits.x & 255),
+      convert_int16 (words >> bits.y & 255), convert_int16 (words >> bits.z & 255),
+      convert_int16 (words >> bits.w & 255)};
+  return pixels;
+}
+
 INLINED void
-blend_wide (Pixels *below, Pixels layer, int operator)
+blend_wide (WidePixels *below, WidePixels layer, int operator)
 {
   float16 kept = below->alpha * (1.0f - layer.alpha);
   float16 sum = layer.alpha + kept;
@@ -442,23 +542,21 @@ blend_wide (Pixels *below, Pixels layer, int operator)
 
 /* What is all clear or all opaque, as most of a keyed picture is, needs no arithmetic. */
 INLINED void
-add_wide_layer (Pixels *below, int x, int y, Layer layer)
+add_wide_layer (WidePixels *below, int x, int y, Layer layer)
 {
   int8 place = layer.place;
   int at_x = x - place.s0;
   int at_y = y - place.s1;
   if (at_x < 0 || at_x >= place.s2)
     return;
-  uint16 words = load_words (address_in (layer, place.s4 + at_x, place.s5 + at_y));
-  uint4 bits = convert_uint4 (layer.order);
-  uint16 alphas = words >> bits.w & 255;
-  bool clear = !any (alphas != (uint16) (0)) && layer.operator != OPERATOR_SOURCE;
-  bool opaque = !any (alphas != (uint16) (255)) && layer.alpha == 1.0f;
+  Pixels levels = load_wide (layer, place.s4 + at_x, place.s5 + at_y);
+  bool clear = !any (levels.w != (int16) (0)) && layer.operator != OPERATOR_SOURCE;
+  bool opaque = !any (levels.w != (int16) (255)) && layer.alpha == 1.0f;
   if (clear && !any (below->alpha <= 0.0f))
     return;
-  Pixels pixels = {convert_float16 (words >> bits.x & 255),
-      convert_float16 (words >> bits.y & 255), convert_float16 (words >> bits.z & 255),
-      convert_float16 (alphas) * (1.0f / 255.0f) * layer.alpha};
+  WidePixels pixels = {convert_float16 (levels.x), convert_float16 (levels.y),
+      convert_float16 (levels.z),
+      convert_float16 (levels.w) * (1.0f / 255.0f) * layer.alpha};
   if (opaque)
     *below = pixels;
   else
@@ -466,7 +564,7 @@ add_wide_layer (Pixels *below, int x, int y, Layer layer)
 }
 
 INLINED void
-store_wide (__global uchar *at, int4 order, Pixels pixels)
+store_wide (__global uchar *at, int4 order, WidePixels pixels)
 {
   uint4 bits = convert_uint4 (order);
   store_words (at, convert_uint16_rte (pixels.red) << bits.x
@@ -488,14 +586,14 @@ composite_wide (ARGUMENTS)
     bool plain = last && background != BACKGROUND_CARRIED && x + COLUMNS <= out_size.x;
 #define CHECK(n)                                                                         \
   if (here & 1 << n)                                                                     \
-    plain = plain && is_plain (place##n, x);
+    plain = plain && is_plain (THE_LAYER (n), x);
     FOR_ALL_LAYERS (CHECK)
     if (!plain) {
       for (int at = x; at < min (x + COLUMNS, out_size.x); at++)
         composite_pixel (at, y, THE_ARGUMENTS);
       continue;
     }
-    Pixels pixels = background_wide (background, x, y);
+    WidePixels pixels = background_wide (background, x, y);
 #define ADD_WIDE(n)                                                                      \
   if (here & 1 << n)                                                                     \
     add_wide_layer (&pixels, x, y, THE_LAYER (n));

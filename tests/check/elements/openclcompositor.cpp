@@ -8,6 +8,8 @@
 #include <gst/video/gstvideoaggregator.h>
 #include <gst/video/navigation.h>
 
+#include <regex>
+
 using namespace check;
 using video::info_of;
 using video::of_fields;
@@ -692,6 +694,104 @@ TEST (test_compositor_honours_padded_input)
   }
 }
 
+/* --- what cameras give --- */
+
+static const char *const camera_formats[] = {"NV12", "I420", "YUY2", "UYVY", "NV21",
+    "YV12", "YVYU", "VYUY", "Y42B", "NV16", "NV61", "Y444", "NV24", "AYUV", "VUYA",
+    "A420", "RGBx", "BGRx", "xRGB", "xBGR", "RGB", "BGR", "GBR", "GBRA", "GRAY8"};
+
+/* The same with openclconvert in front of each picture */
+static void
+check_as_converted (const std::vector<Layer> &layers, const std::string &properties)
+{
+  const std::string direct = description_of (layers, properties);
+  const std::string converted = std::regex_replace (direct, std::regex ("! mix\\.sink"),
+      "! openclconvert ! " DEVICE ",format=RGBA ! mix.sink");
+  Picture made[2] = {layers[0].picture, layers[0].picture};
+  for (int way = 0; way < 2; way++) {
+    Mix mix (way == 0 ? direct : converted);
+    mix.start ();
+    for (size_t i = 0; i < layers.size (); i++) {
+      mix.push (i, layers[i].picture, 0);
+      mix.end (i);
+    }
+    made[way] = mix.picture ();
+  }
+  fail_unless (gst_video_info_is_equal (&made[0].info, &made[1].info));
+  expect_equal (video::largest_difference (made[0], made[1]), 0);
+}
+
+static Layer
+filmed (const char *format, int width, int height, const char *colors, const char *site,
+    int padding = 0)
+{
+  Picture picture (info_of (format, width, height), padding);
+  if (GST_VIDEO_INFO_IS_YUV (&picture.info) || GST_VIDEO_INFO_IS_GRAY (&picture.info))
+    picture = Picture (info_of (format, width, height, colors, site), padding);
+  video::fill_random (picture, 5);
+  return layer_of (picture);
+}
+
+/* Bit for bit: as they are, in part above each other, of odd sizes and strides, scaled,
+ * cropped, of other colours and sites of chroma */
+TEST_ROWS (test_compositor_takes_what_cameras_give_as_openclconvert_would, camera_formats)
+{
+  check_as_converted ({filmed (row, 64, 34, "bt709", "mpeg2")}, "");
+  std::vector<Layer> layers = {filmed (row, 71, 33, "bt601", "mpeg2", 5),
+      filmed (row, 53, 40, "1:3:5:1", "jpeg"), filmed ("BGRA", 30, 30, "", ""),
+      filmed (row, 80, 31, "2:6:5:7", "dv")};
+  layers[1].x = 3, layers[1].alpha = 0.7;
+  layers[3].width = 60, layers[3].height = 45, layers[3].blend_operator = "add";
+  for (unsigned i = 0; i < 4; i++)
+    layers[i].zorder = i;
+  check_as_converted (layers, "background=white");
+  check_as_converted (layers,
+      "sink_0::crop-left=7 sink_0::crop-top=3 sink_0::crop-right=1 "
+      "sink_3::crop-left=3 sink_3::crop-bottom=2");
+  layers[1].wrap = layers[3].wrap = 0.5;
+  check_as_converted (layers, "linear=true");
+}
+
+TEST_ROWS (test_compositor_takes_fields_as_openclconvert_would, camera_formats)
+{
+  std::vector<Layer> layers;
+  for (int i = 0; i < 2; i++) {
+    Picture picture (of_fields (info_of (row, 45 + i, 30)));
+    video::fill_random (picture, i);
+    GST_BUFFER_FLAG_SET (
+        picture.buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED | GST_VIDEO_BUFFER_FLAG_TFF);
+    layers.push_back (layer_of (picture));
+  }
+  layers[1].alpha = 0.5, layers[1].height = 21;
+  check_as_converted (layers, "");
+}
+
+/* A picture of RGB whose levels are others than the lowest one's */
+TEST (test_compositor_gives_all_pictures_the_range_of_the_output)
+{
+  for (const char *colors : {"2:1:7:1", "1:1:7:1"}) {
+    std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 40, 24, 1)),
+        layer_of (random_picture ("ARGB", 33, 24, 2, 3))};
+    layers[0].picture.info = info_of ("RGBA", 40, 24, colors);
+    layers[1].picture.info = info_of ("ARGB", 33, 24, "2:1:7:1");
+    layers[1].alpha = 0.5;
+    Picture made = composed (layers, "background=black");
+    expect_equal (made.info.colorimetry.range, layers[0].picture.info.colorimetry.range);
+    View view (made), low (layers[0].picture), high (layers[1].picture);
+    const bool same = made.info.colorimetry.range == GST_VIDEO_COLOR_RANGE_16_235;
+    for (int c = 0; c < 3; c++) {
+      const double level = high.at (c, 9, 9);
+      const double wanted =
+          same ? level : std::clamp (std::round ((level - 16) * 255 / 219), 0.0, 255.0);
+      const double alpha = 0.5 * high.at (3, 9, 9) / 255,
+                   below = low.at (3, 9, 9) / 255.0;
+      const double got = view.at (c, 9, 9);
+      fail_unless (
+          std::fabs (wanted * alpha + (1 - alpha) * below * low.at (c, 9, 9) - got) <= 1);
+    }
+  }
+}
+
 /* --- as an element --- */
 
 TEST (test_compositor_output_holds_all_pictures)
@@ -1009,7 +1109,7 @@ TEST (test_compositor_refuses_other_formats)
 {
   Owned<GstElement> mix = gst_element_factory_make ("openclcompositor", nullptr);
   Owned<GstPad> pad = gst_element_request_pad_simple (mix, "sink_%u");
-  for (const char *text : {DEVICE ",format=I420,width=16,height=16,framerate=25/1",
+  for (const char *text : {DEVICE ",format=P010_10LE,width=16,height=16,framerate=25/1",
            DEVICE ",format=RGBA,width=0,height=16,framerate=25/1",
            DEVICE ",format=RGBA,width=16,height=16,framerate=25/1,interlace-mode=fields",
            "video/x-raw,format=RGBA,width=16,height=16,framerate=25/1"}) {
