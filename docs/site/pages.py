@@ -20,7 +20,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import GObject, Gst  # noqa: E402
 
 PLUGINS = ("opencl", "oct", "keying", "compute", "npy")
-GUIDES = ("architecture", "oct", "programs", "keying", "performance", "testing")
+GUIDES = ("architecture", "oct", "programs", "keying", "interop", "performance", "testing")
 # What an element does, seen: each ends in RGB, of one frame
 SCREEN = ("videotestsrc num-buffers=1 pattern=ball background-color=0xff20a040 ! "
           "video/x-raw,format=RGBA,width=320,height=180 ! openclupload ! ")

@@ -31,12 +31,9 @@
 #include "config.h"
 #endif
 
+#include <gst/opencl/elementbin.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/video/video.h>
-
-#include <algorithm>
-#include <string>
-#include <vector>
 
 #include "elements.h"
 
@@ -54,10 +51,7 @@ enum {
 };
 
 /* What other defaults than chromakey's own are for */
-struct Default {
-  const gchar *name, *value;
-};
-const Default defaults[] = {
+const opencl::OwnDefault defaults[] = {
     {"method", "difference"}, {"auto-key", "screen"}, {"core", "true"}, {"spill", "1"}};
 
 /* Since the picture's end its background goes nowhere. */
@@ -99,18 +93,10 @@ static GstStaticPadTemplate src_template =
 
 /* --- what it is made of --- */
 
-/* (transfer none) (nullable): in the bin; what cannot be made is remembered. */
 static GstElement *
 add (GstGreenscreenBin *self, const gchar *factory)
 {
-  GstElement *element = gst_element_factory_make (factory, nullptr);
-
-  if (!element) {
-    self->missing = factory;
-    return nullptr;
-  }
-  gst_bin_add (GST_BIN (self), element);
-  return element;
+  return opencl::add_to_bin (self, factory, &self->missing);
 }
 
 /* openclupload and what makes RGBA of anything: first and last element */
@@ -130,14 +116,6 @@ add_way_in (GstGreenscreenBin *self, GstElement **last)
 }
 
 static void
-add_ghost (GstGreenscreenBin *self, const gchar *name, GstElement *of, const gchar *pad)
-{
-  GstPad *target = gst_element_get_static_pad (of, pad);
-  gst_element_add_pad (GST_ELEMENT (self), gst_ghost_pad_new (name, target));
-  gst_object_unref (target);
-}
-
-static void
 gst_greenscreen_bin_init (GstGreenscreenBin *self)
 {
   GstElement *last;
@@ -147,14 +125,13 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
   self->out = add (self, "openclconvert");
   GstElement *download = add (self, "opencldownload");
 
-  for (const Default &other : defaults)
-    gst_util_set_object_arg (G_OBJECT (self->key), other.name, other.value);
   if (self->missing)
     return;
+  opencl::set_own_defaults (self->key, std::begin (defaults), std::end (defaults));
   gst_util_set_object_arg (G_OBJECT (self->fill), "method", "composite");
   gst_element_link_many (last, self->key, self->fill, self->out, download, nullptr);
-  add_ghost (self, "sink", first, "sink");
-  add_ghost (self, "src", download, "src");
+  opencl::add_ghost_pad (self, "sink", first, "sink");
+  opencl::add_ghost_pad (self, "src", download, "src");
 }
 
 /* --- a background that moves --- */
@@ -383,11 +360,8 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
       decode_background (self, location);
     g_free (location);
   }
-  if (self->missing) {
-    GST_ELEMENT_ERROR (
-        self, CORE, MISSING_PLUGIN, ("No element \"%s\"", self->missing), (nullptr));
+  if (!opencl::report_missing (self, self->missing))
     return GST_STATE_CHANGE_FAILURE;
-  }
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED && self->decoder)
     start_behind_decoder (self);
   return GST_ELEMENT_CLASS (gst_greenscreen_bin_parent_class)
@@ -402,8 +376,8 @@ gst_greenscreen_bin_set_property (
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
 
-  if (id >= FIRST_OF_KEY && self->key) {
-    g_object_set_property (G_OBJECT (self->key), spec->name, value);
+  if (id >= FIRST_OF_KEY) {
+    opencl::forward_set (self->key, value, spec);
   } else if (id == PROP_BACKGROUND_COLOR && self->fill) {
     g_object_set_property (G_OBJECT (self->fill), "color", value);
   } else if (id == PROP_BACKGROUND_LOCATION) {
@@ -420,8 +394,8 @@ gst_greenscreen_bin_get_property (
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
 
-  if (id >= FIRST_OF_KEY && self->key) {
-    g_object_get_property (G_OBJECT (self->key), spec->name, value);
+  if (id >= FIRST_OF_KEY) {
+    opencl::forward_get (self->key, value, spec);
   } else if (id == PROP_BACKGROUND_COLOR && self->fill) {
     g_object_get_property (G_OBJECT (self->fill), "color", value);
   } else if (id == PROP_BACKGROUND_LOCATION) {
@@ -429,67 +403,6 @@ gst_greenscreen_bin_get_property (
     g_value_set_string (value, self->location);
     GST_OBJECT_UNLOCK (self);
   }
-}
-
-/* As this element has it where it is not set */
-static void
-init_default (GParamSpec *of, GValue *value)
-{
-  g_value_init (value, of->value_type);
-  g_param_value_set_default (of, value);
-  for (const Default &other : defaults) {
-    if (g_str_equal (other.name, of->name))
-      gst_value_deserialize (value, other.value);
-  }
-}
-
-/* chromakey's property as one of this element, (nullable) where it is of no such type */
-static GParamSpec *
-copy_of (GParamSpec *of)
-{
-  const gchar *name = of->name, *nick = g_param_spec_get_nick (of);
-  const gchar *blurb = g_param_spec_get_blurb (of);
-  GParamFlags flags = GParamFlags (of->flags & ~GST_PARAM_CONTROLLABLE);
-  GValue value = G_VALUE_INIT;
-  GParamSpec *copy = nullptr;
-
-  init_default (of, &value);
-  if (G_IS_PARAM_SPEC_BOOLEAN (of))
-    copy = g_param_spec_boolean (name, nick, blurb, g_value_get_boolean (&value), flags);
-  else if (G_IS_PARAM_SPEC_ENUM (of))
-    copy = g_param_spec_enum (
-        name, nick, blurb, of->value_type, g_value_get_enum (&value), flags);
-  else if (G_IS_PARAM_SPEC_DOUBLE (of))
-    copy = g_param_spec_double (name, nick, blurb, G_PARAM_SPEC_DOUBLE (of)->minimum,
-        G_PARAM_SPEC_DOUBLE (of)->maximum, g_value_get_double (&value), flags);
-  else if (G_IS_PARAM_SPEC_UINT (of))
-    copy = g_param_spec_uint (name, nick, blurb, G_PARAM_SPEC_UINT (of)->minimum,
-        G_PARAM_SPEC_UINT (of)->maximum, g_value_get_uint (&value), flags);
-  else if (G_IS_PARAM_SPEC_STRING (of))
-    copy = g_param_spec_string (name, nick, blurb, g_value_get_string (&value), flags);
-  g_value_unset (&value);
-  return copy;
-}
-
-/* What chromakey itself adds to its base class, but for what is deprecated; and the device
- */
-static void
-install_properties_of_key (GObjectClass *klass)
-{
-  const GType key = gst_chroma_key_get_type ();
-  auto *from = static_cast<GObjectClass *> (g_type_class_ref (key));
-  guint count, id = FIRST_OF_KEY;
-  GParamSpec **specs = g_object_class_list_properties (from, &count);
-
-  for (guint n = 0; n < count; n++) {
-    bool is_own = specs[n]->owner_type == key && !(specs[n]->flags & G_PARAM_DEPRECATED);
-    if (!is_own && !g_str_equal (specs[n]->name, "device"))
-      continue;
-    if (GParamSpec *copy = copy_of (specs[n]))
-      g_object_class_install_property (klass, id++, copy);
-  }
-  g_free (specs);
-  g_type_class_unref (from);
 }
 
 static void
@@ -518,7 +431,9 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
           "What goes behind where there is no other background, 0xAARRGGBB: 0 leaves the "
           "picture transparent",
           0, G_MAXUINT, 0xff000000, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
-  install_properties_of_key (object_class);
+  const GType key = gst_chroma_key_get_type ();
+  opencl::install_properties_of (object_class, key, FIRST_OF_KEY,
+      opencl::of_class_or_device (key), std::begin (defaults), std::end (defaults));
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &background_template);

@@ -9,8 +9,15 @@
 G_BEGIN_DECLS
 
 GST_ELEMENT_REGISTER_DECLARE (openclcompositor);
+GST_ELEMENT_REGISTER_DECLARE (openclcompositorbin);
 GST_ELEMENT_REGISTER_DECLARE (openclconvert);
+GST_ELEMENT_REGISTER_DECLARE (openclconvertbin);
 GST_ELEMENT_REGISTER_DECLARE (opencldownload);
+GST_ELEMENT_REGISTER_DECLARE (openclfilterbin);
 GST_ELEMENT_REGISTER_DECLARE (openclupload);
+
+/* What the bins have the properties of */
+GType gst_opencl_compositor_get_type (void);
+GType gst_opencl_convert_get_type (void);
 
 G_END_DECLS

@@ -11,8 +11,11 @@ plugin_init (GstPlugin *plugin)
   gboolean registered = FALSE;
 
   registered |= GST_ELEMENT_REGISTER (openclcompositor, plugin);
+  registered |= GST_ELEMENT_REGISTER (openclcompositorbin, plugin);
   registered |= GST_ELEMENT_REGISTER (openclconvert, plugin);
+  registered |= GST_ELEMENT_REGISTER (openclconvertbin, plugin);
   registered |= GST_ELEMENT_REGISTER (opencldownload, plugin);
+  registered |= GST_ELEMENT_REGISTER (openclfilterbin, plugin);
   registered |= GST_ELEMENT_REGISTER (openclupload, plugin);
   registered |= gst_tracer_register (plugin, "openclstats", GST_TYPE_OPENCL_STATS_TRACER);
 

@@ -64,6 +64,7 @@ const Need needs[] = {
         "source=\"__kernel void f (__global uchar *output) { output[0] = 1; }\" "
         "output-caps=\"video/x-raw,format=RGBA,width=64,height=48,framerate=25/1\""},
     {"openclconvolve", "kernel=<(double)1>"},
+    {"openclfilterbin", "filter=openclconvert"},
 };
 
 /* These have other tests: no frames come in that a harness could make of caps alone, none
@@ -310,6 +311,8 @@ void
 keep_the_promise_of_qos (Tested &element)
 {
   element.push (0);
+  if (element.aggregates) /* in a thread of its own: before it is told */
+    soon ([&] { return gst_harness_buffers_in_queue (element.harness) > 0; });
   gst_harness_push_upstream_event (element.harness,
       gst_event_new_qos (GST_QOS_TYPE_UNDERFLOW, 0.5, 3600 * GST_SECOND, 0));
   for (guint n = 1; n < 4; n++)

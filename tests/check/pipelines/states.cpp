@@ -36,6 +36,8 @@ give_needs (GstElement *element, const std::string &name)
     if (name == need.element)
       gst_util_set_object_arg (G_OBJECT (element), need.property, need.value);
   }
+  if (name == "openclfilterbin")
+    g_object_set (element, "filter", launch ("openclconvert"), nullptr);
 }
 
 /* A source that waits in PAUSED for a device is not what is tested; none does. */

@@ -24,6 +24,8 @@ def screen():
     assert number, "no X server"
     os.environ["DISPLAY"] = f":{number}"
     os.environ.pop("WAYLAND_DISPLAY", None)
+    # OpenGL on a CPU is late on a loaded machine, and names no window after the program.
+    os.environ["GST_PLUGIN_FEATURE_RANK"] = "glimagesink:NONE"
     try:
         yield
     finally:

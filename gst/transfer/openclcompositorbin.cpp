@@ -1,0 +1,286 @@
+/* openclcompositorbin: openclcompositor for pipelines in ordinary memory
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:element-openclcompositorbin
+ * @title: openclcompositorbin
+ *
+ * Uploads any number of streams, each of any raw format, blends them on the device, and
+ * downloads the picture, as glvideomixer does with OpenGL: in place of `compositor`. Its
+ * properties and those of its pads are those of #openclcompositor; what that has of
+ * GstAggregator goes by its name, as in `openclcompositor0::latency`.
+ *
+ * |[
+ * gst-launch-1.0 openclcompositorbin name=mix sink_1::xpos=100 sink_1::alpha=0.5 !
+ * videoconvert ! autovideosink videotestsrc ! mix.sink_0
+ * videotestsrc pattern=ball ! mix.sink_1
+ * ]|
+ *
+ * Since: 0.2
+ */
+#include "compositorpad.h"
+#include "elements.h"
+
+#include <gst/opencl/elementbin.hpp>
+
+#define CAPS "video/x-raw(ANY)"
+
+/* Not those of GstAggregator, which has them for whoever aggregates anything. */
+static std::function<bool (GParamSpec *)>
+of_kind (GType kind)
+{
+  return [kind] (GParamSpec *spec) { return g_type_is_a (spec->owner_type, kind); };
+}
+
+/* --- a pad, which stands for one of the compositor --- */
+
+#define GST_TYPE_OPENCL_COMPOSITOR_BIN_PAD (gst_opencl_compositor_bin_pad_get_type ())
+G_DECLARE_FINAL_TYPE (GstOpenCLCompositorBinPad, gst_opencl_compositor_bin_pad, GST,
+    OPENCL_COMPOSITOR_BIN_PAD, GstGhostPad)
+
+struct _GstOpenCLCompositorBinPad {
+  GstGhostPad parent;
+
+  GstPad *place; /* (nullable): of the compositor */
+};
+
+G_DEFINE_FINAL_TYPE (
+    GstOpenCLCompositorBinPad, gst_opencl_compositor_bin_pad, GST_TYPE_GHOST_PAD)
+
+static void
+gst_opencl_compositor_bin_pad_set_property (
+    GObject *object, guint, const GValue *value, GParamSpec *spec)
+{
+  opencl::forward_set (GST_OPENCL_COMPOSITOR_BIN_PAD (object)->place, value, spec);
+}
+
+static void
+gst_opencl_compositor_bin_pad_get_property (
+    GObject *object, guint, GValue *value, GParamSpec *spec)
+{
+  opencl::forward_get (GST_OPENCL_COMPOSITOR_BIN_PAD (object)->place, value, spec);
+}
+
+static void
+gst_opencl_compositor_bin_pad_dispose (GObject *object)
+{
+  gst_clear_object (&GST_OPENCL_COMPOSITOR_BIN_PAD (object)->place);
+  G_OBJECT_CLASS (gst_opencl_compositor_bin_pad_parent_class)->dispose (object);
+}
+
+static void
+gst_opencl_compositor_bin_pad_class_init (GstOpenCLCompositorBinPadClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+
+  object_class->set_property = gst_opencl_compositor_bin_pad_set_property;
+  object_class->get_property = gst_opencl_compositor_bin_pad_get_property;
+  object_class->dispose = gst_opencl_compositor_bin_pad_dispose;
+  opencl::install_properties_of (object_class, GST_TYPE_OPENCL_COMPOSITOR_PAD, 1,
+      of_kind (GST_TYPE_VIDEO_AGGREGATOR_PAD));
+}
+
+static void
+gst_opencl_compositor_bin_pad_init (GstOpenCLCompositorBinPad *pad)
+{
+}
+
+/* --- the bin --- */
+
+#define GST_TYPE_OPENCL_COMPOSITOR_BIN (gst_opencl_compositor_bin_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstOpenCLCompositorBin, gst_opencl_compositor_bin, GST, OPENCL_COMPOSITOR_BIN, GstBin)
+
+struct _GstOpenCLCompositorBin {
+  GstBin parent;
+
+  const gchar *missing; /* (nullable): a factory without which this does nothing */
+  GstElement *mix;
+};
+
+static void gst_opencl_compositor_bin_child_proxy_init (GstChildProxyInterface *iface);
+
+G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLCompositorBin, gst_opencl_compositor_bin,
+    GST_TYPE_BIN,
+    G_IMPLEMENT_INTERFACE (
+        GST_TYPE_CHILD_PROXY, gst_opencl_compositor_bin_child_proxy_init))
+GST_ELEMENT_REGISTER_DEFINE (openclcompositorbin, "openclcompositorbin", GST_RANK_NONE,
+    GST_TYPE_OPENCL_COMPOSITOR_BIN)
+
+static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
+    "sink_%u", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (CAPS));
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS));
+
+static void
+gst_opencl_compositor_bin_init (GstOpenCLCompositorBin *self)
+{
+  self->mix = opencl::add_to_bin (self, "openclcompositor", &self->missing);
+  GstElement *convert = opencl::add_to_bin (self, "openclconvert", &self->missing);
+  GstElement *download = opencl::add_to_bin (self, "opencldownload", &self->missing);
+
+  if (self->missing)
+    return;
+  g_object_set (convert, "qos", FALSE, nullptr); /* it is the compositor that is late */
+  gst_element_link_many (self->mix, convert, download, nullptr);
+  opencl::add_ghost_pad (self, "src", download, "src");
+}
+
+/* --- pads --- */
+
+/* What uploads and converts for `place`: (transfer none) the first of the two, which know
+ * each other by the pad's name. */
+static GstElement *
+add_way_to (GstOpenCLCompositorBin *self, GstPad *place)
+{
+  GstElement *upload = opencl::add_to_bin (self, "openclupload", &self->missing);
+  GstElement *convert = opencl::add_to_bin (self, "openclconvert", &self->missing);
+
+  gst_element_link (upload, convert);
+  gst_element_link_pads (convert, "src", self->mix, GST_OBJECT_NAME (place));
+  gst_element_sync_state_with_parent (convert);
+  gst_element_sync_state_with_parent (upload);
+  return upload;
+}
+
+static GstPad *
+new_pad (GstPadTemplate *pad_template, GstPad *place, GstElement *upload)
+{
+  GstPad *target = gst_element_get_static_pad (upload, "sink");
+  auto *pad = static_cast<GstOpenCLCompositorBinPad *> (
+      g_object_new (GST_TYPE_OPENCL_COMPOSITOR_BIN_PAD, "name", GST_OBJECT_NAME (place),
+          "direction", GST_PAD_SINK, "template", pad_template, nullptr));
+
+  pad->place = GST_PAD (gst_object_ref (place));
+  gst_ghost_pad_set_target (GST_GHOST_PAD (pad), target);
+  gst_object_unref (target);
+  return GST_PAD (pad);
+}
+
+static GstPad *
+gst_opencl_compositor_bin_request_new_pad (GstElement *element,
+    GstPadTemplate *pad_template, const gchar *name, const GstCaps *caps)
+{
+  GstOpenCLCompositorBin *self = GST_OPENCL_COMPOSITOR_BIN (element);
+
+  if (self->missing)
+    return nullptr;
+  GstPad *place = gst_element_request_pad (
+      self->mix, gst_element_get_pad_template (self->mix, "sink_%u"), name, nullptr);
+  if (!place)
+    return nullptr;
+  GstPad *pad = new_pad (pad_template, place, add_way_to (self, place));
+  gst_object_unref (place);
+  gst_pad_set_active (pad, TRUE);
+  gst_element_add_pad (element, pad);
+  gst_child_proxy_child_added (
+      GST_CHILD_PROXY (self), G_OBJECT (pad), GST_OBJECT_NAME (pad));
+  return pad;
+}
+
+static void
+take_out (GstOpenCLCompositorBin *self, GstPad *of)
+{
+  GstElement *part = gst_pad_get_parent_element (of);
+
+  if (!part)
+    return;
+  gst_element_set_state (part, GST_STATE_NULL);
+  gst_bin_remove (GST_BIN (self), part);
+  gst_object_unref (part);
+}
+
+static void
+gst_opencl_compositor_bin_release_pad (GstElement *element, GstPad *pad)
+{
+  GstOpenCLCompositorBin *self = GST_OPENCL_COMPOSITOR_BIN (element);
+  GstPad *place = GST_OPENCL_COMPOSITOR_BIN_PAD (pad)->place;
+  GstPad *upload = gst_ghost_pad_get_target (GST_GHOST_PAD (pad));
+  GstPad *convert = gst_pad_get_peer (place);
+
+  gst_child_proxy_child_removed (
+      GST_CHILD_PROXY (self), G_OBJECT (pad), GST_OBJECT_NAME (pad));
+  gst_pad_set_active (pad, FALSE);
+  if (GstElement *mix = gst_pad_get_parent_element (place)) { /* or all ends */
+    gst_element_release_request_pad (mix, place);
+    gst_object_unref (mix);
+  }
+  for (GstPad *of : {upload, convert}) {
+    if (of)
+      take_out (self, of);
+    gst_clear_object (&of);
+  }
+  gst_element_remove_pad (element, pad);
+}
+
+/* Pads before elements: sink_1::xpos is what one looks for. */
+static GObject *
+gst_opencl_compositor_bin_get_child_by_name (GstChildProxy *proxy, const gchar *name)
+{
+  auto *inherited = static_cast<GstChildProxyInterface *> (
+      g_type_interface_peek_parent (GST_CHILD_PROXY_GET_INTERFACE (proxy)));
+  GstPad *pad = gst_element_get_static_pad (GST_ELEMENT (proxy), name);
+
+  if (pad && GST_IS_OPENCL_COMPOSITOR_BIN_PAD (pad))
+    return G_OBJECT (pad);
+  gst_clear_object (&pad);
+  return inherited->get_child_by_name (proxy, name);
+}
+
+static void
+gst_opencl_compositor_bin_child_proxy_init (GstChildProxyInterface *iface)
+{
+  iface->get_child_by_name = gst_opencl_compositor_bin_get_child_by_name;
+}
+
+static GstStateChangeReturn
+gst_opencl_compositor_bin_change_state (GstElement *element, GstStateChange change)
+{
+  if (!opencl::report_missing (element, GST_OPENCL_COMPOSITOR_BIN (element)->missing))
+    return GST_STATE_CHANGE_FAILURE;
+  return GST_ELEMENT_CLASS (gst_opencl_compositor_bin_parent_class)
+      ->change_state (element, change);
+}
+
+/* --- properties --- */
+
+static void
+gst_opencl_compositor_bin_set_property (
+    GObject *object, guint, const GValue *value, GParamSpec *spec)
+{
+  opencl::forward_set (GST_OPENCL_COMPOSITOR_BIN (object)->mix, value, spec);
+}
+
+static void
+gst_opencl_compositor_bin_get_property (
+    GObject *object, guint, GValue *value, GParamSpec *spec)
+{
+  opencl::forward_get (GST_OPENCL_COMPOSITOR_BIN (object)->mix, value, spec);
+}
+
+static void
+gst_opencl_compositor_bin_class_init (GstOpenCLCompositorBinClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+
+  object_class->set_property = gst_opencl_compositor_bin_set_property;
+  object_class->get_property = gst_opencl_compositor_bin_get_property;
+  opencl::install_properties_of (object_class, gst_opencl_compositor_get_type (), 1,
+      of_kind (GST_TYPE_OPENCL_AGGREGATOR));
+
+  gst_element_class_add_static_pad_template_with_gtype (
+      element_class, &sink_template, GST_TYPE_OPENCL_COMPOSITOR_BIN_PAD);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OpenCL compositor bin",
+      "Filter/Editor/Video/Compositor",
+      "Uploads streams, blends them on an OpenCL device, and downloads the picture",
+      "GStreamer OpenCL developers");
+  element_class->request_new_pad = gst_opencl_compositor_bin_request_new_pad;
+  element_class->release_pad = gst_opencl_compositor_bin_release_pad;
+  element_class->change_state = gst_opencl_compositor_bin_change_state;
+
+  gst_type_mark_as_plugin_api (GST_TYPE_OPENCL_COMPOSITOR_BIN_PAD, GstPluginAPIFlags (0));
+}

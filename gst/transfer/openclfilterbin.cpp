@@ -1,0 +1,236 @@
+/* openclfilterbin: any filter of the device for pipelines in ordinary memory
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:element-openclfilterbin
+ * @title: openclfilterbin
+ *
+ * Uploads, lets `filter` work on the device, and downloads, as glfilterbin does with
+ * OpenGL: for applications that take one element, such as playbin. `filter` is an element
+ * or a whole chain of them, which stays on the device throughout. Where it takes or gives
+ * video alone, an openclconvert stands on that side, so that any raw format goes in and
+ * comes out.
+ *
+ * |[
+ * gst-launch-1.0 videotestsrc ! openclfilterbin filter="chromakey ! keyfill" !
+ * videoconvert ! autovideosink
+ * ]|
+ * |[
+ * gst-launch-1.0 playbin uri=file:///tmp/film.webm
+ * video-filter="openclfilterbin filter=\"openclkernel expression=1-x\""
+ * ]|
+ *
+ * Since: 0.2
+ */
+#include "elements.h"
+
+#include <gst/opencl/elementbin.hpp>
+#include <gst/opencl/opencl.h>
+
+GST_DEBUG_CATEGORY_STATIC (gst_opencl_filter_bin_debug);
+#define GST_CAT_DEFAULT gst_opencl_filter_bin_debug
+
+namespace {
+enum {
+  PROP_FILTER = 1,
+  PROP_DEVICE,
+};
+} // namespace
+
+#define GST_TYPE_OPENCL_FILTER_BIN (gst_opencl_filter_bin_get_type ())
+G_DECLARE_FINAL_TYPE (
+    GstOpenCLFilterBin, gst_opencl_filter_bin, GST, OPENCL_FILTER_BIN, GstBin)
+
+struct _GstOpenCLFilterBin {
+  GstBin parent;
+
+  const gchar *missing; /* (nullable): a factory without which this does nothing */
+  GstElement *upload, *download;
+  GstElement *filter;         /* (nullable) */
+  GstElement *before, *after; /* (nullable): openclconvert on either side of it */
+};
+
+G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLFilterBin, gst_opencl_filter_bin, GST_TYPE_BIN,
+    GST_DEBUG_CATEGORY_INIT (
+        gst_opencl_filter_bin_debug, "openclfilterbin", 0, "A filter on the device"))
+GST_ELEMENT_REGISTER_DEFINE (
+    openclfilterbin, "openclfilterbin", GST_RANK_NONE, GST_TYPE_OPENCL_FILTER_BIN)
+
+static GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+static GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE ("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS_ANY);
+
+static void
+gst_opencl_filter_bin_init (GstOpenCLFilterBin *self)
+{
+  self->upload = opencl::add_to_bin (self, "openclupload", &self->missing);
+  self->download = opencl::add_to_bin (self, "opencldownload", &self->missing);
+  if (self->missing)
+    return;
+  opencl::add_ghost_pad (self, "sink", self->upload, "sink");
+  opencl::add_ghost_pad (self, "src", self->download, "src");
+}
+
+/* --- the filter and what stands beside it --- */
+
+/* Spectra, arrays and whatever else is not converted, though it may be in video's caps. */
+static bool
+has_video_alone (GstElement *element, const gchar *pad_name)
+{
+  GstPad *pad = gst_element_get_static_pad (element, pad_name);
+  GstCaps *caps = gst_pad_query_caps (pad, nullptr);
+  bool is_video = !gst_caps_is_any (caps) && !gst_caps_is_empty (caps);
+
+  for (guint i = 0; i < gst_caps_get_size (caps); i++)
+    is_video =
+        is_video
+        && gst_structure_has_name (gst_caps_get_structure (caps, i), "video/x-raw");
+  gst_caps_unref (caps);
+  gst_object_unref (pad);
+  return is_video;
+}
+
+static bool
+is_a_filter (GstElement *element)
+{
+  GstPad *sink = gst_element_get_static_pad (element, "sink");
+  GstPad *source = gst_element_get_static_pad (element, "src");
+  const bool has_both = sink && source;
+  gst_clear_object (&sink);
+  gst_clear_object (&source);
+  return has_both;
+}
+
+static void
+take_out (GstOpenCLFilterBin *self, GstElement **part)
+{
+  if (!*part)
+    return;
+  gst_element_set_state (*part, GST_STATE_NULL);
+  gst_bin_remove (GST_BIN (self), *part);
+  *part = nullptr;
+}
+
+/* With what is there of these in between; removing one has unlinked it. */
+static bool
+link_parts (GstOpenCLFilterBin *self)
+{
+  GstElement *last = self->upload;
+
+  for (GstElement *part : {self->before, self->filter, self->after, self->download}) {
+    if (part && !gst_element_link (last, part))
+      return false;
+    last = part ? part : last;
+  }
+  return true;
+}
+
+/* (transfer floating) (nullable) */
+static void
+replace_filter (GstOpenCLFilterBin *self, GstElement *filter)
+{
+  for (GstElement **part : {&self->before, &self->filter, &self->after})
+    take_out (self, part);
+  if (!filter || self->missing)
+    return;
+  gst_bin_add (GST_BIN (self), filter);
+  self->filter = filter;
+  if (has_video_alone (filter, "sink"))
+    self->before = opencl::add_to_bin (self, "openclconvert", &self->missing);
+  if (has_video_alone (filter, "src"))
+    self->after = opencl::add_to_bin (self, "openclconvert", &self->missing);
+  if (!link_parts (self))
+    GST_ELEMENT_WARNING (self, CORE, NEGOTIATION,
+        ("%s does not link with device memory", GST_OBJECT_NAME (filter)), (nullptr));
+}
+
+/* What plays goes on with the one before. */
+static void
+set_filter (GstOpenCLFilterBin *self, GstElement *filter)
+{
+  const char *fault = nullptr;
+
+  if (GST_STATE (self) > GST_STATE_READY)
+    fault = "cannot be changed while it plays";
+  else if (filter && !is_a_filter (filter))
+    fault = "has no pads sink and src";
+  else if (filter && GST_OBJECT_PARENT (filter))
+    fault = "is in another bin";
+  if (!fault) {
+    replace_filter (self, filter);
+    return;
+  }
+  GST_ELEMENT_WARNING (
+      self, LIBRARY, SETTINGS, ("filter %s: the one before stays", fault), (nullptr));
+}
+
+static GstStateChangeReturn
+gst_opencl_filter_bin_change_state (GstElement *element, GstStateChange change)
+{
+  GstOpenCLFilterBin *self = GST_OPENCL_FILTER_BIN (element);
+
+  if (!opencl::report_missing (self, self->missing))
+    return GST_STATE_CHANGE_FAILURE;
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED && !self->filter) {
+    GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS,
+        ("No filter: expected filter=ELEMENT, or a chain of them"), (nullptr));
+    return GST_STATE_CHANGE_FAILURE;
+  }
+  return GST_ELEMENT_CLASS (gst_opencl_filter_bin_parent_class)
+      ->change_state (element, change);
+}
+
+/* --- properties --- */
+
+static void
+gst_opencl_filter_bin_set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *spec)
+{
+  GstOpenCLFilterBin *self = GST_OPENCL_FILTER_BIN (object);
+
+  if (id == PROP_FILTER)
+    set_filter (self, GST_ELEMENT (g_value_get_object (value)));
+  else
+    opencl::forward_set (self->upload, value, spec);
+}
+
+static void
+gst_opencl_filter_bin_get_property (
+    GObject *object, guint id, GValue *value, GParamSpec *spec)
+{
+  GstOpenCLFilterBin *self = GST_OPENCL_FILTER_BIN (object);
+
+  if (id == PROP_FILTER)
+    g_value_set_object (value, self->filter);
+  else
+    opencl::forward_get (self->upload, value, spec);
+}
+
+static void
+gst_opencl_filter_bin_class_init (GstOpenCLFilterBinClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+
+  object_class->set_property = gst_opencl_filter_bin_set_property;
+  object_class->get_property = gst_opencl_filter_bin_get_property;
+  g_object_class_install_property (object_class, PROP_FILTER,
+      g_param_spec_object ("filter", "Filter",
+          "What works on the device: an element with pads sink and src, or a chain of "
+          "them",
+          GST_TYPE_ELEMENT,
+          GParamFlags (
+              G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)));
+  opencl::install_properties_of (object_class, GST_TYPE_OPENCL_FILTER, PROP_DEVICE,
+      [] (GParamSpec *spec) { return g_str_equal (spec->name, "device"); });
+
+  gst_element_class_add_static_pad_template (element_class, &sink_template);
+  gst_element_class_add_static_pad_template (element_class, &src_template);
+  gst_element_class_set_static_metadata (element_class, "OpenCL filter bin",
+      "Filter/Video", "Uploads, lets a filter work on an OpenCL device, and downloads",
+      "GStreamer OpenCL developers");
+  element_class->change_state = gst_opencl_filter_bin_change_state;
+}

@@ -1,0 +1,253 @@
+/* Tests of the bins that upload and download by themselves: each does what the same chain
+ * does, written out
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/opencl-check.hpp"
+
+using namespace check;
+
+namespace {
+const char ball[] =
+    "videotestsrc num-buffers=2 pattern=ball background-color=0xff00ff00 ! "
+    "video/x-raw,format=I420,width=98,height=52,framerate=25/1 ! ";
+const char bars[] = "videotestsrc num-buffers=2 ! "
+                    "video/x-raw,format=NV12,width=98,height=52,framerate=25/1 ! ";
+const char to_rgba[] = " ! video/x-raw,format=RGBA ! appsink name=out sync=false";
+
+/* All that comes to the end, frame after frame */
+std::vector<Bytes>
+frames_of (const std::string &line)
+{
+  Pipeline pipeline (line);
+  std::vector<Bytes> frames;
+  pipeline.start ();
+  while (Owned<GstSample> sample = pipeline.pull ())
+    frames.push_back (read_buffer (gst_sample_get_buffer (sample)));
+  fail_unless (pipeline.said ().errors.empty (), "%s", line.c_str ());
+  return frames;
+}
+
+void
+expect_same_frames (const std::string &bin, const std::string &written_out)
+{
+  const std::vector<Bytes> got = frames_of (bin), expected = frames_of (written_out);
+  fail_unless (expected.size () >= 2, "%zu frames", expected.size ());
+  expect_equal (got.size (), expected.size ());
+  for (size_t i = 0; i < got.size (); i++)
+    assert_same (got[i], expected[i], bin);
+}
+
+/* Every property that `of` itself has or `device`, set at another value than the default,
+ * is read back from the element of that factory in the bin. */
+guint
+count_forwarded (GstElement *bin, const char *factory)
+{
+  Owned<GstElement> part = gst_element_factory_make (factory, nullptr);
+  guint n, found = 0;
+  GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (part), &n);
+  for (guint i = 0; i < n; i++) {
+    if (specs[i]->owner_type != G_OBJECT_TYPE (part.operator->()))
+      continue;
+    GParamSpec *own =
+        g_object_class_find_property (G_OBJECT_GET_CLASS (bin), specs[i]->name);
+    fail_unless (own != nullptr, "no %s", specs[i]->name);
+    expect_equal (own->value_type, specs[i]->value_type);
+    found++;
+  }
+  g_free (specs);
+  return found;
+}
+
+/* The first element of that factory in a bin */
+Owned<GstElement>
+part_of (GstElement *bin, const char *factory)
+{
+  for (GList *entry = GST_BIN_CHILDREN (GST_BIN (bin)); entry; entry = entry->next) {
+    auto *element = GST_ELEMENT (entry->data);
+    if (g_str_equal (GST_OBJECT_NAME (gst_element_get_factory (element)), factory))
+      return hold (element);
+  }
+  ck_abort_msg ("no %s in the bin", factory);
+  return nullptr;
+}
+} // namespace
+
+/* --- openclconvertbin --- */
+
+TEST (test_openclconvertbin_is_upload_conversion_and_download)
+{
+  const std::string small =
+      " ! video/x-raw,width=40,height=30,pixel-aspect-ratio=1/1,format=RGBA ! "
+      "appsink name=out sync=false";
+  expect_same_frames (
+      bars + std::string ("openclconvertbin scale-method=nearest") + small,
+      bars
+          + std::string ("openclupload ! openclconvert scale-method=nearest ! "
+                         "opencldownload")
+          + small);
+}
+
+TEST (test_openclconvertbin_has_the_properties_of_openclconvert)
+{
+  LoneElement bin ("openclconvertbin");
+  fail_unless (count_forwarded (bin, "openclconvert") >= 6);
+  Owned<GstElement> convert = part_of (bin, "openclconvert");
+  gboolean borders = FALSE;
+  Owned<gchar> device;
+  g_object_set (bin.element, "add-borders", TRUE, "device", "cpu", nullptr);
+  g_object_get (convert, "add-borders", &borders, "device", device.out (), nullptr);
+  fail_unless (borders);
+  expect_equal (device, "cpu");
+}
+
+TEST (test_openclconvertbin_copies_nothing_that_is_on_the_device)
+{
+  Harness harness ("openclconvertbin",
+      "video/x-raw(memory:OpenCLMemory), format=GRAY8, width=64, height=32, "
+      "framerate=25/1");
+  Owned<GstOpenCLContext> context = new_context ();
+  harness.pass (device_buffer (context, pattern (64 * 32, 1)));
+  expect_equal (
+      counts_of (part_of (harness.find ("openclconvertbin"), "openclupload")).uploads,
+      0u);
+}
+
+/* --- openclfilterbin --- */
+
+TEST (test_openclfilterbin_converts_for_a_filter_of_pictures)
+{
+  expect_same_frames (
+      std::string (ball) + "openclfilterbin filter=\"chromakey ! keyfill\"" + to_rgba,
+      std::string (ball)
+          + "openclupload ! openclconvert ! chromakey ! keyfill ! openclconvert ! "
+            "opencldownload"
+          + to_rgba);
+}
+
+TEST (test_openclfilterbin_leaves_spectra_as_they_are)
+{
+  const std::string source =
+      "octtestsrc num-buffers=2 ! "
+      "video/x-raw(memory:OpenCLMemory),width=256,height=20 ! opencldownload ! ";
+  const std::string end = " ! video/x-raw,format=GRAY8 ! appsink name=out sync=false";
+  expect_same_frames (
+      source + "openclfilterbin filter=\"octwindowinterp ! octfft\"" + end,
+      source + "openclupload ! octwindowinterp ! octfft ! opencldownload" + end);
+}
+
+TEST (test_openclfilterbin_without_a_filter_says_so)
+{
+  LoneElement bin ("openclfilterbin");
+  fail_if (bin.goes_to (GST_STATE_PAUSED));
+  bin.said ().expect_one_error ({"No filter"});
+}
+
+TEST (test_openclfilterbin_refuses_what_is_no_filter_and_keeps_the_one_before)
+{
+  LoneElement bin ("openclfilterbin");
+  Owned<GstElement> filter = hold (launch ("openclconvert"));
+  Owned<GstElement> sink = hold (launch ("fakesink"));
+  g_object_set (bin.element, "filter", filter.operator->(), nullptr);
+  g_object_set (bin.element, "filter", sink.operator->(), nullptr);
+  expect_warnings (bin.bus, "a sink", {"filter has no pads sink and src"});
+  Owned<GstElement> kept;
+  g_object_get (bin.element, "filter", kept.out (), nullptr);
+  fail_unless (kept == filter);
+}
+
+TEST (test_openclfilterbin_changes_its_filter_between_runs_and_not_while_playing)
+{
+  const std::string caps = "video/x-raw, format=RGBA, width=8, height=8, framerate=25/1";
+  Harness harness ("openclfilterbin filter=\"openclkernel expression=1-x\"", caps);
+  Owned<GstElement> bin = harness.find ("openclfilterbin");
+  const Bytes bytes (8 * 8 * 4, 10);
+  const auto result = [&] { return read_buffer (harness.pass (buffer_of (bytes))); };
+  assert_same (result (), Bytes (bytes.size (), 245), "inverted");
+
+  g_object_set (bin, "filter", launch ("openclkernel expression=x"), nullptr);
+  expect_warnings (
+      harness.bus, "while playing", {"filter cannot be changed while it plays"});
+  assert_same (result (), Bytes (bytes.size (), 245), "as before");
+
+  gst_element_set_state (harness.element (), GST_STATE_READY);
+  g_object_set (bin, "filter", launch ("openclkernel expression=x"), nullptr);
+  harness.restart (caps);
+  assert_same (result (), bytes, "another filter");
+}
+
+/* --- openclcompositorbin --- */
+
+TEST (test_openclcompositorbin_is_the_compositor_of_streams_of_any_format)
+{
+  const std::string places = " name=mix background=black sink_1::xpos=30 sink_1::ypos=10 "
+                             "sink_1::width=50 sink_1::alpha=0.5";
+  const std::string end = std::string (to_rgba) + " ";
+  expect_same_frames (
+      "openclcompositorbin" + places + end + bars + "mix.sink_0 " + ball + "mix.sink_1",
+      "openclcompositor" + places + " ! openclconvert ! opencldownload" + end + bars
+          + "openclupload ! openclconvert ! mix.sink_0 " + ball
+          + "openclupload ! openclconvert ! mix.sink_1");
+}
+
+TEST (test_openclcompositorbin_has_the_properties_of_openclcompositor_and_its_pads)
+{
+  LoneElement bin ("openclcompositorbin");
+  fail_unless (count_forwarded (bin, "openclcompositor") >= 2);
+  Owned<GstElement> mix = part_of (bin, "openclcompositor");
+  Owned<GstPad> pad = gst_element_request_pad_simple (bin, "sink_%u");
+  Owned<GstPad> place = gst_element_get_static_pad (mix, GST_OBJECT_NAME (pad));
+  fail_unless (place);
+  gint x = 0;
+  gdouble alpha = 0;
+  g_object_set (pad, "xpos", 17, "alpha", 0.25, nullptr);
+  g_object_get (place, "xpos", &x, "alpha", &alpha, nullptr);
+  expect_equal (x, 17);
+  expect_equal (alpha, 0.25);
+  /* As an application that knows names alone */
+  gst_child_proxy_set (GST_CHILD_PROXY (bin.element.operator->()), "sink_0::ypos", 5,
+      "openclupload0::async-depth", 2, nullptr);
+  g_object_get (place, "ypos", &x, nullptr);
+  expect_equal (x, 5);
+  gst_element_release_request_pad (bin, pad);
+}
+
+TEST (test_openclcompositorbin_gives_back_what_a_pad_took)
+{
+  LoneElement bin ("openclcompositorbin");
+  fail_unless (bin.goes_to (GST_STATE_READY));
+  const gint before = GST_BIN_NUMCHILDREN (bin.element.operator->());
+  for (guint i = 0; i < 3; i++) {
+    Owned<GstPad> first = gst_element_request_pad_simple (bin, "sink_%u");
+    Owned<GstPad> second = gst_element_request_pad_simple (bin, "sink_%u");
+    expect_equal (GST_BIN_NUMCHILDREN (bin.element.operator->()), before + 4);
+    gst_element_release_request_pad (bin, first);
+    gst_element_release_request_pad (bin, second);
+    expect_equal (GST_BIN_NUMCHILDREN (bin.element.operator->()), before);
+  }
+  Owned<GstPad> left = gst_element_request_pad_simple (bin, "sink_%u");
+}
+
+TEST (test_openclcompositorbin_takes_a_stream_while_it_plays)
+{
+  Pipeline pipeline ("videotestsrc is-live=true ! video/x-raw,width=64,height=48 ! "
+                     "openclcompositorbin name=mix background=black ! "
+                     "video/x-raw,format=RGBA,width=64,height=48 ! "
+                     "appsink name=out sync=false max-buffers=2 drop=true");
+  pipeline.start ();
+  fail_unless (pipeline.pull ());
+  Owned<GstElement> source = hold (launch ("videotestsrc pattern=blue is-live=true"));
+  gst_bin_add (
+      GST_BIN (pipeline.pipeline.operator->()), hold (source.operator->()).give ());
+  Owned<GstPad> pad = gst_element_request_pad_simple (pipeline["mix"], "sink_%u");
+  Owned<GstPad> from = gst_element_get_static_pad (source, "src");
+  expect_equal (gst_pad_link (from, pad), GST_PAD_LINK_OK);
+  gst_element_sync_state_with_parent (source);
+  const auto is_blue = [&] {
+    Owned<GstSample> sample = pipeline.pull ();
+    const Bytes bytes = read_buffer (gst_sample_get_buffer (sample));
+    return bytes[0] < 16 && bytes[1] < 16 && bytes[2] > 240;
+  };
+  fail_unless (soon (is_blue));
+  fail_unless (pipeline.said ().errors.empty ());
+}
