@@ -114,11 +114,13 @@ new_debian () {
     && git clone --quiet "$root" "$folder/checkout"; } || refuse "No room for $folder?"
 }
 
-# within NAME COMMAND: of bash, in that Debian; its processes and mounts end with it
+# within NAME COMMAND: of bash, in that Debian; its processes and mounts end with it. PoCL asks
+# /sys what the machine has.
 within () {
   # shellcheck disable=SC2016  # $0 is that of this bash
   unshare --mount --pid --fork --kill-child bash -c '
-    mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" env -i \
+    mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" \
+      && mount --rbind /sys "$0/sys" && exec chroot "$0" env -i \
       HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
       DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 bash -c "$1"' "$empty/$1" "$2" </dev/null
 }
