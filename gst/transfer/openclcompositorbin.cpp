@@ -22,8 +22,7 @@
  */
 #include "compositorpad.h"
 #include "elements.h"
-
-#include <gst/opencl/elementbin.hpp>
+#include "transferbin.hpp"
 
 #define CAPS "video/x-raw(ANY)"
 
@@ -90,20 +89,19 @@ gst_opencl_compositor_bin_pad_init (GstOpenCLCompositorBinPad *pad)
 /* --- the bin --- */
 
 #define GST_TYPE_OPENCL_COMPOSITOR_BIN (gst_opencl_compositor_bin_get_type ())
-G_DECLARE_FINAL_TYPE (
-    GstOpenCLCompositorBin, gst_opencl_compositor_bin, GST, OPENCL_COMPOSITOR_BIN, GstBin)
+G_DECLARE_FINAL_TYPE (GstOpenCLCompositorBin, gst_opencl_compositor_bin, GST,
+    OPENCL_COMPOSITOR_BIN, GstOpenCLTransferBin)
 
 struct _GstOpenCLCompositorBin {
-  GstBin parent;
+  GstOpenCLTransferBin parent;
 
-  const gchar *missing; /* (nullable): a factory without which this does nothing */
   GstElement *mix;
 };
 
 static void gst_opencl_compositor_bin_child_proxy_init (GstChildProxyInterface *iface);
 
 G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLCompositorBin, gst_opencl_compositor_bin,
-    GST_TYPE_BIN,
+    GST_TYPE_OPENCL_TRANSFER_BIN,
     G_IMPLEMENT_INTERFACE (
         GST_TYPE_CHILD_PROXY, gst_opencl_compositor_bin_child_proxy_init))
 GST_ELEMENT_REGISTER_DEFINE (openclcompositorbin, "openclcompositorbin", GST_RANK_NONE,
@@ -117,11 +115,11 @@ static GstStaticPadTemplate src_template =
 static void
 gst_opencl_compositor_bin_init (GstOpenCLCompositorBin *self)
 {
-  self->mix = opencl::add_to_bin (self, "openclcompositor", &self->missing);
-  GstElement *convert = opencl::add_to_bin (self, "openclconvert", &self->missing);
-  GstElement *download = opencl::add_to_bin (self, "opencldownload", &self->missing);
+  self->mix = gst_opencl_transfer_bin_add_part (self, "openclcompositor");
+  GstElement *convert = gst_opencl_transfer_bin_add (self, "openclconvert");
+  GstElement *download = gst_opencl_transfer_bin_add (self, "opencldownload");
 
-  if (self->missing)
+  if (!gst_opencl_transfer_bin_is_whole (self))
     return;
   g_object_set (convert, "qos", FALSE, nullptr); /* it is the compositor that is late */
   gst_element_link_many (self->mix, convert, download, nullptr);
@@ -135,8 +133,8 @@ gst_opencl_compositor_bin_init (GstOpenCLCompositorBin *self)
 static GstElement *
 add_way_to (GstOpenCLCompositorBin *self, GstPad *place)
 {
-  GstElement *upload = opencl::add_to_bin (self, "openclupload", &self->missing);
-  GstElement *convert = opencl::add_to_bin (self, "openclconvert", &self->missing);
+  GstElement *upload = gst_opencl_transfer_bin_add (self, "openclupload");
+  GstElement *convert = gst_opencl_transfer_bin_add (self, "openclconvert");
 
   gst_element_link (upload, convert);
   gst_element_link_pads (convert, "src", self->mix, GST_OBJECT_NAME (place));
@@ -165,7 +163,7 @@ gst_opencl_compositor_bin_request_new_pad (GstElement *element,
 {
   GstOpenCLCompositorBin *self = GST_OPENCL_COMPOSITOR_BIN (element);
 
-  if (self->missing)
+  if (!gst_opencl_transfer_bin_is_whole (self))
     return nullptr;
   GstPad *place = gst_element_request_pad (
       self->mix, gst_element_get_pad_template (self->mix, "sink_%u"), name, nullptr);
@@ -235,41 +233,13 @@ gst_opencl_compositor_bin_child_proxy_init (GstChildProxyInterface *iface)
   iface->get_child_by_name = gst_opencl_compositor_bin_get_child_by_name;
 }
 
-static GstStateChangeReturn
-gst_opencl_compositor_bin_change_state (GstElement *element, GstStateChange change)
-{
-  if (!opencl::report_missing (element, GST_OPENCL_COMPOSITOR_BIN (element)->missing))
-    return GST_STATE_CHANGE_FAILURE;
-  return GST_ELEMENT_CLASS (gst_opencl_compositor_bin_parent_class)
-      ->change_state (element, change);
-}
-
-/* --- properties --- */
-
-static void
-gst_opencl_compositor_bin_set_property (
-    GObject *object, guint, const GValue *value, GParamSpec *spec)
-{
-  opencl::forward_set (GST_OPENCL_COMPOSITOR_BIN (object)->mix, value, spec);
-}
-
-static void
-gst_opencl_compositor_bin_get_property (
-    GObject *object, guint, GValue *value, GParamSpec *spec)
-{
-  opencl::forward_get (GST_OPENCL_COMPOSITOR_BIN (object)->mix, value, spec);
-}
-
 static void
 gst_opencl_compositor_bin_class_init (GstOpenCLCompositorBinClass *klass)
 {
-  GObjectClass *object_class = G_OBJECT_CLASS (klass);
   GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
 
-  object_class->set_property = gst_opencl_compositor_bin_set_property;
-  object_class->get_property = gst_opencl_compositor_bin_get_property;
-  opencl::install_properties_of (object_class, gst_opencl_compositor_get_type (), 1,
-      of_kind (GST_TYPE_OPENCL_AGGREGATOR));
+  gst_opencl_transfer_bin_class_forward (
+      klass, gst_opencl_compositor_get_type (), 1, of_kind (GST_TYPE_OPENCL_AGGREGATOR));
 
   gst_element_class_add_static_pad_template_with_gtype (
       element_class, &sink_template, GST_TYPE_OPENCL_COMPOSITOR_BIN_PAD);
@@ -280,7 +250,6 @@ gst_opencl_compositor_bin_class_init (GstOpenCLCompositorBinClass *klass)
       "GStreamer OpenCL developers");
   element_class->request_new_pad = gst_opencl_compositor_bin_request_new_pad;
   element_class->release_pad = gst_opencl_compositor_bin_release_pad;
-  element_class->change_state = gst_opencl_compositor_bin_change_state;
 
   gst_type_mark_as_plugin_api (GST_TYPE_OPENCL_COMPOSITOR_BIN_PAD, GstPluginAPIFlags (0));
 }

@@ -25,8 +25,8 @@
  * Since: 0.2
  */
 #include "elements.h"
+#include "transferbin.hpp"
 
-#include <gst/opencl/elementbin.hpp>
 #include <gst/opencl/opencl.h>
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_filter_bin_debug);
@@ -40,19 +40,19 @@ enum {
 } // namespace
 
 #define GST_TYPE_OPENCL_FILTER_BIN (gst_opencl_filter_bin_get_type ())
-G_DECLARE_FINAL_TYPE (
-    GstOpenCLFilterBin, gst_opencl_filter_bin, GST, OPENCL_FILTER_BIN, GstBin)
+G_DECLARE_FINAL_TYPE (GstOpenCLFilterBin, gst_opencl_filter_bin, GST, OPENCL_FILTER_BIN,
+    GstOpenCLTransferBin)
 
 struct _GstOpenCLFilterBin {
-  GstBin parent;
+  GstOpenCLTransferBin parent;
 
-  const gchar *missing; /* (nullable): a factory without which this does nothing */
   GstElement *upload, *download;
   GstElement *filter;         /* (nullable) */
   GstElement *before, *after; /* (nullable): openclconvert on either side of it */
 };
 
-G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLFilterBin, gst_opencl_filter_bin, GST_TYPE_BIN,
+G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLFilterBin, gst_opencl_filter_bin,
+    GST_TYPE_OPENCL_TRANSFER_BIN,
     GST_DEBUG_CATEGORY_INIT (
         gst_opencl_filter_bin_debug, "openclfilterbin", 0, "A filter on the device"))
 GST_ELEMENT_REGISTER_DEFINE (
@@ -66,9 +66,9 @@ static GstStaticPadTemplate src_template =
 static void
 gst_opencl_filter_bin_init (GstOpenCLFilterBin *self)
 {
-  self->upload = opencl::add_to_bin (self, "openclupload", &self->missing);
-  self->download = opencl::add_to_bin (self, "opencldownload", &self->missing);
-  if (self->missing)
+  self->upload = gst_opencl_transfer_bin_add_part (self, "openclupload");
+  self->download = gst_opencl_transfer_bin_add (self, "opencldownload");
+  if (!gst_opencl_transfer_bin_is_whole (self))
     return;
   opencl::add_ghost_pad (self, "sink", self->upload, "sink");
   opencl::add_ghost_pad (self, "src", self->download, "src");
@@ -134,14 +134,14 @@ replace_filter (GstOpenCLFilterBin *self, GstElement *filter)
 {
   for (GstElement **part : {&self->before, &self->filter, &self->after})
     take_out (self, part);
-  if (!filter || self->missing)
+  if (!filter || !gst_opencl_transfer_bin_is_whole (self))
     return;
   gst_bin_add (GST_BIN (self), filter);
   self->filter = filter;
   if (has_video_alone (filter, "sink"))
-    self->before = opencl::add_to_bin (self, "openclconvert", &self->missing);
+    self->before = gst_opencl_transfer_bin_add (self, "openclconvert");
   if (has_video_alone (filter, "src"))
-    self->after = opencl::add_to_bin (self, "openclconvert", &self->missing);
+    self->after = gst_opencl_transfer_bin_add (self, "openclconvert");
   if (!link_parts (self))
     GST_ELEMENT_WARNING (self, CORE, NEGOTIATION,
         ("%s does not link with device memory", GST_OBJECT_NAME (filter)), (nullptr));
@@ -172,8 +172,6 @@ gst_opencl_filter_bin_change_state (GstElement *element, GstStateChange change)
 {
   GstOpenCLFilterBin *self = GST_OPENCL_FILTER_BIN (element);
 
-  if (!opencl::report_missing (self, self->missing))
-    return GST_STATE_CHANGE_FAILURE;
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED && !self->filter) {
     GST_ELEMENT_ERROR (self, LIBRARY, SETTINGS,
         ("No filter: expected filter=ELEMENT, or a chain of them"), (nullptr));
@@ -194,7 +192,8 @@ gst_opencl_filter_bin_set_property (
   if (id == PROP_FILTER)
     set_filter (self, GST_ELEMENT (g_value_get_object (value)));
   else
-    opencl::forward_set (self->upload, value, spec);
+    G_OBJECT_CLASS (gst_opencl_filter_bin_parent_class)
+        ->set_property (object, id, value, spec);
 }
 
 static void
@@ -206,7 +205,8 @@ gst_opencl_filter_bin_get_property (
   if (id == PROP_FILTER)
     g_value_set_object (value, self->filter);
   else
-    opencl::forward_get (self->upload, value, spec);
+    G_OBJECT_CLASS (gst_opencl_filter_bin_parent_class)
+        ->get_property (object, id, value, spec);
 }
 
 static void
@@ -224,7 +224,7 @@ gst_opencl_filter_bin_class_init (GstOpenCLFilterBinClass *klass)
           GST_TYPE_ELEMENT,
           GParamFlags (
               G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_MUTABLE_READY)));
-  opencl::install_properties_of (object_class, GST_TYPE_OPENCL_FILTER, PROP_DEVICE,
+  gst_opencl_transfer_bin_class_forward (klass, GST_TYPE_OPENCL_FILTER, PROP_DEVICE,
       [] (GParamSpec *spec) { return g_str_equal (spec->name, "device"); });
 
   gst_element_class_add_static_pad_template (element_class, &sink_template);
