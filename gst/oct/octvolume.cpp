@@ -304,7 +304,11 @@ begin_anew (GstOctVolume *self)
 static bool
 suits (const Settings &wanted, GError **error)
 {
-  return wanted.range.check (error);
+  if (wanted.slab.smooth % 2 == 1)
+    return wanted.range.check (error);
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "surface-smooth is %u, expected an odd number", wanted.slab.smooth);
+  return false;
 }
 
 /* Whether downstream takes what other settings, or other numbers of B-scans, make. */
@@ -408,9 +412,8 @@ prepare_volume (GstOctVolume *self, GError **error)
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
 
   drop_pool (work);
-  if (work.volume_bytes <= G_MAXUINT)
-    work.pool =
-        gst_opencl_filter_new_pool (GST_OPENCL_FILTER (self), FALSE, work.volume_bytes);
+  work.pool =
+      gst_opencl_filter_new_pool (GST_OPENCL_FILTER (self), FALSE, work.volume_bytes);
   if (!work.pool || !gst_buffer_pool_set_active (work.pool, TRUE)) {
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
         "a volume of %" G_GSIZE_FORMAT " bytes cannot be had", work.volume_bytes);

@@ -11,6 +11,18 @@
 #include <memory>
 
 namespace opencl {
+/* Where a query or a configuration has room for 32 bits: a pool that was made for more takes
+ * the most that there is for that. Its buffers are not used again, as GstBufferPool takes
+ * them for others'. */
+inline guint
+size_in_config (gsize size)
+{
+  return guint (MIN (size, gsize (G_MAXUINT)));
+}
+
+/* As it is configured, of an OpenCL pool. */
+bool pool_holds (GstBufferPool *pool, gsize size);
+
 /* Of `pool` and the memories that it makes from now on. Not for a pool that is in use. */
 void pool_reports_to (GstBufferPool *pool, std::shared_ptr<FrameOwner> owner);
 

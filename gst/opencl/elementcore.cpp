@@ -351,9 +351,9 @@ static void
 put_pool_first (GstQuery *query, GstBufferPool *pool, gsize size, guint in_turn)
 {
   if (gst_query_get_n_allocation_pools (query) > 0)
-    gst_query_set_nth_allocation_pool (query, 0, pool, size, in_turn, 0);
+    gst_query_set_nth_allocation_pool (query, 0, pool, size_in_config (size), in_turn, 0);
   else
-    gst_query_add_allocation_pool (query, pool, size, in_turn, 0);
+    gst_query_add_allocation_pool (query, pool, size_in_config (size), in_turn, 0);
 }
 
 static bool
@@ -361,7 +361,7 @@ configure_pool (GstBufferPool *pool, GstCaps *caps, gsize size, guint in_turn)
 {
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
-  gst_buffer_pool_config_set_params (config, caps, size, in_turn, 0);
+  gst_buffer_pool_config_set_params (config, caps, size_in_config (size), in_turn, 0);
   if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw"))
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   return gst_buffer_pool_set_config (pool, config);
@@ -399,7 +399,7 @@ ElementCore::propose_pool (
         !format.is_device_memory && !gst_opencl_context_shares_host_memory (context_);
     in_turn = in_turn_for_upstream (format, in_turn, async_depth ());
     GstBufferPool *pool = make_pool (host, caps, format.size, in_turn);
-    gst_query_add_allocation_pool (query, pool, format.size, in_turn, 0);
+    gst_query_add_allocation_pool (query, pool, size_in_config (format.size), in_turn, 0);
     gst_clear_object (&pool);
   }
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
@@ -434,14 +434,13 @@ ElementCore::decide_pool (
   }
   if (size == 0) /* buffers of many sizes, and nobody offers any */
     return true;
-  if (!pool || !configure_pool (pool, caps, size, in_turn)) {
+  if (!pool || !configure_pool (pool, caps, size, in_turn) || !pool_holds (pool, size)) {
     gst_clear_object (&pool);
     pool = make_pool (host, caps, size, in_turn);
   }
   if (!pool) {
     report (g_error_new (GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
-        "No pool for frames of %" G_GSIZE_FORMAT " bytes, expected at most %u", size,
-        G_MAXUINT));
+        "No pool for frames of %" G_GSIZE_FORMAT " bytes", size));
     return false;
   }
   put_pool_first (query, pool, size, in_turn);

@@ -35,6 +35,8 @@ struct _GstOpenCLBufferPool {
   GstOpenCLContext *context;
   gboolean host;
   Growth *growth;
+  gsize
+      large; /* that G_MAXUINT in a configuration stands for, which has no room for it; or 0 */
   /* as configured */
   gsize size;
   gboolean adds_video_meta;
@@ -87,13 +89,14 @@ gst_opencl_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
   if (!gst_buffer_pool_config_get_params (
           config, &caps, &size, &min_buffers, &max_buffers))
     return FALSE;
-  self->size = size;
+  self->size = size == G_MAXUINT && self->large > 0 ? self->large : size;
   self->growth->in_turn = min_buffers;
   self->adds_video_meta = FALSE;
   if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw")
       && !configure_video (self, config, caps))
     return FALSE;
-  gst_buffer_pool_config_set_params (config, caps, self->size, min_buffers, max_buffers);
+  gst_buffer_pool_config_set_params (
+      config, caps, opencl::size_in_config (self->size), min_buffers, max_buffers);
 
   return GST_BUFFER_POOL_CLASS (gst_opencl_buffer_pool_parent_class)
       ->set_config (pool, config);
@@ -308,13 +311,14 @@ GstBufferPool *
 gst_opencl_buffer_pool_new_configured (
     GstOpenCLContext *context, gboolean host, GstCaps *caps, gsize size)
 {
-  if (size > G_MAXUINT) /* a pool's configuration has no room for more */
-    return nullptr;
   GstBufferPool *pool = host ? gst_opencl_host_buffer_pool_new (context)
                              : gst_opencl_buffer_pool_new (context);
   GstStructure *config = gst_buffer_pool_get_config (pool);
 
-  gst_buffer_pool_config_set_params (config, caps, size, GST_OPENCL_BUFFERS_IN_TURN, 0);
+  if (size > G_MAXUINT)
+    GST_OPENCL_BUFFER_POOL (pool)->large = size;
+  gst_buffer_pool_config_set_params (
+      config, caps, opencl::size_in_config (size), GST_OPENCL_BUFFERS_IN_TURN, 0);
   if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw"))
     gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   if (!gst_buffer_pool_set_config (pool, config)) {
@@ -325,6 +329,12 @@ gst_opencl_buffer_pool_new_configured (
 }
 
 namespace opencl {
+bool
+pool_holds (GstBufferPool *pool, gsize size)
+{
+  return GST_OPENCL_BUFFER_POOL (pool)->size >= size;
+}
+
 void
 pool_reports_to (GstBufferPool *pool, std::shared_ptr<FrameOwner> owner)
 {

@@ -81,7 +81,8 @@ GST_OPENCL_API gboolean gst_opencl_buffer_pool_is_host (GstOpenCLBufferPool *poo
  *
  * Returns: (transfer full) (nullable): a configured pool that is not active yet, of
  *   %GST_OPENCL_BUFFERS_IN_TURN buffers or more, with #GstVideoMeta where @caps are raw
- *   video; %NULL where @caps are invalid or @size does not fit into 32 bits
+ *   video; %NULL where @caps are invalid. A configuration has room for 32 bits of a size:
+ *   its most stands there for a @size that is more.
  *
  * Since: 0.2
  */

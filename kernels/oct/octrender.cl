@@ -17,17 +17,18 @@ kernel void
 bound_depths (global const NUMBER *restrict volume, ulong offset, uint4 size,
     uint bricks, global NUMBER *restrict bounds)
 {
-  const uint brick = get_global_id (0), line = get_global_id (1);
-  if (brick >= bricks || line >= size.y * size.z)
+  const uint brick = get_global_id (0);
+  const size_t line = get_global_id (1);
+  if (brick >= bricks || line >= size.y * (size_t)size.z)
     return;
 
-  global const NUMBER *from = volume + offset + line * (size_t)size.x;
+  global const NUMBER *from = volume + offset + line * size.x;
   const uint first = max (brick * BRICK, 1u) - 1;
   const uint last = min (brick * BRICK + BRICK, size.x - 1);
   NUMBER greatest = from[first];
   for (uint x = first + 1; x <= last; x++)
     greatest = max (greatest, from[x]);
-  bounds[line * (size_t)bricks + brick] = greatest;
+  bounds[line * bricks + brick] = greatest;
 }
 
 /* Of those, of each brick. */

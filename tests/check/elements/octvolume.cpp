@@ -603,6 +603,15 @@ TEST (test_octvolume_keeps_a_range_that_made_sense)
   expect_warnings (two.harness.bus, "db-min above db-max", {"db-min is 70"});
 }
 
+TEST (test_octvolume_has_no_middle_of_an_even_number_of_depths)
+{
+  TwoRows two ("surface-smooth=4");
+  expect_picture (two.out,
+      picture_from (two.rows, mean_between (0, n_depths), in_sixty_decibels),
+      "as before");
+  expect_warnings (two.harness.bus, "an even number", {"surface-smooth is 4"});
+}
+
 TEST (test_octvolume_becomes_as_long_as_it_is_told)
 {
   Harness harness (volume_line (), frame_caps ("F32LE"));

@@ -144,10 +144,20 @@ TEST (test_pool_refuses_caps_that_are_no_video)
 
   fail_unless (
       gst_opencl_buffer_pool_new_configured (context, FALSE, caps, 10) == nullptr);
-  /* GstBufferPool counts bytes in 32 bits: more is refused, not cut off. */
-  fail_unless (gst_opencl_buffer_pool_new_configured (
-                   context, FALSE, nullptr, (gsize (1) << 32) + 10)
-               == nullptr);
+}
+
+/* A configuration counts bytes in 32 bits. No device has room for this. */
+TEST (test_pool_of_more_than_4_GiB_is_not_cut_off)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  for (bool host : {false, true}) {
+    GstBufferPool *pool =
+        new_active_pool (context, host, nullptr, (gsize (1) << 46) + 10);
+    GstBuffer *buffer = nullptr;
+    expect_equal (
+        gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr), GST_FLOW_ERROR);
+    stop (pool);
+  }
 }
 
 TEST (test_pool_without_room_gives_an_error_and_works_later)
