@@ -5,13 +5,13 @@
 /**
  * SECTION:element-chromakey
  *
- * Takes RGBA, or what cameras give (NV12, I420, YUY2 …), and gives RGBA: what
- * openclconvert would make of it, in the same launch.
- *
  * Makes a screen of one colour transparent, `key-color` or, with `auto-key`, a colour of
- * the first frame. `method=distance` is hard: pixels that differ by less than `tolerance`
- * get alpha 0, others keep theirs; the difference is the mean of red's, green's and blue's,
- * or that of one `channel`, 1 from black to white. The other methods are soft, for hair and motion: alpha
+ * the first frame. It takes RGBA, of 16 bits too, or what cameras give (NV12, I420, YUY2 …)
+ * and gives RGBA: what `openclconvert` would make of it, in the same launch.
+ *
+ * `method=distance` is hard: pixels that differ by less than `tolerance` get alpha 0, others
+ * keep theirs; the difference is the mean of red's, green's and blue's, or that of one
+ * `channel`, 1 from black to white. The other methods are soft, for hair and motion: alpha
  * rises from 0 at a distance of `similarity` to 1 at `similarity` + `smoothness`, where
  * the screen itself is at 0, and grey and black are at 1. `chroma` takes the distance in
  * the plane of Cb and Cr, and `difference` how far the screen's component is above the
@@ -645,8 +645,8 @@ distance_key_of (const Work &work, const Settings &settings)
   key.mask = keying::component_mask (&work.info, settings.channel);
   const gdouble part =
       settings.relative ? keying::saturation_of (known_key (work, settings)) : 1;
-  key.threshold =
-      keying::difference_threshold (part * settings.tolerance, settings.channel);
+  key.threshold = keying::difference_threshold (
+      part * settings.tolerance, settings.channel, &work.info);
   key.inverted = settings.invert ? -1 : 0;
   key.opacity = opacity_of (settings);
   return key;
@@ -738,7 +738,7 @@ key_in_tiles (Work &work, const Settings &settings, const Frames &frames,
 static gsize
 work_stride_of (const Work &work)
 {
-  return (gsize (work.info.width) + 7) / 8 * 8 * 4;
+  return (gsize (work.info.width) + 7) / 8 * 8 * keying::bytes_of_pixel (&work.info);
 }
 
 static gboolean

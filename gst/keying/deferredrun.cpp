@@ -6,6 +6,8 @@
 
 #include <gst/opencl/bufferlayout.hpp>
 
+#include "pixelformats.hpp"
+
 struct _GstKeyingDeferredRun {
   GstOpenCLDeferred parent;
 
@@ -104,8 +106,9 @@ find_place (
     return false;
   place->offset = meta ? meta->offset[0] : GST_VIDEO_INFO_PLANE_OFFSET (info, 0);
   place->stride = meta ? meta->stride[0] : GST_VIDEO_INFO_PLANE_STRIDE (info, 0);
-  return place->stride >= gint (4 * width)
-         && opencl::end_of_lines (place->offset, place->stride, height, 4 * width)
+  return place->stride >= gint (bytes_of_pixel (info) * width)
+         && opencl::end_of_lines (
+                place->offset, place->stride, height, bytes_of_pixel (info) * width)
                 <= gst_buffer_get_size (buffer);
 }
 } // namespace keying

@@ -239,7 +239,7 @@ rule_of (const Settings &settings, const GstVideoInfo *info)
   FlowRule rule;
   rule.mask = keying::component_mask (info, settings.channel);
   rule.threshold =
-      keying::difference_threshold (part * settings.tolerance, settings.channel);
+      keying::difference_threshold (part * settings.tolerance, settings.channel, info);
   rule.key_cb = -21 * key.red - 43 * key.green + 64 * key.blue;
   rule.key_cr = 64 * key.red - 54 * key.green - 10 * key.blue;
   rule.limit = settings.limit > 0 ? std::max (cl_uint (1), cl_uint (limit * limit)) : 0;

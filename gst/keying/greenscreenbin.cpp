@@ -41,6 +41,8 @@ GST_DEBUG_CATEGORY_STATIC (greenscreen_bin_debug);
 #define GST_CAT_DEFAULT greenscreen_bin_debug
 
 #define ON_DEVICE "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
+/* What chromakey takes as it is, in 8 bits */
+#define KEYED_FORMATS ON_DEVICE ", format={RGBA, NV12, NV21, I420, YV12, YUY2, UYVY}"
 #define CAPS "video/x-raw(ANY)"
 
 namespace {
@@ -99,18 +101,18 @@ add (GstGreenscreenBin *self, const gchar *factory)
   return opencl::add_to_bin (self, factory, &self->missing);
 }
 
-/* openclupload and what makes RGBA of anything: first and last element */
+/* openclupload and what makes `formats` of anything: first and last element */
 static GstElement *
-add_way_in (GstGreenscreenBin *self, GstElement **last)
+add_way_in (GstGreenscreenBin *self, const gchar *formats, GstElement **last)
 {
   GstElement *upload = add (self, "openclupload");
   GstElement *convert = add (self, "openclconvert");
   *last = add (self, "capsfilter");
   if (!upload || !convert || !*last)
     return nullptr;
-  GstCaps *rgba = gst_caps_from_string (ON_DEVICE ", format=RGBA");
-  g_object_set (*last, "caps", rgba, nullptr);
-  gst_caps_unref (rgba);
+  GstCaps *caps = gst_caps_from_string (formats);
+  g_object_set (*last, "caps", caps, nullptr);
+  gst_caps_unref (caps);
   gst_element_link_many (upload, convert, *last, nullptr);
   return upload;
 }
@@ -119,7 +121,7 @@ static void
 gst_greenscreen_bin_init (GstGreenscreenBin *self)
 {
   GstElement *last;
-  GstElement *first = add_way_in (self, &last);
+  GstElement *first = add_way_in (self, KEYED_FORMATS, &last);
   self->key = add (self, "chromakey");
   self->fill = add (self, "keyfill");
   self->out = add (self, "openclconvert");
@@ -240,7 +242,7 @@ static GstElement *
 put_background_behind (GstGreenscreenBin *self)
 {
   GstElement *last;
-  GstElement *first = add_way_in (self, &last);
+  GstElement *first = add_way_in (self, ON_DEVICE ", format=RGBA", &last);
   GstElement *queue = add (self, "queue");
   GstElement *ahead = add (self, "queue");
   self->mix = add (self, "openclcompositor");

@@ -11,7 +11,7 @@ namespace keying {
 cl_uint
 DistanceKey::least_alpha () const
 {
-  const cl_uint half = 32768, none = 256;
+  const cl_uint half = 32768, none = 65536;
   return opacity == 0 ? none : std::min (none, (half + opacity - 1) / opacity);
 }
 

@@ -63,7 +63,8 @@ struct Work {
   guint planes = 0;     /* that `runs` has room for */
   guint weights_of = 0; /* the radius */
 
-  gsize bytes_of_runs () const { return runs_stride * info.height; }
+  gsize runs_of_plane () const { return runs_stride * info.height; }
+  gsize bytes_of_alpha () const { return keying::bytes_of_pixel (&info) / 4; }
 };
 } // namespace
 
@@ -134,8 +135,8 @@ gst_matte_shape_set_formats (
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   work.stride = (gsize (work.info.width) + 7) / 8 * 8;
   work.runs_stride = work.stride + margins;
-  work.plane =
-      opencl::make_buffer (context, work.stride * work.info.height + behind, error);
+  work.plane = opencl::make_buffer (
+      context, work.bytes_of_alpha () * work.stride * work.info.height + behind, error);
   return work.plane () && create_kernels (context, work, error);
 }
 
@@ -154,8 +155,8 @@ ensure_runs (GstOpenCLContext *context, Work &work, guint planes, GError **error
 {
   if (work.planes >= planes)
     return TRUE;
-  work.runs =
-      opencl::make_buffer (context, planes * work.bytes_of_runs () + behind, error);
+  work.runs = opencl::make_buffer (
+      context, planes * work.bytes_of_alpha () * work.runs_of_plane () + behind, error);
   work.planes = work.runs () ? planes : 0;
   return work.planes > 0;
 }
@@ -191,7 +192,7 @@ grow (GstOpenCLContext *context, Work &work, guint radius, cl_uint flip,
 {
   const cl_uint stride = work.runs_stride, height = work.info.height;
   const guint doublings = doublings_of (radius);
-  const gsize bytes = work.bytes_of_runs ();
+  const gsize plane = work.runs_of_plane ();
 
   if (!ensure_runs (context, work, doublings + 1, error)
       || !work.take_alpha.launch (queue, stride / 8, height, error, input,
@@ -199,11 +200,11 @@ grow (GstOpenCLContext *context, Work &work, guint radius, cl_uint flip,
     return FALSE;
   for (guint n = 0; n < doublings; n++)
     if (!launch (work.double_runs, queue, stride, height, error, work.runs (),
-            cl_ulong (n * bytes), cl_ulong ((n + 1) * bytes), stride, height,
+            cl_ulong (n * plane), cl_ulong ((n + 1) * plane), stride, height,
             cl_uint (1u << n)))
       return FALSE;
   return launch (work.grow_by_disc, queue, work.info.width, height, error, work.runs (),
-      stride, cl_ulong (bytes), cl_uint (work.info.width), height, cl_uint (radius),
+      stride, cl_ulong (plane), cl_uint (work.info.width), height, cl_uint (radius),
       work.plane (), cl_uint (work.stride));
 }
 
@@ -230,14 +231,15 @@ gst_matte_shape_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
   Work &work = *self->work;
   const Settings settings = self->settings->committed ();
-  const cl_uint flip = settings.grow < 0 ? 255 : 0;
+  const cl_uint opaque = keying::levels_of (&work.info);
+  const cl_uint flip = settings.grow < 0 ? opaque : 0;
   const cl_uint width = work.info.width, height = work.info.height;
 
   return grow (context, work, std::abs (settings.grow), flip, input, queue, error)
          && feather (context, work, settings.feather, queue, error)
          && work.put_alpha.launch (queue, (width + 7) / 8, height, error, input, output,
              width, height, work.plane (), cl_uint (work.stride),
-             settings.invert ? 255 - flip : flip);
+             settings.invert ? opaque - flip : flip);
 }
 
 static void

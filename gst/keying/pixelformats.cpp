@@ -14,14 +14,16 @@
   ", width=(int)[1, 32768], height=(int)[1, 32768], "                                    \
   "framerate=(fraction)[0/1, 2147483647/1]"
 #define KEYED "{RGBA, BGRA, ARGB, ABGR}"
+#define DEEP "RGBA64_LE"
 #define FILMED "{NV12, NV21, I420, YV12, YUY2, UYVY}"
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE (
-    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS (KEYED)));
-static GstStaticPadTemplate filming_sink_template = GST_STATIC_PAD_TEMPLATE ("sink",
-    GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS (KEYED) ";" CAPS (FILMED)));
+    "sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS (KEYED) ";" CAPS (DEEP)));
+static GstStaticPadTemplate filming_sink_template =
+    GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
+        GST_STATIC_CAPS (CAPS (KEYED) ";" CAPS (FILMED) ";" CAPS (DEEP)));
 static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
-    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS (KEYED)));
+    "src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS (CAPS (KEYED) ";" CAPS (DEEP)));
 
 GST_DEBUG_CATEGORY_STATIC (keying_debug);
 #define GST_CAT_DEFAULT keying_debug
@@ -33,6 +35,7 @@ static const PixelFormat pixel_formats[] = {
     {GST_VIDEO_FORMAT_BGRA, 16, 8, 0, 24},
     {GST_VIDEO_FORMAT_ARGB, 8, 16, 24, 0},
     {GST_VIDEO_FORMAT_ABGR, 24, 16, 8, 0},
+    {GST_VIDEO_FORMAT_RGBA64_LE, 0, 8, 16, 24},
 };
 
 const PixelFormat &
@@ -50,9 +53,31 @@ std::string
 pixel_options (const GstVideoInfo *info)
 {
   const PixelFormat &format = pixel_format_of (info);
-  return "-DRED=" + std::to_string (format.red) + " -DGREEN="
-         + std::to_string (format.green) + " -DBLUE=" + std::to_string (format.blue)
-         + " -DALPHA=" + std::to_string (format.alpha);
+  const guint widening = bytes_of_pixel (info) / 4;
+  auto option = [&] (const char *name, guint bits) {
+    return name + std::to_string (widening * bits);
+  };
+  return option ("-DRED=", format.red) + option (" -DGREEN=", format.green)
+         + option (" -DBLUE=", format.blue) + option (" -DALPHA=", format.alpha)
+         + (widening > 1 ? " -DDEEP=1" : "");
+}
+
+gsize
+bytes_of_pixel (const GstVideoInfo *info)
+{
+  return GST_VIDEO_INFO_COMP_PSTRIDE (info, 0);
+}
+
+guint
+levels_of (const GstVideoInfo *info)
+{
+  return 255 * scale_of (info);
+}
+
+guint
+scale_of (const GstVideoInfo *info)
+{
+  return bytes_of_pixel (info) > 4 ? 257 : 1;
 }
 
 bool
@@ -75,9 +100,10 @@ component_mask (const GstVideoInfo *info, Channel channel)
 }
 
 cl_uint
-difference_threshold (gdouble tolerance, Channel channel)
+difference_threshold (gdouble tolerance, Channel channel, const GstVideoInfo *info)
 {
-  return cl_uint (std::ceil (tolerance * (channel == Channel::all ? 765 : 255)));
+  const guint components = channel == Channel::all ? 3 : 1;
+  return cl_uint (std::ceil (tolerance * (components * levels_of (info))));
 }
 
 Color
@@ -182,18 +208,23 @@ transform_filmed_caps (
 {
   static GstStaticCaps keyed_caps = GST_STATIC_CAPS (CAPS (KEYED));
   static GstStaticCaps filmed_caps = GST_STATIC_CAPS (CAPS (FILMED));
+  static GstStaticCaps deep_caps = GST_STATIC_CAPS (CAPS (DEEP));
   const bool forth = direction == GST_PAD_SINK;
   GstCaps *keyed = gst_static_caps_get (&keyed_caps);
   GstCaps *filmed = gst_static_caps_get (&filmed_caps);
+  GstCaps *deep = gst_static_caps_get (&deep_caps);
 
   GstCaps *result = gst_caps_intersect_full (caps, keyed, GST_CAPS_INTERSECT_FIRST);
   GstCaps *others =
       gst_caps_intersect_full (caps, forth ? filmed : keyed, GST_CAPS_INTERSECT_FIRST);
   GstCaps *made = caps_of_formats (others, forth ? KEYED : FILMED);
   result = gst_caps_merge (result, made);
+  result = gst_caps_merge (
+      result, gst_caps_intersect_full (caps, deep, GST_CAPS_INTERSECT_FIRST));
   gst_caps_unref (others);
   gst_caps_unref (keyed);
   gst_caps_unref (filmed);
+  gst_caps_unref (deep);
   if (filter) {
     GstCaps *both = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
     gst_caps_unref (result);

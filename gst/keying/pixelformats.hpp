@@ -10,7 +10,8 @@
 #include <string>
 
 namespace keying {
-/* Where each component's byte stands in a pixel, in bits of a little-endian word */
+/* Where each component's byte stands in a pixel, in bits of a little-endian word; where
+ * components are of 16 bits, as if they were of 8, which kernels widen */
 struct PixelFormat {
   GstVideoFormat format;
   guint red, green, blue, alpha;
@@ -29,6 +30,11 @@ struct Color {
 
 const PixelFormat &pixel_format_of (const GstVideoInfo *info);
 std::string pixel_options (const GstVideoInfo *info);
+/* Of a pixel: 4, or 8 where components are of 16 bits */
+gsize bytes_of_pixel (const GstVideoInfo *info);
+/* A pixel's largest component, and levels to one of 8 bits */
+guint levels_of (const GstVideoInfo *info);
+guint scale_of (const GstVideoInfo *info);
 
 /* What was learnt of one holds for the other. */
 bool shows_the_same (const GstVideoInfo *a, const GstVideoInfo *b);
@@ -37,7 +43,8 @@ bool shows_the_same (const GstVideoInfo *a, const GstVideoInfo *b);
 cl_uint component_mask (const GstVideoInfo *info, Channel channel);
 /* What the sum of absolute differences stays below where the distance is below
  * `tolerance` */
-cl_uint difference_threshold (gdouble tolerance, Channel channel);
+cl_uint difference_threshold (
+    gdouble tolerance, Channel channel, const GstVideoInfo *info);
 
 Color color_of_argb (guint argb);
 

@@ -58,7 +58,8 @@ ScreenPlate::create (GstOpenCLContext *of, const GstVideoInfo *info,
   size = 16 * std::max (1l, std::lround (std::min (width, height) / 16. / blocks_across));
   block_columns = (width + size - 1) / size;
   block_rows = (height + size - 1) / size;
-  stride = (width + 7) / 8 * 8 * 4;
+  stride = (width + 7) / 8 * 8 * bytes_of_pixel (info);
+  columns_of_picture = (width + 7) / 8 * 8;
   const std::string more = " -DGROUP=" + std::to_string (smoothing_group)
                            + " -DSAMPLES=" + std::to_string (samples_across);
   for (guint linear : {0, 1}) {
@@ -142,9 +143,9 @@ ScreenPlate::take_picture (const GstOpenCLFrame *picture, const GstVideoInfo *in
   if (!picture_ ()
       && !opencl::make_buffer (context, gsize (stride) * height, picture_, error))
     return false;
-  has_picture_ = take_plate.launch (queue, stride / 4, height, error, picture, shifts,
-      cl_uint (info->width), cl_uint (info->height), cl_uint (width), cl_uint (height),
-      picture_ (), stride);
+  has_picture_ = take_plate.launch (queue, columns_of_picture, height, error, picture,
+      shifts, cl_uint (info->width), cl_uint (info->height), cl_uint (width),
+      cl_uint (height), picture_ (), stride);
   return has_picture_;
 }
 } // namespace keying

@@ -76,6 +76,7 @@ private:
   opencl::FrameKernel measure_screen[2], smooth_screen[2]; /* of levels and of light */
   opencl::FrameKernel remember_screen, take_plate;
   cl_uint size = 0, block_columns = 0, block_rows = 0, stride = 0;
+  gsize columns_of_picture = 0;
   cl::Buffer measured; /* of each block */
   cl::Buffer across;   /* sums of measured */
   cl::Buffer known;    /* what is remembered of measured */

@@ -5,6 +5,8 @@
 /**
  * SECTION:element-splashkey
  *
+ * Takes pictures and gives them as chromakey does.
+ *
  * Keys a background that needs no special colour, by blocks: a block whose mean red,
  * green and blue differ from those that are stored for it by less than `tolerance` is
  * background. It becomes transparent and its means are stored, so that slow changes of
@@ -168,7 +170,7 @@ groups_of_blocks (const Work &work, guint block_size)
 }
 
 /* In whole blocks and in those that the frame's right and lower edge cut */
-static cl_uint4
+static cl_ulong4
 thresholds_of (const Settings &settings, const GstVideoInfo *info)
 {
   gsize size = settings.block_size;
@@ -176,10 +178,11 @@ thresholds_of (const Settings &settings, const GstVideoInfo *info)
   gsize cut_rows = info->height % size;
   const gsize pixels[] = {
       size * size, cut_columns * size, size * cut_rows, cut_columns * cut_rows};
-  cl_uint4 thresholds;
+  const gsize most = 3 * keying::levels_of (info);
+  cl_ulong4 thresholds;
   for (gsize n = 0; n < 4; n++)
     thresholds.s[n] =
-        cl_uint (std::ceil (settings.tolerance * gdouble (765 * pixels[n])));
+        cl_ulong (std::ceil (settings.tolerance * gdouble (most * pixels[n])));
   return thresholds;
 }
 

@@ -6,13 +6,6 @@
 #include "softkey.clh"
 #include "unkeyed.clh"
 
-uint8
-as_pixel (uint color)
-{
-  return (uint8)((color >> 16 & 255) << RED | (color >> 8 & 255) << GREEN
-                 | (color & 255) << BLUE);
-}
-
 /* Eight pixels a work-item. `inverted` is all ones when what differs is keyed. */
 __kernel void
 key_by_distance (FILMED (input), FRAME (, output), uint width, uint height,
@@ -24,8 +17,9 @@ key_by_distance (FILMED (input), FRAME (, output), uint width, uint height,
   if (x >= width || y >= height)
     return;
   uint color = use_auto_key ? *auto_key : key;
-  uint8 pixels = filmed_pixels (FILMED_LINE (input, y), x, width);
-  int8 keyed = (difference (pixels, as_pixel (color), mask) < threshold) ^ inverted;
+  Pixel8 pixels = filmed_pixels (FILMED_LINE (input, y), x, width);
+  Pixel8 key_pixel = pixel_of_rgb (color);
+  int8 keyed = (difference (pixels, key_pixel, widened (mask)) < threshold) ^ inverted;
   uint8 alpha = select (scaled_alpha (pixels, opacity), (uint8)(0), keyed);
   if (spill > 0) {
     float4 screen = color_of_key (color);
@@ -50,15 +44,35 @@ take_pixels (FILMED (input), FRAME (, output), uint width, uint height)
 /* A quieter picture: where nothing moves, a mean over time. Whether something does, the
  * mean difference of three by three pixels says, which is quieter than that of one: above
  * MOVING levels a pixel is taken as it is, up to STILL the mean takes a part of it. Means
- * are in 1/256 of a level. */
+ * are in 1/256 of a level, or as 16 bits are. */
 #define STILL 2.5f
 #define MOVING 4.5f
 #define PART 0.2f
 
+#if DEEP
+#define PART_OF_LEVEL 257.0f
+#else
+#define PART_OF_LEVEL 256.0f
+#endif
+
 int4
-bytes_of_pixel (uint pixel)
+parts_of_pixel (Pixel pixel)
 {
+#if DEEP
+  return convert_int4 (as_ushort4 (pixel));
+#else
   return convert_int4 (as_uchar4 (pixel)) << 8;
+#endif
+}
+
+Pixel
+pixel_of_parts (int4 parts)
+{
+#if DEEP
+  return as_ulong (convert_ushort4_sat (parts));
+#else
+  return as_uint (convert_uchar4_sat ((parts + 128) >> 8));
+#endif
 }
 
 /* Of three pixels above each other; beyond the frame lie those of its rim. */
@@ -70,7 +84,7 @@ change_of_column (FRAME (const, input), uint width, uint height,
   x = clamp (x, 0, (int)width - 1);
   for (int row = y - 1; row <= y + 1; row++) {
     int line = clamp (row, 0, (int)height - 1);
-    sum += bytes_of_pixel (load_pixel (LINE (input, line), x))
+    sum += parts_of_pixel (load_pixel (LINE (input, line), x))
            - convert_int4 (before[(ulong)line * width + x]);
   }
   return sum;
@@ -93,14 +107,14 @@ quiet (FRAME (const, input), FRAME (, seen), uint width, uint height, uint start
   }
   for (int end = min (x + 8, (int)width); x < end; x++) {
     ulong at = (ulong)y * width + x;
-    int4 mean = bytes_of_pixel (load_pixel (line, x));
+    int4 mean = parts_of_pixel (load_pixel (line, x));
     if (!starts) {
       int4 right =
           change_of_column (THE_FRAME (input), width, height, before, x + 1, y);
       uint4 changes = abs (left + middle + right);
       uint change = max (max (changes.x, changes.y), max (changes.z, changes.w));
       float part = clamp (
-          PART + (change / (9 * 256.0f) - STILL) * (1 - PART) / (MOVING - STILL), PART,
+          PART + (change / (9 * PART_OF_LEVEL) - STILL) * (1 - PART) / (MOVING - STILL), PART,
           1.0f);
       int4 was = convert_int4 (before[at]);
       mean = was + convert_int4_rte (part * convert_float4 (mean - was));
@@ -108,7 +122,7 @@ quiet (FRAME (const, input), FRAME (, seen), uint width, uint height, uint start
       middle = right;
     }
     after[at] = convert_ushort4 (mean);
-    store_pixel (LINE (seen, y), x, as_uint (convert_uchar4_sat ((mean + 128) >> 8)));
+    store_pixel (LINE (seen, y), x, pixel_of_parts (mean));
   }
 }
 
@@ -122,7 +136,7 @@ take_key (FILMED (input), uint left, uint top, uint columns, uint rows,
   ulong red = 0, green = 0, blue = 0;
   for (uint row = item; row < rows; row += get_local_size (0)) {
     for (uint column = 0; column < columns; column++) {
-      uint pixel = filmed_pixel (FILMED_LINE (input, top + row), left + column);
+      Pixel pixel = filmed_pixel (FILMED_LINE (input, top + row), left + column);
       red += COMPONENT (pixel, RED);
       green += COMPONENT (pixel, GREEN);
       blue += COMPONENT (pixel, BLUE);
@@ -137,7 +151,7 @@ take_key (FILMED (input), uint left, uint top, uint columns, uint rows,
   ulong total[3] = {0, 0, 0};
   for (uint n = 0; n < 3 * get_local_size (0); n++)
     total[n % 3] += sums[n];
-  ulong count = (ulong)columns * rows;
+  ulong count = (ulong)columns * rows * SCALE;
   uint color = 0xff;
   for (uint n = 0; n < 3; n++)
     color = color << 8 | (uint)((2 * total[n] + count) / (2 * count));
@@ -169,9 +183,10 @@ sample_of (FILMED (input), uint width, uint height, uint n)
 {
   uint x = (ulong)(2 * (n % SEEN) + 1) * width / (2 * SEEN);
   uint y = (ulong)(2 * (n / SEEN) + 1) * height / (2 * SEEN);
-  uint pixel = filmed_pixel (FILMED_LINE (input, y), x);
-  return (float4)(
+  Pixel pixel = filmed_pixel (FILMED_LINE (input, y), x);
+  uint4 levels = (uint4)(
       COMPONENT (pixel, RED), COMPONENT (pixel, GREEN), COMPONENT (pixel, BLUE), 0);
+  return convert_float4 ((levels + SCALE / 2) / SCALE);
 }
 
 /* The hue with most chroma, its neighbours' counted half, or HUES where there is none */

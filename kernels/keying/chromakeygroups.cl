@@ -39,8 +39,8 @@ INLINED Colors
 screen_of_four (Keyer keyer, Segment segment, int x, int y)
 {
   if (PICTURED)
-    return colors_of_pixels (((__global const uint4 *)PLATE_LINE (
-        keyer, y))[clamp (x / 4, 0, (int)keyer.plate_stride / 16 - 1)]);
+    return colors_of_pixels (((__global const Pixel4 *)PLATE_LINE (
+        keyer, y))[clamp (x / 4, 0, (int)keyer.plate_stride / (4 * PIXEL_BYTES) - 1)]);
   float4 along = x - segment.from + (float4)(0.5f, 1.5f, 2.5f, 3.5f);
   Colors colors = {segment.color.s0 + segment.slope.s0 * along,
       segment.color.s1 + segment.slope.s1 * along,
@@ -49,33 +49,33 @@ screen_of_four (Keyer keyer, Segment segment, int x, int y)
 }
 
 /* Pixels from x on, a multiple of as many; those beyond the line are its first or last. */
-uint8
+Pixel8
 load_eight (FilmedLine line, int x, int width)
 {
   return x >= 0 && x < width ? filmed_pixels (line, x, width)
-                             : (uint8)(filmed_pixel (line, x < 0 ? 0 : width - 1));
+                             : (Pixel8)(filmed_pixel (line, x < 0 ? 0 : width - 1));
 }
 
-uint4
+Pixel4
 load_four (FilmedLine line, uint x, uint width)
 {
 #if CAMERA
   return filmed_pixels (line, x, width).lo;
 #else
-#if ALIGNMENT >= 16 && defined(__ENDIAN_LITTLE__)
+#if ALIGNMENT >= 16 && !DEEP && defined(__ENDIAN_LITTLE__)
   if (x + 4 <= width)
     return ((__global const uint4 *)line)[x / 4];
 #endif
   uint last = width - 1;
-  return (uint4)(load_pixel (line, x), load_pixel (line, min (x + 1, last)),
+  return (Pixel4)(load_pixel (line, x), load_pixel (line, min (x + 1, last)),
       load_pixel (line, min (x + 2, last)), load_pixel (line, min (x + 3, last)));
 #endif
 }
 
 void
-store_four (__global uchar *line, uint x, uint width, uint4 pixels)
+store_four (__global uchar *line, uint x, uint width, Pixel4 pixels)
 {
-#if ALIGNMENT >= 16 && defined(__ENDIAN_LITTLE__)
+#if ALIGNMENT >= 16 && !DEEP && defined(__ENDIAN_LITTLE__)
   if (x + 4 <= width) {
     ((__global uint4 *)line)[x / 4] = pixels;
     return;
@@ -124,7 +124,7 @@ keep_marks (const float4 *distance, uint eight, __local uchar *marks)
 }
 
 INLINED void
-look_at_eight (uint8 pixels, Keyer keyer, Segment segment, int x, int y, uint eight,
+look_at_eight (Pixel8 pixels, Keyer keyer, Segment segment, int x, int y, uint eight,
     uint row, __local float4 *lumas, __local float4 *distances, __local uint *marks)
 {
   Colors colors[2] = {colors_of_pixels (pixels.lo), colors_of_pixels (pixels.hi)};
@@ -296,7 +296,7 @@ INLINED void
 key_four (FILMED (seen), FILMED (input), FRAME (, output), uint width, uint x,
     uint y, Keyer keyer, Colors here, const Around *around)
 {
-  uint4 pixels = load_four (FILMED_LINE (input, y), x, width);
+  Pixel4 pixels = load_four (FILMED_LINE (input, y), x, width);
   float4 distance, core = 0;
   if (REFINING)
     distance = distance_on_line (around->moments, around->lumas[RADIUS * EDGE_FOURS],

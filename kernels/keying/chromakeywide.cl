@@ -42,7 +42,7 @@ screen_along (Keyer keyer, Segment *segment, int x, int y)
   const float16 offsets = (float16)(0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f, 8.5f,
       9.5f, 10.5f, 11.5f, 12.5f, 13.5f, 14.5f, 15.5f);
   if (keyer.plate_stride > 0)
-    return colors_of_pixels (load_wide (PLATE_LINE (keyer, y), x, keyer.plate_stride / 4));
+    return colors_of_pixels (load_wide (PLATE_LINE (keyer, y), x, keyer.plate_stride / PIXEL_BYTES));
   if (x >= segment->end)
     *segment = segment_at (keyer, x, y);
   Segment first = *segment;
@@ -171,7 +171,7 @@ write_line (FILMED (input), FRAME (, output), Place place, Keyer keyer, int row,
   segment.end = INT_MIN;
   for (int column = 0; column < place.columns; column += 16) {
     int x = place.x + column;
-    uint16 pixels = filmed_wide (FILMED_LINE (input, y), x, place.width);
+    Pixel16 pixels = filmed_wide (FILMED_LINE (input, y), x, place.width);
     Colors colors = colors_of_pixels (pixels);
     Colors here = colors;
     if (keyer.spill > 0)

@@ -19,8 +19,8 @@ pack_flow (FRAME (const, input), uint width, uint height, RULE, __global uchar *
   uint k = 0, r = 0, d = 0, o = 0;
   if (x < width) {
     Rule rule = THE_RULE;
-    uint8 pixels = load_pixels (LINE (input, y), x, width);
-    uint8 below = load_pixels (LINE (input, min (y + 1, height - 1)), x, width);
+    Pixel8 pixels = load_pixels (LINE (input, y), x, width);
+    Pixel8 below = load_pixels (LINE (input, min (y + 1, height - 1)), x, width);
     k = keyed_of (pixels, x, width);
     r = same_as_right (LINE (input, y), pixels, rule, x, width);
     d = y + 1 < height ? same_as_below (pixels, below, rule, x, width) : 0;

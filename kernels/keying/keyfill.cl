@@ -5,11 +5,10 @@
 #include "pixels.clh"
 
 /* `color`: alpha, red, green and blue in bits 24, 16, 8 and 0 */
-uint
+Pixel
 pixel_of_color (uint color)
 {
-  return (color >> 24) << ALPHA | (color >> 16 & 255) << RED | (color >> 8 & 255) << GREEN
-         | (color & 255) << BLUE;
+  return (Pixel)((color >> 24) * SCALE) << ALPHA | pixel_of_rgb (color);
 }
 
 __kernel void
@@ -19,13 +18,13 @@ paint_keyed (FRAME (const, input), FRAME (, output), uint width, uint height, ui
   uint y = get_global_id (1);
   if (x >= width || y >= height)
     return;
-  uint8 pixels = load_pixels (LINE (input, y), x, width);
-  int8 keyed = (pixels & ALPHA_MASK) == (uint8)(0);
+  Pixel8 pixels = load_pixels (LINE (input, y), x, width);
+  int8 keyed = COMPONENT8 (pixels, ALPHA) == (uint8)(0);
   store_pixels (LINE (output, y), x, width,
-      select (pixels, (uint8)(pixel_of_color (color)), keyed));
+      other_where (pixels, (Pixel8)(pixel_of_color (color)), keyed));
 }
 
-/* The pixels over the colour, straight alpha, rounded. Weights are in 1/255^2. */
+/* The pixels over the colour, straight alpha, rounded. Weights are in 1/LEVELS^2. */
 __kernel void
 composite_over_color (
     FRAME (const, input), FRAME (, output), uint width, uint height, uint color)
@@ -34,26 +33,20 @@ composite_over_color (
   uint y = get_global_id (1);
   if (x >= width || y >= height)
     return;
-  uint8 pixels = load_pixels (LINE (input, y), x, width);
-  uint paint = pixel_of_color (color);
-  uint8 alpha = COMPONENT (pixels, ALPHA);
-  uint8 over = 255 * alpha;
-  uint8 under = COMPONENT (paint, ALPHA) * (255 - alpha);
-  uint8 both = over + under;
-  uint8 divisor = max (both, 1u);
-
-  uint8 result = with_alpha (0, (both + 127) / 255);
-  result |= (COMPONENT (pixels, RED) * over + COMPONENT (paint, RED) * under + both / 2)
-                / divisor
-            << RED;
-  result |=
-      (COMPONENT (pixels, GREEN) * over + COMPONENT (paint, GREEN) * under + both / 2)
-          / divisor
-      << GREEN;
-  result |= (COMPONENT (pixels, BLUE) * over + COMPONENT (paint, BLUE) * under + both / 2)
-                / divisor
-            << BLUE;
+  Pixel8 pixels = load_pixels (LINE (input, y), x, width);
+  Pixel paint = pixel_of_color (color);
+  Pixel8 alpha = pixels >> ALPHA & LEVELS;
+  Pixel8 over = LEVELS * alpha;
+  Pixel8 under = (paint >> ALPHA & LEVELS) * (LEVELS - alpha);
+  Pixel8 both = over + under;
+  Pixel8 divisor = max (both, (Pixel8)(1));
+#define MIXED(shift)                                                                     \
+  (((pixels >> shift & LEVELS) * over + (paint >> shift & LEVELS) * under + both / 2)    \
+          / divisor                                                                      \
+      << shift)
+  Pixel8 result = ((both + LEVELS / 2) / LEVELS) << ALPHA;
+  result |= MIXED (RED) | MIXED (GREEN) | MIXED (BLUE);
   /* Nothing over nothing: the picture's colour is kept. */
-  result = select (result, pixels, both == (uint8)(0));
+  result = select (result, pixels, both == (Pixel8)(0));
   store_pixels (LINE (output, y), x, width, result);
 }

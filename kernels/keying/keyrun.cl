@@ -13,10 +13,10 @@
 
 /* Of eight pixels, those that the key or their own alpha makes transparent */
 uint
-keyed_by (uint8 pixels, Key key, int x, int width)
+keyed_by (Pixel8 pixels, Key key, int x, int width)
 {
-  uint near = pack_near (pixels, (uint8)(key.color), key.mask, key.threshold);
-  uint clear = pack_signs (COMPONENT (pixels, ALPHA) - key.least_alpha);
+  uint near = pack_near (pixels, (Pixel8)(key.color), key.mask, key.threshold);
+  uint clear = pack_signs (COMPONENT8 (pixels, ALPHA) - key.least_alpha);
   return ((near ^ key.inverted) | clear) & inside_line (x, width, 8);
 }
 
@@ -51,12 +51,12 @@ load_strip (FILMED (input), Place place, Key key, Rule rule, bool flows,
   int x = place.x + 8 * byte;
   bool there = x >= 0 && x < place.width;
   int first = place.y + row;
-  uint8 pixels = 0;
+  Pixel8 pixels = 0;
   if (there && first >= 0 && first < place.height)
     pixels = filmed_pixels (FILMED_LINE (input, first), x, place.width);
   for (int end = row + STRIP_ROWS; row < end; row++) {
     int y = place.y + row;
-    uint8 below = 0;
+    Pixel8 below = 0;
     uint k = 0, r = 0, d = 0, w = 0;
     if (there && y + 1 >= 0 && y + 1 < place.height && (flows || row + 1 < end))
       below = filmed_pixels (FILMED_LINE (input, y + 1), x, place.width);
@@ -121,7 +121,7 @@ write_core (FILMED (input), FRAME (, output), ORIGINAL, Place place, int side,
     if (x >= place.width)
       continue;
     int at = BYTE_INDEX (row * TILE_BYTES + byte);
-    uint8 pixels = filmed_pixels (FILMED_LINE (input, y), x, place.width);
+    Pixel8 pixels = filmed_pixels (FILMED_LINE (input, y), x, place.width);
     uint8 alpha = alpha_unless_keyed (scaled_alpha (pixels, opacity),
         spread_mask (bytes_of (planes.keyed)[at]), THE_ORIGINAL, x, y, place.width);
     store_pixels (LINE (output, y), x, place.width, with_alpha (pixels, alpha));

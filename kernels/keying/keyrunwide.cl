@@ -15,6 +15,7 @@
 
 #define LINE_PIXELS 512
 #define VECTORS 32
+#define COMPONENT16(pixels, shift) COMPONENT_OF (16, pixels, shift)
 
 typedef struct {
   uint16 keyed[WIDE_ROWS + 2]; /* a line above and one below */
@@ -46,21 +47,21 @@ of_right (uint16 bits)
 
 /* All ones where the components in `mask` differ by less, else 0 */
 int16
-is_near (uint16 a, uint16 b, uint mask, uint threshold)
+is_near (Pixel16 a, Pixel16 b, Pixel mask, uint threshold)
 {
   a &= mask;
   b &= mask;
-  uint16 sum = abs_diff (COMPONENT (a, RED), COMPONENT (b, RED))
-               + abs_diff (COMPONENT (a, GREEN), COMPONENT (b, GREEN))
-               + abs_diff (COMPONENT (a, BLUE), COMPONENT (b, BLUE));
+  uint16 sum = abs_diff (COMPONENT16 (a, RED), COMPONENT16 (b, RED))
+               + abs_diff (COMPONENT16 (a, GREEN), COMPONENT16 (b, GREEN))
+               + abs_diff (COMPONENT16 (a, BLUE), COMPONENT16 (b, BLUE));
   return sum < threshold;
 }
 
 int16
-is_within (uint16 pixels, Rule rule)
+is_within (Pixel16 pixels, Rule rule)
 {
-  return (int16)(chroma_square (pixels.lo, rule.key_cb, rule.key_cr) <= rule.limit,
-      chroma_square (pixels.hi, rule.key_cb, rule.key_cr) <= rule.limit);
+  return (int16)(is_chroma_within (pixels.lo, rule.key_cb, rule.key_cr, rule.limit),
+      is_chroma_within (pixels.hi, rule.key_cb, rule.key_cr, rule.limit));
 }
 
 uint16
@@ -84,11 +85,11 @@ place_of_tile (int x, int y, int width, int height, int rows)
 }
 
 uint16
-keyed_by (uint16 pixels, Key key, int bit)
+keyed_by (Pixel16 pixels, Key key, int bit)
 {
   int16 here =
-      is_near (pixels, (uint16)(key.color), key.mask, key.threshold) ^ key.inverted;
-  here |= COMPONENT (pixels, ALPHA) < key.least_alpha;
+      is_near (pixels, (Pixel16)(key.color), key.mask, key.threshold) ^ key.inverted;
+  here |= COMPONENT16 (pixels, ALPHA) < key.least_alpha;
   return bit_where (here, bit);
 }
 
@@ -105,17 +106,17 @@ key_line (FILMED (input), Place place, Key key, int row, Tile *tile)
 /* Keyed pixels and ways; `kept` is the line's pixels, and then the next one's. */
 void
 find_ways_of_line (
-    FILMED (input), Place place, Key key, Rule rule, int row, uint16 *kept, Tile *tile)
+    FILMED (input), Place place, Key key, Rule rule, int row, Pixel16 *kept, Tile *tile)
 {
   int y = place.y + row;
   bool last = y + 1 >= place.height;
   FilmedLine next = FILMED_LINE (input, last ? y : y + 1);
   uint16 keyed = 0, right = 0, down = 0, within = 0;
   for (int bit = 0; bit < VECTORS; bit++) {
-    uint16 pixels = kept[bit], ahead = kept[bit + 1];
-    uint16 beside =
-        (uint16)(pixels.s1234, pixels.s567, pixels.s89ab, pixels.scdef, ahead.s0);
-    uint16 below = last ? pixels : filmed_wide (next, place.x + 16 * bit, place.width);
+    Pixel16 pixels = kept[bit], ahead = kept[bit + 1];
+    Pixel16 beside =
+        (Pixel16)(pixels.s1234, pixels.s567, pixels.s89ab, pixels.scdef, ahead.s0);
+    Pixel16 below = last ? pixels : filmed_wide (next, place.x + 16 * bit, place.width);
     keyed |= keyed_by (pixels, key, bit);
     right |= bit_where (is_near (pixels, beside, rule.mask, rule.threshold), bit);
     down |= bit_where (is_near (pixels, below, rule.mask, rule.threshold), bit);
@@ -133,7 +134,7 @@ find_ways_of_line (
 void
 find_ways (FILMED (input), Place place, Key key, Rule rule, Tile *tile)
 {
-  uint16 kept[VECTORS + 1]; /* beyond the last vector nobody looks */
+  Pixel16 kept[VECTORS + 1]; /* beyond the last vector nobody looks */
   FilmedLine first = FILMED_LINE (input, place.y + place.begin);
   for (int bit = 0; bit < VECTORS; bit++)
     kept[bit] = filmed_wide (first, place.x + 16 * bit, place.width);
@@ -225,8 +226,8 @@ write_line (FILMED (input), FRAME (, output), ORIGINAL, Place place, int side,
   int end = min (VECTORS - side / 16, (place.width - place.x + 15) / 16);
   for (int bit = side / 16; bit < end; bit++) {
     int x = place.x + 16 * bit;
-    uint16 pixels = filmed_wide (FILMED_LINE (input, y), x, place.width);
-    uint16 alpha = (COMPONENT (pixels, ALPHA) * opacity + 32768) >> 16;
+    Pixel16 pixels = filmed_wide (FILMED_LINE (input, y), x, place.width);
+    uint16 alpha = (COMPONENT16 (pixels, ALPHA) * opacity + 32768) >> 16;
     int16 here = (keyed & 1u << bit) != (uint16)(0);
     alpha =
         (uint16)(alpha_unless_keyed (alpha.lo, here.lo, THE_ORIGINAL, x, y, place.width),
@@ -234,7 +235,7 @@ write_line (FILMED (input), FRAME (, output), ORIGINAL, Place place, int side,
                 alpha.hi, here.hi, THE_ORIGINAL, x + 8, y, place.width)
                                 : (uint8)(0));
     store_wide (
-        LINE (output, y), x, place.width, (pixels & ~ALPHA_MASK) | alpha << ALPHA);
+        LINE (output, y), x, place.width, (pixels & ~ALPHA_MASK) | TO_PIXEL (16) (alpha) << ALPHA);
   }
 }
 

@@ -19,6 +19,13 @@ take_matte (FRAME (const, picture), uint from_width, uint from_height, uint widt
   matte[(ulong)y * width + x] = convert_uchar_sat_rte (level.x);
 }
 
+float4
+levels_of (Pixel pixel)
+{
+  return (float4)(COMPONENT (pixel, RED), COMPONENT (pixel, GREEN),
+      COMPONENT (pixel, BLUE), COMPONENT (pixel, ALPHA));
+}
+
 /* What is held out is as it was filmed, and what is garbage is not seen, held out or not;
  * `garbage`, `holdout`: 0 where there is no such matte. */
 __kernel void
@@ -33,13 +40,12 @@ apply_mattes (FILMED (input), FRAME (, output), uint width, uint height,
   ulong at = (ulong)y * width + x;
   float held = holdout ? holdout_matte[at] / 255.0f : 0;
   float seen = garbage ? 1 - garbage_matte[at] / 255.0f : 1;
-  uint filmed = filmed_pixel (FILMED_LINE (input, y), x);
-  uint pixel = load_pixel (LINE (output, y), x);
-  const uint4 shifts = (uint4)(RED, GREEN, BLUE, ALPHA);
-  float4 before = convert_float4 ((uint4)(filmed) >> shifts & 255);
-  float4 keyed = convert_float4 ((uint4)(pixel) >> shifts & 255);
+  float4 before = levels_of (filmed_pixel (FILMED_LINE (input, y), x));
+  float4 keyed = levels_of (load_pixel (LINE (output, y), x));
   float4 result = mix (keyed, before, held);
   result.w = max (keyed.w, before.w * opacity * held) * seen;
-  uint4 bytes = convert_uint4_rte (result) << shifts;
-  store_pixel (LINE (output, y), x, bytes.x | bytes.y | bytes.z | bytes.w);
+  uint4 levels = convert_uint4_rte (result);
+  store_pixel (LINE (output, y), x,
+      (Pixel)levels.x << RED | (Pixel)levels.y << GREEN | (Pixel)levels.z << BLUE
+          | (Pixel)levels.w << ALPHA);
 }

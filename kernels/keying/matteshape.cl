@@ -8,18 +8,28 @@
  */
 #include "pixels.clh"
 
+#if DEEP
+typedef ushort Alpha;
+typedef ushort8 Alphas;
+#define TO_ALPHAS convert_ushort8_sat_rte
+#else
+typedef uchar Alpha;
+typedef uchar8 Alphas;
+#define TO_ALPHAS convert_uchar8_sat_rte
+#endif
+
 #define MARGIN 80 /* columns on both sides of a plane of runs */
 
-/* Alpha, or its complement where `flip` is 255, eight columns of a plane of runs */
+/* Alpha, or its complement where `flip` is LEVELS, eight columns of a plane of runs */
 __kernel void
 take_alpha (FRAME (const, input), uint width, uint height, uint flip,
-    __global uchar *plane, uint stride)
+    __global Alpha *plane, uint stride)
 {
   uint column = 8 * get_global_id (0);
   uint y = get_global_id (1);
   if (column >= stride || y >= height)
     return;
-  uchar each[8];
+  Alpha each[8];
   for (int n = 0; n < 8; n++) {
     int x = clamp ((int)(column + n) - MARGIN, 0, (int)width - 1);
     each[n] = COMPONENT (load_pixel (LINE (input, y), x), ALPHA) ^ flip;
@@ -30,14 +40,14 @@ take_alpha (FRAME (const, input), uint width, uint height, uint flip,
 /* From maxima of `run` columns those of twice as many, in the planes that begin at `runs`
  * and `doubled`. A run that goes on beyond its line is none: nobody asks for it. */
 __kernel void
-double_runs (__global uchar *planes, ulong runs, ulong doubled, uint stride, uint height,
+double_runs (__global Alpha *planes, ulong runs, ulong doubled, uint stride, uint height,
     uint run)
 {
   uint column = 8 * get_global_id (0);
   uint y = get_global_id (1);
   if (column >= stride || y >= height)
     return;
-  __global const uchar *line = planes + runs + (ulong)y * stride;
+  __global const Alpha *line = planes + runs + (ulong)y * stride;
   uint next = min (column + run, stride - 8);
   vstore8 (max (vload8 (0, line + column), vload8 (0, line + next)), 0,
       planes + doubled + (ulong)y * stride + column);
@@ -45,19 +55,19 @@ double_runs (__global uchar *planes, ulong runs, ulong doubled, uint stride, uin
 
 /* `runs`: planes of runs of 1, 2, 4, …, one after the other, `plane` bytes each */
 __kernel void
-grow_by_disc (__global const uchar *runs, uint stride, ulong plane, uint width,
-    uint height, uint radius, __global uchar *grown, uint grown_stride)
+grow_by_disc (__global const Alpha *runs, uint stride, ulong plane, uint width,
+    uint height, uint radius, __global Alpha *grown, uint grown_stride)
 {
   uint x = 8 * get_global_id (0);
   uint y = get_global_id (1);
   if (x >= width || y >= height)
     return;
-  uchar8 most = 0;
+  Alphas most = 0;
   for (int down = -(int)radius; down <= (int)radius; down++) {
     int half_width = (int)sqrt ((float)(radius * radius - down * down) + 0.5f);
     int power = 31 - (int)clz ((uint)(2 * half_width + 1));
     uint line = clamp ((int)y + down, 0, (int)height - 1);
-    __global const uchar *at = runs + power * plane + (ulong)line * stride + MARGIN + x;
+    __global const Alpha *at = runs + power * plane + (ulong)line * stride + MARGIN + x;
     most = max (most, max (vload8 (0, at - half_width),
                           vload8 (0, at + half_width + 1 - (1 << power))));
   }
@@ -66,7 +76,7 @@ grow_by_disc (__global const uchar *runs, uint stride, ulong plane, uint width,
 
 /* Eight from x on; beyond the line lies its first or last. */
 float8
-load_eight (__global const uchar *line, int x, int width)
+load_eight (__global const Alpha *line, int x, int width)
 {
   if (x >= 0 && x + 8 <= width)
     return convert_float8 (vload8 (0, line + x));
@@ -78,14 +88,14 @@ load_eight (__global const uchar *line, int x, int width)
 
 /* `weights`: of the middle, and of what is 1 to `radius` away */
 __kernel void
-feather_across (__global const uchar *plane, uint stride, uint width, uint height,
+feather_across (__global const Alpha *plane, uint stride, uint width, uint height,
     __global const float *weights, uint radius, __global float *feathered)
 {
   int x = 8 * get_global_id (0);
   uint y = get_global_id (1);
   if (x >= (int)width || y >= height)
     return;
-  __global const uchar *line = plane + (ulong)y * stride;
+  __global const Alpha *line = plane + (ulong)y * stride;
   float8 sum = weights[0] * load_eight (line, x, width);
   for (int away = 1; away <= (int)radius; away++)
     sum += weights[away]
@@ -95,7 +105,7 @@ feather_across (__global const uchar *plane, uint stride, uint width, uint heigh
 
 __kernel void
 feather_down (__global const float *feathered, uint stride, uint width, uint height,
-    __global const float *weights, uint radius, __global uchar *plane)
+    __global const float *weights, uint radius, __global Alpha *plane)
 {
   uint x = 8 * get_global_id (0);
   int y = get_global_id (1);
@@ -108,13 +118,13 @@ feather_down (__global const float *feathered, uint stride, uint width, uint hei
            * (vload8 (0, feathered + above * stride + x)
                + vload8 (0, feathered + below * stride + x));
   }
-  vstore8 (convert_uchar8_sat_rte (sum), 0, plane + (ulong)y * stride + x);
+  vstore8 (TO_ALPHAS (sum), 0, plane + (ulong)y * stride + x);
 }
 
 /* The plane, or its complement, as the picture's alpha */
 __kernel void
 put_alpha (FRAME (const, input), FRAME (, output), uint width, uint height,
-    __global const uchar *plane, uint stride, uint flip)
+    __global const Alpha *plane, uint stride, uint flip)
 {
   uint x = 8 * get_global_id (0);
   uint y = get_global_id (1);

@@ -37,13 +37,13 @@ sum_of_lanes (float8 values)
 }
 
 /* Eight samples of a line, `step` pixels apart; `there`: 1 for those within the line */
-uint8
+Pixel8
 load_samples (FilmedLine line, uint x, uint step, uint width, float8 *there)
 {
   uint8 columns = x + step * (uint8)(0, 1, 2, 3, 4, 5, 6, 7);
   *there = select ((float8)(0), (float8)(1), columns < width);
   columns = min (columns, (uint8)(width - 1));
-  return (uint8)(filmed_pixel (line, columns.s0), filmed_pixel (line, columns.s1),
+  return (Pixel8)(filmed_pixel (line, columns.s0), filmed_pixel (line, columns.s1),
       filmed_pixel (line, columns.s2), filmed_pixel (line, columns.s3),
       filmed_pixel (line, columns.s4), filmed_pixel (line, columns.s5),
       filmed_pixel (line, columns.s6), filmed_pixel (line, columns.s7));
@@ -218,11 +218,12 @@ take_plate (FRAME (const, picture), uint4 shifts, uint from_width, uint from_hei
 {
   uint x = get_global_id (0);
   uint y = get_global_id (1);
-  if (x >= stride / 4 || y >= height)
+  if (x >= stride / PIXEL_BYTES || y >= height)
     return;
   float4 color = color_between (THE_FRAME (picture), 4, shifts, from_width, from_height,
       width, height, x, y);
-  uint4 levels = convert_uint4_rte (color);
+  uint4 levels = convert_uint4_rte (color * SCALE);
   store_pixel (plate + (ulong)y * stride, x,
-      levels.s0 << RED | levels.s1 << GREEN | levels.s2 << BLUE | ALPHA_MASK);
+      (Pixel)levels.s0 << RED | (Pixel)levels.s1 << GREEN | (Pixel)levels.s2 << BLUE
+          | ALPHA_MASK);
 }

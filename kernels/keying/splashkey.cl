@@ -34,7 +34,7 @@ sum_of_group (__local uint *sums, uint own)
  * fill: 1 where there is nothing in the store yet */
 __kernel void
 key_blocks (FILMED (input), FRAME (, output), uint width, uint height,
-    uint block_size, uint4 thresholds, uint fill, __global uint *store)
+    uint block_size, ulong4 thresholds, uint fill, __global uint *store)
 {
   __local uint sums[GROUP];
   Block block;
@@ -46,7 +46,7 @@ key_blocks (FILMED (input), FRAME (, output), uint width, uint height,
   uint red = 0, green = 0, blue = 0;
   FOR_EACH_OF_BLOCK (x, y, block)
   {
-    uint pixel = filmed_pixel (FILMED_LINE (input, y), x);
+    Pixel pixel = filmed_pixel (FILMED_LINE (input, y), x);
     red += COMPONENT (pixel, RED);
     green += COMPONENT (pixel, GREEN);
     blue += COMPONENT (pixel, BLUE);
@@ -57,12 +57,12 @@ key_blocks (FILMED (input), FRAME (, output), uint width, uint height,
 
   __global uint *stored =
       store + 3 * (get_group_id (1) * get_num_groups (0) + get_group_id (0));
-  uint differs = fill ? 0
-                      : abs_diff (red, stored[0]) + abs_diff (green, stored[1])
-                            + abs_diff (blue, stored[2]);
+  ulong differs = fill ? 0
+                       : (ulong)abs_diff (red, stored[0]) + abs_diff (green, stored[1])
+                             + abs_diff (blue, stored[2]);
   bool cut_right = block.right - block.left < block_size;
   bool cut_bottom = block.bottom - block.top < block_size;
-  uint threshold = cut_bottom ? (cut_right ? thresholds.s3 : thresholds.s2)
+  ulong threshold = cut_bottom ? (cut_right ? thresholds.s3 : thresholds.s2)
                               : (cut_right ? thresholds.s1 : thresholds.s0);
   bool keyed = differs < threshold;
 
@@ -75,7 +75,7 @@ key_blocks (FILMED (input), FRAME (, output), uint width, uint height,
   }
   FOR_EACH_OF_BLOCK (x, y, block)
   {
-    uint pixel = filmed_pixel (FILMED_LINE (input, y), x);
+    Pixel pixel = filmed_pixel (FILMED_LINE (input, y), x);
     store_pixel (LINE (output, y), x, keyed ? pixel & ~ALPHA_MASK : pixel);
   }
 }

@@ -122,8 +122,8 @@ camera_line (const std::string &keyer, unsigned width, unsigned height, Line &li
   line.text = "openclcompositor name=mix background=transparent ! openclconvert ! "
               + on_device + "NV12 ! opencldownload ! " + queued_sink
               + " benchmarksource name=behind ! mix.sink_0 "
-                "benchmarksource name=source ! openclupload ! openclconvert ! "
-              + on_device + "RGBA ! " + keyer + " ! mix.sink_1";
+                "benchmarksource name=source ! openclupload ! "
+              + keyer + " ! mix.sink_1";
   line.feeds = {{"source", filmed}, {"behind", background}};
   return true;
 }

@@ -145,6 +145,10 @@ def array(elements):
            + elements + OUT
 
 
+MATTE = "videotestsrc num-buffers=2 {} ! video/x-raw,format=GRAY8,width=19,height=11"
+MATTES = f" {MATTE.format('')} ! key.garbage {MATTE.format('pattern=ball')} ! openclupload ! key.holdout"
+PLATE = " videotestsrc num-buffers=1 ! video/x-raw,format=BGRA,width=33,height=20 ! key.plate"
+
 # How far results may differ: of bytes and of 16 bits; of other numbers as a part of the largest
 ROUNDED = {"u1": 1, "u2": 16, "f4": 2e-5, "c8": 2e-5}
 LOOSELY = {"f4": 1e-3, "c8": 1e-3}  # differences of what is nearly the same
@@ -191,6 +195,28 @@ PIPELINES = {
                         "ball", 3), ROUNDED, PICTURES),
     "plate": (keyed("chromakey method=difference plate=measured", "ABGR", "ball", 3), ROUNDED,
               PICTURES),
+    "linear": (keyed("chromakey method=difference linear=true spill=1"), ROUNDED, PICTURES),
+    **{f"filmed-{form.lower()}": (keyed("chromakey tolerance=0.2 ! noisereduce ! flowkey limit=0.4",
+                                        form), EXACT, PICTURES)
+       for form in ("NV12", "I420", "YUY2", "UYVY")},
+    "filmed-fields": (keyed("chromakey tolerance=0.2", "I420").replace(
+        ",width", ",interlace-mode=interleaved,width", 1), EXACT, FIELDS),
+    "filmed-soft": (keyed("chromakey method=difference core=true plate=measured spill=1", "NV12"),
+                    ROUNDED, PICTURES),
+    "filmed-quiet": (keyed("chromakey method=chroma quiet=true auto-key=screen", "YUY2"), ROUNDED,
+                     PICTURES),
+    "filmed-splash": (keyed("splashkey block-size=7", "NV12"), EXACT, PICTURES),
+    "mattes": (keyed("chromakey name=key method=chroma", "NV12") + MATTES, ROUNDED, PICTURES),
+    "plate-file": (keyed("chromakey name=key method=difference plate=file", "NV12") + PLATE, ROUNDED,
+                   PICTURES),
+    "key-run-deep": (keyed("chromakey tolerance=0.2 ! noisereduce ! flowkey limit=0.4 ! keyfill",
+                           "RGBA64_LE"), EXACT, PICTURES),
+    "soft-deep": (keyed("chromakey method=difference core=true spill=1 plate=measured",
+                        "RGBA64_LE"), ROUNDED, PICTURES),
+    "shape-deep": (keyed("chromakey method=chroma quiet=true ! matteshape grow=3 feather=2 ! "
+                         "keyfill method=composite", "RGBA64_LE"), ROUNDED, PICTURES),
+    "flow-deep": (keyed("chromakey ! noisereduce iterations=40 ! flowkey iterations=0 limit=0.2",
+                        "RGBA64_LE"), EXACT, PICTURES),
     "shape": (keyed("chromakey method=chroma ! matteshape grow=-3 feather=5"), ROUNDED, PICTURES),
     "from-planes": (converted("I420", "RGBA"), ROUNDED, PICTURES),
     "to-planes": (converted("BGRA", "NV12"), ROUNDED, PICTURES),

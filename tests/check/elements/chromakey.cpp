@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/harness.hpp"
-#include "tests/check/opencl-counting.hpp"
+#include "tests/check/as-gpu.hpp"
 
 #include "keyingreference.hpp"
 
@@ -17,15 +17,6 @@
 using namespace check;
 using namespace keying_reference;
 using keying_frames::ElementUnderTest;
-
-/* A device that is a CPU says that it is a GPU, so that what is made for one is tested. */
-static const bool says_gpu = check::around_each_test (
-    [] {
-      const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
-      if (g_getenv ("GST_OPENCL_TEST_AS_GPU"))
-        counting::let_devices_say (CL_DEVICE_TYPE, &gpu, sizeof gpu);
-    },
-    nullptr);
 
 static guint
 argb_of (const Pixel &color)

@@ -3,20 +3,12 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/as-gpu.hpp"
 #include "tests/check/opencl-counting.hpp"
 #include "tests/check/videoframes.hpp"
 
 using namespace check;
 using video::Picture;
-
-/* A device that is a CPU says that it is a GPU, so that what is made for one is tested. */
-static const bool says_gpu = check::around_each_test (
-    [] {
-      const cl_device_type gpu = CL_DEVICE_TYPE_GPU;
-      if (g_getenv ("GST_OPENCL_TEST_AS_GPU"))
-        counting::let_devices_say (CL_DEVICE_TYPE, &gpu, sizeof gpu);
-    },
-    nullptr);
 
 namespace {
 /* A green screen with noise, and before it blocks of any colour */

@@ -16,7 +16,7 @@ const char *const refused[] = {
     ON_DEVICE "format=RGBA, width=0, height=48",
     ON_DEVICE "format=RGBA, width=64, height=0",
     ON_DEVICE "format=GRAY8, width=64, height=48",
-    ON_DEVICE "format=RGBA64_LE, width=64, height=48",
+    ON_DEVICE "format=ARGB64_LE, width=64, height=48",
     ON_DEVICE "format=RGBA, width=64, height=40000",
 };
 

@@ -49,14 +49,14 @@ run_of (const Chain &chain, const GstVideoInfo *info)
   if (chain.keys) {
     key.color = argb_of (chain.key);
     key.mask = keying::component_mask (info, keying::Channel (chain.channel));
-    key.threshold =
-        keying::difference_threshold (chain.tolerance, keying::Channel (chain.channel));
+    key.threshold = keying::difference_threshold (
+        chain.tolerance, keying::Channel (chain.channel), info);
     key.inverted = chain.inverted ? -1 : 0;
     key.opacity = cl_uint (std::lround (chain.opacity * 65536));
   }
   rule.mask = keying::component_mask (info, keying::Channel (chain.rule.channel));
   rule.threshold = keying::difference_threshold (
-      chain.rule.tolerance, keying::Channel (chain.rule.channel));
+      chain.rule.tolerance, keying::Channel (chain.rule.channel), info);
   rule.key_cb =
       -21 * chain.rule.key.red - 43 * chain.rule.key.green + 64 * chain.rule.key.blue;
   rule.key_cr =
