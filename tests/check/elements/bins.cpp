@@ -176,6 +176,19 @@ TEST (test_openclfilterbin_changes_its_filter_between_runs_and_not_while_playing
   assert_same (result (), bytes, "another filter");
 }
 
+TEST (test_bins_in_a_row_stay_on_the_device)
+{
+  Pipeline pipeline (bars
+                     + std::string ("openclconvertbin ! openclfilterbin name=second "
+                                    "filter=\"openclkernel expression=1-x\" ! fakesink"));
+  pipeline.set_state (GST_STATE_PAUSED);
+  Owned<GstCaps> caps = gst_pad_get_current_caps (pipeline.pad ("second", "sink"));
+  fail_unless (gst_caps_features_contains (
+      gst_caps_get_features (caps, 0), GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY));
+  pipeline.play_to_the_end ();
+  expect_equal (counts_of (part_of (pipeline["second"], "openclupload")).uploads, 0u);
+}
+
 /* --- openclcompositorbin --- */
 
 TEST (test_openclcompositorbin_is_the_compositor_of_streams_of_any_format)
