@@ -48,16 +48,13 @@
 #include <utility>
 
 #include <gst/opencl/arrayformat.hpp>
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/kernel.hpp>
 
 #include "depth/enface.hpp"
+#include "depth/volumecaps.hpp"
 #include "depth/volumerows.hpp"
+#include "depth/volumestore.hpp"
 #include "elements.h"
 #include "octscanmeta.h"
-
-#define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octvolume.cl"
 
 static GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK, GST_PAD_ALWAYS,
@@ -68,9 +65,9 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_P
         "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")", "{ uint8, uint16, float32 }")));
 
 namespace {
-using opencl::NumberType;
+using oct::VolumeExtent;
 
-const guint usual_b_scans = 512, most_b_scans = 1 << 16, most_depths = 1 << 20;
+const guint most_b_scans = 1 << 16, most_depths = 1 << 20;
 const guint most_smooth = 255;
 
 struct Settings {
@@ -81,24 +78,13 @@ struct Settings {
   bool true_scale = false;
 };
 
-/* How many B-scans a volume has, and how often each comes. */
-struct Extent {
-  guint b_scans = usual_b_scans;
-  guint repeats = 1;
-
-  bool operator!= (const Extent &other) const
-  {
-    return b_scans != other.b_scans || repeats != other.repeats;
-  }
-};
-
 /* What the streaming thread works with. */
 struct Work {
   Settings in_force;
   oct::DepthLayout input;
   bool makes_picture = false;
   guint pixel_bytes = 1;
-  gsize volume_bytes = 0, row_bytes = 0;
+  gsize volume_bytes = 0;
 
   /* Which B-scan comes. */
   oct::FrameSequence sequence;
@@ -112,10 +98,7 @@ struct Work {
   bool cleared = false;
 
   /* The volume. */
-  opencl::Kernel store;
-  gsize tile = 16; /* that it is built for, each way */
-  GstBufferPool *pool = nullptr;
-  GstBuffer *volume = nullptr;   /* that B-scans are put into */
+  oct::VolumeStore store;
   std::deque<GstBuffer *> ready; /* to be pushed */
   GstClockTime start = GST_CLOCK_TIME_NONE;
 };
@@ -129,7 +112,7 @@ struct _GstOctVolume {
 
   opencl::Settings<Settings> *settings;
   Work *work;
-  Extent said; /* by the buffers; object lock */
+  VolumeExtent said; /* by the buffers; object lock */
 };
 
 G_DEFINE_TYPE (GstOctVolume, gst_oct_volume, GST_TYPE_OPENCL_FILTER)
@@ -137,94 +120,22 @@ GST_ELEMENT_REGISTER_DEFINE (octvolume, "octvolume", GST_RANK_NONE, GST_TYPE_OCT
 
 /* --- caps --- */
 
-static Extent
+static VolumeExtent
 extent_of (GstOctVolume *self, const Settings &settings)
 {
   GST_OBJECT_LOCK (self);
-  Extent extent = self->said;
+  VolumeExtent extent = self->said;
   GST_OBJECT_UNLOCK (self);
   if (settings.b_scans > 0)
     extent.b_scans = settings.b_scans;
   return extent;
 }
 
-static void
-copy_steps (GstStructure *to, const GstStructure *from)
-{
-  for (const char *field : {"depth-step", "line-step", "b-scan-step", "quantity"}) {
-    if (const GValue *value = gst_structure_get_value (from, field))
-      gst_structure_set_value (to, field, value);
-  }
-}
-
 /* (transfer full) */
-static GstStructure *
-picture_of (const GstStructure *input, const Extent &extent, bool true_scale)
-{
-  const bool video = gst_structure_has_name (input, "video/x-raw");
-  double line_step = 0, b_scan_step = 0;
-  GstStructure *picture = gst_structure_from_string (
-      "video/x-raw, format=(string){GRAY8, GRAY16_LE}", nullptr);
-
-  if (const GValue *lines = gst_structure_get_value (input, video ? "width" : "lines"))
-    gst_structure_set_value (picture, "width", lines);
-  gst_structure_set (picture, "height", G_TYPE_INT, gint (extent.b_scans), nullptr);
-  if (const GValue *rate = gst_structure_get_value (input, "framerate"))
-    gst_structure_set_value (picture, "framerate", rate);
-  gst_structure_get_double (input, "line-step", &line_step);
-  gst_structure_get_double (input, "b-scan-step", &b_scan_step);
-  if (true_scale)
-    oct::set_true_scale (picture, line_step, b_scan_step);
-  return picture;
-}
-
-static NumberType
-type_of (const oct::DepthLayout &layout)
-{
-  if (!layout.video)
-    return NumberType::f32;
-  return layout.bytes == 1 ? NumberType::u8 : NumberType::u16;
-}
-
-/* (transfer full): any, where the input's are not known */
-static GstStructure *
-volume_of (GstCaps *input, guint n, const Extent &extent, bool live)
-{
-  GstStructure *volume = gst_structure_new (TENSORS_NAME, "format", G_TYPE_STRING,
-      "static", "num_tensors", G_TYPE_INT, 1, nullptr);
-  GstCaps *one = gst_caps_copy_nth (input, n);
-  const GstStructure *structure = gst_caps_get_structure (one, 0);
-  oct::DepthLayout layout;
-
-  if (gst_caps_is_fixed (one) && oct::parse_depth_layout (one, false, layout)) {
-    opencl::set_array_fields (
-        volume, {type_of (layout), {extent.b_scans, layout.lines, layout.depths}});
-    gint numerator = layout.rate.numerator, denominator = layout.rate.denominator;
-    if (!live
-        && !gst_util_fraction_multiply (numerator, denominator, 1,
-            gint (extent.b_scans * extent.repeats), &numerator, &denominator))
-      numerator = 0, denominator = 1;
-    gst_structure_set (
-        volume, "framerate", GST_TYPE_FRACTION, numerator, denominator, nullptr);
-    copy_steps (volume, structure);
-  }
-  gst_caps_unref (one);
-  return volume;
-}
-
-/* (transfer full): the picture first, for whoever takes both */
 static GstCaps *
-outputs_of (GstCaps *inputs, const Settings &settings, const Extent &extent)
+outputs_of (GstCaps *inputs, const Settings &settings, const VolumeExtent &extent)
 {
-  GstCaps *outputs = gst_caps_new_empty ();
-  for (guint n = 0; n < gst_caps_get_size (inputs); n++) {
-    GstCapsFeatures *features = gst_caps_get_features (inputs, n);
-    const GstStructure *input = gst_caps_get_structure (inputs, n);
-    for (GstStructure *output : {picture_of (input, extent, settings.true_scale),
-             volume_of (inputs, n, extent, settings.live)})
-      gst_caps_append_structure_full (outputs, output, gst_caps_features_copy (features));
-  }
-  return outputs;
+  return oct::volume_outputs_of (inputs, extent, settings.live, settings.true_scale);
 }
 
 /* (transfer full): of any depth, and of any length a picture's line has none of */
@@ -281,7 +192,7 @@ drop_volumes (Work &work)
   for (GstBuffer *buffer : work.ready)
     gst_buffer_unref (buffer);
   work.ready.clear ();
-  gst_clear_buffer (&work.volume);
+  work.store.drop ();
 }
 
 /* Nothing has come yet. */
@@ -289,7 +200,7 @@ static void
 begin_anew (GstOctVolume *self)
 {
   Work &work = *self->work;
-  const Extent extent = extent_of (self, work.in_force);
+  const VolumeExtent extent = extent_of (self, work.in_force);
   const opencl::Fraction &rate = work.input.rate;
 
   drop_volumes (work);
@@ -313,8 +224,8 @@ suits (const Settings &wanted, GError **error)
 
 /* Whether downstream takes what other settings, or other numbers of B-scans, make. */
 static bool
-is_taken (
-    GstOctVolume *self, const Settings &settings, const Extent &extent, GError **error)
+is_taken (GstOctVolume *self, const Settings &settings, const VolumeExtent &extent,
+    GError **error)
 {
   GstBaseTransform *base = GST_BASE_TRANSFORM (self);
   GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
@@ -354,8 +265,8 @@ static void
 update_extent (GstOctVolume *self)
 {
   Work &work = *self->work;
-  const Extent now = extent_of (self, work.in_force);
-  Extent said = now;
+  const VolumeExtent now = extent_of (self, work.in_force);
+  VolumeExtent said = now;
   GError *error = nullptr;
 
   if (!work.scan || !self->settings->is_started ())
@@ -376,50 +287,12 @@ update_extent (GstOctVolume *self)
 
 /* --- formats --- */
 
-static void
-drop_pool (Work &work)
-{
-  if (work.pool)
-    gst_buffer_pool_set_active (work.pool, FALSE);
-  gst_clear_object (&work.pool);
-}
-
 static bool
 prepare_picture (GstOctVolume *self, guint b_scans, GError **error)
 {
   Work &work = *self->work;
   return work.en_face.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
       work.input, b_scans, work.pixel_bytes, error);
-}
-
-/* In tiles as large as the device takes. */
-static bool
-create_store (GstOpenCLContext *context, Work &work, GError **error)
-{
-  work.tile = 16;
-  while (work.tile > 1 && work.tile * work.tile > opencl::largest_group (context))
-    work.tile /= 2;
-  const std::string options = oct::options_of (work.input)
-                              + (work.input.picture ? " -DTURNED" : "")
-                              + " -DTILE=" + std::to_string (work.tile);
-  return work.store.create (context, KERNELS, "store", options.c_str (), error);
-}
-
-static bool
-prepare_volume (GstOctVolume *self, GError **error)
-{
-  Work &work = *self->work;
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-
-  drop_pool (work);
-  work.pool =
-      gst_opencl_filter_new_pool (GST_OPENCL_FILTER (self), FALSE, work.volume_bytes);
-  if (!work.pool || !gst_buffer_pool_set_active (work.pool, TRUE)) {
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
-        "a volume of %" G_GSIZE_FORMAT " bytes cannot be had", work.volume_bytes);
-    return false;
-  }
-  return create_store (context, work, error);
 }
 
 /* Whether what was gathered goes on with other caps. */
@@ -465,10 +338,10 @@ gst_oct_volume_set_formats (
   work.makes_picture = picture != nullptr;
   work.pixel_bytes = pixel_bytes;
   work.volume_bytes = volume_bytes;
-  work.row_bytes = volume_bytes / b_scans;
   begin_anew (self);
-  return work.makes_picture ? prepare_picture (self, b_scans, error)
-                            : prepare_volume (self, error);
+  return work.makes_picture
+             ? prepare_picture (self, b_scans, error)
+             : work.store.create (filter, layout, b_scans, volume_bytes, error);
 }
 
 static gboolean
@@ -477,7 +350,7 @@ gst_oct_volume_open (GstOpenCLFilter *filter, GError **)
   GstOctVolume *self = GST_OCT_VOLUME (filter);
   self->work = new Work;
   GST_OBJECT_LOCK (self);
-  self->said = Extent ();
+  self->said = VolumeExtent ();
   GST_OBJECT_UNLOCK (self);
   return TRUE;
 }
@@ -487,142 +360,12 @@ gst_oct_volume_close (GstOpenCLFilter *filter)
 {
   GstOctVolume *self = GST_OCT_VOLUME (filter);
   self->settings->stop ();
-  if (self->work) {
+  if (self->work)
     drop_volumes (*self->work);
-    drop_pool (*self->work);
-  }
   delete std::exchange (self->work, nullptr);
 }
 
 /* --- volumes --- */
-
-static cl_command_queue
-queue_of (GstOctVolume *self)
-{
-  return gst_opencl_context_get_queue (
-      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), GST_OPENCL_QUEUE_COMPUTE);
-}
-
-/* (transfer full) (nullable) */
-static GstBuffer *
-acquire_volume (Work &work, GError **error)
-{
-  GstBuffer *buffer = nullptr;
-  if (gst_buffer_pool_acquire_buffer (work.pool, &buffer, nullptr) == GST_FLOW_OK)
-    return buffer;
-  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
-      "a volume of %" G_GSIZE_FORMAT " bytes cannot be had", work.volume_bytes);
-  return nullptr;
-}
-
-/* Enqueues what changes the volume: `work` (const GstOpenCLFrame &, GError **) does. */
-template <typename Change>
-static bool
-change_volume (GstOctVolume *self, GError **error, Change change)
-{
-  Work &work = *self->work;
-  cl_command_queue queue = queue_of (self);
-  cl_event event = nullptr;
-  GstOpenCLFrame volume;
-
-  if (!gst_opencl_frame_map (
-          &volume, nullptr, work.volume_bytes, work.volume, queue, GST_MAP_WRITE, error))
-    return false;
-  const bool enqueued = change (volume, error);
-  const bool finished = gst_opencl_frames_finish (
-      queue, nullptr, &volume, &event, enqueued ? error : nullptr);
-  if (event)
-    clReleaseEvent (event);
-  return enqueued && finished;
-}
-
-static bool
-fill_with_zeros (GstOctVolume *self, const GstOpenCLFrame &volume, gsize offset,
-    gsize bytes, GError **error)
-{
-  const cl_uchar zero = 0;
-  const cl_int code = clEnqueueFillBuffer (volume.queue, volume.data, &zero, sizeof zero,
-      volume.offset[0] + offset, bytes, 0, nullptr, nullptr);
-  return gst_opencl_check (code, "clEnqueueFillBuffer", error);
-}
-
-template <typename IsWanted>
-static bool
-clear_rows (GstOctVolume *self, IsWanted is_wanted, GError **error)
-{
-  const Work &work = *self->work;
-  return change_volume (self, error, [&] (const GstOpenCLFrame &volume, GError **why) {
-    for (guint row = 0; row < work.rows.rows (); row++) {
-      if (is_wanted (row)
-          && !fill_with_zeros (self, volume, row * work.row_bytes, work.row_bytes, why))
-        return false;
-    }
-    return true;
-  });
-}
-
-/* Somebody downstream has the memory of what was pushed. */
-static bool
-is_held (GstBuffer *volume)
-{
-  return GST_MINI_OBJECT_REFCOUNT_VALUE (volume) > 1
-         || GST_MINI_OBJECT_REFCOUNT_VALUE (gst_buffer_peek_memory (volume, 0)) > 1;
-}
-
-/* Another one that nobody else has, with the same in it. */
-static bool
-copy_volume (GstOctVolume *self, GError **error)
-{
-  Work &work = *self->work;
-  GstBuffer *copy = acquire_volume (work, error);
-  cl_event event = nullptr;
-
-  if (!copy)
-    return false;
-  const bool copied = gst_opencl_buffer_copy_async (
-      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), copy, work.volume,
-      nullptr, &event, error);
-  if (event)
-    clReleaseEvent (event);
-  gst_buffer_unref (std::exchange (work.volume, copy));
-  return copied;
-}
-
-/* One to put B-scans into. */
-static bool
-ensure_volume (GstOctVolume *self, GError **error)
-{
-  Work &work = *self->work;
-
-  if (work.volume)
-    return !is_held (work.volume) || copy_volume (self, error);
-  work.volume = acquire_volume (work, error);
-  return work.volume
-         && (!work.in_force.live
-             || clear_rows (
-                 self, [] (guint) { return true; }, error));
-}
-
-static bool
-put_b_scan (GstOctVolume *self, const GstOpenCLFrame *frame, guint row, GError **error)
-{
-  Work &work = *self->work;
-  const oct::PlacedBScan from (frame, work.input);
-  const gsize tile = work.tile;
-  const gsize groups[] = {
-      (work.input.lines + tile - 1) / tile, (work.input.depths + tile - 1) / tile};
-  const gsize number = opencl::info_of (type_of (work.input)).size;
-
-  if (!oct::check_places (frame, work.input.bytes, error))
-    return false;
-  return change_volume (self, error, [&] (const GstOpenCLFrame &volume, GError **why) {
-    const cl_ulong place = (volume.offset[0] + row * work.row_bytes) / number;
-    return work.store.set_all (why, from.data, from.offset, from.line_step,
-               from.depth_step, from.depths, from.lines, volume.data, place)
-           && work.store.enqueue_box (volume.queue,
-               {groups[0] * tile, groups[1] * tile, 1}, {tile, tile, 1}, why);
-  });
-}
 
 static void
 describe_volume (Work &work, GstBuffer *buffer, bool incomplete)
@@ -653,25 +396,21 @@ finish_volume (GstOctVolume *self, GError **error)
   for (guint row = 0; row < work.rows.rows (); row++)
     whole = whole && work.rows.is_filled (row);
   if (!whole
-      && !clear_rows (
-          self, [&] (guint row) { return !work.rows.is_filled (row); }, error))
+      && !work.store.clear (
+          [&] (guint row) { return !work.rows.is_filled (row); }, error))
     return false;
-  describe_volume (work, work.volume, !whole);
-  work.ready.push_back (std::exchange (work.volume, nullptr));
+  work.ready.push_back (work.store.take ());
+  describe_volume (work, work.ready.back (), !whole);
   return true;
 }
 
-/* As it is by now, in the same memory. The buffer of the pool lives as long. */
+/* As it is by now. */
 static void
 show_live_volume (Work &work)
 {
-  GstBuffer *shown = gst_buffer_new ();
-  gst_buffer_append_memory (
-      shown, gst_memory_ref (gst_buffer_peek_memory (work.volume, 0)));
-  gst_buffer_add_parent_buffer_meta (shown, work.volume);
   work.start = work.arrival.time;
-  describe_volume (work, shown, work.rows.has_gaps ());
-  work.ready.push_back (shown);
+  work.ready.push_back (work.store.share ());
+  describe_volume (work, work.ready.back (), work.rows.has_gaps ());
 }
 
 /* --- frames --- */
@@ -733,16 +472,16 @@ put_into_volume (GstOctVolume *self, const GstOpenCLFrame *input,
   Work &work = *self->work;
   if (step.begins)
     work.start = work.arrival.time;
-  if (!ensure_volume (self, error))
+  if (!work.store.ensure (work.in_force.live, error))
     return false;
   if (work.in_force.live && !step.lost.empty ()) {
     auto is_lost = [&] (guint row) {
       return std::find (step.lost.begin (), step.lost.end (), row) != step.lost.end ();
     };
-    if (!clear_rows (self, is_lost, error))
+    if (!work.store.clear (is_lost, error))
       return false;
   }
-  if (step.stores && !put_b_scan (self, input, step.row, error))
+  if (step.stores && !work.store.put (input, step.row, error))
     return false;
   if (work.in_force.live)
     show_live_volume (work);
@@ -908,7 +647,7 @@ static void
 gst_oct_volume_init (GstOctVolume *self)
 {
   self->settings = new opencl::Settings<Settings> (self, properties);
-  self->said = Extent ();
+  self->said = VolumeExtent ();
   /* A B-scan that a slow display leaves out is a row of the volume. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }

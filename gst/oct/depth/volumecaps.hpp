@@ -1,0 +1,27 @@
+/* The caps of what B-scans are gathered to: a picture from above, or a volume
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/gst.h>
+
+namespace oct {
+const guint usual_b_scans = 512;
+
+/* How many B-scans a volume has, and how often each comes. */
+struct VolumeExtent {
+  guint b_scans = usual_b_scans;
+  guint repeats = 1;
+
+  bool operator!= (const VolumeExtent &other) const
+  {
+    return b_scans != other.b_scans || repeats != other.repeats;
+  }
+};
+
+/* (transfer full): the picture first, for whoever takes both. A `live` volume comes with
+ * each B-scan; a picture of `true_scale` has pixels as the steps say. */
+GstCaps *volume_outputs_of (
+    GstCaps *inputs, const VolumeExtent &extent, bool live, bool true_scale);
+} // namespace oct
