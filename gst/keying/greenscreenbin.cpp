@@ -10,7 +10,9 @@
  * device. The background is what comes in on the request pad `background`, the picture or
  * film `background-location` or else `background-color`, of which 0 leaves the picture
  * transparent; both are scaled to the picture. A background that ends before the picture
- * keeps its last frame.
+ * keeps its last frame. Where it began with a file, another one may be set while it plays:
+ * it is shown, from its first frame on, once it is there, and one that cannot be read leaves
+ * the one before, with a warning.
  *
  * Its other properties are those of #chromakey, which it begins to use with
  * `method=difference auto-key=screen core=true spill=1`.
@@ -35,6 +37,12 @@
 #include <gst/opencl/opencl.h>
 #include <gst/video/video.h>
 
+#include <algorithm>
+#include <list>
+#include <string>
+#include <utility>
+#include <vector>
+
 #include "elements.h"
 
 GST_DEBUG_CATEGORY_STATIC (greenscreen_bin_debug);
@@ -56,6 +64,17 @@ enum {
 const opencl::OwnDefault defaults[] = {
     {"method", "difference"}, {"auto-key", "screen"}, {"core", "true"}, {"spill", "1"}};
 
+/* A background that is a file */
+struct Film {
+  std::string location;
+  std::vector<GstElement *> elements; /* in the bin, from the file on */
+  GstPad *end = nullptr;              /* of the last of them; owned */
+  GstPad *pad = nullptr; /* (nullable): of the compositor, once it is shown; owned */
+  gulong held = 0;       /* probe: until then */
+  bool is_over = false;  /* nobody wants to hear of it */
+};
+using Films = std::list<Film *>;
+
 /* Since the picture's end its background goes nowhere. */
 struct End {
   bool is_over = false;
@@ -73,11 +92,14 @@ struct _GstGreenscreenBin {
 
   const gchar *missing; /* (nullable): a factory without which this does nothing */
   GstElement *key, *fill, *out;
-  GstElement *mix;     /* (nullable): in place of fill, with a background, */
-  GstElement *made;    /* and what its result is to be */
-  GstPad *background;  /* (nullable): the request pad */
-  GstElement *decoder; /* (nullable): of a background that is a file */
-  gchar *location;     /* (nullable); object lock */
+  GstElement *mix;    /* (nullable): in place of fill, with a background, */
+  GstElement *made;   /* and what its result is to be */
+  GstPad *background; /* (nullable): the request pad */
+  Films *films;       /* backgrounds that are files, the last one set last; object lock */
+  GMutex changing;    /* who shows a film or takes one away */
+  gchar *location;    /* (nullable); object lock, as the next two */
+  gint width, height; /* of the picture */
+  GstClockTime now;   /* running time of what is made */
 };
 
 G_DEFINE_TYPE (GstGreenscreenBin, gst_greenscreen_bin, GST_TYPE_BIN)
@@ -121,6 +143,8 @@ static void
 gst_greenscreen_bin_init (GstGreenscreenBin *self)
 {
   GstElement *last;
+  self->films = new Films;
+  g_mutex_init (&self->changing);
   GstElement *first = add_way_in (self, KEYED_FORMATS, &last);
   self->key = add (self, "chromakey");
   self->fill = add (self, "keyfill");
@@ -137,6 +161,22 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
 }
 
 /* --- a background that moves --- */
+
+/* What is below the picture is as large. */
+static gboolean
+fit_behind (GstElement *, GstPad *pad, gpointer data)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (data);
+  guint zorder;
+
+  GST_OBJECT_LOCK (self);
+  const gint width = self->width, height = self->height;
+  GST_OBJECT_UNLOCK (self);
+  g_object_get (pad, "zorder", &zorder, nullptr);
+  if (zorder == 0)
+    g_object_set (pad, "width", width, "height", height, nullptr);
+  return TRUE;
+}
 
 /* The result and what is behind are as the picture is, whatever downstream and the
  * background would have. */
@@ -162,10 +202,11 @@ fit_to_picture (GstPad *pad, GstPadProbeInfo *info, gpointer data)
         made, "framerate", GST_TYPE_FRACTION, video.fps_n, video.fps_d, nullptr);
   g_object_set (self->made, "caps", made, nullptr);
   gst_caps_unref (made);
-  GstPad *below = gst_element_get_static_pad (self->mix, "sink_0");
-  if (below)
-    g_object_set (below, "width", video.width, "height", video.height, nullptr);
-  gst_clear_object (&below);
+  GST_OBJECT_LOCK (self);
+  self->width = video.width;
+  self->height = video.height;
+  GST_OBJECT_UNLOCK (self);
+  gst_element_foreach_sink_pad (self->mix, fit_behind, self);
   return GST_PAD_PROBE_OK;
 }
 
@@ -208,6 +249,13 @@ end_with_picture (GstPad *pad, GstPadProbeInfo *info, gpointer above)
         segment, GST_FORMAT_TIME, GST_BUFFER_PTS (GST_PAD_PROBE_INFO_BUFFER (info)));
     gst_event_unref (event);
   }
+  GstObject *bin = gst_element_get_parent (GST_PAD_PARENT (pad));
+  if (bin && GST_CLOCK_TIME_IS_VALID (time)) {
+    GST_OBJECT_LOCK (bin);
+    GST_GREENSCREEN_BIN (bin)->now = time;
+    GST_OBJECT_UNLOCK (bin);
+  }
+  gst_clear_object (&bin);
   GST_OBJECT_LOCK (above);
   bool is_after = end.is_over && GST_CLOCK_TIME_IS_VALID (time) && time >= end.time;
   GST_OBJECT_UNLOCK (above);
@@ -236,37 +284,58 @@ watch_pads (GstGreenscreenBin *self, GstPad *above)
   gst_object_unref (source);
 }
 
-/* The element that a background goes into, with openclcompositor in keyfill's place:
- * (transfer none) (nullable) */
+/* openclcompositor in keyfill's place */
+static bool
+put_mix_in_place (GstGreenscreenBin *self)
+{
+  if (self->mix)
+    return true;
+  GstElement *ahead = add (self, "queue");
+  GstElement *mix = add (self, "openclcompositor");
+  self->made = add (self, "capsfilter");
+  if (!ahead || !mix || !self->made)
+    return false;
+  self->mix = mix;
+  gst_util_set_object_arg (G_OBJECT (mix), "background", "transparent");
+  gst_element_unlink_many (self->key, self->fill, self->out, nullptr);
+  gst_element_set_locked_state (self->fill, TRUE);
+  GstPad *above = gst_element_request_pad_simple (mix, "sink_%u");
+  GstPad *source = gst_element_get_static_pad (ahead, "src");
+  g_object_set (above, "zorder", 1, nullptr);
+  watch_pads (self, above);
+  gst_element_link (self->key, ahead);
+  gst_pad_link (source, above);
+  gst_element_link_many (mix, self->made, self->out, nullptr);
+  gst_object_unref (source);
+  gst_object_unref (above);
+  return true;
+}
+
+/* (transfer full): of the compositor, linked with what is to be behind */
+static GstPad *
+link_behind (GstGreenscreenBin *self, GstPad *source)
+{
+  GstPad *below = gst_element_request_pad_simple (self->mix, "sink_%u");
+  g_object_set (below, "zorder", 0, "repeat-after-eos", TRUE, nullptr);
+  fit_behind (self->mix, below, self);
+  gst_pad_link (source, below);
+  return below;
+}
+
+/* What a background goes into, up to a queue: (transfer none) (nullable) */
 static GstElement *
-put_background_behind (GstGreenscreenBin *self)
+add_way_behind (GstGreenscreenBin *self, GstElement **queue)
 {
   GstElement *last;
   GstElement *first = add_way_in (self, ON_DEVICE ", format=RGBA", &last);
-  GstElement *queue = add (self, "queue");
-  GstElement *ahead = add (self, "queue");
-  self->mix = add (self, "openclcompositor");
-  self->made = add (self, "capsfilter");
-
-  if (!first || !queue || !ahead || !self->mix || !self->made)
+  *queue = add (self, "queue");
+  if (!first || !*queue)
     return nullptr;
-  gst_util_set_object_arg (G_OBJECT (self->mix), "background", "transparent");
-  gst_element_unlink_many (self->key, self->fill, self->out, nullptr);
-  gst_element_set_locked_state (self->fill, TRUE);
-  GstPad *below = gst_element_request_pad_simple (self->mix, "sink_0");
-  GstPad *above = gst_element_request_pad_simple (self->mix, "sink_1");
-  g_object_set (below, "zorder", 0, "repeat-after-eos", TRUE, nullptr);
-  g_object_set (above, "zorder", 1, nullptr);
-  watch_pads (self, above);
-  gst_element_link (last, queue);
-  gst_element_link_pads (queue, "src", self->mix, "sink_0");
-  gst_element_link (self->key, ahead);
-  gst_element_link_pads (ahead, "src", self->mix, "sink_1");
-  gst_element_link_many (self->mix, self->made, self->out, nullptr);
-  gst_object_unref (below);
-  gst_object_unref (above);
+  gst_element_link (last, *queue);
   return first;
 }
+
+/* --- a background that is a file --- */
 
 static void
 link_decoded (GstElement *, GstPad *pad, gpointer to)
@@ -277,23 +346,214 @@ link_decoded (GstElement *, GstPad *pad, gpointer to)
   gst_object_unref (sink);
 }
 
-static void
-decode_background (GstGreenscreenBin *self, const gchar *location)
+/* All that stands between the file and the compositor, not started: (nullable) */
+static Film *
+make_film (GstGreenscreenBin *self, const gchar *location)
 {
-  GstElement *first = put_background_behind (self);
   GstElement *file = add (self, "filesrc");
+  GstElement *decoder = add (self, "decodebin");
   GstElement *convert = add (self, "videoconvert");
-  self->decoder = add (self, "decodebin");
+  GstElement *queue = nullptr;
+  GstElement *first = add_way_behind (self, &queue);
 
-  if (!first || !file || !convert || !self->decoder)
-    return;
+  if (!first || !file || !convert || !decoder)
+    return nullptr;
   GstCaps *video = gst_caps_from_string ("video/x-raw(ANY)");
   g_object_set (file, "location", location, nullptr);
-  g_object_set (self->decoder, "caps", video, "expose-all-streams", FALSE, nullptr);
+  g_object_set (decoder, "caps", video, "expose-all-streams", FALSE, nullptr);
   gst_caps_unref (video);
-  g_signal_connect (self->decoder, "pad-added", G_CALLBACK (link_decoded), convert);
-  gst_element_link (file, self->decoder);
+  g_signal_connect (decoder, "pad-added", G_CALLBACK (link_decoded), convert);
+  gst_element_link (file, decoder);
   gst_element_link (convert, first);
+
+  Film *film = new Film;
+  film->location = location;
+  film->elements = {file, decoder, convert};
+  for (GstElement *element = first; element != queue;) {
+    film->elements.push_back (element);
+    GstPad *pad = gst_element_get_static_pad (element, "src");
+    GstPad *peer = gst_pad_get_peer (pad);
+    element = GST_PAD_PARENT (peer);
+    gst_object_unref (peer);
+    gst_object_unref (pad);
+  }
+  film->elements.push_back (queue);
+  film->end = gst_element_get_static_pad (queue, "src");
+  GST_OBJECT_LOCK (self);
+  self->films->push_back (film);
+  GST_OBJECT_UNLOCK (self);
+  return film;
+}
+
+/* Who makes the frames may wait for room in the compositor: that goes first. */
+static void
+take_away (GstGreenscreenBin *self, Film *film)
+{
+  GST_OBJECT_LOCK (self);
+  film->is_over = true;
+  GST_OBJECT_UNLOCK (self);
+  if (film->pad)
+    gst_element_release_request_pad (self->mix, film->pad);
+  if (film->held)
+    gst_pad_remove_probe (film->end, film->held);
+  for (GstElement *element : film->elements) {
+    gst_element_set_locked_state (element, TRUE);
+    gst_element_set_state (element, GST_STATE_NULL);
+  }
+  GST_OBJECT_LOCK (self);
+  self->films->remove (film);
+  GST_OBJECT_UNLOCK (self);
+  for (GstElement *element : film->elements)
+    gst_bin_remove (GST_BIN (self), element);
+  gst_clear_object (&film->pad);
+  gst_clear_object (&film->end);
+  delete film;
+}
+
+/* With `changing`: whether nobody has taken it away meanwhile */
+static bool
+is_there (GstGreenscreenBin *self, Film *film)
+{
+  GST_OBJECT_LOCK (self);
+  const bool is =
+      std::find (self->films->begin (), self->films->end (), film) != self->films->end ();
+  GST_OBJECT_UNLOCK (self);
+  return is;
+}
+
+static void
+take_away_before (GstGreenscreenBin *self, Film *film)
+{
+  GST_OBJECT_LOCK (self);
+  const Films all = *self->films;
+  GST_OBJECT_UNLOCK (self);
+  for (Film *before : all) {
+    if (before == film)
+      return;
+    take_away (self, before);
+  }
+}
+
+/* In a thread of its own: its first frame is there. It begins now. */
+static void
+show_film (GstElement *element, gpointer data)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
+  Film *film = static_cast<Film *> (data);
+
+  g_mutex_lock (&self->changing);
+  if (is_there (self, film) && film->held && !film->is_over) {
+    GST_OBJECT_LOCK (self);
+    const GstClockTime now = self->now;
+    GST_OBJECT_UNLOCK (self);
+    gst_pad_set_offset (film->end, gint64 (now));
+    film->pad = link_behind (self, film->end);
+    gst_pad_remove_probe (film->end, film->held);
+    film->held = 0;
+    take_away_before (self, film);
+  }
+  g_mutex_unlock (&self->changing);
+}
+
+/* In a thread of its own: it cannot be read. */
+static void
+leave_film (GstElement *element, gpointer data)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
+  Film *film = static_cast<Film *> (data);
+
+  g_mutex_lock (&self->changing);
+  if (is_there (self, film))
+    take_away (self, film);
+  g_mutex_unlock (&self->changing);
+}
+
+static GstPadProbeReturn
+hold_first_frame (GstPad *pad, GstPadProbeInfo *, gpointer data)
+{
+  GstObject *self = gst_element_get_parent (GST_PAD_PARENT (pad));
+  if (self)
+    gst_element_call_async (GST_ELEMENT (self), show_film, data, nullptr);
+  gst_clear_object (&self);
+  return GST_PAD_PROBE_OK;
+}
+
+/* While it plays: what is shown stays until the first frame is there. */
+static void
+change_film (GstGreenscreenBin *self, const gchar *location)
+{
+  g_mutex_lock (&self->changing);
+  Film *film = make_film (self, location);
+  if (film) {
+    film->held = gst_pad_add_probe (film->end,
+        GstPadProbeType (GST_PAD_PROBE_TYPE_BLOCK | GST_PAD_PROBE_TYPE_BUFFER),
+        hold_first_frame, film, nullptr);
+    for (auto element = film->elements.rbegin (); element != film->elements.rend ();
+         ++element)
+      gst_element_sync_state_with_parent (*element);
+  }
+  g_mutex_unlock (&self->changing);
+}
+
+/* The element of the bin that `source` is, or is in: (transfer full) (nullable) */
+static GstObject *
+child_of (GstGreenscreenBin *self, GstObject *source)
+{
+  auto *child = static_cast<GstObject *> (gst_object_ref (source));
+  while (GstObject *parent = gst_object_get_parent (child)) {
+    if (parent == GST_OBJECT (self)) {
+      gst_object_unref (parent);
+      return child;
+    }
+    gst_object_unref (child);
+    child = parent;
+  }
+  gst_object_unref (child);
+  return nullptr;
+}
+
+/* The film that an element is of, and that is not shown: (nullable) */
+static Film *
+unseen_film_of (GstGreenscreenBin *self, GstObject *element)
+{
+  for (Film *film : *self->films) {
+    for (GstElement *of_film : film->elements) {
+      if (GST_OBJECT (of_film) == element)
+        return film->is_over || film->held ? film : nullptr;
+    }
+  }
+  return nullptr;
+}
+
+/* A file that is none, set while playing, ends nothing. */
+static void
+gst_greenscreen_bin_handle_message (GstBin *bin, GstMessage *message)
+{
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (bin);
+  bool was_over = false;
+  Film *film = nullptr;
+
+  if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR && GST_MESSAGE_SRC (message)) {
+    GstObject *element = child_of (self, GST_MESSAGE_SRC (message));
+    GST_OBJECT_LOCK (self);
+    film = unseen_film_of (self, element);
+    was_over = film && std::exchange (film->is_over, true);
+    GST_OBJECT_UNLOCK (self);
+    gst_clear_object (&element);
+  }
+  if (!film) {
+    GST_BIN_CLASS (gst_greenscreen_bin_parent_class)->handle_message (bin, message);
+    return;
+  }
+  if (!was_over) {
+    GError *error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
+        ("The background stays as it is: %s", error->message), (nullptr));
+    g_error_free (error);
+    gst_element_call_async (GST_ELEMENT (self), leave_film, film, nullptr);
+  }
+  gst_message_unref (message);
 }
 
 static GstPad *
@@ -304,9 +564,13 @@ gst_greenscreen_bin_request_new_pad (
 
   if (self->missing || self->mix)
     return nullptr;
-  GstElement *first = put_background_behind (self);
-  if (!first)
+  GstElement *queue = nullptr;
+  GstElement *first = add_way_behind (self, &queue);
+  if (!first || !put_mix_in_place (self))
     return nullptr;
+  GstPad *end = gst_element_get_static_pad (queue, "src");
+  gst_object_unref (link_behind (self, end));
+  gst_object_unref (end);
   GstPad *target = gst_element_get_static_pad (first, "sink");
   self->background = gst_ghost_pad_new ("background", target);
   gst_object_unref (target);
@@ -333,20 +597,37 @@ gst_greenscreen_bin_release_pad (GstElement *element, GstPad *pad)
 /* Until it has a pad decodebin is the end of all that a bin sees, which it starts first:
  * whoever takes its pictures is to be there before. */
 static void
-start_behind_decoder (GstGreenscreenBin *self)
+start_behind_decoders (GstGreenscreenBin *self)
 {
-  GstPad *pad = gst_element_get_static_pad (self->mix, "sink_0");
-
-  gst_element_set_state (self->mix, GST_STATE_PAUSED);
-  while (GstPad *peer = pad ? gst_pad_get_peer (pad) : nullptr) {
-    GstElement *element = gst_pad_get_parent_element (peer);
-    gst_element_set_state (element, GST_STATE_PAUSED);
-    gst_object_unref (pad);
-    pad = gst_element_get_static_pad (element, "sink");
-    gst_object_unref (peer);
-    gst_object_unref (element);
+  GST_OBJECT_LOCK (self);
+  const Films films = *self->films;
+  GST_OBJECT_UNLOCK (self);
+  if (!films.empty ())
+    gst_element_set_state (self->mix, GST_STATE_PAUSED);
+  for (Film *film : films) {
+    for (gsize n = film->elements.size () - 1; n > 1; n--)
+      gst_element_set_state (film->elements[n], GST_STATE_PAUSED);
   }
-  gst_clear_object (&pad);
+}
+
+/* What is set, before anything plays */
+static void
+take_up_location (GstGreenscreenBin *self)
+{
+  GST_OBJECT_LOCK (self);
+  gchar *location = g_strdup (self->location);
+  Film *last = self->films->empty () ? nullptr : self->films->back ();
+  GST_OBJECT_UNLOCK (self);
+  const bool is_new = location && !self->background && !self->missing
+                      && (!last || last->held || last->location != location);
+  g_mutex_lock (&self->changing);
+  Film *film = is_new && put_mix_in_place (self) ? make_film (self, location) : nullptr;
+  if (film) {
+    film->pad = link_behind (self, film->end);
+    take_away_before (self, film);
+  }
+  g_mutex_unlock (&self->changing);
+  g_free (location);
 }
 
 static GstStateChangeReturn
@@ -354,18 +635,13 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
 
-  if (change == GST_STATE_CHANGE_NULL_TO_READY) {
-    GST_OBJECT_LOCK (self);
-    gchar *location = g_strdup (self->location);
-    GST_OBJECT_UNLOCK (self);
-    if (location && !self->mix && !self->missing)
-      decode_background (self, location);
-    g_free (location);
-  }
+  if (change == GST_STATE_CHANGE_NULL_TO_READY
+      || change == GST_STATE_CHANGE_READY_TO_PAUSED)
+    take_up_location (self);
   if (!opencl::report_missing (self, self->missing))
     return GST_STATE_CHANGE_FAILURE;
-  if (change == GST_STATE_CHANGE_READY_TO_PAUSED && self->decoder)
-    start_behind_decoder (self);
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED)
+    start_behind_decoders (self);
   return GST_ELEMENT_CLASS (gst_greenscreen_bin_parent_class)
       ->change_state (element, change);
 }
@@ -386,7 +662,10 @@ gst_greenscreen_bin_set_property (
     GST_OBJECT_LOCK (self);
     g_free (self->location);
     self->location = g_value_dup_string (value);
+    const bool plays = GST_STATE (self) >= GST_STATE_PAUSED && !self->films->empty ();
     GST_OBJECT_UNLOCK (self);
+    if (plays && g_value_get_string (value))
+      change_film (self, g_value_get_string (value));
   }
 }
 
@@ -410,7 +689,15 @@ gst_greenscreen_bin_get_property (
 static void
 gst_greenscreen_bin_finalize (GObject *object)
 {
-  g_free (GST_GREENSCREEN_BIN (object)->location);
+  GstGreenscreenBin *self = GST_GREENSCREEN_BIN (object);
+  for (Film *film : *self->films) {
+    gst_clear_object (&film->pad);
+    gst_clear_object (&film->end);
+    delete film;
+  }
+  delete self->films;
+  g_mutex_clear (&self->changing);
+  g_free (self->location);
   G_OBJECT_CLASS (gst_greenscreen_bin_parent_class)->finalize (object);
 }
 
@@ -427,7 +714,7 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
   g_object_class_install_property (object_class, PROP_BACKGROUND_LOCATION,
       g_param_spec_string ("background-location", "Background location",
           "A picture or a film that goes behind, where the pad background is not used",
-          nullptr, GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
+          nullptr, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
   g_object_class_install_property (object_class, PROP_BACKGROUND_COLOR,
       g_param_spec_uint ("background-color", "Background color",
           "What goes behind where there is no other background, 0xAARRGGBB: 0 leaves the "
@@ -445,6 +732,7 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
       "Keys what is before a screen and puts it over a background, on an OpenCL device",
       "The gst-opencl developers");
   element_class->request_new_pad = gst_greenscreen_bin_request_new_pad;
+  GST_BIN_CLASS (klass)->handle_message = gst_greenscreen_bin_handle_message;
   element_class->release_pad = gst_greenscreen_bin_release_pad;
   element_class->change_state = gst_greenscreen_bin_change_state;
 

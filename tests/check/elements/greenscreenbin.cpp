@@ -187,6 +187,89 @@ TEST (test_greenscreenbin_shows_a_picture_or_a_film_of_any_length_behind)
   }
 }
 
+static std::string
+written (Folder &folder, const char *name, const char *color)
+{
+  const std::string path = folder.file (name);
+  Owned<GstElement> still = gst_parse_launch (
+      text (
+          "videotestsrc num-buffers=1 pattern=solid-color foreground-color=%s ! pngenc ! "
+          "filesink location=%s",
+          color, path.c_str ())
+          .c_str (),
+      nullptr);
+  play_to_end (still);
+  return path;
+}
+
+/* Shown within some seconds; nothing stops meanwhile. */
+static bool
+becomes (GstElement *sink, const std::array<int, 4> &color)
+{
+  const gint64 until =
+      g_get_monotonic_time () + gint64 (20 * check::slowness ()) * G_USEC_PER_SEC;
+  while (g_get_monotonic_time () < until) {
+    Owned<GstSample> sample;
+    g_signal_emit_by_name (sink, "pull-sample", sample.out ());
+    fail_unless (sample);
+    GstMapInfo map;
+    GstBuffer *buffer = gst_sample_get_buffer (sample);
+    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+    bool is = true;
+    for (int n = 0; n < 3; n++)
+      is = is && abs (map.data[n] - color[n]) <= 2;
+    gst_buffer_unmap (buffer, &map);
+    if (is)
+      return true;
+  }
+  return false;
+}
+
+/* Another picture, then one that is none, and another again */
+TEST (test_greenscreenbin_changes_its_background_while_it_plays)
+{
+  Folder folder;
+  const std::string first = written (folder, "blue.png", "0xff2040c0"),
+                    second = written (folder, "red.png", "0xffc81428"),
+                    none = folder.file ("none.png");
+  fail_unless (g_file_set_contents (none.c_str (), "no picture", -1, nullptr));
+  Owned<GstElement> pipeline = gst_parse_launch (
+      ("videotestsrc pattern=solid-color foreground-color=0xff10a030 ! "
+       "video/x-raw,width=64,height=48,framerate=25/1 ! greenscreenbin name=key "
+       "background-location="
+          + first
+          + " ! videoconvert ! video/x-raw,format=RGBA ! appsink name=end sync=false "
+            "max-buffers=1")
+          .c_str (),
+      nullptr);
+  Owned<GstElement> end = gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "end");
+  Owned<GstElement> key = gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "key");
+  Owned<GstBus> bus = gst_element_get_bus (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  fail_unless (becomes (end, blue));
+  g_object_set (key, "background-location", second.c_str (), nullptr);
+  fail_unless (becomes (end, red));
+  for (const std::string &bad : {none, folder.file ("missing.png")}) {
+    g_object_set (key, "background-location", bad.c_str (), nullptr);
+    GstMessage *message = nullptr;
+    for (int frame = 0; frame < 2000 && !message; frame++) {
+      fail_unless (becomes (end, red));
+      message = gst_bus_pop_filtered (
+          bus, GstMessageType (GST_MESSAGE_WARNING | GST_MESSAGE_ERROR));
+    }
+    fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
+    gst_message_unref (message);
+    fail_unless (becomes (end, red));
+  }
+  g_object_set (key, "background-location", first.c_str (), nullptr);
+  fail_unless (becomes (end, blue));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  g_object_set (key, "background-location", second.c_str (), nullptr);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  fail_unless (becomes (end, red));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+}
+
 TEST (test_greenscreenbin_has_the_properties_of_chromakey)
 {
   Owned<GstElement> bin = gst_element_factory_make ("greenscreenbin", nullptr);
