@@ -20,21 +20,23 @@ import_quark ()
   return quark;
 }
 
-/* The buffer of all of `whole` */
+/* The buffer of all of `whole`. What is known is taken out while it is looked at: a branch
+ * of a tee on another device may do so at the same time. */
 cl::Buffer
 find_or_import (GstOpenCLContext *context, GstMemory *whole, GError **error)
 {
   GstMiniObject *object = GST_MINI_OBJECT_CAST (whole);
-  const auto *known =
-      static_cast<cl::Buffer *> (gst_mini_object_get_qdata (object, import_quark ()));
+  std::unique_ptr<cl::Buffer> known (
+      static_cast<cl::Buffer *> (gst_mini_object_steal_qdata (object, import_quark ())));
 
-  if (known
-      && known->getInfo<CL_MEM_CONTEXT> () () == gst_opencl_context_get_handle (context))
-    return *known;
-  cl::Buffer buffer (gst_opencl_context_import_fd (context, GST_OPENCL_HANDLE_DMA_BUF,
-      gst_dmabuf_memory_get_fd (whole), whole->maxsize, error));
+  if (!known
+      || known->getInfo<CL_MEM_CONTEXT> () () != gst_opencl_context_get_handle (context))
+    known = std::make_unique<cl::Buffer> (
+        gst_opencl_context_import_fd (context, GST_OPENCL_HANDLE_DMA_BUF,
+            gst_dmabuf_memory_get_fd (whole), whole->maxsize, error));
+  cl::Buffer buffer = *known;
   if (buffer ())
-    gst_mini_object_set_qdata (object, import_quark (), new cl::Buffer (buffer),
+    gst_mini_object_set_qdata (object, import_quark (), known.release (),
         [] (gpointer import) { delete static_cast<cl::Buffer *> (import); });
   return buffer;
 }
