@@ -233,6 +233,14 @@ PIPELINES = {
     "composed": (picture("RGBA") + " ! mix.sink_0 " + picture("BGRA", "ball")
                  + " ! mix.sink_1 openclcompositor name=mix sink_1::xpos=5 sink_1::ypos=-1 "
                  "sink_1::alpha=0.5 sink_1::width=77" + OUT, ROUNDED, PICTURES),
+    "composed-camera": (picture("NV12") + " ! mix.sink_0 " + picture("YUY2", "ball")
+                        + " ! mix.sink_1 openclcompositor name=mix sink_0::crop-left=5 "
+                        "sink_0::crop-top=3 sink_1::xpos=6 sink_1::alpha=0.5 sink_1::height=31"
+                        + OUT, ROUNDED, PICTURES),
+    "composed-lit": (picture("I420") + " ! mix.sink_0 " + picture("RGBA")
+                     + " ! chromakey ! mix.sink_1 openclcompositor name=mix linear=true "
+                     "sink_1::ypos=2 sink_1::light-wrap=0.7 sink_1::light-wrap-radius=6" + OUT,
+                     ROUNDED, PICTURES),
     "oct": (depth(), ROUNDED, LINES),
     "oct-16": (depth("window=blackman", "depth-start=3 depth-count=19", f"video/x-raw{ON_DEVICE},"
                      "format=GRAY16_LE"), ROUNDED, LINES),

@@ -327,3 +327,29 @@ TEST (test_greenscreenbin_is_a_video_filter_of_playbin)
   play_to_end (playbin);
   expect_square_before (result, blue, blue);
 }
+
+/* Of what is seen, and of all that the camera takes; the camera is a green one. */
+TEST_ROWS (test_greenscreenbin_is_a_filter_of_camerabin,
+    {"viewfinder-filter", "video-source-filter"})
+{
+  Owned<GstElement> camera = gst_element_factory_make ("camerabin", nullptr);
+  GstElement *source = gst_element_factory_make ("wrappercamerabinsrc", nullptr);
+  GstElement *screen = gst_element_factory_make ("videotestsrc", nullptr);
+  GstElement *filter = gst_element_factory_make ("greenscreenbin", nullptr);
+  GstElement *finder = gst_parse_bin_from_description (
+      "videoconvert ! video/x-raw,format=RGBA ! appsink name=end sync=false "
+      "max-buffers=1 drop=true",
+      TRUE, nullptr);
+  fail_unless (camera && source && screen && filter && finder);
+  gst_util_set_object_arg (G_OBJECT (screen), "pattern", "solid-color");
+  g_object_set (screen, "is-live", TRUE, "foreground-color", 0xff10a030, nullptr);
+  g_object_set (filter, "background-color", 0xff2040c0, nullptr);
+  g_object_set (source, "video-source", screen, nullptr);
+  g_object_set (camera, "camera-source", source, "viewfinder-sink", finder, nullptr);
+  g_object_set (g_str_equal (row, "viewfinder-filter") ? (GstElement *)camera : source,
+      row, filter, nullptr);
+  Owned<GstElement> end = gst_bin_get_by_name (GST_BIN (finder), "end");
+  gst_element_set_state (camera, GST_STATE_PLAYING);
+  fail_unless (becomes (end, blue));
+  gst_element_set_state (camera, GST_STATE_NULL);
+}
