@@ -92,6 +92,9 @@ PIPELINES = {
         "filesink buffer-mode=unbuffered location={out}",
     "composed": f"{PICTURE} ! openclupload ! mix.sink_0 {PICTURE} ! openclupload ! mix.sink_1 "
         f"openclcompositor name=mix sink_1::xpos=20{OUT}",
+    "composed-lit": "videotestsrc num-buffers=5 ! video/x-raw,format=NV12,width=96,height=64 ! "
+        f"openclupload ! mix.sink_0 {PICTURE} ! openclupload ! mix.sink_1 "
+        f"openclcompositor name=mix sink_0::crop-left=3 sink_1::light-wrap=0.5{OUT}",
     "converted": "videotestsrc num-buffers=5 ! video/x-raw,format=NV12,width=96,height=64 ! "
         "openclupload ! openclconvert ! video/x-raw(memory:OpenCLMemory),format=RGBA,width=64,"
         f"height=48{OUT}",
