@@ -6,6 +6,7 @@
  * pixels at a time, and keeps what neighbours need, lumas, distances and marks of the
  * core, in memory of its own: the picture is read twice and written once.
  */
+#define COLUMNS 16 /* of what is filmed, at a time */
 #define LANES 16
 #include "screenline.clh"
 #include "widepixels.clh"

@@ -8,11 +8,14 @@
  * bit of each of the sixteen words, no bits need to be gathered, and a pixel's neighbour
  * is the same bit of the next word.
  */
+#define COLUMNS 16 /* of what is filmed, at a time */
 #include "flowrule.clh"
 #include "keysteps.clh"
 #include "unkeyed.clh"
 #include "widepixels.clh"
 
+/* A compiler leaves calls, which hand lines on through memory. */
+#define INLINED __attribute__ ((always_inline))
 #define LINE_PIXELS 512
 #define VECTORS 32
 #define COMPONENT16(pixels, shift) COMPONENT_OF (16, pixels, shift)
@@ -93,13 +96,53 @@ keyed_by (Pixel16 pixels, Key key, int bit)
   return bit_where (here, bit);
 }
 
+/* What is written of a tile: lines, and vectors of a line */
+typedef struct {
+  int begin, stop;
+  int first, end;
+} Core;
+
+bool
+is_in_core (Core core, int row)
+{
+  return row >= core.begin && row < core.stop;
+}
+
+/* What a camera gives is converted once: pixels of the core wait in the output, which
+ * nobody else writes there, until it is known which of them are keyed. */
+#if CAMERA
+#define KEEPING true
+#define WAITING(input, output, y) ((__global const uchar *)LINE (output, y))
+#else
+#define KEEPING false
+#define WAITING(input, output, y) LINE (input, y)
+#endif
+
 void
-key_line (FILMED (input), Place place, Key key, int row, Tile *tile)
+keep_pixels (FRAME (, output), Place place, int row, int bit, Pixel16 pixels)
+{
+  store_wide (LINE (output, place.y + row), place.x + 16 * bit, place.width, pixels);
+}
+
+/* What lies all outside of the frame nobody asks for. */
+INLINED Pixel16
+pixels_of_tile (FilmedLine line, int x, int width)
+{
+  return x > -16 && x < width ? filmed_wide (line, x, width) : (Pixel16)(0);
+}
+
+void
+key_line (
+    FILMED (input), FRAME (, output), Place place, Core core, Key key, int row, Tile *tile)
 {
   FilmedLine line = FILMED_LINE (input, place.y + row);
   uint16 keyed = 0;
-  for (int bit = 0; bit < VECTORS; bit++)
-    keyed |= keyed_by (filmed_wide (line, place.x + 16 * bit, place.width), key, bit);
+  for (int bit = 0; bit < VECTORS; bit++) {
+    Pixel16 pixels = pixels_of_tile (line, place.x + 16 * bit, place.width);
+    keyed |= keyed_by (pixels, key, bit);
+    if (KEEPING && is_in_core (core, row) && bit >= core.first && bit < core.end)
+      keep_pixels (THE_FRAME (output), place, row, bit, pixels);
+  }
   tile->keyed[row + 1] = keyed & place.columns;
 }
 
@@ -116,7 +159,7 @@ find_ways_of_line (
     Pixel16 pixels = kept[bit], ahead = kept[bit + 1];
     Pixel16 beside =
         (Pixel16)(pixels.s1234, pixels.s567, pixels.s89ab, pixels.scdef, ahead.s0);
-    Pixel16 below = last ? pixels : filmed_wide (next, place.x + 16 * bit, place.width);
+    Pixel16 below = last ? pixels : pixels_of_tile (next, place.x + 16 * bit, place.width);
     keyed |= keyed_by (pixels, key, bit);
     right |= bit_where (is_near (pixels, beside, rule.mask, rule.threshold), bit);
     down |= bit_where (is_near (pixels, below, rule.mask, rule.threshold), bit);
@@ -132,16 +175,20 @@ find_ways_of_line (
 
 /* Of all lines, each of which is loaded once */
 void
-find_ways (FILMED (input), Place place, Key key, Rule rule, Tile *tile)
+find_ways (FILMED (input), FRAME (, output), Place place, Core core, Key key, Rule rule,
+    Tile *tile)
 {
   Pixel16 kept[VECTORS + 1]; /* beyond the last vector nobody looks */
   FilmedLine first = FILMED_LINE (input, place.y + place.begin);
   for (int bit = 0; bit < VECTORS; bit++)
-    kept[bit] = filmed_wide (first, place.x + 16 * bit, place.width);
+    kept[bit] = pixels_of_tile (first, place.x + 16 * bit, place.width);
   kept[VECTORS] = 0;
   tile->down[place.begin] = 0;
-  for (int row = place.begin; row < place.end; row++)
+  for (int row = place.begin; row < place.end; row++) {
+    for (int bit = core.first; KEEPING && is_in_core (core, row) && bit < core.end; bit++)
+      keep_pixels (THE_FRAME (output), place, row, bit, kept[bit]);
     find_ways_of_line (THE_FILMED (input), place, key, rule, row, kept, tile);
+  }
 }
 
 /* What lies outside of the frame, for a step that reads it */
@@ -218,15 +265,14 @@ take_step (Tile *tile, Place place, int rows, uint kind, uint iterations)
 
 /* A tile's core */
 void
-write_line (FILMED (input), FRAME (, output), ORIGINAL, Place place, int side,
-    int row, uint opacity, Tile *tile)
+write_line (FILMED (input), FRAME (, output), ORIGINAL, Place place, Core core, int row,
+    uint opacity, Tile *tile)
 {
   int y = place.y + row;
   uint16 keyed = tile->keyed[row + 1];
-  int end = min (VECTORS - side / 16, (place.width - place.x + 15) / 16);
-  for (int bit = side / 16; bit < end; bit++) {
+  for (int bit = core.first; bit < core.end; bit++) {
     int x = place.x + 16 * bit;
-    Pixel16 pixels = filmed_wide (FILMED_LINE (input, y), x, place.width);
+    Pixel16 pixels = load_wide (WAITING (input, output, y), x, place.width);
     uint16 alpha = (COMPONENT16 (pixels, ALPHA) * opacity + 32768) >> 16;
     int16 here = (keyed & 1u << bit) != (uint16)(0);
     alpha =
@@ -239,28 +285,30 @@ write_line (FILMED (input), FRAME (, output), ORIGINAL, Place place, int side,
   }
 }
 
-/* Work-groups of one work-item. `core`: lines that one writes; with the margin of `depth`
+/* Work-groups of one work-item. `core_rows`: lines that one writes; with the margin of `depth`
  * above and below no more than WIDE_ROWS */
 __kernel void
 run_wide_tiles (FILMED (input), FRAME (, output), ORIGINAL, uint width, uint height,
-    KEY, RULE, ulong steps, uint depth, uint flows, uint core)
+    KEY, RULE, ulong steps, uint depth, uint flows, uint core_rows)
 {
   Tile tile;
   int side = (depth + 15) / 16 * 16;
-  int rows = core + 2 * depth;
+  int rows = core_rows + 2 * depth;
   Place place = place_of_tile ((int)get_global_id (0) * (LINE_PIXELS - 2 * side) - side,
-      (int)get_global_id (1) * (int)core - (int)depth, width, height, rows);
+      (int)get_global_id (1) * (int)core_rows - (int)depth, width, height, rows);
+  Core core = {depth, min (rows - (int)depth, place.end), side / 16,
+      min (VECTORS - side / 16, (place.width - place.x + 15) / 16)};
   Key key = THE_KEY;
   Rule rule = THE_RULE;
 
   if (flows)
-    find_ways (THE_FILMED (input), place, key, rule, &tile);
+    find_ways (THE_FILMED (input), THE_FRAME (output), place, core, key, rule, &tile);
   else
     for (int row = place.begin; row < place.end; row++)
-      key_line (THE_FILMED (input), place, key, row, &tile);
+      key_line (THE_FILMED (input), THE_FRAME (output), place, core, key, row, &tile);
   for (; steps > 0; steps >>= 8)
     take_step (&tile, place, rows, KIND_OF_STEP (steps), ITERATIONS_OF_STEP (steps));
-  for (int row = depth; row < min (rows - (int)depth, place.end); row++)
-    write_line (THE_FILMED (input), THE_FRAME (output), THE_ORIGINAL, place, side, row,
+  for (int row = core.begin; row < core.stop; row++)
+    write_line (THE_FILMED (input), THE_FRAME (output), THE_ORIGINAL, place, core, row,
         opacity, &tile);
 }

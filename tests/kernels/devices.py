@@ -145,6 +145,7 @@ def array(elements):
            + elements + OUT
 
 
+SHOWN = f" ! openclconvert ! video/x-raw{ON_DEVICE},format=RGBA"  # npysink has no RGBA64
 MATTE = "videotestsrc num-buffers=2 {} ! video/x-raw,format=GRAY8,width=19,height=11"
 MATTES = f" {MATTE.format('')} ! key.garbage {MATTE.format('pattern=ball')} ! openclupload ! key.holdout"
 PLATE = " videotestsrc num-buffers=1 ! video/x-raw,format=BGRA,width=33,height=20 ! key.plate"
@@ -209,14 +210,14 @@ PIPELINES = {
     "mattes": (keyed("chromakey name=key method=chroma", "NV12") + MATTES, ROUNDED, PICTURES),
     "plate-file": (keyed("chromakey name=key method=difference plate=file", "NV12") + PLATE, ROUNDED,
                    PICTURES),
-    "key-run-deep": (keyed("chromakey tolerance=0.2 ! noisereduce ! flowkey limit=0.4 ! keyfill",
-                           "RGBA64_LE"), EXACT, PICTURES),
-    "soft-deep": (keyed("chromakey method=difference core=true spill=1 plate=measured",
-                        "RGBA64_LE"), ROUNDED, PICTURES),
+    "key-run-deep": (keyed("chromakey tolerance=0.2 ! noisereduce ! flowkey limit=0.4 ! keyfill"
+                           + SHOWN, "RGBA64_LE"), EXACT, PICTURES),
+    "soft-deep": (keyed("chromakey method=difference core=true spill=1 plate=measured"
+                        + SHOWN, "RGBA64_LE"), ROUNDED, PICTURES),
     "shape-deep": (keyed("chromakey method=chroma quiet=true ! matteshape grow=3 feather=2 ! "
-                         "keyfill method=composite", "RGBA64_LE"), ROUNDED, PICTURES),
-    "flow-deep": (keyed("chromakey ! noisereduce iterations=40 ! flowkey iterations=0 limit=0.2",
-                        "RGBA64_LE"), EXACT, PICTURES),
+                         "keyfill method=composite" + SHOWN, "RGBA64_LE"), ROUNDED, PICTURES),
+    "flow-deep": (keyed("chromakey ! noisereduce iterations=40 ! flowkey iterations=0 limit=0.2"
+                        + SHOWN, "RGBA64_LE"), EXACT, PICTURES),
     "shape": (keyed("chromakey method=chroma ! matteshape grow=-3 feather=5"), ROUNDED, PICTURES),
     "from-planes": (converted("I420", "RGBA"), ROUNDED, PICTURES),
     "to-planes": (converted("BGRA", "NV12"), ROUNDED, PICTURES),
