@@ -42,7 +42,7 @@ FILMED = PICTURE.replace("RGBA", "NV12") + " ! openclupload"
 MATTE = "videotestsrc num-buffers=5 ! video/x-raw,format=GRAY8,width=48,height=40"
 KEYS = "chromakey ! noisereduce ! flowkey"
 ON_DEVICE = "(memory:OpenCLMemory)"
-DEPTHS = f"{TISSUE} ! octscan b-scans=5 ! {CHAIN} ! octfft depth-count=60 ! " \
+DEPTHS = f"{TISSUE} ! octscan b-scans=5 ! {CHAIN} ! octfft scale=linear depth-count=60 ! " \
          f"application/x-oct{ON_DEVICE},format=F32LE"
 TENSORS = f"other/tensors{ON_DEVICE},num_tensors=1"
 # Unbuffered, as filesink otherwise maps several frames at once, and goes on behind a lost one.
