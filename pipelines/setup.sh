@@ -80,7 +80,7 @@ install_missing () {
   as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive \
     apt-get install --yes --no-install-recommends "${missing[@]}" || return 1
   [ ! -e "$build/build.ninja" ] \
-    || { meson configure --clearcache "$build" && meson setup --reconfigure "$build"; }
+    || { meson configure --clearcache "$build" && meson setup --reconfigure "$build" "$root"; }
 }
 
 # What tests read files with and Debian has no package of

@@ -10,6 +10,7 @@
 #include <CL/cl_ext.h>
 #include <atomic>
 #include <dirent.h>
+#include <map>
 #include <mutex>
 #include <set>
 #include <sys/mman.h>
@@ -18,13 +19,31 @@
 namespace {
 std::atomic<unsigned> n_imported{0}, n_acquired{0}, n_released{0};
 std::atomic<cl_int> import_code{CL_SUCCESS}, acquire_code{CL_SUCCESS};
-std::mutex held_lock;
-std::set<cl_mem> held; /* acquired */
 
 struct Mapping {
   void *bytes;
   size_t size;
 };
+std::mutex lock;
+std::map<cl_mem, Mapping> mappings; /* of what is imported */
+std::set<cl_mem> held;              /* acquired */
+
+using Copy = cl_int (*) (cl_command_queue queue, cl_mem buffer, const Mapping &mapping);
+
+/* What is shared comes at the one moment and goes at the other: on a device with memory of
+ * its own nothing else is promised of memory that is shared with the host. */
+cl_int
+enqueue (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_waits,
+    const cl_event *waits, cl_event *event, Copy copy)
+{
+  cl_int code = n_waits > 0
+                    ? clEnqueueBarrierWithWaitList (queue, n_waits, waits, nullptr)
+                    : CL_SUCCESS;
+  for (cl_uint i = 0; i < n && code == CL_SUCCESS; i++)
+    code = copy (queue, buffers[i], mappings.at (buffers[i]));
+  return code == CL_SUCCESS ? clEnqueueMarkerWithWaitList (queue, 0, nullptr, event)
+                            : code;
+}
 
 cl_int CL_API_CALL
 acquire (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_waits,
@@ -32,24 +51,32 @@ acquire (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_wai
 {
   if (const cl_int failure = acquire_code.exchange (CL_SUCCESS))
     return failure;
-  std::lock_guard<std::mutex> guard (held_lock);
+  std::lock_guard<std::mutex> guard (lock);
   for (cl_uint i = 0; i < n; i++)
     if (!held.insert (buffers[i]).second)
       return CL_INVALID_OPERATION;
   n_acquired += n;
-  return clEnqueueMarkerWithWaitList (queue, n_waits, waits, event);
+  return enqueue (queue, n, buffers, n_waits, waits, event,
+      [] (cl_command_queue queue, cl_mem buffer, const Mapping &mapping) {
+        return clEnqueueWriteBuffer (
+            queue, buffer, CL_FALSE, 0, mapping.size, mapping.bytes, 0, nullptr, nullptr);
+      });
 }
 
 cl_int CL_API_CALL
 release (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_waits,
     const cl_event *waits, cl_event *event)
 {
-  std::lock_guard<std::mutex> guard (held_lock);
+  std::lock_guard<std::mutex> guard (lock);
   for (cl_uint i = 0; i < n; i++)
     if (held.erase (buffers[i]) == 0)
       return CL_INVALID_OPERATION;
   n_released += n;
-  return clEnqueueMarkerWithWaitList (queue, n_waits, waits, event);
+  return enqueue (queue, n, buffers, n_waits, waits, event,
+      [] (cl_command_queue queue, cl_mem buffer, const Mapping &mapping) {
+        return clEnqueueReadBuffer (
+            queue, buffer, CL_FALSE, 0, mapping.size, mapping.bytes, 0, nullptr, nullptr);
+      });
 }
 
 bool
@@ -81,17 +108,18 @@ clCreateBufferWithProperties (cl_context context, const cl_ulong *properties,
     return nullptr;
   }
   close (fd);
-  cl_mem buffer =
-      clCreateBuffer (context, flags | CL_MEM_USE_HOST_PTR, size, bytes, code);
+  cl_mem buffer = clCreateBuffer (context, flags, size, nullptr, code);
   fail_unless (buffer != nullptr);
   clSetMemObjectDestructorCallback (
       buffer,
-      [] (cl_mem, void *data) {
-        auto *mapping = static_cast<Mapping *> (data);
-        munmap (mapping->bytes, mapping->size);
-        delete mapping;
+      [] (cl_mem ended, void *) {
+        std::lock_guard<std::mutex> guard (lock);
+        munmap (mappings.at (ended).bytes, mappings.at (ended).size);
+        mappings.erase (ended);
       },
-      new Mapping{bytes, size});
+      nullptr);
+  std::lock_guard<std::mutex> guard (lock);
+  mappings[buffer] = {bytes, size};
   n_imported++;
   return buffer;
 }

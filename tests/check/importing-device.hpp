@@ -1,8 +1,8 @@
 /* gstreamer-opencl tests: a device that imports memory by file descriptor
  *
- * The machine's own device, in front of which stands what cl_khr_external_memory adds: the
- * memory of a descriptor is mapped, and a buffer made of where it lies. So what a test
- * writes there the device reads, and the other way round, without a copy.
+ * The machine's own device, in front of which stands what cl_khr_external_memory adds: what
+ * a descriptor names is in a buffer from when it is acquired, and is the buffer's again when
+ * it is released, as if it were the same memory.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

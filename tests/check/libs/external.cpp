@@ -145,12 +145,15 @@ TEST (test_memory_that_comes_again_is_imported_once_and_acquired_each_time)
   OwnedCL<cl_mem> handle = gst_opencl_context_import_fd (
       import.context, GST_OPENCL_HANDLE_DMA_BUF, import.pages.fd (), size, error.out ());
   fail_unless (handle, "%s", error ? error->message : "no error");
-  for (guint i = 0; i < 5; i++) {
+  std::atomic<int> told{0};
+  for (int i = 0; i < 5; i++) {
     import.pages.fill (pattern (size, i));
-    Owned<GstMemory> memory = gst_opencl_memory_new_acquired (
-        import.context, handle, size, nullptr, nullptr, error.out ());
+    GstMemory *memory = gst_opencl_memory_new_acquired (
+        import.context, handle, size, &told, count_call, error.out ());
     fail_unless (memory, "%s", error ? error->message : "no error");
     assert_same (read_memory (memory), pattern (size, i), "frame");
+    gst_memory_unref (memory);
+    fail_unless (soon ([&] { return told == i + 1; }));
   }
   expect_equal (import.device.imported (), 1u);
   expect_equal (import.device.acquired (), 5u);
