@@ -7,7 +7,8 @@
  *
  * Makes a screen of one colour transparent, `key-color` or, with `auto-key`, a colour of
  * the first frame. It takes RGBA, of 16 bits too, or what cameras give (NV12, I420, YUY2 …)
- * and gives RGBA: what `openclconvert` would make of it, in the same launch.
+ * and gives RGBA: what `openclconvert` would make of it, in the same launch, or for soft
+ * methods in one before.
  *
  * `method=distance` is hard: pixels that differ by less than `tolerance` get alpha 0, others
  * keep theirs; the difference is the mean of red's, green's and blue's, or that of one
@@ -153,13 +154,12 @@ struct SoftKernels {
 
 /* What the streaming thread works with. */
 struct Work {
-  keying::FilmedFormat format; /* of what is filmed, */
-  keying::FilmedFormat packed; /* and once it is of pixels of four bytes */
+  keying::FilmedFormat format; /* of what is filmed */
   GstVideoInfo info;           /* of what is keyed */
   opencl::FrameKernel key_by_distance;
   gsize tile_rows = 0;
   bool wide = false;      /* the tiles of a CPU */
-  SoftKernels soft[2][2]; /* of frames as filmed and packed; of levels, and of light, */
+  SoftKernels soft[2];    /* of levels, and of light, */
   bool has_curve = false; /* which a curve says */
   opencl::FrameKernel take_key;
   opencl::FrameKernel find_key;
@@ -173,7 +173,7 @@ struct Work {
   cl::Buffer
       means[2];      /* over time, of four bytes each two more; from the first frame on */
   cl::Buffer quiet;  /* that needs them, as the picture that they make */
-  cl::Buffer pixels; /* of what a camera gives, where that is to be quiet */
+  cl::Buffer pixels; /* of what a camera gives, which soft methods read several times */
   guint newer_mean = 0;
   bool has_mean = false;
   guint taken_revision = 0; /* of the settings that auto_key is from */
@@ -408,17 +408,15 @@ create_soft_kernels (GstOpenCLContext *context, const Work &work, SoftKernels &k
   }
 }
 
+/* `soft`: options of soft methods, of levels and of light */
 static void
-create_kernels (GstOpenCLContext *context, Work &work, const std::string &light)
+create_kernels (GstOpenCLContext *context, Work &work, const std::string (&soft)[2])
 {
   const std::string options = work.format.options ();
   work.wide = opencl::is_cpu (context);
   work.tile_rows = tile_rows_for (opencl::local_memory (context));
-  for (guint packed : {0, 1}) {
-    const std::string of_levels = (packed ? work.packed : work.format).options ();
-    create_soft_kernels (context, work, work.soft[packed][0], of_levels);
-    create_soft_kernels (context, work, work.soft[packed][1], of_levels + light);
-  }
+  for (guint linear : {0, 1})
+    create_soft_kernels (context, work, work.soft[linear], soft[linear]);
   const struct {
     opencl::FrameKernel &kernel;
     const char *name;
@@ -465,17 +463,17 @@ gst_chroma_key_set_formats (
   self->work = new Work;
   Work &work = *self->work;
   work.format = format;
-  work.packed = {*info, *info};
   work.info = *info;
   self->member->set_format (context, format);
   opencl::LightCurve curve;
   work.has_curve = opencl::light_curve_of (info, curve);
   const std::string light = opencl::light_options (curve);
-  const std::string options[] = {format.options (), format.options () + light};
-  create_kernels (context, work, light);
-  work.mattes.prepare (context, info, options[0]);
+  const std::string options = keying::FilmedFormat (*info, *info).options ();
+  const std::string soft[] = {options, options + light};
+  create_kernels (context, work, soft);
+  work.mattes.prepare (context, info, format.options ());
   return make_auto_key (context, work, error)
-         && work.plate.create (context, info, options, error);
+         && work.plate.create (context, info, soft, error);
 }
 
 /* The work */
@@ -667,8 +665,7 @@ key_by_distance (Work &work, const Settings &settings, const GstOpenCLFrame *inp
 
 /* What distances are told from, what is keyed, and the result */
 struct Frames {
-  keying::Filmed seen, input;
-  const GstOpenCLFrame *output;
+  const GstOpenCLFrame *seen, *input, *output;
   SoftKernels *kernels; /* for these */
 };
 
@@ -704,8 +701,7 @@ key_in_groups (Work &work, const Settings &settings, const Frames &frames,
       frames.kernels
           ->key_in_groups[work.plate.picture_stride () > 0][settings.refine]
                          [settings.core]
-          .variant (
-              {frames.seen.aligned (), frames.input.aligned (), frames.output}, error);
+          .variant ({frames.seen, frames.input, frames.output}, error);
 
   return kernel && set_keyer (kernel, work, settings, frames, error)
          && kernel->enqueue_groups (queue,
@@ -724,7 +720,7 @@ key_in_tiles (Work &work, const Settings &settings, const Frames &frames,
   gsize tiles = (height + wide_rows - 1) / wide_rows;
   gsize rows = (height + tiles - 1) / tiles;
   opencl::Kernel *kernel = frames.kernels->key_tiles.variant (
-      {frames.seen.aligned (), frames.input.aligned (), frames.output}, error);
+      {frames.seen, frames.input, frames.output}, error);
 
   return kernel
          && set_keyer (kernel, work, settings, frames, error, cl_uint (settings.refine),
@@ -768,6 +764,7 @@ take_pixels (GstOpenCLContext *context, Work &work, const GstOpenCLFrame **input
   if (!work.pixels ()
       && !opencl::make_buffer (context, stride * height, work.pixels, error))
     return FALSE;
+  pixels->buffer = (*input)->buffer;
   pixels->data = work.pixels ();
   pixels->stride[0] = gint (stride);
   const GstOpenCLFrame *made = pixels;
@@ -830,8 +827,8 @@ follow_plate (GstChromaKey *self, const Settings &settings, const GstOpenCLFrame
   if (settings.plate == Plate::file && !work.plate.has_picture ()
       && !take_plate (self, queue, error))
     return false;
-  return work.plate.follow (plate_of (settings), screen_key_of (work, settings),
-      work.format.of (input), queue, error);
+  return work.plate.follow (
+      plate_of (settings), screen_key_of (work, settings), input, queue, error);
 }
 
 /* Another picture than the one before, such as after a seek, has no mean. */
@@ -840,18 +837,15 @@ key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
     GError **error)
 {
-  GstOpenCLFrame pixels = {}, quiet = {};
-  Frames frames = {work.format.of (input), work.format.of (input), output,
-      &work.soft[0][is_linear (work, settings)]};
+  GstOpenCLFrame quiet = {};
+  Frames frames = {input, input, output, &work.soft[is_linear (work, settings)]};
 
   if (GST_BUFFER_IS_DISCONT (input->buffer))
     work.has_mean = false;
   if (settings.quiet) {
-    if (!take_pixels (context, work, &input, &pixels, queue, error)
-        || !quieten (context, work, input, &quiet, queue, error))
+    if (!quieten (context, work, input, &quiet, queue, error))
       return FALSE;
-    frames = {work.packed.of (&quiet), work.packed.of (input), output,
-        &work.soft[1][is_linear (work, settings)]};
+    frames.seen = &quiet;
   }
   work.has_mean = settings.quiet;
   return work.wide ? key_in_tiles (work, settings, frames, queue, error)
@@ -870,7 +864,9 @@ key (GstChromaKey *self, const Settings &settings, const GstOpenCLFrame *input,
   if (settings.method == Method::distance)
     return learn_key (self, settings, queue, error)
            && key_by_distance (work, settings, input, output, queue, error);
-  return follow_plate (self, settings, input, queue, error)
+  GstOpenCLFrame pixels = {};
+  return take_pixels (context, work, &input, &pixels, queue, error)
+         && follow_plate (self, settings, input, queue, error)
          && key_softly (context, work, settings, input, output, queue, error);
 }
 

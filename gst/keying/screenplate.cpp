@@ -88,8 +88,8 @@ ScreenPlate::smooth (const ScreenKey &key, const cl::Buffer &blocks,
 
 /* Twice, since what is screen is told better from its own colour than from the key's. */
 bool
-ScreenPlate::measure (
-    const ScreenKey &key, const Filmed &input, cl_command_queue queue, GError **error)
+ScreenPlate::measure (const ScreenKey &key, const GstOpenCLFrame *input,
+    cl_command_queue queue, GError **error)
 {
   const opencl::Groups blocks = {
       block_columns, block_rows, samples_across * samples_across / 8};
@@ -115,7 +115,7 @@ ScreenPlate::remember (const ScreenKey &key, cl_command_queue queue, GError **er
 }
 
 bool
-ScreenPlate::follow (Plate plate, const ScreenKey &key, const Filmed &input,
+ScreenPlate::follow (Plate plate, const ScreenKey &key, const GstOpenCLFrame *input,
     cl_command_queue queue, GError **error)
 {
   const bool other_key = !(key == key_in_force);

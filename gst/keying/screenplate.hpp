@@ -45,7 +45,7 @@ public:
       const std::string (&options)[2], GError **error);
 
   /* Before each frame that is keyed softly */
-  bool follow (Plate plate, const ScreenKey &key, const Filmed &input,
+  bool follow (Plate plate, const ScreenKey &key, const GstOpenCLFrame *input,
       cl_command_queue queue, GError **error);
   /* What frames have shown; a frozen plate stays. */
   void forget () { remembers = false; }
@@ -65,8 +65,8 @@ public:
   cl_uint picture_stride () const { return in_force == Plate::file ? stride : 0; }
 
 private:
-  bool measure (
-      const ScreenKey &key, const Filmed &input, cl_command_queue queue, GError **error);
+  bool measure (const ScreenKey &key, const GstOpenCLFrame *input, cl_command_queue queue,
+      GError **error);
   bool smooth (const ScreenKey &key, const cl::Buffer &blocks, cl_command_queue queue,
       GError **error);
   bool remember (const ScreenKey &key, cl_command_queue queue, GError **error);

@@ -50,18 +50,15 @@ screen_of_four (Keyer keyer, Segment segment, int x, int y)
 
 /* Pixels from x on, a multiple of as many; those beyond the line are its first or last. */
 Pixel8
-load_eight (FilmedLine line, int x, int width)
+load_eight (__global const uchar *line, int x, int width)
 {
-  return x >= 0 && x < width ? filmed_pixels (line, x, width)
-                             : (Pixel8)(filmed_pixel (line, x < 0 ? 0 : width - 1));
+  return x >= 0 && x < width ? load_pixels (line, x, width)
+                             : (Pixel8)(load_pixel (line, x < 0 ? 0 : width - 1));
 }
 
 Pixel4
-load_four (FilmedLine line, uint x, uint width)
+load_four (__global const uchar *line, uint x, uint width)
 {
-#if CAMERA
-  return filmed_pixels (line, x, width).lo;
-#else
 #if ALIGNMENT >= 16 && !DEEP && defined(__ENDIAN_LITTLE__)
   if (x + 4 <= width)
     return ((__global const uint4 *)line)[x / 4];
@@ -69,7 +66,6 @@ load_four (FilmedLine line, uint x, uint width)
   uint last = width - 1;
   return (Pixel4)(load_pixel (line, x), load_pixel (line, min (x + 1, last)),
       load_pixel (line, min (x + 2, last)), load_pixel (line, min (x + 3, last)));
-#endif
 }
 
 void
@@ -142,7 +138,7 @@ look_at_eight (Pixel8 pixels, Keyer keyer, Segment segment, int x, int y, uint e
 /* The tile and what lies around it; beyond the frame lie the pixels of its rim. Each
  * work-item stays with eight columns as it goes down. */
 INLINED void
-look_at_tile (FILMED (seen), int width, int height, int x0, int y0, Keyer keyer,
+look_at_tile (FRAME (const, seen), int width, int height, int x0, int y0, Keyer keyer,
     __local float4 *lumas, __local float4 *distances, __local uint *marks)
 {
   const uint item = get_local_id (0);
@@ -158,7 +154,7 @@ look_at_tile (FILMED (seen), int width, int height, int x0, int y0, Keyer keyer,
       int y = clamp (y0 - REACH + (int)row, 0, height - 1);
       if (y >= strip.end)
         strip = strip_at (keyer, x, y);
-      look_at_eight (load_eight (FILMED_LINE (seen, y), x, width), keyer,
+      look_at_eight (load_eight (LINE (seen, y), x, width), keyer,
           line_of_strip (strip, y), x, y, eight, row, lumas, distances, marks);
     }
   }
@@ -293,17 +289,17 @@ go_down (Around *around)
 
 /* In the line that `around` has come to */
 INLINED void
-key_four (FILMED (seen), FILMED (input), FRAME (, output), uint width, uint x,
+key_four (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width, uint x,
     uint y, Keyer keyer, Colors here, const Around *around)
 {
-  Pixel4 pixels = load_four (FILMED_LINE (input, y), x, width);
+  Pixel4 pixels = load_four (LINE (input, y), x, width);
   float4 distance, core = 0;
   if (REFINING)
     distance = distance_on_line (around->moments, around->lumas[RADIUS * EDGE_FOURS],
         around->distances[RADIUS * EDGE_FOURS]);
   else
     distance = distance_from_screen (
-        colors_of_pixels (load_four (FILMED_LINE (seen, y), x, width)), here, keyer);
+        colors_of_pixels (load_four (LINE (seen, y), x, width)), here, keyer);
   if (CLOSING)
     core = convert_float4 (around->left) * (1.0f / CORE_FULL);
   store_four (LINE (output, y), x, width,
@@ -312,7 +308,7 @@ key_four (FILMED (seen), FILMED (input), FRAME (, output), uint width, uint x,
 
 /* The tile from lines around it that are in local memory */
 INLINED void
-key_tile (FILMED (seen), FILMED (input), FRAME (, output), uint width,
+key_tile (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
     uint height, uint x0, uint y0, Keyer keyer, __local const float4 *lumas,
     __local const float4 *distances, __local const uint *eroded)
 {
@@ -330,7 +326,7 @@ key_tile (FILMED (seen), FILMED (input), FRAME (, output), uint width,
     while (y < end) {
       if ((int)y >= strip.end)
         strip = strip_at (keyer, x, y);
-      key_four (THE_FILMED (seen), THE_FILMED (input), THE_FRAME (output), width, x, y,
+      key_four (THE_FRAME (seen), THE_FRAME (input), THE_FRAME (output), width, x, y,
           keyer, screen_of_four (keyer, line_of_strip (strip, y), x, y), &around);
       if (++y < end)
         go_down (&around);
@@ -352,7 +348,7 @@ usual (Keyer keyer)
 
 /* Distances are those of `seen`, a quieter picture of the same, or `input` itself. */
 __kernel void
-key_in_groups (FILMED (seen), FILMED (input), FRAME (, output), uint width,
+key_in_groups (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
     uint height, KEYER)
 {
   __local float4 lumas[REFINING ? EDGE_ROWS * EDGE_FOURS : 1];
@@ -364,11 +360,11 @@ key_in_groups (FILMED (seen), FILMED (input), FRAME (, output), uint width,
   uint y0 = get_group_id (1) * TILE_ROWS;
   if (REFINING || CLOSING) {
     if (IS_USUAL (keyer))
-      look_at_tile (THE_FILMED (seen), width, height, x0, y0, usual (keyer), lumas,
+      look_at_tile (THE_FRAME (seen), width, height, x0, y0, usual (keyer), lumas,
           distances, marks);
     else
       look_at_tile (
-          THE_FILMED (seen), width, height, x0, y0, keyer, lumas, distances, marks);
+          THE_FRAME (seen), width, height, x0, y0, keyer, lumas, distances, marks);
     barrier (CLK_LOCAL_MEM_FENCE);
   }
   if (CLOSING) {
@@ -376,9 +372,9 @@ key_in_groups (FILMED (seen), FILMED (input), FRAME (, output), uint width,
     barrier (CLK_LOCAL_MEM_FENCE);
   }
   if (IS_USUAL (keyer))
-    key_tile (THE_FILMED (seen), THE_FILMED (input), THE_FRAME (output), width, height, x0,
+    key_tile (THE_FRAME (seen), THE_FRAME (input), THE_FRAME (output), width, height, x0,
         y0, usual (keyer), lumas, distances, eroded);
   else
-    key_tile (THE_FILMED (seen), THE_FILMED (input), THE_FRAME (output), width, height, x0,
+    key_tile (THE_FRAME (seen), THE_FRAME (input), THE_FRAME (output), width, height, x0,
         y0, keyer, lumas, distances, eroded);
 }

@@ -6,7 +6,6 @@
  * pixels at a time, and keeps what neighbours need, lumas, distances and marks of the
  * core, in memory of its own: the picture is read twice and written once.
  */
-#define COLUMNS 16 /* of what is filmed, at a time */
 #define LANES 16
 #include "screenline.clh"
 #include "widepixels.clh"
@@ -70,16 +69,16 @@ line_of_frame (Place place, int y)
 /* Luma, distance and marks of a line of the tile, with its margins */
 INLINED void
 look_at_line (
-    FILMED (input), Place place, Keyer keyer, int row, bool marking, Tile *tile)
+    FRAME (const, input), Place place, Keyer keyer, int row, bool marking, Tile *tile)
 {
   int y = line_of_frame (place, place.y - place.reach + row);
-  FilmedLine line = FILMED_LINE (input, y);
+  __global const uchar *line = LINE (input, y);
   int at = row * LINE_COLUMNS;
   Segment segment;
   segment.end = INT_MIN;
   for (int column = 0; column < place.columns + 2 * MARGIN; column += 16) {
     int x = place.x - MARGIN + column;
-    Colors colors = colors_of_pixels (filmed_wide (line, x, place.width));
+    Colors colors = colors_of_pixels (load_wide (line, x, place.width));
     float16 distance =
         distance_from_screen (colors, screen_along (keyer, &segment, x, y), keyer);
     vstore16 (luma_of (colors), 0, tile->luma + at + column);
@@ -163,7 +162,7 @@ refined (const Tile *tile, int column, float16 luma, float16 distance)
 }
 
 INLINED void
-write_line (FILMED (input), FRAME (, output), Place place, Keyer keyer, int row,
+write_line (FRAME (const, input), FRAME (, output), Place place, Keyer keyer, int row,
     bool refining, bool closing, Tile *tile)
 {
   int y = place.y + row;
@@ -172,7 +171,7 @@ write_line (FILMED (input), FRAME (, output), Place place, Keyer keyer, int row,
   segment.end = INT_MIN;
   for (int column = 0; column < place.columns; column += 16) {
     int x = place.x + column;
-    Pixel16 pixels = filmed_wide (FILMED_LINE (input, y), x, place.width);
+    Pixel16 pixels = load_wide (LINE (input, y), x, place.width);
     Colors colors = colors_of_pixels (pixels);
     Colors here = colors;
     if (keyer.spill > 0)
@@ -194,7 +193,7 @@ write_line (FILMED (input), FRAME (, output), Place place, Keyer keyer, int row,
 /* Distances are those of `seen`, a quieter picture of the same, or `input` itself.
  * Work-groups of one work-item, of each at most `most_rows` lines */
 __kernel void
-key_tiles (FILMED (seen), FILMED (input), FRAME (, output), uint width,
+key_tiles (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
     uint height, KEYER,
     uint refining, uint closing, uint most_rows)
 {
@@ -206,13 +205,13 @@ key_tiles (FILMED (seen), FILMED (input), FRAME (, output), uint width,
   place.rows = min (place.height - place.y, (int)most_rows);
 
   for (int row = 0; row < place.rows + 2 * place.reach; row++)
-    look_at_line (THE_FILMED (seen), place, keyer, row, closing, &tile);
+    look_at_line (THE_FRAME (seen), place, keyer, row, closing, &tile);
   if (closing)
     close_core (place, &tile);
   for (int row = 0; row < place.rows; row++) {
     if (refining)
       sum_columns (place, row + place.reach, &tile);
-    write_line (THE_FILMED (input), THE_FRAME (output), place, keyer, row, refining,
+    write_line (THE_FRAME (input), THE_FRAME (output), place, keyer, row, refining,
         closing, &tile);
   }
 }

@@ -38,21 +38,21 @@ sum_of_lanes (float8 values)
 
 /* Eight samples of a line, `step` pixels apart; `there`: 1 for those within the line */
 Pixel8
-load_samples (FilmedLine line, uint x, uint step, uint width, float8 *there)
+load_samples (__global const uchar *line, uint x, uint step, uint width, float8 *there)
 {
   uint8 columns = x + step * (uint8)(0, 1, 2, 3, 4, 5, 6, 7);
   *there = select ((float8)(0), (float8)(1), columns < width);
   columns = min (columns, (uint8)(width - 1));
-  return (Pixel8)(filmed_pixel (line, columns.s0), filmed_pixel (line, columns.s1),
-      filmed_pixel (line, columns.s2), filmed_pixel (line, columns.s3),
-      filmed_pixel (line, columns.s4), filmed_pixel (line, columns.s5),
-      filmed_pixel (line, columns.s6), filmed_pixel (line, columns.s7));
+  return (Pixel8)(load_pixel (line, columns.s0), load_pixel (line, columns.s1),
+      load_pixel (line, columns.s2), load_pixel (line, columns.s3),
+      load_pixel (line, columns.s4), load_pixel (line, columns.s5),
+      load_pixel (line, columns.s6), load_pixel (line, columns.s7));
 }
 
 /* What of a block is screen: more than `least` of the chroma that is expected there, and
  * of its hue. The sums and the count of such samples, eight a work-item. */
 __kernel void
-measure_screen (FILMED (input), uint width, uint height,
+measure_screen (FRAME (const, input), uint width, uint height,
     __global const uint *auto_key, uint use_auto_key, uint key,
     __global const float4 *screen, uint use_screen, uint block_size, float least,
     __global float4 *measured)
@@ -71,7 +71,7 @@ measure_screen (FILMED (input), uint width, uint height,
       continue;
     float8 is;
     Colors samples =
-        colors_of_pixels (load_samples (FILMED_LINE (input, y), x, step, width, &is));
+        colors_of_pixels (load_samples (LINE (input, y), x, step, width, &is));
     float8 along, across;
     chroma_along_key (samples, expected, &along, &across);
     is = select ((float8)(0), is, along > least && fabs (across) < 0.25f * along);

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <dirent.h>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <sys/mman.h>
@@ -20,15 +21,32 @@ namespace {
 std::atomic<unsigned> n_imported{0}, n_acquired{0}, n_released{0};
 std::atomic<cl_int> import_code{CL_SUCCESS}, acquire_code{CL_SUCCESS};
 
-struct Mapping {
-  void *bytes;
-  size_t size;
-};
-std::mutex lock;
-std::map<cl_mem, Mapping> mappings; /* of what is imported */
-std::set<cl_mem> held;              /* acquired */
+/* What a descriptor names */
+class Mapping {
+public:
+  Mapping (int fd, size_t a_size)
+      : bytes (mmap (nullptr, a_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)),
+        size (a_size)
+  {
+  }
+  ~Mapping ()
+  {
+    if (bytes != MAP_FAILED)
+      munmap (bytes, size);
+  }
+  Mapping (const Mapping &) = delete;
 
-using Copy = cl_int (*) (cl_command_queue queue, cl_mem buffer, const Mapping &mapping);
+  void *const bytes;
+  const size_t size;
+};
+using MappingRef = std::shared_ptr<Mapping>;
+
+std::mutex lock;
+std::map<cl_mem, MappingRef> mappings; /* of what is imported */
+std::set<cl_mem> held;                 /* acquired */
+
+using Copy = cl_int (*) (
+    cl_command_queue queue, cl_mem buffer, const Mapping &mapping, cl_event *event);
 
 /* What is shared comes at the one moment and goes at the other: on a device with memory of
  * its own nothing else is promised of memory that is shared with the host. */
@@ -39,8 +57,19 @@ enqueue (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_wai
   cl_int code = n_waits > 0
                     ? clEnqueueBarrierWithWaitList (queue, n_waits, waits, nullptr)
                     : CL_SUCCESS;
-  for (cl_uint i = 0; i < n && code == CL_SUCCESS; i++)
-    code = copy (queue, buffers[i], mappings.at (buffers[i]));
+  for (cl_uint i = 0; i < n && code == CL_SUCCESS; i++) {
+    const MappingRef &mapping = mappings.at (buffers[i]);
+    cl_event copied = nullptr;
+    code = copy (queue, buffers[i], *mapping, &copied);
+    if (code != CL_SUCCESS)
+      break;
+    /* A buffer may end before what was enqueued of it. */
+    code = clSetEventCallback (
+        copied, CL_COMPLETE,
+        [] (cl_event, cl_int, void *kept) { delete static_cast<MappingRef *> (kept); },
+        new MappingRef (mapping));
+    clReleaseEvent (copied);
+  }
   return code == CL_SUCCESS ? clEnqueueMarkerWithWaitList (queue, 0, nullptr, event)
                             : code;
 }
@@ -57,9 +86,10 @@ acquire (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_wai
       return CL_INVALID_OPERATION;
   n_acquired += n;
   return enqueue (queue, n, buffers, n_waits, waits, event,
-      [] (cl_command_queue queue, cl_mem buffer, const Mapping &mapping) {
+      [] (cl_command_queue queue, cl_mem buffer, const Mapping &mapping,
+          cl_event *copied) {
         return clEnqueueWriteBuffer (
-            queue, buffer, CL_FALSE, 0, mapping.size, mapping.bytes, 0, nullptr, nullptr);
+            queue, buffer, CL_FALSE, 0, mapping.size, mapping.bytes, 0, nullptr, copied);
       });
 }
 
@@ -73,9 +103,10 @@ release (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_wai
       return CL_INVALID_OPERATION;
   n_released += n;
   return enqueue (queue, n, buffers, n_waits, waits, event,
-      [] (cl_command_queue queue, cl_mem buffer, const Mapping &mapping) {
+      [] (cl_command_queue queue, cl_mem buffer, const Mapping &mapping,
+          cl_event *copied) {
         return clEnqueueReadBuffer (
-            queue, buffer, CL_FALSE, 0, mapping.size, mapping.bytes, 0, nullptr, nullptr);
+            queue, buffer, CL_FALSE, 0, mapping.size, mapping.bytes, 0, nullptr, copied);
       });
 }
 
@@ -102,8 +133,8 @@ clCreateBufferWithProperties (cl_context context, const cl_ulong *properties,
     *code = CL_INVALID_PROPERTY;
   if (*code != CL_SUCCESS)
     return nullptr;
-  void *bytes = mmap (nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (bytes == MAP_FAILED) {
+  auto mapping = std::make_shared<Mapping> (fd, size);
+  if (mapping->bytes == MAP_FAILED) {
     *code = CL_INVALID_VALUE;
     return nullptr;
   }
@@ -114,12 +145,11 @@ clCreateBufferWithProperties (cl_context context, const cl_ulong *properties,
       buffer,
       [] (cl_mem ended, void *) {
         std::lock_guard<std::mutex> guard (lock);
-        munmap (mappings.at (ended).bytes, mappings.at (ended).size);
         mappings.erase (ended);
       },
       nullptr);
   std::lock_guard<std::mutex> guard (lock);
-  mappings[buffer] = {bytes, size};
+  mappings[buffer] = std::move (mapping);
   n_imported++;
   return buffer;
 }

@@ -4,6 +4,8 @@
  */
 #include "harness.hpp"
 
+#include <gst/opencl/opencl.h>
+
 namespace check {
 namespace {
 struct Known {
@@ -52,6 +54,23 @@ add (TCase *tcase, const Known &test)
     row++;
   }
 }
+/* A process for each test knows no other's faults, and makes a context anew, which takes a
+ * vendor's driver seconds where many processes do so at once. With CK_FORK=no there is one
+ * process for all, and one context. */
+class HeldContext {
+public:
+  HeldContext ()
+  {
+    const gchar *fork = g_getenv ("CK_FORK");
+    if (fork && g_str_equal (fork, "no"))
+      context = gst_opencl_context_new (nullptr, nullptr);
+  }
+  ~HeldContext () { g_clear_object (&context); }
+  HeldContext (const HeldContext &) = delete;
+
+private:
+  GstOpenCLContext *context = nullptr;
+};
 } // namespace
 
 bool
@@ -122,5 +141,6 @@ main (int argc, char **argv)
   for (const Known &test : program ().tests)
     if (special == is_special (test))
       add (tcase, test);
+  const HeldContext held;
   return gst_check_run_suite (suite, name, argv[0]);
 }
