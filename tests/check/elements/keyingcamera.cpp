@@ -15,7 +15,7 @@ namespace {
 void
 film (const Picture &picture, unsigned seed)
 {
-  const double green[] = {0.58, 0.25, 0.2};
+  const double green[] = {0.58, 0.25, 0.2, 0.9};
   std::mt19937 random (seed);
   auto number = [&] { return (random () >> 8) / double (0xffffff); };
   video::fill (picture, [&] (int c, int x, int y) {

@@ -15,9 +15,10 @@ def screen():
     """An X server, as DISPLAY."""
     read, write = os.pipe()
     server = subprocess.Popen(
-        ["Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1024x24", "-noreset", "-nolisten", "tcp"],
+        # Which ends with a test that is killed, and keeps none of its output open
+        ["setpriv", "--pdeathsig", "TERM", "Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1024x24", "-noreset", "-nolisten", "tcp"],
         pass_fds=[write],
-        stderr=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )
     os.close(write)
     number = os.read(read, 16).decode().strip()
