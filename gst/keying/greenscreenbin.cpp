@@ -662,10 +662,17 @@ gst_greenscreen_bin_set_property (
     GST_OBJECT_LOCK (self);
     g_free (self->location);
     self->location = g_value_dup_string (value);
-    const bool plays = GST_STATE (self) >= GST_STATE_PAUSED && !self->films->empty ();
+    const bool plays = GST_STATE (self) >= GST_STATE_PAUSED;
+    const bool shows_film = !self->films->empty ();
     GST_OBJECT_UNLOCK (self);
-    if (plays && g_value_get_string (value))
+    if (!plays || !g_value_get_string (value))
+      return;
+    if (shows_film)
       change_film (self, g_value_get_string (value));
+    else
+      GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
+          ("background-location is for the next start: it began without a file behind"),
+          (nullptr));
   }
 }
 

@@ -225,6 +225,44 @@ becomes (GstElement *sink, const std::array<int, 4> &color)
   return false;
 }
 
+/* One is said, while that colour stays behind. */
+static void
+expect_warning (GstElement *sink, GstBus *bus, const std::array<int, 4> &color)
+{
+  GstMessage *message = nullptr;
+  for (int frame = 0; frame < 2000 && !message; frame++) {
+    fail_unless (becomes (sink, color));
+    message = gst_bus_pop_filtered (
+        bus, GstMessageType (GST_MESSAGE_WARNING | GST_MESSAGE_ERROR));
+  }
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
+  gst_message_unref (message);
+  fail_unless (becomes (sink, color));
+}
+
+TEST (test_greenscreenbin_that_began_with_a_colour_keeps_it_until_the_next_start)
+{
+  Folder folder;
+  const std::string picture = written (folder, "red.png", "0xffc81428");
+  Owned<GstElement> pipeline = gst_parse_launch (
+      "videotestsrc pattern=solid-color foreground-color=0xff10a030 ! "
+      "video/x-raw,width=64,height=48,framerate=25/1 ! greenscreenbin name=key "
+      "background-color=0xff2040c0 ! videoconvert ! video/x-raw,format=RGBA ! "
+      "appsink name=end sync=false max-buffers=1",
+      nullptr);
+  Owned<GstElement> end = gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "end");
+  Owned<GstElement> key = gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "key");
+  Owned<GstBus> bus = gst_element_get_bus (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  fail_unless (becomes (end, blue));
+  g_object_set (key, "background-location", picture.c_str (), nullptr);
+  expect_warning (end, bus, blue);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  fail_unless (becomes (end, red));
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+}
+
 /* Another picture, then one that is none, and another again */
 TEST (test_greenscreenbin_changes_its_background_while_it_plays)
 {
@@ -251,15 +289,7 @@ TEST (test_greenscreenbin_changes_its_background_while_it_plays)
   fail_unless (becomes (end, red));
   for (const std::string &bad : {none, folder.file ("missing.png")}) {
     g_object_set (key, "background-location", bad.c_str (), nullptr);
-    GstMessage *message = nullptr;
-    for (int frame = 0; frame < 2000 && !message; frame++) {
-      fail_unless (becomes (end, red));
-      message = gst_bus_pop_filtered (
-          bus, GstMessageType (GST_MESSAGE_WARNING | GST_MESSAGE_ERROR));
-    }
-    fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
-    gst_message_unref (message);
-    fail_unless (becomes (end, red));
+    expect_warning (end, bus, red);
   }
   g_object_set (key, "background-location", first.c_str (), nullptr);
   fail_unless (becomes (end, blue));
