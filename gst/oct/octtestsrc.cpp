@@ -298,7 +298,7 @@ gst_oct_test_src_class_init (GstOctTestSrcClass *klass)
   gst_element_class_add_static_pad_template (element, &src_template);
   gst_element_class_set_static_metadata (element, "OCT test source", "Source/Video",
       "Makes raw OCT spectra of mirrors or of moving tissue on an OpenCL device",
-      "GStreamer OpenCL developers");
+      "The gst-opencl developers");
 
   GST_BASE_SRC_CLASS (klass)->fixate = gst_oct_test_src_fixate;
   src->open = gst_oct_test_src_open;

@@ -90,8 +90,7 @@ const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
         "What becomes of a picture whose shape is not that of width and height",
         &GstOpenCLCompositorPlace::sizing, sizing_get_type, opencl::controllable},
     {"light-wrap", "Light wrap",
-        "How much of what is below, blurred, times what the blurred alpha lacks to 1, is "
-        "screened onto the picture's edges",
+        "How much light of what is below falls over the picture's edges, 0: none",
         &GstOpenCLCompositorPlace::light_wrap, {0, 1}, opencl::controllable},
     {"light-wrap-radius", "Light wrap radius",
         "How far into the picture that light reaches, in pixels of the output: two "

@@ -641,8 +641,7 @@ gst_opencl_compositor_class_init (GstOpenCLCompositorClass *klass)
 
   gst_element_class_set_static_metadata (element_class, "OpenCL compositor",
       "Filter/Editor/Video/Compositor",
-      "Blends any number of video streams in device memory",
-      "GStreamer OpenCL developers");
+      "Blends any number of video streams in device memory", "The gst-opencl developers");
   gst_element_class_add_static_pad_template_with_gtype (
       element_class, &src_template, GST_TYPE_AGGREGATOR_PAD);
   gst_element_class_add_static_pad_template_with_gtype (

@@ -247,7 +247,7 @@ gst_opencl_compositor_bin_class_init (GstOpenCLCompositorBinClass *klass)
   gst_element_class_set_static_metadata (element_class, "OpenCL compositor bin",
       "Filter/Editor/Video/Compositor",
       "Uploads streams, blends them on an OpenCL device, and downloads the picture",
-      "GStreamer OpenCL developers");
+      "The gst-opencl developers");
   element_class->request_new_pad = gst_opencl_compositor_bin_request_new_pad;
   element_class->release_pad = gst_opencl_compositor_bin_release_pad;
 

@@ -732,7 +732,7 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   gst_element_class_set_static_metadata (element_class, "OpenCL video converter",
       "Filter/Converter/Video/Scaler/Colorspace",
       "Converts raw video in device memory to another format or size, or gray to colours",
-      "GStreamer OpenCL developers");
+      "The gst-opencl developers");
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
 

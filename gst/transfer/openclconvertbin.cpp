@@ -70,5 +70,5 @@ gst_opencl_convert_bin_class_init (GstOpenCLConvertBinClass *klass)
   gst_element_class_set_static_metadata (element_class, "OpenCL converter bin",
       "Filter/Converter/Video/Scaler",
       "Uploads, converts formats, colours and sizes on an OpenCL device, and downloads",
-      "GStreamer OpenCL developers");
+      "The gst-opencl developers");
 }

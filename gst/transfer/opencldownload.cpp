@@ -46,7 +46,7 @@ gst_opencl_download_class_init (GstOpenCLDownloadClass *klass)
 
   gst_element_class_set_static_metadata (element_class, "OpenCL downloader",
       "Filter/Converter/Video", "Copies buffers out of OpenCL device memory",
-      "GStreamer OpenCL developers");
+      "The gst-opencl developers");
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   GST_OPENCL_TRANSFER_CLASS (klass)->uploads = FALSE;
