@@ -21,7 +21,7 @@ step "what the build needs" packages-build \
     && apt-get -qy build-dep --no-install-recommends /checkout'
 step "the build" packages-build \
   'cp -r /checkout /root/source && cd /root/source && dpkg-buildpackage -us -uc -b \
-    && mkdir /root/built && mv ../*.deb ../*.changes /root/built'
+    && mkdir /root/built && mv ../*.deb ../*.changes ../*.buildinfo /root/built'
 step "lintian" packages-build \
   'useradd lint && cd / && cp -r /root/built /tmp/lint && chown -R lint /tmp/lint \
     && su lint -c "lintian --fail-on error,warning /tmp/lint/*.changes"'
