@@ -20,7 +20,8 @@ typedef struct {
   gsize capacity;
   gboolean to_device;
   gboolean any_layout;  /* downstream knows of GstVideoMeta */
-  gboolean can_import;  /* the device says so, and has not refused since */
+  gint device_imports;  /* atomic: asked for caps in any thread, while it is open */
+  gboolean can_import;  /* the device does, and has not refused since */
   gboolean is_imported; /* the frame at hand */
 } GstOpenCLTransferPrivate;
 
@@ -39,12 +40,20 @@ private_of (gpointer transfer)
 
 /* --- caps --- */
 
-static bool
-imports_dma_bufs (GstOpenCLFilter *filter)
+static gboolean
+gst_opencl_transfer_open (GstOpenCLFilter *filter, GError **error)
 {
-  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
-  return context
-         && (gst_opencl_context_get_import_types (context) & GST_OPENCL_HANDLE_DMA_BUF);
+  const guint types =
+      gst_opencl_context_get_import_types (gst_opencl_filter_get_context (filter));
+  g_atomic_int_set (
+      &private_of (filter)->device_imports, (types & GST_OPENCL_HANDLE_DMA_BUF) != 0);
+  return TRUE;
+}
+
+static bool
+imports_dma_bufs (gpointer transfer)
+{
+  return g_atomic_int_get (&private_of (transfer)->device_imports) != 0;
 }
 
 static GstCaps *
@@ -53,8 +62,7 @@ gst_opencl_transfer_transform_caps (GstBaseTransform *transform,
 {
   TransferWay way = TransferWay::DOWNLOAD;
   if (GST_OPENCL_TRANSFER_GET_CLASS (transform)->uploads)
-    way = imports_dma_bufs (GST_OPENCL_FILTER (transform)) ? TransferWay::IMPORT
-                                                           : TransferWay::UPLOAD;
+    way = imports_dma_bufs (transform) ? TransferWay::IMPORT : TransferWay::UPLOAD;
   GstCaps *result = gst_caps_is_any (caps) ? gst_caps_ref (caps)
                                            : convert_transfer_caps (way, direction, caps);
 
@@ -235,6 +243,7 @@ gst_opencl_transfer_close (GstOpenCLFilter *filter)
 {
   GstOpenCLTransferPrivate *priv = private_of (filter);
 
+  g_atomic_int_set (&priv->device_imports, FALSE);
   if (priv->pool)
     gst_buffer_pool_set_active (priv->pool, FALSE);
   gst_clear_object (&priv->pool);
@@ -254,6 +263,7 @@ gst_opencl_transfer_class_init (GstOpenCLTransferClass *klass)
   filter_class->set_formats = gst_opencl_transfer_set_formats;
   filter_class->get_frame_size = gst_opencl_transfer_get_frame_size;
   filter_class->process = gst_opencl_transfer_process;
+  filter_class->open = gst_opencl_transfer_open;
   filter_class->close = gst_opencl_transfer_close;
 
   gst_type_mark_as_plugin_api (GST_TYPE_OPENCL_TRANSFER, GstPluginAPIFlags (0));
