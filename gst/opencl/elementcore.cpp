@@ -370,8 +370,11 @@ configure_pool (GstBufferPool *pool, GstCaps *caps, gsize size, guint in_turn)
 GstBufferPool *
 ElementCore::make_pool (bool host, GstCaps *caps, gsize size, guint in_turn)
 {
+  GstOpenCLContext *context = ref_context ();
   GstBufferPool *pool =
-      gst_opencl_buffer_pool_new_configured (context_, host, caps, size);
+      context ? gst_opencl_buffer_pool_new_configured (context, host, caps, size)
+              : nullptr;
+  gst_clear_object (&context);
   if (!pool)
     return nullptr;
   configure_pool (pool, caps, size, in_turn);
@@ -394,15 +397,19 @@ void
 ElementCore::propose_pool (
     GstQuery *query, GstCaps *caps, const Format &format, guint in_turn)
 {
+  GstOpenCLContext *context = ref_context ();
+  if (!context) /* upstream asks while it stops */
+    return;
   if (format.size > 0) {
     const bool host =
-        !format.is_device_memory && !gst_opencl_context_shares_host_memory (context_);
+        !format.is_device_memory && !gst_opencl_context_shares_host_memory (context);
     in_turn = in_turn_for_upstream (format, in_turn, async_depth ());
     GstBufferPool *pool = make_pool (host, caps, format.size, in_turn);
     gst_query_add_allocation_pool (query, pool, size_in_config (format.size), in_turn, 0);
     gst_clear_object (&pool);
   }
   gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
+  gst_object_unref (context);
 }
 
 /* Whether buffers of `pool` are what this element would allocate itself. */

@@ -130,7 +130,7 @@ private:
   GstOpenCLContext *context_ = nullptr; /* object lock */
   gchar *device;                        /* (nullable); object lock */
   guint async_depth_;                   /* object lock */
-  bool opened = false;                  /* object lock */
+  std::atomic<bool> opened{false};      /* written with the object lock */
   enum class Told { NOTHING, FAILURE, LOST_FRAME };
   void post (GError *error, Told what);
   std::recursive_mutex telling; /* held while a failure is told */
