@@ -41,9 +41,10 @@ public:
 };
 using MappingRef = std::shared_ptr<Mapping>;
 
+/* Never destroyed: a test may end before what the device does of it. */
 std::mutex lock;
-std::map<cl_mem, MappingRef> mappings; /* of what is imported */
-std::set<cl_mem> held;                 /* acquired */
+auto &mappings = *new std::map<cl_mem, MappingRef>; /* of what is imported */
+auto &held = *new std::set<cl_mem>;                 /* acquired */
 
 using Copy = cl_int (*) (
     cl_command_queue queue, cl_mem buffer, const Mapping &mapping, cl_event *event);
