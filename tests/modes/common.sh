@@ -100,9 +100,10 @@ left_out_slowly+='|^libs_(symbols|headers|documented|fft)|_copying$|^elements_(o
 
 empty=${GST_OPENCL_BUILD:-$root/build}-empty
 
-# new_debian NAME: another one, with a clone of this checkout in its /checkout
+# new_debian NAME: another one, with a clone of this checkout in its /checkout; it trusts whom
+# this machine trusts
 new_debian () {
-  local folder=$empty/$1
+  local folder=$empty/$1 trusted=/usr/local/share/ca-certificates
   need debootstrap debootstrap
   need unshare util-linux
   [ "$(id -u)" -eq 0 ] || refuse "An empty Debian is made by root."
@@ -111,6 +112,7 @@ new_debian () {
     && mv "$empty/unfinished" "$empty/base"; } </dev/null >&2 || refuse "debootstrap failed."
   { rm -rf "$folder" && cp -a "$empty/base" "$folder" \
     && cp /etc/resolv.conf "$folder/etc/resolv.conf" \
+    && { [ ! -d "$trusted" ] || cp -r "$trusted" "$folder/usr/local/share"; } \
     && git clone --quiet "$root" "$folder/checkout"; } || refuse "No room for $folder?"
 }
 
