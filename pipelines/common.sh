@@ -31,6 +31,19 @@ check_file () {
   [ -r "$2" ] || fail "$1 $2: no such file"
 }
 
+# take_common WORD VALUE: what every script takes, its own options aside: a device, and a file,
+# in `file`
+take_common () {
+  case $1 in
+    --device) export GST_OPENCL_DEVICE=$2 ;;
+    -*) fail "$1: no such option (see --help)" ;;
+    *)
+      [ -z "$file" ] || fail "$1: a second file (see --help)"
+      check_file FILE "$1"
+      file=$1 ;;
+  esac
+}
+
 # What is still running or not yet whole when the script ends, however that comes about
 running='' unfinished=''
 clean_up () {

@@ -89,12 +89,7 @@ while [ $# -gt 0 ]; do
     --size)
       check "$option" "$value" "$pixels" "WIDTHxHEIGHT, such as 640x360"
       size=$value ;;
-    --device) export GST_OPENCL_DEVICE=$value ;;
-    -*) fail "$option: no such option (see --help)" ;;
-    *)
-      [ -z "$file" ] || fail "$option: a second file (see --help)"
-      check_file FILE "$option"
-      file=$option ;;
+    *) take_common "$option" "$value" ;;
   esac
   shift
 done

@@ -80,12 +80,7 @@ take_option () {
       check "$option" "$value" "$whole,$whole" "START,COUNT, such as 8,840"
       split "$value" ,
       fft+=("depth-start=$first" "depth-count=$second") ;;
-    --device) export GST_OPENCL_DEVICE=$value ;;
-    -*) fail "$option: no such option (see --help)" ;;
-    *)
-      [ -z "$file" ] || fail "$option: a second file (see --help)"
-      check_file FILE "$option"
-      file=$option ;;
+    *) take_common "$option" "$value" ;;
   esac
 }
 

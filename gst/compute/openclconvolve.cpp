@@ -36,6 +36,7 @@
 #include "convolver.hpp"
 #include "elements.h"
 
+#include <gst/opencl/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/settings.hpp>
 
@@ -315,10 +316,7 @@ gst_opencl_convolve_transform_caps (GstBaseTransform *transform,
           any_size (gst_caps_get_structure (caps, n), false),
           gst_caps_features_new_single (DEVICE_MEMORY));
   }
-  if (filter)
-    gst_caps_take (
-        &result, gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST));
-  return result;
+  return opencl::filtered_caps (result, filter);
 }
 
 static gboolean

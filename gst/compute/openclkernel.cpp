@@ -45,6 +45,7 @@
 #include "liveprogram.hpp"
 #include "programcaps.hpp"
 
+#include <gst/opencl/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_kernel_debug);
@@ -92,12 +93,7 @@ gst_opencl_kernel_filter_transform_caps (GstBaseTransform *transform,
   GstCaps *result = direction == GST_PAD_SINK ? compute::outputs_of (settings, caps)
                                               : compute::inputs_of (settings, caps);
 
-  if (filter) {
-    GstCaps *both = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
-    gst_caps_unref (result);
-    result = both;
-  }
-  return result;
+  return opencl::filtered_caps (result, filter);
 }
 
 static GstCaps *

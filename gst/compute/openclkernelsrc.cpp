@@ -34,6 +34,7 @@
 #include "liveprogram.hpp"
 #include "programcaps.hpp"
 
+#include <gst/opencl/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_kernel_src_debug);
@@ -99,12 +100,7 @@ gst_opencl_kernel_src_get_caps (GstBaseSrc *base, GstCaps *filter)
   GstOpenCLKernelSrc *self = GST_OPENCL_KERNEL_SRC (base);
   GstCaps *caps = caps_of (self, self->settings->current ());
 
-  if (filter) {
-    GstCaps *both = gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST);
-    gst_caps_unref (caps);
-    caps = both;
-  }
-  return caps;
+  return opencl::filtered_caps (caps, filter);
 }
 
 static GstCaps *

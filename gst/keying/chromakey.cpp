@@ -468,7 +468,7 @@ gst_chroma_key_set_formats (
   opencl::LightCurve curve;
   work.has_curve = opencl::light_curve_of (info, curve);
   const std::string light = opencl::light_options (curve);
-  const std::string options = keying::FilmedFormat (*info, *info).options ();
+  const std::string options = keying::pixel_options (info);
   const std::string soft[] = {options, options + light};
   create_kernels (context, work, soft);
   work.mattes.prepare (context, info, format.options ());

@@ -8,23 +8,19 @@
 #include <gst/opencl/interlacing.hpp>
 #include <gst/opencl/samplelayout.hpp>
 
+#include <algorithm>
 #include <iterator>
 
 #include "pixelformats.hpp"
 
 namespace keying {
-/* Where openclconvert would copy samples, the matrix does. */
 FilmedFormat::FilmedFormat (const GstVideoInfo &input, const GstVideoInfo &output)
     : input_ (input), output_ (output), of_camera (!GST_VIDEO_INFO_IS_RGB (&input))
 {
   if (!of_camera)
     return;
-  const cl_long one = 1 << 20; /* in the matrix's fixed point */
-  const cl_long4 copy[] = {{{one, 0, 0, 0}}, {{0, one, 0, 0}}, {{0, 0, one, 0}}};
   const opencl::ColorConversion colors = opencl::choose_color_conversion (input, output);
-  const bool copies = g_str_equal (colors.arithmetic, "COLORS_COPY");
-  for (gsize n = 0; n < std::size (rows); n++)
-    rows[n] = copies ? copy[n] : colors.rows[n];
+  std::copy (std::begin (colors.rows), std::end (colors.rows), rows);
 }
 
 bool

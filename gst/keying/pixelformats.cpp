@@ -5,6 +5,7 @@
 #include "pixelformats.hpp"
 
 #include <gst/opencl/colorconversion.hpp>
+#include <gst/opencl/filteredcaps.hpp>
 
 #include <cmath>
 
@@ -225,12 +226,7 @@ transform_filmed_caps (
   gst_caps_unref (keyed);
   gst_caps_unref (filmed);
   gst_caps_unref (deep);
-  if (filter) {
-    GstCaps *both = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
-    gst_caps_unref (result);
-    result = both;
-  }
-  return result;
+  return opencl::filtered_caps (result, filter);
 }
 
 static GstCaps *

@@ -37,6 +37,7 @@
 #include <memory>
 
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/settings.hpp>
@@ -467,12 +468,7 @@ gst_oct_fft_transform_caps (
     else
       append_inputs (result, structure, settings);
   }
-  if (filter) {
-    GstCaps *filtered =
-        gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
-    gst_caps_unref (result);
-    result = filtered;
-  }
+  result = opencl::filtered_caps (result, filter);
   GST_DEBUG_OBJECT (base, "%" GST_PTR_FORMAT " becomes %" GST_PTR_FORMAT, caps, result);
   return result;
 }

@@ -48,6 +48,7 @@
 
 #include <gst/opencl/arrayformat.hpp>
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/filteredcaps.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/settings.hpp>
@@ -228,11 +229,7 @@ gst_oct_render_transform_caps (
   GstCaps *result = direction == GST_PAD_SINK
                         ? outputs_of (caps, settings.frames)
                         : gst_static_pad_template_get_caps (&sink_template);
-  if (!filter)
-    return result;
-  GstCaps *filtered = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
-  gst_caps_unref (result);
-  return filtered;
+  return opencl::filtered_caps (result, filter);
 }
 
 static GstCaps *

@@ -48,6 +48,7 @@
 #include <utility>
 
 #include <gst/opencl/arrayformat.hpp>
+#include <gst/opencl/filteredcaps.hpp>
 
 #include "depth/enface.hpp"
 #include "depth/volumecaps.hpp"
@@ -167,11 +168,7 @@ gst_oct_volume_transform_caps (
   GstCaps *result = direction == GST_PAD_SINK
                         ? outputs_of (caps, settings, extent_of (self, settings))
                         : inputs_of (caps);
-  if (!filter)
-    return result;
-  GstCaps *filtered = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
-  gst_caps_unref (result);
-  return filtered;
+  return opencl::filtered_caps (result, filter);
 }
 
 static gboolean

@@ -82,6 +82,7 @@
 #include "config.h"
 #endif
 
+#include <gst/opencl/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/settings.hpp>
@@ -648,12 +649,7 @@ gst_oct_window_interp_transform_caps (
     else
       append_inputs (result, structure, settings);
   }
-  if (filter) {
-    GstCaps *filtered =
-        gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
-    gst_caps_unref (result);
-    result = filtered;
-  }
+  result = opencl::filtered_caps (result, filter);
   GST_DEBUG_OBJECT (base, "%" GST_PTR_FORMAT " becomes %" GST_PTR_FORMAT, caps, result);
   return result;
 }

@@ -152,11 +152,9 @@ color_matrix_between (const GstVideoInfo &input, const GstVideoInfo &output)
 ColorConversion
 choose_color_conversion (const GstVideoInfo &input, const GstVideoInfo &output)
 {
-  if (is_copy (input, output))
-    return {"COLORS_COPY", {}};
-
-  const ColorMatrix matrix = color_matrix_between (input, output);
-  ColorConversion conversion = {"COLORS_MATRIX", {}};
+  const bool copies = is_copy (input, output);
+  const ColorMatrix matrix = copies ? identity : color_matrix_between (input, output);
+  ColorConversion conversion = {copies ? "COLORS_COPY" : "COLORS_MATRIX", {}};
   for (int row = 0; row < 3; row++)
     conversion.rows[row] = in_fixed_point (matrix.m[row], input, output);
   return conversion;

@@ -26,7 +26,8 @@ bool is_copy (const GstVideoInfo &input, const GstVideoInfo &output);
 
 struct ColorConversion {
   const char *arithmetic; /* COLORS of convert.cl */
-  cl_long4 rows[3];       /* of the matrix, in its fixed point */
+  /* Of the matrix, in its fixed point; that of a copy changes nothing. */
+  cl_long4 rows[3];
 };
 
 ColorConversion choose_color_conversion (

@@ -13,6 +13,7 @@
 #include "gstopenclaggregator.h"
 
 #include "elementcore.hpp"
+#include "filteredcaps.hpp"
 #include "gstopenclerror.h"
 
 #include <list>
@@ -233,11 +234,7 @@ answer_caps_query (GstPad *pad, GstQuery *query)
   GstCaps *filter, *caps = gst_pad_get_pad_template_caps (pad);
 
   gst_query_parse_caps (query, &filter);
-  if (filter) {
-    GstCaps *both = gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST);
-    gst_caps_unref (caps);
-    caps = both;
-  }
+  caps = opencl::filtered_caps (caps, filter);
   gst_query_set_caps_result (query, caps);
   gst_caps_unref (caps);
 }

@@ -41,6 +41,7 @@
 #include "elements.h"
 
 #include <gst/opencl/colorconversion.hpp>
+#include <gst/opencl/filteredcaps.hpp>
 #include <gst/opencl/interlacing.hpp>
 #include <gst/opencl/settings.hpp>
 #include <gst/video/navigation.h>
@@ -219,11 +220,7 @@ get_sink_caps (GstAggregator *aggregator, GstPad *pad, GstCaps *filter)
         caps, "interlace-mode", G_TYPE_STRING, interlace_mode_of (info), nullptr);
   else
     caps = with_modes_of_downstream (GST_AGGREGATOR_SRC_PAD (aggregator), caps);
-  if (!filter)
-    return caps;
-  GstCaps *both = gst_caps_intersect_full (filter, caps, GST_CAPS_INTERSECT_FIRST);
-  gst_caps_unref (caps);
-  return both;
+  return opencl::filtered_caps (caps, filter);
 }
 
 /* Fields in buffers of their own are nothing to blend, and modes do not mix. */

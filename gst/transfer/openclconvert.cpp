@@ -55,6 +55,7 @@
 #include <gst/opencl/colorconversion.hpp>
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/filteredcaps.hpp>
 #include <gst/opencl/interlacing.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl-private.hpp>
@@ -256,12 +257,7 @@ gst_opencl_convert_transform_caps (GstBaseTransform *transform, GstPadDirection 
   GstCaps *result = transfer::convertible_caps (direction, turned, settings.maps ());
   gst_caps_unref (turned);
 
-  if (filter) {
-    GstCaps *both = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
-    gst_caps_unref (result);
-    result = both;
-  }
-  return result;
+  return opencl::filtered_caps (result, filter);
 }
 
 static GstCaps *

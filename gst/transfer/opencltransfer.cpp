@@ -9,6 +9,7 @@
 #include "dmabufimport.hpp"
 #include "transfercaps.hpp"
 
+#include <gst/opencl/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_transfer_debug);
@@ -66,12 +67,7 @@ gst_opencl_transfer_transform_caps (GstBaseTransform *transform,
   GstCaps *result = gst_caps_is_any (caps) ? gst_caps_ref (caps)
                                            : convert_transfer_caps (way, direction, caps);
 
-  if (filter) {
-    GstCaps *both = gst_caps_intersect_full (filter, result, GST_CAPS_INTERSECT_FIRST);
-    gst_caps_unref (result);
-    result = both;
-  }
-  return result;
+  return opencl::filtered_caps (result, filter);
 }
 
 static gboolean

@@ -18,5 +18,7 @@ else
   echo "pipelines/demo.sh fails"
   failed=1
 fi
+start=$SECONDS
 add_up within bare '/checkout/tests/run.sh'
+echo "every test, after $((SECONDS - start)) seconds"
 conclude "$passed" "$failed"

@@ -6,6 +6,8 @@
 
 #include "../octscanmeta.h"
 
+#include <gst/opencl/filteredcaps.hpp>
+
 #include <algorithm>
 #include <cmath>
 
@@ -364,11 +366,7 @@ gst_oct_depth_filter_transform_caps (
 {
   GstCaps *changed = oct::other_side (
       caps, private_of (base).work->change (), direction == GST_PAD_SINK);
-  if (!filter)
-    return changed;
-  GstCaps *result = gst_caps_intersect_full (filter, changed, GST_CAPS_INTERSECT_FIRST);
-  gst_caps_unref (changed);
-  return result;
+  return opencl::filtered_caps (changed, filter);
 }
 
 static gboolean

@@ -63,6 +63,20 @@ taken_features (Harness &chain)
   }
   return features;
 }
+/* Of a picture whose lines and planes have something between them */
+void
+check_padded_lines ()
+{
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, 37, 11);
+  const PaddedLayout layout (info, 7, 5);
+  Camera camera (pattern (layout.size, 3));
+  Chain chain ("openclupload ! opencldownload",
+      "video/x-raw(memory:DMABuf), format=NV12, width=37, height=11, framerate=30/1");
+  GstBuffer *frame = camera.frame ();
+  add_layout (frame, info, layout);
+  check_lines (chain.pass (frame), info, layout, 3);
+}
 } // namespace
 
 /* --- where the device imports nothing --- */
@@ -86,15 +100,7 @@ TEST (test_dma_bufs_are_copied_where_the_device_imports_none)
 TEST (test_padded_lines_in_a_copied_dma_buf_are_honoured)
 {
   ImportingDevice device ("cl_khr_fp64");
-  GstVideoInfo info;
-  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, 37, 11);
-  const PaddedLayout layout (info, 7, 5);
-  Camera camera (pattern (layout.size, 3));
-  Chain chain ("openclupload ! opencldownload",
-      "video/x-raw(memory:DMABuf), format=NV12, width=37, height=11, framerate=30/1");
-  GstBuffer *frame = camera.frame ();
-  add_layout (frame, info, layout);
-  check_lines (chain.pass (frame), info, layout, 3);
+  check_padded_lines ();
 }
 
 /* --- where it does --- */
@@ -117,15 +123,7 @@ TEST_ROWS (test_dma_bufs_are_read_where_they_are, {dma_buf_gray, system_gray})
 TEST (test_padded_lines_in_an_imported_dma_buf_are_honoured)
 {
   ImportingDevice device;
-  GstVideoInfo info;
-  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, 37, 11);
-  const PaddedLayout layout (info, 7, 5);
-  Camera camera (pattern (layout.size, 3));
-  Chain chain ("openclupload ! opencldownload",
-      "video/x-raw(memory:DMABuf), format=NV12, width=37, height=11, framerate=30/1");
-  GstBuffer *frame = camera.frame ();
-  add_layout (frame, info, layout);
-  check_lines (chain.pass (frame), info, layout, 3);
+  check_padded_lines ();
   expect_equal (device.imported (), 1u);
 }
 

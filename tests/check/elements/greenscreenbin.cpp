@@ -126,6 +126,92 @@ private:
 };
 
 const std::array<int, 4> blue = {32, 64, 192, 255}, red = {200, 20, 40, 255};
+
+/* The file, a picture of one colour */
+std::string
+written (Folder &folder, const char *name, const char *color)
+{
+  const std::string path = folder.file (name);
+  Owned<GstElement> still = gst_parse_launch (
+      text (
+          "videotestsrc num-buffers=1 pattern=solid-color foreground-color=%s ! pngenc ! "
+          "filesink location=%s",
+          color, path.c_str ())
+          .c_str (),
+      nullptr);
+  play_to_end (still);
+  return path;
+}
+
+/* Shown within some seconds; nothing stops meanwhile. */
+bool
+becomes (GstElement *sink, const std::array<int, 4> &color)
+{
+  const gint64 until =
+      g_get_monotonic_time () + gint64 (20 * check::slowness ()) * G_USEC_PER_SEC;
+  while (g_get_monotonic_time () < until) {
+    Owned<GstSample> sample;
+    g_signal_emit_by_name (sink, "pull-sample", sample.out ());
+    fail_unless (sample);
+    GstMapInfo map;
+    GstBuffer *buffer = gst_sample_get_buffer (sample);
+    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+    bool is = true;
+    for (int n = 0; n < 3; n++)
+      is = is && abs (map.data[n] - color[n]) <= 2;
+    gst_buffer_unmap (buffer, &map);
+    if (is)
+      return true;
+  }
+  return false;
+}
+
+/* A green screen with nobody before it, keyed for as long as it plays */
+struct Played {
+  Owned<GstElement> pipeline, end, key;
+  Owned<GstBus> bus;
+
+  explicit Played (const char *property, const std::string &value)
+  {
+    pipeline = gst_parse_launch (
+        "videotestsrc pattern=solid-color foreground-color=0xff10a030 ! "
+        "video/x-raw,width=64,height=48,framerate=25/1 ! greenscreenbin name=key ! "
+        "videoconvert ! video/x-raw,format=RGBA ! "
+        "appsink name=end sync=false max-buffers=1",
+        nullptr);
+    end = gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "end");
+    key = gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "key");
+    bus = gst_element_get_bus (pipeline);
+    set (property, value);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  }
+  ~Played () { gst_element_set_state (pipeline, GST_STATE_NULL); }
+
+  void set (const char *property, const std::string &value)
+  {
+    gst_util_set_object_arg (G_OBJECT ((GstElement *)key), property, value.c_str ());
+  }
+
+  void start_again ()
+  {
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  }
+
+  /* One is said, while that colour stays behind. */
+  void expect_warning (const std::array<int, 4> &color)
+  {
+    GstMessage *message = nullptr;
+    for (int frame = 0; frame < 2000 && !message; frame++) {
+      fail_unless (becomes (end, color));
+      message = gst_bus_pop_filtered (
+          bus, GstMessageType (GST_MESSAGE_WARNING | GST_MESSAGE_ERROR));
+    }
+    fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
+    gst_message_unref (message);
+    fail_unless (becomes (end, color));
+  }
+};
 } // namespace
 
 TEST (test_greenscreenbin_puts_the_picture_over_a_colour_in_every_format)
@@ -160,17 +246,13 @@ TEST (test_greenscreenbin_shows_what_comes_in_on_its_background_pad)
 TEST (test_greenscreenbin_shows_a_picture_or_a_film_of_any_length_behind)
 {
   Folder folder;
-  const std::string picture = folder.file ("blue.png"), film = folder.file ("blue.avi");
-  const std::string solid =
-      "videotestsrc pattern=solid-color foreground-color=0xff2040c0 ";
-  Owned<GstElement> still = gst_parse_launch (
-      (solid + "num-buffers=1 ! pngenc ! filesink location=" + picture).c_str (),
-      nullptr);
-  play_to_end (still);
+  const std::string picture = written (folder, "blue.png", "0xff2040c0"),
+                    film = folder.file ("blue.avi");
   for (const char *frames : {"2", "50"}) {
     /* videotestsrc knows no full range, and videoconvert strays by 4 levels here. */
     Owned<GstElement> moving = gst_parse_launch (
-        (solid + "num-buffers=" + frames
+        (std::string ("videotestsrc pattern=solid-color foreground-color=0xff2040c0 ")
+            + "num-buffers=" + frames
             + " ! video/x-raw,format=RGBA,framerate=25/1 ! openclupload ! openclconvert "
               "! "
               "video/x-raw(memory:OpenCLMemory),format=I420,colorimetry=1:4:0:0 ! "
@@ -187,80 +269,15 @@ TEST (test_greenscreenbin_shows_a_picture_or_a_film_of_any_length_behind)
   }
 }
 
-static std::string
-written (Folder &folder, const char *name, const char *color)
-{
-  const std::string path = folder.file (name);
-  Owned<GstElement> still = gst_parse_launch (
-      text (
-          "videotestsrc num-buffers=1 pattern=solid-color foreground-color=%s ! pngenc ! "
-          "filesink location=%s",
-          color, path.c_str ())
-          .c_str (),
-      nullptr);
-  play_to_end (still);
-  return path;
-}
-
-/* Shown within some seconds; nothing stops meanwhile. */
-static bool
-becomes (GstElement *sink, const std::array<int, 4> &color)
-{
-  const gint64 until =
-      g_get_monotonic_time () + gint64 (20 * check::slowness ()) * G_USEC_PER_SEC;
-  while (g_get_monotonic_time () < until) {
-    Owned<GstSample> sample;
-    g_signal_emit_by_name (sink, "pull-sample", sample.out ());
-    fail_unless (sample);
-    GstMapInfo map;
-    GstBuffer *buffer = gst_sample_get_buffer (sample);
-    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-    bool is = true;
-    for (int n = 0; n < 3; n++)
-      is = is && abs (map.data[n] - color[n]) <= 2;
-    gst_buffer_unmap (buffer, &map);
-    if (is)
-      return true;
-  }
-  return false;
-}
-
-/* One is said, while that colour stays behind. */
-static void
-expect_warning (GstElement *sink, GstBus *bus, const std::array<int, 4> &color)
-{
-  GstMessage *message = nullptr;
-  for (int frame = 0; frame < 2000 && !message; frame++) {
-    fail_unless (becomes (sink, color));
-    message = gst_bus_pop_filtered (
-        bus, GstMessageType (GST_MESSAGE_WARNING | GST_MESSAGE_ERROR));
-  }
-  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
-  gst_message_unref (message);
-  fail_unless (becomes (sink, color));
-}
-
 TEST (test_greenscreenbin_that_began_with_a_colour_keeps_it_until_the_next_start)
 {
   Folder folder;
-  const std::string picture = written (folder, "red.png", "0xffc81428");
-  Owned<GstElement> pipeline = gst_parse_launch (
-      "videotestsrc pattern=solid-color foreground-color=0xff10a030 ! "
-      "video/x-raw,width=64,height=48,framerate=25/1 ! greenscreenbin name=key "
-      "background-color=0xff2040c0 ! videoconvert ! video/x-raw,format=RGBA ! "
-      "appsink name=end sync=false max-buffers=1",
-      nullptr);
-  Owned<GstElement> end = gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "end");
-  Owned<GstElement> key = gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "key");
-  Owned<GstBus> bus = gst_element_get_bus (pipeline);
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  fail_unless (becomes (end, blue));
-  g_object_set (key, "background-location", picture.c_str (), nullptr);
-  expect_warning (end, bus, blue);
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  fail_unless (becomes (end, red));
-  gst_element_set_state (pipeline, GST_STATE_NULL);
+  Played played ("background-color", "0xff2040c0");
+  fail_unless (becomes (played.end, blue));
+  played.set ("background-location", written (folder, "red.png", "0xffc81428"));
+  played.expect_warning (blue);
+  played.start_again ();
+  fail_unless (becomes (played.end, red));
 }
 
 /* Another picture, then one that is none, and another again */
@@ -271,33 +288,19 @@ TEST (test_greenscreenbin_changes_its_background_while_it_plays)
                     second = written (folder, "red.png", "0xffc81428"),
                     none = folder.file ("none.png");
   fail_unless (g_file_set_contents (none.c_str (), "no picture", -1, nullptr));
-  Owned<GstElement> pipeline = gst_parse_launch (
-      ("videotestsrc pattern=solid-color foreground-color=0xff10a030 ! "
-       "video/x-raw,width=64,height=48,framerate=25/1 ! greenscreenbin name=key "
-       "background-location="
-          + first
-          + " ! videoconvert ! video/x-raw,format=RGBA ! appsink name=end sync=false "
-            "max-buffers=1")
-          .c_str (),
-      nullptr);
-  Owned<GstElement> end = gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "end");
-  Owned<GstElement> key = gst_bin_get_by_name (GST_BIN ((GstElement *)pipeline), "key");
-  Owned<GstBus> bus = gst_element_get_bus (pipeline);
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  fail_unless (becomes (end, blue));
-  g_object_set (key, "background-location", second.c_str (), nullptr);
-  fail_unless (becomes (end, red));
+  Played played ("background-location", first);
+  fail_unless (becomes (played.end, blue));
+  played.set ("background-location", second);
+  fail_unless (becomes (played.end, red));
   for (const std::string &bad : {none, folder.file ("missing.png")}) {
-    g_object_set (key, "background-location", bad.c_str (), nullptr);
-    expect_warning (end, bus, red);
+    played.set ("background-location", bad);
+    played.expect_warning (red);
   }
-  g_object_set (key, "background-location", first.c_str (), nullptr);
-  fail_unless (becomes (end, blue));
-  gst_element_set_state (pipeline, GST_STATE_NULL);
-  g_object_set (key, "background-location", second.c_str (), nullptr);
-  gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  fail_unless (becomes (end, red));
-  gst_element_set_state (pipeline, GST_STATE_NULL);
+  played.set ("background-location", first);
+  fail_unless (becomes (played.end, blue));
+  played.set ("background-location", second);
+  played.start_again ();
+  fail_unless (becomes (played.end, red));
 }
 
 TEST (test_greenscreenbin_has_the_properties_of_chromakey)

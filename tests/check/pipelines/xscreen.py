@@ -16,7 +16,10 @@ def screen():
     read, write = os.pipe()
     server = subprocess.Popen(
         # Which ends with a test that is killed, and keeps none of its output open
-        ["setpriv", "--pdeathsig", "TERM", "Xvfb", "-displayfd", str(write), "-screen", "0", "1280x1024x24", "-noreset", "-nolisten", "tcp"],
+        [
+            "setpriv", "--pdeathsig", "TERM", "Xvfb", "-displayfd", str(write),
+            "-screen", "0", "1280x1024x24", "-noreset", "-nolisten", "tcp",
+        ],
         pass_fds=[write],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )
