@@ -2,9 +2,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
-
-#include <glib/gstdio.h>
 
 #include "gst/oct/calibration/dispersion.hpp"
 #include "gst/oct/calibration/interpolation.hpp"
@@ -19,20 +18,14 @@ namespace {
 using Values = std::vector<double>;
 
 /* A file for as long as a test needs it. */
-class TemporaryFile {
-public:
+struct TemporaryFile {
   explicit TemporaryFile (const std::string &contents)
+      : path (folder.write ("values", contents))
   {
-    Owned<gchar> name;
-    gint descriptor = g_file_open_tmp ("oct-calibration-XXXXXX", name.out (), nullptr);
-    fail_unless (descriptor >= 0);
-    g_close (descriptor, nullptr);
-    path = name;
-    fail_unless (
-        g_file_set_contents (path.c_str (), contents.data (), contents.size (), nullptr));
   }
-  ~TemporaryFile () { remove (path.c_str ()); }
-  std::string path;
+
+  Folder folder;
+  const std::string path;
 };
 
 std::string

@@ -2,9 +2,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
-#include "tests/check/owned.hpp"
-
 #include "tests/check/slowness.hpp"
 
 #include <gst/video/video.h>
@@ -103,27 +102,6 @@ expect_square_before (
     expect_color (result, 140, y, right);
   }
 }
-
-/* A folder that goes with what is in it */
-class Folder {
-public:
-  Folder () : path (g_dir_make_tmp ("greenscreenbin-XXXXXX", nullptr)) {}
-  ~Folder ()
-  {
-    for (const std::string &name : names)
-      remove (name.c_str ());
-    rmdir (path);
-  }
-  std::string file (const char *name)
-  {
-    names.push_back (std::string (path) + "/" + name);
-    return names.back ();
-  }
-
-private:
-  Owned<gchar> path;
-  std::vector<std::string> names;
-};
 
 const std::array<int, 4> blue = {32, 64, 192, 255}, red = {200, 20, 40, 255};
 
@@ -286,8 +264,7 @@ TEST (test_greenscreenbin_changes_its_background_while_it_plays)
   Folder folder;
   const std::string first = written (folder, "blue.png", "0xff2040c0"),
                     second = written (folder, "red.png", "0xffc81428"),
-                    none = folder.file ("none.png");
-  fail_unless (g_file_set_contents (none.c_str (), "no picture", -1, nullptr));
+                    none = folder.write ("none.png", "no picture");
   Played played ("background-location", first);
   fail_unless (becomes (played.end, blue));
   played.set ("background-location", second);

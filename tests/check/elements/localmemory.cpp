@@ -5,9 +5,8 @@
  */
 #include "tests/check/opencl-check.hpp"
 #include "tests/check/opencl-counting.hpp"
+#include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
-
-#include <glib/gstdio.h>
 
 using namespace check;
 
@@ -16,19 +15,15 @@ namespace {
 std::string
 frame_of (const std::string &elements)
 {
-  Owned<gchar> path, bytes;
-  gsize size;
-  close (g_file_open_tmp (nullptr, path.out (), nullptr));
+  const Folder folder;
+  const std::string file = folder.file ("frame");
   Outcome outcome =
       run ("videotestsrc num-buffers=1 pattern=smpte ! video/x-raw,format=RGBA,width=200,"
            "height=150 ! openclupload ! "
-           + elements + " ! opencldownload ! filesink location=" + path.operator->());
+           + elements + " ! opencldownload ! filesink location=" + file);
   fail_unless (outcome.eos && outcome.errors.empty (), "%s: %s", elements.c_str (),
       outcome.line ().c_str ());
-  fail_unless (g_file_get_contents (path, bytes.out (), &size, nullptr));
-  std::string frame (bytes, size);
-  g_unlink (path);
-  return frame;
+  return contents_of (file);
 }
 
 void

@@ -7,6 +7,7 @@
 #include "gst/oct/calibration/gridding.hpp"
 #include "gst/oct/calibration/mirrors.hpp"
 
+#include "../folder.hpp"
 #include "../harness.hpp"
 #include "../slowness.hpp"
 #include "calibrations.hpp"
@@ -254,10 +255,9 @@ TEST (test_octwindowinterp_calibrates_by_the_mirrors_that_play)
 {
   const Values without = hum ();
   check::TableFile background (without);
-  check::Owned<gchar> folder = g_dir_make_tmp ("oct-calibration-XXXXXX", nullptr);
-  check::DepthChain chain (
-      "background=file background-file=" + background.path
-          + " calibration-folder=" + std::string (static_cast<gchar *> (folder)),
+  const check::Folder folder;
+  check::DepthChain chain ("background=file background-file=" + background.path
+                               + " calibration-folder=" + folder.path,
       "", samples, 4);
   const MirrorCalibration expected =
       found_of (mirror (60, 1, 1), mirror (130, -1, 2), true);
@@ -289,16 +289,16 @@ TEST (test_octwindowinterp_calibrates_by_the_mirrors_that_play)
     fail_unless (std::abs (phase[m] - expected.dispersion[m]) < 0.01, "%d: %g, not %g",
         int (m), phase[m], expected.dispersion[m]);
 
-  const std::string path (static_cast<gchar *> (folder));
-  fail_unless (load (path + "/resample-map.npy") == array_of (found, "resample-map"));
-  fail_unless (load (path + "/dispersion-phase.npy") == phase);
+  fail_unless (folder.names ()
+               == std::vector<std::string> (
+                   {"dispersion-phase.npy", "resample-map.npy", "settings.txt"}));
+  fail_unless (
+      load (folder.file ("resample-map.npy")) == array_of (found, "resample-map"));
+  fail_unless (load (folder.file ("dispersion-phase.npy")) == phase);
   check::set_together (chain.find ("octwindowinterp"),
-      "calibrate=false settings=" + path + "/settings.txt");
+      "calibrate=false settings=" + folder.file ("settings.txt"));
   chain.pass (lines_with (mirror (60, 1, 1), without, 4));
   fail_unless (chain.harness.said ().is_clean ());
-  for (const char *name : {"/resample-map.npy", "/dispersion-phase.npy", "/settings.txt"})
-    fail_unless (g_remove ((path + name).c_str ()) == 0);
-  fail_unless (g_rmdir (path.c_str ()) == 0);
 }
 
 TEST (test_octwindowinterp_goes_on_where_no_mirror_plays)

@@ -2,9 +2,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
-
-#include <glib/gstdio.h>
 
 #include <numeric>
 
@@ -139,30 +138,6 @@ expect_frames (const std::vector<Frame> &frames, const std::vector<std::string> 
   for (gsize i = 0; i < frames.size (); i++)
     fail_unless (frames[i].bytes == bytes[i], "frame %zu differs", i);
 }
-
-/* Files on disk */
-
-struct Folder {
-  gchar *path = g_dir_make_tmp ("npyparse-XXXXXX", nullptr);
-  std::vector<std::string> files;
-
-  ~Folder ()
-  {
-    for (const std::string &file : files)
-      g_unlink (file.c_str ());
-    g_rmdir (path);
-    g_free (path);
-  }
-  std::string write (const char *name, const std::string &bytes)
-  {
-    std::string file = std::string (path) + "/" + name;
-
-    fail_unless (
-        g_file_set_contents (file.c_str (), bytes.data (), bytes.size (), nullptr));
-    files.push_back (file);
-    return file;
-  }
-};
 
 struct Player : Pipeline {
   explicit Player (const std::string &line)
@@ -515,13 +490,13 @@ TEST (test_npyparse_reads_many_files)
     std::vector<guint16> values = counted (8, guint16 (1000 * i));
     std::string name = std::to_string (i) + ".npy";
 
-    folder.write (name.c_str (), u16_file ("(2, 4)", values, 1 + i % 3));
+    folder.write (name, u16_file ("(2, 4)", values, 1 + i % 3));
     expected.push_back (bytes_of (values));
   }
   for (const char *caps : {"", " caps=application/x-npy",
            " caps=application/x-npy,framerate=25/1", " ! typefind"}) {
-    Player run ("multifilesrc location=" + std::string (folder.path) + "/%d.npy" + caps
-                + " ! npyparse");
+    Player run (
+        "multifilesrc location=" + folder.path + "/%d.npy" + caps + " ! npyparse");
 
     std::vector<Frame> frames = run.play_frames ();
     expect_frames (frames, expected);
@@ -539,7 +514,7 @@ TEST (test_npyparse_a_short_file_is_not_filled_up_with_the_next)
   folder.write ("0.npy", file);
   folder.write ("1.npy", file.substr (0, file.size () - 2));
   folder.write ("2.npy", file);
-  Player run ("multifilesrc location=" + std::string (folder.path)
+  Player run ("multifilesrc location=" + folder.path
               + "/%d.npy caps=application/x-npy ! npyparse name=npyparse");
   expect_frames (run.play_frames (), {bytes_of (counted (8))});
   Outcome said = run.said ();

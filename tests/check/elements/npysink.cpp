@@ -23,8 +23,7 @@ struct Saved {
 Saved
 read_npy (const std::string &path)
 {
-  std::ifstream file (path, std::ios::binary);
-  const std::string all ((std::istreambuf_iterator<char> (file)), {});
+  const std::string all = check::contents_of (path);
   fail_unless (all.size () >= 10, "%s has %d bytes", path.c_str (), int (all.size ()));
   fail_unless (all.compare (0, 8, std::string ("\x93NUMPY\x01\x00", 8)) == 0);
   const gsize length = guint8 (all[8]) + 256 * guint8 (all[9]);
@@ -253,9 +252,7 @@ GST_START_TEST (test_a_full_disk_is_one_error_and_leaves_what_was_there_readable
   const Saved saved = read_npy (folder.file (files[0].substr (folder.path.size () + 1)));
   assert_header (saved, "|u1", "(3, 300)");
   fail_unless (saved.values == patterns (300, 3));
-  std::ifstream before (file);
-  const std::string text ((std::istreambuf_iterator<char> (before)), {});
-  fail_unless (text == "before");
+  fail_unless (check::contents_of (file) == "before");
 }
 GST_END_TEST;
 

@@ -5,6 +5,7 @@
  */
 #include "depthframes.hpp"
 #include "fulldisk.hpp"
+#include "tests/check/folder.hpp"
 
 #include <csignal>
 #include <fstream>
@@ -15,38 +16,6 @@ using namespace check;
 using namespace depths;
 
 namespace {
-class Folder {
-public:
-  Folder () : path (g_dir_make_tmp ("octfilesink-XXXXXX", nullptr)) {}
-  ~Folder ()
-  {
-    for (const std::string &name : names ())
-      g_unlink ((path + "/" + name).c_str ());
-    g_rmdir (path.c_str ());
-  }
-
-  std::vector<std::string> names () const
-  {
-    std::vector<std::string> found;
-    GDir *folder = g_dir_open (path.c_str (), 0, nullptr);
-    while (const gchar *name = g_dir_read_name (folder))
-      found.push_back (name);
-    g_dir_close (folder);
-    std::sort (found.begin (), found.end ());
-    return found;
-  }
-  std::string file (const std::string &name) const { return path + "/" + name; }
-
-  const std::string path;
-};
-
-Bytes
-contents_of (const std::string &path)
-{
-  std::ifstream file (path, std::ios::binary);
-  return Bytes (std::istreambuf_iterator<char> (file), {});
-}
-
 /* Header and values of a file. */
 struct Read {
   std::string header;
@@ -56,13 +25,12 @@ struct Read {
 Read
 read_file (const std::string &path)
 {
-  const Bytes all = contents_of (path);
-  const std::string text (all.begin (), all.end ());
+  const std::string text = contents_of (path);
   const bool nrrd = text.compare (0, 4, "NRRD") == 0;
   const gsize end = nrrd ? text.find ("\n\n") + 2 : 352;
   fail_unless (
-      end <= all.size () && (!nrrd || end > 2), "%s has no header", path.c_str ());
-  return {text.substr (0, end), Bytes (all.begin () + gssize (end), all.end ())};
+      end <= text.size () && (!nrrd || end > 2), "%s has no header", path.c_str ());
+  return {text.substr (0, end), Bytes (text.begin () + gssize (end), text.end ())};
 }
 
 template <typename Number>

@@ -4,8 +4,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "depthframes.hpp"
-
-#include <glib/gstdio.h>
+#include "tests/check/folder.hpp"
 
 using namespace check;
 using namespace depths;
@@ -92,20 +91,16 @@ TEST_ROWS (test_octscales_the_depth_step_follows_from_the_wavelengths, units)
 
 TEST (test_octscales_the_depth_step_follows_from_a_file)
 {
-  gchar *path = nullptr;
-  const int file = g_file_open_tmp ("wavelengths-XXXXXX.txt", &path, nullptr);
+  const Folder folder;
   std::string content;
   for (gsize j = 0; j < samples; j++)
     content += text ("%.17g\n", 800 + 100 * std::pow (double (j) / (samples - 1), 1.1));
-  fail_unless (g_file_set_contents (path, content.c_str (), -1, nullptr));
-  Harness harness (text ("octwindowinterp wavelengths=%s wavelength-unit=nm ! octfft%s",
-                       path, numbers.c_str ()),
+  Harness harness (
+      text ("octwindowinterp wavelengths=%s wavelength-unit=nm ! octfft%s",
+          folder.write ("wavelengths.txt", content).c_str (), numbers.c_str ()),
       spectra_caps ());
   pass (harness, 0);
   expect_close (field_of (harness, "depth-step"), depth_step (0.8, 0.9), "file");
-  g_remove (path);
-  g_free (path);
-  g_close (file, nullptr);
 }
 
 TEST (test_octscales_a_mirror_is_where_the_depth_step_says)

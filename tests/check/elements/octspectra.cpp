@@ -4,6 +4,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "depthchain.hpp"
+#include "tests/check/folder.hpp"
 
 using check::Bytes;
 using check::DepthChain;
@@ -200,8 +201,8 @@ TEST (test_integers_are_recorded_by_npysink_and_read_again)
   } all[] = {{"U8", "|u1", 1}, {"S8", "|i1", 1}, {"S16LE", "<i2", 2}, {"S32LE", "<i4", 4},
       {"U32LE", "<u4", 4}};
   for (const auto &of : all) {
-    gchar *folder = g_dir_make_tmp ("oct-npy-XXXXXX", nullptr);
-    const std::string path = std::string (folder) + "/a.npy";
+    const check::Folder folder;
+    const std::string path = folder.file ("a.npy");
     const Bytes bytes = check::pattern (2 * 3 * 16 * of.bytes, 7);
     {
       check::Harness sink ("npysink location=" + path,
@@ -215,19 +216,13 @@ TEST (test_integers_are_recorded_by_npysink_and_read_again)
           sink.push (check::buffer_of (Bytes (middle, bytes.end ()))), GST_FLOW_OK);
       sink.send (gst_event_new_eos ());
     }
-    gchar *file = nullptr;
-    gsize size = 0;
-    fail_unless (g_file_get_contents (path.c_str (), &file, &size, nullptr));
-    const std::string text (file, size);
+    const std::string text = check::contents_of (path);
     fail_unless (text.find (std::string ("'descr': '") + of.type) != std::string::npos,
         "%s: %s", of.format, text.substr (0, 100).c_str ());
     fail_unless (text.find ("(2, 3, 16)") != std::string::npos);
-    fail_unless (
-        memcmp (text.data () + size - bytes.size (), bytes.data (), bytes.size ()) == 0);
-    g_free (file);
-    g_remove (path.c_str ());
-    g_rmdir (folder);
-    g_free (folder);
+    fail_unless (text.size () > bytes.size ()
+                 && std::equal (bytes.rbegin (), bytes.rend (), text.rbegin (),
+                     [] (guint8 is, char was) { return is == guint8 (was); }));
   }
 }
 
@@ -243,13 +238,10 @@ TEST (test_a_file_of_nothing_but_samples_is_read_by_filesrc)
     made.push_back (make_frame (kind, samples, lines));
     all.insert (all.end (), made[n].bytes.begin (), made[n].bytes.end ());
   }
-  gchar *name = nullptr;
-  g_close (g_file_open_tmp ("oct-raw-XXXXXX", &name, nullptr), nullptr);
-  fail_unless (g_file_set_contents (name, reinterpret_cast<const gchar *> (all.data ()),
-      gssize (all.size ()), nullptr));
+  const check::Folder folder;
+  const std::string name = folder.write ("a.raw", {all.begin (), all.end ()});
   check::Pipeline pipeline (
-      std::string ("filesrc location=") + name
-      + " blocksize=" + std::to_string (samples * lines * 2)
+      "filesrc location=" + name + " blocksize=" + std::to_string (samples * lines * 2)
       + " ! application/x-oct,domain=wavelength,format=S16LE,samples=256,lines=3,"
         "framerate=25/1 ! openclupload ! octwindowinterp ! octfft ! "
         "application/x-oct(memory:OpenCLMemory),domain=depth,format=CF32LE ! "
@@ -265,6 +257,4 @@ TEST (test_a_file_of_nothing_but_samples_is_read_by_filesrc)
           GST_READ_FLOAT_LE (&bytes[8 * b]), GST_READ_FLOAT_LE (&bytes[8 * b + 4])};
     assert_near (bins, expected_of (made[n], 0, 0, samples, false), "file");
   }
-  g_remove (name);
-  g_free (name);
 }

@@ -121,11 +121,11 @@ check_layer (const Case &of, const Layer &layer, const std::string &method,
     double tolerance, const std::string &more = "")
 {
   Folder folder;
-  const std::string kernel = folder.save<float> ("kernel.npy", NumberType::f32,
+  const std::string kernel = save<float> (folder, "kernel.npy", NumberType::f32,
       {gsize (of.filters), gsize (of.of_group ()), gsize (of.lines), gsize (of.columns)},
       layer.kernel);
   const std::string bias =
-      folder.save<float> ("bias.npy", NumberType::f32, {gsize (of.filters)}, layer.bias);
+      save<float> (folder, "bias.npy", NumberType::f32, {gsize (of.filters)}, layer.bias);
   Chain chain (element_of (of, method) + " kernel-layout=oihw kernel=" + kernel
                    + " bias=" + bias + " " + more,
       tensors ("float32", dimensions_of (of)));
@@ -223,8 +223,8 @@ TEST (test_im2col_by_clblast_agrees_with_double_precision)
   }
 #else
   Folder folder;
-  const std::string kernel = folder.save<float> (
-      "k.npy", NumberType::f32, {14, 5, 3, 3}, random_layer (of, 4).kernel);
+  const std::string kernel = save<float> (
+      folder, "k.npy", NumberType::f32, {14, 5, 3, 3}, random_layer (of, 4).kernel);
   Chain chain (element_of (of, "im2col") + " " + gemm + " kernel=" + kernel,
       tensors ("float32", dimensions_of (of)));
   chain.start ();
@@ -427,9 +427,9 @@ TEST (test_kernels_are_taken_in_either_layout)
         turned[(tap * 3 + c) * 5 + f] = layer.kernel[(f * 3 + c) * 6 + tap];
   Folder folder;
   const std::string oihw =
-      folder.save<float> ("a.npy", NumberType::f32, {5, 3, 3, 2}, layer.kernel);
+      save<float> (folder, "a.npy", NumberType::f32, {5, 3, 3, 2}, layer.kernel);
   const std::string hwio =
-      folder.save<float> ("b.npy", NumberType::f32, {3, 2, 3, 5}, turned);
+      save<float> (folder, "b.npy", NumberType::f32, {3, 2, 3, 5}, turned);
   for (const std::string &kernel : {oihw, hwio, hwio + " kernel-layout=hwio"}) {
     Chain chain (element_of (of, "direct") + " kernel=" + kernel,
         tensors ("float32", dimensions_of (of)));
@@ -546,7 +546,7 @@ check_halves (const Case &of, const std::string &method)
     input[n] = half_of_number (layer.input[n]);
   }
   Folder folder;
-  const std::string kernel = folder.save<float> ("k.npy", NumberType::f32,
+  const std::string kernel = save<float> (folder, "k.npy", NumberType::f32,
       {gsize (of.filters), gsize (of.of_group ()), gsize (of.lines), gsize (of.columns)},
       layer.kernel);
   Chain chain (
@@ -779,8 +779,8 @@ TEST (test_a_wrong_setting_is_one_warning_and_the_last_stays)
 TEST (test_what_is_wrong_at_the_start_is_one_error_that_names_it)
 {
   Folder folder;
-  const std::string oihw = folder.save<float> (
-      "k.npy", NumberType::f32, {4, 3, 3, 3}, std::vector<float> (108));
+  const std::string oihw = save<float> (
+      folder, "k.npy", NumberType::f32, {4, 3, 3, 3}, std::vector<float> (108));
   const std::string kernel = " kernel=" + oihw;
   const std::string wrong[][3] = {
       {"", "3:8:8", "kernel is not set"},

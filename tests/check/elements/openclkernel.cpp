@@ -166,7 +166,7 @@ GST_START_TEST (test_arguments_are_bound_by_their_names)
 {
   Folder folder;
   const std::string weights =
-      folder.save<float> ("w.npy", NumberType::f32, {2, 3}, {1, 2, 3, 4, 5, 6});
+      save<float> (folder, "w.npy", NumberType::f32, {2, 3}, {1, 2, 3, 4, 5, 6});
   const std::string source =
       "kernel void k (char c, uchar uc, short s, ushort us, int i, uint ui, long l, "
       "ulong ul, float f, double d, float4 v, uchar3 three, global const float *w, "
@@ -345,7 +345,7 @@ GST_START_TEST (test_expressions_broadcast_as_numpy_does)
   auto x = filled<float> (product_of (of_x), [] (gsize n) { return float (n); });
   auto w =
       filled<float> (product_of (of_w), [] (gsize n) { return float (100 + 7 * n); });
-  const std::string file = folder.save<float> ("w.npy", NumberType::f32, row.shape, w);
+  const std::string file = save<float> (folder, "w.npy", NumberType::f32, row.shape, w);
   Chain chain ("openclkernel name=k expression=\"x - gain * w\" arguments=\"a,gain=0.5,w="
                    + file + "\"",
       tensors ("float32", row.dimensions));
@@ -452,8 +452,8 @@ GST_END_TEST;
 GST_START_TEST (test_numbers_of_16_bits_come_from_everywhere_and_go_everywhere)
 {
   Folder folder;
-  const std::string w = folder.save<guint16> (
-      "w.npy", NumberType::f16, {3}, {0x3c00, 0xc000, 0x3800}); /* 1, -2, 0.5 */
+  const std::string w = save<guint16> (
+      folder, "w.npy", NumberType::f16, {3}, {0x3c00, 0xc000, 0x3800}); /* 1, -2, 0.5 */
   const std::vector<guint16> halves = {0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600};
   const Bytes input = bytes_of (halves); /* 1 … 6 */
   const std::string tensor = tensors ("float16", "3:2");
@@ -551,7 +551,7 @@ GST_START_TEST (test_arrays_are_broadcast_over_video)
       count *= length;
     auto mask = filled<double> (count, [] (gsize n) { return double (n % 5) / 4; });
     const std::string file =
-        folder.save<double> ("m.npy", NumberType::f64, row.shape, mask);
+        save<double> (folder, "m.npy", NumberType::f64, row.shape, mask);
     Chain chain ("openclkernel name=k expression=\"x * mask\" arguments=a,mask=" + file,
         video ("RGBA", 10, 7));
     const Bytes input = pattern (40 * 7), output = chain.run (input).bytes;
@@ -722,7 +722,8 @@ std::string
 with_files (const char *properties, Folder &folder)
 {
   std::string text = properties;
-  const std::string array = folder.save<float> ("w.npy", NumberType::f32, {3}, {1, 2, 3});
+  const std::string array =
+      save<float> (folder, "w.npy", NumberType::f32, {3}, {1, 2, 3});
   const std::string other = folder.write ("text", "no array");
   for (gsize at; (at = text.find ("=W")) != std::string::npos;)
     text.replace (at, 2, "=" + array);
@@ -896,10 +897,10 @@ GST_END_TEST;
 GST_START_TEST (test_arguments_and_programs_change_between_two_frames)
 {
   Folder folder;
-  auto save = [&] (const char *name, float value) {
-    return folder.save<float> (name, NumberType::f32, {1}, {value});
+  auto saved = [&] (const char *name, float value) {
+    return save<float> (folder, name, NumberType::f32, {1}, {value});
   };
-  const std::string one = save ("one.npy", 1), two = save ("two.npy", 2);
+  const std::string one = saved ("one.npy", 1), two = saved ("two.npy", 2);
   Chain chain (
       "openclkernel name=k expression=\"gain * x + w\" arguments=a,gain=1.0,w=" + one,
       tensors ("float32", "3"));
@@ -916,7 +917,7 @@ GST_START_TEST (test_arguments_and_programs_change_between_two_frames)
   fail_unless (made () == 22);
   set ("expression", "x - w");
   fail_unless (made () == 8);
-  save ("two.npy", 3);
+  saved ("two.npy", 3);
   fail_unless (made () == 8);
   g_signal_emit_by_name (chain.element (), "reload");
   fail_unless (made () == 7);
@@ -950,7 +951,7 @@ GST_START_TEST (test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own)
 {
   Folder folder;
   const std::string zeros =
-      folder.save<float> ("z.npy", NumberType::f32, {4}, {0, 0, 0, 0});
+      save<float> (folder, "z.npy", NumberType::f32, {4}, {0, 0, 0, 0});
   const char *source = "kernel void k (global const float *input, global float *output, "
                        "global float *sum) { size_t n = get_global_id (0); "
                        "output[n] = sum[n] += input[n]; }";
@@ -1002,8 +1003,7 @@ GST_START_TEST (test_depth_of_oct_goes_into_a_file)
         + std::string (row.format) + " ! openclkernel " + row.program
         + " ! npysink location=" + file);
     fail_unless (outcome.eos && outcome.errors.empty (), "%s", row.program);
-    std::ifstream saved (file, std::ios::binary);
-    const std::string text ((std::istreambuf_iterator<char> (saved)), {});
+    const std::string text = check::contents_of (file);
     fail_unless (text.find (row.shape) < 128, "%s: %.128s", row.program, text.c_str ());
   }
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "tests/check/folder.hpp"
 #include "tests/check/pipeline-run.hpp"
 #include "tests/check/slowness.hpp"
 
@@ -14,14 +15,13 @@
 #include <gst/opencl/npyfile.hpp>
 
 #include <cstring>
-#include <fstream>
 #include <functional>
-#include <unistd.h>
 
 /* Last: its macro fail() breaks the headers of C++. */
 #include <gst/check/gstcheck.h>
 
 namespace programs {
+using check::Folder;
 using Bytes = std::vector<guint8>;
 
 template <typename T>
@@ -80,49 +80,16 @@ video (const std::string &format, int width, int height)
          + ",height=" + std::to_string (height) + ",framerate=25/1";
 }
 
-/* A folder that is gone with its files. */
-class Folder {
-public:
-  Folder ()
-  {
-    path = g_dir_make_tmp ("programs-XXXXXX", nullptr);
-    fail_unless (!path.empty ());
-  }
-  ~Folder ()
-  {
-    for (const std::string &file : files)
-      unlink (file.c_str ());
-    rmdir (path.c_str ());
-  }
-  Folder (const Folder &) = delete;
-
-  std::string file (const std::string &name)
-  {
-    files.push_back (path + "/" + name);
-    return files.back ();
-  }
-
-  std::string write (const std::string &name, const std::string &text)
-  {
-    const std::string location = file (name);
-    std::ofstream (location, std::ios::binary) << text;
-    return location;
-  }
-
-  template <typename T>
-  std::string save (const std::string &name, opencl::NumberType type,
-      const std::vector<gsize> &shape, const std::vector<T> &values)
-  {
-    const Bytes bytes = bytes_of (values);
-    return write (name, opencl::npy_make_header (type, false, shape)
-                            + std::string (bytes.begin (), bytes.end ()));
-  }
-
-  std::string path;
-
-private:
-  std::vector<std::string> files;
-};
+/* The file, an array of NumPy's */
+template <typename T>
+std::string
+save (const check::Folder &folder, const std::string &name, opencl::NumberType type,
+    const std::vector<gsize> &shape, const std::vector<T> &values)
+{
+  const Bytes bytes = bytes_of (values);
+  return folder.write (name, opencl::npy_make_header (type, false, shape)
+                                 + std::string (bytes.begin (), bytes.end ()));
+}
 
 /* What elements said: the message, and behind a line break the debug text. */
 struct Said {

@@ -4,10 +4,7 @@
  */
 #pragma once
 
-#include <gst/check/gstcheck.h>
-
-#include <glib/gstdio.h>
-
+#include "../folder.hpp"
 #include "../octreference.hpp"
 
 namespace check {
@@ -20,17 +17,11 @@ public:
     char number[G_ASCII_DTOSTR_BUF_SIZE];
     for (double value : values)
       text += std::string (g_ascii_dtostr (number, sizeof number, value)) + "\n";
-    gchar *name = nullptr;
-    gint descriptor = g_file_open_tmp ("oct-table-XXXXXX", &name, nullptr);
-    fail_unless (descriptor >= 0);
-    g_close (descriptor, nullptr);
-    path = name;
-    g_free (name);
-    fail_unless (g_file_set_contents (
-        path.c_str (), text.data (), gssize (text.size ()), nullptr));
+    path = folder.write ("values", text);
   }
-  TableFile (const TableFile &) = delete;
-  ~TableFile () { g_remove (path.c_str ()); }
   std::string path;
+
+private:
+  Folder folder;
 };
 } // namespace check

@@ -4,12 +4,11 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/opencl-check.hpp"
+#include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
 #include "tests/check/slowness.hpp"
 
-#include <glib/gstdio.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <numeric>
 #include <vector>
@@ -23,34 +22,18 @@ static const bool is_quick = check::each_test_may_take (60);
 namespace {
 const gsize n_samples = 16;
 
-/* A file in a folder of its own, for as long as a test needs it. */
-class Path {
-public:
-  Path () : folder (g_dir_make_tmp ("valuesfiles-XXXXXX", nullptr))
-  {
-    fail_unless (folder != nullptr);
-    path = std::string (folder) + "/values";
-  }
-  ~Path ()
-  {
-    g_unlink (path.c_str ());
-    g_rmdir (folder);
-    g_free (folder);
-  }
-
+/* A file, for as long as a test needs it */
+struct Path {
   /* Zeros follow until there are `size` bytes; they take no room on the disk. */
   void write (const std::string &contents, guint64 size = 0)
   {
-    fail_unless (
-        g_file_set_contents (path.c_str (), contents.data (), contents.size (), nullptr));
+    folder.write ("values", contents);
     if (size > contents.size ())
-      fail_unless (truncate (path.c_str (), off_t (size)) == 0);
+      std::filesystem::resize_file (path, size);
   }
 
-  std::string path;
-
-private:
-  gchar *folder;
+  Folder folder;
+  const std::string path = folder.file ("values");
 };
 
 std::string

@@ -5,9 +5,8 @@
  */
 #include "tests/check/opencl-check.hpp"
 #include "tests/check/opencl-counting.hpp"
+#include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
-
-#include <glib/gstdio.h>
 
 using namespace check;
 
@@ -89,25 +88,21 @@ check_one_error (const Outcome &outcome)
 
 TEST (test_a_frame_that_filesink_cannot_map_is_an_error_and_not_in_the_file)
 {
-  Owned<gchar> path;
-  close (g_file_open_tmp (nullptr, path.out (), nullptr));
+  const Folder folder;
+  const std::string file = folder.file ("frames");
   {
-    Transfers transfers (text (
-        "filesink name=sink buffer-mode=unbuffered location=%s", path.operator->()));
+    Transfers transfers (
+        text ("filesink name=sink buffer-mode=unbuffered location=%s", file.c_str ()));
     Outage outage (transfers, 3);
     check_one_error (transfers.play ());
   }
-  Owned<gchar> contents;
-  gsize size;
-  fail_unless (g_file_get_contents (path, contents.out (), &size, nullptr));
-  const Bytes got (contents.operator->(), contents.operator->() + size);
+  const std::string got = contents_of (file);
   Bytes expected;
   for (guint frame = 0; frame < 3; frame++) {
     const Bytes bytes = pattern (frame_size, frame);
     expected.insert (expected.end (), bytes.begin (), bytes.end ());
   }
-  assert_same (got, expected, "the file");
-  g_unlink (path);
+  assert_same (Bytes (got.begin (), got.end ()), expected, "the file");
 }
 
 TEST (test_a_frame_that_videoconvert_cannot_map_is_an_error)

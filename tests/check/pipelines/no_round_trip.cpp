@@ -5,10 +5,10 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <glib/gstdio.h>
 #include <gst/opencl/opencl.h>
 
 #include "tests/check/opencl-check.hpp"
+#include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
 
 using namespace check;
@@ -45,9 +45,7 @@ Records
 read_records (const std::string &path)
 {
   Records records;
-  Owned<gchar> text;
-  fail_unless (g_file_get_contents (path.c_str (), text.out (), nullptr, nullptr));
-  gchar **lines = g_strsplit (text, "\n", -1);
+  gchar **lines = g_strsplit (contents_of (path).c_str (), "\n", -1);
   for (gchar **line = lines; *line; line++)
     add_record (records, *line);
   g_strfreev (lines);
@@ -70,8 +68,8 @@ tracing_environment (const std::string &log)
 Records
 trace (const std::string &line)
 {
-  Owned<gchar> directory = g_dir_make_tmp ("no-round-trip-XXXXXX", nullptr);
-  const std::string log = std::string (directory) + "/log";
+  const Folder folder;
+  const std::string log = folder.file ("log");
   const std::string command = "gst-launch-1.0 -q " + line;
   gchar **arguments = nullptr, **environment = tracing_environment (log);
   Owned<gchar> errors;
@@ -88,8 +86,6 @@ trace (const std::string &line)
 
   g_strfreev (arguments);
   g_strfreev (environment);
-  g_unlink (log.c_str ());
-  g_rmdir (directory);
   return records;
 }
 

@@ -7,9 +7,8 @@
 #include <clocale>
 #include <numeric>
 
-#include <glib/gstdio.h>
-
 #include "tests/check/fft-libraries.hpp"
+#include "tests/check/folder.hpp"
 #include "tests/check/octreference.hpp"
 #include "tests/check/harness.hpp"
 
@@ -133,51 +132,6 @@ gsize
 round_up_4 (gsize bytes)
 {
   return (bytes + 3) / 4 * 4;
-}
-
-/* A folder that goes with everything in it. */
-class Folder {
-public:
-  Folder () : path (g_dir_make_tmp ("oct-chain-XXXXXX", nullptr))
-  {
-    fail_unless (path != nullptr);
-  }
-  ~Folder ()
-  {
-    for (const std::string &file : files)
-      g_unlink (file.c_str ());
-    g_rmdir (path);
-    g_free (path);
-  }
-
-  std::string file (const char *name)
-  {
-    files.push_back (std::string (path) + "/" + name);
-    return files.back ();
-  }
-
-  std::string write (const char *name, const std::string &bytes)
-  {
-    std::string where = file (name);
-    fail_unless (
-        g_file_set_contents (where.c_str (), bytes.data (), bytes.size (), nullptr));
-    return where;
-  }
-
-private:
-  gchar *path;
-  std::vector<std::string> files;
-};
-
-std::string
-read (const std::string &path)
-{
-  Owned<gchar> bytes;
-  gsize size = 0;
-  fail_unless (g_file_get_contents (path.c_str (), bytes.out (), &size, nullptr), "%s",
-      path.c_str ());
-  std::string text (bytes, size);
-  return text;
 }
 
 std::string
@@ -369,8 +323,8 @@ check_chain (const Case &of, const char *library, const std::string &source,
               + to_decibels + " ! filesink async=false location=" + numbers
               + " t. ! queue ! " + depth_element (library) + " ! " + to_picture
               + " ! filesink async=false location=" + pictures);
-  check_decibels (expected, read (numbers));
-  check_pictures (expected, read (pictures));
+  check_decibels (expected, contents_of (numbers));
+  check_pictures (expected, contents_of (pictures));
 }
 
 /* The elements beside each other, with octfft as it is unless it is set otherwise. */
@@ -381,9 +335,9 @@ check_default_path (const std::string &head, const std::string &range, Folder &f
   std::string file = folder.file ("depths");
   const std::string tail = " ! filesink async=false location=" + file;
   run_to_end (head + " ! octfft ! " + to_decibels + tail);
-  check_decibels (expected, read (file));
+  check_decibels (expected, contents_of (file));
   run_to_end (head + " ! octfft " + range + " ! " + to_picture + tail);
-  check_pictures (expected, read (file));
+  check_pictures (expected, contents_of (file));
 }
 
 /* What lies behind the last A-line of a row is nobody's. */
@@ -464,7 +418,7 @@ TEST (test_queues_change_no_bit_and_tees_no_more_than_rounding)
     std::string pictures = folder.file ("pictures");
     run_to_end (
         line.text + " ! " + to_picture + " ! filesink async=false location=" + pictures);
-    std::string pixels = without_padding (of, read (pictures));
+    std::string pixels = without_padding (of, contents_of (pictures));
     if (first.empty ())
       first = pixels;
     fail_unless (!first.empty () && most_between (pixels, first) <= line.difference, "%s",
@@ -499,7 +453,7 @@ data_file (const std::string &name)
 static Values
 read_values (const std::string &path)
 {
-  const std::string bytes = read (path);
+  const std::string bytes = contents_of (path);
   const bool npy = bytes.compare (1, 5, "NUMPY") == 0;
   gsize begin = npy ? 10 + guint8 (bytes[8]) + 256 * guint8 (bytes[9]) : 0;
   const bool doubles = npy && bytes.find ("<f8") < begin;

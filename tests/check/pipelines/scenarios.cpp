@@ -4,10 +4,11 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
 
-#include <glib/gstdio.h>
 #include <mutex>
+#include <optional>
 
 using namespace check;
 
@@ -15,41 +16,37 @@ namespace {
 constexpr guint n_frames = 50;
 constexpr GstClockTime frame_time = 20 * GST_MSECOND; /* a second of frames in all */
 
-std::string folder;
+std::optional<Folder> folder;
 
 /* 50 frames of 4 A-lines of 64 samples. */
-void
-write_spectra (const std::string &path)
+std::string
+spectra ()
 {
   std::string header = "{'descr': '<u2', 'fortran_order': False, 'shape': (50, 4, 64), }";
   header.resize (117, ' ');
   std::string file = std::string ("\x93NUMPY\x01\0\x76\0", 10) + header + '\n';
   for (guint n = 0; n < n_frames * 4 * 64; n++)
     file += std::string ({char (n * 7), char (n / 256)});
-  fail_unless (g_file_set_contents (path.c_str (), file.data (), file.size (), nullptr));
+  return file;
 }
 
 void
 make_folder ()
 {
-  gchar *path = g_dir_make_tmp ("scenarios-XXXXXX", nullptr);
-  folder = path;
-  g_free (path);
-  write_spectra (folder + "/spectra.npy");
+  folder.emplace ();
+  folder->write ("spectra.npy", spectra ());
   const Outcome outcome =
       run ("videotestsrc num-buffers=50 ! "
            "video/x-raw,width=64,height=48,framerate=50/1 ! jpegenc ! "
            "avimux ! filesink location="
-           + folder + "/film.avi");
+           + folder->file ("film.avi"));
   fail_unless (outcome.eos);
 }
 
 void
 remove_folder ()
 {
-  for (const char *name : {"/spectra.npy", "/film.avi"})
-    g_remove ((folder + name).c_str ());
-  g_rmdir (folder.c_str ());
+  folder.reset ();
 }
 
 /* Files of 50 frames at 50 a second, through the elements. */
@@ -69,7 +66,7 @@ const File files[] = {
 /* A file that is played, and the frames that come out since the last seek. */
 class Player {
 public:
-  explicit Player (const File &file) : pipeline (text (file.line, folder.c_str ()))
+  explicit Player (const File &file) : pipeline (text (file.line, folder->path.c_str ()))
   {
     const auto seen =
         GstPadProbeType (GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_EVENT_FLUSH);

@@ -1,0 +1,67 @@
+/* Files of a test, in a folder of its own that goes with all that is in it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "owned.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+/* Last: its macro fail() breaks the headers of C++. */
+#include <gst/check/gstcheck.h>
+
+namespace check {
+class Folder {
+public:
+  Folder ()
+  {
+    Owned<gchar> made = g_dir_make_tmp ("gst-opencl-XXXXXX", nullptr);
+    fail_unless (made != nullptr, "no folder for files of a test");
+    path = made;
+  }
+  ~Folder ()
+  {
+    std::error_code ignored;
+    std::filesystem::remove_all (path, ignored);
+  }
+  Folder (const Folder &) = delete;
+  Folder &operator= (const Folder &) = delete;
+
+  /* Where one of that name is or will be */
+  std::string file (const std::string &name) const { return path + "/" + name; }
+
+  std::string write (const std::string &name, const std::string &bytes) const
+  {
+    const std::string location = file (name);
+    fail_unless (g_file_set_contents (
+                     location.c_str (), bytes.data (), gssize (bytes.size ()), nullptr),
+        "%s cannot be written", location.c_str ());
+    return location;
+  }
+
+  /* What is in there, in the order of the alphabet */
+  std::vector<std::string> names () const
+  {
+    std::vector<std::string> found;
+    for (const auto &entry : std::filesystem::directory_iterator (path))
+      found.push_back (entry.path ().filename ());
+    std::sort (found.begin (), found.end ());
+    return found;
+  }
+
+  std::string path;
+};
+
+inline std::string
+contents_of (const std::string &location)
+{
+  Owned<gchar> bytes;
+  gsize size = 0;
+  fail_unless (g_file_get_contents (location.c_str (), bytes.out (), &size, nullptr),
+      "%s cannot be read", location.c_str ());
+  return std::string (bytes, size);
+}
+} // namespace check
