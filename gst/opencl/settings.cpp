@@ -8,6 +8,14 @@
 
 namespace opencl {
 GParamSpec *
+settling_spec ()
+{
+  static GParamSpec *const spec = g_param_spec_ref_sink (
+      g_param_spec_boolean ("settling", nullptr, nullptr, FALSE, G_PARAM_READABLE));
+  return spec;
+}
+
+GParamSpec *
 new_spec (const PropertyText &text, Range<gint> range, gint initial)
 {
   return g_param_spec_int (

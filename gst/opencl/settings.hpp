@@ -7,6 +7,7 @@
 
 #include <gst/base/gstbasetransform.h>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -176,7 +177,7 @@ template <typename Values> using PropertyTable = std::vector<Property<Values>>;
 template <typename Values> class Settings {
 public:
   Settings (gpointer owner, const PropertyTable<Values> &table)
-      : owner (GST_OBJECT_CAST (owner)), table (table)
+      : owner (GST_OBJECT_CAST (owner)), table (table), unsettled (table.size ())
   {
   }
 
@@ -285,6 +286,8 @@ public:
   {
     Locked lock (owner);
     table[id - 1].set (value, changing);
+    unsettled[id - 1] = true;
+    sets++;
   }
 
   void get (guint id, GValue *value)
@@ -293,15 +296,31 @@ public:
     table[id - 1].get (changing, value);
   }
 
-  void commit (GType type, guint n, GParamSpec **specs)
+  /* Whether there is anything to commit, if nobody is halfway through a g_object_set() */
+  bool ask ()
   {
     Locked lock (owner);
-    for (guint i = 0; i < n; i++) {
-      if (specs[i]->owner_type != type)
+    asking = g_thread_self ();
+    asked = sets;
+    return std::find (unsettled.begin (), unsettled.end (), true) != unsettled.end ();
+  }
+
+  /* After nobody was, for this thread that asked before; false if another has asked since.
+   * Whoever set something meanwhile comes here after it. */
+  bool commit ()
+  {
+    Locked lock (owner);
+    if (asking != g_thread_self ())
+      return false;
+    asking = nullptr;
+    for (gsize n = 0; n < table.size () && asked == sets; n++) {
+      if (!unsettled[n])
         continue;
-      table[specs[i]->param_id - 1].commit (changing, committed_);
+      table[n].commit (changing, committed_);
+      unsettled[n] = false;
       revision++;
     }
+    return true;
   }
 
 private:
@@ -342,7 +361,11 @@ private:
   const PropertyTable<Values> &table;
 
   /* With the owner's object lock */
-  Values changing;      /* as set so far */
+  Values changing;             /* as set so far */
+  std::vector<bool> unsettled; /* of the table: what was set, and is not committed */
+  guint64 sets = 0;            /* counts these */
+  GThread *asking = nullptr;   /* who asked last, and what `sets` was then */
+  guint64 asked = 0;
   Values committed_;    /* as set together */
   guint64 revision = 1; /* counts that */
   Values taken;         /* is in force, or is to be with the caps that go with it */
@@ -355,13 +378,16 @@ private:
   std::string warned_of;
 };
 
+/* Of no property: what is notified of to learn whether anybody is halfway through a
+ * g_object_set(), while which GObject puts off all that is notified of */
+GParamSpec *settling_spec ();
+
 /* GObject's side, for a class whose instances have Settings in `member`. */
 template <auto member> struct SettingsClass;
 
 template <typename Instance, typename Values, Settings<Values> *Instance::*member>
 struct SettingsClass<member> {
   static inline GObjectClass *parent_class;
-  static inline GType type;
 
   static Settings<Values> *of (GObject *object)
   {
@@ -378,11 +404,19 @@ struct SettingsClass<member> {
     of (object)->get (id, value);
   }
 
-  /* GObject comes here once for all that one g_object_set() changes. */
+  /* GObject comes here once for all that one g_object_set() changes; but also for what one
+   * of another thread changed, when that may be halfway through its next. */
   static void dispatch (GObject *object, guint n, GParamSpec **specs)
   {
-    of (object)->commit (type, n, specs);
-    parent_class->dispatch_properties_changed (object, n, specs);
+    GParamSpec *settling = settling_spec ();
+    if (n == 1 && specs[0] == settling && of (object)->commit ())
+      return;
+    if (of (object)->ask ())
+      g_object_notify_by_pspec (object, settling);
+    std::vector<GParamSpec *> told (specs, specs + n);
+    told.erase (std::remove (told.begin (), told.end (), settling), told.end ());
+    parent_class->dispatch_properties_changed (
+        object, guint (told.size ()), told.data ());
   }
 };
 
@@ -396,7 +430,6 @@ install_settings (gpointer klass, const PropertyTable<Values> &table)
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
   Values defaults;
 
-  Class::type = G_TYPE_FROM_CLASS (klass);
   Class::parent_class = G_OBJECT_CLASS (g_type_class_peek_parent (klass));
   object_class->set_property = Class::set;
   object_class->get_property = Class::get;

@@ -67,10 +67,11 @@ const opencl::PropertyTable<Values> properties = {
     {"rate", "Rate", "How fast", &Values::rate, {{0, 1}, {G_MAXINT, 1}}, opencl::playing},
 };
 
-typedef struct {
+struct Knobs {
   GstElement parent;
   opencl::Settings<Values> *settings;
-} Knobs;
+  const std::function<void (Knobs *)> *meanwhile; /* (nullable), once */
+};
 typedef GstElementClass KnobsClass;
 
 G_DEFINE_TYPE (Knobs, knobs, GST_TYPE_ELEMENT)
@@ -82,11 +83,26 @@ knobs_finalize (GObject *object)
   G_OBJECT_CLASS (knobs_parent_class)->finalize (object);
 }
 
+void (*tell_settings) (GObject *, guint, GParamSpec **);
+
+/* As where another thread has its turn just when this one is to tell of what was set */
+void
+knobs_dispatch (GObject *object, guint n, GParamSpec **specs)
+{
+  Knobs *self = reinterpret_cast<Knobs *> (object);
+  if (const auto *meanwhile = std::exchange (self->meanwhile, nullptr))
+    (*meanwhile) (self);
+  tell_settings (object, n, specs);
+}
+
 void
 knobs_class_init (KnobsClass *klass)
 {
-  G_OBJECT_CLASS (klass)->finalize = knobs_finalize;
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  object_class->finalize = knobs_finalize;
   opencl::install_settings<&Knobs::settings> (klass, properties);
+  tell_settings =
+      std::exchange (object_class->dispatch_properties_changed, knobs_dispatch);
 }
 
 void
@@ -308,6 +324,31 @@ TEST (test_settings_that_the_element_takes_back_are_no_new_set)
   fail_if (on);
   fail_if (element.settings ().committed ().on);
   fail_if (element.settings ().update (accept));
+}
+
+/* A thread tells of what another has set, when that is halfway through its next. */
+TEST (test_settings_half_set_while_others_are_told_of_wait_for_the_rest)
+{
+  Element element;
+  element.start ();
+  guint told = 0;
+  auto count =
+      +[] (GObject *, GParamSpec *, gpointer told) { ++*static_cast<guint *> (told); };
+  g_signal_connect (element.self, "notify", G_CALLBACK (count), &told);
+  const std::function<void (Knobs *)> set_half = [] (Knobs *self) {
+    g_object_freeze_notify (G_OBJECT (self));
+    g_object_set (self, "low", -35, nullptr);
+  };
+  element.self->meanwhile = &set_half;
+  element.set ("low=-40 high=-30");
+  fail_if (element.settings ().update (accept));
+  expect_equal (element.settings ().current ().low, -1);
+  g_object_set (element.self, "high", 50, nullptr);
+  g_object_thaw_notify (G_OBJECT (element.self));
+  fail_unless (element.settings ().update (accept));
+  expect_equal (element.settings ().current ().low, -35);
+  expect_equal (element.settings ().current ().high, 50);
+  expect_equal (told, 4u);
 }
 
 /* high is always 10 above low, and the text says what both are. */
