@@ -431,6 +431,10 @@ composite (ARGUMENTS)
 typedef struct
 {
   float16 red, green, blue, alpha;
+  /* In place of these where nothing was blended, as most of a keyed picture is: as the
+   * output stores them, and opaque */
+  uint16 words;
+  bool are_words;
 } WidePixels;
 
 INLINED uint16
@@ -464,7 +468,8 @@ background_wide (int background, int x, int y)
   float4 second = background_at (background, x + 8, y);
   WidePixels pixels = {(float16) ((float8) (first.x), (float8) (second.x)),
       (float16) ((float8) (first.y), (float8) (second.y)),
-      (float16) ((float8) (first.z), (float8) (second.z)), (float16) (first.w)};
+      (float16) ((float8) (first.z), (float8) (second.z)), (float16) (first.w),
+      (uint16) (0), false};
   return pixels;
 }
 
@@ -494,27 +499,46 @@ is_plain (Layer layer, int x)
 }
 
 INLINED Pixels
-load_wide (Layer layer, int x, int y)
+levels_of_words (uint16 words, int4 order)
 {
-#if SAMPLED
-  if (layer.look->kind != AS_WORDS) {
-    Picture picture = picture_of (layer);
-    Pixels pixels = pixels_of_picture (&picture, x, y);
-    if (layer.look->kind == AS_LEVELS)
-      return pixels;
-    Pixels made = {color_wide (pixels, layer.look->row0),
-        color_wide (pixels, layer.look->row1), color_wide (pixels, layer.look->row2),
-        pixels.w};
-    return made;
-  }
-#endif
-  uint16 words = load_words (address_in (layer, x, y));
-  uint4 bits = convert_uint4 (layer.order);
+  uint4 bits = convert_uint4 (order);
   Pixels pixels = {convert_int16 (words >> bits.x & 255),
       convert_int16 (words >> bits.y & 255), convert_int16 (words >> bits.z & 255),
       convert_int16 (words >> bits.w & 255)};
   return pixels;
 }
+
+INLINED uint16
+words_of_levels (Pixels pixels, int4 order)
+{
+  uint4 bits = convert_uint4 (order);
+  return convert_uint16 (pixels.x) << bits.x | convert_uint16 (pixels.y) << bits.y
+         | convert_uint16 (pixels.z) << bits.z | convert_uint16 (pixels.w) << bits.w;
+}
+
+INLINED WidePixels
+floats_of_levels (Pixels levels, float alpha)
+{
+  WidePixels pixels = {convert_float16 (levels.x), convert_float16 (levels.y),
+      convert_float16 (levels.z), convert_float16 (levels.w) * (1.0f / 255.0f) * alpha,
+      (uint16) (0), false};
+  return pixels;
+}
+
+#if SAMPLED
+INLINED Pixels
+wide_samples (Layer layer, int x, int y)
+{
+  Picture picture = picture_of (layer);
+  Pixels pixels = pixels_of_picture (&picture, x, y);
+  if (layer.look->kind == AS_LEVELS)
+    return pixels;
+  Pixels made = {color_wide (pixels, layer.look->row0),
+      color_wide (pixels, layer.look->row1), color_wide (pixels, layer.look->row2),
+      pixels.w};
+  return made;
+}
+#endif
 
 INLINED void
 blend_wide (WidePixels *below, WidePixels layer, int operator)
@@ -540,37 +564,74 @@ blend_wide (WidePixels *below, WidePixels layer, int operator)
       operator == OPERATOR_ADD ? min (layer.alpha + below->alpha, 1.0f) : sum;
 }
 
-/* What is all clear or all opaque, as most of a keyed picture is, needs no arithmetic. */
+/* Bits that all of the words have, and those that any has */
+INLINED uint
+bits_of_all (uint16 words)
+{
+  uint8 eight = words.lo & words.hi;
+  uint4 four = eight.lo & eight.hi;
+  uint2 two = four.lo & four.hi;
+  return two.x & two.y;
+}
+
+INLINED uint
+bits_of_any (uint16 words)
+{
+  return ~bits_of_all (~words);
+}
+
+/* What a layer shows there, all of which it covers */
 INLINED void
-add_wide_layer (WidePixels *below, int x, int y, Layer layer)
+add_wide_words (WidePixels *below, Layer layer, int4 order, uint16 words)
+{
+  uint alpha = 255u << layer.order.w;
+  bool clear = (bits_of_any (words) & alpha) == 0 && layer.operator != OPERATOR_SOURCE;
+  bool opaque = (bits_of_all (words) & alpha) == alpha && layer.alpha == 1.0f;
+  if (clear && (below->are_words || !any (below->alpha <= 0.0f)))
+    return;
+  Pixels levels = levels_of_words (words, layer.order);
+  if (opaque) {
+    below->words =
+        all (layer.order == order) ? words : words_of_levels (levels, order);
+    below->are_words = true;
+    return;
+  }
+  if (below->are_words)
+    *below = floats_of_levels (levels_of_words (below->words, order), 1.0f);
+  blend_wide (below, floats_of_levels (levels, layer.alpha), layer.operator);
+}
+
+INLINED void
+add_wide_layer (WidePixels *below, int x, int y, Layer layer, int4 order)
 {
   int8 place = layer.place;
   int at_x = x - place.s0;
   int at_y = y - place.s1;
   if (at_x < 0 || at_x >= place.s2)
     return;
-  Pixels levels = load_wide (layer, place.s4 + at_x, place.s5 + at_y);
-  bool clear = !any (levels.w != (int16) (0)) && layer.operator != OPERATOR_SOURCE;
-  bool opaque = !any (levels.w != (int16) (255)) && layer.alpha == 1.0f;
-  if (clear && !any (below->alpha <= 0.0f))
+  int2 at = (int2) (place.s4 + at_x, place.s5 + at_y);
+#if SAMPLED
+  if (layer.look->kind != AS_WORDS) {
+    layer.order = (int4) (0, 8, 16, 24);
+    add_wide_words (below, layer, order,
+        words_of_levels (wide_samples (layer, at.x, at.y), layer.order));
     return;
-  WidePixels pixels = {convert_float16 (levels.x), convert_float16 (levels.y),
-      convert_float16 (levels.z),
-      convert_float16 (levels.w) * (1.0f / 255.0f) * layer.alpha};
-  if (opaque)
-    *below = pixels;
-  else
-    blend_wide (below, pixels, layer.operator);
+  }
+#endif
+  add_wide_words (below, layer, order, load_words (address_in (layer, at.x, at.y)));
 }
 
 INLINED void
 store_wide (__global uchar *at, int4 order, WidePixels pixels)
 {
   uint4 bits = convert_uint4 (order);
-  store_words (at, convert_uint16_rte (pixels.red) << bits.x
-                       | convert_uint16_rte (pixels.green) << bits.y
-                       | convert_uint16_rte (pixels.blue) << bits.z
-                       | convert_uint16_rte (pixels.alpha * 255.0f) << bits.w);
+  if (pixels.are_words)
+    store_words (at, pixels.words);
+  else
+    store_words (at, convert_uint16_rte (pixels.red) << bits.x
+                         | convert_uint16_rte (pixels.green) << bits.y
+                         | convert_uint16_rte (pixels.blue) << bits.z
+                         | convert_uint16_rte (pixels.alpha * 255.0f) << bits.w);
 }
 
 __kernel void
@@ -596,7 +657,7 @@ composite_wide (ARGUMENTS)
     WidePixels pixels = background_wide (background, x, y);
 #define ADD_WIDE(n)                                                                      \
   if (here & 1 << n)                                                                     \
-    add_wide_layer (&pixels, x, y, THE_LAYER (n));
+    add_wide_layer (&pixels, x, y, THE_LAYER (n), order);
     FOR_ALL_LAYERS (ADD_WIDE)
     store_wide (LINE (output, y) + 4 * (ulong) x, order, pixels);
   }

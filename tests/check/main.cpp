@@ -20,6 +20,7 @@ struct Program {
   void (*before) () = nullptr;
   void (*after) () = nullptr;
   double seconds = 0;
+  bool forks = false;
   /* Of tests for which something must be there. */
   std::string argument, beginning;
   bool (*is_there) () = nullptr;
@@ -96,6 +97,13 @@ each_test_may_take (double seconds)
 }
 
 bool
+each_test_in_its_own_process ()
+{
+  program ().forks = true;
+  return true;
+}
+
+bool
 only_with (const char *argument, const char *beginning, bool (*is_there) ())
 {
   program ().argument = argument;
@@ -141,6 +149,8 @@ main (int argc, char **argv)
   for (const Known &test : program ().tests)
     if (special == is_special (test))
       add (tcase, test);
+  if (program ().forks)
+    g_unsetenv ("CK_FORK");
   const HeldContext held;
   return gst_check_run_suite (suite, name, argv[0]);
 }

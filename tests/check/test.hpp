@@ -34,6 +34,9 @@ void end ();
  * take where those of the environment do not do. */
 bool around_each_test (void (*before) (), void (*after) ());
 bool each_test_may_take (double seconds);
+/* Even with CK_FORK=no: they count what a process has, such as contexts,
+ * or break it. */
+bool each_test_in_its_own_process ();
 /* Tests of such names run where the program is given that argument, and then alone. */
 bool only_with (const char *argument, const char *beginning, bool (*is_there) ());
 

@@ -209,6 +209,7 @@ TEST (test_openclcompositorbin_has_the_properties_of_openclcompositor_and_its_pa
   fail_unless (count_forwarded (bin, "openclcompositor") >= 2);
   Owned<GstElement> mix = part_of (bin, "openclcompositor");
   Owned<GstPad> pad = gst_element_request_pad_simple (bin, "sink_%u");
+  Owned<GstElement> upload = part_of (bin, "openclupload");
   Owned<GstPad> place = gst_element_get_static_pad (mix, GST_OBJECT_NAME (pad));
   fail_unless (place);
   gint x = 0;
@@ -219,7 +220,7 @@ TEST (test_openclcompositorbin_has_the_properties_of_openclcompositor_and_its_pa
   expect_equal (alpha, 0.25);
   /* As an application that knows names alone */
   gst_child_proxy_set (GST_CHILD_PROXY (bin.element.operator->()), "sink_0::ypos", 5,
-      "openclupload0::async-depth", 2, nullptr);
+      (GST_OBJECT_NAME (upload) + std::string ("::async-depth")).c_str (), 2, nullptr);
   g_object_get (place, "ypos", &x, nullptr);
   expect_equal (x, 5);
   gst_element_release_request_pad (bin, pad);

@@ -17,6 +17,8 @@ using check::Owned;
 using check::Pipeline;
 using opencl::NumberType;
 
+static const bool alone = check::each_test_in_its_own_process ();
+
 namespace {
 #define DEVICE "(memory:OpenCLMemory)"
 

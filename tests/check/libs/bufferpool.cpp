@@ -10,6 +10,8 @@
 
 using namespace check;
 
+static const bool alone = each_test_in_its_own_process ();
+
 namespace {
 GstBufferPool *
 new_active_pool (GstOpenCLContext *context, bool host, const gchar *caps, gsize size)

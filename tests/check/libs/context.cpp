@@ -7,6 +7,8 @@
 
 using namespace check;
 
+static const bool alone = each_test_in_its_own_process ();
+
 /* --- an element that does nothing but have a context --- */
 
 #define TEST_TYPE_HOLDER (test_holder_get_type ())

@@ -7,6 +7,8 @@
 
 using namespace check;
 
+static const bool alone = each_test_in_its_own_process ();
+
 /* --- the filter --- */
 
 /* What a test wants of all filters, and what they did. */

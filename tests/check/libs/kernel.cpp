@@ -10,6 +10,8 @@
 
 using namespace check;
 
+static const bool alone = each_test_in_its_own_process ();
+
 #define FOLDER "/test/kernels/"
 
 namespace {

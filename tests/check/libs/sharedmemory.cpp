@@ -11,6 +11,8 @@
 
 using namespace check;
 
+static const bool alone = each_test_in_its_own_process ();
+
 namespace {
 constexpr gsize size = 5000;
 

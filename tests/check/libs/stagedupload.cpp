@@ -9,6 +9,8 @@
 
 using namespace check;
 
+static const bool alone = each_test_in_its_own_process ();
+
 namespace {
 constexpr gsize KiB = 1024, MiB = 1024 * KiB;
 constexpr guint blocks = 8; /* of the ring, 4 MiB each */

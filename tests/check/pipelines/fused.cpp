@@ -9,6 +9,8 @@
 #include "tests/check/harness.hpp"
 
 using namespace check;
+
+static const bool alone = each_test_in_its_own_process ();
 using Bytes = std::vector<guint8>;
 
 namespace {
