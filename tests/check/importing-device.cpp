@@ -16,6 +16,7 @@
 #include <set>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <vector>
 
 namespace {
 std::atomic<unsigned> n_imported{0}, n_acquired{0}, n_released{0};
@@ -41,7 +42,8 @@ public:
 };
 using MappingRef = std::shared_ptr<Mapping>;
 
-/* Never destroyed: a test may end before what the device does of it. */
+/* Never destroyed: a test may end before what the device does of it. OpenCL is not called
+ * with the lock, which a driver's own threads take, too. */
 std::mutex lock;
 auto &mappings = *new std::map<cl_mem, MappingRef>; /* of what is imported */
 auto &held = *new std::set<cl_mem>;                 /* acquired */
@@ -52,27 +54,40 @@ using Copy = cl_int (*) (
 /* What is shared comes at the one moment and goes at the other: on a device with memory of
  * its own nothing else is promised of memory that is shared with the host. */
 cl_int
-enqueue (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_waits,
-    const cl_event *waits, cl_event *event, Copy copy)
+enqueue (cl_command_queue queue, const std::vector<MappingRef> &of, const cl_mem *buffers,
+    cl_uint n_waits, const cl_event *waits, cl_event *event, Copy copy)
 {
   cl_int code = n_waits > 0
                     ? clEnqueueBarrierWithWaitList (queue, n_waits, waits, nullptr)
                     : CL_SUCCESS;
-  for (cl_uint i = 0; i < n && code == CL_SUCCESS; i++) {
-    const MappingRef &mapping = mappings.at (buffers[i]);
+  for (size_t i = 0; i < of.size () && code == CL_SUCCESS; i++) {
     cl_event copied = nullptr;
-    code = copy (queue, buffers[i], *mapping, &copied);
+    code = copy (queue, buffers[i], *of[i], &copied);
     if (code != CL_SUCCESS)
       break;
     /* A buffer may end before what was enqueued of it. */
     code = clSetEventCallback (
         copied, CL_COMPLETE,
         [] (cl_event, cl_int, void *kept) { delete static_cast<MappingRef *> (kept); },
-        new MappingRef (mapping));
+        new MappingRef (of[i]));
     clReleaseEvent (copied);
   }
   return code == CL_SUCCESS ? clEnqueueMarkerWithWaitList (queue, 0, nullptr, event)
                             : code;
+}
+
+/* With `step` for each of the buffers: false where that is out of turn */
+template <typename Step>
+bool
+take_in_turn (cl_uint n, const cl_mem *buffers, std::vector<MappingRef> &of, Step step)
+{
+  std::lock_guard<std::mutex> guard (lock);
+  for (cl_uint i = 0; i < n; i++) {
+    if (!step (buffers[i]))
+      return false;
+    of.push_back (mappings.at (buffers[i]));
+  }
+  return true;
 }
 
 cl_int CL_API_CALL
@@ -81,12 +96,11 @@ acquire (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_wai
 {
   if (const cl_int failure = acquire_code.exchange (CL_SUCCESS))
     return failure;
-  std::lock_guard<std::mutex> guard (lock);
-  for (cl_uint i = 0; i < n; i++)
-    if (!held.insert (buffers[i]).second)
-      return CL_INVALID_OPERATION;
+  std::vector<MappingRef> of;
+  if (!take_in_turn (n, buffers, of, [] (cl_mem of) { return held.insert (of).second; }))
+    return CL_INVALID_OPERATION;
   n_acquired += n;
-  return enqueue (queue, n, buffers, n_waits, waits, event,
+  return enqueue (queue, of, buffers, n_waits, waits, event,
       [] (cl_command_queue queue, cl_mem buffer, const Mapping &mapping,
           cl_event *copied) {
         return clEnqueueWriteBuffer (
@@ -98,12 +112,11 @@ cl_int CL_API_CALL
 release (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_waits,
     const cl_event *waits, cl_event *event)
 {
-  std::lock_guard<std::mutex> guard (lock);
-  for (cl_uint i = 0; i < n; i++)
-    if (held.erase (buffers[i]) == 0)
-      return CL_INVALID_OPERATION;
+  std::vector<MappingRef> of;
+  if (!take_in_turn (n, buffers, of, [] (cl_mem of) { return held.erase (of) > 0; }))
+    return CL_INVALID_OPERATION;
   n_released += n;
-  return enqueue (queue, n, buffers, n_waits, waits, event,
+  return enqueue (queue, of, buffers, n_waits, waits, event,
       [] (cl_command_queue queue, cl_mem buffer, const Mapping &mapping,
           cl_event *copied) {
         return clEnqueueReadBuffer (

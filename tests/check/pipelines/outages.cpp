@@ -6,12 +6,14 @@
 #include "../opencl-check.hpp"
 #include "../opencl-counting.hpp"
 #include "../slowness.hpp"
-#include "../pipeline-run.hpp"
+#include "../harness.hpp"
 
 #include <atomic>
 #include <thread>
 
-using testing::Outcome;
+using namespace check;
+
+static const bool alone = each_test_in_its_own_process ();
 
 namespace {
 const char *const oct =
@@ -26,7 +28,9 @@ const char *const composition =
     "videotestsrc num-buffers=30 ! video/x-raw,format=RGBA,width=96,height=64 ! "
     "openclupload ! openclcompositor name=last ! opencldownload ! videoconvert ! "
     "fakesink";
-const char *const pipelines[] = {oct, keying, composition};
+const struct {
+  const char *label, *line;
+} pipelines[] = {{"oct", oct}, {"keying", keying}, {"composition", composition}};
 
 /* From the tenth frame of element `last` on its device's compute queue stands still, as in
  * a kernel that does not end, until open(). */
@@ -70,9 +74,9 @@ struct Stall {
     event = clCreateUserEvent (gst_opencl_context_get_handle (context), &code);
     fail_unless_equals_int (code, CL_SUCCESS);
     fail_unless_equals_int (
-        clEnqueueBarrierWithWaitList (check::queue_of (context), 1, &event, nullptr),
+        clEnqueueBarrierWithWaitList (queue_of (context), 1, &event, nullptr),
         CL_SUCCESS);
-    clFlush (check::queue_of (context));
+    clFlush (queue_of (context));
     since = g_get_monotonic_time ();
   }
 
@@ -100,7 +104,7 @@ all_of (const Outcome &outcome)
 void
 check_works (const char *line)
 {
-  Outcome outcome = testing::run (line);
+  Outcome outcome = run (line);
   fail_unless (
       outcome.eos && outcome.errors.empty (), "%s: %s", line, all_of (outcome).c_str ());
 }
@@ -126,30 +130,29 @@ errors_of_elements (const Outcome &outcome)
 }
 } // namespace
 
-GST_START_TEST (test_a_device_that_does_not_answer_is_an_error_in_time)
+TEST_ROWS (test_a_device_that_does_not_answer_is_an_error_in_time, pipelines)
 {
   g_setenv ("GST_OPENCL_TIMEOUT", "1", TRUE);
-  GstElement *pipeline = testing::launch (pipelines[__i__]);
+  GstElement *pipeline = launch (row.line);
   Stall stall (pipeline);
-  Outcome outcome = testing::play (pipeline);
+  Outcome outcome = play (pipeline);
   fail_unless (
-      stall.seconds () < 3 * check::slowness (), "an error after %g s", stall.seconds ());
+      stall.seconds () < 3 * slowness (), "an error after %g s", stall.seconds ());
   fail_unless (errors_of_elements (outcome) >= 1);
   fail_unless (outcome.errors[0].find ("GST_OPENCL_TIMEOUT") != std::string::npos, "%s",
       outcome.errors[0].c_str ());
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
   fail_unless (
-      stall.seconds () < 6 * check::slowness (), "stopped after %g s", stall.seconds ());
+      stall.seconds () < 6 * slowness (), "stopped after %g s", stall.seconds ());
 
   /* While the old context still stands still. */
-  check_works (pipelines[__i__]);
+  check_works (row.line);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_without_a_limit_a_device_is_waited_for)
+TEST_ROWS (test_without_a_limit_a_device_is_waited_for, pipelines)
 {
-  GstElement *pipeline = testing::launch (pipelines[__i__]);
+  GstElement *pipeline = launch (row.line);
   Stall stall (pipeline);
   std::thread later ([&stall] {
     while (!stall.since)
@@ -157,7 +160,7 @@ GST_START_TEST (test_without_a_limit_a_device_is_waited_for)
     g_usleep (3 * G_USEC_PER_SEC);
     stall.open ();
   });
-  Outcome outcome = testing::play (pipeline);
+  Outcome outcome = play (pipeline);
   later.join ();
   fail_unless (outcome.eos && outcome.errors.empty ());
   fail_unless (stall.seconds () >= 3);
@@ -165,45 +168,42 @@ GST_START_TEST (test_without_a_limit_a_device_is_waited_for)
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* A limit that is not reached changes nothing. */
-GST_START_TEST (test_within_the_limit_a_device_is_waited_for)
+TEST (test_within_the_limit_a_device_is_waited_for)
 {
   g_setenv ("GST_OPENCL_TIMEOUT", "30", TRUE);
-  for (const char *line : pipelines)
-    check_works (line);
+  for (const auto &each : pipelines)
+    check_works (each.line);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_another_device_goes_on)
+TEST (test_another_device_goes_on)
 {
   g_setenv ("GST_OPENCL_TIMEOUT", "1", TRUE);
   g_setenv ("POCL_DEVICES", "pthread pthread", TRUE);
   if (count_devices () < 2)
     return; /* of another platform than PoCL, which has as many as it is told */
-  GstElement *other = testing::launch (
-      "videotestsrc num-buffers=300 ! video/x-raw,format=RGBA,width=96,height=64,"
-      "framerate=100/1 ! openclupload device=0:1 ! chromakey ! opencldownload ! "
-      "fakesink sync=true");
+  GstElement *other =
+      launch ("videotestsrc num-buffers=300 ! video/x-raw,format=RGBA,width=96,height=64,"
+              "framerate=100/1 ! openclupload device=0:1 ! chromakey ! opencldownload ! "
+              "fakesink sync=true");
   gst_element_set_state (other, GST_STATE_PLAYING);
-  GstElement *pipeline = testing::launch (
+  GstElement *pipeline = launch (
       "octtestsrc device=0:0 num-buffers=30 ! video/x-raw(memory:OpenCLMemory),"
       "width=512,height=16 ! octwindowinterp name=last ! octfft ! opencldownload ! "
       "videoconvert ! fakesink");
   Stall stall (pipeline);
-  fail_unless (errors_of_elements (testing::play (pipeline)) >= 1);
+  fail_unless (errors_of_elements (play (pipeline)) >= 1);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  Outcome outcome = testing::play (other);
+  Outcome outcome = play (other);
   fail_unless (outcome.eos && outcome.errors.empty ());
   for (GstElement *each : {pipeline, other}) {
     gst_element_set_state (each, GST_STATE_NULL);
     gst_object_unref (each);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_device_that_was_lost_comes_back)
+TEST_ROWS (test_a_device_that_was_lost_comes_back, pipelines)
 {
   struct Loss {
     static GstPadProbeReturn count (GstPad *, GstPadProbeInfo *, gpointer data)
@@ -213,38 +213,37 @@ GST_START_TEST (test_a_device_that_was_lost_comes_back)
       return GST_PAD_PROBE_OK;
     }
   };
-  const char *line = pipelines[__i__];
+  const char *line = row.line;
   guint frames = 0;
-  GstElement *pipeline = testing::launch (line);
+  GstElement *pipeline = launch (line);
   GstElement *last = gst_bin_get_by_name (GST_BIN (pipeline), "last");
   GstPad *pad = gst_element_get_static_pad (last, "src");
   gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, Loss::count, &frames, nullptr);
   gst_object_unref (pad);
   gst_object_unref (last);
-  fail_unless (errors_of_elements (testing::play (pipeline)) >= 1);
+  fail_unless (errors_of_elements (play (pipeline)) >= 1);
   gst_element_set_state (pipeline, GST_STATE_NULL);
 
   counting::hide_platforms (true); /* gone from the bus */
-  Outcome without = testing::run (line);
+  Outcome without = run (line);
   fail_unless (errors_of_elements (without) >= 1);
   counting::hide_platforms (false);
   check_works (line);
   frames = 100; /* the very same elements, too */
-  Outcome again = testing::play (pipeline);
+  Outcome again = play (pipeline);
   fail_unless (again.eos && again.errors.empty (), "%s", all_of (again).c_str ());
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /* Elements that each fail to get some say so, each of them once. */
-GST_START_TEST (test_no_more_memory_is_said_and_the_next_pipeline_works)
+TEST_ROWS (test_no_more_memory_is_said_and_the_next_pipeline_works, pipelines)
 {
-  const char *line = pipelines[__i__];
+  const char *line = row.line;
   check_works (line);
   for (int left : {0, 1, 2, 3, 5, 8}) {
     counting::fail_buffers_after (left);
-    Outcome outcome = testing::run (line);
+    Outcome outcome = run (line);
     fail_unless (outcome.eos || !outcome.errors.empty (), "%d buffers: %s", left,
         all_of (outcome).c_str ());
     for (const std::string &error : outcome.errors) {
@@ -255,48 +254,21 @@ GST_START_TEST (test_no_more_memory_is_said_and_the_next_pipeline_works)
     check_works (line);
   }
 }
-GST_END_TEST;
 
 /* The driver's own refusal of more than a device has; PoCL's has what it is told. */
-GST_START_TEST (test_a_frame_too_large_for_the_device_is_one_error)
+TEST (test_a_frame_too_large_for_the_device_is_one_error)
 {
   g_setenv ("POCL_MEMORY_LIMIT", "1", TRUE); /* GiB, of which a quarter for a buffer */
-  GstOpenCLContext *context = check::new_context ();
+  GstOpenCLContext *context = new_context ();
   cl_ulong most = 0;
   clGetDeviceInfo (gst_opencl_context_get_device (context), CL_DEVICE_MAX_MEM_ALLOC_SIZE,
       sizeof most, &most, nullptr);
   gst_object_unref (context);
   if (most >= 400000000)
     return;
-  Outcome outcome = testing::run (
+  Outcome outcome = run (
       "videotestsrc num-buffers=1 pattern=black ! video/x-raw,format=GRAY8,width=20000,"
       "height=20000 ! openclupload ! opencldownload ! fakesink");
   fail_unless_equals_int (errors_of_elements (outcome), 1);
   check_works (keying);
 }
-GST_END_TEST;
-
-static Suite *
-outages_suite (void)
-{
-  Suite *suite = suite_create ("outages");
-  TCase *hangs = tcase_create ("hangs");
-  TCase *losses = tcase_create ("losses");
-  const int n = G_N_ELEMENTS (pipelines);
-
-  suite_add_tcase (suite, hangs);
-  tcase_add_loop_test (
-      hangs, test_a_device_that_does_not_answer_is_an_error_in_time, 0, n);
-  tcase_add_loop_test (hangs, test_without_a_limit_a_device_is_waited_for, 0, n);
-  tcase_add_test (hangs, test_within_the_limit_a_device_is_waited_for);
-  tcase_add_test (hangs, test_another_device_goes_on);
-
-  suite_add_tcase (suite, losses);
-  tcase_add_loop_test (losses, test_a_device_that_was_lost_comes_back, 0, n);
-  tcase_add_loop_test (
-      losses, test_no_more_memory_is_said_and_the_next_pipeline_works, 0, n);
-  tcase_add_test (losses, test_a_frame_too_large_for_the_device_is_one_error);
-  return suite;
-}
-
-GST_CHECK_MAIN (outages)
