@@ -59,8 +59,8 @@ class Writer {
 public:
   Writer (const std::string &caps, const std::string &location)
   {
-    pipeline = testing::launch ("appsrc name=in format=time caps=" + caps
-                                + " ! npysink async=false location=" + location);
+    pipeline = check::launch ("appsrc name=in format=time caps=" + caps
+                              + " ! npysink async=false location=" + location);
     in = gst_bin_get_by_name (GST_BIN (pipeline), "in");
     bus = gst_element_get_bus (pipeline);
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
@@ -76,7 +76,7 @@ public:
 
   void push (gsize size, guint seed)
   {
-    gst_app_src_push_buffer (GST_APP_SRC (in), testing::pattern_buffer (size, seed));
+    gst_app_src_push_buffer (GST_APP_SRC (in), check::pattern_buffer (size, seed));
   }
   void end ()
   {
@@ -96,9 +96,10 @@ Bytes
 patterns (gsize size, guint frames)
 {
   Bytes bytes;
-  for (guint frame = 0; frame < frames; frame++)
-    for (gsize n = 0; n < size; n++)
-      bytes.push_back (testing::pattern (n, frame));
+  for (guint frame = 0; frame < frames; frame++) {
+    const Bytes one = check::pattern (size, frame);
+    bytes.insert (bytes.end (), one.begin (), one.end ());
+  }
   return bytes;
 }
 
@@ -141,7 +142,7 @@ const Kind kinds[] = {
 };
 } // namespace
 
-GST_START_TEST (test_frames_of_every_kind_become_one_array)
+TEST (test_frames_of_every_kind_become_one_array)
 {
   for (const Kind &kind : kinds) {
     Folder folder;
@@ -156,9 +157,8 @@ GST_START_TEST (test_frames_of_every_kind_become_one_array)
     fail_unless_equals_int (int (files_like (folder.path + "/*").size ()), 1);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_location_with_a_counter_has_a_file_for_each_frame)
+TEST (test_a_location_with_a_counter_has_a_file_for_each_frame)
 {
   for (const Kind &kind : kinds) {
     Folder folder;
@@ -177,14 +177,13 @@ GST_START_TEST (test_a_location_with_a_counter_has_a_file_for_each_frame)
     fail_unless_equals_int (int (files_like (folder.path + "/*").size ()), 3);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_lines_that_stand_apart_are_packed)
+TEST (test_lines_that_stand_apart_are_packed)
 {
   Folder folder;
   const std::string file = folder.file ("out.npy");
   Writer writer ("video/x-raw,format=GRAY8,width=7,height=3,framerate=9/1", file);
-  GstBuffer *buffer = testing::pattern_buffer (5 + 3 * 16, 1);
+  GstBuffer *buffer = check::pattern_buffer (5 + 3 * 16, 1);
   gsize offsets[] = {5, 0, 0, 0};
   gint strides[] = {16, 0, 0, 0};
   gst_buffer_add_video_meta_full (buffer, GST_VIDEO_FRAME_FLAG_NONE,
@@ -194,17 +193,15 @@ GST_START_TEST (test_lines_that_stand_apart_are_packed)
   writer.end ();
   const Saved saved = read_npy (file);
   assert_header (saved, "|u1", "(2, 3, 7)");
+  const Bytes padded = check::pattern (5 + 3 * 16, 1), plain = check::pattern (8 * 3, 2);
   for (gsize n = 0; n < 21; n++) {
-    fail_unless_equals_int (
-        saved.values[n], testing::pattern (5 + n / 7 * 16 + n % 7, 1));
-    fail_unless_equals_int (
-        saved.values[21 + n], testing::pattern (n / 7 * 8 + n % 7, 2));
+    fail_unless_equals_int (saved.values[n], padded[5 + n / 7 * 16 + n % 7]);
+    fail_unless_equals_int (saved.values[21 + n], plain[n / 7 * 8 + n % 7]);
   }
 }
-GST_END_TEST;
 
 /* So that a crash at any moment leaves an array of all frames until then. */
-GST_START_TEST (test_a_growing_file_is_an_array_at_any_moment)
+TEST (test_a_growing_file_is_an_array_at_any_moment)
 {
   Folder folder;
   const std::string file = folder.file ("out.npy");
@@ -229,9 +226,8 @@ GST_START_TEST (test_a_growing_file_is_an_array_at_any_moment)
   fail_unless (files_like (file + ".*").empty ());
   assert_header (read_npy (file), "|u1", "(12, 300)");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_full_disk_is_one_error_and_leaves_what_was_there_readable)
+TEST (test_a_full_disk_is_one_error_and_leaves_what_was_there_readable)
 {
   Folder folder;
   const std::string file = folder.write ("out.npy", "before");
@@ -254,9 +250,8 @@ GST_START_TEST (test_a_full_disk_is_one_error_and_leaves_what_was_there_readable
   fail_unless (saved.values == patterns (300, 3));
   fail_unless (check::contents_of (file) == "before");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_full_disk_leaves_the_files_of_the_frames_before)
+TEST (test_a_full_disk_leaves_the_files_of_the_frames_before)
 {
   Folder folder;
   Writer writer (tensors ("uint8", "300"), folder.path + "/f%d.npy");
@@ -271,9 +266,8 @@ GST_START_TEST (test_a_full_disk_leaves_the_files_of_the_frames_before)
   for (const char *name : {"f0.npy", "f1.npy", "f2.npy"})
     assert_header (read_npy (folder.file (name)), "|u1", "(300,)");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_what_cannot_be_written_is_one_error)
+TEST (test_what_cannot_be_written_is_one_error)
 {
   Folder folder;
   struct Row {
@@ -290,9 +284,8 @@ GST_START_TEST (test_what_cannot_be_written_is_one_error)
     fail_unless (said.errors[0].find (row.expected) == 0, "%s", said.errors[0].c_str ());
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_frames_of_another_shape_are_one_error_of_a_growing_file)
+TEST (test_frames_of_another_shape_are_one_error_of_a_growing_file)
 {
   Folder folder;
   const std::string file = folder.file ("out.npy");
@@ -308,10 +301,9 @@ GST_START_TEST (test_frames_of_another_shape_are_one_error_of_a_growing_file)
   for (const std::string &left : files_like (file + ".*"))
     unlink (left.c_str ());
 }
-GST_END_TEST;
 
 /* A file of its own has the rights that any has; a name of others' is left alone. */
-GST_START_TEST (test_the_file_has_the_rights_that_are_usual)
+TEST (test_the_file_has_the_rights_that_are_usual)
 {
   Folder folder;
   const std::string file = folder.file ("out.npy");
@@ -324,14 +316,13 @@ GST_START_TEST (test_the_file_has_the_rights_that_are_usual)
   fail_unless_equals_int (stat (file.c_str (), &status), 0);
   fail_unless_equals_int (int (status.st_mode & 0777), int (0666 & ~mask));
 }
-GST_END_TEST;
 
 /* As npyparse reads them: with a kernel between, and device memory to the sink. */
-GST_START_TEST (test_what_is_written_is_read_again)
+TEST (test_what_is_written_is_read_again)
 {
   Folder folder;
   const std::string first = folder.file ("a.npy"), second = folder.file ("b.npy");
-  const testing::Outcome made = testing::run (
+  const check::Outcome made = check::run (
       "openclkernelsrc num-buffers=3 expression=\"i0 + 10 * i1 + 100 * frame\" "
       "output-caps=\"other/tensors,types=float32,dimensions=(string)5:4\" ! npysink "
       "location="
@@ -339,7 +330,7 @@ GST_START_TEST (test_what_is_written_is_read_again)
   fail_unless (made.eos && made.errors.empty ());
   assert_header (read_npy (first), "<f4", "(3, 4, 5)");
   for (const char *split : {"false", "true"}) {
-    const testing::Outcome done = testing::run (
+    const check::Outcome done = check::run (
         "filesrc location=" + first + " ! npyparse split=" + split
         + " ! openclupload ! openclkernel expression=\"-x\" ! opencldownload ! npysink "
           "location="
@@ -354,10 +345,9 @@ GST_START_TEST (test_what_is_written_is_read_again)
           values[n] == -float (n % 5 + 10 * (n / 5 % 4) + 100 * (n / 20)), "%d", int (n));
   }
 }
-GST_END_TEST;
 
 /* The sink takes spectra as well: what the file has none of comes as an array. */
-GST_START_TEST (test_any_file_is_read_and_written_again)
+TEST (test_any_file_is_read_and_written_again)
 {
   Folder folder;
   const std::string first = folder.file ("a.npy"), second = folder.file ("b.npy");
@@ -365,12 +355,12 @@ GST_START_TEST (test_any_file_is_read_and_written_again)
       {"int64", "4:5", "(1, 2, 5, 4)"}, {"float32", "4:3:5", "(1, 2, 5, 3, 4)"},
       {"float32", "4:5", "(2, 5, 4)"}};
   for (const auto &array : arrays) {
-    const testing::Outcome made = testing::run (
+    const check::Outcome made = check::run (
         "openclkernelsrc num-buffers=2 expression=i0 output-caps=\"other/tensors,types="
         + std::string (array[0]) + ",dimensions=(string)" + array[1]
         + "\" ! npysink location=" + first);
     fail_unless (made.eos && made.errors.empty ());
-    const testing::Outcome done = testing::run (
+    const check::Outcome done = check::run (
         "filesrc location=" + first + " ! npyparse ! npysink location=" + second);
     fail_unless (done.eos && done.errors.empty (), "%s", done.line ().c_str ());
     const Saved from = read_npy (first), to = read_npy (second);
@@ -379,50 +369,24 @@ GST_START_TEST (test_any_file_is_read_and_written_again)
     fail_unless (from.values == to.values, "%s", array[0]);
   }
 }
-GST_END_TEST;
 
 /* A recording ends where the pipeline stops, and the next one is another. */
-GST_START_TEST (test_a_pipeline_that_stops_and_plays_again_writes_another_file)
+TEST (test_a_pipeline_that_stops_and_plays_again_writes_another_file)
 {
   Folder folder;
   const std::string first = folder.file ("a.npy"), second = folder.file ("b.npy");
-  GstElement *pipeline = testing::launch (
+  GstElement *pipeline = check::launch (
       "openclkernelsrc num-buffers=2 expression=1 output-caps=other/tensors,types=uint8,"
       "dimensions=(string)3 ! npysink name=sink location="
       + first);
-  fail_unless (testing::play (pipeline).eos);
+  fail_unless (check::play (pipeline).eos);
   gst_element_set_state (pipeline, GST_STATE_READY);
   GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   g_object_set (sink, "location", second.c_str (), nullptr);
   gst_object_unref (sink);
-  fail_unless (testing::play (pipeline).eos);
+  fail_unless (check::play (pipeline).eos);
   for (const std::string &file : {first, second})
     assert_header (read_npy (file), "|u1", "(2, 3)");
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
-
-static Suite *
-npysink_suite (void)
-{
-  Suite *suite = suite_create ("npysink");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_frames_of_every_kind_become_one_array);
-  tcase_add_test (tc, test_a_location_with_a_counter_has_a_file_for_each_frame);
-  tcase_add_test (tc, test_lines_that_stand_apart_are_packed);
-  tcase_add_test (tc, test_a_growing_file_is_an_array_at_any_moment);
-  tcase_add_test (tc, test_a_full_disk_is_one_error_and_leaves_what_was_there_readable);
-  tcase_add_test (tc, test_a_full_disk_leaves_the_files_of_the_frames_before);
-  tcase_add_test (tc, test_what_cannot_be_written_is_one_error);
-  tcase_add_test (tc, test_frames_of_another_shape_are_one_error_of_a_growing_file);
-  tcase_add_test (tc, test_the_file_has_the_rights_that_are_usual);
-  tcase_add_test (tc, test_what_is_written_is_read_again);
-  tcase_add_test (tc, test_any_file_is_read_and_written_again);
-  tcase_add_test (tc, test_a_pipeline_that_stops_and_plays_again_writes_another_file);
-  return suite;
-}
-
-GST_CHECK_MAIN (npysink);

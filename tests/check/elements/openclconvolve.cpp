@@ -499,7 +499,7 @@ TEST (test_pads_take_and_make_the_types_that_are_convolved)
   const std::pair<const char *, const char *> promised[] = {
       {"sink", "{ float32, float64, float16, uint8, int8, uint16, int16 }"},
       {"src", "{ float32, float64, float16 }"}};
-  GstElement *element = testing::launch ("openclconvolve");
+  GstElement *element = check::launch ("openclconvolve");
   for (const auto &pad : promised) {
     GstCaps *caps =
         gst_pad_template_get_caps (gst_element_get_pad_template (element, pad.first));
@@ -599,13 +599,14 @@ TEST (test_floats_of_16_bits_are_convolved_by_every_method)
 static Bytes
 picture (int width, int height, int components)
 {
-  return filled<guint8> (gsize (width) * height * components, [=] (gsize n) {
+  const Bytes noise = check::pattern (gsize (width) * height * components, 0);
+  return filled<guint8> (noise.size (), [&] (gsize n) {
     const int x = int (n) / components % width, y = int (n) / components / width;
     const int c = int (n) % components;
     if ((x / 16 + y / 12) % 3 == 0)
       return guint8 (c * 80);
     if ((x / 16 + y / 12) % 3 == 1)
-      return guint8 (testing::pattern (n, guint (c)));
+      return noise[n];
     return guint8 ((x * 5 + y * 3 + c * 40) % 256);
   });
 }
@@ -674,8 +675,7 @@ TEST (test_gray_of_16_bits_is_convolved_to_its_last_bit)
 /* A frame that begins within its memory, whose lines are far apart. */
 TEST (test_video_of_any_layout_is_convolved)
 {
-  const Bytes input =
-      filled<guint8> (37 + 80 * 9, [] (gsize n) { return testing::pattern (n, 1); });
+  const Bytes input = check::pattern (37 + 80 * 9, 1);
   GstBuffer *buffer = gst_buffer_new_allocate (nullptr, input.size (), nullptr);
   gst_buffer_fill (buffer, 0, input.data (), input.size ());
   gsize offsets[] = {37, 0, 0, 0};

@@ -34,7 +34,7 @@ with_source (const std::string &source, const std::string &more = "")
 Bytes
 pattern (gsize size, guint seed = 1)
 {
-  return filled<guint8> (size, [=] (gsize n) { return testing::pattern (n, seed); });
+  return check::pattern (size, seed);
 }
 
 /* A line of GStreamer's begins at a multiple of four bytes. */
@@ -78,7 +78,7 @@ assert_near (const Bytes &bytes, const std::vector<double> &expected, double tol
 
 /* --- kernels --- */
 
-GST_START_TEST (test_a_kernel_of_three_lines_runs_over_video_of_any_width)
+TEST (test_a_kernel_of_three_lines_runs_over_video_of_any_width)
 {
   for (int width : {64, 97, 1}) {
     Chain chain (with_source (negative), video ("GRAY8", width, 11));
@@ -90,10 +90,9 @@ GST_START_TEST (test_a_kernel_of_three_lines_runs_over_video_of_any_width)
         "negative");
   }
 }
-GST_END_TEST;
 
 /* What it does not ask for, it need not know: lines stand one behind the other. */
-GST_START_TEST (test_a_kernel_without_a_stride_has_its_lines_one_behind_the_other)
+TEST (test_a_kernel_without_a_stride_has_its_lines_one_behind_the_other)
 {
   const char *source = "kernel void k (global const uchar *input, global uchar *output,"
                        " int width) { size_t i = get_global_id (1) * width"
@@ -104,10 +103,9 @@ GST_START_TEST (test_a_kernel_without_a_stride_has_its_lines_one_behind_the_othe
       chain.run (input).bytes, 97, 13,
       [&] (gsize y, gsize x) { return input[y * 100 + x] / 2; }, "half");
 }
-GST_END_TEST;
 
 /* A frame that begins within its memory, whose lines are far apart. */
-GST_START_TEST (test_a_kernel_takes_frames_of_any_layout)
+TEST (test_a_kernel_takes_frames_of_any_layout)
 {
   for (const char *arguments :
       {"int stride", "int input_stride, int stride", "int width"}) {
@@ -137,9 +135,8 @@ GST_START_TEST (test_a_kernel_takes_frames_of_any_layout)
         arguments);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_kernel_has_a_work_item_for_each_pixel_of_every_format)
+TEST (test_a_kernel_has_a_work_item_for_each_pixel_of_every_format)
 {
   for (const char *format : {"RGBA", "BGRx", "RGB", "GRAY8", "GRAY16_LE"}) {
     GstVideoInfo info;
@@ -159,10 +156,9 @@ GST_START_TEST (test_a_kernel_has_a_work_item_for_each_pixel_of_every_format)
         [&] (gsize y, gsize x) { return input[y * stride + x] ^ 0x55; }, format);
   }
 }
-GST_END_TEST;
 
 /* Every type by value, vectors, a file, local memory, and what is known by its name. */
-GST_START_TEST (test_arguments_are_bound_by_their_names)
+TEST (test_arguments_are_bound_by_their_names)
 {
   Folder folder;
   const std::string weights =
@@ -199,9 +195,8 @@ GST_START_TEST (test_arguments_are_bound_by_their_names)
   chain.push (input);
   assert_near<double> (chain.pull ().bytes, expected, 1e-8, "arguments");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_kernel_of_fixed_groups_runs_in_them)
+TEST (test_a_kernel_of_fixed_groups_runs_in_them)
 {
   const char *source =
       "kernel __attribute__ ((reqd_work_group_size (5, 1, 1))) void k (global const int "
@@ -212,10 +207,9 @@ GST_START_TEST (test_a_kernel_of_fixed_groups_runs_in_them)
   assert_near<gint32> (chain.run (bytes_of (std::vector<gint32> (20, 1))).bytes,
       std::vector<double> (20, 6), 0, "groups of 5");
 }
-GST_END_TEST;
 
 /* Groups that nobody asked for hold no more than there is to do; a GPU's are rows. */
-GST_START_TEST (test_groups_that_are_not_asked_for_divide_the_work)
+TEST (test_groups_that_are_not_asked_for_divide_the_work)
 {
   const char *source =
       "kernel void k (global const uchar *input, global int *output) { size_t y = "
@@ -241,9 +235,8 @@ GST_START_TEST (test_groups_that_are_not_asked_for_divide_the_work)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_the_size_of_the_work_is_told_by_names)
+TEST (test_the_size_of_the_work_is_told_by_names)
 {
   const char *source =
       "kernel void k (global const int *input, global int *output, int shape0) { size_t "
@@ -257,9 +250,8 @@ GST_START_TEST (test_the_size_of_the_work_is_told_by_names)
   assert_near<gint32> (chain.run (bytes_of (std::vector<gint32> (60, 1000))).bytes,
       std::vector<double> (60, 1406), 0, "4 x 6 work-items");
 }
-GST_END_TEST;
 
-GST_START_TEST (test_files_include_files_beside_them_and_those_of_the_library)
+TEST (test_files_include_files_beside_them_and_those_of_the_library)
 {
   Folder folder;
   folder.write ("twice.clh", "inline int twice (int x) { return 2 * x; }\n");
@@ -272,7 +264,6 @@ GST_START_TEST (test_files_include_files_beside_them_and_those_of_the_library)
   assert_near<gint32> (chain.run (bytes_of (std::vector<gint32> (5, 20))).bytes,
       std::vector<double> (5, 41), 0, "includes");
 }
-GST_END_TEST;
 
 /* --- expressions --- */
 
@@ -336,9 +327,8 @@ product_of (const std::vector<gsize> &lengths)
 }
 } // namespace
 
-GST_START_TEST (test_expressions_broadcast_as_numpy_does)
+TEST_ROWS (test_expressions_broadcast_as_numpy_does, broadcasts)
 {
-  const Broadcast &row = broadcasts[__i__];
   Folder folder;
   const std::vector<gsize> of_x = lengths_of (row.dimensions);
   const std::vector<gsize> of_w (row.shape.rbegin (), row.shape.rend ());
@@ -366,10 +356,9 @@ GST_START_TEST (test_expressions_broadcast_as_numpy_does)
                    != std::string::npos,
       "%s", output.caps.c_str ());
 }
-GST_END_TEST;
 
 /* Rounded to even and saturated; in double precision where an input is. */
-GST_START_TEST (test_expressions_take_and_make_every_type_of_number)
+TEST (test_expressions_take_and_make_every_type_of_number)
 {
   struct Row {
     const char *type, *expression;
@@ -405,10 +394,9 @@ GST_START_TEST (test_expressions_take_and_make_every_type_of_number)
         row.expression, row.type);
   }
 }
-GST_END_TEST;
 
 /* A compiler knows the value, and once made anything of it. */
-GST_START_TEST (test_expressions_of_a_constant_out_of_range_are_saturated)
+TEST (test_expressions_of_a_constant_out_of_range_are_saturated)
 {
   struct Row {
     const char *type;
@@ -434,9 +422,8 @@ GST_START_TEST (test_expressions_of_a_constant_out_of_range_are_saturated)
     expect ("NAN", Bytes (row.most.size (), 0));
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_expressions_take_and_make_numbers_of_16_bits)
+TEST (test_expressions_take_and_make_numbers_of_16_bits)
 {
   /* 1, -2, 0.5, 65504 (the largest) */
   Chain chain ("openclkernel name=k expression=\"x / 2\"", tensors ("float16", "4"));
@@ -445,11 +432,10 @@ GST_START_TEST (test_expressions_take_and_make_numbers_of_16_bits)
       chain.run (bytes_of (std::vector<guint16>{0x3c00, 0xc000, 0x3800, 0x7bff}));
   fail_unless (values_of<guint16> (output.bytes) == expected);
 }
-GST_END_TEST;
 
 /* Halves of a file, broadcast, to numbers of another type and from them; a kernel of the
  * user's reads them as OpenCL C does without cl_khr_fp16. */
-GST_START_TEST (test_numbers_of_16_bits_come_from_everywhere_and_go_everywhere)
+TEST (test_numbers_of_16_bits_come_from_everywhere_and_go_everywhere)
 {
   Folder folder;
   const std::string w = save<guint16> (
@@ -489,10 +475,9 @@ GST_START_TEST (test_numbers_of_16_bits_come_from_everywhere_and_go_everywhere)
     fail_unless (values_of<guint16> (chain.run (input).bytes) == expected);
   }
 }
-GST_END_TEST;
 
 /* Each component is 0 … 1, alpha as well; what pads lines is left alone. */
-GST_START_TEST (test_expressions_over_video_are_of_each_component)
+TEST (test_expressions_over_video_are_of_each_component)
 {
   struct Format {
     const char *name;
@@ -515,9 +500,8 @@ GST_START_TEST (test_expressions_over_video_are_of_each_component)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_an_expression_that_is_its_input_changes_no_bit)
+TEST (test_an_expression_that_is_its_input_changes_no_bit)
 {
   for (const char *format : {"GRAY8", "GRAY16_LE", "RGBA"}) {
     Chain chain ("openclkernel name=k expression=x", video (format, 256, 256));
@@ -528,11 +512,10 @@ GST_START_TEST (test_an_expression_that_is_its_input_changes_no_bit)
     fail_unless (chain.run (input).bytes == input, "%s", format);
   }
 }
-GST_END_TEST;
 
 /* A mask of a line, of a column and of the colours, as arrays of NumPy lie on a picture
  */
-GST_START_TEST (test_arrays_are_broadcast_over_video)
+TEST (test_arrays_are_broadcast_over_video)
 {
   Folder folder;
   struct Row {
@@ -562,9 +545,8 @@ GST_START_TEST (test_arrays_are_broadcast_over_video)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_an_expression_knows_where_an_element_stands_and_when)
+TEST (test_an_expression_knows_where_an_element_stands_and_when)
 {
   Chain chain (
       "openclkernel name=k expression=\"x + i0 + 10 * i1 + 100 * i2 + 1000 * frame "
@@ -577,13 +559,12 @@ GST_START_TEST (test_an_expression_knows_where_an_element_stands_and_when)
   });
   assert_near<float> (chain.pull ().bytes, expected, 1e-6, "places");
 }
-GST_END_TEST;
 
 /* --- caps --- */
 
 #define DEVICE "(memory:OpenCLMemory)"
 
-GST_START_TEST (test_output_caps_are_what_the_property_or_downstream_says)
+TEST (test_output_caps_are_what_the_property_or_downstream_says)
 {
   const char *source =
       "kernel void k (global const uchar *input, global float *output, int input_stride) "
@@ -610,10 +591,9 @@ GST_START_TEST (test_output_caps_are_what_the_property_or_downstream_says)
     fail_unless (values_of<float> (output.bytes)[7] == float (pattern (36)[7]));
   }
 }
-GST_END_TEST;
 
 /* As NNStreamer's tensor_converter makes them: four dimensions, whatever they are. */
-GST_START_TEST (test_caps_of_nnstreamer_pass)
+TEST (test_caps_of_nnstreamer_pass)
 {
   Chain chain ("openclkernel name=k expression=\"x / 255\" ! other/tensors" DEVICE
                ",types=float32,dimensions=(string)3:4:2:1",
@@ -622,10 +602,9 @@ GST_START_TEST (test_caps_of_nnstreamer_pass)
   assert_near<float> (chain.run (input).bytes,
       filled<double> (24, [&] (gsize n) { return input[n] / 255.0; }), 1e-6, "tensor");
 }
-GST_END_TEST;
 
 /* What others hold stays as it is, also where a kernel says that it might write it. */
-GST_START_TEST (test_a_kernel_that_writes_its_input_changes_a_copy)
+TEST (test_a_kernel_that_writes_its_input_changes_a_copy)
 {
   const char *source =
       "kernel void k (global uchar *input, global uchar *output, int "
@@ -637,7 +616,6 @@ GST_START_TEST (test_a_kernel_that_writes_its_input_changes_a_copy)
   for (int n = 0; n < 5; n++)
     fail_unless (chain.run (input).bytes == input);
 }
-GST_END_TEST;
 
 /* --- mistakes --- */
 
@@ -745,12 +723,11 @@ assert_said (const std::vector<std::string> &said, const Mistake &mistake)
 }
 } // namespace
 
-GST_START_TEST (test_a_mistake_at_the_start_is_one_error_that_says_what_is_wrong)
+TEST_ROWS (test_a_mistake_at_the_start_is_one_error_that_says_what_is_wrong, mistakes)
 {
-  const Mistake &mistake = mistakes[__i__];
   Folder folder;
   Chain other ("openclkernel expression=\"x * 2\"", tensors ("int32", "4"));
-  Chain chain ("openclkernel name=k " + with_files (mistake.properties, folder),
+  Chain chain ("openclkernel name=k " + with_files (row.properties, folder),
       tensors ("int32", "20"));
   const Bytes input = bytes_of (std::vector<gint32> (4, 5));
   const Bytes twice = bytes_of (std::vector<gint32> (4, 10));
@@ -758,15 +735,13 @@ GST_START_TEST (test_a_mistake_at_the_start_is_one_error_that_says_what_is_wrong
   chain.start ();
   GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 80, nullptr);
   gst_app_src_push_buffer (GST_APP_SRC (chain.in), buffer);
-  assert_said (said_on (chain.bus, 20 * GST_SECOND).errors, mistake);
-  fail_unless (other.run (input).bytes == twice, "%s", mistake.properties);
+  assert_said (said_on (chain.bus, 20 * GST_SECOND).errors, row);
+  fail_unless (other.run (input).bytes == twice, "%s", row.properties);
 }
-GST_END_TEST;
 
 /* Nothing that is set while it plays ends it. */
-GST_START_TEST (test_a_mistake_while_playing_is_one_warning_and_the_program_goes_on)
+TEST_ROWS (test_a_mistake_while_playing_is_one_warning_and_the_program_goes_on, mistakes)
 {
-  const Mistake &mistake = mistakes[__i__];
   Folder folder;
   const std::string good = "expression=\"x + 1\"";
   Chain chain ("openclkernel name=k " + good, tensors ("int32", "20"));
@@ -776,7 +751,7 @@ GST_START_TEST (test_a_mistake_while_playing_is_one_warning_and_the_program_goes
 
   /* As it would be set at the start: whatever is not named is unset. */
   GstElement *mistaken =
-      testing::launch ("openclkernel name=m " + with_files (mistake.properties, folder));
+      check::launch ("openclkernel name=m " + with_files (row.properties, folder));
   GObject *element = G_OBJECT (chain.element ());
   const char *const names[] = {"location", "source", "expression", "kernel", "arguments",
       "global-size", "local-size"};
@@ -790,10 +765,10 @@ GST_START_TEST (test_a_mistake_while_playing_is_one_warning_and_the_program_goes
   g_object_thaw_notify (element);
   gst_object_unref (mistaken);
   for (int n = 0; n < 3; n++)
-    fail_unless (chain.run (input).bytes == expected, "%s", mistake.properties);
+    fail_unless (chain.run (input).bytes == expected, "%s", row.properties);
   const Said said = said_on (chain.bus);
-  fail_unless (said.errors.empty (), "%s", mistake.properties);
-  assert_said (said.warnings, mistake);
+  fail_unless (said.errors.empty (), "%s", row.properties);
+  assert_said (said.warnings, row);
 
   g_object_freeze_notify (element);
   for (const char *name : names)
@@ -802,9 +777,8 @@ GST_START_TEST (test_a_mistake_while_playing_is_one_warning_and_the_program_goes
   g_object_thaw_notify (element);
   fail_unless (chain.run (input).bytes == bytes_of (std::vector<gint32> (20, 7)));
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_file_that_is_mended_is_read_again_while_it_plays)
+TEST (test_a_file_that_is_mended_is_read_again_while_it_plays)
 {
   Folder folder;
   auto write = [&] (const char *value) {
@@ -841,10 +815,9 @@ GST_START_TEST (test_a_file_that_is_mended_is_read_again_while_it_plays)
   fail_unless_equals_int (made (), 9);
   fail_unless (said_on (chain.bus).warnings.empty ());
 }
-GST_END_TEST;
 
 /* After an error the element is new, and others on the device have not noticed. */
-GST_START_TEST (test_a_mistake_leaves_others_on_the_device_alone)
+TEST (test_a_mistake_leaves_others_on_the_device_alone)
 {
   Chain other ("openclkernel expression=\"x * 2\"", tensors ("int32", "4"));
   Chain chain (with_source ("kernel void k (global int *output) { nothing; }"),
@@ -860,10 +833,9 @@ GST_START_TEST (test_a_mistake_leaves_others_on_the_device_alone)
   g_object_set (chain.element (), "source", nullptr, "expression", "x * 2", nullptr);
   fail_unless (chain.run (input).bytes == twice);
 }
-GST_END_TEST;
 
 /* A loop that ends late: whoever stops waits for what is on the device, and no longer. */
-GST_START_TEST (test_a_kernel_that_runs_long_ends_with_its_pipeline)
+TEST (test_a_kernel_that_runs_long_ends_with_its_pipeline)
 {
   const char *source =
       "kernel void k (global const int *input, global int *output, int rounds) { int sum "
@@ -890,11 +862,10 @@ GST_START_TEST (test_a_kernel_that_runs_long_ends_with_its_pipeline)
   }
   fail_unless (other.run (input).bytes == twice);
 }
-GST_END_TEST;
 
 /* --- while it plays --- */
 
-GST_START_TEST (test_arguments_and_programs_change_between_two_frames)
+TEST (test_arguments_and_programs_change_between_two_frames)
 {
   Folder folder;
   auto saved = [&] (const char *name, float value) {
@@ -923,9 +894,8 @@ GST_START_TEST (test_arguments_and_programs_change_between_two_frames)
   fail_unless (made () == 7);
   fail_unless (said_on (chain.bus).warnings.empty ());
 }
-GST_END_TEST;
 
-GST_START_TEST (test_output_caps_change_between_two_frames)
+TEST (test_output_caps_change_between_two_frames)
 {
   const char *source = "kernel void k (global const uchar *input, global uchar *output) "
                        "{ output[get_global_id (0)] = input[get_global_id (0)] + 1; }";
@@ -944,10 +914,9 @@ GST_START_TEST (test_output_caps_change_between_two_frames)
   }
   fail_unless (said_on (chain.bus).warnings.empty ());
 }
-GST_END_TEST;
 
 /* An array that a kernel writes to is its own from frame to frame. */
-GST_START_TEST (test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own)
+TEST (test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own)
 {
   Folder folder;
   const std::string zeros =
@@ -961,24 +930,22 @@ GST_START_TEST (test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own)
     assert_near<float> (chain.run (bytes_of (std::vector<float> (4, 2))).bytes,
         std::vector<double> (4, 2 * n), 0, "sum");
 }
-GST_END_TEST;
 
 /* --- links --- */
 
-GST_START_TEST (test_it_links_between_a_camera_and_a_key)
+TEST (test_it_links_between_a_camera_and_a_key)
 {
-  const testing::Outcome outcome = testing::run (
+  const check::Outcome outcome = check::run (
       "videotestsrc num-buffers=5 ! video/x-raw,format=YUY2,width=64,height=48 ! "
       "openclupload ! "
       "openclconvert ! openclkernel expression=\"sqrt (x)\" ! chromakey ! keyfill ! "
       "opencldownload ! fakesink");
   fail_unless (outcome.eos && outcome.errors.empty ());
 }
-GST_END_TEST;
 
 /* Decibels to amplitudes, by a kernel and by an expression, real and complex; the numbers are
  * looked at in programlinks.cpp. */
-GST_START_TEST (test_depth_of_oct_goes_into_a_file)
+TEST (test_depth_of_oct_goes_into_a_file)
 {
   struct Row {
     const char *format, *program, *shape;
@@ -995,7 +962,7 @@ GST_START_TEST (test_depth_of_oct_goes_into_a_file)
   for (const Row &row : rows) {
     Folder folder;
     const std::string file = folder.file ("depth.npy");
-    const testing::Outcome outcome = testing::run (
+    const check::Outcome outcome = check::run (
         "octtestsrc num-buffers=4 pattern=mirrors depths=<20> amplitudes=<1000> ! "
         "video/x-raw(memory:OpenCLMemory),width=256,height=32 ! octwindowinterp ! octfft "
         "! "
@@ -1007,52 +974,3 @@ GST_START_TEST (test_depth_of_oct_goes_into_a_file)
     fail_unless (text.find (row.shape) < 128, "%s: %.128s", row.program, text.c_str ());
   }
 }
-GST_END_TEST;
-
-static Suite *
-openclkernel_suite (void)
-{
-  Suite *suite = suite_create ("openclkernel");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_a_kernel_of_three_lines_runs_over_video_of_any_width);
-  tcase_add_test (tc, test_a_kernel_without_a_stride_has_its_lines_one_behind_the_other);
-  tcase_add_test (tc, test_a_kernel_takes_frames_of_any_layout);
-  tcase_add_test (tc, test_a_kernel_has_a_work_item_for_each_pixel_of_every_format);
-  tcase_add_test (tc, test_arguments_are_bound_by_their_names);
-  tcase_add_test (tc, test_a_kernel_of_fixed_groups_runs_in_them);
-  tcase_add_test (tc, test_groups_that_are_not_asked_for_divide_the_work);
-  tcase_add_test (tc, test_the_size_of_the_work_is_told_by_names);
-  tcase_add_test (tc, test_files_include_files_beside_them_and_those_of_the_library);
-  tcase_add_loop_test (
-      tc, test_expressions_broadcast_as_numpy_does, 0, G_N_ELEMENTS (broadcasts));
-  tcase_add_test (tc, test_expressions_take_and_make_every_type_of_number);
-  tcase_add_test (tc, test_expressions_of_a_constant_out_of_range_are_saturated);
-  tcase_add_test (tc, test_expressions_take_and_make_numbers_of_16_bits);
-  tcase_add_test (tc, test_numbers_of_16_bits_come_from_everywhere_and_go_everywhere);
-  tcase_add_test (tc, test_expressions_over_video_are_of_each_component);
-  tcase_add_test (tc, test_an_expression_that_is_its_input_changes_no_bit);
-  tcase_add_test (tc, test_arrays_are_broadcast_over_video);
-  tcase_add_test (tc, test_an_expression_knows_where_an_element_stands_and_when);
-  tcase_add_test (tc, test_output_caps_are_what_the_property_or_downstream_says);
-  tcase_add_test (tc, test_caps_of_nnstreamer_pass);
-  tcase_add_test (tc, test_a_kernel_that_writes_its_input_changes_a_copy);
-  tcase_add_loop_test (tc,
-      test_a_mistake_at_the_start_is_one_error_that_says_what_is_wrong, 0,
-      G_N_ELEMENTS (mistakes));
-  tcase_add_loop_test (tc,
-      test_a_mistake_while_playing_is_one_warning_and_the_program_goes_on, 0,
-      G_N_ELEMENTS (mistakes));
-  tcase_add_test (tc, test_a_file_that_is_mended_is_read_again_while_it_plays);
-  tcase_add_test (tc, test_a_mistake_leaves_others_on_the_device_alone);
-  tcase_add_test (tc, test_a_kernel_that_runs_long_ends_with_its_pipeline);
-  tcase_add_test (tc, test_arguments_and_programs_change_between_two_frames);
-  tcase_add_test (tc, test_output_caps_change_between_two_frames);
-  tcase_add_test (tc, test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own);
-  tcase_add_test (tc, test_it_links_between_a_camera_and_a_key);
-  tcase_add_test (tc, test_depth_of_oct_goes_into_a_file);
-  return suite;
-}
-
-GST_CHECK_MAIN (openclkernel);

@@ -31,7 +31,7 @@ class Mix {
 public:
   explicit Mix (const std::string &line)
   {
-    pipeline = testing::launch (line);
+    pipeline = check::launch (line);
     out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
     bus = gst_element_get_bus (pipeline);
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
@@ -76,7 +76,7 @@ public:
 using Numbers = std::vector<gint32>;
 } // namespace
 
-GST_START_TEST (test_pads_are_bound_to_arguments_by_their_names)
+TEST (test_pads_are_bound_to_arguments_by_their_names)
 {
   const char *kernel = "source=\"kernel void k (global const int *ones, global const int "
                        "*tens, global int "
@@ -86,17 +86,15 @@ GST_START_TEST (test_pads_are_bound_to_arguments_by_their_names)
   Mix mix (mixer (kernel) + source ("i0", "4", "ones") + source ("i0 + 1", "2", "tens"));
   fail_unless (mix.numbers () == (Numbers{410, 421, 412, 423}));
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pads_without_a_name_are_letters)
+TEST (test_pads_without_a_name_are_letters)
 {
   Mix mix (mixer ("expression=\"a - 2 * b + c\"") + source ("5", "3", "")
            + source ("i0", "3", "") + source ("100", "1", ""));
   fail_unless (mix.numbers () == (Numbers{105, 103, 101}));
 }
-GST_END_TEST;
 
-GST_START_TEST (test_expressions_broadcast_over_all_inputs)
+TEST (test_expressions_broadcast_over_all_inputs)
 {
   Mix mix (mixer ("expression=\"row + 10 * column\"") + source ("i0", "3", "row")
            + source ("i1", "1:2", "column"));
@@ -105,9 +103,8 @@ GST_START_TEST (test_expressions_broadcast_over_all_inputs)
   fail_unless (values_of<gint32> (output.bytes) == (Numbers{0, 1, 2, 10, 11, 12}));
   fail_unless (output.caps.find ("dimensions=(string)3:2") != std::string::npos);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_video_is_mixed_with_arrays)
+TEST (test_video_is_mixed_with_arrays)
 {
   Mix mix (mixer ("expression=\"picture * mask\"")
            + " openclkernelsrc expression=1 output-caps=video/x-raw,format=RGBA,width=3,"
@@ -119,10 +116,9 @@ GST_START_TEST (test_video_is_mixed_with_arrays)
   for (gsize n = 0; n < 24; n++)
     fail_unless_equals_int (output.bytes[n], (Numbers{0, 128, 255})[n / 4 % 3]);
 }
-GST_END_TEST;
 
 /* The first pad makes frames; of the others what is shown at their times. */
-GST_START_TEST (test_the_first_pad_says_when)
+TEST (test_the_first_pad_says_when)
 {
   const std::string slow =
       " openclkernelsrc expression=frame output-caps=\"other/tensors,types=int32,"
@@ -140,9 +136,8 @@ GST_START_TEST (test_the_first_pad_says_when)
   Output none;
   fail_unless (!mix.pull (none) && gst_app_sink_is_eos (GST_APP_SINK (mix.out)));
 }
-GST_END_TEST;
 
-GST_START_TEST (test_one_buffer_may_be_both_inputs)
+TEST (test_one_buffer_may_be_both_inputs)
 {
   const char *kernel =
       "source=\"kernel void k (global int *a, global int *b, global int *output) { "
@@ -154,9 +149,8 @@ GST_START_TEST (test_one_buffer_may_be_both_inputs)
   for (int n = 0; n < 4; n++)
     fail_unless (mix.numbers () == (Numbers{14, 14, 14}));
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_mistake_at_the_start_is_one_error)
+TEST (test_a_mistake_at_the_start_is_one_error)
 {
   struct Row {
     const char *properties, *expected;
@@ -188,7 +182,6 @@ GST_START_TEST (test_a_mistake_at_the_start_is_one_error)
         of_mixer[0].find (row.expected) != std::string::npos, "%s", of_mixer[0].c_str ());
   }
 }
-GST_END_TEST;
 
 static Numbers
 numbers_later (Mix &mix)
@@ -198,7 +191,7 @@ numbers_later (Mix &mix)
   return mix.numbers ();
 }
 
-GST_START_TEST (test_knobs_turn_while_it_plays)
+TEST (test_knobs_turn_while_it_plays)
 {
   Mix mix (mixer ("expression=\"a + gain * b\" arguments=a,gain=2.0")
            + source ("1", "2", "a") + source ("10", "2", "b"));
@@ -219,10 +212,9 @@ GST_START_TEST (test_knobs_turn_while_it_plays)
   fail_unless (values_of<gint16> (output.bytes) == (std::vector<gint16>{9, 9}));
   fail_unless (said_on (mix.bus).warnings.empty ());
 }
-GST_END_TEST;
 
 /* An input may change its shape while it plays. */
-GST_START_TEST (test_inputs_change_their_caps_while_it_plays)
+TEST (test_inputs_change_their_caps_while_it_plays)
 {
   Mix mix (mixer ("expression=\"a + b\"") + source ("i0", "2", "a")
            + source ("10", "1", "b", "name=other"));
@@ -231,9 +223,8 @@ GST_START_TEST (test_inputs_change_their_caps_while_it_plays)
       "other/tensors,types=int32,dimensions=(string)2:2,framerate=10/1");
   fail_unless (numbers_later (mix) == (Numbers{10, 11, 10, 11}));
 }
-GST_END_TEST;
 
-GST_START_TEST (test_it_plays_again_after_a_stop_and_a_seek)
+TEST (test_it_plays_again_after_a_stop_and_a_seek)
 {
   Mix mix (mixer ("expression=\"a + 100 * b\"")
            + source ("frame", "1", "a", "num-buffers=50")
@@ -249,9 +240,8 @@ GST_START_TEST (test_it_plays_again_after_a_stop_and_a_seek)
     fail_unless_equals_int (mix.numbers ()[0], 101);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_pad_has_a_name_of_its_own)
+TEST (test_a_pad_has_a_name_of_its_own)
 {
   GstElement *element = gst_element_factory_make ("openclkernelmixer", nullptr);
   const char *const names[] = {"left", "a", "b", "weights_2"};
@@ -268,27 +258,3 @@ GST_START_TEST (test_a_pad_has_a_name_of_its_own)
   }
   gst_object_unref (element);
 }
-GST_END_TEST;
-
-static Suite *
-openclkernelmixer_suite (void)
-{
-  Suite *suite = suite_create ("openclkernelmixer");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_pads_are_bound_to_arguments_by_their_names);
-  tcase_add_test (tc, test_pads_without_a_name_are_letters);
-  tcase_add_test (tc, test_expressions_broadcast_over_all_inputs);
-  tcase_add_test (tc, test_video_is_mixed_with_arrays);
-  tcase_add_test (tc, test_the_first_pad_says_when);
-  tcase_add_test (tc, test_one_buffer_may_be_both_inputs);
-  tcase_add_test (tc, test_a_mistake_at_the_start_is_one_error);
-  tcase_add_test (tc, test_knobs_turn_while_it_plays);
-  tcase_add_test (tc, test_inputs_change_their_caps_while_it_plays);
-  tcase_add_test (tc, test_it_plays_again_after_a_stop_and_a_seek);
-  tcase_add_test (tc, test_a_pad_has_a_name_of_its_own);
-  return suite;
-}
-
-GST_CHECK_MAIN (openclkernelmixer);

@@ -33,7 +33,7 @@ number_of (const Output &output, gsize n)
 }
 } // namespace
 
-GST_START_TEST (test_a_kernel_makes_frames_and_knows_which_and_when)
+TEST (test_a_kernel_makes_frames_and_knows_which_and_when)
 {
   Chain chain (counting ("num-buffers=5"));
   chain.start ();
@@ -46,9 +46,8 @@ GST_START_TEST (test_a_kernel_makes_frames_and_knows_which_and_when)
   fail_unless (!gst_app_sink_try_pull_sample (GST_APP_SINK (chain.out), 10 * GST_SECOND));
   fail_unless (gst_app_sink_is_eos (GST_APP_SINK (chain.out)));
 }
-GST_END_TEST;
 
-GST_START_TEST (test_what_is_made_downstream_or_the_property_says)
+TEST (test_what_is_made_downstream_or_the_property_says)
 {
   struct Row {
     const char *properties, *after, *expected;
@@ -76,9 +75,8 @@ GST_START_TEST (test_what_is_made_downstream_or_the_property_says)
     fail_unless_equals_uint64 (output.bytes.size (), row.size);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_an_array_without_a_size_is_one_error)
+TEST (test_an_array_without_a_size_is_one_error)
 {
   for (const char *caps : {"other/tensors,types=uint8", "other/tensors,types=int32,"
                                                         "dimensions=(string)3:x"}) {
@@ -89,9 +87,8 @@ GST_START_TEST (test_an_array_without_a_size_is_one_error)
     fail_unless (said.errors.size () == 1, "%d errors", int (said.errors.size ()));
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_mistake_at_the_start_is_one_error)
+TEST (test_a_mistake_at_the_start_is_one_error)
 {
   for (const char *properties :
       {"", "source=nonsense", "expression=nothing", "location=/no/such.cl",
@@ -103,7 +100,6 @@ GST_START_TEST (test_a_mistake_at_the_start_is_one_error)
         said.errors.size () == 1, "%s: %d errors", properties, int (said.errors.size ()));
   }
 }
-GST_END_TEST;
 
 /* Frames ahead were made before. */
 static Output
@@ -114,7 +110,7 @@ pull_later (Chain &chain)
   return chain.pull ();
 }
 
-GST_START_TEST (test_knobs_turn_while_it_plays)
+TEST (test_knobs_turn_while_it_plays)
 {
   Chain chain (counting ());
   GObject *source = G_OBJECT (chain.element ());
@@ -134,9 +130,8 @@ GST_START_TEST (test_knobs_turn_while_it_plays)
   fail_unless_equals_int (number_of (pull_later (chain), 8) % 1000, 16);
   fail_unless (said_on (chain.bus).warnings.empty ());
 }
-GST_END_TEST;
 
-GST_START_TEST (test_caps_that_downstream_refuses_leave_those_before)
+TEST (test_caps_that_downstream_refuses_leave_those_before)
 {
   Chain chain (counting () + "! other/tensors(memory:OpenCLMemory),dimensions=(string)4");
   chain.start ();
@@ -147,9 +142,8 @@ GST_START_TEST (test_caps_that_downstream_refuses_leave_those_before)
   const Said said = said_on (chain.bus);
   fail_unless (said.errors.empty () && said.warnings.size () == 1);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_a_live_source_gives_each_frame_at_its_time)
+TEST (test_a_live_source_gives_each_frame_at_its_time)
 {
   Chain chain (counting ("is-live=true num-buffers=4"));
   chain.start ();
@@ -159,10 +153,9 @@ GST_START_TEST (test_a_live_source_gives_each_frame_at_its_time)
     chain.pull ();
   fail_unless (g_get_monotonic_time () - start > 250000);
 }
-GST_END_TEST;
 
 /* As a film is: frames are counted from where it is sought to. */
-GST_START_TEST (test_a_seek_goes_to_a_frame)
+TEST (test_a_seek_goes_to_a_frame)
 {
   Chain chain (counting ("num-buffers=100"));
   chain.start ();
@@ -171,9 +164,8 @@ GST_START_TEST (test_a_seek_goes_to_a_frame)
       GstSeekFlags (GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE), 5 * GST_SECOND));
   fail_unless_equals_int (number_of (chain.pull (), 1), 1 + 1001000 * 50);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_nothing_is_uploaded_for_a_frame)
+TEST (test_nothing_is_uploaded_for_a_frame)
 {
   Chain chain (counting ("num-buffers=50"));
   GstOpenCLCounts counts;
@@ -185,17 +177,16 @@ GST_START_TEST (test_nothing_is_uploaded_for_a_frame)
   fail_unless_equals_uint64 (counts.host_waits, 0);
   fail_unless_equals_uint64 (counts.launches, 50);
 }
-GST_END_TEST;
 
 /* Straight into an application, which sees what is on the device. Of an array of 5 lines of
  * 7 columns of 2 channels, each with the numbers beside it and nothing beyond the edge. */
-GST_START_TEST (test_what_is_made_is_convolved_and_an_application_reads_it)
+TEST (test_what_is_made_is_convolved_and_an_application_reads_it)
 {
   const int taps[3][3] = {{1, 0, -2}, {0, 4, 3}, {5, 0, -1}};
   auto made = [] (int frame, int y, int x, int c) {
     return y < 0 || y >= 5 || x < 0 || x >= 7 ? 0 : y * y + 3 * x + 50 * c + frame * x;
   };
-  GstElement *pipeline = testing::launch (
+  GstElement *pipeline = check::launch (
       "openclkernelsrc expression=\"i2 * i2 + 3 * i1 + 50 * i0 + frame * i1\" "
       "output-caps=other/tensors,types=float32,dimensions=(string)2:7:5:1 ! "
       "openclconvolve kernel=\"<<1,0,-2>,<0,4,3>,<5,0,-1>>\" ! "
@@ -225,26 +216,3 @@ GST_START_TEST (test_what_is_made_is_convolved_and_an_application_reads_it)
   gst_object_unref (out);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
-
-static Suite *
-openclkernelsrc_suite (void)
-{
-  Suite *suite = suite_create ("openclkernelsrc");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_a_kernel_makes_frames_and_knows_which_and_when);
-  tcase_add_test (tc, test_what_is_made_downstream_or_the_property_says);
-  tcase_add_test (tc, test_an_array_without_a_size_is_one_error);
-  tcase_add_test (tc, test_a_mistake_at_the_start_is_one_error);
-  tcase_add_test (tc, test_knobs_turn_while_it_plays);
-  tcase_add_test (tc, test_caps_that_downstream_refuses_leave_those_before);
-  tcase_add_test (tc, test_a_live_source_gives_each_frame_at_its_time);
-  tcase_add_test (tc, test_a_seek_goes_to_a_frame);
-  tcase_add_test (tc, test_nothing_is_uploaded_for_a_frame);
-  tcase_add_test (tc, test_what_is_made_is_convolved_and_an_application_reads_it);
-  return suite;
-}
-
-GST_CHECK_MAIN (openclkernelsrc);

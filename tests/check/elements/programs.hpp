@@ -6,7 +6,7 @@
 #pragma once
 
 #include "tests/check/folder.hpp"
-#include "tests/check/pipeline-run.hpp"
+#include "tests/check/harness.hpp"
 #include "tests/check/slowness.hpp"
 
 #include <gst/app/gstappsink.h>
@@ -150,7 +150,7 @@ public:
     const std::string source =
         caps.empty () ? ""
                       : "appsrc name=in format=time caps=" + caps + " ! openclupload ! ";
-    pipeline = testing::launch (
+    pipeline = check::launch (
         source + chain + " ! opencldownload ! appsink name=out sync=false max-buffers=2");
     in = gst_bin_get_by_name (GST_BIN (pipeline), "in");
     out = gst_bin_get_by_name (GST_BIN (pipeline), "out");

@@ -132,7 +132,7 @@ hash_of (const std::vector<T> &values)
 }
 } // namespace
 
-GST_START_TEST (test_words_are_those_of_the_paper)
+TEST (test_words_are_those_of_the_paper)
 {
   for (const Known &row : known) {
     const auto made = drawn<guint32> ("uint32", "uint4",
@@ -143,10 +143,9 @@ GST_START_TEST (test_words_are_those_of_the_paper)
     fail_unless (std::equal (made.begin (), made.end (), row.words.begin ()));
   }
 }
-GST_END_TEST;
 
 #ifdef HAVE_RANDOM123
-GST_START_TEST (test_words_are_those_of_random123)
+TEST (test_words_are_those_of_random123)
 {
   const guint64 seed = 0x123456789abcdef0, base = 0xfffffff0, draw = 0x1000000002;
   const auto made = drawn<guint32> ("uint32", "uint4",
@@ -162,10 +161,9 @@ GST_START_TEST (test_words_are_those_of_random123)
     fail_unless (std::equal (words.v, words.v + 4, made.begin () + 4 * n), "%d", int (n));
   }
 }
-GST_END_TEST;
 #endif
 
-GST_START_TEST (test_uniform_numbers_are_even_from_0_to_1)
+TEST (test_uniform_numbers_are_even_from_0_to_1)
 {
   const auto values =
       drawn<float> ("float32", "float4", "random_uniform4 (7, n, 0)", millions);
@@ -177,24 +175,21 @@ GST_START_TEST (test_uniform_numbers_are_even_from_0_to_1)
   const double distance = kolmogorov_smirnov (values, [] (double x) { return x; });
   fail_unless (distance < 1.95, "Kolmogorov-Smirnov %g", distance);
 }
-GST_END_TEST;
 
-GST_START_TEST (test_normal_numbers_are_normal)
+TEST (test_normal_numbers_are_normal)
 {
   assert_normal (
       drawn<float> ("float32", "float4", "random_normal4 (3, n, 0)", millions));
 }
-GST_END_TEST;
 
-GST_START_TEST (test_normal_numbers_of_double_precision_are_normal)
+TEST (test_normal_numbers_of_double_precision_are_normal)
 {
   assert_normal (drawn<double> (
       "float64", "double2", "random_normal_double2 (5, n, 1)", millions / 5));
 }
-GST_END_TEST;
 
 /* Box and Muller in double precision, of the same words. */
-GST_START_TEST (test_normal_numbers_are_those_of_box_and_muller)
+TEST (test_normal_numbers_are_those_of_box_and_muller)
 {
   const gsize count = 400000;
   const auto words = drawn<guint32> ("uint32", "uint4", "random_words (9, n, 4)", count);
@@ -218,10 +213,9 @@ GST_START_TEST (test_normal_numbers_are_those_of_box_and_muller)
     fail_unless (fabs (wide[n / 2 + 1] - radius * sin (angle)) < 1e-13);
   }
 }
-GST_END_TEST;
 
 /* On every device: what one of them made is written down here. */
-GST_START_TEST (test_numbers_are_the_same_on_every_device)
+TEST (test_numbers_are_the_same_on_every_device)
 {
   struct Row {
     guint64 hash, expected;
@@ -248,25 +242,3 @@ GST_START_TEST (test_numbers_are_the_same_on_every_device)
   for (const Row &row : rows)
     fail_unless (row.hash == row.expected);
 }
-GST_END_TEST;
-
-static Suite *
-randomnumbers_suite (void)
-{
-  Suite *suite = suite_create ("randomnumbers");
-  TCase *tc = tcase_create ("general");
-
-  suite_add_tcase (suite, tc);
-  tcase_add_test (tc, test_words_are_those_of_the_paper);
-#ifdef HAVE_RANDOM123
-  tcase_add_test (tc, test_words_are_those_of_random123);
-#endif
-  tcase_add_test (tc, test_uniform_numbers_are_even_from_0_to_1);
-  tcase_add_test (tc, test_normal_numbers_are_normal);
-  tcase_add_test (tc, test_normal_numbers_of_double_precision_are_normal);
-  tcase_add_test (tc, test_normal_numbers_are_those_of_box_and_muller);
-  tcase_add_test (tc, test_numbers_are_the_same_on_every_device);
-  return suite;
-}
-
-GST_CHECK_MAIN (randomnumbers);
