@@ -390,6 +390,8 @@ finish_volume (GstOctVolume *self, GError **error)
   bool whole = true;
 
   work.rows.end ();
+  if (!work.store.has_volume ()) /* there was no memory for it, which was said */
+    return true;
   for (guint row = 0; row < work.rows.rows (); row++)
     whole = whole && work.rows.is_filled (row);
   if (!whole

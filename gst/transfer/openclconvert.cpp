@@ -63,6 +63,7 @@
 #include <gst/opencl/settings.hpp>
 #include <gst/video/navigation.h>
 
+#include <cmath>
 #include <memory>
 #include <string>
 

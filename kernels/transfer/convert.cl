@@ -411,13 +411,24 @@ INLINED void
 store_eight (__global uchar *at, int step, uchar8 values)
 {
   if (step == 1) {
-    vstore8 (values, 0, at);
+    STORE_AT_ONCE (HalfBytes, at, values);
     return;
   }
   uchar each[8];
   vstore8 (values, 0, each);
   for (int n = 0; n < 8; n++)
     at[n * step] = each[n];
+}
+
+INLINED void
+store_columns (__global uchar *at, int step, uchar16 values)
+{
+  if (step == 1) {
+    STORE_AT_ONCE (Bytes, at, values);
+    return;
+  }
+  store_eight (at, step, values.lo);
+  store_eight (at + 8 * step, step, values.hi);
 }
 
 INLINED Pixels
@@ -454,7 +465,7 @@ store_chroma_wide (
     uchar16 both;
     both.even = convert_uchar8 (other > at ? results[0] : results[1]);
     both.odd = convert_uchar8 (other > at ? results[1] : results[0]);
-    vstore16 (both, 0, other > at ? at : other);
+    STORE_AT_ONCE (Bytes, other > at ? at : other, both);
     return;
   }
   store_eight (at, out->step.y, convert_uchar8 (results[0]));
@@ -462,10 +473,8 @@ store_chroma_wide (
 #else
   __global uchar *at = ADDRESS (out, y, x, block);
   __global uchar *other = ADDRESS (out, z, x, block);
-  store_eight (at, out->step.y, convert_uchar8 (first.lo));
-  store_eight (at + 8 * out->step.y, out->step.y, convert_uchar8 (first.hi));
-  store_eight (other, out->step.z, convert_uchar8 (second.lo));
-  store_eight (other + 8 * out->step.z, out->step.z, convert_uchar8 (second.hi));
+  store_columns (at, out->step.y, convert_uchar16 (first));
+  store_columns (other, out->step.z, convert_uchar16 (second));
 #endif
 }
 
@@ -491,24 +500,19 @@ convert_wide_block (const Picture *in, const Canvas *out, const Colors *colors, 
   Pixels pixels = converted_wide (in, colors, x, y);
   uint4 bits = convert_uint4 (out->start & 3) << 3;
   __global uchar *line = out->data + (out->start.x & ~3UL) + (ulong) y * out->stride.x;
-  vstore16 (as_uint16 (pixels.x) << bits.x | as_uint16 (pixels.y) << bits.y
-                | as_uint16 (pixels.z) << bits.z | as_uint16 (pixels.w) << bits.w,
-      0, (__global uint *) line + x);
+  WideWords words = as_uint16 (pixels.x) << bits.x | as_uint16 (pixels.y) << bits.y
+                | as_uint16 (pixels.z) << bits.z | as_uint16 (pixels.w) << bits.w;
+  STORE_AT_ONCE (WideWords, (__global uint *) line + x, words);
 #else
   int16 first, second;
   for (int j = 0; j < OUT_BLOCK_H; j++) {
     int line = line_of_block (y, j, out->size.y);
     Pixels pixels = converted_wide (in, colors, x, line);
-    uchar16 lumas = convert_uchar16 (pixels.x);
-    __global uchar *at = ADDRESS (out, x, x, line);
-    store_eight (at, out->step.x, lumas.lo);
-    store_eight (at + 8 * out->step.x, out->step.x, lumas.hi);
-    if (out->step.w) {
-      uchar16 alphas = convert_uchar16 (pixels.w);
-      at = ADDRESS (out, w, x, line);
-      store_eight (at, out->step.w, alphas.lo);
-      store_eight (at + 8 * out->step.w, out->step.w, alphas.hi);
-    }
+    store_columns (
+        ADDRESS (out, x, x, line), out->step.x, convert_uchar16 (pixels.x));
+    if (out->step.w)
+      store_columns (
+          ADDRESS (out, w, x, line), out->step.w, convert_uchar16 (pixels.w));
     bool between = CHROMA_OUT_V == CHROMA_CENTRED;
     first = j == 0 ? pixels.y : between ? (first + pixels.y + 1) >> 1 : first;
     second = j == 0 ? pixels.z : between ? (second + pixels.z + 1) >> 1 : second;

@@ -23,6 +23,7 @@ import itertools
 import json
 import os
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -212,7 +213,8 @@ class Way:
             return None if told else f"wrong bytes before {errors[0]}"
         if report["errors"]:
             return "no element says what failed"
-        kind = "f" if "format=F32LE" in self.pipeline else "B"
+        made_by = re.findall("format=[A-Z0-9]+|octrender", self.pipeline)
+        kind = "f" if made_by and made_by[-1] == "format=F32LE" else "B"
         if made == self.right \
                 or (fault.startswith(QUESTIONS) and are_alike(made, self.right, kind)):
             return None

@@ -33,6 +33,8 @@ public:
   /* Those become zero for which `are_wanted` says so. */
   bool clear (const Rows &are_wanted, GError **error);
 
+  /* Since one was ensured, until it is taken or dropped */
+  bool has_volume () const { return volume; }
   /* (transfer full): the volume, of which this keeps nothing */
   GstBuffer *take ();
   /* (transfer full): as it is by now, in the same memory */
