@@ -17,6 +17,7 @@
  * air would: the light below, blurred, times what the blurred alpha lacks to 1, times
  * `light-wrap`, is screened onto the picture's colours, C + L (1 - C). The blur is a
  * Gaussian of `light-wrap-radius` pixels of the output, which are two deviations of it.
+ * So do the nodes LightWrap of Nuke and Autograph, where these merge by "screen".
  *
  * With `linear` it is light that is blended, and edges that were keyed with
  * `chromakey linear=true` are neither too dark nor too bright.
