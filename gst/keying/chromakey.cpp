@@ -472,8 +472,11 @@ gst_chroma_key_set_formats (
   const std::string soft[] = {options, options + light};
   create_kernels (context, work, soft);
   work.mattes.prepare (context, info, format.options ());
-  return make_auto_key (context, work, error)
-         && work.plate.create (context, info, soft, error);
+  if (make_auto_key (context, work, error)
+      && work.plate.create (context, info, soft, error))
+    return TRUE;
+  drop_work (self); /* or the next caps would find it ready */
+  return FALSE;
 }
 
 /* The work */

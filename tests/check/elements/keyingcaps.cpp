@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/harness.hpp"
+#include "tests/check/opencl-counting.hpp"
 
 using namespace check;
 
@@ -59,5 +60,31 @@ TEST_ROWS (test_what_the_kernels_take_is_accepted, elements)
     std::string text = std::string (ON_DEVICE "width=1, height=32768, format=") + format;
     Owned<GstCaps> caps = caps_of (text);
     fail_unless (gst_pad_query_accept_caps (pad, caps), "%s", text.c_str ());
+  }
+}
+
+/* As after a seek: the same format at another rate, with room for it by then */
+TEST_ROWS (test_a_format_that_there_was_no_memory_for_is_taken_up_anew,
+    {"chromakey", "chromakey method=difference", "splashkey", "matteshape grow=2"})
+{
+  const char *picture = "video/x-raw(memory:OpenCLMemory),format=RGBA,width=64,height=48";
+  const std::string caps = text ("%s,framerate=30/1", picture);
+  constexpr gsize size = 64 * 48 * 4;
+  const Bytes expected =
+      read_buffer (Harness (row, caps).pass (pattern_buffer (size, 1)));
+  for (int left = 0; left < 8; left++) {
+    Harness harness (row);
+    counting::fail_buffers_after (left);
+    harness.send (gst_event_new_stream_start ("film"));
+    harness.send (gst_event_new_caps (caps_of (caps)));
+    harness.start_segment ();
+    harness.push (pattern_buffer (size, 1));
+    counting::fail_buffers_after (-1);
+    harness.set_caps (text ("%s,framerate=25/1", picture));
+    harness.push (pattern_buffer (size, 1));
+    while (gst_harness_buffers_in_queue (harness.harness) > 0)
+      assert_same (read_buffer (harness.pull ()), expected, text ("%d buffers", left));
+    assert_same (read_buffer (harness.pass (pattern_buffer (size, 1))), expected,
+        text ("after %d buffers", left));
   }
 }
