@@ -143,7 +143,7 @@ gst_opencl_context_import_fd (GstOpenCLContext *context, GstOpenCLHandleTypes ty
   if (!opencl::check_bytes (code, "clCreateBufferWithProperties", context, size, error))
     return nullptr;
   own.give_away ();
-  return handle;
+  return handle; /* cppcheck-suppress returnDanglingLifetime ; it is not of `code` */
 }
 
 GstMemory *

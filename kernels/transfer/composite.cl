@@ -248,8 +248,13 @@ blend (float4 below, float4 layer, int operator)
 
   if (operator == OPERATOR_SOURCE)
     return layer;
-  if (sum > 0.0f)
-    color = (layer.xyz * layer.w + below.xyz * kept) / sum;
+  if (layer.w <= 0.0f && below.w > 0.0f)
+    return below;
+  if (sum > 0.0f) {
+    color = layer.xyz * layer.w + below.xyz * kept;
+    if (sum != 1.0f)
+      color /= sum;
+  }
   return (float4) (
       color, operator == OPERATOR_ADD ? min (layer.w + below.w, 1.0f) : sum);
 }
@@ -403,6 +408,10 @@ composite_pixel (int x, int y, ARGUMENTS)
 #else
   ADD (0)
 #endif
+#undef ADD
+#define ADD(n)                                                                           \
+  if (place##n.s2 > 0)                                                                   \
+    pixel = add_layer (pixel, x, y, THE_LAYER (n));
   FOR_UPPER_LAYERS (ADD)
 
   if (!last) {
