@@ -89,7 +89,7 @@ while [ $# -gt 0 ]; do
     --size)
       check "$option" "$value" "$pixels" "WIDTHxHEIGHT, such as 640x360"
       size=$value ;;
-    *) take_common "$option" "$value" ;;
+    *) take_common "$option" "${value-}" ;;
   esac
   shift
 done

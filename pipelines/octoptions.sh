@@ -80,7 +80,7 @@ take_option () {
       check "$option" "$value" "$whole,$whole" "START,COUNT, such as 8,840"
       split "$value" ,
       fft+=("depth-start=$first" "depth-count=$second") ;;
-    *) take_common "$option" "$value" ;;
+    *) take_common "$option" "${value-}" ;;
   esac
 }
 

@@ -205,6 +205,7 @@ places_of_wavelengths (const std::vector<double> &wavelengths)
   const double last = double (wavelengths.size () - 1);
   const double begin = 1 / wavelengths.front (), span = 1 / wavelengths.back () - begin;
   std::vector<double> places;
+  places.reserve (wavelengths.size ());
   for (double wavelength : wavelengths)
     places.push_back ((1 / wavelength - begin) / span * last);
   return places;

@@ -321,7 +321,7 @@ sharpest_dispersion (const Values &lines, const Values &map)
     return true;
   };
   SharpestDispersion widest;
-  for (double radians = -90; radians <= 90; radians += 3) {
+  for (int radians = -90; radians <= 90; radians += 3) {
     const SharpestDispersion tried = {radians * steps[0], 0};
     const double sharpness = sharpness_of (chosen, roots, tried);
     if (sharpness > most) {
@@ -330,7 +330,8 @@ sharpest_dispersion (const Values &lines, const Values &map)
     }
   }
   best = widest;
-  for (double step = 2; step > 0.02; step /= 2) {
+  for (int closer = 0; closer < 7; closer++) {
+    const double step = std::ldexp (2, -closer);
     for (int n = 0, moved = 1; moved && n < 8; n++) {
       moved = 0;
       for (int which : {0, 1}) {
