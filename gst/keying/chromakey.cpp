@@ -7,8 +7,8 @@
  *
  * Makes a screen of one colour transparent, `key-color` or, with `auto-key`, a colour of
  * the first frame. It takes RGBA, of 16 bits too, or what cameras give (NV12, I420, YUY2 …)
- * and gives RGBA: what `openclconvert` would make of it, in the same launch, or for soft
- * methods in one before.
+ * and gives RGBA: what `openclconvert` would make of it, in the same launch, or in one before
+ * where a picture is read several times: by soft methods, and by a run on a GPU.
  *
  * `method=distance` is hard: pixels that differ by less than `tolerance` get alpha 0, others
  * keep theirs; the difference is the mean of red's, green's and blue's, or that of one
@@ -75,6 +75,7 @@
 #include "runmember.hpp"
 #include "screenplate.hpp"
 #include "takenkey.hpp"
+#include "takenpixels.hpp"
 
 #define FOLDER "/org/freedesktop/gstreamer/opencl/keying/"
 #define KERNELS FOLDER "chromakey.cl"
@@ -163,7 +164,6 @@ struct Work {
   bool has_curve = false; /* which a curve says */
   opencl::FrameKernel take_key;
   opencl::FrameKernel find_key;
-  opencl::FrameKernel take_pixels;
   opencl::FrameKernel quieten;
   cl::Buffer auto_key;
   keying::TakenKey taken_key;
@@ -171,9 +171,9 @@ struct Work {
   keying::SidePicture plate_picture; /* of the pad */
   keying::Mattes mattes;
   cl::Buffer
-      means[2];      /* over time, of four bytes each two more; from the first frame on */
-  cl::Buffer quiet;  /* that needs them, as the picture that they make */
-  cl::Buffer pixels; /* of what a camera gives, which soft methods read several times */
+      means[2];     /* over time, of four bytes each two more; from the first frame on */
+  cl::Buffer quiet; /* that needs them, as the picture that they make */
+  keying::TakenPixels pixels;
   guint newer_mean = 0;
   bool has_mean = false;
   guint taken_revision = 0; /* of the settings that auto_key is from */
@@ -424,7 +424,6 @@ create_kernels (GstOpenCLContext *context, Work &work, const std::string (&soft)
       {work.key_by_distance, "key_by_distance"},
       {work.take_key, "take_key"},
       {work.find_key, "find_key"},
-      {work.take_pixels, "take_pixels"},
       {work.quieten, "quiet"},
   };
   for (const auto &entry : kernels)
@@ -472,6 +471,8 @@ gst_chroma_key_set_formats (
   const std::string soft[] = {options, options + light};
   create_kernels (context, work, soft);
   work.mattes.prepare (context, info, format.options ());
+  if (format.is_of_camera ())
+    work.pixels.prepare (context, format);
   if (make_auto_key (context, work, error)
       && work.plate.create (context, info, soft, error))
     return TRUE;
@@ -754,28 +755,17 @@ ensure_means (GstOpenCLContext *context, Work &work, GError **error)
   return work.means[0]() && work.means[1]() && work.quiet ();
 }
 
-/* Makes of `*input`, where that is a camera's, the same picture in work memory */
-static gboolean
-take_pixels (GstOpenCLContext *context, Work &work, const GstOpenCLFrame **input,
-    GstOpenCLFrame *pixels, cl_command_queue queue, GError **error)
+/* Soft methods read a camera's picture several times. */
+static bool
+take_pixels (Work &work, const GstOpenCLFrame **input, GstOpenCLFrame *pixels,
+    cl_command_queue queue, GError **error)
 {
-  const gsize stride = work_stride_of (work);
-  const cl_uint width = work.info.width, height = work.info.height;
-
   if (!work.format.is_of_camera ())
-    return TRUE;
-  if (!work.pixels ()
-      && !opencl::make_buffer (context, stride * height, work.pixels, error))
-    return FALSE;
-  pixels->buffer = (*input)->buffer;
-  pixels->data = work.pixels ();
-  pixels->stride[0] = gint (stride);
-  const GstOpenCLFrame *made = pixels;
-  if (!work.take_pixels.launch (queue, (width + 7) / 8, height, error,
-          work.format.of (*input), made, width, height))
-    return FALSE;
-  *input = made;
-  return TRUE;
+    return true;
+  if (!work.pixels.take (*input, pixels, queue, error))
+    return false;
+  *input = pixels;
+  return true;
 }
 
 /* `seen`: the quieter picture, in work memory */
@@ -868,7 +858,7 @@ key (GstChromaKey *self, const Settings &settings, const GstOpenCLFrame *input,
     return learn_key (self, settings, queue, error)
            && key_by_distance (work, settings, input, output, queue, error);
   GstOpenCLFrame pixels = {};
-  return take_pixels (context, work, &input, &pixels, queue, error)
+  return take_pixels (work, &input, &pixels, queue, error)
          && follow_plate (self, settings, input, queue, error)
          && key_softly (context, work, settings, input, output, queue, error);
 }

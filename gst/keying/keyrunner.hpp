@@ -6,13 +6,14 @@
 
 #include "filmed.hpp"
 #include "keyrun.hpp"
+#include "takenpixels.hpp"
 
 #include <gst/opencl/kernel.hpp>
 
 #include <mutex>
 
 namespace keying {
-/* For frames of one size and format. Any thread may use it at any time. */
+/* For frames of one size and format. Any thread may use it at any time, with the same queue. */
 class KeyRunner {
 public:
   /* Tiles in local memory, many work-items each; or wide vectors and one work-item */
@@ -31,6 +32,7 @@ public:
       const GstOpenCLFrame *output, GError **error);
 
 private:
+  bool makes_pixels () const { return format_.is_of_camera () && !read.is_of_camera (); }
   template <typename... Rest>
   bool launch (const opencl::Groups &groups, cl_command_queue queue, const KeyRun &run,
       const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error,
@@ -43,9 +45,11 @@ private:
   GstOpenCLContext *const context;
   const FilmedFormat format_;
   const Form form;
-  gsize items = 1;      /* of a work-group */
-  gsize tile_words = 0; /* a line of a tile, in the form `tiles` */
-  std::mutex launching; /* a kernel's arguments are one launch's at a time */
+  const FilmedFormat read; /* what the kernel reads: the filmed, or pixels made of it */
+  gsize items = 1;         /* of a work-group */
+  gsize tile_words = 0;    /* a line of a tile, in the form `tiles` */
+  std::mutex launching;    /* a kernel's arguments are one launch's at a time */
   opencl::FrameKernel kernel;
+  TakenPixels pixels;
 };
 } // namespace keying

@@ -30,17 +30,6 @@ key_by_distance (FILMED (input), FRAME (, output), uint width, uint height,
   store_pixels (LINE (output, y), x, width, with_alpha (pixels, alpha));
 }
 
-/* What was filmed as pixels of four bytes; eight a work-item */
-__kernel void
-take_pixels (FILMED (input), FRAME (, output), uint width, uint height)
-{
-  uint x = 8 * get_global_id (0);
-  uint y = get_global_id (1);
-  if (x < width && y < height)
-    store_pixels (LINE (output, y), x, width,
-        filmed_pixels (FILMED_LINE (input, y), x, width));
-}
-
 /* A quieter picture: where nothing moves, a mean over time. Whether something does, the
  * mean difference of three by three pixels says, which is quieter than that of one: above
  * MOVING levels a pixel is taken as it is, up to STILL the mean takes a part of it. Means
