@@ -734,18 +734,11 @@ key_in_tiles (Work &work, const Settings &settings, const Frames &frames,
              error);
 }
 
-/* Of a picture in work memory: as aligned as kernels have use for */
-static gsize
-work_stride_of (const Work &work)
-{
-  return (gsize (work.info.width) + 7) / 8 * 8 * keying::bytes_of_pixel (&work.info);
-}
-
 static gboolean
 ensure_means (GstOpenCLContext *context, Work &work, GError **error)
 {
   gsize pixels = gsize (work.info.width) * work.info.height;
-  gsize stride = work_stride_of (work);
+  gsize stride = keying::work_stride_of (&work.info);
 
   for (cl::Buffer &mean : work.means)
     if (!mean ())
@@ -778,7 +771,7 @@ quieten (GstOpenCLContext *context, Work &work, const GstOpenCLFrame *input,
   if (!ensure_means (context, work, error))
     return FALSE;
   seen->data = work.quiet ();
-  seen->stride[0] = gint (work_stride_of (work));
+  seen->stride[0] = gint (keying::work_stride_of (&work.info));
   const cl::Buffer &before = work.means[work.newer_mean];
   const cl::Buffer &after = work.means[1 - work.newer_mean];
   if (!work.quieten.launch (queue, (width + 7) / 8, height, error, input,

@@ -69,6 +69,12 @@ bytes_of_pixel (const GstVideoInfo *info)
   return GST_VIDEO_INFO_COMP_PSTRIDE (info, 0);
 }
 
+gsize
+work_stride_of (const GstVideoInfo *info)
+{
+  return (gsize (info->width) + 7) / 8 * 8 * bytes_of_pixel (info);
+}
+
 guint
 levels_of (const GstVideoInfo *info)
 {

@@ -32,6 +32,8 @@ const PixelFormat &pixel_format_of (const GstVideoInfo *info);
 std::string pixel_options (const GstVideoInfo *info);
 /* Of a pixel: 4, or 8 where components are of 16 bits */
 gsize bytes_of_pixel (const GstVideoInfo *info);
+/* Of a picture in work memory, whose lines are whole vectors of eight pixels */
+gsize work_stride_of (const GstVideoInfo *info);
 /* A pixel's largest component, and levels to one of 8 bits */
 guint levels_of (const GstVideoInfo *info);
 guint scale_of (const GstVideoInfo *info);

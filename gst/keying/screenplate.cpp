@@ -58,7 +58,7 @@ ScreenPlate::create (GstOpenCLContext *of, const GstVideoInfo *info,
   size = 16 * std::max (1l, std::lround (std::min (width, height) / 16. / blocks_across));
   block_columns = (width + size - 1) / size;
   block_rows = (height + size - 1) / size;
-  stride = (width + 7) / 8 * 8 * bytes_of_pixel (info);
+  stride = work_stride_of (info);
   columns_of_picture = (width + 7) / 8 * 8;
   const std::string more = " -DGROUP=" + std::to_string (smoothing_group)
                            + " -DSAMPLES=" + std::to_string (samples_across);

@@ -24,7 +24,7 @@ TakenPixels::take (const GstOpenCLFrame *input, GstOpenCLFrame *made,
 {
   const GstVideoInfo &picture = format.output ();
   const gsize columns = (gsize (picture.width) + 7) / 8;
-  const gsize stride = 8 * columns * bytes_of_pixel (&picture);
+  const gsize stride = work_stride_of (&picture);
 
   if (!pixels ()
       && !opencl::make_buffer (context, stride * picture.height, pixels, error))

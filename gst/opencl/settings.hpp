@@ -313,13 +313,8 @@ public:
     if (asking != g_thread_self ())
       return false;
     asking = nullptr;
-    for (gsize n = 0; n < table.size () && asked == sets; n++) {
-      if (!unsettled[n])
-        continue;
-      table[n].commit (changing, committed_);
-      unsettled[n] = false;
-      revision++;
-    }
+    if (asked == sets)
+      settle ();
     return true;
   }
 
@@ -334,6 +329,17 @@ private:
   private:
     GstObject *object;
   };
+
+  void settle ()
+  {
+    for (gsize n = 0; n < table.size (); n++) {
+      if (!unsettled[n])
+        continue;
+      table[n].commit (changing, committed_);
+      unsettled[n] = false;
+      revision++;
+    }
+  }
 
   bool is_news () const
   {
@@ -413,10 +419,8 @@ struct SettingsClass<member> {
       return;
     if (of (object)->ask ())
       g_object_notify_by_pspec (object, settling);
-    std::vector<GParamSpec *> told (specs, specs + n);
-    told.erase (std::remove (told.begin (), told.end (), settling), told.end ());
-    parent_class->dispatch_properties_changed (
-        object, guint (told.size ()), told.data ());
+    n = guint (std::remove (specs, specs + n, settling) - specs);
+    parent_class->dispatch_properties_changed (object, n, specs);
   }
 };
 

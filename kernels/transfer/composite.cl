@@ -402,16 +402,14 @@ composite_pixel (int x, int y, ARGUMENTS)
   float4 pixel = background == BACKGROUND_CARRIED
                      ? carried[index]
                      : light_of_pixel (background_at (background, x, y), curve);
-#define ADD(n) pixel = add_layer (pixel, x, y, THE_LAYER (n));
+#define ADD(n)                                                                           \
+  if (place##n.s2 > 0)                                                                   \
+    pixel = add_layer (pixel, x, y, THE_LAYER (n));
 #if WRAP
   pixel = add_lit_layer (pixel, x, y, THE_LAYER (0) THE_WRAP);
 #else
   ADD (0)
 #endif
-#undef ADD
-#define ADD(n)                                                                           \
-  if (place##n.s2 > 0)                                                                   \
-    pixel = add_layer (pixel, x, y, THE_LAYER (n));
   FOR_UPPER_LAYERS (ADD)
 
   if (!last) {
