@@ -505,24 +505,6 @@ is_plain (Layer layer, int x)
   return at_x >= 0 && at_x + COLUMNS <= place.s2 && !is_scaled (place);
 }
 
-INLINED Pixels
-levels_of_words (uint16 words, int4 order)
-{
-  uint4 bits = convert_uint4 (order);
-  Pixels pixels = {convert_int16 (words >> bits.x & 255),
-      convert_int16 (words >> bits.y & 255), convert_int16 (words >> bits.z & 255),
-      convert_int16 (words >> bits.w & 255)};
-  return pixels;
-}
-
-INLINED uint16
-words_of_levels (Pixels pixels, int4 order)
-{
-  uint4 bits = convert_uint4 (order);
-  return convert_uint16 (pixels.x) << bits.x | convert_uint16 (pixels.y) << bits.y
-         | convert_uint16 (pixels.z) << bits.z | convert_uint16 (pixels.w) << bits.w;
-}
-
 INLINED WidePixels
 floats_of_levels (Pixels levels, float alpha)
 {
@@ -596,15 +578,15 @@ add_wide_words (WidePixels *below, Layer layer, int4 order, uint16 words)
   bool opaque = (bits_of_all (words) & alpha) == alpha && layer.alpha == 1.0f;
   if (clear && (below->are_words || !any (below->alpha <= 0.0f)))
     return;
-  Pixels levels = levels_of_words (words, layer.order);
+  Pixels levels = pixels_of_words (words, convert_uint4 (layer.order));
   if (opaque) {
     below->words =
-        all (layer.order == order) ? words : words_of_levels (levels, order);
+        all (layer.order == order) ? words : words_of_pixels (levels, convert_uint4 (order));
     below->are_words = true;
     return;
   }
   if (below->are_words)
-    *below = floats_of_levels (levels_of_words (below->words, order), 1.0f);
+    *below = floats_of_levels (pixels_of_words (below->words, convert_uint4 (order)), 1.0f);
   blend_wide (below, floats_of_levels (levels, layer.alpha), layer.operator);
 }
 
@@ -621,7 +603,7 @@ add_wide_layer (WidePixels *below, int x, int y, Layer layer, int4 order)
   if (layer.look->kind != AS_WORDS) {
     layer.order = (int4) (0, 8, 16, 24);
     add_wide_words (below, layer, order,
-        words_of_levels (wide_samples (layer, at.x, at.y), layer.order));
+        words_of_pixels (wide_samples (layer, at.x, at.y), convert_uint4 (layer.order)));
     return;
   }
 #endif

@@ -500,9 +500,8 @@ convert_wide_block (const Picture *in, const Canvas *out, const Colors *colors, 
   Pixels pixels = converted_wide (in, colors, x, y);
   uint4 bits = convert_uint4 (out->start & 3) << 3;
   __global uchar *line = out->data + (out->start.x & ~3UL) + (ulong) y * out->stride.x;
-  WideWords words = as_uint16 (pixels.x) << bits.x | as_uint16 (pixels.y) << bits.y
-                | as_uint16 (pixels.z) << bits.z | as_uint16 (pixels.w) << bits.w;
-  STORE_AT_ONCE (WideWords, (__global uint *) line + x, words);
+  STORE_AT_ONCE (
+      WideWords, (__global uint *) line + x, words_of_pixels (pixels, bits));
 #else
   int16 first, second;
   for (int j = 0; j < OUT_BLOCK_H; j++) {
