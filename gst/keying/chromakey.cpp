@@ -929,7 +929,7 @@ static GstStaticPadTemplate holdout_template = GST_STATIC_PAD_TEMPLATE (
     "holdout", GST_PAD_SINK, GST_PAD_REQUEST, GST_STATIC_CAPS (SIDE_CAPS ("GRAY8")));
 static GstStaticPadTemplate plate_template =
     GST_STATIC_PAD_TEMPLATE ("plate", GST_PAD_SINK, GST_PAD_REQUEST,
-        GST_STATIC_CAPS (SIDE_CAPS ("{RGBA, BGRA, ARGB, ABGR}")));
+        GST_STATIC_CAPS (SIDE_CAPS ("{RGBA, BGRA, ARGB, ABGR, RGBA64_LE}")));
 
 static gboolean
 query_side (GstPad *pad, GstObject *parent, GstQuery *query)

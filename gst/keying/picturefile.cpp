@@ -48,7 +48,7 @@ load_picture (const std::string &path, GError **error)
 {
   GstElement *pipeline =
       gst_parse_launch ("filesrc name=file ! decodebin ! videoconvert ! "
-                        "video/x-raw,format=RGBA ! fakesink name=end",
+                        "video/x-raw,format={RGBA,RGBA64_LE} ! fakesink name=end",
           error);
   if (!pipeline)
     return nullptr;

@@ -144,8 +144,8 @@ ScreenPlate::take_picture (const GstOpenCLFrame *picture, const GstVideoInfo *in
       && !opencl::make_buffer (context, gsize (stride) * height, picture_, error))
     return false;
   has_picture_ = take_plate.launch (queue, columns_of_picture, height, error, picture,
-      shifts, cl_uint (info->width), cl_uint (info->height), cl_uint (width),
-      cl_uint (height), picture_ (), stride);
+      cl_uint (bytes_of_pixel (info)), shifts, cl_uint (info->width),
+      cl_uint (info->height), cl_uint (width), cl_uint (height), picture_ (), stride);
   return has_picture_;
 }
 } // namespace keying

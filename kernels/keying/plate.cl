@@ -213,15 +213,15 @@ remember_screen (__global const float4 *measured, uint blocks, uint starts,
 /* A picture of any size and order as lines of pixels of the frame's own, `stride` bytes
  * each, filled to their ends */
 __kernel void
-take_plate (FRAME (const, picture), uint4 shifts, uint from_width, uint from_height,
-    uint width, uint height, __global uchar *plate, uint stride)
+take_plate (FRAME (const, picture), uint bytes, uint4 shifts, uint from_width,
+    uint from_height, uint width, uint height, __global uchar *plate, uint stride)
 {
   uint x = get_global_id (0);
   uint y = get_global_id (1);
   if (x >= stride / PIXEL_BYTES || y >= height)
     return;
-  float4 color = color_between (THE_FRAME (picture), 4, shifts, from_width, from_height,
-      width, height, x, y);
+  float4 color = color_between (THE_FRAME (picture), bytes, shifts, from_width,
+      from_height, width, height, x, y);
   uint4 levels = convert_uint4_rte (color * SCALE);
   store_pixel (plate + (ulong)y * stride, x,
       (Pixel)levels.s0 << RED | (Pixel)levels.s1 << GREEN | (Pixel)levels.s2 << BLUE

@@ -4,6 +4,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "tests/check/as-gpu.hpp"
+#include "tests/check/folder.hpp"
+#include "tests/check/harness.hpp"
 #include "tests/check/videoframes.hpp"
 
 #include <algorithm>
@@ -232,23 +234,27 @@ TEST (test_deep_flow_stops_at_its_limit)
   }
 }
 
+static Pixel
+by_difference (Pixel pixel, const Pixel &screen, double similarity, double smoothness)
+{
+  auto excess = [] (const Pixel &of) {
+    const double one = of[0] / 257., other = of[2] / 257.;
+    return of[1] / 257. - (0.25 * std::min (one, other) + 0.75 * std::max (one, other));
+  };
+  const double far = 1 - excess (pixel) / excess (screen);
+  const double matte = std::clamp ((far - similarity) / smoothness, 0., 1.);
+  pixel[3] = int (std::lround (pixel[3] * matte));
+  return pixel;
+}
+
 TEST (test_deep_difference_has_alphas_between_those_of_eight_bits)
 {
   Deep picture (700, 3), expected (700, 3);
   for (int y = 0; y < 3; y++)
     for (int x = 0; x < 700; x++) {
-      Pixel pixel = {
+      picture.at (x, y) = {
           green[0] + 9 * x, green[1] - 7 * x, green[2] + 5 * x, levels - 13 * y};
-      picture.at (x, y) = pixel;
-      auto excess = [] (const Pixel &of) {
-        const double one = of[0] / 257., other = of[2] / 257.;
-        return of[1] / 257.
-               - (0.25 * std::min (one, other) + 0.75 * std::max (one, other));
-      };
-      const double far = 1 - excess (pixel) / excess (green);
-      const double matte = std::clamp ((far - 0.05) / 0.15, 0., 1.);
-      pixel[3] = int (std::lround (pixel[3] * matte));
-      expected.at (x, y) = pixel;
+      expected.at (x, y) = by_difference (picture.at (x, y), green, 0.05, 0.15);
     }
   Deep got = through ("chromakey " KEY "method=difference plate=none refine=false "
                       "similarity=0.05 smoothness=0.15",
@@ -258,6 +264,38 @@ TEST (test_deep_difference_has_alphas_between_those_of_eight_bits)
   for (int x = 0; x < 700; x++)
     alphas.insert (got.at (x, 0)[3]);
   fail_unless (alphas.size () > 256, "%u", unsigned (alphas.size ()));
+}
+
+/* As a picture file that loses nothing */
+static std::string
+encoded (const Deep &deep)
+{
+  Harness encode ("videoconvert dither=none ! openjpegenc ! image/x-jpc ! identity",
+      text ("video/x-raw,format=RGBA64_LE,width=%d,height=%d,framerate=1/1", deep.width,
+          deep.height));
+  Owned<GstBuffer> bytes =
+      encode.pass (gst_buffer_ref (made_of (deep, "RGBA64_LE", 0).buffer));
+  const Bytes all = read_buffer (bytes);
+  return std::string (all.begin (), all.end ());
+}
+
+/* A screen whose light falls by a third of a level of 8 bits a column, in 16 bits, as a
+ * file that loses nothing */
+TEST (test_deep_plate_of_a_file_keeps_its_sixteen_bits)
+{
+  const int width = 301, height = 40;
+  Deep screen (width, height), picture (width, height), expected (width, height);
+  for (int y = 0; y < height; y++)
+    for (int x = 0; x < width; x++) {
+      screen.at (x, y) = {green[0], green[1] - 85 * x, green[2], levels};
+      picture.at (x, y) = {green[0] + 40 * x, green[1] - 90 * x, green[2], levels};
+      expected.at (x, y) = by_difference (picture.at (x, y), screen.at (x, y), 0, 1);
+    }
+  const std::string element = "chromakey " KEY "method=difference refine=false "
+                              "similarity=0 smoothness=1 plate=file plate-location=";
+  const Folder folder;
+  const std::string path = folder.write ("plate.j2c", encoded (screen));
+  assert_same (through (element + path, picture), expected, 4, "plate");
 }
 
 /* Whatever else there is makes of levels of 8 bits what it makes in 8 bits. */
