@@ -58,14 +58,6 @@ convolves_in_lanes (GstOpenCLContext *context)
          || opencl::largest_group (context) < items;
 }
 
-gsize
-lanes_of (GstOpenCLContext *context)
-{
-  const cl_uint native =
-      opencl::device_info<cl_uint> (context, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
-  return native >= 16 ? 16 : native >= 8 ? 8 : 4;
-}
-
 std::string
 number_options (opencl::NumberType input, opencl::NumberType output)
 {
@@ -191,7 +183,7 @@ Multiplication::create (GstOpenCLContext *a_context, gsize a_batch, gsize rows,
   if (!in_lanes)
     return create_parts (rows, output, error);
 
-  const gsize lanes = lanes_of (context);
+  const gsize lanes = opencl::float_lanes (context);
   rows_of_group = lanes >= 16 ? 6 : 4; /* two vectors each, in registers */
   panel = 2 * lanes;
   step = 4;
@@ -404,7 +396,7 @@ PlaneTaps::create_kernel (GstOpenCLContext *context, GError **error)
 
   rows_of_item = 4;
   if (in_lanes) {
-    lanes = lanes_of (context);
+    lanes = opencl::float_lanes (context);
     options += " -DLANES=" + std::to_string (lanes);
     if (task.stride_x > 1)
       options += " -DSTRIDED";

@@ -186,7 +186,4 @@ private:
 
 /* Build options of an input's and an output's numbers. */
 std::string number_options (opencl::NumberType input, opencl::NumberType output);
-
-/* -DLANES=…: as many as the device's vectors have */
-gsize lanes_of (GstOpenCLContext *context);
 } // namespace compute

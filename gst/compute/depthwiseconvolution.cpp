@@ -5,6 +5,8 @@
 #include "convolvemethods.hpp"
 #include "convolvestages.hpp"
 
+#include <gst/opencl/deviceinfo.hpp>
+
 #include <algorithm>
 
 namespace compute {
@@ -24,7 +26,7 @@ public:
   {
     convolution = a_convolution;
     in_lanes = convolves_in_lanes (context);
-    lanes = in_lanes ? lanes_of (context) : 4;
+    lanes = in_lanes ? opencl::float_lanes (context) : 4;
     while (lanes / 2 >= std::max (convolution.input.channels, least_channels))
       lanes /= 2;
     filled = (convolution.input.channels + lanes - 1) / lanes * lanes;

@@ -5,6 +5,8 @@
 #include "convolvemethods.hpp"
 #include "convolvestages.hpp"
 
+#include <gst/opencl/deviceinfo.hpp>
+
 namespace compute {
 namespace {
 #define RESOURCE "/org/freedesktop/gstreamer/opencl/compute/convolvewinograd.cl"
@@ -85,7 +87,7 @@ private:
   /* A CPU's vectors where the channels fill them; on a GPU registers are short. */
   bool create_kernels (GstOpenCLContext *context, GError **error)
   {
-    const gsize wide = in_lanes ? lanes_of (context) : 2;
+    const gsize wide = in_lanes ? opencl::float_lanes (context) : 2;
     const gsize filters = convolution.output.channels;
     lanes_in = gathering.depth () % wide == 0 ? wide : 4;
     lanes_out = filters >= wide ? wide : 4;

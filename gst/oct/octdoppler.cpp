@@ -208,18 +208,13 @@ Doppler::prepare (GstOpenCLContext *context, GError **error)
       return false;
     memory.bytes = memory.wanted;
   }
-  const char *one = "-DWIDTH=1";
-  const std::string wide =
-      "-DWIDTH="
-      + std::to_string (std::clamp (
-          opencl::device_info<cl_uint> (context, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT), 4u,
-          16u))
-      + " -DMOST_WINDOW=" + std::to_string (small_window);
+  const std::string lanes = "-DLANES=" + std::to_string (opencl::float_lanes (context))
+                            + " -DMOST_WINDOW=" + std::to_string (small_window);
   created = created
-            || (depths_kernel.create (context, KERNELS, "sum_depths", one, error)
-                && phase_kernel.create (context, KERNELS, "find_phase", one, error)
+            || (depths_kernel.create (context, KERNELS, "sum_depths", nullptr, error)
+                && phase_kernel.create (context, KERNELS, "find_phase", nullptr, error)
                 && flow_kernel.create (context, KERNELS, "find_flow",
-                    opencl::is_cpu (context) ? wide.c_str () : one, error));
+                    opencl::is_cpu (context) ? lanes.c_str () : nullptr, error));
   block = opencl::is_cpu (context) ? cpu_block : 1;
   block_lines = opencl::is_cpu (context) ? cpu_lines : 1;
   return created;

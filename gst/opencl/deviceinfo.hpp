@@ -47,6 +47,14 @@ largest_group (GstOpenCLContext *context)
   return said > 0 ? said : 1;
 }
 
+/* Of the vectors in a CPU's kernels: as many as its own have, 4, 8 or 16 */
+inline cl_uint
+float_lanes (GstOpenCLContext *context)
+{
+  cl_uint native = device_info<cl_uint> (context, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
+  return native >= 16 ? 16 : native >= 8 ? 8 : 4;
+}
+
 inline bool
 is_cpu (GstOpenCLContext *context)
 {

@@ -28,19 +28,10 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#define JOINED(a, b) a##b
-#define JOIN(a, b) JOINED (a, b)
-#define FLOATS JOIN (float, LANES)
-#define INTS JOIN (int, LANES)
-#define WORDS JOIN (uint, LANES)
-#define AS_FLOATS JOIN (as_float, LANES)
-#define AS_INTS JOIN (as_int, LANES)
-#define AS_WORDS JOIN (as_uint, LANES)
-#define TO_FLOATS JOIN (convert_float, LANES)
+#include "lanes.clh"
+
 #define PIXELS JOIN (PIXEL, LANES)
 #define TO_PIXELS JOIN (convert_, PIXELS)
-#define LOAD JOIN (vload, LANES)
-#define STORE JOIN (vstore, LANES)
 
 #define POINTS (COMPLEX ? GRID : GRID / 2)
 #define ROWS (RADIX_1 * RADIX_2)
@@ -112,26 +103,6 @@ load_block (WORDS *block, global const uchar *input, long stride, uint last, uin
 #pragma unroll
   for (uint l = 0; l < LANES; l++)
     block[l] = LOAD (l, assembled);
-}
-
-/* Each round puts a bit of the row's number into that of the column, and back. */
-void
-transpose (WORDS *w)
-{
-#pragma unroll
-  for (uint round = 1; round < LANES; round *= 2) {
-    WORDS turned[LANES];
-#pragma unroll
-    for (uint n = 0; n < LANES / 2; n++) {
-      turned[2 * n].even = w[n].lo;
-      turned[2 * n].odd = w[n + LANES / 2].lo;
-      turned[2 * n + 1].even = w[n].hi;
-      turned[2 * n + 1].odd = w[n + LANES / 2].hi;
-    }
-#pragma unroll
-    for (uint n = 0; n < LANES; n++)
-      w[n] = turned[n];
-  }
 }
 
 /* The n-th sample of a word of each A-line. */

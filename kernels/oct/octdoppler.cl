@@ -8,32 +8,28 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
-/* WIDTH: of the vectors, on a CPU 8 or what its own have, else 1. */
-#if WIDTH == 1
+/* LANES: of the vectors, on a CPU; without, a work-item has a place. */
+#ifdef LANES
+#include "lanes.clh"
+#include <atonce.clh>
+/* Else a function is called for every vector, which goes there and back by memory. */
+#define INLINED __attribute__ ((always_inline))
+#else
 #define FLOATS float
 #define AS_INTS as_int
 #define AS_FLOATS as_float
-#else
-#define JOINED(a, b) a##b
-#define JOIN(a, b) JOINED (a, b)
-#define FLOATS JOIN (float, WIDTH)
-#define INTS JOIN (int, WIDTH)
-#define AS_INTS JOIN (as_int, WIDTH)
-#define AS_FLOATS JOIN (as_float, WIDTH)
-#define TO_FLOATS JOIN (convert_float, WIDTH)
-#define LOAD JOIN (vload, WIDTH)
-#define STORE JOIN (vstore, WIDTH)
+#define INLINED
 #endif
 
 /* By its bits and by comparisons, which are vectors everywhere. */
-FLOATS
+INLINED FLOATS
 magnitude (FLOATS value)
 {
   return AS_FLOATS (AS_INTS (value) & 0x7fffffff);
 }
 
 /* atan2 (y, x) by Abramowitz and Stegun's 4.4.49, 2e-8 off at most. */
-FLOATS
+INLINED FLOATS
 phase_of (FLOATS y, FLOATS x)
 {
   const FLOATS across = magnitude (x), up = magnitude (y);
@@ -60,7 +56,7 @@ phase_of (FLOATS y, FLOATS x)
       uint lines, uint pairs, uint window_depths, uint window, float least_power,        \
       float unit, global uchar *restrict output, ulong output_offset
 
-FLOATS
+INLINED FLOATS
 flow_of (FLOATS real, FLOATS imaginary, FLOATS power, float least_power, float unit)
 {
   const FLOATS phase = phase_of (imaginary, real) * unit;
@@ -68,7 +64,7 @@ flow_of (FLOATS real, FLOATS imaginary, FLOATS power, float least_power, float u
 }
 
 /* All in one, for a window that is small. */
-#if WIDTH == 1
+#ifndef LANES
 kernel void
 find_flow (FLOW)
 {
@@ -100,101 +96,180 @@ find_flow (FLOW)
 }
 #else
 /* For a CPU: BLOCK depths of LINES A-lines a work-item, for which each pair is multiplied,
- * and summed up over the window's depths, once. Powers are, where any are too low. */
+ * and summed up over the window's depths, once. Powers are, where any are too low. What is
+ * stored whole is read again soon: a CPU is slow where the one is not within the other. */
 #define BLOCK 256
 #define LINES 16
-#define ALL (BLOCK + MOST_WINDOW + WIDTH)
+#define VECTORS (BLOCK / LANES)
+#define ALL (VECTORS + (MOST_WINDOW + LANES - 1) / LANES)
+
+typedef FLOATS Floats;
+AT_ANY_ADDRESS (Floats)
+
+/* Of depths beside each other */
+typedef struct {
+  Floats real[ALL], imaginary[ALL], power[ALL];
+} Products;
 
 typedef struct {
-  float real[BLOCK], imaginary[BLOCK], power[BLOCK];
+  Floats real[VECTORS], imaginary[VECTORS], power[VECTORS];
 } Sums;
 
 constant int lanes_of_vector[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 /* Real and imaginary parts of bins beside each other. */
 typedef struct {
-  FLOATS x, y;
+  Floats x, y;
 } Bins;
 
-Bins
+INLINED Bins
 load_bins (global const float2 *bins)
 {
-  const FLOATS first = LOAD (0, (global const float *)bins);
-  const FLOATS second = LOAD (1, (global const float *)bins);
-  return (Bins){(FLOATS) (first.even, second.even), (FLOATS) (first.odd, second.odd)};
+  const Floats first = LOAD_AT_ONCE (Floats, bins);
+  const Floats second = LOAD_AT_ONCE (Floats, bins + LANES / 2);
+  return (Bins){(Floats)(first.even, second.even), (Floats)(first.odd, second.odd)};
 }
 
-FLOATS
-sum_of_depths (const float *of, int window_depths)
+/* From the depth `at` on, which may lie before the A-line's first; nothing is beyond its
+ * ends. */
+INLINED Bins
+load_inner_bins (global const float2 *line, int at, int depths)
 {
-  FLOATS sum = LOAD (0, of);
-  for (int k = 1; k < window_depths; k++)
-    sum += LOAD (0, of + k);
+  if (at >= 0 && at + LANES <= depths)
+    return load_bins (line + at);
+  float x[LANES], y[LANES];
+  for (int n = 0; n < LANES; n++) {
+    const bool inner = at + n >= 0 && at + n < depths;
+    x[n] = inner ? line[at + n].x : 0.0f;
+    y[n] = inner ? line[at + n].y : 0.0f;
+  }
+  return (Bins){LOAD (0, x), LOAD (0, y)};
+}
+
+/* The `window` places from `of` on. */
+INLINED Floats
+sum_of_depths (const Floats *of, int window)
+{
+  const float *at = (const float *)of;
+  Floats sum = *of;
+  for (int k = 1; k < window; k++)
+    sum += ((const ANYWHERE (Floats) *)(at + k))->all;
   return sum;
 }
 
-/* Of a pair, from the depth `start` on, which may lie before the A-line's first: nothing is
- * beyond its ends. */
-void
+/* Of a pair, from the depth `start` on. */
+INLINED void
 sum_pair (global const float2 *after, global const float2 *before, int start, int depths,
     int window_depths, bool powers, Sums *sums)
 {
   const int needed = BLOCK + window_depths - 1;
-  const int end = min (needed, depths - start);
-  float real[ALL], imaginary[ALL], power[ALL];
-  int n = 0;
-  for (; start + n < 0; n++)
-    real[n] = imaginary[n] = power[n] = 0.0f;
-  for (; n < end && start + n + WIDTH <= depths; n += WIDTH) {
-    const Bins a = load_bins (after + start + n), b = load_bins (before + start + n);
-    STORE (a.x * b.x + a.y * b.y, 0, real + n);
-    STORE (a.y * b.x - a.x * b.y, 0, imaginary + n);
+  Products products;
+  for (int n = 0; n * LANES < needed; n++) {
+    const Bins a = load_inner_bins (after, start + n * LANES, depths);
+    const Bins b = load_inner_bins (before, start + n * LANES, depths);
+    products.real[n] = a.x * b.x + a.y * b.y;
+    products.imaginary[n] = a.y * b.x - a.x * b.y;
     if (powers)
-      STORE (a.x * a.x + a.y * a.y + b.x * b.x + b.y * b.y, 0, power + n);
+      products.power[n] = a.x * a.x + a.y * a.y + b.x * b.x + b.y * b.y;
   }
-  for (; n < end; n++) {
-    const float2 a = after[start + n], b = before[start + n];
-    real[n] = a.x * b.x + a.y * b.y;
-    imaginary[n] = a.y * b.x - a.x * b.y;
-    power[n] = a.x * a.x + a.y * a.y + b.x * b.x + b.y * b.y;
-  }
-  for (; n < needed; n++)
-    real[n] = imaginary[n] = power[n] = 0.0f;
-  for (int n = 0; n < BLOCK; n += WIDTH) {
-    STORE (sum_of_depths (real + n, window_depths), 0, sums->real + n);
-    STORE (sum_of_depths (imaginary + n, window_depths), 0, sums->imaginary + n);
+  for (int n = 0; n < VECTORS; n++) {
+    sums->real[n] = sum_of_depths (products.real + n, window_depths);
+    sums->imaginary[n] = sum_of_depths (products.imaginary + n, window_depths);
     if (powers)
-      STORE (sum_of_depths (power + n, window_depths), 0, sums->power + n);
+      sums->power[n] = sum_of_depths (products.power + n, window_depths);
   }
 }
 
-/* Of the pairs of a window, from depth `begin` + `n` on; sums[pair % window] is a pair's. */
-FLOATS
-flow_of_pairs (const Sums *sums, uint window, uint first_pair, uint end_pair, uint n,
-    uint begin, uint depths, uint window_depths, float least_power, float unit)
+INLINED void
+clear_pair (Sums *sums)
+{
+  for (int n = 0; n < VECTORS; n++)
+    sums->real[n] = sums->imaginary[n] = sums->power[n] = 0.0f;
+}
+
+/* Depths that the sums of a vector, from `depth` on, are of */
+INLINED Floats
+summed_depths (int depth, int depths, int window_depths)
+{
+  const int above = (window_depths - 1) / 2;
+  const INTS middle = depth + LOAD (0, lanes_of_vector);
+  const INTS below = middle + window_depths - above;
+  const INTS end = below < depths ? below : (INTS)depths;
+  const INTS first = middle > above ? middle - above : (INTS)0;
+  return TO_FLOATS (end > first ? end - first : (INTS)1);
+}
+
+/* The n-th vector of `window` pairs, of which `summed` are not beyond the B-scan, from the
+ * depth `begin` on. */
+INLINED Floats
+flow_of_pairs (const Sums *sums, int window, int summed, int n, int begin, int depths,
+    int window_depths, float least_power, float unit)
 {
   const bool powers = least_power > 0.0f;
-  FLOATS x = 0.0f, y = 0.0f, p = 0.0f;
-  for (uint pair = first_pair, at = first_pair % window; pair < end_pair; pair++) {
-    x += LOAD (0, sums[at].real + n);
-    y += LOAD (0, sums[at].imaginary + n);
-    if (powers)
-      p += LOAD (0, sums[at].power + n);
-    at = at + 1 < window ? at + 1 : 0;
+  Floats x = sums[0].real[n], y = sums[0].imaginary[n];
+  for (int k = 1; k < window; k++) {
+    x += sums[k].real[n];
+    y += sums[k].imaginary[n];
   }
   if (!powers) {
     /* What is not a number has no flow, and what is nothing has none. */
-    const FLOATS flow = phase_of (y, x) * unit;
-    return flow == flow ? flow : (FLOATS)0.0f;
+    const Floats flow = phase_of (y, x) * unit;
+    return flow == flow ? flow : (Floats)0.0f;
   }
-  const int above = (window_depths - 1) / 2;
-  const INTS depth = (int)(begin + n) + LOAD (0, lanes_of_vector);
-  const INTS below = depth + (int)window_depths - above;
-  const INTS end = below < (int)depths ? below : (INTS)(int)depths;
-  const INTS first = depth > above ? depth - above : (INTS)0;
-  const INTS summed = end > first ? end - first : (INTS)1;
-  p *= 0.5f / (TO_FLOATS (summed) * (float)(end_pair - first_pair));
+  Floats p = sums[0].power[n];
+  for (int k = 1; k < window; k++)
+    p += sums[k].power[n];
+  p *= 0.5f / (summed_depths (begin + n * LANES, depths, window_depths) * (float)summed);
   return flow_of (x, y, p, least_power, unit);
+}
+
+/* As many of them as there are. */
+INLINED void
+store_flow (Floats flow, int count, global float *to)
+{
+  if (count >= LANES) {
+    STORE_AT_ONCE (Floats, to, flow);
+    return;
+  }
+  float each[LANES];
+  STORE (flow, 0, each);
+  for (int n = 0; n < count; n++)
+    to[n] = each[n];
+}
+
+typedef struct {
+  global const float2 *before, *after; /* the first pair */
+  int depths, lines, pairs;
+  float least_power, unit;
+  global float *output;
+} Flow;
+
+/* Pairs beyond the B-scan are of nothing. */
+INLINED void
+find_block (Flow flow, int begin, int first_line, int window_depths, int window)
+{
+  const int earlier = (window - 1) / 2, above = (window_depths - 1) / 2;
+  const int count = min (flow.depths - begin, BLOCK);
+  Sums sums[MOST_WINDOW]; /* one after the other, and the first again */
+  int next = min (first_line, flow.pairs - 1) - earlier, place = 0;
+  for (int line = first_line; line < min (first_line + LINES, flow.lines); line++) {
+    const int first = min (line, flow.pairs - 1) - earlier, end = first + window;
+    for (; next < end; next++) {
+      if (next >= 0 && next < flow.pairs)
+        sum_pair (flow.after + (size_t)next * flow.depths,
+            flow.before + (size_t)next * flow.depths, begin - above, flow.depths,
+            window_depths, flow.least_power > 0.0f, &sums[place]);
+      else
+        clear_pair (&sums[place]);
+      place = place + 1 < window ? place + 1 : 0;
+    }
+    const int summed = min (end, flow.pairs) - max (first, 0);
+    global float *to = flow.output + (size_t)line * flow.depths + begin;
+    for (int n = 0; n * LANES < count; n++)
+      store_flow (flow_of_pairs (sums, window, summed, n, begin, flow.depths,
+                      window_depths, flow.least_power, flow.unit),
+          count - n * LANES, to + n * LANES);
+  }
 }
 
 kernel void
@@ -203,38 +278,18 @@ find_flow (FLOW)
   const uint begin = get_global_id (0) * BLOCK, first_line = get_global_id (1) * LINES;
   if (begin >= depths || first_line >= lines)
     return;
-
-  global const float2 *before = (global const float2 *)(before_bytes + before_offset);
-  global const float2 *after = (global const float2 *)(after_bytes + after_offset);
-  const uint earlier = (window - 1) / 2;
-  const int above = (window_depths - 1) / 2;
-  Sums sums[MOST_WINDOW];
-  uint next = max (min (first_line, pairs - 1), earlier) - earlier;
-  for (uint line = first_line; line < min (first_line + LINES, lines); line++) {
-    const uint middle = min (line, pairs - 1);
-    const uint first_pair = max (middle, earlier) - earlier;
-    const uint end_pair = min (middle + window - earlier, pairs);
-    for (; next < end_pair; next++)
-      sum_pair (after + (size_t)next * depths, before + (size_t)next * depths,
-          (int)begin - above, depths, window_depths, least_power > 0.0f,
-          &sums[next % window]);
-    global float *to =
-        (global float *)(output + output_offset) + (size_t)line * depths + begin;
-    for (uint n = 0; n < BLOCK && begin + n < depths; n += WIDTH) {
-      const FLOATS flow = flow_of_pairs (sums, window, first_pair, end_pair, n, begin,
-          depths, window_depths, least_power, unit);
-      if (begin + n + WIDTH <= depths) {
-        STORE (flow, 0, to + n);
-        continue;
-      }
-      for (uint rest = 0; begin + n + rest < depths; rest++)
-        to[n + rest] = ((const float *)&flow)[rest];
-    }
-  }
+  const Flow flow = {(global const float2 *)(before_bytes + before_offset),
+      (global const float2 *)(after_bytes + after_offset), depths, lines, pairs,
+      least_power, unit, (global float *)(output + output_offset)};
+  /* What is usual is worth loops of lengths that the compiler knows. */
+  if (window_depths == 3 && window == 3)
+    find_block (flow, begin, first_line, 3, 3);
+  else
+    find_block (flow, begin, first_line, window_depths, window);
 }
 #endif
 
-#if WIDTH == 1
+#ifndef LANES
 /* Of each pair and depth, the sum of X_j+1 X_j* over `window` depths around it, and of the
  * power (|X_j|^2 + |X_j+1|^2) / 2. */
 kernel void
@@ -256,7 +311,7 @@ sum_depths (global const uchar *restrict before_bytes, ulong before_offset,
   float3 sum = 0.0f;
   for (uint at = from; at < end; at++) {
     const float2 a = after[at], b = before[at];
-    sum += (float3) (a.x * b.x + a.y * b.y, a.y * b.x - a.x * b.y,
+    sum += (float3)(a.x * b.x + a.y * b.y, a.y * b.x - a.x * b.y,
         0.5f * (a.x * a.x + a.y * a.y + b.x * b.x + b.y * b.y));
   }
   vstore3 (sum, line + depth, sums);
@@ -281,9 +336,12 @@ find_phase (global const float *restrict sums, uint depths, uint lines, uint pai
     sum += vload3 ((size_t)pair * depths + depth, sums);
 
   const uint above = (window_depths - 1) / 2;
-  const uint summed = min (depth + window_depths - above, depths) - (max (depth, above) - above);
+  const uint summed =
+      min (depth + window_depths - above, depths) - (max (depth, above) - above);
   const float power = sum.z / (summed * (end - from));
-  const float phase = power >= least_power && power > 0.0f ? phase_of (sum.y, sum.x) : 0.0f;
-  ((global float *)(output + output_offset))[(size_t)line * depths + depth] = phase * unit;
+  const float phase =
+      power >= least_power && power > 0.0f ? phase_of (sum.y, sum.x) : 0.0f;
+  ((global float *)(output + output_offset))[(size_t)line * depths + depth] =
+      phase * unit;
 }
 #endif

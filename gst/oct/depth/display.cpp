@@ -84,10 +84,10 @@ Display::create (
   numbers = wanted;
   format = output;
   strips = picture && opencl::is_cpu (context);
+  lanes = strips ? " -DLANES=" + std::to_string (opencl::float_lanes (context)) : "";
   counts = range = cl::Buffer ();
-  const std::string options = std::string (value.options)
-                              + number_options[gsize (numbers)]
-                              + (strips ? " -DSTRIPS" : "");
+  const std::string options =
+      std::string (value.options) + number_options[gsize (numbers)] + lanes;
   const char *name = strips    ? "make_picture_strips"
                      : picture ? "make_picture"
                                : "make_lines";
@@ -104,8 +104,8 @@ Display::create_range (GstOpenCLContext *context, GError **error)
       guint (group), guint (steps), guint (steps_of_decibel), guint (-least_decibels),
       guint (least_span));
   const std::string options = told + number;
-  const std::string shown = std::string (value_of (format).options) + number
-                            + (strips ? " -DSTRIPS" : "") + " -DAUTOMATIC";
+  const std::string shown =
+      std::string (value_of (format).options) + number + lanes + " -DAUTOMATIC";
   g_free (told);
   const std::vector<cl_uint> zeros (steps);
   counts = opencl::make_filled_buffer (

@@ -63,7 +63,8 @@ private:
 
   Numbers numbers = Numbers::complex;
   DepthFormat format = DepthFormat::gray8;
-  bool strips = false; /* a picture is made in strips */
+  bool strips = false; /* a picture is made in strips, */
+  std::string lanes;   /* by vectors of such, as its kernels are told */
   opencl::Kernel kernel;
 
   opencl::Kernel kernel_in_range, count_levels, find_range;

@@ -13,7 +13,6 @@ namespace oct {
 namespace {
 const char *const resource = "/org/freedesktop/gstreamer/opencl/oct/lanedepth.cl";
 
-const guint most_lanes = 16;
 const guint least_lanes = 4;
 
 /* Points of an A-line that are worth it. */
@@ -92,11 +91,9 @@ plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
   if (!layout.steps || format.taps > most_taps)
     return false;
   gsize memory = local_memory_of (context, format);
-  guint native =
-      opencl::device_info<cl_uint> (context, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
   guint widest = guint (segment / value_of (format).bytes);
-  for (layout.lanes = std::clamp (native, least_lanes, most_lanes);
-       layout.lanes >= least_lanes; layout.lanes /= 2) {
+  for (layout.lanes = opencl::float_lanes (context); layout.lanes >= least_lanes;
+       layout.lanes /= 2) {
     if (format.samples * sample_of (format.input).bytes % (4 * layout.lanes) != 0)
       continue; /* samples come in blocks of as many words */
     for (layout.tile = std::max (widest, layout.lanes); layout.tile >= layout.lanes;
