@@ -6,6 +6,7 @@
 
 #include "expect.hpp"
 #include "owned.hpp"
+#include "slowness.hpp"
 #include "test.hpp"
 
 #include <gst/app/gstappsink.h>
@@ -237,12 +238,14 @@ together (guint n, Work work)
     thread.join ();
 }
 
-/* Whether `condition` becomes true within ten seconds. */
+/* Whether `condition` becomes true within ten seconds of an idle machine. */
 template <typename Condition>
 bool
 soon (Condition condition)
 {
-  for (int i = 0; i < 2000; i++) {
+  const gint64 patience = gint64 (10 * G_TIME_SPAN_SECOND * slowness ());
+  for (const gint64 start = g_get_monotonic_time ();
+       g_get_monotonic_time () < start + patience;) {
     if (condition ())
       return true;
     g_usleep (5000);

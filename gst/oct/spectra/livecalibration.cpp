@@ -9,46 +9,58 @@
 #include <gst/opencl/opencl-private.hpp>
 
 #include <condition_variable>
-#include <functional>
+#include <deque>
 #include <mutex>
 #include <utility>
 
 namespace oct {
+/* The threads that reckon have it as long as there is work. */
 struct LiveCalibration::Mirrors {
   std::mutex mutex;
   std::condition_variable told;
+  std::deque<std::unique_ptr<Job>> waiting;
   guint under_way = 0;
   std::vector<double> before; /* empty: there was none */
+};
+
+/* All that the other thread needs, also when the element has stopped meanwhile. */
+struct LiveCalibration::Job {
+  std::shared_ptr<Mirrors> mirrors;
+  cl::CommandQueue queue;
+  std::shared_ptr<BackgroundMean> owner;
+  std::shared_ptr<cl::Buffer> mean;
+  gsize samples;
+  Wish wish;
+
+  explicit Job (std::shared_ptr<Mirrors> of) : mirrors (std::move (of))
+  {
+    std::lock_guard<std::mutex> lock (mirrors->mutex);
+    mirrors->under_way++;
+  }
+  ~Job ()
+  {
+    std::lock_guard<std::mutex> lock (mirrors->mutex);
+    mirrors->under_way--;
+    mirrors->told.notify_all ();
+  }
 };
 
 namespace {
 using Values = std::vector<double>;
 
-/* All that the other thread needs, also when the element has stopped meanwhile. */
-struct Job {
-  cl::CommandQueue queue;
-  std::shared_ptr<BackgroundMean> owner;
-  std::shared_ptr<cl::Buffer> mean;
-  gsize samples;
-  LiveCalibration::Wish wish;
-  std::function<Values (const Values &)> exchange; /* for the mirror before */
-  std::function<void ()> end;
-
-  ~Job () { end (); }
-};
-
 bool
-read_mean (const Job &job, Values &mirror, GError **error)
+read_mean (cl_command_queue queue, cl_mem mean, const Values &background, Values &mirror,
+    GError **error)
 {
-  std::vector<cl_float> values (job.samples);
+  std::vector<cl_float> values (mirror.size ());
   const gsize bytes = values.size () * sizeof values[0];
-  if (!gst_opencl_check (clEnqueueReadBuffer (job.queue (), (*job.mean) (), CL_TRUE, 0,
-                             bytes, values.data (), 0, nullptr, nullptr),
+  if (!gst_opencl_check (clEnqueueReadBuffer (queue, mean, CL_TRUE, 0, bytes,
+                             values.data (), 0, nullptr, nullptr),
           "clEnqueueReadBuffer", error))
     return false;
   mirror.assign (values.begin (), values.end ());
-  for (gsize j = 0; j < job.wish.background.size (); j++)
-    mirror[j] -= job.wish.background[j];
+  for (gsize j = 0; j < background.size (); j++)
+    mirror[j] -= background[j];
   return true;
 }
 
@@ -79,23 +91,32 @@ post (GstElement *element, const MirrorCalibration &found)
   gst_element_post_message (
       element, gst_message_new_element (GST_OBJECT (element), structure));
 }
+} // namespace
 
 void
-calibrate (GstElement *element, gpointer data)
+LiveCalibration::calibrate (GstElement *element, gpointer data)
 {
-  const Job &job = *static_cast<Job *> (data);
+  auto *mirrors = static_cast<Mirrors *> (data);
+  std::unique_lock<std::mutex> lock (mirrors->mutex);
+  const std::unique_ptr<Job> job = std::move (mirrors->waiting.front ());
+  mirrors->waiting.pop_front ();
+  lock.unlock ();
+
+  const Wish &wish = job->wish;
   GError *error = nullptr;
-  Values mirror;
+  Values mirror (job->samples);
   MirrorCalibration found;
   std::string settings;
-  bool good = read_mean (job, mirror, &error);
+  bool good = read_mean (job->queue (), (*job->mean) (), wish.background, mirror, &error);
   if (good) {
-    const Values before = job.exchange (mirror);
+    lock.lock ();
+    const Values before = std::exchange (mirrors->before, mirror);
+    lock.unlock ();
     good = calibration_of_mirrors (before.empty () ? mirror : before,
-               before.empty () ? before : mirror, !job.wish.same_side, found, &error)
-           && (job.wish.folder.empty ()
+               before.empty () ? before : mirror, !wish.same_side, found, &error)
+           && (wish.folder.empty ()
                || write_calibration (
-                   job.wish.folder, found, !before.empty (), settings, &error));
+                   wish.folder, found, !before.empty (), settings, &error));
   }
   if (good)
     post (element, found);
@@ -104,7 +125,6 @@ calibrate (GstElement *element, gpointer data)
         ("No calibration was found in this frame: %s", error->message), (nullptr));
   g_clear_error (&error);
 }
-} // namespace
 
 LiveCalibration::LiveCalibration () : mirrors (std::make_shared<Mirrors> ())
 {
@@ -130,30 +150,20 @@ bool
 LiveCalibration::take (GstElement *element, GstOpenCLContext *context, SampleFormat input,
     const RawSpectra &spectra, const Wish &wish, cl_command_queue queue, GError **error)
 {
-  auto job = std::make_unique<Job> ();
+  auto job = std::make_unique<Job> (mirrors);
   job->owner = std::make_shared<BackgroundMean> ();
   job->samples = spectra.samples;
   job->wish = wish;
   job->queue = cl::CommandQueue (queue, true);
-  job->exchange = [own = mirrors] (const Values &mirror) {
-    std::lock_guard<std::mutex> lock (own->mutex);
-    return std::exchange (own->before, mirror);
-  };
-  job->end = [own = mirrors] {
-    std::lock_guard<std::mutex> lock (own->mutex);
-    own->under_way--;
-    own->told.notify_all ();
-  };
-  {
-    std::lock_guard<std::mutex> lock (mirrors->mutex);
-    mirrors->under_way++;
-  }
   if (!job->owner->create (context, input, spectra.samples, spectra.lines, 0, error)
       || !job->owner->update (spectra, queue, job->mean, error))
     return false;
   clFlush (queue);
-  gst_element_call_async (element, calibrate, job.release (),
-      [] (gpointer data) { delete static_cast<Job *> (data); });
+  {
+    std::lock_guard<std::mutex> lock (mirrors->mutex);
+    mirrors->waiting.push_back (std::move (job));
+  }
+  gst_element_call_async (element, calibrate, mirrors.get (), nullptr);
   return true;
 }
 } // namespace oct

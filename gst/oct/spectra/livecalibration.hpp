@@ -34,7 +34,11 @@ public:
       GError **error);
 
 private:
+  struct Job;
   struct Mirrors;
+
+  static void calibrate (GstElement *element, gpointer mirrors);
+
   std::shared_ptr<Mirrors> mirrors;
 };
 } // namespace oct

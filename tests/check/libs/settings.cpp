@@ -6,6 +6,8 @@
 
 #include "tests/check/harness.hpp"
 
+#include <atomic>
+
 using namespace check;
 
 namespace {
@@ -70,7 +72,7 @@ const opencl::PropertyTable<Values> properties = {
 struct Knobs {
   GstElement parent;
   opencl::Settings<Values> *settings;
-  const std::function<void (Knobs *)> *meanwhile; /* (nullable), once */
+  std::atomic<const std::function<void (Knobs *)> *> meanwhile; /* (nullable), once */
 };
 typedef GstElementClass KnobsClass;
 
@@ -90,7 +92,7 @@ void
 knobs_dispatch (GObject *object, guint n, GParamSpec **specs)
 {
   Knobs *self = reinterpret_cast<Knobs *> (object);
-  if (const auto *meanwhile = std::exchange (self->meanwhile, nullptr))
+  if (const auto *meanwhile = self->meanwhile.exchange (nullptr))
     (*meanwhile) (self);
   tell_settings (object, n, specs);
 }
