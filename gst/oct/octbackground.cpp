@@ -41,6 +41,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include <gst/opencl/devicebuffer.hpp>
@@ -49,6 +51,7 @@
 #include <gst/opencl/npyfile.hpp>
 
 #include "depth/depthfilter.hpp"
+#include "spectra/framebuffers.hpp"
 #include "elements.h"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octbackground.cl"
@@ -80,22 +83,71 @@ struct Settings {
 /* Lines that a work-item of the last kernel has. */
 const cl_uint lines_of_item = 16;
 
+/* What takes a pattern away: of a filter and of work that it left. */
+struct Subtraction {
+  std::mutex launching; /* a kernel's arguments are set one by one */
+  opencl::Kernel kernel;
+  guint wide = 0; /* floats of a work-item */
+};
+
+class PendingDifference : public oct::PendingDepths {
+public:
+  std::shared_ptr<Subtraction> subtraction;
+  std::shared_ptr<cl::Buffer> pattern; /* or null */
+  cl_mem input;
+  gsize offset; /* in bytes */
+  guint depths, lines;
+  guint empty; /* depths */
+
+  bool make (cl_command_queue queue, cl_mem data, gsize at, GError **error) override;
+  bool show (oct::Display &display, cl_command_queue queue,
+      const oct::DepthOutput &picture, GError **error) override;
+};
+
+bool
+PendingDifference::make (cl_command_queue queue, cl_mem data, gsize at, GError **error)
+{
+  std::lock_guard<std::mutex> guard (subtraction->launching);
+  const cl_uint columns = 2 * depths;
+  const gsize items = (columns + subtraction->wide - 1) / subtraction->wide;
+  const gsize rows = (lines + lines_of_item - 1) / lines_of_item;
+  return subtraction->kernel.launch (queue, items, rows, error, input,
+      cl_ulong (offset / sizeof (cl_float)), cl_ulong (columns), columns, cl_uint (lines),
+      pattern ? (*pattern) () : input, cl_uint (pattern != nullptr), cl_uint (2 * empty),
+      lines_of_item, data, cl_ulong (at / sizeof (cl_float)), cl_ulong (columns));
+}
+
+bool
+PendingDifference::show (oct::Display &display, cl_command_queue queue,
+    const oct::DepthOutput &picture, GError **error)
+{
+  const oct::Shown shown = {input, offset / sizeof (cl_float2), depths, lines};
+  const oct::Difference difference = {
+      pattern ? (*pattern) () : nullptr, pattern != nullptr, empty};
+  return display.enqueue_difference (queue, shown, difference, picture, error);
+}
+
 class Background : public oct::DepthFilterOf<Settings> {
 public:
   using DepthFilterOf::DepthFilterOf;
 
   void release () override
   {
-    for (opencl::Kernel *kernel : {&find, &choose, &subtract})
-      *kernel = opencl::Kernel ();
-    means = variances = pattern = loaded = cl::Buffer ();
-    wide = 0;
+    find = opencl::Kernel ();
+    choose = opencl::Kernel ();
+    subtraction = nullptr;
+    means = variances = cl::Buffer ();
+    pattern = loaded = nullptr;
+    patterns = oct::FrameBuffers ();
     columns = segments = 0;
     recorded = false;
   }
   bool prepare (GstOpenCLContext *context, GError **error) override;
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
+  bool can_defer () const override { return true; }
+  std::shared_ptr<oct::PendingDepths> defer (const GstOpenCLFrame *from,
+      cl_command_queue queue, bool &reads, GError **error) override;
 
 protected:
   oct::DepthChange change_of (const Settings &wanted) const override { return {}; }
@@ -112,16 +164,19 @@ private:
   }
   bool build (GstOpenCLContext *context, guint floats, GError **error);
   bool load (GstOpenCLContext *context, GError **error);
-  bool find_pattern (
-      const GstOpenCLFrame *from, cl_command_queue queue, gsize items, GError **error);
+  bool finds_pattern () const { return in_force.method != Method::none && !recorded; }
+  bool find_pattern (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
 
-  opencl::Kernel find, choose, subtract;
-  guint wide = 0; /* floats of a work-item, of which the kernels are built */
-  cl::Buffer means, variances, pattern;
-  cl::Buffer loaded;                 /* a pattern from a file */
-  cl_uint columns = 0, segments = 0; /* that these are for */
-  bool recorded = false;             /* the pattern is one that stays */
-  guint recording = 0;               /* which */
+  GstOpenCLContext *context = nullptr;
+  opencl::Kernel find, choose;
+  std::shared_ptr<Subtraction> subtraction;
+  cl::Buffer means, variances;
+  oct::FrameBuffers patterns;
+  std::shared_ptr<cl::Buffer> pattern; /* of this frame, or one that stays */
+  std::shared_ptr<cl::Buffer> loaded;  /* one from a file */
+  cl_uint columns = 0, segments = 0;   /* that means are for */
+  bool recorded = false;               /* the pattern is one that stays */
+  guint recording = 0;                 /* which */
 };
 
 /* The mean of all A-lines of a file of complex numbers, or of pairs of real ones, in floats. */
@@ -177,11 +232,11 @@ Background::load (GstOpenCLContext *context, GError **error)
   std::vector<cl_float> values;
   if (in_force.method != Method::file || recorded)
     return true;
-  loaded = cl::Buffer ();
+  loaded = std::make_shared<cl::Buffer> ();
   if (load_pattern (in_force.location, input.depths, values, error))
-    loaded = opencl::make_table (
+    *loaded = opencl::make_table (
         context, values.data (), values.size () * sizeof values[0], error);
-  recorded = loaded () != nullptr;
+  recorded = (*loaded) () != nullptr;
   return recorded;
 }
 
@@ -193,21 +248,24 @@ Background::build (GstOpenCLContext *context, guint floats, GError **error)
   guint wanted = opencl::is_cpu (context) ? 16 : 2;
   while (wanted > floats)
     wanted /= 2;
-  if (wanted == wide)
+  if (subtraction && subtraction->wide == wanted)
     return true;
   const std::string options = "-DWIDE=" + std::to_string (wanted);
-  wide = 0;
+  auto made = std::make_shared<Subtraction> ();
+  made->wide = wanted;
+  subtraction = nullptr;
   if (!find.create (context, KERNELS, "find_segments", options.c_str (), error)
       || !choose.create (context, KERNELS, "choose_segments", options.c_str (), error)
-      || !subtract.create (context, KERNELS, "subtract", options.c_str (), error))
+      || !made->kernel.create (context, KERNELS, "subtract", options.c_str (), error))
     return false;
-  wide = wanted;
+  subtraction = made;
   return true;
 }
 
 bool
-Background::prepare (GstOpenCLContext *context, GError **error)
+Background::prepare (GstOpenCLContext *of, GError **error)
 {
+  context = of;
   const cl_uint wanted_columns = cl_uint (2 * input.depths);
   const cl_uint wanted_segments = segments_of (in_force);
   if (in_force.recordings != recording || wanted_columns != columns)
@@ -220,45 +278,60 @@ Background::prepare (GstOpenCLContext *context, GError **error)
   const gsize line = sizeof (cl_float) * wanted_columns;
   columns = segments = 0;
   if (!opencl::make_buffer (context, line * wanted_segments, means, error)
-      || !opencl::make_buffer (context, line * wanted_segments, variances, error)
-      || (!(recorded && pattern ())
-          && !opencl::make_buffer (context, line, pattern, error)))
+      || !opencl::make_buffer (context, line * wanted_segments, variances, error))
     return false;
   columns = wanted_columns;
   segments = wanted_segments;
   return true;
 }
 
+/* In memory that no work under way reads. */
 bool
 Background::find_pattern (
-    const GstOpenCLFrame *from, cl_command_queue queue, gsize items, GError **error)
+    const GstOpenCLFrame *from, cl_command_queue queue, GError **error)
 {
-  if (in_force.method == Method::none || recorded)
-    return true;
-  recorded = in_force.method == Method::recorded;
-  return find.launch (queue, items, segments, error, from->data,
+  const gsize items = (columns + subtraction->wide - 1) / subtraction->wide;
+  pattern = nullptr;
+  pattern = patterns.unused (context, sizeof (cl_float) * columns, error);
+  recorded = pattern && in_force.method == Method::recorded;
+  return pattern
+         && find.launch (queue, items, segments, error, from->data,
              cl_ulong (from->offset[0] / sizeof (cl_float)), cl_ulong (columns), columns,
              cl_uint (input.lines), segments, means (), variances ())
          && choose.launch (queue, items, 1, error, means (), variances (), columns,
-             segments, pattern ());
+             segments, (*pattern) ());
+}
+
+std::shared_ptr<oct::PendingDepths>
+Background::defer (
+    const GstOpenCLFrame *from, cl_command_queue queue, bool &reads, GError **error)
+{
+  reads = finds_pattern ();
+  if (reads && !find_pattern (from, queue, error))
+    return nullptr;
+  auto left = std::make_shared<PendingDifference> ();
+  left->subtraction = subtraction;
+  left->pattern = in_force.method == Method::none   ? nullptr
+                  : in_force.method == Method::file ? loaded
+                                                    : pattern;
+  left->input = from->data;
+  left->offset = from->offset[0];
+  left->depths = guint (input.depths);
+  left->lines = guint (input.lines);
+  left->empty = in_force.dc_depths;
+  return left;
 }
 
 bool
 Background::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
-  const gsize items = (columns + wide - 1) / wide;
-  const gsize rows = (input.lines + lines_of_item - 1) / lines_of_item;
-  return oct::check_places (from, input.bytes, error)
-         && oct::check_places (to, output.bytes, error)
-         && find_pattern (from, queue, items, error)
-         && subtract.launch (queue, items, rows, error, from->data,
-             cl_ulong (from->offset[0] / sizeof (cl_float)), cl_ulong (columns), columns,
-             cl_uint (input.lines),
-             in_force.method == Method::file ? loaded () : pattern (),
-             cl_uint (in_force.method != Method::none), cl_uint (2 * in_force.dc_depths),
-             lines_of_item, to->data, cl_ulong (to->offset[0] / sizeof (cl_float)),
-             cl_ulong (columns));
+  bool reads = false;
+  if (!oct::check_places (from, input.bytes, error)
+      || !oct::check_places (to, output.bytes, error))
+    return false;
+  std::shared_ptr<oct::PendingDepths> left = defer (from, queue, reads, error);
+  return left && left->make (queue, to->data, to->offset[0], error);
 }
 } // namespace
 

@@ -57,6 +57,13 @@ public:
   bool prepare (GstOpenCLContext *context, GError **error) override;
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
+  /* A range is found of depths that are there. */
+  bool takes_up () const override { return !finds_range (); }
+  bool show (oct::PendingDepths &depths, const GstOpenCLFrame *to, cl_command_queue queue,
+      GError **error) override
+  {
+    return depths.show (display, queue, picture_in (to), error);
+  }
 
 protected:
   oct::DepthChange change_of (const Settings &wanted) const override;
@@ -72,6 +79,7 @@ private:
   {
     return output.bytes == 1 ? oct::DepthFormat::gray8 : oct::DepthFormat::gray16;
   }
+  oct::DepthOutput picture_in (const GstOpenCLFrame *to) const;
   bool finds_range () const { return in_force.db_auto && quantity ().decibels; }
 
   oct::Display display;
@@ -104,9 +112,8 @@ Picture::prepare (GstOpenCLContext *context, GError **error)
   return !finds_range () || display.has_range () || display.create_range (context, error);
 }
 
-bool
-Picture::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
-    cl_command_queue queue, GError **error)
+oct::DepthOutput
+Picture::picture_in (const GstOpenCLFrame *to) const
 {
   oct::DepthOutput picture = {};
   picture.data = to->data;
@@ -114,8 +121,14 @@ Picture::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
   picture.stride = to->stride[0];
   picture.depths = guint (output.depths);
   in_force.range.set (quantity (), picture);
-  if (in_force.flip)
-    picture = oct::flipped (picture);
+  return in_force.flip ? oct::flipped (picture) : picture;
+}
+
+bool
+Picture::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+    cl_command_queue queue, GError **error)
+{
+  const oct::DepthOutput picture = picture_in (to);
   const oct::Shown shown = {from->data, from->offset[0] / input.bytes,
       guint (input.depths), guint (input.lines)};
   if (!oct::check_places (from, input.bytes, error))

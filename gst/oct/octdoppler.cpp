@@ -39,6 +39,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
+#include <mutex>
 
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/deviceinfo.hpp>
@@ -85,6 +87,94 @@ struct Settings {
   bool invert = false;
 };
 
+/* Kernels of one window that is small: of a filter and of work that it left. */
+struct FlowKernels {
+  std::mutex launching; /* a kernel's arguments are set one by one */
+  opencl::Kernel find, show;
+  gsize block = 1, block_lines = 1; /* of a work-item of the first */
+  std::string shown_by; /* options of the other, empty where there is none yet */
+
+  bool create (GstOpenCLContext *context, GError **error);
+  bool create_show (const oct::Display &display, GError **error);
+};
+
+/* Of a B-scan's neighbouring A-lines. */
+class PendingFlow : public oct::PendingDepths {
+public:
+  std::shared_ptr<FlowKernels> kernels;
+  cl_mem before, after;
+  cl_ulong before_offset, after_offset; /* in bytes, of the first pair */
+  cl_uint depths, lines, pairs, window_depths, window_lines;
+  cl_float least_power, unit;
+
+  bool make (cl_command_queue queue, cl_mem data, gsize offset, GError **error) override;
+  bool show (oct::Display &display, cl_command_queue queue,
+      const oct::DepthOutput &picture, GError **error) override;
+
+private:
+  template <typename... More>
+  bool set (opencl::Kernel &kernel, GError **error, const More &...more)
+  {
+    return kernel.set_all (error, before, before_offset, after, after_offset, depths,
+        lines, pairs, window_depths, window_lines, least_power, unit, more...);
+  }
+};
+
+const std::string most_window_option = " -DMOST_WINDOW=" + std::to_string (small_window);
+
+bool
+FlowKernels::create (GstOpenCLContext *context, GError **error)
+{
+  std::string options = most_window_option;
+  if (opencl::is_cpu (context)) {
+    block = cpu_block;
+    block_lines = cpu_lines;
+    options += " -DLANES=" + std::to_string (opencl::float_lanes (context));
+  }
+  return find.create (context, KERNELS, "find_flow", options.c_str (), error);
+}
+
+/* For such pixels, once. */
+bool
+FlowKernels::create_show (const oct::Display &display, GError **error)
+{
+  const std::string wanted = display.options () + most_window_option;
+  if (wanted == shown_by)
+    return true;
+  shown_by.clear ();
+  if (!show.create (display.get_context (), KERNELS, "show_flow", wanted.c_str (), error))
+    return false;
+  shown_by = wanted;
+  return true;
+}
+
+bool
+PendingFlow::make (cl_command_queue queue, cl_mem data, gsize offset, GError **error)
+{
+  std::lock_guard<std::mutex> guard (kernels->launching);
+  const gsize columns = (depths + kernels->block - 1) / kernels->block;
+  const gsize rows = (lines + kernels->block_lines - 1) / kernels->block_lines;
+  return set (kernels->find, error, data, cl_ulong (offset))
+         && (kernels->block > 1
+                 ? kernels->find.enqueue_groups (queue, {columns, rows, 1}, error)
+                 : kernels->find.enqueue (queue, columns, rows, error));
+}
+
+bool
+PendingFlow::show (oct::Display &display, cl_command_queue queue,
+    const oct::DepthOutput &picture, GError **error)
+{
+  std::lock_guard<std::mutex> guard (kernels->launching);
+  const oct::DepthScaling scaling = display.scaling_of (picture);
+  const gsize bytes = display.bytes_of_pixel ();
+  if (!oct::check_alignment (picture, bytes, error)
+      || !kernels->create_show (display, error))
+    return false;
+  return set (kernels->show, error, scaling.factor, scaling.zero, scaling.least,
+             picture.data, cl_ulong (picture.offset / bytes), picture.pitch (bytes))
+         && display.enqueue_picture (queue, kernels->show, lines, depths, error);
+}
+
 class Doppler : public oct::DepthFilterOf<Settings> {
 public:
   using DepthFilterOf::DepthFilterOf;
@@ -97,6 +187,10 @@ public:
       cl_command_queue queue, GError **error) override;
   bool finish (
       const GstOpenCLFrame *from, cl_command_queue queue, GError **error) override;
+  /* The B-scan before is another one when the work is done. */
+  bool can_defer () const override { return is_small () && !of_frames (); }
+  std::shared_ptr<oct::PendingDepths> defer (const GstOpenCLFrame *from,
+      cl_command_queue queue, bool &reads, GError **error) override;
 
 protected:
   oct::DepthChange change_of (const Settings &wanted) const override;
@@ -116,14 +210,11 @@ private:
   }
   guint pairs () const { return guint (of_frames () ? input.lines : input.lines - 1); }
   float least_power () const { return float (std::pow (10, in_force.threshold / 10)); }
-  bool find_flow (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
-      cl_command_queue queue, GError **error);
   bool sum_depths (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
 
   bool created = false;
   opencl::Kernel depths_kernel, phase_kernel;
-  opencl::Kernel flow_kernel;
-  gsize block = 1, block_lines = 1; /* of one of its work-items */
+  std::shared_ptr<FlowKernels> flow_kernels;
   cl::Buffer sums;
   cl::Buffer before; /* the B-scan before, where it is wanted */
   gsize sums_bytes = 0, before_bytes = 0;
@@ -183,7 +274,7 @@ Doppler::release ()
 {
   depths_kernel = opencl::Kernel ();
   phase_kernel = opencl::Kernel ();
-  flow_kernel = opencl::Kernel ();
+  flow_kernels = nullptr;
   sums = before = cl::Buffer ();
   sums_bytes = before_bytes = 0;
   created = false;
@@ -208,33 +299,37 @@ Doppler::prepare (GstOpenCLContext *context, GError **error)
       return false;
     memory.bytes = memory.wanted;
   }
-  const std::string lanes = "-DLANES=" + std::to_string (opencl::float_lanes (context))
-                            + " -DMOST_WINDOW=" + std::to_string (small_window);
-  created = created
-            || (depths_kernel.create (context, KERNELS, "sum_depths", nullptr, error)
-                && phase_kernel.create (context, KERNELS, "find_phase", nullptr, error)
-                && flow_kernel.create (context, KERNELS, "find_flow",
-                    opencl::is_cpu (context) ? lanes.c_str () : nullptr, error));
-  block = opencl::is_cpu (context) ? cpu_block : 1;
-  block_lines = opencl::is_cpu (context) ? cpu_lines : 1;
+  if (created)
+    return true;
+  auto flow = std::make_shared<FlowKernels> ();
+  created = depths_kernel.create (context, KERNELS, "sum_depths", nullptr, error)
+            && phase_kernel.create (context, KERNELS, "find_phase", nullptr, error)
+            && flow->create (context, error);
+  flow_kernels = created ? flow : nullptr;
   return created;
 }
 
-bool
-Doppler::find_flow (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
-    cl_command_queue queue, GError **error)
+/* All that transform() does for a window that is small. */
+std::shared_ptr<oct::PendingDepths>
+Doppler::defer (const GstOpenCLFrame *from, cl_command_queue, bool &reads, GError **)
 {
   const cl_ulong offset = from->offset[0], line = input.depths * input.bytes;
-  const gsize columns = (input.depths + block - 1) / block;
-  const gsize rows = (input.lines + block_lines - 1) / block_lines;
-  return flow_kernel.set_all (error, of_frames () ? before () : from->data,
-             of_frames () ? cl_ulong (0) : offset, from->data,
-             of_frames () ? offset : offset + line, cl_uint (input.depths),
-             cl_uint (input.lines), cl_uint (pairs ()), cl_uint (in_force.window_depths),
-             cl_uint (in_force.window_lines), cl_float (least_power ()),
-             cl_float (unit ()), to->data, cl_ulong (to->offset[0]))
-         && (block > 1 ? flow_kernel.enqueue_groups (queue, {columns, rows, 1}, error)
-                       : flow_kernel.enqueue (queue, columns, rows, error));
+  auto flow = std::make_shared<PendingFlow> ();
+
+  reads = false;
+  flow->kernels = flow_kernels;
+  flow->before = of_frames () ? before () : from->data;
+  flow->before_offset = of_frames () ? 0 : offset;
+  flow->after = from->data;
+  flow->after_offset = of_frames () ? offset : offset + line;
+  flow->depths = cl_uint (input.depths);
+  flow->lines = cl_uint (input.lines);
+  flow->pairs = pairs ();
+  flow->window_depths = in_force.window_depths;
+  flow->window_lines = in_force.window_lines;
+  flow->least_power = least_power ();
+  flow->unit = cl_float (unit ());
+  return flow;
 }
 
 bool
@@ -254,8 +349,10 @@ Doppler::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
   if (!oct::check_places (from, input.bytes, error)
       || !oct::check_places (to, output.bytes, error))
     return false;
+  bool reads = false;
   if (is_small ())
-    return find_flow (from, to, queue, error);
+    return defer (from, queue, reads, error)
+        ->make (queue, to->data, to->offset[0], error);
   return sum_depths (from, queue, error)
          && phase_kernel.launch (queue, input.depths, input.lines, error, sums (),
              cl_uint (input.depths), cl_uint (input.lines), cl_uint (pairs ()),

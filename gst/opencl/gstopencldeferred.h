@@ -93,7 +93,8 @@ typedef enum {
  * GstOpenCLDeferral:
  * @get_type: the #GstOpenCLDeferred that filters of a class leave to each other
  * @takes_up: (nullable): whether upstream may leave such work to @filter now; it is told
- * so in the answer to its ALLOCATION query
+ * so in the answer to its ALLOCATION query. The filter's submit() is given no frame, but
+ * %NULL, where it does and such work has come
  * @take_up: (nullable): do @pending together with the filter's own work, into @output, as
  *   #GstOpenCLFilterClass.process() would. Called only with work for the filter's very
  *   caps, that makes all of the input buffer, from memory of the filter's context

@@ -551,6 +551,18 @@ gst_opencl_filter_prepare_output_buffer (
 
 /* --- none, one or several outputs --- */
 
+/* Reading it would have it made. */
+static bool
+will_be_taken_up (GstOpenCLFilter *self, GstBuffer *input)
+{
+  const GstOpenCLDeferral *deferral = deferral_of (self);
+  GstOpenCLDeferred *pending = ref_pending (self, deferral, input);
+  const bool taken = pending && deferral->takes_up && deferral->takes_up (self);
+
+  g_clear_object (&pending);
+  return taken;
+}
+
 static gboolean
 submit_frame (GstOpenCLFilter *self, GstBuffer *input, cl_event *event, GError **error)
 {
@@ -561,6 +573,9 @@ submit_frame (GstOpenCLFilter *self, GstBuffer *input, cl_event *event, GError *
   priv->imported = priv->core->import (input, error);
   if (!priv->imported)
     return FALSE;
+  if (will_be_taken_up (self, priv->imported))
+    return GST_OPENCL_FILTER_GET_CLASS (self)->submit (
+        self, nullptr, queue, &priv->outputs, error);
   gboolean mapped =
       map_frame (self, &frame, priv->input, priv->imported, GST_MAP_READ, error);
   gboolean enqueued = mapped

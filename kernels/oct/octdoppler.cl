@@ -8,17 +8,22 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
-/* LANES: of the vectors, on a CPU; without, a work-item has a place. */
+/* LANES: of the vectors, on a CPU; without, a work-item has a place. With PIXEL and FULL
+ * it makes a picture, see rows.clh, of flow times `factor` plus `zero`. */
 #ifdef LANES
 #include "lanes.clh"
 #include <atonce.clh>
-/* Else a function is called for every vector, which goes there and back by memory. */
-#define INLINED __attribute__ ((always_inline))
 #else
+#define INLINED
 #define FLOATS float
 #define AS_INTS as_int
+#define AS_WORDS as_uint
 #define AS_FLOATS as_float
-#define INLINED
+#endif
+#ifdef FULL
+#define COMPONENT FLOATS
+#include "level.clh"
+#include "rows.clh"
 #endif
 
 /* By its bits and by comparisons, which are vectors everywhere. */
@@ -50,11 +55,26 @@ phase_of (FLOATS y, FLOATS x)
   return y < 0.0f ? -sum : sum;
 }
 
+typedef struct {
+  global const float2 *before, *after; /* the first pair */
+  int depths, lines, pairs, window_depths, window;
+  float least_power, unit;
+} Flow;
+
 #define FLOW                                                                             \
   global const uchar *restrict before_bytes, ulong before_offset,                        \
       global const uchar *restrict after_bytes, ulong after_offset, uint depths,         \
       uint lines, uint pairs, uint window_depths, uint window, float least_power,        \
-      float unit, global uchar *restrict output, ulong output_offset
+      float unit
+#define THE_FLOW                                                                         \
+  {                                                                                      \
+    (global const float2 *)(before_bytes + before_offset),                               \
+        (global const float2 *)(after_bytes + after_offset), depths, lines, pairs,       \
+        window_depths, window, least_power, unit                                         \
+  }
+#define PICTURE                                                                          \
+  float factor, float zero, float least, global PIXEL *restrict output, ulong offset,    \
+      int output_stride
 
 INLINED FLOATS
 flow_of (FLOATS real, FLOATS imaginary, FLOATS power, float least_power, float unit)
@@ -63,43 +83,74 @@ flow_of (FLOATS real, FLOATS imaginary, FLOATS power, float least_power, float u
   return ((power >= least_power) & (power > 0.0f)) ? phase : (FLOATS)0.0f;
 }
 
-/* All in one, for a window that is small. */
 #ifndef LANES
-kernel void
-find_flow (FLOW)
+/* All in one, for a window that is small. */
+float
+flow_at (Flow flow, int depth, int line)
 {
-  const uint depth = get_global_id (0), line = get_global_id (1);
-  if (depth >= depths || line >= lines)
-    return;
-
-  global const float2 *before = (global const float2 *)(before_bytes + before_offset);
-  global const float2 *after = (global const float2 *)(after_bytes + after_offset);
-  const uint middle = min (line, pairs - 1), earlier = (window - 1) / 2;
-  const uint above = (window_depths - 1) / 2;
-  const uint first_pair = max (middle, earlier) - earlier;
-  const uint end_pair = min (middle + window - earlier, pairs);
-  const uint from = max (depth, above) - above;
-  const uint end = min (depth + window_depths - above, depths);
+  const int middle = min (line, flow.pairs - 1), earlier = (flow.window - 1) / 2;
+  const int above = (flow.window_depths - 1) / 2;
+  const int first_pair = max (middle - earlier, 0);
+  const int end_pair = min (middle + flow.window - earlier, flow.pairs);
+  const int from = max (depth - above, 0);
+  const int end = min (depth + flow.window_depths - above, flow.depths);
   float real = 0.0f, imaginary = 0.0f, power = 0.0f;
-  for (uint pair = first_pair; pair < end_pair; pair++) {
-    for (uint at = from; at < end; at++) {
-      const float2 a = after[(size_t)pair * depths + at];
-      const float2 b = before[(size_t)pair * depths + at];
+  for (int pair = first_pair; pair < end_pair; pair++) {
+    for (int at = from; at < end; at++) {
+      const float2 a = flow.after[(size_t)pair * flow.depths + at];
+      const float2 b = flow.before[(size_t)pair * flow.depths + at];
       real += a.x * b.x + a.y * b.y;
       imaginary += a.y * b.x - a.x * b.y;
       power += a.x * a.x + a.y * a.y + b.x * b.x + b.y * b.y;
     }
   }
   power *= 0.5f / ((end - from) * (end_pair - first_pair));
-  ((global float *)(output + output_offset))[(size_t)line * depths + depth] =
-      flow_of (real, imaginary, power, least_power, unit);
+  return flow_of (real, imaginary, power, flow.least_power, flow.unit);
 }
+
+#ifdef FULL
+kernel void
+show_flow (FLOW, PICTURE)
+{
+  local float tile[TILE][TILE + 1];
+  const Flow flow = THE_FLOW;
+  const size_t first_line = get_group_id (0) * TILE;
+  const size_t first_depth = get_group_id (1) * TILE;
+  if (first_line >= lines) /* the whole group */
+    return;
+
+  for (uint n = get_local_id (0); n < TILE * TILE; n += get_local_size (0)) {
+    const size_t line = first_line + n / TILE, depth = first_depth + n % TILE;
+    if (line < lines && depth < depths)
+      tile[n / TILE][n % TILE] =
+          at_least (flow_at (flow, (int)depth, (int)line) * factor + zero, least);
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+
+  write_tile (
+      tile, first_line, first_depth, lines, depths, output + offset, output_stride);
+}
+#else
+kernel void
+find_flow (FLOW, global uchar *restrict output, ulong output_offset)
+{
+  const Flow flow = THE_FLOW;
+  const uint depth = get_global_id (0), line = get_global_id (1);
+  if (depth < depths && line < lines)
+    ((global float *)(output + output_offset))[(size_t)line * depths + depth] =
+        flow_at (flow, depth, line);
+}
+#endif
 #else
 /* For a CPU: BLOCK depths of LINES A-lines a work-item, for which each pair is multiplied,
  * and summed up over the window's depths, once. Powers are, where any are too low. What is
  * stored whole is read again soon: a CPU is slow where the one is not within the other. */
 #define BLOCK 256
+#ifdef FULL
+#define LINES STRIP_LINES
+#else
 #define LINES 16
+#endif
 #define VECTORS (BLOCK / LANES)
 #define ALL (VECTORS + (MOST_WINDOW + LANES - 1) / LANES)
 
@@ -114,8 +165,6 @@ typedef struct {
 typedef struct {
   Floats real[VECTORS], imaginary[VECTORS], power[VECTORS];
 } Sums;
-
-constant int lanes_of_vector[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 /* Real and imaginary parts of bins beside each other. */
 typedef struct {
@@ -192,104 +241,148 @@ INLINED Floats
 summed_depths (int depth, int depths, int window_depths)
 {
   const int above = (window_depths - 1) / 2;
-  const INTS middle = depth + LOAD (0, lanes_of_vector);
+  const INTS middle = depth + LOAD (0, lane_numbers);
   const INTS below = middle + window_depths - above;
   const INTS end = below < depths ? below : (INTS)depths;
   const INTS first = middle > above ? middle - above : (INTS)0;
   return TO_FLOATS (end > first ? end - first : (INTS)1);
 }
 
-/* The n-th vector of `window` pairs, of which `summed` are not beyond the B-scan, from the
- * depth `begin` on. */
+/* The n-th vector of the pairs of a window, of which `summed` are not beyond the B-scan,
+ * from the depth `begin` on. */
 INLINED Floats
-flow_of_pairs (const Sums *sums, int window, int summed, int n, int begin, int depths,
-    int window_depths, float least_power, float unit)
+flow_of_pairs (Flow flow, const Sums *sums, int summed, int n, int begin)
 {
-  const bool powers = least_power > 0.0f;
+  const bool powers = flow.least_power > 0.0f;
   Floats x = sums[0].real[n], y = sums[0].imaginary[n];
-  for (int k = 1; k < window; k++) {
+  for (int k = 1; k < flow.window; k++) {
     x += sums[k].real[n];
     y += sums[k].imaginary[n];
   }
   if (!powers) {
     /* What is not a number has no flow, and what is nothing has none. */
-    const Floats flow = phase_of (y, x) * unit;
-    return flow == flow ? flow : (Floats)0.0f;
+    const Floats phase = phase_of (y, x) * flow.unit;
+    return phase == phase ? phase : (Floats)0.0f;
   }
   Floats p = sums[0].power[n];
-  for (int k = 1; k < window; k++)
+  for (int k = 1; k < flow.window; k++)
     p += sums[k].power[n];
-  p *= 0.5f / (summed_depths (begin + n * LANES, depths, window_depths) * (float)summed);
-  return flow_of (x, y, p, least_power, unit);
+  p *= 0.5f
+       / (summed_depths (begin + n * LANES, flow.depths, flow.window_depths)
+           * (float)summed);
+  return flow_of (x, y, p, flow.least_power, flow.unit);
 }
 
-/* As many of them as there are. */
+/* What is made of a block. */
+#ifdef FULL
+typedef struct {
+  Words (*tile)[STRIP_VECTORS];
+  float factor, zero, least;
+} Output;
+
+/* The first of a word's A-lines begins it. */
 INLINED void
-store_flow (Floats flow, int count, global float *to)
+put (Output output, int line, int n, Floats flow, int count)
 {
+  const Words words =
+      words_of (at_least (flow * output.factor + output.zero, output.least));
+  Words *place = &output.tile[line / PIXELS_OF_WORD][n];
+  const uint part = line % PIXELS_OF_WORD;
+  *place = (part ? *place : 0) | words << PLACE_IN_WORD (part);
+}
+#else
+typedef struct {
+  global float *flow; /* of the first A-line */
+  ulong stride;
+} Output;
+
+/* As many of a vector as there are. */
+INLINED void
+put (Output output, int line, int n, Floats flow, int count)
+{
+  global float *to = output.flow + line * output.stride + n * LANES;
   if (count >= LANES) {
     STORE_AT_ONCE (Floats, to, flow);
     return;
   }
   float each[LANES];
   STORE (flow, 0, each);
-  for (int n = 0; n < count; n++)
-    to[n] = each[n];
+  for (int k = 0; k < count; k++)
+    to[k] = each[k];
 }
-
-typedef struct {
-  global const float2 *before, *after; /* the first pair */
-  int depths, lines, pairs;
-  float least_power, unit;
-  global float *output;
-} Flow;
+#endif
 
 /* Pairs beyond the B-scan are of nothing. */
 INLINED void
-find_block (Flow flow, int begin, int first_line, int window_depths, int window)
+find_block (Flow flow, int begin, int first_line, Output output)
 {
-  const int earlier = (window - 1) / 2, above = (window_depths - 1) / 2;
+  const int earlier = (flow.window - 1) / 2, above = (flow.window_depths - 1) / 2;
   const int count = min (flow.depths - begin, BLOCK);
   Sums sums[MOST_WINDOW]; /* one after the other, and the first again */
   int next = min (first_line, flow.pairs - 1) - earlier, place = 0;
   for (int line = first_line; line < min (first_line + LINES, flow.lines); line++) {
-    const int first = min (line, flow.pairs - 1) - earlier, end = first + window;
+    const int first = min (line, flow.pairs - 1) - earlier, end = first + flow.window;
     for (; next < end; next++) {
       if (next >= 0 && next < flow.pairs)
         sum_pair (flow.after + (size_t)next * flow.depths,
             flow.before + (size_t)next * flow.depths, begin - above, flow.depths,
-            window_depths, flow.least_power > 0.0f, &sums[place]);
+            flow.window_depths, flow.least_power > 0.0f, &sums[place]);
       else
         clear_pair (&sums[place]);
-      place = place + 1 < window ? place + 1 : 0;
+      place = place + 1 < flow.window ? place + 1 : 0;
     }
     const int summed = min (end, flow.pairs) - max (first, 0);
-    global float *to = flow.output + (size_t)line * flow.depths + begin;
     for (int n = 0; n * LANES < count; n++)
-      store_flow (flow_of_pairs (sums, window, summed, n, begin, flow.depths,
-                      window_depths, flow.least_power, flow.unit),
-          count - n * LANES, to + n * LANES);
+      put (output, line - first_line, n, flow_of_pairs (flow, sums, summed, n, begin),
+          count - n * LANES);
   }
 }
 
+/* What is usual is worth loops of lengths that the compiler knows. */
+INLINED void
+find_any_block (Flow flow, int begin, int first_line, Output output)
+{
+  if (flow.window_depths == 3 && flow.window == 3 && flow.least_power <= 0.0f) {
+    flow.window_depths = flow.window = 3;
+    flow.least_power = 0.0f;
+    find_block (flow, begin, first_line, output);
+    return;
+  }
+  find_block (flow, begin, first_line, output);
+}
+
+#ifdef FULL
 kernel void
-find_flow (FLOW)
+show_flow (FLOW, PICTURE)
 {
   const uint begin = get_global_id (0) * BLOCK, first_line = get_global_id (1) * LINES;
   if (begin >= depths || first_line >= lines)
     return;
-  const Flow flow = {(global const float2 *)(before_bytes + before_offset),
-      (global const float2 *)(after_bytes + after_offset), depths, lines, pairs,
-      least_power, unit, (global float *)(output + output_offset)};
-  /* What is usual is worth loops of lengths that the compiler knows. */
-  if (window_depths == 3 && window == 3)
-    find_block (flow, begin, first_line, 3, 3);
-  else
-    find_block (flow, begin, first_line, window_depths, window);
+  Words tile[WORDS_OF_ROW][STRIP_VECTORS];
+  const Flow flow = THE_FLOW;
+  const Output strip = {tile, factor, zero, least};
+  find_any_block (flow, begin, first_line, strip);
+  write_strip (tile, min (depths - begin, (uint)BLOCK),
+      min (lines - first_line, (uint)STRIP_LINES),
+      output + offset + (long)begin * output_stride + first_line, output_stride);
+}
+#else
+kernel void
+find_flow (FLOW, global uchar *restrict output, ulong output_offset)
+{
+  const uint begin = get_global_id (0) * BLOCK, first_line = get_global_id (1) * LINES;
+  if (begin >= depths || first_line >= lines)
+    return;
+  const Flow flow = THE_FLOW;
+  const Output block = {
+      (global float *)(output + output_offset) + (size_t)first_line * depths + begin,
+      depths};
+  find_any_block (flow, begin, first_line, block);
 }
 #endif
+#endif
 
-#ifndef LANES
+#if !defined(LANES) && !defined(FULL)
 /* Of each pair and depth, the sum of X_j+1 X_j* over `window` depths around it, and of the
  * power (|X_j|^2 + |X_j+1|^2) / 2. */
 kernel void

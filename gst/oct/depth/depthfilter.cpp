@@ -494,6 +494,104 @@ gst_oct_depth_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *i
          && work.finish (input, queue, error);
 }
 
+/* --- depths that are left to an octdisplay --- */
+
+static cl_command_queue
+compute_queue_of (GstOpenCLFilter *filter)
+{
+  return gst_opencl_context_get_queue (
+      gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE);
+}
+
+/* What was enqueued of the frame at once is done before its memory is used again. */
+static bool
+read_until_here (const GstOpenCLFrame *frame, cl_event *event, GError **error)
+{
+  if (!gst_opencl_check (clEnqueueMarkerWithWaitList (frame->queue, 0, nullptr, event),
+          "clEnqueueMarkerWithWaitList", error))
+    return false;
+  clFlush (frame->queue);
+  GstOpenCLFrame read = *frame;
+  gst_opencl_frame_unmap (&read, *event);
+  return true;
+}
+
+static gboolean
+defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output, cl_event *event,
+    GError **error)
+{
+  DepthFilter &work = *private_of (filter).work;
+  GstOpenCLFrame frame;
+
+  if (!gst_opencl_frame_map (&frame, nullptr, work.input.size (), input,
+          compute_queue_of (filter), GST_MAP_READ, error))
+    return FALSE;
+  bool reads = false;
+  std::shared_ptr<oct::PendingDepths> depths =
+      work.defer (&frame, frame.queue, reads, error);
+  if ((reads && !read_until_here (&frame, event, depths ? error : nullptr)) || !depths)
+    return FALSE;
+  GstOctDeferredDepths *deferred = gst_oct_deferred_depths_new (depths, &frame);
+  gst_opencl_filter_defer (filter, GST_OPENCL_DEFERRED (deferred), output);
+  g_object_unref (deferred);
+  return TRUE;
+}
+
+/* Of numbers that lie where a kernel reads them. */
+static bool
+can_defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output)
+{
+  const DepthFilter &work = *private_of (filter).work;
+  auto lies_well = [] (GstBuffer *buffer, gsize bytes) {
+    return gst_opencl_memory_get_offset (gst_buffer_peek_memory (buffer, 0)) % bytes == 0;
+  };
+  return work.can_defer () && gst_opencl_filter_can_defer (filter, input, output)
+         && lies_well (input, work.input.bytes) && lies_well (output, work.output.bytes);
+}
+
+static gboolean
+gst_oct_depth_filter_process (GstOpenCLFilter *filter, GstBuffer *input,
+    GstBuffer *output, cl_event *event, GError **error)
+{
+  if (can_defer (filter, input, output))
+    return defer (filter, input, output, event, error);
+  return GST_OPENCL_FILTER_CLASS (gst_oct_depth_filter_parent_class)
+      ->process (filter, input, output, event, error);
+}
+
+static gboolean
+gst_oct_depth_filter_takes_up (GstOpenCLFilter *filter)
+{
+  return private_of (filter).work->takes_up ();
+}
+
+static GstOpenCLTakenUp
+gst_oct_depth_filter_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
+    GstBuffer *buffer, cl_event *event, GError **error)
+{
+  DepthFilter &work = *private_of (filter).work;
+  cl_command_queue queue = compute_queue_of (filter);
+  GstOpenCLFrame output;
+
+  if (!work.takes_up ())
+    return GST_OPENCL_LEFT;
+  if (!gst_opencl_frame_map (&output,
+          gst_opencl_filter_get_video_info (filter, GST_PAD_SRC), work.output.size (),
+          buffer, queue, GST_MAP_WRITE, error))
+    return GST_OPENCL_TAKE_UP_FAILED;
+  const bool shown =
+      work.show (gst_oct_deferred_depths_get (GST_OCT_DEFERRED_DEPTHS (pending)), &output,
+          queue, error);
+  GstOpenCLFrame from = *gst_opencl_deferred_get_source (pending);
+  return gst_opencl_frames_finish (queue, &from, &output, event, shown ? error : nullptr)
+                 && shown
+             ? GST_OPENCL_TAKEN_UP
+             : GST_OPENCL_TAKE_UP_FAILED;
+}
+
+static const GstOpenCLDeferral deferral = {gst_oct_deferred_depths_get_type,
+    gst_oct_depth_filter_takes_up, gst_oct_depth_filter_take_up};
+
 /* Of one of so many: repeats become fewer, or where it is of all of them, B-scans. */
 static GstOctScan
 scan_of_group (GstOctScan scan, guint frames)
@@ -584,5 +682,7 @@ gst_oct_depth_filter_class_init (GstOctDepthFilterClass *klass)
   filter_class->get_frame_size = gst_oct_depth_filter_get_frame_size;
   filter_class->submit = gst_oct_depth_filter_submit;
   filter_class->transform = gst_oct_depth_filter_transform;
+  filter_class->process = gst_oct_depth_filter_process;
+  gst_opencl_filter_class_set_deferral (filter_class, &deferral);
   gst_type_mark_as_plugin_api (GST_TYPE_OCT_DEPTH_FILTER, GstPluginAPIFlags (0));
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "framesequence.hpp"
+#include "pendingdepths.hpp"
 
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
@@ -109,6 +110,23 @@ public:
       const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
   {
     return true;
+  }
+
+  /* Whether what transform() would do with the next frame can be left to an octdisplay. */
+  virtual bool can_defer () const { return false; }
+  /* Enqueues only what the next frames would change, and says whether that reads `input`;
+   * null with an error set. */
+  virtual std::shared_ptr<PendingDepths> defer (
+      const GstOpenCLFrame *input, cl_command_queue queue, bool &reads, GError **error)
+  {
+    return nullptr;
+  }
+  /* Whether such work is taken up here; a frame comes to show() then. */
+  virtual bool takes_up () const { return false; }
+  virtual bool show (PendingDepths &depths, const GstOpenCLFrame *output,
+      cl_command_queue queue, GError **error)
+  {
+    return false;
   }
 
   DepthLayout input, output;

@@ -76,22 +76,40 @@ flipped (DepthOutput output)
 }
 
 bool
-Display::create (
-    GstOpenCLContext *context, Numbers wanted, DepthFormat output, GError **error)
+Display::create (GstOpenCLContext *of, Numbers wanted, DepthFormat output, GError **error)
 {
-  const DepthValue &value = value_of (output);
-  const bool picture = value.full > 0;
+  const bool picture = value_of (output).full > 0;
+  context = of;
   numbers = wanted;
   format = output;
   strips = picture && opencl::is_cpu (context);
-  lanes = strips ? " -DLANES=" + std::to_string (opencl::float_lanes (context)) : "";
   counts = range = cl::Buffer ();
-  const std::string options =
-      std::string (value.options) + number_options[gsize (numbers)] + lanes;
-  const char *name = strips    ? "make_picture_strips"
-                     : picture ? "make_picture"
-                               : "make_lines";
-  return kernel.create (context, pictures, name, options.c_str (), error);
+  kernel_of_difference = opencl::Kernel ();
+  const std::string all = options () + number_options[gsize (numbers)];
+  const char *name = picture ? picture_kernel () : "make_lines";
+  return kernel.create (context, pictures, name, all.c_str (), error);
+}
+
+std::string
+Display::options () const
+{
+  const std::string lanes =
+      strips ? " -DLANES=" + std::to_string (opencl::float_lanes (context)) : "";
+  return value_of (format).options + lanes;
+}
+
+gsize
+Display::bytes_of_pixel () const
+{
+  return value_of (format).bytes;
+}
+
+DepthScaling
+Display::scaling_of (const DepthOutput &output) const
+{
+  const bool logarithmic = is_logarithmic (output);
+  return scaling_to (value_of (format).full, unit_of (numbers, logarithmic),
+      least_of (numbers, logarithmic), output);
 }
 
 bool
@@ -104,8 +122,7 @@ Display::create_range (GstOpenCLContext *context, GError **error)
       guint (group), guint (steps), guint (steps_of_decibel), guint (-least_decibels),
       guint (least_span));
   const std::string options = told + number;
-  const std::string shown =
-      std::string (value_of (format).options) + number + lanes + " -DAUTOMATIC";
+  const std::string shown = this->options () + number + " -DAUTOMATIC";
   g_free (told);
   const std::vector<cl_uint> zeros (steps);
   counts = opencl::make_filled_buffer (
@@ -114,44 +131,58 @@ Display::create_range (GstOpenCLContext *context, GError **error)
     range = opencl::make_filled_buffer (
         context, zeros.data (), range_words * sizeof (cl_float), error);
   return range ()
-         && kernel_in_range.create (context, pictures,
-             strips ? "make_picture_strips" : "make_picture", shown.c_str (), error)
+         && kernel_in_range.create (
+             context, pictures, picture_kernel (), shown.c_str (), error)
          && count_levels.create (context, ranges, "count_levels", options.c_str (), error)
          && find_range.create (context, ranges, "find_range", options.c_str (), error);
 }
 
 bool
+Display::enqueue_picture (cl_command_queue queue, opencl::Kernel &used, gsize lines,
+    gsize depths, GError **error) const
+{
+  if (strips)
+    return used.enqueue_groups (queue,
+        {blocks_of (depths, strip_depths), blocks_of (lines, strip_lines), 1}, error);
+  /* A work-group for each tile, or more where groups are smaller. */
+  return used.enqueue (queue, blocks_of (lines, tile) * opencl::Kernel::largest_group,
+      blocks_of (depths, tile), error);
+}
+
+bool
 Display::launch (opencl::Kernel &used, cl_command_queue queue, const Shown &shown,
-    const DepthOutput &output, GError **error)
+    const Difference &given, const DepthOutput &output, GError **error)
 {
   const DepthValue &value = value_of (format);
-  const bool logarithmic = output.logarithmic && numbers != Numbers::values;
-  const DepthScaling scaling = scaling_to (value.full, unit_of (numbers, logarithmic),
-      least_of (numbers, logarithmic), output);
-  gsize columns = output.depths, rows = shown.lines;
-  if (strips) {
-    columns = blocks_of (shown.lines, strip_lines);
-    rows = blocks_of (output.depths, strip_depths);
-  } else if (value.full > 0) {
-    /* A work-group for each tile, or more where groups are smaller. */
-    columns = blocks_of (shown.lines, tile) * opencl::Kernel::largest_group;
-    rows = blocks_of (output.depths, tile);
-  }
+  const DepthScaling scaling = scaling_of (output);
   return check_alignment (output, value.bytes, error)
          && used.set_all (error, shown.data, cl_uint (shown.stride),
              cl_ulong (shown.offset + output.first), cl_uint (output.depths),
-             cl_uint (shown.lines), cl_uint (logarithmic), scaling.factor, scaling.zero,
-             scaling.least, range () ? range () : shown.data, output.data,
+             cl_uint (shown.lines), cl_uint (is_logarithmic (output)), scaling.factor,
+             scaling.zero, scaling.least, given.pattern ? given.pattern : shown.data,
+             cl_uint (given.subtracted), cl_uint (given.empty), output.data,
              cl_ulong (output.offset / value.bytes), output.pitch (value.bytes))
-         && (strips ? used.enqueue_groups (queue, {columns, rows, 1}, error)
-                    : used.enqueue (queue, columns, rows, error));
+         && (value.full > 0
+                 ? enqueue_picture (queue, used, shown.lines, output.depths, error)
+                 : used.enqueue (queue, output.depths, shown.lines, error));
 }
 
 bool
 Display::enqueue (
     cl_command_queue queue, const Shown &shown, const DepthOutput &output, GError **error)
 {
-  return launch (kernel, queue, shown, output, error);
+  return launch (kernel, queue, shown, {}, output, error);
+}
+
+bool
+Display::enqueue_difference (cl_command_queue queue, const Shown &shown,
+    const Difference &difference, const DepthOutput &output, GError **error)
+{
+  const std::string all = options () + " -DDIFFERENCE";
+  return (kernel_of_difference.created ()
+             || kernel_of_difference.create (
+                 context, pictures, picture_kernel (), all.c_str (), error))
+         && launch (kernel_of_difference, queue, shown, difference, output, error);
 }
 
 bool
@@ -170,6 +201,6 @@ Display::enqueue_in_range (
              white_share, share_of_frame, cl_uint (logarithmic),
              cl_float (value_of (format).full), cl_float (unit_of (numbers, logarithmic)),
              cl_float (least_of (numbers, logarithmic)), range ())
-         && launch (kernel_in_range, queue, shown, output, error);
+         && launch (kernel_in_range, queue, shown, {range (), false, 0}, output, error);
 }
 } // namespace oct

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "depthengine.hpp"
+#include "depthparts.hpp"
 
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
@@ -34,6 +34,13 @@ struct Shown {
   guint lines;
 };
 
+/* What is taken away from an A-line's complex depths before they are shown. */
+struct Difference {
+  cl_mem pattern;  /* (nullable) floats, real and imaginary parts */
+  bool subtracted; /* the pattern is, not only: */
+  guint empty;     /* first depths that become 0 */
+};
+
 /* A picture whose first depth is its lowest row. */
 DepthOutput flipped (DepthOutput output);
 
@@ -50,6 +57,19 @@ public:
   bool enqueue (cl_command_queue queue, const Shown &shown, const DepthOutput &output,
       GError **error);
 
+  /* Likewise, of what is complex. Its kernel is made the first time. */
+  bool enqueue_difference (cl_command_queue queue, const Shown &shown,
+      const Difference &difference, const DepthOutput &output, GError **error);
+
+  /* For a kernel of other work that makes a picture, of depths and A-lines in two
+   * dimensions: how it is built, and launched with its arguments set. */
+  std::string options () const;
+  DepthScaling scaling_of (const DepthOutput &output) const;
+  GstOpenCLContext *get_context () const { return context; }
+  gsize bytes_of_pixel () const;
+  bool enqueue_picture (cl_command_queue queue, opencl::Kernel &kernel, gsize lines,
+      gsize depths, GError **error) const;
+
   /* Likewise, black and white by the picture itself and those before: 1 in 20 pixels is
    * darker, 1 in 1000 is brighter. create_range() comes first. `values` are decibels. */
   bool create_range (GstOpenCLContext *context, GError **error);
@@ -58,14 +78,23 @@ public:
       const DepthOutput &output, GError **error);
 
 private:
+  bool is_logarithmic (const DepthOutput &output) const
+  {
+    return output.logarithmic && numbers != Numbers::values;
+  }
+  const char *picture_kernel () const
+  {
+    return strips ? "make_picture_strips" : "make_picture";
+  }
   bool launch (opencl::Kernel &kernel, cl_command_queue queue, const Shown &shown,
-      const DepthOutput &output, GError **error);
+      const Difference &given, const DepthOutput &output, GError **error);
+
+  GstOpenCLContext *context = nullptr;
 
   Numbers numbers = Numbers::complex;
   DepthFormat format = DepthFormat::gray8;
-  bool strips = false; /* a picture is made in strips, */
-  std::string lanes;   /* by vectors of such, as its kernels are told */
-  opencl::Kernel kernel;
+  bool strips = false; /* a picture is made in strips */
+  opencl::Kernel kernel, kernel_of_difference;
 
   opencl::Kernel kernel_in_range, count_levels, find_range;
   cl::Buffer counts, range;
