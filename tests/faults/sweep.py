@@ -67,6 +67,7 @@ PIPELINES = {
        for method, settings in {
            "variance": "", "mean": "method=mean ", "recorded": "method=recorded ",
            "file": "method=file location={files}/pattern.npy "}.items()},
+    "oct-flow": f"{TISSUE} ! {CHAIN} ! octfft ! octdoppler threshold=50 ! octdisplay{OUT}",
     "volume": f"{DEPTHS} ! octvolume ! {TENSORS}{OUT}",
     "volume-live": f"{DEPTHS} ! octvolume live=true ! {TENSORS}{OUT}",
     "volume-above": f"{DEPTHS} ! octvolume surface=true surface-level=70 slab-depths=20{OUT}",

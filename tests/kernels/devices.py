@@ -276,6 +276,9 @@ PIPELINES = {
     "background-recorded": (patterns("method=recorded segment-lines=4"), LOOSELY, SOME_LINES),
     "background-file": (patterns("method=file location={files}/pattern-WIDTHxHEIGHT.npy"), ROUNDED,
                         SOME_LINES),
+    "doppler-shown": (depth("", "", f"{depths('CF32LE')} ! octdoppler line-rate=50000 threshold=40 ! "
+                            "octdisplay"), ROUNDED, SOME_LINES),
+    "background-shown": (patterns("method=mean dc-depths=3 ! octdisplay"), ROUNDED, LINES),
     "display": (depth("", "", f"{depths('CF32LE')} ! octdisplay db-auto=true flip=true"), ROUNDED, LINES),
     "nufft": (depth("interpolation=nufft", ""), ROUNDED, LINES),
     "k-clock": (clocked("behind"), LOOSELY, CLOCKED),
