@@ -278,7 +278,7 @@ PIPELINES = {
                         SOME_LINES),
     "doppler-shown": (depth("", "", f"{depths('CF32LE')} ! octdoppler line-rate=50000 threshold=40 ! "
                             "octdisplay"), ROUNDED, SOME_LINES),
-    "background-shown": (patterns("method=mean dc-depths=3 ! octdisplay"), ROUNDED, LINES),
+    "background-shown": (patterns("method=mean dc-depths=3 ! octdisplay"), ROUNDED, SOME_LINES),
     "display": (depth("", "", f"{depths('CF32LE')} ! octdisplay db-auto=true flip=true"), ROUNDED, LINES),
     "nufft": (depth("interpolation=nufft", ""), ROUNDED, LINES),
     "k-clock": (clocked("behind"), LOOSELY, CLOCKED),
@@ -463,7 +463,8 @@ TREES = [f"Kernel: {name}_regions" for name in ("find", "join", "key")]
 # for A-lines that there are not, counts against whoever reads its results. And one undefined
 # component makes all of a vector so, as of filters filled up to whole vectors.
 OF_HALVES = ["key-run*", "chroma*", "difference", "plate", "soft-core", "fill", "shape", "packed",
-             "to-planes", "composed", "speckle-variance", "doppler*", "display"]
+             "to-planes", "composed", "speckle-variance", "doppler*", "display",
+             "background-shown"]
 UNACCOUNTED = [(name, "cpu-*") for name in OF_HALVES] + [
     ("oct-two-steps*", "*"), ("oct*", "gpu-64"), ("display", "gpu-64"), ("nufft", "gpu-64"),
     ("k-clock*", "gpu-64"), ("convolved-spectra", "gpu-64"), ("layer-winograd", "*")]
