@@ -189,11 +189,17 @@ gst_opencl_filter_bin_set_property (
 {
   GstOpenCLFilterBin *self = GST_OPENCL_FILTER_BIN (object);
 
-  if (id == PROP_FILTER)
-    set_filter (self, GST_ELEMENT (g_value_get_object (value)));
-  else
+  if (id != PROP_FILTER) {
     G_OBJECT_CLASS (gst_opencl_filter_bin_parent_class)
         ->set_property (object, id, value, spec);
+    return;
+  }
+  /* A floating one is given, also where it is refused. */
+  GstElement *filter = GST_ELEMENT (g_value_get_object (value));
+  if (filter)
+    gst_object_ref_sink (filter);
+  set_filter (self, filter);
+  gst_clear_object (&filter);
 }
 
 static void

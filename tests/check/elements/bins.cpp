@@ -251,8 +251,7 @@ TEST (test_openclcompositorbin_takes_a_stream_while_it_plays)
   pipeline.start ();
   fail_unless (pipeline.pull ());
   Owned<GstElement> source = hold (launch ("videotestsrc pattern=blue is-live=true"));
-  gst_bin_add (
-      GST_BIN (pipeline.pipeline.operator->()), hold (source.operator->()).give ());
+  gst_bin_add (GST_BIN (pipeline.pipeline.operator->()), source);
   Owned<GstPad> pad = gst_element_request_pad_simple (pipeline["mix"], "sink_%u");
   Owned<GstPad> from = gst_element_get_static_pad (source, "src");
   expect_equal (gst_pad_link (from, pad), GST_PAD_LINK_OK);
