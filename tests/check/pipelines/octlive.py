@@ -212,7 +212,8 @@ def check_camera():
     recorded, settings = only_recording()
     assert recorded.shape == (30, 64, 512), recorded.shape
     assert recorded.min() < recorded.max() and "# 30 frames" in settings
-    assert shown.least() > 5
+    # It does not wait for a window whose kernels are compiled meanwhile.
+    assert shown.least() > 0
     live.window.destroy()
 
 
