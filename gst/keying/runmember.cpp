@@ -8,13 +8,6 @@
 
 namespace keying {
 namespace {
-cl_command_queue
-compute_queue (GstOpenCLFilter *filter)
-{
-  return gst_opencl_context_get_queue (
-      gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE);
-}
-
 bool
 find_place_of_output (GstOpenCLFilter *filter, GstBuffer *output, Place *place)
 {
@@ -69,7 +62,7 @@ RunMember::leave (GstOpenCLFilter *filter, const KeyRun &run, GstBuffer *input,
       || !find_place_of_output (filter, output, &to))
     return Outcome::plain;
   if (!gst_opencl_frame_map (&source, &runner_->format ().input (), 0, input,
-          compute_queue (filter), GST_MAP_READ, error))
+          gst_opencl_filter_get_queue (filter), GST_MAP_READ, error))
     return Outcome::failed;
   attach (filter, runner_, run, &source, output, to);
   return Outcome::done;
@@ -88,7 +81,7 @@ bool
 RunMember::finish (GstOpenCLFilter *filter, GstOpenCLDeferred *pending, const KeyRun &run,
     GstBuffer *output, cl_event *event, GError **error)
 {
-  cl_command_queue queue = compute_queue (filter);
+  cl_command_queue queue = gst_opencl_filter_get_queue (filter);
   GstOpenCLFrame source = *gst_opencl_deferred_get_source (pending);
   const std::shared_ptr<KeyRunner> &runner =
       gst_keying_deferred_run_get_runner (GST_KEYING_DEFERRED_RUN (pending));

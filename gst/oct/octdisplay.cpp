@@ -109,7 +109,7 @@ Picture::prepare (GstOpenCLContext *context, GError **error)
     created_numbers = numbers;
     created_format = format ();
   }
-  return !finds_range () || display.has_range () || display.create_range (context, error);
+  return !finds_range () || display.has_range () || display.create_range (error);
 }
 
 oct::DepthOutput

@@ -120,12 +120,16 @@ private:
   }
 };
 
-const std::string most_window_option = " -DMOST_WINDOW=" + std::to_string (small_window);
+std::string
+most_window_option ()
+{
+  return " -DMOST_WINDOW=" + std::to_string (small_window);
+}
 
 bool
 FlowKernels::create (GstOpenCLContext *context, GError **error)
 {
-  std::string options = most_window_option;
+  std::string options = most_window_option ();
   if (opencl::is_cpu (context)) {
     block = cpu_block;
     block_lines = cpu_lines;
@@ -138,7 +142,7 @@ FlowKernels::create (GstOpenCLContext *context, GError **error)
 bool
 FlowKernels::create_show (const oct::Display &display, GError **error)
 {
-  const std::string wanted = display.options () + most_window_option;
+  const std::string wanted = display.options () + most_window_option ();
   if (wanted == shown_by)
     return true;
   shown_by.clear ();
@@ -190,7 +194,11 @@ public:
   /* The B-scan before is another one when the work is done. */
   bool can_defer () const override { return is_small () && !of_frames (); }
   std::shared_ptr<oct::PendingDepths> defer (const GstOpenCLFrame *from,
-      cl_command_queue queue, bool &reads, GError **error) override;
+      cl_command_queue queue, bool &reads, GError **error) override
+  {
+    reads = false;
+    return flow_in (from);
+  }
 
 protected:
   oct::DepthChange change_of (const Settings &wanted) const override;
@@ -210,6 +218,7 @@ private:
   }
   guint pairs () const { return guint (of_frames () ? input.lines : input.lines - 1); }
   float least_power () const { return float (std::pow (10, in_force.threshold / 10)); }
+  std::shared_ptr<PendingFlow> flow_in (const GstOpenCLFrame *from) const;
   bool sum_depths (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
 
   bool created = false;
@@ -310,13 +319,12 @@ Doppler::prepare (GstOpenCLContext *context, GError **error)
 }
 
 /* All that transform() does for a window that is small. */
-std::shared_ptr<oct::PendingDepths>
-Doppler::defer (const GstOpenCLFrame *from, cl_command_queue, bool &reads, GError **)
+std::shared_ptr<PendingFlow>
+Doppler::flow_in (const GstOpenCLFrame *from) const
 {
   const cl_ulong offset = from->offset[0], line = input.depths * input.bytes;
   auto flow = std::make_shared<PendingFlow> ();
 
-  reads = false;
   flow->kernels = flow_kernels;
   flow->before = of_frames () ? before () : from->data;
   flow->before_offset = of_frames () ? 0 : offset;
@@ -349,10 +357,8 @@ Doppler::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
   if (!oct::check_places (from, input.bytes, error)
       || !oct::check_places (to, output.bytes, error))
     return false;
-  bool reads = false;
   if (is_small ())
-    return defer (from, queue, reads, error)
-        ->make (queue, to->data, to->offset[0], error);
+    return flow_in (from)->make (queue, to->data, to->offset[0], error);
   return sum_depths (from, queue, error)
          && phase_kernel.launch (queue, input.depths, input.lines, error, sums (),
              cl_uint (input.depths), cl_uint (input.lines), cl_uint (pairs ()),

@@ -714,7 +714,7 @@ prepare_range (GstOctFFT *self, GError **error)
   return work.display.create (context,
              scale == Scale::log ? oct::Numbers::values : oct::Numbers::amplitudes,
              work.output->values, error)
-         && work.display.create_range (context, error);
+         && work.display.create_range (error);
 }
 
 /* What the engine makes: the output, or levels that one is made of then. */
@@ -876,8 +876,7 @@ process_fused (GstOctFFT *self, GstOctDeferredSpectra *deferred, GstBuffer *buff
 {
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
   Work &work = *self->work;
-  cl_command_queue queue = gst_opencl_context_get_queue (
-      gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE);
+  cl_command_queue queue = gst_opencl_filter_get_queue (filter);
   GstOpenCLFrame output;
   gsize size = work.output->bytes * work.depths * work.spectra.lines;
 

@@ -712,13 +712,6 @@ gst_oct_window_interp_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gs
   return TRUE;
 }
 
-static cl_command_queue
-compute_queue_of (GstOctWindowInterp *self)
-{
-  return gst_opencl_context_get_queue (
-      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), GST_OPENCL_QUEUE_COMPUTE);
-}
-
 /* Tables and kernels */
 
 static oct::SpectrumSettings
@@ -890,7 +883,8 @@ look_at_last_samples (GstOctWindowInterp *self)
 {
   if (self->work)
     warn_of_broken_samples (
-        self, self->work->broken.look_at_last (compute_queue_of (self)));
+        self, self->work->broken.look_at_last (
+                  gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self))));
 }
 
 static gboolean
@@ -1091,14 +1085,10 @@ enqueue_at_once (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
     return TRUE;
   bool enqueued = calibrate_if_wanted (self, spectra, raw->queue, error)
                   && (!work.mean || work.mean->update (spectra, raw->queue, mean, error));
-  GError **next_error = enqueued ? error : nullptr;
-  if (!gst_opencl_check (clEnqueueMarkerWithWaitList (raw->queue, 0, nullptr, event),
-          "clEnqueueMarkerWithWaitList", next_error))
-    return FALSE;
-  clFlush (raw->queue);
   GstOpenCLFrame read = *raw;
-  gst_opencl_frame_unmap (&read, *event);
-  return enqueued;
+  return gst_opencl_frames_finish (
+             raw->queue, &read, nullptr, event, enqueued ? error : nullptr)
+         && enqueued;
 }
 
 static gboolean
@@ -1107,7 +1097,7 @@ defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output, cl_event *
 {
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
   Work &work = *self->work;
-  cl_command_queue queue = compute_queue_of (self);
+  cl_command_queue queue = gst_opencl_filter_get_queue (filter);
   GstOpenCLFrame raw;
   oct::RawSpectra spectra = {};
   std::shared_ptr<cl::Buffer> mean;
@@ -1134,7 +1124,8 @@ gst_oct_window_interp_process (GstOpenCLFilter *filter, GstBuffer *input,
   if (!apply_changes (self, error))
     return FALSE;
   /* Those of the frames before. */
-  warn_of_broken_samples (self, self->work->broken.look (compute_queue_of (self)));
+  warn_of_broken_samples (
+      self, self->work->broken.look (gst_opencl_filter_get_queue (filter)));
   if (can_defer (self, input, output))
     return defer (self, input, output, event, error);
   return GST_OPENCL_FILTER_CLASS (gst_oct_window_interp_parent_class)

@@ -496,26 +496,6 @@ gst_oct_depth_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *i
 
 /* --- depths that are left to an octdisplay --- */
 
-static cl_command_queue
-compute_queue_of (GstOpenCLFilter *filter)
-{
-  return gst_opencl_context_get_queue (
-      gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE);
-}
-
-/* What was enqueued of the frame at once is done before its memory is used again. */
-static bool
-read_until_here (const GstOpenCLFrame *frame, cl_event *event, GError **error)
-{
-  if (!gst_opencl_check (clEnqueueMarkerWithWaitList (frame->queue, 0, nullptr, event),
-          "clEnqueueMarkerWithWaitList", error))
-    return false;
-  clFlush (frame->queue);
-  GstOpenCLFrame read = *frame;
-  gst_opencl_frame_unmap (&read, *event);
-  return true;
-}
-
 static gboolean
 defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output, cl_event *event,
     GError **error)
@@ -524,12 +504,16 @@ defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output, cl_event *e
   GstOpenCLFrame frame;
 
   if (!gst_opencl_frame_map (&frame, nullptr, work.input.size (), input,
-          compute_queue_of (filter), GST_MAP_READ, error))
+          gst_opencl_filter_get_queue (filter), GST_MAP_READ, error))
     return FALSE;
   bool reads = false;
   std::shared_ptr<oct::PendingDepths> depths =
       work.defer (&frame, frame.queue, reads, error);
-  if ((reads && !read_until_here (&frame, event, depths ? error : nullptr)) || !depths)
+  GstOpenCLFrame read = frame;
+  if ((reads
+          && !gst_opencl_frames_finish (
+              frame.queue, &read, nullptr, event, depths ? error : nullptr))
+      || !depths)
     return FALSE;
   GstOctDeferredDepths *deferred = gst_oct_deferred_depths_new (depths, &frame);
   gst_opencl_filter_defer (filter, GST_OPENCL_DEFERRED (deferred), output);
@@ -570,7 +554,7 @@ gst_oct_depth_filter_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pendin
     GstBuffer *buffer, cl_event *event, GError **error)
 {
   DepthFilter &work = *private_of (filter).work;
-  cl_command_queue queue = compute_queue_of (filter);
+  cl_command_queue queue = gst_opencl_filter_get_queue (filter);
   GstOpenCLFrame output;
 
   if (!work.takes_up ())

@@ -113,7 +113,7 @@ Display::scaling_of (const DepthOutput &output) const
 }
 
 bool
-Display::create_range (GstOpenCLContext *context, GError **error)
+Display::create_range (GError **error)
 {
   group = opencl::is_cpu (context) ? 1 : 64;
   const std::string number = number_options[gsize (numbers)];

@@ -72,7 +72,7 @@ public:
 
   /* Likewise, black and white by the picture itself and those before: 1 in 20 pixels is
    * darker, 1 in 1000 is brighter. create_range() comes first. `values` are decibels. */
-  bool create_range (GstOpenCLContext *context, GError **error);
+  bool create_range (GError **error);
   bool has_range () const { return counts () != nullptr; }
   bool enqueue_in_range (cl_command_queue queue, const Shown &shown,
       const DepthOutput &output, GError **error);

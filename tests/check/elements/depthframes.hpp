@@ -128,6 +128,19 @@ pull_numbers (Harness &harness)
   return numbers_in<float> (check::read_buffer (harness.pull ()));
 }
 
+/* Of a picture, without the padding of its rows to 4 bytes */
+inline Values
+pixels_in (
+    const Bytes &picture, gsize bytes, gsize lines = n_lines, gsize depths = n_depths)
+{
+  const gsize pitch = (lines * bytes + 3) / 4 * 4;
+  Bytes pixels;
+  for (gsize row = 0; row < depths; row++)
+    pixels.insert (pixels.end (), picture.begin () + gssize (row * pitch),
+        picture.begin () + gssize (row * pitch + lines * bytes));
+  return bytes == 1 ? numbers_in<guint8> (pixels) : numbers_in<guint16> (pixels);
+}
+
 inline guint
 waiting (Harness &harness)
 {

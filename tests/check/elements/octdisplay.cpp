@@ -69,17 +69,10 @@ picture_of (const Values &values, double full,
   return picture;
 }
 
-/* Without the padding of rows to 4 bytes. */
 Values
 pixels_of (GstBuffer *buffer, gsize bytes)
 {
-  const Bytes all = read_buffer (buffer);
-  const gsize pitch = (n_lines * bytes + 3) / 4 * 4;
-  Bytes pixels;
-  for (gsize row = 0; row < n_depths; row++)
-    pixels.insert (pixels.end (), all.begin () + gssize (row * pitch),
-        all.begin () + gssize (row * pitch + n_lines * bytes));
-  return bytes == 1 ? numbers_in<guint8> (pixels) : numbers_in<guint16> (pixels);
+  return pixels_in (read_buffer (buffer), bytes);
 }
 
 const std::string wide =

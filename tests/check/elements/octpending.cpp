@@ -56,20 +56,10 @@ host_caps (const Size &size)
   return caps.erase (caps.find (memory), memory.size ());
 }
 
-/* Row by row without what fills them up */
 Values
 pixels_of (const Bytes &picture, const Size &size, gsize bytes)
 {
-  const gsize stride = (size.lines * bytes + 3) / 4 * 4;
-  Values pixels;
-  for (gsize row = 0; row < size.depths; row++) {
-    const Bytes line (picture.begin () + gssize (row * stride),
-        picture.begin () + gssize (row * stride + size.lines * bytes));
-    const Values part =
-        bytes == 1 ? numbers_in<guint8> (line) : numbers_in<guint16> (line);
-    pixels.insert (pixels.end (), part.begin (), part.end ());
-  }
-  return pixels;
+  return pixels_in (picture, bytes, size.lines, size.depths);
 }
 
 /* The same in two chains, through the host. */
