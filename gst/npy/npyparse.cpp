@@ -36,6 +36,7 @@
 #include "config.h"
 #endif
 
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -472,13 +473,25 @@ npy_parse_allocate (GstNpyParse *self, GstBuffer **buffer)
   return *buffer ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
+/* Where in a stream its bytes lie is by chance. */
+static double
+read_double (const guint8 *bytes, bool big_endian)
+{
+  guint64 bits;
+  double value;
+
+  std::memcpy (&bits, bytes, sizeof bits);
+  bits = big_endian ? GUINT64_FROM_BE (bits) : GUINT64_FROM_LE (bits);
+  std::memcpy (&value, &bits, sizeof value);
+  return value;
+}
+
 static void
 convert_doubles (const guint8 *doubles, gsize count, bool big_endian, guint8 *floats)
 {
   for (gsize i = 0; i < count; i++) {
-    const guint8 *from = doubles + i * sizeof (double);
-    GST_WRITE_FLOAT_LE (floats + i * sizeof (float),
-        float (big_endian ? GST_READ_DOUBLE_BE (from) : GST_READ_DOUBLE_LE (from)));
+    const double value = read_double (doubles + i * sizeof (double), big_endian);
+    GST_WRITE_FLOAT_LE (floats + i * sizeof (float), float (value));
   }
 }
 

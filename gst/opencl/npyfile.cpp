@@ -44,9 +44,10 @@ preface_of (const guint8 *data, gsize size)
 
   if (size < preface)
     return {preface, 0};
-  const guint8 *length = data + magic_size + 2;
-  return {preface,
-      length_size == 2 ? GST_READ_UINT16_LE (length) : GST_READ_UINT32_LE (length)};
+  guint32 length =
+      0; /* little-endian, and where in a stream its bytes lie is by chance */
+  std::memcpy (&length, data + magic_size + 2, length_size);
+  return {preface, GUINT32_FROM_LE (length)};
 }
 
 gboolean

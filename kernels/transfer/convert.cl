@@ -201,7 +201,9 @@ convert_pixel (int4 pixel, const Colors *colors, int2 at)
   int first = min ((int) level, 254);
   float4 color =
       mix (vload4 (first, colors->map), vload4 (first + 1, colors->map), level - first);
-  return (int4) (convert_int4_rte (color).xyz, with_depth_of_output (pixel, part).w);
+  int4 mapped = convert_int4_rte (color);
+  mapped.w = with_depth_of_output (pixel, part).w;
+  return mapped;
 #else
   return (int4) (color (pixel, colors->row0, part), color (pixel, colors->row1, part),
       color (pixel, colors->row2, part), with_depth_of_output (pixel, part).w);

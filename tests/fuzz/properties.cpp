@@ -14,13 +14,15 @@ struct Place {
   GParamSpec *spec;
 };
 
+/* GstBaseSink's and GstAggregator's, which complain of what their specifications allow */
+const char *const complaining[] = {"render-delay", "latency", nullptr};
+
 bool
 is_own (GParamSpec *spec)
 {
   return (spec->flags & G_PARAM_WRITABLE) && !(spec->flags & G_PARAM_CONSTRUCT_ONLY)
          && spec->owner_type != GST_TYPE_OBJECT
-         /* GstBaseSink's own, which complains of what its specification allows */
-         && !g_str_equal (spec->name, "render-delay");
+         && !g_strv_contains (complaining, spec->name);
 }
 
 void
