@@ -11,7 +11,9 @@ build_or_refuse all
 [ $# -gt 0 ] || set -- elements_calibration elements_npyparse elements_valuesfiles \
   libs_devicechoice fuzz_npyheader fuzz_npystream fuzz_program fuzz_properties fuzz_valuesfile
 export G_SLICE=always-malloc
-wrapper="valgrind --quiet --error-exitcode=99 --trace-children=yes --child-silent-after-fork=no \
+# Not of the linker that PoCL runs, nor of GStreamer's scanner with everybody's plugins.
+wrapper="valgrind --quiet --error-exitcode=99 --trace-children=yes --trace-children-skip=/usr/* \
+--child-silent-after-fork=no \
 --suppressions=$root/tests/sanitizers/valgrind.supp --num-callers=25 \
 --leak-check=full --show-leak-kinds=definite --errors-for-leak-kinds=definite"
 export CK_TIMEOUT_MULTIPLIER=20
