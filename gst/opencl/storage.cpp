@@ -84,9 +84,8 @@ DeviceStorage::acquire (const ExternalCalls &calls, GError **error)
   return true;
 }
 
-/* Behind all that uses it, and the buffer lives until that is done: NVIDIA's driver may
- * wait for it in clReleaseMemObject(), with a lock that its own threads take to get there.
- * Where this fails the device is lost, which is said by those who enqueue frames. */
+/* Behind all that uses it. Where this fails the device is lost, which is said by those
+ * who enqueue frames. */
 void
 DeviceStorage::release ()
 {
@@ -101,9 +100,6 @@ DeviceStorage::release ()
     return;
   clFlush (queue);
   events.record (queue, GST_MAP_WRITE, event);
-  gst_opencl_context_release_after (
-      context, event, [] (gpointer kept) { delete static_cast<cl::Buffer *> (kept); },
-      new cl::Buffer (buffer));
   clReleaseEvent (event);
 }
 

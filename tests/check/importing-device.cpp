@@ -11,7 +11,6 @@
 #include <atomic>
 #include <dirent.h>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <set>
 #include <sys/mman.h>
@@ -22,56 +21,33 @@ namespace {
 std::atomic<unsigned> n_imported{0}, n_acquired{0}, n_released{0};
 std::atomic<cl_int> import_code{CL_SUCCESS}, acquire_code{CL_SUCCESS};
 
-/* What a descriptor names */
-class Mapping {
-public:
-  Mapping (int fd, size_t a_size)
-      : bytes (mmap (nullptr, a_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0)),
-        size (a_size)
-  {
-  }
-  ~Mapping ()
-  {
-    if (bytes != MAP_FAILED)
-      munmap (bytes, size);
-  }
-  Mapping (const Mapping &) = delete;
-
-  void *const bytes;
-  const size_t size;
+/* What a descriptor names, mapped for good: a test may end before what the device does of
+ * it, and a buffer before what was enqueued of it. With callbacks of events, which could
+ * end them, NVIDIA's driver was seen to hang: its thread of callbacks and whoever let go of
+ * a buffer waited for each other. */
+struct Mapping {
+  void *bytes;
+  size_t size;
 };
-using MappingRef = std::shared_ptr<Mapping>;
 
-/* Never destroyed: a test may end before what the device does of it. OpenCL is not called
- * with the lock, which a driver's own threads take, too. */
+/* Never destroyed */
 std::mutex lock;
-auto &mappings = *new std::map<cl_mem, MappingRef>; /* of what is imported */
-auto &held = *new std::set<cl_mem>;                 /* acquired */
+auto &mappings = *new std::map<cl_mem, Mapping>; /* of what is imported, or was */
+auto &held = *new std::set<cl_mem>;              /* acquired */
 
-using Copy = cl_int (*) (
-    cl_command_queue queue, cl_mem buffer, const Mapping &mapping, cl_event *event);
+using Copy = cl_int (*) (cl_command_queue queue, cl_mem buffer, const Mapping &mapping);
 
 /* What is shared comes at the one moment and goes at the other: on a device with memory of
  * its own nothing else is promised of memory that is shared with the host. */
 cl_int
-enqueue (cl_command_queue queue, const std::vector<MappingRef> &of, const cl_mem *buffers,
+enqueue (cl_command_queue queue, const std::vector<Mapping> &of, const cl_mem *buffers,
     cl_uint n_waits, const cl_event *waits, cl_event *event, Copy copy)
 {
   cl_int code = n_waits > 0
                     ? clEnqueueBarrierWithWaitList (queue, n_waits, waits, nullptr)
                     : CL_SUCCESS;
-  for (size_t i = 0; i < of.size () && code == CL_SUCCESS; i++) {
-    cl_event copied = nullptr;
-    code = copy (queue, buffers[i], *of[i], &copied);
-    if (code != CL_SUCCESS)
-      break;
-    /* A buffer may end before what was enqueued of it. */
-    code = clSetEventCallback (
-        copied, CL_COMPLETE,
-        [] (cl_event, cl_int, void *kept) { delete static_cast<MappingRef *> (kept); },
-        new MappingRef (of[i]));
-    clReleaseEvent (copied);
-  }
+  for (size_t i = 0; i < of.size () && code == CL_SUCCESS; i++)
+    code = copy (queue, buffers[i], of[i]);
   return code == CL_SUCCESS ? clEnqueueMarkerWithWaitList (queue, 0, nullptr, event)
                             : code;
 }
@@ -79,7 +55,7 @@ enqueue (cl_command_queue queue, const std::vector<MappingRef> &of, const cl_mem
 /* With `step` for each of the buffers: false where that is out of turn */
 template <typename Step>
 bool
-take_in_turn (cl_uint n, const cl_mem *buffers, std::vector<MappingRef> &of, Step step)
+take_in_turn (cl_uint n, const cl_mem *buffers, std::vector<Mapping> &of, Step step)
 {
   std::lock_guard<std::mutex> guard (lock);
   for (cl_uint i = 0; i < n; i++) {
@@ -96,15 +72,14 @@ acquire (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_wai
 {
   if (const cl_int failure = acquire_code.exchange (CL_SUCCESS))
     return failure;
-  std::vector<MappingRef> of;
+  std::vector<Mapping> of;
   if (!take_in_turn (n, buffers, of, [] (cl_mem of) { return held.insert (of).second; }))
     return CL_INVALID_OPERATION;
   n_acquired += n;
   return enqueue (queue, of, buffers, n_waits, waits, event,
-      [] (cl_command_queue queue, cl_mem buffer, const Mapping &mapping,
-          cl_event *copied) {
+      [] (cl_command_queue queue, cl_mem buffer, const Mapping &mapping) {
         return clEnqueueWriteBuffer (
-            queue, buffer, CL_FALSE, 0, mapping.size, mapping.bytes, 0, nullptr, copied);
+            queue, buffer, CL_FALSE, 0, mapping.size, mapping.bytes, 0, nullptr, nullptr);
       });
 }
 
@@ -112,15 +87,14 @@ cl_int CL_API_CALL
 release (cl_command_queue queue, cl_uint n, const cl_mem *buffers, cl_uint n_waits,
     const cl_event *waits, cl_event *event)
 {
-  std::vector<MappingRef> of;
+  std::vector<Mapping> of;
   if (!take_in_turn (n, buffers, of, [] (cl_mem of) { return held.erase (of) > 0; }))
     return CL_INVALID_OPERATION;
   n_released += n;
   return enqueue (queue, of, buffers, n_waits, waits, event,
-      [] (cl_command_queue queue, cl_mem buffer, const Mapping &mapping,
-          cl_event *copied) {
+      [] (cl_command_queue queue, cl_mem buffer, const Mapping &mapping) {
         return clEnqueueReadBuffer (
-            queue, buffer, CL_FALSE, 0, mapping.size, mapping.bytes, 0, nullptr, copied);
+            queue, buffer, CL_FALSE, 0, mapping.size, mapping.bytes, 0, nullptr, nullptr);
       });
 }
 
@@ -147,23 +121,17 @@ clCreateBufferWithProperties (cl_context context, const cl_ulong *properties,
     *code = CL_INVALID_PROPERTY;
   if (*code != CL_SUCCESS)
     return nullptr;
-  auto mapping = std::make_shared<Mapping> (fd, size);
-  if (mapping->bytes == MAP_FAILED) {
+  const Mapping mapping{
+      mmap (nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0), size};
+  if (mapping.bytes == MAP_FAILED) {
     *code = CL_INVALID_VALUE;
     return nullptr;
   }
   close (fd);
   cl_mem buffer = clCreateBuffer (context, flags, size, nullptr, code);
   fail_unless (buffer != nullptr);
-  clSetMemObjectDestructorCallback (
-      buffer,
-      [] (cl_mem ended, void *) {
-        std::lock_guard<std::mutex> guard (lock);
-        mappings.erase (ended);
-      },
-      nullptr);
   std::lock_guard<std::mutex> guard (lock);
-  mappings[buffer] = std::move (mapping);
+  mappings[buffer] = mapping;
   n_imported++;
   return buffer;
 }
