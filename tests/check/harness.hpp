@@ -17,6 +17,15 @@
 namespace check {
 using Bytes = std::vector<guint8>;
 
+/* Where the tracer `leaks` looks at what is left alive (tests/run.sh --leaks): a test that
+ * leaves something, for a reason that it gives, is none there. */
+inline bool
+looks_for_leaks ()
+{
+  const char *tracers = g_getenv ("GST_TRACERS");
+  return tracers && strstr (tracers, "leaks");
+}
+
 /* --- what was said --- */
 
 /* What came on a bus, or how a pipeline ended. */

@@ -6,6 +6,8 @@
 
 #include <gst/opencl/opencl.h>
 
+#include <deque>
+
 namespace check {
 namespace {
 struct Known {
@@ -40,18 +42,20 @@ is_special (const Known &test)
   return !beginning.empty () && g_str_has_prefix (test.name, beginning.c_str ());
 }
 
-/* Check keeps the names that it is given. */
+/* Check keeps the names that it is given, and copies none. */
 void
 add (TCase *tcase, const Known &test)
 {
+  static std::deque<std::string> names;
+
   if (!test.labels) {
     _tcase_add_test (tcase, test.run, test.name, 0, 0, 0, 1);
     return;
   }
   int row = 0;
   for (const std::string &label : test.labels ()) {
-    std::string name = std::string (test.name) + " [" + label + "]";
-    _tcase_add_test (tcase, test.run, g_strdup (name.c_str ()), 0, 0, row, row + 1);
+    names.push_back (std::string (test.name) + " [" + label + "]");
+    _tcase_add_test (tcase, test.run, names.back ().c_str (), 0, 0, row, row + 1);
     row++;
   }
 }

@@ -338,16 +338,8 @@ TEST (test_greenscreenbin_is_a_video_filter_of_playbin)
   expect_square_before (result, blue, blue);
 }
 
-/* camerabin itself leaves elements of its source alive, with `identity` for a filter as well:
- * what the leaks tracer looks at has none. */
-static bool
-looks_for_leaks ()
-{
-  const char *tracers = g_getenv ("GST_TRACERS");
-  return tracers && strstr (tracers, "leaks");
-}
-
-/* Of what is seen, and of all that the camera takes; the camera is a green one. */
+/* Of what is seen, and of all that the camera takes; the camera is a green one. camerabin
+ * itself leaves elements of its source alive, with `identity` for a filter as well. */
 TEST_ROWS (test_greenscreenbin_is_a_filter_of_camerabin,
     {"viewfinder-filter", "video-source-filter"})
 {
