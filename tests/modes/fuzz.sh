@@ -2,7 +2,8 @@
 # what breaks readers of files, caps, properties and kernel arguments; SECONDS over all targets
 #
 # tests/run.sh --fuzz SECONDS [TARGET…]; what is found lies in build-fuzz/found. A finding
-# that is mended goes into tests/fuzz/corpus, which the suite replays.
+# that is mended goes into tests/fuzz/corpus, which the suite replays. GST_OPENCL_FUZZ_SEED
+# begins where it began before; without it chance says where.
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -uo pipefail
@@ -32,7 +33,7 @@ for target in "${targets[@]}"; do
   grown=$build/corpus/$target found=$build/found/$target-
   mkdir -p "$grown" "$build/found"
   if in_build "$build/tests/fuzz/fuzz_$target" -max_total_time="$share" -timeout=60 \
-    -rss_limit_mb=4096 -print_final_stats=1 -artifact_prefix="$found" \
+    -rss_limit_mb=4096 -seed="${GST_OPENCL_FUZZ_SEED:-0}" -print_final_stats=1 -artifact_prefix="$found" \
     "$grown" "$root/tests/fuzz/corpus/$target" >"$found"log 2>&1; then
     echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$found"log) inputs"
     passed=$((passed + 1))
