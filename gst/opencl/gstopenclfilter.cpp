@@ -33,6 +33,7 @@ typedef struct {
   Format output;
   GstCaps *input_caps;  /* (nullable) */
   GstCaps *output_caps; /* (nullable) */
+  gboolean has_formats; /* and the subclass has made all that it needs for them */
   gboolean in_place;    /* the caps allow it */
   gboolean defers;      /* downstream takes up work that is left to it */
 
@@ -95,6 +96,7 @@ close_filter (GstOpenCLFilter *self)
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
 
   clear_submitted (self);
+  private_of (self)->has_formats = FALSE;
   gst_clear_caps (&private_of (self)->input_caps);
   gst_clear_caps (&private_of (self)->output_caps);
   /* In both cases, so that @close also undoes an @open that failed half way. */
@@ -146,21 +148,26 @@ get_format (GstOpenCLFilter *self, GstCaps *caps, Format *format)
 static gboolean gst_opencl_filter_process (GstOpenCLFilter *self, GstBuffer *input,
     GstBuffer *output, cl_event *event, GError **error);
 
+/* FALSE: those before stay, as the pads keep their caps. */
 static gboolean
 find_formats (GstOpenCLFilter *self, GstCaps *input, GstCaps *output)
 {
   GstOpenCLFilterPrivate *priv = private_of (self);
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
+  const bool in_place = klass->transform_in_place && gst_caps_is_equal (input, output);
+  /* Without a transform, one that is only done in place. */
+  const bool is_done =
+      in_place || klass->transform || klass->process != gst_opencl_filter_process;
+  Format taken, made;
 
-  if (!get_format (self, input, &priv->input)
-      || !get_format (self, output, &priv->output))
+  if (!get_format (self, input, &taken) || !get_format (self, output, &made) || !is_done)
     return FALSE;
+  priv->input = taken;
+  priv->output = made;
+  priv->in_place = in_place;
   gst_caps_replace (&priv->input_caps, input);
   gst_caps_replace (&priv->output_caps, output);
-  priv->in_place = klass->transform_in_place && gst_caps_is_equal (input, output);
-  /* Without a transform, one that is only done in place. */
-  return priv->in_place || klass->transform
-         || klass->process != gst_opencl_filter_process;
+  return TRUE;
 }
 
 static gboolean
@@ -168,7 +175,8 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
 {
   GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
-  ElementCore &core = core_of (self);
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  ElementCore &core = *priv->core;
   GError *error = nullptr;
   Counting counting (core);
 
@@ -179,12 +187,30 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
         self, "cannot take %" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, input, output);
     return FALSE;
   }
-  if (klass->set_formats && !klass->set_formats (self, input, output, &error)) {
+  priv->has_formats =
+      !klass->set_formats || klass->set_formats (self, input, output, &error);
+  if (!priv->has_formats) {
     core.report (error);
     return FALSE;
   }
   core.start_afresh ();
   return TRUE;
+}
+
+/* Where others were refused, the pads still have the caps before, and the parent class does
+ * not set them again when they come again. */
+static gboolean
+has_formats_of_pads (GstBaseTransform *transform)
+{
+  if (private_of (transform)->has_formats)
+    return TRUE;
+  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
+  GstCaps *output = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SRC_PAD (transform));
+  const gboolean has =
+      input && output && gst_opencl_filter_set_caps (transform, input, output);
+  gst_clear_caps (&input);
+  gst_clear_caps (&output);
+  return has;
 }
 
 static gboolean
@@ -638,6 +664,10 @@ gst_opencl_filter_generate_output (GstBaseTransform *transform, GstBuffer **outp
       GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class);
   GstFlowReturn flow = GST_FLOW_OK;
 
+  if (!has_formats_of_pads (transform)) {
+    gst_clear_buffer (&transform->queued_buf);
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
   if (!GST_OPENCL_FILTER_GET_CLASS (self)->submit
       || gst_base_transform_is_passthrough (transform))
     return parent->generate_output (transform, output);

@@ -3,7 +3,7 @@
 #
 # Without --every, of calls that repeat in a steady state (made by the same functions, at the
 # same place in a frame) the first, the second and the last fail, and error codes take turns:
-# about 9 000 runs. tests/faults/sweep.py says more.
+# about 33 000 runs. tests/faults/sweep.py says more.
 #
 # shellcheck disable=SC1091,SC2154
 # SPDX-License-Identifier: LGPL-2.1-or-later

@@ -204,6 +204,9 @@ public:
     }
   }
 
+  /* What was refused may have said why. */
+  void forget_errors () { collect (bus); }
+
   const std::string name;
   const Frames *const frames;
   const bool aggregates;
@@ -259,6 +262,29 @@ keep_the_promise_of_a_flush (Tested &element)
   element.push (n);
   gst_harness_push_event (element.harness, gst_event_new_eos ());
   element.expect (n);
+}
+
+/* The parent class of filters does not set caps again that its pads still have. */
+void
+keep_the_promise_of_refused_caps (Tested &element)
+{
+  if (element.aggregates) /* which shows a frame when the next one comes */
+    return;
+  Owned<GstCaps> caps = gst_caps_from_string (element.frames->caps);
+  const guint n_fields =
+      guint (gst_structure_n_fields (gst_caps_get_structure (caps, 0)));
+  for (guint n = 0; n < n_fields; n++) {
+    Owned<GstCaps> lacking = gst_caps_copy (caps);
+    GstStructure *structure = gst_caps_get_structure (lacking, 0);
+    gst_structure_remove_field (structure, gst_structure_nth_field_name (structure, n));
+    element.push (3 * n);
+    element.expect (3 * n);
+    gst_harness_push_event (element.harness, gst_event_new_caps (lacking));
+    element.forget_errors ();
+    fail_unless (gst_harness_push_event (element.harness, gst_event_new_caps (caps)));
+    element.push (3 * n + 1);
+    element.expect (3 * n + 1);
+  }
 }
 
 void
@@ -595,6 +621,11 @@ clBuildProgram (cl_program program, cl_uint n_devices, const cl_device_id *devic
 TEST (test_generic_flush_leaves_an_element_as_new)
 {
   check_each (keep_the_promise_of_a_flush);
+}
+
+TEST (test_generic_caps_that_are_refused_leave_those_before)
+{
+  check_each (keep_the_promise_of_refused_caps);
 }
 
 TEST (test_generic_gap_passes_between_frames)

@@ -680,6 +680,27 @@ TEST (test_convert_carries_a_change_of_size_and_format)
   gst_harness_teardown (harness);
 }
 
+/* The parent class does not set caps again that its pads still have. */
+TEST (test_convert_goes_on_with_the_caps_before_those_that_it_refused)
+{
+  const GstVideoInfo in = info_of ("GRAY8", 40, 30), out = info_of ("RGBA", 40, 30);
+  check::Owned<GstCaps> caps = video::device_caps (in), refused = gst_caps_copy (caps);
+  gst_structure_remove_field (gst_caps_get_structure (refused, 0), "format");
+  GstHarness *harness = gst_harness_new ("openclconvert");
+  gst_harness_set_sink_caps (harness, video::device_caps (out));
+  gst_harness_set_src_caps (harness, gst_caps_ref (caps));
+  for (int level : {50, 60}) {
+    Picture picture (in);
+    video::fill (picture, [&] (int, int, int) { return level / 255.0; });
+    Picture made (
+        out, gst_harness_push_and_pull (harness, gst_buffer_ref (picture.buffer)));
+    expect_equal (View (made).at (0, 39, 29), level);
+    gst_harness_push_event (harness, gst_event_new_caps (refused));
+    fail_unless (gst_harness_push_event (harness, gst_event_new_caps (caps)));
+  }
+  gst_harness_teardown (harness);
+}
+
 /* --- scaling --- */
 
 TEST (test_convert_scales_as_its_method_says)
