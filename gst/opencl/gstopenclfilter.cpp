@@ -80,9 +80,24 @@ gst_opencl_filter_set_context (GstElement *element, GstContext *context)
 }
 
 static gboolean
+is_flushing (GstPad *pad)
+{
+  GST_OBJECT_LOCK (pad);
+  const gboolean flushing = GST_PAD_IS_FLUSHING (pad);
+  GST_OBJECT_UNLOCK (pad);
+  return flushing;
+}
+
+/* The parent class keeps what it decided in its hand while it answers for an allocation. It
+ * would put that back behind its own stop, where nobody frees it; a pad that stops is
+ * flushing before it waits for the lock that is held here. */
+static gboolean
 gst_opencl_filter_query (
     GstBaseTransform *transform, GstPadDirection direction, GstQuery *query)
 {
+  if (GST_QUERY_TYPE (query) == GST_QUERY_ALLOCATION
+      && is_flushing (GST_BASE_TRANSFORM_SINK_PAD (transform)))
+    return FALSE;
   return core_of (transform).answer_context_query (query)
          || GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
                 ->query (transform, direction, query);

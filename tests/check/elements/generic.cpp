@@ -10,6 +10,8 @@
 #include "tests/check/harness.hpp"
 #include "tests/check/one-context.hpp"
 
+#include <gst/base/gstbasetransform.h>
+
 #include <dlfcn.h>
 #include <regex>
 
@@ -415,6 +417,22 @@ keep_the_promise_of_allocation (Tested &element)
 /* Properties */
 
 /* Those of the base classes are none of ours. */
+/* The parent class of filters would keep for good what it answers with behind its stop. */
+void
+keep_the_promise_of_a_pad_that_stops (Tested &element)
+{
+  if (!GST_IS_BASE_TRANSFORM (element.harness->element))
+    return;
+  element.push (0);
+  Owned<GstPad> sink =
+      gst_element_get_static_pad (element.harness->element, sink_name_of (element.name));
+  Owned<GstCaps> caps = gst_pad_get_current_caps (sink);
+  GstQuery *query = gst_query_new_allocation (caps, TRUE);
+  gst_pad_set_active (sink, FALSE);
+  fail_if (gst_pad_query (sink, query), "%s answers", element.name.c_str ());
+  gst_query_unref (query);
+}
+
 bool
 is_own (GParamSpec *spec)
 {
@@ -651,6 +669,11 @@ TEST (test_generic_latency_is_passed_on)
 TEST (test_generic_pools_that_are_offered_work)
 {
   check_each (keep_the_promise_of_allocation);
+}
+
+TEST (test_generic_pads_that_stop_answer_for_no_allocation)
+{
+  check_each (keep_the_promise_of_a_pad_that_stops);
 }
 
 TEST_ROWS (test_generic_properties_at_their_ends_start_or_say_why_not, element_names ())
