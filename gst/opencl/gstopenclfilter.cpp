@@ -31,11 +31,11 @@ typedef struct {
   ElementCore *core;
   Format input;
   Format output;
-  GstCaps *input_caps;  /* (nullable) */
-  GstCaps *output_caps; /* (nullable) */
-  gboolean has_formats; /* and the subclass has made all that it needs for them */
-  gboolean in_place;    /* the caps allow it */
-  gboolean defers;      /* downstream takes up work that is left to it */
+  /* (nullable): once the subclass has made all that it needs for them */
+  GstCaps *input_caps;
+  GstCaps *output_caps;
+  gboolean in_place; /* the caps allow it */
+  gboolean defers;   /* downstream takes up work that is left to it */
 
   /* Outputs of an input that is not used up. */
   GstBuffer *submitted; /* (nullable) */
@@ -62,6 +62,13 @@ clear_submitted (gpointer filter)
 {
   gst_clear_buffer (&private_of (filter)->submitted);
   gst_clear_buffer (&private_of (filter)->imported);
+}
+
+static void
+set_taken_caps (gpointer filter, GstCaps *input, GstCaps *output)
+{
+  gst_caps_replace (&private_of (filter)->input_caps, input);
+  gst_caps_replace (&private_of (filter)->output_caps, output);
 }
 
 static ElementCore &
@@ -111,9 +118,7 @@ close_filter (GstOpenCLFilter *self)
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
 
   clear_submitted (self);
-  private_of (self)->has_formats = FALSE;
-  gst_clear_caps (&private_of (self)->input_caps);
-  gst_clear_caps (&private_of (self)->output_caps);
+  set_taken_caps (self, nullptr, nullptr);
   /* In both cases, so that @close also undoes an @open that failed half way. */
   if (core_of (self).is_open () && klass->close)
     klass->close (self);
@@ -180,8 +185,6 @@ find_formats (GstOpenCLFilter *self, GstCaps *input, GstCaps *output)
   priv->input = taken;
   priv->output = made;
   priv->in_place = in_place;
-  gst_caps_replace (&priv->input_caps, input);
-  gst_caps_replace (&priv->output_caps, output);
   return TRUE;
 }
 
@@ -190,8 +193,7 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
 {
   GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
-  GstOpenCLFilterPrivate *priv = private_of (self);
-  ElementCore &core = *priv->core;
+  ElementCore &core = core_of (self);
   GError *error = nullptr;
   Counting counting (core);
 
@@ -202,12 +204,12 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
         self, "cannot take %" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, input, output);
     return FALSE;
   }
-  priv->has_formats =
-      !klass->set_formats || klass->set_formats (self, input, output, &error);
-  if (!priv->has_formats) {
+  if (klass->set_formats && !klass->set_formats (self, input, output, &error)) {
     core.report (error);
+    set_taken_caps (self, nullptr, nullptr);
     return FALSE;
   }
+  set_taken_caps (self, input, output);
   core.start_afresh ();
   return TRUE;
 }
@@ -215,9 +217,9 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
 /* Where others were refused, the pads still have the caps before, and the parent class does
  * not set them again when they come again. */
 static gboolean
-has_formats_of_pads (GstBaseTransform *transform)
+has_taken_caps_of_pads (GstBaseTransform *transform)
 {
-  if (private_of (transform)->has_formats)
+  if (private_of (transform)->input_caps)
     return TRUE;
   GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
   GstCaps *output = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SRC_PAD (transform));
@@ -679,7 +681,7 @@ gst_opencl_filter_generate_output (GstBaseTransform *transform, GstBuffer **outp
       GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class);
   GstFlowReturn flow = GST_FLOW_OK;
 
-  if (!has_formats_of_pads (transform)) {
+  if (!has_taken_caps_of_pads (transform)) {
     gst_clear_buffer (&transform->queued_buf);
     return GST_FLOW_NOT_NEGOTIATED;
   }

@@ -44,8 +44,8 @@ preface_of (const guint8 *data, gsize size)
 
   if (size < preface)
     return {preface, 0};
-  guint32 length =
-      0; /* little-endian, and where in a stream its bytes lie is by chance */
+  /* Little-endian; where in a stream its bytes lie is by chance. */
+  guint32 length = 0;
   std::memcpy (&length, data + magic_size + 2, length_size);
   return {preface, GUINT32_FROM_LE (length)};
 }

@@ -459,9 +459,10 @@ TREES = [f"Kernel: {name}_regions" for name in ("find", "join", "key")]
 
 # Where Oclgrind 21.10 keeps no account of what is not initialized. It takes what a shuffle
 # leaves undefined for an index of -1, and crashes or complains at random: vectors made of two
-# halves, as a CPU's forms have them, and a GPU's of words of two or three bytes a pixel. What VkFFT computes of registers that it has not filled,
-# for A-lines that there are not, counts against whoever reads its results. And one undefined
-# component makes all of a vector so, as of filters filled up to whole vectors.
+# halves, as a CPU's forms have them, and a GPU's of packed YUV. What VkFFT computes of registers
+# that it has not filled, for A-lines that there are not, counts against whoever reads its
+# results. And one undefined component makes all of a vector so, as of filters filled up to whole
+# vectors.
 OF_HALVES = ["key-run*", "chroma*", "difference", "plate", "soft-core", "fill", "shape", "packed",
              "to-planes", "composed", "speckle-variance", "doppler*", "display",
              "background-shown", "linear", "mattes", "soft-deep", "shape-deep", "filmed-*"]

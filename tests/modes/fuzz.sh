@@ -33,8 +33,8 @@ for target in "${targets[@]}"; do
   grown=$build/corpus/$target found=$build/found/$target-
   mkdir -p "$grown" "$build/found"
   if in_build "$build/tests/fuzz/fuzz_$target" -max_total_time="$share" -timeout=60 \
-    -rss_limit_mb=4096 -seed="${GST_OPENCL_FUZZ_SEED:-0}" -print_final_stats=1 -artifact_prefix="$found" \
-    "$grown" "$root/tests/fuzz/corpus/$target" >"$found"log 2>&1; then
+    -rss_limit_mb=4096 -seed="${GST_OPENCL_FUZZ_SEED:-0}" -print_final_stats=1 \
+    -artifact_prefix="$found" "$grown" "$root/tests/fuzz/corpus/$target" >"$found"log 2>&1; then
     echo "$target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$found"log) inputs"
     passed=$((passed + 1))
   else

@@ -414,9 +414,6 @@ keep_the_promise_of_allocation (Tested &element)
   gst_caps_unref (caps);
 }
 
-/* Properties */
-
-/* Those of the base classes are none of ours. */
 /* The parent class of filters would keep for good what it answers with behind its stop. */
 void
 keep_the_promise_of_a_pad_that_stops (Tested &element)
@@ -433,6 +430,9 @@ keep_the_promise_of_a_pad_that_stops (Tested &element)
   gst_query_unref (query);
 }
 
+/* Properties */
+
+/* Those of the base classes are none of ours. */
 bool
 is_own (GParamSpec *spec)
 {

@@ -285,8 +285,8 @@ seconds_since (gint64 start)
 } // namespace
 
 /* What GST_OPENCL_TIMEOUT is for: an error in time, and a stop that does not wait; the
- * process and whoever starts then go on. */
-/* What such a kernel may still use when the test ends is left alive. */
+ * process and whoever starts then go on. What such a kernel may still use when the test ends
+ * is left alive. */
 TEST (test_a_kernel_that_does_not_end_is_one_error_in_time)
 {
   if (check::looks_for_leaks ())
