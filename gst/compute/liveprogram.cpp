@@ -84,7 +84,10 @@ LiveProgram::adopt (const FindStreams &find, GError **error)
   auto accept = [&] (const Settings &wanted, GError **why) {
     return make (wanted, find, why);
   };
-  return settings->adopt (accept, error);
+  auto fits = [&] (const Settings &wanted) {
+    return wanted.output_caps == settings->current ().output_caps;
+  };
+  return settings->adopt (accept, fits, error);
 }
 
 bool

@@ -591,15 +591,15 @@ adopt_settings (GstOctFFT *self, GError **error)
   guint samples = work.spectra.wavenumbers ();
   bool starts = !self->settings->is_started ();
   auto accept = [&] (const Settings &wanted, GError **why) {
-    return (starts || makes_these_caps (self, wanted)) && check (wanted, samples, why);
+    return check (wanted, samples, why);
   };
-  if (!self->settings->adopt (accept, &reason)) {
+  auto fits = [&] (const Settings &wanted) { return makes_these_caps (self, wanted); };
+  if (!self->settings->adopt (accept, fits, &reason)) {
     if (starts) {
       g_propagate_error (error, reason);
       return false;
     }
-    if (reason) /* else they are for the next frame */
-      self->settings->warn (reason);
+    self->settings->warn (reason);
   }
   work.settings = fitted (self->settings->current (), samples);
   /* Set anew since these caps were agreed on: the first frame brings others. */

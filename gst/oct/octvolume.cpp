@@ -192,18 +192,16 @@ drop_volumes (Work &work)
   work.store.drop ();
 }
 
-/* Nothing has come yet. */
+/* Nothing has come yet of so many. */
 static void
-begin_anew (GstOctVolume *self)
+begin_anew (Work &work, guint b_scans)
 {
-  Work &work = *self->work;
-  const VolumeExtent extent = extent_of (self, work.in_force);
   const opencl::Fraction &rate = work.input.rate;
 
   drop_volumes (work);
   work.cleared = false;
-  work.rows.restart (extent.b_scans);
-  work.sequence.restart (1, extent.b_scans,
+  work.rows.restart (b_scans);
+  work.sequence.restart (1, b_scans,
       rate.numerator > 0
           ? gst_util_uint64_scale_int (GST_SECOND, rate.denominator, rate.numerator)
           : GST_CLOCK_TIME_NONE);
@@ -254,7 +252,7 @@ update_settings (GstOctVolume *self)
     return true;
   });
   if (changes_buffers)
-    begin_anew (self);
+    begin_anew (work, work.rows.rows ());
 }
 
 /* What a buffer says of its volume, where nobody has set it. */
@@ -284,12 +282,37 @@ update_extent (GstOctVolume *self)
 
 /* --- formats --- */
 
+static guint
+b_scans_of (const oct::DepthLayout &layout, gsize volume_bytes)
+{
+  const gsize number = opencl::info_of (oct::volume_type_of (layout)).size;
+  return guint (volume_bytes / (gsize (layout.lines) * layout.depths * number));
+}
+
 static bool
 prepare_picture (GstOctVolume *self, guint b_scans, GError **error)
 {
   Work &work = *self->work;
   return work.en_face.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
       work.input, b_scans, work.pixel_bytes, error);
+}
+
+/* Settings for caps that were agreed on. */
+static bool
+adopt_settings (GstOctVolume *self, GstCaps *input, GstCaps *output, GError **error)
+{
+  auto accept = [] (const Settings &wanted, GError **why) { return suits (wanted, why); };
+  auto fits = [&] (const Settings &wanted) {
+    return opencl::are_agreed (
+        outputs_of (input, wanted, extent_of (self, wanted)), output);
+  };
+  if (!self->settings->adopt (accept, fits, error))
+    return false;
+  self->work->in_force = self->settings->current ();
+  /* Set anew since these caps were agreed on: the first frame brings others. */
+  if (!fits (self->work->in_force))
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
+  return true;
 }
 
 /* Whether what was gathered goes on with other caps. */
@@ -313,19 +336,18 @@ gst_oct_volume_set_formats (
   const GstVideoInfo *picture = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   oct::DepthLayout layout;
   gsize volume_bytes = 0;
-  auto accept = [] (const Settings &wanted, GError **why) { return suits (wanted, why); };
 
   if (!oct::parse_depth_layout (input, false, layout)) {
     g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
         "the caps have no format of depths");
     return FALSE;
   }
-  if (!self->settings->adopt (accept, error))
-    return FALSE;
   if (!picture && !gst_oct_volume_get_frame_size (filter, output, &volume_bytes))
     return FALSE;
-  work.in_force = self->settings->current ();
-  const guint b_scans = extent_of (self, work.in_force).b_scans;
+  if (!adopt_settings (self, input, output, error))
+    return FALSE;
+  const guint b_scans = picture ? guint (GST_VIDEO_INFO_HEIGHT (picture))
+                                : b_scans_of (layout, volume_bytes);
   const guint pixel_bytes =
       picture ? guint (GST_VIDEO_INFO_COMP_DEPTH (picture, 0) / 8) : 0;
   const bool same = goes_on (work, layout, volume_bytes, pixel_bytes, b_scans);
@@ -335,7 +357,7 @@ gst_oct_volume_set_formats (
   work.makes_picture = picture != nullptr;
   work.pixel_bytes = pixel_bytes;
   work.volume_bytes = volume_bytes;
-  begin_anew (self);
+  begin_anew (work, b_scans);
   return work.makes_picture
              ? prepare_picture (self, b_scans, error)
              : work.store.create (filter, layout, b_scans, volume_bytes, error);
@@ -586,7 +608,7 @@ gst_oct_volume_sink_event (GstBaseTransform *base, GstEvent *event)
   const gboolean handled =
       GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)->sink_event (base, event);
   if (self->work && type == GST_EVENT_FLUSH_STOP && self->settings->is_started ())
-    begin_anew (self);
+    begin_anew (*self->work, self->work->rows.rows ());
   return handled;
 }
 

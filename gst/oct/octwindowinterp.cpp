@@ -923,14 +923,14 @@ adopt_settings (GstOctWindowInterp *self, GError **error)
 {
   Work &work = *self->work;
   oct::SpectrumTables tables;
-  bool starts = !self->settings->is_started ();
   auto accept = [&] (const Settings &wanted, GError **why) {
-    return (starts
-               || (wanted.complex () == work.complex
-                   && wanted.spectrum.points_of (work.samples) == work.points))
-           && load_tables (work, wanted, tables, why);
+    return load_tables (work, wanted, tables, why);
   };
-  if (!self->settings->adopt (accept, error))
+  auto fits = [&] (const Settings &wanted) {
+    return wanted.complex () == work.complex
+           && wanted.spectrum.points_of (work.samples) == work.points;
+  };
+  if (!self->settings->adopt (accept, fits, error))
     return FALSE;
   work.settings = self->settings->current ();
   /* Set anew since these caps were agreed on: the first frame brings others. */

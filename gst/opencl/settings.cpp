@@ -311,4 +311,12 @@ is_taken_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **err
   gst_caps_unref (outputs);
   return any;
 }
+
+bool
+are_agreed (GstCaps *outputs, GstCaps *agreed)
+{
+  const bool are = gst_caps_can_intersect (outputs, agreed);
+  gst_caps_unref (outputs);
+  return are;
+}
 } // namespace opencl

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace opencl {
@@ -91,6 +92,9 @@ void sync_controlled_values (GstBaseTransform *transform, GstBuffer *buffer);
 /* Whether downstream takes any of the caps that a set would make, so that knobs do not
  * end a pipeline with a caps filter behind; FALSE with a reason. Takes @outputs. */
 bool is_taken_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **error);
+
+/* Whether the caps that a set makes are those that were agreed on. Takes @outputs. */
+bool are_agreed (GstCaps *outputs, GstCaps *agreed);
 
 /* A property, and the member of Values that holds it: `access` is a pointer to it, or a
  * function Values & → Member & where it lies deeper. Values' own initial values are the
@@ -243,13 +247,16 @@ public:
   }
 
   /* With new caps: takes the set committed last, or where `accept` refuses that, the one
-   * that is in force; an error where there is none, or where it is refused, too. `accept`
-   * may refuse the first without a reason, for another time. */
-  template <typename Accept> bool adopt (Accept accept, GError **error)
+   * that is in force; an error where there is none, or where it is refused, too. Caps
+   * follow current(), which anybody may have replaced by another set since they were
+   * agreed on: one of which `fits` (const Values &) says that it makes others waits for
+   * the next frame. Only at the start there is none in force that fits. */
+  template <typename Accept, typename Fits>
+  bool adopt (Accept accept, Fits fits, GError **error)
   {
     Values wanted = see ();
     GError *reason = nullptr;
-    if (accept (wanted, &reason)) {
+    if ((!started || fits (std::as_const (wanted))) && accept (wanted, &reason)) {
       take (wanted);
       return true;
     }
@@ -260,6 +267,13 @@ public:
     g_clear_error (&reason);
     seen = taken_revision; /* what was set since has another chance with the next frame */
     return accept (taken, error);
+  }
+
+  /* Of values that make no caps. */
+  template <typename Accept> bool adopt (Accept accept, GError **error)
+  {
+    return adopt (
+        accept, [] (const Values &) { return true; }, error);
   }
 
   /* For once, until another set is taken or the reason is another. Takes @reason. */

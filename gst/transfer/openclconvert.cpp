@@ -514,11 +514,9 @@ static Settings
 adopt_settings (GstOpenCLConvert *self, const GstVideoInfo &in, const GstVideoInfo &out)
 {
   const Settings was = self->settings->current ();
-  bool starts = !self->settings->is_started ();
-  auto accept = [&] (const Settings &wanted, GError **) {
-    return starts || makes_caps_of (self, was, wanted);
-  };
-  self->settings->adopt (accept, nullptr);
+  auto accept = [] (const Settings &, GError **) { return true; };
+  auto fits = [&] (const Settings &wanted) { return makes_caps_of (self, was, wanted); };
+  self->settings->adopt (accept, fits, nullptr);
   Settings settings = self->settings->current ();
   if (is_color_mapped (settings, in) && GST_VIDEO_INFO_IS_GRAY (&out)) {
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));

@@ -411,6 +411,21 @@ watch (GstPad *pad, GstPadProbeType type, Look look)
       [] (gpointer look) { delete static_cast<Look *> (look); });
 }
 
+void
+set_while_caps_are_agreed (GstElement *element, const std::string &settings)
+{
+  Owned<GstPad> pad = gst_element_get_static_pad (element, "src");
+  Owned<GstPad> behind = gst_pad_get_peer (pad);
+  watch (behind, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+      [element, settings] (GstPadProbeInfo *info) {
+        const GstQueryType asked = GST_QUERY_TYPE (GST_PAD_PROBE_INFO_QUERY (info));
+        if (asked != GST_QUERY_CAPS && asked != GST_QUERY_ACCEPT_CAPS)
+          return GST_PAD_PROBE_OK;
+        set_together (element, settings);
+        return GST_PAD_PROBE_REMOVE;
+      });
+}
+
 Offered
 ask_allocation (Harness &harness, const std::string &caps)
 {

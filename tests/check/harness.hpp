@@ -195,6 +195,10 @@ using Look = std::function<GstPadProbeReturn (GstPadProbeInfo *info)>;
 /* Calls `look` as a probe; what it refers to must outlive the pad. */
 gulong watch (GstPad *pad, GstPadProbeType type, Look look);
 
+/* Sets that, once, when the element asks what caps are taken behind it: as somebody does who
+ * turns knobs while caps are agreed on. */
+void set_while_caps_are_agreed (GstElement *element, const std::string &settings);
+
 /* What the element in front of the test offers for frames of these caps. */
 struct Offered {
   Owned<GstQuery> query;

@@ -408,9 +408,8 @@ gst_oct_depth_filter_set_formats (
   if (!priv.work->adopt (error))
     return FALSE;
   /* Set anew since these caps were agreed on: the first frame brings others. */
-  GstCaps *expected = oct::other_side (input, priv.work->change (), true);
-  priv.agrees = gst_caps_can_intersect (expected, output);
-  gst_caps_unref (expected);
+  priv.agrees =
+      opencl::are_agreed (oct::other_side (input, priv.work->change (), true), output);
   if (!priv.agrees)
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (filter));
   begin_anew (priv);

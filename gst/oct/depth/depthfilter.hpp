@@ -163,12 +163,10 @@ public:
 
   bool adopt (GError **error) override
   {
-    auto accept = [this] (const Values &wanted, GError **why) {
-      /* What was set since these caps were agreed on is for the next frame. */
-      return (!settings->is_started () || change_of (wanted) == change ())
-             && suits (wanted, why);
-    };
-    if (!settings->adopt (accept, error))
+    auto accept = [this] (
+                      const Values &wanted, GError **why) { return suits (wanted, why); };
+    auto fits = [this] (const Values &wanted) { return change_of (wanted) == change (); };
+    if (!settings->adopt (accept, fits, error))
       return false;
     in_force = settings->current ();
     return true;

@@ -364,6 +364,32 @@ TEST (test_octrender_turns_with_each_picture)
   fail_unless (gst_caps_can_intersect (harness.caps (), expected));
 }
 
+TEST (test_octrender_tells_the_rate_of_pictures_set_while_caps_are_agreed_on)
+{
+  const Volume volume = some_volume (usual_size, 255);
+  Harness harness (render_line ("frames=1"));
+  Owned<GstElement> render = harness.find ("octrender");
+  auto expect_frames = [&] (guint n, guint frames, int rate) {
+    harness.push (volume_buffer (volume, "uint8", n));
+    expect_equal (waiting (harness), frames);
+    for (guint i = 0; i < frames; i++)
+      harness.pull ();
+    Owned<GstCaps> expected = gst_caps_new_simple (
+        "video/x-raw", "framerate", GST_TYPE_FRACTION, rate, 1, nullptr);
+    gst_caps_set_features_simple (
+        expected, gst_caps_features_new_single ("memory:OpenCLMemory"));
+    fail_unless (gst_caps_can_intersect (harness.caps (), expected), "not %d/s", rate);
+  };
+
+  set_while_caps_are_agreed (render, "frames=3");
+  harness.set_caps (volume_caps (volume, "uint8"));
+  expect_frames (0, 3, 30);
+  set_together (render, "frames=2");
+  set_while_caps_are_agreed (render, "frames=4");
+  expect_frames (1, 2, 20);
+  expect_frames (2, 4, 40);
+}
+
 TEST (test_octrender_is_turned_while_it_plays)
 {
   const Volume volume = some_volume (usual_size, 255);

@@ -625,6 +625,30 @@ TEST (test_octvolume_becomes_as_long_as_it_is_told)
   expect_volume (levels, harness.pull (), rows, "of two");
 }
 
+TEST (test_octvolume_becomes_as_long_as_it_is_told_while_caps_are_agreed_on)
+{
+  Harness harness (volume_line ("b-scans=2"));
+  Owned<GstElement> volume = harness.find ("octvolume");
+  guint n = 0;
+  auto expect_length = [&] (guint length, const char *what) {
+    std::vector<Values> rows;
+    for (guint row = 0; row < length; row++, n++) {
+      rows.push_back (b_scan_of (levels, n));
+      harness.push (frame_of (levels, rows.back (), n));
+    }
+    expect_volume (levels, harness.pull (), rows, what);
+  };
+
+  set_while_caps_are_agreed (volume, "b-scans=6");
+  harness.set_caps (frame_caps ("F32LE"));
+  expect_length (6, "at the start");
+  set_together (volume, "b-scans=2");
+  set_while_caps_are_agreed (volume, "b-scans=5");
+  harness.push (frame_of (levels, b_scan_of (levels, 0), n++)); /* the first of two */
+  expect_length (5, "while it plays");
+  expect_equal (waiting (harness), 0u);
+}
+
 TEST (test_octvolume_keeps_its_length_where_downstream_takes_no_other)
 {
   Harness harness ("octvolume b-scans=5 ! capsfilter "

@@ -915,6 +915,20 @@ TEST (test_output_caps_change_between_two_frames)
   fail_unless (said_on (chain.bus).warnings.empty ());
 }
 
+TEST (test_output_caps_set_while_caps_are_agreed_on_are_those_of_the_next_frame)
+{
+  const char *source = "kernel void k (global const uchar *input, global uchar *output) "
+                       "{ output[get_global_id (0)] = input[get_global_id (0)] + 1; }";
+  const std::string caps = "output-caps=other/tensors,dimensions=(string)";
+  Chain chain (with_source (source, caps + "5"), tensors ("uint8", "10"));
+  const Bytes input = pattern (10);
+  expect_equal (chain.run (input).bytes.size (), gsize (5));
+  check::set_together (chain.element (), caps + "3");
+  check::set_while_caps_are_agreed (chain.element (), caps + "7");
+  expect_equal (chain.run (input).bytes.size (), gsize (3));
+  expect_equal (chain.run (input).bytes.size (), gsize (7));
+}
+
 /* An array that a kernel writes to is its own from frame to frame. */
 TEST (test_a_kernel_keeps_what_it_writes_to_an_array_of_its_own)
 {
