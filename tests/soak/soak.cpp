@@ -172,6 +172,37 @@ run_frames (const char *line, guint64 n, Watch &watch)
 #define KEYING                                                                           \
   "openclupload ! chromakey name=key ! noisereduce name=noise ! flowkey name=flow ! "    \
   "keyfill name=fill ! opencldownload ! "
+/* Depths of complex numbers, shown in three ways; of a queue of pictures no more than a live
+ * one has. */
+#define FEW "queue max-size-buffers=2 ! "
+#define DEPTHS                                                                           \
+  "video/x-raw(memory:OpenCLMemory),width=512,height=60 ! "                              \
+  "octscan name=scan b-scans=16 line-step=5 b-scan-step=5 ! octwindowinterp "            \
+  "name=spectra wavelength-min=1187 wavelength-max=1433 background=rolling ! "           \
+  "octfft name=depth ! application/x-oct(ANY),format=CF32LE ! tee name=depths ! " FEW    \
+  "octbackground name=pattern ! octaverage name=mean frames=4 rolling=true ! "           \
+  "octdisplay name=display ! opencldownload ! fakesink "                                 \
+  "depths. ! " FEW "octdoppler name=doppler line-rate=20000 ! octdisplay min=-6 "        \
+  "max=6 ! openclconvert colormap=flow ! opencldownload ! fakesink "                     \
+  "depths. ! " FEW "octvolume name=volume live=true ! octrender name=view turn=3 ! "     \
+  "opencldownload ! "
+/* A film before another, as cameras give them. */
+#define ACTOR                                                                            \
+  "pattern=ball background-color=0xff20a040 ! video/x-raw,format=I420,width=192,"        \
+  "height=108 ! openclupload ! chromakey name=soft key-color=0xff20a040 "                \
+  "method=difference plate=measured quiet=true spill=1 ! "                               \
+  "matteshape name=shape feather=2 ! " FEW "mix.sink_1 "
+#define STAGE                                                                            \
+  "! video/x-raw,format=NV12,width=96,height=54 ! openclupload ! " FEW "mix.sink_0 "     \
+  "openclcompositor name=mix sink_0::zorder=0 sink_0::width=192 sink_0::height=108 "     \
+  "sink_1::zorder=1 sink_1::light-wrap=0.5 sink_1::light-wrap-radius=4 ! "               \
+  "openclconvert ! opencldownload ! video/x-raw,format=I420 ! "
+#define PROGRAMS                                                                         \
+  "video/x-raw,format=RGBA,width=192,height=108 ! openclupload ! tee name=film ! " FEW   \
+  "openclkernel name=curve expression=pow(x,gamma) arguments=a,gamma=2.2 ! blend.curve " \
+  "film. ! " FEW "openclconvolve name=edges kernel=<<0,1,0>,<1,-4,1>,<0,1,0>> ! "        \
+  "blend.edges openclkernelmixer name=blend expression=0.5f*(curve+edges) ! "            \
+  "opencldownload ! "
 #define END "fakesink name=end"
 
 bool
@@ -188,6 +219,26 @@ run_keying (guint64 n, Watch &watch)
   return run_frames ("videotestsrc num-buffers=%u pattern=smpte ! "
                      "video/x-raw,format=RGBA,width=640,height=480 ! " KEYING END,
       n, watch);
+}
+
+bool
+run_depths (guint64 n, Watch &watch)
+{
+  return run_frames ("octtestsrc num-buffers=%u velocity=1 ! " DEPTHS END, n, watch);
+}
+
+bool
+run_composition (guint64 n, Watch &watch)
+{
+  return run_frames ("videotestsrc num-buffers=%1$u " ACTOR
+                     "videotestsrc num-buffers=%1$u " STAGE END,
+      n, watch);
+}
+
+bool
+run_programs (guint64 n, Watch &watch)
+{
+  return run_frames ("videotestsrc num-buffers=%u ! " PROGRAMS END, n, watch);
 }
 
 bool
@@ -301,6 +352,71 @@ run_properties (guint64 n, Watch &watch)
 }
 
 bool
+run_depth_knobs (guint64 n, Watch &watch)
+{
+  return turn_knobs ("octtestsrc velocity=1 ! " DEPTHS "fakesink",
+      {{"scan", "reverse", {"none", "odd", "even"}}, {"pattern", "dc-depths", {"0", "3"}},
+          {"spectra", "background", {"rolling", "frame", "none"}},
+          {"depth", "depth-start", {"0", "8"}}, {"depth", "depth-count", {"0", "100"}},
+          {"mean", "frames", {"4", "2", "1"}}, {"mean", "lines", {"1", "3"}},
+          {"display", "db-auto", {"true", "false"}},
+          {"display", "flip", {"true", "false"}}, {"doppler", "window-lines", {"4", "8"}},
+          {"doppler", "threshold", {"0", "20"}}, {"volume", "b-scans", {"16", "8"}},
+          {"volume", "live", {"true", "false"}}, {"view", "mode", {"maximum", "alpha"}},
+          {"view", "frames", {"1", "2"}}, {"view", "elevation", {"0", "30", "90"}}},
+      n, watch);
+}
+
+bool
+run_composition_knobs (guint64 n, Watch &watch)
+{
+  return turn_knobs ("videotestsrc " ACTOR "videotestsrc " STAGE "fakesink",
+      {{"soft", "plate", {"measured", "none", "frozen", "adaptive"}},
+          {"soft", "quiet", {"true", "false"}},
+          {"soft", "method", {"difference", "chroma"}},
+          {"soft", "core", {"true", "false"}}, {"shape", "grow", {"0", "2", "-2"}},
+          {"shape", "feather", {"2", "0"}}, {"mix", "linear", {"true", "false"}},
+          {"mix", "background", {"black", "checker"}}},
+      n, watch);
+}
+
+bool
+run_program_knobs (guint64 n, Watch &watch)
+{
+  return turn_knobs ("videotestsrc ! " PROGRAMS "fakesink",
+      {{"curve", "expression", {"pow (x, gamma)", "gamma * x"}},
+          {"curve", "arguments", {"a,gamma=2.2", "a,gamma=1.5"}},
+          {"edges", "method", {"direct", "fft", "auto"}},
+          {"edges", "kernel", {"<<0,1,0>,<1,-4,1>,<0,1,0>>", "<<1,2,1>>"}},
+          {"blend", "expression", {"max (curve, edges)", "curve * edges"}}},
+      n, watch);
+}
+
+/* As one scrubs: each flushes what is under way. */
+bool
+run_seeks (guint64 n, Watch &watch)
+{
+  GstElement *pipeline = launch ("videotestsrc ! video/x-raw,format=RGBA,width=320,"
+                                 "height=240 ! queue ! " KEYING "queue ! fakesink");
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  gst_element_get_state (pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  bool failed = false;
+  for (guint64 i = 0; i < n && !failed; i++) {
+    failed = !gst_element_seek_simple (
+        pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH, (i * 7 % 60) * GST_SECOND);
+    GstMessage *message = gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND,
+        GstMessageType (GST_MESSAGE_ASYNC_DONE | GST_MESSAGE_ERROR));
+    failed = failed || !message || GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR;
+    gst_clear_message (&message);
+    watch.at (i);
+  }
+  gst_object_unref (bus);
+  stop (pipeline);
+  return !failed;
+}
+
+bool
 run_caps (guint64 n, Watch &watch)
 {
   return turn_knobs ("videotestsrc ! capsfilter name=size caps-change-mode=delayed "
@@ -323,9 +439,16 @@ struct Case {
 const Case cases[] = {
     {"lines", 1000000, 2000, run_lines},
     {"keying", 200000, 1000, run_keying},
+    {"depths", 20000, 500, run_depths},
+    {"composition", 5000, 500, run_composition},
+    {"programs", 20000, 500, run_programs},
     {"pipelines", 400, 20, run_pipelines},
     {"properties", 10000, 200, run_properties},
+    {"depth-knobs", 10000, 200, run_depth_knobs},
+    {"composition-knobs", 10000, 200, run_composition_knobs},
+    {"program-knobs", 10000, 200, run_program_knobs},
     {"caps", 2000, 60, run_caps},
+    {"seeks", 5000, 100, run_seeks},
 };
 } // namespace
 
