@@ -393,7 +393,6 @@ background_at (int background, int x, int y)
       AS_ARGUMENTS (0), AS_ARGUMENTS (1), AS_ARGUMENTS (2), AS_ARGUMENTS (3),            \
       AS_ARGUMENTS (4), AS_ARGUMENTS (5), AS_ARGUMENTS (6), AS_ARGUMENTS (7) THE_LOOKS THE_WRAP
 #define FOR_UPPER_LAYERS(DO) DO (1) DO (2) DO (3) DO (4) DO (5) DO (6) DO (7)
-#define FOR_ALL_LAYERS(DO) DO (0) FOR_UPPER_LAYERS (DO)
 
 void
 composite_pixel (int x, int y, ARGUMENTS)
@@ -434,7 +433,7 @@ composite (ARGUMENTS)
 
 #if WIDE
 /* For a CPU: a work-item makes a line, sixteen columns at a time; those that a layer
- * covers in part, or scaled, pixel by pixel. */
+ * covers in part pixel by pixel. */
 typedef struct
 {
   float16 red, green, blue, alpha;
@@ -480,29 +479,27 @@ background_wide (int background, int x, int y)
   return pixels;
 }
 
-bool
-is_on_line (int8 place, int y)
-{
-  return place.s2 > 0 && y >= place.s1 && y - place.s1 < place.s3;
-}
+#define STRIP 64 /* columns of a scaled layer of which sixteen are made, at the most */
 
-/* Whether a layer on the line does not touch the columns, or covers all as it is, and with
- * its chroma beside them */
-INLINED bool
-is_plain (Layer layer, int x)
+/* Where sixteen columns that begin at a multiple of that are done at once: all that a layer
+ * covers, scaled by no more than a strip holds, or with its chroma beside them */
+INLINED int2
+wide_part_of (Layer layer)
 {
   int8 place = layer.place;
-  int at_x = x - place.s0;
-  if (at_x + COLUMNS <= 0 || at_x >= place.s2)
-    return true;
+  int2 part = (int2) (place.s0, place.s0 + place.s2);
+  if (is_scaled (place))
+    return place.s6 <= place.s2 * (STRIP / COLUMNS - 1) ? part : (int2) (INT_MAX);
 #if SAMPLED
-  int at = place.s4 + at_x;
-  if (layer.look->kind != AS_WORDS
-      && (at & 1 || at < CHROMA_REACH
-          || at + COLUMNS + CHROMA_REACH > layer.look->size.x))
-    return false;
+  if (layer.look->kind != AS_WORDS) {
+    int beside = place.s0 - place.s4; /* where the input's first column would be */
+    if (beside & 1)
+      return (int2) (INT_MAX);
+    part.x = max (part.x, beside + CHROMA_REACH);
+    part.y = min (part.y, beside + layer.look->size.x - CHROMA_REACH);
+  }
 #endif
-  return at_x >= 0 && at_x + COLUMNS <= place.s2 && !is_scaled (place);
+  return part;
 }
 
 INLINED WidePixels
@@ -590,15 +587,131 @@ add_wide_words (WidePixels *below, Layer layer, int4 order, uint16 words)
   blend_wide (below, floats_of_levels (levels, layer.alpha), layer.operator);
 }
 
+/* neighbours() of sixteen columns: those to the left and to the right, and the share of the
+ * latter. Whole numbers are divided as floats, and the quotient put right. */
+typedef struct
+{
+  int16 left, right;
+  float16 share;
+} WideCorners;
+
+INLINED WideCorners
+wide_corners_of (int8 place, int x)
+{
+  const int16 columns = (int16) (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  Place first = place_of (x, place.s6, place.s2, 1, 0);
+  int16 middle = max (first.middle + columns * (2 * place.s6), 0);
+  WideCorners at;
+  at.left = convert_int16 (convert_float16 (middle) / (float) first.unit);
+  int16 rest = middle - at.left * first.unit;
+  int16 too_far = rest < 0, too_near = rest >= first.unit; /* -1 where so */
+  at.left += too_far - too_near;
+  rest += first.unit * (too_near - too_far);
+  at.right = min (at.left + 1, first.count - 1);
+  at.share = convert_float16 (rest) / (float) first.unit;
+  return at;
+}
+
+/* A layer's pixels from column `from` to `to` of a line, in the order of `layer` */
+INLINED void
+load_strip (Layer layer, int from, int to, int line, uint *strip)
+{
+#if SAMPLED
+  if (layer.look->kind != AS_WORDS) {
+    uint4 bits = convert_uint4 (layer.order);
+    for (int x = from; x <= to;) {
+      if (!(x & 1) && x >= CHROMA_REACH
+          && x + COLUMNS + CHROMA_REACH <= layer.look->size.x) {
+        vstore16 (words_of_pixels (wide_samples (layer, x, line), bits), 0, strip + x - from);
+        x += COLUMNS;
+      } else {
+        uint4 bytes = convert_uint4 (sampled_pixel (layer, x, line)) << bits;
+        strip[x++ - from] = bytes.x | bytes.y | bytes.z | bytes.w;
+      }
+    }
+    return;
+  }
+#endif
+  for (int x = from; x <= to; x++)
+    strip[x - from] = load_word (address_in (layer, x, line));
+}
+
+INLINED uint16
+gathered (const uint *strip, int16 columns)
+{
+  int at[COLUMNS];
+  uint words[COLUMNS];
+  vstore16 (columns, 0, at);
+  for (int n = 0; n < COLUMNS; n++)
+    words[n] = strip[at[n]];
+  return vload16 (0, words);
+}
+
+/* sample_scaled() of sixteen columns */
+INLINED WidePixels
+sample_wide (Layer layer, int x, int y)
+{
+  int8 place = layer.place;
+  WideCorners at = wide_corners_of (place, x);
+  float share;
+  int2 rows = place.s5 + neighbours (place_of (y, place.s7, place.s3, 1, 0), &share);
+  int from = at.left.s0;
+  uint strips[2][STRIP + COLUMNS]; /* and what is loaded beyond */
+  load_strip (layer, place.s4 + from, place.s4 + at.right.sf, rows.x, strips[0]);
+  load_strip (layer, place.s4 + from, place.s4 + at.right.sf, rows.y, strips[1]);
+  uint16 words[4] = {gathered (strips[0], at.left - from),
+      gathered (strips[0], at.right - from), gathered (strips[1], at.left - from),
+      gathered (strips[1], at.right - from)};
+  uint4 bits = convert_uint4 (layer.order);
+#define LEVELS(n, component) convert_float16 (words[n] >> bits.component & 255)
+#define MIXED_WIDE(first, second, third, fourth)                                         \
+  mix (mix (first, second, at.share), mix (third, fourth, at.share), share)
+#define PLAIN(component)                                                                 \
+  MIXED_WIDE (LEVELS (0, component), LEVELS (1, component), LEVELS (2, component),       \
+      LEVELS (3, component))
+  WidePixels pixels = {
+      PLAIN (x), PLAIN (y), PLAIN (z), (float16) (1.0f), (uint16) (0), false};
+  uint alpha = 255u << bits.w;
+  if ((bits_of_all (words[0] & words[1] & words[2] & words[3]) & alpha) == alpha)
+    return pixels;
+#define ALPHA_WIDE(n) (LEVELS (n, w) * (1.0f / 255.0f))
+  float16 alphas[4] = {ALPHA_WIDE (0), ALPHA_WIDE (1), ALPHA_WIDE (2), ALPHA_WIDE (3)};
+  pixels.alpha = MIXED_WIDE (alphas[0], alphas[1], alphas[2], alphas[3]);
+  int16 is_seen = pixels.alpha > 0.0f;
+#define WEIGHTED(n, component) LEVELS (n, component) * alphas[n]
+#define SEEN(component)                                                                  \
+  (MIXED_WIDE (WEIGHTED (0, component), WEIGHTED (1, component),                         \
+       WEIGHTED (2, component), WEIGHTED (3, component))                                 \
+      / pixels.alpha)
+  pixels.red = select (pixels.red, SEEN (x), is_seen);
+  pixels.green = select (pixels.green, SEEN (y), is_seen);
+  pixels.blue = select (pixels.blue, SEEN (z), is_seen);
+  return pixels;
+}
+
+INLINED void
+add_wide_scaled (WidePixels *below, int x, int y, Layer layer, int4 order)
+{
+#if SAMPLED
+  if (layer.look->kind != AS_WORDS)
+    layer.order = (int4) (0, 8, 16, 24);
+#endif
+  WidePixels pixels = sample_wide (layer, x - layer.place.s0, y - layer.place.s1);
+  pixels.alpha *= layer.alpha;
+  if (all (pixels.alpha == 1.0f)) {
+    *below = pixels;
+    return;
+  }
+  if (below->are_words)
+    *below = floats_of_levels (pixels_of_words (below->words, convert_uint4 (order)), 1.0f);
+  blend_wide (below, pixels, layer.operator);
+}
+
 INLINED void
 add_wide_layer (WidePixels *below, int x, int y, Layer layer, int4 order)
 {
   int8 place = layer.place;
-  int at_x = x - place.s0;
-  int at_y = y - place.s1;
-  if (at_x < 0 || at_x >= place.s2)
-    return;
-  int2 at = (int2) (place.s4 + at_x, place.s5 + at_y);
+  int2 at = (int2) (place.s4 + x - place.s0, place.s5 + y - place.s1);
 #if SAMPLED
   if (layer.look->kind != AS_WORDS) {
     layer.order = (int4) (0, 8, 16, 24);
@@ -629,25 +742,40 @@ composite_wide (ARGUMENTS)
   int y = get_global_id (1);
   if (y >= out_size.y)
     return;
-  uint here = 0; /* a bit a layer */
-#define FIND(n) here |= is_on_line (place##n, y) ? 1 << n : 0;
-  FOR_ALL_LAYERS (FIND)
+  /* In a loop over these what adds one is compiled once, instead of eight times. */
+  const Layer layers[LAYERS] = {THE_LAYER (0), THE_LAYER (1), THE_LAYER (2), THE_LAYER (3),
+      THE_LAYER (4), THE_LAYER (5), THE_LAYER (6), THE_LAYER (7)};
+  int here[LAYERS], count = 0; /* on the line */
+  int2 covered[LAYERS], wide[LAYERS];
+  for (int n = 0; n < LAYERS; n++) {
+    int8 place = layers[n].place;
+    if (place.s2 <= 0 || y < place.s1 || y - place.s1 >= place.s3)
+      continue;
+    covered[count] = (int2) (place.s0, place.s0 + place.s2);
+    wide[count] = wide_part_of (layers[n]);
+    here[count++] = n;
+  }
   for (int x = 0; x < out_size.x; x += COLUMNS) {
-    bool plain = last && background != BACKGROUND_CARRIED && x + COLUMNS <= out_size.x;
-#define CHECK(n)                                                                         \
-  if (here & 1 << n)                                                                     \
-    plain = plain && is_plain (THE_LAYER (n), x);
-    FOR_ALL_LAYERS (CHECK)
+    int end = x + COLUMNS;
+    bool plain = last && background != BACKGROUND_CARRIED && end <= out_size.x;
+    for (int n = 0; n < count; n++)
+      plain = plain
+              && (end <= covered[n].x || x >= covered[n].y
+                  || (x >= wide[n].x && end <= wide[n].y));
     if (!plain) {
-      for (int at = x; at < min (x + COLUMNS, out_size.x); at++)
+      for (int at = x; at < min (end, out_size.x); at++)
         composite_pixel (at, y, THE_ARGUMENTS);
       continue;
     }
     WidePixels pixels = background_wide (background, x, y);
-#define ADD_WIDE(n)                                                                      \
-  if (here & 1 << n)                                                                     \
-    add_wide_layer (&pixels, x, y, THE_LAYER (n), order);
-    FOR_ALL_LAYERS (ADD_WIDE)
+    for (int n = 0; n < count; n++) {
+      if (x < covered[n].x || x >= covered[n].y)
+        continue;
+      if (is_scaled (layers[here[n]].place))
+        add_wide_scaled (&pixels, x, y, layers[here[n]], order);
+      else
+        add_wide_layer (&pixels, x, y, layers[here[n]], order);
+    }
     store_wide (LINE (output, y) + 4 * (ulong) x, order, pixels);
   }
 }

@@ -29,7 +29,7 @@ struct LiveCalibration::Job {
   cl::CommandQueue queue;
   std::shared_ptr<BackgroundMean> owner;
   std::shared_ptr<cl::Buffer> mean;
-  gsize samples;
+  gsize samples = 0;
   Wish wish;
 
   explicit Job (std::shared_ptr<Mirrors> of) : mirrors (std::move (of))

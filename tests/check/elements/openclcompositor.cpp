@@ -528,6 +528,65 @@ TEST (test_compositor_scales_each_picture_to_its_size)
   }
 }
 
+/* The same with openclconvert in front of each picture */
+static void
+check_as_converted (const std::vector<Layer> &layers, const std::string &properties)
+{
+  const std::string direct = description_of (layers, properties);
+  const std::string converted = std::regex_replace (direct, std::regex ("! mix\\.sink"),
+      "! openclconvert ! " DEVICE ",format=RGBA ! mix.sink");
+  Picture made[2] = {layers[0].picture, layers[0].picture};
+  for (int way = 0; way < 2; way++) {
+    Mix mix (way == 0 ? direct : converted);
+    mix.start ();
+    for (size_t i = 0; i < layers.size (); i++) {
+      mix.push (i, layers[i].picture, 0);
+      mix.end (i);
+    }
+    made[way] = mix.picture ();
+  }
+  fail_unless (gst_video_info_is_equal (&made[0].info, &made[1].info));
+  expect_equal (video::largest_difference (made[0], made[1]), 0);
+}
+
+/* A CPU makes sixteen columns at once where a layer covers them, and is no more than three
+ * times as long as shown. */
+TEST_ROWS (test_compositor_scales_many_columns_at_once, operators)
+{
+  const int widths[] = {300, 131, 129, 64, 44, 40, 17};
+  for (const int padding : {0, 3}) {
+    std::vector<Layer> layers = {layer_of (random_picture ("BGRA", 310, 25, 1))};
+    for (const int width : widths) {
+      layers.push_back (layer_of (
+          random_picture (formats[width % 4], 130, 21, unsigned (width), padding)));
+      layers.back ().x = (width * 7) % 60 - 20;
+      layers.back ().width = width;
+      layers.back ().height = 25;
+      layers.back ().alpha = width % 2 ? 0.7 : 1;
+      layers.back ().blend_operator = row;
+      layers.back ().zorder = unsigned (layers.size ());
+      const Picture made = composed ({layers[0], layers.back ()}, "");
+      check_blend ({layers[0], layers.back ()}, made, "checker");
+    }
+    check_blend (layers, composed (layers, ""), "checker");
+  }
+}
+
+TEST (test_compositor_scales_opaque_pictures_and_what_cameras_give_alike)
+{
+  for (const int width : {300, 131, 64, 44, 40}) {
+    Layer layer = layer_of (random_picture ("RGBx", 130, 21, unsigned (width)));
+    layer.width = width, layer.height = 30, layer.x = -3;
+    const Layer below = layer_of (even_picture (310, 25, {10, 20, 30, 255}));
+    check_as_converted ({below, layer}, "");
+    Layer filmed = layer;
+    filmed.picture = Picture (info_of ("NV12", 130, 21, "bt601", "jpeg"), 2);
+    video::fill_random (filmed.picture, 6);
+    check_as_converted ({below, filmed}, "sink_1::crop-left=5 sink_1::crop-right=2");
+    check_as_converted ({filmed, layer}, "sink_0::crop-left=4");
+  }
+}
+
 /* In a place of 60 × 50 from 3, 4: as wide and 40 high, as high and half as wide, … */
 TEST (test_compositor_sizing_policy_keeps_the_shape_in_the_middle_of_the_place)
 {
@@ -702,27 +761,6 @@ static const char *const camera_formats[] = {"NV12", "I420", "YUY2", "UYVY", "NV
 /* One of each way in which they lie in memory, for what compilers take long for */
 static const char *const kinds_of_camera[] = {
     "NV12", "I420", "YUY2", "NV24", "AYUV", "A420", "BGRx", "RGB", "GRAY8"};
-
-/* The same with openclconvert in front of each picture */
-static void
-check_as_converted (const std::vector<Layer> &layers, const std::string &properties)
-{
-  const std::string direct = description_of (layers, properties);
-  const std::string converted = std::regex_replace (direct, std::regex ("! mix\\.sink"),
-      "! openclconvert ! " DEVICE ",format=RGBA ! mix.sink");
-  Picture made[2] = {layers[0].picture, layers[0].picture};
-  for (int way = 0; way < 2; way++) {
-    Mix mix (way == 0 ? direct : converted);
-    mix.start ();
-    for (size_t i = 0; i < layers.size (); i++) {
-      mix.push (i, layers[i].picture, 0);
-      mix.end (i);
-    }
-    made[way] = mix.picture ();
-  }
-  fail_unless (gst_video_info_is_equal (&made[0].info, &made[1].info));
-  expect_equal (video::largest_difference (made[0], made[1]), 0);
-}
 
 static Layer
 filmed (const char *format, int width, int height, const char *colors, const char *site,
