@@ -169,7 +169,13 @@ Composition::open (GstOpenCLContext *of_element, GError **error)
     define ("WRAP", abilities & WRAP);
     blending[abilities].prepare (
         context, KERNELS, wide ? "composite_wide" : "composite", options, {4, 1});
-    spreading[abilities].prepare (context, KERNELS, "spread_light", options, {4, 1});
+    auto prepare = [&] (opencl::FrameKernel &kernel, const char *name) {
+      kernel.prepare (context, KERNELS, name, options, {4, 1});
+    };
+    prepare (spreading[abilities].along, "spread_light");
+    prepare (spreading[abilities].gather, "gather_light");
+    prepare (spreading[abilities].across, "spread_across");
+    prepare (spreading[abilities].down, "spread_down");
   }
   return blending[0].variant ({}, error) != nullptr;
 }
@@ -177,7 +183,7 @@ Composition::open (GstOpenCLContext *of_element, GError **error)
 bool
 Composition::is_wide (guint abilities) const
 {
-  return is_cpu && !(abilities & (INTERLACED | LINEAR | WRAP));
+  return is_cpu && !(abilities & (INTERLACED | LINEAR));
 }
 
 /* For how all frames lie whose pixels are read in one piece */
@@ -242,9 +248,10 @@ Composition::launch (const Frame &frame, const Launch &what, GError **error)
     return false;
   if (what.wraps) {
     const cl_float wrap = cl_float (frame.layers[what.first].place.light_wrap);
-    if (!kernel->set (index, spread (), error) || !kernel->set (index, region, error)
-        || !kernel->set (index, weights (), error)
-        || !kernel->set (index, cl_int (radius), error)
+    if (!kernel->set (index, lighting.values, error)
+        || !kernel->set (index, lighting.region, error)
+        || !kernel->set (index, lighting.weights, error)
+        || !kernel->set (index, lighting.radius, error)
         || !kernel->set (index, wrap, error))
       return false;
   }
@@ -262,10 +269,13 @@ Composition::ensure_weights (guint wanted, GError **error)
   if (weights () && radius == wanted)
     return true;
   const std::vector<cl_float> values = opencl::gaussian_weights (wanted);
+  const cl_float itself = 1;
   weights = opencl::make_table (
       context, values.data (), values.size () * sizeof (cl_float), error);
   radius = wanted;
-  return weights () != nullptr;
+  if (weights () && !one ())
+    one = opencl::make_table (context, &itself, sizeof itself, error);
+  return weights () && one ();
 }
 
 static bool
@@ -279,30 +289,84 @@ ensure_pixels (GstOpenCLContext *context, cl::Buffer &buffer, gsize &has, gsize 
   return has > 0;
 }
 
+bool
+Composition::set_lit_layer (
+    opencl::Kernel &kernel, cl_uint index, const Frame &frame, gsize lit, GError **error)
+{
+  return set_layer (kernel, index, &frame.layers[lit], nullptr, error)
+         && (!(frame.abilities & SAMPLED)
+             || (kernel.set (index, look_table (), error)
+                 && kernel.set (index, cl_int (lit), error)));
+}
+
+/* Along columns its pixels then take the mean themselves. */
+bool
+Composition::spread_along_lines (const Frame &frame, gsize lit, GError **error)
+{
+  const Layer &layer = frame.layers[lit];
+  const cl_int2 size = {{frame.info.width, frame.info.height}};
+  const cl_int4 region = region_of (layer.place, frame.info);
+  const gsize columns = gsize (region.s[2]), lines = gsize (region.s[3]);
+  opencl::Kernel *kernel = spreading[frame.abilities | WRAP].along.variant (
+      {is_of_words (*layer.info) ? layer.frame : nullptr}, error);
+  cl_uint index = 0;
+
+  if (!kernel || !ensure_pixels (context, spread, spread_pixels, columns * lines, error)
+      || !kernel->set (index, carried (), error) || !kernel->set (index, size, error)
+      || !kernel->set (index, region, error) || !kernel->set (index, weights (), error)
+      || !kernel->set (index, cl_int (radius), error)
+      || !kernel->set (index, spread (), error)
+      || !set_lit_layer (*kernel, index, frame, lit, error)
+      || !kernel->enqueue (frame.output.queue, columns, lines, error))
+    return false;
+  lighting = {spread (), weights (), region, cl_int (radius)};
+  return true;
+}
+
+/* For a CPU, which reads neighbours in vectors where they lie beside each other. */
+bool
+Composition::spread_by_lines (const Frame &frame, gsize lit, GError **error)
+{
+  const Layer &layer = frame.layers[lit];
+  const cl_int2 size = {{frame.info.width, frame.info.height}};
+  const cl_int4 region = region_of (layer.place, frame.info);
+  const cl_int taken = cl_int (radius), mean_length = (region.s[2] + 3) / 4 * 4;
+  const cl_int2 lengths = {{mean_length + 2 * taken, mean_length}};
+  const gsize lines = gsize (region.s[3]);
+  const opencl::Groups groups = {1, lines, 1};
+  cl_command_queue queue = frame.output.queue;
+  Spreading &kernels = spreading[frame.abilities | WRAP];
+  opencl::Kernel *gather =
+      kernels.gather.variant ({is_of_words (*layer.info) ? layer.frame : nullptr}, error);
+  cl_uint index = 0;
+
+  if (!gather
+      || !ensure_pixels (
+          context, light, light_pixels, gsize (lengths.s[0]) * lines, error)
+      || !ensure_pixels (
+          context, spread, spread_pixels, gsize (mean_length) * lines, error)
+      || !gather->set (index, carried (), error) || !gather->set (index, size, error)
+      || !gather->set (index, region, error) || !gather->set (index, taken, error)
+      || !gather->set (index, lengths, error) || !gather->set (index, light (), error)
+      || !set_lit_layer (*gather, index, frame, lit, error)
+      || !gather->enqueue_groups (queue, groups, error)
+      || !kernels.across.launch_groups (
+          queue, groups, error, light (), region, weights (), taken, lengths, spread ())
+      || !kernels.down.launch_groups (
+          queue, groups, error, spread (), region, weights (), taken, lengths, light ()))
+    return false;
+  lighting = {light (), one (),
+      {{region.s[0], region.s[1] + taken, mean_length, region.s[3] - 2 * taken}}, 0};
+  return true;
+}
+
 /* Of what has been blended so far, in `carried` */
 bool
 Composition::spread_light (const Frame &frame, gsize lit, GError **error)
 {
-  const Layer &layer = frame.layers[lit];
-  const guint abilities = frame.abilities | WRAP;
-  const cl_int2 size = {{frame.info.width, frame.info.height}};
-  region = region_of (layer.place, frame.info);
-  const gsize columns = gsize (region.s[2]), lines = gsize (region.s[3]);
-  opencl::Kernel *kernel = spreading[abilities].variant (
-      {is_of_words (*layer.info) ? layer.frame : nullptr}, error);
-  cl_uint index = 0;
-
-  return kernel && ensure_weights (layer.place.light_wrap_radius, error)
-         && ensure_pixels (context, spread, spread_pixels, columns * lines, error)
-         && kernel->set (index, carried (), error) && kernel->set (index, size, error)
-         && kernel->set (index, region, error) && kernel->set (index, weights (), error)
-         && kernel->set (index, cl_int (radius), error)
-         && kernel->set (index, spread (), error)
-         && set_layer (*kernel, index, &layer, nullptr, error)
-         && (!(abilities & SAMPLED)
-             || (kernel->set (index, look_table (), error)
-                 && kernel->set (index, cl_int (lit), error)))
-         && kernel->enqueue (frame.output.queue, columns, lines, error);
+  return ensure_weights (frame.layers[lit].place.light_wrap_radius, error)
+         && (is_cpu ? spread_by_lines (frame, lit, error)
+                    : spread_along_lines (frame, lit, error));
 }
 
 /* --- a frame --- */

@@ -67,6 +67,10 @@ private:
   opencl::Kernel *choose_kernel (const Frame &frame, guint abilities, GError **error);
   bool launch (const Frame &frame, const Launch &what, GError **error);
   bool spread_light (const Frame &frame, gsize lit, GError **error);
+  bool spread_along_lines (const Frame &frame, gsize lit, GError **error);
+  bool spread_by_lines (const Frame &frame, gsize lit, GError **error);
+  bool set_lit_layer (opencl::Kernel &kernel, cl_uint index, const Frame &frame,
+      gsize lit, GError **error);
   bool ensure_carried (const Frame &frame, GError **error);
   bool ensure_weights (guint radius, GError **error);
   bool ensure_looks (const Frame &frame, GError **error);
@@ -74,13 +78,22 @@ private:
   GstOpenCLContext *context = nullptr;
   bool is_cpu = false;
   opencl::FrameKernel blending[ALL + 1];
-  opencl::FrameKernel spreading[ALL + 1]; /* what lights a layer, with WRAP */
-  cl::Buffer carried;                     /* between launches */
+  cl::Buffer carried; /* between launches */
   gsize carried_pixels = 0;
-  cl::Buffer spread, weights; /* of a layer that is lit, and of its radius */
-  gsize spread_pixels = 0;
+
+  /* What lights a layer, with WRAP: means along lines, and on a CPU along columns, too */
+  struct Spreading {
+    opencl::FrameKernel along, gather, across, down;
+  } spreading[ALL + 1];
+  cl::Buffer spread, light, weights, one; /* of a layer that is lit, and of its radius */
+  gsize spread_pixels = 0, light_pixels = 0;
   guint radius = 0;
-  cl_int4 region = {};
+  /* What the layer's pixels are lit by, and the means of it that are still to be taken */
+  struct Lighting {
+    cl_mem values, weights;
+    cl_int4 region;
+    cl_int radius;
+  } lighting = {};
   cl::Buffer look_table; /* of the layers, where one is SAMPLED */
   std::vector<Look> looks;
 };

@@ -327,6 +327,63 @@ spread_light (__global const float4 *below, int2 out_size, int4 region,
   spread[(ulong) y * region.z + x] = sum;
 }
 
+/* For a CPU: the same, and along columns as well, a line a work-item and four columns at a
+ * time. What is spread lies there first, in lines of `lengths.x`: each value once, instead of
+ * once for each of its neighbours. Those of a mean are of `lengths.y`, a multiple of four. */
+__kernel void
+gather_light (__global const float4 *below, int2 out_size, int4 region, int radius,
+    int2 lengths, __global float4 *light, LAYER (0) LOOK_ARGUMENTS)
+{
+  int y = get_global_id (1);
+  if (y >= region.w)
+    return;
+  __global const float4 *line =
+      below + (ulong) clamp (region.y + y, 0, out_size.y - 1) * out_size.x;
+  for (int x = 0; x < lengths.x; x++) {
+    int column = region.x - radius + x;
+    float4 seen = weighted (line[clamp (column, 0, out_size.x - 1)]);
+    seen.w = alpha_of_layer (THE_LAYER (0), column, region.y + y);
+    light[(ulong) y * lengths.x + x] = seen;
+  }
+}
+
+/* The mean of `2 * radius + 1` values that are `step` apart, from `first` on */
+float16
+mean_of_four (__global const float4 *first, long step, __global const float *weights,
+    int radius)
+{
+  float16 sum = (float16) (0.0f);
+  for (int away = -radius; away <= radius; away++, first += step)
+    sum += weights[abs (away)] * vload16 (0, (__global const float *) first);
+  return sum;
+}
+
+__kernel void
+spread_across (__global const float4 *light, int4 region, __global const float *weights,
+    int radius, int2 lengths, __global float4 *spread)
+{
+  int y = get_global_id (1);
+  if (y >= region.w)
+    return;
+  for (int x = 0; x < lengths.y; x += 4)
+    vstore16 (mean_of_four (light + (ulong) y * lengths.x + x, 1, weights, radius), 0,
+        (__global float *) (spread + (ulong) y * lengths.y + x));
+}
+
+__kernel void
+spread_down (__global const float4 *spread, int4 region, __global const float *weights,
+    int radius, int2 lengths, __global float4 *light)
+{
+  int y = get_global_id (1);
+  if (y >= region.w - 2 * radius)
+    return;
+  for (int x = 0; x < lengths.y; x += 4) {
+    ulong at = (ulong) y * lengths.y + x;
+    vstore16 (mean_of_four (spread + at, lengths.y, weights, radius), 0,
+        (__global float *) (light + at));
+  }
+}
+
 #if WRAP
 #define WRAP_ARGUMENTS                                                                   \
   , __global const float4 *spread, int4 region, __global const float *weights,           \
@@ -511,6 +568,12 @@ floats_of_levels (Pixels levels, float alpha)
   return pixels;
 }
 
+INLINED WidePixels
+floats_of_words (uint16 words, int4 order)
+{
+  return floats_of_levels (pixels_of_words (words, convert_uint4 (order)), 1.0f);
+}
+
 #if SAMPLED
 INLINED Pixels
 wide_samples (Layer layer, int x, int y)
@@ -583,7 +646,7 @@ add_wide_words (WidePixels *below, Layer layer, int4 order, uint16 words)
     return;
   }
   if (below->are_words)
-    *below = floats_of_levels (pixels_of_words (below->words, convert_uint4 (order)), 1.0f);
+    *below = floats_of_words (below->words, order);
   blend_wide (below, floats_of_levels (levels, layer.alpha), layer.operator);
 }
 
@@ -600,14 +663,14 @@ wide_corners_of (int8 place, int x)
 {
   const int16 columns = (int16) (0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   Place first = place_of (x, place.s6, place.s2, 1, 0);
-  int16 middle = max (first.middle + columns * (2 * place.s6), 0);
+  int16 middle = max (first.middle + columns * (2 * place.s6), (int16) (0));
   WideCorners at;
   at.left = convert_int16 (convert_float16 (middle) / (float) first.unit);
   int16 rest = middle - at.left * first.unit;
   int16 too_far = rest < 0, too_near = rest >= first.unit; /* -1 where so */
   at.left += too_far - too_near;
   rest += first.unit * (too_near - too_far);
-  at.right = min (at.left + 1, first.count - 1);
+  at.right = min (at.left + 1, (int16) (first.count - 1));
   at.share = convert_float16 (rest) / (float) first.unit;
   return at;
 }
@@ -689,39 +752,127 @@ sample_wide (Layer layer, int x, int y)
   return pixels;
 }
 
-INLINED void
-add_wide_scaled (WidePixels *below, int x, int y, Layer layer, int4 order)
+/* Those of what is sampled are made in this order. */
+INLINED Layer
+in_order (Layer layer)
 {
 #if SAMPLED
   if (layer.look->kind != AS_WORDS)
     layer.order = (int4) (0, 8, 16, 24);
 #endif
-  WidePixels pixels = sample_wide (layer, x - layer.place.s0, y - layer.place.s1);
+  return layer;
+}
+
+/* What a layer that is not scaled shows, in the order of in_order() */
+INLINED uint16
+words_of_layer (Layer layer, int x, int y)
+{
+  int8 place = layer.place;
+  int2 at = (int2) (place.s4 + x - place.s0, place.s5 + y - place.s1);
+#if SAMPLED
+  if (layer.look->kind != AS_WORDS)
+    return words_of_pixels (
+        wide_samples (layer, at.x, at.y), convert_uint4 (in_order (layer).order));
+#endif
+  return load_words (address_in (layer, at.x, at.y));
+}
+
+INLINED void
+add_wide_floats (WidePixels *below, WidePixels pixels, Layer layer, int4 order)
+{
   pixels.alpha *= layer.alpha;
   if (all (pixels.alpha == 1.0f)) {
     *below = pixels;
     return;
   }
   if (below->are_words)
-    *below = floats_of_levels (pixels_of_words (below->words, convert_uint4 (order)), 1.0f);
+    *below = floats_of_words (below->words, order);
   blend_wide (below, pixels, layer.operator);
+}
+
+INLINED void
+add_wide_scaled (WidePixels *below, int x, int y, Layer layer, int4 order)
+{
+  WidePixels pixels =
+      sample_wide (in_order (layer), x - layer.place.s0, y - layer.place.s1);
+  add_wide_floats (below, pixels, layer, order);
 }
 
 INLINED void
 add_wide_layer (WidePixels *below, int x, int y, Layer layer, int4 order)
 {
-  int8 place = layer.place;
-  int2 at = (int2) (place.s4 + x - place.s0, place.s5 + y - place.s1);
-#if SAMPLED
-  if (layer.look->kind != AS_WORDS) {
-    layer.order = (int4) (0, 8, 16, 24);
-    add_wide_words (below, layer, order,
-        words_of_pixels (wide_samples (layer, at.x, at.y), convert_uint4 (layer.order)));
-    return;
-  }
-#endif
-  add_wide_words (below, layer, order, load_words (address_in (layer, at.x, at.y)));
+  add_wide_words (below, in_order (layer), order, words_of_layer (layer, x, y));
 }
+
+/* --- in floats --- */
+
+/* Sixteen pixels as they lie in memory, each by itself */
+INLINED WidePixels
+load_carried (__global const float4 *at)
+{
+  __global const float *floats = (__global const float *) at;
+  float16 first = vload16 (0, floats), second = vload16 (1, floats);
+  float16 third = vload16 (2, floats), fourth = vload16 (3, floats);
+#define COMPONENT(n) (float16) (first.n, second.n, third.n, fourth.n)
+  WidePixels pixels = {COMPONENT (s048c), COMPONENT (s159d), COMPONENT (s26ae),
+      COMPONENT (s37bf), (uint16) (0), false};
+  return pixels;
+}
+
+INLINED void
+store_carried (__global float4 *at, int4 order, WidePixels pixels)
+{
+  if (pixels.are_words)
+    pixels = floats_of_words (pixels.words, order);
+  __global float *floats = (__global float *) at;
+#define FOUR(n, place)                                                                   \
+  {                                                                                      \
+    float16 four;                                                                        \
+    four.s048c = pixels.red.n;                                                           \
+    four.s159d = pixels.green.n;                                                         \
+    four.s26ae = pixels.blue.n;                                                          \
+    four.s37bf = pixels.alpha.n;                                                         \
+    vstore16 (four, place, floats);                                                      \
+  }
+  FOUR (s0123, 0)
+  FOUR (s4567, 1)
+  FOUR (s89ab, 2)
+  FOUR (scdef, 3)
+}
+
+#if WRAP
+/* lit_from_below() of sixteen columns */
+INLINED void
+light_wide (WidePixels *pixels, int x, int y WRAP_ARGUMENTS)
+{
+  __global const float4 *middle =
+      spread + (ulong) (y - region.y) * region.z + (x - region.x);
+  float16 red = (float16) (0.0f), green = red, blue = red, alpha = red;
+  for (int away = -radius; away <= radius; away++) {
+    WidePixels beside = load_carried (middle + away * region.z);
+    float weight = weights[abs (away)];
+    red += weight * beside.red;
+    green += weight * beside.green;
+    blue += weight * beside.blue;
+    alpha += weight * beside.alpha;
+  }
+  float16 share = wrap * max (1.0f - alpha, (float16) (0.0f));
+  pixels->red += share * red * (1.0f - pixels->red / 255.0f);
+  pixels->green += share * green * (1.0f - pixels->green / 255.0f);
+  pixels->blue += share * blue * (1.0f - pixels->blue / 255.0f);
+}
+
+INLINED void
+add_wide_lit (WidePixels *below, int x, int y, Layer layer, int4 order WRAP_ARGUMENTS)
+{
+  WidePixels pixels =
+      is_scaled (layer.place)
+          ? sample_wide (in_order (layer), x - layer.place.s0, y - layer.place.s1)
+          : floats_of_words (words_of_layer (layer, x, y), in_order (layer).order);
+  light_wide (&pixels, x, y THE_WRAP);
+  add_wide_floats (below, pixels, layer, order);
+}
+#endif
 
 INLINED void
 store_wide (__global uchar *at, int4 order, WidePixels pixels)
@@ -757,7 +908,7 @@ composite_wide (ARGUMENTS)
   }
   for (int x = 0; x < out_size.x; x += COLUMNS) {
     int end = x + COLUMNS;
-    bool plain = last && background != BACKGROUND_CARRIED && end <= out_size.x;
+    bool plain = end <= out_size.x;
     for (int n = 0; n < count; n++)
       plain = plain
               && (end <= covered[n].x || x >= covered[n].y
@@ -767,16 +918,29 @@ composite_wide (ARGUMENTS)
         composite_pixel (at, y, THE_ARGUMENTS);
       continue;
     }
-    WidePixels pixels = background_wide (background, x, y);
+    __global float4 *at_carried = carried + (ulong) y * out_size.x + x;
+    WidePixels pixels = background == BACKGROUND_CARRIED
+                            ? load_carried (at_carried)
+                            : background_wide (background, x, y);
     for (int n = 0; n < count; n++) {
+      const Layer layer = layers[here[n]];
       if (x < covered[n].x || x >= covered[n].y)
         continue;
-      if (is_scaled (layers[here[n]].place))
-        add_wide_scaled (&pixels, x, y, layers[here[n]], order);
+#if WRAP
+      if (here[n] == 0) {
+        add_wide_lit (&pixels, x, y, layer, order THE_WRAP);
+        continue;
+      }
+#endif
+      if (is_scaled (layer.place))
+        add_wide_scaled (&pixels, x, y, layer, order);
       else
-        add_wide_layer (&pixels, x, y, layers[here[n]], order);
+        add_wide_layer (&pixels, x, y, layer, order);
     }
-    store_wide (LINE (output, y) + 4 * (ulong) x, order, pixels);
+    if (last)
+      store_wide (LINE (output, y) + 4 * (ulong) x, order, pixels);
+    else
+      store_carried (at_carried, order, pixels);
   }
 }
 #endif

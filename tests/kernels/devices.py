@@ -242,6 +242,11 @@ PIPELINES = {
                      + " ! chromakey ! mix.sink_1 openclcompositor name=mix linear=true "
                      "sink_1::ypos=2 sink_1::light-wrap=0.7 sink_1::light-wrap-radius=6" + OUT,
                      ROUNDED, PICTURES),
+    "composed-lit-levels": (picture("I420") + " ! mix.sink_0 " + picture("RGBA")
+                            + " ! chromakey ! mix.sink_1 openclcompositor name=mix "
+                            "sink_0::width=200 sink_1::ypos=2 sink_1::xpos=3 "
+                            "sink_1::light-wrap=0.7 sink_1::light-wrap-radius=6" + OUT,
+                            ROUNDED, PICTURES),
     "oct": (depth(), ROUNDED, LINES),
     "oct-16": (depth("window=blackman", "depth-start=3 depth-count=19", f"video/x-raw{ON_DEVICE},"
                      "format=GRAY16_LE"), ROUNDED, LINES),
@@ -464,7 +469,7 @@ TREES = [f"Kernel: {name}_regions" for name in ("find", "join", "key")]
 # results. And one undefined component makes all of a vector so, as of filters filled up to whole
 # vectors.
 OF_HALVES = ["key-run*", "chroma*", "difference", "plate", "soft-core", "fill", "shape", "packed",
-             "to-planes", "composed", "speckle-variance", "doppler*", "display",
+             "to-planes", "composed*", "speckle-variance", "doppler*", "display",
              "background-shown", "linear", "mattes", "soft-deep", "shape-deep", "filmed-*"]
 UNACCOUNTED = [(name, "cpu-*") for name in OF_HALVES] + [
     ("filmed-yuy2", "*"), ("filmed-uyvy", "*"), ("filmed-quiet", "*"),
