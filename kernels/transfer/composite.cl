@@ -536,7 +536,7 @@ background_wide (int background, int x, int y)
   return pixels;
 }
 
-#define STRIP 64 /* columns of a scaled layer of which sixteen are made, at the most */
+#define STRIP 144 /* columns of a scaled layer of which sixteen are made, at the most */
 
 /* Where sixteen columns that begin at a multiple of that are done at once: all that a layer
  * covers, scaled by no more than a strip holds, or with its chroma beside them */

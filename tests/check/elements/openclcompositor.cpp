@@ -567,11 +567,11 @@ check_as_converted (const std::vector<Layer> &layers, const std::string &propert
   expect_equal (video::largest_difference (made[0], made[1]), 0);
 }
 
-/* A CPU makes sixteen columns at once where a layer covers them, and is no more than three
+/* A CPU makes sixteen columns at once where a layer covers them, and is no more than eight
  * times as long as shown. */
 TEST_ROWS (test_compositor_scales_many_columns_at_once, operators)
 {
-  const int widths[] = {300, 131, 129, 64, 44, 40, 17};
+  const int widths[] = {300, 131, 129, 64, 44, 40, 17, 16};
   for (const int padding : {0, 3}) {
     std::vector<Layer> layers = {layer_of (random_picture ("BGRA", 310, 25, 1))};
     for (const int width : widths) {
