@@ -19,10 +19,21 @@ namespace transfer {
 namespace {
 const gsize layers_of_launch = 8; /* the kernel's */
 
-bool
-is_lit (const Layer &layer)
+/* What it covers of the output; of no width or height where that is nothing */
+GstVideoRectangle
+covered_by (const GstOpenCLCompositorPlace &place, const GstVideoInfo &output)
 {
-  return layer.place.light_wrap > 0;
+  const gint left = MAX (place.x, 0), top = MAX (place.y, 0);
+  const gint right = MIN (place.x + place.width, output.width);
+  const gint bottom = MIN (place.y + place.height, output.height);
+  return {left, top, MAX (right - left, 0), MAX (bottom - top, 0)};
+}
+
+bool
+is_lit (const Layer &layer, const GstVideoInfo &output)
+{
+  const GstVideoRectangle covered = covered_by (layer.place, output);
+  return layer.place.light_wrap > 0 && covered.w > 0 && covered.h > 0;
 }
 
 /* In which bit of a pixel's four bytes each component begins. */
@@ -113,15 +124,13 @@ set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer,
          && kernel.set (index, curve, error);
 }
 
-/* What it covers of the output, and `radius` lines more above and below */
+/* What it covers, and `radius` lines more above and below */
 cl_int4
 region_of (const GstOpenCLCompositorPlace &place, const GstVideoInfo &output)
 {
   const gint radius = gint (place.light_wrap_radius);
-  const gint left = MAX (place.x, 0), top = MAX (place.y, 0);
-  const gint right = MIN (place.x + place.width, output.width);
-  const gint bottom = MIN (place.y + place.height, output.height);
-  return {{left, top - radius, right - left, bottom - top + 2 * radius}};
+  const GstVideoRectangle covered = covered_by (place, output);
+  return {{covered.x, covered.y - radius, covered.w, covered.h + 2 * radius}};
 }
 } // namespace
 
@@ -373,10 +382,11 @@ Composition::spread_light (const Frame &frame, gsize lit, GError **error)
 
 /* Where the launch ends that begins with `first`: a lit layer is the first of its own. */
 static gsize
-end_of_launch (const std::vector<Layer> &layers, gsize first)
+end_of_launch (const std::vector<Layer> &layers, gsize first, const GstVideoInfo &output)
 {
   gsize end = std::min (first + 1, layers.size ());
-  while (end < layers.size () && end < first + layers_of_launch && !is_lit (layers[end]))
+  while (end < layers.size () && end < first + layers_of_launch
+         && !is_lit (layers[end], output))
     end++;
   return end;
 }
@@ -384,8 +394,8 @@ end_of_launch (const std::vector<Layer> &layers, gsize first)
 bool
 Composition::ensure_carried (const Frame &frame, GError **error)
 {
-  const bool several = end_of_launch (frame.layers, 0) < frame.layers.size ();
-  const bool lit = !frame.layers.empty () && is_lit (frame.layers[0]);
+  const bool several = end_of_launch (frame.layers, 0, frame.info) < frame.layers.size ();
+  const bool lit = !frame.layers.empty () && is_lit (frame.layers[0], frame.info);
   return !(several || lit)
          || ensure_pixels (context, carried, carried_pixels,
              gsize (frame.info.width) * frame.info.height, error);
@@ -415,14 +425,14 @@ Composition::blend (const std::vector<Layer> &layers, const GstVideoInfo &info,
   if (!ensure_carried (frame, error) || !ensure_looks (frame, error))
     return false;
   do {
-    const bool lit = first < layers.size () && is_lit (layers[first]);
+    const bool lit = first < layers.size () && is_lit (layers[first], info);
     /* The background alone lights the lowest layer. */
     if (lit && first == 0) {
       if (!launch (frame, {below, 0, 0, false, false}, error))
         return false;
       below = Background::carried;
     }
-    const gsize end = end_of_launch (layers, first);
+    const gsize end = end_of_launch (layers, first, info);
     if ((lit && !spread_light (frame, first, error))
         || !launch (frame, {below, first, end, end == layers.size (), lit}, error))
       return false;

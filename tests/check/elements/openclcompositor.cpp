@@ -490,6 +490,24 @@ TEST (test_compositor_light_wrap_leaves_the_inside_alone)
   fail_unless (View (composed (layers, "")).at (0, 0, 0) == 51);
 }
 
+TEST (test_compositor_light_wrap_of_what_is_outside_or_all_cropped_is_nothing)
+{
+  const struct {
+    int x, y;
+    const char *crop;
+  } gone[] = {{-50, 0, ""}, {0, -41, ""}, {0, 90, ""}, {0, 0, "sink_1::crop-left=40"},
+      {0, 0, "sink_1::crop-top=50 sink_1::crop-bottom=3"}};
+  for (const auto &way : gone) {
+    std::vector<Layer> layers = {layer_of (random_picture ("RGBA", 40, 40, 1)),
+        layer_of (random_picture ("RGBA", 40, 40, 2))};
+    layers[1].wrap = 1, layers[1].x = way.x, layers[1].y = way.y;
+    as_cpu_and_gpu ([&] {
+      check_blend ({layers[0]},
+          composed (layers, way.crop, "! " DEVICE ",width=40,height=40 "), "checker");
+    });
+  }
+}
+
 /* Without it a frame is one launch. With it the background is another, and each layer two,
  * or on a CPU four. */
 TEST (test_compositor_light_wrap_costs_nothing_where_it_is_0)
