@@ -683,10 +683,10 @@ TEST (test_octwindowinterp_turns_complex_and_back_when_dispersion_is_set)
   fail_unless (element.start (frame));
   for (int n = 0; n < 2; n++) {
     fail_unless_spectra (element.process (frame), frame, real, "real");
-    fail_unless_equals_string (element.output_format ().c_str (), "F32LE");
+    expect_equal (element.output_format (), std::string ("F32LE"));
     element.set ("dispersion-a2", "0.001");
     fail_unless_spectra (element.process (frame), frame, complex, "complex");
-    fail_unless_equals_string (element.output_format ().c_str (), "CF32LE");
+    expect_equal (element.output_format (), std::string ("CF32LE"));
     element.set ("dispersion-a2", "0");
   }
 }
@@ -717,7 +717,7 @@ TEST (test_octwindowinterp_changes_in_another_thread_never_mix_in_a_frame)
   }
   g_thread_join (thread);
   fail_unless_spectra (element.process (frame), frame, real, "at last");
-  fail_unless_equals_string (element.output_format ().c_str (), "F32LE");
+  expect_equal (element.output_format (), std::string ("F32LE"));
   fail_unless (element.errors ().empty ());
 }
 
