@@ -9,7 +9,8 @@ source "$(dirname "$0")/common.sh"
 scale=${1:-1}
 shift
 [ $# -gt 0 ] || set -- lines keying depths composition programs pipelines properties \
-  depth-knobs composition-knobs program-knobs caps seeks
+  depth-knobs composition-knobs program-knobs \
+  any-depth-knob any-composition-knob any-keying-knob caps seeks
 build_or_refuse all
 passed=0 failed=0
 for case in "$@"; do

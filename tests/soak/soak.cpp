@@ -71,12 +71,17 @@ public:
     most.threads = std::max (most.threads, now.threads);
   }
 
+  /* For what may build another program at any step, which stays, and opens files for it */
+  void let_build () { builds = true; }
+
   /* Pages that were touched for the first time late, a cache that fills: but no more. */
   bool is_flat () const
   {
-    const gsize room = 8 * 1024 + warm.resident / 20;
+    const gsize room = builds ? G_MAXINT : 8 * 1024 + warm.resident / 20;
+    const guint files = builds ? 8 : 0;
     return warm.resident > 0 && last.resident <= warm.resident + room
-           && last.descriptors <= warm.descriptors && last.threads <= warm.threads;
+           && last.descriptors <= warm.descriptors + files
+           && last.threads <= warm.threads;
   }
 
   void print (const char *name, gdouble seconds) const
@@ -90,6 +95,7 @@ public:
 
 private:
   const guint64 steps;
+  bool builds = false;
   Possessions warm, last;
 };
 
@@ -275,15 +281,18 @@ public:
   }
 
   /* Until some more have come to each: a machine that is slow has built by then, too, what
-   * was new. Not for ever, as the pipeline may have failed. */
-  void wait (guint more)
+   * was new. Not for ever, as the pipeline may have failed: whether they came. */
+  bool wait (guint more)
   {
-    const gint64 end = g_get_monotonic_time () + 10 * G_TIME_SPAN_SECOND;
+    const gint64 end = g_get_monotonic_time () + 60 * G_TIME_SPAN_SECOND;
+    bool came = true;
     for (auto &frames : counts) {
       const guint enough = *frames + more;
       while (*frames < enough && g_get_monotonic_time () < end)
         g_usleep (1000);
+      came = came && *frames >= enough;
     }
+    return came;
   }
 
 private:
@@ -392,6 +401,147 @@ run_program_knobs (guint64 n, Watch &watch)
       n, watch);
 }
 
+/* --- any knob --- */
+
+/* Not those that write files; a range is left at the default's side of it. */
+const char *const left_alone[] = {"calibrate"};
+const gint reach_of_integers = 24;
+const gdouble reach_of_numbers = 100;
+
+template <typename Number>
+Number
+near_default (GRand *chance, Number initial, Number least, Number most, Number reach)
+{
+  const gdouble low = std::max (gdouble (least), gdouble (initial) - reach);
+  const gdouble high = std::min (gdouble (most), gdouble (initial) + reach);
+  return Number (g_rand_double_range (chance, low, high + (reach >= 1 ? 0.999 : 0)));
+}
+
+/* FALSE for a property of another type */
+bool
+choose_value (GRand *chance, GParamSpec *spec, GValue *value)
+{
+  if (G_IS_PARAM_SPEC_BOOLEAN (spec)) {
+    g_value_set_boolean (value, g_rand_boolean (chance));
+  } else if (G_IS_PARAM_SPEC_ENUM (spec)) {
+    const GEnumClass *choices = G_PARAM_SPEC_ENUM (spec)->enum_class;
+    const gint n = g_rand_int_range (chance, 0, gint (choices->n_values));
+    g_value_set_enum (value, choices->values[n].value);
+  } else if (G_IS_PARAM_SPEC_INT (spec)) {
+    const GParamSpecInt *range = G_PARAM_SPEC_INT (spec);
+    g_value_set_int (value, near_default (chance, range->default_value, range->minimum,
+                                range->maximum, reach_of_integers));
+  } else if (G_IS_PARAM_SPEC_UINT (spec)) {
+    const GParamSpecUInt *range = G_PARAM_SPEC_UINT (spec);
+    g_value_set_uint (value, near_default (chance, range->default_value, range->minimum,
+                                 range->maximum, guint (reach_of_integers)));
+  } else if (G_IS_PARAM_SPEC_DOUBLE (spec)) {
+    const GParamSpecDouble *range = G_PARAM_SPEC_DOUBLE (spec);
+    g_value_set_double (value, near_default (chance, range->default_value, range->minimum,
+                                   range->maximum, reach_of_numbers));
+  } else {
+    return false;
+  }
+  return true;
+}
+
+struct AnyKnob {
+  GObject *object;
+  GParamSpec *spec;
+};
+
+void
+add_knobs (GObject *object, std::vector<AnyKnob> &knobs)
+{
+  guint n = 0;
+  GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (object), &n);
+  for (guint i = 0; i < n; i++) {
+    const bool is_left = std::any_of (std::begin (left_alone), std::end (left_alone),
+        [&] (const char *name) { return strcmp (name, specs[i]->name) == 0; });
+    if (specs[i]->owner_type == G_OBJECT_TYPE (object) && !is_left
+        && specs[i]->flags & G_PARAM_WRITABLE
+        && specs[i]->flags & GST_PARAM_MUTABLE_PLAYING)
+      knobs.push_back ({object, specs[i]});
+  }
+  g_free (specs);
+}
+
+/* Of all elements of the project's, and of their pads; the pipeline holds these. */
+std::vector<AnyKnob>
+knobs_of (GstElement *pipeline)
+{
+  std::vector<AnyKnob> knobs;
+  GstIterator *elements = gst_bin_iterate_recurse (GST_BIN (pipeline));
+  auto add = [] (const GValue *value, gpointer data) {
+    auto *found = static_cast<std::vector<AnyKnob> *> (data);
+    auto *element = GST_ELEMENT (g_value_get_object (value));
+    GstElementFactory *factory = gst_element_get_factory (element);
+    const gchar *name =
+        factory ? gst_plugin_feature_get_plugin_name (GST_PLUGIN_FEATURE (factory)) : "";
+    const char *const plugins[] = {"opencl", "oct", "keying", "compute"};
+    if (std::none_of (std::begin (plugins), std::end (plugins),
+            [&] (const char *own) { return strcmp (own, name) == 0; }))
+      return;
+    add_knobs (G_OBJECT (element), *found);
+    for (GList *pad = element->sinkpads; pad; pad = pad->next)
+      add_knobs (G_OBJECT (pad->data), *found);
+  };
+  gst_iterator_foreach (elements, add, &knobs);
+  gst_iterator_free (elements);
+  return knobs;
+}
+
+/* One after the other, by chance, of which nothing ends the pipeline or makes it wait for
+ * ever; what was refused is a warning. */
+bool
+turn_any (const char *line, guint64 n, Watch &watch)
+{
+  GstElement *pipeline = launch (line);
+  Arrivals arrivals (pipeline);
+  GRand *chance = g_rand_new_with_seed (1);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  gst_element_get_state (pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
+  bool goes_on = arrivals.wait (3);
+  const std::vector<AnyKnob> knobs = knobs_of (pipeline);
+  GstBus *bus = gst_element_get_bus (pipeline);
+  for (guint64 i = 0; i < n && goes_on; i++) {
+    const AnyKnob &knob = knobs[g_rand_int_range (chance, 0, gint32 (knobs.size ()))];
+    GValue value = G_VALUE_INIT;
+    g_value_init (&value, knob.spec->value_type);
+    if (choose_value (chance, knob.spec, &value))
+      g_object_set_property (knob.object, knob.spec->name, &value);
+    gchar *text = g_strdup_value_contents (&value);
+    g_value_unset (&value);
+    goes_on = i % 16 != 0 || arrivals.wait (1);
+    GstMessage *error = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+    if (error || !goes_on)
+      g_print ("%s of %s set to %s: %s\n", knob.spec->name, GST_OBJECT_NAME (knob.object),
+          text, error ? "an error" : "no frame comes");
+    goes_on = goes_on && !error;
+    gst_clear_message (&error);
+    g_free (text);
+    watch.at (i);
+  }
+  gst_object_unref (bus);
+  g_rand_free (chance);
+  stop (pipeline);
+  return goes_on;
+}
+
+template <const char *const &line>
+bool
+run_any (guint64 n, Watch &watch)
+{
+  watch.let_build ();
+  return turn_any (line, n, watch);
+}
+
+const char *const any_depths = "octtestsrc velocity=1 ! " DEPTHS "fakesink";
+const char *const any_composition =
+    "videotestsrc " ACTOR "videotestsrc " STAGE "fakesink";
+const char *const any_keying = "videotestsrc ! video/x-raw,format=RGBA,width=320,"
+                               "height=240 ! " KEYING "fakesink";
+
 /* As one scrubs: each flushes what is under way. */
 bool
 run_seeks (guint64 n, Watch &watch)
@@ -447,6 +597,9 @@ const Case cases[] = {
     {"depth-knobs", 10000, 200, run_depth_knobs},
     {"composition-knobs", 10000, 200, run_composition_knobs},
     {"program-knobs", 10000, 200, run_program_knobs},
+    {"any-depth-knob", 2000, 100, run_any<any_depths>},
+    {"any-composition-knob", 2000, 100, run_any<any_composition>},
+    {"any-keying-knob", 2000, 100, run_any<any_keying>},
     {"caps", 2000, 60, run_caps},
     {"seeks", 5000, 100, run_seeks},
 };
