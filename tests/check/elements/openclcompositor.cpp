@@ -589,28 +589,25 @@ check_as_converted (const std::vector<Layer> &layers, const std::string &propert
  * times as long as shown. */
 TEST_ROWS (test_compositor_scales_many_columns_at_once, operators)
 {
-  const int widths[] = {300, 131, 129, 64, 44, 40, 17, 16};
-  for (const int padding : {0, 3}) {
-    std::vector<Layer> layers = {layer_of (random_picture ("BGRA", 310, 25, 1))};
-    for (const int width : widths) {
-      layers.push_back (layer_of (
-          random_picture (formats[width % 4], 130, 21, unsigned (width), padding)));
-      layers.back ().x = (width * 7) % 60 - 20;
-      layers.back ().width = width;
-      layers.back ().height = 25;
-      layers.back ().alpha = width % 2 ? 0.7 : 1;
-      layers.back ().blend_operator = row;
-      layers.back ().zorder = unsigned (layers.size ());
-      const Picture made = composed ({layers[0], layers.back ()}, "");
-      check_blend ({layers[0], layers.back ()}, made, "checker");
-    }
-    as_cpu_and_gpu ([&] { check_blend (layers, composed (layers, ""), "checker"); });
+  std::vector<Layer> layers = {layer_of (random_picture ("BGRA", 310, 25, 1))};
+  for (const int width : {300, 131, 129, 64, 44, 17, 16}) {
+    const int padding = width % 2 ? 3 : 0;
+    Layer layer = layer_of (
+        random_picture (formats[width % 4], 130, 21, unsigned (width), padding));
+    layer.x = (width * 7) % 60 - 20;
+    layer.width = width, layer.height = 25;
+    layer.alpha = width % 2 ? 0.7 : 1;
+    layer.blend_operator = row;
+    layer.zorder = unsigned (layers.size ());
+    check_blend ({layers[0], layer}, composed ({layers[0], layer}, ""), "checker");
+    layers.push_back (layer);
   }
+  as_cpu_and_gpu ([&] { check_blend (layers, composed (layers, ""), "checker"); });
 }
 
 TEST (test_compositor_scales_opaque_pictures_and_what_cameras_give_alike)
 {
-  for (const int width : {300, 131, 64, 44, 40}) {
+  for (const int width : {300, 64, 44}) {
     Layer layer = layer_of (random_picture ("RGBx", 130, 21, unsigned (width)));
     layer.width = width, layer.height = 30, layer.x = -3;
     const Layer below = layer_of (even_picture (310, 25, {10, 20, 30, 255}));
