@@ -15,6 +15,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <unistd.h>
 #include <vector>
 
@@ -414,7 +415,8 @@ near_default (GRand *chance, Number initial, Number least, Number most, Number r
 {
   const gdouble low = std::max (gdouble (least), gdouble (initial) - reach);
   const gdouble high = std::min (gdouble (most), gdouble (initial) + reach);
-  return Number (g_rand_double_range (chance, low, high + (reach >= 1 ? 0.999 : 0)));
+  return Number (
+      g_rand_double_range (chance, low, high + (std::is_integral_v<Number> ? 0.999 : 0)));
 }
 
 /* FALSE for a property of another type */
