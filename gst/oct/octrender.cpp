@@ -347,23 +347,6 @@ create_kernels (GstOctRender *self, GError **error)
              context, bricks * work.bricks.s[0] * number.size, work.bounds, error);
 }
 
-/* Settings for caps that were agreed on. */
-static bool
-adopt_settings (GstOctRender *self, GstCaps *input, GstCaps *output, GError **error)
-{
-  auto accept = [] (const Settings &wanted, GError **why) { return suits (wanted, why); };
-  auto fits = [&] (const Settings &wanted) {
-    return opencl::are_agreed (outputs_of (input, wanted.frames), output);
-  };
-  if (!self->settings->adopt (accept, fits, error))
-    return false;
-  self->work->in_force = self->settings->current ();
-  /* Set anew since these caps were agreed on: the first frame brings others. */
-  if (!fits (self->work->in_force))
-    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return true;
-}
-
 static gboolean
 gst_oct_render_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
@@ -371,9 +354,14 @@ gst_oct_render_set_formats (
   GstOctRender *self = GST_OCT_RENDER (filter);
   Work &work = *self->work;
   const GstVideoInfo *picture = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  auto outputs = [&] (const Settings &wanted) {
+    return outputs_of (input, wanted.frames);
+  };
 
-  if (!adopt_settings (self, input, output, error))
+  if (!opencl::adopt_for_caps (
+          *self->settings, GST_BASE_TRANSFORM (self), output, outputs, suits, error))
     return FALSE;
+  work.in_force = self->settings->current ();
   work.colors = GST_VIDEO_INFO_FORMAT (picture) == GST_VIDEO_FORMAT_RGBA;
   return read_volume (input, work, error) && create_kernels (self, error);
 }

@@ -297,24 +297,6 @@ prepare_picture (GstOctVolume *self, guint b_scans, GError **error)
       work.input, b_scans, work.pixel_bytes, error);
 }
 
-/* Settings for caps that were agreed on. */
-static bool
-adopt_settings (GstOctVolume *self, GstCaps *input, GstCaps *output, GError **error)
-{
-  auto accept = [] (const Settings &wanted, GError **why) { return suits (wanted, why); };
-  auto fits = [&] (const Settings &wanted) {
-    return opencl::are_agreed (
-        outputs_of (input, wanted, extent_of (self, wanted)), output);
-  };
-  if (!self->settings->adopt (accept, fits, error))
-    return false;
-  self->work->in_force = self->settings->current ();
-  /* Set anew since these caps were agreed on: the first frame brings others. */
-  if (!fits (self->work->in_force))
-    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return true;
-}
-
 /* Whether what was gathered goes on with other caps. */
 static bool
 goes_on (const Work &work, const oct::DepthLayout &input, gsize volume_bytes,
@@ -336,6 +318,9 @@ gst_oct_volume_set_formats (
   const GstVideoInfo *picture = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   oct::DepthLayout layout;
   gsize volume_bytes = 0;
+  auto outputs = [&] (const Settings &wanted) {
+    return outputs_of (input, wanted, extent_of (self, wanted));
+  };
 
   if (!oct::parse_depth_layout (input, false, layout)) {
     g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
@@ -344,8 +329,10 @@ gst_oct_volume_set_formats (
   }
   if (!picture && !gst_oct_volume_get_frame_size (filter, output, &volume_bytes))
     return FALSE;
-  if (!adopt_settings (self, input, output, error))
+  if (!opencl::adopt_for_caps (
+          *self->settings, GST_BASE_TRANSFORM (self), output, outputs, suits, error))
     return FALSE;
+  work.in_force = self->settings->current ();
   const guint b_scans = picture ? guint (GST_VIDEO_INFO_HEIGHT (picture))
                                 : b_scans_of (layout, volume_bytes);
   const guint pixel_bytes =

@@ -398,6 +398,24 @@ private:
   std::string warned_of;
 };
 
+/* For a filter's set_formats, with the caps that were agreed on for its output: adopts, where
+ * `outputs_of` (const Values &) gives (transfer full) the caps that a set makes. What does
+ * not make these at the start has others agreed on with the first frame. */
+template <typename Values, typename Outputs, typename Accept>
+bool
+adopt_for_caps (Settings<Values> &settings, GstBaseTransform *transform, GstCaps *agreed,
+    Outputs outputs_of, Accept accept, GError **error)
+{
+  auto fits = [&] (const Values &values) {
+    return are_agreed (outputs_of (values), agreed);
+  };
+  if (!settings.adopt (accept, fits, error))
+    return false;
+  if (!fits (settings.current ()))
+    gst_base_transform_reconfigure_src (transform);
+  return true;
+}
+
 /* Of no property: what is notified of to learn whether anybody is halfway through a
  * g_object_set(), while which GObject puts off all that is notified of */
 GParamSpec *settling_spec ();
