@@ -790,18 +790,13 @@ add_wide_floats (WidePixels *below, WidePixels pixels, Layer layer, int4 order)
   blend_wide (below, pixels, layer.operator);
 }
 
-INLINED void
-add_wide_scaled (WidePixels *below, int x, int y, Layer layer, int4 order)
+INLINED WidePixels
+floats_of_layer (Layer layer, int x, int y)
 {
-  WidePixels pixels =
-      sample_wide (in_order (layer), x - layer.place.s0, y - layer.place.s1);
-  add_wide_floats (below, pixels, layer, order);
-}
-
-INLINED void
-add_wide_layer (WidePixels *below, int x, int y, Layer layer, int4 order)
-{
-  add_wide_words (below, in_order (layer), order, words_of_layer (layer, x, y));
+  int8 place = layer.place;
+  return is_scaled (place)
+             ? sample_wide (in_order (layer), x - place.s0, y - place.s1)
+             : floats_of_words (words_of_layer (layer, x, y), in_order (layer).order);
 }
 
 /* --- in floats --- */
@@ -841,36 +836,16 @@ store_carried (__global float4 *at, int4 order, WidePixels pixels)
 }
 
 #if WRAP
-/* lit_from_below() of sixteen columns */
+/* lit_from_below() of sixteen columns, for which all means have been taken */
 INLINED void
 light_wide (WidePixels *pixels, int x, int y WRAP_ARGUMENTS)
 {
-  __global const float4 *middle =
-      spread + (ulong) (y - region.y) * region.z + (x - region.x);
-  float16 red = (float16) (0.0f), green = red, blue = red, alpha = red;
-  for (int away = -radius; away <= radius; away++) {
-    WidePixels beside = load_carried (middle + away * region.z);
-    float weight = weights[abs (away)];
-    red += weight * beside.red;
-    green += weight * beside.green;
-    blue += weight * beside.blue;
-    alpha += weight * beside.alpha;
-  }
-  float16 share = wrap * max (1.0f - alpha, (float16) (0.0f));
-  pixels->red += share * red * (1.0f - pixels->red / 255.0f);
-  pixels->green += share * green * (1.0f - pixels->green / 255.0f);
-  pixels->blue += share * blue * (1.0f - pixels->blue / 255.0f);
-}
-
-INLINED void
-add_wide_lit (WidePixels *below, int x, int y, Layer layer, int4 order WRAP_ARGUMENTS)
-{
-  WidePixels pixels =
-      is_scaled (layer.place)
-          ? sample_wide (in_order (layer), x - layer.place.s0, y - layer.place.s1)
-          : floats_of_words (words_of_layer (layer, x, y), in_order (layer).order);
-  light_wide (&pixels, x, y THE_WRAP);
-  add_wide_floats (below, pixels, layer, order);
+  WidePixels light =
+      load_carried (spread + (ulong) (y - region.y) * region.z + (x - region.x));
+  float16 share = wrap * max (1.0f - light.alpha, (float16) (0.0f));
+  pixels->red += share * light.red * (1.0f - pixels->red / 255.0f);
+  pixels->green += share * light.green * (1.0f - pixels->green / 255.0f);
+  pixels->blue += share * light.blue * (1.0f - pixels->blue / 255.0f);
 }
 #endif
 
@@ -926,16 +901,17 @@ composite_wide (ARGUMENTS)
       const Layer layer = layers[here[n]];
       if (x < covered[n].x || x >= covered[n].y)
         continue;
-#if WRAP
-      if (here[n] == 0) {
-        add_wide_lit (&pixels, x, y, layer, order THE_WRAP);
+      bool lit = WRAP && here[n] == 0;
+      if (!lit && !is_scaled (layer.place)) {
+        add_wide_words (&pixels, in_order (layer), order, words_of_layer (layer, x, y));
         continue;
       }
+      WidePixels shown = floats_of_layer (layer, x, y);
+#if WRAP
+      if (lit)
+        light_wide (&shown, x, y THE_WRAP);
 #endif
-      if (is_scaled (layer.place))
-        add_wide_scaled (&pixels, x, y, layer, order);
-      else
-        add_wide_layer (&pixels, x, y, layer, order);
+      add_wide_floats (&pixels, shown, layer, order);
     }
     if (last)
       store_wide (LINE (output, y) + 4 * (ulong) x, order, pixels);
