@@ -5,6 +5,7 @@
 #include "convolvestages.hpp"
 
 #include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/gstopenclcontext-private.hpp>
 
 #include <algorithm>
 
@@ -366,7 +367,7 @@ PlaneTaps::make_planes (GstOpenCLContext *context, gsize count, GError **error)
   if (!planes ())
     return planes;
   cl_command_queue queue =
-      gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+      gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
   cl_int code = clEnqueueFillBuffer (
       queue, planes (), &nothing, sizeof nothing, 0, bytes, 0, nullptr, nullptr);
   return gst_opencl_check (code, "clEnqueueFillBuffer", error) ? planes : cl::Buffer ();

@@ -5,6 +5,7 @@
 #include "convolvemethods.hpp"
 #include "convolvestages.hpp"
 
+#include <gst/opencl/gstopenclcontext-private.hpp>
 #include <gst/opencl/gstopenclfft.h>
 
 namespace compute {
@@ -148,8 +149,8 @@ private:
         make_plan (context, GST_OPENCL_FFT_FORWARD, filters * of_group, columns, error);
     return plan
            && gst_opencl_fft_enqueue (plan.get (),
-               gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE), table (),
-               taps (), error);
+               gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE),
+               table (), taps (), error);
   }
 
   /* Takes each number where the stride wants it; bias, activation, scale. */

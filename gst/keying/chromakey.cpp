@@ -570,12 +570,10 @@ tell_downstream (GstChromaKey *self, const Settings &settings)
 static void
 tell_key (GstChromaKey *self, const Settings &settings, bool wait)
 {
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
   Work &work = *self->work;
 
   if (!work.taken_key.tell (
-          gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE), wait,
-          &work.host_key))
+          gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self)), wait, &work.host_key))
     return;
   work.host_revision = work.taken_revision;
   GST_INFO_OBJECT (self, "took 0x%08x for key-color", work.host_key);

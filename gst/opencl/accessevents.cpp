@@ -1,10 +1,11 @@
-/* gstreamer-opencl: who still writes and reads a memory, as OpenCL events
+/* Tracks pending device reads and writes of a memory as OpenCL events
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "accessevents.hpp"
 
 #include "gstopenclerror.h"
+#include "threadqueues.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -61,6 +62,38 @@ AccessEvents::enqueue_waits (cl_command_queue queue, GstMapFlags access, GError 
 {
   WaitList waits (queue);
   return collect_waits (queue, access, waits, error) && waits.enqueue (error);
+}
+
+bool
+AccessEvents::Pending::is_elsewhere (const ThreadQueues &queues) const
+{
+  return queue && !queues.contains (queue) && event.status () > CL_COMPLETE;
+}
+
+bool
+AccessEvents::are_known_to_be_over () const
+{
+  return write.event.is_known_to_be_over ()
+         && std::all_of (reads.begin (), reads.end (),
+             [] (const Pending &read) { return read.event.is_known_to_be_over (); });
+}
+
+bool
+AccessEvents::are_elsewhere (const ThreadQueues &queues) const
+{
+  return write.is_elsewhere (queues)
+         || std::any_of (reads.begin (), reads.end (),
+             [&queues] (const Pending &read) { return read.is_elsewhere (queues); });
+}
+
+cl_command_queue
+AccessEvents::last_queue () const
+{
+  for (auto read = reads.rbegin (); read != reads.rend (); ++read) {
+    if (read->queue && !read->event.is_known_to_be_over ())
+      return read->queue;
+  }
+  return write.queue;
 }
 
 void

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: who still writes and reads a memory, as OpenCL events
+/* Tracks pending device reads and writes of a memory as OpenCL events
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,6 +10,8 @@
 #include <vector>
 
 namespace opencl {
+class ThreadQueues;
+
 using Waits = std::vector<TrackedEvent>;
 
 /* What the next command on a queue has to wait for. */
@@ -49,8 +51,15 @@ public:
    * bytes; a read that failed has harmed nothing. */
   void append_waits (GstMapFlags access, Waits &waits);
 
-  /* `event` is of the last command on `queue` that accessed the memory. */
+  /* `event` is of the last command on `queue` that accessed the memory; nullptr stands for
+   * a queue that no frame uses. */
   void record (cl_command_queue queue, GstMapFlags access, cl_event event);
+
+  bool are_known_to_be_over () const;
+  /* Whether a command that is not over is on none of `queues`. Asks the driver. */
+  bool are_elsewhere (const ThreadQueues &queues) const;
+  /* The queue of the last command that is not known to be over, else of the last write. */
+  cl_command_queue last_queue () const;
 
   /* What made the contents; may be empty. */
   const TrackedEvent &last_write () const { return write.event; }
@@ -66,6 +75,7 @@ private:
     bool matters = true;         /* whether it failed */
 
     bool is_in_the_way_of (cl_command_queue other);
+    bool is_elsewhere (const ThreadQueues &queues) const;
   };
   Pending write;
   std::vector<Pending> reads; /* one a queue */

@@ -6,6 +6,7 @@
 
 #include "bufferlayout.hpp"
 #include "gstopencldeferred.h"
+#include "threadqueues.hpp"
 
 namespace opencl {
 /* That `deferred` makes all of `made`, a frame of `caps`; `info` (nullable) is of raw
@@ -16,6 +17,13 @@ bool describe_deferred (GstOpenCLDeferred *deferred, GstCaps *caps,
 /* Whether `buffer`, a frame of `caps`, is all of what it makes, and nothing else. */
 bool is_frame_of (GstOpenCLDeferred *deferred, GstCaps *caps, const GstVideoInfo *info,
     GstBuffer *buffer);
+
+/* The queues of the element that deferred it: state of that element which the work uses is
+ * in order there. */
+void set_deferred_queues (
+    GstOpenCLDeferred *deferred, std::shared_ptr<ElementQueues> queues);
+/* (nullable): where nobody has set any */
+std::shared_ptr<ElementQueues> queues_of_deferred (GstOpenCLDeferred *deferred);
 
 /* In an ALLOCATION query: such work is taken up. */
 GType deferral_api_type (const GstOpenCLDeferral *deferral);

@@ -232,9 +232,11 @@ ElementCore::answer_context_query (GstQuery *query)
 }
 
 cl_command_queue
-ElementCore::queue () const
+ElementCore::queue ()
 {
-  return gst_opencl_context_get_queue (context_, GST_OPENCL_QUEUE_COMPUTE);
+  if (!queues_->compute ())
+    queues_->enter (context_);
+  return queues_->compute ();
 }
 
 /* --- life cycle --- */
@@ -261,6 +263,7 @@ ElementCore::close ()
   if (import_pool)
     gst_buffer_pool_set_active (import_pool, FALSE);
   gst_clear_object (&import_pool);
+  queues_->leave ();
   GST_OBJECT_LOCK (element);
   GstOpenCLContext *context = std::exchange (context_, nullptr);
   opened = false;
@@ -322,6 +325,7 @@ ElementCore::admit (GError **error)
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "A frame was lost");
     return false;
   }
+  queues_->enter (context_);
   return gst_opencl_in_flight_admit (in_flight, async_depth (), error);
 }
 
@@ -343,6 +347,15 @@ ElementCore::drain ()
     return true;
   report (error);
   return false;
+}
+
+bool
+ElementCore::drain_for_caps ()
+{
+  if (!drain ())
+    return false;
+  queues_->enter (context_);
+  return true;
 }
 
 /* --- pools --- */

@@ -13,6 +13,7 @@
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclinflight.h>
 #include <gst/opencl/gstopenclstatistics-private.h>
+#include <gst/opencl/threadqueues.hpp>
 
 #include <atomic>
 #include <mutex>
@@ -58,7 +59,10 @@ public:
   GstOpenCLContext *context () const { return context_; }
   /* (transfer full) (nullable): at any time, in any thread */
   GstOpenCLContext *ref_context ();
-  cl_command_queue queue () const;
+  /* The compute queue of the streaming thread, which commands of the element go to. */
+  cl_command_queue queue ();
+  /* For work that is deferred, which goes to the same queue from other threads. */
+  const std::shared_ptr<ElementQueues> &queues () const { return queues_; }
 
   /* --- life cycle --- */
 
@@ -81,12 +85,15 @@ public:
 
   /* --- frames in flight --- */
 
-  /* Waits until one more may be enqueued. */
+  /* Waits until one more may be enqueued, on the queue of the calling thread. */
   bool admit (GError **error);
   /* `event` (transfer full) (nullable) completes with a frame. */
   void add (cl_event event);
   /* Waits for all of them; what fails is reported. */
   bool drain ();
+  /* Before new caps: the same, and what is enqueued for them goes to the queue of the
+   * calling thread. */
+  bool drain_for_caps ();
 
   /* --- buffers --- */
 
@@ -135,6 +142,7 @@ private:
   void post (GError *error, Told what);
   std::recursive_mutex telling; /* held while a failure is told */
   std::atomic<Told> told{Told::NOTHING};
+  const std::shared_ptr<ElementQueues> queues_ = std::make_shared<ElementQueues> ();
   GstOpenCLInFlight *const in_flight;
   GstOpenCLStatistics *statistics_ = nullptr; /* owned by the element */
   GstBufferPool *import_pool = nullptr;

@@ -4,6 +4,8 @@
  */
 #include "devicebuffer.hpp"
 #include "fftplan.hpp"
+#include "gstopenclcontext-private.hpp"
+#include "patience.hpp"
 
 #include <clFFT.h>
 
@@ -61,7 +63,8 @@ public:
   {
     return create (gst_opencl_context_get_handle (context), error) && describe (error)
            && compile (
-               gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE), error)
+               gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE),
+               error)
            && allocate (context, error) && rehearse (context, error);
   }
 
@@ -148,16 +151,18 @@ private:
     return bytes == 0 || make_buffer (context, bytes, work_, error);
   }
 
-  /* clFFT makes more work memory at the first transform, so that one takes place here, on
-   * buffers that the queue keeps until it is done. */
+  /* clFFT makes more work memory at the first transform, so that one takes place here. It is
+   * over before a transform on another queue uses that memory. */
   bool rehearse (GstOpenCLContext *context, GError **error)
   {
     cl::Buffer input, output;
     if (!make_buffer (context, shape_.input_bytes (), input, error)
         || !make_buffer (context, shape_.output_bytes (), output, error))
       return false;
-    return transform (gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE),
-        input (), output (), error);
+    cl_command_queue queue =
+        gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+    return transform (queue, input (), output (), error)
+           && gst_opencl_check (finish_patiently (queue), "clFinish", error);
   }
 
   bool transform (cl_command_queue queue, cl_mem input, cl_mem output, GError **error)

@@ -348,7 +348,7 @@ gst_opencl_aggregator_negotiated_src_caps (GstAggregator *aggregator, GstCaps *c
   GError *error = nullptr;
   Counting counting (*priv->core);
 
-  if (!priv->core->drain ())
+  if (!priv->core->drain_for_caps ())
     return FALSE;
   priv->output = Format (caps);
   if (!parent_of_all ()->negotiated_src_caps (aggregator, caps))

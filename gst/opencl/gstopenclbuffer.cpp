@@ -348,7 +348,7 @@ upload_from_cpu (const Copy &copy, cl_event *event, GError **error)
   if (!mapped)
     return false;
   cl_command_queue queue =
-      gst_opencl_context_get_queue (copy.context, GST_OPENCL_QUEUE_UPLOAD);
+      gst_opencl_context_get_thread_queue (copy.context, GST_OPENCL_QUEUE_UPLOAD);
 
   if (!gst_opencl_memory_begin (copy.destination, queue, GST_MAP_WRITE, error))
     return false;
@@ -375,7 +375,7 @@ bool
 copy_lines_from_device (const Copy &copy, cl_event *event, GError **error)
 {
   GstMemory *source = gst_buffer_peek_memory (copy.source, 0);
-  cl_command_queue queue = gst_opencl_context_get_queue (
+  cl_command_queue queue = gst_opencl_context_get_thread_queue (
       copy.context, gst_is_opencl_memory (copy.destination) ? GST_OPENCL_QUEUE_COMPUTE
                                                             : GST_OPENCL_QUEUE_DOWNLOAD);
 

@@ -20,12 +20,16 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_buffer_pool_debug);
 #define GST_CAT_DEFAULT gst_opencl_buffer_pool_debug
 
 namespace {
+/* A multiple of the default async-depth: that many frames of a slow branch are in flight. */
+constexpr gsize most_passed_over = 8;
+
 /* How many buffers there are, and who says why one could not be made. */
 struct Growth {
   std::atomic<guint> made{0};
-  std::atomic<guint> in_turn{0}; /* so many before one is used again */
-  std::mutex lock;               /* of what follows */
-  GError *error = nullptr;       /* (nullable): of the last allocation that failed */
+  std::atomic<guint> in_turn{0};    /* so many before one is used again */
+  std::atomic<bool> is_full{false}; /* there is no room for another */
+  std::mutex lock;                  /* of what follows */
+  GError *error = nullptr;          /* (nullable): of the last allocation that failed */
   std::shared_ptr<opencl::FrameOwner> owner; /* (nullable) */
 };
 } // namespace
@@ -91,6 +95,7 @@ gst_opencl_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
     return FALSE;
   self->size = size == G_MAXUINT && self->large > 0 ? self->large : size;
   self->growth->in_turn = min_buffers;
+  self->growth->is_full = false;
   self->adds_video_meta = FALSE;
   if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw")
       && !configure_video (self, config, caps))
@@ -148,9 +153,24 @@ acquire_idle_or_new (GstBufferPool *pool, GstBuffer **buffer, bool *is_new,
   return flow;
 }
 
-/* A buffer comes back while the device still uses it, and its next writer waits for that:
- * so there are some in turn, as many as the configuration's least. Where there is no room
- * for them the pool does with those it has. */
+/* Whether a writer in this thread would wait for commands of another one, which may be slow.
+ */
+static bool
+is_used_elsewhere (GstBuffer *buffer)
+{
+  for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (buffer, i);
+    if ((gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory))
+        && opencl::storage_of (memory).is_used_elsewhere ())
+      return true;
+  }
+  return false;
+}
+
+/* A buffer comes back while the device still uses it, and its next writer waits for that.
+ * So the pool makes new buffers before it uses one again: up to the minimum of the
+ * configuration, and up to `most_passed_over` more while threads other than the writer's use
+ * the idle ones. Where there is no room for more, the pool does with those it has. */
 static GstFlowReturn
 gst_opencl_buffer_pool_acquire_buffer (
     GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
@@ -160,14 +180,27 @@ gst_opencl_buffer_pool_acquire_buffer (
   std::vector<GstBuffer *> idle;
   bool is_new;
   GstFlowReturn flow = acquire_idle_or_new (pool, buffer, &is_new, params);
+  auto is_passed_over = [&] {
+    return growth.made < growth.in_turn
+           || (!growth.is_full && idle.size () < most_passed_over
+               && is_used_elsewhere (*buffer));
+  };
 
-  while (flow == GST_FLOW_OK && !is_new && growth.made < growth.in_turn) {
+  GstBufferPoolAcquireParams without_waiting = {};
+  if (params)
+    without_waiting = *params;
+  without_waiting.flags = GstBufferPoolAcquireFlags (
+      without_waiting.flags | GST_BUFFER_POOL_ACQUIRE_FLAG_DONTWAIT);
+  while (flow == GST_FLOW_OK && !is_new && is_passed_over ()) {
     idle.push_back (*buffer);
-    flow = acquire_idle_or_new (pool, buffer, &is_new, params);
+    flow = acquire_idle_or_new (pool, buffer, &is_new, &without_waiting);
   }
   if (flow != GST_FLOW_OK && !idle.empty ()) {
     GST_INFO_OBJECT (self, "no room for more than %u buffers", growth.made.load ());
-    growth.in_turn = growth.made.load ();
+    if (flow == GST_FLOW_ERROR) {
+      growth.in_turn = growth.made.load ();
+      growth.is_full = true;
+    }
     *buffer = idle.front ();
     idle.erase (idle.begin ());
     flow = GST_FLOW_OK;

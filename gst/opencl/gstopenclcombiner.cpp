@@ -428,7 +428,7 @@ gst_opencl_combiner_negotiated_src_caps (GstAggregator *aggregator, GstCaps *cap
   Inputs inputs;
   Counting counting (*priv->core);
 
-  if (!priv->core->drain () || !collect_pads (self, inputs)
+  if (!priv->core->drain_for_caps () || !collect_pads (self, inputs)
       || inputs.size () != priv->input_caps->size ()
       || !get_format (self, caps, priv->output))
     return FALSE;

@@ -7,22 +7,36 @@
 #include <gst/opencl/gstopenclcontext.h>
 
 namespace opencl {
+class CopyThreads;
 class StagingRing;
-}
+class ThreadQueues;
+} // namespace opencl
 
-/* How many programs were built in `context` so far; exported, for tests. */
 G_BEGIN_DECLS
+/* For tests: the number of programs built so far, and of those that are kept. */
 GST_OPENCL_API guint gst_opencl_context_get_n_builds (GstOpenCLContext *context);
+GST_OPENCL_API guint gst_opencl_context_get_n_programs (GstOpenCLContext *context);
+
+/* (transfer none): the calling thread's own queue, which elements enqueue on. An
+ * application's queue takes the place of every compute queue of its context. */
+GST_OPENCL_API cl_command_queue gst_opencl_context_get_thread_queue (
+    GstOpenCLContext *context, GstOpenCLQueue queue);
 G_END_DECLS
+
+/* All of the calling thread's queues; valid as long as the context. */
+opencl::ThreadQueues &gst_opencl_context_get_thread_queues (GstOpenCLContext *context);
 
 /* Pinned memory is mapped on a queue of its own, so that mapping never waits for frames.
  */
 cl_command_queue gst_opencl_context_get_pinning_queue (GstOpenCLContext *context);
 
-/* What uploads of ordinary memory pass, or nullptr where the device reads that memory
- * itself. GST_OPENCL_STAGE_UPLOADS=1 (0) in the environment says so for every (no)
- * device; it is read when a context is made. */
+/* The calling thread's staging ring for uploads from ordinary memory, or nullptr where the
+ * device reads that memory itself. GST_OPENCL_STAGE_UPLOADS=1 (0) in the environment says
+ * so for every (no) device; it is read when a context is made. */
 opencl::StagingRing *gst_opencl_context_get_staging_ring (GstOpenCLContext *context);
+
+/* Threads that copy for every staging ring. */
+opencl::CopyThreads &gst_opencl_context_get_copy_threads (GstOpenCLContext *context);
 
 /* After an OpenCL call has failed: finds out whether that was the end of the device. From
  * then on the context is lost: nobody is given it any more, and whoever wants its device

@@ -7,10 +7,11 @@
  * SECTION:gstopenclcontext
  * @title: GstOpenCLContext
  *
- * One device with one cl_context and three in-order queues: compute, upload and download,
- * so that transfers overlap work. Elements share it through #GstContext queries, as they
- * do for CUDA and GL, and where no query can reach (appsink to appsrc) through a registry
- * of the process.
+ * One device with one cl_context. Every streaming thread has in-order queues of its own for
+ * compute, upload and download: transfers overlap work, and no thread waits behind the
+ * kernels of another. Elements share the context through #GstContext queries, as they do
+ * for CUDA and GL, and where no query can reach (appsink to appsrc) through a registry of
+ * the process.
  */
 #include "gstopenclcontext-private.hpp"
 
@@ -19,12 +20,16 @@
 #include "gstopenclerror.h"
 #include "gstopenclstatistics-private.h"
 #include "patience.hpp"
+#include "programcache.hpp"
 #include "reaper.hpp"
 #include "stagingring.hpp"
+#include "threadqueues.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <memory>
+#include <thread>
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
@@ -34,12 +39,12 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_context_debug);
 GST_DEBUG_CATEGORY_STATIC (GST_CAT_CONTEXT);
 
 namespace {
-constexpr int n_queues = GST_OPENCL_QUEUE_DOWNLOAD + 1;
-
 struct ContextState {
   cl::Context handle;
   cl::Device device;
-  cl::CommandQueue queues[n_queues];
+  std::unique_ptr<opencl::ThreadQueues> application_queues;
+  std::unique_ptr<opencl::ThreadQueuePool>
+      thread_queues; /* or nullptr: the application's */
   cl::CommandQueue pinning_queue;
   std::string name;
   std::string index;
@@ -47,14 +52,15 @@ struct ContextState {
   std::atomic<bool> lost{false};
   std::atomic<bool> given_up{false};
 
-  std::mutex programs_lock; /* held while building, so that nothing is built twice */
-  std::map<std::string, cl::Program> programs;
+  opencl::ProgramCache programs;
   std::atomic<guint> builds{0};
 
-  std::mutex reaper_lock;
-  std::unique_ptr<opencl::Reaper> reaper;
+  std::mutex reapers_lock;
+  std::map<cl_command_queue, std::unique_ptr<opencl::Reaper>> reapers;
 
-  std::unique_ptr<opencl::StagingRing> staging_ring; /* or nullptr */
+  bool stages_uploads = false;
+  std::once_flag copy_threads_made;
+  std::unique_ptr<opencl::CopyThreads> copy_threads;
 
   GWeakRef allocators[2]; /* device, host */
 };
@@ -106,8 +112,9 @@ gst_opencl_context_finalize (GObject *object)
 {
   GstOpenCLContext *self = GST_OPENCL_CONTEXT (object);
 
-  self->state->reaper.reset ();
-  self->state->staging_ring.reset ();
+  self->state->reapers.clear ();
+  self->state->thread_queues.reset ();
+  self->state->application_queues.reset ();
   for (GWeakRef &allocator : self->state->allocators)
     g_weak_ref_clear (&allocator);
   delete self->state;
@@ -195,19 +202,42 @@ private:
   std::map<cl_device_id, GWeakRef> contexts;
 };
 
-bool
-make_queues (ContextState &state, GError **error)
+/* Without a staging ring where the device reads ordinary memory itself. */
+std::unique_ptr<opencl::ThreadQueues>
+make_thread_queues (GstOpenCLContext *self)
 {
-  cl_int code = CL_SUCCESS;
-  for (cl::CommandQueue &queue : state.queues) {
-    if (!queue ())
-      queue = cl::CommandQueue (
-          state.handle, state.device, cl_command_queue_properties (0), &code);
-    if (!gst_opencl_check (code, "clCreateCommandQueue", error))
+  ContextState &state = *self->state;
+  cl_command_queue substitute =
+      state.application_queues ? state.application_queues->get (GST_OPENCL_QUEUE_COMPUTE)
+                               : nullptr;
+  auto queues = std::make_unique<opencl::ThreadQueues> (
+      state.handle (), state.device (), substitute);
+  if (state.stages_uploads)
+    queues->set_staging_ring (std::make_unique<opencl::StagingRing> (self));
+  return queues;
+}
+
+/* The application's queues are there from the start. Where it supplies the compute queue,
+ * that is the only one: all threads use it. */
+bool
+make_queues (GstOpenCLContext *self, const cl::CommandQueue &supplied, GError **error)
+{
+  ContextState &state = *self->state;
+  cl_int code;
+
+  state.application_queues = make_thread_queues (self);
+  for (GstOpenCLQueue which :
+      {GST_OPENCL_QUEUE_COMPUTE, GST_OPENCL_QUEUE_UPLOAD, GST_OPENCL_QUEUE_DOWNLOAD}) {
+    const bool is_supplied = which == GST_OPENCL_QUEUE_COMPUTE;
+    if (!state.application_queues->set (
+            which, is_supplied ? supplied : cl::CommandQueue (), error))
       return false;
   }
+  if (!supplied ())
+    state.thread_queues =
+        std::make_unique<opencl::ThreadQueuePool> (self, make_thread_queues);
   state.pinning_queue = cl::CommandQueue (
-      state.handle, state.device, cl_command_queue_properties (0), &code);
+      clCreateCommandQueue (state.handle (), state.device (), 0, &code));
   return gst_opencl_check (code, "clCreateCommandQueue", error);
 }
 
@@ -237,13 +267,13 @@ make_context (const cl::Device &device, const cl::Context &handle,
       "GST_OPENCL_SHARE_MEMORY", device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ());
   state.handle =
       handle () ? handle : cl::Context (device, nullptr, nullptr, nullptr, &code);
-  state.queues[GST_OPENCL_QUEUE_COMPUTE] = compute;
-  if (!gst_opencl_check (code, "clCreateContext", error) || !make_queues (state, error)) {
+  state.stages_uploads =
+      is_wanted ("GST_OPENCL_STAGE_UPLOADS", !state.shares_host_memory);
+  if (!gst_opencl_check (code, "clCreateContext", error)
+      || !make_queues (self, compute, error)) {
     gst_object_unref (self);
     return nullptr;
   }
-  if (is_wanted ("GST_OPENCL_STAGE_UPLOADS", !state.shares_host_memory))
-    state.staging_ring = std::make_unique<opencl::StagingRing> (self);
   GST_INFO_OBJECT (self, "%s context on %s (%s)", handle () ? "wrapped" : "new",
       state.name.c_str (), state.index.c_str ());
   return self;
@@ -325,8 +355,23 @@ cl_command_queue
 gst_opencl_context_get_queue (GstOpenCLContext *context, GstOpenCLQueue queue)
 {
   g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
-  g_return_val_if_fail (queue >= 0 && queue < n_queues, nullptr);
-  return context->state->queues[queue]();
+  g_return_val_if_fail (
+      queue >= GST_OPENCL_QUEUE_COMPUTE && queue <= GST_OPENCL_QUEUE_DOWNLOAD, nullptr);
+  return context->state->application_queues->get (queue);
+}
+
+opencl::ThreadQueues &
+gst_opencl_context_get_thread_queues (GstOpenCLContext *context)
+{
+  ContextState &state = *context->state;
+  return state.thread_queues ? state.thread_queues->of_this_thread ()
+                             : *state.application_queues;
+}
+
+cl_command_queue
+gst_opencl_context_get_thread_queue (GstOpenCLContext *context, GstOpenCLQueue queue)
+{
+  return gst_opencl_context_get_thread_queues (context).get (queue);
 }
 
 cl_command_queue
@@ -338,7 +383,20 @@ gst_opencl_context_get_pinning_queue (GstOpenCLContext *context)
 opencl::StagingRing *
 gst_opencl_context_get_staging_ring (GstOpenCLContext *context)
 {
-  return context->state->staging_ring.get ();
+  return gst_opencl_context_get_thread_queues (context).staging_ring ();
+}
+
+opencl::CopyThreads &
+gst_opencl_context_get_copy_threads (GstOpenCLContext *context)
+{
+  ContextState &state = *context->state;
+
+  std::call_once (state.copy_threads_made, [&state] {
+    const guint most = 8; /* more move no more: memory is the limit then */
+    const guint cores = std::clamp (std::thread::hardware_concurrency (), 1u, most);
+    state.copy_threads = std::make_unique<opencl::CopyThreads> (cores - 1);
+  });
+  return *state.copy_threads;
 }
 
 /* A code alone does not tell: CL_OUT_OF_RESOURCES is what a kernel with too many
@@ -430,6 +488,22 @@ gst_opencl_context_get_allocator (GstOpenCLContext *context, gboolean host)
   return allocator;
 }
 
+/* Commands of one queue end in the order in which they were enqueued; those of another
+ * queue may end much earlier. */
+static opencl::Reaper &
+reaper_of (ContextState &state, cl_event event)
+{
+  constexpr gsize most = 3 * opencl::ThreadQueuePool::maximum;
+  cl_command_queue queue = nullptr; /* of an event of the application's, which has none */
+  clGetEventInfo (event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, nullptr);
+  if (state.reapers.size () >= most && state.reapers.count (queue) == 0)
+    return *state.reapers.begin ()->second;
+  std::unique_ptr<opencl::Reaper> &reaper = state.reapers[queue];
+  if (!reaper)
+    reaper = std::make_unique<opencl::Reaper> ();
+  return *reaper;
+}
+
 void
 gst_opencl_context_release_after (
     GstOpenCLContext *context, cl_event event, GDestroyNotify notify, gpointer user_data)
@@ -437,10 +511,8 @@ gst_opencl_context_release_after (
   g_return_if_fail (GST_IS_OPENCL_CONTEXT (context));
   g_return_if_fail (event != nullptr && notify != nullptr);
 
-  std::lock_guard<std::mutex> guard (context->state->reaper_lock);
-  if (!context->state->reaper)
-    context->state->reaper = std::make_unique<opencl::Reaper> ();
-  context->state->reaper->release_after (event, notify, user_data);
+  std::lock_guard<std::mutex> guard (context->state->reapers_lock);
+  reaper_of (*context->state, event).release_after (event, notify, user_data);
 }
 
 /* --- programs --- */
@@ -480,20 +552,22 @@ gst_opencl_context_get_program (
   std::string all_options = "-cl-std=CL1.2";
   if (options && *options)
     all_options += std::string (" ") + options;
-  std::string key = all_options + '\n' + source;
-
-  std::lock_guard<std::mutex> guard (state.programs_lock);
-  auto found = state.programs.find (key);
-  if (found == state.programs.end ()) {
+  auto build = [&] {
     cl_int code = CL_SUCCESS;
     cl::Program program (state.handle, std::string (source), false, &code);
     if (!gst_opencl_check (code, "clCreateProgramWithSource", error)
         || !build_program (context, program, source, all_options, error))
-      return nullptr;
-    found = state.programs.emplace (std::move (key), std::move (program)).first;
-  }
-  clRetainProgram (found->second ());
-  return found->second ();
+      return cl::Program ();
+    return program;
+  };
+  return state.programs.get (all_options + '\n' + source, build, error);
+}
+
+guint
+gst_opencl_context_get_n_programs (GstOpenCLContext *context)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), 0);
+  return guint (context->state->programs.size ());
 }
 
 guint

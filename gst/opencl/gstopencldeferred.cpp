@@ -13,7 +13,8 @@ typedef struct {
   GstCaps *caps; /* (nullable) */
   gsize offset;
   gsize size;
-  opencl::BufferLayout *layout; /* (nullable): of raw video */
+  opencl::BufferLayout *layout;                   /* (nullable): of raw video */
+  std::shared_ptr<opencl::ElementQueues> *queues; /* (nullable) */
 } GstOpenCLDeferredPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (
@@ -34,6 +35,7 @@ gst_opencl_deferred_finalize (GObject *object)
   gst_clear_buffer (&priv->source.buffer);
   gst_clear_caps (&priv->caps);
   delete priv->layout;
+  delete priv->queues;
   G_OBJECT_CLASS (gst_opencl_deferred_parent_class)->finalize (object);
 }
 
@@ -103,6 +105,22 @@ is_frame_of (GstOpenCLDeferred *deferred, GstCaps *caps, const GstVideoInfo *inf
          && gst_buffer_peek_memory (buffer, 0)->offset == priv->offset
          && gst_buffer_get_size (buffer) == priv->size
          && find_layout (buffer, info, layout) && layout == *priv->layout;
+}
+
+void
+set_deferred_queues (GstOpenCLDeferred *deferred, std::shared_ptr<ElementQueues> queues)
+{
+  GstOpenCLDeferredPrivate *priv = private_of (deferred);
+
+  delete priv->queues;
+  priv->queues = new std::shared_ptr<ElementQueues> (std::move (queues));
+}
+
+std::shared_ptr<ElementQueues>
+queues_of_deferred (GstOpenCLDeferred *deferred)
+{
+  const GstOpenCLDeferredPrivate *priv = private_of (deferred);
+  return priv->queues ? *priv->queues : nullptr;
 }
 
 /* Known by its name, so that filters need not share a function. */

@@ -20,12 +20,8 @@ GST_OPENCL_API GstBufferPool *gst_opencl_filter_new_pool (
 GST_OPENCL_API GstBuffer *gst_opencl_filter_import (
     GstOpenCLFilter *filter, GstBuffer *buffer, GError **error);
 
-/* (transfer none): where process() enqueues its work, as the base class does */
-static inline cl_command_queue
-gst_opencl_filter_get_queue (GstOpenCLFilter *filter)
-{
-  return gst_opencl_context_get_queue (
-      gst_opencl_filter_get_context (filter), GST_OPENCL_QUEUE_COMPUTE);
-}
+/* (transfer none): the queue that the base class and process() enqueue on: the compute
+ * queue of the streaming thread. The element is open. */
+GST_OPENCL_API cl_command_queue gst_opencl_filter_get_queue (GstOpenCLFilter *filter);
 
 G_END_DECLS

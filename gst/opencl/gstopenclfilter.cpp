@@ -14,6 +14,7 @@
 
 #include "deferredframe.hpp"
 #include "elementcore.hpp"
+#include "gstopenclallocator.hpp"
 #include "gstopenclbuffer.h"
 #include "gstopenclbufferpool.h"
 #include "gstopenclerror.h"
@@ -197,7 +198,7 @@ gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps
   GError *error = nullptr;
   Counting counting (core);
 
-  if (!core.drain ())
+  if (!core.drain_for_caps ())
     return FALSE;
   if (!find_formats (self, input, output)) {
     GST_INFO_OBJECT (
@@ -460,14 +461,22 @@ gst_opencl_filter_process (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *o
 
 /* --- work that is left from one filter to the next --- */
 
-/* More than the same cl_context: what is deferred is ordered by a queue. */
+/* More than the same cl_context: deferred work is ordered by a queue of the context. */
 static bool
-is_of_own_queue (GstOpenCLFilter *self, GstBuffer *buffer)
+is_of_own_context (GstOpenCLFilter *self, GstBuffer *buffer)
 {
   ElementCore &core = core_of (self);
   return core.owns (buffer)
          && gst_opencl_memory_get_context (gst_buffer_peek_memory (buffer, 0))
                 == core.context ();
+}
+
+/* Work of another streaming thread is on that thread's queue, where its contents are made. */
+static bool
+is_of_own_queue (GstOpenCLFilter *self, GstOpenCLDeferred *pending)
+{
+  const auto queues = opencl::queues_of_deferred (pending);
+  return queues && queues->compute () == core_of (self).queue ();
 }
 
 /* What will make all of `input`, of the kind that this class knows: (transfer full)
@@ -478,12 +487,13 @@ ref_pending (GstOpenCLFilter *self, const GstOpenCLDeferral *deferral, GstBuffer
 {
   GstOpenCLFilterPrivate *priv = private_of (self);
 
-  if (!deferral || !deferral->take_up || !is_of_own_queue (self, input))
+  if (!deferral || !deferral->take_up || !is_of_own_context (self, input))
     return nullptr;
   GstOpenCLDeferred *pending =
       gst_opencl_memory_ref_deferred (gst_buffer_peek_memory (input, 0));
   if (pending
       && (!G_TYPE_CHECK_INSTANCE_TYPE (pending, deferral->get_type ())
+          || !is_of_own_queue (self, pending)
           || !opencl::is_frame_of (
               pending, priv->input_caps, priv->input.video (), input)))
     g_clear_object (&pending);
@@ -517,8 +527,8 @@ gboolean
 gst_opencl_filter_can_defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output)
 {
   g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), FALSE);
-  return private_of (filter)->defers && is_of_own_queue (filter, input)
-         && is_of_own_queue (filter, output);
+  return private_of (filter)->defers && is_of_own_context (filter, input)
+         && is_of_own_context (filter, output);
 }
 
 void
@@ -529,6 +539,7 @@ gst_opencl_filter_defer (
   GstOpenCLFilterPrivate *priv = private_of (filter);
 
   opencl::describe_deferred (work, priv->output_caps, priv->output.video (), output);
+  opencl::set_deferred_queues (work, priv->core->queues ());
   gst_opencl_memory_defer (gst_buffer_peek_memory (output, 0), work);
 }
 
@@ -559,12 +570,14 @@ gst_opencl_filter_transform (
   return finish (self, processed, event, error);
 }
 
+/* Not while another branch of a tee still reads the frame: a copy need not wait for it. */
 static gboolean
 is_changed_in_place (GstOpenCLFilter *self, GstBuffer *input)
 {
   return private_of (self)->in_place && gst_buffer_is_writable (input)
          && gst_buffer_is_all_memory_writable (input) && core_of (self).owns (input)
-         && !GST_MEMORY_IS_READONLY (gst_buffer_peek_memory (input, 0));
+         && !GST_MEMORY_IS_READONLY (gst_buffer_peek_memory (input, 0))
+         && !opencl::storage_of (gst_buffer_peek_memory (input, 0)).is_used_elsewhere ();
 }
 
 /* The pool is activated here, because the parent class would post an error of its own,
@@ -789,6 +802,13 @@ gst_opencl_filter_import (GstOpenCLFilter *filter, GstBuffer *buffer, GError **e
 {
   g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
   return core_of (filter).import (buffer, error);
+}
+
+cl_command_queue
+gst_opencl_filter_get_queue (GstOpenCLFilter *filter)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
+  return core_of (filter).queue ();
 }
 
 guint

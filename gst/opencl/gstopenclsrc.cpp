@@ -196,7 +196,7 @@ gst_opencl_src_set_caps (GstBaseSrc *base, GstCaps *caps)
   GError *error = nullptr;
   Counting counting (*priv->core);
 
-  if (!priv->core->drain () || !get_format (self, caps, &priv->format))
+  if (!priv->core->drain_for_caps () || !get_format (self, caps, &priv->format))
     return FALSE;
   set_rate (self, caps);
   const GstClockTime duration = duration_of (self);

@@ -23,6 +23,5 @@ public:
 
 private:
   std::unique_ptr<PinnedBlock> block;
-  AccessEvents events;
 };
 } // namespace opencl

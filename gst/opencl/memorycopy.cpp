@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "gstopenclallocator.hpp"
+#include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclmemory.h"
 #include "gstopenclstatistics-private.h"
@@ -136,7 +137,8 @@ gst_opencl_memory_copy_async (GstMemory *destination, gsize destination_offset,
     return FALSE;
 
   GstOpenCLContext *context = storage_of (destination).context;
-  cl_command_queue queue = gst_opencl_context_get_queue (context, direction->queue);
+  cl_command_queue queue =
+      gst_opencl_context_get_thread_queue (context, direction->queue);
   WaitList waits (queue);
   if (!storage_of (source).prepare (queue, GST_MAP_READ, waits, error)
       || !storage_of (destination).prepare (queue, GST_MAP_WRITE, waits, error))

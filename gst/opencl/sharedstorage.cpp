@@ -34,11 +34,8 @@ public:
     if (!fill_deferred (access, error))
       return false;
     std::lock_guard<std::mutex> guard (lock);
-    /* The end of a mapping counts as a write, and so waits as one. */
-    if (!is_in_the_way_of (access))
-      return events.collect_waits (queue, access, waits, error);
-    return events.enqueue_waits (queue, GST_MAP_READWRITE, error)
-           && end_mapping (queue, error);
+    return (!is_in_the_way_of (access) || end_mapping (queue, error))
+           && events.collect_waits (queue, access, waits, error);
   }
 
   void end (cl_command_queue queue, GstMapFlags access, cl_event event) override
@@ -85,7 +82,7 @@ public:
     if (!fill_deferred (GST_MAP_READ, error))
       return false;
     cl_command_queue queue =
-        gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_DOWNLOAD);
+        gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_DOWNLOAD);
     std::lock_guard<std::mutex> guard (lock);
     events.last_write ().status (); /* or PoCL would never end what waits for a failure */
     if (!mapping.covers (GST_MAP_READ)
@@ -107,15 +104,24 @@ private:
                                   : mapping.is_writable ();
   }
 
+  /* The end of a mapping counts as a write, and so waits as one. Usually nothing is left to
+   * wait for: then it goes to a queue without frames. On `queue` it would stand behind slow
+   * kernels, and another thread that uses the memory would wait for these. */
   bool end_mapping (cl_command_queue queue, GError **error)
   {
+    const bool waits = !events.are_known_to_be_over ();
+    if (!waits)
+      queue = gst_opencl_context_get_pinning_queue (context);
+    else if (!events.enqueue_waits (queue, GST_MAP_READWRITE, error))
+      return false;
     cl::Event ended;
     /* A decoder reads on in the picture that it has written. */
     const bool enqueued = users > 0
                               ? mapping.enqueue (queue, GST_MAP_READ, true, ended, error)
                               : mapping.enqueue_end (queue, ended, error);
+    clFlush (queue);
     if (enqueued)
-      events.record (queue, GST_MAP_WRITE, ended ());
+      events.record (waits ? queue : nullptr, GST_MAP_WRITE, ended ());
     return enqueued;
   }
 

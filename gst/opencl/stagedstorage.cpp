@@ -4,6 +4,7 @@
  */
 #include "storage.hpp"
 
+#include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclstatistics-private.h"
 #include "pinnedblock.hpp"
@@ -141,7 +142,7 @@ private:
 
   bool upload (GError **error)
   {
-    if (!transfer (gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_UPLOAD),
+    if (!transfer (gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_UPLOAD),
             GST_MAP_WRITE, GST_MAP_READ, error))
       return false;
     gst_opencl_count_upload (size);
@@ -153,7 +154,8 @@ private:
   {
     TrackedEvent made = events.last_write ();
     made.status (); /* or PoCL would never end what waits for one that had failed */
-    if (!transfer (gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_DOWNLOAD),
+    if (!transfer (
+            gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_DOWNLOAD),
             GST_MAP_READ, GST_MAP_WRITE, error))
       return false;
     gst_opencl_count_download (size);

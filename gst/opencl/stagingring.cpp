@@ -4,20 +4,15 @@
  */
 #include "stagingring.hpp"
 
+#include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclstatistics-private.h"
 #include "patience.hpp"
-
-#include <algorithm>
-#include <thread>
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_staging_debug);
 #define GST_CAT_DEFAULT gst_opencl_staging_debug
 
 namespace opencl {
-/* More move no more: memory, not cores, is the limit then. */
-static constexpr guint most_threads = 8;
-
 StagingRing::StagingRing (GstOpenCLContext *context) : context (context)
 {
   GST_DEBUG_CATEGORY_INIT (
@@ -57,10 +52,6 @@ StagingRing::make ()
         "%u of %u staging blocks, so uploads of ordinary memory are slower: %s",
         guint (slots.size ()), n_blocks, error->message);
   g_clear_error (&error);
-  if (slots.empty ())
-    return;
-  guint cores = std::clamp (std::thread::hardware_concurrency (), 1u, most_threads);
-  threads = std::make_unique<CopyThreads> (cores - 1);
 }
 
 /* The next in turn is the one whose transfer is over first. */
@@ -99,7 +90,7 @@ StagingRing::fill (const guint8 *from, gsize size, GError **error)
     }
   }
   slot.transfer = TrackedEvent ();
-  threads->copy (slot.block->data (), from, size);
+  gst_opencl_context_get_copy_threads (context).copy (slot.block->data (), from, size);
   return &slot;
 }
 

@@ -54,7 +54,6 @@ private:
 
   GstOpenCLContext *const context;
   std::once_flag made;
-  std::unique_ptr<CopyThreads> threads;
 
   std::mutex lock; /* of what is below; not held while a block is filled */
   std::condition_variable given_back;

@@ -4,6 +4,8 @@
  */
 #include "storage.hpp"
 
+#include "deferredframe.hpp"
+#include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 
 namespace opencl {
@@ -42,6 +44,14 @@ Storage::begin (cl_command_queue queue, GstMapFlags access, GError **error)
   return prepare (queue, access, waits, error) && waits.enqueue (error);
 }
 
+bool
+Storage::is_used_elsewhere ()
+{
+  ThreadQueues &own = gst_opencl_context_get_thread_queues (context);
+  std::lock_guard<std::mutex> guard (lock);
+  return events.are_elsewhere (own);
+}
+
 DeviceStorage::DeviceStorage (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
     : Storage (context), size (size), buffer (std::move (buffer))
 {
@@ -65,12 +75,12 @@ DeviceStorage::set_notify (GDestroyNotify function, gpointer data)
   user_data = data;
 }
 
-/* Waits for whatever stood in the compute queue before; all others wait for this. */
+/* All commands that use the memory wait for this one. */
 bool
 DeviceStorage::acquire (const ExternalCalls &calls, GError **error)
 {
   cl_command_queue queue =
-      gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+      gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
   const cl_mem handle = buffer ();
   cl_event event;
 
@@ -84,13 +94,15 @@ DeviceStorage::acquire (const ExternalCalls &calls, GError **error)
   return true;
 }
 
-/* Behind all that uses it. Where this fails the device is lost, which is said by those
- * who enqueue frames. */
+/* Behind all that uses it, on the queue of the last command that does: the thread that
+ * frees the memory may have other work, which must not wait. Where this fails the device is
+ * lost, which the elements report that enqueue frames. */
 void
 DeviceStorage::release ()
 {
-  cl_command_queue queue =
-      gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  cl_command_queue queue = events.last_queue ();
+  if (!queue)
+    queue = gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
   const cl_mem handle = buffer ();
   cl_event event;
 
@@ -103,23 +115,20 @@ DeviceStorage::release ()
   clReleaseEvent (event);
 }
 
-/* Tells the application that its buffer is free, once nothing uses it. The context
- * lets go in the order it is asked to, so the last of the events stands for all. */
+/* Tells the application that its buffer is free, once the last of all pending commands is
+ * over. */
 void
 DeviceStorage::give_back ()
 {
+  using Owner = std::shared_ptr<void>;
+  const Owner application (user_data, notify);
   Waits pending;
+
   events.append_waits (GST_MAP_READWRITE, pending);
-  if (pending.empty ()) {
-    notify (user_data);
-    return;
-  }
-  TrackedEvent last = pending.back ();
-  pending.pop_back ();
   for (const TrackedEvent &event : pending)
     gst_opencl_context_release_after (
-        context, event (), [] (gpointer) {}, nullptr);
-  gst_opencl_context_release_after (context, last (), notify, user_data);
+        context, event (), [] (gpointer data) { delete static_cast<Owner *> (data); },
+        new Owner (application));
 }
 
 void
@@ -167,11 +176,27 @@ DeviceStorage::fill_deferred (GstMapFlags access, GError **error)
   return !fill_error;
 }
 
+/* On the queue of the element that deferred the work, which may not change its queue
+ * meanwhile; on that of the calling thread once the element has stopped. */
 bool
 DeviceStorage::enqueue_fill (GstOpenCLDeferred *work, GError **error)
 {
-  cl_command_queue queue =
-      gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  const std::shared_ptr<ElementQueues> queues = queues_of_deferred (work);
+  std::unique_lock<std::mutex> held;
+  cl_command_queue queue = nullptr;
+  if (queues) {
+    held = queues->hold ();
+    queue = queues->compute_while_held ();
+  }
+  if (!queue)
+    queue = gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  return enqueue_fill_on (queue, work, error);
+}
+
+bool
+DeviceStorage::enqueue_fill_on (
+    cl_command_queue queue, GstOpenCLDeferred *work, GError **error)
+{
   cl_event event;
   if (!begin (queue, GST_MAP_WRITE, error))
     return false;
@@ -184,6 +209,7 @@ DeviceStorage::enqueue_fill (GstOpenCLDeferred *work, GError **error)
   end (queue, GST_MAP_WRITE, event);
   if (const GstOpenCLFrame *source = gst_opencl_deferred_get_source (work)) {
     GstOpenCLFrame read = *source;
+    read.queue = queue;
     gst_opencl_frame_unmap (&read, event);
   }
   clReleaseEvent (event);

@@ -39,6 +39,8 @@ public:
   void set_owner (std::shared_ptr<FrameOwner> element) { owner = std::move (element); }
   /* Why the memory cannot be had: `error` is (transfer full). False where nobody says. */
   bool tell_owner (GError *error);
+  /* Whether commands on queues of other threads still use the memory. */
+  bool is_used_elsewhere ();
   /* As many zeros, for as long as the memory lives; (nullable) */
   guint8 *zeros (gsize size);
 
@@ -46,6 +48,7 @@ public:
 
 protected:
   std::mutex lock; /* of everything below and in subclasses; never held while waiting */
+  AccessEvents events; /* of the memory itself */
 
 private:
   std::shared_ptr<FrameOwner> owner;
@@ -78,10 +81,10 @@ protected:
   bool fill_deferred (GstMapFlags access, GError **error);
 
   cl::Buffer buffer;
-  AccessEvents events; /* of buffer */
 
 private:
   bool enqueue_fill (GstOpenCLDeferred *work, GError **error);
+  bool enqueue_fill_on (cl_command_queue queue, GstOpenCLDeferred *work, GError **error);
   void release ();
   void give_back ();
 

@@ -37,10 +37,18 @@ new_other_context (GstOpenCLContext *like)
   return context;
 }
 
+/* What elements enqueue on when they work in this thread. */
 inline cl_command_queue
 queue_of (GstOpenCLContext *context, GstOpenCLQueue which = GST_OPENCL_QUEUE_COMPUTE)
 {
-  return gst_opencl_context_get_queue (context, which);
+  return gst_opencl_context_get_thread_queue (context, which);
+}
+
+/* What an application enqueues on between maps with GST_MAP_OPENCL */
+inline cl_command_queue
+application_queue_of (GstOpenCLContext *context)
+{
+  return gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
 }
 
 /* Holds everything enqueued behind it until it is opened: a command as slow as wanted. */

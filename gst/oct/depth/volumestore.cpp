@@ -5,6 +5,7 @@
 #include "volumestore.hpp"
 
 #include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/gstopenclcontext-private.hpp>
 
 #include <utility>
 
@@ -85,7 +86,7 @@ bool
 VolumeStore::change (const Change &enqueue, GError **error)
 {
   cl_command_queue queue =
-      gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+      gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
   cl_event event = nullptr;
   GstOpenCLFrame frame;
 

@@ -176,6 +176,7 @@ TEST (test_a_camera_has_its_frame_back_when_the_device_has_done_with_it)
     Gate gate (context);
     cl_command_queue queue = queue_of (context, GST_OPENCL_QUEUE_DOWNLOAD);
     fail_unless (gst_opencl_memory_begin (memory, queue, GST_MAP_READ, nullptr));
+    gate.put_into (queue);
     gst_opencl_memory_end (memory, queue, GST_MAP_READ, gate.event);
     gst_clear_buffer (output.out ());
     g_usleep (100000);

@@ -3,7 +3,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "tests/check/harness.hpp"
+#include "tests/check/opencl-check.hpp"
 #include "tests/check/opencl-counting.hpp"
 
 #include "keyingreference.hpp"
@@ -105,8 +105,7 @@ public:
       const Format &format, Layout layout)
   {
     GstOpenCLContext *context = frames.get_context ();
-    cl_command_queue queue =
-        gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+    cl_command_queue queue = queue_of (context);
     GstVideoInfo info;
     gst_video_info_set_format (
         &info, gst_video_format_from_string (format.name), picture.width, picture.height);

@@ -226,8 +226,7 @@ TEST (test_a_frame_goes_back_up_as_it_is_where_memory_is_shared)
 static GstBuffer *
 pending_frame (GstOpenCLContext *context, guint8 value)
 {
-  cl_command_queue queue =
-      gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  cl_command_queue queue = queue_of (context);
   GstMemory *memory = gst_opencl_memory_new (context, gray_size, nullptr);
   OwnedCL<cl_event> event;
 

@@ -857,7 +857,7 @@ TEST (test_launch_rounds_up_to_whole_groups)
     gst_memory_map (memory, &map, GstMapFlags (GST_MAP_WRITE | GST_MAP_OPENCL));
     clSetKernelArg (kernel, 0, sizeof handle, &handle);
     fail_unless (gst_opencl_launch (
-        queue_of (context), kernel, 3, one.global, one.local, nullptr));
+        application_queue_of (context), kernel, 3, one.global, one.local, nullptr));
     gst_memory_unmap (memory, &map);
     Bytes bytes = read_memory (memory);
     fail_unless (memcmp (bytes.data (), one.expected, 48) == 0);

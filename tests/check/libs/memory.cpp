@@ -45,8 +45,8 @@ struct Device {
         gst_memory_map (memory, &map, GstMapFlags (GST_MAP_READWRITE | GST_MAP_OPENCL)));
     auto handle = reinterpret_cast<cl_mem> (map.data);
     fail_unless (handle == gst_opencl_memory_get_handle (memory));
-    clReleaseEvent (enqueue_change (queue_of (context), kernels[kernel], handle,
-        gst_opencl_memory_get_offset (memory), map.size, value));
+    clReleaseEvent (enqueue_change (application_queue_of (context), kernels[kernel],
+        handle, gst_opencl_memory_get_offset (memory), map.size, value));
     gst_memory_unmap (memory, &map);
   }
 
@@ -423,7 +423,7 @@ private:
     fail_unless (gst_memory_map (
         mirrored.memory, &map, GstMapFlags (GST_MAP_READ | GST_MAP_OPENCL)));
     Bytes bytes (mirrored.bytes.size ());
-    expect_equal (clEnqueueReadBuffer (queue_of (device.context),
+    expect_equal (clEnqueueReadBuffer (application_queue_of (device.context),
                       reinterpret_cast<cl_mem> (map.data), CL_TRUE,
                       gst_opencl_memory_get_offset (mirrored.memory), bytes.size (),
                       bytes.data (), 0, nullptr, nullptr),

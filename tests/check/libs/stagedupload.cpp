@@ -305,16 +305,17 @@ TEST (test_staged_uploads_run_ahead_by_the_ring_and_are_throttled_then)
     upload (context, destination, buffer);
   expect_equal (throttled (), before);
 
-  std::atomic<bool> done{false};
-  std::thread ninth ([&] {
-    upload (context, destination, buffer);
-    done = true;
+  std::atomic<bool> done{false}, waited{false};
+  std::thread opener ([&] {
+    waited = soon ([&] { return throttled () == before + 1; });
+    g_usleep (20000);
+    waited = waited && !done;
+    gate.open ();
   });
-  fail_unless (soon ([&] { return throttled () == before + 1; }));
-  g_usleep (20000);
-  fail_if (done);
-  gate.open ();
-  ninth.join ();
+  upload (context, destination, buffer); /* the ninth of this thread's ring */
+  done = true;
+  opener.join ();
+  fail_unless (waited);
   assert_same (read_buffer (destination), source.bytes, "ninth");
   expect_equal (throttled (), before + 1);
 }

@@ -142,11 +142,11 @@ TEST (test_statistics_of_a_cpu_map_are_its_threads)
   GstMapInfo map;
 
   write_memory (memory, pattern (4000, 1));
-  gate.put_into (queue_of (context));
+  gate.put_into (application_queue_of (context));
   fail_unless (
       gst_memory_map (memory, &map, GstMapFlags (GST_MAP_READWRITE | GST_MAP_OPENCL)));
-  clReleaseEvent (enqueue_change (
-      queue_of (context), kernel, gst_opencl_memory_get_handle (memory), 0, 4000, 1));
+  clReleaseEvent (enqueue_change (application_queue_of (context), kernel,
+      gst_opencl_memory_get_handle (memory), 0, 4000, 1));
   gst_memory_unmap (memory, &map);
   std::thread reader ([&] {
     GstOpenCLStatistics *before = gst_opencl_statistics_enter (stats);

@@ -1,0 +1,361 @@
+/* Tests of command queues: one set for each streaming thread
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/opencl-check.hpp"
+
+#include <set>
+
+using namespace check;
+
+namespace {
+/* The compute queues of `n` threads that run at the same time. */
+std::vector<cl_command_queue>
+queues_of_threads (GstOpenCLContext *context, guint n)
+{
+  std::vector<cl_command_queue> queues (n);
+  std::atomic<guint> waiting{n};
+
+  together (n, [&] (guint i) {
+    queues[i] = queue_of (context);
+    waiting--;
+    while (waiting > 0)
+      g_usleep (100);
+  });
+  return queues;
+}
+
+std::set<cl_command_queue>
+distinct (const std::vector<cl_command_queue> &queues)
+{
+  return {queues.begin (), queues.end ()};
+}
+} // namespace
+
+/* --- which thread has which --- */
+
+TEST (test_queues_differ_between_threads)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  const cl_command_queue own = queue_of (context);
+  std::vector<cl_command_queue> queues = queues_of_threads (context, 2);
+
+  fail_unless (own == queue_of (context));
+  queues.push_back (own);
+  queues.push_back (gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE));
+  expect_equal (distinct (queues).size (), 4u);
+}
+
+TEST (test_queues_of_a_thread_differ_by_direction)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  expect_equal (
+      distinct ({queue_of (context), queue_of (context, GST_OPENCL_QUEUE_UPLOAD),
+                    queue_of (context, GST_OPENCL_QUEUE_DOWNLOAD)})
+          .size (),
+      3u);
+}
+
+TEST (test_queues_of_ended_threads_are_used_again)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  std::vector<cl_command_queue> queues;
+
+  for (guint i = 0; i < 50; i++)
+    std::thread ([&] { queues.push_back (queue_of (context)); }).join ();
+  expect_equal (distinct (queues).size (), 1u);
+}
+
+TEST (test_queues_are_bounded)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  const std::set<cl_command_queue> queues = distinct (queues_of_threads (context, 60));
+
+  fail_unless (queues.size () <= 16, "%d", int (queues.size ()));
+  fail_unless (queues.size () >= 8, "%d", int (queues.size ()));
+}
+
+TEST (test_queues_end_with_their_context)
+{
+  for (guint i = 0; i < 20; i++) {
+    Owned<GstOpenCLContext> first = new_context ();
+    Owned<GstOpenCLContext> other = new_other_context (first);
+    cl_context of_queue = nullptr;
+    clGetCommandQueueInfo (
+        queue_of (other), CL_QUEUE_CONTEXT, sizeof of_queue, &of_queue, nullptr);
+    fail_unless (of_queue == gst_opencl_context_get_handle (other));
+  }
+}
+
+TEST (test_queue_of_an_application_is_the_only_one)
+{
+  Owned<GstOpenCLContext> like = new_context ();
+  cl_context handle = gst_opencl_context_get_handle (like);
+  cl_device_id device = gst_opencl_context_get_device (like);
+  cl_int code;
+  cl_command_queue queue = clCreateCommandQueue (handle, device, 0, &code);
+  expect_equal (code, CL_SUCCESS);
+  {
+    Owned<GstOpenCLContext> context =
+        gst_opencl_context_new_wrapped (handle, device, queue, nullptr);
+    for (cl_command_queue used : queues_of_threads (context, 4))
+      fail_unless (used == queue);
+  }
+  clReleaseCommandQueue (queue);
+}
+
+/* --- order --- */
+
+TEST (test_element_keeps_its_order_when_its_thread_changes)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  /* The element's state is in its own memory: octaverage adds each frame to it. */
+  Harness chain ("octaverage frames=8 rolling=true ! opencldownload",
+      "application/x-oct(memory:OpenCLMemory),domain=(string)depth,format=(string)F32LE,"
+      "samples=(int)4,lines=(int)1,framerate=(fraction)30/1");
+  std::vector<float> means;
+  auto push = [&] (float value) {
+    const float line[] = {value, value, value, value};
+    const auto *bytes = reinterpret_cast<const guint8 *> (line);
+    expect_equal (
+        chain.push (device_buffer (context, Bytes (bytes, bytes + sizeof line))),
+        GST_FLOW_OK);
+  };
+
+  /* Every second frame comes from another thread, whose queue is free while that of this
+   * one is held. */
+  for (int frame = 0; frame < 8; frame++) {
+    if (frame % 2) {
+      std::thread (push, float (frame)).join ();
+    } else {
+      Gate gate (context, GST_OPENCL_QUEUE_COMPUTE);
+      push (float (frame));
+      std::thread (push, float (++frame)).join ();
+    }
+  }
+  for (int frame = 0; frame < 8; frame++) {
+    Owned<GstBuffer> output = chain.pull ();
+    float mean;
+    gst_buffer_extract (output, 0, &mean, sizeof mean);
+    means.push_back (mean);
+  }
+  /* 0, (0 + 1) / 2, (0 + 1 + 2) / 3, … */
+  expect_near (means, std::vector<float>{0, 0.5, 1, 1.5, 2, 2.5, 3, 3.5}, 1e-6, "means");
+}
+
+/* Work that an element leaves to the next one, which a `queue` puts into another thread. */
+TEST (test_deferred_work_of_another_thread)
+{
+  const char *const line =
+      "octtestsrc num-buffers=6 pattern=layers ! "
+      "video/x-raw(memory:OpenCLMemory),width=512,height=16 ! octwindowinterp "
+      "wavelength-min=1187 wavelength-max=1433 background=frame ! %soctfft ! "
+      "opencldownload ! appsink name=out";
+  auto frames = [&] (const char *between) {
+    Pipeline pipeline (text (line, between));
+    std::vector<Bytes> all;
+    pipeline.start ();
+    while (Owned<GstSample> sample = pipeline.pull ())
+      all.push_back (read_buffer (gst_sample_get_buffer (sample)));
+    return all;
+  };
+  const std::vector<Bytes> direct = frames (""), queued = frames ("queue ! ");
+
+  expect_equal (direct.size (), 6u);
+  expect_equal (queued.size (), 6u);
+  for (guint i = 0; i < 6; i++) {
+    for (gsize n = 0; n < direct[i].size (); n++)
+      fail_unless (
+          std::abs (direct[i][n] - queued[i][n]) <= 1, "frame %u, byte %zu", i, n);
+  }
+}
+
+TEST (test_queue_of_an_application_sees_earlier_writes)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  Harness chain ("openclupload ! keyfill color=0xff010203",
+      "video/x-raw,format=RGBA,width=4,height=1,framerate=30/1");
+  auto gate = std::make_unique<Gate> (context, GST_OPENCL_QUEUE_COMPUTE);
+  Owned<GstBuffer> output = chain.pass (buffer_of (Bytes (16, 0)));
+  GstMemory *memory = gst_buffer_peek_memory (output, 0);
+  GstMapInfo map;
+  guint8 seen[4] = {9, 9, 9, 9};
+
+  std::thread application ([&] {
+    cl_command_queue queue =
+        gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+    fail_unless (
+        gst_memory_map (memory, &map, GstMapFlags (GST_MAP_READ | GST_MAP_OPENCL)));
+    expect_equal (clEnqueueReadBuffer (queue, reinterpret_cast<cl_mem> (map.data),
+                      CL_FALSE, 0, sizeof seen, seen, 0, nullptr, nullptr),
+        CL_SUCCESS);
+    gst_memory_unmap (memory, &map);
+    gate.reset ();
+    clFinish (queue);
+  });
+  application.join ();
+  assert_same (Bytes (seen, seen + 4), {1, 2, 3, 255}, "pixel");
+}
+
+/* --- nobody waits for another thread --- */
+
+namespace {
+/* Holds the compute queue of the thread that pushes through a pad, from the first buffer
+ * on until open(): a kernel as slow as wanted. */
+class BlockedThread {
+public:
+  BlockedThread (GstOpenCLContext *context, Owned<GstPad> pad) : gate (context)
+  {
+    watch (pad, GST_PAD_PROBE_TYPE_BUFFER, [this, context] (GstPadProbeInfo *) {
+      if (!blocks.exchange (true))
+        gate.put_into (queue_of (context));
+      return GST_PAD_PROBE_OK;
+    });
+  }
+  bool is_blocked () const { return blocks; }
+  void open () { gate.open (); }
+
+private:
+  Gate gate;
+  std::atomic<bool> blocks{false};
+};
+
+#define LEAKY                                                                            \
+  "queue leaky=downstream max-size-buffers=2 max-size-bytes=0 max-size-time=0 ! "
+} // namespace
+
+TEST (test_pipeline_plays_and_stops_beside_a_blocked_one)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  Pipeline slow (
+      "videotestsrc ! video/x-raw,format=GRAY8,width=64,height=64 ! openclupload "
+      "! openclkernel name=slow expression=x async-depth=1 ! opencldownload ! "
+      "fakesink");
+  BlockedThread blocked (context, slow.pad ("slow", "sink"));
+  slow.start ();
+  fail_unless (soon ([&] { return blocked.is_blocked (); }));
+
+  expect_equal (run ("videotestsrc num-buffers=60 ! "
+                     "video/x-raw,format=RGBA,width=320,height=240 ! openclupload ! "
+                     "openclconvert ! video/x-raw(memory:OpenCLMemory),format=BGRA ! "
+                     "opencldownload ! fakesink")
+                    .line (),
+      "");
+  blocked.open ();
+}
+
+TEST_ROWS (test_branch_plays_beside_a_blocked_one,
+    {"octtestsrc is-live=true ! "
+     "video/x-raw(memory:OpenCLMemory),width=1024,height=64,framerate=100/1 ! tee name=t",
+        "videotestsrc is-live=true ! "
+        "video/x-raw,format=GRAY8,width=1024,height=64,framerate=100/1 ! openclupload ! "
+        "tee name=t",
+        "videotestsrc is-live=true ! "
+        "video/x-raw,format=GRAY8,width=1024,height=64,framerate=100/1 ! tee name=t"})
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  const std::string upload =
+      strstr (row, "openclupload") || strstr (row, "octtestsrc") ? "" : "openclupload ! ";
+  Pipeline pipeline (
+      std::string (row) + " t. ! " LEAKY + upload
+      + "openclkernel name=slow expression=x async-depth=2 ! opencldownload "
+        "! fakesink t. ! " LEAKY
+      + upload
+      + "octwindowinterp ! octfft ! opencldownload ! appsink name=out "
+        "sync=false");
+  BlockedThread blocked (context, pipeline.pad ("slow", "sink"));
+
+  pipeline.start ();
+  fail_unless (soon ([&] { return blocked.is_blocked (); }));
+  for (guint frame = 0; frame < 60; frame++)
+    fail_unless (pipeline.pull (), "frame %u", frame);
+  blocked.open ();
+}
+
+/* An element in place copies the frame rather than wait for another branch's read. */
+TEST (test_element_in_place_does_not_wait_for_another_branch)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  Pipeline pipeline (
+      "videotestsrc is-live=true ! "
+      "video/x-raw,format=RGBA,width=64,height=64,framerate=100/1 ! openclupload ! "
+      "tee name=t t. ! " LEAKY "openclkernel name=slow expression=x async-depth=2 ! "
+      "opencldownload ! fakesink t. ! queue ! keyfill ! opencldownload ! "
+      "appsink name=out sync=false");
+  BlockedThread blocked (context, pipeline.pad ("slow", "sink"));
+
+  pipeline.start ();
+  fail_unless (soon ([&] { return blocked.is_blocked (); }));
+  for (guint frame = 0; frame < 60; frame++)
+    fail_unless (pipeline.pull (), "frame %u", frame);
+  blocked.open ();
+}
+
+/* What was given to the context to free after an event does not wait for other queues. */
+TEST (test_release_after_does_not_wait_for_other_queues)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  Gate gate (context, GST_OPENCL_QUEUE_COMPUTE);
+  OwnedCL<cl_event> slow, quick;
+  std::atomic<bool> released{false};
+  cl_command_queue upload = queue_of (context, GST_OPENCL_QUEUE_UPLOAD);
+
+  clEnqueueMarkerWithWaitList (queue_of (context), 0, nullptr, slow.out ());
+  clFlush (queue_of (context));
+  clEnqueueMarkerWithWaitList (upload, 0, nullptr, quick.out ());
+  clFlush (upload);
+  gst_opencl_context_release_after (
+      context, slow, [] (gpointer) {}, nullptr);
+  gst_opencl_context_release_after (
+      context, quick,
+      [] (gpointer flag) { *static_cast<std::atomic<bool> *> (flag) = true; }, &released);
+  fail_unless (soon ([&] { return released.load (); }));
+}
+
+/* --- programs --- */
+
+TEST (test_program_cache_is_bounded)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  auto program = [&] (guint n) {
+    const std::string source = text ("kernel void k (global int *o) { *o = %u; }", n);
+    cl_program built =
+        gst_opencl_context_get_program (context, source.c_str (), nullptr, nullptr);
+    fail_unless (built != nullptr);
+    clReleaseProgram (built);
+    return built;
+  };
+
+  for (guint n = 0; n < 100; n++) {
+    program (n);
+    program (0); /* used all the time */
+  }
+  fail_unless (gst_opencl_context_get_n_programs (context) <= 64);
+  expect_equal (gst_opencl_context_get_n_builds (context), 100u);
+  program (0);
+  program (99);
+  expect_equal (gst_opencl_context_get_n_builds (context), 100u);
+  program (1); /* has left */
+  expect_equal (gst_opencl_context_get_n_builds (context), 101u);
+}
+
+TEST (test_program_that_leaves_the_cache_still_runs)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  OwnedCL<cl_kernel> kernel = make_kernel (context, change_source, "add");
+
+  for (guint n = 0; n < 70; n++) {
+    const std::string source = text ("kernel void k (global int *o) { *o = %u; }", n);
+    clReleaseProgram (
+        gst_opencl_context_get_program (context, source.c_str (), nullptr, nullptr));
+  }
+  Owned<GstBuffer> buffer = device_buffer (context, Bytes (4, 1));
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+  cl_command_queue queue = queue_of (context);
+  fail_unless (gst_opencl_memory_begin (memory, queue, GST_MAP_READWRITE, nullptr));
+  OwnedCL<cl_event> event =
+      enqueue_change (queue, kernel, gst_opencl_memory_get_handle (memory), 0, 4, 2);
+  clFlush (queue);
+  gst_opencl_memory_end (memory, queue, GST_MAP_READWRITE, event);
+  assert_same (read_buffer (buffer), Bytes (4, 3), "bytes");
+}
