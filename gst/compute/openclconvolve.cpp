@@ -453,14 +453,10 @@ update_settings (GstOpenCLConvolve *self)
   gst_clear_caps (&output);
 }
 
-static GstFlowReturn
-gst_opencl_convolve_submit_input_buffer (
-    GstBaseTransform *transform, gboolean discont, GstBuffer *input)
+static void
+gst_opencl_convolve_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
-  opencl::sync_controlled_values (transform, input);
-  update_settings (GST_OPENCL_CONVOLVE (transform));
-  return GST_BASE_TRANSFORM_CLASS (gst_opencl_convolve_parent_class)
-      ->submit_input_buffer (transform, discont, input);
+  update_settings (GST_OPENCL_CONVOLVE (filter));
 }
 
 /* --- frames --- */
@@ -533,10 +529,10 @@ gst_opencl_convolve_class_init (GstOpenCLConvolveClass *klass)
       "Filter/Effect/Video", "Convolves video and arrays", "The gst-opencl developers");
 
   transform_class->transform_caps = gst_opencl_convolve_transform_caps;
-  transform_class->submit_input_buffer = gst_opencl_convolve_submit_input_buffer;
   filter_class->open = gst_opencl_convolve_open;
   filter_class->close = gst_opencl_convolve_close;
   filter_class->set_formats = gst_opencl_convolve_set_formats;
   filter_class->get_frame_size = gst_opencl_convolve_get_frame_size;
+  filter_class->begin_frame = gst_opencl_convolve_begin_frame;
   filter_class->transform = gst_opencl_convolve_transform;
 }

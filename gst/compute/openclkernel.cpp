@@ -215,14 +215,10 @@ update_settings (GstOpenclKernel *self)
   gst_clear_caps (&output);
 }
 
-static GstFlowReturn
-gst_opencl_kernel_filter_submit_input_buffer (
-    GstBaseTransform *transform, gboolean discont, GstBuffer *input)
+static void
+gst_opencl_kernel_filter_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
-  opencl::sync_controlled_values (transform, input);
-  update_settings (GST_OPENCL_KERNEL_FILTER (transform));
-  return GST_BASE_TRANSFORM_CLASS (gst_opencl_kernel_filter_parent_class)
-      ->submit_input_buffer (transform, discont, input);
+  update_settings (GST_OPENCL_KERNEL_FILTER (filter));
 }
 
 /* --- frames --- */
@@ -293,10 +289,10 @@ gst_opencl_kernel_filter_class_init (GstOpenclKernelClass *klass)
 
   transform_class->transform_caps = gst_opencl_kernel_filter_transform_caps;
   transform_class->fixate_caps = gst_opencl_kernel_filter_fixate_caps;
-  transform_class->submit_input_buffer = gst_opencl_kernel_filter_submit_input_buffer;
   filter_class->open = gst_opencl_kernel_filter_open;
   filter_class->close = gst_opencl_kernel_filter_close;
   filter_class->set_formats = gst_opencl_kernel_filter_set_formats;
   filter_class->get_frame_size = gst_opencl_kernel_filter_get_frame_size;
+  filter_class->begin_frame = gst_opencl_kernel_filter_begin_frame;
   filter_class->transform = gst_opencl_kernel_filter_transform;
 }

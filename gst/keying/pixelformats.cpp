@@ -163,15 +163,6 @@ channel_get_type (void)
   return type;
 }
 
-static void
-before_transform (GstBaseTransform *transform, GstBuffer *buffer)
-{
-  GstClockTime time = gst_segment_to_stream_time (
-      &transform->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
-  if (GST_CLOCK_TIME_IS_VALID (time))
-    gst_object_sync_values (GST_OBJECT (transform), time);
-}
-
 /* Says why, where the base class only refuses. */
 static gboolean
 accept_caps (GstBaseTransform *transform, GstPadDirection direction, GstCaps *caps)
@@ -258,7 +249,6 @@ set_up_with (GstOpenCLFilterClass *klass, GstStaticPadTemplate *sink)
 {
   gst_element_class_add_static_pad_template (GST_ELEMENT_CLASS (klass), sink);
   gst_element_class_add_static_pad_template (GST_ELEMENT_CLASS (klass), &src_template);
-  GST_BASE_TRANSFORM_CLASS (klass)->before_transform = before_transform;
   GST_BASE_TRANSFORM_CLASS (klass)->accept_caps = accept_caps;
   GST_DEBUG_CATEGORY_INIT (keying_debug, "keying", 0, "Keying");
 }

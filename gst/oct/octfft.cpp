@@ -663,14 +663,10 @@ update_settings (GstOctFFT *self)
     self->settings->update (accept);
 }
 
-static GstFlowReturn
-gst_oct_fft_submit_input_buffer (
-    GstBaseTransform *base, gboolean discont, GstBuffer *input)
+static void
+gst_oct_fft_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
-  opencl::sync_controlled_values (base, input);
-  update_settings (GST_OCT_FFT (base));
-  return GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
-      ->submit_input_buffer (base, discont, input);
+  update_settings (GST_OCT_FFT (filter));
 }
 
 /* The work */
@@ -953,11 +949,11 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
 
   transform_class->transform_caps = gst_oct_fft_transform_caps;
   transform_class->fixate_caps = gst_oct_fft_fixate_caps;
-  transform_class->submit_input_buffer = gst_oct_fft_submit_input_buffer;
   filter_class->open = gst_oct_fft_open;
   filter_class->close = gst_oct_fft_close;
   filter_class->set_formats = gst_oct_fft_set_formats;
   filter_class->get_frame_size = gst_oct_fft_get_frame_size;
+  filter_class->begin_frame = gst_oct_fft_begin_frame;
   filter_class->transform = gst_oct_fft_transform;
   gst_opencl_filter_class_set_deferral (filter_class, &deferral);
 

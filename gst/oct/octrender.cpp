@@ -383,14 +383,10 @@ gst_oct_render_close (GstOpenCLFilter *filter)
 
 /* --- frames --- */
 
-static GstFlowReturn
-gst_oct_render_submit_input_buffer (
-    GstBaseTransform *base, gboolean discont, GstBuffer *input)
+static void
+gst_oct_render_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
-  opencl::sync_controlled_values (base, input);
-  update_settings (GST_OCT_RENDER (base));
-  return GST_BASE_TRANSFORM_CLASS (gst_oct_render_parent_class)
-      ->submit_input_buffer (base, discont, input);
+  update_settings (GST_OCT_RENDER (filter));
 }
 
 /* Where values begin, in numbers. */
@@ -552,11 +548,11 @@ gst_oct_render_class_init (GstOctRenderClass *klass)
 
   transform_class->transform_caps = gst_oct_render_transform_caps;
   transform_class->fixate_caps = gst_oct_render_fixate_caps;
-  transform_class->submit_input_buffer = gst_oct_render_submit_input_buffer;
   filter_class->open = gst_oct_render_open;
   filter_class->close = gst_oct_render_close;
   filter_class->set_formats = gst_oct_render_set_formats;
   filter_class->get_frame_size = gst_oct_render_get_frame_size;
+  filter_class->begin_frame = gst_oct_render_begin_frame;
   filter_class->submit = gst_oct_render_submit;
   filter_class->transform = gst_oct_render_transform;
   gst_type_mark_as_plugin_api (mode_get_type (), GstPluginAPIFlags (0));

@@ -423,15 +423,13 @@ show_live_volume (Work &work)
 
 /* --- frames --- */
 
-static GstFlowReturn
-gst_oct_volume_submit_input_buffer (
-    GstBaseTransform *base, gboolean discont, GstBuffer *input)
+static void
+gst_oct_volume_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
-  GstOctVolume *self = GST_OCT_VOLUME (base);
+  GstOctVolume *self = GST_OCT_VOLUME (filter);
   Work &work = *self->work;
   GstOctScan scan;
 
-  opencl::sync_controlled_values (base, input);
   work.scan.reset ();
   if (gst_buffer_get_oct_scan (input, &scan))
     work.scan = scan;
@@ -443,8 +441,6 @@ gst_oct_volume_submit_input_buffer (
       work.lost || GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT);
   work.arrival.empty = GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_GAP);
   work.lost = false;
-  return GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)
-      ->submit_input_buffer (base, discont, input);
 }
 
 /* Among the B-scans of all volumes. */
@@ -686,7 +682,6 @@ gst_oct_volume_class_init (GstOctVolumeClass *klass)
       "The gst-opencl developers");
 
   transform_class->transform_caps = gst_oct_volume_transform_caps;
-  transform_class->submit_input_buffer = gst_oct_volume_submit_input_buffer;
   transform_class->prepare_output_buffer = gst_oct_volume_prepare_output_buffer;
   transform_class->copy_metadata = gst_oct_volume_copy_metadata;
   transform_class->sink_event = gst_oct_volume_sink_event;
@@ -694,6 +689,7 @@ gst_oct_volume_class_init (GstOctVolumeClass *klass)
   filter_class->close = gst_oct_volume_close;
   filter_class->set_formats = gst_oct_volume_set_formats;
   filter_class->get_frame_size = gst_oct_volume_get_frame_size;
+  filter_class->begin_frame = gst_oct_volume_begin_frame;
   filter_class->submit = gst_oct_volume_submit;
   filter_class->transform = gst_oct_volume_transform;
   gst_type_mark_as_plugin_api (oct::projection_get_type (), GstPluginAPIFlags (0));

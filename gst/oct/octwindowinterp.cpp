@@ -817,11 +817,11 @@ outputs_of (GstBaseTransform *base, const Settings &settings)
 
 /* Between two frames. What turns real spectra into complex ones, or back, comes with the
  * caps that say so, which the base class agrees on before this very frame. */
-static GstFlowReturn
-gst_oct_window_interp_submit_input_buffer (
-    GstBaseTransform *base, gboolean discont, GstBuffer *input)
+static void
+gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
-  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (base);
+  GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
+  GstBaseTransform *base = GST_BASE_TRANSFORM (filter);
   Work *work = self->work;
   auto makes = [&] (const Settings &wanted) {
     return wanted.makes (work->samples, work->complex, work->points, work->step);
@@ -842,8 +842,6 @@ gst_oct_window_interp_submit_input_buffer (
 
   if (work && self->settings->update (accept) && !makes (*work->next))
     gst_base_transform_reconfigure_src (base);
-  return GST_BASE_TRANSFORM_CLASS (gst_oct_window_interp_parent_class)
-      ->submit_input_buffer (base, discont, input);
 }
 
 /* What was taken up, on the device. */
@@ -1181,11 +1179,11 @@ gst_oct_window_interp_class_init (GstOctWindowInterpClass *klass)
   transform_class->transform_caps = gst_oct_window_interp_transform_caps;
   transform_class->fixate_caps = gst_oct_window_interp_fixate_caps;
   transform_class->sink_event = gst_oct_window_interp_sink_event;
-  transform_class->submit_input_buffer = gst_oct_window_interp_submit_input_buffer;
   filter_class->open = gst_oct_window_interp_open;
   filter_class->close = gst_oct_window_interp_close;
   filter_class->set_formats = gst_oct_window_interp_set_formats;
   filter_class->get_frame_size = gst_oct_window_interp_get_frame_size;
+  filter_class->begin_frame = gst_oct_window_interp_begin_frame;
   filter_class->transform = gst_oct_window_interp_transform;
   filter_class->process = gst_oct_window_interp_process;
   gst_opencl_filter_class_set_deferral (filter_class, &deferral);

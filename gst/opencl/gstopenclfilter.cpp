@@ -580,6 +580,31 @@ is_changed_in_place (GstOpenCLFilter *self, GstBuffer *input)
          && !opencl::storage_of (gst_buffer_peek_memory (input, 0)).is_used_elsewhere ();
 }
 
+/* A file that is read in blocks has a segment of bytes. */
+static void
+sync_controlled_values (GstBaseTransform *transform, GstBuffer *buffer)
+{
+  if (transform->segment.format != GST_FORMAT_TIME)
+    return;
+  const GstClockTime time = gst_segment_to_stream_time (
+      &transform->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_object_sync_values (GST_OBJECT (transform), time);
+}
+
+static GstFlowReturn
+gst_opencl_filter_submit_input_buffer (
+    GstBaseTransform *transform, gboolean discont, GstBuffer *input)
+{
+  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (transform);
+
+  sync_controlled_values (transform, input);
+  if (klass->begin_frame)
+    klass->begin_frame (GST_OPENCL_FILTER (transform), input);
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
+      ->submit_input_buffer (transform, discont, input);
+}
+
 /* The pool is activated here, because the parent class would post an error of its own,
  * without a reason. */
 static GstFlowReturn
@@ -767,6 +792,7 @@ gst_opencl_filter_class_init (GstOpenCLFilterClass *klass)
   transform_class->propose_allocation = gst_opencl_filter_propose_allocation;
   transform_class->decide_allocation = gst_opencl_filter_decide_allocation;
   transform_class->transform_meta = gst_opencl_filter_transform_meta;
+  transform_class->submit_input_buffer = gst_opencl_filter_submit_input_buffer;
   transform_class->prepare_output_buffer = gst_opencl_filter_prepare_output_buffer;
   transform_class->generate_output = gst_opencl_filter_generate_output;
   transform_class->transform = gst_opencl_filter_transform;

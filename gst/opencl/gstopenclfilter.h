@@ -33,6 +33,8 @@ G_DECLARE_DERIVABLE_TYPE (
  *   gst_opencl_filter_get_output_index() says for which. Their time is divided evenly
  *   between them; whoever knows better sets it in #GstBaseTransformClass.copy_metadata().
  *   Optional. Since: 0.2
+ * @begin_frame: before the caps of a frame are agreed on, when controlled properties have
+ *   the values of its time: take up settings. Optional. Since: 0.2
  * @transform_in_place: enqueue what changes @frame to the output, where input and output
  *   have the same caps: without a copy where nobody else holds the buffer, and where
  *   somebody does in a copy, unless there is a @transform, too. Optional. Since: 0.2
@@ -40,7 +42,7 @@ G_DECLARE_DERIVABLE_TYPE (
  * Caps of the feature %GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY get device memory, others
  * pinned host memory. A subclass writes pad templates,
  * #GstBaseTransformClass.transform_caps() and these. The base class has the `device` and
- * `async-depth` properties, finds the context, proposes and decides pools, orders the
+ * `async-depth` properties, finds the context, follows the controllers of properties, proposes and decides pools, orders the
  * queues, bounds the run-ahead, drains at EOS, flush, caps change and stop, takes input
  * that is in system memory or in another context by a copy, keeps the metas that still
  * hold, and turns a @error of any of these into one element error. Between them,
@@ -63,6 +65,7 @@ struct _GstOpenCLFilterClass {
       cl_command_queue queue, guint *outputs, GError **error);
   gboolean (*transform_in_place) (GstOpenCLFilter *filter, const GstOpenCLFrame *frame,
       cl_command_queue queue, GError **error);
+  void (*begin_frame) (GstOpenCLFilter *filter, GstBuffer *input);
 
   /*< private >*/
   gconstpointer deferral; /* work that filters of the library's own leave to each other */

@@ -283,18 +283,6 @@ warn_of_settings (gpointer owner, const GError *reason)
   gst_object_unref (poster);
 }
 
-void
-sync_controlled_values (GstBaseTransform *transform, GstBuffer *buffer)
-{
-  /* A file that is read in blocks has a segment of bytes. */
-  if (transform->segment.format != GST_FORMAT_TIME)
-    return;
-  GstClockTime time = gst_segment_to_stream_time (
-      &transform->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
-  if (GST_CLOCK_TIME_IS_VALID (time))
-    gst_object_sync_values (GST_OBJECT (transform), time);
-}
-
 bool
 is_taken_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **error)
 {

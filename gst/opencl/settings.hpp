@@ -85,10 +85,6 @@ void give_value (const Caps &from, GValue *to);
 /* Posts that a set was not taken; lines after the first (a build log) are debug text. */
 void warn_of_settings (gpointer owner, const GError *reason);
 
-/* For a filter's submit_input_buffer(): brings controlled properties to the buffer's
- * time, before the frame's settings are taken up. */
-void sync_controlled_values (GstBaseTransform *transform, GstBuffer *buffer);
-
 /* Whether downstream takes any of the caps that a set would make, so that knobs do not
  * end a pipeline with a caps filter behind; FALSE with a reason. Takes @outputs. */
 bool is_taken_downstream (GstBaseTransform *transform, GstCaps *outputs, GError **error);

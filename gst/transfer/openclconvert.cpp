@@ -580,17 +580,16 @@ is_taken_with (GstBaseTransform *transform, const Settings &settings, GError **e
 
 /* Between two frames. With a map gray becomes colour, which is a matter of caps, and the
  * base class agrees on those before this very frame. */
-static GstFlowReturn
-gst_opencl_convert_submit_input_buffer (
-    GstBaseTransform *transform, gboolean discont, GstBuffer *input)
+static void
+gst_opencl_convert_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
-  GstOpenCLConvert *self = GST_OPENCL_CONVERT (transform);
+  GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
+  GstBaseTransform *transform = GST_BASE_TRANSFORM (filter);
   const Settings was = self->settings->current ();
   auto accept = [&] (const Settings &wanted, GError **error) {
     return makes_caps_of (self, was, wanted) || is_taken_with (transform, wanted, error);
   };
 
-  opencl::sync_controlled_values (transform, input);
   if (self->settings->is_started () && self->settings->update (accept)) {
     const Settings is = self->settings->current ();
     if (!makes_caps_of (self, was, is) || was.direction != is.direction)
@@ -599,8 +598,6 @@ gst_opencl_convert_submit_input_buffer (
     if (orientation_of (self, is).turns ())
       gst_base_transform_set_passthrough (transform, FALSE);
   }
-  return GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class)
-      ->submit_input_buffer (transform, discont, input);
 }
 
 static gboolean
@@ -734,10 +731,10 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   transform_class->transform_caps = gst_opencl_convert_transform_caps;
   transform_class->fixate_caps = gst_opencl_convert_fixate_caps;
   transform_class->accept_caps = gst_opencl_convert_accept_caps;
-  transform_class->submit_input_buffer = gst_opencl_convert_submit_input_buffer;
   transform_class->src_event = gst_opencl_convert_src_event;
   transform_class->sink_event = gst_opencl_convert_sink_event;
   filter_class->set_formats = gst_opencl_convert_set_formats;
+  filter_class->begin_frame = gst_opencl_convert_begin_frame;
   filter_class->transform = gst_opencl_convert_transform;
   filter_class->close = gst_opencl_convert_close;
 

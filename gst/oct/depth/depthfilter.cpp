@@ -427,13 +427,11 @@ gst_oct_depth_filter_close (GstOpenCLFilter *filter)
 
 /* --- frames --- */
 
-static GstFlowReturn
-gst_oct_depth_filter_submit_input_buffer (
-    GstBaseTransform *base, gboolean discont, GstBuffer *input)
+static void
+gst_oct_depth_filter_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
-  GstOctDepthFilterPrivate &priv = private_of (base);
+  GstOctDepthFilterPrivate &priv = private_of (filter);
 
-  opencl::sync_controlled_values (base, input);
   bool broken = false;
   if (priv.work->update (broken))
     priv.prepared = false;
@@ -448,8 +446,6 @@ gst_oct_depth_filter_submit_input_buffer (
   if (gst_buffer_get_oct_scan (input, &priv.scan))
     priv.arrival.number = priv.scan.frame;
   priv.lost = false;
-  return GST_BASE_TRANSFORM_CLASS (gst_oct_depth_filter_parent_class)
-      ->submit_input_buffer (base, discont, input);
 }
 
 static gboolean
@@ -657,12 +653,12 @@ gst_oct_depth_filter_class_init (GstOctDepthFilterClass *klass)
 
   G_OBJECT_CLASS (klass)->finalize = gst_oct_depth_filter_finalize;
   transform_class->transform_caps = gst_oct_depth_filter_transform_caps;
-  transform_class->submit_input_buffer = gst_oct_depth_filter_submit_input_buffer;
   transform_class->copy_metadata = gst_oct_depth_filter_copy_metadata;
   transform_class->sink_event = gst_oct_depth_filter_sink_event;
   filter_class->close = gst_oct_depth_filter_close;
   filter_class->set_formats = gst_oct_depth_filter_set_formats;
   filter_class->get_frame_size = gst_oct_depth_filter_get_frame_size;
+  filter_class->begin_frame = gst_oct_depth_filter_begin_frame;
   filter_class->submit = gst_oct_depth_filter_submit;
   filter_class->transform = gst_oct_depth_filter_transform;
   filter_class->process = gst_oct_depth_filter_process;

@@ -11,6 +11,8 @@
 #include "tests/check/one-context.hpp"
 
 #include <gst/base/gstbasetransform.h>
+#include <gst/controller/gstdirectcontrolbinding.h>
+#include <gst/controller/gstinterpolationcontrolsource.h>
 
 #include <dlfcn.h>
 #include <regex>
@@ -368,6 +370,83 @@ keep_the_promise_of_latency (Tested &element)
       "%s: latency %" GST_TIME_FORMAT, element.name.c_str (), GST_TIME_ARGS (latency));
 }
 
+/* A value near the default of a number, which it is not; NaN for other types. */
+gdouble
+other_value (GParamSpec *spec)
+{
+  if (G_IS_PARAM_SPEC_DOUBLE (spec)) {
+    auto *range = G_PARAM_SPEC_DOUBLE (spec);
+    const gdouble step = MIN (range->maximum - range->minimum, 1) / 1024;
+    const bool up = range->default_value + step <= range->maximum;
+    return range->default_value + (up ? step : -step);
+  }
+  if (G_IS_PARAM_SPEC_UINT (spec)) {
+    auto *range = G_PARAM_SPEC_UINT (spec);
+    const bool up = range->default_value < range->maximum;
+    return gdouble (range->default_value) + (up ? 1 : -1);
+  }
+  if (G_IS_PARAM_SPEC_INT (spec)) {
+    auto *range = G_PARAM_SPEC_INT (spec);
+    return range->default_value + (range->default_value < range->maximum ? 1 : -1);
+  }
+  return NAN;
+}
+
+void
+control (GstElement *element, const char *property, gdouble value)
+{
+  GstControlSource *source = gst_interpolation_control_source_new ();
+  gst_timed_value_control_source_set (GST_TIMED_VALUE_CONTROL_SOURCE (source), 0, value);
+  gst_object_add_control_binding (GST_OBJECT (element),
+      gst_direct_control_binding_new_absolute (GST_OBJECT (element), property, source));
+  gst_object_unref (source);
+}
+
+bool
+has_value (GstElement *element, const char *property, gdouble expected)
+{
+  GValue value = G_VALUE_INIT;
+  g_value_init (&value, G_TYPE_DOUBLE);
+  g_object_get_property (G_OBJECT (element), property, &value);
+  const bool has = std::abs (g_value_get_double (&value) - expected) < 1e-6;
+  g_value_unset (&value);
+  return has;
+}
+
+guint controlled_properties = 0;
+
+/* A frame brings controlled properties to the values of its time. */
+void
+keep_the_promise_of_controllers (Tested &element)
+{
+  GstElement *tested = element.harness->element;
+  std::map<std::string, gdouble> expected;
+  guint n_specs;
+  GParamSpec **specs =
+      g_object_class_list_properties (G_OBJECT_GET_CLASS (tested), &n_specs);
+
+  for (guint n = 0; n < n_specs; n++) {
+    const gdouble value = other_value (specs[n]);
+    if (!(specs[n]->flags & GST_PARAM_CONTROLLABLE) || std::isnan (value))
+      continue;
+    expected[specs[n]->name] = value;
+    control (tested, specs[n]->name, value);
+  }
+  g_free (specs);
+  element.push (0);
+  if (element.aggregates) /* which shows a frame when the next one comes */
+    element.push (1);
+  for (const auto &[property, value] : expected) {
+    fail_unless (soon ([&, &name = property, &wanted = value] {
+      return has_value (tested, name.c_str (), wanted);
+    }),
+        "%s does not follow the controller of %s", element.name.c_str (),
+        property.c_str ());
+  }
+  controlled_properties += guint (expected.size ());
+  element.forget_errors (); /* two of the values may contradict each other */
+}
+
 /* Any pool that is offered works, and what comes from it is taken. */
 void
 use_pool (Tested &element, GstBufferPool *pool, guint size)
@@ -664,6 +743,12 @@ TEST (test_generic_qos_stops_nothing)
 TEST (test_generic_latency_is_passed_on)
 {
   check_each (keep_the_promise_of_latency);
+}
+
+TEST (test_generic_controlled_properties_follow_their_controllers)
+{
+  check_each (keep_the_promise_of_controllers);
+  fail_unless (controlled_properties >= 30, "%u", controlled_properties);
 }
 
 TEST (test_generic_pools_that_are_offered_work)

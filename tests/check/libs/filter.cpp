@@ -5,6 +5,9 @@
 #include "tests/check/opencl-check.hpp"
 #include "tests/check/opencl-counting.hpp"
 
+#include <gst/controller/gstdirectcontrolbinding.h>
+#include <gst/controller/gstinterpolationcontrolsource.h>
+
 using namespace check;
 
 static const bool alone = each_test_in_its_own_process ();
@@ -197,8 +200,8 @@ test_flip_class_init (TestFlipClass *klass)
 
   G_OBJECT_CLASS (klass)->set_property = test_flip_set_property;
   g_object_class_install_property (G_OBJECT_CLASS (klass), 1,
-      g_param_spec_uint (
-          "value", "Value", "Bits to flip", 0, 255, 255, G_PARAM_WRITABLE));
+      g_param_spec_uint ("value", "Value", "Bits to flip", 0, 255, 255,
+          GParamFlags (G_PARAM_WRITABLE | GST_PARAM_CONTROLLABLE)));
   describe (element_class, "Flip", &flip_sink);
   GST_BASE_TRANSFORM_CLASS (klass)->transform_caps = test_flip_transform_caps;
   filter_class->open = test_flip_open;
@@ -309,6 +312,27 @@ TEST (test_filter_gives_device_memory_of_system_memory)
   expect_equal (behaviour.opened, 1);
   expect_equal (behaviour.formats, 1);
   fail_unless (filter.said ().is_clean ());
+}
+
+/* The filter's class does nothing for it. */
+TEST (test_filter_follows_a_controller)
+{
+  Filter filter (small_video);
+  GstControlSource *source = gst_interpolation_control_source_new ();
+  g_object_set (source, "mode", GST_INTERPOLATION_MODE_LINEAR, nullptr);
+  auto *timed = GST_TIMED_VALUE_CONTROL_SOURCE (source);
+  gst_timed_value_control_source_set (timed, 0, 10);
+  gst_timed_value_control_source_set (timed, GST_SECOND, 30);
+  gst_object_add_control_binding (GST_OBJECT (filter.element ()),
+      gst_direct_control_binding_new_absolute (
+          GST_OBJECT (filter.element ()), "value", source));
+  gst_object_unref (source);
+
+  for (guint half = 0; half < 3; half++) {
+    GstBuffer *input = pattern_buffer (small_size, half);
+    GST_BUFFER_PTS (input) = half * GST_SECOND / 2;
+    Filter::assert_flipped (filter.pass (input), half, guint8 (10 + 10 * half));
+  }
 }
 
 TEST (test_filter_takes_device_memory_as_it_is)
