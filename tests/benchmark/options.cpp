@@ -21,6 +21,7 @@ const char *const summary =
     "  compute   openclkernel, openclkernelsrc and openclconvolve, beside numba,\n"
     "            CLBlast, onnxruntime and scipy\n"
     "  convolve  openclconvolve by each of its methods, and CLBlast's products alone\n"
+    "  neighbours  a live pipeline beside slow kernels of other threads\n"
     "  stages [oct|nufft|average|angiography|doppler|fixed-pattern|keying|soft|camera]\n"
     "            where the time goes: each kernel and transfer, by the device's clock\n"
     "  first-frame [oct|keying]\n"
@@ -102,14 +103,14 @@ const char *
 take (const Raw &raw, Options &options)
 {
   static const gchar *const commands[] = {"oct", "keying", "transfer", "fft", "compute",
-      "convolve", "stages", "first-frame", nullptr};
+      "convolve", "neighbours", "stages", "first-frame", nullptr};
   static const gchar *const fields[] = {"oct", "keying", nullptr};
   static const gchar *const subjects[] = {"oct", "nufft", "average", "angiography",
       "doppler", "fixed-pattern", "keying", "soft", "camera", nullptr};
 
   if (!raw.rest || !is_one_of (raw.rest[0], commands))
-    return "expected a command: oct, keying, transfer, fft, compute, convolve, stages or "
-           "first-frame";
+    return "expected a command: oct, keying, transfer, fft, compute, convolve, "
+           "neighbours, stages or first-frame";
   options.command = raw.rest[0];
   const bool of_field = options.command == "stages" || options.command == "first-frame";
   options.of = of_field && raw.rest[1] ? raw.rest[1] : "oct";

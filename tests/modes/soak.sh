@@ -1,5 +1,5 @@
 #!/bin/bash
-# memory, descriptors and threads that grow in long runs; [SCALE] (1: about half an hour) [CASE…]
+# memory, descriptors and threads that grow in long runs, live pipelines that slow down; [SCALE] (1: about half an hour) [CASE…]
 #
 # shellcheck disable=SC1091,SC2154
 # SPDX-License-Identifier: LGPL-2.1-or-later

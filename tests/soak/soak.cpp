@@ -493,10 +493,53 @@ knobs_of (GstElement *pipeline)
   return knobs;
 }
 
+/* A live pipeline beside another one, which must not slow it down. */
+class LiveNeighbour {
+public:
+  LiveNeighbour ()
+  {
+    GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "end");
+    g_object_set (sink, "signal-handoffs", TRUE, nullptr);
+    g_signal_connect (sink, "handoff",
+        G_CALLBACK (+[] (GstElement *, GstBuffer *, GstPad *,
+                         std::atomic<guint> *arrived) { ++*arrived; }),
+        &frames);
+    gst_object_unref (sink);
+    gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  }
+  ~LiveNeighbour () { stop (pipeline); }
+  LiveNeighbour (const LiveNeighbour &) = delete;
+
+  /* Once the neighbours have started. */
+  void begin ()
+  {
+    first = frames;
+    start = g_get_monotonic_time ();
+  }
+  bool keeps_its_rate () const
+  {
+    const gdouble seconds =
+        gdouble (g_get_monotonic_time () - start) / G_TIME_SPAN_SECOND;
+    const gdouble rate = (frames - first) / seconds;
+    g_print ("live neighbour: %.1f of 30 frames/s\n", rate);
+    return rate >= 28;
+  }
+
+private:
+  GstElement *const pipeline = launch (
+      "videotestsrc is-live=true ! "
+      "video/x-raw,format=RGBA,width=320,height=240,framerate=30/1 ! openclupload ! "
+      "openclconvert ! video/x-raw(memory:OpenCLMemory),format=BGRA ! "
+      "opencldownload ! fakesink name=end sync=true qos=true");
+  std::atomic<guint> frames{0};
+  guint first = 0;
+  gint64 start = 0;
+};
+
 /* One after the other, by chance, of which nothing ends the pipeline or makes it wait for
  * ever; what was refused is a warning. */
 bool
-turn_any (const char *line, guint64 n, Watch &watch)
+turn_any (const char *line, guint64 n, Watch &watch, LiveNeighbour &neighbour)
 {
   GstElement *pipeline = launch (line);
   Arrivals arrivals (pipeline);
@@ -504,6 +547,7 @@ turn_any (const char *line, guint64 n, Watch &watch)
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   gst_element_get_state (pipeline, nullptr, nullptr, GST_CLOCK_TIME_NONE);
   bool goes_on = arrivals.wait (3);
+  neighbour.begin ();
   const std::vector<AnyKnob> knobs = knobs_of (pipeline);
   GstBus *bus = gst_element_get_bus (pipeline);
   for (guint64 i = 0; i < n && goes_on; i++) {
@@ -534,8 +578,9 @@ template <const char *const &line>
 bool
 run_any (guint64 n, Watch &watch)
 {
+  LiveNeighbour neighbour;
   watch.let_build ();
-  return turn_any (line, n, watch);
+  return turn_any (line, n, watch, neighbour) && neighbour.keeps_its_rate ();
 }
 
 const char *const any_depths = "octtestsrc velocity=1 ! " DEPTHS "fakesink";
