@@ -6,7 +6,9 @@
 
 namespace opencl {
 namespace {
-/* GstVideoFormatInfo leaves these to its functions that unpack a line. */
+/* GstVideoFormatInfo leaves these to its functions that unpack a line. For VYUY it has
+ * the offsets of UYVY (GStreamer 1.22), but its functions read V first, as the fourcc
+ * says. */
 const struct {
   GstVideoFormat format;
   guint shift;
@@ -18,6 +20,7 @@ const struct {
     {GST_VIDEO_FORMAT_Y210, 6, {0, 2, 6}},
     {GST_VIDEO_FORMAT_Y212_LE, 4, {0, 2, 6}},
     {GST_VIDEO_FORMAT_Y412_LE, 4, {2, 0, 4, 6}},
+    {GST_VIDEO_FORMAT_VYUY, 0, {1, 2, 0}},
 };
 } // namespace
 

@@ -138,9 +138,21 @@ public:
   GstVideoFrame frame;
 
 private:
+  /* In VYUY, V comes first. GstVideoFormatInfo of GStreamer 1.22 has the offsets of UYVY
+   * there. */
+  int offset_in_pixel (int component) const
+  {
+    const int vyuy[GST_VIDEO_MAX_COMPONENTS] = {1, 2, 0};
+    return GST_VIDEO_FRAME_FORMAT (&frame) == GST_VIDEO_FORMAT_VYUY
+               ? vyuy[component]
+               : GST_VIDEO_FRAME_COMP_POFFSET (&frame, component);
+  }
+
   guint8 *address (int component, int x, int y) const
   {
-    return static_cast<guint8 *> (GST_VIDEO_FRAME_COMP_DATA (&frame, component))
+    const int plane = GST_VIDEO_FRAME_COMP_PLANE (&frame, component);
+    return static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, plane))
+           + offset_in_pixel (component)
            + gsize (y) * GST_VIDEO_FRAME_COMP_STRIDE (&frame, component)
            + gsize (x) * GST_VIDEO_FRAME_COMP_PSTRIDE (&frame, component);
   }
@@ -193,6 +205,34 @@ largest_difference (const Picture &a, const Picture &b)
         largest = MAX (largest, ABS (left.at (c, x, y) - right.at (c, x, y)));
   }
   return largest;
+}
+
+/* The output of GstVideoConverter without dithering. Its fast paths take the nearest chroma
+ * sample whatever the siting; none of them supports this quantization. */
+inline Picture
+videoconverted (const Picture &input, const GstVideoInfo &output)
+{
+  GstVideoInfo in = input.info, out = output;
+  Picture made (out);
+  GstVideoConverter *converter = gst_video_converter_new (&in, &out,
+      gst_structure_new ("options", GST_VIDEO_CONVERTER_OPT_DITHER_METHOD,
+          GST_TYPE_VIDEO_DITHER_METHOD, GST_VIDEO_DITHER_NONE,
+          GST_VIDEO_CONVERTER_OPT_DITHER_QUANTIZATION, G_TYPE_UINT, 2, nullptr));
+  View from (input), to (made, GST_MAP_WRITE);
+  gst_video_converter_frame (converter, &from.frame, &to.frame);
+  gst_video_converter_free (converter);
+  return made;
+}
+
+/* An opaque picture of one colour, 0xRRGGBB, that GstVideoConverter made from RGBA */
+inline Picture
+solid_color (const GstVideoInfo &info, guint color)
+{
+  Picture rgba (info_of ("RGBA", info.width, info.height));
+  fill (rgba, [&] (int c, int, int) {
+    return c == 3 ? 1 : ((color >> (16 - 8 * c)) & 0xff) / 255.0;
+  });
+  return videoconverted (rgba, info);
 }
 
 /* One element between test pads, with both sides' caps on the device. */

@@ -812,6 +812,19 @@ TEST_ROWS (test_compositor_takes_what_cameras_give_as_openclconvert_would, camer
   check_as_converted ({filmed (row, 64, 34, "bt709", "mpeg2")}, "");
 }
 
+/* Red and blue: no two components have the same level, so that none can be swapped. */
+TEST_ROWS (test_openclcompositor_channel_order, camera_formats)
+{
+  const GstVideoInfo rgba = info_of ("RGBA", 12, 4);
+  for (guint color : {0xff0000u, 0x0000ffu}) {
+    Picture picture = video::solid_color (info_of (row, 12, 4), color);
+    Picture made = composed ({layer_of (picture)}, "", "! " DEVICE ",format=RGBA ");
+    const int difference =
+        video::largest_difference (made, video::videoconverted (picture, rgba));
+    fail_unless (difference <= 6, "0x%06x is off by %d", color, difference);
+  }
+}
+
 /* In part above each other, of odd sizes and strides, scaled, cropped, of other colours and
  * sites of chroma */
 TEST_ROWS (
