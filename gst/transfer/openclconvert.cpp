@@ -18,8 +18,10 @@
  * `videoconvert`, such as the one from I420 to BGRA, take the nearest chroma whatever the
  * siting; `chroma-resampler=nearest` does so too.
  *
- * `video-direction` turns or mirrors in the same launch, by the stream's tags where it is
- * `auto`, and `add-borders` keeps the picture's shape in a size of another.
+ * `video-direction` turns or mirrors in the same launch, and `add-borders` keeps the
+ * picture's shape in a size of another. With `video-direction=auto` the image-orientation
+ * tag says how, and downstream gets the tag as rotate-0. A tag of the stream goes before
+ * a global one, and a new stream starts without tags.
  *
  * Formats of ten bits and more keep their levels; down to fewer, `dither=bayer` mixes the
  * two nearest, so that slow gradients show no steps.
@@ -51,6 +53,7 @@
 #include "convertcaps.hpp"
 #include "elements.h"
 #include "geometry.hpp"
+#include "orientationtags.hpp"
 
 #include <gst/opencl/colorconversion.hpp>
 #include <gst/opencl/devicebuffer.hpp>
@@ -134,8 +137,9 @@ struct _GstOpenCLConvert {
   GstOpenCLFilter parent;
 
   opencl::Settings<Settings> *settings;
-  GstVideoOrientationMethod tagged; /* what video-direction=auto is; atomic */
-  GstVideoInfo filmed;              /* the input; object lock, as the next two */
+  transfer::OrientationTags *tags; /* for video-direction=auto */
+  bool sends_upright;              /* sends the tag as rotate-0; streaming thread */
+  GstVideoInfo filmed;             /* the input; object lock, as the next two */
   transfer::Shown shown;
   transfer::Orientation orientation;
   Work *work; /* between set_formats and close, else null */
@@ -217,7 +221,7 @@ const opencl::PropertyTable<Settings> properties = {
         "What becomes of levels that lie between those of an output with fewer bits",
         &Settings::dither, dither_get_type, opencl::controllable},
     {"video-direction", "Video direction",
-        "How the picture is turned or mirrored; auto: as the stream's tags say",
+        "Rotation or mirroring of frames (auto = as the image-orientation tag says)",
         &Settings::direction, gst_video_orientation_method_get_type,
         opencl::controllable},
     {"add-borders", "Add borders",
@@ -234,10 +238,37 @@ const opencl::PropertyTable<Settings> properties = {
 static transfer::Orientation
 orientation_of (GstOpenCLConvert *self, const Settings &settings)
 {
-  return transfer::orientation_of (
-      settings.direction == GST_VIDEO_ORIENTATION_AUTO
-          ? GstVideoOrientationMethod (g_atomic_int_get (&self->tagged))
-          : settings.direction);
+  return transfer::orientation_of (settings.direction == GST_VIDEO_ORIENTATION_AUTO
+                                       ? self->tags->method ()
+                                       : settings.direction);
+}
+
+/* Frames are turned in another way from now on. Where the caps stay the same, the base
+ * class does not set them again, and would pass frames through as before. */
+static void
+follow_orientation (GstOpenCLConvert *self, const Settings &settings)
+{
+  GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
+  gst_base_transform_reconfigure_src (transform);
+  if (orientation_of (self, settings).turns ())
+    gst_base_transform_set_passthrough (transform, FALSE);
+}
+
+/* Tells downstream again how frames are to be turned, after video-direction has changed
+ * from or to auto. */
+static void
+sync_sent_tags (GstOpenCLConvert *self, const Settings &settings)
+{
+  const bool upright = settings.direction == GST_VIDEO_ORIENTATION_AUTO;
+  if (self->sends_upright == upright)
+    return;
+  self->sends_upright = upright;
+  for (transfer::OwnedEvent &event : self->tags->events ()) {
+    if (upright)
+      event = transfer::with_upright_orientation (std::move (event));
+    gst_pad_push_event (
+        GST_BASE_TRANSFORM_SRC_PAD (GST_BASE_TRANSFORM (self)), event.release ());
+  }
 }
 
 /* As they are on the other side, before anything is converted. (transfer full) */
@@ -554,6 +585,7 @@ gst_opencl_convert_close (GstOpenCLFilter *filter)
   delete self->work;
   self->work = nullptr;
   self->settings->stop ();
+  self->tags->clear ();
 }
 
 /* --- frames --- */
@@ -593,11 +625,9 @@ gst_opencl_convert_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   if (self->settings->is_started () && self->settings->update (accept)) {
     const Settings is = self->settings->current ();
     if (!makes_caps_of (self, was, is) || was.direction != is.direction)
-      gst_base_transform_reconfigure_src (transform);
-    /* What passed through may no longer. */
-    if (orientation_of (self, is).turns ())
-      gst_base_transform_set_passthrough (transform, FALSE);
+      follow_orientation (self, is);
   }
+  sync_sent_tags (self, self->settings->current ());
 }
 
 static gboolean
@@ -670,24 +700,24 @@ with_pointer_of_input (GstOpenCLConvert *self, GstEvent *event)
   return event;
 }
 
-/* What video-direction=auto is */
 static gboolean
 gst_opencl_convert_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (transform);
-  GstVideoOrientationMethod method;
-  GstTagList *tags;
+  GstBaseTransformClass *parent =
+      GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class);
+  const Settings settings = self->settings->current ();
 
-  if (GST_EVENT_TYPE (event) == GST_EVENT_TAG) {
-    gst_event_parse_tag (event, &tags);
-    if (gst_video_orientation_from_tag (tags, &method)
-        && GstVideoOrientationMethod (g_atomic_int_get (&self->tagged)) != method) {
-      g_atomic_int_set (&self->tagged, method);
-      gst_base_transform_reconfigure_src (transform);
-    }
-  }
-  return GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class)
-      ->sink_event (transform, event);
+  if (GST_EVENT_TYPE (event) != GST_EVENT_TAG
+      && GST_EVENT_TYPE (event) != GST_EVENT_STREAM_START)
+    return parent->sink_event (transform, event);
+  sync_sent_tags (self, settings);
+  if (self->tags->take (event) && settings.direction == GST_VIDEO_ORIENTATION_AUTO)
+    follow_orientation (self, settings);
+  transfer::OwnedEvent sent (event);
+  if (self->sends_upright)
+    sent = transfer::with_upright_orientation (std::move (sent));
+  return parent->sink_event (transform, sent.release ());
 }
 
 static gboolean
@@ -707,6 +737,7 @@ gst_opencl_convert_finalize (GObject *object)
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (object);
   delete self->work;
   delete self->settings;
+  delete self->tags;
   G_OBJECT_CLASS (gst_opencl_convert_parent_class)->finalize (object);
 }
 
@@ -748,4 +779,5 @@ static void
 gst_opencl_convert_init (GstOpenCLConvert *self)
 {
   self->settings = new opencl::Settings<Settings> (self, properties);
+  self->tags = new transfer::OrientationTags;
 }

@@ -136,6 +136,245 @@ TEST (test_convert_turns_by_tag_and_while_it_plays)
   gst_object_unref (convert);
 }
 
+/* --- video-direction=auto --- */
+
+namespace {
+/* A picture and its element with equal caps on both sides, which passes frames through
+ * while nothing is turned */
+struct Auto {
+  GstVideoInfo info = info_of ("RGBA", 40, 24);
+  Picture picture{info};
+  Run run;
+
+  explicit Auto (const std::string &direction = "auto", const std::string &more = "")
+      : run ("openclconvert video-direction=" + direction + more, info, info)
+  {
+    video::fill_random (picture, 2);
+    sent_tags ();
+  }
+
+  bool send (GstEvent *event) { return gst_harness_push_event (run.harness, event); }
+
+  /* `orientation` is NULL for a list without the tag. */
+  void tag (const char *orientation, GstTagScope scope = GST_TAG_SCOPE_STREAM)
+  {
+    GstTagList *tags = gst_tag_list_new (GST_TAG_TITLE, "title", nullptr);
+    if (orientation)
+      gst_tag_list_add (
+          tags, GST_TAG_MERGE_REPLACE, GST_TAG_IMAGE_ORIENTATION, orientation, nullptr);
+    gst_tag_list_set_scope (tags, scope);
+    fail_unless (send (gst_event_new_tag (tags)));
+  }
+
+  void start_stream (const char *id)
+  {
+    fail_unless (send (gst_event_new_stream_start (id)));
+    fail_unless (send (gst_event_new_caps (video::device_caps (info))));
+    GstSegment segment;
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    fail_unless (send (gst_event_new_segment (&segment)));
+  }
+
+  void set_direction (const char *direction)
+  {
+    GstElement *convert = gst_harness_find_element (run.harness, "openclconvert");
+    gst_util_set_object_arg (G_OBJECT (convert), "video-direction", direction);
+    gst_object_unref (convert);
+  }
+
+  /* `direction` is one of videoflip, or "identity". */
+  void expect (const std::string &direction)
+  {
+    const Picture wanted =
+        direction == "identity" ? picture : flipped (picture, direction);
+    GstBuffer *made =
+        gst_harness_push_and_pull (run.harness, gst_buffer_ref (picture.buffer));
+    fail_unless (made != nullptr);
+    fail_unless (video::largest_difference (Picture (info, made), wanted) == 0,
+        "the frame is not that of %s", direction.c_str ());
+  }
+
+  /* The orientations that have come out since the last call, "none" without the tag */
+  std::vector<std::string> sent_tags ()
+  {
+    std::vector<std::string> sent;
+    while (GstEvent *event = gst_harness_try_pull_event (run.harness)) {
+      GstTagList *tags;
+      gchar *orientation = nullptr;
+      if (GST_EVENT_TYPE (event) == GST_EVENT_TAG) {
+        gst_event_parse_tag (event, &tags);
+        gst_tag_list_get_string (tags, GST_TAG_IMAGE_ORIENTATION, &orientation);
+        sent.push_back (orientation ? orientation : "none");
+      }
+      g_free (orientation);
+      gst_event_unref (event);
+    }
+    return sent;
+  }
+};
+
+using Tags = std::vector<std::string>;
+} // namespace
+
+TEST (test_openclconvert_auto_turns_passed_through_frames)
+{
+  Auto convert;
+  convert.expect ("identity");
+  convert.tag ("rotate-180");
+  convert.expect ("180");
+  convert.tag ("flip-rotate-0");
+  convert.expect ("horiz");
+  convert.tag ("rotate-0");
+  convert.expect ("identity");
+}
+
+/* As newer versions of videoflip do: the next element must not turn again. */
+TEST (test_openclconvert_auto_rewrites_orientation_tag)
+{
+  Auto convert;
+  GstTagList *tags = gst_tag_list_new (
+      GST_TAG_IMAGE_ORIENTATION, "rotate-180", GST_TAG_TITLE, "title", nullptr);
+  gst_tag_list_set_scope (tags, GST_TAG_SCOPE_GLOBAL);
+  GstEvent *event = gst_event_new_tag (tags);
+  const guint32 seqnum = gst_event_get_seqnum (event);
+  fail_unless (convert.send (gst_event_ref (event)));
+
+  GstEvent *sent = gst_harness_try_pull_event (convert.run.harness);
+  fail_unless (sent && GST_EVENT_TYPE (sent) == GST_EVENT_TAG);
+  GstTagList *expected = gst_tag_list_copy (tags), *rewritten;
+  gst_tag_list_add (
+      expected, GST_TAG_MERGE_REPLACE, GST_TAG_IMAGE_ORIENTATION, "rotate-0", nullptr);
+  gst_event_parse_tag (sent, &rewritten);
+  fail_unless (gst_tag_list_is_equal (rewritten, expected));
+  fail_unless (gst_tag_list_get_scope (rewritten) == GST_TAG_SCOPE_GLOBAL);
+  fail_unless_equals_int (gst_event_get_seqnum (sent), seqnum);
+  /* Others may share the list that came. */
+  gchar *orientation = nullptr;
+  gst_tag_list_get_string (tags, GST_TAG_IMAGE_ORIENTATION, &orientation);
+  fail_unless_equals_string (orientation, "rotate-180");
+  g_free (orientation);
+  gst_tag_list_unref (expected);
+  gst_event_unref (sent);
+  gst_event_unref (event);
+}
+
+TEST (test_openclconvert_auto_twice_turns_once)
+{
+  Auto convert ("auto", " ! openclconvert video-direction=auto");
+  convert.tag ("rotate-180");
+  convert.expect ("180");
+}
+
+TEST (test_openclconvert_auto_keeps_tags_without_orientation)
+{
+  Auto convert;
+  convert.tag (nullptr);
+  fail_unless (convert.sent_tags () == Tags{"none"});
+}
+
+TEST (test_openclconvert_set_direction_keeps_orientation_tag)
+{
+  for (const char *direction : {"identity", "vert"}) {
+    Auto convert (direction);
+    convert.tag ("rotate-180");
+    convert.expect (direction);
+    fail_unless (convert.sent_tags () == Tags{"rotate-180"});
+  }
+}
+
+/* Downstream has to know which frames are turned. */
+TEST (test_openclconvert_direction_change_sends_orientation_tag_again)
+{
+  Auto convert;
+  convert.tag ("rotate-90", GST_TAG_SCOPE_GLOBAL);
+  convert.tag ("rotate-180");
+  convert.expect ("180");
+  fail_unless (convert.sent_tags () == (Tags{"rotate-0", "rotate-0"}));
+  convert.set_direction ("identity");
+  convert.expect ("identity");
+  fail_unless (convert.sent_tags () == (Tags{"rotate-90", "rotate-180"}));
+  convert.set_direction ("vert");
+  convert.expect ("vert");
+  fail_unless (convert.sent_tags ().empty ());
+  convert.set_direction ("auto");
+  convert.expect ("180");
+  fail_unless (convert.sent_tags () == (Tags{"rotate-0", "rotate-0"}));
+}
+
+TEST (test_openclconvert_auto_resets_orientation_with_new_stream)
+{
+  Auto convert;
+  convert.start_stream ("one");
+  convert.tag ("rotate-180");
+  convert.expect ("180");
+  convert.start_stream ("one");
+  convert.expect ("180");
+  convert.start_stream ("two");
+  convert.expect ("identity");
+  /* and forgets the tags of the stream before */
+  convert.sent_tags ();
+  convert.set_direction ("identity");
+  convert.expect ("identity");
+  fail_unless (convert.sent_tags ().empty ());
+}
+
+TEST (test_openclconvert_auto_prefers_stream_scope)
+{
+  Auto convert;
+  convert.tag ("rotate-180", GST_TAG_SCOPE_GLOBAL);
+  convert.expect ("180");
+  convert.tag ("flip-rotate-0");
+  convert.expect ("horiz");
+  convert.tag ("rotate-180", GST_TAG_SCOPE_GLOBAL);
+  convert.expect ("horiz");
+  convert.tag (nullptr);
+  convert.expect ("180");
+  convert.tag (nullptr, GST_TAG_SCOPE_GLOBAL);
+  convert.expect ("identity");
+}
+
+TEST (test_openclconvert_auto_keeps_orientation_after_flush)
+{
+  Auto convert;
+  convert.tag ("rotate-180");
+  convert.send (gst_event_new_flush_start ());
+  convert.send (gst_event_new_flush_stop (TRUE));
+  GstSegment segment;
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  convert.send (gst_event_new_segment (&segment));
+  convert.expect ("180");
+}
+
+/* The first caps are made with the tag. */
+TEST (test_openclconvert_auto_takes_tag_before_caps)
+{
+  GstHarness *harness = gst_harness_new_parse ("openclconvert video-direction=auto");
+  gst_harness_set_sink_caps_str (harness, "video/x-raw(memory:OpenCLMemory)");
+  gst_harness_push_event (harness, gst_event_new_stream_start ("one"));
+  gst_harness_push_event (harness, gst_event_new_tag (gst_tag_list_new (
+                                       GST_TAG_IMAGE_ORIENTATION, "rotate-90", nullptr)));
+  gst_harness_set_src_caps (harness, video::device_caps (info_of ("RGBA", 64, 48)));
+  gst_harness_push (harness, gst_buffer_new_allocate (nullptr, 64 * 48 * 4, nullptr));
+  GstCaps *caps = gst_pad_get_current_caps (harness->sinkpad);
+  GstVideoInfo info;
+  fail_unless (caps && gst_video_info_from_caps (&info, caps));
+  fail_unless (info.width == 48 && info.height == 64, "%dx%d", info.width, info.height);
+  gst_caps_unref (caps);
+  gst_harness_teardown (harness);
+}
+
+TEST (test_openclconvert_auto_resets_orientation_in_ready)
+{
+  Auto convert;
+  convert.tag ("rotate-180");
+  convert.expect ("180");
+  GstElement *element = convert.run.harness->element;
+  gst_element_set_state (element, GST_STATE_READY);
+  gst_element_set_state (element, GST_STATE_PLAYING);
+  convert.start_stream ("one");
+  convert.expect ("identity");
+}
+
 TEST (test_convert_with_borders_keeps_the_shape_and_is_black_beside_it)
 {
   for (const char *format : {"RGBA", "AYUV", "I420", "GRAY8"}) {
