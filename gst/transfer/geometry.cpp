@@ -69,6 +69,30 @@ to_input (const GstVideoInfo &input, const Shown &shown, const Orientation &orie
   *y = input.height * (orientation.mirrored_y ? 1 - down : down);
 }
 
+GstVideoRectangle
+to_output (const GstVideoInfo &input, const Shown &shown, const Orientation &orientation,
+    GstVideoRectangle region)
+{
+  gint width = input.width, height = input.height;
+  if (orientation.mirrored_x)
+    region.x = width - region.x - region.w;
+  if (orientation.mirrored_y)
+    region.y = height - region.y - region.h;
+  if (orientation.transposed) {
+    std::swap (width, height);
+    region = {region.y, region.x, region.h, region.w};
+  }
+  auto scaled = [] (gint length, gint to, gint from) {
+    return gint (gint64 (length) * to / from);
+  };
+  auto side = [&] (gint length, gint to, gint from) {
+    return std::max (scaled (length, to, from), std::min (length, 1));
+  };
+  return {shown.left + scaled (region.x, shown.width, width),
+      shown.top + scaled (region.y, shown.height, height),
+      side (region.w, shown.width, width), side (region.h, shown.height, height)};
+}
+
 static void
 swap_fields (GstStructure *structure, const gchar *one, const gchar *other)
 {

@@ -43,6 +43,11 @@ Shown shown_of (const GstVideoInfo &input, const GstVideoInfo &output,
 void to_input (const GstVideoInfo &input, const Shown &shown,
     const Orientation &orientation, gdouble *x, gdouble *y);
 
+/* Where the output shows @region of the input. Rounds down, as GStreamer does when it
+ * scales regions of interest, but no side to nothing. */
+GstVideoRectangle to_output (const GstVideoInfo &input, const Shown &shown,
+    const Orientation &orientation, GstVideoRectangle region);
+
 /* With columns and lines in each other's place. (transfer full) */
 GstCaps *transposed_caps (GstCaps *caps);
 

@@ -23,6 +23,9 @@
  * tag says how, and downstream gets the tag as rotate-0. A tag of the stream goes before
  * a global one, and a new stream starts without tags.
  *
+ * Regions of interest (#GstVideoRegionOfInterestMeta) are turned, scaled and moved with
+ * the picture. They are cut off at its edges, and left out where they lie outside of it.
+ *
  * Formats of ten bits and more keep their levels; down to fewer, `dither=bayer` mixes the
  * two nearest, so that slow gradients show no steps.
  *
@@ -54,6 +57,7 @@
 #include "elements.h"
 #include "geometry.hpp"
 #include "orientationtags.hpp"
+#include "regionmetas.hpp"
 
 #include <gst/opencl/colorconversion.hpp>
 #include <gst/opencl/devicebuffer.hpp>
@@ -678,6 +682,41 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
                               : kernel->enqueue (queue, columns, lines, error);
 }
 
+/* --- metas --- */
+
+static bool
+marks_place (const GstMeta *meta)
+{
+  static const GQuark tag =
+      g_quark_from_static_string (GST_META_TAG_VIDEO_ORIENTATION_STR);
+  return gst_meta_api_type_has_tag (meta->info->api, tag);
+}
+
+/* The base class only scales places in the frame. Other places than regions are not known
+ * in a frame that is turned or has borders. */
+static gboolean
+gst_opencl_convert_transform_meta (
+    GstBaseTransform *transform, GstBuffer *output, GstMeta *meta, GstBuffer *input)
+{
+  GstOpenCLConvert *self = GST_OPENCL_CONVERT (transform);
+  GstOpenCLFilter *filter = GST_OPENCL_FILTER (transform);
+  const GstVideoInfo &in = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
+  const Settings settings = self->settings->current ();
+  const transfer::Orientation orientation = orientation_of (self, settings);
+  const transfer::Shown shown =
+      transfer::shown_of (in, out, orientation, settings.borders);
+
+  if (transfer::marks_region (meta)) {
+    transfer::add_region_meta (output, meta, {in, orientation, shown});
+    return FALSE;
+  }
+  if (marks_place (meta) && (orientation.turns () || !shown.covers (out)))
+    return FALSE;
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class)
+      ->transform_meta (transform, output, meta, input);
+}
+
 /* --- events from downstream --- */
 
 /* Where the pointer is in the output, told in pixels of the input. */
@@ -762,6 +801,7 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
   transform_class->transform_caps = gst_opencl_convert_transform_caps;
   transform_class->fixate_caps = gst_opencl_convert_fixate_caps;
   transform_class->accept_caps = gst_opencl_convert_accept_caps;
+  transform_class->transform_meta = gst_opencl_convert_transform_meta;
   transform_class->src_event = gst_opencl_convert_src_event;
   transform_class->sink_event = gst_opencl_convert_sink_event;
   filter_class->set_formats = gst_opencl_convert_set_formats;

@@ -487,3 +487,204 @@ TEST (test_convert_tells_where_the_pointer_is_before_the_picture_was_turned)
   fail_unless (fabs (point[0] - 10) < 1e-6 && fabs (point[1] - 21) < 1e-6, "%g,%g",
       point[0], point[1]);
 }
+
+/* --- regions of interest --- */
+
+namespace {
+struct Region {
+  int x, y, w, h;
+
+  bool operator== (const Region &other) const
+  {
+    return x == other.x && y == other.y && w == other.w && h == other.h;
+  }
+};
+
+std::string
+text_of (const std::vector<Region> &regions)
+{
+  std::string text;
+  for (const Region &region : regions)
+    text += " " + std::to_string (region.x) + "," + std::to_string (region.y) + " "
+            + std::to_string (region.w) + "x" + std::to_string (region.h);
+  return text;
+}
+
+std::vector<Region>
+regions_of (GstBuffer *buffer)
+{
+  std::vector<Region> regions;
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
+             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto *region = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
+    regions.push_back (
+        {int (region->x), int (region->y), int (region->w), int (region->h)});
+  }
+  return regions;
+}
+
+GstVideoRegionOfInterestMeta *
+add_region (const Picture &picture, const Region &region)
+{
+  return gst_buffer_add_video_region_of_interest_meta (
+      picture.buffer, "face", region.x, region.y, region.w, region.h);
+}
+
+const struct {
+  const char *label; /* properties */
+  int width, height; /* of the output; the input has 64x32 */
+  Region expected;   /* of 48,0 16x8 */
+} region_rows[] = {
+    {"video-direction=identity", 64, 32, {48, 0, 16, 8}},
+    {"video-direction=180", 64, 32, {0, 24, 16, 8}},
+    {"video-direction=horiz", 64, 32, {0, 0, 16, 8}},
+    {"video-direction=vert", 64, 32, {48, 24, 16, 8}},
+    {"video-direction=90r", 32, 64, {24, 48, 8, 16}},
+    {"video-direction=90l", 32, 64, {0, 0, 8, 16}},
+    {"video-direction=ul-lr", 32, 64, {0, 48, 8, 16}},
+    {"video-direction=ur-ll", 32, 64, {24, 0, 8, 16}},
+    {"video-direction=180 scale-method=nearest", 192, 64, {0, 48, 48, 16}},
+    {"video-direction=90r scale-method=nearest", 96, 64, {72, 48, 24, 16}},
+    {"add-borders=true", 64, 64, {48, 16, 16, 8}},
+    {"add-borders=true video-direction=90r", 64, 64, {40, 48, 8, 16}},
+    {"add-borders=true video-direction=180", 32, 32, {0, 20, 8, 4}},
+    {"add-borders=false", 64, 64, {48, 0, 16, 16}},
+};
+} // namespace
+
+/* The expectation was worked out by hand. */
+TEST_ROWS (test_openclconvert_region_of_interest, region_rows)
+{
+  GstVideoInfo in = info_of ("RGBA", 64, 32);
+  GstVideoInfo out = info_of ("BGRA", row.width, row.height);
+  Picture picture (in);
+  video::fill_random (picture, 1);
+  add_region (picture, {48, 0, 16, 8});
+  Run run (std::string ("openclconvert ") + row.label, in, out);
+  const std::vector<Region> regions = regions_of (run (picture).buffer);
+  fail_unless (
+      regions == std::vector<Region>{row.expected}, "%s", text_of (regions).c_str ());
+}
+
+/* The bounding box of what is white */
+static Region
+found_in (const Picture &picture)
+{
+  View view (picture);
+  int left = view.width (0), top = view.height (0), right = 0, bottom = 0;
+  for (int y = 0; y < view.height (0); y++)
+    for (int x = 0; x < view.width (0); x++)
+      if (view.at (0, x, y) == 255) {
+        left = std::min (left, x), right = std::max (right, x + 1);
+        top = std::min (top, y), bottom = std::max (bottom, y + 1);
+      }
+  return {left, top, right - left, bottom - top};
+}
+
+/* A white rectangle is found where its region says. */
+TEST_ROWS (test_openclconvert_region_of_interest_is_what_it_marks, region_rows)
+{
+  GstVideoInfo in = info_of ("GRAY8", 64, 32);
+  GstVideoInfo out = info_of ("GRAY8", row.width, row.height);
+  for (const Region &region : {Region{48, 0, 16, 8}, {4, 8, 12, 20}, {0, 0, 64, 32}}) {
+    Picture picture (in);
+    video::fill (picture, [&] (int, int x, int y) {
+      return x >= region.x && x < region.x + region.w && y >= region.y
+             && y < region.y + region.h;
+    });
+    add_region (picture, region);
+    Run run (std::string ("openclconvert scale-method=nearest ") + row.label, in, out);
+    GstBuffer *made =
+        gst_harness_push_and_pull (run.harness, gst_buffer_ref (picture.buffer));
+    Picture output (out, made);
+    const Region found = found_in (output);
+    fail_unless (regions_of (made) == std::vector<Region>{found}, "%s, found %s",
+        text_of (regions_of (made)).c_str (), text_of ({found}).c_str ());
+  }
+}
+
+TEST (test_openclconvert_region_of_interest_stays_in_frame)
+{
+  const struct {
+    const char *properties;
+    std::vector<Region> expected;
+  } rows[] = {
+      {"", {{60, 28, 4, 4}, {60, 0, 4, 32}, {10, 12, 0, 5}}},
+      {"video-direction=180", {{0, 0, 4, 4}, {0, 0, 4, 32}, {54, 15, 0, 5}}},
+      {"video-direction=90r", {{0, 60, 4, 4}, {0, 60, 32, 4}, {15, 10, 5, 0}}},
+  };
+  GstVideoInfo in = info_of ("RGBA", 64, 32);
+  for (const auto &row : rows) {
+    const bool sideways = strstr (row.properties, "90r");
+    GstVideoInfo out = info_of ("BGRA", sideways ? 32 : 64, sideways ? 64 : 32);
+    Picture picture (in);
+    add_region (picture, {60, 28, 16, 8});
+    add_region (picture, {64, 0, 4, 4});
+    add_region (picture, {60, 0, G_MAXINT, G_MAXINT});
+    add_region (picture, {10, 12, 0, 5});
+    Run run (std::string ("openclconvert ") + row.properties, in, out);
+    const std::vector<Region> regions = regions_of (run (picture).buffer);
+    fail_unless (
+        regions == row.expected, "%s:%s", row.properties, text_of (regions).c_str ());
+  }
+}
+
+TEST (test_openclconvert_region_of_interest_keeps_what_it_says)
+{
+  GstVideoInfo in = info_of ("RGBA", 64, 32);
+  Picture picture (in);
+  GstVideoRegionOfInterestMeta *region = add_region (picture, {48, 0, 16, 8});
+  region->id = 5, region->parent_id = 3;
+  gst_video_region_of_interest_meta_add_param (
+      region, gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, 0.5, nullptr));
+  Run run ("openclconvert video-direction=180", in, in);
+  Picture made = run (picture);
+  auto *moved = reinterpret_cast<GstVideoRegionOfInterestMeta *> (
+      gst_buffer_get_meta (made.buffer, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
+  fail_unless (moved != nullptr);
+  fail_unless_equals_int (moved->id, 5);
+  fail_unless_equals_int (moved->parent_id, 3);
+  fail_unless_equals_string (g_quark_to_string (moved->roi_type), "face");
+  GstStructure *param = gst_video_region_of_interest_meta_get_param (moved, "detection");
+  gdouble confidence = 0;
+  fail_unless (param && gst_structure_get_double (param, "confidence", &confidence));
+  fail_unless (confidence == 0.5);
+}
+
+/* The next frame is turned, without new caps. */
+TEST (test_openclconvert_region_of_interest_follows_property)
+{
+  Auto convert ("identity");
+  add_region (convert.picture, {1, 2, 3, 4});
+  auto regions = [&] {
+    GstBuffer *made = gst_harness_push_and_pull (
+        convert.run.harness, gst_buffer_ref (convert.picture.buffer));
+    const std::vector<Region> found = regions_of (made);
+    gst_buffer_unref (made);
+    return found;
+  };
+  fail_unless (regions () == (std::vector<Region>{{1, 2, 3, 4}}));
+  convert.set_direction ("180");
+  fail_unless (regions () == (std::vector<Region>{{36, 18, 3, 4}}));
+  convert.set_direction ("auto");
+  convert.tag ("flip-rotate-0");
+  fail_unless (regions () == (std::vector<Region>{{36, 2, 3, 4}}));
+}
+
+/* A crop is a region, too. Of bars and active formats nothing is known of turned frames. */
+TEST (test_openclconvert_crop_is_turned_and_other_places_are_dropped)
+{
+  GstVideoInfo in = info_of ("RGBA", 64, 32);
+  Picture picture (in);
+  GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta (picture.buffer);
+  crop->x = 48, crop->y = 0, crop->width = 16, crop->height = 8;
+  gst_buffer_add_video_afd_meta (
+      picture.buffer, 0, GST_VIDEO_AFD_SPEC_ATSC_A53, GST_VIDEO_AFD_16_9_TOP_ALIGNED);
+  Run run ("openclconvert video-direction=180", in, in);
+  Picture made = run (picture);
+  crop = gst_buffer_get_video_crop_meta (made.buffer);
+  fail_unless (
+      crop && crop->x == 0 && crop->y == 24 && crop->width == 16 && crop->height == 8);
+  fail_if (gst_buffer_get_meta (made.buffer, GST_VIDEO_AFD_META_API_TYPE));
+}
