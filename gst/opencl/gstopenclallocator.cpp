@@ -4,6 +4,7 @@
  */
 #include "gstopenclallocator.hpp"
 
+#include "acquiredbuffers.hpp"
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclmemory.h"
@@ -70,13 +71,9 @@ opencl::allocate_memory (
   return memory;
 }
 
-/* Of contents that are there already */
 static GstMemory *
-new_filled_memory (std::shared_ptr<DeviceStorage> storage, gsize size, gpointer user_data,
-    GDestroyNotify notify)
+new_device_memory (std::shared_ptr<Storage> storage, gsize size)
 {
-  storage->set_contents_on_device ();
-  storage->set_notify (notify, user_data);
   GstAllocator *allocator = gst_opencl_context_get_allocator (storage->context, FALSE);
   GstMemory *memory = new_memory (
       allocator, std::move (storage), nullptr, GstMemoryFlags (0), size, 0, size);
@@ -88,19 +85,20 @@ GstMemory *
 opencl::wrap_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
     gpointer user_data, GDestroyNotify notify)
 {
-  return new_filled_memory (
-      new_storage_of (context, cl::Buffer (handle, true), size), size, user_data, notify);
+  auto storage = new_storage_of (context, cl::Buffer (handle, true), size);
+  storage->set_contents_on_device ();
+  storage->set_notify (notify, user_data);
+  return new_device_memory (std::move (storage), size);
 }
 
-/* The CPU sees a copy, on any device: not every driver maps what is another's. */
 GstMemory *
 opencl::acquire_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
     const ExternalCalls &calls, gpointer user_data, GDestroyNotify notify, GError **error)
 {
-  auto storage = make_staged_storage (context, cl::Buffer (handle, true), size);
-  if (!storage->acquire (calls, error))
-    return nullptr;
-  return new_filled_memory (std::move (storage), size, user_data, notify);
+  std::shared_ptr<Storage> storage =
+      gst_opencl_context_get_acquired_buffers (context).acquire (
+          context, handle, size, calls, user_data, notify, error);
+  return storage ? new_device_memory (std::move (storage), size) : nullptr;
 }
 
 static GstMemory *

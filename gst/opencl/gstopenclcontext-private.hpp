@@ -7,6 +7,7 @@
 #include <gst/opencl/gstopenclcontext.h>
 
 namespace opencl {
+class AcquiredBuffers;
 class CopyThreads;
 class StagingRing;
 class ThreadQueues;
@@ -37,6 +38,10 @@ opencl::StagingRing *gst_opencl_context_get_staging_ring (GstOpenCLContext *cont
 
 /* Threads that copy for every staging ring. */
 opencl::CopyThreads &gst_opencl_context_get_copy_threads (GstOpenCLContext *context);
+
+/* The buffers of others that the context has acquired */
+opencl::AcquiredBuffers &gst_opencl_context_get_acquired_buffers (
+    GstOpenCLContext *context);
 
 /* After an OpenCL call has failed: finds out whether that was the end of the device. From
  * then on the context is lost: nobody is given it any more, and whoever wants its device

@@ -15,6 +15,7 @@
  */
 #include "gstopenclcontext-private.hpp"
 
+#include "acquiredbuffers.hpp"
 #include "devicechoice.hpp"
 #include "programsource.hpp"
 #include "gstopenclerror.h"
@@ -63,6 +64,8 @@ struct ContextState {
   std::unique_ptr<opencl::CopyThreads> copy_threads;
 
   GWeakRef allocators[2]; /* device, host */
+
+  opencl::AcquiredBuffers acquired_buffers;
 };
 } // namespace
 
@@ -474,6 +477,12 @@ gst_opencl_context_matches (GstOpenCLContext *context, const gchar *device)
   const ContextState &state = *context->state;
   return opencl::device_is_chosen (
       opencl::describe_device (state.device, state.index), device);
+}
+
+opencl::AcquiredBuffers &
+gst_opencl_context_get_acquired_buffers (GstOpenCLContext *context)
+{
+  return context->state->acquired_buffers;
 }
 
 GstAllocator *

@@ -72,14 +72,18 @@ GST_OPENCL_API cl_mem gst_opencl_context_import_fd (GstOpenCLContext *context,
  * @handle: (type gpointer): of gst_opencl_context_import_fd(); retained
  * @size: its bytes
  * @user_data: for @notify
- * @notify: (nullable) (scope async): called when the memory is freed, the device has done
- *   with it and it is released; then perhaps in a thread of the context. Not called where
- *   this fails
+ * @notify: (nullable) (scope async): called when the memory is freed and the device has
+ *   done with it, for the last memory of @handle after the release; perhaps in a thread of
+ *   the context. Not called where this fails
  * @error: set when it could not be acquired
  *
  * Acquires @handle on the device from those who share it, until the returned memory is
  * freed. They have finished with it before, and leave it alone until @notify. For memory
  * that comes again and again, such as a camera's: imported once, acquired for each frame.
+ *
+ * Where @handle is acquired already by memory of @context, both share the contents, and
+ * @handle is released when the last of them is freed. Each @notify is called for its own
+ * memory.
  *
  * Returns: (transfer full) (nullable): device memory around @handle
  *

@@ -61,11 +61,8 @@ DeviceStorage::~DeviceStorage ()
 {
   g_clear_object (&deferred);
   g_clear_error (&fill_error);
-  if (release_call)
-    release ();
   buffer = cl::Buffer ();
-  if (notify)
-    give_back ();
+  give_back (notify, user_data);
 }
 
 void
@@ -75,16 +72,20 @@ DeviceStorage::set_notify (GDestroyNotify function, gpointer data)
   user_data = data;
 }
 
-/* All commands that use the memory wait for this one. */
+/* All commands that use the buffer wait for this one. */
 bool
-DeviceStorage::acquire (const ExternalCalls &calls, GError **error)
+DeviceStorage::acquire (
+    const ExternalCalls &calls, const TrackedEvent &released, GError **error)
 {
   cl_command_queue queue =
       gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
   const cl_mem handle = buffer ();
   cl_event event;
 
-  if (!gst_opencl_check (calls.acquire (queue, 1, &handle, 0, nullptr, &event),
+  if (released ()) /* perhaps on another queue */
+    events.record (nullptr, GST_MAP_WRITE, released ());
+  if (!events.enqueue_waits (queue, GST_MAP_WRITE, error)
+      || !gst_opencl_check (calls.acquire (queue, 1, &handle, 0, nullptr, &event),
           "clEnqueueAcquireExternalMemObjectsKHR", error))
     return false;
   clFlush (queue);
@@ -97,9 +98,10 @@ DeviceStorage::acquire (const ExternalCalls &calls, GError **error)
 /* Behind all that uses it, on the queue of the last command that does: the thread that
  * frees the memory may have other work, which must not wait. Where this fails the device is
  * lost, which the elements report that enqueue frames. */
-void
+TrackedEvent
 DeviceStorage::release ()
 {
+  std::lock_guard<std::mutex> guard (lock);
   cl_command_queue queue = events.last_queue ();
   if (!queue)
     queue = gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
@@ -109,22 +111,28 @@ DeviceStorage::release ()
   if (!events.enqueue_waits (queue, GST_MAP_READWRITE, nullptr)
       || !gst_opencl_check (release_call (queue, 1, &handle, 0, nullptr, &event),
           "clEnqueueReleaseExternalMemObjectsKHR", nullptr))
-    return;
+    return events.last_write ();
   clFlush (queue);
   events.record (queue, GST_MAP_WRITE, event);
   clReleaseEvent (event);
+  return events.last_write ();
 }
 
 /* Tells the application that its buffer is free, once the last of all pending commands is
  * over. */
 void
-DeviceStorage::give_back ()
+DeviceStorage::give_back (GDestroyNotify notify, gpointer user_data)
 {
   using Owner = std::shared_ptr<void>;
-  const Owner application (user_data, notify);
   Waits pending;
 
-  events.append_waits (GST_MAP_READWRITE, pending);
+  if (!notify)
+    return;
+  const Owner application (user_data, notify);
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    events.append_waits (GST_MAP_READWRITE, pending);
+  }
   for (const TrackedEvent &event : pending)
     gst_opencl_context_release_after (
         context, event (), [] (gpointer data) { delete static_cast<Owner *> (data); },

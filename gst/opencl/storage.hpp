@@ -66,8 +66,13 @@ public:
 
   cl_mem handle () const { return buffer (); }
   void set_notify (GDestroyNotify function, gpointer data);
-  /* The buffer is shared with others, who have it back when this ends. */
-  bool acquire (const ExternalCalls &calls, GError **error);
+  /* The buffer is shared with others. `released` is the event of its last release, or
+   * empty. */
+  bool acquire (const ExternalCalls &calls, const TrackedEvent &released, GError **error);
+  /* Behind all that uses the buffer; returns the event. */
+  TrackedEvent release ();
+  /* Calls `notify` (nullable) once nothing that is enqueued uses the buffer. */
+  void give_back (GDestroyNotify notify, gpointer user_data);
 
   void defer (GstOpenCLDeferred *work, gsize offset);
   GstOpenCLDeferred *ref_deferred ();
@@ -85,8 +90,6 @@ protected:
 private:
   bool enqueue_fill (GstOpenCLDeferred *work, GError **error);
   bool enqueue_fill_on (cl_command_queue queue, GstOpenCLDeferred *work, GError **error);
-  void release ();
-  void give_back ();
 
   /* Held while it is enqueued; the thread that does so uses the memory meanwhile. */
   std::recursive_mutex deferred_lock;

@@ -8,37 +8,136 @@
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/video/gstvideometa.h>
 
+#include <algorithm>
+#include <linux/magic.h>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 namespace {
-/* What a memory keeps of its import, as long as it lives: sources have a few, which come
- * again and again. */
-GQuark
-import_quark ()
+/* The file behind a descriptor */
+struct File {
+  bool is_known = false;
+  dev_t device = 0;
+  ino_t inode = 0;
+
+  bool operator== (const File &other) const
+  {
+    return is_known && other.is_known && device == other.device && inode == other.inode;
+  }
+};
+
+/* Before Linux 5.3 all dma_bufs had the one inode of anonymous files. */
+File
+file_of (int fd)
 {
-  static const GQuark quark = g_quark_from_static_string ("gst-opencl-dma-buf-import");
-  return quark;
+  struct stat status;
+  struct statfs system;
+  const bool is_known = fstat (fd, &status) == 0 && fstatfs (fd, &system) == 0
+                        && system.f_type != ANON_INODE_FS_MAGIC;
+  return is_known ? File{true, status.st_dev, status.st_ino} : File ();
 }
 
-/* The buffer of all of `whole`. What is known is taken out while it is looked at: a branch
- * of a tee on another device may do so at the same time. */
-cl::Buffer
-find_or_import (GstOpenCLContext *context, GstMemory *whole, GError **error)
-{
-  GstMiniObject *object = GST_MINI_OBJECT_CAST (whole);
-  std::unique_ptr<cl::Buffer> known (
-      static_cast<cl::Buffer *> (gst_mini_object_steal_qdata (object, import_quark ())));
+struct Import {
+  File file;
+  gsize size;
+  cl::Buffer buffer;
+};
 
-  if (!known
-      || known->getInfo<CL_MEM_CONTEXT> () () != gst_opencl_context_get_handle (context))
-    known = std::make_unique<cl::Buffer> (
-        gst_opencl_context_import_fd (context, GST_OPENCL_HANDLE_DMA_BUF,
-            gst_dmabuf_memory_get_fd (whole), whole->maxsize, error));
-  cl::Buffer buffer = *known;
-  if (buffer ())
-    gst_mini_object_set_qdata (object, import_quark (), known.release (),
-        [] (gpointer import) { delete static_cast<cl::Buffer *> (import); });
-  return buffer;
+/* What a context has imported. An import lasts as long as the context and a memory of its
+ * dma_buf: sources have a few, which come again and again. */
+class Imports : public std::enable_shared_from_this<Imports> {
+public:
+  static std::shared_ptr<Imports> of (GstOpenCLContext *context);
+
+  /* The import of @whole, or of other memory of the same dma_buf. (nullable) */
+  std::shared_ptr<Import> find_or_import (
+      GstOpenCLContext *context, GstMemory *whole, GError **error);
+
+private:
+  std::shared_ptr<Import> find (const File &file, gsize size);
+  void keep (GstMemory *whole, std::shared_ptr<Import> import);
+
+  std::mutex lock;
+  std::map<GstMemory *, std::shared_ptr<Import>> by_memory;
+};
+
+std::shared_ptr<Imports>
+Imports::of (GstOpenCLContext *context)
+{
+  using Owner = std::shared_ptr<Imports>;
+  static const GQuark quark = g_quark_from_static_string ("gst-opencl-dma-buf-imports");
+  GObject *object = G_OBJECT (context);
+
+  GST_OBJECT_LOCK (context);
+  auto *owner = static_cast<Owner *> (g_object_get_qdata (object, quark));
+  if (!owner) {
+    owner = new Owner (std::make_shared<Imports> ());
+    g_object_set_qdata_full (
+        object, quark, owner, [] (gpointer data) { delete static_cast<Owner *> (data); });
+  }
+  Owner imports = *owner;
+  GST_OBJECT_UNLOCK (context);
+  return imports;
+}
+
+std::shared_ptr<Import>
+Imports::find (const File &file, gsize size)
+{
+  const auto found =
+      std::find_if (by_memory.begin (), by_memory.end (), [&] (const auto &entry) {
+        return entry.second->file == file && entry.second->size >= size;
+      });
+  return found == by_memory.end () ? nullptr : found->second;
+}
+
+/* All of the dma_buf, as other memory may have more of it than @whole. */
+std::shared_ptr<Import>
+import_whole (
+    GstOpenCLContext *context, GstMemory *whole, const File &file, GError **error)
+{
+  const int fd = gst_dmabuf_memory_get_fd (whole);
+  const off_t end = lseek (fd, 0, SEEK_END);
+  const gsize size = std::max (whole->maxsize, gsize (std::max (end, off_t (0))));
+  const cl::Buffer buffer (
+      gst_opencl_context_import_fd (context, GST_OPENCL_HANDLE_DMA_BUF, fd, size, error));
+  return buffer () ? std::make_shared<Import> (Import{file, size, buffer}) : nullptr;
+}
+
+std::shared_ptr<Import>
+Imports::find_or_import (GstOpenCLContext *context, GstMemory *whole, GError **error)
+{
+  std::lock_guard<std::mutex> guard (lock);
+  const auto known = by_memory.find (whole);
+  if (known != by_memory.end ())
+    return known->second;
+  const File file = file_of (gst_dmabuf_memory_get_fd (whole));
+  std::shared_ptr<Import> import = find (file, whole->maxsize);
+  if (!import)
+    import = import_whole (context, whole, file, error);
+  if (import)
+    keep (whole, import);
+  return import;
+}
+
+void
+Imports::keep (GstMemory *whole, std::shared_ptr<Import> import)
+{
+  using Known = std::weak_ptr<Imports>; /* the context may be gone before the memory */
+  auto forget = [] (gpointer data, GstMiniObject *memory) {
+    const std::unique_ptr<Known> known (static_cast<Known *> (data));
+    const std::shared_ptr<Imports> imports = known->lock ();
+    if (!imports)
+      return;
+    std::lock_guard<std::mutex> guard (imports->lock);
+    imports->by_memory.erase (GST_MEMORY_CAST (memory));
+  };
+  by_memory[whole] = std::move (import);
+  gst_mini_object_weak_ref (
+      GST_MINI_OBJECT_CAST (whole), forget, new Known (shared_from_this ()));
 }
 } // namespace
 
@@ -54,11 +153,12 @@ import_dma_buf (GstOpenCLContext *context, GstBuffer *input, GError **error)
 {
   GstMemory *part = gst_buffer_peek_memory (input, 0);
   GstMemory *whole = part->parent ? part->parent : part;
-  const cl::Buffer handle = find_or_import (context, whole, error);
-  if (!handle ())
+  const std::shared_ptr<Import> import =
+      Imports::of (context)->find_or_import (context, whole, error);
+  if (!import)
     return nullptr;
   GstMemory *memory = gst_opencl_memory_new_acquired (
-      context, handle (), whole->maxsize, gst_buffer_ref (input),
+      context, import->buffer (), import->size, gst_buffer_ref (input),
       [] (gpointer buffer) { gst_buffer_unref (GST_BUFFER (buffer)); }, error);
   if (!memory) {
     gst_buffer_unref (input);

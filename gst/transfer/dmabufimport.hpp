@@ -12,5 +12,6 @@ bool is_dma_buf (GstBuffer *buffer);
 
 /* (transfer full) (nullable): a buffer of device memory that is the memory of `input`, in
  * the layout of its GstVideoMeta. It is read only, and holds `input` until the device has
- * done with it. The memory is imported when it comes for the first time. */
+ * done with it. The dma_buf is imported when it comes for the first time. One that comes
+ * again while a frame of it is in use is shared, also if it is in another GstMemory. */
 GstBuffer *import_dma_buf (GstOpenCLContext *context, GstBuffer *input, GError **error);

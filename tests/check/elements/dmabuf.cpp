@@ -186,6 +186,152 @@ TEST (test_a_camera_has_its_frame_back_when_the_device_has_done_with_it)
   fail_unless (soon ([&] { return is_back.load (); }));
 }
 
+/* --- a dma_buf that comes again while it is in use --- */
+
+/* As videorate does: each frame is there before the one before it is gone. */
+TEST (test_openclupload_shares_a_repeated_dma_buf)
+{
+  ImportingDevice device;
+  Chain chain ("openclupload", dma_buf_gray);
+  Camera camera (pattern (gray_size, 3));
+  Owned<GstBuffer> before;
+  for (guint i = 0; i < 22; i++) {
+    Owned<GstBuffer> output = chain.pass (camera.frame ());
+    check_pattern (output, gray_size, 3);
+    before = std::move (output);
+  }
+  expect_equal (device.acquired (), 1u);
+  expect_equal (device.released (), 0u);
+  before = nullptr;
+  fail_unless (soon ([&] { return camera.has_all_back (); }));
+  expect_equal (device.imported (), 1u);
+  expect_equal (device.released (), 1u);
+  expect_equal (counts_of (chain.find ("openclupload")).uploads, 0u);
+
+  /* and is acquired again after that */
+  camera.pages.fill (pattern (gray_size, 4));
+  check_pattern (chain.pass (camera.frame ()), gray_size, 4);
+  expect_equal (device.imported (), 1u);
+  expect_equal (device.acquired (), 2u);
+}
+
+/* A long repetition must not keep the frames that are gone. */
+TEST (test_openclupload_lets_go_of_repeated_frames)
+{
+  ImportingDevice device;
+  Chain chain ("openclupload", dma_buf_gray);
+  Camera camera (pattern (gray_size, 3));
+  Owned<GstBuffer> first = chain.pass (camera.frame ());
+  std::atomic<int> gone{0};
+  for (guint i = 0; i < 10; i++) {
+    GstBuffer *frame = camera.frame ();
+    gst_mini_object_weak_ref (
+        GST_MINI_OBJECT_CAST (frame),
+        [] (gpointer count, GstMiniObject *) {
+          ++*static_cast<std::atomic<int> *> (count);
+        },
+        &gone);
+    Owned<GstBuffer> output = chain.pass (frame);
+  }
+  fail_unless (soon ([&] { return gone == 10; }));
+  expect_equal (device.acquired (), 1u);
+}
+
+/* Another memory, and another descriptor, of the same dma_buf */
+TEST (test_openclupload_shares_a_dma_buf_in_other_memory)
+{
+  ImportingDevice device;
+  Chain chain ("openclupload", dma_buf_gray);
+  Camera camera (pattern (gray_size, 3));
+  Owned<GstBuffer> first = chain.pass (camera.frame ());
+  GstBuffer *frame = gst_buffer_new ();
+  gst_buffer_append_memory (frame,
+      gst_dmabuf_allocator_alloc (camera.allocator, dup (camera.pages.fd ()), gray_size));
+  Owned<GstBuffer> second = chain.pass (frame);
+  check_pattern (second, gray_size, 3);
+  expect_equal (device.imported (), 1u);
+  expect_equal (device.acquired (), 1u);
+  expect_equal (counts_of (chain.find ("openclupload")).uploads, 0u);
+
+  /* Other pages are another dma_buf. */
+  Camera other (pattern (gray_size, 5));
+  check_pattern (chain.pass (other.frame ()), gray_size, 5);
+  expect_equal (device.imported (), 2u);
+  expect_equal (device.acquired (), 2u);
+}
+
+TEST (test_openclupload_shares_parts_of_a_dma_buf)
+{
+  ImportingDevice device;
+  constexpr gsize start = 4096;
+  const Bytes all = pattern (start + gray_size, 7);
+  Camera camera (all);
+  Chain chain ("openclupload", dma_buf_gray);
+  std::vector<Owned<GstBuffer>> outputs;
+  for (const gsize offset : {gsize (0), start, gsize (100)}) {
+    GstBuffer *frame = gst_buffer_new ();
+    gst_buffer_append_memory (
+        frame, gst_memory_share (camera.memory, gssize (offset), gray_size));
+    outputs.push_back (chain.pass (frame));
+    assert_same (read_buffer (outputs.back ()),
+        Bytes (all.begin () + offset, all.begin () + offset + gray_size), "part");
+  }
+  expect_equal (device.acquired (), 1u);
+  outputs.clear ();
+  fail_unless (soon ([&] { return device.released () == 1; }));
+  expect_equal (counts_of (chain.find ("openclupload")).uploads, 0u);
+}
+
+/* The first memory has only the beginning. */
+TEST (test_openclupload_shares_a_dma_buf_with_more_of_it)
+{
+  ImportingDevice device;
+  const Bytes all = pattern (2 * gray_size, 7);
+  Camera camera (all);
+  Chain chain ("openclupload", dma_buf_gray);
+  GstBuffer *frame = gst_buffer_new ();
+  gst_buffer_append_memory (frame,
+      gst_dmabuf_allocator_alloc (camera.allocator, dup (camera.pages.fd ()), gray_size));
+  Owned<GstBuffer> first = chain.pass (frame);
+  frame = gst_buffer_new ();
+  gst_buffer_append_memory (
+      frame, gst_memory_share (camera.memory, gray_size, gray_size));
+  Owned<GstBuffer> second = chain.pass (frame);
+  assert_same (read_buffer (first), pattern (gray_size, 7), "first");
+  assert_same (
+      read_buffer (second), Bytes (all.begin () + gray_size, all.end ()), "second");
+  expect_equal (device.imported (), 1u);
+  expect_equal (device.acquired (), 1u);
+}
+
+/* In two threads, by two elements of one device */
+TEST (test_openclupload_shares_a_dma_buf_between_branches)
+{
+  ImportingDevice device;
+  Pipeline pipeline (
+      std::string ("appsrc name=in format=time caps=\"") + dma_buf_gray
+      + "\" ! tee name=t ! queue ! openclupload name=a ! "
+        "appsink name=out sync=false "
+        "t. ! queue ! openclupload name=b ! appsink name=other sync=false");
+  Camera camera (pattern (gray_size, 3));
+  pipeline.start ();
+  for (guint i = 0; i < 30; i++) {
+    GstBuffer *frame = camera.frame ();
+    GST_BUFFER_PTS (frame) = i * 33 * GST_MSECOND;
+    gst_app_src_push_buffer (GST_APP_SRC (pipeline["in"]), frame);
+  }
+  gst_app_src_end_of_stream (GST_APP_SRC (pipeline["in"]));
+  for (guint i = 0; i < 30; i++)
+    for (const char *sink : {"out", "other"}) {
+      Owned<GstSample> sample = pipeline.pull (sink);
+      fail_unless (sample, "%s", pipeline.said ().line ().c_str ());
+      check_pattern (gst_sample_get_buffer (sample), gray_size, 3);
+    }
+  for (const char *name : {"a", "b"})
+    expect_equal (counts_of (pipeline[name]).uploads, 0u);
+  expect_equal (device.imported (), 1u);
+}
+
 TEST (test_an_imported_frame_is_not_for_writing)
 {
   ImportingDevice device;

@@ -160,6 +160,114 @@ TEST (test_memory_that_comes_again_is_imported_once_and_acquired_each_time)
   expect_equal (import.device.released (), 5u);
 }
 
+namespace {
+/* A handle of Import's pages, and memory that acquires it */
+struct Acquiring : Import {
+  OwnedCL<cl_mem> handle;
+
+  Acquiring ()
+      : handle (gst_opencl_context_import_fd (
+          context, GST_OPENCL_HANDLE_DMA_BUF, pages.fd (), size, nullptr))
+  {
+    fail_unless (handle);
+  }
+
+  /* (transfer full) */
+  GstMemory *acquire (std::atomic<int> &told)
+  {
+    Owned<GError> error;
+    GstMemory *memory = gst_opencl_memory_new_acquired (
+        context, handle, size, &told, count_call, error.out ());
+    fail_unless (memory, "%s", error ? error->message : "no error");
+    return memory;
+  }
+};
+} // namespace
+
+/* OpenCL does not allow to acquire what is acquired. */
+TEST (test_memory_acquired_twice_is_shared)
+{
+  Acquiring import;
+  std::atomic<int> first_told{0}, second_told{0};
+  GstMemory *first = import.acquire (first_told), *second = import.acquire (second_told);
+  import.add_on_device (first, 3);
+  assert_same (read_memory (second), added (pattern (size, 1), 3), "second");
+  gst_memory_unref (first);
+  fail_unless (soon ([&] { return first_told == 1; }));
+  expect_equal (import.device.released (), 0u);
+  import.add_on_device (second, 4);
+  assert_same (read_memory (second), added (pattern (size, 1), 7), "second");
+  gst_memory_unref (second);
+  fail_unless (soon ([&] { return second_told == 1; }));
+  assert_same (import.pages.bytes (), added (pattern (size, 1), 7), "shared pages");
+  expect_equal (import.device.acquired (), 1u);
+  expect_equal (import.device.released (), 1u);
+}
+
+/* A part keeps the whole acquired, and its owner waits. */
+TEST (test_part_of_acquired_memory_keeps_it_acquired)
+{
+  Acquiring import;
+  std::atomic<int> told{0};
+  GstMemory *memory = import.acquire (told);
+  Owned<GstMemory> part = gst_memory_share (memory, 10, 20);
+  gst_memory_unref (memory);
+  gst_memory_unref (import.acquire (told));
+  fail_unless (soon ([&] { return told == 1; }));
+  expect_equal (import.device.released (), 0u);
+  const Bytes all = pattern (size, 1);
+  assert_same (read_memory (part), Bytes (all.begin () + 10, all.begin () + 30), "part");
+  gst_memory_unref (part.give ());
+  fail_unless (soon ([&] { return told == 2; }));
+  expect_equal (import.device.acquired (), 1u);
+  expect_equal (import.device.released (), 1u);
+}
+
+/* The owner of shared memory waits for what the device still reads. */
+TEST (test_shared_memory_is_given_back_when_the_device_has_done_with_it)
+{
+  Acquiring import;
+  std::atomic<int> first_told{0}, second_told{0};
+  GstMemory *first = import.acquire (first_told);
+  Owned<GstMemory> second = import.acquire (second_told);
+  Gate gate (import.context);
+  cl_command_queue queue = queue_of (import.context, GST_OPENCL_QUEUE_DOWNLOAD);
+  fail_unless (gst_opencl_memory_begin (first, queue, GST_MAP_READ, nullptr));
+  gst_opencl_memory_end (first, queue, GST_MAP_READ, gate.event);
+  clFlush (queue);
+  gst_memory_unref (first);
+  g_usleep (100000);
+  expect_equal (first_told.load (), 0);
+  gate.open ();
+  fail_unless (soon ([&] { return first_told == 1; }));
+  expect_equal (second_told.load (), 0);
+}
+
+TEST (test_memory_is_acquired_and_shared_by_several_threads)
+{
+  Acquiring import;
+  std::atomic<int> told{0};
+  together (4, [&] (guint) {
+    for (int i = 0; i < 200; i++)
+      gst_memory_unref (import.acquire (told));
+  });
+  fail_unless (soon ([&] { return told == 800; }));
+  expect_equal (import.device.acquired (), import.device.released ());
+}
+
+TEST (test_acquired_memory_is_not_shared_beyond_its_size)
+{
+  Acquiring import;
+  std::atomic<int> told{0};
+  Owned<GstMemory> memory = import.acquire (told);
+  Owned<GError> error;
+  fail_if (gst_opencl_memory_new_acquired (
+      import.context, import.handle, size + 1, &told, count_call, error.out ()));
+  fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT));
+  fail_unless (strstr (error->message, "5000 bytes, expected at least 5001"), "%s",
+      error->message);
+}
+
 TEST (test_descriptors_stay_their_owners)
 {
   Import import;

@@ -1,0 +1,78 @@
+/* gstreamer-opencl: buffers of others that are acquired, each of them once
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "acquiredbuffers.hpp"
+
+namespace opencl {
+/* One call of acquire(), until the last memory of it is freed */
+struct AcquiredBuffers::Use {
+  AcquiredBuffers &buffers;
+  std::shared_ptr<DeviceStorage> storage; /* holds the context, and so `buffers` */
+  GDestroyNotify notify;
+  gpointer user_data;
+
+  ~Use () { buffers.end (*this); }
+};
+
+std::shared_ptr<Storage>
+AcquiredBuffers::acquire (GstOpenCLContext *context, cl_mem handle, gsize size,
+    const ExternalCalls &calls, gpointer user_data, GDestroyNotify notify, GError **error)
+{
+  std::lock_guard<std::mutex> guard (lock);
+  forget_released ();
+  Entry &entry = entries[handle];
+  if (!ensure_acquired (entry, context, handle, size, calls, error))
+    return nullptr;
+  entry.users++;
+  auto *use = new Use{*this, entry.storage, notify, user_data};
+  return std::shared_ptr<Storage> (std::shared_ptr<Use> (use), entry.storage.get ());
+}
+
+/* The CPU sees a copy, on any device: not every driver maps what is another's. */
+bool
+AcquiredBuffers::ensure_acquired (Entry &entry, GstOpenCLContext *context, cl_mem handle,
+    gsize size, const ExternalCalls &calls, GError **error)
+{
+  if (entry.storage && entry.storage->size < size) {
+    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "The buffer is acquired with %" G_GSIZE_FORMAT
+        " bytes, expected at least %" G_GSIZE_FORMAT,
+        entry.storage->size, size);
+    return false;
+  }
+  if (entry.storage)
+    return true;
+  auto storage = make_staged_storage (context, cl::Buffer (handle, true), size);
+  if (!storage->acquire (calls, entry.released, error))
+    return false;
+  storage->set_contents_on_device ();
+  entry.storage = std::move (storage);
+  return true;
+}
+
+void
+AcquiredBuffers::end (Use &use)
+{
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    Entry &entry = entries.at (use.storage->handle ());
+    if (--entry.users == 0) {
+      entry.released = entry.storage->release ();
+      entry.storage.reset ();
+    }
+  }
+  use.storage->give_back (use.notify, use.user_data);
+}
+
+/* Their handles may be of other buffers by now. */
+void
+AcquiredBuffers::forget_released ()
+{
+  for (auto entry = entries.begin (); entry != entries.end ();) {
+    const bool is_over =
+        !entry->second.storage && entry->second.released.status () <= CL_COMPLETE;
+    entry = is_over ? entries.erase (entry) : std::next (entry);
+  }
+}
+} // namespace opencl
