@@ -1,13 +1,17 @@
 /* One expression for each element of arrays, as OpenCL C
  *
- * The kernel has the expression as a function of one element of each operand. Dimensions
- * that lie one behind the other in all operands are one, so that most expressions run
- * over lines, or over all at once; a work-item reads, computes and writes as many
- * neighbours as 16 bytes hold.
+ * The kernel has the expression as a function of one element of each operand, in the types
+ * that expressionvalue.hpp gives it. Dimensions that lie one behind the other in all operands
+ * are merged, so that most expressions run over lines, or over all at once; a work-item
+ * reads, computes and writes as many neighbours as 16 bytes hold.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "expression.hpp"
+
+#include "expressionparser.hpp"
+
+#include <gst/opencl/programsource.hpp>
 
 #include <algorithm>
 
@@ -27,19 +31,36 @@ struct Operand {
   int lines = -1;
 };
 
+/* A number in `arguments`. */
+struct Scalar {
+  std::string name;     /* in the expression */
+  std::string argument; /* of the kernel */
+  Value value;
+};
+
+/* A parameter of the function that the expression is. */
+struct Variable {
+  Value value;
+  const Operand *operand; /* (nullable) */
+  std::string argument;   /* what the kernel calls it with where there is no operand */
+};
+
 /* What is to be generated. */
 struct Plan {
-  std::string expression;
   std::vector<Operand> operands;
   Operand output;
-  std::vector<std::string> scalars;
+  std::vector<Scalar> scalars;
+  std::vector<Variable> variables;
+  Translation translation;
   std::vector<gsize> lengths; /* of the result, innermost first, dimensions merged */
   bool is_double = false;
   bool uses_indices = false;
   gsize width = 1; /* neighbours of a work-item */
 };
 
-const char *const prefix_of_arguments = "array_";
+/* So that no name of the user's is one of OpenCL C's or of the generated kernel. */
+const char *const prefix_of_arrays = "array_";
+const char *const prefix_of_scalars = "number_";
 
 bool
 is_of_name (char letter)
@@ -54,39 +75,68 @@ is_name (const std::string &text)
          && std::all_of (text.begin (), text.end (), is_of_name);
 }
 
-/* Whether a name stands in an expression, as a word. */
-bool
-mentions (const std::string &expression, const std::string &name)
-{
-  for (gsize at = 0; (at = expression.find (name, at)) != std::string::npos;
-       at += name.size ()) {
-    const gsize end = at + name.size ();
-    if ((at == 0 || !is_of_name (expression[at - 1]))
-        && (end == expression.size () || !is_of_name (expression[end])))
-      return true;
-  }
-  return false;
-}
-
-bool
-uses_indices (const std::string &expression)
-{
-  return mentions (expression, "i0") || mentions (expression, "i1")
-         || mentions (expression, "i2") || mentions (expression, "i3");
-}
-
 Operand
 operand_of_stream (const Stream &stream)
 {
   Operand operand;
   operand.name = stream.name;
-  operand.argument = prefix_of_arguments + stream.name;
+  operand.argument = prefix_of_arrays + stream.name;
   operand.array = stream.array;
   if (stream.lines () > 1)
     operand.lines = int (stream.array.shape.size ()) - 1;
   if (stream.is_video)
     operand.scale = stream.array.type == NumberType::u8 ? 255 : 65535;
   return operand;
+}
+
+/* "-DNAME=VALUE" or "-D NAME=VALUE" of the compiler's options; NAME alone is 1. */
+std::map<std::string, std::string>
+macros_of (const std::string &options)
+{
+  std::map<std::string, std::string> macros;
+  gchar **words = nullptr;
+
+  if (!g_shell_parse_argv (options.c_str (), nullptr, &words, nullptr))
+    return macros;
+  for (gchar **word = words; *word; word++) {
+    if (!g_str_has_prefix (*word, "-D"))
+      continue;
+    const std::string definition = (*word)[2] || !word[1] ? *word + 2 : *++word;
+    const gsize end = definition.find ('=');
+    macros[definition.substr (0, end)] =
+        end == std::string::npos ? "1" : definition.substr (end + 1);
+  }
+  g_strfreev (words);
+  return macros;
+}
+
+/* By the type of `number`, not by its value: that may change without a new program. */
+bool
+sort_scalar (const char *name, const GValue *number, Plan &plan, GError **error)
+{
+  static const struct {
+    GType type;
+    NumberType number;
+  } types[] = {{G_TYPE_BOOLEAN, NumberType::u8}, {G_TYPE_INT, NumberType::i32},
+      {G_TYPE_UINT, NumberType::u32}, {G_TYPE_INT64, NumberType::i64},
+      {G_TYPE_UINT64, NumberType::u64}};
+  std::vector<Number> numbers;
+  NumberType type = NumberType::f32;
+
+  if (!numbers_of_value (number, numbers) || numbers.size () != 1) {
+    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+        "The argument \"%s\" has %" G_GSIZE_FORMAT
+        " numbers, expected 1 in an expression",
+        name, numbers.size ());
+    return false;
+  }
+  for (const auto &row : types) {
+    if (G_VALUE_TYPE (number) == row.type)
+      type = row.number;
+  }
+  const std::string argument = prefix_of_scalars + std::string (name);
+  plan.scalars.push_back ({name, argument, value_of_type (type, argument)});
+  return true;
 }
 
 /* The string arguments are arrays, all others numbers. */
@@ -98,8 +148,9 @@ sort_arguments (
     const gchar *name = gst_structure_nth_field_name (given.get (), guint (n));
     const GValue *value = gst_structure_get_value (given.get (), name);
     if (!G_VALUE_HOLDS_STRING (value)) {
-      plan.scalars.push_back (name);
-      gst_structure_set_value (arguments, name, value);
+      if (!sort_scalar (name, value, plan, error))
+        return false;
+      gst_structure_set_value (arguments, plan.scalars.back ().argument.c_str (), value);
       continue;
     }
     opencl::NpyHeader header;
@@ -107,7 +158,7 @@ sort_arguments (
     if (!opencl::npy_load_header (g_value_get_string (value), header, error))
       return false;
     operand.name = name;
-    operand.argument = prefix_of_arguments + operand.name;
+    operand.argument = prefix_of_arrays + operand.name;
     operand.array = {header.type, header.shape};
     if (header.complex)
       operand.array.shape.push_back (2);
@@ -185,6 +236,63 @@ choose_width (Plan &plan, bool on_cpu)
     plan.width *= 2;
 }
 
+/* --- names --- */
+
+/* A component of video is 0 … 1. */
+Value
+value_of_operand (const Operand &operand, const std::string &text)
+{
+  return operand.scale == 1 ? value_of_type (operand.array.type, text)
+                            : real_value (text);
+}
+
+std::string
+name_of_index (gsize dimension)
+{
+  return "i" + std::to_string (dimension);
+}
+
+/* The user's names hide the others. */
+Names
+names_of (const Plan &plan, const std::string &options)
+{
+  Names names;
+
+  names.values["frame"] = value_of_type (NumberType::u32, "frame");
+  names.values["time"] = real_value ("time");
+  for (gsize d = 0; d < 4; d++)
+    names.values[name_of_index (d)] =
+        integer_value (0, Number (plan.output.array.length (d) - 1), name_of_index (d));
+  for (const Scalar &scalar : plan.scalars)
+    names.values[scalar.name] = scalar.value;
+  for (const Operand &operand : plan.operands)
+    names.values[operand.name] = value_of_operand (operand, "value_" + operand.name);
+  names.macros = macros_of (options);
+  return names;
+}
+
+/* Those that the expression has. */
+void
+find_variables (const Names &names, Plan &plan)
+{
+  for (const std::string &name : plan.translation.names) {
+    const Value &value = names.values.at (name);
+    Variable variable = {value, nullptr, value.text};
+    for (const Operand &operand : plan.operands) {
+      if (value.text == "value_" + operand.name)
+        variable.operand = &operand;
+    }
+    for (gsize d = 0; d < 4; d++) {
+      if (value.text != name_of_index (d))
+        continue;
+      variable.argument =
+          d < plan.output.array.shape.size () ? "d" + std::to_string (d) : "0";
+      plan.uses_indices = true;
+    }
+    plan.variables.push_back (variable);
+  }
+}
+
 /* --- OpenCL C --- */
 
 std::string
@@ -223,94 +331,60 @@ pointer (const Operand &operand, gsize rank, bool is_const)
   return "  " + access + type + " *const p_" + operand.name + " = " + at + ";\n";
 }
 
-/* Element `n` of the work-item's, as a real number. */
+/* Element `n` of the work-item's, as the variable that it is. */
 std::string
-load (const Operand &operand, gsize n, gsize width)
+load (const Variable &variable, gsize n, gsize width)
 {
+  const Operand &operand = *variable.operand;
   const std::string p = "p_" + operand.name;
-  std::string value;
+  const std::string type = "(" + std::string (variable.value.type ()) + ") ";
+  std::string text = "v_" + operand.name + lane (n);
 
   if (operand.array.type == NumberType::f16)
-    value = "vload_half (0, " + p + ")";
+    text = "vload_half (0, " + p + ")";
   else if (operand.strides[0] == 0 || width == 1)
-    value = "*" + p;
-  else
-    value = "v_" + operand.name + lane (n);
-  value = "(real) " + value;
+    text = "*" + p;
   return operand.scale == 1
-             ? value
-             : value + " * (real) (1.0 / " + std::to_string (operand.scale) + ")";
+             ? type + text
+             : type + text + " * (REAL (1.0) / " + std::to_string (operand.scale) + ")";
 }
 
+/* The expression's value as a number of the output. */
 std::string
-store (const Operand &output, const std::string &value)
+store (const Plan &plan, const std::string &text)
 {
-  const opencl::NumberInfo &number = opencl::info_of (output.array.type);
-  if (number.kind == 'f')
-    return number.type == NumberType::f16
-               ? value
-               : std::string ("(") + number.opencl + ") " + value;
-  const std::string scaled =
-      output.scale == 1 ? value : value + " * " + std::to_string (output.scale);
-  return "saturated (" + scaled + ")";
-}
+  const Operand &output = plan.output;
+  Value value = plan.translation.value;
 
-/* A real number as the output's whole ones: to the nearest, or else the last that there is.
- * PoCL's compiler, where it knows a value, makes anything of a conversion that is beyond
- * its range, saturated or not, and NVIDIA's something of what is no number, in integers of
- * 64 bits: there only what lies between is converted. Whole numbers of 8 and 16 bits are
- * what memory brings faster than that takes. */
-std::string
-conversion_to (const Operand &output)
-{
-  const opencl::NumberInfo &number = opencl::info_of (output.array.type);
-  if (number.kind == 'f')
-    return "";
-  const std::string type = number.opencl;
-  const std::string unsigned_type = (number.kind == 'u' ? "" : "u") + type;
-  const std::string most = "(" + type + ") ((" + unsigned_type + ") -1"
-                           + (number.kind == 'u' ? ")" : " >> 1)");
-  return type
-         + " saturated (real value)\n{\n"
-           "#if defined(POCL_DEVICE_ADDRESS_BITS) || "
-         + (number.size > 2 ? "1" : "0")
-         + "\n"
-           "  const "
-         + type + " most = " + most + ", least = " + (number.kind == 'u' ? "0" : "~most")
-         + ";\n"
-         + "  const bool above = value >= (real) most, below = value <= (real) least;\n"
-           "  const real between = above || below || isnan (value) ? (real) 0 : value;\n"
-           "  return above ? most : below ? least : convert_"
-         + type + "_rte (between);\n#else\n  return convert_" + type
-         + "_sat_rte (value);\n#endif\n}\n";
+  value.text = text;
+  if (output.scale != 1)
+    value = real_value (convert (value, "real") + " * " + std::to_string (output.scale));
+  return stored (value, output.array.type);
 }
 
 /* In the order of the parameters of the function that the expression is. */
 std::string
 call (const Plan &plan, gsize n)
 {
-  std::string text = "element (frame, time";
-  for (const Operand &operand : plan.operands)
-    text += ", " + load (operand, n, plan.width);
-  for (const std::string &scalar : plan.scalars)
-    text += ", " + scalar;
-  for (gsize d = 0; plan.uses_indices && d < 4; d++)
-    text += d < plan.lengths.size () ? ", d" + std::to_string (d) : ", 0";
-  return text + ")";
+  std::string text;
+  for (const Variable &variable : plan.variables)
+    text += (text.empty () ? "" : ", ")
+            + (variable.operand ? load (variable, n, plan.width) : variable.argument);
+  return "element (" + text + ")";
 }
 
 std::string
 function_of (const Plan &plan)
 {
-  std::string text = "real element (uint frame, real time";
-  for (const Operand &operand : plan.operands)
-    text += ", real " + operand.name;
-  for (const std::string &scalar : plan.scalars)
-    text += ", real " + scalar;
-  for (gsize d = 0; plan.uses_indices && d < 4; d++)
-    text += ", real i" + std::to_string (d);
-  return text + ")\n{\n  return (\n#line 1 \"expression\"\n" + plan.expression
-         + "\n);\n}\n#line 1 \"generated\"\n";
+  const Value &value = plan.translation.value;
+  std::string parameters;
+
+  for (const Variable &variable : plan.variables)
+    parameters += (parameters.empty () ? "" : ", ") + std::string (variable.value.type ())
+                  + " " + variable.value.text;
+  return std::string (value.type ()) + " element ("
+         + (parameters.empty () ? "void" : parameters) + ")\n{\n"
+         + plan.translation.statements + "  return " + value.text + ";\n}\n";
 }
 
 /* Types by their own names: drivers tell those of arguments as they are written. */
@@ -321,8 +395,10 @@ parameters_of (const Plan &plan)
   std::string text = declaration (plan.output, false) + ", uint frame, " + real + "time";
   for (const Operand &operand : plan.operands)
     text += ",\n    " + declaration (operand, true);
-  for (const std::string &scalar : plan.scalars)
-    text += ", " + real + scalar;
+  for (const Scalar &scalar : plan.scalars)
+    text += ", "
+            + (scalar.value.is_real () ? real : scalar.value.type () + std::string (" "))
+            + scalar.argument;
   return text;
 }
 
@@ -354,7 +430,7 @@ body_of (const Plan &plan)
   std::string text;
 
   if (plan.width == 1) {
-    const std::string value = store (plan.output, call (plan, 0));
+    const std::string value = store (plan, call (plan, 0));
     return plan.output.array.type == NumberType::f16
                ? "  vstore_half_rte (" + value + ", 0, p_" + plan.output.name + ");\n"
                : "  *p_" + plan.output.name + " = " + value + ";\n";
@@ -367,22 +443,28 @@ body_of (const Plan &plan)
   }
   text += "  " + type + width + " result;\n";
   for (gsize n = 0; n < plan.width; n++)
-    text += "  result" + lane (n) + " = " + store (plan.output, call (plan, n)) + ";\n";
+    text += "  result" + lane (n) + " = " + store (plan, call (plan, n)) + ";\n";
   return text + "  *(__global " + type + width + " *) p_" + plan.output.name
          + " = result;\n";
 }
 
-std::string
-source_of (const Plan &plan)
+bool
+source_of (const Plan &plan, std::string &source, GError **error)
 {
   const gsize rank = plan.lengths.size ();
-  std::string text = std::string ("typedef ") + (plan.is_double ? "double" : "float")
-                     + " real;\n" + conversion_to (plan.output) + function_of (plan)
-                     + "__kernel void\nexpression (" + parameters_of (plan) + ")\n{\n"
-                     + indices_of (plan);
+  std::string functions;
+
+  if (!opencl::source_of_resource (
+          "/org/freedesktop/gstreamer/opencl/compute/expression.clh", functions, error))
+    return false;
+  source = std::string (plan.is_double ? "#define EXPRESSION_IN_DOUBLE\n" : "")
+           + functions + "#line 1 \"generated\"\n" + function_of (plan)
+           + "__kernel void\nexpression (" + parameters_of (plan) + ")\n{\n"
+           + indices_of (plan);
   for (const Operand &operand : plan.operands)
-    text += pointer (operand, rank, true);
-  return text + pointer (plan.output, rank, false) + body_of (plan) + "}\n";
+    source += pointer (operand, rank, true);
+  source += pointer (plan.output, rank, false) + body_of (plan) + "}\n";
+  return true;
 }
 
 std::string
@@ -500,8 +582,55 @@ make_plan (const std::vector<Stream> &streams, const opencl::Structure &given,
   return false;
 }
 
+/* One precision for all floating-point numbers. The 24 bits of float32 are enough for what
+ * is stored in 16. */
+static bool
+choose_precision (Plan &plan, const ExpressionDevice &device, GError **error)
+{
+  const opencl::NumberInfo &output = opencl::info_of (plan.output.array.type);
+  std::string name = output.type == NumberType::f64 ? "the output" : "";
+
+  for (const Operand &operand : plan.operands) {
+    if (operand.array.type == NumberType::f64)
+      name = operand.name;
+  }
+  if (plan.translation.has_double)
+    name = "a cast";
+  plan.is_double =
+      !name.empty () || (device.has_double && output.kind != 'f' && output.size >= 4);
+  if (name.empty () || device.has_double)
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "expression: %s is float64, which the device does not have", name.c_str ());
+  return false;
+}
+
+static bool
+check_names (const Plan &plan, GError **error)
+{
+  return std::all_of (plan.operands.begin (), plan.operands.end (),
+             [&] (const Operand &operand) { return check_name (operand.name, error); })
+         && std::all_of (plan.scalars.begin (), plan.scalars.end (),
+             [&] (const Scalar &scalar) { return check_name (scalar.name, error); });
+}
+
+static void
+lay_out (Plan &plan, bool on_cpu)
+{
+  const gsize rank = plan.output.array.shape.size ();
+
+  for (gsize d = 0; d < rank; d++)
+    plan.lengths.push_back (plan.output.array.length (d));
+  find_strides (plan.output, rank);
+  for (Operand &operand : plan.operands)
+    find_strides (operand, rank);
+  if (!plan.uses_indices)
+    merge_dimensions (plan);
+  choose_width (plan, on_cpu);
+}
+
 bool
-task_of_expression (const std::string &expression, bool on_cpu,
+task_of_expression (const std::string &expression, const ExpressionDevice &device,
     std::vector<Stream> &streams, const opencl::Structure &given,
     opencl::Structure &arguments, Task &task, GError **error)
 {
@@ -511,32 +640,17 @@ task_of_expression (const std::string &expression, bool on_cpu,
   });
   Plan plan;
 
-  plan.expression = expression;
-  plan.uses_indices = uses_indices (expression);
-  if (!make_plan (streams, given, sorted, plan, error))
+  if (!make_plan (streams, given, sorted, plan, error) || !check_names (plan, error))
     return false;
-  const gsize rank = plan.output.array.shape.size ();
-  for (gsize d = 0; d < rank; d++)
-    plan.lengths.push_back (plan.output.array.length (d));
-  find_strides (plan.output, rank);
-  for (Operand &operand : plan.operands) {
-    if (!check_name (operand.name, error))
-      return false;
-    find_strides (operand, rank);
-    plan.is_double = plan.is_double || operand.array.type == NumberType::f64;
-  }
-  for (const std::string &scalar : plan.scalars) {
-    if (!check_name (scalar, error))
-      return false;
-  }
-  if (streams.size () == 1)
-    plan.is_double = plan.is_double || plan.output.array.type == NumberType::f64;
-  if (!plan.uses_indices)
-    merge_dimensions (plan);
-  choose_width (plan, on_cpu);
+  const Names names = names_of (plan, task.options);
+  if (!translate_expression (expression, names, plan.translation, error)
+      || !choose_precision (plan, device, error))
+    return false;
+  find_variables (names, plan);
+  lay_out (plan, device.is_cpu);
+  if (!source_of (plan, task.source, error))
+    return false;
 
-  task.source = source_of (plan);
-  task.options += plan.is_double ? "" : " -cl-single-precision-constant";
   task.kernel = "expression";
   task.global_size = size_of (plan);
   task.arguments = sorted;
@@ -546,7 +660,7 @@ task_of_expression (const std::string &expression, bool on_cpu,
         std::max (task.alignment, plan.width * opencl::info_of (operand.array.type).size);
   task.checks_size = true;
   for (Stream &stream : streams)
-    stream.name = prefix_of_arguments + stream.name;
+    stream.name = prefix_of_arrays + stream.name;
   return true;
 }
 } // namespace compute

@@ -17,9 +17,13 @@ bool broadcast (const std::vector<std::string> &names,
 bool shape_of_expression (const std::vector<Stream> &inputs,
     const GstStructure *arguments, std::vector<gsize> &shape, GError **error);
 
+struct ExpressionDevice {
+  bool is_cpu, has_double;
+};
+
 /* An expression as a task. `arguments` holds the structure that the task points to;
  * `streams`, all inputs and last the output, get the names of the kernel's arguments. */
-bool task_of_expression (const std::string &expression, bool on_cpu,
+bool task_of_expression (const std::string &expression, const ExpressionDevice &device,
     std::vector<Stream> &streams, const opencl::Structure &given,
     opencl::Structure &arguments, Task &task, GError **error);
 } // namespace compute

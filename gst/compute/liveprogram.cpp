@@ -65,7 +65,8 @@ LiveProgram::make (const Settings &wanted, const FindStreams &find, GError **err
     task.source = read.source;
   } else if (!wanted.source.empty ()) {
     task.source = opencl::source_of_text (wanted.source.c_str ());
-  } else if (!task_of_expression (wanted.expression, opencl::is_cpu (context), streams,
+  } else if (!task_of_expression (wanted.expression,
+                 {opencl::is_cpu (context), opencl::has_double (context)}, streams,
                  wanted.arguments, arguments, task, error)) {
     return false;
   }

@@ -56,6 +56,12 @@ float_lanes (GstOpenCLContext *context)
 }
 
 inline bool
+has_double (GstOpenCLContext *context)
+{
+  return device_info<cl_device_fp_config> (context, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
+}
+
+inline bool
 is_cpu (GstOpenCLContext *context)
 {
   return device_info<cl_device_type> (context, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU;

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "programs.hpp"
+#include "tests/check/as-gpu.hpp"
 
 #include <gst/opencl/deviceinfo.hpp>
 #include <gst/video/video.h>
@@ -395,6 +396,107 @@ TEST (test_expressions_take_and_make_every_type_of_number)
   }
 }
 
+namespace {
+/* Of one number, which stands for itself */
+struct Arithmetic {
+  const char *type, *expression;
+  gint64 input, output;
+  const char *more = "";
+};
+
+const gint64 large = G_GINT64_CONSTANT (1) << 53;
+
+/* Beside those of pipelines/expressions.py */
+const Arithmetic arithmetics[] = {
+    /* Integers are exact beyond 2^24 and 2^53. */
+    {"int32", "x", 16777217, 16777217},
+    {"int64", "x + g", large, large + 1, "arguments=\"a,g=(gint64)1\""},
+    {"uint64", "x - 1 - (x > -1) + (-1 < x)", -1, -2},
+    {"int32", "x / 3 * 3", 2000000001, 2000000001},
+    /* They do not wrap at their own width; the output is saturated. */
+    {"uint8", "x * 300 // 300 + 1", 255, 255},
+    {"int32", "x * x", -65536, G_MAXINT32},
+    /* NumPy's division */
+    {"int32", "x * (1/2) + x % 0 + x // 0", 10, 5},
+    {"int32", "x % 5 * 1000 + x // 2 * 10 + x // 2.5", -7, 2957},
+    {"int64", "x // -1 + x % -1", G_MININT64, G_MININT64},
+    {"int64", "(x >> 64) + (x << 64) + (x >> -1)", -3, -2},
+    /* Any function takes any mixture of numbers. */
+    {"int32", "clamp (x, 0, 1) + max (x, 1) + min (frame, x) + sqrt (4)", 7, 10},
+    {"int32", "pow (2, x) + pown (x, 2.5) + native_sqrt (16) + ldexp (x, 2)", 3, 33},
+    {"int64", "max (x, 2) + mul24 (4, 3) + rotate (1, 1)", large + 1, large + 15},
+    {"int32", "mix (0, x, 0.25f) + smoothstep (0, 2, 1) * 2 + isequal (x, 40)", 40, 12},
+    /* Casts */
+    {"int32", "(uchar) x * 1000 + (uchar) (x + 0.75)", 300, 44255},
+    {"int32", "convert_int_rtp (x / 2) * 10 + (int) (x / 2.0)", -7, -33},
+    {"int32", "(bool) x + (double) x / 2 + as_uint (as_float (x))", 5, 8},
+    /* Names */
+    {"int32", "x * GAIN * ONE", 2, 14, "options=\"-DGAIN=3+4 -D ONE\""},
+    {"int32", "int + real * kernel", 1, 7, "arguments=a,int=1,real=2,kernel=3"},
+    {"int32", "(INT_MIN + 1 < x ? UCHAR_MAX : -0x10) + M_PI_F", 0, 258},
+};
+
+/* The bytes of `number` in `type` */
+Bytes
+bytes_of_integer (const char *type, gint64 number)
+{
+  const Bytes all = bytes_of (std::vector<gint64>{number});
+  return Bytes (all.begin (), all.begin () + gssize (opencl::number_named (type)->size));
+}
+} // namespace
+
+TEST_ROWS (test_expressions_compute_in_the_types_of_numpy, arithmetics)
+{
+  Chain chain ("openclkernel name=k expression=\"" + std::string (row.expression) + "\" "
+                   + row.more,
+      tensors (row.type, "1"));
+  const Bytes got = chain.run (bytes_of_integer (row.type, row.input)).bytes;
+  gint64 number = 0;
+  memcpy (&number, got.data (), got.size ());
+  fail_unless (got == bytes_of_integer (row.type, row.output),
+      "%s of %s is 0x%" G_GINT64_MODIFIER "x, expected %" G_GINT64_FORMAT, row.expression,
+      row.type, number, row.output);
+}
+
+/* float32 has no numbers between 2^24 and 2^24 + 2. */
+TEST (test_indices_of_an_expression_are_exact_beyond_2_24)
+{
+  const gsize count = (1 << 24) + 1000;
+  Chain chain ("openclkernelsrc num-buffers=1 expression=\"i0 & 255\" "
+               "output-caps=other/tensors,types=uint8,dimensions=(string)"
+               + std::to_string (count));
+  chain.start ();
+  const Bytes bytes = chain.pull ().bytes;
+  fail_unless_equals_uint64 (bytes.size (), count);
+  for (gsize n = 0; n < count; n++)
+    fail_unless (bytes[n] == guint8 (n), "index %" G_GSIZE_FORMAT, n);
+}
+
+TEST (test_expressions_of_a_device_without_float64_are_of_float32)
+{
+  const cl_device_fp_config none = 0;
+  counting::let_devices_say (CL_DEVICE_DOUBLE_FP_CONFIG, &none, sizeof none);
+  {
+    Chain chain (
+        "openclkernel name=k expression=\"x / 2 + 0.25\"", tensors ("int32", "2"));
+    const std::vector<gint32> input = {16777217, 5}, expected = {8388608, 3};
+    fail_unless (values_of<gint32> (chain.run (bytes_of (input)).bytes) == expected);
+  }
+  for (const char *properties : {"expression=\"(double) x\"",
+           "expression=x output-caps=other/tensors,types=float64"}) {
+    Chain chain (
+        std::string ("openclkernel name=k ") + properties, tensors ("float32", "2"));
+    chain.start ();
+    chain.push (Bytes (8));
+    const Said said = said_on (chain.bus, 10 * GST_SECOND);
+    fail_unless (said.errors.size () == 1
+                     && said.errors[0].find ("is float64, which the device does not have")
+                            != std::string::npos,
+        "%s", properties);
+  }
+  counting::let_devices_say_the_truth ();
+}
+
 /* A compiler knows the value, and once made anything of it. */
 TEST (test_expressions_of_a_constant_out_of_range_are_saturated)
 {
@@ -687,13 +789,26 @@ const Mistake mistakes[] = {
     {"source=\"kernel __attribute__ ((reqd_work_group_size (8, 1, 1))) void k "
      "(global int *output) { }\"",
         "The work of 20x1x1 does not divide into groups of 8x1x1"},
-    {"expression=\"x + nothing\"", "expression:1:", "undeclared identifier 'nothing'"},
-    {"expression=\"x +\"",
-        "expression:2:1: ", "expected expression"}, /* some say "error:" */
+    {"expression=\"x + nothing\"",
+        "expression:1:5: unknown name 'nothing', expected one of frame, i0, i1, i2, i3, "
+        "time, x"},
+    {"expression=\"x +\"", "expression:1:4: expected an operand, found the end"},
+    {"expression=\"(x + 1\"", "expression:1:7: expected ')', found the end"},
+    {"expression=\"2 * sqroot (x)\"", "expression:1:5: unknown function 'sqroot'"},
+    {"expression=\"pow (x)\"", "expression:1:1: 'pow' takes 2 arguments, not 1"},
+    {"expression=\"x + (float4) x\"",
+        "expression:1:6: 'float4': an expression has no vectors"},
+    {"expression=\"x / 2 & 1\"", "expression:1:7: '&' takes integers, a cast such as"},
+    {"expression=\"x + 1.5.2\"", "expression:1:5: '1.5.2' is no number"},
+    {"expression=\"18446744073709551616\"",
+        "expression:1:1: '18446744073709551616' exceeds 64 bits"},
+    {"expression=\"x * GAIN\" options=\"-DGAIN=2+\"",
+        "expression:1:5: 'GAIN' is \"2+\", which is no expression"},
     {"expression=\"x + w\" arguments=a,w=W",
         "cannot be broadcast together: x (20,), w (3,)"},
     {"expression=\"x + w\" arguments=a,w=/no/such.npy", "/no/such.npy"},
-    {"expression=\"x + g\" arguments=a,g=<1,2>", "float g: 2 numbers, expected 1"},
+    {"expression=\"x + g\" arguments=a,g=<1,2>",
+        "The argument \"g\" has 2 numbers, expected 1"},
 };
 
 std::string
@@ -753,8 +868,8 @@ TEST_ROWS (test_a_mistake_while_playing_is_one_warning_and_the_program_goes_on, 
   GstElement *mistaken =
       check::launch ("openclkernel name=m " + with_files (row.properties, folder));
   GObject *element = G_OBJECT (chain.element ());
-  const char *const names[] = {"location", "source", "expression", "kernel", "arguments",
-      "global-size", "local-size"};
+  const char *const names[] = {"location", "source", "expression", "kernel", "options",
+      "arguments", "global-size", "local-size"};
   g_object_freeze_notify (element);
   for (const char *name : names) {
     GValue value = G_VALUE_INIT;

@@ -1,0 +1,29 @@
+/* Translates an expression of the user's to OpenCL C
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "expressionvalue.hpp"
+
+#include <map>
+#include <set>
+
+namespace compute {
+/* What an expression may name. */
+struct Names {
+  std::map<std::string, Value> values;
+  std::map<std::string, std::string> macros; /* to other expressions */
+};
+
+struct Translation {
+  Value value;
+  std::string statements;      /* before `value` */
+  std::set<std::string> names; /* that the expression has, of Names::values */
+  bool has_double = false;     /* names the type */
+};
+
+/* False with an error that has the place as "expression:1:5: ". */
+bool translate_expression (const std::string &expression, const Names &names,
+    Translation &translation, GError **error);
+} // namespace compute

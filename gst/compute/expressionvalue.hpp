@@ -1,0 +1,79 @@
+/* Typed values of an expression, as OpenCL C
+ *
+ * Types follow one rule, which docs/programs.md states: an integer is an int64, or a uint64
+ * where an operand is one; all floating-point numbers have the type `real`. Each integer
+ * comes with its range, and is computed in 32 bits where that gives the same.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "argumentvalue.hpp"
+
+#include <string>
+#include <vector>
+
+namespace compute {
+struct Value {
+  enum Kind { INTEGER, UNSIGNED, REAL }; /* int64, uint64, floating-point */
+
+  Kind kind = REAL;
+  Number least = 0, most = 0; /* of integers */
+  std::string text;           /* a primary or cast expression of OpenCL C */
+
+  bool is_real () const { return kind == REAL; }
+  /* The type of `text`: "int", "long", "ulong" or "real" */
+  const char *type () const;
+};
+
+/* --- operands --- */
+
+Value real_value (const std::string &text);
+/* Any number of `type`. `text` has the type that type () names. */
+Value value_of_type (opencl::NumberType type, const std::string &text);
+/* An integer of a range within 64 bits. `text` has the type that type () names. */
+Value integer_value (Number least, Number most, const std::string &text);
+Value integer_constant (Number number);
+
+/* --- conversions --- */
+
+/* The value as one of another of the types that type () names. */
+std::string convert (const Value &value, const char *type);
+/* As C's cast does, but saturated if the value is floating-point. */
+Value cast (const Value &value, opencl::NumberType type);
+/* Rounded by a function such as "rint" first, and saturated. */
+Value cast_saturated (
+    const Value &value, opencl::NumberType type, const std::string &rounding);
+/* An integer as it is, a floating-point number without its fraction. */
+Value to_integer (const Value &value);
+/* What is stored in an array of `type`; float16 is stored from a float. */
+std::string stored (const Value &value, opencl::NumberType type);
+/* A condition */
+std::string truth (const Value &value);
+
+/* --- operators --- */
+
+/* The kind that values are converted to before they meet. */
+Value::Kind common_kind (const std::vector<Value> &values);
+const char *common_type (const std::vector<Value> &values);
+
+struct BinaryOperator {
+  const char *symbol;
+  int precedence;      /* from 1 */
+  bool takes_integers; /* and no others */
+  Value (*apply) (const std::string &symbol, const Value &a, const Value &b);
+};
+
+/* (nullable) */
+const BinaryOperator *binary_operator (const std::string &symbol);
+/* One of - + ! ~ */
+Value apply_unary (const std::string &symbol, const Value &value);
+Value choose (const Value &condition, const Value &first, const Value &second);
+
+/* --- functions that keep integers --- */
+
+Value smaller (const Value &a, const Value &b);
+Value larger (const Value &a, const Value &b);
+Value magnitude (const Value &value);
+Value distance_between (const Value &a, const Value &b);
+} // namespace compute
