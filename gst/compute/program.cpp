@@ -4,6 +4,8 @@
  */
 #include "program.hpp"
 
+#include "workdimensions.hpp"
+
 #include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/gstopenclkernel.h>
@@ -478,15 +480,31 @@ Program::resolve_size (const std::string &text, const char *name,
   return true;
 }
 
+/* One for each pixel or element. An array has rows where the kernel reads get_global_id (1);
+ * the last dimension that it reads has all further ones of the array. */
+std::vector<gsize>
+Program::default_size (const Task &task) const
+{
+  if (output ().is_video)
+    return {output ().width (), output ().height ()};
+  std::vector<gsize> size;
+  gsize rest = output ().array.count ();
+  for (unsigned d = 0; d + 1 < work_dimensions (task.source, kernel_name); d++) {
+    size.push_back (output ().array.length (d));
+    rest /= size.back ();
+  }
+  size.push_back (rest);
+  return size;
+}
+
 bool
 Program::set_size (const Task &task, GError **error)
 {
-  std::string wanted = task.global_size;
   gsize built_for[3] = {};
 
-  if (wanted.empty ())
-    wanted = output ().is_video ? "width,height" : "count";
-  if (!resolve_size (wanted, "global-size", global, error)
+  if (task.global_size.empty ())
+    global = default_size (task);
+  if (!resolve_size (task.global_size, "global-size", global, error)
       || !resolve_size (task.local_size, "local-size", local, error))
     return false;
   if (!gst_opencl_check (

@@ -86,6 +86,7 @@ private:
       GError **error) const;
 
   bool set_size (const Task &task, GError **error);
+  std::vector<gsize> default_size (const Task &task) const;
   bool resolve_size (const std::string &text, const char *name, std::vector<gsize> &size,
       GError **error) const;
   bool resolve_term (const std::string &term, gsize &value) const;

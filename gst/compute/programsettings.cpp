@@ -16,11 +16,12 @@ program_properties ()
           &Settings::location, opencl::playing},
       {"source", "Source", "OpenCL C", &Settings::source, opencl::playing},
       {"expression", "Expression",
-          "One expression of OpenCL C for each element: of x, the input (a mixer's "
-          "inputs "
-          "by their pads' names), of the names in arguments, frame, time, and i0 … i3, "
-          "where the element stands, innermost first. Video is 0 … 1 in each component; "
-          "arrays are broadcast as NumPy does",
+          "Expression for each element, with C's operators and OpenCL C's functions: of "
+          "x, "
+          "the input (a mixer's inputs have the names of its pads), the names in "
+          "arguments, frame, time, and i0 … i3, the element's indices, innermost first. "
+          "Video is 0 … 1 in each component; types and shapes follow NumPy: integers are "
+          "exact in 64 bits, and / is the true division",
           &Settings::expression, opencl::playing},
       {"kernel", "Kernel", "Name of the kernel; unset: the program's only one",
           &Settings::kernel, opencl::playing},
@@ -32,10 +33,11 @@ program_properties ()
           "pointer, a count of elements for local memory",
           &Settings::arguments, opencl::playing},
       {"global-size", "Global size",
-          "Work-items of a kernel, \"x,y,z\" of numbers, width, height, count and shape0 "
-          "… shape3, "
-          "also "
-          "\"width/4\", rounded up; unset: one for each pixel or element of the output",
+          "Number of work-items, \"x,y,z\" of numbers, width, height, count and shape0 "
+          "… shape3, also \"width/4\", rounded up (unset: one for each pixel of the "
+          "output, or each element of an array, which has as many dimensions as the "
+          "kernel "
+          "reads by get_global_id ())",
           &Settings::global_size, opencl::playing},
       {"local-size", "Local size",
           "Work-items of a group, \"x,y,z\"; unset: as the device likes, on a GPU a row",

@@ -1,4 +1,5 @@
-/* Fuzzing: the text of a program, its `#include`s put in, and a build log's lines named
+/* Fuzzing: the text of a program, its `#include`s put in, a build log's lines named, and the
+ * dimensions of its kernel
  *
  * The first text is the program, the second one a build log.
  *
@@ -6,6 +7,7 @@
  */
 #include "input.hpp"
 
+#include "gst/compute/workdimensions.hpp"
 #include "gst/opencl/programsource.hpp"
 
 using fuzz::promise;
@@ -20,5 +22,7 @@ LLVMFuzzerTestOneInput (const guint8 *data, gsize size)
 
   promise (log.find ("<kernel>:") != std::string::npos || named == log,
       "a log without places stays as it is");
+  const unsigned dimensions = compute::work_dimensions (source, "k");
+  promise (dimensions >= 1 && dimensions <= 3, "work has up to three dimensions");
   return 0;
 }

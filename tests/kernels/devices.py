@@ -311,7 +311,7 @@ PIPELINES = {
     "tissue": ("octtestsrc num-buffers=3 ! video/x-raw" + ON_DEVICE
                + ",width=WIDTH,height=HEIGHT" + OUT, ROUNDED, LINES),
     "expression": (keyed("openclkernel expression=\"0.5f + 0.5f * sin (9 * x + i0)\""), ROUNDED, PICTURES),
-    "expression-array": (array("openclkernel expression=\"x * x - i1\""), ROUNDED, ARRAYS),
+    "expression-array": (array("openclkernel expression=\"x * x - i1 // 2 % 3\""), ROUNDED, ARRAYS),
     "group": (keyed(f"openclkernel source=\"{GROUP_SUM}\" global-size=count local-size=32 "
                     "arguments=\"a,sums=32\"", "GRAY8"), EXACT, [(16, 16)]),
     "source": (f"openclkernelsrc num-buffers=2 expression=\"i0 * 0.01f + i1\" output-caps=video/x-raw"

@@ -252,6 +252,65 @@ TEST (test_the_size_of_the_work_is_told_by_names)
       std::vector<double> (60, 1406), 0, "4 x 6 work-items");
 }
 
+/* Of an array of shape (2, 3, 4). Each element gets its place and the size of the work. */
+#define PLACES(x, y, z)                                                                  \
+  "size_t n = (" z " * get_global_size (1) + " y ") * get_global_size (0) + " x ";"      \
+  " output[n] = n + 100 * get_global_size (0) + 10000 * get_global_size (1)"             \
+  " + 1000000 * get_global_size (2); "
+#define KERNEL(name)                                                                     \
+  "kernel void " name " (global const int *input, global int *output) { "
+#define ONE KERNEL ("one") PLACES ("get_global_id (0)", "0", "0") "} "
+#define TWO KERNEL ("two") PLACES ("get_global_id (0)", "get_global_id ( 1u )", "0") "} "
+
+static const struct {
+  const char *properties, *source;
+  int size; /* as the kernel writes it */
+} kernels_over_arrays[] = {
+    {"", ONE, 1012400},
+    {"", TWO, 1060400},
+    {"",
+        KERNEL ("k")
+            PLACES ("get_global_id (0)", "get_global_id (1)", "get_global_id (2)") "}",
+        2030400},
+    {"local-size=2,3",
+        KERNEL ("k") PLACES ("(2 * get_group_id (0) + get_local_id (0))",
+            "(3 * get_group_id (1) + get_local_id (1))", "0") "}",
+        1060400},
+    {"global-size=count", TWO, 1012400},
+    /* Of the kernel alone, with what it uses */
+    {"kernel=one", ONE TWO, 1012400},
+    {"kernel=two", ONE TWO, 1060400},
+    {"",
+        "size_t row () { return get_global_id (1); } " KERNEL ("k")
+            PLACES ("get_global_id (0)", "row ()", "0") "}",
+        1060400},
+    {"",
+        "\n#define ROW get_global_id (1)\n" KERNEL ("k")
+            PLACES ("get_global_id (0)", "ROW", "0") "}",
+        1060400},
+    {"",
+        "int row () { return get_global_id (1); } /* } */ " KERNEL ("k")
+            PLACES ("get_global_id (0)", "0", "0") "// get_global_id (1)\n}",
+        1012400},
+    {"",
+        KERNEL ("k") "\n#ifdef ROWS\nget_global_id (1);\n#endif\n" PLACES (
+            "get_global_id (0)", "0", "0") "}",
+        1012400},
+};
+
+TEST_ROWS (
+    test_work_items_of_arrays_have_the_dimensions_of_the_kernel, kernels_over_arrays)
+{
+  Folder folder;
+  const std::string location = folder.write ("kernel.cl", row.source);
+  Chain chain ("openclkernel name=k location=" + location + " " + row.properties,
+      tensors ("int32", "4:3:2"));
+  auto expected = filled<gint32> (24, [&] (gsize n) { return row.size + gint32 (n); });
+  const Bytes got = chain.run (bytes_of (std::vector<gint32> (24, 1))).bytes;
+  fail_unless (got == bytes_of (expected), "%s: %d, expected %d", row.source,
+      values_of<gint32> (got)[23], row.size + 23);
+}
+
 TEST (test_files_include_files_beside_them_and_those_of_the_library)
 {
   Folder folder;
