@@ -271,17 +271,21 @@ names_of (const Plan &plan, const std::string &options)
   return names;
 }
 
-/* Those that the expression has. */
+const Operand *
+operand_named (const Plan &plan, const std::string &name)
+{
+  auto found = std::find_if (plan.operands.begin (), plan.operands.end (),
+      [&] (const Operand &operand) { return operand.name == name; });
+  return found == plan.operands.end () ? nullptr : &*found;
+}
+
+/* One for each name that the expression has. */
 void
 find_variables (const Names &names, Plan &plan)
 {
   for (const std::string &name : plan.translation.names) {
     const Value &value = names.values.at (name);
-    Variable variable = {value, nullptr, value.text};
-    for (const Operand &operand : plan.operands) {
-      if (value.text == "value_" + operand.name)
-        variable.operand = &operand;
-    }
+    Variable variable = {value, operand_named (plan, name), value.text};
     for (gsize d = 0; d < 4; d++) {
       if (value.text != name_of_index (d))
         continue;

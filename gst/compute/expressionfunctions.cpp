@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <initializer_list>
 #include <limits>
 
 namespace compute {
@@ -140,7 +139,7 @@ of_ints (const std::string &name, const Arguments &arguments)
 }
 
 Value
-of_halves (const std::string &name, const Arguments &arguments)
+joined (const std::string &name, const Arguments &arguments)
 {
   const Arguments integers = integers_of (arguments);
   return value_of_type (NumberType::i64,
@@ -216,7 +215,7 @@ constexpr Group groups[] = {
     {{1, sign_bit}, " all any "},
     {{2, of_ints}, " mul24 "},
     {{3, of_ints}, " mad24 "},
-    {{2, of_halves}, " upsample "},
+    {{2, joined}, " upsample "},
     {{2, of_extremes}, " max min "},
     {{3, clamped}, " clamp "},
     {{1, of_magnitude}, " abs "},
