@@ -45,7 +45,7 @@ struct Variable {
   std::string argument;   /* what the kernel calls it with where there is no operand */
 };
 
-/* What is to be generated. */
+/* The parts of the generated kernel. */
 struct Plan {
   std::vector<Operand> operands;
   Operand output;

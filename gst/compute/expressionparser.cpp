@@ -91,7 +91,7 @@ quoted (const Token &token)
   if (token.kind == Token::END)
     return "the end";
   gchar *escaped = g_strescape (token.text.c_str (), nullptr);
-  const std::string text = "'" + std::string (escaped) + "'";
+  std::string text = "'" + std::string (escaped) + "'";
   g_free (escaped);
   return text;
 }
@@ -146,7 +146,7 @@ private:
 
   Token take ()
   {
-    const Token taken = token;
+    Token taken = token;
     token = token_at (text, token.at + token.text.size ());
     return taken;
   }
@@ -300,7 +300,7 @@ Parser::primary ()
   if (first.kind == Token::NAME)
     return is_next ("(") ? call (first) : named (first);
   if (first.kind == Token::SYMBOL && first.text == "(") {
-    const Value value = conditional ();
+    Value value = conditional ();
     expect (")");
     return value;
   }

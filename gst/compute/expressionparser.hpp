@@ -10,7 +10,7 @@
 #include <set>
 
 namespace compute {
-/* What an expression may name. */
+/* Names that are known in an expression */
 struct Names {
   std::map<std::string, Value> values;
   std::map<std::string, std::string> macros; /* to other expressions */

@@ -221,7 +221,7 @@ combine_bits (const std::string &symbol, const Value &a, const Value &b)
   return integer_of (range_of_bits (symbol, a, b), width, infix (a, symbol, b, width));
 }
 
-/* Of an integer by 0 … 31 bits, where that fits into 32 bits */
+/* Whether 32 bits are enough for a shift, and the range of its result */
 bool
 is_short_shift (const std::string &symbol, const Value &a, const Value &b, Range &range)
 {

@@ -46,7 +46,7 @@ Value cast_saturated (
     const Value &value, opencl::NumberType type, const std::string &rounding);
 /* An integer as it is, a floating-point number without its fraction. */
 Value to_integer (const Value &value);
-/* What is stored in an array of `type`; float16 is stored from a float. */
+/* The value as a number of an array of `type`; a float for float16. */
 std::string stored (const Value &value, opencl::NumberType type);
 /* A condition */
 std::string truth (const Value &value);

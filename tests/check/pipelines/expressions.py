@@ -95,7 +95,7 @@ def truth(value):
 
 
 def spread(function, a, b):
-    """Of an operation that is monotonic in each operand"""
+    """Bounds of an operation that is monotonic in each operand"""
     ends = [function(x, y) for x in (a.least, a.most) for y in (b.least, b.most)]
     return np.minimum.reduce(ends), np.maximum.reduce(ends)
 
@@ -285,7 +285,7 @@ def step(edge, a, dtype):
 
 
 def saturate(values, dtype):
-    """Of numbers that are whole"""
+    """Converts numbers without a fraction."""
     limits = np.iinfo(dtype)
     return np.array(
         [int(min(max(int(value) if np.isfinite(value) else 0, limits.min), limits.max))
@@ -328,7 +328,7 @@ def power(a, exponent, dtype):
     return Real(a.values ** exponent.values.astype(dtype), a.least**whole, a.most**whole, 16, known)
 
 
-# Of each: how it is written, the operands' kinds (n: any, i: integer), what computes it
+# The text, the operands' kinds (n: any, i: integer) and the computation
 FUNCTIONS = [
     ("sqrt (fabs ({}))", "n", lambda a, t: monotonic(np.sqrt, 3)(magnitude(real_of(a, t), t), t)),
     ("cbrt ({})", "n", monotonic(np.cbrt, 3)),
@@ -508,7 +508,7 @@ def bounds_of(value, output):
 
 
 def agrees(value, got):
-    """Of each number whether it does, and how many were compared"""
+    """Whether each number does, and how many were compared"""
     least, most = bounds_of(value, got.dtype.name)
     error = 0
     if got.dtype.kind == "f" and value.kind == "real":
@@ -645,7 +645,7 @@ def in_one(trees):
 
 
 def check(device, output, trees):
-    """How many numbers were compared"""
+    """Returns the number of numbers that were compared."""
     names = set().union(*(tree.arrays for tree in trees))
     shape = SHAPE if len(trees) == 1 else (len(trees), *SHAPE)
     got = device.compute(in_one(trees), output, names, shape).reshape(len(trees), *SHAPE)
@@ -671,7 +671,6 @@ def main():
     options = parser.parse_args()
     draw = random.Random(options.seed)
     arrays = random_arrays(options.seed)
-    # `uint8` and its like are no names in OpenCL C, so they may be the arrays'.
     leaves = leaves_of(arrays)
     with np.errstate(all="ignore"), tempfile.TemporaryDirectory() as folder:
         device = Device(folder, arrays)
