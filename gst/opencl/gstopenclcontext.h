@@ -1,4 +1,4 @@
-/* gstreamer-opencl: a device, its cl_context and its queues, shared between elements
+/* gstreamer-opencl: a device, its cl_context and its command queues, shared between elements
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -38,7 +38,8 @@ G_DECLARE_FINAL_TYPE (
  * @GST_OPENCL_QUEUE_UPLOAD: host to device
  * @GST_OPENCL_QUEUE_DOWNLOAD: device to host
  *
- * The in-order queues of a context.
+ * In-order command queues. Every streaming thread has one of each kind for its elements, up
+ * to a maximum number of threads; the application has one of each kind for itself.
  *
  * Since: 0.2
  */
@@ -83,8 +84,8 @@ GST_OPENCL_API GstOpenCLContext *gst_opencl_context_new (
  * gst_opencl_context_new_wrapped:
  * @handle: (type gpointer): an application's context; retained
  * @device: (type gpointer): one of its devices
- * @queue: (type gpointer) (nullable): an in-order queue of both to run kernels on,
- *   retained; %NULL to have one made
+ * @queue: (type gpointer) (nullable): an in-order queue of both, retained, that all elements
+ *   and threads run kernels on; %NULL to create a queue for each streaming thread
  * @error: set when @queue is out of order or not of @handle and @device, or a call fails
  *
  * The device's context from then on for elements that pick that device, unless it has
@@ -122,7 +123,12 @@ GST_OPENCL_API cl_device_id gst_opencl_context_get_device (GstOpenCLContext *con
  * @context: a context
  * @queue: which one
  *
- * Returns: (type gpointer) (transfer none): one of the context's queues
+ * For commands of the application: elements use queues of their own, which this function
+ * does not return, unless the application supplied the compute queue. Commands between
+ * gst_opencl_memory_begin() and gst_opencl_memory_end(), or between a map with
+ * %GST_MAP_OPENCL and its unmap (compute queue), see all earlier writes to that memory.
+ *
+ * Returns: (type gpointer) (transfer none): the application's queue
  *
  * Since: 0.2
  */
@@ -171,7 +177,8 @@ GST_OPENCL_API gboolean gst_opencl_context_matches (
  * @options: (nullable): compiler options
  * @error: set to %GST_OPENCL_ERROR_BUILD; the lines after the first are the build log
  *
- * A program is built once for each pair of source and options and kept with the context.
+ * A program is built once for each pair of source and options. The context keeps the 64
+ * programs that were used last; others live as long as their kernels.
  *
  * Returns: (type gpointer) (transfer full) (nullable): a cl_program, to be given to
  *   clReleaseProgram()

@@ -912,8 +912,10 @@ TEST_ROWS (test_memory_whose_write_failed_cannot_be_read, failed_writes)
   write_memory (memory, Bytes (64, 1));
   if (!row.host)
     device.add_by_map (memory, 1);
-  clFinish (queue_of (device.context)); /* the command that fails is the last one */
-  gst_opencl_memory_end (memory, queue_of (device.context), GST_MAP_WRITE, gate.event);
+  clFinish (
+      application_queue_of (device.context)); /* the command that fails is the last one */
+  gst_opencl_memory_end (
+      memory, application_queue_of (device.context), GST_MAP_WRITE, gate.event);
   if (row.fails_before_the_map) {
     gate.let_fail ();
     fail_if (gst_memory_map (memory, &map, GST_MAP_READ));
