@@ -516,11 +516,13 @@ public:
     first = frames;
     start = g_get_monotonic_time ();
   }
+  gdouble seconds () const
+  {
+    return gdouble (g_get_monotonic_time () - start) / G_TIME_SPAN_SECOND;
+  }
   bool keeps_its_rate () const
   {
-    const gdouble seconds =
-        gdouble (g_get_monotonic_time () - start) / G_TIME_SPAN_SECOND;
-    const gdouble rate = (frames - first) / seconds;
+    const gdouble rate = (frames - first) / seconds ();
     g_print ("live neighbour: %.1f of 30 frames/s\n", rate);
     return rate >= 28;
   }
@@ -550,7 +552,8 @@ turn_any (const char *line, guint64 n, Watch &watch, LiveNeighbour &neighbour)
   neighbour.begin ();
   const std::vector<AnyKnob> knobs = knobs_of (pipeline);
   GstBus *bus = gst_element_get_bus (pipeline);
-  for (guint64 i = 0; i < n && goes_on; i++) {
+  const gdouble least_seconds = 5; /* a rate of less says little */
+  for (guint64 i = 0; (i < n || neighbour.seconds () < least_seconds) && goes_on; i++) {
     const AnyKnob &knob = knobs[g_rand_int_range (chance, 0, gint32 (knobs.size ()))];
     GValue value = G_VALUE_INIT;
     g_value_init (&value, knob.spec->value_type);
@@ -566,7 +569,7 @@ turn_any (const char *line, guint64 n, Watch &watch, LiveNeighbour &neighbour)
     goes_on = goes_on && !error;
     gst_clear_message (&error);
     g_free (text);
-    watch.at (i);
+    watch.at (std::min (i, n - 1));
   }
   gst_object_unref (bus);
   g_rand_free (chance);
