@@ -472,6 +472,15 @@ PlaneTaps::enqueue (
 
 /* --- KeptComponent --- */
 
+/* Lines or columns from the first that the taps see to the middle one, or to the first of
+ * the two in the middle. As in `padding=-1`, so that without a stride an output's pixel keeps
+ * the alpha of the input's pixel at the same place. */
+static gsize
+middle_tap (gsize taps, gsize dilation)
+{
+  return (taps - 1) * dilation / 2;
+}
+
 bool
 KeptComponent::create (
     GstOpenCLContext *context, const Convolution &convolution, GError **error)
@@ -481,9 +490,9 @@ KeptComponent::create (
   input_extent = convolution.input;
   output_extent = convolution.output;
   stride = cl_int (convolution.stride);
-  top = cl_int (convolution.tap_lines / 2 * convolution.dilation)
+  top = cl_int (middle_tap (convolution.tap_lines, convolution.dilation))
         - cl_int (convolution.top);
-  left = cl_int (convolution.tap_columns / 2 * convolution.dilation)
+  left = cl_int (middle_tap (convolution.tap_columns, convolution.dilation))
          - cl_int (convolution.left);
   bytes = cl_int (opencl::info_of (convolution.input_type).size);
   from_first =

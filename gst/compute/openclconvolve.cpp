@@ -15,7 +15,12 @@
  * (height, width), it is used for every channel; of three, each channel has its own; of
  * four, (filters, channels of a group, height, width) or (height, width, channels of a
  * group, filters), all channels of a group go into each of its filters. Video takes a
- * kernel of two axes; alpha stays as it is unless `alpha` is set.
+ * kernel of two axes.
+ *
+ * Alpha is copied unless `alpha` is set. With the default `padding` and `stride` each pixel
+ * keeps its own alpha. Otherwise an output pixel gets the alpha of the input pixel that the
+ * middle of the kernel covers. A kernel with an even number of rows or columns has two
+ * in the middle: the upper, or left, one counts.
  *
  * The output is activation (Σ kernel · input + bias), for video times `scale` plus
  * `offset`, rounded and saturated. Of 8 and 16 bit integers in arrays it makes float32.

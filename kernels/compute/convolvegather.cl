@@ -176,7 +176,8 @@ gather_pixel_numbers (
   ((global float4 *)pixels)[n] = four;
 }
 
-/* A component that is no colour, as it is where the taps' middle is. */
+/* Copies alpha, or padding, of the input's pixel at the middle of what the taps see. `top`,
+ * `left`: of that pixel for the output's first one. */
 kernel void
 keep_component (global const uchar *input, ulong in_offset, long in_line, int in_column,
     int in_height, int in_width, global uchar *output, ulong out_offset, long out_line,

@@ -652,6 +652,86 @@ TEST (test_each_colour_of_video_is_convolved_and_alpha_kept)
   check_video ("ABGR", 4, 0, 4, "scale=0.25 alpha=true", 0.25, 0, true);
 }
 
+/* A kernel of zeros, but for a one at (line, column), as text */
+static std::string
+unit_kernel (int lines, int columns, int line, int column)
+{
+  std::string text = "<";
+  for (int y = 0; y < lines; y++) {
+    text += y ? ",<" : "<";
+    for (int x = 0; x < columns; x++)
+      text += std::string (x ? "," : "") + (y == line && x == column ? "1" : "0");
+    text += ">";
+  }
+  return text + ">";
+}
+
+struct AlphaPlace {
+  const char *format;
+  int alpha; /* component of a pixel */
+};
+
+constexpr AlphaPlace alpha_places[] = {
+    {"RGBA", 3}, {"BGRA", 3}, {"ARGB", 0}, {"ABGR", 0}, {"xRGB", 0}};
+
+/* Alpha is the input's own, pixel by pixel, whatever the size of the kernel. By the kernels
+ * for a CPU and by those for a GPU. */
+TEST_ROWS (test_openclconvolve_alpha_with_even_kernels, {"0", "1"})
+{
+  const int sizes[][2] = {{1, 2}, {2, 1}, {2, 2}, {3, 4}, {6, 3}, {10, 8}};
+  const int width = 23, height = 21;
+  const Bytes input = check::pattern (gsize (width) * height * 4, 0);
+  int place = 0;
+
+  g_setenv ("GST_OPENCL_CONVOLVE_GROUPS", row, TRUE);
+  for (const auto &size : sizes) {
+    for (const char *more : {"method=direct", "method=separable flip=false",
+             "method=direct dilation=3 border=mirror", "method=fft"}) {
+      if (strstr (more, "fft") && size[0] != 2) /* each plan takes a compiler's time */
+        continue;
+      const AlphaPlace &of = alpha_places[place++ % G_N_ELEMENTS (alpha_places)];
+      Chain chain ("openclconvolve kernel=\"" + unit_kernel (size[0], size[1], 0, 0)
+                       + "\" " + more,
+          video (of.format, width, height));
+      const Bytes got = chain.run (input).bytes;
+      fail_unless_equals_uint64 (got.size (), input.size ());
+      for (int n = 0; n < width * height; n++)
+        fail_unless (got[n * 4 + of.alpha] == input[n * 4 + of.alpha],
+            "%s, %dx%d, %s: alpha of pixel %d, %d is %d, expected %d", of.format, size[0],
+            size[1], more, n % width, n / width, got[n * 4 + of.alpha],
+            input[n * 4 + of.alpha]);
+    }
+  }
+}
+
+/* With a stride or without padding, alpha is that of the pixel at the middle tap, of an even
+ * kernel's two the first: the colour of that pixel, too, comes through a kernel that is 1 at
+ * this tap. */
+TEST (test_openclconvolve_alpha_position_with_stride_and_padding)
+{
+  const int sizes[][2] = {{1, 2}, {2, 2}, {4, 3}, {3, 4}, {3, 3}, {10, 8}};
+  const int width = 37, height = 29;
+  const Bytes noise = check::pattern (gsize (width) * height, 0);
+  const Bytes input =
+      filled<guint8> (noise.size () * 4, [&] (gsize n) { return noise[n / 4]; });
+
+  for (const auto &size : sizes) {
+    for (const char *more : {"stride=2", "padding=0", "stride=3 padding=1", "padding=4",
+             "stride=2 method=separable"}) {
+      Chain chain (
+          "openclconvolve flip=false border=clamp kernel=\""
+              + unit_kernel (size[0], size[1], (size[0] - 1) / 2, (size[1] - 1) / 2)
+              + "\" " + more,
+          video ("RGBA", width, height));
+      const Bytes got = chain.run (input).bytes;
+      for (gsize n = 0; n < got.size (); n += 4)
+        fail_unless (got[n + 3] == got[n],
+            "%dx%d, %s: alpha of pixel %d is %d, expected %d", size[0], size[1], more,
+            int (n / 4), got[n + 3], got[n]);
+    }
+  }
+}
+
 TEST (test_gray_of_16_bits_is_convolved_to_its_last_bit)
 {
   const std::vector<guint16> input =
