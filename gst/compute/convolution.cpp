@@ -1,4 +1,4 @@
-/* What a convolution is: its settings, its taps, and how large everything of it is
+/* Settings, sizes and filters of a convolution
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -157,20 +157,20 @@ take_planes (const std::vector<gsize> &shape, gsize channels, Convolution &convo
 }
 
 bool
-take_kernel (const ConvolutionSettings &settings, const Taps &taps,
-    Convolution &convolution, GError **error)
+take_kernel (
+    const ConvolutionSettings &settings, Convolution &convolution, GError **error)
 {
   const gsize channels = convolution.input.channels;
+  const std::vector<gsize> &shape = convolution.kernel.shape;
   KernelShape kernel;
 
-  if (taps.shape.empty () || taps.shape.size () > (convolution.video ? 3 : 4))
+  if (shape.empty () || shape.size () > (convolution.video ? 3 : 4))
     return fail (error, "kernel has shape %s, expected %s",
-        opencl::npy_shape_text (taps.shape).c_str (),
+        opencl::npy_shape_text (shape).c_str (),
         convolution.video ? "(height, width)" : "(filters, channels, height, width)");
   convolution.groups = settings.groups;
-  if (!(taps.shape.size () < 4
-              ? take_planes (taps.shape, channels, convolution, kernel, error)
-              : choose_kernel (settings, taps.shape, channels, kernel, error)))
+  if (!(shape.size () < 4 ? take_planes (shape, channels, convolution, kernel, error)
+                          : choose_kernel (settings, shape, channels, kernel, error)))
     return false;
   convolution.tap_lines = kernel.length[2];
   convolution.tap_columns = kernel.length[3];
@@ -178,38 +178,22 @@ take_kernel (const ConvolutionSettings &settings, const Taps &taps,
 
   const bool flips =
       settings.flip == Flip::automatic ? convolution.video : settings.flip == Flip::yes;
-  const gsize lines = kernel.length[2], columns = kernel.length[3];
-  for (gsize filter = 0; filter < kernel.length[0]; filter++)
-    for (gsize channel = 0; channel < kernel.length[1]; channel++)
-      for (gsize y = 0; y < lines; y++)
-        for (gsize x = 0; x < columns; x++) {
-          const gsize line = flips ? lines - 1 - y : y;
-          const gsize column = flips ? columns - 1 - x : x;
-          convolution.weights.push_back (
-              taps.values[filter * kernel.step[0] + channel * kernel.step[1]
-                          + line * kernel.step[2] + column * kernel.step[3]]);
-        }
+  convolution.kernel_steps = {
+      kernel.step[0], kernel.step[1], kernel.step[2], kernel.step[3], flips};
   return true;
 }
 
 bool
-take_bias (const Taps *taps, Convolution &convolution, GError **error)
+check_bias (const Convolution &convolution, GError **error)
 {
-  const gsize filters = convolution.output.channels;
+  const gsize filters = convolution.output.channels, count = convolution.bias.count ();
 
-  convolution.bias.assign (filters, 0);
-  if (!taps)
+  if (convolution.bias.text.empty () || count == filters || count == 1)
     return true;
-  if (taps->values.size () == filters)
-    convolution.bias = taps->values;
-  else if (taps->values.size () == 1)
-    convolution.bias.assign (filters, taps->values[0]);
-  else
-    return fail (error,
-        "bias has %" G_GSIZE_FORMAT " numbers, expected one for each of %" G_GSIZE_FORMAT
-        " filters, or one for all",
-        taps->values.size (), filters);
-  return true;
+  return fail (error,
+      "bias has %" G_GSIZE_FORMAT " numbers, expected one for each of %" G_GSIZE_FORMAT
+      " filters, or one for all",
+      count, filters);
 }
 
 /* --- sizes --- */
@@ -306,16 +290,28 @@ Convolution::place_of (const Extent &extent, opencl::NumberType type) const
 }
 
 bool
-make_convolution (const ConvolutionSettings &settings, const ConvolutionData &data,
-    const Stream &input, GstVideoFormat format, Convolution &convolution,
-    opencl::ArrayFormat &output, GError **error)
+Filters::read (const Convolution &convolution, GError **error)
+{
+  steps = convolution.kernel_steps;
+  lines = convolution.tap_lines;
+  columns = convolution.tap_columns;
+  return read_taps ("kernel", convolution.kernel, weights, error)
+         && (convolution.bias.text.empty ()
+             || read_taps ("bias", convolution.bias, biases, error));
+}
+
+bool
+make_convolution (const ConvolutionSettings &settings, const TapsSource &kernel,
+    const TapsSource &bias, const Stream &input, GstVideoFormat format,
+    Convolution &convolution, opencl::ArrayFormat &output, GError **error)
 {
   Extent &made = convolution.output;
 
+  convolution.kernel = kernel;
+  convolution.bias = bias;
   if (!(input.is_video ? take_video (settings, input, format, convolution, error)
                        : take_tensor (settings, input, convolution, error))
-      || !take_kernel (settings, *data.kernel, convolution, error)
-      || !take_bias (data.bias.get (), convolution, error)
+      || !take_kernel (settings, convolution, error) || !check_bias (convolution, error)
       || !take_size (settings, "lines", convolution.input.height, convolution.tap_lines,
           made.height, convolution.top, error)
       || !take_size (settings, "columns", convolution.input.width,
@@ -328,8 +324,6 @@ make_convolution (const ConvolutionSettings &settings, const ConvolutionData &da
   convolution.activation = settings.activation;
   convolution.method = settings.method;
   convolution.gemm = settings.gemm;
-  convolution.scale = input.is_video ? settings.scale : 1;
-  convolution.offset = input.is_video ? settings.offset : 0;
   convolution.input_type = input.array.type;
   convolution.output_type = type_of_output (input);
   make_output (input, convolution, output);

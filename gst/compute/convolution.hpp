@@ -1,4 +1,4 @@
-/* What a convolution is: its settings, its taps, and how large everything of it is
+/* Settings, sizes and filters of a convolution
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -24,7 +24,7 @@ enum class Flip { automatic, no, yes };
 /* An element's properties. */
 struct ConvolutionSettings {
   std::string kernel, bias;
-  guint kernel_sets = 0, bias_sets = 0; /* files are read when they are set */
+  guint kernel_sets = 0, bias_sets = 0; /* a file that is set again is read again */
   KernelLayout kernel_layout = KernelLayout::automatic;
   TensorLayout layout = TensorLayout::nhwc;
   Flip flip = Flip::automatic;
@@ -54,8 +54,23 @@ struct Placement {
   gssize image = 0, channel = 0, line = 0, column = 0;
 };
 
-/* All that a method has to know. The output is activation (taps × input + bias) · scale +
- * offset; taps and input are multiplied without a turn: a flip is in the weights. */
+/* What becomes of the result before it is rounded to a video's numbers. */
+struct Levels {
+  double scale = 1, offset = 0;
+};
+
+/* Where the weights of a kernel lie in its array: numbers from one filter, channel of a
+ * group, line and column to the next. */
+struct KernelSteps {
+  gsize filter = 0, channel = 0, line = 0, column = 0;
+  bool flipped = false; /* lines and columns are in reverse order */
+
+  auto all () const { return std::tie (filter, channel, line, column, flipped); }
+  bool operator== (const KernelSteps &other) const { return all () == other.all (); }
+};
+
+/* All that a method has to know, but for the weights. The output is activation (weights ×
+ * input + bias) · scale + offset. */
 struct Convolution {
   Extent input, output; /* of what is convolved: without components that are kept */
   gsize groups = 1;
@@ -66,7 +81,6 @@ struct Convolution {
   Activation activation = Activation::none;
   Method method = Method::automatic;
   Gemm gemm = Gemm::automatic;
-  double scale = 1, offset = 0;
   opencl::NumberType input_type, output_type;
   bool video = false;
   bool nchw = false;
@@ -75,8 +89,8 @@ struct Convolution {
   gsize first_component = 0, components = 1;
   gint kept_component = -1;
 
-  std::vector<double> weights; /* [filter][channel of group][line][column] */
-  std::vector<double> bias;    /* [filter] */
+  TapsSource kernel, bias;
+  KernelSteps kernel_steps;
 
   gsize channels_of_group () const { return input.channels / groups; }
   gsize filters_of_group () const { return output.channels / groups; }
@@ -88,31 +102,48 @@ struct Convolution {
   }
   gsize reach_lines () const { return reach (output.height, tap_lines); }
   gsize reach_columns () const { return reach (output.width, tap_columns); }
-  double weight (gsize filter, gsize channel, gsize line, gsize column) const
-  {
-    return weights[((filter * channels_of_group () + channel) * tap_lines + line)
-                       * tap_columns
-                   + column];
-  }
   auto all () const
   {
     return std::tie (input, output, groups, tap_lines, tap_columns, stride, dilation, top,
-        left, border, activation, method, gemm, scale, offset, input_type, output_type,
-        video, nchw, first_component, components, kept_component, weights, bias);
+        left, border, activation, method, gemm, input_type, output_type, video, nchw,
+        first_component, components, kept_component, kernel, bias, kernel_steps);
   }
   bool operator== (const Convolution &other) const { return all () == other.all (); }
   /* Of arrays; of video the frame says from line to line. */
   Placement place_of (const Extent &extent, opencl::NumberType type) const;
 };
 
-/* Weights and bias as they were read. */
-struct ConvolutionData {
-  std::shared_ptr<const Taps> kernel, bias;
+/* Weights and bias of a convolution. They take much memory: a method reads them, uploads
+ * them and forgets them. */
+class Filters {
+public:
+  bool read (const Convolution &convolution, GError **error);
+
+  /* Of the input's number that lies at (line, column) of what the filter sees. */
+  float weight (gsize filter, gsize channel, gsize line, gsize column) const
+  {
+    if (steps.flipped) {
+      line = lines - 1 - line;
+      column = columns - 1 - column;
+    }
+    return weights[filter * steps.filter + channel * steps.channel + line * steps.line
+                   + column * steps.column];
+  }
+  float bias (gsize filter) const
+  {
+    return biases.empty () ? 0 : biases[biases.size () == 1 ? 0 : filter];
+  }
+
+private:
+  KernelSteps steps;
+  gsize lines = 1, columns = 1;
+  std::vector<float> weights, biases;
 };
 
-/* `output`: what it makes of `input`; NULL where `settings` do not fit, with an error
- * that says which value it is. The format of `output` is video's where the input is. */
-bool make_convolution (const ConvolutionSettings &settings, const ConvolutionData &data,
-    const Stream &input, GstVideoFormat format, Convolution &convolution,
-    opencl::ArrayFormat &output, GError **error);
+/* `kernel`, `bias`: the arrays that `settings` name. `output`: what it makes of `input`.
+ * FALSE with an error that says which value does not fit. The format of `output` is video's
+ * where the input is. */
+bool make_convolution (const ConvolutionSettings &settings, const TapsSource &kernel,
+    const TapsSource &bias, const Stream &input, GstVideoFormat format,
+    Convolution &convolution, opencl::ArrayFormat &output, GError **error);
 } // namespace compute

@@ -68,12 +68,13 @@ is_worth_fft (const Rule &rule, const Convolution &convolution)
 }
 
 Method
-fastest (GstOpenCLContext *context, const Convolution &convolution)
+fastest (
+    GstOpenCLContext *context, const Convolution &convolution, const Filters &filters)
 {
   const Rule &rule = rule_of (context);
   if (is_worth_winograd (rule, convolution))
     return Method::winograd;
-  if (convolution.taps () >= rule.separable_taps && is_separable (convolution))
+  if (convolution.taps () >= rule.separable_taps && is_separable (convolution, filters))
     return Method::separable;
   return is_worth_fft (rule, convolution) ? Method::fft : Method::direct;
 }
@@ -83,13 +84,16 @@ std::unique_ptr<Convolver>
 Convolver::create (
     GstOpenCLContext *context, const Convolution &convolution, GError **error)
 {
+  Filters filters;
+  if (!filters.read (convolution, error))
+    return nullptr;
   const Method method = convolution.method == Method::automatic
-                            ? fastest (context, convolution)
+                            ? fastest (context, convolution, filters)
                             : convolution.method;
   for (const MethodMaker &maker : makers) {
     if (maker.method != method)
       continue;
-    std::unique_ptr<Convolver> made = maker.make (context, convolution, error);
+    std::unique_ptr<Convolver> made = maker.make (context, convolution, filters, error);
     if (made)
       made->made_by = method;
     return made;

@@ -19,15 +19,18 @@ class Convolver {
 public:
   virtual ~Convolver () = default;
 
-  /* By the method that `convolution` says, or the fastest. Makes kernels, weights and
-   * work memory; NULL with an error where a call fails, or where the method does not do
-   * such a convolution. */
+  /* By the method that `convolution` says, or the fastest. Reads the filters, makes kernels,
+   * weights and work memory; NULL with an error where one of these fails, or where the
+   * method does not do such a convolution. */
   static std::unique_ptr<Convolver> create (
       GstOpenCLContext *context, const Convolution &convolution, GError **error);
 
   /* Waits for nothing and allocates nothing. */
   virtual bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
       GError **error) = 0;
+
+  /* From the next frame on. Of the methods for video. */
+  virtual void set_levels (const Levels &) {}
 
   Method method () const { return made_by; }
 

@@ -34,12 +34,6 @@ make_table (GstOpenCLContext *context, const std::vector<T> &values, GError **er
   return opencl::make_table (context, values.data (), values.size () * sizeof (T), error);
 }
 
-std::vector<cl_float>
-floats_of (const std::vector<double> &values)
-{
-  return std::vector<cl_float> (values.begin (), values.end ());
-}
-
 gsize
 divided_up (gsize number, gsize by)
 {
@@ -296,41 +290,65 @@ steps_of_pixels (const Convolution &convolution, const Gathering &pixels)
 }
 
 /* What fills channels up to fours weighs nothing. */
-static double
-weight_of_row (const Convolution &convolution, gsize group, gsize k, gsize filter)
+static float
+weight_of_row (const Convolution &convolution, const Filters &filters, gsize group,
+    gsize k, gsize filter)
 {
   const gsize channels = convolution.channels_of_group (), deep = filled_up (channels);
   const gsize tap = k / deep, channel = k % deep;
   return channel < channels
-             ? convolution.weight (group * convolution.filters_of_group () + filter,
-                 channel, tap / convolution.tap_columns, tap % convolution.tap_columns)
-             : 0.0;
+             ? filters.weight (group * convolution.filters_of_group () + filter, channel,
+                 tap / convolution.tap_columns, tap % convolution.tap_columns)
+             : 0.0f;
 }
 
 std::vector<cl_float>
-weights_of_taps (const Convolution &convolution)
+weights_of_taps (const Convolution &convolution, const Filters &filters)
 {
   const gsize depth = convolution.taps () * filled_up (convolution.channels_of_group ());
   std::vector<cl_float> weights;
+  weights.reserve (depth * convolution.output.channels);
   for (gsize group = 0; group < convolution.groups; group++)
     for (gsize k = 0; k < depth; k++)
       for (gsize filter = 0; filter < convolution.filters_of_group (); filter++)
-        weights.push_back (cl_float (weight_of_row (convolution, group, k, filter)));
+        weights.push_back (weight_of_row (convolution, filters, group, k, filter));
   return weights;
 }
 
 bool
-set_weights_of_taps (
-    Multiplication &product, const Convolution &convolution, GError **error)
+set_weights_of_taps (Multiplication &product, const Convolution &convolution,
+    const Filters &filters, GError **error)
 {
-  const gsize filters = convolution.filters_of_group ();
   auto weight = [&] (gsize group, gsize k, gsize filter) {
-    return weight_of_row (convolution, group, k, filter);
+    return weight_of_row (convolution, filters, group, k, filter);
   };
   auto bias = [&] (gsize group, gsize filter) {
-    return convolution.bias[group * filters + filter];
+    return filters.bias (group * convolution.filters_of_group () + filter);
   };
   return product.set_weights (weight, bias, error);
+}
+
+std::vector<cl_float>
+weights_of_planes (const Convolution &convolution, const Filters &filters)
+{
+  const gsize channels = convolution.channels_of_group ();
+  std::vector<cl_float> weights;
+  weights.reserve (convolution.output.channels * channels * convolution.taps ());
+  for (gsize filter = 0; filter < convolution.output.channels; filter++)
+    for (gsize channel = 0; channel < channels; channel++)
+      for (gsize y = 0; y < convolution.tap_lines; y++)
+        for (gsize x = 0; x < convolution.tap_columns; x++)
+          weights.push_back (filters.weight (filter, channel, y, x));
+  return weights;
+}
+
+std::vector<cl_float>
+biases_of (const Convolution &convolution, const Filters &filters)
+{
+  std::vector<cl_float> biases (convolution.output.channels);
+  for (gsize filter = 0; filter < biases.size (); filter++)
+    biases[filter] = filters.bias (filter);
+  return biases;
 }
 
 /* --- PlaneTaps --- */
@@ -352,8 +370,6 @@ PlaneTaps::task_of (const Convolution &convolution, const Gathering &planes)
   task.height = convolution.output.height;
   task.width = convolution.output.width;
   task.activation = convolution.activation;
-  task.scale = convolution.scale;
-  task.offset = convolution.offset;
   task.output = convolution.output_type;
   return task;
 }
@@ -375,16 +391,17 @@ PlaneTaps::make_planes (GstOpenCLContext *context, gsize count, GError **error)
 
 bool
 PlaneTaps::create (GstOpenCLContext *context, const Task &a_task,
-    const std::vector<double> &weights, const std::vector<double> &bias, GError **error)
+    const std::vector<cl_float> &weights, const std::vector<cl_float> &bias,
+    GError **error)
 {
   task = a_task;
   in_lanes = convolves_in_lanes (context);
   is_tall = in_lanes && task.stride_y == 1 && task.stride_x == 1 && task.dilation == 1
             && task.tap_lines >= least_tall;
-  taps = make_table (context, floats_of (weights), error);
+  taps = make_table (context, weights, error);
   if (!taps ())
     return false;
-  biases = make_table (context, floats_of (bias), error);
+  biases = make_table (context, bias, error);
   return biases () && create_kernel (context, error);
 }
 
@@ -453,7 +470,7 @@ PlaneTaps::enqueue (
           cl_int (task.filters / task.groups), taps (), cl_int (task.tap_lines),
           cl_int (task.tap_columns), cl_int (task.stride_y), cl_int (task.stride_x),
           cl_int (task.dilation), biases (), cl_int (task.activation),
-          cl_float (task.scale), cl_float (task.offset), output.data,
+          cl_float (levels.scale), cl_float (levels.offset), output.data,
           cl_long (place.offset / gsize (size)), cl_long (place.image / size),
           cl_long (place.channel / size), cl_long (place.line / size),
           cl_long (place.column / size), cl_int (task.height), cl_int (task.width)))

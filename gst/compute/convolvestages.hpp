@@ -128,10 +128,16 @@ std::vector<cl_int> fours_of_taps (
 /* From a number of the output to the next, in `pixels`. */
 Steps steps_of_pixels (const Convolution &convolution, const Gathering &pixels);
 /* [group][number of a row][filter of the group], in that order */
-std::vector<cl_float> weights_of_taps (const Convolution &convolution);
+std::vector<cl_float> weights_of_taps (
+    const Convolution &convolution, const Filters &filters);
 /* The same, and bias; a batch is a group. */
-bool set_weights_of_taps (
-    Multiplication &product, const Convolution &convolution, GError **error);
+bool set_weights_of_taps (Multiplication &product, const Convolution &convolution,
+    const Filters &filters, GError **error);
+/* [filter][channel of the group][line][column] */
+std::vector<cl_float> weights_of_planes (
+    const Convolution &convolution, const Filters &filters);
+/* A number for each filter */
+std::vector<cl_float> biases_of (const Convolution &convolution, const Filters &filters);
 
 /* Tap by tap over planes: kernels/compute/convolveplanes.cl */
 class PlaneTaps {
@@ -143,7 +149,6 @@ public:
     gsize stride_y, stride_x, dilation;
     gsize height, width; /* of the output */
     Activation activation = Activation::none;
-    double scale = 1, offset = 0;
     opencl::NumberType output = opencl::NumberType::f32;
   };
 
@@ -154,8 +159,10 @@ public:
   static cl::Buffer make_planes (GstOpenCLContext *context, gsize count, GError **error);
 
   bool create (GstOpenCLContext *context, const Task &task,
-      const std::vector<double> &weights, const std::vector<double> &bias,
+      const std::vector<cl_float> &weights, const std::vector<cl_float> &bias,
       GError **error);
+
+  void set_levels (const Levels &of_output) { levels = of_output; }
 
   bool enqueue (
       cl_command_queue queue, cl_mem planes, const Region &output, GError **error);
@@ -164,6 +171,7 @@ private:
   bool create_kernel (GstOpenCLContext *context, GError **error);
 
   Task task;
+  Levels levels;
   bool in_lanes, is_tall;
   gsize lanes = 0, rows_of_item, tile_lines = 0, tile_columns = 0;
   opencl::Kernel kernel;

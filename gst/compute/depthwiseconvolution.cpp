@@ -21,8 +21,8 @@ const gsize least_channels = 4, most_columns = 15;
 
 class Depthwise : public Convolver {
 public:
-  bool create (
-      GstOpenCLContext *context, const Convolution &a_convolution, GError **error)
+  bool create (GstOpenCLContext *context, const Convolution &a_convolution,
+      const Filters &filters, GError **error)
   {
     convolution = a_convolution;
     in_lanes = convolves_in_lanes (context);
@@ -30,7 +30,7 @@ public:
     while (lanes / 2 >= std::max (convolution.input.channels, least_channels))
       lanes /= 2;
     filled = (convolution.input.channels + lanes - 1) / lanes * lanes;
-    return create_kernel (context, error) && create_tables (context, error);
+    return create_kernel (context, error) && create_tables (context, filters, error);
   }
 
   bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
@@ -74,15 +74,14 @@ private:
         context, RESOURCE, "convolve_depthwise", options.c_str (), error);
   }
 
-  bool create_tables (GstOpenCLContext *context, GError **error)
+  bool create_tables (GstOpenCLContext *context, const Filters &filters, GError **error)
   {
-    const gsize channels = convolution.input.channels;
+    const gsize channels = convolution.input.channels, columns = convolution.tap_columns;
     std::vector<cl_float> all (convolution.taps () * filled), biases (filled);
     for (gsize c = 0; c < channels; c++) {
-      biases[c] = cl_float (convolution.bias[c]);
+      biases[c] = filters.bias (c);
       for (gsize tap = 0; tap < convolution.taps (); tap++)
-        all[tap * filled + c] =
-            cl_float (convolution.weights[c * convolution.taps () + tap]);
+        all[tap * filled + c] = filters.weight (c, 0, tap / columns, tap % columns);
     }
     weights =
         opencl::make_table (context, all.data (), all.size () * sizeof (cl_float), error);
@@ -111,9 +110,10 @@ is_depthwise (const Convolution &convolution)
 }
 
 std::unique_ptr<Convolver>
-make_depthwise (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+make_depthwise (GstOpenCLContext *context, const Convolution &convolution,
+    const Filters &filters, GError **error)
 {
   auto made = std::make_unique<Depthwise> ();
-  return made->create (context, convolution, error) ? std::move (made) : nullptr;
+  return made->create (context, convolution, filters, error) ? std::move (made) : nullptr;
 }
 } // namespace compute

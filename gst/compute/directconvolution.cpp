@@ -10,13 +10,15 @@ namespace {
 /* Over planes, tap by tap. */
 class DirectPlanes : public Convolver {
 public:
-  bool create (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+  bool create (GstOpenCLContext *context, const Convolution &convolution,
+      const Filters &filters, GError **error)
   {
     if (!gathering.create_planes (context, convolution, convolution.reach_lines (),
             convolution.reach_columns (), error))
       return false;
     return taps.create (context, PlaneTaps::task_of (convolution, gathering),
-               convolution.weights, convolution.bias, error)
+               weights_of_planes (convolution, filters), biases_of (convolution, filters),
+               error)
            && kept.create (context, convolution, error);
   }
 
@@ -28,6 +30,8 @@ public:
            && kept.enqueue (queue, input, output, error);
   }
 
+  void set_levels (const Levels &levels) override { taps.set_levels (levels); }
+
 private:
   Gathering gathering;
   PlaneTaps taps;
@@ -38,8 +42,8 @@ private:
  * and lies in the input in runs of channels. */
 class DirectPixels : public Convolver {
 public:
-  bool create (
-      GstOpenCLContext *context, const Convolution &a_convolution, GError **error)
+  bool create (GstOpenCLContext *context, const Convolution &a_convolution,
+      const Filters &filters, GError **error)
   {
     convolution = a_convolution;
     const Extent &made = convolution.output;
@@ -50,7 +54,7 @@ public:
                convolution.filters_of_group (), convolution.output_type,
                convolution.activation, error)
            && product.set_fours (fours_of_taps (convolution, gathering), error)
-           && set_weights_of_taps (product, convolution, error);
+           && set_weights_of_taps (product, convolution, filters, error);
   }
 
   bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
@@ -103,10 +107,11 @@ private:
 
 template <typename Made>
 std::unique_ptr<Convolver>
-make (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+make (GstOpenCLContext *context, const Convolution &convolution, const Filters &filters,
+    GError **error)
 {
   auto made = std::make_unique<Made> ();
-  if (!made->create (context, convolution, error))
+  if (!made->create (context, convolution, filters, error))
     return nullptr;
   return made;
 }
@@ -116,12 +121,13 @@ const gsize least_filters = 6;
 } // namespace
 
 std::unique_ptr<Convolver>
-make_direct (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+make_direct (GstOpenCLContext *context, const Convolution &convolution,
+    const Filters &filters, GError **error)
 {
   if (is_depthwise (convolution))
-    return make_depthwise (context, convolution, error);
+    return make_depthwise (context, convolution, filters, error);
   return !convolution.video && convolution.filters_of_group () >= least_filters
-             ? make<DirectPixels> (context, convolution, error)
-             : make<DirectPlanes> (context, convolution, error);
+             ? make<DirectPixels> (context, convolution, filters, error)
+             : make<DirectPlanes> (context, convolution, filters, error);
 }
 } // namespace compute

@@ -35,7 +35,8 @@ fast_length (gsize least)
 
 class Spectral : public Convolver {
 public:
-  bool create (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+  bool create (GstOpenCLContext *context, const Convolution &convolution,
+      const Filters &weights, GError **error)
   {
     lines = fast_length (convolution.reach_lines ());
     columns = fast_length (convolution.reach_columns ());
@@ -46,8 +47,8 @@ public:
     in_lanes = convolves_in_lanes (context);
     return gathering.create_planes (context, convolution, lines, columns, error)
            && create_plans (context, error) && create_memory (context, error)
-           && transform_taps (context, convolution, error)
-           && create_ending (context, convolution, error)
+           && transform_taps (context, convolution, weights, error)
+           && create_ending (context, convolution, weights, error)
            && kernel.create (
                context, RESOURCE, "multiply_spectra", "-cl-mad-enable", error)
            && kept.create (context, convolution, error);
@@ -70,6 +71,8 @@ public:
            && ending.enqueue (queue, planes (), output, error)
            && kept.enqueue (queue, input, output, error);
   }
+
+  void set_levels (const Levels &levels) override { ending.set_levels (levels); }
 
 private:
   gsize bins () const { return (columns / 2 + 1) * lines; }
@@ -129,8 +132,8 @@ private:
   }
 
   /* Taps in planes as large as the input's, transformed once. */
-  bool transform_taps (
-      GstOpenCLContext *context, const Convolution &convolution, GError **error)
+  bool transform_taps (GstOpenCLContext *context, const Convolution &convolution,
+      const Filters &weights, GError **error)
   {
     const gsize of_group = channels / groups, dilation = convolution.dilation;
     std::vector<cl_float> spread (filters * of_group * lines * columns);
@@ -139,8 +142,7 @@ private:
         for (gsize y = 0; y < convolution.tap_lines; y++)
           for (gsize x = 0; x < convolution.tap_columns; x++)
             spread[((filter * of_group + channel) * lines + y * dilation) * columns
-                   + x * dilation] =
-                cl_float (convolution.weight (filter, channel, y, x));
+                   + x * dilation] = weights.weight (filter, channel, y, x);
     cl::Buffer table = opencl::make_table (
         context, spread.data (), spread.size () * sizeof (cl_float), error);
     if (!table ())
@@ -154,8 +156,8 @@ private:
   }
 
   /* Takes each number where the stride wants it; bias, activation, scale. */
-  bool create_ending (
-      GstOpenCLContext *context, const Convolution &convolution, GError **error)
+  bool create_ending (GstOpenCLContext *context, const Convolution &convolution,
+      const Filters &weights, GError **error)
   {
     PlaneTaps::Task task;
     task.images = images;
@@ -167,11 +169,9 @@ private:
     task.height = convolution.output.height;
     task.width = convolution.output.width;
     task.activation = convolution.activation;
-    task.scale = convolution.scale;
-    task.offset = convolution.offset;
     task.output = convolution.output_type;
-    return ending.create (
-        context, task, std::vector<double> (filters, 1), convolution.bias, error);
+    return ending.create (context, task, std::vector<cl_float> (filters, 1),
+        biases_of (convolution, weights), error);
   }
 
   gsize lines, columns, images, channels, filters, groups;
@@ -186,9 +186,10 @@ private:
 } // namespace
 
 std::unique_ptr<Convolver>
-make_fft (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+make_fft (GstOpenCLContext *context, const Convolution &convolution,
+    const Filters &filters, GError **error)
 {
   auto made = std::make_unique<Spectral> ();
-  return made->create (context, convolution, error) ? std::move (made) : nullptr;
+  return made->create (context, convolution, filters, error) ? std::move (made) : nullptr;
 }
 } // namespace compute

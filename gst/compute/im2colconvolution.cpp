@@ -18,8 +18,8 @@ const gsize most_bytes = 256 << 20;
 
 class Unfolded : public Convolver {
 public:
-  bool create (
-      GstOpenCLContext *context, const Convolution &a_convolution, GError **error)
+  bool create (GstOpenCLContext *context, const Convolution &a_convolution,
+      const Filters &filters, GError **error)
   {
     convolution = a_convolution;
     in_lanes = convolves_in_lanes (context);
@@ -36,8 +36,8 @@ public:
            && kernel.create (context, RESOURCE, "unfold",
                number_options (opencl::NumberType::f32, opencl::NumberType::f32).c_str (),
                error)
-           && (by_library ? create_library (context, error)
-                          : create_own (context, error));
+           && (by_library ? create_library (context, filters, error)
+                          : create_own (context, filters, error));
   }
 
   bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
@@ -62,7 +62,7 @@ private:
     return fours () != nullptr;
   }
 
-  bool create_own (GstOpenCLContext *context, GError **error)
+  bool create_own (GstOpenCLContext *context, const Filters &filters, GError **error)
   {
     std::vector<cl_int> in_order;
     for (gsize k = 0; k < depth; k += 4)
@@ -72,22 +72,21 @@ private:
                convolution.filters_of_group (), convolution.output_type,
                convolution.activation, error)
            && product.set_fours (in_order, error)
-           && set_weights_of_taps (product, convolution, error);
+           && set_weights_of_taps (product, convolution, filters, error);
   }
 
   /* Weights [group][k][filter] as they are, products that wait for bias and activation. */
-  bool create_library (GstOpenCLContext *context, GError **error)
+  bool create_library (GstOpenCLContext *context, const Filters &filters, GError **error)
   {
     const Extent &made = convolution.output;
-    const std::vector<cl_float> all = weights_of_taps (convolution);
+    const std::vector<cl_float> all = weights_of_taps (convolution, filters);
     if (!has_clblast ())
       return enqueue_library_product (nullptr, {}, error);
     weights =
         opencl::make_table (context, all.data (), all.size () * sizeof (cl_float), error);
     if (!weights ())
       return false;
-    const std::vector<cl_float> biases (
-        convolution.bias.begin (), convolution.bias.end ());
+    const std::vector<cl_float> biases = biases_of (convolution, filters);
     bias = opencl::make_table (
         context, biases.data (), biases.size () * sizeof (cl_float), error);
     if (!bias ())
@@ -169,7 +168,8 @@ private:
 } // namespace
 
 std::unique_ptr<Convolver>
-make_im2col (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+make_im2col (GstOpenCLContext *context, const Convolution &convolution,
+    const Filters &filters, GError **error)
 {
   if (convolution.video) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
@@ -177,6 +177,6 @@ make_im2col (GstOpenCLContext *context, const Convolution &convolution, GError *
     return nullptr;
   }
   auto made = std::make_unique<Unfolded> ();
-  return made->create (context, convolution, error) ? std::move (made) : nullptr;
+  return made->create (context, convolution, filters, error) ? std::move (made) : nullptr;
 }
 } // namespace compute

@@ -17,6 +17,11 @@
  * group, filters), all channels of a group go into each of its filters. Video takes a
  * kernel of two axes.
  *
+ * The element reads `kernel` and `bias` when it makes its tables: at the start, and whenever
+ * caps or a property other than `scale` and `offset` change. The host keeps no copy, so that
+ * a file must stay until the element stops. A file that has changed its shape meanwhile is
+ * taken when the property is set again.
+ *
  * Alpha is copied unless `alpha` is set. With the default `padding` and `stride` each pixel
  * keeps its own alpha. Otherwise an output pixel gets the alpha of the input pixel that the
  * middle of the kernel covers. A kernel with an even number of rows or columns has two
@@ -51,11 +56,11 @@ GST_DEBUG_CATEGORY_STATIC (opencl_convolve_debug);
 #define GST_CAT_DEFAULT opencl_convolve_debug
 
 using compute::Convolution;
-using compute::ConvolutionData;
 using compute::ConvolutionSettings;
 using compute::Convolver;
 using compute::Placement;
 using compute::Stream;
+using compute::TapsSource;
 
 #define DEVICE_MEMORY GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY
 #define CONVOLVE_CAPS(types)                                                             \
@@ -131,18 +136,17 @@ DEFINE_ENUM (flip_type, "GstOpenCLConvolveFlip",
 G_DECLARE_FINAL_TYPE (
     GstOpenCLConvolve, gst_opencl_convolve, GST, OPENCL_CONVOLVE, GstOpenCLFilter)
 
-/* Files as they were read last: caps are asked for from several threads. */
-struct ReadData {
+/* Arrays whose shapes are known: caps are asked for from several threads. */
+struct OpenedTaps {
   std::mutex lock;
-  ConvolutionSettings of;
-  ConvolutionData data;
+  TapsSource kernel, bias;
 };
 
 struct _GstOpenCLConvolve {
   GstOpenCLFilter parent;
 
   opencl::Settings<ConvolutionSettings> *settings;
-  ReadData *read;
+  OpenedTaps *opened;
   std::unique_ptr<Convolver> *convolver; /* with the caps in use, else empty */
   Convolution *convolution;
 };
@@ -195,13 +199,11 @@ static const opencl::PropertyTable<ConvolutionSettings> properties = {
 /* --- what it computes --- */
 
 static bool
-read_data (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
-    ConvolutionData &data, GError **error)
+open_taps (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
+    TapsSource &kernel, TapsSource &bias, GError **error)
 {
-  ReadData *read = self->read;
-  std::lock_guard<std::mutex> guard (read->lock);
-  const ConvolutionSettings &of = read->of;
-  data = read->data;
+  OpenedTaps *opened = self->opened;
+  std::lock_guard<std::mutex> guard (opened->lock);
 
   if (settings.kernel.empty ()) {
     g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
@@ -209,38 +211,40 @@ read_data (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
         "<<0,1,0>,<1,-4,1>,<0,1,0>>");
     return false;
   }
-  if (!data.kernel || of.kernel != settings.kernel
-      || of.kernel_sets != settings.kernel_sets)
-    data.kernel = compute::read_taps ("kernel", settings.kernel, error);
-  if (!data.kernel)
+  if (!compute::open_taps (
+          "kernel", settings.kernel, settings.kernel_sets, opened->kernel, error)
+      || !compute::open_taps (
+          "bias", settings.bias, settings.bias_sets, opened->bias, error))
     return false;
-  if (settings.bias.empty ())
-    data.bias = nullptr;
-  else if (!data.bias || of.bias != settings.bias || of.bias_sets != settings.bias_sets)
-    data.bias = compute::read_taps ("bias", settings.bias, error);
-  if (!settings.bias.empty () && !data.bias)
-    return false;
-  read->of = settings;
-  read->data = data;
+  kernel = opened->kernel;
+  bias = opened->bias;
   return true;
+}
+
+/* Files may have changed while nothing played. */
+static void
+forget_taps (GstOpenCLConvolve *self)
+{
+  std::lock_guard<std::mutex> guard (self->opened->lock);
+  self->opened->kernel = self->opened->bias = {};
 }
 
 static bool
 find_convolution (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
     GstCaps *input, Convolution &convolution, opencl::ArrayFormat &output, GError **error)
 {
-  ConvolutionData data;
+  TapsSource kernel, bias;
   Stream stream;
   GstVideoInfo info;
 
-  if (!read_data (self, settings, data, error)
+  if (!open_taps (self, settings, kernel, bias, error)
       || !compute::stream_of_caps ("input", input, stream, error))
     return false;
   gst_video_info_init (&info);
   if (stream.is_video)
     gst_video_info_from_caps (&info, input);
-  return compute::make_convolution (
-      settings, data, stream, GST_VIDEO_INFO_FORMAT (&info), convolution, output, error);
+  return compute::make_convolution (settings, kernel, bias, stream,
+      GST_VIDEO_INFO_FORMAT (&info), convolution, output, error);
 }
 
 /* --- caps --- */
@@ -340,8 +344,9 @@ static gboolean
 gst_opencl_convolve_open (GstOpenCLFilter *filter, GError **error)
 {
   GstOpenCLConvolve *self = GST_OPENCL_CONVOLVE (filter);
-  ConvolutionData data;
-  return read_data (self, self->settings->committed (), data, error);
+  TapsSource kernel, bias;
+  forget_taps (self);
+  return open_taps (self, self->settings->committed (), kernel, bias, error);
 }
 
 static void
@@ -385,14 +390,18 @@ make_convolver (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
         opencl::info_of (agreed.type).name);
     return false;
   }
+  const compute::Levels levels = {settings.scale, settings.offset};
   /* New settings come here a second time where they change the output's caps. */
-  if (*self->convolver && *self->convolution == convolution)
+  if (*self->convolver && *self->convolution == convolution) {
+    (*self->convolver)->set_levels (levels);
     return true;
+  }
   std::unique_ptr<Convolver> convolver = Convolver::create (
       gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), convolution, error);
   if (!convolver)
     return false;
   tell_method (self, convolution.method, convolver->method ());
+  convolver->set_levels (levels);
   *self->convolver = std::move (convolver);
   *self->convolution = std::move (convolution);
   return true;
@@ -501,7 +510,7 @@ gst_opencl_convolve_finalize (GObject *object)
 {
   GstOpenCLConvolve *self = GST_OPENCL_CONVOLVE (object);
   delete self->settings;
-  delete self->read;
+  delete self->opened;
   delete self->convolver;
   delete self->convolution;
   G_OBJECT_CLASS (gst_opencl_convolve_parent_class)->finalize (object);
@@ -511,7 +520,7 @@ static void
 gst_opencl_convolve_init (GstOpenCLConvolve *self)
 {
   self->settings = new opencl::Settings<ConvolutionSettings> (self, properties);
-  self->read = new ReadData ();
+  self->opened = new OpenedTaps ();
   self->convolver = new std::unique_ptr<Convolver> ();
   self->convolution = new Convolution ();
   /* What is computed may be a measurement. */

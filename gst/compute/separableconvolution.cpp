@@ -19,7 +19,7 @@ const double most_left = 1e-6;
  * largest, found by iteration, which for a product itself ends at once. */
 void
 first_product (
-    const double *taps, gsize lines, gsize columns, Column &down, Column &across)
+    const cl_float *taps, gsize lines, gsize columns, Column &down, Column &across)
 {
   auto length = [] (const Column &of) {
     double sum = 0;
@@ -58,7 +58,7 @@ first_product (
 }
 
 bool
-is_product (const double *taps, const Column &down, const Column &across)
+is_product (const cl_float *taps, const Column &down, const Column &across)
 {
   double largest = 0, left = 0;
   for (gsize y = 0; y < down.size (); y++)
@@ -72,10 +72,12 @@ is_product (const double *taps, const Column &down, const Column &across)
 
 /* Of all filters, one behind the other; false where one of them is no product. */
 bool
-find_products (const Convolution &convolution, Column &downs, Column &acrosses)
+find_products (const Convolution &convolution, const Filters &filters, Column &downs,
+    Column &acrosses)
 {
+  const std::vector<cl_float> weights = weights_of_planes (convolution, filters);
   for (gsize filter = 0; filter < convolution.output.channels; filter++) {
-    const double *taps = convolution.weights.data () + filter * convolution.taps ();
+    const cl_float *taps = weights.data () + filter * convolution.taps ();
     Column down, across;
     first_product (taps, convolution.tap_lines, convolution.tap_columns, down, across);
     if (!is_product (taps, down, across))
@@ -86,23 +88,29 @@ find_products (const Convolution &convolution, Column &downs, Column &acrosses)
   return true;
 }
 
+std::vector<cl_float>
+floats_of (const Column &values)
+{
+  return std::vector<cl_float> (values.begin (), values.end ());
+}
+
 class Separable : public Convolver {
 public:
   bool create (GstOpenCLContext *context, const Convolution &convolution,
-      const Column &downs, const Column &acrosses, GError **error)
+      const Column &downs, const Column &acrosses, std::vector<cl_float> bias,
+      GError **error)
   {
     if (!gathering.create_planes (context, convolution, convolution.reach_lines (),
             convolution.reach_columns (), error))
       return false;
-    const gsize filters = convolution.output.channels, width = convolution.output.width;
+    const gsize filters = convolution.output.channels;
+    const gsize width = convolution.output.width;
     const gsize pitch = (width + 15) / 16 * 16;
     PlaneTaps::Task columns = PlaneTaps::task_of (convolution, gathering);
     PlaneTaps::Task lines = columns;
     lines.tap_lines = lines.stride_y = 1;
     lines.height = gathering.lines ();
     lines.activation = Activation::none;
-    lines.scale = 1;
-    lines.offset = 0;
     lines.output = opencl::NumberType::f32;
     columns.planes = columns.groups = filters;
     columns.pitch = pitch;
@@ -116,8 +124,10 @@ public:
     summed = PlaneTaps::make_planes (
         context, lines.images * filters * lines.height * pitch, error);
     between.data = summed ();
-    return summed () && across.create (context, lines, acrosses, Column (filters), error)
-           && down.create (context, columns, downs, convolution.bias, error)
+    return summed ()
+           && across.create (context, lines, floats_of (acrosses),
+               std::vector<cl_float> (filters), error)
+           && down.create (context, columns, floats_of (downs), bias, error)
            && kept.create (context, convolution, error);
   }
 
@@ -130,6 +140,8 @@ public:
            && kept.enqueue (queue, input, output, error);
   }
 
+  void set_levels (const Levels &levels) override { down.set_levels (levels); }
+
 private:
   Gathering gathering;
   PlaneTaps across, down;
@@ -140,21 +152,22 @@ private:
 } // namespace
 
 bool
-is_separable (const Convolution &convolution)
+is_separable (const Convolution &convolution, const Filters &filters)
 {
   Column downs, acrosses;
   return convolution.channels_of_group () == 1
-         && find_products (convolution, downs, acrosses);
+         && find_products (convolution, filters, downs, acrosses);
 }
 
 std::unique_ptr<Convolver>
-make_separable (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+make_separable (GstOpenCLContext *context, const Convolution &convolution,
+    const Filters &filters, GError **error)
 {
   Column downs, acrosses;
   auto made = std::make_unique<Separable> ();
 
   if (convolution.channels_of_group () != 1
-      || !find_products (convolution, downs, acrosses)) {
+      || !find_products (convolution, filters, downs, acrosses)) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
         "method=separable: %s, expected a kernel that is a column times a line, and each "
         "channel by itself",
@@ -162,7 +175,9 @@ make_separable (GstOpenCLContext *context, const Convolution &convolution, GErro
                                               : "the kernel is no such product");
     return nullptr;
   }
-  return made->create (context, convolution, downs, acrosses, error) ? std::move (made)
-                                                                     : nullptr;
+  return made->create (context, convolution, downs, acrosses,
+             biases_of (convolution, filters), error)
+             ? std::move (made)
+             : nullptr;
 }
 } // namespace compute

@@ -1,4 +1,4 @@
-/* Arrays of numbers that a property names: a .npy file, or nested lists as they are written
+/* Arrays of numbers from a property: a .npy file, or nested lists as text
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,6 +7,7 @@
 #include <gst/gst.h>
 #include <gst/opencl/npyfile.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -16,9 +17,12 @@ namespace {
  * that it puts before numbers. */
 class Reader {
 public:
-  Reader (const std::string &text, Taps &taps) : at (text.c_str ()), taps (taps) {}
+  explicit Reader (const std::string &text) : at (text.c_str ()) {}
 
   bool read () { return read_value (0) && (skip (), *at == '\0'); }
+
+  std::vector<gsize> shape;
+  std::vector<double> values;
 
 private:
   static constexpr gsize deepest = 4;
@@ -55,7 +59,7 @@ private:
       return false;
     innermost = depth;
     known_depth = true;
-    taps.values.push_back (number / divisor);
+    values.push_back (number / divisor);
     return true;
   }
 
@@ -73,15 +77,14 @@ private:
     if (*at != end)
       return false;
     at++;
-    if (taps.shape.size () <= depth)
-      taps.shape.resize (depth + 1);
-    const bool same = taps.shape[depth] == 0 || taps.shape[depth] == length;
-    taps.shape[depth] = length;
+    if (shape.size () <= depth)
+      shape.resize (depth + 1);
+    const bool same = shape[depth] == 0 || shape[depth] == length;
+    shape[depth] = length;
     return same;
   }
 
   const char *at;
-  Taps &taps;
   gsize innermost = 0;
   bool known_depth = false;
 };
@@ -99,40 +102,105 @@ is_list (const std::string &text)
 }
 
 bool
-are_finite (const std::vector<double> &values)
+read_list (const char *property, const std::string &text, Reader &reader, GError **error)
 {
-  for (double value : values) {
-    if (!std::isfinite (value))
+  if (reader.read ())
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "%s=%.200s is no array of numbers, expected such as <<0,1,0>,<1,-4,1>,<0,1,0>>",
+      property, text.c_str ());
+  return false;
+}
+
+/* Takes @reason. */
+bool
+fail_to_read (const char *property, GError *reason, GError **error)
+{
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
+      "%s cannot be read: %s", property, reason->message);
+  g_error_free (reason);
+  return false;
+}
+
+/* Of a list or a file. */
+bool
+find_shape (const char *property, const std::string &text, std::vector<gsize> &shape,
+    GError **error)
+{
+  if (is_list (text)) {
+    Reader reader (text);
+    if (!read_list (property, text, reader, error))
       return false;
+    shape = std::move (reader.shape);
+    return true;
   }
-  return !values.empty ();
+  opencl::NpyHeader header;
+  GError *reason = nullptr;
+  if (!opencl::npy_load_header (text.c_str (), header, &reason))
+    return fail_to_read (property, reason, error);
+  shape = std::move (header.shape);
+  return true;
+}
+
+bool
+read_file (const char *property, const TapsSource &source, std::vector<float> &values,
+    GError **error)
+{
+  std::vector<gsize> shape;
+  GError *reason = nullptr;
+  if (!opencl::npy_load_floats (source.text.c_str (), values, shape, &reason))
+    return fail_to_read (property, reason, error);
+  if (shape == source.shape)
+    return true;
+  g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
+      "%s: %s has changed its shape from %s to %s, set the property again", property,
+      source.text.c_str (), opencl::npy_shape_text (source.shape).c_str (),
+      opencl::npy_shape_text (shape).c_str ());
+  return false;
 }
 } // namespace
 
-std::shared_ptr<const Taps>
-read_taps (const char *property, const std::string &text, GError **error)
+gsize
+TapsSource::count () const
 {
-  auto taps = std::make_shared<Taps> ();
-  GError *reason = nullptr;
+  gsize count = text.empty () ? 0 : 1;
+  for (gsize length : shape)
+    count *= length;
+  return count;
+}
 
-  if (is_list (text)) {
-    if (Reader (text, *taps).read ())
-      return taps;
-    g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "%s=%.200s is no array of numbers, expected such as <<0,1,0>,<1,-4,1>,<0,1,0>>",
-        property, text.c_str ());
-    return nullptr;
+bool
+open_taps (const char *property, const std::string &text, guint sets, TapsSource &source,
+    GError **error)
+{
+  TapsSource opened = {text, is_list (text) ? 0 : sets, {}};
+  if (text == source.text && opened.sets == source.sets)
+    return true;
+  if (!text.empty () && !find_shape (property, text, opened.shape, error))
+    return false;
+  source = std::move (opened);
+  return true;
+}
+
+bool
+read_taps (const char *property, const TapsSource &source, std::vector<float> &values,
+    GError **error)
+{
+  if (is_list (source.text)) {
+    Reader reader (source.text);
+    if (!read_list (property, source.text, reader, error))
+      return false;
+    values.assign (reader.values.begin (), reader.values.end ());
+  } else if (!read_file (property, source, values, error)) {
+    return false;
   }
-  if (!opencl::npy_load_doubles (text.c_str (), taps->values, taps->shape, &reason)) {
-    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
-        "%s cannot be read: %s", property, reason->message);
-    g_error_free (reason);
-    return nullptr;
-  }
-  if (are_finite (taps->values))
-    return taps;
+  const bool all_finite = std::all_of (
+      values.begin (), values.end (), [] (float value) { return std::isfinite (value); });
+  if (all_finite && !values.empty ())
+    return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "%s: %s has no numbers, or some that are not finite", property, text.c_str ());
-  return nullptr;
+      "%s: %.200s has no numbers, or some that are not finite", property,
+      source.text.c_str ());
+  return false;
 }
 } // namespace compute

@@ -1,4 +1,4 @@
-/* Arrays of numbers that a property names: a .npy file, or nested lists as they are written
+/* Arrays of numbers from a property: a .npy file, or nested lists as text
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -6,18 +6,30 @@
 
 #include <glib.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
 namespace compute {
-struct Taps {
+/* An array without its values, which are on the host only while they are uploaded. */
+struct TapsSource {
+  std::string text;         /* "<<0,1,0>,<1,-4,1>,<0,1,0>>" or a path; empty: none */
+  guint sets = 0;           /* how often a path was set; 0 for lists */
   std::vector<gsize> shape; /* outermost dimension first; empty for a single number */
-  std::vector<double> values;
+
+  gsize count () const;
+  bool operator== (const TapsSource &other) const
+  {
+    return text == other.text && sets == other.sets && shape == other.shape;
+  }
 };
 
-/* `text`: "<<0,1,0>,<1,-4,1>,<0,1,0>>" with numbers, or fractions of them, or the path of
- * a .npy file. NULL with an error that names `property`. */
-std::shared_ptr<const Taps> read_taps (
-    const char *property, const std::string &text, GError **error);
+/* Finds the shape of the array that `text` stands for, unless `source` has it. Of a file,
+ * only the header is read. FALSE with an error that names `property`. */
+bool open_taps (const char *property, const std::string &text, guint sets,
+    TapsSource &source, GError **error);
+
+/* Reads the values, outermost dimension first. An error where the file has changed its shape
+ * since. */
+bool read_taps (const char *property, const TapsSource &source,
+    std::vector<float> &values, GError **error);
 } // namespace compute

@@ -20,20 +20,20 @@ const double transform[tile][taps] = {{1 / 4.0, 0, 0}, {-1 / 6.0, -1 / 6.0, -1 /
     {1 / 24.0, -1 / 12.0, 1 / 6.0}, {0, 0, 1}};
 
 double
-transformed (const Convolution &convolution, gsize filter, gsize channel, gsize place)
+transformed (const Filters &filters, gsize filter, gsize channel, gsize place)
 {
   double sum = 0;
   for (gsize y = 0; y < taps; y++)
     for (gsize x = 0; x < taps; x++)
       sum += transform[place / tile][y] * transform[place % tile][x]
-             * convolution.weight (filter, channel, y, x);
+             * filters.weight (filter, channel, y, x);
   return sum;
 }
 
 class Winograd : public Convolver {
 public:
-  bool create (
-      GstOpenCLContext *context, const Convolution &a_convolution, GError **error)
+  bool create (GstOpenCLContext *context, const Convolution &a_convolution,
+      const Filters &filters, GError **error)
   {
     convolution = a_convolution;
     in_lanes = convolves_in_lanes (context);
@@ -42,8 +42,8 @@ public:
     tiles = convolution.output.images * across * down;
     return gathering.create_pixels (context, convolution, down * made + tile - made,
                across * made + tile - made, error)
-           && create_kernels (context, error) && create_memory (context, error)
-           && create_product (context, error);
+           && create_kernels (context, error) && create_memory (context, filters, error)
+           && create_product (context, filters, error);
   }
 
   bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
@@ -88,10 +88,10 @@ private:
   bool create_kernels (GstOpenCLContext *context, GError **error)
   {
     const gsize wide = in_lanes ? opencl::float_lanes (context) : 2;
-    const gsize filters = convolution.output.channels;
+    const gsize made_channels = convolution.output.channels;
     lanes_in = gathering.depth () % wide == 0 ? wide : 4;
-    lanes_out = filters >= wide ? wide : 4;
-    filled = (filters + lanes_out - 1) / lanes_out * lanes_out;
+    lanes_out = made_channels >= wide ? wide : 4;
+    filled = (made_channels + lanes_out - 1) / lanes_out * lanes_out;
     return create_kernel (context, first, "transform_input", lanes_in, error)
            && create_kernel (context, last, "transform_output", lanes_out, error);
   }
@@ -105,10 +105,10 @@ private:
     return kernel.create (context, RESOURCE, name, options.c_str (), error);
   }
 
-  bool create_memory (GstOpenCLContext *context, GError **error)
+  bool create_memory (GstOpenCLContext *context, const Filters &filters, GError **error)
   {
     const gsize places = tile * tile * tiles * sizeof (cl_float);
-    std::vector<cl_float> biases (convolution.bias.begin (), convolution.bias.end ());
+    std::vector<cl_float> biases = biases_of (convolution, filters);
     biases.resize (filled, 0);
     seen = opencl::make_buffer (context, places * gathering.depth (), error);
     if (!seen ())
@@ -121,7 +121,7 @@ private:
     return bias () != nullptr;
   }
 
-  bool create_product (GstOpenCLContext *context, GError **error)
+  bool create_product (GstOpenCLContext *context, const Filters &filters, GError **error)
   {
     const gsize depth = gathering.depth ();
     std::vector<cl_int> fours;
@@ -129,7 +129,7 @@ private:
       fours.push_back (cl_int (k));
     auto weight = [&] (gsize place, gsize channel, gsize filter) {
       return channel < convolution.input.channels
-                 ? transformed (convolution, filter, channel, place)
+                 ? transformed (filters, filter, channel, place)
                  : 0.0;
     };
     auto no_bias = [] (gsize, gsize) { return 0.0; };
@@ -160,7 +160,8 @@ is_winograd (const Convolution &convolution)
 }
 
 std::unique_ptr<Convolver>
-make_winograd (GstOpenCLContext *context, const Convolution &convolution, GError **error)
+make_winograd (GstOpenCLContext *context, const Convolution &convolution,
+    const Filters &filters, GError **error)
 {
   if (!is_winograd (convolution)) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
@@ -173,6 +174,6 @@ make_winograd (GstOpenCLContext *context, const Convolution &convolution, GError
     return nullptr;
   }
   auto made = std::make_unique<Winograd> ();
-  return made->create (context, convolution, error) ? std::move (made) : nullptr;
+  return made->create (context, convolution, filters, error) ? std::move (made) : nullptr;
 }
 } // namespace compute

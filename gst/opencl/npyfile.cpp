@@ -598,14 +598,15 @@ npy_load_header (const char *path, NpyHeader &header, GError **error)
 }
 
 /* Both parts of a complex one after the other. */
+template <typename Number>
 static void
-take_numbers (const NpyArray &array, std::vector<double> &values)
+take_numbers (const NpyArray &array, std::vector<Number> &values)
 {
   const gsize parts = array.header.complex ? 2 : 1;
   const gsize number_size = array.header.value_size () / parts;
   values.resize (array.header.data_size () / number_size);
   for (gsize i = 0; i < values.size (); i++)
-    values[i] = value_at (array.header.type, array.values () + i * number_size);
+    values[i] = Number (value_at (array.header.type, array.values () + i * number_size));
 }
 
 gboolean
@@ -629,9 +630,10 @@ npy_load_pairs (const char *path, std::vector<double> &values, std::vector<gsize
   return TRUE;
 }
 
-gboolean
-npy_load_doubles (const char *path, std::vector<double> &values,
-    std::vector<gsize> &shape, GError **error)
+template <typename Number>
+static gboolean
+load_numbers (const char *path, std::vector<Number> &values, std::vector<gsize> &shape,
+    GError **error)
 {
   NpyArray array;
 
@@ -646,6 +648,20 @@ npy_load_doubles (const char *path, std::vector<double> &values,
   take_numbers (array, values);
   shape = std::move (array.header.shape);
   return TRUE;
+}
+
+gboolean
+npy_load_doubles (const char *path, std::vector<double> &values,
+    std::vector<gsize> &shape, GError **error)
+{
+  return load_numbers (path, values, shape, error);
+}
+
+gboolean
+npy_load_floats (const char *path, std::vector<float> &values, std::vector<gsize> &shape,
+    GError **error)
+{
+  return load_numbers (path, values, shape, error);
 }
 
 } // namespace opencl

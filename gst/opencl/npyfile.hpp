@@ -67,8 +67,10 @@ void npy_swap_bytes (guint8 *values, gsize size, gsize number_size);
 std::string npy_make_header (
     NumberType type, bool complex, const std::vector<gsize> &shape);
 
-/* All values of a file as doubles, outermost dimension first. */
+/* All values of a file, outermost dimension first. */
 gboolean npy_load_doubles (const char *path, std::vector<double> &values,
+    std::vector<gsize> &shape, GError **error);
+gboolean npy_load_floats (const char *path, std::vector<float> &values,
     std::vector<gsize> &shape, GError **error);
 
 /* Likewise of complex values, of pairs of doubles each; the innermost dimension of a file of

@@ -6,6 +6,7 @@
 #include "programs.hpp"
 #include "tests/check/one-context.hpp"
 
+#include <glib/gstdio.h>
 #include <gst/video/video.h>
 
 #include <algorithm>
@@ -852,6 +853,107 @@ TEST (test_a_wrong_setting_is_one_warning_and_the_last_stays)
   g_object_set (chain.element (), "kernel", "<3>", nullptr);
   chain.push (frame);
   fail_unless_equals_int (gray_of (chain.pull ())[5], 120);
+}
+
+/* --- files --- */
+
+/* A kernel of so many filters of 1024 channels, all of whose weights are 1/1024 */
+static std::string
+save_layer (const Folder &folder, const std::string &name, gsize filters)
+{
+  return save<float> (folder, name, NumberType::f32, {filters, 1024, 3, 3},
+      std::vector<float> (filters * 1024 * 9, 1.0f / 1024));
+}
+
+static void
+convolve_ones (Chain &chain)
+{
+  const Output output = chain.run (bytes_of (std::vector<float> (1024 * 3 * 3, 1)));
+  fail_unless_equals_float (values_of<float> (output.bytes)[4], 9); /* the middle */
+}
+
+/* PoCL's buffers are in this process, too: they hold the filters once, as floats. A sanitizer
+ * keeps memory that was freed. */
+TEST (test_openclconvolve_frees_filters_after_upload)
+{
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+  Folder folder;
+  const gsize filters = 1024, kib = filters * 1024 * 9 * sizeof (float) / 1024;
+  const std::string small = save_layer (folder, "small.npy", 8);
+  const std::string large = save_layer (folder, "large.npy", filters);
+  const std::string element = "openclconvolve method=direct layout=nchw kernel=";
+
+  /* Compiles the kernels. */
+  Chain first (element + small, tensors ("float32", "3:3:1024"));
+  convolve_ones (first);
+  const gsize before = check::resident_kib ();
+  Chain second (element + large, tensors ("float32", "3:3:1024"));
+  convolve_ones (second);
+  const gsize after = check::resident_kib ();
+  fail_unless (after < before + kib * 2, "%d KiB more for filters of %d KiB",
+      int (after - before), int (kib));
+#endif
+}
+
+/* The first number of the output for an input of ones */
+static float
+number_of (Chain &chain)
+{
+  chain.push (bytes_of (std::vector<float> (4 * 4, 1)));
+  return values_of<float> (chain.pull ().bytes)[0];
+}
+
+TEST (test_openclconvolve_reads_files_with_caps_and_settings)
+{
+  Folder folder;
+  const auto save_kernel = [&] (float weight, gsize columns) {
+    return save<float> (folder, "kernel.npy", NumberType::f32, {1, columns},
+        std::vector<float> (columns, weight));
+  };
+  Chain chain (
+      "openclconvolve name=k kernel=" + save_kernel (2, 1), tensors ("float32", "4:4"));
+  chain.start ();
+  fail_unless_equals_float (number_of (chain), 2);
+  save_kernel (3, 1);
+  fail_unless_equals_float (number_of (chain), 2);
+  gst_util_set_object_arg (G_OBJECT (chain.element ()), "border", "clamp");
+  fail_unless_equals_float (number_of (chain), 3);
+
+  save_kernel (4, 2); /* another shape is taken when the property is set */
+  gst_util_set_object_arg (G_OBJECT (chain.element ()), "border", "mirror");
+  fail_unless_equals_float (number_of (chain), 3);
+  const Said said = said_on (chain.bus);
+  fail_unless_equals_uint64 (said.warnings.size (), 1);
+  fail_unless (
+      strstr (said.warnings[0].c_str (), "changed its shape from (1, 1) to (1, 2)"), "%s",
+      said.warnings[0].c_str ());
+  g_object_set (chain.element (), "kernel", folder.file ("kernel.npy").c_str (), nullptr);
+  fail_unless_equals_float (number_of (chain), 8);
+
+  save_kernel (5, 1);
+  gst_element_set_state (chain.pipeline, GST_STATE_READY);
+  chain.start ();
+  fail_unless_equals_float (number_of (chain), 5);
+}
+
+TEST (test_openclconvolve_changes_scale_without_its_file)
+{
+  Folder folder;
+  const std::string kernel =
+      save<float> (folder, "kernel.npy", NumberType::f32, {1, 1}, {2});
+  const Bytes frame (16 * 4, 40);
+  for (const char *method : {"direct", "separable", "fft"}) {
+    Chain chain (
+        std::string ("openclconvolve name=k method=") + method + " kernel=" + kernel,
+        video ("GRAY8", 16, 4));
+    fail_unless_equals_int (gray_of (chain.run (frame))[5], 80);
+    g_assert_cmpint (g_rename (kernel.c_str (), folder.file ("away").c_str ()), ==, 0);
+    g_object_set (chain.element (), "scale", 0.5, "offset", 7.0, nullptr);
+    chain.push (frame);
+    fail_unless_equals_int (gray_of (chain.pull ())[5], 47);
+    fail_unless_equals_uint64 (said_on (chain.bus).warnings.size (), 0);
+    g_assert_cmpint (g_rename (folder.file ("away").c_str (), kernel.c_str ()), ==, 0);
+  }
 }
 
 /* --- mistakes at the start --- */
