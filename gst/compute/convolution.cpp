@@ -290,17 +290,6 @@ Convolution::place_of (const Extent &extent, opencl::NumberType type) const
 }
 
 bool
-Filters::read (const Convolution &convolution, GError **error)
-{
-  steps = convolution.kernel_steps;
-  lines = convolution.tap_lines;
-  columns = convolution.tap_columns;
-  return read_taps ("kernel", convolution.kernel, weights, error)
-         && (convolution.bias.text.empty ()
-             || read_taps ("bias", convolution.bias, biases, error));
-}
-
-bool
 make_convolution (const ConvolutionSettings &settings, const TapsSource &kernel,
     const TapsSource &bias, const Stream &input, GstVideoFormat format,
     Convolution &convolution, opencl::ArrayFormat &output, GError **error)

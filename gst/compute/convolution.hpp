@@ -115,12 +115,20 @@ struct Convolution {
 
 /* Weights and bias of a convolution. They take much memory: a method reads them, uploads
  * them and forgets them. */
-class Filters {
+template <typename Number> class FiltersOf {
 public:
-  bool read (const Convolution &convolution, GError **error);
+  bool read (const Convolution &convolution, GError **error)
+  {
+    steps = convolution.kernel_steps;
+    lines = convolution.tap_lines;
+    columns = convolution.tap_columns;
+    return read_taps ("kernel", convolution.kernel, weights, error)
+           && (convolution.bias.text.empty ()
+               || read_taps ("bias", convolution.bias, biases, error));
+  }
 
   /* Of the input's number that lies at (line, column) of what the filter sees. */
-  float weight (gsize filter, gsize channel, gsize line, gsize column) const
+  Number weight (gsize filter, gsize channel, gsize line, gsize column) const
   {
     if (steps.flipped) {
       line = lines - 1 - line;
@@ -129,16 +137,41 @@ public:
     return weights[filter * steps.filter + channel * steps.channel + line * steps.line
                    + column * steps.column];
   }
-  float bias (gsize filter) const
+  Number bias (gsize filter) const
   {
     return biases.empty () ? 0 : biases[biases.size () == 1 ? 0 : filter];
+  }
+
+  /* [filter][channel of the group][line][column] */
+  std::vector<Number> weights_in_order (const Convolution &convolution) const
+  {
+    const gsize channels = convolution.channels_of_group ();
+    std::vector<Number> ordered;
+    ordered.reserve (convolution.output.channels * channels * convolution.taps ());
+    for (gsize filter = 0; filter < convolution.output.channels; filter++)
+      for (gsize channel = 0; channel < channels; channel++)
+        for (gsize y = 0; y < convolution.tap_lines; y++)
+          for (gsize x = 0; x < convolution.tap_columns; x++)
+            ordered.push_back (weight (filter, channel, y, x));
+    return ordered;
+  }
+
+  /* A number for each filter */
+  std::vector<Number> biases_in_order (const Convolution &convolution) const
+  {
+    std::vector<Number> ordered (convolution.output.channels);
+    for (gsize filter = 0; filter < ordered.size (); filter++)
+      ordered[filter] = bias (filter);
+    return ordered;
   }
 
 private:
   KernelSteps steps;
   gsize lines = 1, columns = 1;
-  std::vector<float> weights, biases;
+  std::vector<Number> weights, biases;
 };
+
+using Filters = FiltersOf<float>;
 
 /* `kernel`, `bias`: the arrays that `settings` name. `output`: what it makes of `input`.
  * FALSE with an error that says which value does not fit. The format of `output` is video's

@@ -34,6 +34,10 @@ std::unique_ptr<Convolver> make_winograd (GstOpenCLContext *context,
 std::unique_ptr<Convolver> make_im2col (GstOpenCLContext *context,
     const Convolution &convolution, const Filters &filters, GError **error);
 
+/* In double precision: method=direct of float64 arrays. */
+std::unique_ptr<Convolver> make_double (
+    GstOpenCLContext *context, const Convolution &convolution, GError **error);
+
 /* By way of spectra. */
 std::unique_ptr<Convolver> make_fft (GstOpenCLContext *context,
     const Convolution &convolution, const Filters &filters, GError **error);

@@ -84,6 +84,9 @@ std::unique_ptr<Convolver>
 Convolver::create (
     GstOpenCLContext *context, const Convolution &convolution, GError **error)
 {
+  if (convolution.input_type == opencl::NumberType::f64)
+    return make_double (context, convolution, error);
+
   Filters filters;
   if (!filters.read (convolution, error))
     return nullptr;

@@ -27,13 +27,6 @@ const gsize pitch_multiple = 16;
 constexpr const char *number_names[] = {
     "i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f16", "f32", "f64"};
 
-template <typename T>
-cl::Buffer
-make_table (GstOpenCLContext *context, const std::vector<T> &values, GError **error)
-{
-  return opencl::make_table (context, values.data (), values.size () * sizeof (T), error);
-}
-
 gsize
 divided_up (gsize number, gsize by)
 {
@@ -326,29 +319,6 @@ set_weights_of_taps (Multiplication &product, const Convolution &convolution,
     return filters.bias (group * convolution.filters_of_group () + filter);
   };
   return product.set_weights (weight, bias, error);
-}
-
-std::vector<cl_float>
-weights_of_planes (const Convolution &convolution, const Filters &filters)
-{
-  const gsize channels = convolution.channels_of_group ();
-  std::vector<cl_float> weights;
-  weights.reserve (convolution.output.channels * channels * convolution.taps ());
-  for (gsize filter = 0; filter < convolution.output.channels; filter++)
-    for (gsize channel = 0; channel < channels; channel++)
-      for (gsize y = 0; y < convolution.tap_lines; y++)
-        for (gsize x = 0; x < convolution.tap_columns; x++)
-          weights.push_back (filters.weight (filter, channel, y, x));
-  return weights;
-}
-
-std::vector<cl_float>
-biases_of (const Convolution &convolution, const Filters &filters)
-{
-  std::vector<cl_float> biases (convolution.output.channels);
-  for (gsize filter = 0; filter < biases.size (); filter++)
-    biases[filter] = filters.bias (filter);
-  return biases;
 }
 
 /* --- PlaneTaps --- */

@@ -10,6 +10,13 @@
 #include <gst/opencl/kernel.hpp>
 
 namespace compute {
+template <typename T>
+cl::Buffer
+make_table (GstOpenCLContext *context, const std::vector<T> &values, GError **error)
+{
+  return opencl::make_table (context, values.data (), values.size () * sizeof (T), error);
+}
+
 /* Numbers that one of a frame is away from another, of an array that is in `place`. */
 struct Steps {
   cl_int image = 0, channel = 0, line = 0, column = 0;
@@ -133,11 +140,6 @@ std::vector<cl_float> weights_of_taps (
 /* The same, and bias; a batch is a group. */
 bool set_weights_of_taps (Multiplication &product, const Convolution &convolution,
     const Filters &filters, GError **error);
-/* [filter][channel of the group][line][column] */
-std::vector<cl_float> weights_of_planes (
-    const Convolution &convolution, const Filters &filters);
-/* A number for each filter */
-std::vector<cl_float> biases_of (const Convolution &convolution, const Filters &filters);
 
 /* Tap by tap over planes: kernels/compute/convolveplanes.cl */
 class PlaneTaps {

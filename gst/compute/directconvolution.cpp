@@ -17,8 +17,8 @@ public:
             convolution.reach_columns (), error))
       return false;
     return taps.create (context, PlaneTaps::task_of (convolution, gathering),
-               weights_of_planes (convolution, filters), biases_of (convolution, filters),
-               error)
+               filters.weights_in_order (convolution),
+               filters.biases_in_order (convolution), error)
            && kept.create (context, convolution, error);
   }
 

@@ -171,7 +171,7 @@ private:
     task.activation = convolution.activation;
     task.output = convolution.output_type;
     return ending.create (context, task, std::vector<cl_float> (filters, 1),
-        biases_of (convolution, weights), error);
+        weights.biases_in_order (convolution), error);
   }
 
   gsize lines, columns, images, channels, filters, groups;

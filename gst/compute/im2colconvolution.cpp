@@ -86,7 +86,7 @@ private:
         opencl::make_table (context, all.data (), all.size () * sizeof (cl_float), error);
     if (!weights ())
       return false;
-    const std::vector<cl_float> biases = biases_of (convolution, filters);
+    const std::vector<cl_float> biases = filters.biases_in_order (convolution);
     bias = opencl::make_table (
         context, biases.data (), biases.size () * sizeof (cl_float), error);
     if (!bias ())

@@ -28,7 +28,9 @@
  * in the middle: the upper, or left, one counts.
  *
  * The output is activation (Σ kernel · input + bias), for video times `scale` plus
- * `offset`, rounded and saturated. Of 8 and 16 bit integers in arrays it makes float32.
+ * `offset`, rounded and saturated. Arrays of 8 and 16 bit integers become float32. Sums are
+ * computed in float32, those of float64 arrays in double precision: with `method` direct or
+ * auto, on a device that has it.
  * All properties can change while it plays: a set that does not fit is one WARNING, and
  * the one before stays in force.
  *

@@ -75,7 +75,7 @@ bool
 find_products (const Convolution &convolution, const Filters &filters, Column &downs,
     Column &acrosses)
 {
-  const std::vector<cl_float> weights = weights_of_planes (convolution, filters);
+  const std::vector<cl_float> weights = filters.weights_in_order (convolution);
   for (gsize filter = 0; filter < convolution.output.channels; filter++) {
     const cl_float *taps = weights.data () + filter * convolution.taps ();
     Column down, across;
@@ -176,7 +176,7 @@ make_separable (GstOpenCLContext *context, const Convolution &convolution,
     return nullptr;
   }
   return made->create (context, convolution, downs, acrosses,
-             biases_of (convolution, filters), error)
+             filters.biases_in_order (convolution), error)
              ? std::move (made)
              : nullptr;
 }

@@ -142,13 +142,28 @@ find_shape (const char *property, const std::string &text, std::vector<gsize> &s
   return true;
 }
 
+gboolean
+load (const char *path, std::vector<float> &values, std::vector<gsize> &shape,
+    GError **error)
+{
+  return opencl::npy_load_floats (path, values, shape, error);
+}
+
+gboolean
+load (const char *path, std::vector<double> &values, std::vector<gsize> &shape,
+    GError **error)
+{
+  return opencl::npy_load_doubles (path, values, shape, error);
+}
+
+template <typename Number>
 bool
-read_file (const char *property, const TapsSource &source, std::vector<float> &values,
+read_file (const char *property, const TapsSource &source, std::vector<Number> &values,
     GError **error)
 {
   std::vector<gsize> shape;
   GError *reason = nullptr;
-  if (!opencl::npy_load_floats (source.text.c_str (), values, shape, &reason))
+  if (!load (source.text.c_str (), values, shape, &reason))
     return fail_to_read (property, reason, error);
   if (shape == source.shape)
     return true;
@@ -156,6 +171,29 @@ read_file (const char *property, const TapsSource &source, std::vector<float> &v
       "%s: %s has changed its shape from %s to %s, set the property again", property,
       source.text.c_str (), opencl::npy_shape_text (source.shape).c_str (),
       opencl::npy_shape_text (shape).c_str ());
+  return false;
+}
+
+template <typename Number>
+bool
+read_values (const char *property, const TapsSource &source, std::vector<Number> &values,
+    GError **error)
+{
+  if (is_list (source.text)) {
+    Reader reader (source.text);
+    if (!read_list (property, source.text, reader, error))
+      return false;
+    values.assign (reader.values.begin (), reader.values.end ());
+  } else if (!read_file (property, source, values, error)) {
+    return false;
+  }
+  const bool all_finite = std::all_of (values.begin (), values.end (),
+      [] (Number value) { return std::isfinite (value); });
+  if (all_finite && !values.empty ())
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "%s: %.200s has no numbers, or some that are not finite", property,
+      source.text.c_str ());
   return false;
 }
 } // namespace
@@ -186,21 +224,13 @@ bool
 read_taps (const char *property, const TapsSource &source, std::vector<float> &values,
     GError **error)
 {
-  if (is_list (source.text)) {
-    Reader reader (source.text);
-    if (!read_list (property, source.text, reader, error))
-      return false;
-    values.assign (reader.values.begin (), reader.values.end ());
-  } else if (!read_file (property, source, values, error)) {
-    return false;
-  }
-  const bool all_finite = std::all_of (
-      values.begin (), values.end (), [] (float value) { return std::isfinite (value); });
-  if (all_finite && !values.empty ())
-    return true;
-  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-      "%s: %.200s has no numbers, or some that are not finite", property,
-      source.text.c_str ());
-  return false;
+  return read_values (property, source, values, error);
+}
+
+bool
+read_taps (const char *property, const TapsSource &source, std::vector<double> &values,
+    GError **error)
+{
+  return read_values (property, source, values, error);
 }
 } // namespace compute

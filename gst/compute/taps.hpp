@@ -32,4 +32,6 @@ bool open_taps (const char *property, const std::string &text, guint sets,
  * since. */
 bool read_taps (const char *property, const TapsSource &source,
     std::vector<float> &values, GError **error);
+bool read_taps (const char *property, const TapsSource &source,
+    std::vector<double> &values, GError **error);
 } // namespace compute

@@ -108,7 +108,7 @@ private:
   bool create_memory (GstOpenCLContext *context, const Filters &filters, GError **error)
   {
     const gsize places = tile * tile * tiles * sizeof (cl_float);
-    std::vector<cl_float> biases = biases_of (convolution, filters);
+    std::vector<cl_float> biases = filters.biases_in_order (convolution);
     biases.resize (filled, 0);
     seen = opencl::make_buffer (context, places * gathering.depth (), error);
     if (!seen ())

@@ -338,7 +338,12 @@ PIPELINES = {
                      ROUNDED, ARRAYS),
     "layer-channels": (array("openclconvolve kernel=\"<<1,2,1>,<2,4,3>>\" bias=0.5 border=mirror "
                              "method=direct").replace("tensor-", "wide-"), ROUNDED, ARRAYS),
+    "layer-doubles": (array(f"openclkernel expression=x output-caps=\"{TENSORS},types=(string)float64\" ! "
+                            "openclconvolve kernel={files}/filters.npy activation=silu stride=2 padding=4 ! "
+                            f"openclkernel expression=x output-caps=\"{TENSORS},types=(string)float32\""),
+                      ROUNDED, ARRAYS),
 }
+DOUBLES = ["layer-doubles"]
 QUICK = {"key-run": (291, 150), "flow-far": (37, 23), "chroma": (37, 23), "oct": (256, 9),
          "oct-levels": (256, 9), "volume-pictures": (256, 9), "from-planes": (37, 23), "convolved": (37, 23)}
 
@@ -437,6 +442,11 @@ def chosen(options, quick_devices):
     return cases, [name for name in quick_devices if fnmatch.fnmatch(name, options.device)]
 
 
+def can_run(case, device_name):
+    """Whether the device has the double precision that the pipeline asks for."""
+    return case not in DOUBLES or "doubles=0" not in DEVICES[device_name]
+
+
 def on_other_devices(options):
     """Each buffer between guards, those of the same size by turns at its end and its begin."""
     cases, names = chosen(options, QUICK_DEVICES if options.quick else DEVICES)
@@ -450,7 +460,8 @@ def on_other_devices(options):
     good, wrong = run_all(options, [plainly(case) for case in cases])
     cases = [case for case in cases if case.right]
     runs = [otherwise(case, name, 1 + (number + turn) % 2 if not options.quick else 1)
-            for turn, case in enumerate(cases) for number, name in enumerate(names)]
+            for turn, case in enumerate(cases) for number, name in enumerate(names)
+            if can_run(case.case, name)]
     more, wrongs = run_all(options, runs)
     return good + more, wrong + wrongs
 
@@ -519,7 +530,8 @@ def in_oclgrind(options):
     good, wrong = run_all(options, [lambda case=case: (case.name, case.run_plainly())
                                     for case in cases])
     more, wrongs = run_all(options, [lambda case=case, name=name: watched(case, name)
-                                     for case in cases if case.right for name in names])
+                                     for case in cases if case.right for name in names
+                                     if can_run(case.case, name)])
     return good + more, wrong + wrongs
 
 

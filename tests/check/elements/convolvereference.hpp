@@ -1,4 +1,4 @@
-/* Convolution in double precision, number by number, to compare with
+/* Convolution number by number, in double precision or more, to compare with
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -60,12 +60,13 @@ border_at (const std::string &border, int at, int size)
   return -1;
 }
 
-inline double
-activated (const std::string &activation, double x)
+template <typename Real>
+Real
+activated (const std::string &activation, Real x)
 {
-  auto relu6 = [] (double v) { return std::fmin (std::fmax (v, 0), 6); };
+  auto relu6 = [] (Real v) { return std::fmin (std::fmax (v, Real (0)), Real (6)); };
   if (activation == "relu")
-    return std::fmax (x, 0);
+    return std::fmax (x, Real (0));
   if (activation == "relu6")
     return relu6 (x);
   if (activation == "hardswish")
@@ -78,20 +79,21 @@ activated (const std::string &activation, double x)
 }
 
 /* `kernel` as (filters, channels of a group, lines, columns), not turned. */
-inline std::vector<double>
-convolve (const Case &of, const std::vector<double> &input,
-    const std::vector<double> &kernel, const std::vector<double> &bias)
+template <typename Real>
+std::vector<Real>
+convolve_in (const Case &of, const std::vector<Real> &input,
+    const std::vector<Real> &kernel, const std::vector<Real> &bias)
 {
   const int height = of.out_height (), width = of.out_width ();
   const int top = of.before (of.height, of.lines);
   const int left = of.before (of.width, of.columns);
-  std::vector<double> output (gsize (of.images) * of.filters * height * width);
+  std::vector<Real> output (gsize (of.images) * of.filters * height * width);
 
   for (int n = 0; n < of.images; n++)
     for (int f = 0; f < of.filters; f++)
       for (int y = 0; y < height; y++)
         for (int x = 0; x < width; x++) {
-          double sum = bias[f];
+          Real sum = bias[f];
           const int first = f / (of.filters / of.groups) * of.of_group ();
           for (int c = 0; c < of.of_group (); c++)
             for (int j = 0; j < of.lines; j++)
@@ -111,5 +113,12 @@ convolve (const Case &of, const std::vector<double> &input,
               activated (of.activation, sum);
         }
   return output;
+}
+
+inline std::vector<double>
+convolve (const Case &of, const std::vector<double> &input,
+    const std::vector<double> &kernel, const std::vector<double> &bias)
+{
+  return convolve_in (of, input, kernel, bias);
 }
 } // namespace reference

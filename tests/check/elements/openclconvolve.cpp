@@ -5,6 +5,7 @@
 #include "convolvereference.hpp"
 #include "programs.hpp"
 #include "tests/check/one-context.hpp"
+#include "tests/check/opencl-counting.hpp"
 
 #include <glib/gstdio.h>
 #include <gst/video/video.h>
@@ -515,6 +516,107 @@ TEST (test_pads_take_and_make_the_types_that_are_convolved)
     gst_caps_unref (caps);
   }
   gst_object_unref (element);
+}
+
+/* --- float64 --- */
+
+using Doubles = std::vector<double>;
+
+/* 1 + n · 1e-12, which as floats are all 1 */
+static Doubles
+near_one (gsize count, guint seed)
+{
+  Random random (seed);
+  return filled<double> (
+      count, [&] (gsize) { return 1 + random.between (-1000, 1000) * 1e-12; });
+}
+
+static std::vector<long double>
+long_doubles (const Doubles &values)
+{
+  return {values.begin (), values.end ()};
+}
+
+/* Against 64 bits of mantissa. A sum of doubles of n products is off by less than n times
+ * 2^-52 of what their magnitudes sum up to. */
+static void
+check_float64 (const Case &of, guint seed, const std::string &more)
+{
+  const Doubles input =
+      near_one (gsize (of.images) * of.channels * of.height * of.width, seed);
+  Doubles kernel =
+      near_one (gsize (of.filters) * of.of_group () * of.lines * of.columns, seed + 1);
+  Doubles bias = near_one (gsize (of.filters), seed + 2);
+  for (gsize n = 0; n < kernel.size (); n += 2)
+    kernel[n] = -kernel[n];
+
+  Folder folder;
+  const std::string kernel_file = save<double> (folder, "kernel.npy", NumberType::f64,
+      {gsize (of.filters), gsize (of.of_group ()), gsize (of.lines), gsize (of.columns)},
+      kernel);
+  const std::string bias_file =
+      save<double> (folder, "bias.npy", NumberType::f64, {gsize (of.filters)}, bias);
+  Chain chain (element_of (of, "auto") + " kernel-layout=oihw kernel=" + kernel_file
+                   + " bias=" + bias_file + " " + more,
+      tensors ("float64", dimensions_of (of)));
+  const Doubles got = values_of<double> (chain.run (bytes_of (input)).bytes);
+  const std::vector<long double> expected = reference::convolve_in (
+      of, long_doubles (input), long_doubles (kernel), long_doubles (bias));
+  const int products = of.of_group () * of.lines * of.columns + 1;
+  fail_unless_equals_uint64 (got.size (), expected.size ());
+  for (gsize n = 0; n < got.size (); n++)
+    if (!(fabsl (got[n] - expected[n]) <= products * products * 2.3e-16L))
+      ck_abort_msg ("%s: number %d is %.17g, expected %.17g", text_of (of).c_str (),
+          int (n), got[n], double (expected[n]));
+}
+
+TEST (test_openclconvolve_float64_in_double_precision)
+{
+  Random random (17);
+  for (int n = 0; n < 20; n++)
+    check_float64 (drawn (random, {}), guint (n), n % 2 ? "" : "method=direct");
+}
+
+/* Numbers of a text are read as doubles, too. */
+TEST (test_openclconvolve_float64_kernel_as_text)
+{
+  Chain chain (
+      "openclconvolve kernel=\"<<0.1>>\" bias=\"1e-9\"", tensors ("float64", "2:1"));
+  const Doubles got = values_of<double> (chain.run (bytes_of (Doubles{1, 3})).bytes);
+  const double rounding = 1.2e-16;
+  fail_unless (fabs (got[0] - 0.100000001) < rounding, "%.17g", got[0]);
+  fail_unless (fabs (got[1] - 0.300000001) < rounding, "%.17g", got[1]);
+}
+
+/* The one error of a chain with an array of float64 */
+static std::string
+error_of_float64 (const std::string &more)
+{
+  Chain chain ("openclconvolve kernel=\"<<1>>\" " + more, tensors ("float64", "4:4"));
+  chain.start ();
+  chain.push (bytes_of (Doubles (16, 1)));
+  const Said said = said_on (chain.bus, 20 * GST_SECOND);
+  fail_unless_equals_uint64 (said.errors.size (), 1);
+  return said.errors[0];
+}
+
+TEST (test_openclconvolve_float64_with_a_method_in_float)
+{
+  for (const char *method : {"separable", "winograd", "im2col", "fft"}) {
+    const std::string error = error_of_float64 (std::string ("method=") + method);
+    const std::string start = std::string ("method=") + method + " computes in float32";
+    fail_unless (g_str_has_prefix (error.c_str (), start.c_str ()), "%s", error.c_str ());
+  }
+}
+
+TEST (test_openclconvolve_float64_without_double_precision)
+{
+  const cl_device_fp_config none = 0;
+  counting::let_devices_say (CL_DEVICE_DOUBLE_FP_CONFIG, &none, sizeof none);
+  const std::string error = error_of_float64 ("");
+  fail_unless (strstr (error.c_str (), "float64") && strstr (error.c_str (), "float32"),
+      "%s", error.c_str ());
+  counting::let_devices_say_the_truth ();
 }
 
 /* A float of 16 bits is 2^(exponent - 15) · (1 + fraction / 1024). */
