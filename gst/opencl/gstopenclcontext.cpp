@@ -31,9 +31,6 @@
 #include <map>
 #include <memory>
 #include <thread>
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_context_debug);
 #define GST_CAT_DEFAULT gst_opencl_context_debug
@@ -100,16 +97,6 @@ gst_opencl_context_init (GstOpenCLContext *self)
     g_weak_ref_init (&allocator, nullptr);
 }
 
-/* Frames were large blocks of many threads. What is free of them glibc keeps, for each
- * thread anew: a process that makes pipelines and ends them would grow with each. */
-static void
-give_back_free_memory ()
-{
-#ifdef __GLIBC__
-  malloc_trim (0);
-#endif
-}
-
 static void
 gst_opencl_context_finalize (GObject *object)
 {
@@ -121,7 +108,6 @@ gst_opencl_context_finalize (GObject *object)
   for (GWeakRef &allocator : self->state->allocators)
     g_weak_ref_clear (&allocator);
   delete self->state;
-  give_back_free_memory ();
   G_OBJECT_CLASS (gst_opencl_context_parent_class)->finalize (object);
 }
 

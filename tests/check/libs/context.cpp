@@ -5,7 +5,19 @@
 #include "tests/check/opencl-check.hpp"
 #include "tests/check/opencl-counting.hpp"
 
+#include <atomic>
+
 using namespace check;
+
+/* Stands in front of the C library's, as opencl-counting.cpp does for OpenCL. */
+static std::atomic<int> heap_trims{0};
+
+extern "C" int
+malloc_trim (size_t)
+{
+  heap_trims++;
+  return 0;
+}
 
 static const bool alone = each_test_in_its_own_process ();
 
@@ -160,6 +172,15 @@ machine_has (cl_device_type type)
   return found > 0;
 }
 } // namespace
+
+/* --- the end of a context --- */
+
+/* That takes hundreds of milliseconds in an application with a large heap. */
+TEST (test_context_end_does_not_trim_the_heap)
+{
+  gst_object_unref (gst_opencl_context_new (nullptr, nullptr));
+  fail_unless_equals_int (heap_trims, 0);
+}
 
 /* --- which device --- */
 
