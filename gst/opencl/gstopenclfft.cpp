@@ -31,35 +31,53 @@ struct _GstOpenCLFFT {
   std::atomic<int> references{1};
 };
 
+namespace {
+/* G_MAXSIZE instead of an overflow */
+gsize
+product (gsize a, gsize b)
+{
+  gsize result;
+  return g_size_checked_mul (&result, a, b) ? result : G_MAXSIZE;
+}
+
+gsize
+sum (gsize a, gsize b)
+{
+  gsize result;
+  return g_size_checked_add (&result, a, b) ? result : G_MAXSIZE;
+}
+} // namespace
+
 namespace opencl {
 namespace {
 /* From the first sample of a side to behind its last one. */
 gsize
 extent_of (const FFTShape &shape, gsize columns, const GstOpenCLFFTStrides &strides)
 {
-  return (columns - 1) * strides.sample + (shape.lengths[1] - 1) * strides.row
-         + (shape.batch - 1) * strides.transform + 1;
+  return sum (sum (product (columns - 1, strides.sample),
+                  product (shape.lengths[1] - 1, strides.row)),
+      sum (product (shape.batch - 1, strides.transform), 1));
 }
 } // namespace
 
 gsize
 FFTShape::input_bytes () const
 {
-  return extent_of (*this, input_columns (), input)
-         * (real_input () ? sizeof (cl_float) : sizeof (cl_float2));
+  return product (extent_of (*this, input_columns (), input),
+      real_input () ? sizeof (cl_float) : sizeof (cl_float2));
 }
 
 gsize
 FFTShape::output_bytes () const
 {
-  return extent_of (*this, output_columns (), output)
-         * (real_output () ? sizeof (cl_float) : sizeof (cl_float2));
+  return product (extent_of (*this, output_columns (), output),
+      real_output () ? sizeof (cl_float) : sizeof (cl_float2));
 }
 
 GstOpenCLFFTStrides
 packed_strides (const FFTShape &shape, gsize columns)
 {
-  return {1, columns, columns * shape.lengths[1]};
+  return {1, columns, product (columns, shape.lengths[1])};
 }
 } // namespace opencl
 
@@ -132,9 +150,10 @@ fill_in (GstOpenCLFFTStrides &strides, gsize columns, gsize rows)
   if (strides.sample == 0)
     strides.sample = 1;
   if (strides.row == 0)
-    strides.row = columns * strides.sample;
+    strides.row = product (columns, strides.sample);
   if (strides.transform == 0)
-    strides.transform = rows == 1 ? columns * strides.sample : rows * strides.row;
+    strides.transform =
+        rows == 1 ? product (columns, strides.sample) : product (rows, strides.row);
 }
 
 /* A description with each number that it leaves to us. */
@@ -177,13 +196,24 @@ are_apart (const FFTShape &shape, gsize columns, const GstOpenCLFFTStrides &stri
     if (count > 1 && stride < reach)
       return false;
     if (count > 1)
-      reach += (count - 1) * stride;
+      reach = sum (reach, product (count - 1, stride));
   }
   return true;
 }
 
+/* Work memory takes up to twice as much as the input or the output. Kernels count samples of
+ * a row and rows of all transforms in 32 bits. */
 bool
-validate (const GstOpenCLFFTDescription &description, GError **error)
+is_too_large (const FFTShape &shape)
+{
+  const gsize most_bytes = G_MAXSIZE / 4;
+  return shape.input_bytes () > most_bytes || shape.output_bytes () > most_bytes
+         || shape.lengths[0] > G_MAXUINT32
+         || product (shape.lengths[1], shape.batch) > G_MAXUINT32;
+}
+
+bool
+check_kind (const GstOpenCLFFTDescription &description, GError **error)
 {
   if (description.dimensions > 2)
     return refuse (
@@ -191,9 +221,22 @@ validate (const GstOpenCLFFTDescription &description, GError **error)
   if (description.direction != GST_OPENCL_FFT_FORWARD
       && description.direction != GST_OPENCL_FFT_INVERSE)
     return refuse (error, "No transform has the direction %d", description.direction);
+  return true;
+}
 
-  const FFTShape shape = shape_of (description);
-  const GstOpenCLFFTStrides &output = shape.output;
+/* Of lengths that a library takes */
+bool
+check_sizes (const FFTShape &shape, GError **error)
+{
+  const GstOpenCLFFTStrides &input = shape.input, &output = shape.output;
+  if (is_too_large (shape))
+    return refuse (error,
+        "%" G_GSIZE_FORMAT " transforms of %" G_GSIZE_FORMAT " x %" G_GSIZE_FORMAT
+        " samples, with strides %" G_GSIZE_FORMAT ", %" G_GSIZE_FORMAT
+        ", %" G_GSIZE_FORMAT " of the input and %" G_GSIZE_FORMAT ", %" G_GSIZE_FORMAT
+        ", %" G_GSIZE_FORMAT " of the output, are too large",
+        shape.batch, shape.lengths[0], shape.lengths[1], input.sample, input.row,
+        input.transform, output.sample, output.row, output.transform);
   if (are_apart (shape, shape.output_columns (), output))
     return true;
   return refuse (error,
@@ -279,7 +322,7 @@ gst_opencl_fft_new_described (
 
   init_debug_category ();
   GstOpenCLFFTDescription description = resolve (*wanted);
-  if (!validate (description, error))
+  if (!check_kind (description, error))
     return nullptr;
   const FFTLibrary *entry =
       find_library (description.library, description.lengths, description.dimensions);
@@ -289,6 +332,8 @@ gst_opencl_fft_new_described (
   }
 
   const FFTShape shape = shape_of (description);
+  if (!check_sizes (shape, error))
+    return nullptr;
   FFTPlanPointer plan = opencl::make_fft_plan (*entry, context, shape, error);
   if (!plan)
     return nullptr;

@@ -660,6 +660,48 @@ TEST (test_a_description_that_makes_no_sense_is_refused)
       "VkFFT cannot transform 0 samples: a line has 2 samples or more");
 }
 
+/* Products and sums that are too large for a gsize, or as bytes */
+TEST (test_fft_sizes_that_overflow_are_refused)
+{
+  Device device;
+  const gsize large = gsize (1) << 61, root = gsize (1) << 33;
+  const Case cases[] = {
+      {8, 1, 2, false, false, {large, 0, 1}}, /* 7 * 2^61 */
+      {9, 1, 1, false, false, {large, 0, 0}}, /* 8 * 2^61 is 0 */
+      {9, 1, 1, true, false, {large, 0, 0}}, {9, 1, 1, true, true, {large, 0, 0}},
+      {8, 1, 1, false, false, {}, {large, 0, 0}},
+      {8, 1, 1, true, true, {}, {large, 0, 0}}, {8, 9, 1, false, false, {1, large, 0}},
+      {8, 9, 1, false, false, {}, {1, large, 0}}, {8, 1, 9, false, false, {1, 0, large}},
+      {8, 1, 9, false, false, {}, {1, 0, large}}, {8, root, root}, {root, root, 1},
+      {2 * root, root, 1, true},
+      {8, 4, root, false, false, {1, 1, 1}}, /* 2^33 transforms, whatever their strides */
+  };
+  for (GstOpenCLFFTLibrary library : {GST_OPENCL_FFT_LIBRARY_AUTO, VKFFT})
+    for (const Case &which : cases) {
+      const std::string name = which.name (library);
+      Owned<GError> error;
+      const GstOpenCLFFTDescription description = which.description (library);
+      fail_if (gst_opencl_fft_new_described (device.context, &description, error.out ()),
+          "%s", name.c_str ());
+      fail_unless (
+          g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED),
+          "%s: %s", name.c_str (), error->message);
+      fail_unless (
+          strstr (error->message, "too large"), "%s: %s", name.c_str (), error->message);
+    }
+}
+
+/* Whether there is such a buffer is not the plan's to say. */
+TEST (test_fft_sizes_beyond_32_bits)
+{
+  Device device;
+  const gsize stride = gsize (1) << 40;
+  GstOpenCLFFT *fft =
+      make_plan (device, VKFFT, {8, 1, 1, false, false, {stride, 0, 0}, {1, 0, 0}});
+  fail_unless_equals_uint64 (gst_opencl_fft_get_input_size (fft), 7 * stride * 8 + 8);
+  gst_opencl_fft_free (fft);
+}
+
 TEST (test_auto_takes_vkfft_and_a_named_library_is_kept)
 {
   Device device;
