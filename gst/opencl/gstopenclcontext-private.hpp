@@ -27,6 +27,15 @@ G_END_DECLS
 /* All of the calling thread's queues; valid as long as the context. */
 opencl::ThreadQueues &gst_opencl_context_get_thread_queues (GstOpenCLContext *context);
 
+/* FALSE with an error where `queue`, or `buffer`, is of another cl_context: its commands
+ * could not be ordered with those of `context`. The driver is not asked about queues of the
+ * calling thread or the application.
+ * `what` names the buffer, which has `size` bytes or more. */
+bool gst_opencl_context_check_queue (
+    GstOpenCLContext *context, cl_command_queue queue, GError **error);
+bool gst_opencl_context_check_buffer (GstOpenCLContext *context, cl_mem buffer,
+    gsize size, const char *what, GError **error);
+
 /* Pinned memory is mapped on a queue of its own, so that mapping never waits for frames.
  */
 cl_command_queue gst_opencl_context_get_pinning_queue (GstOpenCLContext *context);

@@ -363,6 +363,49 @@ gst_opencl_context_get_thread_queue (GstOpenCLContext *context, GstOpenCLQueue q
   return gst_opencl_context_get_thread_queues (context).get (queue);
 }
 
+static bool
+fail_as_foreign (const char *what, GError **error)
+{
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "The %s is none of this OpenCL context, expected one of the same cl_context", what);
+  return false;
+}
+
+bool
+gst_opencl_context_check_queue (
+    GstOpenCLContext *context, cl_command_queue queue, GError **error)
+{
+  const ContextState &state = *context->state;
+  if (gst_opencl_context_get_thread_queues (context).contains (queue)
+      || state.application_queues->contains (queue))
+    return true;
+  cl_context of = nullptr;
+  const cl_int code =
+      clGetCommandQueueInfo (queue, CL_QUEUE_CONTEXT, sizeof of, &of, nullptr);
+  return (code == CL_SUCCESS && of == state.handle ())
+         || fail_as_foreign ("command queue", error);
+}
+
+bool
+gst_opencl_context_check_buffer (GstOpenCLContext *context, cl_mem buffer, gsize size,
+    const char *what, GError **error)
+{
+  cl_context of = nullptr;
+  size_t bytes = 0;
+  cl_int code = clGetMemObjectInfo (buffer, CL_MEM_CONTEXT, sizeof of, &of, nullptr);
+  if (code != CL_SUCCESS || of != context->state->handle ())
+    return fail_as_foreign (what, error);
+  code = clGetMemObjectInfo (buffer, CL_MEM_SIZE, sizeof bytes, &bytes, nullptr);
+  if (!gst_opencl_check (code, "clGetMemObjectInfo", error))
+    return false;
+  if (bytes >= size)
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+      "The %s has %" G_GSIZE_FORMAT " bytes: expected %" G_GSIZE_FORMAT " at least", what,
+      bytes, size);
+  return false;
+}
+
 cl_command_queue
 gst_opencl_context_get_pinning_queue (GstOpenCLContext *context)
 {

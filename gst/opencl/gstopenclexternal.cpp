@@ -8,6 +8,7 @@
 #include "devicebuffer.hpp"
 #include "externalcalls.hpp"
 #include "gstopenclallocator.hpp"
+#include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 
 #include <cerrno>
@@ -154,7 +155,8 @@ gst_opencl_memory_new_acquired (GstOpenCLContext *context, cl_mem handle, gsize 
   g_return_val_if_fail (handle != nullptr, nullptr);
 
   ExternalCalls calls;
-  if (!ExternalCalls::find (context, calls, error))
+  if (!gst_opencl_context_check_buffer (context, handle, size, "buffer", error)
+      || !ExternalCalls::find (context, calls, error))
     return nullptr;
   return opencl::acquire_memory (context, handle, size, calls, user_data, notify, error);
 }

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "fftplan.hpp"
+#include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 
 using opencl::FFTLibrary;
@@ -247,21 +248,6 @@ check_sizes (const FFTShape &shape, GError **error)
       shape.lengths[1]);
 }
 
-bool
-is_large_enough (cl_mem buffer, gsize expected, const char *side, GError **error)
-{
-  size_t bytes = 0;
-  if (!gst_opencl_check (
-          clGetMemObjectInfo (buffer, CL_MEM_SIZE, sizeof bytes, &bytes, nullptr),
-          "clGetMemObjectInfo", error))
-    return false;
-  return bytes >= expected
-         || refuse (error,
-             "The %s of a transform has %" G_GSIZE_FORMAT
-             " bytes: expected %" G_GSIZE_FORMAT " at least",
-             side, bytes, expected);
-}
-
 void
 init_debug_category ()
 {
@@ -416,7 +402,10 @@ gst_opencl_fft_enqueue (GstOpenCLFFT *fft, cl_command_queue queue, cl_mem input,
   g_return_val_if_fail (fft != nullptr, FALSE);
   if (input == output)
     return refuse (error, "A transform in place: input and output must be two buffers");
-  return is_large_enough (input, fft->input_bytes, "input", error)
-         && is_large_enough (output, fft->output_bytes, "output", error)
+  return gst_opencl_context_check_queue (fft->context, queue, error)
+         && gst_opencl_context_check_buffer (
+             fft->context, input, fft->input_bytes, "input of a transform", error)
+         && gst_opencl_context_check_buffer (
+             fft->context, output, fft->output_bytes, "output of a transform", error)
          && fft->plan->enqueue (queue, input, output, error);
 }

@@ -21,6 +21,7 @@
 #include "gstopenclmemory.h"
 
 #include "gstopenclallocator.hpp"
+#include "gstopenclcontext-private.hpp"
 
 using opencl::device_storage;
 using opencl::host_storage;
@@ -65,7 +66,9 @@ gst_opencl_memory_new_wrapped (GstOpenCLContext *context, cl_mem handle, gsize s
     gpointer user_data, GDestroyNotify notify)
 {
   g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
-  g_return_val_if_fail (handle != nullptr, nullptr);
+  g_return_val_if_fail (
+      gst_opencl_context_check_buffer (context, handle, size, "buffer", nullptr),
+      nullptr);
 
   return opencl::wrap_memory (context, handle, size, user_data, notify);
 }
@@ -105,7 +108,9 @@ gst_opencl_memory_begin (
 {
   g_return_val_if_fail (
       gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory), FALSE);
-  return storage_of (memory).begin (queue, access, error);
+  opencl::Storage &storage = storage_of (memory);
+  return gst_opencl_context_check_queue (storage.context, queue, error)
+         && storage.begin (queue, access, error);
 }
 
 void
@@ -113,7 +118,9 @@ gst_opencl_memory_end (
     GstMemory *memory, cl_command_queue queue, GstMapFlags access, cl_event event)
 {
   g_return_if_fail (gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory));
-  storage_of (memory).end (queue, access, event);
+  opencl::Storage &storage = storage_of (memory);
+  g_return_if_fail (gst_opencl_context_check_queue (storage.context, queue, nullptr));
+  storage.end (queue, access, event);
 }
 
 void

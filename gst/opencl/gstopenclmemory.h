@@ -86,7 +86,7 @@ GST_OPENCL_API GstMemory *gst_opencl_memory_new (
  * gst_opencl_memory_new_wrapped:
  * @context: a context
  * @handle: (type gpointer): a buffer of @context; retained
- * @size: its bytes
+ * @size: its bytes, or fewer
  * @user_data: for @notify
  * @notify: (nullable) (scope async): called when the memory is freed and nothing on the device uses
  *   @handle for it any more; then perhaps in a thread of the context
@@ -161,9 +161,10 @@ GST_OPENCL_API guint8 *gst_opencl_host_memory_get_data (GstMemory *memory);
 /**
  * gst_opencl_memory_begin:
  * @memory: device or pinned host memory
- * @queue: (type gpointer): an in-order queue of its context
+ * @queue: (type gpointer): an in-order queue of its cl_context
  * @access: %GST_MAP_READ, %GST_MAP_WRITE or both
- * @error: set when a command could not be enqueued
+ * @error: set when a command could not be enqueued, to %GST_OPENCL_ERROR_UNSUPPORTED when
+ *   @queue is of another cl_context
  *
  * Makes commands enqueued on @queue from now on wait, on the device, for those they
  * depend on: a reader for the last write, a writer for that and the reads since. Contents

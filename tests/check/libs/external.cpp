@@ -138,6 +138,17 @@ TEST (test_imported_memory_is_released_only_when_the_device_has_done_with_it)
   fail_unless (soon ([&] { return told == 1; }));
 }
 
+TEST (test_memory_acquired_around_a_buffer_of_another_context)
+{
+  Import import;
+  Owned<GstOpenCLContext> other = new_other_context (import.context);
+  Owned<GstMemory> elsewhere = gst_opencl_memory_new (other, size, nullptr);
+  Owned<GError> error;
+  fail_if (gst_opencl_memory_new_acquired (import.context,
+      gst_opencl_memory_get_handle (elsewhere), size, nullptr, nullptr, error.out ()));
+  fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
+}
+
 TEST (test_memory_that_comes_again_is_imported_once_and_acquired_each_time)
 {
   Import import;

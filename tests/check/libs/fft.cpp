@@ -9,6 +9,7 @@
 
 #include "tests/check/fft-libraries.hpp"
 #include "tests/check/fourier.hpp"
+#include "tests/check/opencl-check.hpp"
 #include "tests/check/opencl-counting.hpp"
 
 using namespace check;
@@ -567,6 +568,34 @@ TEST (test_a_plan_works_on_any_queue_of_its_context)
     clFinish (device.queue); /* a plan's first transform may still be on its way */
     assert_enqueued (fft, queue, input, output);
     assert_values (which.name (library), sides.output, device.read (queue, output));
+    gst_opencl_fft_free (fft);
+  }
+}
+
+TEST (test_fft_on_a_queue_or_buffer_of_another_context)
+{
+  Device device;
+  Owned<GstOpenCLContext> other = new_other_context (device.context);
+  const std::vector<float> zeros (2 * 64 * 3);
+  const cl::Buffer input = device.buffer (zeros), output = device.buffer (zeros);
+  Owned<GstMemory> elsewhere =
+      gst_opencl_memory_new (other, zeros.size () * sizeof (float), nullptr);
+  const cl_mem foreign = gst_opencl_memory_get_handle (elsewhere);
+  cl_command_queue foreign_queue =
+      gst_opencl_context_get_queue (other, GST_OPENCL_QUEUE_COMPUTE);
+
+  for (GstOpenCLFFTLibrary library : libraries ()) {
+    GstOpenCLFFT *fft = make_plan (device, library, Case{64, 1, 3});
+    auto refused = [&] (cl_command_queue queue, cl_mem from, cl_mem to) {
+      Owned<GError> error;
+      fail_if (gst_opencl_fft_enqueue (fft, queue, from, to, error.out ()));
+      fail_unless (
+          g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED), "%s",
+          error->message);
+    };
+    refused (foreign_queue, input (), output ());
+    refused (device.queue, foreign, output ());
+    refused (device.queue, input (), foreign);
     gst_opencl_fft_free (fft);
   }
 }

@@ -149,6 +149,53 @@ TEST (test_copy_between_other_memories_is_refused)
     gst_memory_unref (memory);
 }
 
+/* Events of one cl_context mean nothing in another. */
+TEST_ROWS (test_memory_begin_on_a_queue_of_another_context, {"device", "host"})
+{
+  Device device;
+  Owned<GstOpenCLContext> other = new_other_context (device.context);
+  Owned<GstMemory> memory = device.new_either (g_str_equal (row, "host"), 100);
+  for (cl_command_queue queue : {queue_of (other),
+           queue_of (other, GST_OPENCL_QUEUE_DOWNLOAD), cl_command_queue (nullptr)}) {
+    Owned<GError> error;
+    fail_if (gst_opencl_memory_begin (memory, queue, GST_MAP_WRITE, error.out ()));
+    fail_unless (g_error_matches (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED));
+    fail_unless (strstr (error->message, "queue"), "%s", error->message);
+  }
+}
+
+/* A queue of the application's, and one of another wrapper around the same handle */
+TEST (test_memory_begin_on_any_queue_of_its_context)
+{
+  Device device;
+  const cl_context handle = gst_opencl_context_get_handle (device.context);
+  const cl_device_id id = gst_opencl_context_get_device (device.context);
+  cl_int code;
+  const cl_command_queue own = clCreateCommandQueue (handle, id, 0, &code);
+  expect_equal (code, CL_SUCCESS);
+  Owned<GstOpenCLContext> wrapped =
+      gst_opencl_context_new_wrapped (handle, id, nullptr, nullptr);
+  Owned<GstMemory> memory = device.new_memory (100);
+  const cl_command_queue queues[] = {queue_of (device.context), own, queue_of (wrapped)};
+  for (cl_command_queue queue : queues) {
+    Owned<GError> error;
+    fail_unless (gst_opencl_memory_begin (memory, queue, GST_MAP_WRITE, error.out ()));
+  }
+  clReleaseCommandQueue (own);
+}
+
+TEST (test_memory_around_a_buffer_of_another_context)
+{
+  Device device;
+  Owned<GstOpenCLContext> other = new_other_context (device.context);
+  Owned<GstMemory> elsewhere = gst_opencl_memory_new (other, 100, nullptr);
+  Owned<GstMemory> memory = device.new_memory (100);
+  ASSERT_CRITICAL (gst_opencl_memory_new_wrapped (
+      device.context, gst_opencl_memory_get_handle (elsewhere), 100, nullptr, nullptr));
+  ASSERT_CRITICAL (gst_opencl_memory_new_wrapped (
+      device.context, gst_opencl_memory_get_handle (memory), 101, nullptr, nullptr));
+}
+
 TEST (test_copy_behind_the_end_of_a_memory_is_refused)
 {
   Device device;
