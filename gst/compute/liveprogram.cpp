@@ -7,7 +7,7 @@
 #include "expression.hpp"
 
 #include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/programsource.hpp>
+#include <gst/opencl/gstopenclcontext-private.hpp>
 
 namespace compute {
 bool
@@ -22,6 +22,15 @@ LiveProgram::check (const Settings &settings, GError **error)
   return false;
 }
 
+/* Takes @text, which may be NULL. */
+static std::string
+take_text (gchar *text)
+{
+  const std::string taken = text ? text : "";
+  g_free (text);
+  return taken;
+}
+
 /* A file is read when it is named, and when that is asked for. */
 bool
 LiveProgram::read_source (const Settings &wanted, File &read, GError **error) const
@@ -34,7 +43,8 @@ LiveProgram::read_source (const Settings &wanted, File &read, GError **error) co
   }
   read.location = wanted.location;
   read.reloads = wanted.reloads;
-  if (opencl::source_of_file (wanted.location.c_str (), read.source, &reason))
+  read.source = take_text (gst_opencl_source_of_file (wanted.location.c_str (), &reason));
+  if (!reason)
     return true;
   g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
       "location %s cannot be read: %s", wanted.location.c_str (), reason->message);
@@ -64,7 +74,7 @@ LiveProgram::make (const Settings &wanted, const FindStreams &find, GError **err
       return false;
     task.source = read.source;
   } else if (!wanted.source.empty ()) {
-    task.source = opencl::source_of_text (wanted.source.c_str ());
+    task.source = take_text (gst_opencl_source_of_text (wanted.source.c_str ()));
   } else if (!task_of_expression (wanted.expression,
                  {opencl::is_cpu (context), opencl::has_double (context)}, streams,
                  wanted.arguments, arguments, task, error)) {

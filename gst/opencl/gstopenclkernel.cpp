@@ -4,6 +4,7 @@
  */
 #include "gstopenclkernel.h"
 
+#include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclstatistics-private.h"
 #include "kernel.hpp"
@@ -89,6 +90,20 @@ gst_opencl_kernel_new_from_resource (GstOpenCLContext *context, const gchar *pat
   return opencl::source_of_resource (path, source, error)
              ? make_kernel (context, source, path, name, options, error)
              : nullptr;
+}
+
+gchar *
+gst_opencl_source_of_file (const gchar *path, GError **error)
+{
+  std::string source;
+  return opencl::source_of_file (path, source, error) ? g_strdup (source.c_str ())
+                                                      : nullptr;
+}
+
+gchar *
+gst_opencl_source_of_text (const gchar *text)
+{
+  return g_strdup (opencl::source_of_text (text).c_str ());
 }
 
 static GstOpenCLKernel *
