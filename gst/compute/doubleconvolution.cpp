@@ -125,7 +125,7 @@ make_double (GstOpenCLContext *context, const Convolution &convolution, GError *
         name_of (convolution.method));
     return nullptr;
   }
-  if (!opencl::has_doubles (context)) {
+  if (!opencl::has_double (context)) {
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
         "%s has no double precision for arrays of float64, expected float32 or another "
         "device",

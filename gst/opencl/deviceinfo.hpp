@@ -57,12 +57,6 @@ float_lanes (GstOpenCLContext *context)
 
 /* Whether kernels may compute in double precision */
 inline bool
-has_doubles (GstOpenCLContext *context)
-{
-  return device_info<cl_device_fp_config> (context, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
-}
-
-inline bool
 has_double (GstOpenCLContext *context)
 {
   return device_info<cl_device_fp_config> (context, CL_DEVICE_DOUBLE_FP_CONFIG) != 0;
