@@ -99,13 +99,20 @@ launch () {
 }
 
 # launch_into FILE NAME WORD…: the same, its output to FILE, or a failure that says NAME.
-# Under another name until it is whole: a failure leaves the last FILE as it was.
+# Under another name until it is whole: a failure leaves the last FILE as it was. Links are
+# followed, and a FILE that exists keeps its mode.
 launch_into () {
   local output=$1 name=$2
   shift 2
   [ ! -d "$output" ] || fail "--output $output: a folder"
+  [ ! -e "$output" ] || [ -f "$output" ] || fail "--output $output: not a regular file"
+  output=$(readlink -f -- "$output") || exit 1
   unfinished=$(mktemp -- "$output.XXXXXX") || exit 1
-  chmod "$(printf %o $((0666 & ~$(umask))))" "$unfinished"
+  if [ -e "$output" ]; then
+    chmod --reference="$output" -- "$unfinished"
+  else
+    chmod "$(printf %o $((0666 & ~$(umask))))" "$unfinished"
+  fi
   launch "$@" ! filesink "location=$unfinished"
   [ -s "$unfinished" ] || fail "$name: not one whole frame"
   mv -- "$unfinished" "$output"

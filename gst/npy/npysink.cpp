@@ -16,6 +16,10 @@
  * the pipeline stops. The header of a growing one counts the frames that are written at
  * any moment, so what a crash or a full disk leaves can be read.
  *
+ * A file that exists is replaced, and keeps its mode and, where possible, its owner. Of a
+ * symbolic link, the file that it leads to is replaced or created. Anything else at
+ * `location`, such as a folder, a FIFO or a device, is an element error.
+ *
  * Device memory is taken as it is; `opencldownload` before it lets transfers overlap.
  *
  * ## Example launch lines

@@ -18,6 +18,10 @@
  * pipeline stops. The header of a growing one counts the frames that are written at any
  * moment, so what a crash or a full disk leaves can be read.
  *
+ * A file that exists is replaced, and keeps its mode and, where possible, its owner. Of a
+ * symbolic link, the file that it leads to is replaced or created. Anything else at
+ * `location`, such as a folder, a FIFO or a device, is an element error.
+ *
  * NIfTI has no more than 32767 voxels along an axis; neither has numbers of float16. What
  * is complex is so in NIfTI, and in NRRD has a first axis of two.
  *

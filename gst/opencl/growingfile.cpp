@@ -4,12 +4,13 @@
  */
 #include "growingfile.hpp"
 
-#include <gst/gst.h>
+#include "regularfile.hpp"
 
 #include <cerrno>
 #include <cstdio>
 #include <fcntl.h>
 #include <glib/gstdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -24,6 +25,34 @@ fail (GError **error, const std::string &what, int code)
   return false;
 }
 
+/* The set-ID bits are only for the owner and group that they were given for. */
+static bool
+copy_owner_and_mode (int descriptor, const struct stat &from)
+{
+  const bool same_owner = fchown (descriptor, from.st_uid, from.st_gid) == 0;
+  if (!same_owner && fchown (descriptor, uid_t (-1), from.st_gid) != 0)
+    GST_INFO ("the owner and the group of a file cannot be kept: %s", g_strerror (errno));
+  return fchmod (descriptor, from.st_mode & (same_owner ? 07777 : 0777)) == 0;
+}
+
+/* Whoever may not read the file that it replaces may not read this one meanwhile. */
+bool
+GrowingFile::create_temporary (const std::string &suffix, GError **error)
+{
+  struct stat status;
+  const bool exists = stat (target.c_str (), &status) == 0;
+  gchar *name = g_strconcat (target.c_str (), ".XXXXXX", suffix.c_str (), nullptr);
+
+  descriptor = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, exists ? 0600 : 0666);
+  const int code = errno;
+  temporary = name;
+  g_free (name);
+  if (descriptor < 0)
+    return fail (error, location, code);
+  return !exists || copy_owner_and_mode (descriptor, status)
+         || fail (error, location, errno);
+}
+
 bool
 GrowingFile::create (const std::string &a_location, const std::string &suffix,
     MakeHeader a_make_header, bool is_growing, GError **error)
@@ -35,16 +64,9 @@ GrowingFile::create (const std::string &a_location, const std::string &suffix,
   make_header = std::move (a_make_header);
   growing = is_growing;
   written = 0;
-  if (!make_header (growing ? 0 : 1, header, error))
+  if (!make_header (growing ? 0 : 1, header, error)
+      || !resolve_target (location, target, error) || !create_temporary (suffix, error))
     return false;
-
-  gchar *name = g_strconcat (location.c_str (), ".XXXXXX", suffix.c_str (), nullptr);
-  descriptor = g_mkstemp_full (name, O_RDWR | O_CLOEXEC, 0666);
-  const int code = errno;
-  temporary = name;
-  g_free (name);
-  if (descriptor < 0)
-    return fail (error, location, code);
   end = header.size ();
   return write_at (0, header.data (), header.size (), error);
 }
@@ -103,7 +125,9 @@ GrowingFile::finish (GError **error)
 
   if (!synced)
     return fail (error, location, code);
-  if (g_rename (temporary.c_str (), location.c_str ()) != 0)
+  if (!resolve_target (target, target, error)) /* made meanwhile */
+    return false;
+  if (g_rename (temporary.c_str (), target.c_str ()) != 0)
     return fail (error, location, errno);
   close (std::exchange (descriptor, -1));
   return true;
@@ -117,5 +141,17 @@ GrowingFile::abandon ()
   close (std::exchange (descriptor, -1));
   if (!growing || written == 0)
     g_unlink (temporary.c_str ());
+}
+
+bool
+write_file (const std::string &location, const std::string &bytes, GError **error)
+{
+  auto no_header = [] (guint64, std::string &, GError **) { return true; };
+  GrowingFile file;
+
+  return file.create (location, "", no_header, false, error)
+         && file.append (
+             reinterpret_cast<const guint8 *> (bytes.data ()), bytes.size (), error)
+         && file.finish (error);
 }
 } // namespace opencl

@@ -27,8 +27,10 @@ public:
   GrowingFile (const GrowingFile &) = delete;
   GrowingFile &operator= (const GrowingFile &) = delete;
 
-  /* Errors name the file. The temporary name ends with `suffix`, for readers that look at
-   * that. One that does not grow is of one frame. */
+  /* Creates the temporary file, beside the file that `location` names or links to. A file
+   * that exists is replaced by finish() and keeps its mode and, where possible, its owner.
+   * Fails where it is not a regular file. Errors name the file. The temporary name ends with
+   * `suffix`, for readers that look at that. One that does not grow is of one frame. */
   bool create (const std::string &location, const std::string &suffix,
       MakeHeader make_header, bool growing, GError **error);
   /* What was written before stays readable where this fails. */
@@ -42,14 +44,18 @@ public:
   guint64 frames () const { return written; }
 
 private:
+  bool create_temporary (const std::string &suffix, GError **error);
   bool write_at (guint64 offset, const void *data, gsize size, GError **error);
   bool write_frame (const guint8 *data, gsize size, GError **error);
 
   int descriptor = -1;
-  std::string location, temporary;
+  std::string location, target, temporary; /* target: behind symbolic links */
   MakeHeader make_header;
   bool growing = false;
   guint64 written = 0; /* frames */
   guint64 end = 0;     /* of what is whole, in bytes */
 };
+
+/* Creates a file of these bytes, or replaces it, as GrowingFile does. */
+bool write_file (const std::string &location, const std::string &bytes, GError **error);
 } // namespace opencl

@@ -5,6 +5,7 @@
 #include "recording.hpp"
 
 #include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/regularfile.hpp>
 
 #include <algorithm>
 #include <cstdlib>
@@ -56,6 +57,18 @@ extension_of (const std::string &location)
   if (point == std::string::npos || (folder != std::string::npos && point < folder))
     return "";
   return location.substr (point);
+}
+
+bool
+Recording::start ()
+{
+  std::string target;
+  GError *error = nullptr;
+
+  if (resolve_target (location_of (location, 0), target, &error))
+    return true;
+  fail (error);
+  return false;
 }
 
 /* --- caps --- */

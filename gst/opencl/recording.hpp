@@ -44,6 +44,8 @@ public:
   Recording (const Recording &) = delete;
   virtual ~Recording () = default;
 
+  /* Fails, with an element error, where the location is not that of a regular file. */
+  bool start ();
   virtual bool set_caps (GstCaps *caps);
   GstFlowReturn render (GstBuffer *buffer);
   /* What was written is whole. */

@@ -40,6 +40,14 @@ private:
     return g_type_class_peek_parent (G_OBJECT_GET_CLASS (sink));
   }
 
+  static bool begin (Recording *&recording, GstElement *element)
+  {
+    recording = make (static_cast<Sink *> (gpointer (element)));
+    if (recording && !recording->start ())
+      forget (recording);
+    return recording != nullptr;
+  }
+
   static void forget (Recording *&recording)
   {
     if (recording)
@@ -52,7 +60,7 @@ private:
   {
     Recording *&recording = recording_of (element);
     const bool begins = transition == GST_STATE_CHANGE_READY_TO_PAUSED;
-    if (begins && !(recording = make (static_cast<Sink *> (gpointer (element)))))
+    if (begins && !begin (recording, element))
       return GST_STATE_CHANGE_FAILURE;
     const GstStateChangeReturn result =
         GST_ELEMENT_CLASS (parent_of (element))->change_state (element, transition);

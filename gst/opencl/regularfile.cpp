@@ -1,4 +1,4 @@
-/* A file of a disk, read from its beginning: nothing that blocks, or never ends
+/* Regular files: reading one, and resolving the name of one that will be written
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <filesystem>
 #include <glib/gstdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,9 +24,9 @@
 namespace opencl {
 namespace {
 bool
-fail (GError **error, GstResourceError code, const char *reason)
+fail (GError **error, GstResourceError code, const std::string &reason)
 {
-  g_set_error_literal (error, GST_RESOURCE_ERROR, code, reason);
+  g_set_error_literal (error, GST_RESOURCE_ERROR, code, reason.c_str ());
   return false;
 }
 
@@ -37,7 +38,48 @@ fail_to_open (GError **error, int reason)
       reason == ENOENT ? GST_RESOURCE_ERROR_NOT_FOUND : GST_RESOURCE_ERROR_OPEN_READ,
       g_strerror (reason));
 }
+
+/* `mode` is not that of a regular file. */
+std::string
+kind_error (mode_t mode)
+{
+  static const struct {
+    mode_t type;
+    const char *name;
+  } kinds[] = {{S_IFDIR, "a folder"}, {S_IFIFO, "a FIFO"}, {S_IFSOCK, "a socket"},
+      {S_IFCHR, "a character device"}, {S_IFBLK, "a block device"}};
+  const char *name = "a special file";
+
+  for (const auto &kind : kinds)
+    name = (mode & S_IFMT) == kind.type ? kind.name : name;
+  return std::string ("it is ") + name + ", expected a regular file";
+}
 } // namespace
+
+bool
+resolve_target (const std::string &path, std::string &target, GError **error)
+{
+  constexpr int most_links = 40; /* as Linux follows */
+  namespace fs = std::filesystem;
+  std::error_code code;
+  struct stat status;
+  fs::path file = path;
+
+  /* First, as the system refuses to follow some links, such as those of others in /tmp. */
+  if (stat (path.c_str (), &status) == 0) {
+    if (!S_ISREG (status.st_mode))
+      return fail (error, GST_RESOURCE_ERROR_OPEN_WRITE,
+          path + ": " + kind_error (status.st_mode));
+  } else if (errno != ENOENT) {
+    return fail (error, GST_RESOURCE_ERROR_OPEN_WRITE, path + ": " + g_strerror (errno));
+  }
+  for (int links = 0; links < most_links && fs::is_symlink (file, code); links++)
+    file = file.parent_path () / fs::read_symlink (file, code);
+  if (code && code != std::errc::no_such_file_or_directory)
+    return fail (error, GST_RESOURCE_ERROR_OPEN_WRITE, path + ": " + code.message ());
+  target = file;
+  return true;
+}
 
 RegularFile::~RegularFile ()
 {
@@ -57,8 +99,7 @@ RegularFile::open (const char *path, GError **error)
   if (S_ISDIR (status.st_mode))
     return fail_to_open (error, EISDIR);
   if (!S_ISREG (status.st_mode))
-    return fail (error, GST_RESOURCE_ERROR_OPEN_READ,
-        "It is a pipe or a device, expected a regular file");
+    return fail (error, GST_RESOURCE_ERROR_OPEN_READ, kind_error (status.st_mode));
   bytes = guint64 (status.st_size);
   return true;
 }

@@ -1,4 +1,4 @@
-/* A file of a disk, read from its beginning: nothing that blocks, or never ends
+/* Regular files: reading one, and resolving the name of one that will be written
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -6,7 +6,15 @@
 
 #include <gst/gst.h>
 
+#include <string>
+
 namespace opencl {
+/* Resolves the symbolic links of the name of a file that will be created or replaced: `target`
+ * is the file itself, which need not exist. Fails for a folder, a FIFO, a device … The error
+ * names `path`. */
+bool resolve_target (const std::string &path, std::string &target, GError **error);
+
+/* Reads a file from its beginning. */
 class RegularFile {
 public:
   RegularFile () = default;

@@ -4,6 +4,7 @@
  */
 #include "calibrationfiles.hpp"
 
+#include <gst/opencl/growingfile.hpp>
 #include <gst/opencl/npyfile.hpp>
 
 namespace oct {
@@ -14,15 +15,13 @@ write_npy (const std::string &path, const std::vector<double> &values, GError **
       opencl::npy_make_header (opencl::NumberType::f64, false, {values.size ()});
   bytes.append (
       reinterpret_cast<const char *> (values.data ()), values.size () * sizeof values[0]);
-  return g_file_set_contents (
-      path.c_str (), bytes.data (), gssize (bytes.size ()), error);
+  return opencl::write_file (path, bytes, error);
 }
 
 bool
 write_settings (const std::string &folder, const std::string &settings, GError **error)
 {
-  return g_file_set_contents ((folder + "/settings.txt").c_str (), settings.data (),
-      gssize (settings.size ()), error);
+  return opencl::write_file (folder + "/settings.txt", settings, error);
 }
 
 bool

@@ -9,7 +9,10 @@
 
 #include <glob.h>
 #include <set>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
 
 using namespace programs;
 using check::room;
@@ -302,19 +305,192 @@ TEST (test_frames_of_another_shape_are_one_error_of_a_growing_file)
     unlink (left.c_str ());
 }
 
-/* A file of its own has the rights that any has; a name of others' is left alone. */
-TEST (test_the_file_has_the_rights_that_are_usual)
+namespace {
+/* The permissions of the process's new files. */
+mode_t
+usual_mode ()
+{
+  const mode_t mask = umask (0);
+  umask (mask);
+  return 0666 & ~mask;
+}
+
+struct stat
+status_of (const std::string &path)
+{
+  struct stat status;
+  fail_unless_equals_int (lstat (path.c_str (), &status), 0);
+  return status;
+}
+
+bool
+make_socket (const char *path)
+{
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  g_strlcpy (address.sun_path, path, sizeof address.sun_path);
+  const int descriptor = socket (AF_UNIX, SOCK_STREAM, 0);
+  const bool made =
+      bind (descriptor, reinterpret_cast<sockaddr *> (&address), sizeof address) == 0;
+  close (descriptor);
+  return made;
+}
+
+/* `make` returns false where this process may not make such a file. */
+const struct {
+  const char *label;
+  bool (*make) (const char *path);
+} special_files[] = {
+    {"a folder", [] (const char *path) { return mkdir (path, 0755) == 0; }},
+    {"a FIFO", [] (const char *path) { return mkfifo (path, 0644) == 0; }},
+    {"a socket", make_socket},
+    {"a character device",
+        [] (const char *path) {
+          return mknod (path, S_IFCHR | 0600, makedev (1, 3)) == 0;
+        }},
+    {"a block device",
+        [] (const char *path) {
+          return mknod (path, S_IFBLK | 0600, makedev (7, 99)) == 0;
+        }},
+};
+
+/* Writes one frame of three bytes. */
+void
+write_a_frame (const std::string &location)
+{
+  Writer writer (tensors ("uint8", "3"), location);
+  writer.push (3, 0);
+  writer.end ();
+}
+
+void
+expect_refused (const std::string &location, const std::vector<std::string> &parts)
+{
+  Writer writer (tensors ("uint8", "3"), location);
+  const Said said = said_on (writer.bus, 20 * GST_SECOND);
+  fail_unless_equals_int (int (said.errors.size ()), 1);
+  for (const std::string &part : parts)
+    fail_unless (said.errors[0].find (part) != std::string::npos, "%s, expected %s",
+        said.errors[0].c_str (), part.c_str ());
+}
+} // namespace
+
+/* Before a frame comes. */
+TEST_ROWS (test_npysink_refuses_special_files, special_files)
+{
+  Folder folder;
+  const std::string file = folder.file ("out.npy"), link = folder.file ("link.npy");
+  if (!row.make (file.c_str ()))
+    return; /* not allowed here */
+  fail_unless_equals_int (symlink ("out.npy", link.c_str ()), 0);
+  const struct stat before = status_of (file);
+  expect_refused (file, {file, row.label, "expected a regular file"});
+  expect_refused (link, {link, row.label, "expected a regular file"});
+  const struct stat after = status_of (file);
+  fail_unless (before.st_ino == after.st_ino && before.st_mode == after.st_mode);
+  fail_unless (S_ISLNK (status_of (link).st_mode));
+  fail_unless_equals_int (int (folder.names ().size ()), 2);
+}
+
+TEST (test_npysink_refuses_a_special_file_among_numbered_ones)
+{
+  Folder folder;
+  const std::string fifo = folder.file ("f1.npy");
+  fail_unless_equals_int (mkfifo (fifo.c_str (), 0644), 0);
+  Writer writer (tensors ("uint8", "3"), folder.path + "/f%d.npy");
+  for (guint n = 0; n < 3; n++)
+    writer.push (3, n);
+  const Said said = said_on (writer.bus, 20 * GST_SECOND);
+  fail_unless_equals_int (int (said.errors.size ()), 1);
+  fail_unless (said.errors[0].find (fifo) != std::string::npos
+                   && said.errors[0].find ("a FIFO") != std::string::npos,
+      "%s", said.errors[0].c_str ());
+  writer.stop ();
+  fail_unless (folder.names () == std::vector<std::string> ({"f0.npy", "f1.npy"}));
+  fail_unless (S_ISFIFO (status_of (fifo).st_mode));
+}
+
+/* A special file that takes the name while the recording runs is not replaced. */
+TEST (test_npysink_leaves_a_special_file_made_while_it_records)
+{
+  Folder folder;
+  const std::string file = folder.file ("out.npy");
+  Writer writer (tensors ("uint8", "3"), file);
+  writer.push (3, 0);
+  fail_unless (check::soon ([&] { return files_like (file + ".*").size () == 1; }));
+  fail_unless_equals_int (mkfifo (file.c_str (), 0644), 0);
+  gst_app_src_end_of_stream (GST_APP_SRC (writer.in));
+  const Said said = said_on (writer.bus, 20 * GST_SECOND);
+  fail_unless_equals_int (int (said.errors.size ()), 1);
+  writer.stop ();
+  fail_unless (S_ISFIFO (status_of (file).st_mode));
+  assert_header (read_npy (files_like (file + ".*")[0]), "|u1", "(1, 3)");
+}
+
+/* Relative and absolute links, links to links, and links to a file that is not there. */
+TEST (test_npysink_writes_the_file_that_a_link_leads_to)
+{
+  Folder folder;
+  fail_unless_equals_int (mkdir (folder.file ("data").c_str (), 0755), 0);
+  const std::string target = folder.file ("data/target.npy");
+  const struct {
+    const char *leads_to, *name;
+  } links[] = {{"data/target.npy", "relative.npy"}, {"relative.npy", "twice.npy"},
+      {target.c_str (), "absolute.npy"}, {"../relative.npy", "data/up.npy"}};
+  for (const auto &link : links)
+    fail_unless_equals_int (symlink (link.leads_to, folder.file (link.name).c_str ()), 0);
+  for (bool exists : {false, true}) {
+    for (const auto &link : links) {
+      unlink (target.c_str ());
+      if (exists)
+        folder.write ("data/target.npy", "before");
+      write_a_frame (folder.file (link.name));
+      fail_unless (S_ISLNK (status_of (folder.file (link.name)).st_mode));
+      fail_unless (S_ISREG (status_of (target).st_mode), "%s", link.name);
+      assert_header (read_npy (target), "|u1", "(1, 3)");
+    }
+  }
+  fail_unless_equals_int (int (files_like (folder.file ("data/*")).size ()), 2);
+}
+
+TEST (test_npysink_refuses_a_link_that_leads_to_itself)
+{
+  Folder folder;
+  const std::string link = folder.file ("out.npy");
+  fail_unless_equals_int (symlink ("out.npy", link.c_str ()), 0);
+  expect_refused (link, {link, g_strerror (ELOOP)});
+}
+
+TEST (test_npysink_keeps_the_mode_and_owner_of_a_file)
+{
+  Folder folder;
+  const uid_t owner = geteuid () == 0 ? 1234 : geteuid ();
+  const gid_t group = geteuid () == 0 ? 2345 : getegid ();
+  for (mode_t mode : {0600, 0664, 0777}) {
+    const std::string file = folder.write ("out.npy", "before");
+    fail_unless_equals_int (chown (file.c_str (), owner, group), 0);
+    fail_unless_equals_int (chmod (file.c_str (), mode), 0);
+    Writer writer (tensors ("uint8", "3"), file);
+    writer.push (3, 0);
+    fail_unless (check::soon ([&] { return files_like (file + ".*").size () == 1; }));
+    /* Nobody else reads it meanwhile, either. */
+    fail_unless ((status_of (files_like (file + ".*")[0]).st_mode & 0777 & ~mode) == 0);
+    writer.end ();
+    const struct stat status = status_of (file);
+    fail_unless_equals_int (int (status.st_mode & 07777), int (mode));
+    fail_unless (status.st_uid == owner && status.st_gid == group);
+    assert_header (read_npy (file), "|u1", "(1, 3)");
+  }
+}
+
+TEST (test_npysink_gives_a_new_file_the_usual_mode)
 {
   Folder folder;
   const std::string file = folder.file ("out.npy");
   Writer writer (tensors ("uint8", "3"), file);
   writer.push (3, 0);
   writer.end ();
-  struct stat status;
-  const mode_t mask = umask (0);
-  umask (mask);
-  fail_unless_equals_int (stat (file.c_str (), &status), 0);
-  fail_unless_equals_int (int (status.st_mode & 0777), int (0666 & ~mask));
+  fail_unless_equals_int (int (status_of (file).st_mode & 0777), int (usual_mode ()));
 }
 
 /* As npyparse reads them: with a kernel between, and device memory to the sink. */

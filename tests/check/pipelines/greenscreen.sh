@@ -63,6 +63,15 @@ run --key 10a030 --background blue.png --output film.webm film.avi
 run --key top-right --background blue.png --output film2.avi film.avi
 run --background blue.png --before film-before.png --output film.png film.avi
 run --size 80x48 --background film.avi --output small.png film.avi
+ln -s linked.png link.png
+touch linked.png && chmod 640 linked.png
+run --background blue.png --output link.png
+[ -L link.png ] && [ -s linked.png ] && [ "$(stat -c %a linked.png)" = 640 ]
+rm link.png
+mkfifo fifo.png
+"$script" --output fifo.png >log 2>&1 && exit 1
+grep --fixed-strings -- "--output fifo.png: not a regular file" log
+[ -p fifo.png ] && rm fifo.png
 for file in *.png *.webm film2.avi; do pixels "$file"; done
 python3 "$here/greenscreen.py"
 
