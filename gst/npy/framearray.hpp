@@ -29,7 +29,7 @@ struct FrameArray {
 
   guint64 bytes () const { return header_bytes + frames * frame_bytes; }
   opencl::ArrayFormat format () const { return {type, {lengths, lengths + rank}}; }
-  /* Spectra of double precision are for nobody. */
+  /* Spectra have no float64: it becomes float32. */
   bool is_narrowed () const
   {
     return !view.as_tensors && type == opencl::NumberType::f64;

@@ -10,12 +10,17 @@
  * Makes frames of raw spectra of .npy files: an array of shape (samples,) is one A-line,
  * (lines, samples) one frame and (frames, lines, samples) that many. The stream is any
  * number of such files, one behind the other, as `filesrc` reads one and `multifilesrc`
- * many. Integers of 8 to 32 bits and float32 pass as they are, in either order of bytes;
- * float64 becomes float32.
- * Where downstream takes `other/tensors` and no spectra, as `openclkernel` does, or both,
- * as `npysink` does, and the file has none, an array of any shape and of any numbers of a
- * fixed size is one buffer, complex numbers with an innermost 2; with `split`, each along
- * the outermost dimension is.
+ * many. Integers of 8 to 32 bits and float32 pass as they are, in either order of bytes.
+ *
+ * Where downstream takes `other/tensors`, as `openclkernel` does, an array of any shape and
+ * of any numbers of a fixed size is one buffer, complex numbers with an innermost 2; with
+ * `split`, each along the outermost dimension is. Where downstream takes both, as `npysink`
+ * does, or anything, the file is spectra if these can hold its shape and its numbers exactly,
+ * and else an array.
+ *
+ * Spectra have no float64. Only where downstream takes nothing else, as `octwindowinterp`
+ * does or `application/x-oct` in a pipeline asks for, float64 becomes float32; an INFO
+ * message says so when a value is rounded.
  *
  * A file can be sought in, and played backward; a source that gives any part of a file on
  * request, as `filesrc` does, is asked for one frame at a time.
@@ -36,6 +41,7 @@
 #include "config.h"
 #endif
 
+#include <cmath>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -121,9 +127,8 @@ struct GstNpyParse {
   /* The streaming thread's own. `offset` is where in the stream the adapter begins. */
   bool pulling;
   bool started;
-  bool knows_view;
-  npy::View view;
-  bool takes_both; /* spectra and arrays */
+  GstCaps *taken; /* (nullable): by downstream, once it was asked in this stream */
+  bool said_rounding;
   GstAdapter *adapter;
   guint64 offset;
   gsize skip;
@@ -260,46 +265,82 @@ npy_parse_check_stream_size (GstNpyParse *self, const FrameArray &array, GError 
   return FALSE;
 }
 
-/* Spectra, unless it is arrays that downstream asks for. */
-static npy::View
-npy_parse_view (GstNpyParse *self)
+/* Caps of arrays are in every spelling that means the same. */
+static GstCaps *
+npy_parse_make_caps (GstNpyParse *self, const FrameArray &array)
 {
-  if (self->knows_view)
-    return self->view;
-  GstCaps *taken = gst_pad_peer_query_caps (self->srcpad, nullptr);
-  GstCaps *spectra = gst_caps_new_simple (
-      "application/x-oct", "domain", G_TYPE_STRING, "wavelength", nullptr);
-  GstCaps *tensors = gst_caps_new_empty_simple (TENSORS_NAME);
+  GstStructure *structure;
 
-  const bool takes_spectra = gst_caps_can_intersect (taken, spectra);
-  const bool takes_tensors =
-      !gst_caps_is_any (taken) && gst_caps_can_intersect (taken, tensors);
-  self->view.as_tensors = !takes_spectra && takes_tensors;
-  self->takes_both = takes_spectra && takes_tensors;
-  self->view.split = self->settings->committed ().split;
-  self->knows_view = true;
-  gst_caps_unref (taken);
-  gst_caps_unref (spectra);
-  gst_caps_unref (tensors);
-  return self->view;
+  if (array.view.as_tensors) {
+    structure = gst_structure_new (TENSORS_NAME, "format", G_TYPE_STRING, "static",
+        "num_tensors", G_TYPE_INT, 1, nullptr);
+    opencl::set_array_fields (structure, array.format ());
+  } else {
+    structure = gst_structure_new ("application/x-oct", "domain", G_TYPE_STRING,
+        "wavelength", "format", G_TYPE_STRING, npy::spectra_format (array.type),
+        "samples", G_TYPE_INT, gint (array.lengths[1]), "lines", G_TYPE_INT,
+        gint (array.lengths[0]), nullptr);
+  }
+  gst_structure_set (structure, "framerate", GST_TYPE_FRACTION, self->framerate.n,
+      self->framerate.d, nullptr);
+  return gst_caps_new_full (structure, nullptr);
 }
 
-/* What is no spectra is an array, for those who take both. */
+/* `caps` is (transfer full). Asks downstream once a stream, which may be of many small
+ * files. */
+static bool
+npy_parse_is_taken (GstNpyParse *self, GstCaps *caps)
+{
+  if (!self->taken)
+    self->taken = gst_pad_peer_query_caps (self->srcpad, nullptr);
+  const bool is_taken = gst_caps_can_intersect (caps, self->taken);
+  gst_caps_unref (caps);
+  return is_taken;
+}
+
+namespace {
+/* A file as spectra, or as an array. */
+struct Reading {
+  FrameArray array = {};
+  GError *error = nullptr; /* (nullable): why it is not one */
+
+  Reading (const guint8 *data, gsize size, npy::View view)
+  {
+    npy::frame_array_parse (data, size, view, array, &error);
+  }
+  ~Reading () { g_clear_error (&error); }
+  Reading (const Reading &) = delete;
+};
+} // namespace
+
+/* Chooses the first that downstream takes of: spectra that keep the numbers, an array, and
+ * spectra that do not. Where it takes none of them, it refuses the caps later. */
 static bool
 npy_parse_read_header (
     GstNpyParse *self, const guint8 *data, gsize size, FrameArray &array, GError **error)
 {
-  npy::View view = npy_parse_view (self);
-  GError *reason = nullptr;
+  const bool split = self->settings->committed ().split;
+  Reading spectra (data, size, {false, split}), tensors (data, size, {true, split});
+  const bool narrows = !spectra.error && spectra.array.is_narrowed ();
+  const bool takes_spectra =
+      npy_parse_is_taken (self, gst_caps_new_empty_simple ("application/x-oct"));
+  const bool takes_tensors =
+      npy_parse_is_taken (self, gst_caps_new_empty_simple (TENSORS_NAME));
+  Reading &fallback = takes_tensors && !takes_spectra ? tensors : spectra;
+  Reading *const by_preference[] = {
+      narrows ? &tensors : &spectra, narrows ? &spectra : &tensors};
 
-  if (npy::frame_array_parse (data, size, view, array, &reason))
-    return true;
-  view.as_tensors = self->takes_both;
-  if (self->takes_both && npy::frame_array_parse (data, size, view, array, nullptr)) {
-    g_error_free (reason);
+  for (Reading *reading : by_preference) {
+    if (reading->error
+        || !npy_parse_is_taken (self, npy_parse_make_caps (self, reading->array)))
+      continue;
+    array = reading->array;
     return true;
   }
-  g_propagate_error (error, reason);
+  array = fallback.array;
+  if (!fallback.error)
+    return true;
+  g_propagate_error (error, std::exchange (fallback.error, nullptr));
   return false;
 }
 
@@ -336,28 +377,6 @@ npy_parse_take_timestamp (GstNpyParse *self)
 }
 
 /* Caps and allocation */
-
-/* Those of arrays in every spelling that means the same. */
-static GstCaps *
-npy_parse_make_caps (GstNpyParse *self)
-{
-  const FrameArray &array = self->array;
-  GstStructure *structure;
-
-  if (array.view.as_tensors) {
-    structure = gst_structure_new (TENSORS_NAME, "format", G_TYPE_STRING, "static",
-        "num_tensors", G_TYPE_INT, 1, nullptr);
-    opencl::set_array_fields (structure, array.format ());
-  } else {
-    structure = gst_structure_new ("application/x-oct", "domain", G_TYPE_STRING,
-        "wavelength", "format", G_TYPE_STRING, npy::spectra_format (array.type),
-        "samples", G_TYPE_INT, gint (array.lengths[1]), "lines", G_TYPE_INT,
-        gint (array.lengths[0]), nullptr);
-  }
-  gst_structure_set (structure, "framerate", GST_TYPE_FRACTION, self->framerate.n,
-      self->framerate.d, nullptr);
-  return gst_caps_new_full (structure, nullptr);
-}
 
 static void
 npy_parse_release_pool (GstNpyParse *self)
@@ -416,7 +435,7 @@ npy_parse_wanted_caps (GstNpyParse *self, GstCaps *caps)
 static GstFlowReturn
 npy_parse_negotiate (GstNpyParse *self)
 {
-  GstCaps *caps = npy_parse_make_caps (self);
+  GstCaps *caps = npy_parse_make_caps (self, self->array);
 
   if (self->caps && gst_caps_is_subset (self->caps, caps)) {
     gst_caps_unref (caps);
@@ -486,13 +505,29 @@ read_double (const guint8 *bytes, bool big_endian)
   return value;
 }
 
-static void
+/* Returns whether all values are the same as before. */
+static bool
 convert_doubles (const guint8 *doubles, gsize count, bool big_endian, guint8 *floats)
 {
+  bool is_exact = true;
+
   for (gsize i = 0; i < count; i++) {
     const double value = read_double (doubles + i * sizeof (double), big_endian);
-    GST_WRITE_FLOAT_LE (floats + i * sizeof (float), float (value));
+    const float rounded = float (value);
+    is_exact = is_exact && (rounded == value || std::isnan (value));
+    GST_WRITE_FLOAT_LE (floats + i * sizeof (float), rounded);
   }
+  return is_exact;
+}
+
+static void
+npy_parse_say_rounding (GstNpyParse *self)
+{
+  if (!std::exchange (self->said_rounding, true))
+    GST_ELEMENT_INFO (self, STREAM, FORMAT,
+        ("float64 values are rounded to float32: downstream takes spectra, but "
+         "no " TENSORS_NAME),
+        (nullptr));
 }
 
 static void
@@ -507,8 +542,9 @@ npy_parse_fill (GstNpyParse *self, guint8 *destination)
     return;
   }
   gconstpointer data = gst_adapter_map (self->adapter, size);
-  convert_doubles (static_cast<const guint8 *> (data), size / sizeof (double),
-      self->array.big_endian, destination);
+  if (!convert_doubles (static_cast<const guint8 *> (data), size / sizeof (double),
+          self->array.big_endian, destination))
+    npy_parse_say_rounding (self);
   gst_adapter_unmap (self->adapter);
 }
 
@@ -972,7 +1008,8 @@ static void
 npy_parse_forget_stream (GstNpyParse *self)
 {
   npy_parse_forget_position (self);
-  self->started = self->knows_view = false;
+  self->started = self->said_rounding = false;
+  gst_clear_caps (&self->taken);
   self->array = {};
   GST_OBJECT_LOCK (self);
   self->arrays->clear ();

@@ -131,6 +131,14 @@ struct Parser : Harness {
   }
 };
 
+/* Downstream takes spectra and no arrays. */
+struct SpectraParser : Parser {
+  explicit SpectraParser (const char *launch = "npyparse name=npyparse") : Parser (launch)
+  {
+    gst_harness_set_sink_caps_str (harness, "application/x-oct");
+  }
+};
+
 void
 expect_frames (const std::vector<Frame> &frames, const std::vector<std::string> &bytes)
 {
@@ -236,7 +244,7 @@ files_that_are_read ()
 
 TEST_ROWS (test_npyparse_reads, files_that_are_read ())
 {
-  Parser parser;
+  SpectraParser parser;
 
   expect_equal (parser.push (row.file), GST_FLOW_OK);
   expect_frames (parser.frames (), row.frames);
@@ -270,7 +278,7 @@ TEST (test_npyparse_takes_integers_and_floats_of_either_order_of_bytes)
         for (guint byte = 0; byte < std::min (type.size, 4u); byte++)
           expected += char (word >> 8 * byte);
       }
-      Parser parser;
+      SpectraParser parser;
       parser.push (
           header (dictionary ((order + std::string (type.kind)).c_str (), "(2, 3)"))
           + values);
@@ -416,7 +424,7 @@ files_for_a_pool ()
 TEST_ROWS (test_npyparse_fills_the_pool_that_downstream_offers, files_for_a_pool ())
 {
   Owned<GstBufferPool> pool = gst_buffer_pool_new ();
-  Parser parser;
+  SpectraParser parser;
 
   offer_pool (parser, pool, 100);
   expect_equal (parser.push_in_blocks (row.file, 13), GST_FLOW_OK);
@@ -641,7 +649,6 @@ TEST (test_npyparse_plays_files_behind_each_other_backward)
 {
   Folder folder;
   std::vector<double> last = {0.5, -0.25, 8, 16, 32, 64, 128, 256};
-  std::vector<float> last_as_floats (last.begin (), last.end ());
   std::string file = folder.write (
       "a.npy", three_frames () + u16_file ("(2, 4)", counted (8, 999), 2)
                    + header (dictionary ("<f8", "(2, 4)")) + bytes_of (last));
@@ -649,7 +656,7 @@ TEST (test_npyparse_plays_files_behind_each_other_backward)
   Player run ("filesrc location=" + file + " ! npyparse");
 
   all.push_back (bytes_of (counted (8, 999)));
-  all.push_back (bytes_of (last_as_floats));
+  all.push_back (bytes_of (last));
   expect_equal (duration_of (run, GST_FORMAT_DEFAULT), 5);
   expect_backward (frames_of_segment (run, -1.0, 0, -1), all, 0, 5);
   std::vector<Frame> forward = frames_of_segment (run, 1.0, 3, -1);
@@ -865,14 +872,14 @@ expect_refused (Parser &parser, const Refused &refused, gsize block)
 TEST_ROWS (test_npyparse_refuses_with_one_error_that_names_the_value, refused_streams ())
 {
   for (gsize block : {4096, 1}) {
-    Parser parser;
+    SpectraParser parser;
     expect_refused (parser, row, block);
   }
 }
 
 TEST_ROWS (test_npyparse_works_again_after_an_error_and_ready, refused_streams ())
 {
-  Parser parser;
+  SpectraParser parser;
 
   expect_refused (parser, row, 4096);
   gst_element_set_state (parser.element (), GST_STATE_READY);
@@ -1037,4 +1044,118 @@ TEST_ROWS (test_npyparse_refuses_what_is_no_array, files_of_no_array ())
   ArrayParser parser (row.launch);
   expect_equal (parser.push (row.file), GST_FLOW_ERROR);
   parser.said ().expect_one_error ({row.label});
+}
+
+/* Where both spectra and arrays are taken */
+
+namespace {
+/* Whether the element posted an INFO message. */
+bool
+said_info (const Parser &parser)
+{
+  bool said = false;
+  while (Owned<GstMessage> message = gst_bus_pop_filtered (parser.bus, GST_MESSAGE_INFO))
+    said = true;
+  return said;
+}
+
+const struct {
+  const char *label, *caps; /* (nullable): of what is taken */
+} takers_of_both[] = {{"anything", nullptr},
+    {"both", "application/x-oct; other/tensors, format=static, num_tensors=1"},
+    {"both, arrays first", "other/tensors; application/x-oct, domain=wavelength"}};
+
+const std::vector<double> fine_doubles = {1 + 1e-12, 1.0 / 3, -1e300, 16777217, 0.1, 2};
+} // namespace
+
+/* float32 has 24 bits of these doubles' 53. */
+TEST_ROWS (test_npyparse_keeps_float64_where_arrays_are_taken, takers_of_both)
+{
+  for (const char *descr : {"<f8", ">f8"}) {
+    Parser parser;
+    if (row.caps)
+      gst_harness_set_sink_caps_str (parser, row.caps);
+    const std::string values = bytes_of (fine_doubles);
+    expect_equal (parser.push (header (dictionary (descr, "(3, 2)"))
+                               + (*descr == '>' ? reversed_in (values, 8) : values)),
+        GST_FLOW_OK);
+    expect_frames (parser.frames (), {values});
+    parser.expect_caps ("types=float64, dimensions=(string)2:3", "other/tensors");
+    fail_if (said_info (parser));
+  }
+}
+
+/* Spectra hold these as they are. */
+TEST_ROWS (test_npyparse_prefers_spectra_that_keep_the_type, takers_of_both)
+{
+  Parser parser;
+  if (row.caps)
+    gst_harness_set_sink_caps_str (parser, row.caps);
+  expect_equal (parser.push (three_frames ()), GST_FLOW_OK);
+  expect_frames (parser.frames (), split (bytes_of (counted (24)), 16));
+  parser.expect_caps ("format=U16LE, samples=4, lines=2");
+}
+
+TEST_ROWS (test_npyparse_gives_arrays_where_there_is_no_spectrum, takers_of_both)
+{
+  Parser parser;
+  if (row.caps)
+    gst_harness_set_sink_caps_str (parser, row.caps);
+  const std::vector<gint64> values = {1, -2, G_MAXINT64, G_MININT64, 5, 6};
+  expect_equal (
+      parser.push (header (dictionary ("<i8", "(1, 1, 2, 3)")) + bytes_of (values)),
+      GST_FLOW_OK);
+  expect_frames (parser.frames (), {bytes_of (values)});
+  parser.expect_caps ("types=int64, dimensions=(string)3:2:1:1", "other/tensors");
+}
+
+/* Caps that ask for spectra ask for the conversion, which is mentioned where it rounds. */
+TEST (test_npyparse_says_that_it_rounds_float64)
+{
+  const struct {
+    std::vector<double> values;
+    bool rounds;
+  } rows[] = {{fine_doubles, true}, {{0, -0.0, 0.5, 4095, INFINITY, NAN}, false},
+      {{1e300, 0, 0, 0, 0, 0}, true}, {{1e-320, 0, 0, 0, 0, 0}, true}};
+  for (const auto &row : rows) {
+    SpectraParser parser;
+    const std::vector<float> rounded (row.values.begin (), row.values.end ());
+    const std::string file =
+        header (dictionary ("<f8", "(3, 2)")) + bytes_of (row.values);
+    expect_equal (parser.push (file), GST_FLOW_OK);
+    expect_frames (parser.frames (), {bytes_of (rounded)});
+    parser.expect_caps ("format=F32LE, samples=2, lines=3");
+    expect_equal (said_info (parser), row.rounds);
+    expect_equal (parser.push (file), GST_FLOW_OK);
+    fail_if (said_info (parser), "said twice");
+  }
+}
+
+/* As numpy.save () and numpy.load () would: the numbers are the same, bit by bit. */
+TEST_ROWS (test_npyparse_and_npysink_keep_every_number_type, number_types)
+{
+  Folder folder;
+  const std::string in = folder.file ("in.npy"), out = folder.file ("out.npy");
+  std::string values (24 * row.size * row.in_element, 0);
+  for (gsize i = 0; i < values.size (); i++)
+    values[i] = char (i * 37 + 11);
+  folder.write ("in.npy", header (dictionary (row.label, "(2, 3, 4)")) + values);
+  if (row.label[0] == '>')
+    values = reversed_in (values, row.size);
+
+  for (const char *between :
+      {"", "! openclupload ! opencldownload ", "! openclupload "}) {
+    const Outcome outcome = run ("filesrc location=" + in + " ! npyparse " + between
+                                 + "! npysink location=" + out);
+    fail_unless (outcome.eos && outcome.is_clean (), "%s", outcome.line ().c_str ());
+    const std::string file = contents_of (out);
+    const std::string type (row.name);
+    std::string descr = type.substr (0, 1) + std::to_string (row.size);
+    fail_unless (file.find ("'descr': '" + ((row.size == 1 ? "|" : "<") + descr) + "'")
+                     != std::string::npos,
+        "%s, expected %s", file.c_str () + 10, descr.c_str ());
+    fail_unless (file.size () > values.size ()
+                     && file.substr (file.size () - values.size ()) == values,
+        "%s: other values", between);
+  }
 }
