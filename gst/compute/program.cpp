@@ -11,6 +11,7 @@
 #include <gst/opencl/gstopenclkernel.h>
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 namespace compute {
@@ -335,14 +336,13 @@ Program::bind_local (cl_uint index, const GValue *value, GError **error)
   std::vector<Number> numbers;
 
   if (!numbers_of_value (value, numbers) || numbers.size () != 1 || numbers[0] < 1
-      || numbers[0] > 1e9 || parameter.size () == 0)
+      || numbers[0] != std::floor (numbers[0]) || parameter.size () == 0)
     return fail_argument (error,
         "The argument \"" + parameter.name
             + "\" is local memory: expected how many elements each group has",
         signature);
-  const gsize bytes = gsize (numbers[0]) * parameter.size ();
-  return gst_opencl_check (clSetKernelArg (kernel (), index, bytes, nullptr),
-      "clSetKernelArg of local memory", error);
+  return local_arguments.set (kernel (), gst_opencl_context_get_device (context), index,
+      '"' + parameter.name + '"', numbers[0] * Number (parameter.size ()), error);
 }
 
 bool

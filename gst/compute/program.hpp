@@ -8,6 +8,7 @@
 #include "stream.hpp"
 
 #include <gst/opencl/gstopenclframe.h>
+#include <gst/opencl/localarguments.hpp>
 #include <gst/opencl/npyfile.hpp>
 
 #include <map>
@@ -112,6 +113,7 @@ private:
   std::vector<Stream> streams;
   gsize alignment = 1;
   cl::Kernel kernel;
+  opencl::LocalArguments local_arguments;
   std::string kernel_name;
   Signature signature;
   std::vector<Binding> bindings;

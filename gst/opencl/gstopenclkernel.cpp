@@ -8,6 +8,7 @@
 #include "gstopenclerror.h"
 #include "gstopenclstatistics-private.h"
 #include "kernel.hpp"
+#include "localarguments.hpp"
 #include "opencl-hpp.hpp"
 #include "programsource.hpp"
 
@@ -18,7 +19,9 @@
 struct _GstOpenCLKernel {
   std::atomic<int> references{1};
   cl::Kernel handle;
+  cl_device_id device = nullptr;
   gsize largest_group = 1;
+  opencl::LocalArguments local_arguments;
 };
 
 static gboolean
@@ -60,6 +63,7 @@ make_kernel (GstOpenCLContext *context, const std::string &source, const gchar *
   auto kernel = std::make_unique<GstOpenCLKernel> ();
   cl_int code;
   kernel->handle = cl::Kernel (clCreateKernel (program (), name, &code));
+  kernel->device = gst_opencl_context_get_device (context);
   gchar *call = g_strdup_printf ("clCreateKernel of \"%s\" in %s", name, from);
   gboolean made = gst_opencl_check (code, call, error)
                   && find_largest_group (*kernel, context, error);
@@ -157,7 +161,9 @@ gboolean
 gst_opencl_kernel_set_local (
     GstOpenCLKernel *kernel, guint index, gsize size, GError **error)
 {
-  return gst_opencl_kernel_set_value (kernel, index, size, nullptr, error);
+  g_return_val_if_fail (kernel != nullptr, FALSE);
+  return kernel->local_arguments.set (
+      kernel->handle (), kernel->device, index, std::to_string (index), size, error);
 }
 
 gboolean

@@ -134,7 +134,8 @@ GST_OPENCL_API gboolean gst_opencl_kernel_set_buffer (
  * @kernel: a kernel
  * @index: of an argument that is a pointer to local memory
  * @size: bytes of it, for each work-group
- * @error: set when a call fails
+ * @error: set when a call fails, or when the kernel would need more local memory than the
+ *   device has
  *
  * Returns: whether the argument is set
  *

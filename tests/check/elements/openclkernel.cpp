@@ -4,6 +4,7 @@
  */
 #include "programs.hpp"
 #include "tests/check/as-gpu.hpp"
+#include "tests/check/opencl-check.hpp"
 
 #include <gst/opencl/deviceinfo.hpp>
 #include <gst/video/video.h>
@@ -831,6 +832,11 @@ const Mistake mistakes[] = {
     {COPY (", global const float2 *w") "arguments=a,w=W", "const float2 *w"},
     {COPY (", local float *tile"), "no value for its argument \"tile\""},
     {COPY (", local float *tile") "arguments=a,tile=much", "\"tile\" is local memory"},
+    {COPY (", local float *tile") "arguments=a,tile=2.5", "\"tile\" is local memory"},
+    {COPY (", local float *tile") "arguments=a,tile=1000000000",
+        "\"tile\" takes 4000000000 bytes of local memory"},
+    {COPY (", local long *tile") "arguments=\"a,tile=(guint64)4611686018427387904\"",
+        "\"tile\" takes 36893488147419103232 bytes of local memory"},
     {COPY ("") "arguments=a,input=W", "\"input\" is what flows, and cannot be set"},
     {COPY (", image2d_t i"), "\"i\" is of a kind that is not supported"},
     {COPY ("") "local-size=7", "The work of 20 does not divide into groups of 7"},
@@ -1160,5 +1166,59 @@ TEST (test_depth_of_oct_goes_into_a_file)
     fail_unless (outcome.eos && outcome.errors.empty (), "%s", row.program);
     const std::string text = check::contents_of (file);
     fail_unless (text.find (row.shape) < 128, "%s: %.128s", row.program, text.c_str ());
+  }
+}
+
+namespace {
+/* Runs a kernel with two arguments of so many bytes of local memory, and as many that it
+ * declares itself. Returns the errors. */
+std::vector<std::string>
+errors_with_local_memory (gsize a, gsize b, gsize own)
+{
+  const std::string source =
+      "kernel void k (global int *output, local char *a, local char *b) { local char own["
+      + std::to_string (own)
+      + "]; own[get_local_id (0)] = a[0] = b[0] = 1; barrier (CLK_LOCAL_MEM_FENCE); "
+        "output[get_global_id (0)] = own[get_local_id (1)] + a[0] + b[0]; }";
+  const check::Outcome outcome = check::run (
+      "openclkernelsrc num-buffers=1 source=\"" + source
+      + "\" arguments=\"x,a=" + std::to_string (a) + ",b=" + std::to_string (b)
+      + "\" output-caps=other/tensors,types=int32,dimensions=(string)4 ! fakesink");
+  return outcome.errors;
+}
+
+gsize
+local_memory_of_device ()
+{
+  GstOpenCLContext *context = check::new_context ();
+  cl_ulong size = 0;
+  fail_unless_equals_int (clGetDeviceInfo (gst_opencl_context_get_device (context),
+                              CL_DEVICE_LOCAL_MEM_SIZE, sizeof size, &size, nullptr),
+      CL_SUCCESS);
+  gst_object_unref (context);
+  return gsize (size);
+}
+} // namespace
+
+/* The sum counts: PoCL ends the process where it is too large. */
+TEST (test_openclkernel_local_memory_of_all_arguments_fits_the_device)
+{
+  const gsize all = local_memory_of_device ();
+  const struct {
+    gsize a, b, own;
+    bool fits;
+  } rows[] = {{all / 2, all / 4, 512, true}, {all - 1024, 512, 512, true},
+      {all, 1, 1, false}, {all / 2, all / 2, 512, false}, {1, 4 * all, 1, false}};
+  for (const auto &row : rows) {
+    const std::vector<std::string> errors =
+        errors_with_local_memory (row.a, row.b, row.own);
+    fail_unless (row.fits == errors.empty (), "%zu, %zu, %zu: %s", row.a, row.b, row.own,
+        errors.empty () ? "no error" : errors[0].c_str ());
+    if (row.fits)
+      continue;
+    const auto says = [&] (gsize size) {
+      return errors[0].find (" " + std::to_string (size) + " ") != std::string::npos;
+    };
+    fail_unless ((says (row.a) || says (row.b)) && says (all), "%s", errors[0].c_str ());
   }
 }

@@ -140,6 +140,38 @@ TEST (test_kernel_takes_buffers_local_memory_and_values)
   expect_equal (device.read<cl_int> (sum, 1)[0], 48 * -7);
 }
 
+/* A launch with more ends the process in PoCL. */
+TEST (test_kernel_local_memory_beyond_that_of_the_device_is_refused)
+{
+  Device device;
+  KernelPointer kernel = make_kernel_of (device.context,
+      "kernel void two (global int *sum, local int *a, local int *b) {\n"
+      "  local int own[256];\n"
+      "  own[get_local_id (0)] = a[0] = b[0] = 1; barrier (CLK_LOCAL_MEM_FENCE);\n"
+      "  *sum = own[get_local_id (1)] + a[0] + b[0]; }\n",
+      "two");
+  cl_ulong all = 0;
+  Owned<GError> error;
+  auto set = [&] (guint index, gsize size) {
+    error = nullptr;
+    return gst_opencl_kernel_set_local (kernel.get (), index, size, error.out ());
+  };
+
+  expect_equal (clGetDeviceInfo (gst_opencl_context_get_device (device.context),
+                    CL_DEVICE_LOCAL_MEM_SIZE, sizeof all, &all, nullptr),
+      CL_SUCCESS);
+  for (gsize size : {gsize (all) + 1, gsize (all) - 1023, G_MAXSIZE, G_MAXSIZE - 1023}) {
+    fail_if (set (1, size));
+    fail_unless_has (error->message, std::to_string (size).c_str ());
+    fail_unless_has (error->message, std::to_string (all).c_str ());
+  }
+  fail_unless (set (1, all - 1024 - 64));
+  fail_if (set (2, 128));
+  fail_unless (set (2, 64));
+  fail_unless (set (1, 64)); /* instead of what it was */
+  fail_unless (set (2, all - 1024 - 64));
+}
+
 TEST (test_kernel_argument_of_a_wrong_size_is_refused)
 {
   Device device;
