@@ -45,7 +45,7 @@ abilities_of (const cl::Device &device)
 {
   std::string known;
   for (const Ability &ability : abilities)
-    if (opencl::has_extension (device, ability.extension))
+    if (opencl::has_extension (device (), ability.extension))
       known += (known.empty () ? "" : ", ") + std::string (ability.name);
   return known.empty () ? "single precision alone" : known;
 }

@@ -356,7 +356,9 @@ PlaneTaps::make_planes (GstOpenCLContext *context, gsize count, GError **error)
       gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
   cl_int code = clEnqueueFillBuffer (
       queue, planes (), &nothing, sizeof nothing, 0, bytes, 0, nullptr, nullptr);
-  return gst_opencl_check (code, "clEnqueueFillBuffer", error) ? planes : cl::Buffer ();
+  if (!gst_opencl_check (code, "clEnqueueFillBuffer", error))
+    return cl::Buffer ();
+  return planes;
 }
 
 bool

@@ -123,11 +123,11 @@ private:
     const gsize columns = (n_fours + run - 1) / run;
     const gsize of_group = gathering.depth () / convolution.groups;
     const Extent &made = convolution.output;
-    cl::Buffer all = matrix;
     if (!kernel.set_all (error, gathering.data (), from.image, from.line, from.column,
             cl_int (first * gsize (from.image) + group * of_group), fours (),
-            cl_int (n_fours), cl_int (run), all (), cl_int (depth), cl_int (made.height),
-            cl_int (made.width), cl_int (rows), cl_long (group * rows * depth)))
+            cl_int (n_fours), cl_int (run), matrix (), cl_int (depth),
+            cl_int (made.height), cl_int (made.width), cl_int (rows),
+            cl_long (group * rows * depth)))
       return false;
     if (in_lanes)
       return kernel.enqueue_groups (queue, {columns * rows, 1, 1}, error);

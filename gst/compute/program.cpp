@@ -569,12 +569,17 @@ Program::choose_rows ()
 bool
 Program::check_groups (GError **error) const
 {
-  cl::Device device (gst_opencl_context_get_device (context), true);
-  const auto most_each = device.getInfo<CL_DEVICE_MAX_WORK_ITEM_SIZES> ();
+  const cl_device_id device = gst_opencl_context_get_device (context);
+  std::vector<gsize> most_each (
+      opencl::device_info<cl_uint> (context, CL_DEVICE_MAX_WORK_ITEM_DIMENSIONS));
   gsize most = 0, items = 1;
 
-  if (!gst_opencl_check (clGetKernelWorkGroupInfo (kernel (), device (),
-                             CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, nullptr),
+  if (!gst_opencl_check (
+          clGetDeviceInfo (device, CL_DEVICE_MAX_WORK_ITEM_SIZES,
+              most_each.size () * sizeof most_each[0], most_each.data (), nullptr),
+          "clGetDeviceInfo", error)
+      || !gst_opencl_check (clGetKernelWorkGroupInfo (kernel (), device,
+                                CL_KERNEL_WORK_GROUP_SIZE, sizeof most, &most, nullptr),
           "clGetKernelWorkGroupInfo", error))
     return false;
   for (gsize d = 0; d < local.size (); d++) {

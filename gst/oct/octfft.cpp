@@ -862,7 +862,7 @@ enqueue_fused (Work &work, GstOctDeferredSpectra *deferred, const GstOpenCLFrame
   oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
   oct::Background background = gst_oct_deferred_spectra_get_background (deferred);
   return enqueue_depth (work, *work.from_raw.depth, output,
-      gst_oct_deferred_spectra_get_raw (deferred), stage.tables (), background.buffer (),
+      gst_oct_deferred_spectra_get_raw (deferred), stage.tables (), background.buffer,
       background.offset, error);
 }
 

@@ -990,7 +990,7 @@ read_spectra (const Work &work, const GstOpenCLFrame *frame, cl_command_queue qu
   spectra.samples = cl_uint (used.used);
   spectra.lines = work.lines;
   spectra.shift = work.input->integer ? work.settings.bit_shift : 0;
-  spectra.broken = work.broken.counter ();
+  spectra.counter = work.broken.counter ();
   if (work.clocked)
     return work.clocked->enqueue (
         queue, guint (used.all), guint (used.first), guint (used.used), spectra, error);
@@ -1052,7 +1052,7 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
   if (work.mean && !work.mean->update (spectra, queue, mean, error))
     return FALSE;
   return work.stage->enqueue (queue, spectra,
-      mean ? oct::Background{*mean, 0} : work.stage->background (), output->data,
+      mean ? oct::Background{(*mean) (), 0} : work.stage->background (), output->data,
       output->offset[0] / sizeof (cl_float), error);
 }
 

@@ -43,7 +43,10 @@ AcquiredBuffers::ensure_acquired (Entry &entry, GstOpenCLContext *context, cl_me
   }
   if (entry.storage)
     return true;
-  auto storage = make_staged_storage (context, cl::Buffer (handle, true), size);
+  cl::Buffer buffer = retained<cl::Buffer> (handle, error);
+  if (!buffer ())
+    return false;
+  auto storage = make_staged_storage (context, std::move (buffer), size);
   if (!storage->acquire (calls, entry.released, error))
     return false;
   storage->set_contents_on_device ();

@@ -6,8 +6,7 @@
  */
 #pragma once
 
-#include <gst/opencl/gstopenclcontext.h>
-#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/gstopenclstatistics-private.h>
 #include <gst/opencl/opencl-hpp.hpp>
 
@@ -32,15 +31,14 @@ inline cl::Buffer
 make_buffer (GstOpenCLContext *context, cl_mem_flags flags, gsize size, GError **error,
     const void *values = nullptr)
 {
-  cl::Device device (gst_opencl_context_get_device (context), true);
   cl::Buffer buffer;
   cl_int code = CL_INVALID_BUFFER_SIZE;
 
-  if (size <= device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE> ())
+  if (size <= device_info<cl_ulong> (context, CL_DEVICE_GLOBAL_MEM_SIZE))
     buffer = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context), flags,
         size, const_cast<void *> (values), &code));
-  return check_bytes (code, "clCreateBuffer", context, size, error) ? buffer
-                                                                    : cl::Buffer ();
+  check_bytes (code, "clCreateBuffer", context, size, error);
+  return buffer;
 }
 
 inline cl::Buffer

@@ -130,10 +130,16 @@ effective_device (const char *device)
 }
 
 bool
-has_extension (const cl::Device &device, const std::string &name)
+has_extension (cl_device_id device, const std::string &name)
 {
-  const std::string all = device.getInfo<CL_DEVICE_EXTENSIONS> ().c_str ();
-  return (" " + all + " ").find (" " + name + " ") != std::string::npos;
+  size_t size = 0;
+  clGetDeviceInfo (device, CL_DEVICE_EXTENSIONS, 0, nullptr, &size);
+  std::string all (size, ' ');
+  if (clGetDeviceInfo (device, CL_DEVICE_EXTENSIONS, size, all.data (), nullptr)
+      != CL_SUCCESS)
+    return false;
+  return (" " + std::string (all.c_str ()) + " ").find (" " + name + " ")
+         != std::string::npos;
 }
 
 DeviceDescription

@@ -34,7 +34,7 @@ const char *effective_device (const char *device);
 /* `index` may be empty. */
 DeviceDescription describe_device (const cl::Device &device, const std::string &index);
 
-bool has_extension (const cl::Device &device, const std::string &name);
+bool has_extension (cl_device_id device, const std::string &name);
 
 /* Whether it is what `choice` names. */
 bool device_is_chosen (const DeviceDescription &device, const char *choice);

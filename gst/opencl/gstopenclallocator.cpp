@@ -85,7 +85,15 @@ GstMemory *
 opencl::wrap_memory (GstOpenCLContext *context, cl_mem handle, gsize size,
     gpointer user_data, GDestroyNotify notify)
 {
-  auto storage = new_storage_of (context, cl::Buffer (handle, true), size);
+  GError *error = nullptr;
+  cl::Buffer buffer = retained<cl::Buffer> (handle, &error);
+
+  if (!buffer ()) {
+    GST_ERROR_OBJECT (context, "%s", error->message);
+    g_error_free (error);
+    return nullptr;
+  }
+  auto storage = new_storage_of (context, std::move (buffer), size);
   storage->set_contents_on_device ();
   storage->set_notify (notify, user_data);
   return new_device_memory (std::move (storage), size);

@@ -209,20 +209,21 @@ make_thread_queues (GstOpenCLContext *self)
 /* The application's queues are there from the start. Where it supplies the compute queue,
  * that is the only one: all threads use it. */
 bool
-make_queues (GstOpenCLContext *self, const cl::CommandQueue &supplied, GError **error)
+make_queues (GstOpenCLContext *self, cl::CommandQueue supplied, GError **error)
 {
   ContextState &state = *self->state;
+  const bool is_supplied = supplied () != nullptr;
   cl_int code;
 
   state.application_queues = make_thread_queues (self);
   for (GstOpenCLQueue which :
       {GST_OPENCL_QUEUE_COMPUTE, GST_OPENCL_QUEUE_UPLOAD, GST_OPENCL_QUEUE_DOWNLOAD}) {
-    const bool is_supplied = which == GST_OPENCL_QUEUE_COMPUTE;
+    const bool takes_supplied = which == GST_OPENCL_QUEUE_COMPUTE;
     if (!state.application_queues->set (
-            which, is_supplied ? supplied : cl::CommandQueue (), error))
+            which, takes_supplied ? std::move (supplied) : cl::CommandQueue (), error))
       return false;
   }
-  if (!supplied ())
+  if (!is_supplied)
     state.thread_queues =
         std::make_unique<opencl::ThreadQueuePool> (self, make_thread_queues);
   state.pinning_queue = cl::CommandQueue (
@@ -240,30 +241,32 @@ is_wanted (const char *variable, bool otherwise)
 
 /* `handle` empty: make one for the device. */
 GstOpenCLContext *
-make_context (const cl::Device &device, const cl::Context &handle,
-    const cl::CommandQueue &compute, GError **error)
+make_context (
+    cl::Device device, cl::Context handle, cl::CommandQueue compute, GError **error)
 {
   cl_int code = CL_SUCCESS;
+  const bool is_wrapped = handle () != nullptr;
   auto *self =
       static_cast<GstOpenCLContext *> (g_object_new (GST_TYPE_OPENCL_CONTEXT, nullptr));
   gst_object_ref_sink (self);
   ContextState &state = *self->state;
 
-  state.device = device;
-  state.index = opencl::device_index (device);
-  state.name = opencl::describe_device (device, state.index).name;
+  state.device = std::move (device);
+  state.index = opencl::device_index (state.device);
+  state.name = opencl::describe_device (state.device, state.index).name;
   state.shares_host_memory = is_wanted (
-      "GST_OPENCL_SHARE_MEMORY", device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ());
-  state.handle =
-      handle () ? handle : cl::Context (device, nullptr, nullptr, nullptr, &code);
+      "GST_OPENCL_SHARE_MEMORY", state.device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ());
+  state.handle = is_wrapped
+                     ? std::move (handle)
+                     : cl::Context (state.device, nullptr, nullptr, nullptr, &code);
   state.stages_uploads =
       is_wanted ("GST_OPENCL_STAGE_UPLOADS", !state.shares_host_memory);
   if (!gst_opencl_check (code, "clCreateContext", error)
-      || !make_queues (self, compute, error)) {
+      || !make_queues (self, std::move (compute), error)) {
     gst_object_unref (self);
     return nullptr;
   }
-  GST_INFO_OBJECT (self, "%s context on %s (%s)", handle () ? "wrapped" : "new",
+  GST_INFO_OBJECT (self, "%s context on %s (%s)", is_wrapped ? "wrapped" : "new",
       state.name.c_str (), state.index.c_str ());
   return self;
 }
@@ -281,18 +284,28 @@ gst_opencl_context_new (const gchar *device, GError **error)
       [&] { return make_context (chosen, cl::Context (), cl::CommandQueue (), error); });
 }
 
+template <typename T>
+static T
+queue_info (cl_command_queue queue, cl_command_queue_info what)
+{
+  T value{};
+  clGetCommandQueueInfo (queue, what, sizeof value, &value, nullptr);
+  return value;
+}
+
 /* Whether kernels for `device` in `handle` can run on `queue`, one after the other. */
 static bool
 check_queue (
-    const cl::CommandQueue &queue, cl_context handle, cl_device_id device, GError **error)
+    cl_command_queue queue, cl_context handle, cl_device_id device, GError **error)
 {
   const char *fault = nullptr;
 
-  if (queue.getInfo<CL_QUEUE_CONTEXT> () () != handle)
+  if (queue_info<cl_context> (queue, CL_QUEUE_CONTEXT) != handle)
     fault = "belongs to another context";
-  else if (queue.getInfo<CL_QUEUE_DEVICE> () () != device)
+  else if (queue_info<cl_device_id> (queue, CL_QUEUE_DEVICE) != device)
     fault = "belongs to another device";
-  else if (queue.getInfo<CL_QUEUE_PROPERTIES> () & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
+  else if (queue_info<cl_command_queue_properties> (queue, CL_QUEUE_PROPERTIES)
+           & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE)
     fault = "runs out of order";
   if (!fault)
     return true;
@@ -310,17 +323,18 @@ gst_opencl_context_new_wrapped (
   g_return_val_if_fail (handle != nullptr, nullptr);
   g_return_val_if_fail (device != nullptr, nullptr);
 
-  cl::Device retained_device (device, true);
-  cl::CommandQueue compute;
-  if (queue) {
-    compute = cl::CommandQueue (queue, true);
-    if (!check_queue (compute, handle, device, error))
-      return nullptr;
-  }
-  GstOpenCLContext *self =
-      make_context (retained_device, cl::Context (handle, true), compute, error);
+  if (queue && !check_queue (queue, handle, device, error))
+    return nullptr;
+  auto own_device = opencl::retained<cl::Device> (device, error);
+  auto own_handle = opencl::retained<cl::Context> (handle, error);
+  auto compute =
+      queue ? opencl::retained<cl::CommandQueue> (queue, error) : cl::CommandQueue ();
+  if (!own_device () || !own_handle () || (queue && !compute ()))
+    return nullptr;
+  GstOpenCLContext *self = make_context (
+      std::move (own_device), std::move (own_handle), std::move (compute), error);
   if (self)
-    Registry::get ().remember_if_none (retained_device, self);
+    Registry::get ().remember_if_none (self->state->device, self);
   return self;
 }
 
@@ -563,7 +577,9 @@ build_program (GstOpenCLContext *self, cl::Program &program, const std::string &
   GstClockTime start = gst_util_get_timestamp ();
 
   state.builds++;
-  cl_int code = program.build ({state.device}, options.c_str ());
+  const cl_device_id device = state.device ();
+  cl_int code =
+      clBuildProgram (program (), 1, &device, options.c_str (), nullptr, nullptr);
   if (code != CL_SUCCESS) {
     std::string log;
     program.getBuildInfo (state.device, CL_PROGRAM_BUILD_LOG, &log);

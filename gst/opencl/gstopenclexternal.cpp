@@ -110,7 +110,7 @@ gst_opencl_context_get_import_types (GstOpenCLContext *context)
 {
   g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), GstOpenCLHandleTypes (0));
 
-  const cl::Device device (gst_opencl_context_get_device (context), true);
+  const cl_device_id device = gst_opencl_context_get_device (context);
   guint types = 0;
   for (const HandleType &row : handle_types) {
     if (opencl::has_extension (device, row.extension))

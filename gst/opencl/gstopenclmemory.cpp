@@ -141,9 +141,10 @@ gst_opencl_memory_map_ahead (GstMemory *memory, cl_event *event, GError **error)
   if (!storage_of (memory).map_ahead (enqueued, error))
     return FALSE;
   *event = enqueued ();
-  if (*event)
-    clRetainEvent (*event);
-  return TRUE;
+  if (!*event || clRetainEvent (*event) == CL_SUCCESS)
+    return TRUE;
+  *event = nullptr; /* cannot be given away, so it has to be over now */
+  return gst_opencl_check (enqueued.wait (), "clEnqueueMapBuffer", error);
 }
 
 void

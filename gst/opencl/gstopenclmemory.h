@@ -94,7 +94,8 @@ GST_OPENCL_API GstMemory *gst_opencl_memory_new (
  * The application orders its own commands on @handle with gst_opencl_memory_begin() and
  * gst_opencl_memory_end(), or has finished them before.
  *
- * Returns: (transfer full): device memory around an application's buffer
+ * Returns: (transfer full) (nullable): device memory around an application's buffer, %NULL
+ *   where the driver does not retain it
  *
  * Since: 0.2
  */

@@ -9,6 +9,17 @@
 #include <glib.h>
 
 namespace opencl {
+/* For who waits with a limit of time, which the wait itself does not do. */
+static void
+flush_queue_of (cl_event event)
+{
+  cl_command_queue queue = nullptr;
+  if (clGetEventInfo (event, CL_EVENT_COMMAND_QUEUE, sizeof queue, &queue, nullptr)
+          == CL_SUCCESS
+      && queue)
+    clFlush (queue);
+}
+
 TrackedEvent::TrackedEvent (cl_event event)
 {
   /* Weak, so that a thread keeps no event; while it lives, no other has its handle. */
@@ -20,7 +31,13 @@ TrackedEvent::TrackedEvent (cl_event event)
   if (state && state->event () == event)
     return;
   state = std::make_shared<State> ();
-  state->event = cl::Event (event, true);
+  state->event = cl::Event (event);
+  if (clRetainEvent (event)
+      != CL_SUCCESS) { /* cannot be kept, so it has to be over now */
+    flush_queue_of (event);
+    wait ();
+    state->event () = nullptr; /* is not released */
+  }
   latest = state;
 }
 

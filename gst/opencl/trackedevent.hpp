@@ -16,7 +16,8 @@ namespace opencl {
 class TrackedEvent {
 public:
   TrackedEvent () = default;
-  /* Retains `event`. Shares with whom this thread made last of the same event. */
+  /* Retains `event`, or waits for it where the driver refuses. Shares with whom this thread
+   * made last of the same event. */
   explicit TrackedEvent (cl_event event);
 
   cl_event operator() () const { return state ? state->event () : nullptr; }

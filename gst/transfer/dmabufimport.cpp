@@ -102,9 +102,10 @@ import_whole (
   const int fd = gst_dmabuf_memory_get_fd (whole);
   const off_t end = lseek (fd, 0, SEEK_END);
   const gsize size = std::max (whole->maxsize, gsize (std::max (end, off_t (0))));
-  const cl::Buffer buffer (
+  cl::Buffer buffer (
       gst_opencl_context_import_fd (context, GST_OPENCL_HANDLE_DMA_BUF, fd, size, error));
-  return buffer () ? std::make_shared<Import> (Import{file, size, buffer}) : nullptr;
+  return buffer () ? std::make_shared<Import> (Import{file, size, std::move (buffer)})
+                   : nullptr;
 }
 
 std::shared_ptr<Import>

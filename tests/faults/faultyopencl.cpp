@@ -136,6 +136,16 @@ take (cl_uint n, const cl_event *waits, cl_event *event)
   else
     all.failed[*event] = failure;
 }
+
+/* Retains or releases an object. */
+template <typename Function, typename Object>
+cl_int
+change_count (Kind kind, Function function, Object object, int change)
+{
+  cl_int code = otherdevice::make ([&] { return function (object); });
+  hold (kind, code == CL_SUCCESS ? change : 0);
+  return code;
+}
 } // namespace
 
 namespace faults {
@@ -251,30 +261,38 @@ balance ()
     return made;                                                                         \
   }
 
-/* These do not fail: a program that cannot release has nothing left to do. */
-#define COUNTED(kind, name, type, change)                                                \
+/* Retaining may fail. Releasing does not: a program that cannot release has nothing left to
+ * do. */
+#define RETAIN(kind, name, type)                                                         \
   cl_int name (type object)                                                              \
   {                                                                                      \
-    cl_int code = otherdevice::make ([&] { return REAL (name) (object); });              \
-    hold (kind, code == CL_SUCCESS ? change : 0);                                        \
-    return code;                                                                         \
+    if (cl_int failure = enter (#name))                                                  \
+      return failure;                                                                    \
+    return change_count (kind, REAL (name), object, 1);                                  \
+  }
+
+#define RELEASE(kind, name, type)                                                        \
+  cl_int name (type object)                                                              \
+  {                                                                                      \
+    return change_count (kind, REAL (name), object, -1);                                 \
   }
 
 #define WAITS cl_uint n, const cl_event *waits, cl_event *event
 
 extern "C" {
-COUNTED (CONTEXT, clRetainContext, cl_context, 1)
-COUNTED (CONTEXT, clReleaseContext, cl_context, -1)
-COUNTED (QUEUE, clRetainCommandQueue, cl_command_queue, 1)
-COUNTED (QUEUE, clReleaseCommandQueue, cl_command_queue, -1)
-COUNTED (BUFFER, clRetainMemObject, cl_mem, 1)
-COUNTED (BUFFER, clReleaseMemObject, cl_mem, -1)
-COUNTED (PROGRAM, clRetainProgram, cl_program, 1)
-COUNTED (PROGRAM, clReleaseProgram, cl_program, -1)
-COUNTED (KERNEL, clRetainKernel, cl_kernel, 1)
-COUNTED (KERNEL, clReleaseKernel, cl_kernel, -1)
-COUNTED (EVENT, clRetainEvent, cl_event, 1)
-COUNTED (EVENT, clReleaseEvent, cl_event, -1)
+RETAIN (CONTEXT, clRetainContext, cl_context)
+RELEASE (CONTEXT, clReleaseContext, cl_context)
+RETAIN (NONE, clRetainDevice, cl_device_id) /* counts nothing for root devices */
+RETAIN (QUEUE, clRetainCommandQueue, cl_command_queue)
+RELEASE (QUEUE, clReleaseCommandQueue, cl_command_queue)
+RETAIN (BUFFER, clRetainMemObject, cl_mem)
+RELEASE (BUFFER, clReleaseMemObject, cl_mem)
+RETAIN (PROGRAM, clRetainProgram, cl_program)
+RELEASE (PROGRAM, clReleaseProgram, cl_program)
+RETAIN (KERNEL, clRetainKernel, cl_kernel)
+RELEASE (KERNEL, clReleaseKernel, cl_kernel)
+RETAIN (EVENT, clRetainEvent, cl_event)
+RELEASE (EVENT, clReleaseEvent, cl_event)
 
 MAKE (CONTEXT, cl_context, clCreateContext,
     (const cl_context_properties *properties, cl_uint n, const cl_device_id *devices,

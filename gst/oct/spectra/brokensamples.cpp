@@ -34,17 +34,20 @@ bool
 BrokenSamples::create (GstOpenCLContext *context, GError **error)
 {
   const cl_uint none = 0;
-  counter_ = opencl::make_buffer (
+  cl::Buffer made = opencl::make_buffer (
       context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof none, error, &none);
-  return counter_ () != nullptr;
+  if (!made ())
+    return false;
+  counter_ = std::make_shared<cl::Buffer> (std::move (made));
+  return true;
 }
 
 bool
 BrokenSamples::read (cl_command_queue queue)
 {
   cl_event event;
-  if (clEnqueueReadBuffer (queue, counter_ (), CL_FALSE, 0, sizeof *count, count.get (),
-          0, nullptr, &event)
+  if (clEnqueueReadBuffer (queue, (*counter_) (), CL_FALSE, 0, sizeof *count,
+          count.get (), 0, nullptr, &event)
       != CL_SUCCESS)
     return false;
   gst_opencl_count_download (sizeof *count);
@@ -65,7 +68,7 @@ BrokenSamples::tell ()
 guint
 BrokenSamples::look (cl_command_queue queue)
 {
-  if (!counter_ () || told)
+  if (!counter_ || told)
     return 0;
   if (under_way ()) {
     cl_int state = CL_QUEUED;
@@ -81,7 +84,7 @@ BrokenSamples::look (cl_command_queue queue)
 guint
 BrokenSamples::look_at_last (cl_command_queue queue)
 {
-  if (!counter_ () || told)
+  if (!counter_ || told)
     return 0;
   wait ();
   if (told || !read (queue))

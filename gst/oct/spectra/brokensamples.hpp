@@ -19,8 +19,8 @@ public:
 
   bool create (GstOpenCLContext *context, GError **error);
 
-  /* Empty before create(). */
-  const cl::Buffer &counter () const { return counter_; }
+  /* Null before create(). Frames share it. */
+  const std::shared_ptr<cl::Buffer> &counter () const { return counter_; }
 
   /* After a frame, or, waiting for the count, after the last one. How many there are to
    * tell of, 0 if none or once that was told. Failures are those of the frames
@@ -33,7 +33,7 @@ private:
   bool read (cl_command_queue queue);
   bool wait ();
 
-  cl::Buffer counter_;
+  std::shared_ptr<cl::Buffer> counter_;
   cl::Event under_way; /* empty where nothing is read */
   std::unique_ptr<cl_uint> count = std::make_unique<cl_uint> (0);
   bool told = false;

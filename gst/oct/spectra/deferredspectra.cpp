@@ -79,6 +79,6 @@ oct::Background
 gst_oct_deferred_spectra_get_background (GstOctDeferredSpectra *deferred)
 {
   if (const cl::Buffer *mean = deferred->work->mean.get ())
-    return {*mean, 0};
+    return {(*mean) (), 0};
   return deferred->work->stage->background ();
 }

@@ -154,8 +154,9 @@ LiveCalibration::take (GstElement *element, GstOpenCLContext *context, SampleFor
   job->owner = std::make_shared<BackgroundMean> ();
   job->samples = spectra.samples;
   job->wish = wish;
-  job->queue = cl::CommandQueue (queue, true);
-  if (!job->owner->create (context, input, spectra.samples, spectra.lines, 0, error)
+  job->queue = opencl::retained<cl::CommandQueue> (queue, error);
+  if (!job->queue ()
+      || !job->owner->create (context, input, spectra.samples, spectra.lines, 0, error)
       || !job->owner->update (spectra, queue, job->mean, error))
     return false;
   clFlush (queue);

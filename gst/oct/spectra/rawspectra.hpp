@@ -35,9 +35,13 @@ struct RawSpectra {
   cl_uint samples;
   cl_uint lines;
   cl_uint shift;
-  cl::Buffer broken; /* a uint to which samples that are not finite are added; or empty */
+  std::shared_ptr<cl::Buffer>
+      counter; /* a uint, to which the number of samples that are not
+                                          finite is added; or null */
   std::shared_ptr<cl::Buffer>
       unpacked; /* that `data` is, where they were not as they are */
+
+  cl_mem counter_data () const { return counter ? (*counter) () : nullptr; }
 
   /* Whether every A-line begins at a multiple of so many bytes. */
   bool is_multiple_of (gsize bytes) const

@@ -59,7 +59,7 @@ SpectrumStage::enqueue (cl_command_queue queue, const RawSpectra &spectra,
   return create (made, is_aligned, error)
          && made.kernel.launch (queue, points_, items, error, spectra.data,
              spectra.offset, spectra.stride, spectra.samples, cl_uint (points_),
-             spectra.lines, spectra.shift, tables_ (), background.buffer (),
-             background.offset, data, output, spectra.broken ());
+             spectra.lines, spectra.shift, tables_ (), background.buffer,
+             background.offset, data, output, spectra.counter_data ());
 }
 } // namespace oct

@@ -25,7 +25,7 @@ struct SpectrumFormat {
 
 /* What is subtracted from every A-line: float32 from a word of a buffer on. */
 struct Background {
-  cl::Buffer buffer;
+  cl_mem buffer = nullptr; /* of a stage or of a mean, which lives as long */
   cl_uint offset = 0;
 };
 
@@ -47,7 +47,7 @@ public:
   cl_mem tables () const { return tables_ (); }
 
   /* The one in the tables (of no meaning where none is subtracted). */
-  Background background () const { return {tables_, background_offset_}; }
+  Background background () const { return {tables_ (), background_offset_}; }
 
 private:
   /* A-lines of a work-item, which share what it reads of the tables. */

@@ -304,9 +304,9 @@ run (const Device &device, const Case &of, const Tables &tables, const Spectra &
   cl::Buffer table = device.buffer (tables.words.data (), 4 * tables.words.size ());
   cl::Buffer output = device.buffer (result.bytes.data (), result.bytes.size ());
   RawSpectra raw = {input (), of.input_offset, cl_long (spectra.stride), of.samples,
-      of.lines, of.shift, cl::Buffer ()};
+      of.lines, of.shift, nullptr};
   if (broken)
-    raw.broken = device.buffer (broken, sizeof *broken);
+    raw.counter = std::make_shared<cl::Buffer> (device.buffer (broken, sizeof *broken));
   DepthOutput where = {output (), of.output_offset, gssize (result.stride), of.first,
       of.wanted_depths (), of.logarithmic, black, white};
 
@@ -319,7 +319,7 @@ run (const Device &device, const Case &of, const Tables &tables, const Spectra &
       "%u samples: %s", of.samples, error ? error->message : "no error");
   result.bytes = device.read (output, result.bytes.size ());
   if (broken)
-    memcpy (broken, device.read (raw.broken, sizeof *broken).data (), sizeof *broken);
+    memcpy (broken, device.read (*raw.counter, sizeof *broken).data (), sizeof *broken);
   return result;
 }
 
@@ -830,7 +830,7 @@ TEST (test_values_that_are_not_aligned_are_refused)
   GError *error = nullptr;
   auto depth = DepthEngine::make_in_one (device.context, format_of (of, 2), &error);
   fail_unless (depth != nullptr);
-  RawSpectra raw = {buffer (), 0, 128, of.samples, 1, 0, cl::Buffer ()};
+  RawSpectra raw = {buffer (), 0, 128, of.samples, 1, 0, nullptr};
   DepthOutput where = {buffer (), 2, 128, 0, 32, true, black, white};
   fail_if (depth->enqueue (device.queue, raw, buffer (), buffer (), 0, where, &error));
   fail_unless (strstr (error->message, "multiples of 4") != nullptr);
