@@ -6,9 +6,7 @@
  */
 #pragma once
 
-#include <gst/opencl/opencl-prelude.h>
-
-#include <glib.h>
+#include <gst/opencl/gstopenclerror.h>
 
 #include <map>
 #include <string>
@@ -31,4 +29,39 @@ private:
   cl_ulong own = 0;               /* without the arguments */
   std::map<cl_uint, gsize> sizes; /* of arguments */
 };
+
+/* Before the first argument is set: the driver counts arguments, too. */
+inline bool
+LocalArguments::find_limits (cl_kernel kernel, cl_device_id device, GError **error)
+{
+  return most > 0
+         || (gst_opencl_check (clGetKernelWorkGroupInfo (kernel, device,
+                                   CL_KERNEL_LOCAL_MEM_SIZE, sizeof own, &own, nullptr),
+                 "clGetKernelWorkGroupInfo", error)
+             && gst_opencl_check (clGetDeviceInfo (device, CL_DEVICE_LOCAL_MEM_SIZE,
+                                      sizeof most, &most, nullptr),
+                 "clGetDeviceInfo", error));
+}
+
+inline bool
+LocalArguments::set (cl_kernel kernel, cl_device_id device, cl_uint index,
+    const std::string &name, long double bytes, GError **error)
+{
+  if (!find_limits (kernel, device, error))
+    return false;
+  long double others = own;
+  for (const auto &[other, size] : sizes)
+    others += other == index ? 0 : size;
+  if (bytes + others > most) {
+    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
+        "The argument %s takes %.0Lf bytes of local memory beside %.0Lf of the rest of "
+        "the "
+        "kernel, but the device has %" G_GUINT64_FORMAT " bytes for a work-group",
+        name.c_str (), bytes, others, guint64 (most));
+    return false;
+  }
+  sizes[index] = gsize (bytes);
+  return gst_opencl_check (
+      clSetKernelArg (kernel, index, sizes[index], nullptr), "clSetKernelArg", error);
+}
 } // namespace opencl
