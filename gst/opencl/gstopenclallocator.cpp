@@ -149,10 +149,10 @@ map_to_device (GstMemory *memory, GstMapFlags access, GError **error)
   return reinterpret_cast<guint8 *> (storage.handle ()) - memory->offset;
 }
 
-/* What a map is that failed. Why is said by the element whose frame it is; then a reader
- * gets a view of no bytes, since some, GStreamer's own filesink among them, take a map
- * for granted. Those who take its size for granted, too, see zeros: never what stood
- * there before. `error` is (transfer full). */
+/* Reports a failed map to the element whose frame it is, which posts an error. A map for
+ * reading then succeeds with a size of 0, since some elements do not check maps: theoraenc
+ * and vp8enc of GStreamer 1.22.0 crash where one fails. Whoever ignores
+ * the size, too, reads zeros, and never old contents. Takes @error. */
 static gpointer
 fail_to_map (GstMemory *memory, GstMapInfo *info, GError *error)
 {

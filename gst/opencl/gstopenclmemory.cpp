@@ -14,9 +14,10 @@
  * events of its last write and of the reads since, so that commands on different queues
  * wait for each other on the device and never on the host.
  *
- * A CPU map of contents that could not be made, or not be had, fails. Where the memory is
+ * A CPU map fails where the contents could not be computed or transferred. Where the memory is
  * of an element's pool, the element posts an error, and a map that only reads succeeds with
- * a size of 0: a sink that takes maps for granted has nothing to take.
+ * a size of 0 instead: theoraenc and vp8enc of GStreamer 1.22.0, which do not check maps,
+ * would crash.
  */
 #include "gstopenclmemory.h"
 
