@@ -11,7 +11,7 @@
 
 #include "expressionparser.hpp"
 
-#include <gst/opencl/programsource.hpp>
+#include <gst/opencl/gstopenclcontext-private.hpp>
 
 #include <algorithm>
 
@@ -456,11 +456,12 @@ bool
 source_of (const Plan &plan, std::string &source, GError **error)
 {
   const gsize rank = plan.lengths.size ();
-  std::string functions;
-
-  if (!opencl::source_of_resource (
-          "/org/freedesktop/gstreamer/opencl/compute/expression.clh", functions, error))
+  gchar *text = gst_opencl_source_of_resource (
+      "/org/freedesktop/gstreamer/opencl/compute/expression.clh", error);
+  if (!text)
     return false;
+  const std::string functions = text;
+  g_free (text);
   source = std::string (plan.is_double ? "#define EXPRESSION_IN_DOUBLE\n" : "")
            + functions + "#line 1 \"generated\"\n" + function_of (plan)
            + "__kernel void\nexpression (" + parameters_of (plan) + ")\n{\n"

@@ -23,8 +23,9 @@ GST_OPENCL_API guint gst_opencl_context_get_n_programs (GstOpenCLContext *contex
 GST_OPENCL_API cl_command_queue gst_opencl_context_get_thread_queue (
     GstOpenCLContext *context, GstOpenCLQueue queue);
 
-/* programsource.hpp for plugins: (transfer full) OpenCL C of a file or a text, with the
- * library's files included. */
+/* programsource.hpp for plugins: (transfer full) OpenCL C of a resource, a file or a text,
+ * with the library's files included. */
+GST_OPENCL_API gchar *gst_opencl_source_of_resource (const gchar *path, GError **error);
 GST_OPENCL_API gchar *gst_opencl_source_of_file (const gchar *path, GError **error);
 GST_OPENCL_API gchar *gst_opencl_source_of_text (const gchar *text);
 G_END_DECLS

@@ -97,6 +97,14 @@ gst_opencl_kernel_new_from_resource (GstOpenCLContext *context, const gchar *pat
 }
 
 gchar *
+gst_opencl_source_of_resource (const gchar *path, GError **error)
+{
+  std::string source;
+  return opencl::source_of_resource (path, source, error) ? g_strdup (source.c_str ())
+                                                          : nullptr;
+}
+
+gchar *
 gst_opencl_source_of_file (const gchar *path, GError **error)
 {
   std::string source;
