@@ -23,7 +23,7 @@
  * their time says how many. What a lost B-scan should have filled is zero in the volume and
  * black in the picture, and no other row moves; such buffers have the flag CORRUPTED. A
  * volume that has not come to its end comes with the first B-scan of the next one, or at
- * EOS.
+ * EOS; one that a device error cuts off does not come.
  *
  * ## Example launch lines
  * |[
@@ -565,8 +565,13 @@ push_rest (GstOctVolume *self)
 
   if (work.makes_picture)
     return;
+  if (!gst_opencl_filter_drain (GST_OPENCL_FILTER (self))) {
+    drop_volumes (work);
+    return;
+  }
   if (work.rows.began () && !work.in_force.live && !finish_volume (self, &error)) {
     gst_opencl_post_error (GST_ELEMENT (self), error);
+    drop_volumes (work);
     return;
   }
   while (!work.ready.empty ()) {

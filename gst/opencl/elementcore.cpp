@@ -5,6 +5,7 @@
 #include "elementcore.hpp"
 
 #include "bufferpool.hpp"
+#include "failedstreams.hpp"
 #include "gstopenclbuffer.h"
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
@@ -277,13 +278,13 @@ void
 ElementCore::report (GError *error)
 {
   g_return_if_fail (error != nullptr); /* a subclass failed without a reason */
-  post (error, Told::FAILURE);
+  post (error, error->domain == GST_OPENCL_ERROR ? Told::DEVICE_FAILURE : Told::FAILURE);
 }
 
 void
 ElementCore::report_lost_frame (GError *error)
 {
-  post (error, Told::LOST_FRAME);
+  post (error, Told::DEVICE_FAILURE);
 }
 
 void
@@ -291,6 +292,22 @@ ElementCore::forget_failure ()
 {
   Told failure = Told::FAILURE;
   told.compare_exchange_strong (failure, Told::NOTHING);
+}
+
+void
+ElementCore::start_afresh ()
+{
+  if (told.exchange (Told::NOTHING) == Told::DEVICE_FAILURE)
+    unmark_streams (element);
+}
+
+bool
+ElementCore::has_failed ()
+{
+  if (told != Told::DEVICE_FAILURE)
+    return has_failed_stream (element);
+  std::lock_guard<std::recursive_mutex> guard (telling); /* another thread may be at it */
+  return true;
 }
 
 /* Who comes second leaves only when the first has told: else the end of the stream, or an
@@ -310,6 +327,9 @@ ElementCore::post (GError *error, Told what)
       GST_DEBUG_OBJECT (element, "failed again: %s", error->message);
       g_error_free (error);
     }
+    /* Last, as elements that see it give up, and their sources post errors that name nothing. */
+    if (what == Told::DEVICE_FAILURE)
+      mark_streams_failed (element);
   }
   if (context)
     gst_opencl_context_check_device (context);
@@ -321,8 +341,9 @@ ElementCore::post (GError *error, Told what)
 bool
 ElementCore::admit (GError **error)
 {
-  if (told == Told::LOST_FRAME) {
-    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "A frame was lost");
+  if (told == Told::DEVICE_FAILURE) {
+    g_set_error (
+        error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "The device has failed before");
     return false;
   }
   queues_->enter (context_);

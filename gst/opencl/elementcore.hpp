@@ -78,10 +78,14 @@ public:
   /* The same of what the element does not see itself: somebody else could not map a frame
    * of its, or got no buffer. It takes no frames any more until start_afresh(). */
   void report_lost_frame (GError *error);
-  /* A frame went well: the next failure is another one. */
+  /* A frame went well: the next failure is another one, unless it was the device's. */
   void forget_failure ();
   /* At a flush and at new caps. */
-  void start_afresh () { told = Told::NOTHING; }
+  void start_afresh ();
+  /* Whether a device error, of this element or of another one in the pipeline, has ended the
+   * stream: then no buffer may be sent any more, until start_afresh() of the element that
+   * failed. */
+  bool has_failed ();
 
   /* --- frames in flight --- */
 
@@ -138,7 +142,7 @@ private:
   gchar *device;                        /* (nullable); object lock */
   guint async_depth_;                   /* object lock */
   std::atomic<bool> opened{false};      /* written with the object lock */
-  enum class Told { NOTHING, FAILURE, LOST_FRAME };
+  enum class Told { NOTHING, FAILURE, DEVICE_FAILURE };
   void post (GError *error, Told what);
   std::recursive_mutex telling; /* held while a failure is told */
   std::atomic<Told> told{Told::NOTHING};

@@ -328,6 +328,8 @@ gst_opencl_aggregator_flush (GstAggregator *aggregator)
 static GstFlowReturn
 gst_opencl_aggregator_aggregate (GstAggregator *aggregator, gboolean timeout)
 {
+  if (core_of (aggregator).has_failed ()) /* an input that has ended is not left out */
+    return GST_FLOW_ERROR;
   GstFlowReturn flow = parent_of_all ()->aggregate (aggregator, timeout);
 
   if (flow == GST_FLOW_EOS) {

@@ -625,6 +625,9 @@ gst_opencl_combiner_aggregate (GstAggregator *aggregator, gboolean timeout)
 
   if (!collect_pads (self, inputs))
     return GST_FLOW_EOS;
+  if (core_of (self)
+          .has_failed ()) /* an input that has ended does not keep its last frame */
+    return GST_FLOW_ERROR;
   GstFlowReturn flow = choose_buffers (inputs, timeout);
   if (flow == GST_FLOW_OK)
     flow = make_frame (self, inputs);

@@ -20,6 +20,11 @@ GST_OPENCL_API GstBufferPool *gst_opencl_filter_new_pool (
 GST_OPENCL_API GstBuffer *gst_opencl_filter_import (
     GstOpenCLFilter *filter, GstBuffer *buffer, GError **error);
 
+/* Waits for the frames in flight, before @filter sends what it still has at EOS. FALSE where
+ * a device error has ended the stream, here or in another element of the pipeline: then it
+ * sends nothing. */
+GST_OPENCL_API gboolean gst_opencl_filter_drain (GstOpenCLFilter *filter);
+
 /* (transfer none): the queue that the base class and process() enqueue on: the compute
  * queue of the streaming thread. The element is open. */
 GST_OPENCL_API cl_command_queue gst_opencl_filter_get_queue (GstOpenCLFilter *filter);

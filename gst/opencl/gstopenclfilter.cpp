@@ -723,6 +723,13 @@ gst_opencl_filter_generate_output (GstBaseTransform *transform, GstBuffer **outp
     gst_clear_buffer (&transform->queued_buf);
     return GST_FLOW_NOT_NEGOTIATED;
   }
+  const bool has_work = transform->queued_buf || priv->submitted;
+  if (has_work && priv->core->has_failed ()) {
+    gst_clear_buffer (&transform->queued_buf);
+    clear_submitted (self);
+    *output = nullptr;
+    return GST_FLOW_ERROR;
+  }
   if (!GST_OPENCL_FILTER_GET_CLASS (self)->submit
       || gst_base_transform_is_passthrough (transform))
     return parent->generate_output (transform, output);
@@ -828,6 +835,14 @@ gst_opencl_filter_import (GstOpenCLFilter *filter, GstBuffer *buffer, GError **e
 {
   g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
   return core_of (filter).import (buffer, error);
+}
+
+gboolean
+gst_opencl_filter_drain (GstOpenCLFilter *filter)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), FALSE);
+  Counting counting (core_of (filter));
+  return core_of (filter).drain () && !core_of (filter).has_failed ();
 }
 
 cl_command_queue

@@ -665,6 +665,24 @@ TEST (test_filter_reports_a_launch_that_is_refused)
   filter.check_frame (2);
 }
 
+/* Until a flush, or READY, begins anew. */
+TEST (test_filter_sends_nothing_after_a_device_error)
+{
+  Filter filter (small_video);
+  filter.check_frame (1);
+  counting::let_fail (counting::ENQUEUE_KERNEL, 1, CL_OUT_OF_RESOURCES);
+  expect_equal (filter.push_frame (2), GST_FLOW_ERROR);
+  filter.said ().expect_one_error ({"clEnqueueNDRangeKernel"});
+  for (int n = 0; n < 3; n++)
+    expect_equal (filter.push_frame (3), GST_FLOW_ERROR);
+  fail_if (gst_harness_try_pull (filter));
+  fail_unless (filter.said ().is_clean ());
+  filter.flush ();
+  filter.start_segment ();
+  filter.check_frame (4);
+  fail_unless (filter.said ().is_clean ());
+}
+
 TEST (test_filter_reports_a_device_without_room)
 {
   for (unsigned n : {1u, 2u}) { /* the output, the copy of the input */

@@ -272,3 +272,133 @@ TEST (test_a_frame_too_large_for_the_device_is_one_error)
   fail_unless_equals_int (errors_of_elements (outcome), 1);
   check_works (keying);
 }
+
+namespace {
+/* Counts the buffers that leave an element, and those after the first ERROR message. */
+class Watch {
+public:
+  Watch (GstElement *pipeline, const char *element)
+      : bus (gst_element_get_bus (pipeline)), pad (pad_of (pipeline, element, "src"))
+  {
+    gst_bus_set_sync_handler (bus, note_error, this, nullptr);
+    gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, count, this, nullptr);
+  }
+  ~Watch () { gst_bus_set_sync_handler (bus, nullptr, nullptr, nullptr); }
+
+  static GstPad *pad_of (GstElement *pipeline, const char *element, const char *name)
+  {
+    Owned<GstElement> found = gst_bin_get_by_name (GST_BIN (pipeline), element);
+    return gst_element_get_static_pad (found, name);
+  }
+
+  std::atomic<guint> all{0}, late{0};
+
+private:
+  static GstBusSyncReply note_error (GstBus *, GstMessage *message, gpointer watch)
+  {
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR)
+      static_cast<Watch *> (watch)->failed = true;
+    return GST_BUS_PASS;
+  }
+  static GstPadProbeReturn count (GstPad *, GstPadProbeInfo *, gpointer data)
+  {
+    auto *watch = static_cast<Watch *> (data);
+    watch->all++;
+    watch->late += watch->failed ? 1 : 0;
+    return GST_PAD_PROBE_OK;
+  }
+
+  Owned<GstBus> bus;
+  Owned<GstPad> pad;
+  std::atomic<bool> failed{false};
+};
+
+#define B_SCANS "video/x-raw(ANY),width=512,height=16 ! "
+#define DEPTHS                                                                           \
+  "octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft scale=linear ! "     \
+  "application/x-oct(memory:OpenCLMemory),format=F32LE ! "
+#define VOLUME                                                                           \
+  DEPTHS "octvolume name=last b-scans=50 ! other/tensors(ANY),num_tensors=1 ! "          \
+         "opencldownload ! fakesink async=false "
+#define PICTURE DEPTHS "octdisplay ! opencldownload ! fakesink async=false "
+
+const struct {
+  const char *label, *line;
+} volumes[] = {
+    {"alone", "octtestsrc num-buffers=6 ! " B_SCANS VOLUME},
+    {"behind a tee", "octtestsrc num-buffers=6 ! " B_SCANS
+                     "openclupload ! tee name=t t. ! " VOLUME "t. ! " PICTURE},
+    {"behind a tee and a queue", /* endless, as one branch may end before the other fails */
+        "octtestsrc ! " B_SCANS "openclupload ! tee name=t t. ! queue ! " VOLUME
+        "t. ! queue ! " PICTURE},
+    {"of a source of the host",
+        "videotestsrc num-buffers=6 ! video/x-raw,format=GRAY16_LE,width=512,height=16 ! "
+        "tee name=t t. ! openclupload ! " VOLUME "t. ! openclupload ! " PICTURE},
+};
+} // namespace
+
+/* The volume has more B-scans than come, so all that is sent is the rest at the end. */
+TEST_ROWS (test_octvolume_sends_no_volume_that_a_device_error_cuts_off, volumes)
+{
+  bool ended = false;
+  guint n = 0;
+
+  while (!ended && n < 40) {
+    counting::let_fail (counting::ENQUEUE_KERNEL, ++n, CL_OUT_OF_RESOURCES);
+    Owned<GstElement> pipeline = launch (row.line);
+    Watch watch (pipeline, "last");
+    const Outcome outcome =
+        play (pipeline); /* which waits for what comes after an error */
+    gst_element_set_state (pipeline, GST_STATE_NULL);
+    ended = outcome.eos && outcome.errors.empty ();
+    fail_unless (watch.all == (ended ? 1 : 0), "launch %u: %u volumes, %s", n,
+        guint (watch.all), all_of (outcome).c_str ());
+  }
+  fail_unless (n > 10, "after %u launches", n);
+}
+
+namespace {
+#define LAYER                                                                            \
+  "videotestsrc num-buffers=20 ! video/x-raw,format=RGBA,width=96,height=64 ! "
+#define ARRAY                                                                            \
+  "openclkernelsrc num-buffers=20 expression=frame ! other/"                             \
+  "tensors(memory:OpenCLMemory),types=int32,dimensions=(string)5,framerate=25/1 ! "
+
+const struct {
+  const char *label, *line;
+} mixers[] = {
+    {"compositor", LAYER "openclupload ! chromakey name=fails ! last.sink_0 " LAYER
+                         "openclupload ! last.sink_1 openclcompositor name=last ! "
+                         "opencldownload ! fakesink"},
+    {"mixer",
+        ARRAY "last.a " ARRAY "openclkernel name=fails expression=\"2 * x\" ! last.b "
+              "openclkernelmixer name=last expression=\"a + b\" ! opencldownload ! "
+              "fakesink"},
+};
+
+/* Lets the next kernel fail before the sixth frame, once the mixer waits for it. */
+GstPadProbeReturn
+fail_sixth (GstPad *, GstPadProbeInfo *, gpointer frames)
+{
+  if (++*static_cast<guint *> (frames) == 6) {
+    g_usleep (300000);
+    counting::let_fail (counting::ENQUEUE_KERNEL, 1, CL_OUT_OF_RESOURCES);
+  }
+  return GST_PAD_PROBE_OK;
+}
+} // namespace
+
+/* An input that has ended by an error is not left out of what follows. */
+TEST_ROWS (test_mixers_send_nothing_after_a_device_error_of_an_input, mixers)
+{
+  guint frames = 0;
+  Owned<GstElement> pipeline = launch (row.line);
+  Watch watch (pipeline, "last");
+  Owned<GstPad> pad = Watch::pad_of (pipeline, "fails", "sink");
+  gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, fail_sixth, &frames, nullptr);
+  const Outcome outcome = play (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  fail_unless (errors_of_elements (outcome) == 1, "%s", all_of (outcome).c_str ());
+  fail_unless (watch.all == 5 && watch.late == 0, "%u frames, %u after the error",
+      guint (watch.all), guint (watch.late));
+}
