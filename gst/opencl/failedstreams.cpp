@@ -37,7 +37,7 @@ ref_outermost (GstElement *element)
   return object;
 }
 
-/* Of all pads that have one. */
+/* Returns the groups of all pads that have one. */
 Groups
 groups_of (GstElement *element)
 {

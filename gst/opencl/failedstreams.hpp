@@ -14,7 +14,7 @@
 #include <gst/gst.h>
 
 namespace opencl {
-/* Of the streams of all pads of an element. In any thread. */
+/* For the streams of all pads of an element. In any thread. */
 void mark_streams_failed (GstElement *element);
 void unmark_streams (GstElement *element);
 bool has_failed_stream (GstElement *element);

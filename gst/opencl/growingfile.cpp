@@ -35,7 +35,7 @@ copy_owner_and_mode (int descriptor, const struct stat &from)
   return fchmod (descriptor, from.st_mode & (same_owner ? 07777 : 0777)) == 0;
 }
 
-/* Whoever may not read the file that it replaces may not read this one meanwhile. */
+/* Readable only for the process until it has the mode of the file that it replaces. */
 bool
 GrowingFile::create_temporary (const std::string &suffix, GError **error)
 {

@@ -625,8 +625,8 @@ gst_opencl_combiner_aggregate (GstAggregator *aggregator, gboolean timeout)
 
   if (!collect_pads (self, inputs))
     return GST_FLOW_EOS;
-  if (core_of (self)
-          .has_failed ()) /* an input that has ended does not keep its last frame */
+  /* An input that has ended does not keep its last frame. */
+  if (core_of (self).has_failed ())
     return GST_FLOW_ERROR;
   GstFlowReturn flow = choose_buffers (inputs, timeout);
   if (flow == GST_FLOW_OK)

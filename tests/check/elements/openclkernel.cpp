@@ -1170,8 +1170,8 @@ TEST (test_depth_of_oct_goes_into_a_file)
 }
 
 namespace {
-/* Runs a kernel with two arguments of so many bytes of local memory, and as many that it
- * declares itself. Returns the errors. */
+/* Runs a kernel with arguments of `a` and `b` bytes of local memory, which declares `own`
+ * bytes itself. Returns the errors. */
 std::vector<std::string>
 errors_with_local_memory (gsize a, gsize b, gsize own)
 {
