@@ -54,8 +54,9 @@ ThreadQueues::get (GstOpenCLQueue which)
 bool
 ThreadQueues::contains (cl_command_queue queue) const
 {
-  return std::any_of (handles.begin (), handles.end (),
-      [queue] (const auto &handle) { return handle == queue; });
+  return queue /* one that is not created yet is null */
+         && std::any_of (handles.begin (), handles.end (),
+             [queue] (const auto &handle) { return handle == queue; });
 }
 
 void

@@ -197,8 +197,8 @@ TEST (test_pool_in_steady_state_allocates_nothing)
     GstMapInfo map;
     fail_unless (
         gst_buffer_map (work, &map, GstMapFlags (GST_MAP_READWRITE | GST_MAP_OPENCL)));
-    clReleaseEvent (enqueue_change (
-        queue_of (context), kernel, gst_opencl_memory_get_handle (memory), 0, 500, 1));
+    clReleaseEvent (enqueue_change (application_queue_of (context), kernel,
+        gst_opencl_memory_get_handle (memory), 0, 500, 1));
     gst_buffer_unmap (work, &map);
     fail_unless (gst_opencl_memory_copy_async (
         gst_buffer_peek_memory (result, 0), 0, memory, 0, 500 + i, nullptr, nullptr));
