@@ -6,6 +6,7 @@
 
 #include "bufferpool.hpp"
 #include "failedstreams.hpp"
+#include "gstopenclallocator.hpp"
 #include "gstopenclbuffer.h"
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
@@ -499,6 +500,34 @@ ElementCore::report_no_buffer (GstBufferPool *pool, gsize size)
 }
 
 /* --- input of another memory --- */
+
+void
+ElementCore::mark_shared (GstBuffer *input)
+{
+  for (guint i = 0; i < gst_buffer_n_memory (input); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (input, i);
+    if (gst_is_opencl_memory (memory))
+      storage_of (memory).mark_shared ();
+  }
+}
+
+/* A copy of a buffer has the same memory, or memory with the same storage. */
+static bool
+is_memory_shared (GstMemory *memory)
+{
+  return gst_is_opencl_memory (memory)
+         && (GST_MINI_OBJECT_REFCOUNT_VALUE (memory) > 1 || is_storage_shared (memory));
+}
+
+void
+ElementCore::mark_if_shared (GstBuffer *input)
+{
+  bool is_shared = GST_MINI_OBJECT_REFCOUNT_VALUE (input) > 1;
+  for (guint i = 0; !is_shared && i < gst_buffer_n_memory (input); i++)
+    is_shared = is_memory_shared (gst_buffer_peek_memory (input, i));
+  if (is_shared)
+    mark_shared (input);
+}
 
 bool
 ElementCore::owns (GstBuffer *buffer) const

@@ -29,6 +29,13 @@ storage_of (GstMemory *memory)
   return *reinterpret_cast<StoredMemory *> (memory)->storage;
 }
 
+/* Whether other memory, such as a part of it, has the same storage. */
+inline bool
+is_storage_shared (GstMemory *memory)
+{
+  return reinterpret_cast<StoredMemory *> (memory)->storage.use_count () > 1;
+}
+
 inline DeviceStorage &
 device_storage (GstMemory *memory)
 {

@@ -525,6 +525,7 @@ map_inputs (GstOpenCLCombiner *self, Inputs &inputs, std::vector<GstOpenCLFrame>
   GstOpenCLCombinerPrivate *priv = private_of (self);
 
   for (gsize n = 0; n < inputs.size (); n++) {
+    ElementCore::mark_shared (inputs.buffers[n]); /* pads keep it, so nobody can tell */
     GstBuffer *own = priv->core->import (inputs.buffers[n], error);
     if (!own)
       return false;

@@ -598,6 +598,7 @@ gst_opencl_filter_submit_input_buffer (
 {
   GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (transform);
 
+  ElementCore::mark_if_shared (input);
   sync_controlled_values (transform, input);
   if (klass->begin_frame)
     klass->begin_frame (GST_OPENCL_FILTER (transform), input);

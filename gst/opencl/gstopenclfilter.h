@@ -42,10 +42,11 @@ G_DECLARE_DERIVABLE_TYPE (
  * Caps of the feature %GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY get device memory, others
  * pinned host memory. A subclass writes pad templates,
  * #GstBaseTransformClass.transform_caps() and these. The base class has the `device` and
- * `async-depth` properties, finds the context, follows the controllers of properties, proposes and decides pools, orders the
- * queues, bounds the run-ahead, drains at EOS, flush, caps change and stop, takes input
- * that is in system memory or in another context by a copy, keeps the metas that still
- * hold, and turns a @error of any of these into one element error. Between them,
+ * `async-depth` properties, finds the context, follows the controllers of properties,
+ * proposes and decides pools, orders the queues, bounds the run-ahead, drains at EOS, flush,
+ * caps change and stop, takes input that is in system memory or in another context by a
+ * copy, keeps the metas that still hold, and turns a @error of any of these into one element
+ * error. Between them,
  * gst_opencl_filter_get_context() is constant. All run in the streaming thread or in a
  * state change, never two at a time.
  */

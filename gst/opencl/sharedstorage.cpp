@@ -49,6 +49,7 @@ public:
   void discard () override
   {
     replace_deferred (nullptr, 0);
+    is_shared = false;
     std::lock_guard<std::mutex> guard (lock);
     is_undefined = true;
     events.forget_failures ();
@@ -104,13 +105,13 @@ private:
                                   : mapping.is_writable ();
   }
 
-  /* The end of a mapping counts as a write, and so waits as one. Usually nothing is left to
-   * wait for: then it goes to a queue without frames. On `queue` it would stand behind slow
-   * kernels, and another thread that uses the memory would wait for these. */
+  /* The end of a mapping counts as a write, and so waits as one. Of memory that other threads
+   * use too, it goes to a queue without frames: on `queue` it would stand behind slow kernels,
+   * for which these threads would wait. */
   bool end_mapping (cl_command_queue queue, GError **error)
   {
-    const bool waits = !events.are_known_to_be_over ();
-    if (!waits)
+    const bool is_apart = is_shared && events.are_known_to_be_over ();
+    if (is_apart)
       queue = gst_opencl_context_get_pinning_queue (context);
     else if (!events.enqueue_waits (queue, GST_MAP_READWRITE, error))
       return false;
@@ -119,9 +120,10 @@ private:
     const bool enqueued = users > 0
                               ? mapping.enqueue (queue, GST_MAP_READ, true, ended, error)
                               : mapping.enqueue_end (queue, ended, error);
-    clFlush (queue);
+    if (is_apart)
+      clFlush (queue);
     if (enqueued)
-      events.record (waits ? queue : nullptr, GST_MAP_WRITE, ended ());
+      events.record (is_apart ? nullptr : queue, GST_MAP_WRITE, ended ());
     return enqueued;
   }
 

@@ -39,6 +39,9 @@ public:
   void set_owner (std::shared_ptr<FrameOwner> element) { owner = std::move (element); }
   /* Why the memory cannot be had: `error` is (transfer full). False where nobody says. */
   bool tell_owner (GError *error);
+  /* Until discard(): other threads may use the memory too, and must not wait for what the
+   * queue of the first one does before. */
+  void mark_shared () { is_shared = true; }
   /* Whether commands on queues of other threads still use the memory. */
   bool is_used_elsewhere ();
   /* As many zeros, for as long as the memory lives; (nullable) */
@@ -49,6 +52,7 @@ public:
 protected:
   std::mutex lock; /* of everything below and in subclasses; never held while waiting */
   AccessEvents events; /* of the memory itself */
+  std::atomic<bool> is_shared{false};
 
 private:
   std::shared_ptr<FrameOwner> owner;
