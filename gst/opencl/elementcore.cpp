@@ -236,7 +236,7 @@ ElementCore::answer_context_query (GstQuery *query)
 cl_command_queue
 ElementCore::queue ()
 {
-  if (!queues_->compute ())
+  if (!queues_->compute () && context_) /* not once the element is closed */
     queues_->enter (context_);
   return queues_->compute ();
 }

@@ -59,7 +59,8 @@ public:
   GstOpenCLContext *context () const { return context_; }
   /* (transfer full) (nullable): at any time, in any thread */
   GstOpenCLContext *ref_context ();
-  /* The compute queue of the streaming thread, which commands of the element go to. */
+  /* (nullable): the compute queue of the streaming thread, which commands of the element go
+   * to; null before open() and after close() */
   cl_command_queue queue ();
   /* For work that is deferred, which goes to the same queue from other threads. */
   const std::shared_ptr<ElementQueues> &queues () const { return queues_; }

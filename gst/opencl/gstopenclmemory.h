@@ -41,9 +41,9 @@ G_BEGIN_DECLS
  *
  * Maps device memory to its cl_mem, without waiting: #GstMapInfo.data is the cl_mem, in
  * which the memory's bytes begin at gst_opencl_memory_get_offset(). Commands of the
- * context's compute queue between map and unmap see what was written before, and whoever
- * uses the memory afterwards sees what they write. For other queues see
- * gst_opencl_memory_begin().
+ * application's compute queue (gst_opencl_context_get_queue()) between map and unmap see
+ * what was written before, and all users of the memory afterwards see what they write. For
+ * other queues see gst_opencl_memory_begin().
  *
  * Since: 0.2
  */
