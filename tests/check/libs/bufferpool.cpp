@@ -268,7 +268,7 @@ TEST (test_pool_leaves_memory_alone_that_another_buffer_still_holds)
       GstMapInfo map;
       fail_unless (gst_buffer_map (
           buffer, &map, GstMapFlags (GST_MAP_READWRITE | GST_MAP_OPENCL)));
-      clReleaseEvent (enqueue_change (queue_of (context), kernel,
+      clReleaseEvent (enqueue_change (application_queue_of (context), kernel,
           gst_opencl_memory_get_handle (gst_buffer_peek_memory (buffer, 0)), 0, 256, 1));
       gst_buffer_unmap (buffer, &map);
       for (guint8 &byte : bytes)
