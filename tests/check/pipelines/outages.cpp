@@ -343,7 +343,7 @@ TEST_ROWS (test_octvolume_sends_no_volume_that_a_device_error_cuts_off, volumes)
   bool ended = false;
   guint n = 1;
 
-  for (; !ended && n < 40; n += 2) {
+  for (; !ended && n < 40; n += 5) {
     counting::let_fail (counting::ENQUEUE_KERNEL, n, CL_OUT_OF_RESOURCES);
     Owned<GstElement> pipeline = launch (row.line);
     Watch watch (pipeline, "last");
