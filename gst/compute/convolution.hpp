@@ -54,13 +54,13 @@ struct Placement {
   gssize image = 0, channel = 0, line = 0, column = 0;
 };
 
-/* What becomes of the result before it is rounded to a video's numbers. */
+/* Scale and offset of the result, applied before it is rounded to the video format. */
 struct Levels {
   double scale = 1, offset = 0;
 };
 
-/* Where the weights of a kernel lie in its array: numbers from one filter, channel of a
- * group, line and column to the next. */
+/* Steps through the array of a kernel, in numbers: from one filter, channel of a group, line
+ * and column to the next. */
 struct KernelSteps {
   gsize filter = 0, channel = 0, line = 0, column = 0;
   bool flipped = false; /* lines and columns are in reverse order */
@@ -127,7 +127,7 @@ public:
                || read_taps ("bias", convolution.bias, biases, error));
   }
 
-  /* Of the input's number that lies at (line, column) of what the filter sees. */
+  /* Returns the weight for the input number at (line, column) of the filter's window. */
   Number weight (gsize filter, gsize channel, gsize line, gsize column) const
   {
     if (steps.flipped) {

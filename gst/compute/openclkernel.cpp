@@ -23,8 +23,10 @@
  * There is a work-item for each pixel, or each element of an array, of the output unless
  * `global-size` is set. Over an array they have one dimension, or two where the kernel calls
  * `get_global_id (1)`, and three where it calls `get_global_id (2)`: then dimension 0 is
- * `shape0`, 1 is `shape1`, and the last one has all further elements. Settings and the file itself (`reload`) can change while it plays: what
- * does not build or does not fit is one WARNING, and the program before goes on.
+ * `shape0`, 1 is `shape1`, and the last one has all further elements.
+ *
+ * Settings and the file itself (`reload`) can change while it plays: a program that does not
+ * build or does not fit is one WARNING, and the one before goes on.
  *
  * ## Example launch lines
  * |[

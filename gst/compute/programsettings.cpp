@@ -10,15 +10,14 @@ program_properties ()
 {
   return {
       {"location", "Location",
-          "A file of OpenCL C, which may include files beside it and <random.clh>; one "
-          "of "
-          "location, source and expression is set",
+          "A file of OpenCL C, which may include files beside it and <random.clh> (set "
+          "one of location, source and expression)",
           &Settings::location, opencl::playing},
       {"source", "Source", "OpenCL C", &Settings::source, opencl::playing},
       {"expression", "Expression",
-          "Expression for each element, with C's operators and OpenCL C's functions: of "
-          "x, "
-          "the input (a mixer's inputs have the names of its pads), the names in "
+          "Expression for each element, with C's operators and OpenCL C's functions. "
+          "Names: x for the input (a mixer's inputs have the names of its pads), those "
+          "in "
           "arguments, frame, time, and i0 … i3, the element's indices, innermost first. "
           "Video is 0 … 1 in each component; types and shapes follow NumPy: integers are "
           "exact in 64 bits, and / is the true division",
@@ -35,9 +34,9 @@ program_properties ()
       {"global-size", "Global size",
           "Number of work-items, \"x,y,z\" of numbers, width, height, count and shape0 "
           "… shape3, also \"width/4\", rounded up (unset: one for each pixel of the "
-          "output, or each element of an array, which has as many dimensions as the "
-          "kernel "
-          "reads by get_global_id ())",
+          "output, or each element of an array, in as many dimensions as the kernel "
+          "reads "
+          "by get_global_id ())",
           &Settings::global_size, opencl::playing},
       {"local-size", "Local size",
           "Work-items of a group, \"x,y,z\"; unset: as the device likes, on a GPU a row",

@@ -18,11 +18,11 @@ bool describe_deferred (GstOpenCLDeferred *deferred, GstCaps *caps,
 bool is_frame_of (GstOpenCLDeferred *deferred, GstCaps *caps, const GstVideoInfo *info,
     GstBuffer *buffer);
 
-/* The queues of the element that deferred it: state of that element which the work uses is
- * in order there. */
+/* Sets the queues of the element that deferred the work, which order its access to memory of
+ * that element. */
 void set_deferred_queues (
     GstOpenCLDeferred *deferred, std::shared_ptr<ElementQueues> queues);
-/* (nullable): where nobody has set any */
+/* (nullable): unset */
 std::shared_ptr<ElementQueues> queues_of_deferred (GstOpenCLDeferred *deferred);
 
 /* In an ALLOCATION query: such work is taken up. */

@@ -236,8 +236,10 @@ ElementCore::answer_context_query (GstQuery *query)
 cl_command_queue
 ElementCore::queue ()
 {
-  if (!queues_->compute () && context_) /* not once the element is closed */
-    queues_->enter (context_);
+  cl_command_queue queue = queues_->compute ();
+  if (queue || !context_)
+    return queue;
+  queues_->enter (context_);
   return queues_->compute ();
 }
 

@@ -119,9 +119,9 @@ public:
   /* Reports that `pool` (nullable) has no buffer, unless whoever made it has done so. */
   void report_no_buffer (GstBufferPool *pool, gsize size);
 
-  /* When an input comes: other threads hold it too, as behind a `tee`. */
+  /* Marks the memory of an input that other threads hold too, as behind a `tee`. */
   static void mark_shared (GstBuffer *input);
-  /* The same of a filter's input, where nobody but the caller holds it otherwise. */
+  /* Marks it if the caller does not hold the only reference. */
   static void mark_if_shared (GstBuffer *input);
   bool owns (GstBuffer *buffer) const;
   /* (transfer full) (nullable): `buffer` itself where it is of one memory of this

@@ -1,6 +1,6 @@
 /* Streams that a device error has ended, known to all elements of a pipeline
  *
- * Where one element fails, its source ends the stream, and all other elements see an end like
+ * When one element fails, its source ends the stream, and all other elements see an end like
  * any other: a branch of a tee, a mixer that has further inputs. A stream is known by the
  * group of its STREAM_START event, which is the same in all branches; without one nothing is
  * known.

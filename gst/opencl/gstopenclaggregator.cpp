@@ -447,7 +447,7 @@ public:
   bool map (ElementCore &core, GError **error)
   {
     for (gsize i = 0; i < inputs.size (); i++) {
-      ElementCore::mark_shared (buffers[i]); /* pads keep it, so nobody can tell */
+      ElementCore::mark_shared (buffers[i]); /* its pad holds it too: no count tells */
       GstBuffer *own = core.import (buffers[i], error);
       if (!own)
         return false;

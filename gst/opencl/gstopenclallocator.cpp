@@ -151,8 +151,8 @@ map_to_device (GstMemory *memory, GstMapFlags access, GError **error)
 
 /* Reports a failed map to the element whose frame it is, which posts an error. A map for
  * reading then succeeds with a size of 0, since some elements do not check maps: theoraenc
- * and vp8enc of GStreamer 1.22.0 crash where one fails. Whoever ignores
- * the size, too, reads zeros, and never old contents. Takes @error. */
+ * and vp8enc of GStreamer 1.22.0 crash where one fails. An element that ignores the size, too,
+ * reads zeros and never old contents. Takes @error. */
 static gpointer
 fail_to_map (GstMemory *memory, GstMapInfo *info, GError *error)
 {

@@ -26,7 +26,7 @@ constexpr gsize most_passed_over = 8;
 /* How many buffers there are, and who says why one could not be made. */
 struct Growth {
   std::atomic<guint> made{0};
-  std::atomic<guint> in_turn{0};    /* so many before one is used again */
+  std::atomic<guint> in_turn{0};    /* minimum before one is used again */
   std::atomic<bool> is_full{false}; /* there is no room for another */
   std::mutex lock;                  /* of what follows */
   GError *error = nullptr;          /* (nullable): of the last allocation that failed */

@@ -525,7 +525,8 @@ map_inputs (GstOpenCLCombiner *self, Inputs &inputs, std::vector<GstOpenCLFrame>
   GstOpenCLCombinerPrivate *priv = private_of (self);
 
   for (gsize n = 0; n < inputs.size (); n++) {
-    ElementCore::mark_shared (inputs.buffers[n]); /* pads keep it, so nobody can tell */
+    ElementCore::mark_shared (
+        inputs.buffers[n]); /* its pad holds it too: no count tells */
     GstBuffer *own = priv->core->import (inputs.buffers[n], error);
     if (!own)
       return false;

@@ -225,7 +225,7 @@ check_kind (const GstOpenCLFFTDescription &description, GError **error)
   return true;
 }
 
-/* Of lengths that a library takes */
+/* Checks sizes; the library takes the lengths. */
 bool
 check_sizes (const FFTShape &shape, GError **error)
 {

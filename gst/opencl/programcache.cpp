@@ -50,7 +50,7 @@ ProgramCache::find_or_add (const std::string &key)
   return entry;
 }
 
-/* A program that failed to build is tried again by whoever wants it next. */
+/* Forgets a program that failed to build, so that the next request builds it again. */
 void
 ProgramCache::remove (const std::string &key, const std::shared_ptr<Entry> &entry)
 {

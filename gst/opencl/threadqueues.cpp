@@ -68,7 +68,7 @@ ThreadQueues::set_staging_ring (std::unique_ptr<StagingRing> a_ring)
 /* --- which thread has which --- */
 
 namespace {
-/* What a thread uses in one context. */
+/* The queues that a thread uses in one context. */
 struct Claim {
   guint64 id;
   std::weak_ptr<ThreadQueues> queues;
@@ -125,7 +125,7 @@ ThreadQueuePool::of_this_thread ()
   return *assigned;
 }
 
-/* Those that nobody uses, else new ones, else those with the fewest users. */
+/* Prefers queues without users, then new ones, then those with the fewest users. */
 std::shared_ptr<ThreadQueues>
 ThreadQueuePool::assign ()
 {

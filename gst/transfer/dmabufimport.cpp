@@ -47,7 +47,7 @@ struct Import {
   cl::Buffer buffer;
 };
 
-/* What a context has imported. An import lasts as long as the context and a memory of its
+/* The imports of a context. An import lasts as long as the context and a memory of its
  * dma_buf: sources have a few, which come again and again. */
 class Imports : public std::enable_shared_from_this<Imports> {
 public:

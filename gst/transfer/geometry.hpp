@@ -43,7 +43,7 @@ Shown shown_of (const GstVideoInfo &input, const GstVideoInfo &output,
 void to_input (const GstVideoInfo &input, const Shown &shown,
     const Orientation &orientation, gdouble *x, gdouble *y);
 
-/* Where the output shows @region of the input. Rounds down, as GStreamer does when it
+/* Returns the place of @region of the input in the output. Rounds down, as GStreamer does when it
  * scales regions of interest, but no side to nothing. */
 GstVideoRectangle to_output (const GstVideoInfo &input, const Shown &shown,
     const Orientation &orientation, GstVideoRectangle region);

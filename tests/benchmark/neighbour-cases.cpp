@@ -48,7 +48,7 @@ time_of (const Session &session, cl_kernel kernel, const Slow &slow)
   return now () - start;
 }
 
-/* As many loops as take `slow_seconds` on this device. */
+/* Finds the number of loops that takes `slow_seconds` on this device. */
 bool
 find_loops (const Session &session, Slow &slow, std::string &error)
 {

@@ -37,14 +37,14 @@ new_other_context (GstOpenCLContext *like)
   return context;
 }
 
-/* What elements enqueue on when they work in this thread. */
+/* The queue that elements enqueue on in this thread */
 inline cl_command_queue
 queue_of (GstOpenCLContext *context, GstOpenCLQueue which = GST_OPENCL_QUEUE_COMPUTE)
 {
   return gst_opencl_context_get_thread_queue (context, which);
 }
 
-/* What an application enqueues on between maps with GST_MAP_OPENCL */
+/* The queue that an application uses while memory is mapped with GST_MAP_OPENCL */
 inline cl_command_queue
 application_queue_of (GstOpenCLContext *context)
 {

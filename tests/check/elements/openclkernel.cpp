@@ -253,7 +253,7 @@ TEST (test_the_size_of_the_work_is_told_by_names)
       std::vector<double> (60, 1406), 0, "4 x 6 work-items");
 }
 
-/* Of an array of shape (2, 3, 4). Each element gets its place and the size of the work. */
+/* An array of shape (2, 3, 4): each element gets its global id and the global size. */
 #define PLACES(x, y, z)                                                                  \
   "size_t n = (" z " * get_global_size (1) + " y ") * get_global_size (0) + " x ";"      \
   " output[n] = n + 100 * get_global_size (0) + 10000 * get_global_size (1)"             \

@@ -198,7 +198,7 @@ TEST (test_queue_of_an_application_sees_earlier_writes)
   assert_same (Bytes (seen, seen + 4), {1, 2, 3, 255}, "pixel");
 }
 
-/* --- nobody waits for another thread --- */
+/* --- no thread waits for another --- */
 
 namespace {
 /* Holds the compute queue of the thread that pushes through a pad, from the first buffer
@@ -295,7 +295,6 @@ TEST (test_element_in_place_does_not_wait_for_another_branch)
       "tee name=t t. ! " LEAKY SLOW "t. ! queue ! keyfill ! " OUT);
 }
 
-/* What was given to the context to free after an event does not wait for other queues. */
 TEST (test_release_after_does_not_wait_for_other_queues)
 {
   Owned<GstOpenCLContext> context = new_context ();
