@@ -27,6 +27,10 @@
  * to is left out; how many were lost is told by the frames' time, so that repeats of two
  * places are never mixed. Without a time, what follows a loss counts as the first.
  *
+ * A change of settings may leave out the angiogram of the repeats that it falls among, and
+ * marks the next one with DISCONT. It never moves the places of others. Of a scan
+ * (`octscan`) that repeats a B-scan more often, further repeats are left out.
+ *
  * ## Example launch line
  * |[
  * gst-launch-1.0 octtestsrc num-buffers=40 !

@@ -14,8 +14,12 @@
  * levels. The mean of complex values lowers the noise most, where the phase stands still.
  *
  * A B-scan that was lost (DISCONT, GAP) leaves out the mean that it belongs to, and a
- * rolling mean begins anew: frames from before and after are not mixed. The next group
- * begins where it would have, by the frames' time.
+ * rolling mean begins anew: frames from before and after are not mixed. So does a change
+ * of settings within a group. The next groups are where they would have been, by the
+ * frames' #GstOctScanMeta or time, and the next mean is marked with DISCONT.
+ *
+ * Groups never cross the end of a volume, nor the end of a B-scan's repeats where these are
+ * enough for a group (`octscan`). B-scans left over there are left out.
  *
  * ## Example launch line
  * |[
@@ -99,6 +103,11 @@ public:
 
 protected:
   oct::DepthChange change_of (const Settings &wanted) const override;
+  bool breaks (const Settings &wanted) const override
+  {
+    return wanted.frames != in_force.frames || wanted.lines != in_force.lines
+           || wanted.rolling != in_force.rolling || wanted.mean != in_force.mean;
+  }
 
 private:
   bool is_real_of_complex () const { return input.complex && !output.complex; }

@@ -20,6 +20,9 @@
  * evenly spaced. 1 says that a sweep is all the way from one turn to the other, half a
  * period, less that it is that part of it, about the middle.
  *
+ * Properties that change while playing hold from the next buffer on, which is marked with
+ * DISCONT. Buffers keep their numbers, so directions and the rows of volumes do not move.
+ *
  * Each B-scan is taken `repeats` times, `b-scans` are a volume, which begins with the first
  * buffer. Where buffers were lost (DISCONT, GAP) their time says how many, so that
  * directions, repeats and volumes stay as they are; without a time, the next begins a
@@ -47,6 +50,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <tuple>
 #include <vector>
 
 #include <gst/opencl/devicebuffer.hpp>
@@ -131,11 +135,7 @@ public:
 protected:
   oct::DepthChange change_of (const Settings &wanted) const override;
   bool check (const Settings &wanted, GError **error) const override;
-  bool breaks (const Settings &wanted) const override
-  {
-    return wanted.parts != in_force.parts || wanted.repeats != in_force.repeats
-           || wanted.b_scans != in_force.b_scans;
-  }
+  bool breaks (const Settings &wanted) const override;
 
 private:
   guint lines_of_part () const { return guint (input.lines / in_force.parts); }
@@ -173,6 +173,17 @@ Scan::change_of (const Settings &wanted) const
   change.line_step = wanted.line_step;
   change.b_scan_step = wanted.b_scan_step;
   return change;
+}
+
+/* B-scans of one group are of one geometry. */
+bool
+Scan::breaks (const Settings &wanted) const
+{
+  auto geometry = [] (const Settings &of) {
+    return std::tie (of.parts, of.flyback, of.delay, of.first_line, of.lines, of.reverse,
+        of.reverse_samples, of.sinusoidal, of.interpolation, of.repeats, of.b_scans);
+  };
+  return geometry (wanted) != geometry (in_force);
 }
 
 bool

@@ -23,7 +23,9 @@
  * their time says how many. What a lost B-scan should have filled is zero in the volume and
  * black in the picture, and no other row moves; such buffers have the flag CORRUPTED. A
  * volume that has not come to its end comes with the first B-scan of the next one, or at
- * EOS; one that a device error cuts off does not come.
+ * EOS; one that a device error cuts off does not come. A change of `b-scans`, `live` or the
+ * B-scans' size drops the present volume and marks the next with DISCONT; B-scans keep
+ * their numbers.
  *
  * ## Example launch lines
  * |[
@@ -101,7 +103,8 @@ struct Work {
   /* The volume. */
   oct::VolumeStore store;
   std::deque<GstBuffer *> ready; /* to be pushed */
-  GstClockTime start = GST_CLOCK_TIME_NONE;
+  GstClockTime start = GST_CLOCK_TIME_NONE, end = GST_CLOCK_TIME_NONE;
+  bool is_break = false; /* a volume before the next one was dropped */
 };
 } // namespace
 
@@ -192,19 +195,22 @@ drop_volumes (Work &work)
   work.store.drop ();
 }
 
-/* Nothing has come yet of so many. */
+/* Drops the present volume. B-scans keep their numbers. */
 static void
 begin_anew (Work &work, guint b_scans)
 {
   const opencl::Fraction &rate = work.input.rate;
+  oct::FrameSequence::Grouping grouping;
 
+  work.is_break = work.is_break || work.rows.began ();
   drop_volumes (work);
   work.cleared = false;
   work.rows.restart (b_scans);
-  work.sequence.restart (1, b_scans,
-      rate.numerator > 0
-          ? gst_util_uint64_scale_int (GST_SECOND, rate.denominator, rate.numerator)
-          : GST_CLOCK_TIME_NONE);
+  grouping.period = b_scans;
+  if (rate.numerator > 0)
+    grouping.frame_duration =
+        gst_util_uint64_scale_int (GST_SECOND, rate.denominator, rate.numerator);
+  work.sequence.set_grouping (grouping);
 }
 
 static bool
@@ -376,14 +382,14 @@ gst_oct_volume_close (GstOpenCLFilter *filter)
 static void
 describe_volume (Work &work, GstBuffer *buffer, bool incomplete)
 {
-  const GstClockTime time = work.arrival.time, duration = work.arrival.duration;
-
   GST_BUFFER_PTS (buffer) = work.start;
-  if (GST_CLOCK_TIME_IS_VALID (work.start) && GST_CLOCK_TIME_IS_VALID (time)
-      && GST_CLOCK_TIME_IS_VALID (duration) && time >= work.start)
-    GST_BUFFER_DURATION (buffer) = time + duration - work.start;
+  if (GST_CLOCK_TIME_IS_VALID (work.start) && GST_CLOCK_TIME_IS_VALID (work.end)
+      && work.end >= work.start)
+    GST_BUFFER_DURATION (buffer) = work.end - work.start;
   if (incomplete)
     GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_CORRUPTED);
+  if (std::exchange (work.is_break, false))
+    GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_DISCONT);
   GstOctScan scan = {};
   scan.frame = scan.volume = work.rows.volume ();
   scan.b_scans = 1;
@@ -443,6 +449,15 @@ gst_oct_volume_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   work.lost = false;
 }
 
+static GstClockTime
+end_of (const oct::FrameSequence::Arrival &arrival)
+{
+  return GST_CLOCK_TIME_IS_VALID (arrival.time)
+                 && GST_CLOCK_TIME_IS_VALID (arrival.duration)
+             ? arrival.time + arrival.duration
+             : GST_CLOCK_TIME_NONE;
+}
+
 /* Among the B-scans of all volumes. */
 static guint64
 place_of (Work &work)
@@ -476,6 +491,7 @@ put_into_volume (GstOctVolume *self, const GstOpenCLFrame *input,
   Work &work = *self->work;
   if (step.begins)
     work.start = work.arrival.time;
+  work.end = end_of (work.arrival);
   if (!work.store.ensure (work.in_force.live, error))
     return false;
   if (work.in_force.live && !step.lost.empty ()) {
@@ -595,8 +611,10 @@ gst_oct_volume_sink_event (GstBaseTransform *base, GstEvent *event)
   }
   const gboolean handled =
       GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)->sink_event (base, event);
-  if (self->work && type == GST_EVENT_FLUSH_STOP && self->settings->is_started ())
+  if (self->work && type == GST_EVENT_FLUSH_STOP && self->settings->is_started ()) {
+    self->work->sequence.restart ();
     begin_anew (*self->work, self->work->rows.rows ());
+  }
   return handled;
 }
 

@@ -4,12 +4,13 @@
  */
 #include "depthfilter.hpp"
 
-#include "../octscanmeta.h"
+#include "scangroups.hpp"
 
 #include <gst/opencl/filteredcaps.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace oct {
 namespace {
@@ -89,11 +90,24 @@ change_rate (GstStructure *structure, const DepthChange &change, bool to_output)
         structure, "framerate", GST_TYPE_FRACTION_RANGE, 0, 1, G_MAXINT, 1, nullptr);
 }
 
+/* A column of several A-lines is as wide as they are. */
+void
+widen_pixels (GstStructure *structure, guint lines, bool to_output)
+{
+  gint numerator = 0, denominator = 1;
+  gst_structure_get_fraction (structure, "pixel-aspect-ratio", &numerator, &denominator);
+  gst_structure_remove_field (structure, "pixel-aspect-ratio");
+  if (to_output)
+    set_true_scale (structure, double (numerator) * lines, denominator);
+}
+
 /* Means of lines lie further apart. */
 void
 change_steps (GstStructure *structure, const DepthChange &change, bool to_output)
 {
   double step = 0;
+  if (change.lines > 1)
+    widen_pixels (structure, change.lines, to_output);
   if (to_output && change.lines > 1
       && gst_structure_get_double (structure, "line-step", &step))
     gst_structure_set (
@@ -306,10 +320,10 @@ check_places (const GstOpenCLFrame *frame, gsize bytes, GError **error)
 }
 
 bool
-takes_input (const DepthLayout &input, const DepthChange &change, GError **error)
+takes_input (const DepthFilter &filter, const DepthChange &change, GError **error)
 {
-  if (!change.from || input.complex == (g_strcmp0 (change.from, "CF32LE") == 0))
-    return true;
+  if (!change.from || filter.input.complex == (g_strcmp0 (change.from, "CF32LE") == 0))
+    return !filter.scan || ScanGroups::check (*filter.scan, change.frames, error);
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
       "what comes in is not complex: expected %s of domain=depth", change.from);
   return false;
@@ -333,13 +347,12 @@ typedef struct {
   bool prepared; /* for the settings in force */
   bool agrees;   /* they are what the caps were made of */
   bool lost;     /* something before the next frame was */
-  bool outdated; /* what was kept of frames before, before the next one */
+  bool outdated; /* frames kept so far are of no use for the next */
   bool break_in_output;
+  GstCaps *input_caps;
   FrameSequence *sequence;
   FrameSequence::Arrival arrival;
-  GstOctScan scan; /* of it, where it has a number */
-  bool first_is_known;
-  GstOctScan first; /* of those that one comes of */
+  std::optional<GstOctScan> *first; /* of the group */
 } GstOctDepthFilterPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (
@@ -379,17 +392,29 @@ gst_oct_depth_filter_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsi
   return TRUE;
 }
 
-/* A frame is the first of those that one comes of. */
+/* As the settings in force say; frames keep their numbers. */
 static void
-begin_anew (GstOctDepthFilterPrivate &priv)
+set_grouping (GstOctDepthFilterPrivate &priv)
 {
   const opencl::Fraction &rate = priv.work->input.rate;
-  GstClockTime each = rate.numerator > 0 ? gst_util_uint64_scale_int (
-                          GST_SECOND, rate.denominator, rate.numerator)
-                                         : GST_CLOCK_TIME_NONE;
-  priv.sequence->restart (priv.work->change ().frames, priv.work->period (), each);
+  FrameSequence::Grouping grouping;
+
+  grouping.frames = priv.work->change ().frames;
+  grouping.period = priv.work->period ();
+  if (rate.numerator > 0)
+    grouping.frame_duration =
+        gst_util_uint64_scale_int (GST_SECOND, rate.denominator, rate.numerator);
+  if (priv.sequence->set_grouping (grouping))
+    priv.break_in_output = priv.outdated = true;
+}
+
+/* Frames kept so far do not go together with the next. */
+static void
+break_group (GstOctDepthFilterPrivate &priv)
+{
+  if (priv.sequence->break_group ())
+    priv.break_in_output = true;
   priv.outdated = true;
-  priv.prepared = false;
 }
 
 static gboolean
@@ -405,14 +430,19 @@ gst_oct_depth_filter_set_formats (
         "the caps have no format of depths");
     return FALSE;
   }
-  if (!priv.work->adopt (error))
+  bool broken = false;
+  if (!priv.work->adopt (broken, error))
     return FALSE;
   /* Set anew since these caps were agreed on: the first frame brings others. */
   priv.agrees =
       opencl::are_agreed (oct::other_side (input, priv.work->change (), true), output);
   if (!priv.agrees)
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (filter));
-  begin_anew (priv);
+  if (broken || (priv.input_caps && !gst_caps_is_equal (priv.input_caps, input)))
+    break_group (priv);
+  gst_caps_replace (&priv.input_caps, input);
+  set_grouping (priv);
+  priv.prepared = false;
   return TRUE;
 }
 
@@ -422,29 +452,53 @@ gst_oct_depth_filter_close (GstOpenCLFilter *filter)
   GstOctDepthFilterPrivate &priv = private_of (filter);
   priv.work->stop ();
   priv.work->release ();
-  priv.prepared = priv.lost = priv.break_in_output = false;
+  priv.work->scan.reset ();
+  priv.sequence->restart ();
+  priv.first->reset ();
+  gst_clear_caps (&priv.input_caps);
+  priv.prepared = priv.lost = priv.break_in_output = priv.outdated = false;
 }
 
 /* --- frames --- */
 
 static void
+take_up_settings (GstOctDepthFilterPrivate &priv)
+{
+  bool broken = false;
+
+  if (priv.work->update (broken))
+    priv.prepared = false;
+  if (!broken)
+    return;
+  break_group (priv);
+  set_grouping (priv);
+  /* An element without groups has outputs that do not continue those before. */
+  if (priv.work->change ().frames == 1)
+    priv.break_in_output = true;
+}
+
+static void
 gst_oct_depth_filter_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
   GstOctDepthFilterPrivate &priv = private_of (filter);
+  DepthFilter &work = *priv.work;
+  GstOctScan scan;
 
-  bool broken = false;
-  if (priv.work->update (broken))
-    priv.prepared = false;
-  if (broken)
-    begin_anew (priv);
+  work.scan.reset ();
+  if (gst_buffer_get_oct_scan (input, &scan))
+    work.scan = scan;
+  take_up_settings (priv);
   priv.arrival.time = GST_BUFFER_PTS (input);
   priv.arrival.duration = GST_BUFFER_DURATION (input);
   priv.arrival.lost =
       priv.lost || GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_DISCONT);
   priv.arrival.empty = GST_BUFFER_FLAG_IS_SET (input, GST_BUFFER_FLAG_GAP);
   priv.arrival.number.reset ();
-  if (gst_buffer_get_oct_scan (input, &priv.scan))
-    priv.arrival.number = priv.scan.frame;
+  priv.arrival.unit = 0;
+  if (work.scan) {
+    priv.arrival.number = scan.frame;
+    priv.arrival.unit = oct::ScanGroups (scan, work.change ().frames).unit ();
+  }
   priv.lost = false;
 }
 
@@ -456,23 +510,28 @@ gst_oct_depth_filter_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *inpu
   DepthFilter &work = *priv.work;
 
   *outputs = 0;
-  if (!priv.agrees)
-    return TRUE;
-  if (!priv.prepared && !work.prepare (gst_opencl_filter_get_context (filter), error))
+  if (work.scan && !oct::ScanGroups::check (*work.scan, work.change ().frames, error))
     return FALSE;
-  priv.prepared = true;
+  if (priv.agrees) {
+    if (!priv.prepared && !work.prepare (gst_opencl_filter_get_context (filter), error))
+      return FALSE;
+    priv.prepared = true;
+  } else {
+    priv.arrival.empty = true;
+  }
   const FrameSequence::Part part = priv.sequence->next (priv.arrival);
   work.frame_number = priv.sequence->number ();
   const bool lost = priv.sequence->lost () || priv.arrival.empty;
+  const bool is_in_group =
+      part == FrameSequence::Part::some || part == FrameSequence::Part::last;
   if (lost || priv.outdated)
     work.forget ();
   priv.outdated = false;
-  priv.break_in_output = priv.break_in_output || lost;
-  if (priv.sequence->position () == 0) {
-    priv.first_is_known = priv.arrival.number.has_value ();
-    priv.first = priv.scan;
-  }
-  if (part == FrameSequence::Part::none)
+  priv.break_in_output =
+      priv.break_in_output || lost || part == FrameSequence::Part::incomplete;
+  if (priv.sequence->position () == 0)
+    *priv.first = work.scan;
+  if (!is_in_group)
     return TRUE;
   if (part == FrameSequence::Part::some)
     return work.keep (input, priv.sequence->position (), queue, error);
@@ -571,23 +630,6 @@ gst_oct_depth_filter_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pendin
 static const GstOpenCLDeferral deferral = {gst_oct_deferred_depths_get_type,
     gst_oct_depth_filter_takes_up, gst_oct_depth_filter_take_up};
 
-/* Of one of so many: repeats become fewer, or where it is of all of them, B-scans. */
-static GstOctScan
-scan_of_group (GstOctScan scan, guint frames)
-{
-  scan.frame /= frames;
-  if (scan.repeats % frames == 0) {
-    scan.repeat /= frames;
-    scan.repeats /= frames;
-  } else if (frames % scan.repeats == 0) {
-    scan.b_scan /= frames / scan.repeats;
-    scan.b_scans /= frames / scan.repeats;
-    scan.repeat = 0;
-    scan.repeats = 1;
-  }
-  return scan;
-}
-
 /* An output lasts as long as those that it is made of. */
 static gboolean
 gst_oct_depth_filter_copy_metadata (
@@ -608,8 +650,9 @@ gst_oct_depth_filter_copy_metadata (
     GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_DISCONT);
   priv.break_in_output = false;
   const guint frames = priv.work->change ().frames;
-  if (frames > 1 && priv.first_is_known) {
-    const GstOctScan scan = scan_of_group (priv.first, frames);
+  if (frames > 1 && *priv.first) {
+    const GstOctScan scan =
+        oct::ScanGroups (**priv.first, frames).scan_of_group (**priv.first);
     gst_buffer_set_oct_scan (output, &scan);
   }
   priv.work->describe (
@@ -633,6 +676,7 @@ static void
 gst_oct_depth_filter_init (GstOctDepthFilter *self)
 {
   private_of (self).sequence = new FrameSequence;
+  private_of (self).first = new std::optional<GstOctScan>;
   /* A measurement that a slow display leaves out is missing in the recording beside it. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
@@ -642,6 +686,7 @@ gst_oct_depth_filter_finalize (GObject *object)
 {
   delete private_of (object).work;
   delete private_of (object).sequence;
+  delete private_of (object).first;
   G_OBJECT_CLASS (gst_oct_depth_filter_parent_class)->finalize (object);
 }
 

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "../octscanmeta.h"
 #include "framesequence.hpp"
 #include "pendingdepths.hpp"
 
@@ -12,6 +13,7 @@
 #include <gst/opencl/settings.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #define OCT_DEPTH_CAPS(formats)                                                          \
@@ -76,11 +78,11 @@ public:
 
   /* As set; any thread. */
   virtual DepthChange change () const = 0;
-  /* Between two frames: whether other settings are in force, and with `broken` what was
-   * kept of frames before is of no use with them. */
+  /* Between two frames. Returns whether other settings are in force; `broken` is set where
+   * frames kept so far are of no use with them. */
   virtual bool update (bool &broken) = 0;
-  /* With new caps. */
-  virtual bool adopt (GError **error) = 0;
+  /* With new caps; `broken` likewise. */
+  virtual bool adopt (bool &broken, GError **error) = 0;
   virtual void stop () = 0;
   /* What prepare() made; everything enqueued has finished. */
   virtual void release () = 0;
@@ -130,7 +132,8 @@ public:
   }
 
   DepthLayout input, output;
-  guint64 frame_number = 0; /* of the input at hand, lost ones counted */
+  std::optional<GstOctScan> scan; /* of the present input */
+  guint64 frame_number = 0;       /* of the present input, lost frames included */
 };
 
 /* Likewise, with Settings of an element. A subclass says `change_of` and `check`. */
@@ -161,13 +164,15 @@ public:
     });
   }
 
-  bool adopt (GError **error) override
+  bool adopt (bool &broken, GError **error) override
   {
+    const bool started = settings->is_started ();
     auto accept = [this] (
                       const Values &wanted, GError **why) { return suits (wanted, why); };
     auto fits = [this] (const Values &wanted) { return change_of (wanted) == change (); };
     if (!settings->adopt (accept, fits, error))
       return false;
+    broken = started && breaks (settings->current ());
     in_force = settings->current ();
     return true;
   }
@@ -177,8 +182,9 @@ public:
 protected:
   virtual DepthChange change_of (const Values &wanted) const = 0;
   virtual bool check (const Values &wanted, GError **error) const { return true; }
-  /* Whether frames that were kept are of no use with other settings than `in_force`. */
-  virtual bool breaks (const Values &wanted) const { return true; }
+  /* Whether frames kept with the settings `in_force` are of no use with `wanted`, or the
+   * next output does not continue those before. */
+  virtual bool breaks (const Values &wanted) const { return false; }
 
   /* In transform(): which of the outputs of its input. */
   guint output_index () const
@@ -196,8 +202,8 @@ private:
   opencl::Settings<Values> *settings;
 };
 
-/* For DepthFilterOf: whether `change` takes frames as they come in. */
-bool takes_input (const DepthLayout &input, const DepthChange &change, GError **error);
+/* For DepthFilterOf: whether `change` suits the filter's input and its scan. */
+bool takes_input (const DepthFilter &filter, const DepthChange &change, GError **error);
 /* (transfer full): what comes out of a pad's current caps */
 GstCaps *changed_caps (GstBaseTransform *base, const DepthChange &change);
 
@@ -205,7 +211,7 @@ template <typename Values>
 bool
 DepthFilterOf<Values>::suits (const Values &wanted, GError **error) const
 {
-  return takes_input (input, change_of (wanted), error) && check (wanted, error);
+  return takes_input (*this, change_of (wanted), error) && check (wanted, error);
 }
 
 template <typename Values>

@@ -1,4 +1,4 @@
-/* Which frames belong together, also where some were lost
+/* Assigns frames to groups, also after frames were lost
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,13 +7,24 @@
 #include <cmath>
 
 namespace oct {
-void
-FrameSequence::restart (guint frames, guint frames_of_period, GstClockTime of_a_frame)
+bool
+FrameSequence::set_grouping (const Grouping &wanted)
 {
-  *this = FrameSequence ();
-  group = frames;
-  period = frames_of_period;
-  frame_duration = of_a_frame;
+  const bool is_resized = wanted.frames != grouping.frames;
+  const bool breaks = is_resized && break_group ();
+  grouping = wanted;
+  if (is_resized)
+    collected = grouping.frames; /* nothing fits until a group begins */
+  return breaks;
+}
+
+bool
+FrameSequence::break_group ()
+{
+  const bool begun = collected > 0 && collected < grouping.frames;
+  if (begun)
+    collected = grouping.frames;
+  return begun;
 }
 
 /* From the frame before: a camera's clock is not the pipeline's, so that a time long ago
@@ -21,8 +32,10 @@ FrameSequence::restart (guint frames, guint frames_of_period, GstClockTime of_a_
 guint64
 FrameSequence::number_of (const Arrival &arrival) const
 {
-  GstClockTime each =
-      GST_CLOCK_TIME_IS_VALID (frame_duration) ? frame_duration : last.duration;
+  GstClockTime each = GST_CLOCK_TIME_IS_VALID (grouping.frame_duration)
+                          ? grouping.frame_duration
+                          : last.duration;
+  const guint period = grouping.period;
 
   if (arrival.number)
     return *arrival.number;
@@ -45,21 +58,25 @@ FrameSequence::number_of (const Arrival &arrival) const
 FrameSequence::Part
 FrameSequence::next (const Arrival &arrival)
 {
-  const guint64 number = number_of (arrival);
+  const guint64 number = number_of (arrival), frames = grouping.frames;
+  const guint64 place = arrival.unit > 0 ? number % arrival.unit : number;
   last = arrival;
   last.lost = arrival.lost || (began && number != number_ + 1);
   began = true;
   number_ = number;
-  if (last.lost || position () == 0) {
+  position_ = guint (place % frames);
+  if (last.lost || position_ == 0) {
     collected = 0;
     start_ = arrival.time;
   }
-  if (arrival.empty || position () != collected) {
-    collected = group; /* so that nothing fits until a group begins */
-    return Part::none;
+  if (arrival.unit > 0 && place >= arrival.unit / frames * frames)
+    return Part::left_over;
+  if (arrival.empty || position_ != collected) {
+    collected = frames; /* nothing fits until a group begins */
+    return Part::incomplete;
   }
   collected++;
-  return collected == group ? Part::last : Part::some;
+  return collected == frames ? Part::last : Part::some;
 }
 
 GstClockTime

@@ -1,4 +1,4 @@
-/* Which frames belong together, also where some were lost
+/* Assigns frames to groups, also after frames were lost
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,51 +9,69 @@
 #include <optional>
 
 namespace oct {
-/* Counts frames in groups of so many, the repeats of a B-scan. Where frames were lost,
- * their numbers say how many, or where they have none the time, so that a group begins
- * where it would have begun; without either it begins with the next frame. */
+/* Numbers frames and divides them into groups, such as the repeats of a B-scan. The frame's
+ * number alone decides on its group, so a change of settings never moves a group. The
+ * number comes from the frame itself where it has one. Otherwise frames are counted; after
+ * a loss their time says how many were lost. Without a time, a new group begins. */
 class FrameSequence {
 public:
-  /* What is known of a frame when it comes. */
+  struct Grouping {
+    guint frames = 1; /* of a group */
+    /* Frames after which a scan repeats, a multiple of `frames`. After a loss of unknown
+     * length the next frame is taken as the first of a period. */
+    guint period = 1;
+    GstClockTime frame_duration = GST_CLOCK_TIME_NONE;
+  };
+
+  /* What is known of a frame on arrival. */
   struct Arrival {
     GstClockTime time = GST_CLOCK_TIME_NONE;
     GstClockTime duration = GST_CLOCK_TIME_NONE;
-    std::optional<guint64> number; /* among all, lost ones counted */
-    bool lost = false;             /* others before it were */
-    bool empty = false;            /* there is nothing in it */
+    std::optional<guint64> number; /* among all frames, lost ones included */
+    /* Groups begin anew every so many frames, and no group extends beyond that; 0: groups
+     * follow each other without end. */
+    guint64 unit = 0;
+    bool lost = false;  /* frames before it were lost */
+    bool empty = false; /* it has no content */
   };
 
   enum class Part {
-    none, /* of a group of which frames are missing */
+    left_over, /* of no group: the unit has too few frames for another */
+    incomplete,
     some,
     last,
   };
 
-  /* The next frame is the first of a group, unless its number says otherwise. One of
-   * `period` is where what nobody could count begins anew, a multiple of `group`.
-   * `frame_duration` may be unknown. */
-  void restart (guint group, guint period, GstClockTime frame_duration);
+  /* Back to the state before the first frame. */
+  void restart () { *this = FrameSequence (); }
+
+  /* For the next frames, whose numbers go on. Another size breaks a group that has begun.
+   * Returns whether it did. */
+  bool set_grouping (const Grouping &wanted);
+  /* Leaves out the rest of a group that has begun. Returns whether one had. */
+  bool break_group ();
 
   Part next (const Arrival &arrival);
 
-  /* Of the frame that came last, from 0; lost ones count. */
+  /* Number of the last frame, from 0. */
   guint64 number () const { return number_; }
-  guint position () const { return guint (number_ % group); }
-  /* Whether others were lost before it. */
+  /* Of the last frame in its group. */
+  guint position () const { return position_; }
+  /* Whether frames were lost before the last frame. */
   bool lost () const { return last.lost; }
-  /* Of its group until then */
+  /* Time of the present group up to the last frame. */
   GstClockTime start () const { return start_; }
   GstClockTime duration () const;
 
 private:
   guint64 number_of (const Arrival &arrival) const;
 
-  guint group = 1, period = 1;
-  GstClockTime frame_duration = GST_CLOCK_TIME_NONE;
+  Grouping grouping;
   Arrival last;
   bool began = false;
   guint64 number_ = 0;
-  guint collected = 0;
+  guint position_ = 0;
+  guint collected = 0; /* frames of the present group; that of a broken one is full */
   GstClockTime start_ = GST_CLOCK_TIME_NONE;
 };
 } // namespace oct

@@ -411,14 +411,15 @@ TEST (test_octangio_finds_its_places_after_a_flush)
       pull_numbers (harness), speckle_variance (repeats_of (6)), 1, "after a flush");
 }
 
-TEST (test_octangio_begins_anew_with_new_caps)
+TEST (test_octangio_keeps_its_groups_with_new_caps)
 {
   Harness harness ("octangio repeats=2", frame_caps ("CF32LE"));
   harness.push (complex_frame (speckle (1), 0));
   harness.set_caps (frame_caps ("CF32LE", 3, 5));
+  harness.push (complex_frame (speckle (4, 15), 1));
   const std::vector<Pairs> repeats = {speckle (2, 15), speckle (3, 15)};
   for (guint n = 0; n < 2; n++)
-    harness.push (complex_frame (repeats[n], n));
+    harness.push (complex_frame (repeats[n], 2 + n));
   expect_equal (waiting (harness), 1u);
   expect_near (pull_numbers (harness), speckle_variance (repeats), 1, "other caps");
 }

@@ -4,6 +4,8 @@
  */
 #include "depthframes.hpp"
 
+#include <gst/oct/octscanmeta.h>
+
 using namespace check;
 using namespace depths;
 
@@ -271,15 +273,132 @@ TEST (test_octaverage_begins_anew_after_a_flush)
   expect_near (means_that_came (harness), Values{10.5}, 1e-5, "after a flush");
 }
 
-TEST (test_octaverage_begins_anew_with_new_caps)
+/* A group that began with other caps is left out; the next ones are where they would be. */
+TEST (test_octaverage_keeps_its_groups_with_new_caps)
 {
-  Harness harness ("octaverage frames=2", frame_caps ("F32LE"));
+  Harness harness ("octaverage frames=3", frame_caps ("F32LE"));
   harness.push (numbered (0));
   harness.set_caps (frame_caps ("F32LE", 3, 5));
-  for (guint n : {4, 6})
-    harness.push (timed (bytes_of<float> (Values (15, double (n))), n - 4));
-  const Values mean = pull_numbers (harness);
-  expect_near (mean, Values (15, 5.0), 1e-5, "other caps");
+  for (guint n = 1; n < 6; n++)
+    harness.push (timed (bytes_of<float> (Values (15, double (n))), n));
+  expect_equal (waiting (harness), 1u);
+  Owned<GstBuffer> out = harness.pull ();
+  fail_unless (GST_BUFFER_FLAG_IS_SET (out.operator->(), GST_BUFFER_FLAG_DISCONT));
+  expect_near (
+      numbers_in<float> (read_buffer (out)), Values (15, 4.0), 1e-5, "other caps");
+}
+
+/* --- volumes --- */
+
+namespace {
+struct Division {
+  std::string label;
+  guint repeats, b_scans, frames;
+  /* Of each group: its mean frame number, and which B-scan it is, worked out by hand */
+  std::vector<std::pair<double, std::string>> groups;
+};
+
+std::string
+place_text (GstBuffer *buffer)
+{
+  GstOctScan scan;
+  fail_unless (gst_buffer_get_oct_scan (buffer, &scan));
+  return text ("%u: volume %u b-scan %u/%u repeat %u/%u", guint (scan.frame),
+      guint (scan.volume), scan.b_scan, scan.b_scans, scan.repeat, scan.repeats);
+}
+
+GstBuffer *
+scanned (guint n, guint repeats, guint b_scans)
+{
+  GstBuffer *buffer = numbered (n);
+  const guint place = n / repeats;
+  const GstOctScan scan = {n, b_scans ? place / b_scans : 0,
+      b_scans ? place % b_scans : place, n % repeats, b_scans, repeats, FALSE};
+  gst_buffer_set_oct_scan (buffer, &scan);
+  return buffer;
+}
+} // namespace
+
+/* No mean is of two volumes, nor of some B-scans more often than of others. */
+TEST_ROWS (test_octaverage_divides_volumes,
+    std::vector<Division>{{"half of the repeats", 4, 2, 2,
+                              {{0.5, "0: volume 0 b-scan 0/2 repeat 0/2"},
+                                  {2.5, "1: volume 0 b-scan 0/2 repeat 1/2"},
+                                  {4.5, "2: volume 0 b-scan 1/2 repeat 0/2"},
+                                  {6.5, "3: volume 0 b-scan 1/2 repeat 1/2"},
+                                  {8.5, "4: volume 1 b-scan 0/2 repeat 0/2"}}},
+        {"some of the repeats", 3, 4, 2,
+            {{0.5, "0: volume 0 b-scan 0/4 repeat 0/1"},
+                {3.5, "1: volume 0 b-scan 1/4 repeat 0/1"},
+                {6.5, "2: volume 0 b-scan 2/4 repeat 0/1"},
+                {9.5, "3: volume 0 b-scan 3/4 repeat 0/1"},
+                {12.5, "4: volume 1 b-scan 0/4 repeat 0/1"}}},
+        {"all repeats of two B-scans", 2, 5, 4,
+            {{1.5, "0: volume 0 b-scan 0/2 repeat 0/1"},
+                {5.5, "1: volume 0 b-scan 1/2 repeat 0/1"},
+                {11.5, "2: volume 1 b-scan 0/2 repeat 0/1"},
+                {15.5, "3: volume 1 b-scan 1/2 repeat 0/1"}}},
+        {"B-scans that are left over", 1, 5, 2,
+            {{0.5, "0: volume 0 b-scan 0/2 repeat 0/1"},
+                {2.5, "1: volume 0 b-scan 1/2 repeat 0/1"},
+                {5.5, "2: volume 1 b-scan 0/2 repeat 0/1"},
+                {7.5, "3: volume 1 b-scan 1/2 repeat 0/1"},
+                {10.5, "4: volume 2 b-scan 0/2 repeat 0/1"}}},
+        {"a scan without end", 1, 0, 3,
+            {{1, "0: volume 0 b-scan 0/0 repeat 0/1"},
+                {4, "1: volume 0 b-scan 1/0 repeat 0/1"},
+                {7, "2: volume 0 b-scan 2/0 repeat 0/1"}}}})
+{
+  Harness harness (text ("octaverage frames=%u", row.frames), frame_caps ("F32LE"));
+  for (guint n = 0; n < 30; n++)
+    harness.push (scanned (n, row.repeats, row.b_scans));
+  for (const auto &[mean, place] : row.groups) {
+    Owned<GstBuffer> out = harness.pull ();
+    expect_near (
+        Values{numbers_in<float> (read_buffer (out))[0]}, Values{mean}, 1e-5, row.label);
+    expect_equal (place_text (out), place, row.label);
+    expect_equal (
+        GST_BUFFER_PTS (out), GstClockTime ((mean - (row.frames - 1) / 2.0) * each));
+  }
+}
+
+TEST_ROWS (test_octaverage_refuses_groups_that_no_volume_holds,
+    std::vector<Division>{{"volume of 3", 1, 3, 4, {}}, {"repeats", 3, 8, 4, {}}})
+{
+  const char *reason =
+      row.repeats > 1 ? "repeats each B-scan 3 times" : "a volume of the scan has 3";
+  Harness refused (text ("octaverage frames=%u", row.frames), frame_caps ("F32LE"));
+  refused.push (scanned (0, row.repeats, row.b_scans));
+  refused.said ().expect_one_error ({"groups of 4 frames", reason});
+
+  Harness playing ("octaverage frames=3", frame_caps ("F32LE"));
+  for (guint n = 0; n < 9; n++) {
+    if (n == 4)
+      set_together (playing.find ("octaverage"), "frames=4");
+    playing.push (scanned (n, row.repeats, row.b_scans));
+  }
+  expect_near (means_that_came (playing), Values{1, 4, 7}, 1e-5, row.label);
+  expect_warnings (playing.bus, row.label, {"groups of 4 frames"});
+}
+
+/* --- true scale --- */
+
+TEST_ROWS (test_octaverage_widens_the_pixels_of_means,
+    std::vector<std::string>{"1/1", "3/2", "9999/6887"})
+{
+  Harness harness (
+      "octaverage frames=1 lines=4", frame_caps ("GRAY8") + ",pixel-aspect-ratio=" + row);
+  harness.push (timed (Bytes (24 * n_depths), 0));
+  harness.pull ();
+  gint wide = 0, high = 1, numerator, denominator;
+  fail_unless (gst_structure_get_fraction (gst_caps_get_structure (harness.caps (), 0),
+      "pixel-aspect-ratio", &numerator, &denominator));
+  fail_unless (sscanf (row.c_str (), "%d/%d", &wide, &high) == 2);
+  expect_near (
+      Values{double (numerator) / denominator}, Values{4.0 * wide / high}, 1e-3, row);
+  /* Sinks multiply both with sizes in 32 bits. */
+  fail_unless (
+      numerator <= 10000 && denominator <= 10000, "%d/%d", numerator, denominator);
 }
 
 /* --- knobs --- */

@@ -411,6 +411,20 @@ TEST_ROWS (test_octscan_counts_what_was_lost,
   });
 }
 
+/* A seek back to before the first frame that came: 7 frames are one period of 6, and one. */
+TEST (test_octscan_counts_back_before_its_first_frame)
+{
+  Harness harness ("octscan repeats=2 b-scans=3", caps_of (spectra, lines_there));
+  for (guint n : {10, 11})
+    harness.pass (timed (frame_of (spectra, lines_there, told), n));
+  harness.flush ();
+  harness.start_segment ();
+  Owned<GstBuffer> out =
+      harness.pass (timed (frame_of (spectra, lines_there, told), 10 - 7));
+  expect_equal (scan_of (out).b_scan, 2u);
+  expect_equal (scan_of (out).repeat, 1u);
+}
+
 /* What is made of it, behind elements of others, says so too. */
 TEST (test_octscan_is_remembered_down_the_chain)
 {

@@ -4,6 +4,8 @@
  */
 #include "depthframes.hpp"
 
+#include <set>
+
 #include "gst/oct/octscanmeta.h"
 #include "gst/opencl/opencl.h"
 
@@ -410,6 +412,49 @@ TEST_ROWS (test_octvolume_blackens_lost_rows_of_the_picture, losses)
   }
 }
 
+TEST (test_octvolume_forgets_a_row_that_was_lost_twice)
+{
+  Harness harness ("octvolume ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory)\"",
+      frame_caps ("F32LE"));
+  bool marked = false;
+  for (guint n = 0; n < 3 * n_rows; n++) {
+    if (n % n_rows == 1 && n < 2 * n_rows)
+      continue;
+    harness.push (
+        scanned (frame_of (levels, b_scan_of (levels, n), n), n / n_rows, n % n_rows));
+    marked = is_marked (harness.pull ());
+    expect_equal (marked, n > 1 && n < 2 * n_rows + 1, text ("after %u", n));
+  }
+}
+
+namespace {
+struct Cut {
+  std::string label;
+  std::set<guint> lost;
+  std::vector<std::pair<guint, guint>> times; /* of the volumes, in frames */
+};
+} // namespace
+
+/* A volume lasts from its first B-scan to the end of its last. */
+TEST_ROWS (test_octvolume_ends_before_the_next_one_begins,
+    std::vector<Cut>{{"whole", {}, {{0, 5}, {5, 10}, {10, 15}}},
+        {"without its end", {4}, {{0, 4}, {5, 10}, {10, 15}}},
+        {"without its start", {5}, {{0, 5}, {6, 10}, {10, 15}}},
+        {"without both", {3, 4, 5}, {{0, 3}, {6, 10}, {10, 15}}}})
+{
+  Harness harness (volume_line (), frame_caps ("F32LE"));
+  for (guint n = 0; n < 3 * n_rows; n++) {
+    if (!row.lost.count (n))
+      harness.push (
+          scanned (frame_of (levels, b_scan_of (levels, n), n), n / n_rows, n % n_rows));
+  }
+  for (const auto &[from, to] : row.times) {
+    Owned<GstBuffer> out = harness.pull ();
+    expect_equal (GST_BUFFER_PTS (out), from * each, row.label);
+    expect_equal (GST_BUFFER_DURATION (out), (to - from) * each, row.label);
+  }
+}
+
 TEST (test_octvolume_ends_a_volume_whose_end_is_lost)
 {
   Harness harness (volume_line (), frame_caps ("F32LE"));
@@ -612,17 +657,22 @@ TEST (test_octvolume_has_no_middle_of_an_even_number_of_depths)
   expect_warnings (two.harness.bus, "an even number", {"surface-smooth is 4"});
 }
 
+/* B-scans keep their numbers: the second one is the last of a volume of two. */
 TEST (test_octvolume_becomes_as_long_as_it_is_told)
 {
   Harness harness (volume_line (), frame_caps ("F32LE"));
-  harness.push (frame_of (levels, b_scan_of (levels, 0), 0));
-  set_together (harness.find ("octvolume"), "b-scans=2");
   std::vector<Values> rows;
-  for (guint n = 1; n < 3; n++) {
+  for (guint n = 0; n < 4; n++) {
+    if (n == 1)
+      set_together (harness.find ("octvolume"), "b-scans=2");
     rows.push_back (b_scan_of (levels, n));
     harness.push (frame_of (levels, rows.back (), n));
   }
-  expect_volume (levels, harness.pull (), rows, "of two");
+  Owned<GstBuffer> first = harness.pull ();
+  expect_volume (levels, first, {{}, rows[1]}, "the second of two");
+  fail_unless (is_marked (first));
+  fail_unless (GST_BUFFER_FLAG_IS_SET (first.operator->(), GST_BUFFER_FLAG_DISCONT));
+  expect_volume (levels, harness.pull (), {rows[2], rows[3]}, "of two");
 }
 
 TEST (test_octvolume_becomes_as_long_as_it_is_told_while_caps_are_agreed_on)
@@ -630,9 +680,9 @@ TEST (test_octvolume_becomes_as_long_as_it_is_told_while_caps_are_agreed_on)
   Harness harness (volume_line ("b-scans=2"));
   Owned<GstElement> volume = harness.find ("octvolume");
   guint n = 0;
-  auto expect_length = [&] (guint length, const char *what) {
-    std::vector<Values> rows;
-    for (guint row = 0; row < length; row++, n++) {
+  auto expect_rows = [&] (guint missing, guint length, const char *what) {
+    std::vector<Values> rows (missing);
+    for (guint row = missing; row < length; row++, n++) {
       rows.push_back (b_scan_of (levels, n));
       harness.push (frame_of (levels, rows.back (), n));
     }
@@ -641,11 +691,12 @@ TEST (test_octvolume_becomes_as_long_as_it_is_told_while_caps_are_agreed_on)
 
   set_while_caps_are_agreed (volume, "b-scans=6");
   harness.set_caps (frame_caps ("F32LE"));
-  expect_length (6, "at the start");
+  expect_rows (0, 6, "at the start");
   set_together (volume, "b-scans=2");
   set_while_caps_are_agreed (volume, "b-scans=5");
   harness.push (frame_of (levels, b_scan_of (levels, 0), n++)); /* the first of two */
-  expect_length (5, "while it plays");
+  expect_rows (2, 5, "while it plays"); /* 5 to 9, of which 5 and 6 were of others */
+  expect_rows (0, 5, "after that");
   expect_equal (waiting (harness), 0u);
 }
 
@@ -665,12 +716,16 @@ TEST (test_octvolume_goes_on_with_b_scans_of_another_size)
   Harness harness (volume_line (), frame_caps ("F32LE"));
   harness.push (frame_of (levels, b_scan_of (levels, 0), 0));
   harness.set_caps (frame_caps ("F32LE", n_lines, n_depths - 1));
-  Values all;
-  for (guint n = 0; n < n_rows; n++) {
+  const gsize size = n_lines * (n_depths - 1);
+  Values all (size, 0.0);
+  for (guint n = 1; n < 2 * n_rows; n++) {
     Values values = b_scan_of (levels, n);
-    values.resize (n_lines * (n_depths - 1));
+    values.resize (size);
     all.insert (all.end (), values.begin (), values.end ());
-    harness.push (frame_of (levels, values, 1 + n));
+    harness.push (frame_of (levels, values, n));
   }
-  expect_near (pull_numbers (harness), all, 0, "of the new size");
+  const Values rest (all.begin () + gssize (n_rows * size), all.end ());
+  all.resize (n_rows * size);
+  expect_near (pull_numbers (harness), all, 0, "all but the first");
+  expect_near (pull_numbers (harness), rest, 0, "the next volume");
 }

@@ -1,0 +1,30 @@
+/* Groups of B-scans within the volumes of a scan
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "../octscanmeta.h"
+
+namespace oct {
+/* A group of frames never crosses the end of a volume, nor the end of a B-scan's repeats
+ * where these are enough for a group. Frames left over there belong to no group. */
+class ScanGroups {
+public:
+  /* Of `frames` frames each. An error where a volume has fewer frames, or where a group
+   * would hold some B-scans more often than others. */
+  static bool check (const GstOctScan &scan, guint frames, GError **error);
+
+  /* With what check() accepts. */
+  ScanGroups (const GstOctScan &scan, guint frames);
+
+  /* Frames after which groups begin anew, 0: never. */
+  guint64 unit () const { return unit_; }
+  /* The scan of groups; `first` is that of a group's first frame. */
+  GstOctScan scan_of_group (const GstOctScan &first) const;
+
+private:
+  guint frames;
+  guint64 unit_;
+};
+} // namespace oct

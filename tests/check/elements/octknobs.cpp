@@ -1,0 +1,481 @@
+/* Every property of an OCT element that may change while playing, changed at every phase
+ * of a group of frames: it must not move groups, directions or rows of volumes
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "../folder.hpp"
+#include "../harness.hpp"
+
+#include <gst/oct/octscanmeta.h>
+
+#include <map>
+#include <set>
+
+using namespace check;
+
+namespace {
+/* Each row compiles kernels of its own. */
+const bool may_take_long = each_test_may_take (60);
+
+const guint n_frames = 44, group = 4;
+const GstClockTime each = GST_SECOND / 10;
+
+/* The frames before which the property changes, from one value to the other and back:
+ * within a group after 1, 2 and 3 frames, and between two groups. */
+const std::vector<guint> changes = {5, 14, 23, 32, 38};
+
+struct Knob {
+  std::string element, name;
+  std::string was, becomes; /* the settings, several where one makes no sense alone */
+  /* Frames that the element remembers: so many after the change, results may differ from
+   * those of a run with the new setting. */
+  guint remembers = 0;
+  std::string chain; /* where it is not the element's usual one */
+  std::string label;
+};
+
+const guint all_frames = n_frames;
+
+/* What stands between the source and the sink, by the element under test. The elements
+ * in front of the last one have no frames in common: that one makes groups of 4. */
+const std::string spectra = "octscan name=octscan b-scans=40 ! octwindowinterp "
+                            "name=octwindowinterp ! octfft name=octfft ! ";
+const std::string measured =
+    "octscan name=octscan b-scans=40 ! octwindowinterp wavelength-min=1187 "
+    "wavelength-max=1433 wavelength-unit=nm ! octfft name=octfft line-step=5 ! ";
+const std::map<std::string, std::string> chains = {
+    {"angiogram", spectra + "octbackground name=octbackground ! octangio name=octangio"},
+    {"mean", spectra + "octaverage name=octaverage frames=4"},
+    {"flow",
+        spectra + "octdoppler name=octdoppler ! octaverage name=octaverage frames=4"},
+    {"picture",
+        spectra + "video/x-raw(ANY) ! octaverage name=octaverage frames=4 lines=2"},
+    {"display", spectra
+                    + "application/x-oct(ANY),format=CF32LE ! octdisplay name=octdisplay "
+                      "! octaverage name=octaverage frames=4"},
+    {"clocked", spectra + "octangio name=octangio"}, /* with longer A-lines */
+    {"measured", measured + "octangio name=octangio"},
+    {"measured picture",
+        measured + "video/x-raw(ANY) ! octaverage name=octaverage frames=4"},
+    {"measured display", measured
+                             + "application/x-oct(ANY),format=CF32LE ! octdisplay "
+                               "name=octdisplay ! octaverage name=octaverage frames=4"},
+    {"measured en face",
+        "octscan name=octscan b-scans=4 b-scan-step=9 line-step=4 ! "
+        "octwindowinterp name=octwindowinterp ! octfft name=octfft ! "
+        "application/x-oct(ANY),format=F32LE ! octvolume name=octvolume ! "
+        "video/x-raw(ANY)"},
+    {"shown flow", spectra
+                       + "octdoppler quantity=phase ! octdisplay name=octdisplay ! "
+                         "octaverage frames=4"},
+    {"flow en face", "octscan b-scans=4 ! octwindowinterp ! octfft ! octdoppler "
+                     "quantity=phase ! octvolume name=octvolume ! video/x-raw(ANY)"},
+    {"volume", "octscan name=octscan b-scans=4 ! octwindowinterp name=octwindowinterp ! "
+               "octfft name=octfft ! octvolume name=octvolume ! "
+               "other/tensors(ANY),num_tensors=1"},
+    {"counted volume",
+        "octwindowinterp name=octwindowinterp ! octfft name=octfft ! "
+        "octvolume name=octvolume b-scans=4 ! other/tensors(ANY),num_tensors=1"},
+    {"en face", "octscan name=octscan b-scans=4 ! octwindowinterp name=octwindowinterp ! "
+                "octfft name=octfft ! application/x-oct(ANY),format=CF32LE ! "
+                "octvolume name=octvolume ! video/x-raw(ANY)"},
+    {"rendered", "octscan name=octscan b-scans=4 ! octwindowinterp "
+                 "name=octwindowinterp ! octfft name=octfft ! "
+                 "application/x-oct(ANY),format=F32LE ! octvolume ! "
+                 "octrender name=octrender ! "
+                 "video/x-raw(ANY),width=24,height=16"},
+};
+
+const std::map<std::string, std::string> usual_chains = {{"octtestsrc", "angiogram"},
+    {"octscan", "angiogram"}, {"octwindowinterp", "angiogram"}, {"octfft", "angiogram"},
+    {"octbackground", "angiogram"}, {"octangio", "angiogram"}, {"octaverage", "mean"},
+    {"octdoppler", "flow"}, {"octdisplay", "display"}, {"octvolume", "en face"},
+    {"octrender", "rendered"}};
+
+/* Files of 64 numbers, by the names that settings below have for them. */
+class NumberFiles {
+public:
+  NumberFiles ()
+  {
+    write ("@wavelengths", 800, 1.5);
+    write ("@map", 0.4, 0.98);
+    write ("@numbers", 100, -1);
+  }
+  std::string put_into (std::string settings) const
+  {
+    for (const auto &[name, path] : paths) {
+      const gsize at = settings.find (name);
+      if (at != std::string::npos)
+        settings.replace (at, name.size (), path);
+    }
+    return settings;
+  }
+
+private:
+  void write (const std::string &name, double first, double step)
+  {
+    std::string numbers;
+    for (guint n = 0; n < 64; n++)
+      numbers += text ("%.9g\n", first + step * n);
+    paths[name] = folder.write (name.substr (1), numbers);
+  }
+  Folder folder;
+  std::map<std::string, std::string> paths;
+};
+
+std::vector<Knob>
+make_knobs ()
+{
+  const std::string calibrated = "wavelength-min=1187 wavelength-max=1433";
+
+  std::vector<Knob> knobs = {
+      {"octangio", "repeats", "repeats=4", "repeats=2"},
+      {"octangio", "method", "method=speckle-variance", "method=decorrelation"},
+      {"octangio", "axial-shift", "axial-shift=0", "axial-shift=2"},
+      {"octangio", "bands", "bands=1", "bands=2"},
+      {"octaverage", "frames", "frames=4", "frames=6"},
+      {"octaverage", "lines", "lines=1", "lines=2"},
+      {"octaverage", "rolling", "rolling=false", "rolling=true", 3},
+      {"octaverage", "mean", "mean=complex", "mean=log"},
+      {"octbackground", "method", "method=none", "method=mean"},
+      {"octbackground", "location", "method=none location=nowhere.npy",
+          "location=elsewhere.npy"},
+      {"octbackground", "segment-lines", "segment-lines=32", "segment-lines=5"},
+      {"octbackground", "dc-depths", "dc-depths=0", "dc-depths=5"},
+      {"octdisplay", "scale", "scale=log", "scale=linear"},
+      {"octdisplay", "db-min", "db-min=0", "db-min=20"},
+      {"octdisplay", "db-max", "db-max=80", "db-max=60"},
+      {"octdisplay", "db-auto", "db-auto=false", "db-auto=true", all_frames},
+      {"octdisplay", "min", "min=-3 max=3", "min=-1", 0, "shown flow"},
+      {"octdisplay", "max", "min=-3 max=3", "max=1", 0, "shown flow"},
+      {"octdisplay", "true-scale", "true-scale=false", "true-scale=true", 0,
+          "measured display"},
+      {"octdisplay", "flip", "flip=false", "flip=true"},
+
+      {"octdoppler", "between", "between=lines quantity=phase", "between=frames", 1},
+      {"octdoppler", "quantity", "quantity=velocity", "quantity=phase"},
+      {"octdoppler", "window-depths", "window-depths=3", "window-depths=1"},
+      {"octdoppler", "window-lines", "window-lines=3", "window-lines=9"},
+      {"octdoppler", "wavelength", "wavelength=1310", "wavelength=840"},
+      {"octdoppler", "refractive-index", "refractive-index=1", "refractive-index=1.4"},
+      {"octdoppler", "angle", "angle=0", "angle=45"},
+      {"octdoppler", "line-rate", "line-rate=0", "line-rate=50000"},
+      {"octdoppler", "threshold", "threshold=-1000", "threshold=20"},
+      {"octdoppler", "invert", "invert=false", "invert=true"},
+      {"octfft", "scale", "scale=log", "scale=linear", 0, "picture"},
+      {"octfft", "db-min", "db-min=0", "db-min=20", 0, "picture"},
+      {"octfft", "db-max", "db-max=80", "db-max=60", 0, "picture"},
+      {"octfft", "db-auto", "db-auto=false", "db-auto=true", all_frames, "picture"},
+      {"octfft", "flip", "flip=false", "flip=true", 0, "picture"},
+      {"octfft", "true-scale", "true-scale=false line-step=5", "true-scale=true", 0,
+          "measured picture"},
+      {"octfft", "depth-start", "depth-start=0", "depth-start=7"},
+      {"octfft", "depth-count", "depth-count=0", "depth-count=20"},
+      {"octfft", "refractive-index", "refractive-index=1", "refractive-index=1.4", 0,
+          "measured"},
+      {"octfft", "line-step", "line-step=0", "line-step=5"},
+      {"octscan", "b-scans-per-buffer", "b-scans-per-buffer=1", "b-scans-per-buffer=2"},
+      {"octscan", "flyback", "flyback=0", "flyback=2"},
+      {"octscan", "delay", "reverse=odd delay=0", "delay=1"},
+      {"octscan", "first-line", "first-line=0", "first-line=3"},
+      {"octscan", "lines", "reverse=odd lines=0", "lines=20"},
+      {"octscan", "reverse", "reverse=none", "reverse=odd"},
+      {"octscan", "reverse-samples", "reverse-samples=none", "reverse-samples=odd"},
+      {"octscan", "sinusoidal", "sinusoidal=0", "sinusoidal=0.9"},
+      {"octscan", "interpolation", "delay=0.5 interpolation=nearest",
+          "interpolation=linear"},
+      {"octscan", "repeats", "repeats=1", "repeats=2"},
+      {"octscan", "b-scans", "b-scans=40", "b-scans=8"},
+      {"octscan", "line-step", "line-step=0", "line-step=5"},
+      {"octscan", "b-scan-step", "b-scan-step=0", "b-scan-step=5"},
+      {"octtestsrc", "pattern", "depths=<8,20,25> pattern=mirrors", "pattern=layers"},
+      {"octtestsrc", "dispersion-a2", "dispersion-a2=0", "dispersion-a2=0.01"},
+      {"octtestsrc", "dispersion-a3", "dispersion-a3=0", "dispersion-a3=0.0001"},
+      {"octtestsrc", "level", "level=200", "level=100"},
+      {"octtestsrc", "noise", "noise=0", "noise=20"},
+      {"octtestsrc", "seed", "pattern=layers seed=1", "seed=2"},
+      {"octtestsrc", "velocity", "velocity=0", "velocity=1"},
+      {"octtestsrc", "line-rate", "velocity=1 line-rate=0", "line-rate=1000"},
+      {"octtestsrc", "sinusoidal", "pattern=layers sinusoidal=0", "sinusoidal=0.5"},
+      {"octtestsrc", "bidirectional", "pattern=layers bidirectional=false",
+          "bidirectional=true"},
+      {"octvolume", "b-scans", "b-scans=4", "b-scans=8", 0, "counted volume"},
+      {"octvolume", "live", "live=false", "live=true", 3, "volume"},
+      {"octvolume", "live", "live=false", "live=true", 3, "counted volume"},
+      {"octvolume", "projection", "projection=mean", "projection=maximum"},
+      {"octvolume", "slab-start", "slab-start=0", "slab-start=5"},
+      {"octvolume", "slab-depths", "slab-depths=0", "slab-depths=6"},
+      {"octvolume", "surface",
+          "slab-depths=6 surface-from=3 surface-level=8 surface=false", "surface=true"},
+      {"octvolume", "surface-level",
+          "slab-depths=6 surface-from=3 surface=true "
+          "surface-level=5",
+          "surface-level=9"},
+      {"octvolume", "surface-smooth",
+          "slab-depths=6 surface-from=3 surface=true "
+          "surface-level=6 surface-smooth=1",
+          "surface-smooth=5"},
+      {"octvolume", "surface-from", "slab-depths=6 surface=true surface-from=0",
+          "surface-from=4"},
+      {"octvolume", "true-scale", "true-scale=false", "true-scale=true", 0,
+          "measured en face"},
+      {"octvolume", "scale", "scale=log", "scale=linear"},
+      {"octvolume", "db-min", "db-min=0", "db-min=20"},
+      {"octvolume", "db-max", "db-max=80", "db-max=60"},
+      {"octvolume", "min", "min=-3 max=3", "min=-1", 0, "flow en face"},
+      {"octvolume", "max", "min=-3 max=3", "max=1", 0, "flow en face"},
+      {"octrender", "mode", "max=100 mode=maximum", "mode=alpha"},
+      {"octrender", "azimuth", "azimuth=0", "azimuth=30"},
+      {"octrender", "elevation", "elevation=0", "elevation=30"},
+      {"octrender", "turn", "turn=0", "turn=10", all_frames},
+      {"octrender", "zoom", "zoom=1", "zoom=2"},
+      {"octrender", "opacity", "mode=alpha opacity=0.1", "opacity=0.5"},
+      {"octrender", "min", "min=0", "min=10"},
+      {"octrender", "max", "max=90", "max=50"},
+      {"octrender", "step", "step=4", "step=2"},
+      {"octrender", "depth-step", "max=100 depth-step=1 line-step=1 b-scan-step=1",
+          "depth-step=5"},
+      {"octrender", "line-step", "max=100 depth-step=1 line-step=1 b-scan-step=1",
+          "line-step=5"},
+      {"octrender", "b-scan-step", "max=100 depth-step=1 line-step=1 b-scan-step=1",
+          "b-scan-step=5"},
+      {"octrender", "frames", "frames=1", "frames=2"},
+      {"octwindowinterp", "wavelengths", calibrated + " wavelengths=",
+          "wavelength-min=0 wavelength-max=0 wavelengths=@wavelengths"},
+      {"octwindowinterp", "wavelength-min", calibrated, "wavelength-min=1100"},
+      {"octwindowinterp", "wavelength-max", calibrated, "wavelength-max=1500"},
+      {"octwindowinterp", "wavelength-unit", calibrated + " wavelength-unit=none",
+          "wavelength-unit=nm"},
+      {"octwindowinterp", "resample-map", "resample-map=", "resample-map=@map"},
+      {"octwindowinterp", "resample-polynomial",
+          "resample-polynomial=", "resample-polynomial=0,60"},
+      {"octwindowinterp", "chirp", "chirp=", "chirp=@map"},
+      {"octwindowinterp", "interpolation", calibrated + " interpolation=linear",
+          "interpolation=nufft"},
+      {"octwindowinterp", "window", "window=hann", "window=hamming"},
+      {"octwindowinterp", "window-centre", "window-width=0.5 window-centre=0.5",
+          "window-centre=0.4"},
+      {"octwindowinterp", "window-width", "window-width=1", "window-width=0.5"},
+      {"octwindowinterp", "first-sample", "samples=40 first-sample=0", "first-sample=8"},
+      {"octwindowinterp", "samples", "samples=0", "samples=40"},
+      {"octwindowinterp", "padded-samples", "padded-samples=0", "padded-samples=128"},
+      {"octwindowinterp", "dispersion-a2", "dispersion-a2=0", "dispersion-a2=0.01"},
+      {"octwindowinterp", "dispersion-a3", "dispersion-a3=0", "dispersion-a3=0.0001"},
+      {"octwindowinterp", "dispersion-phase",
+          "dispersion-phase=", "dispersion-phase=@numbers"},
+      {"octwindowinterp", "background", "background=none", "background=frame"},
+      {"octwindowinterp", "background", "background=none", "background=rolling",
+          all_frames},
+      {"octwindowinterp", "background-file", "background=file background-file=@numbers",
+          "background-file=@map"},
+      {"octwindowinterp", "background-frames", "background=rolling background-frames=2",
+          "background-frames=4", all_frames},
+      {"octwindowinterp", "k-clock", "k-clock=none", "k-clock=behind", 0, "clocked"},
+      {"octwindowinterp", "bit-shift", "bit-shift=0", "bit-shift=4"},
+  };
+  std::map<std::string, guint> seen;
+  for (Knob &knob : knobs) {
+    knob.label = knob.element + " " + knob.name;
+    if (const guint before = seen[knob.label]++)
+      knob.label += " " + std::to_string (before + 1);
+  }
+  return knobs;
+}
+
+/* Those that start something once, or name files for it, make no other frames. */
+const std::set<std::string> actions = {"octwindowinterp calibrate",
+    "octwindowinterp calibrate-same-side", "octwindowinterp calibration-folder",
+    "octwindowinterp settings"};
+
+struct Output {
+  GstClockTime from, to;
+  std::string caps, scan;
+  Bytes bytes;
+  bool is_break, is_incomplete;
+};
+
+std::string
+scan_text (GstBuffer *buffer)
+{
+  GstOctScan scan;
+  if (!gst_buffer_get_oct_scan (buffer, &scan))
+    return "";
+  return text ("frame %u volume %u b-scan %u/%u repeat %u/%u%s", guint (scan.frame),
+      guint (scan.volume), scan.b_scan, scan.b_scans, scan.repeat, scan.repeats,
+      scan.reversed ? " reversed" : "");
+}
+
+bool
+is_en_face (const std::string &chain)
+{
+  return chain.find ("en face") != std::string::npos;
+}
+
+/* An en face picture is complete with the last row of a volume. */
+bool
+is_complete (const std::string &chain, GstClockTime end)
+{
+  return !is_en_face (chain) || (end + each / 2) / each % group == 0;
+}
+
+/* Runs the chain with `first`, and sets `other` and `first` in turn where `toggles`. */
+std::vector<Output>
+run_with (const Knob &knob, const std::string &chain, const std::string &first,
+    const std::string &other)
+{
+  const NumberFiles files;
+  const std::string &between = chains.at (chain);
+  Pipeline pipeline (text ("octtestsrc name=octtestsrc num-buffers=%u level=200 ! "
+                           "video/x-raw(memory:OpenCLMemory),width=%u,height=24,"
+                           "framerate=10/1 ! ",
+                         n_frames, chain == "clocked" ? 256 : 64)
+                     + between + " ! opencldownload ! appsink name=out sync=false");
+  set_together (pipeline[knob.element], files.put_into (knob.was));
+  set_together (pipeline[knob.element], files.put_into (first));
+  /* The source has made a frame before it comes to its pad. */
+  const guint early = knob.element == "octtestsrc" ? 1 : 0;
+  guint frame = 0;
+  Owned<GstPad> pad = pipeline.pad ("octtestsrc", "src");
+  watch (pad, GST_PAD_PROBE_TYPE_BUFFER, [&] (GstPadProbeInfo *) {
+    for (gsize n = 0; n < changes.size () && !other.empty (); n++) {
+      if (frame + early == changes[n])
+        set_together (pipeline[knob.element], files.put_into (n % 2 ? first : other));
+    }
+    frame++;
+    return GST_PAD_PROBE_OK;
+  });
+  pipeline.start ();
+  std::vector<Output> outputs;
+  while (Owned<GstSample> sample = pipeline.pull ()) {
+    GstBuffer *buffer = gst_sample_get_buffer (sample);
+    const GstClockTime from = GST_BUFFER_PTS (buffer);
+    Output output = {from, from + GST_BUFFER_DURATION (buffer), "", scan_text (buffer),
+        read_buffer (buffer),
+        bool (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_DISCONT)),
+        bool (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_CORRUPTED))};
+    gchar *caps = gst_caps_to_string (gst_sample_get_caps (sample));
+    output.caps = caps;
+    g_free (caps);
+    if (is_en_face (chain))
+      output.from = output.to - group * each;
+    if (is_complete (chain, output.to))
+      outputs.push_back (output);
+  }
+  const Outcome said = pipeline.said ();
+  fail_unless (said.is_clean (), "%s: %s %s", knob.label.c_str (), said.line ().c_str (),
+      said.warnings.empty () ? "" : said.warnings[0].c_str ());
+  return outputs;
+}
+
+std::string
+name_of (const Output &output)
+{
+  return text (
+      "frames %.1f to %.1f", double (output.from) / each, double (output.to) / each);
+}
+
+/* Frames with one setting. */
+struct Stretch {
+  guint from, to;
+  bool is_new;
+};
+
+/* A picture of a volume is made when its last B-scan has come. */
+std::vector<Stretch>
+stretches_of (const std::string &chain)
+{
+  const guint unit = chain == "rendered" ? group : 1;
+  std::vector<Stretch> all = {{0, 0, false}};
+  for (gsize n = 0; n < changes.size (); n++) {
+    const guint at = changes[n] / unit * unit;
+    all.back ().to = at;
+    all.push_back ({at, n_frames, n % 2 == 0});
+  }
+  return all;
+}
+
+/* Whether only frames of the stretch are in it; times are rounded to nanoseconds. */
+bool
+lies_in (const Output &output, const Stretch &stretch)
+{
+  const GstClockTime tolerance = 10;
+  return output.from + tolerance >= stretch.from * each
+         && output.to <= stretch.to * each + tolerance;
+}
+
+void
+expect_same (const Output &got, const Output &expected, const std::string &what)
+{
+  expect_equal (got.caps, expected.caps, what);
+  expect_equal (got.scan, expected.scan, what);
+  expect_equal (got.to - got.from, expected.to - expected.from, what);
+}
+} // namespace
+
+TEST_ROWS (test_oct_knobs_move_no_group, make_knobs ())
+{
+  const std::string chain =
+      row.chain.empty () ? usual_chains.at (row.element) : row.chain;
+  std::vector<Output> got = run_with (row, chain, row.was, row.becomes);
+  const std::vector<Output> olds = run_with (row, chain, row.was, ""),
+                            news = run_with (row, chain, row.becomes, "");
+  gsize differences = 0;
+  std::set<GstClockTime> whole;
+  for (const Stretch &stretch : stretches_of (chain)) {
+    for (const Output &expected : stretch.is_new ? news : olds) {
+      if (!lies_in (expected, stretch))
+        continue;
+      const std::string what = row.label + ": " + name_of (expected);
+      const auto found = std::find_if (got.begin (), got.end (),
+          [&] (const Output &one) { return one.from == expected.from; });
+      fail_unless (found != got.end (), "%s: missing", what.c_str ());
+      whole.insert (found->from);
+      expect_same (*found, expected, what);
+      if (expected.from >= (stretch.from + row.remembers) * each)
+        assert_same (found->bytes, expected.bytes, what);
+    }
+  }
+  /* All others hold frames with both settings, or say that frames are missing. */
+  GstClockTime end = 0;
+  for (const Output &output : got) {
+    bool is_mixed = output.is_incomplete;
+    for (guint change : changes)
+      is_mixed = is_mixed || (output.from < change * each && output.to > change * each);
+    fail_unless (is_mixed || whole.count (output.from), "%s: %s should not be there",
+        row.label.c_str (), name_of (output).c_str ());
+    fail_unless (output.from <= end + 10 || output.is_break || is_en_face (chain),
+        "%s: %s come after a gap without DISCONT", row.label.c_str (),
+        name_of (output).c_str ());
+    end = output.to;
+  }
+  for (gsize n = 0; n < std::min (olds.size (), news.size ()); n++)
+    differences += olds[n].bytes != news[n].bytes || olds[n].caps != news[n].caps
+                   || olds[n].scan != news[n].scan;
+  const bool names_a_file = row.name == "location";
+  fail_unless (differences > 0 || names_a_file || olds.size () != news.size (),
+      "%s changes nothing: the test says nothing", row.label.c_str ());
+}
+
+/* A property that is new has to be added above. */
+TEST (test_oct_knobs_are_all_tested)
+{
+  std::set<std::string> known = actions;
+  for (const Knob &knob : make_knobs ())
+    known.insert (knob.element + " " + knob.name);
+  for (const std::string &name : element_names ()) {
+    if (name.compare (0, 3, "oct") != 0)
+      continue;
+    Owned<GstElement> element = gst_element_factory_make (name.c_str (), nullptr);
+    gst_object_ref_sink (element.operator->());
+    guint n = 0;
+    GParamSpec **specs =
+        g_object_class_list_properties (G_OBJECT_GET_CLASS (element.operator->()), &n);
+    for (guint i = 0; i < n; i++) {
+      if ((specs[i]->flags & GST_PARAM_MUTABLE_PLAYING)
+          && specs[i]->owner_type == G_OBJECT_TYPE (element.operator->()))
+        fail_unless (known.count (name + " " + specs[i]->name), "%s %s is not tested",
+            name.c_str (), specs[i]->name);
+    }
+    g_free (specs);
+  }
+}
