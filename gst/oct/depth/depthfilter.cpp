@@ -349,6 +349,8 @@ typedef struct {
   bool lost;     /* something before the next frame was */
   bool outdated; /* frames kept so far are of no use for the next */
   bool break_in_output;
+  bool began;     /* a frame has come whose scan has room for a group */
+  bool is_misfit; /* the scan of the last frame has none */
   GstCaps *input_caps;
   FrameSequence *sequence;
   FrameSequence::Arrival arrival;
@@ -457,6 +459,7 @@ gst_oct_depth_filter_close (GstOpenCLFilter *filter)
   priv.first->reset ();
   gst_clear_caps (&priv.input_caps);
   priv.prepared = priv.lost = priv.break_in_output = priv.outdated = false;
+  priv.began = priv.is_misfit = false;
 }
 
 /* --- frames --- */
@@ -502,6 +505,31 @@ gst_oct_depth_filter_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   priv.lost = false;
 }
 
+/* A scan that its element changes while playing may have no room for a group: its frames
+ * are left out, with one warning. At the start this is an error. */
+static bool
+fits_scan (GstOpenCLFilter *filter, GstOctDepthFilterPrivate &priv, GError **error)
+{
+  const DepthFilter &work = *priv.work;
+  GError *reason = nullptr;
+
+  if (!work.scan || oct::ScanGroups::check (*work.scan, work.change ().frames, &reason)) {
+    priv.began = true;
+    priv.is_misfit = false;
+    return true;
+  }
+  if (!priv.began) {
+    g_propagate_error (error, reason);
+    return false;
+  }
+  if (!priv.is_misfit)
+    GST_ELEMENT_WARNING (
+        filter, LIBRARY, SETTINGS, ("%s; leaving them out", reason->message), (nullptr));
+  g_error_free (reason);
+  priv.is_misfit = priv.arrival.empty = true;
+  return true;
+}
+
 static gboolean
 gst_oct_depth_filter_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     cl_command_queue queue, guint *outputs, GError **error)
@@ -510,7 +538,7 @@ gst_oct_depth_filter_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *inpu
   DepthFilter &work = *priv.work;
 
   *outputs = 0;
-  if (work.scan && !oct::ScanGroups::check (*work.scan, work.change ().frames, error))
+  if (!fits_scan (filter, priv, error))
     return FALSE;
   if (priv.agrees) {
     if (!priv.prepared && !work.prepare (gst_opencl_filter_get_context (filter), error))

@@ -381,6 +381,16 @@ TEST_ROWS (test_octaverage_refuses_groups_that_no_volume_holds,
   expect_warnings (playing.bus, row.label, {"groups of 4 frames"});
 }
 
+/* Somebody turns octscan's b-scans down, and up again. */
+TEST (test_octaverage_waits_for_volumes_that_hold_a_group)
+{
+  Harness harness ("octaverage frames=4", frame_caps ("F32LE"));
+  for (guint n = 0; n < 24; n++)
+    harness.push (scanned (n, 1, n < 8 || n >= 16 ? 8 : 2));
+  expect_near (means_that_came (harness), Values{1.5, 5.5, 17.5, 21.5}, 1e-5, "volumes");
+  expect_warnings (harness.bus, "volumes of 2", {"groups of 4 frames"});
+}
+
 /* --- true scale --- */
 
 TEST_ROWS (test_octaverage_widens_the_pixels_of_means,
