@@ -61,6 +61,8 @@
  * mirror and the one before together, `dispersion-phase` (arrays of doubles, as these
  * properties' files have them), how many `mirrors` it is of, and the widths of the first
  * one's peak as it was and calibrated, `width-before` and `width-after`, in depths.
+ * A calibration that makes a peak wider, a mirror too near to zero delay, or no fringe is a
+ * WARNING message; the next mirror then is a first one.
  * `calibration-folder` has files of them written for `settings`. It is what the command
  * `oct-calibrate` does with files.
  *

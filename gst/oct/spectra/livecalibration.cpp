@@ -16,6 +16,7 @@
 namespace oct {
 /* The threads that reckon have it as long as there is work. */
 struct LiveCalibration::Mirrors {
+  std::mutex in_order; /* held by the thread that calibrates: one frame after the other */
   std::mutex mutex;
   std::condition_variable told;
   std::deque<std::unique_ptr<Job>> waiting;
@@ -97,6 +98,7 @@ void
 LiveCalibration::calibrate (GstElement *element, gpointer data)
 {
   auto *mirrors = static_cast<Mirrors *> (data);
+  const std::lock_guard<std::mutex> in_order (mirrors->in_order);
   std::unique_lock<std::mutex> lock (mirrors->mutex);
   const std::unique_ptr<Job> job = std::move (mirrors->waiting.front ());
   mirrors->waiting.pop_front ();
@@ -120,9 +122,14 @@ LiveCalibration::calibrate (GstElement *element, gpointer data)
   }
   if (good)
     post (element, found);
-  else
+  else {
+    /* Either mirror may be the wrong one. */
+    lock.lock ();
+    mirrors->before.clear ();
+    lock.unlock ();
     GST_ELEMENT_WARNING (element, RESOURCE, SETTINGS,
         ("No calibration was found in this frame: %s", error->message), (nullptr));
+  }
   g_clear_error (&error);
 }
 

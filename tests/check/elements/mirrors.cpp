@@ -316,6 +316,17 @@ TEST (test_octwindowinterp_goes_on_where_no_mirror_plays)
   fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
   chain.pass (x);
   fail_unless (chain.harness.said ().is_clean ());
+
+  /* It is no first one of a pair. */
+  calibrate (chain);
+  chain.pass (mirror (60, 1, 1));
+  message =
+      next_message (chain, GstMessageType (GST_MESSAGE_WARNING | GST_MESSAGE_ELEMENT));
+  int mirrors = 0;
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_ELEMENT);
+  fail_unless (
+      gst_structure_get_int (gst_message_get_structure (message), "mirrors", &mirrors));
+  fail_unless_equals_int (mirrors, 1);
 }
 
 /* --- maps as others have them --- */
