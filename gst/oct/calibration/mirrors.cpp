@@ -9,6 +9,7 @@
 #include <cmath>
 #include <complex>
 #include <gst/gst.h>
+#include <string>
 
 namespace oct {
 namespace {
@@ -16,15 +17,28 @@ using Values = std::vector<double>;
 using Complex = std::complex<double>;
 using Line = std::vector<Complex>;
 
-/* A spectrometer's bend is one of few bends: more terms would follow noise, and leave the
- * ends, where there is little light, to it. */
-const gsize degree = 5;
-const guint rounds = 5;
-/* Depths around a fringe's peak that are looked at: first as far as an uneven spectrum
- * smears it, then closely. */
-const double first_reach = 30, reach = 6;
-const double least_share = 0.1; /* of all power, in that reach */
-const gsize least_depth = 6;    /* nearer lies what the lamp's spectrum leaves */
+/* Wavenumber and dispersion are smooth functions of the sample. Polynomials of a higher
+ * degree follow noise at the ends, where the light source is weak. */
+const gsize terms = 6;
+const guint rounds = 12;
+const gsize least_depth = 6;    /* below lies the spectrum of the light source */
+const double least_share = 0.1; /* of the power that passes the last filter */
+const double least_weight = 0.05;
+const double most_growth = 1.01; /* of a width, by noise */
+
+/* Band-pass filter around a fringe. It gets narrower from round to round, as unknown
+ * dispersion and unequal steps of wavenumber widen the fringe at first. */
+struct Filter {
+  explicit Filter (guint round)
+      : reach (std::max (120 * std::pow (0.75, round), narrowest)),
+        search (round < 4 ? 60 : 12)
+  {
+  }
+
+  static constexpr double narrowest = 8;
+  double reach; /* half the width of the filter, in depths */
+  gsize search; /* depths on either side of the peak that determine the centre */
+};
 
 /* Of n values that lie step apart. */
 void
@@ -70,34 +84,48 @@ transform (const Line &line, int sign)
   return bins;
 }
 
-/* A spectrum at the samples of a map. */
-Line
-resampled (const Values &spectrum, const Values &map)
+/* A spectrum without its mean and its negative depths, `finer` times as many samples. So
+ * neither interpolation between samples nor the mirror image of a fringe changes its phase. */
+struct Signal {
+  explicit Signal (const Values &spectrum);
+  Complex at (double sample) const
+  {
+    return {
+        value_between (real, finer * sample), value_between (imaginary, finer * sample)};
+  }
+
+  static constexpr gsize finer = 4;
+  Values real, imaginary;
+};
+
+Signal::Signal (const Values &spectrum)
 {
-  double mean = 0;
-  for (double value : spectrum)
-    mean += value / double (spectrum.size ());
-  Line line;
-  for (double at : map)
-    line.push_back (value_between (spectrum, at) - mean);
-  return line;
+  const gsize n = spectrum.size ();
+  Line bins = transform (Line (spectrum.begin (), spectrum.end ()), -1);
+  bins[0] = 0;
+  std::fill (bins.begin () + gssize (n / 2), bins.end (), 0);
+  bins.resize (finer * n);
+  for (const Complex &value : transform (bins, 1)) {
+    real.push_back (value.real ());
+    imaginary.push_back (value.imag ());
+  }
 }
 
 gsize
-peak_of (const Line &bins)
+peak_of (const Line &bins, gsize first)
 {
-  gsize peak = least_depth;
-  for (gsize b = least_depth; b < bins.size () / 2; b++)
+  gsize peak = first;
+  for (gsize b = first; b < bins.size () / 2; b++)
     peak = std::abs (bins[b]) > std::abs (bins[peak]) ? b : peak;
   return peak;
 }
 
 double
-centre_of (const Line &bins)
+centre_of (const Line &bins, gsize search)
 {
-  const gsize peak = peak_of (bins);
-  const gsize first = std::max<gsize> (least_depth, peak > 30 ? peak - 30 : 0);
-  const gsize end = std::min (peak + 31, bins.size () / 2);
+  const gsize peak = peak_of (bins, least_depth);
+  const gsize first = std::max (least_depth, peak > search ? peak - search : 0);
+  const gsize end = std::min (peak + search + 1, bins.size () / 2);
   double sum = 0, moment = 0;
   for (gsize b = first; b < end; b++) {
     sum += std::norm (bins[b]);
@@ -106,37 +134,55 @@ centre_of (const Line &bins)
   return moment / sum;
 }
 
-/* The fringe of a mirror as it turns: its phase, without jumps, and its amplitude; and how
- * much of all power it has. */
+/* Phase and amplitude of the fringe of a mirror. */
 struct Fringe {
-  Values phase, amplitude;
-  double share = 0;
+  Values phase;     /* unwrapped, in rad */
+  Values amplitude; /* relative to its maximum */
+  double share = 0; /* of the power of all depths that passes the filter */
 };
 
-Fringe
-fringe_of (const Values &spectrum, const Values &map, bool first)
+/* Keeps the depths that pass the filter, shifted by `middle` to depth 0. */
+Line
+band_of (const Line &bins, const Filter &filter, gsize &middle, double &share)
 {
-  const Line bins = transform (resampled (spectrum, map), -1);
-  const double centre = centre_of (bins);
-  const double wide =
-      std::min (first ? first_reach * std::max (1.0, centre / 50) : reach, centre - 3);
-  Line turning (bins.size ());
-  Fringe fringe;
-  double all = 0, near = 0;
-  for (gsize b = 0; b < bins.size () / 2; b++) {
-    const double u = std::abs (double (b) - centre) / wide;
-    turning[b] = u < 1 ? bins[b] * (0.5 + 0.5 * std::cos (G_PI * u)) : 0.0;
-    all += b < least_depth ? 0 : std::norm (bins[b]);
-    near += u < 1 ? std::norm (bins[b]) : 0;
+  const double centre = centre_of (bins, filter.search);
+  const double reach = std::min (filter.reach, centre - 3);
+  const gsize n = bins.size ();
+  Line band (n);
+  double all = 0, passed = 0;
+  middle = gsize (std::lround (centre));
+  for (gsize b = 0; b < n / 2; b++) {
+    const double u = std::abs (double (b) - centre) / reach;
+    const double power = b < least_depth ? 0 : std::norm (bins[b]);
+    if (u < 1)
+      band[(b + n - middle) % n] = bins[b] * (0.5 + 0.5 * std::cos (G_PI * u));
+    all += power;
+    passed += u < 1 ? power : 0;
   }
-  fringe.share = all > 0 ? near / all : 0;
-  turning = transform (turning, 1);
+  share = all > 0 ? passed / all : 0;
+  return band;
+}
+
+/* Removes the phase `sign` times `dispersion` before the filter, so that the fringe passes
+ * it whole, and adds it to the result. */
+Fringe
+fringe_of (const Signal &signal, const Values &map, const Values &dispersion, double sign,
+    const Filter &filter)
+{
+  Line line;
+  for (gsize m = 0; m < map.size (); m++)
+    line.push_back (signal.at (map[m]) * std::polar (1.0, -sign * dispersion[m]));
+  Fringe fringe;
+  gsize middle = 0;
+  line = transform (band_of (transform (line, -1), filter, middle, fringe.share), 1);
   double before = 0;
-  for (const Complex &value : turning) {
-    double phase = std::arg (value);
+  for (gsize m = 0; m < line.size (); m++) {
+    const double shift = 2 * G_PI * double (middle * m) / double (line.size ());
+    double phase = std::arg (line[m]);
     phase -= 2 * G_PI * std::round ((phase - before) / (2 * G_PI));
-    fringe.phase.push_back (before = phase);
-    fringe.amplitude.push_back (std::abs (value));
+    before = phase;
+    fringe.phase.push_back (phase + shift + sign * dispersion[m]);
+    fringe.amplitude.push_back (std::abs (line[m]));
   }
   const double most =
       *std::max_element (fringe.amplitude.begin (), fringe.amplitude.end ());
@@ -145,35 +191,35 @@ fringe_of (const Values &spectrum, const Values &map, bool first)
   return fringe;
 }
 
-/* Chebyshev polynomials, from -1 to 1. */
+/* The first `count` Chebyshev polynomials at u, from -1 to 1. */
 Values
-terms_at (double u)
+polynomials_at (double u, gsize count)
 {
-  Values terms = {1, u};
-  while (terms.size () <= degree)
-    terms.push_back (2 * u * terms[terms.size () - 1] - terms[terms.size () - 2]);
-  return terms;
+  Values values = {1, u};
+  while (values.size () < count)
+    values.push_back (2 * u * values[values.size () - 1] - values[values.size () - 2]);
+  return values;
 }
 
 double
-share_of (double sample, gsize samples)
+unit_of (double place, gsize samples)
 {
-  return 2 * sample / double (samples - 1) - 1;
+  return 2 * place / double (samples - 1) - 1;
 }
 
-/* The polynomial nearest to `values` at samples `places`, by weighted squares: Gauss. */
+/* Coefficients of the polynomial that fits `values` at `places`, by weighted least squares
+ * and Gauss-Jordan elimination. */
 Values
-fit (const Values &places, const Values &values, const Values &weights)
+fit (const Values &places, const Values &values, const Values &weights, gsize n)
 {
-  const gsize n = degree + 1;
   std::vector<Values> rows (n, Values (n + 1));
   for (gsize m = 0; m < places.size (); m++) {
-    const Values terms = terms_at (share_of (places[m], places.size ()));
+    const Values at = polynomials_at (unit_of (places[m], places.size ()), n);
     const double weight = weights[m] * weights[m];
     for (gsize i = 0; i < n; i++) {
       for (gsize k = 0; k < n; k++)
-        rows[i][k] += weight * terms[i] * terms[k];
-      rows[i][n] += weight * terms[i] * values[m];
+        rows[i][k] += weight * at[i] * at[k];
+      rows[i][n] += weight * at[i] * values[m];
     }
   }
   for (gsize i = 0; i < n; i++) {
@@ -190,20 +236,20 @@ fit (const Values &places, const Values &values, const Values &weights)
 }
 
 double
-value_of (const Values &coefficients, double sample, gsize samples)
+value_of (const Values &coefficients, double place, gsize samples)
 {
-  const Values terms = terms_at (share_of (sample, samples));
+  const Values at = polynomials_at (unit_of (place, samples), coefficients.size ());
   double value = 0;
-  for (gsize i = 0; i < terms.size (); i++)
-    value += coefficients[i] * terms[i];
+  for (gsize i = 0; i < coefficients.size (); i++)
+    value += coefficients[i] * at[i];
   return value;
 }
 
 bool
-fail (const char *why, GError **error)
+fail (const std::string &why, GError **error)
 {
   g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
-      "spectra of mirrors: %s", why);
+      "spectra of mirrors: %s", why.c_str ());
   return false;
 }
 
@@ -231,27 +277,198 @@ map_of_phase (const Values &phase, Values &map, GError **error)
   return true;
 }
 
-/* Phases of both together, and how much each is worth. */
-struct Together {
-  Values phase, weights;
+/* Map and dispersion by one or two mirrors, estimated in rounds. */
+class Estimate {
+public:
+  Estimate (const Values &first, const Values &second, bool opposite);
+
+  /* Estimates both anew, with the fringes narrowed by the present estimate. */
+  bool refine (const Filter &filter, GError **error);
+
+  /* Fails where a fringe is too weak or too near to the ends of the depths, or where the
+   * estimate makes a peak wider. Fills in the widths of the first mirror's peak. */
+  bool check (MirrorCalibration &found, GError **error) const;
+
+  Values map, dispersion;
+
+private:
+  struct Mirror {
+    Values spectrum;
+    double sign; /* of the dispersion in its phase */
+    Signal signal;
+    Fringe fringe;
+  };
+
+  void find_weights ();
+  Values combined (double first, double second) const;
+  Values places_of (const Values &wavenumbers) const;
+  void find_dispersion (const Values &places);
+  bool check_depths (gsize n, GError **error) const;
+  void measure (const Mirror &mirror, double &before, double &after) const;
+
+  std::vector<Mirror> mirrors;
+  Values weights; /* of each entry of the map, by the amplitude of the fringes there */
 };
 
-Together
-together (const Fringe &first, const Fringe &second, bool two, bool opposite)
+Estimate::Estimate (const Values &first, const Values &second, bool opposite)
+    : map (first.size ()), dispersion (first.size ()), weights (first.size ())
 {
-  Together both;
-  for (gsize m = 0; m < first.phase.size (); m++) {
-    const double other = two ? second.phase[m] : 0;
-    const double amplitude =
-        two ? std::min (first.amplitude[m], second.amplitude[m]) : first.amplitude[m];
-    both.phase.push_back (first.phase[m] + (opposite ? other : -other));
-    both.weights.push_back (amplitude * amplitude > 0.05 ? amplitude * amplitude : 0);
+  mirrors.push_back ({first, 1, Signal (first), {}});
+  if (!second.empty ())
+    mirrors.push_back ({second, opposite ? -1.0 : 1.0, Signal (second), {}});
+  for (gsize m = 0; m < map.size (); m++)
+    map[m] = double (m);
+}
+
+bool
+Estimate::refine (const Filter &filter, GError **error)
+{
+  for (Mirror &mirror : mirrors)
+    mirror.fringe = fringe_of (mirror.signal, map, dispersion, mirror.sign, filter);
+  find_weights ();
+  /* Free of dispersion where there are two. */
+  const Values phases = combined (1, mirrors.size () > 1 ? -mirrors[1].sign : 0);
+  const Values wavenumbers = fit (map, phases, weights, terms);
+  const Values places = places_of (wavenumbers);
+  Values phase;
+  for (gsize j = 0; j < map.size (); j++)
+    phase.push_back (value_of (wavenumbers, double (j), map.size ()));
+  if (!map_of_phase (phase, map, error))
+    return false;
+  if (mirrors.size () > 1)
+    find_dispersion (places);
+  return true;
+}
+
+void
+Estimate::find_weights ()
+{
+  for (gsize m = 0; m < weights.size (); m++) {
+    double weight = 1;
+    for (const Mirror &mirror : mirrors)
+      weight = std::min (weight, mirror.fringe.amplitude[m]);
+    weights[m] = weight * weight > least_weight ? weight : 0;
   }
-  return both;
+}
+
+/* The phases of both fringes, each multiplied by a factor, and added. */
+Values
+Estimate::combined (double first, double second) const
+{
+  Values sum;
+  for (gsize m = 0; m < map.size (); m++)
+    sum.push_back (first * mirrors[0].fringe.phase[m]
+                   + (mirrors.size () > 1 ? second * mirrors[1].fringe.phase[m] : 0));
+  return sum;
+}
+
+/* Of each entry of the map the position on the even grid of `wavenumbers`. */
+Values
+Estimate::places_of (const Values &wavenumbers) const
+{
+  const double last = double (map.size () - 1);
+  const double low = value_of (wavenumbers, 0, map.size ());
+  const double high = value_of (wavenumbers, last, map.size ());
+  Values places;
+  for (double sample : map)
+    places.push_back (
+        (value_of (wavenumbers, sample, map.size ()) - low) / (high - low) * last);
+  return places;
+}
+
+/* Each phase is depth times wavenumber plus dispersion. Multiplied by the other mirror's
+ * depth and subtracted, only dispersion is left. A constant and a slope shift depths. */
+void
+Estimate::find_dispersion (const Values &places)
+{
+  const double first = fit (places, mirrors[0].fringe.phase, weights, 2)[1];
+  const double second = fit (places, mirrors[1].fringe.phase, weights, 2)[1];
+  const double scale = second - mirrors[1].sign * first;
+  const Values phases = combined (second / scale, -first / scale);
+  Values coefficients = fit (places, phases, weights, terms);
+  coefficients[0] = coefficients[1] = 0;
+  for (gsize m = 0; m < dispersion.size (); m++)
+    dispersion[m] = value_of (coefficients, double (m), dispersion.size ());
+}
+
+/* Beyond zero delay, or half the sampling rate, a fringe is folded back and its phase is
+ * not that of wavenumber and dispersion. */
+bool
+Estimate::check_depths (gsize n, GError **error) const
+{
+  const Fringe &fringe = mirrors[n].fringe;
+  const double samples = double (map.size ());
+  double least = samples, most = 0;
+  for (gsize m = 1; m < map.size (); m++) {
+    const double step = (fringe.phase[m] - fringe.phase[m - 1]) / (map[m] - map[m - 1]);
+    if (weights[m] > 0 && weights[m - 1] > 0) {
+      least = std::min (least, step * samples / (2 * G_PI));
+      most = std::max (most, step * samples / (2 * G_PI));
+    }
+  }
+  if (least >= Filter::narrowest && most <= samples / 2 - Filter::narrowest)
+    return true;
+  return fail ("the fringe of mirror " + std::to_string (n + 1) + " reaches from depth "
+                   + std::to_string (gint (std::floor (least))) + " to "
+                   + std::to_string (gint (std::ceil (most))) + ", expected depths from "
+                   + std::to_string (gint (Filter::narrowest)) + " to "
+                   + std::to_string (gint (samples / 2 - Filter::narrowest))
+                   + ": move the mirror",
+      error);
+}
+
+void
+Estimate::measure (const Mirror &mirror, double &before, double &after) const
+{
+  Values calibrated, phase;
+  for (gsize m = 0; m < map.size (); m++) {
+    calibrated.push_back (value_between (mirror.spectrum, map[m]));
+    phase.push_back (mirror.sign * dispersion[m]);
+  }
+  before = peak_width (mirror.spectrum);
+  after = peak_width (calibrated, phase);
+}
+
+bool
+Estimate::check (MirrorCalibration &found, GError **error) const
+{
+  for (gsize n = 0; n < mirrors.size (); n++) {
+    double before = 0, after = 0;
+    char text[128];
+    if (mirrors[n].fringe.share < least_share)
+      return fail ("no fringe stands out of what else is there", error);
+    if (!check_depths (n, error))
+      return false;
+    measure (mirrors[n], before, after);
+    if (!(after <= most_growth * before)) {
+      g_snprintf (text, sizeof text,
+          "the peak of mirror %d gets wider, from %.2f to %.2f depths", int (n + 1),
+          before, after);
+      return fail (text, error);
+    }
+    if (n == 0) {
+      found.width_before = before;
+      found.width_after = after;
+    }
+  }
+  return true;
 }
 } // namespace
 
 namespace {
+/* A spectrum at the samples of a map. */
+Line
+resampled (const Values &spectrum, const Values &map)
+{
+  double mean = 0;
+  for (double value : spectrum)
+    mean += value / double (spectrum.size ());
+  Line line;
+  for (double at : map)
+    line.push_back (value_between (spectrum, at) - mean);
+  return line;
+}
+
 /* Windowed A-lines without what is in all of them. */
 std::vector<Line>
 prepared (const Values &lines, const Values &map)
@@ -346,7 +563,7 @@ sharpest_dispersion (const Values &lines, const Values &map)
 double
 peak_width (const Values &spectrum, const Values &phase)
 {
-  const gsize n = spectrum.size (), fine = 16;
+  const gsize n = spectrum.size (), fine = 16, end = n * fine / 2;
   double mean = 0;
   for (double value : spectrum)
     mean += value / double (n);
@@ -356,67 +573,40 @@ peak_width (const Values &spectrum, const Values &phase)
                 * (0.5 - 0.5 * std::cos (2 * G_PI * double (m) / double (n - 1)))
                 * std::polar (1.0, phase.empty () ? 0.0 : -phase[m]);
   const Line bins = transform (padded, -1);
-  gsize peak = least_depth * fine;
-  for (gsize b = peak; b < bins.size () / 2; b++)
-    peak = std::abs (bins[b]) > std::abs (bins[peak]) ? b : peak;
-  gsize low = peak, high = peak;
-  while (low > 0 && std::abs (bins[low]) > std::abs (bins[peak]) / 2)
-    low--;
-  while (high < bins.size () / 2 && std::abs (bins[high]) > std::abs (bins[peak]) / 2)
-    high++;
-  return double (high - low) / double (fine);
+  auto height = [&] (gsize b) { return std::abs (bins[b]); };
+  const double half = height (peak_of (bins, least_depth * fine)) / 2;
+  gsize low = least_depth * fine, high = end - 1;
+  while (height (low) < half)
+    low++;
+  while (height (high) < half)
+    high--;
+  /* Part of a bin from one above half the height to one below. */
+  auto part = [&] (gsize above, gsize below) {
+    return height (below) < half
+               ? (height (above) - half) / (height (above) - height (below))
+               : 0;
+  };
+  return (double (high - low) + part (low, low - 1) + part (high, high + 1))
+         / double (fine);
 }
 
 bool
 calibration_of_mirrors (const Values &first, const Values &second, bool opposite,
     MirrorCalibration &found, GError **error)
 {
-  const gsize samples = first.size ();
-  const bool two = !second.empty ();
-  if (samples < 64 || (two && second.size () != samples))
+  if (first.size () < 64 || (!second.empty () && second.size () != first.size ()))
     return fail ("expected 64 samples or more, and as many of both", error);
-  Values map (samples);
-  for (gsize m = 0; m < samples; m++)
-    map[m] = double (m);
   found = MirrorCalibration ();
-  found.width_before = peak_width (first);
-
-  Fringe fringes[2];
+  Estimate estimate (first, second, opposite);
   for (guint round = 0; round < rounds; round++) {
-    fringes[0] = fringe_of (first, map, round == 0);
-    if (two)
-      fringes[1] = fringe_of (second, map, round == 0);
-    const Together both = together (fringes[0], fringes[1], two, opposite);
-    const Values coefficients = fit (map, both.phase, both.weights);
-    Values phase;
-    for (gsize j = 0; j < samples; j++)
-      phase.push_back (value_of (coefficients, double (j), samples));
-    if (!map_of_phase (phase, map, error))
+    if (!estimate.refine (Filter (round), error))
       return false;
   }
-
-  if (fringes[0].share < least_share || (two && fringes[1].share < least_share))
-    return fail ("no fringe stands out of what else is there", error);
-
-  /* What is not straight in the phase of the first one is dispersion. */
-  fringes[0] = fringe_of (first, map, false);
-  Values even (samples), weights;
-  for (gsize m = 0; m < samples; m++) {
-    even[m] = double (m);
-    const double power = fringes[0].amplitude[m] * fringes[0].amplitude[m];
-    weights.push_back (power > 0.05 ? power : 0);
-  }
-  if (two) {
-    Values coefficients = fit (even, fringes[0].phase, weights);
-    coefficients[0] = coefficients[1] = 0;
-    for (gsize m = 0; m < samples; m++)
-      found.dispersion.push_back (value_of (coefficients, double (m), samples));
-  }
-  found.map = map;
-  Values calibrated;
-  for (double at : map)
-    calibrated.push_back (value_between (first, at));
-  found.width_after = peak_width (calibrated, found.dispersion);
+  if (!estimate.check (found, error))
+    return false;
+  found.map = estimate.map;
+  if (!second.empty ())
+    found.dispersion = estimate.dispersion;
   return true;
 }
 } // namespace oct

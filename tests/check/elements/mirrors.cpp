@@ -203,6 +203,296 @@ TEST (test_no_fringe_is_no_calibration)
   g_clear_error (&error);
 }
 
+/* --- made-up instruments with more dispersion than a round of the filter lets pass --- */
+
+namespace {
+/* A spectrometer of which wavenumber and dispersion are known at any sample, and what its
+ * camera and light source do to the spectra of two mirrors. */
+struct Instrument {
+  std::string label;
+  double chirp =
+      0.12;         /* distance of the middle sample's wavenumber from the even one's */
+  double edge = 0;  /* rad, of the quadratic dispersion at the ends */
+  double cubic = 0; /* rad, of the cubic dispersion at the end */
+  double depths[2] = {180, 260};
+  bool opposite = true;
+  bool falls = false; /* wavenumber, from sample to sample */
+  gsize samples = 2048;
+  double noise = 4, amplitudes[2] = {5600, 5600}, most = 65535;
+  bool ripple = false; /* of the light source */
+
+  /* From 0 to 1, or back. */
+  double wavenumber (double sample) const
+  {
+    const double u = sample / double (samples - 1), t = falls ? 1 - u : u;
+    return t + 4 * chirp * t * (1 - t) * (1 + 0.23 * (1 - 2 * t));
+  }
+
+  double dispersion (double wavenumber) const
+  {
+    const double x = 2 * wavenumber - 1;
+    return edge * x * x + cubic * x * x * x;
+  }
+
+  double light (double sample) const
+  {
+    const double t = sample / double (samples - 1), x = (t - 0.5) / 0.22;
+    return (0.95 * std::exp (-0.5 * x * x) + 0.05)
+           * (ripple ? 1 + 0.1 * std::cos (2 * G_PI * 23 * t + 1) : 1);
+  }
+
+  /* Spectrum of a mirror, 0 or 1, less that without it. */
+  Values spectrum (int mirror) const
+  {
+    std::mt19937 random (guint (mirror + 1));
+    std::normal_distribution<double> normal (0, noise);
+    const double side = mirror && opposite ? -1 : 1;
+    Values x;
+    for (gsize j = 0; j < samples; j++) {
+      const double s = wavenumber (double (j)), light_here = light (double (j));
+      const double turn =
+          2 * G_PI * depths[mirror] * s * double (samples - 1) / double (samples);
+      const double without = 14000 * light_here;
+      const double fringe = std::cos (turn + side * dispersion (s));
+      const double with = without + amplitudes[mirror] * light_here * fringe;
+      x.push_back (std::min (with, most) - without + normal (random));
+    }
+    return x;
+  }
+};
+
+/* What is left of `values` without their best line, rms, but for the outer twentieths,
+ * where there is hardly any light. */
+double
+bend_of (const Values &values)
+{
+  const gsize margin = values.size () / 20;
+  double n = 0, x = 0, y = 0, xx = 0, xy = 0, rest = 0;
+  for (gsize m = margin; m < values.size () - margin; m++) {
+    const double at = double (m) - double (values.size ()) / 2;
+    n += 1;
+    x += at;
+    y += values[m];
+    xx += at * at;
+    xy += at * values[m];
+  }
+  const double slope = (n * xy - x * y) / (n * xx - x * x), zero = (y - slope * x) / n;
+  for (gsize m = margin; m < values.size () - margin; m++) {
+    const double at = double (m) - double (values.size ()) / 2;
+    rest += std::pow (values[m] - zero - slope * at, 2) / n;
+  }
+  return std::sqrt (rest);
+}
+
+/* How far from even the wavenumbers are at the samples of a map; rms, in samples. */
+double
+map_error (const Instrument &of, const Values &map)
+{
+  Values places;
+  for (double sample : map)
+    places.push_back (of.wavenumber (sample) * double (of.samples - 1));
+  return bend_of (places);
+}
+
+/* Rms, in rad. What turns the other way as wavenumber falls has the other sign. */
+double
+phase_error (const Instrument &of, const Values &map, const Values &dispersion)
+{
+  Values rest;
+  for (gsize m = 0; m < map.size (); m++)
+    rest.push_back (
+        dispersion[m] - (of.falls ? -1 : 1) * of.dispersion (of.wavenumber (map[m])));
+  return bend_of (rest);
+}
+
+/* Both mirrors' peaks by what was found, in depths, are not wider than before. */
+void
+expect_no_growth (const Instrument &of, const MirrorCalibration &found)
+{
+  for (int mirror : {0, 1}) {
+    const Values spectrum = of.spectrum (mirror);
+    Values calibrated, phase;
+    for (gsize m = 0; m < of.samples; m++) {
+      calibrated.push_back (value_between (spectrum, found.map[m]));
+      phase.push_back ((mirror && of.opposite ? -1 : 1) * found.dispersion[m]);
+    }
+    const double before = peak_width (spectrum), after = peak_width (calibrated, phase);
+    fail_unless (after < 1.01 * before && after < 2.7, "%s, mirror %d: %g to %g depths",
+        of.label.c_str (), mirror + 1, before, after);
+  }
+}
+
+void
+expect_truth (const Instrument &of, double samples, double radians)
+{
+  const MirrorCalibration found =
+      found_of (of.spectrum (0), of.spectrum (1), of.opposite);
+  const double map = map_error (of, found.map);
+  const double phase = phase_error (of, found.map, found.dispersion);
+  g_print ("%s: map %.4f samples, phase %.4f rad, %.1f to %.1f depths\n",
+      of.label.c_str (), map, phase, found.width_before, found.width_after);
+  fail_unless (map < samples && phase < radians, "%s: %g samples, %g rad",
+      of.label.c_str (), map, phase);
+  expect_no_growth (of, found);
+}
+
+Instrument
+dispersed (const std::string &label, double chirp, double edge, double cubic)
+{
+  Instrument made;
+  made.label = label;
+  made.chirp = chirp;
+  made.edge = edge;
+  made.cubic = cubic;
+  return made;
+}
+
+std::vector<Instrument>
+instruments ()
+{
+  const double half = 1024;
+  std::vector<Instrument> all = {
+      dispersed ("21 rad", 0.03, 21, 3),
+      dispersed ("84 rad", 0.03, 84, -8),
+      dispersed ("150 rad", 0.0625, 150, 10),
+      dispersed ("-150 rad, even samples", 0, -150, -16),
+      dispersed ("no dispersion", 0.0625, 0, 0),
+      dispersed ("a2 of 7.99e-5 and a3 of 1e-8", 0.025, 7.99e-5 * half * half,
+          1e-8 * half * half * half),
+  };
+  for (gsize n = 0, count = all.size (); n < count; n++) {
+    Instrument other = all[n];
+    other.label += ", wavenumber falls";
+    other.falls = true;
+    other.depths[0] = 330;
+    other.depths[1] = 140;
+    all.push_back (other);
+  }
+  Instrument same = dispersed ("both on one side, 84 rad", 0.05, 84, -8);
+  same.opposite = false;
+  same.depths[0] = 140;
+  same.depths[1] = 330;
+  all.push_back (same);
+  Instrument deep = dispersed ("deep, 40 rad", 0.02, 40, 5);
+  deep.samples = 1024;
+  deep.depths[0] = 390;
+  all.push_back (deep);
+  return all;
+}
+
+std::vector<Instrument>
+imperfect_instruments ()
+{
+  std::vector<Instrument> all;
+  for (const char *label : {"noise", "ripple of the light source", "saturated samples",
+           "a second mirror of little light", "a mirror near zero delay"})
+    all.push_back (dispersed (label, 0.05, -60, 9));
+  all[0].noise = 140;
+  all[1].ripple = true;
+  all[2].most = 16000;
+  all[3].amplitudes[1] = 150;
+  all[4].edge = -20;
+  all[4].depths[0] = 35;
+  return all;
+}
+} // namespace
+
+TEST_ROWS (test_two_mirrors_give_map_and_dispersion_up_to_150_rad, instruments ())
+{
+  expect_truth (row, 0.005, 0.005);
+}
+
+TEST_ROWS (test_two_imperfect_mirrors_give_map_and_dispersion, imperfect_instruments ())
+{
+  expect_truth (row, 0.02, 0.02);
+}
+
+/* The map takes its dispersion in: on it the fringe turns evenly. */
+TEST (test_one_mirror_gives_a_map_that_includes_dispersion)
+{
+  for (bool falls : {false, true}) {
+    Instrument of = dispersed ("one", 0.03, 84, 8);
+    of.falls = falls;
+    const MirrorCalibration found = found_of (of.spectrum (0), {}, true);
+    Values turns;
+    for (double sample : found.map) {
+      const double s = of.wavenumber (sample);
+      turns.push_back (
+          2 * G_PI * of.depths[0] * s * double (of.samples - 1) / double (of.samples)
+          + of.dispersion (s));
+    }
+    fail_unless (bend_of (turns) < 0.02, "%g rad", bend_of (turns));
+    fail_unless (found.width_after < 2.7 && found.width_after < found.width_before,
+        "%g to %g depths", found.width_before, found.width_after);
+  }
+}
+
+namespace {
+/* Two mirrors on even samples. The phase of the first one's fringe ripples, and the second
+ * one reflects the middle of the spectrum alone. A smooth map that fits the ripple there
+ * widens the first peak by what it is elsewhere. */
+Values
+rippled_mirror ()
+{
+  Values x;
+  for (gsize j = 0; j < samples; j++) {
+    const double t = double (j) / (samples - 1), u = 2 * t - 1;
+    x.push_back (std::exp (-0.5 * std::pow ((t - 0.5) / 0.22, 2))
+                 * std::cos (2 * G_PI * 180 * t + 0.4 * std::sin (4 * G_PI * u)));
+  }
+  return x;
+}
+
+Values
+narrow_band_mirror ()
+{
+  Values x;
+  for (gsize j = 0; j < samples; j++) {
+    const double t = double (j) / (samples - 1);
+    x.push_back (
+        std::exp (-0.5 * std::pow ((t - 0.5) / 0.12, 2)) * std::cos (2 * G_PI * 260 * t));
+  }
+  return x;
+}
+} // namespace
+
+TEST (test_a_peak_that_gets_wider_is_an_error)
+{
+  for (const Values &second : {Values (), narrow_band_mirror ()}) {
+    MirrorCalibration found;
+    GError *error = nullptr;
+    fail_if (calibration_of_mirrors (rippled_mirror (), second, true, found, &error));
+    double before = 0, after = 0;
+    const char *widths = strstr (error->message, "wider, from ");
+    fail_unless (
+        widths && sscanf (widths, "wider, from %lf to %lf", &before, &after) == 2, "%s",
+        error->message);
+    fail_unless (
+        std::abs (before - peak_width (rippled_mirror ())) < 0.01 && after > 1.1 * before,
+        "%s", error->message);
+    g_clear_error (&error);
+  }
+}
+
+/* With 84 rad it reaches depths below 0, which are seen above. */
+TEST (test_a_mirror_too_near_to_zero_delay_is_an_error)
+{
+  Instrument of = dispersed ("near", 0.03, 84, 0);
+  for (int mirror : {0, 1}) {
+    of.depths[mirror] = 20;
+    of.depths[1 - mirror] = 200;
+    MirrorCalibration found;
+    GError *error = nullptr;
+    fail_if (
+        calibration_of_mirrors (of.spectrum (0), of.spectrum (1), true, found, &error));
+    const std::string which = "mirror " + std::to_string (mirror + 1);
+    fail_unless (strstr (error->message, which.c_str ())
+                     && strstr (error->message, "move the mirror"),
+        "%s", error->message);
+    g_clear_error (&error);
+  }
+}
+
 /* --- the same while spectra play --- */
 
 namespace {
@@ -327,6 +617,55 @@ TEST (test_octwindowinterp_goes_on_where_no_mirror_plays)
   fail_unless (
       gst_structure_get_int (gst_message_get_structure (message), "mirrors", &mirrors));
   fail_unless_equals_int (mirrors, 1);
+}
+
+namespace {
+/* Plays both mirrors of an instrument. */
+void
+play_mirrors (check::DepthChain &chain, const Values &first, const Values &second)
+{
+  for (const Values &mirror : {first, second}) {
+    calibrate (chain);
+    Values all;
+    for (int n = 0; n < 2; n++)
+      all.insert (all.end (), mirror.begin (), mirror.end ());
+    chain.pass (all);
+  }
+}
+} // namespace
+
+TEST (test_octwindowinterp_calibrates_by_dispersed_mirrors)
+{
+  for (bool opposite : {true, false}) {
+    Instrument of = dispersed ("live", 0.03, 84, -8);
+    of.opposite = opposite;
+    check::DepthChain chain (
+        opposite ? "" : "calibrate-same-side=true", "", of.samples, 2);
+    play_mirrors (chain, of.spectrum (0), of.spectrum (1));
+    next_message (chain, GST_MESSAGE_ELEMENT);
+    const check::Owned<GstMessage> message = next_message (chain, GST_MESSAGE_ELEMENT);
+    fail_unless (message != nullptr, "%s", chain.harness.said ().line ().c_str ());
+    const GstStructure *found = gst_message_get_structure (message);
+    const Values map = array_of (found, "resample-map");
+    const Values phase = array_of (found, "dispersion-phase");
+    fail_unless_equals_int (phase.size (), of.samples);
+    fail_unless (map_error (of, map) < 0.005 && phase_error (of, map, phase) < 0.005,
+        "%g samples, %g rad", map_error (of, map), phase_error (of, map, phase));
+  }
+}
+
+TEST (test_octwindowinterp_warns_of_a_calibration_that_widens_the_peak)
+{
+  check::DepthChain chain ("", "", samples, 1);
+  calibrate (chain);
+  chain.pass (rippled_mirror ());
+  const check::Owned<GstMessage> message =
+      next_message (chain, GstMessageType (GST_MESSAGE_WARNING | GST_MESSAGE_ELEMENT));
+  fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
+  check::Owned<GError> error;
+  gst_message_parse_warning (message, error.out (), nullptr);
+  fail_unless (strstr (error->message, "wider, from ") != nullptr, "%s", error->message);
+  fail_unless (chain.harness.said ().is_clean ());
 }
 
 /* --- maps as others have them --- */

@@ -6,6 +6,7 @@ usage: octcalibrate.py OCT-CALIBRATE
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -62,6 +63,51 @@ def check_mirrors():
     assert np.load("dispersion-phase.npy").shape == (SAMPLES,)
 
 
+def spectrum(depth, side, edge, chirp=0.03, samples=2048):
+    """Fringe of a mirror, with `edge` rad of dispersion at the ends of the spectrum."""
+    t = np.arange(samples) / (samples - 1)
+    place = t + 4 * chirp * t * (1 - t)
+    phase = 2 * np.pi * depth * place * (samples - 1) / samples + side * edge * (2 * place - 1) ** 2
+    return np.exp(-0.5 * ((t - 0.5) / 0.22) ** 2) * np.cos(phase), place
+
+
+def bend(values):
+    """What is left of values without their best line, where there is light; rms."""
+    x = np.arange(values.size)[100:-100]
+    values = values[100:-100]
+    return np.std(values - np.polyval(np.polyfit(x, values, 1), x))
+
+
+def check_dispersion():
+    for edge in (21, -84, 150):
+        one, place = spectrum(180, 1, edge)
+        np.save("one.npy", one)
+        np.save("two.npy", spectrum(260, -1, edge)[0])
+        done = calibrate("--mirror", "one.npy", "--mirror", "two.npy")
+        assert done.returncode == 0, done.stderr
+        at = np.interp(np.load("resample-map.npy"), np.arange(place.size), place)
+        off = bend(at * (place.size - 1))
+        turned = bend(np.load("dispersion-phase.npy") - edge * (2 * at - 1) ** 2)
+        assert off < 0.01 and turned < 0.01, (edge, off, turned)
+        widths = re.search(r"peak: ([0-9.]+) depths, calibrated ([0-9.]+)", done.stdout)
+        assert float(widths[2]) < min(2.7, float(widths[1])), done.stdout
+
+
+def check_growth():
+    """The phase of one fringe ripples. The other mirror reflects the middle of the spectrum alone,
+    so that the map, which is smooth, fits the ripple there and widens the peak elsewhere."""
+    os.mkdir("wider")
+    t = np.arange(SAMPLES) / (SAMPLES - 1)
+    ripple = 0.4 * np.sin(4 * np.pi * (2 * t - 1))
+    np.save("one.npy", np.exp(-0.5 * ((t - 0.5) / 0.22) ** 2) * np.cos(2 * np.pi * 180 * t + ripple))
+    np.save("two.npy", np.exp(-0.5 * ((t - 0.5) / 0.12) ** 2) * np.cos(2 * np.pi * 260 * t))
+    done = calibrate("--mirror", "one.npy", "--mirror", "two.npy", "--output", "wider")
+    widths = re.search(r"mirror 1 gets wider, from ([0-9.]+) to ([0-9.]+) depths", done.stderr)
+    assert done.returncode == 1 and widths, done.stderr
+    assert 2 < float(widths[1]) < float(widths[2]), done.stderr
+    assert not os.listdir("wider"), os.listdir("wider")
+
+
 def check_maps_of_others():
     place_of(np.arange(SAMPLES)).astype("<f4").tofile("Chirp.data")
     done = calibrate("--chirp", "Chirp.data", "--samples", str(SAMPLES))
@@ -93,5 +139,7 @@ def check_refusals():
 with tempfile.TemporaryDirectory() as folder:
     os.chdir(folder)
     check_mirrors()
+    check_dispersion()
+    check_growth()
     check_maps_of_others()
     check_refusals()
