@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "../as-gpu.hpp"
 #include "depthframes.hpp"
 #include "../octreference.hpp"
 
@@ -153,6 +154,36 @@ TEST (test_octdoppler_is_nothing_below_the_threshold)
   fail_unless (std::count (expected.begin (), expected.end (), 0.0) > 100
                && std::count (expected.begin (), expected.end (), 0.0) < 700);
   expect_phases (pull_numbers (harness), expected, "masked");
+}
+
+/* All bins have the same power, 40 dB: at the edges too, where windows have fewer of them,
+ * it is above a threshold of 39.5 dB and below one of 40.5 dB. */
+TEST_ROWS (
+    test_octdoppler_threshold_at_edges, std::vector<Window>{{2, 1}, {3, 3}, {4, 2},
+                                            {5, 7}, {36, 1}, {1, 36}, {40, 1}, {64, 64}})
+{
+  Pairs frame;
+  for (gsize n = 0; n < n_lines * n_depths; n++)
+    frame.push_back (std::polar (100.0, 0.7 * double (n / n_depths)));
+  for (const char *between : {"lines", "frames"}) {
+    for (double threshold : {39.5, 40.5}) {
+      Harness harness (
+          text ("octdoppler between=%s quantity=phase window-depths=%d window-lines=%d "
+                "threshold=%g",
+              between, row.depths, row.lines, threshold),
+          frame_caps ("CF32LE"));
+      const bool of_lines = between[0] == 'l';
+      for (guint n = 0; n < (of_lines ? 1 : 2); n++) {
+        Pairs turned = frame;
+        for (Complex &bin : turned)
+          bin *= std::polar (1.0, 0.7 * n);
+        harness.push (complex_frame (as_float (turned), n));
+      }
+      expect_near (pull_numbers (harness),
+          Values (n_depths * n_lines, threshold < 40 ? 0.7 : 0), 1e-4,
+          text ("%s, %d x %d, %g dB", between, row.depths, row.lines, threshold));
+    }
+  }
 }
 
 TEST (test_octdoppler_finds_the_phase_between_b_scans)
