@@ -64,8 +64,12 @@ repeat (const Repeats *of, uint n)
 
 #if WIDTH == 1
 #define FLOATS float
+#define BINS float2
 #define STORE(values, to) *(to) = values
 #define STORED(from) *(from)
+#define LOAD_BINS(from) *(from)
+#define STORE_BINS(bins, to) *(to) = bins
+#define SUM(values) (values)
 
 float
 amplitude (global const float2 *bin)
@@ -74,8 +78,12 @@ amplitude (global const float2 *bin)
 }
 #else
 #define FLOATS float8
+#define BINS float16 /* real and imaginary parts by turns */
 #define STORE(values, to) vstore8 (values, 0, to)
 #define STORED(from) vload8 (0, from)
+#define LOAD_BINS(from) vload16 (0, (global const float *)(from))
+#define STORE_BINS(bins, to) vstore16 (bins, 0, (global float *)(to))
+#define SUM(values) (dot (values.lo, (float4)(1.0f)) + dot (values.hi, (float4)(1.0f)))
 
 float8
 amplitude (global const float2 *bins)
@@ -96,82 +104,302 @@ put_out (FLOATS value, size_t at, float share, uint adds, global uchar *output, 
   STORE (adds ? STORED (to) + share * value : share * value, to);
 }
 
-/* How alike the amplitudes of an A-line are to those of another, `shifts` bins deeper and
- * higher, and all between: 2 shifts + 1 sums of each A-line. */
+/* Axial alignment, after Guizar-Sicairos et al., Efficient subpixel image registration
+ * algorithms (2008): the peak of the cross-correlation at whole bins, then that of the
+ * correlation upsampled around it. A spectrum has no more parts than the transform, so a
+ * windowed sinc of 2 * REACH weights finds values between bins, of the correlation and of
+ * the bins alike. `weights` has a row of them for each of FRACTIONS parts of a bin. The
+ * sinc is centred on the spectrum's own centre, which the correlation tells.
+ *
+ * Shifts are integers, in parts of a bin. */
+#define TAPS (2 * REACH)
+#define LAGS (2 * REACH + 1)
+#define STEPS 8 /* of a bin, in the upsampled correlation */
+#define CANDIDATES (2 * STEPS - 1)
+#define RAMP 8 /* depths at either end of a correlated range, of rising weight */
+#define COLUMNS (LAGS + 3)
+
+float2
+product (float2 a, float2 b)
+{
+  return (float2)(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);
+}
+
+/* conj (a) b */
+float2
+correlation (float2 a, float2 b)
+{
+  return (float2)(a.x * b.x + a.y * b.y, a.x * b.y - a.y * b.x);
+}
+
+/* Sums of conj (a) b and |b|^2 over bins */
+typedef struct {
+  float real, imaginary, energy;
+} Correlation;
+
+typedef struct {
+  FLOATS real, imaginary, energy;
+} Correlations;
+
+void
+add_bins (BINS a, BINS b, Correlations *sum)
+{
+  sum->real += a.even * b.even + a.odd * b.odd;
+  sum->imaginary += a.even * b.odd - a.odd * b.even;
+  sum->energy += b.even * b.even + b.odd * b.odd;
+}
+
+void
+add_bin (float2 a, float2 b, float weight, Correlation *sum)
+{
+  const float2 both = correlation (a, b);
+  sum->real += weight * both.x;
+  sum->imaginary += weight * both.y;
+  sum->energy += weight * (b.x * b.x + b.y * b.y);
+}
+
+float2
+correlation_at (global const Correlation *sums, uint line, uint count, uint n)
+{
+  global const Correlation *sum = sums + (size_t)line * count + n;
+  return (float2)(sum->real, sum->imaginary);
+}
+
+/* Correlates the depths of each A-line with those of its first repeat, at 2 reach + 1
+ * shifts by whole bins: real part, imaginary part and energy of the repeat. Unless `fine`,
+ * the shifts are around 0, and each takes all depths that both have. With it they are
+ * around `found` and take the same depths, so that the correlation can be interpolated. */
 kernel void
 correlate (global const float2 *restrict first, global const uchar *restrict bytes,
-    ulong offset, uint depths, uint lines, uint shifts, global float *restrict sums)
+    ulong offset, uint depths, uint lines, uint reach, uint fine,
+    global const int *restrict found, global Correlation *restrict sums)
 {
-  const uint shift = get_global_id (0), line = get_global_id (1);
-  if (shift > 2 * shifts || line >= lines)
+  const uint n = get_global_id (0), line = get_global_id (1);
+  if (n > 2 * reach || line >= lines)
     return;
+  const int middle = fine ? *found / FRACTIONS : 0;
+  const int shift = middle + (int)n - (int)reach;
+  const int lowest = fine ? middle - (int)reach : shift;
+  const int highest = fine ? middle + (int)reach : shift;
+  const int from = max (0, -lowest), end = (int)depths - max (0, highest);
+  const int ramp = fine ? clamp ((end - from) / 2, 0, RAMP) : 0;
   global const float2 *a = first + (size_t)line * depths;
-  global const float2 *b = (global const float2 *)(bytes + offset) + (size_t)line * depths;
-  const int deeper = (int)shift - (int)shifts;
-  const uint from = max (0, -deeper), end = depths - max (0, deeper);
-  float sum = 0.0f;
-  for (uint depth = from; depth < end; depth++) {
-    const float2 x = a[depth], y = b[depth + deeper];
-    sum += sqrt ((x.x * x.x + x.y * x.y) * (y.x * y.x + y.y * y.y));
+  global const float2 *b =
+      (global const float2 *)(bytes + offset) + (size_t)line * depths + shift;
+
+  Correlations middles = {0.0f, 0.0f, 0.0f};
+  int depth = from + ramp;
+  for (; depth + WIDTH <= end - ramp; depth += WIDTH)
+    add_bins (LOAD_BINS (a + depth), LOAD_BINS (b + depth), &middles);
+  Correlation sum = {SUM (middles.real), SUM (middles.imaginary), SUM (middles.energy)};
+  for (; depth < end - ramp; depth++)
+    add_bin (a[depth], b[depth], 1.0f, &sum);
+  for (int k = 0; k < ramp; k++) {
+    const float weight = (k + 0.5f) / ramp;
+    add_bin (a[from + k], b[from + k], weight, &sum);
+    add_bin (a[end - 1 - k], b[end - 1 - k], weight, &sum);
   }
-  sums[(size_t)line * (2 * shifts + 1) + shift] = sum <= FLT_MAX ? sum : 0.0f;
+  const bool finite = fabs (sum.real) <= FLT_MAX && fabs (sum.imaginary) <= FLT_MAX
+                      && sum.energy <= FLT_MAX;
+  if (!finite)
+    sum.real = sum.imaginary = sum.energy = 0.0f;
+  sums[(size_t)line * (2 * reach + 1) + n] = sum;
 }
 
-/* The shift where all A-lines together are most alike, to a part of a bin by the parabola
- * through three sums. One work-group. */
-kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-find_shift (global const float *restrict sums, uint lines, uint shifts,
-    global float *restrict found)
+/* Adds the rows of all work-items of the group to the first one. */
+void
+add_up (local float *rows, uint columns)
 {
-  const uint count = 2 * shifts + 1, item = get_local_id (0);
-  local float parts[GROUP][2 * MOST_SHIFTS + 1];
-  for (uint n = 0; n < count; n++) {
-    float sum = 0.0f;
-    for (uint line = item; line < lines; line += GROUP)
-      sum += sums[(size_t)line * count + n];
-    parts[item][n] = sum;
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (uint n = get_local_id (0); n < columns; n += GROUP) {
+    for (uint other = 1; other < GROUP; other++)
+      rows[n] += rows[other * columns + n];
   }
   barrier (CLK_LOCAL_MEM_FENCE);
-  if (item > 0)
-    return;
-  local float *totals = parts[0];
-  for (uint n = 0; n < count; n++) {
-    for (uint other = 1; other < GROUP; other++)
-      totals[n] += parts[other][n];
-  }
-  uint best = shifts;
-  for (uint n = 0; n < count; n++)
-    best = totals[n] > totals[best] ? n : best;
-  float part = 0.0f;
-  if (best > 0 && best + 1 < count) {
-    const float below = totals[best - 1], above = totals[best + 1];
-    const float bend = below - 2.0f * totals[best] + above;
-    part = bend < 0.0f ? clamp (0.5f * (below - above) / bend, -0.5f, 0.5f) : 0.0f;
-  }
-  *found = (float)best - shifts + part;
 }
 
-/* Each A-line as much higher: a Catmull-Rom curve through bins that are turned as if the
- * spectrum had its middle at 0, as they do from bin to bin by half a turn. */
+/* Finds the shift by whole bins at which the correlation of all A-lines is greatest,
+ * COLUMNS shifts at a time. One work-group. */
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
+find_shift (global const Correlation *restrict sums, uint lines, uint shifts,
+    global int *restrict found)
+{
+  const uint count = 2 * shifts + 1, item = get_local_id (0);
+  local float rows[GROUP * COLUMNS];
+  uint best = shifts;
+  float greatest = 0.0f;
+  for (uint from = 0; from < count; from += COLUMNS) {
+    const uint columns = min (count - from, (uint)COLUMNS);
+    for (uint n = 0; n < columns; n++) {
+      float sum = 0.0f;
+      for (uint line = item; line < lines; line += GROUP)
+        sum += length (correlation_at (sums, line, count, from + n));
+      rows[item * columns + n] = sum;
+    }
+    add_up (rows, columns);
+    for (uint n = 0; n < columns; n++) {
+      best = rows[n] > greatest ? from + n : best;
+      greatest = max (greatest, rows[n]);
+    }
+    barrier (CLK_LOCAL_MEM_FENCE);
+  }
+  if (item == 0)
+    *found = ((int)best - (int)shifts) * FRACTIONS;
+}
+
+/* Sums up the energies at LAGS shifts, behind them the products of neighbouring
+ * correlations, whose argument is the centre of the spectrum, and the amplitudes. */
+void
+measure_spectrum (global const Correlation *sums, uint lines, local float *row)
+{
+  for (uint n = 0; n < COLUMNS; n++)
+    row[n] = 0.0f;
+  for (uint line = get_local_id (0); line < lines; line += GROUP) {
+    float2 before = 0.0f;
+    for (uint lag = 0; lag < LAGS; lag++) {
+      const float2 at = correlation_at (sums, line, LAGS, lag);
+      const float amplitude = length (before);
+      const float2 step =
+          amplitude > 0.0f ? correlation (before / amplitude, at) : (float2)(0.0f);
+      row[lag] += sums[(size_t)line * LAGS + lag].energy;
+      row[LAGS] += step.x;
+      row[LAGS + 1] += step.y;
+      row[LAGS + 2] += length (at);
+      before = at;
+    }
+  }
+}
+
+/* Sums up the amplitudes of the correlation at CANDIDATES parts of a bin around the middle
+ * lag. `turns` move the centre of the spectrum to 0. */
+void
+upsample (global const Correlation *sums, uint lines, global const float *weights,
+    local const float2 *turns, local float *row)
+{
+  for (uint n = 0; n < CANDIDATES; n++)
+    row[n] = 0.0f;
+  for (uint line = get_local_id (0); line < lines; line += GROUP) {
+    float2 lags[LAGS];
+    for (uint n = 0; n < LAGS; n++)
+      lags[n] = product (correlation_at (sums, line, LAGS, n), turns[n]);
+    for (uint n = 0; n < CANDIDATES; n++) {
+      /* Parts of a bin above the lag before the middle one */
+      const uint parts = (n + 1) * (FRACTIONS / STEPS), first = parts / FRACTIONS;
+      global const float *row_of_weights = weights + parts % FRACTIONS * TAPS;
+      float2 sum = 0.0f;
+      for (uint tap = 0; tap < TAPS; tap++)
+        sum += row_of_weights[tap] * lags[first + tap];
+      row[n] += length (sum);
+    }
+  }
+}
+
+/* Returns the peak among the candidates, in parts of a bin from the middle lag, by the
+ * parabola through three of them. First divides each by the root of its energy, which
+ * changes as bright depths enter or leave the range. */
+int
+peak_of (local float *values, local const float *energies)
+{
+  uint best = STEPS - 1;
+  for (uint n = 0; n < CANDIDATES; n++) {
+    const uint below = REACH - 1 + (n + 1) / STEPS;
+    const float part = (float)((n + 1) % STEPS) / STEPS;
+    const float energy = mix (energies[below], energies[below + 1], part);
+    values[n] = energy > 0.0f ? values[n] / sqrt (energy) : 0.0f;
+  }
+  for (uint n = 0; n < CANDIDATES; n++)
+    best = values[n] > values[best] ? n : best;
+  float part = 0.0f;
+  if (best > 0 && best + 1 < CANDIDATES) {
+    const float below = values[best - 1], above = values[best + 1];
+    const float bend = below - 2.0f * values[best] + above;
+    part = bend < 0.0f ? clamp (0.5f * (below - above) / bend, -0.5f, 0.5f) : 0.0f;
+  }
+  return (int)rint (((float)best - (STEPS - 1) + part) * (FRACTIONS / STEPS));
+}
+
+/* Moves `found` to the peak of the upsampled correlation, within `shifts` bins, and writes
+ * the complex weights that interpolate there. One work-group. */
+kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
+refine_shift (global const Correlation *restrict sums, uint lines, uint shifts,
+    global const float *restrict weights, global int *restrict found,
+    global float2 *restrict taps)
+{
+  const uint item = get_local_id (0);
+  local float rows[GROUP * COLUMNS], energies[LAGS];
+  local float2 turns[LAGS];
+  local int at;
+  measure_spectrum (sums, lines, rows + item * COLUMNS);
+  add_up (rows, COLUMNS);
+  /* A spectrum that fills the transform evenly has no centre of its own. The second term
+   * then makes it the middle of the transform: half a turn from bin to bin. */
+  const float centre = atan2 (rows[LAGS + 1], rows[LAGS] - 0.5f * rows[LAGS + 2]);
+  for (uint n = item; n < LAGS; n += GROUP) {
+    const float angle = -centre * ((int)n - REACH);
+    turns[n] = (float2)(cos (angle), sin (angle));
+    energies[n] = rows[n];
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+  upsample (sums, lines, weights, turns, rows + item * COLUMNS);
+  add_up (rows, COLUMNS);
+  if (item == 0) {
+    const int most = (int)shifts * FRACTIONS;
+    at = clamp (*found + peak_of (rows, energies), -most, most);
+    *found = at;
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (uint n = item; n < TAPS; n += GROUP)
+    taps[n] = weights[(at & (FRACTIONS - 1)) * TAPS + n] * turns[n + 1];
+}
+
+/* Interpolates one bin from the TAPS bins from `first` on. Bins beyond the ends of the
+ * A-line count as 0. */
+float2
+moved_bin (global const float2 *bins, int first, int depths, global const float2 *taps)
+{
+  float2 sum = 0.0f;
+  const int end = min (TAPS, depths - first);
+  for (int tap = max (0, -first); tap < end; tap++)
+    sum += product (bins[first + tap], taps[tap]);
+  return sum;
+}
+
+/* Interpolates WIDTH bins that have all their neighbours. */
+BINS
+moved_bins (global const float2 *bins, global const float2 *taps)
+{
+  BINS real = 0.0f, imaginary = 0.0f, sum = 0.0f;
+  for (int tap = 0; tap < TAPS; tap++) {
+    const BINS at = LOAD_BINS (bins + tap);
+    real += taps[tap].x * at;
+    imaginary += taps[tap].y * at;
+  }
+  sum.even = real.even - imaginary.odd;
+  sum.odd = real.odd + imaginary.even;
+  return sum;
+}
+
+/* Moves each A-line up by the shift found. */
 kernel void
 align (global const uchar *restrict bytes, ulong offset, uint depths, uint lines,
-    global const float *restrict found, global float2 *restrict output, ulong to)
+    global const int *restrict found, global const float2 *restrict taps,
+    global float2 *restrict output, ulong to)
 {
-  const uint depth = get_global_id (0), line = get_global_id (1);
-  if (depth >= depths || line >= lines)
+  const int depth = get_global_id (0) * WIDTH, line = get_global_id (1);
+  const int end = (int)depths;
+  if (depth >= end || line >= (int)lines)
     return;
-  global const float2 *b = (global const float2 *)(bytes + offset) + (size_t)line * depths;
-  const float whole = floor (*found), t = *found - whole;
-  const float weights[] = {((-0.5f * t + 1.0f) * t - 0.5f) * t,
-      (1.5f * t - 2.5f) * t * t + 1.0f, ((-1.5f * t + 2.0f) * t + 0.5f) * t,
-      (0.5f * t - 0.5f) * t * t};
-  float2 sum = 0.0f;
-  for (int n = 0; n < 4; n++) {
-    const int from = (int)depth + (int)whole - 1 + n;
-    if (from >= 0 && from < (int)depths)
-      sum += (n % 2 ? weights[n] : -weights[n]) * b[from];
+  global const float2 *bins =
+      (global const float2 *)(bytes + offset) + (size_t)line * depths;
+  global float2 *moved = output + to + (size_t)line * depths + depth;
+  const int fraction = *found & (FRACTIONS - 1);
+  const int first = depth + (*found - fraction) / FRACTIONS - REACH + 1;
+  if (depth + WIDTH <= end && first >= 0 && first + TAPS + WIDTH - 1 <= end) {
+    STORE_BINS (moved_bins (bins + first, taps), moved);
+    return;
   }
-  output[to + (size_t)line * depths + depth] = sum;
+  for (int n = 0; n < WIDTH && depth + n < end; n++)
+    moved[n] = moved_bin (bins, first + n, end, taps);
 }
 
 /* The part of the bins that is of a band of the spectrum: `taps` from -reach to reach. */
@@ -246,10 +474,10 @@ decorrelation (REPEATS, OUTPUT)
 
 #if WIDTH == 1
 /* Of each A-line and each two repeats that follow each other, the phase by which the whole
- * line has turned, arg of the sum of X_i+1 X_i*, as a number of amplitude 1. A work-group
- * of GROUP for each. */
+ * line has turned, arg of the sum of X_i+1 X_i*, as a number of amplitude 1. The sum leaves
+ * `margin` depths out at both ends. A work-group of GROUP for each. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
-bulk_phase (REPEATS, global float2 *restrict phases)
+bulk_phase (REPEATS, uint margin, global float2 *restrict phases)
 {
   const Repeats of = THE_REPEATS;
   const uint line = get_group_id (0) % lines, pair = get_group_id (0) / lines;
@@ -259,10 +487,8 @@ bulk_phase (REPEATS, global float2 *restrict phases)
   global const float2 *before = repeat (&of, pair) + (size_t)line * depths;
   global const float2 *after = repeat (&of, pair + 1) + (size_t)line * depths;
   float2 sum = 0.0f;
-  for (uint depth = item; depth < depths; depth += GROUP) {
-    const float2 a = after[depth], b = before[depth];
-    sum += (float2) (a.x * b.x + a.y * b.y, a.y * b.x - a.x * b.y);
-  }
+  for (uint depth = margin + item; depth + margin < depths; depth += GROUP)
+    sum += correlation (before[depth], after[depth]);
   sums[item] = sum;
   barrier (CLK_LOCAL_MEM_FENCE);
   if (item > 0)

@@ -271,6 +271,10 @@ PIPELINES = {
                             "method=decorrelation"), {"f4": 1e-2}, SOME_LINES),
     "complex-variance": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 "
                                "method=complex-variance"), LOOSELY, SOME_LINES),
+    "angiogram-aligned": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 axial-shift=20"),
+                          LOOSELY, SOME_LINES),
+    "angiogram-bands": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 axial-shift=3 bands=2 "
+                              "method=complex-variance"), LOOSELY, SOME_LINES),
     "doppler": (depth("", "", f"{depths('CF32LE')} ! octdoppler wavelength=1310 line-rate=50000 angle=60 "
                       "threshold=24 window-depths=3 window-lines=2"), LOOSELY, SOME_LINES),
     "doppler-frames": (depth("", "", f"{depths('CF32LE')} ! octdoppler quantity=phase between=frames "
@@ -478,14 +482,15 @@ TREES = [f"Kernel: {name}_regions" for name in ("find", "join", "key")]
 # halves, as a CPU's forms have them, and a GPU's of packed YUV. What VkFFT computes of registers
 # that it has not filled, for A-lines that there are not, counts against whoever reads its
 # results. And one undefined component makes all of a vector so, as of filters filled up to whole
-# vectors.
+# vectors. It takes memory that clEnqueueCopyBuffer has written for uninitialized.
 OF_HALVES = ["key-run*", "chroma*", "difference", "plate", "soft-core", "fill", "shape", "packed",
              "to-planes", "composed*", "speckle-variance", "doppler*", "display",
              "background-shown", "linear", "mattes", "soft-deep", "shape-deep", "filmed-*"]
 UNACCOUNTED = [(name, "cpu-*") for name in OF_HALVES] + [
     ("filmed-yuy2", "*"), ("filmed-uyvy", "*"), ("filmed-quiet", "*"),
     ("oct-two-steps*", "*"), ("oct*", "gpu-64"), ("display", "gpu-64"), ("nufft", "gpu-64"),
-    ("k-clock*", "gpu-64"), ("convolved-spectra", "gpu-64"), ("layer-winograd", "*")]
+    ("k-clock*", "gpu-64"), ("convolved-spectra", "gpu-64"), ("layer-winograd", "*"),
+    ("angiogram-*", "*")]
 
 
 def first_words(log):
