@@ -32,6 +32,11 @@
  * sample, as the light's own spectrum, is to be taken away before (`background`,
  * `depth-start`), since it does not turn with it.
  *
+ * With `threshold` the angiogram is 0 where the mean level of the repeats is below that many
+ * dB, on the scale of octfft. Noise decorrelates as blood does, so without it air is as
+ * bright as vessels with `method=decorrelation`. A value between the level of the noise and
+ * that of the vessels removes air and shadows.
+ *
  * Complex depths come from `octfft` when it is asked, as it is here. The first B-scan is
  * the first of its place. Where some are lost (DISCONT, GAP) the angiogram that they belong
  * to is left out; how many were lost is told by the frames' time, so that repeats of two
@@ -65,6 +70,7 @@
 
 #include "depth/depthfilter.hpp"
 #include "depth/heldframes.hpp"
+#include "depth/threshold.hpp"
 #include "elements.h"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octangio.cl"
@@ -98,6 +104,7 @@ struct Settings {
   Method method = Method::speckle_variance;
   guint axial_shift = 0;
   guint bands = 1;
+  double threshold = oct::least_threshold;
 };
 
 class Angiogram : public oct::DepthFilterOf<Settings> {
@@ -125,8 +132,9 @@ private:
   /* All methods', so that turning to another one makes nothing. */
   struct Kernels {
     opencl::Kernel speckle_variance, decorrelation, bulk_phase, complex_variance;
+    opencl::Kernel threshold;
     /* For a CPU's vectors */
-    opencl::Kernel wide_speckle_variance, wide_decorrelation;
+    opencl::Kernel wide_speckle_variance, wide_decorrelation, wide_threshold;
     opencl::Kernel correlate, find_shift, refine_shift, align, take_band;
   };
 
@@ -158,6 +166,14 @@ private:
       const Repeats &repeats, const Sum &sum, cl_command_queue queue, GError **error);
   bool compare_bands (const Repeats &repeats, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error);
+  bool apply_threshold (const Repeats &repeats, const GstOpenCLFrame *to,
+      cl_command_queue queue, GError **error);
+  bool make_angiogram (const Repeats &repeats, const GstOpenCLFrame *to,
+      cl_command_queue queue, GError **error)
+  {
+    return compare_bands (repeats, to, queue, error)
+           && apply_threshold (repeats, to, queue, error);
+  }
   bool split (const Repeats &repeats, guint band, cl_command_queue queue, GError **error);
   guint reach () const { return 2 * in_force.bands; }
   /* Depths at either end that lack neighbours after alignment */
@@ -241,7 +257,8 @@ Angiogram::create_kernels (GstOpenCLContext *context, GError **error)
       {kernels.complex_variance, "complex_variance", 1},
       {kernels.correlate, "correlate", width}, {kernels.find_shift, "find_shift", 1},
       {kernels.refine_shift, "refine_shift", 1}, {kernels.align, "align", width},
-      {kernels.take_band, "take_band", 1},
+      {kernels.take_band, "take_band", 1}, {kernels.threshold, "apply_threshold", 1},
+      {kernels.wide_threshold, "apply_threshold", cpu_width},
       {kernels.wide_speckle_variance, "speckle_variance", cpu_width},
       {kernels.wide_decorrelation, "decorrelation", cpu_width}};
   const std::string options =
@@ -487,6 +504,19 @@ Angiogram::compare_bands (const Repeats &repeats, const GstOpenCLFrame *to,
 }
 
 bool
+Angiogram::apply_threshold (const Repeats &repeats, const GstOpenCLFrame *to,
+    cl_command_queue queue, GError **error)
+{
+  const float least_power = oct::power_of_threshold (in_force.threshold);
+  if (least_power <= 0)
+    return true;
+  opencl::Kernel &kernel = is_wide () ? kernels.wide_threshold : kernels.threshold;
+  return set_repeats (
+             kernel, repeats, error, least_power, to->data, cl_ulong (to->offset[0]))
+         && kernel.enqueue (queue, columns (), input.lines, error);
+}
+
+bool
 Angiogram::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
@@ -497,7 +527,7 @@ Angiogram::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
   Repeats repeats = {kept (), from->data, from->offset[0], holds ()};
   if (holds ()) {
     const bool made = held.map (false, input.size (), queue, error)
-                      && compare_bands (repeats, to, queue, error);
+                      && make_angiogram (repeats, to, queue, error);
     return held.release (queue, made ? error : nullptr) && made;
   }
   if (in_force.axial_shift > 0) {
@@ -505,7 +535,7 @@ Angiogram::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       return false;
     repeats = {kept (), kept (), last * input.size (), false};
   }
-  return compare_bands (repeats, to, queue, error);
+  return make_angiogram (repeats, to, queue, error);
 }
 } // namespace
 
@@ -550,6 +580,10 @@ const opencl::PropertyTable<Settings> properties = {
     {"bands", "Bands",
         "Bands into which the spectrum is split, whose angiograms are averaged",
         &Settings::bands, {1, most_bands}, opencl::playing},
+    {"threshold", "Threshold",
+        "Mean level of the repeats, in dB, below which the angiogram is 0",
+        &Settings::threshold, {oct::least_threshold, oct::most_threshold},
+        opencl::controllable},
 };
 
 static void

@@ -47,6 +47,7 @@
 #include <gst/opencl/kernel.hpp>
 
 #include "depth/depthfilter.hpp"
+#include "depth/threshold.hpp"
 #include "elements.h"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octdoppler.cl"
@@ -72,7 +73,7 @@ const guint most_window = 256;
 const guint small_window = 36;
 /* Depths and A-lines of a work-item, as in the kernel. */
 const gsize cpu_block = 256, cpu_lines = 16;
-const double most_angle = 89.9, least_level = -1000, most_level = 1000;
+const double most_angle = 89.9;
 
 struct Settings {
   Between between = Between::lines;
@@ -83,7 +84,7 @@ struct Settings {
   double refractive_index = 1;
   double angle = 0;
   double line_rate = 0;
-  double threshold = least_level;
+  double threshold = oct::least_threshold;
   bool invert = false;
 };
 
@@ -217,7 +218,7 @@ private:
     return in_force.window_depths * in_force.window_lines <= small_window;
   }
   guint pairs () const { return guint (of_frames () ? input.lines : input.lines - 1); }
-  float least_power () const { return float (std::pow (10, in_force.threshold / 10)); }
+  float least_power () const { return oct::power_of_threshold (in_force.threshold); }
   std::shared_ptr<PendingFlow> flow_in (const GstOpenCLFrame *from) const;
   bool sum_depths (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
 
@@ -440,7 +441,8 @@ const opencl::PropertyTable<Settings> properties = {
         &Settings::line_rate, {0, 1e9}, opencl::playing},
     {"threshold", "Threshold",
         "Mean level of the window, in dB, below which there is no flow",
-        &Settings::threshold, {least_level, most_level}, opencl::controllable},
+        &Settings::threshold, {oct::least_threshold, oct::most_threshold},
+        opencl::controllable},
     {"invert", "Invert",
         "Whether the sign is turned round: for spectra that begin with the shortest "
         "wavelength",

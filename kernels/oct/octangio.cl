@@ -93,6 +93,9 @@ amplitude (global const float2 *bins)
 }
 #endif
 
+#define INLINED
+#include "threshold.clh"
+
 /* What is put out: `share` of it, and with `adds` what is there already. */
 #define OUTPUT                                                                           \
   float share, uint adds, global uchar *restrict output, ulong output_offset
@@ -470,6 +473,27 @@ decorrelation (REPEATS, OUTPUT)
     before = after;
   }
   put_out (sum / (float)(COUNT - 1), at, share, adds, output, output_offset);
+}
+
+/* Sets values to 0 where the mean power of the repeats is below the threshold. */
+kernel void
+apply_threshold (
+    REPEATS, float least_power, global uchar *restrict output, ulong output_offset)
+{
+  const Repeats of = THE_REPEATS;
+  const size_t depth = get_global_id (0) * WIDTH, line = get_global_id (1);
+  const size_t at = line * depths + depth;
+  if (depth >= depths || line >= lines)
+    return;
+
+  FLOATS sum = 0.0f;
+#pragma unroll
+  for (uint n = 0; n < COUNT; n++) {
+    const BINS bins = LOAD_BINS (repeat (&of, n) + at);
+    sum += bins.even * bins.even + bins.odd * bins.odd;
+  }
+  global float *value = (global float *)(output + output_offset) + at;
+  STORE (above_threshold (STORED (value), sum / (float)COUNT, least_power), value);
 }
 
 #if WIDTH == 1

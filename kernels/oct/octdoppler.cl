@@ -20,6 +20,7 @@
 #define AS_WORDS as_uint
 #define AS_FLOATS as_float
 #endif
+#include "threshold.clh"
 #ifdef FULL
 #define COMPONENT FLOATS
 #include "level.clh"
@@ -79,8 +80,7 @@ typedef struct {
 INLINED FLOATS
 flow_of (FLOATS real, FLOATS imaginary, FLOATS power, float least_power, float unit)
 {
-  const FLOATS phase = phase_of (imaginary, real) * unit;
-  return ((power >= least_power) & (power > 0.0f)) ? phase : (FLOATS)0.0f;
+  return above_threshold (phase_of (imaginary, real) * unit, power, least_power);
 }
 
 #ifndef LANES
@@ -432,9 +432,7 @@ find_phase (global const float *restrict sums, uint depths, uint lines, uint pai
   const uint summed =
       min (depth + window_depths - above, depths) - (max (depth, above) - above);
   const float power = sum.z / (summed * (end - from));
-  const float phase =
-      power >= least_power && power > 0.0f ? phase_of (sum.y, sum.x) : 0.0f;
   ((global float *)(output + output_offset))[(size_t)line * depths + depth] =
-      phase * unit;
+      flow_of (sum.x, sum.y, power, least_power, unit);
 }
 #endif

@@ -271,10 +271,10 @@ PIPELINES = {
                             "method=decorrelation"), {"f4": 1e-2}, SOME_LINES),
     "complex-variance": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 "
                                "method=complex-variance"), LOOSELY, SOME_LINES),
-    "angiogram-aligned": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 axial-shift=20"),
-                          LOOSELY, SOME_LINES),
+    "angiogram-aligned": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 axial-shift=20 "
+                                "threshold=30"), LOOSELY, SOME_LINES),
     "angiogram-bands": (depth("", "", f"{depths('CF32LE')} ! octangio repeats=2 axial-shift=3 bands=2 "
-                              "method=complex-variance"), LOOSELY, SOME_LINES),
+                              "method=complex-variance threshold=20"), LOOSELY, SOME_LINES),
     "doppler": (depth("", "", f"{depths('CF32LE')} ! octdoppler wavelength=1310 line-rate=50000 angle=60 "
                       "threshold=24 window-depths=3 window-lines=2"), LOOSELY, SOME_LINES),
     "doppler-frames": (depth("", "", f"{depths('CF32LE')} ! octdoppler quantity=phase between=frames "

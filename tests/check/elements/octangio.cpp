@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "../as-gpu.hpp"
 #include "depthframes.hpp"
 
 using namespace check;
@@ -332,6 +333,125 @@ TEST_ROWS (test_octangio_averages_the_bands_of_a_spectrum, {2u, 4u, 7u})
     expect_near (scaled (pull_numbers (harness), most), scaled (expected, most), 1e-5,
         method.label);
   }
+}
+
+/* --- threshold --- */
+
+namespace {
+/* Air above the sample: noise and nothing else */
+const gsize air = 14;
+
+bool
+is_blood (gsize line, gsize depth)
+{
+  return line >= 8 && line < 14 && depth >= 20 && depth < 30;
+}
+
+/* Tissue of 43 dB with noise of 13 dB, which all depths have */
+Pairs
+phantom_in_air (guint repeat)
+{
+  const Pairs still = speckle (42), moving = speckle (200 + repeat);
+  const Pairs noise = speckle (300 + repeat);
+  Pairs pairs (still.size ());
+  for (gsize at = 0; at < pairs.size (); at++) {
+    const gsize line = at / n_depths, depth = at % n_depths;
+    const Complex grain = depth < air              ? Complex (0)
+                          : is_blood (line, depth) ? moving[at]
+                                                   : still[at];
+    pairs[at] = grain + 0.03 * noise[at];
+  }
+  return as_float (pairs);
+}
+
+/* Probability that a value of blood is above one of the rest, half where they are equal:
+ * of the rest, all or what is not air */
+double
+area_of_blood (const Values &angiogram, bool with_air)
+{
+  double area = 0, pairs = 0;
+  for (gsize at = 0; at < angiogram.size (); at++) {
+    if (!is_blood (at / n_depths, at % n_depths))
+      continue;
+    for (gsize other = 0; other < angiogram.size (); other++) {
+      const gsize depth = other % n_depths;
+      if (is_blood (other / n_depths, depth) || (depth < air && !with_air))
+        continue;
+      pairs++;
+      area += angiogram[at] > angiogram[other]    ? 1
+              : angiogram[at] == angiogram[other] ? 0.5
+                                                  : 0;
+    }
+  }
+  return area / pairs;
+}
+
+Values
+angiogram_in_air (const std::string &settings)
+{
+  Harness harness ("octangio " + settings, frame_caps ("CF32LE"));
+  for (guint n = 0; n < 4; n++)
+    harness.push (complex_frame (phantom_in_air (n), n));
+  return pull_numbers (harness);
+}
+} // namespace
+
+TEST_ROWS (test_octangio_threshold_tells_vessel_from_air, methods)
+{
+  for (const char *more : {"", " axial-shift=2", " bands=2", " axial-shift=1 bands=2"}) {
+    const std::string settings = "method=" + row.label + more;
+    const Values all = angiogram_in_air (settings);
+    const Values some = angiogram_in_air (settings + " threshold=25");
+    const double tissue = area_of_blood (all, false), air_too = area_of_blood (all, true);
+    const double area = area_of_blood (some, true);
+    fail_unless (area >= 0.99 && area >= tissue - 0.005,
+        "%s: %.4f, of tissue %.4f, without a threshold %.4f", settings.c_str (), area,
+        tissue, air_too);
+    if (row.label == "decorrelation" && !*more)
+      fail_unless (air_too < 0.9, "air is as dark without a threshold: %.4f", air_too);
+  }
+}
+
+/* Where the mean power of the repeats is below, it is 0, and elsewhere what it was. */
+TEST_ROWS (test_octangio_threshold_of_mean_power, {2u, 4u, 9u})
+{
+  const std::vector<Pairs> repeats = repeats_of (3, row);
+  for (const Method &method : methods) {
+    Harness harness (
+        text ("octangio repeats=%u threshold=43 method=%s", row, method.label.c_str ()),
+        frame_caps ("CF32LE"));
+    for (guint n = 0; n < row; n++)
+      harness.push (complex_frame (repeats[n], n));
+    Values expected = method.reference (repeats);
+    gsize zeros = 0;
+    for (gsize at = 0; at < expected.size (); at++) {
+      double power = 0;
+      for (const Pairs &repeat : repeats)
+        power += std::norm (repeat[at]) / row;
+      if (power < std::pow (10, 4.3)) {
+        expected[at] = 0;
+        zeros++;
+      }
+    }
+    fail_unless (zeros > 100 && zeros < 700, "%zu zeros", zeros);
+    const double most = *std::max_element (expected.begin (), expected.end ());
+    expect_near (scaled (pull_numbers (harness), most), scaled (expected, most), 1e-5,
+        method.label);
+  }
+}
+
+/* It changes while playing, and no group begins anew. */
+TEST (test_octangio_threshold_while_playing)
+{
+  Harness harness ("octangio", frame_caps ("CF32LE"));
+  push_place (harness, 0, {0, 1});
+  set_together (harness.find ("octangio"), "threshold=1000");
+  harness.push (complex_frame (flow_phantom (0, 2), 2));
+  harness.push (complex_frame (flow_phantom (0, 3), 3));
+  expect_near (pull_numbers (harness), Values (n_depths * n_lines), 0, "all is below");
+  set_together (harness.find ("octangio"), "threshold=-1000");
+  push_place (harness, 1, {0, 1, 2, 3});
+  expect_near (pull_numbers (harness), speckle_variance (repeats_of (1)), 1, "nothing");
 }
 
 /* --- lost B-scans --- */
