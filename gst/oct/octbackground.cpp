@@ -23,6 +23,12 @@
  * opencldownload ! npysink location=empty.npy
  * ]|
  *
+ * A pattern is only subtracted from the depths that it is of. When the first depth or the
+ * number of depths changes (`depth-start` and `depth-count` of octfft), `method=recorded`
+ * records the next B-scan. When the first depth changes, `method=file` subtracts nothing
+ * until `location` is set again or the first depth is the former one. A WARNING message says
+ * so.
+ *
  * `dc-depths` puts the first depths to 0, which is where the mean along the spectrum and
  * its window lie.
  *
@@ -129,7 +135,10 @@ PendingDifference::show (oct::Display &display, cl_command_queue queue,
 
 class Background : public oct::DepthFilterOf<Settings> {
 public:
-  using DepthFilterOf::DepthFilterOf;
+  Background (gpointer element, opencl::Settings<Settings> *settings)
+      : DepthFilterOf (element, settings), element (GST_ELEMENT (element))
+  {
+  }
 
   void release () override
   {
@@ -164,9 +173,12 @@ private:
   }
   bool build (GstOpenCLContext *context, guint floats, GError **error);
   bool load (GstOpenCLContext *context, GError **error);
+  void compare_depths (cl_uint wanted_columns);
+  bool suits_depths () const { return first_depth == input.first_depth; }
   bool finds_pattern () const { return in_force.method != Method::none && !recorded; }
   bool find_pattern (const GstOpenCLFrame *from, cl_command_queue queue, GError **error);
 
+  GstElement *const element;
   GstOpenCLContext *context = nullptr;
   opencl::Kernel find, choose;
   std::shared_ptr<Subtraction> subtraction;
@@ -175,6 +187,7 @@ private:
   std::shared_ptr<cl::Buffer> pattern; /* of this frame, or one that stays */
   std::shared_ptr<cl::Buffer> loaded;  /* one from a file */
   cl_uint columns = 0, segments = 0;   /* that means are for */
+  guint first_depth = 0;               /* of the pattern that stays */
   bool recorded = false;               /* the pattern is one that stays */
   guint recording = 0;                 /* which */
 };
@@ -236,6 +249,7 @@ Background::load (GstOpenCLContext *context, GError **error)
   if (load_pattern (in_force.location, input.depths, values, error))
     *loaded = opencl::make_table (
         context, values.data (), values.size () * sizeof values[0], error);
+  first_depth = input.first_depth;
   recorded = (*loaded) () != nullptr;
   return recorded;
 }
@@ -262,15 +276,37 @@ Background::build (GstOpenCLContext *context, guint floats, GError **error)
   return true;
 }
 
+/* A pattern that stays is of the depths at which it was recorded or loaded. */
+void
+Background::compare_depths (cl_uint wanted_columns)
+{
+  const bool is_file = in_force.method == Method::file;
+  const bool same_number = wanted_columns == columns;
+  if (!recorded || (same_number && suits_depths ()))
+    return;
+  if (!is_file || same_number)
+    GST_ELEMENT_WARNING (element, LIBRARY, SETTINGS,
+        ("method=%s: the pattern is of %u depths from %u on, but %" G_GSIZE_FORMAT
+         " from %u on come; %s",
+            is_file ? "file" : "recorded", columns / 2, first_depth, input.depths,
+            input.first_depth,
+            is_file ? "subtracting nothing until location is set again"
+                    : "recording it anew"),
+        (nullptr));
+  if (!is_file || !same_number)
+    recorded = false;
+}
+
 bool
 Background::prepare (GstOpenCLContext *of, GError **error)
 {
   context = of;
   const cl_uint wanted_columns = cl_uint (2 * input.depths);
   const cl_uint wanted_segments = segments_of (in_force);
-  if (in_force.recordings != recording || wanted_columns != columns)
+  if (in_force.recordings != recording)
     recorded = false;
   recording = in_force.recordings;
+  compare_depths (wanted_columns);
   if (!build (context, wanted_columns, error) || !load (context, error))
     return false;
   if (wanted_columns == columns && wanted_segments == segments)
@@ -294,6 +330,7 @@ Background::find_pattern (
   pattern = nullptr;
   pattern = patterns.unused (context, sizeof (cl_float) * columns, error);
   recorded = pattern && in_force.method == Method::recorded;
+  first_depth = input.first_depth;
   return pattern
          && find.launch (queue, items, segments, error, from->data,
              cl_ulong (from->offset[0] / sizeof (cl_float)), cl_ulong (columns), columns,
@@ -311,9 +348,10 @@ Background::defer (
     return nullptr;
   auto left = std::make_shared<PendingDifference> ();
   left->subtraction = subtraction;
-  left->pattern = in_force.method == Method::none   ? nullptr
-                  : in_force.method == Method::file ? loaded
-                                                    : pattern;
+  if (in_force.method == Method::file)
+    left->pattern = suits_depths () ? loaded : nullptr;
+  else if (in_force.method != Method::none)
+    left->pattern = pattern;
   left->input = from->data;
   left->offset = from->offset[0];
   left->depths = guint (input.depths);

@@ -14,8 +14,11 @@
  * the raw samples, is 20 log10(a) dB. Bin b lies at depth b pi / (N dk n), N samples being
  * dk apart in wavenumber and n the `refractive-index`; where dk is known (`wavelength-unit`
  * of octwindowinterp), caps of numbers tell the step as `depth-step` in micrometres, beside
- * `line-step` and `b-scan-step` where those are. Properties that are set in one g_object_set() take effect
- * together, with the next frame.
+ * `line-step` and `b-scan-step` where those are. Caps of numbers tell the first bin as
+ * `depth-start`; caps without this field begin at bin 0. A buffer whose depths are not those
+ * of the buffer before has the flag DISCONT.
+ *
+ * Properties that are set in one g_object_set() take effect together, with the next frame.
  *
  * ## Example launch line
  * |[
@@ -35,6 +38,7 @@
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/filteredcaps.hpp>
@@ -131,12 +135,25 @@ struct Engine {
   std::unique_ptr<oct::DepthEngine> depth; /* or null: raw spectra are made apart */
 };
 
+/* Which depths the rows of a picture, or the samples of A-lines, are. */
+struct DepthRange {
+  guint start;
+  guint count;
+  bool flipped;
+
+  bool operator!= (const DepthRange &other) const
+  {
+    return start != other.start || count != other.count || flipped != other.flipped;
+  }
+};
+
 /* What the streaming thread works with. */
 struct Work {
   Spectra spectra;
   const OutputFormat *output = nullptr;
   guint depths = 0;
-  Settings settings; /* in force, and so many depths */
+  Settings settings;                    /* in force, and so many depths */
+  std::optional<DepthRange> last_range; /* of the frame before */
 
   Engine from_raw;     /* what octwindowinterp leaves to this element, */
   Engine from_spectra; /* and what is made */
@@ -473,6 +490,25 @@ gst_oct_fft_transform_caps (
   return result;
 }
 
+/* What the numbers of an output are, and from which depth on. */
+static void
+describe_numbers (GstCaps *output, const GstCaps *input, const Settings &settings)
+{
+  const GstStructure *spectra = gst_caps_get_structure (input, 0);
+  GstStructure *depths = gst_caps_get_structure (output, 0);
+  gint samples = 0;
+
+  if (!gst_structure_has_name (depths, "application/x-oct"))
+    return;
+  gst_structure_get_int (spectra, "samples", &samples);
+  samples = std::max (samples / oversampling_of (spectra), LEAST_SAMPLES);
+  gst_structure_set (depths, "depth-start", G_TYPE_INT,
+      gint (fitted (settings, guint (samples)).depth_start), nullptr);
+  if (g_strcmp0 (gst_structure_get_string (depths, "format"), "F32LE") == 0)
+    gst_structure_set (depths, "quantity", G_TYPE_STRING,
+        settings.scale == Scale::log ? "decibels" : "amplitude", nullptr);
+}
+
 static GstCaps *
 gst_oct_fft_fixate_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *others)
@@ -481,15 +517,9 @@ gst_oct_fft_fixate_caps (
   self->caps_settings = self->settings->current ();
   others = GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
                ->fixate_caps (base, direction, caps, others);
-  /* What float32 is. */
-  if (direction == GST_PAD_SINK && gst_caps_is_fixed (others)
-      && g_strcmp0 (
-             gst_structure_get_string (gst_caps_get_structure (others, 0), "format"),
-             "F32LE")
-             == 0) {
+  if (direction == GST_PAD_SINK && gst_caps_is_fixed (others)) {
     others = gst_caps_make_writable (others);
-    gst_caps_set_simple (others, "quantity", G_TYPE_STRING,
-        self->caps_settings.scale == Scale::log ? "decibels" : "amplitude", nullptr);
+    describe_numbers (others, caps, self->caps_settings);
   }
   return others;
 }
@@ -573,12 +603,15 @@ static bool
 makes_these_caps (GstOctFFT *self, const Settings &settings)
 {
   const Settings &before = self->caps_settings;
-  return depths_of (settings, self->work->spectra.wavenumbers ())
-             == gint (self->work->depths)
+  const guint samples = self->work->spectra.wavenumbers ();
+  const bool same_depths =
+      fitted (settings, samples).depth_start == fitted (before, samples).depth_start;
+  return depths_of (settings, samples) == gint (self->work->depths)
          && settings.refractive_index == before.refractive_index
          && settings.line_step == before.line_step
          && settings.true_scale == before.true_scale
-         && (self->work->output->picture || settings.scale == before.scale);
+         && (self->work->output->picture
+             || (settings.scale == before.scale && same_depths));
 }
 
 /* Those that are set, or as near to them as these caps allow: who turned knobs for
@@ -667,6 +700,23 @@ static void
 gst_oct_fft_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
   update_settings (GST_OCT_FFT (filter));
+}
+
+/* Caps of pictures do not tell the depths: a discontinuity keeps means from mixing them. */
+static gboolean
+gst_oct_fft_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffer *output)
+{
+  Work &work = *GST_OCT_FFT (base)->work;
+  const DepthRange range = {
+      work.settings.depth_start, work.depths, work.output->picture && work.settings.flip};
+
+  if (!GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
+           ->copy_metadata (base, input, output))
+    return FALSE;
+  if (work.last_range && *work.last_range != range)
+    GST_BUFFER_FLAG_SET (output, GST_BUFFER_FLAG_DISCONT);
+  work.last_range = range;
+  return TRUE;
 }
 
 /* The work */
@@ -949,6 +999,7 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
 
   transform_class->transform_caps = gst_oct_fft_transform_caps;
   transform_class->fixate_caps = gst_oct_fft_fixate_caps;
+  transform_class->copy_metadata = gst_oct_fft_copy_metadata;
   filter_class->open = gst_oct_fft_open;
   filter_class->close = gst_oct_fft_close;
   filter_class->set_formats = gst_oct_fft_set_formats;

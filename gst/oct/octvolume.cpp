@@ -23,9 +23,9 @@
  * their time says how many. What a lost B-scan should have filled is zero in the volume and
  * black in the picture, and no other row moves; such buffers have the flag CORRUPTED. A
  * volume that has not come to its end comes with the first B-scan of the next one, or at
- * EOS; one that a device error cuts off does not come. A change of `b-scans`, `live` or the
- * B-scans' size drops the present volume and marks the next with DISCONT; B-scans keep
- * their numbers.
+ * EOS; one that a device error cuts off does not come. A change of `b-scans`, `live`, the
+ * B-scans' size or their depths (`depth-start`, `depth-count` of octfft) drops the present
+ * volume and marks the next with DISCONT; B-scans keep their numbers.
  *
  * ## Example launch lines
  * |[
@@ -309,10 +309,10 @@ goes_on (const Work &work, const oct::DepthLayout &input, gsize volume_bytes,
     guint pixel_bytes, guint b_scans)
 {
   return input.lines == work.input.lines && input.depths == work.input.depths
-         && input.bytes == work.input.bytes && input.complex == work.input.complex
-         && input.video == work.input.video && input.quantity == work.input.quantity
-         && volume_bytes == work.volume_bytes && pixel_bytes == work.pixel_bytes
-         && b_scans == work.rows.rows ();
+         && input.first_depth == work.input.first_depth && input.bytes == work.input.bytes
+         && input.complex == work.input.complex && input.video == work.input.video
+         && input.quantity == work.input.quantity && volume_bytes == work.volume_bytes
+         && pixel_bytes == work.pixel_bytes && b_scans == work.rows.rows ();
 }
 
 static gboolean

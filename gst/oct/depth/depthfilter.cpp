@@ -301,6 +301,9 @@ parse_depth_layout (const GstCaps *caps, bool rows, DepthLayout &layout)
       structure, "framerate", &layout.rate.numerator, &layout.rate.denominator);
   if (const char *quantity = gst_structure_get_string (structure, "quantity"))
     layout.quantity = quantity;
+  gint first = 0;
+  gst_structure_get_int (structure, "depth-start", &first);
+  layout.first_depth = guint (std::max (first, 0));
   layout.lines = gsize (lines);
   layout.packed = packed > 0;
   layout.depths = packed > 0 ? (gsize (depths) * packed + 7) / 8 : gsize (depths);

@@ -36,6 +36,7 @@ struct DepthLayout {
   gsize bytes = 0;     /* of a value */
   const char *stored = ""; /* its type in a kernel */
   gsize depths = 0;
+  guint first_depth = 0; /* bin of the first one; of pictures not known */
   gsize lines = 0;
   opencl::Fraction rate = {0, 1};
   std::string quantity; /* that numbers are of, where it is told */

@@ -13,7 +13,8 @@ namespace {
 void
 copy_steps (GstStructure *to, const GstStructure *from)
 {
-  for (const char *field : {"depth-step", "line-step", "b-scan-step", "quantity"}) {
+  for (const char *field :
+      {"depth-start", "depth-step", "line-step", "b-scan-step", "quantity"}) {
     if (const GValue *value = gst_structure_get_value (from, field))
       gst_structure_set_value (to, field, value);
   }

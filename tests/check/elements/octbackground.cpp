@@ -235,6 +235,80 @@ TEST (test_octbackground_takes_what_a_file_has_away)
   assert_near (pull_pairs (harness), without (frame, mean), "of the file again");
 }
 
+namespace {
+std::string
+caps_from (guint first, gsize depths = 16)
+{
+  return frame_caps ("CF32LE", 24, depths) + text (",depth-start=(int)%u", first);
+}
+} // namespace
+
+/* Where depths begin elsewhere, a pattern is of other depths. */
+TEST (test_octbackground_records_anew_when_the_first_depth_changes)
+{
+  const struct {
+    std::string caps, warning;
+  } changes[] = {
+      {caps_from (9), "method=recorded: the pattern is of 16 depths from 5 on, but 16 "
+                      "from 9 on come; recording it anew"},
+      {frame_caps ("CF32LE", 24, 16), "method=recorded: the pattern is of 16 depths from "
+                                      "5 on, but 16 from 0 on come; recording it anew"},
+      {caps_from (5, 12),
+          "method=recorded: the pattern is of 16 depths from 5 on, but 12 "
+          "from 5 on come; recording it anew"},
+  };
+  for (const auto &change : changes) {
+    Harness harness ("octbackground method=recorded segment-lines=8", caps_from (5));
+    const Pairs first = on_a_pattern (1, 16, 24);
+    harness.push (complex_frame (first, 0));
+    assert_near (
+        pull_pairs (harness), without (first, pattern_of (first, 24, 16, 8)), "first");
+    harness.set_caps (change.caps);
+    const gsize depths = change.caps == caps_from (5, 12) ? 12 : 16;
+    const Pairs others[] = {
+        on_a_pattern (2, depths, 24, 500), on_a_pattern (3, depths, 24, 700)};
+    for (guint n = 0; n < 2; n++) {
+      harness.push (complex_frame (others[n], 1 + n));
+      assert_near (pull_pairs (harness),
+          without (others[n], pattern_of (others[0], 24, depths, 8)), "anew");
+    }
+    expect_warnings (harness.bus, change.caps, {change.warning});
+  }
+}
+
+TEST (test_octbackground_subtracts_a_file_from_its_own_depths_alone)
+{
+  const Pairs line = on_a_pattern (8, 16, 1), frame = on_a_pattern (9, 16, 24, 400);
+  std::string content = opencl::npy_make_header (opencl::NumberType::f32, true, {1, 16});
+  for (const Complex &value : line) {
+    const gfloat parts[] = {gfloat (value.real ()), gfloat (value.imag ())};
+    content.append (reinterpret_cast<const char *> (parts), sizeof parts);
+  }
+  TableFile file ({});
+  g_file_set_contents (
+      file.path.c_str (), content.data (), gssize (content.size ()), nullptr);
+  Harness harness ("octbackground method=file location=" + file.path, caps_from (5));
+  auto expect_next = [&] (guint n, const Pairs &expected, const char *when) {
+    harness.push (complex_frame (frame, n));
+    assert_near (pull_pairs (harness), expected, when);
+  };
+  expect_next (0, without (frame, line), "from 5 on");
+  harness.set_caps (caps_from (9));
+  expect_next (1, frame, "from 9 on");
+  expect_next (2, frame, "still");
+  expect_warnings (harness.bus, "other depths",
+      {"method=file: the pattern is of 16 depths from 5 on, but 16 from 9 on come; "
+       "subtracting nothing until location is set again"});
+  harness.set_caps (caps_from (5));
+  expect_next (3, without (frame, line), "from 5 on again");
+  harness.set_caps (caps_from (9));
+  set_together (harness.find ("octbackground"), "location=" + file.path);
+  expect_next (4, without (frame, line), "set again");
+  harness.said ();
+  expect_next (5, without (frame, line), "and stays");
+  fail_unless (harness.said ().is_clean ());
+}
+
 /* An A-line that is not a number stays one, and does not reach the others. */
 TEST (test_octbackground_a_broken_line_is_in_no_pattern)
 {

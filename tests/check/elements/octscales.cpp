@@ -169,6 +169,137 @@ TEST (test_octscales_go_along_the_chain)
   expect_close (field_of (harness, "b-scan-step"), 11, "B-scan");
 }
 
+/* -1 where there is none */
+static gint
+first_depth (Harness &harness)
+{
+  gint first = -1;
+  Owned<GstCaps> caps = harness.caps ();
+  gst_structure_get_int (gst_caps_get_structure (caps, 0), "depth-start", &first);
+  return first;
+}
+
+TEST (test_octscales_caps_tell_the_first_depth)
+{
+  Harness harness ("octwindowinterp ! octfft depth-count=20" + numbers, spectra_caps ());
+  GstElement *fft = harness.find ("octfft");
+  pass (harness, 0);
+  expect_equal (first_depth (harness), 0);
+  set_together (fft, "depth-start=30");
+  fail_if (GST_BUFFER_IS_DISCONT (pass (harness, 1).operator->()) == 0);
+  expect_equal (first_depth (harness), 30);
+  set_together (fft, "depth-start=200");
+  pass (harness, 2);
+  expect_warnings (harness.bus, "too deep", {"depth-start is 200"});
+  expect_equal (first_depth (harness), 30);
+  fail_if (GST_BUFFER_IS_DISCONT (pass (harness, 3).operator->()));
+}
+
+TEST (test_octscales_the_first_depth_goes_along_the_chain)
+{
+  const struct {
+    std::string elements;
+    gint first;
+  } chains[] = {
+      {"octaverage frames=1 lines=4 mean=complex ! octangio repeats=2", 30},
+      {"octbackground ! octdoppler line-rate=1000 ! octscan flyback=1", 30},
+      {"octvolume b-scans=2 ! "
+       "capsfilter caps=\"other/tensors(memory:OpenCLMemory)\"",
+          30},
+      {"octdisplay", -1},
+      {"octvolume b-scans=2 ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory)\"", -1},
+  };
+  for (const auto &chain : chains) {
+    Harness harness ("octwindowinterp ! octfft depth-start=30 ! capsfilter "
+                     "caps=\"application/x-oct(memory:OpenCLMemory),format=CF32LE\" ! "
+                         + chain.elements,
+        spectra_caps ());
+    for (guint n = 0; n < 2; n++)
+      harness.push (timed (spectra_of_a_mirror (1.2, 1.4, 100), n));
+    harness.pull ();
+    expect_equal (first_depth (harness), chain.first, chain.elements);
+  }
+}
+
+/* Frame 0 has depths from 3 on, the others from 40 on. */
+static void
+push_with_other_depths (Harness &harness)
+{
+  harness.push (timed (spectra_of_a_mirror (1.2, 1.4, 40), 0));
+  while (waiting (harness) > 0)
+    harness.pull ();
+  set_together (harness.find ("octfft"), "depth-start=40");
+  for (guint n = 1; n < 4; n++)
+    harness.push (timed (spectra_of_a_mirror (1.2, 1.4, 40 + 7 * n), n));
+}
+
+/* All from 40 on. */
+static void
+push_from (Harness &harness, guint first)
+{
+  for (guint n = first; n < 4; n++)
+    harness.push (timed (spectra_of_a_mirror (1.2, 1.4, 40 + 7 * n), n));
+}
+
+static std::string
+with_depths (guint first, const std::string &elements)
+{
+  return text ("octscan repeats=2 ! octwindowinterp ! "
+               "octfft depth-count=20 depth-start=%u ! ",
+             first)
+         + elements;
+}
+
+const std::string floats =
+    "capsfilter caps=\"application/x-oct(memory:OpenCLMemory),format=F32LE\" ! ";
+
+/* Nothing is made of frames of different depths. */
+TEST (test_octscales_other_depths_mix_with_none_before)
+{
+  const struct {
+    std::string elements;
+    guint first; /* frame of the first output behind the change */
+  } chains[] = {
+      {"octaverage frames=2", 2},
+      {"octaverage frames=2 rolling=true", 1},
+      {floats + "octaverage frames=2 rolling=true", 1},
+      {"octangio repeats=2", 2},
+      {"octdoppler between=frames quantity=phase", 1},
+  };
+  for (const auto &chain : chains) {
+    Harness turned (with_depths (3, chain.elements), spectra_caps ());
+    Harness anew (with_depths (40, chain.elements), spectra_caps ());
+    push_with_other_depths (turned);
+    push_from (anew, chain.first);
+    fail_if (waiting (anew) == 0, "%s", chain.elements.c_str ());
+    expect_equal (waiting (turned), waiting (anew), chain.elements);
+    while (waiting (anew) > 0)
+      assert_same (
+          read_buffer (turned.pull ()), read_buffer (anew.pull ()), chain.elements);
+  }
+}
+
+/* The row before the change is empty behind it, whichever the rows are. */
+TEST (test_octscales_other_depths_begin_a_live_volume_anew)
+{
+  const std::string volume = floats
+                             + "octvolume b-scans=2 live=true ! "
+                               "capsfilter caps=\"other/tensors(memory:OpenCLMemory)\"";
+  Harness turned (with_depths (3, volume), spectra_caps ());
+  Harness anew (with_depths (40, volume), spectra_caps ());
+  auto rows_of = [] (const Bytes &both) {
+    const auto middle = both.begin () + gssize (both.size () / 2);
+    std::vector<Bytes> rows = {
+        Bytes (both.begin (), middle), Bytes (middle, both.end ())};
+    std::sort (rows.begin (), rows.end ());
+    return rows;
+  };
+  push_with_other_depths (turned);
+  push_from (anew, 1);
+  fail_unless (
+      rows_of (read_buffer (turned.pull ())) == rows_of (read_buffer (anew.pull ())));
+}
+
 TEST (test_octscales_a_picture_has_true_proportions_when_asked)
 {
   Harness harness ("octwindowinterp wavelength-min=1200 wavelength-max=1400 "
