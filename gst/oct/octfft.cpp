@@ -364,8 +364,11 @@ set_samples (GstStructure *input, const GValue *depths, const Settings &settings
   Limits limits = limits_of (depths, {1, MOST_DEPTHS});
   gint64 start = settings.depth_start;
   gint64 least = limits.least > 1 ? 2 * (limits.least + start) : LEAST_SAMPLES;
-  set_range (input, "samples", least, 2 * (limits.most + start) + 1, LEAST_SAMPLES,
-      MOST_SAMPLES);
+  /* Caps of the output have the depths of LEAST_SAMPLES also for fewer, which are an error
+   * with a reason. */
+  const bool takes_fewer = limits.least <= depths_of (settings, LEAST_SAMPLES);
+  set_range (input, "samples", takes_fewer ? 1 : least, 2 * (limits.most + start) + 1,
+      takes_fewer ? 1 : LEAST_SAMPLES, MOST_SAMPLES);
 }
 
 static void
@@ -441,28 +444,36 @@ append_outputs (GstCaps *caps, const GstStructure *input, const Settings &settin
   gst_caps_unref (outputs);
 }
 
-static bool
-has_depths (const GstStructure *output, const Settings &settings)
+/* Settings that make so many depths. At the start spectra of fewer depths than `depth-count`
+ * are taken, too, so that they are an error with a reason. */
+static std::optional<Settings>
+settings_making (const GstStructure *output, const Settings &settings, bool starts)
 {
-  if (settings.depth_count == 0)
-    return true;
   Limits limits = limits_of (
       gst_structure_get_value (output, depths_field (output)), {1, MOST_DEPTHS});
-  return gint (settings.depth_count) >= limits.least
-         && gint (settings.depth_count) <= limits.most;
+  const gint count = gint (settings.depth_count);
+  if (count == 0 || (count >= limits.least && count <= limits.most))
+    return settings;
+  if (!starts || count < limits.least)
+    return {};
+  Settings all = settings;
+  all.depth_start = all.depth_count = 0;
+  return all;
 }
 
 static void
-append_inputs (GstCaps *caps, const GstStructure *output, const Settings &settings)
+append_inputs (
+    GstCaps *caps, const GstStructure *output, const Settings &set, bool starts)
 {
-  if (!has_depths (output, settings))
+  const std::optional<Settings> settings = settings_making (output, set, starts);
+  if (!settings)
     return;
   GstCaps *inputs = gst_static_pad_template_get_caps (&sink_template);
   GstStructure *input = gst_structure_copy (gst_caps_get_structure (inputs, 0));
   copy_field (input, "lines", output, lines_field (output));
   copy_field (input, "framerate", output, "framerate");
   GstStructure *grid = gst_structure_copy (input);
-  set_samples (input, gst_structure_get_value (output, depths_field (output)), settings);
+  set_samples (input, gst_structure_get_value (output, depths_field (output)), *settings);
   gst_structure_set (
       grid, "oversampling", G_TYPE_INT, gint (oct::gridding_oversampling), nullptr);
   for (GstStructure *either : {input, grid})
@@ -476,6 +487,7 @@ gst_oct_fft_transform_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
   Settings settings = GST_OCT_FFT (base)->settings->current ();
+  const bool starts = !gst_pad_has_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
   GstCaps *result = gst_caps_new_empty ();
 
   for (guint n = 0; n < gst_caps_get_size (caps); n++) {
@@ -483,7 +495,7 @@ gst_oct_fft_transform_caps (
     if (direction == GST_PAD_SINK)
       append_outputs (result, structure, settings);
     else
-      append_inputs (result, structure, settings);
+      append_inputs (result, structure, settings, starts);
   }
   result = opencl::filtered_caps (result, filter);
   GST_DEBUG_OBJECT (base, "%" GST_PTR_FORMAT " becomes %" GST_PTR_FORMAT, caps, result);

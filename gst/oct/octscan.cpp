@@ -202,8 +202,9 @@ Scan::check (const Settings &wanted, GError **error) const
     return true;
   g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
       "b-scans-per-buffer=%u: %" G_GSIZE_FORMAT " lines of a B-scan, expected "
-      "%" G_GSIZE_FORMAT " or more: flyback, what the delay costs, first-line and lines",
-      wanted.parts, there, needed);
+      "%" G_GSIZE_FORMAT " or more for lines=%u first-line=%u flyback=%u delay=%g",
+      wanted.parts, there, needed, wanted.lines, wanted.first_line, wanted.flyback,
+      wanted.delay);
   return false;
 }
 

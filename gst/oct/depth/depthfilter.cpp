@@ -387,6 +387,52 @@ gst_oct_depth_filter_transform_caps (
   return opencl::filtered_caps (changed, filter);
 }
 
+/* (transfer full): what the element takes, but of any number of lines */
+static GstCaps *
+inputs_of_any_lines (GstBaseTransform *base, GstCaps *filter, bool rows)
+{
+  GstQuery *query = gst_query_new_caps (nullptr);
+  GstCaps *inputs = nullptr;
+
+  if (GST_BASE_TRANSFORM_CLASS (gst_oct_depth_filter_parent_class)
+          ->query (base, GST_PAD_SINK, query))
+    gst_query_parse_caps_result (query, &inputs);
+  inputs = inputs ? gst_caps_copy (inputs) : gst_caps_new_empty ();
+  gst_query_unref (query);
+  for (guint n = 0; n < gst_caps_get_size (inputs); n++) {
+    GstStructure *input = gst_caps_get_structure (inputs, n);
+    oct::set_bounds (input, oct::lines_field (input, rows), {1, G_MAXINT});
+  }
+  return opencl::filtered_caps (inputs, filter);
+}
+
+/* At the start frames of too few lines for the property `lines` are taken, with the least
+ * preference, so that they are an error of DepthFilter::adopt() with its reason. While
+ * frames come, a knob of an element before this one must not lead to that error. */
+static gboolean
+gst_oct_depth_filter_query (
+    GstBaseTransform *base, GstPadDirection direction, GstQuery *query)
+{
+  GstCaps *filter, *strict;
+
+  if (!GST_BASE_TRANSFORM_CLASS (gst_oct_depth_filter_parent_class)
+           ->query (base, direction, query))
+    return FALSE;
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CAPS || direction != GST_PAD_SINK
+      || gst_pad_has_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base)))
+    return TRUE;
+  const oct::DepthChange change = private_of (base).work->change ();
+  if (change.wanted == 0)
+    return TRUE;
+  gst_query_parse_caps (query, &filter);
+  gst_query_parse_caps_result (query, &strict);
+  GstCaps *all = gst_caps_copy (strict);
+  gst_caps_append (all, inputs_of_any_lines (base, filter, change.rows));
+  gst_query_set_caps_result (query, all);
+  gst_caps_unref (all);
+  return TRUE;
+}
+
 static gboolean
 gst_oct_depth_filter_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsize *size)
 {
@@ -729,6 +775,7 @@ gst_oct_depth_filter_class_init (GstOctDepthFilterClass *klass)
 
   G_OBJECT_CLASS (klass)->finalize = gst_oct_depth_filter_finalize;
   transform_class->transform_caps = gst_oct_depth_filter_transform_caps;
+  transform_class->query = gst_oct_depth_filter_query;
   transform_class->copy_metadata = gst_oct_depth_filter_copy_metadata;
   transform_class->sink_event = gst_oct_depth_filter_sink_event;
   filter_class->close = gst_oct_depth_filter_close;

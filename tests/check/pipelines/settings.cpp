@@ -226,6 +226,36 @@ const Pair pairs[] = {
     {fill, "color=0xff0000ff method=paint", "color=0x80ff0000 method=composite"},
 };
 
+/* Settings that do not go with the size of frames, in front of and behind other elements */
+struct Misfit {
+  std::string elements;
+  std::vector<std::string>
+      reason; /* the property, its value and the size that there is */
+  const char *size = "width=256,height=24";
+};
+
+const Misfit misfits[] = {
+    {"octscan flyback=24", {"octscan", "flyback=24", "24 lines"}},
+    {"octscan lines=25", {"octscan", "lines=25", "24 lines"}},
+    {"octscan lines=20 flyback=5 b-scans-per-buffer=1",
+        {"octscan", "lines=20", "flyback=5", "24 lines", "25"}},
+    {"octscan lines=13 b-scans-per-buffer=2",
+        {"octscan", "lines=13", "b-scans-per-buffer=2", "12 lines"}},
+    {"octwindowinterp ! octfft ! octscan lines=30 columns=true",
+        {"octscan", "lines=30", "24 lines"}},
+    {"octwindowinterp first-sample=40000 ! octfft",
+        {"octwindowinterp", "first-sample is 40000", "256"}},
+    {"octwindowinterp first-sample=250 ! octfft",
+        {"octwindowinterp", "first-sample is 250", "256"}},
+    {"octwindowinterp samples=8 ! octfft", {"octwindowinterp", "samples is 8", "256"}},
+    {"octwindowinterp ! octfft", {"octwindowinterp", "8 samples per A-line"},
+        "width=8,height=24"},
+    {"octwindowinterp ! octfft depth-count=129", {"octfft", "depth-count is 129", "128"}},
+    {"octwindowinterp ! octfft depth-start=128", {"octfft", "depth-start is 128", "128"}},
+    {"octwindowinterp ! octfft depth-start=100 depth-count=29",
+        {"octfft", "depth-start is 100 and depth-count is 29", "128"}},
+};
+
 struct Turning {
   GstObject *knobs;
   const Pair &pair;
@@ -243,6 +273,29 @@ turn_quickly (gpointer data)
   return nullptr;
 }
 } // namespace
+
+TEST_ROWS (test_settings_that_do_not_fit_the_frames_are_an_error_with_a_reason, misfits)
+{
+  const Outcome outcome =
+      run (text ("videotestsrc num-buffers=2 ! video/x-raw,format=GRAY16_LE,%s ! "
+                 "openclupload ! %s ! fakesink",
+          row.size, row.elements.c_str ()));
+  fail_if (outcome.eos || outcome.errors.empty (), "%s", row.elements.c_str ());
+  expect_says (outcome.errors[0], row.reason);
+}
+
+/* A source that can make frames of any size makes those that are needed. */
+TEST (test_settings_choose_the_size_where_the_source_leaves_it_open)
+{
+  Pipeline pipeline ("octtestsrc num-buffers=1 ! octscan lines=600 flyback=8 ! "
+                     "fakesink name=sink");
+  pipeline.play_to_the_end ();
+  gint lines = 0;
+  Owned<GstCaps> caps =
+      gst_pad_get_current_caps (pipeline.pad ("sink", "sink").operator->());
+  gst_structure_get_int (gst_caps_get_structure (caps, 0), "height", &lines);
+  expect_equal (lines, 600);
+}
 
 TEST_ROWS (test_knobs_turned_one_by_one_keep_the_last_valid_set, rows)
 {
