@@ -54,6 +54,12 @@
  * Float samples that are not finite count as nothing in a mean; their A-line has no
  * depth. One WARNING message says how many there were.
  *
+ * Integer samples at full scale are saturated. A WARNING message tells their share, once
+ * until saturation ends. Full scale is the largest value of the format after `bit-shift`,
+ * 4095 of `MONO12P`. A format does not tell that a camera sends 12 bits in the lower part of
+ * 16: `full-scale=4095` does. Of each frame one A-line in about 16 is looked at, another one
+ * with each frame; the counts are read every 16 frames and at the end.
+ *
  * `calibrate=true` finds the calibration from a mirror in the sample's place, whose spectra
  * play: from the mean of the next frame's, less `background-file` with `background=file`,
  * which is to be what there is without the mirror. An element message
@@ -94,10 +100,10 @@
 #include <optional>
 
 #include "spectra/backgroundmean.hpp"
-#include "spectra/brokensamples.hpp"
 #include "spectra/clockedspectra.hpp"
 #include "spectra/deferredspectra.hpp"
 #include "spectra/livecalibration.hpp"
+#include "spectra/samplecounts.hpp"
 #include "spectra/unpacking.hpp"
 #include "elements.h"
 
@@ -150,6 +156,7 @@ struct Settings {
   Background background = Background::none;
   guint background_frames = 16;
   guint bit_shift = 0;
+  guint full_scale = 0;      /* 0: of the format */
   std::string file;          /* of other properties */
   guint tables_revision = 0; /* counts changes that need new tables */
   bool calibrate = false;
@@ -187,6 +194,12 @@ struct CapsFormat {
 
   /* Every A-line begins with a byte. */
   gsize line_bytes (gsize samples) const { return (samples * bits + 7) / 8; }
+  bool is_signed () const { return format[0] == 'S'; }
+  /* The largest sample after a shift; 0 where there is none. */
+  guint full_scale (guint shift) const
+  {
+    return integer ? guint (((guint64 (1) << (bits - is_signed ())) - 1) >> shift) : 0;
+  }
 };
 
 const CapsFormat caps_formats[] = {
@@ -238,7 +251,17 @@ struct Work {
       unpacking; /* or null, where samples are read as they are */
   std::unique_ptr<oct::ClockedSpectra> clocked; /* likewise, without a clock */
   std::unique_ptr<oct::BackgroundMean> mean;    /* or null, where none is subtracted */
-  oct::BrokenSamples broken;                    /* of floats */
+  oct::SampleCounts counts; /* of floats that are not finite, or of saturated integers */
+  oct::SampleCounts::Counts counts_before = {};
+  bool told_of_broken = false;
+  guint look = 0; /* which A-lines are looked at */
+
+  guint full_scale () const
+  {
+    const guint of_format = input->full_scale (settings.bit_shift);
+    return settings.full_scale > 0 ? std::min (settings.full_scale, of_format)
+                                   : of_format;
+  }
 };
 } // namespace
 
@@ -253,6 +276,7 @@ struct _GstOctWindowInterp {
   Work *work; /* between set_formats and close, else null */
   oct::LiveCalibration *calibration;
   guint calibrations; /* that were done, as Settings counts them */
+  bool is_saturated;  /* the user was told, and it has not ended since */
 };
 
 G_DEFINE_TYPE (GstOctWindowInterp, gst_oct_window_interp, GST_TYPE_OPENCL_FILTER)
@@ -471,6 +495,11 @@ const opencl::PropertyTable<Settings> properties = {
         "Bits that integer samples are shifted right by first (cameras that send 12 bits "
         "in the upper part of 16); float samples are left as they are",
         &Settings::bit_shift, {0, 31}, opencl::playing},
+    {"full-scale", "Full scale",
+        "Value of integer samples, after bit-shift, from which on they are saturated, "
+        "which is a warning; 0 = the largest of the format (4095 for cameras that send "
+        "12 bits in the lower part of 16)",
+        &Settings::full_scale, {0, G_MAXUINT}, opencl::playing},
 };
 
 /* Files of properties */
@@ -868,13 +897,46 @@ apply_changes (GstOctWindowInterp *self, GError **error)
 
 /* Life cycle */
 
+/* Once. */
 static void
 warn_of_broken_samples (GstOctWindowInterp *self, guint count)
 {
-  if (count > 0)
-    GST_ELEMENT_WARNING (self, STREAM, DECODE,
-        ("%u samples of the spectra so far are not finite numbers", count),
-        ("Their A-lines have no depth, and they count as nothing in a background."));
+  if (count == 0 || self->work->told_of_broken)
+    return;
+  self->work->told_of_broken = true;
+  GST_ELEMENT_WARNING (self, STREAM, DECODE,
+      ("%u samples of the spectra so far are not finite numbers", count),
+      ("Their A-lines have no depth, and they count as nothing in a background."));
+}
+
+/* Once until it ends. */
+static void
+warn_of_saturation (GstOctWindowInterp *self, guint looked_at, guint saturated)
+{
+  if (looked_at == 0)
+    return;
+  if (saturated > 0 && !self->is_saturated)
+    GST_ELEMENT_WARNING (self, STREAM, FORMAT,
+        ("%.3g %% of the samples are saturated, at %u or above",
+            100.0 * saturated / looked_at, self->work->full_scale ()),
+        ("Saturated spectra give depths that are not there: lower the light or the "
+         "exposure. One A-line in about 16 is looked at, others with each frame."));
+  self->is_saturated = saturated > 0;
+}
+
+/* `counts` (nullable): of the frames so far */
+static void
+take_counts (GstOctWindowInterp *self, const oct::SampleCounts::Counts *counts)
+{
+  Work &work = *self->work;
+  if (!counts)
+    return;
+  if (work.input->integer)
+    warn_of_saturation (
+        self, (*counts)[0] - work.counts_before[0], (*counts)[1] - work.counts_before[1]);
+  else
+    warn_of_broken_samples (self, (*counts)[0]);
+  work.counts_before = *counts;
 }
 
 /* Waits for those of the frames that are under way. */
@@ -882,9 +944,8 @@ static void
 look_at_last_samples (GstOctWindowInterp *self)
 {
   if (self->work)
-    warn_of_broken_samples (
-        self, self->work->broken.look_at_last (
-                  gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self))));
+    take_counts (self, self->work->counts.look_at_last (
+                           gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self))));
 }
 
 static gboolean
@@ -914,6 +975,7 @@ gst_oct_window_interp_close (GstOpenCLFilter *filter)
   look_at_last_samples (self);
   delete self->work;
   self->work = nullptr;
+  self->is_saturated = false;
   self->settings->stop ();
 }
 
@@ -965,8 +1027,7 @@ gst_oct_window_interp_set_formats (
   work.complex = g_str_equal (made->format, "CF32LE");
   gst_structure_get_double (
       gst_caps_get_structure (output, 0), "wavenumber-step", &work.step);
-  if (!work.input->integer
-      && !work.broken.create (gst_opencl_filter_get_context (filter), error))
+  if (!work.counts.create (gst_opencl_filter_get_context (filter), error))
     return FALSE;
   return adopt_settings (self, error);
 }
@@ -981,7 +1042,7 @@ is_aligned (const GstOpenCLFrame *frame, gsize bytes)
 
 /* The samples that are used, which are unpacked first where that is needed. */
 static bool
-read_spectra (const Work &work, const GstOpenCLFrame *frame, cl_command_queue queue,
+read_spectra (Work &work, const GstOpenCLFrame *frame, cl_command_queue queue,
     oct::RawSpectra &spectra, GError **error)
 {
   const oct::Samples used = work.settings.spectrum.used_of (work.samples);
@@ -992,7 +1053,10 @@ read_spectra (const Work &work, const GstOpenCLFrame *frame, cl_command_queue qu
   spectra.samples = cl_uint (used.used);
   spectra.lines = work.lines;
   spectra.shift = work.input->integer ? work.settings.bit_shift : 0;
-  spectra.counter = work.broken.counter ();
+  spectra.full_scale = work.full_scale ();
+  spectra.look = work.look++;
+  if (spectra.full_scale > 0 || !work.input->integer)
+    spectra.counter = work.counts.counter ();
   if (work.clocked)
     return work.clocked->enqueue (
         queue, guint (used.all), guint (used.first), guint (used.used), spectra, error);
@@ -1123,9 +1187,8 @@ gst_oct_window_interp_process (GstOpenCLFilter *filter, GstBuffer *input,
 
   if (!apply_changes (self, error))
     return FALSE;
-  /* Those of the frames before. */
-  warn_of_broken_samples (
-      self, self->work->broken.look (gst_opencl_filter_get_queue (filter)));
+  if (!self->work->told_of_broken)
+    take_counts (self, self->work->counts.look (gst_opencl_filter_get_queue (filter)));
   if (can_defer (self, input, output))
     return defer (self, input, output, event, error);
   return GST_OPENCL_FILTER_CLASS (gst_oct_window_interp_parent_class)

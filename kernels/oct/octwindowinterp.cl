@@ -12,6 +12,7 @@
  *   OVERSAMPLING: 2 where samples are spread over a grid, else 1
  */
 
+#include "saturation.clh"
 #include "tables.clh"
 
 #if TURNS
@@ -50,7 +51,7 @@ make_spectrum (__global const uchar *restrict input, ulong input_offset,
     long input_stride, uint samples, uint points, uint lines, uint shift,
     __global const float *restrict tables, __global const float *restrict background,
     uint background_offset, __global float *restrict output, ulong output_offset,
-    __global uint *broken)
+    __global uint *counts, uint full_scale, uint look)
 {
   uint m = get_global_id (0);
   uint line = get_global_id (1) * LINES;
@@ -77,8 +78,15 @@ make_spectrum (__global const uchar *restrict input, ulong input_offset,
     __global const uchar *spectrum = input + input_offset + (long)line * input_stride;
     ulong point = (ulong)line * points + m;
 #ifdef LOAD_F32LE
-    if (broken && m < samples && isnan (load_sample (spectrum, m, shift)))
-      atomic_inc (broken);
+    if (counts && m < samples && isnan (load_sample (spectrum, m, shift)))
+      atomic_inc (counts);
+#else
+    if (counts && m < samples && is_looked_at (line, lines, look)) {
+      if (m == 0)
+        atomic_add (counts, samples);
+      if (load_sample (spectrum, m, shift) >= (float)full_scale)
+        atomic_inc (counts + 1);
+    }
 #endif
     WEIGHT y = 0.0f;
     for (int t = 0; t < TAPS; t++)

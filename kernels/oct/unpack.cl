@@ -7,6 +7,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "saturation.clh"
+
 #if !defined(TO_FLOAT)                                                                   \
     && (defined(UNPACK_10P) || defined(UNPACK_12P) || defined(UNPACK_12PACKED))
 #define SAMPLE ushort
@@ -72,10 +74,20 @@ sample_at (global const uchar *line, uint sample, uint shift)
 /* `samples` of each A-line from `first` on, one A-line behind the other. */
 kernel void
 unpack (global const uchar *restrict input, ulong input_offset, long input_stride,
-    uint first, uint samples, uint lines, uint shift, global SAMPLE *restrict output)
+    uint first, uint samples, uint lines, uint shift, global SAMPLE *restrict output,
+    global uint *counts, uint full_scale, uint look)
 {
   const uint sample = get_global_id (0), line = get_global_id (1);
-  if (sample < samples && line < lines)
-    output[(size_t)line * samples + sample] =
-        sample_at (input + input_offset + line * input_stride, first + sample, shift);
+  if (sample >= samples || line >= lines)
+    return;
+  const SAMPLE value =
+      sample_at (input + input_offset + line * input_stride, first + sample, shift);
+  output[(size_t)line * samples + sample] = value;
+  if (!counts || !is_looked_at (line, lines, look))
+    return;
+  if (sample == 0)
+    atomic_add (counts, samples);
+  /* Of signed samples the least one is one further from zero. */
+  if ((float)value >= (float)full_scale || (float)value < -(float)full_scale)
+    atomic_inc (counts + 1);
 }

@@ -35,9 +35,11 @@ struct RawSpectra {
   cl_uint samples;
   cl_uint lines;
   cl_uint shift;
-  std::shared_ptr<cl::Buffer>
-      counter; /* a uint, to which the number of samples that are not
-                                          finite is added; or null */
+  /* Of floats a uint, to which the number of samples that are not finite is added; of
+   * integers, how many were looked at and how many of them were saturated; or null */
+  std::shared_ptr<cl::Buffer> counter;
+  cl_uint full_scale = 0; /* after the shift */
+  cl_uint look = 0;       /* which A-lines are looked at */
   std::shared_ptr<cl::Buffer>
       unpacked; /* that `data` is, where they were not as they are */
 

@@ -60,6 +60,7 @@ SpectrumStage::enqueue (cl_command_queue queue, const RawSpectra &spectra,
          && made.kernel.launch (queue, points_, items, error, spectra.data,
              spectra.offset, spectra.stride, spectra.samples, cl_uint (points_),
              spectra.lines, spectra.shift, tables_ (), background.buffer,
-             background.offset, data, output, spectra.counter_data ());
+             background.offset, data, output, spectra.counter_data (), spectra.full_scale,
+             spectra.look);
 }
 } // namespace oct

@@ -258,3 +258,109 @@ TEST (test_a_file_of_nothing_but_samples_is_read_by_filesrc)
     assert_near (bins, expected_of (made[n], 0, 0, samples, false), "file");
   }
 }
+
+namespace {
+/* A-lines of which every fourth sample is `peak`, and the others 100. */
+Bytes
+frame_of_peaks (const Kind &kind, gint64 peak)
+{
+  const gsize samples = 256, lines = 40;
+  Bytes bytes;
+  for (gsize l = 0; l < lines; l++) {
+    Integers line;
+    for (gsize j = 0; j < samples; j++)
+      line.push_back (j % 4 == 3 ? peak : 100);
+    kind.layout (line, bytes);
+  }
+  return bytes;
+}
+
+struct Saturation {
+  std::string label; /* settings of octwindowinterp */
+  const char *format;
+  gint64 full, less; /* at full scale, and below it */
+};
+
+const Saturation saturations[] = {
+    {"", "U8", 255, 254},
+    {"", "S8", 127, 126},
+    {"", "S8", -128, -127},
+    {"", "U16LE", 65535, 65534},
+    {"", "U16BE", 65535, 65534},
+    {"", "S16LE", 32767, 32766},
+    {"", "S16LE", -32768, -32767},
+    {"", "S16BE", 32767, 32766},
+    {"", "S32LE", 2147483647, 2147480000},
+    {"", "U32LE", 4294967295LL, 4294960000LL},
+    {"", "MONO10P", 1023, 1022},
+    {"", "MONO12P", 4095, 4094},
+    {"", "MONO12PACKED", 4095, 4094},
+    {"bit-shift=4", "U16LE", 0xfff0, 0xffe0},
+    {"bit-shift=4", "U16BE", 0xffff, 0xffef},
+    {"full-scale=4095", "U16LE", 4095, 4094},
+    {"full-scale=1000", "MONO12P", 1000, 999},
+    {"first-sample=128", "U16LE", 65535, 65534},
+    {"first-sample=128", "MONO12P", 4095, 4094},
+    {"interpolation=cubic wavelength-min=1 wavelength-max=2", "U16LE", 65535, 65534},
+};
+
+const Kind &
+kind_of (const char *format)
+{
+  return *std::find_if (std::begin (kinds), std::end (kinds),
+      [&] (const Kind &kind) { return g_str_equal (kind.format, format); });
+}
+} // namespace
+
+/* Fused with octfft and apart. */
+TEST_ROWS (test_saturated_samples_are_a_warning_once_until_it_ends, saturations)
+{
+  const Kind &kind = kind_of (row.format);
+  const Bytes full = frame_of_peaks (kind, row.full),
+              less = frame_of_peaks (kind, row.less);
+  for (const char *fused : {"fused=auto", "fused=never"}) {
+    DepthChain chain (row.label, fused, 256, 40, row.format);
+    auto pass = [&] (const Bytes &bytes) {
+      for (int n = 0; n < 34; n++)
+        chain.pass_bytes (bytes);
+      return chain.harness.said ().warnings;
+    };
+    const std::string when = row.label + row.format + fused;
+    const std::vector<std::string> first = pass (full);
+    expect_equal (first.size (), 1, when);
+    check::expect_says (first[0], {"octwindowinterp", "25 %", "saturated"});
+    expect_equal (pass (full).size (), 0, when + " still");
+    expect_equal (pass (less).size (), 0, when + " ended");
+    expect_equal (pass (full).size (), 1, when + " again");
+  }
+}
+
+TEST (test_saturated_samples_of_one_frame_are_told_at_the_end)
+{
+  for (const char *format : {"U16LE", "S16LE"}) {
+    DepthChain chain ("", "", 256, 40, format);
+    const Kind &kind = kind_of (format);
+    chain.pass_bytes (frame_of_peaks (kind, kind.most));
+    expect_equal (chain.harness.said ().warnings.size (), 0, "at once");
+    chain.harness.send (gst_event_new_eos ());
+    const check::Outcome said = chain.harness.said ();
+    expect_equal (said.warnings.size (), 1, format);
+    check::expect_says (said.warnings[0], {"25 %"});
+  }
+}
+
+/* One A-line alone is looked at within 16 frames. */
+TEST (test_one_saturated_a_line_is_seen)
+{
+  const Kind &kind = kind_of ("U16LE");
+  Bytes frame = frame_of_peaks (kind, 1000);
+  const gsize line = frame.size () / 40;
+  std::fill_n (frame.begin () + gssize (37 * line), line, 0xff);
+  for (const char *fused : {"fused=auto", "fused=never"}) {
+    DepthChain chain ("", fused, 256, 40, "U16LE");
+    for (int n = 0; n < 16; n++)
+      chain.pass_bytes (frame);
+    chain.harness.send (gst_event_new_eos ());
+    expect_equal (chain.harness.said ().warnings.size (), 1, fused);
+  }
+}

@@ -1,0 +1,43 @@
+/* Two numbers that kernels count in spectra, read back without waiting
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/opencl-private.hpp>
+
+#include <array>
+#include <memory>
+
+namespace oct {
+/* Read every few frames. Failures are those of the frames themselves, and reported there. */
+class SampleCounts {
+public:
+  using Counts = std::array<cl_uint, 2>;
+
+  SampleCounts () = default;
+  SampleCounts (const SampleCounts &) = delete;
+  ~SampleCounts ();
+
+  bool create (GstOpenCLContext *context, GError **error);
+
+  /* Null before create(). Frames share it. */
+  const std::shared_ptr<cl::Buffer> &counter () const { return counter_; }
+
+  /* Before a frame: the counts of those so far, where they have just come, else null. */
+  const Counts *look (cl_command_queue queue);
+  /* After the last frame. Waits for them; null where there are none. */
+  const Counts *look_at_last (cl_command_queue queue);
+
+private:
+  bool read (cl_command_queue queue);
+  bool wait ();
+
+  std::shared_ptr<cl::Buffer> counter_;
+  cl::Event under_way; /* empty where nothing is read */
+  std::unique_ptr<Counts> counts = std::make_unique<Counts> ();
+  bool lost = false;
+  guint frames = 0;
+};
+} // namespace oct
