@@ -133,6 +133,7 @@ make_knobs ()
       {"octangio", "method", "method=speckle-variance", "method=decorrelation"},
       {"octangio", "axial-shift", "axial-shift=0", "axial-shift=2"},
       {"octangio", "bands", "bands=1", "bands=2"},
+      {"octangio", "threshold", "threshold=-1000", "threshold=20"},
       {"octaverage", "frames", "frames=4", "frames=6"},
       {"octaverage", "lines", "lines=1", "lines=2"},
       {"octaverage", "rolling", "rolling=false", "rolling=true", 3},
@@ -285,7 +286,7 @@ make_knobs ()
 /* Those that start something once, or name files for it, make no other frames. */
 const std::set<std::string> actions = {"octwindowinterp calibrate",
     "octwindowinterp calibrate-same-side", "octwindowinterp calibration-folder",
-    "octwindowinterp settings"};
+    "octwindowinterp settings", "octwindowinterp full-scale"};
 
 struct Output {
   GstClockTime from, to;
