@@ -39,7 +39,7 @@
  *
  * Complex depths come from `octfft` when it is asked, as it is here. The first B-scan is
  * the first of its place. Where some are lost (DISCONT, GAP) the angiogram that they belong
- * to is left out; how many were lost is told by the frames' time, so that repeats of two
+ * to is left out; the frames' time tells how many were lost, so that repeats of two
  * places are never mixed. Without a time, what follows a loss counts as the first.
  *
  * A change of settings may leave out the angiogram of the repeats that it falls among, and
@@ -571,8 +571,8 @@ method_get_type (void)
 const opencl::PropertyTable<Settings> properties = {
     {"repeats", "Repeats", "Number of B-scans of the same place", &Settings::repeats,
         {least_repeats, most_repeats}, opencl::playing},
-    {"method", "Method", "What an angiogram shows", &Settings::method, method_get_type,
-        opencl::playing},
+    {"method", "Method", "Measure of the change between repeats", &Settings::method,
+        method_get_type, opencl::playing},
     {"axial-shift", "Axial shift",
         "Most depth bins by which a repeat is moved back along the beam to lie where the "
         "first one does, 0 = it stays",

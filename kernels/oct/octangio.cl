@@ -1,8 +1,8 @@
-/* What changes between repeats of a B-scan: blood, where all else stands still
+/* octangio: angiograms of repeated B-scans, and alignment of the repeats
  *
  * Repeats are `values` bins each: all but the last one after the other in `kept`, the last
- * in the input; or HELD of them, up to eight, in buffers of their own, so many that none is
- * looked for while it runs. WIDTH: depths that a work-item makes of amplitudes, 8 on a CPU,
+ * in the input; or HELD of them, up to eight, in buffers of their own, a count that the
+ * compiler knows. WIDTH: depths that a work-item makes of amplitudes, 8 on a CPU,
  * else 1.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -96,7 +96,7 @@ amplitude (global const float2 *bins)
 #define INLINED
 #include "threshold.clh"
 
-/* What is put out: `share` of it, and with `adds` what is there already. */
+/* Output of `share` times a value, added to the output's own value with `adds` */
 #define OUTPUT                                                                           \
   float share, uint adds, global uchar *restrict output, ulong output_offset
 
@@ -437,7 +437,7 @@ speckle_variance (REPEATS, OUTPUT)
   if (depth >= depths || line >= lines)
     return;
 
-  /* Of how far they are from the first one, which keeps rounding small. */
+  /* The variance of the differences from the first one has smaller rounding errors. */
   const FLOATS first = amplitude (repeat (&of, 0) + at);
   FLOATS sum = 0.0f, squares = 0.0f;
 #pragma unroll
@@ -497,9 +497,9 @@ apply_threshold (
 }
 
 #if WIDTH == 1
-/* Of each A-line and each two repeats that follow each other, the phase by which the whole
- * line has turned, arg of the sum of X_i+1 X_i*, as a number of amplitude 1. The sum leaves
- * `margin` depths out at both ends. A work-group of GROUP for each. */
+/* Finds the phase by which a whole A-line turns from each repeat to the next, arg of the sum
+ * of X_i+1 X_i*, as a number of amplitude 1. The sum leaves `margin` depths out at both ends.
+ * A work-group of GROUP for each A-line and pair. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 bulk_phase (REPEATS, uint margin, global float2 *restrict phases)
 {

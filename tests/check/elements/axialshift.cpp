@@ -110,7 +110,7 @@ depths_of_spectra (const Values &spectra, const Chain &chain)
   return depths;
 }
 
-/* Of values of all A-lines, without `out` depths at either end */
+/* Sum over all A-lines, without `out` depths at either end */
 double
 sum_inside (const Values &values, gsize depths, gsize out)
 {
@@ -177,7 +177,7 @@ shifts_up_to (double most)
   return shifts;
 }
 
-/* What is left at each shift is no more than the chain allows. */
+/* At each shift the residual is no more than the chain allows. */
 void
 expect_aligned (const Chain &chain, const std::string &method)
 {
