@@ -131,6 +131,36 @@ TEST_ROWS (test_each_a_line_is_even_by_its_own_clock,
   fail_unless (chain.harness.said ().is_clean ());
 }
 
+/* The clock's filter leaves 20 samples at each end without a phase. A sweep whose step changes
+ * evenly is known there, too: spectra are right up to the first and the last sample. */
+TEST (test_the_ends_of_an_a_line_are_even_by_its_own_clock)
+{
+  const double last = samples - 1;
+  for (double bend : {-0.4, 0.4}) {
+    Values x (2 * samples);
+    for (gsize j = 0; j < samples; j++) {
+      const double u = double (j) / last, place = last * (u + bend * u * (1 - u));
+      x[j] = fringes (place);
+      x[samples + j] = clock_at (place);
+    }
+    check::Harness harness (
+        "openclupload ! octwindowinterp k-clock=behind window=rectangular ! "
+        "application/x-oct(memory:OpenCLMemory),domain=wavenumber,format=F32LE ! "
+        "opencldownload",
+        "application/x-oct,domain=wavelength,framerate=25/1,format=F32LE,samples=1024,"
+        "lines=1");
+    const Bytes found =
+        check::read_buffer (harness.pass (check::buffer_of (bytes_of ({x}, "F32LE"))));
+    fail_unless_equals_int (found.size (), 4 * samples);
+    for (gsize m = 0; m < samples; m++) {
+      const double value = double (samples) / 2 * GST_READ_FLOAT_LE (&found[4 * m]);
+      fail_unless (std::abs (value - fringes (double (m))) < 150,
+          "bend %g, wavenumber %d: %g, expected %g of 3000", bend, int (m), value,
+          fringes (double (m)));
+    }
+  }
+}
+
 /* As it was sampled its peaks are smeared. */
 TEST (test_without_the_clock_the_sweep_is_seen)
 {

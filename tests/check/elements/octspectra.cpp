@@ -364,3 +364,68 @@ TEST (test_one_saturated_a_line_is_seen)
     expect_equal (chain.harness.said ().warnings.size (), 1, fused);
   }
 }
+
+/* --- means of float samples --- */
+
+namespace {
+/* Plays a frame of these A-lines several times. The largest difference of the background
+ * that is subtracted from the first A-line to the mean in double precision. */
+double
+error_of_mean (
+    const std::string &background, const std::vector<Values> &lines, guint frames)
+{
+  const gsize samples = lines[0].size ();
+  check::Harness harness ("openclupload ! octwindowinterp window=rectangular "
+                              + background
+                              + " ! application/x-oct(memory:OpenCLMemory),"
+                                "domain=wavenumber,format=F32LE ! opencldownload",
+      "application/x-oct,domain=wavelength,framerate=25/1,format=F32LE,samples="
+          + std::to_string (samples) + ",lines=" + std::to_string (lines.size ()));
+  Bytes frame (4 * samples * lines.size ()), rest;
+  Values mean (samples);
+  for (gsize n = 0; n < samples * lines.size (); n++) {
+    const float value = float (lines[n / samples][n % samples]);
+    GST_WRITE_FLOAT_LE (&frame[4 * n], value);
+    mean[n % samples] += double (value) / double (lines.size ());
+  }
+  for (guint n = 0; n < frames; n++)
+    rest = check::read_buffer (harness.pass (check::buffer_of (frame)));
+  fail_unless_equals_int (rest.size (), frame.size ());
+  double worst = 0;
+  for (gsize j = 0; j < samples; j++) {
+    const double value = GST_READ_FLOAT_LE (&rest[4 * j]) * double (samples) / 2;
+    worst = std::max (worst, std::abs (lines[0][j] - value - mean[j]));
+  }
+  return worst;
+}
+
+/* No multiple of any vector's width. */
+const gsize samples_of_mean = 1030;
+} // namespace
+
+/* Large numbers cancel out. Their sums need more bits than a float has: unless what rounding
+ * takes is given back, the mean is off by 0.2 and more. */
+TEST (test_mean_of_float_lines_that_cancel_out)
+{
+  const gsize count = 2000;
+  std::vector<Values> lines (count, Values (samples_of_mean));
+  for (gsize n = 1; n < count; n++) {
+    for (gsize j = 0; j < samples_of_mean; j++) {
+      const double large = 256 * (900 + double (j % 400));
+      const double odd = 2 * double (j % 50) + 1;
+      lines[n][j] = n < count * 3 / 4 ? large : odd - 3 * large;
+    }
+  }
+  const double error = error_of_mean ("background=frame", lines, 1);
+  fail_unless (error < 0.05, "off by %g", error);
+}
+
+TEST (test_mean_of_many_float_frames)
+{
+  Values line;
+  for (gsize j = 0; j < samples_of_mean; j++)
+    line.push_back (1 + 0.9 * double (j) / double (samples_of_mean));
+  const double error =
+      error_of_mean ("background=rolling background-frames=1024", {line}, 1000);
+  fail_unless (error < 1e-6, "off by %g", error);
+}
