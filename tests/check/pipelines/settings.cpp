@@ -90,7 +90,10 @@ private:
     Owned<GstCaps> caps = gst_caps_from_string (chain.caps);
     GstVideoInfo info;
     gst_video_info_from_caps (&info, caps);
-    GstBuffer *buffer = pattern_buffer (GST_VIDEO_INFO_SIZE (&info), 3);
+    Bytes bytes = pattern (GST_VIDEO_INFO_SIZE (&info), 3);
+    for (guint8 &byte : bytes) /* below full scale, which would be a warning */
+      byte = std::min<guint8> (byte, 254);
+    GstBuffer *buffer = buffer_of (bytes);
     GST_BUFFER_PTS (buffer) = pushed++ * GST_SECOND / 25;
     GST_BUFFER_DURATION (buffer) = GST_SECOND / 25;
     gst_app_src_push_buffer (GST_APP_SRC ((*this)["in"]), buffer);
