@@ -15,8 +15,8 @@
  * dk apart in wavenumber and n the `refractive-index`; where dk is known (`wavelength-unit`
  * of octwindowinterp), caps of numbers tell the step as `depth-step` in micrometres, beside
  * `line-step` and `b-scan-step` where those are. Caps of numbers tell the first bin as
- * `depth-start`; caps without this field begin at bin 0. A buffer whose depths are not those
- * of the buffer before has the flag DISCONT.
+ * `depth-start`; caps without this field begin at bin 0. A picture whose depths are not those
+ * of the picture before has the flag DISCONT, if it has a time.
  *
  * Properties that are set in one g_object_set() take effect together, with the next frame.
  *
@@ -725,7 +725,9 @@ gst_oct_fft_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffer *
   if (!GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
            ->copy_metadata (base, input, output))
     return FALSE;
-  if (work.last_range && *work.last_range != range)
+  /* Without a time it would look like a loss of unknown length, and move groups. */
+  if (work.last_range && *work.last_range != range && work.output->picture
+      && GST_BUFFER_PTS_IS_VALID (input))
     GST_BUFFER_FLAG_SET (output, GST_BUFFER_FLAG_DISCONT);
   work.last_range = range;
   return TRUE;

@@ -457,6 +457,41 @@ TEST_ROWS (test_oct_knobs_move_no_group, make_knobs ())
       "%s changes nothing: the test says nothing", row.label.c_str ());
 }
 
+/* Frames from a file have no time: they are counted, and a change is not a loss. */
+TEST (test_oct_knobs_move_no_group_without_time)
+{
+  auto run = [] (const char *first, guint change, const char *then) {
+    Pipeline pipeline (
+        "octtestsrc name=octtestsrc num-buffers=16 ! "
+        "video/x-raw(memory:OpenCLMemory),width=64,height=24,framerate=10/1 ! "
+        "octwindowinterp ! octfft name=octfft ! video/x-raw(ANY) ! octaverage frames=4 ! "
+        "opencldownload ! appsink name=out sync=false");
+    set_together (pipeline["octfft"], first);
+    guint frame = 0;
+    Owned<GstPad> pad = pipeline.pad ("octtestsrc", "src");
+    watch (pad, GST_PAD_PROBE_TYPE_BUFFER, [&] (GstPadProbeInfo *info) {
+      GST_BUFFER_PTS (GST_PAD_PROBE_INFO_BUFFER (info)) = GST_CLOCK_TIME_NONE;
+      if (frame++ == change)
+        set_together (pipeline["octfft"], then);
+      return GST_PAD_PROBE_OK;
+    });
+    pipeline.start ();
+    std::vector<Bytes> pictures;
+    while (Owned<GstSample> sample = pipeline.pull ())
+      pictures.push_back (read_buffer (gst_sample_get_buffer (sample)));
+    return pictures;
+  };
+  for (guint change : {5, 6, 7}) {
+    const std::vector<Bytes> olds = run ("flip=false", 99, ""),
+                             news = run ("flip=true", 99, ""),
+                             got = run ("flip=false", change, "flip=true");
+    expect_equal (got.size (), gsize (4));
+    assert_same (got[0], olds[0], "before");
+    for (guint n : {2, 3})
+      assert_same (got[n], news[n], text ("picture %u", n));
+  }
+}
+
 /* A property that is new has to be added above. */
 TEST (test_oct_knobs_are_all_tested)
 {
