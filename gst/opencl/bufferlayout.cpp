@@ -4,6 +4,8 @@
  */
 #include "bufferlayout.hpp"
 
+#include "framesize.hpp"
+
 #include <algorithm>
 #include <gst/video/gstvideometa.h>
 
@@ -115,13 +117,7 @@ bool
 is_long_enough (GstBuffer *buffer, gsize needed, GError **error)
 {
   gsize size = gst_buffer_get_size (buffer);
-  if (size >= needed)
-    return true;
-  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-      "A frame has %" G_GSIZE_FORMAT " bytes, expected at least %" G_GSIZE_FORMAT
-      " from its caps",
-      size, needed);
-  return false;
+  return size >= needed || refuse_frame_size (size, "at least ", needed, error);
 }
 
 static bool

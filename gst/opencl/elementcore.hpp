@@ -28,7 +28,7 @@ struct Format {
   bool is_video = false;    /* and valid */
   bool is_device_memory = false;
   GstVideoInfo info;
-  gsize size = 0; /* the least; 0 where buffers are of many sizes */
+  gsize size = 0; /* of a frame; 0 where buffers are of many sizes */
 
   const GstVideoInfo *video () const { return is_video ? &info : nullptr; }
 };

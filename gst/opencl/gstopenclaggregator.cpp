@@ -13,6 +13,7 @@
 #include "gstopenclaggregator.h"
 
 #include "elementcore.hpp"
+#include "framesize.hpp"
 #include "filteredcaps.hpp"
 #include "gstopenclerror.h"
 
@@ -448,14 +449,17 @@ public:
   {
     for (gsize i = 0; i < inputs.size (); i++) {
       ElementCore::mark_shared (buffers[i]); /* its pad holds it too: no count tells */
+      const GstVideoInfo *info = &GST_VIDEO_AGGREGATOR_PAD (inputs[i].pad)->info;
+      if (!opencl::is_one_frame (buffers[i], info, 0, error))
+        return false;
       GstBuffer *own = core.import (buffers[i], error);
       if (!own)
         return false;
       gst_buffer_unref (buffers[i]);
       buffers[i] = own;
       GstOpenCLFrame frame;
-      if (!gst_opencl_frame_map (&frame, &GST_VIDEO_AGGREGATOR_PAD (inputs[i].pad)->info,
-              0, own, core.queue (), GST_MAP_READ, error))
+      if (!gst_opencl_frame_map (
+              &frame, info, 0, own, core.queue (), GST_MAP_READ, error))
         return false;
       inputs[i].frame = frame;
     }

@@ -5,6 +5,7 @@
 #include "gstopenclcombiner-private.h"
 
 #include "elementcore.hpp"
+#include "framesize.hpp"
 #include "gstopenclerror.h"
 
 #include <vector>
@@ -527,12 +528,14 @@ map_inputs (GstOpenCLCombiner *self, Inputs &inputs, std::vector<GstOpenCLFrame>
   for (gsize n = 0; n < inputs.size (); n++) {
     ElementCore::mark_shared (
         inputs.buffers[n]); /* its pad holds it too: no count tells */
+    const Format &format = (*priv->inputs)[n];
+    if (!opencl::is_one_frame (inputs.buffers[n], format.video (), format.size, error))
+      return false;
     GstBuffer *own = priv->core->import (inputs.buffers[n], error);
     if (!own)
       return false;
     gst_buffer_unref (inputs.buffers[n]);
     inputs.buffers[n] = own;
-    const Format &format = (*priv->inputs)[n];
     GstOpenCLFrame frame;
     if (!gst_opencl_frame_map (&frame, format.video (), format.size, own,
             priv->core->queue (), GST_MAP_READ, error))

@@ -14,6 +14,7 @@
 
 #include "deferredframe.hpp"
 #include "elementcore.hpp"
+#include "framesize.hpp"
 #include "gstopenclallocator.hpp"
 #include "gstopenclbuffer.h"
 #include "gstopenclbufferpool.h"
@@ -709,6 +710,23 @@ divide_time (GstOpenCLFilterPrivate *priv, GstBuffer *output)
   GST_BUFFER_DURATION (output) = part (priv->index + 1) - part (priv->index);
 }
 
+/* Of the input, where there is one that is not passed through as it is. */
+static bool
+has_one_frame (GstOpenCLFilter *self)
+{
+  GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
+  const Format &format = private_of (self)->input;
+  GError *error = nullptr;
+
+  if (!transform->queued_buf || gst_base_transform_is_passthrough (transform)
+      || opencl::is_one_frame (
+          transform->queued_buf, format.video (), format.size, &error))
+    return true;
+  gst_clear_buffer (&transform->queued_buf);
+  core_of (self).report (error);
+  return false;
+}
+
 /* The parent class comes here until there is no output. It makes one of the buffer that
  * it finds queued: the same one as often as there are outputs of it. */
 static GstFlowReturn
@@ -728,6 +746,10 @@ gst_opencl_filter_generate_output (GstBaseTransform *transform, GstBuffer **outp
   if (has_work && priv->core->has_failed ()) {
     gst_clear_buffer (&transform->queued_buf);
     clear_submitted (self);
+    *output = nullptr;
+    return GST_FLOW_ERROR;
+  }
+  if (!has_one_frame (self)) {
     *output = nullptr;
     return GST_FLOW_ERROR;
   }

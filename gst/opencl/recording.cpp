@@ -4,6 +4,7 @@
  */
 #include "recording.hpp"
 
+#include <gst/opencl/framesize.hpp>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/regularfile.hpp>
 
@@ -146,9 +147,11 @@ Recording::write_video (GstBuffer *buffer, GError **error)
   GstVideoFrame frame;
 
   if (!gst_video_frame_map (&frame, &info, buffer, GST_MAP_READ)) {
+    const gsize has = gst_buffer_get_size (buffer), needed = GST_VIDEO_INFO_SIZE (&info);
+    if (has < needed)
+      return refuse_frame_size (has, "at least ", needed, error);
     g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
-        "A frame of %" G_GSIZE_FORMAT " bytes cannot be mapped",
-        gst_buffer_get_size (buffer));
+        "A frame of %" G_GSIZE_FORMAT " bytes cannot be mapped", has);
     return false;
   }
   auto *data = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0));
@@ -176,13 +179,7 @@ Recording::write_array (GstBuffer *buffer, GError **error)
         gst_buffer_get_size (buffer));
     return false;
   }
-  bool written = map.size >= bytes;
-  if (written)
-    written = write_frame (map.data, bytes, error);
-  else
-    g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
-        "A frame has %" G_GSIZE_FORMAT " bytes, expected %" G_GSIZE_FORMAT, map.size,
-        bytes);
+  const bool written = write_frame (map.data, bytes, error);
   gst_buffer_unmap (buffer, &map);
   return written;
 }
@@ -195,7 +192,8 @@ Recording::render (GstBuffer *buffer)
   if (failed)
     return GST_FLOW_ERROR;
   const bool written =
-      is_video ? write_video (buffer, &error) : write_array (buffer, &error);
+      is_one_frame (buffer, is_video ? &info : nullptr, format.bytes (), &error)
+      && (is_video ? write_video (buffer, &error) : write_array (buffer, &error));
   return written ? GST_FLOW_OK : fail (error);
 }
 

@@ -429,3 +429,79 @@ TEST (test_mean_of_many_float_frames)
       error_of_mean ("background=rolling background-frames=1024", {line}, 1000);
   fail_unless (error < 1e-6, "off by %g", error);
 }
+
+namespace {
+#define BYTES_8192 "format=U16LE,samples=256,lines=16,framerate=25/1"
+
+/* Frames of 8192 bytes, whose blocks hold other numbers of bytes */
+const struct {
+  std::string label;
+  const char *elements;
+} readers[] = {
+    {"spectra", "application/x-oct,domain=wavelength," BYTES_8192
+                " ! openclupload ! octwindowinterp ! octfft"},
+    {"raw video", "video/x-raw,format=GRAY16_LE,width=256,height=16,framerate=25/1 ! "
+                  "openclupload ! octwindowinterp ! octfft"},
+    {"packed", "application/x-oct,domain=wavelength,format=MONO12P,samples=1024,"
+               "lines=5,framerate=25/1 ! openclupload ! octwindowinterp"},
+    {"scan", "application/x-oct,domain=wavelength," BYTES_8192
+             " ! openclupload ! octscan flyback=1"},
+    {"depths", "application/x-oct,domain=depth,format=CF32LE,samples=64,lines=16,"
+               "framerate=25/1 ! openclupload ! octbackground"},
+    {"held depths", "application/x-oct,domain=depth,format=F32LE,samples=128,lines=16,"
+                    "framerate=25/1 ! openclupload ! octaverage frames=2"},
+    {"video", "video/x-raw,format=RGBA,width=64,height=32,framerate=25/1 ! openclupload"},
+    {"array", "other/tensors,format=static,num_tensors=1,types=float32,"
+              "dimensions=(string)256:8,framerate=25/1 ! openclupload ! "
+              "openclkernel expression=x"},
+    {"recorded array", "application/x-oct,domain=wavelength," BYTES_8192
+                       " ! npysink location=/dev/shm/x.npy"},
+    {"recorded video", "video/x-raw,format=GRAY16_LE,width=256,height=16,framerate=25/1"
+                       " ! npysink location=/dev/shm/x.npy"},
+};
+
+gsize
+frame_of (const std::string &reader)
+{
+  return reader == "packed" ? 7680 : 8192;
+}
+
+check::Outcome
+read_in_blocks (const char *elements, gsize block, gsize all)
+{
+  const check::Folder folder;
+  const std::string name = folder.write ("a.raw", std::string (all, '\1'));
+  std::string line = "filesrc location=" + name + " blocksize=" + std::to_string (block)
+                     + " ! " + elements;
+  const gsize at = line.find ("/dev/shm/x.npy");
+  if (at != std::string::npos)
+    line.replace (at, strlen ("/dev/shm/x.npy"), folder.file ("x.npy"));
+  else
+    line += " ! fakesink";
+  return check::run (line);
+}
+} // namespace
+
+TEST_ROWS (test_blocks_that_are_not_one_frame_are_an_error, readers)
+{
+  const gsize frame = frame_of (row.label);
+  const gsize blocks[] = {2 * frame, 3 * frame, frame + frame / 2, frame / 2, frame - 1};
+  for (gsize block : blocks) {
+    const check::Outcome outcome = read_in_blocks (row.elements, block, 6 * frame);
+    fail_if (outcome.errors.empty (), "%zu", block);
+    check::expect_says (
+        outcome.errors[0], {check::text ("%zu bytes", block), check::text ("%zu", frame),
+                               check::text ("blocksize=%zu", frame)});
+  }
+  fail_unless (read_in_blocks (row.elements, frame, 6 * frame).is_clean ());
+}
+
+TEST (test_a_file_that_ends_within_a_frame_is_an_error)
+{
+  for (const auto &reader : readers) {
+    const gsize frame = frame_of (reader.label);
+    const check::Outcome outcome = read_in_blocks (reader.elements, frame, 5 * frame / 2);
+    fail_if (outcome.errors.empty (), "%s", reader.label.c_str ());
+    check::expect_says (outcome.errors[0], {check::text ("%zu bytes", frame / 2)});
+  }
+}

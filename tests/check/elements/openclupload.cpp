@@ -548,6 +548,27 @@ TEST (test_a_short_frame_is_one_error_that_names_both_sizes)
   }
 }
 
+/* As a driver pads a frame to whole pages, or a meta lays it out. */
+TEST (test_a_frame_may_end_with_padding)
+{
+  for (gsize padding : {1, 64, 2047}) {
+    Chain chain ("openclupload ! opencldownload", system_gray);
+    check_pattern (chain.pass (pattern_buffer (gray_size + padding, 1)), gray_size, 1);
+    fail_unless (chain.said ().is_clean ());
+  }
+}
+
+/* A GstVideoMeta says where the planes lie, in memory of any size. */
+TEST (test_a_frame_with_a_meta_may_be_part_of_a_larger_buffer)
+{
+  Chain chain ("openclupload ! opencldownload", system_gray);
+  GstBuffer *buffer = pattern_buffer (4 * gray_size, 1);
+  gst_buffer_add_video_meta (
+      buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8, 64, 32);
+  check_pattern (chain.pass (buffer), gray_size, 1);
+  fail_unless (chain.said ().is_clean ());
+}
+
 struct Unallocatable {
   const char *caps;
   gsize size;
