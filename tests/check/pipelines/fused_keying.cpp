@@ -406,6 +406,8 @@ TEST (test_fused_keying_does_not_take_over_for_another_frame)
   Owned<GstBuffer> whole = pending.make ();
   GstBuffer *buffer = gst_buffer_new ();
   gst_buffer_append_memory (buffer, gst_buffer_get_memory (whole, 0));
+  gst_buffer_add_video_meta (buffer, GST_VIDEO_FRAME_FLAG_NONE,
+      gst_video_format_from_string (formats[0].name), 200, 45);
   Picture half (200, 45);
   for (gsize n = 0; n < half.pixels.size (); n++)
     half.pixels[n] = pending.right.pixels[n];
