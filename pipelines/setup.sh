@@ -86,9 +86,9 @@ install_missing () {
 # What tests read files with and Debian has no package of
 install_readers () {
   local folder=$build/tests/python
-  [ -z "${GST_OPENCL_BUILD:-}" ] && [ ! -e "$folder/nrrd" ] || return 0
-  /usr/bin/python3 -m pip install --quiet --no-deps --target "$folder" pynrrd==1.1.3 \
-    typing_extensions==4.12.2
+  [ -z "${GST_OPENCL_BUILD:-}" ] && [ ! -e "$folder/SimpleITK" ] || return 0
+  /usr/bin/python3 -m pip install --quiet --upgrade --no-deps --target "$folder" pynrrd==1.1.3 \
+    typing_extensions==4.12.2 simpleitk==2.5.7
 }
 
 # build TARGET: `plugins` is what a pipeline runs, `all` the tests and opencl-bench as well.

@@ -10,6 +10,12 @@
  * caps say (`depth-step`, `line-step`, `b-scan-step`), or as the properties of these names
  * do. 3D Slicer, ITK-SNAP, Fiji, `pynrrd` and `nibabel` open them.
  *
+ * Caps and properties are in micrometres, files in millimetres (`space directions` of NRRD). A
+ * length that is not known is 1 µm in a file that has others, else 1 without a unit. The
+ * coronal plane of a viewer is the B-scan as `octfft` shows it: depth goes down (I), lines go to
+ * the patient's left (L), B-scans forwards (A). `depth-start` of the caps is the origin's depth.
+ * Files of one or two axes are not turned.
+ *
  * One file grows with each frame, along one more axis: B-scans become a volume, volumes a
  * series. A `location` with a `%d` in it has one file for each frame instead. Axes are, from
  * the fastest, depth, A-lines, B-scans and volumes; of a picture the first two are swapped.
@@ -46,6 +52,8 @@
 
 #include <gst/opencl/recordingsink.hpp>
 #include <gst/opencl/settings.hpp>
+
+#include <algorithm>
 
 #include "elements.h"
 #include "volumeheader.hpp"
@@ -131,7 +139,7 @@ spacing_of (const Settings &settings, GstCaps *caps)
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
   const char *const fields[] = {"depth-step", "line-step", "b-scan-step"};
   oct::Spacing spacing;
-  gint numerator = 0, denominator = 1;
+  gint numerator = 0, denominator = 1, first_depth = 0;
 
   spacing.picture = gst_structure_has_name (structure, "video/x-raw");
   spacing.micrometres = {settings.depth_step, settings.line_step, settings.b_scan_step};
@@ -139,6 +147,8 @@ spacing_of (const Settings &settings, GstCaps *caps)
     if (spacing.micrometres[n] == 0)
       gst_structure_get_double (structure, fields[n], &spacing.micrometres[n]);
   }
+  if (gst_structure_get_int (structure, "depth-start", &first_depth))
+    spacing.first_depth = guint (std::max (first_depth, 0));
   if (gst_structure_get_fraction (structure, "framerate", &numerator, &denominator)
       && numerator > 0)
     spacing.seconds = double (denominator) / numerator;

@@ -4,6 +4,7 @@
  */
 #include "volumeheader.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 namespace oct {
@@ -32,10 +33,10 @@ const FileType file_types[] = {
 };
 
 const FileType &
-file_type_of (const FileAxes &axes)
+file_type_of (const FileAxes &file)
 {
   for (const FileType &type : file_types) {
-    if (type.type == axes.number->type)
+    if (type.type == file.number->type)
       return type;
   }
   return file_types[0];
@@ -59,7 +60,78 @@ std::string
 number_text (double number)
 {
   char text[G_ASCII_DTOSTR_BUF_SIZE];
-  return number > 0 ? g_ascii_dtostr (text, sizeof text, number) : "nan";
+  return number == 0 ? "0" : g_ascii_formatd (text, sizeof text, "%.12g", number);
+}
+
+bool
+is_in_space (const FileAxis &axis)
+{
+  return axis.along < Along::time;
+}
+
+/* Left, posterior and superior, of unit length. Depth goes down, so that a viewer's coronal
+ * plane is the B-scan as octfft shows it, with lines from left to right. Lines, B-scans and
+ * depth are right-handed, as fast axis, slow axis and beam are. */
+std::array<double, 3>
+direction_of (Along along)
+{
+  switch (along) {
+  case Along::depth:
+    return {0, 0, -1};
+  case Along::lines:
+    return {1, 0, 0};
+  default:
+    return {0, -1, 0};
+  }
+}
+
+/* Of one voxel along the axis `n`, in NRRD's space. It has as many axes as the file, since ITK
+ * takes no other. Only one of three has a name, or of four with time; in others each axis of
+ * the file is one of the space. */
+std::vector<double>
+vector_in_space (const FileAxes &file, gsize n, double length)
+{
+  const gsize dimension = file.axes.size ();
+  std::vector<double> vector (dimension);
+  if ((dimension == 3 || dimension == 4) && n < 3) {
+    const std::array<double, 3> direction = direction_of (file.axes[n].along);
+    for (gsize i = 0; i < 3; i++)
+      vector[i] = direction[i] * length;
+  } else {
+    vector[n] = length;
+  }
+  return vector;
+}
+
+std::string
+vector_text (const std::vector<double> &vector)
+{
+  std::string text;
+  for (double part : vector)
+    text += (text.empty () ? "(" : ",") + number_text (part);
+  return text + ")";
+}
+
+std::string
+name_of_space (gsize dimension)
+{
+  return dimension == 3   ? "space: left-posterior-superior"
+         : dimension == 4 ? "space: left-posterior-superior-time"
+                          : "space dimension: " + std::to_string (dimension);
+}
+
+/* Empty where no length is known. */
+std::string
+units_of (const FileAxes &file)
+{
+  std::string units;
+  bool known = false;
+  for (const FileAxis &axis : file.axes) {
+    const bool is_known = is_in_space (axis) ? file.has_lengths : axis.has_step;
+    known = known || is_known;
+    units += !is_known ? " \"\"" : is_in_space (axis) ? " \"mm\"" : " \"s\"";
+  }
+  return known ? "\nspace units:" + units : "";
 }
 } // namespace
 
@@ -67,56 +139,63 @@ FileAxes
 axes_of (const opencl::FrameFormat &format, bool growing, guint64 frames,
     const Spacing &spacing)
 {
-  FileAxes axes = {&opencl::info_of (format.type), format.complex, {}, {}, {}};
-  const auto &um = spacing.micrometres;
-  const std::array<double, 3> steps =
-      spacing.picture ? std::array<double, 3>{um[1], um[0], um[2]} : um;
+  const double unknown = 1e-3; /* a micrometre, where other lengths are known */
+  FileAxes made = {&opencl::info_of (format.type), format.complex, false, 0, {}};
+  std::vector<guint64> sizes (format.shape.rbegin (), format.shape.rend ());
 
-  axes.sizes.assign (format.shape.rbegin (), format.shape.rend ());
   if (growing)
-    axes.sizes.push_back (frames);
-  for (gsize n = 0; n < axes.sizes.size (); n++) {
-    axes.is_time.push_back (n == 3);
-    axes.steps.push_back (n < 3 ? steps[n] : n == 3 ? spacing.seconds : 0);
+    sizes.push_back (frames);
+  for (gsize n = 0; n < sizes.size (); n++) {
+    const gsize turned = spacing.picture && n < 2 ? 1 - n : n;
+    const Along along = Along (std::min (turned, gsize (Along::nothing)));
+    const double step = turned < 3             ? spacing.micrometres[turned] / 1000
+                        : along == Along::time ? spacing.seconds
+                                               : 0;
+    made.axes.push_back ({sizes[n], along, step > 0, step});
+    made.has_lengths = made.has_lengths || (turned < 3 && step > 0);
   }
-  return axes;
+  for (FileAxis &axis : made.axes) {
+    if (!axis.has_step)
+      axis.step = made.has_lengths && is_in_space (axis) ? unknown : 1;
+  }
+  made.first_depth = spacing.first_depth;
+  return made;
 }
 
 bool
-make_nrrd_header (const FileAxes &axes, std::string &header, GError **error)
+make_nrrd_header (const FileAxes &file, std::string &header, GError **error)
 {
-  const FileType &type = file_type_of (axes);
-  const gsize digits = 20; /* that a size can have */
-  std::string sizes, steps, units, kinds;
+  const FileType &type = file_type_of (file);
+  const gsize digits = 20,
+              dimension = file.axes.size (); /* digits that a size can have */
+  std::string sizes = file.complex ? " 2" : "", kinds = file.complex ? " complex" : "";
+  std::string directions = file.complex ? " none" : "";
+  std::vector<double> origin (dimension);
   gsize of_sizes = 0;
-  bool known = false;
 
   if (!type.nrrd)
-    return fail (error, "NRRD", axes.number->name);
-  if (axes.complex) {
-    sizes = " 2";
-    steps = " nan";
-    units = " \"\"";
-    kinds = " complex";
-  }
-  for (gsize n = 0; n < axes.sizes.size (); n++) {
-    sizes += " " + std::to_string (axes.sizes[n]);
-    steps += " " + number_text (axes.steps[n]);
-    units += axes.steps[n] > 0 ? axes.is_time[n] ? " \"s\"" : " \"um\"" : " \"\"";
-    kinds += axes.is_time[n] ? " time" : " domain";
-    of_sizes += std::to_string (axes.sizes[n]).size ();
-    known = known || axes.steps[n] > 0;
+    return fail (error, "NRRD", file.number->name);
+  for (gsize n = 0; n < dimension; n++) {
+    const FileAxis &axis = file.axes[n];
+    sizes += " " + std::to_string (axis.size);
+    kinds += axis.along == Along::time ? " time" : " domain";
+    directions += " " + vector_text (vector_in_space (file, n, axis.step));
+    of_sizes += std::to_string (axis.size).size ();
+    if (axis.along == Along::depth)
+      origin = vector_in_space (file, n, axis.step * file.first_depth);
   }
   header = "NRRD0004\n# An OCT volume: depth, A-lines, B-scans\ntype: ";
   header += type.nrrd;
-  header += "\ndimension: " + std::to_string (axes.sizes.size () + axes.complex);
+  header += "\ndimension: " + std::to_string (dimension + file.complex);
   header += "\nsizes:" + sizes;
-  if (known)
-    header += "\nspacings:" + steps + "\nunits:" + units;
+  header += "\n" + name_of_space (dimension);
+  header += "\nspace directions:" + directions;
+  header += "\nspace origin: " + vector_text (origin);
+  header += units_of (file);
   header += "\nkinds:" + kinds;
   header += is_little_endian () ? "\nendian: little" : "\nendian: big";
   header += "\nencoding: raw\n#";
-  header.append (axes.sizes.size () * digits - of_sizes, ' ');
+  header.append (dimension * digits - of_sizes, ' ');
   header += "\n\n";
   return true;
 }
@@ -157,49 +236,71 @@ struct NiftiHeader {
 static_assert (sizeof (NiftiHeader) == 348, "as nifti1.h has it");
 
 const gsize most_nifti_axes = 7;
-const char nifti_micrometres = 3, nifti_seconds = 8;
+const char nifti_millimetres = 2, nifti_seconds = 8;
 const gint16 nifti_aligned = 2; /* to what else is of the sample */
+
+/* NIfTI's axes go right, anterior and superior. A file of fewer than three has no other way
+ * for them to go. */
+void
+set_places (const FileAxes &file, NiftiHeader &nifti)
+{
+  const double signs[] = {-1, -1, 1};
+  for (gsize n = 0; n < 3; n++) {
+    const double step = n < file.axes.size () ? file.axes[n].step : 1;
+    std::array<double, 3> way = {0, 0, 0};
+    if (file.axes.size () < 3)
+      way[n] = signs[n];
+    else
+      way = direction_of (file.axes[n].along);
+    for (gsize row = 0; row < 3; row++) {
+      const double part = way[row] == 0 ? 0 : signs[row] * way[row] * step;
+      nifti.srow[row][n] = float (part);
+      if (n < file.axes.size () && file.axes[n].along == Along::depth)
+        nifti.srow[row][3] += float (part * file.first_depth);
+    }
+  }
+}
 } // namespace
 
 bool
-make_nifti_header (const FileAxes &axes, std::string &header, GError **error)
+make_nifti_header (const FileAxes &file, std::string &header, GError **error)
 {
-  const FileType &type = file_type_of (axes);
+  const FileType &type = file_type_of (file);
   const gsize values_at = sizeof (NiftiHeader) + 4; /* no extensions */
   NiftiHeader nifti = {};
 
-  nifti.datatype = axes.complex ? type.nifti_complex : type.nifti;
+  nifti.datatype = file.complex ? type.nifti_complex : type.nifti;
   if (nifti.datatype == 0)
-    return fail (error, "NIfTI", axes.number->name);
-  if (axes.sizes.size () > most_nifti_axes) {
+    return fail (error, "NIfTI", file.number->name);
+  if (file.axes.size () > most_nifti_axes) {
     g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
         "a file of NIfTI has %" G_GSIZE_FORMAT " axes at most", most_nifti_axes);
     return false;
   }
   nifti.sizeof_hdr = sizeof nifti;
-  nifti.dim[0] = gint16 (axes.sizes.size ());
-  nifti.bitpix = gint16 (axes.number->size * 8 * (axes.complex ? 2 : 1));
+  nifti.dim[0] = gint16 (file.axes.size ());
+  nifti.bitpix = gint16 (file.number->size * 8 * (file.complex ? 2 : 1));
+  nifti.xyzt_units = file.has_lengths ? nifti_millimetres : 0;
   for (gsize n = 0; n < most_nifti_axes; n++) {
-    const guint64 size = n < axes.sizes.size () ? axes.sizes[n] : 1;
-    const double step = n < axes.steps.size () ? axes.steps[n] : 0;
-    if (size > G_MAXINT16) {
+    const FileAxis axis =
+        n < file.axes.size () ? file.axes[n] : FileAxis{1, Along::nothing, false, 1};
+    if (axis.size > G_MAXINT16) {
       g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
           "a file of NIfTI has %d along an axis at most, not %" G_GUINT64_FORMAT,
-          G_MAXINT16, size);
+          G_MAXINT16, axis.size);
       return false;
     }
-    nifti.dim[n + 1] = gint16 (size);
-    nifti.pixdim[n + 1] = step > 0 ? float (step) : 1;
-    if (step > 0)
-      nifti.xyzt_units |= n < 3 ? nifti_micrometres : nifti_seconds;
+    nifti.dim[n + 1] = gint16 (axis.size);
+    nifti.pixdim[n + 1] = float (axis.step);
+    if (axis.along == Along::time && axis.has_step)
+      nifti.xyzt_units |= nifti_seconds;
   }
   nifti.pixdim[0] = 1;
   nifti.vox_offset = float (values_at);
   nifti.scl_slope = 1;
   strcpy (nifti.descrip, "OCT: depth, A-lines, B-scans");
   nifti.sform_code = nifti_aligned;
-  for (gsize n = 0; n < 3; n++)
-    nifti.srow[n][n] = nifti.pixdim[n + 1];
+  set_places (file, nifti);
   strcpy (nifti.magic, "n+1");
   header.assign (values_at, '\0');
   memcpy (header.data (), &nifti, sizeof nifti);

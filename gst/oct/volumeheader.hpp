@@ -17,17 +17,28 @@ namespace oct {
  * volume to volume; 0 where nobody knows. */
 struct Spacing {
   std::array<double, 3> micrometres = {0, 0, 0};
+  guint first_depth = 0; /* bin of the first voxel */
   double seconds = 0;
   bool picture = false; /* of a B-scan: A-lines are its columns */
+};
+
+/* Along which way of the sample an axis goes. */
+enum class Along { depth, lines, b_scans, time, nothing };
+
+struct FileAxis {
+  guint64 size;
+  Along along;
+  bool has_step;
+  double step; /* mm, s of time; where it is not known 1, or 1 µm beside known lengths */
 };
 
 /* What a file holds, its axes from the fastest. */
 struct FileAxes {
   const opencl::NumberInfo *number;
   bool complex;
-  std::vector<guint64> sizes;
-  std::vector<double> steps; /* 0: not known */
-  std::vector<bool> is_time;
+  bool has_lengths;  /* of any axis of space; else a voxel is 1 along each, of no unit */
+  guint first_depth; /* bin of the first voxel */
+  std::vector<FileAxis> axes;
 };
 
 FileAxes axes_of (const opencl::FrameFormat &format, bool growing, guint64 frames,

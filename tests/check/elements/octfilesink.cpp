@@ -43,12 +43,17 @@ number_at (const std::string &header, gsize place)
   return number;
 }
 
+/* Which way each axis goes in NIfTI's space of right, anterior and superior: depth down,
+ * lines to the left, B-scans forwards; in a file of fewer axes they go as they come. */
+const char *const volume = "ILA", *const picture = "LIA", *const flat = "RAS";
+
 /* nifti1.h: dim is at 40, datatype at 70, bitpix at 72, pixdim at 76, vox_offset at 108,
  * xyzt_units at 123, sform_code at 254, srow_x at 280, magic at 344. */
 void
 expect_nifti (const std::string &header, const std::vector<gint16> &dim, gint16 datatype,
-    gint16 bits, const std::vector<float> &pixdim)
+    gint16 bits, const std::vector<float> &pixdim, const std::string &ways)
 {
+  const char *const rows[] = {"LR", "PA", "IS"}; /* against and along each */
   expect_equal (number_at<gint32> (header, 0), 348);
   expect_equal (number_at<gint16> (header, 40), gint16 (dim.size ()));
   for (gsize n = 0; n < 7; n++)
@@ -62,8 +67,14 @@ expect_nifti (const std::string &header, const std::vector<gint16> &dim, gint16 
   expect_equal (number_at<float> (header, 108), 352.0f);
   expect_equal (header.substr (344, 3), "n+1");
   fail_unless (number_at<gint16> (header, 254) > 0);
-  for (gsize n = 0; n < 3; n++)
-    expect_equal (number_at<float> (header, 280 + 16 * n + 4 * n), pixdim[n]);
+  for (gsize row = 0; row < 3; row++) {
+    for (gsize n = 0; n < 3; n++)
+      expect_equal (number_at<float> (header, 280 + 16 * row + 4 * n),
+          ways[n] == rows[row][0]   ? -pixdim[n]
+          : ways[n] == rows[row][1] ? pixdim[n]
+                                    : 0.0f,
+          text ("srow %zu, %zu", row, n));
+  }
 }
 
 const char *const depth_caps =
@@ -127,8 +138,8 @@ TEST (test_octfilesink_writes_a_nifti_header_of_the_spacing)
   writer.push (96, 4);
   fail_unless (writer.end ().eos);
   const Read read = read_file (file);
-  expect_nifti (read.header, {8, 3, 4}, 16, 32, {2.5f, 7, 11});
-  expect_equal (int (read.header[123]), 3);
+  expect_nifti (read.header, {8, 3, 4}, 16, 32, {0.0025f, 0.007f, 0.011f}, volume);
+  expect_equal (int (read.header[123]), 2, "mm");
   assert_same (read.values, patterns (96, 4), "values");
   expect_equal (folder.names ().size (), gsize (1));
 }
@@ -181,7 +192,10 @@ TEST_ROWS (test_octfilesink_writes_numbers_of_each_type, kinds)
     if (g_str_has_suffix (name, "nrrd"))
       expect_says (read.header, {row.nrrd, "\nencoding: raw\n", "\nendian: little\n"});
     else
-      expect_nifti (read.header, row.dim, row.nifti, row.bits, {1, 1, 1});
+      expect_nifti (read.header, row.dim, row.nifti, row.bits, {1, 1, 1},
+          row.dim.size () < 3                              ? flat
+          : g_str_has_prefix (row.label.c_str (), "video") ? picture
+                                                           : volume);
   }
 }
 
@@ -192,9 +206,31 @@ TEST (test_octfilesink_says_in_nrrd_how_far_apart_voxels_are)
   Writer writer (depth_caps, file);
   writer.push (96, 2);
   fail_unless (writer.end ().eos);
-  expect_says (read_file (file).header,
-      {"\nspacings: 2.5 7 nan\n", "\nunits: \"um\" \"um\" \"\"\n",
-          "\nkinds: domain domain domain\n"});
+  const std::string header = read_file (file).header;
+  expect_says (header, {"\nspace: left-posterior-superior\nspace directions: "
+                        "(0,0,-0.0025) (0.007,0,0) (0,-0.001,0)\nspace origin: (0,0,0)\n"
+                        "space units: \"mm\" \"mm\" \"mm\"\n",
+                           "\nkinds: domain domain domain\n"});
+  /* Which NRRD allows for no axis that has a direction. */
+  for (const char *field : {"spacings", "\nunits"})
+    fail_unless (header.find (field) == std::string::npos, "%s", header.c_str ());
+}
+
+/* Of the first bin that is there, in either file. */
+TEST (test_octfilesink_says_where_the_first_depth_is)
+{
+  Folder folder;
+  for (const char *name : {"a.nii", "a.nrrd"}) {
+    Writer writer (std::string (depth_caps) + ",depth-start=(int)40", folder.file (name));
+    writer.push (96, 2);
+    fail_unless (writer.end ().eos);
+  }
+  expect_says (
+      read_file (folder.file ("a.nrrd")).header, {"\nspace origin: (0,0,-0.1)\n"});
+  const std::string header = read_file (folder.file ("a.nii")).header;
+  for (gsize row = 0; row < 3; row++)
+    expect_equal (
+        number_at<float> (header, 280 + 16 * row + 12), row == 2 ? -0.1f : 0.0f);
 }
 
 /* Of a picture the columns are A-lines. */
@@ -206,7 +242,9 @@ TEST (test_octfilesink_swaps_the_spacing_of_a_picture)
       "depth-step=2 line-step=5 b-scan-step=9");
   writer.push (24, 2);
   fail_unless (writer.end ().eos);
-  expect_nifti (read_file (file).header, {8, 3, 2}, 2, 8, {5, 2, 9});
+  expect_nifti (
+      read_file (file).header, {8, 3, 2}, 2, 8, {0.005f, 0.002f, 0.009f}, picture);
+  expect_equal (int (read_file (file).header[123]), 2, "mm");
 }
 
 TEST (test_octfilesink_has_a_file_for_each_frame_where_it_counts)
@@ -219,7 +257,7 @@ TEST (test_octfilesink_has_a_file_for_each_frame_where_it_counts)
       folder.names () == std::vector<std::string> ({"v00.nii", "v01.nii", "v02.nii"}));
   for (guint n = 0; n < 3; n++) {
     const Read read = read_file (folder.file (text ("v%02u.nii", n)));
-    expect_nifti (read.header, {8, 3}, 16, 32, {2.5f, 7, 1});
+    expect_nifti (read.header, {8, 3}, 16, 32, {0.0025f, 0.007f, 1}, flat);
     assert_same (read.values, pattern (96, n), text ("file %u", n));
   }
 }
@@ -241,7 +279,7 @@ TEST_ROWS (test_octfilesink_leaves_a_file_that_is_right_on_a_full_disk,
   const Read read = read_file (folder.file (names[0]));
   assert_same (read.values, patterns (96, 3), "what was written before");
   if (row == "nii")
-    expect_nifti (read.header, {8, 3, 3}, 16, 32, {2.5f, 7, 1});
+    expect_nifti (read.header, {8, 3, 3}, 16, 32, {0.0025f, 0.007f, 0.001f}, volume);
   else
     expect_says (read.header, {"\nsizes: 8 3 3\n"});
 }

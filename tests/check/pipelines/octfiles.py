@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Promises: what octfilesink writes, nibabel and pynrrd read back as numpy reads what
-npysink wrote of the same frames, with the spacing; and so what is left after SIGKILL.
+"""Promises: what octfilesink writes, nibabel, pynrrd and SimpleITK (as 3D Slicer and ITK-SNAP
+read it) read back as numpy reads what npysink wrote of the same frames. Lengths are
+millimetres, and a viewer shows B-scans upright. So it is of what is left after SIGKILL.
 
-usage: octfiles.py FOLDER-OF-PYNRRD
+usage: octfiles.py FOLDER-OF-READERS
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -17,14 +18,18 @@ import numpy as np
 
 sys.path.append(sys.argv[1])
 import nibabel  # noqa: E402  Debian's python3-nibabel
-import nrrd  # noqa: E402  tests/run.sh installs it
+import nrrd  # noqa: E402  tests/run.sh installs it and the next
+import SimpleITK  # noqa: E402
 
-STEPS = (3.5, 8.0, 9.0)  # µm: depth, A-lines, B-scans
+STEPS = (0.0035, 0.008, 0.009)  # mm: depth, A-lines, B-scans
+FIRST_DEPTH = 10
+# Where these go in a viewer: down, to the left of a patient, who looks at us, and forwards
+LEFT_POSTERIOR_SUPERIOR = np.array([[0, 0, -1], [1, 0, 0], [0, -1, 0]])
 CHAIN = (
     "octtestsrc num-buffers=12 ! "
     "video/x-raw(memory:OpenCLMemory),format=GRAY16_LE,width=128,height=24 ! "
     "octscan b-scans=6 line-step=8 b-scan-step=9 ! "
-    "octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft"
+    f"octwindowinterp wavelength-min=1187 wavelength-max=1433 ! octfft depth-start={FIRST_DEPTH}"
 )
 KINDS = {  # of frames
     "levels": "application/x-oct(memory:OpenCLMemory),format=F32LE",
@@ -52,32 +57,57 @@ def write(folder, kind):
     )
 
 
-def check_kind(folder, kind):
-    write(folder, kind)
-    expected = np.load(folder / f"{kind}.npy").T  # the fastest axis first
-    steps = list(STEPS)
-    if kind == "pictures":  # whose columns are A-lines
-        steps[:2] = steps[1], steps[0]
-        steps[2] = 0  # caps of pictures have no lengths
-        steps[0] = 0
-    known = [step if step else 1 for step in steps]
-
+def check_values(folder, kind, expected):
+    """As numpy reads them, the fastest axis first."""
     image = nibabel.load(folder / f"{kind}.nii")
     got = np.asanyarray(image.dataobj)
     assert got.dtype == expected.dtype, (kind, got.dtype)
     assert np.array_equal(got, expected), kind
-    assert np.allclose(image.header.get_zooms()[:3], known), image.header.get_zooms()
-    assert np.allclose(np.diag(image.affine)[:3], known), image.affine
-    assert image.header.get_xyzt_units()[0] == "micron", image.header.get_xyzt_units()
-
     values, header = nrrd.read(str(folder / f"{kind}.nrrd"))
-    spacings = header["spacings"]
     if kind == "complex":
         assert header["kinds"][0] == "complex" and values.shape[0] == 2
-        values, spacings = values[0] + 1j * values[1], spacings[1:]
+        values = values[0] + 1j * values[1]
     assert np.array_equal(values, expected), kind
-    for got_step, step in zip(spacings[:3], steps):
-        assert got_step == step or (step == 0 and np.isnan(got_step)), spacings
+    for name in ("spacings", "units"):  # NRRD has none beside space directions
+        assert name not in header, header
+    for ending in ("nii", "nrrd"):
+        image = SimpleITK.ReadImage(str(folder / f"{kind}.{ending}"))
+        assert np.array_equal(SimpleITK.GetArrayFromImage(image).T, expected), (kind, ending)
+
+
+def check_places(folder, kind):
+    """Every program has the voxels in the same place, in millimetres."""
+    steps, ways = np.array(STEPS), LEFT_POSTERIOR_SUPERIOR
+    if kind == "pictures":  # whose columns are A-lines, and whose caps have no lengths
+        steps, ways = np.array((0.001, STEPS[0], 0.001)), ways[[1, 0, 2]]
+    first = 0 if kind == "pictures" else FIRST_DEPTH * STEPS[0]
+    for ending in ("nii", "nrrd"):
+        image = SimpleITK.ReadImage(str(folder / f"{kind}.{ending}"))
+        assert np.allclose(image.GetSpacing()[:3], steps), (kind, ending, image.GetSpacing())
+        for index in ((0, 0, 0), (5, 0, 0), (0, 3, 0), (0, 0, 4), (9, 7, 2)):
+            place = image.TransformIndexToPhysicalPoint(index + (0,) * (image.GetDimension() - 3))
+            expected = (np.array(index) * steps) @ ways + (0, 0, -first)
+            assert np.allclose(place[:3], expected, atol=1e-7), (kind, ending, index, place)
+    image = nibabel.load(folder / f"{kind}.nii")
+    codes = "LIA" if kind == "pictures" else "ILA"
+    assert "".join(nibabel.aff2axcodes(image.affine)) == codes, image.affine
+    assert image.header.get_xyzt_units()[0] == "mm", image.header.get_xyzt_units()
+
+
+def check_coronal(folder):
+    """What a viewer shows in its coronal plane, the patient's left side on the right, is the
+    B-scan as octfft shows it: a column an A-line, the first one on the left, depth downwards."""
+    expected = np.load(folder / "levels.npy")[2].T
+    canonical = nibabel.as_closest_canonical(nibabel.load(folder / "levels.nii"))
+    right_anterior_superior = np.asanyarray(canonical.dataobj)
+    assert np.array_equal(right_anterior_superior[::-1, 2, ::-1].T, expected)
+
+
+def check_kind(folder, kind):
+    write(folder, kind)
+    expected = np.load(folder / f"{kind}.npy").T
+    check_values(folder, kind, expected)
+    check_places(folder, kind)
     print(f"{kind}: {expected.shape} of {expected.dtype}")
 
 
@@ -108,6 +138,7 @@ def check_after_kill(folder, ending, read):
 with tempfile.TemporaryDirectory() as name:
     for each in KINDS:
         check_kind(pathlib.Path(name), each)
+    check_coronal(pathlib.Path(name))
     check_after_kill(
         pathlib.Path(name), "nii", lambda file: np.asanyarray(nibabel.load(file).dataobj)
     )
