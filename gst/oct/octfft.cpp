@@ -444,7 +444,7 @@ append_outputs (GstCaps *caps, const GstStructure *input, const Settings &settin
   gst_caps_unref (outputs);
 }
 
-/* Settings that make so many depths. At the start spectra of fewer depths than `depth-count`
+/* Returns settings that make the depths of `output`. At the start spectra of fewer depths than `depth-count`
  * are taken, too, so that they are an error with a reason. */
 static std::optional<Settings>
 settings_making (const GstStructure *output, const Settings &settings, bool starts)
@@ -502,7 +502,7 @@ gst_oct_fft_transform_caps (
   return result;
 }
 
-/* What the numbers of an output are, and from which depth on. */
+/* Sets the quantity and the first depth in caps of numbers. */
 static void
 describe_numbers (GstCaps *output, const GstCaps *input, const Settings &settings)
 {

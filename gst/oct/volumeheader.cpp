@@ -85,9 +85,9 @@ direction_of (Along along)
   }
 }
 
-/* Of one voxel along the axis `n`, in NRRD's space. It has as many axes as the file, since ITK
- * takes no other. Only one of three has a name, or of four with time; in others each axis of
- * the file is one of the space. */
+/* Returns the step along the axis `n` in the space of NRRD. ITK requires that the space has as
+ * many axes as the file. Spaces of three axes, and of four with time, have names. In other
+ * spaces each axis of the file is an axis of the space. */
 std::vector<double>
 vector_in_space (const FileAxes &file, gsize n, double length)
 {
@@ -120,7 +120,7 @@ name_of_space (gsize dimension)
                           : "space dimension: " + std::to_string (dimension);
 }
 
-/* Empty where no length is known. */
+/* Returns nothing if no length is known. */
 std::string
 units_of (const FileAxes &file)
 {

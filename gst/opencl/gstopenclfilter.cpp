@@ -710,7 +710,7 @@ divide_time (GstOpenCLFilterPrivate *priv, GstBuffer *output)
   GST_BUFFER_DURATION (output) = part (priv->index + 1) - part (priv->index);
 }
 
-/* Of the input, where there is one that is not passed through as it is. */
+/* Checks the size of an input buffer that is not passed through. */
 static bool
 has_one_frame (GstOpenCLFilter *self)
 {

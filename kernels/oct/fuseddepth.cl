@@ -147,7 +147,7 @@ saturated_of_four (FOUR samples, uint least)
 #endif
 
 #ifndef LOAD_F32LE
-/* Of the A-line whose samples the work-items have. */
+/* Counts in the A-line whose samples the work-items hold. */
 void
 count_saturated (const FOUR *samples, uint item, uint least, global uint *counts)
 {

@@ -146,7 +146,7 @@ count_broken (INTS broken, uint last, global uint *counter)
 #define finite_or_nan(value, broken) (value)
 #define count_broken(broken, last, counter)
 
-/* Of one A-line, whose words are in the lanes. */
+/* Counts in one A-line, with its words in the lanes. */
 void
 count_saturated (global const uchar *line, uint words, uint shift, uint full_scale,
     global uint *counts)

@@ -87,7 +87,7 @@ unpack (global const uchar *restrict input, ulong input_offset, long input_strid
     return;
   if (sample == 0)
     atomic_add (counts, samples);
-  /* Of signed samples the least one is one further from zero. */
+  /* The least signed sample is one further from zero than the largest. */
   if ((float)value >= (float)full_scale || (float)value < -(float)full_scale)
     atomic_inc (counts + 1);
 }

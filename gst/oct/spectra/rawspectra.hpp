@@ -35,8 +35,8 @@ struct RawSpectra {
   cl_uint samples;
   cl_uint lines;
   cl_uint shift;
-  /* Of floats a uint, to which the number of samples that are not finite is added; of
-   * integers, how many were looked at and how many of them were saturated; or null */
+  /* Kernels add to it: the number of samples that are not finite (floats), or the numbers of
+   * samples looked at and of saturated ones (integers). May be null */
   std::shared_ptr<cl::Buffer> counter;
   cl_uint full_scale = 0; /* after the shift */
   cl_uint look = 0;       /* which A-lines are looked at */

@@ -216,7 +216,7 @@ TEST (test_octfilesink_says_in_nrrd_how_far_apart_voxels_are)
     fail_unless (header.find (field) == std::string::npos, "%s", header.c_str ());
 }
 
-/* Of the first bin that is there, in either file. */
+/* The origin is the depth of the first bin, in both formats. */
 TEST (test_octfilesink_says_where_the_first_depth_is)
 {
   Folder folder;

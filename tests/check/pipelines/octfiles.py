@@ -95,8 +95,8 @@ def check_places(folder, kind):
 
 
 def check_coronal(folder):
-    """What a viewer shows in its coronal plane, the patient's left side on the right, is the
-    B-scan as octfft shows it: a column an A-line, the first one on the left, depth downwards."""
+    """A viewer shows the patient's left side on the right. Its coronal plane is the B-scan as
+    octfft shows it: each column is an A-line, the first one on the left, depth downwards."""
     expected = np.load(folder / "levels.npy")[2].T
     canonical = nibabel.as_closest_canonical(nibabel.load(folder / "levels.nii"))
     right_anterior_superior = np.asanyarray(canonical.dataobj)
