@@ -4,6 +4,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "compileonly.hpp"
 #include "devicebuffer.hpp"
 #include "fftplan.hpp"
 
@@ -47,11 +48,13 @@ leave_locale (int, const char *)
 #define VKFFT_BACKEND 3
 #define printf print_to_debug_log
 #define setlocale leave_locale
+#define clEnqueueNDRangeKernel opencl::enqueue_or_compile
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wall"
 #pragma GCC diagnostic ignored "-Wextra"
 #include <vkFFT.h>
 #pragma GCC diagnostic pop
+#undef clEnqueueNDRangeKernel
 #undef setlocale
 #undef printf
 

@@ -13,6 +13,7 @@
 #include <iterator>
 #include <utility>
 
+#include "compileonly.hpp"
 #include "fftplan.hpp"
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
@@ -400,6 +401,8 @@ gst_opencl_fft_enqueue (GstOpenCLFFT *fft, cl_command_queue queue, cl_mem input,
     cl_mem output, GError **error)
 {
   g_return_val_if_fail (fft != nullptr, FALSE);
+  if (opencl::compiles_only ())
+    return fft->plan->enqueue (queue, input, output, error);
   if (input == output)
     return refuse (error, "A transform in place: input and output must be two buffers");
   return gst_opencl_context_check_queue (fft->context, queue, error)

@@ -4,6 +4,7 @@
  */
 #include "gstopenclkernel.h"
 
+#include "compileonly.hpp"
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclstatistics-private.h"
@@ -228,7 +229,7 @@ gst_opencl_launch (cl_command_queue queue, cl_kernel kernel, guint dimensions,
     }
     rounded[d] = (global[d] + group - 1) / group * group;
   }
-  cl_int code = clEnqueueNDRangeKernel (
+  cl_int code = opencl::enqueue_or_compile (
       queue, kernel, dimensions, nullptr, rounded, local, 0, nullptr, nullptr);
   if (!gst_opencl_check (code, "clEnqueueNDRangeKernel", error))
     return FALSE;
