@@ -29,4 +29,7 @@ GST_OPENCL_API gboolean gst_opencl_filter_drain (GstOpenCLFilter *filter);
  * queue of the streaming thread. The element is open. */
 GST_OPENCL_API cl_command_queue gst_opencl_filter_get_queue (GstOpenCLFilter *filter);
 
+/* Whether the pipeline is live, as upstream answers a latency query. Of the streaming thread. */
+GST_OPENCL_API gboolean gst_opencl_filter_is_live (GstOpenCLFilter *filter);
+
 G_END_DECLS

@@ -875,6 +875,34 @@ gst_opencl_filter_get_queue (GstOpenCLFilter *filter)
   return core_of (filter).queue ();
 }
 
+static bool
+is_in_pipeline (gpointer element)
+{
+  auto *top = static_cast<GstObject *> (gst_object_ref (element));
+  while (GstObject *parent = gst_object_get_parent (top)) {
+    gst_object_unref (top);
+    top = parent;
+  }
+  const bool is = GST_IS_PIPELINE (top);
+  gst_object_unref (top);
+  return is;
+}
+
+/* GstHarness says that it is live and has neither a pipeline nor frames at their time. */
+gboolean
+gst_opencl_filter_is_live (GstOpenCLFilter *filter)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), FALSE);
+  GstQuery *query = gst_query_new_latency ();
+  gboolean live = FALSE;
+
+  if (is_in_pipeline (filter)
+      && gst_pad_peer_query (GST_BASE_TRANSFORM_SINK_PAD (filter), query))
+    gst_query_parse_latency (query, &live, nullptr, nullptr);
+  gst_query_unref (query);
+  return live;
+}
+
 guint
 gst_opencl_filter_get_output_index (GstOpenCLFilter *filter)
 {

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -226,9 +227,23 @@ public:
    * nothing where it fails. */
   template <typename Accept> bool update (Accept accept)
   {
-    if (!is_news ())
+    return update (accept, [] (const Values &) { return true; });
+  }
+
+  /* The same of sets that take preparation: one that is not `ready` (const Values &) leaves
+   * that before in force, and is asked about again with the next frame. */
+  template <typename Accept, typename Ready> bool update (Accept accept, Ready ready)
+  {
+    if (!awaited && !is_news ())
       return false;
-    Values wanted = see ();
+    if (!awaited)
+      awaited = see ();
+    if (!ready (std::as_const (*awaited))) {
+      waits = true;
+      return false;
+    }
+    const Values wanted = *awaited;
+    awaited.reset ();
     GError *reason = nullptr;
     if (accept (wanted, &reason)) {
       take (wanted);
@@ -250,6 +265,13 @@ public:
   template <typename Accept, typename Fits>
   bool adopt (Accept accept, Fits fits, GError **error)
   {
+    /* A set that was not prepared has its chance with the next frame. */
+    if (waits && accept (taken, nullptr)) {
+      if (!awaited)
+        seen = taken_revision;
+      return true;
+    }
+    awaited.reset ();
     Values wanted = see ();
     GError *reason = nullptr;
     if ((!started || fits (std::as_const (wanted))) && accept (wanted, &reason)) {
@@ -285,7 +307,8 @@ public:
   void stop ()
   {
     Locked lock (owner);
-    started = false;
+    started = waits = false;
+    awaited.reset ();
     refused = 0;
     warned_of.clear ();
   }
@@ -390,7 +413,9 @@ private:
   /* Of the streaming thread */
   guint64 seen = 0; /* the revision that was looked at last */
   guint64 taken_revision = 0;
-  guint64 refused = 0; /* the one that a warning was about */
+  guint64 refused = 0;           /* the one that a warning was about */
+  std::optional<Values> awaited; /* is being prepared, and was seen */
+  bool waits = false;            /* since the start, any was */
   std::string warned_of;
 };
 
