@@ -18,7 +18,8 @@
  * `depth-start`; caps without this field begin at bin 0. A picture whose depths are not those
  * of the picture before has the flag DISCONT, if it has a time.
  *
- * Properties that are set in one g_object_set() take effect together, with the next frame.
+ * Properties that are set in one g_object_set() take effect together, with the next frame. In
+ * a live pipeline a change that needs other kernels takes effect when these are compiled.
  *
  * ## Example launch line
  * |[
@@ -37,16 +38,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <optional>
 
 #include <gst/opencl/devicebuffer.hpp>
 #include <gst/opencl/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/preparation.hpp>
 #include <gst/opencl/settings.hpp>
 
 #include "spectra/deferredspectra.hpp"
+#include "spectra/prospectivespectra.hpp"
 #include "elements.h"
 #include "depth/depthfilter.hpp"
 #include "depth/display.hpp"
@@ -147,12 +152,18 @@ struct DepthRange {
   }
 };
 
-/* What the streaming thread works with. */
-struct Work {
+/* What the frames are, and by which settings. */
+struct Outlook {
   Spectra spectra;
   const OutputFormat *output = nullptr;
   guint depths = 0;
-  Settings settings;                    /* in force, and so many depths */
+  Settings settings; /* in force, and so many depths */
+
+  bool finds_range () const { return settings.db_auto && output->picture; }
+};
+
+/* What the streaming thread works with. */
+struct Work : Outlook {
   std::optional<DepthRange> last_range; /* of the frame before */
 
   Engine from_raw;     /* what octwindowinterp leaves to this element, */
@@ -164,7 +175,74 @@ struct Work {
   oct::Display display;
   Scale display_scale = Scale::log;
   oct::DepthFormat display_format = oct::DepthFormat::gray8;
-  bool finds_range () const { return settings.db_auto && output->picture; }
+};
+
+/* For threads that prepare: what the streaming thread does, and what it will find. */
+class Prospects {
+public:
+  struct Present {
+    GstOpenCLContext *context = nullptr; /* null: there was no frame */
+    Outlook outlook;
+    bool fused = false; /* raw spectra are taken up */
+    oct::EngineFormat from_raw, from_spectra;
+  };
+
+  void set (GstOpenCLContext *context, const Work &work)
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    present_ = {context, work, work.from_raw.depth != nullptr, work.from_raw.format,
+        work.from_spectra.format};
+  }
+
+  Present present ()
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    return present_;
+  }
+
+  /* The last two: one of each kind */
+  void add (Engine engine)
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    if (!present_.context) /* stopped meanwhile */
+      return;
+    engines.push_front (std::move (engine));
+    if (engines.size () > 2)
+      engines.pop_back ();
+  }
+
+  /* (nullable) */
+  std::unique_ptr<oct::DepthEngine> take (const oct::EngineFormat &format)
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    for (Engine &engine : engines) {
+      if (engine.format == format && engine.depth)
+        return std::move (engine.depth);
+    }
+    return nullptr;
+  }
+
+  bool has (const oct::EngineFormat &format)
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    return (present_.fused && present_.from_raw == format)
+           || present_.from_spectra == format
+           || std::any_of (engines.begin (), engines.end (), [&] (const Engine &engine) {
+                return engine.depth && engine.format == format;
+              });
+  }
+
+  void clear ()
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    present_ = {};
+    engines.clear ();
+  }
+
+private:
+  std::mutex lock;
+  Present present_;
+  std::deque<Engine> engines;
 };
 } // namespace
 
@@ -177,6 +255,8 @@ struct _GstOctFFT {
   opencl::Settings<Settings> *settings;
   Settings caps_settings; /* that those agreed on were made of */
   Work *work;             /* between open and close, else null */
+  Prospects *prospects;
+  opencl::Preparation *preparation;
 };
 
 G_DEFINE_TYPE (GstOctFFT, gst_oct_fft, GST_TYPE_OPENCL_FILTER)
@@ -605,6 +685,8 @@ static void
 gst_oct_fft_close (GstOpenCLFilter *filter)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
+  self->preparation->stop ();
+  self->prospects->clear ();
   delete self->work;
   self->work = nullptr;
   self->settings->stop ();
@@ -684,6 +766,8 @@ outputs_of (GstBaseTransform *base, const Settings &settings)
   return outputs;
 }
 
+static void prepare_settings (GstOctFFT *self, const Settings &wanted);
+
 /* Between two frames. Another number of depths comes with the caps that say so, which the
  * base class agrees on before this very frame. */
 static void
@@ -704,8 +788,14 @@ update_settings (GstOctFFT *self)
     gst_base_transform_reconfigure_src (base);
     return true;
   };
+  auto ready = [&] (const Settings &wanted) {
+    const Settings &before = work.settings;
+    return !wanted.db_auto || (before.db_auto && wanted.scale == before.scale)
+           || self->preparation->is_done (GST_OPENCL_FILTER (self),
+               [self, wanted] { prepare_settings (self, wanted); });
+  };
   if (self->settings->is_started ())
-    self->settings->update (accept);
+    self->settings->update (accept, ready);
 }
 
 static void
@@ -751,10 +841,8 @@ range_of (const Settings &settings)
 
 /* A range that was found goes on with other depths. */
 static bool
-prepare_range (GstOctFFT *self, GError **error)
+prepare_range (GstOpenCLContext *context, Work &work, GError **error)
 {
-  Work &work = *self->work;
-  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
   const Scale scale = work.settings.scale;
   const gsize bytes = gsize (work.depths) * work.spectra.lines * sizeof (cl_float);
 
@@ -779,7 +867,7 @@ prepare_range (GstOctFFT *self, GError **error)
 
 /* What the engine makes: the output, or levels that one is made of then. */
 static oct::DepthFormat
-made_by_engine (const Work &work)
+made_by_engine (const Outlook &work)
 {
   return work.finds_range () ? oct::DepthFormat::levels : work.output->values;
 }
@@ -788,19 +876,23 @@ made_by_engine (const Work &work)
 static bool
 prepare (GstOctFFT *self, Engine &engine, const oct::EngineFormat &format, GError **error)
 {
-  if (!prepare_range (self, error))
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  if (!prepare_range (context, *self->work, error))
     return false;
   if (engine.format == format)
     return true;
-  if (!oct::DepthEngine::choose (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
-          format, self->work->settings.fused, engine.depth, error))
+  engine.depth = self->prospects->take (format);
+  if (!engine.depth
+      && !oct::DepthEngine::choose (
+          context, format, self->work->settings.fused, engine.depth, error))
     return false;
   engine.format = format;
+  self->prospects->set (context, *self->work);
   return true;
 }
 
 static oct::EngineFormat
-format_of_spectra (const Work &work)
+format_of_spectra (const Outlook &work)
 {
   oct::EngineFormat format;
   format.input = oct::SampleFormat::f32le;
@@ -903,9 +995,8 @@ gst_oct_fft_takes_up (GstOpenCLFilter *filter)
 }
 
 static oct::EngineFormat
-format_of_deferred (const Work &work, GstOctDeferredSpectra *deferred)
+format_of_deferred (const Outlook &work, const oct::SpectrumStage &stage)
 {
-  const oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
   oct::EngineFormat format;
   format.input = stage.format ().input;
   format.output = made_by_engine (work);
@@ -959,12 +1050,109 @@ gst_oct_fft_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
   Work &work = *self->work;
   GstOctDeferredSpectra *deferred = GST_OCT_DEFERRED_SPECTRA (pending);
 
-  if (!prepare (self, work.from_raw, format_of_deferred (work, deferred), error))
+  const oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
+
+  if (!prepare (self, work.from_raw, format_of_deferred (work, stage), error))
     return GST_OPENCL_TAKE_UP_FAILED;
   if (!work.from_raw.depth)
     return GST_OPENCL_LEFT;
   return process_fused (self, deferred, output, event, error) ? GST_OPENCL_TAKEN_UP
                                                               : GST_OPENCL_TAKE_UP_FAILED;
+}
+
+/* --- ahead of the frames that need it, in a thread that prepares --- */
+
+/* As with a first frame: the engine, its kernels and those of a range that is found. */
+static bool
+make_engine (GstOpenCLContext *context, Work &work, Engine &engine)
+{
+  const oct::EngineFormat &format = engine.format;
+  GstOpenCLFrame output = {};
+  oct::RawSpectra spectra = {};
+  spectra.samples = format.samples;
+  spectra.lines = work.spectra.lines;
+  spectra.stride = cl_long (work.spectra.line_bytes ());
+  return prepare_range (context, work, nullptr)
+         && oct::DepthEngine::choose (
+             context, format, work.settings.fused, engine.depth, nullptr)
+         && engine.depth
+         && enqueue_depth (
+             work, *engine.depth, &output, spectra, nullptr, nullptr, 0, nullptr);
+}
+
+/* Whether frames of that format find an engine. */
+static bool
+prepare_engine (GstOctFFT *self, GstOpenCLContext *context, const Outlook &outlook,
+    const oct::EngineFormat &format)
+{
+  Work work;
+  Engine engine;
+  if (self->prospects->has (format))
+    return true;
+  static_cast<Outlook &> (work) = outlook;
+  engine.format = format;
+  if (!make_engine (context, work, engine))
+    return false;
+  self->prospects->add (std::move (engine));
+  return true;
+}
+
+static void
+prepare_settings (GstOctFFT *self, const Settings &wanted)
+{
+  const Prospects::Present present = self->prospects->present ();
+  Outlook outlook = present.outlook;
+  if (!present.context)
+    return;
+  outlook.settings = fitted (wanted, outlook.spectra.wavenumbers ());
+  oct::EngineFormat format = present.fused ? present.from_raw : present.from_spectra;
+  format.output = made_by_engine (outlook);
+  prepare_engine (self, present.context, outlook, format);
+}
+
+static Spectra
+spectra_of (const oct::ProspectiveSpectra &prospect)
+{
+  const oct::SpectrumFormat &format = prospect.stage->format ();
+  return {guint (prospect.stage->points ()), prospect.lines, format.oversampling,
+      format.complex};
+}
+
+/* For those that octwindowinterp is about to make. Raw spectra are tried where they are taken
+ * up, or where only their length was against it. */
+static void
+prepare_spectra (GstOctFFT *self, oct::ProspectiveSpectra &prospect)
+{
+  const Prospects::Present present = self->prospects->present ();
+  GstOpenCLContext *context = prospect.context;
+  Outlook outlook = present.outlook;
+  if (present.context != context)
+    return;
+  outlook.spectra = spectra_of (prospect);
+  outlook.depths = guint (depths_of (outlook.settings, outlook.spectra.wavenumbers ()));
+  oct::EngineFormat raw = present.from_spectra;
+  raw.taps = 1;
+  const bool may_fuse =
+      present.fused
+      || !oct::DepthEngine::wants_one_launch (context, raw, outlook.settings.fused);
+  if (may_fuse
+      && prepare_engine (
+          self, context, outlook, format_of_deferred (outlook, *prospect.stage)))
+    prospect.fused = true;
+  else
+    prepare_engine (self, context, outlook, format_of_spectra (outlook));
+}
+
+static gboolean
+gst_oct_fft_query (GstBaseTransform *base, GstPadDirection direction, GstQuery *query)
+{
+  oct::ProspectiveSpectra *prospect =
+      direction == GST_PAD_SINK ? oct::spectra_of_query (query) : nullptr;
+  if (!prospect)
+    return GST_BASE_TRANSFORM_CLASS (gst_oct_fft_parent_class)
+        ->query (base, direction, query);
+  prepare_spectra (GST_OCT_FFT (base), *prospect);
+  return FALSE; /* so that it reaches other branches, too */
 }
 
 static const GstOpenCLDeferral deferral = {
@@ -976,6 +1164,8 @@ static void
 gst_oct_fft_init (GstOctFFT *self)
 {
   self->settings = new opencl::Settings<Settings> (self, properties);
+  self->prospects = new Prospects;
+  self->preparation = new opencl::Preparation;
   /* A measurement that a slow display leaves out is missing in the recording beside it.
    */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
@@ -985,8 +1175,10 @@ static void
 gst_oct_fft_finalize (GObject *object)
 {
   GstOctFFT *self = GST_OCT_FFT (object);
+  delete self->preparation;
   delete self->settings;
   delete self->work;
+  delete self->prospects;
   G_OBJECT_CLASS (gst_oct_fft_parent_class)->finalize (object);
 }
 
@@ -1014,6 +1206,7 @@ gst_oct_fft_class_init (GstOctFFTClass *klass)
   transform_class->transform_caps = gst_oct_fft_transform_caps;
   transform_class->fixate_caps = gst_oct_fft_fixate_caps;
   transform_class->copy_metadata = gst_oct_fft_copy_metadata;
+  transform_class->query = gst_oct_fft_query;
   filter_class->open = gst_oct_fft_open;
   filter_class->close = gst_oct_fft_close;
   filter_class->set_formats = gst_oct_fft_set_formats;

@@ -76,7 +76,8 @@
  * line, in which `#` begins a comment. They are read when the caps are known, and again
  * when a property other than `background-frames` and `bit-shift` is set. Properties set
  * in one g_object_set(), or between g_object_freeze_notify() and g_object_thaw_notify(),
- * take effect together, with the next frame.
+ * take effect together, with the next frame. In a live pipeline a change that may need other
+ * kernels takes effect when these are compiled; frames go on with the settings before.
  *
  * ## Example launch line
  * |[
@@ -93,6 +94,7 @@
 #include <gst/opencl/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/preparation.hpp>
 #include <gst/opencl/settings.hpp>
 
 #include <algorithm>
@@ -103,6 +105,7 @@
 #include "spectra/clockedspectra.hpp"
 #include "spectra/deferredspectra.hpp"
 #include "spectra/livecalibration.hpp"
+#include "spectra/prospectivespectra.hpp"
 #include "spectra/samplecounts.hpp"
 #include "spectra/unpacking.hpp"
 #include "elements.h"
@@ -256,11 +259,31 @@ struct Work {
   bool told_of_broken = false;
   guint look = 0; /* which A-lines are looked at */
 
+  /* How the last frame lies in memory */
+  gsize offset = 0;
+  gint stride = 0;
+
   guint full_scale () const
   {
     const guint of_format = input->full_scale (settings.bit_shift);
     return settings.full_scale > 0 ? std::min (settings.full_scale, of_format)
                                    : of_format;
+  }
+};
+
+/* Tables on the device that were made ahead of the frame that needs them */
+struct PreparedStage {
+  const CapsFormat *input = nullptr;
+  guint samples = 0;
+  bool complex = false;
+  guint tables_revision = 0;
+  std::shared_ptr<oct::SpectrumStage> stage;
+
+  bool suits (const Work &work, const Settings &settings) const
+  {
+    return stage && input == work.input && samples == work.samples
+           && complex == settings.complex ()
+           && tables_revision == settings.tables_revision;
   }
 };
 } // namespace
@@ -274,6 +297,8 @@ struct _GstOctWindowInterp {
 
   opencl::Settings<Settings> *settings;
   Work *work; /* between set_formats and close, else null */
+  opencl::Preparation *preparation;
+  PreparedStage *prepared; /* by its thread, and used when that has ended */
   oct::LiveCalibration *calibration;
   guint calibrations; /* that were done, as Settings counts them */
   bool is_saturated;  /* the user was told, and it has not ended since */
@@ -769,10 +794,9 @@ sample_format (const Work &work, const Settings &settings)
 
 /* A new one: frames in flight still use the old one, which lives as long as they. */
 static gboolean
-make_stage (GstOctWindowInterp *self, const Settings &settings,
+make_stage (GstOctWindowInterp *self, Work &work, const Settings &settings,
     const oct::SpectrumTables &tables, GError **error)
 {
-  Work &work = *self->work;
   const oct::Samples used = settings.spectrum.used_of (work.samples);
   if (!tables.calibrated)
     GST_INFO_OBJECT (self, "no calibration is set: the samples are taken as already even "
@@ -789,11 +813,11 @@ make_stage (GstOctWindowInterp *self, const Settings &settings,
 
 /* What makes samples that are read otherwise than they came. */
 static bool
-make_reader (GstOctWindowInterp *self, const Settings &settings, GError **error)
+make_reader (
+    GstOctWindowInterp *self, Work &work, const Settings &settings, GError **error)
 {
   static const char *const as_they_are[] = {
       "UNPACK_U8", "UNPACK_U16LE", "UNPACK_U16BE", "UNPACK_F32LE"};
-  Work &work = *self->work;
   const CapsFormat &input = *work.input;
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
   if (!settings.is_clocked ())
@@ -811,9 +835,9 @@ make_reader (GstOctWindowInterp *self, const Settings &settings, GError **error)
 }
 
 static gboolean
-create_mean (GstOctWindowInterp *self, const Settings &settings, GError **error)
+create_mean (
+    GstOctWindowInterp *self, Work &work, const Settings &settings, GError **error)
 {
-  Work &work = *self->work;
   work.mean.reset ();
   if (settings.background != Background::frame
       && settings.background != Background::rolling)
@@ -846,6 +870,96 @@ outputs_of (GstBaseTransform *base, const Settings &settings)
   return outputs;
 }
 
+/* The samples that are used, which are unpacked first where that is needed. */
+static bool
+read_spectra (Work &work, const GstOpenCLFrame *frame, cl_command_queue queue,
+    oct::RawSpectra &spectra, GError **error)
+{
+  work.offset = frame->offset[0];
+  work.stride = frame->stride[0];
+  const oct::Samples used = work.settings.spectrum.used_of (work.samples);
+  const gsize line = work.input->line_bytes (work.samples);
+  spectra.data = frame->data;
+  spectra.offset = frame->offset[0];
+  spectra.stride = frame->stride[0] == 0 ? cl_long (line) : frame->stride[0];
+  spectra.samples = cl_uint (used.used);
+  spectra.lines = work.lines;
+  spectra.shift = work.input->integer ? work.settings.bit_shift : 0;
+  spectra.full_scale = work.full_scale ();
+  spectra.look = work.look++;
+  if (spectra.full_scale > 0 || !work.input->integer)
+    spectra.counter = work.counts.counter ();
+  if (work.clocked)
+    return work.clocked->enqueue (
+        queue, guint (used.all), guint (used.first), guint (used.used), spectra, error);
+  if (work.unpacking)
+    return work.unpacking->enqueue (
+        queue, guint (used.first), guint (used.used), spectra, error);
+  spectra.offset += used.first * work.input->bits / 8;
+  return true;
+}
+
+/* --- ahead of the frame that needs it, in a thread of its own --- */
+
+namespace {
+struct Prospect {
+  Prospect (const Work &work, const Settings &wanted)
+      : input (work.input), samples (work.samples), lines (work.lines), wanted (wanted)
+  {
+    frame.offset[0] = work.offset;
+    frame.stride[0] = work.stride;
+  }
+
+  const CapsFormat *input;
+  guint samples, lines;
+  Settings wanted;
+  GstOpenCLFrame frame = {};
+};
+} // namespace
+
+/* Asks octfft to prepare for these spectra, too: whether it makes them. */
+static bool
+prepare_downstream (GstOctWindowInterp *self, const Work &work)
+{
+  oct::ProspectiveSpectra spectra = {
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), work.stage.get (),
+      work.lines};
+  GstQuery *query = oct::new_prospect_query (spectra);
+  gst_pad_peer_query (GST_BASE_TRANSFORM_SRC_PAD (self), query);
+  gst_query_unref (query);
+  return spectra.fused;
+}
+
+/* As with the first frame, but by launches that only compile. What is wrong is said when
+ * that frame comes. */
+static void
+prepare (GstOctWindowInterp *self, const Prospect &prospect)
+{
+  Work work;
+  work.input = prospect.input;
+  work.samples = prospect.samples;
+  work.lines = prospect.lines;
+  work.settings = prospect.wanted;
+  work.settings.background_frames = 1; /* no matter to kernels */
+  work.complex = work.settings.complex ();
+  oct::SpectrumTables tables;
+  oct::RawSpectra spectra = {};
+  std::shared_ptr<cl::Buffer> mean;
+
+  if (!load_tables (work, work.settings, tables, nullptr)
+      || !make_reader (self, work, work.settings, nullptr)
+      || !make_stage (self, work, work.settings, tables, nullptr)
+      || !create_mean (self, work, work.settings, nullptr)
+      || !read_spectra (work, &prospect.frame, nullptr, spectra, nullptr)
+      || (work.mean && !work.mean->update (spectra, nullptr, mean, nullptr)))
+    return;
+  if (!prepare_downstream (self, work))
+    work.stage->enqueue (
+        nullptr, spectra, work.stage->background (), nullptr, 0, nullptr);
+  *self->prepared = {
+      work.input, work.samples, work.complex, work.settings.tables_revision, work.stage};
+}
+
 /* Between two frames. What turns real spectra into complex ones, or back, comes with the
  * caps that say so, which the base class agrees on before this very frame. */
 static void
@@ -859,7 +973,8 @@ gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   };
   auto accept = [&] (const Settings &wanted, GError **error) {
     oct::SpectrumTables tables;
-    bool same = wanted.tables_revision == work->settings.tables_revision;
+    bool same = wanted.tables_revision == work->settings.tables_revision
+                || self->prepared->suits (*work, wanted);
     if (!check_settings_file (wanted, error)
         || (!same && !load_tables (*work, wanted, tables, error))
         || (!makes (wanted)
@@ -871,8 +986,25 @@ gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
     return true;
   };
 
-  if (work && self->settings->update (accept) && !makes (*work->next))
+  auto ready = [&] (const Settings &wanted) {
+    return wanted.tables_revision == work->settings.tables_revision
+           || self->preparation->is_done (filter,
+               [self, prospect = Prospect (*work, wanted)] { prepare (self, prospect); });
+  };
+
+  if (work && self->settings->update (accept, ready) && !makes (*work->next))
     gst_base_transform_reconfigure_src (base);
+}
+
+/* Without tables, the stage that was prepared. */
+static bool
+take_or_make_stage (GstOctWindowInterp *self, const Settings &settings,
+    const std::optional<oct::SpectrumTables> &tables, GError **error)
+{
+  if (tables)
+    return make_stage (self, *self->work, settings, *tables, error);
+  self->work->stage = std::move (self->prepared->stage);
+  return true;
 }
 
 /* What was taken up, on the device. */
@@ -882,12 +1014,13 @@ apply_changes (GstOctWindowInterp *self, GError **error)
   Work &work = *self->work;
   if (!work.next)
     return TRUE;
-  if (work.next_tables
-      && !(make_reader (self, *work.next, error)
-           && make_stage (self, *work.next, *work.next_tables, error)))
+  const bool other_tables = work.settings.tables_revision != work.next->tables_revision;
+  if (other_tables
+      && !(make_reader (self, work, *work.next, error)
+           && take_or_make_stage (self, *work.next, work.next_tables, error)))
     return FALSE;
   if (mean_starts_anew (work.settings, *work.next)
-      && !create_mean (self, *work.next, error))
+      && !create_mean (self, work, *work.next, error))
     return FALSE;
   work.settings = *work.next;
   work.next.reset ();
@@ -972,10 +1105,12 @@ static void
 gst_oct_window_interp_close (GstOpenCLFilter *filter)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
+  self->preparation->stop ();
   look_at_last_samples (self);
   delete self->work;
   self->work = nullptr;
   self->is_saturated = false;
+  *self->prepared = {};
   self->settings->stop ();
 }
 
@@ -984,9 +1119,12 @@ static gboolean
 adopt_settings (GstOctWindowInterp *self, GError **error)
 {
   Work &work = *self->work;
-  oct::SpectrumTables tables;
+  std::optional<oct::SpectrumTables> tables;
   auto accept = [&] (const Settings &wanted, GError **why) {
-    return load_tables (work, wanted, tables, why);
+    tables.reset ();
+    if (wanted.complex () == work.complex && self->prepared->suits (work, wanted))
+      return true;
+    return load_tables (work, wanted, tables.emplace (), why);
   };
   auto fits = [&] (const Settings &wanted) {
     return wanted.complex () == work.complex
@@ -998,9 +1136,9 @@ adopt_settings (GstOctWindowInterp *self, GError **error)
   /* Set anew since these caps were agreed on: the first frame brings others. */
   if (!work.settings.makes (work.samples, work.complex, work.points, work.step))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
-  return make_reader (self, work.settings, error)
-         && make_stage (self, work.settings, tables, error)
-         && create_mean (self, work.settings, error);
+  return make_reader (self, work, work.settings, error)
+         && take_or_make_stage (self, work.settings, tables, error)
+         && create_mean (self, work, work.settings, error);
 }
 
 static gboolean
@@ -1010,6 +1148,7 @@ gst_oct_window_interp_set_formats (
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
   guint lines;
 
+  self->preparation->stop (); /* it was for the caps before */
   look_at_last_samples (self);
   delete self->work;
   self->work = new Work;
@@ -1038,33 +1177,6 @@ static bool
 is_aligned (const GstOpenCLFrame *frame, gsize bytes)
 {
   return frame->offset[0] % bytes == 0 && frame->stride[0] % gint (bytes) == 0;
-}
-
-/* The samples that are used, which are unpacked first where that is needed. */
-static bool
-read_spectra (Work &work, const GstOpenCLFrame *frame, cl_command_queue queue,
-    oct::RawSpectra &spectra, GError **error)
-{
-  const oct::Samples used = work.settings.spectrum.used_of (work.samples);
-  const gsize line = work.input->line_bytes (work.samples);
-  spectra.data = frame->data;
-  spectra.offset = frame->offset[0];
-  spectra.stride = frame->stride[0] == 0 ? cl_long (line) : frame->stride[0];
-  spectra.samples = cl_uint (used.used);
-  spectra.lines = work.lines;
-  spectra.shift = work.input->integer ? work.settings.bit_shift : 0;
-  spectra.full_scale = work.full_scale ();
-  spectra.look = work.look++;
-  if (spectra.full_scale > 0 || !work.input->integer)
-    spectra.counter = work.counts.counter ();
-  if (work.clocked)
-    return work.clocked->enqueue (
-        queue, guint (used.all), guint (used.first), guint (used.used), spectra, error);
-  if (work.unpacking)
-    return work.unpacking->enqueue (
-        queue, guint (used.first), guint (used.used), spectra, error);
-  spectra.offset += used.first * work.input->bits / 8;
-  return true;
 }
 
 static bool
@@ -1203,6 +1315,8 @@ static void
 gst_oct_window_interp_init (GstOctWindowInterp *self)
 {
   self->settings = new opencl::Settings<Settings> (self, properties);
+  self->preparation = new opencl::Preparation;
+  self->prepared = new PreparedStage;
   self->calibration = new oct::LiveCalibration;
   g_signal_connect (self, "notify::settings", G_CALLBACK (take_settings_file), nullptr);
   /* A measurement that a slow display leaves out is missing in the recording beside it.
@@ -1214,8 +1328,10 @@ static void
 gst_oct_window_interp_finalize (GObject *object)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (object);
+  delete self->preparation;
   delete self->settings;
   delete self->work;
+  delete self->prepared;
   delete self->calibration;
   G_OBJECT_CLASS (gst_oct_window_interp_parent_class)->finalize (object);
 }

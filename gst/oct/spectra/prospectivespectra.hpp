@@ -1,0 +1,41 @@
+/* A query of octwindowinterp: what octfft will get with the next settings
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "spectrumstage.hpp"
+
+namespace oct {
+/* Sent downstream from any thread, so that octfft prepares for such spectra meanwhile. The
+ * query stays unanswered, and so reaches all branches of a tee. */
+struct ProspectiveSpectra {
+  GstOpenCLContext *context; /* of the sender, which holds it */
+  const SpectrumStage *stage;
+  guint lines;
+  bool fused = false; /* octfft makes them */
+};
+
+const char *const prospect_query = "GstOctProspectiveSpectra";
+
+/* (transfer full) */
+inline GstQuery *
+new_prospect_query (ProspectiveSpectra &spectra)
+{
+  return gst_query_new_custom (
+      GST_QUERY_CUSTOM, gst_structure_new (prospect_query, "spectra", G_TYPE_POINTER,
+                            static_cast<gpointer> (&spectra), nullptr));
+}
+
+/* (nullable): those that `query` is about */
+inline ProspectiveSpectra *
+spectra_of_query (GstQuery *query)
+{
+  gpointer spectra = nullptr;
+  const GstStructure *structure = gst_query_get_structure (query);
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CUSTOM && structure
+      && gst_structure_has_name (structure, prospect_query))
+    gst_structure_get (structure, "spectra", G_TYPE_POINTER, &spectra, nullptr);
+  return static_cast<ProspectiveSpectra *> (spectra);
+}
+} // namespace oct

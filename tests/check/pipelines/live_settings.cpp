@@ -1,0 +1,434 @@
+/* Tests of settings that change while a live OCT pipeline plays
+ *
+ * Such a change builds programs in a thread of its own. This program stands in front of
+ * clBuildProgram, so that a test can hold a build for as long as it looks at frames.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/folder.hpp"
+#include "tests/check/harness.hpp"
+#include "tests/faults/realopencl.hpp"
+
+#include <CL/cl.h>
+
+#include <condition_variable>
+#include <mutex>
+
+using namespace check;
+
+namespace {
+/* --- a gate for builds --- */
+
+class Gate {
+public:
+  void close ()
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    closed = true;
+    held = 0;
+  }
+
+  void open ()
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    closed = false;
+    changed.notify_all ();
+  }
+
+  /* A build waits here. */
+  bool is_reached ()
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    return held > 0;
+  }
+
+  void pass ()
+  {
+    std::unique_lock<std::mutex> guard (lock);
+    held++;
+    changed.wait (guard, [this] { return !closed; });
+  }
+
+private:
+  std::mutex lock;
+  std::condition_variable changed;
+  bool closed = false;
+  unsigned held = 0;
+} gate;
+
+/* So that no test hangs in its own gate. */
+struct OpenAtEnd {
+  ~OpenAtEnd () { gate.open (); }
+};
+} // namespace
+
+extern "C" cl_int
+clBuildProgram (cl_program program, cl_uint n, const cl_device_id *devices,
+    const char *options, void (*notify) (cl_program, void *), void *user_data)
+{
+  gate.pass ();
+  return REAL (clBuildProgram) (program, n, devices, options, notify, user_data);
+}
+
+namespace {
+/* --- pipelines --- */
+
+const guint rate = 30;
+using Frames = std::vector<Bytes>; /* by their number */
+
+struct Settings {
+  std::string interp, fft;
+
+  std::string line (const std::string &source, guint lines = 8) const
+  {
+    return "octtestsrc name=src " + source
+           + " ! video/x-raw(memory:OpenCLMemory),width=256,height="
+           + std::to_string (lines) + ",framerate=" + std::to_string (rate)
+           + "/1 ! octwindowinterp name=w wavelength-min=1187 wavelength-max=1433 "
+           + interp + " ! octfft name=f " + fft
+           + " ! opencldownload ! appsink name=out sync=false";
+  }
+};
+
+/* No pipeline plays from the files that another test's compiler left. */
+void
+forget_compiled_kernels ()
+{
+  static Folder *folder;
+  folder = new Folder;
+  g_setenv ("POCL_CACHE_DIR", folder->path.c_str (), TRUE);
+}
+
+struct Shown {
+  guint number; /* as the source counts */
+  Bytes bytes;
+};
+
+Shown
+next_frame (const Pipeline &pipeline, const std::string &when)
+{
+  GstSample *pulled = nullptr;
+  g_signal_emit_by_name (pipeline["out"], "try-pull-sample", guint64 (patience), &pulled);
+  fail_unless (pulled != nullptr, "%s: no frame came", when.c_str ());
+  Owned<GstSample> sample (pulled);
+  GstBuffer *buffer = gst_sample_get_buffer (sample);
+  return {guint (GST_BUFFER_OFFSET (buffer)), read_buffer (buffer)};
+}
+
+/* The first `n` frames with those settings from the start, in a pipeline that is not live. */
+Frames
+reference (const Settings &settings, guint n)
+{
+  Pipeline pipeline (settings.line ("num-buffers=" + std::to_string (n)));
+  Frames frames;
+  pipeline.start ();
+  for (guint i = 0; i < n; i++)
+    frames.push_back (next_frame (pipeline, "reference").bytes);
+  return frames;
+}
+
+/* Frames that a live pipeline showed: those before `changed` are by the settings before. */
+class Record {
+public:
+  explicit Record (const Pipeline &pipeline) : pipeline (pipeline) {}
+
+  void look (guint n, const std::string &when)
+  {
+    for (guint i = 0; i < n; i++)
+      frames.push_back (next_frame (pipeline, when));
+  }
+
+  /* All of `before`, then all of `after`; the change is at `least` or later. */
+  void expect (const Settings &before, const Settings &after, gsize least) const
+  {
+    const guint n = frames.back ().number + 1;
+    const Frames old = reference (before, n), fresh = reference (after, n);
+    gsize changed = 0;
+    while (
+        changed < frames.size () && frames[changed].bytes == old[frames[changed].number])
+      changed++;
+    fail_unless (changed >= least,
+        "the settings changed with frame %u, expected %u or more", guint (changed),
+        guint (least));
+    fail_unless (changed < frames.size (), "the settings never changed");
+    for (gsize i = changed; i < frames.size (); i++)
+      assert_same (frames[i].bytes, fresh[frames[i].number],
+          text ("frame %u after the change", guint (i - changed)));
+  }
+
+  const Pipeline &pipeline;
+  std::vector<Shown> frames;
+};
+
+/* Until a frame is as a pipeline of these settings shows it. */
+void
+look_until (Record &record, const Settings &settings, const std::string &when)
+{
+  const guint most = guint (60 * rate * slowness ());
+  const guint ahead = 2 * rate;
+  Frames expected;
+  for (guint i = 0; i < most; i++) {
+    record.look (1, when);
+    const Shown &last = record.frames.back ();
+    if (last.number >= expected.size ())
+      expected = reference (settings, last.number + ahead);
+    if (expected[last.number] == last.bytes)
+      return;
+  }
+  fail_unless (false, "%s: the settings never came into force", when.c_str ());
+}
+
+/* --- a first change --- */
+
+struct Change {
+  const char *label;
+  const char *element, *set;
+  Settings before, after;
+};
+
+const Change changes[] = {
+    {"dispersion", "w", "dispersion-a2=1e-4", {}, {"dispersion-a2=1e-4", ""}},
+    {"background", "w", "background=frame", {}, {"background=frame", ""}},
+    {"interpolation", "w", "interpolation=cubic", {}, {"interpolation=cubic", ""}},
+    {"gridding", "w", "interpolation=nufft", {}, {"interpolation=nufft", ""}},
+    {"padding", "w", "padded-samples=512", {}, {"padded-samples=512", ""}},
+    {"padding to a length of an FFT library", "w", "padded-samples=300", {},
+        {"padded-samples=300", ""}},
+    {"padding to a length with a large prime factor", "w", "padded-samples=310", {},
+        {"padded-samples=310", ""}},
+    {"samples", "w", "samples=128", {}, {"samples=128", ""}},
+    {"apart", "w", "interpolation=lanczos", {"", "fused=never"},
+        {"interpolation=lanczos", "fused=never"}},
+};
+} // namespace
+
+TEST_ROWS (test_live_settings_frames_go_on_while_programs_are_built, changes)
+{
+  OpenAtEnd opens;
+  Pipeline pipeline (row.before.line ("is-live=true"));
+  Record record (pipeline);
+  pipeline.start ();
+  record.look (5, "before the change");
+  gate.close ();
+  set_together (pipeline[row.element], row.set);
+  record.look (20, "while a program is built");
+  fail_unless (soon ([] { return gate.is_reached (); }), "nothing is built");
+  gate.open ();
+  look_until (record, row.after, "after the change");
+  record.look (5, "after the change");
+  record.expect (row.before, row.after, 25);
+  fail_unless (pipeline.said ().is_clean ());
+}
+
+/* Of the picture's range, which depends on the frames before: that it comes is enough. */
+TEST (test_live_settings_frames_go_on_while_a_range_is_prepared)
+{
+  OpenAtEnd opens;
+  const Settings fixed;
+  Pipeline pipeline (fixed.line ("is-live=true"));
+  Record record (pipeline);
+  pipeline.start ();
+  record.look (5, "before the change");
+  gate.close ();
+  set_together (pipeline["f"], "db-auto=true");
+  record.look (20, "while a program is built");
+  fail_unless (soon ([] { return gate.is_reached (); }), "nothing is built");
+  const Frames old = reference (fixed, record.frames.back ().number + 1);
+  for (const Shown &frame : record.frames)
+    assert_same (frame.bytes, old[frame.number], "with the range that is set");
+  gate.open ();
+  fail_unless (soon ([&] {
+    record.look (1, "after the change");
+    const Shown &last = record.frames.back ();
+    return reference (fixed, last.number + 1).back () != last.bytes;
+  }));
+  fail_unless (pipeline.said ().is_clean ());
+}
+
+namespace {
+/* The longest time between two of `n` frames, in µs */
+gint64
+longest_gap (const Pipeline &pipeline, guint n)
+{
+  gint64 longest = 0, last = g_get_monotonic_time ();
+  for (guint i = 0; i < n; i++) {
+    next_frame (pipeline, "a gap");
+    const gint64 now = g_get_monotonic_time ();
+    longest = std::max (longest, now - last);
+    last = now;
+  }
+  return longest;
+}
+} // namespace
+
+/* Drivers may compile once more at the first launch, which no gate sees. A loaded machine
+ * stops frames, too: gaps without a change count beside, and one of three changes is enough. */
+TEST (test_live_settings_first_change_stops_no_frames)
+{
+  forget_compiled_kernels ();
+  const gint64 frame = G_TIME_SPAN_SECOND / rate;
+  Pipeline pipeline (Settings ().line ("is-live=true"));
+  Record record (pipeline);
+  pipeline.start ();
+  record.look (5, "before the changes");
+  std::string said;
+  bool is_short = false;
+  for (const char *interpolation : {"cubic", "lanczos", "nufft"}) {
+    const std::string set = std::string ("interpolation=") + interpolation;
+    const gint64 without = longest_gap (pipeline, 2 * rate);
+    set_together (pipeline["w"], set);
+    const gint64 with = longest_gap (pipeline, 2 * rate);
+    is_short = is_short || with < 2 * frame + without;
+    said +=
+        text (" %d ms, without a change %d ms;", int (with / 1000), int (without / 1000));
+  }
+  look_until (record, {"interpolation=nufft", ""}, "after the changes");
+  fail_unless (is_short, "frames stopped for%s", said.c_str ());
+}
+
+/* --- many changes --- */
+
+TEST (test_live_settings_thirty_changes_a_second_keep_the_frame_rate)
+{
+  forget_compiled_kernels ();
+  Pipeline pipeline (Settings ().line ("is-live=true"));
+  Record record (pipeline);
+  pipeline.start ();
+  record.look (5, "before the changes");
+  const gint64 begin = g_get_monotonic_time ();
+  guint frames = 0;
+  const guint changes = 3 * rate;
+  std::string last;
+  {
+    Worker turn ([&] {
+      for (guint n = 0; n < changes; n++) { /* each is a program of its own */
+        last = text ("samples=%u dispersion-a2=%g", 160 + n, n % 3 * 1e-4);
+        set_together (pipeline["w"], last);
+        g_usleep (G_USEC_PER_SEC / rate);
+      }
+    });
+    while (!turn.ended ()) {
+      record.look (1, "while settings change");
+      frames++;
+    }
+  }
+  const gdouble took = gdouble (g_get_monotonic_time () - begin) / G_TIME_SPAN_SECOND;
+  fail_unless (frames >= 0.8 * rate * took, "%u frames in %g s, expected %g", frames,
+      took, 0.8 * rate * took);
+  look_until (record, {last, ""}, "after the changes");
+  fail_unless (pipeline.said ().is_clean ());
+}
+
+/* --- pipelines that are not live wait --- */
+
+TEST_ROWS (test_live_settings_a_recording_changes_with_the_next_frame, changes)
+{
+  const guint n = 10, changed = 4;
+  Pipeline pipeline (row.before.line ("num-buffers=" + std::to_string (n)));
+  guint pushed = 0;
+  watch (pipeline.pad ("src", "src"), GST_PAD_PROBE_TYPE_BUFFER, [&] (GstPadProbeInfo *) {
+    if (pushed++ == changed)
+      set_together (pipeline[row.element], row.set);
+    return GST_PAD_PROBE_OK;
+  });
+  const Frames old = reference (row.before, n), fresh = reference (row.after, n);
+  pipeline.start ();
+  for (guint i = 0; i < n; i++) {
+    const Shown frame = next_frame (pipeline, "recording");
+    assert_same (frame.bytes, (i < changed ? old : fresh)[i], text ("frame %u", i));
+  }
+}
+
+/* --- while a change is prepared --- */
+
+namespace {
+/* A live pipeline, a change of which waits for a build. */
+struct Pending {
+  Pending () : pipeline (Settings ().line ("is-live=true")), record (pipeline)
+  {
+    pipeline.start ();
+    record.look (5, "before the change");
+    gate.close ();
+    set_together (pipeline["w"], "interpolation=cubic");
+    fail_unless (soon ([this] {
+      record.look (1, "before the build");
+      return gate.is_reached ();
+    }));
+  }
+  ~Pending () { gate.open (); }
+
+  Pipeline pipeline;
+  Record record;
+};
+} // namespace
+
+TEST (test_live_settings_a_pipeline_stops_while_a_program_is_built)
+{
+  OpenAtEnd opens;
+  Pending pending;
+  Worker stop ([&] { pending.pipeline.set_state (GST_STATE_NULL); });
+  g_usleep (50000);
+  gate.open ();
+  fail_unless (soon ([&] { return stop.ended (); }));
+}
+
+TEST (test_live_settings_a_pipeline_starts_again_after_a_stop_while_a_program_was_built)
+{
+  OpenAtEnd opens;
+  Pending pending;
+  {
+    Worker stop ([&] { pending.pipeline.set_state (GST_STATE_READY); });
+    gate.open ();
+  }
+  pending.pipeline.start ();
+  Record record (pending.pipeline);
+  look_until (record, {"interpolation=cubic", ""}, "played again");
+  fail_unless (pending.pipeline.said ().is_clean ());
+}
+
+TEST (test_live_settings_a_flush_leaves_what_is_prepared)
+{
+  OpenAtEnd opens;
+  Pending pending;
+  std::atomic<bool> flushed{false};
+  watch (pending.pipeline.pad ("src", "src"), GST_PAD_PROBE_TYPE_BUFFER,
+      [&] (GstPadProbeInfo *) {
+        if (flushed.exchange (true))
+          return GST_PAD_PROBE_OK;
+        Owned<GstPad> source = pending.pipeline.pad ("src", "src");
+        Owned<GstPad> sink = pending.pipeline.pad ("w", "sink");
+        Owned<GstEvent> segment = gst_pad_get_sticky_event (source, GST_EVENT_SEGMENT, 0);
+        gst_pad_send_event (sink, gst_event_new_flush_start ());
+        gst_pad_send_event (sink, gst_event_new_flush_stop (FALSE));
+        gst_pad_send_event (sink, gst_event_ref (segment));
+        return GST_PAD_PROBE_OK;
+      });
+  pending.record.look (10, "after the flush");
+  fail_unless (flushed.load ());
+  gate.open ();
+  look_until (pending.record, {"interpolation=cubic", ""}, "after the build");
+  pending.record.expect ({}, {"interpolation=cubic", ""}, 15);
+}
+
+TEST (test_live_settings_a_bad_set_while_another_is_prepared_warns_once)
+{
+  OpenAtEnd opens;
+  Pending pending;
+  gint padded = 0;
+  set_together (pending.pipeline["w"], "padded-samples=3");
+  pending.record.look (10, "while a program is built");
+  gate.open ();
+  look_until (pending.record, {"interpolation=cubic", ""}, "after the build");
+  Outcome said;
+  fail_unless (soon ([&] {
+    pending.record.look (1, "after the warning");
+    for (const std::string &warning : pending.pipeline.said ().warnings)
+      said.warnings.push_back (warning);
+    return !said.warnings.empty ();
+  }));
+  pending.record.look (10, "after the warning");
+  fail_unless (said.warnings.size () == 1 && pending.pipeline.said ().is_clean ());
+  pending.record.expect ({}, {"interpolation=cubic", ""}, 15);
+  g_object_get (pending.pipeline["w"], "padded-samples", &padded, nullptr);
+  fail_unless_equals_int (padded, 3);
+}
