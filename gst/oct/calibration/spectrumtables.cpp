@@ -226,6 +226,7 @@ spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool comp
   const Samples used = settings.used_of (samples);
   if (!spectrum_samples_check (settings, samples, error) || !check_clock (settings, error)
       || !check_background (settings, error)
+      || !window_check (settings.window, used.used, error)
       || !calibration_load (settings.calibration, used, map, error, &places)
       || !dispersion_load (settings.dispersion, used.used, phase, error)
       || (settings.background_from_file

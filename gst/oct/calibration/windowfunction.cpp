@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <gst/gst.h>
 #include <numeric>
 
 namespace oct {
@@ -14,6 +15,9 @@ namespace {
 const double gaussian_sigma = 0.4;
 /* The tapered part of the length, both ends together. */
 const double tukey_taper = 0.5;
+/* A window over one or two samples may have a sum of 0 or less. One over eight leaves four
+ * depths. */
+const gsize least_covered = 8;
 
 double
 cosine_sum (double u, std::initializer_list<double> coefficients)
@@ -85,7 +89,30 @@ double
 Window::at (double share) const
 {
   const double u = (share - centre) / width + 0.5;
-  return u < 0 || u > 1 ? 0 : functions[static_cast<int> (function)](u);
+  return covers (share) ? functions[static_cast<int> (function)](u) : 0;
+}
+
+bool
+Window::covers (double share) const
+{
+  const double u = (share - centre) / width + 0.5;
+  return u >= 0 && u <= 1;
+}
+
+bool
+window_check (const Window &window, gsize samples, GError **error)
+{
+  gsize covered = 0;
+  for (gsize m = 0; m < samples; m++)
+    covered += window.covers (double (m) / double (samples - 1));
+  if (covered >= least_covered)
+    return true;
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "window-width is %g and window-centre is %g: the window covers %" G_GSIZE_FORMAT
+      " of %" G_GSIZE_FORMAT " samples, expected %" G_GSIZE_FORMAT
+      " or more; make the window wider",
+      window.width, window.centre, covered, samples, least_covered);
+  return false;
 }
 
 static std::vector<double>

@@ -40,7 +40,12 @@ struct Window {
 
   /* At a share of the spectrum from 0 to 1. */
   double at (double share) const;
+  bool covers (double share) const;
 };
+
+/* Fails where the window covers so few of the samples that its sum may be 0 or negative, and
+ * that nothing is left of depth. */
+bool window_check (const Window &window, gsize samples, GError **error);
 
 /* A window times 2 / its sum, so that a fringe of amplitude a, in raw units, comes out of the
  * Fourier transform as magnitude a. */

@@ -4,6 +4,7 @@
  */
 #include "tests/check/folder.hpp"
 #include "tests/check/harness.hpp"
+#include "tests/check/octreference.hpp"
 
 #include "gst/oct/calibration/calibrationfiles.hpp"
 #include "gst/oct/calibration/dispersion.hpp"
@@ -12,6 +13,7 @@
 
 #include "calibrations.hpp"
 
+#include <random>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -364,6 +366,42 @@ TEST (test_window_is_scaled_so_that_a_fringe_keeps_its_amplitude)
           "window %d of %d: %g", function, int (samples), std::hypot (real, imaginary));
     }
   }
+}
+
+/* Refused are windows whose sum is not positive, and those of fewer than eight samples. */
+TEST (test_window_that_covers_too_few_samples_is_refused)
+{
+  std::mt19937 random (28);
+  std::uniform_real_distribution<double> uniform (0, 1);
+  const char *const names[] = {
+      "rectangular", "hann", "hamming", "blackman", "gaussian", "tukey", "flattop"};
+  guint refused = 0;
+  for (guint n = 0; n < 2000; n++) {
+    const gsize samples = n % 2 ? 16 : 300;
+    const guint function = n % 7;
+    const double centre = n % 3 ? uniform (random) : n % 2;
+    const double width = std::pow (10, -2 + 2.3 * uniform (random));
+    gsize covered = 0;
+    double sum = 0;
+    for (gsize m = 0; m < samples; m++) {
+      double u = (double (m) / double (samples - 1) - centre) / width + 0.5;
+      if (u < 0 || u > 1)
+        continue;
+      covered++;
+      sum += reference::window_at (names[function], u, 1);
+    }
+    GError *error = nullptr;
+    const bool taken =
+        window_check ({WindowFunction (function), centre, width}, samples, &error);
+    fail_unless (taken == (covered >= 8) && taken == !error,
+        "%s, centre %g, width %g: %d of %d samples", names[function], centre, width,
+        int (covered), int (samples));
+    fail_unless (!taken || sum > 1, "%s, centre %g, width %g: sum %g", names[function],
+        centre, width, sum);
+    refused += !taken;
+    g_clear_error (&error);
+  }
+  fail_unless (refused > 100 && refused < 1900);
 }
 
 TEST (test_dispersion_is_a_polynomial_about_the_middle)

@@ -383,8 +383,11 @@ TEST (test_samples_that_are_not_there_leave_the_last_ones_in_force)
   const Values x = noise (samples);
   DepthChain chain ("", "", samples, 1);
   const fourier::Line before = chain.pass (x);
-  for (const char *set : {"first-sample=290", "first-sample=0 samples=301",
-           "samples=200 padded-samples=199"}) {
+  for (const char *set :
+      {"first-sample=290", "first-sample=0 samples=301", "samples=200 padded-samples=199",
+          "samples=0 padded-samples=0 window-width=0.01",
+          "window=flattop window-width=0.02 window-centre=0.5",
+          "window=hann window-width=0.3 window-centre=1 samples=20"}) {
     check::set_together (chain.find ("octwindowinterp"), set);
     fail_unless (worst_difference (chain.pass (x), before) < 1e-9);
     fail_unless_equals_int (chain.harness.said ().warnings.size (), 1);

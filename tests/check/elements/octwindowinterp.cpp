@@ -826,6 +826,10 @@ TEST (test_octwindowinterp_bad_settings_give_one_error_and_can_be_mended)
       {{{"background", "file"}}, {"background-file", "not set"}},
       {{{"background", "file"}, {"background-file", short_file.path}},
           {"background-file", "127 values", "expected 128"}},
+      {{{"window-width", "0.01"}},
+          {"window-width is 0.01", "window-centre is 0.5", "2 of 128", "expected 8"}},
+      {{{"window", "flattop"}, {"window-width", "0.015"}, {"window-centre", "1"}},
+          {"window-width is 0.015", "1 of 128", "expected 8", "wider"}},
   };
   Frame frame = make_frame ("GRAY8", 128, 3);
   for (const auto &entry : bad) {
@@ -849,6 +853,9 @@ TEST (test_octwindowinterp_bad_settings_give_one_error_and_can_be_mended)
     for (const char *number : {"wavelength-min", "wavelength-max", "dispersion-a2"})
       g_object_set (element.element, number, 0.0, nullptr);
     element.set ("background", "none");
+    element.set ("window", "hann");
+    element.set ("window-width", "1");
+    element.set ("window-centre", "0.5");
     element.restart ();
     fail_unless (element.start (frame));
     fail_unless_spectra (element.process (frame), frame, Chain (), entry.parts[0]);
