@@ -19,12 +19,15 @@
  * Where the `wavelength-unit` of these is known, caps tell the step from one wavenumber to
  * the next (`wavenumber-step`, rad/µm), and those of octfft the step in depth.
  *
- * Interpolation between samples loses level with depth. `interpolation=nufft` has none: it
- * is the sum over all samples for each depth, by a grid of twice as many points, which
- * octfft transforms and rolls off (the field `oversampling` of the caps between them says
- * so): within 1.2e-5 of the largest depth. It takes 32768 wavenumbers at most. What a
- * camera undersamples, as fringes of the last depths at the end of its spectrum where
- * wavenumbers are furthest apart, no method brings back.
+ * Interpolation between samples loses level with depth, and leaves images of deep
+ * structures at other depths. `interpolation=nufft` loses least. It interpolates to twice as
+ * many wavenumbers, of whose depths octfft keeps half (the field `oversampling` of the caps
+ * between them says so), by kernels that suit the distance of the samples. Where samples are
+ * evenly spaced in wavelength from 1187 to 1433 nm, images are 85 dB below a fringe at 0.68
+ * of the last depth, and 50 dB at 0.83, where the fringe has lost 0.8 dB. It takes 32768
+ * wavenumbers at most. No
+ * method brings back what a camera undersamples: fringes of the last depths at the end of
+ * its spectrum where wavenumbers are furthest apart.
  *
  * `first-sample` and `samples` choose a part of each A-line, `padded-samples` puts zeros
  * behind the spectrum.
@@ -326,8 +329,7 @@ interpolation_get_type (void)
       {gint (Interpolation::cubic), "Catmull-Rom curve through four samples", "cubic"},
       {gint (Interpolation::lanczos), "Windowed sinc over eight samples", "lanczos"},
       {gint (Interpolation::nufft),
-          "None: samples are spread over a grid of twice as many points (Kaiser-Bessel), "
-          "whose transform octfft rolls off: exact to all depths",
+          "NUFFT: to twice as many wavenumbers, of whose depths octfft keeps half",
           "nufft"},
       {0, nullptr, nullptr},
   };
@@ -458,7 +460,8 @@ const opencl::PropertyTable<Settings> properties = {
         [] (Settings &s) -> double & { return s.spectrum.window.centre; }, {0, 1},
         opencl::playing, &Settings::tables_revision},
     {"window-width", "Width of the window",
-        "From one end to the other, as a share of the spectrum; outside it is 0. It covers "
+        "From one end to the other, as a share of the spectrum; outside it is 0. It "
+        "covers "
         "at least 8 samples",
         [] (Settings &s) -> double & { return s.spectrum.window.width; }, {0.01, 2},
         opencl::playing, &Settings::tables_revision},

@@ -11,8 +11,8 @@
  *
  * Built for one combination of
  *   SAMPLES: of an A-line
- *   GRID: points of its spectrum, a power of two: OVERSAMPLING times as many, which is 2
- *   where they are of a grid, whose depths are rolled off, else 1
+ *   GRID: points of its spectrum, a power of two: OVERSAMPLING times as many, which is 1
+ *   or 2
  *   POINTS: of them in a work-item
  *   RADIX_1 … RADIX_4: whose product is GRID, 1 for steps that are not needed. The
  *     first is 16, and in the last a work-item has at least two butterflies
@@ -57,9 +57,9 @@
 /* By where float32 has no more fractions: a GPU adds faster than it converts. */
 #define NUMBER(as_floats, integer) (as_floats ((integer) | 0x4b000000) - 8388608.0f)
 
-/* Of both A-lines of a pair. Those that a grid takes, each of them for several points, are
- * numbers before they are taken. */
-#if defined(LOAD_F32LE) || GRIDDED
+/* Of both A-lines of a pair. Those that are taken for several points each are numbers
+ * before they are taken. */
+#if defined(LOAD_F32LE) || OVERSAMPLING > 1
 #define SAMPLE float2
 #define SAMPLES_OF(pair) (pair)
 #else
@@ -167,7 +167,7 @@ count_saturated (const FOUR *samples, uint item, uint least, global uint *counts
 void
 store_pairs (local SAMPLE *samples, uint four, uint4 pairs)
 {
-#if GRIDDED
+#if OVERSAMPLING > 1
   const float4 a = NUMBER (as_float4, pairs & 0xffff),
                b = NUMBER (as_float4, pairs >> 16);
   ((local float4 *)samples)[2 * four] = (float4)(a.x, b.x, a.y, b.y);
@@ -237,18 +237,10 @@ fetch (global const uchar *restrict input, long stride, uint line, uint lines, u
   }
 }
 
-/* What lies beyond an end is as the sample there, or of a ring the other end. */
+/* What lies beyond an end is as the sample there. */
 void
 extend (local SAMPLE *samples, uint item)
 {
-#if GRIDDED
-  /* Those that other work-items brought. */
-  barrier (CLK_LOCAL_MEM_FENCE);
-  for (uint n = item; n < EDGE; n += ITEMS) {
-    samples[(int)n - EDGE] = samples[SAMPLES + n - EDGE];
-    samples[SAMPLES + n] = samples[n];
-  }
-#else
   if (item == 0) {
     for (uint n = 0; n < EDGE; n++)
       samples[(int)n - EDGE] = samples[0];
@@ -257,7 +249,6 @@ extend (local SAMPLE *samples, uint item)
     for (uint n = 0; n < EDGE; n++)
       samples[SAMPLES + n] = samples[SAMPLES - 1];
   }
-#endif
 }
 
 void
@@ -419,24 +410,16 @@ transform (float2 *x, local PART *places, global const float2 *restrict roots, u
 
 /* What points are made of */
 
-/* Two real A-lines leave their transform at twice their size, which is halved before, or
- * where depths are rolled off. */
+/* Two real A-lines leave their transform at twice their size, which is halved before. */
 #define PORTION (COMPLEX ? 1.0f : 0.5f)
-#define PORTION_BEFORE (GRIDDED ? 1.0f : PORTION)
 
 /* Few taps stay in registers, next to one transform. */
 #define HELD (TAPS <= 2 && !COMPLEX)
 
-#if TURNS
-#define WEIGHT float2
-#else
-#define WEIGHT float
-#endif
-
 /* Of one point: where its first sample is, and how much it takes of each. */
 typedef struct {
   local const SAMPLE *from;
-  WEIGHT weight[TAPS];
+  float weight[TAPS];
 } Tap;
 
 /* The n-th point of a work-item, in the order in which the first step takes them. */
@@ -449,29 +432,15 @@ point (uint item, uint n)
 Tap
 tap_of (global const float *restrict tables, local const SAMPLE *samples, uint point)
 {
-  global const WEIGHT *weights = (global const WEIGHT *)weights_of (tables, GRID);
+  global const float *weights = weights_of (tables, GRID);
   Tap tap;
   tap.from = samples + first_tap (tables, SAMPLES, GRID, point);
 #pragma unroll
   for (uint t = 0; t < TAPS; t++)
-    tap.weight[t] = PORTION_BEFORE * weights[t * GRID + point];
+    tap.weight[t] = PORTION * weights[t * WEIGHT_PITCH (GRID) + point];
   return tap;
 }
 
-#if TURNS
-/* Of the first or the second A-line of a pair. */
-float2
-interpolate_turned (Tap tap, float2 value, bool second)
-{
-#pragma unroll
-  for (uint t = 0; t < TAPS; t++) {
-    SAMPLE pair = tap.from[t];
-    float2 samples = SAMPLES_OF (pair);
-    value += tap.weight[t] * (second ? samples.y : samples.x);
-  }
-  return value;
-}
-#else
 /* `value` is what the sum begins with. */
 float2
 interpolate (Tap tap, float2 value)
@@ -483,15 +452,14 @@ interpolate (Tap tap, float2 value)
   }
   return value;
 }
-#endif
 
 /* What the background contributes to a point. */
-WEIGHT
+float
 background_at (
     Tap tap, local const SAMPLE *samples, global const float *restrict background)
 {
   int first = (int)(tap.from - samples);
-  WEIGHT sum = 0.0f;
+  float sum = 0.0f;
   for (int t = 0; t < TAPS; t++)
     sum += tap.weight[t] * background[sample_of_tap (first + t, SAMPLES)];
   return sum;
@@ -517,17 +485,6 @@ uint
 place_of_depth (uint n)
 {
   return n / BINS_OF_BUTTERFLY * LAST + n % BINS_OF_BUTTERFLY;
-}
-
-/* Of a grid all bins are rolled off. */
-void
-roll_off (float2 *bins, global const float *restrict rolloff, uint item)
-{
-#if GRIDDED
-#pragma unroll
-  for (uint n = 0; n < DEPTHS_OF_ITEM; n++)
-    bins[n] *= PORTION * rolloff[depth_of (item, n)];
-#endif
 }
 
 void
@@ -600,34 +557,11 @@ values_of (const float2 *bins, VALUE *values, Scale scale)
 #endif
 
 /* The values of both A-lines of the points y. */
-#if TURNS
-/* The points of one A-line are made as they are transformed: there is room for no more. */
-void
-find_values (local const SAMPLE *samples, const float2 *below,
-    VALUE values[2][DEPTHS_OF_ITEM], local PART *places,
-    global const float *restrict tables, global const float2 *restrict roots,
-    global const float *restrict rolloff, uint item, Scale scale)
-{
-#pragma unroll
-  for (uint l = 0; l < 2; l++) {
-    float2 x[POINTS], bins[DEPTHS_OF_ITEM];
-#pragma unroll
-    for (uint n = 0; n < POINTS; n++)
-      x[n] =
-          interpolate_turned (tap_of (tables, samples, point (item, n)), below[n], l > 0);
-    if (l)
-      barrier (CLK_LOCAL_MEM_FENCE);
-    transform (x, places, roots, item);
-    take_depths (x, bins);
-    roll_off (bins, rolloff, item);
-    values_of (bins, values[l], scale);
-  }
-}
-#elif COMPLEX
+#if COMPLEX
 void
 find_values (const float2 *y, VALUE values[2][DEPTHS_OF_ITEM], local PART *places,
-    global const float *restrict tables, global const float2 *restrict roots,
-    global const float *restrict rolloff, uint item, Scale scale)
+    global const float *restrict tables, global const float2 *restrict roots, uint item,
+    Scale scale)
 {
 #pragma unroll
   for (uint l = 0; l < 2; l++) {
@@ -639,24 +573,22 @@ find_values (const float2 *y, VALUE values[2][DEPTHS_OF_ITEM], local PART *place
       barrier (CLK_LOCAL_MEM_FENCE);
     transform (x, places, roots, item);
     take_depths (x, bins);
-    roll_off (bins, rolloff, item);
     values_of (bins, values[l], scale);
   }
 }
 #else
 void
 find_values (float2 *y, VALUE values[2][DEPTHS_OF_ITEM], local PART *places,
-    global const float *restrict tables, global const float2 *restrict roots,
-    global const float *restrict rolloff, uint item, Scale scale)
+    global const float *restrict tables, global const float2 *restrict roots, uint item,
+    Scale scale)
 {
   float2 bins[2][DEPTHS_OF_ITEM];
   transform (y, places, roots, item);
-#if GRIDDED
+#if OVERSAMPLING > 1
   /* One after the other: beside more points, registers hold no more. */
 #pragma unroll
   for (uint l = 0; l < 2; l++) {
     take_apart (y, bins[0], l > 0, item);
-    roll_off (bins[0], rolloff, item);
     values_of (bins[0], values[l], scale);
   }
 #else
@@ -764,10 +696,9 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
     uint aligned, uint lines, uint bit_shift, global uint *counts, uint full_scale,
     uint look, global const float *restrict tables,
     global const float *restrict background, uint background_offset,
-    global const float2 *restrict roots, global const float *restrict rolloff,
-    uint lines_of_group, uint first, uint depths, uint logarithmic, float factor,
-    float zero, float least, global void *restrict output, ulong output_offset,
-    int output_stride, uint words)
+    global const float2 *restrict roots, uint lines_of_group, uint first, uint depths,
+    uint logarithmic, float factor, float zero, float least, global void *restrict output,
+    ulong output_offset, int output_stride, uint words)
 {
   local PART places[SIDE_BY_SIDE][ROOM] __attribute__ ((aligned (16)));
 #if SHARED
@@ -796,13 +727,13 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
 #endif
 
   Tap tap[POINTS];
-  WEIGHT below[POINTS];
+  float below[POINTS];
 #pragma unroll
   for (uint n = 0; n < POINTS; n++) {
     tap[n] = tap_of (tables, samples, point (item, n));
     below[n] = BACKGROUND
                    ? -background_at (tap[n], samples, background + background_offset)
-                   : (WEIGHT)0.0f;
+                   : 0.0f;
   }
 
   FOUR a[FOURS], b[FOURS];
@@ -841,10 +772,6 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
      * so many registers that fewer work-items ran. */
     const uint anew = pass >> 31;
     VALUE values[2][DEPTHS_OF_ITEM];
-#if TURNS
-    find_values (samples, below, values, places[beside], tables + anew, roots, rolloff,
-        item, scale);
-#else
     float2 y[POINTS];
 #pragma unroll
     for (uint n = 0; n < POINTS; n++)
@@ -852,8 +779,7 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
           HELD ? tap[n] : tap_of (tables + anew, samples, point (item, n)), below[n]);
     if (SHARED)
       barrier (CLK_LOCAL_MEM_FENCE);
-    find_values (y, values, places[beside], tables, roots, rolloff, item, scale);
-#endif
+    find_values (y, values, places[beside], tables, roots, item, scale);
 #ifdef LOAD_F32LE
 #pragma unroll
     for (uint l = 0; l < 2; l++)

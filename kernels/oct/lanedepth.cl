@@ -14,8 +14,8 @@
  * Built for one combination of
  *   LANES: 4, 8 or 16
  *   SAMPLES: of an A-line
- *   GRID: points of its spectrum, a power of two, and OVERSAMPLING: 2 where those are of a
- *   grid, whose depths are rolled off, else 1
+ *   GRID: points of its spectrum, a power of two, and OVERSAMPLING: 2 where there are two
+ *   of them for each depth, else 1
  *   RADIX_1, RADIX_2: of a column; RADIX_3, RADIX_4: of a row. Each 2, 4, 8 or 16
  *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
  *   TAPS: samples that a point is interpolated from; 0: they are the spectrum itself,
@@ -195,10 +195,10 @@ load_samples (local FLOATS *samples, global const uchar *input, long stride, uin
     }
   }
   count_broken (broken, last, counter);
-  /* What lies beyond an end is as the sample there, or of a ring the other end. */
+  /* What lies beyond an end is as the sample there. */
   for (uint n = 1; TAPS > 2 && n <= EDGE; n++) {
-    samples[-(int)n] = samples[GRIDDED ? SAMPLES - n : 0];
-    samples[SAMPLES - 1 + n] = samples[GRIDDED ? n - 1 : SAMPLES - 1];
+    samples[-(int)n] = samples[0];
+    samples[SAMPLES - 1 + n] = samples[SAMPLES - 1];
   }
 }
 
@@ -210,33 +210,15 @@ interpolate (local const FLOATS *samples, global const float *tables, uint point
   FLOATS value = weights[0] * from[0];
 #pragma unroll
   for (uint t = 1; t < TAPS; t++)
-    value += weights[t * GRID] * from[t];
+    value += weights[t * WEIGHT_PITCH (GRID)] * from[t];
   return value;
 }
-
-#if TURNS
-Point
-interpolate_turned (local const FLOATS *samples, global const float *tables, uint point)
-{
-  global const float2 *weights = (global const float2 *)weights_of (tables, GRID) + point;
-  local const FLOATS *from = samples + first_tap (tables, SAMPLES, GRID, point);
-  Point value = {weights[0].x * from[0], weights[0].y * from[0]};
-#pragma unroll
-  for (uint t = 1; t < TAPS; t++) {
-    value.x += weights[t * GRID].x * from[t];
-    value.y += weights[t * GRID].y * from[t];
-  }
-  return value;
-}
-#endif
 
 Point
 point_of (local const FLOATS *samples, global const float *tables, uint n)
 {
 #if TAPS == 0
   return (Point){samples[2 * n], samples[2 * n + 1]};
-#elif TURNS
-  return interpolate_turned (samples, tables, n);
 #elif COMPLEX
   FLOATS value = interpolate (samples, tables, n);
   float2 turn = phase_at (tables, n);
@@ -319,7 +301,6 @@ typedef struct {
   uint first;
   uint depths;
   Scale scale;
-  global const float *rolloff;
 #ifdef FULL
   local PIXELS *values; /* TILE a depth */
 #else
@@ -344,18 +325,6 @@ level (Point bin, Scale scale)
   return at_least (value * scale.factor + scale.zero, scale.least);
 }
 
-/* Of a depth that there is. */
-Point
-rolled_off (Output output, uint depth, Point bin)
-{
-#if GRIDDED
-  const float factor = output.rolloff[depth];
-  return (Point){bin.x * factor, bin.y * factor};
-#else
-  return bin;
-#endif
-}
-
 #if defined(FULL)
 /* Lanes beside each other are pixels beside each other. */
 void
@@ -364,7 +333,7 @@ put (Output output, uint depth, Point bin)
   uint row = depth - output.first;
   if (row >= output.depths)
     return;
-  FLOATS brightness = level (rolled_off (output, depth, bin), output.scale);
+  FLOATS brightness = level (bin, output.scale);
   brightness = brightness < FULL ? brightness : (FLOATS)FULL;
   output.values[row * (TILE / LANES)] = TO_PIXELS (PIXEL_WORDS (AS_WORDS, brightness));
 }
@@ -391,7 +360,6 @@ put (Output output, uint depth, Point bin)
   uint row = depth - output.first;
   if (row >= output.depths)
     return;
-  bin = rolled_off (output, depth, bin);
 #ifdef BINS
   output.values[2 * row] = bin.x * (1.0f / ENLARGED);
   output.values[2 * row + 1] = bin.y * (1.0f / ENLARGED);
@@ -474,10 +442,9 @@ make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
     long input_stride, uint words, uint lines, uint bit_shift, global uint *counts,
     uint full_scale, uint look, global const float *restrict tables,
     global const float *restrict background, uint background_offset,
-    global const float2 *restrict roots, global const float *restrict rolloff,
-    uint lines_of_group, uint first, uint depths, uint logarithmic, float factor,
-    float zero, float least, global void *restrict output, ulong output_offset,
-    int output_stride)
+    global const float2 *restrict roots, uint lines_of_group, uint first, uint depths,
+    uint logarithmic, float factor, float zero, float least, global void *restrict output,
+    ulong output_offset, int output_stride)
 {
   local FLOATS samples[MOST_NUMBERS + 2 * EDGE];
   local Point points[ROWS * PITCH];
@@ -492,7 +459,6 @@ make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
   Output out;
   out.first = first;
   out.depths = depths;
-  out.rolloff = rolloff;
   out.scale.logarithmic = logarithmic;
   out.scale.factor = logarithmic ? factor : factor / ENLARGED;
   out.scale.zero = logarithmic ? zero - 2.0f * LOG2_ENLARGED * factor : zero;

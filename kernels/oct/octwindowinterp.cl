@@ -9,17 +9,10 @@
  *   LINES: A-lines that a work-item makes, with the same taps
  *   BACKGROUND: one is subtracted
  *   COMPLEX: the spectrum is turned by a phase
- *   OVERSAMPLING: 2 where samples are spread over a grid, else 1
  */
 
 #include "saturation.clh"
 #include "tables.clh"
-
-#if TURNS
-#define WEIGHT float2
-#else
-#define WEIGHT float
-#endif
 
 /* A GPU faults on a load that is not aligned; such samples are put together of bytes. */
 #if ALIGNED && defined(__ENDIAN_LITTLE__)
@@ -61,15 +54,15 @@ make_spectrum (__global const uchar *restrict input, ulong input_offset,
   const int first = first_taps (tables, points)[m];
   __global const float *weights = weights_of (tables, points);
   uint sample[TAPS];
-  WEIGHT weight[TAPS];
+  float weight[TAPS];
   float below[TAPS];
   for (int t = 0; t < TAPS; t++) {
     sample[t] = sample_of_tap (first + t, samples);
-    weight[t] = ((__global const WEIGHT *)weights)[t * points + m];
+    weight[t] = weights[t * WEIGHT_PITCH (points) + m];
     below[t] = BACKGROUND ? background[background_offset + sample[t]] : 0.0f;
   }
 
-#if PHASED
+#if COMPLEX
   float2 turn = phase_at (tables, m);
 #endif
 
@@ -88,12 +81,10 @@ make_spectrum (__global const uchar *restrict input, ulong input_offset,
         atomic_inc (counts + 1);
     }
 #endif
-    WEIGHT y = 0.0f;
+    float y = 0.0f;
     for (int t = 0; t < TAPS; t++)
       y += weight[t] * (load_sample (spectrum, sample[t], shift) - below[t]);
-#if TURNS
-    ((__global float2 *)(output + output_offset))[point] = y;
-#elif COMPLEX
+#if COMPLEX
     ((__global float2 *)(output + output_offset))[point] = y * turn;
 #else
     output[output_offset + point] = y;

@@ -299,7 +299,7 @@ const std::vector<Case> oct_cases = {
         rate ({16384, OctCase::ON_DEVICE, OctChain::BACKGROUND_ROLLING, false})},
     {"device-no-resampling", "device, with samples that are even in wavenumber",
         rate ({16384, OctCase::ON_DEVICE, OctChain::NO_RESAMPLING, false})},
-    {"device-nufft", "device, with interpolation=nufft: exact to all depths",
+    {"device-nufft", "device, with interpolation=nufft",
         rate ({16384, OctCase::ON_DEVICE, OctChain::NUFFT, false})},
     {"host-nufft", "host-pinned, with interpolation=nufft",
         rate ({1024, OctCase::HOST_PINNED, OctChain::NUFFT, false})},

@@ -186,43 +186,6 @@ depths_of (const Line &spectrum)
   return bins;
 }
 
-/* Those of samples at `places`, in even wavenumbers, by the sum that interpolation=nufft
- * stands for; chain.phase and chain.background are those of the samples. Of `points`
- * wavenumbers with zeros behind them, 0: as many as samples. */
-inline Line
-nonuniform_depths_of (
-    const Chain &chain, Values x, const Values &places, gsize points = 0)
-{
-  const gsize samples = x.size (), last = samples - 1;
-  if (points == 0)
-    points = samples;
-  double sum = 0;
-  for (gsize m = 0; m < samples; m++)
-    sum += window_at (chain.window, double (m), double (last));
-  Line factors (samples);
-  for (gsize j = 0; j < samples; j++) {
-    gsize before = j > 0 ? j - 1 : 0, after = std::min (j + 1, last);
-    double density = (places[after] - places[before]) / double (after - before);
-    double window = window_at (chain.window, places[j], double (last));
-    double value = x[j] - (chain.background.empty () ? 0 : chain.background[j]);
-    double phase = chain.phase.empty () ? 0 : chain.phase[j];
-    factors[j] = value * std::abs (density) * window * 2 / sum * std::polar (1.0, -phase);
-  }
-  Line bins (points / 2);
-  for (gsize j = 0; j < samples; j++) {
-    const Complex step = std::polar (1.0, -2 * G_PI * places[j] / double (points));
-    Complex turn = factors[j];
-    for (gsize b = 0; b < bins.size (); b++) {
-      if (b % 64 == 0) /* what rounding adds up to starts anew */
-        turn = factors[j]
-               * std::polar (1.0, -2 * G_PI * places[j] * double (b) / double (points));
-      bins[b] += turn;
-      turn *= step;
-    }
-  }
-  return bins;
-}
-
 /* The even wavenumber at which each wavelength lies, from 0 to the last. */
 inline Values
 places_of (const Values &wavelengths)

@@ -1,4 +1,4 @@
-/* interpolation=nufft: samples spread over a grid of twice as many points
+/* interpolation=nufft: interpolation to twice as many even wavenumbers
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,35 +7,24 @@
 #include <glib.h>
 #include <vector>
 
-#include "kaiserbessel.hpp"
+#include "interpolation.hpp"
 
 namespace oct {
-/* For each point of a periodic grid of gridding_oversampling points a wavenumber: the sum
- * over t of weight(point, t) x[(first[point] + t) mod samples]. Its transform, rolled off,
- * is the sum over samples j of factor[j] x[j] exp (-2 pi i b place[j] / wavenumbers).
- */
-struct Grid {
-  gsize points = 0;
-  gsize count = 0;         /* taps of each point */
-  std::vector<gint> first; /* from -edge on; first + count at most samples + edge where
-                                count is 8 at most */
-  std::vector<double> weights; /* all points of tap 0, then all of tap 1, … */
+/* Points of the grid for one of the even wavenumbers. */
+constexpr guint gridding_oversampling = 2;
 
-  static constexpr gint edge = 4; /* as in kernels/oct/tables.clh */
-};
+/* The taps of each point of a grid from the first even wavenumber to the last one.
+ * `places` are those of the samples, in even wavenumbers; they rise or fall strictly.
+ *
+ * The transform of the grid has twice as many depths as are wanted. A fringe between
+ * samples that are p wavenumbers apart has images at other depths. A kernel for each p
+ * keeps the fringe, and suppresses the images that reach the depths that are wanted. */
+Taps grid_taps (const std::vector<double> &places);
 
-/* `places` are in even wavenumbers, of which there are as many and, padded with nothing,
- * `wavenumbers`; they rise or fall strictly, and what lies outside is left out. Weights are those of the kernel
- * alone. Fails where a point has more taps than is any use. */
-bool make_grid (
-    const std::vector<double> &places, gsize wavenumbers, Grid &grid, GError **error);
-
-/* How many even wavenumbers each sample stands for. */
-std::vector<double> density_of (const std::vector<double> &places);
-
-/* Where each of `samples` samples lies on the even grid, by what sample each even
- * wavenumber lies at. */
-std::vector<double> places_of_map (const std::vector<double> &map, gsize samples);
+/* Where 0, step, 2 step, … lie in a table that rises or falls: `count` indices, with
+ * fractions. */
+std::vector<double> places_of_map (
+    const std::vector<double> &map, gsize count, double step = 1);
 
 /* A smooth table between its entries, and a little beyond. */
 double value_between (const std::vector<double> &table, double at);

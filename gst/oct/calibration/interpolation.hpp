@@ -13,7 +13,7 @@ enum class Interpolation {
   linear,
   cubic,
   lanczos,
-  nufft, /* no interpolation: see gridding.hpp */
+  nufft, /* see gridding.hpp */
 };
 
 /* For each point m: the sum over t of weight(m, t) x[clamp(first[m] + t, 0, samples -

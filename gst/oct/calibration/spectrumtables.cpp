@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <cfloat>
 #include <cmath>
-#include <complex>
 #include <cstring>
-#include <numeric>
 #include <gst/gst.h>
 
 namespace oct {
@@ -33,101 +31,47 @@ append_phase (std::vector<guint32> &words, const std::vector<double> &phase)
   }
 }
 
-void
-append_taps (std::vector<guint32> &words, const std::vector<gint> &first)
-{
-  for (gint sample : first)
-    words.push_back (guint32 (sample));
-}
-
-void
-append_weights (
-    std::vector<guint32> &words, const Taps &taps, const std::vector<double> &window)
-{
-  append_taps (words, taps.first);
-  for (gsize n = 0; n < taps.weights.size (); n++)
-    append (words, taps.weights[n] * window[n % window.size ()]);
-}
-
-/* What each sample is multiplied with before it is spread. */
-std::vector<std::complex<double>>
-factors_of (const SpectrumSettings &settings, const std::vector<double> &places,
-    const std::vector<double> &phase, double scale)
-{
-  const double last = double (places.size () - 1);
-  const std::vector<double> density = density_of (places);
-  std::vector<std::complex<double>> factors;
-  for (gsize j = 0; j < places.size (); j++)
-    factors.push_back (
-        std::polar (1.0, -value_between (phase, places[j]))
-        * (scale * density[j]
-            * settings.window.at (std::clamp (places[j] / last, 0.0, 1.0))));
-  return factors;
-}
-
-/* As scaled_window_function() has it. */
-double
-scale_of (const Window &window, gsize samples)
-{
-  double sum = 0;
-  for (gsize m = 0; m < samples; m++)
-    sum += window.at (double (m) / double (samples - 1));
-  return 2 / sum;
-}
-
-bool
-append_grid (const SpectrumSettings &settings, const std::vector<double> &places,
-    const std::vector<double> &phase, bool complex, SpectrumTables &tables,
-    GError **error)
-{
-  const gsize samples = places.size ();
-  const auto factors =
-      factors_of (settings, places, phase, scale_of (settings.window, samples));
-  Grid grid;
-  if (!make_grid (
-          places, std::max<gsize> (samples, settings.padded_samples), grid, error))
-    return false;
-  tables.taps = grid.count;
-  tables.points = grid.points;
-  append_taps (tables.words, grid.first);
-  for (gsize n = 0; n < grid.weights.size (); n++) {
-    const gsize point = n % grid.points, tap = n / grid.points;
-    const gsize sample = gsize (grid.first[point] + gssize (samples + tap)) % samples;
-    const std::complex<double> weight = grid.weights[n] * factors[sample];
-    append (tables.words, weight.real ());
-    if (complex)
-      append (tables.words, weight.imag ());
-  }
-  return true;
-}
-
 /* Of what it is padded with nothing is taken. */
-Taps
-padded (const Taps &taps, gsize points)
+void
+append_taps (std::vector<guint32> &words, const Taps &taps,
+    const std::vector<double> &window, gsize points)
 {
-  const gsize samples = taps.first.size ();
-  Taps all{taps.count, taps.first, std::vector<double> (taps.count * points)};
-  all.first.resize (points, 0);
-  for (gsize tap = 0; tap < taps.count; tap++)
-    std::copy_n (taps.weights.begin () + gssize (tap * samples), samples,
-        all.weights.begin () + gssize (tap * points));
-  return all;
+  for (gsize point = 0; point < points; point++)
+    words.push_back (point < taps.first.size () ? guint32 (taps.first[point]) : 0);
+  for (gsize tap = 0; tap < taps.count; tap++) {
+    for (gsize point = 0; point < window.size (); point++)
+      append (words, taps.weights[tap * window.size () + point] * window[point]);
+    words.resize (words.size () + points + weight_gap - window.size ());
+  }
+}
+
+/* A table of even wavenumbers at each of so many points among them. */
+std::vector<double>
+oversampled (const std::vector<double> &table, gsize points)
+{
+  std::vector<double> values (points);
+  for (gsize n = 0; n < points; n++)
+    values[n] = value_between (
+        table, double (n) * double (table.size () - 1) / double (points - 1));
+  return values;
 }
 
 void
-append_even (const SpectrumSettings &settings, const std::vector<double> &map,
-    std::vector<double> phase, bool complex, SpectrumTables &tables)
+append_spectrum (const SpectrumSettings &settings, const Taps &taps,
+    const std::vector<double> &phase, bool complex, SpectrumTables &tables)
 {
-  const gsize samples = phase.size ();
-  const Taps taps = interpolation_taps (settings.interpolation, map, samples);
-  std::vector<double> window = scaled_window_function (settings.window, samples);
+  const gsize samples = phase.size (), points = taps.first.size ();
   tables.taps = taps.count;
-  tables.points = std::max<gsize> (samples, settings.padded_samples);
-  phase.resize (tables.points);
-  window.resize (tables.points);
-  if (complex)
-    append_phase (tables.words, phase);
-  append_weights (tables.words, padded (taps, tables.points), window);
+  tables.points =
+      settings.oversampling () * std::max<gsize> (samples, settings.padded_samples);
+  if (complex) {
+    std::vector<double> turns = oversampled (phase, points);
+    turns.resize (tables.points);
+    append_phase (tables.words, turns);
+  }
+  append_taps (tables.words, taps,
+      scaled_window_function (settings.window, samples, settings.oversampling ()),
+      tables.points);
 }
 
 /* Samples are floats on the device. */
@@ -236,10 +180,10 @@ spectrum_tables_load (const SpectrumSettings &settings, gsize samples, bool comp
 
   tables = SpectrumTables ();
   tables.calibrated = !map.empty ();
-  if (!settings.gridded ())
-    append_even (settings, map, phase, complex, tables);
-  else if (!append_grid (settings, places, phase, complex, tables, error))
-    return false;
+  append_spectrum (settings,
+      settings.gridded () ? grid_taps (places)
+                          : interpolation_taps (settings.interpolation, map, used.used),
+      phase, complex, tables);
   tables.background_offset = tables.words.size ();
   for (double value : background)
     append (tables.words, value);

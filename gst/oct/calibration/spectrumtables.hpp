@@ -64,11 +64,14 @@ struct SpectrumSettings {
   guint oversampling () const { return gridded () ? gridding_oversampling : 1; }
 };
 
+/* Words between the weights of one tap and those of the next, as in
+ * kernels/oct/tables.clh. */
+constexpr gsize weight_gap = 16;
+
 /* One after the other: for a complex spectrum (cos, -sin) of the phase of each point; the
  * sample of each point's first tap, as integers; the weights of taps and window together,
- * all points of tap 0, then all of tap 1, …; the background, where it comes from a file.
- * Of a grid, whose samples are turned before they are spread, weights are complex instead
- * of a phase of each point. */
+ * all points of tap 0 and weight_gap words, then tap 1, …; the background, where it comes
+ * from a file. */
 struct SpectrumTables {
   gsize taps = 0;
   gsize points = 0; /* of the output */

@@ -116,11 +116,11 @@ window_check (const Window &window, gsize samples, GError **error)
 }
 
 static std::vector<double>
-values_of (const Window &window, gsize samples)
+values_of (const Window &window, gsize points)
 {
-  std::vector<double> values (samples);
-  for (gsize m = 0; m < samples; m++)
-    values[m] = window.at (double (m) / (samples - 1));
+  std::vector<double> values (points);
+  for (gsize m = 0; m < points; m++)
+    values[m] = window.at (double (m) / double (points - 1));
   return values;
 }
 
@@ -131,12 +131,13 @@ window_function (WindowFunction function, gsize samples)
 }
 
 std::vector<double>
-scaled_window_function (const Window &window, gsize samples)
+scaled_window_function (const Window &window, gsize samples, guint oversampling)
 {
-  std::vector<double> weights = values_of (window, samples);
-  double sum = std::accumulate (weights.begin (), weights.end (), 0.0);
+  const std::vector<double> at_samples = values_of (window, samples);
+  const double sum = std::accumulate (at_samples.begin (), at_samples.end (), 0.0);
+  std::vector<double> weights = values_of (window, oversampling * (samples - 1) + 1);
   for (double &weight : weights)
-    weight *= 2 / sum;
+    weight *= 2 / (sum * oversampling);
   return weights;
 }
 } // namespace oct

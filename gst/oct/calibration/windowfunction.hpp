@@ -47,7 +47,9 @@ struct Window {
  * that nothing is left of depth. */
 bool window_check (const Window &window, gsize samples, GError **error);
 
-/* A window times 2 / its sum, so that a fringe of amplitude a, in raw units, comes out of the
- * Fourier transform as magnitude a. */
-std::vector<double> scaled_window_function (const Window &window, gsize samples);
+/* A window times 2 / its sum over the samples, so that a fringe of amplitude a, in raw units,
+ * comes out of the Fourier transform as magnitude a. With `oversampling` it has as many values
+ * for each sample, to the last sample. */
+std::vector<double> scaled_window_function (
+    const Window &window, gsize samples, guint oversampling = 1);
 } // namespace oct

@@ -38,8 +38,8 @@ struct EngineFormat {
   DepthFormat output = DepthFormat::gray8;
   guint samples = 0;      /* of an A-line */
   guint points = 0;       /* of its spectrum as it is transformed; 0: as many */
-  guint oversampling = 1; /* of them for one of the even wavenumbers: 2 of a grid, whose
-                             depths are rolled off */
+  guint oversampling = 1; /* of them for one of the even wavenumbers: the first half of
+                             each oversampling are depths */
   guint lines = 0;        /* of a frame; of no meaning in one launch */
   gsize taps =
       1; /* of SpectrumTables, 0: of spectra as octfft takes them, without tables */

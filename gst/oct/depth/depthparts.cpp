@@ -4,8 +4,6 @@
  */
 #include "depthparts.hpp"
 
-#include "../calibration/kaiserbessel.hpp"
-
 #include <gst/opencl/devicebuffer.hpp>
 
 #include <algorithm>
@@ -40,20 +38,6 @@ create_roots (GstOpenCLContext *context, guint samples, cl::Buffer &roots, GErro
   gsize bytes = values.size () * sizeof values[0];
   roots = opencl::make_table (context, values.data (), bytes, error);
   return roots () != nullptr;
-}
-
-bool
-create_rolloff (GstOpenCLContext *context, const EngineFormat &format,
-    cl::Buffer &rolloff, GError **error)
-{
-  std::vector<float> factors (1, 1.0f);
-  if (format.oversampling > 1)
-    factors.resize (format.depths ());
-  for (gsize bin = 1; bin < factors.size (); bin++)
-    factors[bin] = float (KaiserBessel::rolloff (bin, format.length ()));
-  gsize bytes = factors.size () * sizeof factors[0];
-  rolloff = opencl::make_table (context, factors.data (), bytes, error);
-  return rolloff () != nullptr;
 }
 
 DepthScaling

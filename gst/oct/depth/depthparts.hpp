@@ -27,9 +27,15 @@ value_of (const EngineFormat &format)
 bool create_roots (
     GstOpenCLContext *context, guint samples, cl::Buffer &roots, GError **error);
 
-/* What each depth of a grid is multiplied with; of others a single 1. */
-bool create_rolloff (GstOpenCLContext *context, const EngineFormat &format,
-    cl::Buffer &rolloff, GError **error);
+/* The most taps of a point that kernels for one launch take. */
+constexpr gsize most_taps_on_chip = 16;
+
+/* Samples that are repeated beyond each end of an A-line, as in kernels/oct/tables.clh. */
+constexpr gsize
+edge_of (gsize taps)
+{
+  return taps > 8 ? 8 : 4;
+}
 
 /* From log2 of the power, or from the amplitude, to the values of the output. */
 struct DepthScaling {

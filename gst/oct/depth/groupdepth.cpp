@@ -13,10 +13,6 @@ namespace oct {
 namespace {
 const char *const resource = "/org/freedesktop/gstreamer/opencl/oct/fuseddepth.cl";
 
-/* Samples beyond the ends of an A-line. */
-const gsize edge = 4;
-const gsize most_taps = 2 * edge;
-
 /* Short A-lines share a work-group, so that it has no fewer work-items than this. */
 const gsize least_group = 128;
 
@@ -87,9 +83,10 @@ local_bytes (const EngineFormat &format, const Layout &layout)
 {
   const bool numbers = format.input == SampleFormat::f32le || format.oversampling > 1;
   gsize sample = numbers ? 8 : 4; /* of a pair */
-  gsize samples = (format.samples + 2 * edge) * sample;
+  gsize edges = 2 * edge_of (format.taps);
+  gsize samples = (format.samples + edges) * sample;
   gsize places =
-      (format.length () + format.length () / 16 + 2 * edge) * (layout.halves ? 4 : 8);
+      (format.length () + format.length () / 16 + edges) * (layout.halves ? 4 : 8);
   gsize transform = layout.shared ? std::max (samples, places) : samples + places;
   const DepthValue &value = value_of (format);
   gsize picture = layout.lines * (format.depths () + 8) * value.bytes;
@@ -106,9 +103,6 @@ fit (const EngineFormat &format, gsize memory, Layout &layout)
     layout.lines = std::max<gsize> (turns.segment / pixel / layout.step, 1) * layout.step;
     layout.halves = turns.halves;
     for (bool shared : {false, true}) {
-      /* Both A-lines of a pair are made of them, one after the other. */
-      if (shared && format.oversampling > 1 && format.complex)
-        continue;
       layout.shared = shared;
       if (local_bytes (format, layout) <= memory)
         return true;
@@ -121,7 +115,7 @@ bool
 plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
 {
   layout.steps = find_steps (format);
-  if (!layout.steps || format.taps == 0 || format.taps > most_taps
+  if (!layout.steps || format.taps == 0 || format.taps > most_taps_on_chip
       || format.length () != format.samples * format.oversampling)
     return false;
   layout.items = format.length () / layout.steps->points;
@@ -189,7 +183,6 @@ GroupDepth::create (GstOpenCLContext *context, const EngineFormat &wanted, GErro
   most_lines = cl_uint (layout.lines);
   wanted_groups = groups_of_unit * opencl::compute_units (context);
   if (!create_roots (context, format.length (), roots, error)
-      || !create_rolloff (context, format, rolloff, error)
       || !kernel.create (context, resource, "make_depth",
           build_options (format, layout).c_str (), error))
     return false;
@@ -230,9 +223,9 @@ GroupDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem t
   return kernel.launch_groups (queue, groups, group, error, spectra.data, spectra.offset,
       spectra.stride, cl_uint (aligned), spectra.lines, spectra.shift,
       spectra.counter_data (), spectra.full_scale, spectra.look, tables, background,
-      background_offset, roots (), rolloff (), lines, cl_uint (output.first),
-      cl_uint (output.depths), cl_uint (output.logarithmic), scaling.factor, scaling.zero,
-      scaling.least, output.data, cl_ulong (output.offset / value.bytes),
-      output.pitch (value.bytes), cl_uint (words));
+      background_offset, roots (), lines, cl_uint (output.first), cl_uint (output.depths),
+      cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,
+      output.data, cl_ulong (output.offset / value.bytes), output.pitch (value.bytes),
+      cl_uint (words));
 }
 } // namespace oct

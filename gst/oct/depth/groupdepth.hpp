@@ -31,7 +31,6 @@ private:
   cl_uint most_lines = 0;    /* a multiple of the least */
   cl_uint wanted_groups = 0; /* to have the whole device at work */
   cl::Buffer roots;
-  cl::Buffer rolloff;
   opencl::Kernel kernel;
 };
 } // namespace oct

@@ -18,10 +18,6 @@ const guint least_lanes = 4;
 /* Points of an A-line that are worth it. */
 const gsize shortest = 64, longest = 16384;
 
-/* As in the kernel. */
-const gsize edge = 4;
-const gsize most_taps = 2 * edge;
-
 /* Bytes of a picture's row that a work-group writes: a CPU's cache line. */
 const gsize segment = 64;
 
@@ -76,7 +72,8 @@ local_bytes (const EngineFormat &format, const Layout &layout)
   const DepthValue &value = value_of (format);
   bool pairs = format.taps == 0 && format.complex;
   gsize values = format.depths () * (format.output == DepthFormat::complex ? 2 : 1);
-  gsize samples = std::max<gsize> (format.samples * (pairs ? 2 : 1), values) + 2 * edge;
+  gsize samples = std::max<gsize> (format.samples * (pairs ? 2 : 1), values)
+                  + 2 * edge_of (format.taps);
   gsize points = layout.steps->rows () * (layout.steps->columns () + 1);
   gsize picture = layout.tile * format.depths () * value.bytes;
   return (samples + 2 * points) * layout.lanes * sizeof (cl_float)
@@ -88,7 +85,7 @@ bool
 plan (GstOpenCLContext *context, const EngineFormat &format, Layout &layout)
 {
   layout.steps = find_steps (format);
-  if (!layout.steps || format.taps > most_taps)
+  if (!layout.steps || format.taps > most_taps_on_chip)
     return false;
   gsize memory = local_memory_of (context, format);
   guint widest = guint (segment / value_of (format).bytes);
@@ -155,7 +152,6 @@ LaneDepth::create (GstOpenCLContext *context, const EngineFormat &wanted, GError
   most_lines = layout.tile;
   wanted_groups = groups_of_unit * opencl::compute_units (context);
   return create_roots (context, format.length (), roots, error)
-         && create_rolloff (context, format, rolloff, error)
          && kernel.create (context, resource, "make_depth_in_lanes",
              build_options (format, layout).c_str (), error);
 }
@@ -185,8 +181,8 @@ LaneDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem ta
   return kernel.launch_groups (queue, groups, 1, error, spectra.data, spectra.offset,
       spectra.stride, cl_uint (words), spectra.lines, spectra.shift,
       spectra.counter_data (), spectra.full_scale, spectra.look, tables, background,
-      background_offset, roots (), rolloff (), lines, cl_uint (output.first),
-      cl_uint (output.depths), cl_uint (output.logarithmic), scaling.factor, scaling.zero,
-      scaling.least, output.data, cl_ulong (output.offset / bytes), output.pitch (bytes));
+      background_offset, roots (), lines, cl_uint (output.first), cl_uint (output.depths),
+      cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,
+      output.data, cl_ulong (output.offset / bytes), output.pitch (bytes));
 }
 } // namespace oct

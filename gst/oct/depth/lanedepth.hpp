@@ -30,7 +30,6 @@ private:
   cl_uint most_lines = 0;    /* of a work-group, a multiple of the lanes */
   cl_uint wanted_groups = 0; /* to have the whole device at work */
   cl::Buffer roots;
-  cl::Buffer rolloff;
   opencl::Kernel kernel;
 };
 } // namespace oct

@@ -9,8 +9,6 @@
 
 namespace oct {
 namespace {
-const char *const rolling_resource = "/org/freedesktop/gstreamer/opencl/oct/rolloff.cl";
-
 gsize
 bytes_of_spectra (const EngineFormat &format)
 {
@@ -39,23 +37,10 @@ LibraryDepth::create (
   if (!fft)
     return false;
   gsize stride = gst_opencl_fft_get_output_stride (fft.get ());
-  return create_rolloff (context, format, rolloff, error)
-         && opencl::make_buffer (
+  return opencl::make_buffer (
              context, stride * format.lines * sizeof (cl_float2), bins, error)
          && opencl::make_buffer (context, bytes_of_spectra (format), aside, error)
-         && (format.oversampling == 1
-             || rolling.create (context, rolling_resource, "roll_off", "", error))
          && display.create (context, Numbers::complex, format.output, error);
-}
-
-/* Of a grid, before anything is shown of it. */
-bool
-LibraryDepth::roll_off (cl_command_queue queue, GError **error)
-{
-  return format.oversampling == 1
-         || rolling.launch (queue, format.depths (), format.lines, error, bins (),
-             cl_uint (gst_opencl_fft_get_output_stride (fft.get ())), rolloff (),
-             cl_uint (format.depths ()), cl_uint (format.lines));
 }
 
 /* A transform reads its input from the start of a cl_mem. */
@@ -80,7 +65,7 @@ LibraryDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem
 {
   const Shown shown = {
       bins (), 0, guint (gst_opencl_fft_get_output_stride (fft.get ())), format.lines};
-  return transform (queue, spectra, error) && roll_off (queue, error)
+  return transform (queue, spectra, error)
          && display.enqueue (queue, shown, output, error);
 }
 } // namespace oct

@@ -26,14 +26,11 @@ private:
   };
 
   bool create (GstOpenCLContext *context, const EngineFormat &format, GError **error);
-  bool roll_off (cl_command_queue queue, GError **error);
   bool transform (cl_command_queue queue, const RawSpectra &spectra, GError **error);
 
   EngineFormat format;
   std::unique_ptr<GstOpenCLFFT, Free> fft;
   cl::Buffer aside; /* for spectra that do not begin where their cl_mem does */
-  opencl::Kernel rolling;
-  cl::Buffer rolloff;
   cl::Buffer bins;
   Display display;
 };

@@ -37,10 +37,9 @@ SpectrumStage::create (MakeSpectrum &made, bool for_aligned, GError **error)
   if (made.created)
     return true;
   gchar *options = g_strdup_printf (
-      "-D%s -DALIGNED=%d -DTAPS=%u -DLINES=%u -DBACKGROUND=%d -DCOMPLEX=%d "
-      "-DOVERSAMPLING=%u",
+      "-D%s -DALIGNED=%d -DTAPS=%u -DLINES=%u -DBACKGROUND=%d -DCOMPLEX=%d",
       sample_of (format_.input).option, for_aligned, guint (taps_), lines_of_item,
-      format_.background, format_.complex, format_.oversampling);
+      format_.background, format_.complex);
   made.created =
       made.kernel.create (context_.get (), KERNELS, "make_spectrum", options, error);
   g_free (options);

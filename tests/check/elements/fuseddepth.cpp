@@ -171,15 +171,15 @@ name_of (Interpolation interpolation)
 struct Tables {
   reference::Chain chain;
   gsize taps;
-  gsize points = 0;
-  Values places = {}; /* of a grid */
+  gsize points = 0;    /* of a grid */
+  bool turned = false; /* its points, by a phase */
   std::vector<guint32> words;
   gsize background_offset = 0;
 
   explicit Tables (const Case &of)
   {
     if (of.gridded ()) {
-      make_grid_of (of);
+      load_grid_of (of);
       return;
     }
     chain.interpolation = name_of (of.interpolation);
@@ -201,36 +201,31 @@ struct Tables {
     taps = made.count;
     for (gint first : made.first)
       words.push_back (guint32 (first));
-    for (gsize n = 0; n < made.weights.size (); n++)
-      append (made.weights[n] * window[n % of.samples]);
+    for (gsize t = 0; t < taps; t++) {
+      for (gsize m = 0; m < of.samples; m++)
+        append (made.weights[t * of.samples + m] * window[m]);
+      words.resize (words.size () + weight_gap);
+    }
     background_offset = words.size ();
     for (double value : chain.background)
       append (value);
   }
 
-  /* As octwindowinterp has them of evenly spaced wavelengths. */
-  void make_grid_of (const Case &of)
+  /* As octwindowinterp has them of evenly spaced wavelengths. elements_nufft says what
+   * they are; here they are taken as they are. */
+  void load_grid_of (const Case &of)
   {
     SpectrumSettings settings;
     SpectrumTables made;
-    Values wavelengths;
-    for (guint j = 0; j < of.samples; j++)
-      wavelengths.push_back (1187 + 246.0 * j / (of.samples - 1));
     settings.interpolation = of.interpolation;
-    settings.calibration.wavelength_min = wavelengths.front ();
-    settings.calibration.wavelength_max = wavelengths.back ();
-    places = reference::places_of (wavelengths);
-    const double a2 = 30.0 / of.samples / of.samples;
-    settings.dispersion.a2 = of.dispersion ? a2 : 0;
-    for (double place : places) {
-      double q = place - of.samples / 2.0;
-      if (of.dispersion)
-        chain.phase.push_back (a2 * q * q);
-    }
+    settings.calibration.wavelength_min = 1187;
+    settings.calibration.wavelength_max = 1433;
+    settings.dispersion.a2 = of.dispersion ? 30.0 / of.samples / of.samples : 0;
     fail_unless (
         spectrum_tables_load (settings, of.samples, of.dispersion, made, nullptr));
     taps = made.taps;
     points = made.points;
+    turned = of.dispersion;
     words = made.words;
     background_offset = words.size ();
     for (guint j = 0; of.background && j < of.samples; j++) {
@@ -239,10 +234,37 @@ struct Tables {
     }
   }
 
+  double number (gsize word) const
+  {
+    float value;
+    memcpy (&value, &words[word], sizeof value);
+    return double (value);
+  }
+
+  /* The first half of the depths of a grid, by the tables' definition. */
+  fourier::Line depths_of_grid (Values line) const
+  {
+    const gint last = gint (line.size ()) - 1;
+    const gsize first = turned ? 2 * points : 0;
+    for (gsize j = 0; j < chain.background.size (); j++)
+      line[j] -= chain.background[j];
+    fourier::Line grid (points);
+    for (gsize p = 0; p < points; p++) {
+      for (gsize t = 0; t < taps; t++)
+        grid[p] += number (first + points + t * (points + weight_gap) + p)
+                   * line[CLAMP (gint (words[first + p]) + gint (t), 0, last)];
+      if (turned)
+        grid[p] *= Complex (number (2 * p), number (2 * p + 1));
+    }
+    fourier::Line bins = fourier::transform (grid);
+    bins.resize (line.size () / 2);
+    return bins;
+  }
+
   fourier::Line depths_of (const Values &line) const
   {
-    if (!places.empty ())
-      return reference::nonuniform_depths_of (chain, line, places);
+    if (points > 0)
+      return depths_of_grid (line);
     return reference::depths_of (reference::spectrum_of (chain, line));
   }
 
@@ -438,7 +460,6 @@ TEST (test_bins_are_right_for_every_length_that_fits)
   }
 }
 
-/* Against the sum that it stands for. */
 TEST (test_a_grid_is_right_for_every_length_that_fits)
 {
   Device device;
