@@ -24,10 +24,13 @@
  * many wavenumbers, of whose depths octfft keeps half (the field `oversampling` of the caps
  * between them says so), by kernels that suit the distance of the samples. Where samples are
  * evenly spaced in wavelength from 1187 to 1433 nm, images are 85 dB below a fringe at 0.68
- * of the last depth, and 50 dB at 0.83, where the fringe has lost 0.8 dB. It takes 32768
- * wavenumbers at most. No
- * method brings back what a camera undersamples: fringes of the last depths at the end of
- * its spectrum where wavenumbers are furthest apart.
+ * of the last depth, and 50 dB at 0.83, where the fringe has lost 0.7 dB. Where distances
+ * are 0.75 to 1.25 of their mean, images are 75 dB below a fringe at 0.68. It takes 32768
+ * wavenumbers at most.
+ *
+ * Images of `lanczos16` are 50 dB below a fringe at 0.78 of the last depth, those of
+ * `lanczos` 37 dB. No method brings back what a camera undersamples: fringes of the last
+ * depths at the end of its spectrum where wavenumbers are furthest apart.
  *
  * `first-sample` and `samples` choose a part of each A-line, `padded-samples` puts zeros
  * behind the spectrum.
@@ -331,6 +334,8 @@ interpolation_get_type (void)
       {gint (Interpolation::nufft),
           "NUFFT: to twice as many wavenumbers, of whose depths octfft keeps half",
           "nufft"},
+      {gint (Interpolation::lanczos16), "Windowed sinc over sixteen samples",
+          "lanczos16"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;

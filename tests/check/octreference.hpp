@@ -127,12 +127,12 @@ rolling_mean (const std::vector<Values> &frames, gsize n, gsize most, gsize samp
 /* --- from samples to bins --- */
 
 inline double
-lanczos (double distance)
+lanczos (double distance, double lobes)
 {
   double x = G_PI * distance;
-  if (std::abs (distance) >= 4)
+  if (std::abs (distance) >= lobes)
     return 0;
-  return x == 0 ? 1 : 4 * std::sin (x) * std::sin (x / 4) / (x * x);
+  return x == 0 ? 1 : lobes * std::sin (x) * std::sin (x / lobes) / (x * x);
 }
 
 /* Of the line x at the fractional sample r. */
@@ -151,10 +151,11 @@ value_between (const std::string &interpolation, const Values &x, double r)
            * (2 * b + (c - a) * f + (2 * a - 5 * b + 4 * c - d) * f * f
                + (3 * b - a - 3 * c + d) * f * f * f);
   }
+  const gint lobes = interpolation == "lanczos16" ? 8 : 4;
   double sum = 0, weights = 0;
-  for (gint j = i - 3; j <= i + 4; j++) {
-    weights += lanczos (r - j);
-    sum += lanczos (r - j) * at (j);
+  for (gint j = i - lobes + 1; j <= i + lobes; j++) {
+    weights += lanczos (r - j, lobes);
+    sum += lanczos (r - j, lobes) * at (j);
   }
   return sum / weights;
 }

@@ -253,6 +253,7 @@ PIPELINES = {
     "oct-dispersion": (depth("interpolation=cubic dispersion-a2=1e-4", "db-min=20"), ROUNDED, LINES),
     "oct-rolling": (depth("interpolation=lanczos background=rolling"), ROUNDED, LINES),
     "oct-nufft": (depth("interpolation=nufft"), ROUNDED, LINES),
+    "oct-lanczos16": (depth("interpolation=lanczos16"), ROUNDED, LINES),
     "oct-levels": (depth("background=frame", "scale=linear", depths("F32LE")), ROUNDED, SOME_LINES),
     "oct-decibels": (depth("", "depth-count=7", depths("F32LE"), camera="GRAY8"), DECIBELS, LINES),
     "oct-complex": (depth("interpolation=none", "", depths("CF32LE"), "mirrors depths=<4,9.5> amplitudes=<900,400>"),

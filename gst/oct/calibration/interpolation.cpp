@@ -9,8 +9,7 @@
 
 namespace oct {
 namespace {
-const gsize most_taps = 8;
-const double lanczos_lobes = 4;
+const gsize most_taps = 16;
 
 void
 linear_weights (double f, double *weights)
@@ -34,17 +33,18 @@ sinc (double x)
   return x == 0 ? 1 : std::sin (G_PI * x) / (G_PI * x);
 }
 
+template <gint lobes>
 void
 lanczos_weights (double f, double *weights)
 {
   double sum = 0;
-  for (gint t = 0; t < 8; t++) {
-    double distance = f - (t - 3);
-    bool reached = std::abs (distance) < lanczos_lobes;
-    weights[t] = reached ? sinc (distance) * sinc (distance / lanczos_lobes) : 0;
+  for (gint t = 0; t < 2 * lobes; t++) {
+    double distance = f - (t - lobes + 1);
+    bool reached = std::abs (distance) < lobes;
+    weights[t] = reached ? sinc (distance) * sinc (distance / lobes) : 0;
     sum += weights[t];
   }
-  for (gint t = 0; t < 8; t++)
+  for (gint t = 0; t < 2 * lobes; t++)
     weights[t] /= sum;
 }
 
@@ -59,8 +59,9 @@ const Kind kinds[] = {
     {1, 0, nullptr},
     {2, 0, linear_weights},
     {4, -1, cubic_weights},
-    {most_taps, -3, lanczos_weights},
+    {8, -3, lanczos_weights<4>},
     {1, 0, nullptr},
+    {16, -7, lanczos_weights<8>},
 };
 
 Taps

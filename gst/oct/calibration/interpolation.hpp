@@ -14,6 +14,7 @@ enum class Interpolation {
   cubic,
   lanczos,
   nufft, /* see gridding.hpp */
+  lanczos16,
 };
 
 /* For each point m: the sum over t of weight(m, t) x[clamp(first[m] + t, 0, samples -
@@ -31,7 +32,7 @@ struct Taps {
  *  linear   x[i] + f (x[i + 1] - x[i])
  *  cubic    Catmull-Rom through i - 1 … i + 2
  *  lanczos  sinc(d) sinc(d / 4) of the distances to i - 3 … i + 4, divided by their sum
- *
+ *  lanczos16  sinc(d) sinc(d / 8) of the distances to i - 7 … i + 8, divided by their sum
  *  nufft    nothing: the samples as they are
  *
  * An empty map leaves the samples as they are. */

@@ -163,7 +163,8 @@ private:
 const char *
 name_of (Interpolation interpolation)
 {
-  const char *const names[] = {"none", "linear", "cubic", "lanczos", "nufft"};
+  const char *const names[] = {
+      "none", "linear", "cubic", "lanczos", "nufft", "lanczos16"};
   return names[gsize (interpolation)];
 }
 
@@ -611,7 +612,7 @@ TEST (test_every_interpolation_is_done)
   Device device;
   for (WindowFunction window : {WindowFunction::hann, WindowFunction::rectangular}) {
     for (Interpolation interpolation : {Interpolation::none, Interpolation::linear,
-             Interpolation::cubic, Interpolation::lanczos}) {
+             Interpolation::cubic, Interpolation::lanczos, Interpolation::lanczos16}) {
       Case of;
       of.samples = 512;
       of.window = window;
@@ -625,7 +626,8 @@ TEST (test_every_interpolation_is_done)
 TEST (test_a_background_is_subtracted)
 {
   Device device;
-  for (Interpolation interpolation : {Interpolation::linear, Interpolation::lanczos}) {
+  for (Interpolation interpolation :
+      {Interpolation::linear, Interpolation::lanczos, Interpolation::lanczos16}) {
     Case of;
     of.samples = 512;
     of.interpolation = interpolation;

@@ -199,6 +199,25 @@ TEST (test_nufft_suppresses_the_mirror_term)
   }
 }
 
+/* Eight samples leave -37 dB there. */
+TEST (test_lanczos16_suppresses_the_mirror_term)
+{
+  const gsize samples = 2048;
+  const double bin = std::round (0.78 * samples / 2);
+  const Values wavelengths = evenly_spaced (samples);
+  TableFile file (wavelengths);
+  const Values x = fringe (reference::places_of (wavelengths), bin);
+  const fourier::Line expected =
+      reference::depths_of (reference::spectrum_of ({}, even_fringe (samples, bin)));
+  for (const char *way : ways) {
+    DepthChain chain (
+        "interpolation=lanczos16 wavelengths=" + file.path, way, samples, 1);
+    const Quality quality = quality_of (chain.pass (x), expected);
+    fail_unless (quality.artefacts < -50 && std::abs (quality.level) < 0.1,
+        "%s: %.3f dB, artefacts %.1f dB", way, quality.level, quality.artefacts);
+  }
+}
+
 TEST (test_nufft_shows_mirrors_of_all_lengths)
 {
   for (gsize samples : {64, 999, 1000, 2048}) {

@@ -394,7 +394,7 @@ TEST (test_octwindowinterp_multiplies_by_each_window)
 
 TEST (test_octwindowinterp_resamples_rising_and_falling_wavelengths)
 {
-  for (const char *interpolation : {"none", "linear", "cubic", "lanczos"}) {
+  for (const char *interpolation : {"none", "linear", "cubic", "lanczos", "lanczos16"}) {
     for (gsize samples : {65, 1024}) {
       Values rising = make_wavelengths (samples);
       Values falling (rising.rbegin (), rising.rend ());
@@ -430,7 +430,7 @@ TEST (test_octwindowinterp_resamples_by_a_map_that_leaves_the_samples_a_little)
   for (gsize m = 0; m < 256; m++)
     chain.map.push_back (-0.4 + m * 256.1 / 255);
   TableFile file (chain.map);
-  for (const char *interpolation : {"linear", "cubic", "lanczos"}) {
+  for (const char *interpolation : {"linear", "cubic", "lanczos", "lanczos16"}) {
     chain.interpolation = interpolation;
     check_spectra (std::string ("window=rectangular interpolation=") + interpolation
                        + " resample-map=" + file.path,
