@@ -268,25 +268,26 @@ TEST (test_fused_is_refused_for_a_length_that_no_work_group_holds)
   fail_unless (outcome.eos);
 }
 
-/* An element between that changes the caps and leaves the buffers: what is pending makes
- * more lines than octfft has room for. */
+/* An element between that changes the caps and leaves the buffers: they hold twice as many
+ * lines of half as many samples, and the pending work makes other ones. */
 TEST (test_spectra_of_other_caps_are_not_taken_up)
 {
   const std::string source = "octtestsrc num-buffers=3 ! "
                              "video/x-raw(memory:OpenCLMemory),width=512,height=64 ! "
                              "octwindowinterp name=window ! ";
-  const std::string fewer = "capssetter join=true replace=false caps=\"application/"
-                            "x-oct(memory:OpenCLMemory),lines=32\" ! ";
+  const std::string halves = "capssetter join=true replace=false caps=\"application/"
+                             "x-oct(memory:OpenCLMemory),lines=128,samples=256\" ! ";
   const std::string sink = std::string (levels) + " ! appsink name=a sync=false";
-  Run whole = run_to_appsinks (source + "octfft name=fft fused=never ! " + sink);
-  Run part = run_to_appsinks (source + fewer + "octfft name=fft fused=always ! " + sink);
+  Run apart = run_to_appsinks (source + halves + "octfft name=fft fused=never ! " + sink);
+  Run fused =
+      run_to_appsinks (source + halves + "octfft name=fft fused=always ! " + sink);
 
-  expect_equal (part.a.size (), 3);
+  expect_equal (fused.a.size (), 3);
   for (gsize f = 0; f < 3; f++) {
-    expect_equal (part.a[f].size (), 32 * 256 * sizeof (float));
-    auto *made = reinterpret_cast<const float *> (part.a[f].data ());
-    auto *expected = reinterpret_cast<const float *> (whole.a[f].data ());
-    for (gsize i = 0; i < 32 * 256; i++)
+    expect_equal (fused.a[f].size (), 128 * 128 * sizeof (float));
+    auto *made = reinterpret_cast<const float *> (fused.a[f].data ());
+    auto *expected = reinterpret_cast<const float *> (apart.a[f].data ());
+    for (gsize i = 0; i < 128 * 128; i++)
       fail_unless (fabs (pow (10, made[i] / 20) - pow (10, expected[i] / 20))
                        <= raw_rounding + own_rounding * pow (10, expected[i] / 20),
           "frame %zu value %zu: %f dB, expected %f dB", f, i, made[i], expected[i]);
