@@ -199,7 +199,6 @@ drop_volumes (Work &work)
 static void
 begin_anew (Work &work, guint b_scans)
 {
-  const opencl::Fraction &rate = work.input.rate;
   oct::FrameSequence::Grouping grouping;
 
   work.is_break = work.is_break || work.rows.began ();
@@ -207,9 +206,7 @@ begin_anew (Work &work, guint b_scans)
   work.cleared = false;
   work.rows.restart (b_scans);
   grouping.period = b_scans;
-  if (rate.numerator > 0)
-    grouping.frame_duration =
-        gst_util_uint64_scale_int (GST_SECOND, rate.denominator, rate.numerator);
+  grouping.frame_duration = work.input.frame_duration ();
   work.sequence.set_grouping (grouping);
 }
 

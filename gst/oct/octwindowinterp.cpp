@@ -465,9 +465,8 @@ const opencl::PropertyTable<Settings> properties = {
         [] (Settings &s) -> double & { return s.spectrum.window.centre; }, {0, 1},
         opencl::playing, &Settings::tables_revision},
     {"window-width", "Width of the window",
-        "From one end to the other, as a share of the spectrum; outside it is 0. It "
-        "covers "
-        "at least 8 samples",
+        "From one end to the other, as a share of the spectrum; outside it is 0. "
+        "It covers at least 8 samples",
         [] (Settings &s) -> double & { return s.spectrum.window.width; }, {0.01, 2},
         opencl::playing, &Settings::tables_revision},
     {"first-sample", "First sample", "First sample of an A-line that is used",

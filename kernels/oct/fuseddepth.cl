@@ -57,8 +57,8 @@
 /* By where float32 has no more fractions: a GPU adds faster than it converts. */
 #define NUMBER(as_floats, integer) (as_floats ((integer) | 0x4b000000) - 8388608.0f)
 
-/* Of both A-lines of a pair. Those that are taken for several points each are numbers
- * before they are taken. */
+/* A sample of both A-lines of a pair. Samples that several points read are converted to
+ * numbers before they are stored. */
 #if defined(LOAD_F32LE) || OVERSAMPLING > 1
 #define SAMPLE float2
 #define SAMPLES_OF(pair) (pair)

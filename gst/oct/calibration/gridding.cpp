@@ -23,12 +23,6 @@ using Cosines = std::array<double, 10>;
  * between are interpolated; closer samples take the first kernel. */
 const double least_distance = 0.5, greatest_distance = 2, distance_step = 0.025;
 
-double
-sinc (double x)
-{
-  return std::abs (x) < 1e-9 ? 1 : std::sin (G_PI * x) / (G_PI * x);
-}
-
 /* Least squares design of a kernel by its frequency response. Frequencies are in cycles from
  * one sample to the next. */
 class Design {
@@ -113,7 +107,7 @@ design_kernel (double distance)
       [&] (double frequency) { return from_half (frequency) + keeping; });
   design.add_band (0.5, last_depth, 0,
       [&] (double frequency) { return 11.85 * from_half (frequency); });
-  /* Depths of the grid that nobody shows. */
+  /* Depths of the grid beyond the last one of the output. */
   design.add_band (
       std::max (0.5, last_depth), 3 * last_depth, 0, [] (double) { return 0.0242; });
   /* Those that the grid aliases to depths that are shown. */

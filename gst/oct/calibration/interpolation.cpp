@@ -8,6 +8,12 @@
 #include <cmath>
 
 namespace oct {
+double
+sinc (double x)
+{
+  return x == 0 ? 1 : std::sin (G_PI * x) / (G_PI * x);
+}
+
 namespace {
 const gsize most_taps = 16;
 
@@ -25,12 +31,6 @@ cubic_weights (double f, double *weights)
   weights[1] = (1.5 * f - 2.5) * f * f + 1;
   weights[2] = ((-1.5 * f + 2) * f + 0.5) * f;
   weights[3] = (0.5 * f - 0.5) * f * f;
-}
-
-double
-sinc (double x)
-{
-  return x == 0 ? 1 : std::sin (G_PI * x) / (G_PI * x);
 }
 
 template <gint lobes>

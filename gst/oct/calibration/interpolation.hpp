@@ -8,6 +8,9 @@
 #include <vector>
 
 namespace oct {
+/* sin (pi x) / (pi x) */
+double sinc (double x);
+
 enum class Interpolation {
   none,
   linear,

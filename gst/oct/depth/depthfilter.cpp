@@ -447,14 +447,11 @@ gst_oct_depth_filter_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gsi
 static void
 set_grouping (GstOctDepthFilterPrivate &priv)
 {
-  const opencl::Fraction &rate = priv.work->input.rate;
   FrameSequence::Grouping grouping;
 
   grouping.frames = priv.work->change ().frames;
   grouping.period = priv.work->period ();
-  if (rate.numerator > 0)
-    grouping.frame_duration =
-        gst_util_uint64_scale_int (GST_SECOND, rate.denominator, rate.numerator);
+  grouping.frame_duration = priv.work->input.frame_duration ();
   if (priv.sequence->set_grouping (grouping))
     priv.break_in_output = priv.outdated = true;
 }

@@ -42,6 +42,13 @@ struct DepthLayout {
   std::string quantity; /* that numbers are of, where it is told */
 
   gsize size () const { return bytes * depths * lines; }
+  /* GST_CLOCK_TIME_NONE without a frame rate */
+  GstClockTime frame_duration () const
+  {
+    return rate.numerator > 0
+               ? gst_util_uint64_scale_int (GST_SECOND, rate.denominator, rate.numerator)
+               : GST_CLOCK_TIME_NONE;
+  }
 };
 
 /* Raw video is pictures, or with `rows` spectra: a row an A-line. */

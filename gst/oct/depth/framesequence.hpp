@@ -55,7 +55,7 @@ public:
 
   /* Number of the last frame, from 0. */
   guint64 number () const { return number_; }
-  /* Of the last frame in its group. */
+  /* Position of the last frame in its group, from 0. */
   guint position () const { return position_; }
   /* Whether frames were lost before the last frame. */
   bool lost () const { return last.lost; }

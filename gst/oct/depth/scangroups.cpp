@@ -26,9 +26,8 @@ ScanGroups::check (const GstOctScan &scan, guint frames, GError **error)
     return true;
   if (scan.repeats > 1 && frames % scan.repeats != 0) {
     g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
-        "groups of %u frames, but the scan repeats each B-scan %u times: expected at "
-        "most "
-        "%u frames or a multiple of that",
+        "groups of %u frames, but the scan repeats each B-scan %u times: expected "
+        "at most %u frames or a multiple of that",
         frames, scan.repeats, scan.repeats);
     return false;
   }

@@ -3,8 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "depthframes.hpp"
-
-#include <gst/oct/octscanmeta.h>
+#include "scantext.hpp"
 
 using namespace check;
 using namespace depths;
@@ -294,18 +293,9 @@ namespace {
 struct Division {
   std::string label;
   guint repeats, b_scans, frames;
-  /* Of each group: its mean frame number, and which B-scan it is, worked out by hand */
+  /* The mean frame number of each group and its scan, worked out by hand */
   std::vector<std::pair<double, std::string>> groups;
 };
-
-std::string
-place_text (GstBuffer *buffer)
-{
-  GstOctScan scan;
-  fail_unless (gst_buffer_get_oct_scan (buffer, &scan));
-  return text ("%u: volume %u b-scan %u/%u repeat %u/%u", guint (scan.frame),
-      guint (scan.volume), scan.b_scan, scan.b_scans, scan.repeat, scan.repeats);
-}
 
 GstBuffer *
 scanned (guint n, guint repeats, guint b_scans)
@@ -322,32 +312,32 @@ scanned (guint n, guint repeats, guint b_scans)
 /* No mean is of two volumes, nor of some B-scans more often than of others. */
 TEST_ROWS (test_octaverage_divides_volumes,
     std::vector<Division>{{"half of the repeats", 4, 2, 2,
-                              {{0.5, "0: volume 0 b-scan 0/2 repeat 0/2"},
-                                  {2.5, "1: volume 0 b-scan 0/2 repeat 1/2"},
-                                  {4.5, "2: volume 0 b-scan 1/2 repeat 0/2"},
-                                  {6.5, "3: volume 0 b-scan 1/2 repeat 1/2"},
-                                  {8.5, "4: volume 1 b-scan 0/2 repeat 0/2"}}},
+                              {{0.5, "frame 0 volume 0 b-scan 0/2 repeat 0/2"},
+                                  {2.5, "frame 1 volume 0 b-scan 0/2 repeat 1/2"},
+                                  {4.5, "frame 2 volume 0 b-scan 1/2 repeat 0/2"},
+                                  {6.5, "frame 3 volume 0 b-scan 1/2 repeat 1/2"},
+                                  {8.5, "frame 4 volume 1 b-scan 0/2 repeat 0/2"}}},
         {"some of the repeats", 3, 4, 2,
-            {{0.5, "0: volume 0 b-scan 0/4 repeat 0/1"},
-                {3.5, "1: volume 0 b-scan 1/4 repeat 0/1"},
-                {6.5, "2: volume 0 b-scan 2/4 repeat 0/1"},
-                {9.5, "3: volume 0 b-scan 3/4 repeat 0/1"},
-                {12.5, "4: volume 1 b-scan 0/4 repeat 0/1"}}},
+            {{0.5, "frame 0 volume 0 b-scan 0/4 repeat 0/1"},
+                {3.5, "frame 1 volume 0 b-scan 1/4 repeat 0/1"},
+                {6.5, "frame 2 volume 0 b-scan 2/4 repeat 0/1"},
+                {9.5, "frame 3 volume 0 b-scan 3/4 repeat 0/1"},
+                {12.5, "frame 4 volume 1 b-scan 0/4 repeat 0/1"}}},
         {"all repeats of two B-scans", 2, 5, 4,
-            {{1.5, "0: volume 0 b-scan 0/2 repeat 0/1"},
-                {5.5, "1: volume 0 b-scan 1/2 repeat 0/1"},
-                {11.5, "2: volume 1 b-scan 0/2 repeat 0/1"},
-                {15.5, "3: volume 1 b-scan 1/2 repeat 0/1"}}},
+            {{1.5, "frame 0 volume 0 b-scan 0/2 repeat 0/1"},
+                {5.5, "frame 1 volume 0 b-scan 1/2 repeat 0/1"},
+                {11.5, "frame 2 volume 1 b-scan 0/2 repeat 0/1"},
+                {15.5, "frame 3 volume 1 b-scan 1/2 repeat 0/1"}}},
         {"B-scans that are left over", 1, 5, 2,
-            {{0.5, "0: volume 0 b-scan 0/2 repeat 0/1"},
-                {2.5, "1: volume 0 b-scan 1/2 repeat 0/1"},
-                {5.5, "2: volume 1 b-scan 0/2 repeat 0/1"},
-                {7.5, "3: volume 1 b-scan 1/2 repeat 0/1"},
-                {10.5, "4: volume 2 b-scan 0/2 repeat 0/1"}}},
+            {{0.5, "frame 0 volume 0 b-scan 0/2 repeat 0/1"},
+                {2.5, "frame 1 volume 0 b-scan 1/2 repeat 0/1"},
+                {5.5, "frame 2 volume 1 b-scan 0/2 repeat 0/1"},
+                {7.5, "frame 3 volume 1 b-scan 1/2 repeat 0/1"},
+                {10.5, "frame 4 volume 2 b-scan 0/2 repeat 0/1"}}},
         {"a scan without end", 1, 0, 3,
-            {{1, "0: volume 0 b-scan 0/0 repeat 0/1"},
-                {4, "1: volume 0 b-scan 1/0 repeat 0/1"},
-                {7, "2: volume 0 b-scan 2/0 repeat 0/1"}}}})
+            {{1, "frame 0 volume 0 b-scan 0/0 repeat 0/1"},
+                {4, "frame 1 volume 0 b-scan 1/0 repeat 0/1"},
+                {7, "frame 2 volume 0 b-scan 2/0 repeat 0/1"}}}})
 {
   Harness harness (text ("octaverage frames=%u", row.frames), frame_caps ("F32LE"));
   for (guint n = 0; n < 30; n++)
@@ -356,7 +346,7 @@ TEST_ROWS (test_octaverage_divides_volumes,
     Owned<GstBuffer> out = harness.pull ();
     expect_near (
         Values{numbers_in<float> (read_buffer (out))[0]}, Values{mean}, 1e-5, row.label);
-    expect_equal (place_text (out), place, row.label);
+    expect_equal (scan_text (out), place, row.label);
     expect_equal (
         GST_BUFFER_PTS (out), GstClockTime ((mean - (row.frames - 1) / 2.0) * each));
   }

@@ -4,9 +4,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "../folder.hpp"
-#include "../harness.hpp"
-
-#include <gst/oct/octscanmeta.h>
+#include "scantext.hpp"
 
 #include <map>
 #include <set>
@@ -294,17 +292,6 @@ struct Output {
   Bytes bytes;
   bool is_break, is_incomplete;
 };
-
-std::string
-scan_text (GstBuffer *buffer)
-{
-  GstOctScan scan;
-  if (!gst_buffer_get_oct_scan (buffer, &scan))
-    return "";
-  return text ("frame %u volume %u b-scan %u/%u repeat %u/%u%s", guint (scan.frame),
-      guint (scan.volume), scan.b_scan, scan.b_scans, scan.repeat, scan.repeats,
-      scan.reversed ? " reversed" : "");
-}
 
 bool
 is_en_face (const std::string &chain)

@@ -3,6 +3,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "depthframes.hpp"
+#include "scantext.hpp"
 
 #include "gst/oct/octscanmeta.h"
 
@@ -161,15 +162,6 @@ scan_of (GstBuffer *buffer)
   GstOctScan scan = {};
   fail_unless (gst_buffer_get_oct_scan (buffer, &scan), "nobody says which B-scan it is");
   return scan;
-}
-
-std::string
-line_of (const GstOctScan &scan)
-{
-  return text ("frame %" G_GUINT64_FORMAT " volume %" G_GUINT64_FORMAT
-               " b-scan %u/%u repeat %u/%u%s",
-      scan.frame, scan.volume, scan.b_scan, scan.b_scans, scan.repeat, scan.repeats,
-      scan.reversed ? " reversed" : "");
 }
 
 const Kind &spectra = kinds[1];
@@ -368,7 +360,7 @@ TEST (test_octscan_counts_repeats_b_scans_and_volumes)
   for (guint n = 0; n < 14; n++) {
     Owned<GstBuffer> out =
         harness.pass (timed (frame_of (spectra, lines_there, told), n));
-    expect_equal (line_of (scan_of (out)),
+    expect_equal (scan_text (scan_of (out)),
         text ("frame %u volume %u b-scan %u/3 repeat %u/2", n, n / 6, n / 2 % 3, n % 2));
   }
 }
@@ -402,7 +394,7 @@ TEST_ROWS (test_octscan_counts_what_was_lost,
     pass (n, 0);
   Owned<GstBuffer> out = pass (row.after, row.flags);
   const guint n = row.timed ? row.expected : 6;
-  expect_equal (line_of (scan_of (out)),
+  expect_equal (scan_text (scan_of (out)),
       text ("frame %u volume %u b-scan %u/3 repeat %u/2%s", n, n / 6, n / 2 % 3, n % 2,
           n % 2 ? " reversed" : ""),
       row.label);
@@ -439,11 +431,11 @@ TEST (test_octscan_is_remembered_down_the_chain)
       "t. ! queue ! opencldownload ! fakesink");
   pipeline.start ();
   for (guint n = 0; n < 12; n++)
-    expect_equal (line_of (scan_of (gst_sample_get_buffer (pipeline.pull ("out")))),
+    expect_equal (scan_text (scan_of (gst_sample_get_buffer (pipeline.pull ("out")))),
         text ("frame %u volume %u b-scan %u/3 repeat %u/2%s", n, n / 6, n / 2 % 3, n % 2,
             n % 2 ? " reversed" : ""));
   for (guint n = 0; n < 6; n++)
-    expect_equal (line_of (scan_of (gst_sample_get_buffer (pipeline.pull ("mean")))),
+    expect_equal (scan_text (scan_of (gst_sample_get_buffer (pipeline.pull ("mean")))),
         text ("frame %u volume %u b-scan %u/3 repeat 0/1", n, n / 3, n % 3));
 }
 
