@@ -63,8 +63,8 @@
  * Integer samples at full scale are saturated. A WARNING message tells their share, once
  * until saturation ends. Full scale is the largest value of the format after `bit-shift`,
  * 4095 of `MONO12P`. A format does not tell that a camera sends 12 bits in the lower part of
- * 16: `full-scale=4095` does. Of each frame one A-line in about 16 is looked at, another one
- * with each frame; the counts are read every 16 frames and at the end.
+ * 16: `full-scale=4095` does. One A-line in 16 of every fourth frame is looked at, another
+ * one each time; the counts are read every 16 frames and at the end.
  *
  * `calibrate=true` finds the calibration from a mirror in the sample's place, whose spectra
  * play: from the mean of the next frame's, less `background-file` with `background=file`,
@@ -201,6 +201,13 @@ struct CapsFormat {
   bool integer;
   const char *unpack; /* option of the kernel that does, or null */
 
+  /* Which samples unpack.cl reads: also those that it need not unpack. */
+  const char *unpacking () const
+  {
+    static const char *const as_they_are[] = {
+        "UNPACK_U8", "UNPACK_U16LE", "UNPACK_U16BE", "UNPACK_F32LE"};
+    return unpack ? unpack : as_they_are[gsize (sample)];
+  }
   /* Every A-line begins with a byte. */
   gsize line_bytes (gsize samples) const { return (samples * bits + 7) / 8; }
   bool is_signed () const { return format[0] == 'S'; }
@@ -263,7 +270,6 @@ struct Work {
   oct::SampleCounts counts; /* of floats that are not finite, or of saturated integers */
   oct::SampleCounts::Counts counts_before = {};
   bool told_of_broken = false;
-  guint look = 0; /* which A-lines are looked at */
 
   /* How the last frame lies in memory */
   gsize offset = 0;
@@ -824,8 +830,6 @@ static bool
 make_reader (
     GstOctWindowInterp *self, Work &work, const Settings &settings, GError **error)
 {
-  static const char *const as_they_are[] = {
-      "UNPACK_U8", "UNPACK_U16LE", "UNPACK_U16BE", "UNPACK_F32LE"};
   const CapsFormat &input = *work.input;
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
   if (!settings.is_clocked ())
@@ -833,8 +837,8 @@ make_reader (
   if (settings.is_clocked ()
       && !(work.clocked && work.settings.spectrum.clock == settings.spectrum.clock)) {
     work.clocked = std::make_unique<oct::ClockedSpectra> ();
-    return work.clocked->create (context, settings.spectrum.clock,
-        input.unpack ? input.unpack : as_they_are[gsize (input.sample)], error);
+    return work.clocked->create (
+        context, settings.spectrum.clock, input.unpacking (), error);
   }
   if (settings.is_clocked () || !input.unpack || work.unpacking)
     return true;
@@ -878,6 +882,16 @@ outputs_of (GstBaseTransform *base, const Settings &settings)
   return outputs;
 }
 
+/* A saturated clock is as bad as saturated spectra. */
+static bool
+count_saturated (Work &work, const oct::Samples &used, cl_command_queue queue,
+    oct::RawSpectra &spectra, GError **error)
+{
+  return work.counts.count_saturated (queue, work.clocked ? 0 : guint (used.first),
+      work.clocked ? work.samples : guint (used.used), work.full_scale (), spectra,
+      error);
+}
+
 /* The samples that are used, which are unpacked first where that is needed. */
 static bool
 read_spectra (Work &work, const GstOpenCLFrame *frame, cl_command_queue queue,
@@ -893,10 +907,10 @@ read_spectra (Work &work, const GstOpenCLFrame *frame, cl_command_queue queue,
   spectra.samples = cl_uint (used.used);
   spectra.lines = work.lines;
   spectra.shift = work.input->integer ? work.settings.bit_shift : 0;
-  spectra.full_scale = work.full_scale ();
-  spectra.look = work.look++;
-  if (spectra.full_scale > 0 || !work.input->integer)
+  if (!work.input->integer)
     spectra.counter = work.counts.counter ();
+  else if (work.counts.counter () && !count_saturated (work, used, queue, spectra, error))
+    return false;
   if (work.clocked)
     return work.clocked->enqueue (
         queue, guint (used.all), guint (used.first), guint (used.used), spectra, error);
@@ -1061,7 +1075,9 @@ warn_of_saturation (GstOctWindowInterp *self, guint looked_at, guint saturated)
         ("%.3g %% of the samples are saturated, at %u or above",
             100.0 * saturated / looked_at, self->work->full_scale ()),
         ("Saturated spectra give depths that are not there: lower the light or the "
-         "exposure. One A-line in about 16 is looked at, others with each frame."));
+         "exposure. One A-line in 16 of every fourth frame is looked at, another one "
+         "each "
+         "time."));
   self->is_saturated = saturated > 0;
 }
 
@@ -1174,7 +1190,8 @@ gst_oct_window_interp_set_formats (
   work.complex = g_str_equal (made->format, "CF32LE");
   gst_structure_get_double (
       gst_caps_get_structure (output, 0), "wavenumber-step", &work.step);
-  if (!work.counts.create (gst_opencl_filter_get_context (filter), error))
+  if (!work.counts.create (gst_opencl_filter_get_context (filter),
+          work.input->integer ? work.input->unpacking () : nullptr, error))
     return FALSE;
   return adopt_settings (self, error);
 }
@@ -1265,7 +1282,7 @@ enqueue_at_once (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
   Work &work = *self->work;
   if (!read_spectra (work, raw, raw->queue, spectra, error))
     return FALSE;
-  if (!work.mean && !spectra.unpacked && !wants_calibration (self))
+  if (!work.mean && !spectra.is_read && !wants_calibration (self))
     return TRUE;
   bool enqueued = calibrate_if_wanted (self, spectra, raw->queue, error)
                   && (!work.mean || work.mean->update (spectra, raw->queue, mean, error));

@@ -49,7 +49,6 @@
 
 #include "level.clh"
 #include "radix.clh"
-#include "saturation.clh"
 #include "tables.clh"
 
 /* Raw samples */
@@ -123,42 +122,6 @@ take_broken (FOUR *samples, local uint *mark, bool counts, global uint *counter)
   atomic_or (mark, 1);
   if (counts && counter)
     atomic_add (counter, 4 + finite.x + finite.y + finite.z + finite.w);
-}
-#endif
-
-/* How many of them are at full scale; `least` is a raw sample there. */
-#if defined(LOAD_U8)
-int
-saturated_of_four (FOUR samples, uint least)
-{
-  const int4 full = (((uint4)samples >> (uint4)(0, 8, 16, 24)) & 0xff) >= least;
-  return -(full.x + full.y + full.z + full.w);
-}
-#elif !defined(LOAD_F32LE)
-int
-saturated_of_four (FOUR samples, uint least)
-{
-#ifdef LOAD_U16BE
-  samples = (samples & 0x00ff00ff) << 8 | (samples >> 8 & 0x00ff00ff);
-#endif
-  const int2 full = ((samples & 0xffff) >= least) + ((samples >> 16) >= least);
-  return -(full.x + full.y);
-}
-#endif
-
-#ifndef LOAD_F32LE
-/* Counts in the A-line whose samples the work-items hold. */
-void
-count_saturated (const FOUR *samples, uint item, uint least, global uint *counts)
-{
-  int saturated = 0;
-#pragma unroll
-  for (uint n = 0; n < FOURS; n++)
-    saturated += saturated_of_four (samples[n], least);
-  if (item == 0)
-    atomic_add (counts, SAMPLES);
-  if (saturated > 0)
-    atomic_add (counts + 1, saturated);
 }
 #endif
 
@@ -693,10 +656,9 @@ write_line (
  * multiple of a pass. */
 kernel __attribute__ ((reqd_work_group_size (GROUP, 1, 1))) void
 make_depth (global const uchar *restrict input, ulong input_offset, long input_stride,
-    uint aligned, uint lines, uint bit_shift, global uint *counts, uint full_scale,
-    uint look, global const float *restrict tables,
-    global const float *restrict background, uint background_offset,
-    global const float2 *restrict roots, uint lines_of_group, uint first, uint depths,
+    uint aligned, uint lines, uint bit_shift, global uint *broken,
+    global const float *restrict tables, global const float *restrict background,
+    uint background_offset, global const float2 *restrict roots, uint lines_of_group, uint first, uint depths,
     uint logarithmic, float factor, float zero, float least, global void *restrict output,
     ulong output_offset, int output_stride, uint words)
 {
@@ -746,15 +708,8 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
     const uint side = (pass - begin) / (2 * SIDE_BY_SIDE) % 2;
 #pragma unroll
     for (uint n = 0; n < FOURS; n++) {
-      take_broken (a + n, &marks[beside][side][0], line < end, counts);
-      take_broken (b + n, &marks[beside][side][1], line + 1 < end, counts);
-    }
-#else
-    if (counts && is_looked_at (line / 2, (lines + 1) / 2, look)) {
-      if (line < end)
-        count_saturated (a, item, full_scale << bit_shift, counts);
-      if (line + 1 < end)
-        count_saturated (b, item, full_scale << bit_shift, counts);
+      take_broken (a + n, &marks[beside][side][0], line < end, broken);
+      take_broken (b + n, &marks[beside][side][1], line + 1 < end, broken);
     }
 #endif
     stage (samples, item, a, b, bit_shift);

@@ -65,7 +65,6 @@ typedef struct {
 #include "level.clh"
 #include "logarithm.clh"
 #include "radix.clh"
-#include "saturation.clh"
 #include "tables.clh"
 
 /* Raw samples */
@@ -145,33 +144,6 @@ count_broken (INTS broken, uint last, global uint *counter)
 #else
 #define finite_or_nan(value, broken) (value)
 #define count_broken(broken, last, counter)
-
-/* Counts in one A-line, with its words in the lanes. */
-void
-count_saturated (global const uchar *line, uint words, uint shift, uint full_scale,
-    global uint *counts)
-{
-  INTS sums = 0;
-#ifndef __ENDIAN_LITTLE__
-  words = 0;
-#endif
-  for (uint first = 0; first < NUMBERS / SAMPLES_OF_WORD; first += LANES) {
-    uint assembled[LANES];
-    for (uint n = 0; !words && n < LANES; n++)
-      assembled[n] = assemble_word (line + 4 * (first + n));
-    const WORDS samples =
-        words ? LOAD (0, (global const uint *)line + first) : LOAD (0, assembled);
-#pragma unroll
-    for (uint n = 0; n < SAMPLES_OF_WORD; n++)
-      sums -= sample_of_word (samples, n, shift) >= (FLOATS)full_scale;
-  }
-  uint saturated = 0;
-  for (uint lane = 0; lane < LANES; lane++)
-    saturated += ((int *)&sums)[lane];
-  atomic_add (counts, NUMBERS);
-  if (saturated > 0)
-    atomic_add (counts + 1, saturated);
-}
 #endif
 
 /* The A-lines from `input` on, the last one in the lanes that have none. */
@@ -439,8 +411,8 @@ make_rows (local const Point *points, global const float2 *restrict roots, Outpu
 /* A work-group makes `lines_of_group` A-lines, a multiple of LANES. */
 kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
 make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
-    long input_stride, uint words, uint lines, uint bit_shift, global uint *counts,
-    uint full_scale, uint look, global const float *restrict tables,
+    long input_stride, uint words, uint lines, uint bit_shift, global uint *broken,
+    global const float *restrict tables,
     global const float *restrict background, uint background_offset,
     global const float2 *restrict roots, uint lines_of_group, uint first, uint depths,
     uint logarithmic, float factor, float zero, float least, global void *restrict output,
@@ -467,14 +439,7 @@ make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
   for (uint line = begin; line < end; line += LANES) {
     load_samples (samples + EDGE, input + input_offset + line * input_stride,
         input_stride, end - 1 - line, words, bit_shift, background + background_offset,
-        counts);
-#ifndef LOAD_F32LE
-    /* An A-line of those that are in the caches now. */
-    const uint one = line + look % min ((uint)LANES, end - line);
-    if (counts)
-      count_saturated (input + input_offset + one * input_stride, words, bit_shift,
-          full_scale, counts);
-#endif
+        broken);
     for (uint column = 0; column < COLUMNS; column++)
       transform_column (samples + EDGE, points, tables, roots, column);
 #ifdef FULL

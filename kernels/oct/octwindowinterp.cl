@@ -11,7 +11,6 @@
  *   COMPLEX: the spectrum is turned by a phase
  */
 
-#include "saturation.clh"
 #include "tables.clh"
 
 /* A GPU faults on a load that is not aligned; such samples are put together of bytes. */
@@ -44,7 +43,7 @@ make_spectrum (__global const uchar *restrict input, ulong input_offset,
     long input_stride, uint samples, uint points, uint lines, uint shift,
     __global const float *restrict tables, __global const float *restrict background,
     uint background_offset, __global float *restrict output, ulong output_offset,
-    __global uint *counts, uint full_scale, uint look)
+    __global uint *broken)
 {
   uint m = get_global_id (0);
   uint line = get_global_id (1) * LINES;
@@ -71,15 +70,8 @@ make_spectrum (__global const uchar *restrict input, ulong input_offset,
     __global const uchar *spectrum = input + input_offset + (long)line * input_stride;
     ulong point = (ulong)line * points + m;
 #ifdef LOAD_F32LE
-    if (counts && m < samples && isnan (load_sample (spectrum, m, shift)))
-      atomic_inc (counts);
-#else
-    if (counts && m < samples && is_looked_at (line, lines, look)) {
-      if (m == 0)
-        atomic_add (counts, samples);
-      if (load_sample (spectrum, m, shift) >= (float)full_scale)
-        atomic_inc (counts + 1);
-    }
+    if (broken && m < samples && isnan (load_sample (spectrum, m, shift)))
+      atomic_inc (broken);
 #endif
     float y = 0.0f;
     for (int t = 0; t < TAPS; t++)

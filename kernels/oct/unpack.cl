@@ -1,4 +1,5 @@
-/* Samples that other kernels do not read as they are: signed, of 32 bits, or packed
+/* Samples of every format: those that other kernels do not read as they are (signed, of 32
+ * bits, or packed) are unpacked, and saturated ones are counted
  *
  * Built for one combination of
  *   UNPACK_S8, UNPACK_S16LE, UNPACK_S16BE, UNPACK_S32LE, UNPACK_U32LE: to float32, or
@@ -7,8 +8,6 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "saturation.clh"
-
 #if !defined(TO_FLOAT)                                                                   \
     && (defined(UNPACK_10P) || defined(UNPACK_12P) || defined(UNPACK_12PACKED))
 #define SAMPLE ushort
@@ -74,20 +73,34 @@ sample_at (global const uchar *line, uint sample, uint shift)
 /* `samples` of each A-line from `first` on, one A-line behind the other. */
 kernel void
 unpack (global const uchar *restrict input, ulong input_offset, long input_stride,
-    uint first, uint samples, uint lines, uint shift, global SAMPLE *restrict output,
-    global uint *counts, uint full_scale, uint look)
+    uint first, uint samples, uint lines, uint shift, global SAMPLE *restrict output)
 {
   const uint sample = get_global_id (0), line = get_global_id (1);
   if (sample >= samples || line >= lines)
     return;
-  const SAMPLE value =
+  output[(size_t)line * samples + sample] =
       sample_at (input + input_offset + line * input_stride, first + sample, shift);
-  output[(size_t)line * samples + sample] = value;
-  if (!counts || !is_looked_at (line, lines, look))
+}
+
+/* Adds the number of samples to counts[0], and of those at full scale to counts[1]. The
+ * work-items of a row share an A-line. */
+kernel void
+count_saturated (global const uchar *restrict input, ulong input_offset,
+    long input_stride, uint first, uint samples, uint lines, uint shift, float full_scale,
+    global uint *counts)
+{
+  const uint item = get_global_id (0), line = get_global_id (1);
+  if (line >= lines)
     return;
-  if (sample == 0)
+  global const uchar *from = input + input_offset + line * input_stride;
+  uint saturated = 0;
+  for (uint n = item; n < samples; n += get_global_size (0)) {
+    const float value = sample_at (from, first + n, shift);
+    /* The least signed sample is one further from zero than the largest. */
+    saturated += value >= full_scale || value <= -full_scale - 1;
+  }
+  if (item == 0)
     atomic_add (counts, samples);
-  /* The least signed sample is one further from zero than the largest. */
-  if ((float)value >= (float)full_scale || (float)value < -(float)full_scale)
-    atomic_inc (counts + 1);
+  if (saturated > 0)
+    atomic_add (counts + 1, saturated);
 }

@@ -222,10 +222,10 @@ GroupDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem t
 
   return kernel.launch_groups (queue, groups, group, error, spectra.data, spectra.offset,
       spectra.stride, cl_uint (aligned), spectra.lines, spectra.shift,
-      spectra.counter_data (), spectra.full_scale, spectra.look, tables, background,
-      background_offset, roots (), lines, cl_uint (output.first), cl_uint (output.depths),
-      cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,
-      output.data, cl_ulong (output.offset / value.bytes), output.pitch (value.bytes),
+      spectra.counter_data (), tables, background, background_offset, roots (), lines,
+      cl_uint (output.first), cl_uint (output.depths), cl_uint (output.logarithmic),
+      scaling.factor, scaling.zero, scaling.least, output.data,
+      cl_ulong (output.offset / value.bytes), output.pitch (value.bytes),
       cl_uint (words));
 }
 } // namespace oct

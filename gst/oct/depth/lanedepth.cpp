@@ -180,9 +180,9 @@ LaneDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem ta
 
   return kernel.launch_groups (queue, groups, 1, error, spectra.data, spectra.offset,
       spectra.stride, cl_uint (words), spectra.lines, spectra.shift,
-      spectra.counter_data (), spectra.full_scale, spectra.look, tables, background,
-      background_offset, roots (), lines, cl_uint (output.first), cl_uint (output.depths),
-      cl_uint (output.logarithmic), scaling.factor, scaling.zero, scaling.least,
-      output.data, cl_ulong (output.offset / bytes), output.pitch (bytes));
+      spectra.counter_data (), tables, background, background_offset, roots (), lines,
+      cl_uint (output.first), cl_uint (output.depths), cl_uint (output.logarithmic),
+      scaling.factor, scaling.zero, scaling.least, output.data,
+      cl_ulong (output.offset / bytes), output.pitch (bytes));
 }
 } // namespace oct

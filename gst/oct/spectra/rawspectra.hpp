@@ -35,13 +35,11 @@ struct RawSpectra {
   cl_uint samples;
   cl_uint lines;
   cl_uint shift;
-  /* Kernels add to it: the number of samples that are not finite (floats), or the numbers of
-   * samples looked at and of saturated ones (integers). May be null */
+  /* Of floats: kernels add the number of samples that are not finite. May be null */
   std::shared_ptr<cl::Buffer> counter;
-  cl_uint full_scale = 0; /* after the shift */
-  cl_uint look = 0;       /* which A-lines are looked at */
   std::shared_ptr<cl::Buffer>
-      unpacked; /* that `data` is, where they were not as they are */
+      unpacked;         /* that `data` is, where they were not as they are */
+  bool is_read = false; /* by a command that is enqueued */
 
   cl_mem counter_data () const { return counter ? (*counter) () : nullptr; }
 

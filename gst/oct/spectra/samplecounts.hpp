@@ -1,9 +1,13 @@
-/* Two numbers that kernels count in spectra, read back without waiting
+/* Two numbers that kernels count in spectra, read back without waiting: of floats that are
+ * not finite, or of integers looked at and saturated ones of them
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
+#include "rawspectra.hpp"
+
+#include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
@@ -20,10 +24,16 @@ public:
   SampleCounts (const SampleCounts &) = delete;
   ~SampleCounts ();
 
-  bool create (GstOpenCLContext *context, GError **error);
+  /* `option` (nullable): of unpack.cl, for integers */
+  bool create (GstOpenCLContext *context, const char *option, GError **error);
 
   /* Null before create(). Frames share it. */
   const std::shared_ptr<cl::Buffer> &counter () const { return counter_; }
+
+  /* Counts in one frame of a few, in some of its A-lines: of `samples` from `first` on those
+   * of at least `full_scale` after the shift. */
+  bool count_saturated (cl_command_queue queue, guint first, guint samples,
+      guint full_scale, RawSpectra &spectra, GError **error);
 
   /* Before a frame: the counts of those so far, where they have just come, else null. */
   const Counts *look (cl_command_queue queue);
@@ -35,7 +45,10 @@ private:
   bool wait ();
 
   std::shared_ptr<cl::Buffer> counter_;
-  cl::Event under_way; /* empty where nothing is read */
+  opencl::Kernel kernel;
+  cl_uint items_of_line = 1;
+  guint candidates = 0; /* frames that could have been looked at */
+  cl::Event under_way;  /* empty where nothing is read */
   std::unique_ptr<Counts> counts = std::make_unique<Counts> ();
   bool lost = false;
   guint frames = 0;

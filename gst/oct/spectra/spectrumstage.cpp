@@ -59,7 +59,6 @@ SpectrumStage::enqueue (cl_command_queue queue, const RawSpectra &spectra,
          && made.kernel.launch (queue, points_, items, error, spectra.data,
              spectra.offset, spectra.stride, spectra.samples, cl_uint (points_),
              spectra.lines, spectra.shift, tables_ (), background.buffer,
-             background.offset, data, output, spectra.counter_data (), spectra.full_scale,
-             spectra.look);
+             background.offset, data, output, spectra.counter_data ());
 }
 } // namespace oct

@@ -24,21 +24,18 @@ Unpacking::enqueue (cl_command_queue queue, guint first, guint samples,
   const gsize line = samples * sample_bytes;
   std::shared_ptr<cl::Buffer> made =
       buffers.unused (context, line * spectra.lines, error);
-  const bool counts = spectra.full_scale > 0;
   if (!made
       || !kernel.launch (queue, samples, spectra.lines, error, spectra.data,
           spectra.offset, spectra.stride, cl_uint (first), cl_uint (samples),
-          spectra.lines, spectra.shift, (*made) (),
-          counts ? spectra.counter_data () : nullptr, spectra.full_scale, spectra.look))
+          spectra.lines, spectra.shift, (*made) ()))
     return false;
   spectra.data = (*made) ();
   spectra.offset = 0;
   spectra.stride = cl_long (line);
   spectra.samples = samples;
   spectra.shift = 0;
-  if (counts)
-    spectra.counter = nullptr; /* done */
   spectra.unpacked = std::move (made);
+  spectra.is_read = true;
   return true;
 }
 } // namespace oct

@@ -317,7 +317,7 @@ struct Result {
 
 Result
 run (const Device &device, const Case &of, const Tables &tables, const Spectra &spectra,
-    guint *counts = nullptr, gsize n_counts = 1, guint look = 0)
+    guint *broken = nullptr)
 {
   guint rows = of.picture () ? of.wanted_depths () : of.lines;
   guint columns = of.picture () ? of.lines : of.wanted_depths ();
@@ -330,11 +330,8 @@ run (const Device &device, const Case &of, const Tables &tables, const Spectra &
   cl::Buffer output = device.buffer (result.bytes.data (), result.bytes.size ());
   RawSpectra raw = {input (), of.input_offset, cl_long (spectra.stride), of.samples,
       of.lines, of.shift, nullptr};
-  if (counts)
-    raw.counter =
-        std::make_shared<cl::Buffer> (device.buffer (counts, n_counts * sizeof *counts));
-  raw.full_scale = of.input == SampleFormat::u8 ? 255 : 65535;
-  raw.look = look;
+  if (broken)
+    raw.counter = std::make_shared<cl::Buffer> (device.buffer (broken, sizeof *broken));
   DepthOutput where = {output (), of.output_offset, gssize (result.stride), of.first,
       of.wanted_depths (), of.logarithmic, black, white};
 
@@ -346,9 +343,8 @@ run (const Device &device, const Case &of, const Tables &tables, const Spectra &
                        cl_uint (tables.background_offset), where, &error),
       "%u samples: %s", of.samples, error ? error->message : "no error");
   result.bytes = device.read (output, result.bytes.size ());
-  if (counts)
-    memcpy (counts, device.read (*raw.counter, n_counts * sizeof *counts).data (),
-        n_counts * sizeof *counts);
+  if (broken)
+    memcpy (broken, device.read (*raw.counter, sizeof *broken).data (), sizeof *broken);
   return result;
 }
 
@@ -778,37 +774,6 @@ TEST (test_what_is_not_finite_is_black_in_its_own_line_alone)
           }
         }
       }
-    }
-  }
-}
-
-/* In 16 looks every A-line is looked at as often as any other. */
-TEST (test_saturated_samples_are_counted_in_either_form)
-{
-  Device device;
-  for (DepthForm form : {DepthForm::groups, DepthForm::lanes}) {
-    for (SampleFormat input :
-        {SampleFormat::u8, SampleFormat::u16le, SampleFormat::u16be}) {
-      Case of;
-      of.samples = 256;
-      of.lines = 48;
-      of.input = input;
-      of.form = form;
-      Tables tables (of);
-      Spectra spectra (of);
-      const gsize size = bytes_of (input);
-      std::fill (spectra.bytes.begin (), spectra.bytes.end (), 0x40);
-      for (guint n = 0; n < 9; n++) /* in two A-lines */
-        std::fill_n (spectra.bytes.begin ()
-                         + gssize ((n < 4 ? 7 : 46) * spectra.stride + 29 * n * size),
-            size, 0xff);
-      guint counts[2] = {};
-      for (guint look = 0; look < 16; look++)
-        run (device, of, tables, spectra, counts, 2, look);
-      const guint looked_at = counts[0] / (of.samples * of.lines);
-      fail_unless (
-          looked_at >= 1 && counts[0] % (of.samples * of.lines) == 0, "%u", counts[0]);
-      fail_unless_equals_int (counts[1], 9 * looked_at);
     }
   }
 }

@@ -291,6 +291,7 @@ const Saturation saturations[] = {
     {"", "S16LE", -32768, -32767},
     {"", "S16BE", 32767, 32766},
     {"", "S32LE", 2147483647, 2147480000},
+    {"", "S32LE", -2147483648LL, -2147480000},
     {"", "U32LE", 4294967295LL, 4294960000LL},
     {"", "MONO10P", 1023, 1022},
     {"", "MONO12P", 4095, 4094},
@@ -349,19 +350,22 @@ TEST (test_saturated_samples_of_one_frame_are_told_at_the_end)
   }
 }
 
-/* One A-line alone is looked at within 16 frames. */
+/* Each A-line's turn comes within 64 frames. */
 TEST (test_one_saturated_a_line_is_seen)
 {
   const Kind &kind = kind_of ("U16LE");
-  Bytes frame = frame_of_peaks (kind, 1000);
-  const gsize line = frame.size () / 40;
-  std::fill_n (frame.begin () + gssize (37 * line), line, 0xff);
   for (const char *fused : {"fused=auto", "fused=never"}) {
-    DepthChain chain ("", fused, 256, 40, "U16LE");
-    for (int n = 0; n < 16; n++)
-      chain.pass_bytes (frame);
-    chain.harness.send (gst_event_new_eos ());
-    expect_equal (chain.harness.said ().warnings.size (), 1, fused);
+    for (gsize saturated : {0, 15, 37, 39}) {
+      DepthChain chain ("", fused, 256, 40, "U16LE");
+      Bytes frame = frame_of_peaks (kind, 1000);
+      const gsize line = frame.size () / 40;
+      std::fill_n (frame.begin () + gssize (saturated * line), line, 0xff);
+      for (int n = 0; n < 64; n++)
+        chain.pass_bytes (frame);
+      chain.harness.send (gst_event_new_eos ());
+      expect_equal (chain.harness.said ().warnings.size (), 1,
+          std::string (fused) + " " + std::to_string (saturated));
+    }
   }
 }
 
