@@ -16,6 +16,8 @@
 
 using namespace check;
 
+static const bool alone = each_test_in_its_own_process ();
+
 namespace {
 /* --- a gate for builds --- */
 
