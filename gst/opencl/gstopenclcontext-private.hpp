@@ -23,6 +23,10 @@ GST_OPENCL_API guint gst_opencl_context_get_n_programs (GstOpenCLContext *contex
 GST_OPENCL_API cl_command_queue gst_opencl_context_get_thread_queue (
     GstOpenCLContext *context, GstOpenCLQueue queue);
 
+/* Pinned memory is mapped on a queue of its own, so that mapping never waits for frames. */
+GST_OPENCL_API cl_command_queue gst_opencl_context_get_pinning_queue (
+    GstOpenCLContext *context);
+
 /* programsource.hpp for plugins: (transfer full) OpenCL C of a resource, a file or a text,
  * with the library's files included. */
 GST_OPENCL_API gchar *gst_opencl_source_of_resource (const gchar *path, GError **error);
@@ -41,10 +45,6 @@ bool gst_opencl_context_check_queue (
     GstOpenCLContext *context, cl_command_queue queue, GError **error);
 bool gst_opencl_context_check_buffer (GstOpenCLContext *context, cl_mem buffer,
     gsize size, const char *what, GError **error);
-
-/* Pinned memory is mapped on a queue of its own, so that mapping never waits for frames.
- */
-cl_command_queue gst_opencl_context_get_pinning_queue (GstOpenCLContext *context);
 
 /* The calling thread's staging ring for uploads from ordinary memory, or nullptr where the
  * device reads that memory itself. GST_OPENCL_STAGE_UPLOADS=1 (0) in the environment says

@@ -4,9 +4,10 @@
  */
 #pragma once
 
-#include "opencl-hpp.hpp"
-
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/gstopenclcontext-private.hpp>
+#include <gst/opencl/opencl-hpp.hpp>
+
 #include <memory>
 
 namespace opencl {
@@ -27,4 +28,31 @@ private:
   cl::Buffer buffer;
   guint8 *bytes = nullptr;
 };
+
+inline std::unique_ptr<PinnedBlock>
+PinnedBlock::make (GstOpenCLContext *context, gsize size, GError **error)
+{
+  std::unique_ptr<PinnedBlock> block (new PinnedBlock);
+  cl_int code;
+
+  block->queue = gst_opencl_context_get_pinning_queue (context);
+  block->buffer =
+      make_buffer (context, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, error);
+  if (!block->buffer ())
+    return nullptr;
+  block->bytes =
+      static_cast<guint8 *> (clEnqueueMapBuffer (block->queue, block->buffer (), CL_TRUE,
+          CL_MAP_READ | CL_MAP_WRITE, 0, size, 0, nullptr, nullptr, &code));
+  if (!check_bytes (code, "clEnqueueMapBuffer", context, size, error))
+    return nullptr;
+  return block;
+}
+
+inline PinnedBlock::~PinnedBlock ()
+{
+  if (!bytes)
+    return;
+  clEnqueueUnmapMemObject (queue, buffer (), bytes, 0, nullptr, nullptr);
+  clFlush (queue);
+}
 } // namespace opencl

@@ -46,6 +46,9 @@ SampleCounts::create (GstOpenCLContext *context, const char *option, GError **er
   if (!made ())
     return false;
   counter_ = std::make_shared<cl::Buffer> (std::move (made));
+  counts = opencl::PinnedBlock::make (context, sizeof none, error);
+  if (!counts)
+    return false;
   items_of_line = opencl::is_cpu (context) ? 1 : 64;
   return !option
          || kernel.create (context, KERNELS, "count_saturated",
@@ -74,7 +77,7 @@ bool
 SampleCounts::read (cl_command_queue queue)
 {
   cl_event event;
-  if (clEnqueueReadBuffer (queue, (*counter_) (), CL_FALSE, 0, sizeof *counts,
+  if (clEnqueueReadBuffer (queue, (*counter_) (), CL_FALSE, 0, sizeof (Counts),
           counts->data (), 0, nullptr, &event)
       != CL_SUCCESS)
     return false;
@@ -94,7 +97,7 @@ SampleCounts::look (cl_command_queue queue)
     if (state > CL_COMPLETE)
       return nullptr;
     under_way = cl::Event ();
-    return state == CL_COMPLETE ? counts.get () : nullptr;
+    return state == CL_COMPLETE ? those_read () : nullptr;
   }
   if (++frames % frames_between == 0)
     read (queue);
@@ -110,6 +113,6 @@ SampleCounts::look_at_last (cl_command_queue queue)
   if (lost || !read (queue))
     return nullptr;
   clFlush (queue);
-  return wait () ? counts.get () : nullptr;
+  return wait () ? those_read () : nullptr;
 }
 } // namespace oct

@@ -10,6 +10,7 @@
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/pinnedblock.hpp>
 
 #include <array>
 #include <memory>
@@ -43,13 +44,18 @@ public:
 private:
   bool read (cl_command_queue queue);
   bool wait ();
+  const Counts *those_read () const
+  {
+    return reinterpret_cast<const Counts *> (counts->data ());
+  }
 
   std::shared_ptr<cl::Buffer> counter_;
   opencl::Kernel kernel;
   cl_uint items_of_line = 1;
   guint candidates = 0; /* frames that could have been looked at */
   cl::Event under_way;  /* empty where nothing is read */
-  std::unique_ptr<Counts> counts = std::make_unique<Counts> ();
+  /* Pinned: a driver waits for a read into other memory, and the device then for commands. */
+  std::unique_ptr<opencl::PinnedBlock> counts;
   bool lost = false;
   guint frames = 0;
 };
