@@ -63,8 +63,8 @@
  * Integer samples at full scale are saturated. A WARNING message tells their share, once
  * until saturation ends. Full scale is the largest value of the format after `bit-shift`,
  * 4095 of `MONO12P`. A format does not tell that a camera sends 12 bits in the lower part of
- * 16: `full-scale=4095` does. One A-line in 16 of every fourth frame is looked at, another
- * one each time; the counts are read every 16 frames and at the end.
+ * 16: `full-scale=4095` does. One A-line in 16 of one frame in 16 is looked at, another one
+ * each time; the counts are read every 16 frames and at the end.
  *
  * `calibrate=true` finds the calibration from a mirror in the sample's place, whose spectra
  * play: from the mean of the next frame's, less `background-file` with `background=file`,
@@ -1075,7 +1075,7 @@ warn_of_saturation (GstOctWindowInterp *self, guint looked_at, guint saturated)
         ("%.3g %% of the samples are saturated, at %u or above",
             100.0 * saturated / looked_at, self->work->full_scale ()),
         ("Saturated spectra give depths that are not there: lower the light or the "
-         "exposure. One A-line in 16 of every fourth frame is looked at, another one "
+         "exposure. One A-line in 16 of one frame in 16 is looked at, another one "
          "each "
          "time."));
   self->is_saturated = saturated > 0;

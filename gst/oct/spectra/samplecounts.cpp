@@ -12,11 +12,10 @@
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/unpack.cl"
 
 namespace oct {
-/* A launch costs more than what it reads: 64 A-lines of 1024. Counting within the kernels
- * that read the samples anyway made them a fifth slower on a GPU. */
-static const guint frames_of_count = 4, lines_of_count = 16;
-/* Frames from one look to the next: even eight bytes cost a call of the driver. */
-static const guint frames_between = 16;
+/* Frames from one look to the next, and A-lines of such a frame: a look costs two calls of
+ * the driver and what they wait for. Counting within the kernels that read all samples
+ * anyway made those a fifth slower on a GPU. */
+static const guint frames_between = 16, lines_between = 16;
 
 SampleCounts::~SampleCounts ()
 {
@@ -49,7 +48,7 @@ SampleCounts::create (GstOpenCLContext *context, const char *option, GError **er
   counts = opencl::PinnedBlock::make (context, sizeof none, error);
   if (!counts)
     return false;
-  items_of_line = opencl::is_cpu (context) ? 1 : 64;
+  items_of_line = opencl::is_cpu (context) ? 1 : 256;
   return !option
          || kernel.create (context, KERNELS, "count_saturated",
              (std::string ("-D") + option).c_str (), error);
@@ -60,10 +59,10 @@ bool
 SampleCounts::count_saturated (cl_command_queue queue, guint first, guint samples,
     guint full_scale, RawSpectra &spectra, GError **error)
 {
-  if (candidates++ % frames_of_count != 0)
+  if (candidates++ % frames_between != 0)
     return true;
-  const cl_uint apart = spectra.lines > lines_of_count ? lines_of_count : 1;
-  const cl_uint begin = candidates / frames_of_count % apart;
+  const cl_uint apart = spectra.lines > lines_between ? lines_between : 1;
+  const cl_uint begin = candidates / frames_between % apart;
   const cl_uint lines = (spectra.lines - begin + apart - 1) / apart;
   spectra.is_read = true;
   return kernel.launch (queue, items_of_line, lines, error, spectra.data,

