@@ -4,6 +4,8 @@
  */
 #include "readframe.hpp"
 
+#include <gst/opencl/endofqueue.hpp>
+
 namespace keying {
 bool
 ReadFrame::map (
@@ -21,8 +23,7 @@ ReadFrame::~ReadFrame ()
 
   if (!held)
     return;
-  if (gst_opencl_check (clEnqueueMarkerWithWaitList (mapped.queue, 0, nullptr, &event),
-          "clEnqueueMarkerWithWaitList", nullptr)) {
+  if (opencl::enqueue_end (mapped.queue, &event, nullptr)) {
     gst_opencl_frame_unmap (&mapped, event);
     clReleaseEvent (event);
   }

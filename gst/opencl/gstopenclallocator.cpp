@@ -5,6 +5,7 @@
 #include "gstopenclallocator.hpp"
 
 #include "acquiredbuffers.hpp"
+#include "endofqueue.hpp"
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclmemory.h"
@@ -193,7 +194,7 @@ fail_to_unmap (GstMemory *memory, cl_command_queue queue, cl_int code)
   GError *error = nullptr;
 
   finish_patiently (queue);
-  gst_opencl_check (code, "clEnqueueMarkerWithWaitList", &error);
+  gst_opencl_check (code, "clEnqueueBarrierWithWaitList", &error);
   GST_ERROR_OBJECT (memory->allocator, "cannot unmap: %s", error->message);
   storage_of (memory).tell_owner (error);
 }
@@ -210,7 +211,7 @@ gst_opencl_allocator_unmap (GstMemory *memory, GstMapInfo *info)
   }
   cl_command_queue queue = mapped_queue (storage);
   cl_event event;
-  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event);
+  cl_int code = opencl::enqueue_end (queue, &event);
   if (code != CL_SUCCESS) {
     fail_to_unmap (memory, queue, code);
     return;

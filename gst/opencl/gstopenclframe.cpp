@@ -5,6 +5,7 @@
 #include "gstopenclframe.h"
 
 #include "bufferlayout.hpp"
+#include "endofqueue.hpp"
 #include "gstopenclerror.h"
 
 static gboolean
@@ -68,14 +69,11 @@ gst_opencl_frame_unmap (GstOpenCLFrame *frame, cl_event event)
   frame->memory = nullptr;
 }
 
-/* A launch with an event of its own would take NVIDIA's driver longer than a marker does.
- */
 gboolean
 gst_opencl_frames_finish (cl_command_queue queue, GstOpenCLFrame *input,
     GstOpenCLFrame *output, cl_event *event, GError **error)
 {
-  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, event);
-  if (!gst_opencl_check (code, "clEnqueueMarkerWithWaitList", error))
+  if (!opencl::enqueue_end (queue, event, error))
     return FALSE;
   clFlush (queue);
   if (input)

@@ -4,6 +4,7 @@
  */
 #include "patience.hpp"
 
+#include "endofqueue.hpp"
 #include "gstopenclcontext-private.hpp"
 
 #include <algorithm>
@@ -68,7 +69,7 @@ finish_patiently (cl_command_queue queue)
   if (patience () == 0)
     return clFinish (queue);
   cl_event last = nullptr;
-  cl_int code = clEnqueueMarkerWithWaitList (queue, 0, nullptr, &last);
+  cl_int code = enqueue_end (queue, &last);
   if (code != CL_SUCCESS)
     return code;
   clFlush (queue);

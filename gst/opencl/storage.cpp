@@ -5,6 +5,7 @@
 #include "storage.hpp"
 
 #include "deferredframe.hpp"
+#include "endofqueue.hpp"
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 
@@ -210,8 +211,7 @@ DeviceStorage::enqueue_fill_on (
     return false;
   bool enqueued = GST_OPENCL_DEFERRED_GET_CLASS (work)->fill (
       work, buffer (), deferred_offset, queue, error);
-  if (!gst_opencl_check (clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event),
-          "clEnqueueMarkerWithWaitList", enqueued ? error : nullptr))
+  if (!enqueue_end (queue, &event, enqueued ? error : nullptr))
     return false;
   clFlush (queue);
   end (queue, GST_MAP_WRITE, event);

@@ -4,6 +4,7 @@
  */
 #include "threadqueues.hpp"
 
+#include "endofqueue.hpp"
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 #include "patience.hpp"
@@ -152,8 +153,7 @@ order_queues (cl_command_queue from, cl_command_queue to, GError **error)
 {
   cl_event reached;
 
-  if (!gst_opencl_check (clEnqueueMarkerWithWaitList (from, 0, nullptr, &reached),
-          "clEnqueueMarkerWithWaitList", error))
+  if (!enqueue_end (from, &reached, error))
     return false;
   clFlush (from);
   const bool ordered =

@@ -389,6 +389,15 @@ clEnqueueMarkerWithWaitList (
 }
 
 cl_int
+clEnqueueBarrierWithWaitList (
+    cl_command_queue queue, cl_uint n, const cl_event *waits, cl_event *event)
+{
+  if (is_lost (queue))
+    return CL_OUT_OF_RESOURCES;
+  return REAL (clEnqueueBarrierWithWaitList) (queue, n, waits, event);
+}
+
+cl_int
 clFinish (cl_command_queue queue)
 {
   if (cl_int failure = enter (FINISH))

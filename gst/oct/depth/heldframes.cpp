@@ -4,6 +4,8 @@
  */
 #include "heldframes.hpp"
 
+#include <gst/opencl/endofqueue.hpp>
+
 #include <gst/opencl/gstopenclerror.h>
 
 namespace oct {
@@ -40,10 +42,7 @@ bool
 HeldFrames::release (cl_command_queue queue, GError **error)
 {
   cl_event event = nullptr;
-  const bool marked =
-      mapped.empty ()
-      || gst_opencl_check (clEnqueueMarkerWithWaitList (queue, 0, nullptr, &event),
-          "clEnqueueMarkerWithWaitList", error);
+  const bool marked = mapped.empty () || opencl::enqueue_end (queue, &event, error);
   for (GstOpenCLFrame &frame : mapped) {
     if (marked)
       gst_opencl_frame_unmap (&frame, event);

@@ -44,10 +44,10 @@ SampleCounts::create (GstOpenCLContext *context, const char *option, GError **er
       CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof none, error, none.data ());
   if (!made ())
     return false;
-  counter_ = std::make_shared<cl::Buffer> (std::move (made));
   counts = opencl::PinnedBlock::make (context, sizeof none, error);
   if (!counts)
     return false;
+  counter_ = std::make_shared<cl::Buffer> (std::move (made));
   items_of_line = opencl::is_cpu (context) ? 1 : 256;
   return !option
          || kernel.create (context, KERNELS, "count_saturated",
