@@ -4,13 +4,16 @@
 reprocess.py [--chain ELEMENTS] [--output FOLDER] [--names PATTERN]
              [--scheduler ADDRESS | --workers N] FOLDER
 
-Each recording, a .npy of spectra, becomes a .npy of the same name in the output folder, and
-a .json beside it that says by which chain. Without --scheduler the workers are processes of
-this machine, one for each of its GPUs, else one for the CPU; with it they are whatever that
-scheduler has, and see the folders by the same names. Each worker takes a device of its own.
+Each recording, a .npy of spectra, becomes a .npy of the same name and subfolder in the output
+folder. A .json beside it says by which chain it was made of which recording. Without
+--scheduler the workers are processes of this machine, one for each of its GPUs, else one for
+the CPU. With --scheduler they are the workers of that scheduler, which must see the folders by
+the same names. Each worker uses a device of its own, with one OpenCL context for all recordings.
 
-What is there by this chain stays as it is, so that whoever is interrupted starts it again.
-What fails is named at the end, and the others go on.
+A run that was interrupted continues when it is started again: results of the same chain stay.
+Results of another chain are replaced once the new ones are complete. Results of other recordings
+are never replaced, and results of these recordings are not taken as recordings. Recordings that
+fail are listed at the end with the reason; the others are processed, and the exit status is 1.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -34,6 +37,7 @@ except ImportError:
     sys.exit("Dask is missing: install python3-distributed")
 
 SCHEDULER_ANSWERS_AFTER = 10  # seconds
+CONTEXT_TYPE = "gst.opencl.context"
 CHECKOUT = pathlib.Path(__file__).resolve().parent.parent
 CHAIN = "octwindowinterp{settings} ! octfft ! " \
         "application/x-oct(memory:OpenCLMemory),domain=depth,format=F32LE"
@@ -77,80 +81,126 @@ def device_of_worker():
     return worker.opencl_device
 
 
-def play(recording, result, chain, device):
+def plugin_folders():
+    """Where this process finds plugins: GST_PLUGIN_PATH, and the build of this checkout"""
+    build = pathlib.Path(os.environ.get("GST_OPENCL_BUILD", CHECKOUT / "build"))
+    built = [str(folder) for folder in build.glob("gst/*/")
+             if not (folder / "libgstopencl-1.0.so").exists()]
+    asked = os.environ.get("GST_PLUGIN_PATH", "").split(os.pathsep)
+    return list(dict.fromkeys(filter(None, [*asked, *built])))
+
+
+def add_plugins(folders):
+    """A worker of another process has an environment of its own."""
+    from gi.repository import Gst
+    known = os.environ.get("GST_PLUGIN_PATH", "").split(os.pathsep)
+    Gst.init(None)
+    new = [folder for folder in folders if folder not in known]
+    for folder in new:
+        Gst.Registry.get().scan_path(folder)
+    os.environ["GST_PLUGIN_PATH"] = os.pathsep.join(filter(None, [*known, *new]))
+
+
+def play(recording, result, chain, plugins):
     """Recording to result; None, or what went wrong."""
     import gi
     gi.require_version("Gst", "1.0")
     from gi.repository import GLib, Gst
-    Gst.init(None)
+    add_plugins(plugins)
+    worker, device = get_worker(), device_of_worker()
     try:
         pipeline = Gst.parse_launch(
             "filesrc name=recording ! npyparse ! openclupload name=upload ! "
             f"{chain} ! opencldownload ! npysink name=result")
     except GLib.Error as error:
+        if error.matches(Gst.ParseError.quark(), Gst.ParseError.NO_SUCH_ELEMENT):
+            return f"--chain: {error.message} on {socket.gethostname()}: install its plugin " \
+                   "there, or start the worker with GST_PLUGIN_PATH"
         return f"--chain: {error.message}"
     pipeline.get_by_name("recording").set_property("location", str(recording))
     pipeline.get_by_name("result").set_property("location", str(result))
     if device:
         pipeline.get_by_name("upload").set_property("device", device)
+    if hasattr(worker, "opencl_context"):
+        pipeline.set_context(worker.opencl_context)
     pipeline.set_state(Gst.State.PLAYING)
     message = pipeline.get_bus().timed_pop_filtered(
         Gst.CLOCK_TIME_NONE, Gst.MessageType.EOS | Gst.MessageType.ERROR)
     pipeline.set_state(Gst.State.NULL)
     if message.type == Gst.MessageType.EOS:
+        worker.opencl_context = pipeline.get_context(CONTEXT_TYPE)
         return None
     return f"{message.src.get_name()}: {message.parse_error()[0].message}"
+
+
+def source_of(result):
+    """The recording that a run made this result of, by the record beside it; None: no result"""
+    try:
+        made_of = json.loads(result.with_suffix(".json").read_text())
+        if not {"chain", "bytes", "modified"} <= made_of.keys():
+            return None
+    except (OSError, ValueError, AttributeError):
+        return None
+    # Records had no such line when all results were made in a subfolder.
+    recording = made_of.get("recording", f"../{result.name}")
+    return pathlib.Path(os.path.normpath(result.parent.resolve() / recording))
 
 
 class Job:
     """A recording, and what becomes of it; sent to whichever worker is free."""
 
-    def __init__(self, recording, folder, chain, settings):
-        state = recording.stat()
-        self.recording, self.result = recording, folder / recording.name
-        self.chain = chain
-        self.made_of = {"chain": chain, "settings": settings, "bytes": state.st_size,
-                        "modified": state.st_mtime_ns}
+    def __init__(self, recording, folder, output, chain, settings):
+        self.recording, self.output = recording, output
+        self.result = output / recording.relative_to(folder)
+        self.chain, self.settings, self.plugins = chain, settings, plugin_folders()
 
     @property
     def record(self):
         return self.result.with_suffix(".json")
 
+    def made_of(self):
+        state = self.recording.stat()
+        return {"chain": self.chain, "settings": self.settings, "bytes": state.st_size,
+                "modified": state.st_mtime_ns,
+                "recording": os.path.relpath(self.recording, self.result.parent)}
+
     def is_done(self):
         try:
-            return self.result.exists() and json.loads(self.record.read_text()) == self.made_of
+            return self.result.exists() and json.loads(self.record.read_text()) == self.made_of()
         except (OSError, ValueError):
             return False
 
-    def discard(self):
-        """What another chain, or another recording of that name, has left."""
-        self.record.unlink(missing_ok=True)
-        self.result.unlink(missing_ok=True)
-
-    def publish(self, unfinished):
-        """Whole or not at all. The record goes first: without a result nobody believes it."""
+    def publish(self, unfinished, made_of):
+        """Whole or not at all. The record goes between: without a result nobody believes it."""
         written = unfinished.with_suffix(".unfinished-json")
-        written.write_text(json.dumps(self.made_of, indent=1) + "\n")
+        written.write_text(json.dumps(made_of, indent=1) + "\n")
+        self.result.parent.mkdir(parents=True, exist_ok=True)
+        self.result.unlink(missing_ok=True)
         os.replace(written, self.record)
         os.replace(unfinished, self.result)
 
-    def run(self):
-        """None, or what went wrong. Dask asks again where a worker is lost that knew."""
-        if self.is_done():
-            return None
+    def process(self):
+        made_of = self.made_of()
         file, name = tempfile.mkstemp(
-            prefix=f".{self.result.name}.", suffix=".unfinished", dir=self.result.parent)
+            prefix=f".{self.result.name}.", suffix=".unfinished", dir=self.output)
         unfinished = pathlib.Path(name)
         try:
-            wrong = play(self.recording, unfinished, self.chain, device_of_worker())
+            wrong = play(self.recording, unfinished, self.chain, self.plugins)
             if not wrong:
                 os.fchmod(file, 0o666 & ~current_umask())
                 os.fsync(file)
-                self.publish(unfinished)
+                self.publish(unfinished, made_of)
             return wrong
         finally:
             os.close(file)
             unfinished.unlink(missing_ok=True)
+
+    def run(self):
+        """None, or what went wrong. Dask asks again where a worker is lost that knew."""
+        try:
+            return None if self.is_done() else self.process()
+        except OSError as error:
+            return str(error)
 
 
 def current_umask():
@@ -192,12 +242,36 @@ def chain_and_settings(asked, folder):
     return CHAIN.format(settings=f' settings="{file}"'), file.read_text()
 
 
-def use_what_is_built():
-    """A checkout's plugins, for this process and those that it starts."""
-    built = [str(folder) for folder in CHECKOUT.glob("build/gst/*/")
-             if not (folder / "libgstopencl-1.0.so").exists()]
-    os.environ["GST_PLUGIN_PATH"] = os.pathsep.join(
-        filter(None, [os.environ.get("GST_PLUGIN_PATH"), *built]))
+def recordings_of(folder, names):
+    """All files of these names but the results of a run over this folder"""
+    if ".." in pathlib.PurePath(names).parts:
+        sys.exit(f"--names {names}: leads out of {folder}")
+    try:
+        found = sorted(path for path in folder.glob(names) if not path.is_dir())
+    except (ValueError, NotImplementedError) as error:
+        sys.exit(f"--names {names}: {error}")
+    sources = {path: source_of(path) for path in found}
+    found = [path for path, source in sources.items()
+             if not (source and folder in source.parents)
+             and not path.suffix.startswith(".unfinished")]
+    if not found:
+        sys.exit(f"{folder}: nothing there is named {names}")
+    return found
+
+
+def refuse_conflicts(jobs):
+    """A result replaces no file but an earlier result of the same recording."""
+    makers = {}
+    for job in jobs:
+        for file in job.result, job.record:
+            other = makers.setdefault(file, job).recording
+            if other != job.recording:
+                sys.exit(f"{file}: both {other} and {job.recording} would make it: "
+                         "select one of them by --names")
+        is_there = job.result.exists() or job.record.exists()
+        if is_there and source_of(job.result) != job.recording:
+            sys.exit(f"{job.result}: is there, and was not made of {job.recording}: "
+                     "choose another --output")
 
 
 def lock(folder):
@@ -228,7 +302,7 @@ def connect(asked):
 
 def run(client, jobs):
     """(recording, why not) of those that failed, all others done."""
-    futures = [client.submit(Job.run, job, pure=False) for job in jobs]
+    futures = client.map(Job.run, jobs, pure=False)
     progress(futures, notebook=False)
     wait(futures)
     print()
@@ -244,18 +318,16 @@ def main():
     output.mkdir(parents=True, exist_ok=True)
     lock(output)
     tidy(output)
-    use_what_is_built()
-    all_jobs = [Job(recording, output, chain, settings)
-                for recording in sorted(folder.glob(asked.names))]
+    # For workers that this process starts, which read their registry of plugins once
+    os.environ["GST_PLUGIN_PATH"] = os.pathsep.join(plugin_folders())
+    all_jobs = [Job(recording, folder, output, chain, settings)
+                for recording in recordings_of(folder, asked.names)]
+    refuse_conflicts(all_jobs)
     jobs = [job for job in all_jobs if not job.is_done()]
     print(f"{len(all_jobs)} recordings, {len(all_jobs) - len(jobs)} of them done before")
-    if not all_jobs:
-        sys.exit(f"{folder}: nothing there is named {asked.names}")
     failed = []
     if jobs:
         with connect(asked) as client:
-            for job in jobs:
-                job.discard()
             failed = run(client, jobs)
         tidy(output)
     for recording, reason in failed:

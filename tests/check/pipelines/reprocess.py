@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Promises: reprocess.py makes of each recording what numpy computes, on the workers of any
 scheduler; a worker that is killed loses nothing and leaves nothing behind, nothing is made
-twice, and what cannot be processed is named while the others go on.
+twice, and what cannot be processed is named while the others go on. No result replaces
+another recording's result, and no result is taken as a recording.
 
 usage: reprocess.py REPROCESS.PY
 
@@ -9,6 +10,7 @@ SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import contextlib
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -21,6 +23,8 @@ import numpy as np
 
 SCRIPT = pathlib.Path(sys.argv[1]).resolve()
 RECORDINGS, FRAMES, LINES, SAMPLES = 12, 40, 64, 512
+# Dask logs a traceback of its own where it ends while a progress bar is being drawn.
+TRACED = f'{SCRIPT.name}", line '
 
 
 def record(folder):
@@ -30,22 +34,31 @@ def record(folder):
         np.save(folder / f"recording {n:02}.npy", noise.astype("<u2"))
 
 
+def record_small(folder, names):
+    """Other noise in each, few enough for a start of the workers to take longer"""
+    for n, name in enumerate(names):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        noise = np.random.default_rng(100 + n).integers(0, 4096, (2, 16, 256))
+        np.save(folder / name, noise.astype("<u2"))
+
+
 def depth_of(spectra):
-    window = np.hanning(SAMPLES) * 2 / np.hanning(SAMPLES).sum()
-    return np.abs(np.fft.fft(spectra * window))[..., : SAMPLES // 2]
+    samples = spectra.shape[-1]
+    window = np.hanning(samples) * 2 / np.hanning(samples).sum()
+    return np.abs(np.fft.fft(spectra * window))[..., : samples // 2]
 
 
-def check_result(folder, name):
-    made = np.load(folder / "processed" / name)
+def check_result(folder, name, output="processed"):
+    made = np.load(folder / output / name)
     expected = depth_of(np.load(folder / name))
     assert made.shape == expected.shape, (name, made.shape)
     worst = np.abs(10 ** (made / 20.0) - expected).max() / expected.max()
     assert worst < 1e-5, (name, worst)
 
 
-def reprocess(folder, *options):
-    return subprocess.Popen([sys.executable, SCRIPT, *options, folder], stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True)
+def reprocess(folder, *options, script=SCRIPT, environment=None):
+    return subprocess.Popen([sys.executable, script, *options, folder], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, env=environment)
 
 
 def finish(run, status):
@@ -62,7 +75,7 @@ def wait_for(what, patience=100):
 
 
 @contextlib.contextmanager
-def cluster(folder, n_workers):
+def cluster(folder, n_workers, environment=None):
     """The address of a scheduler, and its workers, each a process that nobody restarts."""
     about = folder / "scheduler.json"
     programs = []
@@ -74,7 +87,7 @@ def cluster(folder, n_workers):
         programs += [subprocess.Popen(
             [shutil.which("dask-worker"), "--scheduler-file", about, "--nthreads", "1",
              "--no-nanny", "--no-dashboard", "--local-directory", folder],
-            stderr=subprocess.DEVNULL) for _ in range(n_workers)]
+            stderr=subprocess.DEVNULL, env=environment) for _ in range(n_workers)]
         yield json.loads(about.read_text())["address"], programs[1:]
     finally:
         for program in programs:
@@ -137,23 +150,120 @@ def check_another_chain(folder):
     assert np.abs(made - expected).max() < 1e-5 * expected.max()
 
 
+def results_of(folder):
+    """Bytes of all files in a folder, by their relative names"""
+    return {str(path.relative_to(folder)): path.read_bytes()
+            for path in folder.rglob("*") if path.is_file()}
+
+
+def check_folders(folder):
+    """Results keep their recordings' folders, and the next run leaves them out."""
+    names = "mouse1/scan.npy", "mouse2/scan.npy"
+    record_small(folder, names)
+    everywhere = "--workers", "1", "--names", "**/*.npy"
+    for output, done in ("processed", 0), ("processed", 2), ("again", 0):
+        said, _ = finish(reprocess(folder, *everywhere, "--output", folder / output), 0)
+        assert said[0] == f"2 recordings, {done} of them done before", said
+        assert said[-1].startswith(f"{2 - done} processed, 0 failed"), said
+        made = results_of(folder / output)
+        assert sorted(name for name in made if name.endswith(".npy")) == sorted(names), made.keys()
+        for name in names:
+            check_result(folder, name, output)
+    chain = "openclkernel expression=2*x"
+    finish(reprocess(folder / "again", *everywhere, "--chain", chain), 0)
+    for name in names:
+        doubled, once = (np.load(folder / "again" / part / name) for part in ("processed", ""))
+        assert np.array_equal(doubled.reshape(once.shape), 2 * once)
+
+
+def check_nothing_overwritten(folder):
+    """A run that would replace what is not its own is refused, and touches nothing."""
+    record_small(folder, ["one/scan.npy", "two/scan.npy", "three/scan.npy"])
+    shutil.copy(folder / "two/scan.npy", folder / "two/scan.raw")
+    np.save(folder / "mine.npy", np.arange(5))
+    for output in "three/processed", "three/meta":
+        (folder / output).mkdir()
+    shutil.copy(folder / "mine.npy", folder / "three/processed/scan.npy")
+    (folder / "three/meta/scan.json").write_text('{"laser": "1300 nm"}')
+    shared = "--output", folder / "shared"
+    finish(reprocess(folder / "one", "--workers", "1", *shared), 0)
+    before = results_of(folder)
+    for recordings, options, words in (
+        ("two", shared, "two/scan.npy"),
+        ("two", ("--names", "scan.*"), "two/scan.raw"),
+        ("two", ("--output", folder / "two"), "two/scan.npy"),
+        ("three", (), "three/processed/scan.npy"),
+        ("three", ("--output", folder / "three/meta"), "three/meta/scan.npy"),
+        ("shared", ("--output", folder / "shared"), "shared/scan.npy"),
+    ):
+        _, wrong = finish(reprocess(folder / recordings, "--workers", "1", *options), 1)
+        assert words in wrong and TRACED not in wrong, wrong
+        assert results_of(folder) == before, (recordings, options)
+
+
+def check_failures_keep_results(folder):
+    """A chain that fails leaves what another chain has made, and its record."""
+    record_small(folder, ["scan.npy"])
+    finish(reprocess(folder, "--workers", "1"), 0)
+    before = results_of(folder)
+    finish(reprocess(folder, "--workers", "1", "--chain", "octfft ! nosuchelement"), 1)
+    assert results_of(folder) == before
+    (folder / "gone.npy").symlink_to(folder / "nowhere.npy")
+    said, wrong = finish(reprocess(folder, "--workers", "1"), 1)
+    assert said[-1].startswith("0 processed, 1 failed"), said
+    assert "gone.npy: " in wrong and TRACED not in wrong, wrong
+
+
+def check_one_context(folder):
+    """The context of a device takes ten times longer to make than a small recording."""
+    record_small(folder, [f"{n}.npy" for n in range(20)])
+    said, wrong = finish(reprocess(folder, "--workers", "1", environment={
+        **os.environ, "GST_DEBUG": "openclcontext:INFO", "GST_DEBUG_NO_COLOR": "1"}), 0)
+    assert said[-1].startswith("20 processed, 0 failed"), said
+    assert wrong.count("new context on ") == 1, wrong.count("new context on ")
+
+
+def check_plugins(folder, aside):
+    """Workers that were started without GST_PLUGIN_PATH take the plugins of who asks them."""
+    record_small(folder, ["scan.npy"])
+    without = {name: value for name, value in os.environ.items() if name != "GST_PLUGIN_PATH"}
+    without["GST_REGISTRY"] = str(aside / "registry.bin")
+    elsewhere = aside / "reprocess.py"
+    shutil.copy(SCRIPT, elsewhere)
+    with cluster(aside, 1, without) as (address, _):
+        _, wrong = finish(reprocess(
+            folder, "--scheduler", address, script=elsewhere, environment=without), 1)
+        assert "scan.npy: " in wrong and "GST_PLUGIN_PATH" in wrong, wrong
+        finish(reprocess(folder, "--scheduler", address, script=elsewhere), 0)
+    check_result(folder, "scan.npy")
+
+
 def check_refusals(folder):
     for options, words in {
         ("--workers", "0"): "--workers 0: expected 1 or more",
         ("--names", "*.raw"): "nothing there is named *.raw",
+        ("--names", "../*.npy"): "--names ../*.npy: ",
+        ("--names", "/tmp/*.npy"): "--names /tmp/*.npy: ",
         ("--chain", "octfft ! nosuchelement"): "nosuchelement",
         ("--scheduler", "tcp://127.0.0.1:9"): "--scheduler tcp://127.0.0.1:9: no scheduler answers",
         ("--scheduler", "anywhere:here"): "--scheduler anywhere:here: no scheduler answers",
     }.items():
         _, wrong = finish(reprocess(folder, *options), 2 if "--workers" in options else 1)
-        assert words in wrong and "Traceback" not in wrong, wrong
+        assert words in wrong and TRACED not in wrong, wrong
 
 
-with tempfile.TemporaryDirectory() as temporary:
-    recordings, aside = pathlib.Path(temporary) / "recordings", pathlib.Path(temporary)
-    recordings.mkdir()
-    record(recordings)
-    check_a_killed_worker(recordings, aside)
-    check_going_on(recordings)
-    check_another_chain(recordings)
-    check_refusals(recordings)
+def check_large(folder, aside):
+    record(folder)
+    check_a_killed_worker(folder, aside)
+    check_going_on(folder)
+    check_another_chain(folder)
+    check_refusals(folder)
+
+
+for check in (check_large, check_folders, check_nothing_overwritten, check_failures_keep_results,
+              check_one_context, check_plugins):
+    print(check.__name__, flush=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        recordings, aside = pathlib.Path(temporary) / "recordings", pathlib.Path(temporary)
+        recordings.mkdir()
+        check(recordings, *[aside] * (check.__code__.co_argcount - 1))
