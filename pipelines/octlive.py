@@ -127,7 +127,8 @@ class Live(opencl_view.View):
         pipeline = Gst.parse_launchv(words)
         # So that the end of a recording is heard, which is not that of the pipeline.
         pipeline.set_property("message-forward", True)
-        super().__init__(pipeline, [pipeline.get_by_name(name) for name in ("b_scan", "en_face")])
+        sinks = [pipeline.get_by_name(name) for name in ("b_scan", "en_face")]
+        super().__init__(pipeline, sinks, quit_at_end=True)
         self.folder, self.repeat = folder, repeat
         self.recording, self.stopping, self.told, self.came = None, False, "", 0
         self.window.connect("key-press-event", lambda _, event: self.press(event))

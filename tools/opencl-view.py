@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """opencl-view: a pipeline in a window, with its frame rate and what can be turned while it plays.
 
-opencl-view ELEMENT [PROPERTY=VALUE...] ! ELEMENT ...
+opencl-view [--quit-at-end] ELEMENT [PROPERTY=VALUE...] ! ELEMENT ...
 
 The words are those of gst-launch-1.0, up to what makes the picture: what shows it is put
 behind. Each element of ours has a control for each property that may change while it
@@ -9,6 +9,11 @@ plays, made from what the element itself says of it: name, range and choices.
 
   opencl-view octtestsrc is-live=true ! octwindowinterp ! octfft
   opencl-view v4l2src ! openclupload ! openclconvert ! chromakey ! keyfill
+
+Numbers and texts that are typed in take effect with Enter. Colours are shown as 0xAARRGGBB and
+accept hexadecimal and decimal numbers, or a colour of the dialog that their swatch opens. At the
+end of the stream the last frame stays until the window is closed, and "Play again" starts anew;
+with --quit-at-end the window closes there.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -19,9 +24,10 @@ import sys
 try:
     import gi
 
+    gi.require_version("Gdk", "3.0")
     gi.require_version("Gst", "1.0")
     gi.require_version("Gtk", "3.0")
-    from gi.repository import GLib, GObject, Gst, Gtk
+    from gi.repository import Gdk, GLib, GObject, Gst, Gtk
 except (ImportError, ValueError) as error:
     sys.exit(f"{error}: python3-gi, gir1.2-gtk-3.0 and gstreamer1.0-gtk3 are needed")
 
@@ -30,6 +36,8 @@ SHOW = " ! opencldownload ! videoconvert ! gtksink name=opencl_view_sink"
 # At least so many steps has a scale; a number of a wider range is typed in.
 STEPS = 200
 LARGEST_SCALE = 1e5
+# Where red, green, blue and alpha are in a colour
+SHIFTS = 16, 8, 0, 24
 
 
 def is_turned_while_playing(spec):
@@ -51,16 +59,20 @@ def set_property(element, name, value):
         element.set_property(name, value)
 
 
-def follow(element, name, show):
+def follow(element, name, control, show):
     """Whoever else sets the property, on whichever thread, is shown by the control."""
-    element.connect(f"notify::{name}", lambda *_: GLib.idle_add(
-        lambda: show(element.get_property(name)) or GLib.SOURCE_REMOVE))
+    def update():
+        if control.get_parent():  # which it loses with its window
+            show(element.get_property(name))
+        return GLib.SOURCE_REMOVE
+
+    element.connect(f"notify::{name}", lambda *_: GLib.idle_add(update))
 
 
 def new_switch(element, spec):
     control = Gtk.CheckButton(active=element.get_property(spec.name))
     control.connect("toggled", lambda c: set_property(element, spec.name, c.get_active()))
-    follow(element, spec.name, control.set_active)
+    follow(element, spec.name, control, control.set_active)
     return control
 
 
@@ -76,41 +88,96 @@ def new_choice(element, spec):
     return control
 
 
+def is_whole(spec):
+    return spec.value_type not in (GObject.TYPE_DOUBLE, GObject.TYPE_FLOAT)
+
+
+def is_colour(spec):
+    """Properties have no type for colours; the blurbs of all that are ones say the format."""
+    return spec.value_type == GObject.TYPE_UINT and "0xAARRGGBB" in spec.blurb
+
+
 def new_scale(element, spec):
-    whole = spec.value_type not in (GObject.TYPE_DOUBLE, GObject.TYPE_FLOAT)
+    whole = is_whole(spec)
     step = 1 if whole else 10 ** math.floor(math.log10((spec.maximum - spec.minimum) / STEPS))
     adjustment = Gtk.Adjustment(
         value=element.get_property(spec.name), lower=spec.minimum, upper=spec.maximum,
         step_increment=step, page_increment=10 * step)
     adjustment.connect("value-changed", lambda a: set_property(
         element, spec.name, round(a.get_value()) if whole else a.get_value()))
-    follow(element, spec.name, adjustment.set_value)
     digits = 0 if whole else max(0, -math.floor(math.log10(step)))
-    return Gtk.Scale(adjustment=adjustment, digits=digits, value_pos=Gtk.PositionType.RIGHT)
+    scale = Gtk.Scale(adjustment=adjustment, digits=digits, value_pos=Gtk.PositionType.RIGHT)
+    follow(element, spec.name, scale, adjustment.set_value)
+    return scale
+
+
+def new_entry(element, spec, write, read):
+    """A field of `write (value)`, which Enter sets to `read (text)` if somebody has edited it"""
+    entry, shown = Gtk.Entry(), ""
+
+    def show(value):
+        nonlocal shown
+        shown = write(value)
+        entry.set_text(shown)
+
+    def take(_):
+        if entry.get_text() != shown:
+            try:
+                set_property(element, spec.name, read(entry.get_text()))
+            except (ValueError, OverflowError):
+                pass
+        show(element.get_property(spec.name))
+
+    show(element.get_property(spec.name))
+    entry.connect("activate", take)
+    follow(element, spec.name, entry, lambda value: entry.get_text() == shown and show(value))
+    return entry
+
+
+def read_number(spec, text):
+    try:
+        value = int(text, 0) if is_whole(spec) else float(text)
+    except ValueError:
+        value = int(float(text))  # 1e6
+    if math.isnan(value):
+        raise ValueError(text)
+    return min(max(value, spec.minimum), spec.maximum)
 
 
 def new_number(element, spec):
-    """A scale, or a field where the range is too wide for one."""
+    """A scale, or a field where the range is too wide for one"""
+    if is_colour(spec):
+        return new_colour(element, spec)
     if spec.maximum - spec.minimum <= LARGEST_SCALE:
         return new_scale(element, spec)
-    control = Gtk.Entry(text=f"{element.get_property(spec.name):g}")
+    # repr () gives as many digits as the value takes.
+    return new_entry(element, spec, repr, lambda text: read_number(spec, text))
 
-    def take(entry):
-        try:
-            value = type(spec.default_value)(float(entry.get_text()))
-            set_property(element, spec.name, min(max(value, spec.minimum), spec.maximum))
-        except (ValueError, OverflowError):
-            pass
-        entry.set_text(f"{element.get_property(spec.name):g}")
 
-    control.connect("activate", take)
-    return control
+def new_colour(element, spec):
+    """A field, and a swatch that opens a dialog"""
+    def show(colour):
+        swatch.set_rgba(Gdk.RGBA(*((colour >> shift & 0xff) / 255 for shift in SHIFTS)))
+
+    def take(_):
+        parts = swatch.get_rgba()
+        parts = parts.red, parts.green, parts.blue, parts.alpha
+        set_property(element, spec.name, sum(
+            round(255 * part) << shift for part, shift in zip(parts, SHIFTS)))
+
+    swatch = Gtk.ColorButton(use_alpha=True)
+    show(element.get_property(spec.name))
+    swatch.connect("color-set", take)
+    follow(element, spec.name, swatch, show)
+    entry = new_entry(element, spec, "0x{:08x}".format, lambda text: read_number(spec, text))
+    both = Gtk.Box(spacing=4)
+    both.pack_start(entry, True, True, 0)
+    both.pack_start(swatch, False, False, 0)
+    return both
 
 
 def new_text(element, spec):
-    control = Gtk.Entry(text=element.get_property(spec.name) or "")
-    control.connect("activate", lambda c: set_property(element, spec.name, c.get_text()))
-    return control
+    return new_entry(element, spec, lambda text: text or "", str)
 
 
 def new_control(element, spec):
@@ -125,6 +192,8 @@ def new_control(element, spec):
     for kind, maker in makers:
         if GObject.type_is_a(spec.value_type, kind):
             control = maker(element, spec)
+            # The wheel scrolls the controls, whatever the pointer is over.
+            control.connect("scroll-event", lambda c, _: c.stop_emission_by_name("scroll-event"))
             control.set_name(f"{element.get_name()}.{spec.name}")
             control.set_tooltip_text(spec.blurb)
             return control
@@ -148,15 +217,17 @@ def controls_of(element):
 
 
 class View:
-    """A window around a pipeline, which it plays until the one or the other ends. `sinks` are
-    those that show something, gtksink."""
+    """A window around a pipeline, which it plays until somebody closes the window, or until the
+    pipeline ends if that is asked for. `sinks` are those that show something, gtksink."""
 
     TITLE = "opencl-view"
 
-    def __init__(self, pipeline, sinks):
-        self.pipeline, self.sinks = pipeline, sinks
+    def __init__(self, pipeline, sinks, quit_at_end=False):
+        self.pipeline, self.sinks, self.quit_at_end = pipeline, sinks, quit_at_end
         self.shown, self.failed = [0] * len(sinks), None
         self.said = Gtk.Label(label="", xalign=0, margin=6, wrap=True)
+        self.again = Gtk.Button(label="Play again", margin=6, no_show_all=True)
+        self.again.connect("clicked", lambda _: self.play_again())
         self.window = Gtk.Window(title=self.TITLE, default_width=1200, default_height=800)
         self.window.connect("delete-event", lambda *_: self.stop() or True)
         self.window.add(self.layout())
@@ -181,6 +252,7 @@ class View:
         scrolled.add(controls)
         side = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
         side.pack_start(self.said, False, False, 0)
+        side.pack_start(self.again, False, False, 0)
         side.pack_start(scrolled, True, True, 0)
         pictures = Gtk.Box(orientation=Gtk.Orientation.HORIZONTAL, spacing=4)
         for sink in self.sinks:
@@ -202,7 +274,7 @@ class View:
         return f"{self.rates()[0]} frames/s"
 
     def say_rate(self):
-        self.said.set_text(self.report())
+        self.said.set_text("end of stream" if self.has_ended() else self.report())
         return GLib.SOURCE_CONTINUE
 
     def hear(self, message):
@@ -213,7 +285,25 @@ class View:
             print(f"{message.src.get_name()}: {message.parse_warning()[0].message}",
                   file=sys.stderr)
         elif message.type == Gst.MessageType.EOS:
+            self.end()
+
+    def has_ended(self):
+        return self.again.get_visible()
+
+    def end(self):
+        """The sinks go on showing their last frame."""
+        if self.quit_at_end:
             self.stop()
+            return
+        self.again.show()
+        self.say_rate()
+
+    def play_again(self):
+        """From READY, since not every source seeks"""
+        self.again.hide()
+        self.pipeline.set_state(Gst.State.READY)
+        self.pipeline.set_state(Gst.State.PLAYING)
+        self.say_rate()
 
     def play(self):
         self.window.show_all()
@@ -225,10 +315,10 @@ class View:
             Gtk.main_quit()
 
 
-def view_of(line):
+def view_of(line, quit_at_end=False):
     """Of elements that make one picture"""
     pipeline = Gst.parse_launch(line + SHOW)
-    return View(pipeline, [pipeline.get_by_name("opencl_view_sink")])
+    return View(pipeline, [pipeline.get_by_name("opencl_view_sink")], quit_at_end)
 
 
 def need_display(program):
@@ -248,12 +338,14 @@ def show(view):
 
 
 def main():
-    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+    words = sys.argv[1:]
+    quit_at_end = words[:1] == ["--quit-at-end"]
+    if not words[quit_at_end:] or words[0] in ("-h", "--help"):
         print(__doc__.partition("SPDX")[0].rstrip())
         return
     need_display("opencl-view")
     try:
-        view = view_of(" ".join(sys.argv[1:]))
+        view = view_of(" ".join(words[quit_at_end:]), quit_at_end)
     except GLib.Error as error:
         sys.exit(f"opencl-view: {error.message}")
     show(view)

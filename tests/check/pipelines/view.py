@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
-"""Promise: opencl-view shows a pipeline's picture, with a control for each property of ours
-that may change while it plays; what is turned there is what the element has.
+"""Promises: opencl-view shows a pipeline's picture, with a control for each property of ours
+that may change while it plays; what is turned there is what the element has. Neither Enter nor
+the mouse wheel changes a value by accident, and the last picture stays at the end of a stream.
 
 usage: view.py OPENCL-VIEW.PY
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import importlib.util
+import math
+import subprocess
 import sys
 import time
 
-from xscreen import levels_on_screen, screen
+from xscreen import levels_on_screen, screen, turn_wheel
 
-LINE = "octtestsrc num-buffers={} is-live=true ! video/x-raw(memory:OpenCLMemory),width=512," \
-       "height=256,framerate=25/1 ! octwindowinterp name=interp ! octfft name=fft ! openclconvert"
+LINE = "octtestsrc name=source num-buffers={} is-live=true ! " \
+       "video/x-raw(memory:OpenCLMemory),width=512,height=256,framerate=25/1 ! " \
+       "octwindowinterp name=interp ! octfft name=fft ! openclconvert"
 
 
 def load(path):
@@ -60,7 +64,7 @@ def check_turning(view, found):
 def check_window():
     view = tool.view_of(LINE.format(-1))
     found = controls(view.window)
-    for element in "octtestsrc0", "interp", "fft":
+    for element in "source", "interp", "fft":
         own = view.pipeline.get_by_name(element)
         for spec in own.list_properties():
             turned = spec.flags & tool.Gst.PARAM_MUTABLE_PLAYING
@@ -73,19 +77,155 @@ def check_window():
     view.pipeline.set_state(tool.Gst.State.NULL)
 
 
+def entry_in(control):
+    """(nullable) the field of text that a control is, or has"""
+    if isinstance(control, tool.Gtk.Entry):
+        return control
+    children = control.get_children() if isinstance(control, tool.Gtk.Box) else []
+    return next((child for child in children if isinstance(child, tool.Gtk.Entry)), None)
+
+
+def swatch_in(control):
+    return next(child for child in control.get_children()
+                if isinstance(child, tool.Gtk.ColorButton))
+
+
+def handle_events():
+    while tool.Gtk.events_pending():
+        tool.Gtk.main_iteration()
+
+
+COLOURS = "chromakey.key-color", "flowkey.key-color", "keyfill.color", \
+    "greenscreenbin.background-color", "greenscreenbin.key-color"
+
+
+def check_colours():
+    for name in COLOURS:
+        factory, _, name = name.partition(".")
+        element = tool.Gst.ElementFactory.make(factory)
+        element.set_property(name, 0xff20a040)
+        control = tool.new_control(element, element.find_property(name))
+        check_colour(element, name, entry_in(control), swatch_in(control))
+
+
+def check_colour(element, name, entry, swatch):
+    assert entry.get_text() == "0xff20a040", (name, entry.get_text())
+    changes = []
+    element.connect(f"notify::{name}", lambda *_: changes.append(element.get_property(name)))
+    entry.emit("activate")
+    assert not changes
+    for text, colour in ("0x80102030", 0x80102030), ("4278190335", 0xff0000ff), \
+            ("0XFF00FF00", 0xff00ff00), ("green", 0xff00ff00), ("", 0xff00ff00):
+        entry.set_text(text)
+        entry.emit("activate")
+        assert element.get_property(name) == colour, (name, text)
+        assert entry.get_text() == f"0x{colour:08x}", (name, text)
+    element.set_property(name, 0x00ff3300)
+    handle_events()
+    assert entry.get_text() == "0x00ff3300"
+    shown = swatch.get_rgba()
+    assert [round(5 * part) for part in (shown.red, shown.green, shown.blue, shown.alpha)] \
+        == [5, 1, 0, 0]
+    swatch.set_rgba(tool.Gdk.RGBA(0, 0.2, 1, 1))
+    swatch.emit("color-set")
+    handle_events()
+    assert element.get_property(name) == 0xff0033ff and entry.get_text() == "0xff0033ff"
+
+
+def awkward(spec):
+    """A value that takes many digits to write"""
+    if isinstance(spec.default_value, float):
+        return min(max(-math.pi / 1000, spec.minimum), spec.maximum)
+    return spec.maximum - 1 if isinstance(spec.default_value, int) else spec.default_value
+
+
+def check_enter():
+    """Enter in a field that nobody has changed sets no property of any element."""
+    fields = 0
+    for plugin in tool.PLUGINS:
+        for feature in tool.Gst.Registry.get().get_feature_list_by_plugin(plugin):
+            element = isinstance(feature, tool.Gst.ElementFactory) and feature.create()
+            for spec in tool.properties_of(element) if element else []:
+                entry = entry_in(tool.new_control(element, spec))
+                if entry:
+                    check_enter_of(element, spec)
+                    fields += 1
+    assert fields > 50, fields
+
+
+def check_enter_of(element, spec):
+    element.set_property(spec.name, awkward(spec))
+    handle_events()
+    entry = entry_in(tool.new_control(element, spec))
+    before, changes = element.get_property(spec.name), []
+    element.connect(f"notify::{spec.name}", lambda *_: changes.append(spec.name))
+    entry.emit("activate")
+    assert not changes and element.get_property(spec.name) == before, (spec, before)
+    if not isinstance(before, str) and before is not None:
+        entry.set_text(entry.get_text() + " ")
+        entry.emit("activate")
+        assert element.get_property(spec.name) == before, (spec, before)
+
+
+def centre_on_screen(widget, window):
+    size = widget.get_allocation()
+    x, y = widget.translate_coordinates(window, size.width // 2, size.height // 2)
+    _, left, top = window.get_window().get_origin()
+    return left + x, top + y
+
+
+def check_wheel():
+    """Over a scale and over choices it scrolls the controls."""
+    view = tool.view_of(LINE.format(-1))
+    found = controls(view.window)
+    view.play()
+    run_until(view, lambda: levels_on_screen() > 100)
+    for name in "source.noise", "interp.window":
+        control = found[name]
+        element, spec = view.pipeline.get_by_name(name.split(".")[0]), name.split(".")[1]
+        scrolled = control.get_ancestor(tool.Gtk.ScrolledWindow).get_vadjustment()
+        before, above = element.get_property(spec), scrolled.get_value()
+        turn_wheel(*centre_on_screen(control, view.window), 3)
+        run_until(view, lambda: scrolled.get_value() > above
+                  or element.get_property(spec) != before)
+        assert element.get_property(spec) == before, name
+    view.stop()
+    view.window.destroy()
+
+
 def check_end():
-    """What ends, and what cannot play, ends the window."""
-    for line, reason in (LINE.format(5), None), ("filesrc location=/nowhere", "filesrc0: "):
-        view = tool.view_of(line)
-        view.play()
-        tool.Gtk.main()
-        assert (view.failed or "").startswith(reason or ""), view.failed
-        assert bool(view.failed) == bool(reason)
+    """The last picture stays, and plays again where somebody wants it to."""
+    view = tool.view_of(LINE.format(10))
+    view.play()
+    for _ in range(2):
+        run_until(view, lambda: "end of stream" in view.said.get_text())
+        assert view.again.get_visible()
+        assert levels_on_screen() > 100
+        view.again.clicked()
+        assert "end of stream" not in view.said.get_text() and not view.again.get_visible()
+    run_until(view, lambda: view.again.get_visible())
+    view.window.close()
+    tool.Gtk.main()
+    assert not view.failed, view.failed
+    view.window.destroy()
+
+
+def check_program():
+    """It ends where it is told to at the end, and where it cannot play."""
+    for words, status, reason in (
+        (["--quit-at-end", *LINE.format(5).split()], 0, ""),
+        (["filesrc", "location=/nowhere"], 1, "filesrc0: "),
+    ):
+        done = subprocess.run([sys.executable, sys.argv[1], *words], capture_output=True,
+                              text=True, timeout=100, check=False)
+        assert done.returncode == status and done.stderr.startswith(reason), done
 
 
 with screen():
     tool = load(sys.argv[1])
     tool.Gst.init(None)
     assert tool.Gtk.init_check(None)[0]
-    check_window()
-    check_end()
+    for check in (check_window, check_colours, check_enter, check_wheel, check_end,
+                  check_program):
+        print(check.__name__, flush=True)
+        check()

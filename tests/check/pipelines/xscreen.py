@@ -3,6 +3,7 @@
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import contextlib
+import ctypes
 import os
 import subprocess
 import tempfile
@@ -45,3 +46,16 @@ def levels_on_screen():
             f" ! video/x-raw,format=GRAY8 ! filesink location={shown.name}".split(),
             check=True, timeout=100)
         return len(np.unique(np.fromfile(shown.name, np.uint8)))
+
+
+def turn_wheel(x, y, steps):
+    """The pointer's wheel at a place of the screen, down where steps are above 0"""
+    x11, xtest = ctypes.CDLL("libX11.so.6"), ctypes.CDLL("libXtst.so.6")
+    x11.XOpenDisplay.restype = ctypes.c_void_p
+    display = ctypes.c_void_p(x11.XOpenDisplay(None))
+    assert display, "no X server"
+    xtest.XTestFakeMotionEvent(display, -1, x, y, ctypes.c_ulong(0))
+    for _ in range(abs(steps)):
+        for pressed in 1, 0:
+            xtest.XTestFakeButtonEvent(display, 5 if steps > 0 else 4, pressed, ctypes.c_ulong(0))
+    x11.XCloseDisplay(display)
