@@ -34,7 +34,8 @@
  * Mattes of any size may come in on request pads, white where they hold: what `holdout`
  * says is kept as it was filmed, what `garbage` says is not seen. The pad `plate` takes the
  * picture of `plate=file`. Each takes pictures in time with those that are keyed, or one
- * for all of them.
+ * for all of them. These pads are linked by name only (`key.garbage`), never by
+ * gst_element_link().
  *
  * What `auto-key=screen` finds is told in an element message, "chromakey-key", as `key-color`.
  *
@@ -940,9 +941,9 @@ query_side (GstPad *pad, GstObject *parent, GstQuery *query)
 
 static GstPad *
 gst_chroma_key_request_new_pad (
-    GstElement *element, GstPadTemplate *of, const gchar *, const GstCaps *)
+    GstElement *element, GstPadTemplate *of, const gchar *name, const GstCaps *)
 {
-  return GST_CHROMA_KEY (element)->sides->request (element, of, query_side);
+  return GST_CHROMA_KEY (element)->sides->request (element, of, name, query_side);
 }
 
 static void

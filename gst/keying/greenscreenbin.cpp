@@ -14,6 +14,8 @@
  * it is shown, from its first frame on, once it is there, and one that cannot be read leaves
  * the one before, with a warning.
  *
+ * The pad `background` is linked by its name only, never by gst_element_link().
+ *
  * Its other properties are those of #chromakey, which it begins to use with
  * `method=difference auto-key=screen core=true spill=1`.
  *
@@ -558,11 +560,11 @@ gst_greenscreen_bin_handle_message (GstBin *bin, GstMessage *message)
 
 static GstPad *
 gst_greenscreen_bin_request_new_pad (
-    GstElement *element, GstPadTemplate *, const gchar *, const GstCaps *)
+    GstElement *element, GstPadTemplate *, const gchar *name, const GstCaps *)
 {
   GstGreenscreenBin *self = GST_GREENSCREEN_BIN (element);
 
-  if (self->missing || self->mix)
+  if (!name || self->missing || self->mix) /* gst_element_link() gives no name */
     return nullptr;
   GstElement *queue = nullptr;
   GstElement *first = add_way_behind (self, &queue);

@@ -175,10 +175,13 @@ SideStream::picture_at (GstClockTime time)
 /* --- all of an element --- */
 
 GstPad *
-SideStreams::request (GstElement *element, GstPadTemplate *of, GstPadQueryFunction query)
+SideStreams::request (GstElement *element, GstPadTemplate *of, const gchar *asked,
+    GstPadQueryFunction query)
 {
   const gchar *name = GST_PAD_TEMPLATE_NAME_TEMPLATE (of);
   std::shared_ptr<SideStream> stream;
+  if (!asked)
+    return nullptr;
   {
     std::lock_guard<std::mutex> lock (mutex);
     if (streams.count (name))

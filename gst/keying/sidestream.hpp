@@ -66,8 +66,11 @@ private:
 /* Those of one element, by the names of their pads */
 class SideStreams {
 public:
-  /* For GstElementClass.request_new_pad and release_pad: (transfer none) (nullable) */
-  GstPad *request (GstElement *element, GstPadTemplate *of, GstPadQueryFunction query);
+  /* For GstElementClass.request_new_pad and release_pad: (transfer none) (nullable).
+   * Returns NULL unless the pad was `asked` for by name: gst_element_link() asks without
+   * one for any pad whose caps fit, when the main stream does not fit the sink pad. */
+  GstPad *request (GstElement *element, GstPadTemplate *of, const gchar *asked,
+      GstPadQueryFunction query);
   void release (GstElement *element, GstPad *pad);
 
   /* (nullable) */

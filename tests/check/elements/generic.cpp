@@ -774,3 +774,114 @@ TEST (test_generic_properties_at_their_ends_while_playing_stop_nothing)
 {
   check_each (keep_the_promise_of_extremes);
 }
+
+namespace {
+std::vector<GstPadTemplate *>
+sink_templates (GstElement *element, GstPadPresence presence)
+{
+  std::vector<GstPadTemplate *> found;
+  GList *item = gst_element_class_get_pad_template_list (GST_ELEMENT_GET_CLASS (element));
+  for (; item; item = item->next) {
+    auto *entry = static_cast<GstPadTemplate *> (item->data);
+    if (entry->direction == GST_PAD_SINK && entry->presence == presence)
+      found.push_back (entry);
+  }
+  return found;
+}
+
+/* An element whose source pad gives `caps` */
+GstElement *
+add_source (GstElement *bin, GstCaps *caps)
+{
+  GstElement *source = gst_element_factory_make ("capsfilter", nullptr);
+  g_object_set (source, "caps", caps, nullptr);
+  gst_bin_add (GST_BIN (bin), source);
+  return source;
+}
+
+bool
+is_linked_to_request_pad (GstElement *source)
+{
+  Owned<GstPad> pad = gst_element_get_static_pad (source, "src");
+  Owned<GstPad> peer = gst_pad_get_peer (pad);
+  return peer
+         && GST_PAD_TEMPLATE_PRESENCE (GST_PAD_PAD_TEMPLATE (peer)) == GST_PAD_REQUEST;
+}
+
+/* Caps without the feature of OpenCL memory */
+std::string
+in_system_memory (const Frames &frames)
+{
+  return std::regex_replace (frames.caps, std::regex ("\\(memory:OpenCLMemory\\)"), "");
+}
+
+/* Sends one frame: an element that fails cannot report it with the next one. */
+std::string
+source_of (const Frames &frames, const std::string &caps)
+{
+  return "fakesrc num-buffers=1 format=time sizetype=fixed filltype=zero sizemax="
+         + std::to_string (frames.size) + " ! " + caps;
+}
+
+/* Plays a pipeline, if it can be linked, and fails unless it ends with EOS or an error. */
+Outcome
+expect_an_end (const std::string &line)
+{
+  Outcome outcome;
+  Owned<GError> error;
+  Owned<GstElement> pipeline = gst_parse_launch_full (
+      line.c_str (), nullptr, GST_PARSE_FLAG_FATAL_ERRORS, error.out ());
+  if (error)
+    return outcome;
+  Owned<GstBus> bus = gst_element_get_bus (pipeline);
+  gst_element_set_state (pipeline, GST_STATE_PLAYING);
+  fail_unless (soon ([&] {
+    const Outcome said = collect (bus);
+    outcome.warnings.insert (
+        outcome.warnings.end (), said.warnings.begin (), said.warnings.end ());
+    outcome.errors = said.errors;
+    return said.eos || !said.errors.empty ();
+  }),
+      "it hangs: %s", line.c_str ());
+  gst_element_set_state (pipeline, GST_STATE_NULL);
+  return outcome;
+}
+} // namespace
+
+/* Elements whose inputs are all request pads have no main input, and are left out. */
+TEST (test_generic_request_pads_are_not_linked_automatically)
+{
+  guint tested = 0;
+  for (const std::string &name : element_names ()) {
+    Owned<GstElement> model = GST_ELEMENT (g_object_ref_sink (launch (described (name))));
+    const auto always = sink_templates (model, GST_PAD_ALWAYS);
+    for (GstPadTemplate *of : sink_templates (model, GST_PAD_REQUEST)) {
+      for (guint has_main = 0; has_main < 2 && !always.empty (); has_main++, tested++) {
+        Owned<GstElement> bin = GST_ELEMENT (g_object_ref_sink (gst_bin_new (nullptr)));
+        GstElement *element = launch (described (name));
+        gst_bin_add (GST_BIN (bin.operator->()), element);
+        GstElement *main = add_source (bin, GST_PAD_TEMPLATE_CAPS (always[0]));
+        GstElement *source = add_source (bin, GST_PAD_TEMPLATE_CAPS (of));
+        if (has_main)
+          fail_unless (gst_element_link (main, element));
+        gst_element_link (source, element);
+        fail_unless (!is_linked_to_request_pad (source), "%s links %s by itself",
+            name.c_str (), of->name_template);
+        gst_element_unlink (source, element);
+        fail_unless (gst_element_link_pads (source, nullptr, element, of->name_template),
+            "%s does not link %s by its name", name.c_str (), of->name_template);
+      }
+    }
+  }
+  fail_unless (tested >= 8, "%u", tested);
+}
+
+TEST (test_generic_pipelines_without_openclupload_end)
+{
+  for (const std::string &name : element_names ()) {
+    const char *rest = template_of (name, GST_PAD_SRC) ? " ! fakesink" : "";
+    for (const Frames &frames : all_frames)
+      expect_an_end (source_of (frames, in_system_memory (frames)) + " ! "
+                     + described (name) + rest);
+  }
+}
