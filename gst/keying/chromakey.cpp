@@ -35,7 +35,8 @@
  * says is kept as it was filmed, what `garbage` says is not seen. The pad `plate` takes the
  * picture of `plate=file`. Each takes pictures in time with those that are keyed, or one
  * for all of them. These pads are linked by name only (`key.garbage`), never by
- * gst_element_link().
+ * gst_element_link(). If one of them is linked and the pad `sink` is not, the element posts
+ * an error after a second. If one gets no frame, it posts a warning after five seconds.
  *
  * What `auto-key=screen` finds is told in an element message, "chromakey-key", as `key-color`.
  *

@@ -5,8 +5,11 @@
 #include "sidestream.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace keying {
+static const std::chrono::seconds warning_time (5); /* as in opencl::InputWatch */
+
 static SideStream *
 stream_of (GstPad *pad)
 {
@@ -50,6 +53,7 @@ SideStream::take (GstBuffer *buffer)
     return flushing ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
   }
   next = {buffer, format, ++pictures};
+  may_warn = false;
   next_begin =
       gst_segment_to_running_time (&segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
   changed.notify_all ();
@@ -109,6 +113,7 @@ SideStream::flush (bool is)
 
   flushing = is;
   ended = false;
+  may_warn = true;
   known_until = 0;
   gst_clear_buffer (&next.buffer);
   if (!is)
@@ -149,6 +154,23 @@ SideStream::needs_no_other (GstClockTime time) const
          || !gst_pad_is_linked (pad_);
 }
 
+/* Unlocks while it posts, since a message may call the application. */
+void
+SideStream::warn (std::unique_lock<std::mutex> &lock)
+{
+  may_warn = false;
+  lock.unlock ();
+  if (GstElement *element = gst_pad_get_parent_element (pad_)) {
+    GST_ELEMENT_WARNING (element, CORE, PAD,
+        ("No frame comes to pad %s, and the main video waits for it. If both come from "
+         "one tee, put a queue behind each of its pads",
+            GST_OBJECT_NAME (pad_)),
+        (nullptr));
+    gst_object_unref (element);
+  }
+  lock.lock ();
+}
+
 const SideStream::Picture &
 SideStream::picture_at (GstClockTime time)
 {
@@ -158,7 +180,10 @@ SideStream::picture_at (GstClockTime time)
     if (!next_is_due (time)) {
       if (needs_no_other (time))
         return current;
-      changed.wait (lock);
+      if (!may_warn)
+        changed.wait (lock);
+      else if (changed.wait_for (lock, warning_time) == std::cv_status::timeout)
+        warn (lock);
       continue;
     }
     gst_clear_buffer (&current.buffer);

@@ -31,7 +31,8 @@ public:
     GstVideoInfo info;
     guint number = 0; /* of this picture, from 1 on */
   };
-  /* Waits for the picture of `time`, the running time of what is keyed. */
+  /* Waits for the picture of `time`, the running time of what is keyed. Posts one WARNING
+   * if the first picture takes more than five seconds. */
   const Picture &picture_at (GstClockTime time);
 
   /* --- others --- */
@@ -49,6 +50,7 @@ private:
   void flush (bool is);
   bool next_is_due (GstClockTime time) const;
   bool needs_no_other (GstClockTime time) const;
+  void warn (std::unique_lock<std::mutex> &lock);
 
   GstPad *const pad_;
   std::mutex mutex;
@@ -61,6 +63,7 @@ private:
   GstClockTime known_until = 0; /* to when there is no other picture than the current */
   guint pictures = 0;
   bool ended = false, flushing = true, interrupted = false;
+  bool may_warn = true; /* until the first picture, or a WARNING */
 };
 
 /* Those of one element, by the names of their pads */

@@ -57,7 +57,8 @@ Format::Format (GstCaps *caps)
 
 ElementCore::ElementCore (GstElement *element)
     : element (element), device (g_strdup (GST_OPENCL_DEVICE_DEFAULT)),
-      async_depth_ (default_async_depth), in_flight (gst_opencl_in_flight_new ())
+      async_depth_ (default_async_depth), inputs_ (element),
+      in_flight (gst_opencl_in_flight_new ())
 {
   g_object_set_qdata (G_OBJECT (element), core_quark (), this);
 }
@@ -258,12 +259,15 @@ ElementCore::open (GError **error)
   GST_OBJECT_LOCK (element);
   opened = found;
   GST_OBJECT_UNLOCK (element);
+  if (found)
+    inputs_.start ();
   return found;
 }
 
 void
 ElementCore::close ()
 {
+  inputs_.stop ();
   if (import_pool)
     gst_buffer_pool_set_active (import_pool, FALSE);
   gst_clear_object (&import_pool);
@@ -294,6 +298,7 @@ void
 ElementCore::forget_failure ()
 {
   Told failure = Told::FAILURE;
+  inputs_.see_frame ();
   told.compare_exchange_strong (failure, Told::NOTHING);
 }
 

@@ -13,6 +13,7 @@
 #include <gst/opencl/gstopenclframe.h>
 #include <gst/opencl/gstopenclinflight.h>
 #include <gst/opencl/gstopenclstatistics-private.h>
+#include <gst/opencl/inputwatch.hpp>
 #include <gst/opencl/threadqueues.hpp>
 
 #include <atomic>
@@ -128,6 +129,8 @@ public:
    * context, else a copy in one, with its layout */
   GstBuffer *import (GstBuffer *buffer, GError **error);
 
+  InputWatch &inputs () { return inputs_; }
+
   /* --- statistics, see Counting --- */
 
   /* (nullable): before the first run */
@@ -151,6 +154,7 @@ private:
   void post (GError *error, Told what);
   std::recursive_mutex telling; /* held while a failure is told */
   std::atomic<Told> told{Told::NOTHING};
+  InputWatch inputs_;
   const std::shared_ptr<ElementQueues> queues_ = std::make_shared<ElementQueues> ();
   GstOpenCLInFlight *const in_flight;
   GstOpenCLStatistics *statistics_ = nullptr; /* owned by the element */

@@ -1,0 +1,201 @@
+/* Reports an input that never comes, which other inputs of the element wait for
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "inputwatch.hpp"
+
+#include "elementcore.hpp"
+
+#include <gst/base/gstaggregator.h>
+
+#include <string>
+
+namespace opencl {
+namespace {
+const GstClockTime first_check = GST_SECOND, period = 4 * GST_SECOND;
+
+bool
+can_have_several_inputs (GstElement *element)
+{
+  GList *item = gst_element_class_get_pad_template_list (GST_ELEMENT_GET_CLASS (element));
+  for (; item; item = item->next) {
+    auto *entry = static_cast<GstPadTemplate *> (item->data);
+    if (entry->direction == GST_PAD_SINK && entry->presence == GST_PAD_REQUEST)
+      return true;
+  }
+  return false;
+}
+
+bool
+is_main (GstPad *pad)
+{
+  GstPadTemplate *of = GST_PAD_PAD_TEMPLATE (pad);
+  return of && GST_PAD_TEMPLATE_PRESENCE (of) == GST_PAD_ALWAYS;
+}
+
+bool
+has_data (GstPad *pad)
+{
+  return GST_IS_AGGREGATOR_PAD (pad)
+             ? gst_aggregator_pad_has_buffer (GST_AGGREGATOR_PAD (pad))
+             : gst_pad_has_current_caps (pad);
+}
+
+bool
+has_ended (GstPad *pad)
+{
+  GstEvent *end = gst_pad_get_sticky_event (pad, GST_EVENT_EOS, 0);
+  if (end)
+    gst_event_unref (end);
+  return end != nullptr;
+}
+
+/* An input without data, a main one before others, and an input that waits for it:
+ * (nullable), referenced */
+struct Stall {
+  Stall () = default;
+  ~Stall ()
+  {
+    gst_clear_object (&missing);
+    gst_clear_object (&waiting);
+  }
+  Stall (const Stall &) = delete;
+
+  /* For gst_element_foreach_sink_pad() */
+  static gboolean look (GstElement *, GstPad *pad, gpointer data)
+  {
+    auto *stall = static_cast<Stall *> (data);
+    if (has_data (pad))
+      g_set_object (&stall->waiting, pad);
+    else if (!stall->missing && (is_main (pad) || GST_IS_AGGREGATOR_PAD (pad))
+             && !has_ended (pad))
+      g_set_object (&stall->missing, pad);
+    return TRUE;
+  }
+
+  GstPad *missing = nullptr, *waiting = nullptr;
+};
+
+/* (transfer full) (nullable): the pad that gets what the source pad `pad` sends */
+GstPad *
+input_of (GstPad *pad)
+{
+  GstIterator *links = gst_pad_iterate_internal_links (pad);
+  GValue item = G_VALUE_INIT;
+  GstPad *input = nullptr;
+
+  if (links && gst_iterator_next (links, &item) == GST_ITERATOR_OK) {
+    input = GST_PAD (g_value_dup_object (&item));
+    g_value_unset (&item);
+  }
+  if (links)
+    gst_iterator_free (links);
+  return input;
+}
+
+/* Follows the stream of `pad` upstream, and says where that ends */
+std::string
+cause_of (GstPad *pad)
+{
+  GstPad *end = GST_PAD (gst_object_ref (pad));
+  bool is_linked = true;
+  for (GstPad *next = end; next;) {
+    next = GST_PAD_IS_SINK (end) ? gst_pad_get_peer (end) : input_of (end);
+    is_linked = next || GST_PAD_IS_SRC (end);
+    if (next) {
+      gst_object_unref (end);
+      end = next;
+    }
+  }
+  GstElement *element = gst_pad_get_parent_element (end);
+  const std::string place = std::string ("pad ") + GST_OBJECT_NAME (end) + " of "
+                            + (element ? GST_OBJECT_NAME (element) : "no element");
+  gst_clear_object (&element);
+  gst_object_unref (end);
+  return place + (is_linked ? " sends nothing" : " is not linked");
+}
+
+gboolean
+fire (GstClock *, GstClockTime, GstClockID timer, gpointer data)
+{
+  auto *element =
+      static_cast<GstElement *> (g_weak_ref_get (static_cast<GWeakRef *> (data)));
+  if (!element)
+    return TRUE;
+  if (!ElementCore::of (element)->inputs ().check ())
+    gst_clock_id_unschedule (timer);
+  gst_object_unref (element);
+  return TRUE;
+}
+
+/* The timer may outlive the element. */
+GWeakRef *
+new_weak_ref (GstElement *element)
+{
+  auto *weak = new GWeakRef;
+  g_weak_ref_init (weak, element);
+  return weak;
+}
+
+void
+free_weak_ref (gpointer data)
+{
+  auto *weak = static_cast<GWeakRef *> (data);
+  g_weak_ref_clear (weak);
+  delete weak;
+}
+} // namespace
+
+void
+InputWatch::start ()
+{
+  stop ();
+  has_frame = false;
+  checks = 0;
+  if (!can_have_several_inputs (element))
+    return;
+  GstClock *clock = gst_system_clock_obtain ();
+  timer =
+      gst_clock_new_periodic_id (clock, gst_clock_get_time (clock) + first_check, period);
+  gst_clock_id_wait_async (timer, fire, new_weak_ref (element), free_weak_ref);
+  gst_object_unref (clock);
+}
+
+void
+InputWatch::stop ()
+{
+  if (!timer)
+    return;
+  gst_clock_id_unschedule (timer);
+  gst_clock_id_unref (timer);
+  timer = nullptr;
+}
+
+bool
+InputWatch::check ()
+{
+  const bool is_first = checks++ == 0;
+  if (has_frame)
+    return false;
+  Stall stall;
+  gst_element_foreach_sink_pad (element, Stall::look, &stall);
+  if (!stall.missing || !stall.waiting)
+    return true;
+  const gchar *missing = GST_OBJECT_NAME (stall.missing);
+  const gchar *waiting = GST_OBJECT_NAME (stall.waiting);
+  if (is_main (stall.missing) && !gst_pad_is_linked (stall.missing)) {
+    ElementCore::of (element)->report (g_error_new (GST_CORE_ERROR, GST_CORE_ERROR_PAD,
+        "Pad %s is not linked, and pad %s waits for it: link the main input, as in "
+        "\"... ! openclupload ! %s.%s\"",
+        missing, waiting, GST_OBJECT_NAME (element), missing));
+    return false;
+  }
+  if (is_first)
+    return true;
+  GST_ELEMENT_WARNING (element, CORE, PAD,
+      ("No data comes to pad %s, and pad %s waits for it: %s", missing, waiting,
+          cause_of (stall.missing).c_str ()),
+      (nullptr));
+  return false;
+}
+} // namespace opencl

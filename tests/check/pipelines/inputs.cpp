@@ -1,0 +1,125 @@
+/* An input that never comes: the pipeline says which one, and why
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/harness.hpp"
+
+#include <list>
+
+using namespace check;
+
+namespace {
+#define VIDEO "videotestsrc ! video/x-raw,format=RGBA,width=64,height=48 ! "
+#define MATTE "videotestsrc ! video/x-raw,format=GRAY8,width=64,height=48 ! "
+#define SILENT "appsrc format=time caps=video/x-raw,format="
+
+struct Stall {
+  const char *line;
+  const char *element; /* which posts the message */
+  std::vector<std::string> parts;
+};
+
+/* Nothing is linked to the main pad. */
+const Stall unlinked[] = {
+    {MATTE "k.garbage chromakey name=k ! fakesink", "k",
+        {"sink is not linked", "garbage", "openclupload ! k.sink"}},
+    {MATTE "openclupload ! k.holdout chromakey name=k ! fakesink", "k",
+        {"sink is not linked", "holdout"}},
+    {"videotestsrc num-buffers=1 ! k.plate chromakey name=k ! fakesink", "k",
+        {"sink is not linked", "plate"}},
+};
+
+/* Linked, but without data */
+const Stall silent[] = {
+    {VIDEO "openclupload ! chromakey name=k ! fakesink " SILENT
+           "GRAY8,width=8,height=8 ! "
+           "k.garbage",
+        "k", {"No frame comes to pad garbage"}},
+    {VIDEO "openclupload ! tee name=t ! chromakey name=k ! fakesink t. ! openclconvert ! "
+           "k.garbage",
+        "k", {"No frame comes to pad garbage", "queue"}},
+    {SILENT "RGBA,width=8,height=8 name=film ! openclupload ! chromakey name=k ! "
+            "fakesink " MATTE "k.garbage",
+        "k", {"No data comes to pad sink", "garbage", "film sends nothing"}},
+    {VIDEO "openclupload ! mix.sink_0 openclcompositor name=mix ! fakesink " SILENT
+           "RGBA,width=8,height=8 name=film ! openclupload ! mix.sink_1",
+        "mix", {"No data comes to pad sink_1", "sink_0", "film sends nothing"}},
+    {VIDEO "openclupload ! mix.left openclkernelmixer name=mix expression=left+right ! "
+           "fakesink " SILENT
+           "RGBA,width=8,height=8 name=film ! openclupload ! mix.right",
+        "mix", {"No data comes to pad right", "left", "film sends nothing"}},
+    {VIDEO "k.background greenscreenbin name=k ! fakesink", "",
+        {"No data comes", "sink of k is not linked"}},
+};
+
+struct Running {
+  explicit Running (const Stall &wanted) : stall (wanted), pipeline (wanted.line)
+  {
+    pipeline.start ();
+  }
+  const Stall &stall;
+  Pipeline pipeline;
+};
+
+bool
+has_parts (const std::string &message, const Stall &stall)
+{
+  return std::all_of (stall.parts.begin (), stall.parts.end (),
+             [&] (const std::string &part) {
+               return message.find (part) != std::string::npos;
+             })
+         && message.compare (0, strlen (stall.element), stall.element) == 0;
+}
+} // namespace
+
+TEST (test_a_main_pad_that_is_not_linked_is_an_error)
+{
+  for (const Stall &stall : unlinked) {
+    Pipeline pipeline (stall.line);
+    pipeline.start ();
+    Outcome said;
+    fail_unless (soon ([&] { return !(said = pipeline.said ()).errors.empty (); }),
+        "no error: %s", stall.line);
+    said.expect_one_error (stall.parts);
+    fail_unless (has_parts (said.errors[0], stall), "%s", said.line ().c_str ());
+  }
+}
+
+TEST (test_a_main_pad_may_be_linked_soon_after_the_start)
+{
+  Pipeline pipeline (MATTE "k.garbage chromakey name=k ! fakesink num-buffers=3 " VIDEO
+                           "valve name=valve drop=true ! openclupload name=film");
+  pipeline.start ();
+  g_usleep (200000);
+  fail_unless (gst_element_link (pipeline["film"], pipeline["k"]));
+  g_object_set (pipeline["valve"], "drop", FALSE, nullptr);
+  pipeline.play_to_the_end ();
+}
+
+/* A live mixer goes on without one of its inputs. */
+const char *const live =
+    "videotestsrc is-live=true ! video/x-raw,format=RGBA,width=64,height=48 ! "
+    "openclupload ! openclcompositor name=mix ! fakesink "
+    "videotestsrc is-live=true ! valve drop=true ! openclupload ! mix.";
+
+/* All at once, since each takes seconds. */
+TEST (test_an_input_without_data_is_a_warning)
+{
+  Pipeline mixing (live);
+  mixing.start ();
+  std::list<Running> all;
+  for (const Stall &stall : silent)
+    all.emplace_back (stall);
+  for (Running &each : all) {
+    Outcome said;
+    fail_unless (soon ([&] { return !(said = each.pipeline.said ()).is_clean (); }),
+        "nothing is said: %s", each.stall.line);
+    fail_unless (said.errors.empty (), "%s", said.line ().c_str ());
+    expect_equal (said.warnings.size (), 1u, each.stall.line);
+    fail_unless (
+        has_parts (said.warnings[0], each.stall), "%s", said.warnings[0].c_str ());
+  }
+  Owned<GstPad> mixed = mixing.pad ("mix", "src");
+  fail_unless (gst_pad_has_current_caps (mixed), "the live mixer has no frames");
+  fail_unless (mixing.said ().is_clean ());
+}
