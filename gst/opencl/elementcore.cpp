@@ -10,8 +10,10 @@
 #include "gstopenclbuffer.h"
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
+#include "memorymismatch.hpp"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace opencl {
@@ -246,6 +248,19 @@ ElementCore::queue ()
 
 /* --- life cycle --- */
 
+/* Elements start from the sink, so that autovideosink has chosen one. A source that finds no
+ * caps then posts an error without a reason. */
+void
+ElementCore::warn_of_memory_mismatch ()
+{
+  GstPad *source = gst_element_get_static_pad (element, "src");
+  const std::string mismatch = source ? find_memory_mismatch (source) : "";
+  if (!mismatch.empty ())
+    GST_ELEMENT_WARNING (
+        element, CORE, NEGOTIATION, ("%s", mismatch.c_str ()), (nullptr));
+  gst_clear_object (&source);
+}
+
 bool
 ElementCore::open (GError **error)
 {
@@ -259,8 +274,10 @@ ElementCore::open (GError **error)
   GST_OBJECT_LOCK (element);
   opened = found;
   GST_OBJECT_UNLOCK (element);
-  if (found)
+  if (found) {
+    warn_of_memory_mismatch ();
     inputs_.start ();
+  }
   return found;
 }
 
@@ -286,6 +303,14 @@ ElementCore::report (GError *error)
 {
   g_return_if_fail (error != nullptr); /* a subclass failed without a reason */
   post (error, error->domain == GST_OPENCL_ERROR ? Told::DEVICE_FAILURE : Told::FAILURE);
+}
+
+void
+ElementCore::report_not_negotiated ()
+{
+  report (g_error_new (GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION,
+      "The caps of %s and of the elements behind it have nothing in common",
+      GST_OBJECT_NAME (element)));
 }
 
 void

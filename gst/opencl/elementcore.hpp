@@ -77,6 +77,8 @@ public:
   /* One element error for one failure: frames in flight fail together, and caps that were
    * refused come again before EOS. `error` is (transfer full). In any thread. */
   void report (GError *error);
+  /* Reports that no caps could be negotiated downstream. */
+  void report_not_negotiated ();
   /* The same of what the element does not see itself: somebody else could not map a frame
    * of its, or got no buffer. It takes no frames any more until start_afresh(). */
   void report_lost_frame (GError *error);
@@ -141,6 +143,7 @@ private:
       GObject *object, guint id, const GValue *value, GParamSpec *pspec);
   static void get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec);
   gchar *dup_device ();
+  void warn_of_memory_mismatch ();
   void settle_on_named_device ();
   void drop_context_of_another_device (const gchar *wanted);
   bool ensure_import_pool (gsize size, GError **error);

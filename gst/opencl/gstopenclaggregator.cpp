@@ -342,6 +342,17 @@ gst_opencl_aggregator_aggregate (GstAggregator *aggregator, gboolean timeout)
 
 /* --- caps and allocation --- */
 
+/* The parent class returns this failure with the next frame only, which may not come. */
+static gboolean
+gst_opencl_aggregator_negotiate (GstAggregator *aggregator)
+{
+  const gboolean agreed = parent_of_all ()->negotiate (aggregator);
+
+  if (!agreed && !GST_PAD_IS_FLUSHING (GST_AGGREGATOR_SRC_PAD (aggregator)))
+    core_of (aggregator).report_not_negotiated ();
+  return agreed;
+}
+
 static gboolean
 gst_opencl_aggregator_negotiated_src_caps (GstAggregator *aggregator, GstCaps *caps)
 {
@@ -571,6 +582,7 @@ gst_opencl_aggregator_class_init (GstOpenCLAggregatorClass *klass)
   aggregator_class->aggregate = gst_opencl_aggregator_aggregate;
   aggregator_class->sink_query = gst_opencl_aggregator_sink_query;
   aggregator_class->src_query = gst_opencl_aggregator_src_query;
+  aggregator_class->negotiate = gst_opencl_aggregator_negotiate;
   aggregator_class->negotiated_src_caps = gst_opencl_aggregator_negotiated_src_caps;
   aggregator_class->propose_allocation = gst_opencl_aggregator_propose_allocation;
   aggregator_class->decide_allocation = gst_opencl_aggregator_decide_allocation;

@@ -420,6 +420,17 @@ gst_opencl_combiner_update_src_caps (
   return gst_caps_is_empty (*result) ? GST_FLOW_NOT_NEGOTIATED : GST_FLOW_OK;
 }
 
+/* The parent class returns this failure with the next frame only, which may not come. */
+static gboolean
+gst_opencl_combiner_negotiate (GstAggregator *aggregator)
+{
+  const gboolean agreed = parent_of_all ()->negotiate (aggregator);
+
+  if (!agreed && !GST_PAD_IS_FLUSHING (GST_AGGREGATOR_SRC_PAD (aggregator)))
+    core_of (aggregator).report_not_negotiated ();
+  return agreed;
+}
+
 static gboolean
 gst_opencl_combiner_negotiated_src_caps (GstAggregator *aggregator, GstCaps *caps)
 {
@@ -673,6 +684,7 @@ gst_opencl_combiner_class_init (GstOpenCLCombinerClass *klass)
   aggregator_class->sink_query = gst_opencl_combiner_sink_query;
   aggregator_class->src_query = gst_opencl_combiner_src_query;
   aggregator_class->update_src_caps = gst_opencl_combiner_update_src_caps;
+  aggregator_class->negotiate = gst_opencl_combiner_negotiate;
   aggregator_class->negotiated_src_caps = gst_opencl_combiner_negotiated_src_caps;
   aggregator_class->propose_allocation = gst_opencl_combiner_propose_allocation;
   aggregator_class->decide_allocation = gst_opencl_combiner_decide_allocation;
