@@ -14,6 +14,12 @@
  * it is shown, from its first frame on, once it is there, and one that cannot be read leaves
  * the one before, with a warning.
  *
+ * Where downstream takes I420 or NV12, opaque video goes out in that format, so that
+ * encoders write 4:2:0 video, which all players show. Elements that take full chroma only,
+ * such as `pngenc`, get full chroma, behind `videoconvert` too. With a transparent
+ * `background-color` the video has alpha where downstream takes it. For another format put
+ * a `capsfilter` behind this element.
+ *
  * The pad `background` is linked by its name only, never by gst_element_link().
  *
  * Its other properties are those of #chromakey, which it begins to use with
@@ -37,6 +43,7 @@
 
 #include <gst/opencl/elementbin.hpp>
 #include <gst/opencl/opencl.h>
+#include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>
 
 #include <algorithm>
@@ -51,6 +58,12 @@ GST_DEBUG_CATEGORY_STATIC (greenscreen_bin_debug);
 #define GST_CAT_DEFAULT greenscreen_bin_debug
 
 #define ON_DEVICE "video/x-raw(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")"
+/* Preferred formats of opaque output. From RGB, videoconvert and encoders make 4:4:4 video,
+ * which many players do not show. */
+#define PLAYED_FORMATS "video/x-raw, format={I420, NV12}"
+#define ALPHA_FORMATS                                                                    \
+  "video/x-raw, format={RGBA, BGRA, ARGB, ABGR, AYUV, VUYA, A420, GBRA, RGBA64_LE, "     \
+  "ARGB64, AYUV64}"
 /* What chromakey takes as it is, in 8 bits */
 #define KEYED_FORMATS ON_DEVICE ", format={RGBA, NV12, NV21, I420, YV12, YUY2, UYVY}"
 #define CAPS "video/x-raw(ANY)"
@@ -100,8 +113,9 @@ struct _GstGreenscreenBin {
   Films *films;       /* backgrounds that are files, the last one set last; object lock */
   GMutex changing;    /* who shows a film or takes one away */
   gchar *location;    /* (nullable); object lock, as the next two */
-  gint width, height; /* of the picture */
-  GstClockTime now;   /* running time of what is made */
+  bool is_transparent; /* background-color has alpha; object lock */
+  gint width, height;  /* of the picture */
+  GstClockTime now;    /* running time of what is made */
 };
 
 G_DEFINE_TYPE (GstGreenscreenBin, gst_greenscreen_bin, GST_TYPE_BIN)
@@ -141,6 +155,90 @@ add_way_in (GstGreenscreenBin *self, const gchar *formats, GstElement **last)
   return upload;
 }
 
+/* --- the format of the result --- */
+
+static bool
+takes_any_of (GstCaps *taken, const char *formats)
+{
+  GstCaps *caps = gst_caps_from_string (formats);
+  const bool takes = gst_caps_can_intersect (taken, caps);
+  gst_caps_unref (caps);
+  return takes;
+}
+
+/* Returns the PLAYED_FORMATS that the element behind `source` prefers, as caps on the device,
+ * or EMPTY. videoconvert lists the formats of the element behind it first, and then all that
+ * it converts. So a consumer of full chroma, such as pngenc, keeps full chroma. (transfer
+ * full) */
+static GstCaps *
+find_played_formats (GstPad *source, bool has_alpha)
+{
+  GstCaps *best = gst_caps_truncate (gst_pad_peer_query_caps (source, nullptr));
+  GstCaps *played = gst_caps_from_string (PLAYED_FORMATS);
+  GstCaps *both = gst_caps_intersect (best, played);
+  GstCaps *found = gst_caps_new_empty ();
+
+  if (!gst_caps_is_empty (both) && !(has_alpha && takes_any_of (best, ALPHA_FORMATS))) {
+    gst_caps_append (found, gst_caps_from_string (ON_DEVICE));
+    gst_caps_set_value (found, "format",
+        gst_structure_get_value (gst_caps_get_structure (both, 0), "format"));
+  }
+  gst_caps_unref (both);
+  gst_caps_unref (played);
+  gst_caps_unref (best);
+  return found;
+}
+
+/* Leaves only these formats in the answer to a CAPS query, if it has any of them. */
+static void
+narrow_to_played_formats (GstGreenscreenBin *self, GstQuery *query)
+{
+  GstCaps *taken;
+
+  GST_OBJECT_LOCK (self);
+  const bool has_alpha = self->is_transparent && !self->mix;
+  GST_OBJECT_UNLOCK (self);
+  GstPad *source = gst_element_get_static_pad (GST_ELEMENT (self), "src");
+  GstCaps *played = find_played_formats (source, has_alpha);
+  gst_query_parse_caps_result (query, &taken);
+  GstCaps *narrowed = gst_caps_intersect (taken, played);
+  if (!gst_caps_is_empty (narrowed))
+    gst_query_set_caps_result (query, narrowed);
+  gst_caps_unref (narrowed);
+  gst_caps_unref (played);
+  gst_object_unref (source);
+}
+
+/* Narrows the formats that `out` finds behind it. ACCEPT_CAPS is answered alike: a transform
+ * keeps its input's format if that is accepted. */
+static GstPadProbeReturn
+prefer_played_formats (GstPad *pad, GstPadProbeInfo *info, gpointer data)
+{
+  GstQuery *query = GST_PAD_PROBE_INFO_QUERY (info);
+  GstCaps *asked;
+
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CAPS)
+    narrow_to_played_formats (GST_GREENSCREEN_BIN (data), query);
+  if (GST_QUERY_TYPE (query) == GST_QUERY_ACCEPT_CAPS) {
+    GstCaps *narrowed = gst_pad_query_caps (pad, nullptr);
+    gst_query_parse_accept_caps (query, &asked);
+    if (!gst_caps_can_intersect (asked, narrowed))
+      gst_query_set_accept_caps_result (query, FALSE);
+    gst_caps_unref (narrowed);
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+static void
+set_background_color (GstGreenscreenBin *self, const GValue *color)
+{
+  g_object_set_property (G_OBJECT (self->fill), "color", color);
+  GST_OBJECT_LOCK (self);
+  self->is_transparent = g_value_get_uint (color) >> 24 != 0xff;
+  GST_OBJECT_UNLOCK (self);
+  gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self->out));
+}
+
 static void
 gst_greenscreen_bin_init (GstGreenscreenBin *self)
 {
@@ -160,6 +258,11 @@ gst_greenscreen_bin_init (GstGreenscreenBin *self)
   gst_element_link_many (last, self->key, self->fill, self->out, download, nullptr);
   opencl::add_ghost_pad (self, "sink", first, "sink");
   opencl::add_ghost_pad (self, "src", download, "src");
+  GstPad *made = gst_element_get_static_pad (download, "sink");
+  gst_pad_add_probe (made,
+      GstPadProbeType (GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM | GST_PAD_PROBE_TYPE_PULL),
+      prefer_played_formats, self, nullptr);
+  gst_object_unref (made);
 }
 
 /* --- a background that moves --- */
@@ -658,8 +761,8 @@ gst_greenscreen_bin_set_property (
 
   if (id >= FIRST_OF_KEY) {
     opencl::forward_set (self->key, value, spec);
-  } else if (id == PROP_BACKGROUND_COLOR && self->fill) {
-    g_object_set_property (G_OBJECT (self->fill), "color", value);
+  } else if (id == PROP_BACKGROUND_COLOR && self->fill && self->out) {
+    set_background_color (self, value);
   } else if (id == PROP_BACKGROUND_LOCATION) {
     GST_OBJECT_LOCK (self);
     g_free (self->location);

@@ -280,6 +280,116 @@ TEST (test_greenscreenbin_changes_its_background_while_it_plays)
   fail_unless (becomes (played.end, red));
 }
 
+namespace {
+/* As x264enc takes it, which prefers full chroma */
+#define ENCODER "video/x-raw,format={Y444,Y42B,I420,YV12,NV12}"
+#define ON_DEVICE "video/x-raw(memory:OpenCLMemory)"
+
+const gchar *
+format_of (Pipeline &pipeline)
+{
+  Owned<GstPad> pad = pipeline.pad ("key", "src");
+  Owned<GstCaps> caps = gst_pad_get_current_caps (pad);
+  fail_unless (caps, "no caps");
+  return g_intern_string (
+      gst_structure_get_string (gst_caps_get_structure (caps, 0), "format"));
+}
+
+struct Consumer {
+  const char *settings, *downstream;
+  std::vector<std::string> expected; /* one of these formats */
+};
+const std::vector<std::string> played = {"I420", "NV12"}, with_alpha = {"RGBA", "BGRA"},
+                               full = {"RGBA", "RGB", "Y444", "BGRA"};
+const Consumer consumers[] = {
+    {"", "videoconvert ! " ENCODER, played},
+    {"", ENCODER, played},
+    {"", "queue ! videoconvert ! videoscale ! " ENCODER, played},
+    {"", "video/x-raw,format={RGBA,NV12}", {"NV12"}},
+    {"", "jpegenc", played},
+    {"", "videoconvert ! vp8enc deadline=1", {"I420"}},
+    {"background-color=0xff2040c0", "videoconvert ! " ENCODER, played},
+    /* Full chroma, where nothing else is taken */
+    {"", "videoconvert ! pngenc", full},
+    {"", "pngenc", full},
+    {"", "videoconvert ! video/x-raw,format=Y444", full},
+    {"", "video/x-raw,format=Y444", {"Y444"}},
+    {"", "video/x-raw,format=BGRx", {"BGRx"}},
+    {"", ON_DEVICE " ! openclconvert ! " ON_DEVICE ",format={RGBA,I420} ! opencldownload",
+        full},
+    /* A transparent background */
+    {"background-color=0", "videoconvert ! video/x-raw,format={I420,RGBA}", with_alpha},
+    {"background-color=0x80ff0000", "videoconvert ! video/x-raw,format={NV12,BGRA}",
+        with_alpha},
+    /* which is lost all the same */
+    {"background-color=0", "videoconvert ! " ENCODER, played},
+};
+} // namespace
+
+TEST_ROWS (test_greenscreenbin_prefers_formats_that_players_show, consumers)
+{
+  Pipeline pipeline (std::string ("videotestsrc num-buffers=2 ! video/x-raw,format=RGBA,"
+                                  "width=64,height=48 ! greenscreenbin name=key ")
+                     + row.settings + " ! " + row.downstream + " ! fakesink");
+  pipeline.play_to_the_end ();
+  const std::string format = format_of (pipeline);
+  fail_unless (std::find (row.expected.begin (), row.expected.end (), format)
+                   != row.expected.end (),
+      "\"%s\" to %s is %s", row.settings, row.downstream, format.c_str ());
+}
+
+TEST (test_greenscreenbin_over_a_moving_background_is_opaque)
+{
+  Pipeline pipeline (
+      "videotestsrc num-buffers=2 ! video/x-raw,width=64,height=48 ! "
+      "greenscreenbin name=key background-color=0 ! videoconvert ! " ENCODER
+      " ! fakesink videotestsrc num-buffers=2 ! key.background");
+  pipeline.play_to_the_end ();
+  fail_unless (g_str_equal (format_of (pipeline), "I420")
+                   || g_str_equal (format_of (pipeline), "NV12"),
+      "%s", format_of (pipeline));
+}
+
+/* 32,64,192 by BT.601: Y = 16 + (65.738 * 32 + 129.057 * 64 + 25.064 * 192) / 256 = 75.3,
+ * Cb = 128 + (-37.945 * 32 - 74.494 * 64 + 112.439 * 192) / 256 = 189.0, and Cr = 128 +
+ * (112.439 * 32 - 94.154 * 64 - 18.285 * 192) / 256 = 104.8 */
+TEST (test_greenscreenbin_keeps_colours_in_a_format_that_players_show)
+{
+  Pipeline pipeline (
+      "videotestsrc num-buffers=1 pattern=solid-color foreground-color=0xff10a030 ! "
+      "video/x-raw,format=RGBA,width=64,height=48 ! greenscreenbin "
+      "background-color=0xff2040c0 ! video/x-raw,format={Y444,I420} ! appsink name=out");
+  pipeline.start ();
+  Owned<GstSample> sample = pipeline.pull ();
+  GstVideoInfo info;
+  GstVideoFrame frame;
+  fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
+  expect_equal (GST_VIDEO_INFO_FORMAT (&info), GST_VIDEO_FORMAT_I420);
+  fail_unless (
+      gst_video_frame_map (&frame, &info, gst_sample_get_buffer (sample), GST_MAP_READ));
+  const double expected[] = {75.3, 189.0, 104.8};
+  for (guint n = 0; n < 3; n++) {
+    const int is = *GST_VIDEO_FRAME_COMP_DATA (&frame, n);
+    fail_unless (std::abs (is - expected[n]) <= 1, "component %u is %d", n, is);
+  }
+  gst_video_frame_unmap (&frame);
+}
+
+TEST (test_greenscreenbin_that_becomes_transparent_gives_alpha)
+{
+  Pipeline pipeline ("videotestsrc ! video/x-raw,width=64,height=48 ! greenscreenbin "
+                     "name=key ! video/x-raw,format={I420,RGBA} ! appsink name=out "
+                     "max-buffers=1 sync=false");
+  pipeline.start ();
+  fail_unless (pipeline.pull ());
+  fail_unless (g_str_equal (format_of (pipeline), "I420"), "%s", format_of (pipeline));
+  g_object_set (pipeline["key"], "background-color", 0, nullptr);
+  fail_unless (soon ([&] {
+    return pipeline.pull () && g_str_equal (format_of (pipeline), "RGBA");
+  }),
+      "%s", format_of (pipeline));
+}
+
 TEST (test_greenscreenbin_has_the_properties_of_chromakey)
 {
   Owned<GstElement> bin = gst_element_factory_make ("greenscreenbin", nullptr);
