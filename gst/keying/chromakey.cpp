@@ -38,7 +38,12 @@
  * gst_element_link(). If one of them is linked and the pad `sink` is not, the element posts
  * an error after a second. If one gets no frame, it posts a warning after five seconds.
  *
- * What `auto-key=screen` finds is told in an element message, "chromakey-key", as `key-color`.
+ * `auto-key=screen` looks at frames until a sixteenth of one has the same green or blue.
+ * Until then frames pass opaque, and a warning is posted after one second. The element
+ * message "chromakey-key" has the colour as `key-color`. That colour stays, except in two
+ * cases: it follows a screen that gets brighter, as in a fade-in, and a frame that shows
+ * nothing but the screen may be a card, so that a screen of another colour after it
+ * replaces it. Set `auto-key` again to look for another screen.
  *
  * With `core` what is well within the subject is opaque; glass that is large and lets less
  * than two fifths of the screen through is taken for that too.
@@ -73,10 +78,11 @@
 #include "original.hpp"
 #include "picturefile.hpp"
 #include "pixelformats.hpp"
+#include "readback.hpp"
 #include "readframe.hpp"
 #include "runmember.hpp"
 #include "screenplate.hpp"
-#include "takenkey.hpp"
+#include "screensearch.hpp"
 #include "takenpixels.hpp"
 
 #define FOLDER "/org/freedesktop/gstreamer/opencl/keying/"
@@ -155,6 +161,13 @@ struct SoftKernels {
   opencl::FrameKernel key_in_groups[2][2][2];
 };
 
+/* Of one search for a screen */
+struct Messages {
+  guint revision = 0; /* of the settings that it is from */
+  guint key = 0;      /* the last one, or 0 */
+  bool warned = false;
+};
+
 /* What the streaming thread works with. */
 struct Work {
   keying::FilmedFormat format; /* of what is filmed */
@@ -165,10 +178,10 @@ struct Work {
   SoftKernels soft[2];    /* of levels, and of light, */
   bool has_curve = false; /* which a curve says */
   opencl::FrameKernel take_key;
-  opencl::FrameKernel find_key;
   opencl::FrameKernel quieten;
   cl::Buffer auto_key;
-  keying::TakenKey taken_key;
+  keying::ReadBack taken_key{1};
+  keying::ScreenSearch search;
   keying::ScreenPlate plate;
   keying::SidePicture plate_picture; /* of the pad */
   keying::Mattes mattes;
@@ -182,6 +195,7 @@ struct Work {
   guint host_revision = 0;  /* of those that host_key is from */
   guint host_key = 0;
   guint told_downstream = 0; /* the key, opaque, or 0 */
+  Messages posted;
 };
 } // namespace
 
@@ -234,7 +248,8 @@ auto_key_get_type (void)
       {gint (AutoKey::rectangle), "Mean of auto-key-x, -y, -width and -height",
           "rectangle"},
       {gint (AutoKey::screen),
-          "The green or blue that most of the frame is of, wherever it is", "screen"},
+          "Green or blue screen, wherever it is, from the first frame that shows one",
+          "screen"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
@@ -294,7 +309,9 @@ const opencl::PropertyTable<Settings> properties = {
     {"opacity", "Opacity", "Alpha of what is not keyed is multiplied by it",
         &Settings::opacity, {0, 1}, keying::playing_flags},
     {"auto-key", "Auto key",
-        "Take the key from the first frame, or the next after a change of this",
+        "Source of the key: key-color, or the first frame after a change of this "
+        "(screen: "
+        "the first that shows a screen)",
         &Settings::auto_key, auto_key_get_type, keying::playing_flags,
         &Settings::auto_key_revision},
     {"auto-key-x", "Auto key's left", "First column of auto-key's rectangle",
@@ -425,19 +442,11 @@ create_kernels (GstOpenCLContext *context, Work &work, const std::string (&soft)
   } kernels[] = {
       {work.key_by_distance, "key_by_distance"},
       {work.take_key, "take_key"},
-      {work.find_key, "find_key"},
       {work.quieten, "quiet"},
   };
   for (const auto &entry : kernels)
     entry.kernel.prepare (context, KERNELS, entry.name,
         options + " -DGROUP=" + std::to_string (taking_group));
-}
-
-static gboolean
-make_auto_key (GstOpenCLContext *context, Work &work, GError **error)
-{
-  work.auto_key = opencl::make_buffer (context, sizeof (cl_uint), error);
-  return work.auto_key () != nullptr;
 }
 
 static gboolean
@@ -475,7 +484,8 @@ gst_chroma_key_set_formats (
   work.mattes.prepare (context, info, format.options ());
   if (format.is_of_camera ())
     work.pixels.prepare (context, format);
-  if (make_auto_key (context, work, error)
+  if (opencl::make_buffer (context, sizeof (cl_uint), work.auto_key, error)
+      && work.search.create (context, format, format.options (), error)
       && work.plate.create (context, info, soft, error))
     return TRUE;
   drop_work (self); /* or the next caps would find it ready */
@@ -514,44 +524,47 @@ rectangle_of (const Settings &settings, guint width, guint height)
   return corner;
 }
 
+/* Whether the key is in auto_key, on the device */
 static bool
-has_its_key (const Work &work, const Settings &settings)
+is_on_device (const Settings &settings)
 {
-  return settings.auto_key == AutoKey::none
-         || work.taken_revision == settings.auto_key_revision;
+  return settings.auto_key != AutoKey::none && settings.auto_key != AutoKey::screen;
 }
 
-/* The key goes from the picture to the device's own memory, and to the host only where it
- * was found, for its message. What has been left to downstream with the key of before keeps that. */
+/* The key goes from the frame to the device's own memory. */
 static gboolean
-take_key (GstOpenCLContext *context, Work &work, const Settings &settings,
-    const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
+take_key (Work &work, const Settings &settings, const GstOpenCLFrame *input,
+    cl_command_queue queue, GError **error)
 {
   const opencl::Groups one_group = {1, 1, taking_group};
 
-  if (has_its_key (work, settings))
+  if (!is_on_device (settings) || work.taken_revision == settings.auto_key_revision)
     return TRUE;
-  if (!make_auto_key (context, work, error))
-    return FALSE;
   work.taken_revision = settings.auto_key_revision;
-  if (settings.auto_key == AutoKey::screen)
-    return work.find_key.launch_groups (queue, one_group, error, work.format.of (input),
-               cl_uint (work.info.width), cl_uint (work.info.height),
-               cl_uint (settings.key_color), work.auto_key ())
-           && work.taken_key.read (queue, work.auto_key (), error);
   Rectangle from = rectangle_of (settings, work.info.width, work.info.height);
   return work.take_key.launch_groups (queue, one_group, error, work.format.of (input),
       cl_uint (from.x), cl_uint (from.y), cl_uint (from.width), cl_uint (from.height),
       work.auto_key ());
 }
 
+/* Whether the host knows the key of the next frame */
+static bool
+knows_key (const Work &work, const Settings &settings)
+{
+  if (settings.auto_key == AutoKey::screen)
+    return work.search.key () != 0;
+  return settings.auto_key == AutoKey::none
+         || (work.taken_revision == settings.auto_key_revision
+             && work.host_revision == work.taken_revision);
+}
+
 /* The key, where the host knows it */
 static guint
 known_key (const Work &work, const Settings &settings)
 {
-  return settings.auto_key != AutoKey::none && work.host_revision == work.taken_revision
-             ? work.host_key
-             : settings.key_color;
+  if (!knows_key (work, settings) || settings.auto_key == AutoKey::none)
+    return settings.key_color;
+  return settings.auto_key == AutoKey::screen ? work.search.key () : work.host_key;
 }
 
 /* For flowkey, before the frame that is keyed with it */
@@ -559,31 +572,13 @@ static void
 tell_downstream (GstChromaKey *self, const Settings &settings)
 {
   Work &work = *self->work;
-  if (settings.auto_key != AutoKey::none && work.host_revision != work.taken_revision)
+  if (!knows_key (work, settings))
     return;
   guint key = known_key (work, settings) | 0xff000000;
   if (key == work.told_downstream)
     return;
   work.told_downstream = key;
   gst_pad_push_event (GST_BASE_TRANSFORM_SRC_PAD (self), keying::new_key_event (key));
-}
-
-/* Once it is known which key was taken */
-static void
-tell_key (GstChromaKey *self, const Settings &settings, bool wait)
-{
-  Work &work = *self->work;
-
-  if (!work.taken_key.tell (
-          gst_opencl_filter_get_queue (GST_OPENCL_FILTER (self)), wait, &work.host_key))
-    return;
-  work.host_revision = work.taken_revision;
-  GST_INFO_OBJECT (self, "took 0x%08x for key-color", work.host_key);
-  if (settings.auto_key == AutoKey::screen)
-    gst_element_post_message (
-        GST_ELEMENT (self), gst_message_new_element (GST_OBJECT (self),
-                                gst_structure_new ("chromakey-key", "key-color",
-                                    G_TYPE_UINT, work.host_key, nullptr)));
 }
 
 /* A tolerance that is relative to the key, and flowkey's limit, are numbers of the
@@ -593,22 +588,88 @@ learn_key (
     GstChromaKey *self, const Settings &settings, cl_command_queue queue, GError **error)
 {
   Work &work = *self->work;
-  if (settings.auto_key == AutoKey::none || work.host_revision == work.taken_revision)
+  if (knows_key (work, settings))
     return true;
-  if (!work.taken_key.is_under_way ()
-      && !work.taken_key.read (queue, work.auto_key (), error))
+  if (!work.taken_key.read (queue, work.auto_key (), error))
     return false;
-  tell_key (self, settings, true);
+  const cl_uint *key = work.taken_key.wait (error);
+  if (!key)
+    return false;
+  work.host_key = *key;
+  work.host_revision = work.taken_revision;
+  GST_INFO_OBJECT (self, "took 0x%08x for key-color", work.host_key);
   tell_downstream (self, settings);
   return true;
+}
+
+/* auto-key=screen */
+
+static void
+warn_of_no_screen (GstChromaKey *self)
+{
+  const keying::ScreenSearch &search = self->work->search;
+  GST_ELEMENT_WARNING (self, STREAM, FAILED,
+      ("No green or blue screen found: %.1f %% of the frame has one green or blue, and "
+       "%.1f %% are needed. Frames pass opaque until then. Light the screen, or set "
+       "auto-key=none and key-color.",
+          100 * search.share (), 100 * keying::ScreenSearch::least_share),
+      ("looked for %" GST_TIME_FORMAT, GST_TIME_ARGS (search.missing_for ())));
+}
+
+/* Posts the key of the screen when it is new, and a warning after `patience` without. */
+static void
+tell_screen (GstChromaKey *self, const Settings &settings, GstClockTime patience)
+{
+  Work &work = *self->work;
+  Messages &posted = work.posted;
+  const guint key = work.search.key ();
+
+  if (posted.revision != settings.auto_key_revision)
+    posted = {settings.auto_key_revision};
+  if (key == 0 && !posted.warned && work.search.missing_for () >= patience) {
+    posted.warned = true;
+    warn_of_no_screen (self);
+  }
+  if (key == posted.key)
+    return;
+  posted.key = key;
+  GST_INFO_OBJECT (self, "found a screen of 0x%08x", key);
+  gst_element_post_message (GST_ELEMENT (self),
+      gst_message_new_element (GST_OBJECT (self),
+          gst_structure_new ("chromakey-key", "key-color", G_TYPE_UINT, key, nullptr)));
+}
+
+static bool
+look_for_screen (GstChromaKey *self, const Settings &settings,
+    const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
+{
+  if (self->work->search.is_due () && !self->work->search.look (input, queue, error))
+    return false;
+  tell_screen (self, settings, GST_SECOND);
+  tell_downstream (self, settings);
+  return true;
+}
+
+/* A stream that is shorter than a second has a warning, too. */
+static void
+end_search (GstChromaKey *self)
+{
+  const Settings settings = get_settings (self);
+  GError *error = nullptr;
+  if (settings.auto_key != AutoKey::screen || !self->work
+      || !self->work->search.has_begun ())
+    return;
+  if (self->work->search.finish (&error))
+    tell_screen (self, settings, 0);
+  g_clear_error (&error); /* of the device, which the frames in flight report */
 }
 
 static gboolean
 gst_chroma_key_sink_event (GstBaseTransform *transform, GstEvent *event)
 {
   GstChromaKey *self = GST_CHROMA_KEY (transform);
-  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && self->work)
-    tell_key (self, get_settings (self), true);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)
+    end_search (self);
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP && self->work)
     self->work->plate.forget ();
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START
@@ -627,8 +688,8 @@ is_linear (const Work &work, const Settings &settings)
 static keying::ScreenKey
 screen_key_of (const Work &work, const Settings &settings)
 {
-  return {work.auto_key (), cl_uint (settings.auto_key != AutoKey::none),
-      settings.key_color, work.taken_revision, is_linear (work, settings)};
+  return {work.auto_key (), cl_uint (is_on_device (settings)), known_key (work, settings),
+      work.taken_revision, is_linear (work, settings)};
 }
 
 static cl_uint
@@ -641,9 +702,7 @@ static keying::DistanceKey
 distance_key_of (const Work &work, const Settings &settings)
 {
   keying::DistanceKey key;
-  key.color = settings.key_color;
-  if (settings.auto_key != AutoKey::none)
-    key.auto_key = work.auto_key;
+  key.color = known_key (work, settings);
   key.mask = keying::component_mask (&work.info, settings.channel);
   const gdouble part =
       settings.relative ? keying::saturation_of (known_key (work, settings)) : 1;
@@ -662,8 +721,7 @@ key_by_distance (Work &work, const Settings &settings, const GstOpenCLFrame *inp
   keying::DistanceKey key = distance_key_of (work, settings);
 
   return work.key_by_distance.launch (queue, (width + 7) / 8, height, error,
-      work.format.of (input), output, width, height, work.auto_key (),
-      cl_uint (settings.auto_key != AutoKey::none), key.color, key.mask, key.threshold,
+      work.format.of (input), output, width, height, key.color, key.mask, key.threshold,
       key.inverted, key.opacity, cl_uint (settings.channel), cl_float (settings.spill));
 }
 
@@ -685,7 +743,7 @@ set_keyer (opencl::Kernel *kernel, Work &work, const Settings &settings,
 
   return kernel->set_all (error, frames.seen, frames.input, frames.output,
       cl_uint (work.info.width), cl_uint (work.info.height), work.auto_key (),
-      cl_uint (settings.auto_key != AutoKey::none), cl_uint (settings.key_color),
+      cl_uint (is_on_device (settings)), cl_uint (known_key (work, settings)),
       work.plate.colors (), work.plate.columns (), work.plate.rows (),
       work.plate.block_size (), work.plate.picture (), work.plate.picture_stride (),
       cl_uint (settings.method == Method::difference), cl_uint (settings.channel),
@@ -838,6 +896,17 @@ key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
                    : key_in_groups (work, settings, frames, queue, error);
 }
 
+/* While there is no screen */
+static gboolean
+key_nothing (Work &work, Settings settings, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+{
+  settings.tolerance = settings.spill = 0;
+  settings.invert = false;
+  work.has_mean = false;
+  return key_by_distance (work, settings, input, output, queue, error);
+}
+
 static gboolean
 key (GstChromaKey *self, const Settings &settings, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
@@ -845,7 +914,13 @@ key (GstChromaKey *self, const Settings &settings, const GstOpenCLFrame *input,
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
   Work &work = *self->work;
 
-  if (!take_key (context, work, settings, input, queue, error))
+  if (settings.auto_key == AutoKey::screen) {
+    if (!look_for_screen (self, settings, input, queue, error))
+      return FALSE;
+    if (work.search.key () == 0)
+      return key_nothing (work, settings, input, output, queue, error);
+  }
+  if (!take_key (work, settings, input, queue, error))
     return FALSE;
   if (settings.method == Method::distance)
     return learn_key (self, settings, queue, error)
@@ -881,15 +956,14 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 static const GstOpenCLDeferral deferral = {
     gst_keying_deferred_run_get_type, nullptr, nullptr};
 
-/* The key is taken from a frame in a launch of its own, and a run leaves colours alone.
- */
+/* The key is taken from a frame in a launch of its own, a search looks at the frame, and a
+ * run leaves colours alone. */
 static bool
 begins_run (const Work &work, const Settings &settings)
 {
   return settings.method == Method::distance && settings.spill == 0
-         && has_its_key (work, settings)
-         && (settings.auto_key == AutoKey::none
-             || work.host_revision == work.taken_revision);
+         && knows_key (work, settings)
+         && !(settings.auto_key == AutoKey::screen && work.search.is_due ());
 }
 
 static gboolean
@@ -902,11 +976,13 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
   });
   Settings settings = get_settings (self);
   RunMember::Outcome outcome = RunMember::Outcome::plain;
-  tell_key (self, settings, false);
-  tell_downstream (self, settings);
   const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
   self->time =
       gst_segment_to_running_time (segment, GST_FORMAT_TIME, GST_BUFFER_PTS (input));
+  if (settings.auto_key == AutoKey::screen
+      && !self->work->search.next (settings.auto_key_revision, self->time, error))
+    return FALSE;
+  tell_downstream (self, settings);
   if (begins_run (*self->work, settings) && !self->sides->has_any ())
     outcome = self->member->leave (filter,
         keying::KeyRun (distance_key_of (*self->work, settings)), input, output, error);

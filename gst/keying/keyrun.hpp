@@ -11,8 +11,7 @@ namespace keying {
 /* What a pixel's colour makes of its alpha, in the kernels' integers. Left as it is, it
  * keys nothing and keeps every alpha. */
 struct DistanceKey {
-  cl_uint color = 0;   /* 0xAARRGGBB, */
-  cl::Buffer auto_key; /* or, where this is made, what it holds */
+  cl_uint color = 0; /* 0xAARRGGBB */
   cl_uint mask = 0;
   cl_uint threshold = 0;
   cl_int inverted = 0;     /* all ones to key what differs */

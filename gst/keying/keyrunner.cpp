@@ -113,10 +113,10 @@ KeyRunner::launch (const opencl::Groups &groups, cl_command_queue queue,
   return kernel.launch_groups (queue, groups, error, filmed, output,
       original.original ().frame, original.original ().opacity, original.deeper ().frame,
       original.deeper ().opacity, cl_uint (format_.output ().width),
-      cl_uint (format_.output ().height), key.auto_key (), key.color, key.mask,
-      key.threshold, key.inverted, key.least_alpha (), key.opacity, rule.mask,
-      rule.threshold, rule.key_cb, rule.key_cr, rule.limit, run.steps (),
-      cl_uint (run.depth ()), cl_uint (run.flows ()), rest...);
+      cl_uint (format_.output ().height), key.color, key.mask, key.threshold,
+      key.inverted, key.least_alpha (), key.opacity, rule.mask, rule.threshold,
+      rule.key_cb, rule.key_cr, rule.limit, run.steps (), cl_uint (run.depth ()),
+      cl_uint (run.flows ()), rest...);
 }
 
 static gsize

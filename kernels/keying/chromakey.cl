@@ -9,14 +9,13 @@
 /* Eight pixels a work-item. `inverted` is all ones when what differs is keyed. */
 __kernel void
 key_by_distance (FILMED (input), FRAME (, output), uint width, uint height,
-    __global const uint *auto_key, uint use_auto_key, uint key, uint mask, uint threshold,
-    int inverted, uint opacity, uint channel, float spill)
+    uint color, uint mask, uint threshold, int inverted, uint opacity, uint channel,
+    float spill)
 {
   uint x = 8 * get_global_id (0);
   uint y = get_global_id (1);
   if (x >= width || y >= height)
     return;
-  uint color = use_auto_key ? *auto_key : key;
   Pixel8 pixels = filmed_pixels (FILMED_LINE (input, y), x, width);
   Pixel8 key_pixel = pixel_of_rgb (color);
   int8 keyed = (difference (pixels, key_pixel, widened (mask)) < threshold) ^ inverted;
@@ -145,100 +144,4 @@ take_key (FILMED (input), uint left, uint top, uint columns, uint rows,
   for (uint n = 0; n < 3; n++)
     color = color << 8 | (uint)((2 * total[n] + count) / (2 * count));
   *auto_key = color;
-}
-
-/* The screen of a frame of which nothing is known: what is green or blue, in its hue, and
- * most seen. Hues are told in sixty-fourths of a turn in the plane of Cb and Cr. */
-#define HUES 64
-#define SEEN 256          /* samples across and down */
-#define LEAST_CHROMA 12.0f /* of a colour that has a hue, in levels */
-#define STRONG 0.8f       /* of the hue's mean chroma: what is not half hidden or in haze */
-
-/* Chroma, and where that has a hue which a screen may have, which one, else HUES */
-uint
-hue_of (float4 color, float *chroma)
-{
-  float cb = dot (color, (float4)(-21, -43, 64, 0)) / 128;
-  float cr = dot (color, (float4)(64, -54, -10, 0)) / 128;
-  *chroma = sqrt (cb * cb + cr * cr);
-  if (*chroma < LEAST_CHROMA || color.s0 >= max (color.s1, color.s2))
-    return HUES;
-  return (uint)((atan2pi (cr, cb) + 1) * (HUES / 2)) % HUES;
-}
-
-/* Sample n of a frame */
-float4
-sample_of (FILMED (input), uint width, uint height, uint n)
-{
-  uint x = (ulong)(2 * (n % SEEN) + 1) * width / (2 * SEEN);
-  uint y = (ulong)(2 * (n / SEEN) + 1) * height / (2 * SEEN);
-  Pixel pixel = filmed_pixel (FILMED_LINE (input, y), x);
-  uint4 levels = (uint4)(
-      COMPONENT (pixel, RED), COMPONENT (pixel, GREEN), COMPONENT (pixel, BLUE), 0);
-  return convert_float4 ((levels + SCALE / 2) / SCALE);
-}
-
-/* The hue with most chroma, its neighbours' counted half, or HUES where there is none */
-uint
-strongest_hue (__local const uint *chromas)
-{
-  uint best = HUES, most = 0;
-  for (uint hue = 0; hue < HUES; hue++) {
-    uint sum = 2 * chromas[hue] + chromas[(hue + 1) % HUES]
-               + chromas[(hue + HUES - 1) % HUES];
-    if (sum > most) {
-      most = sum;
-      best = hue;
-    }
-  }
-  return best;
-}
-
-bool
-is_beside (uint hue, uint best)
-{
-  return hue < HUES && (hue + HUES - best + 2) % HUES <= 4;
-}
-
-/* One work-group. The key is the mean of what is strong in the strongest hue, or
- * `fallback`. Integers are summed, in any order to the same. */
-__kernel void
-find_key (FILMED (input), uint width, uint height, uint fallback,
-    __global uint *auto_key)
-{
-  __local uint chromas[HUES];
-  __local uint counts[HUES];
-  __local uint sums[4];
-  float chroma;
-  for (uint n = get_local_id (0); n < HUES; n += get_local_size (0))
-    chromas[n] = counts[n] = 0;
-  for (uint n = get_local_id (0); n < 4; n += get_local_size (0))
-    sums[n] = 0;
-  barrier (CLK_LOCAL_MEM_FENCE);
-  for (uint n = get_local_id (0); n < SEEN * SEEN; n += get_local_size (0)) {
-    uint hue = hue_of (sample_of (THE_FILMED (input), width, height, n), &chroma);
-    if (hue == HUES)
-      continue;
-    atomic_add (&chromas[hue], (uint)(chroma + 0.5f));
-    atomic_inc (&counts[hue]);
-  }
-  barrier (CLK_LOCAL_MEM_FENCE);
-  uint best = strongest_hue (chromas);
-  float strong = best < HUES ? STRONG * chromas[best] / max (counts[best], 1u) : 0;
-  for (uint n = get_local_id (0); n < SEEN * SEEN; n += get_local_size (0)) {
-    float4 color = sample_of (THE_FILMED (input), width, height, n);
-    if (!is_beside (hue_of (color, &chroma), best) || chroma < strong)
-      continue;
-    atomic_add (&sums[0], (uint)color.s0);
-    atomic_add (&sums[1], (uint)color.s1);
-    atomic_add (&sums[2], (uint)color.s2);
-    atomic_inc (&sums[3]);
-  }
-  barrier (CLK_LOCAL_MEM_FENCE);
-  if (get_local_id (0) != 0)
-    return;
-  uint color = 0xff;
-  for (uint n = 0; n < 3; n++)
-    color = color << 8 | (2 * sums[n] + sums[3]) / max (2 * sums[3], 1u);
-  *auto_key = sums[3] > 0 ? color : fallback;
 }

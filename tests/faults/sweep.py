@@ -40,6 +40,7 @@ TISSUE = "octtestsrc num-buffers=5 ! video/x-raw(memory:OpenCLMemory),width=512,
 CHAIN = "octwindowinterp wavelength-min=1187 wavelength-max=1433"
 PICTURE = "videotestsrc num-buffers=5 pattern=ball ! video/x-raw,format=RGBA,width=96,height=64"
 FILMED = PICTURE.replace("RGBA", "NV12") + " ! openclupload"
+SCREEN = "solid-color foreground-color=0xff209038"
 MATTE = "videotestsrc num-buffers=5 ! video/x-raw,format=GRAY8,width=48,height=40"
 KEYS = "chromakey ! noisereduce ! flowkey"
 ON_DEVICE = "(memory:OpenCLMemory)"
@@ -81,7 +82,7 @@ PIPELINES = {
     "keying-plain": f"{PICTURE} ! openclupload ! chromakey method=chroma spill=1 ! "
         f"splashkey ! matteshape grow=2 feather=2 ! keyfill{OUT}",
     "keying-filmed": f"{FILMED} ! {KEYS}{OUT}",
-    "keying-filmed-soft": f"{FILMED} ! chromakey method=difference linear=true quiet=true core=true "
+    "keying-filmed-soft": f"{FILMED.replace('ball', SCREEN)} ! chromakey method=difference linear=true quiet=true core=true "
         f"spill=1 auto-key=screen{OUT}",
     "keying-deep": f"{PICTURE.replace('RGBA', 'RGBA64_LE')} ! openclupload ! {KEYS} ! "
         f"matteshape grow=1{OUT}",
@@ -92,7 +93,7 @@ PIPELINES = {
        for plate in ("measured", "frozen")},
     "keying-plate-file": f"{FILMED} ! chromakey name=key method=difference plate=file{OUT} "
         f"{PICTURE} ! key.plate",
-    "keying-bin": f"{PICTURE} ! greenscreenbin background-color=0xff2040c0 ! video/x-raw,format=RGBA ! "
+    "keying-bin": f"{PICTURE.replace('ball', SCREEN)} ! greenscreenbin background-color=0xff2040c0 ! video/x-raw,format=RGBA ! "
         "filesink buffer-mode=unbuffered location={out}",
     "composed": f"{PICTURE} ! openclupload ! mix.sink_0 {PICTURE} ! openclupload ! mix.sink_1 "
         f"openclcompositor name=mix sink_1::xpos=20{OUT}",

@@ -193,7 +193,7 @@ PIPELINES = {
     "fill": (keyed("chromakey method=chroma ! keyfill method=composite color=0x80112233"), ROUNDED,
              PICTURES),
     "soft-core": (keyed("chromakey method=difference core=true quiet=true auto-key=screen", "BGRA",
-                        "ball", 3), ROUNDED, PICTURES),
+                        "smpte horizontal-speed=2", 3), ROUNDED, PICTURES),
     "plate": (keyed("chromakey method=difference plate=measured", "ABGR", "ball", 3), ROUNDED,
               PICTURES),
     "linear": (keyed("chromakey method=difference linear=true spill=1"), ROUNDED, PICTURES),

@@ -1,0 +1,160 @@
+/* Looks for a green or blue screen in the frames of a stream
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "screensearch.hpp"
+
+#include <gst/opencl/devicebuffer.hpp>
+
+#include <algorithm>
+
+#include "pixelformats.hpp"
+
+#define KERNELS "/org/freedesktop/gstreamer/opencl/keying/screensearch.cl"
+
+namespace keying {
+namespace {
+/* Samples across and down, and work-items of the one group that looks at them */
+const guint samples_across = 128;
+const gsize group = 256;
+
+/* Frames between looks. The result of a look is used at the next one, so that no look stops
+ * the thread: a screen is keyed at most 2 × 4 - 1 frames after it appeared. */
+const guint64 interval = 4;
+
+/* A frame with this part of it in one green or blue may be a card. */
+const gdouble card_share = 7. / 8;
+
+/* A screen is at least this far from grey, as a part of its largest component: a white or
+ * grey wall in greenish light is none. */
+const gdouble least_saturation = 1. / 5;
+
+/* Colours that differ by no more than this part of the largest component: the key stays,
+ * and the light is steady. Rounding alone makes one or two levels. */
+const gdouble same_screen = 1. / 8, steady_light = 1. / 32;
+const gint rounding = 2;
+
+/* For frames without a timestamp */
+GstClockTime
+time_of_frame (const GstVideoInfo &info, guint64 frame)
+{
+  const bool has_rate = info.fps_n > 0 && info.fps_d > 0;
+  return gst_util_uint64_scale (
+      frame, GST_SECOND * (has_rate ? info.fps_d : 1), has_rate ? info.fps_n : 25);
+}
+
+struct Found {
+  explicit Found (const cl_uint *numbers)
+      : red (mean (numbers[0], numbers[3])), green (mean (numbers[1], numbers[3])),
+        blue (mean (numbers[2], numbers[3])),
+        share (is_colored () ? numbers[4] / gdouble (samples_across * samples_across) : 0)
+  {
+  }
+
+  static gint mean (cl_uint sum, cl_uint count)
+  {
+    return gint (
+        (2 * guint64 (sum) + count) / std::max (2 * guint64 (count), guint64 (1)));
+  }
+  gint largest () const { return std::max ({red, green, blue}); }
+  bool is_colored () const
+  {
+    return largest () - std::min ({red, green, blue}) >= least_saturation * largest ();
+  }
+  guint argb () const
+  {
+    return 0xff000000 | guint (red) << 16 | guint (green) << 8 | guint (blue);
+  }
+  bool is_near (guint key, gdouble part) const
+  {
+    const Color other = color_of_argb (key);
+    return std::max ({ABS (red - other.red), ABS (green - other.green),
+               ABS (blue - other.blue)})
+           <= std::max (gdouble (rounding), part * largest ());
+  }
+
+  gint red, green, blue;
+  gdouble share;
+};
+} // namespace
+
+bool
+ScreenSearch::create (GstOpenCLContext *context, const FilmedFormat &of,
+    const std::string &options, GError **error)
+{
+  format = of;
+  find_screen.prepare (context, KERNELS, "find_screen",
+      options + " -DSEEN=" + std::to_string (samples_across));
+  return opencl::make_buffer (context, 5 * sizeof (cl_uint), found, error);
+}
+
+bool
+ScreenSearch::begin (guint revision, GError **error)
+{
+  if (numbers.is_under_way () && !numbers.wait (error))
+    return false;
+  revision_ = revision;
+  frames = 0;
+  is_final = false;
+  key_ = 0;
+  share_ = 0;
+  return true;
+}
+
+/* The first look waits for its result, since there may be one frame alone. So does the one
+ * after a second, since the application is warned if it finds no screen. */
+bool
+ScreenSearch::next (guint revision, GstClockTime time, GError **error)
+{
+  if (revision != revision_ && !begin (revision, error))
+    return false;
+  is_due_ = false;
+  if (is_final)
+    return true;
+  now = GST_CLOCK_TIME_IS_VALID (time) ? time : time_of_frame (format.input (), frames);
+  if (frames == 0 || now < started)
+    started = looked_at = now; /* the beginning, or a flush */
+  const bool overdue =
+      !key_ && now - started >= GST_SECOND && missing_for () < GST_SECOND;
+  const bool regular = frames % interval == 0;
+  waits = frames == 0 || overdue;
+  frames++;
+  if ((regular || overdue) && numbers.is_under_way () && !learn (error))
+    return false;
+  is_due_ = (regular || overdue) && !is_final;
+  return true;
+}
+
+bool
+ScreenSearch::look (const GstOpenCLFrame *frame, cl_command_queue queue, GError **error)
+{
+  const GstVideoInfo &info = format.output ();
+  is_due_ = false;
+  looked_at = now;
+  return find_screen.launch_groups (queue, {1, 1, group}, error, format.of (frame),
+             cl_uint (info.width), cl_uint (info.height), found ())
+         && numbers.read (queue, found (), error) && (!waits || learn (error));
+}
+
+bool
+ScreenSearch::finish (GError **error)
+{
+  return !numbers.is_under_way () || learn (error);
+}
+
+bool
+ScreenSearch::learn (GError **error)
+{
+  const cl_uint *told = numbers.wait (error);
+  if (!told)
+    return false;
+  const Found screen (told);
+  share_ = screen.share;
+  if (share_ < least_share)
+    return true;
+  is_final = key_ && share_ < card_share && screen.is_near (key_, steady_light);
+  if (!key_ || !screen.is_near (key_, same_screen))
+    key_ = screen.argb ();
+  return true;
+}
+} // namespace keying

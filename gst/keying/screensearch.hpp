@@ -1,0 +1,63 @@
+/* Looks for a green or blue screen in the frames of a stream
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/opencl.h>
+
+#include <string>
+
+#include "filmed.hpp"
+#include "readback.hpp"
+
+namespace keying {
+/* Finds the key colour of auto-key=screen. Until a frame has enough screen there is none.
+ * Then the key follows the screen until it is final: until two looks agree on the colour
+ * and the frame shows more than the screen. So a fade-in does not leave the key dark, and
+ * the screen still replaces a card of one colour that was shown before it. */
+class ScreenSearch {
+public:
+  /* Part of a frame that has to be of one green or blue */
+  static constexpr gdouble least_share = 1. / 16;
+
+  bool create (GstOpenCLContext *context, const FilmedFormat &format,
+      const std::string &options, GError **error);
+
+  /* Before each frame. `time`: its running time. Another `revision` than that of the
+   * frame before begins a new search. */
+  bool next (guint revision, GstClockTime time, GError **error);
+  /* Whether look() has to see this frame */
+  bool is_due () const { return is_due_; }
+  bool look (const GstOpenCLFrame *frame, cl_command_queue queue, GError **error);
+  /* Waits for the result of the last look. */
+  bool finish (GError **error);
+
+  /* 0xffRRGGBB, or 0 while no frame has had enough screen */
+  guint key () const { return key_; }
+  /* As of the last look whose result is known */
+  gdouble share () const { return share_; }
+  /* Time without a screen until the last look */
+  GstClockTime missing_for () const { return looked_at - started; }
+  bool has_begun () const { return frames > 0; }
+
+private:
+  bool begin (guint revision, GError **error);
+  bool learn (GError **error);
+
+  FilmedFormat format;
+  opencl::FrameKernel find_screen;
+  cl::Buffer found;
+  ReadBack numbers{5};
+  guint revision_ = 0;
+  guint64 frames = 0; /* of this search */
+  GstClockTime started = 0, now = 0, looked_at = 0;
+  bool is_due_ = false;
+  bool waits = false; /* for the result of this look */
+  bool is_final = false;
+  guint key_ = 0;
+  gdouble share_ = 0;
+};
+} // namespace keying

@@ -1,0 +1,106 @@
+/* chromakey: looks for a green or blue screen
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Built for SEEN samples across and down
+ */
+#include "filmed.clh"
+
+/* Hues are sixty-fourths of a turn in the plane of Cb and Cr. */
+#define HUES 64
+#define LEAST_CHROMA 12.0f /* of a colour that has a hue, in levels */
+#define STRONG 0.8f       /* of the hue's mean chroma: what is not half hidden or in haze */
+
+/* Chroma, and where that has a hue which a screen may have, which one, else HUES */
+uint
+hue_of (float4 color, float *chroma)
+{
+  float cb = dot (color, (float4)(-21, -43, 64, 0)) / 128;
+  float cr = dot (color, (float4)(64, -54, -10, 0)) / 128;
+  *chroma = sqrt (cb * cb + cr * cr);
+  if (*chroma < LEAST_CHROMA || color.s0 >= max (color.s1, color.s2))
+    return HUES;
+  return (uint)((atan2pi (cr, cb) + 1) * (HUES / 2)) % HUES;
+}
+
+/* Sample n of a frame */
+float4
+sample_of (FILMED (input), uint width, uint height, uint n)
+{
+  uint x = (ulong)(2 * (n % SEEN) + 1) * width / (2 * SEEN);
+  uint y = (ulong)(2 * (n / SEEN) + 1) * height / (2 * SEEN);
+  Pixel pixel = filmed_pixel (FILMED_LINE (input, y), x);
+  uint4 levels = (uint4)(
+      COMPONENT (pixel, RED), COMPONENT (pixel, GREEN), COMPONENT (pixel, BLUE), 0);
+  return convert_float4 ((levels + SCALE / 2) / SCALE);
+}
+
+/* The hue with most chroma, its neighbours' counted half, or HUES where there is none */
+uint
+strongest_hue (__local const uint *chromas)
+{
+  uint best = HUES, most = 0;
+  for (uint hue = 0; hue < HUES; hue++) {
+    uint sum = 2 * chromas[hue] + chromas[(hue + 1) % HUES]
+               + chromas[(hue + HUES - 1) % HUES];
+    if (sum > most) {
+      most = sum;
+      best = hue;
+    }
+  }
+  return best;
+}
+
+bool
+is_beside (uint hue, uint best)
+{
+  return hue < HUES && (hue + HUES - best + 2) % HUES <= 4;
+}
+
+/* A sample a thirty-second of the frame away, in both directions. A screen has the same hue
+ * there, noise has not. */
+#define PARTNER(n) ((n) ^ (SEEN / 32 * SEEN + SEEN / 32))
+
+/* Writes to `found` the sums of red, green and blue of the strong samples of the strongest
+ * hue, their number, and the number of samples of that hue whose partner has it too. One
+ * work-group. Sums are integers, which are the same in any order. */
+__kernel void
+find_screen (FILMED (input), uint width, uint height, __global uint *found)
+{
+  __local uint chromas[HUES];
+  __local uint counts[HUES];
+  __local uint sums[5];
+  float chroma;
+  for (uint n = get_local_id (0); n < HUES; n += get_local_size (0))
+    chromas[n] = counts[n] = 0;
+  for (uint n = get_local_id (0); n < 5; n += get_local_size (0))
+    sums[n] = 0;
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (uint n = get_local_id (0); n < SEEN * SEEN; n += get_local_size (0)) {
+    uint hue = hue_of (sample_of (THE_FILMED (input), width, height, n), &chroma);
+    if (hue == HUES)
+      continue;
+    atomic_add (&chromas[hue], (uint)(chroma + 0.5f));
+    atomic_inc (&counts[hue]);
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+  uint best = strongest_hue (chromas);
+  float strong = best < HUES ? STRONG * chromas[best] / max (counts[best], 1u) : 0;
+  for (uint n = get_local_id (0); n < SEEN * SEEN; n += get_local_size (0)) {
+    float4 color = sample_of (THE_FILMED (input), width, height, n);
+    if (!is_beside (hue_of (color, &chroma), best))
+      continue;
+    if (chroma >= strong) {
+      atomic_add (&sums[0], (uint)color.s0);
+      atomic_add (&sums[1], (uint)color.s1);
+      atomic_add (&sums[2], (uint)color.s2);
+      atomic_inc (&sums[3]);
+    }
+    color = sample_of (THE_FILMED (input), width, height, PARTNER (n));
+    if (is_beside (hue_of (color, &chroma), best))
+      atomic_inc (&sums[4]);
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+  for (uint n = get_local_id (0); n < 5; n += get_local_size (0))
+    found[n] = sums[n];
+}
