@@ -27,7 +27,7 @@ Key:
                           is seen: top-left, top-right, bottom-left, bottom-right
   --method METHOD         difference (default) or chroma, which are soft, or distance
   --similarity VALUE      soft: 0 … 2, up to where all is transparent (0.08)
-  --smoothness VALUE      soft: 0 … 2, from there to where all is opaque (0.8)
+  --smoothness VALUE      soft: 0 … 2, from there to where all is opaque (0.95)
   --tolerance VALUE       distance: 0 … 1, up to where all is transparent, and the step that
                           the key flows over; times the key's saturation (0.2)
   --spill VALUE           0 … 1, how much green light is taken off (1)

@@ -125,7 +125,7 @@ struct Settings {
   Channel channel = Channel::all;
   gdouble balance = 0.75;
   gdouble similarity = 0.08;
-  gdouble smoothness = 0.8;
+  gdouble smoothness = 0.95;
   Plate plate = Plate::adaptive;
   std::string plate_location;
   bool adaptive = true; /* else Plate::adaptive is none */

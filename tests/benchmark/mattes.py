@@ -7,6 +7,10 @@ parameters on those with odd numbers, by the same search for all, and prints how
 mattes of those with even numbers are from the exact ones: the mean of all.
 
     mattes.py FOLDER [PICTURES]
+    mattes.py --smoothness FOLDER [PICTURES]
+
+With --smoothness it prints the error of chromakey's default similarity at several values of
+smoothness instead, on the pictures with odd numbers and on those with even numbers.
 
 FOLDER has, as the low-resolution training set of alphamatting.com, input_training_lowres/
 and gt_training_lowres/ with GT01.png, GT02.png, …; of them the first PICTURES are taken
@@ -24,6 +28,7 @@ gi.require_version("Gst", "1.0")
 from gi.repository import Gst  # noqa: E402
 
 SCREEN = np.array([59, 162, 69])
+SMOOTHNESS = (0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05)
 NOISE = 3  # levels
 
 
@@ -242,27 +247,42 @@ def tune(keyer, shots):
     return best[1]
 
 
+def compare_keyers(tuning, judging):
+    for keyer in keyers():
+        parameters = tune(keyer, tuning)
+        at = " ".join("%s=%.3g" % item for item in parameters.items())
+        print("  %-40s %8.3f  %s" % (
+            keyer.name, 1e3 * mean_error(keyer, judging, parameters), at), flush=True)
+        keyer.close()
+
+
+def compare_smoothness(odd, even):
+    print("  %-40s      %s" % ("smoothness", " ".join("%6.2f" % n for n in SMOOTHNESS)))
+    for keyer in (k for k in keyers() if k.name.startswith("chromakey")):
+        for name, shots in ("odd", odd), ("even", even):
+            errors = (1e3 * mean_error(keyer, shots, {"smoothness": n}) for n in SMOOTHNESS)
+            print("  %-40s %-4s %s" % (
+                keyer.name, name, " ".join("%6.3f" % e for e in errors)), flush=True)
+        keyer.close()
+
+
 def main():
-    if len(sys.argv) not in (2, 3):
+    arguments = [a for a in sys.argv[1:] if a != "--smoothness"]
+    compare = compare_keyers if arguments == sys.argv[1:] else compare_smoothness
+    if len(arguments) not in (1, 2):
         sys.exit(__doc__.strip())
     Gst.init(None)
-    folder = pathlib.Path(sys.argv[1])
+    folder = pathlib.Path(arguments[0])
     numbers = sorted(int(path.stem[2:]) for path in (folder / "gt_training_lowres").glob("GT*.png"))
-    numbers = numbers[: int(sys.argv[2])] if len(sys.argv) == 3 else numbers
+    numbers = numbers[: int(arguments[1])] if len(arguments) == 2 else numbers
     if len(numbers) < 2:
         sys.exit("%s: expected gt_training_lowres/GT01.png, GT02.png, …" % folder)
     for title, kind in Shot.KINDS.items():
         shots = {n: Shot(folder, n, kind) for n in numbers}
-        tuning = [shots[n] for n in numbers if n % 2]
-        judging = [shots[n] for n in numbers if n % 2 == 0]
-        print("%s: tuned on %d pictures, judged on %d, MSE*1e3" % (
-            title, len(tuning), len(judging)))
-        for keyer in keyers():
-            parameters = tune(keyer, tuning)
-            at = " ".join("%s=%.3g" % item for item in parameters.items())
-            print("  %-40s %8.3f  %s" % (
-                keyer.name, 1e3 * mean_error(keyer, judging, parameters), at), flush=True)
-            keyer.close()
+        odd = [shots[n] for n in numbers if n % 2]
+        even = [shots[n] for n in numbers if n % 2 == 0]
+        print("%s: tuned on %d pictures, judged on %d, MSE*1e3" % (title, len(odd), len(even)))
+        compare(odd, even)
 
 
 if __name__ == "__main__":

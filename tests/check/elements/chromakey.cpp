@@ -276,7 +276,8 @@ TEST (test_chromakey_auto_key_finds_the_screen_wherever_it_is_and_tells)
   for (const Pixel &key : {Pixel{20, 180, 50, 255}, Pixel{10, 88, 8, 255},
            Pixel{30, 50, 200, 255}, Pixel{120, 170, 130, 255}}) {
     for (const auto &format : keying_frames::formats) {
-      ElementUnderTest element ("chromakey auto-key=screen method=difference");
+      ElementUnderTest element (
+          "chromakey auto-key=screen method=difference smoothness=0.9");
       Owned<GstElement> chromakey = element.element ("chromakey");
       Owned<GstBus> bus = gst_bus_new ();
       gst_element_set_bus (chromakey, bus);
@@ -654,7 +655,7 @@ TEST (test_chromakey_refine_finds_hair_that_coarse_chroma_has_blurred)
 TEST (test_chromakey_refine_keeps_sharp_edges_sharp)
 {
   ElementUnderTest element ("chromakey method=chroma adaptive=false "
-                            "key-color=0xff3ba245");
+                            "smoothness=0.9 key-color=0xff3ba245");
   /* One darker than the screen, one lighter, and one that only its colour tells */
   for (const Pixel &thing :
       {Pixel{20, 20, 20, 255}, Pixel{230, 230, 230, 255}, Pixel{200, 87, 112, 255}}) {
@@ -673,7 +674,7 @@ TEST (test_chromakey_refine_keeps_sharp_edges_sharp)
 /* Nothing there is near the key: a guess from other colours would be wrong. */
 TEST (test_chromakey_adaptive_keys_nothing_where_there_is_no_screen)
 {
-  ElementUnderTest element ("chromakey method=chroma");
+  ElementUnderTest element ("chromakey method=chroma smoothness=0.8");
   for (const Pixel &pixel :
       {Pixel{200, 40, 40, 255}, Pixel{128, 128, 128, 255}, Pixel{230, 210, 80, 255}}) {
     for (int size : {1, 5, 33, 300}) {
@@ -681,6 +682,42 @@ TEST (test_chromakey_adaptive_keys_nothing_where_there_is_no_screen)
       assert_same (element.run (picture), picture, "no screen");
     }
   }
+}
+
+/* Mean square error of alpha in an edge that is blurred over 40 pixels, of which the exact
+ * matte is known */
+static double
+error_at_blurred_edge (ElementUnderTest &element, const Pixel &thing)
+{
+  const Pixel screen = {59, 162, 69, 255};
+  auto matte_at = [] (int x) { return std::clamp ((x - 60) / 40., 0., 1.); };
+  Picture picture (160, 64);
+  for (int n = 0; n < 160 * 64; n++) {
+    const double matte = matte_at (n % 160);
+    auto mixed = [&] (int front, int behind) {
+      return uint8_t (lround (behind + matte * (front - behind)));
+    };
+    picture.pixels[n] = {mixed (thing.red, screen.red), mixed (thing.green, screen.green),
+        mixed (thing.blue, screen.blue), 255};
+  }
+  const Picture result = element.run (picture);
+  double sum = 0;
+  for (int x = 60; x < 100; x++)
+    sum += pow (result.at (x, 32).alpha / 255. - matte_at (x), 2) / 40;
+  return sum;
+}
+
+/* Alpha that is larger than the matte leaves the screen's light as a rim. */
+TEST_ROWS (test_chromakey_default_ramp_follows_a_blurred_edge,
+    {"method=difference", "method=chroma"})
+{
+  ElementUnderTest element (
+      (std::string ("chromakey key-color=0xff3ba245 ") + row).c_str ());
+  double mean = 0; /* of dark hair, skin, red cloth */
+  for (const Pixel &thing :
+      {Pixel{48, 40, 40, 255}, Pixel{224, 176, 144, 255}, Pixel{160, 72, 72, 255}})
+    mean += error_at_blurred_edge (element, thing) / 3;
+  fail_unless (mean < 0.025, "mean square error of alpha %g", mean);
 }
 
 static double
@@ -796,7 +833,8 @@ soft_edge_and_disc (double at)
 static int
 pumping (const char *plate)
 {
-  ElementUnderTest element ("chromakey method=difference key-color=0xff3ba245");
+  ElementUnderTest element (
+      "chromakey method=difference smoothness=0.8 key-color=0xff3ba245");
   Owned<GstElement> chromakey = element.element ("chromakey");
   gst_util_set_object_arg (G_OBJECT (chromakey), "plate", plate);
   std::vector<int> least (480 * 270, 255), most (480 * 270, 0);
@@ -1345,7 +1383,7 @@ TEST (test_chromakey_quiet_edges_do_not_flicker_with_noise)
     for (double noise : {0.7, 2.5}) {
       double deviations[2];
       for (int quiet : {0, 1}) {
-        ElementUnderTest element ("chromakey key-color=0xff3ba245");
+        ElementUnderTest element ("chromakey smoothness=0.8 key-color=0xff3ba245");
         Owned<GstElement> chromakey = element.element ("chromakey");
         gst_util_set_object_arg (G_OBJECT (chromakey), "method", method);
         element.set ("chromakey", "quiet", quiet);
