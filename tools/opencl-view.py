@@ -8,7 +8,8 @@ behind. Each element of ours has a control for each property that may change whi
 plays, made from what the element itself says of it: name, range and choices.
 
   opencl-view octtestsrc is-live=true ! octwindowinterp ! octfft
-  opencl-view v4l2src ! openclupload ! openclconvert ! chromakey ! keyfill
+  opencl-view v4l2src ! videoconvert ! openclupload ! chromakey method=difference \\
+      auto-key=screen ! keyfill method=composite
 
 Numbers and texts that are typed in take effect with Enter. Colours are shown as 0xAARRGGBB and
 accept hexadecimal and decimal numbers, or a colour of the dialog that their swatch opens. At the

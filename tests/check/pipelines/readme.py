@@ -29,7 +29,8 @@ DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # Tests, the measuring of ten minutes, and what needs pictures with a known matte
 NOT_RUN = ("tests/", "meson ", "opencl-bench ", "clinfo")
 # Nobody's machine has to have a camera.
-INSTEAD = {"--camera /dev/video0": "film.avi", "--camera Basler-123 ": ""}
+CAMERA = "videotestsrc is-live=true pattern=ball background-color=0xff209038 ! video/x-raw,width=320,height=180"
+INSTEAD = {"--camera /dev/video0": "film.avi", "--camera Basler-123 ": "", "v4l2src": CAMERA}
 
 
 def commands(document):
