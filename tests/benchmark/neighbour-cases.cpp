@@ -109,6 +109,38 @@ line_with (Where where, const Slow &slow)
   return live_source + live_rest;
 }
 
+/* Pictures of 8 MB, as fast as the device takes them */
+const std::string busy_line =
+    "videotestsrc num-buffers=1 ! video/x-raw,format=RGBA,width=1920,height=1080 ! "
+    "imagefreeze ! openclupload ! openclconvert ! "
+    "video/x-raw(memory:OpenCLMemory),format=BGRA ! opencldownload ! "
+    "fakesink name=sink sync=false";
+
+/* Beside a pipeline whose commands are short, but always there */
+void
+beside_busy (Session &session, const std::string &what)
+{
+  Result result = session.result (what, picture_size (320, 240), "frames/s");
+  Line busy, line;
+  result.limit = 30;
+  busy.text = busy_line;
+  line.text = line_with (Where::PIPELINE, {});
+  Run other (busy, session.options.timing);
+  Run run (line, session.options.timing);
+  other.start ();
+  run.start ();
+  run.wait ();
+  const double before = now ();
+  run.stop ();
+  result.more = {{"stop_seconds", now () - before}};
+  other.wait ();
+  other.stop ();
+  result.more.push_back ({"busy_rate", median (other.rates ())});
+  result.rates = run.rates ();
+  result.error = run.error () + other.error ();
+  session.print (result);
+}
+
 std::function<void (Session &, const std::string &)>
 live (Where where, bool wide = false)
 {
@@ -146,6 +178,7 @@ const std::vector<Case> neighbour_cases = {
         live (Where::PIPELINE)},
     {"wide", "beside one with a kernel of 0.43 s that fills the device",
         live (Where::PIPELINE, true)},
+    {"busy", "beside one that uploads and downloads as fast as it can", beside_busy},
     {"branch", "its branch of a tee, beside a branch with the narrow kernel",
         live (Where::BRANCH)},
     {"branch-wide", "the same with the wide kernel", live (Where::BRANCH, true)},

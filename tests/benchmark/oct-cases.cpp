@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <gst/opencl/opencl.h>
 
 namespace bench {
@@ -104,25 +105,75 @@ run_latency (Session &session, const std::string &what)
   session.print (result);
 }
 
-/* Runs at the same time; the windows of all overlap. */
-void
-measure_together (
-    const std::vector<Line> &lines, const Timing &timing, Result &result, double &sum)
+/* Of runs at the same time: the median of their summed rate, and the least part that one of
+ * them had of its equal share in a window */
+struct Together {
+  double sum = NAN, least_share = NAN;
+};
+
+using Runs = std::vector<std::unique_ptr<Run>>;
+
+std::vector<double>
+amounts_of (const Runs &runs)
 {
-  std::vector<std::unique_ptr<Run>> runs;
+  std::vector<double> amounts;
+  for (const auto &run : runs)
+    amounts.push_back (run->amount_so_far ());
+  return amounts;
+}
+
+/* In windows that all runs share: those of a run's own could be at different times. */
+Together
+watch_together (const Runs &runs, const Timing &timing)
+{
+  Together together;
+  std::vector<double> sums;
+  g_usleep (gulong (timing.warm_up * G_USEC_PER_SEC));
+  for (unsigned window = 0; window < timing.windows; window++) {
+    const std::vector<double> before = amounts_of (runs);
+    const double start = now ();
+    g_usleep (gulong (timing.seconds * G_USEC_PER_SEC));
+    const std::vector<double> after = amounts_of (runs);
+    const double sum = std::accumulate (after.begin (), after.end (), 0.0)
+                       - std::accumulate (before.begin (), before.end (), 0.0);
+    sums.push_back (sum / (now () - start));
+    for (std::size_t n = 0; n < runs.size (); n++)
+      together.least_share = std::fmin (
+          together.least_share, (after[n] - before[n]) / sum * double (runs.size ()));
+  }
+  together.sum = median (sums);
+  return together;
+}
+
+Together
+measure_together (const std::vector<Line> &lines, const Timing &timing, Result &result)
+{
+  Runs runs;
   for (const Line &line : lines)
     runs.push_back (std::make_unique<Run> (line, timing));
   for (auto &run : runs)
     run->start ();
   for (auto &run : runs)
-    run->wait ();
-  sum = 0;
+    run->wait_for_frames (1);
+  const Together together = watch_together (runs, timing);
   for (auto &run : runs) {
     run->stop ();
     if (!run->error ().empty ())
       result.error = run->error ();
-    sum += median (run->rates ());
   }
+  return together;
+}
+
+/* All of them beside the first one alone */
+void
+compare_together (const std::vector<Line> &lines, const Timing &timing, Result &result)
+{
+  const double alone = measure_together ({lines[0]}, timing, result).sum;
+  const Together together = measure_together (lines, timing, result);
+  if (std::isfinite (together.sum))
+    result.rates = {together.sum};
+  result.more = {{"alone", alone}, {"of_alone", together.sum / alone},
+      {"least_share", together.least_share}};
 }
 
 void
@@ -131,15 +182,9 @@ run_two (Session &session, const std::string &what)
   const OctFrame frame = frame_of (session, host_pinned.lines);
   Result result = session.result (what, frame.sizes (), "A-lines/s");
   Line line;
-  double alone = NAN, together = NAN;
   result.limit = limit_of (session, host_pinned, frame);
-  if (make_line (host_pinned, frame, queued_sink, line, result.error)) {
-    measure_together ({line}, session.options.timing, result, alone);
-    measure_together ({line, line}, session.options.timing, result, together);
-  }
-  if (std::isfinite (together))
-    result.rates = {together};
-  result.more = {{"alone", alone}, {"of_alone", together / alone}};
+  if (make_line (host_pinned, frame, queued_sink, line, result.error))
+    compare_together ({line, line}, session.options.timing, result);
   session.print (result);
 }
 
@@ -173,7 +218,6 @@ run_two_devices (Session &session, const std::string &what)
   const OctFrame frame = frame_of (session, host_pinned.lines);
   Result result = session.result (what, frame.sizes (), "A-lines/s");
   std::vector<Line> lines;
-  double alone = NAN, together = NAN;
   result.limit = 2 * limit_of (session, host_pinned, frame);
   for (const std::string &device : name_two_devices (session, result.error)) {
     const std::string upload = "openclupload";
@@ -183,13 +227,8 @@ run_two_devices (Session &session, const std::string &what)
     line.text.insert (line.text.find (upload) + upload.size (), " device=" + device);
     lines.push_back (line);
   }
-  if (result.error.empty ()) {
-    measure_together ({lines[0]}, session.options.timing, result, alone);
-    measure_together (lines, session.options.timing, result, together);
-  }
-  if (std::isfinite (together))
-    result.rates = {together};
-  result.more = {{"alone", alone}, {"of_alone", together / alone}};
+  if (result.error.empty ())
+    compare_together (lines, session.options.timing, result);
   session.print (result);
 }
 
@@ -212,12 +251,13 @@ run_added (Session &session, const std::string &what, const OctCase &which)
     return;
   }
   for (int n = 0; n < pairs && result.error.empty (); n++) {
-    double one = NAN;
-    measure_together ({plain_line}, session.options.timing, result, one);
-    without += one / pairs;
-    measure_together ({line}, session.options.timing, result, one);
-    with += one / pairs;
+    measure (plain_line, session.options.timing, result);
+    without += median (result.rates) / pairs;
+    if (result.error.empty ())
+      measure (line, session.options.timing, result);
+    with += median (result.rates) / pairs;
   }
+  result.delays.clear ();
   if (result.error.empty ())
     result.rates = {with};
   result.more = {{"without", without}, {"of_without", with / without}};

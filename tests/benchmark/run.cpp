@@ -158,6 +158,13 @@ Run::is_complete ()
   return windows.complete ();
 }
 
+double
+Run::amount_so_far ()
+{
+  std::lock_guard<std::mutex> guard (lock);
+  return amount * double (arrived);
+}
+
 template <typename Condition>
 void
 Run::wait_until (Condition condition)

@@ -44,6 +44,8 @@ public:
   const std::vector<double> &rates () const { return windows.per_second (); }
   const std::vector<double> &delays () const { return latencies; }
   guint64 frames () const { return arrived; }
+  /* While it plays: of whatever is counted */
+  double amount_so_far ();
 
 private:
   static GstPadProbeReturn on_buffer (GstPad *, GstPadProbeInfo *, gpointer);
