@@ -22,9 +22,9 @@ Background:
   --background RRGGBB     a colour (without: an evening sky)
 
 Key:
-  --key RRGGBB            the screen's colour; "screen" (default), the green or blue that most
-                          of the first frame is of; or the corner of the first frame where it
-                          is seen: top-left, top-right, bottom-left, bottom-right
+  --key RRGGBB            the screen's colour; "screen" (default), the green or blue of the
+                          first frame that shows a screen; or the corner of the first frame
+                          where it is seen: top-left, top-right, bottom-left, bottom-right
   --method METHOD         difference (default) or chroma, which are soft, or distance
   --similarity VALUE      soft: 0 … 2, up to where all is transparent (0.08)
   --smoothness VALUE      soft: 0 … 2, from there to where all is opaque (0.95)
