@@ -1097,8 +1097,7 @@ TEST (test_octwindowinterp_transfers_nothing_and_waits_for_nothing_per_frame)
     fail_unless_equals_uint64 (after.downloads, before.downloads);
     fail_unless_equals_uint64 (after.host_waits, before.host_waits);
     /* One frame in 16 is looked at for saturated samples. */
-    fail_unless_equals_uint64 (
-        after.launches - before.launches, 48 * chain.launches + 3);
+    fail_unless_equals_uint64 (after.launches - before.launches, 48 * chain.launches + 3);
     gst_buffer_unref (buffer);
   }
 }
