@@ -56,7 +56,7 @@ trap 'exit 143' TERM
 
 prepare () {
   local folder
-  { install_missing && build plugins; } >&2 || exit 1
+  { install_missing && build runtime; } >&2 || exit 1
   for folder in "$build"/gst/*/; do
     # The library is no plugin.
     [ -e "$folder/libgstopencl-1.0.so" ] || GST_PLUGIN_PATH+=:$folder
