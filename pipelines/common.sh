@@ -91,10 +91,14 @@ play () {
   return $status
 }
 
-# launch WORD…: runs a pipeline from the current directory, and says which
+# show_pipeline WORD…: with --verbose, as a command that runs where the elements are found
+show_pipeline () {
+  [ -z "$verbose" ] || { printf '%q ' gst-launch-1.0 "$@" && echo; } >&2
+}
+
+# launch WORD…: runs a pipeline from the current directory
 launch () {
-  printf '%q ' gst-launch-1.0 "$@" >&2
-  echo >&2
+  show_pipeline "$@"
   play --quiet "$@"
 }
 
@@ -104,6 +108,7 @@ launch () {
 launch_into () {
   local output=$1 name=$2
   shift 2
+  show_pipeline "$@" ! filesink "location=$output"
   [ ! -d "$output" ] || fail "--output $output: a folder"
   [ ! -e "$output" ] || [ -f "$output" ] || fail "--output $output: not a regular file"
   output=$(readlink -f -- "$output") || exit 1
@@ -113,7 +118,7 @@ launch_into () {
   else
     chmod "$(printf %o $((0666 & ~$(umask))))" "$unfinished"
   fi
-  launch "$@" ! filesink "location=$unfinished"
+  play --quiet "$@" ! filesink "location=$unfinished"
   [ -s "$unfinished" ] || fail "$name: not one whole frame"
   mv -- "$unfinished" "$output"
   unfinished=

@@ -33,12 +33,16 @@ END
 }
 
 output=bscan.png
-keying=''
-[ $# -gt 0 ] || keying=yes
+keying=yes # unless an option asks for something else
 
 while [ $# -gt 0 ]; do
   option=$1
   [ "$option" != --help ] || { usage; exit 0; }
+  if take_switch "$option"; then
+    shift
+    continue
+  fi
+  keying=''
   wants_value "$option" $#
   case $option in
     --output) output=$2 ;;
@@ -78,7 +82,8 @@ case $file in
 esac
 
 prepare
+step "B-scan of ${file:-the tissue that octtestsrc makes}"
 launch_into "$output" "${file:-octtestsrc}" \
   "${source[@]}" ! octwindowinterp "${interp[@]}" ! octfft "${fft[@]}" "${range[@]}" \
   ! opencldownload ! videoconvert ! pngenc snapshot=true
-[ -z "$keying" ] || exec "$(dirname "$0")/greenscreen.sh"
+[ -z "$keying" ] || exec "$(dirname "$0")/greenscreen.sh" ${verbose:+"$verbose"}

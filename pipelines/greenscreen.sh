@@ -48,7 +48,7 @@ Result:
   --size WIDTHxHEIGHT     of the result (default: that of FILE)
 
   --device DEVICE         auto, gpu, cpu, PLATFORM:DEVICE or part of a name
-  --help
+$(explain_switches)
 
 Examples:
   greenscreen.sh --key 0d5808 --background beach.jpg --output out.png actor.jpg
@@ -64,6 +64,10 @@ declare -A iterations
 
 while [ $# -gt 0 ]; do
   option=$1
+  if take_switch "$option"; then
+    shift
+    continue
+  fi
   case $option in
     --help) usage; exit 0 ;;
     --*) [ $# -ge 2 ] || fail "$option: expected a value (see --help)"; value=$2; shift ;;
@@ -269,7 +273,6 @@ choose_output () {
 }
 
 check_options
-[ -z "$file$background" ] || packages+=("${film_packages[@]}")
 prepare
 choose_output
 if [ -n "$camera" ]; then
@@ -296,9 +299,11 @@ result=("${layers[@]}"
 name=${file:-${camera:-the scene}}
 
 if [ -n "$before" ]; then
+  step "First frame of $name before keying"
   launch_into "$before" "$name" "${layers[@]}" "${filmed[@]}" ! openclconvert ! "$of_size" \
     ! opencldownload ! videoconvert ! pngenc snapshot=true
 fi
+step "Keying $name"
 if [ "$output" = window ]; then
   launch "${result[@]}" ! autovideosink
 else

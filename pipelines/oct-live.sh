@@ -56,6 +56,10 @@ while [ $# -gt 0 ]; do
     --record) window+=("$option"); shift; continue ;;
     --print) print=yes; shift; continue ;;
   esac
+  if take_switch "$option"; then
+    shift
+    continue
+  fi
   wants_value "$option" $#
   case $option in
     --camera) camera=$2 ;;
@@ -138,6 +142,7 @@ if [ -n "$print" ]; then
   echo
   exit
 fi
-packages+=("${window_packages[@]}")
 prepare
+step "Playing in a window; q ends"
+show_pipeline "${pipeline[@]}"
 exec /usr/bin/python3 "$here/octlive.py" "${window[@]}" "${pipeline[@]}"

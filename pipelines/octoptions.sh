@@ -39,8 +39,8 @@ END
 explain_device () {
   cat <<END
   --device DEVICE         auto, gpu, cpu, PLATFORM:DEVICE or part of a name
-  --help
 END
+  explain_switches
 }
 
 # What was asked for: the file and how it is laid out; of octwindowinterp, of octfft, and of

@@ -1,5 +1,4 @@
-# What a bare Debian 12 lacks, and how to build: shared by demo.sh and tests/run.sh, which
-# source it.
+# What a bare Debian 12 lacks, and how to build: demo.sh, tests/run.sh and others source it.
 #
 # shellcheck shell=bash
 #
@@ -8,44 +7,92 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 build=${GST_OPENCL_BUILD:-$root/build} # where that is set, it is whole already
 # GST_OPENCL_SETUP: an option for `meson setup`, such as --werror
+# GST_OPENCL_NO_INSTALL: not empty, as --no-install
+no_install=${GST_OPENCL_NO_INSTALL:-}
+verbose=''
 
-# What every pipeline takes; who needs more adds it before install_missing
+# Packages of all commands in README.md and docs/; who needs more adds it before install_missing
 packages=(
   # the build
   build-essential meson ninja-build pkg-config libglib2.0-dev-bin libgirepository1.0-dev
   # GStreamer, its headers and the elements that pipelines, demos and tests link with
   libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-tools
-  gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-x
+  gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad
+  gstreamer1.0-x gstreamer1.0-gl
   # OpenCL, its Fourier transforms and matrix products, and the device of a machine without
   # a GPU
   ocl-icd-opencl-dev opencl-c-headers opencl-clhpp-headers libclfft-dev libvkfft-dev
   libclblast-dev pocl-opencl-icd
-  # weights and tables that are made up
-  python3 python3-numpy
-)
-# films of any kind
-# shellcheck disable=SC2034  # used by those that source this
-film_packages=(gstreamer1.0-plugins-bad)
-# windows with something to turn, of opencl-view and oct-live.sh, and cameras in these
-# shellcheck disable=SC2034
-window_packages=(
+  # windows of opencl-view and oct-live.sh, and cameras in these
   python3-gi gir1.2-gst-plugins-base-1.0 gir1.2-gtk-3.0 gstreamer1.0-gtk3 libaravis-0.8-0
+  # generated weights and tables, and pipelines/reprocess.py
+  python3 python3-numpy python3-distributed
 )
 # the tests
-# shellcheck disable=SC2034
+# shellcheck disable=SC2034  # used by those that source this
 test_packages=(
-  "${film_packages[@]}" "${window_packages[@]}"
-  # a screen for windows, and an OpenGL for a machine without a GPU
-  xvfb x11-utils gstreamer1.0-gl libgl1-mesa-dri
+  # the checkout's list of files, a screen for windows, and OpenGL for a machine without a GPU
+  git xvfb x11-utils libgl1-mesa-dri
   # what opencl-bench compares with; with ffmpeg too, where somebody has installed it
   libfftw3-dev
   # the reference that some tests compare with, and checks of the sources themselves
   python3-nibabel python3-pip librandom123-dev clang-format shellcheck
-  # what the examples in docs/examples are for, and pipelines/reprocess.py
-  cmake python3-pyopencl python3-distributed
+  # what the examples in docs/examples are for
+  cmake python3-pyopencl
   # the reference: meson compile docs
   gi-docgen
 )
+# Python packages that tests read files with and Debian does not have
+readers=(pynrrd==1.1.3 typing_extensions==4.12.2 simpleitk==2.5.7)
+
+# take_switch WORD: takes an option that all scripts have, or fails
+take_switch () {
+  case $1 in
+    --no-install) export GST_OPENCL_NO_INSTALL=yes && no_install=yes ;;
+    --verbose) verbose=--verbose ;;
+    *) return 1 ;;
+  esac
+}
+
+explain_switches () {
+  cat <<END
+  --no-install            names packages that are missing and fails, instead of installing them
+  --verbose               shows pipelines, and the output of the installation and of the build
+  --help
+END
+}
+
+# step WORD…: prints one line about what happens next
+step () {
+  printf '%s\n' "$*" >&2
+}
+
+# quietly COMMAND…: its output goes to a log, which is shown where it fails
+quietly () {
+  local status=0 log=$build/setup.log
+  if [ -n "$verbose" ]; then
+    "$@"
+    return
+  fi
+  mkdir -p "$build"
+  "$@" >"$log" 2>&1 || status=$?
+  [ $status -eq 0 ] || { tail -n 40 "$log" && echo "All of it: $log"; } >&2
+  return $status
+}
+
+# install_by COMMAND WHAT NAME…: names what is missing and the command for it, then runs that
+# unless --no-install was given. It asks nothing, so that it also runs where nobody answers.
+install_by () {
+  local command=$1 what=$2
+  shift 2
+  if [ -n "$no_install" ]; then
+    step "$# $what are missing. This command installs them:"
+  else
+    step "$# $what are missing. Installing them (--no-install only names them):"
+  fi
+  fold --spaces --width=90 <<<"$command $*" | sed 's/^/    /; $!s/ *$/ \\/' >&2
+  [ -z "$no_install" ] && quietly bash -c "$command $*"
+}
 
 missing_packages () {
   local package
@@ -55,47 +102,54 @@ missing_packages () {
   done
 }
 
-as_root () {
-  if [ "$(id -u)" -eq 0 ]; then
-    "$@"
-  elif command -v sudo >/dev/null; then
-    sudo "$@"
-  else
-    echo "not root and no sudo here; run this as root: $*" >&2
-    return 1
-  fi
-}
-
 # A build that was set up without what is installed now looks for it again.
 install_missing () {
-  local missing
+  local missing sudo=''
   [ -z "${GST_OPENCL_BUILD:-}" ] || return 0
   if ! command -v apt-get >/dev/null; then
-    echo "No apt-get here: what is needed goes by these names in Debian: ${packages[*]}" >&2
+    step "No apt-get here: what is needed goes by these names in Debian:"
+    fold --spaces --width=90 <<<"${packages[*]}" >&2
     return 0
   fi
   mapfile -t missing < <(missing_packages)
   [ ${#missing[@]} -gt 0 ] || return 0
-  echo "Installing ${missing[*]}" >&2
-  as_root apt-get update && as_root env DEBIAN_FRONTEND=noninteractive \
-    apt-get install --yes --no-install-recommends "${missing[@]}" || return 1
+  if [ "$(id -u)" -ne 0 ]; then
+    sudo='sudo '
+    command -v sudo >/dev/null || {
+      step "Neither root nor sudo here: root has to install packages."
+      no_install=yes sudo=''
+    }
+  fi
+  install_by "${sudo}apt-get update && ${sudo}env DEBIAN_FRONTEND=noninteractive \
+apt-get install --yes --no-install-recommends" "Debian packages" "${missing[@]}" || return 1
   [ ! -e "$build/build.ninja" ] \
-    || { meson configure --clearcache "$build" && meson setup --reconfigure "$build" "$root"; }
+    || { quietly meson configure --clearcache "$build" \
+      && quietly meson setup --reconfigure "$build" "$root"; }
 }
 
-# What tests read files with and Debian has no package of
 install_readers () {
   local folder=$build/tests/python
   [ -z "${GST_OPENCL_BUILD:-}" ] && [ ! -e "$folder/SimpleITK" ] || return 0
-  /usr/bin/python3 -m pip install --quiet --upgrade --no-deps --target "$folder" pynrrd==1.1.3 \
-    typing_extensions==4.12.2 simpleitk==2.5.7
+  install_by "/usr/bin/python3 -m pip install --quiet --upgrade --no-deps \
+--target $(printf %q "$folder")" "Python packages" "${readers[@]}"
 }
 
-# build TARGET: `plugins` is what a pipeline runs, `all` the tests and opencl-bench as well.
-# What a debugger needs is left out, which a third of the time would go into.
+# build TARGET: `runtime` is what pipelines and documents run, `all` the tests as well. What a
+# debugger needs is left out, which a third of the time would go into. ninja shows its progress
+# in one line of a terminal.
 build () {
   [ -z "${GST_OPENCL_BUILD:-}" ] || return 0
-  { [ -e "$build/build.ninja" ] \
-    || meson setup -Ddebug=false "$build" "$root" ${GST_OPENCL_SETUP:+"$GST_OPENCL_SETUP"}; } \
-    && ninja -C "$build" "$1"
+  if [ -e "$build/build.ninja" ]; then
+    ninja -C "$build" -n "$1" 2>&1 | grep -q 'no work to do' && return
+    step "Building in $build"
+  else
+    step "Building in $build: some minutes the first time"
+    quietly meson setup -Ddebug=false "$build" "$root" ${GST_OPENCL_SETUP:+"$GST_OPENCL_SETUP"} \
+      || return 1
+  fi
+  if [ -t 2 ]; then
+    ninja -C "$build" "$1"
+  else
+    quietly ninja -C "$build" "$1"
+  fi
 }

@@ -5,6 +5,9 @@
 # tests/run.sh --MODE …    what tests/modes/MODE.sh finds, with the arguments that follow
 # tests/run.sh --help      the modes
 #
+# Before any of these: --no-install names packages that are missing and fails, instead of
+# installing them.
+#
 # shellcheck disable=SC1091,SC2119,SC2154
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -uo pipefail
@@ -12,12 +15,16 @@ source "$(dirname "$0")/modes/common.sh"
 
 list_modes () {
   local file
-  sed -n '4,6s/^# //p' "$0"
+  sed -n '4,9s/^# \?//p' "$0"
   for file in "$modes"/*.sh; do
     [ "$file" = "$modes/common.sh" ] || sed -n "2s/^# /  --$(basename "$file" .sh): /p" "$file"
   done
 }
 
+if [ "${1:-}" = --no-install ]; then
+  take_switch "$1"
+  shift
+fi
 case ${1:-} in
   '') ;;
   --help) list_modes; exit ;;

@@ -17,10 +17,15 @@ read_options () {
   output=$1 real=double type=float64
   shift
   while [ $# -gt 0 ]; do
+    if take_switch "$1"; then
+      shift
+      continue
+    fi
     case $1 in
       --float) real=float type=float32 ;;
       --help)
-        sed -n '2,/^$/s/^# \?//p' "$0"
+        sed -n '2,/^# SPDX/{/^# SPDX/!s/^# \?//p}' "$0"
+        explain_switches
         exit ;;
       --*)
         [[ " ${named_options[*]} " == *" ${1#--} "* ]] \

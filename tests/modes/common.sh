@@ -9,6 +9,7 @@
 modes=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 source "$modes/../../pipelines/setup.sh"
 packages+=("${test_packages[@]}")
+verbose=yes # a log of continuous integration has what was installed and built
 
 # conclude PASSED FAILED: the last line, and the end; nothing run is a failure
 conclude () {
@@ -29,9 +30,17 @@ need () {
   command -v "$1" >/dev/null || refuse "$1 is missing: install $2"
 }
 
+# install_or_refuse: what a bare machine lacks; names all of it where it must not be installed
+install_or_refuse () {
+  local status=0
+  { install_missing || status=1; install_readers || status=1; } </dev/null
+  [ $status -eq 0 ] || refuse "Packages are missing."
+}
+
 # build_or_refuse TARGET, with what a bare machine lacks
 build_or_refuse () {
-  { install_missing && install_readers && build "$1"; } </dev/null || refuse "The build failed."
+  install_or_refuse
+  build "$1" </dev/null || refuse "The build failed."
 }
 
 # build_beside NAME TARGET [OPTION…]: in a folder of its own beside the suite's, set up with
@@ -40,7 +49,7 @@ build_beside () {
   local target=$2
   build=${GST_OPENCL_BUILD:-$root/build}-$1
   shift 2
-  { install_missing && install_readers; } </dev/null || refuse "The build failed."
+  install_or_refuse
   [ -e "$build/build.ninja" ] || meson setup "$build" "$root" "$@" </dev/null \
     || refuse "The build failed."
   ninja -C "$build" "$target" </dev/null || refuse "The build failed."

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Promises: demo.sh shows what numpy computes, whatever the size of a row; it refuses what it
-cannot read, at once; and it leaves nothing behind, nor anybody else's file changed.
+cannot read, at once; it leaves nothing behind, nor anybody else's file changed; and it prints a
+short line for each step and each picture, and with --verbose the pipelines, which can be pasted.
 
 usage: demo.py DEMO.SH BUILD-FOLDER
 
@@ -18,6 +19,8 @@ import numpy as np
 
 SCRIPT = pathlib.Path(sys.argv[1]).resolve()
 os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
+
+LONGEST_LINE = 100
 
 
 def run(*options, script=SCRIPT):
@@ -67,6 +70,33 @@ def check_raw(bits, samples, lines):
     shown = pixels_of("raw.png", samples // 2, lines)
     off = np.abs(shown - picture_of(values, 20, 100)).max()
     assert off <= 1.01, (bits, samples, lines, off)
+
+
+def check_messages():
+    before = set(os.listdir())
+    done = run()
+    pictures = set(os.listdir()) - before
+    assert done.returncode == 0 and len(pictures) == 3, (done, pictures)
+    lines = (done.stderr + done.stdout).splitlines()
+    assert max(map(len, lines)) <= LONGEST_LINE and len(lines) == 2 * len(pictures), lines
+    assert "gst-launch" not in done.stderr, done.stderr
+    named = [pathlib.Path(line) for line in done.stdout.splitlines()]
+    assert sorted(path.name for path in named) == sorted(pictures), (named, pictures)
+    for path in named:
+        assert path.is_absolute() and path.read_bytes()[:4] == b"\x89PNG", path
+
+
+def check_verbose():
+    """Each pipeline that it prints makes the same picture when it is pasted."""
+    done = run("--verbose")
+    commands = [line for line in done.stderr.splitlines() if line.startswith("gst-launch-1.0 ")]
+    pictures = [pathlib.Path(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 0 and len(commands) == len(pictures) == 3, done
+    for command, picture in zip(commands, pictures):
+        expected = picture.read_bytes()
+        picture.unlink()
+        subprocess.run(["bash", "-c", command], check=True, timeout=100, stdout=subprocess.DEVNULL)
+        assert picture.read_bytes() == expected, command
 
 
 def check_volume():
@@ -170,5 +200,7 @@ with tempfile.TemporaryDirectory() as folder:
     check_refused_input()
     check_ended(signal.SIGTERM)
     check_ended(signal.SIGINT)
+    check_messages()
+    check_verbose()
     os.chdir("/")
 print("as promised")
