@@ -1,5 +1,5 @@
 #!/bin/bash
-# what README's two commands lack on a Debian 12 with nothing installed; in a folder beside build
+# what demo.sh, documents and tests lack on a Debian 12 with nothing installed; beside build
 #
 # shellcheck disable=SC1091,SC2154
 # SPDX-License-Identifier: LGPL-2.1-or-later
@@ -17,6 +17,14 @@ if within bare 'cd /tmp && /checkout/pipelines/demo.sh && [ -s bscan.png ] && [ 
 else
   echo "pipelines/demo.sh fails"
   failed=1
+fi
+# With no packages but those of demo.sh, and those that the test itself needs
+if within bare 'apt-get -qy install --no-install-recommends git xvfb x11-utils \
+    && cd /checkout && /usr/bin/python3 tests/check/pipelines/readme.py . build'; then
+  passed=$((passed + 1))
+else
+  echo "commands of the documents fail"
+  failed=$((failed + 1))
 fi
 start=$SECONDS
 add_up within bare '/checkout/tests/run.sh'

@@ -34,7 +34,7 @@ step "their installation" packages-use \
     && opencl-view --help && oct-reprocess --help && oct-calibrate --help && opencl-bench --help'
 step "README and documents as installed" packages-use \
   'apt-get -qy install --no-install-recommends gstreamer1.0-plugins-bad gstreamer1.0-x \
-    xvfb x11-utils python3-numpy && python3 /checkout/tests/check/pipelines/readme.py /checkout /usr'
+    git xvfb x11-utils python3-numpy && python3 /checkout/tests/check/pipelines/readme.py /checkout /usr'
 step "the examples" packages-use \
   'apt-get -qy install --no-install-recommends build-essential meson \
     && cp -r /usr/share/doc/gstreamer-opencl/examples /tmp/examples && cd /tmp/examples \

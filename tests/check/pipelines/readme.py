@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
-"""Promise: the commands in README.md and docs/ work when pasted, and windows open.
+"""Promise: each command of README.md and docs/ works as pasted in the root of a fresh clone, after
+pipelines/demo.sh, and the files that it writes are in the folder that the document names.
 
-Runs every command in a fenced block that is a pipeline or one of pipelines/, in a folder
-with files of the names that they speak of. Those that show something in a window get a
-screen of their own, and end when it shows something; what else there may be is listed here.
+Copies the files that git tracks, with a link to the build folder in place of a second build, and
+runs every line of every fenced block of shell there, each document by itself. Lines below the
+first `meson devenv` of a document run in the environment that this makes. Windows open on a screen
+of their own and are closed after they have shown a picture. The few lines that are not run, or not
+quite as they stand, are listed with the reason.
 
-usage: readme.py ROOT BUILD-FOLDER
+usage: readme.py ROOT BUILD-FOLDER    (/usr for what is installed, without a build folder)
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import fnmatch
+import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import struct
 import subprocess
@@ -21,97 +27,246 @@ import time
 
 import numpy as np
 
-from xscreen import levels_on_screen, screen
+from xscreen import greens_on_screen, screen
 
-ROOT = pathlib.Path(sys.argv[1]).resolve()
-os.environ["GST_OPENCL_BUILD"] = str(pathlib.Path(sys.argv[2]).resolve())
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-# Tests, the measuring of ten minutes, and what needs pictures with a known matte
-NOT_RUN = ("tests/", "meson ", "opencl-bench ", "clinfo")
-# Nobody's machine has to have a camera.
-CAMERA = "videotestsrc is-live=true pattern=ball background-color=0xff209038 ! video/x-raw,width=320,height=180"
-INSTEAD = {"--camera /dev/video0": "film.avi", "--camera Basler-123 ": "", "v4l2src": CAMERA}
-
-
-def commands(document):
-    """One line each: those that go on behind a backslash are joined."""
-    for block in re.findall(r"^```\w*\n(.*?)^```", document.read_text(), re.M | re.S):
-        for line in block.replace("\\\n", " ").splitlines():
-            line = re.sub(r"\s+#.*|\s+", lambda part: "" if "#" in part[0] else " ", line)
-            if "gst-launch-1.0" in line or line.startswith(("pipelines/", *NOT_RUN)):
-                yield line.strip()
-
-
-def launch(line):
-    subprocess.run(f"gst-launch-1.0 -q {line}", shell=True, check=True, timeout=100)
-
-
-def make_files():
-    rng = np.random.default_rng(1)
-    np.save("lambda.npy", np.linspace(1187, 1433, 2048))
-    np.save("map.npy", np.linspace(0, 2047, 2048))
-    rng.integers(0, 4096, (999, 2048)).astype("<u2").tofile("spectra.raw")
-    np.save("spectra.npy", rng.integers(0, 4096, (2, 99, 2048)).astype("<u2"))
-    pathlib.Path("recordings").mkdir()
-    np.save("recordings/first.npy", rng.integers(0, 4096, (2, 99, 2048)).astype("<u2"))
-    ball = "videotestsrc num-buffers={} pattern=ball background-color=0xff{}"
-    picture = f"{ball} ! video/x-raw,width=320,height=180 ! videoconvert"
-    launch(f"{picture.format(1, '0d5808')} ! jpegenc ! filesink location=actor.jpg")
-    launch(f"{picture.format(1, '30fe00')} ! pngenc ! filesink location=markers.png")
-    launch(f"{picture.format(1, '000000')} ! pngenc ! filesink location=mask.png")
-    launch(f"{picture.format(1, '209038')} ! pngenc ! filesink location=animal.png")
-    launch(f"{picture.format(9, '209038')} ! jpegenc ! avimux ! filesink location=film.avi")
-    for name in "beach", "desert":
-        launch(f"videotestsrc num-buffers=1 ! jpegenc ! filesink location={name}.jpg")
-    launch("videotestsrc num-buffers=9 ! vp8enc deadline=1 ! webmmux"
-           " ! filesink location=beach.webm")  # fmt: skip
+ROOT, BUILD = (pathlib.Path(argument).resolve() for argument in sys.argv[1:])
+INSTALLED = not (BUILD / "build.ninja").exists()
+ENTER = r"meson devenv -C build[^`#\n]*"
+# First words of lines that are not run, and why
+NOT_RUN = {
+    "tests/run.sh": "runs this test",
+    "tests/benchmark/table.py  ": "takes half an hour", # that with arguments is run
+    "tests/benchmark/mattes.py": "needs pictures with an exact matte, and ffmpeg",
+    "meson install": "changes /usr/local; pipelines_examples installs into a folder",
+    "export GST_PLUGIN_PATH": "is for what the line before installs",
+    "ninja -C build uninstall": "changes /usr/local",
+    "apt-get build-dep": "needs a network; tests/run.sh --packages builds and installs packages",
+}
+NOT_RUN_INSTALLED = {
+    "meson devenv": "the elements are in GStreamer's own folder",
+    "cc ": "needs a compiler; tests/run.sh --packages builds all examples",
+    "tests/benchmark": "the benchmarks are measured in the build folder",
+}
+QUICK = "--seconds 0.05 --windows 1 --warm-up 0.05"
+CAMERA = "videotestsrc pattern=ball background-color=0xff209038"
+FILM = f"{CAMERA} num-buffers=300 ! jpegenc ! avimux ! filesink location=../camera.avi"
+# What a line has instead, and why
+INSTEAD = {
+    "--camera /dev/video0": ("../camera.avi", "needs a camera; a film is in its place"),
+    "v4l2src": (f"{CAMERA} is-live=true", "needs a camera; a live test picture is in its place"),
+    "--camera Basler-123 ": ("", "needs a camera; the phantom is in its place"),
+    "oct -- --device gpu": (f"oct -- --case host-60-lines {QUICK}", "needs a GPU, and minutes"),
+    '--case "host*,device"': (f"--case host-60-lines {QUICK}", "takes minutes"),
+}
+# What demo.sh makes, the first command of all; documents may use it
+DEMO = {"bscan.png", "greenscreen-before.png", "greenscreen.png"}
+SOURCES = {"build", "docs", "gst", "kernels", "pipelines", "tests", "tools"}
+# Commands in the text, whose program has to be there
+OURS = r"(?:pipelines|tests|tools)/|opencl-(?:view|devices|bench)\b|oct-(?:calibrate|reprocess)\b"
+SHOWS = re.compile(r"opencl-view|oct-live|autovideosink")
 
 
-def has_window():
-    tree = subprocess.run(
-        ["xwininfo", "-root", "-children"], capture_output=True, text=True, check=True
-    )
-    return any(name in tree.stdout for name in ("gst-launch-1.0", '"oct-live"'))
+def matching(table, text):
+    """The entry of a table that the text begins with."""
+    return next((entry for entry in table if text.startswith(entry)), None)
 
 
-def show(command):
-    """Plays until there is a picture in a window, and a second longer."""
-    with open("log", "w", encoding="utf-8") as log:
-        playing = subprocess.Popen(
-            ["bash", "-c", command], stdout=log, stderr=log, start_new_session=True
-        )
-    deadline = time.monotonic() + 200
-    while not has_window() or levels_on_screen() < 8:
-        if playing.poll() is not None or time.monotonic() > deadline:
-            sys.exit(f"no picture in a window: {pathlib.Path('log').read_text()}")
-        time.sleep(0.2)
-    time.sleep(1)
-    assert playing.poll() is None, pathlib.Path("log").read_text()
-    os.killpg(playing.pid, signal.SIGINT)
-    playing.wait(60)
+def commands(text):
+    """Each command of the shell, with its place in the text."""
+    for block in re.finditer(r"^```(.*)\n((?s:.*?))^```", text, re.M):
+        assert block[1] in ("sh", "c", "text"), f"a block of language '{block[1]}': {block[0]}"
+        if block[1] == "sh":
+            for command in re.finditer(r"(?:.*\\\n)*.+", block[2]):
+                yield block.start(2) + command.start(), command[0]
 
 
-def run(command):
-    done = subprocess.run(
-        ["bash", "-c", command], capture_output=True, text=True, timeout=300, check=False
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+def without_comment(command):
+    return re.sub(r"\s+#.*", "", command)
+
+
+# --- the clone ---
+
+
+def clone():
+    """What git tracks, as it is in the working tree."""
+    listed = subprocess.run(
+        ["git", "-c", "safe.directory=*", "ls-files", "-z"],
+        cwd=ROOT, check=True, capture_output=True, text=True)  # fmt: skip
+    for name in listed.stdout.split("\0"):
+        if name and (ROOT / name).exists():
+            pathlib.Path(name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, name)
+    if not INSTALLED:
+        pathlib.Path("build").symlink_to(BUILD)
+
+
+def files():
+    """When each file of the clone was changed; of the build folder those that lie on top."""
+    found = {}
+    for folder, folders, names in os.walk("."):
+        folders[:] = set(folders) - {"__pycache__", ".mesa_shader_cache"}
+        for name in names:
+            path = os.path.normpath(os.path.join(folder, name))
+            found[path] = os.stat(path).st_mtime_ns
+    on_top = [f"build/{entry.name}" for entry in os.scandir(BUILD) if entry.is_file()]
+    return found | dict.fromkeys(on_top, 0)
+
+
+def check_places(written, command, text):
+    """Each file is one that the text names, in the root or in a folder that the command names."""
+    patterns = [re.sub(r"%\d*d", "*", word) for word in re.findall(r"[\w%./-]+", text)]
+    for path in written:
+        folder, name = os.path.split(path)
+        assert any(fnmatch.fnmatch(name, os.path.basename(p)) for p in patterns), \
+            f"{command}\nwrites {path}, which the document does not name"
+        top = folder.split("/")[0]
+        assert top in ["", *re.findall(r"[\w-]+", text)] and top not in SOURCES, \
+            f"{command}\nwrites {path}, where nobody looks for it"
+
+
+# --- one command ---
+
+
+def bare_environment():
+    """Without what points to the build folder already, in a test or in another devenv."""
+    pointing = ("GST_PLUGIN_PATH", "LD_LIBRARY_PATH", "GI_TYPELIB_PATH", "PKG_CONFIG_PATH")
+    environment = {key: value for key, value in os.environ.items() if key not in pointing}
+    # The scripts build nothing; check_built sees that what they would build is enough.
+    return environment | {"GST_OPENCL_BUILD": str(BUILD), "GST_REGISTRY": f"{os.getcwd()}.registry",
+                          "PYTHONDONTWRITEBYTECODE": "1"}  # fmt: skip
+
+
+def entered(line, environment):
+    """What the shell has that the line opens, when both are pasted into another shell."""
+    pasted = f"{line}\npwd\nenv -0\n"
+    done = subprocess.run(["bash"], input=pasted, env=environment | {"SHELL": "/bin/bash"},
+                          capture_output=True, text=True, check=True)  # fmt: skip
+    folder, variables = done.stdout.split("\n", 1)
+    if folder != os.getcwd():
+        failures.append(f"{line} goes to {folder}")
+    return dict(variable.split("=", 1) for variable in variables.split("\0") if "=" in variable)
+
+
+def show(command, environment):
+    """Runs until a window has shown three pictures of some contrast, each unlike the one before."""
+    count, last, deadline = 0, None, time.monotonic() + 100
+    with tempfile.TemporaryFile("w+") as log:
+        playing = subprocess.Popen(["bash", "-c", command], env=environment, stdout=log,
+                                   stderr=log, start_new_session=True)  # fmt: skip
+        try:
+            while count < 3:
+                shown = greens_on_screen()
+                if np.ptp(shown) > 50 and (last is None or (shown != last).any()):
+                    count, last = count + 1, shown
+                if playing.poll() is not None or time.monotonic() > deadline:
+                    log.seek(0)
+                    raise AssertionError(f"{command}\nno film in a window: {log.read()}")
+                time.sleep(0.05)
+        finally:
+            if playing.poll() is None:
+                os.killpg(playing.pid, signal.SIGINT)
+            playing.wait(60)
+    while greens_on_screen().any():
+        assert time.monotonic() < deadline, f"{command}\nits window stays"
+        time.sleep(0.05)
+
+
+def run(command, environment):
+    done = subprocess.run(["bash", "-c", command], env=environment, capture_output=True,
+                          text=True, timeout=300, check=False)  # fmt: skip
+    assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
     if "openclstats" in command:
         last = "octfft0" if "octfft" in command else "openclkernel0"
         assert f"openclstats, element=(string){last}" in done.stderr, done.stderr
         assert re.search(rf"{last}, .*host-waits=\(guint64\)0", done.stderr), done.stderr
 
 
-def check(document):
-    for command in commands(document):
-        for what, instead in INSTEAD.items():
-            command = command.replace(what, instead)
-        if command.startswith(NOT_RUN):
+def run_or_show(command, environment):
+    for text, (instead, reason) in INSTEAD.items():
+        if text in command:
+            command = command.replace(text, instead)
+            used.add(text)
+            print(f"    {reason}: {command}")
+    shows = "camera.avi" in command or SHOWS.search(without_comment(command))
+    (show if shows else run)(command, environment)
+
+
+# --- a document ---
+
+
+def check_command(command, environment, text):
+    before, start = files(), time.monotonic()
+    print(command, flush=True)
+    run_or_show(command, environment)
+    print(f"    {time.monotonic() - start:.1f} s", flush=True)
+    after = files()
+    check_places({path for path in after if after[path] != before.get(path)}, command, text)
+
+
+def check_commands(text):
+    """Runs them, and returns the environment of the last one."""
+    bare = environment = bare_environment()
+    begin = re.search(ENTER, text)
+    for place, command in commands(text):
+        if begin and place >= begin.start() and environment is bare and not INSTALLED:
+            environment = entered(begin[0], bare)
+        left_out = matching(NOT_RUN, command) or INSTALLED and matching(NOT_RUN_INSTALLED, command)
+        used.add(left_out)
+        if left_out or begin and without_comment(command) == begin[0].strip():
             print("not run:", command)
             continue
-        print(command, flush=True)
-        command = re.sub(r"^pipelines/", f"{ROOT}/pipelines/", command)
-        (show if "autovideosink" in command or "oct-live" in command else run)(command)
+        ran.append(command)
+        try:
+            check_command(command, environment, text)
+        except (AssertionError, subprocess.SubprocessError) as error:
+            failures.append(error)
+    if begin and environment is bare and not INSTALLED:
+        environment = entered(begin[0], bare)
+    return environment
+
+
+def check_programs(text):
+    """What a document shows of a program in C is what the examples build."""
+    built = "".join(path.read_text() for path in pathlib.Path("docs/examples").glob("*.c"))
+    for block in re.findall(r"^```c\n(.*?)^```", text, re.M | re.S):
+        assert "#include" not in block or block in built, block
+
+
+def check_named_programs(text, environment):
+    """Programs that the text speaks of are there."""
+    for words in re.findall(rf"`((?:{OURS})[^`]*)`", text):
+        program = re.split(r"\s", words)[0].rstrip("/")
+        placeholder = re.search(r"\b[A-Z]+\b", program)
+        if not (placeholder or os.path.exists(program) or shutil.which(program, path=environment["PATH"])):
+            failures.append(f"`{words}`: no {program}")
+
+
+def check_document(name):
+    text = pathlib.Path(name).read_text()
+    before = files()
+    environment = check_commands(text)
+    check_programs(text)
+    check_named_programs(text, environment)
+    for path in files().keys() - before.keys() - DEMO:
+        if not path.startswith("build/"):
+            os.remove(path)
+
+
+def check_built():
+    """The target that pipelines/demo.sh builds makes all that is installed, tools included."""
+    def output_of(*command):
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    # Direct inputs are listed by the one, those of these by the other.
+    made = "".join(output_of("ninja", "-C", str(BUILD), "-t", tool, "runtime")
+                   for tool in ("query", "inputs")).split()  # fmt: skip
+    installed = json.loads(output_of("meson", "introspect", "--installed", str(BUILD)))
+    outputs = {os.path.relpath(path, BUILD): os.path.basename(target)
+               for path, target in installed.items() if pathlib.Path(path).is_relative_to(BUILD)}
+    built = {path for path in outputs if not path.startswith("meson-private/")}
+    tools = {"opencl-devices", "oct-calibrate", "opencl-view", "oct-reprocess", "opencl-bench"}
+    assert tools <= set(outputs.values()), outputs
+    assert built <= set(made), f"not made by the target runtime: {built - set(made)}"
 
 
 def size_of_png(path):
@@ -120,20 +275,20 @@ def size_of_png(path):
     return struct.unpack(">II", head[16:])
 
 
-def check_programs(document):
-    """What it shows of C is what the examples build."""
-    built = "".join(path.read_text() for path in (ROOT / "docs/examples").glob("*.c"))
-    for block in re.findall(r"^```c\n(.*?)^```", document.read_text(), re.M | re.S):
-        assert block in built, block
-
-
-assert len([c for c in commands(DOCUMENTS[0]) if "gst-launch-1.0" in c]) == 4
+used, ran, failures = set(), [], []
 with tempfile.TemporaryDirectory() as folder, screen():
-    os.chdir(folder)
-    make_files()
-    check_programs(DOCUMENTS[0])
-    for each in DOCUMENTS:
-        check(each)
-    assert size_of_png("bscan.png") == (512, 1024), size_of_png("bscan.png")
-    assert size_of_png("out.png") == (320, 180), size_of_png("out.png")
+    os.mkdir(f"{folder}/clone")
+    os.chdir(f"{folder}/clone")
+    clone()
+    if not INSTALLED:
+        check_built()
+    run(f"gst-launch-1.0 -q {FILM}", bare_environment())
+    for document in ["README.md", *sorted(map(str, pathlib.Path("docs").glob("*.md")))]:
+        print("---", document)
+        check_document(document)
+        assert without_comment(ran[0]) == "pipelines/demo.sh" and DEMO <= files().keys(), ran[0]
+    if not INSTALLED:
+        failures += [f"in no document any more: {row}" for row in {*NOT_RUN, *INSTEAD} - used]
     os.chdir("/")
+print(f"{len(ran)} commands were run")
+assert ran and not failures, "\n\n".join(map(str, [*failures, f"{len(failures)} do not hold"]))
