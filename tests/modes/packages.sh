@@ -9,33 +9,33 @@ source "$(dirname "$0")/common.sh"
 passed=0 failed=0
 built=$empty/packages-build/root/built installed=$empty/packages-use/root/built
 
-# step NAME FOLDER COMMAND: others need what it makes, so that the first that fails is the last
-step () {
+# check NAME FOLDER COMMAND: others need what it makes, so that the first that fails is the last
+check () {
   within "$2" "$3" || { echo "$1: failed"; conclude "$passed" 1; }
   passed=$((passed + 1))
 }
 
 new_debian packages-build
-step "what the build needs" packages-build \
+check "what the build needs" packages-build \
   'apt-get -q update && apt-get -qy install --no-install-recommends build-essential lintian \
     && apt-get -qy build-dep --no-install-recommends /checkout'
-step "the build" packages-build \
+check "the build" packages-build \
   'cp -r /checkout /root/source && cd /root/source && dpkg-buildpackage -us -uc -b \
     && mkdir /root/built && mv ../*.deb ../*.changes ../*.buildinfo /root/built'
-step "lintian" packages-build \
+check "lintian" packages-build \
   'useradd lint && cd / && cp -r /root/built /tmp/lint && chown -R lint /tmp/lint \
     && su lint -c "lintian --fail-on error,warning /tmp/lint/*.changes"'
 rm -f "$built"/*-dbgsym_*.deb
 
 new_debian packages-use
 { mkdir -p "$installed" && cp "$built"/*.deb "$installed"; } || refuse "no packages"
-step "their installation" packages-use \
+check "their installation" packages-use \
   'apt-get -q update && apt-get -qy install /root/built/*.deb && opencl-devices cpu \
     && opencl-view --help && oct-reprocess --help && oct-calibrate --help && opencl-bench --help'
-step "README and documents as installed" packages-use \
+check "README and documents as installed" packages-use \
   'apt-get -qy install --no-install-recommends gstreamer1.0-plugins-bad gstreamer1.0-x \
     git xvfb x11-utils python3-numpy && python3 /checkout/tests/check/pipelines/readme.py /checkout /usr'
-step "the examples" packages-use \
+check "the examples" packages-use \
   'apt-get -qy install --no-install-recommends build-essential meson \
     && cp -r /usr/share/doc/gstreamer-opencl/examples /tmp/examples && cd /tmp/examples \
     && meson setup build . && ninja -C build && ls build && python3 numpy-frames.py'
