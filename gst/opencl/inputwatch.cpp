@@ -45,9 +45,9 @@ bool
 has_ended (GstPad *pad)
 {
   GstEvent *end = gst_pad_get_sticky_event (pad, GST_EVENT_EOS, 0);
-  if (end)
-    gst_event_unref (end);
-  return end != nullptr;
+  const bool has = end != nullptr;
+  gst_clear_event (&end);
+  return has;
 }
 
 /* An input without data, a main one before others, and an input that waits for it:

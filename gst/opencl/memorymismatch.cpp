@@ -23,7 +23,7 @@ is_only_device_memory (const GstCaps *caps)
   return is;
 }
 
-/* Of EMPTY caps the reason may be another one. */
+/* FALSE for EMPTY caps, which may have another reason */
 bool
 has_no_device_memory (const GstCaps *caps)
 {
