@@ -71,6 +71,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "elements.h"
 #include "filmed.hpp"
@@ -209,8 +210,9 @@ struct _GstChromaKey {
   std::string *plate_location; /* of the picture that was read last */
   GstSample *plate_sample;     /* (nullable): that */
   keying::SideStreams *sides;
-  GstClockTime time; /* of the frame that is keyed: its running time */
-  Work *work;        /* between set_formats and close, else null */
+  bool told_of_plate; /* that it is not used */
+  GstClockTime time;  /* of the frame that is keyed: its running time */
+  Work *work;         /* between set_formats and close, else null */
   RunMember *member;
 };
 
@@ -395,6 +397,7 @@ gst_chroma_key_close (GstOpenCLFilter *filter)
 {
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   drop_work (self);
+  self->told_of_plate = false;
   self->settings->stop ();
 }
 
@@ -907,19 +910,34 @@ key_nothing (Work &work, Settings settings, const GstOpenCLFrame *input,
   return key_by_distance (work, settings, input, output, queue, error);
 }
 
+/* The pictures of the pad plate go by, so that upstream does not wait for ever. */
+static void
+leave_plate_out (GstChromaKey *self, const Settings &settings)
+{
+  std::shared_ptr<keying::SideStream> stream = self->sides->find ("plate");
+  if (!stream)
+    return;
+  if (settings.plate != Plate::file && !std::exchange (self->told_of_plate, true))
+    GST_ELEMENT_WARNING (self, LIBRARY, SETTINGS,
+        ("The pictures of pad plate are not used: set plate=file"), (nullptr));
+  stream->picture_at (self->time);
+}
+
 static gboolean
 key (GstChromaKey *self, const Settings &settings, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
   Work &work = *self->work;
+  const bool searches = settings.auto_key == AutoKey::screen;
 
-  if (settings.auto_key == AutoKey::screen) {
-    if (!look_for_screen (self, settings, input, queue, error))
-      return FALSE;
-    if (work.search.key () == 0)
-      return key_nothing (work, settings, input, output, queue, error);
-  }
+  if (searches && !look_for_screen (self, settings, input, queue, error))
+    return FALSE;
+  const bool has_key = !searches || work.search.key () != 0;
+  if (!has_key || settings.plate != Plate::file || settings.method == Method::distance)
+    leave_plate_out (self, settings);
+  if (!has_key)
+    return key_nothing (work, settings, input, output, queue, error);
   if (!take_key (work, settings, input, queue, error))
     return FALSE;
   if (settings.method == Method::distance)

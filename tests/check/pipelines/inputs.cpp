@@ -96,6 +96,35 @@ TEST (test_a_main_pad_may_be_linked_soon_after_the_start)
   pipeline.play_to_the_end ();
 }
 
+/* Whatever chromakey does without the plate, nobody waits for its pad. */
+TEST (test_a_plate_that_is_not_used_stops_nothing)
+{
+  const struct {
+    std::string settings;
+    const char *warning; /* (nullable): part of it */
+  } rows[] = {{"", "plate are not used"}, {"plate=file method=distance", nullptr},
+      {"plate=file method=difference auto-key=screen", "No green or blue screen"}};
+  for (const auto &row : rows) {
+    Pipeline pipeline (
+        "videotestsrc num-buffers=40 pattern=black ! "
+        "video/x-raw,format=RGBA,width=64,height=48,framerate=100/1 ! openclupload ! tee "
+        "name=t ! queue max-size-buffers=2 ! chromakey name=k "
+        + row.settings + " ! fakesink t. ! queue max-size-buffers=2 ! k.plate");
+    std::vector<std::string> warnings;
+    const auto ends = [&] {
+      const Outcome said = pipeline.said ();
+      fail_unless (said.errors.empty (), "%s", said.line ().c_str ());
+      warnings.insert (warnings.end (), said.warnings.begin (), said.warnings.end ());
+      return said.eos;
+    };
+    pipeline.start ();
+    fail_unless (soon (ends), "no end: %s", row.settings.c_str ());
+    expect_equal (warnings.size (), row.warning ? 1u : 0u, row.settings);
+    if (row.warning)
+      expect_says (warnings[0], {row.warning});
+  }
+}
+
 /* A live mixer goes on without one of its inputs. */
 const char *const live =
     "videotestsrc is-live=true ! video/x-raw,format=RGBA,width=64,height=48 ! "
