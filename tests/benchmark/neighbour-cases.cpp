@@ -116,6 +116,19 @@ const std::string busy_line =
     "video/x-raw(memory:OpenCLMemory),format=BGRA ! opencldownload ! "
     "fakesink name=sink sync=false";
 
+/* The rate of a live pipeline, and how long it takes to stop. Others may play already. */
+void
+measure_live (Run &run, Result &result)
+{
+  run.start ();
+  run.wait ();
+  const double before = now ();
+  run.stop ();
+  result.more = {{"stop_seconds", now () - before}};
+  result.rates = run.rates ();
+  result.error = run.error ();
+}
+
 /* Beside a pipeline whose commands are short, but always there */
 void
 beside_busy (Session &session, const std::string &what)
@@ -128,16 +141,11 @@ beside_busy (Session &session, const std::string &what)
   Run other (busy, session.options.timing);
   Run run (line, session.options.timing);
   other.start ();
-  run.start ();
-  run.wait ();
-  const double before = now ();
-  run.stop ();
-  result.more = {{"stop_seconds", now () - before}};
+  measure_live (run, result);
   other.wait ();
   other.stop ();
   result.more.push_back ({"busy_rate", median (other.rates ())});
-  result.rates = run.rates ();
-  result.error = run.error () + other.error ();
+  result.error += other.error ();
   session.print (result);
 }
 
@@ -159,13 +167,7 @@ live (Where where, bool wide = false)
       Run run (line, session.options.timing);
       if (where == Where::PIPELINE)
         other.start ();
-      run.start ();
-      run.wait ();
-      const double before = now ();
-      run.stop ();
-      result.more = {{"stop_seconds", now () - before}};
-      result.rates = run.rates ();
-      result.error = run.error ();
+      measure_live (run, result);
     }
     session.print (result);
   };
