@@ -14,7 +14,7 @@ seconds=${1:-}
 shift
 need clang++ clang
 export CC=clang CXX=clang++
-build_beside fuzz plugins -Dfuzzing=true -Dhardening=false -Dbenchmark=false \
+build_beside fuzz runtime -Dfuzzing=true -Dhardening=false -Dbenchmark=false \
   -Db_sanitize=address,undefined -Db_lundef=false -Doptimization=1 \
   "-Dcpp_args=-fno-sanitize=enum" "-Dc_args=-fno-sanitize=enum" # GST_MAP_OPENCL, as GST_MAP_GL
 

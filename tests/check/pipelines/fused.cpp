@@ -129,6 +129,9 @@ assert_same_levels (const std::vector<Bytes> &fused, const std::vector<Bytes> &a
   }
 }
 
+/* octwindowinterp looks for saturated samples in the first frame, and one in 16. */
+const gint looks = 1;
+
 const char automatic[] =
     "octfft name=fft ! video/x-raw(memory:OpenCLMemory),format=GRAY8";
 const char to_a[] = " ! appsink name=a sync=false";
@@ -162,10 +165,10 @@ TEST (test_fused_frames_cost_one_launch)
 {
   std::string head = std::string (raw) + " ! " + resample + " ! ";
   Run fused = run_to_appsinks (head + fft (true, picture) + to_a);
-  expect_equal (fused.window_launches, 0);
+  expect_equal (fused.window_launches, looks);
   expect_equal (fused.fft_launches, 4);
   Run apart = run_to_appsinks (head + fft (false, picture) + to_a);
-  expect_equal (apart.window_launches, 4);
+  expect_equal (apart.window_launches, 4 + looks);
   fail_unless (apart.fft_launches >= 8);
 }
 
@@ -175,7 +178,7 @@ TEST (test_fused_frames_with_a_background_cost_two_launches_more)
   for (const char *background : {" background=frame", " background=rolling"}) {
     Run fused = run_to_appsinks (
         std::string (raw) + " ! " + resample + background + " ! " + automatic + to_a);
-    expect_equal (fused.window_launches, 8);
+    expect_equal (fused.window_launches, 8 + looks);
     expect_equal (fused.fft_launches, 4);
   }
 }
@@ -206,7 +209,7 @@ TEST (test_fused_over_a_queue_is_the_same)
   Run fused = run_to_appsinks (head + fft (true, picture) + to_a);
   Run apart = run_to_appsinks (head + fft (false, picture) + to_a);
   assert_same_pictures (fused.a, apart.a);
-  expect_equal (fused.window_launches, 0);
+  expect_equal (fused.window_launches, looks);
 }
 
 /* The branch without octfft sees the spectra, made when it wants them. */
