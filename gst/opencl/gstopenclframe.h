@@ -69,7 +69,8 @@ GST_OPENCL_API gboolean gst_opencl_frame_map (GstOpenCLFrame *frame,
  * @frame: a mapped frame
  * @event: (type gpointer) (transfer none): of the last command that used it
  *
- * Others that use the buffer wait for @event from now on.
+ * Others that use the buffer wait for @event from now on. Prefer gst_opencl_frames_finish(),
+ * whose event does not wait for kernels of other queues on NVIDIA's driver.
  *
  * Since: 0.2
  */
