@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <locale.h>
 
 #include <gst/opencl/gstopenclerror.h>
@@ -57,6 +58,11 @@ leave_locale (int, const char *)
 #undef clEnqueueNDRangeKernel
 #undef setlocale
 #undef printf
+
+/* VKFFT_VERSION is what meson has read from the header. */
+#if VKFFT_VERSION < 10303
+#define bigSequenceEvenR2C multiUploadR2C
+#endif
 
 namespace opencl {
 namespace {
@@ -109,13 +115,14 @@ private:
   locale_t plain, previous;
 };
 
-/* VkFFT's strides are those of rows, images and volumes; in one dimension, the transforms
- * of the batch are its rows. */
+/* VkFFT's strides are those of rows, images, volumes and, from 1.3 on, more dimensions. In
+ * one dimension, the transforms of the batch are its rows. */
+template <gsize dimensions>
 void
-set_strides (uint64_t (&to)[3], const FFTShape &shape, const GstOpenCLFFTStrides &strides)
+set_strides (uint64_t (&to)[dimensions], const FFTShape &shape, const GstOpenCLFFTStrides &strides)
 {
   to[0] = shape.is_flat () ? strides.transform : strides.row;
-  to[1] = to[2] = strides.transform;
+  std::fill (std::begin (to) + 1, std::end (to), strides.transform);
 }
 
 class VkFFTPlanOwner : public FFTPlan {
@@ -198,7 +205,7 @@ private:
   /* A long inverse to real samples takes its bins from the wrong buffer. */
   bool is_right (GError **error)
   {
-    return check (shape_.real_output () && plan ()->multiUploadR2C
+    return check (shape_.real_output () && plan ()->bigSequenceEvenR2C
                       ? VKFFT_ERROR_UNSUPPORTED_FFT_LENGTH_R2C
                       : VKFFT_SUCCESS,
         "An inverse of several launches", shape_, error);
@@ -222,7 +229,7 @@ private:
   /* As VkFFTAppend() walks through them. */
   guint launches () const
   {
-    guint count = plan ()->multiUploadR2C ? 1 : 0;
+    guint count = plan ()->bigSequenceEvenR2C ? 1 : 0;
     for (guint axis = 0; axis < (shape_.is_flat () ? 1 : 2); axis++) {
       guint uploads = plan ()->numAxisUploads[axis];
       count += uploads + (application_.useBluesteinFFT[axis] ? uploads - 1 : 0);
