@@ -79,7 +79,8 @@ def new_switch(element, spec):
 
 def new_choice(element, spec):
     control = Gtk.ComboBoxText()
-    values = list(spec.enum_class.__enum_values__.values())
+    # PyGObject 3.50's spec.enum_class does not have them.
+    values = list(type(element.get_property(spec.name)).__enum_values__.values())
     for value in values:
         control.append(value.value_nick, value.value_nick)
     control.set_active_id(element.get_property(spec.name).value_nick)

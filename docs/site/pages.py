@@ -94,10 +94,15 @@ def pads_of(factory):
         yield "```\n" + caps_of(template.get_caps()) + "\n```\n"
 
 
-def default_of(pspec):
+def choices_of(element, pspec):
+    """An enumeration's values by number: PyGObject 3.50's pspec.enum_class does not have them"""
+    return type(element.get_property(pspec.name)).__enum_values__
+
+
+def default_of(element, pspec):
     value = getattr(pspec, "default_value", None)
     if GObject.type_is_a(pspec.value_type, GObject.TYPE_ENUM):
-        return value.value_nick if hasattr(value, "value_nick") else value
+        return choices_of(element, pspec)[value].value_nick
     if isinstance(value, bool):
         return "true" if value else "false"
     return f"{value:g}" if isinstance(value, float) else "" if value is None else value
@@ -107,10 +112,10 @@ TYPES = {"gboolean": "boolean", "gchararray": "string", "gdouble": "number", "gf
          "gint": "integer", "guint": "integer", "gint64": "integer", "guint64": "integer"}
 
 
-def type_of(pspec):
+def type_of(element, pspec):
     """An enumeration's values by the names that gst-launch takes, of others the type."""
-    if hasattr(pspec, "enum_class"):
-        return " · ".join(value.value_nick for value in pspec.enum_class.__enum_values__.values())
+    if GObject.type_is_a(pspec.value_type, GObject.TYPE_ENUM):
+        return " · ".join(value.value_nick for value in choices_of(element, pspec).values())
     return TYPES.get(pspec.value_type.name, pspec.value_type.name)
 
 
@@ -127,8 +132,8 @@ def properties_of(element):
     for pspec in sorted(GObject.list_properties(element), key=lambda pspec: pspec.name):
         if pspec.owner_type.name in ("GstObject", "GstElement"):
             continue
-        default = cell(default_of(pspec))
-        yield (f"| `{pspec.name}` | {type_of(pspec)} | {f'`{default}`' if default != '' else ''} "
+        default = cell(default_of(element, pspec))
+        yield (f"| `{pspec.name}` | {type_of(element, pspec)} | {f'`{default}`' if default != '' else ''} "
                f"| {when_of(pspec)} | {cell(pspec.blurb)} |")
     yield ""
 
