@@ -97,12 +97,9 @@ frame_array_parse (
                         : check_spectra (header, error)))
     return FALSE;
 
-  std::vector<gsize> shape = header.shape;
-  guint64 frames = 1;
-  if (view.as_tensors ? view.split : shape.size () > 2) {
-    frames = shape[0];
-    shape.erase (shape.begin ());
-  }
+  const bool split = view.as_tensors ? view.split : header.shape.size () > 2;
+  const guint64 frames = split ? header.shape[0] : 1;
+  std::vector<gsize> shape (header.shape.begin () + (split ? 1 : 0), header.shape.end ());
   if (!view.as_tensors && shape.size () < 2)
     shape.insert (shape.begin (), 1);
   if (header.complex)

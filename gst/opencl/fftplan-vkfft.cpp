@@ -37,10 +37,10 @@ static int G_GNUC_PRINTF (1, 2) print_to_debug_log (const char *format, ...)
   return 0;
 }
 
-/* VkFFT sets the locale of the whole process while it writes numbers into its kernels,
- * and sets it back from a string that setlocale() has freed: PlainNumbers does so
- * instead. */
-static char *
+/* VkFFT 1.2 sets the locale of the whole process while it writes numbers into its kernels,
+ * and sets it back from a string that setlocale() has freed. VkFFT 1.3.4 leaves the locale
+ * alone. PlainNumbers sets it for both. */
+[[maybe_unused]] static char *
 leave_locale (int, const char *)
 {
   return nullptr;
@@ -119,7 +119,8 @@ private:
  * one dimension, the transforms of the batch are its rows. */
 template <gsize dimensions>
 void
-set_strides (uint64_t (&to)[dimensions], const FFTShape &shape, const GstOpenCLFFTStrides &strides)
+set_strides (
+    uint64_t (&to)[dimensions], const FFTShape &shape, const GstOpenCLFFTStrides &strides)
 {
   to[0] = shape.is_flat () ? strides.transform : strides.row;
   std::fill (std::begin (to) + 1, std::end (to), strides.transform);
