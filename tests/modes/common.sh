@@ -105,21 +105,23 @@ run_slowly () {
 left_out_slowly='^(static|pipelines_(bench|programs|convolutions_.*|readme|demo|greenscreen|examples|devices|reprocess|view|reference|oct_data|steady_state|oct_chain|no_round_trip|gl|octfiles|octlive))'
 left_out_slowly+='|^libs_(symbols|headers|documented|fft)|_copying$|^elements_(openclconvert|keyrun|octfft|octwindowinterp)|^faults'
 
-# A Debian 12 with nothing installed, as root only can make one
+# A Debian with nothing installed, as root only can make one
 
 empty=${GST_OPENCL_BUILD:-$root/build}-empty
 
-# new_debian NAME: another one, with a clone of this checkout in its /checkout; it trusts whom
-# this machine trusts
+# new_debian NAME [SUITE]: another one (Debian 12 without a suite's name), with a clone of this
+# checkout in its /checkout; it trusts whom this machine trusts
 new_debian () {
-  local folder=$empty/$1 trusted=/usr/local/share/ca-certificates
+  local suite=${2:-bookworm} trusted=/usr/local/share/ca-certificates
+  local folder=$empty/$1 base=$empty/base-$suite
   need debootstrap debootstrap
   need unshare util-linux
   [ "$(id -u)" -eq 0 ] || refuse "An empty Debian is made by root."
   mkdir -p "$empty"
-  [ -e "$empty/base" ] || { debootstrap --variant=minbase bookworm "$empty/unfinished" \
-    && mv "$empty/unfinished" "$empty/base"; } </dev/null >&2 || refuse "debootstrap failed."
-  { rm -rf "$folder" && cp -a "$empty/base" "$folder" \
+  [ -e "$base" ] || { rm -rf "$base-unfinished" \
+    && debootstrap --variant=minbase "$suite" "$base-unfinished" \
+    && mv "$base-unfinished" "$base"; } </dev/null >&2 || refuse "debootstrap failed."
+  { rm -rf "$folder" && cp -a "$base" "$folder" \
     && cp /etc/resolv.conf "$folder/etc/resolv.conf" \
     && { [ ! -d "$trusted" ] || cp -r "$trusted" "$folder/usr/local/share"; } \
     && git clone --quiet "$root" "$folder/checkout"; } || refuse "No room for $folder?"
