@@ -1,4 +1,4 @@
-# What a bare Debian 12 lacks, and how to build: demo.sh, tests/run.sh and others source it.
+# What a bare Debian 12 or 13 lacks, and how to build: demo.sh, tests/run.sh and others source it.
 #
 # shellcheck shell=bash
 #
@@ -107,12 +107,14 @@ install_missing () {
   local missing sudo=''
   [ -z "${GST_OPENCL_BUILD:-}" ] || return 0
   if ! command -v apt-get >/dev/null; then
-    step "No apt-get here: what is needed goes by these names in Debian:"
+    step "No apt-get here: what is needed goes by these names in Debian 12 and 13:"
     fold --spaces --width=90 <<<"${packages[*]}" >&2
     return 0
   fi
   mapfile -t missing < <(missing_packages)
   [ ${#missing[@]} -gt 0 ] || return 0
+  [[ $(. /etc/os-release && echo "${ID:-}${VERSION_ID:-}") =~ ^debian1[23]$ ]] \
+    || step "Tried on Debian 12 and 13 only: packages may have other names here."
   if [ "$(id -u)" -ne 0 ]; then
     sudo='sudo '
     command -v sudo >/dev/null || {
