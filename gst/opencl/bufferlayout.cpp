@@ -149,6 +149,31 @@ plane_of (const GstVideoMeta *meta, const GstVideoInfo *info, guint p, PlaneLayo
          || refuse_stride (stride, "at least", row_bytes, error);
 }
 
+/* Rows of complex formats and tiles may end with bits that belong to no pixel, and the last
+ * chroma sample of a row may belong to a pixel beyond it. */
+static bool
+has_whole_rows (const GstVideoInfo *info)
+{
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++) {
+    if (GST_VIDEO_INFO_COMP_WIDTH (info, c)
+            << GST_VIDEO_FORMAT_INFO_W_SUB (info->finfo, c)
+        != GST_VIDEO_INFO_WIDTH (info))
+      return false;
+  }
+  return !GST_VIDEO_FORMAT_INFO_IS_COMPLEX (info->finfo)
+         && !GST_VIDEO_FORMAT_INFO_IS_TILED (info->finfo);
+}
+
+bool
+has_padding (const GstVideoInfo *info, gsize size)
+{
+  gsize used = 0;
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++)
+    used += rows_of (info, p)
+            * row_bytes_of (info, p, gsize (GST_VIDEO_INFO_PLANE_STRIDE (info, p)));
+  return used != size || !has_whole_rows (info);
+}
+
 bool
 layout_of (
     GstBuffer *buffer, const GstVideoInfo *info, BufferLayout &layout, GError **error)

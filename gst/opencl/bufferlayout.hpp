@@ -49,6 +49,9 @@ struct BufferLayout {
 bool layout_of (
     GstBuffer *buffer, const GstVideoInfo *info, BufferLayout &layout, GError **error);
 
+/* Whether a buffer of `size` bytes has bytes that belong to no row of the frame. */
+bool has_padding (const GstVideoInfo *info, gsize size);
+
 /* Whether `buffer` holds `needed` bytes, else the same error. */
 bool is_long_enough (GstBuffer *buffer, gsize needed, GError **error);
 } // namespace opencl

@@ -11,6 +11,9 @@
 #include "gstopenclmemory.h"
 #include "patience.hpp"
 
+#include <cstring>
+#include <vector>
+
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_memory_debug);
 #define GST_CAT_DEFAULT gst_opencl_memory_debug
 
@@ -39,30 +42,43 @@ new_storage_of (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
 }
 
 static std::shared_ptr<Storage>
-new_device_storage (GstOpenCLContext *context, gsize size, GError **error)
+new_device_storage (
+    GstOpenCLContext *context, gsize size, Contents contents, GError **error)
 {
   const bool shares = gst_opencl_context_shares_host_memory (context);
-  cl::Buffer buffer = make_buffer (
-      context, CL_MEM_READ_WRITE | (shares ? CL_MEM_ALLOC_HOST_PTR : 0), size, error);
-  return buffer () ? new_storage_of (context, std::move (buffer), size) : nullptr;
+  std::vector<guint8> zeros (contents == Contents::zeros ? size : 0);
+  cl::Buffer buffer = make_buffer (context,
+      CL_MEM_READ_WRITE | (shares ? CL_MEM_ALLOC_HOST_PTR : 0)
+          | (zeros.empty () ? 0 : CL_MEM_COPY_HOST_PTR),
+      size, error, zeros.empty () ? nullptr : zeros.data ());
+  if (!buffer ())
+    return nullptr;
+  auto storage = new_storage_of (context, std::move (buffer), size);
+  if (contents == Contents::zeros)
+    storage->set_contents_on_device ();
+  return storage;
 }
 
 static std::shared_ptr<Storage>
-new_host_storage (GstOpenCLContext *context, gsize size, GError **error)
+new_host_storage (
+    GstOpenCLContext *context, gsize size, Contents contents, GError **error)
 {
   std::unique_ptr<PinnedBlock> block = PinnedBlock::make (context, size, error);
   if (!block)
     return nullptr;
+  if (contents == Contents::zeros)
+    memset (block->data (), 0, size);
   return std::make_shared<HostStorage> (context, std::move (block));
 }
 
 GstMemory *
-opencl::allocate_memory (
-    GstOpenCLContext *context, gboolean host, gsize size, GError **error)
+opencl::allocate_memory (GstOpenCLContext *context, gboolean host, gsize size,
+    Contents contents, GError **error)
 {
   gsize room = MAX (size, 1); /* OpenCL has no empty buffers */
-  std::shared_ptr<Storage> storage = host ? new_host_storage (context, room, error)
-                                          : new_device_storage (context, room, error);
+  std::shared_ptr<Storage> storage =
+      host ? new_host_storage (context, room, contents, error)
+           : new_device_storage (context, room, contents, error);
   if (!storage)
     return nullptr;
   GstAllocator *allocator = gst_opencl_context_get_allocator (context, host);
@@ -116,8 +132,8 @@ gst_opencl_allocator_alloc (
 {
   GstOpenCLAllocator *self = GST_OPENCL_ALLOCATOR (allocator);
   GError *error = nullptr;
-  GstMemory *memory = allocate_memory (
-      self->context, self->host, size + params->prefix + params->padding, &error);
+  GstMemory *memory = allocate_memory (self->context, self->host,
+      size + params->prefix + params->padding, Contents::undefined, &error);
   if (!memory) {
     GST_ERROR_OBJECT (self, "%s", error->message);
     g_clear_error (&error);

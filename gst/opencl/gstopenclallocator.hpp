@@ -48,9 +48,12 @@ host_storage (GstMemory *memory)
   return static_cast<HostStorage &> (storage_of (memory));
 }
 
-/* (transfer full) (nullable): of either allocator, with undefined contents */
-GstMemory *allocate_memory (
-    GstOpenCLContext *context, gboolean host, gsize size, GError **error);
+/* Of new memory */
+enum class Contents { undefined, zeros };
+
+/* (transfer full) (nullable): of either allocator */
+GstMemory *allocate_memory (GstOpenCLContext *context, gboolean host, gsize size,
+    Contents contents, GError **error);
 
 /* (transfer full): device memory around `handle`, whose contents are there already */
 GstMemory *wrap_memory (GstOpenCLContext *context, cl_mem handle, gsize size,

@@ -4,6 +4,7 @@
  */
 #include "bufferpool.hpp"
 
+#include "bufferlayout.hpp"
 #include "gstopenclallocator.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclmemory.h"
@@ -44,6 +45,8 @@ struct _GstOpenCLBufferPool {
   /* as configured */
   gsize size;
   gboolean adds_video_meta;
+  gboolean
+      has_padding; /* which would leave the process with earlier contents of memory */
   GstVideoInfo info;
   GstVideoAlignment alignment;
 };
@@ -80,6 +83,7 @@ configure_video (GstOpenCLBufferPool *self, GstStructure *config, GstCaps *caps)
   self->adds_video_meta =
       gst_buffer_pool_config_has_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
   self->size = MAX (self->size, GST_VIDEO_INFO_SIZE (&self->info));
+  self->has_padding = opencl::has_padding (&self->info, self->size);
   return TRUE;
 }
 
@@ -97,6 +101,7 @@ gst_opencl_buffer_pool_set_config (GstBufferPool *pool, GstStructure *config)
   self->growth->in_turn = min_buffers;
   self->growth->is_full = false;
   self->adds_video_meta = FALSE;
+  self->has_padding = FALSE;
   if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw")
       && !configure_video (self, config, caps))
     return FALSE;
@@ -225,9 +230,8 @@ gst_opencl_buffer_pool_alloc_buffer (
 {
   GstOpenCLBufferPool *self = GST_OPENCL_BUFFER_POOL (pool);
   GError *error = nullptr;
-  GstMemory *memory = self->host
-                          ? gst_opencl_host_memory_new (self->context, self->size, &error)
-                          : gst_opencl_memory_new (self->context, self->size, &error);
+  GstMemory *memory = opencl::allocate_memory (self->context, self->host, self->size,
+      self->has_padding ? opencl::Contents::zeros : opencl::Contents::undefined, &error);
   if (!memory) {
     GST_INFO_OBJECT (self, "%s", error->message);
     keep_error (*self->growth,

@@ -52,14 +52,16 @@ GstMemory *
 gst_opencl_memory_new (GstOpenCLContext *context, gsize size, GError **error)
 {
   g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
-  return opencl::allocate_memory (context, FALSE, size, error);
+  return opencl::allocate_memory (
+      context, FALSE, size, opencl::Contents::undefined, error);
 }
 
 GstMemory *
 gst_opencl_host_memory_new (GstOpenCLContext *context, gsize size, GError **error)
 {
   g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
-  return opencl::allocate_memory (context, TRUE, size, error);
+  return opencl::allocate_memory (
+      context, TRUE, size, opencl::Contents::undefined, error);
 }
 
 GstMemory *

@@ -26,6 +26,7 @@ struct Counter {
 
 Counter counters[counting::N_CALLS];
 std::atomic<int> buffers_left{-1}; /* before the device has no room; -1: it has */
+std::atomic<int> filling{-1};      /* byte of new buffers; -1: as the driver makes them */
 std::atomic<bool> platforms_hidden{false};
 
 std::mutex sayings_lock;
@@ -126,6 +127,12 @@ fail_buffers_after (int n)
 }
 
 void
+fill_new_buffers (int byte)
+{
+  filling = byte;
+}
+
+void
 let_devices_say (cl_device_info name, const void *value, size_t size)
 {
   auto *bytes = static_cast<const char *> (value);
@@ -195,6 +202,12 @@ clCreateBuffer (
     return refuse<cl_mem> (CL_OUT_OF_RESOURCES, code);
   if (!has_room ())
     return refuse<cl_mem> (CL_MEM_OBJECT_ALLOCATION_FAILURE, code);
+  std::vector<unsigned char> filled;
+  if (!host && filling >= 0) {
+    filled.assign (size, static_cast<unsigned char> (filling));
+    flags |= CL_MEM_COPY_HOST_PTR;
+    host = filled.data ();
+  }
   cl_mem buffer = REAL (clCreateBuffer) (context, flags, size, host, code);
   buffers_held += buffer ? 1 : 0;
   return buffer;

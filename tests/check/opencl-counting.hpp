@@ -51,6 +51,9 @@ void let_fail_for_good (Call call, cl_int code);
  * not; -1 for never. */
 void fail_buffers_after (int n);
 
+/* From here on new buffers hold `byte` where they hold nothing else; -1 ends that. */
+void fill_new_buffers (int byte);
+
 /* What every device says of `name` instead of the truth, until it is let say the truth.
  */
 void let_devices_say (cl_device_info name, const void *value, size_t size);

@@ -2,6 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "tests/check/folder.hpp"
 #include "tests/check/opencl-counting.hpp"
 #include "transfer-chain.hpp"
 
@@ -46,6 +47,72 @@ TEST (test_padded_device_memory_comes_back_in_the_default_layout)
       }
     }
     gst_harness_teardown (harness);
+  }
+}
+
+/* --- padding --- */
+
+namespace {
+/* Frames of odd sizes, whose rows and planes end with padding */
+std::string
+padded_frames (const std::string &format)
+{
+  return "videotestsrc num-buffers=12 ! video/x-raw,width=33,height=17,format=" + format
+         + " ! openclupload ! ";
+}
+
+std::string
+converted_frames (const std::string &format)
+{
+  return padded_frames ("RGBA")
+         + "openclconvert ! video/x-raw(memory:OpenCLMemory),format=" + format + " ! ";
+}
+
+std::vector<std::string>
+chains_with_padding ()
+{
+  std::vector<std::string> chains;
+  for (const char *format : {"I420", "NV12", "GRAY8", "GRAY16_LE", "RGB", "YUY2", "Y42B",
+           "I420_10LE", "P010_10LE"}) {
+    chains.push_back (padded_frames (format) + "opencldownload");
+    chains.push_back (converted_frames (format) + "opencldownload");
+  }
+  for (const char *format : {"v210", "UYVP", "IYU1", "NV12_64Z32", "RGB8P"})
+    chains.push_back (padded_frames (format) + "opencldownload");
+  chains.push_back (converted_frames ("I420") + "opencldownload ! y4menc");
+  chains.push_back (
+      "octtestsrc num-buffers=12 ! video/x-raw(memory:OpenCLMemory),format=GRAY16_LE,"
+      "width=64,height=33 ! octwindowinterp wavelength-min=1187 wavelength-max=1433 ! "
+      "octfft ! "
+      "video/x-raw(memory:OpenCLMemory),format=GRAY8 ! opencldownload");
+  return chains;
+}
+
+/* All that `chain` writes to a file, where new memory of the device holds `byte` */
+std::string
+file_of (const std::string &chain, int byte)
+{
+  const Folder folder;
+  const std::string file = folder.file ("frames");
+  counting::fill_new_buffers (byte);
+  const Outcome outcome = run (chain + " ! filesink location=" + file);
+  counting::fill_new_buffers (-1);
+  fail_unless (outcome.eos && outcome.errors.empty (), "%s: %s", chain.c_str (),
+      outcome.line ().c_str ());
+  return contents_of (file);
+}
+} // namespace
+
+TEST (test_padding_does_not_depend_on_earlier_contents_of_memory)
+{
+  for (const std::string &chain : chains_with_padding ()) {
+    const std::string one = file_of (chain, 0x11), other = file_of (chain, 0xee);
+    gsize different = 0;
+    expect_equal (one.size (), other.size ());
+    for (gsize n = 0; n < one.size (); n++)
+      different += one[n] != other[n];
+    fail_unless (different == 0, "%zu of %zu bytes differ: %s", different, one.size (),
+        chain.c_str ());
   }
 }
 
