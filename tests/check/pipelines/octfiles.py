@@ -111,6 +111,22 @@ def check_kind(folder, kind):
     print(f"{kind}: {expected.shape} of {expected.dtype}")
 
 
+def check_unknown_lengths(folder):
+    """Frames whose caps have no lengths: no field says so by NaN, and voxels are 1 apart."""
+    location = folder / "unknown.nrrd"
+    source = "videotestsrc num-buffers=4 ! video/x-raw,format=GRAY8,width=8,height=3"
+    subprocess.run(
+        f"gst-launch-1.0 -q {source} ! octfilesink location={location}".split(),
+        check=True,
+        timeout=300,
+    )
+    header = nrrd.read_header(str(location))
+    assert np.all(np.isfinite(header["space directions"])), header
+    for name in ("spacings", "space units", "units"):
+        assert name not in header, header
+    assert SimpleITK.ReadImage(str(location)).GetSpacing() == (1, 1, 1)
+
+
 def check_after_kill(folder, ending, read):
     location = folder / f"killed.{ending}"
     running = subprocess.Popen(
@@ -139,6 +155,7 @@ with tempfile.TemporaryDirectory() as name:
     for each in KINDS:
         check_kind(pathlib.Path(name), each)
     check_coronal(pathlib.Path(name))
+    check_unknown_lengths(pathlib.Path(name))
     check_after_kill(
         pathlib.Path(name), "nii", lambda file: np.asanyarray(nibabel.load(file).dataobj)
     )
