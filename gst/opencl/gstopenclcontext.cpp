@@ -16,6 +16,7 @@
 #include "gstopenclcontext-private.hpp"
 
 #include "acquiredbuffers.hpp"
+#include "binarycache.hpp"
 #include "devicechoice.hpp"
 #include "programsource.hpp"
 #include "gstopenclerror.h"
@@ -51,6 +52,7 @@ struct ContextState {
   std::atomic<bool> given_up{false};
 
   opencl::ProgramCache programs;
+  opencl::BinaryCache binaries;
   std::atomic<guint> builds{0};
 
   std::mutex reapers_lock;
@@ -253,6 +255,7 @@ make_context (
 
   state.device = std::move (device);
   state.index = opencl::device_index (state.device);
+  state.binaries = opencl::BinaryCache (state.device);
   state.name = opencl::describe_device (state.device, state.index).name;
   state.shares_host_memory = is_wanted (
       "GST_OPENCL_SHARE_MEMORY", state.device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ());
@@ -608,10 +611,14 @@ gst_opencl_context_get_program (
     all_options += std::string (" ") + options;
   auto build = [&] {
     cl_int code = CL_SUCCESS;
+    cl::Program kept = state.binaries.load (state.handle, source, all_options);
+    if (kept ())
+      return kept;
     cl::Program program (state.handle, std::string (source), false, &code);
     if (!gst_opencl_check (code, "clCreateProgramWithSource", error)
         || !build_program (context, program, source, all_options, error))
       return cl::Program ();
+    state.binaries.store (program, source, all_options);
     return program;
   };
   return state.programs.get (all_options + '\n' + source, build, error);

@@ -1,0 +1,217 @@
+/* Cache of compiled programs in files
+ *
+ * A file holds a line of text, the key, the checksum of the binary and the binary. The key, a
+ * checksum of all that the binary depends on, is also the name of the file.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "binarycache.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <glib/gstdio.h>
+#include <gst/gst.h>
+#include <vector>
+
+namespace opencl {
+namespace {
+namespace fs = std::filesystem;
+
+const char *const first_line = "gst-opencl program 1\n";
+
+/* Drivers that keep no compiled programs. PoCL's and NVIDIA's have caches of their own. */
+const char *const platforms_without_cache[] = {"Intel(R) OpenCL", "rusticl"};
+
+/* Empty for none. GST_OPENCL_PROGRAM_CACHE names a folder for the programs of every driver, or
+ * is 0 for none. */
+std::string
+folder_for (const std::string &platform)
+{
+  const char *wanted = g_getenv ("GST_OPENCL_PROGRAM_CACHE");
+  if (wanted && *wanted)
+    return strcmp (wanted, "0") == 0 ? "" : wanted;
+  for (const char *name : platforms_without_cache) {
+    if (platform == name)
+      return fs::path (g_get_user_cache_dir ()) / "gst-opencl" / "programs";
+  }
+  return "";
+}
+
+std::string
+checksum_of (const void *bytes, gsize size)
+{
+  gchar *text = g_compute_checksum_for_data (
+      G_CHECKSUM_SHA256, static_cast<const guchar *> (bytes), size);
+  const std::string checksum = text;
+  g_free (text);
+  return checksum;
+}
+
+/* What a file holds before the binary. */
+std::string
+header_of (const std::string &key, const void *binary, gsize size)
+{
+  return first_line + key + '\n' + checksum_of (binary, size) + '\n';
+}
+
+/* Empty if there is no file or it is not a whole one of this key. */
+std::vector<unsigned char>
+binary_of (const std::string &path, const std::string &key)
+{
+  const gsize start = header_of (key, "", 0).size ();
+  gchar *bytes = nullptr;
+  gsize size = 0;
+  std::vector<unsigned char> binary;
+
+  if (!g_file_test (path.c_str (), G_FILE_TEST_IS_REGULAR)
+      || !g_file_get_contents (path.c_str (), &bytes, &size, nullptr))
+    return binary;
+  if (size > start
+      && header_of (key, bytes + start, size - start) == std::string (bytes, start))
+    binary.assign (bytes + start, bytes + size);
+  else
+    GST_INFO ("%s is damaged or of another driver, and will be replaced", path.c_str ());
+  g_free (bytes);
+  return binary;
+}
+
+/* Empty if the driver does not say. A program has a binary for each device of its context. */
+std::vector<unsigned char>
+binary_of (const cl::Program &program, const cl::Device &device)
+{
+  std::vector<cl::Device> devices;
+  std::vector<std::vector<unsigned char>> binaries;
+  if (program.getInfo (CL_PROGRAM_DEVICES, &devices) != CL_SUCCESS
+      || program.getInfo (CL_PROGRAM_BINARIES, &binaries) != CL_SUCCESS)
+    return {};
+  for (gsize n = 0; n < std::min (devices.size (), binaries.size ()); n++) {
+    if (devices[n]() == device ())
+      return binaries[n];
+  }
+  return {};
+}
+
+struct CachedFile {
+  fs::path path;
+  guint64 size;
+  fs::file_time_type used;
+};
+
+std::vector<CachedFile>
+files_in (const std::string &folder)
+{
+  std::vector<CachedFile> files;
+  std::error_code code;
+  for (fs::directory_iterator at (folder, code), end; !code && at != end;
+       at.increment (code)) {
+    std::error_code gone; /* removed by another process */
+    if (!at->is_regular_file (gone))
+      continue;
+    const guint64 size = at->file_size (gone);
+    const fs::file_time_type used = at->last_write_time (gone);
+    if (!gone)
+      files.push_back ({at->path (), size, used});
+  }
+  return files;
+}
+} // namespace
+
+BinaryCache::BinaryCache (const cl::Device &device) : device (device)
+{
+  const cl::Platform platform (device.getInfo<CL_DEVICE_PLATFORM> (), true);
+  folder = folder_for (platform.getInfo<CL_PLATFORM_NAME> ());
+  if (folder.empty ())
+    return;
+  for (const std::string &text : {platform.getInfo<CL_PLATFORM_NAME> (),
+           platform.getInfo<CL_PLATFORM_VERSION> (), device.getInfo<CL_DEVICE_NAME> (),
+           device.getInfo<CL_DEVICE_VERSION> (), device.getInfo<CL_DRIVER_VERSION> ()})
+    identity += text + '\n';
+}
+
+cl::Program
+BinaryCache::load (const cl::Context &context, const std::string &source,
+    const std::string &options) const
+{
+  if (!keeps (options))
+    return cl::Program ();
+  const std::string key = key_of (source, options), path = path_of (key);
+  const std::vector<unsigned char> binary = binary_of (path, key);
+  if (binary.empty ())
+    return cl::Program ();
+  cl_int code, status = CL_SUCCESS;
+  const unsigned char *bytes = binary.data ();
+  const gsize size = binary.size ();
+  const cl_device_id handle = device ();
+  cl::Program program (
+      clCreateProgramWithBinary (context (), 1, &handle, &size, &bytes, &status, &code));
+  if (code == CL_SUCCESS && status == CL_SUCCESS)
+    code = clBuildProgram (program (), 1, &handle, options.c_str (), nullptr, nullptr);
+  if (code != CL_SUCCESS || status != CL_SUCCESS) {
+    GST_INFO ("the driver refuses the program in %s", path.c_str ());
+    return cl::Program ();
+  }
+  std::error_code ignored; /* the time of the last use */
+  fs::last_write_time (path, fs::file_time_type::clock::now (), ignored);
+  return program;
+}
+
+/* GLib writes to a temporary file, which it then renames: another process sees all or
+ * nothing. */
+void
+BinaryCache::store (const cl::Program &program, const std::string &source,
+    const std::string &options) const
+{
+  if (!keeps (options))
+    return;
+  const std::vector<unsigned char> binary = binary_of (program, device);
+  if (binary.empty ())
+    return;
+  const std::string key = key_of (source, options), path = path_of (key);
+  std::string file = header_of (key, binary.data (), binary.size ());
+  file.append (binary.begin (), binary.end ());
+  GError *error = nullptr;
+  g_mkdir_with_parents (folder.c_str (), 0700);
+  if (!g_file_set_contents (path.c_str (), file.data (), gssize (file.size ()), &error)) {
+    GST_INFO ("a compiled program is not kept: %s", error->message);
+    g_error_free (error);
+  }
+  remove_oldest ();
+}
+
+/* Intel's runtime has no clGetKernelArgInfo() of a program that was made from a binary. */
+bool
+BinaryCache::keeps (const std::string &options) const
+{
+  return !folder.empty () && options.find ("-cl-kernel-arg-info") == std::string::npos;
+}
+
+std::string
+BinaryCache::key_of (const std::string &source, const std::string &options) const
+{
+  const std::string all = identity + options + '\n' + source;
+  return checksum_of (all.data (), all.size ());
+}
+
+std::string
+BinaryCache::path_of (const std::string &key) const
+{
+  return fs::path (folder) / key;
+}
+
+/* Files of temporary names that a killed process left count, too. */
+void
+BinaryCache::remove_oldest () const
+{
+  std::vector<CachedFile> files = files_in (folder);
+  guint64 used = 0;
+
+  std::sort (files.begin (), files.end (),
+      [] (const CachedFile &a, const CachedFile &b) { return a.used > b.used; });
+  for (const CachedFile &file : files) {
+    used += file.size;
+    if (used > capacity)
+      g_unlink (file.path.c_str ());
+  }
+}
+} // namespace opencl

@@ -1,0 +1,197 @@
+/* Tests of the cache of compiled programs: what the next context takes from files
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "tests/check/folder.hpp"
+#include "tests/check/opencl-check.hpp"
+#include "tests/check/opencl-counting.hpp"
+
+#include <fstream>
+
+using namespace check;
+
+static const bool alone = each_test_in_its_own_process ();
+
+namespace {
+const char *const source =
+    "__kernel void set (__global int *x) { x[get_global_id (0)] = VALUE; }";
+
+/* A folder for compiled programs, in use while this lives */
+class Cache : public Folder {
+public:
+  Cache () { use (path); }
+  ~Cache () { g_unsetenv ("GST_OPENCL_PROGRAM_CACHE"); }
+  static void use (const std::string &folder)
+  {
+    g_setenv ("GST_OPENCL_PROGRAM_CACHE", folder.c_str (), TRUE);
+  }
+  std::string only_file () const
+  {
+    expect_equal (names ().size (), gsize (1));
+    return file (names ()[0]);
+  }
+};
+
+/* How many programs a new context compiles from source for one that sets -DVALUE=`value`, whose
+ * kernel must work */
+guint
+compiled_for (int value)
+{
+  const guint before = counting::count (counting::CREATE_PROGRAM);
+  Owned<GstOpenCLContext> any = new_context (), context = new_other_context (any);
+  cl_command_queue queue =
+      gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  OwnedCL<cl_program> program = gst_opencl_context_get_program (
+      context, source, text ("-DVALUE=%d", value).c_str (), nullptr);
+  fail_unless (program != nullptr);
+  cl_int code, result = 0;
+  OwnedCL<cl_kernel> kernel = clCreateKernel (program, "set", &code);
+  expect_equal (code, CL_SUCCESS);
+  OwnedCL<cl_mem> memory = clCreateBuffer (gst_opencl_context_get_handle (context),
+      CL_MEM_READ_WRITE, sizeof result, nullptr, &code);
+  const cl_mem handle = memory;
+  const size_t one = 1;
+  expect_equal (clSetKernelArg (kernel, 0, sizeof handle, &handle), CL_SUCCESS);
+  expect_equal (clEnqueueNDRangeKernel (
+                    queue, kernel, 1, nullptr, &one, nullptr, 0, nullptr, nullptr),
+      CL_SUCCESS);
+  expect_equal (clEnqueueReadBuffer (queue, memory, CL_TRUE, 0, sizeof result, &result, 0,
+                    nullptr, nullptr),
+      CL_SUCCESS);
+  expect_equal (result, value);
+  return counting::count (counting::CREATE_PROGRAM) - before;
+}
+} // namespace
+
+TEST (test_binary_cache_compiles_a_program_once_for_all_contexts)
+{
+  Cache cache;
+  expect_equal (compiled_for (3), 1u);
+  expect_equal (compiled_for (3), 0u);
+  expect_equal (compiled_for (4), 1u, "other options");
+  expect_equal (cache.names ().size (), gsize (2));
+}
+
+TEST (test_binary_cache_keeps_nothing_where_the_driver_does)
+{
+  Cache cache;
+  Cache::use ("0");
+  expect_equal (compiled_for (3), 1u);
+  expect_equal (compiled_for (3), 1u);
+  expect_equal (cache.names ().size (), gsize (0));
+}
+
+/* Some drivers do not describe the arguments of a program that was made from a binary. */
+TEST (test_binary_cache_leaves_out_programs_with_argument_info)
+{
+  Cache cache;
+  for (guint n = 0; n < 2; n++) {
+    const guint before = counting::count (counting::CREATE_PROGRAM);
+    Owned<GstOpenCLContext> any = new_context (), context = new_other_context (any);
+    OwnedCL<cl_program> program = gst_opencl_context_get_program (
+        context, source, "-DVALUE=1 -cl-kernel-arg-info", nullptr);
+    fail_unless (program != nullptr);
+    expect_equal (counting::count (counting::CREATE_PROGRAM) - before, 1u);
+  }
+  expect_equal (cache.names ().size (), gsize (0));
+}
+
+/* A file that is cut off anywhere, empty or changed is replaced by a whole one. */
+TEST (test_binary_cache_replaces_damaged_files)
+{
+  Cache cache;
+  compiled_for (3);
+  const std::string file = cache.only_file (), whole = contents_of (file);
+  std::string changed = whole;
+  changed[whole.size () / 2] ^= 1;
+  for (const std::string &damaged : {std::string (), whole.substr (0, 10),
+           whole.substr (0, 200), whole.substr (0, whole.size () - 1), changed}) {
+    fail_unless (g_file_set_contents (
+        file.c_str (), damaged.data (), gssize (damaged.size ()), nullptr));
+    expect_equal (compiled_for (3), 1u, text ("%zu bytes", damaged.size ()));
+    expect_equal (compiled_for (3), 0u, text ("after %zu bytes", damaged.size ()));
+  }
+}
+
+TEST (test_binary_cache_compiles_what_the_driver_refuses)
+{
+  Cache cache;
+  compiled_for (3);
+  counting::let_fail (counting::BUILD_PROGRAM, 1, CL_INVALID_BINARY);
+  expect_equal (compiled_for (3), 1u);
+}
+
+TEST (test_binary_cache_ignores_files_of_another_driver_version)
+{
+  Cache cache;
+  const char version[] = "0.1 of another driver";
+  counting::let_devices_say (CL_DRIVER_VERSION, version, sizeof version);
+  expect_equal (compiled_for (3), 1u);
+  counting::let_devices_say_the_truth ();
+  const std::string other = contents_of (cache.only_file ());
+  expect_equal (compiled_for (3), 1u);
+  expect_equal (cache.names ().size (), gsize (2));
+  for (const std::string &name :
+      cache.names ()) /* under the name of the present version */
+    cache.write (name, other);
+  expect_equal (compiled_for (3), 1u);
+}
+
+/* As root may write anywhere, the folder would be below a file. */
+TEST (test_binary_cache_works_without_a_folder_that_can_be_written)
+{
+  Cache cache;
+  Cache::use (cache.write ("file", "") + "/programs");
+  expect_equal (compiled_for (3), 1u);
+  expect_equal (compiled_for (3), 1u);
+}
+
+TEST (test_binary_cache_removes_files_that_were_not_used_for_longest)
+{
+  using std::chrono::hours;
+  Cache cache;
+  const auto now = std::filesystem::file_time_type::clock::now ();
+  const std::string oldest = cache.write ("oldest", "a"),
+                    large = cache.write ("large", "b"),
+                    recent = cache.write ("recent", "c");
+  std::filesystem::resize_file (large, 64 << 20); /* no bytes on the disk */
+  std::filesystem::last_write_time (oldest, now - hours (3));
+  std::filesystem::last_write_time (large, now - hours (2));
+  std::filesystem::last_write_time (recent, now - hours (1));
+  compiled_for (3);
+  for (const std::string &gone : {oldest, large})
+    fail_if (std::filesystem::exists (gone), "%s", gone.c_str ());
+  fail_unless (std::filesystem::exists (recent));
+  expect_equal (cache.names ().size (), gsize (2));
+  expect_equal (compiled_for (3), 0u);
+}
+
+/* A program that is used counts as recent. */
+TEST (test_binary_cache_notes_the_last_use_of_a_file)
+{
+  Cache cache;
+  compiled_for (3);
+  const auto before =
+      std::filesystem::file_time_type::clock::now () - std::chrono::hours (5);
+  std::filesystem::last_write_time (cache.only_file (), before);
+  compiled_for (3);
+  fail_unless (std::filesystem::last_write_time (cache.only_file ()) > before);
+}
+
+/* Each leaves a whole file or none. */
+TEST (test_binary_cache_is_written_by_several_contexts_at_once)
+{
+  Cache cache;
+  Owned<GstOpenCLContext> any = new_context ();
+  std::vector<Owned<GstOpenCLContext>> contexts (4);
+  for (auto &context : contexts)
+    context = new_other_context (any);
+  together (contexts.size (), [&] (guint n) {
+    for (int value = 0; value < 4; value++)
+      OwnedCL<cl_program> program = gst_opencl_context_get_program (
+          contexts[n], source, text ("-DVALUE=%d", value).c_str (), nullptr);
+  });
+  expect_equal (cache.names ().size (), gsize (4));
+  for (int value = 0; value < 4; value++)
+    expect_equal (compiled_for (value), 0u);
+}
