@@ -173,6 +173,8 @@ def write_inputs(folder):
 class Way:
     """A pipeline, as faulty-launch runs it in an environment."""
 
+    prefix = ()  # of its command
+
     def __init__(self, program, name, pipeline, files, environment):
         self.program, self.name, self.files = program, name, files
         self.pipeline, self.environment = pipeline, environment
@@ -182,7 +184,7 @@ class Way:
         """What faulty-launch says of one run, and the bytes that came out."""
         with tempfile.TemporaryDirectory() as folder:
             out = os.path.join(folder, "out")
-            words = [self.program] + ([fault] if fault else [])
+            words = [*self.prefix, self.program] + ([fault] if fault else [])
             words += [self.pipeline.format(out=out, files=self.files)]
             try:
                 run = subprocess.run(words, env={**os.environ, **self.environment},

@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""Runs pipelines and check programs on other OpenCL drivers.
+
+drivers.py [--quick] [--largest] [--only PATTERN] [--no-programs] [--folder FOLDER] BUILD
+           [DRIVER...]
+
+Drivers are fetched into FOLDER. The pipelines of tests/kernels/devices.py run on each, one
+process and one time limit each, and must give the result of this machine's own driver within
+the tolerance that devices.py states. So do the check programs of the suite. known-faults.txt
+lists the faults of drivers and the cases that are not run; a fault that is not listed fails,
+and so does a listed one that does not happen.
+
+--largest runs pipelines with the largest of their sizes alone. --quick does so, too, with the
+pipelines in QUICK on the drivers in QUICK_DRIVERS, and runs no check program.
+
+Ends with a table of drivers and results, and the line "N passed, N failed".
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import argparse
+import collections
+import concurrent.futures
+import dataclasses
+import fnmatch
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "kernels"), os.path.join(HERE, "..", "faults")]
+import devices  # noqa: E402
+import fetch  # noqa: E402
+import sweep  # noqa: E402
+
+PIPELINE_LIMIT, PROGRAM_LIMIT = 60, 900  # seconds
+
+# The fused OCT chain, hard and soft keying, conversion, convolution
+QUICK = ["oct", "oct-16", "oct-levels", "oct-floats", "key-run", "key-run-long", "flow-all",
+         "chroma", "difference", "plate", "filmed-nv12", "to-planes", "from-planes", "enlarged",
+         "convolved", "convolved-spectra", "layer", "layer-winograd"]
+QUICK_DRIVERS = ["pocl-6.0", "intel"]
+
+PASSED, KNOWN, FAILED, SKIPPED = "passed", "known", "failed", "skipped"
+
+
+@dataclasses.dataclass
+class Listed:
+    """A line of known-faults.txt."""
+
+    kind: str  # "fault" or "skip"
+    driver: str
+    version: str
+    case: str
+    seen: str
+    answer: str
+
+    def names(self, kind, driver, case):
+        return self.kind == kind and fnmatch.fnmatchcase(driver.name, self.driver) \
+            and fnmatch.fnmatchcase(driver.version, self.version) \
+            and fnmatch.fnmatchcase(case, self.case)
+
+
+def read_list(path):
+    with open(path, encoding="utf-8") as file:
+        lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
+    return [Listed(*(field.strip() for field in line.split("|"))) for line in lines]
+
+
+class Judge:
+    """Counts results by driver and kind of case."""
+
+    def __init__(self, listed):
+        self.listed = listed
+        self.counts = collections.defaultdict(collections.Counter)
+        self.ran = []  # (driver, case, whether it was wrong)
+
+    def is_skipped(self, driver, kind, case):
+        skipped = any(line.names("skip", driver, case) for line in self.listed)
+        if skipped:
+            self.counts[driver.name, kind][SKIPPED] += 1
+        return skipped
+
+    def add(self, driver, kind, case, wrong, passed=1):
+        """Counts a case that is wrong, or `passed` cases that are right."""
+        self.ran.append((driver, case, bool(wrong)))
+        if not wrong:
+            self.counts[driver.name, kind][PASSED] += passed
+            return
+        known = any(line.names("fault", driver, case) for line in self.listed)
+        self.counts[driver.name, kind][KNOWN if known else FAILED] += 1
+        print(f"{driver.name}: {'known: ' if known else ''}{case}: {wrong}", flush=True)
+
+    def add_stale(self):
+        """A listed fault fails where its cases ran and all of them were right."""
+        for line in self.listed:
+            ran = [(driver, wrong) for driver, case, wrong in self.ran
+                   if line.names("fault", driver, case)]
+            if ran and not any(wrong for _, wrong in ran):
+                self.counts[ran[0][0].name, "list"][FAILED] += 1
+                print(f"{ran[0][0].name}: no longer so, take its line out of known-faults.txt: "
+                      f"{line.case}: {line.seen}")
+
+    def total(self, result):
+        return sum(count[result] for count in self.counts.values())
+
+
+class Reference:
+    """Each pipeline's result on this machine's own driver."""
+
+    def __init__(self, options, names):
+        self.cases = {name: [devices.Case(options, name, size) for size in
+                             devices.PIPELINES[name][2][-1 if options.largest else 0:]]
+                      for name in names}
+
+    def run(self, jobs):
+        """Returns the pipelines that fail there, and why."""
+        def run(name):
+            return name, next(filter(None, (f"{case.name}: {wrong}" for case in self.cases[name]
+                                            if (wrong := case.run_plainly()))), None)
+
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            return {name: wrong for name, wrong in pool.map(run, self.cases) if wrong}
+
+
+def run_pipeline(driver, cases):
+    """What is wrong with the first size that is wrong, or None."""
+    for case in cases:
+        way = sweep.Way(case.program, case.name, case.pipeline, case.files,
+                        driver.environ(case.environment))
+        way.prefix = driver.prefix
+        report, made = way.launch(patience=PIPELINE_LIMIT)
+        wrong = case.complaint(report) or devices.difference(made, case.right, case.tolerance)
+        if wrong:
+            return f"{case.name}: {wrong}"
+    return None
+
+
+def check_programs(build):
+    """(name, command, environment) of the suite's check programs."""
+    tests = json.loads(subprocess.run(["meson", "introspect", "--tests", build], text=True,
+                                      check=True, capture_output=True).stdout)
+    folder = os.path.join(os.path.abspath(build), "tests", "check")
+    return {test["name"]: test for test in tests if test["cmd"][0].startswith(folder + os.sep)}
+
+
+SUMMARY = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)$", re.MULTILINE)
+FAULT = re.compile(r"^[^:\n]*:\d+:[FE]:[^:\n]*:(.*?):\d+: (.*)$", re.MULTILINE)
+
+
+def run_program(driver, test):
+    """(number of tests that passed, {test: what is wrong})"""
+    environment = driver.environ({**test["env"], "GST_REGISTRY": os.environ["GST_REGISTRY"]})
+    with tempfile.TemporaryFile("w+", errors="replace") as output, \
+            subprocess.Popen([*driver.prefix, *test["cmd"]], env=environment, text=True,
+                             stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                             start_new_session=True) as process:
+        try:
+            status = process.wait(PROGRAM_LIMIT)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return 0, {"": f"takes more than {PROGRAM_LIMIT} s"}
+        output.seek(0)
+        said = output.read()
+    if status == 77:
+        return 0, {"": "is skipped, which known-faults.txt does not list"}
+    summary = SUMMARY.search(said)
+    if not summary:
+        return 0, {"": f"exit status {status}: {said[-300:]}"}
+    checks, failures, errors = map(int, summary.groups())
+    faults = dict(FAULT.findall(said))
+    if status and not faults:
+        faults[""] = f"exit status {status}: {said[-300:]}"
+    return checks - failures - errors, faults
+
+
+def run_driver(driver, reference, tests, judge, jobs):
+    def pipeline(name):
+        return name, run_pipeline(driver, reference.cases[name])
+
+    def program(name):
+        return name, run_program(driver, tests[name])
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        names = [name for name in reference.cases
+                 if not judge.is_skipped(driver, "pipelines", name)]
+        for name, wrong in pool.map(pipeline, names):
+            judge.add(driver, "pipelines", name, wrong)
+        names = [name for name in tests if not judge.is_skipped(driver, "programs", name)]
+        for name, (passed, faults) in pool.map(program, names):
+            judge.add(driver, "programs", name, None, passed)
+            for test, wrong in faults.items():
+                judge.add(driver, "programs", f"{name}:{test}".rstrip(":"), wrong)
+
+
+def version_of(driver, build):
+    """The driver's version, as opencl-devices prints it."""
+    said = fetch.command([*driver.prefix, os.path.join(build, "tools", "opencl-devices")],
+                         env=driver.environ({}))
+    version = re.search(r"^ *version +(.*)$", said, re.MULTILINE)
+    if not version:
+        raise fetch.Missing("opencl-devices prints no version")
+    return version.group(1).split("driver ")[-1]
+
+
+def fetch_all(names, folder, build):
+    """[(name, driver or why there is none)]"""
+    def get(name):
+        try:
+            driver = fetch.fetch(name, folder)
+            driver.version = version_of(driver, build)
+            return name, driver
+        except (fetch.Missing, OSError) as error:
+            return name, error
+
+    with concurrent.futures.ThreadPoolExecutor(len(names)) as pool:
+        return list(pool.map(get, names))
+
+
+def told(counts):
+    """Such as "95, 3 known, 1 failed"."""
+    words = [str(counts[PASSED])] + [f"{counts[result]} {result}"
+                                     for result in (KNOWN, FAILED, SKIPPED) if counts[result]]
+    return ", ".join(words)
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("build", help="the build folder")
+    parser.add_argument("drivers", nargs="*", metavar="DRIVER", help=", ".join(fetch.DRIVERS))
+    parser.add_argument("--quick", action="store_true", help="what continuous integration runs")
+    parser.add_argument("--largest", action="store_true", help="one size of each pipeline")
+    parser.add_argument("--only", default="*", help="pipelines and check programs of this name")
+    parser.add_argument("--no-programs", action="store_true", help="leave check programs out")
+    parser.add_argument("--folder", help="where drivers are; default: drivers in the build folder")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    options = parser.parse_args()
+    options.largest |= options.quick
+    options.drivers = options.drivers or (QUICK_DRIVERS if options.quick else list(fetch.DRIVERS))
+    for name in options.drivers:
+        if name not in fetch.DRIVERS:
+            parser.error(f"no driver {name}: {', '.join(fetch.DRIVERS)}")
+    options.folder = options.folder or os.path.join(options.build, "drivers")
+    options.program = os.path.join(options.build, "tests", "faults", "faulty-launch")
+    options.environment = {}
+    return options
+
+
+def main():
+    options = parse()
+    judge = Judge(read_list(os.path.join(HERE, "known-faults.txt")))
+    names = [name for name in (QUICK if options.quick else devices.PIPELINES)
+             if fnmatch.fnmatch(name, options.only)]
+    tests = {} if options.quick or options.no_programs else {
+        name: test for name, test in check_programs(options.build).items()
+        if fnmatch.fnmatch(name, options.only)}
+    rows = []
+    with tempfile.TemporaryDirectory() as options.files:
+        devices.write_inputs(options.files)
+        reference = Reference(options, names)
+        started = time.monotonic()
+        found = fetch_all(options.drivers, options.folder, options.build)
+        print(f"fetched in {time.monotonic() - started:.0f} s", flush=True)
+        for name, wrong in reference.run(options.jobs).items():
+            judge.counts["own", "pipelines"][FAILED] += 1
+            del reference.cases[name]
+            print(f"this machine's own driver: {wrong}", flush=True)
+        for name, driver in found:
+            if not isinstance(driver, fetch.Driver):
+                judge.counts[name, "fetch"][FAILED] += 1
+                rows.append((name, f"not fetched: {driver}", "", "", ""))
+                continue
+            started = time.monotonic()
+            run_driver(driver, reference, tests, judge, options.jobs)
+            rows.append((name, driver.version, told(judge.counts[name, "pipelines"]),
+                         told(judge.counts[name, "programs"]),
+                         f"{time.monotonic() - started:.0f}"))
+    judge.add_stale()
+    print("\n| driver | version | pipelines | check programs' tests | seconds |\n"
+          "|---|---|---|---|---|")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+    print(f"{judge.total(KNOWN)} known faults, {judge.total(SKIPPED)} skipped")
+    print(f"{judge.total(PASSED)} passed, {judge.total(FAILED)} failed")
+    return 1 if judge.total(FAILED) or not judge.total(PASSED) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,194 @@
+"""Fetches OpenCL drivers into a folder each and says how a program uses one of them.
+
+Nothing is installed: packages of PyPI and Debian are unpacked, and the loader finds the
+driver by OCL_ICD_VENDORS. A driver of a newer Debian runs with the C library that it was
+built for.
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import dataclasses
+import glob
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import zipfile
+
+LIBRARIES = "usr/lib/x86_64-linux-gnu"
+LOADER = "ld-linux-x86-64.so.2"
+KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+
+
+class Missing(Exception):
+    """A driver that cannot be had, and why."""
+
+
+@dataclasses.dataclass
+class Driver:
+    """A driver in its folder."""
+
+    name: str
+    folder: str
+    library: str = ""  # pattern of the path
+    environment: dict = dataclasses.field(default_factory=dict)
+    prefix: list = dataclasses.field(default_factory=list)  # of the command
+
+    def set_up(self):
+        """Writes the ICD file, and gives the driver caches of its own."""
+        found = sorted(glob.glob(self.library))
+        if not found:
+            raise Missing(f"no {self.library}")
+        vendors = os.path.join(self.folder, "vendors.icd")
+        with open(vendors, "w", encoding="utf-8") as file:
+            file.write(found[0] + "\n")
+        caches = os.path.join(self.folder, "cache")
+        os.makedirs(caches, exist_ok=True)
+        self.environment.update({"OCL_ICD_VENDORS": vendors, "XDG_CACHE_HOME": caches,
+                                 "POCL_CACHE_DIR": os.path.join(caches, "pocl")})
+
+    def environ(self, more):
+        """The environment of a process; the driver's libraries come behind those of `more`."""
+        made = {**os.environ, **more}
+        paths = [made.get("LD_LIBRARY_PATH"), self.environment.get("LD_LIBRARY_PATH")]
+        made.update(self.environment)
+        if any(paths):
+            made["LD_LIBRARY_PATH"] = ":".join(path for path in paths if path)
+        return made
+
+
+def command(words, **options):
+    run = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                         check=False, **options)
+    if run.returncode != 0:
+        raise Missing(f"{words[0]}: {(run.stderr or run.stdout).strip()[-300:]}")
+    return run.stdout
+
+
+def once(folder, fill):
+    """Calls fill (folder), unless it has filled that folder before."""
+    if os.path.exists(os.path.join(folder, "complete")):
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder)
+    fill(folder)
+    with open(os.path.join(folder, "complete"), "w", encoding="ascii"):
+        pass
+
+
+def of_pypi(driver, requirements):
+    def fill(folder):
+        command([sys.executable, "-m", "pip", "download", "--quiet", "--only-binary=:all:",
+                 "--dest", folder, *requirements])
+        for wheel in glob.glob(os.path.join(folder, "*.whl")):
+            zipfile.ZipFile(wheel).extractall(folder)
+            os.remove(wheel)
+        # Intel's has a loader of its own, which would take the place of the system's.
+        for loader in glob.glob(os.path.join(folder, "*.data/data/lib/libOpenCL.so*")):
+            os.remove(loader)
+
+    once(driver.folder, fill)
+    data = glob.glob(os.path.join(driver.folder, "*.data/data/lib"))
+    if data:
+        driver.environment["LD_LIBRARY_PATH"] = ":".join(sorted(data))
+
+
+def unpack_debian(folder, suite, packages):
+    """Unpacks packages and all that they depend on, the C library too."""
+    for path in ("lists/partial", "archives/partial"):
+        os.makedirs(os.path.join(folder, "apt", path))
+    apt = os.path.join(folder, "apt")
+    with open(os.path.join(apt, "status"), "w", encoding="ascii"):
+        pass  # nothing is installed
+    with open(os.path.join(apt, "sources.list"), "w", encoding="ascii") as file:
+        for place, name in (("debian", suite), ("debian-security", f"{suite}-security")):
+            file.write(f"deb [signed-by={KEYRING}] http://deb.debian.org/{place} {name} main\n")
+    options = {"Dir::Etc::sourcelist": f"{apt}/sources.list", "Dir::Etc::sourceparts": "-",
+               "Dir::State::lists": f"{apt}/lists", "Dir::State::status": f"{apt}/status",
+               "Dir::Cache": apt, "Dir::Cache::archives": f"{apt}/archives",
+               "APT::Sandbox::User": "root", "APT::Install-Recommends": "no",
+               "Debug::NoLocking": "yes"}
+    words = ["apt-get", *(f"-o{name}={value}" for name, value in options.items())]
+    command([*words, "update"])
+    command([*words, "-y", "--download-only", "install", *packages])
+    for package in glob.glob(f"{apt}/archives/*.deb"):
+        command(["dpkg-deb", "-x", package, os.path.join(folder, "root")])
+    shutil.rmtree(apt)
+
+
+def c_library(loader):
+    """Version of the C library that the loader belongs to."""
+    said = command([loader, "--version"])
+    return tuple(map(int, said.split("version ")[1].split(".\n")[0].split(".")[:2]))
+
+
+def of_debian(driver, suite, packages):
+    if not shutil.which("apt-get"):
+        raise Missing("apt-get is not there")
+    once(driver.folder, lambda folder: unpack_debian(folder, suite, packages))
+    root = os.path.join(driver.folder, "root")
+    # Until Debian 12 some are in /lib.
+    folders = [os.path.join(root, LIBRARIES), os.path.join(root, LIBRARIES[len("usr/"):])]
+    loader = next(path for folder in folders
+                  if os.path.exists(path := os.path.join(folder, LOADER)))
+    if c_library(loader) > tuple(map(int, platform.libc_ver()[1].split(".")[:2])):
+        driver.prefix = [loader, "--library-path", ":".join(folders)]
+    else:
+        driver.environment["LD_LIBRARY_PATH"] = ":".join([f"/{LIBRARIES}", *folders])
+    return root
+
+
+def of_mesa(driver, suite):
+    """rusticl reads its built-in functions from /usr/lib/clc, which only it gets to see."""
+    root = of_debian(driver, suite, ["mesa-opencl-icd"])
+    driver.environment["RUSTICL_ENABLE"] = "llvmpipe"
+    seen = os.path.join(driver.folder, "seen")
+    os.makedirs(seen, exist_ok=True)
+    if not os.path.lexists(os.path.join(seen, "clc")):
+        os.symlink(os.path.join(root, "usr/lib/clc"), os.path.join(seen, "clc"))
+    own = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    driver.prefix = ["unshare", *own, "--mount", "sh", "-c",
+                     f"mount -t overlay overlay -o lowerdir={seen}:/usr/lib /usr/lib "
+                     '&& exec "$@"', "sh", *driver.prefix]
+
+
+def pocl_of_debian_13(driver):
+    root = of_debian(driver, "trixie", ["pocl-opencl-icd"])
+    driver.library = f"{root}/{LIBRARIES}/libpocl.so.2.*"
+
+
+def pocl_of_pypi(driver):
+    of_pypi(driver, ["pocl-binary-distribution==3.0"])
+    driver.library = f"{driver.folder}/pyopencl/.libs/libpocl-*.so"
+
+
+def intel(driver):
+    of_pypi(driver, ["intel-opencl-rt==2026.2.0", "intel-cmplr-lib-rt==2026.2.0"])
+    driver.library = f"{driver.folder}/intel_opencl_rt-*.data/data/lib/libintelocl.so"
+
+
+def rusticl_of_debian_12(driver):
+    of_mesa(driver, "bookworm")
+    driver.library = f"{driver.folder}/root/{LIBRARIES}/libRusticlOpenCL.so.1"
+
+
+def rusticl_of_debian_13(driver):
+    of_mesa(driver, "trixie")
+    driver.library = f"{driver.folder}/root/{LIBRARIES}/libRusticlOpenCL.so.1"
+
+
+def oclgrind(driver):
+    os.makedirs(driver.folder, exist_ok=True)
+    driver.library = "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
+    driver.environment.update({"OCLGRIND_LOCAL_MEM_SIZE": "65536", "OCLGRIND_MAX_WGSIZE": "1024"})
+
+
+DRIVERS = {"pocl-6.0": pocl_of_debian_13, "intel": intel, "rusticl-25": rusticl_of_debian_13,
+           "rusticl-22": rusticl_of_debian_12, "pocl-pypi": pocl_of_pypi, "oclgrind": oclgrind}
+
+
+def fetch(name, folder):
+    driver = Driver(name, os.path.join(os.path.abspath(folder), name))
+    DRIVERS[name](driver)
+    driver.set_up()
+    return driver
