@@ -139,13 +139,16 @@ def of_debian(driver, suite, packages):
 
 
 def of_mesa(driver, suite):
-    """rusticl reads its built-in functions from /usr/lib/clc, which only it gets to see."""
+    """rusticl reads built-in functions and headers in /usr/lib, which only it gets to see."""
     root = of_debian(driver, suite, ["mesa-opencl-icd"])
     driver.environment["RUSTICL_ENABLE"] = "llvmpipe"
     seen = os.path.join(driver.folder, "seen")
     os.makedirs(seen, exist_ok=True)
-    if not os.path.lexists(os.path.join(seen, "clc")):
-        os.symlink(os.path.join(root, "usr/lib/clc"), os.path.join(seen, "clc"))
+    for path in glob.glob(os.path.join(root, "usr/lib/clc")) \
+            + glob.glob(os.path.join(root, "usr/lib/llvm-*")):
+        link = os.path.join(seen, os.path.basename(path))
+        if not os.path.lexists(link):
+            os.symlink(path, link)
     own = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
     driver.prefix = ["unshare", *own, "--mount", "sh", "-c",
                      f"mount -t overlay overlay -o lowerdir={seen}:/usr/lib /usr/lib "
