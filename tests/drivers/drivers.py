@@ -37,7 +37,8 @@ import devices  # noqa: E402
 import fetch  # noqa: E402
 import sweep  # noqa: E402
 
-PIPELINE_LIMIT, PROGRAM_LIMIT = 60, 900  # seconds
+# Seconds. rusticl 25 compiles the camera's formats for over a minute on a loaded machine.
+PIPELINE_LIMIT, PROGRAM_LIMIT = 240, 900
 
 # The fused OCT chain, hard and soft keying, conversion, convolution
 QUICK = ["oct", "oct-16", "oct-levels", "oct-floats", "key-run", "key-run-long", "flow-all",
