@@ -99,9 +99,11 @@ class Judge:
     def add_stale(self):
         """A listed fault fails where its cases ran and all of them were right."""
         for line in self.listed:
-            ran = [(driver, wrong) for driver, case, wrong in self.ran
-                   if line.names("fault", driver, case)]
-            if ran and not any(wrong for _, wrong in ran):
+            program = dataclasses.replace(line, case=line.case.split(":")[0])
+            ran = [(driver, wrong and line.names("fault", driver, case))
+                   for driver, case, wrong in self.ran
+                   if program.names("fault", driver, case.split(":")[0])]
+            if ran and not any(happened for _, happened in ran):
                 self.counts[ran[0][0].name, "list"][FAILED] += 1
                 print(f"{ran[0][0].name}: no longer so, take its line out of known-faults.txt: "
                       f"{line.case}: {line.seen}")
