@@ -203,10 +203,12 @@ private:
            > most;
   }
 
-  /* A long inverse to real samples takes its bins from the wrong buffer. */
+  /* A long inverse to real samples takes its bins from the wrong buffer. VkFFT 1.3
+   * also takes long odd lengths, and returns wrong values. */
   bool is_right (GError **error)
   {
-    return check (shape_.real_output () && plan ()->bigSequenceEvenR2C
+    const bool is_long = plan ()->bigSequenceEvenR2C || plan ()->numAxisUploads[0] > 1;
+    return check (shape_.real_output () && is_long
                       ? VKFFT_ERROR_UNSUPPORTED_FFT_LENGTH_R2C
                       : VKFFT_SUCCESS,
         "An inverse of several launches", shape_, error);
