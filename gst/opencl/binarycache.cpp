@@ -98,6 +98,18 @@ struct CachedFile {
   fs::file_time_type used;
 };
 
+/* By its name, which begins with a key: GST_OPENCL_PROGRAM_CACHE may be a folder with other
+ * files. Those of temporary names, which a killed process left, are ours, too. */
+bool
+is_ours (const fs::path &path)
+{
+  const std::string name = path.filename ();
+  const gsize digits = 2 * g_checksum_type_get_length (G_CHECKSUM_SHA256);
+  return name.size () >= digits
+         && std::all_of (name.begin (), name.begin () + gssize (digits),
+             [] (char c) { return g_ascii_isxdigit (c); });
+}
+
 std::vector<CachedFile>
 files_in (const std::string &folder)
 {
@@ -106,7 +118,7 @@ files_in (const std::string &folder)
   for (fs::directory_iterator at (folder, code), end; !code && at != end;
        at.increment (code)) {
     std::error_code gone; /* removed by another process */
-    if (!at->is_regular_file (gone))
+    if (!at->is_regular_file (gone) || !is_ours (at->path ()))
       continue;
     const guint64 size = at->file_size (gone);
     const fs::file_time_type used = at->last_write_time (gone);
@@ -199,7 +211,6 @@ BinaryCache::path_of (const std::string &key) const
   return fs::path (folder) / key;
 }
 
-/* Files of temporary names that a killed process left count, too. */
 void
 BinaryCache::remove_oldest () const
 {

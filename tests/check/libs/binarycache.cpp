@@ -151,9 +151,12 @@ TEST (test_binary_cache_removes_files_that_were_not_used_for_longest)
   using std::chrono::hours;
   Cache cache;
   const auto now = std::filesystem::file_time_type::clock::now ();
-  const std::string oldest = cache.write ("oldest", "a"),
-                    large = cache.write ("large", "b"),
-                    recent = cache.write ("recent", "c");
+  const std::string oldest = cache.write (std::string (64, 'a'), "a"),
+                    large = cache.write (std::string (64, 'b') + ".1X2Y", "b"),
+                    recent = cache.write (std::string (64, 'c'), "c"),
+                    of_others = cache.write ("letter", "d");
+  std::filesystem::resize_file (of_others, 64 << 20);
+  std::filesystem::last_write_time (of_others, now - hours (4));
   std::filesystem::resize_file (large, 64 << 20); /* no bytes on the disk */
   std::filesystem::last_write_time (oldest, now - hours (3));
   std::filesystem::last_write_time (large, now - hours (2));
@@ -161,8 +164,9 @@ TEST (test_binary_cache_removes_files_that_were_not_used_for_longest)
   compiled_for (3);
   for (const std::string &gone : {oldest, large})
     fail_if (std::filesystem::exists (gone), "%s", gone.c_str ());
-  fail_unless (std::filesystem::exists (recent));
-  expect_equal (cache.names ().size (), gsize (2));
+  for (const std::string &kept : {recent, of_others})
+    fail_unless (std::filesystem::exists (kept), "%s", kept.c_str ());
+  expect_equal (cache.names ().size (), gsize (3));
   expect_equal (compiled_for (3), 0u);
 }
 
