@@ -181,7 +181,7 @@ struct Work {
   opencl::FrameKernel take_key;
   opencl::FrameKernel quieten;
   cl::Buffer auto_key;
-  keying::ReadBack taken_key{1};
+  keying::ReadBack taken_key;
   keying::ScreenSearch search;
   keying::ScreenPlate plate;
   keying::SidePicture plate_picture; /* of the pad */
@@ -488,6 +488,7 @@ gst_chroma_key_set_formats (
   if (format.is_of_camera ())
     work.pixels.prepare (context, format);
   if (opencl::make_buffer (context, sizeof (cl_uint), work.auto_key, error)
+      && work.taken_key.create (context, 1, error)
       && work.search.create (context, format, format.options (), error)
       && work.plate.create (context, info, soft, error))
     return TRUE;

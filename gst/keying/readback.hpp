@@ -1,31 +1,31 @@
-/* Reads numbers that a kernel wrote back to the host
+/* Numbers that a kernel wrote, read by the host later and counted in the statistics
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #pragma once
 
-#include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/opencl-private.hpp>
-
-#include <memory>
+#include <gst/opencl/readback.hpp>
 
 namespace keying {
-/* The read is enqueued at once. The host waits when it wants the numbers. */
-class ReadBack {
+class ReadBack : private opencl::ReadBack {
 public:
-  explicit ReadBack (gsize count);
-  ReadBack (const ReadBack &) = delete;
-  ~ReadBack ();
+  using opencl::ReadBack::create;
+  using opencl::ReadBack::is_under_way;
 
-  /* `from`: as many cl_uint on the device */
-  bool read (cl_command_queue queue, cl_mem from, GError **error);
-  bool is_under_way () const { return under_way () != nullptr; }
-  /* For a read that is under way. Returns NULL with an error if it failed. */
-  const cl_uint *wait (GError **error);
+  bool read (cl_command_queue queue, cl_mem from, GError **error)
+  {
+    if (!opencl::ReadBack::read (queue, from, error))
+      return false;
+    gst_opencl_count_download (bytes ());
+    return true;
+  }
 
-private:
-  gsize count;
-  cl::Event under_way; /* empty when nothing is read */
-  std::unique_ptr<cl_uint[]> numbers;
+  const cl_uint *wait (GError **error)
+  {
+    if (!has_ended ())
+      gst_opencl_count_host_wait ();
+    return opencl::ReadBack::wait (error);
+  }
 };
 } // namespace keying

@@ -17,6 +17,7 @@ namespace {
 /* Samples across and down, and work-items of the one group that looks at them */
 const guint samples_across = 128;
 const gsize group = 256;
+const gsize numbers_found = 5; /* by find_screen() */
 
 /* Frames between looks. The result of a look is used at the next one, so that no look stops
  * the thread: a screen is keyed at most 2 × 4 - 1 frames after it appeared. */
@@ -85,7 +86,8 @@ ScreenSearch::create (GstOpenCLContext *context, const FilmedFormat &of,
   format = of;
   find_screen.prepare (context, KERNELS, "find_screen",
       options + " -DSEEN=" + std::to_string (samples_across));
-  return opencl::make_buffer (context, 5 * sizeof (cl_uint), found, error);
+  return opencl::make_buffer (context, numbers_found * sizeof (cl_uint), found, error)
+         && numbers.create (context, numbers_found, error);
 }
 
 bool

@@ -50,7 +50,7 @@ private:
   FilmedFormat format;
   opencl::FrameKernel find_screen;
   cl::Buffer found;
-  ReadBack numbers{5};
+  ReadBack numbers;
   guint revision_ = 0;
   guint64 frames = 0; /* of this search */
   GstClockTime started = 0, now = 0, looked_at = 0;

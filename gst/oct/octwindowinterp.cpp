@@ -268,7 +268,7 @@ struct Work {
   std::unique_ptr<oct::ClockedSpectra> clocked; /* likewise, without a clock */
   std::unique_ptr<oct::BackgroundMean> mean;    /* or null, where none is subtracted */
   oct::SampleCounts counts; /* of floats that are not finite, or of saturated integers */
-  oct::SampleCounts::Counts counts_before = {};
+  cl_uint counts_before[2] = {};
   bool told_of_broken = false;
 
   /* How the last frame lies in memory */
@@ -1081,19 +1081,19 @@ warn_of_saturation (GstOctWindowInterp *self, guint looked_at, guint saturated)
   self->is_saturated = saturated > 0;
 }
 
-/* `counts` (nullable): of the frames so far */
+/* `counts` (nullable): two, of the frames so far */
 static void
-take_counts (GstOctWindowInterp *self, const oct::SampleCounts::Counts *counts)
+take_counts (GstOctWindowInterp *self, const cl_uint *counts)
 {
   Work &work = *self->work;
   if (!counts)
     return;
   if (work.input->integer)
     warn_of_saturation (
-        self, (*counts)[0] - work.counts_before[0], (*counts)[1] - work.counts_before[1]);
+        self, counts[0] - work.counts_before[0], counts[1] - work.counts_before[1]);
   else
-    warn_of_broken_samples (self, (*counts)[0]);
-  work.counts_before = *counts;
+    warn_of_broken_samples (self, counts[0]);
+  std::copy_n (counts, 2, work.counts_before);
 }
 
 /* Waits for those of the frames that are under way. */

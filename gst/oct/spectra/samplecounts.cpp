@@ -17,35 +17,13 @@ namespace oct {
  * anyway made those a fifth slower on a GPU. */
 static const guint frames_between = 16, lines_between = 16;
 
-SampleCounts::~SampleCounts ()
-{
-  wait ();
-}
-
-/* Whether the counts are there. */
-bool
-SampleCounts::wait ()
-{
-  gboolean is_over = TRUE;
-  const bool there = under_way () && gst_opencl_wait (under_way (), &is_over, nullptr);
-  under_way = cl::Event ();
-  if (!is_over) {
-    (void)counts.release (); /* the device may still write them */
-    lost = true;
-  }
-  return there;
-}
-
 bool
 SampleCounts::create (GstOpenCLContext *context, const char *option, GError **error)
 {
-  Counts none = {};
-  cl::Buffer made = opencl::make_buffer (context,
-      CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof none, error, none.data ());
-  if (!made ())
-    return false;
-  counts = opencl::PinnedBlock::make (context, sizeof none, error);
-  if (!counts)
+  cl_uint none[2] = {};
+  cl::Buffer made = opencl::make_buffer (
+      context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof none, error, none);
+  if (!made () || !counts.create (context, G_N_ELEMENTS (none), error))
     return false;
   counter_ = std::make_shared<cl::Buffer> (std::move (made));
   items_of_line = opencl::is_cpu (context) ? 1 : 256;
@@ -72,46 +50,22 @@ SampleCounts::count_saturated (cl_command_queue queue, guint first, guint sample
 }
 
 /* No data of a frame: GstOpenCLStatistics does not count it. */
-bool
-SampleCounts::read (cl_command_queue queue)
-{
-  cl_event event;
-  if (clEnqueueReadBuffer (queue, (*counter_) (), CL_FALSE, 0, sizeof (Counts),
-          counts->data (), 0, nullptr, &event)
-      != CL_SUCCESS)
-    return false;
-  under_way = cl::Event (event);
-  return true;
-}
-
-const SampleCounts::Counts *
+const cl_uint *
 SampleCounts::look (cl_command_queue queue)
 {
-  if (!counter_ || lost)
+  if (!counter_)
     return nullptr;
-  if (under_way ()) {
-    cl_int state = CL_QUEUED;
-    clGetEventInfo (
-        under_way (), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
-    if (state > CL_COMPLETE)
-      return nullptr;
-    under_way = cl::Event ();
-    return state == CL_COMPLETE ? those_read () : nullptr;
-  }
+  if (counts.is_under_way ())
+    return counts.has_ended () ? counts.wait (nullptr) : nullptr;
   if (++frames % frames_between == 0)
-    read (queue);
+    counts.read (queue, (*counter_) (), nullptr);
   return nullptr;
 }
 
-const SampleCounts::Counts *
+const cl_uint *
 SampleCounts::look_at_last (cl_command_queue queue)
 {
-  if (!counter_ || lost)
-    return nullptr;
-  wait ();
-  if (lost || !read (queue))
-    return nullptr;
-  clFlush (queue);
-  return wait () ? those_read () : nullptr;
+  return counter_ && counts.read (queue, (*counter_) (), nullptr) ? counts.wait (nullptr)
+                                                                  : nullptr;
 }
 } // namespace oct

@@ -10,21 +10,14 @@
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/pinnedblock.hpp>
+#include <gst/opencl/readback.hpp>
 
-#include <array>
 #include <memory>
 
 namespace oct {
 /* Read every few frames. Failures are those of the frames themselves, and reported there. */
 class SampleCounts {
 public:
-  using Counts = std::array<cl_uint, 2>;
-
-  SampleCounts () = default;
-  SampleCounts (const SampleCounts &) = delete;
-  ~SampleCounts ();
-
   /* `option` (nullable): of unpack.cl, for integers */
   bool create (GstOpenCLContext *context, const char *option, GError **error);
 
@@ -36,27 +29,17 @@ public:
   bool count_saturated (cl_command_queue queue, guint first, guint samples,
       guint full_scale, RawSpectra &spectra, GError **error);
 
-  /* Before a frame: the counts of those so far, where they have just come, else null. */
-  const Counts *look (cl_command_queue queue);
+  /* Before a frame: both counts of those so far, where they have just come, else null. */
+  const cl_uint *look (cl_command_queue queue);
   /* After the last frame. Waits for them; null where there are none. */
-  const Counts *look_at_last (cl_command_queue queue);
+  const cl_uint *look_at_last (cl_command_queue queue);
 
 private:
-  bool read (cl_command_queue queue);
-  bool wait ();
-  const Counts *those_read () const
-  {
-    return reinterpret_cast<const Counts *> (counts->data ());
-  }
-
   std::shared_ptr<cl::Buffer> counter_;
   opencl::Kernel kernel;
   cl_uint items_of_line = 1;
   guint candidates = 0; /* frames that could have been looked at */
-  cl::Event under_way;  /* empty where nothing is read */
-  /* Pinned: a driver waits for a read into other memory, and the device then for commands. */
-  std::unique_ptr<opencl::PinnedBlock> counts;
-  bool lost = false;
+  opencl::ReadBack counts;
   guint frames = 0;
 };
 } // namespace oct
