@@ -305,12 +305,14 @@ ElementCore::report (GError *error)
   post (error, error->domain == GST_OPENCL_ERROR ? Told::DEVICE_FAILURE : Told::FAILURE);
 }
 
-void
-ElementCore::report_not_negotiated ()
+gboolean
+ElementCore::report_unless_negotiated (gboolean agreed, GstPad *source)
 {
-  report (g_error_new (GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION,
-      "The caps of %s and of the elements behind it have nothing in common",
-      GST_OBJECT_NAME (element)));
+  if (!agreed && !GST_PAD_IS_FLUSHING (source))
+    report (g_error_new (GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION,
+        "The caps of %s and of the elements behind it have nothing in common",
+        GST_OBJECT_NAME (element)));
+  return agreed;
 }
 
 void

@@ -77,8 +77,9 @@ public:
   /* One element error for one failure: frames in flight fail together, and caps that were
    * refused come again before EOS. `error` is (transfer full). In any thread. */
   void report (GError *error);
-  /* Reports that no caps could be negotiated downstream. */
-  void report_not_negotiated ();
+  /* For GstAggregatorClass.negotiate, whose class returns that caps were not `agreed` on with
+   * the next frame only, which may not come. Returns `agreed`. */
+  gboolean report_unless_negotiated (gboolean agreed, GstPad *source);
   /* The same of what the element does not see itself: somebody else could not map a frame
    * of its, or got no buffer. It takes no frames any more until start_afresh(). */
   void report_lost_frame (GError *error);

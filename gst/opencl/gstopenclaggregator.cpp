@@ -342,15 +342,12 @@ gst_opencl_aggregator_aggregate (GstAggregator *aggregator, gboolean timeout)
 
 /* --- caps and allocation --- */
 
-/* The parent class returns this failure with the next frame only, which may not come. */
 static gboolean
 gst_opencl_aggregator_negotiate (GstAggregator *aggregator)
 {
-  const gboolean agreed = parent_of_all ()->negotiate (aggregator);
-
-  if (!agreed && !GST_PAD_IS_FLUSHING (GST_AGGREGATOR_SRC_PAD (aggregator)))
-    core_of (aggregator).report_not_negotiated ();
-  return agreed;
+  return core_of (aggregator)
+      .report_unless_negotiated (
+          parent_of_all ()->negotiate (aggregator), GST_AGGREGATOR_SRC_PAD (aggregator));
 }
 
 static gboolean

@@ -116,6 +116,22 @@ only_with (const char *argument, const char *beginning, bool (*is_there) ())
   return true;
 }
 
+std::string
+data_path (const char *variable, const std::string &name)
+{
+  const char *folder = g_getenv (variable);
+  return std::string (folder ? folder : "") + "/" + name;
+}
+
+bool
+has_folder (const std::string &path)
+{
+  const bool has = g_file_test (path.c_str (), G_FILE_TEST_IS_DIR);
+  if (!has)
+    g_print ("NOT CHECKED: no %s\n", path.c_str ());
+  return has;
+}
+
 void
 begin (const char *name, const char *file, int line)
 {

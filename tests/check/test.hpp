@@ -40,6 +40,11 @@ bool each_test_in_its_own_process ();
 /* Tests of such names run where the program is given that argument, and then alone. */
 bool only_with (const char *argument, const char *beginning, bool (*is_there) ());
 
+/* `name` in the folder of data that the environment names by `variable` */
+std::string data_path (const char *variable, const std::string &name = "");
+/* Prints that tests are left out where it returns false. */
+bool has_folder (const std::string &path);
+
 template <typename T, std::size_t n>
 std::vector<T>
 rows_of (const T (&rows)[n])

@@ -739,17 +739,13 @@ TEST (test_a_polynomial_is_the_map_that_octproz_makes_of_it)
 static std::string
 data_folder ()
 {
-  const char *data = g_getenv ("GST_OPENCL_OCT_DATA");
-  return std::string (data ? data : "") + "/scatterer/";
+  return check::data_path ("GST_OPENCL_OCT_DATA", "scatterer/");
 }
 
 static bool
 data_is_there ()
 {
-  if (g_file_test (data_folder ().c_str (), G_FILE_TEST_IS_DIR))
-    return true;
-  g_print ("NOT CHECKED: no %s\n", data_folder ().c_str ());
-  return false;
+  return check::has_folder (data_folder ());
 }
 
 static const bool data_are_asked_for =

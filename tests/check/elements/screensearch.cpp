@@ -383,17 +383,13 @@ TEST (test_screen_search_costs_no_read_per_frame)
 static std::string
 data_folder ()
 {
-  const char *data = g_getenv ("GST_OPENCL_KEYING_DATA");
-  return std::string (data ? data : "") + "/";
+  return check::data_path ("GST_OPENCL_KEYING_DATA");
 }
 
 static bool
 data_is_there ()
 {
-  if (g_file_test (data_folder ().c_str (), G_FILE_TEST_IS_DIR))
-    return true;
-  g_print ("NOT CHECKED: no %s\n", data_folder ().c_str ());
-  return false;
+  return check::has_folder (data_folder ());
 }
 
 static const bool data_are_asked_for =

@@ -445,8 +445,7 @@ TEST (test_the_application_s_locale_is_left_alone)
 static std::string
 data_file (const std::string &name)
 {
-  const gchar *folder = g_getenv ("GST_OPENCL_OCT_DATA");
-  return std::string (folder ? folder : "") + "/" + name;
+  return check::data_path ("GST_OPENCL_OCT_DATA", name);
 }
 
 /* Little-endian float32 or float64, or numbers of 16 bits without a header. */
@@ -759,13 +758,8 @@ TEST_ROWS (test_measured_stages_are_those_of_double_precision,
 static bool
 data_is_there ()
 {
-  for (const char *name : {"tape", "scatterer"}) {
-    if (!g_file_test (data_file (name).c_str (), G_FILE_TEST_IS_DIR)) {
-      g_print ("NOT CHECKED: no %s\n", data_file (name).c_str ());
-      return false;
-    }
-  }
-  return true;
+  return check::has_folder (data_file ("tape"))
+         && check::has_folder (data_file ("scatterer"));
 }
 
 static const bool data_are_asked_for =
