@@ -4,7 +4,9 @@
  */
 #include "accessevents.hpp"
 
+#include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
+#include "gstopenclstatistics-private.h"
 #include "threadqueues.hpp"
 
 #include <algorithm>
@@ -22,9 +24,29 @@ AccessEvents::Pending::is_in_the_way_of (cl_command_queue other)
   return !std::exchange (was_waited_for, true) || event.status () > CL_COMPLETE;
 }
 
+WaitList::WaitList (GstOpenCLContext *context, cl_command_queue queue)
+    : queue (queue), on_host (gst_opencl_context_is_shared_queue (context, queue))
+{
+}
+
+/* However it ends: what follows writes anew. */
+static bool
+wait_on_host (const TrackedEvent &event, GError **error)
+{
+  cl_int status = event.status ();
+  if (status > CL_COMPLETE) {
+    gst_opencl_count_throttled ();
+    status = event.wait ();
+  }
+  return event.is_known_to_be_over ()
+         || gst_opencl_check (status, "a wait before an upload", error);
+}
+
 bool
 WaitList::add (const TrackedEvent &event, GError **error)
 {
+  if (on_host)
+    return wait_on_host (event, error);
   if (n == events.size () && !enqueue (error))
     return false;
   events[n] = event;

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "gstopenclcontext.h"
 #include "trackedevent.hpp"
 
 #include <array>
@@ -18,6 +19,8 @@ using Waits = std::vector<TrackedEvent>;
 class WaitList {
 public:
   explicit WaitList (cl_command_queue queue) : queue (queue) {}
+  /* On the queue that all threads share, no command may wait: the host does, in add(). */
+  WaitList (GstOpenCLContext *context, cl_command_queue queue);
 
   /* More than there is room for are waited for at once. */
   bool add (const TrackedEvent &event, GError **error);
@@ -30,6 +33,7 @@ public:
 
 private:
   cl_command_queue queue;
+  bool on_host = false;
   std::array<TrackedEvent, 8> events; /* hold the handles */
   std::array<cl_event, 8> handles;
   cl_uint n = 0;

@@ -18,8 +18,8 @@ G_BEGIN_DECLS
 GST_OPENCL_API guint gst_opencl_context_get_n_builds (GstOpenCLContext *context);
 GST_OPENCL_API guint gst_opencl_context_get_n_programs (GstOpenCLContext *context);
 
-/* (transfer none): the calling thread's own queue, which elements enqueue on. An
- * application's queue takes the place of every compute queue of its context. */
+/* (transfer none): the calling thread's queue, which elements enqueue on. An application's
+ * queue takes the place of every compute queue of its context. */
 GST_OPENCL_API cl_command_queue gst_opencl_context_get_thread_queue (
     GstOpenCLContext *context, GstOpenCLQueue queue);
 
@@ -36,6 +36,10 @@ G_END_DECLS
 
 /* All of the calling thread's queues; valid as long as the context. */
 opencl::ThreadQueues &gst_opencl_context_get_thread_queues (GstOpenCLContext *context);
+
+/* Whether all threads' uploads go through `queue`, so that none of them may wait there. */
+bool gst_opencl_context_is_shared_queue (
+    GstOpenCLContext *context, cl_command_queue queue);
 
 /* FALSE with an error where `queue`, or `buffer`, is of another cl_context: its commands
  * could not be ordered with those of `context`. The driver is not asked about queues of the

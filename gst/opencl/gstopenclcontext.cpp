@@ -43,7 +43,8 @@ struct ContextState {
   cl::Device device;
   std::unique_ptr<opencl::ThreadQueues> application_queues;
   std::unique_ptr<opencl::ThreadQueuePool>
-      thread_queues; /* or nullptr: the application's */
+      thread_queues;             /* or nullptr: the application's */
+  cl::CommandQueue upload_queue; /* of all threads; none beside an application's queue */
   cl::CommandQueue pinning_queue;
   std::string name;
   std::string index;
@@ -193,7 +194,9 @@ private:
   std::map<cl_device_id, GWeakRef> contexts;
 };
 
-/* Without a staging ring where the device reads ordinary memory itself. */
+/* Threads share one queue for uploads, as they share the link: a GPU may serve the queue of
+ * a thread that uploads all the time, and no other. Without a staging ring where the device
+ * reads ordinary memory itself. */
 std::unique_ptr<opencl::ThreadQueues>
 make_thread_queues (GstOpenCLContext *self)
 {
@@ -203,9 +206,18 @@ make_thread_queues (GstOpenCLContext *self)
                                : nullptr;
   auto queues = std::make_unique<opencl::ThreadQueues> (
       state.handle (), state.device (), substitute);
+  if (state.upload_queue ())
+    queues->set (GST_OPENCL_QUEUE_UPLOAD, state.upload_queue, nullptr);
   if (state.stages_uploads)
     queues->set_staging_ring (std::make_unique<opencl::StagingRing> (self));
   return queues;
+}
+
+cl::CommandQueue
+new_queue (const ContextState &state, cl_int &code)
+{
+  return cl::CommandQueue (
+      clCreateCommandQueue (state.handle (), state.device (), 0, &code));
 }
 
 /* The application's queues are there from the start. Where it supplies the compute queue,
@@ -225,11 +237,12 @@ make_queues (GstOpenCLContext *self, cl::CommandQueue supplied, GError **error)
             which, takes_supplied ? std::move (supplied) : cl::CommandQueue (), error))
       return false;
   }
-  if (!is_supplied)
+  state.pinning_queue = new_queue (state, code);
+  if (code == CL_SUCCESS && !is_supplied) {
+    state.upload_queue = new_queue (state, code);
     state.thread_queues =
         std::make_unique<opencl::ThreadQueuePool> (self, make_thread_queues);
-  state.pinning_queue = cl::CommandQueue (
-      clCreateCommandQueue (state.handle (), state.device (), 0, &code));
+  }
   return gst_opencl_check (code, "clCreateCommandQueue", error);
 }
 
@@ -421,6 +434,12 @@ gst_opencl_context_check_buffer (GstOpenCLContext *context, cl_mem buffer, gsize
       "The %s has %" G_GSIZE_FORMAT " bytes: expected %" G_GSIZE_FORMAT " at least", what,
       bytes, size);
   return false;
+}
+
+bool
+gst_opencl_context_is_shared_queue (GstOpenCLContext *context, cl_command_queue queue)
+{
+  return queue && queue == context->state->upload_queue ();
 }
 
 cl_command_queue

@@ -139,7 +139,7 @@ gst_opencl_memory_copy_async (GstMemory *destination, gsize destination_offset,
   GstOpenCLContext *context = storage_of (destination).context;
   cl_command_queue queue =
       gst_opencl_context_get_thread_queue (context, direction->queue);
-  WaitList waits (queue);
+  WaitList waits (context, queue);
   if (!storage_of (source).prepare (queue, GST_MAP_READ, waits, error)
       || !storage_of (destination).prepare (queue, GST_MAP_WRITE, waits, error))
     return FALSE;

@@ -122,9 +122,11 @@ private:
   {
     cl_event event = nullptr;
     const bool to_device = device_access == GST_MAP_WRITE;
+    WaitList waits (context, queue);
 
-    if (!events.enqueue_waits (queue, device_access, error)
-        || !staging_events.enqueue_waits (queue, staging_access, error))
+    if (!events.collect_waits (queue, device_access, waits, error)
+        || !staging_events.collect_waits (queue, staging_access, waits, error)
+        || !waits.enqueue (error))
       return false;
     cl_int code = to_device ? clEnqueueWriteBuffer (queue, buffer (), CL_FALSE, 0, size,
                       staging->data (), 0, nullptr, &event)

@@ -41,7 +41,7 @@ Storage::zeros (gsize size)
 bool
 Storage::begin (cl_command_queue queue, GstMapFlags access, GError **error)
 {
-  WaitList waits (queue);
+  WaitList waits (context, queue);
   return prepare (queue, access, waits, error) && waits.enqueue (error);
 }
 

@@ -20,9 +20,11 @@ constexpr unsigned application_buffers = 8;
 /* What differs between the cases that are one pipeline. */
 struct OctCase {
   unsigned lines;
-  enum { HOST_PINNED, HOST_PAGEABLE, ON_DEVICE } from;
+  enum { HOST_PINNED, HOST_PAGEABLE, ON_DEVICE, DEVICE_TO_HOST } from;
   OctChain chain;
   bool count_frames; /* the rate is of frames, not of A-lines */
+
+  bool begins_on_device () const { return from == ON_DEVICE || from == DEVICE_TO_HOST; }
 };
 
 OctFrame
@@ -53,10 +55,9 @@ make_line (const OctCase &which, const OctFrame &frame, const char *sink, Line &
     return false;
   const std::string chain = oct_chain (which.chain);
   line.text = "benchmarksource name=source ! "
-              + (which.from == OctCase::ON_DEVICE
-                      ? chain
-                      : "openclupload ! " + chain + " ! opencldownload")
-              + " ! " + sink;
+              + std::string (which.begins_on_device () ? "" : "openclupload ! ") + chain
+              + (which.from == OctCase::ON_DEVICE ? "" : " ! opencldownload") + " ! "
+              + sink;
   line.feeds = {{"source", feed}};
   line.amount = (which.count_frames ? 1 : frame.lines) * frames_of (which.chain);
   return true;
@@ -70,7 +71,8 @@ limit_of (const Session &session, const OctCase &which, const OctFrame &frame)
                          : frame.bytes_out ();
   const double frames = which.from == OctCase::ON_DEVICE
                             ? session.ceilings.memory_limit (frame.bytes_in () + out)
-                            : session.ceilings.link_limit (frame.bytes_in (), out);
+                            : session.ceilings.link_limit (
+                                which.begins_on_device () ? 0 : frame.bytes_in (), out);
   return frames * (which.count_frames ? 1 : frame.lines);
 }
 
@@ -177,13 +179,14 @@ compare_together (const std::vector<Line> &lines, const Timing &timing, Result &
 }
 
 void
-run_two (Session &session, const std::string &what)
+run_two (Session &session, const std::string &what, const OctCase &which)
 {
-  const OctFrame frame = frame_of (session, host_pinned.lines);
+  const OctFrame frame = frame_of (session, which.lines);
   Result result = session.result (what, frame.sizes (), "A-lines/s");
   Line line;
-  result.limit = limit_of (session, host_pinned, frame);
-  if (make_line (host_pinned, frame, queued_sink, line, result.error))
+  result.limit = limit_of (session, which, frame);
+  const char *end = which.from == OctCase::ON_DEVICE ? sink : queued_sink;
+  if (make_line (which, frame, end, line, result.error))
     compare_together ({line, line}, session.options.timing, result);
   session.print (result);
 }
@@ -319,6 +322,14 @@ rate (const OctCase &which)
     run_rate (session, what, which);
   };
 }
+
+std::function<void (Session &, const std::string &)>
+two (const OctCase &which)
+{
+  return [which] (Session &session, const std::string &what) {
+    run_two (session, what, which);
+  };
+}
 } // namespace
 
 const std::vector<Case> oct_cases = {
@@ -373,7 +384,11 @@ const std::vector<Case> oct_cases = {
         source ("mirrors")},
     {"source-layers", "the same of moving tissue", source ("layers")},
     {"latency", "one frame of 1024 lines at a time, host to host", run_latency},
-    {"two-at-once", "host-pinned, two pipelines: their sum", run_two},
+    {"two-at-once", "host-pinned, two pipelines: their sum", two (host_pinned)},
+    {"two-downloads", "the same from the device to the host",
+        two ({1024, OctCase::DEVICE_TO_HOST, OctChain::PLAIN, false})},
+    {"two-on-device", "device, two pipelines: their sum",
+        two ({16384, OctCase::ON_DEVICE, OctChain::PLAIN, false})},
     {"two-devices", "host-pinned, a pipeline on each of two devices: their sum",
         run_two_devices},
     {"first-frame", "process start to first frame: without kernel caches, then with",

@@ -895,6 +895,64 @@ TEST (test_host_memory_map_for_writing_waits_for_an_upload)
   assert_same (read_memory (memory), Bytes (64, 9), "upload");
 }
 
+namespace {
+void
+upload_pinned (Device &device, GstMemory *memory, const Bytes &bytes)
+{
+  Owned<GstMemory> host = device.new_host_memory (bytes.size ());
+  write_memory (host, bytes);
+  copy_and_forget (memory, host);
+}
+
+void
+upload_ordinary (Device &device, GstMemory *memory, const Bytes &bytes)
+{
+  Owned<GstBuffer> source = buffer_of (bytes), target = gst_buffer_new ();
+  OwnedCL<cl_event> event;
+  gst_buffer_append_memory (target, gst_memory_ref (memory));
+  fail_unless (gst_opencl_buffer_copy_async (
+      device.context, target, source, nullptr, event.out (), nullptr));
+}
+
+void
+upload_mapped (Device &device, GstMemory *memory, const Bytes &bytes)
+{
+  write_memory (memory, bytes);
+  fail_unless (
+      gst_opencl_memory_begin (memory, queue_of (device.context), GST_MAP_READ, nullptr));
+}
+
+const struct {
+  const char *name;
+  void (*upload) (Device &device, GstMemory *memory, const Bytes &bytes);
+} uploads[] = {
+    {"pinned", upload_pinned},
+    {"ordinary", upload_ordinary},
+    {"mapped", upload_mapped},
+};
+} // namespace
+
+/* All threads' uploads share a queue, so none may wait there for its own thread's kernel. */
+TEST_ROWS (test_an_upload_passes_one_whose_target_is_still_read, uploads)
+{
+  Device device;
+  Owned<GstMemory> busy = device.new_memory (64), idle = device.new_memory (64);
+  row.upload (device, busy, Bytes (64, 1));
+  Gate gate (device.context);
+  gst_opencl_memory_end (busy, queue_of (device.context), GST_MAP_READ, gate.event);
+  {
+    Worker slow ([&] { row.upload (device, busy, Bytes (64, 2)); });
+    fail_unless (slow.stays_blocked ());
+    Worker other ([&] {
+      row.upload (device, idle, Bytes (64, 3));
+      assert_same (read_memory (idle), Bytes (64, 3), "beside it");
+    });
+    fail_unless (soon ([&] { return other.ended (); }));
+    gate.open ();
+  }
+  assert_same (read_memory (busy), Bytes (64, 2), "after the kernel");
+}
+
 TEST (test_host_memory_freed_waits_for_its_transfers_even_behind_a_failed_one)
 {
   Device device;

@@ -56,6 +56,19 @@ TEST (test_queues_of_a_thread_differ_by_direction)
       3u);
 }
 
+/* A GPU may serve one of two queues with uploads alone, as long as that has any. */
+TEST (test_threads_upload_through_one_queue)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  std::vector<cl_command_queue> queues (3, queue_of (context, GST_OPENCL_QUEUE_UPLOAD));
+
+  for (cl_command_queue &queue : queues)
+    std::thread ([&] { queue = queue_of (context, GST_OPENCL_QUEUE_UPLOAD); }).join ();
+  queues.push_back (queue_of (context, GST_OPENCL_QUEUE_UPLOAD));
+  expect_equal (distinct (queues).size (), 1u);
+  fail_if (queues[0] == gst_opencl_context_get_queue (context, GST_OPENCL_QUEUE_UPLOAD));
+}
+
 TEST (test_queues_of_ended_threads_are_used_again)
 {
   Owned<GstOpenCLContext> context = new_context ();

@@ -386,9 +386,9 @@ most_between (const std::string &a, const std::string &b)
   return most;
 }
 
-/* Whatever stands between the elements. Where it wants the spectra, too, they are made,
- * and rounded, on the way. */
-TEST (test_queues_change_no_bit_and_tees_no_more_than_rounding)
+/* Whatever stands between the elements. Where another thread makes depths, or where
+ * somebody wants the spectra too, the spectra are made, and rounded, on the way. */
+TEST (test_queues_and_tees_change_no_more_than_rounding)
 {
   const Case &of = cases[2];
   std::vector<guint16> raw = raw_spectra (of);
@@ -400,9 +400,9 @@ TEST (test_queues_change_no_bit_and_tees_no_more_than_rounding)
     int difference;
   } lines[] = {
       {source + " ! openclupload ! " + window + " ! " + fft, 0},
-      {source + " ! queue ! openclupload ! queue ! " + window + " ! queue ! " + fft
-              + " ! queue",
+      {source + " ! queue ! openclupload ! queue ! " + window + " ! " + fft + " ! queue",
           0},
+      {source + " ! openclupload ! " + window + " ! queue ! " + fft, 1},
       {source
               + " ! openclupload ! tee name=t t. ! queue ! fakesink async=false t. ! "
                 "queue ! "
