@@ -171,7 +171,8 @@ class Job:
             return False
 
     def publish(self, unfinished, made_of):
-        """Whole or not at all. The record goes between: without a result nobody believes it."""
+        """Publishes the result whole or not at all. The record goes first: alone it counts for
+        nothing."""
         written = unfinished.with_suffix(".unfinished-json")
         written.write_text(json.dumps(made_of, indent=1) + "\n")
         self.result.parent.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-# What a bare Debian 12 or 13 lacks, and how to build: demo.sh, tests/run.sh and others source it.
+# Installs what a bare Debian 12 or 13 lacks, and builds: demo.sh, tests/run.sh and others source it.
 #
 # shellcheck shell=bash
 #
@@ -81,7 +81,7 @@ quietly () {
 }
 
 # install_by COMMAND WHAT NAME…: names what is missing and the command for it, then runs that
-# unless --no-install was given. It asks nothing, so that it also runs where nobody answers.
+# unless --no-install was given. It asks nothing, so that it also runs unattended.
 install_by () {
   local command=$1 what=$2
   shift 2

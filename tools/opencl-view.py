@@ -114,7 +114,7 @@ def new_scale(element, spec):
 
 
 def new_entry(element, spec, write, read):
-    """A field of `write (value)`, which Enter sets to `read (text)` if somebody has edited it"""
+    """Returns a field that shows `write (value)`. Enter sets `read (text)` if it was edited."""
     entry, shown = Gtk.Entry(), ""
 
     def show(value):
@@ -219,8 +219,8 @@ def controls_of(element):
 
 
 class View:
-    """A window around a pipeline, which it plays until somebody closes the window, or until the
-    pipeline ends if that is asked for. `sinks` are those that show something, gtksink."""
+    """A window around a pipeline, which plays until the window is closed, or until the end of the
+    stream with --quit-at-end. `sinks` are those that show something, gtksink."""
 
     TITLE = "opencl-view"
 

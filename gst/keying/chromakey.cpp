@@ -162,7 +162,7 @@ struct SoftKernels {
   opencl::FrameKernel key_in_groups[2][2][2];
 };
 
-/* Of one search for a screen */
+/* The warnings of one search for a screen */
 struct Messages {
   guint revision = 0; /* of the settings that it is from */
   guint key = 0;      /* the last one, or 0 */

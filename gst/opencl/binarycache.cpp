@@ -48,7 +48,7 @@ checksum_of (const void *bytes, gsize size)
   return checksum;
 }
 
-/* What a file holds before the binary. */
+/* The header of a file, which the binary follows */
 std::string
 header_of (const std::string &key, const void *binary, gsize size)
 {

@@ -48,7 +48,7 @@ host_storage (GstMemory *memory)
   return static_cast<HostStorage &> (storage_of (memory));
 }
 
-/* Of new memory */
+/* Initial contents of new memory */
 enum class Contents { undefined, zeros };
 
 /* (transfer full) (nullable): of either allocator */

@@ -107,8 +107,8 @@ run_latency (Session &session, const std::string &what)
   session.print (result);
 }
 
-/* Of runs at the same time: the median of their summed rate, and the least part that one of
- * them had of its equal share in a window */
+/* Runs at the same time: the median of their summed rate, and the smallest rate of one run in
+ * one window, relative to an equal share */
 struct Together {
   double sum = NAN, least_share = NAN;
 };

@@ -131,7 +131,7 @@ class Reference:
 
 
 def run_pipeline(driver, cases):
-    """What is wrong with the first size that is wrong, or None."""
+    """Returns the error of the first size that is wrong, or None."""
     for case in cases:
         way = sweep.Way(case.program, case.name, case.pipeline, case.files,
                         driver.environ(case.environment))

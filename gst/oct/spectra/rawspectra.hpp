@@ -35,7 +35,7 @@ struct RawSpectra {
   cl_uint samples;
   cl_uint lines;
   cl_uint shift;
-  /* Of floats: kernels add the number of samples that are not finite. May be null */
+  /* (nullable) Kernels add the number of NaN and infinite samples of float input. */
   std::shared_ptr<cl::Buffer> counter;
   std::shared_ptr<cl::Buffer>
       unpacked;         /* that `data` is, where they were not as they are */

@@ -96,7 +96,7 @@ TEST (test_a_main_pad_may_be_linked_soon_after_the_start)
   pipeline.play_to_the_end ();
 }
 
-/* Whatever chromakey does without the plate, nobody waits for its pad. */
+/* An unused plate pad does not block the pipeline. */
 TEST (test_a_plate_that_is_not_used_stops_nothing)
 {
   const struct {

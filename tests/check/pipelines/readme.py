@@ -50,7 +50,7 @@ NOT_RUN_INSTALLED = {
 QUICK = "--seconds 0.05 --windows 1 --warm-up 0.05"
 CAMERA = "videotestsrc pattern=ball background-color=0xff209038"
 FILM = f"{CAMERA} num-buffers=300 ! jpegenc ! avimux ! filesink location=../camera.avi"
-# What a line has instead, and why
+# Replacements in the lines, each with its reason
 INSTEAD = {
     "--camera /dev/video0": ("../camera.avi", "needs a camera; a film is in its place"),
     "v4l2src": (f"{CAMERA} is-live=true", "needs a camera; a live test picture is in its place"),
@@ -58,7 +58,7 @@ INSTEAD = {
     "oct -- --device gpu": (f"oct -- --case host-60-lines {QUICK}", "needs a GPU, and minutes"),
     '--case "host*,device"': (f"--case host-60-lines {QUICK}", "takes minutes"),
 }
-# What demo.sh makes, the first command of all; documents may use it
+# The output of demo.sh, the first command of all; documents may use it
 DEMO = {"bscan.png", "greenscreen-before.png", "greenscreen.png"}
 SOURCES = {"build", "docs", "gst", "kernels", "pipelines", "tests", "tools"}
 # Commands in the text, whose program has to be there
@@ -88,7 +88,7 @@ def without_comment(command):
 
 
 def clone():
-    """What git tracks, as it is in the working tree."""
+    """Copies the files that git tracks, as they are in the working tree."""
     listed = subprocess.run(
         ["git", "-c", "safe.directory=*", "ls-files", "-z"],
         cwd=ROOT, check=True, capture_output=True, text=True)  # fmt: skip
@@ -121,7 +121,7 @@ def check_places(written, command, text):
             f"{command}\nwrites {path}, which the document does not name"
         top = folder.split("/")[0]
         assert top in ["", *re.findall(r"[\w-]+", text)] and top not in SOURCES, \
-            f"{command}\nwrites {path}, where nobody looks for it"
+            f"{command}\nwrites {path} into a folder that no document names"
 
 
 # --- one command ---
@@ -137,7 +137,7 @@ def bare_environment():
 
 
 def entered(line, environment):
-    """What the shell has that the line opens, when both are pasted into another shell."""
+    """Returns folder and environment of the shell that the line opens."""
     pasted = f"{line}\npwd\nenv -0\n"
     done = subprocess.run(["bash"], input=pasted, env=environment | {"SHELL": "/bin/bash"},
                           capture_output=True, text=True, check=True)  # fmt: skip
@@ -226,7 +226,7 @@ def check_commands(text):
 
 
 def check_programs(text):
-    """What a document shows of a program in C is what the examples build."""
+    """Checks that the C code in a document is part of an example that is built."""
     built = "".join(path.read_text() for path in pathlib.Path("docs/examples").glob("*.c"))
     for block in re.findall(r"^```c\n(.*?)^```", text, re.M | re.S):
         assert "#include" not in block or block in built, block

@@ -87,7 +87,7 @@ class Machine:
         }  # fmt: skip
 
     def run(self, *command):
-        """What it says, its status, and what it called. Its input is a pipe that stays empty, so
+        """Returns its output, its status and its calls. Its input is a pipe that stays empty, so
         that a question would wait for ever."""
         for name in "calls", "said", "said-before":
             (self.work / name).write_text("")

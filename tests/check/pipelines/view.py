@@ -140,7 +140,7 @@ def awkward(spec):
 
 
 def check_enter():
-    """Enter in a field that nobody has changed sets no property of any element."""
+    """Checks that Enter in an unchanged field sets no property of any element."""
     fields = 0
     for plugin in tool.PLUGINS:
         for feature in tool.Gst.Registry.get().get_feature_list_by_plugin(plugin):
@@ -194,7 +194,7 @@ def check_wheel():
 
 
 def check_end():
-    """The last picture stays, and plays again where somebody wants it to."""
+    """Checks that the last frame stays at the end, and that the pipeline plays again."""
     view = tool.view_of(LINE.format(10))
     view.play()
     for _ in range(2):
@@ -211,7 +211,7 @@ def check_end():
 
 
 def check_program():
-    """It ends where it is told to at the end, and where it cannot play."""
+    """Checks the exit status at the end of the stream, and where a pipeline cannot play."""
     for words, status, reason in (
         (["--quit-at-end", *LINE.format(5).split()], 0, ""),
         (["filesrc", "location=/nowhere"], 1, "filesrc0: "),
