@@ -131,7 +131,8 @@ files_in (const std::string &folder)
 
 BinaryCache::BinaryCache (const cl::Device &device) : device (device)
 {
-  const cl::Platform platform (device.getInfo<CL_DEVICE_PLATFORM> (), true);
+  /* a handle or cl::Platform, by the version of opencl.hpp */
+  const cl::Platform platform (device.getInfo<CL_DEVICE_PLATFORM> ());
   folder = folder_for (platform.getInfo<CL_PLATFORM_NAME> ());
   if (folder.empty ())
     return;
