@@ -114,6 +114,7 @@ empty=${GST_OPENCL_BUILD:-$root/build}-empty
 new_debian () {
   local suite=${2:-bookworm} trusted=/usr/local/share/ca-certificates
   local folder=$empty/$1 base=$empty/base-$suite
+  [[ $suite =~ ^[a-z]+$ ]] || refuse "What suite of Debian is $suite? bookworm and trixie are"
   need debootstrap debootstrap
   need unshare util-linux
   [ "$(id -u)" -eq 0 ] || refuse "An empty Debian is made by root."

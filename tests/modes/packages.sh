@@ -1,13 +1,15 @@
 #!/bin/bash
-# Debian packages that do not build, lint or install in an empty Debian 12, or run README's commands
+# Debian packages that do not build, lint or install in an empty Debian, or run README's commands; [SUITE]
 #
 # shellcheck disable=SC1091,SC2154
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -uo pipefail
 source "$(dirname "$0")/common.sh"
 
+suite=${1:-bookworm}
+maker=packages-$suite-build user=packages-$suite-use
 passed=0 failed=0
-built=$empty/packages-build/root/built installed=$empty/packages-use/root/built
+built=$empty/$maker/root/built installed=$empty/$user/root/built
 
 # check NAME FOLDER COMMAND: others need what it makes, so that the first that fails is the last
 check () {
@@ -15,27 +17,27 @@ check () {
   passed=$((passed + 1))
 }
 
-new_debian packages-build
-check "what the build needs" packages-build \
+new_debian "$maker" "$suite"
+check "what the build needs" "$maker" \
   'apt-get -q update && apt-get -qy install --no-install-recommends build-essential lintian \
     && apt-get -qy build-dep --no-install-recommends /checkout'
-check "the build" packages-build \
+check "the build" "$maker" \
   'cp -r /checkout /root/source && cd /root/source && dpkg-buildpackage -us -uc -b \
     && mkdir /root/built && mv ../*.deb ../*.changes ../*.buildinfo /root/built'
-check "lintian" packages-build \
+check "lintian" "$maker" \
   'useradd lint && cd / && cp -r /root/built /tmp/lint && chown -R lint /tmp/lint \
     && su lint -c "lintian --fail-on error,warning /tmp/lint/*.changes"'
 rm -f "$built"/*-dbgsym_*.deb
 
-new_debian packages-use
+new_debian "$user" "$suite"
 { mkdir -p "$installed" && cp "$built"/*.deb "$installed"; } || refuse "no packages"
-check "their installation" packages-use \
+check "their installation" "$user" \
   'apt-get -q update && apt-get -qy install /root/built/*.deb && opencl-devices cpu \
     && opencl-view --help && oct-reprocess --help && oct-calibrate --help && opencl-bench --help'
-check "README and documents as installed" packages-use \
+check "README and documents as installed" "$user" \
   'apt-get -qy install --no-install-recommends gstreamer1.0-plugins-bad gstreamer1.0-x \
     git xvfb x11-utils python3-numpy && python3 /checkout/tests/check/pipelines/readme.py /checkout /usr'
-check "the examples" packages-use \
+check "the examples" "$user" \
   'apt-get -qy install --no-install-recommends build-essential meson \
     && cp -r /usr/share/doc/gstreamer-opencl/examples /tmp/examples && cd /tmp/examples \
     && meson setup build . && ninja -C build && ls build && python3 numpy-frames.py'
