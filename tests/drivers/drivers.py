@@ -18,13 +18,10 @@ Ends with a table of drivers and results, and the line "N passed, N failed".
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import argparse
-import collections
 import concurrent.futures
-import dataclasses
 import fnmatch
 import json
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -35,7 +32,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [os.path.join(HERE, "..", "kernels"), os.path.join(HERE, "..", "faults")]
 import devices  # noqa: E402
 import fetch  # noqa: E402
+import knownfaults  # noqa: E402
 import sweep  # noqa: E402
+from knownfaults import FAILED, KNOWN, PASSED, SKIPPED  # noqa: E402
 
 # Seconds. rusticl 25 compiles the camera's formats for over a minute on a loaded machine.
 PIPELINE_LIMIT, PROGRAM_LIMIT = 240, 900
@@ -45,71 +44,6 @@ QUICK = ["oct", "oct-16", "oct-levels", "oct-floats", "key-run", "key-run-long",
          "chroma", "difference", "plate", "filmed-nv12", "to-planes", "from-planes", "enlarged",
          "convolved", "convolved-spectra", "layer", "layer-winograd"]
 QUICK_DRIVERS = ["pocl-6.0", "intel"]
-
-PASSED, KNOWN, FAILED, SKIPPED = "passed", "known", "failed", "skipped"
-
-
-@dataclasses.dataclass
-class Listed:
-    """A line of known-faults.txt."""
-
-    kind: str  # "fault" or "skip"
-    driver: str
-    version: str
-    case: str
-    seen: str
-    answer: str
-
-    def names(self, kind, driver, case):
-        return self.kind == kind and fnmatch.fnmatchcase(driver.name, self.driver) \
-            and fnmatch.fnmatchcase(driver.version, self.version) \
-            and fnmatch.fnmatchcase(case, self.case)
-
-
-def read_list(path):
-    with open(path, encoding="utf-8") as file:
-        lines = [line.strip() for line in file if line.strip() and not line.startswith("#")]
-    return [Listed(*(field.strip() for field in line.split("|"))) for line in lines]
-
-
-class Judge:
-    """Counts results by driver and kind of case."""
-
-    def __init__(self, listed):
-        self.listed = listed
-        self.counts = collections.defaultdict(collections.Counter)
-        self.ran = []  # (driver, case, whether it was wrong)
-
-    def is_skipped(self, driver, kind, case):
-        skipped = any(line.names("skip", driver, case) for line in self.listed)
-        if skipped:
-            self.counts[driver.name, kind][SKIPPED] += 1
-        return skipped
-
-    def add(self, driver, kind, case, wrong, passed=1):
-        """Counts a case that is wrong, or `passed` cases that are right."""
-        self.ran.append((driver, case, bool(wrong)))
-        if not wrong:
-            self.counts[driver.name, kind][PASSED] += passed
-            return
-        known = any(line.names("fault", driver, case) for line in self.listed)
-        self.counts[driver.name, kind][KNOWN if known else FAILED] += 1
-        print(f"{driver.name}: {'known: ' if known else ''}{case}: {wrong}", flush=True)
-
-    def add_stale(self):
-        """A listed fault fails where its cases ran and all of them were right."""
-        for line in self.listed:
-            program = dataclasses.replace(line, case=line.case.split(":")[0])
-            ran = [(driver, wrong and line.names("fault", driver, case))
-                   for driver, case, wrong in self.ran
-                   if program.names("fault", driver, case.split(":")[0])]
-            if ran and not any(happened for _, happened in ran):
-                self.counts[ran[0][0].name, "list"][FAILED] += 1
-                print(f"{ran[0][0].name}: no longer so, take its line out of known-faults.txt: "
-                      f"{line.case}: {line.seen}")
-
-    def total(self, result):
-        return sum(count[result] for count in self.counts.values())
 
 
 class Reference:
@@ -151,10 +85,6 @@ def check_programs(build):
     return {test["name"]: test for test in tests if test["cmd"][0].startswith(folder + os.sep)}
 
 
-SUMMARY = re.compile(r"^\d+%: Checks: (\d+), Failures: (\d+), Errors: (\d+)$", re.MULTILINE)
-FAULT = re.compile(r"^[^:\n]*:\d+:[FE]:[^:\n]*:(.*?):\d+: (.*)$", re.MULTILINE)
-
-
 def run_program(driver, test):
     """(number of tests that passed, {test: what is wrong})"""
     environment = driver.environ({**test["env"], "GST_REGISTRY": os.environ["GST_REGISTRY"]})
@@ -171,14 +101,7 @@ def run_program(driver, test):
         said = output.read()
     if status == 77:
         return 0, {"": "is skipped, which known-faults.txt does not list"}
-    summary = SUMMARY.search(said)
-    if not summary:
-        return 0, {"": f"exit status {status}: {said[-300:]}"}
-    checks, failures, errors = map(int, summary.groups())
-    faults = dict(FAULT.findall(said))
-    if status and not faults:
-        faults[""] = f"exit status {status}: {said[-300:]}"
-    return checks - failures - errors, faults
+    return knownfaults.tests_of(said, f"exit status {status}: {said[-300:]}" if status else None)
 
 
 def run_driver(driver, reference, tests, judge, jobs):
@@ -195,19 +118,17 @@ def run_driver(driver, reference, tests, judge, jobs):
             judge.add(driver, "pipelines", name, wrong)
         names = [name for name in tests if not judge.is_skipped(driver, "programs", name)]
         for name, (passed, faults) in pool.map(program, names):
-            judge.add(driver, "programs", name, None, passed)
-            for test, wrong in faults.items():
-                judge.add(driver, "programs", f"{name}:{test}".rstrip(":"), wrong)
+            judge.add_program(driver, "programs", name, passed, faults)
 
 
 def version_of(driver, build):
     """The driver's version, as opencl-devices prints it."""
     said = fetch.command([*driver.prefix, os.path.join(build, "tools", "opencl-devices")],
                          env=driver.environ({}))
-    version = re.search(r"^ *version +(.*)$", said, re.MULTILINE)
+    version = knownfaults.version_of(said)
     if not version:
         raise fetch.Missing("opencl-devices prints no version")
-    return version.group(1).split("driver ")[-1]
+    return version
 
 
 def fetch_all(names, folder, build):
@@ -255,7 +176,7 @@ def parse():
 
 def main():
     options = parse()
-    judge = Judge(read_list(os.path.join(HERE, "known-faults.txt")))
+    judge = knownfaults.Judge(knownfaults.read_list())
     names = [name for name in (QUICK if options.quick else devices.PIPELINES)
              if fnmatch.fnmatch(name, options.only)]
     tests = {} if options.quick or options.no_programs else {

@@ -87,7 +87,8 @@ run_tests () {
   rm -f "$logs"/testlog*.json
   # Each of them has as many threads as there are cores.
   meson test -C "$build" --no-rebuild --num-processes 2 --print-errorlogs "$@" </dev/null
-  python3 "$root/tests/count.py" "$logs"/testlog*.json # one, of a name that a wrapper changes
+  # one log, of a name that a wrapper changes
+  python3 "$root/tests/count.py" "$logs"/testlog*.json "$build/tools/opencl-devices"
   exit
 }
 

@@ -69,7 +69,7 @@ class Machine:
 
     def __init__(self, work, user=0, sudo=False):
         self.work, self.checkout = work, work / "checkout"
-        for folder in "pipelines", "tests/modes", "tools":
+        for folder in "pipelines", "tests/modes", "tests/drivers", "tools":
             shutil.copytree(ROOT / folder, self.checkout / folder)
         for script in "run.sh", "count.py":
             shutil.copy(ROOT / "tests" / script, self.checkout / "tests")
