@@ -47,7 +47,7 @@ Result:
   --before FILE.png       also writes the first frame as it was filmed
   --size WIDTHxHEIGHT     of the result (default: that of FILE)
 
-  --device DEVICE         auto, gpu, cpu, PLATFORM:DEVICE or part of a name
+  --device DEVICE         auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name
 $(explain_switches)
 
 Examples:

@@ -38,7 +38,7 @@ END
 
 explain_device () {
   cat <<END
-  --device DEVICE         auto, gpu, cpu, PLATFORM:DEVICE or part of a name
+  --device DEVICE         auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name
 END
   explain_switches
 }

@@ -1,7 +1,7 @@
 /* opencl-devices: the OpenCL devices of this machine, by the names that `device` takes
  *
- * opencl-devices [DEVICE]: all, or those that DEVICE names (auto, gpu, cpu, 0:1, part of a
- * name). The one that an element takes is marked. It ends with 1 where none can be used.
+ * opencl-devices [DEVICE]: all, or those that DEVICE names (auto, gpu, cpu, accelerator,
+ * 0:1, part of a name). The one that an element takes is marked. It ends with 1 where none can be used.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -17,7 +17,9 @@ kind_of (const opencl::DeviceDescription &device)
   if (device.type & CL_DEVICE_TYPE_GPU)
     return device.shares_host_memory ? "GPU in the host's memory"
                                      : "GPU with memory of its own";
-  return device.type & CL_DEVICE_TYPE_CPU ? "CPU" : "other device";
+  if (device.type & CL_DEVICE_TYPE_CPU)
+    return "CPU";
+  return device.type & CL_DEVICE_TYPE_ACCELERATOR ? "accelerator" : "other device";
 }
 
 std::string
@@ -50,6 +52,16 @@ abilities_of (const cl::Device &device)
   return known.empty () ? "single precision alone" : known;
 }
 
+std::string
+runs_of (const opencl::DeviceDescription &device)
+{
+  if (!device.fault.empty ())
+    return "nothing: it " + device.fault;
+  return device.has_compiler
+             ? "every element"
+             : "programs compiled elsewhere (openclkernel): it has no compiler";
+}
+
 void
 print (const opencl::ListedDevice &listed, const opencl::DeviceDescription &device,
     bool is_taken)
@@ -69,9 +81,7 @@ print (const opencl::ListedDevice &listed, const opencl::DeviceDescription &devi
                   << ", local memory "
                   << bytes_of (handle.getInfo<CL_DEVICE_LOCAL_MEM_SIZE> ()) << "\n";
   line ("knows") << abilities_of (handle) << "\n";
-  line ("runs") << (device.fault.empty () ? "every element"
-                                          : "nothing: it " + device.fault)
-                << "\n";
+  line ("runs") << runs_of (device) << "\n";
 }
 } // namespace
 

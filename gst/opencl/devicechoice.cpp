@@ -41,8 +41,6 @@ fault_of (const cl::Device &device)
 
   if (!device.getInfo<CL_DEVICE_AVAILABLE> ())
     return "is not available";
-  if (!device.getInfo<CL_DEVICE_COMPILER_AVAILABLE> ())
-    return "has no compiler";
   if (sscanf (version.c_str (), "OpenCL %u.%u", &major, &minor) != 2
       || major * 100 + minor < 102)
     return "has version \"" + version + "\", expected OpenCL 1.2 or later";
@@ -77,6 +75,33 @@ is_index (const char *choice)
       "^[0-9]+:[0-9]+$", choice, GRegexCompileFlags (0), GRegexMatchFlags (0));
 }
 
+/* The type that `choice` names, or 0 */
+cl_device_type
+type_named (const char *choice)
+{
+  static constexpr struct {
+    const char *name;
+    cl_device_type type;
+  } types[] = {{"gpu", CL_DEVICE_TYPE_GPU}, {"cpu", CL_DEVICE_TYPE_CPU},
+      {"accelerator", CL_DEVICE_TYPE_ACCELERATOR}};
+  for (const auto &known : types) {
+    if (strcmp (choice, known.name) == 0)
+      return known.type;
+  }
+  return 0;
+}
+
+/* An FPGA board, whose programs are compiled elsewhere, cannot build an element's kernels:
+ * it is used only where it is asked for. */
+std::string
+fault_for (const DeviceDescription &device, const char *choice)
+{
+  const bool is_asked_for = strcmp (choice, GST_OPENCL_DEVICE_DEFAULT) != 0;
+  if (!device.fault.empty () || device.has_compiler || is_asked_for)
+    return device.fault;
+  return "has no compiler";
+}
+
 int
 rank_of (const DeviceDescription &device)
 {
@@ -90,6 +115,8 @@ rank_of (const DeviceDescription &device)
 bool
 is_better (const DeviceDescription &a, const DeviceDescription &b)
 {
+  if (a.has_compiler != b.has_compiler)
+    return a.has_compiler;
   int rank_a = rank_of (a), rank_b = rank_of (b);
   return rank_a != rank_b ? rank_a > rank_b : a.memory > b.memory;
 }
@@ -113,8 +140,8 @@ set_no_device_error (const std::vector<DeviceDescription> &listed, const char *c
         "No OpenCL device of device=%s can be used: %s", asked, faults.c_str ());
   else
     g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_DEVICE,
-        "No OpenCL device matches device=%s: expected auto, gpu, cpu, PLATFORM:DEVICE or "
-        "part of a name of: %s",
+        "No OpenCL device matches device=%s: expected auto, gpu, cpu, accelerator, "
+        "PLATFORM:DEVICE or part of a name of: %s",
         asked, present.c_str ());
   g_free (asked);
 }
@@ -154,6 +181,7 @@ describe_device (const cl::Device &device, const std::string &index)
   description.shares_host_memory = device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ();
   description.memory = device.getInfo<CL_DEVICE_GLOBAL_MEM_SIZE> ();
   description.fault = fault_of (device);
+  description.has_compiler = device.getInfo<CL_DEVICE_COMPILER_AVAILABLE> ();
   g_free (name);
   return description;
 }
@@ -163,10 +191,8 @@ device_is_chosen (const DeviceDescription &device, const char *choice)
 {
   if (strcmp (choice, GST_OPENCL_DEVICE_DEFAULT) == 0)
     return true;
-  if (strcmp (choice, "gpu") == 0)
-    return device.type & CL_DEVICE_TYPE_GPU;
-  if (strcmp (choice, "cpu") == 0)
-    return device.type & CL_DEVICE_TYPE_CPU;
+  if (const cl_device_type type = type_named (choice))
+    return device.type & type;
   if (is_index (choice))
     return device.index == choice;
   return contains_ignoring_case (device.name, choice);
@@ -183,9 +209,10 @@ choose_among (
     const DeviceDescription &device = listed[i];
     if (!device_is_chosen (device, choice))
       continue;
-    if (!device.fault.empty ())
-      faults += (faults.empty () ? "" : "; ") + device.index + " " + device.name + " "
-                + device.fault;
+    const std::string fault = fault_for (device, choice);
+    if (!fault.empty ())
+      faults +=
+          (faults.empty () ? "" : "; ") + device.index + " " + device.name + " " + fault;
     else if (best < 0 || is_better (device, listed[best]))
       best = int (i);
   }

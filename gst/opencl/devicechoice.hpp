@@ -19,6 +19,7 @@ struct DeviceDescription {
   bool shares_host_memory = false; /* a CPU, or a GPU beside one */
   cl_ulong memory = 0;             /* bytes */
   std::string fault;               /* "is not available"; empty where it can be used */
+  bool has_compiler = true;        /* or else its programs are compiled elsewhere */
 };
 
 /* A device of this machine, and where its platform lists it: "PLATFORM:DEVICE" */
@@ -40,10 +41,11 @@ bool has_extension (cl_device_id device, const std::string &name);
 bool device_is_chosen (const DeviceDescription &device, const char *choice);
 
 /* The place in `listed` of the device that `choice` means: of those that it names and
- * that can be used, a GPU with memory of its own before one that works in the host's,
- * that before a CPU and that before any other; then the one with more memory, then the
- * first. -1 with GST_OPENCL_ERROR_NO_DEVICE, which says which devices are there or what
- * those that `choice` names lack. */
+ * that can be used, one with a compiler before one without; then a GPU with memory of its own
+ * before one that works in the host's, that before a CPU and that before an accelerator; then
+ * the one with more memory, then the first. "auto" takes no device without a compiler. -1 with
+ * GST_OPENCL_ERROR_NO_DEVICE, which says which devices are there or what those that `choice`
+ * names lack. */
 int choose_among (
     const std::vector<DeviceDescription> &listed, const char *choice, GError **error);
 

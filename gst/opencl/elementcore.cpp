@@ -93,8 +93,9 @@ ElementCore::install_properties (GObjectClass *klass)
   g_object_class_install_property (klass, PROP_DEVICE,
       g_param_spec_string ("device", "Device",
           "Device to run on: auto (the neighbours' device, else GST_OPENCL_DEVICE, else "
-          "the best GPU, else the CPU), gpu, cpu, PLATFORM:DEVICE by index, or part of "
-          "the device's name",
+          "the best GPU, else the CPU), gpu, cpu, accelerator, PLATFORM:DEVICE by index, "
+          "or "
+          "part of the device's name",
           GST_OPENCL_DEVICE_DEFAULT, GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
   g_object_class_install_property (klass, PROP_ASYNC_DEPTH,
       g_param_spec_uint ("async-depth", "Async depth",

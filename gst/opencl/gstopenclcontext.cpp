@@ -602,6 +602,13 @@ build_program (GstOpenCLContext *self, cl::Program &program, const std::string &
   const cl_device_id device = state.device ();
   cl_int code =
       clBuildProgram (program (), 1, &device, options.c_str (), nullptr, nullptr);
+  if (code == CL_COMPILER_NOT_AVAILABLE) {
+    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+        "%s has no compiler, expected a program that was compiled elsewhere (location of "
+        "openclkernel)",
+        state.name.c_str ());
+    return FALSE;
+  }
   if (code != CL_SUCCESS) {
     std::string log;
     program.getBuildInfo (state.device, CL_PROGRAM_BUILD_LOG, &log);

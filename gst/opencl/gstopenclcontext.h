@@ -61,15 +61,16 @@ GST_OPENCL_API GType gst_opencl_queue_get_type (void);
 
 /**
  * gst_opencl_context_new:
- * @device: (nullable): `auto`, `gpu`, `cpu`, `PLATFORM:DEVICE` by index (as `clinfo -l`
- *   lists them), or part of the device's name; %NULL is `auto`
+ * @device: (nullable): `auto`, `gpu`, `cpu`, `accelerator`, `PLATFORM:DEVICE` by index (as
+ *   `clinfo -l` lists them), or part of the device's name; %NULL is `auto`
  * @error: set to %GST_OPENCL_ERROR_NO_DEVICE with the devices that are there, or with what
  *   the one that was named lacks; or when a call fails
  *
  * A GPU with memory of its own is preferred to one that works in the host's memory, that
- * to a CPU and that to any other device; among those, the one with more memory, then the
- * first in the order of the platforms. Only devices that are available, have a compiler
- * and know OpenCL 1.2 or later are chosen.
+ * to a CPU and that to an accelerator; among those, the one with more memory, then the
+ * first in the order of the platforms. Only devices that are available and know OpenCL 1.2
+ * or later are chosen. `auto` chooses only devices that have a compiler; others, such as
+ * FPGA boards, run programs that were compiled elsewhere.
  *
  * Whoever asks for the same device gets the same context, as long as someone holds it.
  *

@@ -63,7 +63,7 @@ parse_arguments (int argc, char **argv, Raw &raw, GError **error)
 {
   const GOptionEntry entries[] = {
       {"device", 'd', 0, G_OPTION_ARG_STRING, &raw.device,
-          "auto, gpu, cpu, PLATFORM:DEVICE or part of a name", "DEVICE"},
+          "auto, gpu, cpu, accelerator, PLATFORM:DEVICE or part of a name", "DEVICE"},
       {"case", 'c', 0, G_OPTION_ARG_STRING, &raw.cases,
           "Only cases of these names; * and ? stand for others", "PATTERN,…"},
       {"no-baselines", 'n', 0, G_OPTION_ARG_NONE, &raw.no_baselines,

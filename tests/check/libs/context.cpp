@@ -202,7 +202,8 @@ TEST (test_context_of_a_type_is_made_only_where_there_is_such_a_device)
   struct {
     const gchar *name;
     cl_device_type type;
-  } types[] = {{"cpu", CL_DEVICE_TYPE_CPU}, {"gpu", CL_DEVICE_TYPE_GPU}};
+  } types[] = {{"cpu", CL_DEVICE_TYPE_CPU}, {"gpu", CL_DEVICE_TYPE_GPU},
+      {"accelerator", CL_DEVICE_TYPE_ACCELERATOR}};
 
   for (auto &type : types) {
     if (machine_has (type.type))
@@ -266,8 +267,6 @@ TEST (test_context_is_not_made_on_a_device_that_cannot_be_used)
 
   counting::let_devices_say (CL_DEVICE_AVAILABLE, &no, sizeof no);
   assert_not_chosen ("is not available");
-  counting::let_devices_say (CL_DEVICE_COMPILER_AVAILABLE, &no, sizeof no);
-  assert_not_chosen ("has no compiler");
   for (const char *version : {"OpenCL 1.1 Old", "OpenCL 1.0", "OpenGL 4.6", ""}) {
     counting::let_devices_say (CL_DEVICE_VERSION, version, strlen (version) + 1);
     assert_not_chosen ("expected OpenCL 1.2 or later");
@@ -276,6 +275,36 @@ TEST (test_context_is_not_made_on_a_device_that_cannot_be_used)
     counting::let_devices_say (CL_DEVICE_VERSION, version, strlen (version) + 1);
     gst_object_unref (new_context ());
   }
+}
+
+TEST (test_context_of_an_accelerator_is_made_where_a_device_is_one)
+{
+  const cl_device_type accelerator = CL_DEVICE_TYPE_ACCELERATOR;
+
+  counting::let_devices_say (CL_DEVICE_TYPE, &accelerator, sizeof accelerator);
+  for (const gchar *device : {"accelerator", "auto"}) /* where there is nothing else */
+    assert_choice_works (device);
+  expect_says (error_of_choice ("cpu"), {"device=cpu", "accelerator", "0:0 "});
+  g_setenv ("GST_OPENCL_DEVICE", "accelerator", TRUE);
+  assert_choice_works ("auto");
+  g_unsetenv ("GST_OPENCL_DEVICE");
+  counting::let_devices_say_the_truth ();
+}
+
+TEST (test_context_without_a_compiler_is_made_by_name)
+{
+  const cl_bool no = CL_FALSE;
+
+  counting::let_devices_say (CL_DEVICE_COMPILER_AVAILABLE, &no, sizeof no);
+  expect_says (error_of_choice ("auto"), {"has no compiler", "0:0 "});
+  Owned<GError> error;
+  Owned<GstOpenCLContext> context = gst_opencl_context_new ("0:0", error.out ());
+  fail_unless (context != nullptr, "%s", error ? error->message : "no error");
+  counting::let_fail (counting::BUILD_PROGRAM, 1, CL_COMPILER_NOT_AVAILABLE);
+  fail_if (gst_opencl_context_get_program (
+      context, "kernel void k () {}", nullptr, error.out ()));
+  expect_says (error->message, {"has no compiler"});
+  counting::let_devices_say_the_truth ();
 }
 
 TEST (test_context_of_names_that_are_not_text)

@@ -21,12 +21,19 @@ const DeviceDescription discrete{"2:0", "Card", CL_DEVICE_TYPE_GPU, false, 8 * g
 const DeviceDescription larger{
     "2:1", "Large Card", CL_DEVICE_TYPE_GPU, false, 24 * gib, ""};
 const DeviceDescription other{
-    "3:0", "Accelerator", CL_DEVICE_TYPE_ACCELERATOR, false, 64 * gib, ""};
+    "3:0", "Board", CL_DEVICE_TYPE_ACCELERATOR, false, 64 * gib, ""};
 
 DeviceDescription
 with_fault (DeviceDescription device, const char *fault)
 {
   device.fault = fault;
+  return device;
+}
+
+DeviceDescription
+without_compiler (DeviceDescription device)
+{
+  device.has_compiler = false;
   return device;
 }
 
@@ -68,6 +75,30 @@ TEST (test_choice_prefers_a_card_to_an_integrated_gpu_to_a_cpu)
   assert_chosen ({cpu, integrated, discrete}, "cpu", cpu);
 }
 
+TEST (test_choice_of_an_accelerator_takes_the_type)
+{
+  DeviceDescription named = cpu; /* the name does not make it one */
+  named.name = "Accelerator";
+  assert_chosen ({cpu, integrated, discrete, other, named}, "accelerator", other);
+  const std::string message = chosen_of ({named, discrete}, "accelerator");
+  fail_unless (message.find ("matches device=accelerator") != std::string::npos
+                   && message.find ("0:0 Accelerator, 2:0 Card") != std::string::npos,
+      "%s", message.c_str ());
+}
+
+/* A board whose programs are compiled elsewhere runs no other element's kernels. */
+TEST (test_choice_of_a_device_without_a_compiler_takes_its_name)
+{
+  const DeviceDescription board = without_compiler (other);
+  for (const char *choice : {"accelerator", "3:0", "board"})
+    assert_chosen ({cpu, discrete, board}, choice, board);
+  assert_chosen ({cpu, board}, "auto", cpu);
+  assert_chosen ({board, other}, "accelerator", other);
+  const std::string message = chosen_of ({board}, "auto");
+  fail_unless (message.find ("3:0 Board has no compiler") != std::string::npos, "%s",
+      message.c_str ());
+}
+
 TEST (test_choice_among_equals_is_the_larger_memory_then_the_first)
 {
   assert_chosen ({cpu, integrated, discrete, larger}, "auto", larger);
@@ -81,7 +112,7 @@ TEST (test_choice_among_equals_is_the_larger_memory_then_the_first)
 TEST (test_choice_passes_over_what_cannot_be_used)
 {
   DeviceDescription away = with_fault (larger, "is not available");
-  DeviceDescription mute = with_fault (discrete, "has no compiler");
+  DeviceDescription mute = without_compiler (discrete);
 
   assert_chosen ({cpu, integrated, away, mute}, "auto", integrated);
   assert_chosen ({cpu, away, mute}, "auto", cpu);
