@@ -4,16 +4,18 @@ count.py TESTLOG OPENCL-DEVICES
 
 A failure that drivers/known-faults.txt lists for this machine's driver, whose version
 OPENCL-DEVICES prints, is known and no failure; but it fails where it is listed and does not
-happen. A test that is skipped, since what it needs is not installed, is neither; the lines
-before the last say which these are.
+happen. A test that is left out, since what it needs is missing, is neither; each one is a line
+before the last. allowed-skips.txt lists those that may be: any other fails.
 
 Ends with the line "N passed, N failed"; exits with 1 where anything failed or nothing ran.
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
 import dataclasses
+import fnmatch
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -37,6 +39,36 @@ def read_driver(opencl_devices):
     return Driver(knownfaults.version_of(said))
 
 
+NOT_CHECKED = re.compile(r"^NOT CHECKED: (.*)$", re.MULTILINE)
+
+
+def read_allowed():
+    """[(test, what it prints)], patterns"""
+    path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "allowed-skips.txt")
+    with open(path, encoding="utf-8") as file:
+        lines = [line.split("|") for line in file if line.strip() and not line.startswith("#")]
+    return [(test.strip(), said.strip()) for test, said, why in lines]
+
+
+def left_out(program):
+    """What the program prints that it leaves out."""
+    found = NOT_CHECKED.findall(program.get("stdout", ""))
+    return found or (["without a reason"] if program["result"] == "SKIP" else [])
+
+
+def judge_left_out(programs):
+    """Prints what is left out; the number of those that are not allowed."""
+    allowed, wrong = read_allowed(), 0
+    for program in programs:
+        for reason in left_out(program):
+            may = any(fnmatch.fnmatchcase(program["name"], test)
+                      and fnmatch.fnmatchcase(reason, said) for test, said in allowed)
+            print(f"{program['name']} NOT CHECKED: {reason}"
+                  + ("" if may else ": not in tests/allowed-skips.txt"))
+            wrong += not may
+    return wrong
+
+
 def read_programs(path):
     try:
         with open(path, encoding="utf-8") as log:
@@ -50,19 +82,17 @@ def main():
     programs = read_programs(sys.argv[1])
     driver = read_driver(sys.argv[2])
     judge = knownfaults.Judge(knownfaults.read_list())
-    skipped = [program["name"] for program in programs if program["result"] == "SKIP"]
+    skipped = [program for program in programs if program["result"] == "SKIP"]
     for program in programs:
         if program["result"] != "SKIP":
             failure = None if program["result"] == "OK" else program["result"]
             tests = knownfaults.tests_of(program.get("stdout", ""), failure)
             judge.add_program(driver, "programs", program["name"], *tests)
     judge.add_stale()
-    if skipped:
-        print(f"{len(skipped)} skipped: {', '.join(skipped)}")
     known = judge.total(knownfaults.KNOWN)
     if known:
         print(f"{known} known, faults of the driver {driver.version}")
-    failed = judge.total(knownfaults.FAILED)
+    failed = judge.total(knownfaults.FAILED) + judge_left_out(programs)
     if len(skipped) == len(programs):
         failed = 1
     print(f"{judge.total(knownfaults.PASSED)} passed, {failed} failed")

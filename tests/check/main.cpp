@@ -123,12 +123,18 @@ data_path (const char *variable, const std::string &name)
   return std::string (folder ? folder : "") + "/" + name;
 }
 
+void
+not_checked (const std::string &why)
+{
+  g_print ("NOT CHECKED: %s\n", why.c_str ());
+}
+
 bool
 has_folder (const std::string &path)
 {
   const bool has = g_file_test (path.c_str (), G_FILE_TEST_IS_DIR);
   if (!has)
-    g_print ("NOT CHECKED: no %s\n", path.c_str ());
+    not_checked ("no " + path);
   return has;
 }
 

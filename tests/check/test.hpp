@@ -42,7 +42,9 @@ bool only_with (const char *argument, const char *beginning, bool (*is_there) ()
 
 /* `name` in the folder of data that the environment names by `variable` */
 std::string data_path (const char *variable, const std::string &name = "");
-/* Prints that tests are left out where it returns false. */
+/* Says why tests are left out; tests/allowed-skips.txt lists what may be. */
+void not_checked (const std::string &why);
+/* Where it returns false it says so. */
 bool has_folder (const std::string &path);
 
 template <typename T, std::size_t n>

@@ -74,6 +74,7 @@ def convolved(pixels, size, kernel, scale, offset, method):
 
 def check_ffmpeg(picture):
     if not shutil.which("ffmpeg"):
+        print("NOT CHECKED: no ffmpeg")
         return SKIPPED
     size = size_of(picture)
     for pixels, planar in ("gray", "gray"), ("rgba", "gbrap"):
@@ -130,6 +131,7 @@ def check_onnxruntime():
         import onnx  # noqa: F401
         import onnxruntime  # noqa: F401
     except ImportError:
+        print("NOT CHECKED: no onnx and onnxruntime")
         return SKIPPED
     rng = np.random.default_rng(1)
     for side, channels, filters, taps, stride, dilation, padding, groups, methods in LAYERS:

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Promises: the suite counts each test of a gst-check program; a failure that known-faults.txt
 lists for this machine's driver does not fail the suite, any other does, and so does a listed one
-that does not happen. What is listed for another version does not count.
+that does not happen. What is listed for another version does not count. A test that is left out
+fails the suite unless allowed-skips.txt lists it, and each line of that list names a test.
 
-usage: counting.py TESTS
+usage: counting.py TESTS BUILD
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
+import fnmatch
 import json
 import pathlib
 import shutil
@@ -14,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-TESTS = pathlib.Path(sys.argv[1])
+TESTS, BUILD = map(pathlib.Path, sys.argv[1:])
 DEVICES = """#!/bin/sh
 echo "0:0  Other
     kind          GPU, 4 compute units
@@ -50,9 +52,8 @@ def count(*programs):
 
 def check_plain():
     assert count() == (1, ["0 passed, 1 failed"])
-    assert count(program("elements_two", "OK", 7), program("script", "OK"),
-                 program("elements_three", "SKIP")) \
-        == (0, ["1 skipped: elements_three", "8 passed, 0 failed"])
+    assert count(program("elements_two", "OK", 7), program("script", "OK")) \
+        == (0, ["8 passed, 0 failed"])
     assert count(program("script", "TIMEOUT"), program("elements_two", "FAIL", 7))[1][-1] \
         == "7 passed, 2 failed"
 
@@ -76,9 +77,36 @@ def check_gone():
     assert status == 0 and said[-1] == "9 passed, 0 failed", said
 
 
+def left_out(name, result, reason):
+    said = f"100%: Checks: 3, Failures: 0, Errors: 0\n{reason}\n"
+    return count(program("elements_two", "OK", 7), {"name": name, "result": result, "stdout": said})
+
+
+def check_left_out():
+    allowed = "pipelines_convolutions_ffmpeg", "SKIP", "NOT CHECKED: no ffmpeg"
+    status, said = left_out(*allowed)
+    assert status == 0 and said[-1] == "7 passed, 0 failed" and "NOT CHECKED" in said[0], said
+    # Another test, another reason, no reason
+    for fault in (("pipelines_gl", *allowed[1:]), (*allowed[:2], "NOT CHECKED: no camera"),
+                  (*allowed[:2], "")):
+        status, said = left_out(*fault)
+        assert status == 1 and said[-1] == "7 passed, 1 failed", said
+    # A part of a program that passes
+    status, said = left_out("elements_three", "OK", allowed[2])
+    assert status == 1 and said[-1] == "10 passed, 1 failed", said
+
+
+def check_list():
+    tests = json.loads((BUILD / "meson-info/intro-tests.json").read_text())
+    for line in (TESTS / "allowed-skips.txt").read_text().splitlines():
+        name = line.split("|")[0].strip()
+        assert line.startswith("#") or fnmatch.filter([test["name"] for test in tests], name), name
+
+
 with tempfile.TemporaryDirectory() as folder:
     FOLDER = pathlib.Path(folder)
-    shutil.copy(TESTS / "count.py", FOLDER)
+    for file in "count.py", "allowed-skips.txt":
+        shutil.copy(TESTS / file, FOLDER)
     shutil.copytree(TESTS / "drivers", FOLDER / "drivers")
     (FOLDER / "drivers/known-faults.txt").write_text(LIST)
     (FOLDER / "devices").write_text(DEVICES)
@@ -86,4 +114,6 @@ with tempfile.TemporaryDirectory() as folder:
     check_plain()
     check_known()
     check_gone()
+    check_left_out()
+check_list()
 print("as promised")
