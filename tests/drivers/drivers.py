@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs pipelines and check programs on other OpenCL drivers.
 
-drivers.py [--quick] [--largest] [--only PATTERN] [--no-programs] [--folder FOLDER] BUILD
+drivers.py [--quick] [--largest] [--only PATTERN]... [--no-programs] [--folder FOLDER] BUILD
            [DRIVER...]
 
 Drivers are fetched into FOLDER. The pipelines of tests/kernels/devices.py run on each, one
@@ -53,6 +53,7 @@ class Reference:
         self.cases = {name: [devices.Case(options, name, size) for size in
                              devices.PIPELINES[name][2][-1 if options.largest else 0:]]
                       for name in names}
+        devices.record_spectra(options, sum(self.cases.values(), []))
 
     def run(self, jobs):
         """Returns the pipelines that fail there, and why."""
@@ -158,7 +159,8 @@ def parse():
     parser.add_argument("drivers", nargs="*", metavar="DRIVER", help=", ".join(fetch.DRIVERS))
     parser.add_argument("--quick", action="store_true", help="what continuous integration runs")
     parser.add_argument("--largest", action="store_true", help="one size of each pipeline")
-    parser.add_argument("--only", default="*", help="pipelines and check programs of this name")
+    parser.add_argument("--only", action="append", metavar="PATTERN",
+                        help="pipelines and check programs of this name; may be repeated")
     parser.add_argument("--no-programs", action="store_true", help="leave check programs out")
     parser.add_argument("--folder", help="where drivers are; default: drivers in the build folder")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -171,17 +173,16 @@ def parse():
     options.folder = options.folder or os.path.join(options.build, "drivers")
     options.program = os.path.join(options.build, "tests", "faults", "faulty-launch")
     options.environment = {}
+    options.takes = lambda name: any(fnmatch.fnmatch(name, only) for only in options.only or ["*"])
     return options
 
 
 def main():
     options = parse()
     judge = knownfaults.Judge(knownfaults.read_list())
-    names = [name for name in (QUICK if options.quick else devices.PIPELINES)
-             if fnmatch.fnmatch(name, options.only)]
-    tests = {} if options.quick or options.no_programs else {
-        name: test for name, test in check_programs(options.build).items()
-        if fnmatch.fnmatch(name, options.only)}
+    tests = {} if options.quick or options.no_programs else check_programs(options.build)
+    tests = {name: test for name, test in tests.items() if options.takes(name)}
+    names = list(filter(options.takes, QUICK if options.quick else devices.PIPELINES))
     rows = []
     with tempfile.TemporaryDirectory() as options.files:
         devices.write_inputs(options.files)
