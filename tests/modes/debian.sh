@@ -1,13 +1,40 @@
 #!/bin/bash
-# what does not build, with every warning an error, or pass in a Debian of SUITE (trixie); beside build
+# what demo.sh, documents, tests and packages lack in an empty Debian; [--quick] SUITE, such as trixie
+#
+# --quick runs demo.sh alone. Warnings are errors.
 #
 # shellcheck disable=SC1091,SC2154
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -uo pipefail
 source "$(dirname "$0")/common.sh"
 
-[[ ${1:-} =~ ^[a-z]+$ ]] || refuse "Which suite of Debian? tests/run.sh --debian trixie"
-new_debian "debian-$1" "$1"
+quick=''
+[ "${1:-}" != --quick ] || { quick=yes && shift; }
+suite=${1:-}
+[ -n "$suite" ] || refuse "Which suite of Debian? tests/run.sh --debian trixie"
+new_debian "bare-$suite" "$suite"
 passed=0 failed=0
-add_up within "debian-$1" 'GST_OPENCL_SETUP=--werror /checkout/tests/run.sh'
+
+# check NAME COMMAND
+check () {
+  local start=$SECONDS result=failed
+  if within "bare-$suite" "export GST_OPENCL_SETUP=--werror && $2"; then
+    passed=$((passed + 1)) result=passed
+  else
+    failed=$((failed + 1))
+  fi
+  echo "$1: $result after $((SECONDS - start)) seconds"
+}
+
+check "two pictures of demo.sh" \
+  'cd /tmp && /checkout/pipelines/demo.sh && [ -s bscan.png ] && [ -s greenscreen.png ]'
+[ -z "$quick" ] || conclude "$passed" "$failed"
+# With no packages but those of demo.sh, and those that the test itself needs
+check "commands of the documents" \
+  'apt-get -qy install --no-install-recommends git xvfb x11-utils \
+    && cd /checkout && /usr/bin/python3 tests/check/pipelines/readme.py . build'
+start=$SECONDS
+add_up within "bare-$suite" 'GST_OPENCL_SETUP=--werror /checkout/tests/run.sh'
+echo "every test, after $((SECONDS - start)) seconds"
+add_up "$modes/packages.sh" "$suite"
 conclude "$passed" "$failed"
