@@ -68,17 +68,32 @@ on_add_pad (GObject *tracer, GstClockTime time, GstElement *element, GstPad *pad
   remember (GST_OPENCL_STATS_TRACER (tracer), element);
 }
 
+/* (transfer full) (nullable): the element behind `pad`. GStreamer 1.26 calls the hook of events
+ * with the pad locked, older versions without. While the pad is locked its peer stays linked
+ * and keeps its parent. */
+static GstElement *
+get_peer_element (GstPad *pad)
+{
+  const bool locked_here = g_mutex_trylock (GST_OBJECT_GET_LOCK (pad));
+  GstPad *peer = GST_PAD_PEER (pad);
+  GstObject *parent = peer ? GST_OBJECT_PARENT (peer) : nullptr;
+  GstElement *element =
+      GST_IS_ELEMENT (parent) ? GST_ELEMENT (gst_object_ref (parent)) : nullptr;
+
+  if (locked_here)
+    GST_OBJECT_UNLOCK (pad);
+  return element;
+}
+
 /* From here on the thread works for the element behind `pad`. */
 static void
 enter_peer (GstPad *pad)
 {
-  GstPad *peer = gst_pad_get_peer (pad);
-  GstElement *element = peer ? gst_pad_get_parent_element (peer) : nullptr;
+  GstElement *element = get_peer_element (pad);
 
   interrupted.push_back (gst_opencl_statistics_enter (
       element ? gst_opencl_statistics_of (element) : nullptr));
   gst_clear_object (&element);
-  gst_clear_object (&peer);
 }
 
 /* (nullable): whom the thread worked for before. */
