@@ -32,7 +32,7 @@ try:
 except (ImportError, ValueError) as error:
     sys.exit(f"{error}: python3-gi, gir1.2-gtk-3.0 and gstreamer1.0-gtk3 are needed")
 
-PLUGINS = ("opencl", "oct", "keying", "compute", "npy")
+PLUGINS = ("transferopencl", "octopencl", "keyingopencl", "computeopencl", "npyopencl")
 SHOW = " ! opencldownload ! videoconvert ! gtksink name=opencl_view_sink"
 # At least so many steps has a scale; a number of a wider range is typed in.
 STEPS = 200

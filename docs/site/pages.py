@@ -19,7 +19,7 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import GObject, Gst  # noqa: E402
 
-PLUGINS = ("opencl", "oct", "keying", "compute", "npy")
+PLUGINS = ("transferopencl", "octopencl", "keyingopencl", "computeopencl", "npyopencl")
 GUIDES = ("architecture", "oct", "programs", "keying", "interop", "performance", "testing")
 # What an element does, seen: each ends in RGB, of one frame
 SCREEN = ("videotestsrc num-buffers=1 pattern=ball background-color=0xff20a040 ! "

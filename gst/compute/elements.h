@@ -1,4 +1,4 @@
-/* The elements that the plugin "compute" registers
+/* The elements that the plugin "computeopencl" registers
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* The plugin "compute": programs of the user's own in a pipeline
+/* The plugin "computeopencl": programs of the user's own in a pipeline
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -22,6 +22,6 @@ plugin_init (GstPlugin *plugin)
   return registered;
 }
 
-GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, compute,
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, computeopencl,
     "Programs of the user's own on OpenCL devices", plugin_init, PACKAGE_VERSION,
     GST_LICENSE, PACKAGE_NAME, PACKAGE_ORIGIN)

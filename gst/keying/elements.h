@@ -1,4 +1,4 @@
-/* The elements that the plugin "keying" registers
+/* The elements that the plugin "keyingopencl" registers
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

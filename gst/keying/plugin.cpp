@@ -1,4 +1,4 @@
-/* The plugin "keying": from a green screen to a picture with alpha, on the device
+/* The plugin "keyingopencl": from a green screen to a picture with alpha, on the device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -20,6 +20,6 @@ plugin_init (GstPlugin *plugin)
   return registered;
 }
 
-GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, keying,
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, keyingopencl,
     "Keying on OpenCL devices", plugin_init, PACKAGE_VERSION, GST_LICENSE, PACKAGE_NAME,
     PACKAGE_ORIGIN)

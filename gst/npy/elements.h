@@ -1,4 +1,4 @@
-/* The elements that the plugin "npy" registers
+/* The elements that the plugin "npyopencl" registers
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1693,5 +1693,5 @@ npy_parse_class_init (GstNpyParseClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "NumPy array parser",
       "Codec/Parser", "Makes frames of raw spectra, or arrays, of NumPy's .npy files",
-      PACKAGE_ORIGIN);
+      "The gst-opencl developers");
 }

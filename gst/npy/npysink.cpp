@@ -139,7 +139,8 @@ gst_npy_sink_class_init (GstNpySinkClass *klass)
   opencl::install_settings<&GstNpySink::settings> (klass, properties);
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_set_static_metadata (element_class, "NumPy array writer", "Sink/File",
-      "Writes video, OCT data and arrays to NumPy's .npy files", PACKAGE_ORIGIN);
+      "Writes video, OCT data and arrays to NumPy's .npy files",
+      "The gst-opencl developers");
 
   opencl::RecordingSink<GstNpySink, make_recording>::install (klass);
 }

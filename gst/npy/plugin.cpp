@@ -1,4 +1,4 @@
-/* The plugin "npy": arrays in NumPy's files
+/* The plugin "npyopencl": arrays in NumPy's files
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -23,5 +23,6 @@ plugin_init (GstPlugin *plugin)
   return registered;
 }
 
-GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, npy, "Arrays in NumPy's files",
-    plugin_init, PACKAGE_VERSION, GST_LICENSE, PACKAGE_NAME, PACKAGE_ORIGIN)
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, npyopencl,
+    "Arrays in NumPy's files", plugin_init, PACKAGE_VERSION, GST_LICENSE, PACKAGE_NAME,
+    PACKAGE_ORIGIN)

@@ -1,4 +1,4 @@
-/* The elements that the plugin "oct" registers
+/* The elements that the plugin "octopencl" registers
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -50,7 +50,7 @@ typedef struct {
 /**
  * gst_oct_scan_meta_register:
  *
- * Makes the meta known, once for all threads; the plugin `oct` does so too.
+ * Makes the meta known, once for all threads; the plugin `octopencl` does so too.
  *
  * Since: 0.2
  */

@@ -1,4 +1,4 @@
-/* The plugin "oct": from raw spectra to a B-scan, on the device
+/* The plugin "octopencl": from raw spectra to a B-scan, on the device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -35,6 +35,6 @@ plugin_init (GstPlugin *plugin)
   return registered;
 }
 
-GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, oct,
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, octopencl,
     "Optical coherence tomography on OpenCL devices", plugin_init, PACKAGE_VERSION,
     GST_LICENSE, PACKAGE_NAME, PACKAGE_ORIGIN)

@@ -1,4 +1,4 @@
-/* The elements that the plugin "opencl" registers
+/* The elements that the plugin "transferopencl" registers
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* The plugin "opencl": elements of no particular field, and the tracer openclstats
+/* The plugin "transferopencl": elements of no particular field, and the tracer openclstats
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -22,6 +22,6 @@ plugin_init (GstPlugin *plugin)
   return registered;
 }
 
-GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, opencl,
+GST_PLUGIN_DEFINE (GST_VERSION_MAJOR, GST_VERSION_MINOR, transferopencl,
     "Memory on OpenCL devices", plugin_init, PACKAGE_VERSION, GST_LICENSE, PACKAGE_NAME,
     PACKAGE_ORIGIN)

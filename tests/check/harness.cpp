@@ -311,7 +311,8 @@ std::vector<std::string>
 element_names ()
 {
   std::vector<std::string> names;
-  for (const char *plugin : {"compute", "keying", "npy", "oct", "opencl"}) {
+  for (const char *plugin :
+      {"computeopencl", "keyingopencl", "npyopencl", "octopencl", "transferopencl"}) {
     GList *features =
         gst_registry_get_feature_list_by_plugin (gst_registry_get (), plugin);
     /* Not fail_unless(), which a list of rows, made before any test runs, cannot use. */

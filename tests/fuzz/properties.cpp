@@ -44,7 +44,8 @@ all_properties ()
   std::vector<Place> places;
 
   fuzz::start_gstreamer ();
-  for (const char *plugin : {"compute", "keying", "npy", "oct", "opencl"}) {
+  for (const char *plugin :
+      {"computeopencl", "keyingopencl", "npyopencl", "octopencl", "transferopencl"}) {
     GList *features =
         gst_registry_get_feature_list_by_plugin (gst_registry_get (), plugin);
     for (GList *item = features; item; item = item->next) {

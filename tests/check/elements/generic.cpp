@@ -15,6 +15,7 @@
 #include <gst/controller/gstinterpolationcontrolsource.h>
 
 #include <dlfcn.h>
+#include <map>
 #include <regex>
 
 #include <CL/cl.h>
@@ -713,6 +714,31 @@ clBuildProgram (cl_program program, cl_uint n_devices, const cl_device_id *devic
       "a compiler is told: %s", options);
   builds++;
   return next (program, n_devices, devices, options, notify, user_data);
+}
+
+/* Other projects have plugins, too: one of the same name or file hides ours. */
+TEST (test_generic_plugins_have_names_of_their_own)
+{
+  const std::map<std::string, const char *> plugins = {{"chromakey", "keyingopencl"},
+      {"npyparse", "npyopencl"}, {"octfft", "octopencl"},
+      {"openclkernel", "computeopencl"}, {"openclupload", "transferopencl"}};
+  for (const auto &[element, name] : plugins) {
+    Owned<GstElementFactory> factory = gst_element_factory_find (element.c_str ());
+    Owned<GstPlugin> plugin =
+        gst_plugin_feature_get_plugin (GST_PLUGIN_FEATURE (factory.operator->()));
+    ck_assert_str_eq (gst_plugin_get_name (plugin), name);
+    const std::string file = gst_plugin_get_filename (plugin);
+    const std::string expected = std::string ("/libgst") + name + ".so";
+    fail_unless (file.size () > expected.size ()
+                     && file.substr (file.size () - expected.size ()) == expected,
+        "%s is in %s", element.c_str (), file.c_str ());
+    ck_assert_str_eq (gst_plugin_get_source (plugin), "gst-opencl");
+    ck_assert_str_eq (gst_plugin_get_package (plugin), "GStreamer OpenCL");
+    const std::string origin = gst_plugin_get_origin (plugin);
+    fail_unless (!origin.empty () && origin.find ("freedesktop.org") == std::string::npos
+                     && origin.find ("nknown") == std::string::npos,
+        "%s is said to come from %s", name, origin.c_str ());
+  }
 }
 
 TEST (test_generic_flush_leaves_an_element_as_new)
