@@ -35,6 +35,8 @@ test_packages=(
   git xvfb x11-utils libgl1-mesa-dri
   # what opencl-bench compares with; with ffmpeg too, where somebody has installed it
   libfftw3-dev
+  # poclcc, which compiles programs for PoCL
+  libpocl-dev
   # the reference that some tests compare with, and checks of the sources themselves
   python3-nibabel python3-pip librandom123-dev clang-format shellcheck
   # what the examples in docs/examples are for

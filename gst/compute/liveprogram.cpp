@@ -33,19 +33,20 @@ take_text (gchar *text)
 
 /* A file is read when it is named, and when that is asked for. */
 bool
-LiveProgram::read_source (const Settings &wanted, File &read, GError **error) const
+LiveProgram::read_file (const Settings &wanted, File &read, GError **error) const
 {
   GError *reason = nullptr;
 
-  if (file.location == wanted.location && file.reloads == wanted.reloads) {
+  if (file.read && file.read->location == wanted.location
+      && file.reloads == wanted.reloads) {
     read = file;
     return true;
   }
-  read.location = wanted.location;
-  read.reloads = wanted.reloads;
-  read.source = take_text (gst_opencl_source_of_file (wanted.location.c_str (), &reason));
-  if (!reason)
+  auto now = std::make_shared<ProgramFile> ();
+  if (read_program_file (wanted.location, *now, &reason)) {
+    read = {now, wanted.reloads};
     return true;
+  }
   g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
       "location %s cannot be read: %s", wanted.location.c_str (), reason->message);
   g_error_free (reason);
@@ -70,9 +71,12 @@ LiveProgram::make (const Settings &wanted, const FindStreams &find, GError **err
   task.arguments = arguments.get ();
   task.reloads = wanted.reloads;
   if (!wanted.location.empty ()) {
-    if (!read_source (wanted, read, error))
+    if (!read_file (wanted, read, error))
       return false;
-    task.source = read.source;
+    if (read.read->form == ProgramForm::SOURCE)
+      task.source = read.read->contents;
+    else
+      task.compiled = read.read;
   } else if (!wanted.source.empty ()) {
     task.source = take_text (gst_opencl_source_of_text (wanted.source.c_str ()));
   } else if (!task_of_expression (wanted.expression,

@@ -40,12 +40,12 @@ public:
 private:
   /* A file as it was read last. */
   struct File {
-    std::string location, source;
+    std::shared_ptr<const ProgramFile> read; /* (nullable) */
     guint reloads = 0;
   };
 
   bool make (const Settings &wanted, const FindStreams &find, GError **error);
-  bool read_source (const Settings &wanted, File &read, GError **error) const;
+  bool read_file (const Settings &wanted, File &read, GError **error) const;
 
   GstOpenCLContext *context;
   opencl::Settings<Settings> *settings;

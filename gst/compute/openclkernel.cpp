@@ -7,9 +7,10 @@
  * SECTION:element-openclkernel
  * @title: openclkernel
  *
- * Runs a kernel from a file (`location`) or a text (`source`), or one `expression` for
- * each element, over video and arrays in device memory. The kernel's arguments are bound
- * by their names:
+ * Runs a kernel from a file (`location`: OpenCL C, a program binary or SPIR-V) or a text
+ * (`source`), or one `expression` for each element, over video and arrays in device memory.
+ * The kernel's arguments are bound by their names, which the driver has to know: compile
+ * binaries and SPIR-V with `-cl-kernel-arg-info`.
  *
  * - `input`, `output`: pointers to the frame that comes and the one that goes. An input
  *   that is not declared const is copied for each frame, since others may hold it
@@ -23,7 +24,8 @@
  * There is a work-item for each pixel, or each element of an array, of the output unless
  * `global-size` is set. Over an array they have one dimension, or two where the kernel calls
  * `get_global_id (1)`, and three where it calls `get_global_id (2)`: then dimension 0 is
- * `shape0`, 1 is `shape1`, and the last one has all further elements.
+ * `shape0`, 1 is `shape1`, and the last one has all further elements. A program that is not
+ * OpenCL C needs `global-size` there.
  *
  * Settings and the file itself (`reload`) can change while it plays: a program that does not
  * build or does not fit is one WARNING, and the one before goes on.

@@ -90,17 +90,16 @@ Program::create (GstOpenCLContext *context, const Task &task,
   program->alignment = task.alignment;
   program->scratch.resize (streams.size ());
   program->scratch_bytes.resize (streams.size ());
-  if (!program->build (task, error) || !program->choose_lines (error)
+  if (!program->build (task, previous, error) || !program->choose_lines (error)
       || !program->check_arguments (task.arguments, error)
       || !program->bind_all (task, previous, error) || !program->set_size (task, error))
     return nullptr;
   return program;
 }
 
-bool
-Program::build (const Task &task, GError **error)
+cl::Program
+Program::build_source (const Task &task, GError **error) const
 {
-  const std::string options = "-cl-kernel-arg-info " + task.options;
   GError *reason = nullptr;
   cl::Program program (gst_opencl_context_get_program (
       context, task.source.c_str (), options.c_str (), &reason));
@@ -109,10 +108,39 @@ Program::build (const Task &task, GError **error)
     if (g_error_matches (reason, GST_OPENCL_ERROR, GST_OPENCL_ERROR_BUILD))
       put_first_error_first (reason);
     g_propagate_error (error, reason);
-    return false;
   }
-  return choose_kernel (program (), task, error)
-         && read_signature (kernel (), signature, error);
+  return program;
+}
+
+/* Loading a program takes seconds on some boards: a change of arguments must not do it. */
+cl::Program
+Program::build_compiled (const Task &task, const Program *previous, GError **error)
+{
+  compiled = task.compiled;
+  built = previous && previous->compiled == compiled && previous->options == options
+                  && previous->context == context
+              ? opencl::retained<cl::Program> (previous->built (), error)
+              : build_compiled_program (context, *compiled, options, error);
+  return built () ? opencl::retained<cl::Program> (built (), error) : cl::Program ();
+}
+
+/* PoCL describes the arguments of a binary's kernels if the option is given here, too. */
+bool
+Program::build (const Task &task, const Program *previous, GError **error)
+{
+  GError *reason = nullptr;
+
+  options = "-cl-kernel-arg-info " + task.options;
+  cl::Program program =
+      task.compiled ? build_compiled (task, previous, error) : build_source (task, error);
+  if (!program () || !choose_kernel (program (), task, error))
+    return false;
+  if (read_signature (kernel (), signature, &reason))
+    return true;
+  g_prefix_error (&reason, "The arguments of the kernel \"%s\" cannot be bound by name: ",
+      kernel_name.c_str ());
+  g_propagate_error (error, reason);
+  return false;
 }
 
 bool
@@ -482,19 +510,26 @@ Program::resolve_size (const std::string &text, const char *name,
 
 /* One for each pixel or element. An array has rows where the kernel reads get_global_id (1);
  * the last dimension that it reads has all further ones of the array. */
-std::vector<gsize>
-Program::default_size (const Task &task) const
+bool
+Program::default_size (const Task &task, GError **error)
 {
-  if (output ().is_video)
-    return {output ().width (), output ().height ()};
-  std::vector<gsize> size;
-  gsize rest = output ().array.count ();
-  for (unsigned d = 0; d + 1 < work_dimensions (task.source, kernel_name); d++) {
-    size.push_back (output ().array.length (d));
-    rest /= size.back ();
+  if (output ().is_video) {
+    global = {output ().width (), output ().height ()};
+    return true;
   }
-  size.push_back (rest);
-  return size;
+  if (task.compiled)
+    return fail (error, "global-size is not set, and " + task.compiled->location
+                            + " has no text that says how many dimensions the kernel \""
+                            + kernel_name
+                            + "\" has: expected global-size=count or the like");
+  gsize rest = output ().array.count ();
+  global.clear ();
+  for (unsigned d = 0; d + 1 < work_dimensions (task.source, kernel_name); d++) {
+    global.push_back (output ().array.length (d));
+    rest /= global.back ();
+  }
+  global.push_back (rest);
+  return true;
 }
 
 bool
@@ -502,8 +537,8 @@ Program::set_size (const Task &task, GError **error)
 {
   gsize built_for[3] = {};
 
-  if (task.global_size.empty ())
-    global = default_size (task);
+  if (task.global_size.empty () && !default_size (task, error))
+    return false;
   if (!resolve_size (task.global_size, "global-size", global, error)
       || !resolve_size (task.local_size, "local-size", local, error))
     return false;

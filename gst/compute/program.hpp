@@ -5,6 +5,7 @@
 #pragma once
 
 #include "argumentvalue.hpp"
+#include "programfile.hpp"
 #include "stream.hpp"
 
 #include <gst/opencl/gstopenclframe.h>
@@ -17,7 +18,8 @@
 namespace compute {
 /* What is to be built and run. */
 struct Task {
-  std::string source; /* OpenCL C, its includes put in */
+  std::string source; /* OpenCL C, its includes put in; empty for a compiled program */
+  std::shared_ptr<const ProgramFile> compiled; /* (nullable): in place of `source` */
   std::string options;
   std::string kernel;                      /* empty: the only one */
   std::string global_size, local_size;     /* "width/4,height"; empty: the default */
@@ -71,7 +73,9 @@ private:
     bool is_scratch;
   };
 
-  bool build (const Task &task, GError **error);
+  bool build (const Task &task, const Program *previous, GError **error);
+  cl::Program build_source (const Task &task, GError **error) const;
+  cl::Program build_compiled (const Task &task, const Program *previous, GError **error);
   bool choose_kernel (cl_program program, const Task &task, GError **error);
   bool check_arguments (const GstStructure *arguments, GError **error) const;
   bool bind_all (const Task &task, const Program *previous, GError **error);
@@ -87,7 +91,7 @@ private:
       GError **error) const;
 
   bool set_size (const Task &task, GError **error);
-  std::vector<gsize> default_size (const Task &task) const;
+  bool default_size (const Task &task, GError **error);
   bool resolve_size (const std::string &text, const char *name, std::vector<gsize> &size,
       GError **error) const;
   bool resolve_term (const std::string &term, gsize &value) const;
@@ -112,6 +116,9 @@ private:
   GstOpenCLContext *context = nullptr; /* outlives this */
   std::vector<Stream> streams;
   gsize alignment = 1;
+  std::shared_ptr<const ProgramFile> compiled; /* (nullable) */
+  std::string options;
+  cl::Program built; /* of `compiled` with `options` */
   cl::Kernel kernel;
   opencl::LocalArguments local_arguments;
   std::string kernel_name;

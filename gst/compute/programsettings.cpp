@@ -10,8 +10,8 @@ program_properties ()
 {
   return {
       {"location", "Location",
-          "A file of OpenCL C, which may include files beside it and <random.clh> (set "
-          "one of location, source and expression)",
+          "File of OpenCL C, which may include files beside it and <random.clh>, or a "
+          "program binary or SPIR-V (set one of location, source and expression)",
           &Settings::location, opencl::playing},
       {"source", "Source", "OpenCL C", &Settings::source, opencl::playing},
       {"expression", "Expression",

@@ -73,6 +73,13 @@ read_text (cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, std::string
   if (code == CL_SUCCESS)
     code = clGetKernelArgInfo (kernel, index, what, size, &text[0], nullptr);
   text.resize (strlen (text.c_str ()));
+  if (code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE) {
+    g_set_error_literal (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
+        "the driver does not describe them, expected OpenCL C, or a program that was "
+        "compiled "
+        "with -cl-kernel-arg-info for a driver that keeps the names");
+    return false;
+  }
   return gst_opencl_check (code, "clGetKernelArgInfo", error);
 }
 
