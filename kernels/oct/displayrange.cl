@@ -6,6 +6,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #define COMPONENT float
+#include "group.clh"
 #include "level.clh"
 #include "shown.clh"
 
@@ -18,14 +19,6 @@ decibels_of (BIN bin)
   return 3.01029996f * log2 (finite_power (POWER (REAL (bin), IMAGINARY (bin))));
 #endif
 }
-
-/* A group of one work-item needs no barrier, and PoCL 6.0 compiles find_range() with one to
- * a kernel that does not end, or with POCL_WORK_GROUP_METHOD=cbs does not clear `counts`. */
-#if GROUP > 1
-#define WAIT_FOR_GROUP(fence) barrier (fence)
-#else
-#define WAIT_FOR_GROUP(fence)
-#endif
 
 /* Every so many-th depth of every so many-th A-line. */
 kernel void

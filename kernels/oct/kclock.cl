@@ -6,6 +6,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
+#include "group.clh"
+
 /* No clock is slower than that, to its mean. */
 #define SLOWEST 0.05f
 
@@ -53,10 +55,10 @@ sums_before (local float *sums, float own)
   const uint item = get_local_id (0);
   float2 sum = 0.0f;
   sums[item] = own;
-  barrier (CLK_LOCAL_MEM_FENCE);
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
   for (uint n = 0; n < GROUP; n++)
     sum += (float2) (n < item ? sums[n] : 0.0f, sums[n]);
-  barrier (CLK_LOCAL_MEM_FENCE);
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
   return sum;
 }
 

@@ -7,6 +7,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "group.clh"
+
 #ifdef HELD
 #define COUNT HELD
 #define REPEATS                                                                          \
@@ -213,12 +215,12 @@ correlate (global const float2 *restrict first, global const uchar *restrict byt
 void
 add_up (local float *rows, uint columns)
 {
-  barrier (CLK_LOCAL_MEM_FENCE);
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
   for (uint n = get_local_id (0); n < columns; n += GROUP) {
     for (uint other = 1; other < GROUP; other++)
       rows[n] += rows[other * columns + n];
   }
-  barrier (CLK_LOCAL_MEM_FENCE);
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
 }
 
 /* Finds the shift by whole bins at which the correlation of all A-lines is greatest,
@@ -244,7 +246,7 @@ find_shift (global const Correlation *restrict sums, uint lines, uint shifts,
       best = rows[n] > greatest ? from + n : best;
       greatest = max (greatest, rows[n]);
     }
-    barrier (CLK_LOCAL_MEM_FENCE);
+    WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
   }
   if (item == 0)
     *found = ((int)best - (int)shifts) * FRACTIONS;
@@ -342,7 +344,7 @@ refine_shift (global const Correlation *restrict sums, uint lines, uint shifts,
     turns[n] = (float2)(cos (angle), sin (angle));
     energies[n] = rows[n];
   }
-  barrier (CLK_LOCAL_MEM_FENCE);
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
   upsample (sums, lines, weights, turns, rows + item * COLUMNS);
   add_up (rows, COLUMNS);
   if (item == 0) {
@@ -350,7 +352,7 @@ refine_shift (global const Correlation *restrict sums, uint lines, uint shifts,
     at = clamp (*found + peak_of (rows, energies), -most, most);
     *found = at;
   }
-  barrier (CLK_LOCAL_MEM_FENCE);
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
   for (uint n = item; n < TAPS; n += GROUP)
     taps[n] = weights[(at & (FRACTIONS - 1)) * TAPS + n] * turns[n + 1];
 }
@@ -514,7 +516,7 @@ bulk_phase (REPEATS, uint margin, global float2 *restrict phases)
   for (uint depth = margin + item; depth + margin < depths; depth += GROUP)
     sum += correlation (before[depth], after[depth]);
   sums[item] = sum;
-  barrier (CLK_LOCAL_MEM_FENCE);
+  WAIT_FOR_GROUP (CLK_LOCAL_MEM_FENCE);
   if (item > 0)
     return;
   for (uint n = 1; n < GROUP; n++)

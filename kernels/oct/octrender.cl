@@ -151,10 +151,10 @@ render (global const NUMBER *restrict volume, ulong offset, uint4 size,
   }
 
   const float seen = 1.0f - passes;
-  const float gray = adds ? light : clamp ((brightest - black) * scale, 0.0f, 1.0f);
+  const float gray = adds ? light : (brightest - black) * scale;
 #ifdef COLORS
-  const float straight = adds && seen > 0.0f ? fmin (light / seen, 1.0f) : gray;
-  const uchar level = (uchar)rint (255.0f * straight);
+  const float straight = adds && seen > 0.0f ? light / seen : gray;
+  const uchar level = (uchar)rint (255.0f * fmin (straight, 1.0f));
   global uchar *pixel = output + output_offset + y * (size_t)stride + 4 * x;
   vstore4 (
       (uchar4) (level, level, level, adds ? (uchar)rint (255.0f * seen) : (uchar)255), 0,
