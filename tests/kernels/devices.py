@@ -326,8 +326,9 @@ PIPELINES = {
     "above": (volume("projection=maximum slab-start=2 slab-depths=21"), ROUNDED, SOME_LINES),
     "above-surface": (volume("surface=true surface-level=60 surface-smooth=5 slab-start=-2 slab-depths=9",
                              "", f"{depths('CF32LE')}"), ROUNDED, SOME_LINES),
-    # Oclgrind 21.10 takes what clEnqueueFillBuffer has filled for what nobody wrote.
-    "rendered": (volume("", "depth-count=30", b_scans=4).replace(OUT, SEEN + OUT), ROUNDED, SOME_LINES),
+    # Oclgrind 21.10 takes what clEnqueueFillBuffer has filled for what nobody wrote. SEEN shows 70
+    # levels of the volume as 255, so one of them is four.
+    "rendered": (volume("", "depth-count=30", b_scans=4).replace(OUT, SEEN + OUT), {"u1": 4}, SOME_LINES),
     "rendered-alpha": (volume("", "depth-count=30", f"{depths('F32LE')}", 4).replace(
         OUT, SEEN.replace("frames", "mode=alpha frames").replace("GRAY8", "RGBA") + OUT), ROUNDED, SOME_LINES),
     "scan": (recorded("layers", 2) + " ! octscan sinusoidal=0.7 interpolation=linear reverse=odd "
