@@ -12,7 +12,7 @@ usage () {
   cat <<END
 Usage: demo.sh [OPTION…] [FILE]
 
-Installs what is missing (Debian 12), builds, and writes the first B-scan of FILE as a
+Installs what is missing (Debian 12 and 13), builds, and writes the first B-scan of FILE as a
 picture. Without FILE, of a tissue that octtestsrc makes. Without anything, also shows the
 keying of a green screen as greenscreen.sh does, before and after.
 

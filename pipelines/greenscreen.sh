@@ -10,7 +10,7 @@ usage () {
   cat <<END
 Usage: greenscreen.sh [OPTION…] [FILE]
 
-Installs what is missing (Debian 12), builds, keys the picture or film FILE, and puts it
+Installs what is missing (Debian 12 and 13), builds, keys the picture or film FILE, and puts it
 over a background. Without FILE, keys a scene that it makes up, and writes that before and
 after: greenscreen-before.png, greenscreen.png.
 

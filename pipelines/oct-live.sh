@@ -12,7 +12,7 @@ usage () {
   cat <<END
 Usage: oct-live.sh [OPTION…] [FILE]
 
-Installs what is missing (Debian 12), builds, and shows in a window B-scans, the picture from
+Installs what is missing (Debian 12 and 13), builds, and shows in a window B-scans, the picture from
 above, the frame rate, and what can be turned: of octtestsrc's tissue, of FILE, again and
 again, or of a camera.
 

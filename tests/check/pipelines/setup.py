@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Promises: whatever installs packages names them first, and the command, and how to refuse; it
-asks nothing; --no-install says the same, fails and installs nothing; what fails is shown.
+asks nothing; --no-install says the same, fails and installs nothing; what fails is shown. Where
+there is no apt-get, it names what is needed and builds.
 
 Runs the scripts of a copy of the checkout with stand-ins for the programs that would install or
 build, each of which logs its call.
@@ -167,6 +168,16 @@ def check_nobody_may_install():
         assert name in said, name
 
 
+def check_without_apt():
+    """Elsewhere the names in Debian say what is needed, and who has that builds."""
+    other = machine()
+    (other.work / "stubs/apt-get").unlink()
+    said, _, calls = other.run("pipelines/demo.sh")
+    for name in (*MISSING, "Debian", "build-essential", "gstreamer1.0-plugins-good"):
+        assert name in said, (name, said)
+    assert calls[-1] == f"ninja -C {other.checkout}/build runtime", calls
+
+
 def check_failure_is_shown():
     failing = machine()
     (failing.work / "apt-fails").touch()
@@ -201,6 +212,7 @@ try:
         check_refused(each)
     check_nothing_missing()
     check_nobody_may_install()
+    check_without_apt()
     check_failure_is_shown()
     check_tests()
 finally:
