@@ -95,13 +95,21 @@ rows_of (const GstVideoInfo *info, guint plane)
   return rows ? rows : GST_VIDEO_INFO_HEIGHT (info);
 }
 
+/* In GStreamer 1.24 and newer the meta of a DMABuf may say DMA_DRM: the caps say which. */
+static bool
+is_format_of (const GstVideoMeta *meta, const GstVideoInfo *info)
+{
+  static const GstVideoFormat dma_drm = gst_video_format_from_string ("DMA_DRM");
+  return meta->format == GST_VIDEO_INFO_FORMAT (info)
+         || (meta->format == dma_drm && dma_drm != GST_VIDEO_FORMAT_UNKNOWN);
+}
+
 /* A decoder's picture may be larger than what the caps show of it, as for
  * gst_video_frame_map(). */
 static bool
 meta_agrees (const GstVideoMeta *meta, const GstVideoInfo *info, GError **error)
 {
-  if (meta->format == GST_VIDEO_INFO_FORMAT (info)
-      && meta->width >= guint (GST_VIDEO_INFO_WIDTH (info))
+  if (is_format_of (meta, info) && meta->width >= guint (GST_VIDEO_INFO_WIDTH (info))
       && meta->height >= guint (GST_VIDEO_INFO_HEIGHT (info))
       && meta->n_planes == GST_VIDEO_INFO_N_PLANES (info))
     return true;

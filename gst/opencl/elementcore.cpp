@@ -5,6 +5,7 @@
 #include "elementcore.hpp"
 
 #include "bufferpool.hpp"
+#include "drmformat.hpp"
 #include "failedstreams.hpp"
 #include "gstopenclallocator.hpp"
 #include "gstopenclbuffer.h"
@@ -52,7 +53,7 @@ Format::Format (GstCaps *caps)
       features
       && gst_caps_features_contains (features, GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
   names_video = gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw");
-  is_video = names_video && gst_video_info_from_caps (&info, caps);
+  is_video = names_video && video_info_of_caps (caps, info);
   if (is_video)
     size = GST_VIDEO_INFO_SIZE (&info);
 }

@@ -150,7 +150,8 @@ is_dma_buf (GstBuffer *buffer)
 }
 
 GstBuffer *
-import_dma_buf (GstOpenCLContext *context, GstBuffer *input, GError **error)
+import_dma_buf (
+    GstOpenCLContext *context, GstBuffer *input, GstVideoFormat format, GError **error)
 {
   GstMemory *part = gst_buffer_peek_memory (input, 0);
   GstMemory *whole = part->parent ? part->parent : part;
@@ -171,7 +172,8 @@ import_dma_buf (GstOpenCLContext *context, GstBuffer *input, GError **error)
   GstBuffer *output = gst_buffer_new ();
   gst_buffer_append_memory (output, memory);
   if (GstVideoMeta *meta = gst_buffer_get_video_meta (input))
-    gst_buffer_add_video_meta_full (output, meta->flags, meta->format, meta->width,
+    gst_buffer_add_video_meta_full (output, meta->flags,
+        format == GST_VIDEO_FORMAT_UNKNOWN ? meta->format : format, meta->width,
         meta->height, meta->n_planes, meta->offset, meta->stride);
   return output;
 }

@@ -24,6 +24,7 @@ typedef struct {
   gint device_imports;  /* atomic: asked for caps in any thread, while it is open */
   gboolean can_import;  /* the device does, and has not refused since */
   gboolean is_imported; /* the frame at hand */
+  gchar *refused;       /* the warning of caps that was posted last; object lock */
 } GstOpenCLTransferPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE (GstOpenCLTransfer, gst_opencl_transfer,
@@ -57,6 +58,24 @@ imports_dma_bufs (gpointer transfer)
   return g_atomic_int_get (&private_of (transfer)->device_imports) != 0;
 }
 
+/* A source that asks first sends no caps that are refused, and fails. */
+static void
+say_what_is_refused (gpointer element, const GstCaps *wanted)
+{
+  GstOpenCLTransferPrivate *priv = private_of (element);
+  const std::string refused = refused_dma_drm (wanted);
+  if (refused.empty ())
+    return;
+  GST_OBJECT_LOCK (element);
+  const bool is_said = g_strcmp0 (priv->refused, refused.c_str ()) == 0;
+  g_free (priv->refused);
+  priv->refused = g_strdup (refused.c_str ());
+  GST_OBJECT_UNLOCK (element);
+  if (!is_said)
+    GST_ELEMENT_WARNING (GST_ELEMENT (element), CORE, NEGOTIATION,
+        ("%s", refused.c_str ()), ("%" GST_PTR_FORMAT, wanted));
+}
+
 static GstCaps *
 gst_opencl_transfer_transform_caps (GstBaseTransform *transform,
     GstPadDirection direction, GstCaps *caps, GstCaps *filter)
@@ -67,7 +86,25 @@ gst_opencl_transfer_transform_caps (GstBaseTransform *transform,
   GstCaps *result = gst_caps_is_any (caps) ? gst_caps_ref (caps)
                                            : convert_transfer_caps (way, direction, caps);
 
+  if (direction == GST_PAD_SINK && gst_caps_is_empty (result))
+    say_what_is_refused (transform, caps);
   return opencl::filtered_caps (result, filter);
+}
+
+/* GStreamer's own error says nothing of the reason. */
+static GstPadProbeReturn
+check_caps_event (GstPad *, GstPadProbeInfo *info, gpointer element)
+{
+  GstEvent *event = GST_PAD_PROBE_INFO_EVENT (info);
+  GstCaps *caps;
+  if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
+    return GST_PAD_PROBE_OK;
+  gst_event_parse_caps (event, &caps);
+  const std::string refused = refused_dma_drm (caps);
+  if (!refused.empty ())
+    GST_ELEMENT_ERROR (GST_ELEMENT (element), CORE, NEGOTIATION, ("%s", refused.c_str ()),
+        ("%" GST_PTR_FORMAT, caps));
+  return GST_PAD_PROBE_OK;
 }
 
 static gboolean
@@ -177,7 +214,9 @@ import_input (GstOpenCLTransfer *self, GstBuffer *input, GstBuffer **output)
   priv->is_imported = false;
   if (!priv->to_device || !priv->can_import || !is_dma_buf (input))
     return false;
-  *output = import_dma_buf (gst_opencl_filter_get_context (filter), input, &error);
+  const GstVideoInfo *info = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
+  *output = import_dma_buf (gst_opencl_filter_get_context (filter), input,
+      info ? GST_VIDEO_INFO_FORMAT (info) : GST_VIDEO_FORMAT_UNKNOWN, &error);
   priv->is_imported = priv->can_import = *output != nullptr;
   if (error)
     GST_WARNING_OBJECT (self, "copied from now on: %s", error->message);
@@ -246,11 +285,19 @@ gst_opencl_transfer_close (GstOpenCLFilter *filter)
 }
 
 static void
+gst_opencl_transfer_finalize (GObject *object)
+{
+  g_free (private_of (object)->refused);
+  G_OBJECT_CLASS (gst_opencl_transfer_parent_class)->finalize (object);
+}
+
+static void
 gst_opencl_transfer_class_init (GstOpenCLTransferClass *klass)
 {
   GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
   GstOpenCLFilterClass *filter_class = GST_OPENCL_FILTER_CLASS (klass);
 
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_transfer_finalize;
   transform_class->transform_caps = gst_opencl_transfer_transform_caps;
   transform_class->propose_allocation = gst_opencl_transfer_propose_allocation;
   transform_class->decide_allocation = gst_opencl_transfer_decide_allocation;
@@ -270,4 +317,6 @@ gst_opencl_transfer_init (GstOpenCLTransfer *self)
 {
   /* A transfer loses no time by being late: whoever is downstream decides. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
+  gst_pad_add_probe (GST_BASE_TRANSFORM_SINK_PAD (self),
+      GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, check_caps_event, self, nullptr);
 }

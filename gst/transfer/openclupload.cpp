@@ -15,7 +15,8 @@
  *
  * Video may come as `memory:DMABuf`, too, or in a dma_buf without saying so: where the
  * device imports such memory it reads it where it is, and no filter writes there; else it
- * is copied. Of `memory:GLMemory` the host reads the textures.
+ * is copied. Of `memory:GLMemory` the host reads the textures. DMABuf of `format=DMA_DRM`
+ * (GStreamer 1.24 and newer) has to be linear: `drm-format=NV12` becomes `format=NV12`.
  *
  * |[
  * gst-launch-1.0 videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8 ! openclupload !

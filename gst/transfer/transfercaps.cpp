@@ -5,6 +5,7 @@
 #include "transfercaps.hpp"
 
 #include <gst/allocators/gstdmabuf.h>
+#include <gst/opencl/drmformat.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <array>
@@ -85,22 +86,40 @@ copy_for (const GstStructure *structure, Memory memory)
   return copy;
 }
 
-/* Not gst_caps_simplify(), which makes lists of ranges that GStreamer cannot compare. */
+/* Not gst_caps_simplify(), which makes lists of ranges that GStreamer cannot compare. Takes
+ * `changed` (nullable). */
 void
-append_with_memory (GstCaps *result, const GstCaps *caps, guint index, Memory memory)
+append_if_new (GstCaps *result, GstStructure *changed, const GstCapsFeatures *like)
 {
-  const GstStructure *structure = gst_caps_get_structure (caps, index);
-
-  if (is_memory_of_others (memory) && !gst_structure_has_name (structure, "video/x-raw"))
+  if (!changed)
     return;
-  GstStructure *changed = copy_for (structure, memory);
-  GstCapsFeatures *features = with_memory (gst_caps_get_features (caps, index), memory);
+  GstCapsFeatures *features = gst_caps_features_copy (like);
   if (gst_caps_is_subset_structure_full (result, changed, features)) {
     gst_structure_free (changed);
     gst_caps_features_free (features);
   } else {
     gst_caps_append_structure_full (result, changed, features);
   }
+}
+
+void
+append_with_memory (GstCaps *result, const GstCaps *caps, guint index, Memory memory)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, index);
+  const GstCapsFeatures *given = gst_caps_get_features (caps, index);
+
+  if (is_memory_of_others (memory) && !gst_structure_has_name (structure, "video/x-raw"))
+    return;
+  GstCapsFeatures *features = with_memory (given, memory);
+  if (opencl::is_dma_drm (structure)) {
+    if (memory_of (given) == Memory::DMA_BUF)
+      append_if_new (result, opencl::raw_of_dma_drm (structure), features);
+  } else {
+    append_if_new (result, copy_for (structure, memory), features);
+    if (memory == Memory::DMA_BUF)
+      append_if_new (result, opencl::dma_drm_of_raw (structure), features);
+  }
+  gst_caps_features_free (features);
 }
 
 /* What can stand on the other side of a memory, best first. */
@@ -158,6 +177,34 @@ memory_of (const GstCapsFeatures *features)
       memory = named;
   }
   return memory;
+}
+
+std::string
+refused_dma_drm (const GstCaps *caps)
+{
+  std::string asked, known;
+
+  if (gst_caps_is_any (caps))
+    return "";
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    const GstStructure *structure = gst_caps_get_structure (caps, i);
+    GstStructure *raw = opencl::is_dma_drm (structure)
+                            ? opencl::raw_of_dma_drm (structure)
+                            : gst_structure_copy (structure);
+    if (raw) {
+      gst_structure_free (raw);
+      return "";
+    }
+    for (const std::string &format : opencl::strings_of_field (structure, "drm-format"))
+      asked += (asked.empty () ? "" : ", ") + format;
+  }
+  if (asked.empty ())
+    return "";
+  for (const opencl::DrmFormat &format : opencl::drm_formats)
+    known += std::string (known.empty () ? "" : ", ") + format.drm;
+  return "DMABuf of drm-format=" + asked
+         + " cannot be uploaded: expected linear memory (no modifier, or "
+         + (opencl::linear_modifier + 1) + ") of one of these: " + known;
 }
 
 GstCaps *

@@ -444,3 +444,194 @@ TEST (test_no_pool_is_offered_for_memory_of_others)
   fail_unless (
       gst_query_find_allocation_meta (offered.query, GST_VIDEO_META_API_TYPE, nullptr));
 }
+
+/* --- caps of GStreamer 1.24 and newer --- */
+
+namespace {
+/* By <drm_fourcc.h>: XR24 is a 32-bit word x:R:G:B, whose bytes in memory are B, G, R, x. */
+const struct {
+  const char *drm, *raw;
+} linear_formats[] = {{"NV12", "NV12"}, {"NV12:0x0000000000000000", "NV12"},
+    {"YU12", "I420"}, {"XR24", "BGRx"}, {"AB24", "RGBA"}, {"YUYV", "YUY2"},
+    {"R8  ", "GRAY8"}, {"P010", "P010_10LE"}};
+
+std::string
+drm_caps (const std::string &format, int width = 37, int height = 11)
+{
+  return "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=(string)\"" + format
+         + "\", width=" + std::to_string (width) + ", height=" + std::to_string (height)
+         + ", framerate=30/1";
+}
+
+GstVideoInfo
+info_of (const char *raw)
+{
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, gst_video_format_from_string (raw), 37, 11);
+  return info;
+}
+
+/* The lines of each row's format, once as the caps have them and once as the meta says */
+void
+check_linear_formats (bool imports)
+{
+  for (const auto &row : linear_formats) {
+    const GstVideoInfo info = info_of (row.raw);
+    for (gsize gap : {0, 16}) {
+      ImportingDevice device (imports ? "cl_khr_external_memory_dma_buf" : "cl_khr_fp64");
+      const PaddedLayout layout (info, gap, int (gap));
+      Camera camera (pattern (layout.size, 3));
+      Chain chain ("openclupload", drm_caps (row.drm));
+      GstBuffer *frame = camera.frame ();
+      if (gap > 0)
+        add_layout (frame, info, layout);
+      check_lines (chain.pass (frame), info, layout, 3);
+      Owned<GstCaps> caps = chain.caps ();
+      const GstStructure *made = gst_caps_get_structure (caps, 0);
+      expect_equal (features_of (caps), "memory:OpenCLMemory");
+      expect_equal (gst_structure_get_string (made, "format"), row.raw);
+      fail_if (gst_structure_has_field (made, "drm-format"));
+      expect_equal (device.imported (), imports ? 1u : 0u);
+      fail_unless (chain.said ().is_clean ());
+    }
+  }
+}
+
+std::string
+text_of (const Owned<GstCaps> &caps)
+{
+  Owned<gchar> text = gst_caps_to_string (caps);
+  return text.operator char * ();
+}
+
+Owned<GstCaps>
+taken_of (Harness &chain, const std::string &caps)
+{
+  Owned<GstCaps> filter = gst_caps_from_string (caps.c_str ());
+  return gst_pad_peer_query_caps (chain->srcpad, filter);
+}
+} // namespace
+
+TEST (test_linear_dma_drm_is_imported)
+{
+  check_linear_formats (true);
+}
+
+TEST (test_linear_dma_drm_is_copied)
+{
+  check_linear_formats (false);
+}
+
+TEST (test_dma_drm_planes_with_a_descriptor_each_are_copied)
+{
+  ImportingDevice device;
+  const GstVideoInfo info = info_of ("NV12");
+  PaddedLayout layout (info, 0, 4);
+  const Bytes all = pattern (layout.size, 2);
+  Camera luma (Bytes (all.begin (), all.begin () + layout.offset[1]));
+  Camera chroma (Bytes (all.begin () + layout.offset[1], all.end ()));
+  GstBuffer *frame = luma.frame ();
+  gst_buffer_append_memory (frame, gst_memory_ref (chroma.memory));
+  add_layout (frame, info, layout);
+  Chain chain ("openclupload ! opencldownload", drm_caps ("NV12"));
+  check_lines (chain.pass (frame), info, layout, 2);
+  expect_equal (device.imported (), 0u);
+}
+
+static const char *const refused_formats[] = {
+    "NV12:0x0100000000000001", /* Intel's tiles */
+    "NV12:0x00ffffffffffffff", /* DRM_FORMAT_MOD_INVALID: as the driver likes */
+    "ZZZZ",
+};
+
+TEST_ROWS (test_tiled_dma_drm_is_refused_with_the_reason, refused_formats)
+{
+  Pipeline pipeline ("appsrc name=in format=time ! openclupload ! fakesink");
+  Owned<GstCaps> caps = gst_caps_from_string (drm_caps (row).c_str ());
+  Camera camera (pattern (gray_size, 3));
+  gst_app_src_set_caps (GST_APP_SRC (pipeline["in"]), caps);
+  gst_app_src_push_buffer (GST_APP_SRC (pipeline["in"]), camera.frame ());
+  gst_app_src_end_of_stream (GST_APP_SRC (pipeline["in"]));
+  const Outcome outcome = pipeline.play ();
+  fail_if (outcome.errors.empty ());
+  for (const char *part : {row, "drm-format=", "expected linear memory", "YU12"})
+    fail_unless (outcome.errors[0].find (part) != std::string::npos, "no %s in: %s", part,
+        outcome.line ().c_str ());
+}
+
+/* Before a source chooses: what is not linear is not offered, so that it takes another. */
+TEST (test_only_linear_dma_drm_is_offered)
+{
+  Chain chain ("openclupload");
+  Owned<GstCaps> taken =
+      taken_of (chain, "video/x-raw(memory:DMABuf), format=DMA_DRM, "
+                       "drm-format=(string){NV12:0x0100000000000001, "
+                       "NV12, NV12:0x0000000000000000}; video/x-raw, format=NV12");
+  Owned<GstCaps> expected = gst_caps_from_string (
+      "video/x-raw(memory:DMABuf), format=DMA_DRM, drm-format=(string){NV12, "
+      "NV12:0x0000000000000000}; video/x-raw, format=NV12");
+  expect_equal (text_of (taken), text_of (expected));
+  Chain behind ("openclupload ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory), "
+                "format=RGBA\"");
+  taken = taken_of (behind, "video/x-raw(memory:DMABuf), format=DMA_DRM");
+  expected = gst_caps_from_string ("video/x-raw(memory:DMABuf), format=DMA_DRM, "
+                                   "drm-format=(string){AB24, AB24:0x0000000000000000}");
+  expect_equal (text_of (taken), text_of (expected));
+}
+
+/* A source that asks first sends nothing. */
+TEST (test_a_source_of_tiles_alone_is_told)
+{
+  Chain chain ("openclupload ! capsfilter caps=\"video/x-raw(memory:OpenCLMemory)\"");
+  for (int i = 0; i < 3; i++) {
+    Owned<GstCaps> taken = taken_of (chain, drm_caps ("NV12:0x0100000000000001"));
+    fail_unless (gst_caps_is_empty (taken));
+  }
+  const Outcome outcome = chain.said ();
+  expect_equal (outcome.warnings.size (), gsize (1));
+  fail_unless (outcome.warnings[0].find ("NV12:0x0100000000000001") != std::string::npos);
+  fail_unless (outcome.errors.empty ());
+}
+
+#if GST_CHECK_VERSION(1, 24, 0)
+#include <gst/video/video-info-dma.h>
+
+TEST (test_dma_drm_codes_are_gstreamers)
+{
+  ImportingDevice device;
+  guint compared = 0;
+  for (int n = GST_VIDEO_FORMAT_I420; n <= GST_VIDEO_FORMAT_Y412_LE; n++) {
+    const auto format = GstVideoFormat (n);
+    const guint32 code = gst_video_dma_drm_fourcc_from_format (format);
+    Chain chain (std::string ("openclupload ! capsfilter caps=\"video/x-raw("
+                              "memory:OpenCLMemory), format=")
+                 + gst_video_format_to_string (format) + "\"");
+    Owned<GstCaps> taken = taken_of (chain, "video/x-raw(memory:DMABuf), format=DMA_DRM");
+    if (code == 0 || gst_caps_is_empty (taken))
+      continue;
+    Owned<gchar> name = gst_video_dma_drm_fourcc_to_string (code, 0);
+    const GValue *given =
+        gst_structure_get_value (gst_caps_get_structure (taken, 0), "drm-format");
+    expect_equal (g_value_get_string (gst_value_list_get_value (given, 0)),
+        static_cast<gchar *> (name));
+    compared++;
+  }
+  expect_equal (compared, 37u);
+}
+
+/* As gst_video_info_dma_drm_to_video_info() and its like leave it */
+TEST (test_dma_drm_in_the_meta_is_the_format_of_the_caps)
+{
+  for (const char *extensions : {"cl_khr_external_memory_dma_buf", "cl_khr_fp64"}) {
+    ImportingDevice device (extensions);
+    const GstVideoInfo info = info_of ("NV12");
+    PaddedLayout layout (info, 16, 16);
+    Camera camera (pattern (layout.size, 3));
+    Chain chain ("openclupload", drm_caps ("NV12"));
+    GstBuffer *frame = camera.frame ();
+    gst_buffer_add_video_meta_full (frame, GST_VIDEO_FRAME_FLAG_NONE,
+        GST_VIDEO_FORMAT_DMA_DRM, 37, 11, 2, layout.offset, layout.stride);
+    check_lines (chain.pass (frame), info, layout, 3);
+  }
+}
+#endif
