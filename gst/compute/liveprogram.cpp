@@ -66,6 +66,7 @@ LiveProgram::make (const Settings &wanted, const FindStreams &find, GError **err
     return false;
   task.options = wanted.options;
   task.kernel = wanted.kernel;
+  task.parameters = wanted.parameters;
   task.global_size = wanted.global_size;
   task.local_size = wanted.local_size;
   task.arguments = arguments.get ();

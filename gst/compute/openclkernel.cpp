@@ -9,8 +9,8 @@
  *
  * Runs a kernel from a file (`location`: OpenCL C, a program binary or SPIR-V) or a text
  * (`source`), or one `expression` for each element, over video and arrays in device memory.
- * The kernel's arguments are bound by their names, which the driver has to know: compile
- * binaries and SPIR-V with `-cl-kernel-arg-info`.
+ * The kernel's arguments are bound by their names. Most drivers do not know those of a binary
+ * or of SPIR-V, so that `parameters` has to declare them.
  *
  * - `input`, `output`: pointers to the frame that comes and the one that goes. An input
  *   that is not declared const is copied for each frame, since others may hold it

@@ -135,6 +135,8 @@ Program::build (const Task &task, const Program *previous, GError **error)
       task.compiled ? build_compiled (task, previous, error) : build_source (task, error);
   if (!program () || !choose_kernel (program (), task, error))
     return false;
+  if (task.compiled && !task.parameters.empty ())
+    return read_declared_signature (kernel (), task.parameters, signature, error);
   if (read_signature (kernel (), signature, &reason))
     return true;
   g_prefix_error (&reason, "The arguments of the kernel \"%s\" cannot be bound by name: ",

@@ -21,7 +21,8 @@ struct Task {
   std::string source; /* OpenCL C, its includes put in; empty for a compiled program */
   std::shared_ptr<const ProgramFile> compiled; /* (nullable): in place of `source` */
   std::string options;
-  std::string kernel;                      /* empty: the only one */
+  std::string parameters; /* of a kernel that the driver does not describe, or empty */
+  std::string kernel;     /* empty: the only one */
   std::string global_size, local_size;     /* "width/4,height"; empty: the default */
   const GstStructure *arguments = nullptr; /* (nullable) */
   guint reloads = 0;                       /* files are read again where this differs */

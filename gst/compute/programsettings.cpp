@@ -24,6 +24,12 @@ program_properties ()
           &Settings::expression, opencl::playing},
       {"kernel", "Kernel", "Name of the kernel; unset: the program's only one",
           &Settings::kernel, opencl::playing},
+      {"parameters", "Parameters",
+          "Parameters of the kernel in OpenCL C, \"global const uchar *input, global "
+          "uchar "
+          "*output, int stride\"; unset: as the driver describes them (program binaries "
+          "and SPIR-V)",
+          &Settings::parameters, opencl::playing},
       {"options", "Build options", "For the compiler, such as -DRADIUS=3",
           &Settings::options, opencl::playing},
       {"arguments", "Arguments",

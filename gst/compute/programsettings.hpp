@@ -9,7 +9,7 @@
 namespace compute {
 struct Settings {
   std::string location, source, expression;
-  std::string kernel, options;
+  std::string kernel, parameters, options;
   opencl::Structure arguments;
   std::string global_size, local_size;
   opencl::Caps output_caps;

@@ -19,6 +19,29 @@ constexpr struct {
     {"unsigned int", "uint"}, {"unsigned long", "ulong"}, {"signed char", "char"},
     {"unsigned", "uint"}, {"signed int", "int"}};
 
+/* The space that a word names, or VALUE */
+Parameter::Space
+space_named (const std::string &word)
+{
+  static constexpr struct {
+    const char *name;
+    Parameter::Space space;
+  } spaces[] = {{"global", Parameter::GLOBAL}, {"constant", Parameter::CONSTANT},
+      {"local", Parameter::LOCAL}};
+  for (const auto &known : spaces) {
+    if (word == known.name || word == std::string ("__") + known.name)
+      return known.space;
+  }
+  return Parameter::VALUE;
+}
+
+bool
+is_qualifier (const std::string &word)
+{
+  return word == "const" || word == "volatile" || word == "restrict" || word == "private"
+         || word.compare (0, 2, "__") == 0 || space_named (word) != Parameter::VALUE;
+}
+
 /* "const float4*" → "float4" */
 std::string
 bare_type (const std::string &name)
@@ -27,7 +50,7 @@ bare_type (const std::string &name)
   std::string word, bare;
 
   while (words >> word) {
-    if (word != "const" && word != "volatile" && word.compare (0, 2, "__") != 0)
+    if (!is_qualifier (word))
       bare += (bare.empty () ? "" : " ") + word;
   }
   for (const auto &known : long_names) {
@@ -75,9 +98,8 @@ read_text (cl_kernel kernel, cl_uint index, cl_kernel_arg_info what, std::string
   text.resize (strlen (text.c_str ()));
   if (code == CL_KERNEL_ARG_INFO_NOT_AVAILABLE) {
     g_set_error_literal (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
-        "the driver does not describe them, expected OpenCL C, or a program that was "
-        "compiled "
-        "with -cl-kernel-arg-info for a driver that keeps the names");
+        "the driver does not describe them: set `parameters`, or compile with "
+        "-cl-kernel-arg-info for a driver that keeps the names");
     return false;
   }
   return gst_opencl_check (code, "clGetKernelArgInfo", error);
@@ -96,6 +118,53 @@ space_of (cl_kernel_arg_address_qualifier qualifier)
   default:
     return Parameter::VALUE;
   }
+}
+
+bool
+fail_declaration (GError **error, const std::string &message)
+{
+  g_set_error (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
+      "parameters: %s, expected the kernel's in OpenCL C, such as \"global const uchar "
+      "*input, global uchar *output, int stride\"",
+      message.c_str ());
+  return false;
+}
+
+/* "global const float4 *weights" */
+bool
+parse_parameter (const std::string &text, Parameter &parameter, GError **error)
+{
+  static const char *const letters =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  const gsize last = text.find_last_not_of (" \t\n");
+  const gsize before =
+      last == std::string::npos ? last : text.find_last_not_of (letters, last);
+  if (before == std::string::npos)
+    return fail_declaration (error, "\"" + text + "\" is no parameter");
+  const std::string type = text.substr (0, before + 1);
+  std::istringstream words (type.substr (0, type.find ('*')));
+  for (std::string word; words >> word;) {
+    if (parameter.space == Parameter::VALUE)
+      parameter.space = space_named (word);
+    parameter.is_const = parameter.is_const || word == "const";
+  }
+  parameter.name = text.substr (before + 1, last - before);
+  parameter.type = bare_type (type);
+  parameter.is_const = parameter.is_const || parameter.space == Parameter::CONSTANT;
+  read_type (parameter);
+  const bool is_pointer = type.find ('*') != std::string::npos;
+  if (parameter.name.empty () || !parameter.number
+      || is_pointer != (parameter.space != Parameter::VALUE))
+    return fail_declaration (error, "\"" + text + "\" is no number or pointer");
+  return true;
+}
+
+bool
+count_parameters (cl_kernel kernel, cl_uint &count, GError **error)
+{
+  return gst_opencl_check (
+      clGetKernelInfo (kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr),
+      "clGetKernelInfo", error);
 }
 
 bool
@@ -153,9 +222,7 @@ read_signature (cl_kernel kernel, Signature &signature, GError **error)
 {
   cl_uint count = 0;
 
-  if (!gst_opencl_check (
-          clGetKernelInfo (kernel, CL_KERNEL_NUM_ARGS, sizeof count, &count, nullptr),
-          "clGetKernelInfo", error))
+  if (!count_parameters (kernel, count, error))
     return false;
   signature.assign (count, Parameter ());
   for (cl_uint index = 0; index < count; index++) {
@@ -163,6 +230,28 @@ read_signature (cl_kernel kernel, Signature &signature, GError **error)
       return false;
   }
   return true;
+}
+
+bool
+read_declared_signature (
+    cl_kernel kernel, const std::string &declared, Signature &signature, GError **error)
+{
+  std::istringstream parts (declared);
+  cl_uint count = 0;
+
+  signature.clear ();
+  for (std::string part; std::getline (parts, part, ',');) {
+    signature.emplace_back ();
+    if (!parse_parameter (part, signature.back (), error))
+      return false;
+  }
+  if (!count_parameters (kernel, count, error))
+    return false;
+  return count == signature.size ()
+         || fail_declaration (error, std::to_string (signature.size ())
+                                         + " are declared (" + signature_text (signature)
+                                         + "), but the kernel has "
+                                         + std::to_string (count));
 }
 
 bool

@@ -128,11 +128,15 @@ platform_name ()
   return name;
 }
 
-/* Whether this driver describes the arguments of a program binary's kernels at all */
-bool
-binaries_are_described ()
+const char *const video_parameters =
+    "global const uchar *input, global uchar *output, int stride";
+
+/* openclkernel on any driver: most describe no arguments of a compiled program */
+std::string
+kernel_of (const std::string &location, const std::string &more = "")
 {
-  return platform_name () == "Portable Computing Language";
+  return "openclkernel name=k location=" + location + " parameters=\"" + video_parameters
+         + more + "\" ";
 }
 } // namespace
 
@@ -162,22 +166,30 @@ TEST (test_openclkernel_runs_a_program_binary)
 {
   Folder folder;
   const std::string location = folder.write ("negative.bin", binary_of (negative));
-  if (!binaries_are_described ()) {
-    expect_says (error_of (location), {"negative", "-cl-kernel-arg-info"});
-    return;
-  }
   const Bytes input = frame (1);
-  Chain chain ("openclkernel name=k location=" + location, gray);
+  Chain chain (kernel_of (location), gray);
   expect_negative (chain.run (input).bytes, input);
   Chain from_source ("openclkernel location=" + folder.write ("k.cl", negative), gray);
   fail_unless (from_source.run (input).bytes == chain.run (input).bytes);
 }
 
+/* Of a driver that describes arguments, without `parameters` */
+TEST (test_openclkernel_binds_a_described_binary_by_name)
+{
+  Folder folder;
+  const std::string location = folder.write ("negative.bin", binary_of (negative));
+  if (platform_name () != "Portable Computing Language") {
+    expect_says (error_of (location), {"negative", "set `parameters`"});
+    return;
+  }
+  const Bytes input = frame (1);
+  Chain chain ("openclkernel location=" + location, gray);
+  expect_negative (chain.run (input).bytes, input);
+}
+
 #ifdef POCLCC
 TEST (test_openclkernel_runs_what_poclcc_compiled)
 {
-  if (!binaries_are_described ())
-    return; /* a file for PoCL is foreign to another driver: see below */
   Folder folder;
   const std::string location = folder.file ("negative.pocl");
   const std::string command =
@@ -187,7 +199,7 @@ TEST (test_openclkernel_runs_what_poclcc_compiled)
       g_spawn_command_line_sync (command.c_str (), nullptr, nullptr, &status, nullptr));
   fail_unless_equals_int (status, 0);
   const Bytes input = frame (2);
-  Chain chain ("openclkernel name=k location=" + location, gray);
+  Chain chain (kernel_of (location), gray);
   expect_negative (chain.run (input).bytes, input);
 }
 #endif
@@ -195,12 +207,10 @@ TEST (test_openclkernel_runs_what_poclcc_compiled)
 /* New arguments, and a file that is compiled anew */
 TEST (test_openclkernel_loads_a_program_binary_once_and_at_reload)
 {
-  if (!binaries_are_described ())
-    return; /* as the first test says */
   Folder folder;
   const std::string location = folder.write ("k.bin", binary_of (shifted));
   const Bytes input = frame (3);
-  Chain chain ("openclkernel name=k arguments=a,by=3 location=" + location, gray);
+  Chain chain (kernel_of (location, ", uchar by") + "arguments=a,by=3", gray);
   GstElement *element = chain.element ();
   const int before = binaries_loaded;
 
@@ -213,7 +223,7 @@ TEST (test_openclkernel_loads_a_program_binary_once_and_at_reload)
   fail_unless_equals_int (chain.run (input).bytes[5], guint8 (input[5] + 4));
   const Said said = said_on (chain.bus);
   fail_unless (said.errors.empty () && said.warnings.size () == 1);
-  g_object_set (element, "arguments", nullptr, nullptr);
+  g_object_set (element, "arguments", nullptr, "parameters", video_parameters, nullptr);
   folder.write ("k.bin", binary_of (negative));
   g_signal_emit_by_name (element, "reload");
   expect_negative (chain.run (input).bytes, input);
@@ -243,17 +253,59 @@ TEST (test_openclkernel_tells_that_arguments_are_not_described)
   expect_says (error, {"\"negative\"", "does not describe", "-cl-kernel-arg-info"});
 }
 
+static const struct {
+  const char *parameters, *error;
+} wrong_parameters[] = {
+    {"global const uchar *input, global uchar *output",
+        "2 are declared (__global const uchar *input, __global uchar *output), but the "
+        "kernel "
+        "has 3"},
+    {"global const uchar *input,, int stride", "\"\" is no parameter"},
+    {"global const uchar *input, global uchar *output, stride",
+        "\" stride\" is no number or pointer"},
+    {"global const uchar *input, uchar *output, int stride", "is no number or pointer"},
+    {"global const uchar *input, global image2d_t output, int stride", "is no number or"},
+    {"global const uchar *input, global uchar *output, int 4",
+        "no value for its argument"},
+};
+
+TEST_ROWS (test_openclkernel_refuses_wrong_parameters, wrong_parameters)
+{
+  Folder folder;
+  const std::string location = folder.write ("k.bin", binary_of (negative));
+  expect_says (error_of (location, std::string ("parameters=\"") + row.parameters + "\""),
+      {row.error});
+}
+
+/* As OpenCL C may write them */
+static const char *const spellings[] = {
+    "__global const unsigned char *restrict input, __global uchar* output, const int "
+    "stride",
+    " const  global uchar * input,global uchar*output ,\tsigned int stride",
+};
+
+TEST_ROWS (test_openclkernel_reads_parameters_as_opencl_c, spellings)
+{
+  Folder folder;
+  const Bytes input = frame (8);
+  Chain chain ("openclkernel parameters=\"" + std::string (row)
+                   + "\" location=" + folder.write ("k.bin", binary_of (negative)),
+      gray);
+  expect_negative (chain.run (input).bytes, input);
+}
+
 TEST (test_openclkernel_asks_for_the_size_of_a_binary_over_an_array)
 {
+  const char *array_parameters =
+      " parameters=\"global const int *input, global int *output\"";
   const char *source = "kernel void twice (global const int *input, global int *output)"
                        " { size_t i = get_global_id (0); output[i] = 2 * input[i]; }";
   Folder folder;
   const std::string location = folder.write ("k.bin", binary_of (source));
-  if (!binaries_are_described ())
-    return; /* as the first test says */
-  expect_says (error_of (location, "", tensors ("int32", "7"), 28), {"global-size"});
-  Chain chain (
-      "openclkernel global-size=count location=" + location, tensors ("int32", "7"));
+  expect_says (
+      error_of (location, array_parameters, tensors ("int32", "7"), 28), {"global-size"});
+  Chain chain ("openclkernel global-size=count location=" + location + array_parameters,
+      tensors ("int32", "7"));
   const auto made =
       values_of<gint32> (chain.run (bytes_of (std::vector<gint32> (7, 21))).bytes);
   fail_unless (made == std::vector<gint32> (7, 42));
@@ -320,11 +372,7 @@ TEST (test_openclkernel_runs_spirv_or_names_the_driver)
         {"negative.spv is SPIR-V", platform_name (), "cl_khr_il_program"});
     return;
   }
-  if (!binaries_are_described ()) {
-    expect_says (error_of (location), {"negative", "-cl-kernel-arg-info"});
-    return;
-  }
   const Bytes input = frame (6);
-  Chain chain ("openclkernel name=k location=" + location, gray);
+  Chain chain (kernel_of (location), gray);
   expect_negative (chain.run (input).bytes, input);
 }
