@@ -12,6 +12,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -uo pipefail
 source "$(dirname "$0")/modes/common.sh"
+export GST_OPENCL_SELF_CHECK=${GST_OPENCL_SELF_CHECK:-0} # tests tell which engine runs
 
 list_modes () {
   local file

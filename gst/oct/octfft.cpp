@@ -48,6 +48,7 @@
 #include <gst/opencl/opencl-private.hpp>
 #include <gst/opencl/opencl-hpp.hpp>
 #include <gst/opencl/preparation.hpp>
+#include <gst/opencl/selfcheck.hpp>
 #include <gst/opencl/settings.hpp>
 
 #include "spectra/deferredspectra.hpp"
@@ -168,6 +169,11 @@ struct Work : Outlook {
 
   Engine from_raw;     /* what octwindowinterp leaves to this element, */
   Engine from_spectra; /* and what is made */
+
+  /* The verdicts that these were chosen by. */
+  guint verdicts = gst_opencl_get_n_verdicts ();
+  bool chosen = false, one_launch = false;
+  bool warned = false; /* of an engine that is left out */
 
   /* Of a picture that finds its range: what it is made of, and by. */
   cl::Buffer levels;
@@ -798,10 +804,52 @@ update_settings (GstOctFFT *self)
     self->settings->update (accept, ready);
 }
 
+/* The spectra that octwindowinterp may leave to this element, as far as they matter to whether
+ * it takes them up */
+static oct::EngineFormat
+format_before_spectra (const Work &work)
+{
+  oct::EngineFormat format;
+  format.samples = work.spectra.wavenumbers ();
+  format.points = work.spectra.samples;
+  format.oversampling = work.spectra.oversampling;
+  format.library = work.settings.library;
+  return format;
+}
+
+/* Chooses again when a verdict has come since. Upstream asks then whether its work is taken
+ * up. */
+static void
+update_engines (GstOctFFT *self)
+{
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  Work &work = *self->work;
+  const oct::EngineFormat format = format_before_spectra (work);
+  const guint verdicts = gst_opencl_get_n_verdicts ();
+
+  if (work.chosen && work.verdicts == verdicts)
+    return;
+  const bool one_launch =
+      oct::DepthEngine::wants_one_launch (context, format, work.settings.fused);
+  if (one_launch && !work.one_launch && work.verdicts != verdicts) {
+    work.from_raw = {};
+    work.from_spectra = {};
+    gst_pad_push_event (GST_BASE_TRANSFORM_SINK_PAD (self), gst_event_new_reconfigure ());
+  }
+  work.chosen = true;
+  work.one_launch = one_launch;
+  work.verdicts = verdicts;
+  if (!work.warned && work.settings.fused != Fused::always
+      && oct::DepthEngine::wants_fused_engine (context, format, work.settings.fused))
+    work.warned = gst_opencl_context_warn_of_engine (
+        context, oct::DepthEngine::fused_engine, GST_ELEMENT (self), "separate kernels");
+}
+
 static void
 gst_oct_fft_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
   update_settings (GST_OCT_FFT (filter));
+  update_engines (GST_OCT_FFT (filter));
 }
 
 /* Caps of pictures do not tell the depths: a discontinuity keeps means from mixing them. */
@@ -981,17 +1029,9 @@ static gboolean
 gst_oct_fft_takes_up (GstOpenCLFilter *filter)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
-  oct::EngineFormat format;
-
-  if (self->work) {
-    format.samples = self->work->spectra.wavenumbers ();
-    format.points = self->work->spectra.samples;
-    format.oversampling = self->work->spectra.oversampling;
-  }
-  format.library = self->work ? self->work->settings.library : format.library;
   return self->work
-         && oct::DepthEngine::wants_one_launch (
-             gst_opencl_filter_get_context (filter), format, self->work->settings.fused);
+         && oct::DepthEngine::wants_one_launch (gst_opencl_filter_get_context (filter),
+             format_before_spectra (*self->work), self->work->settings.fused);
 }
 
 static oct::EngineFormat

@@ -15,6 +15,28 @@
 #include <vector>
 
 namespace opencl {
+std::string
+checksum_of (const void *bytes, gsize size)
+{
+  gchar *text = g_compute_checksum_for_data (
+      G_CHECKSUM_SHA256, static_cast<const guchar *> (bytes), size);
+  const std::string checksum = text;
+  g_free (text);
+  return checksum;
+}
+
+std::string
+identity_of (const cl::Device &device)
+{
+  const cl::Platform platform (device.getInfo<CL_DEVICE_PLATFORM> ());
+  std::string identity;
+  for (const std::string &text : {platform.getInfo<CL_PLATFORM_NAME> (),
+           platform.getInfo<CL_PLATFORM_VERSION> (), device.getInfo<CL_DEVICE_NAME> (),
+           device.getInfo<CL_DEVICE_VERSION> (), device.getInfo<CL_DRIVER_VERSION> ()})
+    identity += text + '\n';
+  return identity;
+}
+
 namespace {
 namespace fs = std::filesystem;
 
@@ -36,16 +58,6 @@ folder_for (const std::string &platform)
       return fs::path (g_get_user_cache_dir ()) / "gst-opencl" / "programs";
   }
   return "";
-}
-
-std::string
-checksum_of (const void *bytes, gsize size)
-{
-  gchar *text = g_compute_checksum_for_data (
-      G_CHECKSUM_SHA256, static_cast<const guchar *> (bytes), size);
-  const std::string checksum = text;
-  g_free (text);
-  return checksum;
 }
 
 /* The header of a file, which the binary follows */
@@ -134,12 +146,8 @@ BinaryCache::BinaryCache (const cl::Device &device) : device (device)
   /* a handle or cl::Platform, by the version of opencl.hpp */
   const cl::Platform platform (device.getInfo<CL_DEVICE_PLATFORM> ());
   folder = folder_for (platform.getInfo<CL_PLATFORM_NAME> ());
-  if (folder.empty ())
-    return;
-  for (const std::string &text : {platform.getInfo<CL_PLATFORM_NAME> (),
-           platform.getInfo<CL_PLATFORM_VERSION> (), device.getInfo<CL_DEVICE_NAME> (),
-           device.getInfo<CL_DEVICE_VERSION> (), device.getInfo<CL_DRIVER_VERSION> ()})
-    identity += text + '\n';
+  if (!folder.empty ())
+    identity = identity_of (device);
 }
 
 cl::Program

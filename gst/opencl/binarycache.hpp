@@ -9,6 +9,12 @@
 #include <string>
 
 namespace opencl {
+/* SHA-256 in hexadecimal digits */
+std::string checksum_of (const void *bytes, gsize size);
+
+/* Lines of text: platform, device and their versions */
+std::string identity_of (const cl::Device &device);
+
 /* Keeps what a driver compiles for the next process, where the driver does not do so itself.
  * A file that is damaged or belongs to another driver, device or program is ignored and
  * replaced. Without a usable folder each program is compiled, as without the cache. Programs

@@ -8,17 +8,14 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* dladdr */
-#endif
 #include "compileonly.hpp"
 
+#include "helperprogram.hpp"
 #include "opencl-hpp.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <memory>
 #include <mutex>
@@ -35,7 +32,6 @@ namespace {
 thread_local const std::atomic<bool> *compile_only = nullptr;
 
 const char *const compiler = "gst-opencl-compile";
-const char *const folder_of_compiler = "gstreamer-opencl-1.0";
 
 /* What the compiler is told. */
 struct Task {
@@ -81,25 +77,6 @@ describe (cl_kernel handle, guint dimensions, const gsize *local, Task &task)
   return !task.source.empty ();
 }
 
-/* Beside the library: installed in a folder, and when built as it is. */
-std::string
-find_compiler ()
-{
-  Dl_info info;
-  if (!dladdr (reinterpret_cast<void *> (&gst_opencl_set_compile_only), &info))
-    return "";
-  gchar *folder = g_path_get_dirname (info.dli_fname);
-  std::string found;
-  for (const char *inner : {folder_of_compiler, "."}) {
-    gchar *path = g_build_filename (folder, inner, compiler, nullptr);
-    if (found.empty () && g_file_test (path, G_FILE_TEST_IS_EXECUTABLE))
-      found = path;
-    g_free (path);
-  }
-  g_free (folder);
-  return found;
-}
-
 pid_t
 start (const std::string &path, const Task &task, int input)
 {
@@ -139,7 +116,7 @@ wait_for (pid_t child, const std::atomic<bool> &cancelled)
 void
 run (const Task &task, const std::atomic<bool> &cancelled)
 {
-  static const std::string path = find_compiler ();
+  static const std::string path = find_helper_program (compiler);
   std::unique_ptr<FILE, int (*) (FILE *)> source (tmpfile (), fclose);
   if (path.empty () || !source
       || fwrite (task.source.data (), 1, task.source.size (), source.get ())

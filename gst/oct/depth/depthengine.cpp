@@ -9,6 +9,8 @@
 #include "lanedepth.hpp"
 #include "librarydepth.hpp"
 
+#include <gst/opencl/selfcheck.hpp>
+
 namespace oct {
 namespace {
 struct Form {
@@ -42,6 +44,14 @@ DepthEngine::make_in_one (
   return form_of (context, format).make (context, format, error);
 }
 
+bool
+DepthEngine::wants_fused_engine (
+    GstOpenCLContext *context, const EngineFormat &format, Fused fused)
+{
+  return fused != Fused::never && format.library == GST_OPENCL_FFT_LIBRARY_AUTO
+         && is_faster_in_one (context, format);
+}
+
 /* Of spectra that are made an FFT library is never a reason for an error. */
 bool
 DepthEngine::wants_one_launch (
@@ -49,8 +59,8 @@ DepthEngine::wants_one_launch (
 {
   if (fused == Fused::always && format.from_raw ())
     return true;
-  return fused != Fused::never && format.library == GST_OPENCL_FFT_LIBRARY_AUTO
-         && is_faster_in_one (context, format);
+  return wants_fused_engine (context, format, fused)
+         && gst_opencl_context_trusts_engine (context, fused_engine);
 }
 
 bool
@@ -60,6 +70,8 @@ DepthEngine::choose (GstOpenCLContext *context, const EngineFormat &format, Fuse
   GError *reason = nullptr;
   engine.reset ();
   if (wants_one_launch (context, format, fused)) {
+    if (!gst_opencl_context_require_engine (context, fused_engine, error))
+      return false;
     engine = make_in_one (context, format, &reason);
     if (engine)
       return true;

@@ -90,7 +90,14 @@ public:
   static bool choose (GstOpenCLContext *context, const EngineFormat &format, Fused fused,
       std::unique_ptr<DepthEngine> &engine, GError **error);
 
-  /* Whether choose() looks for one that does all in one launch. */
+  /* Name of the self-check */
+  static constexpr const char *fused_engine = "fused-depth";
+
+  /* Whether one that does all in one launch is faster and the settings allow it. */
+  static bool wants_fused_engine (
+      GstOpenCLContext *context, const EngineFormat &format, Fused fused);
+
+  /* Whether choose() looks for one: not until the self-check has found it right. */
   static bool wants_one_launch (
       GstOpenCLContext *context, const EngineFormat &format, Fused fused);
 

@@ -1,0 +1,24 @@
+/* gst-opencl-check: elements that process one buffer
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/gst.h>
+
+#include <string>
+#include <vector>
+
+namespace opencl {
+using Bytes = std::vector<guint8>;
+
+enum class Processed {
+  yes,
+  failed,  /* an element did; `error` says why */
+  missing, /* elements that are not installed */
+};
+
+/* Sends `input`, of `caps`, through the elements of `description`. */
+Processed process_buffer (const std::string &description, const std::string &caps,
+    const Bytes &input, Bytes &output, std::string &error);
+} // namespace opencl

@@ -1,0 +1,241 @@
+#!/usr/bin/env python3
+"""Promises of the self-check: until an engine has its verdict, a plainer one works; a verdict is
+kept for the next start; an engine that is wrong, aborts or hangs is left out with one warning.
+Pictures are right in each case.
+
+usage: selfcheck.py BROKEN-KERNEL-LIBRARY
+
+SPDX-License-Identifier: LGPL-2.1-or-later
+"""
+import contextlib
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+LIBRARY = pathlib.Path(sys.argv[1]).resolve()
+SAMPLES, LINES = 512, 32
+FRAME = SAMPLES // 2 * LINES
+# Butterflies of the fused kernels; no other program has this text.
+BUTTERFLIES = "a * b + c * d|"
+WRONG = BUTTERFLIES + "a * b - c * d"
+SOURCE = ("octtestsrc num-buffers={frames} ! "
+          f"video/x-raw(ANY),format=GRAY16_LE,width={SAMPLES},height={LINES} ! {{between}}")
+OCT = (SOURCE + "octwindowinterp ! octfft name=fft {options} ! video/x-raw(ANY),format=GRAY8 ! "
+       "opencldownload ! filesink location={output}")
+SLOWLY = "identity sleep-time=5000 ! "
+PATIENCE = 100
+FUSED = "fused-depth"
+
+
+class Cache:
+    """An empty cache folder, and what the pipelines in it leave behind"""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+
+    def files(self):
+        return sorted(self.folder.glob("gst-opencl/verdicts/*"))
+
+    def results(self):
+        return [re.search("(?m)^result=(.*)$", path.read_text())[1] for path in self.files()]
+
+    def state(self):
+        """Changes when a file is written anew."""
+        return [(path.name, path.stat().st_ino, path.stat().st_mtime_ns) for path in self.files()]
+
+
+@contextlib.contextmanager
+def empty_cache():
+    with tempfile.TemporaryDirectory() as folder:
+        yield Cache(folder)
+
+
+def environment(cache, broken="", check="20"):
+    made = {**os.environ, "GST_DEBUG": "GST_TRACER:7", "GST_TRACERS": "openclstats",
+            "GST_DEBUG_NO_COLOR": "1", "GST_OPENCL_SELF_CHECK": check}
+    # PoCL's compiled kernels stay where other tests have put them.
+    made.setdefault("POCL_CACHE_DIR", os.path.expanduser("~/.cache/pocl/kcache"))
+    made["XDG_CACHE_HOME"] = str(cache.folder if isinstance(cache, Cache) else cache)
+    if broken:
+        made.update(BROKEN_KERNEL=broken, LD_PRELOAD=str(LIBRARY))
+    return made
+
+
+class Run:
+    """A pipeline that has ended"""
+
+    def __init__(self, cache, pipeline, until=None, **kind):
+        with tempfile.TemporaryDirectory() as folder:
+            output = pathlib.Path(folder) / "frames"
+            log = pathlib.Path(folder) / "log"
+            command = pipeline.replace("{output}", str(output)).split()
+            with open(log, "w", encoding="utf-8") as file, subprocess.Popen(
+                    ["gst-launch-1.0", "-e", *command], stdout=file, stderr=file,
+                    env=environment(cache, **kind)) as process:
+                if until:
+                    self.wait(process, log, until)
+                    process.send_signal(signal.SIGINT)
+                self.status = process.wait(timeout=PATIENCE)
+            self.log = log.read_text(errors="replace")
+            self.bytes = np.fromfile(output, np.uint8) if output.exists() else np.zeros(0)
+
+    @staticmethod
+    def wait(process, log, until):
+        end = time.monotonic() + PATIENCE
+        while not until(log.read_text(errors="replace")):
+            assert process.poll() is None, log.read_text()
+            assert time.monotonic() < end, "waited in vain:\n" + log.read_text()
+            time.sleep(0.02)
+        time.sleep(0.3)  # some frames more
+
+    def frames(self):
+        return self.bytes[:len(self.bytes) // FRAME * FRAME].reshape(-1, FRAME).astype(int)
+
+    def launches(self, element):
+        return int(re.search(rf"element=\(string\){element}.*?launches=\(guint64\)(\d+)",
+                             self.log)[1])
+
+    def warnings(self):
+        return re.findall("WARNING: from element .*", self.log)
+
+    def errors(self):
+        return re.findall("ERROR: from element .*", self.log)
+
+
+def oct_pipeline(frames=5, between="", options=""):
+    return OCT.format(frames=frames, between=between, options=options, output="{output}")
+
+
+def reference(count):
+    """What separate kernels make, which no test breaks"""
+    with empty_cache() as cache:
+        run = Run(cache, oct_pipeline(count, options="fused=never"), check="0")
+        assert run.status == 0, run.log
+        return run.frames()
+
+
+def launches_of_five_frames(fused):
+    """octwindowinterp's, which leaves most to octfft where both are fused"""
+    with empty_cache() as cache:
+        run = Run(cache, oct_pipeline(options="fused=" + fused), check="0")
+        return run.launches("octwindowinterp0")
+
+
+def expect_right(run):
+    frames = run.frames()
+    assert run.status == 0 and len(frames) > 0, run.log
+    largest = np.abs(frames - reference(len(frames))).max()
+    assert largest <= 1, f"levels differ by {largest}"
+
+
+def is_kept(cache, *results):
+    return cache.results() == list(results)
+
+
+def wait_for(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.02)
+
+
+def first_start(cache, **kind):
+    """Until the verdict has come"""
+    run = Run(cache, oct_pipeline(10000, SLOWLY), until=lambda _: cache.files(), **kind)
+    expect_right(run)
+    assert run.launches("octwindowinterp0") > IN_ONE, "the plain engine did not begin"
+    return run
+
+
+def first_and_second_start():
+    with empty_cache() as cache:
+        first = first_start(cache)
+        assert is_kept(cache, "right") and not first.warnings(), first.log
+        assert first.launches("octwindowinterp0") < len(first.frames()), "it did not change over"
+        before = cache.state()
+        second = Run(cache, oct_pipeline())
+        expect_right(second)
+        assert second.launches("octwindowinterp0") == IN_ONE, "the verdict was not known"
+        assert cache.state() == before, "it was checked again"
+        replaces_damaged_files(cache)
+
+
+def replaces_damaged_files(cache):
+    file, = cache.files()
+    whole = file.read_text()
+    for damaged in [whole[:len(whole) // 2], whole.replace("build=", "build=other"),
+                    whole.replace("right", "left")]:
+        file.write_text(damaged)
+        run = Run(cache, oct_pipeline())
+        expect_right(run)
+        assert run.launches("octwindowinterp0") > IN_ONE, (damaged, run.log)
+        assert not run.warnings(), (damaged, run.log)
+        # The check goes on after the pipeline's process has ended.
+        wait_for(lambda: file.read_text() == whole)
+
+
+def works_without_a_folder_that_can_be_written():
+    with tempfile.NamedTemporaryFile() as file:  # root may write in any folder
+        for options in "", "fused=always":
+            run = Run(file.name, oct_pipeline(options=options))
+            expect_right(run)
+            assert not run.warnings(), run.log
+            assert (run.launches("octwindowinterp0") == IN_ONE) == bool(options), run.log
+
+
+def leaves_out(broken, reason, **kind):
+    with empty_cache() as cache:
+        first = first_start(cache, broken=broken, **kind)
+        second = Run(cache, oct_pipeline(), broken=broken, **kind)
+        expect_right(second)
+        assert second.launches("octwindowinterp0") == APART, "the faulty engine was used"
+        for run in first, second:
+            warning, = run.warnings()
+            assert FUSED in warning and reason in warning and "driver" in warning, warning
+        demanded = Run(cache, oct_pipeline(options="fused=always"), broken=broken, **kind)
+        assert demanded.status == 1 and reason in demanded.errors()[0], demanded.log
+        assert demanded.launches("fft") == 0, demanded.log
+
+
+def leaves_out_a_wrong_engine():
+    with empty_cache() as cache:
+        wrong = Run(cache, oct_pipeline(), broken=WRONG, check="0").frames()
+        assert np.abs(wrong - reference(5)).max() > 20, "the library breaks nothing"
+    leaves_out(WRONG, "values differ")
+
+
+def leaves_out_an_engine_that_aborts():
+    leaves_out(BUTTERFLIES + "!abort", "Aborted")
+
+
+def leaves_out_an_engine_that_hangs():
+    leaves_out(BUTTERFLIES + "!hang", "hangs", check="2")
+
+
+def leaves_out_an_engine_that_does_not_compile():
+    leaves_out(BUTTERFLIES + "a *", "does not build")
+
+
+IN_ONE, APART = map(launches_of_five_frames, ("always", "never"))
+assert IN_ONE < APART, (IN_ONE, APART)
+passed = failed = 0
+for test in (first_and_second_start, works_without_a_folder_that_can_be_written,
+             leaves_out_a_wrong_engine, leaves_out_an_engine_that_aborts,
+             leaves_out_an_engine_that_hangs, leaves_out_an_engine_that_does_not_compile):
+    begun = time.monotonic()
+    try:
+        test()
+        passed += 1
+        print(f"{test.__name__}: passed ({time.monotonic() - begun:.1f} s)", flush=True)
+    except AssertionError as error:
+        failed += 1
+        print(f"{test.__name__}: FAILED: {error}", flush=True)
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed > 0)
