@@ -51,6 +51,7 @@
 #include <gst/opencl/filteredcaps.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/opencl-private.hpp>
+#include <gst/opencl/selfcheck.hpp>
 #include <gst/opencl/settings.hpp>
 
 #include "elements.h"
@@ -336,7 +337,8 @@ create_kernels (GstOctRender *self, GError **error)
   const gsize lines = gsize (work.size.s[1]) * work.size.s[2];
   const gsize bricks = gsize (work.bricks.s[1]) * work.bricks.s[2];
 
-  return work.bound_depths.create (
+  return gst_opencl_context_require_engine (context, "rendering", error)
+         && work.bound_depths.create (
              context, KERNELS, "bound_depths", options.c_str (), error)
          && work.bound_bricks.create (
              context, KERNELS, "bound_bricks", options.c_str (), error)

@@ -182,6 +182,89 @@ depth_cases ()
   return cases;
 }
 
+/* --- range of a picture: octdisplay db-auto=true --- */
+
+/* Levels of evenly spread brightness: 1 in 20 is below black, 1 in 1000 above white. */
+std::vector<Case>
+range_cases ()
+{
+  const guint depths = 256;
+  const double full = 60, darkest = full / 20, brightest = full * 999 / 1000;
+  std::vector<float> levels (depths * lines);
+  Values picture (levels.size ());
+  for (guint line = 0; line < lines; line++) {
+    for (guint depth = 0; depth < depths; depth++) {
+      const guint n = line * depths + depth;
+      const double level = (n * 7919ul % levels.size () + 0.5) / levels.size () * full;
+      levels[n] = float (level);
+      picture[depth * lines + line] =
+          std::clamp ((level - darkest) / (brightest - darkest) * 255, 0.0, 255.0);
+    }
+  }
+  Case made;
+  made.label = "db-auto";
+  made.elements =
+      "openclupload ! octdisplay db-auto=true ! video/x-raw(ANY),format=GRAY8 ! "
+      "opencldownload";
+  made.caps = text ("application/x-oct,domain=depth,format=F32LE,quantity=decibels,"
+                    "samples=%u,lines=%u,framerate=25/1",
+      depths, lines);
+  made.input = bytes_of (levels);
+  made.expected = picture;
+  made.tolerance = 2; /* black and white are found in steps of 1/6 dB */
+  return {made};
+}
+
+/* --- rendering: octrender --- */
+
+/* A cube of which each ray meets the middles of a row of voxels. */
+const guint side = 17;
+const double opacity = 0.25;
+
+/* What one ray meets: the greatest value, or all, of which those in front hide those behind. */
+double
+seen (const std::vector<guint8> &volume, guint line, guint depth, bool adds)
+{
+  double greatest = 0, light = 0, passes = 1;
+  for (guint scan = 0; scan < side; scan++) {
+    const double value = volume[(scan * side + line) * side + depth] / 255.0;
+    greatest = std::max (greatest, value);
+    light += passes * opacity * value * value;
+    passes *= 1 - opacity * value;
+  }
+  return 255 * (adds ? light : greatest);
+}
+
+std::vector<Case>
+rendering_cases ()
+{
+  std::vector<guint8> volume (side * side * side);
+  std::mt19937 random (side);
+  for (guint8 &value : volume)
+    value = guint8 (random () % 200);
+  std::vector<Case> cases;
+  for (const char *mode : {"maximum", "alpha"}) {
+    Case made;
+    made.label = mode;
+    made.elements =
+        text ("openclupload ! octrender mode=%s opacity=%g zoom=%.17g ! "
+              "video/x-raw(ANY),format=GRAY8,width=%u,height=%u ! opencldownload",
+            mode, opacity, std::sqrt (3.0), side, side);
+    made.caps = text ("other/tensors,format=static,num_tensors=1,types=uint8,"
+                      "dimensions=(string)%u:%u:%u,framerate=25/1",
+        side, side, side);
+    made.input = volume;
+    made.expected.assign (side * 20, nothing); /* a row has padding */
+    for (guint depth = 0; depth < side; depth++) {
+      for (guint line = 0; line < side; line++)
+        made.expected[depth * 20 + line] =
+            seen (volume, line, depth, g_str_equal (mode, "alpha"));
+    }
+    cases.push_back (made);
+  }
+  return cases;
+}
+
 /* --- the table --- */
 
 struct Engine {
@@ -191,6 +274,8 @@ struct Engine {
 
 const Engine engines[] = {
     {"fused-depth", depth_cases},
+    {"display-range", range_cases},
+    {"rendering", rendering_cases},
 };
 
 /* Empty if there is none. */

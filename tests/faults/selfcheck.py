@@ -3,7 +3,7 @@
 kept for the next start; an engine that is wrong, aborts or hangs is left out with one warning.
 Pictures are right in each case.
 
-usage: selfcheck.py BROKEN-KERNEL-LIBRARY
+usage: selfcheck.py BROKEN-KERNEL-LIBRARY [TEST...]
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -223,12 +223,45 @@ def leaves_out_an_engine_that_does_not_compile():
     leaves_out(BUTTERFLIES + "a *", "does not build")
 
 
+# Engines that nothing replaces: text of their programs, and pipelines
+ALONE = {
+    "display-range": ("find_range (", oct_pipeline(options="db-auto=true")),
+    "rendering": ("render (global", SOURCE.format(frames=4, between="octscan b-scans=4 ! ")
+                  + "octwindowinterp ! octfft ! octvolume ! octrender ! opencldownload ! "
+                  "filesink location={output}"),
+}
+
+
+def one_error(engine, broken, reason, **kind):
+    text, pipeline = ALONE[engine]
+    with empty_cache() as cache:
+        for _ in range(2):  # the second time, the verdict is in the cache
+            run = Run(cache, pipeline, broken=text + "|" + broken, **kind)
+            # A source adds that its stream has ended.
+            error = run.errors()[0]
+            assert run.status == 1 and engine in error and reason in error, run.log
+
+
+def gives_one_error_where_nothing_replaces_an_engine():
+    for engine, (_, pipeline) in ALONE.items():
+        with empty_cache() as cache:
+            run = Run(cache, pipeline)
+            assert run.status == 0 and run.bytes.any() and not run.warnings(), run.log
+            assert "right" in cache.results(), cache.results()
+        one_error(engine, "!abort", "Aborted")
+    one_error("display-range", "!hang", "hangs", check="2")
+
+
 IN_ONE, APART = map(launches_of_five_frames, ("always", "never"))
 assert IN_ONE < APART, (IN_ONE, APART)
 passed = failed = 0
+WANTED = sys.argv[2:]
 for test in (first_and_second_start, works_without_a_folder_that_can_be_written,
              leaves_out_a_wrong_engine, leaves_out_an_engine_that_aborts,
+             gives_one_error_where_nothing_replaces_an_engine,
              leaves_out_an_engine_that_hangs, leaves_out_an_engine_that_does_not_compile):
+    if WANTED and test.__name__ not in WANTED:
+        continue
     begun = time.monotonic()
     try:
         test()

@@ -7,6 +7,7 @@
 #include "depthparts.hpp"
 
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/selfcheck.hpp>
 
 #include <cmath>
 #include <vector>
@@ -115,6 +116,8 @@ Display::scaling_of (const DepthOutput &output) const
 bool
 Display::create_range (GError **error)
 {
+  if (!gst_opencl_context_require_engine (context, "display-range", error))
+    return false;
   group = opencl::is_cpu (context) ? 1 : 64;
   const std::string number = number_options[gsize (numbers)];
   gchar *told = g_strdup_printf ("-DGROUP=%u -DSTEPS=%u -DSTEPS_OF_DECIBEL=%u.0f "
