@@ -1,11 +1,16 @@
 /* opencl-devices: the OpenCL devices of this machine, by the names that `device` takes
  *
- * opencl-devices [DEVICE]: all, or those that DEVICE names (auto, gpu, cpu, accelerator,
- * 0:1, part of a name). The one that an element takes is marked. It ends with 1 where none can be used.
+ * opencl-devices [--check] [DEVICE]: all, or those that DEVICE names (auto, gpu, cpu,
+ * accelerator, 0:1, part of a name). The one that an element takes is marked. It ends with 1
+ * where none can be used. It shows the verdicts of the self-check. With --check it runs that
+ * anew, and ends with 1 if an engine is wrong, too.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include <gst/opencl/devicechoice.hpp>
+#include <gst/opencl/selfcheck.hpp>
+
+#include <cstring>
 
 #include <iomanip>
 #include <iostream>
@@ -52,24 +57,36 @@ abilities_of (const cl::Device &device)
   return known.empty () ? "single precision alone" : known;
 }
 
-std::string
-runs_of (const opencl::DeviceDescription &device)
+std::ostream &
+line (const char *title)
 {
-  if (!device.fault.empty ())
-    return "nothing: it " + device.fault;
-  return device.has_compiler
-             ? "every element"
-             : "programs compiled elsewhere (openclkernel): it has no compiler";
+  return std::cout << "    " << std::left << std::setw (14) << title;
 }
 
-void
+/* Returns whether no engine is known to be wrong. */
+bool
+print_verdicts (const cl::Device &device, bool anew)
+{
+  gchar **engines = gst_opencl_get_engines ();
+  bool all_right = true;
+  for (gchar **engine = engines; *engine; engine++) {
+    gchar *verdict = gst_opencl_device_get_verdict (device (), *engine, anew);
+    const bool is_known = strcmp (verdict, "pending") != 0;
+    line (engine == engines ? "self-check" : "")
+        << *engine << ": " << (is_known ? verdict : "not checked yet") << std::endl;
+    all_right = all_right && !g_str_has_prefix (verdict, "wrong");
+    g_free (verdict);
+  }
+  g_strfreev (engines);
+  return all_right;
+}
+
+/* Returns whether no engine is known to be wrong. */
+bool
 print (const opencl::ListedDevice &listed, const opencl::DeviceDescription &device,
-    bool is_taken)
+    bool is_taken, bool checks)
 {
   const cl::Device &handle = listed.device;
-  const auto line = [] (const char *title) -> std::ostream & {
-    return std::cout << "    " << std::left << std::setw (14) << title;
-  };
   std::cout << device.index << "  " << device.name << (is_taken ? "  (taken)" : "")
             << "\n";
   line ("kind") << kind_of (device) << ", "
@@ -81,33 +98,44 @@ print (const opencl::ListedDevice &listed, const opencl::DeviceDescription &devi
                   << ", local memory "
                   << bytes_of (handle.getInfo<CL_DEVICE_LOCAL_MEM_SIZE> ()) << "\n";
   line ("knows") << abilities_of (handle) << "\n";
-  line ("runs") << runs_of (device) << "\n";
+  if (device.fault.empty () && device.has_compiler)
+    return print_verdicts (handle, checks);
+  line ("runs") << (device.fault.empty ()
+                           ? "programs compiled elsewhere (openclkernel): it has no compiler"
+                           : "nothing: it " + device.fault)
+                << "\n";
+  return true;
 }
 } // namespace
 
 int
 main (int argc, char *argv[])
 {
-  const std::string choice = opencl::effective_device (argc > 1 ? argv[1] : nullptr);
+  const bool checks = argc > 1 && strcmp (argv[1], "--check") == 0;
+  const char *const named = argc > 1 + checks ? argv[1 + checks] : nullptr;
+  const std::string choice = opencl::effective_device (named);
   GError *error = nullptr;
+  bool all_right = true;
 
-  if (argc > 2 || choice == "--help") {
+  if (argc > 2 + checks || choice == "--help") {
     std::cout
-        << "opencl-devices [DEVICE]: devices by the names that the property `device` "
-           "and GST_OPENCL_DEVICE take\n";
-    return argc > 2 ? 2 : 0;
+        << "opencl-devices [--check] [DEVICE]: devices by the names that the property "
+           "`device` and GST_OPENCL_DEVICE take, and what the self-check found; --check "
+           "runs that anew\n";
+    return argc > 2 + checks ? 2 : 0;
   }
+  gst_init (nullptr, nullptr);
   const std::vector<opencl::ListedDevice> listed = opencl::list_devices ();
   std::vector<opencl::DeviceDescription> described;
   for (const opencl::ListedDevice &entry : listed)
     described.push_back (opencl::describe_device (entry.device, entry.index));
   const int taken = opencl::choose_among (described, choice.c_str (), &error);
   for (size_t n = 0; n < listed.size (); n++) {
-    if (argc < 2 || opencl::device_is_chosen (described[n], choice.c_str ()))
-      print (listed[n], described[n], int (n) == taken);
+    if (!named || opencl::device_is_chosen (described[n], choice.c_str ()))
+      all_right = print (listed[n], described[n], int (n) == taken, checks) && all_right;
   }
   if (taken >= 0)
-    return 0;
+    return checks && !all_right ? 1 : 0;
   std::cerr << error->message << "\n";
   g_error_free (error);
   return 1;

@@ -173,7 +173,6 @@ struct Work : Outlook {
   /* The verdicts that these were chosen by. */
   guint verdicts = gst_opencl_get_n_verdicts ();
   bool chosen = false, one_launch = false;
-  bool warned = false; /* of an engine that is left out */
 
   /* Of a picture that finds its range: what it is made of, and by. */
   cl::Buffer levels;
@@ -836,12 +835,16 @@ update_engines (GstOctFFT *self)
     work.from_spectra = {};
     gst_pad_push_event (GST_BASE_TRANSFORM_SINK_PAD (self), gst_event_new_reconfigure ());
   }
+  if (work.verdicts != verdicts
+      && gst_opencl_context_warn_of_engine (
+          context, "fft-vkfft", GST_ELEMENT (self), "clFFT if it takes the length"))
+    work.from_spectra = {};
   work.chosen = true;
   work.one_launch = one_launch;
   work.verdicts = verdicts;
-  if (!work.warned && work.settings.fused != Fused::always
+  if (work.settings.fused != Fused::always
       && oct::DepthEngine::wants_fused_engine (context, format, work.settings.fused))
-    work.warned = gst_opencl_context_warn_of_engine (
+    gst_opencl_context_warn_of_engine (
         context, oct::DepthEngine::fused_engine, GST_ELEMENT (self), "separate kernels");
 }
 

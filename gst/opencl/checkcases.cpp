@@ -23,8 +23,9 @@ const double nothing = NAN; /* a value that is not compared */
 struct Case {
   std::string label, elements, caps;
   Bytes input;
-  Values expected; /* of bytes */
+  Values expected; /* of bytes, or float32 */
   double tolerance = 1;
+  bool floats = false;
 };
 
 template <typename T>
@@ -182,6 +183,48 @@ depth_cases ()
   return cases;
 }
 
+/* --- FFT libraries: octfft of spectra that are made --- */
+
+std::vector<Case>
+library_cases (const char *library)
+{
+  std::vector<Case> cases;
+  for (guint samples : {2048, 60}) {
+    const std::vector<guint16> words = make_spectra (samples);
+    const Values differences = without_mean (words, samples);
+    std::vector<float> spectra;
+    for (double difference : differences)
+      spectra.push_back (float (difference / samples));
+    Case made;
+    made.label = text ("%u samples", samples);
+    made.elements =
+        text ("openclupload ! octfft fused=never fft-library=%s db-min=%g db-max=%g ! "
+              "video/x-raw(ANY),format=GRAY8 ! opencldownload",
+            library, black, white);
+    made.caps = text ("application/x-oct,domain=wavenumber,format=F32LE,samples=%u,"
+                      "lines=%u,framerate=25/1",
+        samples, lines);
+    made.input = bytes_of (spectra);
+    made.expected = picture_of (Values (spectra.begin (), spectra.end ()), samples);
+    cases.push_back (std::move (made));
+  }
+  return cases;
+}
+
+std::vector<Case>
+vkfft_cases ()
+{
+  return library_cases ("vkfft");
+}
+
+#ifdef HAVE_CLFFT
+std::vector<Case>
+clfft_cases ()
+{
+  return library_cases ("clfft");
+}
+#endif
+
 /* --- range of a picture: octdisplay db-auto=true --- */
 
 /* Levels of evenly spread brightness: 1 in 20 is below black, 1 in 1000 above white. */
@@ -265,6 +308,284 @@ rendering_cases ()
   return cases;
 }
 
+/* --- key run: chromakey, noisereduce and flowkey in one launch --- */
+
+const int columns = 72, rows = 40;
+const int key_threshold = 77, flow_threshold = 39; /* sums of tolerance 0.1 and 0.05 */
+
+int
+difference_of_colors (const guint8 *a, const guint8 *b)
+{
+  return std::abs (a[0] - b[0]) + std::abs (a[1] - b[1]) + std::abs (a[2] - b[2]);
+}
+
+/* A pixel becomes what `rule` says of it and its neighbours before. */
+template <typename Rule>
+void
+iterate (std::vector<bool> &keyed, guint times, const Rule &rule)
+{
+  for (guint n = 0; n < times; n++) {
+    const std::vector<bool> before = keyed;
+    for (int y = 0; y < rows; y++) {
+      for (int x = 0; x < columns; x++)
+        keyed[y * columns + x] = rule (before, x, y);
+    }
+  }
+}
+
+/* Places of the four neighbours; -1 outside */
+std::vector<int>
+neighbours_of (int x, int y)
+{
+  return {x > 0 ? y * columns + x - 1 : -1, x + 1 < columns ? y * columns + x + 1 : -1,
+      y > 0 ? (y - 1) * columns + x : -1, y + 1 < rows ? (y + 1) * columns + x : -1};
+}
+
+std::vector<bool>
+keyed_pixels (const Bytes &picture)
+{
+  const guint8 key[] = {0, 255, 0};
+  std::vector<bool> keyed (columns * rows);
+  for (int n = 0; n < columns * rows; n++)
+    keyed[n] = difference_of_colors (&picture[4 * n], key) < key_threshold;
+  iterate (keyed, 2, [] (const std::vector<bool> &before, int x, int y) {
+    int count = 0;
+    for (int at : neighbours_of (x, y))
+      count += at < 0 || before[at];
+    return before[y * columns + x] && count >= 3;
+  });
+  iterate (keyed, 3, [&] (const std::vector<bool> &before, int x, int y) {
+    const int here = y * columns + x;
+    bool flows = before[here];
+    for (int at : neighbours_of (x, y))
+      flows = flows
+              || (at >= 0 && before[at]
+                  && difference_of_colors (&picture[4 * here], &picture[4 * at])
+                         < flow_threshold);
+    return flows;
+  });
+  return keyed;
+}
+
+/* A green screen with noise and a shadow, before which there are squares. */
+Bytes
+make_screen ()
+{
+  Bytes picture;
+  std::mt19937 random (1);
+  for (int y = 0; y < rows; y++) {
+    for (int x = 0; x < columns; x++) {
+      const int noise = int (random () % 30), green = 255 - x / 2 - noise;
+      const bool square = x / 9 % 3 == 1 && y / 9 % 3 == 1, speck = random () % 16 == 0;
+      const guint8 colors[] = {guint8 (square || speck ? 200 : noise / 3),
+          guint8 (square || speck ? 90 + noise : green), guint8 (noise), 255};
+      picture.insert (picture.end (), colors, colors + 4);
+    }
+  }
+  return picture;
+}
+
+std::vector<Case>
+run_cases ()
+{
+  Case made;
+  made.label = "hard key";
+  made.elements = "openclupload ! chromakey tolerance=0.1 ! noisereduce iterations=2 ! "
+                  "flowkey iterations=3 tolerance=0.05 ! opencldownload";
+  made.caps =
+      text ("video/x-raw,format=RGBA,width=%d,height=%d,framerate=25/1", columns, rows);
+  made.input = make_screen ();
+  made.expected.assign (made.input.begin (), made.input.end ());
+  const std::vector<bool> keyed = keyed_pixels (made.input);
+  for (gsize n = 0; n < keyed.size (); n++)
+    made.expected[4 * n + 3] = keyed[n] ? 0 : 255;
+  made.tolerance = 0;
+  return {made};
+}
+
+/* --- methods of openclconvolve --- */
+
+int
+tap_at (int n, int taps)
+{
+  return 1 + n % 3 + taps / 2 - std::abs (n - taps / 2);
+}
+
+/* A column times a line, and their sum */
+std::string
+make_taps (int taps, double &sum)
+{
+  std::string numbers;
+  sum = 0;
+  for (int y = 0; y < taps; y++) {
+    numbers += y ? ",<" : "<";
+    for (int x = 0; x < taps; x++) {
+      const int tap = tap_at (y, taps) * tap_at (x, taps);
+      numbers += text (x ? ",%d.0" : "%d.0", tap);
+      sum += tap;
+    }
+    numbers += ">";
+  }
+  return "<" + numbers + ">";
+}
+
+/* Taps mirrored, as in mathematics. Pixels beside the edge are not compared. */
+Values
+convolved (const Bytes &picture, int taps)
+{
+  const int half = taps / 2;
+  Values made (picture.size (), nothing);
+  for (int y = half; y < rows - half; y++) {
+    for (int x = half; x < columns - half; x++) {
+      double value = 0;
+      for (int j = 0; j < taps; j++) {
+        for (int i = 0; i < taps; i++)
+          value += tap_at (j, taps) * tap_at (i, taps)
+                   * picture[(y + half - j) * columns + x + half - i];
+      }
+      made[y * columns + x] = value;
+    }
+  }
+  return made;
+}
+
+Bytes
+make_noise ()
+{
+  std::mt19937 random (2);
+  Bytes picture (columns * rows);
+  for (guint8 &value : picture)
+    value = guint8 (random () % 256);
+  return picture;
+}
+
+/* Of a picture, divided by the sum of the taps */
+std::vector<Case>
+picture_cases (const char *method)
+{
+  const int taps = 7;
+  double sum;
+  Case made;
+  made.label = method;
+  const std::string numbers = make_taps (taps, sum);
+  made.elements = text ("openclupload ! openclconvolve method=%s kernel=%s scale=%.17g ! "
+                        "opencldownload",
+      method, numbers.c_str (), 1 / sum);
+  made.caps =
+      text ("video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", columns, rows);
+  made.input = make_noise ();
+  made.expected = convolved (made.input, taps);
+  for (double &value : made.expected)
+    value /= sum;
+  made.tolerance = 0.51; /* rounded to a level */
+  return {made};
+}
+
+std::vector<Case>
+separable_cases ()
+{
+  return picture_cases ("separable");
+}
+
+std::vector<Case>
+fft_cases ()
+{
+  return picture_cases ("fft");
+}
+
+std::vector<Case>
+winograd_cases ()
+{
+  double sum;
+  const Bytes picture = make_noise ();
+  const std::string numbers = make_taps (3, sum);
+  Case made;
+  made.label = "winograd";
+  made.elements =
+      text ("openclupload ! openclconvolve method=winograd flip=true kernel=%s ! "
+            "opencldownload",
+          numbers.c_str ());
+  made.caps = text ("other/tensors,format=static,num_tensors=1,types=float32,"
+                    "dimensions=(string)%d:%d,framerate=25/1",
+      columns, rows);
+  made.input = bytes_of (std::vector<float> (picture.begin (), picture.end ()));
+  made.expected = convolved (picture, 3);
+  made.tolerance = 1e-5 * sum * 255;
+  made.floats = true;
+  return {made};
+}
+
+/* --- soft key: chromakey method=chroma --- */
+
+/* Parts of the key's chroma, of which a picture's pixel has u along it and v across it. */
+double
+alpha_of (const guint8 *pixel, double similarity, double smoothness)
+{
+  const double cb[] = {-0.168736, -0.331264, 0.5}, cr[] = {0.5, -0.418688, -0.081312};
+  const double key_cb = 255 * cb[1], key_cr = 255 * cr[1];
+  double pixel_cb = 0, pixel_cr = 0;
+  for (guint n = 0; n < 3; n++) {
+    pixel_cb += cb[n] * pixel[n];
+    pixel_cr += cr[n] * pixel[n];
+  }
+  const double square = key_cb * key_cb + key_cr * key_cr;
+  const double u = (pixel_cb * key_cb + pixel_cr * key_cr) / square;
+  const double v = (pixel_cb * key_cr - pixel_cr * key_cb) / square;
+  const double distance = std::hypot (std::max (1 - u, 0.0), v);
+  return 255 * std::clamp ((distance - similarity) / smoothness, 0.0, 1.0);
+}
+
+/* Areas of one colour each, whose inner pixels edges do not touch */
+const int area = 12;
+
+Bytes
+make_areas ()
+{
+  Bytes picture;
+  for (int n = 0; n < columns * rows; n++) {
+    const int which = n % columns / area + columns / area * (n / columns / area);
+    const guint8 colors[] = {
+        guint8 (which * 11), guint8 (255 - which * 5), guint8 (which * 37 % 128), 255};
+    picture.insert (picture.end (), colors, colors + 4);
+  }
+  return picture;
+}
+
+bool
+is_inside (int n)
+{
+  const int reach = 4; /* of what `refine` looks at */
+  const int x = n % columns % area, y = n / columns % area;
+  return std::min (x, y) >= reach && std::max (x, y) < area - reach;
+}
+
+std::vector<Case>
+soft_cases ()
+{
+  const double similarity = 0.1, smoothness = 0.8;
+  std::vector<Case> cases;
+  for (const char *refine : {"false", "true"}) {
+    const bool refines = g_str_equal (refine, "true");
+    Case made;
+    made.label = text ("refine=%s", refine);
+    made.elements =
+        text ("openclupload ! chromakey method=chroma plate=none refine=%s similarity=%g "
+              "smoothness=%g ! opencldownload",
+            refine, similarity, smoothness);
+    made.caps =
+        text ("video/x-raw,format=RGBA,width=%d,height=%d,framerate=25/1", columns, rows);
+    made.input = refines ? make_areas () : make_screen ();
+    made.expected.assign (made.input.begin (), made.input.end ());
+    for (int n = 0; n < columns * rows; n++)
+      made.expected[4 * n + 3] = refines && !is_inside (n) ? nothing
+                                                           : alpha_of (&made.input[4 * n],
+                                                               similarity, smoothness);
+    made.tolerance = 4; /* the element's chroma has coefficients in 1/128 */
+    cases.push_back (std::move (made));
+  }
+  return cases;
+}
+
 /* --- the table --- */
 
 struct Engine {
@@ -274,30 +595,51 @@ struct Engine {
 
 const Engine engines[] = {
     {"fused-depth", depth_cases},
+    {"fft-vkfft", vkfft_cases},
+#ifdef HAVE_CLFFT
+    {"fft-clfft", clfft_cases},
+#endif
     {"display-range", range_cases},
     {"rendering", rendering_cases},
+    {"key-run", run_cases},
+    {"soft-key", soft_cases},
+    {"convolution-winograd", winograd_cases},
+    {"convolution-separable", separable_cases},
+    {"convolution-fft", fft_cases},
 };
+
+double
+value_at (const Case &checked, const Bytes &output, gsize n)
+{
+  float value;
+  if (!checked.floats)
+    return output[n];
+  memcpy (&value, &output[n * sizeof value], sizeof value);
+  return value;
+}
 
 /* Empty if there is none. */
 std::string
 difference_of (const Case &checked, const Bytes &output)
 {
-  if (output.size () != checked.expected.size ())
-    return text ("%zu bytes instead of %zu", output.size (), checked.expected.size ());
+  const gsize size = checked.expected.size () * (checked.floats ? sizeof (float) : 1);
+  if (output.size () != size)
+    return text ("%zu bytes instead of %zu", output.size (), size);
   gsize compared = 0, different = 0;
   double largest = 0;
-  for (gsize n = 0; n < output.size (); n++) {
+  for (gsize n = 0; n < checked.expected.size (); n++) {
     if (std::isnan (checked.expected[n]))
       continue;
-    const double difference = std::abs (output[n] - checked.expected[n]);
+    const double difference =
+        std::abs (value_at (checked, output, n) - checked.expected[n]);
     compared++;
-    different += difference > checked.tolerance;
+    different += !(difference <= checked.tolerance);
     largest = std::max (largest, difference);
   }
   if (different == 0)
     return "";
-  return text ("%zu of %zu values differ, by up to %.3g of 255 where %.3g is allowed",
-      different, compared, largest, checked.tolerance);
+  return text ("%zu of %zu values differ, by up to %.3g where %.3g is allowed", different,
+      compared, largest, checked.tolerance);
 }
 
 Verdict

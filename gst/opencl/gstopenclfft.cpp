@@ -17,6 +17,7 @@
 #include "fftplan.hpp"
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
+#include "selfcheck.hpp"
 
 using opencl::FFTLibrary;
 using opencl::FFTPlanPointer;
@@ -116,6 +117,34 @@ find_library (GstOpenCLFFTLibrary wanted, const gsize *lengths, guint dimensions
       return entry;
   }
   return nullptr;
+}
+
+/* The engine of the self-check */
+const char *
+engine_of (const FFTLibrary *entry)
+{
+  return entry->library == GST_OPENCL_FFT_LIBRARY_CLFFT ? "fft-clfft" : "fft-vkfft";
+}
+
+/* Instead of one that computes wrong on this device, the other, if any takes the lengths. */
+const FFTLibrary *
+find_right_library (GstOpenCLContext *context, const GstOpenCLFFTDescription &wanted)
+{
+  const FFTLibrary *first =
+      find_library (wanted.library, wanted.lengths, wanted.dimensions);
+  if (!first || !opencl::is_faulty_engine (context, engine_of (first)))
+    return first;
+  for (const FFTLibrary *entry : libraries) {
+    if (entry == first
+        || find_library (entry->library, wanted.lengths, wanted.dimensions) != entry
+        || !is_candidate (entry, wanted.library)
+        || opencl::is_faulty_engine (context, engine_of (entry)))
+      continue;
+    GST_WARNING ("%s computes wrong on %s: using %s", first->name,
+        gst_opencl_context_get_device_name (context), entry->name);
+    return entry;
+  }
+  return first;
 }
 
 bool refuse (GError **error, const char *format, ...) G_GNUC_PRINTF (2, 3);
@@ -311,10 +340,13 @@ gst_opencl_fft_new_described (
   GstOpenCLFFTDescription description = resolve (*wanted);
   if (!check_kind (description, error))
     return nullptr;
-  const FFTLibrary *entry =
-      find_library (description.library, description.lengths, description.dimensions);
+  const FFTLibrary *entry = find_right_library (context, description);
   if (!entry) {
     refuse_library (description, error);
+    return nullptr;
+  }
+  if (opencl::is_faulty_engine (context, engine_of (entry))) {
+    gst_opencl_context_require_engine (context, engine_of (entry), error);
     return nullptr;
   }
 

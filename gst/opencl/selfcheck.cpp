@@ -93,6 +93,12 @@ run_check (const cl::Device &device, const std::string &engine)
   return verdict;
 }
 
+enum class Ask {
+  peek,  /* what is known */
+  start, /* the same, and start the check */
+  wait,  /* for the verdict */
+};
+
 /* The verdicts that this process knows, and a thread that runs one check after the other. */
 class SelfChecks {
 public:
@@ -103,10 +109,13 @@ public:
     return *only;
   }
 
-  Verdict ask (const cl::Device &device, const std::string &engine, bool waits)
+  Verdict ask (const cl::Device &device, const std::string &engine, Ask how)
   {
     const Task task = {device (), engine};
+    const bool waits = how == Ask::wait;
     std::unique_lock<std::mutex> guard (lock);
+    if (how == Ask::peek && verdicts.find (task) == verdicts.end ())
+      return {};
     const auto [at, is_new] = verdicts.try_emplace (task);
     Verdict &verdict = at->second;
     if (is_new)
@@ -183,12 +192,12 @@ is_off ()
 }
 
 Verdict
-verdict_of (GstOpenCLContext *context, const char *engine, bool waits)
+verdict_of (GstOpenCLContext *context, const char *engine, Ask how)
 {
   if (is_off ())
     return {Verdict::unchecked, "GST_OPENCL_SELF_CHECK is 0"};
   const cl::Device device (gst_opencl_context_get_device (context), true);
-  return SelfChecks::get ().ask (device, engine, waits);
+  return SelfChecks::get ().ask (device, engine, how);
 }
 
 std::string
@@ -201,13 +210,30 @@ fault_text (GstOpenCLContext *context, const char *engine, const Verdict &verdic
          + device.getInfo<CL_DRIVER_VERSION> () + ", "
          + gst_opencl_context_get_device_name (context) + ": " + verdict.difference;
 }
+bool
+is_first_warning (GstOpenCLContext *context, const char *engine)
+{
+  const std::string key = std::string ("warned-of-") + engine;
+  GST_OBJECT_LOCK (context);
+  const bool is_first = !g_object_get_data (G_OBJECT (context), key.c_str ());
+  g_object_set_data (G_OBJECT (context), key.c_str (), GINT_TO_POINTER (1));
+  GST_OBJECT_UNLOCK (context);
+  return is_first;
+}
 } // namespace
+
+bool
+is_faulty_engine (GstOpenCLContext *context, const char *engine)
+{
+  return verdict_of (context, engine, Ask::start).result == Verdict::wrong;
+}
 } // namespace opencl
 
 gboolean
 gst_opencl_context_trusts_engine (GstOpenCLContext *context, const gchar *engine)
 {
-  const opencl::Verdict verdict = opencl::verdict_of (context, engine, false);
+  const opencl::Verdict verdict =
+      opencl::verdict_of (context, engine, opencl::Ask::start);
   return verdict.result == opencl::Verdict::right
          || verdict.result == opencl::Verdict::unchecked;
 }
@@ -216,7 +242,7 @@ gboolean
 gst_opencl_context_require_engine (
     GstOpenCLContext *context, const gchar *engine, GError **error)
 {
-  const opencl::Verdict verdict = opencl::verdict_of (context, engine, true);
+  const opencl::Verdict verdict = opencl::verdict_of (context, engine, opencl::Ask::wait);
   if (verdict.result != opencl::Verdict::wrong)
     return TRUE;
   g_set_error_literal (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_UNSUPPORTED,
@@ -228,12 +254,13 @@ gboolean
 gst_opencl_context_warn_of_engine (GstOpenCLContext *context, const gchar *engine,
     GstElement *element, const gchar *instead)
 {
-  const opencl::Verdict verdict = opencl::verdict_of (context, engine, false);
+  const opencl::Verdict verdict = opencl::verdict_of (context, engine, opencl::Ask::peek);
   if (verdict.result != opencl::Verdict::wrong)
     return FALSE;
   const std::string fault = opencl::fault_text (context, engine, verdict);
-  GST_ELEMENT_WARNING (
-      element, LIBRARY, FAILED, ("%s; using %s", fault.c_str (), instead), (nullptr));
+  if (opencl::is_first_warning (context, engine))
+    GST_ELEMENT_WARNING (
+        element, LIBRARY, FAILED, ("%s; using %s", fault.c_str (), instead), (nullptr));
   return TRUE;
 }
 
@@ -241,6 +268,19 @@ guint
 gst_opencl_get_n_verdicts (void)
 {
   return opencl::SelfChecks::get ().arrived;
+}
+
+gchar **
+gst_opencl_get_engines (void)
+{
+  const std::string program = opencl::find_helper_program ("gst-opencl-check");
+  const gchar *const arguments[] = {program.c_str (), nullptr};
+  gchar *output = nullptr;
+  g_spawn_sync (nullptr, const_cast<gchar **> (arguments), nullptr,
+      G_SPAWN_STDERR_TO_DEV_NULL, nullptr, nullptr, &output, nullptr, nullptr, nullptr);
+  gchar **names = g_strsplit (output ? g_strstrip (output) : "", "\n", -1);
+  g_free (output);
+  return names;
 }
 
 gchar *

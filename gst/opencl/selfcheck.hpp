@@ -28,7 +28,8 @@ GST_OPENCL_API gboolean gst_opencl_context_require_engine (
     GstOpenCLContext *context, const gchar *engine, GError **error);
 
 /* Posts a WARNING of `element` if `engine` is known to be wrong: driver, engine, difference
- * and `instead`, what is used in its place. Returns whether it is. */
+ * and `instead`, what is used in its place; one for each context. Returns whether it is wrong.
+ * Checks nothing. */
 GST_OPENCL_API gboolean gst_opencl_context_warn_of_engine (GstOpenCLContext *context,
     const gchar *engine, GstElement *element, const gchar *instead);
 
@@ -36,8 +37,17 @@ GST_OPENCL_API gboolean gst_opencl_context_warn_of_engine (GstOpenCLContext *con
  * choose again when it changes. */
 GST_OPENCL_API guint gst_opencl_get_n_verdicts (void);
 
+/* (transfer full) (array zero-terminated=1): the names of all engines */
+GST_OPENCL_API gchar **gst_opencl_get_engines (void);
+
 /* (transfer full): "right", "wrong: DIFFERENCE" or "pending", as kept in the cache, or `anew`
  * after a check that this call waits for. */
 GST_OPENCL_API gchar *gst_opencl_device_get_verdict (
     gpointer device, const gchar *engine, gboolean anew);
 G_END_DECLS
+
+namespace opencl {
+/* Whether an engine is known to be wrong, for one that works until it is: there is no plainer
+ * one. The first call starts the check. The library's own. */
+bool is_faulty_engine (GstOpenCLContext *context, const char *engine);
+} // namespace opencl

@@ -1,6 +1,6 @@
 #!/bin/bash
 # Promise: opencl-devices names devices as the property `device` takes them, and marks the
-# one that an element takes.
+# one that an element takes. It says of each engine what the self-check found.
 #
 # Usage: devices.sh OPENCL-DEVICES
 #
@@ -18,7 +18,8 @@ fail () {
 mapfile -t heads < <(grep -E '^[0-9]+:[0-9]+  ' <<<"$listed")
 [ ${#heads[@]} -gt 0 ] || fail "no device is listed"
 [ "$(grep -c '  (taken)$' <<<"$listed")" -eq 1 ] || fail "not one device is taken"
-[ "$(grep -c '^    runs ' <<<"$listed")" -eq ${#heads[@]} ] || fail "not each says what it runs"
+[ "$(grep -c '^    self-check  *[a-z]' <<<"$listed")" -eq ${#heads[@]} ] \
+  || fail "not each says what was checked"
 
 for head in "${heads[@]}"; do
   index=${head%%  *}
