@@ -6,6 +6,8 @@
 
 #include "convolvemethods.hpp"
 
+#include <gst/opencl/selfcheck.hpp>
+
 namespace compute {
 namespace {
 struct MethodMaker {
@@ -67,16 +69,42 @@ is_worth_fft (const Rule &rule, const Convolution &convolution)
          && convolution.output.pixels () >= rule.fft_pixels;
 }
 
+/* The engine of the self-check; null for methods that need none, since they are plain */
+const char *
+engine_of (Method method)
+{
+  switch (method) {
+  case Method::winograd:
+    return "convolution-winograd";
+  case Method::separable:
+    return "convolution-separable";
+  case Method::fft:
+    return "convolution-fft";
+  default:
+    return nullptr;
+  }
+}
+
+bool
+is_trusted (GstOpenCLContext *context, Method method)
+{
+  return gst_opencl_context_trusts_engine (context, engine_of (method));
+}
+
+/* Of those that the self-check has found right. */
 Method
 fastest (
     GstOpenCLContext *context, const Convolution &convolution, const Filters &filters)
 {
   const Rule &rule = rule_of (context);
-  if (is_worth_winograd (rule, convolution))
+  if (is_worth_winograd (rule, convolution) && is_trusted (context, Method::winograd))
     return Method::winograd;
-  if (convolution.taps () >= rule.separable_taps && is_separable (convolution, filters))
+  if (convolution.taps () >= rule.separable_taps && is_separable (convolution, filters)
+      && is_trusted (context, Method::separable))
     return Method::separable;
-  return is_worth_fft (rule, convolution) ? Method::fft : Method::direct;
+  return is_worth_fft (rule, convolution) && is_trusted (context, Method::fft)
+             ? Method::fft
+             : Method::direct;
 }
 } // namespace
 
@@ -93,6 +121,9 @@ Convolver::create (
   const Method method = convolution.method == Method::automatic
                             ? fastest (context, convolution, filters)
                             : convolution.method;
+  if (engine_of (method)
+      && !gst_opencl_context_require_engine (context, engine_of (method), error))
+    return nullptr;
   for (const MethodMaker &maker : makers) {
     if (maker.method != method)
       continue;

@@ -68,6 +68,7 @@
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/lightcurve.hpp>
 #include <gst/opencl/opencl.h>
+#include <gst/opencl/selfcheck.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -888,6 +889,8 @@ key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
   GstOpenCLFrame quiet = {};
   Frames frames = {input, input, output, &work.soft[is_linear (work, settings)]};
 
+  if (!gst_opencl_context_require_engine (context, "soft-key", error))
+    return FALSE;
   if (GST_BUFFER_IS_DISCONT (input->buffer))
     work.has_mean = false;
   if (settings.quiet) {

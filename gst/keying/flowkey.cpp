@@ -358,7 +358,7 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   keying::KeyRun run;
 
   keying::keep_original (output->buffer, input->buffer);
-  if (add_to_run (settings, &work.info, run))
+  if (add_to_run (settings, &work.info, run) && RunMember::is_trusted (filter))
     return self->member->runner ().enqueue (queue, run, input, output, error);
   return pack_planes (work, rule, input, queue, error)
          && (to_the_end ? flow_to_the_end (self, queue, error)

@@ -201,7 +201,7 @@ gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input
   keying::KeyRun run;
 
   keying::keep_original (output->buffer, input->buffer);
-  if (add_to_run (settings, run))
+  if (add_to_run (settings, run) && RunMember::is_trusted (filter))
     return self->member->runner ().enqueue (queue, run, input, output, error);
   return transform_by_planes (self, settings, input, output, queue, error);
 }

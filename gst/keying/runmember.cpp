@@ -6,6 +6,8 @@
 
 #include "original.hpp"
 
+#include <gst/opencl/selfcheck.hpp>
+
 namespace keying {
 namespace {
 bool
@@ -38,6 +40,17 @@ RunMember::close ()
   runner_.reset ();
 }
 
+bool
+RunMember::is_trusted (GstOpenCLFilter *filter)
+{
+  GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
+  if (gst_opencl_context_trusts_engine (context, "key-run"))
+    return true;
+  gst_opencl_context_warn_of_engine (
+      context, "key-run", GST_ELEMENT (filter), "kernels of each element");
+  return false;
+}
+
 void
 RunMember::attach (GstOpenCLFilter *filter, const std::shared_ptr<KeyRunner> &runner,
     const KeyRun &run, const GstOpenCLFrame *source, GstBuffer *output,
@@ -57,7 +70,7 @@ RunMember::leave (GstOpenCLFilter *filter, const KeyRun &run, GstBuffer *input,
   Place to;
   GstOpenCLFrame source;
 
-  if (!gst_opencl_filter_can_defer (filter, input, output)
+  if (!gst_opencl_filter_can_defer (filter, input, output) || !is_trusted (filter)
       || !is_plain_input (filter, runner_->format (), input)
       || !find_place_of_output (filter, output, &to))
     return Outcome::plain;

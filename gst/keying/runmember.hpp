@@ -24,6 +24,9 @@ public:
 
   KeyRunner &runner () { return *runner_; }
 
+  /* Whether the self-check has found that runs are keyed right. */
+  static bool is_trusted (GstOpenCLFilter *filter);
+
   /* Leaves `run` from `input` to `output` to downstream, if that takes it. */
   Outcome leave (GstOpenCLFilter *filter, const KeyRun &run, GstBuffer *input,
       GstBuffer *output, GError **error);
