@@ -3,7 +3,7 @@
 kept for the next start; an engine that is wrong, aborts or hangs is left out with one warning.
 Pictures are right in each case.
 
-usage: selfcheck.py BROKEN-KERNEL-LIBRARY [TEST...]
+usage: selfcheck.py BROKEN-KERNEL-LIBRARY OPENCL-DEVICES [TEST...]
 
 SPDX-License-Identifier: LGPL-2.1-or-later
 """
@@ -20,6 +20,7 @@ import time
 import numpy as np
 
 LIBRARY = pathlib.Path(sys.argv[1]).resolve()
+DEVICES = pathlib.Path(sys.argv[2]).resolve()
 SAMPLES, LINES = 512, 32
 FRAME = SAMPLES // 2 * LINES
 # Butterflies of the fused kernels; no other program has this text.
@@ -252,12 +253,53 @@ def gives_one_error_where_nothing_replaces_an_engine():
     one_error("display-range", "!hang", "hangs", check="2")
 
 
+# No iterations instead of up to 63; no other program has this text.
+STEPS = "((uint)(steps)&63)|((uint)(steps)&0)"
+KEY = ("videotestsrc num-buffers=3 ! video/x-raw,format=RGBA,width=128,height=96 ! "
+       "openclupload ! chromakey tolerance=0.4 ! noisereduce ! flowkey iterations=9 ! "
+       "opencldownload ! filesink location={output}")
+
+
+def leaves_out_a_wrong_key_run():
+    with empty_cache() as cache:
+        right = Run(cache, KEY, check="0").bytes
+        wrong = Run(cache, KEY, broken=STEPS, check="0").bytes
+        assert len(right) == len(wrong) and (right != wrong).any(), "the library breaks nothing"
+        first = Run(cache, KEY, broken=STEPS)
+        wait_for(cache.files)
+        second = Run(cache, KEY, broken=STEPS)
+        for run in first, second:
+            assert run.status == 0 and (run.bytes == right).all(), run.log
+        warning, = second.warnings()
+        assert "key-run" in warning and "values differ" in warning, warning
+
+
+def devices(cache, *options, **kind):
+    run = subprocess.run([DEVICES, *options], env=environment(cache, **kind), text=True,
+                         capture_output=True, check=False)
+    return run.returncode, dict(re.findall(r"(?m)([a-z-]+): (.*)$", run.stdout))
+
+
+def devices_shows_verdicts():
+    with empty_cache() as cache:
+        status, shown = devices(cache)
+        assert status == 0 and set(shown.values()) == {"not checked yet"}, shown
+        status, shown = devices(cache, "--check", broken=WRONG)
+        wrong = shown.pop(FUSED)
+        assert status == 1 and wrong.startswith("wrong: ") and "differ" in wrong, wrong
+        assert set(shown.values()) == {"right"}, shown
+        assert devices(cache) == (0, {**shown, FUSED: wrong})
+        status, shown = devices(cache, "--check")
+        assert status == 0 and set(shown.values()) == {"right"}, shown
+
+
 IN_ONE, APART = map(launches_of_five_frames, ("always", "never"))
 assert IN_ONE < APART, (IN_ONE, APART)
 passed = failed = 0
-WANTED = sys.argv[2:]
+WANTED = sys.argv[3:]
 for test in (first_and_second_start, works_without_a_folder_that_can_be_written,
-             leaves_out_a_wrong_engine, leaves_out_an_engine_that_aborts,
+             leaves_out_a_wrong_engine, leaves_out_a_wrong_key_run, devices_shows_verdicts,
+             leaves_out_an_engine_that_aborts,
              gives_one_error_where_nothing_replaces_an_engine,
              leaves_out_an_engine_that_hangs, leaves_out_an_engine_that_does_not_compile):
     if WANTED and test.__name__ not in WANTED:
