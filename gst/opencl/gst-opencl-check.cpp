@@ -1,16 +1,19 @@
 /* gst-opencl-check: has an engine process a known input, and compares with the host
  *
  * gst-opencl-check DEVICE ENGINE FILE BUILD: prints the verdict, and keeps it in FILE for the
- * build BUILD. A driver may hang or abort, so the work is done in another process. Without
+ * build BUILD. The name of FILE is a checksum of device, driver and engine. A driver may hang or abort, so the work is done in another process. Without
  * arguments it prints the names of the engines.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
+#include "binarycache.hpp"
 #include "checkcases.hpp"
+#include "devicechoice.hpp"
 
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <poll.h>
 #include <sys/wait.h>
@@ -41,13 +44,30 @@ prepare_environment (const char *device)
   g_setenv ("GST_REGISTRY_UPDATE", "no", TRUE);
 }
 
+/* Whether the index names the same device here as where it comes from: FILE has the name of
+ * device, driver and engine. */
+bool
+has_device (const char *index, const std::string &engine, const std::string &file)
+{
+  cl::Device device;
+  if (!opencl::choose_device (index, device, nullptr))
+    return false;
+  const std::string all = opencl::identity_of (device) + engine;
+  return std::filesystem::path (file).filename ()
+         == opencl::checksum_of (all.data (), all.size ());
+}
+
 /* In the process that the driver may end. */
 [[noreturn]] void
-work (const char *device, const char *engine, int output)
+work (const char *device, const char *engine, const char *file, int output)
 {
   prepare_environment (device);
   gst_init (nullptr, nullptr);
-  const std::string text = opencl::check_engine (engine).text ();
+  const Verdict verdict =
+      has_device (device, engine, file)
+          ? opencl::check_engine (engine)
+          : Verdict{Verdict::unchecked, "another process does not have the device"};
+  const std::string text = verdict.text ();
   _exit (write (output, text.data (), text.size ()) == gssize (text.size ()) ? 0 : 1);
 }
 
@@ -92,7 +112,7 @@ supervise (pid_t child, int input)
 }
 
 Verdict
-check_in_child (const char *device, const char *engine)
+check_in_child (const char *device, const char *engine, const char *file)
 {
   int ends[2];
   if (pipe (ends) != 0)
@@ -100,7 +120,7 @@ check_in_child (const char *device, const char *engine)
   const pid_t child = fork ();
   if (child == 0) {
     close (ends[0]);
-    work (device, engine, ends[1]);
+    work (device, engine, file, ends[1]);
   }
   close (ends[1]);
   const Verdict verdict =
@@ -126,7 +146,7 @@ main (int count, char **arguments)
       SIGPIPE, SIG_IGN); /* the verdict is kept, too, when nobody waits for it any more */
   if (nice (10) == -1)   /* frames go first */
     std::cerr << "the priority stays as it is\n";
-  const Verdict verdict = check_in_child (arguments[1], arguments[2]);
+  const Verdict verdict = check_in_child (arguments[1], arguments[2], arguments[3]);
   if (verdict.result == Verdict::right || verdict.result == Verdict::wrong)
     opencl::store_verdict (arguments[3], arguments[4], verdict);
   std::cout << verdict.text () << std::endl;
