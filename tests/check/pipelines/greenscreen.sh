@@ -36,9 +36,11 @@ pixels () {
     ! filesink "location=$1.rgba" >log 2>&1 || { cat log; exit 1; }
 }
 
-# A film of a white square before a screen, and a picture of another size
+# A film of a white square before a screen, and a picture of another size. Of YUV videotestsrc
+# of GStreamer 1.26 makes the limited range, whatever range the caps have.
 make_input () {
-  gst-launch-1.0 -q compositor name=film sink_1::xpos=64 sink_1::ypos=32 ! videoconvert \
+  gst-launch-1.0 -q compositor name=film sink_1::xpos=64 sink_1::ypos=32 \
+    ! video/x-raw,format=RGBA ! videoconvert \
     ! video/x-raw,format=I420,colorimetry=1:4:0:0 ! jpegenc quality=95 ! avimux \
     ! filesink location=film.avi \
     videotestsrc num-buffers=5 pattern=solid-color foreground-color=0xff10a030 \
