@@ -6,6 +6,7 @@
 
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclstatistics-private.h>
+#include <gst/opencl/libraries.h>
 
 #ifdef HAVE_CLBLAST
 #include <clblast_c.h>

@@ -43,8 +43,6 @@ namespace {
 const gint farthest = 64;
 /* MARGIN of the kernels on both sides, and what a load of eight may read behind */
 const gsize margins = 160, behind = 256;
-/* Planes of runs of 1 to 128 columns */
-const guint most_planes = 8;
 
 struct Settings {
   gint grow = 0;

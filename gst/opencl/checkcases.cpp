@@ -7,6 +7,8 @@
  */
 #include "checkcases.hpp"
 
+#include <gst/opencl/libraries.h>
+
 #include <algorithm>
 #include <cmath>
 #include <complex>

@@ -18,6 +18,7 @@
 #include "gstopenclcontext-private.hpp"
 #include "gstopenclerror.h"
 #include "selfcheck.hpp"
+#include <gst/opencl/libraries.h>
 
 using opencl::FFTLibrary;
 using opencl::FFTPlanPointer;

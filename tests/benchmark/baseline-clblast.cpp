@@ -6,6 +6,7 @@
 #include "convolvecases.hpp"
 
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/libraries.h>
 
 #ifdef HAVE_CLBLAST
 #include <clblast_c.h>

@@ -4,6 +4,8 @@
  */
 #include "baselines.hpp"
 
+#include <gst/opencl/libraries.h>
+
 #ifdef HAVE_FFTW
 #include <fftw3.h>
 
