@@ -139,3 +139,11 @@ within () {
       HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
       DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 bash -c "$1"' "$empty/$1" "$2" </dev/null
 }
+
+# build_packages NAME SOURCE: Debian packages of a folder in that Debian, into /root/built there
+build_packages () {
+  within "$1" "apt-get -q update && apt-get -qy install --no-install-recommends build-essential \
+    && apt-get -qy build-dep --no-install-recommends $2 && cp -r $2 /root/source \
+    && cd /root/source && dpkg-buildpackage -us -uc -b \
+    && mkdir /root/built && mv ../*.deb ../*.changes ../*.buildinfo /root/built"
+}

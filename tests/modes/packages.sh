@@ -18,14 +18,11 @@ check () {
 }
 
 new_debian "$maker" "$suite"
-check "what the build needs" "$maker" \
-  'apt-get -q update && apt-get -qy install --no-install-recommends build-essential lintian \
-    && apt-get -qy build-dep --no-install-recommends /checkout'
-check "the build" "$maker" \
-  'cp -r /checkout /root/source && cd /root/source && dpkg-buildpackage -us -uc -b \
-    && mkdir /root/built && mv ../*.deb ../*.changes ../*.buildinfo /root/built'
+build_packages "$maker" /checkout || { echo "the build: failed"; conclude 0 1; }
+passed=1
 check "lintian" "$maker" \
-  'useradd lint && cd / && cp -r /root/built /tmp/lint && chown -R lint /tmp/lint \
+  'apt-get -qy install --no-install-recommends lintian && useradd lint && cd / \
+    && cp -r /root/built /tmp/lint && chown -R lint /tmp/lint \
     && su lint -c "lintian --fail-on error,warning /tmp/lint/*.changes"'
 rm -f "$built"/*-dbgsym_*.deb
 

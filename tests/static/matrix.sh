@@ -1,7 +1,7 @@
 #!/bin/bash
 # Promise: all that is installed builds without a warning with each library that is a feature in
-# meson_options.txt, without each of them, and without any. The plugins load then, they have the
-# same elements, and who asks for what is missing is told so.
+# meson_options.txt, without each of them, and without any. The plugins load and have the same
+# elements. An error names the library that is missing.
 #
 # Usage: matrix.sh SOURCE-FOLDER BUILD-FOLDER   with CC and CXX in the environment
 #   BUILD-FOLDER is made where it is missing. Each step compiles only what its feature changes.
