@@ -35,7 +35,7 @@
  * video-filter="greenscreenbin background-location=/tmp/beach.jpg"
  * ]|
  *
- * Since: 0.2
+ * Since: 0.3
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

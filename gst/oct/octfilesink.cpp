@@ -44,7 +44,7 @@
  * "other/tensors(ANY),num_tensors=1" ! opencldownload ! octfilesink location=volume%d.nii depth-step=3.4
  * ]|
  *
- * Since: 0.2
+ * Since: 0.3
  */
 #ifdef HAVE_CONFIG_H
 #include "config.h"

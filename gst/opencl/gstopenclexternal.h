@@ -17,7 +17,7 @@ G_BEGIN_DECLS
  *
  * By what memory can be handed over.
  *
- * Since: 0.2
+ * Since: 0.3
  */
 typedef enum {
   GST_OPENCL_HANDLE_OPAQUE_FD = 1 << 0,
@@ -30,7 +30,7 @@ typedef enum {
  *
  * Returns: the #GType of #GstOpenCLHandleTypes
  *
- * Since: 0.2
+ * Since: 0.3
  */
 GST_OPENCL_API GType gst_opencl_handle_types_get_type (void);
 
@@ -40,7 +40,7 @@ GST_OPENCL_API GType gst_opencl_handle_types_get_type (void);
  *
  * Returns: what the device says that it can import; 0 where that is nothing
  *
- * Since: 0.2
+ * Since: 0.3
  */
 GST_OPENCL_API GstOpenCLHandleTypes gst_opencl_context_get_import_types (
     GstOpenCLContext *context);
@@ -61,7 +61,7 @@ GST_OPENCL_API GstOpenCLHandleTypes gst_opencl_context_get_import_types (
  * Returns: (type gpointer) (transfer full) (nullable): a cl_mem of that memory, to be given
  *   to clReleaseMemObject()
  *
- * Since: 0.2
+ * Since: 0.3
  */
 GST_OPENCL_API cl_mem gst_opencl_context_import_fd (GstOpenCLContext *context,
     GstOpenCLHandleTypes type, gint fd, gsize size, GError **error);
@@ -87,7 +87,7 @@ GST_OPENCL_API cl_mem gst_opencl_context_import_fd (GstOpenCLContext *context,
  *
  * Returns: (transfer full) (nullable): device memory around @handle
  *
- * Since: 0.2
+ * Since: 0.3
  */
 GST_OPENCL_API GstMemory *gst_opencl_memory_new_acquired (GstOpenCLContext *context,
     cl_mem handle, gsize size, gpointer user_data, GDestroyNotify notify, GError **error);
@@ -106,7 +106,7 @@ GST_OPENCL_API GstMemory *gst_opencl_memory_new_acquired (GstOpenCLContext *cont
  *
  * Returns: (transfer full) (nullable): device memory that is the other side's, too
  *
- * Since: 0.2
+ * Since: 0.3
  */
 GST_OPENCL_API GstMemory *gst_opencl_memory_new_from_fd (GstOpenCLContext *context,
     GstOpenCLHandleTypes type, gint fd, gsize size, gpointer user_data,
