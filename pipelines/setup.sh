@@ -1,4 +1,4 @@
-# Installs what a bare Debian 12 or 13 lacks, and builds: demo.sh, tests/run.sh and others source it.
+# Installs what a bare Debian 12 or 13 lacks, and builds. Other scripts source it.
 #
 # shellcheck shell=bash
 #

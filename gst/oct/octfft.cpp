@@ -529,8 +529,8 @@ append_outputs (GstCaps *caps, const GstStructure *input, const Settings &settin
   gst_caps_unref (outputs);
 }
 
-/* Returns settings that make the depths of `output`. At the start spectra of fewer depths than `depth-count`
- * are taken, too, so that they are an error with a reason. */
+/* Returns settings that make the depths of `output`. At the start spectra of fewer depths than
+ * `depth-count` are taken, too, so that they are an error with a reason. */
 static std::optional<Settings>
 settings_making (const GstStructure *output, const Settings &settings, bool starts)
 {

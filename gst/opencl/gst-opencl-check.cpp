@@ -1,8 +1,9 @@
 /* gst-opencl-check: has an engine process a known input, and compares with the host
  *
  * gst-opencl-check DEVICE ENGINE FILE BUILD: prints the verdict, and keeps it in FILE for the
- * build BUILD. The name of FILE is a checksum of device, driver and engine. A driver may hang or abort, so the work is done in another process. Without
- * arguments it prints the names of the engines.
+ * build BUILD. The name of FILE is a checksum of device, driver and engine. A driver may hang
+ * or abort, so a child process does the work. Without arguments the program prints the names
+ * of the engines.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

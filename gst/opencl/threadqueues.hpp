@@ -16,8 +16,9 @@
 
 namespace opencl {
 /* In-order queues for compute, upload and download, and the staging ring for uploads.
- * Threads may share the queue for uploads. Each is created at its first use and lives as long as the context, so that a handle that
- * an event list remembers never names another queue. Used from any thread. */
+ * Threads may share the queue for uploads. Each queue is created at its first use and lives as
+ * long as the context, so that a handle that an event list remembers never names another
+ * queue. Used from any thread. */
 class ThreadQueues {
 public:
   /* `substitute` (nullable) serves for a queue that cannot be created. */
