@@ -34,7 +34,7 @@ G_DECLARE_DERIVABLE_TYPE (
  *   between them; whoever knows better sets it in #GstBaseTransformClass.copy_metadata().
  *   Optional. Since: 0.2
  * @begin_frame: before the caps of a frame are agreed on, when controlled properties have
- *   the values of its time: take up settings. Optional. Since: 0.2
+ *   the values of its time: take up settings. Optional. Since: 0.3
  * @transform_in_place: enqueue what changes @frame to the output, where input and output
  *   have the same caps: without a copy where nobody else holds the buffer, and where
  *   somebody does in a copy, unless there is a @transform, too. Optional. Since: 0.2
@@ -70,7 +70,7 @@ struct _GstOpenCLFilterClass {
 
   /*< private >*/
   gconstpointer deferral; /* work that filters of the library's own leave to each other */
-  gpointer _gst_reserved[GST_PADDING];
+  gpointer _gst_reserved[GST_PADDING - 1];
 };
 
 /**

@@ -301,6 +301,13 @@ push_gated (Filter &filter, Gate &gate, int frames)
 
 /* --- values --- */
 
+/* GObject refuses an element of an application that 0.2.0's headers gave a smaller class. */
+TEST (test_filter_class_has_the_size_of_0_2)
+{
+  ck_assert_uint_eq (sizeof (GstOpenCLFilterClass),
+      sizeof (GstBaseTransformClass) + 13 * sizeof (gpointer));
+}
+
 TEST (test_filter_gives_device_memory_of_system_memory)
 {
   Filter filter (small_video);
