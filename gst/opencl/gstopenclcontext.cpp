@@ -100,6 +100,15 @@ gst_opencl_context_init (GstOpenCLContext *self)
     g_weak_ref_init (&allocator, nullptr);
 }
 
+/* Pinned memory is unmapped without waiting. The process may end next, and Intel's driver then
+ * aborts where its threads are still at it. */
+static void
+finish_unmapping (ContextState &state)
+{
+  if (state.pinning_queue () && !state.lost && !state.given_up)
+    opencl::finish_patiently (state.pinning_queue ());
+}
+
 static void
 gst_opencl_context_finalize (GObject *object)
 {
@@ -108,6 +117,7 @@ gst_opencl_context_finalize (GObject *object)
   self->state->reapers.clear ();
   self->state->thread_queues.reset ();
   self->state->application_queues.reset ();
+  finish_unmapping (*self->state);
   for (GWeakRef &allocator : self->state->allocators)
     g_weak_ref_clear (&allocator);
   delete self->state;

@@ -6,6 +6,7 @@
 #include "tests/check/opencl-counting.hpp"
 
 #include <atomic>
+#include <thread>
 
 using namespace check;
 
@@ -611,6 +612,24 @@ TEST (test_program_that_does_not_build_gives_the_log)
       gst_opencl_context_get_program (context, change_source, nullptr, error.out ())
       == nullptr);
   clReleaseKernel (make_kernel (context, change_source, "add"));
+}
+
+/* A driver's threads that still unmap while the process ends use what is gone: Intel's abort. */
+TEST (test_context_ends_after_its_pinned_memory_is_unmapped)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  Gate gate (context);
+  gate.put_into (gst_opencl_context_get_pinning_queue (context));
+  std::atomic<bool> ended{false};
+  std::thread last_user ([&] {
+    context = nullptr;
+    ended = true;
+  });
+  g_usleep (50000);
+  const bool ended_before = ended;
+  gate.open ();
+  last_user.join ();
+  fail_if (ended_before);
 }
 
 /* --- letting go later --- */
