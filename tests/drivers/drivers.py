@@ -41,8 +41,8 @@ PIPELINE_LIMIT, PROGRAM_LIMIT = 600, 900
 
 # The fused OCT chain, hard and soft keying, conversion, convolution, and kernels that were written
 # anew since PoCL 6.0 hung or aborted in them
-QUICK = ["oct", "oct-16", "oct-levels", "oct-floats", "key-run", "key-run-long", "flow-all",
-         "chroma", "difference", "plate", "filmed-nv12", "to-planes", "from-planes", "enlarged",
+QUICK = ["oct", "oct-512", "oct-16", "oct-levels", "oct-floats", "key-run", "key-run-long",
+         "flow-all", "chroma", "difference", "plate", "filmed-nv12", "to-planes", "from-planes", "enlarged",
          "convolved", "convolved-spectra", "layer", "layer-winograd",
          "display", "angiogram-aligned", "rendered"]
 QUICK_DRIVERS = ["pocl-6.0", "intel"]

@@ -268,6 +268,7 @@ PIPELINES = {
                             "sink_1::light-wrap=0.7 sink_1::light-wrap-radius=6" + OUT,
                             ROUNDED, PICTURES),
     "oct": (depth(), ROUNDED, LINES),
+    "oct-512": (depth(), ROUNDED, [(512, 9)]),  # wrong where rusticl 25 fuses
     "oct-16": (depth("window=blackman", "depth-start=3 depth-count=19", f"video/x-raw{ON_DEVICE},"
                      "format=GRAY16_LE"), ROUNDED, LINES),
     "oct-dispersion": (depth("interpolation=cubic dispersion-a2=1e-4", "db-min=20"), ROUNDED, LINES),
