@@ -5,8 +5,8 @@
  * with the host's. That is done once for a device, driver version and build; the verdict is
  * kept in gst-opencl/verdicts of the user's cache folder.
  *
- * GST_OPENCL_SELF_CHECK=0 in the environment trusts every engine. Another number is the time
- * in seconds after which an engine hangs.
+ * GST_OPENCL_SELF_CHECK=0 in the environment trusts every engine. Another number is the
+ * processor time in seconds after which an engine counts as hanging.
  *
  * Not installed.
  *

@@ -217,7 +217,7 @@ def leaves_out_an_engine_that_aborts():
 
 
 def leaves_out_an_engine_that_hangs():
-    leaves_out(BUTTERFLIES + "!hang", "hangs", check="2")
+    leaves_out(BUTTERFLIES + "!hang", "hangs", check="3")
 
 
 def leaves_out_an_engine_that_does_not_compile():
@@ -250,7 +250,7 @@ def gives_one_error_where_nothing_replaces_an_engine():
             assert run.status == 0 and run.bytes.any() and not run.warnings(), run.log
             assert "right" in cache.results(), cache.results()
         one_error(engine, "!abort", "Aborted")
-    one_error("display-range", "!hang", "hangs", check="2")
+    one_error("display-range", "!hang", "hangs", check="3")
 
 
 # No iterations instead of up to 63; no other program has this text.
