@@ -69,20 +69,24 @@ is_worth_fft (const Rule &rule, const Convolution &convolution)
          && convolution.output.pixels () >= rule.fft_pixels;
 }
 
-/* The engine of the self-check; null for methods that need none, since they are plain */
+/* Names for the self-check; the other methods are plain and need none. */
+constexpr struct {
+  Method method;
+  const char *name;
+} engines[] = {
+    {Method::winograd, "convolution-winograd"},
+    {Method::separable, "convolution-separable"},
+    {Method::fft, "convolution-fft"},
+};
+
 const char *
 engine_of (Method method)
 {
-  switch (method) {
-  case Method::winograd:
-    return "convolution-winograd";
-  case Method::separable:
-    return "convolution-separable";
-  case Method::fft:
-    return "convolution-fft";
-  default:
-    return nullptr;
+  for (const auto &engine : engines) {
+    if (engine.method == method)
+      return engine.name;
   }
+  return nullptr;
 }
 
 bool
@@ -107,6 +111,13 @@ fastest (
              : Method::direct;
 }
 } // namespace
+
+void
+warn_of_wrong_methods (GstOpenCLContext *context, GstElement *element)
+{
+  for (const auto &engine : engines)
+    gst_opencl_context_warn_of_engine (context, engine.name, element, "another method");
+}
 
 std::unique_ptr<Convolver>
 Convolver::create (

@@ -6,6 +6,8 @@
 
 #include "convolution.hpp"
 
+#include <memory>
+
 #include <gst/opencl/gstopenclcontext.h>
 
 namespace compute {
@@ -37,6 +39,10 @@ public:
 private:
   Method made_by = Method::direct;
 };
+
+/* Posts a warning of `element` for each method that the self-check has found wrong on the
+ * device, once a process: `automatic` leaves it out. */
+void warn_of_wrong_methods (GstOpenCLContext *context, GstElement *element);
 
 /* Whether its kernels are those for a CPU: GST_OPENCL_CONVOLVE_GROUPS=1 (0) in the
  * environment says that they are for groups of work-items (single ones) on any device. */

@@ -398,10 +398,12 @@ make_convolver (GstOpenCLConvolve *self, const ConvolutionSettings &settings,
     (*self->convolver)->set_levels (levels);
     return true;
   }
-  std::unique_ptr<Convolver> convolver = Convolver::create (
-      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), convolution, error);
+  GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
+  std::unique_ptr<Convolver> convolver = Convolver::create (context, convolution, error);
   if (!convolver)
     return false;
+  if (convolution.method == compute::Method::automatic)
+    compute::warn_of_wrong_methods (context, GST_ELEMENT (self));
   tell_method (self, convolution.method, convolver->method ());
   convolver->set_levels (levels);
   *self->convolver = std::move (convolver);

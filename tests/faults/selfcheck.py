@@ -274,6 +274,31 @@ def leaves_out_a_wrong_key_run():
         assert "key-run" in warning and "values differ" in warning, warning
 
 
+# The product of spectra, by which openclconvolve is fastest with a large kernel
+SPECTRA = "a.x * b.x + a.y * b.y|a.x * b.x - a.y * b.y"
+CONVOLVED = ("videotestsrc num-buffers=2 ! video/x-raw,format=GRAY8,width=96,height=80 ! "
+             "openclupload ! openclconvolve kernel={kernel} scale={scale} ! opencldownload ! "
+             "filesink location={output}")
+
+
+def leaves_out_a_wrong_convolution_method():
+    taps = np.random.default_rng(3).random((61, 61))
+    with empty_cache() as cache:
+        kernel = cache.folder / "kernel.npy"
+        np.save(kernel, taps)
+        pipeline = CONVOLVED.replace("{kernel}", str(kernel)).replace("{scale}", str(1 / taps.sum()))
+        right = Run(cache, pipeline, check="0").bytes.astype(int)
+        wrong = Run(cache, pipeline, broken=SPECTRA, check="0").bytes.astype(int)
+        assert right.shape == wrong.shape and abs(right - wrong).max() > 9, "nothing is broken"
+        first = Run(cache, pipeline, broken=SPECTRA)
+        wait_for(cache.files)
+        second = Run(cache, pipeline, broken=SPECTRA)
+        for run in first, second:
+            assert run.status == 0 and abs(run.bytes.astype(int) - right).max() <= 1, run.log
+        warning, = second.warnings()
+        assert "convolution-fft" in warning and "values differ" in warning, warning
+
+
 def devices(cache, *options, **kind):
     run = subprocess.run([DEVICES, *options], env=environment(cache, **kind), text=True,
                          capture_output=True, check=False)
@@ -298,7 +323,8 @@ assert IN_ONE < APART, (IN_ONE, APART)
 passed = failed = 0
 WANTED = sys.argv[3:]
 for test in (first_and_second_start, works_without_a_folder_that_can_be_written,
-             leaves_out_a_wrong_engine, leaves_out_a_wrong_key_run, devices_shows_verdicts,
+             leaves_out_a_wrong_engine, leaves_out_a_wrong_key_run,
+             leaves_out_a_wrong_convolution_method, devices_shows_verdicts,
              leaves_out_an_engine_that_aborts,
              gives_one_error_where_nothing_replaces_an_engine,
              leaves_out_an_engine_that_hangs, leaves_out_an_engine_that_does_not_compile):
