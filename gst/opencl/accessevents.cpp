@@ -76,6 +76,8 @@ AccessEvents::collect_waits (
     return false;
   if (!(access & GST_MAP_WRITE))
     return true;
+  if (waits.waits_on_host ())
+    upload_queue = queue;
   return std::all_of (reads.begin (), reads.end (), add);
 }
 
@@ -90,6 +92,20 @@ bool
 AccessEvents::Pending::is_elsewhere (const ThreadQueues &queues) const
 {
   return queue && !queues.contains (queue) && event.status () > CL_COMPLETE;
+}
+
+bool
+AccessEvents::Pending::is_beside (cl_command_queue other) const
+{
+  return queue && queue != other && event.status () > CL_COMPLETE;
+}
+
+bool
+AccessEvents::delay_upload () const
+{
+  return write.is_beside (upload_queue)
+         || std::any_of (reads.begin (), reads.end (),
+             [this] (const Pending &read) { return read.is_beside (upload_queue); });
 }
 
 bool

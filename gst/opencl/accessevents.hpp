@@ -29,6 +29,7 @@ public:
 
   /* As commands want it; OpenCL forbids a list of none. */
   cl_uint size () const { return n; }
+  bool waits_on_host () const { return on_host; }
   const cl_event *data () const { return n > 0 ? handles.data () : nullptr; }
 
 private:
@@ -62,6 +63,10 @@ public:
   bool are_known_to_be_over () const;
   /* Whether a command that is not over is on none of `queues`. Asks the driver. */
   bool are_elsewhere (const ThreadQueues &queues) const;
+  /* Whether the memory was uploaded to; whether the next upload would wait in the host. Asks,
+   * too. */
+  bool were_uploads () const { return upload_queue != nullptr; }
+  bool delay_upload () const;
   /* The queue of the last command that is not known to be over, else of the last write. */
   cl_command_queue last_queue () const;
 
@@ -80,9 +85,12 @@ private:
 
     bool is_in_the_way_of (cl_command_queue other);
     bool is_elsewhere (const ThreadQueues &queues) const;
+    bool is_beside (cl_command_queue other) const;
   };
   Pending write;
   std::vector<Pending> reads; /* one a queue */
+  cl_command_queue upload_queue =
+      nullptr; /* of an earlier write that waited in the host */
 };
 
 /* Blocks the host until all are over, also when one has failed: the others may still use

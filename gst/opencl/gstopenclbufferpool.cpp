@@ -21,8 +21,8 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_buffer_pool_debug);
 #define GST_CAT_DEFAULT gst_opencl_buffer_pool_debug
 
 namespace {
-/* A multiple of the default async-depth: that many frames of a slow branch are in flight. */
-constexpr gsize most_passed_over = 8;
+/* A multiple of any usual async-depth: that many frames of a slow branch are in flight. */
+constexpr gsize most_passed_over = 64;
 
 /* How many buffers there are, and who says why one could not be made. */
 struct Growth {
@@ -158,15 +158,13 @@ acquire_idle_or_new (GstBufferPool *pool, GstBuffer **buffer, bool *is_new,
   return flow;
 }
 
-/* Whether a writer in this thread would wait for commands of another one, which may be slow.
- */
 static bool
-is_used_elsewhere (GstBuffer *buffer)
+delays_writer (GstBuffer *buffer)
 {
   for (guint i = 0; i < gst_buffer_n_memory (buffer); i++) {
     GstMemory *memory = gst_buffer_peek_memory (buffer, i);
     if ((gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory))
-        && opencl::storage_of (memory).is_used_elsewhere ())
+        && opencl::storage_of (memory).delays_writer ())
       return true;
   }
   return false;
@@ -174,8 +172,9 @@ is_used_elsewhere (GstBuffer *buffer)
 
 /* A buffer comes back while the device still uses it, and its next writer waits for that.
  * So the pool makes new buffers before it uses one again: up to the minimum of the
- * configuration, and up to `most_passed_over` more while threads other than the writer's use
- * the idle ones. Where there is no room for more, the pool does with those it has. */
+ * configuration, and up to `most_passed_over` more while the idle ones would have the thread
+ * wait that uploads, or a command for another thread, which may be slow. Where there is no
+ * room for more, the pool does with those it has. */
 static GstFlowReturn
 gst_opencl_buffer_pool_acquire_buffer (
     GstBufferPool *pool, GstBuffer **buffer, GstBufferPoolAcquireParams *params)
@@ -188,7 +187,7 @@ gst_opencl_buffer_pool_acquire_buffer (
   auto is_passed_over = [&] {
     return growth.made < growth.in_turn
            || (!growth.is_full && idle.size () < most_passed_over
-               && is_used_elsewhere (*buffer));
+               && delays_writer (*buffer));
   };
 
   GstBufferPoolAcquireParams without_waiting = {};

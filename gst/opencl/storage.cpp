@@ -53,6 +53,17 @@ Storage::is_used_elsewhere ()
   return events.are_elsewhere (own);
 }
 
+bool
+Storage::delays_writer ()
+{
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    if (events.were_uploads ())
+      return events.delay_upload ();
+  }
+  return is_used_elsewhere ();
+}
+
 DeviceStorage::DeviceStorage (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
     : Storage (context), size (size), buffer (std::move (buffer))
 {

@@ -44,6 +44,9 @@ public:
   void mark_shared () { is_shared = true; }
   /* Whether commands on queues of other threads still use the memory. */
   bool is_used_elsewhere ();
+  /* Whether a writer of this thread, as the last one was, would wait for commands of another
+   * thread, or for any commands if it uploads. */
+  bool delays_writer ();
   /* As many zeros, for as long as the memory lives; (nullable) */
   guint8 *zeros (gsize size);
 

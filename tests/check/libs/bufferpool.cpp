@@ -8,6 +8,8 @@
 #include <gst/video/gstvideometa.h>
 #include <gst/video/gstvideopool.h>
 
+#include <set>
+
 using namespace check;
 
 static const bool alone = each_test_in_its_own_process ();
@@ -222,7 +224,7 @@ TEST (test_pool_s_next_writer_waits_on_the_device_for_earlier_readers)
   GstBufferPool *pool = new_active_pool (context, false, nullptr, 256);
   GError *error = nullptr;
   Owned<GstMemory> host = gst_opencl_host_memory_new (context, 256, &error);
-  Owned<GstMemory> other = gst_opencl_host_memory_new (context, 256, &error);
+  Owned<GstMemory> other = gst_opencl_memory_new (context, 256, &error);
   Bytes bytes = pattern (256, 1);
   Gate gate (context);
 
@@ -249,6 +251,35 @@ TEST (test_pool_s_next_writer_waits_on_the_device_for_earlier_readers)
   buffer = nullptr;
   host = nullptr;
   other = nullptr;
+  stop (pool);
+}
+
+/* An upload would wait in the host, and the host is not to wait. */
+TEST (test_pool_gives_no_buffer_to_an_upload_that_is_still_read)
+{
+  Owned<GstOpenCLContext> context = new_context ();
+  GstBufferPool *pool = new_active_pool (context, false, nullptr, 256);
+  GError *error = nullptr;
+  Owned<GstMemory> host = gst_opencl_host_memory_new (context, 256, &error);
+  std::set<cl_mem> used;
+  Gate gate (context);
+
+  write_memory (host, pattern (256, 1));
+  for (guint n = 0; n < 20; n++) {
+    Owned<GstBuffer> buffer = acquire (pool);
+    GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+    used.insert (gst_opencl_memory_get_handle (memory));
+    fail_unless (
+        gst_opencl_memory_copy_async (memory, 0, host, 0, 256, nullptr, nullptr));
+    gst_opencl_memory_end (memory, queue_of (context), GST_MAP_READ, gate.event);
+  }
+  expect_equal (used.size (), 20u);
+  gate.open ();
+  Owned<GstBuffer> buffer = acquire (pool);
+  fail_unless (
+      used.count (gst_opencl_memory_get_handle (gst_buffer_peek_memory (buffer, 0))));
+  buffer = nullptr;
+  host = nullptr;
   stop (pool);
 }
 
