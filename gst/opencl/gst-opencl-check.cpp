@@ -163,7 +163,7 @@ main (int count, char **arguments)
     std::cerr << "the priority stays as it is\n";
   const Verdict verdict = check_in_child (arguments[1], arguments[2], arguments[3]);
   if (verdict.result == Verdict::right || verdict.result == Verdict::wrong)
-    opencl::store_verdict (arguments[3], arguments[4], verdict);
+    opencl::store_verdict (arguments[3], arguments[4], arguments[2], verdict);
   std::cout << verdict.text () << std::endl;
   return 0;
 }

@@ -122,8 +122,8 @@ public:
       verdict = load_verdict (path_of_verdict (device, engine), build_id ());
     if (is_new && verdict.result == Verdict::pending)
       tasks.push_back (task);
-    if (waits)
-      hurry (task);
+    if (waits && take (task))
+      check (task, guard);
     if (!tasks.empty () && !is_running && !start ())
       give_up ();
     if (waits)
@@ -136,11 +136,24 @@ public:
 private:
   using Task = std::pair<cl_device_id, std::string>;
 
-  void hurry (const Task &task)
+  /* Returns whether the check of `task` had not begun. */
+  bool take (const Task &task)
   {
     const auto at = std::find (tasks.begin (), tasks.end (), task);
-    if (at != tasks.end ())
-      std::rotate (tasks.begin (), at, at + 1);
+    if (at == tasks.end ())
+      return false;
+    tasks.erase (at);
+    return true;
+  }
+
+  void check (const Task &task, std::unique_lock<std::mutex> &guard)
+  {
+    guard.unlock ();
+    Verdict verdict = run_check (cl::Device (task.first, true), task.second);
+    guard.lock ();
+    verdicts[task] = std::move (verdict);
+    arrived++;
+    changed.notify_all ();
   }
 
   bool start ()
@@ -166,12 +179,7 @@ private:
     while (!self->tasks.empty ()) {
       const Task task = self->tasks.front ();
       self->tasks.pop_front ();
-      guard.unlock ();
-      Verdict verdict = run_check (cl::Device (task.first, true), task.second);
-      guard.lock ();
-      self->verdicts[task] = std::move (verdict);
-      self->arrived++;
-      self->changed.notify_all ();
+      self->check (task, guard);
     }
     self->is_running = false;
     return nullptr;

@@ -63,10 +63,12 @@ load_verdict (const std::string &path, const std::string &build)
 }
 
 bool
-store_verdict (const std::string &path, const std::string &build, const Verdict &verdict)
+store_verdict (const std::string &path, const std::string &build,
+    const std::string &engine, const Verdict &verdict)
 {
   GKeyFile *file = g_key_file_new ();
   gchar *folder = g_path_get_dirname (path.c_str ());
+  g_key_file_set_string (file, group, "engine", engine.c_str ());
   g_key_file_set_string (file, group, "build", build.c_str ());
   g_key_file_set_string (file, group, "result", verdict.text ().c_str ());
   g_mkdir_with_parents (folder, 0700);

@@ -28,7 +28,7 @@ Verdict parse_verdict (const std::string &text);
 /* Pending where there is no whole file of this build. */
 Verdict load_verdict (const std::string &path, const std::string &build);
 
-/* False where the file cannot be written. */
-bool store_verdict (
-    const std::string &path, const std::string &build, const Verdict &verdict);
+/* The file also names `engine`, for people. False where it cannot be written. */
+bool store_verdict (const std::string &path, const std::string &build,
+    const std::string &engine, const Verdict &verdict);
 } // namespace opencl
