@@ -233,11 +233,12 @@ def check_programs(text):
 
 
 def check_named_programs(text, environment):
-    """Programs that the text speaks of are there."""
+    """Checks that the programs exist that the text names, even without commands in it."""
+    path = f"{environment['PATH']}:{BUILD}/tools"
     for words in re.findall(rf"`((?:{OURS})[^`]*)`", text):
         program = re.split(r"\s", words)[0].rstrip("/")
         placeholder = re.search(r"\b[A-Z]+\b", program)
-        if not (placeholder or os.path.exists(program) or shutil.which(program, path=environment["PATH"])):
+        if not (placeholder or os.path.exists(program) or shutil.which(program, path=path)):
             failures.append(f"`{words}`: no {program}")
 
 
