@@ -51,7 +51,7 @@ def read_allowed():
 
 
 def left_out(program):
-    """What the program prints that it leaves out."""
+    """Returns the reasons that the program prints for what it leaves out."""
     found = NOT_CHECKED.findall(program.get("stdout", ""))
     return found or (["without a reason"] if program["result"] == "SKIP" else [])
 

@@ -95,7 +95,7 @@ is_trusted (GstOpenCLContext *context, Method method)
   return gst_opencl_context_trusts_engine (context, engine_of (method));
 }
 
-/* Of those that the self-check has found right. */
+/* The fastest method that the self-check has found right */
 Method
 fastest (
     GstOpenCLContext *context, const Convolution &convolution, const Filters &filters)

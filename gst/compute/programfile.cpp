@@ -33,7 +33,7 @@ is_nvidia_assembly (const std::string &text)
       GRegexCompileFlags (G_REGEX_MULTILINE | G_REGEX_RAW), GRegexMatchFlags (0));
 }
 
-/* Nothing where the file cannot be read: whoever reads it as OpenCL C says why. */
+/* Returns no bytes if the file cannot be read: reading it as OpenCL C reports the reason. */
 std::string
 bytes_of_file (const std::string &location)
 {
@@ -80,7 +80,7 @@ driver_of (GstOpenCLContext *context)
          + platform_text (context, CL_PLATFORM_VERSION) + ")";
 }
 
-/* Of cl_khr_il_program, or else OpenCL 2.1 */
+/* The function of cl_khr_il_program, or else of OpenCL 2.1 */
 clCreateProgramWithILKHR_fn
 find_create_with_il (GstOpenCLContext *context)
 {

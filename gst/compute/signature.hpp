@@ -38,7 +38,7 @@ std::string signature_text (const Signature &signature);
 /* The program was built with `-cl-kernel-arg-info`. */
 bool read_signature (cl_kernel kernel, Signature &signature, GError **error);
 
-/* Of a kernel that the driver does not describe: `declared` is its parameters in OpenCL C,
+/* For a kernel that the driver does not describe. `declared` has its parameters in OpenCL C,
  * "global const uchar *input, global uchar *output, int stride". */
 bool read_declared_signature (
     cl_kernel kernel, const std::string &declared, Signature &signature, GError **error);

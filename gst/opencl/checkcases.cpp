@@ -266,7 +266,7 @@ range_cases ()
 const guint side = 17;
 const double opacity = 0.25;
 
-/* What one ray meets: the greatest value, or all, of which those in front hide those behind. */
+/* The brightness of one ray: its greatest voxel, or all voxels composited front to back */
 double
 seen (const std::vector<guint8> &volume, guint line, guint depth, bool adds)
 {
@@ -461,7 +461,7 @@ make_noise ()
   return picture;
 }
 
-/* Of a picture, divided by the sum of the taps */
+/* A picture convolved with the taps, divided by their sum */
 std::vector<Case>
 picture_cases (const char *method)
 {

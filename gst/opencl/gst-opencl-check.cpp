@@ -24,7 +24,7 @@
 using opencl::Verdict;
 
 namespace {
-/* Of the processor, with compilation: on a loaded machine that takes longer, which is no fault. */
+/* Processor time, with compilation: a loaded machine takes longer on the clock. */
 const int usual_timeout = 60; /* seconds */
 const int times_as_long = 3;  /* for a driver that sleeps */
 
@@ -86,7 +86,7 @@ work (const char *device, const char *engine, const char *file, int output)
   _exit (write (output, text.data (), text.size ()) == gssize (text.size ()) ? 0 : 1);
 }
 
-/* What comes until the other end is closed; false if that takes too long. */
+/* Reads until the other end is closed. Returns false if that takes too long. */
 bool
 read_all (int input, int seconds, std::string &text)
 {
@@ -157,9 +157,8 @@ main (int count, char **arguments)
     std::cerr << "expected DEVICE ENGINE FILE BUILD\n";
     return 2;
   }
-  signal (
-      SIGPIPE, SIG_IGN); /* the verdict is kept, too, when nobody waits for it any more */
-  if (nice (10) == -1)   /* frames go first */
+  signal (SIGPIPE, SIG_IGN); /* the verdict is also kept once the application has ended */
+  if (nice (10) == -1)       /* frames go first */
     std::cerr << "the priority stays as it is\n";
   const Verdict verdict = check_in_child (arguments[1], arguments[2], arguments[3]);
   if (verdict.result == Verdict::right || verdict.result == Verdict::wrong)

@@ -21,7 +21,7 @@
 
 namespace opencl {
 namespace {
-/* Of a file: another build of it differs in one of these. */
+/* Name, size and time of a file, of which at least one differs in another build */
 std::string
 state_of_file (const std::string &path)
 {

@@ -116,7 +116,7 @@ def oct_pipeline(frames=5, between="", options=""):
 
 
 def reference(count):
-    """What separate kernels make, which no test breaks"""
+    """Frames of separate kernels, which no test breaks"""
     with empty_cache() as cache:
         run = Run(cache, oct_pipeline(count, options="fused=never"), check="0")
         assert run.status == 0, run.log

@@ -115,7 +115,7 @@ empty=${GST_OPENCL_BUILD:-$root/build}-empty
 new_debian () {
   local suite=${2:-bookworm} trusted=/usr/local/share/ca-certificates
   local folder=$empty/$1 base=$empty/base-$suite
-  [[ $suite =~ ^[a-z]+$ ]] || refuse "What suite of Debian is $suite? bookworm and trixie are"
+  [[ $suite =~ ^[a-z]+$ ]] || refuse "$suite is no suite of Debian: expected bookworm or trixie"
   need debootstrap debootstrap
   need unshare util-linux
   [ "$(id -u)" -eq 0 ] || refuse "An empty Debian is made by root."

@@ -388,7 +388,7 @@ TEST (test_openclkernel_hands_spirv_to_the_driver)
   counting::let_devices_say_the_truth ();
 }
 
-/* Of the driver under test itself */
+/* Asks the driver under test */
 TEST (test_openclkernel_runs_spirv_or_names_the_driver)
 {
   Folder folder;

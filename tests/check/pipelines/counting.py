@@ -62,7 +62,7 @@ def check_known():
     status, said = count(program("elements_one", "FAIL", 5, errors=1, faults=ABORTS))
     assert status == 0 and said[-1] == "4 passed, 0 failed", said
     assert any("known" in line and "elements_one:test_aborts" in line for line in said), said
-    # That of another version, and one beside it
+    # A fault listed for another version, and one that is not listed
     status, said = count(program("elements_one", "FAIL", 5, 1, 1, ABORTS + WRONG))
     assert status == 1 and said[-1] == "3 passed, 1 failed", said
 

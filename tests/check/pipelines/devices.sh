@@ -26,12 +26,12 @@ for head in "${heads[@]}"; do
   name=${head#*  }
   name=${name%  (taken)}
   for choice in "$index" "$name"; do
-    "$devices" "$choice" | grep -qF "$index  $name  (taken)" || fail "$choice is not taken"
+    grep -qF "$index  $name  (taken)" <<<"$("$devices" "$choice")" || fail "$choice is not taken"
     gst-launch-1.0 --quiet videotestsrc num-buffers=1 ! openclupload "device=$choice" \
       ! opencldownload ! fakesink || fail "openclupload does not take device=$choice"
   done
 done
-GST_OPENCL_DEVICE=${heads[0]%%  *} "$devices" | grep -q '(taken)$' \
+grep -q '(taken)$' <<<"$(GST_OPENCL_DEVICE=${heads[0]%%  *} "$devices")" \
   || fail "GST_OPENCL_DEVICE is not heard"
 said=$("$devices" "no such device" 2>&1 >/dev/null) && fail "an unknown device is taken"
 [[ $said == *"device=no such device"* ]] || fail "an unknown device is not named: $said"

@@ -386,8 +386,8 @@ most_between (const std::string &a, const std::string &b)
   return most;
 }
 
-/* Whatever stands between the elements. Where another thread makes depths, or where
- * somebody wants the spectra too, the spectra are made, and rounded, on the way. */
+/* Spectra are stored, and so rounded, where another thread makes the depths, or where another
+ * element also reads the spectra. */
 TEST (test_queues_and_tees_change_no_more_than_rounding)
 {
   const Case &of = cases[2];

@@ -23,7 +23,7 @@ mkdir "$work/project/subprojects"
 ln -s "$root" "$work/project/subprojects/gst-opencl"
 cp "$root/docs/examples/gst-opencl.wrap" "$work/project/subprojects"
 
-# What is installed must not stand in for the subproject.
+# An installed library must not replace the subproject.
 quietly "$meson" setup --werror --wrap-mode=forcefallback -Dgst-opencl:introspection=disabled \
   "$work/build" "$work/project"
 grep -q "gstreamer-opencl-1.0 found: YES .*overridden" "$work/log" \
