@@ -216,8 +216,11 @@ make_thread_queues (GstOpenCLContext *self)
                                : nullptr;
   auto queues = std::make_unique<opencl::ThreadQueues> (
       state.handle (), state.device (), substitute);
-  if (state.upload_queue ())
-    queues->set (GST_OPENCL_QUEUE_UPLOAD, state.upload_queue, nullptr);
+  if (state.upload_queue ()) {
+    auto shared = opencl::retained<cl::CommandQueue> (state.upload_queue (), nullptr);
+    if (shared ()) /* else the thread gets its own */
+      queues->set (GST_OPENCL_QUEUE_UPLOAD, std::move (shared), nullptr);
+  }
   if (state.stages_uploads)
     queues->set_staging_ring (std::make_unique<opencl::StagingRing> (self));
   return queues;
