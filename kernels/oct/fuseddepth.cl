@@ -690,8 +690,8 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
 
   Tap tap[POINTS];
   float below[POINTS];
-  /* With #pragma unroll, Intel's driver and PoCL 6.0 compile this loop wrong: behind a barrier
-   * `below` has the values of other work-items. */
+  /* With #pragma unroll, Intel's driver compiles this loop wrong: behind a barrier `below` has
+   * the values of other work-items. */
   for (uint n = 0; n < POINTS; n++) {
     tap[n] = tap_of (tables, samples, point (item, n));
     below[n] = BACKGROUND

@@ -166,7 +166,7 @@ def parse():
     parser.add_argument("--no-programs", action="store_true", help="leave check programs out")
     parser.add_argument("--folder", help="where drivers are; default: drivers in the build folder")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     options.largest |= options.quick
     options.drivers = options.drivers or (QUICK_DRIVERS if options.quick else list(fetch.DRIVERS))
     for name in options.drivers:

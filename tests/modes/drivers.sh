@@ -9,5 +9,5 @@ source "$(dirname "$0")/common.sh"
 need unshare util-linux
 build_or_refuse all
 passed=0 failed=0
-add_up in_build /usr/bin/python3 "$root/tests/drivers/drivers.py" "$@" "$build"
+add_up in_build /usr/bin/python3 "$root/tests/drivers/drivers.py" "$build" "$@"
 conclude "$passed" "$failed"
