@@ -823,11 +823,11 @@ update_engines (GstOctFFT *self)
 {
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
   Work &work = *self->work;
-  const oct::EngineFormat format = format_before_spectra (work);
   const guint verdicts = gst_opencl_get_n_verdicts ();
 
   if (work.chosen && work.verdicts == verdicts)
     return;
+  const oct::EngineFormat format = format_before_spectra (work);
   const bool one_launch =
       oct::DepthEngine::wants_one_launch (context, format, work.settings.fused);
   if (one_launch && !work.one_launch && work.verdicts != verdicts) {

@@ -89,8 +89,8 @@ private:
   };
   Pending write;
   std::vector<Pending> reads; /* one a queue */
-  cl_command_queue upload_queue =
-      nullptr; /* of an earlier write that waited in the host */
+  /* The queue of an earlier write for which the host waited, or null */
+  cl_command_queue upload_queue = nullptr;
 };
 
 /* Blocks the host until all are over, also when one has failed: the others may still use

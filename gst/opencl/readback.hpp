@@ -30,7 +30,7 @@ public:
 
   gsize bytes () const { return count * sizeof (cl_uint); }
 
-  /* `from`: as many cl_uint on the device. Waits for the read before. */
+  /* Enqueues the read of as many cl_uint of `from`. Waits for an earlier read first. */
   bool read (cl_command_queue queue, cl_mem from, GError **error)
   {
     cl_event event;
@@ -51,7 +51,7 @@ public:
 
   bool is_under_way () const { return under_way () != nullptr; }
 
-  /* Of a read that is under way: whether wait() returns at once */
+  /* While a read is under way: returns whether wait() would return at once. */
   bool has_ended () const
   {
     cl_int state = CL_COMPLETE;
@@ -60,7 +60,7 @@ public:
     return state <= CL_COMPLETE;
   }
 
-  /* Of a read that is under way: the numbers, or NULL with an error if it failed */
+  /* While a read is under way: returns the numbers, or NULL with an error if it failed. */
   const cl_uint *wait (GError **error)
   {
     gboolean is_over = TRUE;
@@ -73,7 +73,7 @@ public:
 
 private:
   gsize count = 0;
-  cl::Event under_way; /* empty where nothing is read */
+  cl::Event under_way; /* empty while nothing is read */
   std::unique_ptr<PinnedBlock> block;
 };
 } // namespace opencl

@@ -218,6 +218,7 @@ fault_text (GstOpenCLContext *context, const char *engine, const Verdict &verdic
          + device.getInfo<CL_DRIVER_VERSION> () + ", "
          + gst_opencl_context_get_device_name (context) + ": " + verdict.difference;
 }
+
 bool
 is_first_warning (GstOpenCLContext *context, const char *engine)
 {
