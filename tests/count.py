@@ -63,7 +63,7 @@ def judge_left_out(programs):
         for reason in left_out(program):
             may = any(fnmatch.fnmatchcase(program["name"], test)
                       and fnmatch.fnmatchcase(reason, said) for test, said in allowed)
-            print(f"{program['name']} NOT CHECKED: {reason}"
+            print(f"{'' if may else 'FAILED: '}{program['name']} NOT CHECKED: {reason}"
                   + ("" if may else ": not in tests/allowed-skips.txt"))
             wrong += not may
     return wrong

@@ -62,7 +62,7 @@ class Judge:
             return
         known = any(line.names("fault", driver, case) for line in self.listed)
         self.counts[driver.name, kind][KNOWN if known else FAILED] += 1
-        print(f"{driver.name or driver.version}: {'known: ' if known else ''}{case}: {wrong}",
+        print(f"{'known' if known else 'FAILED'}: {driver.name or driver.version}: {case}: {wrong}",
               flush=True)
 
     def add_program(self, driver, kind, name, passed, faults):
@@ -81,8 +81,8 @@ class Judge:
             if ran and not any(happened for _, happened in ran):
                 driver = ran[0][0]
                 self.counts[driver.name, "list"][FAILED] += 1
-                print(f"{driver.name or driver.version}: no longer so, take its line out of "
-                      f"known-faults.txt: {line.case}: {line.seen}")
+                print(f"FAILED: {driver.name or driver.version}: no longer so, take its line out "
+                      f"of known-faults.txt: {line.case}: {line.seen}")
 
     def total(self, result):
         return sum(count[result] for count in self.counts.values())

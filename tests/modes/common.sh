@@ -11,8 +11,10 @@ source "$modes/../../pipelines/setup.sh"
 packages+=("${test_packages[@]}")
 verbose=yes # a log of continuous integration has what was installed and built
 
-# conclude PASSED FAILED: the last line, and the end; nothing run is a failure
+# conclude PASSED FAILED: prints the failures of all commands that were added up, and the last
+# line, and ends; nothing run is a failure
 conclude () {
+  [ ${#failures[@]} -eq 0 ] || printf '%s\n' "${failures[@]}"
   [ $(($1 + $2)) -gt 0 ] || set -- 0 1
   echo "$1 passed, $2 failed"
   [ "$2" -eq 0 ]
@@ -55,11 +57,15 @@ build_beside () {
   ninja -C "$build" "$target" </dev/null || refuse "The build failed."
 }
 
-# add_up COMMAND…: what its last line says, to `passed` and `failed`
+# add_up COMMAND…: adds the numbers of its last line to `passed` and `failed`, and its lines that
+# begin with "FAILED: " to `failures`
+failures=()
 add_up () {
-  local result good bad
-  result=$("$@" | tee >(cat >&2) | tail -1)
-  [[ $result =~ ^([0-9]+)\ passed,\ ([0-9]+)\ failed$ ]] || result="0 passed, 1 failed"
+  local said result good bad
+  said=$("$@" | tee >(cat >&2) | { grep -E '^FAILED: |^[0-9]+ passed, [0-9]+ failed$' || true; })
+  result=$(tail -1 <<<"$said")
+  [[ $result =~ ^[0-9]+\ passed ]] || result="0 passed, 1 failed" said="FAILED: no result: $*"
+  mapfile -t -O ${#failures[@]} failures < <(grep '^FAILED: ' <<<"$said")
   read -r good _ bad _ <<<"$result"
   passed=$((passed + good))
   failed=$((failed + bad))

@@ -22,6 +22,7 @@ check () {
     passed=$((passed + 1)) result=passed
   else
     failed=$((failed + 1))
+    failures+=("FAILED: $suite: $1")
   fi
   echo "$1: $result after $((SECONDS - start)) seconds"
 }

@@ -39,7 +39,7 @@ for target in "${targets[@]}"; do
     passed=$((passed + 1))
   else
     grep -vE '^#|^(NEW|REDUCE)' "$found"log | tail -60
-    echo "$target: found something, see ${found}log"
+    echo "FAILED: fuzzing $target: see ${found}log"
     failed=$((failed + 1))
   fi
 done
