@@ -816,6 +816,15 @@ format_before_spectra (const Work &work)
   return format;
 }
 
+/* Returns whether VkFFT is known to compute wrong, and warns once where it is. */
+static bool
+warn_of_library (GstOctFFT *self)
+{
+  return gst_opencl_context_warn_of_engine (
+      gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), "fft-vkfft",
+      GST_ELEMENT (self), "clFFT if it takes the length");
+}
+
 /* Chooses again when a verdict has come since. Upstream asks then whether its work is taken
  * up. */
 static void
@@ -835,9 +844,7 @@ update_engines (GstOctFFT *self)
     work.from_spectra = {};
     gst_pad_push_event (GST_BASE_TRANSFORM_SINK_PAD (self), gst_event_new_reconfigure ());
   }
-  if (work.verdicts != verdicts
-      && gst_opencl_context_warn_of_engine (
-          context, "fft-vkfft", GST_ELEMENT (self), "clFFT if it takes the length"))
+  if (work.verdicts != verdicts && warn_of_library (self))
     work.from_spectra = {};
   work.chosen = true;
   work.one_launch = one_launch;
@@ -937,6 +944,7 @@ prepare (GstOctFFT *self, Engine &engine, const oct::EngineFormat &format, GErro
       && !oct::DepthEngine::choose (
           context, format, self->work->settings.fused, engine.depth, error))
     return false;
+  warn_of_library (self); /* whose verdict is known now if the cache has it */
   engine.format = format;
   self->prospects->set (context, *self->work);
   return true;

@@ -231,6 +231,10 @@ ALONE = {
     "rendering": ("render (global", SOURCE.format(frames=4, between="octscan b-scans=4 ! ")
                   + "octwindowinterp ! octfft ! octvolume ! octrender ! opencldownload ! "
                   "filesink location={output}"),
+    "soft-key": ("vstore16 (distance, 0, tile->distance",
+                 "videotestsrc num-buffers=3 ! video/x-raw,format=RGBA,width=128,height=96 ! "
+                 "openclupload ! chromakey method=chroma key-color=0xff0000ff ! "
+                 "opencldownload ! filesink location={output}"),
 }
 
 
@@ -252,6 +256,7 @@ def gives_one_error_where_nothing_replaces_an_engine():
             assert is_kept(cache, "right"), cache.results()
         one_error(engine, "!abort", "Aborted")
     one_error("display-range", "!hang", "hangs", check="3")
+    one_error("soft-key", "vstore16 (1 - distance, 0, tile->distance", "values differ")
 
 
 # No iterations instead of up to 63; no other program has this text.
@@ -300,6 +305,28 @@ def leaves_out_a_wrong_convolution_method():
         assert "convolution-fft" in warning and "values differ" in warning, warning
 
 
+# A butterfly of VkFFT's
+TRANSFORM = "temp_0.x - loc_0.x|temp_0.x + loc_0.x"
+
+
+def leaves_out_a_wrong_fft_library():
+    pipeline = oct_pipeline(options="fused=never fft-library={library}")
+    automatic = pipeline.replace("{library}", "auto")
+    with empty_cache("fft-vkfft") as cache:
+        right = Run(cache, automatic, check="0").frames()
+        wrong = Run(cache, automatic, broken=TRANSFORM, check="0").frames()
+        assert abs(right - wrong).max() > 20, "the library breaks nothing"
+        assert Run(cache, automatic, broken=TRANSFORM).status == 0
+        wait_for(cache.files)
+        second = Run(cache, automatic, broken=TRANSFORM)
+        assert second.status == 0 and abs(second.frames() - right).max() <= 1, second.log
+        warning, = second.warnings()
+        assert all(part in warning for part in ("fft-vkfft", "values differ", "clFFT")), warning
+        demanded = Run(cache, pipeline.replace("{library}", "vkfft"), broken=TRANSFORM)
+        error = demanded.errors()[0]
+        assert demanded.status == 1 and "fft-vkfft" in error and "differ" in error, demanded.log
+
+
 def devices(cache, *options, **kind):
     run = subprocess.run([DEVICES, *options], env=environment(cache, **kind), text=True,
                          capture_output=True, check=False)
@@ -325,7 +352,8 @@ passed = failed = 0
 WANTED = sys.argv[3:]
 for test in (first_and_second_start, works_without_a_folder_that_can_be_written,
              leaves_out_a_wrong_engine, leaves_out_a_wrong_key_run,
-             leaves_out_a_wrong_convolution_method, devices_shows_verdicts,
+             leaves_out_a_wrong_convolution_method, leaves_out_a_wrong_fft_library,
+             devices_shows_verdicts,
              leaves_out_an_engine_that_aborts,
              gives_one_error_where_nothing_replaces_an_engine,
              leaves_out_an_engine_that_hangs, leaves_out_an_engine_that_does_not_compile):
