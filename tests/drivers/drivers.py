@@ -4,9 +4,11 @@
 drivers.py [--quick] [--largest] [--only PATTERN]... [--no-programs] [--folder FOLDER] BUILD
            [DRIVER...]
 
-Drivers are fetched into FOLDER. The pipelines of tests/kernels/devices.py run on each, one
-process and one time limit each, and must give the result of this machine's own driver within
-the tolerance that devices.py states. So do the check programs of the suite. known-faults.txt
+Drivers are fetched into FOLDER. The self-check judges each of the project's engines on each
+driver. Then the pipelines of tests/kernels/devices.py run as users run them, without the engines
+that are wrong there: one process and one time limit each. They must give the result of this
+machine's own driver within the tolerance that devices.py states. The check programs of the suite
+run after them. known-faults.txt
 lists the faults of drivers and the cases that are not run; a fault that is not listed fails,
 and so does a listed one that does not happen.
 
@@ -22,6 +24,7 @@ import concurrent.futures
 import fnmatch
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -38,6 +41,7 @@ from knownfaults import FAILED, KNOWN, PASSED, SKIPPED  # noqa: E402
 
 # Seconds. rusticl 25 compiles the compositor for over four minutes on a loaded machine.
 PIPELINE_LIMIT, PROGRAM_LIMIT = 600, 900
+SELF_CHECK = {"GST_OPENCL_SELF_CHECK": "60"}  # seconds until an engine hangs; tests turn it off
 
 # The fused OCT chain, hard and soft keying, conversion, convolution, and kernels that were written
 # anew since PoCL 6.0 hung or aborted in them
@@ -67,11 +71,23 @@ class Reference:
             return {name: wrong for name, wrong in pool.map(run, self.cases) if wrong}
 
 
+def check_engines(driver, build, judge):
+    """Checks all engines anew. Their verdicts stay in the driver's cache."""
+    run = subprocess.run([*driver.prefix, os.path.join(build, "tools", "opencl-devices"),
+                          "--check"], env=driver.environ(SELF_CHECK), stdin=subprocess.DEVNULL,
+                         capture_output=True, text=True, check=False)
+    engines = re.findall(r"(?m)^ {4}(?:self-check)? +([a-z-]+): (.*)$", run.stdout)
+    if not engines:
+        judge.add(driver, "engines", "opencl-devices --check", run.stdout + run.stderr)
+    for engine, verdict in engines:
+        judge.add(driver, "engines", engine, None if verdict == "right" else verdict)
+
+
 def run_pipeline(driver, cases):
     """Returns the error of the first size that is wrong, or None."""
     for case in cases:
         way = sweep.Way(case.program, case.name, case.pipeline, case.files,
-                        driver.environ(case.environment))
+                        driver.environ({**case.environment, **SELF_CHECK}))
         way.prefix = driver.prefix
         report, made = way.launch(patience=PIPELINE_LIMIT)
         wrong = case.complaint(report) or devices.difference(made, case.right, case.tolerance)
@@ -199,16 +215,18 @@ def main():
         for name, driver in found:
             if not isinstance(driver, fetch.Driver):
                 judge.counts[name, "fetch"][FAILED] += 1
-                rows.append((name, f"not fetched: {driver}", "", "", ""))
+                rows.append((name, f"not fetched: {driver}", "", "", "", ""))
                 continue
             started = time.monotonic()
+            check_engines(driver, options.build, judge)
             run_driver(driver, reference, tests, judge, options.jobs)
-            rows.append((name, driver.version, told(judge.counts[name, "pipelines"]),
+            rows.append((name, driver.version, told(judge.counts[name, "engines"]),
+                         told(judge.counts[name, "pipelines"]),
                          told(judge.counts[name, "programs"]),
                          f"{time.monotonic() - started:.0f}"))
     judge.add_stale()
-    print("\n| driver | version | pipelines | check programs' tests | seconds |\n"
-          "|---|---|---|---|---|")
+    print("\n| driver | version | engines | pipelines | check programs' tests | seconds |\n"
+          "|---|---|---|---|---|---|")
     for row in rows:
         print(f"| {' | '.join(row)} |")
     print(f"{judge.total(KNOWN)} known faults, {judge.total(SKIPPED)} skipped")

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import zipfile
 
-LIBRARIES = "usr/lib/x86_64-linux-gnu"
+MACHINE = "x86_64-linux-gnu"
 LOADER = "ld-linux-x86-64.so.2"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
@@ -114,6 +114,8 @@ def unpack_debian(folder, suite, packages):
     for package in glob.glob(f"{apt}/archives/*.deb"):
         command(["dpkg-deb", "-x", package, os.path.join(folder, "root")])
     shutil.rmtree(apt)
+    if os.path.isdir(f"{folder}/root/lib"):  # until Debian 12 some are there
+        command(["cp", "-a", f"{folder}/root/lib/.", f"{folder}/root/usr/lib"])
 
 
 def c_library(loader):
@@ -123,41 +125,25 @@ def c_library(loader):
 
 
 def of_debian(driver, suite, packages):
+    """The driver's processes, and those that they start, find its files in /usr, where they take
+    the place of this machine's if they come with a newer C library."""
     if not shutil.which("apt-get"):
         raise Missing("apt-get is not there")
     once(driver.folder, lambda folder: unpack_debian(folder, suite, packages))
     root = os.path.join(driver.folder, "root")
-    # Until Debian 12 some are in /lib.
-    folders = [os.path.join(root, LIBRARIES), os.path.join(root, LIBRARIES[len("usr/"):])]
-    loader = next(path for folder in folders
-                  if os.path.exists(path := os.path.join(folder, LOADER)))
-    if c_library(loader) > tuple(map(int, platform.libc_ver()[1].split(".")[:2])):
-        driver.prefix = [loader, "--library-path", ":".join(folders)]
-    else:
-        driver.environment["LD_LIBRARY_PATH"] = ":".join([f"/{LIBRARIES}", *folders])
-    return root
-
-
-def of_mesa(driver, suite):
-    """rusticl reads built-in functions and headers in /usr/lib, which only it gets to see."""
-    root = of_debian(driver, suite, ["mesa-opencl-icd"])
-    driver.environment["RUSTICL_ENABLE"] = "llvmpipe"
-    seen = os.path.join(driver.folder, "seen")
-    os.makedirs(seen, exist_ok=True)
-    for path in glob.glob(os.path.join(root, "usr/lib/clc")) \
-            + glob.glob(os.path.join(root, "usr/lib/llvm-*")):
-        link = os.path.join(seen, os.path.basename(path))
-        if not os.path.lexists(link):
-            os.symlink(path, link)
-    own = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-    driver.prefix = ["unshare", *own, "--mount", "sh", "-c",
-                     f"mount -t overlay overlay -o lowerdir={seen}:/usr/lib /usr/lib "
-                     '&& exec "$@"', "sh", *driver.prefix]
+    loader = os.path.join(root, "usr/lib", MACHINE, LOADER)
+    own = tuple(map(int, platform.libc_ver()[1].split(".")[:2]))
+    layers = [f"{root}/usr", "/usr"] if c_library(loader) > own else ["/usr", f"{root}/usr"]
+    user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+    driver.prefix = ["unshare", *user, "--mount", "sh", "-c",
+                     f"mount -t overlay overlay -o lowerdir={':'.join(layers)} /usr "
+                     '&& exec "$@"', "sh"]
+    return f"{root}/usr/lib/{MACHINE}"
 
 
 def pocl_of_debian_13(driver):
-    root = of_debian(driver, "trixie", ["pocl-opencl-icd"])
-    driver.library = f"{root}/{LIBRARIES}/libpocl.so.2.*"
+    folder = of_debian(driver, "trixie", ["pocl-opencl-icd", "llvm-spirv-18"])
+    driver.library = f"{folder}/libpocl.so.2.*"
 
 
 def pocl_of_pypi(driver):
@@ -170,14 +156,18 @@ def intel(driver):
     driver.library = f"{driver.folder}/intel_opencl_rt-*.data/data/lib/libintelocl.so"
 
 
+def rusticl(driver, suite):
+    folder = of_debian(driver, suite, ["mesa-opencl-icd"])
+    driver.library = f"{folder}/libRusticlOpenCL.so.1"
+    driver.environment["RUSTICL_ENABLE"] = "llvmpipe"
+
+
 def rusticl_of_debian_12(driver):
-    of_mesa(driver, "bookworm")
-    driver.library = f"{driver.folder}/root/{LIBRARIES}/libRusticlOpenCL.so.1"
+    rusticl(driver, "bookworm")
 
 
 def rusticl_of_debian_13(driver):
-    of_mesa(driver, "trixie")
-    driver.library = f"{driver.folder}/root/{LIBRARIES}/libRusticlOpenCL.so.1"
+    rusticl(driver, "trixie")
 
 
 def oclgrind(driver):
