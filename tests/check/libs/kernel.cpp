@@ -5,6 +5,7 @@
 #include "tests/check/opencl-check.hpp"
 
 #include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/deviceinfo.hpp>
 #include <gst/opencl/kernel.hpp>
 #include <gst/opencl/programsource.hpp>
 
@@ -140,37 +141,63 @@ TEST (test_kernel_takes_buffers_local_memory_and_values)
   expect_equal (device.read<cl_int> (sum, 1)[0], 48 * -7);
 }
 
-/* A launch with more ends the process in PoCL. */
-TEST (test_kernel_local_memory_beyond_that_of_the_device_is_refused)
-{
+namespace {
+/* A kernel with two arguments of local memory, which declares `own` beside them */
+struct LocalKernel {
   Device device;
-  KernelPointer kernel = make_kernel_of (device.context,
-      "kernel void two (global int *sum, local int *a, local int *b) {\n"
-      "  local int own[256];\n"
-      "  own[get_local_id (0)] = a[0] = b[0] = 1; barrier (CLK_LOCAL_MEM_FENCE);\n"
-      "  *sum = own[get_local_id (1)] + a[0] + b[0]; }\n",
-      "two");
-  cl_ulong all = 0;
+  KernelPointer kernel;
+  gsize all; /* of the device */
   Owned<GError> error;
-  auto set = [&] (guint index, gsize size) {
+
+  explicit LocalKernel (const std::string &own)
+      : kernel (make_kernel_of (device.context,
+          ("kernel void two (global int *sum, local int *a, local int *b) {\n" + own
+              + "  a[0] = b[0] = 1; barrier (CLK_LOCAL_MEM_FENCE);\n"
+                "  *sum += a[0] + b[0]; }\n")
+              .c_str (),
+          "two")),
+        all (gsize (
+            opencl::device_info<cl_ulong> (device.context, CL_DEVICE_LOCAL_MEM_SIZE)))
+  {
+  }
+
+  bool set (guint index, gsize size)
+  {
     error = nullptr;
     return gst_opencl_kernel_set_local (kernel.get (), index, size, error.out ());
-  };
+  }
 
-  expect_equal (clGetDeviceInfo (gst_opencl_context_get_device (device.context),
-                    CL_DEVICE_LOCAL_MEM_SIZE, sizeof all, &all, nullptr),
-      CL_SUCCESS);
-  for (gsize size : {gsize (all) + 1, gsize (all) - 1023, G_MAXSIZE, G_MAXSIZE - 1023}) {
-    fail_if (set (1, size));
+  void expect_refused (guint index, gsize size)
+  {
+    fail_if (set (index, size));
     fail_unless_has (error->message, std::to_string (size).c_str ());
     fail_unless_has (error->message, std::to_string (all).c_str ());
   }
-  const gsize rest = gsize (all) - 1024 - 16; /* NVIDIA's driver takes up to four bytes */
-  fail_unless (set (1, rest - 64));
-  fail_if (set (2, 128));
-  fail_unless (set (2, 64));
-  fail_unless (set (1, 64)); /* instead of what it was */
-  fail_unless (set (2, rest - 64));
+};
+} // namespace
+
+/* A launch with more ends the process in PoCL. */
+TEST (test_kernel_local_memory_beyond_that_of_the_device_is_refused)
+{
+  LocalKernel two ("");
+  for (gsize size : {two.all + 1, G_MAXSIZE, G_MAXSIZE - 1023})
+    two.expect_refused (1, size);
+  const gsize rest = two.all - 16; /* NVIDIA's driver takes up to four bytes */
+  fail_unless (two.set (1, rest - 64));
+  two.expect_refused (2, 128);
+  fail_unless (two.set (2, 64));
+  fail_unless (two.set (1, 64)); /* instead of what it was */
+  fail_unless (two.set (2, rest - 64));
+}
+
+TEST (test_kernel_local_memory_that_it_declares_counts)
+{
+  LocalKernel two ("  local int own[256]; own[get_local_id (0)] = 1;\n"
+                   "  barrier (CLK_LOCAL_MEM_FENCE); *sum = own[get_local_id (1)];\n");
+  two.expect_refused (1, two.all - 1023);
+  fail_unless (two.set (1, two.all - 1024 - 16 - 64));
+  two.expect_refused (2, 128);
+  fail_unless (two.set (2, 64));
 }
 
 TEST (test_kernel_argument_of_a_wrong_size_is_refused)
