@@ -424,12 +424,14 @@ TEST (test_greenscreenbin_is_a_video_filter_of_playbin)
 {
   Folder folder;
   const std::string film = folder.file ("film.avi");
-  Owned<GstElement> writing = gst_parse_launch (
-      (FILMED "film. ! videoconvert ! video/x-raw,format=I420,colorimetry=1:4:0:0 ! "
-              "jpegenc quality=95 ! avimux ! filesink location="
-          + film)
-          .c_str (),
-      nullptr);
+  /* videotestsrc takes full range and does not write it, so it must not be asked for it. */
+  Owned<GstElement> writing =
+      gst_parse_launch ((FILMED "film. ! video/x-raw,format=RGBA ! videoconvert ! "
+                                "video/x-raw,format=I420,colorimetry=1:4:0:0 ! "
+                                "jpegenc quality=95 ! avimux ! filesink location="
+                            + film)
+                            .c_str (),
+          nullptr);
   play_to_end (writing);
   Owned<gchar> uri = gst_filename_to_uri (film.c_str (), nullptr);
   Owned<GstElement> playbin = gst_element_factory_make ("playbin", nullptr);
