@@ -173,7 +173,7 @@ def rusticl_of_debian_13(driver):
 def oclgrind(driver):
     os.makedirs(driver.folder, exist_ok=True)
     driver.library = "/usr/lib/oclgrind/liboclgrind-rt-icd.so"
-    driver.environment.update({"OCLGRIND_LOCAL_MEM_SIZE": "65536", "OCLGRIND_MAX_WGSIZE": "1024"})
+    driver.environment.update(devices.OCLGRIND)
 
 
 DRIVERS = {"pocl-6.0": pocl_of_debian_13, "intel": intel, "rusticl-25": rusticl_of_debian_13,

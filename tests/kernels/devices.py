@@ -66,6 +66,8 @@ DEVICES = {
                             doubles=0),
 }
 QUICK_DEVICES = ["cpu-small", "gpu-64", "gpu-1024"]
+OCLGRIND = {"OCLGRIND_BUILD_OPTIONS": "-cl-opt-disable -Dalways_inline=",
+            "OCLGRIND_LOCAL_MEM_SIZE": "65536", "OCLGRIND_MAX_WGSIZE": "1024"}
 OCLGRIND_DEVICES = ["cpu-narrow", "cpu-wide", "gpu-64", "gpu-1024"]
 
 ON_DEVICE = "(memory:OpenCLMemory)"
@@ -551,8 +553,7 @@ def in_oclgrind(options):
     def watched(case, name):
         log = os.path.join(options.files, f"{case.name} {name}.log".replace(" ", "-"))
         facts = {"OTHER_DEVICE": DEVICES[name] + " one-thread=1", "OCL_ICD_VENDORS": vendor,
-                 "OCLGRIND_LOG": log, "OCLGRIND_BUILD_OPTIONS": "-cl-opt-disable -Dalways_inline=",
-                 "OCLGRIND_LOCAL_MEM_SIZE": "65536", "OCLGRIND_MAX_WGSIZE": "1024",
+                 "OCLGRIND_LOG": log, **OCLGRIND,
                  "OCLGRIND_MAX_ERRORS": "1000"}
         checks = ["DATA_RACES", "CHECK_API"]
         if not any(fnmatch.fnmatch(case.case, kind) and fnmatch.fnmatch(name, where)
