@@ -15,6 +15,8 @@ import subprocess
 import sys
 import zipfile
 
+import devices
+
 MACHINE = "x86_64-linux-gnu"
 LOADER = "ld-linux-x86-64.so.2"
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
