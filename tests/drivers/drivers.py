@@ -8,7 +8,7 @@ Drivers are fetched into FOLDER. The self-check judges each of the project's eng
 driver. Then the pipelines of tests/kernels/devices.py run as users run them, without the engines
 that are wrong there: one process and one time limit each. They must give the result of this
 machine's own driver within the tolerance that devices.py states. The check programs of the suite
-run after them. known-faults.txt
+run after them, likewise. known-faults.txt
 lists the faults of drivers and the cases that are not run; a fault that is not listed fails,
 and so does a listed one that does not happen.
 
@@ -41,7 +41,7 @@ from knownfaults import FAILED, KNOWN, PASSED, SKIPPED  # noqa: E402
 
 # Seconds. rusticl 25 compiles the compositor for over four minutes on a loaded machine.
 PIPELINE_LIMIT, PROGRAM_LIMIT = 600, 900
-SELF_CHECK = {"GST_OPENCL_SELF_CHECK": "60"}  # seconds until an engine hangs; tests turn it off
+SELF_CHECK = {"GST_OPENCL_SELF_CHECK": "60"}  # seconds until an engine hangs
 
 # The fused OCT chain, hard and soft keying, conversion, convolution, and kernels that were written
 # anew since PoCL 6.0 hung or aborted in them
@@ -106,7 +106,8 @@ def check_programs(build):
 
 def run_program(driver, test):
     """(number of tests that passed, {test: what is wrong})"""
-    environment = driver.environ({**test["env"], "GST_REGISTRY": os.environ["GST_REGISTRY"]})
+    environment = driver.environ({**test["env"], **SELF_CHECK,
+                                  "GST_REGISTRY": os.environ["GST_REGISTRY"]})
     with tempfile.TemporaryFile("w+", errors="replace") as output, \
             subprocess.Popen([*driver.prefix, *test["cmd"]], env=environment, text=True,
                              stdin=subprocess.DEVNULL, stdout=output, stderr=output,
