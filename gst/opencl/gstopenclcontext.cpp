@@ -18,6 +18,7 @@
 #include "acquiredbuffers.hpp"
 #include "binarycache.hpp"
 #include "devicechoice.hpp"
+#include "hostmapping.hpp"
 #include "programsource.hpp"
 #include "gstopenclerror.h"
 #include "gstopenclstatistics-private.h"
@@ -233,6 +234,25 @@ new_queue (const ContextState &state, cl_int &code)
       clCreateCommandQueue (state.handle (), state.device (), 0, &code));
 }
 
+/* What a variable of the environment says, or else `otherwise`. */
+bool
+is_wanted (const char *variable, bool otherwise)
+{
+  const gchar *wanted = g_getenv (variable);
+  return wanted && *wanted ? strcmp (wanted, "0") != 0 : otherwise;
+}
+
+/* Threads' queues have a ring of staging blocks or none: this comes before them. */
+void
+set_ways_to_host_memory (ContextState &state)
+{
+  state.shares_host_memory = is_wanted ("GST_OPENCL_SHARE_MEMORY",
+      state.device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ()
+          && opencl::maps_in_place (state.handle, state.pinning_queue));
+  state.stages_uploads =
+      is_wanted ("GST_OPENCL_STAGE_UPLOADS", !state.shares_host_memory);
+}
+
 /* The application's queues are there from the start. Where it supplies the compute queue,
  * that is the only one: all threads use it. */
 bool
@@ -242,6 +262,10 @@ make_queues (GstOpenCLContext *self, cl::CommandQueue supplied, GError **error)
   const bool is_supplied = supplied () != nullptr;
   cl_int code;
 
+  state.pinning_queue = new_queue (state, code);
+  if (!gst_opencl_check (code, "clCreateCommandQueue", error))
+    return false;
+  set_ways_to_host_memory (state);
   state.application_queues = make_thread_queues (self);
   for (GstOpenCLQueue which :
       {GST_OPENCL_QUEUE_COMPUTE, GST_OPENCL_QUEUE_UPLOAD, GST_OPENCL_QUEUE_DOWNLOAD}) {
@@ -250,21 +274,12 @@ make_queues (GstOpenCLContext *self, cl::CommandQueue supplied, GError **error)
             which, takes_supplied ? std::move (supplied) : cl::CommandQueue (), error))
       return false;
   }
-  state.pinning_queue = new_queue (state, code);
-  if (code == CL_SUCCESS && !is_supplied) {
+  if (!is_supplied) {
     state.upload_queue = new_queue (state, code);
     state.thread_queues =
         std::make_unique<opencl::ThreadQueuePool> (self, make_thread_queues);
   }
   return gst_opencl_check (code, "clCreateCommandQueue", error);
-}
-
-/* What a variable of the environment says, or else `otherwise`. */
-bool
-is_wanted (const char *variable, bool otherwise)
-{
-  const gchar *wanted = g_getenv (variable);
-  return wanted && *wanted ? strcmp (wanted, "0") != 0 : otherwise;
 }
 
 /* `handle` empty: make one for the device. */
@@ -283,13 +298,9 @@ make_context (
   state.index = opencl::device_index (state.device);
   state.binaries = opencl::BinaryCache (state.device);
   state.name = opencl::describe_device (state.device, state.index).name;
-  state.shares_host_memory = is_wanted (
-      "GST_OPENCL_SHARE_MEMORY", state.device.getInfo<CL_DEVICE_HOST_UNIFIED_MEMORY> ());
   state.handle = is_wrapped
                      ? std::move (handle)
                      : cl::Context (state.device, nullptr, nullptr, nullptr, &code);
-  state.stages_uploads =
-      is_wanted ("GST_OPENCL_STAGE_UPLOADS", !state.shares_host_memory);
   if (!gst_opencl_check (code, "clCreateContext", error)
       || !make_queues (self, std::move (compute), error)) {
     gst_object_unref (self);

@@ -151,8 +151,8 @@ GST_OPENCL_API const gchar *gst_opencl_context_get_device_name (
  * gst_opencl_context_shares_host_memory:
  * @context: a context
  *
- * Returns: whether the device works in the host's own memory (CPU, integrated GPU), so
- *   that nothing is copied between them. `GST_OPENCL_SHARE_MEMORY=1` (`0`) in the
+ * Returns: whether the device works in the host's own memory (CPU, integrated GPU) and
+ *   maps a buffer to one place each time, so that nothing is copied between them. `GST_OPENCL_SHARE_MEMORY=1` (`0`) in the
  *   environment says so of every (no) device; it is read when a context is made
  *
  * Since: 0.2

@@ -9,6 +9,25 @@
 #include <utility>
 
 namespace opencl {
+bool
+maps_in_place (const cl::Context &context, const cl::CommandQueue &queue)
+{
+  constexpr gsize size = 4096;
+  cl::Buffer buffer (clCreateBuffer (
+      context (), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, nullptr, nullptr));
+  if (!buffer ())
+    return false;
+  void *places[2];
+  for (void *&place : places)
+    place = clEnqueueMapBuffer (
+        queue (), buffer (), CL_TRUE, CL_MAP_READ, 0, size, 0, nullptr, nullptr, nullptr);
+  for (void *place : places)
+    if (place)
+      clEnqueueUnmapMemObject (queue (), buffer (), place, 0, nullptr, nullptr);
+  clFinish (queue ());
+  return places[0] && places[0] == places[1];
+}
+
 static cl_map_flags
 flags_of (GstMapFlags access, bool keeps_contents)
 {

@@ -9,6 +9,11 @@
 #include <gst/gst.h>
 
 namespace opencl {
+/* Whether a buffer that is mapped twice is at one address, so that the end of the first map
+ * leaves the second one's bytes where they are. The standard promises it for memory of the
+ * host's alone (CL_MEM_USE_HOST_PTR); rusticl maps others to a copy each. */
+bool maps_in_place (const cl::Context &context, const cl::CommandQueue &queue);
+
 /* One mapping of a whole buffer. It lasts until the device needs the buffer otherwise, so
  * that CPU maps one after the other cost one command, or none. The owner locks, waits for
  * those who use the buffer, and flushes the queues. */

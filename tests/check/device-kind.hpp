@@ -10,8 +10,31 @@
 #include <cstring>
 
 namespace check {
-/* Whether nothing may be copied between host and device. The device says so, or else the
- * environment, with which the copying way is tested on any device. */
+/* Whether the bytes of a buffer are at one place, however often it is mapped. */
+inline bool
+has_one_place_for_a_buffer (GstOpenCLContext *context)
+{
+  char bytes[64];
+  auto handle = static_cast<cl_context> (gst_opencl_context_get_handle (context));
+  cl_command_queue queue =
+      clCreateCommandQueue (handle, gst_opencl_context_get_device (context), 0, nullptr);
+  cl_mem buffer =
+      clCreateBuffer (handle, CL_MEM_ALLOC_HOST_PTR, sizeof bytes, nullptr, nullptr);
+  const auto map = [&] (cl_map_flags flags) {
+    return clEnqueueMapBuffer (
+        queue, buffer, CL_TRUE, flags, 0, sizeof bytes, 0, nullptr, nullptr, nullptr);
+  };
+  void *written = map (CL_MAP_WRITE), *read = map (CL_MAP_READ);
+  fail_unless (written && read);
+  for (void *place : {written, read})
+    clEnqueueUnmapMemObject (queue, buffer, place, 0, nullptr, nullptr);
+  clReleaseMemObject (buffer);
+  clReleaseCommandQueue (queue);
+  return written == read;
+}
+
+/* Whether nothing may be copied between host and device. The device says so and does it, or else
+ * the environment says so, with which the copying way is tested on any device. */
 inline bool
 shares_memory ()
 {
@@ -26,7 +49,8 @@ shares_memory ()
       clGetDeviceInfo (gst_opencl_context_get_device (context),
           CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof unified, &unified, nullptr),
       CL_SUCCESS);
+  const bool shares = unified && has_one_place_for_a_buffer (context);
   gst_object_unref (context);
-  return unified;
+  return shares;
 }
 } // namespace check

@@ -276,6 +276,14 @@ TEST (test_shared_memory_stays_in_place_for_a_reader_when_the_device_reads_too)
   assert_same (read_memory (shared.memory), added (bytes, 1), "afterwards");
 }
 
+/* It maps a buffer to a copy each time, as rusticl does, or not twice at all. */
+TEST (test_a_device_that_does_not_map_in_place_copies)
+{
+  counting::let_fail (counting::ENQUEUE_MAP, 2, CL_MAP_FAILURE);
+  Owned<GstOpenCLContext> context = new_context ();
+  fail_if (gst_opencl_context_shares_host_memory (context));
+}
+
 TEST (test_shared_memory_mapped_within_a_map_lasts_as_long_as_either)
 {
   Shared shared;
