@@ -130,12 +130,16 @@ Program::build (const Task &task, const Program *previous, GError **error)
 {
   GError *reason = nullptr;
 
+  if (!task.compiled && !task.parameters.empty ())
+    return fail (error,
+        "parameters is set, but OpenCL C declares the kernel's parameters "
+        "itself: unset it");
   options = "-cl-kernel-arg-info " + task.options;
   cl::Program program =
       task.compiled ? build_compiled (task, previous, error) : build_source (task, error);
   if (!program () || !choose_kernel (program (), task, error))
     return false;
-  if (task.compiled && !task.parameters.empty ())
+  if (!task.parameters.empty ())
     return read_declared_signature (kernel (), task.parameters, signature, error);
   if (read_signature (kernel (), signature, &reason))
     return true;

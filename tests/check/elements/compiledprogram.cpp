@@ -310,6 +310,14 @@ static const char *const spellings[] = {
     " const  global uchar * input,global uchar*output ,\tsigned int stride",
 };
 
+TEST (test_openclkernel_refuses_parameters_of_opencl_c)
+{
+  Folder folder;
+  expect_says (error_of (folder.write ("k.cl", negative),
+                   "parameters=\"global const uchar *other, global uchar *output\""),
+      {"parameters is set", "OpenCL C", "unset it"});
+}
+
 TEST_ROWS (test_openclkernel_reads_parameters_as_opencl_c, spellings)
 {
   Folder folder;
