@@ -558,7 +558,7 @@ method_get_type (void)
       {gint (Method::speckle_variance), "Variance of the amplitude", "speckle-variance"},
       {gint (Method::decorrelation), "Decorrelation of the amplitude", "decorrelation"},
       {gint (Method::complex_variance),
-          "Complex difference, without the phase by which all of an A-line turns",
+          "Complex difference, corrected for the bulk phase of each A-line",
           "complex-variance"},
       {0, nullptr, nullptr},
   };
@@ -569,19 +569,19 @@ method_get_type (void)
 }
 
 const opencl::PropertyTable<Settings> properties = {
-    {"repeats", "Repeats", "Number of B-scans of the same place", &Settings::repeats,
+    {"repeats", "Repeats", "Number of B-scans at each position", &Settings::repeats,
         {least_repeats, most_repeats}, opencl::playing},
     {"method", "Method", "Measure of the change between repeats", &Settings::method,
         method_get_type, opencl::playing},
     {"axial-shift", "Axial shift",
-        "Most depth bins by which a repeat is moved back along the beam to lie where the "
-        "first one does, 0 = it stays",
+        "Maximum axial shift in depth bins by which a repeat is aligned with the first "
+        "one (0 = no alignment)",
         &Settings::axial_shift, {0, most_shifts}, opencl::playing},
     {"bands", "Bands",
-        "Bands into which the spectrum is split, whose angiograms are averaged",
+        "Number of bands into which the spectrum is split; their angiograms are averaged",
         &Settings::bands, {1, most_bands}, opencl::playing},
     {"threshold", "Threshold",
-        "Mean level of the repeats, in dB, below which the angiogram is 0",
+        "Mean level of the repeats in dB below which the angiogram is 0",
         &Settings::threshold, {oct::least_threshold, oct::most_threshold},
         opencl::controllable},
 };
@@ -610,7 +610,8 @@ gst_oct_angio_class_init (GstOctAngioClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT angiography",
-      "Filter/Effect/Video", "Makes angiograms of repeated B-scans, on an OpenCL device",
+      "Filter/Effect/Video",
+      "Computes angiograms from repeated B-scans on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
 }

@@ -283,7 +283,7 @@ static GType
 mean_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Mean::values), "Values as they come", "values"},
+      {gint (Mean::values), "Input values, unchanged", "values"},
       {gint (Mean::complex), "Complex values", "complex"},
       {gint (Mean::linear), "Amplitudes of complex values", "linear"},
       {gint (Mean::log), "Decibels of complex values", "log"},
@@ -296,17 +296,17 @@ mean_get_type (void)
 }
 
 const opencl::PropertyTable<Settings> properties = {
-    {"frames", "B-scans", "Number of B-scans that a mean is of", &Settings::frames,
+    {"frames", "B-scans", "Number of B-scans to average", &Settings::frames,
         {1, most_frames}, opencl::playing},
     {"lines", "A-lines",
-        "Number of neighbouring A-lines that a mean is of; those of a B-scan that are "
-        "left over are left out",
+        "Number of neighbouring A-lines to average; an incomplete group at the end of a "
+        "B-scan is dropped",
         &Settings::lines, {1, most_lines}, opencl::playing},
     {"rolling", "Rolling",
-        "Whether a mean comes of each B-scan and for each A-line, of the last and of "
-        "those around it, instead of one for so many",
+        "Output a moving average for each B-scan and each A-line, over the last B-scans "
+        "and the A-lines around it, instead of one mean per group",
         &Settings::rolling, opencl::playing},
-    {"mean", "Mean", "Of what the mean is; all but values need format CF32LE",
+    {"mean", "Mean", "Values to average; all except values need format CF32LE",
         &Settings::mean, mean_get_type, opencl::playing},
 };
 

@@ -393,15 +393,16 @@ method_get_type (void)
 {
   static const GEnumValue values[] = {
       {gint (Method::minimum_variance),
-          "Mean of the segment of A-lines that varies least, for each depth",
+          "Mean of the segment of A-lines with the lowest variance, for each depth",
           "minimum-variance"},
-      {gint (Method::mean), "Mean of all A-lines, which takes flat interfaces away too",
+      {gint (Method::mean), "Mean of all A-lines, which also removes flat interfaces",
           "mean"},
       {gint (Method::recorded),
-          "That of minimum-variance in the next B-scan, from then on; set again, anew",
+          "Pattern that minimum-variance finds in the next B-scan, kept from then on; "
+          "set again to record anew",
           "recorded"},
-      {gint (Method::file), "Mean of the A-lines in a file, location", "file"},
-      {gint (Method::none), "Nothing is taken away", "none"},
+      {gint (Method::file), "Mean of the A-lines in the file at location", "file"},
+      {gint (Method::none), "No subtraction", "none"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
@@ -411,17 +412,18 @@ method_get_type (void)
 }
 
 const opencl::PropertyTable<Settings> properties = {
-    {"method", "Method", "Which pattern is taken away", &Settings::method,
+    {"method", "Method", "Method that finds the pattern to subtract", &Settings::method,
         method_get_type, opencl::playing, &Settings::recordings},
     {"location", "Location",
-        "File, .npy, of complex depths without the sample, for method=file: A-lines, or "
-        "whole B-scans of them, of as many depths as come",
+        ".npy file of complex depths recorded without the sample: A-lines or B-scans, "
+        "with as many depths as the input (method=file)",
         &Settings::location, opencl::playing, &Settings::recordings},
     {"segment-lines", "A-lines of a segment",
-        "Neighbouring A-lines whose variance is looked at; those that are left over "
-        "are spread over the segments",
+        "Number of neighbouring A-lines in a segment whose variance is computed; "
+        "leftover A-lines are distributed over the segments",
         &Settings::segment_lines, {2, most_lines}, opencl::playing},
-    {"dc-depths", "Depths of DC", "First depths that become 0; 3 with a Hann window",
+    {"dc-depths", "Depths of DC",
+        "Number of first depths to set to 0 (3 suits a Hann window)",
         &Settings::dc_depths, {0, most_depths}, opencl::playing},
 };
 
@@ -450,7 +452,7 @@ gst_oct_background_filter_class_init (GstOctBackgroundFilterClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT background",
       "Filter/Effect/Video",
-      "Takes fixed patterns out of complex OCT depths, on an OpenCL device",
+      "Removes fixed-pattern noise from complex OCT depths on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
 }

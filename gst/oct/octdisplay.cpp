@@ -151,21 +151,20 @@ G_DEFINE_TYPE (GstOctDisplay, gst_oct_display, GST_TYPE_OCT_DEPTH_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (
     octdisplay, "octdisplay", GST_RANK_NONE, GST_TYPE_OCT_DISPLAY)
 
-const opencl::PropertyTable<Settings> properties =
-    oct::joined<Settings> (oct::shown_range_properties<Settings> (),
-        {
-            {"db-auto", "Automatic range",
-                "Whether black and white of what is shown in decibels are found of the "
-                "picture instead, steadily over frames: one in 20 of its pixels is "
-                "darker than black, one in 1000 brighter than white",
-                &Settings::db_auto, opencl::playing},
-            {"flip", "Flip", "Whether the first depth is the lowest row", &Settings::flip,
-                opencl::playing},
-            {"true-scale", "True scale",
-                "Whether the picture's pixel-aspect-ratio is that of the caps' line-step "
-                "and depth-step, where both are there",
-                &Settings::true_scale, opencl::playing},
-        });
+const opencl::PropertyTable<Settings> properties = oct::joined<Settings> (
+    oct::shown_range_properties<Settings> (),
+    {
+        {"db-auto", "Automatic range",
+            "Find the black and white levels from the image, smoothed over frames: one "
+            "pixel in 20 is below black, one in 1000 above white (values in decibels)",
+            &Settings::db_auto, opencl::playing},
+        {"flip", "Flip", "Show the first depth in the bottom row", &Settings::flip,
+            opencl::playing},
+        {"true-scale", "True scale",
+            "Set the pixel-aspect-ratio from line-step and depth-step of the caps, if "
+            "both are present",
+            &Settings::true_scale, opencl::playing},
+    });
 
 static void
 gst_oct_display_init (GstOctDisplay *self)
@@ -191,7 +190,7 @@ gst_oct_display_class_init (GstOctDisplayClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT display",
-      "Filter/Effect/Video", "Makes pictures of OCT depths, on an OpenCL device",
+      "Filter/Effect/Video", "Converts OCT depths to grey images on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (oct::scale_get_type (), GstPluginAPIFlags (0));
 }

@@ -398,7 +398,7 @@ between_get_type (void)
 {
   static const GEnumValue values[] = {
       {gint (Between::lines), "Neighbouring A-lines", "lines"},
-      {gint (Between::frames), "B-scans that follow each other", "frames"},
+      {gint (Between::frames), "Consecutive B-scans", "frames"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
@@ -422,30 +422,32 @@ quantity_get_type (void)
 }
 
 const opencl::PropertyTable<Settings> properties = {
-    {"between", "Between", "What the phase turns between", &Settings::between,
-        between_get_type, opencl::playing},
-    {"quantity", "Quantity", "What is given", &Settings::quantity, quantity_get_type,
+    {"between", "Between",
+        "A-lines or B-scans between which the phase difference is computed",
+        &Settings::between, between_get_type, opencl::playing},
+    {"quantity", "Quantity", "Output quantity", &Settings::quantity, quantity_get_type,
         opencl::playing},
-    {"window-depths", "Depths of the window", "Depths that are summed up",
+    {"window-depths", "Depths of the window", "Number of depths to sum over",
         &Settings::window_depths, {1, most_window}, opencl::playing},
-    {"window-lines", "A-lines of the window", "Neighbouring A-lines that are summed up",
-        &Settings::window_lines, {1, most_window}, opencl::playing},
-    {"wavelength", "Wavelength", "Of the middle of the light's spectrum, in nm",
+    {"window-lines", "A-lines of the window",
+        "Number of neighbouring A-lines to sum over", &Settings::window_lines,
+        {1, most_window}, opencl::playing},
+    {"wavelength", "Wavelength", "Centre wavelength of the light source in nm",
         &Settings::wavelength, {1, 1e6}, opencl::playing},
-    {"refractive-index", "Refractive index", "Of what moves", &Settings::refractive_index,
-        {0.1, 10}, opencl::playing},
-    {"angle", "Angle", "Between the beam and the flow, in degrees", &Settings::angle,
+    {"refractive-index", "Refractive index", "Refractive index of the moving medium",
+        &Settings::refractive_index, {0.1, 10}, opencl::playing},
+    {"angle", "Angle", "Angle between the beam and the flow in degrees", &Settings::angle,
         {-most_angle, most_angle}, opencl::playing},
     {"line-rate", "Line rate",
-        "A-lines a second; 0: those of the caps' frame rate, without pauses between",
+        "A-line rate in Hz (0 = frame rate of the caps times the A-lines of a B-scan, "
+        "without pauses; between=lines)",
         &Settings::line_rate, {0, 1e9}, opencl::playing},
     {"threshold", "Threshold",
-        "Mean level of the window, in dB, below which there is no flow",
+        "Mean level of the window in dB below which the output is 0",
         &Settings::threshold, {oct::least_threshold, oct::most_threshold},
         opencl::controllable},
     {"invert", "Invert",
-        "Whether the sign is turned round: for spectra that begin with the shortest "
-        "wavelength",
+        "Invert the sign, for spectra that begin with the shortest wavelength",
         &Settings::invert, opencl::playing},
 };
 
@@ -474,7 +476,7 @@ gst_oct_doppler_class_init (GstOctDopplerClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT Doppler flow",
       "Filter/Effect/Video",
-      "Finds velocities by the phase of OCT depths, on an OpenCL device",
+      "Computes flow velocities from the phase of OCT depths on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (between_get_type (), GstPluginAPIFlags (0));
   gst_type_mark_as_plugin_api (quantity_get_type (), GstPluginAPIFlags (0));

@@ -271,13 +271,11 @@ static GType
 fused_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Fused::automatic), "Where it is faster and no FFT library is asked for",
+      {gint (Fused::automatic), "Fuse where it is faster and no FFT library is requested",
           "auto"},
-      {gint (Fused::never), "Each element does its own work", "never"},
+      {gint (Fused::never), "Process in each element separately", "never"},
       {gint (Fused::always),
-          "Or an error, where the device or the length does not allow "
-          "it",
-          "always"},
+          "Fuse, or fail where the device or the length does not allow it", "always"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
@@ -289,46 +287,44 @@ fused_get_type (void)
 /* Properties */
 
 const opencl::PropertyTable<Settings> properties = {
-    {"scale", "Scale",
-        "What pixels and F32LE values show; CF32LE values are left complex",
+    {"scale", "Scale", "Scale of pixels and F32LE values; CF32LE values stay complex",
         &Settings::scale, scale_get_type, opencl::playing},
     {"db-min", "Black level",
-        "Level that is black in a picture, in dB; with scale=linear amplitudes are "
-        "mapped linearly from 10^(db-min/20) to 10^(db-max/20)",
+        "Level shown as black in dB; scale=linear maps amplitudes linearly from "
+        "10^(db-min/20) to 10^(db-max/20) (video output)",
         &Settings::db_min, {least_db, most_db}, opencl::controllable},
-    {"db-max", "White level", "Level that is white in a picture, in dB; above db-min",
+    {"db-max", "White level", "Level shown as white in dB, above db-min (video output)",
         &Settings::db_max, {least_db, most_db}, opencl::controllable},
     {"db-auto", "Automatic range",
-        "Whether black and white are found of the picture instead, steadily over frames: "
-        "one in 20 of its pixels is darker than black, one in 1000 brighter than white",
+        "Find the black and white levels from the image, smoothed over frames: one pixel "
+        "in 20 is below black, one in 1000 above white (video output)",
         &Settings::db_auto, opencl::playing},
-    {"flip", "Flip",
-        "Whether a picture's first depth is its lowest row; numbers stay in their order",
+    {"flip", "Flip", "Show the first depth in the bottom row (video output)",
         &Settings::flip, opencl::playing},
     {"depth-start", "First depth",
-        "First depth bin of the output; N samples per A-line give N/2",
+        "First depth bin of the output; N samples per A-line give N/2 depth bins",
         &Settings::depth_start, {0, MOST_DEPTHS - 1}, opencl::playing},
-    {"depth-count", "Number of depths", "Depth bins of the output, 0 = all that remain",
+    {"depth-count", "Number of depths",
+        "Number of depth bins of the output (0 = all from depth-start on)",
         &Settings::depth_count, {0, MOST_DEPTHS}, opencl::playing},
     {"refractive-index", "Refractive index",
-        "Of what is looked at: divides the depth-step that the caps tell",
+        "Refractive index of the sample, by which depth-step of the caps is divided",
         &Settings::refractive_index, {0.1, 10}, opencl::playing},
     {"line-step", "Line step",
-        "From A-line to A-line in micrometres, told in the caps; 0 = as those that come "
-        "in say, if they do",
+        "Distance between A-lines in micrometres, written to the caps (0 = line-step of "
+        "the input caps, if present)",
         &Settings::line_step, {0, 1e9}, opencl::playing},
     {"true-scale", "True scale",
-        "Whether a picture's pixel-aspect-ratio is that of line-step and depth-step, "
-        "where "
-        "both are known",
+        "Set the pixel-aspect-ratio from line-step and depth-step, if both are known "
+        "(video output)",
         &Settings::true_scale, opencl::playing},
     {"fft-library", "FFT library",
-        "Library that transforms what is not done in one launch; clFFT takes lengths "
-        "whose prime factors are at most 13",
+        "FFT library for transforms that are not done in one fused kernel; clFFT takes "
+        "lengths with prime factors up to 13",
         &Settings::library, gst_opencl_fft_library_get_type, opencl::ready},
     {"fused", "Fused",
-        "Whether all is done in one launch, with the work of an octwindowinterp "
-        "directly before; results differ by rounding alone",
+        "Whether to process in one fused kernel, together with an octwindowinterp "
+        "directly upstream; results differ only by rounding",
         &Settings::fused, fused_get_type, opencl::ready},
 };
 

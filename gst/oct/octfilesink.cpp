@@ -83,11 +83,13 @@ const opencl::PropertyTable<Settings> properties = {
         "frame, counted from 0",
         &Settings::location, opencl::ready},
     {"depth-step", "Depth step",
-        "From voxel to voxel along depth in micrometres, 0 = as the caps say",
+        "Voxel spacing along depth in micrometres (0 = depth-step of the caps)",
         &Settings::depth_step, {0, 1e9}, opencl::ready},
-    {"line-step", "Line step", "Likewise from A-line to A-line", &Settings::line_step,
-        {0, 1e9}, opencl::ready},
-    {"b-scan-step", "B-scan step", "Likewise from B-scan to B-scan",
+    {"line-step", "Line step",
+        "Distance between A-lines in micrometres (0 = line-step of the caps)",
+        &Settings::line_step, {0, 1e9}, opencl::ready},
+    {"b-scan-step", "B-scan step",
+        "Distance between B-scans in micrometres (0 = b-scan-step of the caps)",
         &Settings::b_scan_step, {0, 1e9}, opencl::ready},
 };
 
@@ -222,8 +224,7 @@ gst_oct_file_sink_class_init (GstOctFileSinkClass *klass)
   opencl::install_settings<&GstOctFileSink::settings> (klass, properties);
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_set_static_metadata (element_class, "OCT file writer", "Sink/File",
-      "Writes B-scans and volumes to files of NRRD and NIfTI",
-      "The gst-opencl developers");
+      "Writes B-scans and volumes to NRRD and NIfTI files", "The gst-opencl developers");
 
   opencl::RecordingSink<GstOctFileSink, make_recording>::install (klass);
 }

@@ -479,39 +479,41 @@ mode_get_type (void)
 }
 
 const opencl::PropertyTable<Settings> properties = {
-    {"mode", "Mode", "What is seen of the values on a ray", &Settings::mode,
+    {"mode", "Mode", "Method that combines the values on a ray", &Settings::mode,
         mode_get_type, opencl::playing},
     {"azimuth", "Azimuth",
-        "Degrees by which the viewer has gone round the volume, about its depth",
+        "Angle of the viewer around the depth axis of the volume in degrees",
         &Settings::azimuth, {-1e6, 1e6}, opencl::controllable},
     {"elevation", "Elevation",
-        "Degrees by which the viewer looks down; 90 is along the beam",
+        "Angle by which the viewer looks down in degrees (90 = along the beam)",
         &Settings::elevation, {-90, 90}, opencl::controllable},
-    {"turn", "Turn", "Degrees that the azimuth grows by with each picture",
+    {"turn", "Turn", "Increment of the azimuth per output frame in degrees",
         &Settings::turn, {-360, 360}, opencl::controllable},
-    {"zoom", "Zoom", "1 = the volume fits into the picture however it is turned",
+    {"zoom", "Zoom", "Magnification (1 = the volume fits into the frame at any angle)",
         &Settings::zoom, {0.01, 1000}, opencl::controllable},
-    {"min", "Least value", "What is so or less is not seen", &Settings::min, {-1e9, 1e9},
-        opencl::controllable},
-    {"max", "Greatest value",
-        "What is so or more is white; above min, or 0: the most that 8 or 16 bits hold, "
-        "of "
-        "float32 60",
+    {"min", "Minimum value", "Value at or below which voxels are invisible",
+        &Settings::min, {-1e9, 1e9}, opencl::controllable},
+    {"max", "Maximum value",
+        "Value at or above which voxels are white, above min (0 = maximum of uint8 or "
+        "uint16, 60 for float32)",
         &Settings::max, {-1e9, 1e9}, opencl::controllable},
     {"opacity", "Opacity",
-        "Part of what is behind that a white voxel hides, with mode=alpha",
+        "Fraction of the background that a white voxel hides (mode=alpha)",
         &Settings::opacity, {0, 1}, opencl::controllable},
-    {"step", "Step", "From sample to sample of a ray, in shortest sides of a voxel",
+    {"step", "Step",
+        "Distance between samples on a ray, in units of the shortest voxel side",
         &Settings::step, {0.1, 100}, opencl::controllable},
     {"depth-step", "Depth step",
-        "Length of a voxel along depth in micrometres, 0 = as the caps say",
+        "Voxel spacing along depth in micrometres (0 = depth-step of the caps)",
         &Settings::depth_step, {0, 1e9}, opencl::playing},
-    {"line-step", "Line step", "Likewise from A-line to A-line", &Settings::line_step,
-        {0, 1e9}, opencl::playing},
-    {"b-scan-step", "B-scan step", "Likewise from B-scan to B-scan",
+    {"line-step", "Line step",
+        "Distance between A-lines in micrometres (0 = line-step of the caps)",
+        &Settings::line_step, {0, 1e9}, opencl::playing},
+    {"b-scan-step", "B-scan step",
+        "Distance between B-scans in micrometres (0 = b-scan-step of the caps)",
         &Settings::b_scan_step, {0, 1e9}, opencl::playing},
-    {"frames", "Frames", "Pictures of each volume", &Settings::frames, {1, most_frames},
-        opencl::playing},
+    {"frames", "Frames", "Number of frames to render from each volume", &Settings::frames,
+        {1, most_frames}, opencl::playing},
 };
 
 /* --- the class --- */
@@ -545,7 +547,7 @@ gst_oct_render_class_init (GstOctRenderClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT volume renderer",
-      "Filter/Effect/Video", "Shows volumes, on an OpenCL device",
+      "Filter/Effect/Video", "Renders OCT volumes as video frames on an OpenCL device",
       "The gst-opencl developers");
 
   transform_class->transform_caps = gst_oct_render_transform_caps;

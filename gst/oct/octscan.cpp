@@ -360,10 +360,10 @@ static GType
 between_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Between::nearest), "The nearer line", "nearest"},
+      {gint (Between::nearest), "Nearest A-line", "nearest"},
       {gint (Between::linear),
-          "Straight line between two lines; of spectra, it takes away what is not the "
-          "same in both",
+          "Linear interpolation between two A-lines; attenuates parts of spectra in "
+          "which the two differ",
           "linear"},
       {0, nullptr, nullptr},
   };
@@ -375,39 +375,46 @@ between_get_type (void)
 
 const opencl::PropertyTable<Settings> properties = {
     {"b-scans-per-buffer", "B-scans in a buffer",
-        "Number of B-scans, one after the other, that each buffer is of; lines that are "
-        "left over are left out",
+        "Number of consecutive B-scans in each input buffer; leftover A-lines are "
+        "dropped",
         &Settings::parts, {1, most_parts}, opencl::playing},
-    {"flyback", "Flyback", "Lines at the end of each B-scan that are none of its sweep",
+    {"flyback", "Flyback",
+        "Number of A-lines at the end of each B-scan that are outside the sweep",
         &Settings::flyback, {0, most_lines}, opencl::playing},
-    {"delay", "Delay", "Lines by which the scanner is behind", &Settings::delay,
+    {"delay", "Delay", "Number of A-lines by which the scanner lags", &Settings::delay,
         {0, most_lines}, opencl::playing},
-    {"first-line", "First line", "Lines of the sweep that are left out before others",
-        &Settings::first_line, {0, most_lines}, opencl::playing},
-    {"lines", "Lines", "Lines that come out, 0 = all that remain", &Settings::lines,
+    {"first-line", "First line",
+        "Number of A-lines to leave out at the start of the sweep", &Settings::first_line,
         {0, most_lines}, opencl::playing},
-    {"reverse", "Reverse", "Which B-scans were taken on the way back", &Settings::reverse,
-        every_get_type, opencl::playing},
+    {"lines", "Lines", "Number of A-lines to output (0 = all from first-line on)",
+        &Settings::lines, {0, most_lines}, opencl::playing},
+    {"reverse", "Reverse",
+        "B-scans to reverse because they were scanned in the opposite direction",
+        &Settings::reverse, every_get_type, opencl::playing},
     {"reverse-samples", "Reverse samples",
-        "Which A-lines of a buffer have their samples in the opposite order",
+        "A-lines of a buffer whose samples are in reverse order",
         &Settings::reverse_samples, every_get_type, opencl::playing},
     {"sinusoidal", "Sinusoidal",
-        "Part of a half period of a sine that a sweep is, about its middle; 0 = the "
-        "scanner moves evenly",
+        "Fraction of a half sine period that a sweep covers, about its centre (0 = "
+        "constant scanner speed)",
         &Settings::sinusoidal, {0, 1}, opencl::playing},
-    {"interpolation", "Interpolation", "What is taken between two lines",
+    {"interpolation", "Interpolation", "Interpolation between A-lines",
         &Settings::interpolation, between_get_type, opencl::playing},
-    {"repeats", "Repeats", "How often each B-scan is taken before the next",
+    {"repeats", "Repeats", "Number of times each B-scan is taken before the next one",
         &Settings::repeats, {1, most_parts}, opencl::playing},
-    {"b-scans", "B-scans", "B-scans of a volume, repeats not counted; 0 = it has no end",
+    {"b-scans", "B-scans",
+        "Number of B-scans in a volume, without repeats (0 = unlimited)",
         &Settings::b_scans, {0, most_lines}, opencl::playing},
     {"line-step", "Line step",
-        "From A-line to A-line in micrometres, told in the caps; 0 = as those that come "
-        "in say, if they do",
+        "Distance between A-lines in micrometres, written to the caps (0 = line-step of "
+        "the input caps, if present)",
         &Settings::line_step, {0, 1e9}, opencl::playing},
-    {"b-scan-step", "B-scan step", "Likewise from B-scan to B-scan",
+    {"b-scan-step", "B-scan step",
+        "Distance between B-scans in micrometres, written to the caps (0 = b-scan-step "
+        "of the input caps, if present)",
         &Settings::b_scan_step, {0, 1e9}, opencl::playing},
-    {"columns", "Columns", "Whether raw video is pictures, whose A-lines are columns",
+    {"columns", "Columns",
+        "Whether A-lines are the columns of raw video, as in B-scan images",
         &Settings::columns, opencl::ready},
 };
 
@@ -435,7 +442,7 @@ gst_oct_scan_class_init (GstOctScanElementClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT scan", "Filter/Effect/Video",
-      "Puts A-lines into the order in which they lie in the sample, on an OpenCL device",
+      "Sorts A-lines by their position in the sample on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (every_get_type (), GstPluginAPIFlags (0));
   gst_type_mark_as_plugin_api (between_get_type (), GstPluginAPIFlags (0));

@@ -627,40 +627,43 @@ of_slab (Member oct::Slab::*member)
 const opencl::PropertyTable<Settings> properties = oct::joined<Settings> (
     {
         {"b-scans", "B-scans",
-            "B-scans of a volume; 0 = as octscan says with each buffer, 512 where it "
-            "does not",
+            "Number of B-scans in a volume (0 = number from the octscan meta of the "
+            "buffers, or 512 without it)",
             &Settings::b_scans, {0, most_b_scans}, opencl::playing},
         {"live", "Live",
-            "Whether the volume comes after each B-scan, as it is by then, instead of "
-            "when its last one has come",
+            "Output the volume in its present state after each B-scan, instead of only "
+            "after its last one",
             &Settings::live, opencl::playing},
-        {"projection", "Projection", "What a pixel of the picture is of its depths",
+        {"projection", "Projection",
+            "Projection over the depths of the slab for each en face pixel",
             of_slab (&oct::Slab::projection), oct::projection_get_type, opencl::playing},
         {"slab-start", "Start of the slab",
-            "First depth of the picture; with surface, counted from there, above it "
-            "too",
+            "First depth of the slab, relative to the surface and possibly negative with "
+            "surface=true",
             of_slab (&oct::Slab::start), {-gint (most_depths), gint (most_depths)},
             opencl::playing},
         {"slab-depths", "Depths of the slab",
-            "Depths of the picture, 0 = all that follow", of_slab (&oct::Slab::depths),
-            {0, most_depths}, opencl::playing},
+            "Number of depths in the slab (0 = all from slab-start on)",
+            of_slab (&oct::Slab::depths), {0, most_depths}, opencl::playing},
         {"surface", "Surface",
-            "Whether the slab counts from the sample's surface instead of the first "
+            "Measure slab-start from the surface of the sample instead of the first "
             "depth",
             of_slab (&oct::Slab::surface), opencl::playing},
         {"surface-level", "Surface level",
-            "The surface is the first depth whose level is above this, in the numbers "
-            "that come in",
+            "Level above which the first depth is taken as the surface, in the units of "
+            "the input",
             of_slab (&oct::Slab::threshold), {-1e9, 1e9}, opencl::playing},
         {"surface-smooth", "Surface smoothing",
-            "Depths, that depth in their middle, that its level is the mean of; odd",
+            "Number of depths, centred on each depth, over which its level is averaged "
+            "(odd)",
             of_slab (&oct::Slab::smooth), {1, most_smooth}, opencl::playing},
         {"surface-from", "Surface from",
-            "First depth that may be the surface, below what a spectrum's mean leaves",
+            "First depth that may be the surface, chosen below the residue of the mean "
+            "spectrum",
             of_slab (&oct::Slab::surface_from), {0, most_depths}, opencl::playing},
         {"true-scale", "True scale",
-            "Whether the picture's pixel-aspect-ratio is that of the caps' line-step "
-            "and b-scan-step, where both are there",
+            "Set the pixel-aspect-ratio from line-step and b-scan-step of the caps, if "
+            "both are present",
             &Settings::true_scale, opencl::playing},
     },
     oct::shown_range_properties<Settings> ());
@@ -698,7 +701,7 @@ gst_oct_volume_class_init (GstOctVolumeClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT volume",
       "Filter/Effect/Video",
-      "Gathers B-scans to a volume or a picture en face, on an OpenCL device",
+      "Collects B-scans into volumes or en face projections on an OpenCL device",
       "The gst-opencl developers");
 
   transform_class->transform_caps = gst_oct_volume_transform_caps;

@@ -399,12 +399,12 @@ static GType
 background_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Background::none), "Nothing is subtracted", "none"},
+      {gint (Background::none), "No subtraction", "none"},
       {gint (Background::frame),
-          "Mean spectrum of the frame itself: removes what is the same in all "
-          "A-lines, a flat interface too (by 64 dB), which octbackground keeps",
+          "Mean spectrum of the frame itself; also removes a flat interface (by 64 dB), "
+          "which octbackground keeps",
           "frame"},
-      {gint (Background::rolling), "Mean spectrum of the frames before", "rolling"},
+      {gint (Background::rolling), "Mean spectrum of the preceding frames", "rolling"},
       {gint (Background::file), "Spectrum in background-file", "file"},
       {0, nullptr, nullptr},
   };
@@ -432,8 +432,8 @@ const opencl::PropertyTable<Settings> properties = {
         [] (Settings &s) -> double & { return s.spectrum.calibration.wavelength_max; },
         {0, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
     {"wavelength-unit", "Unit of wavelengths",
-        "Of wavelengths, wavelength-min and wavelength-max, from which octfft tells the "
-        "distance of two depths in its caps",
+        "Unit of wavelengths, wavelength-min and wavelength-max, from which octfft "
+        "computes depth-step of its caps",
         &Settings::unit, unit_get_type, opencl::playing},
     {"resample-map", "Resample map",
         "File with the fractional sample at which each even wavenumber lies",
@@ -442,22 +442,22 @@ const opencl::PropertyTable<Settings> properties = {
         },
         opencl::playing, &Settings::tables_revision},
     {"chirp", "Chirp",
-        "File with the fractional even wavenumber at which each sample lies, the inverse "
-        "of a resample map; also of bare float32 values, as Thorlabs' Chirp.data is",
+        "File with the fractional index of the even wavenumber at each sample, the "
+        "inverse of a resample map; may be raw float32 values such as Thorlabs' "
+        "Chirp.data",
         [] (Settings &s) -> std::string & { return s.spectrum.calibration.chirp.path; },
         opencl::playing, &Settings::tables_revision},
     {"resample-polynomial", "Resample polynomial",
-        "Coefficients of a resample map, the constant first, with commas between them: "
-        "of the powers of u, from 0 at the first wavenumber to 1 at the last",
+        "Comma-separated polynomial coefficients of a resample map, constant first, in u "
+        "= 0 at the first wavenumber to 1 at the last",
         [] (Settings &s) -> std::string & { return s.spectrum.calibration.polynomial; },
         opencl::playing, &Settings::tables_revision},
     {"k-clock", "k-clock",
-        "Where the samples of a second channel are, the fringes of a clock, by which "
-        "each "
-        "A-line is put on even wavenumbers, in place of a calibration",
+        "Position of the samples of a k-clock channel, whose fringes resample each "
+        "A-line to even wavenumbers instead of a calibration",
         [] (Settings &s) -> Clock & { return s.spectrum.clock; }, clock_get_type,
         opencl::playing, &Settings::tables_revision},
-    {"interpolation", "Interpolation", "How values between samples are made",
+    {"interpolation", "Interpolation", "Interpolation between samples",
         [] (Settings &s) -> Interpolation & { return s.spectrum.interpolation; },
         interpolation_get_type, opencl::playing, &Settings::tables_revision},
     {"window", "Window",
@@ -466,26 +466,27 @@ const opencl::PropertyTable<Settings> properties = {
         [] (Settings &s) -> WindowFunction & { return s.spectrum.window.function; },
         window_get_type, opencl::playing, &Settings::tables_revision},
     {"window-centre", "Centre of the window",
-        "Where it stands, as a share of the spectrum from its first wavenumber to its "
-        "last",
+        "Centre of the window as a fraction of the spectrum (0 = first wavenumber, 1 = "
+        "last)",
         [] (Settings &s) -> double & { return s.spectrum.window.centre; }, {0, 1},
         opencl::playing, &Settings::tables_revision},
     {"window-width", "Width of the window",
-        "From one end to the other, as a share of the spectrum; outside it is 0. "
-        "It covers at least 8 samples",
+        "Full width of the window as a fraction of the spectrum, at least 8 samples; the "
+        "window is 0 outside",
         [] (Settings &s) -> double & { return s.spectrum.window.width; }, {0.01, 2},
         opencl::playing, &Settings::tables_revision},
     {"first-sample", "First sample", "First sample of an A-line that is used",
         [] (Settings &s) -> guint & { return s.spectrum.first_sample; },
         {0, oct::most_samples - 1}, opencl::playing, &Settings::tables_revision},
     {"samples", "Samples",
-        "Samples of an A-line that are used, 0 = all that remain. Files of wavelengths "
-        "and of a background may have a value for each sample, or for each that is used",
+        "Number of samples of an A-line that are used (0 = all from first-sample on); "
+        "wavelength and background files may have a value for each sample or for each "
+        "used one",
         [] (Settings &s) -> guint & { return s.spectrum.samples; },
         {0, oct::most_samples}, opencl::playing, &Settings::tables_revision},
     {"padded-samples", "Padded samples",
-        "Wavenumbers of the spectrum after zeros are put behind it, so that depths are "
-        "closer to one another; 0 = no zeros",
+        "Number of wavenumbers after zero padding, which reduces the depth step (0 = no "
+        "padding)",
         [] (Settings &s) -> guint & { return s.spectrum.padded_samples; },
         {0, oct::most_samples}, opencl::playing, &Settings::tables_revision},
     {"dispersion-a2", "Dispersion, second order",
@@ -502,42 +503,42 @@ const opencl::PropertyTable<Settings> properties = {
         [] (Settings &s) -> std::string & { return s.spectrum.dispersion.phase.path; },
         opencl::playing, &Settings::tables_revision},
     {"background", "Background",
-        "What is subtracted from each spectrum before it is resampled",
+        "Background to subtract from each spectrum before resampling",
         &Settings::background, background_get_type, opencl::playing,
         &Settings::tables_revision},
     {"background-file", "Background file",
-        "File with the background at each sample, for background=file; in units of the "
-        "samples after bit-shift",
+        "File with the background at each sample, in units of the samples after "
+        "bit-shift (background=file)",
         [] (Settings &s) -> std::string & { return s.spectrum.background.path; },
         opencl::playing, &Settings::tables_revision},
     {"background-frames", "Background frames",
-        "Most frames, before the one at hand, whose mean background=rolling subtracts; "
-        "the first frame has its own mean subtracted",
+        "Maximum number of preceding frames to average; the first frame has its own mean "
+        "subtracted (background=rolling)",
         &Settings::background_frames, {1, 1024}, opencl::playing},
     {"settings", "Settings file",
-        "File of properties of this element, NAME=VALUE a line, as oct-calibrate writes "
-        "it; they are set when this is",
+        "Set properties of this element from a file with one NAME=VALUE per line, as "
+        "written by oct-calibrate",
         [] (Settings &s) -> std::string & { return s.file; }, opencl::playing},
     {"calibrate", "Calibrate",
-        "Set to true, the next frame is a mirror's, of which the calibration is found "
-        "and "
-        "posted as a message; set again, with the mirror elsewhere, of both",
+        "Calibrate from the next frame, which must show a mirror, and post the result as "
+        "a message. Set again with the mirror moved to calibrate from both",
         &Settings::calibrate, opencl::playing, &Settings::calibrations},
     {"calibrate-same-side", "Mirrors on the same side",
-        "Both mirrors of calibrate are on the same side of zero delay; else one on each",
+        "Whether both mirrors of calibrate are on the same side of zero delay, instead "
+        "of one on each side",
         &Settings::same_side, opencl::playing},
     {"calibration-folder", "Calibration folder",
-        "Folder where calibrate writes resample-map.npy, with two mirrors "
-        "dispersion-phase.npy, and settings.txt for settings; empty: nowhere",
+        "Folder where calibrate writes resample-map.npy, dispersion-phase.npy (after two "
+        "mirrors) and settings.txt, a file for settings (empty = not written)",
         &Settings::calibration_folder, opencl::playing},
     {"bit-shift", "Bit shift",
-        "Bits that integer samples are shifted right by first (cameras that send 12 bits "
-        "in the upper part of 16); float samples are left as they are",
+        "Number of bits by which integer samples are first shifted right, for cameras "
+        "that send 12 bits in the upper part of 16 (ignored for float samples)",
         &Settings::bit_shift, {0, 31}, opencl::playing},
     {"full-scale", "Full scale",
-        "Value of integer samples, after bit-shift, from which on they are saturated, "
-        "which is a warning; 0 = the largest of the format (4095 for cameras that send "
-        "12 bits in the lower part of 16)",
+        "Value of integer samples after bit-shift from which they count as saturated and "
+        "cause a warning, such as 4095 for 12 bits in the lower part of 16 (0 = maximum "
+        "of the format)",
         &Settings::full_scale, {0, G_MAXUINT}, opencl::playing},
 };
 
