@@ -1,17 +1,21 @@
-/* octdisplay: a picture of depths, or of what was made of them
+/* octdisplay: converts depths and quantities derived from them to grey images
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octdisplay
  *
- * Ends any chain of depths with the picture that octfft would make of them: a column an
- * A-line, depth downwards. What numbers are the caps say (`quantity`): amplitudes, decibels
- * and variances are shown in decibels from `db-min`, black, to `db-max`, white, or with
- * `scale=linear` by amplitudes, or variances, of so many decibels. Other numbers are shown
- * from `min` to `max`, both 0 for what suits them: decorrelations from 0 to 1, phases from
- * -π to π, velocities from -10 to 10 mm/s, so that a middle gray stands still; `colormap=flow`
- * of openclconvert has colours for that. Numbers of which nothing is said are decibels.
+ * Converts depths to the image that octfft would produce: columns are A-lines, and depth
+ * increases downwards. The `quantity` field of the caps selects the mapping:
+ *
+ * - Amplitudes, decibels and variances are shown in decibels from `db-min` (black) to `db-max`
+ *   (white). With `scale=linear`, amplitudes or variances are mapped linearly between the
+ *   values of these levels.
+ * - Other quantities are shown from `min` to `max`. If both are 0, the range is 0 to 1 for
+ *   decorrelation, -π to π for phase and -10 to 10 mm/s for velocity. Middle grey then means
+ *   no motion. `colormap=flow` of openclconvert has colours for flow.
+ *
+ * Values without a `quantity` in the caps are taken as decibels.
  *
  * ## Example launch line
  * |[
@@ -57,7 +61,7 @@ public:
   bool prepare (GstOpenCLContext *context, GError **error) override;
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
-  /* A range is found of depths that are there. */
+  /* An automatic range needs the depths in memory, so they cannot stay deferred. */
   bool takes_up () const override { return !finds_range (); }
   bool show (oct::PendingDepths &depths, const GstOpenCLFrame *to, cl_command_queue queue,
       GError **error) override
