@@ -1,4 +1,4 @@
-/* octangio: an angiogram of repeated B-scans
+/* octangio: angiograms from repeated B-scans
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -129,7 +129,7 @@ protected:
   }
 
 private:
-  /* All methods', so that turning to another one makes nothing. */
+  /* Kernels of all methods, so that a change of method compiles nothing. */
   struct Kernels {
     opencl::Kernel speckle_variance, decorrelation, bulk_phase, complex_variance;
     opencl::Kernel threshold;
@@ -147,7 +147,7 @@ private:
     bool held; /* instead, in buffers of their own, and the last */
   };
 
-  /* Where it goes, how much of it, and whether it is added to what is there. */
+  /* Destination, weight, and whether to add to the present contents. */
   struct Sum {
     const GstOpenCLFrame *to;
     float share;
@@ -188,7 +188,7 @@ private:
     return cl_ulong (frames) * input.depths * input.lines;
   }
 
-  /* Where nothing is made of them before. */
+  /* Whether repeats are held as they are, because no step processes them first. */
   bool holds () const
   {
     return in_force.axial_shift == 0 && in_force.bands == 1
@@ -302,7 +302,7 @@ Angiogram::create_weights (GstOpenCLContext *context, GError **error)
   return weights () != nullptr;
 }
 
-/* Memory of another size than before; what is not needed is not kept. */
+/* Reallocates a buffer if its size changes, and frees it if it is not needed. */
 static bool
 resize (GstOpenCLContext *context, gsize wanted, cl::Buffer &buffer, gsize &bytes,
     GError **error)

@@ -1,22 +1,22 @@
-/* octbackground: fixed patterns of depths, and what reaches them from the spectrum's mean
+/* octbackground: removes fixed-pattern noise and the DC term from complex depths
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octbackground
  *
- * Takes away what stands still in the A-lines of a B-scan of complex depths, such as
- * reflections within the optics. The real and the imaginary part of each depth are looked
- * at in segments of `segment-lines` neighbouring A-lines; the mean of the segment in which
- * they vary least is the pattern (Moon, Lee and Chen, 2010).
+ * Removes signals that are constant over the A-lines of a B-scan of complex depths, such as
+ * reflections within the optics. For each depth, the element divides the B-scan into segments
+ * of `segment-lines` neighbouring A-lines. The pattern is the mean of the segment with the
+ * lowest variance, separately for the real and imaginary parts (Moon, Lee and Chen, 2010).
  *
- * octwindowinterp's `background=frame` takes the mean of all A-lines away, and with it by
- * 64 dB a flat interface, as of a cover glass. Here such an interface stays where one
- * segment is without it, or where its phase moves within each. What stands still in phase
- * from the first A-line to the last no method tells from a pattern: `method=recorded` takes
- * away the pattern of one B-scan, the next after it was set, for which the sample can be
- * taken out; `method=file` the mean of all A-lines of a file, as `npysink` writes complex
- * depths:
+ * octwindowinterp's `background=frame` subtracts the mean of all A-lines. This also attenuates
+ * a flat interface, such as a cover glass, by 64 dB. octbackground keeps such an interface if
+ * one segment does not contain it, or if its phase varies within each segment. An interface of
+ * constant phase in all A-lines cannot be told from a pattern. For this case,
+ * `method=recorded` subtracts the pattern of the next B-scan after it was set, for which the
+ * sample can be removed. `method=file` subtracts the mean of all A-lines in a file of complex
+ * depths, as `npysink` writes it:
  * |[
  * gst-launch-1.0 octtestsrc num-buffers=8 ! octwindowinterp wavelength-min=1187
  * wavelength-max=1433 ! octfft ! "application/x-oct(ANY),domain=depth,format=CF32LE" !
@@ -86,10 +86,10 @@ struct Settings {
   std::string location;
 };
 
-/* Lines that a work-item of the last kernel has. */
+/* A-lines per work-item of kernel `subtract`. */
 const cl_uint lines_of_item = 16;
 
-/* What takes a pattern away: of a filter and of work that it left. */
+/* Kernel that subtracts a pattern, shared by the element and its deferred work. */
 struct Subtraction {
   std::mutex launching; /* a kernel's arguments are set one by one */
   opencl::Kernel kernel;
@@ -164,7 +164,7 @@ protected:
   bool check (const Settings &wanted, GError **error) const override;
 
 private:
-  /* No more than are whole. */
+  /* Returns the number of whole segments. */
   cl_uint segments_of (const Settings &settings) const
   {
     return settings.method == Method::mean || settings.method == Method::file
@@ -238,7 +238,7 @@ Background::check (const Settings &wanted, GError **error) const
   return false;
 }
 
-/* Of what check() found to be right. */
+/* Loads the pattern from a file that check() accepted. */
 bool
 Background::load (GstOpenCLContext *context, GError **error)
 {
@@ -321,7 +321,7 @@ Background::prepare (GstOpenCLContext *of, GError **error)
   return true;
 }
 
-/* In memory that no work under way reads. */
+/* Finds the pattern in a buffer that no pending work reads. */
 bool
 Background::find_pattern (
     const GstOpenCLFrame *from, cl_command_queue queue, GError **error)

@@ -1,22 +1,24 @@
-/* octfft: from spectra that are even in wavenumber to depth
+/* octfft: Fourier transform of spectra evenly spaced in wavenumber to depths
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octfft
  *
- * Takes the Fourier transform along each A-line and gives the first half of its bins, the
- * depths: as a B-scan to look at (a column an A-line, depth downwards, in decibels from
- * db-min, black, to db-max, white), or as numbers, line by line. What it makes is what
- * downstream asks for, the 8 bit picture if it has no wish.
+ * Computes the Fourier transform of each A-line and outputs the first half of its bins, the
+ * depths. Downstream caps select the output, by default 8 bit video:
  *
- * With the spectrum scaled as octwindowinterp does, a fringe of amplitude a, in units of
- * the raw samples, is 20 log10(a) dB. Bin b lies at depth b pi / (N dk n), N samples being
- * dk apart in wavenumber and n the `refractive-index`; where dk is known (`wavelength-unit`
- * of octwindowinterp), caps of numbers tell the step as `depth-step` in micrometres, beside
- * `line-step` and `b-scan-step` where those are. Caps of numbers tell the first bin as
- * `depth-start`; caps without this field begin at bin 0. A picture whose depths are not those
- * of the picture before has the flag DISCONT, if it has a time.
+ * - video: a B-scan image. Columns are A-lines, and depth increases downwards. Levels are
+ *   shown in decibels from db-min (black) to db-max (white).
+ * - `application/x-oct`: values, A-line by A-line.
+ *
+ * With the scaling of octwindowinterp, a fringe of amplitude a, in units of the raw samples,
+ * has a level of 20 log10(a) dB. Bin b lies at depth b pi / (N dk n), with N samples at
+ * wavenumber steps of dk and the `refractive-index` n. If dk is known (`wavelength-unit` of
+ * octwindowinterp), caps of values contain `depth-step` in micrometres. They also contain
+ * `line-step` and `b-scan-step` if known, and the first bin as `depth-start` (0 if absent). An
+ * image whose depths differ from those of the previous one has the flag DISCONT, if it has a
+ * timestamp.
  *
  * Properties that are set in one g_object_set() take effect together, with the next frame. In
  * a live pipeline a change that needs other kernels takes effect when these are compiled.
@@ -126,7 +128,7 @@ struct Spectra {
   guint oversampling = 1;
   bool complex = false;
 
-  /* That have a place in the even wavenumbers of their own. */
+  /* Number of wavenumbers without oversampling. */
   guint wavenumbers () const { return samples / oversampling; }
 
   gsize line_bytes () const
@@ -153,17 +155,17 @@ struct DepthRange {
   }
 };
 
-/* What the frames are, and by which settings. */
+/* Format of the frames, and the settings in force. */
 struct Outlook {
   Spectra spectra;
   const OutputFormat *output = nullptr;
   guint depths = 0;
-  Settings settings; /* in force, and so many depths */
+  Settings settings; /* in force, limited to the available depths */
 
   bool finds_range () const { return settings.db_auto && output->picture; }
 };
 
-/* What the streaming thread works with. */
+/* State of the streaming thread. */
 struct Work : Outlook {
   std::optional<DepthRange> last_range; /* of the frame before */
 
@@ -174,7 +176,7 @@ struct Work : Outlook {
   guint verdicts = gst_opencl_get_n_verdicts ();
   bool chosen = false, one_launch = false;
 
-  /* Of a picture that finds its range: what it is made of, and by. */
+  /* Levels of an image with automatic range, and the kernels that display them. */
   cl::Buffer levels;
   gsize levels_bytes = 0;
   oct::Display display;
@@ -354,7 +356,7 @@ check (const Settings &settings, guint samples, GError **error)
   return FALSE;
 }
 
-/* The depths that are among those of so many samples. */
+/* Limits the depths of the settings to those of this number of samples. */
 static Settings
 fitted (Settings settings, guint samples)
 {
@@ -394,7 +396,7 @@ struct Limits {
   gint most;
 };
 
-/* Of a number, a range or a list of these; the given ones where there is none. */
+/* Returns the limits of a number, a range or a list of these, or the given limits if null. */
 static Limits
 limits_of (const GValue *value, Limits limits)
 {
@@ -413,7 +415,7 @@ limits_of (const GValue *value, Limits limits)
   return found;
 }
 
-/* Of the grid that octwindowinterp makes with interpolation=nufft. */
+/* Returns the oversampling of octwindowinterp's grid with interpolation=nufft. */
 static gint
 oversampling_of (const GstStructure *spectra)
 {
@@ -429,7 +431,7 @@ set_depths (GstStructure *output, const char *field, const GValue *samples,
   Limits limits =
       limits_of (samples, {LEAST_SAMPLES * oversampling, MOST_SAMPLES * oversampling});
   limits = {limits.least / oversampling, limits.most / oversampling};
-  /* Of others nothing is made but an error. */
+  /* Other numbers of samples are an error. */
   limits = {CLAMP (limits.least, LEAST_SAMPLES, MOST_SAMPLES),
       CLAMP (limits.most, LEAST_SAMPLES, MOST_SAMPLES)};
   set_range (output, field, depths_of (settings, limits.least),
@@ -441,7 +443,7 @@ static void
 set_samples (GstStructure *input, const GValue *depths, const Settings &settings)
 {
   if (settings.depth_count > 0)
-    return; /* whatever has so many */
+    return; /* any number of samples that has enough depths */
   Limits limits = limits_of (depths, {1, MOST_DEPTHS});
   gint64 start = settings.depth_start;
   gint64 least = limits.least > 1 ? 2 * (limits.least + start) : LEAST_SAMPLES;
@@ -473,7 +475,7 @@ depths_field (const GstStructure *structure)
   return gst_structure_has_name (structure, "video/x-raw") ? "height" : "samples";
 }
 
-/* µm from bin to bin: pi / (N dk n); 0 where nobody knows. */
+/* Returns the depth step in µm, pi / (N dk n), or 0 if unknown. */
 static double
 depth_step_of (const GstStructure *input, const Settings &settings)
 {
@@ -486,7 +488,7 @@ depth_step_of (const GstStructure *input, const Settings &settings)
   return G_PI / (samples * step * settings.refractive_index);
 }
 
-/* What lengths there are. */
+/* Sets the known steps. */
 static void
 set_steps (GstStructure *output, const GstStructure *input, const Settings &settings)
 {
@@ -709,8 +711,8 @@ makes_these_caps (GstOctFFT *self, const Settings &settings)
              || (settings.scale == before.scale && same_depths));
 }
 
-/* Those that are set, or as near to them as these caps allow: who turned knobs for
- * another number of samples is told, and loses no frame. */
+/* Adopts the new settings, limited to what these caps allow. Settings that do not fit the
+ * number of samples cause a warning, but no lost frame. */
 static bool
 adopt_settings (GstOctFFT *self, GError **error)
 {
@@ -879,7 +881,7 @@ gst_oct_fft_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffer *
 
 /* The work */
 
-/* What a picture shows black and white: decibels, or amplitudes. */
+/* Values shown as black and white, in decibels or amplitudes. */
 struct Range {
   double low;
   double high;
@@ -919,7 +921,7 @@ prepare_range (GstOpenCLContext *context, Work &work, GError **error)
          && work.display.create_range (error);
 }
 
-/* What the engine makes: the output, or levels that one is made of then. */
+/* Returns the format that the engine produces: the output, or levels to display later. */
 static oct::DepthFormat
 made_by_engine (const Outlook &work)
 {

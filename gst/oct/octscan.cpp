@@ -1,37 +1,37 @@
-/* octscan: B-scans of what a scanner's way across the sample gives
+/* octscan: sorts the A-lines of a scanner into B-scans
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octscan
  *
- * Puts A-lines into the order in which they lie in the sample, and says which B-scan of
- * which volume a buffer is. A buffer is of `b-scans-per-buffer` of them, one after the
- * other; each comes out as a buffer of its own.
+ * Sorts A-lines by their position in the sample, and marks each buffer with its B-scan and
+ * volume. An input buffer holds `b-scans-per-buffer` consecutive B-scans. Each B-scan is
+ * output as a separate buffer.
  *
- * A B-scan begins with a sweep over the sample; the last `flyback` lines are none of it and
- * are dropped. The scanner is `delay` lines behind, and where it comes back through its way
- * every second B-scan is turned round (`reverse`); `reverse-samples` does so to the spectra
- * of a source whose every second sweep runs backwards. What a delay leaves without lines,
- * at one end or with `reverse` at both, is left out. Of what remains `lines` from
- * `first-line` on come out.
+ * A B-scan begins with a sweep over the sample. Its last `flyback` A-lines are outside the
+ * sweep and are dropped. The scanner lags by `delay` A-lines. `reverse` reverses every second
+ * B-scan of a bidirectional scanner. `reverse-samples` reverses the spectra of a light source
+ * whose every second sweep runs backwards. Positions that have no A-lines because of the delay
+ * are left out, at one end or, with `reverse`, at both. Of the remaining A-lines, the element
+ * outputs `lines` from `first-line` on.
  *
- * A resonant scanner moves by a sine: with `sinusoidal` lines are taken where they are
- * evenly spaced. 1 says that a sweep is all the way from one turn to the other, half a
- * period, less that it is that part of it, about the middle.
+ * A resonant scanner moves sinusoidally. With `sinusoidal` the element picks evenly spaced
+ * A-lines. The value 1 means that a sweep is a whole half period, from one turning point to
+ * the other. A smaller value is the fraction of the half period, about its centre.
  *
- * Properties that change while playing hold from the next buffer on, which is marked with
- * DISCONT. Buffers keep their numbers, so directions and the rows of volumes do not move.
+ * Property changes while playing take effect with the next buffer, which is marked with
+ * DISCONT. Buffers keep their numbers, so directions and the rows of volumes do not change.
  *
- * Each B-scan is taken `repeats` times, `b-scans` are a volume, which begins with the first
- * buffer. Where buffers were lost (DISCONT, GAP) their time says how many, so that
- * directions, repeats and volumes stay as they are; without a time, the next begins a
- * volume, or where that has no end a B-scan. All this goes along with the buffers as
- * #GstOctScanMeta, by which `octangio` and `octaverage` find repeats, too.
+ * Each B-scan is taken `repeats` times, and `b-scans` B-scans form a volume. The first buffer
+ * begins a volume. After a loss (DISCONT, GAP) the timestamps determine the number of lost
+ * buffers, so directions, repeats and volumes stay correct. Without timestamps, the next
+ * buffer begins a volume, or a B-scan if volumes are unlimited. Each buffer carries this as
+ * #GstOctScanMeta, by which `octangio` and `octaverage` also find repeats.
  *
- * It takes raw spectra, spectra and depths, and with `columns` pictures of them, whose A-lines
- * are columns. Samples that are packed, not of whole bytes each, stay so: `reverse-samples` and
- * `interpolation=linear` take others.
+ * The input is raw spectra, spectra or depths. With `columns` it is B-scan images, whose
+ * columns are A-lines. Packed samples, which do not fill whole bytes, stay packed.
+ * `reverse-samples` and `interpolation=linear` do not support them.
  *
  * ## Example launch line
  * |[
@@ -113,9 +113,9 @@ struct Settings {
   double line_step = 0; /* µm, 0: not known here */
   double b_scan_step = 0;
 
-  /* Of a sweep, for which the delay leaves no lines of its B-scan. */
+  /* Number of A-lines of a sweep that are missing in its B-scan because of the delay. */
   guint missing () const { return guint (std::max (0.0, std::ceil (delay) - flyback)); }
-  /* Lines of the sweep before the first that can come out. */
+  /* Number of A-lines of the sweep before the first one that can be output. */
   guint start () const { return reverse == Every::none ? 0 : missing (); }
   guint dropped () const { return flyback + start () + missing () + first_line; }
 };
@@ -263,7 +263,7 @@ Scan::make_places (
         time_at (double (in_force.start ()) + in_force.first_line + double (n));
     double line = in_force.delay + (reversed ? end - time : time);
     line = std::clamp (nearest ? std::round (line) : line, 0.0, double (last_of_part));
-    /* What is a whole one but for rounding has nothing of its neighbour. */
+    /* A position that is an integer up to rounding must not be interpolated. */
     const double whole = std::floor (line + 1e-6);
     const cl_float part = cl_float (std::max (0.0, line - whole));
     cl_uint bits;

@@ -1,4 +1,4 @@
-/* octtestsrc: raw OCT spectra made on the device, for pipelines without a camera
+/* octtestsrc: generates raw OCT spectra on the device, for pipelines without a camera
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,10 +7,10 @@
  * SECTION:element-octtestsrc
  * @title: octtestsrc
  *
- * Makes the spectra that the camera of a Fourier-domain OCT would deliver: of mirrors at
- * known depths, or of a tissue that breathes and in which blood flows. They are computed
- * on the device, nothing is uploaded for a frame; system memory is filled by an
- * asynchronous download where downstream wants that.
+ * Generates the spectra that the camera of a Fourier-domain OCT system would deliver, from
+ * mirrors at known depths or from breathing tissue with blood flow. The spectra are computed
+ * on the device, without uploads. If downstream needs system memory, an asynchronous download
+ * fills it.
  *
  * Samples are even in wavelength, and a mirror at depth bin b gives the fringe
  * a cos (2 pi b m / N + a2 q^2 + a3 q^3) with m the position of a sample on the grid of
@@ -62,7 +62,7 @@ struct Settings {
   guint tables_revision = 0; /* counts changes that need new tables */
 };
 
-/* Of the streaming thread, or of a state change while there is none. */
+/* State of the streaming thread, or of a state change while it does not run. */
 struct Work {
   OctTestSpectra spectra;
   Settings settings;   /* in force */
@@ -197,8 +197,8 @@ gst_oct_test_src_fixate (GstBaseSrc *base, GstCaps *caps)
   return GST_BASE_SRC_CLASS (gst_oct_test_src_parent_class)->fixate (base, caps);
 }
 
-/* Those that are set. Where the mirrors of a source that plays lie too deep for new caps,
- * the user is told, and they are left out. */
+/* Adopts the new settings. Mirrors that are too deep for new caps while playing cause a
+ * warning and are left out. */
 static gboolean
 gst_oct_test_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
 {

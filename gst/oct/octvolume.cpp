@@ -1,29 +1,29 @@
-/* octvolume: B-scans gathered to a volume, or to the picture that one sees from above
+/* octvolume: collects B-scans into a volume or an en face projection
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octvolume
  *
- * Gathers B-scans, depths or pictures of them, on the device. What comes out is what
- * downstream takes:
+ * Collects B-scans (depths or images of them) on the device. Downstream caps select the
+ * output:
  *
- * - video: the picture en face, a row a B-scan and a column an A-line. With each B-scan it
- *   comes anew, with that row. A pixel is the mean of its A-line, or the maximum
- *   (`projection`), or that of a slab of it: `slab-depths` depths from `slab-start` on, and
- *   with `surface` counted from the sample's surface, the first depth whose level, averaged
- *   over `surface-smooth` depths, is above `surface-level`.
- * - `other/tensors`: the volume, of dimensions depth:lines:b-scans, when its last B-scan
- *   has come; with `live` after each B-scan, as it is by then: the same memory, unless
- *   somebody still holds it, who keeps what he has while a copy goes on. Of complex depths
- *   it has the amplitudes, of others the numbers as they come.
+ * - video: the en face projection. Rows are B-scans and columns are A-lines. Each B-scan
+ *   updates its row and gives a new output frame. A pixel is the mean or maximum
+ *   (`projection`) of a slab of its A-line: `slab-depths` depths from `slab-start` on. With
+ *   `surface` the slab starts relative to the surface of the sample. The surface is the first
+ *   depth whose level, averaged over `surface-smooth` depths, is above `surface-level`.
+ * - `other/tensors`: the volume, of dimensions depth:lines:b-scans, after its last B-scan.
+ *   With `live` the volume is output in its present state after each B-scan. The buffers then
+ *   share one memory. If downstream still holds it, the element continues with a copy. The
+ *   volume has the amplitudes of complex depths, and other values unchanged.
  *
- * Which row a B-scan is its #GstOctScanMeta says, which `octscan` gives it; of repeats the
- * last one counts. Without one B-scans are counted, and where some were lost (DISCONT, GAP)
- * their time says how many. What a lost B-scan should have filled is zero in the volume and
- * black in the picture, and no other row moves; such buffers have the flag CORRUPTED. A
- * volume that has not come to its end comes with the first B-scan of the next one, or at
- * EOS; one that a device error cuts off does not come. A change of `b-scans`, `live`, the
+ * The #GstOctScanMeta from `octscan` determines the row of a B-scan. The last repeat replaces
+ * the others. Without the meta the element counts B-scans, and computes the number of lost
+ * ones (DISCONT, GAP) from timestamps. A lost B-scan leaves zeros in the volume and black in
+ * the projection, and does not move other rows. Such buffers have the flag CORRUPTED. An
+ * incomplete volume is output with the first B-scan of the next one, or at EOS. A volume
+ * that a device error interrupts is dropped. A change of `b-scans`, `live`, the
  * B-scans' size or their depths (`depth-start`, `depth-count` of octfft) drops the present
  * volume and marks the next with DISCONT; B-scans keep their numbers.
  *
@@ -74,14 +74,14 @@ const guint most_b_scans = 1 << 16, most_depths = 1 << 20;
 const guint most_smooth = 255;
 
 struct Settings {
-  guint b_scans = 0; /* 0: as the buffers say, else the usual number */
+  guint b_scans = 0; /* 0: from the meta of the buffers, or the default */
   bool live = false;
   oct::Slab slab;
   oct::ShownRange range;
   bool true_scale = false;
 };
 
-/* What the streaming thread works with. */
+/* State of the streaming thread. */
 struct Work {
   Settings in_force;
   oct::DepthLayout input;
@@ -89,7 +89,7 @@ struct Work {
   guint pixel_bytes = 1;
   gsize volume_bytes = 0;
 
-  /* Which B-scan comes. */
+  /* Position of the present B-scan. */
   oct::FrameSequence sequence;
   oct::FrameSequence::Arrival arrival;
   std::optional<GstOctScan> scan;
@@ -258,7 +258,7 @@ update_settings (GstOctVolume *self)
     begin_anew (work, work.rows.rows ());
 }
 
-/* What a buffer says of its volume, where nobody has set it. */
+/* Takes the size of the volume from the meta of the buffer if `b-scans` is 0. */
 static void
 update_extent (GstOctVolume *self)
 {
@@ -569,7 +569,7 @@ gst_oct_volume_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffe
   return TRUE;
 }
 
-/* What has come of the last volume, before the end. */
+/* Pushes the incomplete last volume before EOS. */
 static void
 push_rest (GstOctVolume *self)
 {
@@ -675,7 +675,7 @@ gst_oct_volume_init (GstOctVolume *self)
 {
   self->settings = new opencl::Settings<Settings> (self, properties);
   self->said = VolumeExtent ();
-  /* A B-scan that a slow display leaves out is a row of the volume. */
+  /* QoS must not drop B-scans, since each is a row of the volume. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
 

@@ -1,14 +1,14 @@
-/* octwindowinterp: raw spectra to windowed ones that are even in wavenumber
+/* octwindowinterp: resamples raw spectra to even wavenumbers and applies a window
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octwindowinterp
  *
- * Prepares the raw spectra of an OCT camera for their Fourier transform, each line of a
- * frame an A-line: takes the background away, resamples from the spectrometer's pixels to
- * even wavenumbers, multiplies by a window, and by a phase that compensates dispersion.
- * The result is real (F32LE), or complex (CF32LE) when a dispersion is set.
+ * Prepares the raw spectra of an OCT camera for the Fourier transform. Each row of a frame is
+ * an A-line. The element subtracts the background and resamples from the spectrometer's pixels
+ * to even wavenumbers. It then multiplies by a window and by a phase that compensates
+ * dispersion. The output is real (F32LE), or complex (CF32LE) if a dispersion is set.
  *
  * The wavenumbers 2 pi / wavelength run evenly from that of the first to that of the last
  * sample, ends included. In place of `wavelengths` or `wavelength-min` and `-max` a map says
@@ -175,14 +175,14 @@ struct Settings {
 
   bool is_clocked () const { return spectrum.clock != Clock::none; }
   bool complex () const { return spectrum.dispersion.given (); }
-  /* Whether that is what the caps of the output say for so many samples. */
+  /* Whether output caps with these values fit the settings for this number of samples. */
   bool makes (guint samples, bool a_complex, guint points, double step) const
   {
     return complex () == a_complex && spectrum.points_of (samples) == points
            && step_of (samples) == step;
   }
 
-  /* rad/µm from a point of the output to the next, of so many samples; 0 where nobody knows. */
+  /* Returns the wavenumber step of the output in rad/µm, or 0 if unknown. */
   double step_of (guint samples) const
   {
     const double micrometres[] = {0, 1e-3, 1, 1e6};
@@ -250,7 +250,7 @@ const struct {
     {"b-scan-step", "b-scan-step"},
 };
 
-/* What the streaming thread works with. */
+/* State of the streaming thread. */
 struct Work {
   const CapsFormat *input = nullptr;
   guint samples = 0;
@@ -595,7 +595,8 @@ read_settings (const std::string &path, Words &words, GError **error)
   return good;
 }
 
-/* All of them together. What is wrong with the file is told when frames come. */
+/* Sets all properties of the file together. Errors in the file are reported with the next
+ * frame. */
 static void
 take_settings_file (GObject *object, GParamSpec *, gpointer)
 {
@@ -643,7 +644,7 @@ copy_layout (GstStructure *to, const GstStructure *from)
   }
 }
 
-/* What the caps of the output are made of. */
+/* Returns a new structure for the output caps. */
 static GstStructure *
 new_output_structure (const Settings &settings)
 {
@@ -826,7 +827,7 @@ make_stage (GstOctWindowInterp *self, Work &work, const Settings &settings,
   return work.stage != nullptr;
 }
 
-/* What makes samples that are read otherwise than they came. */
+/* Creates the stage that unpacks or clocks samples before they are read, if needed. */
 static bool
 make_reader (
     GstOctWindowInterp *self, Work &work, const Settings &settings, GError **error)
@@ -1030,7 +1031,7 @@ take_or_make_stage (GstOctWindowInterp *self, const Settings &settings,
   return true;
 }
 
-/* What was taken up, on the device. */
+/* Applies the pending settings on the device. */
 static gboolean
 apply_changes (GstOctWindowInterp *self, GError **error)
 {
@@ -1212,7 +1213,7 @@ wants_calibration (const GstOctWindowInterp *self)
   return settings.calibrate && settings.calibrations != self->calibrations;
 }
 
-/* Of the mean of the frame's spectra, without those of background=file. */
+/* Calibrates from the mean spectrum of the frame, less the background of background=file. */
 static bool
 calibrate_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
     cl_command_queue queue, GError **error)
@@ -1273,8 +1274,8 @@ can_defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output)
                 == 0;
 }
 
-/* Of the frame as it comes: rolling means follow the order of the frames, whenever and
- * whether ever the spectra are made. */
+/* Enqueues the work that cannot be deferred. Rolling means follow the order of the frames, even
+ * if the spectra are computed later or never. */
 static gboolean
 enqueue_at_once (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
     oct::RawSpectra &spectra, std::shared_ptr<cl::Buffer> &mean, cl_event *event,
