@@ -16,8 +16,8 @@
  * wavenumber at each sample (`chirp`). Without any of these the samples are taken as already
  * even in wavenumber.
  *
- * Where the `wavelength-unit` of these is known, caps tell the step from one wavenumber to
- * the next (`wavenumber-step`, rad/µm), and those of octfft the step in depth.
+ * If `wavelength-unit` is set, the caps contain the wavenumber step (`wavenumber-step`, in
+ * rad/µm), and the caps of octfft contain the depth step.
  *
  * Interpolation between samples loses level with depth, and leaves images of deep
  * structures at other depths. `interpolation=nufft` loses least. It interpolates to twice as
@@ -35,17 +35,17 @@
  * `first-sample` and `samples` choose a part of each A-line, `padded-samples` puts zeros
  * behind the spectrum.
  *
- * With `k-clock` an A-line is of two channels, that of the sample and that of a clock, an
- * interferometer's fringes: by their phase each A-line is put on even wavenumbers by itself
- * (Catmull-Rom), before all else. The clock's fringes are of 2.3 to 12 samples; in its
- * first and last 20 samples the sweep goes on as it came. A background is then one of
- * even wavenumbers.
+ * With `k-clock` an A-line has two channels: the sample and a k-clock, the fringes of an
+ * interferometer. The phase of the clock resamples each A-line individually to even
+ * wavenumbers (Catmull-Rom), before all other steps. Clock fringes must be 2.3 to 12 samples
+ * long. In the first and last 20 samples the sweep is extrapolated. A background then has a
+ * value for each even wavenumber.
  *
- * `background=rolling` subtracts the mean of the mean spectra of the `background-frames`
- * frames before, or of as many as there were; from the first frame, its own mean. It
- * starts anew with new caps, after a stop, and when `background`, `background-frames` or
- * `bit-shift` change. A mean takes away what is the same in all A-lines, a flat interface
- * too.
+ * `background=rolling` subtracts the mean of the mean spectra of up to `background-frames`
+ * preceding frames. The first frame has its own mean subtracted. The rolling mean restarts
+ * with new caps, after a stop, and when `background`, `background-frames` or `bit-shift`
+ * change. Any mean also removes signals that are constant over all A-lines, such as a flat
+ * interface.
  *
  * `application/x-oct` takes samples that raw video has no name for: signed ones
  * (`S16LE`, of balanced detection), such of 32 bits, and packed ones as GenICam lays them
@@ -57,14 +57,14 @@
  * application/x-oct,domain=wavelength,format=S16LE,samples=2048,lines=512,framerate=25/1
  * ]|
  *
- * Float samples that are not finite count as nothing in a mean; their A-line has no
- * depth. One WARNING message says how many there were.
+ * NaN and infinite samples are ignored in a mean. Their A-line has no depths. One WARNING
+ * message gives their number.
  *
- * Integer samples at full scale are saturated. A WARNING message tells their share, once
- * until saturation ends. Full scale is the largest value of the format after `bit-shift`,
- * 4095 of `MONO12P`. A format does not tell that a camera sends 12 bits in the lower part of
- * 16: `full-scale=4095` does. One A-line in 16 of one frame in 16 is looked at, another one
- * each time; the counts are read every 16 frames and at the end.
+ * Integer samples at full scale are saturated. A WARNING message gives their fraction, once
+ * until saturation ends. Full scale is the maximum of the format after `bit-shift`, such as
+ * 4095 for `MONO12P`. Set `full-scale=4095` for a camera that sends 12 bits in the lower part
+ * of 16. The element checks one A-line in 16 of one frame in 16, a different one each time. It
+ * reads the counts every 16 frames and at the end.
  *
  * `calibrate=true` finds the calibration from a mirror in the sample's place, whose spectra
  * play: from the mean of the next frame's, less `background-file` with `background=file`,
