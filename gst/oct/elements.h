@@ -1,4 +1,4 @@
-/* The elements that the plugin "octopencl" registers
+/* Registration functions of the elements of plugin "octopencl"
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* GST_ELEMENT_REGISTER_DECLARE (NAME); one line an element, in the order of the alphabet. */
+/* GST_ELEMENT_REGISTER_DECLARE (NAME); one line per element, in alphabetical order. */
 GST_ELEMENT_REGISTER_DECLARE (octangio);
 GST_ELEMENT_REGISTER_DECLARE (octaverage);
 GST_ELEMENT_REGISTER_DECLARE (octbackground);

@@ -1,18 +1,18 @@
-/* octangio: an angiogram of repeated B-scans
+/* octangio: angiograms from repeated B-scans
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octangio
  *
- * Takes the depths of B-scans that are repeated N times at each place, and gives one
- * angiogram for each N (`repeats`), which lasts as long as they:
+ * Computes one angiogram from N repeated B-scans of depths at each position (`repeats`). Its
+ * duration is that of the N B-scans. The methods are:
  *
  * - `speckle-variance`: the sum of (A - mean A)² / N of the amplitudes A
  * - `decorrelation`: 1 - the mean of A_i A_i+1 / ((A_i² + A_i+1²) / 2), 0 to 1
- * - `complex-variance`: the mean of |X_i+1 exp(-iφ) - X_i|² of the complex bins X, φ being
- *   the phase by which all of the A-line has turned, arg of the sum of X_i+1 X_i* over its
- *   depths, as it does when the sample moves
+ * - `complex-variance`: the mean of |X_i+1 exp(-iφ) - X_i|² of the complex bins X. φ is the
+ *   bulk phase of the A-line, which motion of the sample causes: the argument of the sum of
+ *   X_i+1 X_i* over its depths
  *
  * With `axial-shift` each repeat is first aligned with the first one, for samples that move
  * along the beam. The element finds the shift of the whole B-scan by an upsampled
@@ -26,25 +26,25 @@
  * `complex-variance` leaves them out of the sum that gives φ. In ranges of fewer than 17 bins
  * plus the shift, the element finds only whole bins.
  *
- * With `bands` the spectrum is split into so many, whose
- * angiograms are averaged: each sees a longer depth, and less of how the sample moves along
- * the beam (with decorrelation, SSADA after Jia et al. 2012). What does not come from the
- * sample, as the light's own spectrum, is to be taken away before (`background`,
- * `depth-start`), since it does not turn with it.
+ * `bands` splits the spectrum into this number of bands and averages their angiograms. Each
+ * band has a coarser axial resolution and is less sensitive to motion along the beam (with
+ * decorrelation, SSADA after Jia et al. 2012). Signals that do not come from the sample, such
+ * as the source spectrum, must be removed first (`background`, `depth-start`), since their
+ * phase does not follow the sample.
  *
  * With `threshold` the angiogram is 0 where the mean level of the repeats is below that many
  * dB, on the scale of octfft. Noise decorrelates as blood does, so without it air is as
  * bright as vessels with `method=decorrelation`. A value between the level of the noise and
  * that of the vessels removes air and shadows.
  *
- * Complex depths come from `octfft` when it is asked, as it is here. The first B-scan is
- * the first of its place. Where some are lost (DISCONT, GAP) the angiogram that they belong
- * to is left out; the frames' time tells how many were lost, so that repeats of two
- * places are never mixed. Without a time, what follows a loss counts as the first.
+ * `octfft` produces the complex depths that this element requests. The first B-scan is the
+ * first repeat of its position. A loss (DISCONT, GAP) drops the angiogram that it belongs to.
+ * The timestamps determine the number of lost B-scans, so repeats of two positions are never
+ * mixed. Without timestamps, the B-scan after a loss counts as a first repeat.
  *
- * A change of settings may leave out the angiogram of the repeats that it falls among, and
- * marks the next one with DISCONT. It never moves the places of others. Of a scan
- * (`octscan`) that repeats a B-scan more often, further repeats are left out.
+ * A change of settings may drop the present angiogram, and marks the next one with DISCONT. It
+ * never moves the positions of other angiograms. If a scan (`octscan`) has more than `repeats`
+ * repeats, the additional ones are dropped.
  *
  * ## Example launch line
  * |[
@@ -129,7 +129,7 @@ protected:
   }
 
 private:
-  /* All methods', so that turning to another one makes nothing. */
+  /* Kernels of all methods, so that a change of method compiles nothing. */
   struct Kernels {
     opencl::Kernel speckle_variance, decorrelation, bulk_phase, complex_variance;
     opencl::Kernel threshold;
@@ -147,7 +147,7 @@ private:
     bool held; /* instead, in buffers of their own, and the last */
   };
 
-  /* Where it goes, how much of it, and whether it is added to what is there. */
+  /* Destination, weight, and whether to add to the present contents. */
   struct Sum {
     const GstOpenCLFrame *to;
     float share;
@@ -188,7 +188,7 @@ private:
     return cl_ulong (frames) * input.depths * input.lines;
   }
 
-  /* Where nothing is made of them before. */
+  /* Whether repeats are held as they are, because no step processes them first. */
   bool holds () const
   {
     return in_force.axial_shift == 0 && in_force.bands == 1
@@ -302,7 +302,7 @@ Angiogram::create_weights (GstOpenCLContext *context, GError **error)
   return weights () != nullptr;
 }
 
-/* Memory of another size than before; what is not needed is not kept. */
+/* Reallocates a buffer if its size changes, and frees it if it is not needed. */
 static bool
 resize (GstOpenCLContext *context, gsize wanted, cl::Buffer &buffer, gsize &bytes,
     GError **error)
@@ -558,7 +558,7 @@ method_get_type (void)
       {gint (Method::speckle_variance), "Variance of the amplitude", "speckle-variance"},
       {gint (Method::decorrelation), "Decorrelation of the amplitude", "decorrelation"},
       {gint (Method::complex_variance),
-          "Complex difference, without the phase by which all of an A-line turns",
+          "Complex difference, corrected for the bulk phase of each A-line",
           "complex-variance"},
       {0, nullptr, nullptr},
   };
@@ -569,19 +569,19 @@ method_get_type (void)
 }
 
 const opencl::PropertyTable<Settings> properties = {
-    {"repeats", "Repeats", "Number of B-scans of the same place", &Settings::repeats,
+    {"repeats", "Repeats", "Number of B-scans at each position", &Settings::repeats,
         {least_repeats, most_repeats}, opencl::playing},
     {"method", "Method", "Measure of the change between repeats", &Settings::method,
         method_get_type, opencl::playing},
     {"axial-shift", "Axial shift",
-        "Most depth bins by which a repeat is moved back along the beam to lie where the "
-        "first one does, 0 = it stays",
+        "Maximum axial shift in depth bins by which a repeat is aligned with the first "
+        "one (0 = no alignment)",
         &Settings::axial_shift, {0, most_shifts}, opencl::playing},
     {"bands", "Bands",
-        "Bands into which the spectrum is split, whose angiograms are averaged",
+        "Number of bands into which the spectrum is split; their angiograms are averaged",
         &Settings::bands, {1, most_bands}, opencl::playing},
     {"threshold", "Threshold",
-        "Mean level of the repeats, in dB, below which the angiogram is 0",
+        "Mean level of the repeats in dB below which the angiogram is 0",
         &Settings::threshold, {oct::least_threshold, oct::most_threshold},
         opencl::controllable},
 };
@@ -610,7 +610,8 @@ gst_oct_angio_class_init (GstOctAngioClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT angiography",
-      "Filter/Effect/Video", "Makes angiograms of repeated B-scans, on an OpenCL device",
+      "Filter/Effect/Video",
+      "Computes angiograms from repeated B-scans on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
 }

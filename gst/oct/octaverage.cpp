@@ -1,25 +1,26 @@
-/* octaverage: the mean of B-scans and of neighbouring A-lines
+/* octaverage: averages B-scans and neighbouring A-lines
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octaverage
  *
- * Gives the mean of each N B-scans (`frames`) and of each M A-lines beside each other
- * (`lines`), of depths or of pictures of them: one for N, which lasts as long as those N,
- * or with `rolling` one for each, of the last N and of the M around each A-line.
+ * Averages groups of N B-scans (`frames`) and groups of M neighbouring A-lines (`lines`), of
+ * depths or of B-scan images. Each group gives one output frame with the duration of its N
+ * frames. With `rolling` each input frame gives one output frame: the moving average of the
+ * last N frames, and of the M A-lines around each A-line.
  *
- * What is averaged are the values as they come (decibels, where a picture shows decibels),
- * or, of complex depths, which `octfft` makes when it is asked, their amplitudes or their
- * levels. The mean of complex values lowers the noise most, where the phase stands still.
+ * The element averages the input values (decibels, if an image shows decibels). For complex
+ * depths, which `octfft` produces on request, it can also average complex values, amplitudes
+ * or levels. The mean of complex values reduces noise most if the phase is stable.
  *
- * A B-scan that was lost (DISCONT, GAP) leaves out the mean that it belongs to, and a
- * rolling mean begins anew: frames from before and after are not mixed. So does a change
- * of settings within a group. The next groups are where they would have been, by the
- * frames' #GstOctScanMeta or time, and the next mean is marked with DISCONT.
+ * A lost B-scan (DISCONT, GAP) drops the group that it belongs to and restarts a rolling mean,
+ * so frames from before and after a loss are not mixed. A change of settings within a group
+ * does the same. Later groups keep their positions, which the frames' #GstOctScanMeta or
+ * timestamps determine. The next output frame is marked with DISCONT.
  *
- * Groups never cross the end of a volume, nor the end of a B-scan's repeats where these are
- * enough for a group (`octscan`). B-scans left over there are left out.
+ * Groups never cross the end of a volume. They never cross the end of a B-scan's repeats
+ * either, if these are enough for a group (`octscan`). Leftover B-scans are dropped.
  *
  * ## Example launch line
  * |[
@@ -111,12 +112,12 @@ protected:
 
 private:
   bool is_real_of_complex () const { return input.complex && !output.complex; }
-  /* An A-line of fewer is of all. */
+  /* Limited to the number of A-lines in the input. */
   guint lines_of_mean () const
   {
     return guint (std::min<gsize> (in_force.lines, input.lines));
   }
-  /* A few whole frames: they need not be summed up as they come. */
+  /* Small groups of whole frames are held and averaged in one launch. */
   bool holds () const
   {
     return !in_force.rolling && in_force.frames <= oct::HeldFrames::most
@@ -137,8 +138,8 @@ private:
   std::string built; /* options of the kernel */
   cl::Buffer kept;
   gsize kept_bytes = 0;
-  guint seen = 0; /* frames that a rolling mean has */
-  guint next = 0; /* the oldest of them */
+  guint seen = 0; /* number of frames in the rolling mean */
+  guint next = 0; /* index of the oldest one */
 };
 
 oct::DepthChange
@@ -195,7 +196,7 @@ Average::prepare (GstOpenCLContext *context, GError **error)
   return true;
 }
 
-/* `to` is null where nothing comes yet. */
+/* Adds a frame to the mean. `to` is null if the group is not complete yet. */
 bool
 Average::enqueue (const GstOpenCLFrame *from, const GstOpenCLFrame *to, guint position,
     cl_command_queue queue, GError **error)
@@ -283,7 +284,7 @@ static GType
 mean_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Mean::values), "Values as they come", "values"},
+      {gint (Mean::values), "Input values, unchanged", "values"},
       {gint (Mean::complex), "Complex values", "complex"},
       {gint (Mean::linear), "Amplitudes of complex values", "linear"},
       {gint (Mean::log), "Decibels of complex values", "log"},
@@ -296,17 +297,17 @@ mean_get_type (void)
 }
 
 const opencl::PropertyTable<Settings> properties = {
-    {"frames", "B-scans", "Number of B-scans that a mean is of", &Settings::frames,
+    {"frames", "B-scans", "Number of B-scans to average", &Settings::frames,
         {1, most_frames}, opencl::playing},
     {"lines", "A-lines",
-        "Number of neighbouring A-lines that a mean is of; those of a B-scan that are "
-        "left over are left out",
+        "Number of neighbouring A-lines to average; an incomplete group at the end of a "
+        "B-scan is dropped",
         &Settings::lines, {1, most_lines}, opencl::playing},
     {"rolling", "Rolling",
-        "Whether a mean comes of each B-scan and for each A-line, of the last and of "
-        "those around it, instead of one for so many",
+        "Output a moving average for each B-scan and each A-line, over the last B-scans "
+        "and the A-lines around it, instead of one mean per group",
         &Settings::rolling, opencl::playing},
-    {"mean", "Mean", "Of what the mean is; all but values need format CF32LE",
+    {"mean", "Mean", "Values to average; all except values need format CF32LE",
         &Settings::mean, mean_get_type, opencl::playing},
 };
 

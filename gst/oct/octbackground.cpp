@@ -1,22 +1,22 @@
-/* octbackground: fixed patterns of depths, and what reaches them from the spectrum's mean
+/* octbackground: removes fixed-pattern noise and the DC term from complex depths
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octbackground
  *
- * Takes away what stands still in the A-lines of a B-scan of complex depths, such as
- * reflections within the optics. The real and the imaginary part of each depth are looked
- * at in segments of `segment-lines` neighbouring A-lines; the mean of the segment in which
- * they vary least is the pattern (Moon, Lee and Chen, 2010).
+ * Removes signals that are constant over the A-lines of a B-scan of complex depths, such as
+ * reflections within the optics. For each depth, the element divides the B-scan into segments
+ * of `segment-lines` neighbouring A-lines. The pattern is the mean of the segment with the
+ * lowest variance, separately for the real and imaginary parts (Moon, Lee and Chen, 2010).
  *
- * octwindowinterp's `background=frame` takes the mean of all A-lines away, and with it by
- * 64 dB a flat interface, as of a cover glass. Here such an interface stays where one
- * segment is without it, or where its phase moves within each. What stands still in phase
- * from the first A-line to the last no method tells from a pattern: `method=recorded` takes
- * away the pattern of one B-scan, the next after it was set, for which the sample can be
- * taken out; `method=file` the mean of all A-lines of a file, as `npysink` writes complex
- * depths:
+ * octwindowinterp's `background=frame` subtracts the mean of all A-lines. This also attenuates
+ * a flat interface, such as a cover glass, by 64 dB. octbackground keeps such an interface if
+ * one segment does not contain it, or if its phase varies within each segment. An interface of
+ * constant phase in all A-lines cannot be told from a pattern. For this case,
+ * `method=recorded` subtracts the pattern of the next B-scan after it was set, for which the
+ * sample can be removed. `method=file` subtracts the mean of all A-lines in a file of complex
+ * depths, as `npysink` writes it:
  * |[
  * gst-launch-1.0 octtestsrc num-buffers=8 ! octwindowinterp wavelength-min=1187
  * wavelength-max=1433 ! octfft ! "application/x-oct(ANY),domain=depth,format=CF32LE" !
@@ -86,10 +86,10 @@ struct Settings {
   std::string location;
 };
 
-/* Lines that a work-item of the last kernel has. */
+/* A-lines per work-item of kernel `subtract`. */
 const cl_uint lines_of_item = 16;
 
-/* What takes a pattern away: of a filter and of work that it left. */
+/* Kernel that subtracts a pattern, shared by the element and its deferred work. */
 struct Subtraction {
   std::mutex launching; /* a kernel's arguments are set one by one */
   opencl::Kernel kernel;
@@ -164,7 +164,7 @@ protected:
   bool check (const Settings &wanted, GError **error) const override;
 
 private:
-  /* No more than are whole. */
+  /* Returns the number of whole segments. */
   cl_uint segments_of (const Settings &settings) const
   {
     return settings.method == Method::mean || settings.method == Method::file
@@ -238,7 +238,7 @@ Background::check (const Settings &wanted, GError **error) const
   return false;
 }
 
-/* Of what check() found to be right. */
+/* Loads the pattern from a file that check() accepted. */
 bool
 Background::load (GstOpenCLContext *context, GError **error)
 {
@@ -321,7 +321,7 @@ Background::prepare (GstOpenCLContext *of, GError **error)
   return true;
 }
 
-/* In memory that no work under way reads. */
+/* Finds the pattern in a buffer that no pending work reads. */
 bool
 Background::find_pattern (
     const GstOpenCLFrame *from, cl_command_queue queue, GError **error)
@@ -393,15 +393,16 @@ method_get_type (void)
 {
   static const GEnumValue values[] = {
       {gint (Method::minimum_variance),
-          "Mean of the segment of A-lines that varies least, for each depth",
+          "Mean of the segment of A-lines with the lowest variance, for each depth",
           "minimum-variance"},
-      {gint (Method::mean), "Mean of all A-lines, which takes flat interfaces away too",
+      {gint (Method::mean), "Mean of all A-lines, which also removes flat interfaces",
           "mean"},
       {gint (Method::recorded),
-          "That of minimum-variance in the next B-scan, from then on; set again, anew",
+          "Pattern that minimum-variance finds in the next B-scan, kept from then on; "
+          "set again to record anew",
           "recorded"},
-      {gint (Method::file), "Mean of the A-lines in a file, location", "file"},
-      {gint (Method::none), "Nothing is taken away", "none"},
+      {gint (Method::file), "Mean of the A-lines in the file at location", "file"},
+      {gint (Method::none), "No subtraction", "none"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
@@ -411,17 +412,18 @@ method_get_type (void)
 }
 
 const opencl::PropertyTable<Settings> properties = {
-    {"method", "Method", "Which pattern is taken away", &Settings::method,
+    {"method", "Method", "Method that finds the pattern to subtract", &Settings::method,
         method_get_type, opencl::playing, &Settings::recordings},
     {"location", "Location",
-        "File, .npy, of complex depths without the sample, for method=file: A-lines, or "
-        "whole B-scans of them, of as many depths as come",
+        ".npy file of complex depths recorded without the sample: A-lines or B-scans, "
+        "with as many depths as the input (method=file)",
         &Settings::location, opencl::playing, &Settings::recordings},
     {"segment-lines", "A-lines of a segment",
-        "Neighbouring A-lines whose variance is looked at; those that are left over "
-        "are spread over the segments",
+        "Number of neighbouring A-lines in a segment whose variance is computed; "
+        "leftover A-lines are distributed over the segments",
         &Settings::segment_lines, {2, most_lines}, opencl::playing},
-    {"dc-depths", "Depths of DC", "First depths that become 0; 3 with a Hann window",
+    {"dc-depths", "Depths of DC",
+        "Number of first depths to set to 0 (3 suits a Hann window)",
         &Settings::dc_depths, {0, most_depths}, opencl::playing},
 };
 
@@ -450,7 +452,7 @@ gst_oct_background_filter_class_init (GstOctBackgroundFilterClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT background",
       "Filter/Effect/Video",
-      "Takes fixed patterns out of complex OCT depths, on an OpenCL device",
+      "Removes fixed-pattern noise from complex OCT depths on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
 }

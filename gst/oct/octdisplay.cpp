@@ -1,17 +1,21 @@
-/* octdisplay: a picture of depths, or of what was made of them
+/* octdisplay: converts depths and quantities derived from them to grey images
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octdisplay
  *
- * Ends any chain of depths with the picture that octfft would make of them: a column an
- * A-line, depth downwards. What numbers are the caps say (`quantity`): amplitudes, decibels
- * and variances are shown in decibels from `db-min`, black, to `db-max`, white, or with
- * `scale=linear` by amplitudes, or variances, of so many decibels. Other numbers are shown
- * from `min` to `max`, both 0 for what suits them: decorrelations from 0 to 1, phases from
- * -π to π, velocities from -10 to 10 mm/s, so that a middle gray stands still; `colormap=flow`
- * of openclconvert has colours for that. Numbers of which nothing is said are decibels.
+ * Converts depths to the image that octfft would produce: columns are A-lines, and depth
+ * increases downwards. The `quantity` field of the caps selects the mapping:
+ *
+ * - Amplitudes, decibels and variances are shown in decibels from `db-min` (black) to `db-max`
+ *   (white). With `scale=linear`, amplitudes or variances are mapped linearly between the
+ *   values of these levels.
+ * - Other quantities are shown from `min` to `max`. If both are 0, the range is 0 to 1 for
+ *   decorrelation, -π to π for phase and -10 to 10 mm/s for velocity. Middle grey then means
+ *   no motion. `colormap=flow` of openclconvert has colours for flow.
+ *
+ * Values without a `quantity` in the caps are taken as decibels.
  *
  * ## Example launch line
  * |[
@@ -57,7 +61,7 @@ public:
   bool prepare (GstOpenCLContext *context, GError **error) override;
   bool transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
       cl_command_queue queue, GError **error) override;
-  /* A range is found of depths that are there. */
+  /* An automatic range needs the depths in memory, so they cannot stay deferred. */
   bool takes_up () const override { return !finds_range (); }
   bool show (oct::PendingDepths &depths, const GstOpenCLFrame *to, cl_command_queue queue,
       GError **error) override
@@ -151,21 +155,20 @@ G_DEFINE_TYPE (GstOctDisplay, gst_oct_display, GST_TYPE_OCT_DEPTH_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (
     octdisplay, "octdisplay", GST_RANK_NONE, GST_TYPE_OCT_DISPLAY)
 
-const opencl::PropertyTable<Settings> properties =
-    oct::joined<Settings> (oct::shown_range_properties<Settings> (),
-        {
-            {"db-auto", "Automatic range",
-                "Whether black and white of what is shown in decibels are found of the "
-                "picture instead, steadily over frames: one in 20 of its pixels is "
-                "darker than black, one in 1000 brighter than white",
-                &Settings::db_auto, opencl::playing},
-            {"flip", "Flip", "Whether the first depth is the lowest row", &Settings::flip,
-                opencl::playing},
-            {"true-scale", "True scale",
-                "Whether the picture's pixel-aspect-ratio is that of the caps' line-step "
-                "and depth-step, where both are there",
-                &Settings::true_scale, opencl::playing},
-        });
+const opencl::PropertyTable<Settings> properties = oct::joined<Settings> (
+    oct::shown_range_properties<Settings> (),
+    {
+        {"db-auto", "Automatic range",
+            "Find the black and white levels from the image, smoothed over frames: one "
+            "pixel in 20 is below black, one in 1000 above white (values in decibels)",
+            &Settings::db_auto, opencl::playing},
+        {"flip", "Flip", "Show the first depth in the bottom row", &Settings::flip,
+            opencl::playing},
+        {"true-scale", "True scale",
+            "Set the pixel-aspect-ratio from line-step and depth-step of the caps, if "
+            "both are present",
+            &Settings::true_scale, opencl::playing},
+    });
 
 static void
 gst_oct_display_init (GstOctDisplay *self)
@@ -191,7 +194,7 @@ gst_oct_display_class_init (GstOctDisplayClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT display",
-      "Filter/Effect/Video", "Makes pictures of OCT depths, on an OpenCL device",
+      "Filter/Effect/Video", "Converts OCT depths to grey images on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (oct::scale_get_type (), GstPluginAPIFlags (0));
 }

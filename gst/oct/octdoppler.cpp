@@ -1,27 +1,27 @@
-/* octdoppler: flow, by how the phase turns
+/* octdoppler: flow velocity from phase differences
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octdoppler
  *
- * Finds how far the phase Δφ turns from each A-line to the next one or, with
- * `between=frames`, from each B-scan to the next: the argument of the sum of X_j+1 X_j* over
- * a window of `window-depths` × `window-lines` (Kasai's autocorrelation), from -π to π. At
- * the edges the window is of what there is; the last A-line has what the one before it has.
+ * Computes the phase difference Δφ between neighbouring A-lines or, with `between=frames`,
+ * between consecutive B-scans. It is the argument of the sum of X_j+1 X_j* over a window of
+ * `window-depths` × `window-lines` (Kasai's autocorrelation), from -π to π. The window is
+ * cropped at the edges. The last A-line repeats the value of the one before it.
  *
- * What it gives is that phase or the velocity v = Δφ λ f / (4 π n cos θ) in mm/s, of the
- * light's `wavelength` λ, the `refractive-index` n, the `angle` θ between beam and flow, and
- * the rate f, that is `line-rate`, or where that is 0 the caps' frame rate times the
- * A-lines of a B-scan, or between B-scans the frame rate itself. Where the mean power of the
- * window is below `threshold` it gives 0.
+ * The output is this phase or the velocity v = Δφ λ f / (4 π n cos θ) in mm/s. λ is the
+ * `wavelength` of the light, n the `refractive-index` and θ the `angle` between beam and flow.
+ * The rate f is `line-rate` or, if that is 0, the frame rate of the caps times the A-lines of
+ * a B-scan. Between B-scans it is the frame rate. The output is 0 where the mean power of the
+ * window is below `threshold`.
  *
- * A positive velocity is one at which the phase of a bin rises. Behind an octwindowinterp
- * whose spectra begin with the longest wavelength, that is a movement to greater depth;
- * where they begin with the shortest, set `invert`.
+ * At a positive velocity the phase of a bin increases. This means a movement to greater depth
+ * if the spectra at octwindowinterp begin with the longest wavelength. If they begin with the
+ * shortest one, set `invert`.
  *
- * Between B-scans there is nothing of the first one, nor of the first after a loss
- * (DISCONT, GAP).
+ * With `between=frames` there is no output for the first B-scan, nor for the first one after a
+ * loss (DISCONT, GAP).
  *
  * ## Example launch line
  * |[
@@ -69,7 +69,7 @@ enum class Quantity {
 };
 
 const guint most_window = 256;
-/* Up to so many places a window is summed up in one launch, without sums in between. */
+/* Maximum size of a window that is summed in one launch, without an intermediate buffer. */
 const guint small_window = 36;
 /* Depths and A-lines of a work-item, as in the kernel. */
 const gsize cpu_block = 256, cpu_lines = 16;
@@ -88,7 +88,7 @@ struct Settings {
   bool invert = false;
 };
 
-/* Kernels of one window that is small: of a filter and of work that it left. */
+/* Kernels for small windows, shared by the element and its deferred work. */
 struct FlowKernels {
   std::mutex launching; /* a kernel's arguments are set one by one */
   opencl::Kernel find, show;
@@ -99,7 +99,7 @@ struct FlowKernels {
   bool create_show (const oct::Display &display, GError **error);
 };
 
-/* Of a B-scan's neighbouring A-lines. */
+/* Deferred flow between neighbouring A-lines of a B-scan. */
 class PendingFlow : public oct::PendingDepths {
 public:
   std::shared_ptr<FlowKernels> kernels;
@@ -139,7 +139,7 @@ FlowKernels::create (GstOpenCLContext *context, GError **error)
   return find.create (context, KERNELS, "find_flow", options.c_str (), error);
 }
 
-/* For such pixels, once. */
+/* Builds the kernel for the pixels of `display`, unless it exists. */
 bool
 FlowKernels::create_show (const oct::Display &display, GError **error)
 {
@@ -192,7 +192,7 @@ public:
       cl_command_queue queue, GError **error) override;
   bool finish (
       const GstOpenCLFrame *from, cl_command_queue queue, GError **error) override;
-  /* The B-scan before is another one when the work is done. */
+  /* With between=frames the previous B-scan would be overwritten before deferred work runs. */
   bool can_defer () const override { return is_small () && !of_frames (); }
   std::shared_ptr<oct::PendingDepths> defer (const GstOpenCLFrame *from,
       cl_command_queue queue, bool &reads, GError **error) override
@@ -226,7 +226,7 @@ private:
   opencl::Kernel depths_kernel, phase_kernel;
   std::shared_ptr<FlowKernels> flow_kernels;
   cl::Buffer sums;
-  cl::Buffer before; /* the B-scan before, where it is wanted */
+  cl::Buffer before; /* previous B-scan, with between=frames */
   gsize sums_bytes = 0, before_bytes = 0;
   bool has_before = false;
 };
@@ -241,7 +241,7 @@ Doppler::change_of (const Settings &wanted) const
   return change;
 }
 
-/* A second; 0 where nobody knows. */
+/* Returns the rate of A-lines or B-scans in Hz, or 0 if unknown. */
 double
 Doppler::rate_of (const Settings &settings) const
 {
@@ -267,7 +267,7 @@ Doppler::check (const Settings &wanted, GError **error) const
   return false;
 }
 
-/* mm/s, of a turn by 1 rad; the wavelength is in nm. */
+/* Returns the output for a phase of 1 rad, in mm/s or rad. The wavelength is in nm. */
 double
 Doppler::unit () const
 {
@@ -319,7 +319,7 @@ Doppler::prepare (GstOpenCLContext *context, GError **error)
   return created;
 }
 
-/* All that transform() does for a window that is small. */
+/* Returns the work of transform() for a small window. */
 std::shared_ptr<PendingFlow>
 Doppler::flow_in (const GstOpenCLFrame *from) const
 {
@@ -398,7 +398,7 @@ between_get_type (void)
 {
   static const GEnumValue values[] = {
       {gint (Between::lines), "Neighbouring A-lines", "lines"},
-      {gint (Between::frames), "B-scans that follow each other", "frames"},
+      {gint (Between::frames), "Consecutive B-scans", "frames"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
@@ -422,30 +422,32 @@ quantity_get_type (void)
 }
 
 const opencl::PropertyTable<Settings> properties = {
-    {"between", "Between", "What the phase turns between", &Settings::between,
-        between_get_type, opencl::playing},
-    {"quantity", "Quantity", "What is given", &Settings::quantity, quantity_get_type,
+    {"between", "Between",
+        "A-lines or B-scans between which the phase difference is computed",
+        &Settings::between, between_get_type, opencl::playing},
+    {"quantity", "Quantity", "Output quantity", &Settings::quantity, quantity_get_type,
         opencl::playing},
-    {"window-depths", "Depths of the window", "Depths that are summed up",
+    {"window-depths", "Depths of the window", "Number of depths to sum over",
         &Settings::window_depths, {1, most_window}, opencl::playing},
-    {"window-lines", "A-lines of the window", "Neighbouring A-lines that are summed up",
-        &Settings::window_lines, {1, most_window}, opencl::playing},
-    {"wavelength", "Wavelength", "Of the middle of the light's spectrum, in nm",
+    {"window-lines", "A-lines of the window",
+        "Number of neighbouring A-lines to sum over", &Settings::window_lines,
+        {1, most_window}, opencl::playing},
+    {"wavelength", "Wavelength", "Centre wavelength of the light source in nm",
         &Settings::wavelength, {1, 1e6}, opencl::playing},
-    {"refractive-index", "Refractive index", "Of what moves", &Settings::refractive_index,
-        {0.1, 10}, opencl::playing},
-    {"angle", "Angle", "Between the beam and the flow, in degrees", &Settings::angle,
+    {"refractive-index", "Refractive index", "Refractive index of the moving medium",
+        &Settings::refractive_index, {0.1, 10}, opencl::playing},
+    {"angle", "Angle", "Angle between the beam and the flow in degrees", &Settings::angle,
         {-most_angle, most_angle}, opencl::playing},
     {"line-rate", "Line rate",
-        "A-lines a second; 0: those of the caps' frame rate, without pauses between",
+        "A-line rate in Hz (0 = frame rate of the caps times the A-lines of a B-scan, "
+        "without pauses; between=lines)",
         &Settings::line_rate, {0, 1e9}, opencl::playing},
     {"threshold", "Threshold",
-        "Mean level of the window, in dB, below which there is no flow",
+        "Mean level of the window in dB below which the output is 0",
         &Settings::threshold, {oct::least_threshold, oct::most_threshold},
         opencl::controllable},
     {"invert", "Invert",
-        "Whether the sign is turned round: for spectra that begin with the shortest "
-        "wavelength",
+        "Invert the sign, for spectra that begin with the shortest wavelength",
         &Settings::invert, opencl::playing},
 };
 
@@ -474,7 +476,7 @@ gst_oct_doppler_class_init (GstOctDopplerClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT Doppler flow",
       "Filter/Effect/Video",
-      "Finds velocities by the phase of OCT depths, on an OpenCL device",
+      "Computes flow velocities from the phase of OCT depths on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (between_get_type (), GstPluginAPIFlags (0));
   gst_type_mark_as_plugin_api (quantity_get_type (), GstPluginAPIFlags (0));

@@ -1,22 +1,24 @@
-/* octfft: from spectra that are even in wavenumber to depth
+/* octfft: Fourier transform of spectra evenly spaced in wavenumber to depths
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octfft
  *
- * Takes the Fourier transform along each A-line and gives the first half of its bins, the
- * depths: as a B-scan to look at (a column an A-line, depth downwards, in decibels from
- * db-min, black, to db-max, white), or as numbers, line by line. What it makes is what
- * downstream asks for, the 8 bit picture if it has no wish.
+ * Computes the Fourier transform of each A-line and outputs the first half of its bins, the
+ * depths. Downstream caps select the output, by default 8 bit video:
  *
- * With the spectrum scaled as octwindowinterp does, a fringe of amplitude a, in units of
- * the raw samples, is 20 log10(a) dB. Bin b lies at depth b pi / (N dk n), N samples being
- * dk apart in wavenumber and n the `refractive-index`; where dk is known (`wavelength-unit`
- * of octwindowinterp), caps of numbers tell the step as `depth-step` in micrometres, beside
- * `line-step` and `b-scan-step` where those are. Caps of numbers tell the first bin as
- * `depth-start`; caps without this field begin at bin 0. A picture whose depths are not those
- * of the picture before has the flag DISCONT, if it has a time.
+ * - video: a B-scan image. Columns are A-lines, and depth increases downwards. Levels are
+ *   shown in decibels from db-min (black) to db-max (white).
+ * - `application/x-oct`: values, A-line by A-line.
+ *
+ * With the scaling of octwindowinterp, a fringe of amplitude a, in units of the raw samples,
+ * has a level of 20 log10(a) dB. Bin b lies at depth b pi / (N dk n), with N samples at
+ * wavenumber steps of dk and the `refractive-index` n. If dk is known (`wavelength-unit` of
+ * octwindowinterp), caps of values contain `depth-step` in micrometres. They also contain
+ * `line-step` and `b-scan-step` if known, and the first bin as `depth-start` (0 if absent). An
+ * image whose depths differ from those of the previous one has the flag DISCONT, if it has a
+ * timestamp.
  *
  * Properties that are set in one g_object_set() take effect together, with the next frame. In
  * a live pipeline a change that needs other kernels takes effect when these are compiled.
@@ -126,7 +128,7 @@ struct Spectra {
   guint oversampling = 1;
   bool complex = false;
 
-  /* That have a place in the even wavenumbers of their own. */
+  /* Number of wavenumbers without oversampling. */
   guint wavenumbers () const { return samples / oversampling; }
 
   gsize line_bytes () const
@@ -153,17 +155,17 @@ struct DepthRange {
   }
 };
 
-/* What the frames are, and by which settings. */
+/* Format of the frames, and the settings in force. */
 struct Outlook {
   Spectra spectra;
   const OutputFormat *output = nullptr;
   guint depths = 0;
-  Settings settings; /* in force, and so many depths */
+  Settings settings; /* in force, limited to the available depths */
 
   bool finds_range () const { return settings.db_auto && output->picture; }
 };
 
-/* What the streaming thread works with. */
+/* State of the streaming thread. */
 struct Work : Outlook {
   std::optional<DepthRange> last_range; /* of the frame before */
 
@@ -174,7 +176,7 @@ struct Work : Outlook {
   guint verdicts = gst_opencl_get_n_verdicts ();
   bool chosen = false, one_launch = false;
 
-  /* Of a picture that finds its range: what it is made of, and by. */
+  /* Levels of an image with automatic range, and the kernels that display them. */
   cl::Buffer levels;
   gsize levels_bytes = 0;
   oct::Display display;
@@ -271,13 +273,11 @@ static GType
 fused_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Fused::automatic), "Where it is faster and no FFT library is asked for",
+      {gint (Fused::automatic), "Fuse where it is faster and no FFT library is requested",
           "auto"},
-      {gint (Fused::never), "Each element does its own work", "never"},
+      {gint (Fused::never), "Process in each element separately", "never"},
       {gint (Fused::always),
-          "Or an error, where the device or the length does not allow "
-          "it",
-          "always"},
+          "Fuse, or fail where the device or the length does not allow it", "always"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
@@ -289,46 +289,44 @@ fused_get_type (void)
 /* Properties */
 
 const opencl::PropertyTable<Settings> properties = {
-    {"scale", "Scale",
-        "What pixels and F32LE values show; CF32LE values are left complex",
+    {"scale", "Scale", "Scale of pixels and F32LE values; CF32LE values stay complex",
         &Settings::scale, scale_get_type, opencl::playing},
     {"db-min", "Black level",
-        "Level that is black in a picture, in dB; with scale=linear amplitudes are "
-        "mapped linearly from 10^(db-min/20) to 10^(db-max/20)",
+        "Level shown as black in dB; scale=linear maps amplitudes linearly from "
+        "10^(db-min/20) to 10^(db-max/20) (video output)",
         &Settings::db_min, {least_db, most_db}, opencl::controllable},
-    {"db-max", "White level", "Level that is white in a picture, in dB; above db-min",
+    {"db-max", "White level", "Level shown as white in dB, above db-min (video output)",
         &Settings::db_max, {least_db, most_db}, opencl::controllable},
     {"db-auto", "Automatic range",
-        "Whether black and white are found of the picture instead, steadily over frames: "
-        "one in 20 of its pixels is darker than black, one in 1000 brighter than white",
+        "Find the black and white levels from the image, smoothed over frames: one pixel "
+        "in 20 is below black, one in 1000 above white (video output)",
         &Settings::db_auto, opencl::playing},
-    {"flip", "Flip",
-        "Whether a picture's first depth is its lowest row; numbers stay in their order",
+    {"flip", "Flip", "Show the first depth in the bottom row (video output)",
         &Settings::flip, opencl::playing},
     {"depth-start", "First depth",
-        "First depth bin of the output; N samples per A-line give N/2",
+        "First depth bin of the output; N samples per A-line give N/2 depth bins",
         &Settings::depth_start, {0, MOST_DEPTHS - 1}, opencl::playing},
-    {"depth-count", "Number of depths", "Depth bins of the output, 0 = all that remain",
+    {"depth-count", "Number of depths",
+        "Number of depth bins of the output (0 = all from depth-start on)",
         &Settings::depth_count, {0, MOST_DEPTHS}, opencl::playing},
     {"refractive-index", "Refractive index",
-        "Of what is looked at: divides the depth-step that the caps tell",
+        "Refractive index of the sample, by which depth-step of the caps is divided",
         &Settings::refractive_index, {0.1, 10}, opencl::playing},
     {"line-step", "Line step",
-        "From A-line to A-line in micrometres, told in the caps; 0 = as those that come "
-        "in say, if they do",
+        "Distance between A-lines in micrometres, written to the caps (0 = line-step of "
+        "the input caps, if present)",
         &Settings::line_step, {0, 1e9}, opencl::playing},
     {"true-scale", "True scale",
-        "Whether a picture's pixel-aspect-ratio is that of line-step and depth-step, "
-        "where "
-        "both are known",
+        "Set the pixel-aspect-ratio from line-step and depth-step, if both are known "
+        "(video output)",
         &Settings::true_scale, opencl::playing},
     {"fft-library", "FFT library",
-        "Library that transforms what is not done in one launch; clFFT takes lengths "
-        "whose prime factors are at most 13",
+        "FFT library for transforms that are not done in one fused kernel; clFFT takes "
+        "lengths with prime factors up to 13",
         &Settings::library, gst_opencl_fft_library_get_type, opencl::ready},
     {"fused", "Fused",
-        "Whether all is done in one launch, with the work of an octwindowinterp "
-        "directly before; results differ by rounding alone",
+        "Whether to process in one fused kernel, together with an octwindowinterp "
+        "directly upstream; results differ only by rounding",
         &Settings::fused, fused_get_type, opencl::ready},
 };
 
@@ -358,7 +356,7 @@ check (const Settings &settings, guint samples, GError **error)
   return FALSE;
 }
 
-/* The depths that are among those of so many samples. */
+/* Limits the depths of the settings to those of this number of samples. */
 static Settings
 fitted (Settings settings, guint samples)
 {
@@ -398,7 +396,7 @@ struct Limits {
   gint most;
 };
 
-/* Of a number, a range or a list of these; the given ones where there is none. */
+/* Returns the limits of a number, a range or a list of these, or the given limits if null. */
 static Limits
 limits_of (const GValue *value, Limits limits)
 {
@@ -417,7 +415,7 @@ limits_of (const GValue *value, Limits limits)
   return found;
 }
 
-/* Of the grid that octwindowinterp makes with interpolation=nufft. */
+/* Returns the oversampling of octwindowinterp's grid with interpolation=nufft. */
 static gint
 oversampling_of (const GstStructure *spectra)
 {
@@ -433,7 +431,7 @@ set_depths (GstStructure *output, const char *field, const GValue *samples,
   Limits limits =
       limits_of (samples, {LEAST_SAMPLES * oversampling, MOST_SAMPLES * oversampling});
   limits = {limits.least / oversampling, limits.most / oversampling};
-  /* Of others nothing is made but an error. */
+  /* Other numbers of samples are an error. */
   limits = {CLAMP (limits.least, LEAST_SAMPLES, MOST_SAMPLES),
       CLAMP (limits.most, LEAST_SAMPLES, MOST_SAMPLES)};
   set_range (output, field, depths_of (settings, limits.least),
@@ -445,7 +443,7 @@ static void
 set_samples (GstStructure *input, const GValue *depths, const Settings &settings)
 {
   if (settings.depth_count > 0)
-    return; /* whatever has so many */
+    return; /* any number of samples that has enough depths */
   Limits limits = limits_of (depths, {1, MOST_DEPTHS});
   gint64 start = settings.depth_start;
   gint64 least = limits.least > 1 ? 2 * (limits.least + start) : LEAST_SAMPLES;
@@ -477,7 +475,7 @@ depths_field (const GstStructure *structure)
   return gst_structure_has_name (structure, "video/x-raw") ? "height" : "samples";
 }
 
-/* µm from bin to bin: pi / (N dk n); 0 where nobody knows. */
+/* Returns the depth step in µm, pi / (N dk n), or 0 if unknown. */
 static double
 depth_step_of (const GstStructure *input, const Settings &settings)
 {
@@ -490,7 +488,7 @@ depth_step_of (const GstStructure *input, const Settings &settings)
   return G_PI / (samples * step * settings.refractive_index);
 }
 
-/* What lengths there are. */
+/* Sets the known steps. */
 static void
 set_steps (GstStructure *output, const GstStructure *input, const Settings &settings)
 {
@@ -713,8 +711,8 @@ makes_these_caps (GstOctFFT *self, const Settings &settings)
              || (settings.scale == before.scale && same_depths));
 }
 
-/* Those that are set, or as near to them as these caps allow: who turned knobs for
- * another number of samples is told, and loses no frame. */
+/* Adopts the new settings, limited to what these caps allow. Settings that do not fit the
+ * number of samples cause a warning, but no lost frame. */
 static bool
 adopt_settings (GstOctFFT *self, GError **error)
 {
@@ -883,7 +881,7 @@ gst_oct_fft_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffer *
 
 /* The work */
 
-/* What a picture shows black and white: decibels, or amplitudes. */
+/* Values shown as black and white, in decibels or amplitudes. */
 struct Range {
   double low;
   double high;
@@ -923,7 +921,7 @@ prepare_range (GstOpenCLContext *context, Work &work, GError **error)
          && work.display.create_range (error);
 }
 
-/* What the engine makes: the output, or levels that one is made of then. */
+/* Returns the format that the engine produces: the output, or levels to display later. */
 static oct::DepthFormat
 made_by_engine (const Outlook &work)
 {

@@ -1,35 +1,35 @@
-/* octfilesink: B-scans and volumes to files that other programs open
+/* octfilesink: writes B-scans and volumes as NRRD or NIfTI-1 files
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octfilesink
  *
- * Writes B-scans, pictures of them, volumes and other arrays as NRRD (`.nrrd`) or NIfTI-1
- * (`.nii`), by the ending of `location`, with a header of how far apart voxels are: as the
- * caps say (`depth-step`, `line-step`, `b-scan-step`), or as the properties of these names
- * do. 3D Slicer, ITK-SNAP, Fiji, `pynrrd` and `nibabel` open them.
+ * Writes B-scans, B-scan images, volumes and other arrays as NRRD (`.nrrd`) or NIfTI-1
+ * (`.nii`). The extension of `location` selects the format. The header contains the voxel
+ * spacing from the caps (`depth-step`, `line-step`, `b-scan-step`) or from the properties of
+ * the same names. 3D Slicer, ITK-SNAP, Fiji, `pynrrd` and `nibabel` open these files.
  *
- * Caps and properties are in micrometres, files in millimetres (`space directions` of NRRD). A
- * length that is not known is 1 µm in a file that has others, else 1 without a unit. The
+ * Caps and properties are in micrometres, files in millimetres (`space directions` of NRRD). An
+ * unknown spacing is 1 µm if another one is known, otherwise 1 without a unit. The
  * coronal plane of a viewer is the B-scan as `octfft` shows it: depth goes down (I), lines go to
  * the patient's left (L), B-scans forwards (A). `depth-start` of the caps is the origin's depth.
- * Files of one or two axes are not turned.
+ * Files of one or two axes are not rotated.
  *
- * One file grows with each frame, along one more axis: B-scans become a volume, volumes a
- * series. A `location` with a `%d` in it has one file for each frame instead. Axes are, from
- * the fastest, depth, A-lines, B-scans and volumes; of a picture the first two are swapped.
+ * One file grows with each frame along an additional axis: B-scans become a volume, volumes a
+ * series. If `location` contains `%d`, each frame is written to its own file instead. The axes
+ * are, fastest first, depth, A-lines, B-scans and volumes. Images have the first two swapped.
  *
- * A file has a temporary name, of the same ending, until it is whole: at EOS, or when the
- * pipeline stops. The header of a growing one counts the frames that are written at any
- * moment, so what a crash or a full disk leaves can be read.
+ * A file has a temporary name with the same extension until it is complete, at EOS or when the
+ * pipeline stops. The header of a growing file always counts the frames written so far, so the
+ * file stays readable after a crash or on a full disk.
  *
- * A file that exists is replaced, and keeps its mode and, where possible, its owner. Of a
- * symbolic link, the file that it leads to is replaced or created. Anything else at
- * `location`, such as a folder, a FIFO or a device, is an element error.
+ * An existing file is replaced. The new file keeps its mode and, where possible, its owner.
+ * If `location` is a symbolic link, the target is replaced or created. Anything else at
+ * `location`, such as a folder, a FIFO or a device, causes an element error.
  *
- * NIfTI has no more than 32767 voxels along an axis; neither has numbers of float16. What
- * is complex is so in NIfTI, and in NRRD has a first axis of two.
+ * NIfTI allows at most 32767 voxels along an axis. Neither format supports float16. Complex
+ * values are complex in NIfTI, and have a first axis of size 2 in NRRD.
  *
  * ## Example launch lines
  * |[
@@ -83,15 +83,17 @@ const opencl::PropertyTable<Settings> properties = {
         "frame, counted from 0",
         &Settings::location, opencl::ready},
     {"depth-step", "Depth step",
-        "From voxel to voxel along depth in micrometres, 0 = as the caps say",
+        "Voxel spacing along depth in micrometres (0 = depth-step of the caps)",
         &Settings::depth_step, {0, 1e9}, opencl::ready},
-    {"line-step", "Line step", "Likewise from A-line to A-line", &Settings::line_step,
-        {0, 1e9}, opencl::ready},
-    {"b-scan-step", "B-scan step", "Likewise from B-scan to B-scan",
+    {"line-step", "Line step",
+        "Distance between A-lines in micrometres (0 = line-step of the caps)",
+        &Settings::line_step, {0, 1e9}, opencl::ready},
+    {"b-scan-step", "B-scan step",
+        "Distance between B-scans in micrometres (0 = b-scan-step of the caps)",
         &Settings::b_scan_step, {0, 1e9}, opencl::ready},
 };
 
-/* By the ending of a location. */
+/* File format, selected by the extension of the location. */
 struct FileKind {
   const char *ending;
   bool (*make_header) (const oct::FileAxes &axes, std::string &header, GError **error);
@@ -113,7 +115,7 @@ kind_of (const std::string &location)
   return nullptr;
 }
 
-/* Whose headers say how far apart voxels are. */
+/* Recording whose headers contain the voxel spacing. */
 class SpacedRecording : public opencl::Recording {
 public:
   SpacedRecording (GstElement *sink, const Settings &settings, const FileKind &kind)
@@ -170,7 +172,7 @@ struct _GstOctFileSink {
   GstBaseSink parent;
 
   opencl::Settings<Settings> *settings;
-  opencl::Recording *recording; /* or null, as RecordingSink says */
+  opencl::Recording *recording; /* nullable, see RecordingSink */
 };
 
 G_DEFINE_TYPE (GstOctFileSink, gst_oct_file_sink, GST_TYPE_BASE_SINK)
@@ -222,8 +224,7 @@ gst_oct_file_sink_class_init (GstOctFileSinkClass *klass)
   opencl::install_settings<&GstOctFileSink::settings> (klass, properties);
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_set_static_metadata (element_class, "OCT file writer", "Sink/File",
-      "Writes B-scans and volumes to files of NRRD and NIfTI",
-      "The gst-opencl developers");
+      "Writes B-scans and volumes to NRRD and NIfTI files", "The gst-opencl developers");
 
   opencl::RecordingSink<GstOctFileSink, make_recording>::install (klass);
 }

@@ -1,27 +1,28 @@
-/* octrender: a volume as one sees it
+/* octrender: renders a volume as video by ray casting
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octrender
  *
- * Makes a picture of a volume, `other/tensors` of dimensions depth:lines:b-scans, as
- * `octvolume` and `npyparse` give it, by a ray through each pixel: of the greatest value
- * on its way (`mode=maximum`), or of all, of which those in front hide those behind
- * (`alpha`). Values between voxels are interpolated. All rays are parallel.
+ * Renders a volume (`other/tensors` of dimensions depth:lines:b-scans, from `octvolume` or
+ * `npyparse`) by casting a ray through each pixel. `mode=maximum` shows the maximum value on
+ * the ray. `mode=alpha` blends all values on the ray, front to back. Values between voxels are
+ * interpolated. All rays are parallel.
  *
- * Seen from the front (`azimuth` 0, `elevation` 0) depth goes down, A-lines to the right
- * and B-scans away from the viewer; with `elevation` 90 one looks along the beam. At `zoom`
- * 1 the volume fits into the picture however it is turned. It may be turned while it plays,
- * or turns itself by `turn` with each picture; `frames` pictures come of each volume.
+ * In the front view (`azimuth` 0, `elevation` 0) depth goes down, A-lines go to the right and
+ * B-scans go away from the viewer. `elevation` 90 looks along the beam. At `zoom` 1 the volume
+ * fits into the frame at any angle. The view can change while playing, and `turn` rotates it
+ * with each output frame. Each volume gives `frames` output frames.
  *
- * Voxels are as long as the caps say (`depth-step`, `line-step`, `b-scan-step`) or as the
- * properties of these names do; a length that nobody knows is like one that is known.
+ * The voxel spacing comes from the caps (`depth-step`, `line-step`, `b-scan-step`) or from the
+ * properties of the same names. An unknown spacing equals the smallest known one.
  *
- * What is `min` or less is not seen, `max` and more is white. With downstream's RGBA the
- * alpha of `mode=alpha` is what is hidden of a background; its colour is straight.
+ * Values at or below `min` are invisible, values at or above `max` are white. If downstream
+ * negotiates RGBA, `mode=alpha` outputs the opacity as alpha, with straight (not
+ * premultiplied) colour.
  *
- * After `octvolume live=true` it shows the volume anew with each B-scan.
+ * After `octvolume live=true` it renders the volume again after each B-scan.
  *
  * ## Example launch lines
  * |[
@@ -88,9 +89,9 @@ struct Settings {
   double turn = 0;
   double zoom = 1;
   double min = 0;
-  double max = 0; /* 0, where min is not below: as suits the type */
+  double max = 0; /* 0 and min not below: default of the type */
   double opacity = 0.1;
-  double step = 1; /* of a ray, in lengths of the shortest side of a voxel */
+  double step = 1; /* along a ray, in shortest voxel sides */
   double depth_step = 0;
   double line_step = 0;
   double b_scan_step = 0;
@@ -112,7 +113,7 @@ struct Work {
   NumberType type = NumberType::u8;
   cl_uint4 size = {};   /* in voxels */
   cl_uint4 bricks = {}; /* in bricks */
-  Vector told = {};     /* lengths of a voxel in the caps; 0: not told */
+  Vector told = {};     /* voxel spacing from the caps; 0: unknown */
   bool colors = false;
   double turned = 0;
 
@@ -120,7 +121,7 @@ struct Work {
   cl::Buffer depths, bounds;
 };
 
-/* What of a volume a picture shows, in voxels. */
+/* Rays of an output frame, in voxels: origin, step per column and row, and step along a ray. */
 struct View {
   Vector origin, across, down, along;
 };
@@ -141,7 +142,7 @@ GST_ELEMENT_REGISTER_DEFINE (octrender, "octrender", GST_RANK_NONE, GST_TYPE_OCT
 
 /* --- the view --- */
 
-/* The shortest of those that are known stands for one that is not. */
+/* Returns the voxel spacing. The smallest known one replaces an unknown one. */
 static Vector
 lengths_of (const Settings &settings, const Vector &told)
 {
@@ -269,7 +270,7 @@ suits (const Settings &wanted, GError **error)
   return false;
 }
 
-/* Also between two pictures of one volume. */
+/* Applies new settings, also between two output frames of one volume. */
 static void
 update_settings (GstOctRender *self)
 {
@@ -391,7 +392,7 @@ gst_oct_render_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
   update_settings (GST_OCT_RENDER (filter));
 }
 
-/* Where values begin, in numbers. */
+/* Computes the offset of the first value, counted in values. */
 static bool
 find_values (
     const Work &work, const GstOpenCLFrame *frame, cl_ulong &offset, GError **error)
@@ -407,7 +408,7 @@ find_values (
   return false;
 }
 
-/* What is bright where, once for all pictures of a volume. */
+/* Computes the value bounds of each brick, once for all output frames of a volume. */
 static gboolean
 gst_oct_render_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     cl_command_queue queue, guint *outputs, GError **error)
@@ -479,39 +480,41 @@ mode_get_type (void)
 }
 
 const opencl::PropertyTable<Settings> properties = {
-    {"mode", "Mode", "What is seen of the values on a ray", &Settings::mode,
+    {"mode", "Mode", "Method that combines the values on a ray", &Settings::mode,
         mode_get_type, opencl::playing},
     {"azimuth", "Azimuth",
-        "Degrees by which the viewer has gone round the volume, about its depth",
+        "Angle of the viewer around the depth axis of the volume in degrees",
         &Settings::azimuth, {-1e6, 1e6}, opencl::controllable},
     {"elevation", "Elevation",
-        "Degrees by which the viewer looks down; 90 is along the beam",
+        "Angle by which the viewer looks down in degrees (90 = along the beam)",
         &Settings::elevation, {-90, 90}, opencl::controllable},
-    {"turn", "Turn", "Degrees that the azimuth grows by with each picture",
+    {"turn", "Turn", "Increment of the azimuth per output frame in degrees",
         &Settings::turn, {-360, 360}, opencl::controllable},
-    {"zoom", "Zoom", "1 = the volume fits into the picture however it is turned",
+    {"zoom", "Zoom", "Magnification (1 = the volume fits into the frame at any angle)",
         &Settings::zoom, {0.01, 1000}, opencl::controllable},
-    {"min", "Least value", "What is so or less is not seen", &Settings::min, {-1e9, 1e9},
-        opencl::controllable},
-    {"max", "Greatest value",
-        "What is so or more is white; above min, or 0: the most that 8 or 16 bits hold, "
-        "of "
-        "float32 60",
+    {"min", "Minimum value", "Value at or below which voxels are invisible",
+        &Settings::min, {-1e9, 1e9}, opencl::controllable},
+    {"max", "Maximum value",
+        "Value at or above which voxels are white, above min (0 = maximum of uint8 or "
+        "uint16, 60 for float32)",
         &Settings::max, {-1e9, 1e9}, opencl::controllable},
     {"opacity", "Opacity",
-        "Part of what is behind that a white voxel hides, with mode=alpha",
+        "Fraction of the background that a white voxel hides (mode=alpha)",
         &Settings::opacity, {0, 1}, opencl::controllable},
-    {"step", "Step", "From sample to sample of a ray, in shortest sides of a voxel",
+    {"step", "Step",
+        "Distance between samples on a ray, in units of the shortest voxel side",
         &Settings::step, {0.1, 100}, opencl::controllable},
     {"depth-step", "Depth step",
-        "Length of a voxel along depth in micrometres, 0 = as the caps say",
+        "Voxel spacing along depth in micrometres (0 = depth-step of the caps)",
         &Settings::depth_step, {0, 1e9}, opencl::playing},
-    {"line-step", "Line step", "Likewise from A-line to A-line", &Settings::line_step,
-        {0, 1e9}, opencl::playing},
-    {"b-scan-step", "B-scan step", "Likewise from B-scan to B-scan",
+    {"line-step", "Line step",
+        "Distance between A-lines in micrometres (0 = line-step of the caps)",
+        &Settings::line_step, {0, 1e9}, opencl::playing},
+    {"b-scan-step", "B-scan step",
+        "Distance between B-scans in micrometres (0 = b-scan-step of the caps)",
         &Settings::b_scan_step, {0, 1e9}, opencl::playing},
-    {"frames", "Frames", "Pictures of each volume", &Settings::frames, {1, most_frames},
-        opencl::playing},
+    {"frames", "Frames", "Number of frames to render from each volume", &Settings::frames,
+        {1, most_frames}, opencl::playing},
 };
 
 /* --- the class --- */
@@ -520,7 +523,7 @@ static void
 gst_oct_render_init (GstOctRender *self)
 {
   self->settings = new opencl::Settings<Settings> (self, properties);
-  /* What turns would jump. */
+  /* Dropped frames would make a rotation jump. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
 
@@ -545,7 +548,7 @@ gst_oct_render_class_init (GstOctRenderClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT volume renderer",
-      "Filter/Effect/Video", "Shows volumes, on an OpenCL device",
+      "Filter/Effect/Video", "Renders OCT volumes as video frames on an OpenCL device",
       "The gst-opencl developers");
 
   transform_class->transform_caps = gst_oct_render_transform_caps;

@@ -1,37 +1,37 @@
-/* octscan: B-scans of what a scanner's way across the sample gives
+/* octscan: sorts the A-lines of a scanner into B-scans
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octscan
  *
- * Puts A-lines into the order in which they lie in the sample, and says which B-scan of
- * which volume a buffer is. A buffer is of `b-scans-per-buffer` of them, one after the
- * other; each comes out as a buffer of its own.
+ * Sorts A-lines by their position in the sample, and marks each buffer with its B-scan and
+ * volume. An input buffer holds `b-scans-per-buffer` consecutive B-scans. Each B-scan is
+ * output as a separate buffer.
  *
- * A B-scan begins with a sweep over the sample; the last `flyback` lines are none of it and
- * are dropped. The scanner is `delay` lines behind, and where it comes back through its way
- * every second B-scan is turned round (`reverse`); `reverse-samples` does so to the spectra
- * of a source whose every second sweep runs backwards. What a delay leaves without lines,
- * at one end or with `reverse` at both, is left out. Of what remains `lines` from
- * `first-line` on come out.
+ * A B-scan begins with a sweep over the sample. Its last `flyback` A-lines are outside the
+ * sweep and are dropped. The scanner lags by `delay` A-lines. `reverse` reverses every second
+ * B-scan of a bidirectional scanner. `reverse-samples` reverses the spectra of a light source
+ * whose every second sweep runs backwards. Positions that have no A-lines because of the delay
+ * are left out, at one end or, with `reverse`, at both. Of the remaining A-lines, the element
+ * outputs `lines` from `first-line` on.
  *
- * A resonant scanner moves by a sine: with `sinusoidal` lines are taken where they are
- * evenly spaced. 1 says that a sweep is all the way from one turn to the other, half a
- * period, less that it is that part of it, about the middle.
+ * A resonant scanner moves sinusoidally. With `sinusoidal` the element picks evenly spaced
+ * A-lines. The value 1 means that a sweep is a whole half period, from one turning point to
+ * the other. A smaller value is the fraction of the half period, about its centre.
  *
- * Properties that change while playing hold from the next buffer on, which is marked with
- * DISCONT. Buffers keep their numbers, so directions and the rows of volumes do not move.
+ * Property changes while playing take effect with the next buffer, which is marked with
+ * DISCONT. Buffers keep their numbers, so directions and the rows of volumes do not change.
  *
- * Each B-scan is taken `repeats` times, `b-scans` are a volume, which begins with the first
- * buffer. Where buffers were lost (DISCONT, GAP) their time says how many, so that
- * directions, repeats and volumes stay as they are; without a time, the next begins a
- * volume, or where that has no end a B-scan. All this goes along with the buffers as
- * #GstOctScanMeta, by which `octangio` and `octaverage` find repeats, too.
+ * Each B-scan is taken `repeats` times, and `b-scans` B-scans form a volume. The first buffer
+ * begins a volume. After a loss (DISCONT, GAP) the timestamps determine the number of lost
+ * buffers, so directions, repeats and volumes stay correct. Without timestamps, the next
+ * buffer begins a volume, or a B-scan if volumes are unlimited. Each buffer carries this as
+ * #GstOctScanMeta, by which `octangio` and `octaverage` also find repeats.
  *
- * It takes raw spectra, spectra and depths, and with `columns` pictures of them, whose A-lines
- * are columns. Samples that are packed, not of whole bytes each, stay so: `reverse-samples` and
- * `interpolation=linear` take others.
+ * The input is raw spectra, spectra or depths. With `columns` it is B-scan images, whose
+ * columns are A-lines. Packed samples, which do not fill whole bytes, stay packed.
+ * `reverse-samples` and `interpolation=linear` do not support them.
  *
  * ## Example launch line
  * |[
@@ -113,9 +113,9 @@ struct Settings {
   double line_step = 0; /* µm, 0: not known here */
   double b_scan_step = 0;
 
-  /* Of a sweep, for which the delay leaves no lines of its B-scan. */
+  /* Number of A-lines of a sweep that are missing in its B-scan because of the delay. */
   guint missing () const { return guint (std::max (0.0, std::ceil (delay) - flyback)); }
-  /* Lines of the sweep before the first that can come out. */
+  /* Number of A-lines of the sweep before the first one that can be output. */
   guint start () const { return reverse == Every::none ? 0 : missing (); }
   guint dropped () const { return flyback + start () + missing () + first_line; }
 };
@@ -263,7 +263,7 @@ Scan::make_places (
         time_at (double (in_force.start ()) + in_force.first_line + double (n));
     double line = in_force.delay + (reversed ? end - time : time);
     line = std::clamp (nearest ? std::round (line) : line, 0.0, double (last_of_part));
-    /* What is a whole one but for rounding has nothing of its neighbour. */
+    /* A position that is an integer up to rounding must not be interpolated. */
     const double whole = std::floor (line + 1e-6);
     const cl_float part = cl_float (std::max (0.0, line - whole));
     cl_uint bits;
@@ -360,10 +360,10 @@ static GType
 between_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Between::nearest), "The nearer line", "nearest"},
+      {gint (Between::nearest), "Nearest A-line", "nearest"},
       {gint (Between::linear),
-          "Straight line between two lines; of spectra, it takes away what is not the "
-          "same in both",
+          "Linear interpolation between two A-lines; attenuates parts of spectra in "
+          "which the two differ",
           "linear"},
       {0, nullptr, nullptr},
   };
@@ -375,39 +375,46 @@ between_get_type (void)
 
 const opencl::PropertyTable<Settings> properties = {
     {"b-scans-per-buffer", "B-scans in a buffer",
-        "Number of B-scans, one after the other, that each buffer is of; lines that are "
-        "left over are left out",
+        "Number of consecutive B-scans in each input buffer; leftover A-lines are "
+        "dropped",
         &Settings::parts, {1, most_parts}, opencl::playing},
-    {"flyback", "Flyback", "Lines at the end of each B-scan that are none of its sweep",
+    {"flyback", "Flyback",
+        "Number of A-lines at the end of each B-scan that are outside the sweep",
         &Settings::flyback, {0, most_lines}, opencl::playing},
-    {"delay", "Delay", "Lines by which the scanner is behind", &Settings::delay,
+    {"delay", "Delay", "Number of A-lines by which the scanner lags", &Settings::delay,
         {0, most_lines}, opencl::playing},
-    {"first-line", "First line", "Lines of the sweep that are left out before others",
-        &Settings::first_line, {0, most_lines}, opencl::playing},
-    {"lines", "Lines", "Lines that come out, 0 = all that remain", &Settings::lines,
+    {"first-line", "First line",
+        "Number of A-lines to leave out at the start of the sweep", &Settings::first_line,
         {0, most_lines}, opencl::playing},
-    {"reverse", "Reverse", "Which B-scans were taken on the way back", &Settings::reverse,
-        every_get_type, opencl::playing},
+    {"lines", "Lines", "Number of A-lines to output (0 = all from first-line on)",
+        &Settings::lines, {0, most_lines}, opencl::playing},
+    {"reverse", "Reverse",
+        "B-scans to reverse because they were scanned in the opposite direction",
+        &Settings::reverse, every_get_type, opencl::playing},
     {"reverse-samples", "Reverse samples",
-        "Which A-lines of a buffer have their samples in the opposite order",
+        "A-lines of a buffer whose samples are in reverse order",
         &Settings::reverse_samples, every_get_type, opencl::playing},
     {"sinusoidal", "Sinusoidal",
-        "Part of a half period of a sine that a sweep is, about its middle; 0 = the "
-        "scanner moves evenly",
+        "Fraction of a half sine period that a sweep covers, about its centre (0 = "
+        "constant scanner speed)",
         &Settings::sinusoidal, {0, 1}, opencl::playing},
-    {"interpolation", "Interpolation", "What is taken between two lines",
+    {"interpolation", "Interpolation", "Interpolation between A-lines",
         &Settings::interpolation, between_get_type, opencl::playing},
-    {"repeats", "Repeats", "How often each B-scan is taken before the next",
+    {"repeats", "Repeats", "Number of times each B-scan is taken before the next one",
         &Settings::repeats, {1, most_parts}, opencl::playing},
-    {"b-scans", "B-scans", "B-scans of a volume, repeats not counted; 0 = it has no end",
+    {"b-scans", "B-scans",
+        "Number of B-scans in a volume, without repeats (0 = unlimited)",
         &Settings::b_scans, {0, most_lines}, opencl::playing},
     {"line-step", "Line step",
-        "From A-line to A-line in micrometres, told in the caps; 0 = as those that come "
-        "in say, if they do",
+        "Distance between A-lines in micrometres, written to the caps (0 = line-step of "
+        "the input caps, if present)",
         &Settings::line_step, {0, 1e9}, opencl::playing},
-    {"b-scan-step", "B-scan step", "Likewise from B-scan to B-scan",
+    {"b-scan-step", "B-scan step",
+        "Distance between B-scans in micrometres, written to the caps (0 = b-scan-step "
+        "of the input caps, if present)",
         &Settings::b_scan_step, {0, 1e9}, opencl::playing},
-    {"columns", "Columns", "Whether raw video is pictures, whose A-lines are columns",
+    {"columns", "Columns",
+        "Whether A-lines are the columns of raw video, as in B-scan images",
         &Settings::columns, opencl::ready},
 };
 
@@ -435,7 +442,7 @@ gst_oct_scan_class_init (GstOctScanElementClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT scan", "Filter/Effect/Video",
-      "Puts A-lines into the order in which they lie in the sample, on an OpenCL device",
+      "Sorts A-lines by their position in the sample on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (every_get_type (), GstPluginAPIFlags (0));
   gst_type_mark_as_plugin_api (between_get_type (), GstPluginAPIFlags (0));

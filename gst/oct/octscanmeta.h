@@ -1,4 +1,4 @@
-/* Which B-scan of a scan a buffer is
+/* Custom meta with the position of a buffer's B-scan in the scan
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -6,14 +6,16 @@
  * SECTION:octscanmeta
  * @title: GstOctScanMeta
  *
- * `octscan` says of each buffer which B-scan it is. It does so by a custom meta of the name
- * %GST_OCT_SCAN_META_NAME, so that applications need no library to read it: its structure
+ * `octscan` attaches this meta to each buffer to identify its B-scan. It is a custom meta
+ * named %GST_OCT_SCAN_META_NAME, so applications need no library to read it. Its structure
  * has the fields `frame` and `volume` (guint64), `b-scan`, `repeat`, `b-scans` and `repeats`
- * (guint) and `reversed` (gboolean). Whatever copies a buffer's metas keeps it: `tee`,
- * `queue`, and every element that makes one frame of one. What is made of several repeats
- * or B-scans has that of the first, counted in what is made.
+ * (guint) and `reversed` (gboolean).
  *
- * The functions here are the same for C, and need nothing but GStreamer.
+ * Elements that copy the metas of a buffer keep it: `tee`, `queue`, and every element that
+ * produces one output frame per input frame. A frame produced from several repeats or
+ * B-scans has the meta of the first one, with its numbers counted in output frames.
+ *
+ * The functions below give C programs access to the meta. They need only GStreamer.
  *
  * Since: 0.2
  */
@@ -27,13 +29,13 @@ G_BEGIN_DECLS
 
 /**
  * GstOctScan:
- * @frame: B-scans before this one, repeats and lost ones counted too
- * @volume: volumes before
- * @b_scan: B-scans before in the volume, repeats not counted
- * @repeat: times that the same B-scan was taken before
- * @b_scans: in a volume; 0: it has no end
- * @repeats: of each B-scan, at least 1
- * @reversed: the A-lines were taken in the opposite order of that in which they are now
+ * @frame: number of B-scans before this one, including repeats and lost ones
+ * @volume: number of volumes before this one
+ * @b_scan: index of the B-scan in its volume, without repeats
+ * @repeat: index of the repeat of this B-scan
+ * @b_scans: number of B-scans in a volume, without repeats (0 = unlimited)
+ * @repeats: number of repeats of each B-scan, at least 1
+ * @reversed: whether the A-lines were acquired in the opposite order
  *
  * Since: 0.2
  */
@@ -50,7 +52,8 @@ typedef struct {
 /**
  * gst_oct_scan_meta_register:
  *
- * Makes the meta known, once for all threads; the plugin `octopencl` does so too.
+ * Registers the meta. Thread-safe, and may be called repeatedly. The plugin `octopencl` also
+ * calls it.
  *
  * Since: 0.2
  */
@@ -69,9 +72,11 @@ gst_oct_scan_meta_register (void)
 /**
  * gst_buffer_get_oct_scan:
  * @buffer: a buffer
- * @scan: (out caller-allocates): which B-scan it is
+ * @scan: (out caller-allocates): position of the buffer's B-scan
  *
- * Returns: whether that is known
+ * Gets the meta of a buffer.
+ *
+ * Returns: %TRUE if the buffer has a valid meta
  *
  * Since: 0.2
  */
@@ -93,7 +98,9 @@ gst_buffer_get_oct_scan (GstBuffer *buffer, GstOctScan *scan)
 /**
  * gst_buffer_set_oct_scan:
  * @buffer: a writable buffer
- * @scan: which B-scan it is, in place of what it was until now
+ * @scan: position of the buffer's B-scan
+ *
+ * Sets the meta of a buffer, replacing an existing one.
  *
  * Since: 0.2
  */

@@ -1,4 +1,4 @@
-/* octtestsrc: raw OCT spectra made on the device, for pipelines without a camera
+/* octtestsrc: generates raw OCT spectra on the device, for pipelines without a camera
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,10 +7,10 @@
  * SECTION:element-octtestsrc
  * @title: octtestsrc
  *
- * Makes the spectra that the camera of a Fourier-domain OCT would deliver: of mirrors at
- * known depths, or of a tissue that breathes and in which blood flows. They are computed
- * on the device, nothing is uploaded for a frame; system memory is filled by an
- * asynchronous download where downstream wants that.
+ * Generates the spectra that the camera of a Fourier-domain OCT system would deliver, from
+ * mirrors at known depths or from breathing tissue with blood flow. The spectra are computed
+ * on the device, without uploads. If downstream needs system memory, an asynchronous download
+ * fills it.
  *
  * Samples are even in wavelength, and a mirror at depth bin b gives the fringe
  * a cos (2 pi b m / N + a2 q^2 + a3 q^3) with m the position of a sample on the grid of
@@ -62,7 +62,7 @@ struct Settings {
   guint tables_revision = 0; /* counts changes that need new tables */
 };
 
-/* Of the streaming thread, or of a state change while there is none. */
+/* State of the streaming thread, or of a state change while it does not run. */
 struct Work {
   OctTestSpectra spectra;
   Settings settings;   /* in force */
@@ -96,7 +96,7 @@ gst_oct_test_src_pattern_get_type ()
 }
 
 const opencl::PropertyTable<Settings> properties = {
-    {"pattern", "Pattern", "What the spectra are of",
+    {"pattern", "Pattern", "Simulated sample",
         [] (Settings &s) -> OctTestPattern & { return s.spectra.pattern; },
         gst_oct_test_src_pattern_get_type, opencl::playing, &Settings::tables_revision},
     {"depths", "Depths",
@@ -128,36 +128,37 @@ const opencl::PropertyTable<Settings> properties = {
         [] (Settings &s) -> double & { return s.spectra.dispersion_a3; },
         {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
     {"level", "Level",
-        "Raw value without a fringe, at the middle of the spectrum; the tissue "
-        "(pattern=layers) reflects in proportion to it",
+        "Raw value without a fringe, at the centre of the spectrum; the signal of the "
+        "tissue (pattern=layers) is proportional to it",
         [] (Settings &s) -> double & { return s.spectra.level; }, {0, 65535},
         opencl::controllable},
     {"noise", "Noise", "Standard deviation of the camera's noise in raw units",
         [] (Settings &s) -> double & { return s.spectra.noise; }, {0, 65535},
         opencl::controllable},
-    {"seed", "Seed", "Which noise and which tissue",
+    {"seed", "Seed", "Seed of the random noise and tissue",
         [] (Settings &s) -> guint & { return s.spectra.seed; }, {0, G_MAXUINT},
         opencl::playing},
     {"velocity", "Velocity",
-        "Of the blood along the beam, in mm/s, to greater depth if positive; wavelengths "
-        "are nm then. 0 = it turns, not known how fast (pattern=layers)",
+        "Velocity of the blood along the beam in mm/s, positive towards greater depth, "
+        "with wavelengths in nm (0 = phase rotation of unspecified velocity; "
+        "pattern=layers)",
         [] (Settings &s) -> double & { return s.spectra.velocity; }, {-10000, 10000},
         opencl::playing},
     {"line-rate", "Line rate",
-        "A-lines a second, in the time between which the blood moves; 0 = as many as "
-        "there are in a second's frames",
+        "A-line rate in Hz, which determines how far the blood moves between A-lines (0 "
+        "= frame rate times the A-lines of a frame)",
         [] (Settings &s) -> double & { return s.spectra.line_rate; }, {0, 1e9},
         opencl::playing},
     {"sinusoidal", "Sinusoidal",
-        "Part of a half period of a sine that the scanner moves by in a frame; 0 = "
-        "evenly "
-        "(pattern=layers)",
+        "Fraction of a half sine period that the scanner covers in a frame (0 = constant "
+        "speed; pattern=layers)",
         [] (Settings &s) -> double & { return s.spectra.sinusoidal; }, {0, 1},
         opencl::playing, &Settings::tables_revision},
     {"bidirectional", "Bidirectional",
-        "Whether every second frame is taken on the scanner's way back (pattern=layers)",
+        "Whether every second frame is scanned in the opposite direction "
+        "(pattern=layers)",
         [] (Settings &s) -> bool & { return s.spectra.bidirectional; }, opencl::playing},
-    {"is-live", "Is live", "Whether to deliver as a camera would", &Settings::live,
+    {"is-live", "Is live", "Whether to act as a live source", &Settings::live,
         opencl::ready},
 };
 
@@ -196,8 +197,8 @@ gst_oct_test_src_fixate (GstBaseSrc *base, GstCaps *caps)
   return GST_BASE_SRC_CLASS (gst_oct_test_src_parent_class)->fixate (base, caps);
 }
 
-/* Those that are set. Where the mirrors of a source that plays lie too deep for new caps,
- * the user is told, and they are left out. */
+/* Adopts the new settings. Mirrors that are too deep for new caps while playing cause a
+ * warning and are left out. */
 static gboolean
 gst_oct_test_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
 {
@@ -297,7 +298,7 @@ gst_oct_test_src_class_init (GstOctTestSrcClass *klass)
 
   gst_element_class_add_static_pad_template (element, &src_template);
   gst_element_class_set_static_metadata (element, "OCT test source", "Source/Video",
-      "Makes raw OCT spectra of mirrors or of moving tissue on an OpenCL device",
+      "Generates raw OCT spectra of mirrors or of moving tissue on an OpenCL device",
       "The gst-opencl developers");
 
   GST_BASE_SRC_CLASS (klass)->fixate = gst_oct_test_src_fixate;

@@ -1,29 +1,29 @@
-/* octvolume: B-scans gathered to a volume, or to the picture that one sees from above
+/* octvolume: collects B-scans into a volume or an en face projection
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octvolume
  *
- * Gathers B-scans, depths or pictures of them, on the device. What comes out is what
- * downstream takes:
+ * Collects B-scans (depths or images of them) on the device. Downstream caps select the
+ * output:
  *
- * - video: the picture en face, a row a B-scan and a column an A-line. With each B-scan it
- *   comes anew, with that row. A pixel is the mean of its A-line, or the maximum
- *   (`projection`), or that of a slab of it: `slab-depths` depths from `slab-start` on, and
- *   with `surface` counted from the sample's surface, the first depth whose level, averaged
- *   over `surface-smooth` depths, is above `surface-level`.
- * - `other/tensors`: the volume, of dimensions depth:lines:b-scans, when its last B-scan
- *   has come; with `live` after each B-scan, as it is by then: the same memory, unless
- *   somebody still holds it, who keeps what he has while a copy goes on. Of complex depths
- *   it has the amplitudes, of others the numbers as they come.
+ * - video: the en face projection. Rows are B-scans and columns are A-lines. Each B-scan
+ *   updates its row and gives a new output frame. A pixel is the mean or maximum
+ *   (`projection`) of a slab of its A-line: `slab-depths` depths from `slab-start` on. With
+ *   `surface` the slab starts relative to the surface of the sample. The surface is the first
+ *   depth whose level, averaged over `surface-smooth` depths, is above `surface-level`.
+ * - `other/tensors`: the volume, of dimensions depth:lines:b-scans, after its last B-scan.
+ *   With `live` the volume is output in its present state after each B-scan. The buffers then
+ *   share one memory. If downstream still holds it, the element continues with a copy. The
+ *   volume has the amplitudes of complex depths, and other values unchanged.
  *
- * Which row a B-scan is its #GstOctScanMeta says, which `octscan` gives it; of repeats the
- * last one counts. Without one B-scans are counted, and where some were lost (DISCONT, GAP)
- * their time says how many. What a lost B-scan should have filled is zero in the volume and
- * black in the picture, and no other row moves; such buffers have the flag CORRUPTED. A
- * volume that has not come to its end comes with the first B-scan of the next one, or at
- * EOS; one that a device error cuts off does not come. A change of `b-scans`, `live`, the
+ * The #GstOctScanMeta from `octscan` determines the row of a B-scan. The last repeat replaces
+ * the others. Without the meta the element counts B-scans, and computes the number of lost
+ * ones (DISCONT, GAP) from timestamps. A lost B-scan leaves zeros in the volume and black in
+ * the projection, and does not move other rows. Such buffers have the flag CORRUPTED. An
+ * incomplete volume is output with the first B-scan of the next one, or at EOS. A volume
+ * that a device error interrupts is dropped. A change of `b-scans`, `live`, the
  * B-scans' size or their depths (`depth-start`, `depth-count` of octfft) drops the present
  * volume and marks the next with DISCONT; B-scans keep their numbers.
  *
@@ -74,14 +74,14 @@ const guint most_b_scans = 1 << 16, most_depths = 1 << 20;
 const guint most_smooth = 255;
 
 struct Settings {
-  guint b_scans = 0; /* 0: as the buffers say, else the usual number */
+  guint b_scans = 0; /* 0: from the meta of the buffers, or the default */
   bool live = false;
   oct::Slab slab;
   oct::ShownRange range;
   bool true_scale = false;
 };
 
-/* What the streaming thread works with. */
+/* State of the streaming thread. */
 struct Work {
   Settings in_force;
   oct::DepthLayout input;
@@ -89,7 +89,7 @@ struct Work {
   guint pixel_bytes = 1;
   gsize volume_bytes = 0;
 
-  /* Which B-scan comes. */
+  /* Position of the present B-scan. */
   oct::FrameSequence sequence;
   oct::FrameSequence::Arrival arrival;
   std::optional<GstOctScan> scan;
@@ -258,7 +258,7 @@ update_settings (GstOctVolume *self)
     begin_anew (work, work.rows.rows ());
 }
 
-/* What a buffer says of its volume, where nobody has set it. */
+/* Takes the size of the volume from the meta of the buffer if `b-scans` is 0. */
 static void
 update_extent (GstOctVolume *self)
 {
@@ -569,7 +569,7 @@ gst_oct_volume_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffe
   return TRUE;
 }
 
-/* What has come of the last volume, before the end. */
+/* Pushes the incomplete last volume before EOS. */
 static void
 push_rest (GstOctVolume *self)
 {
@@ -627,40 +627,43 @@ of_slab (Member oct::Slab::*member)
 const opencl::PropertyTable<Settings> properties = oct::joined<Settings> (
     {
         {"b-scans", "B-scans",
-            "B-scans of a volume; 0 = as octscan says with each buffer, 512 where it "
-            "does not",
+            "Number of B-scans in a volume (0 = number from the octscan meta of the "
+            "buffers, or 512 without it)",
             &Settings::b_scans, {0, most_b_scans}, opencl::playing},
         {"live", "Live",
-            "Whether the volume comes after each B-scan, as it is by then, instead of "
-            "when its last one has come",
+            "Output the volume in its present state after each B-scan, instead of only "
+            "after its last one",
             &Settings::live, opencl::playing},
-        {"projection", "Projection", "What a pixel of the picture is of its depths",
+        {"projection", "Projection",
+            "Projection over the depths of the slab for each en face pixel",
             of_slab (&oct::Slab::projection), oct::projection_get_type, opencl::playing},
         {"slab-start", "Start of the slab",
-            "First depth of the picture; with surface, counted from there, above it "
-            "too",
+            "First depth of the slab, relative to the surface and possibly negative with "
+            "surface=true",
             of_slab (&oct::Slab::start), {-gint (most_depths), gint (most_depths)},
             opencl::playing},
         {"slab-depths", "Depths of the slab",
-            "Depths of the picture, 0 = all that follow", of_slab (&oct::Slab::depths),
-            {0, most_depths}, opencl::playing},
+            "Number of depths in the slab (0 = all from slab-start on)",
+            of_slab (&oct::Slab::depths), {0, most_depths}, opencl::playing},
         {"surface", "Surface",
-            "Whether the slab counts from the sample's surface instead of the first "
+            "Measure slab-start from the surface of the sample instead of the first "
             "depth",
             of_slab (&oct::Slab::surface), opencl::playing},
         {"surface-level", "Surface level",
-            "The surface is the first depth whose level is above this, in the numbers "
-            "that come in",
+            "Level above which the first depth is taken as the surface, in the units of "
+            "the input",
             of_slab (&oct::Slab::threshold), {-1e9, 1e9}, opencl::playing},
         {"surface-smooth", "Surface smoothing",
-            "Depths, that depth in their middle, that its level is the mean of; odd",
+            "Number of depths, centred on each depth, over which its level is averaged "
+            "(odd)",
             of_slab (&oct::Slab::smooth), {1, most_smooth}, opencl::playing},
         {"surface-from", "Surface from",
-            "First depth that may be the surface, below what a spectrum's mean leaves",
+            "First depth that may be the surface, chosen below the residue of the mean "
+            "spectrum",
             of_slab (&oct::Slab::surface_from), {0, most_depths}, opencl::playing},
         {"true-scale", "True scale",
-            "Whether the picture's pixel-aspect-ratio is that of the caps' line-step "
-            "and b-scan-step, where both are there",
+            "Set the pixel-aspect-ratio from line-step and b-scan-step of the caps, if "
+            "both are present",
             &Settings::true_scale, opencl::playing},
     },
     oct::shown_range_properties<Settings> ());
@@ -672,7 +675,7 @@ gst_oct_volume_init (GstOctVolume *self)
 {
   self->settings = new opencl::Settings<Settings> (self, properties);
   self->said = VolumeExtent ();
-  /* A B-scan that a slow display leaves out is a row of the volume. */
+  /* QoS must not drop B-scans, since each is a row of the volume. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
 
@@ -698,7 +701,7 @@ gst_oct_volume_class_init (GstOctVolumeClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OCT volume",
       "Filter/Effect/Video",
-      "Gathers B-scans to a volume or a picture en face, on an OpenCL device",
+      "Collects B-scans into volumes or en face projections on an OpenCL device",
       "The gst-opencl developers");
 
   transform_class->transform_caps = gst_oct_volume_transform_caps;

@@ -1,14 +1,14 @@
-/* octwindowinterp: raw spectra to windowed ones that are even in wavenumber
+/* octwindowinterp: resamples raw spectra to even wavenumbers and applies a window
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 /**
  * SECTION:element-octwindowinterp
  *
- * Prepares the raw spectra of an OCT camera for their Fourier transform, each line of a
- * frame an A-line: takes the background away, resamples from the spectrometer's pixels to
- * even wavenumbers, multiplies by a window, and by a phase that compensates dispersion.
- * The result is real (F32LE), or complex (CF32LE) when a dispersion is set.
+ * Prepares the raw spectra of an OCT camera for the Fourier transform. Each row of a frame is
+ * an A-line. The element subtracts the background and resamples from the spectrometer's pixels
+ * to even wavenumbers. It then multiplies by a window and by a phase that compensates
+ * dispersion. The output is real (F32LE), or complex (CF32LE) if a dispersion is set.
  *
  * The wavenumbers 2 pi / wavelength run evenly from that of the first to that of the last
  * sample, ends included. In place of `wavelengths` or `wavelength-min` and `-max` a map says
@@ -16,8 +16,8 @@
  * wavenumber at each sample (`chirp`). Without any of these the samples are taken as already
  * even in wavenumber.
  *
- * Where the `wavelength-unit` of these is known, caps tell the step from one wavenumber to
- * the next (`wavenumber-step`, rad/µm), and those of octfft the step in depth.
+ * If `wavelength-unit` is set, the caps contain the wavenumber step (`wavenumber-step`, in
+ * rad/µm), and the caps of octfft contain the depth step.
  *
  * Interpolation between samples loses level with depth, and leaves images of deep
  * structures at other depths. `interpolation=nufft` loses least. It interpolates to twice as
@@ -35,17 +35,17 @@
  * `first-sample` and `samples` choose a part of each A-line, `padded-samples` puts zeros
  * behind the spectrum.
  *
- * With `k-clock` an A-line is of two channels, that of the sample and that of a clock, an
- * interferometer's fringes: by their phase each A-line is put on even wavenumbers by itself
- * (Catmull-Rom), before all else. The clock's fringes are of 2.3 to 12 samples; in its
- * first and last 20 samples the sweep goes on as it came. A background is then one of
- * even wavenumbers.
+ * With `k-clock` an A-line has two channels: the sample and a k-clock, the fringes of an
+ * interferometer. The phase of the clock resamples each A-line individually to even
+ * wavenumbers (Catmull-Rom), before all other steps. Clock fringes must be 2.3 to 12 samples
+ * long. In the first and last 20 samples the sweep is extrapolated. A background then has a
+ * value for each even wavenumber.
  *
- * `background=rolling` subtracts the mean of the mean spectra of the `background-frames`
- * frames before, or of as many as there were; from the first frame, its own mean. It
- * starts anew with new caps, after a stop, and when `background`, `background-frames` or
- * `bit-shift` change. A mean takes away what is the same in all A-lines, a flat interface
- * too.
+ * `background=rolling` subtracts the mean of the mean spectra of up to `background-frames`
+ * preceding frames. The first frame has its own mean subtracted. The rolling mean restarts
+ * with new caps, after a stop, and when `background`, `background-frames` or `bit-shift`
+ * change. Any mean also removes signals that are constant over all A-lines, such as a flat
+ * interface.
  *
  * `application/x-oct` takes samples that raw video has no name for: signed ones
  * (`S16LE`, of balanced detection), such of 32 bits, and packed ones as GenICam lays them
@@ -57,14 +57,14 @@
  * application/x-oct,domain=wavelength,format=S16LE,samples=2048,lines=512,framerate=25/1
  * ]|
  *
- * Float samples that are not finite count as nothing in a mean; their A-line has no
- * depth. One WARNING message says how many there were.
+ * NaN and infinite samples are ignored in a mean. Their A-line has no depths. One WARNING
+ * message gives their number.
  *
- * Integer samples at full scale are saturated. A WARNING message tells their share, once
- * until saturation ends. Full scale is the largest value of the format after `bit-shift`,
- * 4095 of `MONO12P`. A format does not tell that a camera sends 12 bits in the lower part of
- * 16: `full-scale=4095` does. One A-line in 16 of one frame in 16 is looked at, another one
- * each time; the counts are read every 16 frames and at the end.
+ * Integer samples at full scale are saturated. A WARNING message gives their fraction, once
+ * until saturation ends. Full scale is the maximum of the format after `bit-shift`, such as
+ * 4095 for `MONO12P`. Set `full-scale=4095` for a camera that sends 12 bits in the lower part
+ * of 16. The element checks one A-line in 16 of one frame in 16, a different one each time. It
+ * reads the counts every 16 frames and at the end.
  *
  * `calibrate=true` finds the calibration from a mirror in the sample's place, whose spectra
  * play: from the mean of the next frame's, less `background-file` with `background=file`,
@@ -175,14 +175,14 @@ struct Settings {
 
   bool is_clocked () const { return spectrum.clock != Clock::none; }
   bool complex () const { return spectrum.dispersion.given (); }
-  /* Whether that is what the caps of the output say for so many samples. */
+  /* Whether output caps with these values fit the settings for this number of samples. */
   bool makes (guint samples, bool a_complex, guint points, double step) const
   {
     return complex () == a_complex && spectrum.points_of (samples) == points
            && step_of (samples) == step;
   }
 
-  /* rad/µm from a point of the output to the next, of so many samples; 0 where nobody knows. */
+  /* Returns the wavenumber step of the output in rad/µm, or 0 if unknown. */
   double step_of (guint samples) const
   {
     const double micrometres[] = {0, 1e-3, 1, 1e6};
@@ -250,7 +250,7 @@ const struct {
     {"b-scan-step", "b-scan-step"},
 };
 
-/* What the streaming thread works with. */
+/* State of the streaming thread. */
 struct Work {
   const CapsFormat *input = nullptr;
   guint samples = 0;
@@ -399,12 +399,12 @@ static GType
 background_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Background::none), "Nothing is subtracted", "none"},
+      {gint (Background::none), "No subtraction", "none"},
       {gint (Background::frame),
-          "Mean spectrum of the frame itself: removes what is the same in all "
-          "A-lines, a flat interface too (by 64 dB), which octbackground keeps",
+          "Mean spectrum of the frame itself; also removes a flat interface (by 64 dB), "
+          "which octbackground keeps",
           "frame"},
-      {gint (Background::rolling), "Mean spectrum of the frames before", "rolling"},
+      {gint (Background::rolling), "Mean spectrum of the preceding frames", "rolling"},
       {gint (Background::file), "Spectrum in background-file", "file"},
       {0, nullptr, nullptr},
   };
@@ -432,8 +432,8 @@ const opencl::PropertyTable<Settings> properties = {
         [] (Settings &s) -> double & { return s.spectrum.calibration.wavelength_max; },
         {0, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
     {"wavelength-unit", "Unit of wavelengths",
-        "Of wavelengths, wavelength-min and wavelength-max, from which octfft tells the "
-        "distance of two depths in its caps",
+        "Unit of wavelengths, wavelength-min and wavelength-max, from which octfft "
+        "computes depth-step of its caps",
         &Settings::unit, unit_get_type, opencl::playing},
     {"resample-map", "Resample map",
         "File with the fractional sample at which each even wavenumber lies",
@@ -442,22 +442,22 @@ const opencl::PropertyTable<Settings> properties = {
         },
         opencl::playing, &Settings::tables_revision},
     {"chirp", "Chirp",
-        "File with the fractional even wavenumber at which each sample lies, the inverse "
-        "of a resample map; also of bare float32 values, as Thorlabs' Chirp.data is",
+        "File with the fractional index of the even wavenumber at each sample, the "
+        "inverse of a resample map; may be raw float32 values such as Thorlabs' "
+        "Chirp.data",
         [] (Settings &s) -> std::string & { return s.spectrum.calibration.chirp.path; },
         opencl::playing, &Settings::tables_revision},
     {"resample-polynomial", "Resample polynomial",
-        "Coefficients of a resample map, the constant first, with commas between them: "
-        "of the powers of u, from 0 at the first wavenumber to 1 at the last",
+        "Comma-separated polynomial coefficients of a resample map, constant first, in u "
+        "= 0 at the first wavenumber to 1 at the last",
         [] (Settings &s) -> std::string & { return s.spectrum.calibration.polynomial; },
         opencl::playing, &Settings::tables_revision},
     {"k-clock", "k-clock",
-        "Where the samples of a second channel are, the fringes of a clock, by which "
-        "each "
-        "A-line is put on even wavenumbers, in place of a calibration",
+        "Position of the samples of a k-clock channel, whose fringes resample each "
+        "A-line to even wavenumbers instead of a calibration",
         [] (Settings &s) -> Clock & { return s.spectrum.clock; }, clock_get_type,
         opencl::playing, &Settings::tables_revision},
-    {"interpolation", "Interpolation", "How values between samples are made",
+    {"interpolation", "Interpolation", "Interpolation between samples",
         [] (Settings &s) -> Interpolation & { return s.spectrum.interpolation; },
         interpolation_get_type, opencl::playing, &Settings::tables_revision},
     {"window", "Window",
@@ -466,26 +466,27 @@ const opencl::PropertyTable<Settings> properties = {
         [] (Settings &s) -> WindowFunction & { return s.spectrum.window.function; },
         window_get_type, opencl::playing, &Settings::tables_revision},
     {"window-centre", "Centre of the window",
-        "Where it stands, as a share of the spectrum from its first wavenumber to its "
-        "last",
+        "Centre of the window as a fraction of the spectrum (0 = first wavenumber, 1 = "
+        "last)",
         [] (Settings &s) -> double & { return s.spectrum.window.centre; }, {0, 1},
         opencl::playing, &Settings::tables_revision},
     {"window-width", "Width of the window",
-        "From one end to the other, as a share of the spectrum; outside it is 0. "
-        "It covers at least 8 samples",
+        "Full width of the window as a fraction of the spectrum, at least 8 samples; the "
+        "window is 0 outside",
         [] (Settings &s) -> double & { return s.spectrum.window.width; }, {0.01, 2},
         opencl::playing, &Settings::tables_revision},
     {"first-sample", "First sample", "First sample of an A-line that is used",
         [] (Settings &s) -> guint & { return s.spectrum.first_sample; },
         {0, oct::most_samples - 1}, opencl::playing, &Settings::tables_revision},
     {"samples", "Samples",
-        "Samples of an A-line that are used, 0 = all that remain. Files of wavelengths "
-        "and of a background may have a value for each sample, or for each that is used",
+        "Number of samples of an A-line that are used (0 = all from first-sample on); "
+        "wavelength and background files may have a value for each sample or for each "
+        "used one",
         [] (Settings &s) -> guint & { return s.spectrum.samples; },
         {0, oct::most_samples}, opencl::playing, &Settings::tables_revision},
     {"padded-samples", "Padded samples",
-        "Wavenumbers of the spectrum after zeros are put behind it, so that depths are "
-        "closer to one another; 0 = no zeros",
+        "Number of wavenumbers after zero padding, which reduces the depth step (0 = no "
+        "padding)",
         [] (Settings &s) -> guint & { return s.spectrum.padded_samples; },
         {0, oct::most_samples}, opencl::playing, &Settings::tables_revision},
     {"dispersion-a2", "Dispersion, second order",
@@ -502,42 +503,42 @@ const opencl::PropertyTable<Settings> properties = {
         [] (Settings &s) -> std::string & { return s.spectrum.dispersion.phase.path; },
         opencl::playing, &Settings::tables_revision},
     {"background", "Background",
-        "What is subtracted from each spectrum before it is resampled",
+        "Background to subtract from each spectrum before resampling",
         &Settings::background, background_get_type, opencl::playing,
         &Settings::tables_revision},
     {"background-file", "Background file",
-        "File with the background at each sample, for background=file; in units of the "
-        "samples after bit-shift",
+        "File with the background at each sample, in units of the samples after "
+        "bit-shift (background=file)",
         [] (Settings &s) -> std::string & { return s.spectrum.background.path; },
         opencl::playing, &Settings::tables_revision},
     {"background-frames", "Background frames",
-        "Most frames, before the one at hand, whose mean background=rolling subtracts; "
-        "the first frame has its own mean subtracted",
+        "Maximum number of preceding frames to average; the first frame has its own mean "
+        "subtracted (background=rolling)",
         &Settings::background_frames, {1, 1024}, opencl::playing},
     {"settings", "Settings file",
-        "File of properties of this element, NAME=VALUE a line, as oct-calibrate writes "
-        "it; they are set when this is",
+        "Set properties of this element from a file with one NAME=VALUE per line, as "
+        "written by oct-calibrate",
         [] (Settings &s) -> std::string & { return s.file; }, opencl::playing},
     {"calibrate", "Calibrate",
-        "Set to true, the next frame is a mirror's, of which the calibration is found "
-        "and "
-        "posted as a message; set again, with the mirror elsewhere, of both",
+        "Calibrate from the next frame, which must show a mirror, and post the result as "
+        "a message. Set again with the mirror moved to calibrate from both",
         &Settings::calibrate, opencl::playing, &Settings::calibrations},
     {"calibrate-same-side", "Mirrors on the same side",
-        "Both mirrors of calibrate are on the same side of zero delay; else one on each",
+        "Whether both mirrors of calibrate are on the same side of zero delay, instead "
+        "of one on each side",
         &Settings::same_side, opencl::playing},
     {"calibration-folder", "Calibration folder",
-        "Folder where calibrate writes resample-map.npy, with two mirrors "
-        "dispersion-phase.npy, and settings.txt for settings; empty: nowhere",
+        "Folder where calibrate writes resample-map.npy, dispersion-phase.npy (after two "
+        "mirrors) and settings.txt, a file for settings (empty = not written)",
         &Settings::calibration_folder, opencl::playing},
     {"bit-shift", "Bit shift",
-        "Bits that integer samples are shifted right by first (cameras that send 12 bits "
-        "in the upper part of 16); float samples are left as they are",
+        "Number of bits by which integer samples are first shifted right, for cameras "
+        "that send 12 bits in the upper part of 16 (ignored for float samples)",
         &Settings::bit_shift, {0, 31}, opencl::playing},
     {"full-scale", "Full scale",
-        "Value of integer samples, after bit-shift, from which on they are saturated, "
-        "which is a warning; 0 = the largest of the format (4095 for cameras that send "
-        "12 bits in the lower part of 16)",
+        "Value of integer samples after bit-shift from which they count as saturated and "
+        "cause a warning, such as 4095 for 12 bits in the lower part of 16 (0 = maximum "
+        "of the format)",
         &Settings::full_scale, {0, G_MAXUINT}, opencl::playing},
 };
 
@@ -594,7 +595,8 @@ read_settings (const std::string &path, Words &words, GError **error)
   return good;
 }
 
-/* All of them together. What is wrong with the file is told when frames come. */
+/* Sets all properties of the file together. Errors in the file are reported with the next
+ * frame. */
 static void
 take_settings_file (GObject *object, GParamSpec *, gpointer)
 {
@@ -642,7 +644,7 @@ copy_layout (GstStructure *to, const GstStructure *from)
   }
 }
 
-/* What the caps of the output are made of. */
+/* Returns a new structure for the output caps. */
 static GstStructure *
 new_output_structure (const Settings &settings)
 {
@@ -825,7 +827,7 @@ make_stage (GstOctWindowInterp *self, Work &work, const Settings &settings,
   return work.stage != nullptr;
 }
 
-/* What makes samples that are read otherwise than they came. */
+/* Creates the stage that unpacks or clocks samples before they are read, if needed. */
 static bool
 make_reader (
     GstOctWindowInterp *self, Work &work, const Settings &settings, GError **error)
@@ -1029,7 +1031,7 @@ take_or_make_stage (GstOctWindowInterp *self, const Settings &settings,
   return true;
 }
 
-/* What was taken up, on the device. */
+/* Applies the pending settings on the device. */
 static gboolean
 apply_changes (GstOctWindowInterp *self, GError **error)
 {
@@ -1211,7 +1213,7 @@ wants_calibration (const GstOctWindowInterp *self)
   return settings.calibrate && settings.calibrations != self->calibrations;
 }
 
-/* Of the mean of the frame's spectra, without those of background=file. */
+/* Calibrates from the mean spectrum of the frame, less the background of background=file. */
 static bool
 calibrate_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
     cl_command_queue queue, GError **error)
@@ -1272,8 +1274,8 @@ can_defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output)
                 == 0;
 }
 
-/* Of the frame as it comes: rolling means follow the order of the frames, whenever and
- * whether ever the spectra are made. */
+/* Enqueues the work that cannot be deferred. Rolling means follow the order of the frames, even
+ * if the spectra are computed later or never. */
 static gboolean
 enqueue_at_once (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
     oct::RawSpectra &spectra, std::shared_ptr<cl::Buffer> &mean, cl_event *event,

@@ -1,4 +1,4 @@
-/* The plugin "octopencl": from raw spectra to a B-scan, on the device
+/* Plugin "octopencl": OCT processing on OpenCL devices
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -18,7 +18,7 @@ plugin_init (GstPlugin *plugin)
 
   gst_oct_scan_meta_register ();
 
-  /* One line an element, in the order of the alphabet. */
+  /* One line per element, in alphabetical order. */
   registered |= GST_ELEMENT_REGISTER (octangio, plugin);
   registered |= GST_ELEMENT_REGISTER (octaverage, plugin);
   registered |= GST_ELEMENT_REGISTER (octbackground, plugin);

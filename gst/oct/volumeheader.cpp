@@ -1,4 +1,4 @@
-/* Headers of files that other programs open: NRRD and NIfTI-1
+/* File headers of NRRD and NIfTI-1
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,7 +11,7 @@ namespace oct {
 namespace {
 using opencl::NumberType;
 
-/* By the size and kind of a number; null and 0 where a format has none. */
+/* Type names and codes of a number type; null or 0 if a file format lacks the type. */
 struct FileType {
   NumberType type;
   const char *nrrd;
@@ -69,9 +69,9 @@ is_in_space (const FileAxis &axis)
   return axis.along < Along::time;
 }
 
-/* Left, posterior and superior, of unit length. Depth goes down, so that a viewer's coronal
- * plane is the B-scan as octfft shows it, with lines from left to right. Lines, B-scans and
- * depth are right-handed, as fast axis, slow axis and beam are. */
+/* Returns the unit vector of an axis as left, posterior and superior. Depth goes down and
+ * A-lines go from left to right, so a viewer's coronal plane is the B-scan as octfft shows it.
+ * A-lines, B-scans and depth are right-handed, like fast axis, slow axis and beam. */
 std::array<double, 3>
 direction_of (Along along)
 {
@@ -139,7 +139,7 @@ FileAxes
 axes_of (const opencl::FrameFormat &format, bool growing, guint64 frames,
     const Spacing &spacing)
 {
-  const double unknown = 1e-3; /* a micrometre, where other lengths are known */
+  const double unknown = 1e-3; /* 1 µm in mm, if other lengths are known */
   FileAxes made = {&opencl::info_of (format.type), format.complex, false, 0, {}};
   std::vector<guint64> sizes (format.shape.rbegin (), format.shape.rend ());
 
@@ -167,7 +167,7 @@ make_nrrd_header (const FileAxes &file, std::string &header, GError **error)
 {
   const FileType &type = file_type_of (file);
   const gsize digits = 20,
-              dimension = file.axes.size (); /* digits that a size can have */
+              dimension = file.axes.size (); /* maximum number of digits of a size */
   std::string sizes = file.complex ? " 2" : "", kinds = file.complex ? " complex" : "";
   std::string directions = file.complex ? " none" : "";
   std::vector<double> origin (dimension);
@@ -201,7 +201,7 @@ make_nrrd_header (const FileAxes &file, std::string &header, GError **error)
 }
 
 namespace {
-/* As nifti1.h has it; what is not named here stays zero. */
+/* Header as defined by nifti1.h. Unused fields stay zero. */
 struct NiftiHeader {
   gint32 sizeof_hdr;
   char unused[35];
@@ -237,10 +237,10 @@ static_assert (sizeof (NiftiHeader) == 348, "as nifti1.h has it");
 
 const gsize most_nifti_axes = 7;
 const char nifti_millimetres = 2, nifti_seconds = 8;
-const gint16 nifti_aligned = 2; /* to what else is of the sample */
+const gint16 nifti_aligned = 2; /* NIFTI_XFORM_ALIGNED_ANAT */
 
-/* NIfTI's axes go right, anterior and superior. A file of fewer than three has no other way
- * for them to go. */
+/* Sets the sform matrix. NIfTI's axes go right, anterior and superior. A file of fewer than
+ * three axes keeps this orientation. */
 void
 set_places (const FileAxes &file, NiftiHeader &nifti)
 {
