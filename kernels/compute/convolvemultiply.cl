@@ -1,4 +1,4 @@
-/* Products of matrices, of which a convolution consists
+/* Matrix multiplication for convolutions
  *
  * C = A · B, then bias and activation. Row r of A is what the filters see for one number
  * of the output: of image r / (lines · columns) and so on, so its numbers stand where the
@@ -148,7 +148,7 @@ multiply_lanes (PARAMETERS)
     _Pragma ("unroll") for (int n = 0; n < B_LOADS; n++)                                 \
         FOUR (bs[side] + 4 * (item + n * ITEMS)) = b_next[n];                            \
   }
-/* What one k multiplies, read while the one before is multiplied. */
+/* Reads the operands of one k while those of the previous k are multiplied. */
 #define READ(set, side, k)                                                               \
   _Pragma ("unroll") for (int q = 0; q < 2; q++)                                         \
   {                                                                                      \

@@ -334,7 +334,7 @@ key_tile (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint widt
   }
 }
 
-/* What most are: the compiler drops all ways but one. */
+/* The most common settings as constants, so that the compiler drops the other branches */
 #define MAIN_COMPONENT 1
 #define IS_USUAL(keyer) ((keyer).by_excess && (keyer).component == MAIN_COMPONENT)
 

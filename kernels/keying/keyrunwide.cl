@@ -96,7 +96,7 @@ keyed_by (Pixel16 pixels, Key key, int bit)
   return bit_where (here, bit);
 }
 
-/* What is written of a tile: lines, and vectors of a line */
+/* Part of a tile that is written: range of rows, and of vectors in a row */
 typedef struct {
   int begin, stop;
   int first, end;
@@ -108,8 +108,8 @@ is_in_core (Core core, int row)
   return row >= core.begin && row < core.stop;
 }
 
-/* What a camera gives is converted once: pixels of the core wait in the output, which
- * nobody else writes there, until it is known which of them are keyed. */
+/* Camera formats are converted only once. The converted core pixels are kept in the output,
+ * where no other work-item writes, until it is known which of them are keyed. */
 #if CAMERA
 #define KEEPING true
 #define WAITING(input, output, y) ((__global const uchar *)LINE (output, y))
@@ -124,7 +124,7 @@ keep_pixels (FRAME (, output), Place place, int row, int bit, Pixel16 pixels)
   store_wide (LINE (output, place.y + row), place.x + 16 * bit, place.width, pixels);
 }
 
-/* What lies all outside of the frame nobody asks for. */
+/* Vectors entirely outside of the frame are not used: they are 0. */
 INLINED Pixel16
 pixels_of_tile (FilmedLine line, int x, int width)
 {
@@ -191,7 +191,7 @@ find_ways (FILMED (input), FRAME (, output), Place place, Core core, Key key, Ru
   }
 }
 
-/* What lies outside of the frame, for a step that reads it */
+/* Sets the words outside of the frame, for a step that reads them. */
 void
 set_outside (Tile *tile, Place place, int rows, uint16 outside)
 {

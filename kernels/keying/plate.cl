@@ -10,8 +10,8 @@
 /* The screen's colour, measured place by place: in a grid of blocks, the centre of each
  * the place of its colour */
 
-/* Of all work-items of a group, which all come here, to each of them; `sums` has room for
- * one of each. */
+/* Returns the sum over a work-group to each work-item. All work-items must call it; `sums`
+ * has one element per work-item. */
 float4
 sum_of_group (float4 mine, __local float4 *sums)
 {

@@ -83,7 +83,7 @@ load_samples (global const uchar *bytes, uint shift)
 }
 #endif
 
-/* What is not finite counts as nothing: neither in the sum nor in what divides it. */
+/* Non-finite samples are left out of both the sum and the divisor of the mean. */
 #ifdef LOAD_F32LE
 #define FINITE_PART(value) (fabs (value) <= FLT_MAX ? (value) : 0.0f)
 #define MISSING(value) (fabs (value) <= FLT_MAX ? 0u : 1u)

@@ -260,7 +260,7 @@ flow_of_pairs (Flow flow, const Sums *sums, int summed, int n, int begin)
     y += sums[k].imaginary[n];
   }
   if (!powers) {
-    /* What is not a number has no flow, and what is nothing has none. */
+    /* A NaN phase means no flow: return 0. */
     const Floats phase = phase_of (y, x) * flow.unit;
     return phase == phase ? phase : (Floats)0.0f;
   }
@@ -338,7 +338,7 @@ find_block (Flow flow, int begin, int first_line, Output output)
   }
 }
 
-/* What is usual is worth loops of lengths that the compiler knows. */
+/* Common window sizes get loops whose lengths are known at compile time. */
 INLINED void
 find_any_block (Flow flow, int begin, int first_line, Output output)
 {
@@ -383,8 +383,8 @@ find_flow (FLOW, global uchar *restrict output, ulong output_offset)
 #endif
 
 #if !defined(LANES) && !defined(FULL)
-/* Of each pair and depth, the sum of X_j+1 X_j* over `window` depths around it, and of the
- * power (|X_j|^2 + |X_j+1|^2) / 2. */
+/* For each pair and depth, sums X_j+1 X_j* over `window` depths around it, and the power
+ * (|X_j|^2 + |X_j+1|^2) / 2. */
 kernel void
 sum_depths (global const uchar *restrict before_bytes, ulong before_offset,
     global const uchar *restrict after_bytes, ulong after_offset, uint depths, uint pairs,
@@ -410,8 +410,8 @@ sum_depths (global const uchar *restrict before_bytes, ulong before_offset,
   vstore3 (sum, line + depth, sums);
 }
 
-/* Of each A-line and depth, the phase of these sums over `window` pairs around it, times
- * `unit`; 0 where the mean power is below `least_power`. */
+/* For each A-line and depth, computes the phase of these sums over `window` pairs around
+ * it, times `unit`; 0 where the mean power is below `least_power`. */
 kernel void
 find_phase (global const float *restrict sums, uint depths, uint lines, uint pairs,
     uint window_depths, uint window, float least_power, float unit,

@@ -75,7 +75,7 @@ DEFINE_PHILOX (philox, uint, multiply)
 #if GROUPS == 1
 #define philox_of_groups philox
 #else
-/* What a CPU's vectors have is the whole product. */
+/* CPU vectors compute the whole 64-bit product. */
 uint8
 multiply_vectors (uint8 x, uint factor, uint8 *high)
 {
@@ -190,7 +190,7 @@ normal_noise (uint first_group, uint line, uint2 frame, uint seed, float8 *noise
 #endif
 }
 
-/* What both patterns end with, and the argument that it is written to. */
+/* Trailing arguments of the kernels of both patterns, with the output buffer */
 #define OUTPUT                                                                           \
   float noise, uint seed, uint2 frame, uint samples, uint lines, uint offset,            \
       uint stride, __global ushort *output
@@ -304,11 +304,11 @@ grain (uint index, uint column, uint seed, float speed, uint flow)
   return (float3) (radius * cospi (angle), radius * sinpi (angle), random.z);
 }
 
-/* What of the tissue is looked at: x the first depth cell, y how many, z the first A-line,
- * w how many. */
+/* Visible part of the tissue: x is the first depth cell, y the number of depth cells, z the
+ * first A-line, w the number of A-lines. */
 typedef uint4 Box;
 
-/* Of which scatterers there shall be fringes. */
+/* Scatterers that contribute fringes (bit mask) */
 #define STILL 1u
 #define BLOOD 2u
 

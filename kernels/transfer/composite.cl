@@ -4,7 +4,7 @@
  * highest, in floats, so that nothing is rounded between layers. More layers than that
  * take several launches, which hand the pixels on in `carried`.
  *
- * Build options ALIGNMENT: pixels begin at multiples of so many bytes: 4 or 1.
+ * Build options ALIGNMENT: alignment of pixels in bytes, 4 or 1.
  * INTERLACED: a layer may have two fields. WIDE: composite_wide, without such layers.
  * LINEAR: light is blended instead of levels. SAMPLED: a layer may be of what cameras give,
  * or of other levels than the output. WRAP: the launch's first layer is lit by what
@@ -266,7 +266,7 @@ is_covered (int8 place, int x, int y)
          && y - place.s1 < place.s3;
 }
 
-/* What a layer shows at a place of the output that it covers */
+/* Returns the pixel of a layer at an output position that it covers. */
 float4
 pixel_of_layer (Layer layer, int x, int y)
 {
@@ -763,7 +763,7 @@ in_order (Layer layer)
   return layer;
 }
 
-/* What a layer that is not scaled shows, in the order of in_order() */
+/* Returns the pixels of an unscaled layer, in the component order of in_order(). */
 INLINED uint16
 words_of_layer (Layer layer, int x, int y)
 {

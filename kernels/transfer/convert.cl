@@ -35,7 +35,7 @@
 #define OUT_BLOCK_W (1 << OUT_W_SUB)
 #define OUT_BLOCK_H (1 << OUT_H_SUB)
 
-/* SCALE_LANCZOS: for each output column and line the first of so many samples, and their
+/* SCALE_LANCZOS: for each output column and row, the first of `count` samples and their
  * weights */
 typedef struct
 {
@@ -210,7 +210,7 @@ convert_pixel (int4 pixel, const Colors *colors, int2 at)
 #endif
 }
 
-/* What is written, as a Picture is read */
+/* Output frame, the counterpart of Picture for writing */
 typedef struct
 {
   __global uchar *data;
