@@ -119,7 +119,7 @@ close_core (Place place, Tile *tile)
   gather (tile->other, tile->marks, place.rows, columns, 1, false);
 }
 
-/* Of the lines around line `row` of the tile, for each column */
+/* Sums the rows around row `row` of the tile, for each column. */
 INLINED void
 sum_columns (Place place, int row, Tile *tile)
 {

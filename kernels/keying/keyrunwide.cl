@@ -173,12 +173,12 @@ find_ways_of_line (
   tile->within[row] = rule.limit > 0 ? within : ~(uint16)(0);
 }
 
-/* Of all lines, each of which is loaded once */
+/* Finds the ways of all rows of the tile. Each row is loaded once. */
 void
 find_ways (FILMED (input), FRAME (, output), Place place, Core core, Key key, Rule rule,
     Tile *tile)
 {
-  Pixel16 kept[VECTORS + 1]; /* beyond the last vector nobody looks */
+  Pixel16 kept[VECTORS + 1]; /* the one after the last vector stays 0 */
   FilmedLine first = FILMED_LINE (input, place.y + place.begin);
   for (int bit = 0; bit < VECTORS; bit++)
     kept[bit] = pixels_of_tile (first, place.x + 16 * bit, place.width);

@@ -49,8 +49,9 @@ load_samples (__global const uchar *line, uint x, uint step, uint width, float8 
       load_pixel (line, columns.s6), load_pixel (line, columns.s7));
 }
 
-/* What of a block is screen: more than `least` of the chroma that is expected there, and
- * of its hue. The sums and the count of such samples, eight a work-item. */
+/* Finds the screen samples of a block: those with more than `least` of the chroma expected
+ * there, and of its hue. Writes their sums and their count. A work-item reads eight samples
+ * at a time. */
 __kernel void
 measure_screen (FRAME (const, input), uint width, uint height,
     __global const uint *auto_key, uint use_auto_key, uint key,

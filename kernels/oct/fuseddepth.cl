@@ -622,7 +622,7 @@ write_rows (local const PAIR *pairs, uint first, uint depths, uint lines, uint w
   const uint pieces = TILE / PIECE, together = GROUP / pieces;
   const uint line = get_local_id (0) % pieces * PIECE;
   const uint rest = line < lines ? lines - line : 0;
-  /* Those that are left over of a TILE of three pieces. */
+  /* Work-items left over if a TILE has three pieces */
   if (get_local_id (0) >= together * pieces)
     return;
   for (uint begin = 0; begin < depths; begin += together) {
@@ -725,7 +725,7 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
     fetch (input, input_stride, line + 2 * SIDE_BY_SIDE, lines, item, aligned, a, b);
 
     /* 0, but a compiler cannot know that: it would read the tables once and keep them in
-     * so many registers that fewer work-items ran. */
+     * registers, and fewer work-items could run at a time. */
     const uint anew = pass >> 31;
     VALUE values[2][DEPTHS_OF_ITEM];
     float2 y[POINTS];

@@ -157,7 +157,7 @@ find_flow (FLOW, global uchar *restrict output, ulong output_offset)
 typedef FLOATS Floats;
 AT_ANY_ADDRESS (Floats)
 
-/* Of depths beside each other */
+/* Products of adjacent depths */
 typedef struct {
   Floats real[ALL], imaginary[ALL], power[ALL];
 } Products;
@@ -206,7 +206,7 @@ sum_of_depths (const Floats *of, int window)
   return sum;
 }
 
-/* Of a pair, from the depth `start` on. */
+/* Sums the products of a pair of A-lines from depth `start` on. */
 INLINED void
 sum_pair (global const float2 *after, global const float2 *before, int start, int depths,
     int window_depths, bool powers, Sums *sums)
@@ -260,7 +260,7 @@ flow_of_pairs (Flow flow, const Sums *sums, int summed, int n, int begin)
     y += sums[k].imaginary[n];
   }
   if (!powers) {
-    /* A NaN phase means no flow: return 0. */
+    /* NaN samples and zero sums have no flow. */
     const Floats phase = phase_of (y, x) * flow.unit;
     return phase == phase ? phase : (Floats)0.0f;
   }
@@ -273,7 +273,7 @@ flow_of_pairs (Flow flow, const Sums *sums, int summed, int n, int begin)
   return flow_of (x, y, p, flow.least_power, flow.unit);
 }
 
-/* What is made of a block. */
+/* Output of a block */
 #ifdef FULL
 typedef struct {
   Words (*tile)[STRIP_VECTORS];

@@ -380,9 +380,9 @@ tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
           as_uint (phase) + displacement_phase + shift.phase - level, as_uint (amplitude));
 }
 
-/* What of the tissue stays as it is but for its breath, which moves all of it alike: the
- * sum over scatterers of a exp (i phase), in a plane of real and one of imaginary parts.
- * A group a work-item. */
+/* Computes the static part of the tissue, which only breathing moves, all of it alike. It
+ * is the sum over scatterers of a exp (i phase), as a plane of real and one of imaginary
+ * parts. Each work-item computes one group. */
 __kernel void
 still_tissue (__global const uint8 *position, __global const Scatterer *scatterers,
     Box box, uint groups, __global float8 *real, __global float8 *imaginary)

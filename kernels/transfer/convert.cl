@@ -147,8 +147,8 @@ sample (const Picture *in, const Taps *taps, int2 out_size, int x, int y)
 }
 #endif
 
-/* Of 128: what is added before a level is rounded down. Bayer's matrix of 8 × 8 has each
- * odd number once, so that the mean is right. */
+/* Returns the offset, in 1/128, that is added before a level is rounded down. The 8 × 8
+ * Bayer matrix has each odd number once, so that the mean is right. */
 int
 rounding (int2 at)
 {
