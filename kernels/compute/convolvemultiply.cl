@@ -3,8 +3,8 @@
  * C = A · B, then bias and activation. Row r of A is what the filters see for one number
  * of the output: of image r / (lines · columns) and so on, so its numbers stand where the
  * input has them, and where each four of them begin is `fours`. B lies in panels of
- * COLUMNS columns, [batch][panel][k][COLUMNS], filled up with zeros. Of a batch, A, B and
- * C stand so many numbers from one to the next.
+ * COLUMNS columns, [batch][panel][k][COLUMNS], filled up with zeros. A, B and C each
+ * have a distance in numbers from one batch to the next.
  *
  * `multiply_lanes`, for a CPU: a work-item makes ROWS x 2 · LANES of C in registers.
  * `multiply_groups`: 8 x 16 work-items make 128 x 64 of it by way of local memory. Where

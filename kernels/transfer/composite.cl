@@ -629,7 +629,7 @@ bits_of_any (uint16 words)
   return ~bits_of_all (~words);
 }
 
-/* What a layer shows there, all of which it covers */
+/* Blends the words of a layer that covers all of these pixels. */
 INLINED void
 add_wide_words (WidePixels *below, Layer layer, int4 order, uint16 words)
 {
@@ -752,7 +752,7 @@ sample_wide (Layer layer, int x, int y)
   return pixels;
 }
 
-/* Those of what is sampled are made in this order. */
+/* Sets the component order in which the words of sampled layers are built. */
 INLINED Layer
 in_order (Layer layer)
 {

@@ -97,7 +97,7 @@ weighted (const Picture *in, const Taps *taps, int x, int y, int field)
   return clamp (convert_int4_rte (sum), 0, MAXIMUM (IN_BITS));
 }
 #else
-/* What the output sample covers of the picture: from, to. A line of a field is as wide as
+/* Returns the range of the input that an output sample covers: from, to. A line of a field is as wide as
  * two of the frame. */
 int2
 covered (Place place, int fields, int in_size)
