@@ -1,10 +1,10 @@
-/* Products of matrices, of which a convolution consists
+/* Matrix multiplication for convolutions
  *
  * C = A · B, then bias and activation. Row r of A is what the filters see for one number
  * of the output: of image r / (lines · columns) and so on, so its numbers stand where the
  * input has them, and where each four of them begin is `fours`. B lies in panels of
- * COLUMNS columns, [batch][panel][k][COLUMNS], filled up with zeros. Of a batch, A, B and
- * C stand so many numbers from one to the next.
+ * COLUMNS columns, [batch][panel][k][COLUMNS], filled up with zeros. A, B and C each
+ * have a distance in numbers from one batch to the next.
  *
  * `multiply_lanes`, for a CPU: a work-item makes ROWS x 2 · LANES of C in registers.
  * `multiply_groups`: 8 x 16 work-items make 128 x 64 of it by way of local memory. Where
@@ -148,7 +148,7 @@ multiply_lanes (PARAMETERS)
     _Pragma ("unroll") for (int n = 0; n < B_LOADS; n++)                                 \
         FOUR (bs[side] + 4 * (item + n * ITEMS)) = b_next[n];                            \
   }
-/* What one k multiplies, read while the one before is multiplied. */
+/* Reads the operands of one k while those of the previous k are multiplied. */
 #define READ(set, side, k)                                                               \
   _Pragma ("unroll") for (int q = 0; q < 2; q++)                                         \
   {                                                                                      \

@@ -1,4 +1,4 @@
-/* What each number of an output sees of the input, as the row of a matrix ("im2col")
+/* Unfolds the input into a matrix with one row per output value ("im2col")
  *
  * Products that came out of a library, or in parts, get bias and activation in `finish`.
  *

@@ -63,7 +63,7 @@ pixel_of_parts (int4 parts)
 #endif
 }
 
-/* Of three pixels above each other; beyond the frame lie those of its rim. */
+/* Sums the change of three pixels of a column. Positions beyond the frame are clamped. */
 int4
 change_of_column (FRAME (const, input), uint width, uint height,
     __global const ushort4 *before, int x, int y)

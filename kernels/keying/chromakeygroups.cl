@@ -24,8 +24,8 @@
 #define EDGE_ROWS (TILE_ROWS + 2 * RADIUS)
 #define EDGE_FOURS (TILE_COLUMNS / 4 + 2)
 
-/* Marks, and what is left of them after erosion: a line is so many words, the last one
- * half used. Marks are written by eight. */
+/* Number of words in a row of marks, before and after erosion. The last word is half used.
+ * Marks are written eight at a time. */
 #define MARKED_WORDS (TILE_COLUMNS / 32 + 1)
 #ifdef __ENDIAN_LITTLE__
 #define EIGHT_OF_WORDS(eight) (eight)
@@ -215,7 +215,7 @@ sum_of_side (float4 before, float4 middle, float4 after)
              before.s3 + near_after, near_after + after.s2);
 }
 
-/* What a line adds where another is left out: for the first ones, none is. */
+/* Adds a row to the sums and removes the row that leaves the window, if any. */
 INLINED void
 add_line (Moments *sum, __local const float4 *lumas, __local const float4 *distances,
     int left_out)
@@ -334,7 +334,7 @@ key_tile (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint widt
   }
 }
 
-/* What most are: the compiler drops all ways but one. */
+/* The most common settings as constants, so that the compiler drops the other branches */
 #define MAIN_COMPONENT 1
 #define IS_USUAL(keyer) ((keyer).by_excess && (keyer).component == MAIN_COMPONENT)
 

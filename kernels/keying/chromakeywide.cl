@@ -89,8 +89,8 @@ look_at_line (
   }
 }
 
-/* Of so many lines of CORE_SIDE neighbours `step` apart: whether all are marked, or their
- * sum */
+/* Combines CORE_SIDE neighbours `step` apart, in each of `lines` rows: with `all_of` whether
+ * all are marked, otherwise their sum */
 INLINED void
 gather (const uchar *from, uchar *to, int lines, int columns, int step, bool all_of)
 {
@@ -107,7 +107,7 @@ gather (const uchar *from, uchar *to, int lines, int columns, int step, bool all
   }
 }
 
-/* Of marks the core: that of the tile's first pixel is at marks[CORE_REACH]. */
+/* Computes the core of the marks. The tile's first pixel is at marks[CORE_REACH]. */
 INLINED void
 close_core (Place place, Tile *tile)
 {
@@ -119,7 +119,7 @@ close_core (Place place, Tile *tile)
   gather (tile->other, tile->marks, place.rows, columns, 1, false);
 }
 
-/* Of the lines around line `row` of the tile, for each column */
+/* Sums the rows around row `row` of the tile, for each column. */
 INLINED void
 sum_columns (Place place, int row, Tile *tile)
 {

@@ -123,7 +123,7 @@ start_at (uint right, uint bit)
   return 31 - clz (starts);
 }
 
-/* Of the connections to the word above, those that no neighbour makes as well */
+/* Returns the connections to the word above that no neighbour makes as well. */
 uint
 needed_above (uint down, uint right_above, uint right)
 {
@@ -142,7 +142,7 @@ needed_above (uint down, uint right_above, uint right)
     }                                                                                    \
   }                                                                                      \
                                                                                          \
-  /* Nobody waits: whoever finds that a root has got a parent goes on with that. */      \
+  /* Lock-free: if a root has gained a parent meanwhile, continue with that parent. */   \
   void unite_##name (volatile space uint *parent, uint a, uint b)                        \
   {                                                                                      \
     for (;;) {                                                                           \

@@ -1,4 +1,4 @@
-/* keying: what elements that follow each other do, a tile in local memory a work-group
+/* keying: runs a chain of keying steps, one tile in local memory per work-group
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
@@ -11,7 +11,7 @@
 #include "tiles.clh"
 #include "unkeyed.clh"
 
-/* Of eight pixels, those that the key or their own alpha makes transparent */
+/* Returns which of eight pixels the key or their own alpha makes transparent. */
 uint
 keyed_by (Pixel8 pixels, Key key, int x, int width)
 {

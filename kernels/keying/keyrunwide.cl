@@ -96,7 +96,7 @@ keyed_by (Pixel16 pixels, Key key, int bit)
   return bit_where (here, bit);
 }
 
-/* What is written of a tile: lines, and vectors of a line */
+/* Part of a tile that is written: range of rows, and of vectors in a row */
 typedef struct {
   int begin, stop;
   int first, end;
@@ -108,8 +108,8 @@ is_in_core (Core core, int row)
   return row >= core.begin && row < core.stop;
 }
 
-/* What a camera gives is converted once: pixels of the core wait in the output, which
- * nobody else writes there, until it is known which of them are keyed. */
+/* Camera formats are converted only once. The converted core pixels are kept in the output,
+ * where no other work-item writes, until it is known which of them are keyed. */
 #if CAMERA
 #define KEEPING true
 #define WAITING(input, output, y) ((__global const uchar *)LINE (output, y))
@@ -124,7 +124,7 @@ keep_pixels (FRAME (, output), Place place, int row, int bit, Pixel16 pixels)
   store_wide (LINE (output, place.y + row), place.x + 16 * bit, place.width, pixels);
 }
 
-/* What lies all outside of the frame nobody asks for. */
+/* Vectors entirely outside of the frame are not used: they are 0. */
 INLINED Pixel16
 pixels_of_tile (FilmedLine line, int x, int width)
 {
@@ -173,12 +173,12 @@ find_ways_of_line (
   tile->within[row] = rule.limit > 0 ? within : ~(uint16)(0);
 }
 
-/* Of all lines, each of which is loaded once */
+/* Finds the ways of all rows of the tile. Each row is loaded once. */
 void
 find_ways (FILMED (input), FRAME (, output), Place place, Core core, Key key, Rule rule,
     Tile *tile)
 {
-  Pixel16 kept[VECTORS + 1]; /* beyond the last vector nobody looks */
+  Pixel16 kept[VECTORS + 1]; /* the one after the last vector stays 0 */
   FilmedLine first = FILMED_LINE (input, place.y + place.begin);
   for (int bit = 0; bit < VECTORS; bit++)
     kept[bit] = pixels_of_tile (first, place.x + 16 * bit, place.width);
@@ -191,7 +191,7 @@ find_ways (FILMED (input), FRAME (, output), Place place, Core core, Key key, Ru
   }
 }
 
-/* What lies outside of the frame, for a step that reads it */
+/* Sets the words outside of the frame, for a step that reads them. */
 void
 set_outside (Tile *tile, Place place, int rows, uint16 outside)
 {

@@ -26,8 +26,8 @@ levels_of (Pixel pixel)
       COMPONENT (pixel, BLUE), COMPONENT (pixel, ALPHA));
 }
 
-/* What is held out is as it was filmed, and what is garbage is not seen, held out or not;
- * `garbage`, `holdout`: 0 where there is no such matte. */
+/* Holdout areas keep the input pixels. Garbage areas are transparent, even where they are
+ * held out. `garbage` and `holdout` are 0 if there is no such matte. */
 __kernel void
 apply_mattes (FILMED (input), FRAME (, output), uint width, uint height,
     uint garbage, __global const uchar *garbage_matte, uint holdout,

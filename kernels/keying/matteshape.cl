@@ -38,7 +38,7 @@ take_alpha (FRAME (const, input), uint width, uint height, uint flip,
 }
 
 /* From maxima of `run` columns those of twice as many, in the planes that begin at `runs`
- * and `doubled`. A run that goes on beyond its line is none: nobody asks for it. */
+ * and `doubled`. Runs that extend beyond their row are not used. */
 __kernel void
 double_runs (__global Alpha *planes, ulong runs, ulong doubled, uint stride, uint height,
     uint run)

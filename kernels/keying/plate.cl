@@ -10,8 +10,8 @@
 /* The screen's colour, measured place by place: in a grid of blocks, the centre of each
  * the place of its colour */
 
-/* Of all work-items of a group, which all come here, to each of them; `sums` has room for
- * one of each. */
+/* Returns the sum over a work-group to each work-item. All work-items must call it; `sums`
+ * has one element per work-item. */
 float4
 sum_of_group (float4 mine, __local float4 *sums)
 {
@@ -49,8 +49,9 @@ load_samples (__global const uchar *line, uint x, uint step, uint width, float8 
       load_pixel (line, columns.s6), load_pixel (line, columns.s7));
 }
 
-/* What of a block is screen: more than `least` of the chroma that is expected there, and
- * of its hue. The sums and the count of such samples, eight a work-item. */
+/* Finds the screen samples of a block: those with more than `least` of the chroma expected
+ * there, and of its hue. Writes their sums and their count. A work-item reads eight samples
+ * at a time. */
 __kernel void
 measure_screen (FRAME (const, input), uint width, uint height,
     __global const uint *auto_key, uint use_auto_key, uint key,

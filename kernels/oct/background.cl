@@ -83,13 +83,13 @@ load_samples (global const uchar *bytes, uint shift)
 }
 #endif
 
-/* What is not finite counts as nothing: neither in the sum nor in what divides it. */
+/* Non-finite samples are left out of both the sum and the divisor of the mean. */
 #ifdef LOAD_F32LE
 #define FINITE_PART(value) (fabs (value) <= FLT_MAX ? (value) : 0.0f)
 #define MISSING(value) (fabs (value) <= FLT_MAX ? 0u : 1u)
-/* What rounding takes from a sum is kept and given back, so that the mean of many lines
- * is as good as that of a few. Of a block: the sums, what they lack, and how many samples
- * are not finite. */
+/* Compensated summation keeps the rounding error of a sum and adds it back, so that the
+ * mean of many lines is as accurate as that of a few. A block stores three rows: the sums,
+ * their errors, and the number of non-finite samples. */
 #define ROWS_OF_BLOCK 3
 #else
 #define ROWS_OF_BLOCK 1

@@ -108,8 +108,8 @@ assemble_four (global const uchar *line, uint four)
 #endif
 }
 
-/* What is not finite would reach the other A-line of a pair in their common transform: 0
- * stands for it there, and its A-line is marked. */
+/* Replaces non-finite samples with 0 and marks their A-line. They would otherwise reach
+ * the other A-line of the pair in the common transform. */
 #ifdef LOAD_F32LE
 void
 take_broken (FOUR *samples, local uint *mark, bool counts, global uint *counter)
@@ -200,7 +200,7 @@ fetch (global const uchar *restrict input, long stride, uint line, uint lines, u
   }
 }
 
-/* What lies beyond an end is as the sample there. */
+/* Repeats the first and the last sample beyond the ends. */
 void
 extend (local SAMPLE *samples, uint item)
 {
@@ -371,7 +371,7 @@ transform (float2 *x, local PART *places, global const float2 *restrict roots, u
 #define LAST RADIX_2
 #endif
 
-/* What points are made of */
+/* Interpolation of the points of a transform */
 
 /* Two real A-lines leave their transform at twice their size, which is halved before. */
 #define PORTION (COMPLEX ? 1.0f : 0.5f)
@@ -379,7 +379,7 @@ transform (float2 *x, local PART *places, global const float2 *restrict roots, u
 /* Few taps stay in registers, next to one transform. */
 #define HELD (TAPS <= 2 && !COMPLEX)
 
-/* Of one point: where its first sample is, and how much it takes of each. */
+/* First sample and interpolation weights of one point */
 typedef struct {
   local const SAMPLE *from;
   float weight[TAPS];
@@ -416,7 +416,7 @@ interpolate (Tap tap, float2 value)
   return value;
 }
 
-/* What the background contributes to a point. */
+/* Returns the contribution of the background to a point. */
 float
 background_at (
     Tap tap, local const SAMPLE *samples, global const float *restrict background)
@@ -428,11 +428,11 @@ background_at (
   return sum;
 }
 
-/* What comes out */
+/* Output */
 
-/* So many of a butterfly's bins are depths, */
+/* Number of bins of a butterfly that are depths */
 #define BINS_OF_BUTTERFLY (LAST / OVERSAMPLING / 2)
-/* and of a work-item's points. */
+/* Number of points of a work-item that are depths */
 #define DEPTHS_OF_ITEM (POINTS / OVERSAMPLING / 2)
 
 /* The n-th depth of a work-item, as the last step leaves them. */
@@ -568,7 +568,7 @@ find_values (float2 *y, VALUE values[2][DEPTHS_OF_ITEM], local PART *places,
  * same depths find them in different banks. */
 #define PITCH (DEPTHS + 8)
 
-/* Of both A-lines of a pair. */
+/* Pixels of both A-lines of a pair */
 #if FULL_BITS == 8
 #define PAIR ushort
 #else
@@ -622,7 +622,7 @@ write_rows (local const PAIR *pairs, uint first, uint depths, uint lines, uint w
   const uint pieces = TILE / PIECE, together = GROUP / pieces;
   const uint line = get_local_id (0) % pieces * PIECE;
   const uint rest = line < lines ? lines - line : 0;
-  /* Those that are left over of a TILE of three pieces. */
+  /* Work-items left over if a TILE has three pieces */
   if (get_local_id (0) >= together * pieces)
     return;
   for (uint begin = 0; begin < depths; begin += together) {
@@ -681,7 +681,7 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
   local SAMPLE *samples = SAMPLES_AT (beside);
   input += input_offset;
 #ifdef LOAD_F32LE
-  /* Of both A-lines of a pair, for one pass and the next in turn. */
+  /* Marks of both A-lines of a pair, for even and odd passes */
   local uint marks[SIDE_BY_SIDE][2][2];
   if (item < 4)
     marks[beside][item / 2][item % 2] = 0;
@@ -725,7 +725,7 @@ make_depth (global const uchar *restrict input, ulong input_offset, long input_s
     fetch (input, input_stride, line + 2 * SIDE_BY_SIDE, lines, item, aligned, a, b);
 
     /* 0, but a compiler cannot know that: it would read the tables once and keep them in
-     * so many registers that fewer work-items ran. */
+     * registers, and fewer work-items could run at a time. */
     const uint anew = pass >> 31;
     VALUE values[2][DEPTHS_OF_ITEM];
     float2 y[POINTS];

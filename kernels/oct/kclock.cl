@@ -87,7 +87,7 @@ find_places (global const float2 *restrict turning, uint samples, uint lines,
     sum += places[n];
   }
   float2 before = sums_before (sums, sum);
-  /* What no clock would do is left over. */
+  /* Clamping to SLOWEST leaves a sum other than 0. Spread this rest evenly. */
   const float rest = before.y / (samples - 1);
   for (uint n = begin; n < end; n++) {
     before.x += places[n];

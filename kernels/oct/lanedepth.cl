@@ -53,7 +53,7 @@
 /* From one row to the next: a cache has more places for them than for powers of two. */
 #define PITCH (COLUMNS + 1)
 
-/* Of all lanes. */
+/* A complex value for each lane */
 typedef struct {
   FLOATS x, y;
 } Point;
@@ -167,7 +167,7 @@ load_samples (local FLOATS *samples, global const uchar *input, long stride, uin
     }
   }
   count_broken (broken, last, counter);
-  /* What lies beyond an end is as the sample there. */
+  /* Repeat the first and the last sample beyond the ends. */
   for (uint n = 1; TAPS > 2 && n <= EDGE; n++) {
     samples[-(int)n] = samples[0];
     samples[SAMPLES - 1 + n] = samples[SAMPLES - 1];
@@ -236,7 +236,7 @@ transform_column (local const FLOATS *samples, local Point *points,
   }
 }
 
-/* Of a complex A-line the first half, which is all of its depths. */
+/* For complex A-lines, only the first half of the bins, which holds all depths */
 #define BINS_OF_LAST (COMPLEX ? RADIX_4 / 2 : RADIX_4)
 
 void
@@ -266,7 +266,7 @@ transform_row (
   }
 }
 
-/* What comes out */
+/* Output */
 
 /* The bins of all lanes become values in local memory, depth by depth. */
 typedef struct {

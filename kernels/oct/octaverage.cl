@@ -38,7 +38,7 @@ stored_of (VALUE value)
 #endif
 }
 
-/* Of the A-lines from `first` up to `end` that make a mean. */
+/* Returns the mean of `count` A-lines, `line_step` values apart. */
 VALUE
 mean_of_lines (global const INPUT *input, uint count, uint line_step)
 {

@@ -1,4 +1,4 @@
-/* What is the same in all A-lines of depths: found where they vary least, and taken away
+/* Estimates the background that all A-lines share where they vary least, and subtracts it
  *
  * A frame is lines of `columns` floats, the real and imaginary parts of depths; each column
  * is on its own. A work-item has WIDE of them beside each other, the last ones of a line
@@ -47,8 +47,8 @@ find_segments (global const float *restrict input, ulong offset, ulong pitch,
   STORE (squares / (float)(end - begin) - mean * mean, 0, variances + at);
 }
 
-/* Of each column the mean of the segment with the least variance, 0 where none is finite.
- */
+/* Selects for each column the mean of the segment with the lowest variance, or 0 if no
+ * segment has a finite variance. */
 kernel void
 choose_segments (global const float *restrict means,
     global const float *restrict variances, uint columns, uint segments,

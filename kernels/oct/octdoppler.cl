@@ -157,7 +157,7 @@ find_flow (FLOW, global uchar *restrict output, ulong output_offset)
 typedef FLOATS Floats;
 AT_ANY_ADDRESS (Floats)
 
-/* Of depths beside each other */
+/* Products of adjacent depths */
 typedef struct {
   Floats real[ALL], imaginary[ALL], power[ALL];
 } Products;
@@ -206,7 +206,7 @@ sum_of_depths (const Floats *of, int window)
   return sum;
 }
 
-/* Of a pair, from the depth `start` on. */
+/* Sums the products of a pair of A-lines from depth `start` on. */
 INLINED void
 sum_pair (global const float2 *after, global const float2 *before, int start, int depths,
     int window_depths, bool powers, Sums *sums)
@@ -260,7 +260,7 @@ flow_of_pairs (Flow flow, const Sums *sums, int summed, int n, int begin)
     y += sums[k].imaginary[n];
   }
   if (!powers) {
-    /* What is not a number has no flow, and what is nothing has none. */
+    /* NaN samples and zero sums have no flow. */
     const Floats phase = phase_of (y, x) * flow.unit;
     return phase == phase ? phase : (Floats)0.0f;
   }
@@ -273,7 +273,7 @@ flow_of_pairs (Flow flow, const Sums *sums, int summed, int n, int begin)
   return flow_of (x, y, p, flow.least_power, flow.unit);
 }
 
-/* What is made of a block. */
+/* Output of a block */
 #ifdef FULL
 typedef struct {
   Words (*tile)[STRIP_VECTORS];
@@ -338,7 +338,7 @@ find_block (Flow flow, int begin, int first_line, Output output)
   }
 }
 
-/* What is usual is worth loops of lengths that the compiler knows. */
+/* Common window sizes get loops whose lengths are known at compile time. */
 INLINED void
 find_any_block (Flow flow, int begin, int first_line, Output output)
 {
@@ -383,8 +383,8 @@ find_flow (FLOW, global uchar *restrict output, ulong output_offset)
 #endif
 
 #if !defined(LANES) && !defined(FULL)
-/* Of each pair and depth, the sum of X_j+1 X_j* over `window` depths around it, and of the
- * power (|X_j|^2 + |X_j+1|^2) / 2. */
+/* For each pair and depth, sums X_j+1 X_j* over `window` depths around it, and the power
+ * (|X_j|^2 + |X_j+1|^2) / 2. */
 kernel void
 sum_depths (global const uchar *restrict before_bytes, ulong before_offset,
     global const uchar *restrict after_bytes, ulong after_offset, uint depths, uint pairs,
@@ -410,8 +410,8 @@ sum_depths (global const uchar *restrict before_bytes, ulong before_offset,
   vstore3 (sum, line + depth, sums);
 }
 
-/* Of each A-line and depth, the phase of these sums over `window` pairs around it, times
- * `unit`; 0 where the mean power is below `least_power`. */
+/* For each A-line and depth, computes the phase of these sums over `window` pairs around
+ * it, times `unit`; 0 where the mean power is below `least_power`. */
 kernel void
 find_phase (global const float *restrict sums, uint depths, uint lines, uint pairs,
     uint window_depths, uint window, float least_power, float unit,

@@ -63,7 +63,7 @@ level (COMPONENT real, COMPONENT imaginary, Scale scale)
 #include "rows.clh"
 #endif
 
-/* Of the depths of an A-line that are wanted. */
+/* How the depths of an A-line are displayed */
 typedef struct {
   Scale scale;
   global const float *pattern;
@@ -89,7 +89,8 @@ bin_of (global const BIN *line, uint depth, Shown shown)
 
 #ifdef LANES
 #ifdef DIFFERENCE
-/* Of floats of bins, the n-th of an A-line and those behind it. */
+/* Subtracts the pattern from bins, as floats from the n-th of an A-line on. Clears the first
+ * `empty` depths. */
 INLINED FLOATS
 difference (FLOATS values, int n, Shown shown)
 {

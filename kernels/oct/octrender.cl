@@ -31,7 +31,7 @@ bound_depths (global const NUMBER *restrict volume, ulong offset, uint4 size,
   bounds[line * bricks + brick] = greatest;
 }
 
-/* Of those, of each brick. */
+/* Computes the maximum of these for each brick. */
 kernel void
 bound_bricks (global const NUMBER *restrict depths, uint4 size, uint4 bricks,
     global NUMBER *restrict bounds)

@@ -127,7 +127,7 @@ store (B_SCAN, global NUMBER *restrict volume, ulong place)
 #endif
 
 #ifndef TILE
-/* What nothing came for. */
+/* Fills a row that received no data with `nothing`. */
 kernel void
 clear_row (global float *restrict plane, uint rows, uint row, uint lines, float nothing)
 {

@@ -75,7 +75,7 @@ DEFINE_PHILOX (philox, uint, multiply)
 #if GROUPS == 1
 #define philox_of_groups philox
 #else
-/* What a CPU's vectors have is the whole product. */
+/* CPU vectors compute the whole 64-bit product. */
 uint8
 multiply_vectors (uint8 x, uint factor, uint8 *high)
 {
@@ -190,7 +190,7 @@ normal_noise (uint first_group, uint line, uint2 frame, uint seed, float8 *noise
 #endif
 }
 
-/* What both patterns end with, and the argument that it is written to. */
+/* Trailing arguments of the kernels of both patterns, with the output buffer */
 #define OUTPUT                                                                           \
   float noise, uint seed, uint2 frame, uint samples, uint lines, uint offset,            \
       uint stride, __global ushort *output
@@ -304,11 +304,11 @@ grain (uint index, uint column, uint seed, float speed, uint flow)
   return (float3) (radius * cospi (angle), radius * sinpi (angle), random.z);
 }
 
-/* What of the tissue is looked at: x the first depth cell, y how many, z the first A-line,
- * w how many. */
+/* Visible part of the tissue: x is the first depth cell, y the number of depth cells, z the
+ * first A-line, w the number of A-lines. */
 typedef uint4 Box;
 
-/* Of which scatterers there shall be fringes. */
+/* Scatterers that contribute fringes (bit mask) */
 #define STILL 1u
 #define BLOOD 2u
 
@@ -380,9 +380,9 @@ tissue (__global const Layer *layers, uint n_layers, float cell, float grains,
           as_uint (phase) + displacement_phase + shift.phase - level, as_uint (amplitude));
 }
 
-/* What of the tissue stays as it is but for its breath, which moves all of it alike: the
- * sum over scatterers of a exp (i phase), in a plane of real and one of imaginary parts.
- * A group a work-item. */
+/* Computes the static part of the tissue, which only breathing moves, all of it alike. It
+ * is the sum over scatterers of a exp (i phase), as a plane of real and one of imaginary
+ * parts. Each work-item computes one group. */
 __kernel void
 still_tissue (__global const uint8 *position, __global const Scatterer *scatterers,
     Box box, uint groups, __global float8 *real, __global float8 *imaginary)

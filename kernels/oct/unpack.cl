@@ -63,7 +63,7 @@ sample_at (global const uchar *line, uint sample, uint shift)
 #elif defined(UNPACK_12P)
   return bits_at (line, sample, 12) >> shift;
 #else
-  /* Of two samples in three bytes the upper eight bits stand around both lower fours. */
+  /* Two samples in three bytes: the middle byte holds the lower four bits of both. */
   global const uchar *pair = line + sample / 2 * 3;
   const uint lower = sample % 2 ? pair[1] >> 4 : pair[1] & 15;
   return ((uint)pair[sample % 2 ? 2 : 0] << 4 | lower) >> shift;

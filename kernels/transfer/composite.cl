@@ -4,7 +4,7 @@
  * highest, in floats, so that nothing is rounded between layers. More layers than that
  * take several launches, which hand the pixels on in `carried`.
  *
- * Build options ALIGNMENT: pixels begin at multiples of so many bytes: 4 or 1.
+ * Build options ALIGNMENT: alignment of pixels in bytes, 4 or 1.
  * INTERLACED: a layer may have two fields. WIDE: composite_wide, without such layers.
  * LINEAR: light is blended instead of levels. SAMPLED: a layer may be of what cameras give,
  * or of other levels than the output. WRAP: the launch's first layer is lit by what
@@ -266,7 +266,7 @@ is_covered (int8 place, int x, int y)
          && y - place.s1 < place.s3;
 }
 
-/* What a layer shows at a place of the output that it covers */
+/* Returns the pixel of a layer at an output position that it covers. */
 float4
 pixel_of_layer (Layer layer, int x, int y)
 {
@@ -629,7 +629,7 @@ bits_of_any (uint16 words)
   return ~bits_of_all (~words);
 }
 
-/* What a layer shows there, all of which it covers */
+/* Blends the words of a layer that covers all of these pixels. */
 INLINED void
 add_wide_words (WidePixels *below, Layer layer, int4 order, uint16 words)
 {
@@ -752,7 +752,7 @@ sample_wide (Layer layer, int x, int y)
   return pixels;
 }
 
-/* Those of what is sampled are made in this order. */
+/* Sets the component order in which the words of sampled layers are built. */
 INLINED Layer
 in_order (Layer layer)
 {
@@ -763,7 +763,7 @@ in_order (Layer layer)
   return layer;
 }
 
-/* What a layer that is not scaled shows, in the order of in_order() */
+/* Returns the pixels of an unscaled layer, in the component order of in_order(). */
 INLINED uint16
 words_of_layer (Layer layer, int x, int y)
 {

@@ -35,7 +35,7 @@
 #define OUT_BLOCK_W (1 << OUT_W_SUB)
 #define OUT_BLOCK_H (1 << OUT_H_SUB)
 
-/* SCALE_LANCZOS: for each output column and line the first of so many samples, and their
+/* SCALE_LANCZOS: for each output column and row, the first of `count` samples and their
  * weights */
 typedef struct
 {
@@ -97,7 +97,7 @@ weighted (const Picture *in, const Taps *taps, int x, int y, int field)
   return clamp (convert_int4_rte (sum), 0, MAXIMUM (IN_BITS));
 }
 #else
-/* What the output sample covers of the picture: from, to. A line of a field is as wide as
+/* Returns the range of the input that an output sample covers: from, to. A line of a field is as wide as
  * two of the frame. */
 int2
 covered (Place place, int fields, int in_size)
@@ -147,8 +147,8 @@ sample (const Picture *in, const Taps *taps, int2 out_size, int x, int y)
 }
 #endif
 
-/* Of 128: what is added before a level is rounded down. Bayer's matrix of 8 × 8 has each
- * odd number once, so that the mean is right. */
+/* Returns the offset, in 1/128, that is added before a level is rounded down. The 8 × 8
+ * Bayer matrix has each odd number once, so that the mean is right. */
 int
 rounding (int2 at)
 {
@@ -210,7 +210,7 @@ convert_pixel (int4 pixel, const Colors *colors, int2 at)
 #endif
 }
 
-/* What is written, as a Picture is read */
+/* Output frame, the counterpart of Picture for writing */
 typedef struct
 {
   __global uchar *data;
