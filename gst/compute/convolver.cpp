@@ -1,4 +1,4 @@
-/* What makes a convolution on a device, by one of several methods
+/* Runs a convolution on a device by one of several methods
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

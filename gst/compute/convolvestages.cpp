@@ -1,4 +1,4 @@
-/* What the methods of a convolution are made of, each one launch
+/* Stages of the convolution methods, each one kernel launch
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -89,11 +89,10 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE ("src", GST_P
   }
 
 DEFINE_ENUM (border_type, "GstOpenCLConvolveBorder",
-    {int (compute::Border::zero), "Zeros", "zero"},
-    {int (compute::Border::clamp), "The edge's own numbers", "clamp"},
-    {int (compute::Border::mirror), "Mirrored at the edge, which is there once",
-        "mirror"},
-    {int (compute::Border::wrap), "From the other side", "wrap"})
+    {int (compute::Border::zero), "Zero padding", "zero"},
+    {int (compute::Border::clamp), "Repeat the edge value", "clamp"},
+    {int (compute::Border::mirror), "Mirror without repeating the edge value", "mirror"},
+    {int (compute::Border::wrap), "Wrap around to the opposite edge", "wrap"})
 
 DEFINE_ENUM (activation_type, "GstOpenCLConvolveActivation",
     {int (compute::Activation::none), "None", "none"},
@@ -105,13 +104,13 @@ DEFINE_ENUM (activation_type, "GstOpenCLConvolveActivation",
 
 DEFINE_ENUM (method_type, "GstOpenCLConvolveMethod",
     {int (compute::Method::automatic), "The fastest for such sizes", "auto"},
-    {int (compute::Method::direct), "The sum as it is", "direct"},
+    {int (compute::Method::direct), "Direct summation", "direct"},
     {int (compute::Method::separable), "Lines, then columns: of a column times a line",
         "separable"},
     {int (compute::Method::winograd), "Winograd's F(4x4, 3x3): arrays, 3x3 taps",
         "winograd"},
-    {int (compute::Method::im2col), "A product of matrices: arrays", "im2col"},
-    {int (compute::Method::fft), "By way of spectra", "fft"})
+    {int (compute::Method::im2col), "Matrix product (arrays)", "im2col"},
+    {int (compute::Method::fft), "Multiplication of Fourier spectra", "fft"})
 
 DEFINE_ENUM (gemm_type, "GstOpenCLConvolveGemm",
     {int (compute::Gemm::automatic), "The fastest: the element's own", "auto"},
@@ -123,8 +122,8 @@ DEFINE_ENUM (layout_type, "GstOpenCLConvolveLayout",
     {int (compute::TensorLayout::nchw), "(images, channels, height, width)", "nchw"})
 
 DEFINE_ENUM (kernel_layout_type, "GstOpenCLConvolveKernelLayout",
-    {int (compute::KernelLayout::automatic), "What fits the channels, oihw first",
-        "auto"},
+    {int (compute::KernelLayout::automatic),
+        "Layout that matches the channels (oihw preferred)", "auto"},
     {int (compute::KernelLayout::oihw), "(filters, channels, height, width)", "oihw"},
     {int (compute::KernelLayout::hwio), "(height, width, channels, filters)", "hwio"})
 
@@ -178,24 +177,25 @@ static const opencl::PropertyTable<ConvolutionSettings> properties = {
         "the "
         "output as large as the input over stride",
         &ConvolutionSettings::padding, {-1, 4096}, opencl::playing},
-    {"groups", "Groups", "Of channels, each with filters of its own",
+    {"groups", "Groups", "Number of channel groups, each with its own filters",
         &ConvolutionSettings::groups, {1, 1 << 20}, opencl::playing},
-    {"border", "Border", "What stands outside of the input", &ConvolutionSettings::border,
+    {"border", "Border", "Values outside the input", &ConvolutionSettings::border,
         border_type, opencl::playing},
-    {"activation", "Activation", "Of what the kernel gives with bias",
+    {"activation", "Activation", "Activation function applied after the bias",
         &ConvolutionSettings::activation, activation_type, opencl::playing},
     {"flip", "Flip", "Whether the kernel is turned by 180 degrees",
         &ConvolutionSettings::flip, flip_type, opencl::playing},
-    {"method", "Method", "How it is computed", &ConvolutionSettings::method, method_type,
+    {"method", "Method", "Convolution method", &ConvolutionSettings::method, method_type,
         opencl::playing},
-    {"gemm", "GEMM", "Who multiplies the matrices of method=im2col",
+    {"gemm", "GEMM", "Matrix multiplication library (method=im2col)",
         &ConvolutionSettings::gemm, gemm_type, opencl::playing},
-    {"scale", "Scale", "Of video: what the output is multiplied by, a byte being 0 … 255",
+    {"scale", "Scale",
+        "Factor that the output is multiplied by, for byte values 0 … 255 (video)",
         &ConvolutionSettings::scale, {-G_MAXFLOAT, G_MAXFLOAT}, opencl::controllable},
-    {"offset", "Offset", "Of video: what is added then", &ConvolutionSettings::offset,
+    {"offset", "Offset", "Value added after scale (video)", &ConvolutionSettings::offset,
         {-G_MAXFLOAT, G_MAXFLOAT}, opencl::controllable},
-    {"alpha", "Alpha", "Of video: convolve alpha, too", &ConvolutionSettings::alpha,
-        opencl::playing},
+    {"alpha", "Alpha", "Convolve the alpha channel as well (video)",
+        &ConvolutionSettings::alpha, opencl::playing},
 };
 
 /* --- what it computes --- */

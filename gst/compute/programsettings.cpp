@@ -22,7 +22,7 @@ program_properties ()
           "Video is 0 … 1 in each component; types and shapes follow NumPy: integers are "
           "exact in 64 bits, and / is the true division",
           &Settings::expression, opencl::playing},
-      {"kernel", "Kernel", "Name of the kernel; unset: the program's only one",
+      {"kernel", "Kernel", "Name of the kernel (unset = the only one in the program)",
           &Settings::kernel, opencl::playing},
       {"parameters", "Parameters",
           "Parameters of the kernel in OpenCL C, \"global const uchar *input, global "
@@ -30,7 +30,7 @@ program_properties ()
           "*output, int stride\"; unset: as the driver describes them (program binaries "
           "and SPIR-V)",
           &Settings::parameters, opencl::playing},
-      {"options", "Build options", "For the compiler, such as -DRADIUS=3",
+      {"options", "Build options", "Compiler options, such as -DRADIUS=3",
           &Settings::options, opencl::playing},
       {"arguments", "Arguments",
           "The kernel's arguments by name, \"arguments, gain=2.5, color=<1,0,0,1>, "
@@ -48,9 +48,9 @@ program_properties ()
           "Work-items of a group, \"x,y,z\"; unset: as the device likes, on a GPU a row",
           &Settings::local_size, opencl::playing},
       {"output-caps", "Output caps",
-          "Of the output, as far as it differs from the input; unset: as downstream "
-          "says, "
-          "else as the input",
+          "Output caps fields that differ from the input (unset = as downstream "
+          "requires, "
+          "else as the input)",
           &Settings::output_caps, opencl::playing},
   };
 }

@@ -1,4 +1,4 @@
-/* What a kernel of somebody else's wants: its parameters by name and type
+/* Signature of a user-supplied kernel: its parameters by name and type
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -16,7 +16,7 @@ struct View {
   bool split;
 };
 
-/* What one .npy file holds, as frames. `frames` is 0 where no file was seen. */
+/* The frames of one .npy file. `frames` is 0 before a file was seen. */
 struct FrameArray {
   View view;
   opencl::NumberType type;

@@ -84,13 +84,12 @@ struct Settings {
 
 const opencl::PropertyTable<Settings> properties = {
     {"framerate", "Frame rate",
-        "Frames per second, for timestamps; 0/1 for none. A framerate in the caps of the "
-        "input goes before it",
+        "Frame rate for timestamps (0/1 = no timestamps; a framerate in the input caps "
+        "takes precedence)",
         &Settings::framerate, {{0, 1}, {G_MAXINT, 1}}, opencl::ready},
     {"split", "Split",
-        "Of other/tensors, whether the outermost dimension counts frames, so that each "
-        "is "
-        "a buffer of its own",
+        "Output each index of the outermost dimension as a separate buffer "
+        "(other/tensors)",
         &Settings::split, opencl::ready},
 };
 

@@ -124,7 +124,7 @@ background_get_type (void)
 /* --- properties --- */
 
 const opencl::PropertyTable<Settings> properties = {
-    {"background", "Background", "What is below the lowest picture",
+    {"background", "Background", "Background below the lowest layer",
         &Settings::background, background_get_type, opencl::controllable},
     {"linear", "Linear",
         "Scale and blend light instead of levels, by the transfer function of each "

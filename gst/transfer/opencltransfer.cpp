@@ -1,4 +1,4 @@
-/* What openclupload and opencldownload have in common
+/* Base class of openclupload and opencldownload
  *
  * Any caps, with system or device memory on either side; buffers of one size or of many.
  *

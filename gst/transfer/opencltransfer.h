@@ -1,4 +1,4 @@
-/* What openclupload and opencldownload have in common
+/* Base class of openclupload and opencldownload
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

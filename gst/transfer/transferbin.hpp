@@ -1,4 +1,4 @@
-/* What the bins that upload and download by themselves have in common
+/* Common code of the bins that upload and download automatically
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

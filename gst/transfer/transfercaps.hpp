@@ -1,4 +1,4 @@
-/* What memory caps speak of, and what uploads and downloads make of it
+/* Memory features in caps, and how uploads and downloads change them
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
