@@ -5,7 +5,7 @@
 #include "gst/oct/calibration/calibration.hpp"
 #include "gst/oct/calibration/calibrationfiles.hpp"
 
-#include <gst/opencl/npyfile.hpp>
+#include <gst/common/npyfile.hpp>
 
 #include <cstdio>
 #include <cstring>

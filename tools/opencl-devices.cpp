@@ -7,8 +7,8 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/devicechoice.hpp>
-#include <gst/opencl/selfcheck.hpp>
+#include <gst/opencl/context/devicechoice.hpp>
+#include <gst/opencl/kernel/selfcheck.hpp>
 
 #include <cstring>
 
@@ -101,8 +101,8 @@ print (const opencl::ListedDevice &listed, const opencl::DeviceDescription &devi
   if (device.fault.empty () && device.has_compiler)
     return print_verdicts (handle, checks);
   line ("runs") << (device.fault.empty ()
-                           ? "programs compiled elsewhere (openclkernel): it has no compiler"
-                           : "nothing: it " + device.fault)
+                        ? "programs compiled elsewhere (openclkernel): it has no compiler"
+                        : "nothing: it " + device.fault)
                 << "\n";
   return true;
 }

@@ -4,7 +4,7 @@
  */
 #include "convolution.hpp"
 
-#include <gst/opencl/npyfile.hpp>
+#include <gst/common/npyfile.hpp>
 #include <gst/video/video.h>
 
 #include <algorithm>

@@ -4,8 +4,8 @@
  */
 #include "convolvestages.hpp"
 
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/gstopenclcontext-private.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/context/gstopenclcontext-private.hpp>
 
 #include <algorithm>
 

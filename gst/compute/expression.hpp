@@ -5,7 +5,7 @@
 #pragma once
 
 #include "program.hpp"
-#include <gst/opencl/settings.hpp>
+#include <gst/common/settings.hpp>
 
 namespace compute {
 /* What arrays of `shapes` make together, by NumPy's rule; `names` are for the error. */

@@ -5,7 +5,7 @@
 #include "convolvemethods.hpp"
 #include "convolvestages.hpp"
 
-#include <gst/opencl/gstopenclcontext-private.hpp>
+#include <gst/opencl/context/gstopenclcontext-private.hpp>
 #include <gst/opencl/gstopenclfft.h>
 
 namespace compute {

@@ -5,7 +5,7 @@
 #include "libraryproduct.hpp"
 
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclstatistics-private.h>
 #include <gst/opencl/libraries.h>
 
 #ifdef HAVE_CLBLAST

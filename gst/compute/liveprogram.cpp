@@ -6,12 +6,12 @@
 
 #include "expression.hpp"
 
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/gstopenclcontext-private.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/context/gstopenclcontext-private.hpp>
 
 namespace compute {
 bool
-LiveProgram::check (const Settings &settings, GError **error)
+LiveProgram::check (const ProgramSettings &settings, GError **error)
 {
   const int given = int (!settings.location.empty ()) + int (!settings.source.empty ())
                     + int (!settings.expression.empty ());
@@ -33,7 +33,7 @@ take_text (gchar *text)
 
 /* A file is read when it is named, and when that is asked for. */
 bool
-LiveProgram::read_file (const Settings &wanted, File &read, GError **error) const
+LiveProgram::read_file (const ProgramSettings &wanted, File &read, GError **error) const
 {
   GError *reason = nullptr;
 
@@ -55,7 +55,7 @@ LiveProgram::read_file (const Settings &wanted, File &read, GError **error) cons
 
 /* Changes nothing where it fails. */
 bool
-LiveProgram::make (const Settings &wanted, const FindStreams &find, GError **error)
+LiveProgram::make (const ProgramSettings &wanted, const FindStreams &find, GError **error)
 {
   std::vector<Stream> streams;
   opencl::Structure arguments = wanted.arguments;
@@ -97,10 +97,10 @@ LiveProgram::make (const Settings &wanted, const FindStreams &find, GError **err
 bool
 LiveProgram::adopt (const FindStreams &find, GError **error)
 {
-  auto accept = [&] (const Settings &wanted, GError **why) {
+  auto accept = [&] (const ProgramSettings &wanted, GError **why) {
     return make (wanted, find, why);
   };
-  auto fits = [&] (const Settings &wanted) {
+  auto fits = [&] (const ProgramSettings &wanted) {
     return wanted.output_caps == settings->current ().output_caps;
   };
   return settings->adopt (accept, fits, error);
@@ -109,7 +109,7 @@ LiveProgram::adopt (const FindStreams &find, GError **error)
 bool
 LiveProgram::update (const FindStreams &find)
 {
-  auto accept = [&] (const Settings &wanted, GError **error) {
+  auto accept = [&] (const ProgramSettings &wanted, GError **error) {
     return make (wanted, find, error);
   };
   return settings->update (accept);

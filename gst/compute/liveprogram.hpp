@@ -12,18 +12,18 @@ namespace compute {
 class LiveProgram {
 public:
   /* `settings` outlive this. */
-  LiveProgram (GstOpenCLContext *context, opencl::Settings<Settings> *settings)
+  LiveProgram (GstOpenCLContext *context, opencl::Settings<ProgramSettings> *settings)
       : context (context), settings (settings)
   {
   }
 
   /* Whether settings say which program at all. */
-  static bool check (const Settings &settings, GError **error);
+  static bool check (const ProgramSettings &settings, GError **error);
 
   /* The inputs and the output of the program that settings are of; may look at caps, and
    * fails where these do not hold. */
   using FindStreams =
-      std::function<bool (const Settings &, std::vector<Stream> &, GError **)>;
+      std::function<bool (const ProgramSettings &, std::vector<Stream> &, GError **)>;
 
   /* With new caps: the settings that are set, or else those in force. */
   bool adopt (const FindStreams &find, GError **error);
@@ -44,11 +44,11 @@ private:
     guint reloads = 0;
   };
 
-  bool make (const Settings &wanted, const FindStreams &find, GError **error);
-  bool read_file (const Settings &wanted, File &read, GError **error) const;
+  bool make (const ProgramSettings &wanted, const FindStreams &find, GError **error);
+  bool read_file (const ProgramSettings &wanted, File &read, GError **error) const;
 
   GstOpenCLContext *context;
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<ProgramSettings> *settings;
   std::unique_ptr<Program> program;
   File file;
 };

@@ -48,9 +48,9 @@
 #include "convolver.hpp"
 #include "elements.h"
 
-#include <gst/opencl/filteredcaps.hpp>
+#include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/settings.hpp>
+#include <gst/common/settings.hpp>
 
 #include <mutex>
 

@@ -51,14 +51,14 @@
 #include "liveprogram.hpp"
 #include "programcaps.hpp"
 
-#include <gst/opencl/filteredcaps.hpp>
+#include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_kernel_debug);
 #define GST_CAT_DEFAULT opencl_kernel_debug
 
 using compute::LiveProgram;
-using compute::Settings;
+using compute::ProgramSettings;
 using compute::Stream;
 
 static GstStaticPadTemplate sink_template =
@@ -75,7 +75,7 @@ G_DECLARE_FINAL_TYPE (
 struct _GstOpenclKernel {
   GstOpenCLFilter parent;
 
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<ProgramSettings> *settings;
   LiveProgram *program; /* between open and close, else null */
   guint64 frames;       /* since then */
 };
@@ -87,7 +87,8 @@ G_DEFINE_TYPE_WITH_CODE (GstOpenclKernel, gst_opencl_kernel_filter,
 GST_ELEMENT_REGISTER_DEFINE (
     openclkernel, "openclkernel", GST_RANK_NONE, gst_opencl_kernel_filter_get_type ())
 
-static const opencl::PropertyTable<Settings> properties = compute::program_properties ();
+static const opencl::PropertyTable<ProgramSettings> properties =
+    compute::program_properties ();
 
 /* --- caps --- */
 
@@ -95,7 +96,7 @@ static GstCaps *
 gst_opencl_kernel_filter_transform_caps (GstBaseTransform *transform,
     GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  Settings settings = GST_OPENCL_KERNEL_FILTER (transform)->settings->current ();
+  ProgramSettings settings = GST_OPENCL_KERNEL_FILTER (transform)->settings->current ();
   GstCaps *result = direction == GST_PAD_SINK ? compute::outputs_of (settings, caps)
                                               : compute::inputs_of (settings, caps);
 
@@ -126,13 +127,13 @@ gst_opencl_kernel_filter_get_frame_size (
 /* --- the program --- */
 
 static std::string
-input_name (const Settings &settings)
+input_name (const ProgramSettings &settings)
 {
   return settings.expression.empty () ? "input" : "x";
 }
 
 static bool
-find_streams (const Settings &settings, GstCaps *input, GstCaps *output,
+find_streams (const ProgramSettings &settings, GstCaps *input, GstCaps *output,
     std::vector<Stream> &streams, GError **error)
 {
   streams.resize (2);
@@ -165,8 +166,8 @@ gst_opencl_kernel_filter_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstOpenclKernel *self = GST_OPENCL_KERNEL_FILTER (filter);
-  auto streams = [&] (
-                     const Settings &settings, std::vector<Stream> &found, GError **why) {
+  auto streams = [&] (const ProgramSettings &settings, std::vector<Stream> &found,
+                     GError **why) {
     return find_streams (settings, input, output, found, why);
   };
   return self->program->adopt (streams, error);
@@ -175,7 +176,7 @@ gst_opencl_kernel_filter_set_formats (
 /* Whether the caps that are in use hold with `wanted`; else downstream has to take those
  * that do, and `output` becomes one of them. */
 static bool
-choose_output (GstOpenclKernel *self, const Settings &wanted, GstCaps *input,
+choose_output (GstOpenclKernel *self, const ProgramSettings &wanted, GstCaps *input,
     GstCaps **output, GError **error)
 {
   GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
@@ -207,8 +208,8 @@ update_settings (GstOpenclKernel *self)
   GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
   GstCaps *before = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SRC_PAD (transform));
   GstCaps *output = before ? gst_caps_ref (before) : nullptr;
-  auto streams = [&] (
-                     const Settings &wanted, std::vector<Stream> &found, GError **error) {
+  auto streams = [&] (const ProgramSettings &wanted, std::vector<Stream> &found,
+                     GError **error) {
     return choose_output (self, wanted, input, &output, error)
            && find_streams (wanted, input, output, found, error);
   };
@@ -252,7 +253,7 @@ gst_opencl_kernel_filter_transform (GstOpenCLFilter *filter, const GstOpenCLFram
 
 /* --- the class --- */
 
-static opencl::Settings<Settings> *
+static opencl::Settings<ProgramSettings> *
 settings_of (gpointer instance)
 {
   return GST_OPENCL_KERNEL_FILTER (instance)->settings;
@@ -270,7 +271,7 @@ gst_opencl_kernel_filter_finalize (GObject *object)
 static void
 gst_opencl_kernel_filter_init (GstOpenclKernel *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<ProgramSettings> (self, properties);
   /* What is computed may be a measurement. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }

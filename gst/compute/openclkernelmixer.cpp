@@ -40,7 +40,7 @@ GST_DEBUG_CATEGORY_STATIC (opencl_kernel_mixer_debug);
 #define GST_CAT_DEFAULT opencl_kernel_mixer_debug
 
 using compute::LiveProgram;
-using compute::Settings;
+using compute::ProgramSettings;
 using compute::Stream;
 
 static GstStaticPadTemplate sink_template =
@@ -56,7 +56,7 @@ G_DECLARE_FINAL_TYPE (GstOpenCLKernelMixer, gst_opencl_kernel_mixer, GST,
 struct _GstOpenCLKernelMixer {
   GstOpenCLCombiner parent;
 
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<ProgramSettings> *settings;
   LiveProgram *program; /* between open and close, else null */
   guint64 frames;       /* since then */
 };
@@ -68,7 +68,8 @@ G_DEFINE_TYPE_WITH_CODE (GstOpenCLKernelMixer, gst_opencl_kernel_mixer,
 GST_ELEMENT_REGISTER_DEFINE (openclkernelmixer, "openclkernelmixer", GST_RANK_NONE,
     gst_opencl_kernel_mixer_get_type ())
 
-static const opencl::PropertyTable<Settings> properties = compute::program_properties ();
+static const opencl::PropertyTable<ProgramSettings> properties =
+    compute::program_properties ();
 
 /* --- pads --- */
 
@@ -122,8 +123,8 @@ find_inputs (GstPad **pads, GstCaps **inputs, guint n_inputs,
 }
 
 static GstCaps *
-outputs_of (const Settings &settings, GstPad **pads, GstCaps **inputs, guint n_inputs,
-    GError **error)
+outputs_of (const ProgramSettings &settings, GstPad **pads, GstCaps **inputs,
+    guint n_inputs, GError **error)
 {
   std::vector<Stream> streams;
   const GstStructure *first = gst_caps_get_structure (inputs[0], 0);
@@ -188,7 +189,7 @@ static gboolean
 gst_opencl_kernel_mixer_set_formats (GstOpenCLCombiner *combiner, GstPad **pads,
     GstCaps **inputs, guint n_inputs, GstCaps *output, GError **error)
 {
-  auto streams = [&] (const Settings &, std::vector<Stream> &found, GError **why) {
+  auto streams = [&] (const ProgramSettings &, std::vector<Stream> &found, GError **why) {
     Stream made;
     if (!find_inputs (pads, inputs, n_inputs, found, why)
         || !compute::stream_of_caps ("output", output, made, why))
@@ -201,8 +202,8 @@ gst_opencl_kernel_mixer_set_formats (GstOpenCLCombiner *combiner, GstPad **pads,
 
 /* The caps in use where they hold with `wanted`; else some that downstream takes. */
 static bool
-choose_output (GstOpenCLKernelMixer *self, const Settings &wanted, GstCaps *outputs,
-    GstCaps **output, GError **error)
+choose_output (GstOpenCLKernelMixer *self, const ProgramSettings &wanted,
+    GstCaps *outputs, GstCaps **output, GError **error)
 {
   if (wanted.output_caps == self->settings->current ().output_caps
       && gst_caps_can_intersect (outputs, *output))
@@ -227,8 +228,8 @@ gst_opencl_kernel_mixer_update (GstOpenCLCombiner *combiner, GstPad **pads,
 {
   GstOpenCLKernelMixer *self = GST_OPENCL_KERNEL_MIXER (combiner);
   GstCaps *output = gst_caps_ref (before);
-  auto streams = [&] (
-                     const Settings &wanted, std::vector<Stream> &found, GError **error) {
+  auto streams = [&] (const ProgramSettings &wanted, std::vector<Stream> &found,
+                     GError **error) {
     Stream made;
     GstCaps *outputs = outputs_of (wanted, pads, inputs, n_inputs, error);
     const bool chosen = outputs && choose_output (self, wanted, outputs, &output, error);
@@ -264,7 +265,7 @@ gst_opencl_kernel_mixer_combine (GstOpenCLCombiner *combiner,
 
 /* --- the class --- */
 
-static opencl::Settings<Settings> *
+static opencl::Settings<ProgramSettings> *
 settings_of (gpointer instance)
 {
   return GST_OPENCL_KERNEL_MIXER (instance)->settings;
@@ -282,7 +283,7 @@ gst_opencl_kernel_mixer_finalize (GObject *object)
 static void
 gst_opencl_kernel_mixer_init (GstOpenCLKernelMixer *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<ProgramSettings> (self, properties);
 }
 
 static void

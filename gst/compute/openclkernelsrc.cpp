@@ -34,14 +34,14 @@
 #include "liveprogram.hpp"
 #include "programcaps.hpp"
 
-#include <gst/opencl/filteredcaps.hpp>
+#include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (opencl_kernel_src_debug);
 #define GST_CAT_DEFAULT opencl_kernel_src_debug
 
 using compute::LiveProgram;
-using compute::Settings;
+using compute::ProgramSettings;
 using compute::Stream;
 
 static GstStaticPadTemplate src_template =
@@ -58,7 +58,7 @@ G_DECLARE_FINAL_TYPE (
 struct _GstOpenCLKernelSrc {
   GstOpenCLSrc parent;
 
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<ProgramSettings> *settings;
   LiveProgram *program; /* between open and close, else null */
 };
 
@@ -68,21 +68,21 @@ G_DEFINE_TYPE_WITH_CODE (GstOpenCLKernelSrc, gst_opencl_kernel_src, GST_TYPE_OPE
 GST_ELEMENT_REGISTER_DEFINE (
     openclkernelsrc, "openclkernelsrc", GST_RANK_NONE, gst_opencl_kernel_src_get_type ())
 
-static opencl::PropertyTable<Settings>
+static opencl::PropertyTable<ProgramSettings>
 make_properties ()
 {
-  opencl::PropertyTable<Settings> table = compute::program_properties ();
+  opencl::PropertyTable<ProgramSettings> table = compute::program_properties ();
   table.push_back ({"is-live", "Is live", "Whether to deliver each frame at its time",
-      &Settings::live, opencl::ready});
+      &ProgramSettings::live, opencl::ready});
   return table;
 }
 
-static const opencl::PropertyTable<Settings> properties = make_properties ();
+static const opencl::PropertyTable<ProgramSettings> properties = make_properties ();
 
 /* --- caps --- */
 
 static GstCaps *
-caps_of (GstOpenCLKernelSrc *self, const Settings &settings)
+caps_of (GstOpenCLKernelSrc *self, const ProgramSettings &settings)
 {
   GstCaps *caps = gst_pad_get_pad_template_caps (GST_BASE_SRC_PAD (self));
   if (!settings.output_caps)
@@ -141,7 +141,7 @@ static gboolean
 gst_opencl_kernel_src_open (GstOpenCLSrc *src, GError **error)
 {
   GstOpenCLKernelSrc *self = GST_OPENCL_KERNEL_SRC (src);
-  Settings settings = self->settings->committed ();
+  ProgramSettings settings = self->settings->committed ();
 
   self->program = new LiveProgram (gst_opencl_src_get_context (src), self->settings);
   gst_base_src_set_live (GST_BASE_SRC (self), settings.live);
@@ -160,7 +160,7 @@ gst_opencl_kernel_src_close (GstOpenCLSrc *src)
 static gboolean
 gst_opencl_kernel_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
 {
-  auto streams = [&] (const Settings &, std::vector<Stream> &found, GError **why) {
+  auto streams = [&] (const ProgramSettings &, std::vector<Stream> &found, GError **why) {
     found.resize (1);
     return compute::stream_of_caps ("output", caps, found[0], why);
   };
@@ -169,8 +169,8 @@ gst_opencl_kernel_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **err
 
 /* The caps in use where they hold with `wanted`; else some that downstream takes. */
 static bool
-choose_output (
-    GstOpenCLKernelSrc *self, const Settings &wanted, GstCaps **output, GError **error)
+choose_output (GstOpenCLKernelSrc *self, const ProgramSettings &wanted, GstCaps **output,
+    GError **error)
 {
   GstCaps *outputs = caps_of (self, wanted);
   const bool holds = gst_caps_can_intersect (outputs, *output);
@@ -199,8 +199,8 @@ update_settings (GstOpenCLKernelSrc *self)
 {
   GstCaps *before = gst_pad_get_current_caps (GST_BASE_SRC_PAD (self));
   GstCaps *output = before ? gst_caps_ref (before) : nullptr;
-  auto streams = [&] (
-                     const Settings &wanted, std::vector<Stream> &found, GError **error) {
+  auto streams = [&] (const ProgramSettings &wanted, std::vector<Stream> &found,
+                     GError **error) {
     found.resize (1);
     return choose_output (self, wanted, &output, error)
            && compute::stream_of_caps ("output", output, found[0], error);
@@ -233,7 +233,7 @@ gst_opencl_kernel_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTim
 
 /* --- the class --- */
 
-static opencl::Settings<Settings> *
+static opencl::Settings<ProgramSettings> *
 settings_of (gpointer instance)
 {
   return GST_OPENCL_KERNEL_SRC (instance)->settings;
@@ -251,7 +251,7 @@ gst_opencl_kernel_src_finalize (GObject *object)
 static void
 gst_opencl_kernel_src_init (GstOpenCLKernelSrc *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<ProgramSettings> (self, properties);
 }
 
 static void

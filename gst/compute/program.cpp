@@ -6,8 +6,8 @@
 
 #include "workdimensions.hpp"
 
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
 #include <gst/opencl/gstopenclkernel.h>
 
 #include <algorithm>
@@ -700,15 +700,15 @@ Program::place (gsize stream, cl_command_queue queue, const GstOpenCLFrame &fram
 
 namespace {
 /* Bytes of the memory that `data` is a part of. */
-struct Extent {
+struct MemoryRange {
   cl_mem root;
   gsize begin = 0, end = 0;
 };
 
-Extent
+MemoryRange
 extent_of (cl_mem data)
 {
-  Extent extent = {data};
+  MemoryRange extent = {data};
   cl_mem parent = nullptr;
   gsize size = 0;
   clGetMemObjectInfo (data, CL_MEM_ASSOCIATED_MEMOBJECT, sizeof parent, &parent, nullptr);
@@ -725,10 +725,10 @@ extent_of (cl_mem data)
 bool
 Program::check_overlap (const std::vector<Place> &places, GError **error) const
 {
-  const Extent written_to = extent_of (places.back ().data);
+  const MemoryRange written_to = extent_of (places.back ().data);
 
   for (gsize n = 0; n + 1 < places.size (); n++) {
-    const Extent read = extent_of (places[n].data);
+    const MemoryRange read = extent_of (places[n].data);
     if (read.root == written_to.root && read.begin < written_to.end
         && written_to.begin < read.end)
       return fail_argument (error,

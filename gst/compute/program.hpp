@@ -9,8 +9,8 @@
 #include "stream.hpp"
 
 #include <gst/opencl/gstopenclframe.h>
-#include <gst/opencl/localarguments.hpp>
-#include <gst/opencl/npyfile.hpp>
+#include <gst/opencl/kernel/localarguments.hpp>
+#include <gst/common/npyfile.hpp>
 
 #include <map>
 #include <memory>

@@ -141,7 +141,7 @@ stream_of_structure (const char *name, const GstStructure *structure, Stream &st
 /* What an expression does not make at all is said when the program is made. */
 bool
 append_outputs_of_expression (
-    GstCaps *result, const Settings &settings, GstStructure *input)
+    GstCaps *result, const ProgramSettings &settings, GstStructure *input)
 {
   Stream stream;
 
@@ -154,7 +154,7 @@ append_outputs_of_expression (
 }
 
 void
-append_outputs_of (GstCaps *result, const Settings &settings, GstStructure *input)
+append_outputs_of (GstCaps *result, const ProgramSettings &settings, GstStructure *input)
 {
   if (append_outputs_of_expression (result, settings, input))
     return;
@@ -168,7 +168,7 @@ append_outputs_of (GstCaps *result, const Settings &settings, GstStructure *inpu
 
 /* Those of `made` (transfer full) that are wanted, or what is wanted where none are. */
 GstCaps *
-wanted_of (GstCaps *made, const Settings &settings, const GstStructure *like)
+wanted_of (GstCaps *made, const ProgramSettings &settings, const GstStructure *like)
 {
   if (!settings.output_caps)
     return made;
@@ -201,7 +201,7 @@ complete_caps (const GstCaps *wanted, const GstStructure *like, bool any_memory)
 }
 
 GstCaps *
-outputs_of (const Settings &settings, GstCaps *caps)
+outputs_of (const ProgramSettings &settings, GstCaps *caps)
 {
   GstCaps *result = gst_caps_new_empty ();
   for (guint n = 0; n < gst_caps_get_size (caps); n++)
@@ -210,7 +210,7 @@ outputs_of (const Settings &settings, GstCaps *caps)
 }
 
 GstCaps *
-inputs_of (const Settings &settings, GstCaps *caps)
+inputs_of (const ProgramSettings &settings, GstCaps *caps)
 {
   GstCaps *result = gst_caps_new_empty ();
   for (guint n = 0; n < gst_caps_get_size (caps); n++) {
@@ -222,7 +222,7 @@ inputs_of (const Settings &settings, GstCaps *caps)
 }
 
 GstCaps *
-outputs_of_expression (const Settings &settings, const std::vector<Stream> &inputs,
+outputs_of_expression (const ProgramSettings &settings, const std::vector<Stream> &inputs,
     const GstStructure *like, GError **error)
 {
   opencl::ArrayFormat array;

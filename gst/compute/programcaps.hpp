@@ -13,14 +13,14 @@ namespace compute {
 GstCaps *complete_caps (const GstCaps *wanted, const GstStructure *like, bool any_memory);
 
 /* What a program makes of inputs of `caps`, the best first; `framerate` stays. */
-GstCaps *outputs_of (const Settings &settings, GstCaps *caps);
+GstCaps *outputs_of (const ProgramSettings &settings, GstCaps *caps);
 /* What it takes where its output is `caps`. */
-GstCaps *inputs_of (const Settings &settings, GstCaps *caps);
+GstCaps *inputs_of (const ProgramSettings &settings, GstCaps *caps);
 
 /* What an expression makes of such inputs: `array` in every kind of caps; the kind, and
  * the type of number, of `like` (nullable) first. NULL where it makes none, with an
  * error. */
-GstCaps *outputs_of_expression (const Settings &settings,
+GstCaps *outputs_of_expression (const ProgramSettings &settings,
     const std::vector<Stream> &inputs, const GstStructure *like, GError **error);
 
 /* One of `caps`: as much as can be as in `like`, (transfer full) both. */

@@ -4,9 +4,9 @@
  */
 #include "programfile.hpp"
 
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/gstopenclcontext-private.hpp>
-#include <gst/opencl/regularfile.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/context/gstopenclcontext-private.hpp>
+#include <gst/common/regularfile.hpp>
 
 #include <CL/cl_ext.h>
 #include <cstring>

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/opencl/gstopenclcontext.h>
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 #include <string>
 

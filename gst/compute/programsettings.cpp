@@ -5,15 +5,15 @@
 #include "programsettings.hpp"
 
 namespace compute {
-opencl::PropertyTable<Settings>
+opencl::PropertyTable<ProgramSettings>
 program_properties ()
 {
   return {
       {"location", "Location",
           "File of OpenCL C, which may include files beside it and <random.clh>, or a "
           "program binary or SPIR-V (set one of location, source and expression)",
-          &Settings::location, opencl::playing},
-      {"source", "Source", "OpenCL C", &Settings::source, opencl::playing},
+          &ProgramSettings::location, opencl::playing},
+      {"source", "Source", "OpenCL C", &ProgramSettings::source, opencl::playing},
       {"expression", "Expression",
           "Expression for each element, with C's operators and OpenCL C's functions. "
           "Names: x for the input (a mixer's inputs have the names of its pads), those "
@@ -21,48 +21,48 @@ program_properties ()
           "arguments, frame, time, and i0 … i3, the element's indices, innermost first. "
           "Video is 0 … 1 in each component; types and shapes follow NumPy: integers are "
           "exact in 64 bits, and / is the true division",
-          &Settings::expression, opencl::playing},
+          &ProgramSettings::expression, opencl::playing},
       {"kernel", "Kernel", "Name of the kernel (unset = the only one in the program)",
-          &Settings::kernel, opencl::playing},
+          &ProgramSettings::kernel, opencl::playing},
       {"parameters", "Parameters",
           "Parameters of the kernel in OpenCL C, \"global const uchar *input, global "
           "uchar "
           "*output, int stride\"; unset: as the driver describes them (program binaries "
           "and SPIR-V)",
-          &Settings::parameters, opencl::playing},
+          &ProgramSettings::parameters, opencl::playing},
       {"options", "Build options", "Compiler options, such as -DRADIUS=3",
-          &Settings::options, opencl::playing},
+          &ProgramSettings::options, opencl::playing},
       {"arguments", "Arguments",
           "The kernel's arguments by name, \"arguments, gain=2.5, color=<1,0,0,1>, "
           "weights=w.npy\": numbers, arrays of them for vectors, a .npy file for a "
           "pointer, a count of elements for local memory",
-          &Settings::arguments, opencl::playing},
+          &ProgramSettings::arguments, opencl::playing},
       {"global-size", "Global size",
           "Number of work-items, \"x,y,z\" of numbers, width, height, count and shape0 "
           "… shape3, also \"width/4\", rounded up (unset: one for each pixel of the "
           "output, or each element of an array, in as many dimensions as the kernel "
           "reads "
           "by get_global_id ())",
-          &Settings::global_size, opencl::playing},
+          &ProgramSettings::global_size, opencl::playing},
       {"local-size", "Local size",
           "Work-items of a group, \"x,y,z\"; unset: as the device likes, on a GPU a row",
-          &Settings::local_size, opencl::playing},
+          &ProgramSettings::local_size, opencl::playing},
       {"output-caps", "Output caps",
           "Output caps fields that differ from the input (unset = as downstream "
           "requires, "
           "else as the input)",
-          &Settings::output_caps, opencl::playing},
+          &ProgramSettings::output_caps, opencl::playing},
   };
 }
 
-using SettingsOf = opencl::Settings<Settings> *(*)(gpointer instance);
+using SettingsOf = opencl::Settings<ProgramSettings> *(*)(gpointer instance);
 
 static void
 reload (GClosure *closure, GValue *, guint, const GValue *values, gpointer, gpointer)
 {
   gpointer instance = g_value_peek_pointer (&values[0]);
   auto of = reinterpret_cast<SettingsOf> (closure->data);
-  of (instance)->change ([] (Settings &settings) { settings.reloads++; });
+  of (instance)->change ([] (ProgramSettings &settings) { settings.reloads++; });
 }
 
 void

@@ -4,10 +4,10 @@
  */
 #pragma once
 
-#include <gst/opencl/settings.hpp>
+#include <gst/common/settings.hpp>
 
 namespace compute {
-struct Settings {
+struct ProgramSettings {
   std::string location, source, expression;
   std::string kernel, parameters, options;
   opencl::Structure arguments;
@@ -18,9 +18,9 @@ struct Settings {
 };
 
 /* Without `is-live`. */
-opencl::PropertyTable<Settings> program_properties ();
+opencl::PropertyTable<ProgramSettings> program_properties ();
 
 /* The action signal `reload`; `of` gives an instance's settings. */
 void install_reload (
-    gpointer klass, opencl::Settings<Settings> *(*of) (gpointer instance));
+    gpointer klass, opencl::Settings<ProgramSettings> *(*of) (gpointer instance));
 } // namespace compute

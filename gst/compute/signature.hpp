@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include <gst/opencl/numbertype.hpp>
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/common/numbertype.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 #include <string>
 #include <vector>

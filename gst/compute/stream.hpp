@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/arrayformat.hpp>
+#include <gst/common/arrayformat.hpp>
 
 namespace compute {
 /* Spectra as a camera gives them are gray video; npyparse, which makes either, is to know

@@ -5,7 +5,7 @@
 #include "taps.hpp"
 
 #include <gst/gst.h>
-#include <gst/opencl/npyfile.hpp>
+#include <gst/common/npyfile.hpp>
 
 #include <algorithm>
 #include <cmath>

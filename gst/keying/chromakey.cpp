@@ -62,30 +62,30 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/gstopenclfilter-private.h>
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/lightcurve.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/elements/gstopenclfilter-private.h>
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/common/transferfunction.hpp>
 #include <gst/opencl/opencl.h>
-#include <gst/opencl/selfcheck.hpp>
+#include <gst/opencl/kernel/selfcheck.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
 #include "elements.h"
-#include "filmed.hpp"
+#include "inputformat.hpp"
 #include "mattes.hpp"
-#include "original.hpp"
-#include "picturefile.hpp"
+#include "unkeyed.hpp"
+#include "imagefile.hpp"
 #include "pixelformats.hpp"
 #include "readback.hpp"
 #include "readframe.hpp"
 #include "runmember.hpp"
 #include "screenplate.hpp"
 #include "screensearch.hpp"
-#include "takenpixels.hpp"
+#include "formatconverter.hpp"
 
 #define FOLDER "/org/freedesktop/gstreamer/opencl/keying/"
 #define KERNELS FOLDER "chromakey.cl"
@@ -119,7 +119,7 @@ struct Rectangle {
   guint width = 32, height = 32;
 };
 
-struct Settings {
+struct ChromaKeySettings {
   Method method = Method::distance;
   guint key_color = 0xff00ff00;
   gdouble tolerance = 0.025;
@@ -171,7 +171,7 @@ struct Messages {
 };
 
 /* What the streaming thread works with. */
-struct Work {
+struct ChromaKeyWork {
   keying::FilmedFormat format; /* of what is filmed */
   GstVideoInfo info;           /* of what is keyed */
   opencl::FrameKernel key_by_distance;
@@ -207,13 +207,13 @@ G_DECLARE_FINAL_TYPE (GstChromaKey, gst_chroma_key, GST, CHROMA_KEY, GstOpenCLFi
 struct _GstChromaKey {
   GstOpenCLFilter parent;
 
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<ChromaKeySettings> *settings;
   std::string *plate_location; /* of the picture that was read last */
   GstSample *plate_sample;     /* (nullable): that */
   keying::SideStreams *sides;
-  bool told_of_plate; /* that it is not used */
-  GstClockTime time;  /* of the frame that is keyed: its running time */
-  Work *work;         /* between set_formats and close, else null */
+  bool told_of_plate;  /* that it is not used */
+  GstClockTime time;   /* of the frame that is keyed: its running time */
+  ChromaKeyWork *work; /* between set_formats and close, else null */
   RunMember *member;
 };
 
@@ -263,82 +263,83 @@ auto_key_get_type (void)
 
 /* Properties */
 
-const opencl::PropertyTable<Settings> properties = {
-    {"method", "Method", "How the key is told from the rest", &Settings::method,
+const opencl::PropertyTable<ChromaKeySettings> properties = {
+    {"method", "Method", "How the key is told from the rest", &ChromaKeySettings::method,
         method_get_type, keying::playing_flags},
     {"key-color", "Key color",
         "The colour that becomes transparent, 0xAARRGGBB (alpha is ignored)",
-        &Settings::key_color, {0, G_MAXUINT}, keying::playing_flags},
+        &ChromaKeySettings::key_color, {0, G_MAXUINT}, keying::playing_flags},
     {"tolerance", "Tolerance",
         "Hard method: what differs from the key by less is keyed; 1 is black from white",
-        &Settings::tolerance, {0, 1}, keying::playing_flags},
+        &ChromaKeySettings::tolerance, {0, 1}, keying::playing_flags},
     {"relative", "Relative",
         "Multiply tolerance by the key's saturation, so that a pale screen keys as a "
         "strong one",
-        &Settings::relative, keying::playing_flags},
+        &ChromaKeySettings::relative, keying::playing_flags},
     {"channel", "Channel",
         "What tolerance compares; soft methods: the component that the screen is of",
-        &Settings::channel, keying::channel_get_type, keying::playing_flags},
+        &ChromaKeySettings::channel, keying::channel_get_type, keying::playing_flags},
     {"balance", "Balance",
         "method=difference: what the screen's component is compared with: 0 the smaller "
         "of the others, 1 the larger",
-        &Settings::balance, {0, 1}, keying::playing_flags},
+        &ChromaKeySettings::balance, {0, 1}, keying::playing_flags},
     {"similarity", "Similarity",
         "Soft methods: up to this distance from the screen all is transparent; grey is "
         "at 1",
-        &Settings::similarity, {0, 2}, keying::playing_flags},
+        &ChromaKeySettings::similarity, {0, 2}, keying::playing_flags},
     {"smoothness", "Smoothness", "Soft methods: this much further all is opaque",
-        &Settings::smoothness, {0, 2}, keying::playing_flags},
+        &ChromaKeySettings::smoothness, {0, 2}, keying::playing_flags},
     {"plate", "Plate", "Soft methods: what the screen looks like, place by place",
-        &Settings::plate, keying::plate_get_type, keying::playing_flags},
+        &ChromaKeySettings::plate, keying::plate_get_type, keying::playing_flags},
     {"plate-location", "Plate location",
         "plate=file: a picture of the empty screen, where none comes in on the pad plate",
-        &Settings::plate_location, opencl::playing},
+        &ChromaKeySettings::plate_location, opencl::playing},
     {"adaptive", "Adaptive", "FALSE makes of plate=adaptive plate=none",
-        &Settings::adaptive, GParamFlags (keying::playing_flags | G_PARAM_DEPRECATED)},
+        &ChromaKeySettings::adaptive,
+        GParamFlags (keying::playing_flags | G_PARAM_DEPRECATED)},
     {"refine", "Refine",
         "Soft methods: edges lie where luma says, which is finer than chroma",
-        &Settings::refine, keying::playing_flags},
+        &ChromaKeySettings::refine, keying::playing_flags},
     {"core", "Core", "Soft methods: make opaque what is well within the subject",
-        &Settings::core, keying::playing_flags},
+        &ChromaKeySettings::core, keying::playing_flags},
     {"quiet", "Quiet", "Soft methods: still edges do not flicker with the camera's noise",
-        &Settings::quiet, keying::playing_flags},
+        &ChromaKeySettings::quiet, keying::playing_flags},
     {"linear", "Linear", "Soft methods: work with light instead of levels",
-        &Settings::linear, keying::playing_flags},
+        &ChromaKeySettings::linear, keying::playing_flags},
     {"spill", "Spill", "How much of the screen's light is taken off the picture",
-        &Settings::spill, {0, 1}, keying::playing_flags},
-    {"invert", "Invert", "Key what differs from the key instead", &Settings::invert,
-        keying::playing_flags},
+        &ChromaKeySettings::spill, {0, 1}, keying::playing_flags},
+    {"invert", "Invert", "Key what differs from the key instead",
+        &ChromaKeySettings::invert, keying::playing_flags},
     {"opacity", "Opacity", "Alpha of what is not keyed is multiplied by it",
-        &Settings::opacity, {0, 1}, keying::playing_flags},
+        &ChromaKeySettings::opacity, {0, 1}, keying::playing_flags},
     {"auto-key", "Auto key",
         "Source of the key: key-color, or the first frame after a change of this "
         "(screen: "
         "the first that shows a screen)",
-        &Settings::auto_key, auto_key_get_type, keying::playing_flags,
-        &Settings::auto_key_revision},
+        &ChromaKeySettings::auto_key, auto_key_get_type, keying::playing_flags,
+        &ChromaKeySettings::auto_key_revision},
     {"auto-key-x", "Auto key's left", "First column of auto-key's rectangle",
-        [] (Settings &s) -> guint & { return s.rectangle.x; }, {0, G_MAXINT},
-        keying::playing_flags, &Settings::auto_key_revision},
+        [] (ChromaKeySettings &s) -> guint & { return s.rectangle.x; }, {0, G_MAXINT},
+        keying::playing_flags, &ChromaKeySettings::auto_key_revision},
     {"auto-key-y", "Auto key's top", "First line of auto-key's rectangle",
-        [] (Settings &s) -> guint & { return s.rectangle.y; }, {0, G_MAXINT},
-        keying::playing_flags, &Settings::auto_key_revision},
+        [] (ChromaKeySettings &s) -> guint & { return s.rectangle.y; }, {0, G_MAXINT},
+        keying::playing_flags, &ChromaKeySettings::auto_key_revision},
     {"auto-key-width", "Auto key's width", "Columns of auto-key's rectangle",
-        [] (Settings &s) -> guint & { return s.rectangle.width; }, {1, G_MAXINT},
-        keying::playing_flags, &Settings::auto_key_revision},
+        [] (ChromaKeySettings &s) -> guint & { return s.rectangle.width; }, {1, G_MAXINT},
+        keying::playing_flags, &ChromaKeySettings::auto_key_revision},
     {"auto-key-height", "Auto key's height", "Lines of auto-key's rectangle",
-        [] (Settings &s) -> guint & { return s.rectangle.height; }, {1, G_MAXINT},
-        keying::playing_flags, &Settings::auto_key_revision},
+        [] (ChromaKeySettings &s) -> guint & { return s.rectangle.height; },
+        {1, G_MAXINT}, keying::playing_flags, &ChromaKeySettings::auto_key_revision},
 };
 
-static Settings
+static ChromaKeySettings
 get_settings (gpointer self)
 {
   return GST_CHROMA_KEY (self)->settings->current ();
 }
 
 static Plate
-plate_of (const Settings &settings)
+plate_of (const ChromaKeySettings &settings)
 {
   return settings.plate == Plate::adaptive && !settings.adaptive ? Plate::none
                                                                  : settings.plate;
@@ -346,7 +347,7 @@ plate_of (const Settings &settings)
 
 /* Reads the plate of settings that are to be taken up. */
 static bool
-read_plate (GstChromaKey *self, const Settings &wanted, GError **error)
+read_plate (GstChromaKey *self, const ChromaKeySettings &wanted, GError **error)
 {
   if (wanted.plate != Plate::file
       || (self->plate_sample && wanted.plate_location == *self->plate_location)
@@ -371,8 +372,8 @@ read_plate (GstChromaKey *self, const Settings &wanted, GError **error)
 
 /* Whether settings that are to be taken up go with the caps, and their files are there */
 static bool
-accept_settings (
-    GstChromaKey *self, const GstVideoInfo *info, const Settings &wanted, GError **error)
+accept_settings (GstChromaKey *self, const GstVideoInfo *info,
+    const ChromaKeySettings &wanted, GError **error)
 {
   opencl::LightCurve curve;
   if (wanted.linear && !opencl::light_curve_of (info, curve)) {
@@ -413,10 +414,10 @@ tile_rows_for (cl_ulong local_bytes)
 }
 
 static void
-create_soft_kernels (GstOpenCLContext *context, const Work &work, SoftKernels &kernels,
-    const std::string &options)
+create_soft_kernels (GstOpenCLContext *context, const ChromaKeyWork &work,
+    SoftKernels &kernels, const std::string &options)
 {
-  kernels.key_tiles.prepare (context, FOLDER "chromakeywide.cl", "key_tiles",
+  kernels.key_tiles.prepare (context, FOLDER "chromakey_cpu.cl", "key_tiles",
       options + " -DWIDE_ROWS=" + std::to_string (wide_rows));
   const std::string tile = options + " -cl-mad-enable -DRECIPROCAL=native_recip"
                            + " -DTILE_COLUMNS=" + std::to_string (tile_columns)
@@ -425,7 +426,7 @@ create_soft_kernels (GstOpenCLContext *context, const Work &work, SoftKernels &k
   for (guint which = 0; which < 8; which++) {
     const guint pictured = which >> 2, refine = which >> 1 & 1, core = which & 1;
     kernels.key_in_groups[pictured][refine][core].prepare (context,
-        FOLDER "chromakeygroups.cl", "key_in_groups",
+        FOLDER "chromakey_gpu.cl", "key_in_groups",
         tile + " -DREFINING=" + std::to_string (refine) + " -DCLOSING="
             + std::to_string (core) + " -DPICTURED=" + std::to_string (pictured));
   }
@@ -433,7 +434,8 @@ create_soft_kernels (GstOpenCLContext *context, const Work &work, SoftKernels &k
 
 /* `soft`: options of soft methods, of levels and of light */
 static void
-create_kernels (GstOpenCLContext *context, Work &work, const std::string (&soft)[2])
+create_kernels (
+    GstOpenCLContext *context, ChromaKeyWork &work, const std::string (&soft)[2])
 {
   const std::string options = work.format.options ();
   work.wide = opencl::is_cpu (context);
@@ -464,7 +466,7 @@ gst_chroma_key_set_formats (
       *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
       *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC));
   const GstVideoInfo *info = &format.output ();
-  auto accept = [&] (const Settings &wanted, GError **reason) {
+  auto accept = [&] (const ChromaKeySettings &wanted, GError **reason) {
     return accept_settings (self, info, wanted, reason);
   };
 
@@ -474,8 +476,8 @@ gst_chroma_key_set_formats (
   if (self->work && self->work->format.shows_the_same (format))
     return TRUE;
   drop_work (self);
-  self->work = new Work;
-  Work &work = *self->work;
+  self->work = new ChromaKeyWork;
+  ChromaKeyWork &work = *self->work;
   work.format = format;
   work.info = *info;
   self->member->set_format (context, format);
@@ -512,7 +514,7 @@ clip (const Rectangle &wanted, guint width, guint height)
 }
 
 static Rectangle
-rectangle_of (const Settings &settings, guint width, guint height)
+rectangle_of (const ChromaKeySettings &settings, guint width, guint height)
 {
   bool right = settings.auto_key == AutoKey::top_right
                || settings.auto_key == AutoKey::bottom_right;
@@ -531,15 +533,15 @@ rectangle_of (const Settings &settings, guint width, guint height)
 
 /* Whether the key is in auto_key, on the device */
 static bool
-is_on_device (const Settings &settings)
+is_on_device (const ChromaKeySettings &settings)
 {
   return settings.auto_key != AutoKey::none && settings.auto_key != AutoKey::screen;
 }
 
 /* The key goes from the frame to the device's own memory. */
 static gboolean
-take_key (Work &work, const Settings &settings, const GstOpenCLFrame *input,
-    cl_command_queue queue, GError **error)
+take_key (ChromaKeyWork &work, const ChromaKeySettings &settings,
+    const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
 {
   const opencl::Groups one_group = {1, 1, taking_group};
 
@@ -554,7 +556,7 @@ take_key (Work &work, const Settings &settings, const GstOpenCLFrame *input,
 
 /* Whether the host knows the key of the next frame */
 static bool
-knows_key (const Work &work, const Settings &settings)
+knows_key (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
   if (settings.auto_key == AutoKey::screen)
     return work.search.key () != 0;
@@ -565,7 +567,7 @@ knows_key (const Work &work, const Settings &settings)
 
 /* The key, where the host knows it */
 static guint
-known_key (const Work &work, const Settings &settings)
+known_key (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
   if (!knows_key (work, settings) || settings.auto_key == AutoKey::none)
     return settings.key_color;
@@ -574,9 +576,9 @@ known_key (const Work &work, const Settings &settings)
 
 /* For flowkey, before the frame that is keyed with it */
 static void
-tell_downstream (GstChromaKey *self, const Settings &settings)
+tell_downstream (GstChromaKey *self, const ChromaKeySettings &settings)
 {
-  Work &work = *self->work;
+  ChromaKeyWork &work = *self->work;
   if (!knows_key (work, settings))
     return;
   guint key = known_key (work, settings) | 0xff000000;
@@ -589,10 +591,10 @@ tell_downstream (GstChromaKey *self, const Settings &settings)
 /* A tolerance that is relative to the key, and flowkey's limit, are numbers of the
  * host's: it waits for the key once. */
 static bool
-learn_key (
-    GstChromaKey *self, const Settings &settings, cl_command_queue queue, GError **error)
+learn_key (GstChromaKey *self, const ChromaKeySettings &settings, cl_command_queue queue,
+    GError **error)
 {
-  Work &work = *self->work;
+  ChromaKeyWork &work = *self->work;
   if (knows_key (work, settings))
     return true;
   if (!work.taken_key.read (queue, work.auto_key (), error))
@@ -623,9 +625,9 @@ warn_of_no_screen (GstChromaKey *self)
 
 /* Posts the key of the screen when it is new, and a warning after `patience` without. */
 static void
-tell_screen (GstChromaKey *self, const Settings &settings, GstClockTime patience)
+tell_screen (GstChromaKey *self, const ChromaKeySettings &settings, GstClockTime patience)
 {
-  Work &work = *self->work;
+  ChromaKeyWork &work = *self->work;
   Messages &posted = work.posted;
   const guint key = work.search.key ();
 
@@ -645,7 +647,7 @@ tell_screen (GstChromaKey *self, const Settings &settings, GstClockTime patience
 }
 
 static bool
-look_for_screen (GstChromaKey *self, const Settings &settings,
+look_for_screen (GstChromaKey *self, const ChromaKeySettings &settings,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
 {
   if (self->work->search.is_due () && !self->work->search.look (input, queue, error))
@@ -659,7 +661,7 @@ look_for_screen (GstChromaKey *self, const Settings &settings,
 static void
 end_search (GstChromaKey *self)
 {
-  const Settings settings = get_settings (self);
+  const ChromaKeySettings settings = get_settings (self);
   GError *error = nullptr;
   if (settings.auto_key != AutoKey::screen || !self->work
       || !self->work->search.has_begun ())
@@ -685,26 +687,26 @@ gst_chroma_key_sink_event (GstBaseTransform *transform, GstEvent *event)
 }
 
 static bool
-is_linear (const Work &work, const Settings &settings)
+is_linear (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
   return settings.linear && work.has_curve;
 }
 
 static keying::ScreenKey
-screen_key_of (const Work &work, const Settings &settings)
+screen_key_of (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
   return {work.auto_key (), cl_uint (is_on_device (settings)), known_key (work, settings),
       work.taken_revision, is_linear (work, settings)};
 }
 
 static cl_uint
-opacity_of (const Settings &settings)
+opacity_of (const ChromaKeySettings &settings)
 {
   return cl_uint (std::lround (settings.opacity * keying::full_opacity));
 }
 
 static keying::DistanceKey
-distance_key_of (const Work &work, const Settings &settings)
+distance_key_of (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
   keying::DistanceKey key;
   key.color = known_key (work, settings);
@@ -719,8 +721,9 @@ distance_key_of (const Work &work, const Settings &settings)
 }
 
 static gboolean
-key_by_distance (Work &work, const Settings &settings, const GstOpenCLFrame *input,
-    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
+key_by_distance (ChromaKeyWork &work, const ChromaKeySettings &settings,
+    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
+    GError **error)
 {
   cl_uint width = work.info.width, height = work.info.height;
   keying::DistanceKey key = distance_key_of (work, settings);
@@ -739,7 +742,7 @@ struct Frames {
 /* Sets what the kernels have in common, frames and KEYER, and what comes after it */
 template <typename... After>
 static gboolean
-set_keyer (opencl::Kernel *kernel, Work &work, const Settings &settings,
+set_keyer (opencl::Kernel *kernel, ChromaKeyWork &work, const ChromaKeySettings &settings,
     const Frames &frames, GError **error, After... after)
 {
   /* An edge of no width, yet a number to divide by, and one beside which the rounding of
@@ -760,8 +763,8 @@ set_keyer (opencl::Kernel *kernel, Work &work, const Settings &settings,
 
 /* For a GPU: what neighbours need is in a work-group's local memory. */
 static gboolean
-key_in_groups (Work &work, const Settings &settings, const Frames &frames,
-    cl_command_queue queue, GError **error)
+key_in_groups (ChromaKeyWork &work, const ChromaKeySettings &settings,
+    const Frames &frames, cl_command_queue queue, GError **error)
 {
   gsize width = work.info.width, height = work.info.height;
   opencl::Kernel *kernel =
@@ -780,8 +783,8 @@ key_in_groups (Work &work, const Settings &settings, const Frames &frames,
 
 /* For a CPU, in tiles of like height */
 static gboolean
-key_in_tiles (Work &work, const Settings &settings, const Frames &frames,
-    cl_command_queue queue, GError **error)
+key_in_tiles (ChromaKeyWork &work, const ChromaKeySettings &settings,
+    const Frames &frames, cl_command_queue queue, GError **error)
 {
   gsize width = work.info.width, height = work.info.height;
   gsize tiles = (height + wide_rows - 1) / wide_rows;
@@ -798,7 +801,7 @@ key_in_tiles (Work &work, const Settings &settings, const Frames &frames,
 }
 
 static gboolean
-ensure_means (GstOpenCLContext *context, Work &work, GError **error)
+ensure_means (GstOpenCLContext *context, ChromaKeyWork &work, GError **error)
 {
   gsize pixels = gsize (work.info.width) * work.info.height;
   gsize stride = keying::work_stride_of (&work.info);
@@ -813,7 +816,7 @@ ensure_means (GstOpenCLContext *context, Work &work, GError **error)
 
 /* Soft methods read a camera's picture several times. */
 static bool
-take_pixels (Work &work, const GstOpenCLFrame **input, GstOpenCLFrame *pixels,
+take_pixels (ChromaKeyWork &work, const GstOpenCLFrame **input, GstOpenCLFrame *pixels,
     cl_command_queue queue, GError **error)
 {
   if (!work.format.is_of_camera ())
@@ -826,7 +829,7 @@ take_pixels (Work &work, const GstOpenCLFrame **input, GstOpenCLFrame *pixels,
 
 /* `seen`: the quieter picture, in work memory */
 static gboolean
-quieten (GstOpenCLContext *context, Work &work, const GstOpenCLFrame *input,
+quieten (GstOpenCLContext *context, ChromaKeyWork &work, const GstOpenCLFrame *input,
     GstOpenCLFrame *seen, cl_command_queue queue, GError **error)
 {
   cl_uint width = work.info.width, height = work.info.height;
@@ -862,10 +865,10 @@ take_plate (GstChromaKey *self, cl_command_queue queue, GError **error)
 }
 
 static bool
-follow_plate (GstChromaKey *self, const Settings &settings, const GstOpenCLFrame *input,
-    cl_command_queue queue, GError **error)
+follow_plate (GstChromaKey *self, const ChromaKeySettings &settings,
+    const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
 {
-  Work &work = *self->work;
+  ChromaKeyWork &work = *self->work;
   auto take = [&] (const GstOpenCLFrame *picture, const GstVideoInfo *info) {
     return work.plate.take_picture (picture, info, queue, error);
   };
@@ -882,9 +885,9 @@ follow_plate (GstChromaKey *self, const Settings &settings, const GstOpenCLFrame
 
 /* Another picture than the one before, such as after a seek, has no mean. */
 static gboolean
-key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
-    const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
-    GError **error)
+key_softly (GstOpenCLContext *context, ChromaKeyWork &work,
+    const ChromaKeySettings &settings, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOpenCLFrame quiet = {};
   Frames frames = {input, input, output, &work.soft[is_linear (work, settings)]};
@@ -905,7 +908,7 @@ key_softly (GstOpenCLContext *context, Work &work, const Settings &settings,
 
 /* While there is no screen */
 static gboolean
-key_nothing (Work &work, Settings settings, const GstOpenCLFrame *input,
+key_nothing (ChromaKeyWork &work, ChromaKeySettings settings, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   settings.tolerance = settings.spill = 0;
@@ -916,7 +919,7 @@ key_nothing (Work &work, Settings settings, const GstOpenCLFrame *input,
 
 /* The pictures of the pad plate go by, so that upstream does not wait for ever. */
 static void
-leave_plate_out (GstChromaKey *self, const Settings &settings)
+leave_plate_out (GstChromaKey *self, const ChromaKeySettings &settings)
 {
   std::shared_ptr<keying::SideStream> stream = self->sides->find ("plate");
   if (!stream)
@@ -928,11 +931,11 @@ leave_plate_out (GstChromaKey *self, const Settings &settings)
 }
 
 static gboolean
-key (GstChromaKey *self, const Settings &settings, const GstOpenCLFrame *input,
+key (GstChromaKey *self, const ChromaKeySettings &settings, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  Work &work = *self->work;
+  ChromaKeyWork &work = *self->work;
   const bool searches = settings.auto_key == AutoKey::screen;
 
   if (searches && !look_for_screen (self, settings, input, queue, error))
@@ -958,8 +961,8 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstChromaKey *self = GST_CHROMA_KEY (filter);
-  Work &work = *self->work;
-  Settings settings = get_settings (self);
+  ChromaKeyWork &work = *self->work;
+  ChromaKeySettings settings = get_settings (self);
   bool hard = settings.method == Method::distance;
 
   if (!work.mattes.follow (filter, *self->sides, self->time, queue, error))
@@ -981,7 +984,7 @@ static const GstOpenCLDeferral deferral = {
 /* The key is taken from a frame in a launch of its own, a search looks at the frame, and a
  * run leaves colours alone. */
 static bool
-begins_run (const Work &work, const Settings &settings)
+begins_run (const ChromaKeyWork &work, const ChromaKeySettings &settings)
 {
   return settings.method == Method::distance && settings.spill == 0
          && knows_key (work, settings)
@@ -993,10 +996,10 @@ gst_chroma_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *ou
     cl_event *event, GError **error)
 {
   GstChromaKey *self = GST_CHROMA_KEY (filter);
-  self->settings->update ([&] (const Settings &wanted, GError **reason) {
+  self->settings->update ([&] (const ChromaKeySettings &wanted, GError **reason) {
     return accept_settings (self, &self->work->info, wanted, reason);
   });
-  Settings settings = get_settings (self);
+  ChromaKeySettings settings = get_settings (self);
   RunMember::Outcome outcome = RunMember::Outcome::plain;
   const GstSegment *segment = &GST_BASE_TRANSFORM (self)->segment;
   self->time =
@@ -1078,7 +1081,7 @@ static void
 gst_chroma_key_init (GstChromaKey *self)
 {
   self->sides = new keying::SideStreams;
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<ChromaKeySettings> (self, properties);
   self->plate_location = new std::string;
   self->member = new RunMember;
 }

@@ -4,7 +4,7 @@
  */
 #include "deferredrun.hpp"
 
-#include <gst/opencl/bufferlayout.hpp>
+#include <gst/opencl/memory/planelayout.hpp>
 
 #include "pixelformats.hpp"
 

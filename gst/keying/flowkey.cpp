@@ -23,15 +23,15 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <algorithm>
 
 #include "elements.h"
 #include "iterations.hpp"
-#include "original.hpp"
+#include "unkeyed.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
@@ -45,7 +45,7 @@ using keying::Channel;
 using keying::FlowRule;
 using keying::RunMember;
 
-struct Settings {
+struct FlowKeySettings {
   guint iterations = 3;
   gdouble tolerance = 0.025;
   Channel channel = Channel::all;
@@ -70,7 +70,7 @@ rows_of_region (GstOpenCLContext *context)
 }
 
 /* What the streaming thread works with. */
-struct Work {
+struct FlowKeyWork {
   GstVideoInfo info;
   keying::TileShape shape;
   gsize region_rows;
@@ -97,8 +97,8 @@ G_DECLARE_FINAL_TYPE (GstFlowKey, gst_flow_key, GST, FLOW_KEY, GstOpenCLFilter)
 struct _GstFlowKey {
   GstOpenCLFilter parent;
 
-  opencl::Settings<Settings> *settings;
-  Work *work; /* between set_formats and close, else null */
+  opencl::Settings<FlowKeySettings> *settings;
+  FlowKeyWork *work; /* between set_formats and close, else null */
   RunMember *member;
   guint told_key; /* by chromakey before it, opaque, or 0 */
 };
@@ -108,38 +108,38 @@ GST_ELEMENT_REGISTER_DEFINE (flowkey, "flowkey", GST_RANK_NONE, GST_TYPE_FLOW_KE
 
 /* Properties */
 
-const opencl::PropertyTable<Settings> properties = {
+const opencl::PropertyTable<FlowKeySettings> properties = {
     {"iterations", "Iterations",
         "How many pixels far the key flows; 0 = until nothing changes",
-        &Settings::iterations, {0, G_MAXINT}, keying::playing_flags},
+        &FlowKeySettings::iterations, {0, G_MAXINT}, keying::playing_flags},
     {"tolerance", "Tolerance",
         "The key flows to a neighbour that differs by less: the mean of red's, green's "
         "and blue's difference, or that of one channel, 1 from black to white",
-        &Settings::tolerance, {0, 1}, keying::playing_flags},
-    {"channel", "Channel", "What tolerance compares", &Settings::channel,
+        &FlowKeySettings::tolerance, {0, 1}, keying::playing_flags},
+    {"channel", "Channel", "What tolerance compares", &FlowKeySettings::channel,
         keying::channel_get_type, keying::playing_flags},
     {"limit", "Limit",
         "The key flows to no pixel whose chroma lies further from that of key-color: "
         "distance in the plane of Cb and Cr, 1 is their full range; 0 = no limit",
-        &Settings::limit, {0, 1}, keying::playing_flags},
+        &FlowKeySettings::limit, {0, 1}, keying::playing_flags},
     {"key-color", "Key color",
         "The colour that limit is measured from, 0xAARRGGBB (alpha is ignored)",
-        &Settings::key_color, {0, G_MAXUINT}, keying::playing_flags},
+        &FlowKeySettings::key_color, {0, G_MAXUINT}, keying::playing_flags},
     {"auto-key", "Auto key",
         "Take the key that chromakey before it has, instead of key-color",
-        &Settings::auto_key, keying::playing_flags},
+        &FlowKeySettings::auto_key, keying::playing_flags},
     {"relative", "Relative",
         "Multiply tolerance and limit by the key's saturation, of which pure green has "
         "1, so that a pale or dark screen keys like a strong one",
-        &Settings::relative, keying::playing_flags},
+        &FlowKeySettings::relative, keying::playing_flags},
 };
 
 /* With the key that is to be used */
-static Settings
+static FlowKeySettings
 get_settings (gpointer element)
 {
   GstFlowKey *self = GST_FLOW_KEY (element);
-  Settings settings = self->settings->committed ();
+  FlowKeySettings settings = self->settings->committed ();
   GST_OBJECT_LOCK (self);
   if (settings.auto_key && self->told_key)
     settings.key_color = self->told_key;
@@ -174,7 +174,7 @@ gst_flow_key_close (GstOpenCLFilter *filter)
 }
 
 static void
-create_kernels (GstOpenCLContext *context, Work &work)
+create_kernels (GstOpenCLContext *context, FlowKeyWork &work)
 {
   const std::string options = keying::pixel_options (&work.info) + work.shape.options ()
                               + " -DREGION_WORDS=" + std::to_string (region_words)
@@ -197,7 +197,7 @@ create_kernels (GstOpenCLContext *context, Work &work)
 }
 
 static gboolean
-create_planes (GstOpenCLContext *context, Work &work, GError **error)
+create_planes (GstOpenCLContext *context, FlowKeyWork &work, GError **error)
 {
   gsize bytes = keying::bytes_of_plane (&work.info);
   for (cl::Buffer *plane : {&work.right, &work.down, &work.open}) {
@@ -216,8 +216,8 @@ gst_flow_key_set_formats (
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
 
   gst_flow_key_close (filter);
-  self->work = new Work;
-  Work &work = *self->work;
+  self->work = new FlowKeyWork;
+  FlowKeyWork &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   work.shape = keying::TileShape::best_for (context);
   work.region_rows = rows_of_region (context);
@@ -231,7 +231,7 @@ gst_flow_key_set_formats (
 /* The limit's square, in 1/128 of a level as the kernels have it. A limit above 0 that is
  * less than their unit lets only the key's very chroma in, as 1 does. */
 static FlowRule
-rule_of (const Settings &settings, const GstVideoInfo *info)
+rule_of (const FlowKeySettings &settings, const GstVideoInfo *info)
 {
   keying::Color key = keying::color_of_argb (settings.key_color);
   gdouble part = settings.relative ? keying::saturation_of (settings.key_color) : 1;
@@ -247,7 +247,7 @@ rule_of (const Settings &settings, const GstVideoInfo *info)
 }
 
 static gboolean
-pack_planes (Work &work, const FlowRule &rule, const GstOpenCLFrame *input,
+pack_planes (FlowKeyWork &work, const FlowRule &rule, const GstOpenCLFrame *input,
     cl_command_queue queue, GError **error)
 {
   cl_uint width = work.info.width, height = work.info.height;
@@ -266,7 +266,7 @@ static gboolean
 iterate_planes (
     GstFlowKey *self, guint iterations, cl_command_queue queue, GError **error)
 {
-  Work &work = *self->work;
+  FlowKeyWork &work = *self->work;
   guint depth = work.shape.depth ();
   auto launch = [&] (guint number, cl_uint index) {
     cl_uint part = std::min (depth, iterations - number * depth);
@@ -286,7 +286,7 @@ iterate_planes (
 static gboolean
 flow_to_the_end (GstFlowKey *self, cl_command_queue queue, GError **error)
 {
-  Work &work = *self->work;
+  FlowKeyWork &work = *self->work;
   cl_uint height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
   cl_mem right = work.right (), down = work.down (), keyed = work.keyed.current ();
@@ -311,8 +311,8 @@ flow_to_the_end (GstFlowKey *self, cl_command_queue queue, GError **error)
 }
 
 static gboolean
-apply_planes (Work &work, const GstOpenCLFrame *input, const GstOpenCLFrame *output,
-    cl_command_queue queue, GError **error)
+apply_planes (FlowKeyWork &work, const GstOpenCLFrame *input,
+    const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
@@ -333,13 +333,14 @@ most_iterations (const GstVideoInfo *info)
 }
 
 static bool
-is_to_the_end (const Settings &settings, const GstVideoInfo *info)
+is_to_the_end (const FlowKeySettings &settings, const GstVideoInfo *info)
 {
   return settings.iterations == 0 || settings.iterations >= most_iterations (info);
 }
 
 static bool
-add_to_run (const Settings &settings, const GstVideoInfo *info, keying::KeyRun &run)
+add_to_run (
+    const FlowKeySettings &settings, const GstVideoInfo *info, keying::KeyRun &run)
 {
   return settings.iterations > 0
          && run.add_flow (rule_of (settings, info), settings.iterations);
@@ -350,8 +351,8 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstFlowKey *self = GST_FLOW_KEY (filter);
-  Work &work = *self->work;
-  Settings settings = get_settings (self);
+  FlowKeyWork &work = *self->work;
+  FlowKeySettings settings = get_settings (self);
   FlowRule rule = rule_of (settings, &work.info);
   bool to_the_end = is_to_the_end (settings, &work.info);
   guint iterations = to_the_end ? most_iterations (&work.info) : settings.iterations;
@@ -382,7 +383,7 @@ gst_flow_key_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
 {
   GstFlowKey *self = GST_FLOW_KEY (filter);
   const GstVideoInfo *info = &self->work->info;
-  Settings settings = get_settings (self);
+  FlowKeySettings settings = get_settings (self);
   auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, info, run); };
   return self->member->take_up (filter, add, pending, output, event, error);
 }
@@ -396,7 +397,7 @@ gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *outp
 {
   GstFlowKey *self = GST_FLOW_KEY (filter);
   const GstVideoInfo *info = &self->work->info;
-  Settings settings = get_settings (self);
+  FlowKeySettings settings = get_settings (self);
   auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, info, run); };
   RunMember::Outcome outcome = self->member->begin (filter, add, input, output, error);
   if (outcome == RunMember::Outcome::plain)
@@ -408,7 +409,7 @@ gst_flow_key_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *outp
 static void
 gst_flow_key_init (GstFlowKey *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<FlowKeySettings> (self, properties);
   self->member = new RunMember;
 }
 

@@ -41,7 +41,7 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/elementbin.hpp>
+#include <gst/common/elementbin.hpp>
 #include <gst/opencl/opencl.h>
 #include <gst/base/gstbasetransform.h>
 #include <gst/video/video.h>

@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 #include <functional>
 #include <memory>

@@ -20,7 +20,7 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
 #include "elements.h"
@@ -37,13 +37,13 @@ enum class Method {
   composite,
 };
 
-struct Settings {
+struct KeyFillSettings {
   guint color = 0xff000000;
   Method method = Method::paint;
 };
 
 /* What the streaming thread works with. */
-struct Work {
+struct KeyFillWork {
   GstVideoInfo info;
   opencl::FrameKernel paint;
   opencl::FrameKernel composite;
@@ -56,8 +56,8 @@ G_DECLARE_FINAL_TYPE (GstKeyFill, gst_key_fill, GST, KEY_FILL, GstOpenCLFilter)
 struct _GstKeyFill {
   GstOpenCLFilter parent;
 
-  opencl::Settings<Settings> *settings;
-  Work *work; /* between set_formats and close, else null */
+  opencl::Settings<KeyFillSettings> *settings;
+  KeyFillWork *work; /* between set_formats and close, else null */
 };
 
 G_DEFINE_TYPE (GstKeyFill, gst_key_fill, GST_TYPE_OPENCL_FILTER)
@@ -77,11 +77,11 @@ method_get_type (void)
   return type;
 }
 
-const opencl::PropertyTable<Settings> properties = {
-    {"color", "Color", "The colour that is put in, 0xAARRGGBB", &Settings::color,
+const opencl::PropertyTable<KeyFillSettings> properties = {
+    {"color", "Color", "The colour that is put in, 0xAARRGGBB", &KeyFillSettings::color,
         {0, G_MAXUINT}, keying::playing_flags},
-    {"method", "Method", "Where the colour is put", &Settings::method, method_get_type,
-        keying::playing_flags},
+    {"method", "Method", "Where the colour is put", &KeyFillSettings::method,
+        method_get_type, keying::playing_flags},
 };
 
 static void
@@ -100,8 +100,8 @@ gst_key_fill_set_formats (
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
 
   gst_key_fill_close (filter);
-  self->work = new Work;
-  Work &work = *self->work;
+  self->work = new KeyFillWork;
+  KeyFillWork &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const std::string options = keying::pixel_options (&work.info);
   work.paint.prepare (context, KERNELS, "paint_keyed", options);
@@ -114,8 +114,8 @@ gst_key_fill_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstKeyFill *self = GST_KEY_FILL (filter);
-  Work &work = *self->work;
-  Settings settings = self->settings->committed ();
+  KeyFillWork &work = *self->work;
+  KeyFillSettings settings = self->settings->committed ();
   cl_uint width = work.info.width, height = work.info.height;
   opencl::FrameKernel &method =
       settings.method == Method::paint ? work.paint : work.composite;
@@ -126,7 +126,7 @@ gst_key_fill_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 static void
 gst_key_fill_init (GstKeyFill *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<KeyFillSettings> (self, properties);
 }
 
 static void

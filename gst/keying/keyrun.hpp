@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace keying {
 /* What a pixel's colour makes of its alpha, in the kernels' integers. Left as it is, it

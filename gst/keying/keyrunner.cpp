@@ -4,9 +4,9 @@
  */
 #include "keyrunner.hpp"
 
-#include "original.hpp"
+#include "unkeyed.hpp"
 
-#include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
 
 #include <algorithm>
 
@@ -80,14 +80,14 @@ KeyRunner::KeyRunner (GstOpenCLContext *context, const FilmedFormat &format, For
     pixels.prepare (context, format);
   if (form == Form::wide) {
     options += " -DWIDE_ROWS=" + std::to_string (wide_rows);
-    kernel.prepare (context, FOLDER "keyrunwide.cl", "run_wide_tiles", options);
+    kernel.prepare (context, FOLDER "keychain_cpu.cl", "run_wide_tiles", options);
     return;
   }
   items = items_of_tile (context);
   tile_words = words_of_tile (context);
   options += " -DTILE_WORDS=" + std::to_string (tile_words) + " -DTILE_ROWS="
              + std::to_string (tile_rows) + " -DGROUP_ITEMS=" + std::to_string (items);
-  kernel.prepare (context, FOLDER "keyrun.cl", "run_tiles", options);
+  kernel.prepare (context, FOLDER "keychain_gpu.cl", "run_tiles", options);
 }
 
 KeyRunner::~KeyRunner ()

@@ -4,11 +4,11 @@
  */
 #pragma once
 
-#include "filmed.hpp"
+#include "inputformat.hpp"
 #include "keyrun.hpp"
-#include "takenpixels.hpp"
+#include "formatconverter.hpp"
 
-#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
 
 #include <mutex>
 

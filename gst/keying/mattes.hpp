@@ -4,14 +4,14 @@
  */
 #pragma once
 
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <string>
 
-#include "filmed.hpp"
-#include "sidepicture.hpp"
+#include "inputformat.hpp"
+#include "auxiliaryframe.hpp"
 
 namespace keying {
 class Mattes {

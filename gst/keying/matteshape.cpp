@@ -24,9 +24,9 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/gaussian.hpp>
-#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/common/gaussian.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <cstdlib>
@@ -44,7 +44,7 @@ const gint farthest = 64;
 /* MARGIN of the kernels on both sides, and what a load of eight may read behind */
 const gsize margins = 160, behind = 256;
 
-struct Settings {
+struct MatteShapeSettings {
   gint grow = 0;
   guint feather = 0;
   bool invert = false;
@@ -52,7 +52,7 @@ struct Settings {
 
 /* What the streaming thread works with. Buffers are there from the first frame on that
  * needs them. */
-struct Work {
+struct MatteShapeWork {
   GstVideoInfo info;
   gsize stride = 0, runs_stride = 0;
   opencl::FrameKernel take_alpha, put_alpha;
@@ -72,21 +72,21 @@ G_DECLARE_FINAL_TYPE (GstMatteShape, gst_matte_shape, GST, MATTE_SHAPE, GstOpenC
 struct _GstMatteShape {
   GstOpenCLFilter parent;
 
-  opencl::Settings<Settings> *settings;
-  Work *work; /* between set_formats and close, else null */
+  opencl::Settings<MatteShapeSettings> *settings;
+  MatteShapeWork *work; /* between set_formats and close, else null */
 };
 
 G_DEFINE_TYPE (GstMatteShape, gst_matte_shape, GST_TYPE_OPENCL_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (
     matteshape, "matteshape", GST_RANK_NONE, GST_TYPE_MATTE_SHAPE)
 
-const opencl::PropertyTable<Settings> properties = {
+const opencl::PropertyTable<MatteShapeSettings> properties = {
     {"grow", "Grow", "Pixels by which edges move outwards, or inwards where negative",
-        &Settings::grow, {-farthest, farthest}, keying::playing_flags},
+        &MatteShapeSettings::grow, {-farthest, farthest}, keying::playing_flags},
     {"feather", "Feather", "Pixels on both sides over which edges become softer",
-        &Settings::feather, {0, farthest}, keying::playing_flags},
+        &MatteShapeSettings::feather, {0, farthest}, keying::playing_flags},
     {"invert", "Invert", "Make transparent what is opaque, after all else",
-        &Settings::invert, keying::playing_flags},
+        &MatteShapeSettings::invert, keying::playing_flags},
 };
 
 static void
@@ -98,7 +98,7 @@ gst_matte_shape_close (GstOpenCLFilter *filter)
 }
 
 static gboolean
-create_kernels (GstOpenCLContext *context, Work &work, GError **error)
+create_kernels (GstOpenCLContext *context, MatteShapeWork &work, GError **error)
 {
   const std::string options = keying::pixel_options (&work.info) + " -DALIGNMENT=1";
   const struct {
@@ -128,8 +128,8 @@ gst_matte_shape_set_formats (
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
 
   gst_matte_shape_close (filter);
-  self->work = new Work;
-  Work &work = *self->work;
+  self->work = new MatteShapeWork;
+  MatteShapeWork &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   work.stride = (gsize (work.info.width) + 7) / 8 * 8;
   work.runs_stride = work.stride + margins;
@@ -149,7 +149,8 @@ doublings_of (guint radius)
 }
 
 static gboolean
-ensure_runs (GstOpenCLContext *context, Work &work, guint planes, GError **error)
+ensure_runs (
+    GstOpenCLContext *context, MatteShapeWork &work, guint planes, GError **error)
 {
   if (work.planes >= planes)
     return TRUE;
@@ -160,7 +161,8 @@ ensure_runs (GstOpenCLContext *context, Work &work, guint planes, GError **error
 }
 
 static gboolean
-ensure_feather (GstOpenCLContext *context, Work &work, guint radius, GError **error)
+ensure_feather (
+    GstOpenCLContext *context, MatteShapeWork &work, guint radius, GError **error)
 {
   if (!work.feathered ())
     work.feathered = opencl::make_buffer (
@@ -185,7 +187,7 @@ launch (opencl::Kernel &kernel, cl_command_queue queue, gsize columns, gsize row
 
 /* Alpha, or its complement, grown, in the plane */
 static gboolean
-grow (GstOpenCLContext *context, Work &work, guint radius, cl_uint flip,
+grow (GstOpenCLContext *context, MatteShapeWork &work, guint radius, cl_uint flip,
     const GstOpenCLFrame *input, cl_command_queue queue, GError **error)
 {
   const cl_uint stride = work.runs_stride, height = work.info.height;
@@ -207,8 +209,8 @@ grow (GstOpenCLContext *context, Work &work, guint radius, cl_uint flip,
 }
 
 static gboolean
-feather (GstOpenCLContext *context, Work &work, guint radius, cl_command_queue queue,
-    GError **error)
+feather (GstOpenCLContext *context, MatteShapeWork &work, guint radius,
+    cl_command_queue queue, GError **error)
 {
   const cl_uint stride = work.stride, width = work.info.width, height = work.info.height;
 
@@ -227,8 +229,8 @@ gst_matte_shape_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 {
   GstMatteShape *self = GST_MATTE_SHAPE (filter);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
-  Work &work = *self->work;
-  const Settings settings = self->settings->committed ();
+  MatteShapeWork &work = *self->work;
+  const MatteShapeSettings settings = self->settings->committed ();
   const cl_uint opaque = keying::levels_of (&work.info);
   const cl_uint flip = settings.grow < 0 ? opaque : 0;
   const cl_uint width = work.info.width, height = work.info.height;
@@ -243,7 +245,7 @@ gst_matte_shape_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 static void
 gst_matte_shape_init (GstMatteShape *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<MatteShapeSettings> (self, properties);
 }
 
 static void

@@ -31,7 +31,7 @@
 
 #include "elements.h"
 #include "iterations.hpp"
-#include "original.hpp"
+#include "unkeyed.hpp"
 #include "pixelformats.hpp"
 #include "runmember.hpp"
 
@@ -43,13 +43,13 @@ GST_DEBUG_CATEGORY_STATIC (noise_reduce_debug);
 namespace {
 using keying::RunMember;
 
-struct Settings {
+struct NoiseReduceSettings {
   guint iterations = 5;
   guint fill_iterations = 0;
 };
 
 /* What the streaming thread works with. */
-struct Work {
+struct NoiseReduceWork {
   GstVideoInfo info;
   keying::TileShape shape;
   opencl::FrameKernel pack_keyed;
@@ -67,8 +67,8 @@ G_DECLARE_FINAL_TYPE (
 struct _GstNoiseReduce {
   GstOpenCLFilter parent;
 
-  opencl::Settings<Settings> *settings;
-  Work *work; /* between set_formats and close, else null */
+  opencl::Settings<NoiseReduceSettings> *settings;
+  NoiseReduceWork *work; /* between set_formats and close, else null */
   RunMember *member;
 };
 
@@ -78,18 +78,18 @@ GST_ELEMENT_REGISTER_DEFINE (
 
 /* Properties */
 
-const opencl::PropertyTable<Settings> properties = {
+const opencl::PropertyTable<NoiseReduceSettings> properties = {
     {"iterations", "Iterations",
         "How many times keyed pixels with fewer than three keyed neighbours get their "
         "alpha back",
-        &Settings::iterations, {0, G_MAXINT}, keying::playing_flags},
+        &NoiseReduceSettings::iterations, {0, G_MAXINT}, keying::playing_flags},
     {"fill-iterations", "Fill iterations",
         "How many times, before that, un-keyed pixels with at least two keyed "
         "neighbours become keyed",
-        &Settings::fill_iterations, {0, G_MAXINT}, keying::playing_flags},
+        &NoiseReduceSettings::fill_iterations, {0, G_MAXINT}, keying::playing_flags},
 };
 
-static Settings
+static NoiseReduceSettings
 get_settings (gpointer self)
 {
   return GST_NOISE_REDUCE (self)->settings->committed ();
@@ -107,7 +107,7 @@ gst_noise_reduce_close (GstOpenCLFilter *filter)
 }
 
 static void
-create_kernels (GstOpenCLContext *context, Work &work)
+create_kernels (GstOpenCLContext *context, NoiseReduceWork &work)
 {
   const std::string options = keying::pixel_options (&work.info) + work.shape.options ();
   const struct {
@@ -130,8 +130,8 @@ gst_noise_reduce_set_formats (
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
 
   gst_noise_reduce_close (filter);
-  self->work = new Work;
-  Work &work = *self->work;
+  self->work = new NoiseReduceWork;
+  NoiseReduceWork &work = *self->work;
   work.info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   work.shape = keying::TileShape::best_for (context);
   self->member->set_format (context, {work.info, work.info});
@@ -146,7 +146,7 @@ static gboolean
 reduce_plane (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint iterations,
     GError **error)
 {
-  Work &work = *self->work;
+  NoiseReduceWork &work = *self->work;
   guint depth = work.shape.depth ();
   GstPad *pad = GST_BASE_TRANSFORM_SINK_PAD (self);
 
@@ -165,11 +165,11 @@ reduce_plane (GstNoiseReduce *self, cl_command_queue queue, bool fill, guint ite
 
 /* More iterations than a run holds */
 static gboolean
-transform_by_planes (GstNoiseReduce *self, const Settings &settings,
+transform_by_planes (GstNoiseReduce *self, const NoiseReduceSettings &settings,
     const GstOpenCLFrame *input, const GstOpenCLFrame *output, cl_command_queue queue,
     GError **error)
 {
-  Work &work = *self->work;
+  NoiseReduceWork &work = *self->work;
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
 
@@ -187,7 +187,7 @@ transform_by_planes (GstNoiseReduce *self, const Settings &settings,
 }
 
 static bool
-add_to_run (const Settings &settings, keying::KeyRun &run)
+add_to_run (const NoiseReduceSettings &settings, keying::KeyRun &run)
 {
   return run.add_noise_reduction (settings.fill_iterations, settings.iterations);
 }
@@ -197,7 +197,7 @@ gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
-  Settings settings = get_settings (self);
+  NoiseReduceSettings settings = get_settings (self);
   keying::KeyRun run;
 
   keying::keep_original (output->buffer, input->buffer);
@@ -220,7 +220,7 @@ gst_noise_reduce_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
     GstBuffer *output, cl_event *event, GError **error)
 {
   GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
-  Settings settings = get_settings (self);
+  NoiseReduceSettings settings = get_settings (self);
   auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, run); };
   return self->member->take_up (filter, add, pending, output, event, error);
 }
@@ -233,7 +233,7 @@ gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *
     cl_event *event, GError **error)
 {
   GstNoiseReduce *self = GST_NOISE_REDUCE (filter);
-  Settings settings = get_settings (self);
+  NoiseReduceSettings settings = get_settings (self);
   auto add = [&] (keying::KeyRun &run) { return add_to_run (settings, run); };
   RunMember::Outcome outcome = self->member->begin (filter, add, input, output, error);
   if (outcome == RunMember::Outcome::plain)
@@ -245,7 +245,7 @@ gst_noise_reduce_process (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *
 static void
 gst_noise_reduce_init (GstNoiseReduce *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<NoiseReduceSettings> (self, properties);
   self->member = new RunMember;
 }
 

@@ -4,8 +4,8 @@
  */
 #include "pixelformats.hpp"
 
-#include <gst/opencl/colorconversion.hpp>
-#include <gst/opencl/filteredcaps.hpp>
+#include <gst/common/colorconversion.hpp>
+#include <gst/common/filteredcaps.hpp>
 
 #include <cmath>
 

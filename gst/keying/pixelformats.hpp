@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/opencl/opencl.h>
-#include <gst/opencl/settings.hpp>
+#include <gst/common/settings.hpp>
 
 #include <string>
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/readback.hpp>
+#include <gst/opencl/memory/devicevalues.hpp>
 
 namespace keying {
 class ReadBack : private opencl::ReadBack {

@@ -4,7 +4,7 @@
  */
 #include "readframe.hpp"
 
-#include <gst/opencl/endofqueue.hpp>
+#include <gst/opencl/base/endofqueue.hpp>
 
 namespace keying {
 bool

@@ -4,9 +4,9 @@
  */
 #include "runmember.hpp"
 
-#include "original.hpp"
+#include "unkeyed.hpp"
 
-#include <gst/opencl/selfcheck.hpp>
+#include <gst/opencl/kernel/selfcheck.hpp>
 
 namespace keying {
 namespace {

@@ -4,13 +4,13 @@
  */
 #pragma once
 
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <string>
 
-#include "filmed.hpp"
+#include "inputformat.hpp"
 
 namespace keying {
 enum class Plate {

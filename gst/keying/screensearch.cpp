@@ -4,7 +4,7 @@
  */
 #include "screensearch.hpp"
 
-#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
 
 #include <algorithm>
 

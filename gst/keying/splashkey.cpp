@@ -26,16 +26,16 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "elements.h"
-#include "original.hpp"
+#include "unkeyed.hpp"
 #include "pixelformats.hpp"
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/keying/splashkey.cl"
@@ -45,7 +45,7 @@ GST_DEBUG_CATEGORY_STATIC (splash_key_debug);
 
 namespace {
 
-struct Settings {
+struct SplashKeySettings {
   guint block_size = 16;
   gdouble tolerance = 0.12;
   bool reset = false; /* until a frame has filled the store */
@@ -56,7 +56,7 @@ const gsize largest_group = 256;
 const gsize largest_side = 16;
 
 /* What the streaming thread works with. */
-struct Work {
+struct SplashKeyWork {
   keying::FilmedFormat format;
   GstVideoInfo info; /* of what is keyed */
   bool on_cpu;
@@ -72,8 +72,8 @@ G_DECLARE_FINAL_TYPE (GstSplashKey, gst_splash_key, GST, SPLASH_KEY, GstOpenCLFi
 struct _GstSplashKey {
   GstOpenCLFilter parent;
 
-  opencl::Settings<Settings> *settings;
-  Work *work; /* between set_formats and close, else null */
+  opencl::Settings<SplashKeySettings> *settings;
+  SplashKeyWork *work; /* between set_formats and close, else null */
 };
 
 G_DEFINE_TYPE (GstSplashKey, gst_splash_key, GST_TYPE_OPENCL_FILTER)
@@ -81,24 +81,25 @@ GST_ELEMENT_REGISTER_DEFINE (splashkey, "splashkey", GST_RANK_NONE, GST_TYPE_SPL
 
 /* Properties */
 
-const opencl::PropertyTable<Settings> properties = {
+const opencl::PropertyTable<SplashKeySettings> properties = {
     {"block-size", "Block size",
         "Columns and lines of a block; a change fills the store anew",
-        &Settings::block_size, {1, 256}, keying::playing_flags},
+        &SplashKeySettings::block_size, {1, 256}, keying::playing_flags},
     {"tolerance", "Tolerance",
         "A block is background while the mean of its red's, green's and blue's "
         "difference from the stored ones is less, 1 from black to white",
-        &Settings::tolerance, {0, 1}, keying::playing_flags},
+        &SplashKeySettings::tolerance, {0, 1}, keying::playing_flags},
     {"reset", "Reset",
         "Fill the store from the next frame; FALSE again once that is done",
-        &Settings::reset, keying::playing_flags},
+        &SplashKeySettings::reset, keying::playing_flags},
 };
 
 /* For a frame: a reset is done once. */
-static Settings
+static SplashKeySettings
 take_settings (GstSplashKey *self)
 {
-  return self->settings->amend ([] (Settings &settings) { settings.reset = false; });
+  return self->settings->amend (
+      [] (SplashKeySettings &settings) { settings.reset = false; });
 }
 
 /* Kernels and work memory */
@@ -111,7 +112,8 @@ blocks_in (gsize size, guint block_size)
 
 /* A frame's means of one size of blocks say nothing of another size. */
 static gboolean
-ensure_store (GstOpenCLContext *context, Work &work, guint block_size, GError **error)
+ensure_store (
+    GstOpenCLContext *context, SplashKeyWork &work, guint block_size, GError **error)
 {
   if (work.stored_block_size == block_size && work.store ())
     return TRUE;
@@ -145,8 +147,8 @@ gst_splash_key_set_formats (
   if (self->work && self->work->format.shows_the_same (format))
     return TRUE;
   gst_splash_key_close (filter);
-  self->work = new Work;
-  Work &work = *self->work;
+  self->work = new SplashKeyWork;
+  SplashKeyWork &work = *self->work;
   work.format = format;
   work.info = format.output ();
   work.on_cpu = opencl::is_cpu (context);
@@ -160,7 +162,7 @@ gst_splash_key_set_formats (
 /* On a CPU a block is one work-item's; on a GPU neighbours in a line are neighbours in
  * memory. */
 static opencl::Groups
-groups_of_blocks (const Work &work, guint block_size)
+groups_of_blocks (const SplashKeyWork &work, guint block_size)
 {
   gsize side = 1;
   while (2 * side <= std::min (gsize (block_size), work.on_cpu ? 1 : largest_side))
@@ -171,7 +173,7 @@ groups_of_blocks (const Work &work, guint block_size)
 
 /* In whole blocks and in those that the frame's right and lower edge cut */
 static cl_ulong4
-thresholds_of (const Settings &settings, const GstVideoInfo *info)
+thresholds_of (const SplashKeySettings &settings, const GstVideoInfo *info)
 {
   gsize size = settings.block_size;
   gsize cut_columns = info->width % size;
@@ -191,8 +193,8 @@ gst_splash_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstSplashKey *self = GST_SPLASH_KEY (filter);
-  Work &work = *self->work;
-  Settings settings = take_settings (self);
+  SplashKeyWork &work = *self->work;
+  SplashKeySettings settings = take_settings (self);
 
   if (!ensure_store (
           gst_opencl_filter_get_context (filter), work, settings.block_size, error))
@@ -210,7 +212,7 @@ gst_splash_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 static void
 gst_splash_key_init (GstSplashKey *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<SplashKeySettings> (self, properties);
 }
 
 static void

@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include <gst/opencl/arrayformat.hpp>
-#include <gst/opencl/npyfile.hpp>
+#include <gst/common/arrayformat.hpp>
+#include <gst/common/npyfile.hpp>
 
 namespace npy {
 

@@ -48,7 +48,7 @@
 
 #include <gst/base/gstadapter.h>
 #include <gst/opencl/gstopenclerror.h>
-#include <gst/opencl/settings.hpp>
+#include <gst/common/settings.hpp>
 
 #include "elements.h"
 #include "framearray.hpp"
@@ -77,20 +77,20 @@ using npy::PlacedArray;
 
 namespace {
 
-struct Settings {
+struct NpyParseSettings {
   opencl::Fraction framerate = {25, 1};
   bool split = false;
 };
 
-const opencl::PropertyTable<Settings> properties = {
+const opencl::PropertyTable<NpyParseSettings> properties = {
     {"framerate", "Frame rate",
         "Frame rate for timestamps (0/1 = no timestamps; a framerate in the input caps "
         "takes precedence)",
-        &Settings::framerate, {{0, 1}, {G_MAXINT, 1}}, opencl::ready},
+        &NpyParseSettings::framerate, {{0, 1}, {G_MAXINT, 1}}, opencl::ready},
     {"split", "Split",
         "Output each index of the outermost dimension as a separate buffer "
         "(other/tensors)",
-        &Settings::split, opencl::ready},
+        &NpyParseSettings::split, opencl::ready},
 };
 
 /* A part of the stream that somebody wants to see, and where it lies. */
@@ -111,7 +111,7 @@ struct GstNpyParse {
   GstPad *sinkpad;
   GstPad *srcpad;
 
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<NpyParseSettings> *settings;
 
   /* Shared with the threads that seek and ask; under the object lock. `arrays` are those
    * of the whole stream where it can be pulled, else the first one. */
@@ -1657,7 +1657,7 @@ static void
 npy_parse_init (GstNpyParse *self)
 {
   self->adapter = gst_adapter_new ();
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<NpyParseSettings> (self, properties);
   self->arrays = new std::vector<PlacedArray>;
   g_queue_init (&self->events);
   g_queue_init (&self->blocks);

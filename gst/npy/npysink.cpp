@@ -39,9 +39,10 @@
 
 #include "elements.h"
 
-#include <gst/opencl/npyfile.hpp>
-#include <gst/opencl/recordingsink.hpp>
-#include <gst/opencl/settings.hpp>
+#include <gst/common/npyfile.hpp>
+#include <gst/common/recordingsink.hpp>
+#include <gst/common/settings.hpp>
+#include <gst/opencl/opencl.h>
 
 GST_DEBUG_CATEGORY_STATIC (npy_sink_debug);
 #define GST_CAT_DEFAULT npy_sink_debug
@@ -59,15 +60,15 @@ static GstStaticPadTemplate sink_template =
             "(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
 
 namespace {
-struct Settings {
+struct NpySinkSettings {
   std::string location;
 };
 
-const opencl::PropertyTable<Settings> properties = {
+const opencl::PropertyTable<NpySinkSettings> properties = {
     {"location", "Location",
         "The file, or with a %d, such as frame%05d.npy, one for each frame, counted from "
         "0",
-        &Settings::location, opencl::ready},
+        &NpySinkSettings::location, opencl::ready},
 };
 
 } // namespace
@@ -77,7 +78,7 @@ G_DECLARE_FINAL_TYPE (GstNpySink, gst_npy_sink, GST, NPY_SINK, GstBaseSink)
 struct _GstNpySink {
   GstBaseSink parent;
 
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<NpySinkSettings> *settings;
   opencl::Recording *recording; /* or null, as RecordingSink says */
 };
 
@@ -125,7 +126,7 @@ gst_npy_sink_finalize (GObject *object)
 static void
 gst_npy_sink_init (GstNpySink *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<NpySinkSettings> (self, properties);
   /* As fast as frames come: a file has no clock. */
   gst_base_sink_set_sync (GST_BASE_SINK (self), FALSE);
 }

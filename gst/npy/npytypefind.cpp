@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "elements.h"
-#include <gst/opencl/npyfile.hpp>
+#include <gst/common/npyfile.hpp>
 
 static GstStaticCaps npy_caps = GST_STATIC_CAPS ("application/x-npy");
 

@@ -64,9 +64,9 @@
 #include <cmath>
 #include <vector>
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
 
 #include "depth/depthfilter.hpp"
 #include "depth/heldframes.hpp"
@@ -99,7 +99,7 @@ struct Correlation {
   cl_float real, imaginary, energy;
 };
 
-struct Settings {
+struct AngioSettings {
   guint repeats = 4;
   Method method = Method::speckle_variance;
   guint axial_shift = 0;
@@ -107,7 +107,7 @@ struct Settings {
   double threshold = oct::least_threshold;
 };
 
-class Angiogram : public oct::DepthFilterOf<Settings> {
+class Angiogram : public oct::DepthFilterOf<AngioSettings> {
 public:
   using DepthFilterOf::DepthFilterOf;
 
@@ -120,8 +120,8 @@ public:
       cl_command_queue queue, GError **error) override;
 
 protected:
-  oct::DepthChange change_of (const Settings &wanted) const override;
-  bool breaks (const Settings &wanted) const override
+  oct::DepthChange change_of (const AngioSettings &wanted) const override;
+  bool breaks (const AngioSettings &wanted) const override
   {
     return wanted.repeats != in_force.repeats
            || wanted.axial_shift != in_force.axial_shift
@@ -220,7 +220,7 @@ private:
 };
 
 oct::DepthChange
-Angiogram::change_of (const Settings &wanted) const
+Angiogram::change_of (const AngioSettings &wanted) const
 {
   oct::DepthChange change;
   change.frames = wanted.repeats;
@@ -545,7 +545,7 @@ G_DECLARE_FINAL_TYPE (GstOctAngio, gst_oct_angio, GST, OCT_ANGIO, GstOctDepthFil
 struct _GstOctAngio {
   GstOctDepthFilter parent;
 
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<AngioSettings> *settings;
 };
 
 G_DEFINE_TYPE (GstOctAngio, gst_oct_angio, GST_TYPE_OCT_DEPTH_FILTER)
@@ -568,28 +568,28 @@ method_get_type (void)
   return type;
 }
 
-const opencl::PropertyTable<Settings> properties = {
-    {"repeats", "Repeats", "Number of B-scans at each position", &Settings::repeats,
+const opencl::PropertyTable<AngioSettings> properties = {
+    {"repeats", "Repeats", "Number of B-scans at each position", &AngioSettings::repeats,
         {least_repeats, most_repeats}, opencl::playing},
-    {"method", "Method", "Measure of the change between repeats", &Settings::method,
+    {"method", "Method", "Measure of the change between repeats", &AngioSettings::method,
         method_get_type, opencl::playing},
     {"axial-shift", "Axial shift",
         "Maximum axial shift in depth bins by which a repeat is aligned with the first "
         "one (0 = no alignment)",
-        &Settings::axial_shift, {0, most_shifts}, opencl::playing},
+        &AngioSettings::axial_shift, {0, most_shifts}, opencl::playing},
     {"bands", "Bands",
         "Number of bands into which the spectrum is split; their angiograms are averaged",
-        &Settings::bands, {1, most_bands}, opencl::playing},
+        &AngioSettings::bands, {1, most_bands}, opencl::playing},
     {"threshold", "Threshold",
         "Mean level of the repeats in dB below which the angiogram is 0",
-        &Settings::threshold, {oct::least_threshold, oct::most_threshold},
+        &AngioSettings::threshold, {oct::least_threshold, oct::most_threshold},
         opencl::controllable},
 };
 
 static void
 gst_oct_angio_init (GstOctAngio *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<AngioSettings> (self, properties);
   gst_oct_depth_filter_set_work (self, new Angiogram (self, self->settings));
 }
 

@@ -37,8 +37,8 @@
 
 #include <algorithm>
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
 
 #include "depth/depthfilter.hpp"
 #include "depth/heldframes.hpp"
@@ -63,14 +63,14 @@ enum class Mean {
 
 const guint most_frames = 1024, most_lines = 1024;
 
-struct Settings {
+struct AverageSettings {
   guint frames = 4;
   guint lines = 1;
   bool rolling = false;
   Mean mean = Mean::values;
 };
 
-class Average : public oct::DepthFilterOf<Settings> {
+class Average : public oct::DepthFilterOf<AverageSettings> {
 public:
   using DepthFilterOf::DepthFilterOf;
 
@@ -103,8 +103,8 @@ public:
       cl_command_queue queue, GError **error) override;
 
 protected:
-  oct::DepthChange change_of (const Settings &wanted) const override;
-  bool breaks (const Settings &wanted) const override
+  oct::DepthChange change_of (const AverageSettings &wanted) const override;
+  bool breaks (const AverageSettings &wanted) const override
   {
     return wanted.frames != in_force.frames || wanted.lines != in_force.lines
            || wanted.rolling != in_force.rolling || wanted.mean != in_force.mean;
@@ -143,7 +143,7 @@ private:
 };
 
 oct::DepthChange
-Average::change_of (const Settings &wanted) const
+Average::change_of (const AverageSettings &wanted) const
 {
   oct::DepthChange change;
   if (!wanted.rolling) {
@@ -273,7 +273,7 @@ G_DECLARE_FINAL_TYPE (GstOctAverage, gst_oct_average, GST, OCT_AVERAGE, GstOctDe
 struct _GstOctAverage {
   GstOctDepthFilter parent;
 
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<AverageSettings> *settings;
 };
 
 G_DEFINE_TYPE (GstOctAverage, gst_oct_average, GST_TYPE_OCT_DEPTH_FILTER)
@@ -296,25 +296,25 @@ mean_get_type (void)
   return type;
 }
 
-const opencl::PropertyTable<Settings> properties = {
-    {"frames", "B-scans", "Number of B-scans to average", &Settings::frames,
+const opencl::PropertyTable<AverageSettings> properties = {
+    {"frames", "B-scans", "Number of B-scans to average", &AverageSettings::frames,
         {1, most_frames}, opencl::playing},
     {"lines", "A-lines",
         "Number of neighbouring A-lines to average; an incomplete group at the end of a "
         "B-scan is dropped",
-        &Settings::lines, {1, most_lines}, opencl::playing},
+        &AverageSettings::lines, {1, most_lines}, opencl::playing},
     {"rolling", "Rolling",
         "Output a moving average for each B-scan and each A-line, over the last B-scans "
         "and the A-lines around it, instead of one mean per group",
-        &Settings::rolling, opencl::playing},
+        &AverageSettings::rolling, opencl::playing},
     {"mean", "Mean", "Values to average; all except values need format CF32LE",
-        &Settings::mean, mean_get_type, opencl::playing},
+        &AverageSettings::mean, mean_get_type, opencl::playing},
 };
 
 static void
 gst_oct_average_init (GstOctAverage *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<AverageSettings> (self, properties);
   gst_oct_depth_filter_set_work (self, new Average (self, self->settings));
 }
 

@@ -51,10 +51,10 @@
 #include <mutex>
 #include <vector>
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/npyfile.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/common/npyfile.hpp>
 
 #include "depth/depthfilter.hpp"
 #include "spectra/framebuffers.hpp"
@@ -78,7 +78,7 @@ enum class Method {
 
 const guint most_lines = 65536, most_depths = 32768;
 
-struct Settings {
+struct BackgroundRemovalSettings {
   Method method = Method::minimum_variance;
   guint segment_lines = 32;
   guint dc_depths = 0;
@@ -133,9 +133,9 @@ PendingDifference::show (oct::Display &display, cl_command_queue queue,
   return display.enqueue_difference (queue, shown, difference, picture, error);
 }
 
-class Background : public oct::DepthFilterOf<Settings> {
+class PatternRemoval : public oct::DepthFilterOf<BackgroundRemovalSettings> {
 public:
-  Background (gpointer element, opencl::Settings<Settings> *settings)
+  PatternRemoval (gpointer element, opencl::Settings<BackgroundRemovalSettings> *settings)
       : DepthFilterOf (element, settings), element (GST_ELEMENT (element))
   {
   }
@@ -159,13 +159,16 @@ public:
       cl_command_queue queue, bool &reads, GError **error) override;
 
 protected:
-  oct::DepthChange change_of (const Settings &wanted) const override { return {}; }
-  bool breaks (const Settings &wanted) const override { return false; }
-  bool check (const Settings &wanted, GError **error) const override;
+  oct::DepthChange change_of (const BackgroundRemovalSettings &wanted) const override
+  {
+    return {};
+  }
+  bool breaks (const BackgroundRemovalSettings &wanted) const override { return false; }
+  bool check (const BackgroundRemovalSettings &wanted, GError **error) const override;
 
 private:
   /* Returns the number of whole segments. */
-  cl_uint segments_of (const Settings &settings) const
+  cl_uint segments_of (const BackgroundRemovalSettings &settings) const
   {
     return settings.method == Method::mean || settings.method == Method::file
                ? 1
@@ -226,7 +229,7 @@ load_pattern (
 }
 
 bool
-Background::check (const Settings &wanted, GError **error) const
+PatternRemoval::check (const BackgroundRemovalSettings &wanted, GError **error) const
 {
   std::vector<cl_float> values;
   if (wanted.method != Method::file)
@@ -240,7 +243,7 @@ Background::check (const Settings &wanted, GError **error) const
 
 /* Loads the pattern from a file that check() accepted. */
 bool
-Background::load (GstOpenCLContext *context, GError **error)
+PatternRemoval::load (GstOpenCLContext *context, GError **error)
 {
   std::vector<cl_float> values;
   if (in_force.method != Method::file || recorded)
@@ -257,7 +260,7 @@ Background::load (GstOpenCLContext *context, GError **error)
 /* As wide as a line has floats for; on a GPU a depth, as neighbours read together
  * anyway and a B-scan has few enough columns to leave it idle. */
 bool
-Background::build (GstOpenCLContext *context, guint floats, GError **error)
+PatternRemoval::build (GstOpenCLContext *context, guint floats, GError **error)
 {
   guint wanted = opencl::is_cpu (context) ? 16 : 2;
   while (wanted > floats)
@@ -278,7 +281,7 @@ Background::build (GstOpenCLContext *context, guint floats, GError **error)
 
 /* A pattern that stays is of the depths at which it was recorded or loaded. */
 void
-Background::compare_depths (cl_uint wanted_columns)
+PatternRemoval::compare_depths (cl_uint wanted_columns)
 {
   const bool is_file = in_force.method == Method::file;
   const bool same_number = wanted_columns == columns;
@@ -298,7 +301,7 @@ Background::compare_depths (cl_uint wanted_columns)
 }
 
 bool
-Background::prepare (GstOpenCLContext *of, GError **error)
+PatternRemoval::prepare (GstOpenCLContext *of, GError **error)
 {
   context = of;
   const cl_uint wanted_columns = cl_uint (2 * input.depths);
@@ -323,7 +326,7 @@ Background::prepare (GstOpenCLContext *of, GError **error)
 
 /* Finds the pattern in a buffer that no pending work reads. */
 bool
-Background::find_pattern (
+PatternRemoval::find_pattern (
     const GstOpenCLFrame *from, cl_command_queue queue, GError **error)
 {
   const gsize items = (columns + subtraction->wide - 1) / subtraction->wide;
@@ -340,7 +343,7 @@ Background::find_pattern (
 }
 
 std::shared_ptr<oct::PendingDepths>
-Background::defer (
+PatternRemoval::defer (
     const GstOpenCLFrame *from, cl_command_queue queue, bool &reads, GError **error)
 {
   reads = finds_pattern ();
@@ -361,7 +364,7 @@ Background::defer (
 }
 
 bool
-Background::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
+PatternRemoval::transform (const GstOpenCLFrame *from, const GstOpenCLFrame *to,
     cl_command_queue queue, GError **error)
 {
   bool reads = false;
@@ -380,7 +383,7 @@ G_DECLARE_FINAL_TYPE (GstOctBackgroundFilter, gst_oct_background_filter, GST,
 struct _GstOctBackgroundFilter {
   GstOctDepthFilter parent;
 
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<BackgroundRemovalSettings> *settings;
 };
 
 G_DEFINE_TYPE (
@@ -411,27 +414,29 @@ method_get_type (void)
   return type;
 }
 
-const opencl::PropertyTable<Settings> properties = {
-    {"method", "Method", "Method that finds the pattern to subtract", &Settings::method,
-        method_get_type, opencl::playing, &Settings::recordings},
+const opencl::PropertyTable<BackgroundRemovalSettings> properties = {
+    {"method", "Method", "Method that finds the pattern to subtract",
+        &BackgroundRemovalSettings::method, method_get_type, opencl::playing,
+        &BackgroundRemovalSettings::recordings},
     {"location", "Location",
         ".npy file of complex depths recorded without the sample: A-lines or B-scans, "
         "with as many depths as the input (method=file)",
-        &Settings::location, opencl::playing, &Settings::recordings},
+        &BackgroundRemovalSettings::location, opencl::playing,
+        &BackgroundRemovalSettings::recordings},
     {"segment-lines", "A-lines of a segment",
         "Number of neighbouring A-lines in a segment whose variance is computed; "
         "leftover A-lines are distributed over the segments",
-        &Settings::segment_lines, {2, most_lines}, opencl::playing},
+        &BackgroundRemovalSettings::segment_lines, {2, most_lines}, opencl::playing},
     {"dc-depths", "Depths of DC",
         "Number of first depths to set to 0 (3 suits a Hann window)",
-        &Settings::dc_depths, {0, most_depths}, opencl::playing},
+        &BackgroundRemovalSettings::dc_depths, {0, most_depths}, opencl::playing},
 };
 
 static void
 gst_oct_background_filter_init (GstOctBackgroundFilter *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
-  gst_oct_depth_filter_set_work (self, new Background (self, self->settings));
+  self->settings = new opencl::Settings<BackgroundRemovalSettings> (self, properties);
+  gst_oct_depth_filter_set_work (self, new PatternRemoval (self, self->settings));
 }
 
 static void

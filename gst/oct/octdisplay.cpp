@@ -31,7 +31,7 @@
 #endif
 
 #include "depth/depthfilter.hpp"
-#include "depth/shownrange.hpp"
+#include <gst/oct/depth/displayrange.hpp>
 #include "elements.h"
 
 static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST_PAD_SINK,
@@ -42,14 +42,14 @@ static GstStaticPadTemplate src_template = GST_STATIC_PAD_TEMPLATE (
 namespace {
 using oct::Numbers;
 
-struct Settings {
+struct DisplaySettings {
   oct::ShownRange range;
   bool db_auto = false;
   bool flip = false;
   bool true_scale = false;
 };
 
-class Picture : public oct::DepthFilterOf<Settings> {
+class Picture : public oct::DepthFilterOf<DisplaySettings> {
 public:
   using DepthFilterOf::DepthFilterOf;
 
@@ -70,12 +70,12 @@ public:
   }
 
 protected:
-  oct::DepthChange change_of (const Settings &wanted) const override;
-  bool check (const Settings &wanted, GError **error) const override
+  oct::DepthChange change_of (const DisplaySettings &wanted) const override;
+  bool check (const DisplaySettings &wanted, GError **error) const override
   {
     return wanted.range.check (error);
   }
-  bool breaks (const Settings &wanted) const override { return false; }
+  bool breaks (const DisplaySettings &wanted) const override { return false; }
 
 private:
   const oct::Quantity &quantity () const { return oct::quantity_of (input); }
@@ -93,7 +93,7 @@ private:
 };
 
 oct::DepthChange
-Picture::change_of (const Settings &wanted) const
+Picture::change_of (const DisplaySettings &wanted) const
 {
   oct::DepthChange change;
   change.shows = true;
@@ -148,32 +148,32 @@ G_DECLARE_FINAL_TYPE (GstOctDisplay, gst_oct_display, GST, OCT_DISPLAY, GstOctDe
 struct _GstOctDisplay {
   GstOctDepthFilter parent;
 
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<DisplaySettings> *settings;
 };
 
 G_DEFINE_TYPE (GstOctDisplay, gst_oct_display, GST_TYPE_OCT_DEPTH_FILTER)
 GST_ELEMENT_REGISTER_DEFINE (
     octdisplay, "octdisplay", GST_RANK_NONE, GST_TYPE_OCT_DISPLAY)
 
-const opencl::PropertyTable<Settings> properties = oct::joined<Settings> (
-    oct::shown_range_properties<Settings> (),
+const opencl::PropertyTable<DisplaySettings> properties = oct::joined<DisplaySettings> (
+    oct::shown_range_properties<DisplaySettings> (),
     {
         {"db-auto", "Automatic range",
             "Find the black and white levels from the image, smoothed over frames: one "
             "pixel in 20 is below black, one in 1000 above white (values in decibels)",
-            &Settings::db_auto, opencl::playing},
-        {"flip", "Flip", "Show the first depth in the bottom row", &Settings::flip,
+            &DisplaySettings::db_auto, opencl::playing},
+        {"flip", "Flip", "Show the first depth in the bottom row", &DisplaySettings::flip,
             opencl::playing},
         {"true-scale", "True scale",
             "Set the pixel-aspect-ratio from line-step and depth-step of the caps, if "
             "both are present",
-            &Settings::true_scale, opencl::playing},
+            &DisplaySettings::true_scale, opencl::playing},
     });
 
 static void
 gst_oct_display_init (GstOctDisplay *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<DisplaySettings> (self, properties);
   gst_oct_depth_filter_set_work (self, new Picture (self, self->settings));
 }
 

@@ -42,9 +42,9 @@
 #include <memory>
 #include <mutex>
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
 
 #include "depth/depthfilter.hpp"
 #include "depth/threshold.hpp"
@@ -75,7 +75,7 @@ const guint small_window = 36;
 const gsize cpu_block = 256, cpu_lines = 16;
 const double most_angle = 89.9;
 
-struct Settings {
+struct DopplerSettings {
   Between between = Between::lines;
   Quantity quantity = Quantity::velocity;
   guint window_depths = 3;
@@ -180,7 +180,7 @@ PendingFlow::show (oct::Display &display, cl_command_queue queue,
          && display.enqueue_picture (queue, kernels->show, lines, depths, error);
 }
 
-class Doppler : public oct::DepthFilterOf<Settings> {
+class Doppler : public oct::DepthFilterOf<DopplerSettings> {
 public:
   using DepthFilterOf::DepthFilterOf;
 
@@ -202,16 +202,16 @@ public:
   }
 
 protected:
-  oct::DepthChange change_of (const Settings &wanted) const override;
-  bool check (const Settings &wanted, GError **error) const override;
-  bool breaks (const Settings &wanted) const override
+  oct::DepthChange change_of (const DopplerSettings &wanted) const override;
+  bool check (const DopplerSettings &wanted, GError **error) const override;
+  bool breaks (const DopplerSettings &wanted) const override
   {
     return wanted.between != in_force.between;
   }
 
 private:
   bool of_frames () const { return in_force.between == Between::frames; }
-  double rate_of (const Settings &settings) const;
+  double rate_of (const DopplerSettings &settings) const;
   double unit () const;
   bool is_small () const
   {
@@ -232,7 +232,7 @@ private:
 };
 
 oct::DepthChange
-Doppler::change_of (const Settings &wanted) const
+Doppler::change_of (const DopplerSettings &wanted) const
 {
   oct::DepthChange change;
   change.from = "CF32LE";
@@ -243,7 +243,7 @@ Doppler::change_of (const Settings &wanted) const
 
 /* Returns the rate of A-lines or B-scans in Hz, or 0 if unknown. */
 double
-Doppler::rate_of (const Settings &settings) const
+Doppler::rate_of (const DopplerSettings &settings) const
 {
   const double frames = double (input.rate.numerator) / input.rate.denominator;
   if (settings.between == Between::frames)
@@ -252,7 +252,7 @@ Doppler::rate_of (const Settings &settings) const
 }
 
 bool
-Doppler::check (const Settings &wanted, GError **error) const
+Doppler::check (const DopplerSettings &wanted, GError **error) const
 {
   if (wanted.between == Between::lines && input.lines < 2) {
     g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
@@ -386,7 +386,7 @@ G_DECLARE_FINAL_TYPE (GstOctDoppler, gst_oct_doppler, GST, OCT_DOPPLER, GstOctDe
 struct _GstOctDoppler {
   GstOctDepthFilter parent;
 
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<DopplerSettings> *settings;
 };
 
 G_DEFINE_TYPE (GstOctDoppler, gst_oct_doppler, GST_TYPE_OCT_DEPTH_FILTER)
@@ -421,40 +421,40 @@ quantity_get_type (void)
   return type;
 }
 
-const opencl::PropertyTable<Settings> properties = {
+const opencl::PropertyTable<DopplerSettings> properties = {
     {"between", "Between",
         "A-lines or B-scans between which the phase difference is computed",
-        &Settings::between, between_get_type, opencl::playing},
-    {"quantity", "Quantity", "Output quantity", &Settings::quantity, quantity_get_type,
-        opencl::playing},
+        &DopplerSettings::between, between_get_type, opencl::playing},
+    {"quantity", "Quantity", "Output quantity", &DopplerSettings::quantity,
+        quantity_get_type, opencl::playing},
     {"window-depths", "Depths of the window", "Number of depths to sum over",
-        &Settings::window_depths, {1, most_window}, opencl::playing},
+        &DopplerSettings::window_depths, {1, most_window}, opencl::playing},
     {"window-lines", "A-lines of the window",
-        "Number of neighbouring A-lines to sum over", &Settings::window_lines,
+        "Number of neighbouring A-lines to sum over", &DopplerSettings::window_lines,
         {1, most_window}, opencl::playing},
     {"wavelength", "Wavelength", "Centre wavelength of the light source in nm",
-        &Settings::wavelength, {1, 1e6}, opencl::playing},
+        &DopplerSettings::wavelength, {1, 1e6}, opencl::playing},
     {"refractive-index", "Refractive index", "Refractive index of the moving medium",
-        &Settings::refractive_index, {0.1, 10}, opencl::playing},
-    {"angle", "Angle", "Angle between the beam and the flow in degrees", &Settings::angle,
-        {-most_angle, most_angle}, opencl::playing},
+        &DopplerSettings::refractive_index, {0.1, 10}, opencl::playing},
+    {"angle", "Angle", "Angle between the beam and the flow in degrees",
+        &DopplerSettings::angle, {-most_angle, most_angle}, opencl::playing},
     {"line-rate", "Line rate",
         "A-line rate in Hz (0 = frame rate of the caps times the A-lines of a B-scan, "
         "without pauses; between=lines)",
-        &Settings::line_rate, {0, 1e9}, opencl::playing},
+        &DopplerSettings::line_rate, {0, 1e9}, opencl::playing},
     {"threshold", "Threshold",
         "Mean level of the window in dB below which the output is 0",
-        &Settings::threshold, {oct::least_threshold, oct::most_threshold},
+        &DopplerSettings::threshold, {oct::least_threshold, oct::most_threshold},
         opencl::controllable},
     {"invert", "Invert",
         "Invert the sign, for spectra that begin with the shortest wavelength",
-        &Settings::invert, opencl::playing},
+        &DopplerSettings::invert, opencl::playing},
 };
 
 static void
 gst_oct_doppler_init (GstOctDoppler *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<DopplerSettings> (self, properties);
   gst_oct_depth_filter_set_work (self, new Doppler (self, self->settings));
 }
 

@@ -45,13 +45,13 @@
 #include <mutex>
 #include <optional>
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/filteredcaps.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/opencl-hpp.hpp>
-#include <gst/opencl/preparation.hpp>
-#include <gst/opencl/selfcheck.hpp>
-#include <gst/opencl/settings.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/elements/preparation.hpp>
+#include <gst/opencl/kernel/selfcheck.hpp>
+#include <gst/common/settings.hpp>
 
 #include "spectra/deferredspectra.hpp"
 #include "spectra/prospectivespectra.hpp"
@@ -91,7 +91,7 @@ using oct::most_db;
 using oct::Scale;
 using oct::scale_get_type;
 
-struct Settings {
+struct FftSettings {
   Scale scale = Scale::log;
   double db_min = 0;
   double db_max = 60;
@@ -160,13 +160,13 @@ struct Outlook {
   Spectra spectra;
   const OutputFormat *output = nullptr;
   guint depths = 0;
-  Settings settings; /* in force, limited to the available depths */
+  FftSettings settings; /* in force, limited to the available depths */
 
   bool finds_range () const { return settings.db_auto && output->picture; }
 };
 
 /* State of the streaming thread. */
-struct Work : Outlook {
+struct FftWork : Outlook {
   std::optional<DepthRange> last_range; /* of the frame before */
 
   Engine from_raw;     /* what octwindowinterp leaves to this element, */
@@ -194,7 +194,7 @@ public:
     oct::EngineFormat from_raw, from_spectra;
   };
 
-  void set (GstOpenCLContext *context, const Work &work)
+  void set (GstOpenCLContext *context, const FftWork &work)
   {
     std::lock_guard<std::mutex> guard (lock);
     present_ = {context, work, work.from_raw.depth != nullptr, work.from_raw.format,
@@ -259,9 +259,9 @@ G_DECLARE_FINAL_TYPE (GstOctFFT, gst_oct_fft, GST, OCT_FFT, GstOpenCLFilter)
 struct _GstOctFFT {
   GstOpenCLFilter parent;
 
-  opencl::Settings<Settings> *settings;
-  Settings caps_settings; /* that those agreed on were made of */
-  Work *work;             /* between open and close, else null */
+  opencl::Settings<FftSettings> *settings;
+  FftSettings caps_settings; /* that those agreed on were made of */
+  FftWork *work;             /* between open and close, else null */
   Prospects *prospects;
   opencl::Preparation *preparation;
 };
@@ -288,50 +288,50 @@ fused_get_type (void)
 
 /* Properties */
 
-const opencl::PropertyTable<Settings> properties = {
+const opencl::PropertyTable<FftSettings> properties = {
     {"scale", "Scale", "Scale of pixels and F32LE values; CF32LE values stay complex",
-        &Settings::scale, scale_get_type, opencl::playing},
+        &FftSettings::scale, scale_get_type, opencl::playing},
     {"db-min", "Black level",
         "Level shown as black in dB; scale=linear maps amplitudes linearly from "
         "10^(db-min/20) to 10^(db-max/20) (video output)",
-        &Settings::db_min, {least_db, most_db}, opencl::controllable},
+        &FftSettings::db_min, {least_db, most_db}, opencl::controllable},
     {"db-max", "White level", "Level shown as white in dB, above db-min (video output)",
-        &Settings::db_max, {least_db, most_db}, opencl::controllable},
+        &FftSettings::db_max, {least_db, most_db}, opencl::controllable},
     {"db-auto", "Automatic range",
         "Find the black and white levels from the image, smoothed over frames: one pixel "
         "in 20 is below black, one in 1000 above white (video output)",
-        &Settings::db_auto, opencl::playing},
+        &FftSettings::db_auto, opencl::playing},
     {"flip", "Flip", "Show the first depth in the bottom row (video output)",
-        &Settings::flip, opencl::playing},
+        &FftSettings::flip, opencl::playing},
     {"depth-start", "First depth",
         "First depth bin of the output; N samples per A-line give N/2 depth bins",
-        &Settings::depth_start, {0, MOST_DEPTHS - 1}, opencl::playing},
+        &FftSettings::depth_start, {0, MOST_DEPTHS - 1}, opencl::playing},
     {"depth-count", "Number of depths",
         "Number of depth bins of the output (0 = all from depth-start on)",
-        &Settings::depth_count, {0, MOST_DEPTHS}, opencl::playing},
+        &FftSettings::depth_count, {0, MOST_DEPTHS}, opencl::playing},
     {"refractive-index", "Refractive index",
         "Refractive index of the sample, by which depth-step of the caps is divided",
-        &Settings::refractive_index, {0.1, 10}, opencl::playing},
+        &FftSettings::refractive_index, {0.1, 10}, opencl::playing},
     {"line-step", "Line step",
         "Distance between A-lines in micrometres, written to the caps (0 = line-step of "
         "the input caps, if present)",
-        &Settings::line_step, {0, 1e9}, opencl::playing},
+        &FftSettings::line_step, {0, 1e9}, opencl::playing},
     {"true-scale", "True scale",
         "Set the pixel-aspect-ratio from line-step and depth-step, if both are known "
         "(video output)",
-        &Settings::true_scale, opencl::playing},
+        &FftSettings::true_scale, opencl::playing},
     {"fft-library", "FFT library",
         "FFT library for transforms that are not done in one fused kernel; clFFT takes "
         "lengths with prime factors up to 13",
-        &Settings::library, gst_opencl_fft_library_get_type, opencl::ready},
+        &FftSettings::library, gst_opencl_fft_library_get_type, opencl::ready},
     {"fused", "Fused",
         "Whether to process in one fused kernel, together with an octwindowinterp "
         "directly upstream; results differ only by rounding",
-        &Settings::fused, fused_get_type, opencl::ready},
+        &FftSettings::fused, fused_get_type, opencl::ready},
 };
 
 static gboolean
-check_range (const Settings &settings, GError **error)
+check_range (const FftSettings &settings, GError **error)
 {
   if (settings.db_min < settings.db_max)
     return TRUE;
@@ -342,7 +342,7 @@ check_range (const Settings &settings, GError **error)
 }
 
 static gboolean
-check (const Settings &settings, guint samples, GError **error)
+check (const FftSettings &settings, guint samples, GError **error)
 {
   if (!check_range (settings, error))
     return FALSE;
@@ -357,8 +357,8 @@ check (const Settings &settings, guint samples, GError **error)
 }
 
 /* Limits the depths of the settings to those of this number of samples. */
-static Settings
-fitted (Settings settings, guint samples)
+static FftSettings
+fitted (FftSettings settings, guint samples)
 {
   guint bins = samples / 2;
   settings.depth_start =
@@ -370,9 +370,9 @@ fitted (Settings settings, guint samples)
 /* Caps */
 
 static gint
-depths_of (const Settings &settings, guint samples)
+depths_of (const FftSettings &settings, guint samples)
 {
-  Settings possible = fitted (settings, samples);
+  FftSettings possible = fitted (settings, samples);
   if (possible.depth_count > 0)
     return gint (possible.depth_count);
   return gint (samples / 2 - possible.depth_start);
@@ -426,7 +426,7 @@ oversampling_of (const GstStructure *spectra)
 
 static void
 set_depths (GstStructure *output, const char *field, const GValue *samples,
-    gint oversampling, const Settings &settings)
+    gint oversampling, const FftSettings &settings)
 {
   Limits limits =
       limits_of (samples, {LEAST_SAMPLES * oversampling, MOST_SAMPLES * oversampling});
@@ -440,7 +440,7 @@ set_depths (GstStructure *output, const char *field, const GValue *samples,
 
 /* N samples, even or odd, have N / 2 depths. */
 static void
-set_samples (GstStructure *input, const GValue *depths, const Settings &settings)
+set_samples (GstStructure *input, const GValue *depths, const FftSettings &settings)
 {
   if (settings.depth_count > 0)
     return; /* any number of samples that has enough depths */
@@ -477,7 +477,7 @@ depths_field (const GstStructure *structure)
 
 /* Returns the depth step in µm, pi / (N dk n), or 0 if unknown. */
 static double
-depth_step_of (const GstStructure *input, const Settings &settings)
+depth_step_of (const GstStructure *input, const FftSettings &settings)
 {
   double step = 0;
   gint samples = 0;
@@ -490,7 +490,7 @@ depth_step_of (const GstStructure *input, const Settings &settings)
 
 /* Sets the known steps. */
 static void
-set_steps (GstStructure *output, const GstStructure *input, const Settings &settings)
+set_steps (GstStructure *output, const GstStructure *input, const FftSettings &settings)
 {
   const double depth_step = depth_step_of (input, settings);
   double line_step = settings.line_step, b_scan_step = 0;
@@ -511,7 +511,7 @@ set_steps (GstStructure *output, const GstStructure *input, const Settings &sett
 }
 
 static void
-append_outputs (GstCaps *caps, const GstStructure *input, const Settings &settings)
+append_outputs (GstCaps *caps, const GstStructure *input, const FftSettings &settings)
 {
   GstCaps *outputs = gst_static_pad_template_get_caps (&src_template);
   for (guint n = 0; n < gst_caps_get_size (outputs); n++) {
@@ -529,8 +529,8 @@ append_outputs (GstCaps *caps, const GstStructure *input, const Settings &settin
 
 /* Returns settings that make the depths of `output`. At the start spectra of fewer depths than
  * `depth-count` are taken, too, so that they are an error with a reason. */
-static std::optional<Settings>
-settings_making (const GstStructure *output, const Settings &settings, bool starts)
+static std::optional<FftSettings>
+settings_making (const GstStructure *output, const FftSettings &settings, bool starts)
 {
   Limits limits = limits_of (
       gst_structure_get_value (output, depths_field (output)), {1, MOST_DEPTHS});
@@ -539,16 +539,16 @@ settings_making (const GstStructure *output, const Settings &settings, bool star
     return settings;
   if (!starts || count < limits.least)
     return {};
-  Settings all = settings;
+  FftSettings all = settings;
   all.depth_start = all.depth_count = 0;
   return all;
 }
 
 static void
 append_inputs (
-    GstCaps *caps, const GstStructure *output, const Settings &set, bool starts)
+    GstCaps *caps, const GstStructure *output, const FftSettings &set, bool starts)
 {
-  const std::optional<Settings> settings = settings_making (output, set, starts);
+  const std::optional<FftSettings> settings = settings_making (output, set, starts);
   if (!settings)
     return;
   GstCaps *inputs = gst_static_pad_template_get_caps (&sink_template);
@@ -569,7 +569,7 @@ static GstCaps *
 gst_oct_fft_transform_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  Settings settings = GST_OCT_FFT (base)->settings->current ();
+  FftSettings settings = GST_OCT_FFT (base)->settings->current ();
   const bool starts = !gst_pad_has_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
   GstCaps *result = gst_caps_new_empty ();
 
@@ -587,7 +587,7 @@ gst_oct_fft_transform_caps (
 
 /* Sets the quantity and the first depth in caps of numbers. */
 static void
-describe_numbers (GstCaps *output, const GstCaps *input, const Settings &settings)
+describe_numbers (GstCaps *output, const GstCaps *input, const FftSettings &settings)
 {
   const GstStructure *spectra = gst_caps_get_structure (input, 0);
   GstStructure *depths = gst_caps_get_structure (output, 0);
@@ -680,7 +680,7 @@ static gboolean
 gst_oct_fft_open (GstOpenCLFilter *filter, GError **error)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
-  self->work = new Work;
+  self->work = new FftWork;
   return check_range (self->settings->committed (), error);
 }
 
@@ -697,9 +697,9 @@ gst_oct_fft_close (GstOpenCLFilter *filter)
 
 /* Whether they make the caps that were agreed on. */
 static bool
-makes_these_caps (GstOctFFT *self, const Settings &settings)
+makes_these_caps (GstOctFFT *self, const FftSettings &settings)
 {
-  const Settings &before = self->caps_settings;
+  const FftSettings &before = self->caps_settings;
   const guint samples = self->work->spectra.wavenumbers ();
   const bool same_depths =
       fitted (settings, samples).depth_start == fitted (before, samples).depth_start;
@@ -716,14 +716,14 @@ makes_these_caps (GstOctFFT *self, const Settings &settings)
 static bool
 adopt_settings (GstOctFFT *self, GError **error)
 {
-  Work &work = *self->work;
+  FftWork &work = *self->work;
   GError *reason = nullptr;
   guint samples = work.spectra.wavenumbers ();
   bool starts = !self->settings->is_started ();
-  auto accept = [&] (const Settings &wanted, GError **why) {
+  auto accept = [&] (const FftSettings &wanted, GError **why) {
     return check (wanted, samples, why);
   };
-  auto fits = [&] (const Settings &wanted) { return makes_these_caps (self, wanted); };
+  auto fits = [&] (const FftSettings &wanted) { return makes_these_caps (self, wanted); };
   if (!self->settings->adopt (accept, fits, &reason)) {
     if (starts) {
       g_propagate_error (error, reason);
@@ -746,7 +746,7 @@ gst_oct_fft_set_formats (
   Spectra spectra;
   guint lines;
 
-  Work &work = *self->work;
+  FftWork &work = *self->work;
   work.output = parse_output (output, &work.depths, &lines);
   if (!parse_input (input, &spectra) || !work.output) {
     g_set_error_literal (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
@@ -760,7 +760,7 @@ gst_oct_fft_set_formats (
 }
 
 static GstCaps *
-outputs_of (GstBaseTransform *base, const Settings &settings)
+outputs_of (GstBaseTransform *base, const FftSettings &settings)
 {
   GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
   GstCaps *outputs = gst_caps_new_empty ();
@@ -769,7 +769,7 @@ outputs_of (GstBaseTransform *base, const Settings &settings)
   return outputs;
 }
 
-static void prepare_settings (GstOctFFT *self, const Settings &wanted);
+static void prepare_settings (GstOctFFT *self, const FftSettings &wanted);
 
 /* Between two frames. Another number of depths comes with the caps that say so, which the
  * base class agrees on before this very frame. */
@@ -777,9 +777,9 @@ static void
 update_settings (GstOctFFT *self)
 {
   GstBaseTransform *base = GST_BASE_TRANSFORM (self);
-  Work &work = *self->work;
+  FftWork &work = *self->work;
   guint samples = work.spectra.wavenumbers ();
-  auto accept = [&] (const Settings &wanted, GError **error) {
+  auto accept = [&] (const FftSettings &wanted, GError **error) {
     if (!check (wanted, samples, error))
       return false;
     if (makes_these_caps (self, wanted)) {
@@ -791,8 +791,8 @@ update_settings (GstOctFFT *self)
     gst_base_transform_reconfigure_src (base);
     return true;
   };
-  auto ready = [&] (const Settings &wanted) {
-    const Settings &before = work.settings;
+  auto ready = [&] (const FftSettings &wanted) {
+    const FftSettings &before = work.settings;
     return !wanted.db_auto || (before.db_auto && wanted.scale == before.scale)
            || self->preparation->is_done (GST_OPENCL_FILTER (self),
                [self, wanted] { prepare_settings (self, wanted); });
@@ -804,7 +804,7 @@ update_settings (GstOctFFT *self)
 /* The spectra that octwindowinterp may leave to this element, as far as they matter to whether
  * it takes them up */
 static oct::EngineFormat
-format_before_spectra (const Work &work)
+format_before_spectra (const FftWork &work)
 {
   oct::EngineFormat format;
   format.samples = work.spectra.wavenumbers ();
@@ -829,7 +829,7 @@ static void
 update_engines (GstOctFFT *self)
 {
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
-  Work &work = *self->work;
+  FftWork &work = *self->work;
   const guint verdicts = gst_opencl_get_n_verdicts ();
 
   if (work.chosen && work.verdicts == verdicts)
@@ -864,7 +864,7 @@ gst_oct_fft_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 static gboolean
 gst_oct_fft_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffer *output)
 {
-  Work &work = *GST_OCT_FFT (base)->work;
+  FftWork &work = *GST_OCT_FFT (base)->work;
   const DepthRange range = {
       work.settings.depth_start, work.depths, work.output->picture && work.settings.flip};
 
@@ -888,7 +888,7 @@ struct Range {
 };
 
 static Range
-range_of (const Settings &settings)
+range_of (const FftSettings &settings)
 {
   if (settings.scale == Scale::log)
     return {settings.db_min, settings.db_max};
@@ -897,7 +897,7 @@ range_of (const Settings &settings)
 
 /* A range that was found goes on with other depths. */
 static bool
-prepare_range (GstOpenCLContext *context, Work &work, GError **error)
+prepare_range (GstOpenCLContext *context, FftWork &work, GError **error)
 {
   const Scale scale = work.settings.scale;
   const gsize bytes = gsize (work.depths) * work.spectra.lines * sizeof (cl_float);
@@ -964,9 +964,9 @@ format_of_spectra (const Outlook &work)
 }
 
 static oct::DepthOutput
-describe_output (const Work &work, const GstOpenCLFrame *output)
+describe_output (const FftWork &work, const GstOpenCLFrame *output)
 {
-  const Settings &settings = work.settings;
+  const FftSettings &settings = work.settings;
   Range range = range_of (settings);
   oct::DepthOutput depths;
   depths.data = output->data;
@@ -983,7 +983,7 @@ describe_output (const Work &work, const GstOpenCLFrame *output)
 
 /* Levels or amplitudes, A-line by A-line, for a picture that finds its range. */
 static oct::DepthOutput
-describe_levels (const Work &work)
+describe_levels (const FftWork &work)
 {
   oct::DepthOutput levels = {};
   levels.data = work.levels ();
@@ -995,7 +995,7 @@ describe_levels (const Work &work)
 }
 
 static bool
-enqueue_depth (Work &work, oct::DepthEngine &engine, const GstOpenCLFrame *output,
+enqueue_depth (FftWork &work, oct::DepthEngine &engine, const GstOpenCLFrame *output,
     const oct::RawSpectra &spectra, cl_mem tables, cl_mem background,
     cl_uint background_offset, GError **error)
 {
@@ -1016,7 +1016,7 @@ gst_oct_fft_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
-  Work &work = *self->work;
+  FftWork &work = *self->work;
   const Spectra &spectra = work.spectra;
 
   if (!prepare (self, work.from_spectra, format_of_spectra (work), error))
@@ -1060,11 +1060,11 @@ format_of_deferred (const Outlook &work, const oct::SpectrumStage &stage)
 }
 
 static bool
-enqueue_fused (Work &work, GstOctDeferredSpectra *deferred, const GstOpenCLFrame *output,
-    GError **error)
+enqueue_fused (FftWork &work, GstOctDeferredSpectra *deferred,
+    const GstOpenCLFrame *output, GError **error)
 {
   oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
-  oct::Background background = gst_oct_deferred_spectra_get_background (deferred);
+  oct::BackgroundSpectrum background = gst_oct_deferred_spectra_get_background (deferred);
   return enqueue_depth (work, *work.from_raw.depth, output,
       gst_oct_deferred_spectra_get_raw (deferred), stage.tables (), background.buffer,
       background.offset, error);
@@ -1075,7 +1075,7 @@ process_fused (GstOctFFT *self, GstOctDeferredSpectra *deferred, GstBuffer *buff
     cl_event *event, GError **error)
 {
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
-  Work &work = *self->work;
+  FftWork &work = *self->work;
   cl_command_queue queue = gst_opencl_filter_get_queue (filter);
   GstOpenCLFrame output;
   gsize size = work.output->bytes * work.depths * work.spectra.lines;
@@ -1096,7 +1096,7 @@ gst_oct_fft_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
     GstBuffer *output, cl_event *event, GError **error)
 {
   GstOctFFT *self = GST_OCT_FFT (filter);
-  Work &work = *self->work;
+  FftWork &work = *self->work;
   GstOctDeferredSpectra *deferred = GST_OCT_DEFERRED_SPECTRA (pending);
 
   const oct::SpectrumStage &stage = gst_oct_deferred_spectra_get_stage (deferred);
@@ -1113,7 +1113,7 @@ gst_oct_fft_take_up (GstOpenCLFilter *filter, GstOpenCLDeferred *pending,
 
 /* As with a first frame: the engine, its kernels and those of a range that is found. */
 static bool
-make_engine (GstOpenCLContext *context, Work &work, Engine &engine)
+make_engine (GstOpenCLContext *context, FftWork &work, Engine &engine)
 {
   const oct::EngineFormat &format = engine.format;
   GstOpenCLFrame output = {};
@@ -1134,7 +1134,7 @@ static bool
 prepare_engine (GstOctFFT *self, GstOpenCLContext *context, const Outlook &outlook,
     const oct::EngineFormat &format)
 {
-  Work work;
+  FftWork work;
   Engine engine;
   if (self->prospects->has (format))
     return true;
@@ -1147,7 +1147,7 @@ prepare_engine (GstOctFFT *self, GstOpenCLContext *context, const Outlook &outlo
 }
 
 static void
-prepare_settings (GstOctFFT *self, const Settings &wanted)
+prepare_settings (GstOctFFT *self, const FftSettings &wanted)
 {
   const Prospects::Present present = self->prospects->present ();
   Outlook outlook = present.outlook;
@@ -1212,7 +1212,7 @@ static const GstOpenCLDeferral deferral = {
 static void
 gst_oct_fft_init (GstOctFFT *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<FftSettings> (self, properties);
   self->prospects = new Prospects;
   self->preparation = new opencl::Preparation;
   /* A measurement that a slow display leaves out is missing in the recording beside it.

@@ -50,8 +50,9 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/recordingsink.hpp>
-#include <gst/opencl/settings.hpp>
+#include <gst/common/recordingsink.hpp>
+#include <gst/common/settings.hpp>
+#include <gst/opencl/opencl.h>
 
 #include <algorithm>
 
@@ -70,27 +71,27 @@ static GstStaticPadTemplate sink_template = GST_STATIC_PAD_TEMPLATE ("sink", GST
         FILE_CAPS ("") "; " FILE_CAPS ("(" GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY ")")));
 
 namespace {
-struct Settings {
+struct FileSinkSettings {
   std::string location;
   double depth_step = 0;
   double line_step = 0;
   double b_scan_step = 0;
 };
 
-const opencl::PropertyTable<Settings> properties = {
+const opencl::PropertyTable<FileSinkSettings> properties = {
     {"location", "Location",
         "The file, .nrrd or .nii, or with a %d, such as volume%05d.nii, one for each "
         "frame, counted from 0",
-        &Settings::location, opencl::ready},
+        &FileSinkSettings::location, opencl::ready},
     {"depth-step", "Depth step",
         "Voxel spacing along depth in micrometres (0 = depth-step of the caps)",
-        &Settings::depth_step, {0, 1e9}, opencl::ready},
+        &FileSinkSettings::depth_step, {0, 1e9}, opencl::ready},
     {"line-step", "Line step",
         "Distance between A-lines in micrometres (0 = line-step of the caps)",
-        &Settings::line_step, {0, 1e9}, opencl::ready},
+        &FileSinkSettings::line_step, {0, 1e9}, opencl::ready},
     {"b-scan-step", "B-scan step",
         "Distance between B-scans in micrometres (0 = b-scan-step of the caps)",
-        &Settings::b_scan_step, {0, 1e9}, opencl::ready},
+        &FileSinkSettings::b_scan_step, {0, 1e9}, opencl::ready},
 };
 
 /* File format, selected by the extension of the location. */
@@ -118,7 +119,8 @@ kind_of (const std::string &location)
 /* Recording whose headers contain the voxel spacing. */
 class SpacedRecording : public opencl::Recording {
 public:
-  SpacedRecording (GstElement *sink, const Settings &settings, const FileKind &kind)
+  SpacedRecording (
+      GstElement *sink, const FileSinkSettings &settings, const FileKind &kind)
       : Recording (sink, settings.location, kind.ending,
           [this, &kind] (const opencl::FrameFormat &format, bool growing, guint64 frames,
               std::string &header, GError **error) {
@@ -131,12 +133,12 @@ public:
   bool set_caps (GstCaps *caps) override;
 
 private:
-  const Settings settings;
+  const FileSinkSettings settings;
   oct::Spacing spacing;
 };
 
 oct::Spacing
-spacing_of (const Settings &settings, GstCaps *caps)
+spacing_of (const FileSinkSettings &settings, GstCaps *caps)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
   const char *const fields[] = {"depth-step", "line-step", "b-scan-step"};
@@ -171,7 +173,7 @@ G_DECLARE_FINAL_TYPE (GstOctFileSink, gst_oct_file_sink, GST, OCT_FILE_SINK, Gst
 struct _GstOctFileSink {
   GstBaseSink parent;
 
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<FileSinkSettings> *settings;
   opencl::Recording *recording; /* nullable, see RecordingSink */
 };
 
@@ -184,7 +186,7 @@ GST_ELEMENT_REGISTER_DEFINE (
 static opencl::Recording *
 make_recording (GstOctFileSink *self)
 {
-  const Settings settings = self->settings->committed ();
+  const FileSinkSettings settings = self->settings->committed ();
   const FileKind *kind = kind_of (settings.location);
 
   if (kind)
@@ -201,7 +203,7 @@ make_recording (GstOctFileSink *self)
 static void
 gst_oct_file_sink_init (GstOctFileSink *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<FileSinkSettings> (self, properties);
   /* As fast as frames come: a file has no clock. */
   gst_base_sink_set_sync (GST_BASE_SINK (self), FALSE);
 }

@@ -47,13 +47,13 @@
 #include <cmath>
 #include <utility>
 
-#include <gst/opencl/arrayformat.hpp>
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/filteredcaps.hpp>
-#include <gst/opencl/kernel.hpp>
+#include <gst/common/arrayformat.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/common/filteredcaps.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/selfcheck.hpp>
-#include <gst/opencl/settings.hpp>
+#include <gst/opencl/kernel/selfcheck.hpp>
+#include <gst/common/settings.hpp>
 
 #include "elements.h"
 
@@ -82,7 +82,7 @@ enum class Mode {
   alpha,
 };
 
-struct Settings {
+struct RenderSettings {
   Mode mode = Mode::maximum;
   double azimuth = 0; /* in degrees, as the two after it */
   double elevation = 0;
@@ -108,8 +108,8 @@ struct Vector {
   cl_float4 floats () const { return {{cl_float (x), cl_float (y), cl_float (z), 0}}; }
 };
 
-struct Work {
-  Settings in_force;
+struct RenderWork {
+  RenderSettings in_force;
   NumberType type = NumberType::u8;
   cl_uint4 size = {};   /* in voxels */
   cl_uint4 bricks = {}; /* in bricks */
@@ -133,8 +133,8 @@ G_DECLARE_FINAL_TYPE (GstOctRender, gst_oct_render, GST, OCT_RENDER, GstOpenCLFi
 struct _GstOctRender {
   GstOpenCLFilter parent;
 
-  opencl::Settings<Settings> *settings;
-  Work *work;
+  opencl::Settings<RenderSettings> *settings;
+  RenderWork *work;
 };
 
 G_DEFINE_TYPE (GstOctRender, gst_oct_render, GST_TYPE_OPENCL_FILTER)
@@ -144,7 +144,7 @@ GST_ELEMENT_REGISTER_DEFINE (octrender, "octrender", GST_RANK_NONE, GST_TYPE_OCT
 
 /* Returns the voxel spacing. The smallest known one replaces an unknown one. */
 static Vector
-lengths_of (const Settings &settings, const Vector &told)
+lengths_of (const RenderSettings &settings, const Vector &told)
 {
   double lengths[] = {settings.depth_step, settings.line_step, settings.b_scan_step};
   const double said[] = {told.x, told.y, told.z};
@@ -162,9 +162,9 @@ lengths_of (const Settings &settings, const Vector &told)
 }
 
 static View
-view_of (const Work &work, gint width, gint height)
+view_of (const RenderWork &work, gint width, gint height)
 {
-  const Settings &settings = work.in_force;
+  const RenderSettings &settings = work.in_force;
   const Vector voxel = lengths_of (settings, work.told);
   const Vector middle = {
       work.size.s[0] / 2.0, work.size.s[1] / 2.0, work.size.s[2] / 2.0};
@@ -227,7 +227,7 @@ static GstCaps *
 gst_oct_render_transform_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  const Settings settings = GST_OCT_RENDER (base)->settings->current ();
+  const RenderSettings settings = GST_OCT_RENDER (base)->settings->current ();
   GstCaps *result = direction == GST_PAD_SINK
                         ? outputs_of (caps, settings.frames)
                         : gst_static_pad_template_get_caps (&sink_template);
@@ -261,7 +261,7 @@ gst_oct_render_get_frame_size (GstOpenCLFilter *, GstCaps *caps, gsize *size)
 /* --- settings --- */
 
 static bool
-suits (const Settings &wanted, GError **error)
+suits (const RenderSettings &wanted, GError **error)
 {
   if (wanted.min < wanted.max || wanted.max == 0)
     return true;
@@ -275,11 +275,11 @@ static void
 update_settings (GstOctRender *self)
 {
   GstBaseTransform *base = GST_BASE_TRANSFORM (self);
-  Work &work = *self->work;
+  RenderWork &work = *self->work;
 
   if (!self->settings->is_started ())
     return;
-  self->settings->update ([&] (const Settings &wanted, GError **error) {
+  self->settings->update ([&] (const RenderSettings &wanted, GError **error) {
     if (!suits (wanted, error))
       return false;
     if (wanted.frames != work.in_force.frames) {
@@ -298,7 +298,7 @@ update_settings (GstOctRender *self)
 /* --- formats --- */
 
 static bool
-read_volume (GstCaps *caps, Work &work, GError **error)
+read_volume (GstCaps *caps, RenderWork &work, GError **error)
 {
   const GstStructure *structure = gst_caps_get_structure (caps, 0);
   opencl::ArrayFormat array;
@@ -330,7 +330,7 @@ read_volume (GstCaps *caps, Work &work, GError **error)
 static bool
 create_kernels (GstOctRender *self, GError **error)
 {
-  Work &work = *self->work;
+  RenderWork &work = *self->work;
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
   const opencl::NumberInfo &number = opencl::info_of (work.type);
   const std::string options =
@@ -355,9 +355,9 @@ gst_oct_render_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstOctRender *self = GST_OCT_RENDER (filter);
-  Work &work = *self->work;
+  RenderWork &work = *self->work;
   const GstVideoInfo *picture = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
-  auto outputs = [&] (const Settings &wanted) {
+  auto outputs = [&] (const RenderSettings &wanted) {
     return outputs_of (input, wanted.frames);
   };
 
@@ -372,7 +372,7 @@ gst_oct_render_set_formats (
 static gboolean
 gst_oct_render_open (GstOpenCLFilter *filter, GError **)
 {
-  GST_OCT_RENDER (filter)->work = new Work;
+  GST_OCT_RENDER (filter)->work = new RenderWork;
   return TRUE;
 }
 
@@ -395,7 +395,7 @@ gst_oct_render_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 /* Computes the offset of the first value, counted in values. */
 static bool
 find_values (
-    const Work &work, const GstOpenCLFrame *frame, cl_ulong &offset, GError **error)
+    const RenderWork &work, const GstOpenCLFrame *frame, cl_ulong &offset, GError **error)
 {
   const gsize bytes = opencl::info_of (work.type).size;
   offset = frame->offset[0] / bytes;
@@ -413,7 +413,7 @@ static gboolean
 gst_oct_render_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     cl_command_queue queue, guint *outputs, GError **error)
 {
-  Work &work = *GST_OCT_RENDER (filter)->work;
+  RenderWork &work = *GST_OCT_RENDER (filter)->work;
   const gsize lines = gsize (work.size.s[1]) * work.size.s[2];
   const gsize bricks = gsize (work.bricks.s[1]) * work.bricks.s[2];
   cl_ulong offset;
@@ -427,7 +427,7 @@ gst_oct_render_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 }
 
 static std::pair<double, double>
-range_of (const Work &work)
+range_of (const RenderWork &work)
 {
   const double usual_decibels = 60;
   const double black = work.in_force.min, white = work.in_force.max;
@@ -444,8 +444,8 @@ gst_oct_render_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOctRender *self = GST_OCT_RENDER (filter);
-  Work &work = *self->work;
-  const Settings &settings = work.in_force;
+  RenderWork &work = *self->work;
+  const RenderSettings &settings = work.in_force;
   const gsize width = gsize (output->info.width), height = gsize (output->info.height);
   cl_ulong offset;
 
@@ -479,42 +479,42 @@ mode_get_type (void)
   return type;
 }
 
-const opencl::PropertyTable<Settings> properties = {
-    {"mode", "Mode", "Method that combines the values on a ray", &Settings::mode,
+const opencl::PropertyTable<RenderSettings> properties = {
+    {"mode", "Mode", "Method that combines the values on a ray", &RenderSettings::mode,
         mode_get_type, opencl::playing},
     {"azimuth", "Azimuth",
         "Angle of the viewer around the depth axis of the volume in degrees",
-        &Settings::azimuth, {-1e6, 1e6}, opencl::controllable},
+        &RenderSettings::azimuth, {-1e6, 1e6}, opencl::controllable},
     {"elevation", "Elevation",
         "Angle by which the viewer looks down in degrees (90 = along the beam)",
-        &Settings::elevation, {-90, 90}, opencl::controllable},
+        &RenderSettings::elevation, {-90, 90}, opencl::controllable},
     {"turn", "Turn", "Increment of the azimuth per output frame in degrees",
-        &Settings::turn, {-360, 360}, opencl::controllable},
+        &RenderSettings::turn, {-360, 360}, opencl::controllable},
     {"zoom", "Zoom", "Magnification (1 = the volume fits into the frame at any angle)",
-        &Settings::zoom, {0.01, 1000}, opencl::controllable},
+        &RenderSettings::zoom, {0.01, 1000}, opencl::controllable},
     {"min", "Minimum value", "Value at or below which voxels are invisible",
-        &Settings::min, {-1e9, 1e9}, opencl::controllable},
+        &RenderSettings::min, {-1e9, 1e9}, opencl::controllable},
     {"max", "Maximum value",
         "Value at or above which voxels are white, above min (0 = maximum of uint8 or "
         "uint16, 60 for float32)",
-        &Settings::max, {-1e9, 1e9}, opencl::controllable},
+        &RenderSettings::max, {-1e9, 1e9}, opencl::controllable},
     {"opacity", "Opacity",
         "Fraction of the background that a white voxel hides (mode=alpha)",
-        &Settings::opacity, {0, 1}, opencl::controllable},
+        &RenderSettings::opacity, {0, 1}, opencl::controllable},
     {"step", "Step",
         "Distance between samples on a ray, in units of the shortest voxel side",
-        &Settings::step, {0.1, 100}, opencl::controllable},
+        &RenderSettings::step, {0.1, 100}, opencl::controllable},
     {"depth-step", "Depth step",
         "Voxel spacing along depth in micrometres (0 = depth-step of the caps)",
-        &Settings::depth_step, {0, 1e9}, opencl::playing},
+        &RenderSettings::depth_step, {0, 1e9}, opencl::playing},
     {"line-step", "Line step",
         "Distance between A-lines in micrometres (0 = line-step of the caps)",
-        &Settings::line_step, {0, 1e9}, opencl::playing},
+        &RenderSettings::line_step, {0, 1e9}, opencl::playing},
     {"b-scan-step", "B-scan step",
         "Distance between B-scans in micrometres (0 = b-scan-step of the caps)",
-        &Settings::b_scan_step, {0, 1e9}, opencl::playing},
-    {"frames", "Frames", "Number of frames to render from each volume", &Settings::frames,
-        {1, most_frames}, opencl::playing},
+        &RenderSettings::b_scan_step, {0, 1e9}, opencl::playing},
+    {"frames", "Frames", "Number of frames to render from each volume",
+        &RenderSettings::frames, {1, most_frames}, opencl::playing},
 };
 
 /* --- the class --- */
@@ -522,7 +522,7 @@ const opencl::PropertyTable<Settings> properties = {
 static void
 gst_oct_render_init (GstOctRender *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<RenderSettings> (self, properties);
   /* Dropped frames would make a rotation jump. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }

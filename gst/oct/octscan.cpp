@@ -53,8 +53,8 @@
 #include <tuple>
 #include <vector>
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
 
 #include "depth/depthfilter.hpp"
 #include "elements.h"
@@ -97,7 +97,7 @@ enum class Between {
 
 const guint most_parts = 4096, most_lines = 1 << 20;
 
-struct Settings {
+struct ScanSettings {
   guint parts = 1;
   guint flyback = 0;
   double delay = 0;
@@ -120,7 +120,7 @@ struct Settings {
   guint dropped () const { return flyback + start () + missing () + first_line; }
 };
 
-class Scan : public oct::DepthFilterOf<Settings> {
+class Scan : public oct::DepthFilterOf<ScanSettings> {
 public:
   using DepthFilterOf::DepthFilterOf;
 
@@ -133,9 +133,9 @@ public:
       cl_command_queue queue, GError **error) override;
 
 protected:
-  oct::DepthChange change_of (const Settings &wanted) const override;
-  bool check (const Settings &wanted, GError **error) const override;
-  bool breaks (const Settings &wanted) const override;
+  oct::DepthChange change_of (const ScanSettings &wanted) const override;
+  bool check (const ScanSettings &wanted, GError **error) const override;
+  bool breaks (const ScanSettings &wanted) const override;
 
 private:
   guint lines_of_part () const { return guint (input.lines / in_force.parts); }
@@ -163,7 +163,7 @@ Scan::release ()
 }
 
 oct::DepthChange
-Scan::change_of (const Settings &wanted) const
+Scan::change_of (const ScanSettings &wanted) const
 {
   oct::DepthChange change;
   change.parts = wanted.parts;
@@ -177,9 +177,9 @@ Scan::change_of (const Settings &wanted) const
 
 /* B-scans of one group are of one geometry. */
 bool
-Scan::breaks (const Settings &wanted) const
+Scan::breaks (const ScanSettings &wanted) const
 {
-  auto geometry = [] (const Settings &of) {
+  auto geometry = [] (const ScanSettings &of) {
     return std::tie (of.parts, of.flyback, of.delay, of.first_line, of.lines, of.reverse,
         of.reverse_samples, of.sinusoidal, of.interpolation, of.repeats, of.b_scans);
   };
@@ -187,7 +187,7 @@ Scan::breaks (const Settings &wanted) const
 }
 
 bool
-Scan::check (const Settings &wanted, GError **error) const
+Scan::check (const ScanSettings &wanted, GError **error) const
 {
   if (input.packed
       && (wanted.reverse_samples != Every::none
@@ -335,7 +335,7 @@ G_DECLARE_FINAL_TYPE (
 struct _GstOctScanElement {
   GstOctDepthFilter parent;
 
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<ScanSettings> *settings;
 };
 
 G_DEFINE_TYPE (GstOctScanElement, gst_oct_scan, GST_TYPE_OCT_DEPTH_FILTER)
@@ -373,55 +373,55 @@ between_get_type (void)
   return type;
 }
 
-const opencl::PropertyTable<Settings> properties = {
+const opencl::PropertyTable<ScanSettings> properties = {
     {"b-scans-per-buffer", "B-scans in a buffer",
         "Number of consecutive B-scans in each input buffer; leftover A-lines are "
         "dropped",
-        &Settings::parts, {1, most_parts}, opencl::playing},
+        &ScanSettings::parts, {1, most_parts}, opencl::playing},
     {"flyback", "Flyback",
         "Number of A-lines at the end of each B-scan that are outside the sweep",
-        &Settings::flyback, {0, most_lines}, opencl::playing},
-    {"delay", "Delay", "Number of A-lines by which the scanner lags", &Settings::delay,
-        {0, most_lines}, opencl::playing},
+        &ScanSettings::flyback, {0, most_lines}, opencl::playing},
+    {"delay", "Delay", "Number of A-lines by which the scanner lags",
+        &ScanSettings::delay, {0, most_lines}, opencl::playing},
     {"first-line", "First line",
-        "Number of A-lines to leave out at the start of the sweep", &Settings::first_line,
-        {0, most_lines}, opencl::playing},
+        "Number of A-lines to leave out at the start of the sweep",
+        &ScanSettings::first_line, {0, most_lines}, opencl::playing},
     {"lines", "Lines", "Number of A-lines to output (0 = all from first-line on)",
-        &Settings::lines, {0, most_lines}, opencl::playing},
+        &ScanSettings::lines, {0, most_lines}, opencl::playing},
     {"reverse", "Reverse",
         "B-scans to reverse because they were scanned in the opposite direction",
-        &Settings::reverse, every_get_type, opencl::playing},
+        &ScanSettings::reverse, every_get_type, opencl::playing},
     {"reverse-samples", "Reverse samples",
         "A-lines of a buffer whose samples are in reverse order",
-        &Settings::reverse_samples, every_get_type, opencl::playing},
+        &ScanSettings::reverse_samples, every_get_type, opencl::playing},
     {"sinusoidal", "Sinusoidal",
         "Fraction of a half sine period that a sweep covers, about its centre (0 = "
         "constant scanner speed)",
-        &Settings::sinusoidal, {0, 1}, opencl::playing},
+        &ScanSettings::sinusoidal, {0, 1}, opencl::playing},
     {"interpolation", "Interpolation", "Interpolation between A-lines",
-        &Settings::interpolation, between_get_type, opencl::playing},
+        &ScanSettings::interpolation, between_get_type, opencl::playing},
     {"repeats", "Repeats", "Number of times each B-scan is taken before the next one",
-        &Settings::repeats, {1, most_parts}, opencl::playing},
+        &ScanSettings::repeats, {1, most_parts}, opencl::playing},
     {"b-scans", "B-scans",
         "Number of B-scans in a volume, without repeats (0 = unlimited)",
-        &Settings::b_scans, {0, most_lines}, opencl::playing},
+        &ScanSettings::b_scans, {0, most_lines}, opencl::playing},
     {"line-step", "Line step",
         "Distance between A-lines in micrometres, written to the caps (0 = line-step of "
         "the input caps, if present)",
-        &Settings::line_step, {0, 1e9}, opencl::playing},
+        &ScanSettings::line_step, {0, 1e9}, opencl::playing},
     {"b-scan-step", "B-scan step",
         "Distance between B-scans in micrometres, written to the caps (0 = b-scan-step "
         "of the input caps, if present)",
-        &Settings::b_scan_step, {0, 1e9}, opencl::playing},
+        &ScanSettings::b_scan_step, {0, 1e9}, opencl::playing},
     {"columns", "Columns",
         "Whether A-lines are the columns of raw video, as in B-scan images",
-        &Settings::columns, opencl::ready},
+        &ScanSettings::columns, opencl::ready},
 };
 
 static void
 gst_oct_scan_init (GstOctScanElement *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<ScanSettings> (self, properties);
   gst_oct_depth_filter_set_work (self, new Scan (self, self->settings));
 }
 

@@ -36,7 +36,7 @@
 #include "spectra/testspectra.hpp"
 
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/settings.hpp>
+#include <gst/common/settings.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (oct_test_src_debug);
 #define GST_CAT_DEFAULT oct_test_src_debug
@@ -56,25 +56,25 @@ static GstStaticPadTemplate src_template =
 G_DECLARE_FINAL_TYPE (GstOctTestSrc, gst_oct_test_src, GST, OCT_TEST_SRC, GstOpenCLSrc)
 
 namespace {
-struct Settings {
+struct TestSrcSettings {
   OctTestSettings spectra;
   bool live = false;
   guint tables_revision = 0; /* counts changes that need new tables */
 };
 
 /* State of the streaming thread, or of a state change while it does not run. */
-struct Work {
+struct TestSrcWork {
   OctTestSpectra spectra;
-  Settings settings;   /* in force */
-  bool tables = false; /* are made for those */
+  TestSrcSettings settings; /* in force */
+  bool tables = false;      /* are made for those */
 };
 } // namespace
 
 struct _GstOctTestSrc {
   GstOpenCLSrc parent;
 
-  opencl::Settings<Settings> *settings;
-  Work *work;
+  opencl::Settings<TestSrcSettings> *settings;
+  TestSrcWork *work;
 };
 
 G_DEFINE_TYPE_WITH_CODE (GstOctTestSrc, gst_oct_test_src, GST_TYPE_OPENCL_SRC,
@@ -95,70 +95,72 @@ gst_oct_test_src_pattern_get_type ()
   return type;
 }
 
-const opencl::PropertyTable<Settings> properties = {
+const opencl::PropertyTable<TestSrcSettings> properties = {
     {"pattern", "Pattern", "Simulated sample",
-        [] (Settings &s) -> OctTestPattern & { return s.spectra.pattern; },
-        gst_oct_test_src_pattern_get_type, opencl::playing, &Settings::tables_revision},
+        [] (TestSrcSettings &s) -> OctTestPattern & { return s.spectra.pattern; },
+        gst_oct_test_src_pattern_get_type, opencl::playing,
+        &TestSrcSettings::tables_revision},
     {"depths", "Depths",
         "Depth of each mirror in depth bins, 0 to half of the samples per A-line "
         "(pattern=mirrors), \"<50, 100.5>\"; initially <50, 100, 200>",
-        [] (Settings &s) -> std::vector<double> & { return s.spectra.depths; },
-        opencl::ready, &Settings::tables_revision},
+        [] (TestSrcSettings &s) -> std::vector<double> & { return s.spectra.depths; },
+        opencl::ready, &TestSrcSettings::tables_revision},
     {"amplitudes", "Amplitudes",
         "Amplitude of the fringe of each mirror in raw units (pattern=mirrors), "
         "\"<1000, 500>\"; initially <1000, 500, 250>",
-        [] (Settings &s) -> std::vector<double> & { return s.spectra.amplitudes; },
-        opencl::ready, &Settings::tables_revision},
+        [] (TestSrcSettings &s) -> std::vector<double> & { return s.spectra.amplitudes; },
+        opencl::ready, &TestSrcSettings::tables_revision},
     {"wavelength-min", "Wavelength of the first sample",
         "Wavelength of the first sample, in any unit; the samples between are evenly "
         "spaced",
-        [] (Settings &s) -> double & { return s.spectra.wavelength_min; },
-        {0, G_MAXDOUBLE}, opencl::ready, &Settings::tables_revision},
+        [] (TestSrcSettings &s) -> double & { return s.spectra.wavelength_min; },
+        {0, G_MAXDOUBLE}, opencl::ready, &TestSrcSettings::tables_revision},
     {"wavelength-max", "Wavelength of the last sample",
         "Wavelength of the last sample, in the unit of wavelength-min",
-        [] (Settings &s) -> double & { return s.spectra.wavelength_max; },
-        {0, G_MAXDOUBLE}, opencl::ready, &Settings::tables_revision},
+        [] (TestSrcSettings &s) -> double & { return s.spectra.wavelength_max; },
+        {0, G_MAXDOUBLE}, opencl::ready, &TestSrcSettings::tables_revision},
     {"dispersion-a2", "Dispersion a2",
         "Quadratic dispersion of the sample in rad: the phase a2 q^2, q = m - N/2 on the "
         "grid of even wavenumbers",
-        [] (Settings &s) -> double & { return s.spectra.dispersion_a2; },
-        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
+        [] (TestSrcSettings &s) -> double & { return s.spectra.dispersion_a2; },
+        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing, &TestSrcSettings::tables_revision},
     {"dispersion-a3", "Dispersion a3",
         "Cubic dispersion of the sample in rad: the phase a3 q^3",
-        [] (Settings &s) -> double & { return s.spectra.dispersion_a3; },
-        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
+        [] (TestSrcSettings &s) -> double & { return s.spectra.dispersion_a3; },
+        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing, &TestSrcSettings::tables_revision},
     {"level", "Level",
         "Raw value without a fringe, at the centre of the spectrum; the signal of the "
         "tissue (pattern=layers) is proportional to it",
-        [] (Settings &s) -> double & { return s.spectra.level; }, {0, 65535},
+        [] (TestSrcSettings &s) -> double & { return s.spectra.level; }, {0, 65535},
         opencl::controllable},
     {"noise", "Noise", "Standard deviation of the camera's noise in raw units",
-        [] (Settings &s) -> double & { return s.spectra.noise; }, {0, 65535},
+        [] (TestSrcSettings &s) -> double & { return s.spectra.noise; }, {0, 65535},
         opencl::controllable},
     {"seed", "Seed", "Seed of the random noise and tissue",
-        [] (Settings &s) -> guint & { return s.spectra.seed; }, {0, G_MAXUINT},
+        [] (TestSrcSettings &s) -> guint & { return s.spectra.seed; }, {0, G_MAXUINT},
         opencl::playing},
     {"velocity", "Velocity",
         "Velocity of the blood along the beam in mm/s, positive towards greater depth, "
         "with wavelengths in nm (0 = phase rotation of unspecified velocity; "
         "pattern=layers)",
-        [] (Settings &s) -> double & { return s.spectra.velocity; }, {-10000, 10000},
-        opencl::playing},
+        [] (TestSrcSettings &s) -> double & { return s.spectra.velocity; },
+        {-10000, 10000}, opencl::playing},
     {"line-rate", "Line rate",
         "A-line rate in Hz, which determines how far the blood moves between A-lines (0 "
         "= frame rate times the A-lines of a frame)",
-        [] (Settings &s) -> double & { return s.spectra.line_rate; }, {0, 1e9},
+        [] (TestSrcSettings &s) -> double & { return s.spectra.line_rate; }, {0, 1e9},
         opencl::playing},
     {"sinusoidal", "Sinusoidal",
         "Fraction of a half sine period that the scanner covers in a frame (0 = constant "
         "speed; pattern=layers)",
-        [] (Settings &s) -> double & { return s.spectra.sinusoidal; }, {0, 1},
-        opencl::playing, &Settings::tables_revision},
+        [] (TestSrcSettings &s) -> double & { return s.spectra.sinusoidal; }, {0, 1},
+        opencl::playing, &TestSrcSettings::tables_revision},
     {"bidirectional", "Bidirectional",
         "Whether every second frame is scanned in the opposite direction "
         "(pattern=layers)",
-        [] (Settings &s) -> bool & { return s.spectra.bidirectional; }, opencl::playing},
-    {"is-live", "Is live", "Whether to act as a live source", &Settings::live,
+        [] (TestSrcSettings &s) -> bool & { return s.spectra.bidirectional; },
+        opencl::playing},
+    {"is-live", "Is live", "Whether to act as a live source", &TestSrcSettings::live,
         opencl::ready},
 };
 
@@ -166,8 +168,8 @@ static gboolean
 gst_oct_test_src_open (GstOpenCLSrc *src, GError **error)
 {
   GstOctTestSrc *self = GST_OCT_TEST_SRC (src);
-  Settings settings = self->settings->committed ();
-  self->work = new Work;
+  TestSrcSettings settings = self->settings->committed ();
+  self->work = new TestSrcWork;
   gst_base_src_set_live (GST_BASE_SRC (self), settings.live);
   return oct_test_settings_validate (settings.spectra, error)
          && self->work->spectra.open (gst_opencl_src_get_context (src), error);
@@ -203,11 +205,11 @@ static gboolean
 gst_oct_test_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
 {
   GstOctTestSrc *self = GST_OCT_TEST_SRC (src);
-  Work &work = *self->work;
+  TestSrcWork &work = *self->work;
   guint samples = GST_VIDEO_INFO_WIDTH (gst_opencl_src_get_video_info (src));
   bool starts = !self->settings->is_started ();
   GError *reason = nullptr;
-  auto accept = [&] (const Settings &wanted, GError **why) {
+  auto accept = [&] (const TestSrcSettings &wanted, GError **why) {
     return oct_test_settings_validate_for (wanted.spectra, samples, why);
   };
 
@@ -228,8 +230,8 @@ gst_oct_test_src_set_format (GstOpenCLSrc *src, GstCaps *caps, GError **error)
 static void
 update_settings (GstOctTestSrc *self, const GstVideoInfo *info)
 {
-  Work &work = *self->work;
-  auto accept = [&] (const Settings &wanted, GError **error) {
+  TestSrcWork &work = *self->work;
+  auto accept = [&] (const TestSrcSettings &wanted, GError **error) {
     if (!oct_test_settings_validate_for (
             wanted.spectra, GST_VIDEO_INFO_WIDTH (info), error))
       return false;
@@ -257,7 +259,7 @@ gst_oct_test_src_fill_frame (GstOpenCLSrc *src, guint64 number, GstClockTime tim
     const GstOpenCLFrame *frame, cl_command_queue queue, GError **error)
 {
   GstOctTestSrc *self = GST_OCT_TEST_SRC (src);
-  Work &work = *self->work;
+  TestSrcWork &work = *self->work;
   const OctTestSettings &settings = work.settings.spectra;
   const GstVideoInfo *info = gst_opencl_src_get_video_info (src);
 
@@ -284,7 +286,7 @@ gst_oct_test_src_finalize (GObject *object)
 static void
 gst_oct_test_src_init (GstOctTestSrc *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<TestSrcSettings> (self, properties);
 }
 
 static void

@@ -49,8 +49,8 @@
 #include <deque>
 #include <utility>
 
-#include <gst/opencl/arrayformat.hpp>
-#include <gst/opencl/filteredcaps.hpp>
+#include <gst/common/arrayformat.hpp>
+#include <gst/common/filteredcaps.hpp>
 
 #include "depth/enface.hpp"
 #include "depth/volumecaps.hpp"
@@ -73,7 +73,7 @@ using oct::VolumeExtent;
 const guint most_b_scans = 1 << 16, most_depths = 1 << 20;
 const guint most_smooth = 255;
 
-struct Settings {
+struct VolumeSettings {
   guint b_scans = 0; /* 0: from the meta of the buffers, or the default */
   bool live = false;
   oct::Slab slab;
@@ -82,8 +82,8 @@ struct Settings {
 };
 
 /* State of the streaming thread. */
-struct Work {
-  Settings in_force;
+struct VolumeWork {
+  VolumeSettings in_force;
   oct::DepthLayout input;
   bool makes_picture = false;
   guint pixel_bytes = 1;
@@ -114,8 +114,8 @@ G_DECLARE_FINAL_TYPE (GstOctVolume, gst_oct_volume, GST, OCT_VOLUME, GstOpenCLFi
 struct _GstOctVolume {
   GstOpenCLFilter parent;
 
-  opencl::Settings<Settings> *settings;
-  Work *work;
+  opencl::Settings<VolumeSettings> *settings;
+  VolumeWork *work;
   VolumeExtent said; /* by the buffers; object lock */
 };
 
@@ -125,7 +125,7 @@ GST_ELEMENT_REGISTER_DEFINE (octvolume, "octvolume", GST_RANK_NONE, GST_TYPE_OCT
 /* --- caps --- */
 
 static VolumeExtent
-extent_of (GstOctVolume *self, const Settings &settings)
+extent_of (GstOctVolume *self, const VolumeSettings &settings)
 {
   GST_OBJECT_LOCK (self);
   VolumeExtent extent = self->said;
@@ -137,7 +137,7 @@ extent_of (GstOctVolume *self, const Settings &settings)
 
 /* (transfer full) */
 static GstCaps *
-outputs_of (GstCaps *inputs, const Settings &settings, const VolumeExtent &extent)
+outputs_of (GstCaps *inputs, const VolumeSettings &settings, const VolumeExtent &extent)
 {
   return oct::volume_outputs_of (inputs, extent, settings.live, settings.true_scale);
 }
@@ -167,7 +167,7 @@ gst_oct_volume_transform_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
   GstOctVolume *self = GST_OCT_VOLUME (base);
-  const Settings settings = self->settings->current ();
+  const VolumeSettings settings = self->settings->current ();
   GstCaps *result = direction == GST_PAD_SINK
                         ? outputs_of (caps, settings, extent_of (self, settings))
                         : inputs_of (caps);
@@ -187,7 +187,7 @@ gst_oct_volume_get_frame_size (GstOpenCLFilter *, GstCaps *caps, gsize *size)
 /* --- settings --- */
 
 static void
-drop_volumes (Work &work)
+drop_volumes (VolumeWork &work)
 {
   for (GstBuffer *buffer : work.ready)
     gst_buffer_unref (buffer);
@@ -197,7 +197,7 @@ drop_volumes (Work &work)
 
 /* Drops the present volume. B-scans keep their numbers. */
 static void
-begin_anew (Work &work, guint b_scans)
+begin_anew (VolumeWork &work, guint b_scans)
 {
   oct::FrameSequence::Grouping grouping;
 
@@ -211,7 +211,7 @@ begin_anew (Work &work, guint b_scans)
 }
 
 static bool
-suits (const Settings &wanted, GError **error)
+suits (const VolumeSettings &wanted, GError **error)
 {
   if (wanted.slab.smooth % 2 == 1)
     return wanted.range.check (error);
@@ -222,7 +222,7 @@ suits (const Settings &wanted, GError **error)
 
 /* Whether downstream takes what other settings, or other numbers of B-scans, make. */
 static bool
-is_taken (GstOctVolume *self, const Settings &settings, const VolumeExtent &extent,
+is_taken (GstOctVolume *self, const VolumeSettings &settings, const VolumeExtent &extent,
     GError **error)
 {
   GstBaseTransform *base = GST_BASE_TRANSFORM (self);
@@ -238,12 +238,12 @@ is_taken (GstOctVolume *self, const Settings &settings, const VolumeExtent &exte
 static void
 update_settings (GstOctVolume *self)
 {
-  Work &work = *self->work;
+  VolumeWork &work = *self->work;
 
   if (!self->settings->is_started ())
     return;
   bool changes_buffers = false;
-  self->settings->update ([&] (const Settings &wanted, GError **error) {
+  self->settings->update ([&] (const VolumeSettings &wanted, GError **error) {
     const bool changes_caps = wanted.b_scans != work.in_force.b_scans
                               || wanted.live != work.in_force.live
                               || wanted.true_scale != work.in_force.true_scale;
@@ -262,7 +262,7 @@ update_settings (GstOctVolume *self)
 static void
 update_extent (GstOctVolume *self)
 {
-  Work &work = *self->work;
+  VolumeWork &work = *self->work;
   const VolumeExtent now = extent_of (self, work.in_force);
   VolumeExtent said = now;
   GError *error = nullptr;
@@ -295,14 +295,14 @@ b_scans_of (const oct::DepthLayout &layout, gsize volume_bytes)
 static bool
 prepare_picture (GstOctVolume *self, guint b_scans, GError **error)
 {
-  Work &work = *self->work;
+  VolumeWork &work = *self->work;
   return work.en_face.create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
       work.input, b_scans, work.pixel_bytes, error);
 }
 
 /* Whether what was gathered goes on with other caps. */
 static bool
-goes_on (const Work &work, const oct::DepthLayout &input, gsize volume_bytes,
+goes_on (const VolumeWork &work, const oct::DepthLayout &input, gsize volume_bytes,
     guint pixel_bytes, guint b_scans)
 {
   return input.lines == work.input.lines && input.depths == work.input.depths
@@ -317,11 +317,11 @@ gst_oct_volume_set_formats (
     GstOpenCLFilter *filter, GstCaps *input, GstCaps *output, GError **error)
 {
   GstOctVolume *self = GST_OCT_VOLUME (filter);
-  Work &work = *self->work;
+  VolumeWork &work = *self->work;
   const GstVideoInfo *picture = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   oct::DepthLayout layout;
   gsize volume_bytes = 0;
-  auto outputs = [&] (const Settings &wanted) {
+  auto outputs = [&] (const VolumeSettings &wanted) {
     return outputs_of (input, wanted, extent_of (self, wanted));
   };
 
@@ -357,7 +357,7 @@ static gboolean
 gst_oct_volume_open (GstOpenCLFilter *filter, GError **)
 {
   GstOctVolume *self = GST_OCT_VOLUME (filter);
-  self->work = new Work;
+  self->work = new VolumeWork;
   GST_OBJECT_LOCK (self);
   self->said = VolumeExtent ();
   GST_OBJECT_UNLOCK (self);
@@ -377,7 +377,7 @@ gst_oct_volume_close (GstOpenCLFilter *filter)
 /* --- volumes --- */
 
 static void
-describe_volume (Work &work, GstBuffer *buffer, bool incomplete)
+describe_volume (VolumeWork &work, GstBuffer *buffer, bool incomplete)
 {
   GST_BUFFER_PTS (buffer) = work.start;
   if (GST_CLOCK_TIME_IS_VALID (work.start) && GST_CLOCK_TIME_IS_VALID (work.end)
@@ -398,7 +398,7 @@ describe_volume (Work &work, GstBuffer *buffer, bool incomplete)
 static bool
 finish_volume (GstOctVolume *self, GError **error)
 {
-  Work &work = *self->work;
+  VolumeWork &work = *self->work;
   bool whole = true;
 
   work.rows.end ();
@@ -417,7 +417,7 @@ finish_volume (GstOctVolume *self, GError **error)
 
 /* As it is by now. */
 static void
-show_live_volume (Work &work)
+show_live_volume (VolumeWork &work)
 {
   work.start = work.arrival.time;
   work.ready.push_back (work.store.share ());
@@ -430,7 +430,7 @@ static void
 gst_oct_volume_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
   GstOctVolume *self = GST_OCT_VOLUME (filter);
-  Work &work = *self->work;
+  VolumeWork &work = *self->work;
   GstOctScan scan;
 
   work.scan.reset ();
@@ -457,7 +457,7 @@ end_of (const oct::FrameSequence::Arrival &arrival)
 
 /* Among the B-scans of all volumes. */
 static guint64
-place_of (Work &work)
+place_of (VolumeWork &work)
 {
   work.sequence.next (work.arrival);
   if (!work.scan)
@@ -469,7 +469,7 @@ static bool
 put_into_picture (GstOctVolume *self, const GstOpenCLFrame *input,
     const oct::VolumeRows::Step &step, cl_command_queue queue, GError **error)
 {
-  Work &work = *self->work;
+  VolumeWork &work = *self->work;
   if (!work.cleared && !work.en_face.clear (queue, error))
     return false;
   work.cleared = true;
@@ -485,7 +485,7 @@ static bool
 put_into_volume (GstOctVolume *self, const GstOpenCLFrame *input,
     const oct::VolumeRows::Step &step, GError **error)
 {
-  Work &work = *self->work;
+  VolumeWork &work = *self->work;
   if (step.begins)
     work.start = work.arrival.time;
   work.end = end_of (work.arrival);
@@ -512,7 +512,7 @@ gst_oct_volume_submit (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
     cl_command_queue queue, guint *outputs, GError **error)
 {
   GstOctVolume *self = GST_OCT_VOLUME (filter);
-  Work &work = *self->work;
+  VolumeWork &work = *self->work;
   const guint64 place = place_of (work);
   const bool last = !work.scan || work.scan->repeat + 1 >= work.scan->repeats;
 
@@ -537,7 +537,7 @@ static gboolean
 gst_oct_volume_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *,
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
-  Work &work = *GST_OCT_VOLUME (filter)->work;
+  VolumeWork &work = *GST_OCT_VOLUME (filter)->work;
   /* A volume is made already. */
   return !work.makes_picture
          || work.en_face.show (output, work.in_force.range, queue, error);
@@ -547,7 +547,7 @@ static GstFlowReturn
 gst_oct_volume_prepare_output_buffer (
     GstBaseTransform *base, GstBuffer *input, GstBuffer **output)
 {
-  Work &work = *GST_OCT_VOLUME (base)->work;
+  VolumeWork &work = *GST_OCT_VOLUME (base)->work;
 
   if (work.makes_picture)
     return GST_BASE_TRANSFORM_CLASS (gst_oct_volume_parent_class)
@@ -573,7 +573,7 @@ gst_oct_volume_copy_metadata (GstBaseTransform *base, GstBuffer *input, GstBuffe
 static void
 push_rest (GstOctVolume *self)
 {
-  Work &work = *self->work;
+  VolumeWork &work = *self->work;
   GError *error = nullptr;
 
   if (work.makes_picture)
@@ -621,19 +621,20 @@ template <typename Member>
 static auto
 of_slab (Member oct::Slab::*member)
 {
-  return [member] (Settings &settings) -> Member & { return settings.slab.*member; };
+  return
+      [member] (VolumeSettings &settings) -> Member & { return settings.slab.*member; };
 }
 
-const opencl::PropertyTable<Settings> properties = oct::joined<Settings> (
+const opencl::PropertyTable<VolumeSettings> properties = oct::joined<VolumeSettings> (
     {
         {"b-scans", "B-scans",
             "Number of B-scans in a volume (0 = number from the octscan meta of the "
             "buffers, or 512 without it)",
-            &Settings::b_scans, {0, most_b_scans}, opencl::playing},
+            &VolumeSettings::b_scans, {0, most_b_scans}, opencl::playing},
         {"live", "Live",
             "Output the volume in its present state after each B-scan, instead of only "
             "after its last one",
-            &Settings::live, opencl::playing},
+            &VolumeSettings::live, opencl::playing},
         {"projection", "Projection",
             "Projection over the depths of the slab for each en face pixel",
             of_slab (&oct::Slab::projection), oct::projection_get_type, opencl::playing},
@@ -664,16 +665,16 @@ const opencl::PropertyTable<Settings> properties = oct::joined<Settings> (
         {"true-scale", "True scale",
             "Set the pixel-aspect-ratio from line-step and b-scan-step of the caps, if "
             "both are present",
-            &Settings::true_scale, opencl::playing},
+            &VolumeSettings::true_scale, opencl::playing},
     },
-    oct::shown_range_properties<Settings> ());
+    oct::shown_range_properties<VolumeSettings> ());
 
 /* --- the class --- */
 
 static void
 gst_oct_volume_init (GstOctVolume *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<VolumeSettings> (self, properties);
   self->said = VolumeExtent ();
   /* QoS must not drop B-scans, since each is a row of the volume. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);

@@ -97,11 +97,11 @@
 #include "config.h"
 #endif
 
-#include <gst/opencl/filteredcaps.hpp>
+#include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/opencl-hpp.hpp>
-#include <gst/opencl/preparation.hpp>
-#include <gst/opencl/settings.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/opencl/elements/preparation.hpp>
+#include <gst/common/settings.hpp>
 
 #include <algorithm>
 #include <functional>
@@ -145,7 +145,7 @@ using oct::Clock;
 using oct::Interpolation;
 using oct::WindowFunction;
 
-enum class Background {
+enum class BackgroundMethod {
   none,
   frame,
   rolling,
@@ -159,10 +159,10 @@ enum class Unit {
   metres,
 };
 
-struct Settings {
+struct WindowInterpSettings {
   oct::SpectrumSettings spectrum;
   Unit unit = Unit::none;
-  Background background = Background::none;
+  BackgroundMethod background = BackgroundMethod::none;
   guint background_frames = 16;
   guint bit_shift = 0;
   guint full_scale = 0;      /* 0: of the format */
@@ -251,7 +251,7 @@ const struct {
 };
 
 /* State of the streaming thread. */
-struct Work {
+struct WindowInterpWork {
   const CapsFormat *input = nullptr;
   guint samples = 0;
   guint lines = 0;
@@ -259,8 +259,9 @@ struct Work {
   guint points = 0; /* of an A-line of the output */
   double step = 0;  /* that the caps tell */
 
-  Settings settings;            /* that the rest was made for */
-  std::optional<Settings> next; /* that are to follow with the frame at hand */
+  WindowInterpSettings settings; /* that the rest was made for */
+  std::optional<WindowInterpSettings>
+      next; /* that are to follow with the frame at hand */
   std::optional<oct::SpectrumTables> next_tables;
   std::shared_ptr<oct::SpectrumStage> stage;
   std::unique_ptr<oct::Unpacking>
@@ -291,7 +292,7 @@ struct PreparedStage {
   guint tables_revision = 0;
   std::shared_ptr<oct::SpectrumStage> stage;
 
-  bool suits (const Work &work, const Settings &settings) const
+  bool suits (const WindowInterpWork &work, const WindowInterpSettings &settings) const
   {
     return stage && input == work.input && samples == work.samples
            && complex == settings.complex ()
@@ -307,12 +308,12 @@ G_DECLARE_FINAL_TYPE (
 struct _GstOctWindowInterp {
   GstOpenCLFilter parent;
 
-  opencl::Settings<Settings> *settings;
-  Work *work; /* between set_formats and close, else null */
+  opencl::Settings<WindowInterpSettings> *settings;
+  WindowInterpWork *work; /* between set_formats and close, else null */
   opencl::Preparation *preparation;
   PreparedStage *prepared; /* by its thread, and used when that has ended */
   oct::LiveCalibration *calibration;
-  guint calibrations; /* that were done, as Settings counts them */
+  guint calibrations; /* that were done, as WindowInterpSettings counts them */
   bool is_saturated;  /* the user was told, and it has not ended since */
 };
 
@@ -399,13 +400,14 @@ static GType
 background_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Background::none), "No subtraction", "none"},
-      {gint (Background::frame),
+      {gint (BackgroundMethod::none), "No subtraction", "none"},
+      {gint (BackgroundMethod::frame),
           "Mean spectrum of the frame itself; also removes a flat interface (by 64 dB), "
           "which octbackground keeps",
           "frame"},
-      {gint (Background::rolling), "Mean spectrum of the preceding frames", "rolling"},
-      {gint (Background::file), "Spectrum in background-file", "file"},
+      {gint (BackgroundMethod::rolling), "Mean spectrum of the preceding frames",
+          "rolling"},
+      {gint (BackgroundMethod::file), "Spectrum in background-file", "file"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
@@ -414,132 +416,153 @@ background_get_type (void)
 
 /* Properties */
 
-const opencl::PropertyTable<Settings> properties = {
+const opencl::PropertyTable<WindowInterpSettings> properties = {
     {"wavelengths", "Wavelengths",
         "File with the wavelength of each sample, rising or falling, in any unit",
-        [] (Settings &s) -> std::string & {
+        [] (WindowInterpSettings &s) -> std::string & {
           return s.spectrum.calibration.wavelengths.path;
         },
-        opencl::playing, &Settings::tables_revision},
+        opencl::playing, &WindowInterpSettings::tables_revision},
     {"wavelength-min", "First wavelength",
         "Wavelength of the first sample where wavelengths are evenly spaced, in any "
         "unit; 0 = not set",
-        [] (Settings &s) -> double & { return s.spectrum.calibration.wavelength_min; },
-        {0, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> double & {
+          return s.spectrum.calibration.wavelength_min;
+        },
+        {0, G_MAXDOUBLE}, opencl::playing, &WindowInterpSettings::tables_revision},
     {"wavelength-max", "Last wavelength",
         "Wavelength of the last sample where wavelengths are evenly spaced, in the unit "
         "of wavelength-min; 0 = not set",
-        [] (Settings &s) -> double & { return s.spectrum.calibration.wavelength_max; },
-        {0, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> double & {
+          return s.spectrum.calibration.wavelength_max;
+        },
+        {0, G_MAXDOUBLE}, opencl::playing, &WindowInterpSettings::tables_revision},
     {"wavelength-unit", "Unit of wavelengths",
         "Unit of wavelengths, wavelength-min and wavelength-max, from which octfft "
         "computes depth-step of its caps",
-        &Settings::unit, unit_get_type, opencl::playing},
+        &WindowInterpSettings::unit, unit_get_type, opencl::playing},
     {"resample-map", "Resample map",
         "File with the fractional sample at which each even wavenumber lies",
-        [] (Settings &s) -> std::string & {
+        [] (WindowInterpSettings &s) -> std::string & {
           return s.spectrum.calibration.resample_map.path;
         },
-        opencl::playing, &Settings::tables_revision},
+        opencl::playing, &WindowInterpSettings::tables_revision},
     {"chirp", "Chirp",
         "File with the fractional index of the even wavenumber at each sample, the "
         "inverse of a resample map; may be raw float32 values such as Thorlabs' "
         "Chirp.data",
-        [] (Settings &s) -> std::string & { return s.spectrum.calibration.chirp.path; },
-        opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> std::string & {
+          return s.spectrum.calibration.chirp.path;
+        },
+        opencl::playing, &WindowInterpSettings::tables_revision},
     {"resample-polynomial", "Resample polynomial",
         "Comma-separated polynomial coefficients of a resample map, constant first, in u "
         "= 0 at the first wavenumber to 1 at the last",
-        [] (Settings &s) -> std::string & { return s.spectrum.calibration.polynomial; },
-        opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> std::string & {
+          return s.spectrum.calibration.polynomial;
+        },
+        opencl::playing, &WindowInterpSettings::tables_revision},
     {"k-clock", "k-clock",
         "Position of the samples of a k-clock channel, whose fringes resample each "
         "A-line to even wavenumbers instead of a calibration",
-        [] (Settings &s) -> Clock & { return s.spectrum.clock; }, clock_get_type,
-        opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> Clock & { return s.spectrum.clock; },
+        clock_get_type, opencl::playing, &WindowInterpSettings::tables_revision},
     {"interpolation", "Interpolation", "Interpolation between samples",
-        [] (Settings &s) -> Interpolation & { return s.spectrum.interpolation; },
-        interpolation_get_type, opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> Interpolation & {
+          return s.spectrum.interpolation;
+        },
+        interpolation_get_type, opencl::playing, &WindowInterpSettings::tables_revision},
     {"window", "Window",
         "Window over the wavenumbers, scaled by 2 / its sum so that fringes keep their "
         "amplitude",
-        [] (Settings &s) -> WindowFunction & { return s.spectrum.window.function; },
-        window_get_type, opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> WindowFunction & {
+          return s.spectrum.window.function;
+        },
+        window_get_type, opencl::playing, &WindowInterpSettings::tables_revision},
     {"window-centre", "Centre of the window",
         "Centre of the window as a fraction of the spectrum (0 = first wavenumber, 1 = "
         "last)",
-        [] (Settings &s) -> double & { return s.spectrum.window.centre; }, {0, 1},
-        opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> double & { return s.spectrum.window.centre; },
+        {0, 1}, opencl::playing, &WindowInterpSettings::tables_revision},
     {"window-width", "Width of the window",
         "Full width of the window as a fraction of the spectrum, at least 8 samples; the "
         "window is 0 outside",
-        [] (Settings &s) -> double & { return s.spectrum.window.width; }, {0.01, 2},
-        opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> double & { return s.spectrum.window.width; },
+        {0.01, 2}, opencl::playing, &WindowInterpSettings::tables_revision},
     {"first-sample", "First sample", "First sample of an A-line that is used",
-        [] (Settings &s) -> guint & { return s.spectrum.first_sample; },
-        {0, oct::most_samples - 1}, opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> guint & { return s.spectrum.first_sample; },
+        {0, oct::most_samples - 1}, opencl::playing,
+        &WindowInterpSettings::tables_revision},
     {"samples", "Samples",
         "Number of samples of an A-line that are used (0 = all from first-sample on); "
         "wavelength and background files may have a value for each sample or for each "
         "used one",
-        [] (Settings &s) -> guint & { return s.spectrum.samples; },
-        {0, oct::most_samples}, opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> guint & { return s.spectrum.samples; },
+        {0, oct::most_samples}, opencl::playing, &WindowInterpSettings::tables_revision},
     {"padded-samples", "Padded samples",
         "Number of wavenumbers after zero padding, which reduces the depth step (0 = no "
         "padding)",
-        [] (Settings &s) -> guint & { return s.spectrum.padded_samples; },
-        {0, oct::most_samples}, opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> guint & { return s.spectrum.padded_samples; },
+        {0, oct::most_samples}, opencl::playing, &WindowInterpSettings::tables_revision},
     {"dispersion-a2", "Dispersion, second order",
         "a2 in exp(-i (a2 q^2 + a3 q^3)), in rad; q = wavenumber's index - samples / 2",
-        [] (Settings &s) -> double & { return s.spectrum.dispersion.a2; },
-        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> double & { return s.spectrum.dispersion.a2; },
+        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing,
+        &WindowInterpSettings::tables_revision},
     {"dispersion-a3", "Dispersion, third order",
         "a3 in exp(-i (a2 q^2 + a3 q^3)), in rad; q = wavenumber's index - samples / 2",
-        [] (Settings &s) -> double & { return s.spectrum.dispersion.a3; },
-        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> double & { return s.spectrum.dispersion.a3; },
+        {-G_MAXDOUBLE, G_MAXDOUBLE}, opencl::playing,
+        &WindowInterpSettings::tables_revision},
     {"dispersion-phase", "Dispersion phase",
         "File with the phase of each wavenumber in exp(-i phase), in rad, instead of "
         "coefficients",
-        [] (Settings &s) -> std::string & { return s.spectrum.dispersion.phase.path; },
-        opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> std::string & {
+          return s.spectrum.dispersion.phase.path;
+        },
+        opencl::playing, &WindowInterpSettings::tables_revision},
     {"background", "Background",
         "Background to subtract from each spectrum before resampling",
-        &Settings::background, background_get_type, opencl::playing,
-        &Settings::tables_revision},
+        &WindowInterpSettings::background, background_get_type, opencl::playing,
+        &WindowInterpSettings::tables_revision},
     {"background-file", "Background file",
         "File with the background at each sample, in units of the samples after "
         "bit-shift (background=file)",
-        [] (Settings &s) -> std::string & { return s.spectrum.background.path; },
-        opencl::playing, &Settings::tables_revision},
+        [] (WindowInterpSettings &s) -> std::string & {
+          return s.spectrum.background.path;
+        },
+        opencl::playing, &WindowInterpSettings::tables_revision},
     {"background-frames", "Background frames",
         "Maximum number of preceding frames to average; the first frame has its own mean "
         "subtracted (background=rolling)",
-        &Settings::background_frames, {1, 1024}, opencl::playing},
-    {"settings", "Settings file",
+        &WindowInterpSettings::background_frames, {1, 1024}, opencl::playing},
+    {"settings", "WindowInterpSettings file",
         "Set properties of this element from a file with one NAME=VALUE per line, as "
         "written by oct-calibrate",
-        [] (Settings &s) -> std::string & { return s.file; }, opencl::playing},
+        [] (WindowInterpSettings &s) -> std::string & { return s.file; },
+        opencl::playing},
     {"calibrate", "Calibrate",
         "Calibrate from the next frame, which must show a mirror, and post the result as "
         "a message. Set again with the mirror moved to calibrate from both",
-        &Settings::calibrate, opencl::playing, &Settings::calibrations},
+        &WindowInterpSettings::calibrate, opencl::playing,
+        &WindowInterpSettings::calibrations},
     {"calibrate-same-side", "Mirrors on the same side",
         "Whether both mirrors of calibrate are on the same side of zero delay, instead "
         "of one on each side",
-        &Settings::same_side, opencl::playing},
+        &WindowInterpSettings::same_side, opencl::playing},
     {"calibration-folder", "Calibration folder",
         "Folder where calibrate writes resample-map.npy, dispersion-phase.npy (after two "
         "mirrors) and settings.txt, a file for settings (empty = not written)",
-        &Settings::calibration_folder, opencl::playing},
+        &WindowInterpSettings::calibration_folder, opencl::playing},
     {"bit-shift", "Bit shift",
         "Number of bits by which integer samples are first shifted right, for cameras "
         "that send 12 bits in the upper part of 16 (ignored for float samples)",
-        &Settings::bit_shift, {0, 31}, opencl::playing},
+        &WindowInterpSettings::bit_shift, {0, 31}, opencl::playing},
     {"full-scale", "Full scale",
         "Value of integer samples after bit-shift from which they count as saturated and "
         "cause a warning, such as 4095 for 12 bits in the lower part of 16 (0 = maximum "
         "of the format)",
-        &Settings::full_scale, {0, G_MAXUINT}, opencl::playing},
+        &WindowInterpSettings::full_scale, {0, G_MAXUINT}, opencl::playing},
 };
 
 /* Files of properties */
@@ -615,7 +638,7 @@ take_settings_file (GObject *object, GParamSpec *, gpointer)
 }
 
 static bool
-check_settings_file (const Settings &settings, GError **error)
+check_settings_file (const WindowInterpSettings &settings, GError **error)
 {
   Words words;
   return read_settings (settings.file, words, error);
@@ -646,7 +669,7 @@ copy_layout (GstStructure *to, const GstStructure *from)
 
 /* Returns a new structure for the output caps. */
 static GstStructure *
-new_output_structure (const Settings &settings)
+new_output_structure (const WindowInterpSettings &settings)
 {
   GstStructure *output =
       gst_structure_new ("application/x-oct", "domain", G_TYPE_STRING, "wavenumber",
@@ -672,7 +695,8 @@ change_samples (GstStructure *structure, const char *field,
 }
 
 static void
-append_outputs (GstCaps *caps, const GstStructure *input, const Settings &settings)
+append_outputs (
+    GstCaps *caps, const GstStructure *input, const WindowInterpSettings &settings)
 {
   GstStructure *output = new_output_structure (settings);
   copy_layout (output, input);
@@ -685,7 +709,8 @@ append_outputs (GstCaps *caps, const GstStructure *input, const Settings &settin
 /* None where downstream wants the format that the dispersion as it is set does not make.
  */
 static void
-append_inputs (GstCaps *caps, const GstStructure *output, const Settings &settings)
+append_inputs (
+    GstCaps *caps, const GstStructure *output, const WindowInterpSettings &settings)
 {
   GstStructure *made = new_output_structure (settings);
   gboolean wanted = gst_structure_can_intersect (made, output)
@@ -711,7 +736,8 @@ static GstCaps *
 gst_oct_window_interp_transform_caps (
     GstBaseTransform *base, GstPadDirection direction, GstCaps *caps, GstCaps *filter)
 {
-  const Settings settings = GST_OCT_WINDOW_INTERP (base)->settings->current ();
+  const WindowInterpSettings settings =
+      GST_OCT_WINDOW_INTERP (base)->settings->current ();
   GstCaps *result = gst_caps_new_empty ();
 
   for (guint n = 0; n < gst_caps_get_size (caps); n++) {
@@ -787,31 +813,32 @@ gst_oct_window_interp_get_frame_size (GstOpenCLFilter *filter, GstCaps *caps, gs
 /* Tables and kernels */
 
 static oct::SpectrumSettings
-spectrum_of (const Settings &settings)
+spectrum_of (const WindowInterpSettings &settings)
 {
   oct::SpectrumSettings spectrum = settings.spectrum;
-  spectrum.background_from_file = settings.background == Background::file;
+  spectrum.background_from_file = settings.background == BackgroundMethod::file;
   return spectrum;
 }
 
 static bool
-load_tables (const Work &work, const Settings &settings, oct::SpectrumTables &tables,
-    GError **error)
+load_tables (const WindowInterpWork &work, const WindowInterpSettings &settings,
+    oct::SpectrumTables &tables, GError **error)
 {
   return oct::spectrum_tables_load (
       spectrum_of (settings), work.samples, work.complex, tables, error);
 }
 
 static oct::SampleFormat
-sample_format (const Work &work, const Settings &settings)
+sample_format (const WindowInterpWork &work, const WindowInterpSettings &settings)
 {
   return settings.is_clocked () ? oct::SampleFormat::f32le : work.input->sample;
 }
 
 /* A new one: frames in flight still use the old one, which lives as long as they. */
 static gboolean
-make_stage (GstOctWindowInterp *self, Work &work, const Settings &settings,
-    const oct::SpectrumTables &tables, GError **error)
+make_stage (GstOctWindowInterp *self, WindowInterpWork &work,
+    const WindowInterpSettings &settings, const oct::SpectrumTables &tables,
+    GError **error)
 {
   const oct::Samples used = settings.spectrum.used_of (work.samples);
   if (!tables.calibrated)
@@ -822,15 +849,15 @@ make_stage (GstOctWindowInterp *self, Work &work, const Settings &settings,
       oct::SpectrumStage::make (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
           {sample_format (work, settings), guint (used.used),
               settings.spectrum.oversampling (), work.complex,
-              settings.background != Background::none},
+              settings.background != BackgroundMethod::none},
           tables, error);
   return work.stage != nullptr;
 }
 
 /* Creates the stage that unpacks or clocks samples before they are read, if needed. */
 static bool
-make_reader (
-    GstOctWindowInterp *self, Work &work, const Settings &settings, GError **error)
+make_reader (GstOctWindowInterp *self, WindowInterpWork &work,
+    const WindowInterpSettings &settings, GError **error)
 {
   const CapsFormat &input = *work.input;
   GstOpenCLContext *context = gst_opencl_filter_get_context (GST_OPENCL_FILTER (self));
@@ -849,14 +876,14 @@ make_reader (
 }
 
 static gboolean
-create_mean (
-    GstOctWindowInterp *self, Work &work, const Settings &settings, GError **error)
+create_mean (GstOctWindowInterp *self, WindowInterpWork &work,
+    const WindowInterpSettings &settings, GError **error)
 {
   work.mean.reset ();
-  if (settings.background != Background::frame
-      && settings.background != Background::rolling)
+  if (settings.background != BackgroundMethod::frame
+      && settings.background != BackgroundMethod::rolling)
     return TRUE;
-  bool rolling = settings.background == Background::rolling;
+  bool rolling = settings.background == BackgroundMethod::rolling;
   work.mean = std::make_unique<oct::BackgroundMean> ();
   return work.mean->create (gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)),
       sample_format (work, settings), settings.spectrum.used_of (work.samples).used,
@@ -865,7 +892,7 @@ create_mean (
 
 /* Means of other samples than those to come say nothing of their background. */
 static bool
-mean_starts_anew (const Settings &before, const Settings &after)
+mean_starts_anew (const WindowInterpSettings &before, const WindowInterpSettings &after)
 {
   return before.background != after.background || before.bit_shift != after.bit_shift
          || before.background_frames != after.background_frames
@@ -875,7 +902,7 @@ mean_starts_anew (const Settings &before, const Settings &after)
 }
 
 static GstCaps *
-outputs_of (GstBaseTransform *base, const Settings &settings)
+outputs_of (GstBaseTransform *base, const WindowInterpSettings &settings)
 {
   GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (base));
   GstCaps *outputs = gst_caps_new_empty ();
@@ -886,7 +913,7 @@ outputs_of (GstBaseTransform *base, const Settings &settings)
 
 /* A saturated clock is as bad as saturated spectra. */
 static bool
-count_saturated (Work &work, const oct::Samples &used, cl_command_queue queue,
+count_saturated (WindowInterpWork &work, const oct::Samples &used, cl_command_queue queue,
     oct::RawSpectra &spectra, GError **error)
 {
   return work.counts.count_saturated (queue, work.clocked ? 0 : guint (used.first),
@@ -896,7 +923,7 @@ count_saturated (Work &work, const oct::Samples &used, cl_command_queue queue,
 
 /* The samples that are used, which are unpacked first where that is needed. */
 static bool
-read_spectra (Work &work, const GstOpenCLFrame *frame, cl_command_queue queue,
+read_spectra (WindowInterpWork &work, const GstOpenCLFrame *frame, cl_command_queue queue,
     oct::RawSpectra &spectra, GError **error)
 {
   work.offset = frame->offset[0];
@@ -927,7 +954,7 @@ read_spectra (Work &work, const GstOpenCLFrame *frame, cl_command_queue queue,
 
 namespace {
 struct Prospect {
-  Prospect (const Work &work, const Settings &wanted)
+  Prospect (const WindowInterpWork &work, const WindowInterpSettings &wanted)
       : input (work.input), samples (work.samples), lines (work.lines), wanted (wanted)
   {
     frame.offset[0] = work.offset;
@@ -936,14 +963,14 @@ struct Prospect {
 
   const CapsFormat *input;
   guint samples, lines;
-  Settings wanted;
+  WindowInterpSettings wanted;
   GstOpenCLFrame frame = {};
 };
 } // namespace
 
 /* Asks octfft to prepare for these spectra, too: whether it makes them. */
 static bool
-prepare_downstream (GstOctWindowInterp *self, const Work &work)
+prepare_downstream (GstOctWindowInterp *self, const WindowInterpWork &work)
 {
   oct::ProspectiveSpectra spectra = {
       gst_opencl_filter_get_context (GST_OPENCL_FILTER (self)), work.stage.get (),
@@ -959,7 +986,7 @@ prepare_downstream (GstOctWindowInterp *self, const Work &work)
 static void
 prepare (GstOctWindowInterp *self, const Prospect &prospect)
 {
-  Work work;
+  WindowInterpWork work;
   work.input = prospect.input;
   work.samples = prospect.samples;
   work.lines = prospect.lines;
@@ -991,11 +1018,11 @@ gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
   GstBaseTransform *base = GST_BASE_TRANSFORM (filter);
-  Work *work = self->work;
-  auto makes = [&] (const Settings &wanted) {
+  WindowInterpWork *work = self->work;
+  auto makes = [&] (const WindowInterpSettings &wanted) {
     return wanted.makes (work->samples, work->complex, work->points, work->step);
   };
-  auto accept = [&] (const Settings &wanted, GError **error) {
+  auto accept = [&] (const WindowInterpSettings &wanted, GError **error) {
     oct::SpectrumTables tables;
     bool same = wanted.tables_revision == work->settings.tables_revision
                 || self->prepared->suits (*work, wanted);
@@ -1010,7 +1037,7 @@ gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
     return true;
   };
 
-  auto ready = [&] (const Settings &wanted) {
+  auto ready = [&] (const WindowInterpSettings &wanted) {
     return wanted.tables_revision == work->settings.tables_revision
            || self->preparation->is_done (filter,
                [self, prospect = Prospect (*work, wanted)] { prepare (self, prospect); });
@@ -1022,7 +1049,7 @@ gst_oct_window_interp_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 
 /* Without tables, the stage that was prepared. */
 static bool
-take_or_make_stage (GstOctWindowInterp *self, const Settings &settings,
+take_or_make_stage (GstOctWindowInterp *self, const WindowInterpSettings &settings,
     const std::optional<oct::SpectrumTables> &tables, GError **error)
 {
   if (tables)
@@ -1035,7 +1062,7 @@ take_or_make_stage (GstOctWindowInterp *self, const Settings &settings,
 static gboolean
 apply_changes (GstOctWindowInterp *self, GError **error)
 {
-  Work &work = *self->work;
+  WindowInterpWork &work = *self->work;
   if (!work.next)
     return TRUE;
   const bool other_tables = work.settings.tables_revision != work.next->tables_revision;
@@ -1087,7 +1114,7 @@ warn_of_saturation (GstOctWindowInterp *self, guint looked_at, guint saturated)
 static void
 take_counts (GstOctWindowInterp *self, const cl_uint *counts)
 {
-  Work &work = *self->work;
+  WindowInterpWork &work = *self->work;
   if (!counts)
     return;
   if (work.input->integer)
@@ -1122,7 +1149,7 @@ gst_oct_window_interp_sink_event (GstBaseTransform *transform, GstEvent *event)
 static gboolean
 gst_oct_window_interp_open (GstOpenCLFilter *filter, GError **error)
 {
-  Settings settings = GST_OCT_WINDOW_INTERP (filter)->settings->committed ();
+  WindowInterpSettings settings = GST_OCT_WINDOW_INTERP (filter)->settings->committed ();
   return check_settings_file (settings, error)
          && oct::spectrum_settings_check (spectrum_of (settings), error);
 }
@@ -1144,15 +1171,15 @@ gst_oct_window_interp_close (GstOpenCLFilter *filter)
 static gboolean
 adopt_settings (GstOctWindowInterp *self, GError **error)
 {
-  Work &work = *self->work;
+  WindowInterpWork &work = *self->work;
   std::optional<oct::SpectrumTables> tables;
-  auto accept = [&] (const Settings &wanted, GError **why) {
+  auto accept = [&] (const WindowInterpSettings &wanted, GError **why) {
     tables.reset ();
     if (wanted.complex () == work.complex && self->prepared->suits (work, wanted))
       return true;
     return load_tables (work, wanted, tables.emplace (), why);
   };
-  auto fits = [&] (const Settings &wanted) {
+  auto fits = [&] (const WindowInterpSettings &wanted) {
     return wanted.complex () == work.complex
            && wanted.spectrum.points_of (work.samples) == work.points;
   };
@@ -1177,9 +1204,9 @@ gst_oct_window_interp_set_formats (
   self->preparation->stop (); /* it was for the caps before */
   look_at_last_samples (self);
   delete self->work;
-  self->work = new Work;
+  self->work = new WindowInterpWork;
   self->calibration->forget ();
-  Work &work = *self->work;
+  WindowInterpWork &work = *self->work;
   work.input = parse_caps (input, &work.samples, &work.lines);
   const CapsFormat *made = parse_caps (output, &work.points, &lines);
   if (!work.input || !made) {
@@ -1209,7 +1236,7 @@ is_aligned (const GstOpenCLFrame *frame, gsize bytes)
 static bool
 wants_calibration (const GstOctWindowInterp *self)
 {
-  const Settings &settings = self->work->settings;
+  const WindowInterpSettings &settings = self->work->settings;
   return settings.calibrate && settings.calibrations != self->calibrations;
 }
 
@@ -1218,13 +1245,13 @@ static bool
 calibrate_if_wanted (GstOctWindowInterp *self, const oct::RawSpectra &spectra,
     cl_command_queue queue, GError **error)
 {
-  const Work &work = *self->work;
-  const Settings &settings = work.settings;
+  const WindowInterpWork &work = *self->work;
+  const WindowInterpSettings &settings = work.settings;
   oct::LiveCalibration::Wish wish = {{}, settings.same_side, settings.calibration_folder};
   if (!wants_calibration (self))
     return true;
   self->calibrations = settings.calibrations;
-  if (settings.background == Background::file
+  if (settings.background == BackgroundMethod::file
       && !oct::values_file_load_used (settings.spectrum.background,
           settings.spectrum.used_of (work.samples), wish.background, error))
     return false;
@@ -1238,7 +1265,7 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
     const GstOpenCLFrame *output, cl_command_queue queue, GError **error)
 {
   GstOctWindowInterp *self = GST_OCT_WINDOW_INTERP (filter);
-  Work &work = *self->work;
+  WindowInterpWork &work = *self->work;
   gsize point = (work.complex ? 2 : 1) * sizeof (cl_float);
 
   if (!is_aligned (output, point)) {
@@ -1257,8 +1284,8 @@ gst_oct_window_interp_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *
   if (work.mean && !work.mean->update (spectra, queue, mean, error))
     return FALSE;
   return work.stage->enqueue (queue, spectra,
-      mean ? oct::Background{(*mean) (), 0} : work.stage->background (), output->data,
-      output->offset[0] / sizeof (cl_float), error);
+      mean ? oct::BackgroundSpectrum{(*mean) (), 0} : work.stage->background (),
+      output->data, output->offset[0] / sizeof (cl_float), error);
 }
 
 /* --- leaving the work to a directly following octfft --- */
@@ -1281,7 +1308,7 @@ enqueue_at_once (GstOctWindowInterp *self, const GstOpenCLFrame *raw,
     oct::RawSpectra &spectra, std::shared_ptr<cl::Buffer> &mean, cl_event *event,
     GError **error)
 {
-  Work &work = *self->work;
+  WindowInterpWork &work = *self->work;
   if (!read_spectra (work, raw, raw->queue, spectra, error))
     return FALSE;
   if (!work.mean && !spectra.is_read && !wants_calibration (self))
@@ -1299,7 +1326,7 @@ defer (GstOctWindowInterp *self, GstBuffer *input, GstBuffer *output, cl_event *
     GError **error)
 {
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
-  Work &work = *self->work;
+  WindowInterpWork &work = *self->work;
   cl_command_queue queue = gst_opencl_filter_get_queue (filter);
   GstOpenCLFrame raw;
   oct::RawSpectra spectra = {};
@@ -1341,7 +1368,7 @@ static const GstOpenCLDeferral deferral = {
 static void
 gst_oct_window_interp_init (GstOctWindowInterp *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<WindowInterpSettings> (self, properties);
   self->preparation = new opencl::Preparation;
   self->prepared = new PreparedStage;
   self->calibration = new oct::LiveCalibration;

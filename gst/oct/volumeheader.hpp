@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include <gst/opencl/recording.hpp>
+#include <gst/common/recording.hpp>
 
 #include <array>
 

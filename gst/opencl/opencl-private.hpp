@@ -7,10 +7,11 @@
  */
 #pragma once
 
-#include <gst/opencl/gstopenclcombiner-private.h>
-#include <gst/opencl/gstopenclcontext-private.hpp>
-#include <gst/opencl/gstopencldeferred.h>
-#include <gst/opencl/gstopenclfilter-private.h>
-#include <gst/opencl/gstopenclinflight.h>
-#include <gst/opencl/gstopenclstatistics-private.h>
+#include <gst/opencl/elements/gstopenclcombiner-private.h>
+#include <gst/opencl/context/gstopenclcontext-private.hpp>
+#include <gst/opencl/elements/gstopencldeferral.h>
+#include <gst/opencl/memory/gstopencldeferred.h>
+#include <gst/opencl/elements/gstopenclfilter-private.h>
+#include <gst/opencl/context/gstopenclinflight.h>
+#include <gst/opencl/base/gstopenclstatistics-private.h>
 #include <gst/opencl/opencl.h>

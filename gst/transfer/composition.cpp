@@ -4,10 +4,10 @@
  */
 #include "composition.hpp"
 
-#include <gst/opencl/colorconversion.hpp>
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/gaussian.hpp>
-#include <gst/opencl/samplelayout.hpp>
+#include <gst/common/colorconversion.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/common/gaussian.hpp>
+#include <gst/opencl/memory/videoarguments.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -154,7 +154,7 @@ struct Composition::Frame {
 
 /* Of the layers from `first` to before `end` */
 struct Composition::Launch {
-  Background below;
+  CompositorBackground below;
   gsize first, end;
   bool last, wraps; /* of the frame; its first layer is lit */
 };
@@ -416,10 +416,11 @@ Composition::abilities_for (
 
 bool
 Composition::blend (const std::vector<Layer> &layers, const GstVideoInfo &info,
-    const GstOpenCLFrame &output, Background background, bool linear, GError **error)
+    const GstOpenCLFrame &output, CompositorBackground background, bool linear,
+    GError **error)
 {
   const Frame frame = {layers, info, output, abilities_for (layers, info, linear)};
-  Background below = background;
+  CompositorBackground below = background;
   gsize first = 0;
 
   if (!ensure_carried (frame, error) || !ensure_looks (frame, error))
@@ -430,13 +431,13 @@ Composition::blend (const std::vector<Layer> &layers, const GstVideoInfo &info,
     if (lit && first == 0) {
       if (!launch (frame, {below, 0, 0, false, false}, error))
         return false;
-      below = Background::carried;
+      below = CompositorBackground::carried;
     }
     const gsize end = end_of_launch (layers, first, info);
     if ((lit && !spread_light (frame, first, error))
         || !launch (frame, {below, first, end, end == layers.size (), lit}, error))
       return false;
-    below = Background::carried;
+    below = CompositorBackground::carried;
     first = end;
   } while (first < layers.size ());
   return true;

@@ -6,16 +6,17 @@
 
 #include "compositorpad.h"
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/lightcurve.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/common/colorconversion.hpp>
+#include <gst/common/transferfunction.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 #include <vector>
 
 namespace transfer {
 /* In the order of the kernel's backgrounds. */
-enum class Background {
+enum class CompositorBackground {
   checker,
   black,
   white,
@@ -34,7 +35,7 @@ struct Layer {
 /* How the samples of a layer stand for pixels of the output's colours: the kernel's Look */
 struct Look {
   cl_ulong4 start;
-  cl_long4 rows[3];
+  opencl::FixedPointRow rows[3];
   cl_int4 stride, step;
   cl_int2 size, subsampling, chroma;
   cl_int gray, kind;
@@ -52,7 +53,8 @@ public:
 
   /* From the lowest layer to the highest */
   bool blend (const std::vector<Layer> &layers, const GstVideoInfo &info,
-      const GstOpenCLFrame &output, Background background, bool linear, GError **error);
+      const GstOpenCLFrame &output, CompositorBackground background, bool linear,
+      GError **error);
 
 private:
   struct Frame;

@@ -4,7 +4,7 @@
  */
 #include "compositorpad.h"
 
-#include <gst/opencl/settings.hpp>
+#include <gst/common/settings.hpp>
 
 #define LARGEST_SIDE 32767
 #define FARTHEST_WRAP 64

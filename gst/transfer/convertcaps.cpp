@@ -7,7 +7,7 @@
  */
 #include "convertcaps.hpp"
 
-#include <gst/opencl/colorconversion.hpp>
+#include <gst/common/colorconversion.hpp>
 
 #include <cmath>
 #include <string>

@@ -5,7 +5,7 @@
 #include "dmabufimport.hpp"
 
 #include <gst/allocators/gstdmabuf.h>
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/video/gstvideometa.h>
 
 #include <algorithm>

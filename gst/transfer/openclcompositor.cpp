@@ -41,10 +41,10 @@
 #include "convertcaps.hpp"
 #include "elements.h"
 
-#include <gst/opencl/colorconversion.hpp>
-#include <gst/opencl/filteredcaps.hpp>
-#include <gst/opencl/interlacing.hpp>
-#include <gst/opencl/settings.hpp>
+#include <gst/common/colorconversion.hpp>
+#include <gst/common/filteredcaps.hpp>
+#include <gst/common/interlacing.hpp>
+#include <gst/common/settings.hpp>
 #include <gst/video/navigation.h>
 
 #include <vector>
@@ -64,17 +64,17 @@ GST_DEBUG_CATEGORY_STATIC (gst_opencl_compositor_debug);
                  "Y444, NV24, AYUV, VUYA, A420, RGBx, BGRx, xRGB, xBGR, RGB, BGR, GBR, " \
                  "GBRA, GRAY8")
 
-using transfer::Background;
+using transfer::CompositorBackground;
 using transfer::Layer;
 
 namespace {
-struct Settings {
-  Background background = Background::checker;
+struct CompositorSettings {
+  CompositorBackground background = CompositorBackground::checker;
   bool linear = false;
 };
 
 /* What the streaming thread works with while the element is started. */
-struct Work {
+struct CompositorWork {
   transfer::Composition composition;
   std::vector<Layer> layers; /* of the frame under way */
 };
@@ -87,8 +87,8 @@ G_DECLARE_FINAL_TYPE (GstOpenCLCompositor, gst_opencl_compositor, GST, OPENCL_CO
 struct _GstOpenCLCompositor {
   GstOpenCLAggregator parent;
 
-  opencl::Settings<Settings> *settings;
-  Work *work; /* while started */
+  opencl::Settings<CompositorSettings> *settings;
+  CompositorWork *work; /* while started */
 };
 
 G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLCompositor, gst_opencl_compositor,
@@ -107,10 +107,10 @@ static GType
 background_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Background::checker), "Checker pattern", "checker"},
-      {gint (Background::black), "Black", "black"},
-      {gint (Background::white), "White", "white"},
-      {gint (Background::transparent), "Transparent, for further compositing",
+      {gint (CompositorBackground::checker), "Checker pattern", "checker"},
+      {gint (CompositorBackground::black), "Black", "black"},
+      {gint (CompositorBackground::white), "White", "white"},
+      {gint (CompositorBackground::transparent), "Transparent, for further compositing",
           "transparent"},
       {0, nullptr, nullptr},
   };
@@ -123,13 +123,13 @@ background_get_type (void)
 
 /* --- properties --- */
 
-const opencl::PropertyTable<Settings> properties = {
+const opencl::PropertyTable<CompositorSettings> properties = {
     {"background", "Background", "Background below the lowest layer",
-        &Settings::background, background_get_type, opencl::controllable},
+        &CompositorSettings::background, background_get_type, opencl::controllable},
     {"linear", "Linear",
         "Scale and blend light instead of levels, by the transfer function of each "
         "picture's colorimetry, as lenses mix it",
-        &Settings::linear, opencl::controllable},
+        &CompositorSettings::linear, opencl::controllable},
 };
 
 /* --- life cycle --- */
@@ -139,7 +139,7 @@ gst_opencl_compositor_open (GstOpenCLAggregator *aggregator, GError **error)
 {
   GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (aggregator);
 
-  self->work = new Work;
+  self->work = new CompositorWork;
   return self->work->composition.open (
       gst_opencl_aggregator_get_context (aggregator), error);
 }
@@ -318,7 +318,7 @@ gst_opencl_compositor_update_caps (GstVideoAggregator *aggregator, GstCaps *caps
 }
 
 /* As large as needed to show all pictures, as fast as the fastest. */
-struct Extent {
+struct OutputSize {
   gint width = 1, height = 1;
   gint fps_n = 0, fps_d = 1;
 
@@ -336,10 +336,10 @@ struct Extent {
   }
 };
 
-static Extent
-extent_of_pads (GstElement *element, gint par_n, gint par_d)
+static OutputSize
+output_size_for_pads (GstElement *element, gint par_n, gint par_d)
 {
-  Extent extent;
+  OutputSize extent;
 
   GST_OBJECT_LOCK (element);
   for (GList *item = element->sinkpads; item; item = item->next) {
@@ -376,7 +376,7 @@ keep_field_order (GstAggregator *aggregator, GstStructure *output)
 }
 
 /* For pixels of the shape that the structure has then */
-static Extent
+static OutputSize
 fixate_pixels (GstElement *element, GstStructure *structure)
 {
   gint par_n = 1, par_d = 1;
@@ -385,7 +385,7 @@ fixate_pixels (GstElement *element, GstStructure *structure)
     gst_structure_fixate_field_nearest_fraction (structure, "pixel-aspect-ratio", 1, 1);
     gst_structure_get_fraction (structure, "pixel-aspect-ratio", &par_n, &par_d);
   }
-  return extent_of_pads (element, par_n, par_d);
+  return output_size_for_pads (element, par_n, par_d);
 }
 
 /* Who scales, such as openclconvert, names first the size that it passes on as it is: of
@@ -399,7 +399,7 @@ index_of_best_size (GstElement *element, GstCaps *caps)
 
   for (guint i = 0; i < gst_caps_get_size (caps) && smallest > 0; i++) {
     GstStructure *structure = gst_structure_copy (gst_caps_get_structure (caps, i));
-    const Extent extent = fixate_pixels (element, structure);
+    const OutputSize extent = fixate_pixels (element, structure);
     const gint distance = extent.distance_to (structure);
     gst_structure_free (structure);
     if (distance >= smallest)
@@ -416,7 +416,7 @@ gst_opencl_compositor_fixate_src_caps (GstAggregator *aggregator, GstCaps *caps)
   GstElement *element = GST_ELEMENT (aggregator);
   GstCaps *fixed = gst_caps_copy_nth (caps, index_of_best_size (element, caps));
   GstStructure *structure = gst_caps_get_structure (fixed, 0);
-  const Extent extent = fixate_pixels (element, structure);
+  const OutputSize extent = fixate_pixels (element, structure);
 
   gst_caps_unref (caps);
   keep_field_order (aggregator, structure);
@@ -520,7 +520,7 @@ flag_fields (GstBuffer *output, const std::vector<Layer> &layers)
 
 /* Levels are blended where one has a transfer function that nobody knows. */
 static bool
-blends_light (GstOpenCLCompositor *self, const Settings &settings)
+blends_light (GstOpenCLCompositor *self, const CompositorSettings &settings)
 {
   const GstVideoInfo &info = GST_VIDEO_AGGREGATOR (self)->info;
   if (!settings.linear || transfer::is_light_known (self->work->layers, info))
@@ -538,7 +538,7 @@ gst_opencl_compositor_combine (GstOpenCLAggregator *aggregator,
 {
   GstOpenCLCompositor *self = GST_OPENCL_COMPOSITOR (aggregator);
   std::vector<Layer> &layers = self->work->layers;
-  const Settings settings = self->settings->committed ();
+  const CompositorSettings settings = self->settings->committed ();
 
   layers.clear ();
   for (const GstOpenCLInput *input = inputs; input < inputs + n_inputs; input++) {
@@ -652,5 +652,5 @@ gst_opencl_compositor_class_init (GstOpenCLCompositorClass *klass)
 static void
 gst_opencl_compositor_init (GstOpenCLCompositor *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<CompositorSettings> (self, properties);
 }

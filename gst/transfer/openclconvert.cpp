@@ -59,15 +59,15 @@
 #include "orientationtags.hpp"
 #include "regionmetas.hpp"
 
-#include <gst/opencl/colorconversion.hpp>
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/filteredcaps.hpp>
-#include <gst/opencl/interlacing.hpp>
-#include <gst/opencl/kernel.hpp>
+#include <gst/common/colorconversion.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/common/filteredcaps.hpp>
+#include <gst/common/interlacing.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/samplelayout.hpp>
-#include <gst/opencl/settings.hpp>
+#include <gst/opencl/memory/videoarguments.hpp>
+#include <gst/common/settings.hpp>
 #include <gst/video/navigation.h>
 
 #include <cmath>
@@ -99,7 +99,7 @@ enum class Dither {
   bayer,
 };
 
-struct Settings {
+struct ConvertSettings {
   Colormap colormap = Colormap::none;
   ScaleMethod scale_method = ScaleMethod::bilinear;
   ChromaResampler chroma_resampler = ChromaResampler::linear;
@@ -109,7 +109,7 @@ struct Settings {
   bool alpha_only = false;
 
   bool maps () const { return colormap != Colormap::none; }
-  bool operator== (const Settings &other) const
+  bool operator== (const ConvertSettings &other) const
   {
     return colormap == other.colormap && scale_method == other.scale_method
            && chroma_resampler == other.chroma_resampler && dither == other.dither
@@ -119,8 +119,8 @@ struct Settings {
 };
 
 /* What the streaming thread works with, for one pair of caps and one set of settings. */
-struct Work {
-  Settings settings;
+struct ConvertWork {
+  ConvertSettings settings;
   transfer::Orientation orientation;
   transfer::Shown shown;
   cl_int4 border; /* its samples */
@@ -140,13 +140,13 @@ G_DECLARE_FINAL_TYPE (
 struct _GstOpenCLConvert {
   GstOpenCLFilter parent;
 
-  opencl::Settings<Settings> *settings;
+  opencl::Settings<ConvertSettings> *settings;
   transfer::OrientationTags *tags; /* for video-direction=auto */
   bool sends_upright;              /* sends the tag as rotate-0; streaming thread */
   GstVideoInfo filmed;             /* the input; object lock, as the next two */
   transfer::Shown shown;
   transfer::Orientation orientation;
-  Work *work; /* between set_formats and close, else null */
+  ConvertWork *work; /* between set_formats and close, else null */
 };
 
 G_DEFINE_FINAL_TYPE_WITH_CODE (GstOpenCLConvert, gst_opencl_convert,
@@ -212,32 +212,33 @@ dither_get_type (void)
 
 /* --- properties --- */
 
-const opencl::PropertyTable<Settings> properties = {
+const opencl::PropertyTable<ConvertSettings> properties = {
     {"colormap", "Colour map", "Colours for gray input; the output is in colour then",
-        &Settings::colormap, transfer::colormap_get_type, opencl::controllable},
+        &ConvertSettings::colormap, transfer::colormap_get_type, opencl::controllable},
     {"scale-method", "Scale method",
-        "Scaling method (when input and output sizes differ)", &Settings::scale_method,
-        scale_method_get_type, opencl::controllable},
+        "Scaling method (when input and output sizes differ)",
+        &ConvertSettings::scale_method, scale_method_get_type, opencl::controllable},
     {"chroma-resampler", "Chroma resampler", "Chroma resampling method",
-        &Settings::chroma_resampler, chroma_resampler_get_type, opencl::controllable},
+        &ConvertSettings::chroma_resampler, chroma_resampler_get_type,
+        opencl::controllable},
     {"dither", "Dither", "Dithering method (when the output has fewer bits)",
-        &Settings::dither, dither_get_type, opencl::controllable},
+        &ConvertSettings::dither, dither_get_type, opencl::controllable},
     {"video-direction", "Video direction",
         "Rotation or mirroring of frames (auto = as the image-orientation tag says)",
-        &Settings::direction, gst_video_orientation_method_get_type,
+        &ConvertSettings::direction, gst_video_orientation_method_get_type,
         opencl::controllable},
     {"add-borders", "Add borders",
         "Add black borders to keep the aspect ratio (when input and output differ in it)",
-        &Settings::borders, opencl::controllable},
+        &ConvertSettings::borders, opencl::controllable},
     {"alpha-only", "Alpha only",
         "Gray output is the input's alpha, such as the matte of a key, not its luma",
-        &Settings::alpha_only, opencl::controllable},
+        &ConvertSettings::alpha_only, opencl::controllable},
 };
 
 /* --- caps --- */
 
 static transfer::Orientation
-orientation_of (GstOpenCLConvert *self, const Settings &settings)
+orientation_of (GstOpenCLConvert *self, const ConvertSettings &settings)
 {
   return transfer::orientation_of (settings.direction == GST_VIDEO_ORIENTATION_AUTO
                                        ? self->tags->method ()
@@ -247,7 +248,7 @@ orientation_of (GstOpenCLConvert *self, const Settings &settings)
 /* Frames are turned in another way from now on. Where the caps stay the same, the base
  * class does not set them again, and would pass frames through as before. */
 static void
-follow_orientation (GstOpenCLConvert *self, const Settings &settings)
+follow_orientation (GstOpenCLConvert *self, const ConvertSettings &settings)
 {
   GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
   gst_base_transform_reconfigure_src (transform);
@@ -258,7 +259,7 @@ follow_orientation (GstOpenCLConvert *self, const Settings &settings)
 /* Tells downstream again how frames are to be turned, after video-direction has changed
  * from or to auto. */
 static void
-sync_sent_tags (GstOpenCLConvert *self, const Settings &settings)
+sync_sent_tags (GstOpenCLConvert *self, const ConvertSettings &settings)
 {
   const bool upright = settings.direction == GST_VIDEO_ORIENTATION_AUTO;
   if (self->sends_upright == upright)
@@ -274,7 +275,7 @@ sync_sent_tags (GstOpenCLConvert *self, const Settings &settings)
 
 /* As they are on the other side, before anything is converted. (transfer full) */
 static GstCaps *
-turned_caps (GstOpenCLConvert *self, const Settings &settings, GstCaps *caps)
+turned_caps (GstOpenCLConvert *self, const ConvertSettings &settings, GstCaps *caps)
 {
   return orientation_of (self, settings).transposed ? transfer::transposed_caps (caps)
                                                     : gst_caps_ref (caps);
@@ -285,7 +286,7 @@ gst_opencl_convert_transform_caps (GstBaseTransform *transform, GstPadDirection 
     GstCaps *caps, GstCaps *filter)
 {
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (transform);
-  Settings settings = self->settings->current ();
+  ConvertSettings settings = self->settings->current ();
   GstCaps *turned = turned_caps (self, settings, caps);
   GstCaps *result = transfer::convertible_caps (direction, turned, settings.maps ());
   gst_caps_unref (turned);
@@ -322,14 +323,15 @@ gst_opencl_convert_accept_caps (
 /* --- building the kernel --- */
 
 static bool
-is_color_mapped (const Settings &settings, const GstVideoInfo &input)
+is_color_mapped (const ConvertSettings &settings, const GstVideoInfo &input)
 {
   return settings.maps () && GST_VIDEO_INFO_IS_GRAY (&input);
 }
 
 /* Then the input is taken for gray, of which alpha is the level. */
 static bool
-takes_alpha (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out)
+takes_alpha (
+    const ConvertSettings &settings, const GstVideoInfo &in, const GstVideoInfo &out)
 {
   return settings.alpha_only && GST_VIDEO_INFO_HAS_ALPHA (&in)
          && GST_VIDEO_INFO_IS_GRAY (&out);
@@ -337,7 +339,7 @@ takes_alpha (const Settings &settings, const GstVideoInfo &in, const GstVideoInf
 
 /* The size of the picture in the output, in the input's columns and lines */
 static cl_int2
-unturned_size (const Work &work)
+unturned_size (const ConvertWork &work)
 {
   const transfer::Shown &shown = work.shown;
   if (work.orientation.transposed)
@@ -346,7 +348,7 @@ unturned_size (const Work &work)
 }
 
 static bool
-is_scaled (const Work &work, const GstVideoInfo &in)
+is_scaled (const ConvertWork &work, const GstVideoInfo &in)
 {
   cl_int2 size = unturned_size (work);
   return size.s[0] != in.width || size.s[1] != in.height;
@@ -354,14 +356,15 @@ is_scaled (const Work &work, const GstVideoInfo &in)
 
 /* Neither turned nor with borders */
 static bool
-is_plain (const Work &work, const GstVideoInfo &out)
+is_plain (const ConvertWork &work, const GstVideoInfo &out)
 {
   return !work.orientation.turns () && work.shown.covers (out);
 }
 
 /* As in videoconvert, chroma is resampled when its raster changes. */
 static bool
-is_chroma_resampled (const Work &work, const GstVideoInfo &in, const GstVideoInfo &out)
+is_chroma_resampled (
+    const ConvertWork &work, const GstVideoInfo &in, const GstVideoInfo &out)
 {
   bool oblong = work.orientation.transposed && in.finfo->w_sub[2] != in.finfo->h_sub[2];
   return work.settings.chroma_resampler == ChromaResampler::linear
@@ -371,7 +374,7 @@ is_chroma_resampled (const Work &work, const GstVideoInfo &in, const GstVideoInf
 }
 
 static const char *
-scaling (const Work &work, const GstVideoInfo &in)
+scaling (const ConvertWork &work, const GstVideoInfo &in)
 {
   static const char *const methods[] = {
       "SCALE_NEAREST", "SCALE_BILINEAR", "SCALE_AREA", "SCALE_LANCZOS"};
@@ -379,17 +382,17 @@ scaling (const Work &work, const GstVideoInfo &in)
 }
 
 static bool
-dithers (const Settings &settings, const GstVideoInfo &in, const GstVideoInfo &out)
+dithers (const ConvertSettings &settings, const GstVideoInfo &in, const GstVideoInfo &out)
 {
   return settings.dither == Dither::bayer
          && GST_VIDEO_INFO_COMP_DEPTH (&out, 0) < GST_VIDEO_INFO_COMP_DEPTH (&in, 0);
 }
 
 static std::string
-build_options (
-    const Work &work, const GstVideoInfo &in, const GstVideoInfo &out, bool interlaced)
+build_options (const ConvertWork &work, const GstVideoInfo &in, const GstVideoInfo &out,
+    bool interlaced)
 {
-  const Settings &settings = work.settings;
+  const ConvertSettings &settings = work.settings;
   bool resampled = is_chroma_resampled (work, in, out);
   std::string options;
 
@@ -408,7 +411,7 @@ build_options (
 
 /* A CPU's registers hold sixteen pixels. */
 static bool
-is_wide (GstOpenCLContext *context, const Work &work, const GstVideoInfo &in,
+is_wide (GstOpenCLContext *context, const ConvertWork &work, const GstVideoInfo &in,
     const GstVideoInfo &out, bool mapped)
 {
   return opencl::is_cpu (context) && !mapped && is_plain (work, out)
@@ -457,7 +460,8 @@ border_of (const GstVideoInfo &output)
 }
 
 static bool
-make_taps (GstOpenCLContext *context, Work &work, const GstVideoInfo &in, GError **error)
+make_taps (
+    GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in, GError **error)
 {
   if (work.settings.scale_method != ScaleMethod::lanczos || !is_scaled (work, in))
     return true;
@@ -476,7 +480,7 @@ make_taps (GstOpenCLContext *context, Work &work, const GstVideoInfo &in, GError
 }
 
 static void
-prepare_kernels (GstOpenCLContext *context, Work &work, const GstVideoInfo &in,
+prepare_kernels (GstOpenCLContext *context, ConvertWork &work, const GstVideoInfo &in,
     const GstVideoInfo &out, bool mapped)
 {
   work.wide = is_wide (context, work, in, out, mapped);
@@ -490,21 +494,21 @@ prepare_kernels (GstOpenCLContext *context, Work &work, const GstVideoInfo &in,
 
 /* Fields of turned pictures stay with their lines. */
 static bool
-has_fields (const Work &work, const GstVideoInfo &info)
+has_fields (const ConvertWork &work, const GstVideoInfo &info)
 {
   return GST_VIDEO_INFO_IS_INTERLACED (&info) && !work.orientation.turns ();
 }
 
 /* The kernel for frames that are aligned is built here, others with the first frame. */
 static gboolean
-make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
+make_work (GstOpenCLConvert *self, const ConvertSettings &settings, GError **error)
 {
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (self);
   const GstVideoInfo &in = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
   bool mapped = is_color_mapped (settings, in);
-  auto work = std::make_unique<Work> ();
+  auto work = std::make_unique<ConvertWork> ();
 
   work->settings = settings;
   work->orientation = orientation_of (self, settings);
@@ -533,7 +537,8 @@ make_work (GstOpenCLConvert *self, const Settings &settings, GError **error)
 
 /* Whether both make the same caps of the same input. */
 static bool
-makes_caps_of (GstOpenCLConvert *self, const Settings &one, const Settings &other)
+makes_caps_of (
+    GstOpenCLConvert *self, const ConvertSettings &one, const ConvertSettings &other)
 {
   return one.maps () == other.maps ()
          && orientation_of (self, one).transposed
@@ -542,14 +547,16 @@ makes_caps_of (GstOpenCLConvert *self, const Settings &one, const Settings &othe
 
 /* Those that are set, unless gray has become colour, or gray again, since these caps were
  * agreed on: then the first frame brings others. */
-static Settings
+static ConvertSettings
 adopt_settings (GstOpenCLConvert *self, const GstVideoInfo &in, const GstVideoInfo &out)
 {
-  const Settings was = self->settings->current ();
-  auto accept = [] (const Settings &, GError **) { return true; };
-  auto fits = [&] (const Settings &wanted) { return makes_caps_of (self, was, wanted); };
+  const ConvertSettings was = self->settings->current ();
+  auto accept = [] (const ConvertSettings &, GError **) { return true; };
+  auto fits = [&] (const ConvertSettings &wanted) {
+    return makes_caps_of (self, was, wanted);
+  };
   self->settings->adopt (accept, fits, nullptr);
-  Settings settings = self->settings->current ();
+  ConvertSettings settings = self->settings->current ();
   if (is_color_mapped (settings, in) && GST_VIDEO_INFO_IS_GRAY (&out)) {
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (self));
     settings.colormap = Colormap::none;
@@ -564,7 +571,7 @@ gst_opencl_convert_set_formats (
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
   const GstVideoInfo *in = gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const GstVideoInfo *out = gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
-  Settings settings = adopt_settings (self, *in, *out);
+  ConvertSettings settings = adopt_settings (self, *in, *out);
   bool same = gst_video_info_is_equal (in, out) && !is_color_mapped (settings, *in)
               && !orientation_of (self, settings).turns ();
 
@@ -601,7 +608,8 @@ blocks (gint side, guint subsampling, guint fields = 1)
 }
 
 static bool
-is_taken_with (GstBaseTransform *transform, const Settings &settings, GError **error)
+is_taken_with (
+    GstBaseTransform *transform, const ConvertSettings &settings, GError **error)
 {
   GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
   GstCaps *turned = turned_caps (GST_OPENCL_CONVERT (transform), settings, input);
@@ -618,13 +626,13 @@ gst_opencl_convert_begin_frame (GstOpenCLFilter *filter, GstBuffer *input)
 {
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
   GstBaseTransform *transform = GST_BASE_TRANSFORM (filter);
-  const Settings was = self->settings->current ();
-  auto accept = [&] (const Settings &wanted, GError **error) {
+  const ConvertSettings was = self->settings->current ();
+  auto accept = [&] (const ConvertSettings &wanted, GError **error) {
     return makes_caps_of (self, was, wanted) || is_taken_with (transform, wanted, error);
   };
 
   if (self->settings->is_started () && self->settings->update (accept)) {
-    const Settings is = self->settings->current ();
+    const ConvertSettings is = self->settings->current ();
     if (!makes_caps_of (self, was, is) || was.direction != is.direction)
       follow_orientation (self, is);
   }
@@ -638,20 +646,20 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (filter);
   const GstVideoInfo &in_info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const GstVideoInfo &out_info = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
-  Settings settings = self->settings->current ();
+  ConvertSettings settings = self->settings->current ();
 
   if (!(self->work && settings == self->work->settings
           && orientation_of (self, settings) == self->work->orientation)
       && !make_work (self, settings, error))
     return FALSE;
-  Work &work = *self->work;
+  ConvertWork &work = *self->work;
   opencl::SampleLayout in = opencl::layout_of (in_info, *input);
   opencl::SampleLayout out = opencl::layout_of_output (out_info, *output);
   if (takes_alpha (settings, in_info, out_info)) {
     in.start.s[0] = in.start.s[3];
     in.stride.s[0] = in.stride.s[3];
   }
-  const cl_long4 *rows = work.colors.rows;
+  const opencl::FixedPointRow *rows = work.colors.rows;
   cl_mem colors = work.color_table () ? work.color_table () : input->data; /* or unused */
   bool fields =
       opencl::has_two_fields (in_info, input->buffer) && !work.orientation.turns ();
@@ -699,7 +707,7 @@ gst_opencl_convert_transform_meta (
   GstOpenCLFilter *filter = GST_OPENCL_FILTER (transform);
   const GstVideoInfo &in = *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK);
   const GstVideoInfo &out = *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC);
-  const Settings settings = self->settings->current ();
+  const ConvertSettings settings = self->settings->current ();
   const transfer::Orientation orientation = orientation_of (self, settings);
   const transfer::Shown shown =
       transfer::shown_of (in, out, orientation, settings.borders);
@@ -742,7 +750,7 @@ gst_opencl_convert_sink_event (GstBaseTransform *transform, GstEvent *event)
   GstOpenCLConvert *self = GST_OPENCL_CONVERT (transform);
   GstBaseTransformClass *parent =
       GST_BASE_TRANSFORM_CLASS (gst_opencl_convert_parent_class);
-  const Settings settings = self->settings->current ();
+  const ConvertSettings settings = self->settings->current ();
 
   if (GST_EVENT_TYPE (event) != GST_EVENT_TAG
       && GST_EVENT_TYPE (event) != GST_EVENT_STREAM_START)
@@ -815,6 +823,6 @@ gst_opencl_convert_class_init (GstOpenCLConvertClass *klass)
 static void
 gst_opencl_convert_init (GstOpenCLConvert *self)
 {
-  self->settings = new opencl::Settings<Settings> (self, properties);
+  self->settings = new opencl::Settings<ConvertSettings> (self, properties);
   self->tags = new transfer::OrientationTags;
 }

@@ -9,7 +9,7 @@
 #include "dmabufimport.hpp"
 #include "transfercaps.hpp"
 
-#include <gst/opencl/filteredcaps.hpp>
+#include <gst/common/filteredcaps.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 GST_DEBUG_CATEGORY_STATIC (gst_opencl_transfer_debug);

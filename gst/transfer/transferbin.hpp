@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <gst/opencl/elementbin.hpp>
+#include <gst/common/elementbin.hpp>
 
 G_BEGIN_DECLS
 

@@ -5,7 +5,7 @@
 #include "transfercaps.hpp"
 
 #include <gst/allocators/gstdmabuf.h>
-#include <gst/opencl/drmformat.hpp>
+#include <gst/common/drmformat.hpp>
 #include <gst/opencl/opencl.h>
 
 #include <array>

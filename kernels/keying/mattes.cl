@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "filmed.clh"
+#include "inputformat.clh"
 #include "resampled.clh"
 
 /* A picture of one byte a pixel as a plane of the frame's size */

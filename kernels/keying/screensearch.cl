@@ -4,7 +4,7 @@
  *
  * Built for SEEN samples across and down
  */
-#include "filmed.clh"
+#include "inputformat.clh"
 
 /* Hues are sixty-fourths of a turn in the plane of Cb and Cr. */
 #define HUES 64

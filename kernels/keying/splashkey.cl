@@ -5,7 +5,7 @@
  * A work-group, of GROUP work-items at most, does a block. `store` holds the sums of red,
  * green and blue of each block when it was keyed last.
  */
-#include "filmed.clh"
+#include "inputformat.clh"
 
 typedef struct {
   uint left, top, right, bottom;

@@ -6,9 +6,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #define COMPONENT float
-#include "group.clh"
+#include "groupbarrier.clh"
 #include "level.clh"
-#include "shown.clh"
+#include "depthtypes.clh"
 
 float
 decibels_of (BIN bin)

@@ -6,7 +6,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 
-#include "group.clh"
+#include "groupbarrier.clh"
 
 /* No clock is slower than that, to its mean. */
 #define SLOWEST 0.05f

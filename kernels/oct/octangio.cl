@@ -7,7 +7,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include "group.clh"
+#include "groupbarrier.clh"
 
 #ifdef HELD
 #define COUNT HELD

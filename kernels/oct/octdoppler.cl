@@ -11,8 +11,8 @@
 /* LANES: of the vectors, on a CPU; without, a work-item has a place. With PIXEL and FULL
  * it makes a picture, see rows.clh, of flow times `factor` plus `zero`. */
 #ifdef LANES
-#include "lanes.clh"
-#include <atonce.clh>
+#include "vectors_cpu.clh"
+#include <unaligned.clh>
 #else
 #define INLINED
 #define FLOATS float

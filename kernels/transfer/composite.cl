@@ -17,8 +17,8 @@
 #define OUT_BITS 8
 #define COLUMNS 16 /* a CPU's registers hold as many pixels */
 #include <frame.clh>
-#include <light.clh>
-#include <picture.clh>
+#include <transferfunction.clh>
+#include <videoframe.clh>
 
 #define LAYERS 8
 

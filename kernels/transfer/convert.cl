@@ -4,7 +4,7 @@
  * say what differs in kind; where the components stand comes as arguments, so that one
  * program serves all formats of a kind:
  *
- *   IN_..., CHROMA_IN_...      as picture.clh has them
+ *   IN_..., CHROMA_IN_...      as videoframe.clh has them
  *   OUT_..., CHROMA_OUT_...    the same of the output
  *   FIELDS                     1, or 2 where pictures are scaled field by field
  *   SCALING                    SCALE_NONE, SCALE_NEAREST, SCALE_BILINEAR, SCALE_AREA,
@@ -19,7 +19,7 @@
  */
 #include "taps.clh"
 #define COLUMNS 16 /* a CPU's registers hold as many pixels */
-#include <picture.clh>
+#include <videoframe.clh>
 
 #define COLORS_COPY 0
 #define COLORS_MATRIX 1

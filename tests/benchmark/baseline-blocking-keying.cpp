@@ -5,7 +5,7 @@
 #include "baselines.hpp"
 #include "keyingchain.hpp"
 
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace bench {
 namespace {

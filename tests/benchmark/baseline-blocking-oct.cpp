@@ -4,7 +4,7 @@
  */
 #include "baselines.hpp"
 
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 #include <cmath>
 

@@ -4,7 +4,7 @@
  */
 #include "ceilings.hpp"
 
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 #include <algorithm>
 

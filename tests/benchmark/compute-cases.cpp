@@ -7,7 +7,7 @@
 #include "keyingchain.hpp"
 #include "session.hpp"
 
-#include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
 
 namespace bench {
 namespace {

@@ -6,10 +6,10 @@
 
 #include "baselines.hpp"
 
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/npyfile.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/common/npyfile.hpp>
 
 #include <cstring>
 #include <fstream>

@@ -4,8 +4,8 @@
  */
 #include "session.hpp"
 
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/opencl.h>
 
 namespace bench {

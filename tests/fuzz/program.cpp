@@ -8,7 +8,7 @@
 #include "input.hpp"
 
 #include "gst/compute/workdimensions.hpp"
-#include "gst/opencl/programsource.hpp"
+#include <gst/opencl/program/programsource.hpp>
 
 using fuzz::promise;
 

@@ -4,8 +4,8 @@
  */
 #include "calibrationfiles.hpp"
 
-#include <gst/opencl/growingfile.hpp>
-#include <gst/opencl/npyfile.hpp>
+#include <gst/common/growingfile.hpp>
+#include <gst/common/npyfile.hpp>
 
 namespace oct {
 bool

@@ -9,8 +9,8 @@
 #include <cstring>
 #include <gst/gst.h>
 
-#include <gst/opencl/npyfile.hpp>
-#include <gst/opencl/regularfile.hpp>
+#include <gst/common/npyfile.hpp>
+#include <gst/common/regularfile.hpp>
 
 namespace oct {
 using opencl::RegularFile;

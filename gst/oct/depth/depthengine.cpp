@@ -5,11 +5,11 @@
 #include "depthengine.hpp"
 
 #include "depthparts.hpp"
-#include "groupdepth.hpp"
-#include "lanedepth.hpp"
-#include "librarydepth.hpp"
+#include "depth_gpu.hpp"
+#include "depth_cpu.hpp"
+#include "depth_fft.hpp"
 
-#include <gst/opencl/selfcheck.hpp>
+#include <gst/opencl/kernel/selfcheck.hpp>
 
 namespace oct {
 namespace {

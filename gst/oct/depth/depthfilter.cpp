@@ -6,7 +6,7 @@
 
 #include "scangroups.hpp"
 
-#include <gst/opencl/filteredcaps.hpp>
+#include <gst/common/filteredcaps.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -9,8 +9,8 @@
 #include "pendingdepths.hpp"
 
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/opencl-hpp.hpp>
-#include <gst/opencl/settings.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
+#include <gst/common/settings.hpp>
 
 #include <memory>
 #include <optional>

@@ -6,8 +6,8 @@
 
 #include "depthengine.hpp"
 
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace oct {
 struct DepthValue {

@@ -6,15 +6,15 @@
 
 #include "depthparts.hpp"
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/selfcheck.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/kernel/selfcheck.hpp>
 
 #include <cmath>
 #include <vector>
 
 namespace oct {
 namespace {
-const char *const pictures = "/org/freedesktop/gstreamer/opencl/oct/octfft.cl";
+const char *const pictures = "/org/freedesktop/gstreamer/opencl/oct/depth_fft.cl";
 const char *const ranges = "/org/freedesktop/gstreamer/opencl/oct/displayrange.cl";
 
 /* As in the kernels. */

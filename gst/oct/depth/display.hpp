@@ -6,8 +6,8 @@
 
 #include "depthparts.hpp"
 
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 namespace oct {
 enum class Scale {

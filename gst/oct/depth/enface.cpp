@@ -4,8 +4,8 @@
  */
 #include "enface.hpp"
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
 
 namespace oct {
 namespace {

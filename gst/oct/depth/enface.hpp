@@ -4,9 +4,9 @@
  */
 #pragma once
 
-#include "shownrange.hpp"
+#include "displayrange.hpp"
 
-#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
 
 namespace oct {
 enum class Projection {

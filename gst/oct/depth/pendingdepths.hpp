@@ -6,7 +6,7 @@
 
 #include "display.hpp"
 
-#include <gst/opencl/gstopencldeferred.h>
+#include <gst/opencl/elements/gstopencldeferral.h>
 
 #include <memory>
 

@@ -6,7 +6,7 @@
 
 #include "volumestore.hpp"
 
-#include <gst/opencl/arrayformat.hpp>
+#include <gst/common/arrayformat.hpp>
 
 namespace oct {
 namespace {

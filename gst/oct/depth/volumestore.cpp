@@ -4,8 +4,8 @@
  */
 #include "volumestore.hpp"
 
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/gstopenclcontext-private.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/context/gstopenclcontext-private.hpp>
 
 #include <utility>
 

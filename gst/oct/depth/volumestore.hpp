@@ -6,8 +6,8 @@
 
 #include "enface.hpp"
 
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/numbertype.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/common/numbertype.hpp>
 
 #include <functional>
 

@@ -7,7 +7,7 @@
 #include "framebuffers.hpp"
 #include "rawspectra.hpp"
 
-#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
 
 #include <memory>
 

@@ -75,7 +75,7 @@ gst_oct_deferred_spectra_get_raw (GstOctDeferredSpectra *deferred)
   return deferred->work->raw;
 }
 
-oct::Background
+oct::BackgroundSpectrum
 gst_oct_deferred_spectra_get_background (GstOctDeferredSpectra *deferred)
 {
   if (const cl::Buffer *mean = deferred->work->mean.get ())

@@ -6,7 +6,7 @@
 
 #include "spectrumstage.hpp"
 
-#include <gst/opencl/gstopencldeferred.h>
+#include <gst/opencl/elements/gstopencldeferral.h>
 
 #include <memory>
 
@@ -25,4 +25,5 @@ GstOctDeferredSpectra *gst_oct_deferred_spectra_new (
 
 oct::SpectrumStage &gst_oct_deferred_spectra_get_stage (GstOctDeferredSpectra *deferred);
 const oct::RawSpectra &gst_oct_deferred_spectra_get_raw (GstOctDeferredSpectra *deferred);
-oct::Background gst_oct_deferred_spectra_get_background (GstOctDeferredSpectra *deferred);
+oct::BackgroundSpectrum gst_oct_deferred_spectra_get_background (
+    GstOctDeferredSpectra *deferred);

@@ -6,7 +6,7 @@
 
 #include "../calibration/valuesfile.hpp"
 
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 #include <memory>

@@ -5,8 +5,8 @@
  */
 #include "samplecounts.hpp"
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/opencl-private.hpp>
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/unpack.cl"

@@ -7,10 +7,10 @@
 
 #include "rawspectra.hpp"
 
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 #include <gst/opencl/opencl-private.hpp>
-#include <gst/opencl/readback.hpp>
+#include <gst/opencl/memory/devicevalues.hpp>
 
 #include <memory>
 

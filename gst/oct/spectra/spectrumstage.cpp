@@ -5,7 +5,7 @@
  */
 #include "spectrumstage.hpp"
 
-#include <gst/opencl/devicebuffer.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
 
 #define KERNELS "/org/freedesktop/gstreamer/opencl/oct/octwindowinterp.cl"
 
@@ -48,7 +48,7 @@ SpectrumStage::create (MakeSpectrum &made, bool for_aligned, GError **error)
 
 bool
 SpectrumStage::enqueue (cl_command_queue queue, const RawSpectra &spectra,
-    const Background &background, cl_mem data, cl_ulong output, GError **error)
+    const BackgroundSpectrum &background, cl_mem data, cl_ulong output, GError **error)
 {
   gsize items = (spectra.lines + lines_of_item - 1) / lines_of_item;
   bool is_aligned = spectra.is_multiple_of (sample_of (format_.input).bytes);

@@ -8,7 +8,7 @@
 #include "rawspectra.hpp"
 #include "../calibration/spectrumtables.hpp"
 
-#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
 
 #include <memory>
 #include <mutex>
@@ -24,7 +24,7 @@ struct SpectrumFormat {
 };
 
 /* What is subtracted from every A-line: float32 from a word of a buffer on. */
-struct Background {
+struct BackgroundSpectrum {
   cl_mem buffer = nullptr; /* of a stage or of a mean, which lives as long */
   cl_uint offset = 0;
 };
@@ -39,7 +39,7 @@ public:
 
   /* `background` is float32 from a word of a buffer on; `output` is counted in floats. */
   bool enqueue (cl_command_queue queue, const RawSpectra &spectra,
-      const Background &background, cl_mem data, cl_ulong output, GError **error);
+      const BackgroundSpectrum &background, cl_mem data, cl_ulong output, GError **error);
 
   const SpectrumFormat &format () const { return format_; }
   gsize taps () const { return taps_; }
@@ -47,7 +47,7 @@ public:
   cl_mem tables () const { return tables_ (); }
 
   /* The one in the tables (of no meaning where none is subtracted). */
-  Background background () const { return {tables_ (), background_offset_}; }
+  BackgroundSpectrum background () const { return {tables_ (), background_offset_}; }
 
 private:
   /* A-lines of a work-item, which share what it reads of the tables. */

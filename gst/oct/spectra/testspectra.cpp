@@ -8,11 +8,11 @@
  */
 #include "testspectra.hpp"
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/deviceinfo.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
 #include <gst/opencl/gstopenclerror.h>
 #include <gst/opencl/gstopenclfilter.h>
-#include <gst/opencl/gstopenclstatistics-private.h>
+#include <gst/opencl/base/gstopenclstatistics-private.h>
 
 #include <algorithm>
 #include <cmath>

@@ -5,8 +5,8 @@
 #pragma once
 
 #include <gst/opencl/gstopenclframe.h>
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 #include <vector>
 

@@ -7,7 +7,7 @@
 #include "framebuffers.hpp"
 #include "rawspectra.hpp"
 
-#include <gst/opencl/kernel.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
 
 namespace oct {
 /* Makes float32 or uint16 of them, in memory that is the frame's alone. */

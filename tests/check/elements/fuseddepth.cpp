@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 #include "gst/oct/depth/depthengine.hpp"
 #include "gst/oct/calibration/spectrumtables.hpp"

@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/npyfile.hpp>
+#include <gst/common/npyfile.hpp>
 
 #include "gst/oct/calibration/gridding.hpp"
 #include "gst/oct/calibration/mirrors.hpp"

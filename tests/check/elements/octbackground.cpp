@@ -7,7 +7,7 @@
 #include "depthframes.hpp"
 #include "tablefile.hpp"
 
-#include <gst/opencl/npyfile.hpp>
+#include <gst/common/npyfile.hpp>
 
 using namespace check;
 using namespace depths;

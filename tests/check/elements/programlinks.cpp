@@ -8,8 +8,8 @@
 #include "tests/check/opencl-check.hpp"
 #include "tests/check/slowness.hpp"
 
-#include <gst/opencl/arrayformat.hpp>
-#include <gst/opencl/deviceinfo.hpp>
+#include <gst/common/arrayformat.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
 
 using namespace programs;
 using check::Outcome;

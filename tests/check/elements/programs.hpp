@@ -11,8 +11,8 @@
 
 #include <gst/app/gstappsink.h>
 #include <gst/app/gstappsrc.h>
-#include <gst/opencl/arrayformat.hpp>
-#include <gst/opencl/npyfile.hpp>
+#include <gst/common/arrayformat.hpp>
+#include <gst/common/npyfile.hpp>
 
 #include <cstring>
 #include <functional>

@@ -4,7 +4,7 @@
  */
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/opencl/gstopencldeferred.h>
+#include <gst/opencl/elements/gstopencldeferral.h>
 
 using namespace check;
 

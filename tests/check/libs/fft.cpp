@@ -5,7 +5,7 @@
 #include "tests/check/harness.hpp"
 
 #include <gst/opencl/opencl.h>
-#include <gst/opencl/opencl-hpp.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
 
 #include "tests/check/fft-libraries.hpp"
 #include "tests/check/fourier.hpp"

@@ -4,10 +4,10 @@
  */
 #include "tests/check/opencl-check.hpp"
 
-#include <gst/opencl/devicebuffer.hpp>
-#include <gst/opencl/deviceinfo.hpp>
-#include <gst/opencl/kernel.hpp>
-#include <gst/opencl/programsource.hpp>
+#include <gst/opencl/context/devicebuffer.hpp>
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/program/programsource.hpp>
 
 using namespace check;
 

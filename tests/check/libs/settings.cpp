@@ -2,7 +2,7 @@
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
-#include <gst/opencl/settings.hpp>
+#include <gst/common/settings.hpp>
 
 #include "tests/check/harness.hpp"
 

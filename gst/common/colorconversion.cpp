@@ -1,0 +1,229 @@
+/* From the colours of one raw video format to those of another
+ *
+ * The matrix is computed in double precision from the colorimetry of both sides, and the
+ * kernel rounds its result to the nearest level. videoconvert, which works in eight bits,
+ * strays from that by up to 6 levels. As there, transfer functions and primaries are left
+ * alone.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "colorconversion.hpp"
+
+#include <cmath>
+
+namespace opencl {
+namespace {
+ColorMatrix
+multiply (const ColorMatrix &a, const ColorMatrix &b)
+{
+  ColorMatrix product;
+  for (int row = 0; row < 3; row++) {
+    for (int column = 0; column < 4; column++) {
+      double sum = column == 3 ? a.m[row][3] : 0;
+      for (int k = 0; k < 3; k++)
+        sum += a.m[row][k] * b.m[k][column];
+      product.m[row][column] = sum;
+    }
+  }
+  return product;
+}
+
+/* Samples to 0 … 1, and chroma to -½ … ½. */
+ColorMatrix
+normalising (const GstVideoInfo &info)
+{
+  gint offset[GST_VIDEO_MAX_COMPONENTS], scale[GST_VIDEO_MAX_COMPONENTS];
+  ColorMatrix matrix = {};
+
+  gst_video_color_range_offsets (info.colorimetry.range, info.finfo, offset, scale);
+  if (GST_VIDEO_INFO_IS_GRAY (&info)) {
+    /* Gray is luma beside the chroma that the kernel takes for none. */
+    int levels = 1 << GST_VIDEO_INFO_COMP_DEPTH (&info, 0);
+    offset[1] = offset[2] = levels / 2;
+    scale[1] = scale[2] = levels - 1;
+  }
+  for (int i = 0; i < 3; i++) {
+    matrix.m[i][i] = 1.0 / scale[i];
+    matrix.m[i][3] = -double (offset[i]) / scale[i];
+  }
+  return matrix;
+}
+
+ColorMatrix
+denormalising (const GstVideoInfo &info)
+{
+  ColorMatrix matrix = normalising (info);
+  for (int i = 0; i < 3; i++) {
+    matrix.m[i][3] /= -matrix.m[i][i];
+    matrix.m[i][i] = 1 / matrix.m[i][i];
+  }
+  return matrix;
+}
+
+const ColorMatrix identity = {{{1, 0, 0, 0}, {0, 1, 0, 0}, {0, 0, 1, 0}}};
+
+/* Shares of red and blue in luma; false for RGB, and where the caps know no matrix. */
+bool
+luma_shares (const GstVideoInfo &info, double &red, double &blue)
+{
+  return !GST_VIDEO_INFO_IS_RGB (&info)
+         && gst_video_color_matrix_get_Kr_Kb (info.colorimetry.matrix, &red, &blue);
+}
+
+ColorMatrix
+to_rgb (const GstVideoInfo &info)
+{
+  double red, blue;
+  if (!luma_shares (info, red, blue))
+    return identity;
+  double green = 1 - red - blue;
+  return {{{1, 0, 2 * (1 - red), 0},
+      {1, -2 * blue * (1 - blue) / green, -2 * red * (1 - red) / green, 0},
+      {1, 2 * (1 - blue), 0, 0}}};
+}
+
+ColorMatrix
+from_rgb (const GstVideoInfo &info)
+{
+  double red, blue;
+  if (!luma_shares (info, red, blue))
+    return identity;
+  double green = 1 - red - blue;
+  double u = 2 * (1 - blue), v = 2 * (1 - red);
+  return {{{red, green, blue, 0}, {-red / u, -green / u, (1 - blue) / u, 0},
+      {(1 - red) / v, -green / v, -blue / v, 0}}};
+}
+
+bool
+is_gray_and_color (const GstVideoInfo &input, const GstVideoInfo &output)
+{
+  return GST_VIDEO_INFO_IS_GRAY (&input) != GST_VIDEO_INFO_IS_GRAY (&output);
+}
+
+bool
+is_of_one_depth (const GstVideoInfo &input, const GstVideoInfo &output)
+{
+  return GST_VIDEO_INFO_COMP_DEPTH (&input, 0) == GST_VIDEO_INFO_COMP_DEPTH (&output, 0);
+}
+
+/* In the fixed point of convert.cl: with as many binary digits after the point as leave a
+ * sum of products room in 32 bits, or in 64 where a side has 16. */
+FixedPointRow
+in_fixed_point (
+    const double (&row)[4], const GstVideoInfo &input, const GstVideoInfo &output)
+{
+  const bool wide = GST_VIDEO_INFO_COMP_DEPTH (&input, 0) > 8
+                    || GST_VIDEO_INFO_COMP_DEPTH (&output, 0) > 8;
+  FixedPointRow fixed;
+  for (int i = 0; i < 4; i++)
+    fixed.values[i] = std::llrint (std::ldexp (row[i], wide ? 40 : 20));
+  return fixed;
+}
+} // namespace
+
+/* Between gray and YUV of one matrix, luma stays as it is whatever the ranges: that is
+ * what gray means to videoconvert. Other levels of another depth are those of their range
+ * there. */
+bool
+is_copy (const GstVideoInfo &input, const GstVideoInfo &output)
+{
+  if (!is_of_one_depth (input, output) && !GST_VIDEO_INFO_IS_GRAY (&input)
+      && !GST_VIDEO_INFO_IS_GRAY (&output))
+    return false;
+  const GstVideoColorimetry &from = input.colorimetry;
+  const GstVideoColorimetry &to = output.colorimetry;
+  return from.matrix == to.matrix
+         && (from.range == to.range || is_gray_and_color (input, output));
+}
+
+ColorMatrix
+color_matrix_from_rgb (const GstVideoInfo &output)
+{
+  return multiply (denormalising (output), from_rgb (output));
+}
+
+ColorMatrix
+color_matrix_between (const GstVideoInfo &input, const GstVideoInfo &output)
+{
+  return multiply (
+      color_matrix_from_rgb (output), multiply (to_rgb (input), normalising (input)));
+}
+
+ColorConversion
+choose_color_conversion (const GstVideoInfo &input, const GstVideoInfo &output)
+{
+  const bool copies = is_copy (input, output);
+  const ColorMatrix matrix = copies ? identity : color_matrix_between (input, output);
+  ColorConversion conversion = {copies ? "COLORS_COPY" : "COLORS_MATRIX", {}};
+  for (int row = 0; row < 3; row++)
+    conversion.rows[row] = in_fixed_point (matrix.m[row], input, output);
+  return conversion;
+}
+
+ColorConversion
+choose_map_conversion (const GstVideoInfo &input)
+{
+  const ColorMatrix matrix = normalising (input);
+  const double row[4] = {255 * matrix.m[0][0], 0, 0, 255 * matrix.m[0][3]};
+  return {"COLORS_MAP", {in_fixed_point (row, input, input)}};
+}
+
+namespace {
+/* Gray takes part as luma. */
+bool
+are_of_one_family (const GstVideoInfo &a, const GstVideoInfo &b)
+{
+  if (GST_VIDEO_INFO_IS_RGB (&a) || GST_VIDEO_INFO_IS_RGB (&b))
+    return GST_VIDEO_INFO_IS_RGB (&a) && GST_VIDEO_INFO_IS_RGB (&b);
+  return GST_VIDEO_INFO_IS_GRAY (&a) == GST_VIDEO_INFO_IS_GRAY (&b)
+         || a.colorimetry.matrix == b.colorimetry.matrix;
+}
+
+bool
+is_of_one_subsampling (const GstVideoInfo &a, const GstVideoInfo &b)
+{
+  return GST_VIDEO_INFO_IS_YUV (&a) && GST_VIDEO_INFO_IS_YUV (&b)
+         && a.finfo->w_sub[1] == b.finfo->w_sub[1]
+         && a.finfo->h_sub[1] == b.finfo->h_sub[1];
+}
+} // namespace
+
+gchar *
+converted_colorimetry (const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  GstVideoColorimetry colorimetry = in.colorimetry;
+  if (!are_of_one_family (in, out)) {
+    colorimetry.range = out.colorimetry.range;
+    colorimetry.matrix = out.colorimetry.matrix;
+  }
+  return gst_video_colorimetry_to_string (&colorimetry);
+}
+
+static void
+keep_colorimetry (GstStructure *output, const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  gchar *name = converted_colorimetry (in, out);
+  if (name)
+    gst_structure_set (output, "colorimetry", G_TYPE_STRING, name, nullptr);
+  g_free (name);
+}
+
+void
+keep_colours (GstCaps *output_caps, GstCaps *input_caps)
+{
+  GstStructure *output = gst_caps_get_structure (output_caps, 0);
+  const GstStructure *input = gst_caps_get_structure (input_caps, 0);
+  GstVideoInfo in, out;
+
+  if (!gst_video_info_from_caps (&in, input_caps)
+      || !gst_video_info_from_caps (&out, output_caps))
+    return;
+  if (!gst_structure_has_field (output, "colorimetry")
+      && gst_structure_has_field (input, "colorimetry"))
+    keep_colorimetry (output, in, out);
+  const GValue *site = gst_structure_get_value (input, "chroma-site");
+  if (site && !gst_structure_has_field (output, "chroma-site")
+      && is_of_one_subsampling (in, out))
+    gst_structure_set_value (output, "chroma-site", site);
+}
+} // namespace opencl

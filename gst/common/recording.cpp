@@ -1,0 +1,223 @@
+/* What sinks have in common that write frames of video, OCT and arrays into files
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "recording.hpp"
+
+#include <gst/common/elementerror.hpp>
+#include <gst/common/framesize.hpp>
+#include <gst/common/regularfile.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace opencl {
+/* --- where to --- */
+
+/* Where the one `%d`, `%5d` or `%05d` of a location is; false where there is none. */
+static bool
+find_counter (const std::string &location, gsize &begin, gsize &end)
+{
+  for (begin = 0; (begin = location.find ('%', begin)) != std::string::npos; begin++) {
+    end = location.find_first_not_of ("0123456789", begin + 1);
+    if (end != std::string::npos && location[end] == 'd' && end - begin < 5) {
+      end++;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool
+is_for_each_frame (const std::string &location)
+{
+  gsize begin, end;
+  return find_counter (location, begin, end);
+}
+
+/* Of a frame: no printf(), since others than `%d` may stand in it. */
+static std::string
+location_of (const std::string &location, guint frame)
+{
+  gsize begin, end;
+  if (!find_counter (location, begin, end))
+    return location;
+  const std::string width = location.substr (begin + 1, end - begin - 2);
+  std::string number = std::to_string (frame);
+  const gsize digits = gsize (atoi (width.c_str ()));
+  if (number.size () < digits)
+    number.insert (0, digits - number.size (), width[0] == '0' ? '0' : ' ');
+  return location.substr (0, begin) + number + location.substr (end);
+}
+
+std::string
+extension_of (const std::string &location)
+{
+  const gsize point = location.rfind ('.');
+  const gsize folder = location.rfind ('/');
+  if (point == std::string::npos || (folder != std::string::npos && point < folder))
+    return "";
+  return location.substr (point);
+}
+
+bool
+Recording::start ()
+{
+  std::string target;
+  GError *error = nullptr;
+
+  if (resolve_target (location_of (location, 0), target, &error))
+    return true;
+  fail (error);
+  return false;
+}
+
+/* --- caps --- */
+
+bool
+Recording::read_caps (GstCaps *caps, FrameFormat &format, GError **error)
+{
+  const GstStructure *structure = gst_caps_get_structure (caps, 0);
+  ArrayFormat array;
+
+  is_video = gst_structure_has_name (structure, "video/x-raw");
+  const bool known = is_video ? gst_video_info_from_caps (&info, caps)
+                                    && array_of_video (&info, array, error)
+                              : array_of_caps (caps, array, error);
+  if (!known)
+    return false;
+  format.type = array.type;
+  format.shape = array.shape;
+  format.complex =
+      g_strcmp0 (gst_structure_get_string (structure, "format"), "CF32LE") == 0;
+  if (format.complex) /* the innermost 2 */
+    format.shape.pop_back ();
+  return true;
+}
+
+bool
+Recording::set_caps (GstCaps *caps)
+{
+  FrameFormat wanted;
+  GError *error = nullptr;
+
+  if (!read_caps (caps, wanted, &error)) {
+    if (error)
+      fail (error);
+    return false;
+  }
+  if (file.is_open () && wanted != format) {
+    fail (g_error_new (GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+        "%s holds frames of another shape or type: a location with a %%d has one file "
+        "for "
+        "each",
+        location.c_str ()));
+    return false;
+  }
+  format = wanted;
+  return true;
+}
+
+/* --- frames --- */
+
+bool
+Recording::write_frame (const guint8 *data, gsize size, GError **error)
+{
+  const bool each = is_for_each_frame (location);
+
+  if (!file.is_open ()
+      && !file.create (
+          location_of (location, frames), suffix,
+          [this, each] (guint64 count, std::string &header, GError **why) {
+            return make_header (format, !each, count, header, why);
+          },
+          !each, error))
+    return false;
+  if (!file.append (data, size, error))
+    return false;
+  frames++;
+  return !each || file.finish (error);
+}
+
+bool
+Recording::write_video (GstBuffer *buffer, GError **error)
+{
+  const ArrayFormat array = {format.type, format.shape};
+  const gsize lines = array.shape[0], line = array.bytes () / lines;
+  GstVideoFrame frame;
+
+  if (!gst_video_frame_map (&frame, &info, buffer, GST_MAP_READ)) {
+    const gsize has = gst_buffer_get_size (buffer), needed = GST_VIDEO_INFO_SIZE (&info);
+    if (has < needed)
+      return refuse_frame_size (has, "at least ", needed, error);
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
+        "A frame of %" G_GSIZE_FORMAT " bytes cannot be mapped", has);
+    return false;
+  }
+  auto *data = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0));
+  const gsize stride = gsize (GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0));
+  if (stride != line) {
+    rows.resize (line * lines);
+    for (gsize y = 0; y < lines; y++)
+      std::copy_n (data + y * stride, line, rows.data () + y * line);
+    data = rows.data ();
+  }
+  const bool written = write_frame (data, line * lines, error);
+  gst_video_frame_unmap (&frame);
+  return written;
+}
+
+bool
+Recording::write_array (GstBuffer *buffer, GError **error)
+{
+  const gsize bytes = format.bytes ();
+  GstMapInfo map;
+
+  if (!gst_buffer_map (buffer, &map, GST_MAP_READ)) {
+    g_set_error (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_READ,
+        "An array of %" G_GSIZE_FORMAT " bytes cannot be mapped",
+        gst_buffer_get_size (buffer));
+    return false;
+  }
+  const bool written = write_frame (map.data, bytes, error);
+  gst_buffer_unmap (buffer, &map);
+  return written;
+}
+
+GstFlowReturn
+Recording::render (GstBuffer *buffer)
+{
+  GError *error = nullptr;
+
+  if (failed)
+    return GST_FLOW_ERROR;
+  const bool written =
+      is_one_frame (buffer, is_video ? &info : nullptr, format.bytes (), &error)
+      && (is_video ? write_video (buffer, &error) : write_array (buffer, &error));
+  return written ? GST_FLOW_OK : fail (error);
+}
+
+/* --- the end --- */
+
+GstFlowReturn
+Recording::fail (GError *error)
+{
+  failed = true;
+  file.abandon ();
+  post_element_error (sink, error->domain, error->code, error);
+  return GST_FLOW_ERROR;
+}
+
+void
+Recording::finish ()
+{
+  GError *error = nullptr;
+
+  if (!file.is_open () || failed)
+    return;
+  if (file.frames () == 0)
+    file.abandon ();
+  else if (!file.finish (&error))
+    fail (error);
+}
+} // namespace opencl

@@ -1,0 +1,70 @@
+/* How levels of a picture stand for light, in four numbers
+ *
+ * Not installed: no C++ type stands in a public header.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/video/video.h>
+
+#include <string>
+
+namespace opencl {
+/* Below `toe` light is a level divided by `slope`, else ((level + lift) / (1 + lift)) to
+ * the `power`, both 0 to 1: as transferfunction.clh has it, and one argument of a kernel. */
+struct LightCurve {
+  gfloat lift = 0, power = 1, slope = 1, toe = 0;
+};
+
+/* False for transfer functions of another form (PQ, HLG, logarithms) */
+inline bool
+light_curve_of (const GstVideoInfo *info, LightCurve &curve)
+{
+  static const struct {
+    GstVideoTransferFunction transfer;
+    LightCurve curve;
+  } known[] = {
+      {GST_VIDEO_TRANSFER_GAMMA10, {}},
+      {GST_VIDEO_TRANSFER_GAMMA18, {0, 1.8f}},
+      {GST_VIDEO_TRANSFER_GAMMA20, {0, 2}},
+      {GST_VIDEO_TRANSFER_GAMMA22, {0, 2.2f}},
+      {GST_VIDEO_TRANSFER_GAMMA28, {0, 2.8f}},
+      {GST_VIDEO_TRANSFER_ADOBERGB, {0, 2.19921875f}},
+      {GST_VIDEO_TRANSFER_SMPTE240M, {0.1115f, 1 / 0.45f, 4, 0.0913f}},
+      {GST_VIDEO_TRANSFER_SRGB, {0.055f, 2.4f, 12.92f, 0.04045f}},
+      /* A picture of a computer's */
+      {GST_VIDEO_TRANSFER_UNKNOWN, {0.055f, 2.4f, 12.92f, 0.04045f}},
+      {GST_VIDEO_TRANSFER_BT709, {0.099f, 1 / 0.45f, 4.5f, 0.081f}},
+      {GST_VIDEO_TRANSFER_BT601, {0.099f, 1 / 0.45f, 4.5f, 0.081f}},
+      {GST_VIDEO_TRANSFER_BT2020_10, {0.099f, 1 / 0.45f, 4.5f, 0.081f}},
+      {GST_VIDEO_TRANSFER_BT2020_12, {0.099f, 1 / 0.45f, 4.5f, 0.081f}},
+  };
+  for (const auto &entry : known) {
+    if (entry.transfer != info->colorimetry.transfer)
+      continue;
+    curve = entry.curve;
+    return true;
+  }
+  return false;
+}
+
+/* Of a kernel that is built for one curve */
+inline std::string
+light_options (const LightCurve &curve)
+{
+  const struct {
+    const char *name;
+    gfloat value;
+  } numbers[] = {{" -DLIGHT_LIFT=", curve.lift}, {" -DLIGHT_POWER=", curve.power},
+      {" -DLIGHT_SLOPE=", curve.slope}, {" -DLIGHT_TOE=", curve.toe}};
+  std::string options = " -DLINEAR=1";
+  for (const auto &number : numbers) {
+    gchar text[G_ASCII_DTOSTR_BUF_SIZE];
+    options += number.name;
+    options += g_ascii_formatd (text, sizeof text, "%.9e", gdouble (number.value));
+    options += "f";
+  }
+  return options;
+}
+} // namespace opencl

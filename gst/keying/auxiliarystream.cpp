@@ -1,0 +1,261 @@
+/* Pictures that come beside those that an element keys, in time with them
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "auxiliarystream.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace keying {
+static const std::chrono::seconds warning_time (5); /* as in opencl::InputWatch */
+
+static SideStream *
+stream_of (GstPad *pad)
+{
+  return static_cast<SideStream *> (gst_pad_get_element_private (pad));
+}
+
+SideStream::SideStream (GstPadTemplate *of, const gchar *name, GstPadQueryFunction query)
+    : pad_ (GST_PAD (gst_object_ref_sink (gst_pad_new_from_template (of, name))))
+{
+  gst_segment_init (&segment, GST_FORMAT_TIME);
+  gst_pad_set_element_private (pad_, this);
+  gst_pad_set_chain_function (pad_, chain);
+  gst_pad_set_event_function (pad_, event);
+  gst_pad_set_query_function (pad_, query);
+  gst_pad_set_activatemode_function (pad_, activate);
+}
+
+SideStream::~SideStream ()
+{
+  gst_clear_buffer (&current.buffer);
+  gst_clear_buffer (&next.buffer);
+  gst_object_unref (pad_);
+}
+
+/* --- the pad's thread --- */
+
+GstFlowReturn
+SideStream::chain (GstPad *pad, GstObject *, GstBuffer *buffer)
+{
+  return stream_of (pad)->take (buffer);
+}
+
+GstFlowReturn
+SideStream::take (GstBuffer *buffer)
+{
+  std::unique_lock<std::mutex> lock (mutex);
+
+  changed.wait (lock, [&] { return flushing || !next.buffer; });
+  if (flushing || !has_format) {
+    gst_buffer_unref (buffer);
+    return flushing ? GST_FLOW_FLUSHING : GST_FLOW_NOT_NEGOTIATED;
+  }
+  next = {buffer, format, ++pictures};
+  may_warn = false;
+  next_begin =
+      gst_segment_to_running_time (&segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+  changed.notify_all ();
+  return GST_FLOW_OK;
+}
+
+/* None of them is the element's own: the picture that is keyed has its caps and its end.
+ */
+gboolean
+SideStream::event (GstPad *pad, GstObject *, GstEvent *event)
+{
+  stream_of (pad)->take_event (event);
+  gst_event_unref (event);
+  return TRUE;
+}
+
+void
+SideStream::take_event (GstEvent *event)
+{
+  GstCaps *caps;
+  GstClockTime begin, duration;
+
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START
+      || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+    return flush (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START);
+  std::lock_guard<std::mutex> lock (mutex);
+  switch (GST_EVENT_TYPE (event)) {
+  case GST_EVENT_CAPS:
+    gst_event_parse_caps (event, &caps);
+    has_format = gst_video_info_from_caps (&format, caps);
+    break;
+  case GST_EVENT_SEGMENT:
+    gst_event_copy_segment (event, &segment);
+    break;
+  case GST_EVENT_GAP:
+    gst_event_parse_gap (event, &begin, &duration);
+    if (GST_CLOCK_TIME_IS_VALID (duration))
+      begin += duration;
+    known_until = gst_segment_to_running_time (&segment, GST_FORMAT_TIME, begin);
+    break;
+  case GST_EVENT_STREAM_START:
+    ended = false;
+    break;
+  case GST_EVENT_EOS:
+    ended = true;
+    break;
+  default:
+    break;
+  }
+  changed.notify_all ();
+}
+
+void
+SideStream::flush (bool is)
+{
+  std::lock_guard<std::mutex> lock (mutex);
+
+  flushing = is;
+  ended = false;
+  may_warn = true;
+  known_until = 0;
+  gst_clear_buffer (&next.buffer);
+  if (!is)
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+  changed.notify_all ();
+}
+
+gboolean
+SideStream::activate (GstPad *pad, GstObject *, GstPadMode, gboolean active)
+{
+  stream_of (pad)->flush (!active);
+  return TRUE;
+}
+
+/* --- the thread that keys --- */
+
+void
+SideStream::interrupt (bool is)
+{
+  std::lock_guard<std::mutex> lock (mutex);
+  interrupted = is;
+  changed.notify_all ();
+}
+
+bool
+SideStream::next_is_due (GstClockTime time) const
+{
+  return next.buffer
+         && (!GST_CLOCK_TIME_IS_VALID (time) || !GST_CLOCK_TIME_IS_VALID (next_begin)
+             || next_begin <= time);
+}
+
+bool
+SideStream::needs_no_other (GstClockTime time) const
+{
+  bool is_known = GST_CLOCK_TIME_IS_VALID (time) && time < known_until;
+  return next.buffer || ended || flushing || interrupted || is_known
+         || !gst_pad_is_linked (pad_);
+}
+
+/* Unlocks while it posts, since a message may call the application. */
+void
+SideStream::warn (std::unique_lock<std::mutex> &lock)
+{
+  may_warn = false;
+  lock.unlock ();
+  if (GstElement *element = gst_pad_get_parent_element (pad_)) {
+    GST_ELEMENT_WARNING (element, CORE, PAD,
+        ("No frame comes to pad %s, and the main video waits for it. If both come from "
+         "one tee, put a queue behind each of its pads",
+            GST_OBJECT_NAME (pad_)),
+        (nullptr));
+    gst_object_unref (element);
+  }
+  lock.lock ();
+}
+
+const SideStream::Picture &
+SideStream::picture_at (GstClockTime time)
+{
+  std::unique_lock<std::mutex> lock (mutex);
+
+  for (;;) {
+    if (!next_is_due (time)) {
+      if (needs_no_other (time))
+        return current;
+      if (!may_warn)
+        changed.wait (lock);
+      else if (changed.wait_for (lock, warning_time) == std::cv_status::timeout)
+        warn (lock);
+      continue;
+    }
+    gst_clear_buffer (&current.buffer);
+    std::swap (current, next);
+    if (GST_CLOCK_TIME_IS_VALID (next_begin)
+        && GST_BUFFER_DURATION_IS_VALID (current.buffer))
+      known_until = next_begin + GST_BUFFER_DURATION (current.buffer);
+    changed.notify_all ();
+    if (!GST_CLOCK_TIME_IS_VALID (time))
+      return current;
+  }
+}
+
+/* --- all of an element --- */
+
+GstPad *
+SideStreams::request (GstElement *element, GstPadTemplate *of, const gchar *asked,
+    GstPadQueryFunction query)
+{
+  const gchar *name = GST_PAD_TEMPLATE_NAME_TEMPLATE (of);
+  std::shared_ptr<SideStream> stream;
+  if (!asked)
+    return nullptr;
+  {
+    std::lock_guard<std::mutex> lock (mutex);
+    if (streams.count (name))
+      return nullptr;
+    stream = streams[name] = std::make_shared<SideStream> (of, name, query);
+  }
+  GstState state = GST_STATE_NULL;
+  gst_element_get_state (element, &state, nullptr, 0);
+  if (state > GST_STATE_READY)
+    gst_pad_set_active (stream->pad (), TRUE);
+  gst_element_add_pad (element, stream->pad ());
+  return stream->pad ();
+}
+
+void
+SideStreams::release (GstElement *element, GstPad *pad)
+{
+  const std::string name = GST_PAD_NAME (pad);
+  std::shared_ptr<SideStream> stream = find (name);
+
+  if (!stream)
+    return;
+  stream->interrupt (true);
+  gst_pad_set_active (pad, FALSE);
+  gst_element_remove_pad (element, pad);
+  std::lock_guard<std::mutex> lock (mutex);
+  streams.erase (name);
+}
+
+std::shared_ptr<SideStream>
+SideStreams::find (const std::string &name)
+{
+  std::lock_guard<std::mutex> lock (mutex);
+  auto found = streams.find (name);
+  return found == streams.end () ? nullptr : found->second;
+}
+
+bool
+SideStreams::has_any ()
+{
+  std::lock_guard<std::mutex> lock (mutex);
+  return !streams.empty ();
+}
+
+void
+SideStreams::interrupt (bool is)
+{
+  std::lock_guard<std::mutex> lock (mutex);
+  for (auto &[name, stream] : streams)
+    stream->interrupt (is);
+}
+} // namespace keying

@@ -1,0 +1,75 @@
+/* The picture that is keyed, as it was filmed
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "inputformat.hpp"
+
+#include <gst/common/colorconversion.hpp>
+#include <gst/common/interlacing.hpp>
+#include <gst/opencl/memory/videoarguments.hpp>
+
+#include <algorithm>
+#include <iterator>
+
+#include "pixelformats.hpp"
+
+namespace keying {
+FilmedFormat::FilmedFormat (const GstVideoInfo &input, const GstVideoInfo &output)
+    : input_ (input), output_ (output), of_camera (!GST_VIDEO_INFO_IS_RGB (&input))
+{
+  if (!of_camera)
+    return;
+  const opencl::ColorConversion colors = opencl::choose_color_conversion (input, output);
+  std::copy (std::begin (colors.rows), std::end (colors.rows), rows);
+}
+
+bool
+FilmedFormat::shows_the_same (const FilmedFormat &other) const
+{
+  return keying::shows_the_same (&input_, &other.input_)
+         && keying::shows_the_same (&output_, &other.output_)
+         && input_.interlace_mode == other.input_.interlace_mode;
+}
+
+std::string
+FilmedFormat::options () const
+{
+  std::string options = pixel_options (&output_);
+  if (!of_camera)
+    return options;
+  options += " -DCAMERA=1";
+  opencl::define_samples (options, "IN", input_, false);
+  opencl::define_chroma (options, "IN", input_, true);
+  opencl::define_steps (options, "IN", opencl::layout_of (input_, GstOpenCLFrame{}));
+  return options;
+}
+
+Filmed
+FilmedFormat::of (const GstOpenCLFrame *frame) const
+{
+  return Filmed (this, frame);
+}
+
+/* What a camera gives is read byte by byte, wherever it stands. */
+const GstOpenCLFrame *
+Filmed::aligned () const
+{
+  return format->of_camera ? nullptr : frame_;
+}
+
+bool
+Filmed::set (opencl::Kernel &kernel, cl_uint &index, GError **error) const
+{
+  if (!format->of_camera)
+    return kernel.set (index, frame_, error);
+  const opencl::SampleLayout layout = opencl::layout_of (format->input_, *frame_);
+  const cl_int fields = opencl::has_two_fields (format->input_, frame_->buffer) ? 2 : 1;
+  return kernel.set (index, frame_->data, error) && kernel.set (index, layout.size, error)
+         && kernel.set (index, layout.start, error)
+         && kernel.set (index, layout.stride, error)
+         && kernel.set (index, format->rows[0], error)
+         && kernel.set (index, format->rows[1], error)
+         && kernel.set (index, format->rows[2], error)
+         && kernel.set (index, fields, error);
+}
+} // namespace keying

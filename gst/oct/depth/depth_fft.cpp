@@ -1,0 +1,71 @@
+/* From spectra to depth by an FFT library's transform, and a kernel for what follows it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "depth_fft.hpp"
+#include "depthparts.hpp"
+
+#include <gst/opencl/context/devicebuffer.hpp>
+
+namespace oct {
+namespace {
+gsize
+bytes_of_spectra (const EngineFormat &format)
+{
+  return gsize (format.samples) * format.lines * sizeof (cl_float)
+         * (format.complex ? 2 : 1);
+}
+
+} // namespace
+
+std::unique_ptr<DepthEngine>
+LibraryDepth::make (GstOpenCLContext *context, const EngineFormat &format, GError **error)
+{
+  auto made = std::make_unique<LibraryDepth> ();
+  if (!made->create (context, format, error))
+    return nullptr;
+  return made;
+}
+
+bool
+LibraryDepth::create (
+    GstOpenCLContext *context, const EngineFormat &wanted, GError **error)
+{
+  format = wanted;
+  fft.reset (gst_opencl_fft_new (
+      context, format.library, format.samples, format.lines, !format.complex, error));
+  if (!fft)
+    return false;
+  gsize stride = gst_opencl_fft_get_output_stride (fft.get ());
+  return opencl::make_buffer (
+             context, stride * format.lines * sizeof (cl_float2), bins, error)
+         && opencl::make_buffer (context, bytes_of_spectra (format), aside, error)
+         && display.create (context, Numbers::complex, format.output, error);
+}
+
+/* A transform reads its input from the start of a cl_mem. */
+bool
+LibraryDepth::transform (
+    cl_command_queue queue, const RawSpectra &spectra, GError **error)
+{
+  cl_mem from = spectra.data;
+  if (spectra.offset > 0) {
+    from = aside ();
+    cl_int code = clEnqueueCopyBuffer (queue, spectra.data, from, spectra.offset, 0,
+        bytes_of_spectra (format), 0, nullptr, nullptr);
+    if (!gst_opencl_check (code, "clEnqueueCopyBuffer", error))
+      return false;
+  }
+  return gst_opencl_fft_enqueue (fft.get (), queue, from, bins (), error);
+}
+
+bool
+LibraryDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem, cl_mem,
+    cl_uint, const DepthOutput &output, GError **error)
+{
+  const Shown shown = {
+      bins (), 0, guint (gst_opencl_fft_get_output_stride (fft.get ())), format.lines};
+  return transform (queue, spectra, error)
+         && display.enqueue (queue, shown, output, error);
+}
+} // namespace oct

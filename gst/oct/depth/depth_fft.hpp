@@ -1,0 +1,37 @@
+/* From spectra to depth by an FFT library's transform, and a kernel for what follows it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "display.hpp"
+
+#include <gst/opencl/kernel/kernel.hpp>
+#include <gst/opencl/base/opencl-hpp.hpp>
+
+namespace oct {
+/* Any length that the library takes, of spectra that are made. */
+class LibraryDepth : public DepthEngine {
+public:
+  static std::unique_ptr<DepthEngine> make (
+      GstOpenCLContext *context, const EngineFormat &format, GError **error);
+
+  bool enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
+      cl_mem background, cl_uint background_offset, const DepthOutput &output,
+      GError **error) override;
+
+private:
+  struct Free {
+    void operator() (GstOpenCLFFT *fft) const { gst_opencl_fft_free (fft); }
+  };
+
+  bool create (GstOpenCLContext *context, const EngineFormat &format, GError **error);
+  bool transform (cl_command_queue queue, const RawSpectra &spectra, GError **error);
+
+  EngineFormat format;
+  std::unique_ptr<GstOpenCLFFT, Free> fft;
+  cl::Buffer aside; /* for spectra that do not begin where their cl_mem does */
+  cl::Buffer bins;
+  Display display;
+};
+} // namespace oct

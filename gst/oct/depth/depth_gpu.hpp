@@ -1,0 +1,36 @@
+/* From raw spectra to depth in one launch, for those A-lines that fit a work-group
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include "depthengine.hpp"
+
+#include <gst/opencl/kernel/kernel.hpp>
+
+namespace oct {
+class GroupDepth : public DepthEngine {
+public:
+  /* Than in steps. */
+  static bool is_faster (GstOpenCLContext *context, const EngineFormat &format);
+
+  static std::unique_ptr<DepthEngine> make (
+      GstOpenCLContext *context, const EngineFormat &format, GError **error);
+
+  bool enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
+      cl_mem background, cl_uint background_offset, const DepthOutput &output,
+      GError **error) override;
+
+private:
+  bool create (GstOpenCLContext *context, const EngineFormat &format, GError **error);
+  cl_uint lines_of_group (cl_uint lines) const;
+
+  EngineFormat format;
+  gsize group = 0;           /* work-items in a work-group */
+  cl_uint least_lines = 0;   /* that it makes, */
+  cl_uint most_lines = 0;    /* a multiple of the least */
+  cl_uint wanted_groups = 0; /* to have the whole device at work */
+  cl::Buffer roots;
+  opencl::Kernel kernel;
+};
+} // namespace oct

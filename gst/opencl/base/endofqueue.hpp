@@ -1,0 +1,26 @@
+/* gstreamer-opencl: an event that tells when what is on a queue has ended
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
+
+namespace opencl {
+/* (out) (transfer full): `event` completes when everything on `queue` so far has. It is a
+ * barrier's: NVIDIA's driver completes the event of a kernel or a marker only after kernels
+ * that other queues began before, and takes longer to enqueue it. */
+inline cl_int
+enqueue_end (cl_command_queue queue, cl_event *event)
+{
+  return clEnqueueBarrierWithWaitList (queue, 0, nullptr, event);
+}
+
+inline bool
+enqueue_end (cl_command_queue queue, cl_event *event, GError **error)
+{
+  return gst_opencl_check (
+      enqueue_end (queue, event), "clEnqueueBarrierWithWaitList", error);
+}
+} // namespace opencl

@@ -1,0 +1,75 @@
+/* Memory of a device that is no frame: tables and what kernels leave for each other
+ *
+ * Not installed: no C++ type stands in a public header.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/context/deviceinfo.hpp>
+#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
+
+namespace opencl {
+/* gst_opencl_check() of a call that `size` bytes are for */
+inline bool
+check_bytes (
+    cl_int code, const char *call, GstOpenCLContext *context, gsize size, GError **error)
+{
+  if (code == CL_SUCCESS)
+    return true;
+  gchar *text = g_strdup_printf ("%s of %" G_GSIZE_FORMAT " bytes on %s", call, size,
+      gst_opencl_context_get_device_name (context));
+  gst_opencl_check (code, text, error);
+  g_free (text);
+  return false;
+}
+
+/* Empty where it could not be made, which is in the error. NVIDIA's driver makes a buffer
+ * of any size, and fails when a kernel wants it: so the device is asked first. */
+inline cl::Buffer
+make_buffer (GstOpenCLContext *context, cl_mem_flags flags, gsize size, GError **error,
+    const void *values = nullptr)
+{
+  cl::Buffer buffer;
+  cl_int code = CL_INVALID_BUFFER_SIZE;
+
+  if (size <= device_info<cl_ulong> (context, CL_DEVICE_GLOBAL_MEM_SIZE))
+    buffer = cl::Buffer (clCreateBuffer (gst_opencl_context_get_handle (context), flags,
+        size, const_cast<void *> (values), &code));
+  check_bytes (code, "clCreateBuffer", context, size, error);
+  return buffer;
+}
+
+inline cl::Buffer
+make_buffer (GstOpenCLContext *context, gsize size, GError **error)
+{
+  return make_buffer (context, CL_MEM_READ_WRITE, size, error);
+}
+
+inline bool
+make_buffer (GstOpenCLContext *context, gsize size, cl::Buffer &buffer, GError **error)
+{
+  buffer = make_buffer (context, size, error);
+  return buffer () != nullptr;
+}
+
+/* Of these values, which are counted as an upload. */
+inline cl::Buffer
+make_filled_buffer (GstOpenCLContext *context, const void *values, gsize size,
+    GError **error, cl_mem_flags access = CL_MEM_READ_WRITE)
+{
+  cl::Buffer buffer =
+      make_buffer (context, access | CL_MEM_COPY_HOST_PTR, size, error, values);
+  if (buffer ())
+    gst_opencl_count_upload (size);
+  return buffer;
+}
+
+/* What kernels only read. */
+inline cl::Buffer
+make_table (GstOpenCLContext *context, const void *values, gsize size, GError **error)
+{
+  return make_filled_buffer (context, values, size, error, CL_MEM_READ_ONLY);
+}
+} // namespace opencl

@@ -1,0 +1,32 @@
+/* gstreamer-opencl: what cl_khr_external_memory adds to OpenCL's calls
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/gstopenclcontext.h>
+#include <gst/opencl/base/opencl-hpp.hpp>
+
+namespace opencl {
+/* The library targets OpenCL 1.2, so that none of these is linked: a loader and a driver
+ * have them, or have not. */
+struct ExternalCalls {
+  /* As in OpenCL 3.0's headers, which show them to those who target that. */
+  using Properties = cl_ulong;
+  using CreateBuffer = cl_mem (CL_API_CALL *) (
+      cl_context, const Properties *, cl_mem_flags, size_t, void *, cl_int *);
+  using Enqueue = cl_int (CL_API_CALL *) (
+      cl_command_queue, cl_uint, const cl_mem *, cl_uint, const cl_event *, cl_event *);
+
+  /* Named here, as not every version of the headers names them alike */
+  static constexpr Properties opaque_fd = 0x2060, dma_buf = 0x2067;
+  static constexpr Properties device_list = 0x2051, device_list_end = 0;
+
+  CreateBuffer create_buffer = nullptr;
+  Enqueue acquire = nullptr;
+  Enqueue release = nullptr;
+
+  /* Of the loader, and of the driver of this device. */
+  static bool find (GstOpenCLContext *context, ExternalCalls &calls, GError **error);
+};
+} // namespace opencl

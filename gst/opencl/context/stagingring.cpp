@@ -1,0 +1,105 @@
+/* gstreamer-opencl: pinned memory that frames from ordinary memory pass on their way up
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "stagingring.hpp"
+
+#include "gstopenclcontext-private.hpp"
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include "timeout.hpp"
+
+GST_DEBUG_CATEGORY_STATIC (gst_opencl_staging_debug);
+#define GST_CAT_DEFAULT gst_opencl_staging_debug
+
+namespace opencl {
+StagingRing::StagingRing (GstOpenCLContext *context) : context (context)
+{
+  GST_DEBUG_CATEGORY_INIT (
+      gst_opencl_staging_debug, "openclstaging", 0, "OpenCL uploads of ordinary memory");
+}
+
+StagingRing::~StagingRing ()
+{
+  for (Slot &slot : slots) {
+    slot.transfer.wait (); /* however it ends */
+    if (!slot.transfer.is_known_to_be_over ())
+      (void)slot.block.release (); /* lost: the device may still read it */
+  }
+}
+
+bool
+StagingRing::is_usable ()
+{
+  std::call_once (made, [this] { make (); });
+  return !slots.empty ();
+}
+
+void
+StagingRing::make ()
+{
+  GError *error = nullptr;
+
+  while (slots.size () < n_blocks) {
+    Slot slot;
+    slot.block = PinnedBlock::make (context, block_size, &error);
+    if (!slot.block)
+      break;
+    slots.push_back (std::move (slot));
+  }
+  if (error)
+    GST_WARNING_OBJECT (context,
+        "%u of %u staging blocks, so uploads of ordinary memory are slower: %s",
+        guint (slots.size ()), n_blocks, error->message);
+  g_clear_error (&error);
+}
+
+/* The next in turn is the one whose transfer is over first. */
+StagingRing::Slot &
+StagingRing::take ()
+{
+  std::unique_lock<std::mutex> guard (lock);
+  Slot &slot = slots[next++ % slots.size ()];
+  given_back.wait (guard, [&slot] { return !slot.taken; });
+  slot.taken = true;
+  return slot;
+}
+
+void
+StagingRing::put_back (Slot &slot)
+{
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    slot.taken = false;
+  }
+  given_back.notify_all ();
+}
+
+StagingRing::Slot *
+StagingRing::fill (const guint8 *from, gsize size, GError **error)
+{
+  Slot &slot = take ();
+
+  if (slot.transfer.status () > CL_COMPLETE) {
+    gst_opencl_count_throttled ();
+    cl_int status = slot.transfer.wait (); /* who wants the bytes is told how it ended */
+    if (!slot.transfer.is_known_to_be_over ()) {
+      gst_opencl_check (status, "a wait for an earlier upload", error);
+      put_back (slot);
+      return nullptr;
+    }
+  }
+  slot.transfer = TrackedEvent ();
+  gst_opencl_context_get_copy_threads (context).copy (slot.block->data (), from, size);
+  return &slot;
+}
+
+void
+StagingRing::give_back (Slot &slot, cl_command_queue queue, cl_event transfer)
+{
+  if (!transfer)
+    finish_patiently (queue);              /* a part of it may be under way */
+  slot.transfer = TrackedEvent (transfer); /* nobody else has the slot */
+  put_back (slot);
+}
+} // namespace opencl

@@ -1,0 +1,80 @@
+/* gstreamer-opencl: how long a thread waits for a device
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "timeout.hpp"
+
+#include <gst/opencl/base/endofqueue.hpp>
+#include "gstopenclcontext-private.hpp"
+
+#include <algorithm>
+
+namespace opencl {
+namespace {
+/* µs; 0 is for ever. */
+gint64
+patience ()
+{
+  static const gint64 read = [] {
+    const gchar *said = g_getenv ("GST_OPENCL_TIMEOUT");
+    const gdouble seconds = said ? g_ascii_strtod (said, nullptr) : 0;
+    return seconds > 0 && seconds < 1e9 ? gint64 (seconds * G_TIME_SPAN_SECOND) : 0;
+  }();
+  return read;
+}
+
+cl_context
+context_of (cl_event event)
+{
+  cl_context context = nullptr;
+  clGetEventInfo (event, CL_EVENT_CONTEXT, sizeof context, &context, nullptr);
+  return context;
+}
+
+/* Drivers have no wait of a bounded length: so it is asked again and again. What was given
+ * up once is not waited for again. */
+cl_int
+ask_until_over (cl_event event, gint64 limit)
+{
+  constexpr gulong shortest = 20, longest = 500; /* µs */
+  const cl_context context = context_of (event);
+  const gint64 end =
+      g_get_monotonic_time () + (gst_opencl_context_was_given_up (context) ? 0 : limit);
+
+  for (gulong pause = shortest;; pause = std::min (2 * pause, longest)) {
+    cl_int state = CL_COMPLETE;
+    cl_int code = clGetEventInfo (
+        event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
+    if (code != CL_SUCCESS || state <= CL_COMPLETE)
+      return code;
+    if (g_get_monotonic_time () >= end)
+      break;
+    g_usleep (pause);
+  }
+  gst_opencl_context_give_up (context);
+  return no_answer;
+}
+} // namespace
+
+cl_int
+wait_patiently (cl_event event)
+{
+  const gint64 limit = patience ();
+  return limit > 0 ? ask_until_over (event, limit) : clWaitForEvents (1, &event);
+}
+
+cl_int
+finish_patiently (cl_command_queue queue)
+{
+  if (patience () == 0)
+    return clFinish (queue);
+  cl_event last = nullptr;
+  cl_int code = enqueue_end (queue, &last);
+  if (code != CL_SUCCESS)
+    return code;
+  clFlush (queue);
+  code = wait_patiently (last);
+  clReleaseEvent (last);
+  return code;
+}
+} // namespace opencl

@@ -1,0 +1,629 @@
+/* gstreamer-opencl: what every element on a device does, whatever its base class
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "elementcore.hpp"
+
+#include <gst/opencl/memory/bufferpool.hpp>
+#include <gst/common/drmformat.hpp>
+#include "failedstreams.hpp"
+#include <gst/opencl/memory/gstopenclallocator.hpp>
+#include <gst/opencl/gstopenclbuffer.h>
+#include <gst/opencl/context/gstopenclcontext-private.hpp>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/memory/memorymismatch.hpp>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace opencl {
+namespace {
+enum {
+  PROP_0,
+  PROP_DEVICE,
+  PROP_ASYNC_DEPTH,
+};
+
+const guint default_async_depth = 4;
+
+GQuark
+core_quark ()
+{
+  static const GQuark quark = g_quark_from_static_string ("gst-opencl-element-core");
+  return quark;
+}
+
+void
+report_as_owner (GstElement *owner, GError *error)
+{
+  ElementCore *core = ElementCore::of (owner);
+  if (core)
+    core->report_lost_frame (error);
+  else
+    g_error_free (error);
+}
+} // namespace
+
+Format::Format (GstCaps *caps)
+{
+  GstCapsFeatures *features = gst_caps_get_features (caps, 0);
+
+  is_device_memory =
+      features
+      && gst_caps_features_contains (features, GST_CAPS_FEATURE_MEMORY_OPENCL_MEMORY);
+  names_video = gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw");
+  is_video = names_video && video_info_of_caps (caps, info);
+  if (is_video)
+    size = GST_VIDEO_INFO_SIZE (&info);
+}
+
+ElementCore::ElementCore (GstElement *element)
+    : element (element), device (g_strdup (GST_OPENCL_DEVICE_DEFAULT)),
+      async_depth_ (default_async_depth), inputs_ (element),
+      in_flight (gst_opencl_in_flight_new ())
+{
+  g_object_set_qdata (G_OBJECT (element), core_quark (), this);
+}
+
+ElementCore::~ElementCore ()
+{
+  g_object_set_qdata (G_OBJECT (element), core_quark (), nullptr);
+  gst_opencl_in_flight_free (in_flight);
+  gst_clear_object (&context_);
+  g_free (device);
+}
+
+ElementCore *
+ElementCore::of (gpointer element)
+{
+  return static_cast<ElementCore *> (
+      g_object_get_qdata (G_OBJECT (element), core_quark ()));
+}
+
+/* --- properties --- */
+
+void
+ElementCore::install_properties (GObjectClass *klass)
+{
+  const auto flags =
+      GParamFlags (G_PARAM_READWRITE | G_PARAM_CONSTRUCT | G_PARAM_STATIC_STRINGS);
+
+  klass->set_property = set_property;
+  klass->get_property = get_property;
+  g_object_class_install_property (klass, PROP_DEVICE,
+      g_param_spec_string ("device", "Device",
+          "Device to run on: auto (the neighbours' device, else GST_OPENCL_DEVICE, else "
+          "the best GPU, else the CPU), gpu, cpu, accelerator, PLATFORM:DEVICE by index, "
+          "or "
+          "part of the device's name",
+          GST_OPENCL_DEVICE_DEFAULT, GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
+  g_object_class_install_property (klass, PROP_ASYNC_DEPTH,
+      g_param_spec_uint ("async-depth", "Async depth",
+          "How many frames may be enqueued on the device and not finished yet", 1, 64,
+          default_async_depth, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
+}
+
+void
+ElementCore::set_property (
+    GObject *object, guint id, const GValue *value, GParamSpec *pspec)
+{
+  ElementCore &core = *of (object);
+
+  GST_OBJECT_LOCK (object);
+  switch (id) {
+  case PROP_DEVICE:
+    g_free (core.device);
+    core.device = g_value_dup_string (value);
+    break;
+  case PROP_ASYNC_DEPTH:
+    core.async_depth_ = g_value_get_uint (value);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+  GST_OBJECT_UNLOCK (object);
+}
+
+void
+ElementCore::get_property (GObject *object, guint id, GValue *value, GParamSpec *pspec)
+{
+  ElementCore &core = *of (object);
+
+  GST_OBJECT_LOCK (object);
+  switch (id) {
+  case PROP_DEVICE:
+    g_value_set_string (value, core.device);
+    break;
+  case PROP_ASYNC_DEPTH:
+    g_value_set_uint (value, core.async_depth_);
+    break;
+  default:
+    G_OBJECT_WARN_INVALID_PROPERTY_ID (object, id, pspec);
+    break;
+  }
+  GST_OBJECT_UNLOCK (object);
+}
+
+gchar *
+ElementCore::dup_device ()
+{
+  GST_OBJECT_LOCK (element);
+  gchar *copy = g_strdup (device);
+  GST_OBJECT_UNLOCK (element);
+  return copy;
+}
+
+guint
+ElementCore::async_depth ()
+{
+  GST_OBJECT_LOCK (element);
+  const guint depth = async_depth_;
+  GST_OBJECT_UNLOCK (element);
+  return depth;
+}
+
+/* --- the context --- */
+
+void
+ElementCore::set_context (GstContext *given)
+{
+  GstOpenCLContext *taken = nullptr;
+  gchar *wanted = dup_device ();
+
+  if (gst_opencl_handle_set_context (element, given, wanted, &taken)) {
+    GST_OBJECT_LOCK (element);
+    if (!opened)
+      std::swap (context_, taken);
+    GST_OBJECT_UNLOCK (element);
+    gst_clear_object (&taken);
+  }
+  g_free (wanted);
+}
+
+GstOpenCLContext *
+ElementCore::ref_context ()
+{
+  GST_OBJECT_LOCK (element);
+  GstOpenCLContext *context =
+      context_ ? GST_OPENCL_CONTEXT (gst_object_ref (context_)) : nullptr;
+  GST_OBJECT_UNLOCK (element);
+  return context;
+}
+
+/* Elements start from the sink, and those that take any device would have chosen another
+ * one by the time that an element with a device by name starts. */
+void
+ElementCore::settle_on_named_device ()
+{
+  gchar *wanted = dup_device ();
+
+  if (wanted && *wanted && g_strcmp0 (wanted, GST_OPENCL_DEVICE_DEFAULT) != 0)
+    gst_opencl_ensure_context_alone (
+        element, wanted, &context_, nullptr); /* said when this element starts */
+  g_free (wanted);
+}
+
+/* What it settled on when a neighbour asked may be of a device that it was to use then.
+ */
+void
+ElementCore::drop_context_of_another_device (const gchar *wanted)
+{
+  GstOpenCLContext *dropped = nullptr;
+
+  GST_OBJECT_LOCK (element);
+  if (context_ && !gst_opencl_context_matches (context_, wanted))
+    std::swap (context_, dropped);
+  GST_OBJECT_UNLOCK (element);
+  gst_clear_object (&dropped);
+}
+
+bool
+ElementCore::answer_context_query (GstQuery *query)
+{
+  const gchar *type;
+
+  if (GST_QUERY_TYPE (query) != GST_QUERY_CONTEXT
+      || !gst_query_parse_context_type (query, &type)
+      || g_strcmp0 (type, GST_OPENCL_CONTEXT_TYPE) != 0)
+    return false;
+  GstOpenCLContext *context = ref_context ();
+  if (!context) {
+    settle_on_named_device ();
+    context = ref_context ();
+  }
+  const bool answered = gst_opencl_handle_context_query (element, query, context);
+  gst_clear_object (&context);
+  return answered;
+}
+
+cl_command_queue
+ElementCore::queue ()
+{
+  cl_command_queue queue = queues_->compute ();
+  if (queue || !context_)
+    return queue;
+  queues_->enter (context_);
+  return queues_->compute ();
+}
+
+/* --- life cycle --- */
+
+/* Elements start from the sink, so that autovideosink has chosen one. A source that finds no
+ * caps then posts an error without a reason. */
+void
+ElementCore::warn_of_memory_mismatch ()
+{
+  GstPad *source = gst_element_get_static_pad (element, "src");
+  const std::string mismatch = source ? find_memory_mismatch (source) : "";
+  if (!mismatch.empty ())
+    GST_ELEMENT_WARNING (
+        element, CORE, NEGOTIATION, ("%s", mismatch.c_str ()), (nullptr));
+  gst_clear_object (&source);
+}
+
+bool
+ElementCore::open (GError **error)
+{
+  gchar *wanted = dup_device ();
+
+  start_afresh ();
+  statistics_ = gst_opencl_statistics_of (element);
+  drop_context_of_another_device (wanted);
+  const bool found = gst_opencl_ensure_context (element, wanted, &context_, error);
+  g_free (wanted);
+  GST_OBJECT_LOCK (element);
+  opened = found;
+  GST_OBJECT_UNLOCK (element);
+  if (found) {
+    warn_of_memory_mismatch ();
+    inputs_.start ();
+  }
+  return found;
+}
+
+void
+ElementCore::close ()
+{
+  inputs_.stop ();
+  if (import_pool)
+    gst_buffer_pool_set_active (import_pool, FALSE);
+  gst_clear_object (&import_pool);
+  queues_->leave ();
+  GST_OBJECT_LOCK (element);
+  GstOpenCLContext *context = std::exchange (context_, nullptr);
+  opened = false;
+  GST_OBJECT_UNLOCK (element);
+  gst_clear_object (&context);
+}
+
+/* --- failures --- */
+
+void
+ElementCore::report (GError *error)
+{
+  g_return_if_fail (error != nullptr); /* a subclass failed without a reason */
+  post (error, error->domain == GST_OPENCL_ERROR ? Told::DEVICE_FAILURE : Told::FAILURE);
+}
+
+gboolean
+ElementCore::report_unless_negotiated (gboolean agreed, GstPad *source)
+{
+  if (!agreed && !GST_PAD_IS_FLUSHING (source))
+    report (g_error_new (GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION,
+        "The caps of %s and of the elements behind it have nothing in common",
+        GST_OBJECT_NAME (element)));
+  return agreed;
+}
+
+void
+ElementCore::report_lost_frame (GError *error)
+{
+  post (error, Told::DEVICE_FAILURE);
+}
+
+void
+ElementCore::forget_failure ()
+{
+  Told failure = Told::FAILURE;
+  inputs_.see_frame ();
+  told.compare_exchange_strong (failure, Told::NOTHING);
+}
+
+void
+ElementCore::start_afresh ()
+{
+  if (told.exchange (Told::NOTHING) == Told::DEVICE_FAILURE)
+    unmark_streams (element);
+}
+
+bool
+ElementCore::has_failed ()
+{
+  if (told != Told::DEVICE_FAILURE)
+    return has_failed_stream (element);
+  std::lock_guard<std::recursive_mutex> guard (telling); /* another thread may be at it */
+  return true;
+}
+
+/* Who comes second leaves only when the first has told: else the end of the stream, or an
+ * error that names nothing, may come to the application before. */
+void
+ElementCore::post (GError *error, Told what)
+{
+  GstOpenCLContext *context =
+      error->domain == GST_OPENCL_ERROR ? ref_context () : nullptr;
+  {
+    std::lock_guard<std::recursive_mutex> guard (telling);
+    const Told before = told.load ();
+    told = std::max (before, what);
+    if (before == Told::NOTHING) {
+      gst_opencl_post_error (element, error);
+    } else {
+      GST_DEBUG_OBJECT (element, "failed again: %s", error->message);
+      g_error_free (error);
+    }
+    /* Last, as elements that see it give up, and their sources post errors that name nothing. */
+    if (what == Told::DEVICE_FAILURE)
+      mark_streams_failed (element);
+  }
+  if (context)
+    gst_opencl_context_check_device (context);
+  gst_clear_object (&context);
+}
+
+/* --- frames in flight --- */
+
+bool
+ElementCore::admit (GError **error)
+{
+  if (told == Told::DEVICE_FAILURE) {
+    g_set_error (
+        error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "The device has failed before");
+    return false;
+  }
+  queues_->enter (context_);
+  return gst_opencl_in_flight_admit (in_flight, async_depth (), error);
+}
+
+void
+ElementCore::add (cl_event event)
+{
+  if (!event)
+    return;
+  gst_opencl_in_flight_add (in_flight, event);
+  clReleaseEvent (event);
+}
+
+bool
+ElementCore::drain ()
+{
+  GError *error = nullptr;
+
+  if (gst_opencl_in_flight_drain (in_flight, &error))
+    return true;
+  report (error);
+  return false;
+}
+
+bool
+ElementCore::drain_for_caps ()
+{
+  if (!drain ())
+    return false;
+  queues_->enter (context_);
+  return true;
+}
+
+/* --- pools --- */
+
+static void
+put_pool_first (GstQuery *query, GstBufferPool *pool, gsize size, guint in_turn)
+{
+  if (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_set_nth_allocation_pool (query, 0, pool, size_in_config (size), in_turn, 0);
+  else
+    gst_query_add_allocation_pool (query, pool, size_in_config (size), in_turn, 0);
+}
+
+static bool
+configure_pool (GstBufferPool *pool, GstCaps *caps, gsize size, guint in_turn)
+{
+  GstStructure *config = gst_buffer_pool_get_config (pool);
+
+  gst_buffer_pool_config_set_params (config, caps, size_in_config (size), in_turn, 0);
+  if (caps && gst_structure_has_name (gst_caps_get_structure (caps, 0), "video/x-raw"))
+    gst_buffer_pool_config_add_option (config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+  return gst_buffer_pool_set_config (pool, config);
+}
+
+GstBufferPool *
+ElementCore::make_pool (bool host, GstCaps *caps, gsize size, guint in_turn)
+{
+  GstOpenCLContext *context = ref_context ();
+  GstBufferPool *pool =
+      context ? gst_opencl_buffer_pool_new_configured (context, host, caps, size)
+              : nullptr;
+  gst_clear_object (&context);
+  if (!pool)
+    return nullptr;
+  configure_pool (pool, caps, size, in_turn);
+  pool_reports_to (pool, std::make_shared<FrameOwner> (element, report_as_owner));
+  return pool;
+}
+
+/* Of system memory its source fills one buffer while those in flight are still read. */
+static guint
+in_turn_for_upstream (const Format &format, guint in_turn, guint async_depth)
+{
+  return format.is_device_memory
+             ? in_turn
+             : MAX (async_depth + 1, guint (GST_OPENCL_BUFFERS_IN_TURN));
+}
+
+/* Whoever fills frames of system memory fills best pinned memory: unless the device works
+ * in the host's memory, and then device memory. */
+void
+ElementCore::propose_pool (
+    GstQuery *query, GstCaps *caps, const Format &format, guint in_turn)
+{
+  GstOpenCLContext *context = ref_context ();
+  if (!context) /* upstream asks while it stops */
+    return;
+  if (format.size > 0) {
+    const bool host =
+        !format.is_device_memory && !gst_opencl_context_shares_host_memory (context);
+    in_turn = in_turn_for_upstream (format, in_turn, async_depth ());
+    GstBufferPool *pool = make_pool (host, caps, format.size, in_turn);
+    gst_query_add_allocation_pool (query, pool, size_in_config (format.size), in_turn, 0);
+    gst_clear_object (&pool);
+  }
+  gst_query_add_allocation_meta (query, GST_VIDEO_META_API_TYPE, nullptr);
+  gst_object_unref (context);
+}
+
+/* Whether buffers of `pool` are what this element would allocate itself. */
+static bool
+is_usable_pool (GstBufferPool *pool, GstOpenCLContext *context, bool host)
+{
+  if (!pool || !GST_IS_OPENCL_BUFFER_POOL (pool))
+    return false;
+  GstOpenCLBufferPool *opencl_pool = GST_OPENCL_BUFFER_POOL (pool);
+  return bool (gst_opencl_buffer_pool_is_host (opencl_pool)) == host
+         && gst_opencl_buffer_pool_get_context (opencl_pool) == context;
+}
+
+bool
+ElementCore::decide_pool (
+    GstQuery *query, GstCaps *caps, gsize size, bool host, guint in_turn)
+{
+  GstBufferPool *pool = nullptr;
+  guint proposed_size = 0, proposed_in_turn = 0;
+
+  if (gst_query_get_n_allocation_pools (query) > 0)
+    gst_query_parse_nth_allocation_pool (
+        query, 0, &pool, &proposed_size, &proposed_in_turn, nullptr);
+  if (is_usable_pool (pool, context_, host)) {
+    size = MAX (size, gsize (proposed_size));
+    in_turn = MAX (in_turn, proposed_in_turn);
+  } else {
+    gst_clear_object (&pool);
+  }
+  if (size == 0) /* buffers of many sizes, and nobody offers any */
+    return true;
+  if (!pool || !configure_pool (pool, caps, size, in_turn) || !pool_holds (pool, size)) {
+    gst_clear_object (&pool);
+    pool = make_pool (host, caps, size, in_turn);
+  }
+  if (!pool) {
+    report (g_error_new (GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
+        "No pool for frames of %" G_GSIZE_FORMAT " bytes", size));
+    return false;
+  }
+  put_pool_first (query, pool, size, in_turn);
+  gst_object_unref (pool);
+  return true;
+}
+
+void
+ElementCore::report_no_buffer (GstBufferPool *pool, gsize size)
+{
+  if (!pool_has_reported (pool))
+    report (g_error_new (GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
+        "No memory for a frame of %" G_GSIZE_FORMAT " bytes on %s", size,
+        gst_opencl_context_get_device_name (context_)));
+}
+
+/* --- input of another memory --- */
+
+void
+ElementCore::mark_shared (GstBuffer *input)
+{
+  for (guint i = 0; i < gst_buffer_n_memory (input); i++) {
+    GstMemory *memory = gst_buffer_peek_memory (input, i);
+    if (gst_is_opencl_memory (memory))
+      storage_of (memory).mark_shared ();
+  }
+}
+
+/* A copy of a buffer has the same memory, or memory with the same storage. */
+static bool
+is_memory_shared (GstMemory *memory)
+{
+  return gst_is_opencl_memory (memory)
+         && (GST_MINI_OBJECT_REFCOUNT_VALUE (memory) > 1 || is_storage_shared (memory));
+}
+
+void
+ElementCore::mark_if_shared (GstBuffer *input)
+{
+  bool is_shared = GST_MINI_OBJECT_REFCOUNT_VALUE (input) > 1;
+  for (guint i = 0; !is_shared && i < gst_buffer_n_memory (input); i++)
+    is_shared = is_memory_shared (gst_buffer_peek_memory (input, i));
+  if (is_shared)
+    mark_shared (input);
+}
+
+bool
+ElementCore::owns (GstBuffer *buffer) const
+{
+  if (gst_buffer_n_memory (buffer) != 1)
+    return false;
+  GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
+  return gst_is_opencl_memory (memory)
+         && gst_opencl_context_get_handle (gst_opencl_memory_get_context (memory))
+                == gst_opencl_context_get_handle (context_);
+}
+
+/* Without caps: the layout of each buffer comes with its GstVideoMeta. Uploads are on a
+ * queue of their own, and so take buffers in turn. */
+bool
+ElementCore::ensure_import_pool (gsize size, GError **error)
+{
+  if (import_pool && import_size >= size)
+    return true;
+  if (import_pool)
+    gst_buffer_pool_set_active (import_pool, FALSE);
+  gst_clear_object (&import_pool);
+  import_pool = gst_opencl_buffer_pool_new_configured (context_, FALSE, nullptr, size);
+  import_size = size;
+  if (import_pool && gst_buffer_pool_set_active (import_pool, TRUE))
+    return true;
+  g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
+      "No device memory for frames of %" G_GSIZE_FORMAT " bytes", size);
+  return false;
+}
+
+GstBuffer *
+ElementCore::import (GstBuffer *buffer, GError **error)
+{
+  const gsize size = gst_buffer_get_size (buffer);
+  GstBuffer *imported = nullptr;
+  cl_event event = nullptr;
+
+  if (owns (buffer))
+    return gst_buffer_ref (buffer);
+  GST_DEBUG_OBJECT (element, "copying %" GST_PTR_FORMAT, buffer);
+  if (!ensure_import_pool (size, error))
+    return nullptr;
+  if (gst_buffer_pool_acquire_buffer (import_pool, &imported, nullptr) != GST_FLOW_OK) {
+    g_set_error (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_NO_MEMORY,
+        "No device memory for a frame of %" G_GSIZE_FORMAT " bytes", size);
+    return nullptr;
+  }
+  gst_buffer_set_size (imported, size);
+  gst_buffer_copy_into (imported, buffer, GST_BUFFER_COPY_FLAGS, 0, -1);
+  if (!gst_opencl_buffer_copy_async (
+          context_, imported, buffer, nullptr, &event, error)) {
+    gst_buffer_unref (imported);
+    return nullptr;
+  }
+  if (event)
+    clReleaseEvent (event);
+  if (GstVideoMeta *meta = gst_buffer_get_video_meta (buffer))
+    gst_buffer_add_video_meta_full (imported, meta->flags, meta->format, meta->width,
+        meta->height, meta->n_planes, meta->offset, meta->stride);
+  return imported;
+}
+} // namespace opencl

@@ -1,0 +1,603 @@
+/* gstreamer-opencl: base class of elements that make one buffer of several on the device
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:gstopenclaggregator
+ * @title: GstOpenCLAggregator
+ *
+ * What GstOpenCLFilter is to elements with one input: a subclass enqueues what makes a
+ * frame of those that belong together, and everything else is the base class's.
+ */
+#include <gst/opencl/gstopenclaggregator.h>
+
+#include "elementcore.hpp"
+#include <gst/common/framesize.hpp>
+#include <gst/common/filteredcaps.hpp>
+#include <gst/opencl/gstopenclerror.h>
+
+#include <list>
+#include <vector>
+
+GST_DEBUG_CATEGORY_STATIC (gst_opencl_aggregator_debug);
+#define GST_CAT_DEFAULT gst_opencl_aggregator_debug
+
+using opencl::Counting;
+using opencl::ElementCore;
+using opencl::Format;
+
+/* --- a pad --- */
+
+namespace {
+/* A buffer that a flush takes from a pad. */
+struct Flushed {
+  GstBuffer *buffer; /* owned */
+  bool is_over;      /* the pad does not show it any more */
+};
+} // namespace
+
+typedef struct {
+  std::list<Flushed> *flushed; /* with the aggregator's object lock */
+} GstOpenCLAggregatorPadPrivate;
+
+G_DEFINE_TYPE_WITH_PRIVATE (
+    GstOpenCLAggregatorPad, gst_opencl_aggregator_pad, GST_TYPE_VIDEO_AGGREGATOR_PAD)
+
+static std::list<Flushed> &
+flushed_of (gpointer pad)
+{
+  return *static_cast<GstOpenCLAggregatorPadPrivate *> (
+      gst_opencl_aggregator_pad_get_instance_private (GST_OPENCL_AGGREGATOR_PAD (pad)))
+              ->flushed;
+}
+
+/* The parent class would map the frame for the CPU; here it is only kept. */
+static gboolean
+gst_opencl_aggregator_pad_prepare_frame (GstVideoAggregatorPad *pad,
+    GstVideoAggregator *aggregator, GstBuffer *buffer, GstVideoFrame *prepared)
+{
+  prepared->buffer = gst_buffer_ref (buffer);
+  return TRUE;
+}
+
+/* After the frame: whoever was shown a buffer that is flushed by now has a reference. */
+static void
+gst_opencl_aggregator_pad_clean_frame (
+    GstVideoAggregatorPad *pad, GstVideoAggregator *aggregator, GstVideoFrame *prepared)
+{
+  std::vector<GstBuffer *> unused;
+
+  gst_clear_buffer (&prepared->buffer);
+  GST_OBJECT_LOCK (aggregator);
+  flushed_of (pad).remove_if ([&] (const Flushed &flushed) {
+    if (flushed.is_over)
+      unused.push_back (flushed.buffer);
+    return flushed.is_over;
+  });
+  GST_OBJECT_UNLOCK (aggregator);
+  for (GstBuffer *buffer : unused)
+    gst_buffer_unref (buffer);
+}
+
+/* In the thread of upstream, while a frame may be under way: between the parent class's
+ * look at the pad's buffer and prepare_frame() nobody else would hold it. */
+static GstFlowReturn
+gst_opencl_aggregator_pad_flush (GstAggregatorPad *pad, GstAggregator *aggregator)
+{
+  Flushed *entry = nullptr;
+
+  GST_OBJECT_LOCK (aggregator);
+  if (GstBuffer *shown =
+          gst_video_aggregator_pad_get_current_buffer (GST_VIDEO_AGGREGATOR_PAD (pad))) {
+    flushed_of (pad).push_back ({gst_buffer_ref (shown), false});
+    entry = &flushed_of (pad).back ();
+  }
+  GST_OBJECT_UNLOCK (aggregator);
+  const GstFlowReturn flow =
+      GST_AGGREGATOR_PAD_CLASS (gst_opencl_aggregator_pad_parent_class)
+          ->flush (pad, aggregator);
+  GST_OBJECT_LOCK (aggregator);
+  if (entry)
+    entry->is_over = true;
+  GST_OBJECT_UNLOCK (aggregator);
+  return flow;
+}
+
+static void
+gst_opencl_aggregator_pad_finalize (GObject *object)
+{
+  for (const Flushed &flushed : flushed_of (object))
+    gst_buffer_unref (flushed.buffer);
+  delete &flushed_of (object);
+  G_OBJECT_CLASS (gst_opencl_aggregator_pad_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_aggregator_pad_class_init (GstOpenCLAggregatorPadClass *klass)
+{
+  GstVideoAggregatorPadClass *pad_class = GST_VIDEO_AGGREGATOR_PAD_CLASS (klass);
+
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_aggregator_pad_finalize;
+  GST_AGGREGATOR_PAD_CLASS (klass)->flush = gst_opencl_aggregator_pad_flush;
+  pad_class->prepare_frame = gst_opencl_aggregator_pad_prepare_frame;
+  pad_class->clean_frame = gst_opencl_aggregator_pad_clean_frame;
+  gst_type_mark_as_plugin_api (GST_TYPE_OPENCL_AGGREGATOR_PAD, GstPluginAPIFlags (0));
+}
+
+static void
+gst_opencl_aggregator_pad_init (GstOpenCLAggregatorPad *self)
+{
+  static_cast<GstOpenCLAggregatorPadPrivate *> (
+      gst_opencl_aggregator_pad_get_instance_private (self))
+      ->flushed = new std::list<Flushed>;
+}
+
+/* --- the element --- */
+
+typedef struct {
+  ElementCore *core;
+  Format output;
+} GstOpenCLAggregatorPrivate;
+
+static void gst_opencl_aggregator_child_proxy_init (gpointer iface, gpointer data);
+
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE (
+    GstOpenCLAggregator, gst_opencl_aggregator, GST_TYPE_VIDEO_AGGREGATOR,
+    G_ADD_PRIVATE (GstOpenCLAggregator);
+    G_IMPLEMENT_INTERFACE (GST_TYPE_CHILD_PROXY, gst_opencl_aggregator_child_proxy_init);
+    GST_DEBUG_CATEGORY_INIT (gst_opencl_aggregator_debug, "openclaggregator", 0,
+        "Base class of aggregators on OpenCL devices"))
+
+static GstOpenCLAggregatorPrivate *
+private_of (gpointer aggregator)
+{
+  return static_cast<GstOpenCLAggregatorPrivate *> (
+      gst_opencl_aggregator_get_instance_private (GST_OPENCL_AGGREGATOR (aggregator)));
+}
+
+static ElementCore &
+core_of (gpointer aggregator)
+{
+  return *private_of (aggregator)->core;
+}
+
+static GstAggregatorClass *
+parent_of_all ()
+{
+  return GST_AGGREGATOR_CLASS (gst_opencl_aggregator_parent_class);
+}
+
+/* --- pads as children, so that gst-launch can set their properties --- */
+
+static GObject *
+gst_opencl_aggregator_get_child_by_index (GstChildProxy *proxy, guint index)
+{
+  GST_OBJECT_LOCK (proxy);
+  gpointer pad = g_list_nth_data (GST_ELEMENT (proxy)->sinkpads, index);
+  if (pad)
+    gst_object_ref (pad);
+  GST_OBJECT_UNLOCK (proxy);
+  return static_cast<GObject *> (pad);
+}
+
+static guint
+gst_opencl_aggregator_get_children_count (GstChildProxy *proxy)
+{
+  GST_OBJECT_LOCK (proxy);
+  guint count = GST_ELEMENT (proxy)->numsinkpads;
+  GST_OBJECT_UNLOCK (proxy);
+  return count;
+}
+
+static void
+gst_opencl_aggregator_child_proxy_init (gpointer iface, gpointer data)
+{
+  auto *proxy = static_cast<GstChildProxyInterface *> (iface);
+  proxy->get_child_by_index = gst_opencl_aggregator_get_child_by_index;
+  proxy->get_children_count = gst_opencl_aggregator_get_children_count;
+}
+
+static GstPad *
+gst_opencl_aggregator_request_new_pad (
+    GstElement *element, GstPadTemplate *templ, const gchar *name, const GstCaps *caps)
+{
+  GstPad *pad = GST_ELEMENT_CLASS (gst_opencl_aggregator_parent_class)
+                    ->request_new_pad (element, templ, name, caps);
+  if (pad)
+    gst_child_proxy_child_added (
+        GST_CHILD_PROXY (element), G_OBJECT (pad), GST_OBJECT_NAME (pad));
+  return pad;
+}
+
+static void
+gst_opencl_aggregator_release_pad (GstElement *element, GstPad *pad)
+{
+  gst_child_proxy_child_removed (
+      GST_CHILD_PROXY (element), G_OBJECT (pad), GST_OBJECT_NAME (pad));
+  GST_ELEMENT_CLASS (gst_opencl_aggregator_parent_class)->release_pad (element, pad);
+}
+
+/* --- context --- */
+
+static void
+gst_opencl_aggregator_set_context (GstElement *element, GstContext *context)
+{
+  core_of (element).set_context (context);
+  GST_ELEMENT_CLASS (gst_opencl_aggregator_parent_class)->set_context (element, context);
+}
+
+/* GstVideoAggregator knows nothing of caps with features: what the template says is
+ * taken, at any size and rate. */
+static void
+answer_caps_query (GstPad *pad, GstQuery *query)
+{
+  GstCaps *filter, *caps = gst_pad_get_pad_template_caps (pad);
+
+  gst_query_parse_caps (query, &filter);
+  caps = opencl::filtered_caps (caps, filter);
+  gst_query_set_caps_result (query, caps);
+  gst_caps_unref (caps);
+}
+
+static void
+answer_accept_caps_query (GstPad *pad, GstQuery *query)
+{
+  GstCaps *asked, *caps = gst_pad_get_pad_template_caps (pad);
+
+  gst_query_parse_accept_caps (query, &asked);
+  gst_query_set_accept_caps_result (query, gst_caps_is_subset (asked, caps));
+  gst_caps_unref (caps);
+}
+
+static gboolean
+gst_opencl_aggregator_sink_query (
+    GstAggregator *aggregator, GstAggregatorPad *pad, GstQuery *query)
+{
+  switch (GST_QUERY_TYPE (query)) {
+  case GST_QUERY_CAPS:
+    answer_caps_query (GST_PAD (pad), query);
+    return TRUE;
+  case GST_QUERY_ACCEPT_CAPS:
+    answer_accept_caps_query (GST_PAD (pad), query);
+    return TRUE;
+  default:
+    return core_of (aggregator).answer_context_query (query)
+           || parent_of_all ()->sink_query (aggregator, pad, query);
+  }
+}
+
+static gboolean
+gst_opencl_aggregator_src_query (GstAggregator *aggregator, GstQuery *query)
+{
+  return core_of (aggregator).answer_context_query (query)
+         || parent_of_all ()->src_query (aggregator, query);
+}
+
+/* --- life cycle --- */
+
+static void
+close_aggregator (GstOpenCLAggregator *self)
+{
+  GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
+
+  if (core_of (self).is_open () && klass->close)
+    klass->close (self);
+  core_of (self).close ();
+}
+
+static gboolean
+gst_opencl_aggregator_start (GstAggregator *aggregator)
+{
+  GstOpenCLAggregator *self = GST_OPENCL_AGGREGATOR (aggregator);
+  GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
+  ElementCore &core = core_of (self);
+  GError *error = nullptr;
+
+  bool opened = core.open (&error);
+  Counting counting (core);
+  opened = opened && (!klass->open || klass->open (self, &error));
+  if (opened)
+    return parent_of_all ()->start (aggregator);
+  core.report (error);
+  close_aggregator (self);
+  return FALSE;
+}
+
+static gboolean
+gst_opencl_aggregator_stop (GstAggregator *aggregator)
+{
+  Counting counting (core_of (aggregator));
+  gboolean stopped = parent_of_all ()->stop (aggregator);
+
+  core_of (aggregator).drain ();
+  close_aggregator (GST_OPENCL_AGGREGATOR (aggregator));
+  return stopped;
+}
+
+static GstFlowReturn
+gst_opencl_aggregator_flush (GstAggregator *aggregator)
+{
+  Counting counting (core_of (aggregator));
+
+  core_of (aggregator).drain ();
+  core_of (aggregator).start_afresh ();
+  return parent_of_all ()->flush (aggregator);
+}
+
+/* Everything has reached downstream's memory before EOS does. */
+static GstFlowReturn
+gst_opencl_aggregator_aggregate (GstAggregator *aggregator, gboolean timeout)
+{
+  if (core_of (aggregator).has_failed ()) /* an input that has ended is not left out */
+    return GST_FLOW_ERROR;
+  GstFlowReturn flow = parent_of_all ()->aggregate (aggregator, timeout);
+
+  if (flow == GST_FLOW_EOS) {
+    Counting counting (core_of (aggregator));
+    core_of (aggregator).drain ();
+  }
+  return flow;
+}
+
+/* --- caps and allocation --- */
+
+static gboolean
+gst_opencl_aggregator_negotiate (GstAggregator *aggregator)
+{
+  return core_of (aggregator)
+      .report_unless_negotiated (
+          parent_of_all ()->negotiate (aggregator), GST_AGGREGATOR_SRC_PAD (aggregator));
+}
+
+static gboolean
+gst_opencl_aggregator_negotiated_src_caps (GstAggregator *aggregator, GstCaps *caps)
+{
+  GstOpenCLAggregator *self = GST_OPENCL_AGGREGATOR (aggregator);
+  GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
+  GstOpenCLAggregatorPrivate *priv = private_of (self);
+  GError *error = nullptr;
+  Counting counting (*priv->core);
+
+  if (!priv->core->drain_for_caps ())
+    return FALSE;
+  priv->output = Format (caps);
+  if (!parent_of_all ()->negotiated_src_caps (aggregator, caps))
+    return FALSE;
+  if (klass->set_format && !klass->set_format (self, caps, &error)) {
+    priv->core->report (error);
+    return FALSE;
+  }
+  priv->core->start_afresh ();
+  return TRUE;
+}
+
+static gboolean
+gst_opencl_aggregator_propose_allocation (GstAggregator *aggregator,
+    GstAggregatorPad *pad, GstQuery *decide_query, GstQuery *query)
+{
+  ElementCore &core = core_of (aggregator);
+  GstCaps *caps;
+
+  gst_query_parse_allocation (query, &caps, nullptr);
+  if (!caps || !core.is_open ())
+    return FALSE;
+  Format format (caps);
+  core.propose_pool (query, caps, format, ElementCore::as_needed);
+  return TRUE;
+}
+
+static gboolean
+gst_opencl_aggregator_decide_allocation (GstAggregator *aggregator, GstQuery *query)
+{
+  ElementCore &core = core_of (aggregator);
+  GstCaps *caps;
+
+  gst_query_parse_allocation (query, &caps, nullptr);
+  if (!caps || !core.is_open ())
+    return FALSE;
+  Format format (caps);
+  return core.decide_pool (
+      query, caps, format.size, !format.is_device_memory, ElementCore::as_needed);
+}
+
+static GstFlowReturn
+gst_opencl_aggregator_create_output_buffer (
+    GstVideoAggregator *aggregator, GstBuffer **buffer)
+{
+  GstBufferPool *pool = gst_aggregator_get_buffer_pool (GST_AGGREGATOR (aggregator));
+  Counting counting (core_of (aggregator));
+
+  if (!pool)
+    return GST_FLOW_ERROR;
+  GstFlowReturn flow = gst_buffer_pool_set_active (pool, TRUE)
+                           ? gst_buffer_pool_acquire_buffer (pool, buffer, nullptr)
+                           : GST_FLOW_ERROR;
+  if (flow == GST_FLOW_ERROR)
+    core_of (aggregator).report_no_buffer (pool, private_of (aggregator)->output.size);
+  gst_object_unref (pool);
+  return flow;
+}
+
+/* --- a frame --- */
+
+namespace {
+/* The inputs of one frame: references to their buffers, own memory, and what is mapped.
+ */
+class Inputs {
+public:
+  ~Inputs ()
+  {
+    for (GstBuffer *buffer : buffers)
+      gst_buffer_unref (buffer);
+    for (const GstOpenCLInput &input : inputs)
+      gst_object_unref (input.pad);
+  }
+
+  void collect (GstOpenCLAggregator *self)
+  {
+    GstOpenCLAggregatorClass *klass = GST_OPENCL_AGGREGATOR_GET_CLASS (self);
+
+    GST_OBJECT_LOCK (self);
+    for (GList *item = GST_ELEMENT (self)->sinkpads; item; item = item->next) {
+      GstVideoFrame *prepared = gst_video_aggregator_pad_get_prepared_frame (
+          GST_VIDEO_AGGREGATOR_PAD (item->data));
+      auto *pad = GST_OPENCL_AGGREGATOR_PAD (item->data);
+      if (!prepared || (klass->uses_pad && !klass->uses_pad (self, pad)))
+        continue;
+      GstOpenCLInput input = {};
+      input.pad = GST_OPENCL_AGGREGATOR_PAD (gst_object_ref (pad));
+      inputs.push_back (input);
+      buffers.push_back (gst_buffer_ref (prepared->buffer));
+    }
+    GST_OBJECT_UNLOCK (self);
+  }
+
+  bool map (ElementCore &core, GError **error)
+  {
+    for (gsize i = 0; i < inputs.size (); i++) {
+      ElementCore::mark_shared (buffers[i]); /* its pad holds it too: no count tells */
+      const GstVideoInfo *info = &GST_VIDEO_AGGREGATOR_PAD (inputs[i].pad)->info;
+      if (!opencl::is_one_frame (buffers[i], info, 0, error))
+        return false;
+      GstBuffer *own = core.import (buffers[i], error);
+      if (!own)
+        return false;
+      gst_buffer_unref (buffers[i]);
+      buffers[i] = own;
+      GstOpenCLFrame frame;
+      if (!gst_opencl_frame_map (
+              &frame, info, 0, own, core.queue (), GST_MAP_READ, error))
+        return false;
+      inputs[i].frame = frame;
+    }
+    return true;
+  }
+
+  void unmap (cl_event event)
+  {
+    for (GstOpenCLInput &input : inputs) {
+      if (input.frame.memory)
+        gst_opencl_frame_unmap (&input.frame, event);
+    }
+  }
+
+  const GstOpenCLInput *data () const { return inputs.data (); }
+  guint size () const { return guint (inputs.size ()); }
+
+private:
+  std::vector<GstOpenCLInput> inputs;
+  std::vector<GstBuffer *> buffers; /* of each */
+};
+} // namespace
+
+/* Maps everything, enqueues, and lets go of everything with the frame's event. */
+static bool
+enqueue_frame (
+    GstOpenCLAggregator *self, GstBuffer *buffer, cl_event *event, GError **error)
+{
+  GstOpenCLAggregatorPrivate *priv = private_of (self);
+  cl_command_queue queue = priv->core->queue ();
+  GstOpenCLFrame output;
+  Inputs inputs;
+
+  inputs.collect (self);
+  if (!gst_opencl_frame_map (&output, priv->output.video (), priv->output.size, buffer,
+          queue, GST_MAP_WRITE, error))
+    return false;
+  bool enqueued = inputs.map (*priv->core, error)
+                  && GST_OPENCL_AGGREGATOR_GET_CLASS (self)->combine (
+                      self, inputs.data (), inputs.size (), &output, queue, error);
+  if (!gst_opencl_frames_finish (
+          queue, nullptr, &output, event, enqueued ? error : nullptr))
+    return false;
+  inputs.unmap (*event);
+  return enqueued;
+}
+
+/* The parent class does this for the pads. */
+static void
+sync_properties (GstOpenCLAggregator *self, GstBuffer *output)
+{
+  GstAggregatorPad *pad = GST_AGGREGATOR_PAD (GST_AGGREGATOR (self)->srcpad);
+
+  GST_OBJECT_LOCK (pad);
+  GstClockTime time = gst_segment_to_stream_time (
+      &pad->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (output));
+  GST_OBJECT_UNLOCK (pad);
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_object_sync_values (GST_OBJECT (self), time);
+}
+
+static GstFlowReturn
+gst_opencl_aggregator_aggregate_frames (GstVideoAggregator *aggregator, GstBuffer *output)
+{
+  GstOpenCLAggregator *self = GST_OPENCL_AGGREGATOR (aggregator);
+  ElementCore &core = core_of (self);
+  GError *error = nullptr;
+  cl_event event = nullptr;
+  Counting counting (core);
+
+  sync_properties (self, output);
+  const bool enqueued =
+      core.admit (&error) && enqueue_frame (self, output, &event, &error);
+  core.add (event);
+  if (enqueued) {
+    core.forget_failure ();
+    return GST_FLOW_OK;
+  }
+  core.report (error);
+  return GST_FLOW_ERROR;
+}
+
+/* --- the class --- */
+
+static void
+gst_opencl_aggregator_finalize (GObject *object)
+{
+  delete private_of (object)->core;
+  G_OBJECT_CLASS (gst_opencl_aggregator_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_aggregator_class_init (GstOpenCLAggregatorClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstAggregatorClass *aggregator_class = GST_AGGREGATOR_CLASS (klass);
+  GstVideoAggregatorClass *video_class = GST_VIDEO_AGGREGATOR_CLASS (klass);
+
+  object_class->finalize = gst_opencl_aggregator_finalize;
+  ElementCore::install_properties (object_class);
+
+  element_class->set_context = gst_opencl_aggregator_set_context;
+  element_class->request_new_pad = gst_opencl_aggregator_request_new_pad;
+  element_class->release_pad = gst_opencl_aggregator_release_pad;
+  aggregator_class->start = gst_opencl_aggregator_start;
+  aggregator_class->stop = gst_opencl_aggregator_stop;
+  aggregator_class->flush = gst_opencl_aggregator_flush;
+  aggregator_class->aggregate = gst_opencl_aggregator_aggregate;
+  aggregator_class->sink_query = gst_opencl_aggregator_sink_query;
+  aggregator_class->src_query = gst_opencl_aggregator_src_query;
+  aggregator_class->negotiate = gst_opencl_aggregator_negotiate;
+  aggregator_class->negotiated_src_caps = gst_opencl_aggregator_negotiated_src_caps;
+  aggregator_class->propose_allocation = gst_opencl_aggregator_propose_allocation;
+  aggregator_class->decide_allocation = gst_opencl_aggregator_decide_allocation;
+  video_class->create_output_buffer = gst_opencl_aggregator_create_output_buffer;
+  video_class->aggregate_frames = gst_opencl_aggregator_aggregate_frames;
+
+  gst_type_mark_as_plugin_api (GST_TYPE_OPENCL_AGGREGATOR, GstPluginAPIFlags (0));
+}
+
+static void
+gst_opencl_aggregator_init (GstOpenCLAggregator *self)
+{
+  private_of (self)->core = new ElementCore (GST_ELEMENT (self));
+}
+
+GstOpenCLContext *
+gst_opencl_aggregator_get_context (GstOpenCLAggregator *aggregator)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_AGGREGATOR (aggregator), nullptr);
+  return core_of (aggregator).context ();
+}

@@ -1,0 +1,707 @@
+/* gstreamer-opencl: base class of elements that make one buffer of several, of any caps
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "gstopenclcombiner-private.h"
+
+#include "elementcore.hpp"
+#include <gst/common/framesize.hpp>
+#include <gst/opencl/gstopenclerror.h>
+
+#include <vector>
+
+GST_DEBUG_CATEGORY_STATIC (gst_opencl_combiner_debug);
+#define GST_CAT_DEFAULT gst_opencl_combiner_debug
+
+using opencl::Counting;
+using opencl::ElementCore;
+using opencl::Format;
+
+/* --- a pad --- */
+
+struct _GstOpenCLCombinerPad {
+  GstAggregatorPad parent;
+
+  GstCaps *caps;    /* (nullable): of what comes next; of the streaming thread */
+  GstBuffer *shown; /* (nullable); object lock */
+  GstCaps *shown_caps;
+};
+
+G_DEFINE_FINAL_TYPE (
+    GstOpenCLCombinerPad, gst_opencl_combiner_pad, GST_TYPE_AGGREGATOR_PAD)
+
+/* `buffer` (transfer full) (nullable) */
+static void
+show (GstOpenCLCombinerPad *pad, GstBuffer *buffer)
+{
+  GST_OBJECT_LOCK (pad);
+  GstBuffer *before = pad->shown;
+  pad->shown = buffer;
+  GST_OBJECT_UNLOCK (pad);
+  gst_clear_buffer (&before);
+  if (buffer)
+    gst_caps_replace (&pad->shown_caps, pad->caps);
+}
+
+/* (transfer full) (nullable): another thread may flush it meanwhile. */
+static GstBuffer *
+ref_shown (GstOpenCLCombinerPad *pad)
+{
+  GST_OBJECT_LOCK (pad);
+  GstBuffer *buffer = pad->shown ? gst_buffer_ref (pad->shown) : nullptr;
+  GST_OBJECT_UNLOCK (pad);
+  return buffer;
+}
+
+static GstFlowReturn
+gst_opencl_combiner_pad_flush (GstAggregatorPad *pad, GstAggregator *aggregator)
+{
+  show (GST_OPENCL_COMBINER_PAD (pad), nullptr);
+  return GST_FLOW_OK;
+}
+
+static void
+gst_opencl_combiner_pad_finalize (GObject *object)
+{
+  GstOpenCLCombinerPad *pad = GST_OPENCL_COMBINER_PAD (object);
+  show (pad, nullptr);
+  gst_clear_caps (&pad->caps);
+  gst_clear_caps (&pad->shown_caps);
+  G_OBJECT_CLASS (gst_opencl_combiner_pad_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_combiner_pad_class_init (GstOpenCLCombinerPadClass *klass)
+{
+  G_OBJECT_CLASS (klass)->finalize = gst_opencl_combiner_pad_finalize;
+  GST_AGGREGATOR_PAD_CLASS (klass)->flush = gst_opencl_combiner_pad_flush;
+  gst_type_mark_as_plugin_api (GST_TYPE_OPENCL_COMBINER_PAD, GstPluginAPIFlags (0));
+}
+
+static void
+gst_opencl_combiner_pad_init (GstOpenCLCombinerPad *pad)
+{
+}
+
+/* --- the element --- */
+
+namespace {
+/* What a frame is made of, in the order of the pads: references to all. */
+struct Inputs {
+  ~Inputs ()
+  {
+    for (GstPad *pad : pads)
+      gst_object_unref (pad);
+    for (GstBuffer *buffer : buffers)
+      gst_clear_buffer (&buffer);
+    for (GstCaps *caps : all_caps)
+      gst_clear_caps (&caps);
+  }
+
+  GstOpenCLCombinerPad *pad (gsize n) const { return GST_OPENCL_COMBINER_PAD (pads[n]); }
+  guint size () const { return guint (pads.size ()); }
+
+  std::vector<GstPad *> pads;
+  std::vector<GstBuffer *> buffers;
+  std::vector<GstCaps *> all_caps;
+};
+} // namespace
+
+typedef struct {
+  ElementCore *core;
+  Format output;
+  std::vector<Format> *inputs;
+  std::vector<GstCaps *> *input_caps; /* that all is made for */
+  bool refused;                       /* the caps, which was said */
+} GstOpenCLCombinerPrivate;
+
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE (
+    GstOpenCLCombiner, gst_opencl_combiner, GST_TYPE_AGGREGATOR,
+    G_ADD_PRIVATE (GstOpenCLCombiner);
+    GST_DEBUG_CATEGORY_INIT (gst_opencl_combiner_debug, "openclcombiner", 0,
+        "Base class of mixers on OpenCL devices"))
+
+static GstOpenCLCombinerPrivate *
+private_of (gpointer combiner)
+{
+  return static_cast<GstOpenCLCombinerPrivate *> (
+      gst_opencl_combiner_get_instance_private (GST_OPENCL_COMBINER (combiner)));
+}
+
+static ElementCore &
+core_of (gpointer combiner)
+{
+  return *private_of (combiner)->core;
+}
+
+static GstAggregatorClass *
+parent_of_all ()
+{
+  return GST_AGGREGATOR_CLASS (gst_opencl_combiner_parent_class);
+}
+
+/* --- context --- */
+
+static void
+gst_opencl_combiner_set_context (GstElement *element, GstContext *context)
+{
+  core_of (element).set_context (context);
+  GST_ELEMENT_CLASS (gst_opencl_combiner_parent_class)->set_context (element, context);
+}
+
+static gboolean
+gst_opencl_combiner_sink_query (
+    GstAggregator *aggregator, GstAggregatorPad *pad, GstQuery *query)
+{
+  return core_of (aggregator).answer_context_query (query)
+         || parent_of_all ()->sink_query (aggregator, pad, query);
+}
+
+static gboolean
+gst_opencl_combiner_src_query (GstAggregator *aggregator, GstQuery *query)
+{
+  return core_of (aggregator).answer_context_query (query)
+         || parent_of_all ()->src_query (aggregator, query);
+}
+
+/* --- life cycle --- */
+
+static void
+forget_inputs (GstOpenCLCombiner *self)
+{
+  GstOpenCLCombinerPrivate *priv = private_of (self);
+  for (GstCaps *caps : *priv->input_caps)
+    gst_caps_unref (caps);
+  priv->input_caps->clear ();
+  priv->inputs->clear ();
+  priv->refused = false;
+}
+
+static bool
+collect_pads (GstOpenCLCombiner *self, Inputs &inputs)
+{
+  GST_OBJECT_LOCK (self);
+  for (GList *item = GST_ELEMENT (self)->sinkpads; item; item = item->next)
+    inputs.pads.push_back (GST_PAD (gst_object_ref (item->data)));
+  GST_OBJECT_UNLOCK (self);
+  return !inputs.pads.empty ();
+}
+
+static void
+show_nothing (GstOpenCLCombiner *self)
+{
+  Inputs inputs;
+  collect_pads (self, inputs);
+  for (gsize n = 0; n < inputs.pads.size (); n++)
+    show (inputs.pad (n), nullptr);
+}
+
+static void
+close_combiner (GstOpenCLCombiner *self)
+{
+  GstOpenCLCombinerClass *klass = GST_OPENCL_COMBINER_GET_CLASS (self);
+
+  forget_inputs (self);
+  if (core_of (self).is_open () && klass->close)
+    klass->close (self);
+  core_of (self).close ();
+}
+
+static gboolean
+gst_opencl_combiner_start (GstAggregator *aggregator)
+{
+  GstOpenCLCombiner *self = GST_OPENCL_COMBINER (aggregator);
+  GstOpenCLCombinerClass *klass = GST_OPENCL_COMBINER_GET_CLASS (self);
+  ElementCore &core = core_of (self);
+  GError *error = nullptr;
+
+  bool opened = core.open (&error);
+  Counting counting (core);
+  opened = opened && (!klass->open || klass->open (self, &error));
+  if (opened)
+    return TRUE;
+  core.report (error);
+  close_combiner (self);
+  return FALSE;
+}
+
+static gboolean
+gst_opencl_combiner_stop (GstAggregator *aggregator)
+{
+  GstOpenCLCombiner *self = GST_OPENCL_COMBINER (aggregator);
+  Counting counting (core_of (self));
+
+  core_of (self).drain ();
+  show_nothing (self);
+  close_combiner (self);
+  return TRUE;
+}
+
+static GstFlowReturn
+gst_opencl_combiner_flush (GstAggregator *aggregator)
+{
+  Counting counting (core_of (aggregator));
+
+  core_of (aggregator).drain ();
+  core_of (aggregator).start_afresh ();
+  show_nothing (GST_OPENCL_COMBINER (aggregator));
+  return GST_FLOW_OK;
+}
+
+/* --- which buffers make a frame --- */
+
+/* What stands for a gap has no bytes; what was shown before stays. */
+static void
+show_unless_gap (GstOpenCLCombinerPad *pad, GstBuffer *buffer)
+{
+  if (GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP)
+      && gst_buffer_get_size (buffer) == 0)
+    gst_buffer_unref (buffer);
+  else
+    show (pad, buffer);
+}
+
+/* In running time; none where the buffer, or the segment, has no time. */
+static GstClockTime
+running_time (GstOpenCLCombinerPad *pad, GstBuffer *buffer, bool end)
+{
+  GstAggregatorPad *of = GST_AGGREGATOR_PAD (pad);
+  GstClockTime time = GST_BUFFER_PTS (buffer);
+
+  if (end && GST_CLOCK_TIME_IS_VALID (time))
+    time = GST_BUFFER_DURATION_IS_VALID (buffer) ? time + GST_BUFFER_DURATION (buffer)
+                                                 : GST_CLOCK_TIME_NONE;
+  if (!GST_CLOCK_TIME_IS_VALID (time) || of->segment.format != GST_FORMAT_TIME)
+    return GST_CLOCK_TIME_NONE;
+  return gst_segment_to_running_time (&of->segment, GST_FORMAT_TIME, time);
+}
+
+/* The next buffer of the first pad: GST_FLOW_EOS where there is no more. */
+static GstFlowReturn
+advance_first (GstOpenCLCombinerPad *pad)
+{
+  GstBuffer *next = gst_aggregator_pad_pop_buffer (GST_AGGREGATOR_PAD (pad));
+  if (!next)
+    return gst_aggregator_pad_is_eos (GST_AGGREGATOR_PAD (pad))
+               ? GST_FLOW_EOS
+               : GST_AGGREGATOR_FLOW_NEED_DATA;
+  show_unless_gap (pad, next);
+  return GST_FLOW_OK;
+}
+
+/* Whether the pad shows at `time` what it shows now: `next` (nullable) is what follows. */
+static bool
+is_shown_still (GstOpenCLCombinerPad *pad, GstBuffer *next, GstClockTime time)
+{
+  GstBuffer *shown = ref_shown (pad);
+  if (!shown)
+    return false;
+  const GstClockTime end = running_time (pad, shown, true);
+  gst_buffer_unref (shown);
+  const GstClockTime start = next ? running_time (pad, next, false) : GST_CLOCK_TIME_NONE;
+  if (next)
+    return GST_CLOCK_TIME_IS_VALID (start) && GST_CLOCK_TIME_IS_VALID (time)
+           && start > time;
+  return GST_CLOCK_TIME_IS_VALID (end) && GST_CLOCK_TIME_IS_VALID (time) && end > time;
+}
+
+/* What the pad shows at `time`; of buffers without a time the next one. */
+static GstFlowReturn
+advance_other (GstOpenCLCombinerPad *pad, GstClockTime time, bool timeout)
+{
+  GstAggregatorPad *of = GST_AGGREGATOR_PAD (pad);
+
+  for (;;) {
+    GstBuffer *next = gst_aggregator_pad_peek_buffer (of);
+    const bool still = is_shown_still (pad, next, time);
+    const bool has_no_time =
+        next
+        && (!GST_CLOCK_TIME_IS_VALID (time)
+            || !GST_CLOCK_TIME_IS_VALID (running_time (pad, next, false)));
+    const bool is_next = next != nullptr;
+    gst_clear_buffer (&next);
+    if (still)
+      return GST_FLOW_OK;
+    if (!is_next && (timeout || gst_aggregator_pad_is_eos (of))) {
+      GstBuffer *shown = ref_shown (pad);
+      const bool shows = shown != nullptr;
+      gst_clear_buffer (&shown);
+      return shows ? GST_FLOW_OK : timeout ? GST_AGGREGATOR_FLOW_NEED_DATA : GST_FLOW_EOS;
+    }
+    if (!is_next)
+      return GST_AGGREGATOR_FLOW_NEED_DATA;
+    if (GstBuffer *taken = gst_aggregator_pad_pop_buffer (of)) /* or it was flushed */
+      show_unless_gap (pad, taken);
+    if (has_no_time)
+      return GST_FLOW_OK;
+  }
+}
+
+/* The first pad's buffer is taken last, so that it is still there where another pad has
+ * none yet. */
+static GstFlowReturn
+choose_buffers (Inputs &inputs, bool timeout)
+{
+  GstBuffer *first = gst_aggregator_pad_peek_buffer (GST_AGGREGATOR_PAD (inputs.pads[0]));
+  const GstClockTime time =
+      first ? running_time (inputs.pad (0), first, false) : GST_CLOCK_TIME_NONE;
+  const bool is_there = first != nullptr;
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  gst_clear_buffer (&first);
+  for (gsize n = 1; is_there && flow == GST_FLOW_OK && n < inputs.pads.size (); n++)
+    flow = advance_other (inputs.pad (n), time, timeout);
+  if (flow == GST_FLOW_OK)
+    flow = advance_first (inputs.pad (0));
+  for (gsize n = 0; flow == GST_FLOW_OK && n < inputs.pads.size (); n++) {
+    inputs.buffers.push_back (ref_shown (inputs.pad (n)));
+    inputs.all_caps.push_back (
+        inputs.pad (n)->shown_caps ? gst_caps_ref (inputs.pad (n)->shown_caps) : nullptr);
+    if (!inputs.buffers.back () || !inputs.all_caps.back ())
+      flow = GST_AGGREGATOR_FLOW_NEED_DATA; /* flushed at this moment */
+  }
+  return flow;
+}
+
+/* --- caps --- */
+
+static gboolean
+gst_opencl_combiner_sink_event (
+    GstAggregator *aggregator, GstAggregatorPad *pad, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+    GstCaps *caps;
+    gst_event_parse_caps (event, &caps);
+    gst_caps_replace (&GST_OPENCL_COMBINER_PAD (pad)->caps, caps);
+  }
+  return parent_of_all ()->sink_event (aggregator, pad, event);
+}
+
+static bool
+get_format (GstOpenCLCombiner *self, GstCaps *caps, Format &format)
+{
+  format = Format (caps);
+  if (format.names_video)
+    return format.is_video;
+  return GST_OPENCL_COMBINER_GET_CLASS (self)->get_frame_size (self, caps, &format.size);
+}
+
+static bool
+are_same (const std::vector<GstCaps *> &a, const std::vector<GstCaps *> &b)
+{
+  bool same = a.size () == b.size ();
+  for (gsize n = 0; same && n < a.size (); n++)
+    same = gst_caps_is_equal (a[n], b[n]);
+  return same;
+}
+
+/* What the frame that comes is made of, once that is known. */
+static GstFlowReturn
+gst_opencl_combiner_update_src_caps (
+    GstAggregator *aggregator, GstCaps *downstream, GstCaps **result)
+{
+  GstOpenCLCombiner *self = GST_OPENCL_COMBINER (aggregator);
+  GstOpenCLCombinerPrivate *priv = private_of (self);
+  GError *error = nullptr;
+  Inputs inputs;
+
+  if (priv->input_caps->empty () || !collect_pads (self, inputs)
+      || inputs.size () != priv->input_caps->size ())
+    return GST_AGGREGATOR_FLOW_NEED_DATA;
+  GstCaps *outputs = GST_OPENCL_COMBINER_GET_CLASS (self)->find_output (
+      self, inputs.pads.data (), priv->input_caps->data (), inputs.size (), &error);
+  if (!outputs) {
+    priv->refused = true;
+    priv->core->report (error);
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
+  *result = gst_caps_intersect_full (outputs, downstream, GST_CAPS_INTERSECT_FIRST);
+  gst_caps_unref (outputs);
+  return gst_caps_is_empty (*result) ? GST_FLOW_NOT_NEGOTIATED : GST_FLOW_OK;
+}
+
+static gboolean
+gst_opencl_combiner_negotiate (GstAggregator *aggregator)
+{
+  return core_of (aggregator)
+      .report_unless_negotiated (
+          parent_of_all ()->negotiate (aggregator), GST_AGGREGATOR_SRC_PAD (aggregator));
+}
+
+static gboolean
+gst_opencl_combiner_negotiated_src_caps (GstAggregator *aggregator, GstCaps *caps)
+{
+  GstOpenCLCombiner *self = GST_OPENCL_COMBINER (aggregator);
+  GstOpenCLCombinerPrivate *priv = private_of (self);
+  GError *error = nullptr;
+  Inputs inputs;
+  Counting counting (*priv->core);
+
+  if (!priv->core->drain_for_caps () || !collect_pads (self, inputs)
+      || inputs.size () != priv->input_caps->size ()
+      || !get_format (self, caps, priv->output))
+    return FALSE;
+  priv->inputs->resize (inputs.size ());
+  for (gsize n = 0; n < inputs.size (); n++) {
+    if (!get_format (self, (*priv->input_caps)[n], (*priv->inputs)[n]))
+      return FALSE;
+  }
+  if (!GST_OPENCL_COMBINER_GET_CLASS (self)->set_formats (self, inputs.pads.data (),
+          priv->input_caps->data (), inputs.size (), caps, &error)) {
+    priv->refused = true;
+    priv->core->report (error);
+    return FALSE;
+  }
+  priv->core->start_afresh ();
+  return parent_of_all ()->negotiated_src_caps (aggregator, caps);
+}
+
+/* Where a frame is made of other caps than the last one, or settings make other caps of
+ * the same. */
+static bool
+agree_on_caps (GstOpenCLCombiner *self, const Inputs &inputs)
+{
+  GstOpenCLCombinerPrivate *priv = private_of (self);
+  GstOpenCLCombinerClass *klass = GST_OPENCL_COMBINER_GET_CLASS (self);
+  const bool other_inputs = !are_same (inputs.all_caps, *priv->input_caps);
+  GstCaps *output = gst_pad_get_current_caps (GST_AGGREGATOR_SRC_PAD (self));
+  bool wanted = other_inputs || !output;
+
+  if (other_inputs) {
+    forget_inputs (self);
+    for (GstCaps *caps : inputs.all_caps)
+      priv->input_caps->push_back (gst_caps_ref (caps));
+  } else if (output && klass->update) {
+    wanted = klass->update (self, const_cast<GstPad **> (inputs.pads.data ()),
+        priv->input_caps->data (), inputs.size (), output);
+  }
+  gst_clear_caps (&output);
+  return !wanted || gst_aggregator_negotiate (GST_AGGREGATOR (self));
+}
+
+/* --- allocation --- */
+
+static gboolean
+gst_opencl_combiner_propose_allocation (GstAggregator *aggregator, GstAggregatorPad *pad,
+    GstQuery *decide_query, GstQuery *query)
+{
+  ElementCore &core = core_of (aggregator);
+  GstCaps *caps;
+  Format format;
+
+  gst_query_parse_allocation (query, &caps, nullptr);
+  if (!caps || !core.is_open ()
+      || !get_format (GST_OPENCL_COMBINER (aggregator), caps, format))
+    return FALSE;
+  core.propose_pool (query, caps, format, ElementCore::as_needed);
+  return TRUE;
+}
+
+static gboolean
+gst_opencl_combiner_decide_allocation (GstAggregator *aggregator, GstQuery *query)
+{
+  GstOpenCLCombinerPrivate *priv = private_of (aggregator);
+  GstCaps *caps;
+
+  gst_query_parse_allocation (query, &caps, nullptr);
+  return caps && priv->core->is_open ()
+         && priv->core->decide_pool (query, caps, priv->output.size,
+             !priv->output.is_device_memory, ElementCore::as_needed);
+}
+
+static GstFlowReturn
+acquire_output (GstOpenCLCombiner *self, GstBuffer **buffer)
+{
+  GstBufferPool *pool = gst_aggregator_get_buffer_pool (GST_AGGREGATOR (self));
+
+  if (!pool)
+    return GST_FLOW_NOT_NEGOTIATED;
+  GstFlowReturn flow = gst_buffer_pool_set_active (pool, TRUE)
+                           ? gst_buffer_pool_acquire_buffer (pool, buffer, nullptr)
+                           : GST_FLOW_ERROR;
+  if (flow == GST_FLOW_ERROR)
+    core_of (self).report_no_buffer (pool, private_of (self)->output.size);
+  gst_object_unref (pool);
+  return flow;
+}
+
+/* --- a frame --- */
+
+static bool
+map_inputs (GstOpenCLCombiner *self, Inputs &inputs, std::vector<GstOpenCLFrame> &frames,
+    GError **error)
+{
+  GstOpenCLCombinerPrivate *priv = private_of (self);
+
+  for (gsize n = 0; n < inputs.size (); n++) {
+    ElementCore::mark_shared (
+        inputs.buffers[n]); /* its pad holds it too: no count tells */
+    const Format &format = (*priv->inputs)[n];
+    if (!opencl::is_one_frame (inputs.buffers[n], format.video (), format.size, error))
+      return false;
+    GstBuffer *own = priv->core->import (inputs.buffers[n], error);
+    if (!own)
+      return false;
+    gst_buffer_unref (inputs.buffers[n]);
+    inputs.buffers[n] = own;
+    GstOpenCLFrame frame;
+    if (!gst_opencl_frame_map (&frame, format.video (), format.size, own,
+            priv->core->queue (), GST_MAP_READ, error))
+      return false;
+    frames.push_back (frame);
+  }
+  return true;
+}
+
+/* Maps everything, enqueues, and lets go of everything with the frame's event. */
+static bool
+enqueue_frame (GstOpenCLCombiner *self, Inputs &inputs, GstBuffer *buffer,
+    cl_event *event, GError **error)
+{
+  GstOpenCLCombinerPrivate *priv = private_of (self);
+  cl_command_queue queue = priv->core->queue ();
+  std::vector<GstOpenCLFrame> frames;
+  GstOpenCLFrame output;
+
+  if (!gst_opencl_frame_map (&output, priv->output.video (), priv->output.size, buffer,
+          queue, GST_MAP_WRITE, error))
+    return false;
+  const bool enqueued = map_inputs (self, inputs, frames, error)
+                        && GST_OPENCL_COMBINER_GET_CLASS (self)->combine (
+                            self, frames.data (), inputs.size (), &output, queue, error);
+  if (!gst_opencl_frames_finish (
+          queue, nullptr, &output, event, enqueued ? error : nullptr))
+    return false;
+  for (GstOpenCLFrame &frame : frames)
+    gst_opencl_frame_unmap (&frame, *event);
+  return enqueued;
+}
+
+/* At the first pad's running time: after a seek, the output's segment begins where that
+ * went to. */
+static void
+stamp (GstOpenCLCombiner *self, const Inputs &inputs, GstBuffer *output)
+{
+  GstAggregatorPad *source = GST_AGGREGATOR_PAD (GST_AGGREGATOR_SRC_PAD (self));
+  const GstClockTime time = running_time (inputs.pad (0), inputs.buffers[0], false);
+
+  gst_buffer_copy_into (output, inputs.buffers[0], GST_BUFFER_COPY_FLAGS, 0, -1);
+  GST_BUFFER_DTS (output) = GST_CLOCK_TIME_NONE;
+  GST_BUFFER_DURATION (output) = GST_BUFFER_DURATION (inputs.buffers[0]);
+  GST_OBJECT_LOCK (source);
+  GST_BUFFER_PTS (output) =
+      gst_segment_position_from_running_time (&source->segment, GST_FORMAT_TIME, time);
+  if (GST_BUFFER_PTS_IS_VALID (output))
+    source->segment.position =
+        GST_BUFFER_PTS (output)
+        + (GST_BUFFER_DURATION_IS_VALID (output) ? GST_BUFFER_DURATION (output) : 0);
+  GST_OBJECT_UNLOCK (source);
+}
+
+static GstFlowReturn
+make_frame (GstOpenCLCombiner *self, Inputs &inputs)
+{
+  ElementCore &core = core_of (self);
+  GstBuffer *output = nullptr;
+  GError *error = nullptr;
+  cl_event event = nullptr;
+
+  if (!agree_on_caps (self, inputs))
+    return GST_PAD_IS_FLUSHING (GST_AGGREGATOR_SRC_PAD (self)) ? GST_FLOW_FLUSHING
+           : private_of (self)->refused                        ? GST_FLOW_ERROR
+                                                               : GST_FLOW_NOT_NEGOTIATED;
+  GstFlowReturn flow = acquire_output (self, &output);
+  if (flow != GST_FLOW_OK)
+    return flow;
+  stamp (self, inputs, output);
+  if (GST_BUFFER_PTS_IS_VALID (output))
+    gst_object_sync_values (GST_OBJECT (self), GST_BUFFER_PTS (output));
+  const bool enqueued =
+      core.admit (&error) && enqueue_frame (self, inputs, output, &event, &error);
+  core.add (event);
+  if (!enqueued) {
+    gst_buffer_unref (output);
+    core.report (error);
+    return GST_FLOW_ERROR;
+  }
+  core.forget_failure ();
+  return gst_aggregator_finish_buffer (GST_AGGREGATOR (self), output);
+}
+
+/* Everything has reached downstream's memory before EOS does. */
+static GstFlowReturn
+gst_opencl_combiner_aggregate (GstAggregator *aggregator, gboolean timeout)
+{
+  GstOpenCLCombiner *self = GST_OPENCL_COMBINER (aggregator);
+  Counting counting (core_of (self));
+  Inputs inputs;
+
+  if (!collect_pads (self, inputs))
+    return GST_FLOW_EOS;
+  /* An input that has ended does not keep its last frame. */
+  if (core_of (self).has_failed ())
+    return GST_FLOW_ERROR;
+  GstFlowReturn flow = choose_buffers (inputs, timeout);
+  if (flow == GST_FLOW_OK)
+    flow = make_frame (self, inputs);
+  if (flow == GST_FLOW_EOS)
+    core_of (self).drain ();
+  return flow;
+}
+
+/* --- the class --- */
+
+static void
+gst_opencl_combiner_finalize (GObject *object)
+{
+  GstOpenCLCombinerPrivate *priv = private_of (object);
+  forget_inputs (GST_OPENCL_COMBINER (object));
+  delete priv->core;
+  delete priv->inputs;
+  delete priv->input_caps;
+  G_OBJECT_CLASS (gst_opencl_combiner_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_combiner_class_init (GstOpenCLCombinerClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstAggregatorClass *aggregator_class = GST_AGGREGATOR_CLASS (klass);
+
+  object_class->finalize = gst_opencl_combiner_finalize;
+  ElementCore::install_properties (object_class);
+
+  element_class->set_context = gst_opencl_combiner_set_context;
+  aggregator_class->start = gst_opencl_combiner_start;
+  aggregator_class->stop = gst_opencl_combiner_stop;
+  aggregator_class->flush = gst_opencl_combiner_flush;
+  aggregator_class->aggregate = gst_opencl_combiner_aggregate;
+  aggregator_class->sink_event = gst_opencl_combiner_sink_event;
+  aggregator_class->sink_query = gst_opencl_combiner_sink_query;
+  aggregator_class->src_query = gst_opencl_combiner_src_query;
+  aggregator_class->update_src_caps = gst_opencl_combiner_update_src_caps;
+  aggregator_class->negotiate = gst_opencl_combiner_negotiate;
+  aggregator_class->negotiated_src_caps = gst_opencl_combiner_negotiated_src_caps;
+  aggregator_class->propose_allocation = gst_opencl_combiner_propose_allocation;
+  aggregator_class->decide_allocation = gst_opencl_combiner_decide_allocation;
+  aggregator_class->get_next_time = gst_aggregator_simple_get_next_time;
+
+  gst_type_mark_as_plugin_api (GST_TYPE_OPENCL_COMBINER, GstPluginAPIFlags (0));
+}
+
+static void
+gst_opencl_combiner_init (GstOpenCLCombiner *self)
+{
+  GstOpenCLCombinerPrivate *priv = private_of (self);
+  priv->core = new ElementCore (GST_ELEMENT (self));
+  priv->inputs = new std::vector<Format>;
+  priv->input_caps = new std::vector<GstCaps *>;
+}
+
+GstOpenCLContext *
+gst_opencl_combiner_get_context (GstOpenCLCombiner *combiner)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_COMBINER (combiner), nullptr);
+  return core_of (combiner).context ();
+}

@@ -1,0 +1,936 @@
+/* gstreamer-opencl: base class of elements that make one buffer of another on the device
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:gstopenclfilter
+ * @title: GstOpenCLFilter
+ *
+ * The base class does what every element on the device needs: the context, the pools, the
+ * order between queues, the bounded run-ahead, draining, and errors. A subclass enqueues.
+ */
+#include "gstopencldeferral.h"
+#include "gstopenclfilter-private.h"
+
+#include <gst/opencl/memory/deferredframe.hpp>
+#include "elementcore.hpp"
+#include <gst/common/framesize.hpp>
+#include <gst/opencl/memory/gstopenclallocator.hpp>
+#include <gst/opencl/gstopenclbuffer.h>
+#include <gst/opencl/gstopenclbufferpool.h>
+#include <gst/opencl/gstopenclerror.h>
+
+#include <utility>
+
+GST_DEBUG_CATEGORY_STATIC (gst_opencl_filter_debug);
+#define GST_CAT_DEFAULT gst_opencl_filter_debug
+
+using opencl::Counting;
+using opencl::ElementCore;
+using opencl::Format;
+
+typedef struct {
+  ElementCore *core;
+  Format input;
+  Format output;
+  /* (nullable): once the subclass has made all that it needs for them */
+  GstCaps *input_caps;
+  GstCaps *output_caps;
+  gboolean in_place; /* the caps allow it */
+  gboolean defers;   /* downstream takes up work that is left to it */
+
+  /* Outputs of an input that is not used up. */
+  GstBuffer *submitted; /* (nullable) */
+  GstBuffer *imported;  /* (nullable): the same in this context's memory */
+  guint outputs;
+  guint index; /* of the next */
+} GstOpenCLFilterPrivate;
+
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE (
+    GstOpenCLFilter, gst_opencl_filter, GST_TYPE_BASE_TRANSFORM,
+    G_ADD_PRIVATE (GstOpenCLFilter);
+    GST_DEBUG_CATEGORY_INIT (gst_opencl_filter_debug, "openclfilter", 0,
+        "Base class of filters on OpenCL devices"))
+
+static GstOpenCLFilterPrivate *
+private_of (gpointer filter)
+{
+  return static_cast<GstOpenCLFilterPrivate *> (
+      gst_opencl_filter_get_instance_private (GST_OPENCL_FILTER (filter)));
+}
+
+static void
+clear_submitted (gpointer filter)
+{
+  gst_clear_buffer (&private_of (filter)->submitted);
+  gst_clear_buffer (&private_of (filter)->imported);
+}
+
+static void
+set_taken_caps (gpointer filter, GstCaps *input, GstCaps *output)
+{
+  gst_caps_replace (&private_of (filter)->input_caps, input);
+  gst_caps_replace (&private_of (filter)->output_caps, output);
+}
+
+static ElementCore &
+core_of (gpointer filter)
+{
+  return *private_of (filter)->core;
+}
+
+/* --- the context --- */
+
+static void
+gst_opencl_filter_set_context (GstElement *element, GstContext *context)
+{
+  core_of (element).set_context (context);
+  GST_ELEMENT_CLASS (gst_opencl_filter_parent_class)->set_context (element, context);
+}
+
+static gboolean
+is_flushing (GstPad *pad)
+{
+  GST_OBJECT_LOCK (pad);
+  const gboolean flushing = GST_PAD_IS_FLUSHING (pad);
+  GST_OBJECT_UNLOCK (pad);
+  return flushing;
+}
+
+/* The parent class keeps what it decided in its hand while it answers for an allocation. It
+ * would put that back behind its own stop, where nobody frees it; a pad that stops is
+ * flushing before it waits for the lock that is held here. */
+static gboolean
+gst_opencl_filter_query (
+    GstBaseTransform *transform, GstPadDirection direction, GstQuery *query)
+{
+  if (GST_QUERY_TYPE (query) == GST_QUERY_ALLOCATION
+      && is_flushing (GST_BASE_TRANSFORM_SINK_PAD (transform)))
+    return FALSE;
+  return core_of (transform).answer_context_query (query)
+         || GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
+                ->query (transform, direction, query);
+}
+
+/* --- life cycle --- */
+
+static void
+close_filter (GstOpenCLFilter *self)
+{
+  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
+
+  clear_submitted (self);
+  set_taken_caps (self, nullptr, nullptr);
+  /* In both cases, so that @close also undoes an @open that failed half way. */
+  if (core_of (self).is_open () && klass->close)
+    klass->close (self);
+  core_of (self).close ();
+}
+
+static gboolean
+gst_opencl_filter_start (GstBaseTransform *transform)
+{
+  GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
+  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
+  ElementCore &core = core_of (self);
+  GError *error = nullptr;
+
+  bool started = core.open (&error);
+  Counting counting (core);
+  started = started && (!klass->open || klass->open (self, &error));
+  if (!started) {
+    core.report (error);
+    close_filter (self);
+  }
+  return started;
+}
+
+static gboolean
+gst_opencl_filter_stop (GstBaseTransform *transform)
+{
+  Counting counting (core_of (transform));
+  core_of (transform).drain ();
+  close_filter (GST_OPENCL_FILTER (transform));
+  return TRUE;
+}
+
+/* --- caps --- */
+
+static gboolean
+get_format (GstOpenCLFilter *self, GstCaps *caps, Format *format)
+{
+  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
+
+  *format = Format (caps);
+  if (format->names_video)
+    return format->is_video;
+  return klass->get_frame_size && klass->get_frame_size (self, caps, &format->size);
+}
+
+static gboolean gst_opencl_filter_process (GstOpenCLFilter *self, GstBuffer *input,
+    GstBuffer *output, cl_event *event, GError **error);
+
+/* FALSE: those before stay, as the pads keep their caps. */
+static gboolean
+find_formats (GstOpenCLFilter *self, GstCaps *input, GstCaps *output)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
+  const bool in_place = klass->transform_in_place && gst_caps_is_equal (input, output);
+  /* Without a transform, one that is only done in place. */
+  const bool is_done =
+      in_place || klass->transform || klass->process != gst_opencl_filter_process;
+  Format taken, made;
+
+  if (!get_format (self, input, &taken) || !get_format (self, output, &made) || !is_done)
+    return FALSE;
+  priv->input = taken;
+  priv->output = made;
+  priv->in_place = in_place;
+  return TRUE;
+}
+
+static gboolean
+gst_opencl_filter_set_caps (GstBaseTransform *transform, GstCaps *input, GstCaps *output)
+{
+  GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
+  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
+  ElementCore &core = core_of (self);
+  GError *error = nullptr;
+  Counting counting (core);
+
+  if (!core.drain_for_caps ())
+    return FALSE;
+  if (!find_formats (self, input, output)) {
+    GST_INFO_OBJECT (
+        self, "cannot take %" GST_PTR_FORMAT " to %" GST_PTR_FORMAT, input, output);
+    return FALSE;
+  }
+  if (klass->set_formats && !klass->set_formats (self, input, output, &error)) {
+    core.report (error);
+    set_taken_caps (self, nullptr, nullptr);
+    return FALSE;
+  }
+  set_taken_caps (self, input, output);
+  core.start_afresh ();
+  return TRUE;
+}
+
+/* Where others were refused, the pads still have the caps before, and the parent class does
+ * not set them again when they come again. */
+static gboolean
+has_taken_caps_of_pads (GstBaseTransform *transform)
+{
+  if (private_of (transform)->input_caps)
+    return TRUE;
+  GstCaps *input = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SINK_PAD (transform));
+  GstCaps *output = gst_pad_get_current_caps (GST_BASE_TRANSFORM_SRC_PAD (transform));
+  const gboolean has =
+      input && output && gst_opencl_filter_set_caps (transform, input, output);
+  gst_clear_caps (&input);
+  gst_clear_caps (&output);
+  return has;
+}
+
+static gboolean
+gst_opencl_filter_get_unit_size (GstBaseTransform *transform, GstCaps *caps, gsize *size)
+{
+  Format format;
+  if (!get_format (GST_OPENCL_FILTER (transform), caps, &format))
+    return FALSE;
+  *size = format.size;
+  return TRUE;
+}
+
+/* --- allocation --- */
+
+/* Known by its name, so that filters need not share a function. */
+static GType
+deferral_api_type (const GstOpenCLDeferral *deferral)
+{
+  static std::mutex lock;
+  static const gchar *no_tags[] = {nullptr};
+  gchar *name = g_strconcat (g_type_name (deferral->get_type ()), "API", nullptr);
+
+  std::lock_guard<std::mutex> guard (lock);
+  GType type = g_type_from_name (name);
+  if (!type)
+    type = gst_meta_api_type_register (name, no_tags);
+  g_free (name);
+  return type;
+}
+
+static const GstOpenCLDeferral *
+deferral_of (GstOpenCLFilter *self)
+{
+  return static_cast<const GstOpenCLDeferral *> (
+      GST_OPENCL_FILTER_GET_CLASS (self)->deferral);
+}
+
+/* Whoever processes whole buffers may do so on any queue, and is to overlap with others.
+ */
+static guint
+buffers_in_turn (GstOpenCLFilter *self)
+{
+  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (self);
+  return klass->process == gst_opencl_filter_process || klass->deferral
+             ? ElementCore::as_needed
+             : guint (GST_OPENCL_BUFFERS_IN_TURN);
+}
+
+static gboolean
+gst_opencl_filter_propose_allocation (
+    GstBaseTransform *transform, GstQuery *decide_query, GstQuery *query)
+{
+  GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
+  ElementCore &core = core_of (self);
+  GstCaps *caps;
+  Format format;
+
+  if (!GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
+           ->propose_allocation (transform, decide_query, query))
+    return FALSE;
+  /* In passthrough downstream has answered already. */
+  if (!decide_query)
+    return TRUE;
+
+  gst_query_parse_allocation (query, &caps, nullptr);
+  if (!caps || !core.is_open () || !get_format (self, caps, &format))
+    return FALSE;
+  core.propose_pool (query, caps, format, buffers_in_turn (self));
+  const GstOpenCLDeferral *deferral = deferral_of (self);
+  if (deferral && deferral->takes_up && deferral->takes_up (self))
+    gst_query_add_allocation_meta (query, deferral_api_type (deferral), nullptr);
+  return TRUE;
+}
+
+static gboolean
+gst_opencl_filter_decide_allocation (GstBaseTransform *transform, GstQuery *query)
+{
+  GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
+  ElementCore &core = core_of (self);
+  GstCaps *caps;
+  Format format;
+
+  /* Before the parent class takes out what it does not know. */
+  const GstOpenCLDeferral *deferral = deferral_of (self);
+  private_of (self)->defers =
+      deferral
+      && gst_query_find_allocation_meta (query, deferral_api_type (deferral), nullptr);
+  gst_query_parse_allocation (query, &caps, nullptr);
+  return core.is_open () && caps && get_format (self, caps, &format)
+         && core.decide_pool (
+             query, caps, format.size, !format.is_device_memory, buffers_in_turn (self))
+         && GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
+                ->decide_allocation (transform, query);
+}
+
+/* --- metas --- */
+
+namespace {
+/* What a meta speaks of, as its tags say. */
+struct Subject {
+  bool picture = false; /* places in it, or its orientation */
+  bool size = false;
+  bool colors = false;
+  bool other = false;
+};
+} // namespace
+
+static Subject
+subject_of (const GstMetaInfo *info)
+{
+  Subject subject;
+  const gchar *const *tags = gst_meta_api_type_get_tags (info->api);
+
+  for (; tags && *tags; tags++) {
+    if (g_str_equal (*tags, GST_META_TAG_VIDEO_SIZE_STR))
+      subject.size = subject.picture = true;
+    else if (g_str_equal (*tags, GST_META_TAG_VIDEO_ORIENTATION_STR))
+      subject.picture = true;
+    else if (g_str_equal (*tags, GST_META_TAG_VIDEO_COLORSPACE_STR))
+      subject.colors = true;
+    else if (!g_str_equal (*tags, GST_META_TAG_VIDEO_STR))
+      subject.other = true;
+  }
+  return subject;
+}
+
+static bool
+has_same_colors (const GstVideoInfo *a, const GstVideoInfo *b)
+{
+  return GST_VIDEO_INFO_IS_RGB (a) == GST_VIDEO_INFO_IS_RGB (b)
+         && gst_video_colorimetry_is_equal (&a->colorimetry, &b->colorimetry);
+}
+
+/* What a meta says of places in the picture is scaled with it. A meta of no subject, or
+ * of the video as such (captions), holds whatever becomes of the frame. */
+static gboolean
+gst_opencl_filter_transform_meta (
+    GstBaseTransform *transform, GstBuffer *output, GstMeta *meta, GstBuffer *input)
+{
+  GstOpenCLFilterPrivate *priv = private_of (transform);
+  const GstVideoInfo *from = priv->input.video (), *to = priv->output.video ();
+  Subject subject = subject_of (meta->info);
+
+  if (subject.other)
+    return FALSE;
+  if (!subject.picture && !subject.colors)
+    return TRUE;
+  if (!from || !to || (subject.colors && !has_same_colors (from, to)))
+    return FALSE;
+  if (!subject.size || (from->width == to->width && from->height == to->height))
+    return TRUE;
+  GstVideoMetaTransform scale = {
+      const_cast<GstVideoInfo *> (from), const_cast<GstVideoInfo *> (to)};
+  if (meta->info->transform_func)
+    meta->info->transform_func (
+        output, meta, input, gst_video_meta_transform_scale_get_quark (), &scale);
+  return FALSE; /* as it is */
+}
+
+/* --- frames --- */
+
+static gboolean
+map_frame (GstOpenCLFilter *self, GstOpenCLFrame *frame, const Format &format,
+    GstBuffer *buffer, GstMapFlags access, GError **error)
+{
+  return gst_opencl_frame_map (frame, format.video (), format.size, buffer,
+      core_of (self).queue (), access, error);
+}
+
+static gboolean
+process_frames (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
+    cl_event *event, GError **error)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  cl_command_queue queue = priv->core->queue ();
+  GstOpenCLFrame in, out;
+
+  if (!map_frame (self, &in, priv->input, input, GST_MAP_READ, error)
+      || !map_frame (self, &out, priv->output, output, GST_MAP_WRITE, error))
+    return FALSE;
+  gboolean enqueued =
+      GST_OPENCL_FILTER_GET_CLASS (self)->transform (self, &in, &out, queue, error);
+  return gst_opencl_frames_finish (queue, &in, &out, event, enqueued ? error : nullptr)
+         && enqueued;
+}
+
+static gboolean
+process_in_place (
+    GstOpenCLFilter *self, GstBuffer *buffer, cl_event *event, GError **error)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  cl_command_queue queue = priv->core->queue ();
+  GstOpenCLFrame frame;
+
+  if (!map_frame (self, &frame, priv->output, buffer, GST_MAP_READWRITE, error))
+    return FALSE;
+  gboolean enqueued =
+      GST_OPENCL_FILTER_GET_CLASS (self)->transform_in_place (self, &frame, queue, error);
+  return gst_opencl_frames_finish (
+             queue, &frame, nullptr, event, enqueued ? error : nullptr)
+         && enqueued;
+}
+
+/* Somebody else holds the input: what is changed is a copy of it. */
+static gboolean
+process_copy (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output, cl_event *event,
+    GError **error)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  cl_event copied = nullptr;
+
+  if (!gst_opencl_buffer_copy_async (
+          priv->core->context (), output, input, priv->output.video (), &copied, error))
+    return FALSE;
+  if (copied)
+    clReleaseEvent (copied);
+  return process_in_place (self, output, event, error);
+}
+
+/* (transfer full) (nullable): what is submitted is copied once for all its outputs. */
+static GstBuffer *
+ref_imported (GstOpenCLFilter *self, GstBuffer *input, GError **error)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+
+  return priv->imported ? gst_buffer_ref (priv->imported)
+                        : priv->core->import (input, error);
+}
+
+static gboolean
+gst_opencl_filter_process (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
+    cl_event *event, GError **error)
+{
+  if (output == input)
+    return process_in_place (self, output, event, error);
+  if (!GST_OPENCL_FILTER_GET_CLASS (self)->transform)
+    return process_copy (self, input, output, event, error);
+
+  GstBuffer *own = ref_imported (self, input, error);
+  if (!own)
+    return FALSE;
+  gboolean processed = process_frames (self, own, output, event, error);
+  gst_buffer_unref (own);
+  return processed;
+}
+
+/* --- work that is left from one filter to the next --- */
+
+/* More than the same cl_context: deferred work is ordered by a queue of the context. */
+static bool
+is_of_own_context (GstOpenCLFilter *self, GstBuffer *buffer)
+{
+  ElementCore &core = core_of (self);
+  return core.owns (buffer)
+         && gst_opencl_memory_get_context (gst_buffer_peek_memory (buffer, 0))
+                == core.context ();
+}
+
+/* Work of another streaming thread is on that thread's queue, where its contents are made. */
+static bool
+is_of_own_queue (GstOpenCLFilter *self, GstOpenCLDeferred *pending)
+{
+  const auto queues = opencl::queues_of_deferred (pending);
+  return queues && queues->compute () == core_of (self).queue ();
+}
+
+/* What will make all of `input`, of the kind that this class knows: (transfer full)
+ * (nullable). Whatever stands between two elements may have put other caps, a part of the
+ * memory or another layout in its place. */
+static GstOpenCLDeferred *
+ref_pending (GstOpenCLFilter *self, const GstOpenCLDeferral *deferral, GstBuffer *input)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+
+  if (!deferral || !deferral->take_up || !is_of_own_context (self, input))
+    return nullptr;
+  GstOpenCLDeferred *pending =
+      gst_opencl_memory_ref_deferred (gst_buffer_peek_memory (input, 0));
+  if (pending
+      && (!G_TYPE_CHECK_INSTANCE_TYPE (pending, deferral->get_type ())
+          || !is_of_own_queue (self, pending)
+          || !opencl::is_frame_of (
+              pending, priv->input_caps, priv->input.video (), input)))
+    g_clear_object (&pending);
+  return pending;
+}
+
+static gboolean
+process_or_take_up (GstOpenCLFilter *self, GstBuffer *input, GstBuffer *output,
+    cl_event *event, GError **error)
+{
+  const GstOpenCLDeferral *deferral = deferral_of (self);
+  GstOpenCLDeferred *pending = ref_pending (self, deferral, input);
+  GstOpenCLTakenUp taken = GST_OPENCL_LEFT;
+
+  if (pending)
+    taken = deferral->take_up (self, pending, output, event, error);
+  g_clear_object (&pending);
+  if (taken != GST_OPENCL_LEFT)
+    return taken == GST_OPENCL_TAKEN_UP;
+  return GST_OPENCL_FILTER_GET_CLASS (self)->process (self, input, output, event, error);
+}
+
+void
+gst_opencl_filter_class_set_deferral (
+    GstOpenCLFilterClass *klass, const GstOpenCLDeferral *deferral)
+{
+  klass->deferral = deferral;
+}
+
+gboolean
+gst_opencl_filter_can_defer (GstOpenCLFilter *filter, GstBuffer *input, GstBuffer *output)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), FALSE);
+  return private_of (filter)->defers && is_of_own_context (filter, input)
+         && is_of_own_context (filter, output);
+}
+
+void
+gst_opencl_filter_defer (
+    GstOpenCLFilter *filter, GstOpenCLDeferred *work, GstBuffer *output)
+{
+  g_return_if_fail (gst_opencl_filter_can_defer (filter, output, output));
+  GstOpenCLFilterPrivate *priv = private_of (filter);
+
+  opencl::describe_deferred (work, priv->output_caps, priv->output.video (), output);
+  opencl::set_deferred_queues (work, priv->core->queues ());
+  gst_opencl_memory_defer (gst_buffer_peek_memory (output, 0), work);
+}
+
+/* How the enqueueing of a frame ended. */
+static GstFlowReturn
+finish (GstOpenCLFilter *self, gboolean enqueued, cl_event event, GError *error)
+{
+  core_of (self).add (event);
+  if (enqueued) {
+    core_of (self).forget_failure ();
+    return GST_FLOW_OK;
+  }
+  core_of (self).report (error);
+  return GST_FLOW_ERROR;
+}
+
+static GstFlowReturn
+gst_opencl_filter_transform (
+    GstBaseTransform *transform, GstBuffer *input, GstBuffer *output)
+{
+  GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
+  GError *error = nullptr;
+  cl_event event = nullptr;
+  Counting counting (core_of (self));
+
+  gboolean processed = core_of (self).admit (&error)
+                       && process_or_take_up (self, input, output, &event, &error);
+  return finish (self, processed, event, error);
+}
+
+/* Not while another branch of a tee still reads the frame: a copy need not wait for it. */
+static gboolean
+is_changed_in_place (GstOpenCLFilter *self, GstBuffer *input)
+{
+  return private_of (self)->in_place && gst_buffer_is_writable (input)
+         && gst_buffer_is_all_memory_writable (input) && core_of (self).owns (input)
+         && !GST_MEMORY_IS_READONLY (gst_buffer_peek_memory (input, 0))
+         && !opencl::storage_of (gst_buffer_peek_memory (input, 0)).is_used_elsewhere ();
+}
+
+/* A file that is read in blocks has a segment of bytes. */
+static void
+sync_controlled_values (GstBaseTransform *transform, GstBuffer *buffer)
+{
+  if (transform->segment.format != GST_FORMAT_TIME)
+    return;
+  const GstClockTime time = gst_segment_to_stream_time (
+      &transform->segment, GST_FORMAT_TIME, GST_BUFFER_TIMESTAMP (buffer));
+  if (GST_CLOCK_TIME_IS_VALID (time))
+    gst_object_sync_values (GST_OBJECT (transform), time);
+}
+
+static GstFlowReturn
+gst_opencl_filter_submit_input_buffer (
+    GstBaseTransform *transform, gboolean discont, GstBuffer *input)
+{
+  GstOpenCLFilterClass *klass = GST_OPENCL_FILTER_GET_CLASS (transform);
+
+  ElementCore::mark_if_shared (input);
+  sync_controlled_values (transform, input);
+  if (klass->begin_frame)
+    klass->begin_frame (GST_OPENCL_FILTER (transform), input);
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
+      ->submit_input_buffer (transform, discont, input);
+}
+
+/* The pool is activated here, because the parent class would post an error of its own,
+ * without a reason. */
+static GstFlowReturn
+gst_opencl_filter_prepare_output_buffer (
+    GstBaseTransform *transform, GstBuffer *input, GstBuffer **output)
+{
+  ElementCore &core = core_of (transform);
+  Counting counting (core);
+  GstFlowReturn flow = GST_FLOW_ERROR;
+
+  if (!gst_base_transform_is_passthrough (transform)
+      && is_changed_in_place (GST_OPENCL_FILTER (transform), input)) {
+    *output = input; /* which the parent class takes for its own then */
+    return GST_FLOW_OK;
+  }
+  GstBufferPool *pool = gst_base_transform_get_buffer_pool (transform);
+  if (!pool || gst_buffer_pool_set_active (pool, TRUE))
+    flow = GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
+               ->prepare_output_buffer (transform, input, output);
+  if (flow == GST_FLOW_ERROR)
+    core.report_no_buffer (pool, private_of (transform)->output.size);
+  gst_clear_object (&pool);
+  return flow;
+}
+
+/* --- none, one or several outputs --- */
+
+/* Reading it would have it made. */
+static bool
+will_be_taken_up (GstOpenCLFilter *self, GstBuffer *input)
+{
+  const GstOpenCLDeferral *deferral = deferral_of (self);
+  GstOpenCLDeferred *pending = ref_pending (self, deferral, input);
+  const bool taken = pending && deferral->takes_up && deferral->takes_up (self);
+
+  g_clear_object (&pending);
+  return taken;
+}
+
+static gboolean
+submit_frame (GstOpenCLFilter *self, GstBuffer *input, cl_event *event, GError **error)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  cl_command_queue queue = priv->core->queue ();
+  GstOpenCLFrame frame;
+
+  priv->imported = priv->core->import (input, error);
+  if (!priv->imported)
+    return FALSE;
+  if (will_be_taken_up (self, priv->imported))
+    return GST_OPENCL_FILTER_GET_CLASS (self)->submit (
+        self, nullptr, queue, &priv->outputs, error);
+  gboolean mapped =
+      map_frame (self, &frame, priv->input, priv->imported, GST_MAP_READ, error);
+  gboolean enqueued = mapped
+                      && GST_OPENCL_FILTER_GET_CLASS (self)->submit (
+                          self, &frame, queue, &priv->outputs, error);
+  if (mapped)
+    enqueued = gst_opencl_frames_finish (
+                   queue, &frame, nullptr, event, enqueued ? error : nullptr)
+               && enqueued;
+  return enqueued;
+}
+
+/* `input` is (transfer full). */
+static GstFlowReturn
+submit (GstOpenCLFilter *self, GstBuffer *input)
+{
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  GError *error = nullptr;
+  cl_event event = nullptr;
+  Counting counting (*priv->core);
+
+  clear_submitted (self);
+  priv->submitted = input;
+  priv->outputs = 1;
+  priv->index = 0;
+  gboolean submitted =
+      priv->core->admit (&error) && submit_frame (self, input, &event, &error);
+  if (!submitted)
+    priv->outputs = 0;
+  return finish (self, submitted, event, error);
+}
+
+/* The time of the input, divided between its outputs. */
+static void
+divide_time (GstOpenCLFilterPrivate *priv, GstBuffer *output)
+{
+  const GstClockTime start = GST_BUFFER_PTS (output);
+  const GstClockTime duration = GST_BUFFER_DURATION (output);
+
+  if (priv->index > 0)
+    GST_BUFFER_FLAG_UNSET (output, GST_BUFFER_FLAG_DISCONT);
+  if (priv->outputs < 2 || !GST_CLOCK_TIME_IS_VALID (duration))
+    return;
+  auto part = [&] (guint index) {
+    return gst_util_uint64_scale_int (duration, index, priv->outputs);
+  };
+  if (GST_CLOCK_TIME_IS_VALID (start))
+    GST_BUFFER_PTS (output) = start + part (priv->index);
+  GST_BUFFER_DURATION (output) = part (priv->index + 1) - part (priv->index);
+}
+
+/* Checks the size of an input buffer that is not passed through. */
+static bool
+has_one_frame (GstOpenCLFilter *self)
+{
+  GstBaseTransform *transform = GST_BASE_TRANSFORM (self);
+  const Format &format = private_of (self)->input;
+  GError *error = nullptr;
+
+  if (!transform->queued_buf || gst_base_transform_is_passthrough (transform)
+      || opencl::is_one_frame (
+          transform->queued_buf, format.video (), format.size, &error))
+    return true;
+  gst_clear_buffer (&transform->queued_buf);
+  core_of (self).report (error);
+  return false;
+}
+
+/* The parent class comes here until there is no output. It makes one of the buffer that
+ * it finds queued: the same one as often as there are outputs of it. */
+static GstFlowReturn
+gst_opencl_filter_generate_output (GstBaseTransform *transform, GstBuffer **output)
+{
+  GstOpenCLFilter *self = GST_OPENCL_FILTER (transform);
+  GstOpenCLFilterPrivate *priv = private_of (self);
+  GstBaseTransformClass *parent =
+      GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class);
+  GstFlowReturn flow = GST_FLOW_OK;
+
+  if (!has_taken_caps_of_pads (transform)) {
+    gst_clear_buffer (&transform->queued_buf);
+    return GST_FLOW_NOT_NEGOTIATED;
+  }
+  const bool has_work = transform->queued_buf || priv->submitted;
+  if (has_work && priv->core->has_failed ()) {
+    gst_clear_buffer (&transform->queued_buf);
+    clear_submitted (self);
+    *output = nullptr;
+    return GST_FLOW_ERROR;
+  }
+  if (!has_one_frame (self)) {
+    *output = nullptr;
+    return GST_FLOW_ERROR;
+  }
+  if (!GST_OPENCL_FILTER_GET_CLASS (self)->submit
+      || gst_base_transform_is_passthrough (transform))
+    return parent->generate_output (transform, output);
+
+  *output = nullptr;
+  if (GstBuffer *queued = std::exchange (transform->queued_buf, nullptr))
+    flow = submit (self, queued);
+  if (flow != GST_FLOW_OK || priv->index >= priv->outputs) {
+    clear_submitted (self);
+    return flow;
+  }
+  const bool last = priv->index + 1 == priv->outputs;
+  transform->queued_buf =
+      last ? std::exchange (priv->submitted, nullptr) : gst_buffer_ref (priv->submitted);
+  flow = parent->generate_output (transform, output);
+  if (*output)
+    divide_time (priv, *output);
+  priv->index++;
+  if (last)
+    clear_submitted (self);
+  return flow;
+}
+
+static gboolean
+gst_opencl_filter_sink_event (GstBaseTransform *transform, GstEvent *event)
+{
+  GstEventType type = GST_EVENT_TYPE (event);
+  ElementCore &core = core_of (transform);
+
+  if (type == GST_EVENT_EOS || type == GST_EVENT_FLUSH_STOP) {
+    Counting counting (core);
+    core.drain ();
+  }
+  if (type == GST_EVENT_FLUSH_STOP) {
+    clear_submitted (transform);
+    core.start_afresh ();
+  }
+  return GST_BASE_TRANSFORM_CLASS (gst_opencl_filter_parent_class)
+      ->sink_event (transform, event);
+}
+
+/* --- the class --- */
+
+static void
+gst_opencl_filter_finalize (GObject *object)
+{
+  delete private_of (object)->core;
+  G_OBJECT_CLASS (gst_opencl_filter_parent_class)->finalize (object);
+}
+
+static void
+gst_opencl_filter_class_init (GstOpenCLFilterClass *klass)
+{
+  GObjectClass *object_class = G_OBJECT_CLASS (klass);
+  GstElementClass *element_class = GST_ELEMENT_CLASS (klass);
+  GstBaseTransformClass *transform_class = GST_BASE_TRANSFORM_CLASS (klass);
+
+  object_class->finalize = gst_opencl_filter_finalize;
+  ElementCore::install_properties (object_class);
+
+  element_class->set_context = gst_opencl_filter_set_context;
+  transform_class->query = gst_opencl_filter_query;
+  transform_class->start = gst_opencl_filter_start;
+  transform_class->stop = gst_opencl_filter_stop;
+  transform_class->set_caps = gst_opencl_filter_set_caps;
+  transform_class->get_unit_size = gst_opencl_filter_get_unit_size;
+  transform_class->propose_allocation = gst_opencl_filter_propose_allocation;
+  transform_class->decide_allocation = gst_opencl_filter_decide_allocation;
+  transform_class->transform_meta = gst_opencl_filter_transform_meta;
+  transform_class->submit_input_buffer = gst_opencl_filter_submit_input_buffer;
+  transform_class->prepare_output_buffer = gst_opencl_filter_prepare_output_buffer;
+  transform_class->generate_output = gst_opencl_filter_generate_output;
+  transform_class->transform = gst_opencl_filter_transform;
+  transform_class->sink_event = gst_opencl_filter_sink_event;
+  klass->process = gst_opencl_filter_process;
+
+  gst_type_mark_as_plugin_api (GST_TYPE_OPENCL_FILTER, GstPluginAPIFlags (0));
+}
+
+static void
+gst_opencl_filter_init (GstOpenCLFilter *self)
+{
+  private_of (self)->core = new ElementCore (GST_ELEMENT (self));
+  gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), TRUE);
+}
+
+GstOpenCLContext *
+gst_opencl_filter_get_context (GstOpenCLFilter *filter)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
+  return core_of (filter).context ();
+}
+
+GstBufferPool *
+gst_opencl_filter_new_pool (GstOpenCLFilter *filter, gboolean host, gsize size)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
+  return core_of (filter).make_pool (host, nullptr, size, GST_OPENCL_BUFFERS_IN_TURN);
+}
+
+GstBuffer *
+gst_opencl_filter_import (GstOpenCLFilter *filter, GstBuffer *buffer, GError **error)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
+  return core_of (filter).import (buffer, error);
+}
+
+gboolean
+gst_opencl_filter_drain (GstOpenCLFilter *filter)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), FALSE);
+  Counting counting (core_of (filter));
+  return core_of (filter).drain () && !core_of (filter).has_failed ();
+}
+
+cl_command_queue
+gst_opencl_filter_get_queue (GstOpenCLFilter *filter)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
+  return core_of (filter).queue ();
+}
+
+static bool
+is_in_pipeline (gpointer element)
+{
+  auto *top = static_cast<GstObject *> (gst_object_ref (element));
+  while (GstObject *parent = gst_object_get_parent (top)) {
+    gst_object_unref (top);
+    top = parent;
+  }
+  const bool is = GST_IS_PIPELINE (top);
+  gst_object_unref (top);
+  return is;
+}
+
+/* GstHarness says that it is live and has neither a pipeline nor frames at their time. */
+gboolean
+gst_opencl_filter_is_live (GstOpenCLFilter *filter)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), FALSE);
+  GstQuery *query = gst_query_new_latency ();
+  gboolean live = FALSE;
+
+  if (is_in_pipeline (filter)
+      && gst_pad_peer_query (GST_BASE_TRANSFORM_SINK_PAD (filter), query))
+    gst_query_parse_latency (query, &live, nullptr, nullptr);
+  gst_query_unref (query);
+  return live;
+}
+
+guint
+gst_opencl_filter_get_output_index (GstOpenCLFilter *filter)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), 0);
+  return private_of (filter)->index;
+}
+
+const GstVideoInfo *
+gst_opencl_filter_get_video_info (GstOpenCLFilter *filter, GstPadDirection direction)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_FILTER (filter), nullptr);
+  GstOpenCLFilterPrivate *priv = private_of (filter);
+  return (direction == GST_PAD_SINK ? priv->input : priv->output).video ();
+}

@@ -1,0 +1,196 @@
+/* Tracks pending device reads and writes of a memory as OpenCL events
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "accessevents.hpp"
+
+#include <gst/opencl/context/gstopenclcontext-private.hpp>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/context/threadqueues.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace opencl {
+/* In a stream each event is waited for once, soon, and is seldom over: waiting for it
+ * then costs less than asking. One that is met again may be long over, and may have
+ * failed. */
+bool
+AccessEvents::Pending::is_in_the_way_of (cl_command_queue other)
+{
+  if (queue == other || event.is_known_to_be_over ())
+    return false;
+  return !std::exchange (was_waited_for, true) || event.status () > CL_COMPLETE;
+}
+
+WaitList::WaitList (GstOpenCLContext *context, cl_command_queue queue)
+    : queue (queue), on_host (gst_opencl_context_is_shared_queue (context, queue))
+{
+}
+
+/* However it ends: what follows writes anew. */
+static bool
+wait_on_host (const TrackedEvent &event, GError **error)
+{
+  cl_int status = event.status ();
+  if (status > CL_COMPLETE) {
+    gst_opencl_count_throttled ();
+    status = event.wait ();
+  }
+  return event.is_known_to_be_over ()
+         || gst_opencl_check (status, "a wait before an upload", error);
+}
+
+bool
+WaitList::add (const TrackedEvent &event, GError **error)
+{
+  if (on_host)
+    return wait_on_host (event, error);
+  if (n == events.size () && !enqueue (error))
+    return false;
+  events[n] = event;
+  handles[n++] = event ();
+  return true;
+}
+
+bool
+WaitList::enqueue (GError **error)
+{
+  if (n == 0)
+    return true;
+  return gst_opencl_check (clEnqueueBarrierWithWaitList (
+                               queue, std::exchange (n, 0), handles.data (), nullptr),
+      "clEnqueueBarrierWithWaitList", error);
+}
+
+bool
+AccessEvents::collect_waits (
+    cl_command_queue queue, GstMapFlags access, WaitList &waits, GError **error)
+{
+  auto add = [&] (Pending &pending) {
+    return !pending.is_in_the_way_of (queue) || waits.add (pending.event, error);
+  };
+
+  if (!add (write))
+    return false;
+  if (!(access & GST_MAP_WRITE))
+    return true;
+  if (waits.waits_on_host ())
+    upload_queue = queue;
+  return std::all_of (reads.begin (), reads.end (), add);
+}
+
+bool
+AccessEvents::enqueue_waits (cl_command_queue queue, GstMapFlags access, GError **error)
+{
+  WaitList waits (queue);
+  return collect_waits (queue, access, waits, error) && waits.enqueue (error);
+}
+
+bool
+AccessEvents::Pending::is_elsewhere (const ThreadQueues &queues) const
+{
+  return queue && !queues.contains (queue) && event.status () > CL_COMPLETE;
+}
+
+bool
+AccessEvents::Pending::is_beside (cl_command_queue other) const
+{
+  return queue && queue != other && event.status () > CL_COMPLETE;
+}
+
+bool
+AccessEvents::delay_upload () const
+{
+  return write.is_beside (upload_queue)
+         || std::any_of (reads.begin (), reads.end (),
+             [this] (const Pending &read) { return read.is_beside (upload_queue); });
+}
+
+bool
+AccessEvents::are_known_to_be_over () const
+{
+  return write.event.is_known_to_be_over ()
+         && std::all_of (reads.begin (), reads.end (),
+             [] (const Pending &read) { return read.event.is_known_to_be_over (); });
+}
+
+bool
+AccessEvents::are_elsewhere (const ThreadQueues &queues) const
+{
+  return write.is_elsewhere (queues)
+         || std::any_of (reads.begin (), reads.end (),
+             [&queues] (const Pending &read) { return read.is_elsewhere (queues); });
+}
+
+cl_command_queue
+AccessEvents::last_queue () const
+{
+  for (auto read = reads.rbegin (); read != reads.rend (); ++read) {
+    if (read->queue && !read->event.is_known_to_be_over ())
+      return read->queue;
+  }
+  return write.queue;
+}
+
+void
+AccessEvents::append_waits (GstMapFlags access, Waits &waits)
+{
+  cl_int written = write.event.status ();
+  if (written > CL_COMPLETE || (written < CL_COMPLETE && write.matters))
+    waits.push_back (write.event);
+  if (!(access & GST_MAP_WRITE))
+    return;
+  for (Pending &read : reads) {
+    if (read.event.status () > CL_COMPLETE)
+      waits.push_back (read.event);
+  }
+}
+
+void
+AccessEvents::record (cl_command_queue queue, GstMapFlags access, cl_event event)
+{
+  Pending pending;
+  pending.queue = queue;
+  pending.event = TrackedEvent (event);
+  if (access & GST_MAP_WRITE) {
+    /* It waited for the reads, so whoever waits for it waits for them too. */
+    reads.clear ();
+    write = std::move (pending);
+    return;
+  }
+  for (Pending &read : reads) {
+    if (read.queue == queue) {
+      read = std::move (pending);
+      return;
+    }
+  }
+  reads.push_back (std::move (pending));
+}
+
+bool
+wait_sync (const Waits &waits, bool &blocked, GError **error)
+{
+  bool succeeded = true;
+
+  blocked = false;
+  for (const TrackedEvent &event : waits) {
+    cl_int status = event.last_status ();
+    if (status > CL_COMPLETE) {
+      blocked = true;
+      status = event.wait ();
+    }
+    if (!gst_opencl_check (status, "a transfer", succeeded ? error : nullptr))
+      succeeded = false;
+  }
+  return succeeded;
+}
+
+bool
+are_over (const Waits &waits)
+{
+  return std::all_of (waits.begin (), waits.end (),
+      [] (const TrackedEvent &event) { return event.is_known_to_be_over (); });
+}
+} // namespace opencl

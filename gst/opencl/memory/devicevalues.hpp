@@ -1,0 +1,79 @@
+/* gstreamer-opencl: numbers that a kernel wrote, read by the host later
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#pragma once
+
+#include <gst/opencl/context/gstopenclinflight.h>
+#include <gst/opencl/context/pinnedblock.hpp>
+
+namespace opencl {
+/* The read is enqueued at once, and the host waits when it wants the numbers. They go to pinned
+ * memory: a driver waits for a read into other memory, and the device then for commands. */
+class ReadBack {
+public:
+  ReadBack () = default;
+  ReadBack (const ReadBack &) = delete;
+  ~ReadBack ()
+  {
+    if (is_under_way ())
+      wait (nullptr);
+  }
+
+  /* The context outlives it. */
+  bool create (GstOpenCLContext *context, gsize wanted, GError **error)
+  {
+    count = wanted;
+    block = PinnedBlock::make (context, bytes (), error);
+    return block != nullptr;
+  }
+
+  gsize bytes () const { return count * sizeof (cl_uint); }
+
+  /* Enqueues the read of as many cl_uint of `from`. Waits for an earlier read first. */
+  bool read (cl_command_queue queue, cl_mem from, GError **error)
+  {
+    cl_event event;
+    if (is_under_way () && !wait (error))
+      return false;
+    if (!block) {
+      g_set_error_literal (error, GST_OPENCL_ERROR, GST_OPENCL_ERROR_FAILED,
+          "the device did not finish an earlier read");
+      return false;
+    }
+    if (!gst_opencl_check (clEnqueueReadBuffer (queue, from, CL_FALSE, 0, bytes (),
+                               block->data (), 0, nullptr, &event),
+            "clEnqueueReadBuffer", error))
+      return false;
+    under_way = cl::Event (event);
+    return gst_opencl_check (clFlush (queue), "clFlush", error);
+  }
+
+  bool is_under_way () const { return under_way () != nullptr; }
+
+  /* While a read is under way: returns whether wait() would return at once. */
+  bool has_ended () const
+  {
+    cl_int state = CL_COMPLETE;
+    clGetEventInfo (
+        under_way (), CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, nullptr);
+    return state <= CL_COMPLETE;
+  }
+
+  /* While a read is under way: returns the numbers, or NULL with an error if it failed. */
+  const cl_uint *wait (GError **error)
+  {
+    gboolean is_over = TRUE;
+    const bool there = gst_opencl_wait (under_way (), &is_over, error);
+    under_way = cl::Event ();
+    if (!is_over)
+      (void)block.release (); /* the device may still write it */
+    return there ? reinterpret_cast<const cl_uint *> (block->data ()) : nullptr;
+  }
+
+private:
+  gsize count = 0;
+  cl::Event under_way; /* empty while nothing is read */
+  std::unique_ptr<PinnedBlock> block;
+};
+} // namespace opencl

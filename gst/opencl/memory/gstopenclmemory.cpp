@@ -1,0 +1,166 @@
+/* gstreamer-opencl: GstMemory in a cl_mem, and pinned host memory beside it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/**
+ * SECTION:gstopenclmemory
+ * @title: GstOpenCLMemory
+ *
+ * Device memory is one linear cl_mem. %GST_MAP_OPENCL maps it without waiting; an
+ * ordinary map is a blocking CPU view: the cl_mem itself where the device works in the
+ * host's memory, else pinned staging memory, which is made at the first such map and
+ * uploaded again at the next use on the device. Every memory knows the
+ * events of its last write and of the reads since, so that commands on different queues
+ * wait for each other on the device and never on the host.
+ *
+ * A CPU map fails where the contents could not be computed or transferred. Where the memory is
+ * of an element's pool, the element posts an error, and a map that only reads succeeds with
+ * a size of 0 instead: theoraenc and vp8enc of GStreamer 1.22.0, which do not check maps,
+ * would crash.
+ */
+#include <gst/opencl/gstopenclmemory.h>
+
+#include "gstopenclallocator.hpp"
+#include <gst/opencl/context/gstopenclcontext-private.hpp>
+
+using opencl::device_storage;
+using opencl::host_storage;
+using opencl::storage_of;
+using opencl::TrackedEvent;
+
+static gboolean
+is_of (GstMemory *memory, gboolean host)
+{
+  return memory && GST_IS_OPENCL_ALLOCATOR (memory->allocator)
+         && GST_OPENCL_ALLOCATOR (memory->allocator)->host == host;
+}
+
+gboolean
+gst_is_opencl_memory (GstMemory *memory)
+{
+  return is_of (memory, FALSE);
+}
+
+gboolean
+gst_is_opencl_host_memory (GstMemory *memory)
+{
+  return is_of (memory, TRUE);
+}
+
+GstMemory *
+gst_opencl_memory_new (GstOpenCLContext *context, gsize size, GError **error)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+  return opencl::allocate_memory (
+      context, FALSE, size, opencl::Contents::undefined, error);
+}
+
+GstMemory *
+gst_opencl_host_memory_new (GstOpenCLContext *context, gsize size, GError **error)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+  return opencl::allocate_memory (
+      context, TRUE, size, opencl::Contents::undefined, error);
+}
+
+GstMemory *
+gst_opencl_memory_new_wrapped (GstOpenCLContext *context, cl_mem handle, gsize size,
+    gpointer user_data, GDestroyNotify notify)
+{
+  g_return_val_if_fail (GST_IS_OPENCL_CONTEXT (context), nullptr);
+  g_return_val_if_fail (
+      gst_opencl_context_check_buffer (context, handle, size, "buffer", nullptr),
+      nullptr);
+
+  return opencl::wrap_memory (context, handle, size, user_data, notify);
+}
+
+GstOpenCLContext *
+gst_opencl_memory_get_context (GstMemory *memory)
+{
+  g_return_val_if_fail (
+      gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory), nullptr);
+  return storage_of (memory).context;
+}
+
+cl_mem
+gst_opencl_memory_get_handle (GstMemory *memory)
+{
+  g_return_val_if_fail (gst_is_opencl_memory (memory), nullptr);
+  return device_storage (memory).handle ();
+}
+
+gsize
+gst_opencl_memory_get_offset (GstMemory *memory)
+{
+  g_return_val_if_fail (gst_is_opencl_memory (memory), 0);
+  return memory->offset;
+}
+
+guint8 *
+gst_opencl_host_memory_get_data (GstMemory *memory)
+{
+  g_return_val_if_fail (gst_is_opencl_host_memory (memory), nullptr);
+  return host_storage (memory).data () + memory->offset;
+}
+
+gboolean
+gst_opencl_memory_begin (
+    GstMemory *memory, cl_command_queue queue, GstMapFlags access, GError **error)
+{
+  g_return_val_if_fail (
+      gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory), FALSE);
+  opencl::Storage &storage = storage_of (memory);
+  return gst_opencl_context_check_queue (storage.context, queue, error)
+         && storage.begin (queue, access, error);
+}
+
+void
+gst_opencl_memory_end (
+    GstMemory *memory, cl_command_queue queue, GstMapFlags access, cl_event event)
+{
+  g_return_if_fail (gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory));
+  opencl::Storage &storage = storage_of (memory);
+  g_return_if_fail (gst_opencl_context_check_queue (storage.context, queue, nullptr));
+  storage.end (queue, access, event);
+}
+
+void
+gst_opencl_memory_discard (GstMemory *memory)
+{
+  g_return_if_fail (gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory));
+  storage_of (memory).discard ();
+}
+
+gboolean
+gst_opencl_memory_map_ahead (GstMemory *memory, cl_event *event, GError **error)
+{
+  g_return_val_if_fail (
+      gst_is_opencl_memory (memory) || gst_is_opencl_host_memory (memory), FALSE);
+  g_return_val_if_fail (event != nullptr, FALSE);
+
+  TrackedEvent enqueued;
+  if (!storage_of (memory).map_ahead (enqueued, error))
+    return FALSE;
+  *event = enqueued ();
+  if (!*event || clRetainEvent (*event) == CL_SUCCESS)
+    return TRUE;
+  *event = nullptr; /* cannot be given away, so it has to be over now */
+  return gst_opencl_check (enqueued.wait (), "clEnqueueMapBuffer", error);
+}
+
+void
+gst_opencl_memory_defer (GstMemory *memory, GstOpenCLDeferred *deferred)
+{
+  g_return_if_fail (gst_is_opencl_memory (memory));
+  g_return_if_fail (GST_IS_OPENCL_DEFERRED (deferred));
+  device_storage (memory).defer (deferred, memory->offset);
+}
+
+GstOpenCLDeferred *
+gst_opencl_memory_ref_deferred (GstMemory *memory)
+{
+  g_return_val_if_fail (gst_is_opencl_memory (memory), nullptr);
+  return device_storage (memory).ref_deferred ();
+}

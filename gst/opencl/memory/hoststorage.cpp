@@ -1,0 +1,69 @@
+/* gstreamer-opencl: pinned host memory that transfers read and write
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "hoststorage.hpp"
+
+#include <gst/opencl/base/gstopenclstatistics-private.h>
+
+namespace opencl {
+HostStorage::HostStorage (GstOpenCLContext *context, std::unique_ptr<PinnedBlock> block)
+    : Storage (context), block (std::move (block))
+{
+}
+
+/* A transfer keeps the device's buffer alive but not this end of it. */
+HostStorage::~HostStorage ()
+{
+  Waits waits;
+  bool blocked;
+  events.append_waits (GST_MAP_READWRITE, waits);
+  wait_sync (waits, blocked, nullptr);
+  if (!are_over (waits))
+    (void)block.release (); /* lost: the device may still use it */
+}
+
+bool
+HostStorage::prepare (
+    cl_command_queue queue, GstMapFlags access, WaitList &waits, GError **error)
+{
+  std::lock_guard<std::mutex> guard (lock);
+  return events.collect_waits (queue, access, waits, error);
+}
+
+void
+HostStorage::end (cl_command_queue queue, GstMapFlags access, cl_event event)
+{
+  std::lock_guard<std::mutex> guard (lock);
+  events.record (queue, access, event);
+}
+
+void
+HostStorage::discard ()
+{
+  std::lock_guard<std::mutex> guard (lock);
+  events.forget_failures ();
+}
+
+guint8 *
+HostStorage::map_sync (GstMapFlags access, GError **error)
+{
+  Waits writes, reads;
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    events.append_waits (GST_MAP_READ, writes);
+    if (access & GST_MAP_WRITE)
+      events.append_waits (GST_MAP_WRITE, reads);
+  }
+  bool waited_for_data, waited_for_room;
+  if (!wait_sync (writes, waited_for_data, error))
+    return nullptr;
+  wait_sync (reads, waited_for_room, nullptr); /* however they end */
+  if (waited_for_data)
+    gst_opencl_count_host_wait ();
+  /* The source is a whole pool ahead of the transfers: that bounds its run-ahead. */
+  if (waited_for_room)
+    gst_opencl_count_throttled ();
+  return block->data ();
+}
+} // namespace opencl

@@ -1,0 +1,200 @@
+/* gstreamer-opencl: where the lines of each plane of a buffer stand
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "planelayout.hpp"
+
+#include <gst/common/framesize.hpp>
+
+#include <algorithm>
+#include <gst/video/gstvideometa.h>
+
+namespace opencl {
+bool
+BufferLayout::operator== (const BufferLayout &other) const
+{
+  return n_planes == other.n_planes
+         && std::equal (planes, planes + n_planes, other.planes);
+}
+
+gsize
+BufferLayout::bytes_needed () const
+{
+  gsize needed = 0;
+  for (guint p = 0; p < n_planes; p++) {
+    const PlaneLayout &plane = planes[p];
+    needed = std::max (
+        needed, end_of_lines (plane.offset, plane.stride, plane.rows, plane.row_bytes));
+  }
+  return needed;
+}
+
+/* Formats that pack pixels in other ways than whole bytes a component use the full line.
+ */
+static gsize
+row_bytes_of (const GstVideoInfo *info, guint plane, gsize stride)
+{
+  gsize bytes = 0;
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++) {
+    if (GST_VIDEO_INFO_COMP_PLANE (info, c) != plane)
+      continue;
+    gsize pixel_stride = GST_VIDEO_INFO_COMP_PSTRIDE (info, c);
+    if (pixel_stride == 0)
+      return stride;
+    bytes = std::max (bytes, gsize (GST_VIDEO_INFO_COMP_WIDTH (info, c)) * pixel_stride);
+  }
+  bool whole_pixels = GST_VIDEO_FORMAT_INFO_IS_COMPLEX (info->finfo) == 0;
+  return whole_pixels && bytes > 0 ? std::min (bytes, stride) : stride;
+}
+
+/* Tiles are not lines, and the lines of a palette are not those of the picture: such
+ * planes are copied in one piece. */
+static bool
+is_in_one_piece (const GstVideoInfo *info, guint plane)
+{
+  return GST_VIDEO_FORMAT_INFO_IS_TILED (info->finfo)
+         || (GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info->finfo)
+             && plane == GST_VIDEO_COMP_PALETTE);
+}
+
+/* From where the caps place the plane to the next one, or to the end. */
+static gsize
+bytes_of_plane (const GstVideoInfo *info, guint plane)
+{
+  gsize start = GST_VIDEO_INFO_PLANE_OFFSET (info, plane);
+  gsize end = GST_VIDEO_INFO_SIZE (info);
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++) {
+    gsize other = GST_VIDEO_INFO_PLANE_OFFSET (info, p);
+    if (other > start)
+      end = std::min (end, other);
+  }
+  return end - start;
+}
+
+static bool
+is_of_two_fields (const GstVideoInfo *info)
+{
+  return GST_VIDEO_INFO_IS_INTERLACED (info)
+         && GST_VIDEO_INFO_INTERLACE_MODE (info) != GST_VIDEO_INTERLACE_MODE_ALTERNATE;
+}
+
+/* Two fields have as many lines of chroma each, where GstVideoInfo leaves room for them.
+ */
+static gsize
+rows_of (const GstVideoInfo *info, guint plane)
+{
+  gsize room = bytes_of_plane (info, plane) / GST_VIDEO_INFO_PLANE_STRIDE (info, plane);
+  gsize rows = 0;
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++) {
+    if (GST_VIDEO_INFO_COMP_PLANE (info, c) != plane)
+      continue;
+    rows = std::max (rows, gsize (GST_VIDEO_INFO_COMP_HEIGHT (info, c)));
+    if (is_of_two_fields (info) && GST_VIDEO_FORMAT_INFO_H_SUB (info->finfo, c) > 0)
+      rows = std::max (rows, std::min (room, gsize (GST_ROUND_UP_2 (rows))));
+  }
+  return rows ? rows : GST_VIDEO_INFO_HEIGHT (info);
+}
+
+/* In GStreamer 1.24 and newer the meta of a DMABuf may say DMA_DRM: the caps say which. */
+static bool
+is_format_of (const GstVideoMeta *meta, const GstVideoInfo *info)
+{
+  static const GstVideoFormat dma_drm = gst_video_format_from_string ("DMA_DRM");
+  return meta->format == GST_VIDEO_INFO_FORMAT (info)
+         || (meta->format == dma_drm && dma_drm != GST_VIDEO_FORMAT_UNKNOWN);
+}
+
+/* A decoder's picture may be larger than what the caps show of it, as for
+ * gst_video_frame_map(). */
+static bool
+meta_agrees (const GstVideoMeta *meta, const GstVideoInfo *info, GError **error)
+{
+  if (is_format_of (meta, info) && meta->width >= guint (GST_VIDEO_INFO_WIDTH (info))
+      && meta->height >= guint (GST_VIDEO_INFO_HEIGHT (info))
+      && meta->n_planes == GST_VIDEO_INFO_N_PLANES (info))
+    return true;
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "The frame's GstVideoMeta says %s %ux%u, expected %s %dx%d from the caps",
+      gst_video_format_to_string (meta->format), meta->width, meta->height,
+      GST_VIDEO_INFO_NAME (info), GST_VIDEO_INFO_WIDTH (info),
+      GST_VIDEO_INFO_HEIGHT (info));
+  return false;
+}
+
+bool
+is_long_enough (GstBuffer *buffer, gsize needed, GError **error)
+{
+  gsize size = gst_buffer_get_size (buffer);
+  return size >= needed || refuse_frame_size (size, "at least ", needed, error);
+}
+
+static bool
+refuse_stride (gint stride, const char *comparison, gsize expected, GError **error)
+{
+  g_set_error (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT,
+      "A plane's stride is %d bytes, expected %s %" G_GSIZE_FORMAT, stride, comparison,
+      expected);
+  return false;
+}
+
+static bool
+plane_of (const GstVideoMeta *meta, const GstVideoInfo *info, guint p, PlaneLayout &plane,
+    GError **error)
+{
+  gint own_stride = GST_VIDEO_INFO_PLANE_STRIDE (info, p);
+  gint stride = meta ? meta->stride[p] : own_stride;
+  gsize offset = meta ? meta->offset[p] : GST_VIDEO_INFO_PLANE_OFFSET (info, p);
+
+  if (is_in_one_piece (info, p)) {
+    gsize bytes = bytes_of_plane (info, p);
+    plane = {offset, bytes, bytes, 1};
+    return stride == own_stride
+           || refuse_stride (stride, "exactly", gsize (own_stride), error);
+  }
+  gsize row_bytes = row_bytes_of (info, p, own_stride);
+  plane = {offset, gsize (stride), row_bytes, rows_of (info, p)};
+  return (stride >= 0 && gsize (stride) >= row_bytes)
+         || refuse_stride (stride, "at least", row_bytes, error);
+}
+
+/* Rows of complex formats and tiles may end with bits that belong to no pixel, and the last
+ * chroma sample of a row may belong to a pixel beyond it. */
+static bool
+has_whole_rows (const GstVideoInfo *info)
+{
+  for (guint c = 0; c < GST_VIDEO_INFO_N_COMPONENTS (info); c++) {
+    if (GST_VIDEO_INFO_COMP_WIDTH (info, c)
+            << GST_VIDEO_FORMAT_INFO_W_SUB (info->finfo, c)
+        != GST_VIDEO_INFO_WIDTH (info))
+      return false;
+  }
+  return !GST_VIDEO_FORMAT_INFO_IS_COMPLEX (info->finfo)
+         && !GST_VIDEO_FORMAT_INFO_IS_TILED (info->finfo);
+}
+
+bool
+has_padding (const GstVideoInfo *info, gsize size)
+{
+  gsize used = 0;
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (info); p++)
+    used += rows_of (info, p)
+            * row_bytes_of (info, p, gsize (GST_VIDEO_INFO_PLANE_STRIDE (info, p)));
+  return used != size || !has_whole_rows (info);
+}
+
+bool
+layout_of (
+    GstBuffer *buffer, const GstVideoInfo *info, BufferLayout &layout, GError **error)
+{
+  GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
+  if (meta && !meta_agrees (meta, info, error))
+    return false;
+
+  layout.n_planes = GST_VIDEO_INFO_N_PLANES (info);
+  for (guint p = 0; p < layout.n_planes; p++) {
+    if (!plane_of (meta, info, p, layout.planes[p], error))
+      return false;
+  }
+  return is_long_enough (buffer, layout.bytes_needed (), error);
+}
+} // namespace opencl

@@ -1,0 +1,195 @@
+/* gstreamer-opencl: device memory that the CPU sees as it is
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "storage.hpp"
+
+#include <gst/opencl/context/gstopenclcontext-private.hpp>
+#include <gst/opencl/gstopenclerror.h>
+#include <gst/opencl/base/gstopenclstatistics-private.h>
+#include <gst/opencl/context/hostmapping.hpp>
+
+namespace opencl {
+namespace {
+/* The device works in the host's memory: the CPU's view is the buffer itself. What the
+ * CPU wrote is the device's once the buffer is no longer mapped for writing, and that is
+ * when the device wants it: between two maps nothing is to be done. */
+class SharedStorage : public DeviceStorage {
+public:
+  SharedStorage (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
+      : DeviceStorage (context, std::move (buffer), size), mapping (this->buffer, size)
+  {
+  }
+
+  ~SharedStorage () override
+  {
+    cl::Event ended;
+    if (mapping.exists () && mapping.end_alone (ended, nullptr))
+      events.record (nullptr, GST_MAP_READ, ended ());
+  }
+
+  bool prepare (cl_command_queue queue, GstMapFlags access, WaitList &waits,
+      GError **error) override
+  {
+    if (!fill_deferred (access, error))
+      return false;
+    std::lock_guard<std::mutex> guard (lock);
+    return (!is_in_the_way_of (access) || end_mapping (queue, error))
+           && events.collect_waits (queue, access, waits, error);
+  }
+
+  void end (cl_command_queue queue, GstMapFlags access, cl_event event) override
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    events.record (queue, access, event);
+    if (access & GST_MAP_WRITE)
+      is_undefined = false;
+  }
+
+  void discard () override
+  {
+    replace_deferred (nullptr, 0);
+    is_shared = false;
+    std::lock_guard<std::mutex> guard (lock);
+    is_undefined = true;
+    events.forget_failures ();
+  }
+
+  guint8 *map_sync (GstMapFlags access, GError **error) override
+  {
+    bool waited_for_data = false, waited_for_room = false;
+    if (!fill_deferred (access, error)
+        || !wait_for_device (access, waited_for_data, waited_for_room, error))
+      return nullptr;
+    guint8 *bytes = map_now (access, waited_for_data, error);
+    if (waited_for_data)
+      gst_opencl_count_host_wait ();
+    /* A source is a whole pool ahead of the device: that bounds its run-ahead. */
+    if (waited_for_room)
+      gst_opencl_count_throttled ();
+    return bytes;
+  }
+
+  void unmap (GstMapFlags access) override
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    users--;
+    if (access & GST_MAP_WRITE)
+      is_undefined = false;
+  }
+
+  bool map_ahead (TrackedEvent &event, GError **error) override
+  {
+    if (!fill_deferred (GST_MAP_READ, error))
+      return false;
+    cl_command_queue queue =
+        gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_DOWNLOAD);
+    std::lock_guard<std::mutex> guard (lock);
+    events.last_write ().status (); /* or PoCL would never end what waits for a failure */
+    if (!mapping.covers (GST_MAP_READ)
+        && !(events.enqueue_waits (queue, GST_MAP_READ, error)
+             && enqueue_mapping (queue, GST_MAP_READ, error)))
+      return false;
+    event = TrackedEvent (mapping.ready () ());
+    return true;
+  }
+
+  void set_contents_on_device () override { is_undefined = false; }
+
+private:
+  /* Whoever maps for the CPU against all rules, while the device writes, keeps his map.
+   */
+  bool is_in_the_way_of (GstMapFlags access) const
+  {
+    return access & GST_MAP_WRITE ? mapping.exists () && users == 0
+                                  : mapping.is_writable ();
+  }
+
+  /* The end of a mapping counts as a write, and so waits as one. Of memory that other threads
+   * use too, it goes to a queue without frames: on `queue` it would stand behind slow kernels,
+   * for which these threads would wait. */
+  bool end_mapping (cl_command_queue queue, GError **error)
+  {
+    const bool is_apart = is_shared && events.are_known_to_be_over ();
+    if (is_apart)
+      queue = gst_opencl_context_get_pinning_queue (context);
+    else if (!events.enqueue_waits (queue, GST_MAP_READWRITE, error))
+      return false;
+    cl::Event ended;
+    /* A decoder reads on in the picture that it has written. */
+    const bool enqueued = users > 0
+                              ? mapping.enqueue (queue, GST_MAP_READ, true, ended, error)
+                              : mapping.enqueue_end (queue, ended, error);
+    if (is_apart)
+      clFlush (queue);
+    if (enqueued)
+      events.record (is_apart ? nullptr : queue, GST_MAP_WRITE, ended ());
+    return enqueued;
+  }
+
+  bool enqueue_mapping (cl_command_queue queue, GstMapFlags access, GError **error)
+  {
+    cl::Event ended;
+    const bool enqueued = mapping.enqueue (queue, access, !is_undefined, ended, error);
+    clFlush (queue);
+    return enqueued;
+  }
+
+  bool wait_for_device (
+      GstMapFlags access, bool &waited_for_data, bool &waited_for_room, GError **error)
+  {
+    Waits writes, reads;
+    bool is_for_data;
+    {
+      std::lock_guard<std::mutex> guard (lock);
+      events.append_waits (GST_MAP_READ, writes);
+      if (access & GST_MAP_WRITE)
+        events.append_waits (GST_MAP_WRITE, reads);
+      is_for_data = !is_undefined;
+    }
+    if (!wait_sync (writes, is_for_data ? waited_for_data : waited_for_room, error))
+      return false;
+    bool blocked;
+    wait_sync (reads, blocked, nullptr); /* however they end */
+    waited_for_room |= blocked;
+    return true;
+  }
+
+  /* The command is soon over and no wait for data, but where it was enqueued ahead. */
+  guint8 *map_now (GstMapFlags access, bool &waited_for_data, GError **error)
+  {
+    std::unique_lock<std::mutex> guard (lock);
+    const bool is_ahead = mapping.covers (access);
+    if (!is_ahead
+        && !enqueue_mapping (
+            gst_opencl_context_get_pinning_queue (context), access, error))
+      return nullptr;
+    users++;
+    guint8 *bytes = mapping.data ();
+    TrackedEvent ready (mapping.ready () ());
+    guard.unlock ();
+
+    bool blocked;
+    ready.status ();
+    const bool mapped = wait_sync ({ready}, blocked, error);
+    waited_for_data |= blocked && is_ahead;
+    if (mapped)
+      return bytes;
+    guard.lock ();
+    users--;
+    mapping.forget ();
+    return nullptr;
+  }
+
+  HostMapping mapping;
+  guint users = 0; /* CPU maps that have not ended */
+  bool is_undefined = true;
+};
+} // namespace
+
+std::shared_ptr<DeviceStorage>
+make_shared_storage (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
+{
+  return std::make_shared<SharedStorage> (context, std::move (buffer), size);
+}
+} // namespace opencl

@@ -1,0 +1,237 @@
+/* gstreamer-opencl: device memory and the work that is still pending in it
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "storage.hpp"
+
+#include "deferredframe.hpp"
+#include <gst/opencl/base/endofqueue.hpp>
+#include <gst/opencl/context/gstopenclcontext-private.hpp>
+#include <gst/opencl/gstopenclerror.h>
+
+namespace opencl {
+Storage::Storage (GstOpenCLContext *context)
+    : context (GST_OPENCL_CONTEXT (gst_object_ref (context)))
+{
+}
+
+Storage::~Storage ()
+{
+  gst_object_unref (context);
+}
+
+bool
+Storage::tell_owner (GError *error)
+{
+  if (owner)
+    return owner->tell (error);
+  g_error_free (error);
+  return false;
+}
+
+guint8 *
+Storage::zeros (gsize size)
+{
+  std::lock_guard<std::mutex> guard (lock);
+  if (!blank)
+    blank.reset (static_cast<guint8 *> (g_try_malloc0 (size)));
+  return blank.get ();
+}
+
+bool
+Storage::begin (cl_command_queue queue, GstMapFlags access, GError **error)
+{
+  WaitList waits (context, queue);
+  return prepare (queue, access, waits, error) && waits.enqueue (error);
+}
+
+bool
+Storage::is_used_elsewhere ()
+{
+  ThreadQueues &own = gst_opencl_context_get_thread_queues (context);
+  std::lock_guard<std::mutex> guard (lock);
+  return events.are_elsewhere (own);
+}
+
+bool
+Storage::delays_writer ()
+{
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    if (events.were_uploads ())
+      return events.delay_upload ();
+  }
+  return is_used_elsewhere ();
+}
+
+DeviceStorage::DeviceStorage (GstOpenCLContext *context, cl::Buffer buffer, gsize size)
+    : Storage (context), size (size), buffer (std::move (buffer))
+{
+}
+
+DeviceStorage::~DeviceStorage ()
+{
+  g_clear_object (&deferred);
+  g_clear_error (&fill_error);
+  buffer = cl::Buffer ();
+  give_back (notify, user_data);
+}
+
+void
+DeviceStorage::set_notify (GDestroyNotify function, gpointer data)
+{
+  notify = function;
+  user_data = data;
+}
+
+/* All commands that use the buffer wait for this one. */
+bool
+DeviceStorage::acquire (
+    const ExternalCalls &calls, const TrackedEvent &released, GError **error)
+{
+  cl_command_queue queue =
+      gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  const cl_mem handle = buffer ();
+  cl_event event;
+
+  if (released ()) /* perhaps on another queue */
+    events.record (nullptr, GST_MAP_WRITE, released ());
+  if (!events.enqueue_waits (queue, GST_MAP_WRITE, error)
+      || !gst_opencl_check (calls.acquire (queue, 1, &handle, 0, nullptr, &event),
+          "clEnqueueAcquireExternalMemObjectsKHR", error))
+    return false;
+  clFlush (queue);
+  end (queue, GST_MAP_WRITE, event);
+  clReleaseEvent (event);
+  release_call = calls.release;
+  return true;
+}
+
+/* Behind all that uses it, on the queue of the last command that does: the thread that
+ * frees the memory may have other work, which must not wait. Where this fails the device is
+ * lost, which the elements report that enqueue frames. */
+TrackedEvent
+DeviceStorage::release ()
+{
+  std::lock_guard<std::mutex> guard (lock);
+  cl_command_queue queue = events.last_queue ();
+  if (!queue)
+    queue = gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  const cl_mem handle = buffer ();
+  cl_event event;
+
+  if (!events.enqueue_waits (queue, GST_MAP_READWRITE, nullptr)
+      || !gst_opencl_check (release_call (queue, 1, &handle, 0, nullptr, &event),
+          "clEnqueueReleaseExternalMemObjectsKHR", nullptr))
+    return events.last_write ();
+  clFlush (queue);
+  events.record (queue, GST_MAP_WRITE, event);
+  clReleaseEvent (event);
+  return events.last_write ();
+}
+
+/* Tells the application that its buffer is free, once the last of all pending commands is
+ * over. */
+void
+DeviceStorage::give_back (GDestroyNotify notify, gpointer user_data)
+{
+  using Owner = std::shared_ptr<void>;
+  Waits pending;
+
+  if (!notify)
+    return;
+  const Owner application (user_data, notify);
+  {
+    std::lock_guard<std::mutex> guard (lock);
+    events.append_waits (GST_MAP_READWRITE, pending);
+  }
+  for (const TrackedEvent &event : pending)
+    gst_opencl_context_release_after (
+        context, event (), [] (gpointer data) { delete static_cast<Owner *> (data); },
+        new Owner (application));
+}
+
+void
+DeviceStorage::defer (GstOpenCLDeferred *work, gsize offset)
+{
+  discard ();
+  replace_deferred (GST_OPENCL_DEFERRED (g_object_ref (work)), offset);
+}
+
+GstOpenCLDeferred *
+DeviceStorage::ref_deferred ()
+{
+  std::lock_guard<std::recursive_mutex> guard (deferred_lock);
+  return deferred ? GST_OPENCL_DEFERRED (g_object_ref (deferred)) : nullptr;
+}
+
+void
+DeviceStorage::replace_deferred (GstOpenCLDeferred *work, gsize offset)
+{
+  GstOpenCLDeferred *before;
+  {
+    std::lock_guard<std::recursive_mutex> guard (deferred_lock);
+    before = deferred;
+    deferred = work;
+    deferred_offset = offset;
+    g_clear_error (&fill_error);
+  }
+  g_clear_object (&before); /* may free buffers, and so run anything */
+}
+
+bool
+DeviceStorage::fill_deferred (GstMapFlags access, GError **error)
+{
+  std::lock_guard<std::recursive_mutex> guard (deferred_lock);
+  if (deferred) {
+    GstOpenCLDeferred *work = deferred;
+    deferred = nullptr; /* from here on this thread may use the memory */
+    enqueue_fill (work, &fill_error);
+    g_object_unref (work);
+  }
+  if (fill_error && !(access & GST_MAP_READ))
+    g_clear_error (&fill_error); /* it is written anew */
+  if (fill_error && error && !*error)
+    *error = g_error_copy (fill_error);
+  return !fill_error;
+}
+
+/* On the queue of the element that deferred the work, which may not change its queue
+ * meanwhile; on that of the calling thread once the element has stopped. */
+bool
+DeviceStorage::enqueue_fill (GstOpenCLDeferred *work, GError **error)
+{
+  const std::shared_ptr<ElementQueues> queues = queues_of_deferred (work);
+  std::unique_lock<std::mutex> held;
+  cl_command_queue queue = nullptr;
+  if (queues) {
+    held = queues->hold ();
+    queue = queues->compute_while_held ();
+  }
+  if (!queue)
+    queue = gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
+  return enqueue_fill_on (queue, work, error);
+}
+
+bool
+DeviceStorage::enqueue_fill_on (
+    cl_command_queue queue, GstOpenCLDeferred *work, GError **error)
+{
+  cl_event event;
+  if (!begin (queue, GST_MAP_WRITE, error))
+    return false;
+  bool enqueued = GST_OPENCL_DEFERRED_GET_CLASS (work)->fill (
+      work, buffer (), deferred_offset, queue, error);
+  if (!enqueue_end (queue, &event, enqueued ? error : nullptr))
+    return false;
+  clFlush (queue);
+  end (queue, GST_MAP_WRITE, event);
+  if (const GstOpenCLFrame *source = gst_opencl_deferred_get_source (work)) {
+    GstOpenCLFrame read = *source;
+    read.queue = queue;
+    gst_opencl_frame_unmap (&read, event);
+  }
+  clReleaseEvent (event);
+  return enqueued;
+}
+} // namespace opencl

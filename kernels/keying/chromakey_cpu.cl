@@ -1,0 +1,217 @@
+/* chromakey: the soft methods for a device that is a CPU
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A work-item does a tile of TILE_COLUMNS by at most WIDE_ROWS pixels, alone, sixteen
+ * pixels at a time, and keeps what neighbours need, lumas, distances and marks of the
+ * core, in memory of its own: the picture is read twice and written once.
+ */
+#define LANES 16
+#include "screenline.clh"
+#include "pixels_cpu.clh"
+
+#define TILE_COLUMNS 256
+#define MARGIN 16 /* columns of each side, where there are neighbours to look at */
+#define LINE_COLUMNS (TILE_COLUMNS + 2 * MARGIN)
+#define CORE_REACH (2 * CORE_RADIUS)
+#define LINES (WIDE_ROWS + 2 * CORE_REACH)
+#define BEHIND 32 /* for what loads beyond the last line's end */
+
+typedef struct {
+  float luma[LINES * LINE_COLUMNS];
+  float distance[LINES * LINE_COLUMNS];
+  uchar marks[LINES * LINE_COLUMNS + BEHIND];
+  uchar other[LINES * LINE_COLUMNS + BEHIND];
+  float moments[MOMENTS][LINE_COLUMNS];
+} Tile;
+
+typedef struct {
+  int x, y;          /* of the first pixel that is written */
+  int width, height; /* of the frame */
+  int columns, rows; /* that are written, */
+  int reach;         /* and lines above and below that are looked at */
+} Place;
+
+#define OF_BOTH(field, component)                                                        \
+  (float16)((float8)(first.field.component), (float8)(second.field.component))
+
+/* The screen of sixteen columns; within them lies one centre at the most, after eight. */
+INLINED Colors
+screen_along (Keyer keyer, Segment *segment, int x, int y)
+{
+  const float16 offsets = (float16)(0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f, 8.5f,
+      9.5f, 10.5f, 11.5f, 12.5f, 13.5f, 14.5f, 15.5f);
+  if (keyer.plate_stride > 0)
+    return colors_of_pixels (load_wide (PLATE_LINE (keyer, y), x, keyer.plate_stride / PIXEL_BYTES));
+  if (x >= segment->end)
+    *segment = segment_at (keyer, x, y);
+  Segment first = *segment;
+  if (x + 16 <= first.end) {
+    float16 along = x - first.from + offsets;
+    Colors colors = {first.color.s0 + first.slope.s0 * along,
+        first.color.s1 + first.slope.s1 * along, first.color.s2 + first.slope.s2 * along};
+    return colors;
+  }
+  Segment second = *segment = segment_at (keyer, x + 8, y);
+  float16 along = x - (float16)((float8)(first.from), (float8)(second.from)) + offsets;
+  Colors colors = {OF_BOTH (color, s0) + OF_BOTH (slope, s0) * along,
+      OF_BOTH (color, s1) + OF_BOTH (slope, s1) * along,
+      OF_BOTH (color, s2) + OF_BOTH (slope, s2) * along};
+  return colors;
+}
+
+INLINED int
+line_of_frame (Place place, int y)
+{
+  return clamp (y, 0, place.height - 1);
+}
+
+/* Luma, distance and marks of a line of the tile, with its margins */
+INLINED void
+look_at_line (
+    FRAME (const, input), Place place, Keyer keyer, int row, bool marking, Tile *tile)
+{
+  int y = line_of_frame (place, place.y - place.reach + row);
+  __global const uchar *line = LINE (input, y);
+  int at = row * LINE_COLUMNS;
+  Segment segment;
+  segment.end = INT_MIN;
+  for (int column = 0; column < place.columns + 2 * MARGIN; column += 16) {
+    int x = place.x - MARGIN + column;
+    Colors colors = colors_of_pixels (load_wide (line, x, place.width));
+    float16 distance =
+        distance_from_screen (colors, screen_along (keyer, &segment, x, y), keyer);
+    vstore16 (luma_of (colors), 0, tile->luma + at + column);
+    vstore16 (distance, 0, tile->distance + at + column);
+    if (marking)
+      vstore16 (
+          convert_uchar16 (-(distance > CORE_DISTANCE)), 0, tile->marks + at + column);
+  }
+}
+
+/* Combines CORE_SIDE neighbours `step` apart, in each of `lines` rows: with `all_of` whether
+ * all are marked, otherwise their sum */
+INLINED void
+gather (const uchar *from, uchar *to, int lines, int columns, int step, bool all_of)
+{
+  for (int row = 0; row < lines; row++) {
+    for (int column = 0; column < columns; column += 16) {
+      const uchar *at = from + row * LINE_COLUMNS + column;
+      uchar16 result = vload16 (0, at);
+      for (int k = 1; k < CORE_SIDE; k++) {
+        uchar16 next = vload16 (0, at + k * step);
+        result = all_of ? result & next : result + next;
+      }
+      vstore16 (result, 0, to + row * LINE_COLUMNS + column);
+    }
+  }
+}
+
+/* Computes the core of the marks. The tile's first pixel is at marks[CORE_REACH]. */
+INLINED void
+close_core (Place place, Tile *tile)
+{
+  int columns = place.columns + 2 * MARGIN;
+  int lines = place.rows + 2 * CORE_RADIUS;
+  gather (tile->marks, tile->other, lines, columns, LINE_COLUMNS, true);
+  gather (tile->other, tile->marks, lines, columns, 1, true);
+  gather (tile->marks, tile->other, place.rows, columns, LINE_COLUMNS, false);
+  gather (tile->other, tile->marks, place.rows, columns, 1, false);
+}
+
+/* Sums the rows around row `row` of the tile, for each column. */
+INLINED void
+sum_columns (Place place, int row, Tile *tile)
+{
+  for (int column = 0; column < place.columns + 2 * MARGIN; column += 16) {
+    int at = (row - RADIUS) * LINE_COLUMNS + column;
+    Moments sum = {0, 0, 0, 0, 0};
+    for (int k = 0; k < SIDE; k++, at += LINE_COLUMNS) {
+      float16 luma = vload16 (0, tile->luma + at);
+      float16 distance = vload16 (0, tile->distance + at);
+      sum.luma += luma;
+      sum.distance += distance;
+      sum.luma_square += luma * luma;
+      sum.product += luma * distance;
+      sum.distance_square += distance * distance;
+    }
+    vstore16 (sum.luma, 0, tile->moments[0] + column);
+    vstore16 (sum.distance, 0, tile->moments[1] + column);
+    vstore16 (sum.luma_square, 0, tile->moments[2] + column);
+    vstore16 (sum.product, 0, tile->moments[3] + column);
+    vstore16 (sum.distance_square, 0, tile->moments[4] + column);
+  }
+}
+
+INLINED float16
+sum_around (const float *moments)
+{
+  float16 sum = vload16 (0, moments - RADIUS);
+  for (int k = 1; k < SIDE; k++)
+    sum += vload16 (0, moments - RADIUS + k);
+  return sum;
+}
+
+INLINED float16
+refined (const Tile *tile, int column, float16 luma, float16 distance)
+{
+  Moments sum = {sum_around (tile->moments[0] + column),
+      sum_around (tile->moments[1] + column), sum_around (tile->moments[2] + column),
+      sum_around (tile->moments[3] + column), sum_around (tile->moments[4] + column)};
+  return distance_on_line (sum, luma, distance);
+}
+
+INLINED void
+write_line (FRAME (const, input), FRAME (, output), Place place, Keyer keyer, int row,
+    bool refining, bool closing, Tile *tile)
+{
+  int y = place.y + row;
+  int at = (row + place.reach) * LINE_COLUMNS + MARGIN;
+  Segment segment;
+  segment.end = INT_MIN;
+  for (int column = 0; column < place.columns; column += 16) {
+    int x = place.x + column;
+    Pixel16 pixels = load_wide (LINE (input, y), x, place.width);
+    Colors colors = colors_of_pixels (pixels);
+    Colors here = colors;
+    if (keyer.spill > 0)
+      here = screen_along (keyer, &segment, x, y);
+    float16 distance = vload16 (0, tile->distance + at + column);
+    if (refining)
+      distance = refined (
+          tile, MARGIN + column, vload16 (0, tile->luma + at + column), distance);
+    float16 core = 0;
+    if (closing)
+      core = convert_float16 (vload16 (
+                 0, tile->marks + row * LINE_COLUMNS + column + MARGIN - CORE_REACH))
+             / CORE_FULL;
+    store_wide (LINE (output, y), x, place.width,
+        keyed (pixels, colors, here, distance, core, keyer));
+  }
+}
+
+/* Distances are those of `seen`, a quieter picture of the same, or `input` itself.
+ * Work-groups of one work-item, of each at most `most_rows` lines */
+__kernel void
+key_tiles (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
+    uint height, KEYER,
+    uint refining, uint closing, uint most_rows)
+{
+  Tile tile;
+  Keyer keyer = THE_KEYER;
+  Place place = {get_global_id (0) * TILE_COLUMNS, get_global_id (1) * most_rows, width,
+      height, 0, 0, closing ? CORE_REACH : refining ? RADIUS : 0};
+  place.columns = (min (place.width - place.x, TILE_COLUMNS) + 15) / 16 * 16;
+  place.rows = min (place.height - place.y, (int)most_rows);
+
+  for (int row = 0; row < place.rows + 2 * place.reach; row++)
+    look_at_line (THE_FRAME (seen), place, keyer, row, closing, &tile);
+  if (closing)
+    close_core (place, &tile);
+  for (int row = 0; row < place.rows; row++) {
+    if (refining)
+      sum_columns (place, row + place.reach, &tile);
+    write_line (THE_FRAME (input), THE_FRAME (output), place, keyer, row, refining,
+        closing, &tile);
+  }
+}

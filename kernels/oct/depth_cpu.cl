@@ -1,0 +1,462 @@
+/* From raw spectra to depth in one launch, for a CPU
+ *
+ * A work-item makes LANES A-lines at once, each of them in a lane of its vectors: what is
+ * the same for all of them, taps, weights and roots, is read once, and no A-line ever
+ * exchanges anything with another. Work-groups are of one work-item; what it works on
+ * stays in its core's caches.
+ *
+ * The POINTS complex points of a transform, of two real samples each unless the spectrum
+ * is COMPLEX, stand in ROWS x COLUMNS. Columns are transformed first, as they are
+ * interpolated, then rows, whose bins go out as they are made: memory other than that of
+ * a single row or column is passed twice. A row's mirror image is made along with it,
+ * since the bins of a real A-line are taken from both.
+ *
+ * Built for one combination of
+ *   LANES: 4, 8 or 16
+ *   SAMPLES: of an A-line
+ *   GRID: points of its spectrum, a power of two, and OVERSAMPLING: 2 where there are two
+ *   of them for each depth, else 1
+ *   RADIX_1, RADIX_2: of a column; RADIX_3, RADIX_4: of a row. Each 2, 4, 8 or 16
+ *   LOAD_U8, LOAD_U16LE, LOAD_U16BE or LOAD_F32LE: what a sample is
+ *   TAPS: samples that a point is interpolated from; 0: they are the spectrum itself,
+ *   pairs (real, imaginary) if COMPLEX
+ *   BACKGROUND: one is subtracted
+ *   COMPLEX: the spectrum is turned by a phase
+ *   PIXEL, FULL: for a picture, the type of its pixels and the brightest, and
+ *   TILE: A-lines that a work-group makes at most, or
+ *   BINS: the bins are left complex; else levels come line by line
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#include "vectors_cpu.clh"
+
+#define PIXELS JOIN (PIXEL, LANES)
+#define TO_PIXELS JOIN (convert_, PIXELS)
+
+#define POINTS (COMPLEX ? GRID : GRID / 2)
+#define ROWS (RADIX_1 * RADIX_2)
+#define COLUMNS (RADIX_3 * RADIX_4)
+#define DEPTHS (GRID / OVERSAMPLING / 2)
+
+/* Numbers that an A-line is in memory. */
+#define NUMBERS (TAPS == 0 && COMPLEX ? 2 * SAMPLES : SAMPLES)
+
+/* Values that it leaves in the same place, where they go out line by line. */
+#ifdef BINS
+#define VALUES_OF_DEPTH 2
+#else
+#define VALUES_OF_DEPTH 1
+#endif
+#define MOST_NUMBERS                                                                     \
+  (NUMBERS > VALUES_OF_DEPTH * DEPTHS ? NUMBERS : VALUES_OF_DEPTH * DEPTHS)
+
+/* From one row to the next: a cache has more places for them than for powers of two. */
+#define PITCH (COLUMNS + 1)
+
+/* A complex value for each lane */
+typedef struct {
+  FLOATS x, y;
+} Point;
+
+#define COMPONENT FLOATS
+#define POINT Point
+#define POINT_OF(x, y) ((Point){x, y})
+
+#include "level.clh"
+#include "logarithm_cpu.clh"
+#include "radix.clh"
+#include "tables.clh"
+
+/* Raw samples */
+
+#if defined(LOAD_U8)
+#define SAMPLES_OF_WORD 4
+#elif defined(LOAD_F32LE)
+#define SAMPLES_OF_WORD 1
+#else
+#define SAMPLES_OF_WORD 2
+#endif
+
+uint
+assemble_word (global const uchar *bytes)
+{
+  return bytes[0] | (uint)bytes[1] << 8 | (uint)bytes[2] << 16 | (uint)bytes[3] << 24;
+}
+
+/* LANES words of each of LANES A-lines, the last one's where there are no more. `words`:
+ * they lie at multiples of four bytes. */
+void
+load_block (WORDS *block, global const uchar *input, long stride, uint last, uint words)
+{
+#ifdef __ENDIAN_LITTLE__
+  if (words) {
+#pragma unroll
+    for (uint l = 0; l < LANES; l++)
+      block[l] = LOAD (0, (global const uint *)(input + min (l, last) * stride));
+    return;
+  }
+#endif
+  uint assembled[LANES * LANES];
+  for (uint n = 0; n < LANES * LANES; n++)
+    assembled[n] =
+        assemble_word (input + min (n / LANES, last) * stride + 4 * (n % LANES));
+#pragma unroll
+  for (uint l = 0; l < LANES; l++)
+    block[l] = LOAD (l, assembled);
+}
+
+/* The n-th sample of a word of each A-line. */
+FLOATS
+sample_of_word (WORDS word, uint n, uint shift)
+{
+#if defined(LOAD_U8)
+  return TO_FLOATS (AS_INTS ((word >> (8 * n) & 0xff) >> shift));
+#elif defined(LOAD_F32LE)
+  return AS_FLOATS (word);
+#else
+#ifdef LOAD_U16BE
+  word = (word & 0x00ff00ff) << 8 | (word >> 8 & 0x00ff00ff);
+#endif
+  return TO_FLOATS (AS_INTS ((n ? word >> 16 : word & 0xffff) >> shift));
+#endif
+}
+
+#ifdef LOAD_F32LE
+/* Infinity minus infinity is nobody's level: what is not finite is not a number. */
+FLOATS
+finite_or_nan (FLOATS value, INTS *broken)
+{
+  INTS finite = fabs (value) <= FLT_MAX;
+  *broken -= ~finite;
+  return select ((FLOATS)NAN, value, finite);
+}
+
+/* Lanes without an A-line show the last one's again. */
+void
+count_broken (INTS broken, uint last, global uint *counter)
+{
+  uint sum = 0;
+  for (uint lane = 0; lane < LANES && lane <= last; lane++)
+    sum += ((int *)&broken)[lane];
+  if (counter && sum > 0)
+    atomic_add (counter, sum);
+}
+#else
+#define finite_or_nan(value, broken) (value)
+#define count_broken(broken, last, counter)
+#endif
+
+/* The A-lines from `input` on, the last one in the lanes that have none. */
+void
+load_samples (local FLOATS *samples, global const uchar *input, long stride, uint last,
+    uint words, uint shift, global const float *background, global uint *counter)
+{
+  INTS broken = 0;
+  for (uint first = 0; first < NUMBERS / SAMPLES_OF_WORD; first += LANES) {
+    WORDS block[LANES];
+    load_block (block, input + 4 * first, stride, last, words);
+    transpose (block);
+#pragma unroll
+    for (uint w = 0; w < LANES; w++) {
+#pragma unroll
+      for (uint n = 0; n < SAMPLES_OF_WORD; n++) {
+        uint sample = (first + w) * SAMPLES_OF_WORD + n;
+        FLOATS value = finite_or_nan (sample_of_word (block[w], n, shift), &broken);
+        samples[sample] = BACKGROUND ? value - background[sample] : value;
+      }
+    }
+  }
+  count_broken (broken, last, counter);
+  /* Repeat the first and the last sample beyond the ends. */
+  for (uint n = 1; TAPS > 2 && n <= EDGE; n++) {
+    samples[-(int)n] = samples[0];
+    samples[SAMPLES - 1 + n] = samples[SAMPLES - 1];
+  }
+}
+
+FLOATS
+interpolate (local const FLOATS *samples, global const float *tables, uint point)
+{
+  global const float *weights = weights_of (tables, GRID) + point;
+  local const FLOATS *from = samples + first_tap (tables, SAMPLES, GRID, point);
+  FLOATS value = weights[0] * from[0];
+#pragma unroll
+  for (uint t = 1; t < TAPS; t++)
+    value += weights[t * WEIGHT_PITCH (GRID)] * from[t];
+  return value;
+}
+
+Point
+point_of (local const FLOATS *samples, global const float *tables, uint n)
+{
+#if TAPS == 0
+  return (Point){samples[2 * n], samples[2 * n + 1]};
+#elif COMPLEX
+  FLOATS value = interpolate (samples, tables, n);
+  float2 turn = phase_at (tables, n);
+  return (Point){value * turn.x, value * turn.y};
+#else
+  return (Point){
+      interpolate (samples, tables, 2 * n), interpolate (samples, tables, 2 * n + 1)};
+#endif
+}
+
+/* Fourier transforms */
+
+/* roots[k] = exp (-2 pi i k / GRID), of which a transform of `length` takes every so
+ * many. */
+#define ROOT(length, k) roots[(GRID / (length)) * (k)]
+
+void
+transform_column (local const FLOATS *samples, local Point *points,
+    global const float *restrict tables, global const float2 *restrict roots, uint column)
+{
+  Point between[ROWS];
+  for (uint b = 0; b < RADIX_2; b++) {
+    Point x[RADIX_1];
+#pragma unroll
+    for (uint r = 0; r < RADIX_1; r++)
+      x[r] = point_of (samples, tables, (b + r * RADIX_2) * COLUMNS + column);
+    transform_radix (x, RADIX_1);
+#pragma unroll
+    for (uint k = 0; k < RADIX_1; k++)
+      between[k * RADIX_2 + b] = k ? times (x[k], ROOT (ROWS, b * k)) : x[k];
+  }
+  for (uint k = 0; k < RADIX_1; k++) {
+    Point x[RADIX_2];
+#pragma unroll
+    for (uint b = 0; b < RADIX_2; b++)
+      x[b] = between[k * RADIX_2 + b];
+    transform_radix (x, RADIX_2);
+#pragma unroll
+    for (uint q = 0; q < RADIX_2; q++) {
+      uint row = k + RADIX_1 * q;
+      points[row * PITCH + column] = times (x[q], ROOT (POINTS, column * row));
+    }
+  }
+}
+
+/* For complex A-lines, only the first half of the bins, which holds all depths */
+#define BINS_OF_LAST (COMPLEX ? RADIX_4 / 2 : RADIX_4)
+
+void
+transform_row (
+    local const Point *points, Point *bins, global const float2 *restrict roots, uint row)
+{
+  Point between[COLUMNS];
+  for (uint b = 0; b < RADIX_4; b++) {
+    Point x[RADIX_3];
+#pragma unroll
+    for (uint r = 0; r < RADIX_3; r++)
+      x[r] = points[row * PITCH + b + r * RADIX_4];
+    transform_radix (x, RADIX_3);
+#pragma unroll
+    for (uint k = 0; k < RADIX_3; k++)
+      between[k * RADIX_4 + b] = k ? times (x[k], ROOT (COLUMNS, b * k)) : x[k];
+  }
+  for (uint k = 0; k < RADIX_3; k++) {
+    Point x[RADIX_4];
+#pragma unroll
+    for (uint b = 0; b < RADIX_4; b++)
+      x[b] = between[k * RADIX_4 + b];
+    transform_radix (x, RADIX_4);
+#pragma unroll
+    for (uint q = 0; q < BINS_OF_LAST; q++)
+      bins[k + RADIX_3 * q] = x[q];
+  }
+}
+
+/* Output */
+
+/* The bins of all lanes become values in local memory, depth by depth. */
+typedef struct {
+  uint first;
+  uint depths;
+  Scale scale;
+#ifdef FULL
+  local PIXELS *values; /* TILE a depth */
+#else
+  local FLOATS *values;
+#endif
+} Output;
+
+/* Two real samples a point leave the bins at twice their size. */
+#define ENLARGED (COMPLEX ? 1.0f : 2.0f)
+#define LOG2_ENLARGED (COMPLEX ? 0.0f : 1.0f)
+
+FLOATS
+level (Point bin, Scale scale)
+{
+  FLOATS power = bin.x * bin.x + bin.y * bin.y;
+#ifdef LOAD_F32LE
+  power = finite_power (power);
+#endif
+  FLOATS value = scale.logarithmic
+                     ? log2_of (at_least (power, LEAST_POWER * ENLARGED * ENLARGED))
+                     : sqrt (power);
+  return at_least (value * scale.factor + scale.zero, scale.least);
+}
+
+#if defined(FULL)
+/* Lanes beside each other are pixels beside each other. */
+void
+put (Output output, uint depth, Point bin)
+{
+  uint row = depth - output.first;
+  if (row >= output.depths)
+    return;
+  FLOATS brightness = level (bin, output.scale);
+  brightness = brightness < FULL ? brightness : (FLOATS)FULL;
+  output.values[row * (TILE / LANES)] = TO_PIXELS (PIXEL_WORDS (AS_WORDS, brightness));
+}
+
+/* Rows of a picture lie far apart: they are visited once for several times LANES. */
+void
+write_rows (
+    local const PIXELS *tile, uint depths, uint lines, global PIXEL *rows, int stride)
+{
+  const uint whole = lines / LANES;
+  for (uint depth = 0; depth < depths; depth++) {
+    local const PIXELS *values = tile + depth * (TILE / LANES);
+    global PIXEL *row = rows + (long)depth * stride;
+    for (uint n = 0; n < whole; n++)
+      STORE (values[n], n, row);
+    for (uint line = whole * LANES; line < lines; line++)
+      row[line] = ((local const PIXEL *)values)[line];
+  }
+}
+#else
+void
+put (Output output, uint depth, Point bin)
+{
+  uint row = depth - output.first;
+  if (row >= output.depths)
+    return;
+#ifdef BINS
+  output.values[2 * row] = bin.x * (1.0f / ENLARGED);
+  output.values[2 * row + 1] = bin.y * (1.0f / ENLARGED);
+#else
+  output.values[row] = level (bin, output.scale);
+#endif
+}
+
+/* From depth by depth to line by line. */
+void
+write_lines (
+    local const FLOATS *values, uint count, uint lines, global uint *output, ulong stride)
+{
+  for (uint first = 0; first < count; first += LANES) {
+    WORDS block[LANES];
+#pragma unroll
+    for (uint n = 0; n < LANES; n++)
+      block[n] = AS_WORDS (values[min (first + n, count - 1)]);
+    transpose (block);
+    if (first + LANES <= count && lines == LANES) {
+#pragma unroll
+      for (uint l = 0; l < LANES; l++)
+        STORE (block[l], 0, output + l * stride + first);
+      continue;
+    }
+    uint rest[LANES * LANES];
+#pragma unroll
+    for (uint l = 0; l < LANES; l++)
+      STORE (block[l], l, rest);
+    for (uint l = 0; l < lines; l++)
+      for (uint n = 0; n < LANES && first + n < count; n++)
+        output[l * stride + first + n] = rest[l * LANES + n];
+  }
+}
+#endif
+
+#if COMPLEX
+void
+make_rows (local const Point *points, global const float2 *restrict roots, Output output)
+{
+  for (uint row = 0; row < ROWS; row++) {
+    Point bins[COLUMNS];
+    transform_row (points, bins, roots, row);
+    for (uint k = 0; k < COLUMNS / OVERSAMPLING / 2; k++)
+      put (output, row + ROWS * k, bins[k]);
+  }
+}
+#else
+/* Points k and POINTS - k, which are those of the even samples and, times i, of the odd
+ * ones, give bins k and POINTS - k. */
+void
+put_pair (Output output, uint k, Point a, Point b, float2 root)
+{
+  Point even = {a.x + b.x, a.y - b.y};
+  Point odd = times ((Point){a.y + b.y, b.x - a.x}, root);
+  put (output, k, (Point){even.x + odd.x, even.y + odd.y});
+  put (output, POINTS - k, (Point){even.x - odd.x, odd.y - even.y});
+}
+
+void
+make_rows (local const Point *points, global const float2 *restrict roots, Output output)
+{
+  for (uint row = 0; row <= ROWS / 2; row++) {
+    /* The first row and the one half-way mirror themselves. */
+    const bool single = row % (ROWS / 2) == 0;
+    Point bins[2][COLUMNS];
+    for (uint side = 0; side < (single ? 1 : 2); side++)
+      transform_row (points, bins[side], roots, side ? ROWS - row : row);
+    const Point *mirror = bins[single ? 0 : 1];
+    for (uint k = 0; k < (single ? COLUMNS / 2 + (row == 0) : COLUMNS); k++)
+      put_pair (output, row + ROWS * k, bins[0][k],
+          mirror[(row ? COLUMNS - 1 - k : COLUMNS - k) % COLUMNS], roots[row + ROWS * k]);
+  }
+}
+#endif
+
+/* A work-group makes `lines_of_group` A-lines, a multiple of LANES. */
+kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
+make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
+    long input_stride, uint words, uint lines, uint bit_shift, global uint *broken,
+    global const float *restrict tables,
+    global const float *restrict background, uint background_offset,
+    global const float2 *restrict roots, uint lines_of_group, uint first, uint depths,
+    uint logarithmic, float factor, float zero, float least, global void *restrict output,
+    ulong output_offset, int output_stride)
+{
+  local FLOATS samples[MOST_NUMBERS + 2 * EDGE];
+  local Point points[ROWS * PITCH];
+#ifdef FULL
+  local PIXELS tile[DEPTHS * (TILE / LANES)];
+#endif
+  const uint begin = get_group_id (0) * lines_of_group;
+  if (begin >= lines)
+    return;
+  const uint end = min (begin + lines_of_group, lines);
+
+  Output out;
+  out.first = first;
+  out.depths = depths;
+  out.scale.logarithmic = logarithmic;
+  out.scale.factor = logarithmic ? factor : factor / ENLARGED;
+  out.scale.zero = logarithmic ? zero - 2.0f * LOG2_ENLARGED * factor : zero;
+  out.scale.least = least;
+
+  for (uint line = begin; line < end; line += LANES) {
+    load_samples (samples + EDGE, input + input_offset + line * input_stride,
+        input_stride, end - 1 - line, words, bit_shift, background + background_offset,
+        broken);
+    for (uint column = 0; column < COLUMNS; column++)
+      transform_column (samples + EDGE, points, tables, roots, column);
+#ifdef FULL
+    out.values = tile + (line - begin) / LANES;
+    make_rows (points, roots, out);
+#else
+    /* The samples are not needed any more. */
+    out.values = samples;
+    make_rows (points, roots, out);
+    ulong first_value = output_offset + (ulong)line * output_stride;
+    write_lines (samples, VALUES_OF_DEPTH * depths, min (end - line, (uint)LANES),
+        (global uint *)output + VALUES_OF_DEPTH * first_value,
+        (ulong)VALUES_OF_DEPTH * output_stride);
+#endif
+  }
+#ifdef FULL
+  write_rows (tile, depths, end - begin, (global PIXEL *)output + output_offset + begin,
+      output_stride);
+#endif
+}

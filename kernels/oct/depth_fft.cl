@@ -1,0 +1,204 @@
+/* From the bins of A-lines to what octfft and octdisplay put out
+ *
+ * All kernels take the same arguments; A-lines are `bin_stride` bins apart, of which
+ * `depths` from `first` on are wanted. A program is built for one output: PIXEL is the
+ * type of its values, FULL, for a picture, the brightest, and BINS leaves the bins
+ * complex. LANES is that of the vectors of make_picture_strips. What bins are, complex
+ * unless told, depthtypes.clh says. With AUTOMATIC the scale is what find_range left in
+ * `given`. With DIFFERENCE that is a pattern, which is taken away from the bins of each
+ * A-line where `subtracts`, and the first `empty` become 0.
+ *
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+#ifdef LANES
+#include "vectors_cpu.clh"
+#include <unaligned.clh>
+#define COMPONENT FLOATS
+#else
+#define INLINED
+#define COMPONENT float
+#define AS_WORDS as_uint
+#endif
+
+#include "level.clh"
+#include "depthtypes.clh"
+
+#ifdef LANES
+#include "logarithm_cpu.clh"
+#define LOG2(power) log2_of (at_least (power, LEAST_POWER))
+#else
+#define LOG2(power) log2 (power)
+#endif
+
+#define ARGUMENTS                                                                        \
+  global const BIN *restrict bins, uint bin_stride, ulong first, uint depths,            \
+      uint lines, uint logarithmic, float factor, float zero, float least,               \
+      global const float *restrict given, uint subtracts, uint empty,                    \
+      global PIXEL *restrict output, ulong offset, int output_stride
+#ifdef AUTOMATIC
+#define SCALE                                                                            \
+  {                                                                                      \
+    logarithmic, given[0], given[1], given[2]                                            \
+  }
+#else
+#define SCALE                                                                            \
+  {                                                                                      \
+    logarithmic, factor, zero, least                                                     \
+  }
+#endif
+
+INLINED COMPONENT
+level (COMPONENT real, COMPONENT imaginary, Scale scale)
+{
+#ifdef VALUES
+  return at_least (real * scale.factor + scale.zero, scale.least);
+#else
+  COMPONENT power = finite_power (POWER (real, imaginary));
+  COMPONENT value = scale.logarithmic ? LOG2 (power) : AMPLITUDE (power);
+  return at_least (value * scale.factor + scale.zero, scale.least);
+#endif
+}
+
+#ifdef FULL
+#include "rows.clh"
+#endif
+
+/* How the depths of an A-line are displayed */
+typedef struct {
+  Scale scale;
+  global const float *pattern;
+  uint subtracts, empty;
+} Shown;
+#define SHOWN                                                                            \
+  {                                                                                      \
+    SCALE, given, subtracts, empty                                                       \
+  }
+
+INLINED BIN
+bin_of (global const BIN *line, uint depth, Shown shown)
+{
+  BIN bin = line[depth];
+#ifdef DIFFERENCE
+  if (depth < shown.empty)
+    return 0.0f;
+  if (shown.subtracts)
+    bin -= ((global const BIN *)shown.pattern)[depth];
+#endif
+  return bin;
+}
+
+#ifdef LANES
+#ifdef DIFFERENCE
+/* Subtracts the pattern from bins, as floats from the n-th of an A-line on. Clears the first
+ * `empty` depths. */
+INLINED FLOATS
+difference (FLOATS values, int n, Shown shown)
+{
+  const int empty = 2 * (int)shown.empty;
+  if (shown.subtracts)
+    values -= LOAD (0, shown.pattern + n);
+  if (n >= empty)
+    return values;
+  const INTS left = n + LOAD (0, lane_numbers) >= empty;
+  return select ((FLOATS)0.0f, values, left);
+}
+#else
+#define difference(values, n, shown) (values)
+#endif
+
+INLINED COMPONENT
+levels (global const BIN *line, uint depth, uint depths, Shown shown)
+{
+  if (depth + LANES <= depths) {
+#if IS_COMPLEX
+    const FLOATS low =
+        difference (LOAD (0, (global const float *)(line + depth)), 2 * depth, shown);
+    const FLOATS high = difference (
+        LOAD (1, (global const float *)(line + depth)), 2 * depth + LANES, shown);
+    return level (
+        (FLOATS)(low.even, high.even), (FLOATS)(low.odd, high.odd), shown.scale);
+#else
+    return level (LOAD (0, line + depth), (FLOATS)0.0f, shown.scale);
+#endif
+  }
+  float real[LANES], imaginary[LANES];
+  for (uint n = 0; n < LANES; n++) {
+    const BIN bin = bin_of (line, min (depth + n, depths - 1), shown);
+    real[n] = REAL (bin);
+    imaginary[n] = IMAGINARY (bin);
+  }
+  return level (LOAD (0, real), LOAD (0, imaginary), shown.scale);
+}
+
+kernel void
+make_picture_strips (ARGUMENTS)
+{
+  const Shown shown = SHOWN;
+  const size_t first_line = get_global_id (1) * STRIP_LINES;
+  const uint first_depth = get_global_id (0) * STRIP_DEPTHS;
+  if (first_line >= lines || first_depth >= depths)
+    return;
+
+  const uint end = min (first_depth + STRIP_DEPTHS, depths);
+  const uint n_lines = min (lines - (uint)first_line, (uint)STRIP_LINES);
+  Words tile[WORDS_OF_ROW][STRIP_VECTORS];
+  global const BIN *from = bins + first + first_line * bin_stride;
+  for (uint line = 0; line < n_lines; line += PIXELS_OF_WORD) {
+    for (uint depth = first_depth; depth < end; depth += LANES) {
+      Words words = 0;
+#pragma unroll
+      for (uint n = 0; n < PIXELS_OF_WORD; n++) {
+        global const BIN *one = from + min (line + n, n_lines - 1) * (size_t)bin_stride;
+        words |= words_of (levels (one, depth, end, shown)) << PLACE_IN_WORD (n);
+      }
+      tile[line / PIXELS_OF_WORD][(depth - first_depth) / LANES] = words;
+    }
+  }
+  write_strip (tile, end - first_depth, n_lines,
+      output + offset + (long)first_depth * output_stride + first_line, output_stride);
+}
+
+#elif defined(FULL)
+/* A-lines become columns: a group's reads run along the bins and its writes along the
+ * picture's rows. */
+kernel void
+make_picture (ARGUMENTS)
+{
+  local float tile[TILE][TILE + 1];
+  const Shown shown = SHOWN;
+  size_t first_line = get_group_id (0) * TILE;
+  size_t first_depth = get_group_id (1) * TILE;
+  if (first_line >= lines) /* the whole group */
+    return;
+
+  for (uint n = get_local_id (0); n < TILE * TILE; n += get_local_size (0)) {
+    size_t line = first_line + n / TILE, depth = first_depth + n % TILE;
+    if (line < lines && depth < depths) {
+      BIN bin = bin_of (bins + first + line * bin_stride, depth, shown);
+      tile[n / TILE][n % TILE] = level (REAL (bin), IMAGINARY (bin), shown.scale);
+    }
+  }
+  barrier (CLK_LOCAL_MEM_FENCE);
+
+  write_tile (
+      tile, first_line, first_depth, lines, depths, output + offset, output_stride);
+}
+
+#else
+/* Line by line, as the bins are. */
+kernel void
+make_lines (ARGUMENTS)
+{
+  const Scale scale = SCALE;
+  size_t depth = get_global_id (0), line = get_global_id (1);
+  if (depth >= depths || line >= lines)
+    return;
+  BIN bin = bins[line * bin_stride + first + depth];
+#ifdef BINS
+  output[offset + (long)line * output_stride + depth] = bin;
+#else
+  output[offset + (long)line * output_stride + depth] =
+      level (REAL (bin), IMAGINARY (bin), scale);
+#endif
+}
+#endif
