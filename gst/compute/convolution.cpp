@@ -312,7 +312,6 @@ make_convolution (const ConvolutionSettings &settings, const TapsSource &kernel,
   convolution.border = settings.border;
   convolution.activation = settings.activation;
   convolution.method = settings.method;
-  convolution.gemm = settings.gemm;
   convolution.input_type = input.array.type;
   convolution.output_type = type_of_output (input);
   make_output (input, convolution, output);

@@ -16,6 +16,7 @@ enum class Activation { none, relu, relu6, hardswish, sigmoid, silu };
 
 enum class Method { automatic, direct, separable, winograd, im2col, fft };
 /* Who multiplies matrices that are written out */
+/* Deprecated: every value means the product of this plugin. */
 enum class Gemm { automatic, own, clblast };
 enum class TensorLayout { nhwc, nchw };
 enum class KernelLayout { automatic, oihw, hwio };
@@ -80,7 +81,6 @@ struct Convolution {
   Border border = Border::zero;
   Activation activation = Activation::none;
   Method method = Method::automatic;
-  Gemm gemm = Gemm::automatic;
   opencl::NumberType input_type, output_type;
   bool video = false;
   bool nchw = false;
@@ -105,7 +105,7 @@ struct Convolution {
   auto all () const
   {
     return std::tie (input, output, groups, tap_lines, tap_columns, stride, dilation, top,
-        left, border, activation, method, gemm, input_type, output_type, video, nchw,
+        left, border, activation, method, input_type, output_type, video, nchw,
         first_component, components, kept_component, kernel, bias, kernel_steps);
   }
   bool operator== (const Convolution &other) const { return all () == other.all (); }

@@ -1,11 +1,10 @@
-/* Convolution as a product of matrices, the left one written out: what each number of the
- * output sees
+/* Convolution as a matrix product: one row of the left matrix holds the input values of one
+ * output value ("im2col")
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
 #include "convolvemethods.hpp"
 #include "convolvestages.hpp"
-#include "libraryproduct.hpp"
 
 #include <algorithm>
 
@@ -31,13 +30,11 @@ public:
     const gsize bytes = made.pixels () * convolution.groups * depth * sizeof (cl_float);
     at_once = std::clamp (most_bytes / bytes, gsize (1), made.images);
     matrix = opencl::make_buffer (context, at_once * bytes, error);
-    by_library = convolution.gemm == Gemm::clblast;
     return matrix () && set_fours (context, error)
            && kernel.create (context, RESOURCE, "unfold",
                number_options (opencl::NumberType::f32, opencl::NumberType::f32).c_str (),
                error)
-           && (by_library ? create_library (context, filters, error)
-                          : create_own (context, filters, error));
+           && create_product (context, filters, error);
   }
 
   bool enqueue (cl_command_queue queue, const Region &input, const Region &output,
@@ -62,7 +59,7 @@ private:
     return fours () != nullptr;
   }
 
-  bool create_own (GstOpenCLContext *context, const Filters &filters, GError **error)
+  bool create_product (GstOpenCLContext *context, const Filters &filters, GError **error)
   {
     std::vector<cl_int> in_order;
     for (gsize k = 0; k < depth; k += 4)
@@ -73,47 +70,6 @@ private:
                convolution.activation, error)
            && product.set_fours (in_order, error)
            && set_weights_of_taps (product, convolution, filters, error);
-  }
-
-  /* Weights [group][k][filter] as they are, products that wait for bias and activation. */
-  bool create_library (GstOpenCLContext *context, const Filters &filters, GError **error)
-  {
-    const Extent &made = convolution.output;
-    const std::vector<cl_float> all = weights_of_taps (convolution, filters);
-    if (!has_clblast ())
-      return enqueue_library_product (nullptr, {}, error);
-    weights =
-        opencl::make_table (context, all.data (), all.size () * sizeof (cl_float), error);
-    if (!weights ())
-      return false;
-    const std::vector<cl_float> biases = filters.biases_in_order (convolution);
-    bias = opencl::make_table (
-        context, biases.data (), biases.size () * sizeof (cl_float), error);
-    if (!bias ())
-      return false;
-    products = opencl::make_buffer (
-        context, at_once * made.pixels () * made.channels * sizeof (cl_float), error);
-    return products () && ending.create (context, convolution.output_type, error);
-  }
-
-  bool enqueue_library (cl_command_queue queue, const Rows &of, gsize first,
-      const Region &output, GError **error)
-  {
-    const gsize filters = convolution.filters_of_group (), rows = of.count ();
-    const Steps to = steps_of (output.place, convolution.output_type);
-    const gsize size = opencl::info_of (convolution.output_type).size;
-    for (gsize group = 0; group < convolution.groups; group++) {
-      if (!enqueue_library_product (queue,
-              {rows, depth, filters, matrix (), weights (), products (),
-                  group * rows * depth, group * depth * filters, group * rows * filters},
-              error))
-        return false;
-    }
-    return ending.enqueue (queue,
-        {products (), bias (), 1, convolution.groups, filters, filters}, of,
-        cl_int (convolution.activation), output.data,
-        output.place.offset / size + first * gsize (to.image), to,
-        filters * gsize (to.channel), error);
   }
 
   bool unfold (cl_command_queue queue, gsize first, gsize rows, gsize group,
@@ -147,9 +103,6 @@ private:
       if (!unfold (queue, first, rows, group, from, error))
         return false;
     }
-    if (by_library)
-      return enqueue_library (
-          queue, {images, made.height, made.width}, first, output, error);
     return product.enqueue (queue, {images, made.height, made.width}, matrix (), 0,
         {cl_int (made.height * line), 1, cl_int (line), cl_int (depth)}, rows * depth,
         output.data, output.place.offset / size + first * gsize (to.image), to,
@@ -157,13 +110,12 @@ private:
   }
 
   Convolution convolution;
-  bool in_lanes, by_library;
+  bool in_lanes;
   gsize depth, at_once;
   Gathering gathering;
   opencl::Kernel kernel;
-  cl::Buffer matrix, fours, weights, bias, products;
+  cl::Buffer matrix, fours;
   Multiplication product;
-  ProductEnding ending;
 };
 } // namespace
 

@@ -113,9 +113,9 @@ DEFINE_ENUM (method_type, "GstOpenCLConvolveMethod",
     {int (compute::Method::fft), "Multiplication of Fourier spectra", "fft"})
 
 DEFINE_ENUM (gemm_type, "GstOpenCLConvolveGemm",
-    {int (compute::Gemm::automatic), "The fastest: the element's own", "auto"},
-    {int (compute::Gemm::own), "The element's own", "own"},
-    {int (compute::Gemm::clblast), "CLBlast, where this build has it", "clblast"})
+    {int (compute::Gemm::automatic), "The kernel of this element", "auto"},
+    {int (compute::Gemm::own), "The kernel of this element", "own"},
+    {int (compute::Gemm::clblast), "Deprecated: the same as own", "clblast"})
 
 DEFINE_ENUM (layout_type, "GstOpenCLConvolveLayout",
     {int (compute::TensorLayout::nhwc), "(images, height, width, channels)", "nhwc"},
@@ -187,7 +187,7 @@ static const opencl::PropertyTable<ConvolutionSettings> properties = {
         &ConvolutionSettings::flip, flip_type, opencl::playing},
     {"method", "Method", "Convolution method", &ConvolutionSettings::method, method_type,
         opencl::playing},
-    {"gemm", "GEMM", "Matrix multiplication library (method=im2col)",
+    {"gemm", "GEMM", "Deprecated: has no effect (method=im2col)",
         &ConvolutionSettings::gemm, gemm_type, opencl::playing},
     {"scale", "Scale",
         "Factor that the output is multiplied by, for byte values 0 … 255 (video)",

@@ -1,11 +1,11 @@
 #!/bin/bash
 # The product of two matrices of normal numbers, of shape (500, 300) and (300, 700).
 #
-# Usage: matrixproduct.sh [--by tiles|clblast] [OUTPUT]
+# Usage: matrixproduct.sh [--by tiles|convolution] [OUTPUT]
 #
-# It is computed by tiles in local memory (default) or, for comparison, by CLBlast, which
-# openclconvolve has where it was found when that was built. OUTPUT is an array of shape
-# (1, 500, 700), .npy (default matrixproduct.npy); CLBlast's is of (1, 1, 1, 500, 700).
+# Computes the product by tiles in local memory (default), or as a 1 x 1 convolution by
+# openclconvolve. OUTPUT is a .npy array of shape (1, 500, 700), with --by convolution
+# (1, 1, 1, 500, 700) (default matrixproduct.npy).
 #
 # SPDX-License-Identifier: LGPL-2.1-or-later
 set -euo pipefail
@@ -14,7 +14,7 @@ source "$(dirname "$0")/options.sh"
 by=tiles
 named_options=(by)
 read_options matrixproduct.npy "$@"
-check --by "$by" 'tiles|clblast' 'tiles or clblast'
+check --by "$by" 'tiles|convolution' 'tiles or convolution'
 # drawn SEED DIMENSIONS: a matrix, in `drawn`
 drawn () {
   drawn=(openclkernelsrc num-buffers=1 "location=$programs/drawn.cl" kernel=normal_numbers
@@ -34,13 +34,13 @@ by_tiles () {
 }
 
 # The second is a convolution of 1 by 1 from 300 channels to 700 filters.
-by_clblast () {
+by_convolution () {
   unfinished=$(mktemp)
   drawn 2 700:300:1
   launch "${drawn[@]}" ! npysink "location=$unfinished"
   drawn 1 300:500:1:1
   into_npy "${drawn[@]}" ! openclconvolve "kernel=$unfinished" kernel-layout=hwio \
-    method=im2col gemm=clblast
+    method=im2col
 }
 
 "by_$by"

@@ -56,10 +56,7 @@ says_so () {
       ;;
     clblast)
       library=CLBlast
-      command=(gst-launch-1.0 openclkernelsrc num-buffers=1
-        "source=__kernel void f (__global float *output) { output[get_global_id (0)] = 1; }"
-        "output-caps=other/tensors,format=static,num_tensors=1,types=float32,dimensions=(string)1:8:8:1,framerate=25/1"
-        ! openclconvolve method=im2col gemm=clblast "kernel=<<(double)1>>" ! fakesink)
+      command=("$build/tests/benchmark/opencl-bench" compute --case baseline-clblast-matrixproduct --seconds 0.1)
       ;;
     fftw)
       library=FFTW

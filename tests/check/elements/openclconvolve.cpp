@@ -206,35 +206,11 @@ TEST (test_im2col_agrees_with_double_precision)
   check_drawn ("im2col", 25, 1e-5);
 }
 
-/* Where the build has it; else that is what the error says. */
-TEST (test_im2col_by_clblast_agrees_with_double_precision)
+TEST (test_deprecated_gemm_clblast_still_works)
 {
-  Case of = plane (13, 17, 3, 3);
-  of.images = 2;
-  of.channels = 10;
-  of.filters = 14;
-  of.groups = 2;
-  of.activation = "relu";
-  const std::string gemm = "gemm=clblast";
-#ifdef HAVE_CLBLAST
-  check_layer (of, random_layer (of, 4), "im2col", 1e-5, gemm);
   Random random (13);
-  for (int n = 0; n < 10; n++) {
-    const Case drawn_one = drawn (random, {});
-    check_layer (drawn_one, random_layer (drawn_one, guint (n)), "im2col", 1e-5, gemm);
-  }
-#else
-  Folder folder;
-  const std::string kernel = save<float> (
-      folder, "k.npy", NumberType::f32, {14, 5, 3, 3}, random_layer (of, 4).kernel);
-  Chain chain (element_of (of, "im2col") + " " + gemm + " kernel=" + kernel,
-      tensors ("float32", dimensions_of (of)));
-  chain.start ();
-  chain.push (bytes_of (random_layer (of, 4).input));
-  const Said said = said_on (chain.bus, 20 * GST_SECOND);
-  fail_unless_equals_int (int (said.errors.size ()), 1);
-  fail_unless (strstr (said.errors[0].c_str (), "Built without CLBlast"));
-#endif
+  const Case drawn_one = drawn (random, {});
+  check_layer (drawn_one, random_layer (drawn_one, 0), "im2col", 1e-5, "gemm=clblast");
 }
 
 TEST (test_fft_agrees_with_double_precision)

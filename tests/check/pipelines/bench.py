@@ -17,7 +17,6 @@ OPTIONAL = {
     "clfft": "Built without clFFT",
     "baseline-fftw": "libfftw3-dev",
     "baseline-clblast": "built without CLBlast",
-    "3x3-512-clblast": "Built without CLBlast",
     "baseline-ffmpeg": "ffmpeg",
     "baseline-alpha": "no element",
     "baseline-numba": "numba is not installed",
