@@ -50,7 +50,7 @@ array_of_tensors (const GstStructure *structure, ArrayFormat &array, GError **er
          && fits_into_memory (array, error);
 }
 
-/* Of spectra; all others are floats. */
+/* Sample types of spectra; all other formats are floats. */
 const struct {
   const char *format;
   NumberType type;

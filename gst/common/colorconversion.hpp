@@ -1,4 +1,4 @@
-/* From the colours of one raw video format to those of another
+/* Colour conversion between raw video formats
  *
  * Not installed: no C++ type stands in a public header.
  *
@@ -30,7 +30,7 @@ struct alignas (32) FixedPointRow {
 
 struct ColorConversion {
   const char *arithmetic; /* COLORS of convert.cl */
-  /* Of the matrix, in its fixed point; that of a copy changes nothing. */
+  /* Rows of the matrix in fixed point; those of a copy change nothing. */
   FixedPointRow rows[3];
 };
 

@@ -38,6 +38,7 @@ void install_properties_of (GObjectClass *klass, GType of, guint first,
 void forward_set (gpointer part, const GValue *value, GParamSpec *spec);
 void forward_get (gpointer part, GValue *value, GParamSpec *spec);
 
-/* What that class itself adds to its parents', and `device` */
+/* Returns a predicate that accepts the properties of the class itself, without those of its
+ * parents, and `device`. */
 std::function<bool (GParamSpec *)> of_class_or_device (GType type);
 } // namespace opencl

@@ -1,4 +1,4 @@
-/* Caps for whoever asks for some of them
+/* Filters the answer to a caps query
  *
  * Not installed: no C++ type stands in a public header.
  *

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: whether an input buffer is as large as a frame
+/* Whether an input buffer is as large as a frame
  *
  * Not installed: no C++ type stands in a public header.
  *

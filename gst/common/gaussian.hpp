@@ -1,4 +1,4 @@
-/* Weights of a blur
+/* Weights of a Gaussian blur
  *
  * Not installed: no C++ type stands in a public header.
  *
@@ -12,8 +12,8 @@
 #include <vector>
 
 namespace opencl {
-/* Of a Gaussian that `radius` is two deviations of, on one side: of the middle, and of what
- * is 1 to `radius` away. With the other side they sum to 1. */
+/* Returns one side of a Gaussian with a standard deviation of radius / 2: the weight of the
+ * centre, then those at distances 1 to `radius`. Both sides and the centre sum to 1. */
 inline std::vector<gfloat>
 gaussian_weights (guint radius)
 {

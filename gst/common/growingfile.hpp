@@ -33,7 +33,7 @@ public:
    * `suffix`, for readers that look at that. One that does not grow is of one frame. */
   bool create (const std::string &location, const std::string &suffix,
       MakeHeader make_header, bool growing, GError **error);
-  /* What was written before stays readable where this fails. */
+  /* On failure, the frames written before stay readable. */
   bool append (const guint8 *data, gsize size, GError **error);
   /* Gives it its name. */
   bool finish (GError **error);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr gsize magic_size = sizeof npy_magic;
 
-/* What NumPy writes is about a hundred characters long; only arrays of records need more.
+/* Headers that NumPy writes have about a hundred characters; only arrays of records need more.
  */
 constexpr gsize longest_dictionary = G_MAXUINT16;
 
@@ -382,7 +382,7 @@ read_as (const guint8 *data)
   return double (value);
 }
 
-/* Of 10 bits behind the point and 5 of the exponent */
+/* Converts a half float: 10 bits of mantissa, 5 of exponent. */
 double
 read_half (const guint8 *data)
 {

@@ -20,7 +20,7 @@ constexpr guint8 npy_magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
 struct NpyHeader {
   /* As the file says it: "<f4". */
   std::string descr;
-  /* Of one value, or of each of the two parts of a complex one. A bool is a uint8. */
+  /* Type of one value, or of each part of a complex value. A bool is a uint8. */
   NumberType type;
   bool complex = false;
   bool big_endian = false;

@@ -1,4 +1,4 @@
-/* What sinks have in common that write frames of video, OCT and arrays into files
+/* Writes frames of video, OCT data and arrays to files, for sinks
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -35,7 +35,8 @@ is_for_each_frame (const std::string &location)
   return find_counter (location, begin, end);
 }
 
-/* Of a frame: no printf(), since others than `%d` may stand in it. */
+/* Returns the file name of a frame. It may contain other `%` sequences than `%d`, so this does
+ * not use printf(). */
 static std::string
 location_of (const std::string &location, guint frame)
 {

@@ -1,4 +1,4 @@
-/* What sinks have in common that write frames of video, OCT and arrays into files
+/* Writes frames of video, OCT data and arrays to files, for sinks
  *
  * Not installed: no C++ type stands in a public header.
  *
@@ -48,7 +48,7 @@ public:
   bool start ();
   virtual bool set_caps (GstCaps *caps);
   GstFlowReturn render (GstBuffer *buffer);
-  /* What was written is whole. */
+  /* Finishes the file. */
   void finish ();
   /* One error for a stream; what comes after it is refused. Takes @error. */
   GstFlowReturn fail (GError *error);

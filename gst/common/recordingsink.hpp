@@ -1,4 +1,4 @@
-/* What sinks that record do as a GstBaseSink, all in the same way
+/* Common GstBaseSink functions of the file sinks
  *
  * Not installed: no C++ type stands in a public header.
  *
@@ -69,7 +69,7 @@ private:
     return result;
   }
 
-  /* When somebody hears of EOS, the file is there. */
+  /* The file is complete before the EOS message is posted. */
   static gboolean event (GstBaseSink *sink, GstEvent *event)
   {
     if (GST_EVENT_TYPE (event) == GST_EVENT_EOS)

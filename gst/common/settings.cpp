@@ -1,4 +1,4 @@
-/* gstreamer-opencl: properties as one set of values: what is GObject's of each type
+/* Properties as one set of values: what is GObject's of each type
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: properties as one set of values, committed together between two
+/* Properties as one set of values, committed together between two
  * frames
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -33,13 +33,13 @@ struct Fraction {
   gint numerator, denominator;
 };
 
-/* What is told of any property. */
+/* Description of a property */
 struct PropertyText {
   const char *name, *nick, *blurb;
   GParamFlags flags;
 };
 
-/* Of boxed types; shared, so never changed. */
+/* Value of a boxed type. It is shared and must not be changed. */
 using Structure = std::shared_ptr<const GstStructure>;
 using Caps = std::shared_ptr<GstCaps>;
 
@@ -104,7 +104,7 @@ public:
   template <typename Access>
   using Member = std::remove_reference_t<std::invoke_result_t<Access, Values &>>;
 
-  /* Of two values, a text or an array of numbers. */
+  /* A property without a range: a boolean, a text or an array of numbers */
   template <typename Access>
   Property (const char *name, const char *nick, const char *blurb, Access access,
       GParamFlags flags, Revision revision = nullptr)
@@ -287,7 +287,7 @@ public:
     return accept (taken, error);
   }
 
-  /* Of values that make no caps. */
+  /* For settings that do not affect caps */
   template <typename Accept> bool adopt (Accept accept, GError **error)
   {
     return adopt (
@@ -410,7 +410,7 @@ private:
   Values taken;         /* is in force, or is to be with the caps that go with it */
   bool started = false;
 
-  /* Of the streaming thread */
+  /* Used by the streaming thread only */
   guint64 seen = 0; /* the revision that was looked at last */
   guint64 taken_revision = 0;
   guint64 refused = 0;           /* the one that a warning was about */

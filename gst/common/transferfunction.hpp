@@ -1,4 +1,4 @@
-/* How levels of a picture stand for light, in four numbers
+/* Transfer function (linear, sRGB, BT.709 …) as kernel parameters
  *
  * Not installed: no C++ type stands in a public header.
  *
@@ -49,7 +49,7 @@ light_curve_of (const GstVideoInfo *info, LightCurve &curve)
   return false;
 }
 
-/* Of a kernel that is built for one curve */
+/* Returns the build options of a kernel for one transfer function. */
 inline std::string
 light_options (const LightCurve &curve)
 {

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: copies of whole buffers between host and device
+/* Copies of whole buffers between host and device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -41,8 +41,8 @@ GST_OPENCL_API gboolean gst_opencl_buffer_copy_async (GstOpenCLContext *context,
  * @handle: (out) (type gpointer) (transfer none): its cl_mem, valid as long as its memory
  * @offset: (out) (optional): where its bytes begin in @handle
  *
- * What a map with %GST_MAP_OPENCL gives, for languages that know only GStreamer's own map
- * flags. Without any synchronisation: commands on @handle stand between
+ * Returns what a map with %GST_MAP_OPENCL gives, for languages that know only GStreamer's own
+ * map flags. Does not synchronise: enqueue commands on @handle between
  * gst_opencl_memory_begin() and gst_opencl_memory_end() of the buffer's one memory.
  *
  * Returns: whether @buffer is one device memory; of any other nothing is set

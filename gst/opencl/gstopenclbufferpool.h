@@ -1,4 +1,4 @@
-/* gstreamer-opencl: buffers of device memory or of pinned host memory, reused
+/* Buffers of device memory or of pinned host memory, reused
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

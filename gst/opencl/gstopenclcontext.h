@@ -1,4 +1,4 @@
-/* gstreamer-opencl: a device, its cl_context and its command queues, shared between elements
+/* A device, its cl_context and its command queues, shared between elements
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -72,7 +72,7 @@ GST_OPENCL_API GType gst_opencl_queue_get_type (void);
  * or later are chosen. `auto` chooses only devices that have a compiler; others, such as
  * FPGA boards, run programs that were compiled elsewhere.
  *
- * Whoever asks for the same device gets the same context, as long as someone holds it.
+ * Returns the existing context of the same device while a reference to it is held.
  *
  * Returns: (transfer full) (nullable): a context
  *

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: one way to check an OpenCL return code and to report a failure
+/* One way to check an OpenCL return code and to report a failure
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: memory of other interfaces and devices as device memory
+/* Memory of other interfaces and devices as device memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -15,7 +15,7 @@ G_BEGIN_DECLS
  * @GST_OPENCL_HANDLE_DMA_BUF: a file descriptor of a Linux dma_buf
  *   (cl_khr_external_memory_dma_buf)
  *
- * By what memory can be handed over.
+ * Kinds of handles by which memory is imported.
  *
  * Since: 0.3
  */

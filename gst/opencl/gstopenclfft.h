@@ -1,4 +1,4 @@
-/* gstreamer-opencl: Fourier transforms of one and two dimensions, by VkFFT or clFFT
+/* Fourier transforms of one and two dimensions, by VkFFT or clFFT
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -123,7 +123,7 @@ typedef struct {
  * @input: where the samples of the input lie
  * @output: where those of the output lie
  *
- * What is transformed and how. All zero but lengths[0], it is one forward transform of one
+ * Description of a transform. If only lengths[0] is set, it is one forward transform of one
  * line of complex samples.
  *
  * Since: 0.2

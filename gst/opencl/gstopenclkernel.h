@@ -1,4 +1,4 @@
-/* gstreamer-opencl: a kernel of a program, its arguments and its launches
+/* A kernel of a program, its arguments and its launches
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -19,7 +19,7 @@ G_BEGIN_DECLS
  *
  * - `frame.clh`: how a kernel takes a frame
  *
- * What is not there is left to the compiler. An `#include` stands on a line of its own
+ * Includes that are not found are left to the compiler. An `#include` stands on a line of its own
  * and outside of any `#if`. A build log names files and lines as they were written.
  *
  * Since: 0.2

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: GstMemory in a cl_mem, and pinned host memory beside it
+/* GstMemory in a cl_mem, and pinned host memory beside it
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

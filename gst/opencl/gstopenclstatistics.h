@@ -1,4 +1,4 @@
-/* gstreamer-opencl: what each element transferred, launched and waited for
+/* What each element transferred, launched and waited for
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

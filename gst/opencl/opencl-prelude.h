@@ -1,4 +1,4 @@
-/* gstreamer-opencl: what every header of the library starts from
+/* What every header of the library starts from
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: what this project's own plugins and tests use and nobody else has
+/* Private functions of the library for this project's plugins and tests
  *
  * Not installed. The symbols are exported as GSTOPENCL_PRIVATE (gstopencl.map) and may
  * change from one version to the next.

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: everything an element or application includes
+/* Everything an element or application includes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

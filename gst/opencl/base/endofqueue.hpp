@@ -1,4 +1,4 @@
-/* gstreamer-opencl: an event that tells when what is on a queue has ended
+/* An event that tells when what is on a queue has ended
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

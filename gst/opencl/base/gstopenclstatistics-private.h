@@ -1,4 +1,4 @@
-/* gstreamer-opencl: for whom and what is counted
+/* For whom and what is counted
  *
  * Not installed: for this project's elements and tracer. An element elsewhere has a base
  * class that counts for it.
@@ -31,7 +31,7 @@ GST_OPENCL_API void gst_opencl_statistics_leave (GstOpenCLStatistics *previous);
  */
 GST_OPENCL_API void gst_opencl_statistics_mark (GstOpenCLStatistics *stats);
 
-/* Count for whoever is entered in this thread. */
+/* Count for the element that gst_opencl_statistics_enter() set in this thread. */
 GST_OPENCL_API void gst_opencl_count_upload (gsize bytes);
 GST_OPENCL_API void gst_opencl_count_download (gsize bytes);
 GST_OPENCL_API void gst_opencl_count_host_wait (void);

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: the C++ bindings, for owning OpenCL objects inside .cpp files
+/* The C++ bindings, for owning OpenCL objects inside .cpp files
  *
  * Not installed: no C++ type stands in a public header.
  *

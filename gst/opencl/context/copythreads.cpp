@@ -1,4 +1,4 @@
-/* gstreamer-opencl: threads that share the copy of a large block of host memory
+/* Thread pool for large host copies
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,12 +12,12 @@
 namespace opencl {
 using Clock = std::chrono::steady_clock;
 
-/* Whole pages: long enough (5 µs) to be worth a claim, short enough that nobody waits
- * long for a thread that came late. */
+/* Bytes that a thread claims at a time, in whole pages: long enough (5 µs) to be worth a
+ * claim, short enough that no thread waits long for another. */
 static constexpr gsize part_size = 64 * 1024;
 
-/* Where frames come in a row, nobody sleeps between them. */
-static constexpr std::chrono::microseconds patience (250);
+/* Time that an idle thread polls for the next frame before it sleeps */
+static constexpr std::chrono::microseconds polling_time (250);
 
 CopyThreads::CopyThreads (guint helpers)
 {
@@ -64,7 +64,7 @@ CopyThreads::copy (guint8 *to, const guint8 *from, gsize size)
   job->taken = false;
 }
 
-/* (nullable): one that no other thread has; there are more than copies at a time. */
+/* Returns a job that no other thread uses (nullable: all are in use). */
 CopyThreads::Job *
 CopyThreads::take_job ()
 {
@@ -75,8 +75,8 @@ CopyThreads::take_job ()
   return nullptr;
 }
 
-/* A helper counts itself before it looks whether the job is open, so that one that is not
- * seen here does not touch it. */
+/* A helper increments `helpers` before it reads `open`. A helper that is not counted here
+ * therefore finds the job closed. */
 void
 CopyThreads::share (Job &job)
 {
@@ -106,7 +106,7 @@ CopyThreads::has_work () const
   });
 }
 
-/* Whether there was anything to do. */
+/* Copies parts of all open jobs. Returns whether there were any. */
 bool
 CopyThreads::help ()
 {
@@ -124,8 +124,8 @@ CopyThreads::help ()
   return helped;
 }
 
-/* A camera's frames are so far apart that to stay awake for them would only take time
- * from others. */
+/* Polls while frames follow each other closely. Between the frames of a camera, polling would
+ * only take CPU time from others. */
 void
 CopyThreads::work ()
 {
@@ -134,11 +134,11 @@ CopyThreads::work ()
     if (help ())
       continue;
     auto start = Clock::now ();
-    while (in_a_row && !has_work () && Clock::now () - start < patience)
+    while (in_a_row && !has_work () && Clock::now () - start < polling_time)
       std::this_thread::yield ();
     if (!has_work ())
       sleep ();
-    in_a_row = Clock::now () - start < patience;
+    in_a_row = Clock::now () - start < polling_time;
   }
 }
 

@@ -54,7 +54,7 @@ make_buffer (GstOpenCLContext *context, gsize size, cl::Buffer &buffer, GError *
   return buffer () != nullptr;
 }
 
-/* Of these values, which are counted as an upload. */
+/* Creates a buffer with these values and counts them as an upload. */
 inline cl::Buffer
 make_filled_buffer (GstOpenCLContext *context, const void *values, gsize size,
     GError **error, cl_mem_flags access = CL_MEM_READ_WRITE)
@@ -66,7 +66,7 @@ make_filled_buffer (GstOpenCLContext *context, const void *values, gsize size,
   return buffer;
 }
 
-/* What kernels only read. */
+/* Creates a read-only buffer with these values. */
 inline cl::Buffer
 make_table (GstOpenCLContext *context, const void *values, gsize size, GError **error)
 {

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: which OpenCL device "auto", "gpu", "0:1" or a name means
+/* Which OpenCL device "auto", "gpu", "0:1" or a name means
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

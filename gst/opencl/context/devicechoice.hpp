@@ -1,4 +1,4 @@
-/* gstreamer-opencl: which OpenCL device "auto", "gpu", "0:1" or a name means
+/* Which OpenCL device "auto", "gpu", "0:1" or a name means
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,7 +11,7 @@
 #include <vector>
 
 namespace opencl {
-/* What a device says of itself, as far as a choice goes. */
+/* Properties of a device that select it */
 struct DeviceDescription {
   std::string index; /* "PLATFORM:DEVICE", empty where no platform lists it */
   std::string name;
@@ -29,7 +29,7 @@ struct ListedDevice {
 };
 std::vector<ListedDevice> list_devices ();
 
-/* What is really asked for: %NULL and "auto" give way to GST_OPENCL_DEVICE. */
+/* Returns GST_OPENCL_DEVICE in place of %NULL and "auto", and other names unchanged. */
 const char *effective_device (const char *device);
 
 /* `index` may be empty. */

@@ -1,4 +1,4 @@
-/* What a context's device says of itself
+/* Queries about the device of a context
  *
  * Not installed: no C++ type stands in a public header.
  *
@@ -47,7 +47,7 @@ largest_group (GstOpenCLContext *context)
   return said > 0 ? said : 1;
 }
 
-/* Of the vectors in a CPU's kernels: as many as its own have, 4, 8 or 16 */
+/* Number of floats in the vectors of a kernel for CPUs: as in the CPU's own, 4, 8 or 16 */
 inline cl_uint
 float_lanes (GstOpenCLContext *context)
 {

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: what cl_khr_external_memory adds to OpenCL's calls
+/* What cl_khr_external_memory adds to OpenCL's calls
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

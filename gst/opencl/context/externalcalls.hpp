@@ -1,4 +1,4 @@
-/* gstreamer-opencl: what cl_khr_external_memory adds to OpenCL's calls
+/* What cl_khr_external_memory adds to OpenCL's calls
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -26,7 +26,7 @@ struct ExternalCalls {
   Enqueue acquire = nullptr;
   Enqueue release = nullptr;
 
-  /* Of the loader, and of the driver of this device. */
+  /* Looks the functions up in the ICD loader and in the driver of the device. */
   static bool find (GstOpenCLContext *context, ExternalCalls &calls, GError **error);
 };
 } // namespace opencl

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: what the library's own files know of a context
+/* Functions of a context that only the library uses
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -66,13 +66,13 @@ opencl::AcquiredBuffers &gst_opencl_context_get_acquired_buffers (
     GstOpenCLContext *context, std::shared_ptr<opencl::AcquiredBuffers> (*make) ());
 
 /* After an OpenCL call has failed: finds out whether that was the end of the device. From
- * then on the context is lost: nobody is given it any more, and whoever wants its device
- * gets a new one. Waits for nothing that a frame does. */
+ * then on the context is lost: an element that asks for the device gets a new context. The
+ * check does not wait for work of frames. */
 void gst_opencl_context_check_device (GstOpenCLContext *context);
 bool gst_opencl_context_is_lost (GstOpenCLContext *context);
 
 /* The device of the context around `handle` (nullable) does not answer: the context is
- * lost, and nobody waits for its commands any more. */
+ * lost, and no thread waits for its commands any more. */
 void gst_opencl_context_give_up (cl_context handle);
 bool gst_opencl_context_was_given_up (cl_context handle);
 

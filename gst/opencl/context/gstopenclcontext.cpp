@@ -1,4 +1,4 @@
-/* gstreamer-opencl: a device, its cl_context and its queues, shared between elements
+/* A device, its cl_context and its queues, shared between elements
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -234,7 +234,7 @@ new_queue (const ContextState &state, cl_int &code)
       clCreateCommandQueue (state.handle (), state.device (), 0, &code));
 }
 
-/* What a variable of the environment says, or else `otherwise`. */
+/* Returns a boolean environment variable, or `otherwise` if it is not set. */
 bool
 is_wanted (const char *variable, bool otherwise)
 {
@@ -708,7 +708,7 @@ gst_opencl_context_to_gst_context (GstOpenCLContext *context)
 using ForeachPad = gboolean (*) (GstElement *, GstElementForeachPadFunc, gpointer);
 
 namespace {
-/* What is looked for among the neighbours. */
+/* A search for a context among linked elements */
 struct Search {
   const gchar *device;
   GstOpenCLContext **context;
@@ -744,7 +744,7 @@ ask_neighbours (GstElement *element, ForeachPad foreach_pad, const gchar *device
   foreach_pad (element, ask_peer, &search);
 }
 
-/* A device that was lost since is one that nobody has. */
+/* A context whose device was lost since counts as none. */
 static gboolean
 is_set (GstElement *element, GstOpenCLContext **context)
 {
@@ -759,8 +759,8 @@ is_set (GstElement *element, GstOpenCLContext **context)
   return set;
 }
 
-/* What the element itself was given before, by the application or its bin: it is for
- * every run. What neighbours have is asked for anew in each, and so not kept there. */
+/* Takes the context that the application or a bin set on the element, which applies to every
+ * run. Contexts of linked elements are queried again in each run and not kept. */
 static void
 take_what_was_given (GstElement *element, const gchar *device, GstOpenCLContext **context)
 {

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: how far the host runs ahead of the device
+/* How far the host runs ahead of the device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: where the host sees a buffer that the device works in, too
+/* Where the host sees a buffer that the device works in, too
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -55,7 +55,8 @@ HostMapping::enqueue (cl_command_queue queue, GstMapFlags access, bool keeps_con
   if (!gst_opencl_check (code, "clEnqueueMapBuffer", error))
     return false;
   cl::Event ready (event);
-  /* After the new one, so that the bytes stay where somebody reads them. */
+  /* Unmap the old mapping after the new one is made, so that the bytes stay valid for
+   * readers. */
   bool replaced = !bytes || enqueue_end (queue, ended, error);
   bytes = static_cast<guint8 *> (place);
   writable = access & GST_MAP_WRITE;

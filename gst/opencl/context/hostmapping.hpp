@@ -1,4 +1,4 @@
-/* gstreamer-opencl: where the host sees a buffer that the device works in, too
+/* Where the host sees a buffer that the device works in, too
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: host memory that a device transfers from and to without a copy
+/* Host memory that a device transfers from and to without a copy
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

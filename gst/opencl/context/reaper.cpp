@@ -1,4 +1,4 @@
-/* gstreamer-opencl: a thread that lets go of host memory once a transfer has read it
+/* A thread that lets go of host memory once a transfer has read it
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -46,7 +46,8 @@ Reaper::run (std::shared_ptr<State> state)
     Entry entry = std::move (state->entries.front ());
     state->entries.pop_front ();
     guard.unlock ();
-    cl_int status = entry.event.wait (); /* whoever enqueued it reports a failure */
+    cl_int status =
+        entry.event.wait (); /* the thread that enqueued it reports a failure */
     if (entry.event.is_known_to_be_over ())
       entry.notify (entry.user_data);
     else

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: a thread that lets go of host memory once a transfer has read it
+/* A thread that lets go of host memory once a transfer has read it
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

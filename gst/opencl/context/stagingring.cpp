@@ -1,4 +1,4 @@
-/* gstreamer-opencl: pinned memory that frames from ordinary memory pass on their way up
+/* Pinned memory that frames from ordinary memory pass on their way up
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -82,7 +82,7 @@ StagingRing::fill (const guint8 *from, gsize size, GError **error)
 
   if (slot.transfer.status () > CL_COMPLETE) {
     gst_opencl_count_throttled ();
-    cl_int status = slot.transfer.wait (); /* who wants the bytes is told how it ended */
+    cl_int status = slot.transfer.wait (); /* readers of the bytes get the status */
     if (!slot.transfer.is_known_to_be_over ()) {
       gst_opencl_check (status, "a wait for an earlier upload", error);
       put_back (slot);
@@ -99,7 +99,7 @@ StagingRing::give_back (Slot &slot, cl_command_queue queue, cl_event transfer)
 {
   if (!transfer)
     finish_patiently (queue);              /* a part of it may be under way */
-  slot.transfer = TrackedEvent (transfer); /* nobody else has the slot */
+  slot.transfer = TrackedEvent (transfer); /* no other thread has the slot */
   put_back (slot);
 }
 } // namespace opencl

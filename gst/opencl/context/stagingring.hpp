@@ -1,4 +1,4 @@
-/* gstreamer-opencl: pinned memory that frames from ordinary memory pass on their way up
+/* Pinned memory that frames from ordinary memory pass on their way up
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

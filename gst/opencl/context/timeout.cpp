@@ -1,4 +1,4 @@
-/* gstreamer-opencl: how long a thread waits for a device
+/* Waits for a device, with an optional timeout
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -11,16 +11,16 @@
 
 namespace opencl {
 namespace {
-/* µs; 0 is for ever. */
+/* Returns the timeout in µs (0 = none). */
 gint64
-patience ()
+timeout ()
 {
-  static const gint64 read = [] {
+  static const gint64 microseconds = [] {
     const gchar *said = g_getenv ("GST_OPENCL_TIMEOUT");
     const gdouble seconds = said ? g_ascii_strtod (said, nullptr) : 0;
     return seconds > 0 && seconds < 1e9 ? gint64 (seconds * G_TIME_SPAN_SECOND) : 0;
   }();
-  return read;
+  return microseconds;
 }
 
 cl_context
@@ -31,8 +31,8 @@ context_of (cl_event event)
   return context;
 }
 
-/* Drivers have no wait of a bounded length: so it is asked again and again. What was given
- * up once is not waited for again. */
+/* OpenCL has no wait with a timeout, so this polls the event. A device that was given up
+ * once is not waited for again. */
 cl_int
 ask_until_over (cl_event event, gint64 limit)
 {
@@ -59,14 +59,14 @@ ask_until_over (cl_event event, gint64 limit)
 cl_int
 wait_patiently (cl_event event)
 {
-  const gint64 limit = patience ();
+  const gint64 limit = timeout ();
   return limit > 0 ? ask_until_over (event, limit) : clWaitForEvents (1, &event);
 }
 
 cl_int
 finish_patiently (cl_command_queue queue)
 {
-  if (patience () == 0)
+  if (timeout () == 0)
     return clFinish (queue);
   cl_event last = nullptr;
   cl_int code = enqueue_end (queue, &last);

@@ -1,7 +1,7 @@
-/* gstreamer-opencl: how long a thread waits for a device
+/* Waits for a device, with an optional timeout
  *
- * As long as it takes, or, with GST_OPENCL_TIMEOUT in the environment, so many seconds:
- * then the device is given up. Read once.
+ * The environment variable GST_OPENCL_TIMEOUT sets the timeout in seconds (unset = none). It
+ * is read once. After a timeout, the device is given up.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

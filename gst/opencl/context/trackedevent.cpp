@@ -1,4 +1,4 @@
-/* gstreamer-opencl: an event, and what is known of how far it is
+/* An event, and what is known of how far it is
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -82,7 +82,7 @@ TrackedEvent::wait () const
       break;
     if (asked != CL_SUCCESS && ++failures == tries) {
       if (waited == CL_SUCCESS)
-        state->seen = asked; /* over, and nobody knows how */
+        state->seen = asked; /* over, with unknown result */
       return asked;
     }
     g_usleep (pause);

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: an event, and what is known of how far it is
+/* An event, and what is known of how far it is
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -12,7 +12,7 @@
 namespace opencl {
 /* A frame's event is kept by its memories, by who bounds the run-ahead and by who wants
  * the bytes. Asking a driver how far it is takes as long as enqueueing a command, so they
- * share the answer: whoever sees that it is over, sees it for all. */
+ * share the answer: the first copy that sees the end records it for all. */
 class TrackedEvent {
 public:
   TrackedEvent () = default;
@@ -25,7 +25,7 @@ public:
   /* CL_COMPLETE, CL_RUNNING, …, or a negative error; asks only while it is not over. What
    * cannot be asked is as far as it was. */
   cl_int status () const;
-  /* What was the answer last time, to anybody. */
+  /* Returns the last known status, of any copy. */
   cl_int last_status () const { return state ? state->seen.load () : CL_COMPLETE; }
   /* Blocks until it is over: how it ended, CL_COMPLETE or a negative error. Where the
    * driver tells nothing any more, its error, and where the wait was given up, no_answer:

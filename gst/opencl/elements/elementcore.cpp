@@ -1,4 +1,4 @@
-/* gstreamer-opencl: what every element on a device does, whatever its base class
+/* What every element on a device does, whatever its base class
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

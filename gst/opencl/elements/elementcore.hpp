@@ -1,4 +1,4 @@
-/* gstreamer-opencl: what every element on a device does, whatever its base class
+/* What every element on a device does, whatever its base class
  *
  * The rules of the three base classes stand here once: which context an element takes,
  * how far it runs ahead and when nothing may be in flight any more, whose buffers it

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: base class of elements that make one buffer of several, of any caps
+/* Base class of elements that make one buffer of several, of any caps
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: what this project's own filters ask their base class for
+/* What this project's own filters ask their base class for
  *
  * Not installed.
  *

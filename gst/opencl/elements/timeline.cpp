@@ -1,4 +1,4 @@
-/* gstreamer-opencl: the frames of a source on its time, forwards or backwards
+/* The frames of a source on its time, forwards or backwards
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: transforms of what a library does not read or write itself: strides,
+/* Transforms of what a library does not read or write itself: strides,
  * and real samples of a length that it has only complex transforms of
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -63,7 +63,7 @@ private:
   gsize columns_ = 0, lines_ = 0;
 };
 
-/* What stands before and after a library's plan, each where it is needed. */
+/* Kernels that run before and after a library's plan, if needed */
 struct Steps {
   const char *before = nullptr;
   const char *after = nullptr;

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: transforms by clFFT
+/* Transforms by clFFT
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -18,7 +18,7 @@
 
 namespace opencl {
 namespace {
-/* Of one dimension in single precision, from clFFT's documentation. */
+/* Limits of a one-dimensional transform in single precision (clFFT's documentation) */
 const gsize longest_line = gsize (1) << 24;
 const gsize radices[] = {2, 3, 5, 7, 11, 13};
 

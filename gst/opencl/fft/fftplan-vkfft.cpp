@@ -1,4 +1,4 @@
-/* gstreamer-opencl: transforms by VkFFT
+/* Transforms by VkFFT
  *
  * VkFFT is one header of 33 thousand lines; no other file includes it.
  *
@@ -176,8 +176,7 @@ private:
     configuration.size[1] = shape_.lengths[1];
     configuration.numberBatches = shape_.batch;
     configuration.performR2C = shape_.real;
-    /* What is not finite in a line would reach the one that it shares a transform with.
-     */
+    /* Merged transforms would spread non-finite samples of one line to another. */
     configuration.disableMergeSequencesR2C = 1;
     configuration.normalize = shape_.inverse && shape_.normalized;
     configuration.makeForwardPlanOnly = !shape_.inverse;

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: what the FFT libraries have in common; not installed
+/* What the FFT libraries have in common; not installed
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -10,7 +10,7 @@
 
 namespace opencl {
 
-/* What is transformed, with every number filled in; lengths[1] is 1 in one dimension. */
+/* Shape of a transform, with all defaults filled in; lengths[1] is 1 in one dimension. */
 struct FFTShape {
   gsize lengths[2];
   gsize batch;

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: Fourier transforms of one and two dimensions, by VkFFT or clFFT
+/* Fourier transforms of one and two dimensions, by VkFFT or clFFT
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

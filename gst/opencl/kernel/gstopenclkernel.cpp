@@ -1,4 +1,4 @@
-/* gstreamer-opencl: a kernel of a program, its arguments and its launches
+/* A kernel of a program, its arguments and its launches
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -16,8 +16,8 @@
 #include <vector>
 
 namespace opencl {
-/* So many work-groups, each of at most so many work-items: where the device allows fewer,
- * first their lines and then their columns are halved. */
+/* Number of work-groups and their maximum size. If the device allows fewer work-items, the
+ * rows of a group are halved first, then its columns. */
 struct Groups {
   gsize columns, rows;
   gsize items, item_rows = 1;
@@ -30,7 +30,7 @@ struct LocalMemory {
 
 class Kernel;
 
-/* What sets several arguments of a kernel: a picture of more than one plane */
+/* A value that sets several arguments of a kernel, such as a frame of several planes */
 class ArgumentGroup {
 public:
   virtual ~ArgumentGroup () = default;

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: whether an engine computes right on a device
+/* Whether an engine computes right on a device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -155,7 +155,7 @@ AccessEvents::record (cl_command_queue queue, GstMapFlags access, cl_event event
   pending.queue = queue;
   pending.event = TrackedEvent (event);
   if (access & GST_MAP_WRITE) {
-    /* It waited for the reads, so whoever waits for it waits for them too. */
+    /* The write waited for the reads, so a wait for the write covers them. */
     reads.clear ();
     write = std::move (pending);
     return;

@@ -15,7 +15,7 @@ class ThreadQueues;
 
 using Waits = std::vector<TrackedEvent>;
 
-/* What the next command on a queue has to wait for. */
+/* Events that the next command on a queue has to wait for */
 class WaitList {
 public:
   explicit WaitList (cl_command_queue queue) : queue (queue) {}
@@ -52,8 +52,8 @@ public:
   bool collect_waits (
       cl_command_queue queue, GstMapFlags access, WaitList &waits, GError **error);
 
-  /* What the host has to wait for. It is told of a failed write too, because it wants the
-   * bytes; a read that failed has harmed nothing. */
+  /* Appends the events that the host has to wait for. They include a failed write, because
+   * the host needs the bytes. A failed read did no harm. */
   void append_waits (GstMapFlags access, Waits &waits);
 
   /* `event` is of the last command on `queue` that accessed the memory; nullptr stands for
@@ -70,7 +70,7 @@ public:
   /* The queue of the last command that is not known to be over, else of the last write. */
   cl_command_queue last_queue () const;
 
-  /* What made the contents; may be empty. */
+  /* Returns the event of the last write, which may be empty. */
   const TrackedEvent &last_write () const { return write.event; }
 
   /* The contents no longer matter, nor whether making them failed. */

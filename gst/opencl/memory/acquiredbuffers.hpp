@@ -1,4 +1,4 @@
-/* gstreamer-opencl: buffers of others that are acquired, each of them once
+/* Buffers of others that are acquired, each of them once
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: what the library's own files know of a pool
+/* Functions of a buffer pool that only the library uses
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -23,9 +23,10 @@ size_in_config (gsize size)
 /* As it is configured, of an OpenCL pool. */
 bool pool_holds (GstBufferPool *pool, gsize size);
 
-/* Of `pool` and the memories that it makes from now on. Not for a pool that is in use. */
+/* Sets the owner of `pool` and of the memories that it allocates from now on. The pool must
+ * not be in use. */
 void pool_reports_to (GstBufferPool *pool, std::shared_ptr<FrameOwner> owner);
 
-/* Whether somebody has been told why `pool` (nullable) has no buffer. */
+/* Returns whether the reason why `pool` (nullable) has no buffer was reported. */
 bool pool_has_reported (GstBufferPool *pool);
 } // namespace opencl

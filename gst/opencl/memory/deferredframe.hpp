@@ -1,4 +1,4 @@
-/* gstreamer-opencl: which frame deferred work makes
+/* The frame that deferred work fills
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,12 +9,12 @@
 #include <gst/opencl/context/threadqueues.hpp>
 
 namespace opencl {
-/* That `deferred` makes all of `made`, a frame of `caps`; `info` (nullable) is of raw
- * video. False where the buffer is not as its caps say. */
+/* Records that `deferred` fills all of `made`, a frame of `caps`. `info` is NULL unless the
+ * caps are raw video. Returns false if the buffer does not fit its caps. */
 bool describe_deferred (GstOpenCLDeferred *deferred, GstCaps *caps,
     const GstVideoInfo *info, GstBuffer *made);
 
-/* Whether `buffer`, a frame of `caps`, is all of what it makes, and nothing else. */
+/* Returns whether `buffer`, a frame of `caps`, is exactly the frame that it fills. */
 bool is_frame_of (GstOpenCLDeferred *deferred, GstCaps *caps, const GstVideoInfo *info,
     GstBuffer *buffer);
 

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: numbers that a kernel wrote, read by the host later
+/* Numbers that a kernel wrote, read by the host later
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: the element that gave out a memory
+/* The element that allocated a memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -7,9 +7,9 @@
 #include <gst/gst.h>
 
 namespace opencl {
-/* Whoever maps a frame, or takes a buffer for one, only hears that there is none: why is
- * to be said by the element whose frame it is. Pools and their memories share this; it
- * does not keep the element. In any thread. */
+/* A failed map or acquire returns no reason to its caller. The element that allocated the
+ * frame reports it instead. Pools and their memories share this object. It holds no reference
+ * to the element. All functions may be called from any thread. */
 class FrameOwner {
 public:
   /* `error` is (transfer full). */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: the allocators of device memory and of pinned host memory
+/* The allocators of device memory and of pinned host memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -204,7 +204,7 @@ gst_opencl_allocator_map (GstMemory *memory, GstMapInfo *info, gsize maxsize)
   return error ? fail_to_map (memory, info, error) : data;
 }
 
-/* What was enqueued meanwhile is waited for here, as nobody else can. */
+/* Waits for the commands that were enqueued meanwhile, because no caller can. */
 static void
 fail_to_unmap (GstMemory *memory, cl_command_queue queue, cl_int code)
 {

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: the memories of this library and what allocates them
+/* The memories of this library and what allocates them
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: copies of whole buffers between host and device
+/* Copies of whole buffers between host and device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -22,7 +22,7 @@ using opencl::PlaneLayout;
 using opencl::StagingRing;
 
 namespace {
-/* A buffer mapped for the CPU; whoever holds it last unmaps and unrefs. */
+/* A buffer mapped for the CPU. The last reference unmaps and unrefs it. */
 struct MappedBuffer {
   GstBuffer *buffer = nullptr;
   GstMapInfo map;
@@ -233,7 +233,7 @@ fits_staging (const PlaneLayout &plane)
   return plane.stride <= StagingRing::block_size && plane.stride <= 2 * plane.row_bytes;
 }
 
-/* What the bytes of `copy` should pass, or nullptr when they go up best as they are. */
+/* Returns the staging ring for `copy`, or nullptr if a direct upload is faster. */
 StagingRing *
 staging_for (const Copy &copy)
 {

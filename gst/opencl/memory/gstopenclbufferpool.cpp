@@ -1,4 +1,4 @@
-/* gstreamer-opencl: buffers of device memory or of pinned host memory, reused
+/* Buffers of device memory or of pinned host memory, reused
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -130,8 +130,8 @@ keep_error (Growth &growth, GError *error)
   growth.error = error;
 }
 
-/* Who asks for a buffer, perhaps a source of another plugin, only knows that there is
- * none. */
+/* Reports why there is no buffer. The caller, which may be a source of another plugin, does
+ * not learn it. */
 static void
 report_error (GstOpenCLBufferPool *self)
 {
@@ -255,8 +255,8 @@ gst_opencl_buffer_pool_alloc_buffer (
   return GST_FLOW_OK;
 }
 
-/* Called when a buffer comes back: nobody wants its contents any more, unless another
- * buffer holds the memory too. The pool drops this one then. */
+/* Called when a buffer returns to the pool. Its contents are discarded, unless another buffer
+ * holds the memory too. The pool drops this buffer then. */
 static void
 gst_opencl_buffer_pool_reset_buffer (GstBufferPool *pool, GstBuffer *buffer)
 {

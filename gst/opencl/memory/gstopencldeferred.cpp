@@ -1,4 +1,4 @@
-/* gstreamer-opencl: work that is still pending in a memory
+/* Work that is still pending in a memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -9,7 +9,7 @@
 typedef struct {
   GstOpenCLFrame source; /* its buffer is a reference, or null */
 
-  /* What it makes. */
+  /* The frame that it fills */
   GstCaps *caps; /* (nullable) */
   gsize offset;
   gsize size;

@@ -1,9 +1,9 @@
-/* gstreamer-opencl: work that is still pending in a memory
+/* Deferred work that fills a memory when it is first accessed
  *
- * An element may leave its work to the one after it, which does both together. Everybody
- * else who uses the memory has the contents made at that moment, and sees no difference.
+ * An element may defer its work to the next element, which runs both in one launch. Any other
+ * access to the memory runs the work first, and sees no difference.
  *
- * Not installed, until somebody outside asks for it.
+ * Not installed.
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -50,8 +50,8 @@ GST_OPENCL_API void gst_opencl_deferred_set_source (
 /**
  * gst_opencl_deferred_get_source:
  *
- * Whoever does the work himself unmaps a copy of the frame, with the event of the command
- * that read it: the work may be done more than once.
+ * A function that runs the work itself unmaps a copy of the frame, with the event of the
+ * command that read it, because the work may run more than once.
  *
  * Returns: (transfer none) (nullable): the source, if it was given one
  */

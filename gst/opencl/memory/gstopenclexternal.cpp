@@ -1,4 +1,4 @@
-/* gstreamer-opencl: memory of other interfaces and devices as device memory
+/* Memory of other interfaces and devices as device memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

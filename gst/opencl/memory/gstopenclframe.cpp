@@ -1,4 +1,4 @@
-/* gstreamer-opencl: a buffer as a kernel sees it: one cl_mem, its planes and strides
+/* A buffer as a kernel sees it: one cl_mem, its planes and strides
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

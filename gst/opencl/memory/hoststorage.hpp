@@ -1,4 +1,4 @@
-/* gstreamer-opencl: pinned host memory that transfers read and write
+/* Pinned host memory that transfers read and write
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: copies between device memory and pinned host memory
+/* Copies between device memory and pinned host memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

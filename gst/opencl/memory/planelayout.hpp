@@ -1,4 +1,4 @@
-/* gstreamer-opencl: where the lines of each plane of a buffer stand
+/* Where the lines of each plane of a buffer stand
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

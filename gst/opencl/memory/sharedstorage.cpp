@@ -1,4 +1,4 @@
-/* gstreamer-opencl: device memory that the CPU sees as it is
+/* Device memory that the CPU sees as it is
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -97,8 +97,8 @@ public:
   void set_contents_on_device () override { is_undefined = false; }
 
 private:
-  /* Whoever maps for the CPU against all rules, while the device writes, keeps his map.
-   */
+  /* Returns whether the mapping must end before `access`. If a caller maps for the CPU while
+   * the device writes, which is an error, its map stays valid. */
   bool is_in_the_way_of (GstMapFlags access) const
   {
     return access & GST_MAP_WRITE ? mapping.exists () && users == 0

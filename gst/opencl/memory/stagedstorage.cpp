@@ -1,4 +1,4 @@
-/* gstreamer-opencl: device memory that the CPU sees through a copy in pinned memory
+/* Device memory that the CPU sees through a copy in pinned memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -168,8 +168,8 @@ private:
 
   std::unique_ptr<PinnedBlock> staging; /* made at the first CPU map */
   AccessEvents staging_events;          /* of staging */
-  /* What made the bytes that were downloaded to staging. The download itself succeeds
-   * also when that failed, and its bytes are stale then. */
+  /* Event of the write whose bytes were downloaded to staging memory. If that write failed,
+   * the download succeeds but its bytes are stale. */
   TrackedEvent staged_from;
   /* Where the contents are; nowhere while undefined. */
   bool on_device = false;

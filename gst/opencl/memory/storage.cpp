@@ -1,4 +1,4 @@
-/* gstreamer-opencl: device memory and the work that is still pending in it
+/* Device memory and the work that is still pending in it
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: what a memory and all that share it have in common
+/* What a memory and all that share it have in common
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -37,7 +37,8 @@ public:
 
   /* Before anybody else has the memory; (nullable) */
   void set_owner (std::shared_ptr<FrameOwner> element) { owner = std::move (element); }
-  /* Why the memory cannot be had: `error` is (transfer full). False where nobody says. */
+  /* Reports `error` (transfer full) by the owner of the memory. Returns false if it has no
+   * owner. */
   bool tell_owner (GError *error);
   /* Until discard(): other threads may use the memory too, and must not wait for what the
    * queue of the first one does before. */

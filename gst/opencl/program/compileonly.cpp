@@ -33,7 +33,7 @@ thread_local const std::atomic<bool> *compile_only = nullptr;
 
 const char *const compiler = "gst-opencl-compile";
 
-/* What the compiler is told. */
+/* One compilation */
 struct Task {
   std::string platform, device, kernel, options, source;
   std::array<std::string, 3> local;
@@ -130,7 +130,7 @@ run (const Task &task, const std::atomic<bool> &cancelled)
     wait_for (child, cancelled);
 }
 
-/* Whether nobody in this process has had that compiled before. */
+/* Returns whether this process has not compiled `task` before. */
 bool
 is_first (const Task &task)
 {

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: programs of this project that the library starts
+/* Programs of this project that the library starts
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* gstreamer-opencl: OpenCL C from the GResources, its includes put in
+/* OpenCL C from the GResources, its includes put in
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
