@@ -1,4 +1,4 @@
-/* Base class of elements that make one buffer of several on the device
+/* Base class of elements that combine several video streams on the device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

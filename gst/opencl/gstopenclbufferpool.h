@@ -1,4 +1,4 @@
-/* Buffers of device memory or of pinned host memory, reused
+/* Buffer pool of device memory or pinned host memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

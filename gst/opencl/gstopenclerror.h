@@ -1,4 +1,4 @@
-/* One way to check an OpenCL return code and to report a failure
+/* Checks OpenCL return codes and reports failures
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

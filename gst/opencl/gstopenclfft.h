@@ -1,4 +1,4 @@
-/* Fourier transforms of one and two dimensions, by VkFFT or clFFT
+/* One- and two-dimensional Fourier transforms by VkFFT or clFFT
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

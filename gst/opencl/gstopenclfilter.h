@@ -1,4 +1,4 @@
-/* Base class of elements that make one buffer of another on the device
+/* Base class of filters that process buffers on the device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

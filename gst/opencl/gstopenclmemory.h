@@ -1,4 +1,4 @@
-/* GstMemory in a cl_mem, and pinned host memory beside it
+/* Device memory (a GstMemory in a cl_mem) and pinned host memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

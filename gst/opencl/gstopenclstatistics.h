@@ -1,4 +1,4 @@
-/* What each element transferred, launched and waited for
+/* Statistics of each element: transfers, launches and waits
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

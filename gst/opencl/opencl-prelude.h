@@ -1,4 +1,4 @@
-/* What every header of the library starts from
+/* Definitions that every public header includes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Everything an element or application includes
+/* All public headers of the library
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

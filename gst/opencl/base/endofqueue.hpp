@@ -1,4 +1,4 @@
-/* An event that tells when what is on a queue has ended
+/* Event for the end of all commands enqueued so far
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* For whom and what is counted
+/* Counts transfers, launches and waits for the current element
  *
  * Not installed: for this project's elements and tracer. An element elsewhere has a base
  * class that counts for it.

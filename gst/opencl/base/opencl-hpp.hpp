@@ -1,4 +1,4 @@
-/* The C++ bindings, for owning OpenCL objects inside .cpp files
+/* OpenCL's C++ bindings, for RAII inside the library
  *
  * Not installed: no C++ type stands in a public header.
  *

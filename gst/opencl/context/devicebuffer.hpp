@@ -1,4 +1,4 @@
-/* Memory of a device that is no frame: tables and what kernels leave for each other
+/* Device buffers that hold no frame: tables and intermediate results
  *
  * Not installed: no C++ type stands in a public header.
  *

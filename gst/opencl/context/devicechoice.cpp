@@ -1,4 +1,4 @@
-/* Which OpenCL device "auto", "gpu", "0:1" or a name means
+/* Selects an OpenCL device by "auto", "gpu", "0:1" or a name
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

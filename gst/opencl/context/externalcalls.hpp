@@ -1,4 +1,4 @@
-/* What cl_khr_external_memory adds to OpenCL's calls
+/* Functions of the extension cl_khr_external_memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* A device, its cl_context and its queues, shared between elements
+/* Context: a device, its cl_context and its command queues, shared between elements
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

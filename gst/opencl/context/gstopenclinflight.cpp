@@ -1,4 +1,4 @@
-/* How far the host runs ahead of the device
+/* Limits the number of frames in flight on the device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

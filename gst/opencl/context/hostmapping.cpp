@@ -1,4 +1,4 @@
-/* Where the host sees a buffer that the device works in, too
+/* Host mapping of a buffer that the device shares with the CPU
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

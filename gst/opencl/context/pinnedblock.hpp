@@ -1,4 +1,4 @@
-/* Host memory that a device transfers from and to without a copy
+/* Pinned host memory, which a device transfers without a copy
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

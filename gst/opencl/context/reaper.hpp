@@ -1,4 +1,4 @@
-/* A thread that lets go of host memory once a transfer has read it
+/* Thread that releases host memory after a transfer has read it
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Pinned memory that frames from ordinary memory pass on their way up
+/* Ring of pinned staging buffers for uploads from pageable memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* An event, and what is known of how far it is
+/* An OpenCL event with its last known status
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

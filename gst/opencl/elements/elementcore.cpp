@@ -1,4 +1,4 @@
-/* What every element on a device does, whatever its base class
+/* Common code of all elements on a device, for every base class
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* What every element on a device does, whatever its base class
+/* Common code of all elements on a device, for every base class
  *
  * The rules of the three base classes stand here once: which context an element takes,
  * how far it runs ahead and when nothing may be in flight any more, whose buffers it

@@ -1,4 +1,4 @@
-/* Streams that a device error has ended, known to all elements of a pipeline
+/* Streams that a device error ended, shared by all elements of a pipeline
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

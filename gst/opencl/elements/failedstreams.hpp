@@ -1,4 +1,4 @@
-/* Streams that a device error has ended, known to all elements of a pipeline
+/* Streams that a device error ended, shared by all elements of a pipeline
  *
  * When one element fails, its source ends the stream, and all other elements see an end like
  * any other: a branch of a tee, a mixer that has further inputs. A stream is known by the

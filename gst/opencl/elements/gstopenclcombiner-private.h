@@ -1,4 +1,4 @@
-/* Base class of elements that make one buffer of several, of any caps
+/* Base class of elements that combine several streams of any caps on the device
  *
  * GstOpenCLAggregator is a GstVideoAggregator, which knows of nothing but video. This one
  * stands on GstAggregator alone.

@@ -1,4 +1,4 @@
-/* Base class of elements that make one buffer of several, of any caps
+/* Base class of elements that combine several streams of any caps on the device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

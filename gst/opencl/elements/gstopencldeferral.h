@@ -1,4 +1,4 @@
-/* How filters defer work to a filter downstream, which runs it together with its own
+/* Lets filters defer work to a downstream filter, which runs both in one launch
  *
  * Not installed.
  *

@@ -1,4 +1,4 @@
-/* What this project's own filters ask their base class for
+/* Private functions of the filter base class
  *
  * Not installed.
  *

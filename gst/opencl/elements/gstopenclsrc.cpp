@@ -1,4 +1,4 @@
-/* Base class of elements that make frames of nothing on the device
+/* Base class of sources that generate frames on the device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Prepares for new settings while frames go on with those before
+/* Prepares new settings in a thread while frames use the old ones
  *
  * Not installed: no C++ type stands in a public header.
  *

@@ -1,4 +1,4 @@
-/* The frames of a source on its time, forwards or backwards
+/* Timestamps of a source's frames, forwards or backwards
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

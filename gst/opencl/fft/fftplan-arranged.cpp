@@ -1,4 +1,4 @@
-/* Transforms of what a library does not read or write itself: strides,
+/* Transforms with layouts that the FFT library does not support: strides,
  * and real samples of a length that it has only complex transforms of
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later

@@ -1,4 +1,4 @@
-/* What the FFT libraries have in common; not installed
+/* Common interface of the FFT libraries (not installed)
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* A kernel of a program, its arguments and its launches
+/* A kernel: its program, its arguments and its launches
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* GstOpenCLKernel for C++: arguments by their types, and variants for how frames lie
+/* GstOpenCLKernel for C++: typed arguments, and variants for frame layouts
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Arguments of a kernel that are local memory, checked against what the device has
+/* Local memory arguments of a kernel, checked against the device's limits
  *
  * Not installed: no C++ type stands in a public header.
  *

@@ -1,4 +1,4 @@
-/* Whether an engine computes right on a device
+/* Self-check: whether an engine computes correctly on a device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Whether an engine computes right on a device
+/* Self-check: whether an engine computes correctly on a device
  *
  * An engine is a way to do an element's work that not every driver compiles right, such as a
  * fused kernel. The program gst-opencl-check runs it on a known input and compares the result

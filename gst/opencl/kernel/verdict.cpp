@@ -1,4 +1,4 @@
-/* Verdicts of the self-check, and their files
+/* Verdicts of the self-check and their cache files
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

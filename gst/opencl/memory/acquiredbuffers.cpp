@@ -1,4 +1,4 @@
-/* Buffers of others that are acquired, each of them once
+/* External buffers that are acquired, each of them once
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Numbers that a kernel wrote, read by the host later
+/* Values that a kernel writes and the host reads back asynchronously
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* The allocators of device memory and of pinned host memory
+/* Allocators of device memory and pinned host memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* The memories of this library and what allocates them
+/* Memory types of the library and their allocators
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Work that is still pending in a memory
+/* Deferred work that fills a memory when it is first accessed
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Memory of other interfaces and devices as device memory
+/* Imports memory of other APIs and devices as device memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

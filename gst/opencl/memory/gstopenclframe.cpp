@@ -1,4 +1,4 @@
-/* A buffer as a kernel sees it: one cl_mem, its planes and strides
+/* A mapped frame for kernels: one cl_mem with its planes and strides
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

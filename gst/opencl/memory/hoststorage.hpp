@@ -1,4 +1,4 @@
-/* Pinned host memory that transfers read and write
+/* A block of pinned host memory
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Finds an element that is linked to one on the device and takes no OpenCL memory
+/* Finds a linked element that does not take OpenCL memory
  *
  * Not installed: no C++ type stands in a public header.
  *

@@ -1,4 +1,4 @@
-/* Where the lines of each plane of a buffer stand
+/* Offset, stride and rows of each plane in a buffer
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

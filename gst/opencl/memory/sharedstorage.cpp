@@ -1,4 +1,4 @@
-/* Device memory that the CPU sees as it is
+/* Device memory that shares its bytes with the CPU
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

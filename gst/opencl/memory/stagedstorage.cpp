@@ -1,4 +1,4 @@
-/* Device memory that the CPU sees through a copy in pinned memory
+/* Device memory with a staging copy in pinned memory for the CPU
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Device memory and the work that is still pending in it
+/* Device memory with its pending work
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* What a memory and all that share it have in common
+/* Storage shared by a memory and its sub-memories
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* How a picture of any format lies in memory, as videoframe.clh reads it
+/* Kernel arguments and build options for video frames of any format (videoframe.clh)
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Programs of this project that the library starts
+/* Finds the helper programs of the library
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Cache of built programs
+/* Cache of built programs in a process
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* OpenCL C from the GResources, its includes put in
+/* Loads OpenCL C from GResources and resolves its includes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
