@@ -1,4 +1,4 @@
-/* Values of a kernel's arguments, from what a user writes
+/* Parses the values of kernel arguments
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Convolution as the sum that it is
+/* Convolution by direct summation
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Translates an expression of the user's to OpenCL C
+/* Translates a user-supplied expression to OpenCL C
  *
  * A parser by recursive descent: each function reads a part of the expression and gives its
  * value. There is no tree; OpenCL C is put together on the way.

@@ -1,4 +1,4 @@
-/* Translates an expression of the user's to OpenCL C
+/* Translates a user-supplied expression to OpenCL C
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

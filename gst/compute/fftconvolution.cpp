@@ -1,4 +1,4 @@
-/* Convolution by way of spectra, where it is a product
+/* Convolution by multiplication of Fourier spectra
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

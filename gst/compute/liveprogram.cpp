@@ -1,4 +1,4 @@
-/* The program of an element: made of its settings, and made anew while it plays
+/* The program of an element: built from its settings, and rebuilt while playing
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

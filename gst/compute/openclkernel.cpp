@@ -1,4 +1,4 @@
-/* openclkernel: a kernel of the user's over frames and arrays
+/* openclkernel: runs a user-supplied kernel on frames and arrays
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -291,7 +291,7 @@ gst_opencl_kernel_filter_class_init (GstOpenclKernelClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OpenCL kernel",
       "Filter/Effect/Video",
-      "Runs an OpenCL kernel or an expression of the user's over video and arrays",
+      "Runs a user-supplied OpenCL kernel or expression on video and arrays",
       "The gst-opencl developers");
 
   transform_class->transform_caps = gst_opencl_kernel_filter_transform_caps;

@@ -1,4 +1,4 @@
-/* openclkernelmixer: a kernel of the user's over several inputs
+/* openclkernelmixer: runs a user-supplied kernel on several inputs
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -303,7 +303,7 @@ gst_opencl_kernel_mixer_class_init (GstOpenCLKernelMixerClass *klass)
       element_class, &src_template, GST_TYPE_AGGREGATOR_PAD);
   gst_element_class_set_static_metadata (element_class, "OpenCL kernel mixer",
       "Filter/Editor/Video/Compositor",
-      "Makes one of several inputs with an OpenCL kernel or an expression of the user's",
+      "Combines several inputs by a user-supplied OpenCL kernel or expression",
       "The gst-opencl developers");
 
   aggregator_class->create_new_pad = gst_opencl_kernel_mixer_create_new_pad;

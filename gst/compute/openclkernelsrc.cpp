@@ -1,4 +1,4 @@
-/* openclkernelsrc: a kernel of the user's makes frames and arrays
+/* openclkernelsrc: generates frames and arrays by a user-supplied kernel
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -268,7 +268,7 @@ gst_opencl_kernel_src_class_init (GstOpenCLKernelSrcClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OpenCL kernel source",
       "Source/Video",
-      "Makes video and arrays with an OpenCL kernel or an expression of the user's",
+      "Generates video and arrays by a user-supplied OpenCL kernel or expression",
       "The gst-opencl developers");
 
   base_class->get_caps = gst_opencl_kernel_src_get_caps;

@@ -1,4 +1,4 @@
-/* The plugin "computeopencl": programs of the user's own in a pipeline
+/* Plugin "computeopencl": user-supplied programs and convolutions
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

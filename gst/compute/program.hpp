@@ -1,4 +1,4 @@
-/* A kernel of the user's, its arguments bound to what flows and to what was set
+/* A user-supplied kernel with its arguments bound to streams and settings
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

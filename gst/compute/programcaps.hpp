@@ -1,4 +1,4 @@
-/* Caps of what a program of the user's makes
+/* Output caps of user-supplied programs
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* The properties that elements with a program of the user's have in common
+/* Common properties of the elements with user-supplied programs
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Convolution by lines and then by columns, where the taps are a product of both
+/* Separable convolution: rows, then columns
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* The arrays that flow through an element, as a kernel's arguments name them
+/* Streams of an element, by the names of kernel arguments
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

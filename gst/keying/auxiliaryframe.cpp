@@ -1,4 +1,4 @@
-/* The picture of a side stream on the device
+/* A frame of an auxiliary stream on the device
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Pictures that come beside those that an element keys, in time with them
+/* Auxiliary video streams of a keying element, synchronised with its input
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* chromakey: what has the colour of the key becomes transparent
+/* chromakey: makes pixels of the key colour transparent
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -170,7 +170,7 @@ struct Messages {
   bool warned = false;
 };
 
-/* What the streaming thread works with. */
+/* State of the streaming thread */
 struct ChromaKeyWork {
   keying::FilmedFormat format; /* of what is filmed */
   GstVideoInfo info;           /* of what is keyed */
@@ -224,11 +224,12 @@ static GType
 method_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Method::distance), "Hard: what differs from the key by less than tolerance",
-          "distance"},
-      {gint (Method::chroma), "Soft: distance from the key in the plane of Cb and Cr",
-          "chroma"},
-      {gint (Method::difference), "Soft: the key's component above the other two",
+      {gint (Method::distance),
+          "Hard key: RGB distance from the key colour below tolerance", "distance"},
+      {gint (Method::chroma),
+          "Soft key: chroma distance from the key colour in the CbCr plane", "chroma"},
+      {gint (Method::difference),
+          "Soft key: colour difference, the screen's component minus the other two",
           "difference"},
       {0, nullptr, nullptr},
   };
@@ -242,17 +243,16 @@ static GType
 auto_key_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (AutoKey::none), "key-color as it is set", "none"},
-      {gint (AutoKey::top_left), "Mean of a sixteenth of the width and height, top left",
+      {gint (AutoKey::none), "Use key-color", "none"},
+      {gint (AutoKey::top_left), "Mean of the top left corner (1/16 of width and height)",
           "top-left"},
-      {gint (AutoKey::top_right), "The same, top right", "top-right"},
-      {gint (AutoKey::bottom_left), "The same, bottom left", "bottom-left"},
-      {gint (AutoKey::bottom_right), "The same, bottom right", "bottom-right"},
-      {gint (AutoKey::rectangle), "Mean of auto-key-x, -y, -width and -height",
+      {gint (AutoKey::top_right), "Mean of the top right corner", "top-right"},
+      {gint (AutoKey::bottom_left), "Mean of the bottom left corner", "bottom-left"},
+      {gint (AutoKey::bottom_right), "Mean of the bottom right corner", "bottom-right"},
+      {gint (AutoKey::rectangle), "Mean of the rectangle auto-key-x, -y, -width, -height",
           "rectangle"},
       {gint (AutoKey::screen),
-          "Green or blue screen, wherever it is, from the first frame that shows one",
-          "screen"},
+          "Colour of a green or blue screen found anywhere in the frame", "screen"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
@@ -264,70 +264,77 @@ auto_key_get_type (void)
 /* Properties */
 
 const opencl::PropertyTable<ChromaKeySettings> properties = {
-    {"method", "Method", "How the key is told from the rest", &ChromaKeySettings::method,
-        method_get_type, keying::playing_flags},
+    {"method", "Method", "Keying method", &ChromaKeySettings::method, method_get_type,
+        keying::playing_flags},
     {"key-color", "Key color",
-        "The colour that becomes transparent, 0xAARRGGBB (alpha is ignored)",
+        "Key colour that becomes transparent, 0xAARRGGBB (alpha is ignored)",
         &ChromaKeySettings::key_color, {0, G_MAXUINT}, keying::playing_flags},
     {"tolerance", "Tolerance",
-        "Hard method: what differs from the key by less is keyed; 1 is black from white",
+        "Maximum distance from the key colour (1 = distance of black and white; "
+        "method=distance)",
         &ChromaKeySettings::tolerance, {0, 1}, keying::playing_flags},
     {"relative", "Relative",
-        "Multiply tolerance by the key's saturation, so that a pale screen keys as a "
-        "strong one",
+        "Multiply tolerance by the saturation of the key colour (for pale screens)",
         &ChromaKeySettings::relative, keying::playing_flags},
     {"channel", "Channel",
-        "What tolerance compares; soft methods: the component that the screen is of",
+        "Component that tolerance compares (soft methods: component of the screen "
+        "colour)",
         &ChromaKeySettings::channel, keying::channel_get_type, keying::playing_flags},
     {"balance", "Balance",
-        "method=difference: what the screen's component is compared with: 0 the smaller "
-        "of the others, 1 the larger",
+        "Component that the screen's component is compared with (0 = smaller of the "
+        "other two, 1 = larger; method=difference)",
         &ChromaKeySettings::balance, {0, 1}, keying::playing_flags},
     {"similarity", "Similarity",
-        "Soft methods: up to this distance from the screen all is transparent; grey is "
-        "at 1",
+        "Chroma distance below which pixels are fully transparent (0 = screen colour, 1 "
+        "= grey; soft methods)",
         &ChromaKeySettings::similarity, {0, 2}, keying::playing_flags},
-    {"smoothness", "Smoothness", "Soft methods: this much further all is opaque",
+    {"smoothness", "Smoothness",
+        "Width of the transition from transparent to opaque, beyond similarity (soft "
+        "methods)",
         &ChromaKeySettings::smoothness, {0, 2}, keying::playing_flags},
-    {"plate", "Plate", "Soft methods: what the screen looks like, place by place",
+    {"plate", "Plate",
+        "Source of the clean plate, the screen colour at each position (soft methods)",
         &ChromaKeySettings::plate, keying::plate_get_type, keying::playing_flags},
     {"plate-location", "Plate location",
-        "plate=file: a picture of the empty screen, where none comes in on the pad plate",
+        "Image of the empty screen (plate=file, unless the plate pad is linked)",
         &ChromaKeySettings::plate_location, opencl::playing},
-    {"adaptive", "Adaptive", "FALSE makes of plate=adaptive plate=none",
+    {"adaptive", "Adaptive", "Deprecated: use plate=none instead of FALSE",
         &ChromaKeySettings::adaptive,
         GParamFlags (keying::playing_flags | G_PARAM_DEPRECATED)},
     {"refine", "Refine",
-        "Soft methods: edges lie where luma says, which is finer than chroma",
+        "Refine matte edges by luma, which has a higher resolution than chroma (soft "
+        "methods)",
         &ChromaKeySettings::refine, keying::playing_flags},
-    {"core", "Core", "Soft methods: make opaque what is well within the subject",
+    {"core", "Core",
+        "Make the interior of the foreground opaque (core matte; soft methods)",
         &ChromaKeySettings::core, keying::playing_flags},
-    {"quiet", "Quiet", "Soft methods: still edges do not flicker with the camera's noise",
+    {"quiet", "Quiet", "Reduce flicker of still edges due to camera noise (soft methods)",
         &ChromaKeySettings::quiet, keying::playing_flags},
-    {"linear", "Linear", "Soft methods: work with light instead of levels",
-        &ChromaKeySettings::linear, keying::playing_flags},
-    {"spill", "Spill", "How much of the screen's light is taken off the picture",
+    {"linear", "Linear", "Key in linear light (soft methods)", &ChromaKeySettings::linear,
+        keying::playing_flags},
+    {"spill", "Spill", "Strength of spill suppression (0 = none)",
         &ChromaKeySettings::spill, {0, 1}, keying::playing_flags},
-    {"invert", "Invert", "Key what differs from the key instead",
+    {"invert", "Invert", "Make pixels unlike the key colour transparent instead",
         &ChromaKeySettings::invert, keying::playing_flags},
-    {"opacity", "Opacity", "Alpha of what is not keyed is multiplied by it",
-        &ChromaKeySettings::opacity, {0, 1}, keying::playing_flags},
+    {"opacity", "Opacity", "Opacity of the foreground", &ChromaKeySettings::opacity,
+        {0, 1}, keying::playing_flags},
     {"auto-key", "Auto key",
-        "Source of the key: key-color, or the first frame after a change of this "
-        "(screen: "
-        "the first that shows a screen)",
+        "Source of the key colour: key-color, or the first frame after a change of this "
+        "property (screen = first frame with a screen)",
         &ChromaKeySettings::auto_key, auto_key_get_type, keying::playing_flags,
         &ChromaKeySettings::auto_key_revision},
-    {"auto-key-x", "Auto key's left", "First column of auto-key's rectangle",
+    {"auto-key-x", "Auto key left", "First column of the rectangle (auto-key=rectangle)",
         [] (ChromaKeySettings &s) -> guint & { return s.rectangle.x; }, {0, G_MAXINT},
         keying::playing_flags, &ChromaKeySettings::auto_key_revision},
-    {"auto-key-y", "Auto key's top", "First line of auto-key's rectangle",
+    {"auto-key-y", "Auto key top", "First row of the rectangle (auto-key=rectangle)",
         [] (ChromaKeySettings &s) -> guint & { return s.rectangle.y; }, {0, G_MAXINT},
         keying::playing_flags, &ChromaKeySettings::auto_key_revision},
-    {"auto-key-width", "Auto key's width", "Columns of auto-key's rectangle",
+    {"auto-key-width", "Auto key width",
+        "Width of the rectangle in pixels (auto-key=rectangle)",
         [] (ChromaKeySettings &s) -> guint & { return s.rectangle.width; }, {1, G_MAXINT},
         keying::playing_flags, &ChromaKeySettings::auto_key_revision},
-    {"auto-key-height", "Auto key's height", "Lines of auto-key's rectangle",
+    {"auto-key-height", "Auto key height",
+        "Height of the rectangle in pixels (auto-key=rectangle)",
         [] (ChromaKeySettings &s) -> guint & { return s.rectangle.height; },
         {1, G_MAXINT}, keying::playing_flags, &ChromaKeySettings::auto_key_revision},
 };
@@ -1113,7 +1120,7 @@ gst_chroma_key_class_init (GstChromaKeyClass *klass)
   set_up_sides (GST_ELEMENT_CLASS (klass));
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Chroma key",
       "Filter/Effect/Video",
-      "Makes what has the colour of the key transparent, on an OpenCL device",
+      "Makes pixels of the key colour transparent on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (keying::channel_get_type (), GstPluginAPIFlags (0));
   gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));

@@ -1,4 +1,4 @@
-/* A run that an element leaves to a directly following one
+/* A chain of keying steps that is deferred to the next element
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

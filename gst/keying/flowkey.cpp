@@ -1,4 +1,4 @@
-/* flowkey: lets the key flow over even colour
+/* flowkey: extends the key over areas of even colour
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -69,7 +69,7 @@ rows_of_region (GstOpenCLContext *context)
   return rows;
 }
 
-/* What the streaming thread works with. */
+/* State of the streaming thread */
 struct FlowKeyWork {
   GstVideoInfo info;
   keying::TileShape shape;
@@ -110,27 +110,26 @@ GST_ELEMENT_REGISTER_DEFINE (flowkey, "flowkey", GST_RANK_NONE, GST_TYPE_FLOW_KE
 
 const opencl::PropertyTable<FlowKeySettings> properties = {
     {"iterations", "Iterations",
-        "How many pixels far the key flows; 0 = until nothing changes",
+        "Maximum distance in pixels that the key spreads (0 = until nothing changes)",
         &FlowKeySettings::iterations, {0, G_MAXINT}, keying::playing_flags},
     {"tolerance", "Tolerance",
-        "The key flows to a neighbour that differs by less: the mean of red's, green's "
-        "and blue's difference, or that of one channel, 1 from black to white",
+        "Maximum difference between neighbours over which the key spreads (1 = black to "
+        "white): mean of R, G and B, or one channel",
         &FlowKeySettings::tolerance, {0, 1}, keying::playing_flags},
-    {"channel", "Channel", "What tolerance compares", &FlowKeySettings::channel,
+    {"channel", "Channel", "Component that tolerance compares", &FlowKeySettings::channel,
         keying::channel_get_type, keying::playing_flags},
     {"limit", "Limit",
-        "The key flows to no pixel whose chroma lies further from that of key-color: "
-        "distance in the plane of Cb and Cr, 1 is their full range; 0 = no limit",
+        "Maximum chroma distance from key-color (1 = full range of Cb and Cr, 0 = no "
+        "limit)",
         &FlowKeySettings::limit, {0, 1}, keying::playing_flags},
-    {"key-color", "Key color",
-        "The colour that limit is measured from, 0xAARRGGBB (alpha is ignored)",
+    {"key-color", "Key color", "Reference colour of limit, 0xAARRGGBB (alpha is ignored)",
         &FlowKeySettings::key_color, {0, G_MAXUINT}, keying::playing_flags},
     {"auto-key", "Auto key",
-        "Take the key that chromakey before it has, instead of key-color",
+        "Use the key colour of the chromakey upstream instead of key-color",
         &FlowKeySettings::auto_key, keying::playing_flags},
     {"relative", "Relative",
-        "Multiply tolerance and limit by the key's saturation, of which pure green has "
-        "1, so that a pale or dark screen keys like a strong one",
+        "Multiply tolerance and limit by the saturation of the key colour (1 = pure "
+        "green; for pale or dark screens)",
         &FlowKeySettings::relative, keying::playing_flags},
 };
 
@@ -434,7 +433,8 @@ gst_flow_key_class_init (GstFlowKeyClass *klass)
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Flowing key",
-      "Filter/Effect/Video", "Lets the key flow over even colour, on an OpenCL device",
+      "Filter/Effect/Video",
+      "Extends the key over areas of even colour on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (keying::channel_get_type (), GstPluginAPIFlags (0));
 

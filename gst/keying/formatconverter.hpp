@@ -1,4 +1,4 @@
-/* What a camera gives, as pixels of the keyed picture's format
+/* Converts camera formats (NV12, YUY2 …) to the RGBA format being keyed
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -841,7 +841,8 @@ gst_greenscreen_bin_class_init (GstGreenscreenBinClass *klass)
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "Green screen",
       "Filter/Effect/Video",
-      "Keys what is before a screen and puts it over a background, on an OpenCL device",
+      "Keys a green screen and composites the foreground over a background on an OpenCL "
+      "device",
       "The gst-opencl developers");
   element_class->request_new_pad = gst_greenscreen_bin_request_new_pad;
   GST_BIN_CLASS (klass)->handle_message = gst_greenscreen_bin_handle_message;

@@ -1,4 +1,4 @@
-/* A picture of a file, decoded by whatever elements know it
+/* Decodes an image file with the installed decoders
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

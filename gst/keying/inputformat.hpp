@@ -1,4 +1,4 @@
-/* The picture that is keyed, as it was filmed
+/* Input formats of the keying elements
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Many iterations of a mask: tiles, and launches until nothing changes
+/* Iterates a mask in tiles until nothing changes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* keyfill: a colour in place of what is keyed
+/* keyfill: replaces keyed pixels by a colour
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -42,7 +42,7 @@ struct KeyFillSettings {
   Method method = Method::paint;
 };
 
-/* What the streaming thread works with. */
+/* State of the streaming thread */
 struct KeyFillWork {
   GstVideoInfo info;
   opencl::FrameKernel paint;
@@ -67,8 +67,8 @@ static GType
 method_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Method::paint), "Pixels of alpha 0 become the colour", "paint"},
-      {gint (Method::composite), "All pixels are put over the colour", "composite"},
+      {gint (Method::paint), "Replace pixels of alpha 0 by the colour", "paint"},
+      {gint (Method::composite), "Composite all pixels over the colour", "composite"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;
@@ -78,10 +78,10 @@ method_get_type (void)
 }
 
 const opencl::PropertyTable<KeyFillSettings> properties = {
-    {"color", "Color", "The colour that is put in, 0xAARRGGBB", &KeyFillSettings::color,
-        {0, G_MAXUINT}, keying::playing_flags},
-    {"method", "Method", "Where the colour is put", &KeyFillSettings::method,
-        method_get_type, keying::playing_flags},
+    {"color", "Color", "Fill colour, 0xAARRGGBB", &KeyFillSettings::color, {0, G_MAXUINT},
+        keying::playing_flags},
+    {"method", "Method", "Fill method", &KeyFillSettings::method, method_get_type,
+        keying::playing_flags},
 };
 
 static void
@@ -149,8 +149,7 @@ gst_key_fill_class_init (GstKeyFillClass *klass)
 
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Key fill",
-      "Filter/Effect/Video",
-      "Puts a colour where a picture is keyed, on an OpenCL device",
+      "Filter/Effect/Video", "Replaces keyed pixels by a colour on an OpenCL device",
       "The gst-opencl developers");
   gst_type_mark_as_plugin_api (method_get_type (), GstPluginAPIFlags (0));
 

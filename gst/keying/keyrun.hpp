@@ -1,4 +1,4 @@
-/* What elements that follow each other do to a frame together
+/* Steps of a chain of keying elements that run in one kernel launch
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Makes frames of frames, a whole run in one launch
+/* Runs a chain of keying steps in one kernel launch
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Mattes that come beside the picture: what is garbage, and what is held out
+/* Garbage matte and holdout matte from auxiliary streams
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* matteshape: a matte grown, shrunk, feathered, inverted
+/* matteshape: grows, shrinks, feathers or inverts a matte
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -81,11 +81,11 @@ GST_ELEMENT_REGISTER_DEFINE (
     matteshape, "matteshape", GST_RANK_NONE, GST_TYPE_MATTE_SHAPE)
 
 const opencl::PropertyTable<MatteShapeSettings> properties = {
-    {"grow", "Grow", "Pixels by which edges move outwards, or inwards where negative",
+    {"grow", "Grow", "Distance in pixels that edges move outwards (negative = inwards)",
         &MatteShapeSettings::grow, {-farthest, farthest}, keying::playing_flags},
-    {"feather", "Feather", "Pixels on both sides over which edges become softer",
+    {"feather", "Feather", "Width in pixels of the soft edge on both sides",
         &MatteShapeSettings::feather, {0, farthest}, keying::playing_flags},
-    {"invert", "Invert", "Make transparent what is opaque, after all else",
+    {"invert", "Invert", "Invert alpha, after all other steps",
         &MatteShapeSettings::invert, keying::playing_flags},
 };
 
@@ -268,7 +268,7 @@ gst_matte_shape_class_init (GstMatteShapeClass *klass)
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Matte shape",
       "Filter/Effect/Video",
-      "Grows, shrinks, feathers or inverts a picture's alpha, on an OpenCL device",
+      "Grows, shrinks, feathers or inverts the alpha channel on an OpenCL device",
       "The gst-opencl developers");
 
   filter_class->close = gst_matte_shape_close;

@@ -1,4 +1,4 @@
-/* noisereduce: takes single keyed pixels away, and fills single holes
+/* noisereduce: removes single keyed pixels and fills single holes
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -48,7 +48,7 @@ struct NoiseReduceSettings {
   guint fill_iterations = 0;
 };
 
-/* What the streaming thread works with. */
+/* State of the streaming thread */
 struct NoiseReduceWork {
   GstVideoInfo info;
   keying::TileShape shape;
@@ -80,12 +80,10 @@ GST_ELEMENT_REGISTER_DEFINE (
 
 const opencl::PropertyTable<NoiseReduceSettings> properties = {
     {"iterations", "Iterations",
-        "How many times keyed pixels with fewer than three keyed neighbours get their "
-        "alpha back",
+        "Number of passes that un-key pixels with fewer than three keyed neighbours",
         &NoiseReduceSettings::iterations, {0, G_MAXINT}, keying::playing_flags},
     {"fill-iterations", "Fill iterations",
-        "How many times, before that, un-keyed pixels with at least two keyed "
-        "neighbours become keyed",
+        "Number of passes, run first, that key pixels with at least two keyed neighbours",
         &NoiseReduceSettings::fill_iterations, {0, G_MAXINT}, keying::playing_flags},
 };
 
@@ -271,7 +269,7 @@ gst_noise_reduce_class_init (GstNoiseReduceClass *klass)
   keying::set_up_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass),
       "Noise reduction of keys", "Filter/Effect/Video",
-      "Takes single keyed pixels away and fills single holes, on an OpenCL device",
+      "Removes single keyed pixels and fills single holes on an OpenCL device",
       "The gst-opencl developers");
 
   filter_class->close = gst_noise_reduce_close;

@@ -1,4 +1,4 @@
-/* What the keying elements have in common: formats, components and their pads
+/* Common code of the keying elements: formats, components and pads
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

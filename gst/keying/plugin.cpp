@@ -1,4 +1,4 @@
-/* The plugin "keyingopencl": from a green screen to a picture with alpha, on the device
+/* Plugin "keyingopencl": green-screen keying on OpenCL devices
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

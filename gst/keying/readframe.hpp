@@ -1,4 +1,4 @@
-/* A picture beside the one that is keyed, mapped for its queue
+/* An auxiliary frame, mapped for a queue
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* An element's part in runs over several elements
+/* Adds an element's step to a chain of keying elements
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

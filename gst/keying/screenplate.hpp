@@ -1,4 +1,4 @@
-/* What the screen looks like, place by place, also where something stands before it
+/* Clean plate: the colour of the screen in each block, also behind the foreground
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* splashkey: blocks that look as they did before are keyed
+/* splashkey: keys blocks that look like an earlier frame
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -55,7 +55,7 @@ struct SplashKeySettings {
 const gsize largest_group = 256;
 const gsize largest_side = 16;
 
-/* What the streaming thread works with. */
+/* State of the streaming thread */
 struct SplashKeyWork {
   keying::FilmedFormat format;
   GstVideoInfo info; /* of what is keyed */
@@ -83,14 +83,13 @@ GST_ELEMENT_REGISTER_DEFINE (splashkey, "splashkey", GST_RANK_NONE, GST_TYPE_SPL
 
 const opencl::PropertyTable<SplashKeySettings> properties = {
     {"block-size", "Block size",
-        "Columns and lines of a block; a change fills the store anew",
+        "Width and height of a block in pixels (a change refills the store)",
         &SplashKeySettings::block_size, {1, 256}, keying::playing_flags},
     {"tolerance", "Tolerance",
-        "A block is background while the mean of its red's, green's and blue's "
-        "difference from the stored ones is less, 1 from black to white",
+        "Maximum difference of a block's mean R, G and B from the store to count as "
+        "background (1 = black to white)",
         &SplashKeySettings::tolerance, {0, 1}, keying::playing_flags},
-    {"reset", "Reset",
-        "Fill the store from the next frame; FALSE again once that is done",
+    {"reset", "Reset", "Fill the store from the next frame (returns to FALSE afterwards)",
         &SplashKeySettings::reset, keying::playing_flags},
 };
 
@@ -236,7 +235,7 @@ gst_splash_key_class_init (GstSplashKeyClass *klass)
   keying::set_up_filming_class (filter_class);
   gst_element_class_set_static_metadata (GST_ELEMENT_CLASS (klass), "Splash key",
       "Filter/Effect/Video",
-      "Keys blocks that look as they did before, on an OpenCL device",
+      "Keys blocks that look like an earlier frame on an OpenCL device",
       "The gst-opencl developers");
 
   filter_class->close = gst_splash_key_close;

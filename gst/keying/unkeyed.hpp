@@ -1,4 +1,4 @@
-/* What a pixel that is not keyed any more gets back
+/* Restores the input colour and alpha of pixels that are no longer keyed
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

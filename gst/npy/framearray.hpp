@@ -1,4 +1,4 @@
-/* Arrays of NumPy as frames: which there are in a stream, and when each is shown
+/* Frames of NumPy arrays: their number and timestamps in a stream
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

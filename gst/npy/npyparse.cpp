@@ -1,4 +1,4 @@
-/* npyparse: arrays of NumPy's .npy files to frames of raw spectra, or to arrays
+/* npyparse: parses .npy files into frames of raw spectra or into arrays
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -1691,6 +1691,6 @@ npy_parse_class_init (GstNpyParseClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "NumPy array parser",
-      "Codec/Parser", "Makes frames of raw spectra, or arrays, of NumPy's .npy files",
+      "Codec/Parser", "Parses NumPy .npy files into frames of raw spectra or arrays",
       "The gst-opencl developers");
 }

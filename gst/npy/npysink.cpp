@@ -1,4 +1,4 @@
-/* npysink: video, OCT data and arrays to .npy files
+/* npysink: writes video, OCT data and arrays to .npy files
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* The layers of a frame of openclcompositor's, and the launches that blend them
+/* Layers of a frame of openclcompositor, and the launches that blend them
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

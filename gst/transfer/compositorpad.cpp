@@ -1,4 +1,4 @@
-/* A sink pad of openclcompositor: where its picture goes, and how it is blended
+/* Sink pad of openclcompositor: position and blending of its stream
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -87,7 +87,7 @@ const opencl::PropertyTable<GstOpenCLCompositorPlace> properties = {
         &GstOpenCLCompositorPlace::blend_operator, operator_get_type,
         opencl::controllable},
     {"sizing-policy", "Sizing policy",
-        "What becomes of a picture whose shape is not that of width and height",
+        "How to fit a frame whose aspect ratio differs from width and height",
         &GstOpenCLCompositorPlace::sizing, sizing_get_type, opencl::controllable},
     {"light-wrap", "Light wrap",
         "Strength of the light wrap from the layers below (0 = none)",

@@ -1,4 +1,4 @@
-/* A sink pad of openclcompositor: where its picture goes, and how it is blended
+/* Sink pad of openclcompositor: position and blending of its stream
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

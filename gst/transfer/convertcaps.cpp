@@ -1,4 +1,4 @@
-/* Which caps a converter can make of which, and which of them it prefers
+/* Caps that a converter can produce, in order of preference
  *
  * The preferences are those of videoconvert and videoscale: do not lose colour, alpha,
  * chroma or depth, in this order, and keep the shape of the picture.

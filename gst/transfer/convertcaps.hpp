@@ -1,4 +1,4 @@
-/* Which caps a converter can make of which, and which of them it prefers
+/* Caps that a converter can produce, in order of preference
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* openclcompositor: any number of pictures into one
+/* openclcompositor: blends any number of video streams into one
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
@@ -73,7 +73,7 @@ struct CompositorSettings {
   bool linear = false;
 };
 
-/* What the streaming thread works with while the element is started. */
+/* State of the streaming thread while the element is started */
 struct CompositorWork {
   transfer::Composition composition;
   std::vector<Layer> layers; /* of the frame under way */

@@ -118,7 +118,7 @@ struct ConvertSettings {
   }
 };
 
-/* What the streaming thread works with, for one pair of caps and one set of settings. */
+/* State of the streaming thread for one pair of caps and one set of settings */
 struct ConvertWork {
   ConvertSettings settings;
   transfer::Orientation orientation;

@@ -236,7 +236,7 @@ gst_opencl_filter_bin_class_init (GstOpenCLFilterBinClass *klass)
   gst_element_class_add_static_pad_template (element_class, &sink_template);
   gst_element_class_add_static_pad_template (element_class, &src_template);
   gst_element_class_set_static_metadata (element_class, "OpenCL filter bin",
-      "Filter/Video", "Uploads, lets a filter work on an OpenCL device, and downloads",
+      "Filter/Video", "Uploads, runs a filter on an OpenCL device, and downloads",
       "The gst-opencl developers");
   element_class->change_state = gst_opencl_filter_bin_change_state;
 }

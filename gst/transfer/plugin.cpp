@@ -1,4 +1,4 @@
-/* The plugin "transferopencl": elements of no particular field, and the tracer openclstats
+/* Plugin "transferopencl": upload, download, conversion, composition and the tracer openclstats
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

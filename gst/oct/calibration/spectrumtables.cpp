@@ -1,4 +1,4 @@
-/* What octwindowinterp multiplies a spectrum with, as its kernel reads it
+/* Tables of window, resampling and dispersion for the kernel of octwindowinterp
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

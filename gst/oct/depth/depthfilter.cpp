@@ -1,4 +1,4 @@
-/* What filters of depths have in common: caps, knobs, and which frames belong together
+/* Common code of the depth filters: caps, settings and groups of frames
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

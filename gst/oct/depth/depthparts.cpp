@@ -1,4 +1,4 @@
-/* What all engines have in common
+/* Common code of the depth engines
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

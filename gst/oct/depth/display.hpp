@@ -1,4 +1,4 @@
-/* What ends a chain of depths: levels, their range, and the picture or the lines of them
+/* Last step of a chain of depths: display levels, their range, and the output image or rows
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

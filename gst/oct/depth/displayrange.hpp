@@ -1,4 +1,4 @@
-/* What numbers are shown as black and as white
+/* Display range: the values shown as black and as white
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */

@@ -1,4 +1,4 @@
-/* Memory that is a frame's alone for as long as somebody keeps it
+/* Buffers that belong to one frame as long as it is referenced
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
  */
