@@ -316,8 +316,9 @@ const opencl::PropertyTable<ChromaKeySettings> properties = {
         &ChromaKeySettings::spill, {0, 1}, keying::playing_flags},
     {"invert", "Invert", "Make pixels unlike the key colour transparent instead",
         &ChromaKeySettings::invert, keying::playing_flags},
-    {"opacity", "Opacity", "Opacity of the foreground", &ChromaKeySettings::opacity,
-        {0, 1}, keying::playing_flags},
+    {"opacity", "Opacity",
+        "Factor that multiplies the alpha of pixels that are not keyed",
+        &ChromaKeySettings::opacity, {0, 1}, keying::playing_flags},
     {"auto-key", "Auto key",
         "Source of the key colour: key-color, or the first frame after a change of this "
         "property (screen = first frame with a screen)",

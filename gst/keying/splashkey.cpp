@@ -86,7 +86,7 @@ const opencl::PropertyTable<SplashKeySettings> properties = {
         "Width and height of a block in pixels (a change refills the store)",
         &SplashKeySettings::block_size, {1, 256}, keying::playing_flags},
     {"tolerance", "Tolerance",
-        "Maximum difference of a block's mean R, G and B from the store to count as "
+        "Maximum mean difference of R, G and B from the stored block to count as "
         "background (1 = black to white)",
         &SplashKeySettings::tolerance, {0, 1}, keying::playing_flags},
     {"reset", "Reset", "Fill the store from the next frame (returns to FALSE afterwards)",
