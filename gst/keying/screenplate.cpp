@@ -31,16 +31,15 @@ GType
 plate_get_type (void)
 {
   static const GEnumValue values[] = {
-      {gint (Plate::none), "The key's colour all over", "none"},
-      {gint (Plate::adaptive), "Measured in each frame near the key's colour",
-          "adaptive"},
+      {gint (Plate::none), "Key colour at every position", "none"},
+      {gint (Plate::adaptive), "Measured in each frame, near the key colour", "adaptive"},
       {gint (Plate::measured),
-          "The same, and remembered where something comes before the screen", "measured"},
-      {gint (Plate::frozen), "As it was measured last, in the first frame at the latest",
-          "frozen"},
+          "Measured in each frame, and remembered where the foreground covers the screen",
+          "measured"},
+      {gint (Plate::frozen),
+          "Last measured plate (measured in the first frame if there is none)", "frozen"},
       {gint (Plate::file),
-          "A picture of the screen alone: of the pad plate, or of plate-location",
-          "file"},
+          "Image of the empty screen, from the plate pad or plate-location", "file"},
       {0, nullptr, nullptr},
   };
   static gsize type = 0;

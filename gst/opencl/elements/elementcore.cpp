@@ -100,8 +100,8 @@ ElementCore::install_properties (GObjectClass *klass)
           GST_OPENCL_DEVICE_DEFAULT, GParamFlags (flags | GST_PARAM_MUTABLE_READY)));
   g_object_class_install_property (klass, PROP_ASYNC_DEPTH,
       g_param_spec_uint ("async-depth", "Async depth",
-          "How many frames may be enqueued on the device and not finished yet", 1, 64,
-          default_async_depth, GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
+          "Maximum number of frames in flight on the device", 1, 64, default_async_depth,
+          GParamFlags (flags | GST_PARAM_MUTABLE_PLAYING)));
 }
 
 void
