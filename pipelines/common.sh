@@ -67,13 +67,13 @@ prepare () {
 # relay PID: passes on what PID says. After an error that may be little more: where the
 # error comes before the main loop of gst-launch-1.0 runs, that waits for ever.
 relay () {
-  local line status patience=()
+  local line status timeout=()
   while true; do
     status=0
-    IFS= read -r "${patience[@]}" line || status=$?
+    IFS= read -r "${timeout[@]}" line || status=$?
     [ $status -eq 0 ] || break
     printf '%s\n' "$line" >&2
-    [[ $line != ERROR:* ]] || patience=(-t 1)
+    [[ $line != ERROR:* ]] || timeout=(-t 1)
   done
   # Neither a line nor the end of them came in time.
   [ $status -le 128 ] || kill -KILL "$1"

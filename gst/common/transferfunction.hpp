@@ -13,17 +13,17 @@
 namespace opencl {
 /* Below `toe` light is a level divided by `slope`, else ((level + lift) / (1 + lift)) to
  * the `power`, both 0 to 1: as transferfunction.clh has it, and one argument of a kernel. */
-struct LightCurve {
+struct TransferFunction {
   gfloat lift = 0, power = 1, slope = 1, toe = 0;
 };
 
 /* False for transfer functions of another form (PQ, HLG, logarithms) */
 inline bool
-light_curve_of (const GstVideoInfo *info, LightCurve &curve)
+transfer_function_of (const GstVideoInfo *info, TransferFunction &curve)
 {
   static const struct {
     GstVideoTransferFunction transfer;
-    LightCurve curve;
+    TransferFunction curve;
   } known[] = {
       {GST_VIDEO_TRANSFER_GAMMA10, {}},
       {GST_VIDEO_TRANSFER_GAMMA18, {0, 1.8f}},
@@ -51,7 +51,7 @@ light_curve_of (const GstVideoInfo *info, LightCurve &curve)
 
 /* Returns the build options of a kernel for one transfer function. */
 inline std::string
-light_options (const LightCurve &curve)
+transfer_function_options (const TransferFunction &curve)
 {
   const struct {
     const char *name;

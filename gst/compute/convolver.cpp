@@ -45,7 +45,7 @@ constexpr Rule rules[] = {
 const Rule &
 rule_of (GstOpenCLContext *context)
 {
-  return rules[convolves_in_lanes (context) ? 0 : 1];
+  return rules[convolves_on_cpu (context) ? 0 : 1];
 }
 
 bool

@@ -46,5 +46,5 @@ void warn_of_wrong_methods (GstOpenCLContext *context, GstElement *element);
 
 /* Whether its kernels are those for a CPU: GST_OPENCL_CONVOLVE_GROUPS=1 (0) in the
  * environment says that they are for groups of work-items (single ones) on any device. */
-bool convolves_in_lanes (GstOpenCLContext *context);
+bool convolves_on_cpu (GstOpenCLContext *context);
 } // namespace compute

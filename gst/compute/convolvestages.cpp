@@ -36,9 +36,9 @@ divided_up (gsize number, gsize by)
 
 /* A work-item alone does its part in lanes, which any device can. */
 bool
-convolves_in_lanes (GstOpenCLContext *context)
+convolves_on_cpu (GstOpenCLContext *context)
 {
-  const gsize items = 8 * 16, local_bytes = 25 * 1024; /* of multiply_groups */
+  const gsize items = 8 * 16, local_bytes = 25 * 1024; /* of multiply_gpu */
   const gchar *groups = g_getenv ("GST_OPENCL_CONVOLVE_GROUPS");
   if (groups)
     return groups[0] == '0';
@@ -72,7 +72,7 @@ Gathering::create (GstOpenCLContext *context, const Convolution &convolution,
   top = convolution.top;
   left = convolution.left;
   border = convolution.border;
-  in_lanes = convolves_in_lanes (context);
+  in_lanes = convolves_on_cpu (context);
   const std::string name =
       std::string ("gather_") + kind + (in_lanes ? "_lines" : "_numbers");
   numbers = PlaneTaps::make_planes (context, count, error);
@@ -166,7 +166,7 @@ Multiplication::create (GstOpenCLContext *a_context, gsize a_batch, gsize rows,
   depth = a_depth;
   width = a_width;
   activation = cl_int (an_activation);
-  in_lanes = convolves_in_lanes (context);
+  in_lanes = convolves_on_cpu (context);
   n_parts = 1;
   if (!in_lanes)
     return create_parts (rows, output, error);
@@ -178,8 +178,8 @@ Multiplication::create (GstOpenCLContext *a_context, gsize a_batch, gsize rows,
   const std::string options = number_options (opencl::NumberType::f32, output)
                               + " -DLANES=" + std::to_string (lanes)
                               + " -DROWS=" + std::to_string (rows_of_group);
-  return kernel.create (context, RESOURCES "convolvemultiply.cl", "multiply_lanes",
-      options.c_str (), error);
+  return kernel.create (
+      context, RESOURCES "convolvemultiply.cl", "multiply_cpu", options.c_str (), error);
 }
 
 /* Deep products of few rows leave much of a device idle: then more groups share a sum, as
@@ -203,8 +203,8 @@ Multiplication::create_parts (gsize rows, opencl::NumberType output, GError **er
   }
   const std::string options = number_options (opencl::NumberType::f32, output)
                               + " -DPARTS=" + std::to_string (n_parts);
-  return kernel.create (context, RESOURCES "convolvemultiply.cl", "multiply_groups",
-      options.c_str (), error);
+  return kernel.create (
+      context, RESOURCES "convolvemultiply.cl", "multiply_gpu", options.c_str (), error);
 }
 
 bool
@@ -367,7 +367,7 @@ PlaneTaps::create (GstOpenCLContext *context, const Task &a_task,
     GError **error)
 {
   task = a_task;
-  in_lanes = convolves_in_lanes (context);
+  in_lanes = convolves_on_cpu (context);
   is_tall = in_lanes && task.stride_y == 1 && task.stride_x == 1 && task.dilation == 1
             && task.tap_lines >= least_tall;
   taps = make_table (context, weights, error);
@@ -417,8 +417,8 @@ PlaneTaps::create_kernel (GstOpenCLContext *context, GError **error)
   options += " -DITEM_ROWS=" + std::to_string (rows_of_item);
   return kernel.create (context, RESOURCES "convolveplanes.cl",
       is_tall    ? "convolve_tall"
-      : in_lanes ? "convolve_lanes"
-                 : "convolve_groups",
+      : in_lanes ? "convolve_cpu"
+                 : "convolve_gpu",
       options.c_str (), error);
 }
 

@@ -25,7 +25,7 @@ public:
       const Filters &filters, GError **error)
   {
     convolution = a_convolution;
-    in_lanes = convolves_in_lanes (context);
+    in_lanes = convolves_on_cpu (context);
     lanes = in_lanes ? opencl::float_lanes (context) : 4;
     while (lanes / 2 >= std::max (convolution.input.channels, least_channels))
       lanes /= 2;

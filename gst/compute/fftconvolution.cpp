@@ -44,7 +44,7 @@ public:
     channels = convolution.input.channels;
     filters = convolution.output.channels;
     groups = convolution.groups;
-    in_lanes = convolves_in_lanes (context);
+    in_lanes = convolves_on_cpu (context);
     return gathering.create_planes (context, convolution, lines, columns, error)
            && create_plans (context, error) && create_memory (context, error)
            && transform_taps (context, convolution, weights, error)

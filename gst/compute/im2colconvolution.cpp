@@ -21,7 +21,7 @@ public:
       const Filters &filters, GError **error)
   {
     convolution = a_convolution;
-    in_lanes = convolves_in_lanes (context);
+    in_lanes = convolves_on_cpu (context);
     const Extent &made = convolution.output;
     if (!gathering.create_pixels (context, convolution, convolution.reach_lines (),
             convolution.reach_columns (), error))

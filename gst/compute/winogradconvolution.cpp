@@ -36,7 +36,7 @@ public:
       const Filters &filters, GError **error)
   {
     convolution = a_convolution;
-    in_lanes = convolves_in_lanes (context);
+    in_lanes = convolves_on_cpu (context);
     across = (convolution.output.width + made - 1) / made;
     down = (convolution.output.height + made - 1) / made;
     tiles = convolution.output.images * across * down;

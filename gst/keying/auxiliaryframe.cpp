@@ -10,18 +10,18 @@
 
 namespace keying {
 bool
-SidePicture::follow (GstOpenCLFilter *filter, SideStreams &streams,
+AuxiliaryFrame::follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams,
     const std::string &name, GstClockTime time, cl_command_queue queue, const Take &take,
     GError **error)
 {
-  std::shared_ptr<SideStream> found = streams.find (name);
+  std::shared_ptr<AuxiliaryStream> found = streams.find (name);
 
   if (!found || found != stream.lock ())
     number = 0;
   stream = found;
   if (!found)
     return true;
-  const SideStream::Picture &picture = found->picture_at (time);
+  const AuxiliaryStream::Picture &picture = found->picture_at (time);
   if (picture.number == number)
     return true;
   GstBuffer *buffer = gst_opencl_filter_import (filter, picture.buffer, error);

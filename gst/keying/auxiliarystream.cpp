@@ -10,13 +10,14 @@
 namespace keying {
 static const std::chrono::seconds warning_time (5); /* as in opencl::InputWatch */
 
-static SideStream *
+static AuxiliaryStream *
 stream_of (GstPad *pad)
 {
-  return static_cast<SideStream *> (gst_pad_get_element_private (pad));
+  return static_cast<AuxiliaryStream *> (gst_pad_get_element_private (pad));
 }
 
-SideStream::SideStream (GstPadTemplate *of, const gchar *name, GstPadQueryFunction query)
+AuxiliaryStream::AuxiliaryStream (
+    GstPadTemplate *of, const gchar *name, GstPadQueryFunction query)
     : pad_ (GST_PAD (gst_object_ref_sink (gst_pad_new_from_template (of, name))))
 {
   gst_segment_init (&segment, GST_FORMAT_TIME);
@@ -27,7 +28,7 @@ SideStream::SideStream (GstPadTemplate *of, const gchar *name, GstPadQueryFuncti
   gst_pad_set_activatemode_function (pad_, activate);
 }
 
-SideStream::~SideStream ()
+AuxiliaryStream::~AuxiliaryStream ()
 {
   gst_clear_buffer (&current.buffer);
   gst_clear_buffer (&next.buffer);
@@ -37,13 +38,13 @@ SideStream::~SideStream ()
 /* --- the pad's thread --- */
 
 GstFlowReturn
-SideStream::chain (GstPad *pad, GstObject *, GstBuffer *buffer)
+AuxiliaryStream::chain (GstPad *pad, GstObject *, GstBuffer *buffer)
 {
   return stream_of (pad)->take (buffer);
 }
 
 GstFlowReturn
-SideStream::take (GstBuffer *buffer)
+AuxiliaryStream::take (GstBuffer *buffer)
 {
   std::unique_lock<std::mutex> lock (mutex);
 
@@ -63,7 +64,7 @@ SideStream::take (GstBuffer *buffer)
 /* None of them is the element's own: the picture that is keyed has its caps and its end.
  */
 gboolean
-SideStream::event (GstPad *pad, GstObject *, GstEvent *event)
+AuxiliaryStream::event (GstPad *pad, GstObject *, GstEvent *event)
 {
   stream_of (pad)->take_event (event);
   gst_event_unref (event);
@@ -71,7 +72,7 @@ SideStream::event (GstPad *pad, GstObject *, GstEvent *event)
 }
 
 void
-SideStream::take_event (GstEvent *event)
+AuxiliaryStream::take_event (GstEvent *event)
 {
   GstCaps *caps;
   GstClockTime begin, duration;
@@ -107,7 +108,7 @@ SideStream::take_event (GstEvent *event)
 }
 
 void
-SideStream::flush (bool is)
+AuxiliaryStream::flush (bool is)
 {
   std::lock_guard<std::mutex> lock (mutex);
 
@@ -122,7 +123,7 @@ SideStream::flush (bool is)
 }
 
 gboolean
-SideStream::activate (GstPad *pad, GstObject *, GstPadMode, gboolean active)
+AuxiliaryStream::activate (GstPad *pad, GstObject *, GstPadMode, gboolean active)
 {
   stream_of (pad)->flush (!active);
   return TRUE;
@@ -131,7 +132,7 @@ SideStream::activate (GstPad *pad, GstObject *, GstPadMode, gboolean active)
 /* --- the thread that keys --- */
 
 void
-SideStream::interrupt (bool is)
+AuxiliaryStream::interrupt (bool is)
 {
   std::lock_guard<std::mutex> lock (mutex);
   interrupted = is;
@@ -139,7 +140,7 @@ SideStream::interrupt (bool is)
 }
 
 bool
-SideStream::next_is_due (GstClockTime time) const
+AuxiliaryStream::next_is_due (GstClockTime time) const
 {
   return next.buffer
          && (!GST_CLOCK_TIME_IS_VALID (time) || !GST_CLOCK_TIME_IS_VALID (next_begin)
@@ -147,7 +148,7 @@ SideStream::next_is_due (GstClockTime time) const
 }
 
 bool
-SideStream::needs_no_other (GstClockTime time) const
+AuxiliaryStream::needs_no_other (GstClockTime time) const
 {
   bool is_known = GST_CLOCK_TIME_IS_VALID (time) && time < known_until;
   return next.buffer || ended || flushing || interrupted || is_known
@@ -156,7 +157,7 @@ SideStream::needs_no_other (GstClockTime time) const
 
 /* Unlocks while it posts, since a message may call the application. */
 void
-SideStream::warn (std::unique_lock<std::mutex> &lock)
+AuxiliaryStream::warn (std::unique_lock<std::mutex> &lock)
 {
   may_warn = false;
   lock.unlock ();
@@ -171,8 +172,8 @@ SideStream::warn (std::unique_lock<std::mutex> &lock)
   lock.lock ();
 }
 
-const SideStream::Picture &
-SideStream::picture_at (GstClockTime time)
+const AuxiliaryStream::Picture &
+AuxiliaryStream::picture_at (GstClockTime time)
 {
   std::unique_lock<std::mutex> lock (mutex);
 
@@ -200,18 +201,18 @@ SideStream::picture_at (GstClockTime time)
 /* --- all of an element --- */
 
 GstPad *
-SideStreams::request (GstElement *element, GstPadTemplate *of, const gchar *asked,
+AuxiliaryStreams::request (GstElement *element, GstPadTemplate *of, const gchar *asked,
     GstPadQueryFunction query)
 {
   const gchar *name = GST_PAD_TEMPLATE_NAME_TEMPLATE (of);
-  std::shared_ptr<SideStream> stream;
+  std::shared_ptr<AuxiliaryStream> stream;
   if (!asked)
     return nullptr;
   {
     std::lock_guard<std::mutex> lock (mutex);
     if (streams.count (name))
       return nullptr;
-    stream = streams[name] = std::make_shared<SideStream> (of, name, query);
+    stream = streams[name] = std::make_shared<AuxiliaryStream> (of, name, query);
   }
   GstState state = GST_STATE_NULL;
   gst_element_get_state (element, &state, nullptr, 0);
@@ -222,10 +223,10 @@ SideStreams::request (GstElement *element, GstPadTemplate *of, const gchar *aske
 }
 
 void
-SideStreams::release (GstElement *element, GstPad *pad)
+AuxiliaryStreams::release (GstElement *element, GstPad *pad)
 {
   const std::string name = GST_PAD_NAME (pad);
-  std::shared_ptr<SideStream> stream = find (name);
+  std::shared_ptr<AuxiliaryStream> stream = find (name);
 
   if (!stream)
     return;
@@ -236,8 +237,8 @@ SideStreams::release (GstElement *element, GstPad *pad)
   streams.erase (name);
 }
 
-std::shared_ptr<SideStream>
-SideStreams::find (const std::string &name)
+std::shared_ptr<AuxiliaryStream>
+AuxiliaryStreams::find (const std::string &name)
 {
   std::lock_guard<std::mutex> lock (mutex);
   auto found = streams.find (name);
@@ -245,14 +246,14 @@ SideStreams::find (const std::string &name)
 }
 
 bool
-SideStreams::has_any ()
+AuxiliaryStreams::has_any ()
 {
   std::lock_guard<std::mutex> lock (mutex);
   return !streams.empty ();
 }
 
 void
-SideStreams::interrupt (bool is)
+AuxiliaryStreams::interrupt (bool is)
 {
   std::lock_guard<std::mutex> lock (mutex);
   for (auto &[name, stream] : streams)

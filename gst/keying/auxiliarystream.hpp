@@ -15,12 +15,12 @@
 namespace keying {
 /* What a request pad brings: of each time the last picture that began before it, which
  * stays when its stream has ended. One that comes ahead of its time waits in its pad. */
-class SideStream {
+class AuxiliaryStream {
 public:
   /* `query`: for what the pad itself has no answer to */
-  SideStream (GstPadTemplate *of, const gchar *name, GstPadQueryFunction query);
-  ~SideStream ();
-  SideStream (const SideStream &) = delete;
+  AuxiliaryStream (GstPadTemplate *of, const gchar *name, GstPadQueryFunction query);
+  ~AuxiliaryStream ();
+  AuxiliaryStream (const AuxiliaryStream &) = delete;
 
   GstPad *pad () const { return pad_; }
 
@@ -67,7 +67,7 @@ private:
 };
 
 /* Those of one element, by the names of their pads */
-class SideStreams {
+class AuxiliaryStreams {
 public:
   /* For GstElementClass.request_new_pad and release_pad: (transfer none) (nullable).
    * Returns NULL unless the pad was `asked` for by name: gst_element_link() asks without
@@ -77,12 +77,12 @@ public:
   void release (GstElement *element, GstPad *pad);
 
   /* (nullable) */
-  std::shared_ptr<SideStream> find (const std::string &name);
+  std::shared_ptr<AuxiliaryStream> find (const std::string &name);
   bool has_any ();
   void interrupt (bool is);
 
 private:
   std::mutex mutex;
-  std::map<std::string, std::shared_ptr<SideStream>> streams;
+  std::map<std::string, std::shared_ptr<AuxiliaryStream>> streams;
 };
 } // namespace keying

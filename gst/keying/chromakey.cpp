@@ -146,21 +146,21 @@ struct ChromaKeySettings {
 /* Work-items of the one group that takes the key */
 const gsize taking_group = 256;
 
-/* What a work-item of key_in_groups writes, and a work-group: the first of these rows for
+/* What a work-item of key_gpu writes, and a work-group: the first of these rows for
  * which the device has as much local memory as they take */
 const gsize item_columns = 4, item_rows = 8, tile_columns = 128;
 const struct {
   gsize rows;
   cl_ulong local_bytes;
 } tiles[] = {{32, 43 * 1024}, {16, 25 * 1024}, {8, 0}};
-/* What a work-item of key_tiles writes, at most */
+/* What a work-item of key_cpu writes, at most */
 const gsize wide_columns = 256, wide_rows = 64;
 
 /* Of colours of one kind */
 struct SoftKernels {
-  opencl::FrameKernel key_tiles;
+  opencl::FrameKernel key_cpu;
   /* Of a plate that is a picture or not, without and with refine, and core */
-  opencl::FrameKernel key_in_groups[2][2][2];
+  opencl::FrameKernel key_gpu[2][2][2];
 };
 
 /* The warnings of one search for a screen */
@@ -172,8 +172,8 @@ struct Messages {
 
 /* State of the streaming thread */
 struct ChromaKeyWork {
-  keying::FilmedFormat format; /* of what is filmed */
-  GstVideoInfo info;           /* of what is keyed */
+  keying::InputFormat format; /* of what is filmed */
+  GstVideoInfo info;          /* of what is keyed */
   opencl::FrameKernel key_by_distance;
   gsize tile_rows = 0;
   bool wide = false;      /* the tiles of a CPU */
@@ -185,12 +185,12 @@ struct ChromaKeyWork {
   keying::ReadBack taken_key;
   keying::ScreenSearch search;
   keying::ScreenPlate plate;
-  keying::SidePicture plate_picture; /* of the pad */
+  keying::AuxiliaryFrame plate_picture; /* of the pad */
   keying::Mattes mattes;
   cl::Buffer
       means[2];     /* over time, of four bytes each two more; from the first frame on */
   cl::Buffer quiet; /* that needs them, as the picture that they make */
-  keying::TakenPixels pixels;
+  keying::FormatConverter pixels;
   guint newer_mean = 0;
   bool has_mean = false;
   guint taken_revision = 0; /* of the settings that auto_key is from */
@@ -210,7 +210,7 @@ struct _GstChromaKey {
   opencl::Settings<ChromaKeySettings> *settings;
   std::string *plate_location; /* of the picture that was read last */
   GstSample *plate_sample;     /* (nullable): that */
-  keying::SideStreams *sides;
+  keying::AuxiliaryStreams *sides;
   bool told_of_plate;  /* that it is not used */
   GstClockTime time;   /* of the frame that is keyed: its running time */
   ChromaKeyWork *work; /* between set_formats and close, else null */
@@ -383,8 +383,8 @@ static bool
 accept_settings (GstChromaKey *self, const GstVideoInfo *info,
     const ChromaKeySettings &wanted, GError **error)
 {
-  opencl::LightCurve curve;
-  if (wanted.linear && !opencl::light_curve_of (info, curve)) {
+  opencl::TransferFunction curve;
+  if (wanted.linear && !opencl::transfer_function_of (info, curve)) {
     g_set_error_literal (error, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_SETTINGS,
         "linear=true does not know what light levels of this transfer function are");
     return false;
@@ -425,7 +425,7 @@ static void
 create_soft_kernels (GstOpenCLContext *context, const ChromaKeyWork &work,
     SoftKernels &kernels, const std::string &options)
 {
-  kernels.key_tiles.prepare (context, FOLDER "chromakey_cpu.cl", "key_tiles",
+  kernels.key_cpu.prepare (context, FOLDER "chromakey_cpu.cl", "key_cpu",
       options + " -DWIDE_ROWS=" + std::to_string (wide_rows));
   const std::string tile = options + " -cl-mad-enable -DRECIPROCAL=native_recip"
                            + " -DTILE_COLUMNS=" + std::to_string (tile_columns)
@@ -433,8 +433,8 @@ create_soft_kernels (GstOpenCLContext *context, const ChromaKeyWork &work,
                            + " -DITEM_ROWS=" + std::to_string (item_rows);
   for (guint which = 0; which < 8; which++) {
     const guint pictured = which >> 2, refine = which >> 1 & 1, core = which & 1;
-    kernels.key_in_groups[pictured][refine][core].prepare (context,
-        FOLDER "chromakey_gpu.cl", "key_in_groups",
+    kernels.key_gpu[pictured][refine][core].prepare (context, FOLDER "chromakey_gpu.cl",
+        "key_gpu",
         tile + " -DREFINING=" + std::to_string (refine) + " -DCLOSING="
             + std::to_string (core) + " -DPICTURED=" + std::to_string (pictured));
   }
@@ -470,7 +470,7 @@ gst_chroma_key_set_formats (
   GstChromaKey *self = GST_CHROMA_KEY (filter);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
 
-  const keying::FilmedFormat format (
+  const keying::InputFormat format (
       *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
       *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC));
   const GstVideoInfo *info = &format.output ();
@@ -489,9 +489,9 @@ gst_chroma_key_set_formats (
   work.format = format;
   work.info = *info;
   self->member->set_format (context, format);
-  opencl::LightCurve curve;
-  work.has_curve = opencl::light_curve_of (info, curve);
-  const std::string light = opencl::light_options (curve);
+  opencl::TransferFunction curve;
+  work.has_curve = opencl::transfer_function_of (info, curve);
+  const std::string light = opencl::transfer_function_options (curve);
   const std::string options = keying::pixel_options (info);
   const std::string soft[] = {options, options + light};
   create_kernels (context, work, soft);
@@ -631,9 +631,9 @@ warn_of_no_screen (GstChromaKey *self)
       ("looked for %" GST_TIME_FORMAT, GST_TIME_ARGS (search.missing_for ())));
 }
 
-/* Posts the key of the screen when it is new, and a warning after `patience` without. */
+/* Posts the key of the screen when it is new, and a warning after `timeout` without. */
 static void
-tell_screen (GstChromaKey *self, const ChromaKeySettings &settings, GstClockTime patience)
+tell_screen (GstChromaKey *self, const ChromaKeySettings &settings, GstClockTime timeout)
 {
   ChromaKeyWork &work = *self->work;
   Messages &posted = work.posted;
@@ -641,7 +641,7 @@ tell_screen (GstChromaKey *self, const ChromaKeySettings &settings, GstClockTime
 
   if (posted.revision != settings.auto_key_revision)
     posted = {settings.auto_key_revision};
-  if (key == 0 && !posted.warned && work.search.missing_for () >= patience) {
+  if (key == 0 && !posted.warned && work.search.missing_for () >= timeout) {
     posted.warned = true;
     warn_of_no_screen (self);
   }
@@ -771,14 +771,13 @@ set_keyer (opencl::Kernel *kernel, ChromaKeyWork &work, const ChromaKeySettings 
 
 /* For a GPU: what neighbours need is in a work-group's local memory. */
 static gboolean
-key_in_groups (ChromaKeyWork &work, const ChromaKeySettings &settings,
-    const Frames &frames, cl_command_queue queue, GError **error)
+key_gpu (ChromaKeyWork &work, const ChromaKeySettings &settings, const Frames &frames,
+    cl_command_queue queue, GError **error)
 {
   gsize width = work.info.width, height = work.info.height;
   opencl::Kernel *kernel =
       frames.kernels
-          ->key_in_groups[work.plate.picture_stride () > 0][settings.refine]
-                         [settings.core]
+          ->key_gpu[work.plate.picture_stride () > 0][settings.refine][settings.core]
           .variant ({frames.seen, frames.input, frames.output}, error);
 
   return kernel && set_keyer (kernel, work, settings, frames, error)
@@ -791,14 +790,14 @@ key_in_groups (ChromaKeyWork &work, const ChromaKeySettings &settings,
 
 /* For a CPU, in tiles of like height */
 static gboolean
-key_in_tiles (ChromaKeyWork &work, const ChromaKeySettings &settings,
-    const Frames &frames, cl_command_queue queue, GError **error)
+key_cpu (ChromaKeyWork &work, const ChromaKeySettings &settings, const Frames &frames,
+    cl_command_queue queue, GError **error)
 {
   gsize width = work.info.width, height = work.info.height;
   gsize tiles = (height + wide_rows - 1) / wide_rows;
   gsize rows = (height + tiles - 1) / tiles;
-  opencl::Kernel *kernel = frames.kernels->key_tiles.variant (
-      {frames.seen, frames.input, frames.output}, error);
+  opencl::Kernel *kernel =
+      frames.kernels->key_cpu.variant ({frames.seen, frames.input, frames.output}, error);
 
   return kernel
          && set_keyer (kernel, work, settings, frames, error, cl_uint (settings.refine),
@@ -824,7 +823,7 @@ ensure_means (GstOpenCLContext *context, ChromaKeyWork &work, GError **error)
 
 /* Soft methods read a camera's picture several times. */
 static bool
-take_pixels (ChromaKeyWork &work, const GstOpenCLFrame **input, GstOpenCLFrame *pixels,
+convert_format (ChromaKeyWork &work, const GstOpenCLFrame **input, GstOpenCLFrame *pixels,
     cl_command_queue queue, GError **error)
 {
   if (!work.format.is_of_camera ())
@@ -910,8 +909,8 @@ key_softly (GstOpenCLContext *context, ChromaKeyWork &work,
     frames.seen = &quiet;
   }
   work.has_mean = settings.quiet;
-  return work.wide ? key_in_tiles (work, settings, frames, queue, error)
-                   : key_in_groups (work, settings, frames, queue, error);
+  return work.wide ? key_cpu (work, settings, frames, queue, error)
+                   : key_gpu (work, settings, frames, queue, error);
 }
 
 /* While there is no screen */
@@ -929,7 +928,7 @@ key_nothing (ChromaKeyWork &work, ChromaKeySettings settings, const GstOpenCLFra
 static void
 leave_plate_out (GstChromaKey *self, const ChromaKeySettings &settings)
 {
-  std::shared_ptr<keying::SideStream> stream = self->sides->find ("plate");
+  std::shared_ptr<keying::AuxiliaryStream> stream = self->sides->find ("plate");
   if (!stream)
     return;
   if (settings.plate != Plate::file && !std::exchange (self->told_of_plate, true))
@@ -959,7 +958,7 @@ key (GstChromaKey *self, const ChromaKeySettings &settings, const GstOpenCLFrame
     return learn_key (self, settings, queue, error)
            && key_by_distance (work, settings, input, output, queue, error);
   GstOpenCLFrame pixels = {};
-  return take_pixels (work, &input, &pixels, queue, error)
+  return convert_format (work, &input, &pixels, queue, error)
          && follow_plate (self, settings, input, queue, error)
          && key_softly (context, work, settings, input, output, queue, error);
 }
@@ -975,8 +974,7 @@ gst_chroma_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
 
   if (!work.mattes.follow (filter, *self->sides, self->time, queue, error))
     return FALSE;
-  keying::keep_original (output->buffer, input->buffer, work.format,
-      opacity_of (settings),
+  keying::keep_unkeyed (output->buffer, input->buffer, work.format, opacity_of (settings),
       hard && !work.mattes.has_any () ? keying::Keying::hard : keying::Keying::soft);
   return key (self, settings, input, output, queue, error)
          && work.mattes.apply (
@@ -1066,7 +1064,7 @@ gst_chroma_key_release_pad (GstElement *element, GstPad *pad)
 static GstStateChangeReturn
 gst_chroma_key_change_state (GstElement *element, GstStateChange change)
 {
-  keying::SideStreams &sides = *GST_CHROMA_KEY (element)->sides;
+  keying::AuxiliaryStreams &sides = *GST_CHROMA_KEY (element)->sides;
   if (change == GST_STATE_CHANGE_PAUSED_TO_READY)
     sides.interrupt (true);
   if (change == GST_STATE_CHANGE_READY_TO_PAUSED)
@@ -1088,7 +1086,7 @@ set_up_sides (GstElementClass *klass)
 static void
 gst_chroma_key_init (GstChromaKey *self)
 {
-  self->sides = new keying::SideStreams;
+  self->sides = new keying::AuxiliaryStreams;
   self->settings = new opencl::Settings<ChromaKeySettings> (self, properties);
   self->plate_location = new std::string;
   self->member = new RunMember;

@@ -315,12 +315,12 @@ apply_planes (FlowKeyWork &work, const GstOpenCLFrame *input,
 {
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
-  keying::Original original;
+  keying::Unkeyed unkeyed;
 
-  return original.map (input, keying::full_opacity, &work.info, queue, error)
+  return unkeyed.map (input, keying::full_opacity, &work.info, queue, error)
          && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
-             original.original ().frame, original.original ().opacity,
-             original.deeper ().frame, original.deeper ().opacity, width, height,
+             unkeyed.unkeyed ().frame, unkeyed.unkeyed ().opacity,
+             unkeyed.deeper ().frame, unkeyed.deeper ().opacity, width, height,
              work.keyed.current (), words);
 }
 
@@ -357,7 +357,7 @@ gst_flow_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   guint iterations = to_the_end ? most_iterations (&work.info) : settings.iterations;
   keying::KeyRun run;
 
-  keying::keep_original (output->buffer, input->buffer);
+  keying::keep_unkeyed (output->buffer, input->buffer);
   if (add_to_run (settings, &work.info, run) && RunMember::is_trusted (filter))
     return self->member->runner ().enqueue (queue, run, input, output, error);
   return pack_planes (work, rule, input, queue, error)

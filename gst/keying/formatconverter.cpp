@@ -10,16 +10,16 @@
 
 namespace keying {
 void
-TakenPixels::prepare (GstOpenCLContext *of, const FilmedFormat &of_camera)
+FormatConverter::prepare (GstOpenCLContext *of, const InputFormat &of_camera)
 {
   context = of;
   format = of_camera;
   kernel.prepare (context, "/org/freedesktop/gstreamer/opencl/keying/formatconverter.cl",
-      "take_pixels", format.options ());
+      "convert_format", format.options ());
 }
 
 bool
-TakenPixels::take (const GstOpenCLFrame *input, GstOpenCLFrame *made,
+FormatConverter::take (const GstOpenCLFrame *input, GstOpenCLFrame *made,
     cl_command_queue queue, GError **error)
 {
   const GstVideoInfo &picture = format.output ();

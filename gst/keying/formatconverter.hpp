@@ -12,17 +12,17 @@ namespace keying {
 /* For work that reads a picture several times: a frame of pixels, made on the device. Whoever
  * enqueues has one queue, which is in order, and takes the next frame after all work on this
  * one. */
-class TakenPixels {
+class FormatConverter {
 public:
   /* The kernel is built when first needed. */
-  void prepare (GstOpenCLContext *of, const FilmedFormat &format);
+  void prepare (GstOpenCLContext *of, const InputFormat &format);
   /* `made`, of the input's buffer, is valid as long as this. */
   bool take (const GstOpenCLFrame *input, GstOpenCLFrame *made, cl_command_queue queue,
       GError **error);
 
 private:
   GstOpenCLContext *context = nullptr; /* which outlives this */
-  FilmedFormat format;
+  InputFormat format;
   opencl::FrameKernel kernel;
   cl::Buffer pixels;
 };

@@ -7,7 +7,7 @@
 namespace keying {
 namespace {
 /* So long a file may take: it is one picture. */
-const GstClockTime patience = 10 * GST_SECOND;
+const GstClockTime timeout = 10 * GST_SECOND;
 
 /* What the bus says of why there is no picture */
 void
@@ -35,7 +35,7 @@ first_sample (GstElement *pipeline)
   GstSample *sample = nullptr;
 
   gst_element_set_state (pipeline, GST_STATE_PAUSED);
-  if (gst_element_get_state (pipeline, nullptr, nullptr, patience)
+  if (gst_element_get_state (pipeline, nullptr, nullptr, timeout)
       == GST_STATE_CHANGE_SUCCESS)
     g_object_get (end, "last-sample", &sample, nullptr);
   gst_object_unref (end);

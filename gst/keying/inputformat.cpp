@@ -14,7 +14,7 @@
 #include "pixelformats.hpp"
 
 namespace keying {
-FilmedFormat::FilmedFormat (const GstVideoInfo &input, const GstVideoInfo &output)
+InputFormat::InputFormat (const GstVideoInfo &input, const GstVideoInfo &output)
     : input_ (input), output_ (output), of_camera (!GST_VIDEO_INFO_IS_RGB (&input))
 {
   if (!of_camera)
@@ -24,7 +24,7 @@ FilmedFormat::FilmedFormat (const GstVideoInfo &input, const GstVideoInfo &outpu
 }
 
 bool
-FilmedFormat::shows_the_same (const FilmedFormat &other) const
+InputFormat::shows_the_same (const InputFormat &other) const
 {
   return keying::shows_the_same (&input_, &other.input_)
          && keying::shows_the_same (&output_, &other.output_)
@@ -32,7 +32,7 @@ FilmedFormat::shows_the_same (const FilmedFormat &other) const
 }
 
 std::string
-FilmedFormat::options () const
+InputFormat::options () const
 {
   std::string options = pixel_options (&output_);
   if (!of_camera)
@@ -44,21 +44,21 @@ FilmedFormat::options () const
   return options;
 }
 
-Filmed
-FilmedFormat::of (const GstOpenCLFrame *frame) const
+InputFrame
+InputFormat::of (const GstOpenCLFrame *frame) const
 {
-  return Filmed (this, frame);
+  return InputFrame (this, frame);
 }
 
 /* What a camera gives is read byte by byte, wherever it stands. */
 const GstOpenCLFrame *
-Filmed::aligned () const
+InputFrame::aligned () const
 {
   return format->of_camera ? nullptr : frame_;
 }
 
 bool
-Filmed::set (opencl::Kernel &kernel, cl_uint &index, GError **error) const
+InputFrame::set (opencl::Kernel &kernel, cl_uint &index, GError **error) const
 {
   if (!format->of_camera)
     return kernel.set (index, frame_, error);

@@ -11,14 +11,14 @@
 #include <string>
 
 namespace keying {
-class Filmed;
+class InputFrame;
 
 /* How inputformat.clh reads frames of one format: pixels of four bytes as they are, what
  * cameras give as openclconvert would convert it to the output's. */
-class FilmedFormat {
+class InputFormat {
 public:
-  FilmedFormat () = default;
-  FilmedFormat (const GstVideoInfo &input, const GstVideoInfo &output);
+  InputFormat () = default;
+  InputFormat (const GstVideoInfo &input, const GstVideoInfo &output);
 
   /* Then it has no alpha. */
   bool is_of_camera () const { return of_camera; }
@@ -26,24 +26,24 @@ public:
   /* As the keyed picture is */
   const GstVideoInfo &output () const { return output_; }
   /* What was learnt of one holds for the other. */
-  bool shows_the_same (const FilmedFormat &other) const;
+  bool shows_the_same (const InputFormat &other) const;
   /* Of kernels that read and write such frames */
   std::string options () const;
 
-  /* An argument, FILMED; `frame` and this outlive it. */
-  Filmed of (const GstOpenCLFrame *frame) const;
+  /* Kernel argument group INPUT_FRAME; `frame` and this outlive it. */
+  InputFrame of (const GstOpenCLFrame *frame) const;
 
 private:
-  friend class Filmed;
+  friend class InputFrame;
 
   GstVideoInfo input_ = {}, output_ = {};
   bool of_camera = false;
   opencl::FixedPointRow rows[3] = {}; /* to red, green and blue */
 };
 
-class Filmed : public opencl::ArgumentGroup {
+class InputFrame : public opencl::ArgumentGroup {
 public:
-  Filmed (const FilmedFormat *format, const GstOpenCLFrame *frame)
+  InputFrame (const InputFormat *format, const GstOpenCLFrame *frame)
       : format (format), frame_ (frame)
   {
   }
@@ -53,7 +53,7 @@ public:
   const GstOpenCLFrame *frame () const { return frame_; }
 
 private:
-  const FilmedFormat *format;
+  const InputFormat *format;
   const GstOpenCLFrame *frame_;
 };
 } // namespace keying

@@ -56,22 +56,22 @@ items_of_tile (GstOpenCLContext *context)
   return items;
 }
 
-KeyRunner::KeyRunner (GstOpenCLContext *context, const FilmedFormat &format)
+KeyRunner::KeyRunner (GstOpenCLContext *context, const InputFormat &format)
     : KeyRunner (context, format, best_form (context))
 {
 }
 
 /* The tiles of work-groups overlap, and a work-item reads each line and the next: that a
- * camera's pixels are made each time took run_tiles four times as long on an H200, and a
+ * camera's pixels are made each time took run_chain_gpu four times as long on an H200, and a
  * launch of its own for them a fifth of that. */
-static FilmedFormat
-format_to_read (const FilmedFormat &format, KeyRunner::Form form)
+static InputFormat
+format_to_read (const InputFormat &format, KeyRunner::Form form)
 {
   const bool makes_pixels = form == KeyRunner::Form::tiles && format.is_of_camera ();
-  return makes_pixels ? FilmedFormat (format.output (), format.output ()) : format;
+  return makes_pixels ? InputFormat (format.output (), format.output ()) : format;
 }
 
-KeyRunner::KeyRunner (GstOpenCLContext *context, const FilmedFormat &format, Form form)
+KeyRunner::KeyRunner (GstOpenCLContext *context, const InputFormat &format, Form form)
     : context (GST_OPENCL_CONTEXT (gst_object_ref (context))), format_ (format),
       form (form), read (format_to_read (format, form))
 {
@@ -80,14 +80,14 @@ KeyRunner::KeyRunner (GstOpenCLContext *context, const FilmedFormat &format, For
     pixels.prepare (context, format);
   if (form == Form::wide) {
     options += " -DWIDE_ROWS=" + std::to_string (wide_rows);
-    kernel.prepare (context, FOLDER "keychain_cpu.cl", "run_wide_tiles", options);
+    kernel.prepare (context, FOLDER "keychain_cpu.cl", "run_chain_cpu", options);
     return;
   }
   items = items_of_tile (context);
   tile_words = words_of_tile (context);
   options += " -DTILE_WORDS=" + std::to_string (tile_words) + " -DTILE_ROWS="
              + std::to_string (tile_rows) + " -DGROUP_ITEMS=" + std::to_string (items);
-  kernel.prepare (context, FOLDER "keychain_gpu.cl", "run_tiles", options);
+  kernel.prepare (context, FOLDER "keychain_gpu.cl", "run_chain_gpu", options);
 }
 
 KeyRunner::~KeyRunner ()
@@ -103,16 +103,16 @@ KeyRunner::launch (const opencl::Groups &groups, cl_command_queue queue,
 {
   const DistanceKey &key = run.key ();
   const FlowRule &rule = run.rule ();
-  Original original;
+  Unkeyed unkeyed;
 
   GstOpenCLFrame made;
-  if (!original.map (format_.of (input), key.opacity, format_, queue, error)
+  if (!unkeyed.map (format_.of (input), key.opacity, format_, queue, error)
       || (makes_pixels () && !pixels.take (input, &made, queue, error)))
     return false;
-  const Filmed filmed = read.of (makes_pixels () ? &made : input);
+  const InputFrame filmed = read.of (makes_pixels () ? &made : input);
   return kernel.launch_groups (queue, groups, error, filmed, output,
-      original.original ().frame, original.original ().opacity, original.deeper ().frame,
-      original.deeper ().opacity, cl_uint (format_.output ().width),
+      unkeyed.unkeyed ().frame, unkeyed.unkeyed ().opacity, unkeyed.deeper ().frame,
+      unkeyed.deeper ().opacity, cl_uint (format_.output ().width),
       cl_uint (format_.output ().height), key.color, key.mask, key.threshold,
       key.inverted, key.least_alpha (), key.opacity, rule.mask, rule.threshold,
       rule.key_cb, rule.key_cr, rule.limit, run.steps (), cl_uint (run.depth ()),

@@ -19,13 +19,13 @@ public:
   /* Tiles in local memory, many work-items each; or wide vectors and one work-item */
   enum class Form { tiles, wide };
 
-  KeyRunner (GstOpenCLContext *context, const FilmedFormat &format);
-  KeyRunner (GstOpenCLContext *context, const FilmedFormat &format, Form form);
+  KeyRunner (GstOpenCLContext *context, const InputFormat &format);
+  KeyRunner (GstOpenCLContext *context, const InputFormat &format, Form form);
   ~KeyRunner ();
   KeyRunner (const KeyRunner &) = delete;
   KeyRunner &operator= (const KeyRunner &) = delete;
 
-  const FilmedFormat &format () const { return format_; }
+  const InputFormat &format () const { return format_; }
 
   /* Its kernels are built when first needed. */
   bool enqueue (cl_command_queue queue, const KeyRun &run, const GstOpenCLFrame *input,
@@ -43,13 +43,13 @@ private:
       const GstOpenCLFrame *input, const GstOpenCLFrame *output, GError **error);
 
   GstOpenCLContext *const context;
-  const FilmedFormat format_;
+  const InputFormat format_;
   const Form form;
-  const FilmedFormat read; /* what the kernel reads: the filmed, or pixels made of it */
-  gsize items = 1;         /* of a work-group */
-  gsize tile_words = 0;    /* a line of a tile, in the form `tiles` */
-  std::mutex launching;    /* a kernel's arguments are one launch's at a time */
+  const InputFormat read; /* what the kernel reads: the filmed, or pixels made of it */
+  gsize items = 1;        /* of a work-group */
+  gsize tile_words = 0;   /* a line of a tile, in the form `tiles` */
+  std::mutex launching;   /* a kernel's arguments are one launch's at a time */
   opencl::FrameKernel kernel;
-  TakenPixels pixels;
+  FormatConverter pixels;
 };
 } // namespace keying

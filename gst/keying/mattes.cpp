@@ -31,7 +31,7 @@ Mattes::take (Matte &matte, const GstOpenCLFrame *picture, const GstVideoInfo *i
 }
 
 bool
-Mattes::follow (GstOpenCLFilter *filter, SideStreams &streams, GstClockTime time,
+Mattes::follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams, GstClockTime time,
     cl_command_queue queue, GError **error)
 {
   for (Matte *matte : {&garbage, &holdout}) {
@@ -46,7 +46,7 @@ Mattes::follow (GstOpenCLFilter *filter, SideStreams &streams, GstClockTime time
 }
 
 bool
-Mattes::apply (const Filmed &input, const GstOpenCLFrame *output, gdouble opacity,
+Mattes::apply (const InputFrame &input, const GstOpenCLFrame *output, gdouble opacity,
     cl_command_queue queue, GError **error)
 {
   const bool has_garbage = garbage.picture.is_there ();

@@ -20,7 +20,7 @@ public:
       GstOpenCLContext *context, const GstVideoInfo *info, const std::string &options);
 
   /* The mattes of `time` */
-  bool follow (GstOpenCLFilter *filter, SideStreams &streams, GstClockTime time,
+  bool follow (GstOpenCLFilter *filter, AuxiliaryStreams &streams, GstClockTime time,
       cl_command_queue queue, GError **error);
   bool has_any () const
   {
@@ -28,13 +28,13 @@ public:
   }
 
   /* On `output`, which was keyed of `input` */
-  bool apply (const Filmed &input, const GstOpenCLFrame *output, gdouble opacity,
+  bool apply (const InputFrame &input, const GstOpenCLFrame *output, gdouble opacity,
       cl_command_queue queue, GError **error);
 
 private:
   struct Matte {
     const char *name;
-    SidePicture picture;
+    AuxiliaryFrame picture;
     cl::Buffer plane;
   };
   bool take (Matte &matte, const GstOpenCLFrame *picture, const GstVideoInfo *info,

@@ -171,16 +171,16 @@ transform_by_planes (GstNoiseReduce *self, const NoiseReduceSettings &settings,
   cl_uint width = work.info.width, height = work.info.height;
   cl_uint words = keying::words_of_line (&work.info);
 
-  keying::Original original;
+  keying::Unkeyed unkeyed;
 
-  return original.map (input, keying::full_opacity, &work.info, queue, error)
+  return unkeyed.map (input, keying::full_opacity, &work.info, queue, error)
          && work.pack_keyed.launch (queue, 4 * words, height, error, input, width, height,
              work.planes.current (), words)
          && reduce_plane (self, queue, true, settings.fill_iterations, error)
          && reduce_plane (self, queue, false, settings.iterations, error)
          && work.apply_keyed.launch (queue, 4 * words, height, error, input, output,
-             original.original ().frame, original.original ().opacity,
-             original.deeper ().frame, original.deeper ().opacity, width, height,
+             unkeyed.unkeyed ().frame, unkeyed.unkeyed ().opacity,
+             unkeyed.deeper ().frame, unkeyed.deeper ().opacity, width, height,
              work.planes.current (), words);
 }
 
@@ -198,7 +198,7 @@ gst_noise_reduce_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input
   NoiseReduceSettings settings = get_settings (self);
   keying::KeyRun run;
 
-  keying::keep_original (output->buffer, input->buffer);
+  keying::keep_unkeyed (output->buffer, input->buffer);
   if (add_to_run (settings, run) && RunMember::is_trusted (filter))
     return self->member->runner ().enqueue (queue, run, input, output, error);
   return transform_by_planes (self, settings, input, output, queue, error);

@@ -19,7 +19,7 @@ find_place_of_output (GstOpenCLFilter *filter, GstBuffer *output, Place *place)
 
 /* Where a camera's planes lie mapping says. */
 bool
-is_plain_input (GstOpenCLFilter *filter, const FilmedFormat &format, GstBuffer *input)
+is_plain_input (GstOpenCLFilter *filter, const InputFormat &format, GstBuffer *input)
 {
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
   Place place;
@@ -29,7 +29,7 @@ is_plain_input (GstOpenCLFilter *filter, const FilmedFormat &format, GstBuffer *
 } // namespace
 
 void
-RunMember::set_format (GstOpenCLContext *context, const FilmedFormat &format)
+RunMember::set_format (GstOpenCLContext *context, const InputFormat &format)
 {
   runner_ = std::make_shared<KeyRunner> (context, format);
 }
@@ -58,7 +58,7 @@ RunMember::attach (GstOpenCLFilter *filter, const std::shared_ptr<KeyRunner> &ru
 {
   GstKeyingDeferredRun *deferred =
       gst_keying_deferred_run_new (runner, run, source, place);
-  keep_original (output, source->buffer, runner->format (), run.key ().opacity);
+  keep_unkeyed (output, source->buffer, runner->format (), run.key ().opacity);
   gst_opencl_filter_defer (filter, GST_OPENCL_DEFERRED (deferred), output);
   g_object_unref (deferred);
 }
@@ -103,7 +103,7 @@ RunMember::finish (GstOpenCLFilter *filter, GstOpenCLDeferred *pending, const Ke
   if (!gst_opencl_frame_map (
           &made, &runner->format ().output (), 0, output, queue, GST_MAP_WRITE, error))
     return false;
-  keep_original (output, source.buffer, runner->format (), run.key ().opacity);
+  keep_unkeyed (output, source.buffer, runner->format (), run.key ().opacity);
   bool enqueued = runner->enqueue (queue, run, &source, &made, error);
   return gst_opencl_frames_finish (
              queue, &source, &made, event, enqueued ? error : nullptr)

@@ -19,7 +19,7 @@ public:
   };
 
   /* For frames of these caps; what is pending by now keeps what it needs. */
-  void set_format (GstOpenCLContext *context, const FilmedFormat &format);
+  void set_format (GstOpenCLContext *context, const InputFormat &format);
   void close ();
 
   KeyRunner &runner () { return *runner_; }

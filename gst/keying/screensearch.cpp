@@ -80,7 +80,7 @@ struct Found {
 } // namespace
 
 bool
-ScreenSearch::create (GstOpenCLContext *context, const FilmedFormat &of,
+ScreenSearch::create (GstOpenCLContext *context, const InputFormat &of,
     const std::string &options, GError **error)
 {
   format = of;

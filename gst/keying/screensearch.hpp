@@ -23,7 +23,7 @@ public:
   /* Part of a frame that has to be of one green or blue */
   static constexpr gdouble least_share = 1. / 16;
 
-  bool create (GstOpenCLContext *context, const FilmedFormat &format,
+  bool create (GstOpenCLContext *context, const InputFormat &format,
       const std::string &options, GError **error);
 
   /* Before each frame. `time`: its running time. Another `revision` than that of the
@@ -47,7 +47,7 @@ private:
   bool begin (guint revision, GError **error);
   bool learn (GError **error);
 
-  FilmedFormat format;
+  InputFormat format;
   opencl::FrameKernel find_screen;
   cl::Buffer found;
   ReadBack numbers;

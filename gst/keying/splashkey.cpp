@@ -57,7 +57,7 @@ const gsize largest_side = 16;
 
 /* State of the streaming thread */
 struct SplashKeyWork {
-  keying::FilmedFormat format;
+  keying::InputFormat format;
   GstVideoInfo info; /* of what is keyed */
   bool on_cpu;
   opencl::FrameKernel key_blocks;
@@ -138,7 +138,7 @@ gst_splash_key_set_formats (
 {
   GstSplashKey *self = GST_SPLASH_KEY (filter);
   GstOpenCLContext *context = gst_opencl_filter_get_context (filter);
-  const keying::FilmedFormat format (
+  const keying::InputFormat format (
       *gst_opencl_filter_get_video_info (filter, GST_PAD_SINK),
       *gst_opencl_filter_get_video_info (filter, GST_PAD_SRC));
 
@@ -198,7 +198,7 @@ gst_splash_key_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *input,
   if (!ensure_store (
           gst_opencl_filter_get_context (filter), work, settings.block_size, error))
     return FALSE;
-  keying::keep_original (output->buffer, input->buffer, work.format);
+  keying::keep_unkeyed (output->buffer, input->buffer, work.format);
   bool fill = settings.reset || work.stored_block_size == 0;
   work.stored_block_size = settings.block_size;
   return work.key_blocks.launch_groups (queue,

@@ -8,30 +8,30 @@ namespace keying {
 namespace {
 const GstOpenCLFrame opaque = {};
 
-struct OriginalMeta {
+struct UnkeyedMeta {
   GstMeta meta;
   GstBuffer *buffer; /* held; nobody writes it any more; null: it was opaque */
   cl_uint opacity;
   Keying keying; /* of the element that made the buffer with this meta */
 };
 
-const GstMetaInfo *original_meta_info ();
+const GstMetaInfo *unkeyed_meta_info ();
 
 GType
-original_api ()
+unkeyed_api ()
 {
   static gsize type = 0;
   /* A tag that no element knows to keep */
   static const gchar *tags[] = {"keying", nullptr};
   if (g_once_init_enter (&type))
-    g_once_init_leave (&type, gst_meta_api_type_register ("GstKeyingOriginalAPI", tags));
+    g_once_init_leave (&type, gst_meta_api_type_register ("GstKeyingUnkeyedAPI", tags));
   return type;
 }
 
-OriginalMeta *
-original_of (GstBuffer *buffer)
+UnkeyedMeta *
+unkeyed_of (GstBuffer *buffer)
 {
-  return reinterpret_cast<OriginalMeta *> (gst_buffer_get_meta (buffer, original_api ()));
+  return reinterpret_cast<UnkeyedMeta *> (gst_buffer_get_meta (buffer, unkeyed_api ()));
 }
 
 cl_uint
@@ -41,11 +41,11 @@ product (cl_uint a, cl_uint b)
 }
 
 void
-set_original (GstBuffer *buffer, GstBuffer *original, cl_uint opacity, Keying keying)
+set_unkeyed (GstBuffer *buffer, GstBuffer *unkeyed, cl_uint opacity, Keying keying)
 {
-  auto *meta = reinterpret_cast<OriginalMeta *> (
-      gst_buffer_add_meta (buffer, original_meta_info (), nullptr));
-  meta->buffer = original ? gst_buffer_ref (original) : nullptr;
+  auto *meta = reinterpret_cast<UnkeyedMeta *> (
+      gst_buffer_add_meta (buffer, unkeyed_meta_info (), nullptr));
+  meta->buffer = unkeyed ? gst_buffer_ref (unkeyed) : nullptr;
   meta->opacity = opacity;
   meta->keying = keying;
 }
@@ -53,35 +53,35 @@ set_original (GstBuffer *buffer, GstBuffer *original, cl_uint opacity, Keying ke
 gboolean
 init_meta (GstMeta *meta, gpointer, GstBuffer *)
 {
-  reinterpret_cast<OriginalMeta *> (meta)->buffer = nullptr;
+  reinterpret_cast<UnkeyedMeta *> (meta)->buffer = nullptr;
   return TRUE;
 }
 
 void
 free_meta (GstMeta *meta, GstBuffer *)
 {
-  gst_clear_buffer (&reinterpret_cast<OriginalMeta *> (meta)->buffer);
+  gst_clear_buffer (&reinterpret_cast<UnkeyedMeta *> (meta)->buffer);
 }
 
 gboolean
 transform_meta (GstBuffer *to, GstMeta *meta, GstBuffer *, GQuark type, gpointer data)
 {
-  auto *original = reinterpret_cast<OriginalMeta *> (meta);
+  auto *unkeyed = reinterpret_cast<UnkeyedMeta *> (meta);
   if (!GST_META_TRANSFORM_IS_COPY (type)
       || static_cast<GstMetaTransformCopy *> (data)->region)
     return FALSE;
-  set_original (to, original->buffer, original->opacity, original->keying);
+  set_unkeyed (to, unkeyed->buffer, unkeyed->opacity, unkeyed->keying);
   return TRUE;
 }
 
 const GstMetaInfo *
-original_meta_info ()
+unkeyed_meta_info ()
 {
   static const GstMetaInfo *info = nullptr;
   if (g_once_init_enter (&info))
     g_once_init_leave (
-        &info, gst_meta_register (original_api (), "GstKeyingOriginal",
-                   sizeof (OriginalMeta), init_meta, free_meta, transform_meta));
+        &info, gst_meta_register (unkeyed_api (), "GstKeyingUnkeyed",
+                   sizeof (UnkeyedMeta), init_meta, free_meta, transform_meta));
   return info;
 }
 
@@ -97,26 +97,26 @@ is_beside (GstBuffer *buffer, GstMemory *memory)
 
 /* The alpha that a soft key made is none that the picture before it could tell. */
 void
-keep_original (GstBuffer *output, GstBuffer *input, cl_uint opacity, Keying keying)
+keep_unkeyed (GstBuffer *output, GstBuffer *input, cl_uint opacity, Keying keying)
 {
-  const OriginalMeta *known = original_of (input);
+  const UnkeyedMeta *known = unkeyed_of (input);
   if (!known || known->keying == Keying::soft)
-    return set_original (output, input, opacity, keying);
-  set_original (output, known->buffer, product (known->opacity, opacity), keying);
+    return set_unkeyed (output, input, opacity, keying);
+  set_unkeyed (output, known->buffer, product (known->opacity, opacity), keying);
 }
 
 void
-keep_original (GstBuffer *output, GstBuffer *input, const FilmedFormat &format,
+keep_unkeyed (GstBuffer *output, GstBuffer *input, const InputFormat &format,
     cl_uint opacity, Keying keying)
 {
   if (format.is_of_camera ())
-    set_original (output, nullptr, opacity, keying);
+    set_unkeyed (output, nullptr, opacity, keying);
   else
-    keep_original (output, input, opacity, keying);
+    keep_unkeyed (output, input, opacity, keying);
 }
 
 bool
-Original::map (const Filmed &filmed, cl_uint opacity, const FilmedFormat &format,
+Unkeyed::map (const InputFrame &filmed, cl_uint opacity, const InputFormat &format,
     cl_command_queue queue, GError **error)
 {
   if (!format.is_of_camera ())
@@ -126,12 +126,12 @@ Original::map (const Filmed &filmed, cl_uint opacity, const FilmedFormat &format
 }
 
 bool
-Original::map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo *info,
+Unkeyed::map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo *info,
     cl_command_queue queue, GError **error)
 {
   seen[0] = seen[1] = {frame, opacity};
   for (int n = 0; n < 2; n++) {
-    const OriginalMeta *known = original_of (seen[n].frame->buffer);
+    const UnkeyedMeta *known = unkeyed_of (seen[n].frame->buffer);
     if (known && !known->buffer) {
       seen[n] = seen[1] = {&opaque, product (known->opacity, seen[n].opacity)};
       return true;

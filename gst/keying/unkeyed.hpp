@@ -21,10 +21,10 @@ enum class Keying {
  * by `opacity`: `output` keeps the picture that was there before, so that whoever takes a
  * key back finds its alpha, whatever stands between the elements. What copies a buffer
  * keeps it; what makes another picture does not. */
-void keep_original (GstBuffer *output, GstBuffer *input, cl_uint opacity = full_opacity,
+void keep_unkeyed (GstBuffer *output, GstBuffer *input, cl_uint opacity = full_opacity,
     Keying keying = Keying::hard);
 /* The same, of an input of `format`: what a camera gives is opaque. */
-void keep_original (GstBuffer *output, GstBuffer *input, const FilmedFormat &format,
+void keep_unkeyed (GstBuffer *output, GstBuffer *input, const InputFormat &format,
     cl_uint opacity = full_opacity, Keying keying = Keying::hard);
 
 /* A picture, and the opacity that it is seen with; one of no data is opaque. */
@@ -33,20 +33,20 @@ struct Seen {
   cl_uint opacity = full_opacity;
 };
 
-/* What keep_original() has put into a frame's buffer, or else the frame itself; mapped
+/* What keep_unkeyed() has put into a frame's buffer, or else the frame itself; mapped
  * for its queue as long as this lives. */
-class Original {
+class Unkeyed {
 public:
   /* With `opacity` after all that the frame has seen */
   bool map (const GstOpenCLFrame *frame, cl_uint opacity, const GstVideoInfo *info,
       cl_command_queue queue, GError **error);
   /* The same, of a frame as it was filmed */
-  bool map (const Filmed &filmed, cl_uint opacity, const FilmedFormat &format,
+  bool map (const InputFrame &filmed, cl_uint opacity, const InputFormat &format,
       cl_command_queue queue, GError **error);
 
   /* The picture before the last soft key, and the one before that: arguments of a kernel,
    * as unkeyed.clh has them */
-  const Seen &original () const { return seen[0]; }
+  const Seen &unkeyed () const { return seen[0]; }
   const Seen &deeper () const { return seen[1]; }
 
 private:

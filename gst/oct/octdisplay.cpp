@@ -43,7 +43,7 @@ namespace {
 using oct::Numbers;
 
 struct DisplaySettings {
-  oct::ShownRange range;
+  oct::DisplayRange range;
   bool db_auto = false;
   bool flip = false;
   bool true_scale = false;
@@ -156,7 +156,7 @@ GST_ELEMENT_REGISTER_DEFINE (
     octdisplay, "octdisplay", GST_RANK_NONE, GST_TYPE_OCT_DISPLAY)
 
 const opencl::PropertyTable<DisplaySettings> properties = oct::joined<DisplaySettings> (
-    oct::shown_range_properties<DisplaySettings> (),
+    oct::display_range_properties<DisplaySettings> (),
     {
         {"db-auto", "Automatic range",
             "Find the black and white levels from the image, smoothed over frames: one "

@@ -77,7 +77,7 @@ struct VolumeSettings {
   guint b_scans = 0; /* 0: from the meta of the buffers, or the default */
   bool live = false;
   oct::Slab slab;
-  oct::ShownRange range;
+  oct::DisplayRange range;
   bool true_scale = false;
 };
 
@@ -667,7 +667,7 @@ const opencl::PropertyTable<VolumeSettings> properties = oct::joined<VolumeSetti
             "both are present",
             &VolumeSettings::true_scale, opencl::playing},
     },
-    oct::shown_range_properties<VolumeSettings> ());
+    oct::display_range_properties<VolumeSettings> ());
 
 /* --- the class --- */
 

@@ -1083,7 +1083,7 @@ apply_changes (GstOctWindowInterp *self, GError **error)
 
 /* Once. */
 static void
-warn_of_broken_samples (GstOctWindowInterp *self, guint count)
+warn_of_nonfinite_samples (GstOctWindowInterp *self, guint count)
 {
   if (count == 0 || self->work->told_of_broken)
     return;
@@ -1121,7 +1121,7 @@ take_counts (GstOctWindowInterp *self, const cl_uint *counts)
     warn_of_saturation (
         self, counts[0] - work.counts_before[0], counts[1] - work.counts_before[1]);
   else
-    warn_of_broken_samples (self, counts[0]);
+    warn_of_nonfinite_samples (self, counts[0]);
   std::copy_n (counts, 2, work.counts_before);
 }
 

@@ -90,11 +90,11 @@ look_of (const Layer &layer, const GstVideoInfo &output)
   return look;
 }
 
-opencl::LightCurve
+opencl::TransferFunction
 curve_of (const GstVideoInfo &info)
 {
-  opencl::LightCurve curve;
-  opencl::light_curve_of (&info, curve);
+  opencl::TransferFunction curve;
+  opencl::transfer_function_of (&info, curve);
   return curve;
 }
 
@@ -107,7 +107,7 @@ set_layer (opencl::Kernel &kernel, cl_uint &index, const Layer *layer,
   cl_int8 place = {};
   cl_int2 how = {};
   cl_float alpha = 0;
-  opencl::LightCurve curve;
+  opencl::TransferFunction curve;
 
   if (layer) {
     const GstOpenCLCompositorPlace &to = layer->place;
@@ -137,10 +137,10 @@ region_of (const GstOpenCLCompositorPlace &place, const GstVideoInfo &output)
 bool
 is_light_known (const std::vector<Layer> &layers, const GstVideoInfo &output)
 {
-  opencl::LightCurve curve;
-  bool known = opencl::light_curve_of (&output, curve);
+  opencl::TransferFunction curve;
+  bool known = opencl::transfer_function_of (&output, curve);
   for (const Layer &layer : layers)
-    known = known && opencl::light_curve_of (layer.info, curve);
+    known = known && opencl::transfer_function_of (layer.info, curve);
   return known;
 }
 
@@ -177,7 +177,7 @@ Composition::open (GstOpenCLContext *of_element, GError **error)
     define ("SAMPLED", abilities & SAMPLED);
     define ("WRAP", abilities & WRAP);
     blending[abilities].prepare (
-        context, KERNELS, wide ? "composite_wide" : "composite", options, {4, 1});
+        context, KERNELS, wide ? "composite_cpu" : "composite", options, {4, 1});
     auto prepare = [&] (opencl::FrameKernel &kernel, const char *name) {
       kernel.prepare (context, KERNELS, name, options, {4, 1});
     };

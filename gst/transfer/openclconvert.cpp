@@ -486,7 +486,7 @@ prepare_kernels (GstOpenCLContext *context, ConvertWork &work, const GstVideoInf
   work.wide = is_wide (context, work, in, out, mapped);
   for (bool fields : {false, true})
     work.kernels[fields].prepare (context, KERNELS,
-        work.wide && !fields ? "convert_wide" : "convert",
+        work.wide && !fields ? "convert_cpu" : "convert",
         build_options (work, in, out, fields)
             + (work.wide && !fields ? wide_options (in, out) : ""),
         {4, 1});

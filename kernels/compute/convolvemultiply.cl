@@ -6,8 +6,8 @@
  * COLUMNS columns, [batch][panel][k][COLUMNS], filled up with zeros. A, B and C each
  * have a distance in numbers from one batch to the next.
  *
- * `multiply_lanes`, for a CPU: a work-item makes ROWS x 2 · LANES of C in registers.
- * `multiply_groups`: 8 x 16 work-items make 128 x 64 of it by way of local memory. Where
+ * `multiply_cpu`, for a CPU: a work-item makes ROWS x 2 · LANES of C in registers.
+ * `multiply_gpu`: 8 x 16 work-items make 128 x 64 of it by way of local memory. Where
  * that is too few groups for a device, each makes one of PARTS sums along k, which
  * convolveunfold.cl's `finish` adds up: then C is [part][batch] and bias waits.
  *
@@ -62,7 +62,7 @@ put_lanes (FLOATS value, global OUTPUT *c, int c_step, int count)
   }
 
 kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
-multiply_lanes (PARAMETERS)
+multiply_cpu (PARAMETERS)
 {
   int first = get_global_id (0) * ROWS, panel = get_global_id (1);
   int batch = get_global_id (2), panels = get_global_size (1);
@@ -167,7 +167,7 @@ multiply_lanes (PARAMETERS)
   }
 
 kernel __attribute__ ((reqd_work_group_size (ACROSS, DOWN, 1))) void
-multiply_groups (PARAMETERS)
+multiply_gpu (PARAMETERS)
 {
   local float as[2][DEEP * PITCH] __attribute__ ((aligned (16)));
   local float bs[2][DEEP * COLUMNS] __attribute__ ((aligned (16)));

@@ -51,7 +51,7 @@ put_lanes (FLOATS value, global OUTPUT *out, long column, int count)
 }
 
 kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
-convolve_lanes (PARAMETERS)
+convolve_cpu (PARAMETERS)
 {
   int x = get_global_id (0) * LANES, y = get_global_id (1) * ITEM_ROWS;
   int image = (int)get_global_id (2) / filters, filter = (int)get_global_id (2) % filters;
@@ -157,7 +157,7 @@ convolve_tall (PARAMETERS)
 
 /* Lines and columns that `tile` has. */
 kernel __attribute__ ((reqd_work_group_size (ACROSS, DOWN, 1))) void
-convolve_groups (PARAMETERS, local float *tile, int tile_lines, int tile_columns)
+convolve_gpu (PARAMETERS, local float *tile, int tile_lines, int tile_columns)
 {
   int left = get_group_id (0) * ACROSS, top = get_group_id (1) * DOWN * ITEM_ROWS;
   int across = get_local_id (0), down = get_local_id (1);

@@ -8,7 +8,7 @@
 
 /* Eight pixels a work-item. `inverted` is all ones when what differs is keyed. */
 __kernel void
-key_by_distance (FILMED (input), FRAME (, output), uint width, uint height,
+key_by_distance (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
     uint color, uint mask, uint threshold, int inverted, uint opacity, uint channel,
     float spill)
 {
@@ -16,7 +16,7 @@ key_by_distance (FILMED (input), FRAME (, output), uint width, uint height,
   uint y = get_global_id (1);
   if (x >= width || y >= height)
     return;
-  Pixel8 pixels = filmed_pixels (FILMED_LINE (input, y), x, width);
+  Pixel8 pixels = input_pixels (INPUT_ROW (input, y), x, width);
   Pixel8 key_pixel = pixel_of_rgb (color);
   int8 keyed = (difference (pixels, key_pixel, widened (mask)) < threshold) ^ inverted;
   uint8 alpha = select (scaled_alpha (pixels, opacity), (uint8)(0), keyed);
@@ -116,7 +116,7 @@ quiet (FRAME (const, input), FRAME (, seen), uint width, uint height, uint start
 
 /* Mean colour of a rectangle, rounded; one work-group */
 __kernel void
-take_key (FILMED (input), uint left, uint top, uint columns, uint rows,
+take_key (INPUT_FRAME (input), uint left, uint top, uint columns, uint rows,
     __global uint *auto_key)
 {
   __local ulong sums[3 * GROUP];
@@ -124,7 +124,7 @@ take_key (FILMED (input), uint left, uint top, uint columns, uint rows,
   ulong red = 0, green = 0, blue = 0;
   for (uint row = item; row < rows; row += get_local_size (0)) {
     for (uint column = 0; column < columns; column++) {
-      Pixel pixel = filmed_pixel (FILMED_LINE (input, top + row), left + column);
+      Pixel pixel = input_pixel (INPUT_ROW (input, top + row), left + column);
       red += COMPONENT (pixel, RED);
       green += COMPONENT (pixel, GREEN);
       blue += COMPONENT (pixel, BLUE);

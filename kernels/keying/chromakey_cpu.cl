@@ -193,7 +193,7 @@ write_line (FRAME (const, input), FRAME (, output), Place place, Keyer keyer, in
 /* Distances are those of `seen`, a quieter picture of the same, or `input` itself.
  * Work-groups of one work-item, of each at most `most_rows` lines */
 __kernel void
-key_tiles (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
+key_cpu (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
     uint height, KEYER,
     uint refining, uint closing, uint most_rows)
 {

@@ -348,7 +348,7 @@ usual (Keyer keyer)
 
 /* Distances are those of `seen`, a quieter picture of the same, or `input` itself. */
 __kernel void
-key_in_groups (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
+key_gpu (FRAME (const, seen), FRAME (const, input), FRAME (, output), uint width,
     uint height, KEYER)
 {
   __local float4 lumas[REFINING ? EDGE_ROWS * EDGE_FOURS : 1];

@@ -6,11 +6,11 @@
 
 /* Eight a work-item */
 __kernel void
-take_pixels (FILMED (input), FRAME (, output), uint width, uint height)
+convert_format (INPUT_FRAME (input), FRAME (, output), uint width, uint height)
 {
   uint x = 8 * get_global_id (0);
   uint y = get_global_id (1);
   if (x < width && y < height)
     store_pixels (LINE (output, y), x, width,
-        filmed_pixels (FILMED_LINE (input, y), x, width));
+        input_pixels (INPUT_ROW (input, y), x, width));
 }

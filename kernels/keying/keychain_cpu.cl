@@ -126,16 +126,16 @@ keep_pixels (FRAME (, output), Place place, int row, int bit, Pixel16 pixels)
 
 /* Vectors entirely outside of the frame are not used: they are 0. */
 INLINED Pixel16
-pixels_of_tile (FilmedLine line, int x, int width)
+pixels_of_tile (InputRow line, int x, int width)
 {
-  return x > -16 && x < width ? filmed_wide (line, x, width) : (Pixel16)(0);
+  return x > -16 && x < width ? input_cpu (line, x, width) : (Pixel16)(0);
 }
 
 void
 key_line (
-    FILMED (input), FRAME (, output), Place place, Core core, Key key, int row, Tile *tile)
+    INPUT_FRAME (input), FRAME (, output), Place place, Core core, Key key, int row, Tile *tile)
 {
-  FilmedLine line = FILMED_LINE (input, place.y + row);
+  InputRow line = INPUT_ROW (input, place.y + row);
   uint16 keyed = 0;
   for (int bit = 0; bit < VECTORS; bit++) {
     Pixel16 pixels = pixels_of_tile (line, place.x + 16 * bit, place.width);
@@ -149,11 +149,11 @@ key_line (
 /* Keyed pixels and ways; `kept` is the line's pixels, and then the next one's. */
 void
 find_ways_of_line (
-    FILMED (input), Place place, Key key, Rule rule, int row, Pixel16 *kept, Tile *tile)
+    INPUT_FRAME (input), Place place, Key key, Rule rule, int row, Pixel16 *kept, Tile *tile)
 {
   int y = place.y + row;
   bool last = y + 1 >= place.height;
-  FilmedLine next = FILMED_LINE (input, last ? y : y + 1);
+  InputRow next = INPUT_ROW (input, last ? y : y + 1);
   uint16 keyed = 0, right = 0, down = 0, within = 0;
   for (int bit = 0; bit < VECTORS; bit++) {
     Pixel16 pixels = kept[bit], ahead = kept[bit + 1];
@@ -175,11 +175,11 @@ find_ways_of_line (
 
 /* Finds the ways of all rows of the tile. Each row is loaded once. */
 void
-find_ways (FILMED (input), FRAME (, output), Place place, Core core, Key key, Rule rule,
+find_ways (INPUT_FRAME (input), FRAME (, output), Place place, Core core, Key key, Rule rule,
     Tile *tile)
 {
   Pixel16 kept[VECTORS + 1]; /* the one after the last vector stays 0 */
-  FilmedLine first = FILMED_LINE (input, place.y + place.begin);
+  InputRow first = INPUT_ROW (input, place.y + place.begin);
   for (int bit = 0; bit < VECTORS; bit++)
     kept[bit] = pixels_of_tile (first, place.x + 16 * bit, place.width);
   kept[VECTORS] = 0;
@@ -187,7 +187,7 @@ find_ways (FILMED (input), FRAME (, output), Place place, Core core, Key key, Ru
   for (int row = place.begin; row < place.end; row++) {
     for (int bit = core.first; KEEPING && is_in_core (core, row) && bit < core.end; bit++)
       keep_pixels (THE_FRAME (output), place, row, bit, kept[bit]);
-    find_ways_of_line (THE_FILMED (input), place, key, rule, row, kept, tile);
+    find_ways_of_line (THE_INPUT_FRAME (input), place, key, rule, row, kept, tile);
   }
 }
 
@@ -265,7 +265,7 @@ take_step (Tile *tile, Place place, int rows, uint kind, uint iterations)
 
 /* A tile's core */
 void
-write_line (FILMED (input), FRAME (, output), ORIGINAL, Place place, Core core, int row,
+write_line (INPUT_FRAME (input), FRAME (, output), UNKEYED, Place place, Core core, int row,
     uint opacity, Tile *tile)
 {
   int y = place.y + row;
@@ -276,9 +276,9 @@ write_line (FILMED (input), FRAME (, output), ORIGINAL, Place place, Core core, 
     uint16 alpha = (COMPONENT16 (pixels, ALPHA) * opacity + 32768) >> 16;
     int16 here = (keyed & 1u << bit) != (uint16)(0);
     alpha =
-        (uint16)(alpha_unless_keyed (alpha.lo, here.lo, THE_ORIGINAL, x, y, place.width),
+        (uint16)(alpha_unless_keyed (alpha.lo, here.lo, THE_UNKEYED, x, y, place.width),
             x + 8 < place.width ? alpha_unless_keyed (
-                alpha.hi, here.hi, THE_ORIGINAL, x + 8, y, place.width)
+                alpha.hi, here.hi, THE_UNKEYED, x + 8, y, place.width)
                                 : (uint8)(0));
     store_wide (
         LINE (output, y), x, place.width, (pixels & ~ALPHA_MASK) | TO_PIXEL (16) (alpha) << ALPHA);
@@ -288,7 +288,7 @@ write_line (FILMED (input), FRAME (, output), ORIGINAL, Place place, Core core, 
 /* Work-groups of one work-item. `core_rows`: lines that one writes; with the margin of `depth`
  * above and below no more than WIDE_ROWS */
 __kernel void
-run_wide_tiles (FILMED (input), FRAME (, output), ORIGINAL, uint width, uint height,
+run_chain_cpu (INPUT_FRAME (input), FRAME (, output), UNKEYED, uint width, uint height,
     KEY, RULE, ulong steps, uint depth, uint flows, uint core_rows)
 {
   Tile tile;
@@ -302,13 +302,13 @@ run_wide_tiles (FILMED (input), FRAME (, output), ORIGINAL, uint width, uint hei
   Rule rule = THE_RULE;
 
   if (flows)
-    find_ways (THE_FILMED (input), THE_FRAME (output), place, core, key, rule, &tile);
+    find_ways (THE_INPUT_FRAME (input), THE_FRAME (output), place, core, key, rule, &tile);
   else
     for (int row = place.begin; row < place.end; row++)
-      key_line (THE_FILMED (input), THE_FRAME (output), place, core, key, row, &tile);
+      key_line (THE_INPUT_FRAME (input), THE_FRAME (output), place, core, key, row, &tile);
   for (; steps > 0; steps >>= 8)
     take_step (&tile, place, rows, KIND_OF_STEP (steps), ITERATIONS_OF_STEP (steps));
   for (int row = core.begin; row < core.stop; row++)
-    write_line (THE_FILMED (input), THE_FRAME (output), THE_ORIGINAL, place, core, row,
+    write_line (THE_INPUT_FRAME (input), THE_FRAME (output), THE_UNKEYED, place, core, row,
         opacity, &tile);
 }

@@ -45,7 +45,7 @@ bytes_of (__local uint *plane)
 #define STRIP_ROWS 4
 
 void
-load_strip (FILMED (input), Place place, Key key, Rule rule, bool flows,
+load_strip (INPUT_FRAME (input), Place place, Key key, Rule rule, bool flows,
     Planes planes, int row, int byte)
 {
   int x = place.x + 8 * byte;
@@ -53,17 +53,17 @@ load_strip (FILMED (input), Place place, Key key, Rule rule, bool flows,
   int first = place.y + row;
   Pixel8 pixels = 0;
   if (there && first >= 0 && first < place.height)
-    pixels = filmed_pixels (FILMED_LINE (input, first), x, place.width);
+    pixels = input_pixels (INPUT_ROW (input, first), x, place.width);
   for (int end = row + STRIP_ROWS; row < end; row++) {
     int y = place.y + row;
     Pixel8 below = 0;
     uint k = 0, r = 0, d = 0, w = 0;
     if (there && y + 1 >= 0 && y + 1 < place.height && (flows || row + 1 < end))
-      below = filmed_pixels (FILMED_LINE (input, y + 1), x, place.width);
+      below = input_pixels (INPUT_ROW (input, y + 1), x, place.width);
     if (there && y >= 0 && y < place.height) {
       k = keyed_by (pixels, key, x, place.width);
       if (flows) {
-        r = same_as_right (FILMED_LINE (input, y), pixels, rule, x, place.width);
+        r = same_as_right (INPUT_ROW (input, y), pixels, rule, x, place.width);
         if (y + 1 < place.height)
           d = same_as_below (pixels, below, rule, x, place.width);
         if (rule.limit > 0)
@@ -107,7 +107,7 @@ take_step (Planes *planes, Place place, Rule rule, uint kind, uint iterations)
 
 /* A tile's core */
 void
-write_core (FILMED (input), FRAME (, output), ORIGINAL, Place place, int side,
+write_core (INPUT_FRAME (input), FRAME (, output), UNKEYED, Place place, int side,
     int margin, uint opacity, Planes planes)
 {
   int columns = TILE_BYTES - 2 * side / 8;
@@ -121,16 +121,16 @@ write_core (FILMED (input), FRAME (, output), ORIGINAL, Place place, int side,
     if (x >= place.width)
       continue;
     int at = BYTE_INDEX (row * TILE_BYTES + byte);
-    Pixel8 pixels = filmed_pixels (FILMED_LINE (input, y), x, place.width);
+    Pixel8 pixels = input_pixels (INPUT_ROW (input, y), x, place.width);
     uint8 alpha = alpha_unless_keyed (scaled_alpha (pixels, opacity),
-        spread_mask (bytes_of (planes.keyed)[at]), THE_ORIGINAL, x, y, place.width);
+        spread_mask (bytes_of (planes.keyed)[at]), THE_UNKEYED, x, y, place.width);
     store_pixels (LINE (output, y), x, place.width, with_alpha (pixels, alpha));
   }
 }
 
 /* `words`: room for planes_in(), of which those are used that there is something for */
 __kernel __attribute__ ((reqd_work_group_size (GROUP_ITEMS, 1, 1))) void
-run_tiles (FILMED (input), FRAME (, output), ORIGINAL, uint width, uint height, KEY,
+run_chain_gpu (INPUT_FRAME (input), FRAME (, output), UNKEYED, uint width, uint height, KEY,
     RULE, ulong steps, uint depth, uint flows, __local uint *words)
 {
   int side = (depth + 7) / 8 * 8;
@@ -148,12 +148,12 @@ run_tiles (FILMED (input), FRAME (, output), ORIGINAL, uint width, uint height, 
     clear_rim (planes.down);
   }
   FOR_EACH_OF_GROUP (n, TILE_ROWS / STRIP_ROWS * TILE_BYTES)
-  load_strip (THE_FILMED (input), place, key, rule, flows, planes,
+  load_strip (THE_INPUT_FRAME (input), place, key, rule, flows, planes,
       n / TILE_BYTES * STRIP_ROWS, n % TILE_BYTES);
   barrier (CLK_LOCAL_MEM_FENCE);
   for (; steps > 0; steps >>= 8)
     take_step (&planes, place, rule, KIND_OF_STEP (steps), ITERATIONS_OF_STEP (steps));
   barrier (CLK_LOCAL_MEM_FENCE);
-  write_core (THE_FILMED (input), THE_FRAME (output), THE_ORIGINAL, place, side, depth,
+  write_core (THE_INPUT_FRAME (input), THE_FRAME (output), THE_UNKEYED, place, side, depth,
       opacity, planes);
 }

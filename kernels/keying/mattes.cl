@@ -29,7 +29,7 @@ levels_of (Pixel pixel)
 /* Holdout areas keep the input pixels. Garbage areas are transparent, even where they are
  * held out. `garbage` and `holdout` are 0 if there is no such matte. */
 __kernel void
-apply_mattes (FILMED (input), FRAME (, output), uint width, uint height,
+apply_mattes (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
     uint garbage, __global const uchar *garbage_matte, uint holdout,
     __global const uchar *holdout_matte, float opacity)
 {
@@ -40,7 +40,7 @@ apply_mattes (FILMED (input), FRAME (, output), uint width, uint height,
   ulong at = (ulong)y * width + x;
   float held = holdout ? holdout_matte[at] / 255.0f : 0;
   float seen = garbage ? 1 - garbage_matte[at] / 255.0f : 1;
-  float4 before = levels_of (filmed_pixel (FILMED_LINE (input, y), x));
+  float4 before = levels_of (input_pixel (INPUT_ROW (input, y), x));
   float4 keyed = levels_of (load_pixel (LINE (output, y), x));
   float4 result = mix (keyed, before, held);
   result.w = max (keyed.w, before.w * opacity * held) * seen;

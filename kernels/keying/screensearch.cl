@@ -25,11 +25,11 @@ hue_of (float4 color, float *chroma)
 
 /* Sample n of a frame */
 float4
-sample_of (FILMED (input), uint width, uint height, uint n)
+sample_of (INPUT_FRAME (input), uint width, uint height, uint n)
 {
   uint x = (ulong)(2 * (n % SEEN) + 1) * width / (2 * SEEN);
   uint y = (ulong)(2 * (n / SEEN) + 1) * height / (2 * SEEN);
-  Pixel pixel = filmed_pixel (FILMED_LINE (input, y), x);
+  Pixel pixel = input_pixel (INPUT_ROW (input, y), x);
   uint4 levels = (uint4)(
       COMPONENT (pixel, RED), COMPONENT (pixel, GREEN), COMPONENT (pixel, BLUE), 0);
   return convert_float4 ((levels + SCALE / 2) / SCALE);
@@ -65,7 +65,7 @@ is_beside (uint hue, uint best)
  * hue, their number, and the number of samples of that hue whose partner has it too. One
  * work-group. Sums are integers, which are the same in any order. */
 __kernel void
-find_screen (FILMED (input), uint width, uint height, __global uint *found)
+find_screen (INPUT_FRAME (input), uint width, uint height, __global uint *found)
 {
   __local uint chromas[HUES];
   __local uint counts[HUES];
@@ -77,7 +77,7 @@ find_screen (FILMED (input), uint width, uint height, __global uint *found)
     sums[n] = 0;
   barrier (CLK_LOCAL_MEM_FENCE);
   for (uint n = get_local_id (0); n < SEEN * SEEN; n += get_local_size (0)) {
-    uint hue = hue_of (sample_of (THE_FILMED (input), width, height, n), &chroma);
+    uint hue = hue_of (sample_of (THE_INPUT_FRAME (input), width, height, n), &chroma);
     if (hue == HUES)
       continue;
     atomic_add (&chromas[hue], (uint)(chroma + 0.5f));
@@ -87,7 +87,7 @@ find_screen (FILMED (input), uint width, uint height, __global uint *found)
   uint best = strongest_hue (chromas);
   float strong = best < HUES ? STRONG * chromas[best] / max (counts[best], 1u) : 0;
   for (uint n = get_local_id (0); n < SEEN * SEEN; n += get_local_size (0)) {
-    float4 color = sample_of (THE_FILMED (input), width, height, n);
+    float4 color = sample_of (THE_INPUT_FRAME (input), width, height, n);
     if (!is_beside (hue_of (color, &chroma), best))
       continue;
     if (chroma >= strong) {
@@ -96,7 +96,7 @@ find_screen (FILMED (input), uint width, uint height, __global uint *found)
       atomic_add (&sums[2], (uint)color.s2);
       atomic_inc (&sums[3]);
     }
-    color = sample_of (THE_FILMED (input), width, height, PARTNER (n));
+    color = sample_of (THE_INPUT_FRAME (input), width, height, PARTNER (n));
     if (is_beside (hue_of (color, &chroma), best))
       atomic_inc (&sums[4]);
   }

@@ -33,7 +33,7 @@ sum_of_group (__local uint *sums, uint own)
  * thresholds[0] a full block, [1] one cut at the right, [2] at the bottom, [3] at both.
  * fill: 1 where there is nothing in the store yet */
 __kernel void
-key_blocks (FILMED (input), FRAME (, output), uint width, uint height,
+key_blocks (INPUT_FRAME (input), FRAME (, output), uint width, uint height,
     uint block_size, ulong4 thresholds, uint fill, __global uint *store)
 {
   __local uint sums[GROUP];
@@ -46,7 +46,7 @@ key_blocks (FILMED (input), FRAME (, output), uint width, uint height,
   uint red = 0, green = 0, blue = 0;
   FOR_EACH_OF_BLOCK (x, y, block)
   {
-    Pixel pixel = filmed_pixel (FILMED_LINE (input, y), x);
+    Pixel pixel = input_pixel (INPUT_ROW (input, y), x);
     red += COMPONENT (pixel, RED);
     green += COMPONENT (pixel, GREEN);
     blue += COMPONENT (pixel, BLUE);
@@ -75,7 +75,7 @@ key_blocks (FILMED (input), FRAME (, output), uint width, uint height,
   }
   FOR_EACH_OF_BLOCK (x, y, block)
   {
-    Pixel pixel = filmed_pixel (FILMED_LINE (input, y), x);
+    Pixel pixel = input_pixel (INPUT_ROW (input, y), x);
     store_pixel (LINE (output, y), x, keyed ? pixel & ~ALPHA_MASK : pixel);
   }
 }

@@ -410,7 +410,7 @@ make_rows (local const Point *points, global const float2 *restrict roots, Outpu
 
 /* A work-group makes `lines_of_group` A-lines, a multiple of LANES. */
 kernel __attribute__ ((reqd_work_group_size (1, 1, 1))) void
-make_depth_in_lanes (global const uchar *restrict input, ulong input_offset,
+make_depth_cpu (global const uchar *restrict input, ulong input_offset,
     long input_stride, uint words, uint lines, uint bit_shift, global uint *broken,
     global const float *restrict tables,
     global const float *restrict background, uint background_offset,

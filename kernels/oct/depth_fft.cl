@@ -3,7 +3,7 @@
  * All kernels take the same arguments; A-lines are `bin_stride` bins apart, of which
  * `depths` from `first` on are wanted. A program is built for one output: PIXEL is the
  * type of its values, FULL, for a picture, the brightest, and BINS leaves the bins
- * complex. LANES is that of the vectors of make_picture_strips. What bins are, complex
+ * complex. LANES is that of the vectors of make_image_cpu. What bins are, complex
  * unless told, depthtypes.clh says. With AUTOMATIC the scale is what find_range left in
  * `given`. With DIFFERENCE that is a pattern, which is taken away from the bins of each
  * A-line where `subtracts`, and the first `empty` become 0.
@@ -131,7 +131,7 @@ levels (global const BIN *line, uint depth, uint depths, Shown shown)
 }
 
 kernel void
-make_picture_strips (ARGUMENTS)
+make_image_cpu (ARGUMENTS)
 {
   const Shown shown = SHOWN;
   const size_t first_line = get_global_id (1) * STRIP_LINES;

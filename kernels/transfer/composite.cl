@@ -5,7 +5,7 @@
  * take several launches, which hand the pixels on in `carried`.
  *
  * Build options ALIGNMENT: alignment of pixels in bytes, 4 or 1.
- * INTERLACED: a layer may have two fields. WIDE: composite_wide, without such layers.
+ * INTERLACED: a layer may have two fields. WIDE: composite_cpu, without such layers.
  * LINEAR: light is blended instead of levels. SAMPLED: a layer may be of what cameras give,
  * or of other levels than the output. WRAP: the launch's first layer is lit by what
  * is below it.
@@ -108,7 +108,7 @@ float4
 light_of_pixel (float4 pixel, float4 curve)
 {
 #if LINEAR
-  LightCurve of = {curve.s0, curve.s1, curve.s2, curve.s3};
+  TransferFunction of = {curve.s0, curve.s1, curve.s2, curve.s3};
   return (float4) (255 * LIGHT_OF (float3, pixel.xyz / 255, of), pixel.w);
 #else
   return pixel;
@@ -119,7 +119,7 @@ float4
 pixel_of_light (float4 pixel, float4 curve)
 {
 #if LINEAR
-  LightCurve of = {curve.s0, curve.s1, curve.s2, curve.s3};
+  TransferFunction of = {curve.s0, curve.s1, curve.s2, curve.s3};
   return (float4) (255 * LEVEL_OF (float3, pixel.xyz / 255, of), pixel.w);
 #else
   return pixel;
@@ -863,7 +863,7 @@ store_wide (__global uchar *at, int4 order, WidePixels pixels)
 }
 
 __kernel void
-composite_wide (ARGUMENTS)
+composite_cpu (ARGUMENTS)
 {
   int y = get_global_id (1);
   if (y >= out_size.y)

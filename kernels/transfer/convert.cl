@@ -12,7 +12,7 @@
  *   ORIENTED                   1 where the picture is turned or has borders
  *   COLORS                     COLORS_COPY, COLORS_MATRIX, COLORS_MAP
  *   DITHER                     1 where levels between those of the output are mixed
- *   WIDE                       1 for convert_wide, and then
+ *   WIDE                       1 for convert_cpu, and then
  *   IN_STEPS, OUT_STEPS        what in_step and out_step are
  *
  * SPDX-License-Identifier: LGPL-2.1-or-later
@@ -526,7 +526,7 @@ convert_wide_block (const Picture *in, const Canvas *out, const Colors *colors, 
 }
 
 __kernel void
-convert_wide (ARGUMENTS)
+convert_cpu (ARGUMENTS)
 {
   THE_PICTURES;
   in.step = (int4) (IN_STEPS); /* known to the compiler, which drops all other ways */

@@ -341,7 +341,7 @@ play (GstElement *pipeline)
   Outcome outcome;
 
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  GstMessage *first = gst_bus_timed_pop_filtered (bus, patience, endings);
+  GstMessage *first = gst_bus_timed_pop_filtered (bus, timeout, endings);
   fail_unless (first != nullptr, "neither EOS nor an error within a minute");
   add_message (outcome, first);
   GstClockTime wait = outcome.errors.empty () ? 0 : 100 * GST_MSECOND;
@@ -379,7 +379,7 @@ Pipeline::set_state (GstState state)
 {
   gst_element_set_state (pipeline, state);
   GstStateChangeReturn reached =
-      gst_element_get_state (pipeline, nullptr, nullptr, patience);
+      gst_element_get_state (pipeline, nullptr, nullptr, timeout);
   fail_unless (reached != GST_STATE_CHANGE_FAILURE && reached != GST_STATE_CHANGE_ASYNC,
       "not in %s: %s", gst_element_state_get_name (state), said ().line ().c_str ());
 }
@@ -394,7 +394,7 @@ Pipeline::play_to_the_end ()
 Owned<GstSample>
 Pipeline::pull (const std::string &sink) const
 {
-  return gst_app_sink_try_pull_sample (GST_APP_SINK ((*this)[sink]), patience);
+  return gst_app_sink_try_pull_sample (GST_APP_SINK ((*this)[sink]), timeout);
 }
 
 Outcome

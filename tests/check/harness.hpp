@@ -148,7 +148,7 @@ std::vector<std::string> element_names ();
 
 /* --- pipelines --- */
 
-constexpr GstClockTime patience = 60 * GST_SECOND;
+constexpr GstClockTime timeout = 60 * GST_SECOND;
 
 /* Sets `pipeline` to PLAYING and waits for EOS, or for an error and, for a moment, for
  * further ones. */
@@ -256,9 +256,9 @@ template <typename Condition>
 bool
 soon (Condition condition)
 {
-  const gint64 patience = gint64 (10 * G_TIME_SPAN_SECOND * slowness ());
+  const gint64 timeout = gint64 (10 * G_TIME_SPAN_SECOND * slowness ());
   for (const gint64 start = g_get_monotonic_time ();
-       g_get_monotonic_time () < start + patience;) {
+       g_get_monotonic_time () < start + timeout;) {
     if (condition ())
       return true;
     g_usleep (5000);

@@ -89,7 +89,7 @@ def run_pipeline(driver, cases):
         way = sweep.Way(case.program, case.name, case.pipeline, case.files,
                         driver.environ({**case.environment, **SELF_CHECK}))
         way.prefix = driver.prefix
-        report, made = way.launch(patience=PIPELINE_LIMIT)
+        report, made = way.launch(timeout=PIPELINE_LIMIT)
         wrong = case.complaint(report) or devices.difference(made, case.right, case.tolerance)
         if wrong:
             return f"{case.name}: {wrong}"

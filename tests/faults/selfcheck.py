@@ -31,7 +31,7 @@ SOURCE = ("octtestsrc num-buffers={frames} ! "
 OCT = (SOURCE + "octwindowinterp ! octfft name=fft {options} ! video/x-raw(ANY),format=GRAY8 ! "
        "opencldownload ! filesink location={output}")
 SLOWLY = "identity sleep-time=5000 ! "
-PATIENCE = 100
+TIMEOUT = 100
 FUSED = "fused-depth"
 
 
@@ -84,13 +84,13 @@ class Run:
                 if until:
                     self.wait(process, log, until)
                     process.send_signal(signal.SIGINT)
-                self.status = process.wait(timeout=PATIENCE)
+                self.status = process.wait(timeout=TIMEOUT)
             self.log = log.read_text(errors="replace")
             self.bytes = np.fromfile(output, np.uint8) if output.exists() else np.zeros(0)
 
     @staticmethod
     def wait(process, log, until):
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + TIMEOUT
         while not until(log.read_text(errors="replace")):
             assert process.poll() is None, log.read_text()
             assert time.monotonic() < end, "waited in vain:\n" + log.read_text()
@@ -142,7 +142,7 @@ def is_kept(cache, *results):
 
 
 def wait_for(condition):
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + TIMEOUT
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.02)

@@ -32,7 +32,7 @@ import zlib
 
 # Seconds. What takes longer is tried once more with all others done, as a loaded machine
 # is slow and a hang is for ever.
-HANGS_AFTER, PATIENCE = 5, 30
+HANGS_AFTER, TIMEOUT = 5, 30
 
 SPECTRA = "octtestsrc num-buffers=5 pattern=mirrors ! " \
           "video/x-raw{device},width=512,height=32"
@@ -180,7 +180,7 @@ class Way:
         self.pipeline, self.environment = pipeline, environment
         self.right, self.turn = None, zlib.crc32(name.encode())
 
-    def launch(self, fault=None, patience=HANGS_AFTER):
+    def launch(self, fault=None, timeout=HANGS_AFTER):
         """What faulty-launch says of one run, and the bytes that came out."""
         with tempfile.TemporaryDirectory() as folder:
             out = os.path.join(folder, "out")
@@ -189,7 +189,7 @@ class Way:
             try:
                 run = subprocess.run(words, env={**os.environ, **self.environment},
                                      stdin=subprocess.DEVNULL, capture_output=True,
-                                     text=True, timeout=patience, check=False)
+                                     text=True, timeout=timeout, check=False)
             except subprocess.TimeoutExpired:
                 return {"hangs": True}, b""
             if run.returncode != 0:
@@ -226,8 +226,8 @@ class Way:
             return None
         return "other bytes without a word"
 
-    def run(self, fault, patience=HANGS_AFTER):
-        return self.judge(*self.launch(fault, patience), fault)
+    def run(self, fault, timeout=HANGS_AFTER):
+        return self.judge(*self.launch(fault, timeout), fault)
 
     @staticmethod
     def faults_quickly(report):
@@ -261,7 +261,7 @@ class Way:
 
     def sweep(self, options):
         """(good runs, complaints)"""
-        report, self.right = self.launch("sites", PATIENCE)
+        report, self.right = self.launch("sites", TIMEOUT)
         wrong = self.judge(report, self.right)
         if wrong or not report.get("ended"):
             return 0, [f"{self.name} without a fault: {wrong or report}"]
@@ -273,7 +273,7 @@ class Way:
         wrongs = []
         for fault, wrong in results:
             if wrong == "hangs":
-                wrong = self.run(fault, PATIENCE)
+                wrong = self.run(fault, TIMEOUT)
             if wrong:
                 wrongs.append(f"{self.name} {fault}: {wrong}")
         return 1 + len(faults) - len(wrongs), wrongs

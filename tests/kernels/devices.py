@@ -38,7 +38,7 @@ import numpy
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "faults"))
 import sweep  # noqa: E402
 
-PATIENCE = 300  # seconds; a form that is new to this machine is compiled first
+TIMEOUT = 300  # seconds; a form that is new to this machine is compiled first
 
 CPU, GPU = 2, 4
 OWN, IN_GLOBAL = 1, 2  # local memory
@@ -403,7 +403,7 @@ def record_spectra(options, cases):
         pipeline = spectra(source, frames).replace("WIDTH", samples).replace("HEIGHT", lines) + OUT
         name = f"spectra-{source}-{frames}x{lines}x{samples}.npy"
         report, made = sweep.Way(options.program, name, pipeline, options.files,
-                                 options.environment).launch(patience=PATIENCE)
+                                 options.environment).launch(timeout=TIMEOUT)
         if not made:
             sys.exit(f"{name}: {report}")
         with open(os.path.join(options.files, name), "wb") as file:
@@ -443,7 +443,7 @@ class Case(sweep.Way):
 
     def run_plainly(self):
         """What is wrong on the device as it is, or None; keeps the bytes that are right."""
-        report, self.right = self.launch(patience=PATIENCE)
+        report, self.right = self.launch(timeout=TIMEOUT)
         wrong = self.complaint(report)
         return wrong or (None if self.right else "no bytes")
 
@@ -456,7 +456,7 @@ class Case(sweep.Way):
         """(where, what is wrong or None)"""
         way = sweep.Way(self.program, f"{self.name} on {name}", self.pipeline, self.files,
                         {**self.environment, **facts})
-        report, made = way.launch(patience=PATIENCE)
+        report, made = way.launch(timeout=TIMEOUT)
         wrong = self.complaint(report)
         if compared and not wrong:
             wrong = difference(made, self.right, self.tolerance)

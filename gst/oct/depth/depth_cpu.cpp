@@ -121,23 +121,23 @@ build_options (const EngineFormat &format, const Layout &layout)
 } // namespace
 
 bool
-LaneDepth::is_faster (GstOpenCLContext *context, const EngineFormat &format)
+DepthCpu::is_faster (GstOpenCLContext *context, const EngineFormat &format)
 {
   Layout layout;
   return opencl::is_cpu (context) && plan (context, format, layout);
 }
 
 std::unique_ptr<DepthEngine>
-LaneDepth::make (GstOpenCLContext *context, const EngineFormat &format, GError **error)
+DepthCpu::make (GstOpenCLContext *context, const EngineFormat &format, GError **error)
 {
-  auto made = std::make_unique<LaneDepth> ();
+  auto made = std::make_unique<DepthCpu> ();
   if (!made->create (context, format, error))
     return nullptr;
   return made;
 }
 
 bool
-LaneDepth::create (GstOpenCLContext *context, const EngineFormat &wanted, GError **error)
+DepthCpu::create (GstOpenCLContext *context, const EngineFormat &wanted, GError **error)
 {
   Layout layout;
   if (!plan (context, wanted, layout)) {
@@ -152,20 +152,20 @@ LaneDepth::create (GstOpenCLContext *context, const EngineFormat &wanted, GError
   most_lines = layout.tile;
   wanted_groups = groups_of_unit * opencl::compute_units (context);
   return create_roots (context, format.length (), roots, error)
-         && kernel.create (context, resource, "make_depth_in_lanes",
+         && kernel.create (context, resource, "make_depth_cpu",
              build_options (format, layout).c_str (), error);
 }
 
 /* As many as are written in one segment, unless part of the device had nothing to do. */
 cl_uint
-LaneDepth::lines_of_group (cl_uint lines) const
+DepthCpu::lines_of_group (cl_uint lines) const
 {
   cl_uint fair = (lines + wanted_groups - 1) / wanted_groups;
   return std::min ((fair + lanes - 1) / lanes * lanes, most_lines);
 }
 
 bool
-LaneDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
+DepthCpu::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
     cl_mem background, cl_uint background_offset, const DepthOutput &output,
     GError **error)
 {

@@ -19,17 +19,16 @@ bytes_of_spectra (const EngineFormat &format)
 } // namespace
 
 std::unique_ptr<DepthEngine>
-LibraryDepth::make (GstOpenCLContext *context, const EngineFormat &format, GError **error)
+DepthFft::make (GstOpenCLContext *context, const EngineFormat &format, GError **error)
 {
-  auto made = std::make_unique<LibraryDepth> ();
+  auto made = std::make_unique<DepthFft> ();
   if (!made->create (context, format, error))
     return nullptr;
   return made;
 }
 
 bool
-LibraryDepth::create (
-    GstOpenCLContext *context, const EngineFormat &wanted, GError **error)
+DepthFft::create (GstOpenCLContext *context, const EngineFormat &wanted, GError **error)
 {
   format = wanted;
   fft.reset (gst_opencl_fft_new (
@@ -45,8 +44,7 @@ LibraryDepth::create (
 
 /* A transform reads its input from the start of a cl_mem. */
 bool
-LibraryDepth::transform (
-    cl_command_queue queue, const RawSpectra &spectra, GError **error)
+DepthFft::transform (cl_command_queue queue, const RawSpectra &spectra, GError **error)
 {
   cl_mem from = spectra.data;
   if (spectra.offset > 0) {
@@ -60,7 +58,7 @@ LibraryDepth::transform (
 }
 
 bool
-LibraryDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem, cl_mem,
+DepthFft::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem, cl_mem,
     cl_uint, const DepthOutput &output, GError **error)
 {
   const Shown shown = {

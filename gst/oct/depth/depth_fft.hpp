@@ -11,7 +11,7 @@
 
 namespace oct {
 /* Any length that the library takes, of spectra that are made. */
-class LibraryDepth : public DepthEngine {
+class DepthFft : public DepthEngine {
 public:
   static std::unique_ptr<DepthEngine> make (
       GstOpenCLContext *context, const EngineFormat &format, GError **error);

@@ -146,7 +146,7 @@ build_options (const EngineFormat &format, const Layout &layout)
 } // namespace
 
 bool
-GroupDepth::is_faster (GstOpenCLContext *context, const EngineFormat &format)
+DepthGpu::is_faster (GstOpenCLContext *context, const EngineFormat &format)
 {
   Layout layout;
   /* A CPU has its caches for what is local memory elsewhere. */
@@ -158,16 +158,16 @@ GroupDepth::is_faster (GstOpenCLContext *context, const EngineFormat &format)
 }
 
 std::unique_ptr<DepthEngine>
-GroupDepth::make (GstOpenCLContext *context, const EngineFormat &format, GError **error)
+DepthGpu::make (GstOpenCLContext *context, const EngineFormat &format, GError **error)
 {
-  auto made = std::make_unique<GroupDepth> ();
+  auto made = std::make_unique<DepthGpu> ();
   if (!made->create (context, format, error))
     return nullptr;
   return made;
 }
 
 bool
-GroupDepth::create (GstOpenCLContext *context, const EngineFormat &wanted, GError **error)
+DepthGpu::create (GstOpenCLContext *context, const EngineFormat &wanted, GError **error)
 {
   Layout layout;
   if (!plan (context, wanted, layout)) {
@@ -197,7 +197,7 @@ GroupDepth::create (GstOpenCLContext *context, const EngineFormat &wanted, GErro
 
 /* As many as are written in one segment, unless part of the device had nothing to do. */
 cl_uint
-GroupDepth::lines_of_group (cl_uint lines) const
+DepthGpu::lines_of_group (cl_uint lines) const
 {
   cl_uint fair = (lines + wanted_groups - 1) / wanted_groups;
   cl_uint steps = (fair + least_lines - 1) / least_lines;
@@ -205,7 +205,7 @@ GroupDepth::lines_of_group (cl_uint lines) const
 }
 
 bool
-GroupDepth::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
+DepthGpu::enqueue (cl_command_queue queue, const RawSpectra &spectra, cl_mem tables,
     cl_mem background, cl_uint background_offset, const DepthOutput &output,
     GError **error)
 {

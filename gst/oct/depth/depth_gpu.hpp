@@ -9,7 +9,7 @@
 #include <gst/opencl/kernel/kernel.hpp>
 
 namespace oct {
-class GroupDepth : public DepthEngine {
+class DepthGpu : public DepthEngine {
 public:
   /* Than in steps. */
   static bool is_faster (GstOpenCLContext *context, const EngineFormat &format);

@@ -19,8 +19,8 @@ struct Form {
       GstOpenCLContext *context, const EngineFormat &format, GError **error);
 };
 
-const Form groups = {GroupDepth::is_faster, GroupDepth::make};
-const Form lanes = {LaneDepth::is_faster, LaneDepth::make};
+const Form groups = {DepthGpu::is_faster, DepthGpu::make};
+const Form lanes = {DepthCpu::is_faster, DepthCpu::make};
 
 const Form &
 form_of (GstOpenCLContext *context, const EngineFormat &format)
@@ -86,7 +86,7 @@ DepthEngine::choose (GstOpenCLContext *context, const EngineFormat &format, Fuse
   }
   if (format.from_raw ())
     return true;
-  engine = LibraryDepth::make (context, format, error);
+  engine = DepthFft::make (context, format, error);
   return engine != nullptr;
 }
 } // namespace oct

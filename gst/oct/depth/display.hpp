@@ -84,7 +84,7 @@ private:
   }
   const char *picture_kernel () const
   {
-    return strips ? "make_picture_strips" : "make_picture";
+    return strips ? "make_image_cpu" : "make_picture";
   }
   bool launch (opencl::Kernel &kernel, cl_command_queue queue, const Shown &shown,
       const Difference &given, const DepthOutput &output, GError **error);

@@ -38,7 +38,7 @@ quantity_of (const DepthLayout &input)
 }
 
 bool
-ShownRange::check (GError **error) const
+DisplayRange::check (GError **error) const
 {
   if (db_min < db_max && (min < max || (min == 0 && max == 0)))
     return true;
@@ -50,7 +50,7 @@ ShownRange::check (GError **error) const
 }
 
 void
-ShownRange::set (const Quantity &shown, DepthOutput &picture) const
+DisplayRange::set (const Quantity &shown, DepthOutput &picture) const
 {
   picture.logarithmic = scale == Scale::log || shown.numbers == Numbers::values;
   picture.black = db_min;

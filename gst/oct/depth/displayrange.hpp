@@ -19,7 +19,7 @@ struct Quantity {
 const Quantity &quantity_of (const DepthLayout &input);
 
 /* As properties say it. */
-struct ShownRange {
+struct DisplayRange {
   Scale scale = Scale::log;
   double db_min = 0;
   double db_max = 60;
@@ -31,13 +31,13 @@ struct ShownRange {
   void set (const Quantity &shown, DepthOutput &picture) const;
 };
 
-/* Rows of an element's table of properties, whose ShownRange is its Values' `range`. */
+/* Rows of an element's table of properties, whose DisplayRange is its Values' `range`. */
 template <typename Values>
 opencl::PropertyTable<Values>
-shown_range_properties ()
+display_range_properties ()
 {
   const double most_value = 1e9;
-  auto part = [] (auto ShownRange::*member) {
+  auto part = [] (auto DisplayRange::*member) {
     return [member](Values & values) -> auto &
     {
       return values.range.*member;
@@ -45,18 +45,18 @@ shown_range_properties ()
   };
   return {
       {"scale", "Scale", "How what is shown in decibels is scaled",
-          part (&ShownRange::scale), scale_get_type, opencl::playing},
+          part (&DisplayRange::scale), scale_get_type, opencl::playing},
       {"db-min", "Black level", "Level that is black, in dB; below db-max",
-          part (&ShownRange::db_min), {least_db, most_db}, opencl::controllable},
+          part (&DisplayRange::db_min), {least_db, most_db}, opencl::controllable},
       {"db-max", "White level", "Level that is white, in dB; above db-min",
-          part (&ShownRange::db_max), {least_db, most_db}, opencl::controllable},
+          part (&DisplayRange::db_max), {least_db, most_db}, opencl::controllable},
       {"min", "Least number",
           "That is black, of numbers that are not shown in decibels; min and max 0: as "
           "suits them",
-          part (&ShownRange::min), {-most_value, most_value}, opencl::controllable},
+          part (&DisplayRange::min), {-most_value, most_value}, opencl::controllable},
       {"max", "Greatest number",
           "That is white, of numbers that are not shown in decibels; above min",
-          part (&ShownRange::max), {-most_value, most_value}, opencl::controllable},
+          part (&DisplayRange::max), {-most_value, most_value}, opencl::controllable},
   };
 }
 

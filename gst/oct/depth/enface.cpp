@@ -115,7 +115,7 @@ EnFace::put_row (const GstOpenCLFrame *frame, guint row, const Slab &slab,
 }
 
 bool
-EnFace::show (const GstOpenCLFrame *picture, const ShownRange &range,
+EnFace::show (const GstOpenCLFrame *picture, const DisplayRange &range,
     cl_command_queue queue, GError **error)
 {
   DepthOutput output = {};

@@ -49,7 +49,7 @@ public:
   bool clear_row (guint row, cl_command_queue queue, GError **error);
   bool put_row (const GstOpenCLFrame *frame, guint row, const Slab &slab,
       cl_command_queue queue, GError **error);
-  bool show (const GstOpenCLFrame *picture, const ShownRange &range,
+  bool show (const GstOpenCLFrame *picture, const DisplayRange &range,
       cl_command_queue queue, GError **error);
 
 private:

@@ -107,7 +107,7 @@ static void
 finish_unmapping (ContextState &state)
 {
   if (state.pinning_queue () && !state.lost && !state.given_up)
-    opencl::finish_patiently (state.pinning_queue ());
+    opencl::finish_with_timeout (state.pinning_queue ());
 }
 
 static void
@@ -504,7 +504,7 @@ gst_opencl_context_check_device (GstOpenCLContext *context)
     return;
   cl_int code = clEnqueueMarkerWithWaitList (state.pinning_queue (), 0, nullptr, nullptr);
   if (code == CL_SUCCESS)
-    code = opencl::finish_patiently (state.pinning_queue ());
+    code = opencl::finish_with_timeout (state.pinning_queue ());
   if (code == CL_SUCCESS || code == CL_OUT_OF_HOST_MEMORY)
     return;
   if (!state.lost.exchange (true))

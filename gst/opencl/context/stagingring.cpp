@@ -98,7 +98,7 @@ void
 StagingRing::give_back (Slot &slot, cl_command_queue queue, cl_event transfer)
 {
   if (!transfer)
-    finish_patiently (queue);              /* a part of it may be under way */
+    finish_with_timeout (queue);           /* a part of it may be under way */
   slot.transfer = TrackedEvent (transfer); /* no other thread has the slot */
   put_back (slot);
 }

@@ -179,7 +179,7 @@ ElementQueues::enter (GstOpenCLContext *context)
     cl_command_queue from = before->get (GST_OPENCL_QUEUE_COMPUTE);
     cl_command_queue to = now.get (GST_OPENCL_QUEUE_COMPUTE);
     if (from != to && !order_queues (from, to, nullptr))
-      finish_patiently (from); /* the next command says why the device refuses */
+      finish_with_timeout (from); /* the next command says why the device refuses */
   }
   before->users--;
 }

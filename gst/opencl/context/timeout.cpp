@@ -57,14 +57,14 @@ ask_until_over (cl_event event, gint64 limit)
 } // namespace
 
 cl_int
-wait_patiently (cl_event event)
+wait_with_timeout (cl_event event)
 {
   const gint64 limit = timeout ();
   return limit > 0 ? ask_until_over (event, limit) : clWaitForEvents (1, &event);
 }
 
 cl_int
-finish_patiently (cl_command_queue queue)
+finish_with_timeout (cl_command_queue queue)
 {
   if (timeout () == 0)
     return clFinish (queue);
@@ -73,7 +73,7 @@ finish_patiently (cl_command_queue queue)
   if (code != CL_SUCCESS)
     return code;
   clFlush (queue);
-  code = wait_patiently (last);
+  code = wait_with_timeout (last);
   clReleaseEvent (last);
   return code;
 }

@@ -12,8 +12,8 @@
 namespace opencl {
 /* Blocks until `event`, of a queue that was flushed, is over, however it ended: the code
  * of the wait, or no_answer. */
-cl_int wait_patiently (cl_event event);
+cl_int wait_with_timeout (cl_event event);
 
 /* clFinish(), as patiently. */
-cl_int finish_patiently (cl_command_queue queue);
+cl_int finish_with_timeout (cl_command_queue queue);
 } // namespace opencl

@@ -73,7 +73,7 @@ TrackedEvent::wait () const
   constexpr int tries = 10;
 
   for (int failures = 0; !is_known_to_be_over ();) {
-    cl_int waited = wait_patiently (state->event ());
+    cl_int waited = wait_with_timeout (state->event ());
     if (waited == no_answer)
       return no_answer;
     cl_int now;

@@ -165,7 +165,7 @@ private:
     cl_command_queue queue =
         gst_opencl_context_get_thread_queue (context, GST_OPENCL_QUEUE_COMPUTE);
     return transform (queue, input (), output (), error)
-           && gst_opencl_check (finish_patiently (queue), "clFinish", error);
+           && gst_opencl_check (finish_with_timeout (queue), "clFinish", error);
   }
 
   bool transform (cl_command_queue queue, cl_mem input, cl_mem output, GError **error)

@@ -210,7 +210,7 @@ fail_to_unmap (GstMemory *memory, cl_command_queue queue, cl_int code)
 {
   GError *error = nullptr;
 
-  finish_patiently (queue);
+  finish_with_timeout (queue);
   gst_opencl_check (code, "clEnqueueBarrierWithWaitList", &error);
   GST_ERROR_OBJECT (memory->allocator, "cannot unmap: %s", error->message);
   storage_of (memory).tell_owner (error);

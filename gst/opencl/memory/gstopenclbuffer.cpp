@@ -358,7 +358,7 @@ upload_from_cpu (const Copy &copy, cl_event *event, GError **error)
            : enqueue_copy (copy, queue, to, {nullptr, mapped->map.data, 0}, event, error);
   clFlush (queue);
   if (!enqueued)
-    opencl::finish_patiently (queue); /* a part of it may still read the source */
+    opencl::finish_with_timeout (queue); /* a part of it may still read the source */
   if (*event)
     gst_opencl_memory_end (copy.destination, queue, GST_MAP_WRITE, *event);
   if (*event && !ring) {

@@ -682,7 +682,7 @@ TEST_ROWS (test_npyparse_follows_a_scrub, ways_of_reading)
     if (i % 2)
       continue;
     Owned<GstSample> sample =
-        gst_app_sink_try_pull_preroll (GST_APP_SINK (run["out"]), patience);
+        gst_app_sink_try_pull_preroll (GST_APP_SINK (run["out"]), timeout);
     fail_unless (sample);
     Frame shown = frame_of (gst_sample_get_buffer (sample));
     fail_unless (shown.bytes == on_disk.all[frame], "seek %d to %d", i, int (frame));
@@ -707,7 +707,7 @@ TEST_ROWS (test_npyparse_loops_over_a_segment, ways_of_reading)
       expect_backward (frames, on_disk.all, 2, 5);
     else
       expect_frames (frames, {on_disk.all[2], on_disk.all[3], on_disk.all[4]});
-    Owned<GstMessage> message = gst_bus_timed_pop_filtered (run.bus, patience,
+    Owned<GstMessage> message = gst_bus_timed_pop_filtered (run.bus, timeout,
         GstMessageType (GST_MESSAGE_SEGMENT_DONE | GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
     expect_equal (GST_MESSAGE_TYPE (message), GST_MESSAGE_SEGMENT_DONE);
     flags = GST_SEEK_FLAG_SEGMENT;

@@ -58,12 +58,12 @@ filled (gsize count, const std::function<T (gsize)> &function)
 inline GstSample *
 pull_in_time (GstElement *out)
 {
-  const GstClockTime patience = 30 * GST_SECOND;
-  GstSample *sample = gst_app_sink_try_pull_sample (GST_APP_SINK (out), patience);
+  const GstClockTime timeout = 30 * GST_SECOND;
+  GstSample *sample = gst_app_sink_try_pull_sample (GST_APP_SINK (out), timeout);
   if (sample || gst_app_sink_is_eos (GST_APP_SINK (out)))
     return sample;
   return gst_app_sink_try_pull_sample (
-      GST_APP_SINK (out), GstClockTime ((check::slowness () - 1) * gdouble (patience)));
+      GST_APP_SINK (out), GstClockTime ((check::slowness () - 1) * gdouble (timeout)));
 }
 
 inline std::string

@@ -110,7 +110,7 @@ Shown
 next_frame (const Pipeline &pipeline, const std::string &when)
 {
   GstSample *pulled = nullptr;
-  g_signal_emit_by_name (pipeline["out"], "try-pull-sample", guint64 (patience), &pulled);
+  g_signal_emit_by_name (pipeline["out"], "try-pull-sample", guint64 (timeout), &pulled);
   fail_unless (pulled != nullptr, "%s: no frame came", when.c_str ());
   Owned<GstSample> sample (pulled);
   GstBuffer *buffer = gst_sample_get_buffer (sample);

@@ -765,4 +765,4 @@ data_is_there ()
 
 static const bool data_are_asked_for =
     check::only_with ("data", "test_measured_", data_is_there);
-static const bool is_patient = check::each_test_may_take (300);
+static const bool has_longer_timeout = check::each_test_may_take (300);

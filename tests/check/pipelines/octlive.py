@@ -48,9 +48,9 @@ def live_of(*options, **more):
                      pathlib.Path("recorded").resolve(), **more)
 
 
-def play_until(live, what, patience=100):
+def play_until(live, what, timeout=100):
     live.play()
-    end = time.monotonic() + patience
+    end = time.monotonic() + timeout
     while not what():
         assert time.monotonic() < end, "waited in vain"
         assert not live.failed, live.failed

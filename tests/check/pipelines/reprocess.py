@@ -67,8 +67,8 @@ def finish(run, status):
     return said.splitlines(), wrong
 
 
-def wait_for(what, patience=100):
-    end = time.monotonic() + patience
+def wait_for(what, timeout=100):
+    end = time.monotonic() + timeout
     while not what():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.01)

@@ -111,7 +111,7 @@ public:
   void expect_until_end (guint first, guint last)
   {
     Owned<GstMessage> message = gst_bus_timed_pop_filtered (
-        pipeline.bus, patience, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
+        pipeline.bus, timeout, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
     fail_unless (message && message->type == GST_MESSAGE_EOS, "no end");
     std::vector<guint> expected;
     for (guint n = std::min (first, last); n <= std::max (first, last); n++)
@@ -140,7 +140,7 @@ public:
 private:
   void settle ()
   {
-    fail_unless (gst_element_get_state (pipeline, nullptr, nullptr, patience)
+    fail_unless (gst_element_get_state (pipeline, nullptr, nullptr, timeout)
                  == GST_STATE_CHANGE_SUCCESS);
   }
 

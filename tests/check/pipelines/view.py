@@ -27,8 +27,8 @@ def load(path):
     return module
 
 
-def run_until(view, what, patience=100):
-    end = time.monotonic() + patience
+def run_until(view, what, timeout=100):
+    end = time.monotonic() + timeout
     while not what():
         assert time.monotonic() < end, "waited in vain"
         assert not view.failed, view.failed
