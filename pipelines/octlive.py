@@ -185,7 +185,7 @@ class Live(opencl_view.View):
         if self.stopping:
             self.stop()
 
-    # What is heard
+    # Messages on the bus
 
     def hear(self, message):
         if message.type == Gst.MessageType.ERROR and self.is_of_recording(message):

@@ -49,7 +49,7 @@ struct ArrayFormat {
   }
 };
 
-/* Of fixed caps that are `other/tensors` or `application/x-oct`, whose complex numbers
+/* For fixed caps that are `other/tensors` or `application/x-oct`, whose complex numbers
  * have an innermost 2. */
 bool array_of_caps (GstCaps *caps, ArrayFormat &array, GError **error);
 

@@ -11,7 +11,7 @@
 #include <gst/video/video.h>
 
 namespace opencl {
-/* Of a frame. */
+/* Component type and shape of a frame */
 struct FrameFormat {
   NumberType type = NumberType::f32;
   bool complex = false;

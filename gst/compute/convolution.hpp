@@ -15,8 +15,7 @@ enum class Border { zero, clamp, mirror, wrap };
 enum class Activation { none, relu, relu6, hardswish, sigmoid, silu };
 
 enum class Method { automatic, direct, separable, winograd, im2col, fft };
-/* Who multiplies matrices that are written out */
-/* Deprecated: every value means the product of this plugin. */
+/* Matrix product of im2col. Deprecated: every value means this plugin's own product. */
 enum class Gemm { automatic, own, clblast };
 enum class TensorLayout { nhwc, nchw };
 enum class KernelLayout { automatic, oihw, hwio };

@@ -359,7 +359,7 @@ gst_opencl_convolve_close (GstOpenCLFilter *filter)
   self->settings->stop ();
 }
 
-/* What auto took, for those who look. */
+/* Logs the method that auto chose. */
 static void
 tell_method (GstOpenCLConvolve *self, compute::Method set, compute::Method taken)
 {
@@ -527,7 +527,7 @@ gst_opencl_convolve_init (GstOpenCLConvolve *self)
   self->opened = new OpenedTaps ();
   self->convolver = new std::unique_ptr<Convolver> ();
   self->convolution = new Convolution ();
-  /* What is computed may be a measurement. */
+  /* The result may be a measurement: QoS must not drop frames. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
 

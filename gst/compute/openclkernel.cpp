@@ -272,7 +272,7 @@ static void
 gst_opencl_kernel_filter_init (GstOpenclKernel *self)
 {
   self->settings = new opencl::Settings<ProgramSettings> (self, properties);
-  /* What is computed may be a measurement. */
+  /* The result may be a measurement: QoS must not drop frames. */
   gst_base_transform_set_qos_enabled (GST_BASE_TRANSFORM (self), FALSE);
 }
 

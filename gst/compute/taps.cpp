@@ -122,7 +122,7 @@ fail_to_read (const char *property, GError *reason, GError **error)
   return false;
 }
 
-/* Of a list or a file. */
+/* Finds the shape of taps given as a list or a file. */
 bool
 find_shape (const char *property, const std::string &text, std::vector<gsize> &shape,
     GError **error)

@@ -14,7 +14,7 @@ namespace {
 /* As in the kernel. */
 const gsize taps = 3, made = 4, tile = 6;
 
-/* Of the taps: G · g · Gᵀ */
+/* Transform of the taps: G · g · Gᵀ */
 const double transform[tile][taps] = {{1 / 4.0, 0, 0}, {-1 / 6.0, -1 / 6.0, -1 / 6.0},
     {-1 / 6.0, 1 / 6.0, -1 / 6.0}, {1 / 24.0, 1 / 12.0, 1 / 6.0},
     {1 / 24.0, -1 / 12.0, 1 / 6.0}, {0, 0, 1}};

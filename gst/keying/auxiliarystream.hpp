@@ -37,7 +37,7 @@ public:
 
   /* --- others --- */
 
-  /* Whether nobody shall wait for pictures any more */
+  /* Sets whether threads that wait for a frame return at once (flush or stop) */
   void interrupt (bool is);
 
 private:
@@ -66,7 +66,7 @@ private:
   bool may_warn = true; /* until the first picture, or a WARNING */
 };
 
-/* Those of one element, by the names of their pads */
+/* Auxiliary streams of one element, by pad name */
 class AuxiliaryStreams {
 public:
   /* For GstElementClass.request_new_pad and release_pad: (transfer none) (nullable).

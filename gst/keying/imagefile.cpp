@@ -9,7 +9,7 @@ namespace {
 /* So long a file may take: it is one picture. */
 const GstClockTime timeout = 10 * GST_SECOND;
 
-/* What the bus says of why there is no picture */
+/* Takes the reason why there is no image from the bus */
 void
 take_reason (GstElement *pipeline, const std::string &path, GError **error)
 {

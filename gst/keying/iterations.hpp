@@ -26,7 +26,7 @@ struct TileShape {
   opencl::Groups groups_of_plane (const GstVideoInfo *info, guint iterations) const;
 };
 
-/* Of a plane of one bit a pixel */
+/* Row and plane sizes of a mask with one bit per pixel */
 gsize words_of_line (const GstVideoInfo *info);
 gsize bytes_of_plane (const GstVideoInfo *info);
 

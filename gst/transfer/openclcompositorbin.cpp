@@ -26,7 +26,7 @@
 
 #define CAPS "video/x-raw(ANY)"
 
-/* Not those of GstAggregator, which has them for whoever aggregates anything. */
+/* Leaves out the properties of GstAggregator. */
 static std::function<bool (GParamSpec *)>
 of_kind (GType kind)
 {

@@ -40,7 +40,7 @@ struct Filter {
   gsize search; /* depths on either side of the peak that determine the centre */
 };
 
-/* Of n values that lie step apart. */
+/* FFT of n values that are `step` elements apart */
 void
 transform_from (const Complex *x, gsize n, gsize step, const Line &roots, Complex *bins)
 {

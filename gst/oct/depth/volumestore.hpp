@@ -15,7 +15,7 @@ namespace oct {
 /* Of what such B-scans are gathered to: of complex ones the amplitudes. */
 opencl::NumberType volume_type_of (const DepthLayout &layout);
 
-/* What somebody else holds is never written. */
+/* A volume that another element holds is never written. */
 class VolumeStore {
 public:
   using Rows = std::function<bool (guint row)>;
@@ -30,7 +30,7 @@ public:
   /* A volume that nobody else has: as it is by now, or a new one, with `zeroed` empty. */
   bool ensure (bool zeroed, GError **error);
   bool put (const GstOpenCLFrame *frame, guint row, GError **error);
-  /* Those become zero for which `are_wanted` says so. */
+  /* Clears the B-scans that `are_wanted` selects. */
   bool clear (const Rows &are_wanted, GError **error);
 
   /* Since one was ensured, until it is taken or dropped */

@@ -14,7 +14,7 @@
 #include <mutex>
 
 namespace oct {
-/* What a SpectrumStage is made for. */
+/* Format of the spectra that a SpectrumStage processes */
 struct SpectrumFormat {
   SampleFormat input = SampleFormat::u16le;
   guint samples = 0;

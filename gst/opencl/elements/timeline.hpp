@@ -17,7 +17,7 @@ public:
   void seek (GstClockTime position, bool backwards);
 
   bool is_over () const { return over || (numerator == 0 && frame > 0); }
-  /* Of the next frame */
+  /* Number and timestamp of the next frame */
   guint64 number () const { return frames_before + frame; }
   GstClockTime time () const { return time_before + time_of (frame); }
   /* Of a frame, or GST_CLOCK_TIME_NONE where there is no rate */
