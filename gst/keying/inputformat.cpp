@@ -62,7 +62,7 @@ InputFrame::set (opencl::Kernel &kernel, cl_uint &index, GError **error) const
 {
   if (!format->of_camera)
     return kernel.set (index, frame_, error);
-  const opencl::SampleLayout layout = opencl::layout_of (format->input_, *frame_);
+  const opencl::VideoLayout layout = opencl::layout_of (format->input_, *frame_);
   const cl_int fields = opencl::has_two_fields (format->input_, frame_->buffer) ? 2 : 1;
   return kernel.set (index, frame_->data, error) && kernel.set (index, layout.size, error)
          && kernel.set (index, layout.start, error)

@@ -76,7 +76,7 @@ look_of (const Layer &layer, const GstVideoInfo &output)
   if (copied && is_of_words (info))
     return look;
   const opencl::ColorConversion colors = opencl::choose_color_conversion (info, output);
-  const opencl::SampleLayout layout = opencl::layout_of (info, *layer.frame);
+  const opencl::VideoLayout layout = opencl::layout_of (info, *layer.frame);
   const opencl::ChromaFilter chroma = opencl::chroma_filter (info, true);
   look.kind = copied ? AS_LEVELS : BY_MATRIX;
   std::copy (std::begin (colors.rows), std::end (colors.rows), look.rows);

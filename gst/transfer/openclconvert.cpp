@@ -653,8 +653,8 @@ gst_opencl_convert_transform (GstOpenCLFilter *filter, const GstOpenCLFrame *inp
       && !make_work (self, settings, error))
     return FALSE;
   ConvertWork &work = *self->work;
-  opencl::SampleLayout in = opencl::layout_of (in_info, *input);
-  opencl::SampleLayout out = opencl::layout_of_output (out_info, *output);
+  opencl::VideoLayout in = opencl::layout_of (in_info, *input);
+  opencl::VideoLayout out = opencl::layout_of_output (out_info, *output);
   if (takes_alpha (settings, in_info, out_info)) {
     in.start.s[0] = in.start.s[3];
     in.stride.s[0] = in.stride.s[3];

@@ -17,8 +17,8 @@
 #include <cstring>
 #include <memory>
 
-using opencl::BufferLayout;
 using opencl::PlaneLayout;
+using opencl::PlaneLayouts;
 using opencl::StagingRing;
 
 namespace {
@@ -57,8 +57,8 @@ struct Copy {
   GstMemory *destination;
   gsize size; /* where the bytes are copied as they are */
   bool as_is; /* the strides are the same on both ends */
-  BufferLayout from;
-  BufferLayout to;
+  PlaneLayouts from;
+  PlaneLayouts to;
 };
 
 bool
@@ -538,7 +538,7 @@ gst_opencl_buffer_is_host_visible (GstOpenCLContext *context, GstBuffer *buffer,
   GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
   if (!gst_is_opencl_memory (memory) || !is_in_context (memory, context))
     return FALSE;
-  BufferLayout layout;
+  PlaneLayouts layout;
   return !info
          || (opencl::layout_of (buffer, info, layout, nullptr)
              && (any_layout || has_default_layout (buffer, info)));

@@ -13,7 +13,7 @@ typedef struct {
   GstCaps *caps; /* (nullable) */
   gsize offset;
   gsize size;
-  opencl::BufferLayout *layout;                   /* (nullable): of raw video */
+  opencl::PlaneLayouts *layout;                   /* (nullable): of raw video */
   std::shared_ptr<opencl::ElementQueues> *queues; /* (nullable) */
 } GstOpenCLDeferredPrivate;
 
@@ -70,7 +70,7 @@ gst_opencl_deferred_get_source (GstOpenCLDeferred *deferred)
 namespace opencl {
 /* False where the buffer is not as its caps say, which is for the plain way to tell. */
 static bool
-find_layout (GstBuffer *buffer, const GstVideoInfo *info, BufferLayout &layout)
+find_layout (GstBuffer *buffer, const GstVideoInfo *info, PlaneLayouts &layout)
 {
   GError *error = nullptr;
 
@@ -87,7 +87,7 @@ describe_deferred (
   GstOpenCLDeferredPrivate *priv = private_of (deferred);
 
   delete priv->layout;
-  priv->layout = new BufferLayout;
+  priv->layout = new PlaneLayouts;
   gst_caps_replace (&priv->caps, caps);
   priv->offset = gst_buffer_peek_memory (made, 0)->offset;
   priv->size = gst_buffer_get_size (made);
@@ -99,7 +99,7 @@ is_frame_of (GstOpenCLDeferred *deferred, GstCaps *caps, const GstVideoInfo *inf
     GstBuffer *buffer)
 {
   GstOpenCLDeferredPrivate *priv = private_of (deferred);
-  BufferLayout layout;
+  PlaneLayouts layout;
 
   return priv->caps && gst_caps_is_equal (priv->caps, caps)
          && gst_buffer_peek_memory (buffer, 0)->offset == priv->offset

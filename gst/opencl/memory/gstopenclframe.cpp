@@ -11,7 +11,7 @@
 static gboolean
 find_planes (GstOpenCLFrame *frame, const GstVideoInfo *info, gsize size, GError **error)
 {
-  opencl::BufferLayout layout;
+  opencl::PlaneLayouts layout;
   gsize start = gst_opencl_memory_get_offset (frame->memory);
 
   if (!info) {

@@ -11,14 +11,14 @@
 
 namespace opencl {
 bool
-BufferLayout::operator== (const BufferLayout &other) const
+PlaneLayouts::operator== (const PlaneLayouts &other) const
 {
   return n_planes == other.n_planes
          && std::equal (planes, planes + n_planes, other.planes);
 }
 
 gsize
-BufferLayout::bytes_needed () const
+PlaneLayouts::bytes_needed () const
 {
   gsize needed = 0;
   for (guint p = 0; p < n_planes; p++) {
@@ -184,7 +184,7 @@ has_padding (const GstVideoInfo *info, gsize size)
 
 bool
 layout_of (
-    GstBuffer *buffer, const GstVideoInfo *info, BufferLayout &layout, GError **error)
+    GstBuffer *buffer, const GstVideoInfo *info, PlaneLayouts &layout, GError **error)
 {
   GstVideoMeta *meta = gst_buffer_get_video_meta (buffer);
   if (meta && !meta_agrees (meta, info, error))

@@ -36,18 +36,18 @@ struct PlaneLayout {
   }
 };
 
-struct BufferLayout {
+struct PlaneLayouts {
   guint n_planes = 0;
   PlaneLayout planes[GST_VIDEO_MAX_PLANES];
 
-  bool operator== (const BufferLayout &other) const;
+  bool operator== (const PlaneLayouts &other) const;
   gsize bytes_needed () const;
 };
 
 /* The layout that the caps (`info`) and the buffer's GstVideoMeta give. GST_STREAM_ERROR
  * names what is there and what is needed when they contradict or the buffer is short. */
 bool layout_of (
-    GstBuffer *buffer, const GstVideoInfo *info, BufferLayout &layout, GError **error);
+    GstBuffer *buffer, const GstVideoInfo *info, PlaneLayouts &layout, GError **error);
 
 /* Whether a buffer of `size` bytes has bytes that belong to no row of the frame. */
 bool has_padding (const GstVideoInfo *info, gsize size);

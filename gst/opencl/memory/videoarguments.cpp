@@ -26,10 +26,10 @@ has_padding (const GstVideoInfo &info)
 }
 } // namespace
 
-SampleLayout
+VideoLayout
 layout_of (const GstVideoInfo &info, const GstOpenCLFrame &frame)
 {
-  SampleLayout layout = {};
+  VideoLayout layout = {};
 
   layout.size.s[0] = info.width;
   layout.size.s[1] = info.height;
@@ -42,10 +42,10 @@ layout_of (const GstVideoInfo &info, const GstOpenCLFrame &frame)
   return layout;
 }
 
-SampleLayout
+VideoLayout
 layout_of_output (const GstVideoInfo &info, const GstOpenCLFrame &frame)
 {
-  SampleLayout layout = layout_of (info, frame);
+  VideoLayout layout = layout_of (info, frame);
 
   if (has_padding (info)) {
     layout.start.s[3] = frame.offset[0] + padding_offset (info);
@@ -114,7 +114,7 @@ define_chroma (
 }
 
 void
-define_steps (std::string &options, const char *side, const SampleLayout &layout)
+define_steps (std::string &options, const char *side, const VideoLayout &layout)
 {
   std::string all;
   for (int n = 0; n < 4; n++)

@@ -12,16 +12,16 @@
 
 namespace opencl {
 /* Where the components of a picture stand, four arguments of a kernel */
-struct SampleLayout {
+struct VideoLayout {
   cl_int2 size;
   cl_ulong4 start;
   cl_int4 stride;
   cl_int4 step;
 };
 
-SampleLayout layout_of (const GstVideoInfo &info, const GstOpenCLFrame &frame);
+VideoLayout layout_of (const GstVideoInfo &info, const GstOpenCLFrame &frame);
 /* Padding is filled as alpha is, but never read. */
-SampleLayout layout_of_output (const GstVideoInfo &info, const GstOpenCLFrame &frame);
+VideoLayout layout_of_output (const GstVideoInfo &info, const GstOpenCLFrame &frame);
 
 /* Where chroma stands, by the names and numbers of videoframe.clh */
 enum class ChromaSamples { nearest, centred, cosited };
@@ -45,5 +45,5 @@ void define_samples (
 void define_chroma (
     std::string &options, const char *side, const GstVideoInfo &info, bool resampled);
 /* The layout's steps, where the compiler is to know them */
-void define_steps (std::string &options, const char *side, const SampleLayout &layout);
+void define_steps (std::string &options, const char *side, const VideoLayout &layout);
 } // namespace opencl
