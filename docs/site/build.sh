@@ -18,5 +18,6 @@ mkdir -p "$output"
 "$python" "$here/pages.py" "$here/../.." "$output" gst-opencl "$version"
 gi-docgen generate --quiet --fatal-warnings -C "$output/gst-opencl.toml" \
   --content-dir "$output/content" --no-namespace-dir --output-dir "$output/html" "$gir"
+"$python" "$here/menu.py" "$output/html"
 "$python" "$here/links.py" "$output/html"
 echo "$output/html/index.html"

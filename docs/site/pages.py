@@ -19,8 +19,14 @@ import gi
 gi.require_version("Gst", "1.0")
 from gi.repository import GObject, Gst  # noqa: E402
 
-PLUGINS = ("transferopencl", "octopencl", "keyingopencl", "computeopencl", "npyopencl")
-GUIDES = ("architecture", "oct", "programs", "keying", "interop", "performance", "testing")
+FIELDS = {"octopencl": "OCT", "keyingopencl": "Keying", "computeopencl": "Your own programs",
+          "transferopencl": "Transfer and video", "npyopencl": "NumPy files"}
+GUIDES = ("get-started", "oct", "keying", "programs", "interop", "scaling", "performance",
+          "architecture", "testing")
+# Pictures of the guides that show what an element does
+OF_GUIDES = {"noisereduce": "keying-noise.png", "flowkey": "keying-flow.png",
+             "octangio": "oct-vessels.png", "octdoppler": "oct-flow.png",
+             "octbackground": "oct-background.png"}
 # What an element does, seen: each ends in RGB, of one frame
 SCREEN = ("videotestsrc num-buffers=1 pattern=ball background-color=0xff20a040 ! "
           "video/x-raw,format=RGBA,width=320,height=180 ! openclupload ! ")
@@ -99,12 +105,18 @@ def choices_of(element, pspec):
     return type(element.get_property(pspec.name)).__enum_values__
 
 
+def is_color(pspec):
+    return "0xAARRGGBB" in pspec.blurb
+
+
 def default_of(element, pspec):
     value = getattr(pspec, "default_value", None)
     if GObject.type_is_a(pspec.value_type, GObject.TYPE_ENUM):
         return choices_of(element, pspec)[value].value_nick
     if isinstance(value, bool):
         return "true" if value else "false"
+    if is_color(pspec):
+        return f"0x{value:08x}"
     return f"{value:g}" if isinstance(value, float) else "" if value is None else value
 
 
@@ -112,36 +124,67 @@ TYPES = {"gboolean": "boolean", "gchararray": "string", "gdouble": "number", "gf
          "gint": "integer", "guint": "integer", "gint64": "integer", "guint64": "integer"}
 
 
+def range_of(pspec):
+    """Limits, where they are narrower than those of the type."""
+    low, high = getattr(pspec, "minimum", None), getattr(pspec, "maximum", None)
+    if low is None or isinstance(low, bool):
+        return ""
+    limits = [f"{limit:g}" if isinstance(limit, float) else str(limit) for limit in (low, high)]
+    if abs(high) < 2**31 - 1:
+        return f", {limits[0]} … {limits[1]}" if abs(low) < 2**31 - 1 else f", at most {limits[1]}"
+    return f", at least {limits[0]}" if abs(low) < 2**31 - 1 else ""
+
+
 def type_of(element, pspec):
-    """An enumeration's values by the names that gst-launch takes, of others the type."""
+    """The values of an enumeration as gst-launch takes them; else the type and its range."""
     if GObject.type_is_a(pspec.value_type, GObject.TYPE_ENUM):
         return " · ".join(value.value_nick for value in choices_of(element, pspec).values())
-    return TYPES.get(pspec.value_type.name, pspec.value_type.name)
+    if is_color(pspec):
+        return "colour, 0xAARRGGBB"
+    return TYPES.get(pspec.value_type.name, pspec.value_type.name) + range_of(pspec)
+
+
+# Flags of Gst.PARAM_MUTABLE_*, above GObject.PARAM_USER_SHIFT
+WHEN = {16: "while playing", 8: "while paused", 4: "in READY"}
 
 
 def when_of(pspec):
-    controllable, playing = (int(pspec.flags) >> GObject.PARAM_USER_SHIFT & bit for bit in (2, 16))
     if not pspec.flags & GObject.ParamFlags.WRITABLE:
         return "read only"
-    return ("while playing" if playing else "before it starts") + (", by a control" if controllable else "")
+    flags = int(pspec.flags) >> GObject.PARAM_USER_SHIFT
+    when = next((text for flag, text in WHEN.items() if flags & flag), "before it starts")
+    return when + (", by a control" if flags & 2 else "")
 
 
-def properties_of(element):
-    yield "## Properties\n"
+def properties_of(owner, title, inherited):
+    """A table of the properties of an element or a pad, except for the inherited types."""
+    listed = [pspec for pspec in sorted(GObject.list_properties(owner), key=lambda pspec: pspec.name)
+              if pspec.owner_type.name not in inherited]
+    if not listed:
+        return
+    yield f"## {title}\n"
     yield "| property | values | default | set | |\n|---|---|---|---|---|"
-    for pspec in sorted(GObject.list_properties(element), key=lambda pspec: pspec.name):
-        if pspec.owner_type.name in ("GstObject", "GstElement"):
-            continue
-        default = cell(default_of(element, pspec))
-        yield (f"| `{pspec.name}` | {type_of(element, pspec)} | {f'`{default}`' if default != '' else ''} "
+    for pspec in listed:
+        default = cell(default_of(owner, pspec))
+        yield (f"| `{pspec.name}` | {type_of(owner, pspec)} | {f'`{default}`' if default != '' else ''} "
                f"| {when_of(pspec)} | {cell(pspec.blurb)} |")
     yield ""
+
+
+def pad_properties_of(element):
+    for template in element.get_pad_template_list():
+        if template.presence == Gst.PadPresence.REQUEST:
+            pad = element.request_pad(template, None, None)
+            if pad:
+                yield from properties_of(pad, f"Properties of the pads {template.name_template}",
+                                         ("GstObject", "GstPad", "GstProxyPad"))
+                element.release_request_pad(pad)
 
 
 def picture_of(name, content):
     """The file of what the element does; none where it makes nothing to look at."""
     if name not in PICTURES:
-        return None
+        return OF_GUIDES.get(name)
     path = content / f"element-{name}.png"
     first, _, rest = PICTURES[name].partition(" name=mix")
     end = " ! opencldownload ! videoconvert ! pngenc snapshot=true ! filesink location=" + str(path)
@@ -164,12 +207,14 @@ def page_of(factory, root, content):
         yield f"![{name}]({picture})\n"
     yield as_markdown(comment_of(root, name)) + "\n"
     yield from pads_of(factory)
-    yield from properties_of(factory.create(None))
+    element = factory.create(None)
+    yield from properties_of(element, "Properties", ("GstObject", "GstElement"))
+    yield from pad_properties_of(element)
 
 
 def factories():
     registry = Gst.Registry.get()
-    for plugin in PLUGINS:
+    for plugin in FIELDS:
         found = registry.get_feature_list_by_plugin(plugin)
         if not found:
             raise SystemExit(f"no plugin {plugin}; GST_PLUGIN_PATH says where they are")
@@ -185,7 +230,7 @@ def write_elements(root, content):
         name = factory.get_name()
         (content / f"element-{name}.md").write_text("\n".join(page_of(factory, root, content)))
         if plugin != before:
-            index += ["", f"## Plugin {plugin}\n", "| element | does |", "|---|---|"]
+            index += ["", f"## {FIELDS[plugin]}\n", "| element | does |", "|---|---|"]
             before = plugin
         index.append(f"| [{name}](element-{name}.html) | {factory.get_metadata('description')} |")
     (content / "elements.md").write_text("\n".join(index) + "\n")
@@ -198,8 +243,8 @@ def write_guides(root, content):
     for name in GUIDES:
         text = (root / "docs" / f"{name}.md").read_text()
         title = re.match(r"# (.*)", text).group(1)
-        text = re.sub(r"(?<!!)\[([^\]]*)\]\((?:docs/)?(\w+)\.md\)", r"[\1](\2.html)", text)
-        text = re.sub(r"(?<!!)\[([^\]]*)\]\((?!http)(?!\w+\.html)[^)]*\)", r"`\1`", text)
+        text = re.sub(r"(?<!!)\[([^\]]*)\]\((?:docs/)?([\w-]+)\.md\)", r"[\1](\2.html)", text)
+        text = re.sub(r"(?<!!)\[([^\]]*)\]\((?!http)(?![\w-]+\.html)[^)]*\)", r"`\1`", text)
         (content / f"{name}.md").write_text(f"Title: {title}\n\n{text}")
     for picture in (root / "docs").glob("*.png"):
         shutil.copy(picture, content)
@@ -208,7 +253,7 @@ def write_guides(root, content):
 def write_configuration(output, content, name, version):
     def names(pattern):
         return ", ".join(f'"{path.name}"' for path in sorted(content.glob(pattern)))
-    pages = ", ".join(f'"{page}.md"' for page in ("elements", *GUIDES))
+    pages = ", ".join(f'"{page}.md"' for page in ("front", "elements", *GUIDES))
     (output / "gst-opencl.toml").write_text(f"""[library]
 name = "{name}"
 version = "{version}"
@@ -252,7 +297,9 @@ def main():
     Gst.init(None)
     write_elements(root, content)
     write_guides(root, content)
+    shutil.copy(root / "docs" / "site" / "front.md", content)
     write_configuration(output, content, *sys.argv[3:5])
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -490,13 +490,23 @@ make_film (GstGreenscreenBin *self, const gchar *location)
   return film;
 }
 
-/* Who makes the frames may wait for room in the compositor: that goes first. */
+/* Unlinks the file before the decoder stops, and hides the error that this causes. Otherwise
+ * decodebin may stop while it finds the type of the file, and its type finder then pushes data
+ * on a pad that is no longer in push mode, which GStreamer reports as a critical fault. */
 static void
-take_away (GstGreenscreenBin *self, Film *film)
+stop_reading (GstGreenscreenBin *self, Film *film)
 {
   GST_OBJECT_LOCK (self);
   film->is_over = true;
   GST_OBJECT_UNLOCK (self);
+  gst_element_unlink (film->elements[0], film->elements[1]);
+}
+
+/* Frames of the film may wait for room in the compositor: its pad goes first. */
+static void
+take_away (GstGreenscreenBin *self, Film *film)
+{
+  stop_reading (self, film);
   if (film->pad)
     gst_element_release_request_pad (self->mix, film->pad);
   if (film->held)
@@ -735,6 +745,26 @@ take_up_location (GstGreenscreenBin *self)
   g_free (location);
 }
 
+/* Ends (false) or restores (true) the reading of the files whose decoder has no pad yet */
+static void
+set_unread_films_linked (GstGreenscreenBin *self, bool are_linked)
+{
+  g_mutex_lock (&self->changing);
+  GST_OBJECT_LOCK (self);
+  const Films films = *self->films;
+  GST_OBJECT_UNLOCK (self);
+  for (Film *film : films) {
+    if (!are_linked && film->elements[1]->numsrcpads == 0) {
+      stop_reading (self, film);
+    } else if (are_linked && gst_element_link (film->elements[0], film->elements[1])) {
+      GST_OBJECT_LOCK (self);
+      film->is_over = false;
+      GST_OBJECT_UNLOCK (self);
+    }
+  }
+  g_mutex_unlock (&self->changing);
+}
+
 static GstStateChangeReturn
 gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
 {
@@ -745,8 +775,12 @@ gst_greenscreen_bin_change_state (GstElement *element, GstStateChange change)
     take_up_location (self);
   if (!opencl::report_missing (self, self->missing))
     return GST_STATE_CHANGE_FAILURE;
-  if (change == GST_STATE_CHANGE_READY_TO_PAUSED)
+  if (change == GST_STATE_CHANGE_READY_TO_PAUSED) {
+    set_unread_films_linked (self, true);
     start_behind_decoders (self);
+  }
+  if (change == GST_STATE_CHANGE_PAUSED_TO_READY)
+    set_unread_films_linked (self, false);
   return GST_ELEMENT_CLASS (gst_greenscreen_bin_parent_class)
       ->change_state (element, change);
 }
